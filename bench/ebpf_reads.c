@@ -198,7 +198,7 @@ static void grow_arrays(const struct ebpf_run *r)
 }
 
 /* Where a CPU has the element of a key, or a free one. */
-static uint64_t *place_of(const struct processes *p, uint32_t cpu, uint64_t key)
+static uint64_t *place_of(const struct per_process *p, uint32_t cpu, uint64_t key)
 {
 	uint64_t *keys = (uint64_t *)p->keys.at + (size_t)cpu * p->n_each;
 	uint32_t i = SONDA_PROCESS_HASH(key) * SONDA_PROCESS_WAYS % p->n_each;
@@ -213,7 +213,7 @@ static uint32_t grow_processes(const struct ebpf_run *r, uint32_t period)
 {
 	bool has_calls = r->family->id == PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS;
 	uint32_t each = CPUS_OF_PROCESS * (has_calls ? CALLS_OF_PROCESS : 1), n = n_processes;
-	const struct processes *p = r->processes;
+	const struct per_process *p = r->processes;
 
 	if (percent_full)
 		n = (uint32_t)((uint64_t)p->n_each * n_cpus * percent_full / 100 / each);
@@ -267,7 +267,7 @@ static uint32_t grow_block(const struct ebpf_run *r, uint32_t period)
 
 /* ---- measured ---- */
 
-static struct ebpf_facts facts;
+static struct ebpf_features features;
 
 /* ns of a read, on average without the first, which makes tracks; 0: the family does not run here. */
 static double measure(struct ebpf_run *r)
@@ -277,7 +277,7 @@ static double measure(struct ebpf_run *r)
 	uint32_t elements = 0;
 	struct err_text why;
 
-	if (ebpf_run_start(r, &facts, &scope, &why) < 0) {
+	if (ebpf_run_start(r, &features, &scope, &why) < 0) {
 		printf("%-10s %s\n", r->family->name, why.text);
 		return 0;
 	}
@@ -313,12 +313,12 @@ static double measure(struct ebpf_run *r)
 
 static double measure_family(const struct ebpf_family *f)
 {
-	struct ebpf_trouble trouble = {.n = 0};
+	struct ebpf_errors errors = {.n = 0};
 	struct ebpf_run r = {.family = f,
 			     .n_cpus = n_cpus,
 			     .top_n = 16,
 			     .proc_root = proc_root,
-			     .trouble = &trouble};
+			     .errors = &errors};
 	struct writer *w = writer_new(NULL, 1, WRITER_DROP);
 	double ns;
 
@@ -327,7 +327,7 @@ static double measure_family(const struct ebpf_family *f)
 	ns = measure(&r);
 	tracks_free(r.tracks);
 	writer_free(w);
-	ebpf_trouble_deinit(&trouble);
+	ebpf_errors_deinit(&errors);
 	return ns;
 }
 
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 	}
 	check(mkdtemp(proc_root) ? 0 : -1, proc_root);
 	with_processes(make_folder);
-	check(ebpf_facts_new("/sys/kernel/tracing", &facts), "facts");
+	check(ebpf_features_new("/sys/kernel/tracing", &features), "facts");
 	for (size_t i = 0; i < ebpf_n_families; i++) {
 		const struct ebpf_family *f = ebpf_families[i];
 
@@ -393,7 +393,7 @@ int main(int argc, char **argv)
 	}
 	printf("%-10s %6.0f us a read of each, %.2f %% of one CPU\n", "default", of_default / 1e3,
 	       of_default / PERIOD_NS * 100);
-	ebpf_facts_free(&facts);
+	ebpf_features_free(&features);
 	with_processes(rmdir);
 	return rmdir(proc_root) < 0;
 }

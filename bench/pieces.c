@@ -210,7 +210,7 @@ PIECE static void piece_proc(struct line *l, const char *root)
 	struct process_packet packet = {.w = l->writer};
 	struct process_scan scan = {0};
 	struct proc_files files;
-	struct process_names names = {
+	struct process_writer names = {
 		.options = {.thread_names = true}, .files = &files, .packet = &packet};
 	struct time_slice turn = {.now = clock_mono_ns, .end = UINT64_MAX};
 
@@ -219,7 +219,7 @@ PIECE static void piece_proc(struct line *l, const char *root)
 		;
 	process_packet_end(&packet);
 	process_scan_end(&scan);
-	process_names_deinit(&names);
+	process_writer_deinit(&names);
 	proc_files_deinit(&files);
 }
 

@@ -29,27 +29,27 @@ static long resident_kb(void)
 	return kb;
 }
 
-static void poll_all(struct sys_poll *p, void **states)
+static void poll_all(struct sys_packet *p, void **states)
 {
-	sys_poll_begin(p);
+	sys_packet_begin(p);
 	for (unsigned i = 0; sys_sources[i]; i++)
 		while (sys_sources[i]->step(states[i], p))
 			;
-	sys_poll_end(p);
+	sys_packet_end(p);
 	fake_reset_packets();
 }
 
 int main(int argc, char **argv)
 {
 	Pb__SysStatsConfig c = PB__SYS_STATS_CONFIG__INIT;
-	struct sys_poll p = {.proc_root = "/proc", .sys_root = "/sys"};
+	struct sys_packet p = {.proc_root = "/proc", .sys_root = "/sys"};
 	unsigned polls = argc > 1 ? (unsigned)atoi(argv[1]) : 36000;
 	void *states[SOURCES_MAX];
 	long early = 0, late;
 	uint64_t begin;
 
 	p.w = writer_new(NULL, 1, WRITER_DROP);
-	if (!p.w || sys_extras_init(&p.extras, "linux.sys_stats", p.w) < 0)
+	if (!p.w || extra_counters_init(&p.extras, "linux.sys_stats", p.w) < 0)
 		return 1;
 	for (unsigned i = 0; sys_sources[i]; i++)
 		if (sys_sources[i]->open(&p, &c, &states[i]) < 0)

@@ -83,7 +83,7 @@ static const char *name_in_config(Pb__EbpfCountersConfig__Family id)
 	return v ? v->name : NULL;
 }
 
-static void add_family(struct ebpf_settings *s, const struct ebpf_family *f)
+static void add_family(struct ebpf_config *s, const struct ebpf_family *f)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->families[i] == f)
@@ -92,9 +92,9 @@ static void add_family(struct ebpf_settings *s, const struct ebpf_family *f)
 		s->families[s->n++] = f;
 }
 
-static void add_by_id(struct ebpf_settings *s, Pb__EbpfCountersConfig__Family id,
+static void add_by_id(struct ebpf_config *s, Pb__EbpfCountersConfig__Family id,
 		      const struct ebpf_family *const *families, size_t n,
-		      struct ebpf_trouble *trouble)
+		      struct ebpf_errors *errors)
 {
 	const char *name = name_in_config(id);
 
@@ -103,10 +103,10 @@ static void add_by_id(struct ebpf_settings *s, Pb__EbpfCountersConfig__Family id
 			add_family(s, families[i]);
 			return;
 		}
-	ebpf_trouble_add(trouble, name ? name : "families", "there is no family %d", (int)id);
+	ebpf_errors_add(errors, name ? name : "families", "there is no family %d", (int)id);
 }
 
-static bool has_outliers(const struct ebpf_settings *s, enum ebpf_outliers kind)
+static bool has_outliers(const struct ebpf_config *s, enum ebpf_outliers kind)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->families[i]->outliers == kind)
@@ -114,8 +114,8 @@ static bool has_outliers(const struct ebpf_settings *s, enum ebpf_outliers kind)
 	return false;
 }
 
-static void set_outliers(struct ebpf_settings *s, const Pb__EbpfCountersConfig__Outliers *o,
-			 struct ebpf_trouble *trouble)
+static void set_outliers(struct ebpf_config *s, const Pb__EbpfCountersConfig__Outliers *o,
+			 struct ebpf_errors *errors)
 {
 	const struct {
 		enum ebpf_outliers kind;
@@ -131,22 +131,22 @@ static void set_outliers(struct ebpf_settings *s, const Pb__EbpfCountersConfig__
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		s->outlier_ns[all[i].kind] = (uint64_t)all[i].us * 1000;
 		if (all[i].us && !has_outliers(s, all[i].kind))
-			ebpf_trouble_add(trouble, "outliers",
-					 "%s has no effect without the family %s", all[i].field,
-					 all[i].family);
+			ebpf_errors_add(errors, "outliers",
+					"%s has no effect without the family %s", all[i].field,
+					all[i].family);
 	}
 }
 
-static int copy_pids(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
-		     struct ebpf_trouble *trouble)
+static int copy_pids(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
+		     struct ebpf_errors *errors)
 {
 	size_t n = MIN(c->n_pids, EBPF_PIDS_MAX);
 
 	if (!n)
 		return 0;
 	if (n < c->n_pids)
-		ebpf_trouble_add(trouble, "pids", "only the first %d of %zu count", EBPF_PIDS_MAX,
-				 c->n_pids);
+		ebpf_errors_add(errors, "pids", "only the first %d of %zu count", EBPF_PIDS_MAX,
+				c->n_pids);
 	s->pids = malloc(n * sizeof(*s->pids));
 	if (!s->pids)
 		return -ENOMEM;
@@ -155,8 +155,8 @@ static int copy_pids(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
 	return 0;
 }
 
-int ebpf_settings_find_cgroups(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
-			       const char *sys_root, struct ebpf_trouble *trouble)
+int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
+			     const char *sys_root, struct ebpf_errors *errors)
 {
 	size_t n = c ? MIN(c->n_cgroups, EBPF_CGROUPS_MAX) : 0;
 	struct err_text why;
@@ -164,8 +164,8 @@ int ebpf_settings_find_cgroups(struct ebpf_settings *s, const Pb__EbpfCountersCo
 	if (!n)
 		return 0;
 	if (n < c->n_cgroups)
-		ebpf_trouble_add(trouble, "cgroups", "only the first %d of %zu count",
-				 EBPF_CGROUPS_MAX, c->n_cgroups);
+		ebpf_errors_add(errors, "cgroups", "only the first %d of %zu count",
+				EBPF_CGROUPS_MAX, c->n_cgroups);
 	s->cgroups = malloc(n * sizeof(*s->cgroups));
 	if (!s->cgroups)
 		return -ENOMEM;
@@ -174,18 +174,18 @@ int ebpf_settings_find_cgroups(struct ebpf_settings *s, const Pb__EbpfCountersCo
 		if (cgroup_id(sys_root, c->cgroups[i], &s->cgroups[s->n_cgroups], &why) == 0)
 			s->n_cgroups++;
 		else
-			ebpf_trouble_add(trouble, "cgroups", "%s", why.text);
+			ebpf_errors_add(errors, "cgroups", "%s", why.text);
 	return 0;
 }
 
-static void add_program(struct ebpf_settings *s, const char *name, struct ebpf_trouble *trouble)
+static void add_program(struct ebpf_config *s, const char *name, struct ebpf_errors *errors)
 {
 	for (size_t i = 0; i < s->n_programs; i++)
 		if (!strcmp(s->programs[i], name))
 			return;
 	if (s->n_programs == EBPF_PROGRAMS_MAX) {
-		ebpf_trouble_add(trouble, "programs", "%.64s is left out: there are %d before",
-				 name, EBPF_PROGRAMS_MAX);
+		ebpf_errors_add(errors, "programs", "%.64s is left out: there are %d before", name,
+				EBPF_PROGRAMS_MAX);
 		return;
 	}
 	s->programs[s->n_programs] = strdup(name);
@@ -193,7 +193,7 @@ static void add_program(struct ebpf_settings *s, const char *name, struct ebpf_t
 		s->n_programs++;
 }
 
-static void default_families(struct ebpf_settings *s, const struct ebpf_family *const *families,
+static void default_families(struct ebpf_config *s, const struct ebpf_family *const *families,
 			     size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -201,30 +201,30 @@ static void default_families(struct ebpf_settings *s, const struct ebpf_family *
 			add_family(s, families[i]);
 }
 
-int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
-		       const struct ebpf_family *const *families, size_t n,
-		       struct ebpf_trouble *trouble)
+int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
+		     const struct ebpf_family *const *families, size_t n,
+		     struct ebpf_errors *errors)
 {
-	*s = (struct ebpf_settings){.period_ms = EBPF_PERIOD_MS, .top_n = EBPF_TOP_N};
+	*s = (struct ebpf_config){.period_ms = EBPF_PERIOD_MS, .top_n = EBPF_TOP_N};
 	if (!c || (!c->n_families && !c->n_programs))
 		default_families(s, families, n);
 	if (!c)
 		return 0;
 	for (size_t i = 0; i < c->n_families; i++)
-		add_by_id(s, c->families[i], families, n, trouble);
+		add_by_id(s, c->families[i], families, n, errors);
 	for (size_t i = 0; i < c->n_programs; i++)
-		add_program(s, c->programs[i], trouble);
+		add_program(s, c->programs[i], errors);
 	if (c->period_ms)
 		s->period_ms = c->period_ms;
 	if (c->top_n)
 		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
 	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
 	if (c->outliers)
-		set_outliers(s, c->outliers, trouble);
-	return copy_pids(s, c, trouble);
+		set_outliers(s, c->outliers, errors);
+	return copy_pids(s, c, errors);
 }
 
-void ebpf_settings_deinit(struct ebpf_settings *s)
+void ebpf_config_deinit(struct ebpf_config *s)
 {
 	for (size_t i = 0; i < s->n_programs; i++)
 		free(s->programs[i]);

@@ -9,7 +9,7 @@
 #include "ebpf/engine/errors.h"
 
 /*
- * What a config asks for, as far as it can be done; what cannot is told as trouble, never left out
+ * What a config asks for, as far as it can be done; what cannot is told as errors, never left out
  * in silence.
  */
 
@@ -22,7 +22,7 @@
 #define EBPF_TOP_N 16
 #define EBPF_TOP_N_MAX 1024
 
-struct ebpf_settings {
+struct ebpf_config {
 	uint32_t period_ms;
 	uint32_t top_n;
 	double max_overhead_percent;
@@ -40,10 +40,10 @@ struct ebpf_settings {
 };
 
 /* families: the table. c may be NULL. 0 or -ENOMEM; deinit in either case. */
-int ebpf_settings_init(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
-		       const struct ebpf_family *const *families, size_t n,
-		       struct ebpf_trouble *trouble);
+int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
+		     const struct ebpf_family *const *families, size_t n,
+		     struct ebpf_errors *errors);
 /* After it: the control groups of the config, as they are now. 0 or -ENOMEM. */
-int ebpf_settings_find_cgroups(struct ebpf_settings *s, const Pb__EbpfCountersConfig *c,
-			       const char *sys_root, struct ebpf_trouble *trouble);
-void ebpf_settings_deinit(struct ebpf_settings *s);
+int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
+			     const char *sys_root, struct ebpf_errors *errors);
+void ebpf_config_deinit(struct ebpf_config *s);

@@ -10,7 +10,7 @@
 
 struct none {
 	struct counter_poll poll;
-	struct ebpf_trouble trouble;
+	struct ebpf_errors errors;
 };
 
 static void none_begin(struct counter_poll *p)
@@ -22,7 +22,7 @@ static bool none_step(struct counter_poll *p)
 {
 	struct none *s = container_of(p, struct none, poll);
 
-	ebpf_trouble_write(&s->trouble, false, p->writer);
+	ebpf_errors_write(&s->errors, false, p->writer);
 	return false;
 }
 
@@ -30,7 +30,7 @@ static void none_deinit(struct counter_poll *p)
 {
 	struct none *s = container_of(p, struct none, poll);
 
-	ebpf_trouble_deinit(&s->trouble);
+	ebpf_errors_deinit(&s->errors);
 	counter_poll_deinit(p);
 	free(s);
 }
@@ -57,8 +57,8 @@ static int none_create(struct ds_handle *h, const struct ds_env *env,
 		none_deinit(&s->poll);
 		return r;
 	}
-	ebpf_trouble_add(&s->trouble, "all families",
-			 "this sonda-probes was built where clang or libbpf was missing");
+	ebpf_errors_add(&s->errors, "all families",
+			"this sonda-probes was built where clang or libbpf was missing");
 	*ret_instance = &s->poll;
 	return 0;
 }
@@ -67,7 +67,7 @@ static void none_clear(void *instance)
 {
 	struct none *s = container_of((struct counter_poll *)instance, struct none, poll);
 
-	ebpf_trouble_clear(&s->trouble);
+	ebpf_errors_clear(&s->errors);
 	counter_poll_clear(instance);
 }
 

@@ -27,13 +27,13 @@
 
 struct ebpf_counters {
 	struct counter_poll poll;
-	struct ebpf_settings settings;
-	struct ebpf_trouble trouble;
-	struct ebpf_facts facts; /* while families are loaded */
-	struct cost cost;
+	struct ebpf_config settings;
+	struct ebpf_errors errors;
+	struct ebpf_features features; /* while families are loaded */
+	struct program_cost cost;
 	struct thresholds *thresholds; /* owned; NULL: none */
 	const char *bpf_root; /* borrowed */
-	struct program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
+	struct user_program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
 	/* Families, then programs; of these family is NULL until the file is read. */
 	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_PROGRAMS_MAX];
 	size_t n_runs;
@@ -51,9 +51,9 @@ static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 		return 0;
 	if (!s->bpf_root)
 		return err_set(why, -ENOENT, "there is no folder of programs");
-	r = program_new(s->bpf_root, s->settings.programs[p], &s->programs[p], why);
+	r = user_program_new(s->bpf_root, s->settings.programs[p], &s->programs[p], why);
 	if (r == 0)
-		s->runs[i].family = program_family(s->programs[p]);
+		s->runs[i].family = user_program_family(s->programs[p]);
 	return r;
 }
 
@@ -72,13 +72,13 @@ static void load_one(struct ebpf_counters *s, size_t i)
 	struct err_text why;
 
 	if (find_family(s, i, &why) < 0) {
-		ebpf_trouble_add(&s->trouble, s->settings.programs[i - s->settings.n], "%s",
-				 why.text);
+		ebpf_errors_add(&s->errors, s->settings.programs[i - s->settings.n], "%s",
+				why.text);
 		return;
 	}
 	scope.outlier_ns = s->settings.outlier_ns[r->family->outliers];
-	if (ebpf_run_start(r, &s->facts, &scope, &why) < 0)
-		ebpf_trouble_add(&s->trouble, r->family->name, "%s", why.text);
+	if (ebpf_run_start(r, &s->features, &scope, &why) < 0)
+		ebpf_errors_add(&s->errors, r->family->name, "%s", why.text);
 }
 
 static void read_one(struct ebpf_counters *s, struct ebpf_run *r)
@@ -114,12 +114,12 @@ static void fire(struct ebpf_counters *s)
 static void end_pass(struct ebpf_counters *s)
 {
 	if (!s->is_loaded)
-		ebpf_facts_free(&s->facts);
+		ebpf_features_free(&s->features);
 	s->is_loaded = true;
-	cost_pass(&s->cost, s->runs, s->n_runs, &s->trouble);
+	program_cost_pass(&s->cost, s->runs, s->n_runs, &s->errors);
 	/* What is gathered of the tracks goes before packets of our own. */
 	tracks_end(s->poll.tracks);
-	ebpf_trouble_write(&s->trouble, false, s->poll.writer);
+	ebpf_errors_write(&s->errors, false, s->poll.writer);
 	fire(s);
 }
 
@@ -158,12 +158,12 @@ static void ebpf_deinit(struct counter_poll *p)
 
 	end_all(s);
 	for (size_t i = 0; i < s->settings.n_programs; i++)
-		program_free(s->programs[i]);
-	cost_deinit(&s->cost);
-	ebpf_facts_free(&s->facts);
+		user_program_free(s->programs[i]);
+	program_cost_deinit(&s->cost);
+	ebpf_features_free(&s->features);
 	thresholds_free(s->thresholds);
-	ebpf_settings_deinit(&s->settings);
-	ebpf_trouble_deinit(&s->trouble);
+	ebpf_config_deinit(&s->settings);
+	ebpf_errors_deinit(&s->errors);
 	counter_poll_deinit(p);
 	free(s);
 }
@@ -185,7 +185,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 	for (size_t i = 0; i < s->n_runs; i++)
 		s->runs[i] = (struct ebpf_run){
 			.family = i < s->settings.n ? s->settings.families[i] : NULL,
-			.trouble = &s->trouble,
+			.errors = &s->errors,
 			.writer = s->poll.writer,
 			.tracks = s->poll.tracks,
 			.group = s->poll.group,
@@ -205,17 +205,17 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	s->cost.stats_fd = -1;
 	s->bpf_root = env->bpf_root;
-	r = ebpf_settings_init(&s->settings, config->ebpf_counters_config, ebpf_families,
-			       ebpf_n_families, &s->trouble);
+	r = ebpf_config_init(&s->settings, config->ebpf_counters_config, ebpf_families,
+			     ebpf_n_families, &s->errors);
 	if (r == 0)
-		r = ebpf_settings_find_cgroups(&s->settings, config->ebpf_counters_config,
-					       env->sys_root, &s->trouble);
+		r = ebpf_config_find_cgroups(&s->settings, config->ebpf_counters_config,
+					     env->sys_root, &s->errors);
 	if (r == 0)
 		r = counter_poll_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)
-		r = thresholds_new(config->ebpf_counters_config, &s->trouble, &s->thresholds);
+		r = thresholds_new(config->ebpf_counters_config, &s->errors, &s->thresholds);
 	if (r == 0)
-		r = ebpf_facts_new(env->tracefs_root, &s->facts);
+		r = ebpf_features_new(env->tracefs_root, &s->features);
 	if (r < 0) {
 		ebpf_deinit(&s->poll);
 		return r;
@@ -232,7 +232,7 @@ static void ebpf_clear(void *instance)
 	struct ebpf_counters *s =
 		container_of((struct counter_poll *)instance, struct ebpf_counters, poll);
 
-	ebpf_trouble_clear(&s->trouble);
+	ebpf_errors_clear(&s->errors);
 	counter_poll_clear(instance);
 }
 
@@ -244,13 +244,13 @@ static void ebpf_stop(void *instance)
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		read_one(s, &s->runs[i]);
-	cost_set_missed(&s->cost, s->runs, s->n_runs);
+	program_cost_set_missed(&s->cost, s->runs, s->n_runs);
 	tracks_flush(s->poll.tracks);
-	thresholds_tell_unused(s->thresholds, &s->trouble);
-	ebpf_trouble_write(&s->trouble, true, s->poll.writer);
-	cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
+	thresholds_tell_unused(s->thresholds, &s->errors);
+	ebpf_errors_write(&s->errors, true, s->poll.writer);
+	program_cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
 	end_all(s);
-	cost_deinit(&s->cost);
+	program_cost_deinit(&s->cost);
 	counter_poll_stop(instance);
 }
 

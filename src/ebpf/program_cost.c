@@ -11,24 +11,24 @@
 #include "ebpf/tracks/counter.h"
 #include "gen/fields.h"
 
-void cost_deinit(struct cost *c)
+void program_cost_deinit(struct program_cost *c)
 {
 	closep(&c->stats_fd);
 	c->stats_fd = -1;
 }
 
 /* It takes more than to load programs. */
-static void tell_refused(struct cost *c, int error, struct ebpf_trouble *trouble)
+static void tell_refused(struct program_cost *c, int error, struct ebpf_errors *errors)
 {
 	if (!c->is_refused)
-		ebpf_trouble_add(trouble, "own cost",
-				 "is not measured: %s (it takes CAP_SYS_ADMIN)%s", strerror(error),
-				 c->limit > 0 ? "; max_overhead_percent has no effect" : "");
+		ebpf_errors_add(errors, "own cost",
+				"is not measured: %s (it takes CAP_SYS_ADMIN)%s", strerror(error),
+				c->limit > 0 ? "; max_overhead_percent has no effect" : "");
 	c->is_refused = true;
 }
 
-static void begin_measure(struct cost *c, struct ebpf_run *runs, size_t n,
-			  struct ebpf_trouble *trouble)
+static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t n,
+			  struct ebpf_errors *errors)
 {
 	uint64_t missed;
 	bool any = false;
@@ -42,10 +42,10 @@ static void begin_measure(struct cost *c, struct ebpf_run *runs, size_t n,
 		ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count, &missed);
 	}
 	if (c->stats_fd < 0 && any)
-		tell_refused(c, -c->stats_fd, trouble);
+		tell_refused(c, -c->stats_fd, errors);
 }
 
-static void set_missed(struct cost *c, struct ebpf_run *r)
+static void set_missed(struct program_cost *c, struct ebpf_run *r)
 {
 	uint64_t ns, count, missed;
 
@@ -59,21 +59,21 @@ static void set_missed(struct cost *c, struct ebpf_run *r)
 			r, c->missed_group, r->family->name,
 			"runs of its programs that the kernel left out", TRACK_UNIT_COUNT);
 	}
-	ebpf_trouble_count(
-		r->trouble, r->family->name,
+	ebpf_errors_count(
+		r->errors, r->family->name,
 		"runs of its programs that the kernel left out: one ran on the CPU already",
 		missed);
 	tracks_set(r->tracks, r->cost.missed_track, (int64_t)missed);
 }
 
-void cost_set_missed(struct cost *c, struct ebpf_run *runs, size_t n)
+void program_cost_set_missed(struct program_cost *c, struct ebpf_run *runs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (runs[i].object)
 			set_missed(c, &runs[i]);
 }
 
-static void set_track(struct cost *c, struct ebpf_run *r)
+static void set_track(struct program_cost *c, struct ebpf_run *r)
 {
 	if (c->group == TRACK_ROOT)
 		c->group = tracks_add(r->tracks, &(struct track_spec){.kind = TRACK_GROUP,
@@ -91,7 +91,7 @@ static void set_track(struct cost *c, struct ebpf_run *r)
 	tracks_set_double(r->tracks, r->cost.track, round(r->cost.percent * 1000) / 1000);
 }
 
-static void measure(struct cost *c, struct ebpf_run *r, uint64_t took)
+static void measure(struct program_cost *c, struct ebpf_run *r, uint64_t took)
 {
 	uint64_t ns, count, missed;
 
@@ -105,18 +105,18 @@ static void measure(struct cost *c, struct ebpf_run *r, uint64_t took)
 	set_track(c, r);
 }
 
-static void end_measure(struct cost *c, struct ebpf_run *runs, size_t n)
+static void end_measure(struct program_cost *c, struct ebpf_run *runs, size_t n)
 {
 	uint64_t took = clock_mono_ns() - c->began;
 
 	for (size_t i = 0; i < n; i++)
 		if (runs[i].object)
 			measure(c, &runs[i], took);
-	cost_deinit(c);
+	program_cost_deinit(c);
 }
 
-static void keep_limit(const struct cost *c, struct ebpf_run *runs, size_t n,
-		       struct ebpf_trouble *trouble)
+static void keep_limit(const struct program_cost *c, struct ebpf_run *runs, size_t n,
+		       struct ebpf_errors *errors)
 {
 	for (;;) {
 		struct ebpf_run *worst = NULL;
@@ -131,10 +131,10 @@ static void keep_limit(const struct cost *c, struct ebpf_run *runs, size_t n,
 		}
 		if (!worst || sum <= c->limit)
 			return;
-		ebpf_trouble_add(trouble, worst->family->name,
-				 "switched off: all families took %.3f %% of the machine, above "
-				 "max_overhead_percent (%g), and this one the most (%.3f %%)",
-				 sum, c->limit, worst->cost.percent / c->n_cpus);
+		ebpf_errors_add(errors, worst->family->name,
+				"switched off: all families took %.3f %% of the machine, above "
+				"max_overhead_percent (%g), and this one the most (%.3f %%)",
+				sum, c->limit, worst->cost.percent / c->n_cpus);
 		tracks_remove(worst->tracks, worst->cost.track);
 		tracks_remove(worst->tracks, worst->cost.missed_track);
 		worst->cost.track = worst->cost.missed_track = TRACK_ROOT;
@@ -157,7 +157,8 @@ static void put_cost(struct pb_enc *e, const struct ebpf_run *r, uint32_t n_cpus
 	pb_enc_close(e);
 }
 
-void cost_write(const struct cost *c, const struct ebpf_run *runs, size_t n, struct writer *w)
+void program_cost_write(const struct program_cost *c, const struct ebpf_run *runs, size_t n,
+			struct writer *w)
 {
 	struct pb_enc *e = NULL;
 
@@ -177,15 +178,16 @@ void cost_write(const struct cost *c, const struct ebpf_run *runs, size_t n, str
 	writer_end(w);
 }
 
-void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trouble *trouble)
+void program_cost_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
+		       struct ebpf_errors *errors)
 {
 	if (c->stats_fd >= 0) {
 		end_measure(c, runs, n);
 		if (c->limit > 0)
-			keep_limit(c, runs, n, trouble);
+			keep_limit(c, runs, n, errors);
 	}
 	if (c->pass++ % COST_EVERY)
 		return;
-	cost_set_missed(c, runs, n);
-	begin_measure(c, runs, n, trouble);
+	program_cost_set_missed(c, runs, n);
+	begin_measure(c, runs, n, errors);
 }

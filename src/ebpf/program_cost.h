@@ -14,7 +14,7 @@
  */
 #define COST_EVERY 10
 
-struct cost {
+struct program_cost {
 	int stats_fd; /* owned; -1: not measured now. Zero-initialising is not enough */
 	uint64_t began; /* CLOCK_MONOTONIC, ns */
 	uint32_t pass;
@@ -24,12 +24,14 @@ struct cost {
 	double limit; /* of the whole machine, in percent; 0: none */
 };
 
-void cost_deinit(struct cost *c);
+void program_cost_deinit(struct program_cost *c);
 /* At each pass, after all families were read. Families above the limit are stopped, the most
  * expensive first, until the sum is below it. */
-void cost_pass(struct cost *c, struct ebpf_run *runs, size_t n, struct ebpf_trouble *trouble);
-/* What the kernel left out until now, as cost_pass does now and then: for the last values. */
-void cost_set_missed(struct cost *c, struct ebpf_run *runs, size_t n);
+void program_cost_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
+		       struct ebpf_errors *errors);
+/* What the kernel left out until now, as program_cost_pass does now and then: for the last values. */
+void program_cost_set_missed(struct program_cost *c, struct ebpf_run *runs, size_t n);
 /* What was measured of each, as one packet (EbpfCountersStats.costs), also of those that ended; no
  * packet of the writer may be open. */
-void cost_write(const struct cost *c, const struct ebpf_run *runs, size_t n, struct writer *w);
+void program_cost_write(const struct program_cost *c, const struct ebpf_run *runs, size_t n,
+			struct writer *w);

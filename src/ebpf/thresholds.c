@@ -47,15 +47,15 @@ static int add(struct thresholds *t, const Pb__EbpfCountersConfig__Trigger *c)
 	return x->counter && x->name ? 0 : -ENOMEM;
 }
 
-static bool is_good(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_trouble *trouble)
+static bool is_good(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_errors *errors)
 {
 	if (c->counter && *c->counter && c->name && *c->name && c->has_above && isfinite(c->above))
 		return true;
-	ebpf_trouble_add(trouble, "triggers", "one is left out: it needs counter, above, and name");
+	ebpf_errors_add(errors, "triggers", "one is left out: it needs counter, above, and name");
 	return false;
 }
 
-int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble,
+int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 		   struct thresholds **ret)
 {
 	struct thresholds *t;
@@ -68,10 +68,10 @@ int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble
 	if (!t)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_triggers && t->n < THRESHOLDS_MAX && r == 0; i++)
-		if (is_good(c->triggers[i], trouble))
+		if (is_good(c->triggers[i], errors))
 			r = add(t, c->triggers[i]);
 	if (t->n == THRESHOLDS_MAX && c->n_triggers > THRESHOLDS_MAX)
-		ebpf_trouble_add(trouble, "triggers", "only the first %u count", THRESHOLDS_MAX);
+		ebpf_errors_add(errors, "triggers", "only the first %u count", THRESHOLDS_MAX);
 	if (r < 0) {
 		thresholds_free(t);
 		return r;
@@ -183,11 +183,11 @@ size_t thresholds_take(struct thresholds *t, const char *const **ret_names)
 	return n;
 }
 
-void thresholds_tell_unused(const struct thresholds *t, struct ebpf_trouble *trouble)
+void thresholds_tell_unused(const struct thresholds *t, struct ebpf_errors *errors)
 {
 	for (size_t i = 0; t && i < t->n; i++)
 		if (!t->all[i].n_tracks)
-			ebpf_trouble_add(trouble, "triggers",
-					 "there was no counter \"%.64s\" for the trigger %.64s",
-					 t->all[i].counter, t->all[i].name);
+			ebpf_errors_add(errors, "triggers",
+					"there was no counter \"%.64s\" for the trigger %.64s",
+					t->all[i].counter, t->all[i].name);
 }

@@ -17,8 +17,8 @@ struct thresholds;
 
 #define THRESHOLDS_MAX 32u
 
-/* What makes no sense is told as trouble. *ret is NULL where there are none. 0 or -ENOMEM. */
-int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_trouble *trouble,
+/* What makes no sense is told as errors. *ret is NULL where there are none. 0 or -ENOMEM. */
+int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 		   struct thresholds **ret);
 /* NULL is fine, here and below. */
 void thresholds_free(struct thresholds *t);
@@ -28,4 +28,4 @@ void thresholds_see(void *ctx, const struct track_update *seen);
  * How many. */
 size_t thresholds_take(struct thresholds *t, const char *const **ret_names);
 /* At the end: those for which there was no counter. */
-void thresholds_tell_unused(const struct thresholds *t, struct ebpf_trouble *trouble);
+void thresholds_tell_unused(const struct thresholds *t, struct ebpf_errors *errors);

@@ -26,7 +26,7 @@
 
 struct walk {
 	const struct btf *btf;
-	struct shape *shape;
+	struct btf_layout *layout;
 	struct err_text *e;
 };
 
@@ -47,7 +47,7 @@ static const struct btf_type *resolve(const struct btf *btf, uint32_t id, uint32
 
 /* ---- tags ---- */
 
-static void take_unit(struct shape_field *f, const char *unit)
+static void take_unit(struct btf_field *f, const char *unit)
 {
 	static const struct {
 		const char *name;
@@ -66,7 +66,7 @@ static void take_unit(struct shape_field *f, const char *unit)
 	str_make_plain(f->unit_name, strlen(f->unit_name), "");
 }
 
-static int take_tag(struct walk *w, struct shape_field *f, const char *tag)
+static int take_tag(struct walk *w, struct btf_field *f, const char *tag)
 {
 	if (str_starts(tag, TAG_UNIT))
 		take_unit(f, tag + strlen(TAG_UNIT));
@@ -78,7 +78,7 @@ static int take_tag(struct walk *w, struct shape_field *f, const char *tag)
 }
 
 /* Those of a declaration: a variable (component -1), or a member of a struct. */
-static int take_tags(struct walk *w, struct shape_field *f, uint32_t type, int component)
+static int take_tags(struct walk *w, struct btf_field *f, uint32_t type, int component)
 {
 	uint32_t n = btf__type_cnt(w->btf);
 
@@ -98,21 +98,21 @@ static int take_tags(struct walk *w, struct shape_field *f, uint32_t type, int c
 
 /* ---- fields ---- */
 
-static int add_leaf(struct walk *w, const struct shape_field *f)
+static int add_leaf(struct walk *w, const struct btf_field *f)
 {
-	if (w->shape->n == SHAPE_FIELDS_MAX)
-		return err_set(w->e, -EINVAL, "has more than %u fields", SHAPE_FIELDS_MAX);
-	w->shape->fields[w->shape->n++] = *f;
+	if (w->layout->n == BTF_LAYOUT_FIELDS_MAX)
+		return err_set(w->e, -EINVAL, "has more than %u fields", BTF_LAYOUT_FIELDS_MAX);
+	w->layout->fields[w->layout->n++] = *f;
 	return 0;
 }
 
-static int refuse(struct walk *w, const struct shape_field *f)
+static int refuse(struct walk *w, const struct btf_field *f)
 {
 	return err_set(w->e, -EINVAL, "has %s%s, which is no integer, nor a struct of integers",
 		       *f->name ? "the field " : "a type", f->name);
 }
 
-static int add_text(struct walk *w, struct shape_field *f, const struct btf_type *t)
+static int add_text(struct walk *w, struct btf_field *f, const struct btf_type *t)
 {
 	const struct btf_array *a = btf_array(t);
 	uint32_t id;
@@ -125,7 +125,7 @@ static int add_text(struct walk *w, struct shape_field *f, const struct btf_type
 	return add_leaf(w, f);
 }
 
-static int add_integer(struct walk *w, struct shape_field *f, const struct btf_type *t)
+static int add_integer(struct walk *w, struct btf_field *f, const struct btf_type *t)
 {
 	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
 		return refuse(w, f);
@@ -134,15 +134,15 @@ static int add_integer(struct walk *w, struct shape_field *f, const struct btf_t
 	return add_leaf(w, f);
 }
 
-static int add_type(struct walk *w, const struct shape_field *of, uint32_t type, int depth);
+static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, int depth);
 
-static int add_member(struct walk *w, const struct shape_field *of, uint32_t id, uint32_t i,
+static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, uint32_t i,
 		      int depth)
 {
 	const struct btf_type *t = btf__type_by_id(w->btf, id);
 	const struct btf_member *m = &btf_members(t)[i];
 	const char *name = name_at(w->btf, m->name_off);
-	struct shape_field f = *of;
+	struct btf_field f = *of;
 	int r;
 
 	snprintf(f.name, sizeof(f.name), "%.*s%s%.*s", SHAPE_NAME_CHARS / 2, of->name,
@@ -155,9 +155,9 @@ static int add_member(struct walk *w, const struct shape_field *of, uint32_t id,
 }
 
 /* Recursion: not deeper than DEPTH_MAX. */
-static int add_type(struct walk *w, const struct shape_field *of, uint32_t type, int depth)
+static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, int depth)
 {
-	struct shape_field f = *of;
+	struct btf_field f = *of;
 	uint32_t id;
 	const struct btf_type *t = resolve(w->btf, type, &id);
 	int r = 0;
@@ -177,11 +177,11 @@ static int add_type(struct walk *w, const struct shape_field *of, uint32_t type,
 
 /* map: the name of the variable whose tags count for all; may be NULL. 0 or -EINVAL, with a
  * sentence's end: "has ..., which is ...". */
-static int shape_of(const struct btf *btf, uint32_t type, const char *map, struct shape *ret,
-		    struct err_text *e)
+static int layout_of(const struct btf *btf, uint32_t type, const char *map, struct btf_layout *ret,
+		     struct err_text *e)
 {
-	struct walk w = {.btf = btf, .shape = ret, .e = e};
-	struct shape_field whole = {.name = ""};
+	struct walk w = {.btf = btf, .layout = ret, .e = e};
+	struct btf_field whole = {.name = ""};
 	int var = map ? btf__find_by_name_kind(btf, map, BTF_KIND_VAR) : -ENOENT;
 	int r;
 
@@ -197,7 +197,7 @@ static int shape_of(const struct btf *btf, uint32_t type, const char *map, struc
 /* ---- values ---- */
 
 /* Of an integer, by its address in a key or value. */
-static int64_t shape_value(const struct shape_field *f, const void *base)
+static int64_t layout_value(const struct btf_field *f, const void *base)
 {
 	const char *p = (const char *)base + f->offset;
 	uint64_t v = 0;
@@ -208,7 +208,7 @@ static int64_t shape_value(const struct shape_field *f, const void *base)
 	return f->is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
 }
 
-static void add_value(const struct shape_field *f, const void *key, struct strbuf *b)
+static void add_value(const struct btf_field *f, const void *key, struct strbuf *b)
 {
 	const char *text = (const char *)key + f->offset;
 	int64_t v;
@@ -217,7 +217,7 @@ static void add_value(const struct shape_field *f, const void *key, struct strbu
 		strbuf_add(b, text, strnlen(text, f->size));
 		return;
 	}
-	v = shape_value(f, key);
+	v = layout_value(f, key);
 	if (f->is_signed)
 		strbuf_printf(b, "%" PRId64, v);
 	else
@@ -225,10 +225,10 @@ static void add_value(const struct shape_field *f, const void *key, struct strbu
 }
 
 /* A key for people: "bash", "12", "cpu 3, vector 7". */
-static void shape_text(const struct shape *s, const void *key, struct strbuf *b)
+static void layout_text(const struct btf_layout *s, const void *key, struct strbuf *b)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct shape_field *f = &s->fields[i];
+		const struct btf_field *f = &s->fields[i];
 
 		if (i)
 			strbuf_puts(b, ", ");
@@ -281,15 +281,15 @@ static int check_sizes(const struct bpf_map *map, struct err_text *e)
 	return 0;
 }
 
-static int find_shapes(struct program_map *m, const struct bpf_map *map, const struct btf *btf,
-		       struct err_text *e)
+static int find_layouts(struct user_map *m, const struct bpf_map *map, const struct btf *btf,
+			struct err_text *e)
 {
 	struct err_text why;
-	int r = shape_of(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
+	int r = layout_of(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
 
 	if (r < 0)
 		return err_set(e, r, "its key %s", why.text);
-	r = shape_of(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
+	r = layout_of(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
 	if (r < 0)
 		return err_set(e, r, "its value %s", why.text);
 	for (uint32_t i = 0; i < m->value.n; i++)
@@ -304,13 +304,13 @@ static uint32_t add_group(struct tracks *t, uint32_t parent, const char *name)
 		t, &(struct track_spec){.kind = TRACK_GROUP, .parent = parent, .name = name});
 }
 
-int program_map_init(struct program_map *m, const struct bpf_map *map, const struct btf *btf,
-		     struct tracks *tracks, uint32_t group, uint32_t n_cpus, struct err_text *e)
+int user_map_init(struct user_map *m, const struct bpf_map *map, const struct btf *btf,
+		  struct tracks *tracks, uint32_t group, uint32_t n_cpus, struct err_text *e)
 {
 	enum bpf_map_type type = bpf_map__type(map);
 	int r;
 
-	*m = (struct program_map){
+	*m = (struct user_map){
 		.name = bpf_map__name(map) + strlen(PROGRAM_MAP_PREFIX),
 		.tracks = tracks,
 		.group = group,
@@ -320,7 +320,7 @@ int program_map_init(struct program_map *m, const struct bpf_map *map, const str
 	};
 	r = check_sizes(map, e);
 	if (r == 0)
-		r = find_shapes(m, map, btf, e);
+		r = find_layouts(m, map, btf, e);
 	if (r < 0)
 		return r;
 	m->value_stride = is_per_cpu(type) ? (bpf_map__value_size(map) + 7) / 8 * 8
@@ -335,10 +335,9 @@ int program_map_init(struct program_map *m, const struct bpf_map *map, const str
 
 /* ---- elements ---- */
 
-static void add_counter(struct program_map *m, struct program_element *x, uint32_t i,
-			const char *name)
+static void add_counter(struct user_map *m, struct program_element *x, uint32_t i, const char *name)
 {
-	const struct shape_field *f = &m->value.fields[i];
+	const struct btf_field *f = &m->value.fields[i];
 
 	x->tracks[i] = tracks_add(
 		m->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
@@ -349,12 +348,12 @@ static void add_counter(struct program_map *m, struct program_element *x, uint32
 						.total = !f->is_gauge});
 }
 
-static void add_tracks(struct program_map *m, struct program_element *x)
+static void add_tracks(struct user_map *m, struct program_element *x)
 {
 	bool is_struct = m->value.n > 1 || *m->value.fields[0].name;
 	_cleanup_(strbuf_deinit) struct strbuf name = {0};
 
-	shape_text(&m->key, x->key, &name);
+	layout_text(&m->key, x->key, &name);
 	if (is_struct && !m->is_single)
 		x->group = add_group(m->tracks, m->group, name.s ? name.s : "");
 	for (uint32_t i = 0; i < m->value.n; i++) {
@@ -365,7 +364,7 @@ static void add_tracks(struct program_map *m, struct program_element *x)
 	}
 }
 
-static struct program_element *element_new(struct program_map *m, const void *key)
+static struct program_element *element_new(struct user_map *m, const void *key)
 {
 	struct program_element *x;
 
@@ -381,24 +380,24 @@ static struct program_element *element_new(struct program_map *m, const void *ke
 	return x;
 }
 
-static void element_free(struct program_map *m, struct program_element *x)
+static void element_free(struct user_map *m, struct program_element *x)
 {
 	HASH_DEL(m->elements, x);
 	m->n_elements--;
 	free(x);
 }
 
-static int64_t sum_of(const struct program_map *m, const struct shape_field *f, const void *values)
+static int64_t sum_of(const struct user_map *m, const struct btf_field *f, const void *values)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t cpu = 0; cpu < m->n_cpus; cpu++)
-		sum += (uint64_t)shape_value(f,
-					     (const char *)values + (size_t)cpu * m->value_stride);
+		sum += (uint64_t)layout_value(f,
+					      (const char *)values + (size_t)cpu * m->value_stride);
 	return (int64_t)sum;
 }
 
-static bool is_zero(const struct program_map *m, const void *values)
+static bool is_zero(const struct user_map *m, const void *values)
 {
 	for (uint32_t i = 0; i < m->value.n; i++)
 		if (sum_of(m, &m->value.fields[i], values))
@@ -408,7 +407,7 @@ static bool is_zero(const struct program_map *m, const void *values)
 
 static void set_element(void *ctx, const void *key, const void *values)
 {
-	struct program_map *m = ctx;
+	struct user_map *m = ctx;
 	struct program_element *x;
 
 	HASH_FIND(hh, m->elements, key, m->reader.key_size, x);
@@ -426,7 +425,7 @@ static void set_element(void *ctx, const void *key, const void *values)
 }
 
 /* What was deleted from a hash. */
-static void remove_gone(struct program_map *m)
+static void remove_gone(struct user_map *m)
 {
 	struct program_element *x, *next;
 
@@ -441,7 +440,7 @@ static void remove_gone(struct program_map *m)
 	}
 }
 
-int program_map_read(struct program_map *m)
+int user_map_read(struct user_map *m)
 {
 	int r;
 
@@ -454,7 +453,7 @@ int program_map_read(struct program_map *m)
 	return r;
 }
 
-void program_map_deinit(struct program_map *m)
+void user_map_deinit(struct user_map *m)
 {
 	struct program_element *x, *next;
 

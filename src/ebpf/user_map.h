@@ -20,10 +20,10 @@
  *	"sonda:gauge"     goes up and down; without it a value only grows
  */
 
-#define SHAPE_FIELDS_MAX 32u
+#define BTF_LAYOUT_FIELDS_MAX 32u
 #define SHAPE_NAME_CHARS 64
 
-struct shape_field {
+struct btf_field {
 	char name[SHAPE_NAME_CHARS]; /* "" where the whole is an integer or a text; else "a.b" */
 	uint32_t offset, size; /* bytes; of an integer 1, 2, 4 or 8 */
 	bool is_signed, is_text;
@@ -33,8 +33,8 @@ struct shape_field {
 	char unit_name[24]; /* of one that is no track_unit */
 };
 
-struct shape {
-	struct shape_field fields[SHAPE_FIELDS_MAX];
+struct btf_layout {
+	struct btf_field fields[BTF_LAYOUT_FIELDS_MAX];
 	uint32_t n;
 };
 
@@ -56,10 +56,10 @@ struct btf;
 #define PROGRAM_KEYS_MAX 256u /* elements of a map that have tracks at a time */
 #define PROGRAM_ELEMENTS_MAX 65536u /* of an array: all are read in each period */
 
-struct program_map {
+struct user_map {
 	const char *name; /* without the prefix; borrowed from the object, as is the descriptor */
 	struct map_reader reader;
-	struct shape key, value;
+	struct btf_layout key, value;
 	uint32_t value_stride; /* bytes of a CPU's value */
 	uint32_t n_cpus; /* values of an element */
 	bool is_array, is_single;
@@ -73,9 +73,9 @@ struct program_map {
 };
 
 /* Of a loaded object; 0 or -errno, with a sentence. deinit in either case. */
-int program_map_init(struct program_map *m, const struct bpf_map *map, const struct btf *btf,
-		     struct tracks *tracks, uint32_t group, uint32_t n_cpus, struct err_text *e);
+int user_map_init(struct user_map *m, const struct bpf_map *map, const struct btf *btf,
+		  struct tracks *tracks, uint32_t group, uint32_t n_cpus, struct err_text *e);
 /* Sets the tracks of all elements: 0 or -errno. */
-int program_map_read(struct program_map *m);
+int user_map_read(struct user_map *m);
 /* Leaves the tracks. */
-void program_map_deinit(struct program_map *m);
+void user_map_deinit(struct user_map *m);

@@ -109,10 +109,10 @@ static int program_file_read(const char *folder, const char *name, unsigned owne
 #define OWNER 0 /* root */
 #define EVENTS_MAP EVENT_RING_MAP
 
-struct program {
+struct user_program {
 	char name[PROGRAM_NAME_CHARS + 1];
 	struct strbuf bytes;
-	struct ebpf_rung rung;
+	struct ebpf_variant variant;
 	struct ebpf_family family;
 };
 
@@ -120,7 +120,7 @@ struct program {
 struct state {
 	uint32_t group;
 	uint32_t n_maps;
-	struct program_map maps[PROGRAM_MAPS_MAX];
+	struct user_map maps[USER_MAPS_MAX];
 	uint32_t left_out_track;
 	bool told_left_out;
 	/* of a ring of events: */
@@ -138,18 +138,18 @@ static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *m
 	const char *name = bpf_map__name(map);
 	struct err_text e;
 
-	if (s->n_maps == PROGRAM_MAPS_MAX) {
-		ebpf_trouble_add(r->trouble, r->family->name, "%s is left out: there are %u before",
-				 name, PROGRAM_MAPS_MAX);
+	if (s->n_maps == USER_MAPS_MAX) {
+		ebpf_errors_add(r->errors, r->family->name, "%s is left out: there are %u before",
+				name, USER_MAPS_MAX);
 		return;
 	}
-	if (program_map_init(&s->maps[s->n_maps], map, ebpf_object_btf(r->object), r->tracks,
-			     s->group, r->n_cpus, &e) == 0) {
+	if (user_map_init(&s->maps[s->n_maps], map, ebpf_object_btf(r->object), r->tracks, s->group,
+			  r->n_cpus, &e) == 0) {
 		s->n_maps++;
 		return;
 	}
-	program_map_deinit(&s->maps[s->n_maps]);
-	ebpf_trouble_add(r->trouble, r->family->name, "%s is left out: %s", name, e.text);
+	user_map_deinit(&s->maps[s->n_maps]);
+	ebpf_errors_add(r->errors, r->family->name, "%s is left out: %s", name, e.text);
 }
 
 /* ---- events ---- */
@@ -164,8 +164,8 @@ static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map
 		e = event_ring_new(bpf_map__fd(map), r->tracks, s->group, r->family->name,
 				   &s->ring);
 	if (e < 0)
-		ebpf_trouble_add(r->trouble, r->family->name, EVENTS_MAP " is left out: %s",
-				 is_ring ? strerror(-e) : "it is no ring buffer");
+		ebpf_errors_add(r->errors, r->family->name, EVENTS_MAP " is left out: %s",
+				is_ring ? strerror(-e) : "it is no ring buffer");
 }
 
 static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t *track,
@@ -178,17 +178,17 @@ static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t
 
 static void tell_events(struct ebpf_run *r, struct state *s)
 {
-	struct event_lanes_counts n = event_ring_counts(s->ring);
+	struct event_tracks_counts n = event_ring_counts(s->ring);
 
 	if (n.left_out && !s->told_events_left_out)
-		ebpf_trouble_add(r->trouble, r->family->name,
-				 "more than %u events in a second, or than %u at a time on a "
-				 "thread; \"events left out\" counts",
-				 LANES_EVENTS_PER_SECOND, LANES_MAX);
+		ebpf_errors_add(r->errors, r->family->name,
+				"more than %u events in a second, or than %u at a time on a "
+				"thread; \"events left out\" counts",
+				EVENT_TRACKS_EVENTS_PER_SECOND, EVENT_TRACKS_MAX);
 	if (n.bad && !s->told_bad)
-		ebpf_trouble_add(r->trouble, r->family->name,
-				 "an event of " EVENTS_MAP " is no struct sonda_event, or its time "
-				 "is not of CLOCK_BOOTTIME; \"bad events\" counts");
+		ebpf_errors_add(r->errors, r->family->name,
+				"an event of " EVENTS_MAP " is no struct sonda_event, or its time "
+				"is not of CLOCK_BOOTTIME; \"bad events\" counts");
 	s->told_events_left_out = n.left_out;
 	s->told_bad = n.bad;
 	set_if_any(r, s, &s->events_left_out_track, "events left out", n.left_out);
@@ -228,15 +228,15 @@ static int begin(struct ebpf_run *r)
 		       r->family->name, PROGRAM_MAP_PREFIX);
 }
 
-static void tell_left_out(struct ebpf_run *r, struct state *s, const struct program_map *m)
+static void tell_left_out(struct ebpf_run *r, struct state *s, const struct user_map *m)
 {
 	if (!m->n_left_out || s->told_left_out)
 		return;
 	s->told_left_out = true;
-	ebpf_trouble_add(r->trouble, r->family->name,
-			 "%s%s has more than %u elements; \"elements left out\" says how many have "
-			 "no tracks",
-			 PROGRAM_MAP_PREFIX, m->name, PROGRAM_KEYS_MAX);
+	ebpf_errors_add(r->errors, r->family->name,
+			"%s%s has more than %u elements; \"elements left out\" says how many have "
+			"no tracks",
+			PROGRAM_MAP_PREFIX, m->name, PROGRAM_KEYS_MAX);
 	s->left_out_track = tracks_add(
 		r->tracks, &(struct track_spec){
 				   .kind = TRACK_COUNTER,
@@ -253,7 +253,7 @@ static int read_all(struct ebpf_run *r)
 	int worst = 0, e;
 
 	for (uint32_t i = 0; i < s->n_maps; i++) {
-		e = program_map_read(&s->maps[i]);
+		e = user_map_read(&s->maps[i]);
 		worst = worst ? worst : e;
 		left_out += s->maps[i].n_left_out;
 		tell_left_out(r, s, &s->maps[i]);
@@ -276,26 +276,27 @@ static void end(struct ebpf_run *r)
 	struct state *s = r->state;
 
 	for (uint32_t i = 0; i < s->n_maps; i++)
-		program_map_deinit(&s->maps[i]);
+		user_map_deinit(&s->maps[i]);
 	event_ring_free(s->ring);
 }
 
 /* ---- the family ---- */
 
-int program_new(const char *folder, const char *name, struct program **ret, struct err_text *e)
+int user_program_new(const char *folder, const char *name, struct user_program **ret,
+		     struct err_text *e)
 {
-	struct program *p = calloc(1, sizeof(*p));
+	struct user_program *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
 		return err_set(e, -ENOMEM, "no memory");
 	r = program_file_read(folder, name, OWNER, &p->bytes, e);
 	if (r < 0) {
-		program_free(p);
+		user_program_free(p);
 		return r;
 	}
 	snprintf(p->name, sizeof(p->name), "%s", name);
-	p->rung = (struct ebpf_rung){
+	p->variant = (struct ebpf_variant){
 		.name = "own",
 		.image = {.name = p->name,
 			  .is_foreign = true,
@@ -305,8 +306,8 @@ int program_new(const char *folder, const char *name, struct program **ret, stru
 	};
 	p->family = (struct ebpf_family){
 		.name = p->name,
-		.rungs = &p->rung,
-		.n_rungs = 1,
+		.variants = &p->variant,
+		.n_variants = 1,
 		.state_size = sizeof(struct state),
 		.begin = begin,
 		.read = read_all,
@@ -317,7 +318,7 @@ int program_new(const char *folder, const char *name, struct program **ret, stru
 	return 0;
 }
 
-void program_free(struct program *p)
+void user_program_free(struct user_program *p)
 {
 	if (!p)
 		return;
@@ -325,7 +326,7 @@ void program_free(struct program *p)
 	free(p);
 }
 
-const struct ebpf_family *program_family(const struct program *p)
+const struct ebpf_family *user_program_family(const struct user_program *p)
 {
 	return &p->family;
 }

@@ -56,8 +56,8 @@ static void check_packets(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const size_t step = 1 + sizeof(uint64_t) + sizeof(struct sonda_event);
-	struct event_lanes_counts n;
-	struct event_lanes *lanes;
+	struct event_tracks_counts n;
+	struct event_tracks *lanes;
 	struct tracks *tracks;
 	struct writer *w;
 	uint64_t given = 0;
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	if (tracks_new("fuzz", w, &tracks) < 0 ||
-	    event_lanes_new(tracks, TRACK_ROOT, "fuzz", &lanes) < 0)
+	    event_tracks_new(tracks, TRACK_ROOT, "fuzz", &lanes) < 0)
 		abort();
 	for (; size >= step && given < EVENTS; size -= step, data += step, given++) {
 		/* What the ring gives for an event of another size than ours; not beyond the input. */
@@ -74,13 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t now;
 
 		memcpy(&now, data + 1, sizeof(now));
-		event_lanes_add(lanes, data + 1 + sizeof(now), len, now);
+		event_tracks_add(lanes, data + 1 + sizeof(now), len, now);
 	}
-	n = event_lanes_counts(lanes);
+	n = event_tracks_counts(lanes);
 	if (n.written + n.left_out + n.bad != given)
 		abort();
 	check_packets();
-	event_lanes_free(lanes);
+	event_tracks_free(lanes);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();

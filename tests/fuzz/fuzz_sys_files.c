@@ -47,17 +47,17 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void pass(struct sys_poll *p, const struct sys_source *source, void *state)
+static void pass(struct sys_packet *p, const struct sys_source *source, void *state)
 {
-	sys_poll_begin(p);
+	sys_packet_begin(p);
 	while (source->step(state, p))
 		;
-	sys_poll_end(p);
+	sys_packet_end(p);
 	check_packets();
 }
 
-static void polls(struct sys_poll *p, const struct sys_source *source, const Pb__SysStatsConfig *c,
-		  const uint8_t *data, size_t size)
+static void polls(struct sys_packet *p, const struct sys_source *source,
+		  const Pb__SysStatsConfig *c, const uint8_t *data, size_t size)
 {
 	void *state = NULL;
 
@@ -68,27 +68,27 @@ static void polls(struct sys_poll *p, const struct sys_source *source, const Pb_
 	one_file_put(data, size);
 	pass(p, source, state);
 	source->close(state, p);
-	p->troubles = NULL; /* they were the source's */
+	p->errors = NULL; /* they were the source's */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Pb__SysStatsConfig c = PB__SYS_STATS_CONFIG__INIT;
-	struct sys_poll p = {.proc_root = proc_root, .sys_root = proc_root};
+	struct sys_packet p = {.proc_root = proc_root, .sys_root = proc_root};
 
 	if (!data)
 		return 0;
 	p.w = writer_new(NULL, 1, WRITER_DROP);
-	if (!p.w || sys_extras_init(&p.extras, "linux.sys_stats", p.w) < 0)
+	if (!p.w || extra_counters_init(&p.extras, "linux.sys_stats", p.w) < 0)
 		abort();
 	for (const struct sys_source *const *s = sources; *s; s++)
 		polls(&p, *s, &c, data, size);
 	if (p.fds != 0)
 		abort();
-	while (sys_poll_flush(&p))
+	while (sys_packet_flush(&p))
 		;
 	check_packets();
-	sys_poll_deinit(&p);
+	sys_packet_deinit(&p);
 	writer_free(p.w);
 	return 0;
 }

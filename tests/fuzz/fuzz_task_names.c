@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct proc_name name = {0};
 	int32_t tgid = -1;
-	int at = task_names_parse(data, size, 1, 4, &tgid, &name);
+	int at = taskstats_parse(data, size, 1, 4, &tgid, &name);
 
 	if (at >= 4 || (at >= 0 && tgid < 0) || name.len > PROC_NAME_MAX || (at < 0 && tgid != -1))
 		abort();

@@ -11,7 +11,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-void ebpf_trouble_deinit(struct ebpf_trouble *t)
+void ebpf_errors_deinit(struct ebpf_errors *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->all[i].what);
@@ -20,7 +20,7 @@ void ebpf_trouble_deinit(struct ebpf_trouble *t)
 	t->n = t->written = 0;
 }
 
-void ebpf_trouble_add(struct ebpf_trouble *t, const char *what, const char *fmt, ...)
+void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, ...)
 {
 	_cleanup_(freep) char *reason = NULL, *copy = NULL;
 	va_list args;
@@ -35,15 +35,14 @@ void ebpf_trouble_add(struct ebpf_trouble *t, const char *what, const char *fmt,
 	}
 	log_warn("linux.ebpf_counters: %s: %s", what, reason);
 	copy = strdup(what);
-	if (!copy || t->n == EBPF_TROUBLES_MAX)
+	if (!copy || t->n == EBPF_ERRORS_MAX)
 		return;
 	t->all[t->n].what = TAKE_PTR(copy);
 	t->all[t->n].reason = TAKE_PTR(reason);
 	t->n++;
 }
 
-void ebpf_trouble_count(struct ebpf_trouble *t, const char *what, const char *reason,
-			uint64_t count)
+void ebpf_errors_count(struct ebpf_errors *t, const char *what, const char *reason, uint64_t count)
 {
 	_cleanup_(freep) char *w = NULL, *r = NULL;
 
@@ -55,7 +54,7 @@ void ebpf_trouble_count(struct ebpf_trouble *t, const char *what, const char *re
 		}
 	w = strdup(what);
 	r = strdup(reason);
-	if (!w || !r || t->n == EBPF_TROUBLES_MAX)
+	if (!w || !r || t->n == EBPF_ERRORS_MAX)
 		return;
 	t->all[t->n].what = TAKE_PTR(w);
 	t->all[t->n].reason = TAKE_PTR(r);
@@ -63,14 +62,14 @@ void ebpf_trouble_count(struct ebpf_trouble *t, const char *what, const char *re
 	t->all[t->n++].written_count = 0;
 }
 
-static bool is_due(const struct ebpf_trouble *t, size_t i, bool at_end)
+static bool is_due(const struct ebpf_errors *t, size_t i, bool at_end)
 {
 	uint64_t count = t->all[i].count, written = t->all[i].written_count;
 
 	return i >= t->written || (at_end ? count > written : count / 2 >= written && count);
 }
 
-static void write_one(struct ebpf_trouble *t, size_t i, struct pb_enc *e)
+static void write_one(struct ebpf_errors *t, size_t i, struct pb_enc *e)
 {
 	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, t->all[i].what);
@@ -81,7 +80,7 @@ static void write_one(struct ebpf_trouble *t, size_t i, struct pb_enc *e)
 	t->all[i].written_count = t->all[i].count;
 }
 
-void ebpf_trouble_write(struct ebpf_trouble *t, bool at_end, struct writer *w)
+void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w)
 {
 	struct pb_enc *e = NULL;
 
@@ -102,7 +101,7 @@ void ebpf_trouble_write(struct ebpf_trouble *t, bool at_end, struct writer *w)
 	writer_end(w);
 }
 
-void ebpf_trouble_clear(struct ebpf_trouble *t)
+void ebpf_errors_clear(struct ebpf_errors *t)
 {
 	t->written = 0;
 }

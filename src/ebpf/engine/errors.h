@@ -14,26 +14,25 @@
  * Format: perfetto.protos.EbpfCountersStats (ours).
  */
 
-#define EBPF_TROUBLES_MAX 64 /* further ones are told to the operator only */
+#define EBPF_ERRORS_MAX 64 /* further ones are told to the operator only */
 
-struct ebpf_trouble {
+struct ebpf_errors {
 	struct {
 		char *what, *reason; /* owned */
 		uint64_t count, written_count; /* 0: it has none */
-	} all[EBPF_TROUBLES_MAX];
+	} all[EBPF_ERRORS_MAX];
 	size_t n, written;
 };
 
-void ebpf_trouble_deinit(struct ebpf_trouble *t);
+void ebpf_errors_deinit(struct ebpf_errors *t);
 /* what: a family or a field of the config; the rest is a sentence without a full stop. */
-void ebpf_trouble_add(struct ebpf_trouble *t, const char *what, const char *fmt, ...)
+void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for a number of things, up to now: reason is what they were, borrowed during the call. The
  * operator is not told, who has the number in the trace. */
-void ebpf_trouble_count(struct ebpf_trouble *t, const char *what, const char *reason,
-			uint64_t count);
+void ebpf_errors_count(struct ebpf_errors *t, const char *what, const char *reason, uint64_t count);
 /* What was not written yet, as one packet, and counts that have doubled; at_end: all that have grown.
  * No packet of the writer may be open. */
-void ebpf_trouble_write(struct ebpf_trouble *t, bool at_end, struct writer *w);
+void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w);
 /* All is to be written again. */
-void ebpf_trouble_clear(struct ebpf_trouble *t);
+void ebpf_errors_clear(struct ebpf_errors *t);

@@ -27,10 +27,10 @@
  */
 
 struct ebpf_run;
-struct ebpf_trouble;
+struct ebpf_errors;
 struct outliers;
-struct processes;
-struct processes_spec;
+struct per_process;
+struct per_process_spec;
 
 /* What of a family may be slices of their own: by threshold in the config. */
 enum ebpf_outliers {
@@ -54,14 +54,15 @@ struct ebpf_family {
 	const char *name; /* as people write it */
 	bool by_default; /* when the config names none */
 	enum ebpf_outliers outliers;
-	const struct ebpf_rung *rungs;
-	int n_rungs;
-	const struct processes_spec *processes; /* NULL: it has no sums by process */
-	const struct processes_spec *processes_below; /* on rungs below the first; NULL: the same */
+	const struct ebpf_variant *variants;
+	int n_variants;
+	const struct per_process_spec *processes; /* NULL: it has no sums by process */
+	const struct per_process_spec
+		*processes_below; /* on variants below the first; NULL: the same */
 	size_t cpu_size; /* of a value of "cpus"; 0: it has none */
 	size_t state_size, state_per_cpu; /* bytes; the array of all CPUs comes last */
 	/* What goes to sonda_settings.switches, beside what the sums by process want. */
-	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus);
+	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus);
 	/* 0 or -errno; end comes in either case. Tracks are made by the first read that needs them. */
 	int (*begin)(struct ebpf_run *r);
 	/* 0 or -errno: counted, told once, and tried again at the next period. After tracks_begin.
@@ -74,9 +75,9 @@ struct ebpf_family {
 
 struct ebpf_run {
 	const struct ebpf_family *family;
-	const struct ebpf_rung *rung; /* that was chosen */
+	const struct ebpf_variant *variant; /* that was chosen */
 	struct ebpf_object *object; /* owned; NULL: it does not run */
-	const struct ebpf_facts *facts; /* borrowed during begin */
+	const struct ebpf_features *features; /* borrowed during begin */
 	struct tracks *tracks; /* borrowed, as what follows */
 	uint32_t group; /* the track of all */
 	uint32_t n_cpus; /* possible ones: values of a per-CPU map */
@@ -86,9 +87,9 @@ struct ebpf_run {
 	struct outliers *outliers; /* owned; NULL: none are asked for */
 	void *state; /* the family's own, zeroed before begin; owned, as what follows */
 	struct map_cpus cpus;
-	struct processes *processes; /* NULL: none */
+	struct per_process *processes; /* NULL: none */
 	struct writer *writer; /* of the tracks, for packets of its own; borrowed */
-	struct ebpf_trouble *trouble; /* for what is only a part of it; borrowed */
+	struct ebpf_errors *errors; /* for what is only a part of it; borrowed */
 	struct err_text why; /* a begin that failed may say why */
 	struct ebpf_cost cost;
 	bool said; /* that a read failed */
@@ -98,8 +99,8 @@ struct ebpf_run {
 
 /* Begins to count. What is set before: family to top_n, and what is borrowed. On failure nothing is
  * left of it, and why has a sentence. */
-int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
-		   struct err_text *why);
+int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
+		   const struct ebpf_scope *scope, struct err_text *why);
 /* Ends the period, which is the moment of its tracks, and sets them. 0 or -errno. */
 int ebpf_run_read(struct ebpf_run *r);
 /* Where maps are so large that a read in each period would take more than 0.5 % of one CPU, periods are

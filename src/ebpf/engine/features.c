@@ -13,8 +13,8 @@
 #include "base/core/mem.h"
 #include "ebpf/engine/object.h"
 
-static int lacks_tracepoint(const struct ebpf_facts *f, const struct ebpf_need *n, const char *name,
-			    struct err_text *e)
+static int lacks_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
+			    const char *name, struct err_text *e)
 {
 	int args = f->count_args(f->ctx, name);
 
@@ -28,14 +28,14 @@ static int lacks_tracepoint(const struct ebpf_facts *f, const struct ebpf_need *
 	return 0;
 }
 
-static int lacks_event(const struct ebpf_facts *f, const struct ebpf_need *n, struct err_text *e)
+static int lacks_event(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
 {
 	if (ebpf_has_field(f, n->name, n->member))
 		return 0;
 	return err_set(e, -ENOENT, "tracefs has no event %s with a field %s", n->name, n->member);
 }
 
-static int lacks_raw(const struct ebpf_facts *f, const struct ebpf_need *n, struct err_text *e)
+static int lacks_raw(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
 {
 	const char *name = strchr(n->name, '/');
 	int r = lacks_event(f, n, e);
@@ -47,7 +47,7 @@ static int lacks_raw(const struct ebpf_facts *f, const struct ebpf_need *n, stru
 }
 
 /* 0, or -errno and why. */
-static int lacks(const struct ebpf_facts *f, const struct ebpf_need *n, struct err_text *e)
+static int lacks(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
 {
 	switch (n->kind) {
 	case EBPF_END:
@@ -68,7 +68,8 @@ static int lacks(const struct ebpf_facts *f, const struct ebpf_need *n, struct e
 	return 0;
 }
 
-static int lacks_any(const struct ebpf_facts *f, const struct ebpf_need *needs, struct err_text *e)
+static int lacks_any(const struct ebpf_features *f, const struct ebpf_need *needs,
+		     struct err_text *e)
 {
 	int r = 0;
 
@@ -77,14 +78,14 @@ static int lacks_any(const struct ebpf_facts *f, const struct ebpf_need *needs, 
 	return r;
 }
 
-int ebpf_choose_rung(const struct ebpf_facts *f, const struct ebpf_rung *rungs, int n, int first,
-		     struct err_text *why)
+int ebpf_choose_variant(const struct ebpf_features *f, const struct ebpf_variant *variants, int n,
+			int first, struct err_text *why)
 {
 	size_t len = 0;
 
 	for (int i = first; i < n; i++) {
 		struct err_text e;
-		int r = lacks_any(f, rungs[i].needs, &e);
+		int r = lacks_any(f, variants[i].needs, &e);
 
 		if (r == 0)
 			return i;
@@ -96,26 +97,26 @@ int ebpf_choose_rung(const struct ebpf_facts *f, const struct ebpf_rung *rungs, 
 	return -ENOENT;
 }
 
-bool ebpf_has_field(const struct ebpf_facts *f, const char *event, const char *field)
+bool ebpf_has_field(const struct ebpf_features *f, const char *event, const char *field)
 {
 	struct sonda_field found;
 
 	return f->find_field(f->ctx, event, field, &found) == 0;
 }
 
-void ebpf_find_fields(const struct ebpf_facts *f, const struct ebpf_rung *rung,
+void ebpf_find_fields(const struct ebpf_features *f, const struct ebpf_variant *variant,
 		      struct sonda_field *fields)
 {
 	const struct ebpf_need *n;
 
-	for (n = rung->needs; n->kind != EBPF_END; n++)
+	for (n = variant->needs; n->kind != EBPF_END; n++)
 		if (n->kind == EBPF_FIELD || n->kind == EBPF_MAY_FIELD)
 			(void)f->find_field(f->ctx, n->name, n->member, &fields[n->slot]);
 }
 
 #define LINE_MAX_BYTES 1024
 
-struct facts {
+struct feature_sources {
 	struct btf *btf; /* owned; NULL: the kernel has none */
 	char tracefs[PATH_MAX / 2]; /* empty: none */
 };
@@ -123,7 +124,7 @@ struct facts {
 /* btf_trace_NAME is a pointer to what is called: with a context that each program gives first. */
 static int count_args(void *ctx, const char *tracepoint)
 {
-	const struct facts *f = ctx;
+	const struct feature_sources *f = ctx;
 	const struct btf_type *t;
 	char name[128];
 	int id;
@@ -141,7 +142,7 @@ static int count_args(void *ctx, const char *tracepoint)
 
 static bool has_member(void *ctx, const char *type, const char *member)
 {
-	const struct facts *f = ctx;
+	const struct feature_sources *f = ctx;
 	int id = f->btf ? btf__find_by_name_kind(f->btf, type, BTF_KIND_STRUCT) : -ENOENT;
 	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
 
@@ -157,7 +158,7 @@ static bool has_member(void *ctx, const char *type, const char *member)
 static void each_enumerator(void *ctx, const char *type,
 			    void (*fn)(void *arg, const char *name, int64_t value), void *arg)
 {
-	const struct facts *f = ctx;
+	const struct feature_sources *f = ctx;
 	int id = f->btf ? btf__find_by_name_kind(f->btf, type, BTF_KIND_ENUM) : -ENOENT;
 	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(f->btf, (uint32_t)id);
 
@@ -211,7 +212,7 @@ static bool field_in_line(const char *line, const char *field, struct sonda_fiel
 	return true;
 }
 
-static int open_format(const struct facts *f, const char *event, FILE **ret)
+static int open_format(const struct feature_sources *f, const char *event, FILE **ret)
 {
 	char path[PATH_MAX];
 
@@ -274,9 +275,9 @@ static void each_symbol(void *ctx, const char *event, const char *field,
 	fclose(file);
 }
 
-int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
+int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret)
 {
-	struct facts *f = calloc(1, sizeof(*f));
+	struct feature_sources *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
@@ -284,7 +285,7 @@ int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
 	f->btf = btf__load_vmlinux_btf();
 	if (tracefs_root)
 		snprintf(f->tracefs, sizeof(f->tracefs), "%s", tracefs_root);
-	*ret = (struct ebpf_facts){
+	*ret = (struct ebpf_features){
 		.count_args = count_args,
 		.find_field = find_field,
 		.has_member = has_member,
@@ -296,12 +297,12 @@ int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret)
 	return 0;
 }
 
-void ebpf_facts_free(struct ebpf_facts *facts)
+void ebpf_features_free(struct ebpf_features *features)
 {
-	struct facts *f = facts->ctx;
+	struct feature_sources *f = features->ctx;
 
 	if (f)
 		btf__free(f->btf);
 	free(f);
-	facts->ctx = NULL;
+	features->ctx = NULL;
 }

@@ -8,7 +8,7 @@
 #include "bpf/settings.h"
 
 /*
- * Which of several programs a kernel can run. A family has a ladder of them, best first; each rung
+ * Which of several programs a kernel can run. A family has a ladder of them, best first; each variant
  * is an object of bpf/ with the list of what it needs of the kernel:
  *
  *	tp_btf        arguments typed by BTF: fields of structs by CO-RE
@@ -79,13 +79,13 @@ struct ebpf_image {
 	const unsigned char *begin, *end;
 };
 
-struct ebpf_rung {
+struct ebpf_variant {
 	const char *name; /* "tp_btf" */
 	struct ebpf_image image;
 	const struct ebpf_need *needs; /* until NEED_END */
 };
 
-struct ebpf_facts {
+struct ebpf_features {
 	/* Without the context that BTF gives each; -ENOENT: no such tracepoint; -EOPNOTSUPP: no
 	 * BTF. */
 	int (*count_args)(void *ctx, const char *tracepoint);
@@ -102,11 +102,11 @@ struct ebpf_facts {
 	void *ctx;
 };
 
-/* The first rung from rungs[first] on that this kernel has all of: its index. -ENOENT: none, and why
+/* The first variant from variants[first] on that this kernel has all of: its index. -ENOENT: none, and why
  * has what each lacks. */
-int ebpf_choose_rung(const struct ebpf_facts *f, const struct ebpf_rung *rungs, int n, int first,
-		     struct err_text *why);
-bool ebpf_has_field(const struct ebpf_facts *f, const char *event, const char *field);
-/* Those that the rung names, to their slots of fields, which has SONDA_FIELDS. */
-void ebpf_find_fields(const struct ebpf_facts *f, const struct ebpf_rung *rung,
+int ebpf_choose_variant(const struct ebpf_features *f, const struct ebpf_variant *variants, int n,
+			int first, struct err_text *why);
+bool ebpf_has_field(const struct ebpf_features *f, const char *event, const char *field);
+/* Those that the variant names, to their slots of fields, which has SONDA_FIELDS. */
+void ebpf_find_fields(const struct ebpf_features *f, const struct ebpf_variant *variant,
 		      struct sonda_field *fields);

@@ -18,7 +18,7 @@
  * One line of many that libbpf logs about a failure: of the verifier's log the last line that is no
  * statistics, and else the first line of all, for what follows it are consequences.
  */
-struct libbpf_words {
+struct libbpf_log {
 	char error[200];
 	char verifier[200];
 };
@@ -43,7 +43,7 @@ static bool is_statistics(const char *line)
 	return !*line;
 }
 
-static void keep_verifier(struct libbpf_words *w, char *text)
+static void keep_verifier(struct libbpf_log *w, char *text)
 {
 	char *rest = text, *line;
 	unsigned helper;
@@ -56,7 +56,7 @@ static void keep_verifier(struct libbpf_words *w, char *text)
 			 helper);
 }
 
-static void libbpf_words_add(struct libbpf_words *w, const char *fmt, va_list args)
+static void libbpf_log_add(struct libbpf_log *w, const char *fmt, va_list args)
 {
 	_cleanup_(freep) char *text = NULL;
 	char *log;
@@ -77,7 +77,7 @@ static void libbpf_words_add(struct libbpf_words *w, const char *fmt, va_list ar
 }
 
 /* "" when there is none. Plain text, no newline. */
-static const char *libbpf_words_best(const struct libbpf_words *w)
+static const char *libbpf_log_line(const struct libbpf_log *w)
 {
 	return w->verifier[0] ? w->verifier : w->error;
 }
@@ -101,24 +101,24 @@ struct ebpf_object {
 	struct sonda_field fields[SONDA_FIELDS];
 };
 
-static struct libbpf_words words;
+static struct libbpf_log words;
 
 static int gather(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	if (level == LIBBPF_WARN)
-		libbpf_words_add(&words, fmt, args);
+		libbpf_log_add(&words, fmt, args);
 	return 0;
 }
 
 static void listen(void)
 {
-	words = (struct libbpf_words){.error = {0}};
+	words = (struct libbpf_log){.error = {0}};
 	libbpf_set_print(gather);
 }
 
 static int object_error(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
 {
-	const char *said = libbpf_words_best(&words);
+	const char *said = libbpf_log_line(&words);
 	char error[128];
 
 	/* The verifier's refusals are EACCES, and have more to say. */

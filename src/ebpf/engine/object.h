@@ -71,6 +71,6 @@ int ebpf_stats_on(void);
 /* How many values a per-CPU map has; at least 1. */
 uint32_t ebpf_cpus(void);
 
-/* The facts of the running kernel; free with ebpf_facts_free. tracefs_root may be NULL. 0 or -ENOMEM. */
-int ebpf_facts_new(const char *tracefs_root, struct ebpf_facts *ret);
-void ebpf_facts_free(struct ebpf_facts *f);
+/* The facts of the running kernel; free with ebpf_features_free. tracefs_root may be NULL. 0 or -ENOMEM. */
+int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret);
+void ebpf_features_free(struct ebpf_features *f);

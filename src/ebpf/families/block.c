@@ -46,7 +46,7 @@ static const struct ebpf_need needs_of_tp[] = {
 	NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(block), needs_of_tp_btf},
 	{"tp", EBPF_IMAGE(block_tp), needs_of_tp},
 };
@@ -86,13 +86,13 @@ struct block {
 	uint32_t group;
 	struct disk *disks[BLOCK_DISKS_MAX]; /* owned */
 	size_t n_disks;
-	struct top *top;
+	struct top_n *top;
 	struct map_cpus lost;
 	uint32_t lost_tracks[3];
 };
 
 /* Of each hook there are two programs, by the number of arguments. */
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const char *const hooks[] = {"block_rq_insert", "block_rq_issue", "block_rq_requeue",
 					    "block_rq_merge"};
@@ -131,8 +131,8 @@ static int begin(struct ebpf_run *r)
 			  sizeof(struct block_lost));
 	if (e < 0)
 		return e;
-	return top_new(r->tracks, process_columns, ARRAY_SIZE(process_columns), r->top_n,
-		       r->proc_root, &s->top);
+	return top_n_new(r->tracks, process_columns, ARRAY_SIZE(process_columns), r->top_n,
+			 r->proc_root, &s->top);
 }
 
 /* ---- disks ---- */
@@ -275,7 +275,8 @@ static void on_process(void *ctx, const void *key, const void *value)
 
 	memcpy(&pid, key, sizeof(pid));
 	/* One that was forgotten between has ended more than it began. */
-	top_add(s->top,
+	top_n_add(
+		s->top,
 		&(struct top_process){
 			.pid = pid,
 			.alive_ns = p->alive,
@@ -289,10 +290,10 @@ static int read_processes(struct block *s)
 {
 	int e;
 
-	top_begin(s->top);
+	top_n_begin(s->top);
 	e = map_each(&s->processes_map, on_process, s);
 	if (e == 0)
-		top_end(s->top);
+		top_n_end(s->top);
 	return e;
 }
 
@@ -349,7 +350,7 @@ static void hide(struct ebpf_run *r)
 	tracks_remove(r->tracks, s->group);
 	for (size_t i = 0; i < ARRAY_SIZE(s->lost_tracks); i++)
 		tracks_remove(r->tracks, s->lost_tracks[i]);
-	top_hide(s->top);
+	top_n_hide(s->top);
 }
 
 static void end(struct ebpf_run *r)
@@ -363,7 +364,7 @@ static void end(struct ebpf_run *r)
 	}
 	map_reader_deinit(&s->disks_map);
 	map_reader_deinit(&s->processes_map);
-	top_free(s->top);
+	top_n_free(s->top);
 	map_cpus_deinit(&s->lost);
 }
 
@@ -372,8 +373,8 @@ const struct ebpf_family block_family = {
 	.name = "block",
 	.by_default = true,
 	.outliers = EBPF_OUTLIERS_BLOCK,
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.state_size = sizeof(struct block),
 	.prepare = prepare,
 	.begin = begin,

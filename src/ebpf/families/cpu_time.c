@@ -20,7 +20,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 /* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
 static const struct ebpf_need needs_of_tp[] = {NEEDS_OF_SWITCH_RECORDS, NEED_END};
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(cpu_time), needs_of_tp_btf},
 	{"tp", EBPF_IMAGE(cpu_time_tp), needs_of_tp},
 };
@@ -41,7 +41,7 @@ static const struct track_spec columns[] = {
 };
 
 /* Who only sleeps is none of the largest. */
-static const struct processes_spec spec = {
+static const struct per_process_spec spec = {
 	.columns = columns,
 	.n_values = CPU_TIME_STATES,
 	.n_columns = CPU_TIME_STATES,
@@ -51,7 +51,7 @@ static const struct processes_spec spec = {
 	.lost_description = "changes of threads' states that could not be counted: no room",
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	(void)o;
 	(void)n_cpus;
@@ -61,8 +61,8 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 const struct ebpf_family cpu_time_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__CPU_TIME,
 	.name = "cpu_time",
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.prepare = prepare,
 	.processes = &spec,
 };

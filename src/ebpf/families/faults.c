@@ -40,7 +40,7 @@ static const struct track_spec columns[] = {
 	 .total = true},
 };
 
-static const struct processes_spec spec = {
+static const struct per_process_spec spec = {
 	.columns = columns,
 	.n_values = sizeof(struct faults) / sizeof(uint64_t),
 	.n_columns = ARRAY_SIZE(columns),
@@ -50,7 +50,7 @@ static const struct processes_spec spec = {
 	.lost_description = "page faults that could not be counted: no room",
 };
 
-static const struct processes_spec spec_without_major = {
+static const struct per_process_spec spec_without_major = {
 	.columns = columns,
 	.n_values = sizeof(struct faults) / sizeof(uint64_t),
 	.n_columns = 1,
@@ -60,19 +60,19 @@ static const struct processes_spec spec_without_major = {
 	.lost_description = "page faults that could not be counted: no room",
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(faults), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(faults_raw), needs_of_raw_tp},
 	{"tp", EBPF_IMAGE(faults_tp), needs_of_tp},
 };
 
-static bool has_hooks(const struct ebpf_facts *f)
+static bool has_hooks(const struct ebpf_features *f)
 {
 	return ebpf_has_field(f, "exceptions/page_fault_user", "address") ||
 	       f->count_args(f->ctx, "page_fault_user") == 3;
 }
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
 	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
@@ -91,8 +91,8 @@ const struct ebpf_family faults_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__FAULTS,
 	.name = "faults",
 	.by_default = true,
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.prepare = prepare,
 	.processes = &spec,
 	.processes_below = &spec_without_major,

@@ -33,7 +33,7 @@ static const struct ebpf_need needs_of_raw_tp[] = {
 };
 #endif
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf, x86", EBPF_IMAGE(futex), needs_on_x86},
 	{"tp_btf, arm64", EBPF_IMAGE(futex), needs_on_arm64},
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -52,7 +52,7 @@ static const struct track_spec columns[] = {
 	 .total = true},
 };
 
-static const struct processes_spec spec = {
+static const struct per_process_spec spec = {
 	.columns = columns,
 	.n_values = sizeof(struct futex) / sizeof(uint64_t),
 	.n_columns = ARRAY_SIZE(columns),
@@ -61,7 +61,7 @@ static const struct processes_spec spec = {
 	.lost_description = "waits for futexes that could not be counted: no room",
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	(void)o;
 	(void)n_cpus;
@@ -76,8 +76,8 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint3
 const struct ebpf_family futex_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__FUTEX,
 	.name = "futex",
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.prepare = prepare,
 	.processes = &spec,
 };

@@ -37,7 +37,7 @@ static const struct ebpf_need needs_of_tp[] = {
 	NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(interrupts), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(interrupts_raw), needs_of_raw_tp},
 	{"tp", EBPF_IMAGE(interrupts_tp), needs_of_tp},
@@ -57,7 +57,7 @@ struct cpu {
 	struct ebpf_timed tracks[KINDS];
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	(void)n_cpus;
 	if (f->count_args(f->ctx, "local_timer_entry") != 1 &&
@@ -127,8 +127,8 @@ const struct ebpf_family interrupts_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS,
 	.name = "interrupts",
 	.by_default = true,
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct interrupts_cpu),
 	.state_per_cpu = sizeof(struct cpu),
 	.prepare = prepare,

@@ -30,7 +30,7 @@ static const struct ebpf_need needs_of_tp[] = {
 	NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(locks), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(locks_raw), needs_of_raw_tp},
 	{"tp", EBPF_IMAGE(locks_tp), needs_of_tp},
@@ -61,7 +61,7 @@ static const struct track_spec columns[] = {
 	 .total = true},
 };
 
-static const struct processes_spec spec = {
+static const struct per_process_spec spec = {
 	.columns = columns,
 	.n_values = sizeof(struct locks_process) / sizeof(uint64_t),
 	.n_columns = ARRAY_SIZE(columns),
@@ -106,7 +106,7 @@ static int read_cpus(struct ebpf_run *r, struct locks *s)
 
 static int read_all(struct ebpf_run *r)
 {
-	int e = read_cpus(r, r->state), f = processes_read(r->processes, r);
+	int e = read_cpus(r, r->state), f = per_process_read(r->processes, r);
 
 	return e < 0 ? e : f;
 }
@@ -124,8 +124,8 @@ static void hide(struct ebpf_run *r)
 const struct ebpf_family locks_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS,
 	.name = "locks",
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.processes = &spec,
 	.cpu_size = sizeof(struct locks_cpu),
 	.state_size = sizeof(struct locks),

@@ -33,7 +33,7 @@ static const struct ebpf_need needs_of_tp[] = {
 	NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(memory), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(memory_raw), needs_of_raw_tp},
 	{"tp", EBPF_IMAGE(memory_tp), needs_of_tp},
@@ -60,7 +60,7 @@ struct memory {
 };
 
 /* What a kernel is built without (CONFIG_MEMCG, CONFIG_COMPACTION) has no hooks. */
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const struct {
 		const char *hook, *event, *field;
@@ -128,8 +128,8 @@ const struct ebpf_family memory_family = {
 	.name = "memory",
 	.by_default = true,
 	.outliers = EBPF_OUTLIERS_RECLAIM,
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct memory_cpu),
 	.state_size = sizeof(struct memory),
 	.prepare = prepare,

@@ -33,7 +33,7 @@ static const struct ebpf_need needs_of_tp[] = {
 	NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(runq), needs_of_tp_btf},
 	{"tp", EBPF_IMAGE(runq_tp), needs_of_tp}, /* without depths */
 };
@@ -53,7 +53,7 @@ struct runq {
 	struct cpu cpus[];
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	uint32_t switches = 0;
 
@@ -79,7 +79,7 @@ static int begin(struct ebpf_run *r)
 
 static bool has_depths(const struct ebpf_run *r)
 {
-	return r->rung == rungs;
+	return r->variant == variants;
 }
 
 static void show_depths(const struct ebpf_run *r, struct cpu *c)
@@ -216,8 +216,8 @@ const struct ebpf_family runq_family = {
 	.name = "runq",
 	.by_default = true,
 	.outliers = EBPF_OUTLIERS_RUNQ,
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct runq_cpu),
 	.state_size = sizeof(struct runq),
 	.state_per_cpu = sizeof(struct cpu),

@@ -175,7 +175,7 @@ static int by_process_and_count(const void *a, const void *b)
 }
 
 /* Forgets those that are there no more; of processes with tracks, their calls in order. */
-static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct top *top)
+static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct top_n *top)
 {
 	struct syscall_sum *c, *next;
 	size_t n = 0;
@@ -187,7 +187,7 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 			hide_call(t, c);
 			HASH_DEL(s->all, c);
 			free(c);
-		} else if (!top_shows(top, c->id.pid)) {
+		} else if (!top_n_shows(top, c->id.pid)) {
 			hide_call(t, c);
 		} else {
 			s->order[n++] = c;
@@ -204,7 +204,7 @@ static size_t place_of(struct syscall_sum *const *order, size_t i, size_t before
 	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;
 }
 
-static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, const struct top *top)
+static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, const struct top_n *top)
 {
 	size_t n = sort_out(s, tracks, top), place = 0;
 
@@ -247,7 +247,7 @@ static const struct ebpf_need needs_of_raw_tp[] = {
 };
 #endif
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(syscalls), needs_of_tp_btf},
 #if defined(__x86_64__) || defined(__aarch64__)
 	{"raw_tp", EBPF_IMAGE(syscalls_raw), needs_of_raw_tp},
@@ -270,7 +270,7 @@ static const struct track_spec process_columns[] = {
 };
 
 /* A process has an element for each call that it makes. */
-static const struct processes_spec spec = {
+static const struct per_process_spec spec = {
 	.columns = process_columns,
 	.n_values = sizeof(struct syscalls) / sizeof(uint64_t),
 	.n_columns = ARRAY_SIZE(process_columns),
@@ -280,7 +280,7 @@ static const struct processes_spec spec = {
 	.elements_per_cpu = 16384,
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	uint32_t switches = 0;
 
@@ -314,7 +314,7 @@ static int read_calls(struct ebpf_run *r)
 	int e;
 
 	syscall_sums_begin(r->state);
-	e = processes_read(r->processes, r);
+	e = per_process_read(r->processes, r);
 	if (e == 0)
 		syscall_sums_end(r->state, r->tracks, r->processes->top);
 	return e;
@@ -333,8 +333,8 @@ static void end(struct ebpf_run *r)
 const struct ebpf_family syscalls_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS,
 	.name = "syscalls",
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.processes = &spec,
 	.state_size = sizeof(struct syscall_sums),
 	.prepare = prepare,

@@ -40,7 +40,7 @@ static const struct ebpf_need needs_of_tp[] = {
 	NEED_END,
 };
 
-static const struct ebpf_rung rungs[] = {
+static const struct ebpf_variant variants[] = {
 	{"tp_btf", EBPF_IMAGE(tcp), needs_of_tp_btf},
 	{"raw_tp", EBPF_IMAGE(tcp_raw), needs_of_raw_tp},
 	{"tp", EBPF_IMAGE(tcp_tp), needs_of_tp},
@@ -55,7 +55,7 @@ struct tcp {
 	char names[TCP_REASONS][REASON_NAME_SIZE]; /* empty: it has none */
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_facts *f, uint32_t n_cpus)
+static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	uint32_t switches = 0;
 
@@ -86,8 +86,8 @@ static int begin(struct ebpf_run *r)
 	struct tcp *s = r->state;
 
 	/* Without types the event's format has most. */
-	r->facts->each_symbol(r->facts->ctx, "skb/kfree_skb", "reason", on_reason, s);
-	r->facts->each_enumerator(r->facts->ctx, "skb_drop_reason", on_reason, s);
+	r->features->each_symbol(r->features->ctx, "skb/kfree_skb", "reason", on_reason, s);
+	r->features->each_enumerator(r->features->ctx, "skb_drop_reason", on_reason, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");
 	return 0;
 }
@@ -168,8 +168,8 @@ const struct ebpf_family tcp_family = {
 	.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP,
 	.name = "tcp",
 	.by_default = true,
-	.rungs = rungs,
-	.n_rungs = ARRAY_SIZE(rungs),
+	.variants = variants,
+	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct tcp_cpu),
 	.state_size = sizeof(struct tcp),
 	.prepare = prepare,

@@ -124,6 +124,6 @@ void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		return;
 	if (*track == TRACK_ROOT)
 		*track = ebpf_add_total(r, r->group, name, description, TRACK_UNIT_COUNT);
-	ebpf_trouble_count(r->trouble, r->family->name, description, lost);
+	ebpf_errors_count(r->errors, r->family->name, description, lost);
 	tracks_set(r->tracks, *track, (int64_t)lost);
 }

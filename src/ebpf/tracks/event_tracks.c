@@ -24,24 +24,24 @@ struct lanes {
 	UT_hash_handle hh; /* in the order in which they came */
 	uint64_t used; /* number of its last event */
 	uint32_t thread; /* its track; TRACK_ROOT: none */
-	uint32_t tracks[LANES_MAX]; /* TRACK_ROOT: not made yet */
-	uint64_t ends[LANES_MAX]; /* of the last slice */
+	uint32_t tracks[EVENT_TRACKS_MAX]; /* TRACK_ROOT: not made yet */
+	uint64_t ends[EVENT_TRACKS_MAX]; /* of the last slice */
 };
 
-struct event_lanes {
+struct event_tracks {
 	struct tracks *tracks;
 	uint32_t group;
 	const char *name;
 	struct lanes *threads; /* owned */
 	uint64_t second; /* when it began */
 	uint32_t in_second;
-	struct event_lanes_counts counts;
+	struct event_tracks_counts counts;
 };
 
-int event_lanes_new(struct tracks *tracks, uint32_t group, const char *name,
-		    struct event_lanes **ret)
+int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
+		     struct event_tracks **ret)
 {
-	struct event_lanes *l = calloc(1, sizeof(*l));
+	struct event_tracks *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
@@ -52,7 +52,7 @@ int event_lanes_new(struct tracks *tracks, uint32_t group, const char *name,
 	return 0;
 }
 
-void event_lanes_free(struct event_lanes *l)
+void event_tracks_free(struct event_tracks *l)
 {
 	struct lanes *t, *next;
 
@@ -93,20 +93,20 @@ static bool is_good(struct sonda_event_text *t, uint64_t now)
 	return true;
 }
 
-static bool is_too_much(struct event_lanes *l, uint64_t now)
+static bool is_too_much(struct event_tracks *l, uint64_t now)
 {
 	if (now - l->second >= NS_PER_S) {
 		l->second = now;
 		l->in_second = 0;
 	}
-	return l->in_second++ >= LANES_EVENTS_PER_SECOND;
+	return l->in_second++ >= EVENT_TRACKS_EVENTS_PER_SECOND;
 }
 
 /* ---- where it goes ---- */
 
-static void remove_lanes(struct event_lanes *l, struct lanes *t)
+static void remove_lanes(struct event_tracks *l, struct lanes *t)
 {
-	for (uint32_t i = 0; i < LANES_MAX; i++)
+	for (uint32_t i = 0; i < EVENT_TRACKS_MAX; i++)
 		if (t->tracks[i] != TRACK_ROOT)
 			tracks_remove(l->tracks, t->tracks[i]);
 	if (t->thread != TRACK_ROOT)
@@ -115,11 +115,11 @@ static void remove_lanes(struct event_lanes *l, struct lanes *t)
 	free(t);
 }
 
-static void make_room(struct event_lanes *l)
+static void make_room(struct event_tracks *l)
 {
 	struct lanes *t, *next, *oldest = NULL;
 
-	if (HASH_COUNT(l->threads) < LANES_THREADS_MAX)
+	if (HASH_COUNT(l->threads) < EVENT_TRACKS_THREADS_MAX)
 		return;
 	HASH_ITER (hh, l->threads, t, next)
 		if (!oldest || t->used < oldest->used)
@@ -127,7 +127,7 @@ static void make_room(struct event_lanes *l)
 	remove_lanes(l, oldest);
 }
 
-static struct lanes *lanes_of(struct event_lanes *l, const struct sonda_event *e)
+static struct lanes *lanes_of(struct event_tracks *l, const struct sonda_event *e)
 {
 	struct lanes *t;
 
@@ -148,7 +148,7 @@ static struct lanes *lanes_of(struct event_lanes *l, const struct sonda_event *e
 	return t;
 }
 
-static uint32_t make_lane(struct event_lanes *l, const struct lanes *t, uint32_t i)
+static uint32_t make_lane(struct event_tracks *l, const struct lanes *t, uint32_t i)
 {
 	const char *name = t->tid ? l->name : "events"; /* not NULL: see lane_of */
 	char numbered[96];
@@ -160,16 +160,16 @@ static uint32_t make_lane(struct event_lanes *l, const struct lanes *t, uint32_t
 }
 
 /* The first lane where it begins after all that is there; TRACK_VOID: none. */
-static uint32_t lane_of(struct event_lanes *l, struct lanes *t, const struct sonda_event *e)
+static uint32_t lane_of(struct event_tracks *l, struct lanes *t, const struct sonda_event *e)
 {
 	uint32_t i = 0;
 
 	if (!l->name && t->tid)
 		return t->thread;
 	if (e->type == SONDA_SLICE) {
-		while (i < LANES_MAX && t->ends[i] > e->time)
+		while (i < EVENT_TRACKS_MAX && t->ends[i] > e->time)
 			i++;
-		if (i == LANES_MAX)
+		if (i == EVENT_TRACKS_MAX)
 			return TRACK_VOID;
 		t->ends[i] = e->time + e->duration;
 	}
@@ -222,7 +222,8 @@ static void write_event(struct writer *w, const struct sonda_event_text *t, uint
 		end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
 }
 
-void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t size, uint64_t now)
+void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_t size,
+		      uint64_t now)
 {
 	struct sonda_event_text e = {.name = ""};
 	struct lanes *t = NULL;
@@ -251,7 +252,7 @@ void event_lanes_add(struct event_lanes *l, const void *untrusted_event, size_t 
 	write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
 }
 
-struct event_lanes_counts event_lanes_counts(const struct event_lanes *l)
+struct event_tracks_counts event_tracks_counts(const struct event_tracks *l)
 {
 	return l->counts;
 }
@@ -261,7 +262,7 @@ struct event_lanes_counts event_lanes_counts(const struct event_lanes *l)
 struct event_ring {
 	struct tracks *tracks; /* borrowed */
 	struct ring_buffer *ring; /* owned */
-	struct event_lanes *lanes; /* owned */
+	struct event_tracks *lanes; /* owned */
 	uint64_t read_at; /* CLOCK_BOOTTIME of this read, ns */
 	unsigned n_read; /* in it */
 };
@@ -270,7 +271,7 @@ static int on_event(void *ctx, void *untrusted_event, size_t size)
 {
 	struct event_ring *g = ctx;
 
-	event_lanes_add(g->lanes, untrusted_event, size, g->read_at);
+	event_tracks_add(g->lanes, untrusted_event, size, g->read_at);
 	return ++g->n_read < EVENTS_A_READ ? 0 : -E2BIG;
 }
 
@@ -284,7 +285,7 @@ int event_ring_new(int fd, struct tracks *tracks, uint32_t group, const char *na
 		return -ENOMEM;
 	g->tracks = tracks;
 	g->ring = ring_buffer__new(fd, on_event, g, NULL);
-	r = g->ring ? event_lanes_new(tracks, group, name, &g->lanes) : -errno;
+	r = g->ring ? event_tracks_new(tracks, group, name, &g->lanes) : -errno;
 	if (r < 0)
 		event_ring_free(g);
 	else
@@ -297,7 +298,7 @@ void event_ring_free(struct event_ring *g)
 	if (!g)
 		return;
 	ring_buffer__free(g->ring);
-	event_lanes_free(g->lanes);
+	event_tracks_free(g->lanes);
 	free(g);
 }
 
@@ -313,7 +314,7 @@ int event_ring_read(struct event_ring *g)
 	return r < 0 && r != -E2BIG ? r : 0;
 }
 
-struct event_lanes_counts event_ring_counts(const struct event_ring *g)
+struct event_tracks_counts event_ring_counts(const struct event_ring *g)
 {
-	return event_lanes_counts(g->lanes);
+	return event_tracks_counts(g->lanes);
 }

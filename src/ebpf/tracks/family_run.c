@@ -90,16 +90,16 @@ static void outliers_hide(struct outliers *o)
 		tracks_remove(o->run->tracks, o->left_out_track);
 }
 
-static const struct processes_spec *processes_of(const struct ebpf_run *r)
+static const struct per_process_spec *processes_of(const struct ebpf_run *r)
 {
 	const struct ebpf_family *fam = r->family;
 
-	return fam->processes_below && r->rung != fam->rungs ? fam->processes_below
-							     : fam->processes;
+	return fam->processes_below && r->variant != fam->variants ? fam->processes_below
+								   : fam->processes;
 }
 
 /* Where what belongs to a thread is kept (bpf/thread.h). */
-static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_facts *f)
+static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_features *f)
 {
 	bool typed, storage;
 
@@ -112,14 +112,14 @@ static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_facts *
 	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
 }
 
-static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_facts *f)
+static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_features *f)
 {
 	const struct ebpf_family *fam = r->family;
 	uint32_t switches = prepare_threads(r->object, f);
 
-	ebpf_find_fields(f, r->rung, ebpf_object_fields(r->object));
+	ebpf_find_fields(f, r->variant, ebpf_object_fields(r->object));
 	if (fam->processes)
-		processes_prepare(r->object, processes_of(r), r->n_cpus);
+		per_process_prepare(r->object, processes_of(r), r->n_cpus);
 	if (fam->prepare)
 		switches |= fam->prepare(r->object, f, r->n_cpus);
 	return switches;
@@ -137,38 +137,39 @@ static int begin(struct ebpf_run *r)
 		e = map_cpus_init(&r->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
 				  fam->cpu_size);
 	if (e == 0 && fam->processes)
-		e = processes_new(r, processes_of(r), &r->processes);
+		e = per_process_new(r, processes_of(r), &r->processes);
 	return e == 0 && fam->begin ? fam->begin(r) : e;
 }
 
-static int open_rung(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
-		     struct err_text *why)
+static int open_variant(struct ebpf_run *r, const struct ebpf_features *f,
+			const struct ebpf_scope *scope, struct err_text *why)
 {
-	int e = ebpf_object_open(&r->rung->image, &r->object, why);
+	int e = ebpf_object_open(&r->variant->image, &r->object, why);
 
 	if (e < 0)
 		return e;
 	e = ebpf_object_load(r->object, scope, prepare(r, f), why);
 	if (e < 0)
 		return e;
-	r->facts = f;
+	r->features = f;
 	e = begin(r);
-	r->facts = NULL;
+	r->features = NULL;
 	if (e < 0 && *r->why.text)
 		return err_set(why, e, "%s", r->why.text);
 	if (e < 0)
-		return err_set(why, e, "%s.bpf.o: its maps could not be used", r->rung->image.name);
+		return err_set(why, e, "%s.bpf.o: its maps could not be used",
+			       r->variant->image.name);
 	if (scope->outlier_ns) {
 		e = outliers_new(r, &r->outliers);
 		if (e < 0)
 			return err_set(why, e, "%s.bpf.o: no ring of outliers",
-				       r->rung->image.name);
+				       r->variant->image.name);
 	}
 	return ebpf_object_attach(r->object, why);
 }
 
-int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct ebpf_scope *scope,
-		   struct err_text *why)
+int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
+		   const struct ebpf_scope *scope, struct err_text *why)
 {
 	const struct ebpf_family *fam = r->family;
 	struct err_text first = {""};
@@ -177,10 +178,10 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_facts *f, const struct 
 	for (int i = 0;; i++) {
 		struct err_text text = {""};
 
-		i = ebpf_choose_rung(f, fam->rungs, fam->n_rungs, i, &text);
+		i = ebpf_choose_variant(f, fam->variants, fam->n_variants, i, &text);
 		if (i >= 0) {
-			r->rung = &fam->rungs[i];
-			e = open_rung(r, f, scope, &text);
+			r->variant = &fam->variants[i];
+			e = open_variant(r, f, scope, &text);
 			if (e == 0)
 				return 0;
 			ebpf_run_stop(r);
@@ -205,7 +206,7 @@ static int read_period(struct ebpf_run *r)
 	if (!r->generation)
 		return -EIO;
 	tracks_begin(r->tracks, clock_boot_ns());
-	e = r->family->read ? r->family->read(r) : processes_read(r->processes, r);
+	e = r->family->read ? r->family->read(r) : per_process_read(r->processes, r);
 	f = outliers_read(r->outliers);
 	return e < 0 ? e : f;
 }
@@ -234,7 +235,7 @@ void ebpf_run_hide(struct ebpf_run *r)
 	if (r->family->hide)
 		r->family->hide(r);
 	if (r->processes)
-		processes_hide(r->processes, r);
+		per_process_hide(r->processes, r);
 	outliers_hide(r->outliers);
 }
 
@@ -245,7 +246,7 @@ void ebpf_run_stop(struct ebpf_run *r)
 	free(r->state);
 	r->state = NULL;
 	map_cpus_deinit(&r->cpus);
-	processes_free(r->processes);
+	per_process_free(r->processes);
 	r->processes = NULL;
 	outliers_free(r->outliers);
 	r->outliers = NULL;

@@ -109,7 +109,7 @@ void process_sums_end(struct process_sums *s)
 #define LOOK_EVERY 10u
 
 /* Elements of each CPU. */
-static uint32_t room_for(const struct processes_spec *spec, uint32_t n_cpus)
+static uint32_t room_for(const struct per_process_spec *spec, uint32_t n_cpus)
 {
 	uint32_t n = MAX(spec->elements_per_cpu, PROCESSES_PER_CPU);
 
@@ -120,7 +120,8 @@ static uint32_t room_for(const struct processes_spec *spec, uint32_t n_cpus)
 	return n;
 }
 
-void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec, uint32_t n_cpus)
+void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *spec,
+			 uint32_t n_cpus)
 {
 	uint32_t buckets = room_for(spec, n_cpus) / SONDA_PROCESS_WAYS, mask = buckets - 1;
 
@@ -130,10 +131,10 @@ void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec,
 	ebpf_object_set_constants(o, ".rodata.processes", &mask, sizeof(mask));
 }
 
-int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
-		  struct processes **ret)
+int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spec,
+		    struct per_process **ret)
 {
-	struct processes *p = *ret = calloc(1, sizeof(*p));
+	struct per_process *p = *ret = calloc(1, sizeof(*p));
 	size_t n;
 	int e;
 
@@ -162,10 +163,11 @@ int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
 			  sizeof(uint64_t));
 	if (e < 0)
 		return e;
-	return top_new(r->tracks, spec->columns, spec->n_columns, r->top_n, r->proc_root, &p->top);
+	return top_n_new(r->tracks, spec->columns, spec->n_columns, r->top_n, r->proc_root,
+			 &p->top);
 }
 
-static void see(struct processes *p, uint32_t element, uint64_t key)
+static void see(struct per_process *p, uint32_t element, uint64_t key)
 {
 	const volatile uint64_t *now =
 		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
@@ -197,7 +199,7 @@ static bool is_free(const uint64_t *keys)
 }
 
 /* The elements of a CPU that are some process's, in p->used. */
-static void find_used(struct processes *p, uint32_t at)
+static void find_used(struct per_process *p, uint32_t at)
 {
 	const uint64_t *keys = p->keys.at;
 
@@ -214,14 +216,14 @@ static void find_used(struct processes *p, uint32_t at)
 /* Each value is somewhere else in memory, which is most of what it takes: they are fetched ahead. */
 #define AHEAD 16u
 
-static void fetch(const struct processes *p, uint32_t i)
+static void fetch(const struct per_process *p, uint32_t i)
 {
 	if (i < p->n_used)
 		__builtin_prefetch((const uint64_t *)p->values.at +
 				   (size_t)p->used[i] * p->spec->n_values);
 }
 
-static void see_all(struct processes *p)
+static void see_all(struct per_process *p)
 {
 	const uint64_t *keys = p->keys.at;
 
@@ -240,7 +242,7 @@ static void see_all(struct processes *p)
 
 /* First the values, and the key at the next read: no CPU finds a free place with values of another
  * one. The totals are kept until the elements are not seen any more. */
-static void empty_gone(struct processes *p)
+static void empty_gone(struct per_process *p)
 {
 	size_t n = p->spec->n_values;
 
@@ -250,7 +252,7 @@ static void empty_gone(struct processes *p)
 	}
 }
 
-static void free_gone(struct processes *p)
+static void free_gone(struct per_process *p)
 {
 	for (size_t i = 0; i < p->n_gone; i++)
 		((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
@@ -261,16 +263,16 @@ static void free_gone(struct processes *p)
  * When was it there, if it grew in this period? At the beginning of the period, unless its elements were
  * made later. 0: not known.
  */
-static uint64_t alive_ns(const struct processes *p, const struct process_sum *sum)
+static uint64_t alive_ns(const struct per_process *p, const struct process_sum *sum)
 {
 	return sum->made_ns ? MAX(sum->made_ns, p->period_ns) : 0;
 }
 
-static void tell_top(struct processes *p)
+static void tell_top(struct per_process *p)
 {
 	struct process_sum *sum, *next;
 
-	top_begin(p->top);
+	top_n_begin(p->top);
 	HASH_ITER (hh, p->sums.all, sum, next) {
 		uint64_t weight = 0;
 
@@ -278,17 +280,17 @@ static void tell_top(struct processes *p)
 			if (p->spec->weights >> i & 1)
 				weight += sum->totals[i];
 		if (!sum->is_gone)
-			top_add(p->top, &(struct top_process){.pid = sum->pid,
-							      .alive_ns = alive_ns(p, sum),
-							      .weight = weight,
-							      .values = sum->totals});
+			top_n_add(p->top, &(struct top_process){.pid = sum->pid,
+								.alive_ns = alive_ns(p, sum),
+								.weight = weight,
+								.values = sum->totals});
 	}
-	top_end(p->top);
+	top_n_end(p->top);
 }
 
 /* In the initial namespace of pids, or with its /proc; a process that is not seen there, but counts,
  * stays. */
-static void look_for_gone(struct processes *p, const char *proc_root)
+static void look_for_gone(struct per_process *p, const char *proc_root)
 {
 	bool look_at_all = p->n_most > p->n_each / 2;
 	struct process_sum *sum, *next;
@@ -302,7 +304,7 @@ static void look_for_gone(struct processes *p, const char *proc_root)
 	}
 }
 
-static int read_lost(struct processes *p, struct ebpf_run *r)
+static int read_lost(struct per_process *p, struct ebpf_run *r)
 {
 	uint64_t lost;
 	int e = map_cpus_sum(&p->lost, &lost);
@@ -313,7 +315,7 @@ static int read_lost(struct processes *p, struct ebpf_run *r)
 	return e;
 }
 
-static void set_totals(struct processes *p, const struct ebpf_run *r)
+static void set_totals(struct per_process *p, const struct ebpf_run *r)
 {
 	for (uint32_t i = 0; p->spec->has_totals && i < p->spec->n_columns; i++) {
 		const struct track_spec *c = &p->spec->columns[i];
@@ -325,7 +327,7 @@ static void set_totals(struct processes *p, const struct ebpf_run *r)
 	}
 }
 
-int processes_read(struct processes *p, struct ebpf_run *r)
+int per_process_read(struct per_process *p, struct ebpf_run *r)
 {
 	free_gone(p);
 	p->period_ns = p->sums.now;
@@ -339,20 +341,20 @@ int processes_read(struct processes *p, struct ebpf_run *r)
 	return read_lost(p, r);
 }
 
-void processes_hide(struct processes *p, struct ebpf_run *r)
+void per_process_hide(struct per_process *p, struct ebpf_run *r)
 {
-	top_hide(p->top);
+	top_n_hide(p->top);
 	tracks_remove(r->tracks, p->lost_track);
 	for (uint32_t i = 0; i < PROCESS_VALUES_MAX; i++)
 		tracks_remove(r->tracks, p->total_tracks[i]);
 }
 
-void processes_free(struct processes *p)
+void per_process_free(struct per_process *p)
 {
 	if (!p)
 		return;
 	process_sums_deinit(&p->sums);
-	top_free(p->top);
+	top_n_free(p->top);
 	map_view_deinit(&p->keys);
 	map_view_deinit(&p->values);
 	map_view_deinit(&p->times);

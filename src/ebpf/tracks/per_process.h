@@ -53,16 +53,16 @@ struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid, const
 void process_sums_end(struct process_sums *s);
 
 /*
- * Of a family with a processes_spec, the elements of its object (bpf/process.h) become tracks of the
+ * Of a family with a per_process_spec, the elements of its object (bpf/process.h) become tracks of the
  * largest processes, one for each value. Those of processes that are gone are freed once their last
  * values are in the trace.
  */
 typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
 
-struct processes {
-	const struct processes_spec *spec; /* borrowed */
+struct per_process {
+	const struct per_process_spec *spec; /* borrowed */
 	struct process_sums sums;
-	struct top *top; /* owned */
+	struct top_n *top; /* owned */
 	struct map_view keys, values, times;
 	uint64_t period_ns; /* CLOCK_BOOTTIME: when the period began that is read; 0: the first */
 	uint32_t n_cpus, n_each; /* elements that each CPU has room for */
@@ -78,7 +78,7 @@ struct processes {
 	void *ctx;
 };
 
-struct processes_spec {
+struct per_process_spec {
 	const struct track_spec *columns; /* n_values; kind and parent are set */
 	uint32_t n_values; /* u64s of an element */
 	uint32_t n_columns; /* the first so many have tracks */
@@ -95,12 +95,13 @@ struct processes_spec {
 #define PROCESSES_MAX_ELEMENTS (1u << 18)
 
 /* Before the object is loaded: sizes. */
-void processes_prepare(struct ebpf_object *o, const struct processes_spec *spec, uint32_t n_cpus);
-/* Of a loaded object; 0 or -errno, and processes_free in either case. */
-int processes_new(const struct ebpf_run *r, const struct processes_spec *spec,
-		  struct processes **ret);
+void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *spec,
+			 uint32_t n_cpus);
+/* Of a loaded object; 0 or -errno, and per_process_free in either case. */
+int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spec,
+		    struct per_process **ret);
 /* 0 or -errno. */
-int processes_read(struct processes *p, struct ebpf_run *r);
-void processes_hide(struct processes *p, struct ebpf_run *r);
+int per_process_read(struct per_process *p, struct ebpf_run *r);
+void per_process_hide(struct per_process *p, struct ebpf_run *r);
 /* NULL is fine. */
-void processes_free(struct processes *p);
+void per_process_free(struct per_process *p);

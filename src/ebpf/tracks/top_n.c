@@ -27,7 +27,7 @@ struct process {
 	uint32_t columns[TOP_COLUMNS_MAX];
 };
 
-struct top {
+struct top_n {
 	struct tracks *tracks; /* borrowed */
 	const char *proc_root; /* borrowed */
 	struct track_spec columns[TOP_COLUMNS_MAX];
@@ -39,10 +39,10 @@ struct top {
 	size_t order_cap;
 };
 
-int top_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
-	    uint32_t top_n, const char *proc_root, struct top **ret)
+int top_n_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
+	      uint32_t top_n, const char *proc_root, struct top_n **ret)
 {
-	struct top *t = calloc(1, sizeof(*t));
+	struct top_n *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
@@ -55,13 +55,13 @@ int top_new(struct tracks *tracks, const struct track_spec *columns, size_t n_co
 	return 0;
 }
 
-static void forget(struct top *t, struct process *p)
+static void forget(struct top_n *t, struct process *p)
 {
 	HASH_DEL(t->all, p);
 	free(p);
 }
 
-void top_free(struct top *t)
+void top_n_free(struct top_n *t)
 {
 	struct process *p, *next;
 
@@ -73,12 +73,12 @@ void top_free(struct top *t)
 	free(t);
 }
 
-void top_begin(struct top *t)
+void top_n_begin(struct top_n *t)
 {
 	t->period++;
 }
 
-static struct process *process_of(struct top *t, uint32_t pid)
+static struct process *process_of(struct top_n *t, uint32_t pid)
 {
 	struct process *p;
 
@@ -93,7 +93,7 @@ static struct process *process_of(struct top *t, uint32_t pid)
 	return p;
 }
 
-void top_add(struct top *t, const struct top_process *add)
+void top_n_add(struct top_n *t, const struct top_process *add)
 {
 	struct process *p = process_of(t, add->pid);
 
@@ -115,7 +115,7 @@ void top_add(struct top *t, const struct top_process *add)
 
 /* ---- tracks ---- */
 
-static const char *name_of(const struct top *t, uint32_t pid, char name[static COMM_SIZE])
+static const char *name_of(const struct top_n *t, uint32_t pid, char name[static COMM_SIZE])
 {
 	char path[256];
 	FILE *f;
@@ -132,7 +132,7 @@ static const char *name_of(const struct top *t, uint32_t pid, char name[static C
 	return name[0] ? name : NULL;
 }
 
-static void show(struct top *t, struct process *p)
+static void show(struct top_n *t, struct process *p)
 {
 	char name[COMM_SIZE];
 
@@ -151,7 +151,7 @@ static void show(struct top *t, struct process *p)
 	t->n_shown++;
 }
 
-static void hide(struct top *t, struct process *p)
+static void hide(struct top_n *t, struct process *p)
 {
 	if (!p->is_shown)
 		return;
@@ -162,7 +162,7 @@ static void hide(struct top *t, struct process *p)
 	t->n_shown--;
 }
 
-bool top_shows(const struct top *t, uint32_t pid)
+bool top_n_shows(const struct top_n *t, uint32_t pid)
 {
 	const struct process *p;
 
@@ -170,7 +170,7 @@ bool top_shows(const struct top *t, uint32_t pid)
 	return p && p->is_shown;
 }
 
-void top_hide(struct top *t)
+void top_n_hide(struct top_n *t)
 {
 	struct process *p, *next;
 
@@ -190,7 +190,7 @@ static int by_growth(const void *a, const void *b)
 }
 
 /* Forgets who is not there any more. The number of those that grew, in order. */
-static size_t sort_out(struct top *t)
+static size_t sort_out(struct top_n *t)
 {
 	struct process *p, *next;
 	size_t n = 0;
@@ -211,7 +211,7 @@ static size_t sort_out(struct top *t)
 }
 
 /* Of those that are shown, the one that grew least. */
-static struct process *weakest(const struct top *t)
+static struct process *weakest(const struct top_n *t)
 {
 	struct process *p, *next, *worst = NULL;
 
@@ -221,7 +221,7 @@ static struct process *weakest(const struct top *t)
 	return worst;
 }
 
-void top_end(struct top *t)
+void top_n_end(struct top_n *t)
 {
 	size_t n = MIN(sort_out(t), t->top_n);
 	struct process *p, *next;

@@ -13,25 +13,25 @@
  * another one needs the place. Weights and values are sums that only grow; each period tells all
  * processes that there are:
  *
- *	top_begin(t);
- *	top_add(t, &process);               for each process
- *	top_end(t);                         sets tracks
+ *	top_n_begin(t);
+ *	top_n_add(t, &process);               for each process
+ *	top_n_end(t);                         sets tracks
  *
  * One that is not told any more has ended, or its element was given to another: its tracks go.
  */
-struct top;
+struct top_n;
 
 #define TOP_COLUMNS_MAX 8u
 #define TOP_PROCESSES_MAX 65536u /* further ones are not seen */
 
 /* columns: the counters of each process; kind and parent are set here, strings are borrowed for the
  * life of t, as are tracks and proc_root. 0 or -ENOMEM. */
-int top_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
-	    uint32_t top_n, const char *proc_root, struct top **ret);
+int top_n_new(struct tracks *tracks, const struct track_spec *columns, size_t n_columns,
+	      uint32_t top_n, const char *proc_root, struct top_n **ret);
 /* Leaves the tracks. NULL is fine. */
-void top_free(struct top *t);
+void top_n_free(struct top_n *t);
 
-void top_begin(struct top *t);
+void top_n_begin(struct top_n *t);
 struct top_process {
 	uint32_t pid;
 	uint64_t
@@ -40,9 +40,9 @@ struct top_process {
 	const uint64_t *values; /* n_columns; borrowed for the call */
 };
 /* What is told twice of a pid in a period is added up. */
-void top_add(struct top *t, const struct top_process *add);
-void top_end(struct top *t);
-/* Has the process tracks, since the last top_end? */
-bool top_shows(const struct top *t, uint32_t pid);
+void top_n_add(struct top_n *t, const struct top_process *add);
+void top_n_end(struct top_n *t);
+/* Has the process tracks, since the last top_n_end? */
+bool top_n_shows(const struct top_n *t, uint32_t pid);
 /* Removes all tracks. */
-void top_hide(struct top *t);
+void top_n_hide(struct top_n *t);

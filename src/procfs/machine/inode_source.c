@@ -40,7 +40,7 @@
 #define BATCH 15000
 #define MOUNTINFO_MAX (4u << 20)
 
-struct inode_ds {
+struct inode_source {
 	struct ds_handle *h; /* borrowed, as is the root of /proc */
 	const char *proc_root;
 	struct metadata_bus *feed; /* NULL: not listened to */
@@ -49,7 +49,7 @@ struct inode_ds {
 	uint32_t delay_ms, interval_ms, batch;
 	struct inode_roots named; /* of the config */
 	struct inode_roots roots; /* of a round for what events named */
-	struct inode_wanted wanted;
+	struct inode_requests wanted;
 	unsigned next_root;
 	uint32_t left_in_batch;
 	struct inode_walk walk;
@@ -64,14 +64,14 @@ struct inode_ds {
 };
 
 /* Those of the round. */
-static const struct inode_roots *roots_of(const struct inode_ds *ds)
+static const struct inode_roots *roots_of(const struct inode_source *ds)
 {
 	return ds->is_told ? &ds->roots : &ds->named;
 }
 
 /* ---- packets ---- */
 
-static void open_packet(struct inode_ds *ds)
+static void open_packet(struct inode_source *ds)
 {
 	struct pb_enc *e = writer_begin(ds->writer);
 
@@ -83,7 +83,7 @@ static void open_packet(struct inode_ds *ds)
 	ds->packet = e;
 }
 
-static void close_packet(struct inode_ds *ds)
+static void close_packet(struct inode_source *ds)
 {
 	if (!ds->packet)
 		return;
@@ -92,7 +92,7 @@ static void close_packet(struct inode_ds *ds)
 	ds->packet = NULL;
 }
 
-static void tell(struct inode_ds *ds, const struct inode_found *f)
+static void tell(struct inode_source *ds, const struct inode_found *f)
 {
 	struct pb_enc *e;
 
@@ -110,7 +110,7 @@ static void tell(struct inode_ds *ds, const struct inode_found *f)
 
 /* ---- the walk ---- */
 
-static void read_mountinfo(struct inode_ds *ds)
+static void read_mountinfo(struct inode_source *ds)
 {
 	char path[512];
 
@@ -121,7 +121,7 @@ static void read_mountinfo(struct inode_ds *ds)
 }
 
 /* Of the file system that the path leads into, as events have it. 0 or -errno. */
-static int device_of(const struct inode_ds *ds, const char *path, dev_t *ret)
+static int device_of(const struct inode_source *ds, const char *path, dev_t *ret)
 {
 	struct statx st;
 
@@ -134,7 +134,7 @@ static int device_of(const struct inode_ds *ds, const char *path, dev_t *ret)
 	return 0;
 }
 
-static int begin_walk(struct inode_ds *ds, const struct inode_root *root)
+static int begin_walk(struct inode_source *ds, const struct inode_root *root)
 {
 	dev_t device;
 	int r;
@@ -148,10 +148,10 @@ static int begin_walk(struct inode_ds *ds, const struct inode_root *root)
 	return r < 0 ? r : inode_walk_begin(&ds->walk, root->path);
 }
 
-static void begin_round(struct inode_ds *ds)
+static void begin_round(struct inode_source *ds)
 {
 	uint64_t devices[INODE_DEVICES_MAX];
-	unsigned n = inode_wanted_begin(&ds->wanted, devices);
+	unsigned n = inode_requests_begin(&ds->wanted, devices);
 
 	ds->next_root = 0;
 	ds->left_in_batch = ds->batch;
@@ -164,16 +164,16 @@ static void begin_round(struct inode_ds *ds)
 }
 
 /* All that is sought has a path, or no folder is left. */
-static void end_round(struct inode_ds *ds)
+static void end_round(struct inode_source *ds)
 {
 	close_packet(ds);
 	inode_walk_end(&ds->walk);
 	ds->walking = false;
 	ds->active = false;
-	inode_wanted_end(&ds->wanted);
+	inode_requests_end(&ds->wanted);
 }
 
-static void next_root(struct inode_ds *ds)
+static void next_root(struct inode_source *ds)
 {
 	const struct inode_root *root = &roots_of(ds)->rows[ds->next_root];
 	int r;
@@ -193,7 +193,7 @@ static void next_root(struct inode_ds *ds)
 		log_warn("linux.inode_file_map: %s: %s", root->path, strerror(-r));
 }
 
-static void step(struct inode_ds *ds)
+static void step(struct inode_source *ds)
 {
 	struct inode_found f;
 
@@ -205,20 +205,20 @@ static void step(struct inode_ds *ds)
 	if (f.inode == 0)
 		return;
 	ds->left_in_batch--;
-	if (!ds->is_told || inode_wanted_take(&ds->wanted, ds->device, f.inode))
+	if (!ds->is_told || inode_requests_take(&ds->wanted, ds->device, f.inode))
 		tell(ds, &f);
 	if (ds->is_told && ds->wanted.sought == 0)
 		end_round(ds);
 }
 
-static void run_in(struct inode_ds *ds, uint32_t ms)
+static void run_in(struct inode_source *ds, uint32_t ms)
 {
 	const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 
 	evtimer_add(ds->turn, &t);
 }
 
-static void begin_if_wanted(struct inode_ds *ds)
+static void begin_if_wanted(struct inode_source *ds)
 {
 	if (ds->active || ds->wanted.waiting == 0)
 		return;
@@ -226,9 +226,9 @@ static void begin_if_wanted(struct inode_ds *ds)
 	run_in(ds, ds->delay_ms);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
-	struct inode_ds *ds = ctx;
+	struct inode_source *ds = ctx;
 	struct time_slice turn = time_slice_start(clock_mono_ns);
 
 	(void)fd;
@@ -252,19 +252,19 @@ static void on_turn(evutil_socket_t fd, short what, void *ctx)
 
 static void on_news(void *ctx, const struct metadata_batch *news)
 {
-	struct inode_ds *ds = ctx;
+	struct inode_source *ds = ctx;
 
 	if (!ds->is_told)
 		return;
 	for (size_t i = 0; i < news->n_inodes; i++)
-		inode_wanted_add(&ds->wanted, news->inodes[i].device, news->inodes[i].inode);
+		inode_requests_add(&ds->wanted, news->inodes[i].device, news->inodes[i].inode);
 	ds->wanted.dropped += news->lost_inodes;
 	begin_if_wanted(ds);
 }
 
 /* ---- the config ---- */
 
-static int configure(struct inode_ds *ds, const Pb__InodeFileConfig *c)
+static int configure(struct inode_source *ds, const Pb__InodeFileConfig *c)
 {
 	int r = c ? inode_roots_configure(&ds->named, c) : 0;
 
@@ -280,7 +280,7 @@ static int configure(struct inode_ds *ds, const Pb__InodeFileConfig *c)
 
 static void inode_destroy(void *instance)
 {
-	struct inode_ds *ds = instance;
+	struct inode_source *ds = instance;
 
 	if (!ds)
 		return;
@@ -292,12 +292,12 @@ static void inode_destroy(void *instance)
 	strbuf_deinit(&ds->mountinfo);
 	inode_roots_deinit(&ds->named);
 	inode_roots_deinit(&ds->roots);
-	inode_wanted_deinit(&ds->wanted);
+	inode_requests_deinit(&ds->wanted);
 	writer_free(ds->writer);
 	free(ds);
 }
 
-static void destroyp(struct inode_ds **ds)
+static void destroyp(struct inode_source **ds)
 {
 	inode_destroy(*ds);
 }
@@ -305,7 +305,7 @@ static void destroyp(struct inode_ds **ds)
 static int inode_create(struct ds_handle *h, const struct ds_env *env,
 			const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct inode_ds *ds = calloc(1, sizeof(*ds));
+	_cleanup_(destroyp) struct inode_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)
@@ -315,7 +315,7 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	r = configure(ds, config->inode_file_config);
 	if (r < 0)
 		return r;
-	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->turn = evtimer_new(env->loop, on_slice, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->turn || !ds->writer)
 		return -ENOMEM;
@@ -329,7 +329,7 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 
 static void inode_start(void *instance)
 {
-	struct inode_ds *ds = instance;
+	struct inode_source *ds = instance;
 
 	ds->is_told = ds->feed && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
 	ds->active = !ds->is_told && !ds->do_not_scan && ds->named.n > 0;
@@ -345,7 +345,7 @@ static void inode_start(void *instance)
 
 static void inode_flush(void *instance, uint64_t flush_id)
 {
-	struct inode_ds *ds = instance;
+	struct inode_source *ds = instance;
 
 	writer_flush(ds->writer);
 	ds_flushed(ds->h, flush_id);
@@ -353,9 +353,9 @@ static void inode_flush(void *instance, uint64_t flush_id)
 
 static void inode_stop(void *instance)
 {
-	struct inode_ds *ds = instance;
+	struct inode_source *ds = instance;
 
-	const struct inode_wanted *w = &ds->wanted;
+	const struct inode_requests *w = &ds->wanted;
 
 	event_del(ds->turn);
 	ds->is_told = false;

@@ -13,45 +13,45 @@
 
 enum wanted_state { WAITING, SOUGHT, TOLD, NOT_THERE };
 
-struct inode_wanted_key {
+struct inode_requests_key {
 	uint64_t device;
 	uint64_t inode;
 };
 
-struct inode_wanted_entry {
-	struct inode_wanted_key key;
+struct inode_requests_entry {
+	struct inode_requests_key key;
 	enum wanted_state state;
 	UT_hash_handle hh;
 };
 
-void inode_wanted_deinit(struct inode_wanted *w)
+void inode_requests_deinit(struct inode_requests *w)
 {
-	struct inode_wanted_entry *e, *next;
+	struct inode_requests_entry *e, *next;
 
 	HASH_ITER (hh, w->entries, e, next) {
 		HASH_DEL(w->entries, e);
 		free(e);
 	}
-	*w = (struct inode_wanted){0};
+	*w = (struct inode_requests){0};
 }
 
-static struct inode_wanted_entry *find(const struct inode_wanted *w,
-				       const struct inode_wanted_key *key)
+static struct inode_requests_entry *find(const struct inode_requests *w,
+					 const struct inode_requests_key *key)
 {
-	struct inode_wanted_entry *e;
+	struct inode_requests_entry *e;
 
 	HASH_FIND(hh, w->entries, key, sizeof(*key), e);
 	return e;
 }
 
-void inode_wanted_add(struct inode_wanted *w, uint64_t device, uint64_t inode)
+void inode_requests_add(struct inode_requests *w, uint64_t device, uint64_t inode)
 {
-	const struct inode_wanted_key key = {device, inode};
-	struct inode_wanted_entry *e;
+	const struct inode_requests_key key = {device, inode};
+	struct inode_requests_entry *e;
 
 	if (find(w, &key))
 		return;
-	e = HASH_COUNT(w->entries) < INODE_WANTED_MAX ? calloc(1, sizeof(*e)) : NULL;
+	e = HASH_COUNT(w->entries) < INODE_REQUESTS_MAX ? calloc(1, sizeof(*e)) : NULL;
 	if (!e) {
 		w->dropped++;
 		return;
@@ -76,9 +76,10 @@ static unsigned add_device(uint64_t *devices, unsigned n, uint64_t device)
 	return n;
 }
 
-unsigned inode_wanted_begin(struct inode_wanted *w, uint64_t ret_devices[static INODE_DEVICES_MAX])
+unsigned inode_requests_begin(struct inode_requests *w,
+			      uint64_t ret_devices[static INODE_DEVICES_MAX])
 {
-	struct inode_wanted_entry *e, *next;
+	struct inode_requests_entry *e, *next;
 	unsigned n = 0;
 
 	HASH_ITER (hh, w->entries, e, next) {
@@ -92,9 +93,9 @@ unsigned inode_wanted_begin(struct inode_wanted *w, uint64_t ret_devices[static 
 	return n;
 }
 
-bool inode_wanted_take(struct inode_wanted *w, uint64_t device, uint64_t inode)
+bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t inode)
 {
-	struct inode_wanted_entry *e = find(w, &(struct inode_wanted_key){device, inode});
+	struct inode_requests_entry *e = find(w, &(struct inode_requests_key){device, inode});
 
 	if (!e || e->state != SOUGHT)
 		return false;
@@ -104,9 +105,9 @@ bool inode_wanted_take(struct inode_wanted *w, uint64_t device, uint64_t inode)
 	return true;
 }
 
-void inode_wanted_end(struct inode_wanted *w)
+void inode_requests_end(struct inode_requests *w)
 {
-	struct inode_wanted_entry *e, *next;
+	struct inode_requests_entry *e, *next;
 
 	HASH_ITER (hh, w->entries, e, next)
 		if (e->state == SOUGHT)

@@ -18,15 +18,15 @@
  */
 
 /* Of more the paths are not looked for. About 90 bytes each. */
-#define INODE_WANTED_MAX 65536u
+#define INODE_REQUESTS_MAX 65536u
 /* Devices of one round. */
 #define INODE_DEVICES_MAX 64u
 
-struct inode_wanted_entry;
+struct inode_requests_entry;
 
 /* Zero-initialise. */
-struct inode_wanted {
-	struct inode_wanted_entry *entries; /* owned; by device and inode */
+struct inode_requests {
+	struct inode_requests_entry *entries; /* owned; by device and inode */
 	size_t waiting;
 	size_t sought;
 	uint64_t told;
@@ -34,15 +34,16 @@ struct inode_wanted {
 	uint64_t dropped; /* for want of room */
 };
 
-void inode_wanted_deinit(struct inode_wanted *w);
+void inode_requests_deinit(struct inode_requests *w);
 /* One that is known is left as it is. */
-void inode_wanted_add(struct inode_wanted *w, uint64_t device, uint64_t inode);
+void inode_requests_add(struct inode_requests *w, uint64_t device, uint64_t inode);
 /* Those that wait are sought now. Gives how many devices they are on. */
-unsigned inode_wanted_begin(struct inode_wanted *w, uint64_t ret_devices[static INODE_DEVICES_MAX]);
+unsigned inode_requests_begin(struct inode_requests *w,
+			      uint64_t ret_devices[static INODE_DEVICES_MAX]);
 /* True: it is sought, and is told now. */
-bool inode_wanted_take(struct inode_wanted *w, uint64_t device, uint64_t inode);
+bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t inode);
 /* What is still sought is not there. */
-void inode_wanted_end(struct inode_wanted *w);
+void inode_requests_end(struct inode_requests *w);
 
 /*
  * Walks the files below a folder, one a call, without going to another device or through a link.

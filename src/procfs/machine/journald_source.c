@@ -30,7 +30,7 @@
  * there is no journal yet, this often. */
 #define LOOK_MS 1000
 
-struct journald_ds {
+struct journald_source {
 	struct ds_handle *h; /* borrowed, as is the loop */
 	struct event_base *loop;
 	struct writer *writer; /* owned */
@@ -46,7 +46,7 @@ struct journald_ds {
 	uint64_t failed;
 	uint64_t dropped;
 	uint64_t told_total; /* at the last flush */
-	struct log_limit trouble;
+	struct log_limit errors;
 	bool drop_told;
 	bool stats_written;
 	bool stopping;
@@ -55,7 +55,7 @@ struct journald_ds {
 	struct flushes flushes;
 };
 
-static void schedule(struct journald_ds *ds)
+static void schedule(struct journald_source *ds)
 {
 	static const struct timeval at_once;
 
@@ -65,7 +65,7 @@ static void schedule(struct journald_ds *ds)
 
 /* ---- lines ---- */
 
-static bool within_limit(struct journald_ds *ds)
+static bool within_limit(struct journald_source *ds)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -76,7 +76,7 @@ static bool within_limit(struct journald_ds *ds)
 	return ds->this_second++ < LINES_PER_S;
 }
 
-static void write_line(struct journald_ds *ds, uint64_t time_us)
+static void write_line(struct journald_source *ds, uint64_t time_us)
 {
 	struct pb_enc *e = writer_begin(ds->writer);
 
@@ -90,7 +90,7 @@ static void write_line(struct journald_ds *ds, uint64_t time_us)
 	writer_end(ds->writer);
 }
 
-static void take_line(struct journald_ds *ds, uint64_t time_us)
+static void take_line(struct journald_source *ds, uint64_t time_us)
 {
 	if (within_limit(ds)) {
 		write_line(ds, time_us);
@@ -105,13 +105,13 @@ static void take_line(struct journald_ds *ds, uint64_t time_us)
 }
 
 /* One line; false: there is none now. */
-static bool next_line(struct journald_ds *ds)
+static bool next_line(struct journald_source *ds)
 {
 	uint64_t us = 0;
 	int r = journald_reader_next(&ds->reader, &us);
 
 	if (r < 0)
-		log_write_limited(&ds->trouble, LOG_LEVEL_WARN, "linux.systemd_journald: %s",
+		log_write_limited(&ds->errors, LOG_LEVEL_WARN, "linux.systemd_journald: %s",
 				  strerror(-r));
 	if (r <= JOURNALD_END)
 		return false;
@@ -129,7 +129,7 @@ static bool next_line(struct journald_ds *ds)
 
 /* ---- flush and stop ---- */
 
-static void write_stats(struct journald_ds *ds)
+static void write_stats(struct journald_source *ds)
 {
 	struct pb_enc *e;
 
@@ -148,7 +148,7 @@ static void write_stats(struct journald_ds *ds)
 	writer_end(ds->writer);
 }
 
-static void answer_flushes(struct journald_ds *ds)
+static void answer_flushes(struct journald_source *ds)
 {
 	if (ds->reader.journal)
 		write_stats(ds);
@@ -156,7 +156,7 @@ static void answer_flushes(struct journald_ds *ds)
 	flushes_answer(&ds->flushes, ds->h);
 }
 
-static void stop_events(struct journald_ds *ds)
+static void stop_events(struct journald_source *ds)
 {
 	if (ds->watch)
 		event_free(ds->watch);
@@ -165,7 +165,7 @@ static void stop_events(struct journald_ds *ds)
 	event_del(ds->turn);
 }
 
-static void answer_stop(struct journald_ds *ds)
+static void answer_stop(struct journald_source *ds)
 {
 	if (ds->failed || ds->dropped)
 		log_warn("linux.systemd_journald: of %llu lines %llu could not be read, and %llu "
@@ -179,7 +179,7 @@ static void answer_stop(struct journald_ds *ds)
 
 /* ---- turns ---- */
 
-static void run_turn(struct journald_ds *ds)
+static void run_slice(struct journald_source *ds)
 {
 	struct time_slice turn = time_slice_start(clock_mono_ns);
 	bool more;
@@ -197,16 +197,16 @@ static void run_turn(struct journald_ds *ds)
 		answer_stop(ds);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_turn(ctx);
+	run_slice(ctx);
 }
 
 static void on_journal(evutil_socket_t fd, short what, void *ctx);
 
-static void watch_journal(struct journald_ds *ds)
+static void watch_journal(struct journald_source *ds)
 {
 	int fd = journald_reader_fd(&ds->reader);
 
@@ -222,22 +222,22 @@ static void watch_journal(struct journald_ds *ds)
 }
 
 /* What the journal has by now can be read. */
-static void look(struct journald_ds *ds)
+static void look(struct journald_source *ds)
 {
 	int r = journald_reader_refresh(&ds->reader);
 
 	if (r < 0)
-		log_write_limited(&ds->trouble, LOG_LEVEL_WARN, "linux.systemd_journald: %s",
+		log_write_limited(&ds->errors, LOG_LEVEL_WARN, "linux.systemd_journald: %s",
 				  strerror(-r));
 	if (r == 1 || !ds->reader.journal)
 		watch_journal(ds);
 }
 
-static void refresh(struct journald_ds *ds)
+static void refresh(struct journald_source *ds)
 {
 	look(ds);
 	if (!evtimer_pending(ds->turn, NULL))
-		run_turn(ds);
+		run_slice(ds);
 }
 
 static void on_journal(evutil_socket_t fd, short what, void *ctx)
@@ -250,7 +250,7 @@ static void on_journal(evutil_socket_t fd, short what, void *ctx)
 static void on_look(evutil_socket_t fd, short what, void *ctx)
 {
 	static const struct timeval next = {.tv_sec = LOOK_MS / 1000};
-	struct journald_ds *ds = ctx;
+	struct journald_source *ds = ctx;
 
 	(void)fd;
 	(void)what;
@@ -262,7 +262,7 @@ static void on_look(evutil_socket_t fd, short what, void *ctx)
 
 static void journald_destroy(void *instance)
 {
-	struct journald_ds *ds = instance;
+	struct journald_source *ds = instance;
 
 	if (!ds)
 		return;
@@ -280,13 +280,13 @@ static void journald_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct journald_ds **ds)
+static void destroyp(struct journald_source **ds)
 {
 	journald_destroy(*ds);
 }
 
 /* A copy that lives as long as the instance. 0 or -ENOMEM. */
-static int keep_config(struct journald_ds *ds, const Pb__SystemdJournaldConfig *c)
+static int keep_config(struct journald_source *ds, const Pb__SystemdJournaldConfig *c)
 {
 	size_t len = c ? pb__systemd_journald_config__get_packed_size(c) : 0;
 	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
@@ -303,7 +303,7 @@ static int keep_config(struct journald_ds *ds, const Pb__SystemdJournaldConfig *
 static int journald_create(struct ds_handle *h, const struct ds_env *env,
 			   const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct journald_ds *ds = calloc(1, sizeof(*ds));
+	_cleanup_(destroyp) struct journald_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)
@@ -314,7 +314,7 @@ static int journald_create(struct ds_handle *h, const struct ds_env *env,
 	if (r < 0)
 		return r;
 	ds->look = evtimer_new(env->loop, on_look, ds);
-	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->turn = evtimer_new(env->loop, on_slice, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->look || !ds->turn || !ds->writer)
 		return -ENOMEM;
@@ -335,7 +335,7 @@ static struct journald_filter filter_of(const Pb__SystemdJournaldConfig *c)
 	};
 }
 
-static void begin(struct journald_ds *ds)
+static void begin(struct journald_source *ds)
 {
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
 	struct journald_filter filter = filter_of(ds->config);
@@ -360,14 +360,14 @@ static void begin(struct journald_ds *ds)
 
 static void journald_start(void *instance)
 {
-	struct journald_ds *ds = instance;
+	struct journald_source *ds = instance;
 
 	begin(ds);
 	ds_started(ds->h);
 }
 
 /* The turn that comes answers, when it has written all that is there now. */
-static void end_now(struct journald_ds *ds)
+static void end_now(struct journald_source *ds)
 {
 	ds->end_us = clock_mono_ns() / 1000;
 	if (ds->reader.journal)
@@ -377,7 +377,7 @@ static void end_now(struct journald_ds *ds)
 
 static void journald_flush(void *instance, uint64_t flush_id)
 {
-	struct journald_ds *ds = instance;
+	struct journald_source *ds = instance;
 
 	if (!flushes_add(&ds->flushes, flush_id)) {
 		answer_flushes(ds);
@@ -388,7 +388,7 @@ static void journald_flush(void *instance, uint64_t flush_id)
 
 static void journald_stop(void *instance)
 {
-	struct journald_ds *ds = instance;
+	struct journald_source *ds = instance;
 
 	if (ds->stopping)
 		return;

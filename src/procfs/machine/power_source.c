@@ -176,7 +176,7 @@ struct supply {
 
 enum step { STEP_NONE, STEP_TYPES, STEP_VALUES };
 
-struct power_ds {
+struct power_source {
 	struct ds_handle *h; /* borrowed, as is the folder's root */
 	const char *sys_root;
 	struct writer *writer; /* owned */
@@ -196,7 +196,7 @@ struct power_ds {
 	bool full_told;
 };
 
-static int dir_of(const struct power_ds *ds, const char *name, char *path, size_t size)
+static int dir_of(const struct power_source *ds, const char *name, char *path, size_t size)
 {
 	int n = snprintf(path, size, "%s/class/power_supply%s%s", ds->sys_root, *name ? "/" : "",
 			 name);
@@ -208,7 +208,7 @@ static int dir_of(const struct power_ds *ds, const char *name, char *path, size_
 
 static int take_name(void *ctx, const char *name, unsigned char d_type)
 {
-	struct power_ds *ds = ctx;
+	struct power_source *ds = ctx;
 	struct supply *s;
 
 	(void)d_type;
@@ -232,7 +232,7 @@ static int take_name(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static void begin_pass(struct power_ds *ds)
+static void begin_pass(struct power_source *ds)
 {
 	char path[512];
 	int r = dir_of(ds, "", path, sizeof(path));
@@ -250,7 +250,7 @@ static void begin_pass(struct power_ds *ds)
 
 /* ---- batteries ---- */
 
-static void look_at_type(struct power_ds *ds, struct supply *s)
+static void look_at_type(struct power_source *ds, struct supply *s)
 {
 	char path[512];
 	int r = dir_of(ds, s->name, path, sizeof(path));
@@ -269,7 +269,7 @@ static void look_at_type(struct power_ds *ds, struct supply *s)
 }
 
 /* A battery that was the only one stays without a name when others come: its tracks go on. */
-static void decide_names(struct power_ds *ds)
+static void decide_names(struct power_source *ds)
 {
 	for (unsigned i = 0; i < ds->n_supplies; i++) {
 		struct supply *s = &ds->supplies[i];
@@ -283,7 +283,7 @@ static void decide_names(struct power_ds *ds)
 
 /* ---- values ---- */
 
-static void write_values(struct power_ds *ds, const struct supply *s)
+static void write_values(struct power_source *ds, const struct supply *s)
 {
 	struct pb_enc *e = writer_begin(ds->writer);
 
@@ -294,7 +294,7 @@ static void write_values(struct power_ds *ds, const struct supply *s)
 	writer_end(ds->writer);
 }
 
-static void missed(struct power_ds *ds, struct supply *s, int r)
+static void missed(struct power_source *ds, struct supply *s, int r)
 {
 	ds->unreadable++;
 	if (s->told & 1u << ds->which)
@@ -304,7 +304,7 @@ static void missed(struct power_ds *ds, struct supply *s, int r)
 		 fs_reason(-r));
 }
 
-static void read_value(struct power_ds *ds, struct supply *s)
+static void read_value(struct power_source *ds, struct supply *s)
 {
 	char path[512];
 	int r = dir_of(ds, s->name, path, sizeof(path));
@@ -328,7 +328,7 @@ static void read_value(struct power_ds *ds, struct supply *s)
 /* ---- turns ---- */
 
 /* One file, more or less. */
-static void do_step(struct power_ds *ds)
+static void do_step(struct power_source *ds)
 {
 	if (ds->at == ds->n_supplies) {
 		if (ds->step == STEP_TYPES)
@@ -345,7 +345,7 @@ static void do_step(struct power_ds *ds)
 	}
 }
 
-static void run_turn(struct power_ds *ds)
+static void run_slice(struct power_source *ds)
 {
 	static const struct timeval at_once;
 	struct time_slice turn = time_slice_start(clock_mono_ns);
@@ -356,16 +356,16 @@ static void run_turn(struct power_ds *ds)
 		evtimer_add(ds->turn, &at_once);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_turn(ctx);
+	run_slice(ctx);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
-	struct power_ds *ds = ctx;
+	struct power_source *ds = ctx;
 	uint32_t ms = clock_ms_to_tick(POLL_MS);
 	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 
@@ -375,7 +375,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	/* A pass that takes longer than the period leaves ticks out. */
 	if (ds->step == STEP_NONE) {
 		begin_pass(ds);
-		run_turn(ds);
+		run_slice(ds);
 	}
 }
 
@@ -383,7 +383,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 
 static void power_destroy(void *instance)
 {
-	struct power_ds *ds = instance;
+	struct power_source *ds = instance;
 
 	if (!ds)
 		return;
@@ -396,7 +396,7 @@ static void power_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct power_ds **ds)
+static void destroyp(struct power_source **ds)
 {
 	power_destroy(*ds);
 }
@@ -404,7 +404,7 @@ static void destroyp(struct power_ds **ds)
 static int power_create(struct ds_handle *h, const struct ds_env *env,
 			const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct power_ds *ds = calloc(1, sizeof(*ds));
+	_cleanup_(destroyp) struct power_source *ds = calloc(1, sizeof(*ds));
 
 	(void)config;
 	if (!ds)
@@ -412,7 +412,7 @@ static int power_create(struct ds_handle *h, const struct ds_env *env,
 	ds->h = h;
 	ds->sys_root = env->sys_root;
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
-	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->turn = evtimer_new(env->loop, on_slice, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->tick || !ds->turn || !ds->writer)
 		return -ENOMEM;
@@ -422,7 +422,7 @@ static int power_create(struct ds_handle *h, const struct ds_env *env,
 
 static void power_start(void *instance)
 {
-	struct power_ds *ds = instance;
+	struct power_source *ds = instance;
 
 	on_tick(-1, 0, ds);
 	ds_started(ds->h);
@@ -430,7 +430,7 @@ static void power_start(void *instance)
 
 static void power_flush(void *instance, uint64_t flush_id)
 {
-	struct power_ds *ds = instance;
+	struct power_source *ds = instance;
 
 	writer_flush(ds->writer);
 	ds_flushed(ds->h, flush_id);
@@ -438,7 +438,7 @@ static void power_flush(void *instance, uint64_t flush_id)
 
 static void power_stop(void *instance)
 {
-	struct power_ds *ds = instance;
+	struct power_source *ds = instance;
 
 	event_del(ds->tick);
 	event_del(ds->turn);

@@ -228,7 +228,7 @@ static void step(struct system_info *s)
 	}
 }
 
-static void run_turn(struct system_info *s)
+static void run_slice(struct system_info *s)
 {
 	static const struct timeval at_once;
 	struct time_slice turn = time_slice_start(clock_mono_ns);
@@ -244,11 +244,11 @@ static void run_turn(struct system_info *s)
 	ds_started(s->h);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_turn(ctx);
+	run_slice(ctx);
 }
 
 /* ---- the data source ---- */
@@ -287,7 +287,7 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 	s->sys_root = env->sys_root;
 	s->irq_names = c && c->irq_names;
 	s->fd = -1;
-	s->turn = evtimer_new(env->loop, on_turn, s);
+	s->turn = evtimer_new(env->loop, on_slice, s);
 	s->writer = ds_writer_new(h);
 	if (!s->turn || !s->writer || pb_mem_init(&s->message) < 0)
 		return -ENOMEM;
@@ -300,7 +300,7 @@ static void system_info_start(void *instance)
 	struct system_info *s = instance;
 
 	begin_file(s, "cpuinfo");
-	run_turn(s);
+	run_slice(s);
 }
 
 static void system_info_flush(void *instance, uint64_t flush_id)

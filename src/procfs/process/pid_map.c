@@ -15,14 +15,14 @@
 
 #define WORD_BITS 64
 
-static uint64_t *word_of(const struct process_seen *s, int32_t tid)
+static uint64_t *word_of(const struct pid_set *s, int32_t tid)
 {
 	uint64_t *leaf;
 
-	if (tid <= 0 || tid >= PROCESS_SEEN_MAX)
+	if (tid <= 0 || tid >= PID_LIMIT)
 		return NULL;
-	leaf = s->leaf[tid / PROCESS_SEEN_LEAF];
-	return leaf ? &leaf[tid % PROCESS_SEEN_LEAF / WORD_BITS] : NULL;
+	leaf = s->leaf[tid / PID_SET_LEAF];
+	return leaf ? &leaf[tid % PID_SET_LEAF / WORD_BITS] : NULL;
 }
 
 static uint64_t bit_of(int32_t tid)
@@ -30,29 +30,29 @@ static uint64_t bit_of(int32_t tid)
 	return 1ull << tid % WORD_BITS;
 }
 
-bool process_seen_has(const struct process_seen *s, int32_t tid)
+bool pid_set_has(const struct pid_set *s, int32_t tid)
 {
 	const uint64_t *w = word_of(s, tid);
 
 	return w && *w & bit_of(tid);
 }
 
-int process_seen_add(struct process_seen *s, int32_t tid)
+int pid_set_add(struct pid_set *s, int32_t tid)
 {
 	uint64_t **leaf;
 
-	if (tid <= 0 || tid >= PROCESS_SEEN_MAX)
+	if (tid <= 0 || tid >= PID_LIMIT)
 		return -ERANGE;
-	leaf = &s->leaf[tid / PROCESS_SEEN_LEAF];
+	leaf = &s->leaf[tid / PID_SET_LEAF];
 	if (!*leaf)
-		*leaf = calloc(PROCESS_SEEN_LEAF / WORD_BITS, sizeof(**leaf));
+		*leaf = calloc(PID_SET_LEAF / WORD_BITS, sizeof(**leaf));
 	if (!*leaf)
 		return -ENOMEM;
 	*word_of(s, tid) |= bit_of(tid);
 	return 0;
 }
 
-void process_seen_remove(struct process_seen *s, int32_t tid)
+void pid_set_remove(struct pid_set *s, int32_t tid)
 {
 	uint64_t *w = word_of(s, tid);
 
@@ -60,7 +60,7 @@ void process_seen_remove(struct process_seen *s, int32_t tid)
 		*w &= ~bit_of(tid);
 }
 
-void process_seen_clear(struct process_seen *s)
+void pid_set_clear(struct pid_set *s)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(s->leaf); i++) {
 		free(s->leaf[i]);
@@ -68,31 +68,31 @@ void process_seen_clear(struct process_seen *s)
 	}
 }
 
-int32_t process_map_get(const struct process_map *m, int32_t tid)
+int32_t pid_map_get(const struct pid_map *m, int32_t tid)
 {
 	const int32_t *leaf;
 
-	if (tid <= 0 || tid >= PROCESS_SEEN_MAX)
+	if (tid <= 0 || tid >= PID_LIMIT)
 		return 0;
-	leaf = m->leaf[tid / PROCESS_MAP_LEAF];
-	return leaf ? leaf[tid % PROCESS_MAP_LEAF] : 0;
+	leaf = m->leaf[tid / PID_MAP_LEAF];
+	return leaf ? leaf[tid % PID_MAP_LEAF] : 0;
 }
 
-int process_map_set(struct process_map *m, int32_t tid, int32_t v)
+int pid_map_set(struct pid_map *m, int32_t tid, int32_t v)
 {
 	int32_t **leaf;
 
-	if (tid <= 0 || tid >= PROCESS_SEEN_MAX)
+	if (tid <= 0 || tid >= PID_LIMIT)
 		return -ERANGE;
-	leaf = &m->leaf[tid / PROCESS_MAP_LEAF];
+	leaf = &m->leaf[tid / PID_MAP_LEAF];
 	if (!*leaf && v)
-		*leaf = calloc(PROCESS_MAP_LEAF, sizeof(**leaf));
+		*leaf = calloc(PID_MAP_LEAF, sizeof(**leaf));
 	if (*leaf)
-		(*leaf)[tid % PROCESS_MAP_LEAF] = v;
+		(*leaf)[tid % PID_MAP_LEAF] = v;
 	return *leaf || !v ? 0 : -ENOMEM;
 }
 
-void process_map_clear(struct process_map *m)
+void pid_map_clear(struct pid_map *m)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(m->leaf); i++) {
 		free(m->leaf[i]);

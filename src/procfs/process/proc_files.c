@@ -22,7 +22,7 @@
  * and opendir(3) asks the kernel twice and allocates for each one.
  */
 
-int proc_list_open(struct proc_list *l, int root, int32_t pid)
+int pid_list_open(struct pid_list *l, int root, int32_t pid)
 {
 	char path[24] = ".";
 	int fd;
@@ -58,14 +58,14 @@ static int32_t task_of(const struct dirent64 *e)
  */
 #define BEHIND_LEADER 3
 
-void proc_list_expect(struct proc_list *l, uint32_t threads)
+void pid_list_expect(struct pid_list *l, uint32_t threads)
 {
 	l->expected = threads;
 	l->skipped = threads > 1 && lseek(l->fd, BEHIND_LEADER, SEEK_SET) == BEHIND_LEADER;
 	l->n = l->skipped;
 }
 
-static bool start_again(struct proc_list *l)
+static bool start_again(struct pid_list *l)
 {
 	bool again = l->skipped && lseek(l->fd, 0, SEEK_SET) == 0;
 
@@ -75,7 +75,7 @@ static bool start_again(struct proc_list *l)
 }
 
 /* False: there are no more, or the process is gone. */
-static bool fill(struct proc_list *l)
+static bool fill(struct pid_list *l)
 {
 	ssize_t n;
 
@@ -90,7 +90,7 @@ static bool fill(struct proc_list *l)
 	return n > 0;
 }
 
-bool proc_list_next(struct proc_list *l, int32_t *ret_tid)
+bool pid_list_next(struct pid_list *l, int32_t *ret_tid)
 {
 	while (l->at < l->end || fill(l)) {
 		const struct dirent64 *e = (const struct dirent64 *)(l->names + l->at);
@@ -107,7 +107,7 @@ bool proc_list_next(struct proc_list *l, int32_t *ret_tid)
 	return false;
 }
 
-void proc_list_close(struct proc_list *l)
+void pid_list_close(struct pid_list *l)
 {
 	if (l->open)
 		close(l->fd);
@@ -143,7 +143,7 @@ static const char *const names[PROC_FILES] = {
 };
 
 /* Of the whole program, as the limit is. */
-static unsigned n_kept;
+static unsigned n_cached;
 
 const char *proc_file_name(enum proc_file file)
 {
@@ -184,7 +184,7 @@ void proc_files_deinit(struct proc_files *f)
 /* Is it the task that is gone, or has this kernel no such file? Our own folder knows. */
 static void look_for(struct proc_files *f, enum proc_file file)
 {
-	struct proc_trouble *t = &f->troubles[file];
+	struct proc_errors *t = &f->errors[file];
 	char path[PATH_SIZE];
 
 	if (t->looked)
@@ -206,8 +206,8 @@ static int noted(struct proc_files *f, enum proc_file file, int r)
 	/* A command line that does not come in time is read again. */
 	if (r >= 0 || r == -ENOENT || r == -ESRCH || (r == -EAGAIN && file == PROC_FILE_CMDLINE))
 		return r;
-	f->troubles[file].count++;
-	f->troubles[file].error = r;
+	f->errors[file].count++;
+	f->errors[file].error = r;
 	return r;
 }
 
@@ -244,7 +244,7 @@ static int open_at(struct proc_files *f, int folder, const char *path, enum proc
 {
 	int fd;
 
-	if (f->troubles[file].absent)
+	if (f->errors[file].absent)
 		return -ENOENT;
 	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
@@ -340,13 +340,13 @@ int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret
 	return parse_status(f, read_file(f, f->root, pid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+int proc_files_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			     struct proc_status *ret)
 {
 	return parse_status(f, read_file(f, threads->fd, tid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_thread_comm(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			   struct proc_name *ret)
 {
 	int r = read_file(f, threads->fd, tid, PROC_FILE_COMM);
@@ -407,7 +407,7 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
 			     proc_cgroup_parse(f->text.s, f->text.len, ret_path));
 }
 
-int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 				struct proc_schedstat *ret)
 {
 	int r = read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
@@ -451,25 +451,26 @@ ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char 
 
 /* ---- files that stay open ---- */
 
-void proc_kept_close(struct proc_kept *k)
+void proc_cached_close(struct proc_cached_file *k)
 {
 	if (k->fd < 0)
 		return;
 	close(k->fd);
 	k->fd = -1;
-	n_kept--;
+	n_cached--;
 }
 
 static bool may_keep(void)
 {
 	struct rlimit l;
 
-	return n_kept < PROC_KEPT_MAX && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
-	       n_kept < l.rlim_cur / 4;
+	return n_cached < PROC_KEPT_MAX && getrlimit(RLIMIT_NOFILE, &l) == 0 &&
+	       n_cached < l.rlim_cur / 4;
 }
 
 /* -EMFILE: it may not be kept. */
-static int read_kept(struct proc_files *f, struct proc_kept *k, int32_t pid, enum proc_file file)
+static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+		       enum proc_file file)
 {
 	char path[PATH_SIZE];
 	int r;
@@ -482,39 +483,39 @@ static int read_kept(struct proc_files *f, struct proc_kept *k, int32_t pid, enu
 		if (r < 0)
 			return noted(f, file, r);
 		k->fd = r;
-		n_kept++;
+		n_cached++;
 	}
 	r = noted(f, file, read_text(f, k->fd, file));
 	if (r < 0)
-		proc_kept_close(k);
+		proc_cached_close(k);
 	return r;
 }
 
 /* Where it may not be kept as one that is not. */
-static int read_kept_or_not(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			    enum proc_file file)
+static int read_cached_or_open(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			       enum proc_file file)
 {
-	int r = read_kept(f, k, pid, file);
+	int r = read_cached(f, k, pid, file);
 
 	return r == -EMFILE ? read_file(f, f->root, pid, file) : r;
 }
 
-int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			   struct proc_status *ret)
+int proc_files_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			     struct proc_status *ret)
 {
-	return parse_status(f, read_kept_or_not(f, k, pid, PROC_FILE_STATUS), ret);
+	return parse_status(f, read_cached_or_open(f, k, pid, PROC_FILE_STATUS), ret);
 }
 
-int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			   enum proc_file file, int64_t *ret_v)
+int proc_files_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			     enum proc_file file, int64_t *ret_v)
 {
-	return parse_number(f, read_kept_or_not(f, k, pid, file), file, ret_v);
+	return parse_number(f, read_cached_or_open(f, k, pid, file), file, ret_v);
 }
 
-int proc_files_kept_text(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			 enum proc_file file, const char **ret_text, size_t *ret_len)
+int proc_files_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			   enum proc_file file, const char **ret_text, size_t *ret_len)
 {
-	int r = read_kept(f, k, pid, file);
+	int r = read_cached(f, k, pid, file);
 
 	if (r < 0)
 		return r;

@@ -19,7 +19,7 @@
 #define PROC_LIST_BYTES (2u << 10) /* some 80 names at a time: the kernel makes an inode for each */
 
 /* Zero-initialise. */
-struct proc_list {
+struct pid_list {
 	bool open;
 	int fd; /* owned while open; files of the tasks can be opened relative to it */
 	int32_t pid; /* whose threads, or 0 */
@@ -32,15 +32,15 @@ struct proc_list {
 };
 
 /* root: of /proc. pid 0: all processes. 0 or -errno. */
-int proc_list_open(struct proc_list *l, int root, int32_t pid);
+int pid_list_open(struct pid_list *l, int root, int32_t pid);
 /* Of an open list of threads, before the first: so many there are, and the leader is of no interest.
  * It may come all the same, and so may threads that have come before. */
-void proc_list_expect(struct proc_list *l, uint32_t threads);
+void pid_list_expect(struct pid_list *l, uint32_t threads);
 /* The next task in the kernel's order; false at the end. */
-bool proc_list_next(struct proc_list *l, int32_t *ret_tid);
+bool pid_list_next(struct pid_list *l, int32_t *ret_tid);
 /* Also of one that is not open. */
-void proc_list_close(struct proc_list *l);
-static inline bool proc_list_is_open(const struct proc_list *l)
+void pid_list_close(struct pid_list *l);
+static inline bool pid_list_is_open(const struct pid_list *l)
 {
 	return l->open;
 }
@@ -75,7 +75,7 @@ enum proc_file {
 };
 
 /* Of one kind of file, since the start. */
-struct proc_trouble {
+struct proc_errors {
 	uint64_t count; /* files that could not be read, or not understood */
 	int error; /* the latest: -errno, -EBADMSG for a text that is not in the format */
 	bool absent; /* this kernel has no such file: it is not looked for any more */
@@ -88,7 +88,7 @@ struct proc_files {
 	bool own_numbers; /* tasks have the numbers there that they have for our system calls */
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */
-	struct proc_trouble troubles[PROC_FILES];
+	struct proc_errors errors[PROC_FILES];
 };
 
 /* 0 or -errno (nothing to deinit then). */
@@ -119,11 +119,11 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
 
 /* Of a thread in the open list of a process' threads. */
-int proc_files_thread_status(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+int proc_files_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			     struct proc_status *ret);
-int proc_files_thread_comm(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			   struct proc_name *ret);
-int proc_files_thread_schedstat(struct proc_files *f, const struct proc_list *threads, int32_t tid,
+int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 				struct proc_schedstat *ret);
 
 /* What a descriptor of a task leads to, cut off at size; not terminated. Its length or -errno. */
@@ -134,21 +134,21 @@ ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char 
  * process and not with its number: -ESRCH once that has ended, whoever has the number then; it is
  * closed by that. Where no more may be kept it is opened each time, and kept says so.
  */
-struct proc_kept {
+struct proc_cached_file {
 	int fd; /* owned; -1: not open */
 };
-#define PROC_KEPT_NONE ((struct proc_kept){.fd = -1})
+#define PROC_CACHED_NONE ((struct proc_cached_file){.fd = -1})
 
-static inline bool proc_kept_is_open(const struct proc_kept *k)
+static inline bool proc_cached_is_open(const struct proc_cached_file *k)
 {
 	return k->fd >= 0;
 }
-void proc_kept_close(struct proc_kept *k);
+void proc_cached_close(struct proc_cached_file *k);
 
-int proc_files_kept_status(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			   struct proc_status *ret);
-int proc_files_kept_number(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			   enum proc_file file, int64_t *ret_v);
+int proc_files_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			     struct proc_status *ret);
+int proc_files_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			     enum proc_file file, int64_t *ret_v);
 /* Only where it may be kept: else -EMFILE. Borrowed until the next call. */
-int proc_files_kept_text(struct proc_files *f, struct proc_kept *k, int32_t pid,
-			 enum proc_file file, const char **ret_text, size_t *ret_len);
+int proc_files_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
+			   enum proc_file file, const char **ret_text, size_t *ret_len);

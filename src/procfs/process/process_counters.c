@@ -36,7 +36,7 @@ static clockid_t clock_of(int32_t pid)
 }
 
 /* False: it has, or nobody can tell. */
-static bool has_not_run(struct process_quiet *q, int32_t pid)
+static bool has_not_run(struct memory_check *q, int32_t pid)
 {
 	uint64_t before = q->ran_ns;
 	struct timespec ts;
@@ -47,13 +47,13 @@ static bool has_not_run(struct process_quiet *q, int32_t pid)
 	return q->ran_ns == before;
 }
 
-static bool has_same_pages(struct process_quiet *q, struct proc_files *f, int32_t pid)
+static bool has_same_pages(struct memory_check *q, struct proc_files *f, int32_t pid)
 {
 	const char *text;
 	size_t len;
 	bool same;
 
-	if (proc_files_kept_text(f, &q->statm, pid, PROC_FILE_STATM, &text, &len) < 0 ||
+	if (proc_files_cached_text(f, &q->statm, pid, PROC_FILE_STATM, &text, &len) < 0 ||
 	    len > sizeof(q->text)) {
 		q->len = 0;
 		return false;
@@ -69,7 +69,7 @@ static bool has_same_pages(struct process_quiet *q, struct proc_files *f, int32_
  * not, and status is to be read. At most as late as the kernel's own account of a thread that runs
  * at this moment: until the next tick of its CPU.
  */
-static bool process_is_quiet(struct process_quiet *q, struct proc_files *f, int32_t pid)
+static bool memory_is_unchanged(struct memory_check *q, struct proc_files *f, int32_t pid)
 {
 	if (!f->own_numbers || q->threads > THREADS_MAX)
 		return false;
@@ -79,12 +79,12 @@ static bool process_is_quiet(struct process_quiet *q, struct proc_files *f, int3
 	}
 	q->asked++;
 	/* Not for all of them in the same pass. */
-	return has_same_pages(q, f, pid) && (q->asked + (unsigned)pid) % PROCESS_QUIET_TIMES != 0;
+	return has_same_pages(q, f, pid) && (q->asked + (unsigned)pid) % MEMORY_CHECK_TIMES != 0;
 }
 
-static void process_quiet_deinit(struct process_quiet *q)
+static void memory_check_deinit(struct memory_check *q)
 {
-	proc_kept_close(&q->statm);
+	proc_cached_close(&q->statm);
 }
 
 /*
@@ -158,25 +158,25 @@ static void read_smaps(struct proc_files *f, int32_t pid, struct process_counter
 	}
 }
 
-static bool has_kept(const struct process_source *s)
+static bool has_cached(const struct process_counter_files *s)
 {
-	return proc_kept_is_open(&s->status) || proc_kept_is_open(&s->oom);
+	return proc_cached_is_open(&s->status) || proc_cached_is_open(&s->oom);
 }
 
-void process_source_deinit(struct process_source *s)
+void process_counter_files_deinit(struct process_counter_files *s)
 {
-	proc_kept_close(&s->status);
-	proc_kept_close(&s->oom);
-	process_quiet_deinit(&s->quiet);
+	proc_cached_close(&s->status);
+	proc_cached_close(&s->oom);
+	memory_check_deinit(&s->memory_check);
 }
 
 /* Where no file is kept the time of the start has to tell. -ESRCH: it is another process. */
-static int read_stat(struct proc_files *f, struct process_source *s, bool runtime,
+static int read_stat(struct proc_files *f, struct process_counter_files *s, bool runtime,
 		     struct process_counters *c)
 {
 	struct proc_stat stat;
 
-	if ((has_kept(s) && !runtime) || proc_files_stat(f, s->pid, &stat) < 0)
+	if ((has_cached(s) && !runtime) || proc_files_stat(f, s->pid, &stat) < 0)
 		return 0;
 	if (s->start && s->start != stat.starttime)
 		return -ESRCH;
@@ -199,32 +199,33 @@ static void set_memory(const struct proc_status *status, struct process_counters
 }
 
 /* False: it has no memory, or not any more. */
-static bool read_status(struct proc_files *f, struct process_source *s, struct process_counters *c)
+static bool read_status(struct proc_files *f, struct process_counter_files *s,
+			struct process_counters *c)
 {
 	uint32_t before = c->has;
 	struct proc_status status;
 
-	if (s->memory && process_is_quiet(&s->quiet, f, s->pid)) {
-		proc_kept_close(&s->status);
+	if (s->memory && memory_is_unchanged(&s->memory_check, f, s->pid)) {
+		proc_cached_close(&s->status);
 		c->has |= s->memory;
 		c->same |= s->memory;
 		return true;
 	}
 	s->memory = 0;
-	if (proc_files_kept_status(f, &s->status, s->pid, &status) < 0 || status.tgid != s->pid)
+	if (proc_files_cached_status(f, &s->status, s->pid, &status) < 0 || status.tgid != s->pid)
 		return false;
 	if (!proc_status_has(&status, PROC_STATUS_VM_SIZE)) {
 		s->kthread = proc_status_is_kthread(&status) ? PROCESS_KTHREAD_READS : 0;
-		proc_kept_close(&s->status);
+		proc_cached_close(&s->status);
 		return false;
 	}
 	set_memory(&status, c);
 	s->memory = c->has & ~before;
-	s->quiet.threads = status.threads;
+	s->memory_check.threads = status.threads;
 	return true;
 }
 
-static bool read_memory(struct proc_files *f, struct process_source *s,
+static bool read_memory(struct proc_files *f, struct process_counter_files *s,
 			const struct process_counters_options *o, struct process_counters *c)
 {
 	int64_t v;
@@ -238,13 +239,13 @@ static bool read_memory(struct proc_files *f, struct process_source *s,
 	return true;
 }
 
-int process_counters_read(struct proc_files *f, struct process_source *s,
+int process_counters_read(struct proc_files *f, struct process_counter_files *s,
 			  const struct process_counters_options *o, struct process_counters *ret)
 {
-	bool kept = has_kept(s);
+	bool kept = has_cached(s);
 	int64_t oom;
 	/* The cheapest file first: it tells whether the process is there. */
-	int has_oom = proc_files_kept_number(f, &s->oom, s->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
+	int has_oom = proc_files_cached_number(f, &s->oom, s->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
 
 	*ret = (struct process_counters){0};
 	if ((kept && has_oom == -ESRCH) || read_stat(f, s, o->runtime, ret) < 0)

@@ -13,21 +13,21 @@
  */
 
 /* The text of statm, seven numbers of pages; with more digits than these nothing is quiet. */
-#define PROCESS_QUIET_STATM 56
+#define MEMORY_CHECK_STATM 56
 
-/* Starts as PROCESS_QUIET_NONE. */
-struct process_quiet {
-	struct proc_kept statm; /* owned */
+/* Starts as MEMORY_CHECK_NONE. */
+struct memory_check {
+	struct proc_cached_file statm; /* owned */
 	uint32_t threads; /* of the process, set by the owner; 0: not known */
 	uint64_t ran_ns; /* CPU time of all its threads, when last looked at */
 	uint8_t asked; /* how many times */
 	uint8_t len; /* of text; 0: not read since it ran */
-	char text[PROCESS_QUIET_STATM];
+	char text[MEMORY_CHECK_STATM];
 };
-#define PROCESS_QUIET_NONE ((struct process_quiet){.statm = PROC_KEPT_NONE})
+#define MEMORY_CHECK_NONE ((struct memory_check){.statm = PROC_CACHED_NONE})
 
 /* As often at most it is said in a row, for what nobody thought of. */
-#define PROCESS_QUIET_TIMES 16
+#define MEMORY_CHECK_TIMES 16
 
 struct process_packet;
 
@@ -80,27 +80,27 @@ struct process_counters {
  * Where the counters of one process come from, and what tells that its number has been given to
  * another one: a file that stays open, or else the time at which it began.
  */
-struct process_source {
+struct process_counter_files {
 	int32_t pid;
 	uint8_t kthread; /* reads for which it is still taken for a thread of the kernel, which has
 			  * no memory; then its status is looked at again */
-	struct proc_kept status; /* owned */
-	struct proc_kept oom; /* owned */
-	struct process_quiet quiet; /* owned */
+	struct proc_cached_file status; /* owned */
+	struct proc_cached_file oom; /* owned */
+	struct memory_check memory_check; /* owned */
 	uint32_t memory; /* the counters of status that it had when that was last read */
 	uint64_t start; /* of stat, in ticks; 0: not looked at */
 };
-#define PROCESS_SOURCE(number)                                                                     \
-	((struct process_source){.pid = (number),                                                  \
-				 .status = PROC_KEPT_NONE,                                         \
-				 .oom = PROC_KEPT_NONE,                                            \
-				 .quiet = PROCESS_QUIET_NONE})
+#define PROCESS_COUNTER_FILES(number)                                                              \
+	((struct process_counter_files){.pid = (number),                                           \
+					.status = PROC_CACHED_NONE,                                \
+					.oom = PROC_CACHED_NONE,                                   \
+					.memory_check = MEMORY_CHECK_NONE})
 
-void process_source_deinit(struct process_source *s);
+void process_counter_files_deinit(struct process_counter_files *s);
 
 /* What is known of the process; it may be nothing. 0; or -ESRCH: it has ended, and the number may be
  * another one's. */
-int process_counters_read(struct proc_files *f, struct process_source *s,
+int process_counters_read(struct proc_files *f, struct process_counter_files *s,
 			  const struct process_counters_options *o, struct process_counters *ret);
 
 /* A row with the counters in which (bits); none without any. */

@@ -104,7 +104,7 @@ static void put_cmdline(struct pb_enc *e, const struct process_row *row)
 	pb_enc_bool(e, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM, true);
 }
 
-void process_tree_process(struct process_packet *p, const struct process_row *row)
+void process_packet_add_process(struct process_packet *p, const struct process_row *row)
 {
 	struct pb_enc *e = process_packet_row(p, PROCESS_PACKET_TREE, PB_PROCESS_TREE_PROCESSES);
 	const struct proc_status *s = row->status;
@@ -126,7 +126,7 @@ void process_tree_process(struct process_packet *p, const struct process_row *ro
 	pb_enc_close(e);
 }
 
-void process_tree_thread(struct process_packet *p, const struct thread_row *row)
+void process_packet_add_thread(struct process_packet *p, const struct thread_row *row)
 {
 	struct pb_enc *e = process_packet_row(p, PROCESS_PACKET_TREE, PB_PROCESS_TREE_THREADS);
 
@@ -139,24 +139,24 @@ void process_tree_thread(struct process_packet *p, const struct thread_row *row)
 	pb_enc_close(e);
 }
 
-static bool is_trouble(const struct proc_trouble *t)
+static bool is_errors(const struct proc_errors *t)
 {
 	return t->count || t->absent;
 }
 
-static const char *reason_of(const struct proc_trouble *t)
+static const char *reason_of(const struct proc_errors *t)
 {
 	return t->absent ? "this kernel has none" : fs_reason(-t->error);
 }
 
-void process_trouble_tell(struct process_trouble *t, const struct proc_files *f)
+void process_errors_log(struct process_errors *t, const struct proc_files *f)
 {
 	for (unsigned i = 0; i < PROC_FILES; i++) {
-		if (!is_trouble(&f->troubles[i]) || t->told >> i & 1)
+		if (!is_errors(&f->errors[i]) || t->told >> i & 1)
 			continue;
 		t->told |= 1u << i;
 		log_warn("linux.process_stats: /proc/PID/%s: %s; it is left out where that is so",
-			 proc_file_name(i), reason_of(&f->troubles[i]));
+			 proc_file_name(i), reason_of(&f->errors[i]));
 	}
 	if (!t->refused_tracks || t->told_refused)
 		return;
@@ -165,17 +165,17 @@ void process_trouble_tell(struct process_trouble *t, const struct proc_files *f)
 		 TRACKS_MAX);
 }
 
-static uint64_t sum_of(const struct process_trouble *t, const struct proc_files *f)
+static uint64_t sum_of(const struct process_errors *t, const struct proc_files *f)
 {
 	uint64_t sum = t->refused_tracks;
 
 	for (unsigned i = 0; i < PROC_FILES; i++)
-		sum += f->troubles[i].count + f->troubles[i].absent;
+		sum += f->errors[i].count + f->errors[i].absent;
 	return sum;
 }
 
-void process_trouble_write(struct process_trouble *t, const struct proc_files *f,
-			   struct process_packet *p)
+void process_errors_write(struct process_errors *t, const struct proc_files *f,
+			  struct process_packet *p)
 {
 	uint64_t sum = sum_of(t, f);
 
@@ -184,10 +184,10 @@ void process_trouble_write(struct process_trouble *t, const struct proc_files *f
 	t->written = sum;
 	process_packet_next(p);
 	for (unsigned i = 0; i < PROC_FILES; i++) {
-		const struct proc_trouble *k = &f->troubles[i];
+		const struct proc_errors *k = &f->errors[i];
 		struct pb_enc *e;
 
-		if (!is_trouble(k))
+		if (!is_errors(k))
 			continue;
 		e = process_packet_row(p, PROCESS_PACKET_STATS, PB_PROCESS_STATS_UNREAD_FILES);
 		pb_enc_str(e, PB_PROCESS_STATS_UNREAD_FILE_NAME, proc_file_name(i));

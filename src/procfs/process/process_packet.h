@@ -75,8 +75,8 @@ struct thread_row {
 	unsigned n_nstid;
 };
 
-void process_tree_process(struct process_packet *p, const struct process_row *row);
-void process_tree_thread(struct process_packet *p, const struct thread_row *row);
+void process_packet_add_process(struct process_packet *p, const struct process_row *row);
+void process_packet_add_thread(struct process_packet *p, const struct thread_row *row);
 
 /*
  * Files that cannot be read, and counter tracks that there is no room for: a kind of file is told on
@@ -84,15 +84,15 @@ void process_tree_thread(struct process_packet *p, const struct thread_row *row)
  */
 
 /* Zero-initialise. */
-struct process_trouble {
+struct process_errors {
 	uint64_t refused_tracks; /* so far; the owner sets it */
 	bool told_refused;
 	uint32_t told; /* bits by enum proc_file */
-	uint64_t written; /* troubles, of all kinds, when they were written last */
+	uint64_t written; /* errors, of all kinds, when they were written last */
 };
 
 /* Says what has not been said yet. */
-void process_trouble_tell(struct process_trouble *t, const struct proc_files *f);
+void process_errors_log(struct process_errors *t, const struct proc_files *f);
 /* A ProcessStats with unread_files and refused_tracks, if there are more than in the one before. */
-void process_trouble_write(struct process_trouble *t, const struct proc_files *f,
-			   struct process_packet *p);
+void process_errors_write(struct process_errors *t, const struct proc_files *f,
+			  struct process_packet *p);

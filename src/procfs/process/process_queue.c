@@ -11,7 +11,7 @@
 void process_queue_deinit(struct process_queue *q)
 {
 	free(q->tids);
-	process_seen_clear(&q->waiting);
+	pid_set_clear(&q->waiting);
 	*q = (struct process_queue){0};
 }
 
@@ -28,22 +28,22 @@ static void reclaim_ids(struct process_queue *q)
 void process_queue_add(struct process_queue *q, int32_t tid)
 {
 	reclaim_ids(q);
-	if (q->n - q->next >= PROCESS_QUEUE_MAX || process_seen_has(&q->waiting, tid))
+	if (q->n - q->next >= PROCESS_QUEUE_MAX || pid_set_has(&q->waiting, tid))
 		return;
 	if (array_reserve(&q->tids, &q->cap, q->n + 1, sizeof(*q->tids)) < 0 ||
-	    process_seen_add(&q->waiting, tid) < 0)
+	    pid_set_add(&q->waiting, tid) < 0)
 		return;
 	q->tids[q->n++] = tid;
 }
 
-bool process_queue_run(struct process_queue *q, struct process_names *n,
+bool process_queue_run(struct process_queue *q, struct process_writer *n,
 		       const struct time_slice *turn)
 {
 	while (!process_queue_is_empty(q)) {
 		int32_t tid = q->tids[q->next++];
 
-		process_seen_remove(&q->waiting, tid);
-		process_names_task(n, tid);
+		pid_set_remove(&q->waiting, tid);
+		process_writer_write_task(n, tid);
 		if (time_slice_over(turn))
 			break;
 	}
@@ -53,25 +53,25 @@ bool process_queue_run(struct process_queue *q, struct process_names *n,
 	return false;
 }
 
-void process_news_deinit(struct process_news *q)
+void process_events_deinit(struct process_events *q)
 {
 	for (size_t i = q->next; i < q->n; i++)
 		free(q->entries[i].file);
 	free(q->entries);
-	process_map_clear(&q->number_of);
-	*q = (struct process_news){0};
+	pid_map_clear(&q->number_of);
+	*q = (struct process_events){0};
 }
 
 /* The task's entry that waits, or NULL. */
-static struct task_heard *find(const struct process_news *q, int32_t tid)
+static struct task_state *find(const struct process_events *q, int32_t tid)
 {
-	uint32_t number = (uint32_t)process_map_get(&q->number_of, tid);
+	uint32_t number = (uint32_t)pid_map_get(&q->number_of, tid);
 	size_t i = number - q->base - 1;
 
 	return i >= q->next && i < q->n && q->entries[i].tid == tid ? &q->entries[i] : NULL;
 }
 
-static void set_file(struct process_news *q, struct task_heard *t, char *file, uint32_t len)
+static void set_file(struct process_events *q, struct task_state *t, char *file, uint32_t len)
 {
 	q->text -= t->file_len;
 	free(t->file);
@@ -80,7 +80,7 @@ static void set_file(struct process_news *q, struct task_heard *t, char *file, u
 	q->text += len;
 }
 
-static bool is_more_than(const struct process_news *q, size_t entries, size_t text)
+static bool is_more_than(const struct process_events *q, size_t entries, size_t text)
 {
 	size_t waiting = q->n - q->next;
 
@@ -88,19 +88,19 @@ static bool is_more_than(const struct process_news *q, size_t entries, size_t te
 	return waiting > entries || (q->text > text && waiting > 1);
 }
 
-static void serve_first(struct process_news *q, struct process_names *n)
+static void serve_first(struct process_events *q, struct process_writer *n)
 {
-	struct task_heard *t = &q->entries[q->next++];
+	struct task_state *t = &q->entries[q->next++];
 
-	t->closed |= is_more_than(q, PROCESS_NEWS_MANY, PROCESS_NEWS_MANY_TEXT);
-	process_names_heard(n, t);
+	t->closed |= is_more_than(q, PROCESS_EVENTS_MANY, PROCESS_EVENTS_MANY_TEXT);
+	process_writer_write_state(n, t);
 	set_file(q, t, NULL, 0);
-	if (!process_news_is_empty(q))
+	if (!process_events_is_empty(q))
 		return;
 	q->base += (uint32_t)q->n;
 	q->next = q->n = 0;
 	/* What a flood took is not kept. */
-	if (q->cap > PROCESS_NEWS_MANY) {
+	if (q->cap > PROCESS_EVENTS_MANY) {
 		free(q->entries);
 		q->entries = NULL;
 		q->cap = 0;
@@ -108,7 +108,7 @@ static void serve_first(struct process_news *q, struct process_names *n)
 }
 
 /* Entries that were served leave the front of the array, where there is no more room behind. */
-static void reclaim_events(struct process_news *q)
+static void reclaim_events(struct process_events *q)
 {
 	if (q->n < q->cap || q->next == 0)
 		return;
@@ -119,28 +119,28 @@ static void reclaim_events(struct process_news *q)
 }
 
 /* NULL: memory is out. */
-static struct task_heard *append(struct process_news *q, struct process_names *n, int32_t tid)
+static struct task_state *append(struct process_events *q, struct process_writer *n, int32_t tid)
 {
-	struct task_heard *t;
+	struct task_state *t;
 
-	while (is_more_than(q, PROCESS_NEWS_MAX - 1, PROCESS_NEWS_TEXT_MAX))
+	while (is_more_than(q, PROCESS_EVENTS_MAX - 1, PROCESS_EVENTS_TEXT_MAX))
 		serve_first(q, n);
 	reclaim_events(q);
 	if (array_reserve(&q->entries, &q->cap, q->n + 1, sizeof(*q->entries)) < 0)
 		return NULL;
 	t = &q->entries[q->n++];
-	*t = (struct task_heard){.tid = tid};
-	(void)process_map_set(&q->number_of, tid, (int32_t)(q->base + (uint32_t)q->n));
+	*t = (struct task_state){.tid = tid};
+	(void)pid_map_set(&q->number_of, tid, (int32_t)(q->base + (uint32_t)q->n));
 	return t;
 }
 
-static void hear(struct process_news *q, struct task_heard *t, const struct metadata_task *f)
+static void hear(struct process_events *q, struct task_state *t, const struct metadata_task *f)
 {
 	if (f->kind == METADATA_TASK_ENDED) {
 		t->has_ended = true;
 		return;
 	}
-	/* Unless it began before: see process_news_add. */
+	/* Unless it began before: see process_events_add. */
 	t->has_ended = t->has_ended && f->kind == METADATA_TASK_NEW;
 	t->last_ns = MAX(t->last_ns, f->time_ns);
 	if (f->kind == METADATA_TASK_EXEC) {
@@ -164,15 +164,15 @@ static void hear(struct process_news *q, struct task_heard *t, const struct meta
 	t->is_sibling = f->is_sibling;
 }
 
-void process_news_add(struct process_news *q, struct process_names *n,
-		      const struct metadata_task *f)
+void process_events_add(struct process_events *q, struct process_writer *n,
+			const struct metadata_task *f)
 {
-	struct task_heard *t = find(q, f->tid);
+	struct task_state *t = find(q, f->tid);
 
 	if (f->kind == METADATA_TASK_ENDED)
-		process_names_ended(n, f->tid, f->time_ns);
+		process_writer_task_ended(n, f->tid, f->time_ns);
 	else if (f->kind == METADATA_TASK_NEW)
-		process_names_began(n, f->tid);
+		process_writer_task_began(n, f->tid);
 	/* Not if what came before happened later: more than could be held comes in any order. */
 	if (t && f->kind == METADATA_TASK_NEW && (t->is_new || f->time_ns >= t->last_ns)) {
 		t->closed = true;
@@ -185,15 +185,15 @@ void process_news_add(struct process_news *q, struct process_names *n,
 		hear(q, t, f);
 }
 
-bool process_news_run(struct process_news *q, struct process_names *n,
-		      const struct time_slice *turn)
+bool process_events_run(struct process_events *q, struct process_writer *n,
+			const struct time_slice *turn)
 {
-	while (!process_news_is_empty(q)) {
+	while (!process_events_is_empty(q)) {
 		serve_first(q, n);
 		if (time_slice_over(turn))
 			break;
 	}
-	return !process_news_is_empty(q);
+	return !process_events_is_empty(q);
 }
 
 #define TOLD_FIRST 1024u
@@ -202,7 +202,7 @@ void process_fds_deinit(struct process_fds *f)
 {
 	free(f->waiting);
 	free(f->told);
-	process_map_clear(&f->lives);
+	pid_map_clear(&f->lives);
 	*f = (struct process_fds){0};
 }
 
@@ -215,15 +215,15 @@ void process_fds_clear(struct process_fds *f)
 
 void process_fds_renew(struct process_fds *f, int32_t pid)
 {
-	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
+	uint32_t life = (uint32_t)pid_map_get(&f->lives, pid);
 
-	(void)process_map_set(&f->lives, pid, (int32_t)(life + 1));
+	(void)pid_map_set(&f->lives, pid, (int32_t)(life + 1));
 }
 
 /* ---- what was told ---- */
 
 /* The place of the descriptor, or the empty one where it belongs. */
-static struct process_fd_told *place(const struct process_fds *f, int32_t pid, int32_t fd)
+static struct process_fd_entry *place(const struct process_fds *f, int32_t pid, int32_t fd)
 {
 	uint32_t hash = ((uint32_t)pid * 0x9e3779b1 ^ (uint32_t)fd) * 0x85ebca6b;
 	size_t i = (hash ^ hash >> 15) & (f->told_cap - 1);
@@ -236,7 +236,7 @@ static struct process_fd_told *place(const struct process_fds *f, int32_t pid, i
 /* Room for one more. False: memory is out. */
 static bool reserve(struct process_fds *f)
 {
-	struct process_fd_told *old = f->told;
+	struct process_fd_entry *old = f->told;
 	size_t old_cap = f->told_cap;
 
 	if (f->n_told < f->told_cap / 2)
@@ -271,7 +271,7 @@ static uint32_t hash_of(uint32_t life, const char *path, size_t len)
 /* False: it has been told to lead there. */
 static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash)
 {
-	struct process_fd_told *t;
+	struct process_fd_entry *t;
 
 	if (!reserve(f))
 		return true;
@@ -279,7 +279,7 @@ static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash
 	if (t->pid && t->hash == hash)
 		return false;
 	f->n_told += !t->pid;
-	*t = (struct process_fd_told){pid, fd, hash};
+	*t = (struct process_fd_entry){pid, fd, hash};
 	return true;
 }
 
@@ -305,7 +305,7 @@ void process_fds_add(struct process_fds *f, const struct metadata_fd *fd)
 	f->waiting[f->n++] = *fd;
 }
 
-static void write_fd(struct process_fds *f, struct process_names *n, int32_t pid, int32_t fd,
+static void write_fd(struct process_fds *f, struct process_writer *n, int32_t pid, int32_t fd,
 		     const char *path, size_t len)
 {
 	struct pb_enc *e;
@@ -323,10 +323,10 @@ static void write_fd(struct process_fds *f, struct process_names *n, int32_t pid
 }
 
 /* One that is closed by now, or whose process has ended, leads nowhere. */
-static void resolve(struct process_fds *f, struct process_names *n, const struct metadata_fd *fd)
+static void resolve(struct process_fds *f, struct process_writer *n, const struct metadata_fd *fd)
 {
-	int32_t pid = process_kin_tgid(&n->kin, fd->tid);
-	uint32_t life = (uint32_t)process_map_get(&f->lives, pid);
+	int32_t pid = pid_relations_tgid(&n->relations, fd->tid);
+	uint32_t life = (uint32_t)pid_map_get(&f->lives, pid);
 	char path[PATH_MAX];
 	ssize_t len;
 
@@ -338,7 +338,7 @@ static void resolve(struct process_fds *f, struct process_names *n, const struct
 		write_fd(f, n, pid, fd->fd, path, (size_t)len);
 }
 
-bool process_fds_run(struct process_fds *f, struct process_names *n, const struct time_slice *turn)
+bool process_fds_run(struct process_fds *f, struct process_writer *n, const struct time_slice *turn)
 {
 	while (!process_fds_is_empty(f)) {
 		struct metadata_fd fd = f->waiting[f->next++];

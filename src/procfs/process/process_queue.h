@@ -24,13 +24,13 @@ struct process_queue {
 	size_t next;
 	size_t n;
 	size_t cap;
-	struct process_seen waiting;
+	struct pid_set waiting;
 };
 
 void process_queue_deinit(struct process_queue *q);
 void process_queue_add(struct process_queue *q, int32_t tid);
 /* Goes on until the turn is over (true) or the queue is empty (false). At least one task a turn. */
-bool process_queue_run(struct process_queue *q, struct process_names *n,
+bool process_queue_run(struct process_queue *q, struct process_writer *n,
 		       const struct time_slice *turn);
 static inline bool process_queue_is_empty(const struct process_queue *q)
 {
@@ -45,32 +45,32 @@ static inline bool process_queue_is_empty(const struct process_queue *q)
 
 /* While more wait than so many entries, or bytes of file names, the oldest is closed when its turn
  * comes: it is written as it was heard, without a look at its files. Nothing is dropped. */
-#define PROCESS_NEWS_MANY (1u << 15)
-#define PROCESS_NEWS_MANY_TEXT (1u << 20)
+#define PROCESS_EVENTS_MANY (1u << 15)
+#define PROCESS_EVENTS_MANY_TEXT (1u << 20)
 /* Past these whoever adds one waits while the oldest is written. More than the kernel's events tell
  * of at a time. */
-#define PROCESS_NEWS_MAX (1u << 18) /* of 64 bytes */
-#define PROCESS_NEWS_TEXT_MAX (8u << 20)
+#define PROCESS_EVENTS_MAX (1u << 18) /* of 64 bytes */
+#define PROCESS_EVENTS_TEXT_MAX (8u << 20)
 
 /* Zero-initialise. */
-struct process_news {
-	struct task_heard *entries; /* owned; [next, n) wait */
+struct process_events {
+	struct task_state *entries; /* owned; [next, n) wait */
 	size_t next;
 	size_t n;
 	size_t cap;
 	uint32_t base; /* the entry at index i has the number base + i + 1 */
-	struct process_map number_of; /* by task: that of its entry; of no meaning if it has gone */
+	struct pid_map number_of; /* by task: that of its entry; of no meaning if it has gone */
 	size_t text; /* bytes of file names */
 };
 
-void process_news_deinit(struct process_news *q);
+void process_events_deinit(struct process_events *q);
 /* In order of time. */
-void process_news_add(struct process_news *q, struct process_names *n,
-		      const struct metadata_task *t);
+void process_events_add(struct process_events *q, struct process_writer *n,
+			const struct metadata_task *t);
 /* Goes on until the turn is over (true) or there are none (false). At least one entry a turn. */
-bool process_news_run(struct process_news *q, struct process_names *n,
-		      const struct time_slice *turn);
-static inline bool process_news_is_empty(const struct process_news *q)
+bool process_events_run(struct process_events *q, struct process_writer *n,
+			const struct time_slice *turn);
+static inline bool process_events_is_empty(const struct process_events *q)
 {
 	return q->next == q->n;
 }
@@ -85,7 +85,7 @@ static inline bool process_news_is_empty(const struct process_news *q)
 #define PROCESS_FDS_MAX (1u << 16)
 
 /* Of one that was told. */
-struct process_fd_told {
+struct process_fd_entry {
 	int32_t pid; /* 0: an empty place */
 	int32_t fd;
 	uint32_t hash; /* of the path, and of the life that the process was in */
@@ -98,17 +98,18 @@ struct process_fds {
 	size_t n;
 	size_t cap;
 	uint64_t dropped;
-	struct process_fd_told *told; /* owned; a hash table, never more than half full */
+	struct process_fd_entry *told; /* owned; a hash table, never more than half full */
 	size_t n_told;
 	size_t told_cap; /* a power of two, or 0 */
 	int32_t written; /* the process of the latest row */
-	struct process_map lives; /* how often a process was renewed */
+	struct pid_map lives; /* how often a process was renewed */
 };
 
 void process_fds_deinit(struct process_fds *f);
 void process_fds_add(struct process_fds *f, const struct metadata_fd *fd);
 /* Goes on until the turn is over (true) or none waits (false). At least one a turn. */
-bool process_fds_run(struct process_fds *f, struct process_names *n, const struct time_slice *turn);
+bool process_fds_run(struct process_fds *f, struct process_writer *n,
+		     const struct time_slice *turn);
 /* The number is another process', or it runs another program: its files are told again. */
 void process_fds_renew(struct process_fds *f, int32_t pid);
 /* All are told again when they are seen again. */

@@ -22,7 +22,7 @@ static void release(struct process_table *t, struct polled *p)
 {
 	if (t->gone)
 		t->gone(t->ctx, p);
-	process_source_deinit(&p->source);
+	process_counter_files_deinit(&p->source);
 }
 
 bool process_table_empty(struct process_table *t)
@@ -33,7 +33,7 @@ bool process_table_empty(struct process_table *t)
 		if (r->n == 0)
 			return false;
 		if (!r->rows[--r->n].taken)
-			process_source_deinit(&r->rows[r->n].source);
+			process_counter_files_deinit(&r->rows[r->n].source);
 	}
 	return true;
 }
@@ -66,7 +66,7 @@ struct polled *process_table_take(struct process_table *t, int32_t pid)
 		*p = *old;
 		old->taken = true;
 	} else {
-		*p = (struct polled){.source = PROCESS_SOURCE(pid), .is_new = true};
+		*p = (struct polled){.source = PROCESS_COUNTER_FILES(pid), .is_new = true};
 	}
 	return p;
 }
@@ -76,7 +76,7 @@ void process_table_renew(struct process_table *t, struct polled *p)
 	int32_t pid = p->source.pid;
 
 	release(t, p);
-	*p = (struct polled){.source = PROCESS_SOURCE(pid), .is_new = true};
+	*p = (struct polled){.source = PROCESS_COUNTER_FILES(pid), .is_new = true};
 }
 
 static bool is_sorted(const struct polled_rows *r)
@@ -150,78 +150,78 @@ uint32_t polled_change(struct polled *p, const struct process_counters *now)
  * on where it was, whoever has come or gone.
  */
 
-int process_scan_begin(struct process_scan *s, const struct process_names *n)
+int process_scan_begin(struct process_scan *s, const struct process_writer *n)
 {
-	int r = proc_list_open(&s->processes, n->files->root, 0);
+	int r = pid_list_open(&s->processes, n->files->root, 0);
 
 	/* Where it does not open, the names are read from the files. */
 	if (r == 0 && n->options.thread_names && n->files->own_numbers)
-		(void)task_names_open(&s->task_names);
+		(void)taskstats_open(&s->taskstats);
 	return r;
 }
 
-static void step_process(struct process_scan *s, struct process_names *n, int32_t pid)
+static void step_process(struct process_scan *s, struct process_writer *n, int32_t pid)
 {
 	struct proc_status status;
 
-	if (!process_names_process(n, pid, &status))
+	if (!process_writer_write_process(n, pid, &status))
 		return;
 	if (proc_status_has(&status, PROC_STATUS_THREADS) && status.threads <= 1)
 		return;
 	s->namespaced = status.n_nspid > 0;
 	/* It may have ended by now. */
-	if (proc_list_open(&s->threads, n->files->root, pid) == 0)
-		proc_list_expect(&s->threads, status.threads);
+	if (pid_list_open(&s->threads, n->files->root, pid) == 0)
+		pid_list_expect(&s->threads, status.threads);
 }
 
-static void name_waiting(struct process_scan *s, struct process_names *n)
+static void name_waiting(struct process_scan *s, struct process_writer *n)
 {
 	if (s->n_waiting == 0)
 		return;
 	process_packet_next(n->packet);
-	(void)task_names_get(&s->task_names, s->waiting, s->n_waiting);
+	(void)taskstats_get(&s->taskstats, s->waiting, s->n_waiting);
 	for (unsigned i = 0; i < s->n_waiting; i++) {
-		const struct task_name *t = &s->waiting[i];
+		const struct taskstats_name *t = &s->waiting[i];
 
 		if (t->tgid == s->processes_of[i])
-			process_names_called(n, t->tgid, t->tid, &t->name);
+			process_writer_write_named_thread(n, t->tgid, t->tid, &t->name);
 		else
-			process_names_task(n, t->tid);
+			process_writer_write_task(n, t->tid);
 	}
 	s->n_waiting = 0;
 }
 
-static void step_thread(struct process_scan *s, struct process_names *n, int32_t tid)
+static void step_thread(struct process_scan *s, struct process_writer *n, int32_t tid)
 {
-	if (s->namespaced || !s->task_names.open) {
-		process_names_thread(n, &s->threads, tid, s->namespaced);
+	if (s->namespaced || !s->taskstats.open) {
+		process_writer_write_thread(n, &s->threads, tid, s->namespaced);
 		return;
 	}
 	s->processes_of[s->n_waiting] = s->threads.pid;
 	s->waiting[s->n_waiting++].tid = tid;
-	if (s->n_waiting == TASK_NAMES_MAX)
+	if (s->n_waiting == TASKSTATS_MAX)
 		name_waiting(s, n);
 }
 
 /* False: that was the last. */
-static bool scan_step(struct process_scan *s, struct process_names *n)
+static bool scan_step(struct process_scan *s, struct process_writer *n)
 {
 	int32_t id;
 
-	if (proc_list_is_open(&s->threads)) {
-		if (!proc_list_next(&s->threads, &id))
-			proc_list_close(&s->threads);
+	if (pid_list_is_open(&s->threads)) {
+		if (!pid_list_next(&s->threads, &id))
+			pid_list_close(&s->threads);
 		else if (id != s->threads.pid)
 			step_thread(s, n, id);
 		return true;
 	}
-	if (!proc_list_next(&s->processes, &id))
+	if (!pid_list_next(&s->processes, &id))
 		return false;
 	step_process(s, n, id);
 	return true;
 }
 
-bool process_scan_run(struct process_scan *s, struct process_names *n,
+bool process_scan_run(struct process_scan *s, struct process_writer *n,
 		      const struct time_slice *turn)
 {
 	bool more;
@@ -237,23 +237,23 @@ bool process_scan_run(struct process_scan *s, struct process_names *n,
 
 void process_scan_end(struct process_scan *s)
 {
-	proc_list_close(&s->threads);
-	proc_list_close(&s->processes);
-	task_names_close(&s->task_names);
+	pid_list_close(&s->threads);
+	pid_list_close(&s->processes);
+	taskstats_close(&s->taskstats);
 }
 
 void process_poll_deinit(struct process_poll *p)
 {
-	proc_list_close(&p->processes);
+	pid_list_close(&p->processes);
 	process_table_deinit(&p->table);
-	process_usage_deinit(&p->usage);
+	process_tracks_deinit(&p->tracks);
 }
 
 void process_poll_end(struct process_poll *p)
 {
 	p->at = POLL_IDLE;
-	proc_list_close(&p->processes);
-	proc_list_close(&p->usage.threads);
+	pid_list_close(&p->processes);
+	pid_list_close(&p->tracks.threads);
 }
 
 /* The number may be given to another task, whom the trace does not know. */
@@ -261,26 +261,26 @@ static void forget_name(struct process_poll *p, int32_t tid)
 {
 	if (p->heard)
 		return;
-	process_seen_remove(&p->names->seen, tid);
-	process_kin_forget(&p->names->kin, tid);
+	pid_set_remove(&p->writer->seen, tid);
+	pid_relations_forget(&p->writer->relations, tid);
 }
 
 static void forget_process(void *ctx, struct polled *row)
 {
 	struct process_poll *p = ctx;
 
-	if (process_usage_is_on(&p->usage))
-		process_usage_gone(&p->usage, row->source.pid, &row->usage);
+	if (process_tracks_is_on(&p->tracks))
+		process_tracks_gone(&p->tracks, row->source.pid, &row->tracks);
 	forget_name(p, row->source.pid);
 }
 
-int process_poll_begin(struct process_poll *p, struct process_names *n)
+int process_poll_begin(struct process_poll *p, struct process_writer *n)
 {
-	int r = proc_list_open(&p->processes, n->files->root, 0);
+	int r = pid_list_open(&p->processes, n->files->root, 0);
 
 	if (r < 0)
 		return r;
-	p->names = n;
+	p->writer = n;
 	p->table.gone = forget_process;
 	p->table.ctx = p;
 	if (p->pass % p->options.full_every == 0)
@@ -290,7 +290,7 @@ int process_poll_begin(struct process_poll *p, struct process_names *n)
 	return 0;
 }
 
-static void poll_process(struct process_poll *p, struct process_names *n, int32_t pid)
+static void poll_process(struct process_poll *p, struct process_writer *n, int32_t pid)
 {
 	struct polled *row = process_table_take(&p->table, pid);
 	struct process_counters now;
@@ -309,36 +309,36 @@ static void poll_process(struct process_poll *p, struct process_names *n, int32_
 	row->is_new = false;
 	changed = polled_change(row, &now);
 	process_counters_write(n->packet, pid, row->v, changed);
-	if (process_usage_is_on(&p->usage))
-		process_usage_read(&p->usage, n->files, pid, &row->usage);
+	if (process_tracks_is_on(&p->tracks))
+		process_tracks_read(&p->tracks, n->files, pid, &row->tracks);
 }
 
 /* Ends of threads are not met: one that has a process' number now has ended. */
 static void forget_thread(struct process_poll *p, int32_t pid)
 {
-	int32_t tgid = process_kin_tgid(&p->names->kin, pid);
+	int32_t tgid = pid_relations_tgid(&p->writer->relations, pid);
 
 	if (tgid && tgid != pid)
 		forget_name(p, pid);
 }
 
-static void queue_unknown(struct process_names *n, struct process_queue *q, int32_t tid)
+static void queue_unknown(struct process_writer *n, struct process_queue *q, int32_t tid)
 {
-	if (!process_seen_has(&n->seen, tid))
+	if (!pid_set_has(&n->seen, tid))
 		process_queue_add(q, tid);
 }
 
 /* False: that was the last. */
-static bool step_task(struct process_poll *p, struct process_names *n, struct process_queue *q)
+static bool step_task(struct process_poll *p, struct process_writer *n, struct process_queue *q)
 {
 	int32_t pid, tid;
 
-	if (process_usage_thread(&p->usage, n->files, &tid)) {
+	if (process_tracks_thread(&p->tracks, n->files, &tid)) {
 		queue_unknown(n, q, tid);
 		return true;
 	}
-	if (!proc_list_next(&p->processes, &pid)) {
-		proc_list_close(&p->processes);
+	if (!pid_list_next(&p->processes, &pid)) {
+		pid_list_close(&p->processes);
 		return false;
 	}
 	forget_thread(p, pid);
@@ -348,7 +348,7 @@ static bool step_task(struct process_poll *p, struct process_names *n, struct pr
 }
 
 /* False: the pass is over. */
-static bool step(struct process_poll *p, struct process_names *n, struct process_queue *q)
+static bool step(struct process_poll *p, struct process_writer *n, struct process_queue *q)
 {
 	switch (p->at) {
 	case POLL_TASKS:
@@ -357,10 +357,10 @@ static bool step(struct process_poll *p, struct process_names *n, struct process
 		break;
 	case POLL_GONE_PROCESSES:
 		if (!process_table_turn(&p->table))
-			p->at = process_usage_is_on(&p->usage) ? POLL_GONE_THREADS : POLL_IDLE;
+			p->at = process_tracks_is_on(&p->tracks) ? POLL_GONE_THREADS : POLL_IDLE;
 		break;
 	case POLL_GONE_THREADS:
-		if (!process_usage_turn(&p->usage))
+		if (!process_tracks_turn(&p->tracks))
 			p->at = POLL_IDLE;
 		break;
 	case POLL_IDLE:
@@ -369,23 +369,23 @@ static bool step(struct process_poll *p, struct process_names *n, struct process
 	return p->at != POLL_IDLE;
 }
 
-bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
+bool process_poll_run(struct process_poll *p, struct process_writer *n, struct process_queue *q,
 		      const struct time_slice *turn)
 {
-	bool more, on = process_usage_is_on(&p->usage);
+	bool more, on = process_tracks_is_on(&p->tracks);
 
 	if (on)
-		process_usage_begin(&p->usage);
+		process_tracks_begin(&p->tracks);
 	do
 		more = step(p, n, q);
 	while (more && !time_slice_over(turn));
 	if (on)
-		process_usage_end(&p->usage);
+		process_tracks_end(&p->tracks);
 	return more;
 }
 
 void process_poll_clear(struct process_poll *p)
 {
 	process_table_forget(&p->table);
-	process_usage_clear(&p->usage);
+	process_tracks_clear(&p->tracks);
 }

@@ -22,12 +22,12 @@
  */
 
 struct polled {
-	struct process_source source; /* owned; its pid is the row's */
+	struct process_counter_files source; /* owned; its pid is the row's */
 	uint32_t has; /* bits by enum process_counter: those in the trace */
 	bool is_new; /* no pass has read its counters yet */
 	bool taken; /* of a row of the last pass: it has moved to the next */
 	uint64_t v[PROCESS_COUNTERS];
-	struct process_usage_row usage;
+	struct process_tracks_row tracks;
 };
 
 struct polled_rows {
@@ -71,25 +71,25 @@ uint32_t polled_change(struct polled *p, const struct process_counters *now);
 
 /* Zero-initialise. */
 struct process_scan {
-	struct proc_list processes;
-	struct proc_list threads; /* open: in the middle of a process */
+	struct pid_list processes;
+	struct pid_list threads; /* open: in the middle of a process */
 	bool namespaced;
-	struct task_names task_names; /* where the kernel has them */
+	struct taskstats_socket taskstats; /* where the kernel has them */
 	unsigned n_waiting; /* threads whose names are to be asked for; none between turns */
-	struct task_name waiting[TASK_NAMES_MAX];
-	int32_t processes_of[TASK_NAMES_MAX]; /* of those */
+	struct taskstats_name waiting[TASKSTATS_MAX];
+	int32_t processes_of[TASKSTATS_MAX]; /* of those */
 };
 
 /* 0 or -errno. */
-int process_scan_begin(struct process_scan *s, const struct process_names *n);
+int process_scan_begin(struct process_scan *s, const struct process_writer *n);
 /* Goes on until the turn is over (true) or the walk is (false). At least one task a turn. */
-bool process_scan_run(struct process_scan *s, struct process_names *n,
+bool process_scan_run(struct process_scan *s, struct process_writer *n,
 		      const struct time_slice *turn);
 /* Also in the middle of a walk, and after its end. */
 void process_scan_end(struct process_scan *s);
 static inline bool process_scan_is_active(const struct process_scan *s)
 {
-	return proc_list_is_open(&s->processes);
+	return pid_list_is_open(&s->processes);
 }
 
 /*
@@ -112,19 +112,19 @@ enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THR
 struct process_poll {
 	struct process_poll_options options;
 	bool heard; /* somebody tells of all tasks that begin, so who has which number is known */
-	struct process_names *names; /* borrowed during a pass */
+	struct process_writer *writer; /* borrowed during a pass */
 	enum process_poll_at at;
-	struct proc_list processes; /* open: in the middle of the tasks */
+	struct pid_list processes; /* open: in the middle of the tasks */
 	struct process_table table;
-	struct process_usage usage; /* off unless the owner has it initialised */
+	struct process_tracks tracks; /* off unless the owner has it initialised */
 	uint32_t pass;
 };
 
 void process_poll_deinit(struct process_poll *p);
 /* 0 or -errno. */
-int process_poll_begin(struct process_poll *p, struct process_names *n);
+int process_poll_begin(struct process_poll *p, struct process_writer *n);
 /* Goes on until the turn is over (true) or the pass is (false). At least one task a turn. */
-bool process_poll_run(struct process_poll *p, struct process_names *n, struct process_queue *q,
+bool process_poll_run(struct process_poll *p, struct process_writer *n, struct process_queue *q,
 		      const struct time_slice *turn);
 /* In the middle of a pass: it goes no further. What it has of each process is still known. */
 void process_poll_end(struct process_poll *p);

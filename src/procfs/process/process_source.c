@@ -43,7 +43,7 @@
 #define POLL_MIN_MS 100u
 #define READ_AGAIN_US 20000
 
-struct process_ds {
+struct process_source {
 	struct ds_handle *h; /* borrowed, as is env's */
 	struct metadata_bus *feed;
 	struct writer *writer; /* owned */
@@ -54,16 +54,16 @@ struct process_ds {
 	struct event *again; /* owned; until command lines are read again that could not be read */
 	struct proc_files files;
 	struct process_packet packet;
-	struct process_names names;
-	struct process_news news;
+	struct process_writer tree;
+	struct process_events events;
 	struct process_queue queue;
 	struct process_fds fds;
 	struct process_scan scan;
 	struct process_poll poll;
-	struct process_trouble trouble;
+	struct process_errors errors;
 	uint32_t poll_ms; /* 0: no poll */
-	struct log_limit poll_trouble;
-	struct log_limit loss_trouble;
+	struct log_limit poll_errors;
+	struct log_limit loss_errors;
 	uint64_t dropped; /* packets of both writers, as far as all was told again */
 	bool scan_on_start;
 	bool on_demand;
@@ -75,7 +75,7 @@ struct process_ds {
 	struct flushes flushes;
 };
 
-static void schedule(struct process_ds *ds)
+static void schedule(struct process_source *ds)
 {
 	static const struct timeval at_once;
 
@@ -85,20 +85,20 @@ static void schedule(struct process_ds *ds)
 }
 
 /* All that is known goes into the trace; false: the turn is over before that. */
-static bool write_out(struct process_ds *ds, const struct time_slice *turn)
+static bool write_out(struct process_source *ds, const struct time_slice *turn)
 {
-	while (process_usage_flush(&ds->poll.usage)) {
+	while (process_tracks_flush(&ds->poll.tracks)) {
 		if (time_slice_over(turn)) {
 			schedule(ds);
 			return false;
 		}
 	}
-	process_trouble_write(&ds->trouble, &ds->files, &ds->packet);
+	process_errors_write(&ds->errors, &ds->files, &ds->packet);
 	writer_flush(ds->writer);
 	return true;
 }
 
-static void answer_start(struct process_ds *ds)
+static void answer_start(struct process_source *ds)
 {
 	if (ds->start_answered)
 		return;
@@ -106,7 +106,7 @@ static void answer_start(struct process_ds *ds)
 	ds_started(ds->h);
 }
 
-static void unlisten(struct process_ds *ds)
+static void unlisten(struct process_source *ds)
 {
 	if (ds->listening)
 		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
@@ -114,19 +114,19 @@ static void unlisten(struct process_ds *ds)
 }
 
 /* There is somebody who tells of tasks as they come and go. */
-static bool is_told(const struct process_ds *ds)
+static bool is_told(const struct process_source *ds)
 {
 	return ds->listening && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
 }
 
 /* And tells of all that begin. */
-static bool hears_all(const struct process_ds *ds)
+static bool hears_all(const struct process_source *ds)
 {
 	return ds->listening &&
 	       metadata_bus_complete_kinds(ds->feed, ds_session_id(ds->h)) & METADATA_TASKS;
 }
 
-static void answer_stop(struct process_ds *ds)
+static void answer_stop(struct process_source *ds)
 {
 	ds->stopping = false;
 	event_del(ds->turn);
@@ -134,25 +134,25 @@ static void answer_stop(struct process_ds *ds)
 }
 
 /* What the feed told; true while there is more of it than a turn takes. */
-static bool run_feed(struct process_ds *ds, const struct time_slice *turn)
+static bool run_feed(struct process_source *ds, const struct time_slice *turn)
 {
-	return process_news_run(&ds->news, &ds->names, turn) ||
-	       process_queue_run(&ds->queue, &ds->names, turn) ||
-	       process_fds_run(&ds->fds, &ds->names, turn);
+	return process_events_run(&ds->events, &ds->tree, turn) ||
+	       process_queue_run(&ds->queue, &ds->tree, turn) ||
+	       process_fds_run(&ds->fds, &ds->tree, turn);
 }
 
-static void forget_told(struct process_ds *ds)
+static void forget_told(struct process_source *ds)
 {
-	process_names_clear(&ds->names);
+	process_writer_clear(&ds->tree);
 	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
 	/* Without news of those that begin, what was known may be of another task by now. */
 	if (!hears_all(ds))
-		process_map_clear(&ds->names.kin.map);
+		pid_map_clear(&ds->tree.relations.map);
 }
 
 /* Nobody knows what was in a packet that there was no room for. */
-static void forget_dropped(struct process_ds *ds)
+static void forget_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);
 
@@ -167,7 +167,7 @@ static void forget_dropped(struct process_ds *ds)
 }
 
 /* What is left are thousands of open files. */
-static bool let_go(struct process_ds *ds, const struct time_slice *turn)
+static bool let_go(struct process_source *ds, const struct time_slice *turn)
 {
 	while (process_table_empty(&ds->poll.table)) {
 		if (time_slice_over(turn)) {
@@ -179,7 +179,7 @@ static bool let_go(struct process_ds *ds, const struct time_slice *turn)
 }
 
 /* Flushes and the stop, if all that they are owed has come. */
-static void answer(struct process_ds *ds, const struct time_slice *turn)
+static void answer(struct process_source *ds, const struct time_slice *turn)
 {
 	bool owed = ds->listening && metadata_bus_is_busy(ds->feed, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
@@ -195,40 +195,40 @@ static void answer(struct process_ds *ds, const struct time_slice *turn)
 		answer_stop(ds);
 }
 
-static void read_again_later(struct process_ds *ds)
+static void read_again_later(struct process_source *ds)
 {
 	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
 
-	if (ds->names.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
+	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
 		evtimer_add(ds->again, &wait);
 }
 
 static void on_again(evutil_socket_t fd, short what, void *ctx)
 {
-	struct process_ds *ds = ctx;
+	struct process_source *ds = ctx;
 	struct time_slice turn = time_slice_start(clock_mono_ns);
 
 	(void)fd;
 	(void)what;
-	process_names_read_again(&ds->names, &turn);
+	process_writer_read_again(&ds->tree, &turn);
 	process_packet_end(&ds->packet);
 	read_again_later(ds);
 }
 
 /* What comes with the feed goes first, and a flush waits for no more than that. */
-static void run_turn(struct process_ds *ds)
+static void run_slice(struct process_source *ds)
 {
 	struct time_slice turn = time_slice_start(clock_mono_ns);
 	bool fed = run_feed(ds, &turn);
 	bool scanning = process_scan_is_active(&ds->scan), polling = false;
 
 	if (!fed && scanning)
-		scanning = process_scan_run(&ds->scan, &ds->names, &turn);
+		scanning = process_scan_run(&ds->scan, &ds->tree, &turn);
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
-		polling = process_poll_run(&ds->poll, &ds->names, &ds->queue, &turn);
+		polling = process_poll_run(&ds->poll, &ds->tree, &ds->queue, &turn);
 	process_packet_end(&ds->packet);
-	ds->trouble.refused_tracks = process_usage_refused(&ds->poll.usage);
-	process_trouble_tell(&ds->trouble, &ds->files);
+	ds->errors.refused_tracks = process_tracks_refused(&ds->poll.tracks);
+	process_errors_log(&ds->errors, &ds->files);
 	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
 		schedule(ds);
 	else
@@ -240,16 +240,16 @@ static void run_turn(struct process_ds *ds)
 		answer(ds, &turn);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_turn(ctx);
+	run_slice(ctx);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
-	struct process_ds *ds = ctx;
+	struct process_source *ds = ctx;
 	uint32_t ms = clock_ms_to_tick(ds->poll_ms);
 	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 	int r = 0;
@@ -260,54 +260,54 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	ds->poll.heard = hears_all(ds);
 	/* A pass that takes longer than the period leaves ticks out. */
 	if (!process_poll_is_active(&ds->poll))
-		r = process_poll_begin(&ds->poll, &ds->names);
+		r = process_poll_begin(&ds->poll, &ds->tree);
 	if (r < 0)
-		log_write_limited(&ds->poll_trouble, LOG_LEVEL_WARN,
+		log_write_limited(&ds->poll_errors, LOG_LEVEL_WARN,
 				  "linux.process_stats does not poll: %s", strerror(-r));
 	schedule(ds);
 }
 
-static bool has_news(const struct process_ds *ds)
+static bool has_news(const struct process_source *ds)
 {
-	return !process_news_is_empty(&ds->news) || !process_queue_is_empty(&ds->queue) ||
+	return !process_events_is_empty(&ds->events) || !process_queue_is_empty(&ds->queue) ||
 	       !process_fds_is_empty(&ds->fds);
 }
 
-static void on_news(void *ctx, const struct metadata_batch *news)
+static void on_metadata(void *ctx, const struct metadata_batch *batch)
 {
-	struct process_ds *ds = ctx;
+	struct process_source *ds = ctx;
 
 	if (!ds->started)
 		return;
-	for (size_t i = 0; i < news->n_tasks; i++) {
-		const struct metadata_task *t = &news->tasks[i];
+	for (size_t i = 0; i < batch->n_tasks; i++) {
+		const struct metadata_task *t = &batch->tasks[i];
 
-		process_news_add(&ds->news, &ds->names, t);
+		process_events_add(&ds->events, &ds->tree, t);
 		if (ds->wants_fds && (t->kind == METADATA_TASK_EXEC ||
 				      (t->kind == METADATA_TASK_NEW && !t->is_thread)))
 			process_fds_renew(&ds->fds, t->tid);
 	}
-	for (size_t i = 0; i < news->n_tids; i++)
-		if (!process_seen_has(&ds->names.seen, news->tids[i]))
-			process_queue_add(&ds->queue, news->tids[i]);
-	for (size_t i = 0; i < news->n_fds && ds->wants_fds; i++)
-		process_fds_add(&ds->fds, &news->fds[i]);
-	if (news->lost || ds->fds.dropped)
-		log_write_limited(&ds->loss_trouble, LOG_LEVEL_WARN,
+	for (size_t i = 0; i < batch->n_tids; i++)
+		if (!pid_set_has(&ds->tree.seen, batch->tids[i]))
+			process_queue_add(&ds->queue, batch->tids[i]);
+	for (size_t i = 0; i < batch->n_fds && ds->wants_fds; i++)
+		process_fds_add(&ds->fds, &batch->fds[i]);
+	if (batch->lost || ds->fds.dropped)
+		log_write_limited(&ds->loss_errors, LOG_LEVEL_WARN,
 				  "linux.process_stats: more happened to tasks than could be held; "
 				  "some may have an old name or none");
 	ds->fds.dropped = 0;
 	/* Now: the next turn of the loop may be too late for a task that is about to end. */
 	if (has_news(ds) && !evtimer_pending(ds->turn, NULL))
-		run_turn(ds);
+		run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
 		schedule(ds);
 }
 
-static void listen_to_feed(struct process_ds *ds)
+static void listen_to_feed(struct process_source *ds)
 {
 	unsigned wants = METADATA_TASKS | (ds->wants_fds ? METADATA_FDS : 0);
-	int r = metadata_bus_subscribe(ds->feed, ds_session_id(ds->h), wants, on_news, ds);
+	int r = metadata_bus_subscribe(ds->feed, ds_session_id(ds->h), wants, on_metadata, ds);
 
 	ds->listening = r == 0;
 	if (r < 0)
@@ -318,7 +318,7 @@ static void listen_to_feed(struct process_ds *ds)
 
 static void process_destroy(void *instance)
 {
-	struct process_ds *ds = instance;
+	struct process_source *ds = instance;
 
 	if (!ds)
 		return;
@@ -331,10 +331,10 @@ static void process_destroy(void *instance)
 		event_free(ds->again);
 	process_scan_end(&ds->scan);
 	process_poll_deinit(&ds->poll);
-	process_news_deinit(&ds->news);
+	process_events_deinit(&ds->events);
 	process_queue_deinit(&ds->queue);
 	process_fds_deinit(&ds->fds);
-	process_names_deinit(&ds->names);
+	process_writer_deinit(&ds->tree);
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
 	writer_free(ds->usage_writer);
@@ -342,12 +342,12 @@ static void process_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct process_ds **ds)
+static void destroyp(struct process_source **ds)
 {
 	process_destroy(*ds);
 }
 
-static void configure_poll(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
+static void configure_poll(struct process_source *ds, const Pb__ProcessStatsConfig *c)
 {
 	ds->poll_ms = c->proc_stats_poll_ms ? MAX(c->proc_stats_poll_ms, POLL_MIN_MS) : 0;
 	ds->poll.options = (struct process_poll_options){
@@ -359,7 +359,7 @@ static void configure_poll(struct process_ds *ds, const Pb__ProcessStatsConfig *
 			},
 		.full_every = 1,
 	};
-	ds->poll.usage.options = (struct process_usage_options){
+	ds->poll.tracks.options = (struct process_tracks_options){
 		.io = c->record_process_io,
 		.sched = c->record_thread_sched,
 		.cgroup = c->record_process_cgroup,
@@ -368,14 +368,14 @@ static void configure_poll(struct process_ds *ds, const Pb__ProcessStatsConfig *
 		ds->poll.options.full_every = MAX(c->proc_stats_cache_ttl_ms / ds->poll_ms, 1);
 }
 
-static void configure(struct process_ds *ds, const Pb__ProcessStatsConfig *c)
+static void configure(struct process_source *ds, const Pb__ProcessStatsConfig *c)
 {
 	ds->on_demand = true;
 	if (!c)
 		return;
 	ds->wants_fds = c->resolve_process_fds;
 	ds->scan_on_start = c->scan_all_processes_on_start;
-	ds->names.options = (struct process_names_options){
+	ds->tree.options = (struct process_writer_options){
 		.thread_names = c->record_thread_names,
 		.age = c->record_process_age,
 		.skip_main_thread = c->skip_main_thread_message,
@@ -406,9 +406,9 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 }
 
 /* Counter tracks have a state of their own for readers, and so a writer. */
-static int create_usage(struct process_ds *ds)
+static int create_usage(struct process_source *ds)
 {
-	const struct process_usage_options *o = &ds->poll.usage.options;
+	const struct process_tracks_options *o = &ds->poll.tracks.options;
 
 	if (!ds->poll_ms || !(o->io || o->sched || o->cgroup))
 		return 0;
@@ -417,13 +417,13 @@ static int create_usage(struct process_ds *ds)
 		ds->thread_writer = ds_writer_new(ds->h);
 	if (!ds->usage_writer || (o->sched && !ds->thread_writer))
 		return -ENOMEM;
-	return process_usage_init(&ds->poll.usage, ds->usage_writer, ds->thread_writer);
+	return process_tracks_init(&ds->poll.tracks, ds->usage_writer, ds->thread_writer);
 }
 
 static int process_create(struct ds_handle *h, const struct ds_env *env,
 			  const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct process_ds *ds = calloc(1, sizeof(*ds));
+	_cleanup_(destroyp) struct process_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)
@@ -431,13 +431,13 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->h = h;
 	ds->feed = env->feed;
 	ds->files.root = -1;
-	ds->names.files = &ds->files;
-	ds->names.packet = &ds->packet;
+	ds->tree.files = &ds->files;
+	ds->tree.packet = &ds->packet;
 	configure(ds, config->process_stats_config);
 	r = proc_files_init(&ds->files, env->proc_root);
 	if (r < 0)
 		return r;
-	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->turn = evtimer_new(env->loop, on_slice, ds);
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
 	ds->again = evtimer_new(env->loop, on_again, ds);
 	ds->writer = ds_writer_new(h);
@@ -456,7 +456,7 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-static void tell_what_is_missing(const struct process_ds *ds)
+static void tell_what_is_missing(const struct process_source *ds)
 {
 	if (!ds->poll_ms && !ds->scan_on_start && !is_told(ds))
 		log_warn("linux.process_stats records nothing: there is neither "
@@ -469,24 +469,24 @@ static void tell_what_is_missing(const struct process_ds *ds)
 
 static void process_start(void *instance)
 {
-	struct process_ds *ds = instance;
+	struct process_source *ds = instance;
 	int r;
 
 	ds->started = true;
 	tell_what_is_missing(ds);
 	if (ds->scan_on_start) {
-		r = process_scan_begin(&ds->scan, &ds->names);
+		r = process_scan_begin(&ds->scan, &ds->tree);
 		if (r < 0)
 			log_warn("linux.process_stats does not scan: %s", strerror(-r));
 	}
 	if (ds->poll_ms)
 		on_tick(-1, 0, ds);
-	run_turn(ds);
+	run_slice(ds);
 }
 
 static void process_flush(void *instance, uint64_t flush_id)
 {
-	struct process_ds *ds = instance;
+	struct process_source *ds = instance;
 
 	if (!flushes_add(&ds->flushes, flush_id)) {
 		writer_flush(ds->writer);
@@ -508,7 +508,7 @@ static void process_clear(void *instance)
 
 static void process_stop(void *instance)
 {
-	struct process_ds *ds = instance;
+	struct process_source *ds = instance;
 
 	if (ds->stopping)
 		return;
@@ -517,7 +517,7 @@ static void process_stop(void *instance)
 	process_poll_end(&ds->poll);
 	event_del(ds->tick);
 	event_del(ds->again);
-	run_turn(ds);
+	run_slice(ds);
 }
 
 const struct data_source process_stats_data_source = {

@@ -52,7 +52,7 @@ static const struct {
 					   TRACK_UNIT_BYTES},
 };
 
-int process_usage_init(struct process_usage *u, struct writer *w, struct writer *thread_writer)
+int process_tracks_init(struct process_tracks *u, struct writer *w, struct writer *thread_writer)
 {
 	int r = tracks_new("linux.process_stats", w, &u->tracks);
 
@@ -63,33 +63,33 @@ int process_usage_init(struct process_usage *u, struct writer *w, struct writer 
 	return r;
 }
 
-static void free_thread(struct process_usage *u, struct thread_usage *t)
+static void free_thread(struct process_tracks *u, struct thread_usage *t)
 {
 	HASH_DEL(u->by_tid, t);
 	free(t);
 }
 
-void process_usage_deinit(struct process_usage *u)
+void process_tracks_deinit(struct process_tracks *u)
 {
 	struct thread_usage *t, *tmp;
 
-	proc_list_close(&u->threads);
+	pid_list_close(&u->threads);
 	HASH_ITER (hh, u->by_tid, t, tmp)
 		free_thread(u, t);
-	process_seen_clear(&u->used);
+	pid_set_clear(&u->used);
 	tracks_free(u->tracks);
 	u->tracks = NULL;
 }
 
-static uint64_t incarnation(const struct process_usage *u, int32_t tid)
+static uint64_t incarnation(const struct process_tracks *u, int32_t tid)
 {
-	return process_seen_has(&u->used, tid) ? u->now : 0;
+	return pid_set_has(&u->used, tid) ? u->now : 0;
 }
 
 /* ---- processes ---- */
 
-static void read_io(struct process_usage *u, struct proc_files *f, int32_t pid,
-		    struct process_usage_row *row)
+static void read_io(struct process_tracks *u, struct proc_files *f, int32_t pid,
+		    struct process_tracks_row *row)
 {
 	struct proc_io io;
 
@@ -121,7 +121,7 @@ static uint64_t hash_of(struct span s)
 	return h | 1;
 }
 
-static void write_instant(struct process_usage *u, uint64_t uuid, struct span name)
+static void write_instant(struct process_tracks *u, uint64_t uuid, struct span name)
 {
 	struct pb_enc *e;
 
@@ -138,8 +138,8 @@ static void write_instant(struct process_usage *u, uint64_t uuid, struct span na
 	writer_end(u->writer);
 }
 
-static void read_cgroup(struct process_usage *u, struct proc_files *f, int32_t pid,
-			struct process_usage_row *row)
+static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t pid,
+			struct process_tracks_row *row)
 {
 	struct span path;
 	uint64_t hash, uuid;
@@ -163,16 +163,16 @@ static void read_cgroup(struct process_usage *u, struct proc_files *f, int32_t p
 	row->cgroup_clears = u->clears;
 }
 
-void process_usage_begin(struct process_usage *u)
+void process_tracks_begin(struct process_tracks *u)
 {
 	u->now = clock_boot_ns();
 	tracks_begin(u->tracks, u->now);
 }
 
-void process_usage_read(struct process_usage *u, struct proc_files *f, int32_t pid,
-			struct process_usage_row *row)
+void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid,
+			 struct process_tracks_row *row)
 {
-	process_usage_begin(u);
+	process_tracks_begin(u);
 	if (!row->group && (u->options.io || u->options.cgroup))
 		row->group = tracks_add(u->tracks, &(struct track_spec){
 							   .kind = TRACK_PROCESS,
@@ -185,20 +185,20 @@ void process_usage_read(struct process_usage *u, struct proc_files *f, int32_t p
 		read_cgroup(u, f, pid, row);
 	/* It may have ended by now. */
 	if (u->options.sched)
-		(void)proc_list_open(&u->threads, f->root, pid);
+		(void)pid_list_open(&u->threads, f->root, pid);
 }
 
-void process_usage_gone(struct process_usage *u, int32_t pid, struct process_usage_row *row)
+void process_tracks_gone(struct process_tracks *u, int32_t pid, struct process_tracks_row *row)
 {
 	if (row->group)
 		tracks_remove(u->tracks, row->group);
-	(void)process_seen_add(&u->used, pid);
-	*row = (struct process_usage_row){0};
+	(void)pid_set_add(&u->used, pid);
+	*row = (struct process_tracks_row){0};
 }
 
 /* ---- threads ---- */
 
-static uint32_t add_counter(struct process_usage *u, uint32_t parent, const char *name,
+static uint32_t add_counter(struct process_tracks *u, uint32_t parent, const char *name,
 			    const char *description)
 {
 	return tracks_add(u->tracks, &(struct track_spec){
@@ -211,7 +211,7 @@ static uint32_t add_counter(struct process_usage *u, uint32_t parent, const char
 				     });
 }
 
-static void add_tracks(struct process_usage *u, struct thread_usage *t)
+static void add_tracks(struct process_tracks *u, struct thread_usage *t)
 {
 	t->group = tracks_add(u->tracks, &(struct track_spec){
 						 .kind = TRACK_THREAD,
@@ -223,14 +223,14 @@ static void add_tracks(struct process_usage *u, struct thread_usage *t)
 	t->wait = add_counter(u, t->group, "sched.wait_ns", "Time ready to run, without a CPU");
 }
 
-static void end_thread(struct process_usage *u, struct thread_usage *t)
+static void end_thread(struct process_tracks *u, struct thread_usage *t)
 {
 	tracks_remove(u->tracks, t->group);
-	(void)process_seen_add(&u->used, t->tid);
+	(void)pid_set_add(&u->used, t->tid);
 }
 
 /* NULL: out of memory. */
-static struct thread_usage *thread_of(struct process_usage *u, int32_t tid, uint64_t run_ns)
+static struct thread_usage *thread_of(struct process_tracks *u, int32_t tid, uint64_t run_ns)
 {
 	struct thread_usage *t;
 
@@ -251,7 +251,7 @@ static struct thread_usage *thread_of(struct process_usage *u, int32_t tid, uint
 	return t;
 }
 
-static void read_thread(struct process_usage *u, struct proc_files *f, int32_t tid)
+static void read_thread(struct process_tracks *u, struct proc_files *f, int32_t tid)
 {
 	struct proc_schedstat s;
 	struct thread_usage *t;
@@ -267,23 +267,23 @@ static void read_thread(struct process_usage *u, struct proc_files *f, int32_t t
 	tracks_set(u->tracks, t->wait, (int64_t)s.wait_ns);
 }
 
-bool process_usage_thread(struct process_usage *u, struct proc_files *f, int32_t *ret_tid)
+bool process_tracks_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid)
 {
-	if (!proc_list_is_open(&u->threads))
+	if (!pid_list_is_open(&u->threads))
 		return false;
-	if (!proc_list_next(&u->threads, ret_tid)) {
-		proc_list_close(&u->threads);
+	if (!pid_list_next(&u->threads, ret_tid)) {
+		pid_list_close(&u->threads);
 		return false;
 	}
 	read_thread(u, f, *ret_tid);
 	return true;
 }
 
-bool process_usage_turn(struct process_usage *u)
+bool process_tracks_turn(struct process_tracks *u)
 {
 	struct thread_usage *t = u->turned ? u->next : u->by_tid;
 
-	for (unsigned i = 0; t && i < PROCESS_USAGE_PIECE; i++) {
+	for (unsigned i = 0; t && i < PROCESS_TRACKS_PIECE; i++) {
 		u->next = t->hh.next;
 		if (t->pass != u->pass) {
 			end_thread(u, t);
@@ -299,17 +299,17 @@ bool process_usage_turn(struct process_usage *u)
 
 /* ---- all ---- */
 
-void process_usage_end(struct process_usage *u)
+void process_tracks_end(struct process_tracks *u)
 {
 	tracks_end(u->tracks);
 }
 
-uint64_t process_usage_refused(const struct process_usage *u)
+uint64_t process_tracks_refused(const struct process_tracks *u)
 {
 	return u->tracks ? tracks_counts(u->tracks).refused : 0;
 }
 
-bool process_usage_flush(struct process_usage *u)
+bool process_tracks_flush(struct process_tracks *u)
 {
 	if (!u->tracks)
 		return false;
@@ -321,7 +321,7 @@ bool process_usage_flush(struct process_usage *u)
 	return false;
 }
 
-void process_usage_clear(struct process_usage *u)
+void process_tracks_clear(struct process_tracks *u)
 {
 	u->clears++;
 	if (u->tracks)

@@ -24,55 +24,55 @@
 #define KTHREADD 2 /* the parent of all threads of the kernel */
 
 /* name: NULL where it is not known. */
-static void describe_thread(struct process_names *n, int32_t tgid, int32_t tid,
+static void describe_thread(struct process_writer *n, int32_t tgid, int32_t tid,
 			    const struct proc_name *name, const struct proc_status *nested)
 {
-	process_tree_thread(n->packet, &(struct thread_row){
-					       .tid = tid,
-					       .tgid = tgid,
-					       .name = n->options.thread_names ? name : NULL,
-					       .nstid = nested ? nested->nspid : NULL,
-					       .n_nstid = nested ? nested->n_nspid : 0,
-				       });
+	process_packet_add_thread(n->packet, &(struct thread_row){
+						     .tid = tid,
+						     .tgid = tgid,
+						     .name = n->options.thread_names ? name : NULL,
+						     .nstid = nested ? nested->nspid : NULL,
+						     .n_nstid = nested ? nested->n_nspid : 0,
+					     });
 	if (tid != tgid)
-		process_kin_put_thread(&n->kin, tid, tgid);
+		pid_relations_put_thread(&n->relations, tid, tgid);
 	/* Without memory to remember it, it is told twice. */
-	(void)process_seen_add(&n->seen, tid);
+	(void)pid_set_add(&n->seen, tid);
 }
 
 /* Of a process its leader. */
-static void describe_task(struct process_names *n, const struct proc_status *s)
+static void describe_task(struct process_writer *n, const struct proc_status *s)
 {
 	const struct proc_name *name = proc_status_has(s, PROC_STATUS_NAME) ? &s->name : NULL;
 
 	if (s->pid == s->tgid && n->options.skip_main_thread)
-		(void)process_seen_add(&n->seen, s->pid);
+		(void)pid_set_add(&n->seen, s->pid);
 	else
 		describe_thread(n, s->tgid, s->pid, name, s);
 }
 
 /* The one that was told first stays; see process_kin.h. */
-static void settle_parent(struct process_names *n, struct proc_status *s)
+static void settle_parent(struct process_writer *n, struct proc_status *s)
 {
-	int32_t known = process_kin_parent(&n->kin, s->pid);
+	int32_t known = pid_relations_parent(&n->relations, s->pid);
 
-	if (known != PROCESS_KIN_NO_PARENT) {
+	if (known != PID_NO_PARENT) {
 		s->ppid = known;
 		s->has |= 1u << PROC_STATUS_PPID;
 	} else if (proc_status_has(s, PROC_STATUS_PPID)) {
-		process_kin_put_process(&n->kin, s->pid, s->ppid);
+		pid_relations_put_process(&n->relations, s->pid, s->ppid);
 	} else {
-		process_kin_put_process(&n->kin, s->pid, PROCESS_KIN_NO_PARENT);
+		pid_relations_put_process(&n->relations, s->pid, PID_NO_PARENT);
 	}
 }
 
-static void write_process(struct process_names *n, const struct process_row *row)
+static void write_process(struct process_writer *n, const struct process_row *row)
 {
-	process_tree_process(n->packet, row);
+	process_packet_add_process(n->packet, row);
 	if (row->cmdline_len > 0)
-		process_seen_remove(&n->by_name, row->status->pid);
+		pid_set_remove(&n->by_name, row->status->pid);
 	else
-		(void)process_seen_add(&n->by_name, row->status->pid);
+		(void)pid_set_add(&n->by_name, row->status->pid);
 }
 
 #define RECENT_NS 2000000000ull /* readers of streams sort packets that are no older */
@@ -83,11 +83,10 @@ static void write_process(struct process_names *n, const struct process_row *row
  * was before the row, but not long ago, and the child (began_ns, or 0) is no younger; else 0: the row has the
  * time of its packet.
  */
-static uint64_t time_of_parents_end(const struct process_names *n, const struct proc_status *s,
+static uint64_t time_of_parents_end(const struct process_writer *n, const struct proc_status *s,
 				    uint64_t began_ns)
 {
-	uint64_t end =
-		proc_status_has(s, PROC_STATUS_PPID) ? process_ends_get(&n->ends, s->ppid) : 0;
+	uint64_t end = proc_status_has(s, PROC_STATUS_PPID) ? pid_exits_get(&n->exits, s->ppid) : 0;
 
 	if (!end || end >= n->packet->task_ns || end < began_ns ||
 	    clock_boot_ns() - end > RECENT_NS)
@@ -96,7 +95,7 @@ static uint64_t time_of_parents_end(const struct process_names *n, const struct 
 }
 
 /* parent_now: as /proc has it. */
-static void write_in_time(struct process_names *n, const struct process_row *row,
+static void write_in_time(struct process_writer *n, const struct process_row *row,
 			  struct proc_status *s, int32_t parent_now, uint64_t began_ns)
 {
 	struct process_packet *p = n->packet;
@@ -111,15 +110,15 @@ static void write_in_time(struct process_names *n, const struct process_row *row
 		p->heard = heard;
 		return;
 	}
-	if (parent_now != PROCESS_KIN_NO_PARENT && !process_seen_has(&n->seen, s->pid) &&
-	    process_ends_get(&n->ends, s->ppid)) {
-		process_kin_put_process(&n->kin, s->pid, parent_now);
+	if (parent_now != PID_NO_PARENT && !pid_set_has(&n->seen, s->pid) &&
+	    pid_exits_get(&n->exits, s->ppid)) {
+		pid_relations_put_process(&n->relations, s->pid, parent_now);
 		s->ppid = parent_now;
 	}
 	write_process(n, row);
 }
 
-static void read_cmdline(struct process_names *n, int32_t pid, struct process_row *row)
+static void read_cmdline(struct process_writer *n, int32_t pid, struct process_row *row)
 {
 	int r = proc_files_cmdline(n->files, pid, &row->cmdline, &row->cmdline_len);
 
@@ -127,7 +126,7 @@ static void read_cmdline(struct process_names *n, int32_t pid, struct process_ro
 		n->unread[n->n_unread++] = pid;
 }
 
-static void read_start(struct process_names *n, int32_t pid, struct process_row *row)
+static void read_start(struct process_writer *n, int32_t pid, struct process_row *row)
 {
 	struct proc_stat stat;
 
@@ -138,7 +137,7 @@ static void read_start(struct process_names *n, int32_t pid, struct process_row 
 }
 
 /* One that has ended has been described by what was heard of it. */
-static void describe_again(struct process_names *n, int32_t pid)
+static void describe_again(struct process_writer *n, int32_t pid)
 {
 	struct process_row row = {.cmdline = ""};
 	struct proc_status s;
@@ -155,7 +154,7 @@ static void describe_again(struct process_names *n, int32_t pid)
 	write_process(n, &row);
 }
 
-void process_names_read_again(struct process_names *n, const struct time_slice *turn)
+void process_writer_read_again(struct process_writer *n, const struct time_slice *turn)
 {
 	unsigned count = n->n_unread, i;
 
@@ -169,10 +168,10 @@ void process_names_read_again(struct process_names *n, const struct time_slice *
 
 /* began_ns: as in time_of_parents_end. False: it has no command line, and by_name says that its name shall not stand
  * in. */
-static bool describe_process(struct process_names *n, struct proc_status *s, bool by_name,
+static bool describe_process(struct process_writer *n, struct proc_status *s, bool by_name,
 			     uint64_t began_ns)
 {
-	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PROCESS_KIN_NO_PARENT;
+	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PID_NO_PARENT;
 	struct process_row row = {.status = s, .cmdline = ""};
 
 	read_start(n, s->pid, &row);
@@ -189,14 +188,15 @@ static bool describe_process(struct process_names *n, struct proc_status *s, boo
 	return true;
 }
 
-bool process_names_process(struct process_names *n, int32_t pid, struct proc_status *ret_status)
+bool process_writer_write_process(struct process_writer *n, int32_t pid,
+				  struct proc_status *ret_status)
 {
 	process_packet_next(n->packet);
 	/* A number that now belongs to another process's thread is none of a leader. */
 	if (proc_files_status(n->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
 	    ret_status->pid != pid)
 		return false;
-	if (process_seen_has(&n->seen, pid))
+	if (pid_set_has(&n->seen, pid))
 		return true;
 	if (!proc_files_has_run(n->files, pid, ret_status))
 		return false;
@@ -204,14 +204,14 @@ bool process_names_process(struct process_names *n, int32_t pid, struct proc_sta
 	return true;
 }
 
-void process_names_thread(struct process_names *n, const struct proc_list *threads, int32_t tid,
-			  bool namespaced)
+void process_writer_write_thread(struct process_writer *n, const struct pid_list *threads,
+				 int32_t tid, bool namespaced)
 {
 	int32_t pid = threads->pid;
 	struct proc_status status;
 	struct proc_name name;
 
-	if (process_seen_has(&n->seen, tid))
+	if (pid_set_has(&n->seen, tid))
 		return;
 	process_packet_next(n->packet);
 	if (namespaced) {
@@ -224,34 +224,34 @@ void process_names_thread(struct process_names *n, const struct proc_list *threa
 	}
 }
 
-void process_names_called(struct process_names *n, int32_t pid, int32_t tid,
-			  const struct proc_name *name)
+void process_writer_write_named_thread(struct process_writer *n, int32_t pid, int32_t tid,
+				       const struct proc_name *name)
 {
-	if (!process_seen_has(&n->seen, tid))
+	if (!pid_set_has(&n->seen, tid))
 		describe_thread(n, pid, tid, name, NULL);
 }
 
 /* A thread whose status was read; first its process, if that is not known yet. */
-static void describe_thread_there(struct process_names *n, const struct proc_status *s)
+static void describe_thread_there(struct process_writer *n, const struct proc_status *s)
 {
 	struct proc_status leader;
 
-	if (!process_seen_has(&n->seen, s->tgid))
-		(void)process_names_process(n, s->tgid, &leader);
+	if (!pid_set_has(&n->seen, s->tgid))
+		(void)process_writer_write_process(n, s->tgid, &leader);
 	describe_task(n, s);
 }
 
-static bool read_task(struct process_names *n, int32_t tid, struct proc_status *ret)
+static bool read_task(struct process_writer *n, int32_t tid, struct proc_status *ret)
 {
 	process_packet_next(n->packet);
 	return proc_files_status(n->files, tid, ret) == 0 && ret->pid == tid;
 }
 
-void process_names_task(struct process_names *n, int32_t tid)
+void process_writer_write_task(struct process_writer *n, int32_t tid)
 {
 	struct proc_status status;
 
-	if (tid <= 0 || process_seen_has(&n->seen, tid) || !read_task(n, tid, &status))
+	if (tid <= 0 || pid_set_has(&n->seen, tid) || !read_task(n, tid, &status))
 		return;
 	if (status.tgid == tid && proc_files_has_run(n->files, tid, &status))
 		(void)describe_process(n, &status, true, 0);
@@ -261,7 +261,7 @@ void process_names_task(struct process_names *n, int32_t tid)
 
 /* ---- what was heard ---- */
 
-static void take_name(struct proc_status *s, const struct task_heard *t)
+static void take_name(struct proc_status *s, const struct task_state *t)
 {
 	if (!t->has_name)
 		return;
@@ -271,9 +271,9 @@ static void take_name(struct proc_status *s, const struct task_heard *t)
 }
 
 /* The process of a task that may not have been described; 0: nobody knows. */
-static int32_t find_process(struct process_names *n, int32_t tid)
+static int32_t find_process(struct process_writer *n, int32_t tid)
 {
-	int32_t tgid = process_kin_tgid(&n->kin, tid);
+	int32_t tgid = pid_relations_tgid(&n->relations, tid);
 	struct proc_status s;
 
 	if (tgid || !read_task(n, tid, &s))
@@ -281,42 +281,42 @@ static int32_t find_process(struct process_names *n, int32_t tid)
 	if (s.tgid == tid)
 		settle_parent(n, &s);
 	else
-		process_kin_put_thread(&n->kin, tid, s.tgid);
+		pid_relations_put_thread(&n->relations, tid, s.tgid);
 	return s.tgid;
 }
 
 /* Whose it is, by what was heard. */
-static void take_in(struct process_names *n, const struct task_heard *t)
+static void take_in(struct process_writer *n, const struct task_state *t)
 {
 	int32_t process, parent;
 
 	if (t->was) {
-		process_seen_remove(&n->seen, t->was);
-		process_kin_forget(&n->kin, t->was);
+		pid_set_remove(&n->seen, t->was);
+		pid_relations_forget(&n->relations, t->was);
 	}
 	if (!t->is_new) {
 		/* A thread that runs a program has become the leader. */
-		if (t->file && process_kin_parent(&n->kin, t->tid) == PROCESS_KIN_NO_PARENT)
-			process_kin_put_process(&n->kin, t->tid, PROCESS_KIN_NO_PARENT);
+		if (t->file && pid_relations_parent(&n->relations, t->tid) == PID_NO_PARENT)
+			pid_relations_put_process(&n->relations, t->tid, PID_NO_PARENT);
 		return;
 	}
-	process_seen_remove(&n->seen, t->tid);
-	process_kin_forget(&n->kin, t->tid);
+	pid_set_remove(&n->seen, t->tid);
+	pid_relations_forget(&n->relations, t->tid);
 	process = find_process(n, t->creator);
 	if (t->is_thread) {
 		if (process)
-			process_kin_put_thread(&n->kin, t->tid, process);
+			pid_relations_put_thread(&n->relations, t->tid, process);
 		return;
 	}
-	parent = process ? process : PROCESS_KIN_NO_PARENT;
+	parent = process ? process : PID_NO_PARENT;
 	if (t->is_sibling)
-		parent = process_kin_parent(&n->kin, process);
-	process_kin_put_process(&n->kin, t->tid, parent);
+		parent = pid_relations_parent(&n->relations, process);
+	pid_relations_put_process(&n->relations, t->tid, parent);
 }
 
 /* One that ends has no command line any more, and what was heard is all that there is. s: what is
  * known otherwise. */
-static void describe_past_process(struct process_names *n, const struct task_heard *t,
+static void describe_past_process(struct process_writer *n, const struct task_state *t,
 				  struct proc_status *s)
 {
 	struct process_row row = {
@@ -333,19 +333,19 @@ static void describe_past_process(struct process_names *n, const struct task_hea
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
 	/* Of one that changed its name only, the rest has been told. */
-	if (t->is_new || t->file || process_seen_has(&n->by_name, s->pid))
-		write_in_time(n, &row, s, PROCESS_KIN_NO_PARENT, t->is_new ? t->began_ns : 0);
+	if (t->is_new || t->file || pid_set_has(&n->by_name, s->pid))
+		write_in_time(n, &row, s, PID_NO_PARENT, t->is_new ? t->began_ns : 0);
 	describe_task(n, s);
 }
 
-static void describe_past(struct process_names *n, const struct task_heard *t,
+static void describe_past(struct process_writer *n, const struct task_state *t,
 			  struct proc_status *s)
 {
 	struct proc_status leader;
 
 	take_name(s, t);
-	if (s->tgid != t->tid && !process_seen_has(&n->seen, s->tgid))
-		(void)process_names_process(n, s->tgid, &leader);
+	if (s->tgid != t->tid && !pid_set_has(&n->seen, s->tgid))
+		(void)process_writer_write_process(n, s->tgid, &leader);
 	process_packet_next_at(n->packet, t->last_ns);
 	if (s->tgid == t->tid)
 		describe_past_process(n, t, s);
@@ -359,7 +359,7 @@ static void describe_past(struct process_names *n, const struct task_heard *t,
  * to give. So where they differ the events' name goes to its own time, and the file's is left out.
  * (A kernel thread's name is cut off in the events.)
  */
-static bool is_other_name(const struct task_heard *t, const struct proc_status *s)
+static bool is_other_name(const struct task_state *t, const struct proc_status *s)
 {
 	size_t len = strnlen(t->name, sizeof(t->name));
 
@@ -368,16 +368,17 @@ static bool is_other_name(const struct task_heard *t, const struct proc_status *
 }
 
 /* False: it is gone, or another task has its number, or it ends. *s is what is known then. */
-static bool describe_there(struct process_names *n, const struct task_heard *t,
+static bool describe_there(struct process_writer *n, const struct task_state *t,
 			   struct proc_status *s)
 {
 	/* What is known of one that has ended suffices: its files are gone, or nearly so. */
-	bool is_past = t->closed || (t->has_ended && process_kin_tgid(&n->kin, t->tid));
+	bool is_past = t->closed || (t->has_ended && pid_relations_tgid(&n->relations, t->tid));
 	bool other_name;
 
 	if (is_past || !read_task(n, t->tid, s) ||
 	    (t->is_new && t->is_thread == (s->tgid == s->pid))) {
-		*s = (struct proc_status){.pid = t->tid, .tgid = process_kin_tgid(&n->kin, t->tid)};
+		*s = (struct proc_status){.pid = t->tid,
+					  .tgid = pid_relations_tgid(&n->relations, t->tid)};
 		return false;
 	}
 	other_name = is_other_name(t, s);
@@ -396,44 +397,43 @@ static bool describe_there(struct process_names *n, const struct task_heard *t,
 }
 
 /* A thread that is known and changed its name only: there is nothing else to find out. */
-static bool is_known_thread(const struct process_names *n, const struct task_heard *t)
+static bool is_known_thread(const struct process_writer *n, const struct task_state *t)
 {
-	int32_t tgid = process_kin_tgid(&n->kin, t->tid);
+	int32_t tgid = pid_relations_tgid(&n->relations, t->tid);
 
-	return !t->is_new && !t->file && tgid && tgid != t->tid &&
-	       process_seen_has(&n->seen, t->tid);
+	return !t->is_new && !t->file && tgid && tgid != t->tid && pid_set_has(&n->seen, t->tid);
 }
 
-void process_names_began(struct process_names *n, int32_t tid)
+void process_writer_task_began(struct process_writer *n, int32_t tid)
 {
-	process_ends_put(&n->ends, tid, 0);
+	pid_exits_put(&n->exits, tid, 0);
 }
 
-void process_names_ended(struct process_names *n, int32_t tid, uint64_t ns)
+void process_writer_task_ended(struct process_writer *n, int32_t tid, uint64_t ns)
 {
-	process_ends_put(&n->ends, tid, ns);
+	pid_exits_put(&n->exits, tid, ns);
 }
 
-void process_names_heard(struct process_names *n, const struct task_heard *t)
+void process_writer_write_state(struct process_writer *n, const struct task_state *t)
 {
 	struct proc_status s = {.pid = t->tid};
 
 	take_in(n, t);
-	s.tgid = process_kin_tgid(&n->kin, t->tid);
+	s.tgid = pid_relations_tgid(&n->relations, t->tid);
 	if ((is_known_thread(n, t) || !describe_there(n, t, &s)) && s.tgid)
 		describe_past(n, t, &s);
 }
 
-void process_names_deinit(struct process_names *n)
+void process_writer_deinit(struct process_writer *n)
 {
-	process_seen_clear(&n->seen);
-	process_seen_clear(&n->by_name);
-	process_ends_clear(&n->ends);
-	process_map_clear(&n->kin.map);
+	pid_set_clear(&n->seen);
+	pid_set_clear(&n->by_name);
+	pid_exits_clear(&n->exits);
+	pid_map_clear(&n->relations.map);
 }
 
-void process_names_clear(struct process_names *n)
+void process_writer_clear(struct process_writer *n)
 {
-	process_seen_clear(&n->seen);
+	pid_set_clear(&n->seen);
 	n->packet->new_state = true;
 }

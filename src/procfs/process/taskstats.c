@@ -92,8 +92,8 @@ static int parse_stats(const char *p, size_t len, int32_t *ret_tgid, struct proc
 	return 0;
 }
 
-int task_names_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
-		     struct proc_name *ret_name)
+int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
+		    struct proc_name *ret_name)
 {
 	const char *p, *end = (const char *)msg + len;
 	struct nlmsghdr h;
@@ -159,9 +159,9 @@ static int find_family(int fd, uint16_t *ret_family)
 	return 0;
 }
 
-static int ask(struct task_names *t, const struct task_name *names, size_t n)
+static int ask(struct taskstats_socket *t, const struct taskstats_name *names, size_t n)
 {
-	char msg[TASK_NAMES_MAX * REQUEST_TID_BYTES];
+	char msg[TASKSTATS_MAX * REQUEST_TID_BYTES];
 
 	for (size_t i = 0; i < n; i++) {
 		const struct request q = {
@@ -181,7 +181,8 @@ static int ask(struct task_names *t, const struct task_name *names, size_t n)
 }
 
 /* Some answers; how many, or -errno. */
-static int take_some(struct task_names *t, struct task_name *names, size_t n, size_t left)
+static int take_some(struct taskstats_socket *t, struct taskstats_name *names, size_t n,
+		     size_t left)
 {
 	_Alignas(8) char answers[ANSWERS_AT_ONCE][ANSWER_BYTES];
 	struct mmsghdr msgs[ANSWERS_AT_ONCE] = {0};
@@ -197,8 +198,8 @@ static int take_some(struct task_names *t, struct task_name *names, size_t n, si
 	for (int i = 0; i < got; i++) {
 		struct proc_name name;
 		int32_t tgid;
-		int at = task_names_parse(answers[i], MIN(msgs[i].msg_len, ANSWER_BYTES), t->seq, n,
-					  &tgid, &name);
+		int at = taskstats_parse(answers[i], MIN(msgs[i].msg_len, ANSWER_BYTES), t->seq, n,
+					 &tgid, &name);
 
 		if (at < 0)
 			return at;
@@ -210,7 +211,7 @@ static int take_some(struct task_names *t, struct task_name *names, size_t n, si
 }
 
 /* Of all that were asked for, or those that there is an answer to. */
-static int take_all(struct task_names *t, struct task_name *names, size_t n)
+static int take_all(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
 {
 	for (size_t left = n; left > 0;) {
 		int got = take_some(t, names, n, left);
@@ -224,26 +225,26 @@ static int take_all(struct task_names *t, struct task_name *names, size_t n)
 	return 0;
 }
 
-int task_names_get(struct task_names *t, struct task_name *names, size_t n)
+int taskstats_get(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
 {
 	int r;
 
-	assert(t->open && n > 0 && n <= TASK_NAMES_MAX);
+	assert(t->open && n > 0 && n <= TASKSTATS_MAX);
 	for (size_t i = 0; i < n; i++)
 		names[i].tgid = 0;
 	r = ask(t, names, n);
 	if (r == 0)
 		r = take_all(t, names, n);
 	if (r < 0)
-		task_names_close(t);
+		taskstats_close(t);
 	t->seq += (uint32_t)n;
 	return r;
 }
 
-int task_names_open(struct task_names *t)
+int taskstats_open(struct taskstats_socket *t)
 {
 	_cleanup_(closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-	struct task_name self = {.tid = getpid()};
+	struct taskstats_name self = {.tid = getpid()};
 	uint16_t family;
 	int r;
 
@@ -252,17 +253,17 @@ int task_names_open(struct task_names *t)
 	r = find_family(fd, &family);
 	if (r < 0)
 		return r;
-	*t = (struct task_names){.open = true, .fd = TAKE_FD(fd), .family = family};
+	*t = (struct taskstats_socket){.open = true, .fd = TAKE_FD(fd), .family = family};
 	/* Whether we may, and whether we understand the answer. */
-	r = task_names_get(t, &self, 1);
+	r = taskstats_get(t, &self, 1);
 	if (r == 0 && self.tgid != getpid()) {
-		task_names_close(t);
+		taskstats_close(t);
 		r = -EPERM;
 	}
 	return r;
 }
 
-void task_names_close(struct task_names *t)
+void taskstats_close(struct taskstats_socket *t)
 {
 	if (t->open)
 		close(t->fd);

@@ -16,30 +16,30 @@
  */
 
 /* Asked for at a time: the answers, about 1.3 kB each, have to fit into the socket. */
-#define TASK_NAMES_MAX 32
+#define TASKSTATS_MAX 32
 
 /* Zero-initialise: closed. */
-struct task_names {
+struct taskstats_socket {
 	bool open;
 	int fd; /* owned while open */
 	uint16_t family; /* the kernel's number for it */
 	uint32_t seq; /* of the last request */
 };
 
-struct task_name {
+struct taskstats_name {
 	int32_t tid; /* asked for */
 	int32_t tgid; /* 0: there is no such task any more, or it was not to be had */
 	struct proc_name name;
 };
 
 /* 0, or -errno: there is none here, and none will be. */
-int task_names_open(struct task_names *t);
+int taskstats_open(struct taskstats_socket *t);
 /* Also of one that is closed. */
-void task_names_close(struct task_names *t);
-/* Fills in tgid and name; n: 1 to TASK_NAMES_MAX. 0, or -errno: nothing is known, and it is closed. */
-int task_names_get(struct task_names *t, struct task_name *names, size_t n);
+void taskstats_close(struct taskstats_socket *t);
+/* Fills in tgid and name; n: 1 to TASKSTATS_MAX. 0, or -errno: nothing is known, and it is closed. */
+int taskstats_get(struct taskstats_socket *t, struct taskstats_name *names, size_t n);
 
 /* One answer of the kernel. Its place among those asked for from seq on, or -EBADMSG where it is none
  * of them; *ret_tgid is 0 for a task that is gone. */
-int task_names_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
-		     struct proc_name *ret_name);
+int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
+		    struct proc_name *ret_name);

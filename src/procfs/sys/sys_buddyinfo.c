@@ -11,14 +11,14 @@
 
 struct sys_buddyinfo {
 	struct sys_file file;
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 };
 
 /*
  * "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The kernel's configuration
  * sets how many orders there are.
  */
-static int parse_zone(struct sys_poll *p, struct span line)
+static int parse_zone(struct sys_packet *p, struct span line)
 {
 	struct span node, zone;
 	struct pb_enc *e;
@@ -28,17 +28,17 @@ static int parse_zone(struct sys_poll *p, struct span line)
 	    node.p[node.len - 1] != ',' || !number_table_skip(&line, 1) ||
 	    !span_next_word(&line, &zone))
 		return -EBADMSG;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_open(e, PB_SYS_STATS_BUDDY_INFO);
 	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_NODE, node.p, node.len - 1);
 	pb_enc_bytes(e, PB_SYS_STATS_BUDDY_INFO_ZONE, zone.p, zone.len);
 	while (number_table_u64(&line, &v))
-		pb_enc_u64(e, PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES, sys_value_u32(v));
+		pb_enc_u64(e, PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES, sys_clamp_u32(v));
 	pb_enc_close(e);
 	return span_trim(line).len == 0 ? 0 : -EBADMSG;
 }
 
-static int buddyinfo_parse(void *state, struct sys_poll *p, struct span text)
+static int buddyinfo_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct span line;
 	int r = 0;
@@ -52,7 +52,7 @@ static int buddyinfo_parse(void *state, struct sys_poll *p, struct span text)
 	return text.len > 0 ? -EBADMSG : r;
 }
 
-static int buddyinfo_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int buddyinfo_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_buddyinfo *s = calloc(1, sizeof(*s));
 
@@ -61,20 +61,20 @@ static int buddyinfo_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void 
 		free(s);
 		return -ENOMEM;
 	}
-	s->trouble.what = "buddyinfo";
+	s->errors.what = "buddyinfo";
 	*ret_state = s;
 	return 0;
 }
 
-static bool buddyinfo_step(void *state, struct sys_poll *p)
+static bool buddyinfo_step(void *state, struct sys_packet *p)
 {
 	struct sys_buddyinfo *s = state;
 
-	sys_file_poll(&s->file, p, &s->trouble, buddyinfo_parse, s);
+	sys_file_poll(&s->file, p, &s->errors, buddyinfo_parse, s);
 	return false;
 }
 
-static void buddyinfo_close(void *state, struct sys_poll *p)
+static void buddyinfo_close(void *state, struct sys_packet *p)
 {
 	struct sys_buddyinfo *s = state;
 

@@ -59,10 +59,10 @@ struct sys_cpufreq {
 	struct sys_cpus cpus;
 	uint32_t next; /* CPU, of this pass */
 	bool any; /* has been read in this pass */
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 };
 
-static int cpufreq_parse(void *state, struct sys_poll *p, struct span text)
+static int cpufreq_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct sys_cpufreq *s = state;
 	uint64_t v;
@@ -70,26 +70,26 @@ static int cpufreq_parse(void *state, struct sys_poll *p, struct span text)
 	(void)p;
 	if (!number_table_u64(&text, &v))
 		return -EBADMSG;
-	s->khz[s->next] = sys_value_u32(v);
+	s->khz[s->next] = sys_clamp_u32(v);
 	s->any = true;
 	return 0;
 }
 
-static void write_all(struct sys_cpufreq *s, struct sys_poll *p)
+static void write_all(struct sys_cpufreq *s, struct sys_packet *p)
 {
 	struct pb_enc *e;
 
 	/* No driver: that is told, and zeros would say something else. */
 	if (!s->any)
 		return;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	for (uint32_t i = 0; i < s->cpus.n; i++)
 		pb_enc_u64(e, PB_SYS_STATS_CPUFREQ_KHZ, s->khz[i]);
 	s->any = false;
 }
 
 /* Files for CPUs up to n, as far as memory goes. */
-static void add_cpus(struct sys_cpufreq *s, struct sys_poll *p, uint32_t n)
+static void add_cpus(struct sys_cpufreq *s, struct sys_packet *p, uint32_t n)
 {
 	if (array_reserve(&s->files, &s->cap, n, sizeof(*s->files)) < 0 ||
 	    array_reserve(&s->khz, &s->cap_khz, n, sizeof(*s->khz)) < 0)
@@ -100,7 +100,7 @@ static void add_cpus(struct sys_cpufreq *s, struct sys_poll *p, uint32_t n)
 			return;
 }
 
-static bool cpufreq_step(void *state, struct sys_poll *p)
+static bool cpufreq_step(void *state, struct sys_packet *p)
 {
 	struct sys_cpufreq *s = state;
 	uint32_t n;
@@ -108,11 +108,11 @@ static bool cpufreq_step(void *state, struct sys_poll *p)
 	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n))
 		add_cpus(s, p, n);
 	if (s->cpus.n == 0) {
-		sys_poll_no_cpus(p, &s->trouble);
+		sys_packet_no_cpus(p, &s->errors);
 		return false;
 	}
 	s->khz[s->next] = 0;
-	sys_file_poll(&s->files[s->next], p, &s->trouble, cpufreq_parse, s);
+	sys_file_poll(&s->files[s->next], p, &s->errors, cpufreq_parse, s);
 	if (++s->next < s->cpus.n)
 		return true;
 	s->next = 0;
@@ -120,7 +120,7 @@ static bool cpufreq_step(void *state, struct sys_poll *p)
 	return false;
 }
 
-static void cpufreq_close(void *state, struct sys_poll *p)
+static void cpufreq_close(void *state, struct sys_packet *p)
 {
 	struct sys_cpufreq *s = state;
 
@@ -131,7 +131,7 @@ static void cpufreq_close(void *state, struct sys_poll *p)
 	free(s);
 }
 
-static int cpufreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int cpufreq_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_cpufreq *s = calloc(1, sizeof(*s));
 
@@ -139,7 +139,7 @@ static int cpufreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **
 	(void)c;
 	if (!s)
 		return -ENOMEM;
-	s->trouble.what = "cpufreq";
+	s->errors.what = "cpufreq";
 	*ret_state = s;
 	return 0;
 }
@@ -176,10 +176,10 @@ struct sys_cpuidle {
 	size_t cap;
 	struct sys_cpus cpus;
 	uint32_t next; /* CPU, of this pass */
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 };
 
-static void forget(struct idle_cpu *cpu, struct sys_poll *p)
+static void forget(struct idle_cpu *cpu, struct sys_packet *p)
 {
 	for (uint32_t i = 0; i < cpu->n; i++) {
 		free(cpu->states[i].name);
@@ -220,7 +220,7 @@ static int open_states(struct idle_cpu *cpu, const char *folder, const struct sy
 	return cpu->n > 0 ? 0 : -ENOENT;
 }
 
-static void list_states(struct sys_cpuidle *s, struct sys_poll *p, struct idle_cpu *cpu)
+static void list_states(struct sys_cpuidle *s, struct sys_packet *p, struct idle_cpu *cpu)
 {
 	struct sys_names names = {0};
 	char folder[512];
@@ -235,7 +235,7 @@ static void list_states(struct sys_cpuidle *s, struct sys_poll *p, struct idle_c
 		return;
 	forget(cpu, p);
 	cpu->list_again = p->now + SYS_FILE_RETRY_NS;
-	sys_poll_failed(p, &s->trouble, folder, -r);
+	sys_packet_error(p, &s->errors, folder, -r);
 }
 
 static void write_state(struct pb_enc *e, const struct idle_state *state, uint64_t us)
@@ -247,7 +247,7 @@ static void write_state(struct pb_enc *e, const struct idle_state *state, uint64
 }
 
 /* All values first: a CPU that goes off in between leaves no message without content. */
-static void poll_cpu(struct sys_cpuidle *s, struct sys_poll *p, struct idle_cpu *cpu)
+static void poll_cpu(struct sys_cpuidle *s, struct sys_packet *p, struct idle_cpu *cpu)
 {
 	uint64_t us[STATES_MAX];
 	struct pb_enc *e;
@@ -261,12 +261,12 @@ static void poll_cpu(struct sys_cpuidle *s, struct sys_poll *p, struct idle_cpu 
 			r = -EBADMSG;
 		if (r == 0)
 			continue;
-		sys_poll_failed(p, &s->trouble, file->path, -r);
+		sys_packet_error(p, &s->errors, file->path, -r);
 		forget(cpu, p);
 		cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 		return;
 	}
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_open(e, PB_SYS_STATS_CPUIDLE_STATE);
 	pb_enc_u64(e, PB_SYS_STATS_CPU_IDLE_STATE_CPU_ID, s->next);
 	for (uint32_t i = 0; i < cpu->n; i++)
@@ -274,7 +274,7 @@ static void poll_cpu(struct sys_cpuidle *s, struct sys_poll *p, struct idle_cpu 
 	pb_enc_close(e);
 }
 
-static bool cpuidle_step(void *state, struct sys_poll *p)
+static bool cpuidle_step(void *state, struct sys_packet *p)
 {
 	struct sys_cpuidle *s = state;
 	struct idle_cpu *cpu;
@@ -285,7 +285,7 @@ static bool cpuidle_step(void *state, struct sys_poll *p)
 		while (s->cpus.n < n)
 			s->all[s->cpus.n++] = (struct idle_cpu){0};
 	if (s->cpus.n == 0) {
-		sys_poll_no_cpus(p, &s->trouble);
+		sys_packet_no_cpus(p, &s->errors);
 		return false;
 	}
 	cpu = &s->all[s->next];
@@ -297,7 +297,7 @@ static bool cpuidle_step(void *state, struct sys_poll *p)
 	return s->next > 0;
 }
 
-static void cpuidle_close(void *state, struct sys_poll *p)
+static void cpuidle_close(void *state, struct sys_packet *p)
 {
 	struct sys_cpuidle *s = state;
 
@@ -307,7 +307,7 @@ static void cpuidle_close(void *state, struct sys_poll *p)
 	free(s);
 }
 
-static int cpuidle_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int cpuidle_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_cpuidle *s = calloc(1, sizeof(*s));
 
@@ -315,7 +315,7 @@ static int cpuidle_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **
 	(void)c;
 	if (!s)
 		return -ENOMEM;
-	s->trouble.what = "cpuidle";
+	s->errors.what = "cpuidle";
 	*ret_state = s;
 	return 0;
 }

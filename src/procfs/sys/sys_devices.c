@@ -26,7 +26,7 @@ struct sys_devices {
 	char *folder; /* owned */
 	struct sys_names names;
 	struct device *devices; /* owned; one for each name */
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 	uint64_t list_again; /* CLOCK_MONOTONIC */
 	uint32_t group; /* of the extras */
 	size_t next; /* device, of this pass */
@@ -39,12 +39,12 @@ struct kind {
 	const char *prefix;
 	const char *value; /* the file in the device's folder */
 	const char *type; /* a file that is read once, or NULL */
-	int (*parse)(void *state, struct sys_poll *p, struct span text);
+	int (*parse)(void *state, struct sys_packet *p, struct span text);
 };
 
 /* ---- the values ---- */
 
-static int devfreq_parse(void *state, struct sys_poll *p, struct span text)
+static int devfreq_parse(void *state, struct sys_packet *p, struct span text)
 {
 	const struct sys_devices *s = state;
 	struct pb_enc *e;
@@ -52,7 +52,7 @@ static int devfreq_parse(void *state, struct sys_poll *p, struct span text)
 
 	if (!number_table_u64(&text, &v))
 		return -EBADMSG;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_open(e, PB_SYS_STATS_DEVFREQ);
 	pb_enc_str(e, PB_SYS_STATS_DEVFREQ_VALUE_KEY, s->names.names[s->next]);
 	pb_enc_u64(e, PB_SYS_STATS_DEVFREQ_VALUE_VALUE, v);
@@ -62,7 +62,7 @@ static int devfreq_parse(void *state, struct sys_poll *p, struct span text)
 
 /* The field of SysStats has whole degrees and no sign: what is below zero is in the counter track
  * only, which has every zone in thousandths. */
-static int thermal_parse(void *state, struct sys_poll *p, struct span text)
+static int thermal_parse(void *state, struct sys_packet *p, struct span text)
 {
 	const struct sys_devices *s = state;
 	const struct device *d = &s->devices[s->next];
@@ -71,10 +71,10 @@ static int thermal_parse(void *state, struct sys_poll *p, struct span text)
 
 	if (!number_table_i64(&text, &v))
 		return -EBADMSG;
-	sys_extras_set(&p->extras, d->extra, v);
+	extra_counters_set(&p->extras, d->extra, v);
 	if (v < 0)
 		return 0;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_open(e, PB_SYS_STATS_THERMAL_ZONE);
 	pb_enc_str(e, PB_SYS_STATS_THERMAL_ZONE_NAME, s->names.names[s->next]);
 	pb_enc_u64(e, PB_SYS_STATS_THERMAL_ZONE_TEMP, (uint64_t)v / 1000);
@@ -85,7 +85,7 @@ static int thermal_parse(void *state, struct sys_poll *p, struct span text)
 
 /* ---- which devices there are ---- */
 
-static void forget(struct sys_devices *s, struct sys_poll *p)
+static void forget(struct sys_devices *s, struct sys_packet *p)
 {
 	for (size_t i = 0; s->devices && i < s->names.n; i++) {
 		sys_file_deinit(&s->devices[i].file, p);
@@ -97,17 +97,18 @@ static void forget(struct sys_devices *s, struct sys_poll *p)
 }
 
 /* Several zones may be of one type: their counters have the zone's name too. */
-static void add_extra(struct sys_devices *s, struct sys_poll *p, struct device *d, const char *name)
+static void add_extra(struct sys_devices *s, struct sys_packet *p, struct device *d,
+		      const char *name)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "%s (%s)", d->type, name);
 
-	d->extra = sys_extras_counter(&p->extras, s->group,
-				      (struct span){text, (size_t)MIN(n, (int)sizeof(text) - 1)},
-				      &(struct track_spec){.unit_name = "m°C"});
+	d->extra = extra_counters_find(&p->extras, s->group,
+				       (struct span){text, (size_t)MIN(n, (int)sizeof(text) - 1)},
+				       &(struct track_spec){.unit_name = "m°C"});
 }
 
-static int open_device(struct sys_devices *s, struct sys_poll *p, size_t i)
+static int open_device(struct sys_devices *s, struct sys_packet *p, size_t i)
 {
 	const char *name = s->names.names[i];
 	struct device *d = &s->devices[i];
@@ -126,7 +127,7 @@ static int open_device(struct sys_devices *s, struct sys_poll *p, size_t i)
 	return 0;
 }
 
-static int open_devices(struct sys_devices *s, struct sys_poll *p)
+static int open_devices(struct sys_devices *s, struct sys_packet *p)
 {
 	s->devices = calloc(s->names.n + 1, sizeof(*s->devices));
 	if (!s->devices)
@@ -140,7 +141,7 @@ static int open_devices(struct sys_devices *s, struct sys_poll *p)
 	return 0;
 }
 
-static void list_devices(struct sys_devices *s, struct sys_poll *p)
+static void list_devices(struct sys_devices *s, struct sys_packet *p)
 {
 	struct sys_names now;
 	int r = sys_names_read(&now, s->folder, s->kind->prefix, false);
@@ -157,13 +158,13 @@ static void list_devices(struct sys_devices *s, struct sys_poll *p)
 	}
 	if (r == 0)
 		return;
-	sys_poll_failed(p, &s->trouble, s->folder, -r);
+	sys_packet_error(p, &s->errors, s->folder, -r);
 	forget(s, p);
 }
 
 /* ---- the source ---- */
 
-static void devices_close(void *state, struct sys_poll *p)
+static void devices_close(void *state, struct sys_packet *p)
 {
 	struct sys_devices *s = state;
 
@@ -172,7 +173,7 @@ static void devices_close(void *state, struct sys_poll *p)
 	free(s);
 }
 
-static int open_kind(struct sys_poll *p, const struct kind *kind, void **ret_state)
+static int open_kind(struct sys_packet *p, const struct kind *kind, void **ret_state)
 {
 	struct sys_devices *s = calloc(1, sizeof(*s));
 
@@ -181,21 +182,21 @@ static int open_kind(struct sys_poll *p, const struct kind *kind, void **ret_sta
 		return -ENOMEM;
 	}
 	s->kind = kind;
-	s->trouble.what = kind->name;
-	s->group = kind->type ? sys_extras_group(&p->extras, kind->name) : TRACK_VOID;
+	s->errors.what = kind->name;
+	s->group = kind->type ? extra_counters_group(&p->extras, kind->name) : TRACK_VOID;
 	*ret_state = s;
 	return 0;
 }
 
 /* One device a step: a sensor may take its time. */
-static bool devices_step(void *state, struct sys_poll *p)
+static bool devices_step(void *state, struct sys_packet *p)
 {
 	struct sys_devices *s = state;
 
 	if (s->next == 0 && p->now >= s->list_again)
 		list_devices(s, p);
 	if (s->next < s->names.n)
-		sys_file_poll(&s->devices[s->next].file, p, &s->trouble, s->kind->parse, s);
+		sys_file_poll(&s->devices[s->next].file, p, &s->errors, s->kind->parse, s);
 	s->next = s->next + 1 < s->names.n ? s->next + 1 : 0;
 	return s->next > 0;
 }
@@ -217,13 +218,13 @@ static const struct kind devfreq = {
 	.parse = devfreq_parse,
 };
 
-static int thermal_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int thermal_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	(void)c;
 	return open_kind(p, &thermal, ret_state);
 }
 
-static int devfreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int devfreq_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	(void)c;
 	return open_kind(p, &devfreq, ret_state);

@@ -60,7 +60,7 @@ static const struct column {
 struct sys_disk {
 	char *name; /* owned */
 	uint32_t group;
-	uint32_t counters[COLUMNS]; /* slots of sys_extras_put */
+	uint32_t counters[COLUMNS]; /* slots of extra_counters_put */
 	uint32_t pass; /* the last that met it */
 	bool is_here; /* as far as is known */
 };
@@ -81,7 +81,7 @@ static void sys_disks_begin(struct sys_disks *d)
 	d->next = 0;
 }
 
-static int add(struct sys_disks *d, struct sys_poll *p, struct span name, struct sys_disk **ret)
+static int add(struct sys_disks *d, struct sys_packet *p, struct span name, struct sys_disk **ret)
 {
 	struct sys_disk k = {0};
 
@@ -91,14 +91,14 @@ static int add(struct sys_disks *d, struct sys_poll *p, struct span name, struct
 	    !(k.name = strndup(name.p, name.len)))
 		return -ENOMEM;
 	if (d->n == 0)
-		d->group = sys_extras_group(&p->extras, "diskstats");
-	k.group = sys_extras_subgroup(&p->extras, d->group, k.name);
+		d->group = extra_counters_group(&p->extras, "diskstats");
+	k.group = extra_counters_subgroup(&p->extras, d->group, k.name);
 	d->all[d->n] = k;
 	*ret = &d->all[d->n++];
 	return 0;
 }
 
-static int find(struct sys_disks *d, struct sys_poll *p, struct span name, struct sys_disk **ret)
+static int find(struct sys_disks *d, struct sys_packet *p, struct span name, struct sys_disk **ret)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->next >= d->n)
@@ -111,7 +111,7 @@ static int find(struct sys_disks *d, struct sys_poll *p, struct span name, struc
 }
 
 /* The n numbers of one disk. 0, -E2BIG or -ENOMEM. */
-static int sys_disks_set(struct sys_disks *d, struct sys_poll *p, struct span name,
+static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span name,
 			 const uint64_t *v, size_t n)
 {
 	struct sys_disk *k;
@@ -124,14 +124,14 @@ static int sys_disks_set(struct sys_disks *d, struct sys_poll *p, struct span na
 	for (size_t i = 0; i < COLUMNS && columns[i].at < n; i++) {
 		const struct column *c = &columns[i];
 
-		if (!sys_extras_put(&p->extras, &k->counters[i], k->group, c->name, &c->kind,
-				    sys_value_signed(v[c->at])))
+		if (!extra_counters_put(&p->extras, &k->counters[i], k->group, c->name, &c->kind,
+					sys_clamp_i64(v[c->at])))
 			return -E2BIG;
 	}
 	return 0;
 }
 
-static void sys_disks_end(struct sys_disks *d, struct sys_poll *p)
+static void sys_disks_end(struct sys_disks *d, struct sys_packet *p)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		struct sys_disk *k = &d->all[i];
@@ -139,14 +139,14 @@ static void sys_disks_end(struct sys_disks *d, struct sys_poll *p)
 		if (!k->is_here || k->pass == d->pass)
 			continue;
 		k->is_here = false;
-		(void)sys_extras_put(&p->extras, &k->counters[IN_FLIGHT], k->group,
-				     columns[IN_FLIGHT].name, &columns[IN_FLIGHT].kind, 0);
+		(void)extra_counters_put(&p->extras, &k->counters[IN_FLIGHT], k->group,
+					 columns[IN_FLIGHT].name, &columns[IN_FLIGHT].kind, 0);
 	}
 }
 
 struct sys_diskstats {
 	struct sys_file file;
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 	struct sys_disks disks;
 };
 
@@ -164,7 +164,7 @@ static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
 };
 
 /* "259 0 nvme0n1 NUMBERS": those that stand there, as many as are known. */
-static int parse_disk(struct sys_diskstats *s, struct sys_poll *p, struct span line)
+static int parse_disk(struct sys_diskstats *s, struct sys_packet *p, struct span line)
 {
 	uint64_t v[sizeof(disk_fields)];
 	struct span name;
@@ -178,7 +178,7 @@ static int parse_disk(struct sys_diskstats *s, struct sys_poll *p, struct span l
 	/* Up to the time of writing they are in every kernel. */
 	if (n < 11)
 		return -EBADMSG;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_open(e, PB_SYS_STATS_DISK_STAT);
 	pb_enc_bytes(e, PB_SYS_STATS_DISK_STAT_DEVICE_NAME, name.p, name.len);
 	for (size_t i = 0; i < n; i++)
@@ -188,7 +188,7 @@ static int parse_disk(struct sys_diskstats *s, struct sys_poll *p, struct span l
 	return sys_disks_set(&s->disks, p, name, v, n);
 }
 
-static int diskstats_parse(void *state, struct sys_poll *p, struct span text)
+static int diskstats_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct sys_diskstats *s = state;
 	struct span line;
@@ -208,7 +208,7 @@ static int diskstats_parse(void *state, struct sys_poll *p, struct span text)
 	return r;
 }
 
-static int diskstats_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int diskstats_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_diskstats *s = calloc(1, sizeof(*s));
 
@@ -217,20 +217,20 @@ static int diskstats_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void 
 		free(s);
 		return -ENOMEM;
 	}
-	s->trouble.what = "diskstats";
+	s->errors.what = "diskstats";
 	*ret_state = s;
 	return 0;
 }
 
-static bool diskstats_step(void *state, struct sys_poll *p)
+static bool diskstats_step(void *state, struct sys_packet *p)
 {
 	struct sys_diskstats *s = state;
 
-	sys_file_poll(&s->file, p, &s->trouble, diskstats_parse, s);
+	sys_file_poll(&s->file, p, &s->errors, diskstats_parse, s);
 	return false;
 }
 
-static void diskstats_close(void *state, struct sys_poll *p)
+static void diskstats_close(void *state, struct sys_packet *p)
 {
 	struct sys_diskstats *s = state;
 

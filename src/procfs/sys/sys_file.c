@@ -107,7 +107,7 @@ int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *
 	return f->path ? 0 : -ENOMEM;
 }
 
-static void close_file(struct sys_file *f, struct sys_poll *p)
+static void close_file(struct sys_file *f, struct sys_packet *p)
 {
 	if (f->fd < 0)
 		return;
@@ -116,7 +116,7 @@ static void close_file(struct sys_file *f, struct sys_poll *p)
 	p->fds--;
 }
 
-void sys_file_deinit(struct sys_file *f, struct sys_poll *p)
+void sys_file_deinit(struct sys_file *f, struct sys_packet *p)
 {
 	if (!f->path)
 		return;
@@ -143,7 +143,7 @@ static int check_file(const struct sys_file *f)
 	return may_be_shown(&st, f->public_on) ? 0 : -EPERM;
 }
 
-static int open_file(struct sys_file *f, struct sys_poll *p)
+static int open_file(struct sys_file *f, struct sys_packet *p)
 {
 	int r;
 
@@ -172,7 +172,7 @@ static bool is_gone(int r)
 	return r == -ENODEV || r == -ENOENT || r == -ENXIO || r == -EOPNOTSUPP || r == -ESTALE;
 }
 
-int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text)
+int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text)
 {
 	int r = f->fd < 0 ? open_file(f, p) : 0;
 
@@ -183,7 +183,7 @@ int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text)
 		r = -ENODATA;
 	if (is_gone(r))
 		f->retry = p->now + SYS_FILE_RETRY_NS;
-	if (is_gone(r) || p->fds > SYS_POLL_FDS_MAX)
+	if (is_gone(r) || p->fds > SYS_PACKET_FDS_MAX)
 		close_file(f, p);
 	if (r < 0)
 		return r == -EAGAIN ? -EIO : r;
@@ -191,18 +191,18 @@ int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text)
 	return 0;
 }
 
-bool sys_file_get(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
+bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		  struct span *ret_text)
 {
 	int r = sys_file_read(f, p, ret_text);
 
 	if (r < 0 && r != -EAGAIN)
-		sys_poll_failed(p, t, f->path, -r);
+		sys_packet_error(p, t, f->path, -r);
 	return r == 0;
 }
 
-void sys_file_poll(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
-		   int (*parse)(void *state, struct sys_poll *p, struct span text), void *state)
+void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
+		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state)
 {
 	struct span text;
 	int r;
@@ -211,7 +211,7 @@ void sys_file_poll(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t
 		return;
 	r = parse(state, p, text);
 	if (r < 0)
-		sys_poll_failed(p, t, f->path, -r);
+		sys_packet_error(p, t, f->path, -r);
 }
 
 int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)

@@ -54,18 +54,18 @@ struct sys_file {
 /* path: root and what the format makes. Opens nothing. 0 or -ENOMEM. */
 int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-void sys_file_deinit(struct sys_file *f, struct sys_poll *p);
+void sys_file_deinit(struct sys_file *f, struct sys_packet *p);
 
 /* The whole file, in p->text until the next read. 0, -errno (-ENODATA: it is empty), or -EAGAIN: it
  * failed less than ten seconds ago. */
-int sys_file_read(struct sys_file *f, struct sys_poll *p, struct span *ret_text);
+int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text);
 /* The same for a source: what fails, but for -EAGAIN, is told and counted. */
-bool sys_file_get(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
+bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		  struct span *ret_text);
 
 /* Reads it and gives it to the parser; tells and counts what fails of either. */
-void sys_file_poll(struct sys_file *f, struct sys_poll *p, struct sys_trouble *t,
-		   int (*parse)(void *state, struct sys_poll *p, struct span text), void *state);
+void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
+		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state);
 
 /* A small file that is read once, without its last newline. 0 or -errno. */
 int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)

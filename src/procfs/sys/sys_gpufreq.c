@@ -33,7 +33,7 @@ struct sys_gpufreq {
 	uint64_t mhz[GPUS_MAX]; /* of this pass */
 	bool any; /* has been read in this pass */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 };
 
 /* The line that ends with a star has the frequency that is set now. */
@@ -55,7 +55,7 @@ static int parse_table(struct span text, uint64_t *ret_mhz)
 	return -EBADMSG;
 }
 
-static int gpufreq_parse(void *state, struct sys_poll *p, struct span text)
+static int gpufreq_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct sys_gpufreq *s = state;
 	uint64_t *mhz = &s->mhz[s->next];
@@ -75,7 +75,7 @@ static int gpufreq_parse(void *state, struct sys_poll *p, struct span text)
 
 /* ---- which there are ---- */
 
-static bool try_file(struct sys_gpufreq *s, struct sys_poll *p, enum gpu_format format,
+static bool try_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_format format,
 		     const char *name)
 {
 	struct gpu *gpu = &s->gpus[s->n];
@@ -91,14 +91,14 @@ static bool try_file(struct sys_gpufreq *s, struct sys_poll *p, enum gpu_format 
 	return true;
 }
 
-static void forget(struct sys_gpufreq *s, struct sys_poll *p)
+static void forget(struct sys_gpufreq *s, struct sys_packet *p)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		sys_file_deinit(&s->gpus[i].file, p);
 	s->n = 0;
 }
 
-static void list_gpus(struct sys_gpufreq *s, struct sys_poll *p)
+static void list_gpus(struct sys_gpufreq *s, struct sys_packet *p)
 {
 	char name[96];
 
@@ -114,12 +114,12 @@ static void list_gpus(struct sys_gpufreq *s, struct sys_poll *p)
 	if (s->n > 0)
 		return;
 	snprintf(name, sizeof(name), "%.48s/class/drm/card*/gt_act_freq_mhz", p->sys_root);
-	sys_poll_failed(p, &s->trouble, name, ENOENT);
+	sys_packet_error(p, &s->errors, name, ENOENT);
 }
 
 /* ---- the source ---- */
 
-static void write_all(struct sys_gpufreq *s, struct sys_poll *p)
+static void write_all(struct sys_gpufreq *s, struct sys_packet *p)
 {
 	struct pb_enc *e;
 
@@ -128,13 +128,13 @@ static void write_all(struct sys_gpufreq *s, struct sys_poll *p)
 		forget(s, p);
 		return;
 	}
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	for (unsigned i = 0; i < s->n; i++)
 		pb_enc_u64(e, PB_SYS_STATS_GPUFREQ_MHZ, s->mhz[i]);
 	s->any = false;
 }
 
-static bool gpufreq_step(void *state, struct sys_poll *p)
+static bool gpufreq_step(void *state, struct sys_packet *p)
 {
 	struct sys_gpufreq *s = state;
 
@@ -143,7 +143,7 @@ static bool gpufreq_step(void *state, struct sys_poll *p)
 	if (s->n == 0)
 		return false;
 	s->mhz[s->next] = 0;
-	sys_file_poll(&s->gpus[s->next].file, p, &s->trouble, gpufreq_parse, s);
+	sys_file_poll(&s->gpus[s->next].file, p, &s->errors, gpufreq_parse, s);
 	s->next = (s->next + 1) % s->n;
 	if (s->next > 0)
 		return true;
@@ -151,13 +151,13 @@ static bool gpufreq_step(void *state, struct sys_poll *p)
 	return false;
 }
 
-static void gpufreq_close(void *state, struct sys_poll *p)
+static void gpufreq_close(void *state, struct sys_packet *p)
 {
 	forget(state, p);
 	free(state);
 }
 
-static int gpufreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int gpufreq_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_gpufreq *s = calloc(1, sizeof(*s));
 
@@ -165,7 +165,7 @@ static int gpufreq_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **
 	(void)p;
 	if (!s)
 		return -ENOMEM;
-	s->trouble.what = "gpufreq";
+	s->errors.what = "gpufreq";
 	*ret_state = s;
 	return 0;
 }

@@ -26,7 +26,7 @@ struct sys_table_line {
 	uint32_t name_at; /* in names */
 	uint16_t name_len;
 	uint16_t number; /* 0: none, or not wanted */
-	uint32_t extra; /* SYS_EXTRA_NONE: none, or not wanted */
+	uint32_t extra; /* EXTRA_COUNTER_NONE: none, or not wanted */
 };
 
 struct sys_table {
@@ -57,23 +57,23 @@ static bool is_wanted(const struct sys_table *t, uint32_t number)
 
 /* Which numbers are wanted: those that are listed and in numbers; none listed: all. Says which are
  * unknown. file is its name, for people and for the group. */
-static void sys_table_choose(struct sys_table *t, struct sys_poll *p, const char *file,
+static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const char *file,
 			     const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
 {
-	struct sys_unknown unknown = {0};
+	struct unknown_ids unknown = {0};
 
 	t->all = n == 0;
 	t->group = TRACK_VOID;
 	if (t->all) {
 		memset(t->wanted, 0xff, sizeof(t->wanted));
-		t->group = sys_extras_group(&p->extras, file);
+		t->group = extra_counters_group(&p->extras, file);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
 		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
 			want(t, (uint32_t)listed[i]);
 		else
-			sys_unknown_tell(&unknown, file, listed[i]);
+			unknown_ids_log(&unknown, file, listed[i]);
 	}
 }
 
@@ -110,7 +110,7 @@ static struct span name_of(struct span line)
 	return (struct span){line.p, n};
 }
 
-static uint32_t make_extra(const struct sys_table *t, struct sys_poll *p, struct span line,
+static uint32_t make_extra(const struct sys_table *t, struct sys_packet *p, struct span line,
 			   struct span name)
 {
 	const struct track_spec kind = {
@@ -118,14 +118,14 @@ static uint32_t make_extra(const struct sys_table *t, struct sys_poll *p, struct
 		.total = t->is_total(name),
 	};
 
-	return sys_extras_counter(&p->extras, t->group, name, &kind);
+	return extra_counters_find(&p->extras, t->group, name, &kind);
 }
 
 /* The line and those behind it are not what they were, or are new. */
-static int learn(struct sys_table *t, struct sys_poll *p, size_t i, struct span line)
+static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = name_of(line);
-	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = SYS_EXTRA_NONE};
+	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = EXTRA_COUNTER_NONE};
 	uint32_t number;
 
 	if (name.len == 0 || name.len == line.len || name.len > NAME_MAX_LEN)
@@ -151,17 +151,17 @@ static int learn(struct sys_table *t, struct sys_poll *p, size_t i, struct span 
 
 /* ---- a poll ---- */
 
-static void note(const struct sys_table_line *l, struct sys_table *t, struct sys_poll *p,
+static void note(const struct sys_table_line *l, struct sys_table *t, struct sys_packet *p,
 		 uint64_t v, struct span rest)
 {
 	if (l->number)
-		sys_value_pair(sys_poll_packet(p), t->field, l->number, v);
-	else if (l->extra != SYS_EXTRA_NONE)
-		sys_extras_set(&p->extras, l->extra,
-			       sys_value_signed(span_is(rest, " kB") ? v * 1024 : v));
+		sys_put_pair(sys_packet_open(p), t->field, l->number, v);
+	else if (l->extra != EXTRA_COUNTER_NONE)
+		extra_counters_set(&p->extras, l->extra,
+				   sys_clamp_i64(span_is(rest, " kB") ? v * 1024 : v));
 }
 
-static int parse_line(struct sys_table *t, struct sys_poll *p, size_t i, struct span line)
+static int parse_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	size_t skip = known_name(t, i, line);
 	struct span rest;
@@ -182,7 +182,7 @@ static int parse_line(struct sys_table *t, struct sys_poll *p, size_t i, struct 
 }
 
 /* 0, or -EBADMSG: there are lines that are no name and value, or no line at all. */
-static int sys_table_parse(struct sys_table *t, struct sys_poll *p, struct span text)
+static int sys_table_parse(struct sys_table *t, struct sys_packet *p, struct span text)
 {
 	struct span line;
 	size_t i = 0;
@@ -204,7 +204,7 @@ static int sys_table_parse(struct sys_table *t, struct sys_poll *p, struct span 
 struct sys_memory {
 	struct sys_file file;
 	struct sys_table table;
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 };
 
 /* The kernel's names of the numbers 1 to 38 (enum MeminfoCounters), in their order. */
@@ -256,7 +256,7 @@ static bool is_event(struct span name)
 	return !(name.len >= 3 && memcmp(name.p, "nr_", 3) == 0);
 }
 
-static int open_memory(struct sys_poll *p, const struct sys_source *source, bool whole,
+static int open_memory(struct sys_packet *p, const struct sys_source *source, bool whole,
 		       struct sys_memory **ret_s)
 {
 	struct sys_memory *s = calloc(1, sizeof(*s));
@@ -265,12 +265,12 @@ static int open_memory(struct sys_poll *p, const struct sys_source *source, bool
 		free(s);
 		return -ENOMEM;
 	}
-	s->trouble.what = source->name;
+	s->errors.what = source->name;
 	*ret_s = s;
 	return 0;
 }
 
-static int meminfo_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int meminfo_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_memory *s;
 	int r = open_memory(p, &sys_meminfo, true, &s);
@@ -288,7 +288,7 @@ static int meminfo_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **
 	return 0;
 }
 
-static int vmstat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int vmstat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_memory *s;
 	int r = open_memory(p, &sys_vmstat, false, &s);
@@ -306,22 +306,22 @@ static int vmstat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **r
 	return 0;
 }
 
-static int memory_parse(void *state, struct sys_poll *p, struct span text)
+static int memory_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct sys_memory *s = state;
 
 	return sys_table_parse(&s->table, p, text);
 }
 
-static bool memory_step(void *state, struct sys_poll *p)
+static bool memory_step(void *state, struct sys_packet *p)
 {
 	struct sys_memory *s = state;
 
-	sys_file_poll(&s->file, p, &s->trouble, memory_parse, s);
+	sys_file_poll(&s->file, p, &s->errors, memory_parse, s);
 	return false;
 }
 
-static void memory_close(void *state, struct sys_poll *p)
+static void memory_close(void *state, struct sys_packet *p)
 {
 	struct sys_memory *s = state;
 

@@ -12,63 +12,63 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_cpu.h"
 
-int sys_extras_init(struct sys_extras *x, const char *source, struct writer *w)
+int extra_counters_init(struct extra_counters *x, const char *source, struct writer *w)
 {
-	*x = (struct sys_extras){0};
+	*x = (struct extra_counters){0};
 	return tracks_new(source, w, &x->tracks);
 }
 
-void sys_extras_deinit(struct sys_extras *x)
+void extra_counters_deinit(struct extra_counters *x)
 {
 	for (size_t i = 0; i < x->n; i++)
 		free(x->all[i].name);
 	free(x->all);
 	free(x->fresh);
 	tracks_free(x->tracks);
-	*x = (struct sys_extras){0};
+	*x = (struct extra_counters){0};
 }
 
-uint32_t sys_extras_group(struct sys_extras *x, const char *name)
+uint32_t extra_counters_group(struct extra_counters *x, const char *name)
 {
-	return sys_extras_subgroup(x, TRACK_ROOT, name);
+	return extra_counters_subgroup(x, TRACK_ROOT, name);
 }
 
-uint32_t sys_extras_subgroup(struct sys_extras *x, uint32_t group, const char *name)
+uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name)
 {
 	const struct track_spec spec = {.kind = TRACK_GROUP, .parent = group, .name = name};
 
 	return x->tracks ? tracks_add(x->tracks, &spec) : TRACK_VOID;
 }
 
-uint32_t sys_extras_cpu(struct sys_extras *x, uint32_t group, uint32_t cpu)
+uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu)
 {
 	return x->tracks ? tracks_add_cpu(x->tracks, group, cpu) : TRACK_VOID;
 }
 
 /* Only when a file's lines are learnt: it may take its time. */
-static uint32_t find(const struct sys_extras *x, uint32_t group, struct span name)
+static uint32_t find(const struct extra_counters *x, uint32_t group, struct span name)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (x->all[i].group == group && span_is(name, x->all[i].name))
 			return (uint32_t)i;
-	return SYS_EXTRA_NONE;
+	return EXTRA_COUNTER_NONE;
 }
 
-static bool has_room(struct sys_extras *x)
+static bool has_room(struct extra_counters *x)
 {
-	return x->n < SYS_EXTRAS_MAX &&
+	return x->n < EXTRA_COUNTERS_MAX &&
 	       array_reserve(&x->all, &x->cap, x->n + 1, sizeof(*x->all)) == 0 &&
 	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
 }
 
-uint32_t sys_extras_new(struct sys_extras *x, uint32_t group, struct span name,
-			const struct track_spec *kind)
+uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
+			    const struct track_spec *kind)
 {
-	struct sys_extra extra = {.group = group};
+	struct extra_counter extra = {.group = group};
 	struct track_spec spec = *kind;
 
 	if (!x->tracks || !has_room(x) || !(extra.name = strndup(name.p, name.len)))
-		return SYS_EXTRA_NONE;
+		return EXTRA_COUNTER_NONE;
 	spec.kind = TRACK_COUNTER;
 	spec.parent = group;
 	spec.name = extra.name;
@@ -77,16 +77,16 @@ uint32_t sys_extras_new(struct sys_extras *x, uint32_t group, struct span name,
 	return (uint32_t)x->n++;
 }
 
-uint32_t sys_extras_counter(struct sys_extras *x, uint32_t group, struct span name,
-			    const struct track_spec *kind)
+uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct span name,
+			     const struct track_spec *kind)
 {
 	uint32_t at = find(x, group, name);
 
-	return at != SYS_EXTRA_NONE ? at : sys_extras_new(x, group, name, kind);
+	return at != EXTRA_COUNTER_NONE ? at : extra_counters_add(x, group, name, kind);
 }
 
 /* NULL: there is no such counter. */
-static struct sys_extra *fresh(struct sys_extras *x, uint32_t counter)
+static struct extra_counter *fresh(struct extra_counters *x, uint32_t counter)
 {
 	if (counter >= x->n || x->n_fresh == x->n)
 		return NULL;
@@ -94,9 +94,9 @@ static struct sys_extra *fresh(struct sys_extras *x, uint32_t counter)
 	return &x->all[counter];
 }
 
-void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value)
+void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value)
 {
-	struct sys_extra *extra = fresh(x, counter);
+	struct extra_counter *extra = fresh(x, counter);
 
 	if (!extra)
 		return;
@@ -104,9 +104,9 @@ void sys_extras_set(struct sys_extras *x, uint32_t counter, int64_t value)
 	extra->is_double = false;
 }
 
-void sys_extras_set_double(struct sys_extras *x, uint32_t counter, double value)
+void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value)
 {
-	struct sys_extra *extra = fresh(x, counter);
+	struct extra_counter *extra = fresh(x, counter);
 
 	if (!extra)
 		return;
@@ -114,25 +114,25 @@ void sys_extras_set_double(struct sys_extras *x, uint32_t counter, double value)
 	extra->is_double = true;
 }
 
-bool sys_extras_put(struct sys_extras *x, uint32_t *slot, uint32_t group, struct span name,
-		    const struct track_spec *kind, int64_t value)
+bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group, struct span name,
+			const struct track_spec *kind, int64_t value)
 {
-	/* One more than the counter's number; of SYS_EXTRA_NONE that is 0. */
+	/* One more than the counter's number; of EXTRA_COUNTER_NONE that is 0. */
 	if (!*slot)
-		*slot = sys_extras_new(x, group, name, kind) + 1;
+		*slot = extra_counters_add(x, group, name, kind) + 1;
 	if (!*slot)
 		return false;
-	sys_extras_set(x, *slot - 1, value);
+	extra_counters_set(x, *slot - 1, value);
 	return true;
 }
 
-void sys_extras_write(struct sys_extras *x, uint64_t boot_ns)
+void extra_counters_write(struct extra_counters *x, uint64_t boot_ns)
 {
 	if (x->n_fresh == 0)
 		return;
 	tracks_begin(x->tracks, boot_ns);
 	for (size_t i = 0; i < x->n_fresh; i++) {
-		const struct sys_extra *extra = &x->all[x->fresh[i]];
+		const struct extra_counter *extra = &x->all[x->fresh[i]];
 
 		if (extra->is_double)
 			tracks_set_double(x->tracks, extra->track, extra->fraction);
@@ -143,20 +143,20 @@ void sys_extras_write(struct sys_extras *x, uint64_t boot_ns)
 	x->n_fresh = 0;
 }
 
-void sys_poll_deinit(struct sys_poll *p)
+void sys_packet_deinit(struct sys_packet *p)
 {
-	sys_extras_deinit(&p->extras);
+	extra_counters_deinit(&p->extras);
 	strbuf_deinit(&p->text);
-	p->troubles = NULL;
+	p->errors = NULL;
 }
 
-void sys_poll_begin(struct sys_poll *p)
+void sys_packet_begin(struct sys_packet *p)
 {
 	p->now = clock_mono_ns();
 	p->begun = clock_boot_ns();
 }
 
-struct pb_enc *sys_poll_packet(struct sys_poll *p)
+struct pb_enc *sys_packet_open(struct sys_packet *p)
 {
 	if (p->e)
 		return p->e;
@@ -166,7 +166,7 @@ struct pb_enc *sys_poll_packet(struct sys_poll *p)
 	return p->e;
 }
 
-static void write_trouble(struct pb_enc *e, struct sys_trouble *t)
+static void write_error(struct pb_enc *e, struct sys_errors *t)
 {
 	pb_enc_open(e, PB_SYS_STATS_READ_FAILURES);
 	pb_enc_str(e, PB_SYS_STATS_READ_FAILURE_SOURCE, t->what);
@@ -177,60 +177,60 @@ static void write_trouble(struct pb_enc *e, struct sys_trouble *t)
 	t->written = t->count;
 }
 
-static void write_troubles(struct sys_poll *p)
+static void write_errors(struct sys_packet *p)
 {
-	for (struct sys_trouble *t = p->troubles; t; t = t->next)
+	for (struct sys_errors *t = p->errors; t; t = t->next)
 		if (t->count != t->written)
-			write_trouble(sys_poll_packet(p), t);
-	p->new_trouble = false;
+			write_error(sys_packet_open(p), t);
+	p->has_new_errors = false;
 }
 
-void sys_poll_end(struct sys_poll *p)
+void sys_packet_end(struct sys_packet *p)
 {
-	if (p->new_trouble)
-		write_troubles(p);
+	if (p->has_new_errors)
+		write_errors(p);
 	if (p->e) {
 		pb_enc_u64(p->e, PB_SYS_STATS_COLLECTION_END_TIMESTAMP, clock_boot_ns());
 		pb_enc_close(p->e);
 		writer_end(p->w);
 		p->e = NULL;
 	}
-	sys_extras_write(&p->extras, p->begun);
+	extra_counters_write(&p->extras, p->begun);
 }
 
-void sys_poll_failed(struct sys_poll *p, struct sys_trouble *t, const char *path, int error)
+void sys_packet_error(struct sys_packet *p, struct sys_errors *t, const char *path, int error)
 {
 	if (t->count++ > 0)
 		return;
 	snprintf(t->path, sizeof(t->path), "%s", path);
 	t->error = error;
-	t->next = p->troubles;
-	p->troubles = t;
-	p->new_trouble = true;
+	t->next = p->errors;
+	p->errors = t;
+	p->has_new_errors = true;
 	log_warn("linux.sys_stats: %s: %s: %s; %s is not recorded", t->what, path, fs_reason(error),
 		 error == EBADMSG ? "that part" : "what it holds");
 }
 
-void sys_poll_no_cpus(struct sys_poll *p, struct sys_trouble *t)
+void sys_packet_no_cpus(struct sys_packet *p, struct sys_errors *t)
 {
 	char path[sizeof(t->path)];
 
 	snprintf(path, sizeof(path), "%.96s/" SYS_CPUS, p->sys_root);
-	sys_poll_failed(p, t, path, ENOENT);
+	sys_packet_error(p, t, path, ENOENT);
 }
 
-void sys_poll_sum_up(const struct sys_poll *p)
+void sys_packet_log_errors(const struct sys_packet *p)
 {
-	for (const struct sys_trouble *t = p->troubles; t; t = t->next)
+	for (const struct sys_errors *t = p->errors; t; t = t->next)
 		if (t->count > 1)
 			log_warn("linux.sys_stats: %s: %llu reads failed, of %s and maybe others",
 				 t->what, (unsigned long long)t->count, t->path);
 }
 
-bool sys_poll_flush(struct sys_poll *p)
+bool sys_packet_flush(struct sys_packet *p)
 {
-	sys_poll_begin(p);
-	write_troubles(p);
-	sys_poll_end(p);
+	sys_packet_begin(p);
+	write_errors(p);
+	sys_packet_end(p);
 	return p->extras.tracks && tracks_flush_piece(p->extras.tracks);
 }

@@ -24,7 +24,7 @@ static const struct {
 
 struct sys_psi {
 	struct sys_file files[RESOURCES];
-	struct sys_trouble troubles[RESOURCES];
+	struct sys_errors errors[RESOURCES];
 	uint32_t irq_full; /* the counter */
 	unsigned n; /* resources of this kernel: without that of interrupts, which many lack */
 	unsigned next; /* resource, of this pass */
@@ -47,7 +47,7 @@ static int total_of(struct span line, uint64_t *ret_ns)
 	return -EBADMSG;
 }
 
-static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span line, bool *known)
+static int parse_line(const struct sys_psi *s, struct sys_packet *p, struct span line, bool *known)
 {
 	bool some = number_table_take(&line, "some ");
 	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
@@ -62,13 +62,13 @@ static int parse_line(const struct sys_psi *s, struct sys_poll *p, struct span l
 	if (r < 0)
 		return r;
 	if (resource)
-		sys_value_pair(sys_poll_packet(p), PB_SYS_STATS_PSI, resource, ns);
+		sys_put_pair(sys_packet_open(p), PB_SYS_STATS_PSI, resource, ns);
 	else if (!some)
-		sys_extras_set(&p->extras, s->irq_full, sys_value_signed(ns));
+		extra_counters_set(&p->extras, s->irq_full, sys_clamp_i64(ns));
 	return 0;
 }
 
-static int psi_parse(void *state, struct sys_poll *p, struct span text)
+static int psi_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct span line;
 	bool known = false;
@@ -82,7 +82,7 @@ static int psi_parse(void *state, struct sys_poll *p, struct span text)
 	return !known || text.len > 0 ? -EBADMSG : r;
 }
 
-static void psi_close(void *state, struct sys_poll *p)
+static void psi_close(void *state, struct sys_packet *p)
 {
 	struct sys_psi *s = state;
 
@@ -91,7 +91,7 @@ static void psi_close(void *state, struct sys_poll *p)
 	free(s);
 }
 
-static int psi_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int psi_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_psi *s = calloc(1, sizeof(*s));
 
@@ -99,26 +99,27 @@ static int psi_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_
 	if (!s)
 		return -ENOMEM;
 	for (size_t i = 0; i < RESOURCES; i++) {
-		s->troubles[i].what = "psi";
+		s->errors[i].what = "psi";
 		if (sys_file_init(&s->files[i], true, p->proc_root, "pressure/%s",
 				  resources[i].name) == 0)
 			continue;
 		psi_close(s, p);
 		return -ENOMEM;
 	}
-	s->irq_full = sys_extras_counter(
-		&p->extras, sys_extras_group(&p->extras, "psi"), (struct span){"psi.irq.full", 12},
-		&(struct track_spec){.unit = TRACK_UNIT_NS, .total = true});
+	s->irq_full =
+		extra_counters_find(&p->extras, extra_counters_group(&p->extras, "psi"),
+				    (struct span){"psi.irq.full", 12},
+				    &(struct track_spec){.unit = TRACK_UNIT_NS, .total = true});
 	s->n = access(s->files[RESOURCES - 1].path, F_OK) == 0 ? RESOURCES : RESOURCES - 1;
 	*ret_state = s;
 	return 0;
 }
 
-static bool psi_step(void *state, struct sys_poll *p)
+static bool psi_step(void *state, struct sys_packet *p)
 {
 	struct sys_psi *s = state;
 
-	sys_file_poll(&s->files[s->next], p, &s->troubles[s->next], psi_parse, s);
+	sys_file_poll(&s->files[s->next], p, &s->errors[s->next], psi_parse, s);
 	s->next = (s->next + 1) % s->n;
 	return s->next > 0;
 }

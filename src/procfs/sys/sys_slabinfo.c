@@ -38,7 +38,7 @@ struct cache {
 
 struct sys_slab {
 	struct sys_file file;
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 	bool by_file; /* the files of /sys may be used */
 	struct cache *caches; /* owned */
 	size_t n, cap;
@@ -48,20 +48,20 @@ struct sys_slab {
 	uint64_t empty_again; /* the same */
 };
 
-static void write_cache(struct sys_poll *p, struct span name, uint64_t pages, uint64_t slabs)
+static void write_cache(struct sys_packet *p, struct span name, uint64_t pages, uint64_t slabs)
 {
-	struct pb_enc *e = sys_poll_packet(p);
+	struct pb_enc *e = sys_packet_open(p);
 
 	pb_enc_open(e, PB_SYS_STATS_SLAB_INFO);
 	pb_enc_bytes(e, PB_SYS_STATS_SLAB_INFO_NAME, name.p, name.len);
-	pb_enc_u64(e, PB_SYS_STATS_SLAB_INFO_PAGES_PER_SLAB, sys_value_u32(pages));
-	pb_enc_u64(e, PB_SYS_STATS_SLAB_INFO_NUM_SLABS, sys_value_u32(slabs));
+	pb_enc_u64(e, PB_SYS_STATS_SLAB_INFO_PAGES_PER_SLAB, sys_clamp_u32(pages));
+	pb_enc_u64(e, PB_SYS_STATS_SLAB_INFO_NUM_SLABS, sys_clamp_u32(slabs));
 	pb_enc_close(e);
 }
 
 /* ---- the caches that are known ---- */
 
-static void forget_from(struct sys_slab *s, struct sys_poll *p, size_t from)
+static void forget_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 {
 	for (size_t i = from; i < s->n; i++) {
 		free(s->caches[i].name);
@@ -71,7 +71,8 @@ static void forget_from(struct sys_slab *s, struct sys_poll *p, size_t from)
 }
 
 /* The i-th cache of slabinfo has that name. */
-static int know(struct sys_slab *s, struct sys_poll *p, size_t i, struct span name, uint64_t pages)
+static int know(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
+		uint64_t pages)
 {
 	struct cache *c;
 
@@ -83,7 +84,7 @@ static int know(struct sys_slab *s, struct sys_poll *p, size_t i, struct span na
 	if (array_reserve(&s->caches, &s->cap, i + 1, sizeof(*s->caches)) < 0)
 		return -ENOMEM;
 	c = &s->caches[i];
-	*c = (struct cache){.name = strndup(name.p, name.len), .pages = sys_value_u32(pages)};
+	*c = (struct cache){.name = strndup(name.p, name.len), .pages = sys_clamp_u32(pages)};
 	if (!c->name ||
 	    sys_file_init(&c->slabs, true, p->sys_root, "kernel/slab/%s/slabs", c->name) < 0) {
 		free(c->name);
@@ -96,7 +97,7 @@ static int know(struct sys_slab *s, struct sys_poll *p, size_t i, struct span na
 /* ---- slabinfo ---- */
 
 /* "NAME active objects size perslab PAGES : tunables 0 0 0 : slabdata active SLABS shared" */
-static int parse_line(struct sys_slab *s, struct sys_poll *p, size_t i, struct span line)
+static int parse_line(struct sys_slab *s, struct sys_packet *p, size_t i, struct span line)
 {
 	uint64_t pages, slabs;
 	struct span name;
@@ -115,7 +116,7 @@ static int parse_line(struct sys_slab *s, struct sys_poll *p, size_t i, struct s
 	return 0;
 }
 
-static int slab_parse(void *state, struct sys_poll *p, struct span text)
+static int slab_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct sys_slab *s = state;
 	struct span line;
@@ -135,16 +136,16 @@ static int slab_parse(void *state, struct sys_poll *p, struct span text)
 	return text.len > 0 ? -EBADMSG : r;
 }
 
-static void poll_slabinfo(struct sys_slab *s, struct sys_poll *p)
+static void poll_slabinfo(struct sys_slab *s, struct sys_packet *p)
 {
 	s->list_again = p->now + LIST_NS;
-	sys_file_poll(&s->file, p, &s->trouble, slab_parse, s);
+	sys_file_poll(&s->file, p, &s->errors, slab_parse, s);
 }
 
 /* ---- the files ---- */
 
 /* A cache that has gone is noticed here; those that came, with the next list. */
-static void poll_cache(struct sys_slab *s, struct sys_poll *p, struct cache *c)
+static void poll_cache(struct sys_slab *s, struct sys_packet *p, struct cache *c)
 {
 	struct span text;
 	uint64_t slabs;
@@ -160,7 +161,7 @@ static void poll_cache(struct sys_slab *s, struct sys_poll *p, struct cache *c)
 	}
 }
 
-static bool poll_files(struct sys_slab *s, struct sys_poll *p)
+static bool poll_files(struct sys_slab *s, struct sys_packet *p)
 {
 	unsigned n = 0;
 
@@ -183,7 +184,7 @@ static bool poll_files(struct sys_slab *s, struct sys_poll *p)
 	return false;
 }
 
-static bool slab_step(void *state, struct sys_poll *p)
+static bool slab_step(void *state, struct sys_packet *p)
 {
 	struct sys_slab *s = state;
 
@@ -208,7 +209,7 @@ static bool has_whole_caches(const char *proc_root)
 	return major > 5 || (major == 5 && minor >= 9);
 }
 
-static int slab_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int slab_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_slab *s = calloc(1, sizeof(*s));
 
@@ -217,13 +218,13 @@ static int slab_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret
 		free(s);
 		return -ENOMEM;
 	}
-	s->trouble.what = "slab";
+	s->errors.what = "slab";
 	s->by_file = has_whole_caches(p->proc_root);
 	*ret_state = s;
 	return 0;
 }
 
-static void slab_close(void *state, struct sys_poll *p)
+static void slab_close(void *state, struct sys_packet *p)
 {
 	struct sys_slab *s = state;
 

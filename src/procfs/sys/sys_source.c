@@ -3,12 +3,12 @@
 
 #include "base/system/log.h"
 
-void sys_unknown_tell(struct sys_unknown *u, const char *file, int number)
+void unknown_ids_log(struct unknown_ids *u, const char *file, int number)
 {
 	for (unsigned i = 0; i < u->n; i++)
 		if (u->numbers[i] == number)
 			return;
-	if (u->n < SYS_UNKNOWN_MAX) {
+	if (u->n < UNKNOWN_IDS_MAX) {
 		u->numbers[u->n++] = number;
 		log_warn("linux.sys_stats: %s has no counter with the number %d", file, number);
 	} else if (!u->more) {

@@ -19,13 +19,13 @@ struct sys_source {
 	const char *name;
 	size_t period; /* offset of its period in Pb__SysStatsConfig: uint32_t, ms, 0 is off */
 	/* Once, before the first step; config is borrowed for the call. 0 or -errno. */
-	int (*open)(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state);
+	int (*open)(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state);
 	/* The next step of a pass; false: that was its last one. */
-	bool (*step)(void *state, struct sys_poll *p);
+	bool (*step)(void *state, struct sys_packet *p);
 	/* A text as the source's file has it, whoever it comes from: writes what it says. 0, or
 	 * -EBADMSG: some of it was not understood and is left out. */
-	int (*parse)(void *state, struct sys_poll *p, struct span text);
-	void (*close)(void *state, struct sys_poll *p);
+	int (*parse)(void *state, struct sys_packet *p, struct span text);
+	void (*close)(void *state, struct sys_packet *p);
 };
 
 extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo, sys_diskstats,
@@ -46,7 +46,7 @@ _Static_assert(PB_SYS_STATS_MEMINFO_VALUE_KEY == 1 && PB_SYS_STATS_MEMINFO_VALUE
 	       "all these are {1: which, 2: how much}");
 
 /* A message {1: which, 2: how much}: hundreds of them in a packet. */
-static inline void sys_value_pair(struct pb_enc *e, uint32_t field, uint64_t which, uint64_t v)
+static inline void sys_put_pair(struct pb_enc *e, uint32_t field, uint64_t which, uint64_t v)
 {
 	uint8_t buf[2 * (1 + 10)], *p = buf;
 
@@ -58,27 +58,27 @@ static inline void sys_value_pair(struct pb_enc *e, uint32_t field, uint64_t whi
 }
 
 /* For counter tracks, which have a sign. */
-static inline int64_t sys_value_signed(uint64_t v)
+static inline int64_t sys_clamp_i64(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
 /* For fields of 32 bits: the largest instead of what is left of a number that does not fit. */
-static inline uint32_t sys_value_u32(uint64_t v)
+static inline uint32_t sys_clamp_u32(uint64_t v)
 {
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
 /* Numbers of a config that no counter has: each is said once, and of many only the first ones. */
 
-#define SYS_UNKNOWN_MAX 16
+#define UNKNOWN_IDS_MAX 16
 
 /* Zero-initialise. */
-struct sys_unknown {
-	int numbers[SYS_UNKNOWN_MAX];
+struct unknown_ids {
+	int numbers[UNKNOWN_IDS_MAX];
 	unsigned n;
 	bool more; /* it was said that there are others */
 };
 
 /* file: the name of what was to be counted, for people. */
-void sys_unknown_tell(struct sys_unknown *u, const char *file, int number);
+void unknown_ids_log(struct unknown_ids *u, const char *file, int number);

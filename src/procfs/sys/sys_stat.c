@@ -22,10 +22,10 @@
 
 struct sys_stat {
 	struct sys_file file;
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 	bool cpu_times, irqs, softirqs, forks;
 	uint64_t ns_per_tick;
-	/* Counters without a number; SYS_EXTRA_NONE if not wanted. */
+	/* Counters without a number; EXTRA_COUNTER_NONE if not wanted. */
 	uint32_t ctxt, running, blocked;
 	bool guests; /* theirs are wanted */
 	uint32_t group; /* of all counters without a number */
@@ -37,7 +37,7 @@ struct sys_stat {
 #define GUEST_TIMES 2
 
 struct guest_times {
-	uint32_t counters[GUEST_TIMES]; /* slots of sys_extras_put */
+	uint32_t counters[GUEST_TIMES]; /* slots of extra_counters_put */
 };
 
 static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
@@ -51,7 +51,7 @@ static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
 }
 
 /* The columns behind those that have a field; kernels before 2.6.33 have none or one. */
-static int parse_guests(struct sys_stat *s, struct sys_poll *p, uint64_t cpu, struct span line)
+static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, struct span line)
 {
 	static const struct span names[GUEST_TIMES] = {{"guest", 5}, {"guest_nice", 10}};
 	static const struct track_spec ns = {.unit = TRACK_UNIT_NS, .total = true};
@@ -62,25 +62,25 @@ static int parse_guests(struct sys_stat *s, struct sys_poll *p, uint64_t cpu, st
 	if (!g)
 		return -E2BIG;
 	if (!g->counters[0])
-		group = sys_extras_cpu(&p->extras, s->group, (uint32_t)cpu);
+		group = extra_counters_cpu(&p->extras, s->group, (uint32_t)cpu);
 	for (unsigned i = 0; i < GUEST_TIMES && number_table_u64(&line, &v); i++)
-		if (!sys_extras_put(&p->extras, &g->counters[i], group, names[i], &ns,
-				    sys_value_signed(v * s->ns_per_tick)))
+		if (!extra_counters_put(&p->extras, &g->counters[i], group, names[i], &ns,
+					sys_clamp_i64(v * s->ns_per_tick)))
 			return -E2BIG;
 	return 0;
 }
 
 /* The columns that have a field, in their order. */
-static int parse_cpu(struct sys_stat *s, struct sys_poll *p, struct span line)
+static int parse_cpu(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
 	struct pb_enc *e;
 	uint64_t cpu, v;
 
 	if (!number_table_u64(&line, &cpu))
 		return -EBADMSG;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_open(e, PB_SYS_STATS_CPU_STAT);
-	pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_CPU_ID, sys_value_u32(cpu));
+	pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_CPU_ID, sys_clamp_u32(cpu));
 	for (uint32_t field = PB_SYS_STATS_CPU_TIMES_USER_NS;
 	     field <= PB_SYS_STATS_CPU_TIMES_STEAL_NS && number_table_u64(&line, &v); field++)
 		pb_enc_u64(e, field, v * s->ns_per_tick);
@@ -89,15 +89,15 @@ static int parse_cpu(struct sys_stat *s, struct sys_poll *p, struct span line)
 }
 
 /* "TOTAL COUNT COUNT ...". */
-static int parse_counts(struct sys_poll *p, struct span line, uint32_t total_field, uint32_t field,
-			bool zeros)
+static int parse_counts(struct sys_packet *p, struct span line, uint32_t total_field,
+			uint32_t field, bool zeros)
 {
 	struct pb_enc *e;
 	uint64_t v;
 
 	if (!number_table_u64(&line, &v))
 		return -EBADMSG;
-	e = sys_poll_packet(p);
+	e = sys_packet_open(p);
 	pb_enc_u64(e, total_field, v);
 	for (uint32_t i = 0; i < IRQS_MAX; i++) {
 		/* Nearly all of them. */
@@ -108,32 +108,32 @@ static int parse_counts(struct sys_poll *p, struct span line, uint32_t total_fie
 		if (!number_table_u64(&line, &v))
 			break;
 		if (v || zeros)
-			sys_value_pair(e, field, i, v);
+			sys_put_pair(e, field, i, v);
 	}
 	return span_trim(line).len == 0 ? 0 : -EBADMSG;
 }
 
-static int parse_forks(struct sys_poll *p, struct span line)
+static int parse_forks(struct sys_packet *p, struct span line)
 {
 	uint64_t v;
 
 	if (!number_table_u64(&line, &v))
 		return -EBADMSG;
-	pb_enc_u64(sys_poll_packet(p), PB_SYS_STATS_NUM_FORKS, v);
+	pb_enc_u64(sys_packet_open(p), PB_SYS_STATS_NUM_FORKS, v);
 	return 0;
 }
 
-static int parse_extra(struct sys_poll *p, struct span line, uint32_t counter)
+static int parse_extra(struct sys_packet *p, struct span line, uint32_t counter)
 {
 	uint64_t v;
 
 	if (!number_table_u64(&line, &v))
 		return -EBADMSG;
-	sys_extras_set(&p->extras, counter, sys_value_signed(v));
+	extra_counters_set(&p->extras, counter, sys_clamp_i64(v));
 	return 0;
 }
 
-static int parse_line(struct sys_stat *s, struct sys_poll *p, struct span line)
+static int parse_line(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
 	if (number_table_take(&line, "cpu"))
 		return s->cpu_times && line.len > 0 && line.p[0] != ' ' ? parse_cpu(s, p, line) : 0;
@@ -167,7 +167,7 @@ static bool is_known(struct span line)
 	return false;
 }
 
-static int stat_parse(void *state, struct sys_poll *p, struct span text)
+static int stat_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct span line;
 	int r = 0;
@@ -182,21 +182,21 @@ static int stat_parse(void *state, struct sys_poll *p, struct span text)
 	return !any || text.len > 0 ? -EBADMSG : r;
 }
 
-static void choose_all(struct sys_stat *s, struct sys_poll *p)
+static void choose_all(struct sys_stat *s, struct sys_packet *p)
 {
 	static const struct track_spec total = {.unit = TRACK_UNIT_COUNT, .total = true};
 	static const struct track_spec now = {.unit = TRACK_UNIT_COUNT};
 
-	s->group = sys_extras_group(&p->extras, "stat");
+	s->group = extra_counters_group(&p->extras, "stat");
 	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
-	s->ctxt = sys_extras_counter(&p->extras, s->group, (struct span){"ctxt", 4}, &total);
+	s->ctxt = extra_counters_find(&p->extras, s->group, (struct span){"ctxt", 4}, &total);
 	s->running =
-		sys_extras_counter(&p->extras, s->group, (struct span){"procs_running", 13}, &now);
+		extra_counters_find(&p->extras, s->group, (struct span){"procs_running", 13}, &now);
 	s->blocked =
-		sys_extras_counter(&p->extras, s->group, (struct span){"procs_blocked", 13}, &now);
+		extra_counters_find(&p->extras, s->group, (struct span){"procs_blocked", 13}, &now);
 }
 
-static void choose(struct sys_stat *s, int counter, struct sys_unknown *unknown)
+static void choose(struct sys_stat *s, int counter, struct unknown_ids *unknown)
 {
 	switch (counter) {
 	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES:
@@ -212,23 +212,23 @@ static void choose(struct sys_stat *s, int counter, struct sys_unknown *unknown)
 		s->forks = true;
 		break;
 	default:
-		sys_unknown_tell(unknown, "stat", counter);
+		unknown_ids_log(unknown, "stat", counter);
 	}
 }
 
-static int stat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int stat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_stat *s = calloc(1, sizeof(*s));
-	struct sys_unknown unknown = {0};
+	struct unknown_ids unknown = {0};
 	long hz = sysconf(_SC_CLK_TCK);
 
 	if (!s || sys_file_init(&s->file, true, p->proc_root, "stat") < 0) {
 		free(s);
 		return -ENOMEM;
 	}
-	s->trouble.what = "stat";
+	s->errors.what = "stat";
 	s->ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100);
-	s->ctxt = s->running = s->blocked = SYS_EXTRA_NONE;
+	s->ctxt = s->running = s->blocked = EXTRA_COUNTER_NONE;
 	if (c->n_stat_counters == 0)
 		choose_all(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)
@@ -237,15 +237,15 @@ static int stat_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret
 	return 0;
 }
 
-static bool stat_step(void *state, struct sys_poll *p)
+static bool stat_step(void *state, struct sys_packet *p)
 {
 	struct sys_stat *s = state;
 
-	sys_file_poll(&s->file, p, &s->trouble, stat_parse, s);
+	sys_file_poll(&s->file, p, &s->errors, stat_parse, s);
 	return false;
 }
 
-static void stat_close(void *state, struct sys_poll *p)
+static void stat_close(void *state, struct sys_packet *p)
 {
 	struct sys_stat *s = state;
 

@@ -55,7 +55,7 @@ struct sys_stats {
 	struct writer *writer; /* owned */
 	struct event *turn; /* owned */
 	struct event *tick; /* owned */
-	struct sys_poll poll;
+	struct sys_packet poll;
 	struct slot slots[SOURCES_MAX];
 	unsigned n_slots;
 	struct flushes flushes;
@@ -118,30 +118,30 @@ static bool answer(struct sys_stats *ds, const struct time_slice *turn)
 {
 	if (!ds->flushes.n && !ds->stopping)
 		return true;
-	while (sys_poll_flush(&ds->poll))
+	while (sys_packet_flush(&ds->poll))
 		if (time_slice_over(turn))
 			return false;
 	writer_flush(ds->writer);
 	flushes_answer(&ds->flushes, ds->h);
 	if (!ds->stopping)
 		return true;
-	sys_poll_sum_up(&ds->poll);
+	sys_packet_log_errors(&ds->poll);
 	ds->stopping = false;
 	ds_stopped(ds->h);
 	return true;
 }
 
-static void run_turn(struct sys_stats *ds)
+static void run_slice(struct sys_stats *ds)
 {
 	static const struct timeval at_once;
 	struct time_slice turn = time_slice_start(clock_mono_ns);
 	bool more;
 
-	sys_poll_begin(&ds->poll);
+	sys_packet_begin(&ds->poll);
 	do
 		more = step(ds);
 	while (more && !time_slice_over(&turn));
-	sys_poll_end(&ds->poll);
+	sys_packet_end(&ds->poll);
 	if (!more) {
 		answer_start(ds);
 		if (!ds->stopping)
@@ -151,11 +151,11 @@ static void run_turn(struct sys_stats *ds)
 		evtimer_add(ds->turn, &at_once);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_turn(ctx);
+	run_slice(ctx);
 }
 
 static void activate(struct slot *s, uint64_t now)
@@ -174,7 +174,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (ds->slots[i].due <= now + EARLY_MS)
 			activate(&ds->slots[i], now);
-	run_turn(ds);
+	run_slice(ds);
 }
 
 /* In the pass that is on, or one of its own. */
@@ -188,7 +188,7 @@ static void poll_what_is_old(struct sys_stats *ds)
 		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
 			activate(&ds->slots[i], now);
 	if (!evtimer_pending(ds->turn, NULL))
-		run_turn(ds);
+		run_slice(ds);
 }
 
 /* ---- the data source ---- */
@@ -205,7 +205,7 @@ static void sys_stats_destroy(void *instance)
 		event_free(ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		ds->slots[i].source->close(ds->slots[i].state, &ds->poll);
-	sys_poll_deinit(&ds->poll);
+	sys_packet_deinit(&ds->poll);
 	writer_free(ds->writer);
 	free(ds);
 }
@@ -266,16 +266,16 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds->h = h;
 	ds->writer = ds_writer_new(h);
-	ds->turn = evtimer_new(env->loop, on_turn, ds);
+	ds->turn = evtimer_new(env->loop, on_slice, ds);
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
 	if (!ds->writer || !ds->turn || !ds->tick)
 		return -ENOMEM;
-	ds->poll = (struct sys_poll){
+	ds->poll = (struct sys_packet){
 		.proc_root = env->proc_root,
 		.sys_root = env->sys_root,
 		.w = ds->writer,
 	};
-	r = sys_extras_init(&ds->poll.extras, sys_stats_data_source.name, ds->writer);
+	r = extra_counters_init(&ds->poll.extras, sys_stats_data_source.name, ds->writer);
 	if (r == 0)
 		r = open_sources(ds, c);
 	if (r < 0)

@@ -159,7 +159,7 @@ static int file_numbers_parse(struct span text, const char *file, counter_number
 /* A name that the file has had; most files have them in one order at each poll. */
 struct known {
 	char *name; /* owned */
-	uint32_t extra; /* SYS_EXTRA_NONE: it is not wanted */
+	uint32_t extra; /* EXTRA_COUNTER_NONE: it is not wanted */
 	uint32_t pass; /* that has set it */
 };
 
@@ -167,7 +167,7 @@ struct user_file {
 	char *path; /* owned; as in the config */
 	struct sys_file file;
 	struct counter_patterns counters;
-	struct sys_trouble trouble;
+	struct sys_errors errors;
 	uint32_t group;
 	struct known *known; /* owned */
 	size_t n, cap;
@@ -181,7 +181,7 @@ struct sys_files {
 	size_t n;
 	size_t next; /* file, of this pass */
 	uint32_t pass;
-	struct sys_poll *p; /* borrowed during a step */
+	struct sys_packet *p; /* borrowed during a step */
 };
 
 /* ---- numbers ---- */
@@ -200,10 +200,10 @@ static struct known *learn(struct sys_files *s, struct user_file *f, struct span
 	    !(text = strndup(name.p, name.len)))
 		return NULL;
 	k = &f->known[f->n++];
-	*k = (struct known){.name = text, .extra = SYS_EXTRA_NONE};
+	*k = (struct known){.name = text, .extra = EXTRA_COUNTER_NONE};
 	if (!counter_patterns_given(&f->counters) || counter_patterns_match(&f->counters, text))
-		k->extra = sys_extras_counter(&s->p->extras, f->group, name,
-					      &(struct track_spec){.unit = TRACK_UNIT_NONE});
+		k->extra = extra_counters_find(&s->p->extras, f->group, name,
+					       &(struct track_spec){.unit = TRACK_UNIT_NONE});
 	return k;
 }
 
@@ -230,12 +230,12 @@ static void on_number(void *ctx, struct span name, const struct counter_number *
 		return;
 	k->pass = s->pass;
 	if (v->is_double)
-		sys_extras_set_double(&s->p->extras, k->extra, v->d);
+		extra_counters_set_double(&s->p->extras, k->extra, v->d);
 	else
-		sys_extras_set(&s->p->extras, k->extra, v->i);
+		extra_counters_set(&s->p->extras, k->extra, v->i);
 }
 
-static int files_parse(void *state, struct sys_poll *p, struct span text)
+static int files_parse(void *state, struct sys_packet *p, struct span text)
 {
 	struct sys_files *s = state;
 	const struct user_file *f = &s->files[s->next];
@@ -246,14 +246,14 @@ static int files_parse(void *state, struct sys_poll *p, struct span text)
 
 static void poll_file(struct sys_files *s, struct user_file *f)
 {
-	uint64_t failed = f->trouble.count;
+	uint64_t failed = f->errors.count;
 
-	sys_file_poll(&f->file, s->p, &f->trouble, files_parse, s);
-	if (s->pass == 1 && f->trouble.count == failed)
+	sys_file_poll(&f->file, s->p, &f->errors, files_parse, s);
+	if (s->pass == 1 && f->errors.count == failed)
 		counter_patterns_tell_unmatched(&f->counters, f->path);
 }
 
-static bool files_step(void *state, struct sys_poll *p)
+static bool files_step(void *state, struct sys_packet *p)
 {
 	struct sys_files *s = state;
 	struct user_file *f;
@@ -266,8 +266,8 @@ static bool files_step(void *state, struct sys_poll *p)
 	f->at = 0;
 	if (!f->refused)
 		poll_file(s, f);
-	else if (f->trouble.count == 0)
-		sys_poll_failed(p, &f->trouble, f->path, EPERM);
+	else if (f->errors.count == 0)
+		sys_packet_error(p, &f->errors, f->path, EPERM);
 	s->next = (s->next + 1) % s->n;
 	return s->next > 0;
 }
@@ -291,7 +291,7 @@ static bool is_named_well(const char *rest, bool of_proc)
 		 strncmp(rest, "self", 4) == 0 || strncmp(rest, "thread-self", 11) == 0);
 }
 
-static int open_file(struct user_file *f, struct sys_poll *p)
+static int open_file(struct user_file *f, struct sys_packet *p)
 {
 	const char *in_proc = below(f->path, "/proc"), *in_sys = below(f->path, "/sys");
 	const char *rest = in_proc ? in_proc : in_sys, *root = in_proc ? p->proc_root : p->sys_root;
@@ -309,11 +309,11 @@ static int open_file(struct user_file *f, struct sys_poll *p)
 	r = sys_file_init(&f->file, false, root, "%s", rest);
 	f->file.max = BYTES_MAX;
 	f->file.public_on = st.st_dev;
-	f->group = sys_extras_group(&p->extras, f->path);
+	f->group = extra_counters_group(&p->extras, f->path);
 	return r;
 }
 
-static void files_close(void *state, struct sys_poll *p)
+static void files_close(void *state, struct sys_packet *p)
 {
 	struct sys_files *s = state;
 
@@ -331,12 +331,12 @@ static void files_close(void *state, struct sys_poll *p)
 	free(s);
 }
 
-static int add_file(struct sys_files *s, struct sys_poll *p, const Pb__SysStatsConfig__File *c)
+static int add_file(struct sys_files *s, struct sys_packet *p, const Pb__SysStatsConfig__File *c)
 {
 	struct user_file *f = &s->files[s->n++];
 	int r;
 
-	f->trouble.what = "files";
+	f->errors.what = "files";
 	f->path = strdup(c->path ? c->path : "");
 	if (!f->path)
 		return -ENOMEM;
@@ -344,7 +344,7 @@ static int add_file(struct sys_files *s, struct sys_poll *p, const Pb__SysStatsC
 	return r < 0 ? r : open_file(f, p);
 }
 
-static int files_open(struct sys_poll *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
 {
 	struct sys_files *s = calloc(1, sizeof(*s));
 	size_t n = MIN(c->n_files, (size_t)FILES_MAX);

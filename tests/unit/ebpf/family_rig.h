@@ -14,8 +14,8 @@
 
 static struct {
 	struct ebpf_run run;
-	struct ebpf_facts real, facts;
-	struct ebpf_trouble trouble;
+	struct ebpf_features real, features;
+	struct ebpf_errors errors;
 	struct writer *writer;
 	struct err_text why;
 	bool no_btf, no_tracefs;
@@ -51,18 +51,18 @@ static inline int rig_setup(void **state)
 	fake_reset();
 	fake_bpf_reset(RIG_CPUS);
 	memset(&rig, 0, sizeof(rig));
-	if (ebpf_facts_new("/sys/kernel/tracing", &rig.real) < 0)
+	if (ebpf_features_new("/sys/kernel/tracing", &rig.real) < 0)
 		return -1;
-	rig.facts = rig.real;
-	rig.facts.count_args = rig_count_args;
-	rig.facts.has_member = rig_has_member;
-	rig.facts.find_field = rig_find_field;
+	rig.features = rig.real;
+	rig.features.count_args = rig_count_args;
+	rig.features.has_member = rig_has_member;
+	rig.features.find_field = rig_find_field;
 	rig.writer = writer_new(NULL, 1, WRITER_DROP);
 	rig.run = (struct ebpf_run){.n_cpus = RIG_CPUS,
 				    .top_n = 4,
 				    .proc_root = "/proc",
 				    .writer = rig.writer,
-				    .trouble = &rig.trouble};
+				    .errors = &rig.errors};
 	if (tracks_new("test", rig.writer, &rig.run.tracks) < 0)
 		return -1;
 	rig.run.group = tracks_add(rig.run.tracks,
@@ -77,8 +77,8 @@ static inline int rig_end(void **state)
 		ebpf_run_stop(&rig.run);
 	tracks_free(rig.run.tracks);
 	writer_free(rig.writer);
-	ebpf_trouble_deinit(&rig.trouble);
-	ebpf_facts_free(&rig.real);
+	ebpf_errors_deinit(&rig.errors);
+	ebpf_features_free(&rig.real);
 	fake_reset();
 	fake_bpf_reset(0);
 	return 0;
@@ -103,7 +103,7 @@ static inline int rig_start_scope(const struct ebpf_family *f, const struct ebpf
 {
 	rig_need_btf();
 	rig.run.family = f;
-	return ebpf_run_start(&rig.run, &rig.facts, scope, &rig.why);
+	return ebpf_run_start(&rig.run, &rig.features, scope, &rig.why);
 }
 
 static inline int rig_try(const struct ebpf_family *f)

@@ -13,8 +13,8 @@ static const struct ebpf_family locks = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY_
 static const struct ebpf_family *const table[] = {&runq, &locks};
 
 static Pb__EbpfCountersConfig config;
-static struct ebpf_settings s;
-static struct ebpf_trouble trouble;
+static struct ebpf_config s;
+static struct ebpf_errors errors;
 
 static int setup(void **state)
 {
@@ -26,16 +26,16 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	ebpf_settings_deinit(&s);
-	ebpf_trouble_deinit(&trouble);
+	ebpf_config_deinit(&s);
+	ebpf_errors_deinit(&errors);
 	return 0;
 }
 
 static void init(const Pb__EbpfCountersConfig *c)
 {
 	told_begin();
-	assert_int_equal(ebpf_settings_init(&s, c, table, 2, &trouble), 0);
-	assert_int_equal(told_end("linux.ebpf_counters"), trouble.n);
+	assert_int_equal(ebpf_config_init(&s, c, table, 2, &errors), 0);
+	assert_int_equal(told_end("linux.ebpf_counters"), errors.n);
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
@@ -47,7 +47,7 @@ FIXTURE_TEST(without_a_config)
 	assert_ptr_equal(s.families[0], &runq);
 	assert_int_equal(s.period_ms, 100);
 	assert_int_equal(s.top_n, 16);
-	assert_int_equal(trouble.n, 0);
+	assert_int_equal(errors.n, 0);
 }
 
 FIXTURE_TEST(families_by_number_each_once)
@@ -73,10 +73,10 @@ FIXTURE_TEST(what_is_no_family_is_told)
 	config.n_families = 2;
 	init(&config);
 	assert_int_equal(s.n, 0);
-	assert_int_equal(trouble.n, 2);
-	assert_string_equal(trouble.all[0].what, "FAMILY_UNSPECIFIED");
-	assert_string_equal(trouble.all[0].reason, "there is no family 0");
-	assert_string_equal(trouble.all[1].reason, "there is no family 77");
+	assert_int_equal(errors.n, 2);
+	assert_string_equal(errors.all[0].what, "FAMILY_UNSPECIFIED");
+	assert_string_equal(errors.all[0].reason, "there is no family 0");
+	assert_string_equal(errors.all[1].reason, "there is no family 77");
 }
 
 FIXTURE_TEST(programs_each_once)
@@ -95,7 +95,7 @@ FIXTURE_TEST(programs_each_once)
 	assert_int_equal(s.n, 0); /* who asks for programs gets no other families */
 	assert_int_equal(s.n_programs, EBPF_PROGRAMS_MAX);
 	assert_string_equal(s.programs[1], "b");
-	assert_int_equal(trouble.n, 1);
+	assert_int_equal(errors.n, 1);
 }
 
 FIXTURE_TEST(pids_and_limits)
@@ -111,7 +111,7 @@ FIXTURE_TEST(pids_and_limits)
 	assert_int_equal(s.pids[0], 7);
 	assert_int_equal(s.top_n, EBPF_TOP_N_MAX);
 	assert_true(s.max_overhead_percent == 0);
-	assert_int_equal(trouble.n, 1);
+	assert_int_equal(errors.n, 1);
 }
 
 FIXTURE_TEST(outliers_of_families_that_run)
@@ -121,15 +121,15 @@ FIXTURE_TEST(outliers_of_families_that_run)
 	config.outliers = &outliers;
 	outliers.runq_us = 5000000;
 	init(&config);
-	assert_int_equal(trouble.n, 0);
+	assert_int_equal(errors.n, 0);
 	assert_true(s.outlier_ns[EBPF_OUTLIERS_RUNQ] == 5000000000u);
 	assert_int_equal(s.outliers_per_second, 100);
-	ebpf_settings_deinit(&s);
+	ebpf_config_deinit(&s);
 	outliers.block_us = 1;
 	outliers.max_per_second = 7;
 	init(&config);
-	assert_int_equal(trouble.n, 1);
-	assert_string_equal(trouble.all[0].reason,
+	assert_int_equal(errors.n, 1);
+	assert_string_equal(errors.all[0].reason,
 			    "block_us has no effect without the family BLOCK");
 	assert_int_equal(s.outliers_per_second, 7);
 }
@@ -141,12 +141,12 @@ FIXTURE_TEST(control_groups_that_are_not_there)
 	config.cgroups = paths;
 	config.n_cgroups = 2;
 	init(&config);
-	assert_int_equal(ebpf_settings_find_cgroups(&s, NULL, "/sys", &trouble), 0);
+	assert_int_equal(ebpf_config_find_cgroups(&s, NULL, "/sys", &errors), 0);
 	assert_false(s.has_cgroups);
 	told_begin();
-	assert_int_equal(ebpf_settings_find_cgroups(&s, &config, "/sys", &trouble), 0);
+	assert_int_equal(ebpf_config_find_cgroups(&s, &config, "/sys", &errors), 0);
 	assert_int_equal(told_end("linux.ebpf_counters"), 2);
 	assert_true(s.has_cgroups); /* and not: no scope, which were all threads */
 	assert_int_equal(s.n_cgroups, 0);
-	assert_string_equal(trouble.all[0].what, "cgroups");
+	assert_string_equal(errors.all[0].what, "cgroups");
 }

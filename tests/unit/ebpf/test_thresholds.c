@@ -4,7 +4,7 @@
 #include "ebpf/thresholds.h"
 #include "unit/procfs/told.h"
 
-static struct ebpf_trouble trouble;
+static struct ebpf_errors errors;
 static struct thresholds *t;
 static struct writer *w;
 static struct tracks *tracks;
@@ -30,7 +30,7 @@ static void init(Pb__EbpfCountersConfig__Trigger *all, size_t n)
 		list[i] = &all[i];
 	c.triggers = list;
 	c.n_triggers = n;
-	assert_int_equal(thresholds_new(&c, &trouble, &t), 0);
+	assert_int_equal(thresholds_new(&c, &errors, &t), 0);
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
@@ -42,7 +42,7 @@ static int teardown(void **state)
 	(void)state;
 	tracks_free(tracks);
 	thresholds_free(t);
-	ebpf_trouble_deinit(&trouble);
+	ebpf_errors_deinit(&errors);
 	writer_free(w);
 	fake_reset();
 	t = NULL;
@@ -160,7 +160,7 @@ FIXTURE_TEST(what_makes_no_sense_is_told)
 	init(all, THRESHOLDS_MAX + 2);
 	assert_int_equal(told_end("linux.ebpf_counters: triggers: "), 2);
 	told_begin();
-	thresholds_tell_unused(t, &trouble);
+	thresholds_tell_unused(t, &errors);
 	assert_int_equal(told_end("there was no counter \"p99\" for the trigger late"),
 			 THRESHOLDS_MAX);
 }
@@ -169,8 +169,8 @@ FIXTURE_TEST(without_any)
 {
 	const char *const *names;
 
-	assert_int_equal(thresholds_new(NULL, &trouble, &t), 0);
+	assert_int_equal(thresholds_new(NULL, &errors, &t), 0);
 	assert_null(t);
 	assert_int_equal(thresholds_take(t, &names), 0);
-	thresholds_tell_unused(t, &trouble);
+	thresholds_tell_unused(t, &errors);
 }

@@ -10,7 +10,7 @@
 
 static struct btf *btf;
 static int u32, s64, chars, wrapped; /* types */
-static struct shape shape;
+static struct btf_layout layout;
 static struct err_text why;
 
 static int setup(void **state)
@@ -34,11 +34,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int shape_it(int type, const char *map)
+static int layout_it(int type, const char *map)
 {
-	memset(&shape, 0xa5, sizeof(shape));
+	memset(&layout, 0xa5, sizeof(layout));
 	why.text[0] = '\0';
-	return shape_of(btf, (uint32_t)type, map, &shape, &why);
+	return layout_of(btf, (uint32_t)type, map, &layout, &why);
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
@@ -47,13 +47,13 @@ FIXTURE_TEST(an_integer)
 {
 	const uint32_t v = 0xfffffffe;
 
-	assert_int_equal(shape_it(wrapped, NULL), 0);
-	assert_int_equal(shape.n, 1);
-	assert_string_equal(shape.fields[0].name, "");
-	assert_int_equal(shape.fields[0].size, 4);
-	assert_int_equal(shape_value(&shape.fields[0], &v), 0xfffffffe);
-	shape.fields[0].is_signed = true;
-	assert_int_equal(shape_value(&shape.fields[0], &v), -2);
+	assert_int_equal(layout_it(wrapped, NULL), 0);
+	assert_int_equal(layout.n, 1);
+	assert_string_equal(layout.fields[0].name, "");
+	assert_int_equal(layout.fields[0].size, 4);
+	assert_int_equal(layout_value(&layout.fields[0], &v), 0xfffffffe);
+	layout.fields[0].is_signed = true;
+	assert_int_equal(layout_value(&layout.fields[0], &v), -2);
 }
 
 static int add_outer(void)
@@ -78,17 +78,17 @@ FIXTURE_TEST(a_struct_with_a_struct_and_tags)
 		uint32_t x, y;
 	} v = {-5, 6, 7};
 
-	assert_int_equal(shape_it(add_outer(), NULL), 0);
-	assert_int_equal(shape.n, 3);
-	assert_string_equal(shape.fields[0].name, "ns");
-	assert_int_equal(shape.fields[0].unit, TRACK_UNIT_NS);
-	assert_false(shape.fields[0].is_gauge);
-	assert_string_equal(shape.fields[1].name, "in.x");
-	assert_int_equal(shape.fields[1].unit, TRACK_UNIT_NONE);
-	assert_string_equal(shape.fields[2].name, "in.y");
-	assert_true(shape.fields[2].is_gauge);
-	assert_int_equal(shape_value(&shape.fields[0], &v), -5);
-	assert_int_equal(shape_value(&shape.fields[2], &v), 7);
+	assert_int_equal(layout_it(add_outer(), NULL), 0);
+	assert_int_equal(layout.n, 3);
+	assert_string_equal(layout.fields[0].name, "ns");
+	assert_int_equal(layout.fields[0].unit, TRACK_UNIT_NS);
+	assert_false(layout.fields[0].is_gauge);
+	assert_string_equal(layout.fields[1].name, "in.x");
+	assert_int_equal(layout.fields[1].unit, TRACK_UNIT_NONE);
+	assert_string_equal(layout.fields[2].name, "in.y");
+	assert_true(layout.fields[2].is_gauge);
+	assert_int_equal(layout_value(&layout.fields[0], &v), -5);
+	assert_int_equal(layout_value(&layout.fields[2], &v), 7);
 }
 
 FIXTURE_TEST(tags_of_the_map_count_for_all_fields)
@@ -97,9 +97,9 @@ FIXTURE_TEST(tags_of_the_map_count_for_all_fields)
 
 	var = btf__add_var(btf, "sonda_counter_x", BTF_VAR_GLOBAL_ALLOCATED, outer);
 	btf__add_decl_tag(btf, "sonda:unit=req/s", var, -1);
-	assert_int_equal(shape_it(outer, "sonda_counter_x"), 0);
-	assert_int_equal(shape.fields[0].unit, TRACK_UNIT_NS); /* its own goes first */
-	assert_string_equal(shape.fields[1].unit_name, "req/s");
+	assert_int_equal(layout_it(outer, "sonda_counter_x"), 0);
+	assert_int_equal(layout.fields[0].unit, TRACK_UNIT_NS); /* its own goes first */
+	assert_string_equal(layout.fields[1].unit_name, "req/s");
 }
 
 FIXTURE_TEST(keys_are_told_as_text)
@@ -114,18 +114,18 @@ FIXTURE_TEST(keys_are_told_as_text)
 	type = btf__add_struct(btf, "key", 20);
 	btf__add_field(btf, "comm", chars, 0, 0);
 	btf__add_field(btf, "cpu", u32, 128, 0);
-	assert_int_equal(shape_it(type, NULL), 0);
-	shape_text(&shape, &key, &b);
+	assert_int_equal(layout_it(type, NULL), 0);
+	layout_text(&layout, &key, &b);
 	assert_string_equal(b.s, "a shell, cpu 3");
 	strbuf_clear(&b);
-	assert_int_equal(shape_it(u32, NULL), 0);
-	shape_text(&shape, &key.cpu, &b);
+	assert_int_equal(layout_it(u32, NULL), 0);
+	layout_text(&layout, &key.cpu, &b);
 	assert_string_equal(b.s, "3");
 }
 
 static void refuses(int type, const char *sentence)
 {
-	assert_true(shape_it(type, NULL) < 0);
+	assert_true(layout_it(type, NULL) < 0);
 	assert_string_equal(why.text, sentence);
 }
 
@@ -159,8 +159,8 @@ FIXTURE_TEST(too_many_fields_and_structs_without_end)
 	int type, id;
 	char name[8];
 
-	type = btf__add_struct(btf, "many", 4 * (SHAPE_FIELDS_MAX + 1));
-	for (unsigned i = 0; i <= SHAPE_FIELDS_MAX; i++) {
+	type = btf__add_struct(btf, "many", 4 * (BTF_LAYOUT_FIELDS_MAX + 1));
+	for (unsigned i = 0; i <= BTF_LAYOUT_FIELDS_MAX; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
 		btf__add_field(btf, name, u32, 32 * i, 0);
 	}
@@ -170,6 +170,6 @@ FIXTURE_TEST(too_many_fields_and_structs_without_end)
 	type = btf__add_struct(btf, "self", 8);
 	assert_int_equal(type, id);
 	btf__add_field(btf, "s", id, 0, 0);
-	assert_true(shape_it(type, NULL) < 0);
+	assert_true(layout_it(type, NULL) < 0);
 	assert_non_null(strstr(why.text, "no integer"));
 }

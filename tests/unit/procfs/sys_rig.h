@@ -12,7 +12,7 @@
  * line a value. Include it once in a test.
  */
 
-static struct sys_poll poll_state;
+static struct sys_packet poll_state;
 static Pb__SysStatsConfig stats;
 static char *said; /* the lines of the last rig_poll; see rig_has() */
 
@@ -31,18 +31,18 @@ static inline int rig_setup(void **state)
 	proc_new();
 	pb__sys_stats_config__init(&stats);
 	rig_n_groups = 0;
-	poll_state = (struct sys_poll){
+	poll_state = (struct sys_packet){
 		.proc_root = proc_root,
 		.sys_root = proc_root,
 		.w = writer_new(NULL, 1, WRITER_DROP),
 	};
-	return sys_extras_init(&poll_state.extras, "linux.sys_stats", poll_state.w);
+	return extra_counters_init(&poll_state.extras, "linux.sys_stats", poll_state.w);
 }
 
 static inline int rig_teardown(void **state)
 {
 	(void)state;
-	sys_poll_deinit(&poll_state);
+	sys_packet_deinit(&poll_state);
 	assert(poll_state.fds == 0);
 	writer_free(poll_state.w);
 	free(said);
@@ -195,17 +195,17 @@ static inline const char *rig_group(uint64_t uuid)
 }
 
 /* What was set since the last time, with the name of its file, and of its group in that. */
-static inline void rig_end_pass(FILE *out, struct sys_extras *x, const char *file)
+static inline void rig_end_pass(FILE *out, struct extra_counters *x, const char *file)
 {
 	uint32_t *set = calloc(x->n_fresh + 1, sizeof(*set));
 	size_t n = x->n_fresh, packet = fake.n;
 
 	for (size_t i = 0; i < n; i++)
 		set[i] = x->fresh[i];
-	sys_poll_end(&poll_state);
+	sys_packet_end(&poll_state);
 	rig_learn_groups(packet);
 	for (size_t i = 0; i < n; i++) {
-		const struct sys_extra *extra = &x->all[set[i]];
+		const struct extra_counter *extra = &x->all[set[i]];
 
 		fprintf(out, "extra %s %s%s ", file,
 			rig_group(tracks_refer(x->tracks, extra->group)), extra->name);
@@ -230,7 +230,7 @@ static inline void rig_passes(const struct sys_source *source, void *state, unsi
 	out = open_memstream(&said, &len);
 	fake_reset_packets();
 	while (passes-- > 0) {
-		sys_poll_begin(&poll_state);
+		sys_packet_begin(&poll_state);
 		while (source->step(state, &poll_state))
 			;
 		rig_end_pass(out, &poll_state.extras, source->name);
@@ -245,12 +245,12 @@ static inline void rig_passes(const struct sys_source *source, void *state, unsi
 static inline void rig_pass_later(const struct sys_source *source, void *state)
 {
 	for (int i = 1; i <= 2; i++) {
-		sys_poll_begin(&poll_state);
+		sys_packet_begin(&poll_state);
 		poll_state.now += (uint64_t)i * 11000000000ull;
 		while (source->step(state, &poll_state))
 			;
 		poll_state.extras.n_fresh = 0;
-		sys_poll_end(&poll_state);
+		sys_packet_end(&poll_state);
 	}
 }
 
@@ -266,7 +266,7 @@ static inline void *rig_open(const struct sys_source *source)
 static inline void rig_close(const struct sys_source *source, void *state)
 {
 	source->close(state, &poll_state);
-	poll_state.troubles = NULL;
+	poll_state.errors = NULL;
 }
 
 /* One poll by a source that is opened and closed for it. */

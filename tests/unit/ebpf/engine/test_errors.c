@@ -5,7 +5,7 @@
 #include "unit/procfs/told.h"
 
 static struct writer *w;
-static struct ebpf_trouble trouble;
+static struct ebpf_errors errors;
 
 static int setup(void **state)
 {
@@ -19,7 +19,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	writer_free(w);
-	ebpf_trouble_deinit(&trouble);
+	ebpf_errors_deinit(&errors);
 	fake_reset();
 	return 0;
 }
@@ -28,7 +28,7 @@ static void add(unsigned n)
 {
 	told_begin();
 	for (unsigned i = 0; i < n; i++)
-		ebpf_trouble_add(&trouble, "runq", "reason %u", i);
+		ebpf_errors_add(&errors, "runq", "reason %u", i);
 	assert_int_equal(told_end("linux.ebpf_counters: runq: reason"), n);
 }
 
@@ -45,18 +45,18 @@ static unsigned failures(size_t packet)
 
 FIXTURE_TEST(each_is_written_once_until_the_state_is_cleared)
 {
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(fake.n, 0);
 	add(2);
-	ebpf_trouble_write(&trouble, false, w);
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_write(&errors, false, w);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(fake.n, 1);
 	assert_int_equal(failures(0), 2);
 	add(1);
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(failures(1), 1);
-	ebpf_trouble_clear(&trouble);
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_clear(&errors);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(failures(2), 3);
 }
 
@@ -73,29 +73,29 @@ static uint64_t count_in(size_t packet)
 FIXTURE_TEST(numbers_are_written_as_they_grow)
 {
 	told_begin();
-	ebpf_trouble_count(&trouble, "runq", "waits: no room", 3);
-	ebpf_trouble_write(&trouble, false, w);
-	ebpf_trouble_count(&trouble, "runq", "waits: no room", 5);
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_count(&errors, "runq", "waits: no room", 3);
+	ebpf_errors_write(&errors, false, w);
+	ebpf_errors_count(&errors, "runq", "waits: no room", 5);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(fake.n, 1);
 	assert_int_equal(count_in(0), 3);
-	ebpf_trouble_count(&trouble, "runq", "waits: no room", 6);
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_count(&errors, "runq", "waits: no room", 6);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(count_in(1), 6);
-	ebpf_trouble_count(&trouble, "runq", "waits: no room", 7);
-	ebpf_trouble_write(&trouble, true, w);
-	ebpf_trouble_write(&trouble, true, w);
+	ebpf_errors_count(&errors, "runq", "waits: no room", 7);
+	ebpf_errors_write(&errors, true, w);
+	ebpf_errors_write(&errors, true, w);
 	assert_int_equal(fake.n, 3);
 	assert_int_equal(count_in(2), 7);
-	ebpf_trouble_clear(&trouble);
-	ebpf_trouble_write(&trouble, false, w);
+	ebpf_errors_clear(&errors);
+	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(count_in(3), 7);
 	assert_int_equal(told_end("runq"), 0);
 }
 
 FIXTURE_TEST(there_is_a_limit)
 {
-	add(EBPF_TROUBLES_MAX + 3);
-	ebpf_trouble_write(&trouble, false, w);
-	assert_int_equal(failures(0), EBPF_TROUBLES_MAX);
+	add(EBPF_ERRORS_MAX + 3);
+	ebpf_errors_write(&errors, false, w);
+	assert_int_equal(failures(0), EBPF_ERRORS_MAX);
 }

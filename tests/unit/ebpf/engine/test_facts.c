@@ -12,7 +12,7 @@
 #include "ebpf/engine/object.h"
 
 static char root[64];
-static struct ebpf_facts facts;
+static struct ebpf_features features;
 
 #define FIELD(declaration, place) "\tfield:" declaration ";\t" place "\n"
 
@@ -59,7 +59,7 @@ static int setup(void **state)
 		return -1;
 	fputs(format, f);
 	fclose(f);
-	return ebpf_facts_new(root, &facts);
+	return ebpf_features_new(root, &features);
 }
 
 static int teardown(void **state)
@@ -69,7 +69,7 @@ static int teardown(void **state)
 	char path[128];
 
 	(void)state;
-	ebpf_facts_free(&facts);
+	ebpf_features_free(&features);
 	for (int i = 0; i < 5; i++) {
 		path_of(all[i], path);
 		remove(path);
@@ -81,7 +81,7 @@ static void is_at(const char *field, int offset, int size)
 {
 	struct sonda_field found = {0};
 
-	assert_int_equal(facts.find_field(facts.ctx, "group/thing", field, &found), 0);
+	assert_int_equal(features.find_field(features.ctx, "group/thing", field, &found), 0);
 	assert_int_equal(found.offset, offset);
 	assert_int_equal(found.size, size);
 }
@@ -92,19 +92,20 @@ TEST_WITH(fields_are_found_by_their_whole_name, NULL, NULL)
 	is_at("state", 32, 8);
 	is_at("comm", 8, 16); /* without its size */
 	is_at("common_pid", 4, 4);
-	assert_false(ebpf_has_field(&facts, "group/thing", "common"));
-	assert_false(ebpf_has_field(&facts, "group/thing", "other"));
+	assert_false(ebpf_has_field(&features, "group/thing", "common"));
+	assert_false(ebpf_has_field(&features, "group/thing", "other"));
 }
 
 TEST(what_is_no_field_is_none)
 {
 	struct sonda_field found = {.offset = 5, .size = 6};
 
-	assert_int_equal(facts.find_field(facts.ctx, "group/thing", "none", &found), -ENOENT);
-	assert_int_equal(facts.find_field(facts.ctx, "group/none", "pid", &found), -ENOENT);
-	assert_int_equal(facts.find_field(facts.ctx, "group/thing", "far", &found), -ENOENT);
-	assert_int_equal(facts.find_field(facts.ctx, "group/thing", "nowhere", &found), -ENOENT);
-	assert_int_equal(facts.find_field(facts.ctx, "group/thing", "odd", &found), -ENOENT);
+	assert_int_equal(features.find_field(features.ctx, "group/thing", "none", &found), -ENOENT);
+	assert_int_equal(features.find_field(features.ctx, "group/none", "pid", &found), -ENOENT);
+	assert_int_equal(features.find_field(features.ctx, "group/thing", "far", &found), -ENOENT);
+	assert_int_equal(features.find_field(features.ctx, "group/thing", "nowhere", &found),
+			 -ENOENT);
+	assert_int_equal(features.find_field(features.ctx, "group/thing", "odd", &found), -ENOENT);
 	/* Untouched. */
 	assert_int_equal(found.offset, 5);
 	assert_int_equal(found.size, 6);
@@ -121,31 +122,31 @@ static void on_symbol(void *arg, const char *name, int64_t value)
 
 TEST_WITH(names_of_values, NULL, NULL)
 {
-	facts.each_symbol(facts.ctx, "group/thing", "state", on_symbol, "|");
+	features.each_symbol(features.ctx, "group/thing", "state", on_symbol, "|");
 	assert_string_equal(symbols, "|0=R|16=X, (dead)");
-	facts.each_symbol(facts.ctx, "group/thing", "pid", on_symbol, "|");
-	facts.each_symbol(facts.ctx, "group/none", "state", on_symbol, "|");
+	features.each_symbol(features.ctx, "group/thing", "pid", on_symbol, "|");
+	features.each_symbol(features.ctx, "group/none", "state", on_symbol, "|");
 	assert_string_equal(symbols, "|0=R|16=X, (dead)");
 }
 
 TEST(without_tracefs_there_is_no_event)
 {
-	struct ebpf_facts none;
+	struct ebpf_features none;
 
-	assert_int_equal(ebpf_facts_new(NULL, &none), 0);
+	assert_int_equal(ebpf_features_new(NULL, &none), 0);
 	assert_false(ebpf_has_field(&none, "group/thing", "pid"));
-	ebpf_facts_free(&none);
+	ebpf_features_free(&none);
 }
 
 /* What the kernel says of itself twice agrees. */
 TEST(the_running_kernel)
 {
-	struct ebpf_facts real;
+	struct ebpf_features real;
 
-	assert_int_equal(ebpf_facts_new("/sys/kernel/tracing", &real), 0);
+	assert_int_equal(ebpf_features_new("/sys/kernel/tracing", &real), 0);
 	if (real.count_args(real.ctx, "sched_switch") < 0 ||
 	    !ebpf_has_field(&real, "sched/sched_switch", "prev_pid")) {
-		ebpf_facts_free(&real);
+		ebpf_features_free(&real);
 		skip();
 	}
 	assert_in_range(real.count_args(real.ctx, "sched_switch"), 3, 8);
@@ -153,7 +154,7 @@ TEST(the_running_kernel)
 	assert_true(real.has_member(real.ctx, "task_struct", "pid"));
 	assert_false(real.has_member(real.ctx, "task_struct", "no_such_field"));
 	assert_false(real.has_member(real.ctx, "no_such_struct", "pid"));
-	ebpf_facts_free(&real);
+	ebpf_features_free(&real);
 }
 
 TEST_GROUP(setup, teardown)

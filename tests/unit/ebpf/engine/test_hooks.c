@@ -41,7 +41,7 @@ static bool has_member(void *ctx, const char *type, const char *member)
 	return !strcmp(type, "task_struct") && k->member && !strcmp(member, k->member);
 }
 
-static const struct ebpf_facts facts = {
+static const struct ebpf_features features = {
 	.count_args = count_args,
 	.find_field = find_field,
 	.has_member = has_member,
@@ -57,7 +57,7 @@ static const struct ebpf_need without_btf[] = {NEED_RAW_TP("sched/sched_switch",
 static const struct ebpf_need by_record[] = {NEED_FIELD("sched/sched_switch", "next_pid", 2),
 					     MAY_FIELD("sched/sched_switch", "prev_state", 1),
 					     NEED_END};
-static const struct ebpf_rung ladder[] = {
+static const struct ebpf_variant ladder[] = {
 	{.name = "newest", .needs = newest},
 	{.name = "older", .needs = older},
 	{.name = "raw_tp", .needs = without_btf},
@@ -70,7 +70,7 @@ static int choose(struct kernel k, int first)
 {
 	kernel = k;
 	why.text[0] = '\0';
-	return ebpf_choose_rung(&facts, ladder, ARRAY_SIZE(ladder), first, &why);
+	return ebpf_choose_variant(&features, ladder, ARRAY_SIZE(ladder), first, &why);
 }
 
 TEST_WITH(the_first_that_fits, NULL, NULL)
@@ -101,13 +101,13 @@ TEST(fields_go_where_the_format_says)
 	struct sonda_field fields[SONDA_FIELDS] = {{0}};
 
 	assert_int_equal(choose((struct kernel){false, 0, 60, NULL}, 3), 3);
-	ebpf_find_fields(&facts, &ladder[3], fields);
+	ebpf_find_fields(&features, &ladder[3], fields);
 	assert_int_equal(fields[2].offset, 60);
 	assert_int_equal(fields[2].size, 4);
 	/* One that may be there, and is not, has no size. */
 	assert_int_equal(fields[1].size, 0);
-	assert_true(ebpf_has_field(&facts, "sched/sched_switch", "next_pid"));
-	assert_false(ebpf_has_field(&facts, "sched/sched_switch", "prev_state"));
+	assert_true(ebpf_has_field(&features, "sched/sched_switch", "next_pid"));
+	assert_false(ebpf_has_field(&features, "sched/sched_switch", "prev_state"));
 }
 
 TEST_WITH(every_lack_is_told, NULL, NULL)

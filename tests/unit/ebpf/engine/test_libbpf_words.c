@@ -2,21 +2,21 @@
 #include "unit/test.h"
 #include "ebpf/engine/object.c"
 
-static struct libbpf_words words;
+static struct libbpf_log words;
 
 static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	libbpf_words_add(&words, fmt, args);
+	libbpf_log_add(&words, fmt, args);
 	va_end(args);
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	words = (struct libbpf_words){.error = {0}};
+	words = (struct libbpf_log){.error = {0}};
 	return 0;
 }
 
@@ -24,10 +24,10 @@ static int setup(void **state)
 
 FIXTURE_TEST(the_first_line_without_its_prefix)
 {
-	assert_string_equal(libbpf_words_best(&words), "");
+	assert_string_equal(libbpf_log_line(&words), "");
 	say("libbpf: map '%s': failed to create: Operation not permitted(-1)\n", "cpus");
 	say("libbpf: failed to load object '%s'\n", "runq");
-	assert_string_equal(libbpf_words_best(&words),
+	assert_string_equal(libbpf_log_line(&words),
 			    "map 'cpus': failed to create: Operation not permitted(-1)");
 }
 
@@ -40,7 +40,7 @@ FIXTURE_TEST(of_the_verifier_its_last_word)
 	    "invalid bpf_context access off=24 size=8\n"
 	    "old state: R0=1\n"
 	    "processed 2 insns (limit 1000000) max_states_per_insn 0\n");
-	assert_string_equal(libbpf_words_best(&words), "invalid bpf_context access off=24 size=8");
+	assert_string_equal(libbpf_log_line(&words), "invalid bpf_context access off=24 size=8");
 }
 
 FIXTURE_TEST(a_helper_of_newer_kernels)
@@ -49,11 +49,11 @@ FIXTURE_TEST(a_helper_of_newer_kernels)
 	    "4: (85) call unknown#158\n"
 	    "invalid func unknown#158\n"
 	    "processed 4 insns (limit 1000000) max_states_per_insn 0\n");
-	assert_string_equal(libbpf_words_best(&words), "the kernel has no BPF helper 158");
+	assert_string_equal(libbpf_log_line(&words), "the kernel has no BPF helper 158");
 }
 
 FIXTURE_TEST(nothing_that_a_terminal_obeys)
 {
 	say("libbpf: \033[2J");
-	assert_string_equal(libbpf_words_best(&words), "?[2J");
+	assert_string_equal(libbpf_log_line(&words), "?[2J");
 }

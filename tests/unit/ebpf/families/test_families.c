@@ -25,8 +25,8 @@
 
 #define TRACEFS "/sys/kernel/tracing"
 
-static struct ebpf_facts real, told;
-static struct ebpf_trouble trouble;
+static struct ebpf_features real, told;
+static struct ebpf_errors errors;
 static struct {
 	bool no_btf, no_events;
 	const char *tracepoint; /* has so many arguments, or is not there (-ENOENT) */
@@ -59,7 +59,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
-	if (ebpf_facts_new(TRACEFS, &real) < 0)
+	if (ebpf_features_new(TRACEFS, &real) < 0)
 		return -1;
 	told = real;
 	told.count_args = count_args;
@@ -70,8 +70,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	ebpf_facts_free(&real);
-	ebpf_trouble_deinit(&trouble);
+	ebpf_features_free(&real);
+	ebpf_errors_deinit(&errors);
 	return 0;
 }
 
@@ -92,16 +92,16 @@ static void need_a_kernel_with_btf(void)
 
 static struct err_text why;
 
-/* The name of the rung, or NULL and why. */
-static const char *rung_of(Pb__EbpfCountersConfig__Family id)
+/* The name of the variant, or NULL and why. */
+static const char *variant_of(Pb__EbpfCountersConfig__Family id)
 {
 	const struct ebpf_family *f = family_by_id(id);
 	int i;
 
 	assert_non_null(f);
 	why.text[0] = '\0';
-	i = ebpf_choose_rung(&told, f->rungs, f->n_rungs, 0, &why);
-	return i < 0 ? NULL : f->rungs[i].name;
+	i = ebpf_choose_variant(&told, f->variants, f->n_variants, 0, &why);
+	return i < 0 ? NULL : f->variants[i].name;
 }
 
 static const Pb__EbpfCountersConfig__Family without_structs[] = {
@@ -124,8 +124,8 @@ FIXTURE_TEST(with_btf_the_first_rung)
 	need_a_kernel_with_btf();
 	for (size_t i = 0; i < ARRAY_SIZE(without_structs); i++)
 		if (is_there(without_structs[i]))
-			assert_memory_equal(rung_of(without_structs[i]), "tp_btf", 6);
-	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
+			assert_memory_equal(variant_of(without_structs[i]), "tp_btf", 6);
+	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
 }
 
 FIXTURE_TEST(without_btf_raw_tracepoints)
@@ -134,11 +134,11 @@ FIXTURE_TEST(without_btf_raw_tracepoints)
 	kernel.no_btf = true;
 	for (size_t i = 0; i < ARRAY_SIZE(without_structs); i++)
 		if (is_there(without_structs[i]))
-			assert_string_equal(rung_of(without_structs[i]), "raw_tp");
+			assert_string_equal(variant_of(without_structs[i]), "raw_tp");
 	/* Arguments that are structs are of no use; the record is. */
-	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp");
+	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp");
 	kernel.no_events = true;
-	assert_null(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK));
+	assert_null(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK));
 	assert_non_null(strstr(why.text, "no BTF"));
 	assert_non_null(strstr(why.text, "tracefs has no event block/block_rq_insert"));
 }
@@ -148,16 +148,16 @@ FIXTURE_TEST(old_and_unknown_arguments)
 	need_a_kernel_with_btf();
 	kernel.tracepoint = "block_rq_issue";
 	kernel.args = 2;
-	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
+	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp_btf");
 	kernel.args = 3;
-	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp");
+	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), "tp");
 	assert_non_null(strstr(why.text, "block_rq_issue has 3 arguments"));
 	/* Where it has a record, fields have names. */
 	kernel.tracepoint = "softirq_exit";
 	kernel.args = 3;
-	assert_string_equal(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS), "tp");
+	assert_string_equal(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS), "tp");
 	kernel.args = -ENOENT;
-	assert_null(rung_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS));
+	assert_null(variant_of(PB__EBPF_COUNTERS_CONFIG__FAMILY__INTERRUPTS));
 	assert_non_null(strstr(why.text, "softirq_exit"));
 }
 
@@ -178,7 +178,7 @@ static int try_family(const struct ebpf_family *f)
 				.n_cpus = ebpf_cpus(),
 				.top_n = 4,
 				.proc_root = "/proc",
-				.trouble = &trouble};
+				.errors = &errors};
 	assert_int_equal(tracks_new("test", w, &run.tracks), 0);
 	why.text[0] = '\0';
 	r = ebpf_run_start(&run, &told, &scope, &why);
@@ -222,37 +222,37 @@ FIXTURE_TEST(raw_tracepoints_load)
 		r = try(without_structs[i]);
 		if (r)
 			fail_msg("%d: %s", without_structs[i], why.text);
-		assert_string_equal(run.rung->name, "raw_tp");
+		assert_string_equal(run.variant->name, "raw_tp");
 	}
 }
 
 FIXTURE_TEST(what_is_refused_is_passed_over)
 {
 	const struct ebpf_family *tcp = family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP);
-	struct ebpf_rung rungs[8];
+	struct ebpf_variant variants[8];
 	struct ebpf_family f = *tcp;
 
 	need_a_kernel_with_btf();
 	need_permission();
-	assert_in_range(tcp->n_rungs, 3, ARRAY_SIZE(rungs));
-	memcpy(rungs, tcp->rungs, (size_t)tcp->n_rungs * sizeof(*rungs));
-	f.rungs = rungs;
+	assert_in_range(tcp->n_variants, 3, ARRAY_SIZE(variants));
+	memcpy(variants, tcp->variants, (size_t)tcp->n_variants * sizeof(*variants));
+	f.variants = variants;
 	/* Nothing that a kernel would take. */
-	rungs[0].image.end = rungs[0].image.begin + 1;
+	variants[0].image.end = variants[0].image.begin + 1;
 	if (try_family(&f))
 		fail_msg("%s", why.text);
-	assert_string_equal(run.rung->name, "raw_tp");
-	rungs[1].image.end = rungs[1].image.begin + 1;
+	assert_string_equal(run.variant->name, "raw_tp");
+	variants[1].image.end = variants[1].image.begin + 1;
 	if (try_family(&f))
 		fail_msg("%s", why.text);
-	assert_string_equal(run.rung->name, "tp");
+	assert_string_equal(run.variant->name, "tp");
 	/* The first one's reason is told. */
-	rungs[2].image.end = rungs[2].image.begin + 1;
+	variants[2].image.end = variants[2].image.begin + 1;
 	assert_int_not_equal(try_family(&f), 0);
 	assert_non_null(strstr(why.text, "tcp.bpf.o could not be read"));
 }
 
-/* ---- all rungs of a family at the same time ---- */
+/* ---- all variants of a family at the same time ---- */
 
 #define RUNGS_MAX 4
 
@@ -354,7 +354,7 @@ static void sleep_often(void)
 		nanosleep(&moment, NULL);
 }
 
-/* Each rung by itself; all see the same load. */
+/* Each variant by itself; all see the same load. */
 static void compare(const struct ebpf_family *f, const char *name, void (*load)(void), int64_t min)
 {
 	const uint32_t us = (uint32_t)getpid();
@@ -363,35 +363,35 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
-	for (int i = 0; i < f->n_rungs; i++) {
+	for (int i = 0; i < f->n_variants; i++) {
 		one_rung[i] = *f;
-		one_rung[i].rungs = &f->rungs[i];
-		one_rung[i].n_rungs = 1;
+		one_rung[i].variants = &f->variants[i];
+		one_rung[i].n_variants = 1;
 		runs[i] = (struct ebpf_run){.family = &one_rung[i],
 					    .n_cpus = ebpf_cpus(),
 					    .top_n = 4,
 					    .proc_root = "/proc",
-					    .trouble = &trouble};
+					    .errors = &errors};
 		assert_int_equal(tracks_new("test", w, &runs[i].tracks), 0);
 		if (ebpf_run_start(&runs[i], &told, &scope, &why))
-			fail_msg("%s, %s: %s", f->name, f->rungs[i].name, why.text);
+			fail_msg("%s, %s: %s", f->name, f->variants[i].name, why.text);
 	}
-	for (int i = 0; i < f->n_rungs; i++)
+	for (int i = 0; i < f->n_variants; i++)
 		before[i] = figure(&runs[i], name);
 	load();
-	for (int i = 0; i < f->n_rungs; i++)
+	for (int i = 0; i < f->n_variants; i++)
 		counted[i] = figure(&runs[i], name) - before[i];
-	for (int i = 0; i < f->n_rungs; i++) {
+	for (int i = 0; i < f->n_variants; i++) {
 		ebpf_run_stop(&runs[i]);
 		tracks_free(runs[i].tracks);
 	}
 	writer_free(w);
 	fake_reset();
 	/* The machine goes on between two looks. */
-	for (int i = 0; i < f->n_rungs; i++)
+	for (int i = 0; i < f->n_variants; i++)
 		if (counted[i] < min || counted[i] > counted[0] + counted[0] / 20 + 20 ||
 		    counted[i] < counted[0] - counted[0] / 20 - 20)
-			fail_msg("%s, %s: %d, and by the first %d", name, f->rungs[i].name,
+			fail_msg("%s, %s: %d, and by the first %d", name, f->variants[i].name,
 				 (int)counted[i], (int)counted[0]);
 }
 
@@ -434,7 +434,7 @@ FIXTURE_TEST(every_family_begins_and_ends)
 	need_a_kernel_with_btf();
 	need_permission();
 	for (size_t i = 0; i < ebpf_n_families; i++)
-		if (rung_of(ebpf_families[i]->id) && try(ebpf_families[i]->id) != 0)
+		if (variant_of(ebpf_families[i]->id) && try(ebpf_families[i]->id) != 0)
 			fail_msg("%s: %s", ebpf_families[i]->name, why.text);
 }
 
@@ -446,7 +446,7 @@ FIXTURE_TEST(what_the_verifier_refuses_is_told)
 	kernel.args = 3 - real.count_args(real.ctx, "block_rq_issue"); /* 1 for 2 */
 	if (try(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK) != 0)
 		fail_msg("%s", why.text);
-	assert_string_equal(run.rung->name, "tp");
+	assert_string_equal(run.variant->name, "tp");
 	kernel.no_events = true;
 	assert_int_not_equal(try(PB__EBPF_COUNTERS_CONFIG__FAMILY__BLOCK), 0);
 	assert_non_null(strstr(why.text, "block.bpf.o could not be"));

@@ -7,7 +7,7 @@
 
 static struct writer *w;
 static struct tracks *tracks;
-static struct top *top;
+static struct top_n *top;
 static struct syscall_sums sums;
 static uint64_t now;
 
@@ -23,14 +23,14 @@ static int setup(void **state)
 	sums = (struct syscall_sums){0};
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	return top_new(tracks, columns, 1, 1, "/nowhere", &top);
+	return top_n_new(tracks, columns, 1, 1, "/nowhere", &top);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	syscall_sums_deinit(&sums);
-	top_free(top);
+	top_n_free(top);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
@@ -45,14 +45,14 @@ struct call {
 static void period(const struct call *c, size_t n)
 {
 	tracks_begin(tracks, ++now);
-	top_begin(top);
+	top_n_begin(top);
 	syscall_sums_begin(&sums);
 	for (size_t i = 0; i < n; i++) {
-		top_add(top, &(struct top_process){c[i].pid, 0, c[i].count, &c[i].count});
+		top_n_add(top, &(struct top_process){c[i].pid, 0, c[i].count, &c[i].count});
 		syscall_sums_add(&sums, c[i].pid, c[i].what,
 				 &(struct syscalls){c[i].count, 10 * c[i].count, c[i].errors});
 	}
-	top_end(top);
+	top_n_end(top);
 	syscall_sums_end(&sums, tracks, top);
 	tracks_end(tracks);
 	read_tracks();
@@ -111,7 +111,7 @@ FIXTURE_TEST(only_of_processes_that_have_tracks)
 	assert_int_equal(read_last(TRACK("call 5001")), 11);
 	tracks_begin(tracks, ++now);
 	syscall_sums_hide(&sums, tracks);
-	top_hide(top);
+	top_n_hide(top);
 	assert_int_equal(tracks_counts(tracks).tracks, 0);
 	tracks_end(tracks);
 }

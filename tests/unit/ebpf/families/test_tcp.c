@@ -36,8 +36,8 @@ static void each_symbol(void *ctx, const char *event, const char *field,
 
 FIXTURE_TEST(reasons_have_their_names)
 {
-	rig.facts.each_enumerator = each_enumerator;
-	rig.facts.each_symbol = each_symbol;
+	rig.features.each_enumerator = each_enumerator;
+	rig.features.each_symbol = each_symbol;
 	rig_start(&tcp_family);
 	cpu(0)->dropped = 5;
 	cpu(1)->dropped = 4;
@@ -75,5 +75,5 @@ FIXTURE_TEST(older_arguments)
 	rig.tracepoint = "kfree_skb";
 	rig.args = 2;
 	rig_start(&tcp_family);
-	assert_string_equal(rig.run.rung->name, "tp_btf");
+	assert_string_equal(rig.run.variant->name, "tp_btf");
 }

@@ -7,7 +7,7 @@
 static struct writer *w;
 static struct tracks *tracks;
 static struct ebpf_run run;
-static struct ebpf_trouble trouble;
+static struct ebpf_errors errors;
 static const struct ebpf_family family = {.name = "waits"};
 
 static int setup(void **state)
@@ -16,7 +16,7 @@ static int setup(void **state)
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	run = (struct ebpf_run){.tracks = tracks, .family = &family, .trouble = &trouble};
+	run = (struct ebpf_run){.tracks = tracks, .family = &family, .errors = &errors};
 	tracks_begin(tracks, 1);
 	run.group = ebpf_add_group(&run, TRACK_ROOT, "all");
 	return 0;
@@ -25,7 +25,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	ebpf_trouble_deinit(&trouble);
+	ebpf_errors_deinit(&errors);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
@@ -54,13 +54,13 @@ FIXTURE_TEST(what_is_lost_is_told_once)
 
 	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 0);
 	assert_int_equal(track, TRACK_ROOT);
-	assert_int_equal(trouble.n, 0);
+	assert_int_equal(errors.n, 0);
 	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 2);
 	ebpf_set_lost(&run, &track, "waits lost", "waits without memory", 5);
-	assert_int_equal(trouble.n, 1);
-	assert_string_equal(trouble.all[0].what, "waits");
-	assert_string_equal(trouble.all[0].reason, "waits without memory");
-	assert_int_equal(trouble.all[0].count, 5);
+	assert_int_equal(errors.n, 1);
+	assert_string_equal(errors.all[0].what, "waits");
+	assert_string_equal(errors.all[0].reason, "waits without memory");
+	assert_int_equal(errors.all[0].count, 5);
 	tracks_end(tracks);
 	read_tracks();
 	assert_int_equal(read_last("all/waits lost"), 5);

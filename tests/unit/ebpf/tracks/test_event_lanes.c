@@ -10,7 +10,7 @@ enum { BEGIN = 1, END = 2, INSTANT = 3 };
 
 static struct writer *w;
 static struct tracks *tracks;
-static struct event_lanes *lanes;
+static struct event_tracks *lanes;
 
 static int setup(void **state)
 {
@@ -21,14 +21,14 @@ static int setup(void **state)
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
 	group = tracks_add(tracks, &(struct track_spec){.kind = TRACK_GROUP, .name = "prog"});
-	assert_int_equal(event_lanes_new(tracks, group, "prog", &lanes), 0);
+	assert_int_equal(event_tracks_new(tracks, group, "prog", &lanes), 0);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	event_lanes_free(lanes);
+	event_tracks_free(lanes);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
@@ -47,7 +47,7 @@ static struct sonda_event slice(uint32_t tid, uint64_t from, uint64_t to)
 
 static void add(struct sonda_event e)
 {
-	event_lanes_add(lanes, &e, sizeof(e), NOW);
+	event_tracks_add(lanes, &e, sizeof(e), NOW);
 }
 
 /* The n-th event in the packets: its type, 0: there are no more. */
@@ -102,7 +102,7 @@ FIXTURE_TEST(a_slice_with_values_on_a_thread)
 	assert_int_equal((int64_t)v.u64, -4);
 	assert_true(read_sub(a, PB_DEBUG_ANNOTATION_NAME, &v));
 	assert_memory_equal(v.data, "code?", 5);
-	assert_int_equal(event_lanes_counts(lanes).written, 1);
+	assert_int_equal(event_tracks_counts(lanes).written, 1);
 }
 
 FIXTURE_TEST(slices_of_a_thread_on_its_own_track)
@@ -112,13 +112,13 @@ FIXTURE_TEST(slices_of_a_thread_on_its_own_track)
 	struct pb_field f, a, v;
 	uint64_t ns, track;
 
-	event_lanes_free(lanes);
-	assert_int_equal(event_lanes_new(tracks, TRACK_ROOT, NULL, &lanes), 0);
-	event_lanes_add(lanes, &e, sizeof(e), NOW);
+	event_tracks_free(lanes);
+	assert_int_equal(event_tracks_new(tracks, TRACK_ROOT, NULL, &lanes), 0);
+	event_tracks_add(lanes, &e, sizeof(e), NOW);
 	e.event = slice(71, 40, 90); /* around it: told later */
 	*e.name = '\0';
-	event_lanes_add(lanes, &e, sizeof(e), NOW);
-	event_lanes_add(lanes, &e, sizeof(e) - 1, NOW);
+	event_tracks_add(lanes, &e, sizeof(e), NOW);
+	event_tracks_add(lanes, &e, sizeof(e) - 1, NOW);
 	read_tracks();
 	expect(0, BEGIN, 50, "thread 71/71");
 	expect(1, END, 80, "thread 71/71");
@@ -130,7 +130,7 @@ FIXTURE_TEST(slices_of_a_thread_on_its_own_track)
 	assert_memory_equal(v.data, "make", 4);
 	assert_int_equal(event(2, &ns, &track, &f), BEGIN);
 	assert_false(read_sub(f, PB_TRACK_EVENT_DEBUG_ANNOTATIONS, &a));
-	assert_int_equal(event_lanes_counts(lanes).bad, 1);
+	assert_int_equal(event_tracks_counts(lanes).bad, 1);
 }
 
 FIXTURE_TEST(slices_across_each_other_have_lanes)
@@ -147,33 +147,33 @@ FIXTURE_TEST(slices_across_each_other_have_lanes)
 	expect(6, BEGIN, 5, "prog/events 3");
 	expect(8, BEGIN, 5, "thread 72/72/prog");
 	add(slice(0, 1, 50));
-	assert_int_equal(event_lanes_counts(lanes).left_out, 0);
+	assert_int_equal(event_tracks_counts(lanes).left_out, 0);
 	add(slice(0, 1, 50)); /* there is no lane any more */
-	assert_int_equal(event_lanes_counts(lanes).left_out, 1);
+	assert_int_equal(event_tracks_counts(lanes).left_out, 1);
 }
 
 FIXTURE_TEST(what_is_too_much_in_a_second_is_counted)
 {
 	struct sonda_event e = {.type = SONDA_INSTANT, .time = 1};
 
-	for (unsigned i = 0; i < LANES_EVENTS_PER_SECOND + 7; i++)
+	for (unsigned i = 0; i < EVENT_TRACKS_EVENTS_PER_SECOND + 7; i++)
 		add(e);
-	assert_int_equal(event_lanes_counts(lanes).written, LANES_EVENTS_PER_SECOND);
-	assert_int_equal(event_lanes_counts(lanes).left_out, 7);
-	event_lanes_add(lanes, &e, sizeof(e), NOW + NS_PER_S);
-	assert_int_equal(event_lanes_counts(lanes).written, LANES_EVENTS_PER_SECOND + 1);
+	assert_int_equal(event_tracks_counts(lanes).written, EVENT_TRACKS_EVENTS_PER_SECOND);
+	assert_int_equal(event_tracks_counts(lanes).left_out, 7);
+	event_tracks_add(lanes, &e, sizeof(e), NOW + NS_PER_S);
+	assert_int_equal(event_tracks_counts(lanes).written, EVENT_TRACKS_EVENTS_PER_SECOND + 1);
 }
 
 FIXTURE_TEST(a_thread_that_is_long_gone_makes_room)
 {
-	for (uint32_t i = 1; i <= LANES_THREADS_MAX + 3; i++) {
+	for (uint32_t i = 1; i <= EVENT_TRACKS_THREADS_MAX + 3; i++) {
 		struct sonda_event e = slice(i, 1, 2);
 
-		event_lanes_add(lanes, &e, sizeof(e), i * NS_PER_S);
+		event_tracks_add(lanes, &e, sizeof(e), i * NS_PER_S);
 	}
-	assert_int_equal(event_lanes_counts(lanes).written, LANES_THREADS_MAX + 3);
+	assert_int_equal(event_tracks_counts(lanes).written, EVENT_TRACKS_THREADS_MAX + 3);
 	/* A thread and its lane each, and the program's group. */
-	assert_int_equal(tracks_counts(tracks).tracks, 2 * LANES_THREADS_MAX + 1);
+	assert_int_equal(tracks_counts(tracks).tracks, 2 * EVENT_TRACKS_THREADS_MAX + 1);
 }
 
 FIXTURE_TEST(what_is_no_event_is_counted)
@@ -181,8 +181,8 @@ FIXTURE_TEST(what_is_no_event_is_counted)
 	struct sonda_event good = slice(0, 10, 20), e = good;
 	const uint64_t n = 9;
 
-	event_lanes_add(lanes, &e, sizeof(e) - 1, NOW);
-	event_lanes_add(lanes, &e, 0, NOW);
+	event_tracks_add(lanes, &e, sizeof(e) - 1, NOW);
+	event_tracks_add(lanes, &e, 0, NOW);
 	e.type = 3;
 	add(e);
 	e = good, e.n_values = SONDA_EVENT_VALUES + 1;
@@ -197,6 +197,6 @@ FIXTURE_TEST(what_is_no_event_is_counted)
 	add(e);
 	e = good, e.tid = 5;
 	add(e);
-	assert_int_equal(event_lanes_counts(lanes).bad, n);
+	assert_int_equal(event_tracks_counts(lanes).bad, n);
 	assert_int_equal(fake.n, 0);
 }

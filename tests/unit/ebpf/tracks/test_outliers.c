@@ -91,10 +91,10 @@ FIXTURE_TEST(those_left_out_are_counted_on_both_sides)
 	assert_null(read_find("eBPF/memory slices left out"));
 	((struct sonda_outliers_cpu *)fake_value("outliers", 0))->left_out = 3;
 	((struct sonda_outliers_cpu *)fake_value("outliers", 2))->left_out = 4;
-	for (unsigned i = 0; i < LANES_EVENTS_PER_SECOND + 5; i++)
+	for (unsigned i = 0; i < EVENT_TRACKS_EVENTS_PER_SECOND + 5; i++)
 		put_slice("stall", 10);
 	assert_int_equal(rig_read(), 0);
-	assert_int_equal(count_slices(), LANES_EVENTS_PER_SECOND);
+	assert_int_equal(count_slices(), EVENT_TRACKS_EVENTS_PER_SECOND);
 	rig_read();
 	assert_int_equal(read_last("eBPF/memory slices left out"), 7 + 5);
 	ebpf_run_hide(&rig.run);

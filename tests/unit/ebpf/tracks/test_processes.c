@@ -12,7 +12,7 @@
 /* A free element of a CPU's becomes that of a key, as in the kernel: its values. */
 static uint64_t *add_element(uint32_t cpu, uint32_t pid, uint32_t what)
 {
-	const struct processes *p = rig.run.processes;
+	const struct per_process *p = rig.run.processes;
 	uint64_t *keys = (uint64_t *)fake_map("process_keys")->at;
 	size_t at = (size_t)cpu * p->n_each + pid % 100;
 
@@ -24,7 +24,7 @@ static uint64_t *add_element(uint32_t cpu, uint32_t pid, uint32_t what)
 
 static unsigned count_elements(void)
 {
-	const struct processes *p = rig.run.processes;
+	const struct per_process *p = rig.run.processes;
 	const uint64_t *keys = (const uint64_t *)fake_map("process_keys")->at;
 	unsigned n = 0;
 
@@ -192,7 +192,7 @@ FIXTURE_TEST(below_types_there_are_fewer_columns)
 		skip();
 	rig.no_btf = true;
 	rig_start(&faults_family);
-	assert_string_equal(rig.run.rung->name, "raw_tp");
+	assert_string_equal(rig.run.variant->name, "raw_tp");
 	add_element(0, pid, 0)[0] = 4;
 	rig_read();
 	assert_int_equal(read_last(path_of(pid, "page faults")), 4);

@@ -25,7 +25,7 @@ FIXTURE_TEST(without_permission_no_rung_is_tried)
 {
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
 	assert_off(&tcp_family, -EPERM, "no permission: it takes CAP_BPF and CAP_PERFMON");
-	assert_string_equal(rig.run.rung->name, "tp_btf");
+	assert_string_equal(rig.run.variant->name, "tp_btf");
 	assert_int_equal(fake_bpf.n_maps, 0);
 }
 
@@ -55,7 +55,7 @@ FIXTURE_TEST(a_rung_that_does_not_load_is_passed_over)
 	rig_need_tracefs();
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
 	rig_start(&tcp_family);
-	assert_string_equal(rig.run.rung->name, "raw_tp");
+	assert_string_equal(rig.run.variant->name, "raw_tp");
 	assert_int_equal(fake_bpf.attached, 4);
 	assert_int_equal(rig_read(), 0);
 }
@@ -67,7 +67,7 @@ FIXTURE_TEST(none_loads)
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
 	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_drop", ENOENT);
 	assert_int_not_equal(rig_try(&tcp_family), 0);
-	assert_string_equal(rig.run.rung->name, "tp");
+	assert_string_equal(rig.run.variant->name, "tp");
 	assert_null(rig.run.object);
 	assert_non_null(strstr(rig.why.text, "tcp.bpf.o could not be loaded: Invalid argument"));
 }
@@ -102,7 +102,7 @@ FIXTURE_TEST(without_types)
 	rig_need_tracefs();
 	rig.no_btf = true;
 	rig_start(&memory_family);
-	assert_string_equal(rig.run.rung->name, "raw_tp");
+	assert_string_equal(rig.run.variant->name, "raw_tp");
 }
 
 FIXTURE_TEST(without_types_and_records)

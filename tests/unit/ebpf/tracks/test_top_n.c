@@ -5,7 +5,7 @@
 
 static struct writer *w;
 static struct tracks *tracks;
-static struct top *top;
+static struct top_n *top;
 static uint64_t now;
 
 static const struct track_spec columns[] = {
@@ -20,13 +20,13 @@ static int setup(void **state)
 	now = 0;
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	return top_new(tracks, columns, 2, 2, "/nowhere", &top);
+	return top_n_new(tracks, columns, 2, 2, "/nowhere", &top);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	top_free(top);
+	top_n_free(top);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
@@ -37,16 +37,16 @@ static int teardown(void **state)
 static void period(const uint64_t *weights, size_t n)
 {
 	tracks_begin(tracks, ++now);
-	top_begin(top);
+	top_n_begin(top);
 	for (size_t i = 0; i < n; i++)
 		if (weights[i])
-			top_add(top,
-				&(struct top_process){
-					.pid = (uint32_t)i + 1,
-					.weight = weights[i],
-					.values = (const uint64_t[]){weights[i], 2 * weights[i]},
-				});
-	top_end(top);
+			top_n_add(top,
+				  &(struct top_process){
+					  .pid = (uint32_t)i + 1,
+					  .weight = weights[i],
+					  .values = (const uint64_t[]){weights[i], 2 * weights[i]},
+				  });
+	top_n_end(top);
 	tracks_end(tracks);
 	read_tracks();
 }
@@ -94,7 +94,7 @@ FIXTURE_TEST(who_is_not_told_any_more_goes)
 	assert_int_equal(read_last("process 1/calls"), 4);
 	assert_int_equal(read_last("process 2/calls"), 5);
 	tracks_begin(tracks, ++now);
-	top_hide(top);
+	top_n_hide(top);
 	assert_int_equal(tracks_counts(tracks).tracks, 0);
 	tracks_end(tracks);
 }
@@ -102,10 +102,10 @@ FIXTURE_TEST(who_is_not_told_any_more_goes)
 FIXTURE_TEST(several_elements_of_a_process_add_up)
 {
 	tracks_begin(tracks, ++now);
-	top_begin(top);
-	top_add(top, &(struct top_process){7, 0, 1, (const uint64_t[]){1, 100}});
-	top_add(top, &(struct top_process){7, 0, 2, (const uint64_t[]){2, 200}});
-	top_end(top);
+	top_n_begin(top);
+	top_n_add(top, &(struct top_process){7, 0, 1, (const uint64_t[]){1, 100}});
+	top_n_add(top, &(struct top_process){7, 0, 2, (const uint64_t[]){2, 200}});
+	top_n_end(top);
 	tracks_end(tracks);
 	read_tracks();
 	assert_int_equal(read_last("process 7/calls"), 3);

@@ -30,7 +30,7 @@ static int teardown(void **state)
 FIXTURE_TEST(the_files_of_a_task)
 {
 	struct proc_status status;
-	struct proc_list threads = {0};
+	struct pid_list threads = {0};
 	struct proc_stat stat;
 	struct proc_name name;
 	const char *text;
@@ -40,12 +40,12 @@ FIXTURE_TEST(the_files_of_a_task)
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
 	assert_int_equal(proc_files_status(&files, 70, &status), 0);
 	assert_int_equal(status.tgid, 70);
-	assert_int_equal(proc_list_open(&threads, files.root, 70), 0);
+	assert_int_equal(pid_list_open(&threads, files.root, 70), 0);
 	assert_int_equal(proc_files_thread_status(&files, &threads, 71, &status), 0);
 	assert_int_equal(status.pid, 71);
 	assert_int_equal(proc_files_thread_comm(&files, &threads, 71, &name), 0);
 	assert_int_equal(name.len, 5);
-	proc_list_close(&threads);
+	pid_list_close(&threads);
 	assert_int_equal(proc_files_stat(&files, 70, &stat), 0);
 	assert_int_equal(stat.starttime, 70);
 	assert_int_equal(proc_files_cmdline(&files, 70, &text, &len), 0);
@@ -71,11 +71,11 @@ FIXTURE_TEST(counters_of_a_process)
 FIXTURE_TEST(a_task_that_is_gone)
 {
 	struct proc_status status;
-	struct proc_list l = {0};
+	struct pid_list l = {0};
 
 	assert_int_equal(proc_files_status(&files, 70, &status), -ENOENT);
-	assert_int_equal(proc_list_open(&l, files.root, 70), -ENOENT);
-	assert_false(proc_list_is_open(&l));
+	assert_int_equal(pid_list_open(&l, files.root, 70), -ENOENT);
+	assert_false(pid_list_is_open(&l));
 	proc_put("", 0, "70/status");
 	assert_int_equal(proc_files_status(&files, 70, &status), -EBADMSG);
 }
@@ -112,7 +112,7 @@ FIXTURE_TEST(a_status_of_many_groups)
 /* It is the process' file, not the number's. */
 TEST(a_file_that_stays_open)
 {
-	struct proc_kept kept = PROC_KEPT_NONE, other = PROC_KEPT_NONE;
+	struct proc_cached_file kept = PROC_CACHED_NONE, other = PROC_CACHED_NONE;
 	struct proc_status status;
 	struct proc_files real;
 	int64_t v;
@@ -127,29 +127,30 @@ TEST(a_file_that_stays_open)
 		_exit(0);
 	}
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(proc_files_kept_status(&real, &kept, pid, &status), 0);
+		assert_int_equal(proc_files_cached_status(&real, &kept, pid, &status), 0);
 		assert_int_equal(status.pid, pid);
 		assert_int_equal(status.ppid, getpid());
 		assert_int_equal(
-			proc_files_kept_number(&real, &other, pid, PROC_FILE_OOM_SCORE_ADJ, &v), 0);
-		assert_true(proc_kept_is_open(&kept) && proc_kept_is_open(&other));
+			proc_files_cached_number(&real, &other, pid, PROC_FILE_OOM_SCORE_ADJ, &v),
+			0);
+		assert_true(proc_cached_is_open(&kept) && proc_cached_is_open(&other));
 	}
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(proc_files_kept_status(&real, &kept, pid, &status), -ESRCH);
-	assert_int_equal(proc_files_kept_number(&real, &other, pid, PROC_FILE_OOM_SCORE_ADJ, &v),
+	assert_int_equal(proc_files_cached_status(&real, &kept, pid, &status), -ESRCH);
+	assert_int_equal(proc_files_cached_number(&real, &other, pid, PROC_FILE_OOM_SCORE_ADJ, &v),
 			 -ESRCH);
-	assert_false(proc_kept_is_open(&kept) || proc_kept_is_open(&other));
-	proc_kept_close(&kept);
+	assert_false(proc_cached_is_open(&kept) || proc_cached_is_open(&other));
+	proc_cached_close(&kept);
 	/* One that has gone is no trouble with the file. */
-	assert_int_equal(real.troubles[PROC_FILE_STATUS].count, 0);
-	assert_int_equal(real.troubles[PROC_FILE_OOM_SCORE_ADJ].count, 0);
+	assert_int_equal(real.errors[PROC_FILE_STATUS].count, 0);
+	assert_int_equal(real.errors[PROC_FILE_OOM_SCORE_ADJ].count, 0);
 	proc_files_deinit(&real);
 }
 
 FIXTURE_TEST(no_more_than_a_quarter_of_the_files_stay_open)
 {
-	struct proc_kept kept[40];
+	struct proc_cached_file kept[40];
 	struct rlimit old, few;
 	const char *text;
 	size_t len;
@@ -161,28 +162,28 @@ FIXTURE_TEST(no_more_than_a_quarter_of_the_files_stay_open)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	proc_put("5\n", 2, "70/oom_score_adj");
 	for (unsigned i = 0; i < 40; i++) {
-		kept[i] = PROC_KEPT_NONE;
+		kept[i] = PROC_CACHED_NONE;
 		v = 0;
 		assert_int_equal(
-			proc_files_kept_number(&files, &kept[i], 70, PROC_FILE_OOM_SCORE_ADJ, &v),
+			proc_files_cached_number(&files, &kept[i], 70, PROC_FILE_OOM_SCORE_ADJ, &v),
 			0);
 		assert_int_equal(v, 5);
-		assert_int_equal(proc_kept_is_open(&kept[i]), i < 32);
+		assert_int_equal(proc_cached_is_open(&kept[i]), i < 32);
 	}
-	proc_kept_close(&kept[0]);
-	assert_int_equal(proc_files_kept_number(&files, &kept[39], 70, PROC_FILE_OOM_SCORE_ADJ, &v),
-			 0);
-	assert_true(proc_kept_is_open(&kept[39]));
+	proc_cached_close(&kept[0]);
 	assert_int_equal(
-		proc_files_kept_text(&files, &kept[38], 70, PROC_FILE_OOM_SCORE_ADJ, &text, &len),
+		proc_files_cached_number(&files, &kept[39], 70, PROC_FILE_OOM_SCORE_ADJ, &v), 0);
+	assert_true(proc_cached_is_open(&kept[39]));
+	assert_int_equal(
+		proc_files_cached_text(&files, &kept[38], 70, PROC_FILE_OOM_SCORE_ADJ, &text, &len),
 		-EMFILE);
 	assert_int_equal(
-		proc_files_kept_text(&files, &kept[27], 70, PROC_FILE_OOM_SCORE_ADJ, &text, &len),
+		proc_files_cached_text(&files, &kept[27], 70, PROC_FILE_OOM_SCORE_ADJ, &text, &len),
 		0);
 	assert_int_equal(len, 2);
 	assert_memory_equal(text, "5\n", 2);
 	for (unsigned i = 0; i < 40; i++)
-		proc_kept_close(&kept[i]);
+		proc_cached_close(&kept[i]);
 	setrlimit(RLIMIT_NOFILE, &old);
 }
 
@@ -202,11 +203,11 @@ FIXTURE_TEST(trouble_is_counted_by_the_kind_of_file)
 	assert_int_equal(proc_files_smaps(&files, 71, &smaps), 0);
 	assert_int_equal(smaps.has, 1u << PROC_SMAPS_RSS);
 	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -EBADMSG);
-	assert_int_equal(files.troubles[PROC_FILE_STAT].count, 2);
-	assert_int_equal(files.troubles[PROC_FILE_STAT].error, -EBADMSG);
-	assert_int_equal(files.troubles[PROC_FILE_SMAPS_ROLLUP].count, 1);
-	assert_int_equal(files.troubles[PROC_FILE_OOM_SCORE_ADJ].count, 1);
-	assert_int_equal(files.troubles[PROC_FILE_STATUS].count, 0);
+	assert_int_equal(files.errors[PROC_FILE_STAT].count, 2);
+	assert_int_equal(files.errors[PROC_FILE_STAT].error, -EBADMSG);
+	assert_int_equal(files.errors[PROC_FILE_SMAPS_ROLLUP].count, 1);
+	assert_int_equal(files.errors[PROC_FILE_OOM_SCORE_ADJ].count, 1);
+	assert_int_equal(files.errors[PROC_FILE_STATUS].count, 0);
 }
 
 /* A kernel without the file, and a task that is gone, give the same answer. */
@@ -218,8 +219,8 @@ FIXTURE_TEST(a_file_that_the_kernel_does_not_have)
 	proc_put("", 0, "self/oom_score_adj");
 	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_OOM_SCORE_ADJ, &v), -ENOENT);
 	assert_int_equal(proc_files_number(&files, 70, PROC_FILE_DMABUF_RSS, &v), -ENOENT);
-	assert_false(files.troubles[PROC_FILE_OOM_SCORE_ADJ].absent);
-	assert_true(files.troubles[PROC_FILE_DMABUF_RSS].absent);
+	assert_false(files.errors[PROC_FILE_OOM_SCORE_ADJ].absent);
+	assert_true(files.errors[PROC_FILE_DMABUF_RSS].absent);
 	/* Nobody looks for it again. */
 	proc_put("5\n", 2, "70/dmabuf_rss");
 	proc_put("5\n", 2, "70/oom_score_adj");
@@ -259,7 +260,7 @@ TEST(ourselves_in_the_real_proc)
 	struct proc_status status;
 	struct proc_stat stat;
 	struct proc_files real;
-	struct proc_list l = {0};
+	struct pid_list l = {0};
 	bool found = false;
 	int32_t pid;
 
@@ -273,11 +274,11 @@ TEST(ourselves_in_the_real_proc)
 	assert_memory_equal(status.name.s, "test_proc_files", status.name.len);
 	assert_int_equal(proc_files_stat(&real, getpid(), &stat), 0);
 	assert_true(stat.starttime > 0);
-	assert_int_equal(proc_list_open(&l, real.root, 0), 0);
-	while (proc_list_next(&l, &pid))
+	assert_int_equal(pid_list_open(&l, real.root, 0), 0);
+	while (pid_list_next(&l, &pid))
 		found |= pid == getpid();
 	assert_true(found);
-	proc_list_close(&l);
+	pid_list_close(&l);
 	proc_files_deinit(&real);
 }
 

@@ -34,12 +34,12 @@ static int teardown(void **state)
 static struct process_counters read_one(struct proc_files *f, int32_t pid,
 					const struct process_counters_options *o, bool *ret_kthread)
 {
-	struct process_source s = PROCESS_SOURCE(pid);
+	struct process_counter_files s = PROCESS_COUNTER_FILES(pid);
 	struct process_counters c;
 
 	assert_int_equal(process_counters_read(f, &s, o, &c), 0);
 	*ret_kthread = s.kthread > 0;
-	process_source_deinit(&s);
+	process_counter_files_deinit(&s);
 	return c;
 }
 
@@ -152,7 +152,7 @@ FIXTURE_TEST(kernel_threads_have_no_memory)
 
 FIXTURE_TEST(a_kernel_thread_that_runs_a_program_has_memory_then)
 {
-	struct process_source s = PROCESS_SOURCE(9);
+	struct process_counter_files s = PROCESS_COUNTER_FILES(9);
 	struct process_counters c;
 	unsigned reads = 0;
 
@@ -165,7 +165,7 @@ FIXTURE_TEST(a_kernel_thread_that_runs_a_program_has_memory_then)
 	while (!c.has && ++reads < 2 * PROCESS_KTHREAD_READS);
 	assert_int_equal(reads, PROCESS_KTHREAD_READS); /* it costs one read less meanwhile */
 	assert_int_equal(c.has, 1u << COUNTER_VM_SIZE);
-	process_source_deinit(&s);
+	process_counter_files_deinit(&s);
 }
 
 FIXTURE_TEST(a_process_that_is_gone)
@@ -183,7 +183,7 @@ FIXTURE_TEST(one_that_sleeps)
 {
 	const uint32_t memory = 1u << COUNTER_VM_SIZE | 1u << COUNTER_VM_RSS | 1u << COUNTER_VM_HWM;
 	struct process_counters c = {0}, first;
-	struct process_source s;
+	struct process_counter_files s;
 	struct sleeper sleeper = {0};
 	struct proc_files real;
 
@@ -191,7 +191,7 @@ FIXTURE_TEST(one_that_sleeps)
 	if (!real.own_numbers)
 		skip();
 	assert_int_equal(sleeper_start(&sleeper), 0);
-	s = PROCESS_SOURCE(sleeper.pid);
+	s = PROCESS_COUNTER_FILES(sleeper.pid);
 	assert_int_equal(process_counters_read(&real, &s, &none, &first), 0);
 	assert_int_equal(first.has & memory, memory);
 	assert_int_equal(first.same, 0);
@@ -200,13 +200,13 @@ FIXTURE_TEST(one_that_sleeps)
 	assert_int_equal(c.same & memory, memory);
 	assert_int_equal(c.has, first.has);
 	assert_int_equal(c.same & 1u << COUNTER_OOM_SCORE_ADJ, 0);
-	assert_false(proc_kept_is_open(&s.status));
+	assert_false(proc_cached_is_open(&s.status));
 
 	assert_int_equal(sleeper_ask(&sleeper), 0);
 	assert_int_equal(process_counters_read(&real, &s, &none, &c), 0);
 	assert_int_equal(c.same, 0);
 	assert_true(c.v[COUNTER_VM_RSS] >= first.v[COUNTER_VM_RSS] + SLEEPER_BYTES / 1024);
 	sleeper_end(&sleeper);
-	process_source_deinit(&s);
+	process_counter_files_deinit(&s);
 	proc_files_deinit(&real);
 }

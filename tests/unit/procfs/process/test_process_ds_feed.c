@@ -22,15 +22,15 @@ FIXTURE_TEST(without_a_scan)
 
 FIXTURE_TEST(tasks_that_the_kernel_tells_of)
 {
-	static const int32_t news[] = {2, 0, -1, 999, 71, 70};
+	static const int32_t tids[] = {2, 0, -1, 999, 71, 70};
 
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	create_and_start();
-	tell(NULL, 0, news, 6);
-	tell(NULL, 0, news, 6);
+	tell(NULL, 0, tids, 6);
+	tell(NULL, 0, tids, 6);
 	run_loop();
 	assert_int_equal(fake_process(2, NULL), 1);
 	assert_int_equal(fake_process(70, NULL), 1);
@@ -38,7 +38,7 @@ FIXTURE_TEST(tasks_that_the_kernel_tells_of)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2);
 	/* Gone the first time, there the second. */
 	proc_put_task((struct proc_task){.pid = 999, .name = "late"});
-	tell(NULL, 0, news, 6);
+	tell(NULL, 0, tids, 6);
 	run_loop();
 	assert_int_equal(fake_process(999, NULL), 1);
 }
@@ -130,7 +130,7 @@ FIXTURE_TEST(files_that_were_opened)
 	static const struct metadata_fd fd = {.tid = 2, .fd = 3};
 	static const struct metadata_task exec = {.kind = METADATA_TASK_EXEC, .tid = 2, .file = ""};
 	static const int32_t tid = 2;
-	static const struct metadata_batch news = {
+	static const struct metadata_batch batch = {
 		.tids = &tid, .n_tids = 1, .fds = &fd, .n_fds = 1};
 	char to[256];
 	struct pb_field f;
@@ -143,7 +143,7 @@ FIXTURE_TEST(files_that_were_opened)
 	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_TASKS);
 	run_loop();
 	fake_reset_packets();
-	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 0); /* nobody asked for them */
 	source->destroy(instance);
@@ -154,21 +154,21 @@ FIXTURE_TEST(files_that_were_opened)
 			 METADATA_TASKS | METADATA_FDS);
 	run_loop();
 	fake_reset_packets();
-	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
-	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 1);
 	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len,
 			       PB_TRACE_PACKET_PROCESS_STATS, 0, &f));
 	source->clear(instance);
-	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 3); /* and who it is */
 	/* Another program has opened it anew. */
 	tell(&exec, 1, NULL, 0);
 	run_loop();
 	fake_reset_packets();
-	metadata_bus_publish(env.feed, FAKE_SESSION, &news);
+	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 1);
 }

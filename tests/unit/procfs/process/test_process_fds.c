@@ -6,7 +6,7 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 static struct process_fds fds;
 static uint64_t time_ns, step_ns;
 
@@ -23,10 +23,10 @@ static int setup(void **state)
 	time_ns = 0;
 	step_ns = 1;
 	fds = (struct process_fds){0};
-	names = (struct process_names){.files = &files, .packet = &packet};
+	writer = (struct process_writer){.files = &files, .packet = &packet};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	process_kin_put_process(&names.kin, 70, 1);
-	process_kin_put_thread(&names.kin, 71, 70);
+	pid_relations_put_process(&writer.relations, 70, 1);
+	pid_relations_put_thread(&writer.relations, 71, 70);
 	return proc_files_init(&files, proc_root);
 }
 
@@ -35,7 +35,7 @@ static int teardown(void **state)
 	(void)state;
 	process_packet_end(&packet);
 	process_fds_deinit(&fds);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
@@ -57,7 +57,7 @@ static void lead(int tid, int fd, const char *to)
 static bool one_turn(void)
 {
 	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_fds_run(&fds, &names, &turn);
+	bool more = process_fds_run(&fds, &writer, &turn);
 
 	process_packet_end(&packet);
 	return more;

@@ -168,7 +168,7 @@ static const struct machine machines[] = {
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 static struct process_queue queue;
 static struct process_poll poll_;
 static struct writer *usage_writer;
@@ -187,7 +187,7 @@ static void record(const char *root)
 	assert_int_equal(proc_files_init(&files, root), 0);
 	files.ns_per_tick = TICK;
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	names = (struct process_names){
+	writer = (struct process_writer){
 		.options = {.thread_names = true, .age = true},
 		.files = &files,
 		.packet = &packet,
@@ -196,14 +196,14 @@ static void record(const char *root)
 	usage_writer = writer_new(NULL, 1, WRITER_STALL);
 	poll_ = (struct process_poll){
 		.options = {.counters = {true, true, true}, .full_every = 1},
-		.usage.options = {true, true, true},
+		.tracks.options = {true, true, true},
 	};
-	assert_int_equal(process_usage_init(&poll_.usage, usage_writer, NULL), 0);
-	assert_int_equal(process_scan_begin(&scan, &names), 0);
-	assert_false(process_scan_run(&scan, &names, &turn));
+	assert_int_equal(process_tracks_init(&poll_.tracks, usage_writer, NULL), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_false(process_scan_run(&scan, &writer, &turn));
 	process_packet_end(&packet);
-	assert_int_equal(process_poll_begin(&poll_, &names), 0);
-	assert_false(process_poll_run(&poll_, &names, &queue, &turn));
+	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
+	assert_false(process_poll_run(&poll_, &writer, &queue, &turn));
 	process_packet_end(&packet);
 	read_tracks();
 }
@@ -212,7 +212,7 @@ static void forget(void)
 {
 	process_poll_deinit(&poll_);
 	process_queue_deinit(&queue);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	writer_free(usage_writer);
@@ -367,14 +367,14 @@ TEST(what_the_machine_lacks)
 {
 	record(machines[2].root);
 	for (unsigned i = 0; i < PROC_FILES; i++) {
-		assert_int_equal(files.troubles[i].count, 0);
-		assert_int_equal(files.troubles[i].absent, i == PROC_FILE_IO);
+		assert_int_equal(files.errors[i].count, 0);
+		assert_int_equal(files.errors[i].absent, i == PROC_FILE_IO);
 	}
 	forget();
 	record(machines[3].root);
 	for (unsigned i = 0; i < PROC_FILES; i++) {
-		assert_int_equal(files.troubles[i].count, 0);
-		assert_int_equal(files.troubles[i].absent, i == PROC_FILE_DMABUF_RSS);
+		assert_int_equal(files.errors[i].count, 0);
+		assert_int_equal(files.errors[i].absent, i == PROC_FILE_DMABUF_RSS);
 	}
 	forget();
 }

@@ -6,59 +6,59 @@
 
 TEST(a_number_for_each)
 {
-	static const int32_t tids[] = {1,    2,	    PROCESS_MAP_LEAF - 1, PROCESS_MAP_LEAF,
-				       5000, 70000, PROCESS_SEEN_MAX - 1};
-	static struct process_map m;
+	static const int32_t tids[] = {1,    2,	    PID_MAP_LEAF - 1, PID_MAP_LEAF,
+				       5000, 70000, PID_LIMIT - 1};
+	static struct pid_map m;
 
 	for (size_t i = 0; i < sizeof(tids) / sizeof(*tids); i++) {
-		assert_int_equal(process_map_get(&m, tids[i]), 0);
-		assert_int_equal(process_map_set(&m, tids[i], (int32_t)i + 1), 0);
+		assert_int_equal(pid_map_get(&m, tids[i]), 0);
+		assert_int_equal(pid_map_set(&m, tids[i], (int32_t)i + 1), 0);
 	}
 	for (size_t i = 0; i < sizeof(tids) / sizeof(*tids); i++)
-		assert_int_equal(process_map_get(&m, tids[i]), i + 1);
-	assert_int_equal(process_map_get(&m, 3), 0);
-	assert_int_equal(process_map_set(&m, 2, -7), 0);
-	assert_int_equal(process_map_get(&m, 2), -7);
-	assert_int_equal(process_map_set(&m, 2, 0), 0);
-	assert_int_equal(process_map_get(&m, 2), 0);
-	process_map_clear(&m);
-	assert_int_equal(process_map_get(&m, 1), 0);
+		assert_int_equal(pid_map_get(&m, tids[i]), i + 1);
+	assert_int_equal(pid_map_get(&m, 3), 0);
+	assert_int_equal(pid_map_set(&m, 2, -7), 0);
+	assert_int_equal(pid_map_get(&m, 2), -7);
+	assert_int_equal(pid_map_set(&m, 2, 0), 0);
+	assert_int_equal(pid_map_get(&m, 2), 0);
+	pid_map_clear(&m);
+	assert_int_equal(pid_map_get(&m, 1), 0);
 	/* A zero takes no room. */
-	assert_int_equal(process_map_set(&m, 1, 0), 0);
+	assert_int_equal(pid_map_set(&m, 1, 0), 0);
 	assert_null(m.leaf[0]);
-	process_map_clear(&m);
+	pid_map_clear(&m);
 }
 
 TEST(numbers_that_are_no_tasks)
 {
-	static const int32_t none[] = {0, -1, INT32_MIN, INT32_MAX, PROCESS_SEEN_MAX};
-	static struct process_map m;
+	static const int32_t none[] = {0, -1, INT32_MIN, INT32_MAX, PID_LIMIT};
+	static struct pid_map m;
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
-		assert_int_equal(process_map_set(&m, none[i], 1), -ERANGE);
-		assert_int_equal(process_map_get(&m, none[i]), 0);
+		assert_int_equal(pid_map_set(&m, none[i], 1), -ERANGE);
+		assert_int_equal(pid_map_get(&m, none[i]), 0);
 	}
 }
 
 TEST(whose_a_task_is)
 {
-	static struct process_kin k;
+	static struct pid_relations k;
 
-	assert_int_equal(process_kin_tgid(&k, 70), 0);
-	assert_int_equal(process_kin_parent(&k, 70), PROCESS_KIN_NO_PARENT);
-	process_kin_put_process(&k, 70, 7);
-	process_kin_put_thread(&k, 71, 70);
-	process_kin_put_process(&k, 1, 0);
-	process_kin_put_process(&k, 80, PROCESS_KIN_NO_PARENT);
-	assert_int_equal(process_kin_tgid(&k, 70), 70);
-	assert_int_equal(process_kin_parent(&k, 70), 7);
-	assert_int_equal(process_kin_tgid(&k, 71), 70);
-	assert_int_equal(process_kin_parent(&k, 71), PROCESS_KIN_NO_PARENT);
-	assert_int_equal(process_kin_tgid(&k, 1), 1);
-	assert_int_equal(process_kin_parent(&k, 1), 0);
-	assert_int_equal(process_kin_tgid(&k, 80), 80);
-	assert_int_equal(process_kin_parent(&k, 80), PROCESS_KIN_NO_PARENT);
-	process_kin_forget(&k, 70);
-	assert_int_equal(process_kin_tgid(&k, 70), 0);
-	process_map_clear(&k.map);
+	assert_int_equal(pid_relations_tgid(&k, 70), 0);
+	assert_int_equal(pid_relations_parent(&k, 70), PID_NO_PARENT);
+	pid_relations_put_process(&k, 70, 7);
+	pid_relations_put_thread(&k, 71, 70);
+	pid_relations_put_process(&k, 1, 0);
+	pid_relations_put_process(&k, 80, PID_NO_PARENT);
+	assert_int_equal(pid_relations_tgid(&k, 70), 70);
+	assert_int_equal(pid_relations_parent(&k, 70), 7);
+	assert_int_equal(pid_relations_tgid(&k, 71), 70);
+	assert_int_equal(pid_relations_parent(&k, 71), PID_NO_PARENT);
+	assert_int_equal(pid_relations_tgid(&k, 1), 1);
+	assert_int_equal(pid_relations_parent(&k, 1), 0);
+	assert_int_equal(pid_relations_tgid(&k, 80), 80);
+	assert_int_equal(pid_relations_parent(&k, 80), PID_NO_PARENT);
+	pid_relations_forget(&k, 70);
+	assert_int_equal(pid_relations_tgid(&k, 70), 0);
+	pid_map_clear(&k.map);
 }

@@ -8,15 +8,15 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 
 static int setup(void **state)
 {
 	(void)state;
 	fake_reset();
 	proc_new();
-	names = (struct process_names){.files = &files, .packet = &packet};
-	names.options.thread_names = true;
+	writer = (struct process_writer){.files = &files, .packet = &packet};
+	writer.options.thread_names = true;
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	return proc_files_init(&files, proc_root);
 }
@@ -25,7 +25,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	process_packet_end(&packet);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
@@ -33,50 +33,50 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void put_name(struct task_heard *t, const char *name)
+static void put_name(struct task_state *t, const char *name)
 {
 	t->has_name = true;
 	memset(t->name, 0, sizeof(t->name));
 	memcpy(t->name, name, strlen(name));
 }
 
-static struct task_heard new_process(int32_t pid, int32_t creator, const char *name)
+static struct task_state new_process(int32_t pid, int32_t creator, const char *name)
 {
-	struct task_heard t = {
+	struct task_state t = {
 		.is_new = true, .tid = pid, .creator = creator, .began_ns = 100, .last_ns = 200};
 
 	put_name(&t, name);
 	return t;
 }
 
-static struct task_heard new_thread(int32_t tid, int32_t creator, const char *name)
+static struct task_state new_thread(int32_t tid, int32_t creator, const char *name)
 {
-	struct task_heard t = new_process(tid, creator, name);
+	struct task_state t = new_process(tid, creator, name);
 
 	t.is_thread = true;
 	return t;
 }
 
-static struct task_heard renamed(int32_t tid, const char *name)
+static struct task_state renamed(int32_t tid, const char *name)
 {
-	struct task_heard t = {.tid = tid, .last_ns = 300};
+	struct task_state t = {.tid = tid, .last_ns = 300};
 
 	put_name(&t, name);
 	return t;
 }
 
-static struct task_heard executed(int32_t pid, const char *file, const char *name)
+static struct task_state executed(int32_t pid, const char *file, const char *name)
 {
-	struct task_heard t = renamed(pid, name);
+	struct task_state t = renamed(pid, name);
 
 	t.file = (char *)file;
 	t.file_len = (uint32_t)strlen(file);
 	return t;
 }
 
-static void hear(struct task_heard t)
+static void hear(struct task_state t)
 {
-	process_names_heard(&names, &t);
+	process_writer_write_state(&writer, &t);
 	process_packet_end(&packet);
 }
 
@@ -91,7 +91,7 @@ FIXTURE_TEST(a_process_that_is_gone)
 {
 	struct pb_field row;
 
-	process_kin_put_thread(&names.kin, 8, 7);
+	pid_relations_put_thread(&writer.relations, 8, 7);
 	hear(new_process(70, 8, "child"));
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
@@ -105,10 +105,10 @@ FIXTURE_TEST(a_process_that_is_gone)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
 	assert_int_equal(last_time(), 201);
 	/* It has been described. */
-	assert_true(process_seen_has(&names.seen, 70));
+	assert_true(pid_set_has(&writer.seen, 70));
 
-	names.options.age = true;
-	names.options.skip_main_thread = true;
+	writer.options.age = true;
+	writer.options.skip_main_thread = true;
 	hear(new_process(80, 7, "older"));
 	assert_int_equal(fake_process(80, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT), 100);
@@ -117,7 +117,7 @@ FIXTURE_TEST(a_process_that_is_gone)
 
 FIXTURE_TEST(a_program_that_is_gone)
 {
-	struct task_heard t = new_process(70, 7, "prog");
+	struct task_state t = new_process(70, 7, "prog");
 	struct pb_field row;
 
 	t.file = (char *)"/bin/prog";
@@ -127,7 +127,7 @@ FIXTURE_TEST(a_program_that_is_gone)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/prog"));
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM));
 	/* Another one later; the parent stays. */
-	process_kin_put_process(&names.kin, 70, 7);
+	pid_relations_put_process(&writer.relations, 70, 7);
 	hear(executed(70, "/bin/other", "other"));
 	assert_int_equal(fake_process(70, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/other"));
@@ -194,7 +194,7 @@ FIXTURE_TEST(one_that_is_there_is_read)
 	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "child"});
-	process_kin_put_process(&names.kin, 7, 1);
+	pid_relations_put_process(&writer.relations, 7, 1);
 	hear(new_process(70, 7, "child"));
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "child"));
@@ -207,8 +207,8 @@ FIXTURE_TEST(one_that_is_there_is_read)
 	assert_true(last_time() > 1000);
 
 	/* So it stays when it is told again. */
-	process_seen_remove(&names.seen, 70);
-	process_names_task(&names, 70);
+	pid_set_remove(&writer.seen, 70);
+	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 2);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
@@ -232,7 +232,7 @@ FIXTURE_TEST(names_that_differ)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "event"));
 	assert_int_equal(fake.n, 4);
 	/* Nothing is left of a name that is not wanted. */
-	names.options.thread_names = false;
+	writer.options.thread_names = false;
 	hear(renamed(70, "other"));
 	assert_int_equal(fake.n, 5);
 	assert_int_equal(fake_thread(70, &row), 3);
@@ -250,7 +250,7 @@ FIXTURE_TEST(a_kernel_thread_has_its_whole_name)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "kworker/0:0-events"));
 	assert_int_equal(fake.n, 1);
 	/* One that is gone: its maker says what it was. */
-	process_kin_put_process(&names.kin, 2, 0);
+	pid_relations_put_process(&writer.relations, 2, 0);
 	hear(new_process(71, 2, "kthread"));
 	assert_int_equal(fake_process(71, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 1);
@@ -260,7 +260,7 @@ FIXTURE_TEST(a_kernel_thread_has_its_whole_name)
 /* Its memory is gone, its status is not. */
 FIXTURE_TEST(one_that_ends)
 {
-	struct task_heard t = new_process(70, 7, "prog");
+	struct task_state t = new_process(70, 7, "prog");
 	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
@@ -281,7 +281,7 @@ FIXTURE_TEST(one_that_ends)
 
 FIXTURE_TEST(a_number_that_belongs_to_another_now)
 {
-	struct task_heard t = new_process(71, 7, "mine");
+	struct task_state t = new_process(71, 7, "mine");
 	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
@@ -301,8 +301,8 @@ FIXTURE_TEST(a_number_that_begins_anew)
 {
 	struct pb_field row;
 
-	process_kin_put_process(&names.kin, 7, 1);
-	process_kin_put_process(&names.kin, 8, 1);
+	pid_relations_put_process(&writer.relations, 7, 1);
+	pid_relations_put_process(&writer.relations, 8, 1);
 	hear(new_process(70, 7, "first"));
 	hear(new_thread(70, 8, "second"));
 	assert_int_equal(fake_process(70, NULL), 1);
@@ -315,10 +315,10 @@ FIXTURE_TEST(a_number_that_begins_anew)
 
 FIXTURE_TEST(a_sibling_of_its_creator)
 {
-	struct task_heard t = new_process(71, 70, "twin");
+	struct task_state t = new_process(71, 70, "twin");
 	struct pb_field row;
 
-	process_kin_put_process(&names.kin, 70, 7);
+	pid_relations_put_process(&writer.relations, 70, 7);
 	t.is_sibling = true;
 	hear(t);
 	assert_int_equal(fake_process(71, &row), 1);
@@ -333,18 +333,18 @@ FIXTURE_TEST(a_sibling_of_its_creator)
 /* An exec by a thread: it takes over the number of its process. */
 FIXTURE_TEST(a_thread_becomes_the_leader)
 {
-	struct task_heard t = executed(70, "/bin/prog", "prog");
+	struct task_state t = executed(70, "/bin/prog", "prog");
 	struct pb_field row;
 
-	process_kin_put_process(&names.kin, 70, 7);
-	process_kin_put_thread(&names.kin, 71, 70);
-	assert_int_equal(process_seen_add(&names.seen, 71), 0);
+	pid_relations_put_process(&writer.relations, 70, 7);
+	pid_relations_put_thread(&writer.relations, 71, 70);
+	assert_int_equal(pid_set_add(&writer.seen, 71), 0);
 	t.was = 71;
 	hear(t);
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
-	assert_false(process_seen_has(&names.seen, 71));
-	assert_int_equal(process_kin_tgid(&names.kin, 71), 0);
+	assert_false(pid_set_has(&writer.seen, 71));
+	assert_int_equal(pid_relations_tgid(&writer.relations, 71), 0);
 	/* Of one that nobody heard of before. */
 	hear(executed(80, "/bin/prog", "prog"));
 	assert_int_equal(fake_process(80, &row), 1);
@@ -353,7 +353,7 @@ FIXTURE_TEST(a_thread_becomes_the_leader)
 
 FIXTURE_TEST(names_of_any_bytes)
 {
-	struct task_heard t = new_process(70, 7, "");
+	struct task_state t = new_process(70, 7, "");
 	struct pb_field row;
 
 	hear(t);
@@ -373,7 +373,7 @@ FIXTURE_TEST(names_of_any_bytes)
 
 FIXTURE_TEST(a_time_that_cannot_be_told)
 {
-	struct task_heard t = new_process(70, 7, "x");
+	struct task_state t = new_process(70, 7, "x");
 
 	t.last_ns = 0;
 	hear(t);

@@ -9,8 +9,8 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
-static struct process_news news;
+static struct process_writer writer;
+static struct process_events events;
 static uint64_t time_ns, step_ns;
 
 static uint64_t stepping(void)
@@ -25,9 +25,9 @@ static int setup(void **state)
 	proc_new();
 	time_ns = 0;
 	step_ns = 1;
-	news = (struct process_news){0};
-	names = (struct process_names){.files = &files, .packet = &packet};
-	names.options.thread_names = true;
+	events = (struct process_events){0};
+	writer = (struct process_writer){.files = &files, .packet = &packet};
+	writer.options.thread_names = true;
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	return proc_files_init(&files, proc_root);
 }
@@ -36,8 +36,8 @@ static int teardown(void **state)
 {
 	(void)state;
 	process_packet_end(&packet);
-	process_news_deinit(&news);
-	process_names_deinit(&names);
+	process_events_deinit(&events);
+	process_writer_deinit(&writer);
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
@@ -48,7 +48,7 @@ static int teardown(void **state)
 static bool one_turn(void)
 {
 	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_news_run(&news, &names, &turn);
+	bool more = process_events_run(&events, &writer, &turn);
 
 	process_packet_end(&packet);
 	return more;
@@ -56,12 +56,12 @@ static bool one_turn(void)
 
 static size_t waiting(void)
 {
-	return news.n - news.next;
+	return events.n - events.next;
 }
 
 static void hear(struct metadata_task t)
 {
-	process_news_add(&news, &names, &t);
+	process_events_add(&events, &writer, &t);
 }
 
 static void hear_new(uint64_t at, int32_t tid, int32_t creator)
@@ -108,10 +108,10 @@ FIXTURE_TEST(one_life_is_one_entry)
 	hear_name(14, 70, "two");
 	hear_exec(15, 70, "/bin/two");
 	assert_int_equal(waiting(), 2);
-	assert_int_equal(news.text, 8);
+	assert_int_equal(events.text, 8);
 	assert_false(one_turn());
-	assert_true(process_news_is_empty(&news));
-	assert_int_equal(news.text, 0);
+	assert_true(process_events_is_empty(&events));
+	assert_int_equal(events.text, 0);
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/two"));
 	assert_int_equal(fake_thread(70, &row), 1);
@@ -166,7 +166,7 @@ FIXTURE_TEST(one_that_has_ended)
 	struct pb_field row;
 
 	hear_end(5, 70); /* not heard of before */
-	assert_true(process_news_is_empty(&news));
+	assert_true(process_events_is_empty(&events));
 	/* It may be a zombie in /proc, or its number another one's already. */
 	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
 	hear_new(10, 70, 7);
@@ -214,7 +214,7 @@ FIXTURE_TEST(a_beginning_that_comes_late)
 {
 	struct pb_field row;
 
-	process_kin_put_process(&names.kin, 7, 1);
+	pid_relations_put_process(&writer.relations, 7, 1);
 	hear_name(11, 70, "mine");
 	hear_exec(12, 70, "/bin/mine");
 	hear_end(13, 70);
@@ -274,7 +274,7 @@ FIXTURE_TEST(served_and_heard_by_turns)
 
 FIXTURE_TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard)
 {
-	const uint32_t n = PROCESS_NEWS_MANY + 100;
+	const uint32_t n = PROCESS_EVENTS_MANY + 100;
 	unsigned turns = 1;
 	struct pb_field row;
 
@@ -298,15 +298,15 @@ FIXTURE_TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard)
 	assert_int_equal(fake_process((int32_t)n, &row), 1);
 	assert_true(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
 	/* And what they took is not kept. */
-	assert_true(news.cap <= PROCESS_NEWS_MANY);
+	assert_true(events.cap <= PROCESS_EVENTS_MANY);
 }
 
 FIXTURE_TEST(more_than_may_wait)
 {
-	for (uint32_t i = 0; i < PROCESS_NEWS_MAX + 100; i++)
+	for (uint32_t i = 0; i < PROCESS_EVENTS_MAX + 100; i++)
 		hear_new(10, (int32_t)i + 1, 7);
 	/* The oldest were written at once. */
-	assert_int_equal(waiting(), PROCESS_NEWS_MAX);
+	assert_int_equal(waiting(), PROCESS_EVENTS_MAX);
 	process_packet_end(&packet);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 100);
 	assert_int_equal(fake_process(100, NULL), 1);
@@ -316,21 +316,21 @@ FIXTURE_TEST(more_than_may_wait)
 FIXTURE_TEST(long_names_of_files)
 {
 	char *file = malloc(4096);
-	size_t n = 2 * PROCESS_NEWS_TEXT_MAX / 4095;
+	size_t n = 2 * PROCESS_EVENTS_TEXT_MAX / 4095;
 
 	memset(file, 'x', 4095);
 	file[4095] = '\0';
 	for (size_t i = 0; i < n; i++)
 		hear_exec(10, (int32_t)i + 1, file);
-	assert_true(news.text < PROCESS_NEWS_TEXT_MAX + 4096);
+	assert_true(events.text < PROCESS_EVENTS_TEXT_MAX + 4096);
 	assert_true(waiting() < n);
 	/* Again and again by one task: the last one counts. */
 	for (size_t i = 0; i < n; i++)
 		hear_exec(10, (int32_t)n, file);
-	assert_true(news.text < PROCESS_NEWS_TEXT_MAX + 4096);
+	assert_true(events.text < PROCESS_EVENTS_TEXT_MAX + 4096);
 	while (one_turn())
 		;
-	assert_int_equal(news.text, 0);
+	assert_int_equal(events.text, 0);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), n);
 	free(file);
 }

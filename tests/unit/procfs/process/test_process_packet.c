@@ -48,7 +48,7 @@ FIXTURE_TEST(a_packet_has_the_time_before_and_after)
 	process_packet_next(&packet);
 	first = clock_boot_ns();
 	process_packet_next(&packet); /* a task of which nothing was left to write */
-	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
 	end = clock_boot_ns();
 	process_packet_end(&packet);
 	p = fake_packet_field(0);
@@ -65,7 +65,7 @@ FIXTURE_TEST(only_the_first_packet_of_a_state_says_so)
 		if (i == 2)
 			packet.new_state = true;
 		process_packet_next(&packet);
-		process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+		process_packet_add_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
 		process_packet_end(&packet);
 		assert_int_equal(
 			fake_has(fake_packet_field(i), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED),
@@ -90,8 +90,8 @@ FIXTURE_TEST(packets_are_of_bounded_size)
 		const struct proc_name name = name_of("fifteen letters");
 
 		process_packet_next(&packet);
-		process_tree_thread(&packet,
-				    &(struct thread_row){.tid = i, .tgid = 70, .name = &name});
+		process_packet_add_thread(
+			&packet, &(struct thread_row){.tid = i, .tgid = 70, .name = &name});
 	}
 	process_packet_end(&packet);
 	assert_true(fake.n > 5);
@@ -131,17 +131,17 @@ FIXTURE_TEST(what_was_heard_is_a_packet_of_its_own)
 	struct pb_field p;
 
 	process_packet_next(&packet);
-	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
 	process_packet_next_at(&packet, 5000);
-	process_tree_thread(&packet, &(struct thread_row){.tid = 72, .tgid = 70});
-	process_tree_thread(&packet, &(struct thread_row){.tid = 73, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 72, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 73, .tgid = 70});
 	process_packet_next_at(&packet, 4000);
 	process_packet_next_at(&packet, 6000); /* of the one before there was nothing to write */
-	process_tree_thread(&packet, &(struct thread_row){.tid = 74, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 74, .tgid = 70});
 	process_packet_next(&packet);
-	process_tree_thread(&packet, &(struct thread_row){.tid = 75, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 75, .tgid = 70});
 	process_packet_next_at(&packet, 0); /* nobody knows when: now */
-	process_tree_thread(&packet, &(struct thread_row){.tid = 76, .tgid = 70});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 76, .tgid = 70});
 	process_packet_end(&packet);
 	assert_int_equal(fake.n, 4);
 	/* Right behind the event. */

@@ -9,7 +9,7 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 static struct process_queue queue;
 static struct process_poll poll_;
 static uint64_t time_ns, step_ns;
@@ -27,7 +27,7 @@ static int setup(void **state)
 	time_ns = 0;
 	step_ns = 1;
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	names = (struct process_names){.files = &files, .packet = &packet};
+	writer = (struct process_writer){.files = &files, .packet = &packet};
 	queue = (struct process_queue){0};
 	poll_ = (struct process_poll){.options.full_every = 1};
 	return proc_files_init(&files, proc_root);
@@ -39,7 +39,7 @@ static int teardown(void **state)
 	process_packet_end(&packet);
 	process_poll_deinit(&poll_);
 	process_queue_deinit(&queue);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
@@ -58,7 +58,7 @@ static void put_process(int pid, unsigned rss)
 static bool one_turn(void)
 {
 	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_poll_run(&poll_, &names, &queue, &turn);
+	bool more = process_poll_run(&poll_, &writer, &queue, &turn);
 
 	process_packet_end(&packet);
 	return more;
@@ -68,7 +68,7 @@ static unsigned one_pass(void)
 {
 	unsigned turns = 1;
 
-	assert_int_equal(process_poll_begin(&poll_, &names), 0);
+	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
 	while (one_turn())
 		turns++;
 	assert_false(process_poll_is_active(&poll_));
@@ -172,8 +172,8 @@ FIXTURE_TEST(a_cgroup_is_told_when_it_changes)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
-	poll_.usage.options.cgroup = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	poll_.tracks.options.cgroup = true;
+	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
 	put_process(7, 5);
 	proc_put("0::/a\n", 6, "7/cgroup");
 	for (unsigned i = 0; i < 3; i++)
@@ -183,7 +183,7 @@ FIXTURE_TEST(a_cgroup_is_told_when_it_changes)
 	process_poll_clear(&poll_);
 	one_pass();
 	assert_int_equal(instants(), 2);
-	process_usage_deinit(&poll_.usage);
+	process_tracks_deinit(&poll_.tracks);
 	writer_free(w);
 }
 
@@ -213,7 +213,7 @@ FIXTURE_TEST(kernel_threads_have_no_counters)
 /* The time at which it began tells it where no file is kept. */
 FIXTURE_TEST(a_number_that_is_another_process_now)
 {
-	struct process_source *source;
+	struct process_counter_files *source;
 	size_t first;
 
 	poll_.options.full_every = 1000;
@@ -222,8 +222,8 @@ FIXTURE_TEST(a_number_that_is_another_process_now)
 	put_process(8, 5);
 	put_stat(7, 100);
 	one_pass();
-	process_names_task(&names, 7);
-	assert_true(process_seen_has(&names.seen, 7));
+	process_writer_write_task(&writer, 7);
+	assert_true(pid_set_has(&writer.seen, 7));
 	first = fake.n;
 	one_pass();
 	assert_int_equal(sum_of(first).rows, 0);
@@ -238,7 +238,7 @@ FIXTURE_TEST(a_number_that_is_another_process_now)
 	assert_int_equal(source->pid, 7);
 	assert_int_equal(source->start, 200);
 	/* And it has no name yet. */
-	assert_false(process_seen_has(&names.seen, 7));
+	assert_false(pid_set_has(&writer.seen, 7));
 	assert_int_equal(queue.tids[queue.n - 1], 7);
 }
 
@@ -250,18 +250,18 @@ FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 	put_process(7, 5);
 	put_process(8, 5);
 	one_pass();
-	process_names_task(&names, 7);
-	process_names_task(&names, 8);
+	process_writer_write_task(&writer, 7);
+	process_writer_write_task(&writer, 8);
 	proc_remove("7");
 	one_pass();
 	assert_int_equal(poll_.table.last.n, 1);
-	assert_false(process_seen_has(&names.seen, 7));
-	assert_true(process_seen_has(&names.seen, 8));
+	assert_false(pid_set_has(&writer.seen, 7));
+	assert_true(pid_set_has(&writer.seen, 8));
 	/* Where the kernel's events tell who comes they know better. */
 	poll_.heard = true;
 	proc_remove("8");
 	one_pass();
-	assert_true(process_seen_has(&names.seen, 8));
+	assert_true(pid_set_has(&writer.seen, 8));
 	first = fake.n;
 	put_process(7, 5);
 	one_pass();
@@ -274,8 +274,8 @@ FIXTURE_TEST(many_that_end_at_once_take_turns)
 	char pid_of[16];
 	unsigned before, turns;
 
-	poll_.usage.options.sched = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	poll_.tracks.options.sched = true;
+	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
 	for (int pid = 1; pid <= 300; pid++) {
 		put_process(pid, 5);
 		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
@@ -286,34 +286,34 @@ FIXTURE_TEST(many_that_end_at_once_take_turns)
 		snprintf(pid_of, sizeof(pid_of), "%d", pid);
 		proc_remove(pid_of);
 	}
-	before = tracks_counts(poll_.usage.tracks).tracks;
+	before = tracks_counts(poll_.tracks.tracks).tracks;
 	assert_int_equal(before, 3 * 300);
-	assert_int_equal(process_poll_begin(&poll_, &names), 0);
+	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
 	for (turns = 0; one_turn(); turns++) {
-		unsigned now = tracks_counts(poll_.usage.tracks).tracks;
+		unsigned now = tracks_counts(poll_.tracks.tracks).tracks;
 
 		assert_true(process_poll_is_active(&poll_));
-		assert_true(before - now <= 3 * PROCESS_USAGE_PIECE);
+		assert_true(before - now <= 3 * PROCESS_TRACKS_PIECE);
 		before = now;
 	}
-	assert_true(turns > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_USAGE_PIECE);
-	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3);
+	assert_true(turns > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_TRACKS_PIECE);
+	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 3);
 	assert_int_equal(poll_.table.last.n, 1);
-	process_usage_deinit(&poll_.usage);
+	process_tracks_deinit(&poll_.tracks);
 	writer_free(w);
 }
 
 FIXTURE_TEST(a_thread_whose_number_a_process_has_now)
 {
 	put_process(7, 5);
-	process_names_task(&names, 7);
-	process_names_called(&names, 7, 9, NULL);
+	process_writer_write_task(&writer, 7);
+	process_writer_write_named_thread(&writer, 7, 9, NULL);
 	one_pass();
-	assert_true(process_seen_has(&names.seen, 9));
+	assert_true(pid_set_has(&writer.seen, 9));
 	put_process(9, 5);
 	one_pass();
-	assert_false(process_seen_has(&names.seen, 9));
-	assert_int_equal(process_kin_tgid(&names.kin, 9), 0);
+	assert_false(pid_set_has(&writer.seen, 9));
+	assert_int_equal(pid_relations_tgid(&writer.relations, 9), 0);
 	assert_int_equal(queue.n - queue.next, 1);
 	assert_int_equal(queue.tids[queue.next], 9);
 }
@@ -331,7 +331,7 @@ FIXTURE_TEST(a_process_that_goes_between_two_files)
 	one_pass();
 	setrlimit(RLIMIT_NOFILE, &old);
 	assert_int_equal(sum_of(0).rows, 2);
-	assert_int_equal(files.troubles[PROC_FILE_STATUS].count, 0);
+	assert_int_equal(files.errors[PROC_FILE_STATUS].count, 0);
 }
 
 /* An hour at the fastest. */
@@ -355,7 +355,7 @@ FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 		one_pass();
 		fake_reset_packets();
 		queue.next = queue.n = 0;
-		process_seen_clear(&queue.waiting);
+		pid_set_clear(&queue.waiting);
 		if (i == 200)
 			first = mallinfo2();
 	}
@@ -382,7 +382,7 @@ FIXTURE_TEST(processes_without_a_name_are_queued)
 {
 	put_process(1, 5);
 	put_process(2, 5);
-	process_names_task(&names, 1);
+	process_writer_write_task(&writer, 1);
 	one_pass();
 	assert_int_equal(queue.n - queue.next, 1);
 	assert_int_equal(queue.tids[queue.next], 2);
@@ -393,17 +393,17 @@ FIXTURE_TEST(threads_without_a_name_are_queued)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
-	poll_.usage.options.sched = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	poll_.tracks.options.sched = true;
+	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
 	put_process(7, 5);
 	for (int tid = 7; tid < 10; tid++)
 		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
-	process_names_task(&names, 7);
-	process_names_called(&names, 7, 8, NULL);
+	process_writer_write_task(&writer, 7);
+	process_writer_write_named_thread(&writer, 7, 8, NULL);
 	one_pass();
 	assert_int_equal(queue.n - queue.next, 1);
 	assert_int_equal(queue.tids[queue.next], 9);
-	process_usage_deinit(&poll_.usage);
+	process_tracks_deinit(&poll_.tracks);
 	writer_free(w);
 }
 
@@ -425,19 +425,19 @@ FIXTURE_TEST(threads_are_read_in_turns)
 	enum { THREADS = 3000, A_TURN = 10 };
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
-	poll_.usage.options.sched = true;
-	assert_int_equal(process_usage_init(&poll_.usage, w, NULL), 0);
+	poll_.tracks.options.sched = true;
+	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
 	put_process(7, 5);
 	for (int tid = 7; tid < 7 + THREADS; tid++)
 		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
 	step_ns = TIME_SLICE_NS / A_TURN;
 	assert_in_range(one_pass(), THREADS / A_TURN, THREADS / (A_TURN - 2));
-	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 3 * THREADS);
-	assert_int_equal(tracks_counts(poll_.usage.tracks).values, 2 * THREADS);
+	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 3 * THREADS);
+	assert_int_equal(tracks_counts(poll_.tracks.tracks).values, 2 * THREADS);
 	/* It has ended: so have its threads. */
 	proc_remove("7");
 	one_pass();
-	assert_int_equal(tracks_counts(poll_.usage.tracks).tracks, 0);
-	process_usage_deinit(&poll_.usage);
+	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 0);
+	process_tracks_deinit(&poll_.tracks);
 	writer_free(w);
 }

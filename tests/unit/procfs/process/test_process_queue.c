@@ -6,7 +6,7 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 static struct process_queue queue;
 static uint64_t time_ns, step_ns;
 
@@ -23,7 +23,7 @@ static int setup(void **state)
 	time_ns = 0;
 	step_ns = 1;
 	queue = (struct process_queue){0};
-	names = (struct process_names){.files = &files, .packet = &packet};
+	writer = (struct process_writer){.files = &files, .packet = &packet};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	return proc_files_init(&files, proc_root);
 }
@@ -34,7 +34,7 @@ static int teardown(void **state)
 	process_packet_end(&packet);
 	process_queue_deinit(&queue);
 	proc_files_deinit(&files);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");
@@ -44,7 +44,7 @@ static int teardown(void **state)
 static bool one_turn(void)
 {
 	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_queue_run(&queue, &names, &turn);
+	bool more = process_queue_run(&queue, &writer, &turn);
 
 	process_packet_end(&packet);
 	return more;
@@ -72,7 +72,7 @@ FIXTURE_TEST(first_come_first_served_each_once)
 	assert_true(one_turn());
 	assert_int_equal(fake_process(1, NULL), 1);
 	/* Served once, it may come again. */
-	process_seen_remove(&names.seen, 3);
+	pid_set_remove(&writer.seen, 3);
 	process_queue_add(&queue, 3);
 	assert_true(one_turn());
 	assert_false(one_turn());
@@ -88,7 +88,7 @@ FIXTURE_TEST(tasks_that_ended_while_they_waited)
 		process_queue_add(&queue, pid);
 	assert_false(one_turn());
 	assert_int_equal(fake.n, 0);
-	assert_false(process_seen_has(&names.seen, 1));
+	assert_false(pid_set_has(&writer.seen, 1));
 }
 
 FIXTURE_TEST(what_is_no_task_does_not_wait)
@@ -105,7 +105,7 @@ FIXTURE_TEST(more_than_can_wait)
 		process_queue_add(&queue, pid);
 	assert_int_equal(waiting(), PROCESS_QUEUE_MAX);
 	/* The one that was dropped is not taken for one that waits. */
-	assert_false(process_seen_has(&queue.waiting, (int)PROCESS_QUEUE_MAX + 1));
+	assert_false(pid_set_has(&queue.waiting, (int)PROCESS_QUEUE_MAX + 1));
 }
 
 /* Always something to do, but never much: the array does not grow with what was served. */

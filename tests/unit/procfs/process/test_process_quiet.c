@@ -9,19 +9,19 @@
 
 static struct sleeper sleeper;
 static struct proc_files files;
-static struct process_quiet quiet;
+static struct memory_check memory_check;
 
 static int setup(void **state)
 {
 	(void)state;
-	quiet = PROCESS_QUIET_NONE;
+	memory_check = MEMORY_CHECK_NONE;
 	return sleeper_start(&sleeper) == 0 ? proc_files_init(&files, "/proc") : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	process_quiet_deinit(&quiet);
+	memory_check_deinit(&memory_check);
 	proc_files_deinit(&files);
 	sleeper_end(&sleeper);
 	return 0;
@@ -30,7 +30,7 @@ static int teardown(void **state)
 static void until_quiet(void)
 {
 	for (unsigned i = 0; i < LOOKS_MAX; i++)
-		if (process_is_quiet(&quiet, &files, sleeper.pid))
+		if (memory_is_unchanged(&memory_check, &files, sleeper.pid))
 			return;
 	fail();
 }
@@ -41,11 +41,11 @@ FIXTURE_TEST(one_that_sleeps_is_quiet_and_one_that_ran_is_not)
 {
 	if (!files.own_numbers)
 		skip();
-	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 	until_quiet();
 	for (unsigned round = 0; round < 3; round++) {
 		assert_int_equal(sleeper_ask(&sleeper), 0);
-		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+		assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 		until_quiet();
 	}
 }
@@ -61,8 +61,8 @@ FIXTURE_TEST(now_and_then_it_is_not)
 	/* On a busy machine it may still be on its way to its sleep. */
 	for (unsigned tries = 0; tries < 100 && n != 4; tries++) {
 		n = 0;
-		for (unsigned i = 0; i < 4 * PROCESS_QUIET_TIMES; i++)
-			n += !process_is_quiet(&quiet, &files, sleeper.pid);
+		for (unsigned i = 0; i < 4 * MEMORY_CHECK_TIMES; i++)
+			n += !memory_is_unchanged(&memory_check, &files, sleeper.pid);
 	}
 	assert_int_equal(n, 4);
 }
@@ -87,14 +87,14 @@ FIXTURE_TEST(pages_that_others_take)
 	put_statm("600 300 200 1 0 90 0\n");
 	until_quiet();
 	put_statm("600 299 200 1 0 90 0\n");
-	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 	until_quiet();
 	put_statm(longer);
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+		assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 	put_statm("");
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+		assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 	proc_remove("");
 }
 
@@ -103,7 +103,7 @@ FIXTURE_TEST(numbers_that_are_not_ours)
 {
 	files.own_numbers = false;
 	for (unsigned i = 0; i < 100; i++)
-		assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+		assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 }
 
 FIXTURE_TEST(more_threads_than_are_worth_it)
@@ -111,8 +111,8 @@ FIXTURE_TEST(more_threads_than_are_worth_it)
 	if (!files.own_numbers)
 		skip();
 	until_quiet();
-	quiet.threads = 10000;
-	assert_false(process_is_quiet(&quiet, &files, sleeper.pid));
+	memory_check.threads = 10000;
+	assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
 }
 
 FIXTURE_TEST(one_that_is_gone)
@@ -122,9 +122,9 @@ FIXTURE_TEST(one_that_is_gone)
 	if (!files.own_numbers)
 		skip();
 	assert_int_equal(sleeper_start(&gone), 0);
-	(void)process_is_quiet(&quiet, &files, gone.pid);
-	(void)process_is_quiet(&quiet, &files, gone.pid);
+	(void)memory_is_unchanged(&memory_check, &files, gone.pid);
+	(void)memory_is_unchanged(&memory_check, &files, gone.pid);
 	sleeper_end(&gone);
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(process_is_quiet(&quiet, &files, gone.pid));
+		assert_false(memory_is_unchanged(&memory_check, &files, gone.pid));
 }

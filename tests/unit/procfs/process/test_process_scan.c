@@ -10,7 +10,7 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 static struct process_scan scan;
 
 /* Time passes by one step each time somebody looks. */
@@ -29,7 +29,7 @@ static int setup(void **state)
 	time_ns = 0;
 	step_ns = 1;
 	scan = (struct process_scan){0};
-	names = (struct process_names){
+	writer = (struct process_writer){
 		.options = {.thread_names = true}, .files = &files, .packet = &packet};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	return proc_files_init(&files, proc_root);
@@ -41,7 +41,7 @@ static int teardown(void **state)
 	process_packet_end(&packet);
 	process_scan_end(&scan);
 	proc_files_deinit(&files);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");
@@ -52,7 +52,7 @@ static int teardown(void **state)
 static bool one_turn(void)
 {
 	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_scan_run(&scan, &names, &turn);
+	bool more = process_scan_run(&scan, &writer, &turn);
 
 	process_packet_end(&packet);
 	return more;
@@ -62,7 +62,7 @@ static unsigned all_turns(void)
 {
 	unsigned turns = 1;
 
-	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer), 0);
 	while (one_turn())
 		turns++;
 	assert_false(process_scan_is_active(&scan));
@@ -126,7 +126,7 @@ FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
 	for (int i = 1; i <= PROCESSES; i++)
 		put_process(i * THREADS, THREADS);
 	step_ns = TIME_SLICE_NS / A_TURN;
-	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer), 0);
 	while (one_turn()) {
 		now = fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL);
 		assert_true(now - rows <= A_TURN);
@@ -151,10 +151,10 @@ FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 	for (int i = 1; i <= 50; i++)
 		put_process(i * 100, 10);
 	step_ns = TIME_SLICE_NS / 5;
-	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer), 0);
 	assert_true(one_turn());
 	/* The one whose threads are being walked, and some to come. */
-	assert_true(proc_list_is_open(&scan.threads));
+	assert_true(pid_list_is_open(&scan.threads));
 	for (int i = 1; i <= 50; i += 2) {
 		char path[32];
 
@@ -194,14 +194,14 @@ FIXTURE_TEST(files_that_are_missing)
 
 FIXTURE_TEST(what_was_described_before_is_left_out)
 {
-	struct proc_list threads = {0};
+	struct pid_list threads = {0};
 
 	put_process(10, 3);
 	put_process(20, 1);
-	process_names_task(&names, 10);
-	assert_int_equal(proc_list_open(&threads, files.root, 10), 0);
-	process_names_thread(&names, &threads, 12, false);
-	proc_list_close(&threads);
+	process_writer_write_task(&writer, 10);
+	assert_int_equal(pid_list_open(&threads, files.root, 10), 0);
+	process_writer_write_thread(&writer, &threads, 12, false);
+	pid_list_close(&threads);
 	all_turns();
 	all_turns();
 	assert_int_equal(fake_process(10, NULL), 1);
@@ -229,7 +229,7 @@ FIXTURE_TEST(a_scan_that_is_given_up)
 	for (int i = 1; i <= 20; i++)
 		put_process(i * 10, 3);
 	step_ns = TIME_SLICE_NS;
-	assert_int_equal(process_scan_begin(&scan, &names), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer), 0);
 	assert_true(one_turn());
 	assert_true(process_scan_is_active(&scan));
 	process_scan_end(&scan);
@@ -286,10 +286,10 @@ FIXTURE_TEST(threads_by_the_kernel_and_by_their_files)
 	all_turns();
 	expect_named(named);
 	fake_reset_packets();
-	process_names_clear(&names);
+	process_writer_clear(&writer);
 	files.own_numbers = false;
-	assert_int_equal(process_scan_begin(&scan, &names), 0);
-	assert_false(scan.task_names.open);
+	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_false(scan.taskstats.open);
 	while (one_turn())
 		;
 	expect_named(named);

@@ -122,12 +122,12 @@ FIXTURE_TEST(another_process_with_the_number)
 	look(5, of(1, 2));
 	end_pass();
 	p = process_table_take(&table, 5);
-	p->usage.group = 9;
+	p->tracks.group = 9;
 	process_table_renew(&table, p);
 	assert_int_equal(n_gone, 1);
 	assert_int_equal(last_gone, 5);
 	assert_int_equal(p->source.pid, 5);
-	assert_int_equal(p->usage.group, 0);
+	assert_int_equal(p->tracks.group, 0);
 	assert_int_equal(p->has, 0);
 	end_pass();
 	assert_int_equal(n_gone, 1);

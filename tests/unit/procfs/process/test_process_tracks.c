@@ -6,8 +6,8 @@
 
 static struct proc_files files;
 static struct writer *writer;
-static struct process_usage usage;
-static struct process_usage_row rows[100];
+static struct process_tracks tracks;
+static struct process_tracks_row rows[100];
 
 static int setup(void **state)
 {
@@ -16,15 +16,15 @@ static int setup(void **state)
 	proc_new();
 	memset(rows, 0, sizeof(rows));
 	writer = writer_new(NULL, 1, WRITER_STALL);
-	usage = (struct process_usage){.options = {true, true, true}};
-	return process_usage_init(&usage, writer, NULL) < 0 ? -1
-							    : proc_files_init(&files, proc_root);
+	tracks = (struct process_tracks){.options = {true, true, true}};
+	return process_tracks_init(&tracks, writer, NULL) < 0 ? -1
+							      : proc_files_init(&files, proc_root);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	process_usage_deinit(&usage);
+	process_tracks_deinit(&tracks);
 	proc_files_deinit(&files);
 	writer_free(writer);
 	fake_reset();
@@ -47,15 +47,15 @@ static void one_pass(int pid)
 {
 	int32_t tid;
 
-	process_usage_begin(&usage);
+	process_tracks_begin(&tracks);
 	if (pid) {
-		process_usage_read(&usage, &files, pid, &rows[pid]);
-		while (process_usage_thread(&usage, &files, &tid))
+		process_tracks_read(&tracks, &files, pid, &rows[pid]);
+		while (process_tracks_thread(&tracks, &files, &tid))
 			;
 	}
-	while (process_usage_turn(&usage))
+	while (process_tracks_turn(&tracks))
 		;
-	process_usage_end(&usage);
+	process_tracks_end(&tracks);
 	read_tracks();
 }
 
@@ -94,7 +94,7 @@ FIXTURE_TEST(time_of_threads)
 	assert_int_equal(read_last("thread 7/8/sched.run_ns"), 800);
 	assert_int_equal(read_last("thread 7/8/sched.wait_ns"), 0);
 	assert_null(read_find("thread 7/9/sched.run_ns"));
-	assert_int_equal(files.troubles[PROC_FILE_SCHEDSTAT].count, 2);
+	assert_int_equal(files.errors[PROC_FILE_SCHEDSTAT].count, 2);
 }
 
 /* How often an instant of that name was written. */
@@ -127,7 +127,7 @@ FIXTURE_TEST(the_cgroup_of_a_process)
 	assert_int_equal(instants("/a"), 2);
 	assert_int_equal(instants("/b"), 1);
 	/* After a clear once more, with its track. */
-	process_usage_clear(&usage);
+	process_tracks_clear(&tracks);
 	one_pass(7);
 	assert_int_equal(rd.states, 2);
 	assert_int_equal(read_find("process 7/cgroup")->state, 2);
@@ -136,7 +136,7 @@ FIXTURE_TEST(the_cgroup_of_a_process)
 
 FIXTURE_TEST(only_what_is_asked_for)
 {
-	usage.options = (struct process_usage_options){.cgroup = true};
+	tracks.options = (struct process_tracks_options){.cgroup = true};
 	put(7, 0, "io", "rchar: %u\n", 5);
 	put(7, 0, "cgroup", "0::/a\n", 0);
 	put(7, 7, "schedstat", "1000 %u 3\n", 20);
@@ -151,7 +151,7 @@ FIXTURE_TEST(the_last_values_at_a_flush)
 	put(7, 0, "io", "rchar: %u\n", 5);
 	one_pass(7);
 	one_pass(7);
-	while (process_usage_flush(&usage))
+	while (process_tracks_flush(&tracks))
 		;
 	read_tracks();
 	assert_int_equal(fake.flushes, 1);
@@ -174,11 +174,11 @@ FIXTURE_TEST(who_has_the_number_next)
 	put(7, 0, "io", "rchar: %u\n", 5);
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);
 	one_pass(7);
-	assert_int_equal(tracks_counts(usage.tracks).tracks, 5);
-	process_usage_gone(&usage, 7, &rows[7]);
+	assert_int_equal(tracks_counts(tracks.tracks).tracks, 5);
+	process_tracks_gone(&tracks, 7, &rows[7]);
 	one_pass(0);
-	assert_int_equal(tracks_counts(usage.tracks).tracks, 0);
-	assert_null(usage.by_tid);
+	assert_int_equal(tracks_counts(tracks.tracks).tracks, 0);
+	assert_null(tracks.by_tid);
 	one_pass(7);
 	assert_int_equal(count_tracks("process 7"), 2);
 	assert_int_equal(count_tracks("thread 7/8"), 2);
@@ -197,49 +197,49 @@ FIXTURE_TEST(a_process_that_goes_meanwhile)
 	int32_t tid;
 
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);
-	process_usage_begin(&usage);
-	process_usage_read(&usage, &files, 7, &rows[7]);
+	process_tracks_begin(&tracks);
+	process_tracks_read(&tracks, &files, 7, &rows[7]);
 	proc_remove("7");
-	while (process_usage_thread(&usage, &files, &tid))
+	while (process_tracks_thread(&tracks, &files, &tid))
 		;
-	while (process_usage_turn(&usage))
+	while (process_tracks_turn(&tracks))
 		;
-	process_usage_end(&usage);
+	process_tracks_end(&tracks);
 	read_tracks();
 	assert_int_equal(rd.n_values, 0);
-	assert_int_equal(files.troubles[PROC_FILE_IO].count, 0);
-	assert_int_equal(files.troubles[PROC_FILE_SCHEDSTAT].count, 0);
+	assert_int_equal(files.errors[PROC_FILE_IO].count, 0);
+	assert_int_equal(files.errors[PROC_FILE_SCHEDSTAT].count, 0);
 }
 
 FIXTURE_TEST(many_threads_end_piece_by_piece)
 {
-	const unsigned many = 3 * PROCESS_USAGE_PIECE;
+	const unsigned many = 3 * PROCESS_TRACKS_PIECE;
 	unsigned pieces = 0;
 	uint32_t left;
 
-	usage.options = (struct process_usage_options){.sched = true};
+	tracks.options = (struct process_tracks_options){.sched = true};
 	for (unsigned tid = 1; tid <= many; tid++)
 		put(1, (int)tid, "schedstat", "1000 %u 3\n", tid);
 	one_pass(1);
-	assert_int_equal(tracks_counts(usage.tracks).tracks, 3 * many);
+	assert_int_equal(tracks_counts(tracks.tracks).tracks, 3 * many);
 	proc_remove("1/task");
 	put(1, 1, "schedstat", "1000 %u 3\n", 1);
-	process_usage_begin(&usage);
-	process_usage_read(&usage, &files, 1, &rows[1]);
-	while (process_usage_thread(&usage, &files, &(int32_t){0}))
+	process_tracks_begin(&tracks);
+	process_tracks_read(&tracks, &files, 1, &rows[1]);
+	while (process_tracks_thread(&tracks, &files, &(int32_t){0}))
 		;
 	do {
-		left = tracks_counts(usage.tracks).tracks;
+		left = tracks_counts(tracks.tracks).tracks;
 		pieces++;
-		if (!process_usage_turn(&usage))
+		if (!process_tracks_turn(&tracks))
 			break;
-		assert_true(left - tracks_counts(usage.tracks).tracks <= 3 * PROCESS_USAGE_PIECE);
+		assert_true(left - tracks_counts(tracks.tracks).tracks <= 3 * PROCESS_TRACKS_PIECE);
 	} while (pieces < many);
 	assert_int_equal(pieces, 3);
-	assert_int_equal(tracks_counts(usage.tracks).tracks, 3);
+	assert_int_equal(tracks_counts(tracks.tracks).tracks, 3);
 	/* The next pass goes on from there. */
 	put(1, 1, "schedstat", "2000 %u 3\n", 1);
 	one_pass(1);
 	assert_int_equal(read_last("thread 1/1/sched.run_ns"), 2000);
-	assert_int_equal(tracks_counts(usage.tracks).tracks, 3);
+	assert_int_equal(tracks_counts(tracks.tracks).tracks, 3);
 }

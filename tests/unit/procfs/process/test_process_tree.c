@@ -48,11 +48,11 @@ FIXTURE_TEST(every_field_of_a_process)
 	static const char cmdline[] = "prog\0--a b\0\0last";
 
 	process_packet_next(&packet);
-	process_tree_process(&packet, &(struct process_row){.status = &s,
-							    .cmdline = cmdline,
-							    .cmdline_len = sizeof(cmdline),
-							    .has_start = true,
-							    .start_from_boot_ns = 123456789});
+	process_packet_add_process(&packet, &(struct process_row){.status = &s,
+								  .cmdline = cmdline,
+								  .cmdline_len = sizeof(cmdline),
+								  .has_start = true,
+								  .start_from_boot_ns = 123456789});
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 1);
@@ -75,8 +75,8 @@ FIXTURE_TEST(what_is_not_known_is_not_written)
 	struct pb_field row;
 
 	process_packet_next(&packet);
-	process_tree_process(&packet, &(struct process_row){.status = &s, .cmdline = ""});
-	process_tree_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_add_process(&packet, &(struct process_row){.status = &s, .cmdline = ""});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
@@ -99,7 +99,7 @@ FIXTURE_TEST(every_field_of_a_thread)
 	struct pb_field row;
 
 	process_packet_next(&packet);
-	process_tree_thread(
+	process_packet_add_thread(
 		&packet,
 		&(struct thread_row){
 			.tid = 71, .tgid = 70, .name = &name, .nstid = nstid, .n_nstid = 2});

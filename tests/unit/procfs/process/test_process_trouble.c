@@ -7,14 +7,14 @@
 #include "unit/procfs/told.h"
 
 static struct process_packet packet;
-static struct process_trouble trouble;
+static struct process_errors errors;
 static struct proc_files files;
 
 static int setup(void **state)
 {
 	(void)state;
 	fake_reset();
-	trouble = (struct process_trouble){0};
+	errors = (struct process_errors){0};
 	files = (struct proc_files){0};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	return 0;
@@ -32,35 +32,33 @@ static int teardown(void **state)
 
 FIXTURE_TEST(nothing_is_not_written)
 {
-	process_trouble_tell(&trouble, &files);
-	process_trouble_write(&trouble, &files, &packet);
+	process_errors_log(&errors, &files);
+	process_errors_write(&errors, &files, &packet);
 	assert_int_equal(fake.n, 0);
-	assert_int_equal(trouble.told, 0);
+	assert_int_equal(errors.told, 0);
 }
 
 FIXTURE_TEST(each_kind_of_file_once)
 {
-	files.troubles[PROC_FILE_IO] = (struct proc_trouble){.count = 3, .error = -EACCES};
-	process_trouble_tell(&trouble, &files);
-	assert_int_equal(trouble.told, 1u << PROC_FILE_IO);
-	files.troubles[PROC_FILE_DMABUF_RSS] =
-		(struct proc_trouble){.absent = true, .error = -ENOENT};
-	process_trouble_tell(&trouble, &files);
-	assert_int_equal(trouble.told, 1u << PROC_FILE_IO | 1u << PROC_FILE_DMABUF_RSS);
+	files.errors[PROC_FILE_IO] = (struct proc_errors){.count = 3, .error = -EACCES};
+	process_errors_log(&errors, &files);
+	assert_int_equal(errors.told, 1u << PROC_FILE_IO);
+	files.errors[PROC_FILE_DMABUF_RSS] = (struct proc_errors){.absent = true, .error = -ENOENT};
+	process_errors_log(&errors, &files);
+	assert_int_equal(errors.told, 1u << PROC_FILE_IO | 1u << PROC_FILE_DMABUF_RSS);
 }
 
 FIXTURE_TEST(all_are_counted_in_the_trace)
 {
 	struct pb_field p, stats, row;
 
-	files.troubles[PROC_FILE_IO] = (struct proc_trouble){.count = 3, .error = -EACCES};
-	files.troubles[PROC_FILE_DMABUF_RSS] =
-		(struct proc_trouble){.absent = true, .error = -ENOENT};
-	process_trouble_write(&trouble, &files, &packet);
-	process_trouble_write(&trouble, &files, &packet); /* nothing new */
+	files.errors[PROC_FILE_IO] = (struct proc_errors){.count = 3, .error = -EACCES};
+	files.errors[PROC_FILE_DMABUF_RSS] = (struct proc_errors){.absent = true, .error = -ENOENT};
+	process_errors_write(&errors, &files, &packet);
+	process_errors_write(&errors, &files, &packet); /* nothing new */
 	assert_int_equal(fake.n, 1);
-	files.troubles[PROC_FILE_IO].count = 4;
-	process_trouble_write(&trouble, &files, &packet);
+	files.errors[PROC_FILE_IO].count = 4;
+	process_errors_write(&errors, &files, &packet);
 	assert_int_equal(fake.n, 2);
 
 	p = fake_packet_field(1);
@@ -80,14 +78,14 @@ FIXTURE_TEST(refused_tracks_are_told_and_counted)
 {
 	struct pb_field p, stats;
 
-	trouble.refused_tracks = 7;
+	errors.refused_tracks = 7;
 	told_begin();
-	process_trouble_tell(&trouble, &files);
-	trouble.refused_tracks = 9;
-	process_trouble_tell(&trouble, &files);
+	process_errors_log(&errors, &files);
+	errors.refused_tracks = 9;
+	process_errors_log(&errors, &files);
 	assert_int_equal(told_end("counter tracks; the rest is missing"), 1);
-	process_trouble_write(&trouble, &files, &packet);
-	process_trouble_write(&trouble, &files, &packet);
+	process_errors_write(&errors, &files, &packet);
+	process_errors_write(&errors, &files, &packet);
 	assert_int_equal(fake.n, 1);
 	p = fake_packet_field(0);
 	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));

@@ -13,12 +13,12 @@
 
 static struct proc_files files;
 static struct process_packet packet;
-static struct process_names names;
+static struct process_writer writer;
 
 static int begin(const char *root)
 {
 	fake_reset();
-	names = (struct process_names){
+	writer = (struct process_writer){
 		.options = {.thread_names = true}, .files = &files, .packet = &packet};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	return proc_files_init(&files, root);
@@ -43,7 +43,7 @@ static int teardown(void **state)
 	(void)state;
 	process_packet_end(&packet);
 	proc_files_deinit(&files);
-	process_names_deinit(&names);
+	process_writer_deinit(&writer);
 	writer_free(packet.w);
 	fake_reset();
 	if (proc_root[0])
@@ -58,7 +58,7 @@ FIXTURE_TEST(a_leader_is_a_process_and_a_thread)
 {
 	struct pb_field row;
 
-	process_names_task(&names, 28864);
+	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 28858);
@@ -73,9 +73,9 @@ FIXTURE_TEST(a_leader_is_a_process_and_a_thread)
 
 FIXTURE_TEST(the_leader_without_its_thread)
 {
-	names.options.skip_main_thread = true;
-	process_names_task(&names, 28864);
-	process_names_task(&names, 28864);
+	writer.options.skip_main_thread = true;
+	process_writer_write_task(&writer, 28864);
+	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, NULL), 1);
 	assert_int_equal(fake_thread(28864, NULL), 0);
@@ -85,8 +85,8 @@ FIXTURE_TEST(a_kernel_thread_goes_by_its_name)
 {
 	struct pb_field row;
 
-	process_names_task(&names, 2);
-	process_names_task(&names, 10);
+	process_writer_write_task(&writer, 2);
+	process_writer_write_task(&writer, 10);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(2, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "kthreadd"));
@@ -101,7 +101,7 @@ FIXTURE_TEST(a_process_in_a_namespace)
 {
 	struct pb_field row;
 
-	process_names_task(&names, 28868);
+	process_writer_write_task(&writer, 28868);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28868, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_NSPID), 1);
@@ -114,8 +114,8 @@ FIXTURE_TEST(the_age_where_it_is_asked_for)
 	const uint64_t ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct pb_field row;
 
-	names.options.age = true;
-	process_names_task(&names, 28864);
+	writer.options.age = true;
+	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT),
@@ -127,9 +127,9 @@ FIXTURE_TEST(each_task_once)
 	struct proc_status status;
 
 	for (unsigned i = 0; i < 3; i++) {
-		process_names_task(&names, 2);
-		process_names_task(&names, 28864);
-		assert_true(process_names_process(&names, 28864, &status));
+		process_writer_write_task(&writer, 2);
+		process_writer_write_task(&writer, 28864);
+		assert_true(process_writer_write_process(&writer, 28864, &status));
 	}
 	assert_int_equal(status.threads, 3);
 	process_packet_end(&packet);
@@ -145,8 +145,8 @@ TEST_SETUP(a_thread_brings_its_process)
 	proc_put_task((struct proc_task){.pid = 70, .name = "main", .threads = 3});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a b", .threads = 3});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 72, .name = "c", .threads = 3});
-	process_names_task(&names, 71);
-	process_names_task(&names, 72);
+	process_writer_write_task(&writer, 71);
+	process_writer_write_task(&writer, 72);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_process(71, NULL), 0);
@@ -163,7 +163,7 @@ TEST_SETUP(a_thread_without_its_process)
 	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
-	process_names_task(&names, 71);
+	process_writer_write_task(&writer, 71);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 0);
 	assert_int_equal(fake_thread(71, &row), 1);
@@ -173,23 +173,23 @@ TEST_SETUP(a_thread_without_its_process)
 /* Of the folder of its process' threads, if there is one. */
 static void name_thread(int32_t pid, int32_t tid, bool namespaced)
 {
-	struct proc_list threads = {0};
+	struct pid_list threads = {0};
 
-	if (proc_list_open(&threads, files.root, pid) < 0)
+	if (pid_list_open(&threads, files.root, pid) < 0)
 		return;
-	process_names_thread(&names, &threads, tid, namespaced);
-	proc_list_close(&threads);
+	process_writer_write_thread(&writer, &threads, tid, namespaced);
+	pid_list_close(&threads);
 }
 
 TEST_SETUP(what_is_gone_is_asked_for_again)
 {
-	process_names_task(&names, 70);
+	process_writer_write_task(&writer, 70);
 	name_thread(70, 71, false);
 	proc_put("", 0, "70/task/none");
 	name_thread(70, 71, false);
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
-	process_names_task(&names, 70);
+	process_writer_write_task(&writer, 70);
 	name_thread(70, 71, false);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
@@ -202,28 +202,28 @@ TEST_SETUP(a_number_that_changed_hands)
 	struct proc_status status;
 
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
-	assert_false(process_names_process(&names, 71, &status));
+	assert_false(process_writer_write_process(&writer, 71, &status));
 	/* And a file that is of somebody else altogether. */
 	proc_put("Name:\tx\nTgid:\t9\nPid:\t9\n", 23, "80/status");
-	assert_false(process_names_process(&names, 80, &status));
-	process_names_task(&names, 80);
+	assert_false(process_writer_write_process(&writer, 80, &status));
+	process_writer_write_task(&writer, 80);
 	process_packet_end(&packet);
 	assert_int_equal(fake.n, 0);
 }
 
 TEST_SETUP(numbers_that_are_no_tasks)
 {
-	process_names_task(&names, 0);
-	process_names_task(&names, -1);
-	process_names_task(&names, INT32_MIN);
-	process_names_task(&names, INT32_MAX);
+	process_writer_write_task(&writer, 0);
+	process_writer_write_task(&writer, -1);
+	process_writer_write_task(&writer, INT32_MIN);
+	process_writer_write_task(&writer, INT32_MAX);
 	process_packet_end(&packet);
 	assert_int_equal(fake.n, 0);
 }
 
 static void forget(int32_t tid)
 {
-	process_seen_remove(&names.seen, tid);
+	pid_set_remove(&writer.seen, tid);
 }
 
 TEST_SETUP(a_renamed_task_is_told_again)
@@ -232,20 +232,20 @@ TEST_SETUP(a_renamed_task_is_told_again)
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
-	process_names_task(&names, 70);
-	process_names_task(&names, 71);
+	process_writer_write_task(&writer, 70);
+	process_writer_write_task(&writer, 71);
 	proc_put_task((struct proc_task){.pid = 70, .name = "after"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "b"});
-	process_names_task(&names, 70);
+	process_writer_write_task(&writer, 70);
 	forget(71);
-	process_names_task(&names, 71);
+	process_writer_write_task(&writer, 71);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_thread(71, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "b"));
 
 	forget(70);
-	process_names_task(&names, 70);
+	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
@@ -255,10 +255,10 @@ TEST_SETUP(without_names_a_thread_is_two_numbers)
 {
 	struct pb_field row;
 
-	names.options.thread_names = false;
+	writer.options.thread_names = false;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	name_thread(70, 71, false); /* no file is read */
-	process_names_task(&names, 70);
+	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
@@ -283,10 +283,10 @@ TEST_SETUP(threads_in_a_namespace_have_inner_numbers)
 TEST_SETUP(a_clear_begins_anew)
 {
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
-	process_names_task(&names, 70);
+	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
-	process_names_clear(&names);
-	process_names_task(&names, 70);
+	process_writer_clear(&writer);
+	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 2);
 	assert_false(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
@@ -304,17 +304,17 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 	outside_reads_set_timely(true);
 	assert_int_equal(kill(outside_reads_pid(), SIGSTOP), 0);
 	waitpid(outside_reads_pid(), &status, WUNTRACED);
-	process_names_task(&names, 28864);
+	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
-	assert_int_equal(names.n_unread, 1);
-	process_names_read_again(&names, &slice);
+	assert_int_equal(writer.n_unread, 1);
+	process_writer_read_again(&writer, &slice);
 	assert_int_equal(names.n_unread, 1);
 	assert_int_equal(kill(outside_reads_pid(), SIGCONT), 0);
 	while (names.n_unread > 0) {
 		slice = time_slice_start(clock_mono_ns);
-		process_names_read_again(&names, &slice);
+		process_writer_read_again(&writer, &slice);
 	}
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(28864, &row), 2);

@@ -42,7 +42,7 @@ static struct answer answer(uint16_t version, uint32_t seq)
 
 static int parse(const struct answer *a, size_t len, int32_t *ret_tgid, struct proc_name *ret_name)
 {
-	return task_names_parse(a, len, 1000, 4, ret_tgid, ret_name);
+	return taskstats_parse(a, len, 1000, 4, ret_tgid, ret_name);
 }
 
 TEST(an_answer)
@@ -71,7 +71,7 @@ TEST(a_task_that_is_gone)
 	struct proc_name name;
 	int32_t tgid = -1;
 
-	assert_int_equal(task_names_parse(&a, sizeof(a), 1000, 4, &tgid, &name), 3);
+	assert_int_equal(taskstats_parse(&a, sizeof(a), 1000, 4, &tgid, &name), 3);
 	assert_int_equal(tgid, 0);
 }
 
@@ -114,23 +114,23 @@ static void *end_at_once(void *tid)
 
 TEST(ourselves)
 {
-	struct task_names t = {0};
-	struct task_name names[TASK_NAMES_MAX];
+	struct taskstats_socket t = {0};
+	struct taskstats_name names[TASKSTATS_MAX];
 	pthread_t thread;
 	int32_t gone;
 
-	if (task_names_open(&t) < 0) {
+	if (taskstats_open(&t) < 0) {
 		assert_false(t.open);
 		skip();
 	}
 	assert_int_equal(pthread_create(&thread, NULL, end_at_once, &gone), 0);
 	pthread_join(thread, NULL);
 	prctl(PR_SET_NAME, "Tgid:\t1 \\ \n)");
-	for (unsigned i = 0; i < TASK_NAMES_MAX; i++)
+	for (unsigned i = 0; i < TASKSTATS_MAX; i++)
 		names[i].tid = i % 3 == 1 ? INT32_MAX : getpid();
 	for (unsigned round = 0; round < 3; round++) {
-		assert_int_equal(task_names_get(&t, names, TASK_NAMES_MAX), 0);
-		for (unsigned i = 0; i < TASK_NAMES_MAX; i++) {
+		assert_int_equal(taskstats_get(&t, names, TASKSTATS_MAX), 0);
+		for (unsigned i = 0; i < TASKSTATS_MAX; i++) {
 			assert_int_equal(names[i].tgid, i % 3 == 1 ? 0 : getpid());
 			if (!names[i].tgid)
 				continue;
@@ -139,19 +139,19 @@ TEST(ourselves)
 		}
 	}
 	names[0].tid = gone;
-	assert_int_equal(task_names_get(&t, names, 1), 0);
+	assert_int_equal(taskstats_get(&t, names, 1), 0);
 	assert_int_equal(names[0].tgid, 0);
-	task_names_close(&t);
-	task_names_close(&t);
+	taskstats_close(&t);
+	taskstats_close(&t);
 }
 
 /* It is not tried again. */
 TEST(a_socket_that_fails)
 {
-	struct task_names t = {.open = true, .fd = open("/dev/null", O_RDWR | O_CLOEXEC)};
-	struct task_name name = {.tid = getpid(), .tgid = 5};
+	struct taskstats_socket t = {.open = true, .fd = open("/dev/null", O_RDWR | O_CLOEXEC)};
+	struct taskstats_name name = {.tid = getpid(), .tgid = 5};
 
-	assert_true(task_names_get(&t, &name, 1) < 0);
+	assert_true(taskstats_get(&t, &name, 1) < 0);
 	assert_false(t.open);
 	assert_int_equal(name.tgid, 0);
 }

@@ -34,7 +34,7 @@ static int set(const char *name, uint64_t first, size_t n)
 static void write_at(uint64_t ns)
 {
 	sys_disks_end(&disks, &poll_state);
-	sys_extras_write(&poll_state.extras, ns);
+	extra_counters_write(&poll_state.extras, ns);
 	read_tracks();
 }
 
@@ -91,14 +91,14 @@ FIXTURE_TEST(there_is_a_limit)
 /* Others have taken what room there is. */
 FIXTURE_TEST(no_room_for_counters)
 {
-	uint32_t group = sys_extras_group(&poll_state.extras, "others");
+	uint32_t group = extra_counters_group(&poll_state.extras, "others");
 
-	for (unsigned i = 0; i < SYS_EXTRAS_MAX - 1; i++) {
+	for (unsigned i = 0; i < EXTRA_COUNTERS_MAX - 1; i++) {
 		char name[16];
 		int n = snprintf(name, sizeof(name), "c%u", i);
 
-		sys_extras_new(&poll_state.extras, group, (struct span){name, (size_t)n},
-			       &(struct track_spec){.unit = TRACK_UNIT_COUNT});
+		extra_counters_add(&poll_state.extras, group, (struct span){name, (size_t)n},
+				   &(struct track_spec){.unit = TRACK_UNIT_COUNT});
 	}
 	for (unsigned pass = 0; pass < 3; pass++) {
 		sys_disks_begin(&disks);

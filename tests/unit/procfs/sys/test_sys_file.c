@@ -7,22 +7,22 @@
 
 /* Files that are kept open, and files that cannot be. */
 
-static struct sys_trouble trouble;
+static struct sys_errors errors;
 
 static struct sys_file open_file(const char *name)
 {
 	struct sys_file f;
 
 	assert_int_equal(sys_file_init(&f, false, proc_root, "%s", name), 0);
-	trouble = (struct sys_trouble){.what = "test"};
-	sys_poll_begin(&poll_state);
+	errors = (struct sys_errors){.what = "test"};
+	sys_packet_begin(&poll_state);
 	return f;
 }
 
 static void close_test(struct sys_file *f)
 {
 	sys_file_deinit(f, &poll_state);
-	poll_state.troubles = NULL;
+	poll_state.errors = NULL;
 	assert_int_equal(poll_state.fds, 0);
 }
 
@@ -97,17 +97,17 @@ FIXTURE_TEST(failures_are_told_once_and_counted)
 	struct span text;
 
 	for (int i = 0; i < 3; i++) {
-		assert_false(sys_file_get(&f, &poll_state, &trouble, &text));
-		sys_poll_end(&poll_state);
+		assert_false(sys_file_get(&f, &poll_state, &errors, &text));
+		sys_packet_end(&poll_state);
 		poll_state.now += SYS_FILE_RETRY_NS;
 	}
-	assert_int_equal(trouble.count, 3);
-	assert_int_equal(trouble.error, ENOENT);
+	assert_int_equal(errors.count, 3);
+	assert_int_equal(errors.error, ENOENT);
 	assert_int_equal(fake.n, 1);
-	while (sys_poll_flush(&poll_state))
+	while (sys_packet_flush(&poll_state))
 		;
 	assert_int_equal(fake.n, 2);
-	while (sys_poll_flush(&poll_state))
+	while (sys_packet_flush(&poll_state))
 		;
 	assert_int_equal(fake.n, 2);
 	close_test(&f);
@@ -119,11 +119,11 @@ FIXTURE_TEST(not_too_many_stay_open)
 	struct span text;
 
 	rig_file("a", "one\n");
-	poll_state.fds = SYS_POLL_FDS_MAX;
+	poll_state.fds = SYS_PACKET_FDS_MAX;
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(sys_file_read(&f, &poll_state, &text), 0);
 		assert_int_equal(f.fd, -1);
-		assert_int_equal(poll_state.fds, SYS_POLL_FDS_MAX);
+		assert_int_equal(poll_state.fds, SYS_PACKET_FDS_MAX);
 	}
 	poll_state.fds = 0;
 	close_test(&f);

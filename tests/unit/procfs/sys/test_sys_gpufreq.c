@@ -56,11 +56,11 @@ FIXTURE_TEST(a_card_may_come_later)
 	rig_passes(&sys_gpufreq, s, 2);
 	assert_int_equal(rig_lines(), 1); /* that there is none, once */
 	rig_file(INTEL("1"), "900\n");
-	sys_poll_begin(&poll_state);
+	sys_packet_begin(&poll_state);
 	poll_state.now += SYS_FILE_RETRY_NS;
 	while (sys_gpufreq.step(s, &poll_state))
 		;
-	sys_poll_end(&poll_state);
+	sys_packet_end(&poll_state);
 	rig_passes(&sys_gpufreq, s, 1);
 	assert_true(rig_has("gpu 0 900"));
 	rig_close(&sys_gpufreq, s);

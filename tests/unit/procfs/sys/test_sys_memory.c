@@ -48,7 +48,7 @@ FIXTURE_TEST(vmstat_has_its_numbers)
 /* When they end, what only grows keeps its last value, and what was there is there no more. */
 FIXTURE_TEST(what_only_grows_is_known_as_such)
 {
-	struct sys_extras *x = &poll_state.extras;
+	struct extra_counters *x = &poll_state.extras;
 
 	rig_file("vmstat", "numa_hit 6\nnr_hugetlb 7\n");
 	rig_poll(&sys_vmstat);

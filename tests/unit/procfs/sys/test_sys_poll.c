@@ -9,10 +9,10 @@
 
 FIXTURE_TEST(a_turn_without_values_writes_nothing)
 {
-	sys_poll_begin(&poll_state);
-	sys_poll_end(&poll_state);
+	sys_packet_begin(&poll_state);
+	sys_packet_end(&poll_state);
 	assert_int_equal(fake.n, 0);
-	while (sys_poll_flush(&poll_state))
+	while (sys_packet_flush(&poll_state))
 		;
 	assert_int_equal(fake.n, 0);
 }
@@ -23,11 +23,11 @@ FIXTURE_TEST(one_packet_for_all_values_of_a_turn)
 	struct pb_field p, s;
 	struct pb_enc *e;
 
-	sys_poll_begin(&poll_state);
-	e = sys_poll_packet(&poll_state);
-	assert_ptr_equal(sys_poll_packet(&poll_state), e);
+	sys_packet_begin(&poll_state);
+	e = sys_packet_open(&poll_state);
+	assert_ptr_equal(sys_packet_open(&poll_state), e);
 	pb_enc_u64(e, PB_SYS_STATS_NUM_FORKS, 7);
-	sys_poll_end(&poll_state);
+	sys_packet_end(&poll_state);
 	assert_null(poll_state.e);
 	assert_int_equal(fake.n, 1);
 	p = fake_packet_field(0);
@@ -40,15 +40,15 @@ FIXTURE_TEST(one_packet_for_all_values_of_a_turn)
 /* Said once to the person; in the trace at once, and how often at the flush. */
 FIXTURE_TEST(failures_are_said_once_and_counted)
 {
-	struct sys_trouble slab = {.what = "slab"}, psi = {.what = "psi"};
+	struct sys_errors slab = {.what = "slab"}, psi = {.what = "psi"};
 	struct pb_field p, s, row;
 
 	told_begin();
-	sys_poll_begin(&poll_state);
-	sys_poll_failed(&poll_state, &slab, "/proc/slabinfo", EACCES);
-	sys_poll_failed(&poll_state, &slab, "/proc/other", EIO);
-	sys_poll_failed(&poll_state, &psi, "/proc/pressure/io", EBADMSG);
-	sys_poll_end(&poll_state);
+	sys_packet_begin(&poll_state);
+	sys_packet_error(&poll_state, &slab, "/proc/slabinfo", EACCES);
+	sys_packet_error(&poll_state, &slab, "/proc/other", EIO);
+	sys_packet_error(&poll_state, &psi, "/proc/pressure/io", EBADMSG);
+	sys_packet_end(&poll_state);
 	assert_int_equal(told_end("is not recorded"), 2);
 	assert_non_null(strstr(told_text, "psi: /proc/pressure/io: not all of it is in a format "
 					  "that is known; that part is not recorded"));
@@ -56,12 +56,12 @@ FIXTURE_TEST(failures_are_said_once_and_counted)
 
 	fake_reset_packets();
 	for (unsigned i = 0; i < 40; i++) {
-		sys_poll_begin(&poll_state);
-		sys_poll_failed(&poll_state, &slab, "/proc/slabinfo", EACCES);
-		sys_poll_end(&poll_state);
+		sys_packet_begin(&poll_state);
+		sys_packet_error(&poll_state, &slab, "/proc/slabinfo", EACCES);
+		sys_packet_end(&poll_state);
 	}
 	assert_int_equal(fake.n, 0);
-	while (sys_poll_flush(&poll_state))
+	while (sys_packet_flush(&poll_state))
 		;
 	assert_int_equal(fake.n, 1);
 	p = fake_packet_field(0);
@@ -71,12 +71,12 @@ FIXTURE_TEST(failures_are_said_once_and_counted)
 	assert_true(fake_str_is(row, PB_SYS_STATS_READ_FAILURE_PATH, 0, "/proc/slabinfo"));
 	assert_int_equal(fake_u64(row, PB_SYS_STATS_READ_FAILURE_ERROR), EACCES);
 	assert_int_equal(fake_u64(row, PB_SYS_STATS_READ_FAILURE_COUNT), 42);
-	while (sys_poll_flush(&poll_state))
+	while (sys_packet_flush(&poll_state))
 		;
 	assert_int_equal(fake.n, 1);
 	told_begin();
-	sys_poll_sum_up(&poll_state);
+	sys_packet_log_errors(&poll_state);
 	assert_int_equal(told_end("slab: 42 reads failed"), 1);
 	assert_null(strstr(told_text, "psi"));
-	poll_state.troubles = NULL;
+	poll_state.errors = NULL;
 }

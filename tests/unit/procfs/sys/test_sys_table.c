@@ -74,6 +74,6 @@ FIXTURE_TEST(lines_of_another_format_are_left_out)
 	}
 	/* Told the first time only. */
 	assert_int_equal(rig_lines(), 2);
-	assert_int_equal(poll_state.troubles->count, 3);
+	assert_int_equal(poll_state.errors->count, 3);
 	rig_close(&sys_meminfo, s);
 }

@@ -5,12 +5,12 @@
 
 TEST(each_is_said_once)
 {
-	struct sys_unknown u = {0};
+	struct unknown_ids u = {0};
 
 	told_begin();
 	for (unsigned i = 0; i < 3; i++) {
-		sys_unknown_tell(&u, "vmstat", -1);
-		sys_unknown_tell(&u, "vmstat", 4711);
+		unknown_ids_log(&u, "vmstat", -1);
+		unknown_ids_log(&u, "vmstat", 4711);
 	}
 	assert_int_equal(told_end("vmstat has no counter with the number "), 2);
 	assert_non_null(strstr(told_text, "number -1\n"));
@@ -19,11 +19,11 @@ TEST(each_is_said_once)
 
 TEST(of_many_the_first_ones)
 {
-	struct sys_unknown u = {0};
+	struct unknown_ids u = {0};
 
 	told_begin();
 	for (int i = 0; i < 100000; i++)
-		sys_unknown_tell(&u, "stat", 1000 + i);
-	assert_int_equal(told_end("with the number "), SYS_UNKNOWN_MAX);
+		unknown_ids_log(&u, "stat", 1000 + i);
+	assert_int_equal(told_end("with the number "), UNKNOWN_IDS_MAX);
 	assert_non_null(strstr(told_text, "other numbers of the list"));
 }
