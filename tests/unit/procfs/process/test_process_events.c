@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is heard of a task becomes one entry, or several; what an entry becomes:
- * test_process_names.c. */
+ * test_process_writer.c. */
 
 #include "unit/test.h"
 #include "unit/procfs/fake_proc.h"

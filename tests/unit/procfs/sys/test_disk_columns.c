@@ -6,7 +6,7 @@
 #include "procfs/sys/sys_diskstats.c"
 #include "unit/procfs/sys_rig.h"
 
-/* Counter tracks of disks; which of the file's numbers they get: test_sys_lines.c. */
+/* Counter tracks of disks; which of the file's numbers they get: test_sys_diskstats.c. */
 
 static struct sys_disks disks;
 
