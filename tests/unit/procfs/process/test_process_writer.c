@@ -310,9 +310,9 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
 	assert_int_equal(writer.n_unread, 1);
 	process_writer_read_again(&writer, &slice);
-	assert_int_equal(names.n_unread, 1);
+	assert_int_equal(writer.n_unread, 1);
 	assert_int_equal(kill(outside_reads_pid(), SIGCONT), 0);
-	while (names.n_unread > 0) {
+	while (writer.n_unread > 0) {
 		slice = time_slice_start(clock_mono_ns);
 		process_writer_read_again(&writer, &slice);
 	}
