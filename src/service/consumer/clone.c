@@ -22,6 +22,7 @@
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_clone.h"
+#include "service/session/session_file.h"
 #include "service/session/session_life.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/pb_mem.h"
@@ -282,7 +283,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 		file_sink_free(file);
 		return r;
 	}
-	file_sink_give_clone(file, *ret);
+	session_take_file(*ret, file);
 	return 0;
 }
 

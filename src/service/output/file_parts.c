@@ -20,13 +20,10 @@
 
 #include "base/core/mem.h"
 #include "service/output/file_sink.h"
-#include "service/session/flush.h"
-#include "service/session/instances.h"
 #include "service/output/output_path.h"
 #include "service/filter/packet_gate.h"
-#include "service/service.h"
 #include "service/trace/service_packets.h"
-#include "service/session/session.h"
+#include "service/trace/trace.h"
 
 struct file_part *file_parts_newest(struct file_parts *f)
 {
@@ -50,25 +47,6 @@ static struct file_part *part_of(struct file_parts *f, uint32_t number)
 	return NULL;
 }
 
-static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
-{
-	(void)success; /* who does not answer has no say */
-	if (s->file)
-		file_sink_answered(s->file, (uint32_t)call->request_id);
-}
-
-/* Producers shall say everything again. What they committed before their answer to the flush may
- * still need the older files, what comes after does not. */
-static void ask_producers(struct file_parts *f)
-{
-	struct ipc_call number = {.request_id = file_parts_newest(f)->number};
-
-	if (f->session->state != SESSION_STARTED)
-		return;
-	instances_clear_incremental_state(f->session);
-	flush_begin(f->session, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, on_flushed, &number);
-}
-
 /* What a regular file takes a writer writes; the first one starts it. Takes the descriptor, also on
  * failure. */
 static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
@@ -78,7 +56,7 @@ static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, stru
 	int r = file_part_init(p, c, fd, f->rotation.last);
 
 	if (r == 0 && !f->writer && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		r = file_writer_new(f->session->boost, &f->writer);
+		r = file_writer_new(f->owner->boost, &f->writer);
 	if (r < 0) {
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
@@ -100,12 +78,12 @@ void file_parts_rotate(struct file_parts *f)
 	if (f->error || !file_parts_newest(f)->has_data)
 		return;
 	if (f->n == MAX_FILE_PARTS) {
-		f->session->service->quota.refused[REFUSED_FILE_PARTS]++;
+		f->owner->account->quota->refused[REFUSED_FILE_PARTS]++;
 		return;
 	}
 	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
 	if (r == 0)
-		r = add_part(f, f->session->config, fd, &f->error_text);
+		r = add_part(f, f->owner->config, fd, &f->error_text);
 	if (r < 0) {
 		f->error = r;
 		return;
@@ -113,11 +91,13 @@ void file_parts_rotate(struct file_parts *f)
 	f->forced = file_parts_newest(f);
 	/* Called in front of a producer's packet, too. */
 	f->sequence = 0;
-	trace_restart(f->session->trace);
-	service_packets_put_head(f->session->trace, &f->sink);
+	trace_restart(f->owner->trace);
+	service_packets_put_head(f->owner->trace, &f->sink);
 	f->sequence = sequence;
 	f->forced = NULL;
-	ask_producers(f);
+	/* What producers commit before their answer may still need the older files; what comes after
+	 * does not. */
+	(void)f->owner->ops->flush(f->owner->ctx, file_parts_newest(f)->number);
 }
 
 /* The last words of an older file are the figures up to now. 0 or -errno. */
@@ -126,8 +106,8 @@ static int end_part(struct file_parts *f, struct file_part *p)
 	int r;
 
 	f->forced = p;
-	trace_mark_due(f->session->trace, TRACE_DUE_STATS);
-	service_packets_put_tail(f->session->trace, &f->sink);
+	trace_mark_due(f->owner->trace, TRACE_DUE_STATS);
+	service_packets_put_tail(f->owner->trace, &f->sink);
 	f->forced = NULL;
 	file_part_end_group(p);
 	r = out_file_write_rest(&p->out);
@@ -301,8 +281,9 @@ int file_parts_check_passed(int fd, struct err_text *e)
 	return 0;
 }
 
-static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed, struct err_text *e)
+static int open_file(struct file_parts *f, int passed, struct err_text *e)
 {
+	const Pb__TraceConfig *c = f->owner->config;
 	bool has_path = c->output_path && c->output_path[0];
 	_cleanup_(closep) int fd = passed;
 	int r;
@@ -316,7 +297,7 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 	if (c->rotate)
 		r = file_rotation_open(&f->rotation, e, &fd);
 	else
-		r = has_path ? output_path_create(c->output_path, f->session->uid, e, &fd)
+		r = has_path ? output_path_create(c->output_path, f->owner->uid, e, &fd)
 			     : file_parts_check_passed(fd, e);
 	if (r < 0)
 		return r;
@@ -327,40 +308,41 @@ static int open_file(struct file_parts *f, const Pb__TraceConfig *c, int passed,
 	return add_part(f, c, TAKE_FD(fd), e);
 }
 
-static void init(struct file_parts *f, struct session *s)
+static void init(struct file_parts *f, const struct file_owner *owner)
 {
-	*f = (struct file_parts){.session = s, .max_bytes = UINT64_MAX};
+	*f = (struct file_parts){.owner = owner, .max_bytes = UINT64_MAX};
 	f->sink.begin = sink_begin;
 	f->sink.bytes = sink_bytes;
 }
 
-int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
-			   int fd, struct err_text *e)
+int file_parts_open_passed(struct file_parts *f, const struct file_owner *owner, int fd,
+			   struct err_text *e)
 {
 	int r = file_parts_check_passed(fd, e);
 
-	init(f, s);
+	init(f, owner);
 	if (r < 0) {
 		closep(&fd);
 		return r;
 	}
-	return add_part(f, config, fd, e);
+	return add_part(f, owner->config, fd, e);
 }
 
-int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
-		    int passed_fd, struct err_text *e)
+int file_parts_open(struct file_parts *f, const struct file_owner *owner, int passed_fd,
+		    struct err_text *e)
 {
+	const Pb__TraceConfig *config = owner->config;
 	_cleanup_(closep) int fd = passed_fd;
 
-	init(f, s);
+	init(f, owner);
 	if (config->rotate)
 		f->sink.of_sequence = sink_of_sequence;
-	if (file_rotation_init(&f->rotation, config, s->uid) < 0)
+	if (file_rotation_init(&f->rotation, config, owner->uid) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
 	f->max_bytes =
 		config->max_file_size_bytes ? config->max_file_size_bytes : f->rotation.max_bytes;
-	return open_file(f, config, TAKE_FD(fd), e);
+	return open_file(f, TAKE_FD(fd), e);
 }
 
 void file_parts_close(struct file_parts *f)
@@ -380,7 +362,7 @@ void file_parts_deinit(struct file_parts *f)
 void file_parts_discard(struct file_parts *f)
 {
 	if (f->path)
-		output_path_remove(f->path, f->session->uid, &f->made);
+		output_path_remove(f->path, f->owner->uid, &f->made);
 	if (f->rotation.path && f->n > 0)
 		file_rotation_remove_newest(&f->rotation);
 }

@@ -11,7 +11,7 @@
 #include "service/ipc/limits.h"
 #include "service/filter/packet_sink.h"
 
-struct session;
+struct file_owner;
 
 /*
  * The open files of a session: one, or with TraceConfig.rotate several for a while. When the next
@@ -21,7 +21,7 @@ struct session;
  */
 struct file_parts {
 	struct packet_sink sink; /* packets in, up to max_bytes */
-	struct session *session; /* borrowed */
+	const struct file_owner *owner; /* borrowed */
 	char *path; /* owned; NULL: the descriptor was passed, or files are rotated */
 	struct output_file made; /* at the path */
 	struct file_rotation rotation;
@@ -44,12 +44,12 @@ struct file_parts {
 };
 
 /* Makes or takes the file that the config says, as file_sink_new has it; deinit also on failure. */
-int file_parts_open(struct file_parts *f, struct session *s, const Pb__TraceConfig *config, int fd,
+int file_parts_open(struct file_parts *f, const struct file_owner *owner, int fd,
 		    struct err_text *e);
 /* A file of the session's that has no path and no limits, for what its config says of packets. fd
  * is taken in any case. 0 or -errno with the reason in e; deinit also on failure. */
-int file_parts_open_passed(struct file_parts *f, struct session *s, const Pb__TraceConfig *config,
-			   int fd, struct err_text *e);
+int file_parts_open_passed(struct file_parts *f, const struct file_owner *owner, int fd,
+			   struct err_text *e);
 /* Is it open for writing? 0, or -EINVAL with the reason in e. */
 int file_parts_check_passed(int fd, struct err_text *e);
 void file_parts_close(struct file_parts *f); /* drops what was not written */

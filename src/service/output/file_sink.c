@@ -26,17 +26,14 @@
 #include "service/output/file_config.h"
 #include "service/output/file_copy.h"
 #include "service/output/file_parts.h"
-#include "service/session/flush.h"
 #include "service/ipc/limits.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/trace/read_pass.h"
-#include "service/service.h"
-#include "service/session/session.h"
-#include "service/session/session_run.h"
+#include "service/trace/trace.h"
 #include "service/buffer/trace_buffer.h"
 
 struct file_sink {
-	struct session *session; /* borrowed: it owns us */
+	struct file_owner owner;
 	struct file_parts parts;
 	struct file_copy copy; /* of a clone: goes in front of everything */
 	bool is_clone;
@@ -80,12 +77,10 @@ static void close_file(struct file_sink *f)
 	file_parts_close(&f->parts);
 	f->reading = false;
 	if (f->finishing) {
-		session_ended(f->session);
+		f->owner.ops->closed(f->owner.ctx);
 		return;
 	}
-	/* An error has been told before. */
-	session_set_end(f->session, "max_file_size_bytes is reached");
-	session_disable(f->session, false);
+	f->owner.ops->stop(f->owner.ctx);
 }
 
 /* Half a clone is of no use to anybody. */
@@ -102,9 +97,7 @@ static void give_up(struct file_sink *f, const char *what)
 	if (f->is_clone)
 		take_back(f);
 	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
-	quota_log(&f->session->service->quota, f->session->account.user, LOG_LEVEL_ERROR,
-		  "session %llu ends: %s", (unsigned long long)f->session->id, e.text);
-	session_set_error(f->session, e.text);
+	f->owner.ops->failed(f->owner.ctx, e.text);
 	close_file(f);
 }
 
@@ -123,7 +116,7 @@ static void end_file(struct file_sink *f)
 {
 	int r = file_parts_end_older(&f->parts, UINT32_MAX);
 
-	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->session->config)) {
+	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->owner.config)) {
 		r = out_file_sync(newest(f));
 		f->synced = true;
 	}
@@ -159,7 +152,7 @@ static void came_to_rest(struct file_sink *f)
 		begin_reading(f);
 		return;
 	}
-	if (r == 0 && f->sync_due && file_config_syncs(f->session->config))
+	if (r == 0 && f->sync_due && file_config_syncs(f->owner.config))
 		r = out_file_sync(newest(f));
 	f->sync_due = false;
 	if (r < 0)
@@ -193,7 +186,7 @@ static int do_turn(struct file_sink *f)
 	}
 	if (!f->reading)
 		return OUT_FILE_DONE;
-	f->reading = read_pass(f->session->trace, &f->parts.sink,
+	f->reading = read_pass(f->owner.trace, &f->parts.sink,
 			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
 									: FILE_BATCH_BYTES) &&
 		     !f->parts.full;
@@ -233,25 +226,19 @@ static void begin_reading(struct file_sink *f)
 {
 	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
 		return;
-	read_begin(f->session->trace);
+	read_begin(f->owner.trace);
 	f->reading = true;
 	f->again = false;
 	f->leaving = f->answered;
 	loop_timer_once(&f->turn, 0, false);
 }
 
-static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
-{
-	(void)call, (void)success; /* what came is written in any case */
-	s->file->again |= s->file->reading; /* it may have come into a buffer that was passed */
-	s->file->sync_due = true;
-	begin_reading(s->file);
-}
-
-void file_sink_answered(struct file_sink *f, uint32_t number)
+void file_sink_flushed(struct file_sink *f, uint32_t number)
 {
 	f->answered = MAX(f->answered, number);
-	f->again = true;
+	/* The data may have come into a buffer that this reading has passed. */
+	f->again |= number > 0 || f->reading;
+	f->sync_due |= number == 0;
 	begin_reading(f);
 }
 
@@ -274,7 +261,7 @@ static bool is_filled(const struct trace *t, size_t i)
 
 void file_sink_committed(struct file_sink *f)
 {
-	const struct trace *t = f->session->trace;
+	const struct trace *t = f->owner.trace;
 
 	for (size_t i = 0; f->started && !f->reading && i < trace_n_buffers(t); i++)
 		if (is_filled(t, i))
@@ -284,10 +271,9 @@ void file_sink_committed(struct file_sink *f)
 static void on_tick(void *ctx)
 {
 	struct file_sink *f = ctx;
-	uint64_t flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE;
 
-	if (!file_config_flushes_first(f->session->config) ||
-	    flush_begin(f->session, 0, flags, on_flushed, NULL) < 0) {
+	if (!file_config_flushes_first(f->owner.config) ||
+	    f->owner.ops->flush(f->owner.ctx, 0) < 0) {
 		f->sync_due = true;
 		begin_reading(f);
 	}
@@ -298,7 +284,7 @@ static void on_tick(void *ctx)
 void file_sink_start(struct file_sink *f)
 {
 	f->started = true;
-	loop_timer_every(&f->tick, file_config_write_period_ms(f->session->config), false);
+	loop_timer_every(&f->tick, file_config_write_period_ms(f->owner.config), false);
 	if (f->parts.rotation.period_ms)
 		loop_timer_every(&f->period, f->parts.rotation.period_ms, false);
 }
@@ -309,13 +295,13 @@ void file_sink_finish(struct file_sink *f)
 	loop_timer_stop(&f->period);
 	f->finishing = true;
 	if (is_closed(f)) {
-		session_ended(f->session);
+		f->owner.ops->closed(f->owner.ctx);
 		return;
 	}
-	trace_mark_due(f->session->trace, TRACE_DUE_STATS);
+	trace_mark_due(f->owner.trace, TRACE_DUE_STATS);
 	f->reading = f->started && !f->parts.full;
 	if (f->reading)
-		read_begin(f->session->trace);
+		read_begin(f->owner.trace);
 	on_turn(f);
 }
 
@@ -351,8 +337,9 @@ bool file_sink_is_closed(const struct file_sink *f)
 	return is_closed(f);
 }
 
-static int init_events(struct file_sink *f, struct event_base *loop)
+static int init_events(struct file_sink *f)
 {
+	struct event_base *loop = f->owner.loop;
 	int r = loop_timer_init(&f->tick, loop, on_tick, f);
 
 	if (r == 0)
@@ -373,7 +360,7 @@ static int init_events(struct file_sink *f, struct event_base *loop)
 	return r;
 }
 
-int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e,
+int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
 		  struct file_sink **ret)
 {
 	struct file_sink *f = calloc(1, sizeof(*f));
@@ -383,9 +370,9 @@ int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, stru
 		closep(&fd);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	f->session = s;
-	r = file_parts_open(&f->parts, s, config, fd, e);
-	if (r == 0 && init_events(f, s->service->loop) < 0)
+	f->owner = *owner;
+	r = file_parts_open(&f->parts, &f->owner, fd, e);
+	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		file_sink_discard(f);
@@ -412,14 +399,14 @@ int file_sink_new_clone(struct file_sink *source, int fd, uid_t reader, struct e
 		closep(&fd);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	f->session = source->session;
+	f->owner = source->owner;
 	f->is_clone = f->started = true;
 	r = file_copy_take(&f->copy, &source->parts, fd, reader, e);
 	if (r < 0)
 		closep(&fd);
 	else
-		r = file_parts_open_passed(&f->parts, f->session, f->session->config, fd, e);
-	if (r == 0 && init_events(f, f->session->service->loop) < 0)
+		r = file_parts_open_passed(&f->parts, &f->owner, fd, e);
+	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		file_sink_free(f);
@@ -429,10 +416,9 @@ int file_sink_new_clone(struct file_sink *source, int fd, uid_t reader, struct e
 	return 0;
 }
 
-void file_sink_give_clone(struct file_sink *f, struct session *clone)
+void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner)
 {
-	f->session = f->parts.session = clone;
-	clone->file = f;
+	f->owner = *owner;
 }
 
 void file_sink_discard(struct file_sink *f)

@@ -6,9 +6,12 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
+#include "base/system/priority_boost.h"
 #include "config/trace_config.pb-c.h"
 
-struct session;
+struct event_base;
+struct quota_account;
+struct trace;
 
 /*
  * write_into_file: the service writes a session's trace itself, into a file that the consumer passed
@@ -18,21 +21,47 @@ struct session;
  *
  *	start --> each period: [flush] --> turns: one reading pass, one write(2) --> [fdatasync]
  *	      --> each fill:   the same without a flush
- *	finish --> the same once more --> fdatasync, close --> session_ended
+ *	finish --> the same once more --> fdatasync, close --> ops.closed
  *
  * A turn of the loop reads and writes about FILE_BATCH_BYTES, so that is how long a file holds up
  * everybody else: a write(2) of so much, as slow as the disk makes it. fdatasync(2) takes what it
  * takes. What a slow reader of a pipe has not taken yet stays in the session's buffers.
  *
- * What fails ends the session with the reason. max_file_size_bytes ends it without one.
+ * An error ends the session with its reason; so does max_file_size_bytes.
  */
 struct file_sink;
+
+/* What the file asks of its session, always from the loop. */
+struct file_sink_ops {
+	/* Flushes the producers; file_sink_flushed() follows. number 0: the data is due. Else the
+	 * file of this number begins, and producers also write their incremental state anew. Returns
+	 * 0 or -errno (then nothing follows). */
+	int (*flush)(void *ctx, uint32_t number);
+	/* The file cannot be written; text says why. stop() or closed() follows. */
+	void (*failed)(void *ctx, const char *text);
+	/* The file is closed before its session has ended: it failed, or is full. */
+	void (*stop)(void *ctx);
+	/* The file is closed after file_sink_finish(). May free the file. */
+	void (*closed)(void *ctx);
+};
+
+/* The session of a file; everything is borrowed from it. */
+struct file_owner {
+	const struct file_sink_ops *ops;
+	void *ctx;
+	struct event_base *loop;
+	struct trace *trace;
+	const Pb__TraceConfig *config;
+	struct quota_account *account;
+	uid_t uid;
+	struct priority_boost boost; /* of the thread that writes */
+};
 
 /*
  * For a config with write_into_file. fd (taken, also on failure; -1 for none) or output_path says
  * where to; exactly one must. 0, -EINVAL, or -errno of making the file, with the reason in e.
  */
-int file_sink_new(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e,
+int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
 		  struct file_sink **ret);
 /* Closes; a clone that is not all written is cut to what its file was. NULL is fine. */
 void file_sink_free(struct file_sink *f);
@@ -44,7 +73,7 @@ void file_sink_start(struct file_sink *f);
 /* A producer committed chunks, maybe into a buffer of the session: begins to write a full one. */
 void file_sink_committed(struct file_sink *f);
 /* It is DISABLED: writes what is left (nothing, of one that never started), closes, and calls
- * session_ended, now or from the loop. */
+ * ops.closed, now or from the loop. */
 void file_sink_finish(struct file_sink *f);
 /* The session is being freed: what finish has begun is done at the end of the call, or given up
  * where a reader would have to be waited for. */
@@ -63,7 +92,8 @@ int file_sink_check_clone(const struct file_sink *f, int fd, uid_t reader, struc
  */
 int file_sink_new_clone(struct file_sink *f, int fd, uid_t reader, struct err_text *e,
 			struct file_sink **ret);
-/* The clone is there, and owns it. */
-void file_sink_give_clone(struct file_sink *f, struct session *clone);
-/* After a rotation: what producers commit from now on needs no file older than this one. */
-void file_sink_answered(struct file_sink *f, uint32_t number);
+/* The file belongs to another session from now on. */
+void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner);
+/* Ends ops.flush(ctx, number), whether all producers answered or not. What they commit from now on
+ * needs no file older than this number. */
+void file_sink_flushed(struct file_sink *f, uint32_t number);

@@ -9,7 +9,7 @@
 #include "service/session/admission.h"
 #include "service/ipc/config_limits.h"
 #include "service/consumer/consumer_port.h"
-#include "service/output/file_sink.h"
+#include "service/session/session_file.h"
 #include "service/session/priority.h"
 #include "service/producer/producer_port.h"
 #include "service/service.h"
@@ -141,6 +141,14 @@ int session_alloc(struct service *service, struct consumer_port *consumer, uid_t
 	return 0;
 }
 
+static int make_file(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e)
+{
+	struct file_owner owner = session_file_owner(s);
+
+	owner.config = config; /* not the session's yet */
+	return file_sink_new(&owner, fd, e, &s->file);
+}
+
 int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
 		Pb__TraceConfig *config, int passed_fd, struct err_text *e, struct session **ret)
 {
@@ -166,7 +174,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 	}
 	s->boost = priority_of(service, config);
 	if (config->write_into_file)
-		r = file_sink_new(s, config, TAKE_FD(fd), e, &s->file);
+		r = make_file(s, config, TAKE_FD(fd), e);
 	if (r == 0)
 		r = allocate_buffers(s, config, e);
 	if (r < 0) {

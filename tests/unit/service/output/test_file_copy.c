@@ -7,6 +7,7 @@
 #include "unit/service/rig.h"
 #include "service/output/file_copy.h"
 #include "service/output/file_parts.h"
+#include "service/output/file_sink.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
@@ -20,11 +21,13 @@ static int new_file(void *const *state, unsigned slot, const char *name, int fla
 
 static struct file_parts parts_of(int fd)
 {
+	static struct file_owner owner;
 	Pb__TraceConfig *c = peer_parse_config("");
 	struct err_text e;
 	struct file_parts f;
 
-	assert_int_equal(file_parts_open_passed(&f, NULL, c, fd, &e), 0);
+	owner.config = c;
+	assert_int_equal(file_parts_open_passed(&f, &owner, fd, &e), 0);
 	pb__trace_config__free_unpacked(c, NULL);
 	return f;
 }

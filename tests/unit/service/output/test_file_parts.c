@@ -5,6 +5,7 @@
 #include "service/output/file_parts.h"
 #include "service/filter/packet_gate.h"
 #include "unit/temp_dir.h"
+#include "service/session/session_file.h"
 #include "unit/service/trace_file_helper.h"
 
 /* A session that runs, and beside it files that the test feeds itself. */
@@ -12,6 +13,7 @@ struct fixture {
 	struct stage *stage;
 	void *dir;
 	struct file_parts parts;
+	struct file_owner owner;
 	Pb__TraceConfig *config;
 };
 
@@ -29,8 +31,9 @@ static int setup(void **state)
 		 "write_into_file: true output_path: '%s' rotate { max_file_size_bytes: 100000 }",
 		 temp_dir_path(&x->dir, 0, "t.x"));
 	x->config = peer_parse_config(text);
-	assert_int_equal(file_parts_open(&x->parts, rig_session(&x->stage->rig), x->config, -1, &e),
-			 0);
+	x->owner = session_file_owner(rig_session(&x->stage->rig));
+	x->owner.config = x->config;
+	assert_int_equal(file_parts_open(&x->parts, &x->owner, -1, &e), 0);
 	*state = x;
 	return 0;
 }
@@ -167,7 +170,7 @@ PARTS_TEST(no_more_files_are_open_than_may_be)
 	for (uint32_t i = 0; i < 20; i++)
 		fill_newest(x, 3 + i, PACKET_STATE_CLEARED);
 	assert_int_equal(x->parts.n, MAX_FILE_PARTS);
-	assert_true(x->parts.session->service->quota.refused[REFUSED_FILE_PARTS] >= 12);
+	assert_true(x->owner.account->quota->refused[REFUSED_FILE_PARTS] >= 12);
 	assert_int_equal(x->parts.error, 0);
 	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
 	/* the last one takes the rest: nothing is lost */
