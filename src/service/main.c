@@ -142,8 +142,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0) {
 		service->trace_env.extensions = &o->extensions;
 		service->is_timely = !o->no_priority;
-		service->system_users = o->system_users;
-		service->n_system_users = o->n_system_users;
+		service->producers.system_users = o->system_users;
+		service->producers.n_system_users = o->n_system_users;
 	}
 	priority_boost_init();
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)

@@ -18,13 +18,9 @@
 #include "service/ipc/relay_port.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
+#include "service/session/sessions.h"
 
 /* ---- numbers ---- */
-
-static bool producer_id_used(const struct service *s, uint16_t id)
-{
-	return s->producer_ids[id / 64] >> id % 64 & 1;
-}
 
 static bool buffer_id_used(const struct service *s, uint16_t id)
 {
@@ -36,56 +32,14 @@ static bool buffer_id_used(const struct service *s, uint16_t id)
 	return false;
 }
 
-/* The next number after *last that is free: a number comes back as late as it can. */
-static uint16_t next_id(const struct service *s, uint16_t *last,
-			bool (*used)(const struct service *s, uint16_t id))
-{
-	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
-		(*last)++;
-		if (*last != 0 && !used(s, *last))
-			return *last;
-	}
-	return 0;
-}
-
-uint16_t service_new_producer_id(struct service *s)
-{
-	uint16_t id = next_id(s, &s->last_producer_id, producer_id_used);
-
-	s->producer_ids[id / 64] |= 1ull << id % 64; /* 0 is in use always */
-	return id;
-}
-
-void service_free_producer_id(struct service *s, uint16_t id)
-{
-	s->producer_ids[id / 64] &= ~(1ull << id % 64);
-}
-
 uint16_t service_new_buffer_id(struct service *s)
 {
-	return next_id(s, &s->last_buffer_id, buffer_id_used);
-}
-
-void service_set_lockdown(struct service *s, int operation)
-{
-	switch (operation) {
-	case PB__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_SET:
-		s->lockdown = true;
-		break;
-	case PB__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_CLEAR:
-		s->lockdown = false;
-		break;
+	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
+		s->last_buffer_id++;
+		if (s->last_buffer_id != 0 && !buffer_id_used(s, s->last_buffer_id))
+			return s->last_buffer_id;
 	}
-}
-
-bool service_trusts(const struct service *s, const struct ipc_peer *peer)
-{
-	if (peer->is_remote)
-		return true; /* of an address that was allowed; its data sources are that machine's */
-	for (size_t i = 0; i < s->n_system_users; i++)
-		if (s->system_users[i] == peer->uid)
-			return true;
-	return peer->uid == 0 || peer->uid == s->uid;
+	return 0;
 }
 
 size_t service_count_sessions(const struct service *s)
@@ -134,13 +88,14 @@ int service_new(struct event_base *loop, struct service **ret)
 	s->loop = loop;
 	s->uid = geteuid();
 	set_machine_name(s);
-	TAILQ_INIT(&s->producers);
-	registry_init(&s->registry);
 	TAILQ_INIT(&s->sessions);
 	quota_init(&s->quota);
+	producers_init(&s->producers, &s->quota, &sessions_producer_events, s);
 	remote_machines_init(&s->machines, &s->quota);
 	s->trace_env = (struct trace_env){.machines = &s->machines, .uid = s->uid};
-	r = ipc_host_new(loop, &producer_port_service, s, &s->quota, &s->producer_host);
+	s->entrances[1].extra = &relay_port_service;
+	s->entrances[1].extra_ctx = &s->machines;
+	r = ipc_host_new(loop, &producer_port_service, &s->producers, &s->quota, &s->producer_host);
 	if (r == 0)
 		r = ipc_host_new(loop, &consumer_port_service, s, &s->quota, &s->consumer_host);
 	if (r < 0) {
@@ -173,7 +128,6 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 	struct ipc_entrance *e = &s->entrances[relay];
 
 	e->allow = allow;
-	e->extra = relay ? &relay_port_service : NULL;
 	return ipc_host_listen(s->producer_host, fd, e);
 }
 

@@ -10,7 +10,6 @@
 #include "service/session/session.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
-#include "service/buffer/trace_buffer.h"
 
 #define TICK_MS 20
 
@@ -52,11 +51,7 @@ static bool is_awaited(const struct session *s)
 
 static uint64_t progress_of(const struct session *s)
 {
-	uint64_t n = s->id * 31 + s->state;
-
-	for (size_t i = 0; i < trace_n_buffers(s->trace); i++)
-		n += trace_buffer_stats(trace_get_buffer(s->trace, i))->bytes_read;
-	return n;
+	return s->id * 31 + s->state + trace_bytes_read(s->trace);
 }
 
 static void on_tick(void *ctx)

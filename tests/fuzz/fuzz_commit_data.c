@@ -78,7 +78,7 @@ static void begin(void)
 static uint64_t patches_counted(void)
 {
 	const struct session *session = TAILQ_FIRST(&service->sessions);
-	uint64_t n = service->patches_discarded;
+	uint64_t n = service->producers.patches_discarded;
 
 	for (size_t i = 0; i < session->trace->n_buffers; i++) {
 		const struct trace_buffer_stats *st =

@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		usleep(100);
 	}
 	MUST(TAILQ_EMPTY(&service->sessions));
-	service->lockdown = false;
+	service->producers.lockdown = false;
 	peer_close(&producer);
 	peer_close(&consumer);
 	fuzz_service_must_be_empty();

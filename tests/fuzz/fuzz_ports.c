@@ -71,7 +71,7 @@ static void end_detached(void)
 		assert(!s->consumer && s->detach_key);
 		session_free(s);
 	}
-	service->lockdown = false;
+	service->producers.lockdown = false;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

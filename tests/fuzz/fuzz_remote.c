@@ -12,7 +12,6 @@
 #include "unit/../system/service_peer_remote.h"
 #include "fuzz_service.h"
 #include "service/producer/producer_port.h"
-#include "service/ipc/relay_port.h"
 #include "service/ipc/remote_machines.h"
 #include "service/session/session_life.h"
 
@@ -36,7 +35,6 @@ enum {
 };
 
 static struct peer remote, consumer;
-static const struct ipc_entrance entrance = {.extra = &relay_port_service};
 
 static void plug_in_remote(void)
 {
@@ -47,7 +45,8 @@ static void plug_in_remote(void)
 	int fds[2];
 
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) == 0);
-	MUST(ipc_host_adopt_peer(service->producer_host, fds[0], &entrance, &who) == 0);
+	MUST(ipc_host_adopt_peer(service->producer_host, fds[0], &service->entrances[1], &who) ==
+	     0);
 	peer_init(&remote, fds[1]);
 	remote.pump = fuzz_pump;
 }
@@ -105,7 +104,7 @@ static void act(uint8_t what, const uint8_t *data, size_t len)
 	fuzz_pump(NULL);
 	fuzz_drain(&remote);
 	MUST(service->machines.n <= MAX_MACHINES);
-	TAILQ_FOREACH (p, &service->producers, link)
+	TAILQ_FOREACH (p, &service->producers.list, link)
 		MUST(p->peer->is_remote && p->peer->uid != 0 && p->peer->machine_id != 0);
 }
 

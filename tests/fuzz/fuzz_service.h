@@ -65,9 +65,9 @@ static inline void fuzz_service_must_be_empty(void)
 {
 	for (int i = 0; i < 8; i++)
 		fuzz_pump(NULL);
-	MUST(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers));
-	MUST(TAILQ_EMPTY(&service->registry.sources) &&
+	MUST(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers.list));
+	MUST(TAILQ_EMPTY(&service->producers.registry.sources) &&
 	     service->quota.held[QUOTA_DESCRIPTOR_BYTES] == 0);
-	MUST(service->quota.held[QUOTA_SMB_BYTES] == 0 && service->n_producers == 0);
+	MUST(service->quota.held[QUOTA_SMB_BYTES] == 0 && service->producers.n == 0);
 	MUST(event_base_get_num_events(loop, EVENT_BASE_COUNT_ADDED) == 0);
 }

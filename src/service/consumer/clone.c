@@ -174,7 +174,7 @@ static struct trace_buffer *replace_buffer(struct session *s, size_t i, struct t
 {
 	struct producer_port *producer;
 
-	TAILQ_FOREACH (producer, &s->service->producers, link)
+	TAILQ_FOREACH (producer, &s->service->producers.list, link)
 		producer_port_regrant(producer, trace_get_buffer_id(s->trace, i), with);
 	return trace_replace_buffer(s->trace, i, with);
 }

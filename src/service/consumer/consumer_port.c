@@ -115,7 +115,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 		reply_disabled(c, call, e.text);
 		return;
 	}
-	service_set_lockdown(c->service, c->session->config->lockdown_mode);
+	producers_set_lockdown(&c->service->producers, c->session->config->lockdown_mode);
 	park_enable(c, call);
 	session_begin(c->session);
 }

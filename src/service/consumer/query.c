@@ -165,9 +165,9 @@ static void add_producers(struct answer *a)
 	const struct registered_source *r;
 	const struct producer_port *p;
 
-	TAILQ_FOREACH (p, &v->producers, link)
+	TAILQ_FOREACH (p, &v->producers.list, link)
 		add_producer(a, p);
-	TAILQ_FOREACH (r, &v->registry.sources, link)
+	TAILQ_FOREACH (r, &v->producers.registry.sources, link)
 		add_source(a, r);
 }
 

@@ -42,6 +42,7 @@ struct ipc_conn {
 	struct msgsock *sock; /* owned */
 	struct {
 		const struct ipc_service *service; /* borrowed; NULL: there is none of the number */
+		void *ctx; /* borrowed: for its open */
 		void *endpoint; /* owned through its open and close; NULL before the first call */
 	} services[N_SERVICES];
 	struct ipc_peer peer; /* owned */
@@ -160,7 +161,7 @@ static int call_method(struct ipc_conn *c, const struct ipc_call *call, const st
 		return -ENOSYS;
 	}
 	if (!*endpoint) {
-		r = s->open(c->host->ctx, c, endpoint);
+		r = s->open(c->services[f->service_id - 1].ctx, c, endpoint);
 		if (r < 0)
 			return r;
 	}
@@ -363,7 +364,9 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	}
 	c->host = h;
 	c->services[0].service = h->service;
+	c->services[0].ctx = h->ctx;
 	c->services[1].service = entrance ? entrance->extra : NULL;
+	c->services[1].ctx = entrance ? entrance->extra_ctx : NULL;
 	r = msgsock_new(h->loop, fd, h->service->send_limit, &sock_ops, c, &c->sock);
 	if (r < 0) {
 		quota_close(&c->account);

@@ -68,9 +68,10 @@ struct ipc_service {
 struct ipc_entrance {
 	/* Remote peers that are let in; NULL: none. */
 	const struct remote_allow *allow;
-	/* A second service that can be bound here, with the same ctx; NULL: none. Only open, close,
-	 * name and methods of it count. */
+	/* A second service that can be bound here; NULL: none. Only its open, close, name and methods
+	 * count. */
 	const struct ipc_service *extra;
+	void *extra_ctx; /* for its open */
 	/* Only peers of root and of quota.own_user are let in. */
 	bool own_user_only;
 };

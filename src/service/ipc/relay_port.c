@@ -10,13 +10,12 @@
 #include "gen/fields.h"
 #include "service/ipc/decode.h"
 #include "service/ipc/remote_machines.h"
-#include "service/service.h"
 
 /* Those above belong to the writer of a sequence, and mean nothing outside of it. */
 #define MAX_BUILTIN_CLOCK 63u
 
 struct relay_port {
-	struct service *service; /* borrowed: it owns us */
+	struct remote_machines *machines; /* borrowed */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	const struct ipc_peer *peer; /* borrowed: of conn */
 };
@@ -51,10 +50,10 @@ static int init_relay(void *endpoint, const struct ipc_call *call, const uint8_t
 	struct pb_field info;
 	int r = find_system_info(args, len, &info);
 
-	p->service->quota.refused[REFUSED_RELAY_REQUESTS] += r == -EMSGSIZE;
+	p->machines->quota->refused[REFUSED_RELAY_REQUESTS] += r == -EMSGSIZE;
 	if (r < 0)
 		return r;
-	r = remote_machines_begin(&p->service->machines, p->peer, info.data, info.len);
+	r = remote_machines_begin(p->machines, p->peer, info.data, info.len);
 	if (r == 0)
 		ipc_reply_empty(p->conn, call);
 	return r;
@@ -124,10 +123,10 @@ static int sync_clock(void *endpoint, const struct ipc_call *call, const uint8_t
 	/* First of all: what lies between is taken for the way of the message. */
 	clock_snapshot_take(&sync.host);
 	r = decode_sync(args, len, &sync);
-	p->service->quota.refused[REFUSED_RELAY_REQUESTS] += r == -ENOBUFS;
+	p->machines->quota->refused[REFUSED_RELAY_REQUESTS] += r == -ENOBUFS;
 	if (r < 0)
 		return r;
-	r = remote_machines_add_sync(&p->service->machines, p->peer, &sync);
+	r = remote_machines_add_sync(p->machines, p->peer, &sync);
 	if (r == 0)
 		ipc_reply_empty(p->conn, call);
 	return r;
@@ -145,7 +144,7 @@ static int relay_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpoint
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	*p = (struct relay_port){.service = ctx, .conn = conn, .peer = peer};
+	*p = (struct relay_port){.machines = ctx, .conn = conn, .peer = peer};
 	*ret_endpoint = p;
 	return 0;
 }

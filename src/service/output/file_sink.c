@@ -30,7 +30,6 @@
 #include "base/event_loop/loop_timer.h"
 #include "service/trace/read_pass.h"
 #include "service/trace/trace.h"
-#include "service/buffer/trace_buffer.h"
 
 struct file_sink {
 	struct file_owner owner;
@@ -250,22 +249,11 @@ static void on_period(void *ctx)
 	loop_timer_once(&f->turn, 0, false);
 }
 
-/* Has more come into a buffer than stays in the caches, or than is safe from the wrap of a small
- * ring? */
-static bool is_filled(const struct trace *t, size_t i)
-{
-	size_t half = trace_buffer_size(trace_get_buffer(t, i)) / 2;
-
-	return trace_unread_bytes(t, i) >= MIN(FILE_FILL_BYTES, half);
-}
-
 void file_sink_committed(struct file_sink *f)
 {
-	const struct trace *t = f->owner.trace;
-
-	for (size_t i = 0; f->started && !f->reading && i < trace_n_buffers(t); i++)
-		if (is_filled(t, i))
-			begin_reading(f);
+	/* So much stays in the caches, and half a small ring is safe from being overwritten. */
+	if (f->started && !f->reading && trace_has_unread(f->owner.trace, FILE_FILL_BYTES))
+		begin_reading(f);
 }
 
 static void on_tick(void *ctx)

@@ -10,13 +10,12 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
 #include "wire/pb_mem.h"
 
 static void send_command(struct producer_port *p, const struct pb_mem *m, int fd)
 {
 	if (m->failed) {
-		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_ERROR,
+		quota_log(p->account.quota, p->account.user, LOG_LEVEL_ERROR,
 			  "out of memory for a command to producer %s", p->name);
 		return;
 	}

@@ -5,7 +5,7 @@
  *	check	the whole request parses, or nothing of it happens
  *	moves	chunk by chunk: Complete -> BeingRead, copied into its buffer, -> Free
  *	patches	of chunks that were moved before
- *	files	a buffer that has filled is written, from the next turn on
+ *	events	a file writes a buffer that has filled, from the next turn on
  *	reply	from here on the chunks are free for who asked
  *	flush	an acknowledgement, which may end a flush
  *
@@ -18,11 +18,8 @@
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "service/ipc/decode.h"
-#include "service/output/file_sink.h"
-#include "service/session/flush.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
-#include "service/session/session.h"
+#include "service/producer/producers.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/smb.h"
 
@@ -128,7 +125,7 @@ static void commit_chunk(struct producer_port *p, uint32_t target,
 
 	if (!buffer || (registered && registered != target) || header->writer_id == 0 ||
 	    header->writer_id > SMB_MAX_WRITER_ID) {
-		p->service->chunks_discarded++;
+		p->producers->chunks_discarded++;
 		return;
 	}
 	trace_buffer_commit(buffer, &writer, header, payload, len, complete);
@@ -142,7 +139,7 @@ static void move_inline(struct producer_port *p, const struct move *m)
 	uint32_t chunk_id;
 
 	if (m->len < SMB_CHUNK_HEADER || m->len > UINT16_MAX) {
-		p->service->chunks_discarded++;
+		p->producers->chunks_discarded++;
 		return;
 	}
 	memcpy(&chunk_id, m->data, sizeof(chunk_id));
@@ -188,7 +185,7 @@ static void do_moves(struct producer_port *p, const uint8_t *args, size_t len)
 		else if (p->smb.base)
 			move_shared(p, &m);
 		else
-			p->service->chunks_discarded++;
+			p->producers->chunks_discarded++;
 	}
 }
 
@@ -265,10 +262,10 @@ static void apply_patches(struct producer_port *port, const struct patches *p)
 
 	if (!buffer || p->writer_id == 0 || p->writer_id > SMB_MAX_WRITER_ID ||
 	    p->n + p->n_bad > LIMIT_PATCHES_PER_CHUNK) {
-		port->service->patches_discarded += p->n + p->n_bad;
+		port->producers->patches_discarded += p->n + p->n_bad;
 		return;
 	}
-	port->service->patches_discarded += p->n_bad;
+	port->producers->patches_discarded += p->n_bad;
 	/* Found by our id for the producer: it reaches no other's chunks. */
 	trace_buffer_apply_patches(buffer, port->id, (uint16_t)p->writer_id, p->chunk_id, p->list,
 				   p->n, p->more);
@@ -291,20 +288,11 @@ static void do_patches(struct producer_port *port, const uint8_t *args, size_t l
 	}
 }
 
-/* Buffers that are written into files may be full now. */
-static void wake_files(const struct service *v)
-{
-	const struct session *s;
-
-	TAILQ_FOREACH (s, &v->sessions, link)
-		if (s->file)
-			file_sink_committed(s->file);
-}
-
 int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			      size_t len)
 {
 	struct producer_port *p = endpoint;
+	struct producers *ps = p->producers;
 	uint64_t flush_id;
 
 	if (!p->initialized || !producer_memory_is_ready(p))
@@ -313,9 +301,9 @@ int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const
 		return -EBADMSG;
 	do_moves(p, args, len);
 	do_patches(p, args, len);
-	wake_files(p->service);
+	ps->events->committed(ps->ctx);
 	ipc_reply_empty(p->conn, call);
 	if (flush_id)
-		flush_acked(p->service, p, flush_id);
+		ps->events->flush_done(ps->ctx, p, flush_id);
 	return 0;
 }

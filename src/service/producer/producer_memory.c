@@ -15,7 +15,6 @@
 #include "config/limits.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
 #include "wire/smb_layout.h"
 
 struct geometry {

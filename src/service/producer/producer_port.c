@@ -13,15 +13,10 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "service/ipc/decode.h"
-#include "service/session/flush.h"
-#include "service/session/instances.h"
 #include "service/ipc/limits.h"
 #include "service/producer/registry.h"
-#include "service/producer/scrape.h"
-#include "service/service.h"
-#include "service/session/session.h"
+#include "service/producer/producers.h"
 #include "service/buffer/trace_buffer.h"
-#include "service/session/triggers.h"
 #include "wire/pb_mem.h"
 
 /* ---- grants and writers ---- */
@@ -145,12 +140,12 @@ static int introduce(struct producer_port *p)
 {
 	if (!p->name)
 		p->name = strdup("");
-	p->id = p->name ? service_new_producer_id(p->service) : 0;
+	p->id = p->name ? producers_new_id(p->producers) : 0;
 	if (!p->id)
 		return p->name ? -ENOSPC : -ENOMEM;
 	p->initialized = true;
-	TAILQ_INSERT_TAIL(&p->service->producers, p, link);
-	p->service->n_producers++;
+	TAILQ_INSERT_TAIL(&p->producers->list, p, link);
+	p->producers->n++;
 	return 0;
 }
 
@@ -163,7 +158,7 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 
 	if (p->initialized)
 		return -EALREADY;
-	if (!service_admits_producer(p->service, p->peer))
+	if (!producers_admit(p->producers, p->peer))
 		return -EPERM;
 	r = pb_mem_init(&m);
 	if (r == 0)
@@ -249,7 +244,6 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 	struct registered_source *source;
 	struct err_text e = {""};
 	struct pb_field descriptor;
-	struct session *s;
 	int r;
 
 	if (!p->initialized)
@@ -257,9 +251,9 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 	if (!find_bytes(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_add(p->service, p, descriptor.data, descriptor.len, &e, &source);
+	r = registry_add(&p->producers->registry, p, descriptor.data, descriptor.len, &e, &source);
 	if (r < 0)
-		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
+		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: data source refused: %s", p->name,
 			  e.text[0] ? e.text : strerror(-r));
 	if (r == -EBADMSG)
@@ -269,9 +263,7 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 		return 0;
 	}
 	reply_registered(p, call, "");
-	TAILQ_FOREACH (s, &p->service->sessions, link)
-		if (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)
-			instances_offer(s, source);
+	p->producers->events->source_registered(p->producers->ctx, source);
 	return 0;
 }
 
@@ -288,9 +280,9 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 	if (!find_bytes(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_update(p->service, p, descriptor.data, descriptor.len, &e);
+	r = registry_update(&p->producers->registry, p, descriptor.data, descriptor.len, &e);
 	if (r < 0) {
-		quota_log(&p->service->quota, p->account.user, LOG_LEVEL_WARN,
+		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: update of a data source refused: %s", p->name,
 			  e.text[0] ? e.text : strerror(-r));
 		return r;
@@ -313,14 +305,14 @@ static int unregister_data_source(void *endpoint, const struct ipc_call *call, c
 	if (decode_string(&f, MAX_NAME_BYTES, &name) < 0)
 		return -EINVAL;
 	ipc_reply_empty(p->conn, call);
-	if (registry_remove(p->service, p, name))
-		instances_withdraw(p->service, p, name, true);
+	if (registry_remove(&p->producers->registry, p, name))
+		p->producers->events->source_unregistered(p->producers->ctx, p, name);
 	return 0;
 }
 
 static int notify(struct producer_port *p, const struct ipc_call *call, const uint8_t *args,
 		  size_t len, uint32_t field,
-		  void (*act)(struct service *, const struct producer_port *, uint64_t))
+		  void (*event)(void *ctx, const struct producer_port *, uint64_t id))
 {
 	uint64_t id;
 
@@ -329,24 +321,26 @@ static int notify(struct producer_port *p, const struct ipc_call *call, const ui
 	if (!find_number(args, len, field, &id))
 		return -EBADMSG;
 	ipc_reply_empty(p->conn, call);
-	act(p->service, p, id);
+	event(p->producers->ctx, p, id);
 	return 0;
 }
 
 static int notify_data_source_started(void *endpoint, const struct ipc_call *call,
 				      const uint8_t *args, size_t len)
 {
-	return notify(endpoint, call, args, len,
-		      PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID,
-		      instances_notify_started);
+	struct producer_port *p = endpoint;
+
+	return notify(p, call, args, len, PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID,
+		      p->producers->events->instance_started);
 }
 
 static int notify_data_source_stopped(void *endpoint, const struct ipc_call *call,
 				      const uint8_t *args, size_t len)
 {
-	return notify(endpoint, call, args, len,
-		      PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID,
-		      instances_notify_stopped);
+	struct producer_port *p = endpoint;
+
+	return notify(p, call, args, len, PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID,
+		      p->producers->events->instance_stopped);
 }
 
 /* ---- writers ---- */
@@ -435,7 +429,7 @@ static int check_trigger_names(struct producer_port *p, const uint8_t *args, siz
 		return -EBADMSG;
 	if (n <= MAX_TRIGGER_NAMES)
 		return 0;
-	p->service->quota.refused[REFUSED_TRIGGER_NAMES]++;
+	p->account.quota->refused[REFUSED_TRIGGER_NAMES]++;
 	return -ENOBUFS;
 }
 
@@ -473,9 +467,9 @@ static int activate_triggers(void *endpoint, const struct ipc_call *call, const 
 	while (pb_dec_next(&d, &f))
 		if (FIELD_KEY(f) == KEY_BYTES(PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES) &&
 		    !is_repeated(args, len, &f) && decode_string(&f, MAX_NAME_BYTES, &name) == 0)
-			triggers_activate(p->service, p->name, p->peer->uid, name, &budget);
+			p->producers->events->trigger(p->producers->ctx, p, name, &budget);
 	if (budget == 0)
-		p->service->quota.refused[REFUSED_TRIGGER_NAMES]++;
+		p->account.quota->refused[REFUSED_TRIGGER_NAMES]++;
 	return 0;
 }
 
@@ -487,13 +481,13 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 
 	if (!p)
 		return -ENOMEM;
-	p->service = ctx;
+	p->producers = ctx;
 	p->conn = conn;
 	p->peer = ipc_conn_peer(conn);
 	p->smb_fd = -1;
 	TAILQ_INIT(&p->sources);
 	TAILQ_INIT(&p->instances);
-	quota_open(&p->account, &p->service->quota, ipc_peer_user(p->peer));
+	quota_open(&p->account, p->producers->quota, ipc_peer_user(p->peer));
 	*ret_endpoint = p;
 	return 0;
 }
@@ -509,21 +503,18 @@ static void end_writers(const struct producer_port *p)
 	}
 }
 
-/* What it wrote and did not commit is still in its memory; then it is as if it had never been. */
-static void leave_service(struct producer_port *p)
+/* Data that the producer did not commit is still in its memory, so it is scraped first. */
+static void leave(struct producer_port *p)
 {
-	struct service *v = p->service;
-	struct session *s;
+	struct producers *ps = p->producers;
 
-	TAILQ_FOREACH (s, &v->sessions, link)
-		scrape_producer(s, p);
+	producer_port_scrape(p, NULL, NULL);
 	end_writers(p);
-	TAILQ_REMOVE(&v->producers, p, link);
-	v->n_producers--;
-	service_free_producer_id(v, p->id);
-	registry_remove_all(v, p);
-	flush_forget_producer(v, p);
-	instances_withdraw(v, p, NULL, false);
+	TAILQ_REMOVE(&ps->list, p, link);
+	ps->n--;
+	producers_free_id(ps, p->id);
+	registry_remove_all(&ps->registry, p);
+	ps->events->gone(ps->ctx, p);
 }
 
 static void producer_port_close(void *endpoint)
@@ -531,7 +522,7 @@ static void producer_port_close(void *endpoint)
 	struct producer_port *p = endpoint;
 
 	if (p->initialized)
-		leave_service(p);
+		leave(p);
 	producer_memory_deinit(p);
 	quota_close(&p->account);
 	free(p->grants);

@@ -9,13 +9,15 @@
 
 #include "config/trace_config.pb-c.h"
 #include "service/ipc/ipc_host.h"
-#include "service/session/instances.h"
 #include "service/ipc/quota.h"
 #include "service/producer/registry.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/smb_layout.h"
 
-struct service;
+struct producers;
+struct source_instance;
+
+TAILQ_HEAD(instance_list, source_instance); /* of a session, or of a producer */
 
 /*
  * One connected producer: who it is, the memory shared with it, which buffers it may write to, and
@@ -35,8 +37,8 @@ struct buffer_grant {
 };
 
 struct producer_port {
-	TAILQ_ENTRY(producer_port) link; /* in the service, once initialized */
-	struct service *service; /* borrowed: it owns us */
+	TAILQ_ENTRY(producer_port) link; /* in struct producers, once initialized */
+	struct producers *producers; /* borrowed: it outlives us */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	bool initialized; /* InitializeConnection was accepted */
 	uint16_t id; /* 1..65535 */
@@ -103,6 +105,14 @@ uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t wri
 
 int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			      size_t len);
+
+/* ---- scrape.c ---- */
+
+/* Commits what the producer wrote into its shared memory and did not commit, to those of its buffers
+ * that includes() accepts (NULL: all). No effect unless the producer asked to be scraped. A chunk
+ * that is committed later comes to its buffer a second time. */
+void producer_port_scrape(const struct producer_port *p,
+			  bool (*includes)(void *ctx, uint16_t buffer_id), void *ctx);
 
 /* ---- producer_commands.c: sent at once, lost when there is no stream yet ---- */
 

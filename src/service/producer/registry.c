@@ -18,7 +18,7 @@
 #include "service/ipc/decode.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
+#include "service/producer/producers.h"
 
 struct source_name {
 	UT_hash_handle hh;
@@ -72,9 +72,9 @@ void registry_init(struct registry *r)
 	TAILQ_INIT(&r->sources);
 }
 
-struct registered_source *registry_first(const struct service *s, const char *name)
+struct registered_source *registry_first(const struct registry *r, const char *name)
 {
-	const struct source_name *n = find_name(&s->registry, name);
+	const struct source_name *n = find_name(r, name);
 
 	return n ? TAILQ_FIRST(&n->sources) : NULL;
 }
@@ -161,7 +161,7 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 	int error;
 
 	if (len > MAX_DESCRIPTOR_BYTES) {
-		p->service->quota.refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
+		p->account.quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "a descriptor of %zu bytes; the limit is %u", len,
 			       MAX_DESCRIPTOR_BYTES);
 	}
@@ -186,7 +186,7 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 		return -ENOMEM;
 	memcpy(r->descriptor, descriptor, len);
 	r->descriptor_len = len;
-	r->left_out = is_system_name(r->name) && !service_trusts(p->service, p->peer);
+	r->left_out = is_system_name(r->name) && !producers_trust(p->producers, p->peer);
 	r->cost = sizeof(*r) + 2 * (strlen(r->name) + 1) + len + ENTRY_COST + 3 * ALLOC_COST;
 	*ret = TAKE_PTR(r);
 	return 0;
@@ -198,7 +198,7 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 static int take_room(struct producer_port *p, size_t n, struct err_text *e)
 {
 	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
-		p->service->quota.refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
+		p->account.quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
 			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
 	}
@@ -215,8 +215,8 @@ static struct registered_source *find_id(const struct producer_port *p, uint64_t
 	return NULL;
 }
 
-int registry_add(struct service *s, struct producer_port *p, const uint8_t *descriptor, size_t len,
-		 struct err_text *e, struct registered_source **ret_source)
+int registry_add(struct registry *reg, struct producer_port *p, const uint8_t *descriptor,
+		 size_t len, struct err_text *e, struct registered_source **ret_source)
 {
 	_cleanup_(source_freep) struct registered_source *r = NULL;
 	int error = source_new(p, descriptor, len, e, &r);
@@ -227,39 +227,39 @@ int registry_add(struct service *s, struct producer_port *p, const uint8_t *desc
 		return err_set(e, -EEXIST, "a data source with id %llu is registered already",
 			       (unsigned long long)r->id);
 	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER) {
-		s->quota.refused[REFUSED_SOURCES_OF_PRODUCER]++;
+		p->account.quota->refused[REFUSED_SOURCES_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
 			       MAX_SOURCES_PER_PRODUCER);
 	}
 	error = take_room(p, r->cost, e);
 	if (error < 0)
 		return error;
-	r->named = find_or_add_name(&s->registry, r->name);
+	r->named = find_or_add_name(reg, r->name);
 	if (!r->named) {
 		quota_give(&p->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 		return -ENOMEM;
 	}
-	r->serial = ++s->last_source_serial;
+	r->serial = ++reg->last_serial;
 	p->n_sources++;
-	s->n_sources++;
-	TAILQ_INSERT_TAIL(&s->registry.sources, r, link);
+	reg->n++;
+	TAILQ_INSERT_TAIL(&reg->sources, r, link);
 	TAILQ_INSERT_TAIL(&p->sources, r, of_producer);
 	TAILQ_INSERT_TAIL(&r->named->sources, r, of_name);
 	*ret_source = TAKE_PTR(r);
 	return 0;
 }
 
-static void take_out(struct registry *registry, struct registered_source *r)
+static void take_out(struct registry *reg, struct registered_source *r)
 {
-	TAILQ_REMOVE(&registry->sources, r, link);
+	TAILQ_REMOVE(&reg->sources, r, link);
 	TAILQ_REMOVE(&r->producer->sources, r, of_producer);
 	TAILQ_REMOVE(&r->named->sources, r, of_name);
-	forget_name_if_unused(registry, r->named);
+	forget_name_if_unused(reg, r->named);
 	quota_give(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 	source_free(r);
 }
 
-int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
+int registry_update(struct registry *reg, struct producer_port *p, const uint8_t *descriptor,
 		    size_t len, struct err_text *e)
 {
 	_cleanup_(source_freep) struct registered_source *r = NULL;
@@ -279,34 +279,34 @@ int registry_update(struct service *s, struct producer_port *p, const uint8_t *d
 	TAILQ_INSERT_BEFORE(old, r, link);
 	TAILQ_INSERT_BEFORE(old, r, of_producer);
 	TAILQ_INSERT_BEFORE(old, r, of_name);
-	take_out(&s->registry, old);
+	take_out(reg, old);
 	r = NULL;
 	return 0;
 }
 
-static void remove_source(struct service *s, struct registered_source *r)
+static void remove_source(struct registry *reg, struct registered_source *r)
 {
 	r->producer->n_sources--;
-	s->n_sources--;
-	take_out(&s->registry, r);
+	reg->n--;
+	take_out(reg, r);
 }
 
-bool registry_remove(struct service *s, struct producer_port *p, const char *name)
+bool registry_remove(struct registry *reg, struct producer_port *p, const char *name)
 {
 	struct registered_source *r;
 
 	TAILQ_FOREACH (r, &p->sources, of_producer)
 		if (!strcmp(r->name, name)) {
-			remove_source(s, r);
+			remove_source(reg, r);
 			return true;
 		}
 	return false;
 }
 
-void registry_remove_all(struct service *s, struct producer_port *p)
+void registry_remove_all(struct registry *reg, struct producer_port *p)
 {
 	struct registered_source *r;
 
 	while ((r = TAILQ_FIRST(&p->sources)))
-		remove_source(s, r);
+		remove_source(reg, r);
 }

@@ -9,7 +9,6 @@
 #include "base/core/err.h"
 
 struct producer_port;
-struct service;
 
 /*
  * The data sources that connected producers offer. A producer may offer one name several times.
@@ -41,25 +40,27 @@ TAILQ_HEAD(source_list, registered_source);
 struct registry {
 	struct source_list sources; /* owned */
 	struct source_name *names; /* owned: those with sources */
+	size_t n; /* sources */
+	uint64_t last_serial;
 };
 
 void registry_init(struct registry *r);
 
 /* The first source of the name; the next ones by TAILQ_NEXT(source, of_name). NULL: there is none. */
-struct registered_source *registry_first(const struct service *s, const char *name);
+struct registered_source *registry_first(const struct registry *r, const char *name);
 
 /*
  * Adds one. descriptor: a serialized DataSourceDescriptor. 0 with *ret_source; -EBADMSG (does not
  * parse), -EINVAL (no usable name), -EEXIST (the producer has one of this id), -ENOBUFS (a limit),
  * -ENOMEM. e names the reason, but for -ENOMEM.
  */
-int registry_add(struct service *s, struct producer_port *p, const uint8_t *descriptor, size_t len,
+int registry_add(struct registry *r, struct producer_port *p, const uint8_t *descriptor, size_t len,
 		 struct err_text *e, struct registered_source **ret_source);
 
 /* Replaces the descriptor of the one with the same id and name. 0; -ENOENT, or as above. */
-int registry_update(struct service *s, struct producer_port *p, const uint8_t *descriptor,
+int registry_update(struct registry *r, struct producer_port *p, const uint8_t *descriptor,
 		    size_t len, struct err_text *e);
 
 /* Forgets the first of the name; false when there is none. */
-bool registry_remove(struct service *s, struct producer_port *p, const char *name);
-void registry_remove_all(struct service *s, struct producer_port *p);
+bool registry_remove(struct registry *r, struct producer_port *p, const char *name);
+void registry_remove_all(struct registry *r, struct producer_port *p);

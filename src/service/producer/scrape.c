@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which chunks belong to whom: the writer id in the chunk's header, and the buffer that the writer
- * was registered for. The header may change while we look, so it is read once, and what was
- * read must fit the session.
+ * was registered for. The header may change while we look, so it is read once, and the values
+ * read are checked.
  */
-#include "service/producer/scrape.h"
-
 #include "service/producer/producer_port.h"
-#include "service/service.h"
-#include "service/session/session.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/smb.h"
 
 /* A chunk that is still being written has one fragment that cannot be counted on. */
 #define MIN_FRAGMENTS_INCOMPLETE 2
 
-static void scrape_chunk(const struct session *s, const struct producer_port *p,
+/* Which buffers are scraped. */
+struct scraped {
+	bool (*includes)(void *ctx, uint16_t buffer_id); /* NULL: all */
+	void *ctx;
+};
+
+static bool includes(const struct scraped *s, uint16_t buffer_id)
+{
+	return !s->includes || s->includes(s->ctx, buffer_id);
+}
+
+static void scrape_chunk(const struct scraped *s, const struct producer_port *p,
 			 const struct smb_chunk *chunk, bool complete)
 {
 	struct smb_chunk_header header = smb_header_load(chunk->header);
@@ -25,13 +32,13 @@ static void scrape_chunk(const struct session *s, const struct producer_port *p,
 
 	if (!complete && header.count < MIN_FRAGMENTS_INCOMPLETE)
 		return;
-	if (!buffer || trace_find_buffer(s->trace, buffer_id) < 0)
+	if (!buffer || !includes(s, buffer_id))
 		return;
 	trace_buffer_commit(buffer, &writer, &header, chunk->payload, chunk->payload_size,
 			    complete);
 }
 
-static void scrape_page(const struct session *s, const struct producer_port *p, uint32_t page)
+static void scrape_page(const struct scraped *s, const struct producer_port *p, uint32_t page)
 {
 	uint32_t word = smb_load_word(&p->smb, page), layout = smb_word_layout(word);
 
@@ -46,26 +53,21 @@ static void scrape_page(const struct session *s, const struct producer_port *p, 
 	}
 }
 
-static bool may_write_to(const struct producer_port *p, const struct session *s)
+static bool has_any(const struct scraped *s, const struct producer_port *p)
 {
 	for (size_t i = 0; i < p->n_grants; i++)
-		if (trace_find_buffer(s->trace, p->grants[i].buffer_id) >= 0)
+		if (includes(s, p->grants[i].buffer_id))
 			return true;
 	return false;
 }
 
-void scrape_producer(struct session *s, const struct producer_port *p)
+void producer_port_scrape(const struct producer_port *p, bool (*fn)(void *ctx, uint16_t buffer_id),
+			  void *ctx)
 {
-	if (!p->wants_scraping || !p->smb.base || p->n_writers == 0 || !may_write_to(p, s))
+	const struct scraped s = {.includes = fn, .ctx = ctx};
+
+	if (!p->wants_scraping || !p->smb.base || p->n_writers == 0 || !has_any(&s, p))
 		return;
 	for (uint32_t page = 0; page < p->smb.n_pages; page++)
-		scrape_page(s, p, page);
-}
-
-void scrape_session(struct session *s)
-{
-	const struct producer_port *p;
-
-	TAILQ_FOREACH (p, &s->service->producers, link)
-		scrape_producer(s, p);
+		scrape_page(&s, p, page);
 }

@@ -18,7 +18,6 @@
 #include "gen/fields.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/producer/producer_port.h"
-#include "service/producer/scrape.h"
 #include "service/service.h"
 #include "service/session/session.h"
 #include "wire/pb_mem.h"
@@ -115,7 +114,7 @@ static void on_timer(void *ctx)
 	detach(f);
 	flush_free(f);
 	/* A writer that nobody flushed may have data in an open chunk: take that too. */
-	scrape_session(s);
+	session_scrape(s);
 	trace_record(s->trace, LIFECYCLE_ALL_FLUSHED);
 	trace_snapshot_clocks(s->trace);
 	if (success)
@@ -215,10 +214,10 @@ static int ask_producers(struct pending_flush *f)
 	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
 	struct producer_port *p;
 
-	f->waiting = calloc(service->n_producers + 1, sizeof(struct producer_port *));
+	f->waiting = calloc(service->producers.n + 1, sizeof(struct producer_port *));
 	if (!ids || !f->waiting)
 		return -ENOMEM;
-	TAILQ_FOREACH (p, &service->producers, link)
+	TAILQ_FOREACH (p, &service->producers.list, link)
 		ask_producer(f, p, ids);
 	return 0;
 }

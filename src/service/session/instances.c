@@ -206,7 +206,7 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 
 	if (!config->config || !config->config->name || source->left_out ||
 	    strcmp(config->config->name, source->name) ||
-	    !service_admits_producer(s->service, p->peer))
+	    !producers_admit(&s->service->producers, p->peer))
 		return false;
 	if (source_filter_matches(s->config, config, &of))
 		return true;
@@ -229,7 +229,7 @@ static const struct registered_source *first_of_name(const struct session *s,
 						     const Pb__TraceConfig__DataSource *config)
 {
 	return config->config && config->config->name
-		       ? registry_first(s->service, config->config->name)
+		       ? registry_first(&s->service->producers.registry, config->config->name)
 		       : NULL;
 }
 
@@ -317,7 +317,7 @@ void instances_clear_incremental_state(struct session *s)
 
 	if (!ids)
 		return;
-	TAILQ_FOREACH (p, &s->service->producers, link) {
+	TAILQ_FOREACH (p, &s->service->producers.list, link) {
 		size_t n = 0;
 
 		TAILQ_FOREACH (i, &p->instances, of_producer)
@@ -341,12 +341,11 @@ static struct source_instance *find_instance(const struct producer_port *p, uint
 	return NULL;
 }
 
-void instances_notify_started(struct service *service, const struct producer_port *p, uint64_t id)
+void instances_notify_started(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 	struct session *s = i ? i->session : NULL;
 
-	(void)service;
 	if (!i || s->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
 		return;
 	i->state = INSTANCE_STARTED;
@@ -354,11 +353,10 @@ void instances_notify_started(struct service *service, const struct producer_por
 	session_check_all_started(s);
 }
 
-void instances_notify_stopped(struct service *service, const struct producer_port *p, uint64_t id)
+void instances_notify_stopped(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 
-	(void)service;
 	if (!i || i->state != INSTANCE_STOPPING)
 		return;
 	i->state = INSTANCE_STOPPED;

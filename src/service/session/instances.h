@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "config/trace_config.pb-c.h"
+#include "service/producer/producer_port.h"
 
 struct pb_enc;
 struct producer_port;
@@ -44,7 +45,6 @@ struct source_instance {
 	bool handles_incremental_state_clear;
 	bool no_flush;
 };
-TAILQ_HEAD(instance_list, source_instance);
 
 /* Sets up an instance of everything registered that the config asks for. */
 void instances_setup_all(struct session *s);
@@ -67,8 +67,8 @@ void instances_put_source(const struct source_instance *i, struct pb_enc *e);
 
 /* ---- what a producer says, about its own instances in any session ---- */
 
-void instances_notify_started(struct service *service, const struct producer_port *p, uint64_t id);
-void instances_notify_stopped(struct service *service, const struct producer_port *p, uint64_t id);
+void instances_notify_started(const struct producer_port *p, uint64_t id);
+void instances_notify_stopped(const struct producer_port *p, uint64_t id);
 /* It no longer offers the data source of this name (NULL: any). Those that run are told to stop,
  * if tell. */
 void instances_withdraw(struct service *service, struct producer_port *p, const char *name,

@@ -68,6 +68,19 @@ void session_set_state(struct session *s, enum session_state state)
 			record_other(other, s);
 }
 
+static bool is_own_buffer(void *trace, uint16_t buffer_id)
+{
+	return trace_find_buffer(trace, buffer_id) >= 0;
+}
+
+void session_scrape(struct session *s)
+{
+	const struct producer_port *p;
+
+	TAILQ_FOREACH (p, &s->service->producers.list, link)
+		producer_port_scrape(p, is_own_buffer, s->trace);
+}
+
 uint32_t session_flush_timeout_ms(const struct session *s)
 {
 	return s->config->flush_timeout_ms ? s->config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;

@@ -79,6 +79,8 @@ void session_set_state(struct session *s, enum session_state state);
 void session_record_others(struct session *s);
 const char *session_state_name(enum session_state state);
 
+/* Takes what producers wrote into the session's buffers and did not commit. */
+void session_scrape(struct session *s);
 /* Writes the fields of TraceStats of a session; begins no entry of a writer past max_bytes. */
 void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes);
 

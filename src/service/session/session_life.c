@@ -24,7 +24,7 @@ static void free_trace(struct session *s)
 	struct producer_port *p;
 
 	for (size_t i = 0; s->trace && i < trace_n_buffers(s->trace); i++)
-		TAILQ_FOREACH (p, &s->service->producers, link)
+		TAILQ_FOREACH (p, &s->service->producers.list, link)
 			producer_port_revoke(p, trace_get_buffer_id(s->trace, i));
 	trace_free(TAKE_PTR(s->trace));
 }

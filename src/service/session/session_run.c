@@ -23,7 +23,6 @@
 #include "service/output/file_config.h"
 #include "service/output/file_sink.h"
 #include "service/consumer/observe.h"
-#include "service/producer/scrape.h"
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
@@ -261,7 +260,7 @@ static void complete_disable(struct session *s)
 	trace_mark_due(s->trace, TRACE_DUE_STATS);
 	instances_stop_all(s, true);
 	session_set_state(s, SESSION_DISABLED);
-	scrape_session(s);
+	session_scrape(s);
 	trace_record(s->trace, LIFECYCLE_TRACING_DISABLED);
 	trace_snapshot_clocks(s->trace);
 	if (s->file)

@@ -10,14 +10,14 @@
 
 static void put_service(const struct service *v, struct pb_enc *e)
 {
-	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_CONNECTED, v->n_producers);
-	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_SEEN, v->last_producer_id);
-	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_REGISTERED, v->n_sources);
+	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_CONNECTED, v->producers.n);
+	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_SEEN, v->producers.last_id);
+	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_REGISTERED, v->producers.registry.n);
 	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_SEEN, v->last_instance_id);
 	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSIONS, service_count_sessions(v));
 	pb_enc_u64(e, PB_TRACE_STATS_TOTAL_BUFFERS, service_count_buffers(v));
-	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, v->chunks_discarded);
-	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, v->patches_discarded);
+	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, v->producers.chunks_discarded);
+	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, v->producers.patches_discarded);
 }
 
 static void put_flushes(const struct session *s, struct pb_enc *e)

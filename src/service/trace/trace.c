@@ -54,10 +54,25 @@ struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trac
 	return old;
 }
 
-uint64_t trace_unread_bytes(const struct trace *t, size_t i)
+bool trace_has_unread(const struct trace *t, uint64_t bytes)
 {
-	return trace_buffer_stats(t->buffers[i].buffer)->bytes_written -
-	       t->buffers[i].written_before;
+	for (size_t i = 0; i < t->n_buffers; i++) {
+		const struct session_buffer *b = &t->buffers[i];
+		uint64_t new = trace_buffer_stats(b->buffer)->bytes_written - b->written_before;
+
+		if (new >= MIN(bytes, trace_buffer_size(b->buffer) / 2))
+			return true;
+	}
+	return false;
+}
+
+uint64_t trace_bytes_read(const struct trace *t)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < t->n_buffers; i++)
+		n += trace_buffer_stats(t->buffers[i].buffer)->bytes_read;
+	return n;
 }
 
 /* ---- events ---- */

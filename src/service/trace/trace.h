@@ -67,8 +67,10 @@ uint16_t trace_get_buffer_id(const struct trace *t, size_t i);
 int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
 /* Puts another buffer in place of buffer i and returns the old one, now the caller's. */
 struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
-/* Returns the bytes written to buffer i since read_begin(). */
-uint64_t trace_unread_bytes(const struct trace *t, size_t i);
+/* Returns true if some buffer received this many bytes, or half its size, since read_begin(). */
+bool trace_has_unread(const struct trace *t, uint64_t bytes);
+/* Returns the bytes read from all buffers. */
+uint64_t trace_bytes_read(const struct trace *t);
 
 /* ---- what the service writes into the trace ---- */
 

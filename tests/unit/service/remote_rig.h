@@ -6,9 +6,6 @@
 #include "unit/test.h"
 #include "system/service_peer_remote.h"
 #include "unit/service/rig.h"
-#include "service/ipc/relay_port.h"
-
-static const struct ipc_entrance remote_rig_entrance = {.extra = &relay_port_service};
 
 /* Of 10.0.0.N, on a socket that offers RelayPort. */
 static inline struct peer *rig_remote_peer(struct rig *r, uint8_t n)
@@ -23,9 +20,9 @@ static inline struct peer *rig_remote_peer(struct rig *r, uint8_t n)
 	assert_non_null(p);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	assert_int_equal(
-		ipc_host_adopt_peer(r->service->producer_host, fds[0], &remote_rig_entrance, &who),
-		0);
+	assert_int_equal(ipc_host_adopt_peer(r->service->producer_host, fds[0],
+					     &r->service->entrances[1], &who),
+			 0);
 	peer_init(p, fds[1]);
 	p->pump = rig_pump;
 	p->ctx = r;

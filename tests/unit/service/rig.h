@@ -109,7 +109,7 @@ static inline struct session *rig_session(struct rig *r)
 
 static inline struct producer_port *rig_producer_port(struct rig *r)
 {
-	return TAILQ_LAST(&r->service->producers, producer_list);
+	return TAILQ_LAST(&r->service->producers.list, producer_list);
 }
 
 /* ---- a producer and a consumer ---- */
@@ -146,8 +146,8 @@ static inline void stage_free(struct stage *g)
 	if (g->cons)
 		rig_hang_up(&g->rig, g->cons);
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
-	assert_true(TAILQ_EMPTY(&g->rig.service->producers));
-	assert_true(TAILQ_EMPTY(&g->rig.service->registry.sources));
+	assert_true(TAILQ_EMPTY(&g->rig.service->producers.list));
+	assert_true(TAILQ_EMPTY(&g->rig.service->producers.registry.sources));
 	assert_int_equal(g->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&g->rig);
 	free(g);

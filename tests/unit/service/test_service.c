@@ -44,14 +44,14 @@ STAGE_TEST(numbers_go_round_past_those_in_use)
 {
 	struct service *v = g->rig.service;
 
-	assert_int_equal(service_new_producer_id(v), 2);
-	v->last_producer_id = UINT16_MAX;
-	assert_int_equal(service_new_producer_id(v), 3); /* 0 is none, 1 and 2 are in use */
-	service_free_producer_id(v, 2);
-	v->last_producer_id = UINT16_MAX;
-	assert_int_equal(service_new_producer_id(v), 2);
-	service_free_producer_id(v, 2);
-	service_free_producer_id(v, 3);
+	assert_int_equal(producers_new_id(&v->producers), 2);
+	v->producers.last_id = UINT16_MAX;
+	assert_int_equal(producers_new_id(&v->producers), 3); /* 0 is none, 1 and 2 are in use */
+	producers_free_id(&v->producers, 2);
+	v->producers.last_id = UINT16_MAX;
+	assert_int_equal(producers_new_id(&v->producers), 2);
+	producers_free_id(&v->producers, 2);
+	producers_free_id(&v->producers, 3);
 	stage_start(g, STAGE_CONFIG);
 	v->last_buffer_id = UINT16_MAX;
 	assert_int_equal(service_new_buffer_id(v), 2);

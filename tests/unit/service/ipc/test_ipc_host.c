@@ -85,7 +85,7 @@ static const struct ipc_service more_service = {
 	.open = do_open,
 	.close = do_close,
 };
-static const struct ipc_entrance more_entrance = {.extra = &more_service};
+static struct ipc_entrance more_entrance = {.extra = &more_service};
 
 struct fixture {
 	struct rig rig; /* only its loop */
@@ -464,6 +464,7 @@ static struct peer *remote_peer(struct fixture *f, uint8_t last_byte)
 
 	assert_non_null(p);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	more_entrance.extra_ctx = &f->notes;
 	if (ipc_host_adopt_peer(f->host, fds[0], &more_entrance, &who) < 0) {
 		close(fds[1]);
 		free(p);

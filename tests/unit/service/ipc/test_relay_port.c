@@ -117,8 +117,8 @@ FIXTURE_TEST(relay_of_this_machine_is_refused)
 
 	assert_non_null(local);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-	assert_int_equal(ipc_host_adopt(rig.service->producer_host, fds[0], &remote_rig_entrance),
-			 0);
+	assert_int_equal(
+		ipc_host_adopt(rig.service->producer_host, fds[0], &rig.service->entrances[1]), 0);
 	peer_init(local, fds[1]);
 	local->pump = rig_pump;
 	local->ctx = &rig;

@@ -38,7 +38,7 @@ static int teardown(void **state)
 	if (f->prod)
 		rig_hang_up(&f->rig, f->prod);
 	rig_hang_up(&f->rig, f->cons);
-	assert_true(TAILQ_EMPTY(&f->rig.service->producers));
+	assert_true(TAILQ_EMPTY(&f->rig.service->producers.list));
 	assert_int_equal(f->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&f->rig);
 	free(f);
@@ -56,7 +56,8 @@ static int connect_from(struct fixture *f, uint8_t address)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	r = ipc_host_adopt_peer(f->rig.service->producer_host, fds[0], &remote_rig_entrance, &who);
+	r = ipc_host_adopt_peer(f->rig.service->producer_host, fds[0],
+				&f->rig.service->entrances[1], &who);
 	close(fds[1]);
 	return r;
 }
@@ -84,7 +85,7 @@ static unsigned count(struct fixture *f, const char *text, struct peer_packets *
 
 static uint64_t discarded(const struct fixture *f)
 {
-	return f->rig.service->chunks_discarded;
+	return f->rig.service->producers.chunks_discarded;
 }
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)

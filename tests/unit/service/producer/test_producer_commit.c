@@ -76,7 +76,7 @@ STAGE_TEST(places_that_do_not_exist_are_passed_over)
 		assert_true(peer_accepted(
 			g->prod, peer_commit(g->prod, bad[i][0], bad[i][1], g->s.buffer, 0)));
 	assert_int_equal(stage_count(g, "x"), 0);
-	assert_int_equal(g->rig.service->chunks_discarded, 0);
+	assert_int_equal(g->rig.service->producers.chunks_discarded, 0);
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
 	assert_int_equal(stage_count(g, "x"), 1);
 }
@@ -103,7 +103,7 @@ STAGE_TEST(foreign_buffer_is_not_written)
 		peer_write_chunk(&g->s.smb, i, 1, i, &text, 1, true);
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, targets[i], 0)));
 		assert_int_equal(page_word(g, i), 0); /* freed all the same */
-		assert_int_equal(g->rig.service->chunks_discarded, i + 1);
+		assert_int_equal(g->rig.service->producers.chunks_discarded, i + 1);
 	}
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
 	rig_hang_up(&g->rig, other);
@@ -120,10 +120,10 @@ STAGE_TEST(writer_keeps_to_its_registered_buffer)
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, first)));
 	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
-	assert_int_equal(g->rig.service->chunks_discarded, 1);
+	assert_int_equal(g->rig.service->producers.chunks_discarded, 1);
 	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, first, 0)));
-	assert_int_equal(g->rig.service->chunks_discarded, 1);
+	assert_int_equal(g->rig.service->producers.chunks_discarded, 1);
 	rig_hang_up(&g->rig, second);
 }
 
@@ -136,7 +136,7 @@ STAGE_TEST(writer_ids_are_checked)
 	peer_write_chunk(&g->s.smb, 2, 32767, 0, &text, 1, true);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
-	assert_int_equal(g->rig.service->chunks_discarded, 2);
+	assert_int_equal(g->rig.service->producers.chunks_discarded, 2);
 	assert_int_equal(stage_count(g, "w"), 1);
 }
 
@@ -300,13 +300,13 @@ STAGE_TEST(patches_that_make_no_sense_are_counted)
 
 	write_unpatched(g);
 	assert_true(patch(g, 99, 1, 2, 4, 4, false)); /* buffer */
-	assert_int_equal(v->patches_discarded, 2);
+	assert_int_equal(v->producers.patches_discarded, 2);
 	assert_true(patch(g, g->s.buffer, 0, 1, 4, 4, false)); /* writers */
 	assert_true(patch(g, g->s.buffer, 32768, 1, 4, 4, false));
-	assert_int_equal(v->patches_discarded, 4);
+	assert_int_equal(v->producers.patches_discarded, 4);
 	assert_true(patch(g, g->s.buffer, 1, 1, 3, 4, true)); /* sizes */
 	assert_true(patch(g, g->s.buffer, 1, 1, 5, 4, true));
-	assert_int_equal(v->patches_discarded, 6);
+	assert_int_equal(v->producers.patches_discarded, 6);
 	assert_int_equal(stage_stats(g, 0)->patches_failed, 0);
 	assert_true(patch(g, g->s.buffer, 1, 1, 4, 5, false)); /* past the end */
 	assert_true(patch(g, g->s.buffer, 2, 1, 4, 4, false)); /* no such chunk */
@@ -318,7 +318,7 @@ STAGE_TEST(more_patches_than_allowed_are_all_discarded)
 {
 	write_unpatched(g);
 	assert_true(patch(g, g->s.buffer, 1, LIMIT_PATCHES_PER_CHUNK + 1, 4, 4, false));
-	assert_int_equal(g->rig.service->patches_discarded, LIMIT_PATCHES_PER_CHUNK + 1);
+	assert_int_equal(g->rig.service->producers.patches_discarded, LIMIT_PATCHES_PER_CHUNK + 1);
 	assert_int_equal(stage_count(g, "abcd"), 0);
 	assert_true(patch(g, g->s.buffer, 1, LIMIT_PATCHES_PER_CHUNK, 4, 4, false));
 	assert_int_equal(stage_stats(g, 0)->patches_succeeded, LIMIT_PATCHES_PER_CHUNK);
@@ -353,7 +353,7 @@ STAGE_TEST(late_data_of_an_ended_session_is_discarded)
 	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
 	assert_int_equal(page_word(g, 0), 0);
-	assert_int_equal(g->rig.service->chunks_discarded, 1);
+	assert_int_equal(g->rig.service->producers.chunks_discarded, 1);
 	assert_true(patch(g, g->s.buffer, 1, 3, 4, 4, false));
-	assert_int_equal(g->rig.service->patches_discarded, 3);
+	assert_int_equal(g->rig.service->producers.patches_discarded, 3);
 }

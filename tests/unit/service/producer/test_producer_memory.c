@@ -22,7 +22,6 @@ static int setup(void **state)
 	assert_non_null(f);
 	quota_init(&f->service.quota);
 	quota_open(&f->p.account, &f->service.quota, 1);
-	f->p.service = &f->service;
 	f->p.peer = &f->peer;
 	f->p.smb_fd = -1;
 	f->p.name = (char *)"prod";

@@ -59,7 +59,7 @@ TEST_STATE(initialize_says_what_the_service_can, setup, teardown, struct rig *r)
 	assert_int_equal(port->peer->pid, getpid());
 	assert_true(port->wants_scraping);
 	rig_hang_up(r, p);
-	assert_true(TAILQ_EMPTY(&r->service->producers));
+	assert_true(TAILQ_EMPTY(&r->service->producers.list));
 }
 
 /* What is logged while fn runs. */
@@ -110,7 +110,7 @@ TEST_STATE(second_initialize_is_rejected, setup, teardown, struct rig *r)
 
 	assert_true(peer_accepted(p, peer_initialize(p, "one", false)));
 	assert_true(peer_rejected(p, peer_initialize(p, "two", false)));
-	assert_int_equal(r->service->n_producers, 1);
+	assert_int_equal(r->service->producers.n, 1);
 	assert_string_equal(rig_producer_port(r)->name, "one");
 	rig_hang_up(r, p);
 }
@@ -128,7 +128,7 @@ TEST_STATE(bad_initialize_is_rejected, setup, teardown, struct rig *r)
 					       "\x1a\x03"
 					       "a\0b",
 					       5)));
-	assert_int_equal(r->service->n_producers, 0);
+	assert_int_equal(r->service->producers.n, 0);
 	rig_hang_up(r, p);
 }
 
@@ -138,7 +138,7 @@ TEST_STATE(numbers_are_not_given_twice, setup, teardown, struct rig *r)
 
 	assert_true(peer_accepted(a, peer_initialize(a, "a", false)));
 	assert_int_equal(rig_producer_port(r)->id, 1);
-	r->service->last_producer_id = UINT16_MAX;
+	r->service->producers.last_id = UINT16_MAX;
 	assert_true(peer_accepted(b, peer_initialize(b, "b", false)));
 	assert_int_equal(rig_producer_port(r)->id, 2); /* neither 0 nor a live one */
 	rig_hang_up(r, a);
@@ -170,7 +170,7 @@ TEST_STATE(refused_data_source_is_told_why, setup, teardown, struct rig *r)
 	assert_true(peer_accepted(p, peer_register(p, "", 0)));
 	assert_true(peer_field(p, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
 	assert_non_null(memmem(f.data, f.len, "name", 4));
-	assert_int_equal(r->service->n_sources, 1);
+	assert_int_equal(r->service->producers.registry.n, 1);
 	rig_hang_up(r, p);
 }
 
@@ -262,19 +262,19 @@ TEST_WITH(lockdown_keeps_other_users_out, setup, teardown)
 
 	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
 				       "size_kb"));
-	assert_false(r->service->lockdown);
-	assert_true(service_admits_producer(r->service, &other));
+	assert_false(r->service->producers.lockdown);
+	assert_true(producers_admit(&r->service->producers, &other));
 	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_SET");
-	assert_false(service_admits_producer(r->service, &other));
-	assert_true(service_admits_producer(r->service, &root));
+	assert_false(producers_admit(&r->service->producers, &other));
+	assert_true(producers_admit(&r->service->producers, &root));
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	begin_session(r, c, CONFIG);
-	assert_true(r->service->lockdown);
+	assert_true(r->service->producers.lockdown);
 	peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_CLEAR buffers {}"),
 			   "size_kb");
-	assert_true(r->service->lockdown);
+	assert_true(r->service->producers.lockdown);
 	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_CLEAR");
-	assert_false(r->service->lockdown);
+	assert_false(r->service->producers.lockdown);
 	rig_hang_up(r, p);
 	rig_hang_up(r, c);
 }
@@ -300,8 +300,8 @@ TEST_STATE(gone_producer_leaves_nothing, setup, teardown, struct rig *r)
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	for (int i = 0; i < 10; i++)
 		assert_true(peer_accepted(p, peer_register(p, "src", 0)));
-	assert_int_equal(r->service->n_sources, 10);
+	assert_int_equal(r->service->producers.registry.n, 10);
 	rig_hang_up(r, p);
-	assert_int_equal(r->service->n_sources, 0);
-	assert_int_equal(r->service->n_producers, 0);
+	assert_int_equal(r->service->producers.registry.n, 0);
+	assert_int_equal(r->service->producers.n, 0);
 }

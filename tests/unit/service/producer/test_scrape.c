@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/producer/scrape.h"
 
 static int setup(void **state)
 {
@@ -23,7 +22,7 @@ static const char *const texts[] = {"one", "two", "three"};
 
 static void scrape(struct stage *g)
 {
-	scrape_session(rig_session(&g->rig));
+	session_scrape(rig_session(&g->rig));
 }
 
 STAGE_TEST(whole_packets_of_an_open_chunk_are_taken)
@@ -106,9 +105,9 @@ STAGE_TEST(buffer_of_another_session_is_left_for_it)
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 2, g->s.buffer)));
 	peer_write_chunk(&g->s.smb, 0, 2, 0, texts, 3, false);
-	scrape_session(first);
+	session_scrape(first);
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
-	scrape_session(rig_session(&g->rig));
+	session_scrape(rig_session(&g->rig));
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 1);
 	rig_hang_up(&g->rig, second);
 }

@@ -37,8 +37,8 @@ STAGE_TEST(counters_are_those_of_service_and_session)
 
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 8 }");
 	s = rig_session(&g->rig);
-	g->rig.service->chunks_discarded = 11;
-	g->rig.service->patches_discarded = 12;
+	g->rig.service->producers.chunks_discarded = 11;
+	g->rig.service->producers.patches_discarded = 12;
 	s->trace->invalid_packets = 13;
 	s->flushes_requested = 14;
 	s->flushes_succeeded = 15;
