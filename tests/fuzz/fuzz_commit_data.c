@@ -7,6 +7,7 @@
  */
 #include "common/commit_data_request.pb-c.h"
 #include "fuzz_service.h"
+#include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
