@@ -41,6 +41,7 @@ struct options {
 	bool background;
 	bool no_sandbox;
 	bool no_priority;
+	const char *output_dir; /* borrowed from argv; NULL: none */
 	struct extensions extensions;
 	uid_t system_users[MAX_SYSTEM_USERS];
 	size_t n_system_users;
@@ -193,6 +194,19 @@ static struct event_base *new_loop(void)
 	return loop;
 }
 
+static int start_helper(struct sockets *sockets, const struct options *o, struct err_text *e)
+{
+	struct file_helper_options helper = {.output_dir = o->output_dir,
+					     .no_sandbox = o->no_sandbox};
+
+	int r;
+
+	sockets_give_files(sockets, &helper);
+	r = file_helper_start(&helper, e);
+	sockets->files_are_given = r == 0;
+	return r;
+}
+
 static int serve(const struct options *o)
 {
 	struct err_text e = {"out of memory"};
@@ -207,6 +221,8 @@ static int serve(const struct options *o)
 		if (r < 0)
 			err_set(&e, r, "cannot go to the background: %s", strerror(-r));
 	}
+	if (r == 0)
+		r = start_helper(&sockets, o, &e);
 	if (r == 0) {
 		loop = new_loop();
 		r = loop ? run(loop, &sockets, o, &e) : -ENOMEM;
@@ -215,6 +231,7 @@ static int serve(const struct options *o)
 		log_error("%s", e.text);
 	if (loop)
 		event_base_free(loop);
+	file_helper_end();
 	sockets_close(&sockets);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -238,6 +255,12 @@ static void print_help(FILE *out)
 		"                            a descriptor set, gzipped or not, for the head of "
 		"each\n"
 		"                            trace; may be repeated\n"
+		"  --output-dir DIR          make files below it for configs with output_path, "
+		"which "
+		"are\n"
+		"                            refused otherwise; it takes CAP_CHOWN for users other "
+		"than\n"
+		"                            its own\n"
 		"  --no-priority             run as it was started while sessions record, not "
 		"with\n"
 		"                            SCHED_FIFO for up to half of the time of a CPU\n"
@@ -304,6 +327,9 @@ static int take_option(struct options *opts, int option)
 	case 'S':
 		opts->no_sandbox = true;
 		return -1;
+	case 'o':
+		opts->output_dir = optarg;
+		return -1;
 	case 'P':
 		opts->no_priority = true;
 		return -1;
@@ -359,6 +385,7 @@ int main(int argc, char **argv)
 		{"enable-relay-endpoint", no_argument, NULL, 'r'},
 		{"enable-relay-endpoint-on", required_argument, NULL, 'R'},
 		{"set-socket-permissions", required_argument, NULL, 'p'},
+		{"output-dir", required_argument, NULL, 'o'},
 		{"no-priority", no_argument, NULL, 'P'},
 		{"system-users", required_argument, NULL, 'u'},
 		{"no-sandbox", no_argument, NULL, 'S'},

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/system/caps.h"
 #include "base/system/close_aside.h"
+#include "base/core/mem.h"
+#include "base/system/landlock.h"
 #include "base/system/log.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
@@ -17,12 +21,15 @@
 #define RLIMIT_NICE_MOST 40 /* nice -20 */
 #define RLIMIT_RTPRIO_MOST 99
 
-/* Connections that come, and the files that sessions write. */
+/* Connections that come, and the files that sessions write, which others have opened. */
 static const char *const own_calls[] = {
-	"accept",    "accept4", "copy_file_range", "fallocate",	  "fchmod",
-	"fdatasync", "fsync",	"ftruncate",	   "ftruncate64", "memfd_create",
-	"sendfile",  "splice",	"unlink",	   "unlinkat",	  NULL,
+	"accept",	"accept4",  "fdatasync", "ftruncate", "ftruncate64",
+	"memfd_create", "pwritev2", "wait4",	 NULL,
 };
+
+/* The first of them that the system has; the last one is nobody's everywhere. */
+static const char *const own_users[] = {"sonda", "nobody"};
+#define NOBODY 65534
 
 /* To n where that is allowed: true. Else to the hard limit. */
 static bool raise_limit(__rlimit_resource_t which, rlim_t n)
@@ -38,15 +45,54 @@ static bool raise_limit(__rlimit_resource_t which, rlim_t n)
 	return l.rlim_max >= n;
 }
 
+static void find_user(uid_t *ret_uid, gid_t *ret_gid)
+{
+	const struct passwd *p = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(own_users) && !p; i++)
+		p = getpwnam(own_users[i]);
+	*ret_uid = p && p->pw_uid != 0 ? p->pw_uid : NOBODY;
+	*ret_gid = p && p->pw_uid != 0 ? p->pw_gid : NOBODY;
+}
+
+/* Root's rights on files are many, also without capabilities. A container may have no other user. */
+static void change_user(void)
+{
+	uid_t uid;
+	gid_t gid;
+	int r;
+
+	if (geteuid() != 0)
+		return;
+	find_user(&uid, &gid);
+	r = caps_change_user(uid, gid);
+	if (r < 0)
+		log_info("cannot change to user %u (%s): it stays root, without capabilities",
+			 (unsigned)uid, strerror(-r));
+}
+
 /* What sets its priority: its limits, or, where they stay too low (a container without
  * CAP_SYS_RESOURCE), the capability, which the filter leaves of use for this process alone. */
-static int keep_priority(void)
+static int give_up_rights(void)
 {
 	static const unsigned nice_capability[] = {CAP_SYS_NICE};
 	bool nice = raise_limit(RLIMIT_NICE, RLIMIT_NICE_MOST);
 	bool real_time = raise_limit(RLIMIT_RTPRIO, RLIMIT_RTPRIO_MOST);
 
+	change_user();
 	return caps_keep_only(nice_capability, nice && real_time ? 0 : 1);
+}
+
+static int give_up_files(struct err_text *e)
+{
+	int r = landlock_restrict_files(NULL, 0);
+
+	if (r == -ENOSYS)
+		log_info("this kernel has no Landlock: what files may be read is limited by the "
+			 "rights of the user only");
+	else if (r < 0)
+		return err_set(e, r, "cannot give up the file system: %s", strerror(-r));
+	return 0;
 }
 
 int sandbox_leave_out(struct err_text *e)
@@ -64,17 +110,20 @@ int sandbox_enter(struct err_text *e)
 		log_info("built with a sanitizer: no sandbox");
 		return sandbox_leave_out(e);
 	}
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
-	r = keep_priority();
+	r = give_up_rights();
 	if (r < 0)
 		return err_set(e, r, "cannot give up capabilities: %s", strerror(-r));
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
+	r = give_up_files(e);
+	if (r < 0)
+		return r;
 	/* With what is given up per thread: those that are started later inherit it. */
 	r = sandbox_leave_out(e);
 	if (r < 0)
 		return r;
-	r = syscall_filter_install(
-		&(struct syscall_list){.allowed = own_calls, .has_threads = true});
+	r = syscall_filter_install(&(struct syscall_list){
+		.allowed = own_calls, .opens_to_read_only = true, .has_threads = true});
 	if (r == -ENOSYS)
 		log_warn("this kernel has no system call filters; going on without");
 	else if (r < 0)

@@ -50,8 +50,7 @@ static void remember_file(struct sockets *s, size_t i)
 	if (sock_family_of(s->list[i].address) != SOCK_FAMILY_UNIX_PATH ||
 	    lstat(s->list[i].address, &st) < 0)
 		return;
-	s->list[i].inode = st.st_ino;
-	s->list[i].device = st.st_dev;
+	s->list[i].file = (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
 }
 
 static int listen_on(struct sockets *s, const char *address, const struct socket_permissions *p,
@@ -190,13 +189,24 @@ int sockets_give(struct sockets *s, const struct socket_options *o, struct servi
 	return r;
 }
 
+void sockets_give_files(struct sockets *s, struct file_helper_options *o)
+{
+	_Static_assert(MAX_SOCKETS <= FILE_HELPER_REMOVES, "list");
+	for (size_t i = 0; i < s->n; i++)
+		if (s->list[i].file.ino) {
+			o->remove[o->n_remove].path = s->list[i].address;
+			o->remove[o->n_remove++].file = s->list[i].file;
+		}
+}
+
 /* Not if somebody else is there now. */
 static void remove_file(const struct sockets *s, size_t i)
 {
+	const struct output_file *file = &s->list[i].file;
 	struct stat st;
 
-	if (s->list[i].inode && lstat(s->list[i].address, &st) == 0 &&
-	    st.st_ino == s->list[i].inode && st.st_dev == s->list[i].device)
+	if (file->ino && lstat(s->list[i].address, &st) == 0 && st.st_ino == file->ino &&
+	    st.st_dev == file->dev)
 		unlink(s->list[i].address);
 }
 
@@ -204,7 +214,8 @@ void sockets_close(struct sockets *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		closep(&s->list[i].fd);
-		remove_file(s, i);
+		if (!s->files_are_given)
+			remove_file(s, i);
 		free(s->list[i].address);
 	}
 	s->n = 0;

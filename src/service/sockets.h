@@ -7,6 +7,7 @@
 
 #include "base/core/err.h"
 #include "service/ipc/remote_allow.h"
+#include "service/output/file_helper.h"
 #include "service/socket_permissions.h"
 
 struct service;
@@ -30,19 +31,21 @@ struct sockets {
 	struct {
 		char *address; /* owned; NULL: it was passed to us */
 		int fd; /* owned until the service takes it */
-		/* of the socket's file, to be removed at the end if it is still the same; 0: none */
-		ino_t inode;
-		dev_t device;
+		/* to be removed at the end if it is still the same; ino 0: none */
+		struct output_file file;
 		bool is_relay; /* offers RelayPort */
 	} list[MAX_SOCKETS];
 	size_t n;
 	size_t n_producers; /* the first ones; the last one is the consumers' */
+	bool files_are_given; /* a child removes them, sockets_close() does not */
 };
 
 /* 0, or -errno with the reason; sockets_close() in any case. */
 int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e);
 /* The service takes them, the rules of o are borrowed for its life. 0 or -errno. */
 int sockets_give(struct sockets *s, const struct socket_options *o, struct service *service);
+/* Puts their files into the list of o; the paths are borrowed from s. */
+void sockets_give_files(struct sockets *s, struct file_helper_options *o);
 /* Closes what was not given away, and removes the files of the others: whoever comes later shall
  * see that nobody is here. */
 void sockets_close(struct sockets *s);

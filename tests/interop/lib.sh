@@ -69,9 +69,9 @@ start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
   rm -f "$fifo"
 }
 
-start_service() { # sonda|perfetto FOLDER
+start_service() { # sonda|perfetto FOLDER; OUTPUT_DIR: where sondad may make files
   case $1 in
-  sonda) start_ready TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ;;
+  sonda) start_ready TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ${OUTPUT_DIR:+--output-dir "$OUTPUT_DIR"} ;;
   perfetto) start_ready TRACED_NOTIFY_FD "$2/service.log" "$PEERS/run" traced ;;
   esac
 }

@@ -58,6 +58,7 @@ much_load() {
 }
 
 use_sockets "$TMP"
+OUTPUT_DIR=$TMP
 start_service sonda "$TMP" && start_probes perfetto "$TMP" || exit 1
 load &
 PIDS+=($!)

@@ -17,7 +17,9 @@ unset PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME
 
 chmod 711 "$TMP"
 mkdir -m 1777 "$TMP/out"
-tools/install.sh install "${BUILD:-build}" "" "$TMP/usr"
+# Not where it will run, as units may have a /tmp of their own.
+tools/install.sh install "${BUILD:-build}" "$TMP/root" /run/usr
+ln -s root/run/usr "$TMP/usr"
 units=$TMP/usr/lib/systemd/system
 # What the units would wait for is there, and does nothing.
 mkdir "$TMP/none"
@@ -40,7 +42,8 @@ mount -t proc proc /proc
 mount --bind /proc/sys /proc/sys
 mount -o remount,ro,bind /proc/sys
 mount -t tmpfs none /run
-mkdir -p /run/dev /run/etc
+mkdir -p /run/dev /run/etc /run/usr
+mount --bind "$1/root/run/usr" /run/usr
 cp -a /etc/. /run/etc
 mount --bind /run/etc /etc
 for node in null zero full random urandom tty; do touch /run/dev/$node && mount --bind /dev/$node /run/dev/$node; done
@@ -103,11 +106,15 @@ as_nobody() { # GROUP COMMAND...
 }
 is() { [ "$(value "$1" "$2")" = "$3" ]; } # UNIT PROPERTY VALUE
 mode_of() { inside stat -c '%a %U:%G' "/run/perfetto/traced-$1.sock"; }
-main_pid() { # UNIT: as it is called outside
+pid_of() { # UNIT NAME: of its process of that name, as it is called outside
   local pid
-  for pid in $(cat "$groups/sonda-test-$$/system.slice/$1/cgroup.procs"); do echo "$pid"; done | head -n 1
+  for pid in $(cat "$groups/sonda-test-$$/system.slice/$1/cgroup.procs"); do
+    [ "$(cat "/proc/$pid/comm")" != "$2" ] || echo "$pid"
+  done
 }
-of_status() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$(main_pid "$1")/status"; } # UNIT FIELD
+main_pid() { pid_of "$1" "${1%.service}"; } # UNIT
+field_of() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; } # PID FIELD
+of_status() { field_of "$(main_pid "$1")" "$2"; } # UNIT FIELD
 
 ctl start sondad.socket sondad-consumer.socket
 verdict "both sockets are opened" $? "$TMP/ctl"
@@ -168,13 +175,33 @@ makes() { # FOLDER: a file of the service's there, for root's session
   (cat "$TMP/out/config" && echo "output_path: \"$1/made.pftrace\"") >"$TMP/out/config.path"
   sonda record -c "$TMP/out/config.path" >"$TMP/log" 2>&1 && inside test -s "$1/made.pftrace"
 }
-makes /var/lib/sonda
-verdict "it makes files in /var/lib/sonda" $? "$TMP/log"
-makes "$TMP/out"
-verdict "and below /tmp" $? "$TMP/log"
-! makes /etc && grep -qiE 'denied|read-only' "$TMP/log"
+! makes "$TMP/out" && grep -q 'started without --output-dir' "$TMP/log"
+verdict "it makes no files, and names the option" $? "$TMP/log"
+[ -z "$(pid_of sondad.service sonda-files)" ]
+verdict "so nobody is there who could" $?
+# With the drop-in that the unit shows.
+output_dir() { # on|off
+  if [ "$1" = on ]; then
+    sed -n 's/^#\t//p' "$units/sondad.service" >"$units/sondad.service.d/output.conf"
+  else
+    rm "$units/sondad.service.d/output.conf"
+  fi
+  ctl stop sonda-probes.service && ctl stop sondad.service && ctl daemon-reload && ctl start sonda-probes.service
+}
+output_dir on
+makes /var/lib/sonda && [ "$(inside stat -c '%a %u' /var/lib/sonda/made.pftrace)" = "600 0" ]
+verdict "with --output-dir it makes files there, 0600 and its consumer's" $? "$TMP/log"
+! makes /etc && grep -q 'not below /var/lib/sonda/' "$TMP/log"
 verdict "not in /etc, and says so" $? "$TMP/log"
-inside rm -f "$TMP/out/made.pftrace"
+(cat "$TMP/out/config" && echo 'output_path: "/var/lib/sonda/member.pftrace"') >"$TMP/out/config.path"
+as_nobody "$(inside id -g sonda)" "$TMP/usr/bin/sonda" record -c "$TMP/out/config.path" >"$TMP/log" 2>&1 &&
+  [ "$(inside stat -c '%a %u' /var/lib/sonda/member.pftrace)" = "600 65534" ]
+verdict "a member of the group gets a file of its own" $? "$TMP/log"
+files=$(pid_of sondad.service sonda-files)
+[ "$(of_status sondad.service CapPrm) $(field_of "$files" CapPrm) $(field_of "$files" Uid)" = \
+  "0000000000000000 0000000000000001 $(inside id -u sonda)" ]
+verdict "its child sonda-files has CAP_CHOWN, the service has nothing" $? "/proc/$files/status"
+output_dir off
 without '^write_into_file\|^file_write\|^flush_period'
 
 if grep -qE '^Max nice priority +40 +40' "/proc/$(main_pid sondad.service)/limits"; then

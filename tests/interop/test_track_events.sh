@@ -45,7 +45,7 @@ extra() { # TRACE
     where args.key glob '*made_up' and args.string_value = replace(s.name, 'work', 'extra')"
 }
 
-start_ready TRACED_NOTIFY_FD "$dir/service.log" "$BIN/sondad" --extension-descriptors "$dir/extra.set.gz" &&
+start_ready TRACED_NOTIFY_FD "$dir/service.log" "$BIN/sondad" --output-dir "$dir" --extension-descriptors "$dir/extra.set.gz" &&
   start_ready TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TRACK_EVENTS" 500
 verdict "sondad and a producer of nothing but the protocol start" $? "$dir/service.log"
 cat >"$dir/config" <<CONFIG

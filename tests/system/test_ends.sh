@@ -45,7 +45,7 @@ CONFIG
 }
 complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the first one on, up to the end of the file
 begin() {
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && SERVICE=${PIDS[-1]} &&
+  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && SERVICE=${PIDS[-1]} &&
     start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000 && PRODUCER=${PIDS[-1]}
 }
 in_background() { # ARGS...

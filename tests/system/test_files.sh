@@ -11,7 +11,7 @@ packets=4000
 start_all() { # PACKETS [COMMAND that runs sondad]
   local packets=$1
   shift
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$@" "$B/bin/sondad" &&
+  start TRACED_NOTIFY_FD "$TMP/service.log" "$@" "$B/bin/sondad" --output-dir "$TMP" &&
     start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run "$packets"
 }
 
@@ -30,6 +30,14 @@ CONFIG
 record() { timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o "$TMP/unused" >"$TMP/record.log" 2>&1; }
 whole() { "$COUNTER" "$1" "$2" <"$3" >"$TMP/check.log" 2>&1; } # check|begin PACKETS TRACE
 
+# Only where the service was told so.
+config 3000 "output_path: \"$TMP/trace\""
+start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
+record
+[ $? != 0 ] && grep -q 'started without --output-dir; an open file can be passed' "$TMP/record.log" && [ ! -e "$TMP/trace" ]
+verdict "output_path is refused, and the option is named" $? "$TMP/record.log"
+leave
+
 config 3000 "output_path: \"$TMP/trace\" file_write_period_ms: 200"
 start_all $packets && record
 verdict "a session with output_path ends well" $? "$TMP/record.log"
@@ -39,7 +47,30 @@ record
 [ $? != 0 ] && grep -q 'File exists' "$TMP/record.log" && whole check $packets "$TMP/trace"
 verdict "the same path again is refused, and the file is as it was" $? "$TMP/record.log"
 
-# The service of root, which has given up its capabilities.
+# Below the folder, by no way around.
+mkdir "$TMP/elsewhere" && ln -s "$TMP/elsewhere" "$TMP/link"
+for path in "/tmp/sonda-test-outside-$$" "$TMP/../sonda-test-outside-$$" "$TMP/link/trace"; do
+  config 3000 "output_path: \"$path\""
+  record
+  [ $? != 0 ] && grep -q 'the tracing service says: output_path' "$TMP/record.log" && [ ! -e "$path" ]
+  verdict "${path##*/tmp/} is no file below the folder" $? "$TMP/record.log"
+done
+
+# A file is its consumer's, and nobody else reads it.
+config 300 "output_path: \"$TMP/mine\""
+record
+[ "$(stat -c '%a %u' "$TMP/mine")" = "600 $(id -u)" ]
+verdict "a file has mode 0600 and belongs to the consumer's user" $? "$TMP/record.log"
+if [ "$(id -u)" = 0 ]; then
+  chmod 711 "$TMP" && chown 4242 "$TMP/consumer"
+  config 300 "output_path: \"$TMP/of4242\""
+  chmod 644 "$TMP/config"
+  timeout 60 setpriv --reuid 4242 --clear-groups env SONDA_SERVICE_USER=0 "$B/bin/sonda" record -c "$TMP/config" >"$TMP/record.log" 2>&1 &&
+    [ "$(stat -c '%a %u' "$TMP/of4242")" = "600 4242" ] && setpriv --reuid 4242 --clear-groups test -r "$TMP/of4242"
+  verdict "so does that of another user" $? "$TMP/record.log"
+fi
+
+# The service of root, which is root no more.
 if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
   mkdir "$TMP/theirs" && chown 12345 "$TMP/theirs"
   config 3000 "output_path: \"$TMP/theirs/trace\""
@@ -157,7 +188,7 @@ if unshare -rm true 2>/dev/null; then
   mkdir "$TMP/small"
   config 30000 "output_path: \"$TMP/small/trace\" file_write_period_ms: 100"
   # shellcheck disable=SC2016
-  start_all 200000 unshare -rm sh -c 'mount -t tmpfs -o size=2m none "$0" && exec "$1"' "$TMP/small"
+  start_all 200000 unshare -rm sh -c 'mount -t tmpfs -o size=2m none "$0" && exec "$@"' "$TMP/small"
   record
   [ $? != 0 ] && grep -q 'No space left' "$TMP/record.log"
   verdict "a disk that is full ends the session, and the consumer is told" $? "$TMP/record.log"

@@ -37,9 +37,11 @@ done
 if systemd-analyze security --help 2>/dev/null | grep -q -- --threshold; then
   check "sonda-probes' unit is exposed by 4.0 at most" \
     systemd-analyze security --offline=true --threshold=40 "$tmp/usr/lib/systemd/system/sonda-probes.service"
+  check "sondad's by 1.5 at most" \
+    systemd-analyze security --offline=true --threshold=15 "$tmp/usr/lib/systemd/system/sondad.service"
 else
   n=$((n + 1))
-  echo "ok $n - exposure of sonda-probes' unit # SKIP no systemd-analyze security --threshold here"
+  echo "ok $n - exposure of the units # SKIP no systemd-analyze security --threshold here"
 fi
 check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
 check "and nothing is left" test ! -e "$tmp/usr"

@@ -102,7 +102,7 @@ check "and it ends well" stop TERM
 
 # ---- what it gives up
 
-status() { awk -v field="$1:" '$1 == field { print $2 }' "/proc/$pid/status"; }
+status() { awk -v field="$1:" '$1 == field { print $2 }' "/proc/${2:-$pid}/status"; } # FIELD [PID]
 # Where root may not raise its limits, CAP_SYS_NICE stays in place of them.
 limit_of() { awk -v what="$1" 'index($0, what) == 1 { print $4 }' "/proc/$pid/limits"; }
 has_no_capability() {
@@ -117,15 +117,36 @@ start
 if grep -q "no sandbox" "$tmp/log"; then
   echo "ok $((n += 1)) - the sandbox # SKIP built with a sanitizer"
 else
+  files=$(pgrep -P "$pid" -x sonda-files)
   if [ "$(id -u)" = 0 ]; then
     check "no capability is left but what sets its own priority" has_no_capability
+    own=$(id -u sonda 2>/dev/null || id -u nobody)
+    group=$(id -g sonda 2>/dev/null || id -g nobody)
+    check "it is root no more, and has no group of root's" eval '
+      [ "$(awk "/^Uid:|^Gid:/ { print \$2, \$3, \$4, \$5 }" "/proc/$pid/status" | xargs)" = \
+        "$own $own $own $own $group $group $group $group" ] && [ -z "$(status Groups)" ]'
+    check "clients take its sockets for root's" "$BUILD/bin/sonda" status
+    check "its child stays root's, without a capability" test "$(status Uid "$files") $(status CapEff "$files") \
+$(status CapPrm "$files") $(status CapBnd "$files")" = "0 0000000000000000 0000000000000000 0000000000000000"
   fi
+  check "the child's system calls are filtered, too" test "$(status NoNewPrivs "$files") $(status Seccomp "$files")" = "1 2"
   check "none can be won back" test "$(status NoNewPrivs)" = 1
   check "system calls are filtered" test "$(status Seccomp)" = 2
 fi
 stop TERM
+check "the child ends with it" test ! -e "/proc/${files:-none}"
+if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$tmp/log"; then
+  start "$sondad" --output-dir "$tmp"
+  files=$(pgrep -P "$pid" -x sonda-files)
+  check "with an output folder it is the child that has CAP_CHOWN" test "$(status CapPrm "$files") $((0x$(status CapPrm) & 1))" = \
+    "0000000000000001 0"
+  stop TERM
+fi
+check "an output folder must be there" refuses 1 "$tmp/none: No such file" "$sondad" --output-dir "$tmp/none"
+check "no socket is left" test ! -e "$tmp/producer"
 start "$sondad" --no-sandbox
 check "without the sandbox they are not" test "$(status Seccomp)" = 0
+check "and it stays its user's" test "$(status Uid)" = "$(id -u)"
 stop TERM
 
 # ---- what others have added to the format

@@ -2,7 +2,9 @@
 #include "base/system/caps.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -55,4 +57,30 @@ int caps_keep_only(const unsigned *keep, size_t n)
 				 held[i]) < 0)
 			return -EINVAL;
 	return capng_apply(which) < 0 ? -EPERM : 0;
+}
+
+/* The groups first: afterwards it may not. */
+static int set_ids(uid_t uid, gid_t gid)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return -errno;
+	return 0;
+}
+
+int caps_change_user(uid_t uid, gid_t gid)
+{
+	pid_t parent = getppid();
+	int death_signal = 0, r;
+
+	if (prctl(PR_GET_PDEATHSIG, &death_signal) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return -errno;
+	r = set_ids(uid, gid);
+	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	/* The kernel has forgotten the signal with the old user, and the parent may have ended meanwhile. */
+	if (death_signal > 0) {
+		prctl(PR_SET_PDEATHSIG, death_signal);
+		if (getppid() != parent)
+			raise(death_signal);
+	}
+	return r < 0 ? r : caps_set_effective(UINT64_MAX);
 }

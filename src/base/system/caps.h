@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * The capabilities of this process (capabilities(7)).
@@ -18,3 +19,12 @@ int caps_keep_only(const unsigned *keep, size_t n);
 /* Makes the effective set that part of the mask (bits 1 << CAP_*) that is permitted, of this thread;
  * what is permitted stays so. 0 or -errno. */
 int caps_set_effective(uint64_t mask);
+
+/*
+ * Makes this process that user's and group's, with no other groups, for good. Its permitted
+ * capabilities stay, all of them effective, and so does its signal for the death of the parent
+ * (PR_SET_PDEATHSIG). To be called while there is one thread. 0; or -errno, where groups may have gone
+ * and the user is as it was (-EPERM: no CAP_SETUID or CAP_SETGID; -EINVAL: the user namespace does not
+ * have that user).
+ */
+int caps_change_user(uid_t uid, gid_t gid);

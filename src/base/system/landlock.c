@@ -24,6 +24,7 @@
 #define MAKES                                                                                      \
 	(LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |                               \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR)
+#define READS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define NOWHERE                                                                                    \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |                               \
 	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                             \
@@ -42,7 +43,7 @@ bool landlock_is_there(void)
 /* What a kernel of that version knows. */
 static uint64_t known(long abi)
 {
-	uint64_t all = WRITES | MAKES | NOWHERE;
+	uint64_t all = READS | WRITES | MAKES | NOWHERE;
 
 	if (abi < 2)
 		all &= ~(uint64_t)LANDLOCK_ACCESS_FS_REFER;
@@ -59,15 +60,16 @@ static int allow(int rules, const struct landlock_place *p, uint64_t handled)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
-	rule.allowed_access = WRITES & handled;
-	if (p->makes_files && S_ISDIR(st.st_mode))
-		rule.allowed_access |= MAKES;
+	rule.allowed_access = (WRITES | LANDLOCK_ACCESS_FS_READ_FILE) & handled;
+	if (S_ISDIR(st.st_mode))
+		rule.allowed_access |=
+			(LANDLOCK_ACCESS_FS_READ_DIR & handled) | (p->makes_files ? MAKES : 0);
 	return syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0
 		       ? -errno
 		       : 0;
 }
 
-int landlock_restrict_writes(const struct landlock_place *places, size_t n)
+static int restrict_to(const struct landlock_place *places, size_t n, uint64_t rights)
 {
 	struct landlock_ruleset_attr attr = {0};
 	_cleanup_(closep) int rules = -1;
@@ -76,7 +78,7 @@ int landlock_restrict_writes(const struct landlock_place *places, size_t n)
 
 	if (abi < 0)
 		return errno == EOPNOTSUPP ? -ENOSYS : -errno;
-	attr.handled_access_fs = known(abi);
+	attr.handled_access_fs = known(abi) & rights;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
 	if (rules < 0)
 		return -errno;
@@ -88,4 +90,14 @@ int landlock_restrict_writes(const struct landlock_place *places, size_t n)
 	    syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		return -errno;
 	return 0;
+}
+
+int landlock_restrict_writes(const struct landlock_place *places, size_t n)
+{
+	return restrict_to(places, n, ~(uint64_t)READS);
+}
+
+int landlock_restrict_files(const struct landlock_place *places, size_t n)
+{
+	return restrict_to(places, n, UINT64_MAX);
 }

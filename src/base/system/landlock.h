@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /*
- * Where this process may change files (landlock(7)). Reading stays as it is.
+ * Where this process may open and change files (landlock(7)). What is open already, and what other
+ * processes pass, stays as it is.
  *
  * A process that is restricted may not look into others with the rights of ptrace(2), as some files
  * of /proc demand: base/system/outside_reads.h.
@@ -25,3 +26,6 @@ bool landlock_is_there(void);
  * -errno.
  */
 int landlock_restrict_writes(const struct landlock_place *places, size_t n);
+
+/* The same, and no file or folder is read but at the places. */
+int landlock_restrict_files(const struct landlock_place *places, size_t n);

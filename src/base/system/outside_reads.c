@@ -18,7 +18,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 
 #include "base/system/caps.h"
 #include "base/core/mem.h"
+#include "base/system/helper_process.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
 
@@ -44,8 +44,7 @@ struct request {
 /* An answer begins with an int32_t: the number of bytes that follow, or -errno. */
 #define ANSWER_HEAD sizeof(int32_t)
 
-static int to_child = -1;
-static pid_t child;
+static struct helper_process child = {.fd = -1};
 static bool is_busy; /* an answer is still to come */
 static bool is_timely;
 
@@ -155,55 +154,21 @@ static void confine(void)
 		(void)syscall_filter_install(&list);
 }
 
-static void close_all_but(int fd)
+static void run_child(int fd, void *ctx)
 {
-	long max = sysconf(_SC_OPEN_MAX);
-
-	for (int i = STDERR_FILENO + 1; i < (int)MIN(max, 4096); i++)
-		if (i != fd)
-			close(i);
-}
-
-static void run_child(int fd, pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-	prctl(PR_SET_NAME, "sonda-reads");
-	/* A signal for the process group is for the parent, which ends this one. */
-	for (int s = 1; s < NSIG; s++)
-		if (s != SIGSYS)
-			signal(s, SIG_IGN);
-	close_all_but(fd);
+	(void)ctx;
 	confine();
 	serve(fd);
 }
 
 int outside_reads_start(void)
 {
-	pid_t parent = getpid();
-	int fds[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
-		return -errno;
-	child = fork();
-	if (child == 0)
-		run_child(fds[1], parent);
-	close(fds[1]);
-	if (child < 0) {
-		int r = -errno;
-
-		child = 0;
-		close(fds[0]);
-		return r;
-	}
-	to_child = fds[0];
-	return 0;
+	return helper_process_start("sonda-reads", run_child, NULL, -1, &child);
 }
 
 pid_t outside_reads_pid(void)
 {
-	return child;
+	return child.pid;
 }
 
 /* ---- asking ---- */
@@ -211,7 +176,7 @@ pid_t outside_reads_pid(void)
 /* The number of bytes of the answer at buf; -EAGAIN: it does not come in time; or -errno. */
 static ssize_t take_answer(void *buf, size_t size, int wait_ms)
 {
-	struct pollfd p = {.fd = to_child, .events = POLLIN};
+	struct pollfd p = {.fd = child.fd, .events = POLLIN};
 	int32_t result;
 	struct iovec parts[] = {{&result, sizeof(result)}, {buf, size}};
 	struct msghdr m = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
@@ -224,7 +189,7 @@ static ssize_t take_answer(void *buf, size_t size, int wait_ms)
 	if (r == 0)
 		return -EAGAIN;
 	do
-		n = recvmsg(to_child, &m, 0);
+		n = recvmsg(child.fd, &m, 0);
 	while (n < 0 && errno == EINTR);
 	is_busy = false;
 	if (n < (ssize_t)ANSWER_HEAD)
@@ -240,11 +205,11 @@ static ssize_t ask(enum kind kind, const char *path, void *buf, size_t size, int
 	if (strlen(path) >= sizeof(q.path))
 		return -ENAMETOOLONG;
 	strcpy(q.path, path);
-	if (to_child < 0)
+	if (child.fd < 0)
 		return do_here(&q, buf, size);
 	if (is_busy && take_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
 		return -EAGAIN;
-	if (send(to_child, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+	if (send(child.fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
 		return -EPIPE;
 	is_busy = true;
 	return take_answer(buf, size, wait_ms);
@@ -281,6 +246,6 @@ void outside_reads_boost(struct priority_boost boost)
 {
 	const struct request q = {.kind = RUN_AS, .boost = boost};
 
-	if (to_child >= 0)
-		(void)send(to_child, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (child.fd >= 0)
+		(void)send(child.fd, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

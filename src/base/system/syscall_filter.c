@@ -7,6 +7,7 @@
 #include "base/system/syscall_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -100,8 +101,6 @@ static const char *const common[] = {
 	"getdents64",
 	"lstat",
 	"newfstatat",
-	"open",
-	"openat",
 	"readlink",
 	"readlinkat",
 	"stat",
@@ -153,7 +152,14 @@ static const struct syscall_without common_without[] = {
 	{"sched_getattr", 0, UINT32_MAX},
 };
 
-/* Together with the two above: not both PROT_EXEC and PROT_WRITE. */
+static const char *const opening[] = {"open", "openat", NULL};
+
+static const struct syscall_without opening_to_read[] = {
+	{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
+	{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
+};
+
+/* Together with those of common_without: not both PROT_EXEC and PROT_WRITE. */
 static const struct syscall_without library_without[] = {
 	{"mmap", 2, PROT_WRITE},
 	{"mmap2", 2, PROT_WRITE},
@@ -268,6 +274,19 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 	return r < 0 || has_threads ? r : rule(f, refuse, "clone3", 0, NULL);
 }
 
+static int allow_opening(scmp_filter_ctx f, const struct syscall_list *list)
+{
+	int r = 0;
+
+	if (list->is_whole)
+		return 0;
+	if (!list->opens_to_read_only)
+		return allow_all(f, opening);
+	for (size_t i = 0; i < ARRAY_SIZE(opening_to_read) && r == 0; i++)
+		r = allow_without(f, &opening_to_read[i]);
+	return r;
+}
+
 static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 {
 	const struct scmp_arg_cmp our_process[] = {SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)getpid(), 0)};
@@ -279,6 +298,8 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 
 	if (r == 0 && !list->is_whole)
 		r = allow_all(f, common);
+	if (r == 0)
+		r = allow_opening(f, list);
 	for (size_t i = 0; i < ARRAY_SIZE(common_without) && r == 0 && !list->is_whole; i++)
 		r = allow_without(f, &common_without[i]);
 	for (const struct syscall_without *w = list->without; w && w->name && r == 0; w++)

@@ -26,6 +26,7 @@ struct syscall_list {
 	const char *const *allowed; /* the last one is NULL */
 	const struct syscall_without *without; /* the last one has no name; may be NULL */
 	bool loads_libraries; /* it may map files to execute, but for writing, too */
+	bool opens_to_read_only; /* it may open no file for writing, and make none */
 	bool has_threads; /* it may start threads, though no processes */
 	bool is_whole; /* it may make no other calls, not even those that each program makes */
 };

@@ -205,9 +205,10 @@ static void set_journal_stream(int fd)
 }
 
 /* In the child. Says what went wrong on its stderr, where the parent listens. */
-static void run_child(const char *path, const char *notify_env, const struct daemon_env *env,
-		      int notify, int err, pid_t parent)
+static void run_child(const char *path, const char *const *args, const char *notify_env,
+		      const struct daemon_env *env, int notify, int err, pid_t parent)
 {
+	char *argv[DAEMON_MAX_ARGS + 2] = {(char *)path};
 	char number[16];
 	sigset_t none;
 	int null;
@@ -232,7 +233,9 @@ static void run_child(const char *path, const char *notify_env, const struct dae
 	set_journal_stream(err);
 	for (; env->name; env++)
 		setenv(env->name, env->value, 1);
-	execl(path, path, (char *)NULL);
+	for (size_t i = 0; i < DAEMON_MAX_ARGS && args[i]; i++)
+		argv[i + 1] = (char *)args[i];
+	execv(path, argv);
 	dprintf(STDERR_FILENO, "cannot run %s: %s\n", path, strerror(errno));
 	_exit(127);
 }
@@ -264,9 +267,9 @@ static int watch(struct daemon_process *d, struct event_base *loop)
 }
 
 int daemon_process_start(struct event_base *loop, const char *name, const char *path,
-			 const char *notify_env, const struct daemon_env *env,
-			 const struct daemon_process_ops *ops, void *ctx, struct err_text *e,
-			 struct daemon_process **ret)
+			 const char *const args[static 1], const char *notify_env,
+			 const struct daemon_env *env, const struct daemon_process_ops *ops,
+			 void *ctx, struct err_text *e, struct daemon_process **ret)
 {
 	struct daemon_process *d = calloc(1, sizeof(*d));
 	pid_t parent = getpid();
@@ -284,7 +287,7 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 	d->stderr_fd = err[0];
 	d->pid = fork();
 	if (d->pid == 0)
-		run_child(path, notify_env, env, notify[1], err[1], parent);
+		run_child(path, args, notify_env, env, notify[1], err[1], parent);
 	r = d->pid < 0 ? -errno : 0;
 	close(notify[1]);
 	close(err[1]);

@@ -20,6 +20,7 @@ struct event_base;
  */
 struct daemon_process;
 
+#define DAEMON_MAX_ARGS 2
 #define DAEMON_MAX_LINE 512 /* bytes of one of its lines that are kept */
 
 struct daemon_process_ops {
@@ -38,14 +39,14 @@ struct daemon_env {
 };
 
 /*
- * Starts the program: path is looked up as it is. notify_env is the variable that will hold the
+ * Starts the program: path is looked up as it is. args are its arguments, and end with NULL. notify_env is the variable that will hold the
  * number of the descriptor to report on. env ends with a NULL name. ops and name are borrowed until
  * daemon_process_free. 0, or -errno with the sentence in e.
  */
 int daemon_process_start(struct event_base *loop, const char *name, const char *path,
-			 const char *notify_env, const struct daemon_env *env,
-			 const struct daemon_process_ops *ops, void *ctx, struct err_text *e,
-			 struct daemon_process **ret);
+			 const char *const args[static 1], const char *notify_env,
+			 const struct daemon_env *env, const struct daemon_process_ops *ops,
+			 void *ctx, struct err_text *e, struct daemon_process **ret);
 
 pid_t daemon_process_pid(const struct daemon_process *d);
 

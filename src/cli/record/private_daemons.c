@@ -163,8 +163,8 @@ static const struct daemon_process_ops process_ops = {
 	.on_line = on_line,
 };
 
-static int start_one(struct private_daemons *p, const char *name, const char *notify_env,
-		     struct err_text *e, struct daemon_process **ret)
+static int start_one(struct private_daemons *p, const char *name, const char *const *args,
+		     const char *notify_env, struct err_text *e, struct daemon_process **ret)
 {
 	const struct daemon_env env[] = {
 		{"PERFETTO_PRODUCER_SOCK_NAME", p->producer_socket},
@@ -177,18 +177,20 @@ static int start_one(struct private_daemons *p, const char *name, const char *no
 	if (daemon_program(name, path, sizeof(path)))
 		return err_set(e, -ENOENT, "%s is neither beside sonda nor in PATH", name);
 	event_add(p->deadline, &timeout);
-	return daemon_process_start(p->loop, name, path, notify_env, env, &process_ops, p, e, ret);
+	return daemon_process_start(p->loop, name, path, args, notify_env, env, &process_ops, p, e,
+				    ret);
 }
 
 static void on_ready(void *ctx, struct daemon_process *d)
 {
+	static const char *const none[] = {NULL};
 	struct private_daemons *p = ctx;
 	struct err_text e;
 
 	if (p->failed)
 		return;
 	if (d == p->service) {
-		if (start_one(p, PRODUCER_NAME, "TRACED_PROBES_NOTIFY_FD", &e, &p->producer))
+		if (start_one(p, PRODUCER_NAME, none, "TRACED_PROBES_NOTIFY_FD", &e, &p->producer))
 			fail(p, e.text);
 		return;
 	}
@@ -208,9 +210,27 @@ const char *private_daemons_address(const struct private_daemons *p)
 	return p->consumer_socket;
 }
 
-int private_daemons_start(struct event_base *loop, const struct private_daemons_ops *ops, void *ctx,
-			  struct err_text *e, struct private_daemons **ret)
+/* No path, or a relative one, which the service refuses: no folder. */
+static bool find_folder(const char *path, char buf[static PATH_MAX])
 {
+	const char *slash = path && path[0] == '/' ? strrchr(path, '/') : NULL;
+
+	if (!slash || slash - path >= PATH_MAX)
+		return false;
+	snprintf(buf, PATH_MAX, "%.*s", (int)MAX(slash - path, 1), path);
+	return true;
+}
+
+int private_daemons_start(struct event_base *loop, const char *output_path,
+			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
+			  struct private_daemons **ret)
+{
+	char folder[PATH_MAX];
+	const char *const args[] = {
+		find_folder(output_path, folder) ? "--output-dir" : NULL,
+		folder,
+		NULL,
+	};
 	struct private_daemons *p = calloc(1, sizeof(*p));
 	int r;
 
@@ -226,7 +246,7 @@ int private_daemons_start(struct event_base *loop, const struct private_daemons_
 	else
 		r = make_dir(p, e);
 	if (!r)
-		r = start_one(p, SERVICE_NAME, "TRACED_NOTIFY_FD", e, &p->service);
+		r = start_one(p, SERVICE_NAME, args, "TRACED_NOTIFY_FD", e, &p->service);
 	if (r) {
 		private_daemons_free(p);
 		return r;

@@ -29,10 +29,14 @@ struct private_daemons_ops {
 	void (*on_line)(void *ctx, const char *line);
 };
 
-/* ops is borrowed until private_daemons_free. The programs are found beside this one or in PATH.
- * 0, or -errno with the sentence in e. */
-int private_daemons_start(struct event_base *loop, const struct private_daemons_ops *ops, void *ctx,
-			  struct err_text *e, struct private_daemons **ret);
+/*
+ * The service may make files in the folder of output_path, an absolute path (sondad --output-dir);
+ * NULL: in none. ops is borrowed until private_daemons_free. The programs are found beside this one or
+ * in PATH. 0, or -errno with the sentence in e.
+ */
+int private_daemons_start(struct event_base *loop, const char *output_path,
+			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
+			  struct private_daemons **ret);
 
 /* The consumer socket. Lives as long as the daemons. */
 const char *private_daemons_address(const struct private_daemons *p);

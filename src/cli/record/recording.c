@@ -518,7 +518,9 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 	console_say(r->setup->console,
 		    "no tracing service runs on %s; starting one for this recording",
 		    sock_default_consumer());
-	return private_daemons_start(r->loop, &daemon_ops, r, e, &r->daemons);
+	return private_daemons_start(
+		r->loop, r->setup->config->write_into_file ? r->setup->config->output_path : NULL,
+		&daemon_ops, r, e, &r->daemons);
 }
 
 /* A private daemon that died is why the connection broke; its end is known a moment later. */

@@ -272,7 +272,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 
 	if (!from || file_sink_is_closed(from))
 		return err_set(e, -ENOENT, "Original session ended");
-	r = file_sink_new_clone(from, TAKE_FD(p->fd), p->consumer->uid, e, &file);
+	r = file_sink_new_clone(from, TAKE_FD(p->fd), e, &file);
 	if (r < 0)
 		return r;
 	for (size_t g = 0; g < N_GROUPS; g++)
@@ -489,7 +489,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	if (refused)
 		return reply(c, call, NULL, refused);
 	/* Before anything of the source is cleared or moved. */
-	if (source->file && file_sink_check_clone(source->file, fd, c->uid, &e) < 0)
+	if (source->file && file_sink_check_clone(source->file, fd, &e) < 0)
 		return reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);
 	if (!p)

@@ -12,34 +12,15 @@
 #include "base/core/mem.h"
 #include "service/output/file_parts.h"
 
-/* A descriptor was perhaps passed for writing only. Then the file is opened anew, with the rights of
- * the service: what the reader could not read himself he shall not get this way. */
-static bool may_read(const struct stat *st, int fd, uid_t reader)
+/* The service opens no file itself, so what was passed for writing only cannot be read. */
+static bool is_readable(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	if (reader == 0 || (flags >= 0 && (flags & O_ACCMODE) == O_RDWR))
-		return true;
-	return st->st_mode & (st->st_uid == reader ? S_IRUSR : S_IROTH);
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR;
 }
 
-static int open_for_reading(int fd)
-{
-	int flags = fcntl(fd, F_GETFL), copy;
-	char self[32];
-
-	if (flags < 0)
-		return -errno;
-	if ((flags & O_ACCMODE) == O_RDWR) {
-		copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	} else {
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-		copy = open(self, O_RDONLY | O_CLOEXEC);
-	}
-	return copy < 0 ? -errno : copy;
-}
-
-static int check_part(const struct file_part *p, const struct stat *to, uid_t reader)
+static int check_part(const struct file_part *p, const struct stat *to)
 {
 	struct stat st;
 
@@ -49,7 +30,7 @@ static int check_part(const struct file_part *p, const struct stat *to, uid_t re
 		return -ESPIPE;
 	if (st.st_dev == to->st_dev && st.st_ino == to->st_ino)
 		return -EDEADLK;
-	return may_read(&st, p->out.fd, reader) ? 0 : -EACCES;
+	return is_readable(p->out.fd) ? 0 : -EACCES;
 }
 
 static int take_part(struct file_part *p, struct file_range *ret)
@@ -58,9 +39,9 @@ static int take_part(struct file_part *p, struct file_range *ret)
 
 	range.pos = p->out.begin;
 	range.end = out_file_end(&p->out);
-	range.fd = open_for_reading(p->out.fd);
+	range.fd = fcntl(p->out.fd, F_DUPFD_CLOEXEC, 0);
 	if (range.fd < 0)
-		return range.fd;
+		return -errno;
 	*ret = range;
 	return 0;
 }
@@ -72,23 +53,27 @@ static int refuse(const struct file_parts *f, int r, struct err_text *e)
 			       file_parts_name(f));
 	if (r == -EDEADLK)
 		return err_set(e, r, "%.300s cannot be cloned into itself", file_parts_name(f));
+	if (r == -EACCES)
+		return err_set(e, r,
+			       "%.300s cannot be copied: it was passed for writing only, not for "
+			       "reading and writing",
+			       file_parts_name(f));
 	return err_set(e, r, "%.300s cannot be copied: %s", file_parts_name(f), strerror(-r));
 }
 
-int file_copy_check(const struct file_parts *f, int to, uid_t reader, struct err_text *e)
+int file_copy_check(const struct file_parts *f, int to, struct err_text *e)
 {
 	struct stat st;
 	int r = fstat(to, &st) < 0 ? -errno : 0;
 
 	for (size_t i = 0; i < f->n && r == 0; i++)
-		r = check_part(&f->list[i], &st, reader);
+		r = check_part(&f->list[i], &st);
 	return r == 0 ? 0 : refuse(f, r, e);
 }
 
-int file_copy_take(struct file_copy *c, struct file_parts *f, int to, uid_t reader,
-		   struct err_text *e)
+int file_copy_take(struct file_copy *c, struct file_parts *f, int to, struct err_text *e)
 {
-	int r = file_copy_check(f, to, reader, e);
+	int r = file_copy_check(f, to, e);
 
 	*c = (struct file_copy){0};
 	if (r < 0)

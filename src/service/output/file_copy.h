@@ -23,15 +23,14 @@ struct file_copy {
 	size_t n, next;
 };
 
-/* Can the open files of f be copied into to, which must be none of them, and may the user who is to
- * have the copy read them? Of rights by a group nothing is known. 0, or -errno with the reason in e. */
-int file_copy_check(const struct file_parts *f, int to, uid_t reader, struct err_text *e);
+/* Can the open files of f be copied into to, which must be none of them? They must be open for reading,
+ * too: the service opens none anew. 0, or -errno with the reason in e. */
+int file_copy_check(const struct file_parts *f, int to, struct err_text *e);
 /*
  * All that was ever put into the open files of f, which writes out first what it holds in memory,
  * after that check. 0; or -errno with the reason in e, then the copy is empty.
  */
-int file_copy_take(struct file_copy *c, struct file_parts *f, int to, uid_t reader,
-		   struct err_text *e);
+int file_copy_take(struct file_copy *c, struct file_parts *f, int to, struct err_text *e);
 /* Fine on a zeroed one, and twice. */
 void file_copy_deinit(struct file_copy *c);
 

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "service/output/file_helper.h"
 #include "service/output/file_sink.h"
-#include "service/output/output_path.h"
 #include "service/filter/packet_gate.h"
 #include "service/trace/service_packets.h"
 #include "service/trace/trace.h"
@@ -297,7 +297,7 @@ static int open_file(struct file_parts *f, int passed, struct err_text *e)
 	if (c->rotate)
 		r = file_rotation_open(&f->rotation, e, &fd);
 	else
-		r = has_path ? output_path_create(c->output_path, f->owner->uid, e, &fd)
+		r = has_path ? file_helper_create(c->output_path, f->owner->uid, e, &fd)
 			     : file_parts_check_passed(fd, e);
 	if (r < 0)
 		return r;
@@ -362,7 +362,7 @@ void file_parts_deinit(struct file_parts *f)
 void file_parts_discard(struct file_parts *f)
 {
 	if (f->path)
-		output_path_remove(f->path, f->owner->uid, &f->made);
+		file_helper_remove(f->path, f->owner->uid, &f->made);
 	if (f->rotation.path && f->n > 0)
 		file_rotation_remove_newest(&f->rotation);
 }

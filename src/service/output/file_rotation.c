@@ -8,6 +8,7 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "service/output/file_helper.h"
 
 #define MAX_TRIES 10000 /* numbers that others took */
 
@@ -45,7 +46,7 @@ static void remove_file(const struct file_rotation *r, uint32_t number,
 	char path[PATH_MAX];
 
 	if (path_of(r, number, path, sizeof(path)) == 0)
-		output_path_remove(path, r->asker, file);
+		file_helper_remove(path, r->asker, file);
 }
 
 static void keep_newest(struct file_rotation *r)
@@ -69,7 +70,7 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 		error = path_of(r, r->last, path, sizeof(path));
 		if (error < 0)
 			return err_set(e, error, "output_path %.300s is too long", r->path);
-		error = output_path_create(path, r->asker, e, ret_fd);
+		error = file_helper_create(path, r->asker, e, ret_fd);
 	}
 	if (error < 0)
 		return error;

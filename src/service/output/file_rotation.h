@@ -6,7 +6,7 @@
 
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
-#include "service/output/output_path.h"
+#include "service/output/output_folder.h"
 
 /*
  * TraceConfig.rotate: a session's trace as a row of files, each a trace of its own. output_path

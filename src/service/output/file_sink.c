@@ -370,14 +370,14 @@ int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
 	return 0;
 }
 
-int file_sink_check_clone(const struct file_sink *source, int fd, uid_t reader, struct err_text *e)
+int file_sink_check_clone(const struct file_sink *source, int fd, struct err_text *e)
 {
 	int r = file_parts_check_passed(fd, e);
 
-	return r == 0 ? file_copy_check(&source->parts, fd, reader, e) : r;
+	return r == 0 ? file_copy_check(&source->parts, fd, e) : r;
 }
 
-int file_sink_new_clone(struct file_sink *source, int fd, uid_t reader, struct err_text *e,
+int file_sink_new_clone(struct file_sink *source, int fd, struct err_text *e,
 			struct file_sink **ret)
 {
 	struct file_sink *f = calloc(1, sizeof(*f));
@@ -389,7 +389,7 @@ int file_sink_new_clone(struct file_sink *source, int fd, uid_t reader, struct e
 	}
 	f->owner = source->owner;
 	f->is_clone = f->started = true;
-	r = file_copy_take(&f->copy, &source->parts, fd, reader, e);
+	r = file_copy_take(&f->copy, &source->parts, fd, e);
 	if (r < 0)
 		closep(&fd);
 	else

@@ -82,16 +82,14 @@ void file_sink_finish_now(struct file_sink *f);
 bool file_sink_await_writer(struct file_sink *f);
 bool file_sink_is_closed(const struct file_sink *f);
 
-/* May a session that writes into f be cloned into fd, by a user who is to read it? 0, or -errno
- * with the reason in e. */
-int file_sink_check_clone(const struct file_sink *f, int fd, uid_t reader, struct err_text *e);
+/* Can a session that writes into f be cloned into fd? 0, or -errno with the reason in e. */
+int file_sink_check_clone(const struct file_sink *f, int fd, struct err_text *e);
 /*
  * For such a clone: what f has by now, and after it what the clone has, to which it is given then.
  * fd (taken, also on failure) is where to. file_sink_finish writes it, from the loop, without
  * fdatasync; when it fails, the file is cut to what it was. 0, or -errno with the reason in e.
  */
-int file_sink_new_clone(struct file_sink *f, int fd, uid_t reader, struct err_text *e,
-			struct file_sink **ret);
+int file_sink_new_clone(struct file_sink *f, int fd, struct err_text *e, struct file_sink **ret);
 /* The file belongs to another session from now on. */
 void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner);
 /* Ends ops.flush(ctx, number), whether all producers answered or not. What they commit from now on

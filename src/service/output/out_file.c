@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -81,20 +81,41 @@ ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
 
 /* ---- bytes out ---- */
 
-static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t len)
+/* A pipe that poll(2) calls writable takes PIPE_BUF bytes at once. */
+static ssize_t write_small_pieces(int fd, const uint8_t *data, size_t len)
 {
-	struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
+	size_t done = 0;
+	ssize_t n = 0;
 
+	while (done < len && n >= 0 && poll(&ready, 1, 0) != 0) {
+		n = write(fd, data + done, MIN(len - done, PIPE_BUF));
+		done += (size_t)MAX(n, 0);
+	}
+	if (done == 0 && n == 0)
+		errno = EAGAIN;
+	return done > 0 ? (ssize_t)done : -1;
+}
+
+static ssize_t write_to_pipe(struct out_file *o, const uint8_t *data, size_t len)
+{
+	const struct iovec piece = {(void *)data, len};
+	ssize_t n;
+
+	if (!o->is_asked_first) {
+		n = pwritev2(o->fd, &piece, 1, -1, RWF_NOWAIT);
+		if (n >= 0 || errno != EOPNOTSUPP)
+			return n;
+		o->is_asked_first = true;
+	}
+	return write_small_pieces(o->fd, data, len);
+}
+
+static ssize_t write_piece(struct out_file *o, const uint8_t *data, size_t len)
+{
 	if (o->is_socket)
 		return send(o->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (!o->blocks)
-		return write(o->fd, data, len);
-	/* A pipe that poll(2) calls writable takes PIPE_BUF bytes at once. */
-	if (poll(&ready, 1, 0) == 0) {
-		errno = EAGAIN;
-		return -1;
-	}
-	return write(o->fd, data, MIN(len, PIPE_BUF));
+	return o->is_pipe ? write_to_pipe(o, data, len) : write(o->fd, data, len);
 }
 
 off_t out_file_end(const struct out_file *o)
@@ -211,21 +232,6 @@ int out_file_sync(const struct out_file *o)
 
 /* ---- life ---- */
 
-static void open_anew(struct out_file *o)
-{
-	char self[32];
-	int fd;
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", o->fd);
-	fd = open(self, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) {
-		o->blocks = true;
-		return;
-	}
-	close(o->fd);
-	o->fd = fd;
-}
-
 static off_t begin_of(int fd, const struct stat *st)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -245,8 +251,7 @@ void out_file_init(struct out_file *o, int fd)
 		o->begin = begin_of(fd, &st);
 	o->is_socket = S_ISSOCK(st.st_mode);
 	o->is_pollable = S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode);
-	if (S_ISFIFO(st.st_mode))
-		open_anew(o);
+	o->is_pipe = S_ISFIFO(st.st_mode);
 }
 
 void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_t id)

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/test.h"
+#include "base/system/caps.h"
+#include "base/system/landlock.h"
 #include "base/system/sanitizer.h"
 #include "service/sandbox.h"
 
@@ -58,6 +67,65 @@ static bool priority_of_itself_only(void)
 	return sched_setscheduler(getppid(), SCHED_FIFO, &param) < 0 &&
 	       setpriority(PRIO_PROCESS, (id_t)getppid(), 5) < 0 &&
 	       sched_getscheduler(getppid()) == SCHED_OTHER;
+}
+
+static bool has_landlock;
+
+/* Landlock, and the filter of system calls. */
+static bool no_files(void)
+{
+	int here = memfd_create("here", 0), root = open("/", O_PATH);
+	bool reads = open("/etc/passwd", O_RDONLY) >= 0;
+
+	return reads != has_landlock && open("/tmp/sonda-test-never", O_RDWR | O_CREAT, 0600) < 0 &&
+	       errno == EPERM && open("/dev/null", O_WRONLY) < 0 && errno == EPERM &&
+	       openat(root, "tmp/sonda-test-never", O_WRONLY | O_CREAT, 0600) < 0 &&
+	       errno == EPERM && unlink("/tmp/sonda-test-never") < 0 && errno == EPERM &&
+	       fchmod(here, 0666) < 0 && errno == EPERM && fchown(here, 1, 1) < 0 &&
+	       errno == EPERM && mkdir("/tmp/sonda-test-never", 0700) < 0 && errno == EPERM &&
+	       rename("/tmp/sonda-test-never", "/tmp/x") < 0 && errno == EPERM &&
+	       ftruncate(here, 10) == 0;
+}
+
+static bool no_root(void)
+{
+	return getuid() != 0 && geteuid() != 0 && getgid() != 0 && getegid() != 0 && setuid(0) < 0;
+}
+
+/* Its parent has asked for a signal, which a change of user makes the kernel forget. */
+static bool end_with_the_parent(void)
+{
+	int signal_number = 0;
+
+	return prctl(PR_GET_PDEATHSIG, &signal_number) == 0 && signal_number == SIGTERM;
+}
+
+TEST(no_file_is_opened_or_made)
+{
+	if (BUILT_WITH_SANITIZER)
+		skip();
+	has_landlock = landlock_is_there();
+	assert_true(in_sandbox(no_files));
+}
+
+TEST(root_is_given_up)
+{
+	if (BUILT_WITH_SANITIZER || geteuid() != 0)
+		skip();
+	assert_true(in_sandbox(no_root));
+}
+
+TEST(it_still_ends_with_its_parent)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		_exit(caps_change_user(65534, 65534) <= 0 && end_with_the_parent() ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 TEST(there_are_no_new_sockets)

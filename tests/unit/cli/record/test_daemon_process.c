@@ -21,6 +21,7 @@ static char dir[64], script[96];
 static struct event_base *loop;
 static struct daemon_process *child;
 static char heard[2048];
+static const char *const none[] = {NULL};
 
 static int setup(void **state)
 {
@@ -93,9 +94,9 @@ static void start(const char *text)
 	struct err_text e;
 
 	write_script(text);
-	assert_int_equal(
-		daemon_process_start(loop, "thing", script, "NOTIFY", env, &ops, NULL, &e, &child),
-		0);
+	assert_int_equal(daemon_process_start(loop, "thing", script, none, "NOTIFY", env, &ops,
+					      NULL, &e, &child),
+			 0);
 }
 
 /* Until ready or not, at most 10 s. */
@@ -223,8 +224,8 @@ FIXTURE_TEST(test_a_program_that_cannot_run)
 	static const struct daemon_env env[] = {{NULL, NULL}};
 	struct err_text e;
 
-	assert_int_equal(daemon_process_start(loop, "thing", "/nonexistent/x", "NOTIFY", env, &ops,
-					      NULL, &e, &child),
+	assert_int_equal(daemon_process_start(loop, "thing", "/nonexistent/x", none, "NOTIFY", env,
+					      &ops, NULL, &e, &child),
 			 0);
 	run();
 	assert_string_equal(wait_until_ended(), "thing ended with exit code 127: cannot run "

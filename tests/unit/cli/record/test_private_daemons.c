@@ -133,11 +133,11 @@ static void on_line(void *ctx, const char *line)
 
 static const struct private_daemons_ops ops = {on_ready, on_failed, on_producer_ended, on_line};
 
-static int start(void)
+static int start_with(const char *output_path)
 {
 	struct timeval limit = {20, 0};
 	struct err_text e = {""};
-	int r = private_daemons_start(loop, &ops, NULL, &e, &daemons);
+	int r = private_daemons_start(loop, output_path, &ops, NULL, &e, &daemons);
 
 	if (r) {
 		hear(e.text);
@@ -146,6 +146,11 @@ static int start(void)
 	event_base_loopexit(loop, &limit);
 	event_base_dispatch(loop);
 	return 0;
+}
+
+static int start(void)
+{
+	return start_with(NULL);
 }
 
 static void read_log(struct strbuf *b)
@@ -186,6 +191,20 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	assert_int_equal(kill(service, 0), -1);
 	assert_int_equal(kill(probes, 0), -1);
 	assert_int_equal(leftovers(), 0);
+	strbuf_deinit(&log);
+}
+
+FIXTURE_TEST(test_the_service_alone_is_told_the_output_folder)
+{
+	struct strbuf log = {0};
+
+	write_program("sondad", "echo \"service($*)\" >>$LOG\n" SERVICE FOREVER);
+	write_program("sonda-probes", "echo \"probes($*)\" >>$LOG\n" PROBES FOREVER);
+	assert_int_equal(start_with("/a/folder/trace"), 0);
+	assert_string_equal(heard, "ready ");
+	read_log(&log);
+	assert_non_null(strstr(log.s, "service(--output-dir /a/folder)\n"));
+	assert_non_null(strstr(log.s, "probes()\n"));
 	strbuf_deinit(&log);
 }
 
@@ -313,7 +332,7 @@ FIXTURE_TEST(test_free_in_the_middle_of_starting)
 	struct err_text e;
 
 	write_program("sondad", "exec sleep 100\n");
-	assert_int_equal(private_daemons_start(loop, &ops, NULL, &e, &daemons), 0);
+	assert_int_equal(private_daemons_start(loop, NULL, &ops, NULL, &e, &daemons), 0);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	private_daemons_free(daemons);
 	daemons = NULL;

@@ -6,6 +6,7 @@
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
+#include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
@@ -498,3 +499,5 @@ BEFORE_TESTS
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
+
+TEST_GROUP(output_dir_start, output_dir_end)

@@ -10,6 +10,7 @@
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/filter/trace_filter.h"
+#include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
@@ -446,3 +447,5 @@ TEST(expressions_are_work)
 	free(packet);
 	trace_filter_free(f);
 }
+
+TEST_GROUP(output_dir_start, output_dir_end)

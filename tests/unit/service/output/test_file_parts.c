@@ -4,6 +4,7 @@
 #include "unit/service/rig.h"
 #include "service/output/file_parts.h"
 #include "service/filter/packet_gate.h"
+#include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
 #include "service/session/session_file.h"
 #include "unit/service/trace_file_helper.h"
@@ -187,3 +188,5 @@ PARTS_TEST(next_file_that_cannot_be_made_is_an_error)
 	assert_non_null(strstr(x->parts.error_text.text, "No such file"));
 	assert_int_equal(temp_dir_setup(&x->dir), 0);
 }
+
+TEST_GROUP(output_dir_start, output_dir_end)

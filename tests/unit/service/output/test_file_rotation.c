@@ -4,6 +4,7 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/output/file_rotation.h"
+#include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
@@ -52,7 +53,7 @@ DIR_TEST(numbers_stand_before_the_extension)
 
 		open_next(&r);
 		assert_int_equal(stat(temp_dir_path(state, 0, names[i][1]), &st), 0);
-		assert_int_equal(st.st_mode & 0777, 0644);
+		assert_int_equal(st.st_mode & 0777, 0600);
 		assert_false(is_there(state, names[i][0]));
 		file_rotation_remove_newest(&r);
 		assert_false(is_there(state, names[i][1]));
@@ -122,3 +123,5 @@ DIR_TEST(homes_are_kept_by_sequence)
 	assert_int_equal(file_rotation_home(&r, UINT32_MAX), 0);
 	file_rotation_deinit(&r);
 }
+
+TEST_GROUP(output_dir_start, output_dir_end)

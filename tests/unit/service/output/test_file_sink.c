@@ -6,6 +6,7 @@
 #include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
+#include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
@@ -76,7 +77,7 @@ FILE_TEST(file_fills_while_the_session_runs)
 
 	stage_start(g, config_of(x, ""));
 	assert_int_equal(stat(path_of(x), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(st.st_mode & 07777, 0600);
 	stage_write(g, 0, 1, 0, "first");
 	rig_until(&g->rig, size_of_file(path_of(x)) > 0);
 	assert_int_equal(count_in_file(path_of(x), "first"), 1);
@@ -179,7 +180,7 @@ TEST_WITH(folder_that_is_not_there_is_told, setup, teardown)
 
 	assert_true(peer_tracing_ended(
 		g->cons,
-		peer_enable(g->cons, "write_into_file: true output_path: '/no/such/folder/t'"),
+		peer_enable(g->cons, "write_into_file: true output_path: '/tmp/no/such/folder/t'"),
 		"No such file"));
 }
 
@@ -404,3 +405,5 @@ BEFORE_TESTS
 {
 	signal(SIGPIPE, SIG_IGN);
 }
+
+TEST_GROUP(output_dir_start, output_dir_end)

@@ -6,18 +6,44 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "service/output/output_path.h"
+#include "base/core/mem.h"
+#include "service/output/output_folder.h"
 #include "unit/temp_dir.h"
 
 #define OTHER 12345u /* neither root nor whoever runs this */
 
-static int create(void *const *state, const char *name, uid_t asker, struct err_text *e)
+static int open_top(void *const *state)
 {
-	int fd, r = output_path_create(temp_dir_path(state, 3, name), asker, e, &fd);
+	int fd = open(*state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int create(void *const *state, const char *name, uid_t user, struct err_text *e)
+{
+	int fd, top = open_top(state), r = output_folder_create(top, name, user, e, &fd);
 
 	if (r == 0)
 		close(fd);
+	close(top);
 	return r;
+}
+
+static void drop(void *const *state, const char *name, uid_t user, const struct output_file *file)
+{
+	int top = open_top(state);
+
+	output_folder_remove(top, name, user, file);
+	close(top);
+}
+
+static uid_t owner_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_uid;
 }
 
 static void make_folder(void *const *state, const char *name, mode_t mode)
@@ -30,37 +56,70 @@ static void make_folder(void *const *state, const char *name, mode_t mode)
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
-DIR_TEST(a_new_file_is_readable_for_all)
+DIR_TEST(a_new_file_is_its_users_only)
 {
 	struct err_text e;
-	mode_t before = umask(077);
+	mode_t before = umask(0);
 	struct stat st;
 
 	assert_int_equal(create(state, "new", geteuid(), &e), 0);
 	umask(before);
 	assert_int_equal(stat(temp_dir_path(state, 0, "new"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0644);
-	assert_int_equal(create(state, "again", 0, &e), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_uid, geteuid());
+}
+
+DIR_TEST(it_belongs_to_the_user_who_asks)
+{
+	struct err_text e;
+
+	if (geteuid() != 0) {
+		assert_int_equal(create(state, "theirs", OTHER, &e), -EPERM);
+		assert_non_null(strstr(e.text, "no CAP_CHOWN"));
+		assert_int_equal(access(temp_dir_path(state, 0, "theirs"), F_OK), -1);
+		return;
+	}
+	assert_int_equal(create(state, "theirs", OTHER, &e), 0);
+	assert_int_equal(owner_of(temp_dir_path(state, 0, "theirs")), OTHER);
 }
 
 DIR_TEST(nothing_is_overwritten_or_followed)
 {
 	struct err_text e;
 
+	make_folder(state, "below", 0755);
 	assert_int_equal(create(state, "there", geteuid(), &e), 0);
 	assert_int_equal(create(state, "there", geteuid(), &e), -EEXIST);
 	assert_int_equal(symlink("nowhere", temp_dir_path(state, 0, "link")), 0);
 	assert_int_equal(create(state, "link", geteuid(), &e), -EEXIST);
 	assert_int_equal(access(temp_dir_path(state, 0, "nowhere"), F_OK), -1);
 	assert_int_equal(create(state, "no/folder", geteuid(), &e), -ENOENT);
-	assert_non_null(strstr(e.text, "no/folder: No such file"));
+	assert_non_null(strstr(e.text, "No such file"));
 	assert_int_equal(create(state, "there/file", geteuid(), &e), -ENOTDIR);
+	assert_int_equal(symlink("below", temp_dir_path(state, 0, "aside")), 0);
+	assert_int_equal(create(state, "aside/file", geteuid(), &e), -ENOTDIR);
+	assert_int_equal(create(state, "below/file", geteuid(), &e), 0);
 }
 
-DIR_TEST(others_get_files_where_they_may_write_themselves)
+DIR_TEST(no_path_leads_out_of_the_folder)
+{
+	static const char *const paths[] = {
+		"",	    "/",	"..",	".",	  "../out",  "below/../../out",
+		"/tmp/out", "below//b", "./in", "below/", "below/.", "below/..",
+	};
+	struct err_text e;
+
+	make_folder(state, "below", 0755);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		assert_int_equal(create(state, paths[i], geteuid(), &e), -EINVAL);
+}
+
+DIR_TEST(others_get_files_below_where_they_may_write_themselves)
 {
 	struct err_text e;
 
+	if (geteuid() != 0)
+		skip();
 	make_folder(state, "ours", 0755);
 	make_folder(state, "everybodys", 01777);
 	assert_int_equal(create(state, "ours/x", OTHER, &e), -EACCES);
@@ -103,12 +162,12 @@ DIR_TEST(what_was_made_is_removed_with_the_same_check)
 	assert_int_equal(create(state, "ours/x", geteuid(), &e), 0);
 	path = temp_dir_path(state, 0, "ours/x");
 	file = file_at(path);
-	output_path_remove(path, OTHER, &file);
+	drop(state, "ours/x", OTHER, &file);
 	assert_int_equal(access(path, F_OK), 0);
-	output_path_remove(path, geteuid(), &file);
+	drop(state, "ours/x", geteuid(), &file);
 	assert_int_equal(access(path, F_OK), -1);
-	output_path_remove(path, geteuid(), &file);
-	output_path_remove(temp_dir_path(state, 0, "no/folder"), geteuid(), &file);
+	drop(state, "ours/x", geteuid(), &file);
+	drop(state, "no/folder", geteuid(), &file);
 }
 
 /* A link in place of the folder leads to a file of the same name. */
@@ -125,7 +184,7 @@ DIR_TEST(another_file_in_its_place_stays)
 	assert_int_equal(rename(temp_dir_path(state, 0, "ours"), temp_dir_path(state, 1, "away")),
 			 0);
 	assert_int_equal(symlink("others", temp_dir_path(state, 0, "ours")), 0);
-	output_path_remove(temp_dir_path(state, 0, "ours/x"), geteuid(), &file);
+	drop(state, "ours/x", geteuid(), &file);
 	assert_int_equal(access(temp_dir_path(state, 0, "others/x"), F_OK), 0);
 	assert_int_equal(access(temp_dir_path(state, 0, "away/x"), F_OK), 0);
 }

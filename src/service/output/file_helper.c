@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	service                    socket pair                  sonda-files
+ *	                          <--- answer ---               it is confined, and may write
+ *	CREATE path, user         ---- request -->              openat, fchown
+ *	                          <--- answer, descriptor ---
+ *	REMOVE path, user, file   ---- request -->              unlinkat
+ *	                          <--- answer ---
+ *	END                       ---- request -->              unlink of the sockets' files
+ *
+ * The child checks each request as if somebody else had written it: what the service could win with a
+ * wrong one is a new file below the folder, of any user, or to remove one that it knows.
+ */
+#include "service/output/file_helper.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/system/caps.h"
+#include "base/core/mem.h"
+#include "base/system/helper_process.h"
+#include "base/system/landlock.h"
+#include "base/system/sanitizer.h"
+#include "base/system/syscall_filter.h"
+
+#define OPEN_FILE "; an open file can be passed instead"
+#define NO_FOLDER                                                                                  \
+	"output_path: this service makes no files, as it was started without "                     \
+	"--output-dir" OPEN_FILE
+
+enum kind { CREATE, REMOVE, END };
+
+struct request {
+	uint32_t kind;
+	uint32_t user;
+	struct output_file file;
+	char path[PATH_MAX]; /* below the folder, with a NUL */
+};
+
+struct answer {
+	int32_t result; /* 0 or -errno */
+	struct err_text reason;
+};
+
+static struct helper_process child = {.fd = -1};
+static char folder_path[PATH_MAX]; /* with a slash at the end; "": none */
+
+/* ---- the child: what it keeps ---- */
+
+/* The folder that holds the path. */
+static void folder_of(const char *path, char buf[static PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		snprintf(buf, PATH_MAX, ".");
+	else
+		snprintf(buf, PATH_MAX, "%.*s", (int)MAX(slash - path, 1), path);
+}
+
+static int keep_folders(const struct file_helper_options *o)
+{
+	static char paths[FILE_HELPER_REMOVES][PATH_MAX];
+	struct landlock_place places[FILE_HELPER_REMOVES + 1];
+	size_t n = 0;
+	int r;
+
+	for (; n < o->n_remove; n++) {
+		folder_of(o->remove[n].path, paths[n]);
+		places[n] = (struct landlock_place){paths[n], true};
+	}
+	if (o->output_dir)
+		places[n++] = (struct landlock_place){o->output_dir, true};
+	r = landlock_restrict_files(places, n);
+	return r == -ENOSYS ? 0 : r;
+}
+
+static int filter_calls(const struct file_helper_options *o)
+{
+	static const char *const ending[] = {
+		"close",      "exit_group", "fstat",	    "fstat64",	"fstatat64", "lstat",
+		"newfstatat", "read",	    "rt_sigreturn", "recvfrom", "sendmsg",   "statx",
+		"unlink",     "unlinkat",   "write",	    NULL,
+	};
+	static const char *const making[] = {
+		"close",      "exit_group", "fchown",	 "fchown32",	 "fcntl",     "fcntl64",
+		"fstat",      "fstat64",    "fstatat64", "geteuid",	 "geteuid32", "lstat",
+		"newfstatat", "openat",	    "read",	 "rt_sigreturn", "recvfrom",  "sendmsg",
+		"statx",      "unlink",	    "unlinkat",	 "write",	 NULL,
+	};
+	const struct syscall_list list = {.allowed = o->output_dir ? making : ending,
+					  .is_whole = true};
+	int r = syscall_filter_install(&list);
+
+	return r == -ENOSYS ? 0 : r;
+}
+
+static int confine(const struct file_helper_options *o, int folder, struct err_text *e)
+{
+	static const unsigned chown[] = {CAP_CHOWN};
+	int r = caps_keep_only(chown, o->output_dir ? 1 : 0);
+
+	umask(0);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (r == 0)
+		r = keep_folders(o);
+	if (r < 0)
+		return err_set(e, r, "cannot give up what is not needed: %s", strerror(-r));
+	if (folder >= 0 && faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return err_set(e, -errno,
+			       "--output-dir %.300s: user %u may not make files there: %s",
+			       o->output_dir, (unsigned)geteuid(), strerror(errno));
+	r = filter_calls(o);
+	return r < 0 ? err_set(e, r, "cannot install the system call filter: %s", strerror(-r)) : 0;
+}
+
+/* ---- the child: what it does ---- */
+
+static void remove_all(const struct file_helper_options *o)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < o->n_remove; i++)
+		if (lstat(o->remove[i].path, &st) == 0 && st.st_ino == o->remove[i].file.ino &&
+		    st.st_dev == o->remove[i].file.dev)
+			unlink(o->remove[i].path);
+}
+
+/* With the descriptor, unless it is -1. */
+static bool reply(int fd, const struct answer *a, int passed)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec io = {(void *)a, sizeof(*a)};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+
+	if (passed >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+						.cmsg_level = SOL_SOCKET,
+						.cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.head), &passed, sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof(*a);
+}
+
+static bool serve_one(int fd, int folder, struct request *q)
+{
+	_cleanup_(closep) int made = -1;
+	struct answer a = {.result = -EINVAL};
+
+	q->path[sizeof(q->path) - 1] = '\0';
+	if (q->kind == CREATE && folder >= 0) {
+		a.result = output_folder_create(folder, q->path, q->user, &a.reason, &made);
+	} else if (q->kind == REMOVE && folder >= 0) {
+		output_folder_remove(folder, q->path, q->user, &q->file);
+		a.result = 0;
+	}
+	return reply(fd, &a, made);
+}
+
+struct child_start {
+	const struct file_helper_options *options;
+	int folder; /* -1: none */
+};
+
+static void run_child(int fd, void *ctx)
+{
+	static struct request q;
+	const struct child_start *s = ctx;
+	struct answer a = {0};
+
+	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
+		a.result = confine(s->options, s->folder, &a.reason);
+	else
+		umask(0);
+	if (!reply(fd, &a, -1) || a.result < 0)
+		_exit(1);
+	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
+		if (q.kind == END) {
+			remove_all(s->options);
+			_exit(0);
+		}
+		if (!serve_one(fd, s->folder, &q))
+			break;
+	}
+	_exit(0);
+}
+
+/* ---- the service ---- */
+
+static int take_answer(struct answer *ret, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec io = {ret, sizeof(*ret)};
+	struct msghdr m = {.msg_iov = &io,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	const struct cmsghdr *c;
+	ssize_t n;
+
+	do
+		n = recvmsg(child.fd, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(*ret))
+		return -EPIPE;
+	c = CMSG_FIRSTHDR(&m);
+	*ret_fd = -1;
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	return 0;
+}
+
+static int open_folder(const char *path, struct err_text *e, int *ret_fd)
+{
+	size_t len;
+
+	if (path[0] != '/' ||
+	    snprintf(folder_path, sizeof(folder_path), "%s/", path) >= (int)sizeof(folder_path))
+		return err_set(e, -EINVAL, "--output-dir %.300s: it must begin with a slash", path);
+	for (len = strlen(folder_path); len > 1 && folder_path[len - 2] == '/'; len--)
+		folder_path[len - 1] = '\0';
+	*ret_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *ret_fd < 0 ? err_set(e, -errno, "--output-dir %.300s: %s", path, strerror(errno))
+			   : 0;
+}
+
+int file_helper_start(const struct file_helper_options *o, struct err_text *e)
+{
+	struct child_start s = {.options = o, .folder = -1};
+	struct answer a = {0};
+	int fd, r = 0;
+
+	assert(o->n_remove <= FILE_HELPER_REMOVES);
+	if (o->output_dir)
+		r = open_folder(o->output_dir, e, &s.folder);
+	if (r < 0)
+		return r;
+	r = helper_process_start("sonda-files", run_child, &s, s.folder, &child);
+	closep(&s.folder);
+	if (r == 0)
+		r = take_answer(&a, &fd);
+	if (r < 0)
+		return err_set(e, r, "cannot start the process for files: %s", strerror(-r));
+	return a.result < 0 ? err_set(e, a.result, "%s", a.reason.text) : 0;
+}
+
+void file_helper_end(void)
+{
+	static const struct request end = {.kind = END};
+	struct answer a = {0};
+	int fd;
+
+	if (child.fd < 0)
+		return;
+	if (send(child.fd, &end, sizeof(end), MSG_NOSIGNAL) == sizeof(end))
+		(void)take_answer(&a, &fd);
+	close(child.fd);
+	while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	child = (struct helper_process){.fd = -1};
+	folder_path[0] = '\0';
+}
+
+pid_t file_helper_pid(void)
+{
+	return child.pid;
+}
+
+/* Fills in what follows the folder. */
+static int make_request(struct request *q, const char *path, uid_t user, struct err_text *e)
+{
+	size_t len = strlen(folder_path);
+
+	if (child.fd < 0 || len == 0)
+		return err_set(e, -EPERM, NO_FOLDER);
+	if (strncmp(path, folder_path, len) != 0)
+		return err_set(e, -EPERM,
+			       "output_path %.200s: not below %.200s, where alone this service "
+			       "makes files (--output-dir)" OPEN_FILE,
+			       path, folder_path);
+	q->user = user;
+	snprintf(q->path, sizeof(q->path), "%s", path + len);
+	return 0;
+}
+
+static bool is_of_rights(int r)
+{
+	return r == -EACCES || r == -EPERM || r == -EROFS;
+}
+
+static int ask(const struct request *q, struct err_text *e, int *ret_fd)
+{
+	struct answer a = {0};
+	int r = send(child.fd, q, sizeof(*q), MSG_NOSIGNAL) < 0 ? -EPIPE : take_answer(&a, ret_fd);
+
+	if (r < 0)
+		return err_set(e, r, "output_path: the process that makes files has ended");
+	if (a.result < 0)
+		return err_set(e, a.result, "output_path %.200s%.200s: %s%s", folder_path, q->path,
+			       a.reason.text, is_of_rights(a.result) ? OPEN_FILE : "");
+	return 0;
+}
+
+int file_helper_create(const char *path, uid_t user, struct err_text *e, int *ret_fd)
+{
+	static struct request q;
+	int r;
+
+	q = (struct request){.kind = CREATE};
+	r = make_request(&q, path, user, e);
+	if (r == 0)
+		r = ask(&q, e, ret_fd);
+	return r == 0 && *ret_fd < 0 ? err_set(e, -EPIPE, "output_path: no descriptor came") : r;
+}
+
+void file_helper_remove(const char *path, uid_t user, const struct output_file *file)
+{
+	static struct request q;
+	int fd;
+
+	q = (struct request){.kind = REMOVE, .file = *file};
+	if (make_request(&q, path, user, NULL) == 0)
+		(void)ask(&q, NULL, &fd);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/output/output_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+
+static bool may_write(int folder, uid_t user)
+{
+	struct stat st;
+
+	if (user == 0 || user == geteuid())
+		return true;
+	if (fstat(folder, &st) < 0)
+		return false;
+	return st.st_mode & (st.st_uid == user ? S_IWUSR : S_IWOTH);
+}
+
+static bool is_name(const char *name, size_t len)
+{
+	return len > 0 && len <= NAME_MAX && !(name[0] == '.' && len == 1) &&
+	       !(name[0] == '.' && name[1] == '.' && len == 2);
+}
+
+static int fail(struct err_text *e, int error)
+{
+	return err_set(e, -error, "%s", strerror(error));
+}
+
+/* One component further down. */
+static int step(int *folder, const char *name, size_t len)
+{
+	char one[NAME_MAX + 1];
+	int fd;
+
+	if (!is_name(name, len))
+		return -EINVAL;
+	memcpy(one, name, len);
+	one[len] = '\0';
+	fd = openat(*folder, one, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	closep(folder);
+	*folder = fd;
+	return 0;
+}
+
+/* The folder of path, in which the user may have files; *ret_name is the rest. */
+static int walk(int top, const char *path, uid_t user, struct err_text *e, int *ret_folder,
+		const char **ret_name)
+{
+	_cleanup_(closep) int folder = fcntl(top, F_DUPFD_CLOEXEC, 0);
+	const char *name = path, *slash;
+	int r = folder < 0 ? -errno : 0;
+
+	for (; r == 0 && (slash = strchr(name, '/')); name = slash + 1)
+		r = step(&folder, name, (size_t)(slash - name));
+	if (r == 0 && !is_name(name, strlen(name)))
+		r = strlen(name) > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
+	if (r < 0)
+		return fail(e, -r);
+	if (name != path && !may_write(folder, user))
+		return err_set(e, -EACCES,
+			       "its folder is neither user %u's nor writable for everybody",
+			       (unsigned)user);
+	*ret_folder = TAKE_FD(folder);
+	*ret_name = name;
+	return 0;
+}
+
+static int give_to(int fd, uid_t user, struct err_text *e)
+{
+	if (user == geteuid() || fchown(fd, user, (gid_t)-1) == 0)
+		return 0;
+	return err_set(e, -errno, "it cannot be given to user %u: %s%s", (unsigned)user,
+		       strerror(errno), errno == EPERM ? " (the service has no CAP_CHOWN)" : "");
+}
+
+int output_folder_create(int top, const char *path, uid_t user, struct err_text *e, int *ret_fd)
+{
+	_cleanup_(closep) int folder = -1, fd = -1;
+	const char *name;
+	int r = walk(top, path, user, e, &folder, &name);
+
+	if (r < 0)
+		return r;
+	fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fail(e, errno);
+	r = give_to(fd, user, e);
+	if (r < 0)
+		unlinkat(folder, name, 0);
+	else
+		*ret_fd = TAKE_FD(fd);
+	return r;
+}
+
+struct output_file output_file_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return (struct output_file){0};
+	return (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
+}
+
+void output_folder_remove(int top, const char *path, uid_t user, const struct output_file *file)
+{
+	_cleanup_(closep) int folder = -1;
+	const char *name;
+	struct stat st;
+
+	if (walk(top, path, user, NULL, &folder, &name) < 0 ||
+	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (file->ino != 0 && st.st_ino == file->ino && st.st_dev == file->dev)
+		unlinkat(folder, name, 0);
+}

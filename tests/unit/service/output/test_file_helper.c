@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit/test.h"
+#include "base/system/sanitizer.h"
+#include "service/output/file_helper.h"
+#include "unit/temp_dir.h"
+
+static void start(const struct file_helper_options *o)
+{
+	struct err_text e = {""};
+
+	if (file_helper_start(o, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static int create(const char *path, struct err_text *e)
+{
+	int fd, r = file_helper_create(path, geteuid(), e, &fd);
+
+	if (r == 0)
+		close(fd);
+	return r;
+}
+
+#define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+DIR_TEST(without_a_folder_the_option_is_named)
+{
+	struct err_text e;
+
+	start(&(struct file_helper_options){.output_dir = NULL});
+	assert_int_equal(create(temp_dir_path(state, 0, "x"), &e), -EPERM);
+	assert_non_null(strstr(e.text, "started without --output-dir"));
+	file_helper_end();
+	assert_int_equal(create(temp_dir_path(state, 0, "x"), &e), -EPERM);
+	assert_non_null(strstr(e.text, "started without --output-dir"));
+	assert_int_equal(access(temp_dir_path(state, 0, "x"), F_OK), -1);
+}
+
+DIR_TEST(a_file_is_made_below_the_folder_and_removed)
+{
+	const char *path = temp_dir_path(state, 0, "x");
+	struct output_file file;
+	struct err_text e = {""};
+	struct stat st;
+	int fd;
+
+	start(&(struct file_helper_options){.output_dir = *state});
+	if (file_helper_create(path, geteuid(), &e, &fd) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(write(fd, "ab", 2), 2);
+	assert_int_equal(ftruncate(fd, 1), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 1);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(create(path, &e), -EEXIST);
+	assert_non_null(strstr(e.text, "/x: File exists"));
+	file = output_file_of(fd);
+	close(fd);
+	file.ino++;
+	file_helper_remove(path, geteuid(), &file);
+	assert_int_equal(access(path, F_OK), 0);
+	file.ino--;
+	file_helper_remove(path, geteuid(), &file);
+	assert_int_equal(access(path, F_OK), -1);
+	file_helper_end();
+}
+
+DIR_TEST(elsewhere_none_is_made)
+{
+	char path[300];
+	struct err_text e;
+
+	assert_int_equal(mkdir(temp_dir_path(state, 0, "in"), 0755), 0);
+	start(&(struct file_helper_options){.output_dir = temp_dir_path(state, 0, "in")});
+	assert_int_equal(create(temp_dir_path(state, 1, "out"), &e), -EPERM);
+	assert_non_null(strstr(e.text, "--output-dir"));
+	assert_int_equal(create(temp_dir_path(state, 1, "inside"), &e), -EPERM);
+	assert_int_equal(create(temp_dir_path(state, 1, "in/../out"), &e), -EINVAL);
+	snprintf(path, sizeof(path), "%s//in/x", (const char *)*state);
+	assert_int_equal(create(path, &e), -EPERM);
+	assert_int_equal(create(temp_dir_path(state, 1, "in/x"), &e), 0);
+	file_helper_end();
+}
+
+DIR_TEST(a_folder_that_is_none_is_an_error)
+{
+	struct file_helper_options o = {.output_dir = temp_dir_path(state, 0, "none")};
+	struct err_text e;
+
+	assert_int_equal(file_helper_start(&o, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "none: No such file"));
+	o.output_dir = "relative";
+	assert_int_equal(file_helper_start(&o, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "must begin with a slash"));
+}
+
+/* Also for root, which keeps no capability that would let it. */
+DIR_TEST(a_folder_that_may_not_be_written_is_an_error)
+{
+	const char *path = temp_dir_path(state, 0, "theirs");
+	struct err_text e;
+
+	if (BUILT_WITH_SANITIZER)
+		skip();
+	assert_int_equal(mkdir(path, 0555), 0);
+	assert_int_equal(file_helper_start(&(struct file_helper_options){.output_dir = path}, &e),
+			 -EACCES);
+	assert_non_null(strstr(e.text, "may not make files there"));
+	file_helper_end();
+}
+
+static int touch(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+DIR_TEST(its_list_is_removed_at_the_end)
+{
+	struct file_helper_options o = {.n_remove = 2};
+	int fds[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		o.remove[i].path = temp_dir_path(state, i, i ? "other" : "own");
+		fds[i] = touch(o.remove[i].path);
+		o.remove[i].file = output_file_of(fds[i]);
+	}
+	o.remove[1].file.ino++;
+	start(&o);
+	assert_int_equal(access(o.remove[0].path, F_OK), 0);
+	file_helper_end();
+	assert_int_equal(access(o.remove[0].path, F_OK), -1);
+	assert_int_equal(access(o.remove[1].path, F_OK), 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* The whole process group has the terminal's signals, and a unit's all processes have systemd's. */
+DIR_TEST(signals_do_not_end_it)
+{
+	struct err_text e;
+
+	start(&(struct file_helper_options){.output_dir = *state});
+	assert_true(file_helper_pid() > 0);
+	kill(file_helper_pid(), SIGTERM);
+	kill(file_helper_pid(), SIGINT);
+	assert_int_equal(create(temp_dir_path(state, 0, "x"), &e), 0);
+	kill(file_helper_pid(), SIGKILL);
+	assert_int_equal(create(temp_dir_path(state, 0, "y"), &e), -EPIPE);
+	assert_non_null(strstr(e.text, "has ended"));
+	file_helper_end();
+}
