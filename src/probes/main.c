@@ -161,7 +161,7 @@ static void find_state(char *path, size_t size)
 
 static void clean_tracefs(const char *place, const char *state)
 {
-	int r = *state ? ftrace_undo_stale_loans(place, state) : 0;
+	int r = *state ? ftrace_undo_stale_overrides(place, state) : 0;
 
 	if (r > 0)
 		log_info("undid what a process that was killed had changed in tracefs (%d places)",

@@ -348,7 +348,7 @@ int main(int argc, char **argv)
 		assert(metadata_bus_subscribe(env.feed, 1, METADATA_TASKS, on_news, r) == 0);
 	ftrace_remove_stale_instances(env.tracefs_root ? env.tracefs_root : "/nowhere");
 	if (env.state_root && env.tracefs_root)
-		ftrace_undo_stale_loans(env.tracefs_root, env.state_root);
+		ftrace_undo_stale_overrides(env.tracefs_root, env.state_root);
 
 	r->command = argv + 4;
 	r->end_ms = strtoul(argv[2], NULL, 10);

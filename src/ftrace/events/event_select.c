@@ -14,7 +14,7 @@
 #include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
 #include "ftrace/events/event_select.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 
 #define MANY_EVENTS 16384 /* more than a kernel has */
 
@@ -153,7 +153,7 @@ static bool is_name(const char *s)
 /* Switching it on would keep the session that has made it from removing it. */
 static bool is_private(const char *group, const char *name)
 {
-	return owner_name_is(group) || owner_name_is(name);
+	return owner_tag_is(group) || owner_tag_is(name);
 }
 
 /* traced_probes' own. */

@@ -12,7 +12,7 @@
 #include "base/system/fs.h"
 #include "base/system/outside_reads.h"
 #include "base/core/mem.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 #include "base/event_loop/coroutine.h"
 #include "base/text/str.h"
 #include "ftrace/options/event_triggers.h"
@@ -114,7 +114,7 @@ static int hash_dynamic(const char *root, const struct instance *instance,
 				h = whole;
 				continue;
 			}
-			if (owner_name_is(group) || owner_name_is(name))
+			if (owner_tag_is(group) || owner_tag_is(name))
 				continue;
 			h = whole;
 			e = events ? event_selection_find(events, group, name) : NULL;

@@ -18,7 +18,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 #include "ftrace/options/traced_tids.h"
 
 #define TRACER "function_graph"
@@ -42,7 +42,7 @@ bool function_graph_event(const struct event_name *e)
 static char *read_line(const char *root, const char *file)
 {
 	char path[4096];
-	char *text = fs_join(path, sizeof(path), root, file) ? NULL : knob_read(path);
+	char *text = fs_join(path, sizeof(path), root, file) ? NULL : setting_read(path);
 
 	if (text)
 		text[strcspn(text, "\n")] = '\0';
@@ -199,7 +199,7 @@ static bool is_somebodys(const struct instance *i, const char *file, const char 
 	_cleanup_(freep) char *now = instance_read(i, file);
 
 	return !instance_is_own(i) && !instance_others_hold(i, file) && now &&
-	       !knob_reads(file, now, idle);
+	       !setting_reads(file, now, idle);
 }
 
 static int fail(const struct setup *s, const char *option, int error, const char *why)
@@ -241,14 +241,14 @@ static int write_list(const struct functions *f, const struct instance *i, const
 
 static int borrow_globals(struct function_graph *g, const struct setup *s)
 {
-	const struct loan_terms terms = {
+	const struct override_target terms = {
 		.root = s->root,
 		.place = "",
 		.state = s->state_root,
 		.reads_nothing = true,
 	};
 	struct err_text e;
-	int r = instance_borrow(&g->globals, &terms, &e);
+	int r = instance_attach(&g->globals, &terms, &e);
 
 	return r ? fail(s, "enable_function_graph", r, e.text) : 0;
 }

@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "ftrace/options/made_events.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 
 #define MAX_FILE (16 << 20)
 
@@ -167,14 +167,14 @@ static bool sweep_probe(const char *root, enum made_in in, char *line)
 	if (!name)
 		return false;
 	*name = '\0';
-	return owner_name_is_stale(group + 1) && !remove_event(root, in, group + 1, name + 1);
+	return owner_tag_is_stale(group + 1) && !remove_event(root, in, group + 1, name + 1);
 }
 
 /* "NAME\tFIELD; FIELD". */
 static bool sweep_synthetic(const char *root, enum made_in in, char *line)
 {
 	line[strcspn(line, " \t;")] = '\0';
-	return owner_name_is_stale(line) && !remove_event(root, in, "synthetic", line);
+	return owner_tag_is_stale(line) && !remove_event(root, in, "synthetic", line);
 }
 
 static size_t sweep(const char *root, enum made_in in)

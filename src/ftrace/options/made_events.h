@@ -11,7 +11,7 @@
 
 /*
  * Events that a session makes: probes and synthetic events. They stand at the top level of tracefs
- * and show in every instance, so each session's have names of their own (owner.h), are switched on
+ * and show in every instance, so each session's have names of their own (owner_tag.h), are switched on
  * in its instance alone, and go when it ends. Nobody else's are touched.
  */
 enum made_in {

@@ -12,8 +12,8 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
-#include "ftrace/tracefs/kernel_error.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/error_log.h"
+#include "ftrace/tracefs/owner_tag.h"
 #include "ftrace/options/probe_line.h"
 
 /*
@@ -114,7 +114,7 @@ static const struct group *group_for(struct making *m, enum made_in in, const ch
 	*g = (struct group){.said = strdup(said), .in = in, .as = as};
 	if (!g->said)
 		return NULL;
-	owner_name_new(g->name);
+	owner_tag_new(g->name);
 	m->n_groups++;
 	return g;
 }
@@ -141,11 +141,12 @@ static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 static void explain(struct making *m, enum made_in in, const struct probe_line *line,
 		    const char *group, const char *command, int error, struct err_text *e)
 {
-	char function[SYMBOL_SIZE], what[sizeof(((struct kernel_error *)NULL)->what) + SYMBOL_SIZE];
+	char function[SYMBOL_SIZE],
+		what[sizeof(((struct error_log_entry *)NULL)->what) + SYMBOL_SIZE];
 	const char *nearest = NULL;
-	struct kernel_error k;
+	struct error_log_entry k;
 
-	if (!kernel_error_read(m->setup->root, command, &k)) {
+	if (!error_log_read(m->setup->root, command, &k)) {
 		err_set(e, error, "%s: %.200s", strerror(-error), line->said);
 		return;
 	}
@@ -155,7 +156,7 @@ static void explain(struct making *m, enum made_in in, const struct probe_line *
 		nearest = NULL;
 	snprintf(what, sizeof(what), "%s%s%.64s%s", k.what, nearest ? "; did you mean " : "",
 		 nearest ? nearest : "", nearest ? "?" : "");
-	kernel_error_say(e, error, what, line->said, probe_line_said_at(line, group, k.at));
+	error_log_format(e, error, what, line->said, probe_line_said_at(line, group, k.at));
 }
 
 /* 0, -ENOMEM, or another -errno with a sentence. */

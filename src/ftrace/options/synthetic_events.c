@@ -15,8 +15,8 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/kernel_error.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/error_log.h"
+#include "ftrace/tracefs/owner_tag.h"
 #include "ftrace/options/synthetic_events.h"
 
 #define MAX_FIELDS 4
@@ -118,10 +118,10 @@ static int explain(const struct setup *s, const char *trigger, int error, struct
 {
 	_cleanup_(freep) char *log = instance_read(s->instance, "error_log");
 	const char *command = trigger + strlen("hist:");
-	struct kernel_error k;
+	struct error_log_entry k;
 
 	/* It names the command without its first word. */
-	if (log && (kernel_error_find(log, command, &k) || kernel_error_find(log, trigger, &k)))
+	if (log && (error_log_find(log, command, &k) || error_log_find(log, trigger, &k)))
 		return err_set(e, error, "the kernel refuses its histogram: %s", k.what);
 	return err_set(e, error, "the kernel refuses its histogram: %s", strerror(-error));
 }
@@ -159,7 +159,7 @@ static int make(const struct setup *s, const struct recipe *r, struct made_event
 
 	if (!made_in_is_there(s->root, MADE_SYNTHETIC))
 		return err_set(e, -EOPNOTSUPP, "the kernel has no synthetic events");
-	owner_name_new(name);
+	owner_tag_new(name);
 	event.name = name;
 	error = put_definition(s, r, name, &command, e);
 	if (!error) {

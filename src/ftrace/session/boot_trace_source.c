@@ -137,7 +137,7 @@ static char *read_file(const char *folder, const char *name)
 {
 	char path[4096];
 
-	return fs_join(path, sizeof(path), folder, name) ? NULL : knob_read(path);
+	return fs_join(path, sizeof(path), folder, name) ? NULL : setting_read(path);
 }
 
 /* Is it what the config wants, as far as the kernel tells? */
@@ -204,9 +204,9 @@ static int open_instance(struct frozen_ds *ds)
 		report_problem(&ds->reports, "there is no tracefs that this process may use");
 		return -ENOENT;
 	}
-	r = named_instance_borrow(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
+	r = named_instance_attach(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
 	if (!r)
-		r = instance_hold_ring(&ds->instance);
+		r = instance_keep_ring(&ds->instance);
 	if (!r)
 		check_boot(ds, env->proc_root);
 	if (!r)

@@ -34,7 +34,7 @@
 #include "ftrace/session/metadata_publisher.h"
 #include "ftrace/session/ftrace_ds.h"
 #include "ftrace/session/ftrace_session.h"
-#include "ftrace/tracefs/loan_record.h"
+#include "ftrace/tracefs/undo_log.h"
 #include "ftrace/session/session_refresh.h"
 #include "ftrace/session/session_stats.h"
 #include "gen/fields.h"
@@ -487,7 +487,7 @@ int ftrace_remove_stale_instances(const char *tracefs_root)
 	return r;
 }
 
-int ftrace_undo_stale_loans(const char *tracefs_root, const char *state_root)
+int ftrace_undo_stale_overrides(const char *tracefs_root, const char *state_root)
 {
-	return loan_records_undo(state_root, tracefs_root);
+	return undo_logs_roll_back(state_root, tracefs_root);
 }

@@ -12,5 +12,5 @@ extern const struct data_source ftrace_data_source;
  * struct ds_env); removes the instances that it has made, and then its events, which are on nowhere
  * any more. Each gives how many there were, of places and of instances, or -errno.
  */
-int ftrace_undo_stale_loans(const char *tracefs_root, const char *state_root);
+int ftrace_undo_stale_overrides(const char *tracefs_root, const char *state_root);
 int ftrace_remove_stale_instances(const char *tracefs_root);

@@ -10,14 +10,14 @@
 
 #include "base/system/fs.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 #include "base/core/clock.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 #include "ftrace/options/synthetic_events.h"
 #include "base/core/mem.h"
 #include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/ring_reader.h"
+#include "ftrace/tracefs/foreign_reader.h"
 #include "ftrace/ring/ring_config.h"
 
 #define SHOWN 100 /* of a name that is no good */
@@ -46,11 +46,11 @@ static const char *objection(const char *name)
 	return str_starts(name, "sonda-") ? "it belongs to another recording" : NULL;
 }
 
-int named_instance_borrow(struct instance *i, const char *root, const char *state, const char *name,
+int named_instance_attach(struct instance *i, const char *root, const char *state, const char *name,
 			  struct err_text *e)
 {
 	bool beside = !strcmp(name, "hyp") || !strcmp(name, "hypervisor");
-	struct loan_terms terms = {.root = root, .state = state};
+	struct override_target terms = {.root = root, .state = state};
 	const char *why = objection(name);
 	char place[300];
 	int r;
@@ -62,7 +62,7 @@ int named_instance_borrow(struct instance *i, const char *root, const char *stat
 	if (r < 0 || (size_t)r >= sizeof(place))
 		return refuse(e, -ENAMETOOLONG, name, "too long");
 	terms.place = place;
-	r = instance_borrow(i, &terms, e);
+	r = instance_attach(i, &terms, e);
 	return r == -ENOENT ? refuse_unknown(e, root, name) : r;
 }
 
@@ -89,7 +89,7 @@ static int owner_in(const char *name)
 
 static bool owner_lives(int pid, const char *path)
 {
-	struct owner owner = owner_of(pid);
+	struct owner_tag owner = owner_tag_parse(pid);
 	struct stat st;
 	uint64_t made;
 
@@ -98,7 +98,7 @@ static bool owner_lives(int pid, const char *path)
 	if (stat(path, &st))
 		return true;
 	made = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
-	return owner_start_ns(&owner) <= made + START_SLACK_NS;
+	return owner_tag_start_ns(&owner) <= made + START_SLACK_NS;
 }
 
 struct sweep {
@@ -153,7 +153,7 @@ static char *read_top_size(const char *root)
 {
 	char path[4096];
 
-	return fs_join(path, sizeof(path), root, "buffer_size_kb") ? NULL : knob_read(path);
+	return fs_join(path, sizeof(path), root, "buffer_size_kb") ? NULL : setting_read(path);
 }
 
 /*
@@ -169,9 +169,9 @@ static void mind_top_size(const char *root, const char *before)
 	if (!before || !after || !strcmp(before, after) ||
 	    strtoul(before, NULL, 10) != strtoul(after, NULL, 10))
 		return;
-	whole = knob_text("buffer_size_kb", before);
+	whole = setting_text("buffer_size_kb", before);
 	if (whole && !fs_join(path, sizeof(path), root, "buffer_size_kb"))
-		knob_write(path, whole);
+		setting_write(path, whole);
 }
 
 static int make_own(const struct setup *s, const struct ftrace_settings *settings,
@@ -195,15 +195,15 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 
 static int borrow(const struct setup *s, struct instance *i)
 {
-	const struct loan_terms top = {.root = s->root, .place = "", .state = s->state_root};
+	const struct override_target top = {.root = s->root, .place = "", .state = s->state_root};
 	const char *name = s->config->instance_name;
 	struct err_text e;
 	int r;
 
 	if (name && *name)
-		r = named_instance_borrow(i, s->root, s->state_root, name, &e);
+		r = named_instance_attach(i, s->root, s->state_root, name, &e);
 	else
-		r = instance_borrow(i, &top, &e);
+		r = instance_attach(i, &top, &e);
 	if (!r && instance_others_hold(i, "current_tracer") && !s->config->enable_function_graph) {
 		/* Its tracer could not be taken out before our rings are closed. */
 		instance_remove(i);
@@ -230,9 +230,9 @@ static int check_tracer(const struct setup *s, const struct instance *i)
 
 static void report_other_reader(const struct setup *s, const struct instance *i)
 {
-	struct ring_reader other;
+	struct foreign_reader other;
 
-	if (ring_reader_find(i->path, s->proc_root, &other))
+	if (foreign_reader_find(i->path, s->proc_root, &other))
 		report_failed(s->reports,
 			      "option:%s (%s, process %d, reads the same rings: each gets a part)",
 			      s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
@@ -246,7 +246,7 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 {
 	i->keeps_ring = true;
 	*ret_kb = ring_size_kb(i);
-	instance_hold_ring(i);
+	instance_keep_ring(i);
 	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
 		report_failed(s->reports, "option:buffer_size_kb (%u: what is there is kept: %u)",
 			      settings->buffer_size_kb, *ret_kb);
@@ -274,7 +274,7 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	/* What its owner has chosen is fine, where the config does not choose. */
 	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||
 	    *ret_kb < settings->buffer_size_kb) {
-		instance_hold_sizes(i);
+		instance_save_sizes(i);
 		*ret_kb = ring_size_set(i, settings, s->reports);
 	}
 	return 0;
@@ -288,7 +288,7 @@ static int use_others(const struct setup *s, const struct ftrace_settings *setti
 	if (r)
 		return r;
 	report_other_reader(s, i);
-	if (settings->preserve || instance_is_shared(i))
+	if (settings->preserve || instance_has_other_sessions(i))
 		keep_ring(s, settings, i, ret_kb);
 	else
 		r = begin_ring(s, settings, i, ret_kb);
@@ -317,7 +317,7 @@ int session_place_open(const struct setup *s, const struct ftrace_settings *sett
 
 void session_place_report(const struct setup *s)
 {
-	const char *file = instance_refused(s->instance);
+	const char *file = instance_refused_file(s->instance);
 
 	if (file)
 		report_failed(s->reports,

@@ -7,10 +7,10 @@
 
 /*
  * Takes the instance that a config names, on loan: one of root/instances, or "hyp" and "hypervisor"
- * beside that folder. state: see struct loan_terms. 0; -EINVAL (no name), -ENOENT (not there), or
+ * beside that folder. state: see struct override_target. 0; -EINVAL (no name), -ENOENT (not there), or
  * -errno, with a sentence that begins with the name.
  */
-int named_instance_borrow(struct instance *i, const char *root, const char *state, const char *name,
+int named_instance_attach(struct instance *i, const char *root, const char *state, const char *name,
 			  struct err_text *e);
 
 /*

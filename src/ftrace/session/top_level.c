@@ -11,10 +11,10 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/ring_reader.h"
+#include "ftrace/tracefs/foreign_reader.h"
 #include "config/limits.h"
 #include "ftrace/options/event_triggers.h"
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 #include "ftrace/ring/ring_config.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/traced_tids.h"
@@ -26,7 +26,7 @@ static char *first_line(const char *root, const char *file)
 	char path[4096];
 
 	if (!fs_join(path, sizeof(path), root, file))
-		text = knob_read(path);
+		text = setting_read(path);
 	return text ? strndup(text, strcspn(text, "\n")) : strdup("");
 }
 
@@ -73,7 +73,7 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 	_cleanup_(freep) char *tracer = first_line(root, "current_tracer");
 	_cleanup_(freep) char *event = first_line(root, "set_event");
 	_cleanup_(freep) char *on = first_line(root, "tracing_on");
-	struct ring_reader reader;
+	struct foreign_reader reader;
 	uint64_t n;
 
 	if (!tracer || !event || !on)
@@ -84,7 +84,7 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 	if (*event)
 		return err_set(e, -EBUSY, "somebody uses tracefs' top level: %s is on there",
 			       event);
-	if (ring_reader_find(root, proc_root, &reader))
+	if (foreign_reader_find(root, proc_root, &reader))
 		return err_set(e, -EBUSY,
 			       "somebody uses tracefs' top level: %s (process %d) reads its rings",
 			       reader.name, reader.pid);
@@ -165,7 +165,7 @@ static int check(const struct instance *place, const struct event_selection *eve
 	bool others_trace = instance_others_hold(place, "current_tracer");
 	struct err_text e;
 
-	if (!instance_is_shared(place))
+	if (!instance_has_other_sessions(place))
 		return top_level_is_free(s->root, s->proc_root, &e)
 			       ? setup_failed(events, s, -EBUSY, e.text)
 			       : 0;
@@ -187,7 +187,7 @@ static void set_size(const struct instance *place, bool markers_alone,
 		settings.buffer_size_kb = MARKERS_KB;
 	if (markers_alone && ring_size_kb(place) >= settings.buffer_size_kb)
 		return;
-	instance_hold_sizes(place);
+	instance_save_sizes(place);
 	ring_size_set(place, &settings, o->setup->reports);
 }
 
@@ -224,17 +224,17 @@ static int use_place(struct instance *place, const struct event_selection *event
 		     const struct top_ring_options *o)
 {
 	const struct setup *s = o->setup;
-	const struct loan_terms terms = {.root = s->root, .place = "", .state = s->state_root};
+	const struct override_target terms = {.root = s->root, .place = "", .state = s->state_root};
 	struct err_text e;
-	int r = instance_borrow(place, &terms, &e);
+	int r = instance_attach(place, &terms, &e);
 
 	if (r)
 		return setup_failed(events, s, r, e.text);
 	r = check(place, events, s);
-	if (!r && !instance_is_shared(place))
+	if (!r && !instance_has_other_sessions(place))
 		r = prepare(place, events, o);
 	else if (!r)
-		r = instance_hold_ring(place);
+		r = instance_keep_ring(place);
 	return r;
 }
 
@@ -321,7 +321,7 @@ void top_ring_stop(const struct top_ring *t)
 {
 	if (!instance_is_made(&t->place))
 		return;
-	if (instance_is_shared(&t->place))
+	if (instance_has_other_sessions(&t->place))
 		instance_stop(&t->place);
 	else
 		instance_write(&t->place, "tracing_on", "0");

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "ftrace/tracefs/kernel_error.h"
+#include "ftrace/tracefs/error_log.h"
 
 #define SHOWN 200 /* characters of an expression that is refused without a place */
 
@@ -53,7 +53,7 @@ int filter_file_explain(char *left, const char *filter, int error, struct err_te
 	const char *reason = left ? find_reason(left, &at) : NULL;
 
 	if (reason)
-		return kernel_error_say(e, error, reason, filter, at);
+		return error_log_format(e, error, reason, filter, at);
 	/* Its errno is a number of the parser's own then, "Operation not permitted" for instance. */
 	if (left && strstr(left, "\nError: ("))
 		return err_set(e, error, "the kernel cannot read it, and gives no reason: %.*s",

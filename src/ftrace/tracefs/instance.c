@@ -16,7 +16,7 @@
 #include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
 
@@ -59,7 +59,7 @@ static void release(struct instance *i)
 	if (i->tracefs)
 		tracefs_instance_free(i->tracefs);
 	free(i->path);
-	loan_free(i->loan);
+	override_free(i->override);
 	*i = (struct instance){0};
 }
 
@@ -97,7 +97,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 }
 
 /* A folder of tracefs with a name of its own there, or the top level or what is beside it. */
-static struct tracefs_instance *open_place(const struct loan_terms *terms, const char *path)
+static struct tracefs_instance *open_place(const struct override_target *terms, const char *path)
 {
 	static const char prefix[] = "instances/";
 
@@ -106,7 +106,7 @@ static struct tracefs_instance *open_place(const struct loan_terms *terms, const
 	return tracefs_instance_alloc(path, NULL);
 }
 
-int instance_borrow(struct instance *i, const struct loan_terms *terms, struct err_text *e)
+int instance_attach(struct instance *i, const struct override_target *terms, struct err_text *e)
 {
 	char path[4096], file[4096];
 	int r, n;
@@ -118,7 +118,7 @@ int instance_borrow(struct instance *i, const struct loan_terms *terms, struct e
 		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", terms->place);
 	if (!fs_exists(file))
 		return err_set(e, -ENOENT, "%s is not there", path);
-	r = loan_new(terms, &i->loan, e);
+	r = override_new(terms, &i->override, e);
 	if (r)
 		return r;
 	i->path = strdup(path);
@@ -135,8 +135,8 @@ int instance_remove(struct instance *i)
 
 	if (!i->tracefs)
 		return 0;
-	if (i->loan) {
-		r = loan_give_back(i->loan);
+	if (i->override) {
+		r = override_restore(i->override);
 	} else if ((r = remove_folder(i->path))) {
 		/* It costs nothing from here on but its folder. */
 		instance_write(i, "current_tracer", "nop");
@@ -149,22 +149,22 @@ int instance_remove(struct instance *i)
 
 bool instance_others_hold(const struct instance *i, const char *file)
 {
-	return i->loan && loan_others_hold(i->loan, file);
+	return i->override && override_others_hold(i->override, file);
 }
 
 bool instance_has_changed(const struct instance *i, const char *file)
 {
-	return i->loan ? loan_has_changed(i->loan, file) : i->tracefs != NULL;
+	return i->override ? override_has_changed(i->override, file) : i->tracefs != NULL;
 }
 
-bool instance_is_shared(const struct instance *i)
+bool instance_has_other_sessions(const struct instance *i)
 {
 	return instance_others_hold(i, "tracing_on");
 }
 
-const char *instance_refused(const struct instance *i)
+const char *instance_refused_file(const struct instance *i)
 {
-	return i->loan ? loan_refused(i->loan) : NULL;
+	return i->override ? override_refused(i->override) : NULL;
 }
 
 /* Sizes, clocks and filters take the kernel tens of milliseconds, as do some switches. */
@@ -184,27 +184,29 @@ static int write_own(const struct instance *i, const char *file, const char *tex
 
 int instance_write(const struct instance *i, const char *file, const char *text)
 {
-	return i->loan ? loan_write(i->loan, file, text) : write_own(i, file, text, knob_write);
+	return i->override ? override_write(i->override, file, text)
+			   : write_own(i, file, text, setting_write);
 }
 
 int instance_append(const struct instance *i, const char *file, const char *text)
 {
-	return i->loan ? loan_append(i->loan, file, text) : write_own(i, file, text, knob_append);
+	return i->override ? override_append(i->override, file, text)
+			   : write_own(i, file, text, setting_append);
 }
 
-int instance_hold_ring(const struct instance *i)
+int instance_keep_ring(const struct instance *i)
 {
 	_cleanup_(freep) char *on = instance_read(i, "tracing_on");
-	int r = loan_join(i->loan);
+	int r = override_join(i->override);
 
 	return r ? r : instance_write(i, "tracing_on", on && *on == '0' ? "0" : "1");
 }
 
 int instance_stop(const struct instance *i)
 {
-	if (!i->loan)
+	if (!i->override)
 		return instance_write(i, "tracing_on", "0");
-	loan_release(i->loan, "tracing_on");
+	override_release(i->override, "tracing_on");
 	return 0;
 }
 
@@ -235,8 +237,8 @@ int instance_open(const struct instance *i, const char *file, int flags)
 {
 	int fd, r;
 
-	if (i->loan && (flags & O_ACCMODE) != O_RDONLY) {
-		r = loan_claim(i->loan, file, NULL);
+	if (i->override && (flags & O_ACCMODE) != O_RDONLY) {
+		r = override_save(i->override, file, NULL);
 		if (r)
 			return r;
 	}
@@ -281,7 +283,7 @@ static int hold_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
 	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
 	size = instance_read(s->i, file);
 	if (size && strcmp(size, s->of_last) != 0)
-		loan_claim(s->i->loan, file, size);
+		override_save(s->i->override, file, size);
 	return 0;
 }
 
@@ -290,20 +292,20 @@ static int hold_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
  * common size of the rings; then those of single CPUs that have another. Then ("X") the common one
  * is taken to be that of the last CPU: CPUs that are not there have no other, and come last.
  */
-void instance_hold_sizes(const struct instance *i)
+void instance_save_sizes(const struct instance *i)
 {
 	_cleanup_(freep) char *size = instance_read(i, "buffer_size_kb");
 	_cleanup_(freep) char *cpus = instance_path_of(i, "per_cpu");
 	struct cpu_sizes s = {.i = i};
 
-	if (!i->loan || !size || !cpus)
+	if (!i->override || !size || !cpus)
 		return;
 	if (*size == 'X')
 		fs_each(cpus, look_at_cpu, &s);
 	if (s.of_last)
 		fs_each(cpus, hold_size_of_cpu, &s);
-	loan_claim(i->loan, "buffer_size_kb", s.of_last);
-	loan_claim(i->loan, "buffer_subbuf_size_kb", NULL);
+	override_save(i->override, "buffer_size_kb", s.of_last);
+	override_save(i->override, "buffer_subbuf_size_kb", NULL);
 	free(s.of_last);
 }
 
@@ -358,7 +360,7 @@ int instance_enable_event(const struct instance *i, const char *group, const cha
 
 	snprintf(text, sizeof(text), "events/%s/%s/enable", group, name);
 	r = instance_write(i, text, "1");
-	if (!r || i->loan)
+	if (!r || i->override)
 		return r;
 	snprintf(text, sizeof(text), "%s:%s", group, name);
 	return tracefs_instance_file_append(i->tracefs, "set_event", text) >= 0 ? 0 : r;
@@ -370,12 +372,12 @@ bool instance_can_copy_markers(const struct instance *i)
 {
 	_cleanup_(freep) char *path = instance_path_of(i, COPY_MARKERS);
 
-	return i->loan || (path && fs_exists(path));
+	return i->override || (path && fs_exists(path));
 }
 
 int instance_copy_markers(const struct instance *i)
 {
-	int r = i->loan ? 0 : instance_write(i, COPY_MARKERS, "1");
+	int r = i->override ? 0 : instance_write(i, COPY_MARKERS, "1");
 
 	return r == -ENOENT ? -EOPNOTSUPP : r;
 }
@@ -384,5 +386,5 @@ bool instance_has_printk(const struct instance *i)
 {
 	_cleanup_(freep) char *is_set = instance_read(i, "options/trace_printk_dest");
 
-	return i->loan || (is_set && *is_set == '1');
+	return i->override || (is_set && *is_set == '1');
 }

@@ -12,7 +12,7 @@
 #include "base/text/str.h"
 
 #define EXPANDED "(expanded: "
-#define KNOB_MAX (1 << 20) /* bytes; a filter of functions can be long */
+#define SETTING_MAX (1 << 20) /* bytes; a filter of functions can be long */
 
 static const char *base_name(const char *file)
 {
@@ -29,7 +29,7 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-enum knob_kind knob_kind_of(const char *file)
+enum setting_kind setting_kind_of(const char *file)
 {
 	static const char *const lists[] = {
 		"set_event_pid",      "set_event_notrace_pid", "set_ftrace_pid",
@@ -39,11 +39,11 @@ enum knob_kind knob_kind_of(const char *file)
 	const char *name = base_name(file);
 
 	if (!strcmp(name, "trigger"))
-		return KNOB_COMMAND;
-	return is_one_of(name, lists) ? KNOB_LIST : KNOB_VALUE;
+		return SETTING_COMMAND;
+	return is_one_of(name, lists) ? SETTING_LIST : SETTING_VALUE;
 }
 
-bool knob_narrows(const char *file)
+bool setting_restricts(const char *file)
 {
 	static const char *const names[] = {
 		"filter",	   "trigger", "set_event_pid", "set_event_notrace_pid",
@@ -84,11 +84,11 @@ static char *list_in(const char *read)
 	return strdup(*read == '#' || str_starts(read, "no pid") ? "" : read);
 }
 
-char *knob_text(const char *file, const char *read)
+char *setting_text(const char *file, const char *read)
 {
 	const char *name = base_name(file);
 
-	if (knob_kind_of(file) == KNOB_LIST)
+	if (setting_kind_of(file) == SETTING_LIST)
 		return list_in(read);
 	if (!strcmp(name, "trace_clock"))
 		return in_brackets(read);
@@ -102,27 +102,27 @@ char *knob_text(const char *file, const char *read)
 }
 
 /* A ring that is not whole yet has the size that it reads, but does not stay so. */
-bool knob_reads(const char *file, const char *read, const char *text)
+bool setting_reads(const char *file, const char *read, const char *text)
 {
-	_cleanup_(freep) char *is = knob_text(file, read);
+	_cleanup_(freep) char *is = setting_text(file, read);
 
 	return is && !strcmp(is, text) && !strstr(read, EXPANDED);
 }
 
-bool knob_equal(const char *file, const char *a, const char *b)
+bool setting_equal(const char *file, const char *a, const char *b)
 {
-	_cleanup_(freep) char *x = knob_text(file, a), *y = knob_text(file, b);
+	_cleanup_(freep) char *x = setting_text(file, a), *y = setting_text(file, b);
 
 	return !strcmp(a, b) || (x && y && !strcmp(x, y));
 }
 
 /* ---- the file ---- */
 
-char *knob_read(const char *path)
+char *setting_read(const char *path)
 {
 	struct strbuf b = {0};
 
-	if (fs_read_file(path, KNOB_MAX, &b)) {
+	if (fs_read_file(path, SETTING_MAX, &b)) {
 		strbuf_deinit(&b);
 		return NULL;
 	}
@@ -137,78 +137,80 @@ static int write_list(const char *path, const char *text, int flags)
 	return fd < 0 ? -errno : fs_write_all(fd, text, strlen(text));
 }
 
-int knob_write(const char *path, const char *text)
+int setting_write(const char *path, const char *text)
 {
-	switch (knob_kind_of(path)) {
-	case KNOB_LIST:
+	switch (setting_kind_of(path)) {
+	case SETTING_LIST:
 		return write_list(path, text, O_TRUNC);
-	case KNOB_COMMAND:
+	case SETTING_COMMAND:
 		return fs_append_file(path, text);
 	default:
 		return fs_write_file(path, text, true);
 	}
 }
 
-int knob_append(const char *path, const char *text)
+int setting_append(const char *path, const char *text)
 {
 	return write_list(path, text, O_APPEND);
 }
 
-int change_init(struct change *c, const char *file, const char *was)
+int setting_change_init(struct setting_change *c, const char *file, const char *was)
 {
-	*c = (struct change){.file = strdup(file), .was = strdup(was)};
-	if (c->file && c->was)
+	*c = (struct setting_change){.file = strdup(file), .old_value = strdup(was)};
+	if (c->file && c->old_value)
 		return 0;
-	change_deinit(c);
+	setting_change_deinit(c);
 	return -ENOMEM;
 }
 
-void change_deinit(struct change *c)
+void setting_change_deinit(struct setting_change *c)
 {
 	free(c->file);
-	free(c->was);
-	free(c->is);
-	*c = (struct change){0};
+	free(c->old_value);
+	free(c->new_value);
+	*c = (struct setting_change){0};
 }
 
 /* A trigger that was added. */
-static int take_back(const struct change *c, const char *path)
+static int take_back(const struct setting_change *c, const char *path)
 {
 	struct strbuf text = {0};
 	int r;
 
-	if (!c->is)
+	if (!c->new_value)
 		return 0;
-	strbuf_printf(&text, "!%s", c->is);
-	r = text.failed ? -ENOMEM : knob_write(path, text.s);
+	strbuf_printf(&text, "!%s", c->new_value);
+	r = text.failed ? -ENOMEM : setting_write(path, text.s);
 	strbuf_deinit(&text);
 	return r == -ENOENT ? 0 : r;
 }
 
-int change_undo(const struct change *c, const char *folder)
+int setting_change_undo(const struct setting_change *c, const char *folder)
 {
 	_cleanup_(freep) char *now = NULL, *text = NULL;
-	enum knob_kind kind = knob_kind_of(c->file);
+	enum setting_kind kind = setting_kind_of(c->file);
 	char path[4096];
 	int r = fs_join(path, sizeof(path), folder, c->file);
 
 	if (r || !fs_exists(path))
 		return r;
-	if (kind == KNOB_COMMAND)
+	if (kind == SETTING_COMMAND)
 		return take_back(c, path);
-	now = knob_read(path);
-	text = knob_text(c->file, c->was);
+	now = setting_read(path);
+	text = setting_text(c->file, c->old_value);
 	/* A list of threads that have all ended lets nobody pass, and reads like none at all. */
-	if (now && !(kind == KNOB_LIST && text && !*text) && knob_equal(c->file, now, c->was))
+	if (now && !(kind == SETTING_LIST && text && !*text) &&
+	    setting_equal(c->file, now, c->old_value))
 		return 0;
 	/* Threads that end leave a list by themselves: it never reads for long as it was written. */
-	if (now && c->is && kind != KNOB_LIST && !knob_equal(c->file, now, c->is))
+	if (now && c->new_value && kind != SETTING_LIST &&
+	    !setting_equal(c->file, now, c->new_value))
 		return 0;
 	/* What cannot be written is a sum of others ("X"), which go back by themselves. */
-	return text ? knob_write(path, text) : 0;
+	return text ? setting_write(path, text) : 0;
 }
 
-bool change_later(int error)
+bool setting_change_may_retry(int error)
 {
 	return error == -EBUSY || error == -ENOMEM;
 }

@@ -5,7 +5,7 @@
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/function_graph.h"
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 
 static struct reports reports;
 static struct instance own;
@@ -198,7 +198,8 @@ FIXTURE_TEST(test_in_a_lent_place)
 	config.function_filters = filters;
 	config.n_function_filters = 1;
 	assert_int_equal(
-		instance_borrow(&top, &(struct loan_terms){.root = *state, .place = ""}, NULL), 0);
+		instance_attach(&top, &(struct override_target){.root = *state, .place = ""}, NULL),
+		0);
 	s.instance = &top;
 	assert_int_equal(function_graph_set(&graph, &s), 0);
 	assert_string_equal(fake_read(*state, "current_tracer"), "function_graph");
@@ -220,7 +221,8 @@ FIXTURE_TEST(test_a_lent_place_that_is_in_use)
 	struct instance top;
 
 	assert_int_equal(
-		instance_borrow(&top, &(struct loan_terms){.root = *state, .place = ""}, NULL), 0);
+		instance_attach(&top, &(struct override_target){.root = *state, .place = ""}, NULL),
+		0);
 	s.instance = &top;
 	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
 		fake_text(*state, uses[i].file, uses[i].text);

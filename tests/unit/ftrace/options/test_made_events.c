@@ -6,7 +6,7 @@
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/made_events.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 
 static struct made_events m;
 
@@ -85,7 +85,7 @@ WITH_FOLDER(test_what_the_dead_left_behind)
 	if (!dead)
 		_exit(0);
 	waitpid(dead, NULL, 0);
-	owner_name_new(live);
+	owner_tag_new(live);
 	n = snprintf(text, sizeof(text),
 		     "p:kprobes/other vfs_read\n"
 		     "p:sonda_%d_77_0/a vfs_read x=%%di\n"

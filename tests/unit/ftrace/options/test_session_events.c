@@ -160,9 +160,9 @@ static enum row_kind kind_in_lent(void **state, const char *file, const char *te
 	snprintf(path, sizeof(path), "instances/x/%s", file);
 	fake_text(*state, path, text);
 	begin(state, SWITCHES);
-	instance.loan = (struct loan *)state;
+	instance.override = (struct override *)state;
 	r = session_events_compile(&events, &setup, &options, &table);
-	instance.loan = NULL;
+	instance.override = NULL;
 	assert_int_equal(r, 0);
 	return event_table_row(&table, 5)->kind;
 }

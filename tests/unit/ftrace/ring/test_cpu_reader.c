@@ -312,7 +312,7 @@ WITH_RINGS(test_a_gap_that_nothing_counts)
 /* What was overwritten before we came is not ours. */
 WITH_RINGS(test_gaps_of_a_ring_that_others_have_used)
 {
-	static struct loan *const lent = (struct loan *)1;
+	static struct override *const lent = (struct override *)1;
 	static const uint8_t payload[12] = {1};
 	struct page_maker m;
 	struct err_text e;
@@ -323,7 +323,7 @@ WITH_RINGS(test_gaps_of_a_ring_that_others_have_used)
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 450);
 	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
 	instance = fake_instance(*state);
-	instance.loan = lent;
+	instance.override = lent;
 	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, 4, &e), 0);
 	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
 	cpu_readers_begin(&r);

@@ -229,7 +229,7 @@ WITH_KERNEL(test_a_large_ring_that_memory_ends_for)
 /* Its sub-buffers get their old size in a small ring. */
 WITH_KERNEL(test_a_lent_ring_is_given_back_small)
 {
-	const struct instance lent = {.loan = (struct loan *)state};
+	const struct instance lent = {.override = (struct override *)state};
 
 	kernel.buffer_kb = 2048;
 	ring_size_release(&lent);

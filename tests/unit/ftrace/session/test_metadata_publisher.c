@@ -207,9 +207,9 @@ FIXTURE_TEST(test_without_an_instance)
 FIXTURE_TEST(test_somebody_elses_instance)
 {
 	listen_for(METADATA_TASKS);
-	instance.loan = (struct loan *)state;
+	instance.override = (struct override *)state;
 	begin();
-	instance.loan = NULL;
+	instance.override = NULL;
 	assert_false(is_on(state, "task/task_newtask"));
 	assert_int_equal(table.n_rows, 0);
 	assert_int_equal(n_failed(), 0);
@@ -225,9 +225,9 @@ FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 	begin();
 	metadata_publisher_unregister(&teller, &boot);
 	metadata_publisher_register(&teller, feed, SESSION);
-	instance.loan = (struct loan *)state;
+	instance.override = (struct override *)state;
 	begin();
-	instance.loan = NULL;
+	instance.override = NULL;
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 }
 
@@ -292,9 +292,9 @@ FIXTURE_TEST(test_a_loss_ends_the_promise)
 FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 {
 	listen_for(METADATA_TASKS | METADATA_FDS);
-	instance.loan = (struct loan *)state;
+	instance.override = (struct override *)state;
 	begin();
-	instance.loan = NULL;
+	instance.override = NULL;
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	assert_int_equal(n_failed(), 1);
 	assert_non_null(strstr(reports.failed[0], "option:resolve_process_fds (names no files: "));
@@ -311,9 +311,9 @@ FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
 			 0);
 	free(format);
 	listen_for(METADATA_FDS);
-	instance.loan = (struct loan *)state;
+	instance.override = (struct override *)state;
 	begin();
-	instance.loan = NULL;
+	instance.override = NULL;
 	assert_int_equal(n_failed(), 0);
 }
 

@@ -23,14 +23,14 @@ FIXTURE_TEST(test_places)
 	struct instance i;
 	struct err_text e;
 
-	assert_int_equal(named_instance_borrow(&i, *state, NULL, "foo", &e), 0);
+	assert_int_equal(named_instance_attach(&i, *state, NULL, "foo", &e), 0);
 	assert_string_equal(i.path, temp_dir_path(state, 0, "instances/foo"));
 	assert_false(instance_is_own(&i));
 	assert_int_equal(instance_remove(&i), 0);
-	assert_int_equal(named_instance_borrow(&i, *state, NULL, "hyp", &e), 0);
+	assert_int_equal(named_instance_attach(&i, *state, NULL, "hyp", &e), 0);
 	assert_string_equal(i.path, temp_dir_path(state, 0, "hyp"));
 	assert_int_equal(instance_remove(&i), 0);
-	assert_int_equal(named_instance_borrow(&i, *state, NULL, "hypervisor", &e), -ENOENT);
+	assert_int_equal(named_instance_attach(&i, *state, NULL, "hypervisor", &e), -ENOENT);
 }
 
 FIXTURE_TEST(test_names_that_are_none)
@@ -55,7 +55,7 @@ FIXTURE_TEST(test_names_that_are_none)
 	struct err_text e;
 
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
-		assert_int_equal(named_instance_borrow(&i, *state, NULL, names[k].name, &e),
+		assert_int_equal(named_instance_attach(&i, *state, NULL, names[k].name, &e),
 				 names[k].error);
 		snprintf(want, sizeof(want), "instance_name \"%s\": ", names[k].name);
 		if (!strstr(e.text, names[k].why) || strncmp(e.text, want, strlen(want)) != 0)
@@ -64,5 +64,5 @@ FIXTURE_TEST(test_names_that_are_none)
 	}
 	memset(longest, 'x', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(named_instance_borrow(&i, *state, NULL, longest, &e), -ENAMETOOLONG);
+	assert_int_equal(named_instance_attach(&i, *state, NULL, longest, &e), -ENAMETOOLONG);
 }

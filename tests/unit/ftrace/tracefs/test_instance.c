@@ -4,7 +4,7 @@
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 #include "ftrace/ring/ring_config.h"
 
 #define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
@@ -123,8 +123,10 @@ static struct instance lent(void **state, const char *place)
 {
 	struct instance i;
 
-	assert_int_equal(
-		instance_borrow(&i, &(struct loan_terms){.root = *state, .place = place}, NULL), 0);
+	assert_int_equal(instance_attach(&i,
+					 &(struct override_target){.root = *state, .place = place},
+					 NULL),
+			 0);
 	return i;
 }
 
@@ -140,14 +142,14 @@ WITH_FOLDER(test_lent_ones_are_left_as_they_were)
 	fake_text(*state, "instances/x/trace", "records");
 	fake_text(*state, "instances/x/events/a/b/enable", "0\n");
 	assert_int_equal(
-		instance_borrow(&i, &(struct loan_terms){.root = *state, .place = "instances/y"},
-				&e),
+		instance_attach(
+			&i, &(struct override_target){.root = *state, .place = "instances/y"}, &e),
 		-ENOENT);
 	i = lent(state, "instances/x");
-	assert_false(instance_is_own(&i) || instance_is_shared(&i));
+	assert_false(instance_is_own(&i) || instance_has_other_sessions(&i));
 	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
 	j = lent(state, "instances/x");
-	assert_true(instance_is_shared(&j));
+	assert_true(instance_has_other_sessions(&j));
 	assert_int_equal(instance_enable_event(&j, "a", "b"), 0);
 	assert_true(instance_enable_event(&j, "a", "c") < 0);
 	assert_int_equal(instance_remove(&j), 0);
@@ -188,7 +190,7 @@ WITH_FOLDER(test_rings_of_different_sizes)
 	i = lent(state, "");
 	assert_string_equal(i.path, *state);
 	assert_int_equal(ring_size_kb(&i), 300);
-	instance_hold_sizes(&i);
+	instance_save_sizes(&i);
 	assert_int_equal(instance_write(&i, "buffer_subbuf_size_kb", "32"), 0);
 	assert_int_equal(instance_write(&i, "buffer_size_kb", "512"), 0);
 	fake_text(*state, "per_cpu/cpu1/buffer_size_kb", "512\n");
@@ -210,11 +212,11 @@ WITH_FOLDER(test_what_another_session_needs_stays)
 	i = lent(state, "");
 	j = lent(state, "");
 	assert_int_equal(instance_write(&i, "trace_clock", "boot"), 0);
-	assert_null(instance_refused(&j));
+	assert_null(instance_refused_file(&j));
 	/* Nothing else is tried where the clock is another session's. */
 	instance_set_clock(&j, true);
 	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
-	assert_string_equal(instance_refused(&j), "trace_clock");
+	assert_string_equal(instance_refused_file(&j), "trace_clock");
 	assert_int_equal(instance_remove(&i), 0);
 	assert_int_equal(instance_remove(&j), 0);
 	assert_string_equal(fake_read(*state, "trace_clock"), "global");

@@ -7,7 +7,7 @@
 
 static void assert_text(const char *file, const char *read, const char *want)
 {
-	char *text = knob_text(file, read);
+	char *text = setting_text(file, read);
 
 	if (want)
 		assert_string_equal(text, want);
@@ -47,30 +47,30 @@ TEST(test_what_is_written_to_read_so_again)
 
 TEST(test_when_nothing_has_to_be_written)
 {
-	assert_true(knob_reads("tracing_on", "1\n", "1"));
-	assert_false(knob_reads("tracing_on", "0\n", "1"));
-	assert_true(knob_reads("trace_clock", "local [boot]\n", "boot"));
-	assert_true(knob_reads("buffer_size_kb", "1408\n", "1408"));
+	assert_true(setting_reads("tracing_on", "1\n", "1"));
+	assert_false(setting_reads("tracing_on", "0\n", "1"));
+	assert_true(setting_reads("trace_clock", "local [boot]\n", "boot"));
+	assert_true(setting_reads("buffer_size_kb", "1408\n", "1408"));
 	/* It reads so, but the ring does not have it yet. */
-	assert_false(knob_reads("buffer_size_kb", "7 (expanded: 1408)\n", "1408"));
-	assert_false(knob_reads("buffer_size_kb", "X\n", "1408"));
+	assert_false(setting_reads("buffer_size_kb", "7 (expanded: 1408)\n", "1408"));
+	assert_false(setting_reads("buffer_size_kb", "X\n", "1408"));
 
-	assert_true(knob_equal("trace_clock", "local [boot]\n", "local [boot] tai\n"));
-	assert_true(knob_equal("events/a/b/enable", "1\n", "1*\n"));
-	assert_false(knob_equal("buffer_size_kb", "X\n", "1408\n"));
-	assert_true(knob_equal("buffer_size_kb", "X\n", "X\n"));
+	assert_true(setting_equal("trace_clock", "local [boot]\n", "local [boot] tai\n"));
+	assert_true(setting_equal("events/a/b/enable", "1\n", "1*\n"));
+	assert_false(setting_equal("buffer_size_kb", "X\n", "1408\n"));
+	assert_true(setting_equal("buffer_size_kb", "X\n", "X\n"));
 }
 
 TEST(test_kinds)
 {
-	assert_int_equal(knob_kind_of("events/a/b/trigger"), KNOB_COMMAND);
-	assert_int_equal(knob_kind_of("/x/y/set_event_pid"), KNOB_LIST);
-	assert_int_equal(knob_kind_of("set_event"), KNOB_VALUE);
-	assert_true(knob_narrows("events/a/b/filter"));
-	assert_true(knob_narrows("tracing_cpumask"));
-	assert_true(knob_narrows("options/overwrite"));
-	assert_false(knob_narrows("events/a/b/enable"));
-	assert_false(knob_narrows("trace_clock"));
+	assert_int_equal(setting_kind_of("events/a/b/trigger"), SETTING_COMMAND);
+	assert_int_equal(setting_kind_of("/x/y/set_event_pid"), SETTING_LIST);
+	assert_int_equal(setting_kind_of("set_event"), SETTING_VALUE);
+	assert_true(setting_restricts("events/a/b/filter"));
+	assert_true(setting_restricts("tracing_cpumask"));
+	assert_true(setting_restricts("options/overwrite"));
+	assert_false(setting_restricts("events/a/b/enable"));
+	assert_false(setting_restricts("trace_clock"));
 }
 
 TEST_WITH(test_files, temp_dir_setup, temp_dir_teardown)
@@ -78,27 +78,27 @@ TEST_WITH(test_files, temp_dir_setup, temp_dir_teardown)
 	char *text;
 
 	fake_text(*state, "tracing_on", "some longer text");
-	assert_int_equal(knob_write(temp_dir_path(state, 0, "tracing_on"), "1"), 0);
-	text = knob_read(temp_dir_path(state, 0, "tracing_on"));
+	assert_int_equal(setting_write(temp_dir_path(state, 0, "tracing_on"), "1"), 0);
+	text = setting_read(temp_dir_path(state, 0, "tracing_on"));
 	assert_string_equal(text, "1");
 	free(text);
 
 	/* A list is emptied, and begun anew. */
 	fake_text(*state, "set_event_pid", "1 2 3");
-	assert_int_equal(knob_write(temp_dir_path(state, 0, "set_event_pid"), ""), 0);
-	text = knob_read(temp_dir_path(state, 0, "set_event_pid"));
+	assert_int_equal(setting_write(temp_dir_path(state, 0, "set_event_pid"), ""), 0);
+	text = setting_read(temp_dir_path(state, 0, "set_event_pid"));
 	assert_string_equal(text, "");
 	free(text);
-	assert_int_equal(knob_append(temp_dir_path(state, 0, "set_event_pid"), "7\n"), 0);
-	assert_int_equal(knob_append(temp_dir_path(state, 0, "set_event_pid"), "8\n"), 0);
+	assert_int_equal(setting_append(temp_dir_path(state, 0, "set_event_pid"), "7\n"), 0);
+	assert_int_equal(setting_append(temp_dir_path(state, 0, "set_event_pid"), "8\n"), 0);
 	assert_string_equal(fake_read(*state, "set_event_pid"), "7\n8\n");
 
 	/* A trigger is added to others. */
 	fake_text(*state, "trigger", "one\n");
-	assert_int_equal(knob_write(temp_dir_path(state, 0, "trigger"), "two"), 0);
+	assert_int_equal(setting_write(temp_dir_path(state, 0, "trigger"), "two"), 0);
 	assert_string_equal(fake_read(*state, "trigger"), "one\ntwo");
 
-	assert_null(knob_read(temp_dir_path(state, 0, "nope")));
-	assert_int_equal(knob_write(temp_dir_path(state, 0, "nope"), "1"), -ENOENT);
+	assert_null(setting_read(temp_dir_path(state, 0, "nope")));
+	assert_int_equal(setting_write(temp_dir_path(state, 0, "nope"), "1"), -ENOENT);
 	assert_int_equal(access(temp_dir_path(state, 0, "nope"), F_OK), -1);
 }

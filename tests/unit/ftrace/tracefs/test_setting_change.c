@@ -9,13 +9,13 @@
 static const char *undone(void **state, const char *file, const char *was, const char *is,
 			  const char *now)
 {
-	struct change c;
+	struct setting_change c;
 
 	fake_text(*state, file, now);
-	assert_int_equal(change_init(&c, file, was), 0);
-	c.is = is ? strdup(is) : NULL;
-	assert_int_equal(change_undo(&c, *state), 0);
-	change_deinit(&c);
+	assert_int_equal(setting_change_init(&c, file, was), 0);
+	c.new_value = is ? strdup(is) : NULL;
+	assert_int_equal(setting_change_undo(&c, *state), 0);
+	setting_change_deinit(&c);
 	return fake_read(*state, file);
 }
 
@@ -70,16 +70,16 @@ FIXTURE_TEST(test_a_trigger_is_taken_away)
 
 FIXTURE_TEST(test_what_is_not_there)
 {
-	struct change c;
+	struct setting_change c;
 
-	assert_int_equal(change_init(&c, "nope/tracing_on", "0\n"), 0);
-	assert_int_equal(change_undo(&c, *state), 0);
-	change_deinit(&c);
+	assert_int_equal(setting_change_init(&c, "nope/tracing_on", "0\n"), 0);
+	assert_int_equal(setting_change_undo(&c, *state), 0);
+	setting_change_deinit(&c);
 
 	/* Sizes that differ from CPU to CPU have each their own file. */
 	fake_text(*state, "buffer_size_kb", "1408\n");
-	assert_int_equal(change_init(&c, "buffer_size_kb", "X\n"), 0);
-	assert_int_equal(change_undo(&c, *state), 0);
+	assert_int_equal(setting_change_init(&c, "buffer_size_kb", "X\n"), 0);
+	assert_int_equal(setting_change_undo(&c, *state), 0);
 	assert_string_equal(fake_read(*state, "buffer_size_kb"), "1408\n");
-	change_deinit(&c);
+	setting_change_deinit(&c);
 }

@@ -7,7 +7,7 @@
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/loan_record.h"
+#include "ftrace/tracefs/undo_log.h"
 
 /* *state is the folder; below it are tracefs as "t", the records as "s". */
 static const char *root(void **state)
@@ -20,20 +20,20 @@ static const char *records(void **state)
 	return temp_dir_path(state, 1, "s");
 }
 
-static int open_one(void **state, const char *place, struct loan_record **ret, struct err_text *e)
+static int open_one(void **state, const char *place, struct undo_log **ret, struct err_text *e)
 {
-	return loan_record_open(records(state), root(state), place, ret, e);
+	return undo_log_open(records(state), root(state), place, ret, e);
 }
 
-static void change(struct loan_record *r, const char *file, const char *was, const char *is)
+static void change(struct undo_log *r, const char *file, const char *was, const char *is)
 {
-	struct change c;
+	struct setting_change c;
 
-	assert_int_equal(change_init(&c, file, was), 0);
-	assert_int_equal(loan_record_was(r, &c), 0);
-	c.is = is ? strdup(is) : NULL;
-	assert_int_equal(loan_record_is(r, &c), 0);
-	change_deinit(&c);
+	assert_int_equal(setting_change_init(&c, file, was), 0);
+	assert_int_equal(undo_log_old_value(r, &c), 0);
+	c.new_value = is ? strdup(is) : NULL;
+	assert_int_equal(undo_log_new_value(r, &c), 0);
+	setting_change_deinit(&c);
 }
 
 /* Runs fn in a process that is killed then. */
@@ -53,7 +53,7 @@ static void killed_after(void **state, void (*fn)(void **state))
 
 static void change_two(void **state)
 {
-	struct loan_record *r;
+	struct undo_log *r;
 
 	if (open_one(state, "", &r, NULL))
 		_exit(1);
@@ -66,36 +66,36 @@ static void change_two(void **state)
 
 FIXTURE_TEST(test_the_next_one_undoes)
 {
-	struct loan_record *r;
+	struct undo_log *r;
 
 	fake_text(*state, "t/tracing_on", "1\n");
 	fake_text(*state, "t/trace_clock", "local [boot] tai\n");
 	killed_after(state, change_two);
 	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), 0);
-	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
 	assert_string_equal(fake_read(*state, "t/trace_clock"), "local");
 	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
-	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
 
 	/* Whoever wants to have the place does it likewise. */
 	fake_text(*state, "t/tracing_on", "1\n");
 	killed_after(state, change_two);
 	assert_int_equal(open_one(state, "", &r, NULL), 0);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
-	loan_record_close(r, false);
+	undo_log_close(r, false);
 }
 
 FIXTURE_TEST(test_who_lives_keeps_his_place)
 {
-	struct loan_record *r, *other;
+	struct undo_log *r, *other;
 	struct err_text e;
 	char pid[32];
 
 	fake_text(*state, "t/tracing_on", "1\n");
 	assert_int_equal(open_one(state, "", &r, NULL), 0);
 	change(r, "tracing_on", "0\n", "1\n");
-	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
 	assert_int_equal(open_one(state, "", &other, &e), -EBUSY);
 	snprintf(pid, sizeof(pid), "process %d", (int)getpid());
@@ -104,30 +104,30 @@ FIXTURE_TEST(test_who_lives_keeps_his_place)
 	/* Another place is free. */
 	assert_int_equal(open_one(state, "instances/x", &other, &e), 0);
 	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), 0);
-	loan_record_close(other, false);
+	undo_log_close(other, false);
 	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), -1);
-	loan_record_close(r, true);
-	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	undo_log_close(r, true);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
 }
 
 static void rewrite(void **state)
 {
-	struct change a, b;
-	struct changes list = TAILQ_HEAD_INITIALIZER(list);
-	struct loan_record *r;
+	struct setting_change a, b;
+	struct setting_changes list = TAILQ_HEAD_INITIALIZER(list);
+	struct undo_log *r;
 
 	if (open_one(state, "instances/x", &r, NULL))
 		_exit(1);
 	change(r, "tracing_on", "0\n", "1\n");
-	assert_int_equal(change_init(&a, "options/raw", "0\n"), 0);
-	a.is = strdup("1\n");
-	assert_int_equal(change_init(&b, "events/a/b/trigger", ""), 0);
-	b.is = strdup("traceoff:1 if x == 1");
+	assert_int_equal(setting_change_init(&a, "options/raw", "0\n"), 0);
+	a.new_value = strdup("1\n");
+	assert_int_equal(setting_change_init(&b, "events/a/b/trigger", ""), 0);
+	b.new_value = strdup("traceoff:1 if x == 1");
 	TAILQ_INSERT_TAIL(&list, &a, link);
 	TAILQ_INSERT_TAIL(&list, &b, link);
-	assert_int_equal(loan_record_rewrite(r, &list), 0);
-	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+	assert_int_equal(undo_log_rewrite(r, &list), 0);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
 }
 
 FIXTURE_TEST(test_rewritten)
@@ -136,7 +136,7 @@ FIXTURE_TEST(test_rewritten)
 	fake_text(*state, "t/instances/x/options/raw", "1\n");
 	fake_text(*state, "t/instances/x/events/a/b/trigger", "");
 	killed_after(state, rewrite);
-	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/instances/x/tracing_on"), "1\n");
 	assert_string_equal(fake_read(*state, "t/instances/x/options/raw"), "0");
 	assert_string_equal(fake_read(*state, "t/instances/x/events/a/b/trigger"),
@@ -180,13 +180,13 @@ FIXTURE_TEST(test_records_that_say_strange_things)
 	fake_text(*state, "t/tracing_on", "1\n");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		put_record(state, "top-level", texts[i], strlen(texts[i]));
-		assert_true(loan_records_undo(records(state), root(state)) >= 0);
+		assert_true(undo_logs_roll_back(records(state), root(state)) >= 0);
 		assert_string_equal(fake_read(*state, "victim"), "1\n");
 		assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
 	}
 	/* The end is missing: what stands before it counts. */
 	put_record(state, "top-level", "was 2 tracing_on\n0\n\nwas 10 trace_clo", 36);
-	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
 }
 
@@ -196,19 +196,19 @@ FIXTURE_TEST(test_another_boots_record_says_nothing)
 	mkdir(records(state), 0700);
 	fake_text(*state, "s/top-level",
 		  "sonda-loan 1 00000000-0000-0000-0000-000000000000 1\nwas 2 tracing_on\n0\n\n");
-	assert_int_equal(loan_records_undo(records(state), root(state)), 1);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
 }
 
 FIXTURE_TEST(test_a_folder_of_others_is_not_believed)
 {
-	struct loan_record *r;
+	struct undo_log *r;
 	struct err_text e;
 
-	assert_int_equal(loan_records_undo(records(state), root(state)), 0);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
 	mkdir(records(state), 0700);
 	chmod(records(state), 0777);
-	assert_int_equal(loan_records_undo(records(state), root(state)), -EPERM);
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), -EPERM);
 	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
 	rmdir(records(state));
 	assert_int_equal(symlink("/tmp", records(state)), 0);

@@ -14,17 +14,17 @@
  *	  Command: p:x vfs_read a=nope
  *	                          ^
  */
-struct kernel_error {
+struct error_log_entry {
 	char what[160]; /* "Invalid fetch argument" */
 	size_t at; /* the byte of the command that the caret is under */
 };
 
 /* Finds the last error of a command. root: of tracefs, or an instance's folder. False: the kernel
  * keeps no such log, or said nothing. */
-bool kernel_error_read(const char *root, const char *command, struct kernel_error *ret);
+bool error_log_read(const char *root, const char *command, struct error_log_entry *ret);
 /* The same in the text of a log. */
-bool kernel_error_find(const char *log, const char *command, struct kernel_error *ret);
+bool error_log_find(const char *log, const char *command, struct error_log_entry *ret);
 
 /* "WHAT at character 24: p:x vfs_read a=^nope", with the text shortened around the place. Gives
  * code. */
-int kernel_error_say(struct err_text *e, int code, const char *what, const char *text, size_t at);
+int error_log_format(struct err_text *e, int code, const char *what, const char *text, size_t at);

@@ -7,11 +7,11 @@
  * Who reads the rings of an instance, other than we: records go to the first who reads, so two of
  * them get a part each.
  */
-struct ring_reader {
+struct foreign_reader {
 	int pid;
 	char name[64]; /* of the process, as it says */
 };
 
 /* Looks for a process that has trace_pipe or a trace_pipe_raw of that folder of tracefs open.
  * False: there is none that we may see. */
-bool ring_reader_find(const char *folder, const char *proc_root, struct ring_reader *ret);
+bool foreign_reader_find(const char *folder, const char *proc_root, struct foreign_reader *ret);

@@ -8,11 +8,11 @@
 
 #include "base/core/clock.h"
 #include "base/system/fs.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 
-struct owner owner_of(int pid)
+struct owner_tag owner_tag_parse(int pid)
 {
-	struct owner o = {.lives = !kill(pid, 0) || errno != ESRCH};
+	struct owner_tag o = {.lives = !kill(pid, 0) || errno != ESRCH};
 	unsigned long long ticks;
 	struct strbuf b = {0};
 	char path[64], state;
@@ -32,7 +32,7 @@ struct owner owner_of(int pid)
 	return o;
 }
 
-uint64_t owner_start_ns(const struct owner *o)
+uint64_t owner_tag_start_ns(const struct owner_tag *o)
 {
 	if (!o->start_ticks)
 		return 0;
@@ -42,12 +42,12 @@ uint64_t owner_start_ns(const struct owner *o)
 
 /* ---- names ---- */
 
-void owner_name_new(char name[static OWNER_NAME_SIZE])
+void owner_tag_new(char name[static OWNER_NAME_SIZE])
 {
 	static unsigned names;
 
 	snprintf(name, OWNER_NAME_SIZE, "sonda_%d_%llu_%u", (int)getpid(),
-		 (unsigned long long)owner_of(getpid()).start_ticks, names++);
+		 (unsigned long long)owner_tag_parse(getpid()).start_ticks, names++);
 }
 
 static bool parse(const char *name, int *ret_pid, unsigned long long *ret_ticks)
@@ -58,7 +58,7 @@ static bool parse(const char *name, int *ret_pid, unsigned long long *ret_ticks)
 	       *ret_pid > 0 && (!name[end] || name[end] == '_');
 }
 
-bool owner_name_is(const char *name)
+bool owner_tag_is(const char *name)
 {
 	unsigned long long ticks;
 	int pid;
@@ -66,14 +66,14 @@ bool owner_name_is(const char *name)
 	return parse(name, &pid, &ticks);
 }
 
-bool owner_name_is_stale(const char *name)
+bool owner_tag_is_stale(const char *name)
 {
 	unsigned long long ticks;
-	struct owner o;
+	struct owner_tag o;
 	int pid;
 
 	if (!parse(name, &pid, &ticks))
 		return false;
-	o = owner_of(pid);
+	o = owner_tag_parse(pid);
 	return !o.lives || (o.start_ticks && ticks && o.start_ticks != ticks);
 }

@@ -5,13 +5,13 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "ftrace/tracefs/kernel_error.h"
+#include "ftrace/tracefs/error_log.h"
 
 #define MAX_LOG (1 << 20)
 #define SHOWN 200 /* bytes of a text, around the one in question */
 
 /* The words behind "error: " in the line that ends at end. */
-static bool take_what(const char *log, const char *end, struct kernel_error *e)
+static bool take_what(const char *log, const char *end, struct error_log_entry *e)
 {
 	static const char mark[] = "error: ";
 	const char *line = end, *what;
@@ -26,7 +26,7 @@ static bool take_what(const char *log, const char *end, struct kernel_error *e)
 	return true;
 }
 
-bool kernel_error_find(const char *log, const char *command, struct kernel_error *ret)
+bool error_log_find(const char *log, const char *command, struct error_log_entry *ret)
 {
 	static const char head[] = "\n  Command: ";
 	size_t len = strlen(command);
@@ -34,7 +34,7 @@ bool kernel_error_find(const char *log, const char *command, struct kernel_error
 
 	for (const char *at = log; (at = strstr(at, head)); at++) {
 		const char *text = at + strlen(head), *caret = text + len + 1;
-		struct kernel_error e = {.at = 0};
+		struct error_log_entry e = {.at = 0};
 
 		if (strncmp(text, command, len) || text[len] != '\n' || !take_what(log, at, &e))
 			continue;
@@ -48,7 +48,7 @@ bool kernel_error_find(const char *log, const char *command, struct kernel_error
 	return found;
 }
 
-bool kernel_error_read(const char *root, const char *command, struct kernel_error *ret)
+bool error_log_read(const char *root, const char *command, struct error_log_entry *ret)
 {
 	struct strbuf log = {0};
 	bool found = false;
@@ -56,12 +56,12 @@ bool kernel_error_read(const char *root, const char *command, struct kernel_erro
 
 	if (!fs_join(path, sizeof(path), root, "error_log") && !fs_read_file(path, MAX_LOG, &log) &&
 	    log.s)
-		found = kernel_error_find(log.s, command, ret);
+		found = error_log_find(log.s, command, ret);
 	strbuf_deinit(&log);
 	return found;
 }
 
-int kernel_error_say(struct err_text *e, int code, const char *what, const char *text, size_t at)
+int error_log_format(struct err_text *e, int code, const char *what, const char *text, size_t at)
 {
 	size_t len = strlen(text), from;
 

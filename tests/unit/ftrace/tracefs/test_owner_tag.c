@@ -7,19 +7,19 @@
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "ftrace/tracefs/owner.h"
+#include "ftrace/tracefs/owner_tag.h"
 
 TEST(test_we_live_and_began_before_now)
 {
-	struct owner o = owner_of(getpid());
+	struct owner_tag o = owner_tag_parse(getpid());
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 
 	assert_true(o.lives);
 	assert_true(o.start_ticks > 0);
-	assert_true(owner_start_ns(&o) <= now);
-	assert_true(owner_start_ns(&o) + 3600 * NS_PER_S > now);
+	assert_true(owner_tag_start_ns(&o) <= now);
+	assert_true(owner_tag_start_ns(&o) + 3600 * NS_PER_S > now);
 	/* The same each time. */
-	assert_true(owner_of(getpid()).start_ticks == o.start_ticks);
+	assert_true(owner_tag_parse(getpid()).start_ticks == o.start_ticks);
 }
 
 TEST(test_whoever_has_ended_does_not_live)
@@ -31,28 +31,28 @@ TEST(test_whoever_has_ended_does_not_live)
 		pause();
 		_exit(0);
 	}
-	assert_true(owner_of(child).lives);
+	assert_true(owner_tag_parse(child).lives);
 	kill(child, SIGKILL);
 	/* Dead, but its parent has not looked. */
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	assert_false(owner_of(child).lives);
+	assert_false(owner_tag_parse(child).lives);
 	waitpid(child, NULL, 0);
-	assert_false(owner_of(child).lives);
-	assert_int_equal(owner_of(child).start_ticks, 0);
-	assert_int_equal(owner_start_ns(&(struct owner){0}), 0);
+	assert_false(owner_tag_parse(child).lives);
+	assert_int_equal(owner_tag_parse(child).start_ticks, 0);
+	assert_int_equal(owner_tag_start_ns(&(struct owner_tag){0}), 0);
 }
 
 TEST(test_names_are_new_each_time)
 {
 	char one[OWNER_NAME_SIZE], two[OWNER_NAME_SIZE], longer[OWNER_NAME_SIZE + 8];
 
-	owner_name_new(one);
-	owner_name_new(two);
+	owner_tag_new(one);
+	owner_tag_new(two);
 	assert_string_not_equal(one, two);
-	assert_true(owner_name_is(one) && owner_name_is(two));
-	assert_false(owner_name_is_stale(one));
+	assert_true(owner_tag_is(one) && owner_tag_is(two));
+	assert_false(owner_tag_is_stale(one));
 	snprintf(longer, sizeof(longer), "%s_rss", one);
-	assert_true(owner_name_is(longer));
+	assert_true(owner_tag_is(longer));
 	/* As the kernel wants names of groups and events. */
 	assert_int_equal(strspn(one, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(one));
 }
@@ -73,7 +73,7 @@ TEST(test_names_of_others)
 					    "uprobes"};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		assert_false(owner_name_is(names[i]) || owner_name_is_stale(names[i]));
+		assert_false(owner_tag_is(names[i]) || owner_tag_is_stale(names[i]));
 }
 
 TEST(test_names_of_whoever_is_gone)
@@ -86,13 +86,13 @@ TEST(test_names_of_whoever_is_gone)
 		_exit(0);
 	waitpid(child, NULL, 0);
 	snprintf(name, sizeof(name), "sonda_%d_123_0", child);
-	assert_true(owner_name_is_stale(name));
+	assert_true(owner_tag_is_stale(name));
 	/* The number lives, but its process began at another moment. */
 	snprintf(name, sizeof(name), "sonda_%d_123_0", getppid());
-	assert_true(owner_name_is_stale(name));
+	assert_true(owner_tag_is_stale(name));
 	snprintf(name, sizeof(name), "sonda_%d_%llu_0", getppid(),
-		 (unsigned long long)owner_of(getppid()).start_ticks);
-	assert_false(owner_name_is_stale(name));
+		 (unsigned long long)owner_tag_parse(getppid()).start_ticks);
+	assert_false(owner_tag_is_stale(name));
 	snprintf(name, sizeof(name), "sonda_%d_0_0", getppid()); /* it could not tell its own */
-	assert_false(owner_name_is_stale(name));
+	assert_false(owner_tag_is_stale(name));
 }

@@ -23,25 +23,25 @@
  *	local global [boot] mono
  *
  */
-struct loan_record;
+struct undo_log;
 
-#define LOAN_RECORD_MAX (16 << 20) /* bytes of a record that is read */
+#define UNDO_LOG_MAX (16 << 20) /* bytes of a record that is read */
 
 /*
  * Begins the record of a place ("" is the top level). What a killed process has left in it is undone
  * first. root: of tracefs. 0, -EBUSY (another process has the place), or -errno; with a sentence.
  */
-int loan_record_open(const char *state, const char *root, const char *place,
-		     struct loan_record **ret, struct err_text *e);
+int undo_log_open(const char *state, const char *root, const char *place, struct undo_log **ret,
+		  struct err_text *e);
 /* The file goes, or is kept for the next process because something could not be undone. NULL is
  * fine. */
-struct loan_record *loan_record_close(struct loan_record *r, bool keep);
+struct undo_log *undo_log_close(struct undo_log *r, bool keep);
 
 /* The two halves of a change. r NULL: nothing is recorded. 0 or -errno. */
-int loan_record_was(struct loan_record *r, const struct change *c);
-int loan_record_is(struct loan_record *r, const struct change *c);
+int undo_log_old_value(struct undo_log *r, const struct setting_change *c);
+int undo_log_new_value(struct undo_log *r, const struct setting_change *c);
 /* Only these are left. */
-int loan_record_rewrite(struct loan_record *r, const struct changes *changes);
+int undo_log_rewrite(struct undo_log *r, const struct setting_changes *changes);
 
 /* Undoes all records of processes that are gone. Gives how many there were, or -errno. */
-int loan_records_undo(const char *state, const char *root);
+int undo_logs_roll_back(const char *state, const char *root);

@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/kernel_error.h"
+#include "ftrace/tracefs/error_log.h"
 
 /* As Linux 6.18 writes it. */
 static const char log_text[] =
@@ -23,49 +23,48 @@ static const char log_text[] =
 TEST(test_the_last_error_of_a_command)
 {
 	static const char bad[] = "p:g/bad /tmp/t:4409 a=%nosuch:s32";
-	struct kernel_error e;
+	struct error_log_entry e;
 
-	assert_true(kernel_error_find(log_text, bad, &e));
+	assert_true(error_log_find(log_text, bad, &e));
 	assert_string_equal(e.what, "Invalid register name");
 	assert_string_equal(bad + e.at, "nosuch:s32");
-	assert_true(kernel_error_find(log_text, "keys=nope", &e));
+	assert_true(error_log_find(log_text, "keys=nope", &e));
 	assert_string_equal(e.what, "Couldn't find field");
 	assert_int_equal(e.at, 5);
 	/* Twice in the log. */
-	assert_true(kernel_error_find(log_text, "p:g/bad2 /tmp/nosuch:4409 a=%di:s32", &e));
+	assert_true(error_log_find(log_text, "p:g/bad2 /tmp/nosuch:4409 a=%di:s32", &e));
 	assert_string_equal(e.what, "Invalid probed address or symbol");
 	assert_int_equal(e.at, 0);
 }
 
 TEST(test_commands_that_are_not_there)
 {
-	struct kernel_error e;
+	struct error_log_entry e;
 
-	assert_false(kernel_error_find(log_text, "p:g/bad", &e));
-	assert_false(kernel_error_find(log_text, "p:g/bad /tmp/t:4409 a=%nosuch:s32 ", &e));
-	assert_false(kernel_error_find(log_text, "", &e));
-	assert_false(kernel_error_find("", "x", &e));
+	assert_false(error_log_find(log_text, "p:g/bad", &e));
+	assert_false(error_log_find(log_text, "p:g/bad /tmp/t:4409 a=%nosuch:s32 ", &e));
+	assert_false(error_log_find(log_text, "", &e));
+	assert_false(error_log_find("", "x", &e));
 	/* Cut in the middle, or not such a log. */
-	assert_false(kernel_error_find("[1.0] a: error: b\n  Command: x", "x", &e));
-	assert_false(kernel_error_find("\n  Command: x\n  ^\n", "x", &e));
-	assert_true(kernel_error_find("error: b\n  Command: x\n", "x", &e));
+	assert_false(error_log_find("[1.0] a: error: b\n  Command: x", "x", &e));
+	assert_false(error_log_find("\n  Command: x\n  ^\n", "x", &e));
+	assert_true(error_log_find("error: b\n  Command: x\n", "x", &e));
 	assert_int_equal(e.at, 0);
-	assert_true(
-		kernel_error_find("error: b\n  Command: x\n                        ^\n", "x", &e));
+	assert_true(error_log_find("error: b\n  Command: x\n                        ^\n", "x", &e));
 	assert_int_equal(e.at, 1);
-	assert_true(kernel_error_find("error: b\n  Command: x\n ^\n", "x", &e));
+	assert_true(error_log_find("error: b\n  Command: x\n ^\n", "x", &e));
 	assert_int_equal(e.at, 0);
 }
 
 TEST_WITH(test_the_log_of_a_folder, temp_dir_setup, temp_dir_teardown)
 {
-	struct kernel_error e;
+	struct error_log_entry e;
 
-	assert_false(kernel_error_read(*state, "keys=nope", &e));
+	assert_false(error_log_read(*state, "keys=nope", &e));
 	fake_text(*state, "error_log", "");
-	assert_false(kernel_error_read(*state, "keys=nope", &e));
+	assert_false(error_log_read(*state, "keys=nope", &e));
 	fake_text(*state, "error_log", log_text);
-	assert_true(kernel_error_read(*state, "keys=nope", &e));
+	assert_true(error_log_read(*state, "keys=nope", &e));
 }
 
 TEST(test_a_sentence)
@@ -73,14 +72,14 @@ TEST(test_a_sentence)
 	char text[1001];
 	struct err_text e;
 
-	assert_int_equal(kernel_error_say(&e, -7, "Invalid register name", "p:x a=%nope", 6), -7);
+	assert_int_equal(error_log_format(&e, -7, "Invalid register name", "p:x a=%nope", 6), -7);
 	assert_string_equal(e.text, "Invalid register name at character 7: p:x a=^%nope");
-	kernel_error_say(&e, -7, "Missing", "ab", 9);
+	error_log_format(&e, -7, "Missing", "ab", 9);
 	assert_string_equal(e.text, "Missing at character 3: ab^");
 	memset(text, 'x', 1000);
 	text[1000] = '\0';
 	text[500] = 'y';
-	kernel_error_say(&e, -7, "Bad", text, 500);
+	error_log_format(&e, -7, "Bad", text, 500);
 	assert_true(strlen(e.text) < 300);
 	assert_non_null(strstr(e.text, "Bad at character 501: ...xxx"));
 	assert_non_null(strstr(e.text, "x^yx"));

@@ -8,14 +8,14 @@
  * The process that made something in tracefs and put its number into the name: is it still there?
  * A number alone does not tell, because numbers are given again; the moment of the start does.
  */
-struct owner {
+struct owner_tag {
 	bool lives; /* some process has the number, and has not ended */
 	uint64_t start_ticks; /* since boot, in sysconf(_SC_CLK_TCK); 0: it cannot be told */
 };
 
-struct owner owner_of(int pid);
+struct owner_tag owner_tag_parse(int pid);
 /* The same moment in ns of the wall clock, good to a tick; 0 where it cannot be told. */
-uint64_t owner_start_ns(const struct owner *o);
+uint64_t owner_tag_start_ns(const struct owner_tag *o);
 
 /*
  * Names for what a session makes outside its instance, where all tracers meet (groups of probes,
@@ -26,8 +26,8 @@ uint64_t owner_start_ns(const struct owner *o);
 #define OWNER_NAME_SIZE 56 /* the kernel takes 63 characters */
 
 /* A name that was not made before by this process. */
-void owner_name_new(char name[static OWNER_NAME_SIZE]);
+void owner_tag_new(char name[static OWNER_NAME_SIZE]);
 /* Is it such a name, or one with _ANYTHING behind it? */
-bool owner_name_is(const char *name);
+bool owner_tag_is(const char *name);
 /* Likewise; and of a process that is gone. */
-bool owner_name_is_stale(const char *name);
+bool owner_tag_is_stale(const char *name);

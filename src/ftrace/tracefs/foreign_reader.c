@@ -4,7 +4,7 @@
  * link's name first, since most of them are something else, then by what it opens, since tracefs
  * may be mounted in several places.
  */
-#include "ftrace/tracefs/ring_reader.h"
+#include "ftrace/tracefs/foreign_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static int look_at_process(void *ctx, const char *name, unsigned char d_type)
 	return fs_each(s->fds, look_at_fd, s) == 1;
 }
 
-static void read_name(const struct search *s, struct ring_reader *r)
+static void read_name(const struct search *s, struct foreign_reader *r)
 {
 	struct strbuf b = {0};
 	char path[128];
@@ -122,7 +122,7 @@ static void read_name(const struct search *s, struct ring_reader *r)
 	strbuf_deinit(&b);
 }
 
-bool ring_reader_find(const char *folder, const char *proc_root, struct ring_reader *ret)
+bool foreign_reader_find(const char *folder, const char *proc_root, struct foreign_reader *ret)
 {
 	struct search s = {.folder = folder, .proc_root = proc_root};
 	bool found;

@@ -5,7 +5,7 @@
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/ring_reader.h"
+#include "ftrace/tracefs/foreign_reader.h"
 
 static int setup(void **state)
 {
@@ -23,9 +23,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static bool find(void **state, struct ring_reader *r)
+static bool find(void **state, struct foreign_reader *r)
 {
-	return ring_reader_find(temp_dir_path(state, 0, "t"), temp_dir_path(state, 1, "p"), r);
+	return foreign_reader_find(temp_dir_path(state, 0, "t"), temp_dir_path(state, 1, "p"), r);
 }
 
 static void has_open(void **state, const char *fd, const char *file)
@@ -37,7 +37,7 @@ static void has_open(void **state, const char *fd, const char *file)
 
 FIXTURE_TEST(test_found)
 {
-	struct ring_reader r;
+	struct foreign_reader r;
 
 	assert_false(find(state, &r));
 	has_open(state, "p/7/fd/0", "t/instances/x/trace_pipe"); /* another instance's */
@@ -53,23 +53,23 @@ FIXTURE_TEST(test_found)
 
 FIXTURE_TEST(test_nothing_to_find)
 {
-	struct ring_reader r;
+	struct foreign_reader r;
 
-	assert_false(ring_reader_find("/nope", "/proc", &r));
-	assert_false(ring_reader_find(temp_dir_path(state, 0, "t"), "/nope", &r));
+	assert_false(foreign_reader_find("/nope", "/proc", &r));
+	assert_false(foreign_reader_find(temp_dir_path(state, 0, "t"), "/nope", &r));
 }
 
 /* With descriptors of real processes. We ourselves are nobody else. */
 FIXTURE_TEST(test_a_process)
 {
 	int fd, status, ready[2];
-	struct ring_reader r;
+	struct foreign_reader r;
 	pid_t pid;
 	char c;
 
 	fd = open(temp_dir_path(state, 2, "t/trace_pipe"), O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_false(ring_reader_find(temp_dir_path(state, 0, "t"), "/proc", &r));
+	assert_false(foreign_reader_find(temp_dir_path(state, 0, "t"), "/proc", &r));
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -78,7 +78,7 @@ FIXTURE_TEST(test_a_process)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
-	assert_true(ring_reader_find(temp_dir_path(state, 0, "t"), "/proc", &r));
+	assert_true(foreign_reader_find(temp_dir_path(state, 0, "t"), "/proc", &r));
 	assert_int_equal(r.pid, pid);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

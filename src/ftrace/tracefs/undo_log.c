@@ -6,7 +6,7 @@
  * Records are read by root and become writes to tracefs. So the folder has to be ours alone, and a
  * file's name in a record cannot lead out of the place.
  */
-#include "ftrace/tracefs/loan_record.h"
+#include "ftrace/tracefs/undo_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 #define TRIES 10 /* to open a file in a folder that others remove when it is empty */
 
-struct loan_record {
+struct undo_log {
 	int fd; /* owned, with the lock */
 	char path[4096];
 };
@@ -92,33 +92,35 @@ static int read_boot_id(char id[static 64])
 	return r;
 }
 
-static struct change *find_change(struct changes *list, const char *file, size_t len)
+static struct setting_change *find_change(struct setting_changes *list, const char *file,
+					  size_t len)
 {
-	struct change *c;
+	struct setting_change *c;
 
-	TAILQ_FOREACH_REVERSE(c, list, changes, link)
+	TAILQ_FOREACH_REVERSE(c, list, setting_changes, link)
 	if (strlen(c->file) == len && !memcmp(c->file, file, len))
 		return c;
 	return NULL;
 }
 
 /* A knob has one change; a trigger has one for each command. */
-static int take_item(struct changes *list, bool was, const char *file, const char *text, size_t len)
+static int take_item(struct setting_changes *list, bool was, const char *file, const char *text,
+		     size_t len)
 {
 	_cleanup_(freep) char *copy = strndup(text, len);
-	struct change *c = find_change(list, file, strlen(file));
+	struct setting_change *c = find_change(list, file, strlen(file));
 
 	if (!copy)
 		return -ENOMEM;
 	if (!was) {
 		if (c) {
-			free(c->is);
-			c->is = TAKE_PTR(copy);
+			free(c->new_value);
+			c->new_value = TAKE_PTR(copy);
 		}
 		return 0;
 	}
 	c = malloc(sizeof(*c));
-	if (!c || change_init(c, file, copy)) {
+	if (!c || setting_change_init(c, file, copy)) {
 		free(c);
 		return -ENOMEM;
 	}
@@ -132,7 +134,7 @@ static bool is_inside(const char *file)
 }
 
 /* The end of what we were writing when we were killed may be missing. */
-static int parse(const char *text, size_t len, struct changes *list)
+static int parse(const char *text, size_t len, struct setting_changes *list)
 {
 	const char *at = text, *end = text + len;
 	char kind[8], file[600];
@@ -151,27 +153,27 @@ static int parse(const char *text, size_t len, struct changes *list)
 	return r;
 }
 
-static void free_changes(struct changes *list)
+static void free_changes(struct setting_changes *list)
 {
-	struct change *c;
+	struct setting_change *c;
 
 	while ((c = TAILQ_FIRST(list))) {
 		TAILQ_REMOVE(list, c, link);
-		change_deinit(c);
+		setting_change_deinit(c);
 		free(c);
 	}
 }
 
 /* ---- undoing ---- */
 
-static int undo_all(struct changes *list, const char *folder)
+static int undo_all(struct setting_changes *list, const char *folder)
 {
-	struct change *c;
+	struct setting_change *c;
 	int one, r = 0;
 
-	TAILQ_FOREACH_REVERSE(c, list, changes, link)
+	TAILQ_FOREACH_REVERSE(c, list, setting_changes, link)
 	{
-		one = change_undo(c, folder);
+		one = setting_change_undo(c, folder);
 		r = r ? r : one;
 	}
 	return r;
@@ -180,7 +182,7 @@ static int undo_all(struct changes *list, const char *folder)
 /* What was there before another boot is gone with it. */
 static int undo_text(const char *text, size_t len, const char *folder)
 {
-	struct changes list = TAILQ_HEAD_INITIALIZER(list);
+	struct setting_changes list = TAILQ_HEAD_INITIALIZER(list);
 	const char *eol = memchr(text, '\n', len);
 	char now[64], then[64];
 	int r;
@@ -197,7 +199,7 @@ static int undo_text(const char *text, size_t len, const char *folder)
 static int undo_file(int fd, const char *folder)
 {
 	struct strbuf b = {0};
-	int r = fs_read_fd(fd, LOAN_RECORD_MAX, &b);
+	int r = fs_read_fd(fd, UNDO_LOG_MAX, &b);
 
 	if (!r && b.s)
 		r = undo_text(b.s, b.len, folder);
@@ -237,8 +239,7 @@ static int owner_of_record(const char *path)
 	struct strbuf b = {0};
 	int pid = 0;
 
-	if (!fs_read_file(path, LOAN_RECORD_MAX, &b) && b.s &&
-	    sscanf(b.s, HEAD " %*s %d", &pid) != 1)
+	if (!fs_read_file(path, UNDO_LOG_MAX, &b) && b.s && sscanf(b.s, HEAD " %*s %d", &pid) != 1)
 		pid = 0;
 	strbuf_deinit(&b);
 	return pid;
@@ -256,7 +257,7 @@ static int write_head(int fd)
 
 /* ---- a record of our own ---- */
 
-static int open_record(struct loan_record *r, const char *folder, struct err_text *e)
+static int open_record(struct undo_log *r, const char *folder, struct err_text *e)
 {
 	int error;
 
@@ -276,10 +277,10 @@ static int open_record(struct loan_record *r, const char *folder, struct err_tex
 	return 0;
 }
 
-int loan_record_open(const char *state, const char *root, const char *place,
-		     struct loan_record **ret, struct err_text *e)
+int undo_log_open(const char *state, const char *root, const char *place, struct undo_log **ret,
+		  struct err_text *e)
 {
-	_cleanup_(freep) struct loan_record *r = calloc(1, sizeof(*r));
+	_cleanup_(freep) struct undo_log *r = calloc(1, sizeof(*r));
 	char folder[4096];
 	int error;
 
@@ -302,7 +303,7 @@ int loan_record_open(const char *state, const char *root, const char *place,
 	return error;
 }
 
-struct loan_record *loan_record_close(struct loan_record *r, bool keep)
+struct undo_log *undo_log_close(struct undo_log *r, bool keep)
 {
 	if (!r)
 		return NULL;
@@ -329,32 +330,32 @@ static int add(int fd, const char *kind, const char *file, const char *text)
 	return r;
 }
 
-int loan_record_was(struct loan_record *r, const struct change *c)
+int undo_log_old_value(struct undo_log *r, const struct setting_change *c)
 {
-	return r ? add(r->fd, "was", c->file, c->was) : 0;
+	return r ? add(r->fd, "was", c->file, c->old_value) : 0;
 }
 
-int loan_record_is(struct loan_record *r, const struct change *c)
+int undo_log_new_value(struct undo_log *r, const struct setting_change *c)
 {
-	return r && c->is ? add(r->fd, "is", c->file, c->is) : 0;
+	return r && c->new_value ? add(r->fd, "is", c->file, c->new_value) : 0;
 }
 
-static int write_changes(int fd, const struct changes *changes)
+static int write_changes(int fd, const struct setting_changes *changes)
 {
-	const struct change *c;
+	const struct setting_change *c;
 	int r = write_head(fd);
 
 	TAILQ_FOREACH (c, changes, link) {
 		if (!r)
-			r = add(fd, "was", c->file, c->was);
-		if (!r && c->is)
-			r = add(fd, "is", c->file, c->is);
+			r = add(fd, "was", c->file, c->old_value);
+		if (!r && c->new_value)
+			r = add(fd, "is", c->file, c->new_value);
 	}
 	return r;
 }
 
 /* A new file takes the name, locked before it has it. */
-int loan_record_rewrite(struct loan_record *r, const struct changes *changes)
+int undo_log_rewrite(struct undo_log *r, const struct setting_changes *changes)
 {
 	char path[4096 + 8];
 	const char *name;
@@ -412,7 +413,7 @@ static int undo_if_stale(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-int loan_records_undo(const char *state, const char *root)
+int undo_logs_roll_back(const char *state, const char *root)
 {
 	struct sweep s = {.state = state, .root = root};
 	int r = check_state(state);

@@ -11,7 +11,7 @@
  * Knobs stand in the order in which they were changed, and go back in the reverse order. A knob
  * that was as wanted is held like the others, so that nobody of us changes it, but never written.
  */
-#include "ftrace/tracefs/loan.h"
+#include "ftrace/tracefs/override.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,27 +25,27 @@
 #include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/loan_record.h"
+#include "ftrace/tracefs/undo_log.h"
 
 struct place {
 	LIST_ENTRY(place) link;
 	char *folder; /* owned */
-	struct loan_record *record; /* owned; NULL: none is kept */
+	struct undo_log *record; /* owned; NULL: none is kept */
 	bool keep_record; /* something could not be put back */
-	struct changes changes; /* of struct held */
+	struct setting_changes changes; /* of struct held */
 	unsigned n_loans;
 	unsigned n_readers; /* of them read records there */
 };
 
 /* A knob of a place, as somebody of us wants it. */
 struct held {
-	struct change change;
+	struct setting_change change;
 	bool changed; /* and has to be put back */
 	char *value; /* owned: what it was set to; NULL: its holder writes by himself */
 	unsigned holders;
 };
 
-struct loan {
+struct override {
 	struct place *place;
 	bool reads;
 	struct held **held; /* owned; what it points to is the place's */
@@ -71,10 +71,10 @@ static struct place *find_place(const char *folder)
 
 static const char *narrowed_by(const struct place *p)
 {
-	const struct change *c;
+	const struct setting_change *c;
 
 	TAILQ_FOREACH (c, &p->changes, link)
-		if (knob_narrows(c->file))
+		if (setting_restricts(c->file))
 			return c->file;
 	return NULL;
 }
@@ -83,13 +83,13 @@ static void place_free(struct place *p)
 {
 	assert(TAILQ_EMPTY(&p->changes));
 	LIST_REMOVE(p, link);
-	loan_record_close(p->record, p->keep_record);
+	undo_log_close(p->record, p->keep_record);
 	free(p->folder);
 	free(p);
 }
 
 /* Takes over folder. */
-static int place_new(const struct loan_terms *terms, char *folder, struct place **ret,
+static int place_new(const struct override_target *terms, char *folder, struct place **ret,
 		     struct err_text *e)
 {
 	struct place *p = calloc(1, sizeof(*p));
@@ -103,7 +103,7 @@ static int place_new(const struct loan_terms *terms, char *folder, struct place 
 	TAILQ_INIT(&p->changes);
 	LIST_INSERT_HEAD(&places, p, link);
 	if (terms->state)
-		r = loan_record_open(terms->state, terms->root, terms->place, &p->record, e);
+		r = undo_log_open(terms->state, terms->root, terms->place, &p->record, e);
 	if (r) {
 		place_free(p);
 		return r;
@@ -112,7 +112,7 @@ static int place_new(const struct loan_terms *terms, char *folder, struct place 
 	return 0;
 }
 
-static int use_place(const struct loan_terms *terms, struct place **ret, struct err_text *e)
+static int use_place(const struct override_target *terms, struct place **ret, struct err_text *e)
 {
 	char *folder = NULL;
 	const char *file;
@@ -137,8 +137,8 @@ static int use_place(const struct loan_terms *terms, struct place **ret, struct 
 
 static struct held *find_held(const struct place *p, const char *file, const char *text)
 {
-	bool command = knob_kind_of(file) == KNOB_COMMAND;
-	struct change *c;
+	bool command = setting_kind_of(file) == SETTING_COMMAND;
+	struct setting_change *c;
 	struct held *h;
 
 	TAILQ_FOREACH (c, &p->changes, link) {
@@ -149,7 +149,7 @@ static struct held *find_held(const struct place *p, const char *file, const cha
 	return NULL;
 }
 
-static bool is_mine(const struct loan *l, const struct held *h)
+static bool is_mine(const struct override *l, const struct held *h)
 {
 	for (size_t i = 0; i < l->n_held; i++)
 		if (l->held[i] == h)
@@ -159,12 +159,12 @@ static bool is_mine(const struct loan *l, const struct held *h)
 
 static void held_free(struct held *h)
 {
-	change_deinit(&h->change);
+	setting_change_deinit(&h->change);
 	free(h->value);
 	free(h);
 }
 
-static int hold(struct loan *l, struct held *h)
+static int hold(struct override *l, struct held *h)
 {
 	if (is_mine(l, h))
 		return 0;
@@ -178,15 +178,15 @@ static int hold(struct loan *l, struct held *h)
 /* The last holder's: as it was, and forgotten. */
 static int put_back(struct place *p, struct held *h)
 {
-	int r = h->changed ? change_undo(&h->change, p->folder) : 0;
+	int r = h->changed ? setting_change_undo(&h->change, p->folder) : 0;
 
-	p->keep_record = p->keep_record || change_later(r);
+	p->keep_record = p->keep_record || setting_change_may_retry(r);
 	TAILQ_REMOVE(&p->changes, &h->change, link);
 	held_free(h);
 	return r;
 }
 
-static int drop(struct loan *l, size_t i)
+static int drop(struct override *l, size_t i)
 {
 	struct held *h = l->held[i];
 
@@ -196,26 +196,26 @@ static int drop(struct loan *l, size_t i)
 
 /* ---- changing ---- */
 
-static int refuse(struct loan *l, const char *file)
+static int refuse(struct override *l, const char *file)
 {
 	if (!l->refused)
 		l->refused = strdup(file);
 	return -EBUSY;
 }
 
-static int path_of(const struct loan *l, const char *file, char path[static 4096])
+static int path_of(const struct override *l, const char *file, char path[static 4096])
 {
 	return fs_join(path, 4096, l->place->folder, file);
 }
 
 /* Notes how the file reads now that it was written. */
-static int note_is(struct loan *l, struct held *h, const char *path)
+static int note_is(struct override *l, struct held *h, const char *path)
 {
-	char *is = knob_kind_of(path) == KNOB_COMMAND ? strdup(h->value) : knob_read(path);
+	char *is = setting_kind_of(path) == SETTING_COMMAND ? strdup(h->value) : setting_read(path);
 
-	free(h->change.is);
-	h->change.is = is;
-	return loan_record_is(l->place->record, &h->change);
+	free(h->change.new_value);
+	h->change.new_value = is;
+	return undo_log_new_value(l->place->record, &h->change);
 }
 
 static int set_value(struct held *h, const char *text)
@@ -230,16 +230,16 @@ static int set_value(struct held *h, const char *text)
 }
 
 /* A knob that nobody of us has yet, as it is. text NULL: its holder writes by himself. */
-static int take_as(struct loan *l, const char *file, const char *was, const char *text,
+static int take_as(struct override *l, const char *file, const char *was, const char *text,
 		   struct held **ret)
 {
 	struct held *h;
 	int r;
 
-	if (knob_narrows(file) && l->place->n_readers > l->reads)
+	if (setting_restricts(file) && l->place->n_readers > l->reads)
 		return refuse(l, file);
 	h = calloc(1, sizeof(*h));
-	if (!h || change_init(&h->change, file, was)) {
+	if (!h || setting_change_init(&h->change, file, was)) {
 		free(h);
 		return -ENOMEM;
 	}
@@ -255,25 +255,25 @@ static int take_as(struct loan *l, const char *file, const char *was, const char
 	return 0;
 }
 
-static int take(struct loan *l, const char *file, const char *text, const char *path,
+static int take(struct override *l, const char *file, const char *text, const char *path,
 		struct held **ret)
 {
-	bool command = knob_kind_of(file) == KNOB_COMMAND;
+	bool command = setting_kind_of(file) == SETTING_COMMAND;
 	_cleanup_(freep) char *was = NULL;
 
 	if (!fs_exists(path))
 		return -ENOENT;
-	was = command ? strdup("") : knob_read(path);
+	was = command ? strdup("") : setting_read(path);
 	return was ? take_as(l, file, was, text, ret) : -EACCES;
 }
 
 /* Before the first change of it. */
-static int note_was(struct loan *l, struct held *h)
+static int note_was(struct override *l, struct held *h)
 {
-	int r = loan_record_was(l->place->record, &h->change);
+	int r = undo_log_old_value(l->place->record, &h->change);
 
 	/* Two of a kind look the same afterwards; what to take away has to be known before. */
-	if (!r && knob_kind_of(h->change.file) == KNOB_COMMAND)
+	if (!r && setting_kind_of(h->change.file) == SETTING_COMMAND)
 		r = note_is(l, h, h->change.file);
 	if (!r)
 		h->changed = true;
@@ -281,37 +281,39 @@ static int note_was(struct loan *l, struct held *h)
 }
 
 /* The kernel refused what was held last. Some files keep something of it all the same. */
-static void not_taken(struct loan *l, struct held *h, const char *path)
+static void not_taken(struct override *l, struct held *h, const char *path)
 {
-	_cleanup_(freep) char *now = knob_read(path);
+	_cleanup_(freep) char *now = setting_read(path);
 
-	if (now && knob_kind_of(path) != KNOB_COMMAND && !knob_equal(path, now, h->change.was)) {
+	if (now && setting_kind_of(path) != SETTING_COMMAND &&
+	    !setting_equal(path, now, h->change.old_value)) {
 		note_is(l, h, path);
 		return;
 	}
 	h->changed = false;
 	drop(l, l->n_held - 1);
-	loan_record_rewrite(l->place->record, &l->place->changes);
+	undo_log_rewrite(l->place->record, &l->place->changes);
 }
 
-static int write_first(struct loan *l, const char *file, const char *text, const char *path)
+static int write_first(struct override *l, const char *file, const char *text, const char *path)
 {
 	struct held *h;
 	int r = take(l, file, text, path, &h);
 
-	if (r || (knob_kind_of(file) != KNOB_COMMAND && knob_reads(file, h->change.was, text)))
+	if (r || (setting_kind_of(file) != SETTING_COMMAND &&
+		  setting_reads(file, h->change.old_value, text)))
 		return r;
 	r = note_was(l, h);
 	if (!r)
-		r = knob_write(path, text);
+		r = setting_write(path, text);
 	if (r) {
 		not_taken(l, h, path);
 		return r;
 	}
-	return knob_kind_of(file) == KNOB_COMMAND ? 0 : note_is(l, h, path);
+	return setting_kind_of(file) == SETTING_COMMAND ? 0 : note_is(l, h, path);
 }
 
-static int write_again(struct loan *l, struct held *h, const char *text, const char *path)
+static int write_again(struct override *l, struct held *h, const char *text, const char *path)
 {
 	int r = h->changed ? 0 : note_was(l, h);
 
@@ -319,7 +321,7 @@ static int write_again(struct loan *l, struct held *h, const char *text, const c
 		return r;
 	/* It stays ours: rings that grow take the kernel long. */
 	coroutine_block_begin();
-	r = knob_write(path, text);
+	r = setting_write(path, text);
 	coroutine_block_end();
 	if (!r)
 		r = set_value(h, text);
@@ -335,7 +337,7 @@ static bool is_additive(const char *file)
 }
 
 /* Of those that this session has added, as the last holder: the kernel has them no longer. */
-static int take_away(struct loan *l, const char *file, const char *kind)
+static int take_away(struct override *l, const char *file, const char *kind)
 {
 	for (size_t i = l->n_held; i-- > 0;)
 		if (!strcmp(l->held[i]->change.file, file) && l->held[i]->value &&
@@ -344,7 +346,7 @@ static int take_away(struct loan *l, const char *file, const char *kind)
 	return 0;
 }
 
-int loan_write(struct loan *l, const char *file, const char *text)
+int override_write(struct override *l, const char *file, const char *text)
 {
 	struct held *h = find_held(l->place, file, text);
 	char path[4096];
@@ -352,7 +354,7 @@ int loan_write(struct loan *l, const char *file, const char *text)
 
 	if (r)
 		return r;
-	if (knob_kind_of(file) == KNOB_COMMAND && *text == '!')
+	if (setting_kind_of(file) == SETTING_COMMAND && *text == '!')
 		return take_away(l, file, text + 1);
 	if (!h)
 		return write_first(l, file, text, path);
@@ -364,7 +366,7 @@ int loan_write(struct loan *l, const char *file, const char *text)
 	return r ? r : write_again(l, h, text, path);
 }
 
-int loan_append(struct loan *l, const char *file, const char *text)
+int override_append(struct override *l, const char *file, const char *text)
 {
 	struct held *h = find_held(l->place, file, text);
 	_cleanup_(freep) char *value = NULL;
@@ -381,13 +383,13 @@ int loan_append(struct loan *l, const char *file, const char *text)
 	}
 	r = h->changed ? 0 : note_was(l, h);
 	if (!r)
-		r = knob_append(path, text);
+		r = setting_append(path, text);
 	if (!r)
 		r = set_value(h, value);
 	return r;
 }
 
-int loan_claim(struct loan *l, const char *file, const char *was)
+int override_save(struct override *l, const char *file, const char *was)
 {
 	struct held *h = find_held(l->place, file, "");
 	char path[4096];
@@ -402,9 +404,9 @@ int loan_claim(struct loan *l, const char *file, const char *was)
 	return r || h->changed ? r : note_was(l, h);
 }
 
-int loan_join(struct loan *l)
+int override_join(struct override *l)
 {
-	struct change *c;
+	struct setting_change *c;
 	int r = 0;
 
 	TAILQ_FOREACH (c, &l->place->changes, link)
@@ -413,7 +415,7 @@ int loan_join(struct loan *l)
 	return r;
 }
 
-void loan_release(struct loan *l, const char *file)
+void override_release(struct override *l, const char *file)
 {
 	for (size_t i = l->n_held; i-- > 0;)
 		if (!strcmp(l->held[i]->change.file, file))
@@ -422,9 +424,9 @@ void loan_release(struct loan *l, const char *file)
 
 /* ---- loans ---- */
 
-int loan_new(const struct loan_terms *terms, struct loan **ret, struct err_text *e)
+int override_new(const struct override_target *terms, struct override **ret, struct err_text *e)
 {
-	struct loan *l = calloc(1, sizeof(*l));
+	struct override *l = calloc(1, sizeof(*l));
 	int r = l ? use_place(terms, &l->place, e) : err_set(e, -ENOMEM, "out of memory");
 
 	if (r) {
@@ -438,7 +440,7 @@ int loan_new(const struct loan_terms *terms, struct loan **ret, struct err_text 
 	return 0;
 }
 
-int loan_give_back(struct loan *l)
+int override_restore(struct override *l)
 {
 	int one, r = 0;
 
@@ -450,40 +452,40 @@ int loan_give_back(struct loan *l)
 	return r;
 }
 
-struct loan *loan_free(struct loan *l)
+struct override *override_free(struct override *l)
 {
 	struct place *p;
 
 	if (!l)
 		return NULL;
 	p = l->place;
-	loan_give_back(l);
+	override_restore(l);
 	p->n_readers -= l->reads;
 	if (!--p->n_loans)
 		place_free(p);
 	else
-		loan_record_rewrite(p->record, &p->changes);
+		undo_log_rewrite(p->record, &p->changes);
 	free(l->held);
 	free(l->refused);
 	free(l);
 	return NULL;
 }
 
-bool loan_others_hold(const struct loan *l, const char *file)
+bool override_others_hold(const struct override *l, const char *file)
 {
 	const struct held *h = find_held(l->place, file, "");
 
 	return h && h->holders > (is_mine(l, h) ? 1u : 0u);
 }
 
-bool loan_has_changed(const struct loan *l, const char *file)
+bool override_has_changed(const struct override *l, const char *file)
 {
 	const struct held *h = find_held(l->place, file, "");
 
 	return h && h->changed && h->holders == 1 && is_mine(l, h);
 }
 
-const char *loan_refused(const struct loan *l)
+const char *override_refused(const struct override *l)
 {
 	return l->refused;
 }

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "unit/test.h"
+#include "unit/ftrace/fake_tracefs.h"
+#include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/undo_log.h"
+
+static const char *root(void **state)
+{
+	return temp_dir_path(state, 0, "t");
+}
+
+static const char *records(void **state)
+{
+	return temp_dir_path(state, 1, "s");
+}
+
+static int try_loan(void **state, const char *place, struct override **ret, struct err_text *e)
+{
+	return override_new(&(struct override_target){.root = root(state),
+						      .place = place,
+						      .state = records(state)},
+			    ret, e);
+}
+
+static struct override * override(void **state, const char *place)
+{
+	struct override *l;
+
+	assert_int_equal(try_loan(state, place, &l, NULL), 0);
+	return l;
+}
+
+static int setup(void **state)
+{
+	if (temp_dir_setup(state))
+		return -1;
+	fake_text(*state, "t/tracing_on", "0\n");
+	fake_text(*state, "t/trace_clock", "[local] boot\n");
+	fake_text(*state, "t/current_tracer", "nop\n");
+	fake_text(*state, "t/set_event_pid", "");
+	fake_text(*state, "t/set_ftrace_filter", "#### all functions enabled ####\n");
+	fake_text(*state, "t/events/a/b/enable", "0\n");
+	fake_text(*state, "t/events/a/c/enable", "1\n");
+	fake_text(*state, "t/events/a/b/filter", "none\n");
+	fake_text(*state, "t/events/a/b/trigger", "");
+	return 0;
+}
+
+static const char *reads(void **state, const char *file)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "t/%s", file);
+	return fake_read(*state, name);
+}
+
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+
+FIXTURE_TEST(test_as_it_was)
+{
+	struct override *l = override(state, "");
+
+	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
+	assert_int_equal(override_write(l, "trace_clock", "local"), 0); /* it is */
+	assert_int_equal(override_write(l, "events/a/b/enable", "1"), 0);
+	assert_int_equal(override_write(l, "events/a/c/enable", "1"), 0);
+	assert_int_equal(override_write(l, "events/a/b/filter", "x == 1"), 0);
+	assert_int_equal(override_write(l, "events/a/b/filter", "x == 2"), 0);
+	assert_int_equal(override_write(l, "nope", "1"), -ENOENT);
+	assert_string_equal(reads(state, "tracing_on"), "1");
+	assert_string_equal(reads(state, "trace_clock"), "[local] boot\n");
+	assert_false(override_has_changed(l, "trace_clock"));
+	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
+	assert_string_equal(reads(state, "events/a/b/filter"), "x == 2");
+	assert_null(override_refused(l));
+	override_free(l);
+	assert_string_equal(reads(state, "tracing_on"), "0");
+	assert_string_equal(reads(state, "events/a/b/enable"), "0");
+	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
+	assert_string_equal(reads(state, "events/a/b/filter"), "0");
+	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
+	assert_null(override_free(NULL));
+}
+
+FIXTURE_TEST(test_what_others_change_meanwhile_stays)
+{
+	struct override *l = override(state, "");
+
+	assert_int_equal(override_write(l, "trace_clock", "boot"), 0);
+	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
+	fake_text(*state, "t/trace_clock", "local boot [tai]\n");
+	override_free(l);
+	assert_string_equal(reads(state, "trace_clock"), "local boot [tai]\n");
+	assert_string_equal(reads(state, "tracing_on"), "0");
+}
+
+FIXTURE_TEST(test_the_last_one_puts_back)
+{
+	struct override *a = override(state, ""), *b = override(state, "");
+
+	assert_int_equal(override_write(a, "events/a/b/enable", "1"), 0);
+	assert_true(override_others_hold(b, "events/a/b/enable"));
+	assert_false(override_others_hold(a, "events/a/b/enable"));
+	assert_true(override_has_changed(a, "events/a/b/enable"));
+	assert_false(override_has_changed(b, "events/a/b/enable"));
+	assert_int_equal(override_write(b, "events/a/b/enable", "1"), 0);
+	assert_false(override_has_changed(a, "events/a/b/enable"));
+	assert_int_equal(override_write(a, "tracing_on", "0"), 0);
+	assert_int_equal(override_write(b, "tracing_on", "1"), 0);
+	assert_int_equal(override_write(a, "tracing_on", "1"), 0);
+	override_release(a, "tracing_on");
+	assert_string_equal(reads(state, "tracing_on"), "1");
+	override_free(a);
+	assert_false(override_others_hold(b, "events/a/b/enable"));
+	assert_true(override_has_changed(b, "events/a/b/enable"));
+	assert_string_equal(reads(state, "events/a/b/enable"), "1");
+	assert_string_equal(reads(state, "tracing_on"), "1");
+	override_release(b, "tracing_on");
+	assert_string_equal(reads(state, "tracing_on"), "0");
+	override_free(b);
+	assert_string_equal(reads(state, "events/a/b/enable"), "0");
+}
+
+FIXTURE_TEST(test_one_value_for_all)
+{
+	struct override *a = override(state, ""), *b = override(state, "");
+
+	assert_int_equal(override_write(a, "current_tracer", "function_graph"), 0);
+	assert_int_equal(override_write(b, "current_tracer", "function_graph"), 0);
+	assert_int_equal(override_write(b, "current_tracer", "function"), -EBUSY);
+	assert_string_equal(override_refused(b), "current_tracer");
+	assert_int_equal(override_write(a, "current_tracer", "function"), -EBUSY);
+	assert_string_equal(reads(state, "current_tracer"), "function_graph");
+	/* What was as one wanted it is his, too. */
+	assert_int_equal(override_write(a, "trace_clock", "local"), 0);
+	assert_int_equal(override_write(b, "trace_clock", "boot"), -EBUSY);
+	override_free(a);
+	assert_int_equal(override_write(b, "trace_clock", "boot"), 0);
+	assert_int_equal(override_write(b, "current_tracer", "function"), 0);
+	override_free(b);
+	assert_string_equal(reads(state, "current_tracer"), "nop");
+	assert_string_equal(reads(state, "trace_clock"), "local");
+}
+
+FIXTURE_TEST(test_who_leaves_records_out_is_alone)
+{
+	struct override *a = override(state, ""), *b = override(state, ""), *c;
+	struct err_text e;
+
+	assert_int_equal(override_write(a, "events/a/b/filter", "x == 1"), -EBUSY);
+	assert_int_equal(override_save(a, "set_event_pid", NULL), -EBUSY);
+	override_free(b);
+	assert_int_equal(override_write(a, "events/a/b/filter", "x == 1"), 0);
+	assert_int_equal(try_loan(state, "", &c, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "events/a/b/filter"));
+	/* Another place is another matter. */
+	fake_text(*state, "t/instances/x/tracing_on", "1\n");
+	c = override(state, "instances/x");
+	assert_false(override_others_hold(c, "events/a/b/filter"));
+	override_free(c);
+
+	/* Who reads no records there does not mind. */
+	assert_int_equal(override_new(&(struct override_target){.root = root(state),
+								.place = "",
+								.reads_nothing = true},
+				      &c, NULL),
+			 0);
+	assert_int_equal(override_write(a, "set_event_pid", "1"), 0);
+	override_free(a);
+	a = override(state, "");
+	assert_int_equal(override_write(a, "events/a/b/filter", "x == 1"), 0);
+	override_free(c);
+	override_free(a);
+}
+
+FIXTURE_TEST(test_who_joins_keeps_what_he_found)
+{
+	struct override *a = override(state, ""), *b = override(state, "");
+
+	assert_int_equal(override_write(a, "trace_clock", "boot"), 0);
+	assert_int_equal(override_write(a, "current_tracer", "nop"), 0); /* it is */
+	assert_int_equal(override_write(a, "events/a/b/enable", "1"), 0);
+	assert_int_equal(override_join(b), 0);
+	override_free(a);
+	assert_string_equal(reads(state, "trace_clock"), "boot");
+	assert_string_equal(reads(state, "events/a/b/enable"), "0");
+	override_free(b);
+	assert_string_equal(reads(state, "trace_clock"), "local");
+}
+
+FIXTURE_TEST(test_lists)
+{
+	struct override *a = override(state, ""), *b = override(state, "");
+
+	assert_int_equal(override_append(a, "set_ftrace_filter", "x\n"), -EBUSY); /* not begun */
+	assert_int_equal(override_write(a, "set_ftrace_filter", ""), 0);
+	fake_text(*state, "t/set_ftrace_filter", ""); /* the comment is the kernel's */
+	assert_int_equal(override_append(a, "set_ftrace_filter", "x\n"), 0);
+	assert_int_equal(override_append(a, "set_ftrace_filter", "y\n"), 0);
+	assert_string_equal(reads(state, "set_ftrace_filter"), "x\ny\n");
+	assert_int_equal(override_write(b, "set_ftrace_filter", "x\n"), -EBUSY);
+	assert_int_equal(override_append(b, "set_ftrace_filter", "x\n"), -EBUSY);
+	assert_int_equal(override_write(b, "set_ftrace_filter", "x\ny\n"), 0);
+	override_free(a);
+	assert_string_equal(reads(state, "set_ftrace_filter"), "x\ny\n");
+	override_free(b);
+	assert_string_equal(reads(state, "set_ftrace_filter"), "");
+}
+
+FIXTURE_TEST(test_who_writes_by_himself)
+{
+	struct override *a = override(state, "");
+
+	assert_int_equal(override_save(a, "set_event_pid", NULL), 0);
+	fake_text(*state, "t/set_event_pid", "1\n2\n");
+	assert_int_equal(override_save(a, "set_event_pid", NULL), 0);
+	override_free(a);
+	assert_string_equal(reads(state, "set_event_pid"), "");
+}
+
+FIXTURE_TEST(test_triggers_are_added)
+{
+	struct override *a = override(state, "");
+
+	assert_int_equal(override_write(a, "events/a/b/trigger", "stacktrace"), 0);
+	assert_int_equal(override_write(a, "events/a/b/trigger", "traceoff"), 0);
+	assert_string_equal(reads(state, "events/a/b/trigger"), "stacktracetraceoff");
+	fake_text(*state, "t/events/a/b/trigger", "");
+	override_free(a);
+	assert_string_equal(reads(state, "events/a/b/trigger"), "!traceoff!stacktrace");
+}
+
+FIXTURE_TEST(test_nothing_is_changed_where_it_cannot_be)
+{
+	struct override *a = override(state, "");
+
+	/* Root may write to what cannot be written; a folder is one of the few things it cannot. */
+	mkdir(temp_dir_path(state, 2, "t/folder"), 0755);
+	assert_int_equal(override_write(a, "folder", "1"), -EACCES);
+	override_free(a);
+	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
+}
+
+FIXTURE_TEST(test_killed)
+{
+	pid_t pid = fork();
+	struct override *a;
+	int status;
+
+	if (pid == 0) {
+		a = override(state, "");
+		if (override_write(a, "tracing_on", "1") ||
+		    override_write(a, "trace_clock", "boot") ||
+		    override_write(a, "events/a/c/enable", "1") ||
+		    override_write(a, "events/a/b/trigger", "stacktrace"))
+			_exit(1);
+		fake_text(*state, "t/trace_clock", "local [boot]\n");
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	/* Plain files do not read as the kernel's would: not "local [boot]" after "boot". */
+	fake_text(*state, "t/trace_clock", "boot");
+	fake_text(*state, "t/events/a/b/trigger", "");
+	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
+	assert_string_equal(reads(state, "tracing_on"), "0");
+	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
+	assert_string_equal(reads(state, "events/a/b/trigger"), "!stacktrace");
+}
+
+FIXTURE_TEST(test_without_records)
+{
+	struct override *l;
+
+	assert_int_equal(
+		override_new(&(struct override_target){.root = root(state), .place = ""}, &l, NULL),
+		0);
+	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
+	override_free(l);
+	assert_string_equal(reads(state, "tracing_on"), "0");
+	assert_int_equal(access(records(state), F_OK), -1);
+}
