@@ -20,14 +20,14 @@
 
 #include "base/core/clock.h"
 #include "base/system/fs.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 #define MAX_CPUS 1024
 #define PERIOD_MS 100
 
 static char dir[128];
-static struct page_layout layout;
+static struct ring_page_layout layout;
 static uint8_t *page;
 static int rings[MAX_CPUS];
 static unsigned n_rings;
@@ -64,7 +64,7 @@ static void read_layout(void)
 	struct strbuf text = {0};
 
 	snprintf(path, sizeof(path), "%s/events/header_page", TRACEFS);
-	if (fs_read_file(path, 1 << 16, &text) || page_layout_parse(text.s, &layout))
+	if (fs_read_file(path, 1 << 16, &text) || ring_page_layout_parse(text.s, &layout))
 		give_up(path);
 	strbuf_deinit(&text);
 }
@@ -106,13 +106,13 @@ static void open_rings(void)
 /* False: the writer is still at this sub-buffer, and more is worth waiting for. */
 static bool walk(size_t len)
 {
-	struct page p;
-	struct page_record r;
+	struct ring_page p;
+	struct ring_record r;
 	uint64_t n = 0;
 
-	if (page_open(&p, &layout, page, len) != PAGE_OK)
+	if (ring_page_open(&p, &layout, page, len) != RING_PAGE_OK)
 		return true;
-	while (page_next(&p, &r) == PAGE_OK)
+	while (ring_page_next(&p, &r) == RING_PAGE_OK)
 		n++;
 	events += n;
 	lost += p.lost_count;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Turns protos/trace/ftrace/*.proto into the read-only tables behind src/ftrace/format/proto_table.h: one blob of names,
+# Turns protos/trace/ftrace/*.proto into the read-only tables behind src/ftrace/format/proto_events.h: one blob of names,
 # offsets into it, no pointers.
 #
 # Reads the plain layout that protos/ keeps: one field, one brace a line. The kernel's group of an event is the base
@@ -95,7 +95,7 @@ END {
 	}
 
 	print "/* Made by tools/ftrace_events.awk from protos/trace/ftrace/. */"
-	print "#include \"ftrace/format/proto_table.h\""
+	print "#include \"ftrace/format/proto_events.h\""
 	print ""
 	print "const struct proto_event_row proto_event_rows[] = {"
 	first = 0

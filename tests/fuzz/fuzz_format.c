@@ -56,41 +56,41 @@ static void check_event(const uint8_t *data, size_t len)
 	assert(!pb_dec_next(&d, &f) && pb_dec_ok(&d));
 }
 
-static void translate(const struct event_row *row, const struct page_record *r,
+static void translate(const struct compiled_event *ev, const struct ring_record *r,
 		      struct event_table *t)
 {
 	struct encode_ctx ctx = {.syms = &syms, .strings = &t->strings};
-	size_t bound = event_encode_bound(row, r->len);
+	size_t bound = event_encode_bound(ev, r->len);
 	uint8_t *out, *end;
 
 	sym_index_clear(&syms);
-	if (row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING) {
+	if (ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING) {
 		compact_sched_clear(&columns);
-		if (row->kind == ROW_COMPACT_SWITCH)
-			compact_sched_switch(&columns, row, r, &ctx);
+		if (ev->kind == COMPILED_COMPACT_SWITCH)
+			compact_sched_switch(&columns, ev, r, &ctx);
 		else
-			compact_sched_waking(&columns, row, r, &ctx);
+			compact_sched_waking(&columns, ev, r, &ctx);
 		return;
 	}
 	out = malloc(bound);
-	end = event_encode(row, r, &ctx, out);
+	end = event_encode(ev, r, &ctx, out);
 	assert((size_t)(end - out) <= bound);
 	check_event(out, (size_t)(end - out));
 	free(out);
 }
 
 /* The bytes behind the text, made long enough. */
-static void put_record(struct event_table *t, const struct event_row *row, const uint8_t *data,
+static void put_record(struct event_table *t, const struct compiled_event *ev, const uint8_t *data,
 		       size_t size)
 {
-	size_t len = MAX(MIN(size, RECORD_MAX), row->min_len);
-	struct page_record r = {.time = 1, .len = (uint32_t)len};
+	size_t len = MAX(MIN(size, RECORD_MAX), ev->min_len);
+	struct ring_record r = {.time = 1, .len = (uint32_t)len};
 	uint8_t *payload = calloc(1, len);
 
 	memcpy(payload, data, MIN(size, len));
-	memcpy(payload, &row->id, sizeof(row->id));
+	memcpy(payload, &ev->id, sizeof(ev->id));
 	r.payload = payload;
-	translate(row, &r, t);
+	translate(ev, &r, t);
 	free(payload);
 }
 
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct event_told told = {.group = "mine", .name = "read"};
 	struct event_table_options options = {0};
 	struct event_table t = {0};
-	const struct event_row *row;
+	const struct compiled_event *ev;
 	char *format, name[64];
 	uint8_t choice;
 	size_t len;
@@ -128,15 +128,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	len = strnlen((const char *)data, size);
 	format = strndup((const char *)data, len);
-	assert(format && !string_map_parse(&t.strings, "0x10 : \"a string\"\n"));
+	assert(format && !printk_formats_parse(&t.strings, "0x10 : \"a string\"\n"));
 	name_in(format, name, sizeof(name));
 	if (!event_table_add_told(&t, choice & 32 ? "sched" : "g", name, choice & 16 ? &told : NULL,
 				  format, &options, &id)) {
-		row = event_table_row(&t, id);
-		check_message(row->descriptor, row->descriptor_len);
-		check_message(row->further, row->further_len);
+		ev = event_table_get(&t, id);
+		check_message(ev->descriptor, ev->descriptor_len);
+		check_message(ev->further, ev->further_len);
 		len += len < size; /* the 0 */
-		put_record(&t, row, data + len, size - len);
+		put_record(&t, ev, data + len, size - len);
 	}
 	free(format);
 	event_table_deinit(&t);

@@ -11,35 +11,35 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/symbols/symbol_table_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct ksyms build(const char *text, size_t len, size_t piece)
+static struct symbol_table build(const char *text, size_t len, size_t piece)
 {
-	struct ksyms_build *b;
+	struct symbol_table_build *b;
 
-	assert(ksyms_build_new(&b) == 0);
+	assert(symbol_table_build_new(&b) == 0);
 	for (size_t at = 0, n; at < len; at += n) {
 		n = MIN(piece, len - at);
-		assert(ksyms_build_feed(b, text + at, n) == 0);
+		assert(symbol_table_build_feed(b, text + at, n) == 0);
 	}
-	while (ksyms_build_step(b) == 1)
+	while (symbol_table_build_step(b) == 1)
 		;
-	return ksyms_build_take(b);
+	return symbol_table_build_take(b);
 }
 
-static void check(const struct ksyms *a, const struct ksyms *b, uint64_t address)
+static void check(const struct symbol_table *a, const struct symbol_table *b, uint64_t address)
 {
-	char x[KSYMS_NAME_MAX], y[KSYMS_NAME_MAX];
-	size_t n = ksyms_name(a, address, x), m = ksyms_name(b, address, y);
+	char x[SYMBOL_TABLE_NAME_MAX], y[SYMBOL_TABLE_NAME_MAX];
+	size_t n = symbol_table_name(a, address, x), m = symbol_table_name(b, address, y);
 
-	assert(n == m && n <= KSYMS_NAME_MAX && !memcmp(x, y, n));
+	assert(n == m && n <= SYMBOL_TABLE_NAME_MAX && !memcmp(x, y, n));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ksyms whole, cut;
+	struct symbol_table whole, cut;
 	char *text;
 
 	if (!size)
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	whole = build(text, size - 1, size);
 	cut = build(text, size - 1, data[0] + 1u);
 	assert(whole.n_functions == cut.n_functions);
-	assert(ksyms_size(&whole) == ksyms_size(&cut));
+	assert(symbol_table_size(&whole) == symbol_table_size(&cut));
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		uint64_t address = strtoull(*line == '\n' ? ++line : line, NULL, 16);
 
@@ -60,8 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check(&whole, &cut, 0);
 	check(&whole, &cut, UINT64_MAX);
-	ksyms_deinit(&whole);
-	ksyms_deinit(&cut);
+	symbol_table_deinit(&whole);
+	symbol_table_deinit(&cut);
 	free(text);
 	return 0;
 }

@@ -41,7 +41,7 @@ static struct task_news news;
 
 #define MAX_PAGE 65536
 
-static const struct page_layout layouts[2] = {
+static const struct ring_page_layout layouts[2] = {
 	{.size = MAX_PAGE, .commit_offset = 8, .commit_size = 8, .data_offset = 16},
 	{.size = MAX_PAGE, .commit_offset = 8, .commit_size = 4, .data_offset = 12},
 };

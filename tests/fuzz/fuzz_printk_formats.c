@@ -29,7 +29,7 @@ static size_t name_pointer(void *ctx, uint64_t address, char *to, size_t size)
 	return len;
 }
 
-static void format(const struct string_map *m, const struct string_map_entry *e,
+static void format(const struct printk_formats *m, const struct printk_format *e,
 		   const uint8_t *args, size_t len)
 {
 	static const struct {
@@ -56,20 +56,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), *behind;
 	size_t text_len, left, most = 0;
-	struct string_map m;
+	struct printk_formats m;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
 	text_len = strlen(text);
 	behind = text_len < size ? text + text_len + 1 : text + size;
 	left = size - (size_t)(behind - text);
-	assert(string_map_parse(&m, text) == 0);
+	assert(printk_formats_parse(&m, text) == 0);
 	for (size_t i = 0; i < m.n && i < 100; i++) {
-		const struct string_map_entry *e = &m.entries[i];
+		const struct printk_format *e = &m.entries[i];
 		uint8_t *args = malloc(left ? left : 1); /* its end is theirs, to the byte */
 
 		assert(e->at <= text_len && e->len <= text_len - e->at);
-		assert(string_map_find(&m, e->addr)->addr == e->addr);
+		assert(printk_formats_find(&m, e->addr)->addr == e->addr);
 		most = MAX(most, e->len);
 		memcpy(args, behind, left);
 		format(&m, e, args, left);
@@ -77,9 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (m.n <= 100)
 		assert(m.max_len == most);
-	string_map_deinit(&m);
-	print_symbols_has(behind, "function");
-	print_symbols_has(text, "ip");
+	printk_formats_deinit(&m);
+	event_format_prints_symbols(behind, "function");
+	event_format_prints_symbols(text, "ip");
 	free(text);
 	return 0;
 }

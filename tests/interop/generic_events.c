@@ -19,11 +19,11 @@
 #include "unit/../root/ring_record.h"
 #include "unit/../unit/ftrace/fake_writer.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 #include "ftrace/events/translate.h"
 
 static struct tep_handle *tep;
-static struct string_map strings;
+static struct printk_formats strings;
 
 static void on_signal(int number)
 {
@@ -72,7 +72,7 @@ static bool is_generic(const struct tep_event *e)
 {
 	struct proto_event message;
 
-	return !proto_table_event(e->system, e->name, &message);
+	return !proto_events_find(e->system, e->name, &message);
 }
 
 /* ---- values ---- */
@@ -101,7 +101,7 @@ static void print_value(FILE *values, FILE *bytes, struct tep_format_field *f, s
 	bool text = strstr(f->type, "char") && !strstr(f->type, "unsigned char");
 	bool array = f->flags & TEP_FIELD_IS_ARRAY;
 	FILE *out = array && !text ? bytes : values;
-	const struct string_map_entry *e;
+	const struct printk_format *e;
 	unsigned long long n = 0;
 	uint64_t address;
 	char *raw;
@@ -116,7 +116,7 @@ static void print_value(FILE *values, FILE *bytes, struct tep_format_field *f, s
 			print_bytes(out, (uint8_t *)raw, len);
 	} else if (strstr(f->type, "char *") && strcmp(f->event->system, "syscalls")) {
 		memcpy(&address, (uint8_t *)r->data + f->offset, sizeof(address));
-		e = string_map_find(&strings, address);
+		e = printk_formats_find(&strings, address);
 		print_text(out, e ? strings.text + e->at : "", e ? e->len : 0);
 	} else {
 		tep_read_number_field(f, r->data, &n);
@@ -218,7 +218,7 @@ int main(int argc, char **argv)
 	ring_make(argv[1]);
 	for (int i = 4; i < argc; i++)
 		enable(argv[1], argv[i]);
-	if (string_map_read(&strings, argv[1]))
+	if (printk_formats_read(&strings, argv[1]))
 		return 1;
 	ring_set("tracing_on", "1");
 	sleep((unsigned)atoi(argv[3]));
@@ -227,6 +227,6 @@ int main(int argc, char **argv)
 	print_values(argv[2]);
 	write_trace(argv[1], argv[2], false);
 	write_trace(argv[1], argv[2], true);
-	string_map_deinit(&strings);
+	printk_formats_deinit(&strings);
 	return 0;
 }

@@ -21,7 +21,7 @@
 #include "unit/../unit/ftrace/fake_writer.h"
 #include "unit/../unit/ftrace/oracle_columns.h"
 #include "ring_record.h"
-#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/symbols/symbol_table_build.h"
 #include "ftrace/events/translate.h"
 
 #define STACK_EVENTS 20000 /* recorded with stacks, or as many as without them */
@@ -29,9 +29,9 @@
 
 static struct {
 	struct tep_handle *tep;
-	struct oracle_ksyms ksyms; /* as kallsyms says */
-	struct ksyms table; /* as we do */
-	struct string_map strings;
+	struct oracle_symbols symbols; /* as kallsyms says */
+	struct symbol_table table; /* as we do */
+	struct printk_formats strings;
 	uint64_t ids[UINT16_MAX + 1]; /* records of each */
 	/* A switch from another thread than the one before went to: the kernel keeps no record of a
 	 * switch while it is at another record. */
@@ -124,25 +124,25 @@ static void load_events(const char *tracefs, const struct event_table_options *o
 		closedir(groups);
 }
 
-static bool has_field(const struct event_row *row, const char *field)
+static bool has_field(const struct compiled_event *ev, const char *field)
 {
-	for (unsigned i = 0; i < row->n_ops; i++)
-		if (!strcmp(row->field_names[i], field))
+	for (unsigned i = 0; i < ev->n_ops; i++)
+		if (!strcmp(ev->field_names[i], field))
 			return true;
 	return false;
 }
 
 /* Of an array of strings, each. */
-static bool is_written(const struct event_row *row, const struct tep_format_field *f)
+static bool is_written(const struct compiled_event *ev, const struct tep_format_field *f)
 {
 	char name[300];
 
 	for (int i = 0; oracle_is_strings(f) && i < f->size / 4; i++) {
 		snprintf(name, sizeof(name), "%s_%d", f->name, i);
-		if (!has_field(row, name))
+		if (!has_field(ev, name))
 			return false;
 	}
-	return oracle_is_strings(f) || has_field(row, f->name);
+	return oracle_is_strings(f) || has_field(ev, f->name);
 }
 
 /* Of all events that there are, not only of those that came. */
@@ -150,27 +150,27 @@ static void print_unwritten(const struct event_table *table)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < table->n_rows; i++) {
-		struct tep_event *e = tep_find_event(all.tep, table->rows[i]->id);
+	for (size_t i = 0; i < table->n_events; i++) {
+		struct tep_event *e = tep_find_event(all.tep, table->events[i]->id);
 
 		for (struct tep_format_field *f = e ? e->format.fields : NULL; f; f = f->next, n++)
-			if (!is_written(table->rows[i], f))
+			if (!is_written(table->events[i], f))
 				printf("not written: %s/%s.%s\n", e->system, e->name, f->name);
 	}
-	printf("formats: %zu events, %u fields\n", table->n_rows, n);
+	printf("formats: %zu events, %u fields\n", table->n_events, n);
 }
 
 static void load_symbols(void)
 {
 	char *text = ring_text("/proc/kallsyms");
-	struct ksyms_build *b;
+	struct symbol_table_build *b;
 
-	oracle_ksyms_load(&all.ksyms, "/proc/kallsyms");
-	if (!text || ksyms_build_new(&b) || ksyms_build_feed(b, text, strlen(text)))
+	oracle_symbols_load(&all.symbols, "/proc/kallsyms");
+	if (!text || symbol_table_build_new(&b) || symbol_table_build_feed(b, text, strlen(text)))
 		ring_give_up("/proc/kallsyms");
-	while (ksyms_build_step(b))
+	while (symbol_table_build_step(b))
 		;
-	all.table = ksyms_build_take(b);
+	all.table = symbol_table_build_take(b);
 	free(text);
 }
 
@@ -268,7 +268,7 @@ static bool check_packet(struct oracle *o, const struct pb_field *packet, bool c
 			interned = f;
 		else if (f.id == PB_TRACE_PACKET_SEQUENCE_FLAGS)
 			flags = f.u64;
-	if (o->ksyms && o->addresses[1] && flags != 1)
+	if (o->known_symbols && o->addresses[1] && flags != 1)
 		return oracle_fail(o, "numbers of addresses without a clean state");
 	return oracle_check_symbols(o, &interned);
 }
@@ -341,12 +341,12 @@ static bool check_way(const char *tracefs, const struct way *way, const char *tr
 	if (translator_new(&table, &ring.layout, w, &t))
 		exit(1);
 	if (way->options.symbols) {
-		o->ksyms = &all.ksyms;
+		o->known_symbols = &all.symbols;
 		translator_set_symbols(t, &all.table);
 	}
 	for (unsigned cpu = 0; ok && cpu < ring.n_cpus; cpu++)
 		ok = check_cpu(o, t, w, cpu, way, out, &events);
-	for (unsigned i = 0; ok && i < PAGE_STATUS_COUNT; i++)
+	for (unsigned i = 0; ok && i < RING_PAGE_STATUS_COUNT; i++)
 		if (t->status_counts[i])
 			ok = oracle_fail(o, "status %u, %llu times", i,
 					 (unsigned long long)t->status_counts[i]);
@@ -418,7 +418,7 @@ int main(int argc, char **argv)
 	record(strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
 	text = ring_text("%s/printk_formats", argv[1]);
 	if (text)
-		string_map_parse(&all.strings, text);
+		printk_formats_parse(&all.strings, text);
 	free(text);
 	load_symbols();
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++) {

@@ -15,7 +15,7 @@
 #include <kbuffer.h>
 
 #include "base/system/fs.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 /*
  * Raw sub-buffers of the running kernel, from an instance of the test's own, in memory; and the
@@ -27,7 +27,7 @@
 
 static struct {
 	char *dir; /* of the instance, once it is made */
-	struct page_layout layout;
+	struct ring_page_layout layout;
 	unsigned n_cpus;
 	struct {
 		int fd;
@@ -90,7 +90,7 @@ static inline void ring_make(const char *tracefs)
 	if (ring_set("tracing_on", "0") || ring_set("trace_clock", "boot"))
 		ring_give_up("cannot set the instance up");
 	text = ring_text("%s/events/header_page", tracefs);
-	if (!text || page_layout_parse(text, &ring.layout))
+	if (!text || ring_page_layout_parse(text, &ring.layout))
 		ring_give_up("events/header_page");
 	free(text);
 	for (; ring.n_cpus < RING_CPUS; ring.n_cpus++) {

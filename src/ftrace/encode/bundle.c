@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "ftrace/encode/bundle.h"
-#include "ftrace/symbols/ksyms.h"
+#include "ftrace/symbols/symbol_table.h"
 #include "gen/fields.h"
 
 #define SEQ_INCREMENTAL_STATE_CLEARED 1 /* of TracePacket.sequence_flags */
@@ -23,7 +23,7 @@ int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic)
 int bundle_reserve(struct bundle *b, size_t n_generic)
 {
 	uint32_t *described = calloc(n_generic + 1, sizeof(*b->described));
-	const struct event_row **to_describe = calloc(n_generic + 1, sizeof(*b->to_describe));
+	const struct compiled_event **to_describe = calloc(n_generic + 1, sizeof(*b->to_describe));
 
 	assert(!b->enc);
 	if (!described || !to_describe) {
@@ -78,14 +78,14 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head)
 	write_sync(e, head->sync);
 }
 
-static void write_description(struct pb_enc *e, const struct event_row *row)
+static void write_description(struct pb_enc *e, const struct compiled_event *ev)
 {
-	if (row->descriptor_len)
-		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, row->descriptor,
-			     row->descriptor_len);
-	if (row->further_len)
-		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS, row->further,
-			     row->further_len);
+	if (ev->descriptor_len)
+		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, ev->descriptor,
+			     ev->descriptor_len);
+	if (ev->further_len)
+		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS, ev->further,
+			     ev->further_len);
 }
 
 /*
@@ -94,15 +94,15 @@ static void write_description(struct pb_enc *e, const struct event_row *row)
  */
 static void write_symbols(struct pb_enc *e, const struct bundle *b)
 {
-	char name[KSYMS_NAME_MAX];
+	char name[SYMBOL_TABLE_NAME_MAX];
 	bool open = false;
 	size_t len;
 
-	if (!b->ksyms || !b->syms.n)
+	if (!b->symbols || !b->syms.n)
 		return;
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, SEQ_INCREMENTAL_STATE_CLEARED);
 	for (uint32_t i = 0; i < b->syms.n; i++) {
-		len = ksyms_name(b->ksyms, b->syms.addrs[i], name);
+		len = symbol_table_name(b->symbols, b->syms.addrs[i], name);
 		if (!len)
 			continue;
 		if (!open)
@@ -132,7 +132,7 @@ void bundle_end(struct bundle *b)
 	b->enc = NULL;
 }
 
-void bundle_error(struct bundle *b, uint64_t time, enum page_status status)
+void bundle_error(struct bundle *b, uint64_t time, enum ring_page_status status)
 {
 	struct pb_enc *e = b->enc;
 

@@ -8,7 +8,7 @@
 #include "client/transport/writer.h"
 #include "ftrace/encode/compact_sched.h"
 #include "ftrace/format/compiled_event.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 #include "ftrace/encode/intern_tables.h"
 
 /*
@@ -27,17 +27,17 @@ struct clock_sync {
 	uint64_t boot_ns;
 };
 
-struct ksyms;
+struct symbol_table;
 
 struct bundle {
 	struct writer *writer; /* borrowed for the bundle's life */
 	struct pb_enc *enc; /* borrowed while open, else NULL */
 	struct sym_index syms;
-	const struct ksyms *ksyms; /* borrowed; NULL: addresses get no names */
+	const struct symbol_table *symbols; /* borrowed; NULL: addresses get no names */
 	struct compact_sched compact;
 	uint32_t generation; /* counts bundles */
 	uint32_t *described; /* owned: generation by generic_index */
-	const struct event_row **to_describe; /* owned: borrowed rows, in order of first use */
+	const struct compiled_event **to_describe; /* owned: borrowed rows, in order of first use */
 	size_t n_to_describe;
 };
 
@@ -62,7 +62,7 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head);
 void bundle_end(struct bundle *b);
 
 /* The rest of a page was unreadable, or a record of it. time: the page's, 0 when unknown. */
-void bundle_error(struct bundle *b, uint64_t time, enum page_status status);
+void bundle_error(struct bundle *b, uint64_t time, enum ring_page_status status);
 /* That page, as it was read; one in a bundle. */
 void bundle_broken_page(struct bundle *b, const void *data, size_t len);
 
@@ -70,12 +70,12 @@ void bundle_broken_page(struct bundle *b, const void *data, size_t len);
 void bundle_lost_range(struct bundle *b, const struct lost_range *range);
 
 /* This bundle uses a row with a descriptor. */
-static inline void bundle_describe(struct bundle *b, const struct event_row *row)
+static inline void bundle_describe(struct bundle *b, const struct compiled_event *ev)
 {
-	if (b->described[row->generic_index] == b->generation)
+	if (b->described[ev->generic_index] == b->generation)
 		return;
-	b->described[row->generic_index] = b->generation;
-	b->to_describe[b->n_to_describe++] = row;
+	b->described[ev->generic_index] = b->generation;
+	b->to_describe[b->n_to_describe++] = ev;
 }
 
 /* The addresses of one more event may find no number: end it. The columns tell by themselves. */

@@ -7,7 +7,7 @@
 
 #include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/event_encode.h"
-#include "ftrace/format/load.h"
+#include "ftrace/format/unaligned.h"
 #include "ftrace/encode/msg_bytes.h"
 #include "wire/pb_enc.h"
 
@@ -95,13 +95,13 @@ static inline void compact_put_task(struct compact_sched *s, enum compact_column
 }
 
 /* Sign-extended, as protobuf wants an int32. */
-static inline uint64_t compact_s32(const struct page_record *r, const struct field_op *op)
+static inline uint64_t compact_s32(const struct ring_record *r, const struct field_op *op)
 {
 	return (uint64_t)(int32_t)load32(r->payload + op->offset);
 }
 
 /* Who runs, as common_pid says, was the next one of an earlier switch. */
-static inline void compact_tell(struct encode_ctx *ctx, const struct page_record *r,
+static inline void compact_tell(struct encode_ctx *ctx, const struct ring_record *r,
 				const struct field_op *pid)
 {
 	if (ctx->news)
@@ -110,19 +110,19 @@ static inline void compact_tell(struct encode_ctx *ctx, const struct page_record
 }
 
 /*
- * One record of row->min_len bytes or more; not full. The row's steps lie in the order of the
+ * One record of ev->min_len bytes or more; not full. The row's steps lie in the order of the
  * columns behind the time (event_compile.c).
  */
-static inline void compact_sched_switch(struct compact_sched *s, const struct event_row *row,
-					const struct page_record *r, struct encode_ctx *ctx)
+static inline void compact_sched_switch(struct compact_sched *s, const struct compiled_event *ev,
+					const struct ring_record *r, struct encode_ctx *ctx)
 {
-	const struct field_op *state = &row->ops[0], *pid = &row->ops[1], *prio = &row->ops[2],
-			      *comm = &row->ops[3];
+	const struct field_op *state = &ev->ops[0], *pid = &ev->ops[1], *prio = &ev->ops[2],
+			      *comm = &ev->ops[3];
 
 	compact_put_time(s, SWITCH_TIME, r->time - s->switch_time);
 	s->switch_time = r->time;
 	compact_put(s, SWITCH_PREV_STATE,
-		    state->kind == FIELD_S64 ? load64(r->payload + state->offset)
+		    state->type == FIELD_S64 ? load64(r->payload + state->offset)
 					     : compact_s32(r, state));
 	compact_put(s, SWITCH_NEXT_PRIO, compact_s32(r, prio));
 	compact_put_task(s, SWITCH_NEXT_PID, (int32_t)load32(r->payload + pid->offset),
@@ -131,11 +131,11 @@ static inline void compact_sched_switch(struct compact_sched *s, const struct ev
 	compact_tell(ctx, r, pid);
 }
 
-static inline void compact_sched_waking(struct compact_sched *s, const struct event_row *row,
-					const struct page_record *r, struct encode_ctx *ctx)
+static inline void compact_sched_waking(struct compact_sched *s, const struct compiled_event *ev,
+					const struct ring_record *r, struct encode_ctx *ctx)
 {
-	const struct field_op *pid = &row->ops[0], *cpu = &row->ops[1], *prio = &row->ops[2],
-			      *comm = &row->ops[3], *flags = &row->ops[4];
+	const struct field_op *pid = &ev->ops[0], *cpu = &ev->ops[1], *prio = &ev->ops[2],
+			      *comm = &ev->ops[3], *flags = &ev->ops[4];
 
 	compact_put_time(s, WAKING_TIME, r->time - s->waking_time);
 	s->waking_time = r->time;

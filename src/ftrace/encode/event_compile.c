@@ -2,7 +2,7 @@
 /*
  * A row is built in a draft on the stack, then packed into one allocation:
  *
- *	| struct event_row | ops | field names' addresses | descriptors | names |
+ *	| struct compiled_event | ops | field names' addresses | descriptors | names |
  */
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 		      const struct field_plan *plan, const char *suffix)
 {
 	struct field_op *op = &d->ops[d->n_ops];
-	bool is_varint = field_is_int(plan->kind) || field_is_array(plan->kind);
+	bool is_varint = field_is_int(plan->type) || field_is_array(plan->type);
 	uint32_t tag;
 
 	if (d->n_ops == MAX_OPS)
@@ -90,9 +90,9 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 	op->tag = (uint16_t)tag;
 	op->offset = (uint16_t)f->offset;
 	op->size = plan->size;
-	op->kind = (uint8_t)plan->kind;
+	op->type = (uint8_t)plan->type;
 	d->fields[d->n_ops++] =
-		(struct described_field){f->name, suffix, (uint16_t)number, op->kind};
+		(struct described_field){f->name, suffix, (uint16_t)number, op->type};
 	if (!plan->may_lack)
 		require_len(d, f->offset + plan->min_len);
 }
@@ -103,17 +103,17 @@ static bool plan_symbol(const struct tep_format_field *f, const struct compile_c
 {
 	if (!ctx->print_fmt || (f->size != 4 && f->size != 8) ||
 	    (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_SIGNED)) ||
-	    !print_symbols_has(ctx->print_fmt, f->name))
+	    !event_format_prints_symbols(ctx->print_fmt, f->name))
 		return false;
 	*ret = (struct field_plan){
-		.kind = f->size == 8 ? FIELD_SYMBOL64 : FIELD_SYMBOL32,
+		.type = f->size == 8 ? FIELD_SYMBOL64 : FIELD_SYMBOL32,
 		.size = (uint16_t)f->size,
 		.min_len = (uint16_t)f->size,
 	};
 	return true;
 }
 
-static bool is_var(enum field_kind kind)
+static bool is_var(enum field_type kind)
 {
 	return kind == FIELD_TAIL_STR || kind == FIELD_LOC_STR || kind == FIELD_REL_STR ||
 	       kind == FIELD_TAIL_BYTES || kind == FIELD_LOC_BYTES || kind == FIELD_REL_BYTES ||
@@ -123,28 +123,28 @@ static bool is_var(enum field_kind kind)
 /* Bytes that one field takes at most, but for those that its record says. */
 static size_t op_bound(const struct field_op *op, size_t max_text)
 {
-	if (field_is_text(op->kind))
+	if (field_is_text(op->type))
 		return FIELD_OVERHEAD + EVENT_TEXT_MAX;
-	if (field_is_array(op->kind))
+	if (field_is_array(op->type))
 		return (op->size / 4u + 1) * FIELD_OVERHEAD;
-	if (op->kind == FIELD_PTR32_STR || op->kind == FIELD_PTR64_STR)
+	if (op->type == FIELD_PTR32_STR || op->type == FIELD_PTR64_STR)
 		return FIELD_OVERHEAD + max_text;
 	return FIELD_OVERHEAD + op->size;
 }
 
-static void set_bounds(struct event_row *row, size_t max_text)
+static void set_bounds(struct compiled_event *ev, size_t max_text)
 {
 	size_t bound = EVENT_OVERHEAD;
 
-	for (unsigned i = 0; i < row->n_ops; i++) {
-		bound += op_bound(&row->ops[i], max_text);
-		row->n_var += is_var(row->ops[i].kind);
+	for (unsigned i = 0; i < ev->n_ops; i++) {
+		bound += op_bound(&ev->ops[i], max_text);
+		ev->n_var += is_var(ev->ops[i].type);
 	}
-	if (row->kind == ROW_LEGACY) {
-		bound += event_legacy_bound(row);
-		row->n_var *= 2; /* hexadecimal */
+	if (ev->kind == COMPILED_LEGACY) {
+		bound += event_legacy_bound(ev);
+		ev->n_var *= 2; /* hexadecimal */
 	}
-	row->fixed_bound = (uint32_t)bound;
+	ev->fixed_bound = (uint32_t)bound;
 }
 
 /* ---- packing ---- */
@@ -167,62 +167,62 @@ static size_t names_len(const struct draft *d)
 }
 
 /* descriptor, further: NULL or empty where there is nothing to describe. */
-static struct event_row *draft_pack(const struct draft *d, const struct pb_mem *descriptor,
-				    const struct pb_mem *further)
+static struct compiled_event *draft_pack(const struct draft *d, const struct pb_mem *descriptor,
+					 const struct pb_mem *further)
 {
 	size_t ops_len = d->n_ops * sizeof(*d->ops), addresses_len = d->n_ops * sizeof(char *);
 	size_t descriptor_len = descriptor ? pb_mem_len(descriptor) : 0;
 	size_t further_len = further ? pb_mem_len(further) : 0;
 	const char **names;
-	struct event_row *row;
+	struct compiled_event *ev;
 	uint8_t *at;
 	char *text;
 
-	row = calloc(1, sizeof(*row) + ops_len + addresses_len + descriptor_len + further_len +
-				names_len(d));
-	if (!row)
+	ev = calloc(1, sizeof(*ev) + ops_len + addresses_len + descriptor_len + further_len +
+			       names_len(d));
+	if (!ev)
 		return NULL;
-	at = (uint8_t *)(row + 1);
-	row->ops = memcpy(at, d->ops, ops_len);
+	at = (uint8_t *)(ev + 1);
+	ev->ops = memcpy(at, d->ops, ops_len);
 	names = (const char **)(at + ops_len);
-	row->field_names = names;
+	ev->field_names = names;
 	at += ops_len + addresses_len;
 	if (descriptor_len)
-		row->descriptor = memcpy(at, descriptor->buf, descriptor_len);
-	row->descriptor_len = (uint32_t)descriptor_len;
+		ev->descriptor = memcpy(at, descriptor->buf, descriptor_len);
+	ev->descriptor_len = (uint32_t)descriptor_len;
 	at += descriptor_len;
 	if (further_len)
-		row->further = memcpy(at, further->buf, further_len);
-	row->further_len = (uint32_t)further_len;
+		ev->further = memcpy(at, further->buf, further_len);
+	ev->further_len = (uint32_t)further_len;
 	text = (char *)at + further_len;
-	row->group = copy_name(&text, d->event->system, "");
-	row->name = copy_name(&text, d->event->name, "");
+	ev->group = copy_name(&text, d->event->system, "");
+	ev->name = copy_name(&text, d->event->name, "");
 	for (unsigned i = 0; i < d->n_ops; i++)
 		names[i] = copy_name(&text, d->fields[i].name, d->fields[i].suffix);
 
-	row->n_ops = (uint8_t)d->n_ops;
-	row->min_len = d->min_len;
-	row->pid_offset = d->pid_offset;
-	row->generic_index = ROW_NOT_GENERIC;
-	row->id = (uint16_t)d->event->id;
-	return row;
+	ev->n_ops = (uint8_t)d->n_ops;
+	ev->min_len = d->min_len;
+	ev->pid_offset = d->pid_offset;
+	ev->generic_index = COMPILED_NOT_GENERIC;
+	ev->id = (uint16_t)d->event->id;
+	return ev;
 }
 
 /* The row with a description of some of its fields, as it is or as those further ones. */
-static struct event_row *pack_described(const struct draft *d, uint32_t number,
-					const struct described_field *fields, unsigned n_fields,
-					bool is_further)
+static struct compiled_event *pack_described(const struct draft *d, uint32_t number,
+					     const struct described_field *fields,
+					     unsigned n_fields, bool is_further)
 {
-	struct event_row *row = NULL;
+	struct compiled_event *ev = NULL;
 	struct pb_mem m;
 
 	if (pb_mem_init(&m))
 		return NULL;
 	event_descriptor_write(&m.enc, number, d->event->system, d->event->name, fields, n_fields);
 	if (!m.failed)
-		row = draft_pack(d, is_further ? NULL : &m, is_further ? &m : NULL);
+		ev = draft_pack(d, is_further ? NULL : &m, is_further ? &m : NULL);
 	pb_mem_deinit(&m);
-	return row;
+	return ev;
 }
 
 /* ---- events with and without a message ---- */
@@ -235,12 +235,12 @@ static bool is_left_out(const struct tep_event *event, const struct tep_format_f
 }
 
 /* A record has to be long enough for its news, too. */
-static void add_news(struct event_row *row, const struct tep_event *event)
+static void add_news(struct compiled_event *ev, const struct tep_event *event)
 {
 	uint16_t min_len = 0;
 
-	row->news = news_plan_make(event, &min_len);
-	row->min_len = MAX(row->min_len, min_len);
+	ev->metadata = metadata_fields_find(event, &min_len);
+	ev->min_len = MAX(ev->min_len, min_len);
 }
 
 static bool addresses_only(const struct tep_event *event)
@@ -291,21 +291,21 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 	struct proto_field field;
 	struct field_plan plan;
 
-	if (proto_table_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
+	if (proto_events_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
 		draft_add(d, f, field.number, &plan, "");
 	else if (field_plan_generic(f, addresses_only(d->event), &plan))
 		add_planned(d, f, &plan, add_further);
 	else
 		return;
 	/* A number of an address is told in the trace's own table of symbols. */
-	if (plan.kind != FIELD_SYM32 && plan.kind != FIELD_SYM64 && plan_symbol(f, ctx, &plan))
+	if (plan.type != FIELD_SYM32 && plan.type != FIELD_SYM64 && plan_symbol(f, ctx, &plan))
 		add_further(d, f, &plan, "_symbol");
 }
 
-static struct event_row *pack_known(const struct draft *d, uint32_t number, uint16_t index)
+static struct compiled_event *pack_known(const struct draft *d, uint32_t number, uint16_t index)
 {
 	struct described_field further[MAX_OPS];
-	struct event_row *row;
+	struct compiled_event *ev;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < d->n_ops; i++)
@@ -313,21 +313,21 @@ static struct event_row *pack_known(const struct draft *d, uint32_t number, uint
 			further[n++] = d->fields[i];
 	if (!n)
 		return draft_pack(d, NULL, NULL);
-	row = pack_described(d, number, further, n, true);
-	if (row)
-		row->generic_index = index;
-	return row;
+	ev = pack_described(d, number, further, n, true);
+	if (ev)
+		ev->generic_index = index;
+	return ev;
 }
 
 int event_compile_known(const struct tep_event *event, const struct compile_context *ctx,
-			struct event_row **ret)
+			struct compiled_event **ret)
 {
 	struct proto_event message;
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct draft d;
 	int r;
 
-	if (!proto_table_event(event->system, event->name, &message))
+	if (!proto_events_find(event->system, event->name, &message))
 		return -EPROTO;
 	r = draft_init(&d, event);
 	if (r)
@@ -335,14 +335,14 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
 		if (fits_record(f) && !is_left_out(event, f))
 			add_known(&d, f, &message, ctx);
-	row = pack_known(&d, message.number, ctx->index);
-	if (!row)
+	ev = pack_known(&d, message.number, ctx->index);
+	if (!ev)
 		return -ENOMEM;
-	row->kind = ROW_FIELDS;
-	row->event_tag_len = msg_tag(message.number, PB_WIRE_BYTES, &row->event_tag);
-	add_news(row, event);
-	set_bounds(row, ctx->max_text);
-	*ret = row;
+	ev->kind = COMPILED_FIELDS;
+	ev->event_tag_len = msg_tag(message.number, PB_WIRE_BYTES, &ev->event_tag);
+	add_news(ev, event);
+	set_bounds(ev, ctx->max_text);
+	*ret = ev;
 	return 0;
 }
 
@@ -354,14 +354,14 @@ static void add_generic(struct draft *d, const struct tep_format_field *f,
 	if (!field_plan_generic(f, addresses_only(d->event), &plan))
 		return;
 	add_planned(d, f, &plan, add_described);
-	if (field_is_int(plan.kind) && plan_symbol(f, ctx, &plan))
+	if (field_is_int(plan.type) && plan_symbol(f, ctx, &plan))
 		add_described(d, f, &plan, "_symbol");
 }
 
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
-			  uint32_t number, bool legacy, struct event_row **ret)
+			  uint32_t number, bool legacy, struct compiled_event **ret)
 {
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct draft d;
 	int r;
 
@@ -372,46 +372,46 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 		if (fits_record(f))
 			add_generic(&d, f, ctx);
 	legacy = legacy || d.n_ops > EVENT_DESCRIPTOR_MAX_FIELDS;
-	row = legacy ? draft_pack(&d, NULL, NULL)
-		     : pack_described(&d, number, d.fields, d.n_ops, false);
-	if (!row)
+	ev = legacy ? draft_pack(&d, NULL, NULL)
+		    : pack_described(&d, number, d.fields, d.n_ops, false);
+	if (!ev)
 		return -ENOMEM;
-	row->kind = legacy ? ROW_LEGACY : ROW_FIELDS;
+	ev->kind = legacy ? COMPILED_LEGACY : COMPILED_FIELDS;
 	if (!legacy)
-		row->generic_index = ctx->index;
-	row->event_tag_len =
-		msg_tag(legacy ? PB_FTRACE_EVENT_GENERIC : number, PB_WIRE_BYTES, &row->event_tag);
-	set_bounds(row, ctx->max_text);
-	*ret = row;
+		ev->generic_index = ctx->index;
+	ev->event_tag_len =
+		msg_tag(legacy ? PB_FTRACE_EVENT_GENERIC : number, PB_WIRE_BYTES, &ev->event_tag);
+	set_bounds(ev, ctx->max_text);
+	*ret = ev;
 	return 0;
 }
 
-int event_compile_feed(const struct tep_event *event, struct event_row **ret)
+int event_compile_feed(const struct tep_event *event, struct compiled_event **ret)
 {
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct draft d;
 	int r;
 
 	r = draft_init(&d, event);
 	if (r)
 		return r;
-	row = draft_pack(&d, NULL, NULL);
-	if (!row)
+	ev = draft_pack(&d, NULL, NULL);
+	if (!ev)
 		return -ENOMEM;
-	row->kind = ROW_FEED;
-	add_news(row, event);
-	if (row->news.kind == NEWS_NONE) {
-		free(row);
+	ev->kind = COMPILED_FEED;
+	add_news(ev, event);
+	if (ev->metadata.kind == METADATA_NONE) {
+		free(ev);
 		return -EPROTO;
 	}
-	*ret = row;
+	*ret = ev;
 	return 0;
 }
 
 /* KprobeEvent is told what is known beforehand; nothing of the record goes in. */
-int event_compile_probe(const struct tep_event *event, unsigned type, struct event_row **ret)
+int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret)
 {
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct pb_mem message;
 	struct draft d;
 	int r;
@@ -423,15 +423,15 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct eve
 		return r;
 	pb_enc_str(&message.enc, PB_KPROBE_EVENT_NAME, event->name);
 	pb_enc_u64(&message.enc, PB_KPROBE_EVENT_TYPE, type);
-	row = message.failed ? NULL : draft_pack(&d, &message, NULL);
+	ev = message.failed ? NULL : draft_pack(&d, &message, NULL);
 	pb_mem_deinit(&message);
-	if (!row)
+	if (!ev)
 		return -ENOMEM;
-	row->kind = ROW_CONSTANT;
-	row->event_tag_len = msg_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &row->event_tag);
-	set_bounds(row, 0);
-	row->fixed_bound += row->descriptor_len;
-	*ret = row;
+	ev->kind = COMPILED_CONSTANT;
+	ev->event_tag_len = msg_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &ev->event_tag);
+	set_bounds(ev, 0);
+	ev->fixed_bound += ev->descriptor_len;
+	*ret = ev;
 	return 0;
 }
 
@@ -439,7 +439,7 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct eve
 
 struct column {
 	const char *name;
-	enum field_kind kinds[2];
+	enum field_type kinds[2];
 };
 
 static const struct column switch_columns[] = {
@@ -455,14 +455,15 @@ static const struct column waking_columns[] = {
 	{"common_flags", {FIELD_U8, FIELD_U8}},
 };
 
-int event_compile_compact(const struct tep_event *event, enum row_kind kind, struct event_row **ret)
+int event_compile_compact(const struct tep_event *event, enum compiled_kind kind,
+			  struct compiled_event **ret)
 {
-	bool is_switch = kind == ROW_COMPACT_SWITCH;
+	bool is_switch = kind == COMPILED_COMPACT_SWITCH;
 	const struct column *columns = is_switch ? switch_columns : waking_columns;
 	unsigned n = is_switch ? ARRAY_SIZE(switch_columns) : ARRAY_SIZE(waking_columns);
 	const struct tep_format_field *f;
 	struct field_plan plan;
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct draft d;
 	int r;
 
@@ -474,14 +475,14 @@ int event_compile_compact(const struct tep_event *event, enum row_kind kind, str
 		if (!f)
 			f = find_field(event->format.common_fields, columns[i].name);
 		if (!f || !fits_record(f) || !field_plan_generic(f, false, &plan) ||
-		    (plan.kind != columns[i].kinds[0] && plan.kind != columns[i].kinds[1]))
+		    (plan.type != columns[i].kinds[0] && plan.type != columns[i].kinds[1]))
 			return -EPROTO;
 		draft_add(&d, f, i + 1, &plan, "");
 	}
-	row = draft_pack(&d, NULL, NULL);
-	if (!row)
+	ev = draft_pack(&d, NULL, NULL);
+	if (!ev)
 		return -ENOMEM;
-	row->kind = (uint8_t)kind;
-	*ret = row;
+	ev->kind = (uint8_t)kind;
+	*ret = ev;
 	return 0;
 }

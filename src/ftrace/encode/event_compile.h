@@ -20,27 +20,27 @@ struct tep_event;
 struct compile_context {
 	size_t max_text; /* the longest string that a pointer can lead to */
 	uint16_t index; /* of the row, among those that have something to describe */
-	const char *print_fmt; /* the event's; NULL: functions get no names (print_symbols.h) */
+	const char *print_fmt; /* the event's; NULL: functions get no names (event_format.h) */
 };
 
 /*
- * An event that proto_table knows. Fields that its message does not have, or has in a form that
+ * An event that proto_events knows. Fields that its message does not have, or has in a form that
  * they do not fit, are written all the same, with numbers that no message will have: from
- * COMPILE_FURTHER on. row->further describes them.
+ * COMPILE_FURTHER on. ev->further describes them.
  */
 #define COMPILE_FURTHER 1000u
 int event_compile_known(const struct tep_event *event, const struct compile_context *ctx,
-			struct event_row **ret);
+			struct compiled_event **ret);
 
 /* An event without a message. number: of its field in FtraceEvent. legacy: GenericFtraceEvent,
  * which an event with more fields than a descriptor may have becomes in any case. */
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
-			  uint32_t number, bool legacy, struct event_row **ret);
+			  uint32_t number, bool legacy, struct compiled_event **ret);
 /* For its news alone; -EPROTO where it has none. */
-int event_compile_feed(const struct tep_event *event, struct event_row **ret);
+int event_compile_feed(const struct tep_event *event, struct compiled_event **ret);
 /* A KprobeEvent with the event's name, and its type as a number of KprobeEvent.KprobeType. */
-int event_compile_probe(const struct tep_event *event, unsigned type, struct event_row **ret);
+int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret);
 /* sched_switch and sched_waking as columns of CompactSched; -EPROTO unless each field is just as
- * these columns take it. kind: ROW_COMPACT_SWITCH or ROW_COMPACT_WAKING. */
-int event_compile_compact(const struct tep_event *event, enum row_kind kind,
-			  struct event_row **ret);
+ * these columns take it. kind: COMPILED_COMPACT_SWITCH or COMPILED_COMPACT_WAKING. */
+int event_compile_compact(const struct tep_event *event, enum compiled_kind kind,
+			  struct compiled_event **ret);

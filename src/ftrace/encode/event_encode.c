@@ -25,7 +25,7 @@
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one byte each");
 
-__attribute__((noinline)) void encode_tell_tid(struct encode_ctx *ctx, int32_t tid)
+__attribute__((noinline)) void encode_add_tid(struct encode_ctx *ctx, int32_t tid)
 {
 	tid_set_add(ctx->tids, tid);
 }
@@ -56,7 +56,7 @@ static inline uint8_t *put_span(uint8_t *p, const struct field_op *op, struct sp
 
 static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *at)
 {
-	unsigned step = op->kind == FIELD_ULONG64_ARRAY ? 8 : 4;
+	unsigned step = op->type == FIELD_ULONG64_ARRAY ? 8 : 4;
 
 	for (unsigned i = 0; i < op->size; i += step) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
@@ -67,7 +67,7 @@ static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *
 
 /* Its length is known behind it; what has nothing to say is not there. */
 static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct field_op *op,
-						   const struct page_record *r,
+						   const struct ring_record *r,
 						   struct encode_ctx *ctx)
 {
 	uint8_t *text = msg_put_tag(p, op->tag, op->tag_len);
@@ -78,55 +78,55 @@ static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct fiel
 
 /* The kinds that are not met in every event. */
 static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct field_op *op,
-						    const struct page_record *r,
+						    const struct ring_record *r,
 						    struct encode_ctx *ctx)
 {
-	if (field_is_int(op->kind)) {
+	if (field_is_int(op->type)) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
 		return msg_put_varint(p, field_int(op, r->payload, ctx));
 	}
-	if (field_is_array(op->kind))
+	if (field_is_array(op->type))
 		return put_array(p, op, r->payload + op->offset);
-	if (op->kind >= FIELD_FIRST_TEXT)
+	if (op->type >= FIELD_FIRST_TEXT)
 		return put_text(p, op, r, ctx);
 	return put_span(p, op, field_span(op, r, ctx), ctx);
 }
 
-static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct page_record *r,
+static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 				 struct encode_ctx *ctx)
 {
-	if (field_is_plain(op->kind)) {
+	if (field_is_plain(op->type)) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
 		return msg_put_varint(p, field_plain(op, r->payload, ctx));
 	}
-	if (op->kind == FIELD_COMM) {
+	if (op->type == FIELD_COMM) {
 		p = msg_put_tag(p, op->tag, op->tag_len);
 		return put_comm(p, r->payload + op->offset);
 	}
 	return put_other(p, op, r, ctx);
 }
 
-static inline uint8_t *put_fields(const struct event_row *row, const struct page_record *r,
+static inline uint8_t *put_fields(const struct compiled_event *ev, const struct ring_record *r,
 				  struct encode_ctx *ctx, uint8_t *p)
 {
-	for (const struct field_op *op = row->ops, *end = op + row->n_ops; op < end; op++)
+	for (const struct field_op *op = ev->ops, *end = op + ev->n_ops; op < end; op++)
 		p = put_field(p, op, r, ctx);
 	return p;
 }
 
-static __attribute__((noinline)) uint8_t *put_rare(const struct event_row *row,
-						   const struct page_record *r,
+static __attribute__((noinline)) uint8_t *put_rare(const struct compiled_event *ev,
+						   const struct ring_record *r,
 						   struct encode_ctx *ctx, uint8_t *p)
 {
-	switch (row->kind) {
-	case ROW_LEGACY:
-	case ROW_LEGACY_OF_THREADS:
-		return event_encode_legacy(row, r, ctx, p);
-	case ROW_CONSTANT:
-		memcpy(p, row->descriptor, row->descriptor_len);
-		return p + row->descriptor_len;
+	switch (ev->kind) {
+	case COMPILED_LEGACY:
+	case COMPILED_LEGACY_OF_THREADS:
+		return event_encode_legacy(ev, r, ctx, p);
+	case COMPILED_CONSTANT:
+		memcpy(p, ev->descriptor, ev->descriptor_len);
+		return p + ev->descriptor_len;
 	default:
-		return put_fields(row, r, ctx, p);
+		return put_fields(ev, r, ctx, p);
 	}
 }
 
@@ -155,7 +155,7 @@ static inline uint8_t *put_time(uint8_t *p, uint64_t time, struct encode_ctx *ct
 	return p + ctx->time.len;
 }
 
-uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
+uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record *r,
 		      struct encode_ctx *ctx, uint8_t *p)
 {
 	uint8_t *event, *fields;
@@ -165,17 +165,17 @@ uint8_t *event_encode(const struct event_row *row, const struct page_record *r,
 	*p++ = TAG_TIMESTAMP;
 	p = put_time(p, r->time, ctx);
 	*p++ = TAG_PID;
-	p = msg_put_mixed_varint(p, load32(r->payload + row->pid_offset));
+	p = msg_put_mixed_varint(p, load32(r->payload + ev->pid_offset));
 
-	memcpy(p, &row->event_tag, sizeof(row->event_tag));
-	p += row->event_tag_len;
+	memcpy(p, &ev->event_tag, sizeof(ev->event_tag));
+	p += ev->event_tag_len;
 	fields = p++;
 	if (ctx->tids)
-		event_tell_tids(row, r, ctx);
-	if (__builtin_expect(row->kind != ROW_FIELDS, 0))
-		p = put_rare(row, r, ctx, p);
+		event_add_tids(ev, r, ctx);
+	if (__builtin_expect(ev->kind != COMPILED_FIELDS, 0))
+		p = put_rare(ev, r, ctx, p);
 	else
-		p = put_fields(row, r, ctx, p);
+		p = put_fields(ev, r, ctx, p);
 	p = msg_close(fields, p);
 	return msg_close(event, p);
 }

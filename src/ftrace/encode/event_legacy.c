@@ -33,7 +33,7 @@ static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t 
 }
 
 /* No data: the record ends before it. */
-static struct span rest_of(const struct page_record *r, const struct field_op *op)
+static struct span rest_of(const struct ring_record *r, const struct field_op *op)
 {
 	if (op->offset >= r->len)
 		return (struct span){NULL, 0};
@@ -41,19 +41,19 @@ static struct span rest_of(const struct page_record *r, const struct field_op *o
 }
 
 /* NULL: the record has no value for it. */
-static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct page_record *r,
+static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			  struct encode_ctx *ctx)
 {
 	struct span s;
 
-	if (field_is_int(op->kind)) {
-		p = pb_put_varint(p, pb_tag(field_kind_is_signed(op->kind)
+	if (field_is_int(op->type)) {
+		p = pb_put_varint(p, pb_tag(field_type_is_signed(op->type)
 						    ? PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE
 						    : PB_GENERIC_FTRACE_EVENT_FIELD_UINT_VALUE,
 					    PB_WIRE_VARINT));
 		return pb_put_varint(p, field_int(op, r->payload, ctx));
 	}
-	if (field_is_text(op->kind)) {
+	if (field_is_text(op->type)) {
 		uint8_t *text, *end;
 
 		*p++ = PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE << 3 | PB_WIRE_BYTES;
@@ -61,19 +61,19 @@ static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct pa
 		end = event_text_put(p, op, r, ctx);
 		return end ? msg_close(text, end) : NULL;
 	}
-	s = op->kind == FIELD_REST_BYTES ? rest_of(r, op) : field_span(op, r, ctx);
+	s = op->type == FIELD_REST_BYTES ? rest_of(r, op) : field_span(op, r, ctx);
 	if (!s.data) {
-		if (op->kind != FIELD_REST_BYTES)
+		if (op->type != FIELD_REST_BYTES)
 			ctx->bad_field = true;
 		return NULL;
 	}
-	if (field_is_str(op->kind))
+	if (field_is_str(op->type))
 		return put_string(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
 	return put_hex(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
 }
 
 static uint8_t *put_field(uint8_t *p, const char *name, const struct field_op *op,
-			  const struct page_record *r, struct encode_ctx *ctx)
+			  const struct ring_record *r, struct encode_ctx *ctx)
 {
 	uint8_t *field = p + 1, *end;
 
@@ -83,21 +83,20 @@ static uint8_t *put_field(uint8_t *p, const char *name, const struct field_op *o
 	return end ? msg_close(field, end) : p;
 }
 
-uint8_t *event_encode_legacy(const struct event_row *row, const struct page_record *r,
+uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_record *r,
 			     struct encode_ctx *ctx, uint8_t *p)
 {
-	p = put_string(p, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, row->name, strlen(row->name));
-	for (unsigned i = 0; i < row->n_ops; i++)
-		p = put_field(p, row->field_names[i], &row->ops[i], r, ctx);
+	p = put_string(p, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, ev->name, strlen(ev->name));
+	for (unsigned i = 0; i < ev->n_ops; i++)
+		p = put_field(p, ev->field_names[i], &ev->ops[i], r, ctx);
 	return p;
 }
 
-size_t event_legacy_bound(const struct event_row *row)
+size_t event_legacy_bound(const struct compiled_event *ev)
 {
-	size_t bound = 1 + MSG_LEN_MAX + strlen(row->name);
+	size_t bound = 1 + MSG_LEN_MAX + strlen(ev->name);
 
-	for (unsigned i = 0; i < row->n_ops; i++)
-		bound +=
-			FIELD_OVERHEAD + strlen(row->field_names[i]) + 2 * (size_t)row->ops[i].size;
+	for (unsigned i = 0; i < ev->n_ops; i++)
+		bound += FIELD_OVERHEAD + strlen(ev->field_names[i]) + 2 * (size_t)ev->ops[i].size;
 	return bound;
 }

@@ -13,9 +13,9 @@
  * str_value of hexadecimal digits.
  */
 
-/* The most bytes that the fields of one record take, but for the spans that row->n_var counts. */
-size_t event_legacy_bound(const struct event_row *row);
+/* The most bytes that the fields of one record take, but for the spans that ev->n_var counts. */
+size_t event_legacy_bound(const struct compiled_event *ev);
 
 /* Writes the message's content after its length. Used by event_encode. */
-uint8_t *event_encode_legacy(const struct event_row *row, const struct page_record *r,
+uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_record *r,
 			     struct encode_ctx *ctx, uint8_t *p);

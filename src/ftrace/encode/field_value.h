@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ftrace/encode/event_encode.h"
-#include "ftrace/format/load.h"
+#include "ftrace/format/unaligned.h"
 
 /*
  * The values of a record's fields, by their ops. Inline, for the two encoders and nobody else.
@@ -17,7 +17,7 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 {
 	const uint8_t *at = payload + op->offset;
 
-	switch (op->kind) {
+	switch (op->type) {
 	case FIELD_U8:
 		return *at;
 	case FIELD_U16:
@@ -30,7 +30,7 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 		return (uint64_t)(int16_t)load16(at);
 	case FIELD_PID:
 		if (ctx->tids)
-			encode_tell_tid(ctx, (int32_t)load32(at));
+			encode_add_tid(ctx, (int32_t)load32(at));
 		return (uint64_t)(int32_t)load32(at);
 	case FIELD_S32:
 		return (uint64_t)(int32_t)load32(at);
@@ -44,7 +44,7 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 {
 	const uint8_t *at = payload + op->offset;
 
-	switch (op->kind) {
+	switch (op->type) {
 	case FIELD_DEV32:
 		return user_dev(load32(at));
 	case FIELD_DEV64:
@@ -63,7 +63,7 @@ struct span {
 };
 
 /* What a __data_loc or __rel_loc points to. */
-static inline struct span located(const struct page_record *r, uint32_t loc, uint32_t base)
+static inline struct span located(const struct ring_record *r, uint32_t loc, uint32_t base)
 {
 	uint32_t offset = base + (loc & 0xffff), len = loc >> 16;
 
@@ -76,7 +76,7 @@ static inline struct span located(const struct page_record *r, uint32_t loc, uin
 
 static inline struct span pointed(uint64_t addr, struct encode_ctx *ctx)
 {
-	const struct string_map_entry *e = string_map_find(ctx->strings, addr);
+	const struct printk_format *e = printk_formats_find(ctx->strings, addr);
 
 	if (!e)
 		return (struct span){(const uint8_t *)"", 0};
@@ -84,13 +84,13 @@ static inline struct span pointed(uint64_t addr, struct encode_ctx *ctx)
 }
 
 /* String and byte kinds. */
-static inline struct span field_span(const struct field_op *op, const struct page_record *r,
+static inline struct span field_span(const struct field_op *op, const struct ring_record *r,
 				     struct encode_ctx *ctx)
 {
 	const uint8_t *at = r->payload + op->offset;
 	struct span s;
 
-	switch (op->kind) {
+	switch (op->type) {
 	case FIELD_TAIL_STR:
 	case FIELD_TAIL_BYTES:
 		s = (struct span){at, r->len - op->offset};
@@ -111,7 +111,7 @@ static inline struct span field_span(const struct field_op *op, const struct pag
 		s = (struct span){at, op->size};
 		break;
 	}
-	if (s.len && field_is_str(op->kind))
+	if (s.len && field_is_str(op->type))
 		s.len = (uint32_t)strnlen((const char *)s.data, s.len);
 	return s;
 }

@@ -12,7 +12,7 @@
 #include "base/core/mem.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/format/metadata_fields.h"
-#include "ftrace/format/load.h"
+#include "ftrace/format/unaligned.h"
 
 /* The set is emptied by its list, never by a sweep over the bits. */
 
@@ -179,8 +179,8 @@ static uint64_t load_inode(const uint8_t *at, bool wide)
 	return wide ? load64(at) : load32(at);
 }
 
-static void add_inodes(struct task_news *n, const struct news_plan *plan,
-		       const struct page_record *r, int32_t common_pid)
+static void add_inodes(struct task_news *n, const struct metadata_fields *plan,
+		       const struct ring_record *r, int32_t common_pid)
 {
 	uint64_t device = user_dev(load32(r->payload + plan->subject));
 
@@ -191,8 +191,8 @@ static void add_inodes(struct task_news *n, const struct news_plan *plan,
 		add_inode(n, device, load_inode(r->payload + plan->text, plan->wide));
 }
 
-static void put_file(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
-		     struct metadata_task *t)
+static void put_file(struct task_news *n, const struct metadata_fields *plan,
+		     const struct ring_record *r, struct metadata_task *t)
 {
 	uint32_t loc = load32(r->payload + plan->text), at = loc & 0xffff, len = loc >> 16;
 
@@ -204,8 +204,8 @@ static void put_file(struct task_news *n, const struct news_plan *plan, const st
 	n->text_len += len;
 }
 
-static void put_new(const struct news_plan *plan, const struct page_record *r, int32_t common_pid,
-		    struct metadata_task *t)
+static void put_new(const struct metadata_fields *plan, const struct ring_record *r,
+		    int32_t common_pid, struct metadata_task *t)
 {
 	uint64_t flags = load_long(r->payload + plan->more, plan->wide);
 
@@ -214,8 +214,8 @@ static void put_new(const struct news_plan *plan, const struct page_record *r, i
 	t->is_sibling = flags & CLONE_PARENT;
 }
 
-static void add_task(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
-		     int32_t common_pid)
+static void add_task(struct task_news *n, const struct metadata_fields *plan,
+		     const struct ring_record *r, int32_t common_pid)
 {
 	struct metadata_task *t;
 
@@ -228,7 +228,7 @@ static void add_task(struct task_news *n, const struct news_plan *plan, const st
 		.time_ns = r->time,
 		.tid = plan->subject ? (int32_t)load32(r->payload + plan->subject) : common_pid,
 	};
-	if (plan->kind == NEWS_EXEC) {
+	if (plan->kind == METADATA_EXEC) {
 		t->kind = METADATA_TASK_EXEC;
 		t->other = (int32_t)load32(r->payload + plan->more);
 		if (t->other == t->tid)
@@ -236,27 +236,27 @@ static void add_task(struct task_news *n, const struct news_plan *plan, const st
 		put_file(n, plan, r, t);
 		return;
 	}
-	if (plan->kind == NEWS_ENDED) {
+	if (plan->kind == METADATA_ENDED) {
 		t->kind = METADATA_TASK_ENDED;
 		return;
 	}
 	t->kind = METADATA_TASK_RENAMED;
 	memcpy(t->name, r->payload + plan->text, sizeof(t->name));
-	if (plan->kind == NEWS_NEW) {
+	if (plan->kind == METADATA_NEW) {
 		t->kind = METADATA_TASK_NEW;
 		put_new(plan, r, common_pid, t);
 	}
 }
 
-void task_news_add(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
-		   int32_t common_pid)
+void task_news_add(struct task_news *n, const struct metadata_fields *plan,
+		   const struct ring_record *r, int32_t common_pid)
 {
-	if (plan->kind == NEWS_INODE) {
+	if (plan->kind == METADATA_INODE) {
 		if (n->wants & METADATA_INODES)
 			add_inodes(n, plan, r, common_pid);
 		return;
 	}
-	if (plan->kind != NEWS_SYS_EXIT) {
+	if (plan->kind != METADATA_SYS_EXIT) {
 		add_task(n, plan, r, common_pid);
 		return;
 	}

@@ -7,7 +7,7 @@
 
 #include "client/producer/metadata_bus.h"
 #include "ftrace/format/metadata_fields.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 /*
  * The threads seen since the last clear, each once: a bit each in front of a list. The bits of all
@@ -43,7 +43,7 @@ struct clock_sync;
  * What the records of a session say of tasks and files, gathered for its feed. It is all in memory
  * that is there from the beginning, address space of which only what fills up is ever touched.
  *
- *	task_news_add(n, &row->news, r)      of each record that has news
+ *	task_news_add(n, &ev->news, r)      of each record that has news
  *	task_news_told(n, &sync, until, &news) -> metadata_bus_publish -> task_news_forget(n)
  *
  * Records come CPU by CPU and are told by time: what happened after `until` may have a cause, on
@@ -97,8 +97,8 @@ static inline struct tid_set *task_news_tids(struct task_news *n, uint64_t time)
 }
 
 /* One record, which has the plan's length. */
-void task_news_add(struct task_news *n, const struct news_plan *plan, const struct page_record *r,
-		   int32_t common_pid);
+void task_news_add(struct task_news *n, const struct metadata_fields *plan,
+		   const struct ring_record *r, int32_t common_pid);
 
 /* So much has come together that it should be told now, in whatever order. */
 static inline bool task_news_is_pressing(const struct task_news *n)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ftrace/symbols/ksyms.h"
-#include "ftrace/format/load.h"
+#include "ftrace/symbols/symbol_table.h"
+#include "ftrace/format/unaligned.h"
 
 /*
  * The kernel's printf with its arguments as trace_printk() stores them: a format, and a buffer that
@@ -364,7 +364,7 @@ static size_t bprint_format(const char *format, size_t format_len, const struct 
  *	                                  #4                    no symbol of it is known
  */
 
-#define FRAME_MAX (KSYMS_NAME_MAX + 1) /* bytes of a line */
+#define FRAME_MAX (SYMBOL_TABLE_NAME_MAX + 1) /* bytes of a line */
 #define CUT "..."
 #define TRAMPOLINE 0x7fffffffull /* what the kernel writes for code that it made for a tracer */
 
@@ -376,7 +376,7 @@ static uint64_t load_long(const uint8_t *at, unsigned size)
 /* "#N", or the name; no NUL. */
 static size_t name_of(struct encode_ctx *ctx, uint64_t address, char name[static FRAME_MAX])
 {
-	size_t len = ctx->ksyms ? ksyms_name(ctx->ksyms, address, name) : 0;
+	size_t len = ctx->symbols ? symbol_table_name(ctx->symbols, address, name) : 0;
 
 	if (len)
 		return len;
@@ -397,7 +397,7 @@ static size_t user_frame(struct encode_ctx *ctx, uint64_t address, char line[sta
 }
 
 /* One line a frame. A stack ends with the record, with a zero, or with the -1 of older kernels. */
-static uint8_t *put_stack(uint8_t *p, const struct field_op *op, const struct page_record *r,
+static uint8_t *put_stack(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			  struct encode_ctx *ctx, unsigned size,
 			  size_t (*frame)(struct encode_ctx *, uint64_t, char *))
 {
@@ -425,11 +425,11 @@ static uint8_t *put_stack(uint8_t *p, const struct field_op *op, const struct pa
 	return p;
 }
 
-static uint8_t *put_symbol(uint8_t *p, const struct field_op *op, const struct page_record *r,
+static uint8_t *put_symbol(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			   struct encode_ctx *ctx, unsigned size)
 {
 	uint64_t address = load_long(r->payload + op->offset, size);
-	size_t len = ctx->ksyms ? ksyms_name(ctx->ksyms, address, (char *)p) : 0;
+	size_t len = ctx->symbols ? symbol_table_name(ctx->symbols, address, (char *)p) : 0;
 
 	return len ? p + len : NULL;
 }
@@ -445,7 +445,7 @@ static size_t pointer_text(void *ctx, uint64_t address, char *to, size_t size)
 }
 
 /* The format's address lies right before the arguments. */
-static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct page_record *r,
+static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			   struct encode_ctx *ctx)
 {
 	struct bprint_args args = {
@@ -453,11 +453,11 @@ static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct p
 		.min_int = FIELD_BPRINT_MIN_INT(op->size),
 	};
 	const uint8_t *at = r->payload + op->offset;
-	const struct string_map_entry *format;
+	const struct printk_format *format;
 
 	if (op->offset > r->len)
 		return NULL;
-	format = string_map_find(ctx->strings, load_long(at - args.long_size, args.long_size));
+	format = printk_formats_find(ctx->strings, load_long(at - args.long_size, args.long_size));
 	if (!format)
 		return NULL;
 	args.data = at;
@@ -466,7 +466,7 @@ static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct p
 				 ctx, (char *)p, EVENT_TEXT_MAX);
 }
 
-static uint8_t *put_rest(uint8_t *p, const struct field_op *op, const struct page_record *r)
+static uint8_t *put_rest(uint8_t *p, const struct field_op *op, const struct ring_record *r)
 {
 	size_t len;
 
@@ -477,10 +477,10 @@ static uint8_t *put_rest(uint8_t *p, const struct field_op *op, const struct pag
 	return p + len;
 }
 
-uint8_t *event_text_put(uint8_t *p, const struct field_op *op, const struct page_record *r,
+uint8_t *event_text_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			struct encode_ctx *ctx)
 {
-	switch (op->kind) {
+	switch (op->type) {
 	case FIELD_STACK32:
 		return put_stack(p, op, r, ctx, 4, kernel_frame);
 	case FIELD_STACK64:

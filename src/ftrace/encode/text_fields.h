@@ -9,7 +9,7 @@
  * The kinds of fields that are more than a copy of what the record holds (FIELD_FIRST_TEXT and up):
  * stacks, names of functions, formatted text. Seldom, and not tuned.
  *
- * A kernel address is the name of its function where the session has symbols (ctx->ksyms), and else
+ * A kernel address is the name of its function where the session has symbols (ctx->symbols), and else
  * "#N", N being its number in the bundle: which addresses are the same is told, where they are is
  * not.
  */
@@ -20,5 +20,5 @@
  * Writes the field's bytes, without tag and length, to memory with room for EVENT_TEXT_MAX, or for
  * the record. Gives the byte after them, or NULL where there is nothing to say.
  */
-uint8_t *event_text_put(uint8_t *p, const struct field_op *op, const struct page_record *r,
+uint8_t *event_text_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			struct encode_ctx *ctx);

@@ -246,25 +246,25 @@ static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMM
 /* ---- setting up ---- */
 
 /* Does it look as above? */
-static bool is_known(const struct event_row *row, enum field_kind second, uint16_t len)
+static bool is_known(const struct compiled_event *ev, enum field_type second, uint16_t len)
 {
-	const struct field_op *ops = row->ops;
+	const struct field_op *ops = ev->ops;
 
-	return row->kind == ROW_FIELDS && row->pid_offset == 4 && row->n_ops == 2 &&
-	       ops[0].kind == FIELD_S64 && ops[0].offset == 8 && ops[1].kind == second &&
-	       ops[1].offset == 16 && row->min_len == len;
+	return ev->kind == COMPILED_FIELDS && ev->pid_offset == 4 && ev->n_ops == 2 &&
+	       ops[0].type == FIELD_S64 && ops[0].offset == 8 && ops[1].type == second &&
+	       ops[1].offset == 16 && ev->min_len == len;
 }
 
-static uint32_t id_of(const struct event_table *table, const char *name, enum field_kind second,
+static uint32_t id_of(const struct event_table *table, const char *name, enum field_type second,
 		      uint16_t len)
 {
-	const struct event_row *row = event_table_named(table, GROUP, name);
+	const struct compiled_event *ev = event_table_named(table, GROUP, name);
 
-	return row && is_known(row, second, len) ? row->id : NO_ID;
+	return ev && is_known(ev, second, len) ? ev->id : NO_ID;
 }
 
-static int add_row(struct event_table *table, const char *name, const char *text,
-		   const struct event_table_options *options)
+static int add_event(struct event_table *table, const char *name, const char *text,
+		     const struct event_table_options *options)
 {
 	_cleanup_(freep) char *format = strdup(text);
 	uint16_t id;
@@ -281,9 +281,9 @@ static int add_rows(const struct compat_calls *c, struct event_table *table,
 	int r = 0;
 
 	if (c->enter_id != NO_ID)
-		r = add_row(table, "compat_sys_enter", enter_format, options);
+		r = add_event(table, "compat_sys_enter", enter_format, options);
 	if (!r && c->exit_id != NO_ID)
-		r = add_row(table, "compat_sys_exit", exit_format, options);
+		r = add_event(table, "compat_sys_exit", exit_format, options);
 	if (r) {
 		event_table_remove(table, ENTER_ID);
 		event_table_remove(table, EXIT_ID);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/load.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/unaligned.h"
+#include "ftrace/format/ring_page.h"
 
 /*
  * Which threads of a 64-bit kernel run 32-bit programs, as the records of their system calls come.
@@ -79,7 +79,7 @@ const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const u
 
 /* Any record: itself, or where it is of a 32-bit program's call another one, no longer than this and
  * good until the next call. */
-static inline const uint8_t *compat_calls_look(struct compat_calls *c, const struct page_record *r)
+static inline const uint8_t *compat_calls_look(struct compat_calls *c, const struct ring_record *r)
 {
 	uint16_t id = load16(r->payload);
 

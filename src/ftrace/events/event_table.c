@@ -15,7 +15,7 @@
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/format/event_format.h"
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 
 /*
  * The fields of FtraceEvent that events without a message of their own take. A trace may hold the
@@ -112,7 +112,7 @@ static char *copy_print_fmt(const char *format)
 static struct tep_event *parse(struct tep_handle *tep, const char *group, char *format)
 {
 	tep_set_loglevel(TEP_LOG_NONE);
-	if (!format_text_prepare(format) || tep_parse_event(tep, format, strlen(format), group))
+	if (!event_format_prepare(format) || tep_parse_event(tep, format, strlen(format), group))
 		return NULL;
 	return tep_get_first_event(tep);
 }
@@ -122,13 +122,13 @@ static void tep_freep(struct tep_handle **tep)
 	tep_free(*tep);
 }
 
-static enum row_kind compact_kind(const char *group, const char *name)
+static enum compiled_kind compact_kind(const char *group, const char *name)
 {
 	if (strcmp(group, "sched"))
-		return ROW_FIELDS;
+		return COMPILED_FIELDS;
 	if (!strcmp(name, "sched_switch"))
-		return ROW_COMPACT_SWITCH;
-	return strcmp(name, "sched_waking") ? ROW_FIELDS : ROW_COMPACT_WAKING;
+		return COMPILED_COMPACT_SWITCH;
+	return strcmp(name, "sched_waking") ? COMPILED_FIELDS : COMPILED_COMPACT_WAKING;
 }
 
 /* ---- which row ---- */
@@ -151,28 +151,28 @@ static uint64_t shape_of(const char *group, const char *name, const struct event
 	return hash(h, format);
 }
 
-const struct event_row *event_table_find(const struct event_table *t, const char *group,
-					 const char *name, const struct event_told *told,
-					 const char *format)
+const struct compiled_event *event_table_find(const struct event_table *t, const char *group,
+					      const char *name, const struct event_told *told,
+					      const char *format)
 {
 	static const char head[] = "\nID: ";
 	const char *at = strstr(format, head);
 	unsigned long id = at ? strtoul(at + strlen(head), NULL, 10) : ULONG_MAX;
-	const struct event_row *row;
+	const struct compiled_event *ev;
 
-	row = id <= UINT16_MAX ? event_table_row(t, (uint16_t)id) : NULL;
-	return row && row->shape == shape_of(group, name, told, format) ? row : NULL;
+	ev = id <= UINT16_MAX ? event_table_get(t, (uint16_t)id) : NULL;
+	return ev && ev->shape == shape_of(group, name, told, format) ? ev : NULL;
 }
 
-const struct event_row *event_table_named(const struct event_table *t, const char *group,
-					  const char *name)
+const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
+					       const char *name)
 {
-	const struct event_row *row;
+	const struct compiled_event *ev;
 
 	for (uint32_t id = 0; id < t->n_ids; id++) {
-		row = t->by_id[id];
-		if (row && !strcmp(row->group, group) && !strcmp(row->name, name))
-			return row;
+		ev = t->by_id[id];
+		if (ev && !strcmp(ev->group, group) && !strcmp(ev->name, name))
+			return ev;
 	}
 	return NULL;
 }
@@ -204,7 +204,7 @@ static int take_number(struct event_table *t, uint64_t shape, uint32_t *ret)
 
 static int compile_generic(struct event_table *t, const struct tep_event *event,
 			   const struct event_table_options *o, const struct compile_context *ctx,
-			   uint64_t shape, struct event_row **ret)
+			   uint64_t shape, struct compiled_event **ret)
 {
 	uint32_t number = 0;
 	int r = 0;
@@ -230,17 +230,18 @@ static bool has_writer(const struct tep_event *event)
 
 /* Records of it may have to be left out. */
 static int ask_of_each(const struct event_table *t, const struct tep_event *event,
-		       struct event_row *row)
+		       struct compiled_event *ev)
 {
 	if (!t->prints || strcmp(event->system, "ftrace"))
 		return 0;
 	if (has_writer(event) && print_filter_has_tids(t->prints))
-		row->kind = row->kind == ROW_LEGACY ? ROW_LEGACY_OF_THREADS : ROW_OF_THREADS;
+		ev->kind = ev->kind == COMPILED_LEGACY ? COMPILED_LEGACY_OF_THREADS
+						       : COMPILED_OF_THREADS;
 	if (strcmp(event->name, "print"))
 		return 0;
-	for (unsigned i = 0; i < row->n_ops; i++)
-		if (row->ops[i].kind == FIELD_TAIL_STR) {
-			row->kind = ROW_PRINT;
+	for (unsigned i = 0; i < ev->n_ops; i++)
+		if (ev->ops[i].type == FIELD_TAIL_STR) {
+			ev->kind = COMPILED_PRINT;
 			return 0;
 		}
 	return -EPROTO;
@@ -248,9 +249,9 @@ static int ask_of_each(const struct event_table *t, const struct tep_event *even
 
 static int compile(struct event_table *t, const struct tep_event *event,
 		   const struct event_told *told, const struct event_table_options *o,
-		   const struct compile_context *ctx, uint64_t shape, struct event_row **ret)
+		   const struct compile_context *ctx, uint64_t shape, struct compiled_event **ret)
 {
-	enum row_kind kind = compact_kind(event->system, event->name);
+	enum compiled_kind kind = compact_kind(event->system, event->name);
 	struct proto_event message;
 
 	if (o->metadata_only)
@@ -259,9 +260,9 @@ static int compile(struct event_table *t, const struct tep_event *event,
 		return event_compile_probe(event, told->as - EVENT_TOLD_PROBE_BEGIN + 1, ret);
 	if (told && told->as == EVENT_TOLD_FIELDS)
 		return compile_generic(t, event, o, ctx, shape, ret);
-	if (o->compact && kind != ROW_FIELDS)
+	if (o->compact && kind != COMPILED_FIELDS)
 		return event_compile_compact(event, kind, ret);
-	if (proto_table_event(event->system, event->name, &message))
+	if (proto_events_find(event->system, event->name, &message))
 		return event_compile_known(event, ctx, ret);
 	return compile_generic(t, event, o, ctx, shape, ret);
 }
@@ -269,7 +270,7 @@ static int compile(struct event_table *t, const struct tep_event *event,
 /* A row with an index that no other row has; free_row gives it back. */
 static int compile_indexed(struct event_table *t, const struct tep_event *event,
 			   const struct event_told *told, const struct event_table_options *o,
-			   const char *print_fmt, uint64_t shape, struct event_row **ret)
+			   const char *print_fmt, uint64_t shape, struct compiled_event **ret)
 {
 	bool reused = t->n_free_indices;
 	struct compile_context ctx = {
@@ -279,7 +280,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 	};
 	int r;
 
-	if (t->n_generic == ROW_NOT_GENERIC)
+	if (t->n_generic == COMPILED_NOT_GENERIC)
 		return EVENT_TABLE_FULL;
 	if (array_reserve(&t->free_indices, &t->free_indices_cap, t->n_generic + 1,
 			  sizeof(*t->free_indices)))
@@ -287,7 +288,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 	r = compile(t, event, told, o, &ctx, shape, ret);
 	if (!r)
 		r = ask_of_each(t, event, *ret);
-	if (r || (*ret)->generic_index == ROW_NOT_GENERIC)
+	if (r || (*ret)->generic_index == COMPILED_NOT_GENERIC)
 		return r;
 	t->n_free_indices -= reused;
 	t->n_generic += !reused;
@@ -321,7 +322,7 @@ static int rename_event(struct tep_event *event, const char *new_group, const ch
 	return 0;
 }
 
-/* format_text.h has made underscores of dots. */
+/* event_format.h has made underscores of dots. */
 static bool is_named(const struct tep_event *event, const char *name)
 {
 	const char *at = event->name;
@@ -343,8 +344,8 @@ int event_table_add_told(struct event_table *t, const char *group, const char *n
 			 const struct event_table_options *options, uint16_t *ret_id)
 {
 	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
-	const struct event_row *old = event_table_find(t, group, name, told, format);
-	_cleanup_(freep) struct event_row *row = NULL;
+	const struct compiled_event *old = event_table_find(t, group, name, told, format);
+	_cleanup_(freep) struct compiled_event *ev = NULL;
 	_cleanup_(freep) char *print_fmt = NULL;
 	uint64_t shape = shape_of(group, name, told, format);
 	struct tep_event *event;
@@ -364,16 +365,16 @@ int event_table_add_told(struct event_table *t, const char *group, const char *n
 	if (event->id < 0 || event->id > UINT16_MAX)
 		return EVENT_TABLE_BAD_FORMAT;
 	if (reserve_id(t, (uint32_t)event->id) ||
-	    array_reserve(&t->rows, &t->rows_cap, t->n_rows + 1, sizeof(*t->rows)) ||
+	    array_reserve(&t->events, &t->events_cap, t->n_events + 1, sizeof(*t->events)) ||
 	    name_event(event, name, told))
 		return -ENOMEM;
-	r = compile_indexed(t, event, told, options, print_fmt, shape, &row);
+	r = compile_indexed(t, event, told, options, print_fmt, shape, &ev);
 	if (r)
 		return r == -EPROTO ? EVENT_TABLE_BAD_FORMAT : r;
-	row->shape = shape;
-	*ret_id = row->id;
-	t->by_id[row->id] = row;
-	t->rows[t->n_rows++] = TAKE_PTR(row);
+	ev->shape = shape;
+	*ret_id = ev->id;
+	t->by_id[ev->id] = ev;
+	t->events[t->n_events++] = TAKE_PTR(ev);
 	return 0;
 }
 
@@ -392,44 +393,44 @@ void event_table_remove(struct event_table *t, uint16_t id)
 }
 
 /* There is room for every index. */
-static void free_row(struct event_table *t, struct event_row *row)
+static void free_event(struct event_table *t, struct compiled_event *ev)
 {
-	if (row->generic_index != ROW_NOT_GENERIC)
-		t->free_indices[t->n_free_indices++] = row->generic_index;
-	free(row);
+	if (ev->generic_index != COMPILED_NOT_GENERIC)
+		t->free_indices[t->n_free_indices++] = ev->generic_index;
+	free(ev);
 }
 
 void event_table_sweep(struct event_table *t)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < t->n_rows; i++)
-		if (t->by_id[t->rows[i]->id] == t->rows[i])
-			t->rows[kept++] = t->rows[i];
+	for (size_t i = 0; i < t->n_events; i++)
+		if (t->by_id[t->events[i]->id] == t->events[i])
+			t->events[kept++] = t->events[i];
 		else
-			free_row(t, t->rows[i]);
-	t->n_rows = kept;
+			free_event(t, t->events[i]);
+	t->n_events = kept;
 }
 
 bool event_table_can_compact(const char *group, const char *name, char *format)
 {
 	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
-	_cleanup_(freep) struct event_row *row = NULL;
-	enum row_kind kind = compact_kind(group, name);
+	_cleanup_(freep) struct compiled_event *ev = NULL;
+	enum compiled_kind kind = compact_kind(group, name);
 	const struct tep_event *event;
 
-	if (!tep || kind == ROW_FIELDS)
+	if (!tep || kind == COMPILED_FIELDS)
 		return false;
 	event = parse(tep, group, format);
-	return event && !event_compile_compact(event, kind, &row);
+	return event && !event_compile_compact(event, kind, &ev);
 }
 
 size_t event_table_bound(const struct event_table *t, uint32_t len)
 {
 	size_t bound = 1, n;
 
-	for (size_t i = 0; i < t->n_rows; i++) {
-		n = event_encode_bound(t->rows[i], len);
+	for (size_t i = 0; i < t->n_events; i++) {
+		n = event_encode_bound(t->events[i], len);
 		bound = MAX(bound, n);
 	}
 	return bound;
@@ -437,15 +438,15 @@ size_t event_table_bound(const struct event_table *t, uint32_t len)
 
 void event_table_deinit(struct event_table *t)
 {
-	for (size_t i = 0; i < t->n_rows; i++)
-		free(t->rows[i]);
+	for (size_t i = 0; i < t->n_events; i++)
+		free(t->events[i]);
 	for (size_t i = 0; i < t->n_numbers; i++)
 		generic_number_give(t->numbers[i]);
-	free(t->rows);
+	free(t->events);
 	free(t->by_id);
 	free(t->free_indices);
 	free(t->numbers);
-	string_map_deinit(&t->strings);
+	printk_formats_deinit(&t->strings);
 	print_filter_free(t->prints);
 	*t = (struct event_table){0};
 }

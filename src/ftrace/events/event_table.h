@@ -20,12 +20,13 @@
 #define EVENT_TABLE_GENERIC_MAX 65000u
 
 struct event_table {
-	const struct event_row **by_id; /* owned array of borrowed rows, NULL where there is none */
+	const struct compiled_event *
+		*by_id; /* owned array of borrowed rows, NULL where there is none */
 	uint32_t n_ids;
 	size_t ids_cap;
-	struct event_row **rows; /* owned, and what it points to */
-	size_t n_rows;
-	size_t rows_cap;
+	struct compiled_event **events; /* owned, and what it points to */
+	size_t n_events;
+	size_t events_cap;
 	size_t n_generic; /* every generic_index is below */
 	uint16_t *free_indices; /* owned: those below that no row has */
 	size_t n_free_indices;
@@ -33,7 +34,8 @@ struct event_table {
 	uint32_t *numbers; /* owned: of FtraceEvent's fields, each to be given back */
 	size_t n_numbers;
 	size_t numbers_cap;
-	struct string_map strings; /* what "char *" fields point to; fill it before the first add */
+	struct printk_formats
+		strings; /* what "char *" fields point to; fill it before the first add */
 	struct print_filter *prints; /* owned: of markers; NULL: all. Likewise */
 };
 
@@ -72,13 +74,13 @@ void event_table_remove(struct event_table *t, uint16_t id);
 void event_table_sweep(struct event_table *t);
 
 /* The row that was made from just this, or NULL. */
-const struct event_row *event_table_find(const struct event_table *t, const char *group,
-					 const char *name, const struct event_told *told,
-					 const char *format);
+const struct compiled_event *event_table_find(const struct event_table *t, const char *group,
+					      const char *name, const struct event_told *told,
+					      const char *format);
 
 /* The row of an event that is in the trace by this name, or NULL. */
-const struct event_row *event_table_named(const struct event_table *t, const char *group,
-					  const char *name);
+const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
+					       const char *name);
 
 /* Can an event of group sched be told in columns? False for every event but the two. */
 bool event_table_can_compact(const char *group, const char *name, char *format);
@@ -86,7 +88,7 @@ bool event_table_can_compact(const char *group, const char *name, char *format);
 /* The most bytes that a record of up to len bytes becomes. */
 size_t event_table_bound(const struct event_table *t, uint32_t len);
 
-static inline const struct event_row *event_table_row(const struct event_table *t, uint16_t id)
+static inline const struct compiled_event *event_table_get(const struct event_table *t, uint16_t id)
 {
 	return id < t->n_ids ? t->by_id[id] : NULL;
 }

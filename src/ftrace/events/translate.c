@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	page -> page_next -> record -> table[id] -> ROW_FIELDS            event_encode, in place
- *	                                            ROW_COMPACT_SWITCH    columns of compact_sched
- *	                                            ROW_PRINT             by its text, or skipped
- *	                                            ROW_OF_THREADS        by its thread, or skipped
- *	                                            ROW_FEED              news for the feed, no more
+ *	page -> ring_page_next -> record -> table[id] -> COMPILED_FIELDS            event_encode, in place
+ *	                                            COMPILED_COMPACT_SWITCH    columns of compact_sched
+ *	                                            COMPILED_PRINT             by its text, or skipped
+ *	                                            COMPILED_OF_THREADS        by its thread, or skipped
+ *	                                            COMPILED_FEED              news for the feed, no more
  *	                                            none                  skipped
  *
  * A bundle begins with the first thing there is to say, and ends after BUNDLE_MAX_BYTES, when a
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "ftrace/format/load.h"
+#include "ftrace/format/unaligned.h"
 #include "ftrace/events/translate.h"
 
-int translator_new(const struct event_table *table, const struct page_layout *layout,
+int translator_new(const struct event_table *table, const struct ring_page_layout *layout,
 		   struct writer *writer, struct translator **ret)
 {
 	struct translator *t = calloc(1, sizeof(*t));
@@ -49,10 +49,10 @@ int translator_refit(struct translator *t)
 	return 0;
 }
 
-void translator_set_symbols(struct translator *t, const struct ksyms *ksyms)
+void translator_set_symbols(struct translator *t, const struct symbol_table *symbols)
 {
-	t->ctx.ksyms = ksyms;
-	t->bundle.ksyms = ksyms;
+	t->ctx.symbols = symbols;
+	t->bundle.symbols = symbols;
 }
 
 struct translator *translator_free(struct translator *t)
@@ -80,7 +80,7 @@ static void begin(struct translator *t, struct cpu_stream *cpu, bool lost, uint6
 }
 
 static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
-		 enum page_status status)
+		 enum ring_page_status status)
 {
 	t->status_counts[status]++;
 	t->lost = true;
@@ -92,98 +92,97 @@ static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
 /* Kinds of rows that are written as they come; not inlined, so that the loop's state stays in
  * registers. The record comes in pieces: a copy of it would be read as words of 16 bytes, which a
  * processor cannot take from two stores of 8 that are still under way. */
-static NO_CANARY __attribute__((noinline)) enum page_status write_event(struct translator *t,
-									const struct event_row *row,
-									uint64_t time,
-									const uint8_t *payload,
-									uint32_t len)
+static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
+	struct translator *t, const struct compiled_event *ev, uint64_t time,
+	const uint8_t *payload, uint32_t len)
 {
-	const struct page_record r = {.time = time, .payload = payload, .len = len};
+	const struct ring_record r = {.time = time, .payload = payload, .len = len};
 	struct pb_enc *e = t->bundle.enc;
 
-	if (row->generic_index != ROW_NOT_GENERIC)
-		bundle_describe(&t->bundle, row);
-	if (event_encode_bound(row, r.len) <= (size_t)(e->end - e->cur))
-		e->cur = event_encode(row, &r, &t->ctx, e->cur);
+	if (ev->generic_index != COMPILED_NOT_GENERIC)
+		bundle_describe(&t->bundle, ev);
+	if (event_encode_bound(ev, r.len) <= (size_t)(e->end - e->cur))
+		e->cur = event_encode(ev, &r, &t->ctx, e->cur);
 	else
 		pb_enc_raw(e, t->scratch,
-			   (size_t)(event_encode(row, &r, &t->ctx, t->scratch) - t->scratch));
+			   (size_t)(event_encode(ev, &r, &t->ctx, t->scratch) - t->scratch));
 	if (bundle_syms_full(&t->bundle))
 		bundle_end(&t->bundle);
 	if (!t->ctx.bad_field)
-		return PAGE_OK;
+		return RING_PAGE_OK;
 	t->ctx.bad_field = false;
-	return PAGE_INVALID_EVENT;
+	return RING_PAGE_INVALID_EVENT;
 }
 
-static bool print_is_wanted(const struct translator *t, const struct event_row *row,
-			    const struct page_record *r)
+static bool print_is_wanted(const struct translator *t, const struct compiled_event *ev,
+			    const struct ring_record *r)
 {
-	const struct field_op *op = row->ops;
-	uint32_t tid = load32(r->payload + row->pid_offset);
+	const struct field_op *op = ev->ops;
+	uint32_t tid = load32(r->payload + ev->pid_offset);
 
-	if (row->kind != ROW_PRINT)
+	if (ev->kind != COMPILED_PRINT)
 		return print_filter_allows_tid(t->table->prints, tid);
-	while (op->kind != FIELD_TAIL_STR)
+	while (op->type != FIELD_TAIL_STR)
 		op++;
 	return print_filter_allows(t->table->prints, tid, r->payload + op->offset,
 				   r->len - op->offset);
 }
 
-static enum page_status too_short(const struct event_row *row)
+static enum ring_page_status too_short(const struct compiled_event *ev)
 {
-	return row->kind == ROW_COMPACT_SWITCH || row->kind == ROW_COMPACT_WAKING
-		       ? PAGE_SHORT_COMPACT_EVENT
-		       : PAGE_INVALID_EVENT;
+	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING
+		       ? RING_PAGE_SHORT_COMPACT_EVENT
+		       : RING_PAGE_INVALID_EVENT;
 }
 
 /* Kinds of rows that are not always written. */
-static __attribute__((noinline)) bool is_wanted(struct translator *t, const struct event_row *row,
-						struct page_record r)
+static __attribute__((noinline)) bool is_wanted(struct translator *t,
+						const struct compiled_event *ev,
+						struct ring_record r)
 {
-	if (row->kind != ROW_FEED && print_is_wanted(t, row, &r))
+	if (ev->kind != COMPILED_FEED && print_is_wanted(t, ev, &r))
 		return true;
 	if (t->ctx.tids)
-		event_tell_tids(row, &r, &t->ctx);
+		event_add_tids(ev, &r, &t->ctx);
 	return false;
 }
 
-/* PAGE_OK, or what is wrong with the record. */
-static inline enum page_status translate_record(struct translator *t, struct cpu_stream *cpu,
-						const struct page_record *r)
+/* RING_PAGE_OK, or what is wrong with the record. */
+static inline enum ring_page_status translate_record(struct translator *t, struct cpu_stream *cpu,
+						     const struct ring_record *r)
 {
-	const struct event_row *row = event_table_row(t->table, load16(r->payload));
+	const struct compiled_event *ev = event_table_get(t->table, load16(r->payload));
 	struct compact_sched *compact = &t->bundle.compact;
 
-	if (!row) {
+	if (!ev) {
 		t->unknown++;
 		cpu->left_out++;
-		return PAGE_OK;
+		return RING_PAGE_OK;
 	}
-	if (r->len < row->min_len)
-		return too_short(row);
-	if (row->kind >= ROW_FIRST_ASKED && !is_wanted(t, row, *r)) {
+	if (r->len < ev->min_len)
+		return too_short(ev);
+	if (ev->kind >= COMPILED_FIRST_ASKED && !is_wanted(t, ev, *r)) {
 		cpu->left_out++;
-		return PAGE_OK;
+		return RING_PAGE_OK;
 	}
 	if (!t->bundle.enc)
 		begin(t, cpu, false, 0);
 	cpu->end_time = r->time;
 	cpu->events++;
-	if (row->kind == ROW_COMPACT_SWITCH)
-		compact_sched_switch(compact, row, r, &t->ctx);
-	else if (row->kind == ROW_COMPACT_WAKING)
-		compact_sched_waking(compact, row, r, &t->ctx);
+	if (ev->kind == COMPILED_COMPACT_SWITCH)
+		compact_sched_switch(compact, ev, r, &t->ctx);
+	else if (ev->kind == COMPILED_COMPACT_WAKING)
+		compact_sched_waking(compact, ev, r, &t->ctx);
 	else
-		return write_event(t, row, r->time, r->payload, r->len);
+		return write_event(t, ev, r->time, r->payload, r->len);
 	if (compact_sched_full(compact))
 		bundle_end(&t->bundle);
-	return PAGE_OK;
+	return RING_PAGE_OK;
 }
 
-static void begin_page(struct translate_to *to, const struct page *page)
+static void begin_page(struct translate_to *to, const struct ring_page *page)
 {
-	to->bad = PAGE_OK;
+	to->bad = RING_PAGE_OK;
 	if (!page->lost)
 		return;
 	bundle_end(&to->t->bundle);
@@ -202,14 +201,14 @@ static void keep_broken(struct translator *t, const void *data, size_t len)
 }
 
 static void end_page(struct translate_to *to, uint64_t page_time, const void *data, size_t len,
-		     enum page_status status)
+		     enum ring_page_status status)
 {
 	/* One word a page: damage repeats itself. */
-	if (to->bad != PAGE_OK)
+	if (to->bad != RING_PAGE_OK)
 		note(to->t, to->cpu, page_time, to->bad);
-	if (status != PAGE_END)
+	if (status != RING_PAGE_END)
 		note(to->t, to->cpu, page_time, status);
-	if (to->bad != PAGE_OK || status != PAGE_END)
+	if (to->bad != RING_PAGE_OK || status != RING_PAGE_END)
 		keep_broken(to->t, data, len);
 	to->cpu->bytes += (uint32_t)len;
 	if (to->cpu->bytes >= BUNDLE_MAX_BYTES)
@@ -217,19 +216,20 @@ static void end_page(struct translate_to *to, uint64_t page_time, const void *da
 }
 
 /* The hot loop: its state is its own. */
-static inline enum page_status walk_with(bool calls, struct translate_to *to, struct page *page)
+static inline enum ring_page_status walk_with(bool calls, struct translate_to *to,
+					      struct ring_page *page)
 {
 	struct cpu_stream *cpu = to->cpu;
 	struct translator *t = to->t;
-	enum page_status status, bad;
-	struct page at = *page;
-	struct page_record r;
+	enum ring_page_status status, bad;
+	struct ring_page at = *page;
+	struct ring_record r;
 
-	while ((status = page_next(&at, &r)) == PAGE_OK) {
+	while ((status = ring_page_next(&at, &r)) == RING_PAGE_OK) {
 		if (calls)
 			r.payload = compat_calls_look(t->calls, &r);
 		bad = translate_record(t, cpu, &r);
-		if (bad != PAGE_OK)
+		if (bad != RING_PAGE_OK)
 			to->bad = bad;
 	}
 	page->time = at.time;
@@ -238,57 +238,57 @@ static inline enum page_status walk_with(bool calls, struct translate_to *to, st
 
 /* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
  * though walk_all calls the same. */
-static NO_CANARY __attribute__((flatten, noinline)) enum page_status walk_one(
-	struct translate_to *to, struct page *page)
+static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status walk_one(
+	struct translate_to *to, struct ring_page *page)
 {
 	return walk_with(false, to, page);
 }
 
-static __attribute__((flatten, noinline)) enum page_status walk_calls(struct translate_to *to,
-								      struct page *page)
+static __attribute__((flatten, noinline)) enum ring_page_status walk_calls(struct translate_to *to,
+									   struct ring_page *page)
 {
 	return walk_with(true, to, page);
 }
 
-static enum page_status walk_all(struct translate_to *to, unsigned n, struct page *page)
+static enum ring_page_status walk_all(struct translate_to *to, unsigned n, struct ring_page *page)
 {
-	enum page_status status, bad;
-	struct page_record r;
+	enum ring_page_status status, bad;
+	struct ring_record r;
 
-	while ((status = page_next(page, &r)) == PAGE_OK) {
+	while ((status = ring_page_next(page, &r)) == RING_PAGE_OK) {
 		for (unsigned i = 0; i < n; i++) {
 			bad = translate_record(to[i].t, to[i].cpu, &r);
-			if (bad != PAGE_OK)
+			if (bad != RING_PAGE_OK)
 				to[i].bad = bad;
 		}
 	}
 	return status;
 }
 
-static enum page_status walk(struct translate_to *to, unsigned n, struct page *page)
+static enum ring_page_status walk(struct translate_to *to, unsigned n, struct ring_page *page)
 {
 	if (n > 1)
 		return walk_all(to, n, page);
 	return to->t->calls ? walk_calls(to, page) : walk_one(to, page);
 }
 
-struct page_facts translate_page_to(struct translate_to *to, unsigned n, const void *data,
-				    size_t len)
+struct ring_page_facts translate_page_to(struct translate_to *to, unsigned n, const void *data,
+					 size_t len)
 {
-	enum page_status status;
-	struct page_facts facts;
-	struct page page;
+	enum ring_page_status status;
+	struct ring_page_facts facts;
+	struct ring_page page;
 
-	status = page_open(&page, &to->t->layout, data, len);
-	facts = (struct page_facts){
-		.used = (uint32_t)(status == PAGE_OK ? (size_t)(page.end - page.cur) : len),
+	status = ring_page_open(&page, &to->t->layout, data, len);
+	facts = (struct ring_page_facts){
+		.used = (uint32_t)(status == RING_PAGE_OK ? (size_t)(page.end - page.cur) : len),
 		.lost = page.lost,
 		.lost_count = page.lost_count,
 		.first_ns = page.time,
 	};
 	for (unsigned i = 0; i < n; i++)
 		begin_page(&to[i], &page);
-	if (status == PAGE_OK)
+	if (status == RING_PAGE_OK)
 		status = walk(to, n, &page);
 	for (unsigned i = 0; i < n; i++)
 		end_page(&to[i], facts.first_ns, data, len, status);

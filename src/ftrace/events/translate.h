@@ -8,10 +8,10 @@
 #include "ftrace/events/compat_syscalls.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 /*
- * Pages of one session into bundles: the loop between page.h and the encoders. Allocates nothing
+ * Pages of one session into bundles: the loop between ring_page.h and the encoders. Allocates nothing
  * but when it is made and refitted.
  *
  * A page that breaks the ring's format costs the rest of that page, a record that breaks its own
@@ -34,13 +34,13 @@ struct cpu_stream {
 
 struct translator {
 	const struct event_table *table; /* borrowed */
-	struct page_layout layout;
+	struct ring_page_layout layout;
 	struct encode_ctx ctx; /* set tids and news between pages, as somebody wants to know */
 	struct clock_sync sync; /* set between pages */
 	struct compat_calls
 		*calls; /* borrowed, set before the first page; where there is a ROW_CALL */
 	uint8_t *scratch; /* owned: for an event that does not fit what is left of a chunk */
-	uint64_t status_counts[PAGE_STATUS_COUNT];
+	uint64_t status_counts[RING_PAGE_STATUS_COUNT];
 	bool lost; /* records are missing somewhere: overwritten, or in a broken page */
 	uint64_t unknown; /* records whose id is not in the table */
 	unsigned broken_left; /* so many more broken pages go into the trace as they are */
@@ -48,10 +48,10 @@ struct translator {
 };
 
 /* New translator for the events of a table. 0 or -ENOMEM. */
-int translator_new(const struct event_table *table, const struct page_layout *layout,
+int translator_new(const struct event_table *table, const struct ring_page_layout *layout,
 		   struct writer *writer, struct translator **ret);
 /* Addresses of functions get names from here on; NULL: none. Borrowed until it is called again. */
-void translator_set_symbols(struct translator *t, const struct ksyms *ksyms);
+void translator_set_symbols(struct translator *t, const struct symbol_table *symbols);
 /* NULL is fine. */
 struct translator *translator_free(struct translator *t);
 /* Makes room for events that have been added to the table: before their first record, and with no
@@ -67,12 +67,12 @@ uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void
 struct translate_to {
 	struct translator *t;
 	struct cpu_stream *cpu;
-	enum page_status bad; /* of the page; the walk's own */
+	enum ring_page_status bad; /* of the page; the walk's own */
 };
 
 /* The same for one or more of the same layout: the page is walked once. */
-struct page_facts translate_page_to(struct translate_to *to, unsigned n, const void *page,
-				    size_t len);
+struct ring_page_facts translate_page_to(struct translate_to *to, unsigned n, const void *page,
+					 size_t len);
 
 /* Into the bundles of all of them: what is missing in the ring of this CPU. */
 void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range);

@@ -9,13 +9,13 @@
 
 /* What a reader that has never heard of an event needs to show its fields by name. */
 
-static unsigned type_of(enum field_kind kind)
+static unsigned type_of(enum field_type type)
 {
-	if (field_is_str(kind) || field_is_text(kind))
+	if (field_is_str(type) || field_is_text(type))
 		return PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_STRING;
-	if (!field_is_int(kind))
+	if (!field_is_int(type))
 		return PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_BYTES;
-	return field_kind_is_signed(kind) ? PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_INT64
+	return field_type_is_signed(type) ? PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_INT64
 					  : PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_UINT64;
 }
 
@@ -28,7 +28,7 @@ static void write_field(struct pb_enc *e, const struct described_field *f)
 	pb_enc_raw(e, f->name, len);
 	pb_enc_raw(e, f->suffix, suffix_len);
 	pb_enc_u64(e, PB_FIELD_DESCRIPTOR_PROTO_NUMBER, f->number);
-	pb_enc_u64(e, PB_FIELD_DESCRIPTOR_PROTO_TYPE, type_of(f->kind));
+	pb_enc_u64(e, PB_FIELD_DESCRIPTOR_PROTO_TYPE, type_of(f->type));
 	pb_enc_close(e);
 }
 

@@ -14,7 +14,7 @@
  */
 
 /* How one field lies in the record, and what it becomes. The order matters: see field_is_int. */
-enum field_kind {
+enum field_type {
 	FIELD_U8,
 	FIELD_U16,
 	FIELD_U32,
@@ -66,45 +66,47 @@ struct field_op {
 	uint16_t size; /* bytes, of kinds that have no size of their own */
 	uint16_t tag; /* of the protobuf field, encoded; as it lies in memory */
 	uint8_t tag_len; /* 1 or 2 */
-	uint8_t kind; /* enum field_kind */
+	uint8_t type; /* enum field_type */
 };
 _Static_assert(sizeof(struct field_op) == 8, "eight to a cache line");
 
-enum row_kind {
-	ROW_FIELDS, /* a FtraceEvent of its own message or descriptor */
-	ROW_LEGACY, /* a FtraceEvent with GenericFtraceEvent inside */
-	ROW_COMPACT_SWITCH, /* columns; ops are state, pid, prio, comm */
-	ROW_COMPACT_WAKING, /* columns; ops are pid, cpu, prio, comm, flags */
-	ROW_CONSTANT, /* a FtraceEvent of a message that is the same in all records */
-	ROW_FIRST_ASKED, /* from here on it is asked of each record whether it is written at all */
-	ROW_PRINT = ROW_FIRST_ASKED, /* as ROW_FIELDS; ftrace/print of a session with a filter */
-	ROW_OF_THREADS, /* as ROW_FIELDS; those of ftrace's others that only some may write */
-	ROW_LEGACY_OF_THREADS, /* likewise as ROW_LEGACY */
-	ROW_FEED, /* nothing: nobody asked for the event but the session's feed, for its news */
+enum compiled_kind {
+	COMPILED_FIELDS, /* a FtraceEvent of its own message or descriptor */
+	COMPILED_LEGACY, /* a FtraceEvent with GenericFtraceEvent inside */
+	COMPILED_COMPACT_SWITCH, /* columns; ops are state, pid, prio, comm */
+	COMPILED_COMPACT_WAKING, /* columns; ops are pid, cpu, prio, comm, flags */
+	COMPILED_CONSTANT, /* a FtraceEvent of a message that is the same in all records */
+	COMPILED_FIRST_ASKED, /* from here on it is asked of each record whether it is written at all */
+	COMPILED_PRINT =
+		COMPILED_FIRST_ASKED, /* as COMPILED_FIELDS; ftrace/print of a session with a filter */
+	COMPILED_OF_THREADS, /* as COMPILED_FIELDS; those of ftrace's others that only some may write */
+	COMPILED_LEGACY_OF_THREADS, /* likewise as COMPILED_LEGACY */
+	COMPILED_FEED, /* nothing: nobody asked for the event but the session's feed, for its news */
 };
 
-#define ROW_NOT_GENERIC UINT16_MAX
+#define COMPILED_NOT_GENERIC UINT16_MAX
 
-struct event_row {
-	uint8_t kind; /* enum row_kind */
+struct compiled_event {
+	uint8_t kind; /* enum compiled_kind */
 	uint8_t n_ops;
 	uint8_t event_tag_len; /* 1..3 */
 	uint16_t min_len; /* shorter records cannot be this event */
 	uint16_t pid_offset; /* common_pid, s32 */
 	uint32_t event_tag; /* of the field in FtraceEvent, encoded */
 	uint32_t fixed_bound; /* no record takes more than this + n_var * its length, in bytes */
-	uint16_t generic_index; /* counts the rows with something to describe, or ROW_NOT_GENERIC */
+	uint16_t
+		generic_index; /* counts the rows with something to describe, or COMPILED_NOT_GENERIC */
 	uint16_t
 		n_var; /* fields whose length stands in the record; twice where it is hexadecimal */
-	struct news_plan news; /* for the session's feed */
+	struct metadata_fields metadata; /* for the session's feed */
 	const struct field_op *ops;
 
 	/* Seldom touched. Everything lies in the row's own allocation. */
 	const char *group;
 	const char *name;
-	const char *const *field_names; /* one each op; for ROW_LEGACY */
+	const char *const *field_names; /* one each op; for COMPILED_LEGACY */
 	const uint8_t *descriptor; /* a whole GenericEventDescriptor, for generic_index; of a
-				      ROW_CONSTANT the message's content */
+				      COMPILED_CONSTANT the message's content */
 	uint32_t descriptor_len; /* 0: the event has a message of its own */
 	const uint8_t *further; /* another one, of fields that the message does not have */
 	uint32_t further_len; /* 0: it has all of them */
@@ -113,29 +115,29 @@ struct event_row {
 };
 
 /* An integer that is written as it lies in the record. */
-static inline int field_is_plain(enum field_kind kind)
+static inline int field_is_plain(enum field_type type)
 {
-	return kind <= FIELD_LAST_PLAIN;
+	return type <= FIELD_LAST_PLAIN;
 }
 
-static inline int field_is_int(enum field_kind kind)
+static inline int field_is_int(enum field_type type)
 {
-	return kind <= FIELD_LAST_INT;
+	return type <= FIELD_LAST_INT;
 }
 
-static inline int field_is_str(enum field_kind kind)
+static inline int field_is_str(enum field_type type)
 {
-	return kind > FIELD_LAST_INT && kind <= FIELD_LAST_STR;
+	return type > FIELD_LAST_INT && type <= FIELD_LAST_STR;
 }
 
-static inline int field_is_array(enum field_kind kind)
+static inline int field_is_array(enum field_type type)
 {
-	return kind == FIELD_ULONG32_ARRAY || kind == FIELD_ULONG64_ARRAY;
+	return type == FIELD_ULONG32_ARRAY || type == FIELD_ULONG64_ARRAY;
 }
 
-static inline int field_is_text(enum field_kind kind)
+static inline int field_is_text(enum field_type type)
 {
-	return kind >= FIELD_FIRST_TEXT && kind <= FIELD_LAST_TEXT;
+	return type >= FIELD_FIRST_TEXT && type <= FIELD_LAST_TEXT;
 }
 
 /*
@@ -148,7 +150,7 @@ struct described_field {
 	const char *name;
 	const char *suffix; /* of the name; "" is none */
 	uint16_t number;
-	uint8_t kind; /* enum field_kind */
+	uint8_t type; /* enum field_type */
 };
 
 /*

@@ -180,7 +180,7 @@ static bool cut_print_fmt(char *at)
 	return true;
 }
 
-bool format_text_prepare(char *text)
+bool event_format_prepare(char *text)
 {
 	unsigned blank = 0;
 
@@ -277,7 +277,7 @@ static bool is_field(const char *expression, size_t len, const char *field)
 	       !memmem(at, (size_t)(end - at), rec, strlen(rec));
 }
 
-bool print_symbols_has(const char *print_fmt, const char *field)
+bool event_format_prints_symbols(const char *print_fmt, const char *field)
 {
 	const char *s = skip_space(print_fmt), *args = skip_strings(print_fmt), *expression;
 	size_t len;

@@ -25,7 +25,7 @@
  * array of them has ("__data_loc char[][3] names"), which only its size tells then; bounds are
  * where libtraceevent looks for them ("__rel_loc char name[]" is "__rel_loc char[] name"); and dots
  * in the event's name are underscores. */
-bool format_text_prepare(char *text);
+bool event_format_prepare(char *text);
 
 /*
  * Which fields of an event the kernel itself prints as the name of a function: those that its
@@ -38,4 +38,4 @@ bool format_text_prepare(char *text);
  */
 
 /* print_fmt is what stands behind "print fmt:". */
-bool print_symbols_has(const char *print_fmt, const char *field);
+bool event_format_prints_symbols(const char *print_fmt, const char *field);

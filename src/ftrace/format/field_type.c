@@ -17,7 +17,7 @@
  *	char comm[16]; size:16       type "char[16]", an array
  *	char buf[]; size:0           type "char[]", to the end of the record
  *	__data_loc char[] msg;       type "__data_loc char[]", size 4
- *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (format_text.h)
+ *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (event_format.h)
  *	const char * name; size:8    type "const char *"
  *
  * First the form and the element are told apart, then they meet the protobuf type.
@@ -108,7 +108,7 @@ static struct shape shape_of(const struct tep_format_field *f)
 	return (struct shape){FORM_NUMBER, ELEMENT_OTHER};
 }
 
-static enum field_kind number_kind(const struct tep_format_field *f)
+static enum field_type number_kind(const struct tep_format_field *f)
 {
 	bool is_signed = f->flags & TEP_FIELD_IS_SIGNED;
 
@@ -130,10 +130,10 @@ static enum field_kind number_kind(const struct tep_format_field *f)
 	}
 }
 
-static bool plan(struct field_plan *ret, enum field_kind kind, const struct tep_format_field *f)
+static bool plan(struct field_plan *ret, enum field_type kind, const struct tep_format_field *f)
 {
 	*ret = (struct field_plan){
-		.kind = kind,
+		.type = kind,
 		.size = (uint16_t)f->size,
 		.min_len = (uint16_t)f->size,
 	};
@@ -161,7 +161,7 @@ static bool plan_string(struct field_plan *ret, struct shape s, const struct tep
 static bool plan_strings(struct field_plan *ret, const struct tep_format_field *f)
 {
 	*ret = (struct field_plan){
-		.kind = FIELD_LOC_STR,
+		.type = FIELD_LOC_STR,
 		.size = 4,
 		.min_len = 4,
 		.count = (uint8_t)(f->size / 4),
@@ -188,7 +188,7 @@ static bool plan_bytes(struct field_plan *ret, struct shape s, const struct tep_
 static bool plan_number(struct field_plan *ret, enum proto_type type, struct shape s,
 			const struct tep_format_field *f)
 {
-	enum field_kind kind;
+	enum field_type kind;
 
 	/* An IPv4 address is four bytes to the kernel, and one number to the message. */
 	if (s.form != FORM_NUMBER && !(s.form == FORM_FIXED && is_number_size(f->size)))
@@ -211,7 +211,7 @@ struct special {
 	const char *event; /* NULL: any */
 	const char *field;
 	int type_size; /* of what is declared; 0: any */
-	enum field_kind kind;
+	enum field_type type;
 };
 
 static const struct special specials[] = {
@@ -275,11 +275,11 @@ static bool plan_bprint(const struct tep_format_field *f, struct field_plan *ret
 static bool special_plan(const struct special *s, const struct tep_format_field *f,
 			 struct field_plan *ret)
 {
-	*ret = (struct field_plan){.kind = s->kind, .size = (uint16_t)f->size};
-	if (field_is_int(s->kind))
+	*ret = (struct field_plan){.type = s->type, .size = (uint16_t)f->size};
+	if (field_is_int(s->type))
 		ret->min_len = (uint16_t)f->size;
-	ret->may_lack = s->kind >= FIELD_FIRST_TEXT;
-	return s->kind != FIELD_BPRINT || plan_bprint(f, ret);
+	ret->may_lack = s->type >= FIELD_FIRST_TEXT;
+	return s->type != FIELD_BPRINT || plan_bprint(f, ret);
 }
 
 /*
@@ -299,7 +299,7 @@ static bool field_plan_special(const struct tep_format_field *f, struct field_pl
 		if (strcmp(f->name, s->field) || (s->event && strcmp(f->event->name, s->event)) ||
 		    (s->type_size && s->type_size != size))
 			continue;
-		if (field_is_int(s->kind) && (f->flags & TEP_FIELD_IS_ARRAY))
+		if (field_is_int(s->type) && (f->flags & TEP_FIELD_IS_ARRAY))
 			continue;
 		return special_plan(s, f, ret);
 	}
@@ -308,7 +308,7 @@ static bool field_plan_special(const struct tep_format_field *f, struct field_pl
 
 /* ---- the two plans ---- */
 
-static bool kind_fits(enum field_kind kind, enum proto_type type)
+static bool kind_fits(enum field_type kind, enum proto_type type)
 {
 	if (field_is_int(kind))
 		return type <= PROTO_UINT64;
@@ -322,7 +322,7 @@ bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 
 	_Static_assert(PROTO_UINT64 + 1 == PROTO_STRING, "numbers come first");
 	if (field_plan_special(f, ret))
-		return kind_fits(ret->kind, type);
+		return kind_fits(ret->type, type);
 	switch (type) {
 	case PROTO_INT32:
 	case PROTO_INT64:

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "ftrace/format/compiled_event.h"
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 
 struct tep_format_field;
 
@@ -14,7 +14,7 @@ struct tep_format_field;
 
 /* How a kernel field becomes a protobuf field. */
 struct field_plan {
-	enum field_kind kind;
+	enum field_type type;
 	uint16_t size; /* as in struct field_op */
 	uint16_t min_len; /* bytes of the record that the field itself takes, from its offset */
 	bool may_lack; /* a record may end before it */
@@ -38,7 +38,7 @@ bool field_plan_generic(const struct tep_format_field *field, bool addresses_onl
 			struct field_plan *ret);
 
 /* Signed numbers are int64 of an event's own descriptor, others uint64. */
-static inline bool field_kind_is_signed(enum field_kind kind)
+static inline bool field_type_is_signed(enum field_type type)
 {
-	return kind >= FIELD_S8 && kind <= FIELD_PID;
+	return type >= FIELD_S8 && type <= FIELD_PID;
 }

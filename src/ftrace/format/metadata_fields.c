@@ -18,16 +18,16 @@ struct wanted {
 	bool optional; /* where it is missing its offset is 0 */
 };
 
-static const struct news_event {
+static const struct metadata_event {
 	const char *group;
 	const char *name;
-	enum news_kind kind;
+	enum metadata_kind kind;
 	struct wanted subject, text, more;
 } events[] = {
 	{
 		.group = "task",
 		.name = "task_newtask",
-		.kind = NEWS_NEW,
+		.kind = METADATA_NEW,
 		.subject = {.name = "pid", .size = 4},
 		.text = {.name = "comm", .size = 16},
 		.more = {.name = "clone_flags"},
@@ -35,7 +35,7 @@ static const struct news_event {
 	{
 		.group = "task",
 		.name = "task_rename",
-		.kind = NEWS_RENAMED,
+		.kind = METADATA_RENAMED,
 		/* Linux 6.14 does not say whose name it is. */
 		.subject = {.name = "pid", .size = 4, .optional = true},
 		.text = {.name = "newcomm", .size = 16},
@@ -43,7 +43,7 @@ static const struct news_event {
 	{
 		.group = "sched",
 		.name = "sched_process_exec",
-		.kind = NEWS_EXEC,
+		.kind = METADATA_EXEC,
 		.subject = {.name = "pid", .size = 4},
 		.text = {.name = "filename", .size = 4},
 		.more = {.name = "old_pid", .size = 4},
@@ -51,19 +51,19 @@ static const struct news_event {
 	{
 		.group = "sched",
 		.name = "sched_process_exit",
-		.kind = NEWS_ENDED,
+		.kind = METADATA_ENDED,
 		.subject = {.name = "pid", .size = 4},
 	},
 	{
 		.group = "raw_syscalls",
 		.name = "sys_exit",
-		.kind = NEWS_SYS_EXIT,
+		.kind = METADATA_SYS_EXIT,
 		.subject = {.name = "id"},
 		.more = {.name = "ret"},
 	},
 };
 
-static const struct news_event *find(const struct tep_event *event)
+static const struct metadata_event *find(const struct tep_event *event)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		if (!strcmp(event->name, events[i].name) && !strcmp(event->system, events[i].group))
@@ -101,9 +101,9 @@ static bool is_inode(const struct tep_format_field *f)
 }
 
 /* A device, and the first two inodes of one size: the file, and its folder. */
-static struct news_plan plan_inode(const struct tep_event *event, uint16_t *ret_min_len)
+static struct metadata_fields plan_inode(const struct tep_event *event, uint16_t *ret_min_len)
 {
-	struct news_plan p = {.kind = NEWS_INODE};
+	struct metadata_fields p = {.kind = METADATA_INODE};
 	uint16_t min_len = 0;
 
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next) {
@@ -122,15 +122,15 @@ static struct news_plan plan_inode(const struct tep_event *event, uint16_t *ret_
 		min_len = MAX(min_len, (uint16_t)(f->offset + f->size));
 	}
 	if (!p.subject || !p.more)
-		return (struct news_plan){0};
+		return (struct metadata_fields){0};
 	*ret_min_len = min_len;
 	return p;
 }
 
-struct news_plan news_plan_make(const struct tep_event *event, uint16_t *ret_min_len)
+struct metadata_fields metadata_fields_find(const struct tep_event *event, uint16_t *ret_min_len)
 {
-	const struct news_event *e = find(event);
-	struct news_plan p = {0};
+	const struct metadata_event *e = find(event);
+	struct metadata_fields p = {0};
 	uint16_t min_len = 0;
 
 	if (!e)
@@ -138,7 +138,7 @@ struct news_plan news_plan_make(const struct tep_event *event, uint16_t *ret_min
 	if (!place(event, &e->subject, &p.subject, &p.wide, &min_len) ||
 	    !place(event, &e->text, &p.text, &p.wide, &min_len) ||
 	    !place(event, &e->more, &p.more, &p.wide, &min_len))
-		return (struct news_plan){0};
+		return (struct metadata_fields){0};
 	p.kind = (uint8_t)e->kind;
 	*ret_min_len = min_len;
 	return p;

@@ -13,18 +13,18 @@ struct tep_event;
  * Format: events/task/{task_newtask,task_rename}, events/sched/sched_process_{exec,exit} and
  * events/raw_syscalls/sys_exit; of inodes events/{ext4,f2fs,filemap...}.
  */
-enum news_kind {
-	NEWS_NONE,
-	NEWS_NEW,
-	NEWS_RENAMED,
-	NEWS_EXEC,
-	NEWS_ENDED,
-	NEWS_SYS_EXIT,
-	NEWS_INODE, /* any event with fields of the types dev_t and ino_t */
+enum metadata_kind {
+	METADATA_NONE,
+	METADATA_NEW,
+	METADATA_RENAMED,
+	METADATA_EXEC,
+	METADATA_ENDED,
+	METADATA_SYS_EXIT,
+	METADATA_INODE, /* any event with fields of the types dev_t and ino_t */
 };
 
-struct news_plan {
-	uint8_t kind; /* enum news_kind */
+struct metadata_fields {
+	uint8_t kind; /* enum metadata_kind */
 	uint8_t wide; /* the flags, number and result of the call, inodes: 64 bits, else 32 */
 	uint16_t subject; /* s32: the task; 0: the one that runs. SYS_EXIT: the number of the call.
 			     INODE: u32, the kernel's dev_t */
@@ -32,9 +32,9 @@ struct news_plan {
 	uint16_t more; /* NEW: clone flags. EXEC: s32, old number. SYS_EXIT: result. INODE: it */
 };
 
-/* The plan of an event: NEWS_NONE where it has no news, or not in the form that is known. A record
+/* The plan of an event: METADATA_NONE where it has no news, or not in the form that is known. A record
  * has to have *ret_min_len bytes; untouched where there are none. */
-struct news_plan news_plan_make(const struct tep_event *event, uint16_t *ret_min_len);
+struct metadata_fields metadata_fields_find(const struct tep_event *event, uint16_t *ret_min_len);
 
 /*
  * The system calls whose result is a new file descriptor, by their numbers on the machine that this

@@ -17,7 +17,7 @@
 
 static int by_addr(const void *a, const void *b)
 {
-	const struct string_map_entry *x = a, *y = b;
+	const struct printk_format *x = a, *y = b;
 
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
@@ -60,7 +60,7 @@ static bool find_text(const char *line, const char *eol, uint64_t *ret_addr, con
 	return true;
 }
 
-static int add(struct string_map *m, const struct string_map_entry *e)
+static int add(struct printk_formats *m, const struct printk_format *e)
 {
 	if (array_reserve(&m->entries, &m->cap, m->n + 1, sizeof(*m->entries)))
 		return -ENOMEM;
@@ -69,13 +69,13 @@ static int add(struct string_map *m, const struct string_map_entry *e)
 	return 0;
 }
 
-int string_map_parse(struct string_map *m, const char *printk_formats)
+int printk_formats_parse(struct printk_formats *m, const char *printk_formats)
 {
 	const char *line, *eol, *begin, *end;
-	struct string_map_entry e;
+	struct printk_format e;
 	uint32_t used = 0;
 
-	*m = (struct string_map){.text = malloc(strlen(printk_formats) + 1)};
+	*m = (struct printk_formats){.text = malloc(strlen(printk_formats) + 1)};
 	if (!m->text)
 		return -ENOMEM;
 	for (line = printk_formats; *line; line = *eol ? eol + 1 : eol) {
@@ -86,7 +86,7 @@ int string_map_parse(struct string_map *m, const char *printk_formats)
 		e.len = (uint32_t)unescape(begin, end, m->text + used);
 		used += e.len;
 		if (add(m, &e)) {
-			string_map_deinit(m);
+			printk_formats_deinit(m);
 			return -ENOMEM;
 		}
 	}
@@ -95,30 +95,30 @@ int string_map_parse(struct string_map *m, const char *printk_formats)
 	return 0;
 }
 
-int string_map_read(struct string_map *m, const char *tracefs_root)
+int printk_formats_read(struct printk_formats *m, const char *tracefs_root)
 {
 	struct strbuf b = {0};
 	char path[4096];
 	int r = 0;
 
-	*m = (struct string_map){0};
+	*m = (struct printk_formats){0};
 	snprintf(path, sizeof(path), "%s/printk_formats", tracefs_root);
 	if (!fs_read_file(path, FILE_MAX, &b) && b.s)
-		r = string_map_parse(m, b.s);
+		r = printk_formats_parse(m, b.s);
 	strbuf_deinit(&b);
 	return r;
 }
 
-void string_map_deinit(struct string_map *m)
+void printk_formats_deinit(struct printk_formats *m)
 {
 	free(m->entries);
 	free(m->text);
-	*m = (struct string_map){0};
+	*m = (struct printk_formats){0};
 }
 
-const struct string_map_entry *string_map_find(const struct string_map *m, uint64_t addr)
+const struct printk_format *printk_formats_find(const struct printk_formats *m, uint64_t addr)
 {
-	const struct string_map_entry key = {.addr = addr};
+	const struct printk_format key = {.addr = addr};
 
 	if (!m->n)
 		return NULL;

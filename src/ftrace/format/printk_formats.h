@@ -8,14 +8,14 @@
  * Strings of the kernel's read-only data by their address: what a "char *" field of a record points
  * to. Source: printk_formats of tracefs, lines of  0xADDRESS : "TEXT"  with C escapes.
  */
-struct string_map_entry {
+struct printk_format {
 	uint64_t addr;
 	uint32_t at; /* in text */
 	uint32_t len;
 };
 
-struct string_map {
-	struct string_map_entry *entries; /* owned, sorted by addr */
+struct printk_formats {
+	struct printk_format *entries; /* owned, sorted by addr */
 	size_t n;
 	size_t cap;
 	char *text; /* owned */
@@ -24,9 +24,9 @@ struct string_map {
 
 /* Reads the text of printk_formats, shorter than 4 GiB; lines of another form are skipped. 0 or
  * -ENOMEM. */
-int string_map_parse(struct string_map *m, const char *printk_formats);
+int printk_formats_parse(struct printk_formats *m, const char *printk_formats);
 /* The same from root/printk_formats; empty where that cannot be read. 0 or -ENOMEM. */
-int string_map_read(struct string_map *m, const char *tracefs_root);
-void string_map_deinit(struct string_map *m);
+int printk_formats_read(struct printk_formats *m, const char *tracefs_root);
+void printk_formats_deinit(struct printk_formats *m);
 /* The entry, or NULL where nothing is known of the address. */
-const struct string_map_entry *string_map_find(const struct string_map *m, uint64_t addr);
+const struct printk_format *printk_formats_find(const struct printk_formats *m, uint64_t addr);

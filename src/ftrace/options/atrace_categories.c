@@ -7,7 +7,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 
 #define MAX_REQUESTS 24
 
@@ -120,7 +120,7 @@ static int add_events(const struct category *c, struct event_selection *events,
 		n++;
 	r = event_select(s->root, (char *const *)c->requests, n, &there, &nobodys);
 	for (size_t i = 0; !r && i < there.n; i++)
-		if (proto_table_event(there.events[i].group, there.events[i].name, &known))
+		if (proto_events_find(there.events[i].group, there.events[i].name, &known))
 			r = event_selection_add(events, there.events[i].group,
 						there.events[i].name);
 	event_selection_deinit(&there);

@@ -181,7 +181,7 @@ static void begin_ranges(struct cpu_readers *r)
 }
 
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
-		     const struct page_layout *layout, uint32_t buffer_kb, struct err_text *e)
+		     const struct ring_page_layout *layout, uint32_t buffer_kb, struct err_text *e)
 {
 	struct cpu_list list = {0};
 	int error;
@@ -254,17 +254,18 @@ static bool is_nothing(int error, bool to_the_end)
 }
 
 /* A part of a sub-buffer is of no use, and does not come again. */
-static void count(struct translate_to *to, unsigned n, enum page_status status)
+static void count(struct translate_to *to, unsigned n, enum ring_page_status status)
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i].t->status_counts[status]++;
-		if (status == PAGE_PARTIAL_READ)
+		if (status == RING_PAGE_PARTIAL_READ)
 			to[i].cpu->gap = true;
 	}
 }
 
-/* PAGE_OK when a page was read, PAGE_END when there is none, or what went wrong. */
-static enum page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu, bool to_the_end)
+/* RING_PAGE_OK when a page was read, RING_PAGE_END when there is none, or what went wrong. */
+static enum ring_page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu,
+				       bool to_the_end)
 {
 	ssize_t n;
 
@@ -273,14 +274,14 @@ static enum page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu,
 	while (n < 0 && errno == EINTR);
 	cpu->absent = n < 0 && errno == ENODEV;
 	if (n == (ssize_t)r->page_size)
-		return PAGE_OK;
+		return RING_PAGE_OK;
 	if (n < 0 && !is_nothing(errno, to_the_end))
-		return PAGE_READ_ERROR;
-	return n > 0 ? PAGE_PARTIAL_READ : PAGE_END;
+		return RING_PAGE_READ_ERROR;
+	return n > 0 ? RING_PAGE_PARTIAL_READ : RING_PAGE_END;
 }
 
 static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
-		      unsigned n, const struct page_facts *page)
+		      unsigned n, const struct ring_page_facts *page)
 {
 	struct lost_range range;
 	uint64_t overrun = 0;
@@ -306,14 +307,14 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct tr
 {
 	uint32_t read_before = cpu->pass_bytes;
 	bool hardly, is_empty = false;
-	enum page_status status;
-	struct page_facts page;
+	enum ring_page_status status;
+	struct ring_page_facts page;
 
 	while (!cpu->done && cpu->pass_bytes - read_before < max) {
 		status = read_page(r, cpu, to_the_end);
-		if (status != PAGE_OK) {
+		if (status != RING_PAGE_OK) {
 			cpu->done = true;
-			is_empty = status == PAGE_END;
+			is_empty = status == RING_PAGE_END;
 			if (!is_empty)
 				count(to, n, status);
 			break;

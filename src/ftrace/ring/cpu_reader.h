@@ -52,7 +52,7 @@ struct cpu_readers {
 /* Opens the rings of an instance. sys_root is "/sys". 0, or -errno with a sentence in e. On zeroed
  * memory. */
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
-		     const struct page_layout *layout, uint32_t buffer_kb, struct err_text *e);
+		     const struct ring_page_layout *layout, uint32_t buffer_kb, struct err_text *e);
 /* Zeroed is fine. */
 void cpu_readers_close(struct cpu_readers *r);
 

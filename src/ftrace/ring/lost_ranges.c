@@ -26,12 +26,12 @@ static void settle_range(struct lost_ranges *l, struct lost_range *ret)
 	l->told = l->overrun;
 }
 
-bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct page_facts *page)
+bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct ring_page_facts *page)
 {
 	return page->lost && (!page->lost_count || is_open(l) || l->loose);
 }
 
-bool lost_ranges_add(struct lost_ranges *l, const struct page_facts *page, uint64_t overrun,
+bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, uint64_t overrun,
 		     struct lost_range *ret)
 {
 	uint64_t before = l->read_ns;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 /*
  * Where records of one CPU's ring are missing between two pages that were read, and exactly how
@@ -29,10 +29,10 @@ struct lost_ranges {
 };
 
 /* Is the counter needed for this page? Then it is read after the page and before the next one. */
-bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct page_facts *page);
+bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct ring_page_facts *page);
 /* One more page was read. overrun: the counter, where it is wanted; UINT64_MAX: it cannot be read.
  * True: *ret is complete. */
-bool lost_ranges_add(struct lost_ranges *l, const struct page_facts *page, uint64_t overrun,
+bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, uint64_t overrun,
 		     struct lost_range *ret);
 /* No page follows for now: the ring is empty, or it is not and the caller does not wait. True: *ret is
  * complete; what it counts too much in the second case, the next range counts too little. */

@@ -28,7 +28,7 @@
 struct ring {
 	LIST_ENTRY(ring) link;
 	char *path; /* owned: the folder per_cpu */
-	struct page_layout layout;
+	struct ring_page_layout layout;
 	struct cpu_readers readers;
 	struct drain *drain; /* owned */
 	enum ftrace_clock clock;
@@ -180,7 +180,7 @@ static int read_layout(struct ring *r, const struct instance *i, struct err_text
 {
 	_cleanup_(freep) char *text = instance_read(i, "events/header_page");
 
-	if (!text || page_layout_parse(text, &r->layout))
+	if (!text || ring_page_layout_parse(text, &r->layout))
 		return err_set(e, -EPROTO, "cannot read events/header_page of tracefs");
 	return 0;
 }
@@ -361,7 +361,7 @@ int ring_can_watch(struct ring_listener *l)
 	return drain_can_watch(l->ring->drain);
 }
 
-const struct page_layout *ring_layout(const struct ring *r)
+const struct ring_page_layout *ring_layout(const struct ring *r)
 {
 	return &r->layout;
 }

@@ -8,7 +8,7 @@
 #include "base/core/err.h"
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 struct event_base;
 
@@ -94,7 +94,7 @@ void ring_drain_all(struct ring_listener *l);
 int ring_can_watch(struct ring_listener *l);
 
 /* How a page of it looks. */
-const struct page_layout *ring_layout(const struct ring *r);
+const struct ring_page_layout *ring_layout(const struct ring *r);
 /* Reads the kernel's counters of all its rings; one that cannot be read is left out. 0 or -ENOMEM. */
 int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret);
 /* Records of the listener so far. */

@@ -119,7 +119,7 @@ static int set_up_events(struct ftrace_session *s, const struct ds_env *env, str
 	r = select_events(s, setup);
 	setup->events = &s->events;
 	if (!r)
-		r = string_map_read(&s->table.strings, setup->root);
+		r = printk_formats_read(&s->table.strings, setup->root);
 	return r ? r : use_events(s, setup);
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 #include "gen/fields.h"
 
 static void write_ring(struct pb_enc *e, const struct ring_stats *s)
@@ -88,7 +88,7 @@ void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)
 		write_reports(e, p->reports);
 	if (p->more)
 		write_more(e, p->more);
-	for (unsigned i = 0; p->status_counts && i < PAGE_STATUS_COUNT; i++)
+	for (unsigned i = 0; p->status_counts && i < RING_PAGE_STATUS_COUNT; i++)
 		if (p->status_counts[i])
 			pb_enc_u64(e, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, i);
 	if (p->buffer_pages)

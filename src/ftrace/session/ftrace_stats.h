@@ -28,7 +28,7 @@ struct ftrace_stats_packet {
 	enum ftrace_stats_phase phase;
 	const struct ring_stats_all *all; /* NULL: none to tell */
 	const struct reports *reports; /* NULL: none to tell */
-	const uint64_t *status_counts; /* PAGE_STATUS_COUNT; NULL: none to tell */
+	const uint64_t *status_counts; /* RING_PAGE_STATUS_COUNT; NULL: none to tell */
 	const struct ftrace_stats_more *more; /* NULL: nothing to tell */
 	uint32_t
 		buffer_pages; /* of a ring as the kernel made it; of the machine's size; 0: unknown */

@@ -54,11 +54,11 @@ void metadata_publisher_unregister(struct metadata_publisher *t, const struct cl
 
 static bool is_on(const struct event_table *table, const struct metadata_event *e)
 {
-	for (size_t i = 0; i < table->n_rows; i++) {
-		const struct event_row *row = table->rows[i];
+	for (size_t i = 0; i < table->n_events; i++) {
+		const struct compiled_event *ev = table->events[i];
 
-		if (!strcmp(row->group, e->group) && !strcmp(row->name, e->name))
-			return event_table_row(table, row->id) == row;
+		if (!strcmp(ev->group, e->group) && !strcmp(ev->name, e->name))
+			return event_table_get(table, ev->id) == ev;
 	}
 	return false;
 }

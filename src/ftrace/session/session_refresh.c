@@ -101,12 +101,12 @@ static int select_new(const struct ftrace_session *s, const struct setup *setup,
 /* Strings of new modules. Those that rows were not made for are cut. */
 static void read_strings(struct ftrace_session *s)
 {
-	struct string_map *old = &s->table.strings, map = {0};
+	struct printk_formats *old = &s->table.strings, map = {0};
 	struct strbuf text = {0};
 	char path[4096];
 
 	if (fs_join(path, sizeof(path), s->setup.root, "printk_formats") ||
-	    fs_read_file(path, 1 << 24, &text) || !text.s || string_map_parse(&map, text.s)) {
+	    fs_read_file(path, 1 << 24, &text) || !text.s || printk_formats_parse(&map, text.s)) {
 		strbuf_deinit(&text);
 		return;
 	}
@@ -114,7 +114,7 @@ static void read_strings(struct ftrace_session *s)
 	map.max_len = old->max_len;
 	for (size_t i = 0; i < map.n; i++)
 		map.entries[i].len = (uint32_t)MIN(map.entries[i].len, map.max_len);
-	string_map_deinit(old);
+	printk_formats_deinit(old);
 	*old = map;
 }
 

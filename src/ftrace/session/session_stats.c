@@ -224,7 +224,7 @@ static uint64_t translated(const struct ftrace_session *s)
 static void sum_status(const struct ftrace_session *s, uint64_t *counts)
 {
 	for (unsigned i = 0; i < s->n_listeners; i++)
-		for (unsigned c = 0; c < PAGE_STATUS_COUNT; c++)
+		for (unsigned c = 0; c < RING_PAGE_STATUS_COUNT; c++)
 			counts[c] += s->listeners[i]->translator->status_counts[c];
 }
 
@@ -244,11 +244,11 @@ static void read_probes(struct ftrace_session *s)
 static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct reports *r = &s->reports;
-	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
+	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	uint64_t sum = translated(s) + (uint64_t)s->more.kprobe_misses;
 
 	sum_status(s, status_counts);
-	for (unsigned i = 0; i < PAGE_STATUS_COUNT; i++)
+	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		sum += status_counts[i];
 	for (size_t i = 0; i < now->n; i++)
 		sum += now->rings[i].overrun + now->rings[i].commit_overrun +
@@ -274,7 +274,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		.more = &st->start_more,
 		.asked_pages = pages_of(s->buffer_kb),
 	};
-	uint64_t status_counts[PAGE_STATUS_COUNT] = {0};
+	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	struct ring_stats_all now;
 	uint64_t sum;
 

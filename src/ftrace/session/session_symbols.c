@@ -29,11 +29,12 @@ int session_symbols_join(struct session_symbols *s, struct event_base *loop, con
 {
 	if (!config->symbolize_ksyms)
 		return 0;
-	s->user = (struct ksyms_user){.ready = on_ready, .ctx = s};
+	s->user = (struct symbol_cache_user){.ready = on_ready, .ctx = s};
 	s->timer = evtimer_new(loop, on_timer, s);
 	if (!s->timer)
 		return -ENOMEM;
-	return ksyms_join(&s->user, loop, proc_root, (enum ksyms_policy)config->ksyms_mem_policy);
+	return symbol_cache_join(&s->user, loop, proc_root,
+				 (enum symbol_cache_policy)config->ksyms_mem_policy);
 }
 
 bool session_symbols_pending(const struct session_symbols *s)
@@ -62,14 +63,14 @@ void session_symbols_stop_waiting(struct session_symbols *s)
 void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
 			  unsigned n, struct ftrace_stats_more *more, struct reports *reports)
 {
-	const struct ksyms *table = ksyms_of(&s->user);
+	const struct symbol_table *table = symbol_cache_table(&s->user);
 
 	if (!s->user.joined)
 		return;
 	for (unsigned i = 0; i < n; i++)
 		translator_set_symbols(listeners[i]->translator, table);
 	more->ksyms_parsed = table ? table->n_functions : 0;
-	more->ksyms_kb = table ? (uint32_t)((ksyms_size(table) + 1023) / 1024) : 0;
+	more->ksyms_kb = table ? (uint32_t)((symbol_table_size(table) + 1023) / 1024) : 0;
 	if (s->user.is_ready && !table)
 		report_failed_once(reports, "option:symbolize_ksyms (%s)", s->user.problem);
 }
@@ -84,7 +85,7 @@ void session_symbols_miss(const struct session_symbols *s, struct reports *repor
 
 void session_symbols_leave(struct session_symbols *s)
 {
-	ksyms_leave(&s->user);
+	symbol_cache_leave(&s->user);
 	if (s->timer)
 		event_free(s->timer);
 	*s = (struct session_symbols){0};

@@ -26,7 +26,7 @@
 #define SESSION_SYMBOLS_WAIT_MS 5000u
 
 struct session_symbols {
-	struct ksyms_user user;
+	struct symbol_cache_user user;
 	struct event *timer; /* owned */
 	void (*done)(void *ctx); /* NULL: nobody waits for the table */
 	void *ctx;

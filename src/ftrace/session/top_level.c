@@ -244,7 +244,7 @@ static int compile(struct top_ring *t, struct event_selection *events, const str
 		   const struct ftrace_settings *settings)
 {
 	struct event_table_options options = settings->events;
-	int r = string_map_read(&t->table.strings, s->root);
+	int r = printk_formats_read(&t->table.strings, s->root);
 
 	if (!r)
 		r = print_filter_new(s->config, traced_tids_follow(s->config), &t->table.prints);

@@ -14,7 +14,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/core/clock.h"
-#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/symbols/symbol_table_build.h"
 
 /*
  * /proc/kallsyms with the addresses in it.
@@ -164,53 +164,53 @@ static int kallsyms_open(const char *proc_root, struct err_text *e)
 
 #define MODULES_MAX (1u << 20) /* bytes of /proc/modules */
 
-struct share {
-	TAILQ_HEAD(, ksyms_user) users;
-	struct ksyms table;
+struct symbol_cache {
+	TAILQ_HEAD(, symbol_cache_user) users;
+	struct symbol_table table;
 	bool is_there; /* loading is over; the table may be empty */
 	bool retain;
 	uint64_t modules; /* a hash of /proc/modules when loading began */
 	struct err_text problem;
 	/* While loading. */
 	struct event *turn; /* owned */
-	struct ksyms_build *build; /* owned; NULL: not loading */
+	struct symbol_table_build *build; /* owned; NULL: not loading */
 	int fd; /* owned; -1: read to the end */
 	uint64_t text_len;
 	char text[1 << 16];
 };
 
-static struct share *share;
+static struct symbol_cache *cache;
 
 /* ---- loading ---- */
 
-static void stop_loading(struct share *s)
+static void stop_loading(struct symbol_cache *s)
 {
 	if (s->turn)
 		event_free(s->turn);
 	s->turn = NULL;
-	s->build = ksyms_build_free(s->build);
+	s->build = symbol_table_build_free(s->build);
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
 }
 
-static void drop(struct share *s)
+static void drop(struct symbol_cache *s)
 {
 	stop_loading(s);
-	ksyms_deinit(&s->table);
+	symbol_table_deinit(&s->table);
 	free(s);
-	share = NULL;
+	cache = NULL;
 }
 
-static const char *problem_of(const struct share *s)
+static const char *problem_of(const struct symbol_cache *s)
 {
 	return s->table.n_functions ? NULL : s->problem.text;
 }
 
 /* Tells everybody; what they do may leave us with nobody. */
-static void tell(struct share *s)
+static void tell(struct symbol_cache *s)
 {
-	struct ksyms_user *u;
+	struct symbol_cache_user *u;
 
 	s->is_there = true;
 	do {
@@ -222,15 +222,15 @@ static void tell(struct share *s)
 		u->is_ready = true;
 		u->problem = problem_of(s);
 		u->ready(u->ctx);
-	} while (share == s && s->is_there);
+	} while (cache == s && s->is_there);
 }
 
-static void finish(struct share *s, int error)
+static void finish(struct symbol_cache *s, int error)
 {
 	if (error)
 		err_set(&s->problem, error, "/proc/kallsyms: %s", strerror(-error));
 	else
-		s->table = ksyms_build_take(TAKE_PTR(s->build));
+		s->table = symbol_table_build_take(TAKE_PTR(s->build));
 	if (!s->table.n_functions && !*s->problem.text)
 		err_set(&s->problem, -ENOENT, "/proc/kallsyms has no functions");
 	stop_loading(s);
@@ -238,30 +238,30 @@ static void finish(struct share *s, int error)
 }
 
 /* A read, or a step: less than a millisecond. 1: there is more to do. 0; -errno. */
-static int load_some(struct share *s)
+static int load_some(struct symbol_cache *s)
 {
 	ssize_t n;
 
 	if (s->fd < 0)
-		return ksyms_build_step(s->build);
+		return symbol_table_build_step(s->build);
 	n = read(s->fd, s->text, sizeof(s->text));
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ? 1 : -errno;
 	s->text_len += (uint64_t)n;
-	if (n == 0 || s->text_len > KSYMS_TEXT_MAX) {
+	if (n == 0 || s->text_len > SYMBOL_CACHE_TEXT_MAX) {
 		close(s->fd);
 		s->fd = -1;
 		return 1;
 	}
-	n = ksyms_build_feed(s->build, s->text, (size_t)n);
+	n = symbol_table_build_feed(s->build, s->text, (size_t)n);
 	return n ? (int)n : 1;
 }
 
 static void on_turn(evutil_socket_t fd, short what, void *arg)
 {
-	uint64_t end = clock_mono_ns() + KSYMS_TURN_NS;
+	uint64_t end = clock_mono_ns() + SYMBOL_CACHE_SLICE_NS;
 	struct timeval at_once = {0};
-	struct share *s = arg;
+	struct symbol_cache *s = arg;
 	int r;
 
 	(void)fd;
@@ -288,7 +288,7 @@ static uint64_t hash_modules(const char *proc_root)
 	return h;
 }
 
-static int start_loading(struct share *s, struct event_base *loop, const char *proc_root)
+static int start_loading(struct symbol_cache *s, struct event_base *loop, const char *proc_root)
 {
 	struct timeval at_once = {0};
 
@@ -300,20 +300,20 @@ static int start_loading(struct share *s, struct event_base *loop, const char *p
 		return 0;
 	}
 	s->turn = evtimer_new(loop, on_turn, s);
-	if (!s->turn || ksyms_build_new(&s->build) || event_add(s->turn, &at_once))
+	if (!s->turn || symbol_table_build_new(&s->build) || event_add(s->turn, &at_once))
 		return -ENOMEM;
 	return 0;
 }
 
 static int make(struct event_base *loop, const char *proc_root)
 {
-	struct share *s = calloc(1, sizeof(*s));
+	struct symbol_cache *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	TAILQ_INIT(&s->users);
 	s->fd = -1;
-	share = s;
+	cache = s;
 	if (start_loading(s, loop, proc_root)) {
 		drop(s);
 		return -ENOMEM;
@@ -323,35 +323,35 @@ static int make(struct event_base *loop, const char *proc_root)
 
 /* ---- users ---- */
 
-int ksyms_join(struct ksyms_user *u, struct event_base *loop, const char *proc_root,
-	       enum ksyms_policy policy)
+int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, const char *proc_root,
+		      enum symbol_cache_policy policy)
 {
-	if (share && TAILQ_EMPTY(&share->users) && share->modules != hash_modules(proc_root))
-		drop(share);
-	if (!share && make(loop, proc_root))
+	if (cache && TAILQ_EMPTY(&cache->users) && cache->modules != hash_modules(proc_root))
+		drop(cache);
+	if (!cache && make(loop, proc_root))
 		return -ENOMEM;
-	if (policy == KSYMS_POLICY_RETAIN || policy == KSYMS_POLICY_CLEANUP)
-		share->retain = policy == KSYMS_POLICY_RETAIN;
+	if (policy == SYMBOL_CACHE_RETAIN || policy == SYMBOL_CACHE_CLEANUP)
+		cache->retain = policy == SYMBOL_CACHE_RETAIN;
 	u->joined = true;
 	u->is_ready = false;
 	u->problem = NULL;
-	TAILQ_INSERT_TAIL(&share->users, u, link);
-	if (share->is_there)
-		tell(share);
+	TAILQ_INSERT_TAIL(&cache->users, u, link);
+	if (cache->is_there)
+		tell(cache);
 	return 0;
 }
 
-void ksyms_leave(struct ksyms_user *u)
+void symbol_cache_leave(struct symbol_cache_user *u)
 {
 	if (!u->joined)
 		return;
 	u->joined = false;
-	TAILQ_REMOVE(&share->users, u, link);
-	if (TAILQ_EMPTY(&share->users) && !(share->retain && share->table.n_functions))
-		drop(share);
+	TAILQ_REMOVE(&cache->users, u, link);
+	if (TAILQ_EMPTY(&cache->users) && !(cache->retain && cache->table.n_functions))
+		drop(cache);
 }
 
-const struct ksyms *ksyms_of(const struct ksyms_user *u)
+const struct symbol_table *symbol_cache_table(const struct symbol_cache_user *u)
 {
-	return u->joined && u->is_ready && share->table.n_functions ? &share->table : NULL;
+	return u->joined && u->is_ready && cache->table.n_functions ? &cache->table : NULL;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 struct override;
 struct override_target;

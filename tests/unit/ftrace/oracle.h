@@ -252,13 +252,13 @@ static inline const char *oracle_raw(struct tep_format_field *f, struct tep_reco
 static inline bool oracle_check_text(struct oracle *o, struct tep_format_field *f,
 				     struct tep_record *r, const struct oracle_value *v)
 {
-	const struct string_map_entry *e;
+	const struct printk_format *e;
 	const char *raw;
 	size_t len;
 
 	o->texts++;
 	if (strstr(f->type, "char *")) {
-		e = string_map_find(o->strings, oracle_load(f, r));
+		e = printk_formats_find(o->strings, oracle_load(f, r));
 		return e ? oracle_same(o, v, o->strings->text + e->at, e->len)
 			 : oracle_same(o, v, "", 0);
 	}
@@ -327,7 +327,8 @@ static inline bool oracle_check_string(struct oracle *o, struct oracle_event *e,
 static inline bool oracle_check_frame(struct oracle *o, uint64_t address, const char *line,
 				      size_t len, bool user)
 {
-	const char *name = o->ksyms && !user ? oracle_ksyms_name(o->ksyms, address) : NULL;
+	const char *name =
+		o->known_symbols && !user ? oracle_symbols_name(o->known_symbols, address) : NULL;
 	char want[600], number[24];
 
 	if (address == 0x7fffffff && !user)
@@ -378,7 +379,8 @@ static inline bool oracle_check_symbol(struct oracle *o, struct oracle_event *e,
 	if (!v && (e->legacy || !oracle_field(e->message, field)))
 		return true;
 	o->symbols++;
-	name = o->ksyms ? oracle_ksyms_name(o->ksyms, oracle_load(f, e->record)) : NULL;
+	name = o->known_symbols ? oracle_symbols_name(o->known_symbols, oracle_load(f, e->record))
+				: NULL;
 	if (!name || !v)
 		return (!name && !v) ||
 		       oracle_fail(o, "%s is \"%.*s\", not \"%s\"", field,
@@ -396,8 +398,8 @@ static inline bool oracle_check_symbols(struct oracle *o, const struct pb_field 
 	struct pb_dec d, inner;
 	uint64_t number;
 
-	for (unsigned i = 1; i < ORACLE_ADDRESSES && o->addresses[i] && o->ksyms; i++)
-		want += oracle_ksyms_name(o->ksyms, o->addresses[i]) != NULL;
+	for (unsigned i = 1; i < ORACLE_ADDRESSES && o->addresses[i] && o->known_symbols; i++)
+		want += oracle_symbols_name(o->known_symbols, o->addresses[i]) != NULL;
 	pb_dec_init(&d, interned->data, interned->len);
 	for (; interned->data && pb_dec_next(&d, &f); got++) {
 		if (f.id != PB_INTERNED_DATA_KERNEL_SYMBOLS)
@@ -410,8 +412,8 @@ static inline bool oracle_check_symbols(struct oracle *o, const struct pb_field 
 				number = g.u64;
 			else
 				str = g;
-		name = number && number < ORACLE_ADDRESSES && o->ksyms
-			       ? oracle_ksyms_name(o->ksyms, o->addresses[number])
+		name = number && number < ORACLE_ADDRESSES && o->known_symbols
+			       ? oracle_symbols_name(o->known_symbols, o->addresses[number])
 			       : NULL;
 		if (!name || !pb_field_is(&str, name))
 			return oracle_fail(o, "address number %llu is \"%.*s\", not \"%s\"",

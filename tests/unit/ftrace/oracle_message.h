@@ -12,15 +12,15 @@
 
 #include "common/descriptor.pb-c.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 #include "gen/fields.h"
-#include "unit/ftrace/oracle_ksyms.h"
+#include "unit/ftrace/oracle_symbols.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
 /*
  * What a reader of a trace is told of the fields of an event: their numbers and types, by its own
- * message (proto_table.h) and by the descriptors of the bundle.
+ * message (proto_events.h) and by the descriptors of the bundle.
  */
 #define ORACLE_FIELDS 256
 #define ORACLE_ADDRESSES 4096
@@ -44,8 +44,8 @@ struct oracle_message {
 
 struct oracle {
 	struct tep_handle *tep; /* borrowed, as is all else that is given */
-	const struct string_map *strings;
-	const struct oracle_ksyms *ksyms; /* NULL: without names */
+	const struct printk_formats *strings;
+	const struct oracle_symbols *known_symbols; /* NULL: without names */
 	struct oracle_message *messages[1 << 17]; /* owned; by number in FtraceEvent */
 	uint64_t addresses[ORACLE_ADDRESSES]; /* of the bundle, by number */
 	uint64_t numbers, texts, bytes, arrays, symbols, absent; /* fields that were compared */
@@ -170,12 +170,12 @@ static inline struct oracle_message *oracle_message_of(struct oracle *o, struct 
 	struct proto_event message;
 	struct proto_field field;
 
-	if (!m || !proto_table_event(event->system, event->name, &message))
+	if (!m || !proto_events_find(event->system, event->name, &message))
 		return m;
 	if (message.number != number)
 		return NULL;
 	for (struct tep_format_field *f = event->format.fields; f; f = f->next)
-		if (!oracle_field(m, f->name) && proto_table_field(&message, f->name, &field))
+		if (!oracle_field(m, f->name) && proto_events_field(&message, f->name, &field))
 			oracle_add_field(m, f->name, field.number, field.type, false);
 	return m;
 }

@@ -5,14 +5,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 /* Writes ring pages by hand: a 64-bit kernel's, of 4096 bytes. */
 #define PAGE_MAKER_SIZE 4096
 #define PAGE_LOST (1u << 31)
 #define PAGE_LOST_STORED (1u << 30)
 
-static const struct page_layout page_maker_layout = {
+static const struct ring_page_layout page_maker_layout = {
 	.size = PAGE_MAKER_SIZE,
 	.time_offset = 0,
 	.commit_offset = 8,
@@ -50,13 +50,13 @@ static inline void page_head(struct page_maker *m, uint32_t type_len, uint32_t d
 }
 
 /* A record of len bytes, as the kernel would store it: short, or with a length of its own. */
-static inline void page_record(struct page_maker *m, uint32_t delta, const void *payload,
+static inline void ring_record(struct page_maker *m, uint32_t delta, const void *payload,
 			       uint32_t len)
 {
 	static const uint8_t zeros[4];
 	uint32_t pad = (4 - len % 4) % 4, whole = len + pad;
 
-	if (whole && whole <= 4 * PAGE_TYPE_MAX) {
+	if (whole && whole <= 4 * RING_PAGE_TYPE_MAX) {
 		page_head(m, whole / 4, delta);
 	} else {
 		page_head(m, 0, delta);

@@ -10,7 +10,7 @@
 
 #include "base/system/fs.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 /*
  * A folder of tests/data/ftrace (see record.sh there): recorded pages of a few CPUs, and the
@@ -19,7 +19,7 @@
 #define PAGE_SET_CPUS 4
 
 struct page_set {
-	struct page_layout layout;
+	struct ring_page_layout layout;
 	struct event_table table;
 	struct {
 		uint8_t *pages;
@@ -96,11 +96,11 @@ static inline void page_set_load(struct page_set *set, const char *dir,
 
 	memset(set, 0, sizeof(*set));
 	text = page_set_read(NULL, "%s/events/header_page", dir);
-	assert(text && page_layout_parse(text, &set->layout) == 0);
+	assert(text && ring_page_layout_parse(text, &set->layout) == 0);
 	free(text);
 	text = page_set_read(NULL, "%s/printk_formats", dir);
 	if (text)
-		assert(string_map_parse(&set->table.strings, text) == 0);
+		assert(printk_formats_parse(&set->table.strings, text) == 0);
 	free(text);
 
 	page_set_load_events(set, dir, options);

@@ -4,7 +4,7 @@
 #include "unit/test.h"
 #include "unit/ftrace/bundles.h"
 #include "ftrace/encode/bundle.h"
-#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/symbols/symbol_table_build.h"
 
 static struct bundle b;
 static struct writer *w;
@@ -80,19 +80,19 @@ FIXTURE_TEST(test_other_clocks_are_told)
 FIXTURE_TEST(test_errors)
 {
 	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	bundle_error(&b, 1234, PAGE_END_OVERFLOW);
-	bundle_error(&b, 0, PAGE_NULL_PADDING);
+	bundle_error(&b, 1234, RING_PAGE_END_OVERFLOW);
+	bundle_error(&b, 0, RING_PAGE_NULL_PADDING);
 	bundle_end(&b);
 	bundles_read(w);
 	assert_int_equal(bundles[0].errors, 2);
 	assert_int_equal(bundles[0].error_time, 0);
-	assert_int_equal(bundles[0].error_status, PAGE_NULL_PADDING);
+	assert_int_equal(bundles[0].error_status, RING_PAGE_NULL_PADDING);
 }
 
 FIXTURE_TEST(test_descriptors_once_a_bundle)
 {
 	static const uint8_t text[] = "abcdefgh";
-	const struct event_row rows[3] = {
+	const struct compiled_event rows[3] = {
 		{.generic_index = 0, .descriptor = text, .descriptor_len = 3},
 		{.generic_index = 1, .descriptor = text + 3, .descriptor_len = 3},
 		{.generic_index = 2, .descriptor = text + 6, .descriptor_len = 2},
@@ -130,15 +130,15 @@ FIXTURE_TEST(test_addresses_fill_a_bundle)
 
 /* ---- names of addresses ---- */
 
-static struct ksyms make_symbols(const char *text)
+static struct symbol_table make_symbols(const char *text)
 {
-	struct ksyms_build *build;
+	struct symbol_table_build *build;
 
-	assert_int_equal(ksyms_build_new(&build), 0);
-	assert_int_equal(ksyms_build_feed(build, text, strlen(text)), 0);
-	while (ksyms_build_step(build))
+	assert_int_equal(symbol_table_build_new(&build), 0);
+	assert_int_equal(symbol_table_build_feed(build, text, strlen(text)), 0);
+	while (symbol_table_build_step(build))
 		;
-	return ksyms_build_take(build);
+	return symbol_table_build_take(build);
 }
 
 /* The packet's flags, and its names as "1=a 3=b". */
@@ -172,12 +172,13 @@ static void read_symbols(unsigned packet, uint64_t *ret_flags, char *ret_names)
 
 FIXTURE_TEST(test_names_of_addresses_go_with_their_bundle)
 {
-	struct ksyms ksyms = make_symbols("1000 T first_function\n2000 t second\n3000 D data\n");
+	struct symbol_table symbol_table =
+		make_symbols("1000 T first_function\n2000 t second\n3000 D data\n");
 	char names[200];
 	uint64_t flags;
 
 	for (unsigned round = 0; round < 5; round++) {
-		b.ksyms = round ? &ksyms : NULL;
+		b.symbols = round ? &symbol_table : NULL;
 		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
 		if (round < 2) {
 			sym_index_get(&b.syms, 0xffff0000);
@@ -205,5 +206,5 @@ FIXTURE_TEST(test_names_of_addresses_go_with_their_bundle)
 	assert_string_equal(names, "1=first_function ");
 	read_symbols(4, &flags, names); /* no number, nothing to clear */
 	assert_int_equal(flags, 0);
-	ksyms_deinit(&ksyms);
+	symbol_table_deinit(&symbol_table);
 }

@@ -24,7 +24,7 @@ struct waking_record {
 };
 
 static struct compact_sched s;
-static struct event_row *switch_row, *waking_row;
+static struct compiled_event *switch_row, *waking_row;
 static struct sym_index syms;
 static struct encode_ctx ctx = {.syms = &syms};
 
@@ -40,7 +40,7 @@ static int setup(void **state)
 						       FIELD("pid_t next_pid", 32, 4, 1)
 							       FIELD("int next_prio", 36, 4, 1),
 					       &tep),
-				  ROW_COMPACT_SWITCH, &switch_row);
+				  COMPILED_COMPACT_SWITCH, &switch_row);
 	tep_free(tep);
 	if (r)
 		return r;
@@ -49,7 +49,7 @@ static int setup(void **state)
 			     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
 				     FIELD("int prio", 28, 4, 1) FIELD("int target_cpu", 32, 4, 1),
 			     &tep),
-		ROW_COMPACT_WAKING, &waking_row);
+		COMPILED_COMPACT_WAKING, &waking_row);
 	tep_free(tep);
 	return r;
 }
@@ -64,14 +64,14 @@ static int teardown(void **state)
 
 static void add_switch(uint64_t time, const struct switch_record *record)
 {
-	struct page_record r = {time, (const uint8_t *)record, sizeof(*record)};
+	struct ring_record r = {time, (const uint8_t *)record, sizeof(*record)};
 
 	compact_sched_switch(&s, switch_row, &r, &ctx);
 }
 
 static void add_waking(uint64_t time, const struct waking_record *record)
 {
-	struct page_record r = {time, (const uint8_t *)record, sizeof(*record)};
+	struct ring_record r = {time, (const uint8_t *)record, sizeof(*record)};
 
 	compact_sched_waking(&s, waking_row, &r, &ctx);
 }

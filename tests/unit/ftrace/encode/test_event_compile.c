@@ -17,39 +17,39 @@ static const char sched_switch[] = FIELD("char prev_comm[16]", 8, 16, 0)
 static const char sched_waking[] = FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
 	FIELD("int prio", 28, 4, 1) FIELD("int target_cpu", 32, 4, 1);
 
-static struct event_row *known(const char *group, const char *name, const char *fields)
+static struct compiled_event *known(const char *group, const char *name, const char *fields)
 {
-	struct event_row *row = NULL;
+	struct compiled_event *ev = NULL;
 	struct tep_handle *tep;
 
 	assert_int_equal(event_compile_known(format_event(group, name, fields, &tep),
 					     &(struct compile_context){.max_text = 100, .index = 7},
-					     &row),
+					     &ev),
 			 0);
 	tep_free(tep);
-	return row;
+	return ev;
 }
 
 TEST(test_a_row_stands_alone)
 {
-	struct event_row *row = known("sched", "sched_switch", sched_switch);
+	struct compiled_event *ev = known("sched", "sched_switch", sched_switch);
 
-	assert_string_equal(row->group, "sched");
-	assert_string_equal(row->name, "sched_switch");
-	assert_int_equal(row->id, 100);
-	assert_int_equal(row->kind, ROW_FIELDS);
-	assert_int_equal(row->n_ops, 7);
-	assert_int_equal(row->n_var, 0);
-	assert_int_equal(row->min_len, 64);
-	assert_int_equal(row->pid_offset, 4);
-	assert_int_equal(row->event_tag, PB_FTRACE_EVENT_SCHED_SWITCH << 3 | 2);
-	assert_int_equal(row->event_tag_len, 1);
-	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
-	assert_int_equal(row->ops[3].offset, 32);
-	assert_int_equal(row->ops[3].kind, FIELD_S64);
-	assert_int_equal(row->ops[3].tag, 4 << 3);
-	assert_string_equal(row->field_names[6], "next_prio");
-	free(row);
+	assert_string_equal(ev->group, "sched");
+	assert_string_equal(ev->name, "sched_switch");
+	assert_int_equal(ev->id, 100);
+	assert_int_equal(ev->kind, COMPILED_FIELDS);
+	assert_int_equal(ev->n_ops, 7);
+	assert_int_equal(ev->n_var, 0);
+	assert_int_equal(ev->min_len, 64);
+	assert_int_equal(ev->pid_offset, 4);
+	assert_int_equal(ev->event_tag, PB_FTRACE_EVENT_SCHED_SWITCH << 3 | 2);
+	assert_int_equal(ev->event_tag_len, 1);
+	assert_int_equal(ev->generic_index, COMPILED_NOT_GENERIC);
+	assert_int_equal(ev->ops[3].offset, 32);
+	assert_int_equal(ev->ops[3].type, FIELD_S64);
+	assert_int_equal(ev->ops[3].tag, 4 << 3);
+	assert_string_equal(ev->field_names[6], "next_prio");
+	free(ev);
 }
 
 /* The names and numbers of a GenericEventDescriptor's fields: "a=1 b=2". */
@@ -75,25 +75,25 @@ static void described(const uint8_t *bytes, size_t len, uint32_t *ret_number, ch
 TEST(test_fields_without_a_place_get_further_numbers)
 {
 	/* A new field, one whose type makes no sense for the message, one that is gone. */
-	struct event_row *row = known(
+	struct compiled_event *ev = known(
 		"sched", "sched_switch",
 		FIELD("char prev_comm[16]", 8, 16, 0) FIELD("int novelty", 24, 4, 1)
 			FIELD("char prev_pid[16]", 28, 16, 0) FIELD("int prev_prio", 44, 4, 1));
 	uint32_t number = 0;
 	char fields[200];
 
-	assert_int_equal(row->n_ops, 4);
-	assert_string_equal(row->field_names[0], "prev_comm");
-	assert_string_equal(row->field_names[1], "novelty");
-	assert_int_equal(row->ops[0].tag, 1 << 3 | 2);
-	assert_int_equal(row->ops[1].tag_len, 2);
-	assert_int_equal(row->min_len, 48);
-	assert_int_equal(row->generic_index, 7);
-	assert_int_equal(row->descriptor_len, 0);
-	described(row->further, row->further_len, &number, fields);
+	assert_int_equal(ev->n_ops, 4);
+	assert_string_equal(ev->field_names[0], "prev_comm");
+	assert_string_equal(ev->field_names[1], "novelty");
+	assert_int_equal(ev->ops[0].tag, 1 << 3 | 2);
+	assert_int_equal(ev->ops[1].tag_len, 2);
+	assert_int_equal(ev->min_len, 48);
+	assert_int_equal(ev->generic_index, 7);
+	assert_int_equal(ev->descriptor_len, 0);
+	described(ev->further, ev->further_len, &number, fields);
 	assert_int_equal(number, PB_FTRACE_EVENT_SCHED_SWITCH);
 	assert_string_equal(fields, "novelty=1000 prev_pid=1001");
-	free(row);
+	free(ev);
 }
 
 /* The kernel prints it as a function: the name is a field of its own. */
@@ -105,22 +105,22 @@ TEST(test_addresses_of_functions_get_names)
 		FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0);
 	struct tep_handle *tep;
 	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
-	struct event_row *row;
+	struct compiled_event *ev;
 	uint32_t number = 0;
 	char text[200];
 
-	assert_int_equal(event_compile_generic(e, &named, 65536, false, &row), 0);
-	described(row->descriptor, row->descriptor_len, &number, text);
+	assert_int_equal(event_compile_generic(e, &named, 65536, false, &ev), 0);
+	described(ev->descriptor, ev->descriptor_len, &number, text);
 	assert_string_equal(text, "f=1 f_symbol=2 n=3 ip=4 ip_symbol=5 work=6");
-	assert_string_equal(row->field_names[1], "f_symbol");
-	assert_int_equal(row->ops[1].kind, FIELD_SYMBOL64);
-	assert_int_equal(row->ops[1].offset, 8);
-	free(row);
+	assert_string_equal(ev->field_names[1], "f_symbol");
+	assert_int_equal(ev->ops[1].type, FIELD_SYMBOL64);
+	assert_int_equal(ev->ops[1].offset, 8);
+	free(ev);
 	/* What the trace numbers has its name in the trace's own table. */
-	assert_int_equal(event_compile_known(e, &named, &row), 0);
-	described(row->further, row->further_len, &number, text);
+	assert_int_equal(event_compile_known(e, &named, &ev), 0);
+	described(ev->further, ev->further_len, &number, text);
 	assert_string_equal(text, "f=1000 n=1001 ip=1002 ip_symbol=1003 work=1004");
-	free(row);
+	free(ev);
 	tep_free(tep);
 }
 
@@ -132,52 +132,52 @@ TEST(test_arrays_of_strings)
 	const struct compile_context ctx = {0};
 	struct tep_handle *tep;
 	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
-	struct event_row *row;
+	struct compiled_event *ev;
 	uint32_t number = 0;
 	char text[200];
 
-	assert_int_equal(event_compile_generic(e, &ctx, 65536, false, &row), 0);
-	described(row->descriptor, row->descriptor_len, &number, text);
+	assert_int_equal(event_compile_generic(e, &ctx, 65536, false, &ev), 0);
+	described(ev->descriptor, ev->descriptor_len, &number, text);
 	assert_string_equal(text, "a_0=1 a_1=2 n=3 b_0=4 b_1=5 b_2=6");
-	assert_string_equal(row->field_names[5], "b_2");
-	assert_int_equal(row->ops[1].offset, 12);
-	assert_int_equal(row->ops[5].offset, 28);
-	assert_int_equal(row->min_len, 32);
-	assert_int_equal(row->n_var, 5);
-	free(row);
-	assert_int_equal(event_compile_known(e, &ctx, &row), 0);
-	described(row->further, row->further_len, &number, text);
+	assert_string_equal(ev->field_names[5], "b_2");
+	assert_int_equal(ev->ops[1].offset, 12);
+	assert_int_equal(ev->ops[5].offset, 28);
+	assert_int_equal(ev->min_len, 32);
+	assert_int_equal(ev->n_var, 5);
+	free(ev);
+	assert_int_equal(event_compile_known(e, &ctx, &ev), 0);
+	described(ev->further, ev->further_len, &number, text);
 	assert_string_equal(text, "a_0=1000 a_1=1001 n=1002 b_0=1003 b_1=1004 b_2=1005");
-	free(row);
+	free(ev);
 	tep_free(tep);
 }
 
 TEST(test_print_keeps_its_address_to_itself)
 {
-	struct event_row *row =
+	struct compiled_event *ev =
 		known("ftrace", "print",
 		      FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0));
 
-	assert_int_equal(row->n_ops, 1);
-	assert_string_equal(row->field_names[0], "buf");
-	assert_int_equal(row->n_var, 1);
-	assert_int_equal(row->min_len, 16);
-	free(row);
+	assert_int_equal(ev->n_ops, 1);
+	assert_string_equal(ev->field_names[0], "buf");
+	assert_int_equal(ev->n_var, 1);
+	assert_int_equal(ev->min_len, 16);
+	free(ev);
 }
 
 TEST(test_rows_have_the_news_of_their_event)
 {
 	static const char fields[] = FIELD("pid_t pid", 8, 4, 1)
 		FIELD("char oldcomm[16]", 12, 16, 0) FIELD("char newcomm[16]", 28, 16, 0);
-	struct event_row *row = known("task", "task_rename", fields);
+	struct compiled_event *ev = known("task", "task_rename", fields);
 
-	assert_int_equal(row->news.kind, NEWS_RENAMED);
-	assert_int_equal(row->news.text, 28);
-	assert_int_equal(row->min_len, 44);
-	free(row);
-	row = known("sched", "sched_waking", fields);
-	assert_int_equal(row->news.kind, NEWS_NONE);
-	free(row);
+	assert_int_equal(ev->metadata.kind, METADATA_RENAMED);
+	assert_int_equal(ev->metadata.text, 28);
+	assert_int_equal(ev->min_len, 44);
+	free(ev);
+	ev = known("sched", "sched_waking", fields);
+	assert_int_equal(ev->metadata.kind, METADATA_NONE);
+	free(ev);
 }
 
 TEST(test_rows_for_the_feed_alone)
@@ -186,18 +186,18 @@ TEST(test_rows_for_the_feed_alone)
 		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0);
 	struct tep_handle *tep;
 	const struct tep_event *event = format_event("task", "task_rename", fields, &tep);
-	struct event_row *row;
+	struct compiled_event *ev;
 
-	assert_int_equal(event_compile_feed(event, &row), 0);
-	assert_int_equal(row->kind, ROW_FEED);
-	assert_int_equal(row->news.kind, NEWS_RENAMED);
-	assert_int_equal(row->n_ops, 0);
-	assert_int_equal(row->min_len, 44);
-	assert_int_equal(row->pid_offset, 4);
-	free(row);
+	assert_int_equal(event_compile_feed(event, &ev), 0);
+	assert_int_equal(ev->kind, COMPILED_FEED);
+	assert_int_equal(ev->metadata.kind, METADATA_RENAMED);
+	assert_int_equal(ev->n_ops, 0);
+	assert_int_equal(ev->min_len, 44);
+	assert_int_equal(ev->pid_offset, 4);
+	free(ev);
 	tep_free(tep);
 	event = format_event("sched", "sched_waking", fields, &tep);
-	assert_int_equal(event_compile_feed(event, &row), -EPROTO);
+	assert_int_equal(event_compile_feed(event, &ev), -EPROTO);
 	tep_free(tep);
 }
 
@@ -215,29 +215,29 @@ TEST(test_events_that_no_record_could_be_told_by)
 	for (unsigned i = 0; i < ARRAY_SIZE(commons); i++) {
 		char *text = format_text("sched_switch", 5, commons[i], sched_switch);
 		struct tep_handle *tep = tep_alloc();
-		struct event_row *row = NULL;
+		struct compiled_event *ev = NULL;
 
 		tep_set_loglevel(TEP_LOG_NONE);
 		if (!tep_parse_event(tep, text, strlen(text), "sched"))
 			assert_int_equal(event_compile_known(tep_get_first_event(tep),
-							     &(struct compile_context){0}, &row),
+							     &(struct compile_context){0}, &ev),
 					 -EPROTO);
-		assert_null(row);
+		assert_null(ev);
 		tep_free(tep);
 	}
 }
 
 TEST(test_fields_beyond_any_record)
 {
-	struct event_row *row =
+	struct compiled_event *ev =
 		known("sched", "sched_switch",
 		      FIELD("pid_t prev_pid", 65532, 4, 1) FIELD("int prev_prio", 65531, 4, 1)
 			      FIELD("pid_t next_pid", 99999, 4, 1)
 				      FIELD("char next_comm[16]", 8, 70000, 0));
 
-	assert_int_equal(row->n_ops, 1);
-	assert_int_equal(row->min_len, 65535);
-	free(row);
+	assert_int_equal(ev->n_ops, 1);
+	assert_int_equal(ev->min_len, 65535);
+	free(ev);
 }
 
 TEST(test_generic_rows_and_their_numbers)
@@ -245,25 +245,25 @@ TEST(test_generic_rows_and_their_numbers)
 	const struct compile_context ctx = {.index = 300};
 	struct tep_handle *tep;
 	const struct tep_event *e = format_event("sched", "sched_new", sched_waking, &tep);
-	struct event_row *row;
+	struct compiled_event *ev;
 	uint64_t number;
 
-	assert_int_equal(event_compile_generic(e, &ctx, 65536 + 300, false, &row), 0);
-	assert_int_equal(row->generic_index, 300);
-	assert_int_equal(row->event_tag_len, 3);
-	number = (row->event_tag & 0x7f) | (row->event_tag >> 8 & 0x7f) << 7 |
-		 (row->event_tag >> 16 & 0x7f) << 14;
+	assert_int_equal(event_compile_generic(e, &ctx, 65536 + 300, false, &ev), 0);
+	assert_int_equal(ev->generic_index, 300);
+	assert_int_equal(ev->event_tag_len, 3);
+	number = (ev->event_tag & 0x7f) | (ev->event_tag >> 8 & 0x7f) << 7 |
+		 (ev->event_tag >> 16 & 0x7f) << 14;
 	assert_int_equal(number, (65536 + 300) << 3 | 2);
-	assert_true(row->descriptor_len > 20);
-	for (unsigned i = 0; i < row->n_ops; i++)
-		assert_int_equal(row->ops[i].tag >> 3, i + 1);
-	free(row);
+	assert_true(ev->descriptor_len > 20);
+	for (unsigned i = 0; i < ev->n_ops; i++)
+		assert_int_equal(ev->ops[i].tag >> 3, i + 1);
+	free(ev);
 
-	assert_int_equal(event_compile_generic(e, &ctx, 0, true, &row), 0);
-	assert_int_equal(row->kind, ROW_LEGACY);
-	assert_int_equal(row->generic_index, ROW_NOT_GENERIC);
-	assert_int_equal(row->descriptor_len, 0);
-	free(row);
+	assert_int_equal(event_compile_generic(e, &ctx, 0, true, &ev), 0);
+	assert_int_equal(ev->kind, COMPILED_LEGACY);
+	assert_int_equal(ev->generic_index, COMPILED_NOT_GENERIC);
+	assert_int_equal(ev->descriptor_len, 0);
+	free(ev);
 	tep_free(tep);
 }
 
@@ -271,7 +271,7 @@ TEST(test_more_fields_than_a_row_has)
 {
 	static char fields[16000];
 	const struct compile_context ctx = {0};
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct tep_handle *tep;
 	size_t at = 0;
 
@@ -280,11 +280,11 @@ TEST(test_more_fields_than_a_row_has)
 				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
 				       8 + i);
 	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
-					       false, &row),
+					       false, &ev),
 			 0);
-	assert_int_equal(row->n_ops, 255);
-	assert_int_equal(row->kind, ROW_LEGACY);
-	free(row);
+	assert_int_equal(ev->n_ops, 255);
+	assert_int_equal(ev->kind, COMPILED_LEGACY);
+	free(ev);
 	tep_free(tep);
 }
 
@@ -293,7 +293,7 @@ TEST(test_room_for_many_long_fields)
 {
 	static char fields[32000];
 	const struct compile_context ctx = {0};
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct tep_handle *tep;
 	size_t at = 0;
 
@@ -303,12 +303,12 @@ TEST(test_room_for_many_long_fields)
 			"\tfield:__data_loc char[] f%u;\toffset:%u;\tsize:4;\tsigned:1;\n", i,
 			8 + 4 * i);
 	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
-					       false, &row),
+					       false, &ev),
 			 0);
-	assert_int_equal(row->n_ops, 255);
-	assert_int_equal(row->kind, ROW_LEGACY);
-	assert_true(event_encode_bound(row, 1000) > 255 * 1000 * 2);
-	free(row);
+	assert_int_equal(ev->n_ops, 255);
+	assert_int_equal(ev->kind, COMPILED_LEGACY);
+	assert_true(event_encode_bound(ev, 1000) > 255 * 1000 * 2);
+	free(ev);
 	tep_free(tep);
 }
 
@@ -317,7 +317,7 @@ TEST(test_as_many_fields_as_a_descriptor_has)
 {
 	const struct compile_context ctx = {0};
 	char fields[4000];
-	struct event_row *row;
+	struct compiled_event *ev;
 	struct tep_handle *tep;
 
 	for (unsigned n = 31; n <= 32; n++) {
@@ -328,51 +328,51 @@ TEST(test_as_many_fields_as_a_descriptor_has)
 					      "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n",
 					      i, 8 + i);
 		assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx,
-						       65536, false, &row),
+						       65536, false, &ev),
 				 0);
-		assert_int_equal(row->kind, n == 31 ? ROW_FIELDS : ROW_LEGACY);
-		assert_int_equal(row->generic_index, n == 31 ? 0 : ROW_NOT_GENERIC);
-		assert_int_equal(row->n_ops, n);
-		free(row);
+		assert_int_equal(ev->kind, n == 31 ? COMPILED_FIELDS : COMPILED_LEGACY);
+		assert_int_equal(ev->generic_index, n == 31 ? 0 : COMPILED_NOT_GENERIC);
+		assert_int_equal(ev->n_ops, n);
+		free(ev);
 		tep_free(tep);
 	}
 }
 
-static int compact(const char *fields, enum row_kind kind)
+static int compact(const char *fields, enum compiled_kind kind)
 {
-	struct event_row *row = NULL;
+	struct compiled_event *ev = NULL;
 	struct tep_handle *tep;
-	int r = event_compile_compact(format_event("sched", "x", fields, &tep), kind, &row);
+	int r = event_compile_compact(format_event("sched", "x", fields, &tep), kind, &ev);
 
 	if (!r) {
-		assert_int_equal(row->kind, kind);
-		assert_int_equal(row->n_ops, kind == ROW_COMPACT_SWITCH ? 4 : 5);
+		assert_int_equal(ev->kind, kind);
+		assert_int_equal(ev->n_ops, kind == COMPILED_COMPACT_SWITCH ? 4 : 5);
 	}
-	free(row);
+	free(ev);
 	tep_free(tep);
 	return r;
 }
 
 TEST(test_compact_rows_want_their_format_exactly)
 {
-	assert_int_equal(compact(sched_switch, ROW_COMPACT_SWITCH), 0);
-	assert_int_equal(compact(sched_waking, ROW_COMPACT_WAKING), 0);
-	assert_int_equal(compact(sched_waking, ROW_COMPACT_SWITCH), -EPROTO);
-	assert_int_equal(compact(sched_switch, ROW_COMPACT_WAKING), -EPROTO);
+	assert_int_equal(compact(sched_switch, COMPILED_COMPACT_SWITCH), 0);
+	assert_int_equal(compact(sched_waking, COMPILED_COMPACT_WAKING), 0);
+	assert_int_equal(compact(sched_waking, COMPILED_COMPACT_SWITCH), -EPROTO);
+	assert_int_equal(compact(sched_switch, COMPILED_COMPACT_WAKING), -EPROTO);
 	/* prev_state of 32 bits is fine, a longer name or an unsigned thread is not. */
 	assert_int_equal(
 		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
 				FIELD("pid_t next_pid", 28, 4, 1) FIELD("int next_prio", 32, 4, 1),
-			ROW_COMPACT_SWITCH),
+			COMPILED_COMPACT_SWITCH),
 		0);
 	assert_int_equal(
 		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[32]", 12, 32, 0)
 				FIELD("pid_t next_pid", 44, 4, 1) FIELD("int next_prio", 48, 4, 1),
-			ROW_COMPACT_SWITCH),
+			COMPILED_COMPACT_SWITCH),
 		-EPROTO);
 	assert_int_equal(
 		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
 				FIELD("u32 next_pid", 28, 4, 0) FIELD("int next_prio", 32, 4, 1),
-			ROW_COMPACT_SWITCH),
+			COMPILED_COMPACT_SWITCH),
 		-EPROTO);
 }

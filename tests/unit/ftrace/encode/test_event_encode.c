@@ -76,27 +76,27 @@ static struct {
 
 static void load_tep(const char *dir)
 {
-	for (unsigned i = 0; i < t.set.table.n_rows; i++) {
-		const struct event_row *row = t.set.table.rows[i];
+	for (unsigned i = 0; i < t.set.table.n_events; i++) {
+		const struct compiled_event *ev = t.set.table.rows[i];
 		char *format =
-			page_set_read(NULL, "%s/events/%s/%s/format", dir, row->group, row->name);
+			page_set_read(NULL, "%s/events/%s/%s/format", dir, ev->group, ev->name);
 
 		assert_non_null(format);
 		*strstr(format, "print fmt:") = '\0';
 		strcat(format, "print fmt: \"\"\n");
-		assert_int_equal(tep_parse_event(t.tep, format, strlen(format), row->group), 0);
+		assert_int_equal(tep_parse_event(t.tep, format, strlen(format), ev->group), 0);
 		free(format);
 	}
 }
 
-static void describe(const struct event_row *row)
+static void describe(const struct compiled_event *ev)
 {
-	struct pb_field descriptor = {.data = row->descriptor, .len = row->descriptor_len};
-	struct pb_field further = {.data = row->further, .len = row->further_len};
+	struct pb_field descriptor = {.data = ev->descriptor, .len = ev->descriptor_len};
+	struct pb_field further = {.data = ev->further, .len = ev->further_len};
 
-	if (row->descriptor_len)
+	if (ev->descriptor_len)
 		assert_true(oracle_describe(t.oracle, &descriptor, false));
-	if (row->further_len)
+	if (ev->further_len)
 		assert_true(oracle_describe(t.oracle, &further, true));
 }
 
@@ -115,18 +115,18 @@ static void check_notice(const struct pb_field *event, struct tep_event *e, stru
 	}
 }
 
-static void check_record(const struct page_record *r)
+static void check_record(const struct ring_record *r)
 {
 	struct tep_record record = {.data = (void *)r->payload, .size = (int)r->len};
 	uint16_t id = (uint16_t)(r->payload[0] | r->payload[1] << 8);
-	const struct event_row *row = event_table_row(&t.set.table, id);
+	const struct compiled_event *ev = event_table_get(&t.set.table, id);
 	struct pb_field event;
 	struct pb_dec d;
 	uint8_t *end;
 
 	sym_index_clear(&t.syms);
-	end = event_encode(row, r, &t.ctx, t.out);
-	assert_true((size_t)(end - t.out) <= event_encode_bound(row, r->len));
+	end = event_encode(ev, r, &t.ctx, t.out);
+	assert_true((size_t)(end - t.out) <= event_encode_bound(ev, r->len));
 	assert_false(t.ctx.bad_field);
 	pb_dec_init(&d, t.out, (size_t)(end - t.out));
 	assert_true(pb_dec_next(&d, &event));
@@ -140,9 +140,9 @@ static void check_record(const struct page_record *r)
 static unsigned check_set(const char *name, const struct event_table_options *options)
 {
 	unsigned records = 0;
-	struct page_record r;
+	struct ring_record r;
 	char dir[64];
-	struct page p;
+	struct ring_page p;
 
 	snprintf(dir, sizeof(dir), "tests/data/ftrace/%s", name);
 	page_set_load(&t.set, dir, options);
@@ -151,16 +151,16 @@ static unsigned check_set(const char *name, const struct event_table_options *op
 	t.oracle = calloc(1, sizeof(*t.oracle));
 	t.oracle->tep = t.tep;
 	t.oracle->strings = &t.set.table.strings;
-	for (size_t i = 0; i < t.set.table.n_rows; i++)
+	for (size_t i = 0; i < t.set.table.n_events; i++)
 		describe(t.set.table.rows[i]);
 	t.out = malloc(event_table_bound(&t.set.table, t.set.layout.size));
 	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &t.set.table.strings};
 	for (unsigned c = 0; c < t.set.n_cpus; c++)
 		for (size_t at = 0; at < t.set.cpus[c].len; at += t.set.layout.size) {
-			assert_int_equal(page_open(&p, &t.set.layout, t.set.cpus[c].pages + at,
-						   t.set.layout.size),
-					 PAGE_OK);
-			for (; page_next(&p, &r) == PAGE_OK; records++)
+			assert_int_equal(ring_page_open(&p, &t.set.layout, t.set.cpus[c].pages + at,
+							t.set.layout.size),
+					 RING_PAGE_OK);
+			for (; ring_page_next(&p, &r) == RING_PAGE_OK; records++)
 				check_record(&r);
 		}
 	assert_true(t.oracle->numbers > 100);
@@ -200,7 +200,7 @@ static struct event_table made;
 static uint8_t made_out[65536];
 
 /* A generic event of these fields, and its row. */
-static const struct event_row *make_row(const char *fields)
+static const struct compiled_event *make_row(const char *fields)
 {
 	const struct event_table_options options = {0};
 	uint16_t id;
@@ -212,20 +212,21 @@ static const struct event_row *make_row(const char *fields)
 					 &id),
 			 0);
 	assert_int_equal(id, 9);
-	return event_table_row(&made, 9);
+	return event_table_get(&made, 9);
 }
 
-static struct decoded encode_made(const struct event_row *row, const void *payload, uint32_t len)
+static struct decoded encode_made(const struct compiled_event *ev, const void *payload,
+				  uint32_t len)
 {
-	struct page_record r = {.time = 5, .payload = payload, .len = len};
+	struct ring_record r = {.time = 5, .payload = payload, .len = len};
 	uint8_t *end;
 
 	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &made.strings};
 	sym_index_clear(&t.syms);
-	assert_true(len >= row->min_len);
-	assert_true(event_encode_bound(row, len) <= sizeof(made_out));
-	end = event_encode(row, &r, &t.ctx, made_out);
-	assert_true((size_t)(end - made_out) <= event_encode_bound(row, len));
+	assert_true(len >= ev->min_len);
+	assert_true(event_encode_bound(ev, len) <= sizeof(made_out));
+	end = event_encode(ev, &r, &t.ctx, made_out);
+	assert_true((size_t)(end - made_out) <= event_encode_bound(ev, len));
 	return decode(made_out, (size_t)(end - made_out));
 }
 
@@ -239,7 +240,7 @@ static void assert_text(const struct decoded *d, uint32_t id, const char *text)
 
 TEST(test_names_with_and_without_nul)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row("\tfield:char a[16];\toffset:8;\tsize:16;\tsigned:0;\n"
 			 "\tfield:char b[4];\toffset:24;\tsize:4;\tsigned:0;\n");
 	uint8_t payload[28] = {9};
@@ -247,36 +248,36 @@ TEST(test_names_with_and_without_nul)
 
 	memcpy(payload + 8, "sixteen bytes ok", 16);
 	memcpy(payload + 24, "four", 4);
-	d = encode_made(row, payload, 28);
+	d = encode_made(ev, payload, 28);
 	assert_text(&d, 1, "sixteen bytes ok");
 	assert_text(&d, 2, "four");
 	memcpy(payload + 8, "a\0garbage behind", 16);
 	memcpy(payload + 24, "\0xyz", 4);
-	d = encode_made(row, payload, 28);
+	d = encode_made(ev, payload, 28);
 	assert_text(&d, 1, "a");
 	assert_text(&d, 2, "");
 	memcpy(payload + 8, "eight 8\0 behind", 16);
-	d = encode_made(row, payload, 28);
+	d = encode_made(ev, payload, 28);
 	assert_text(&d, 1, "eight 8");
 	memcpy(payload + 8, "nine was9\0 hind", 16);
-	d = encode_made(row, payload, 28);
+	d = encode_made(ev, payload, 28);
 	assert_text(&d, 1, "nine was9");
 }
 
 TEST(test_tail_strings_end_with_the_record)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row("\tfield:char buf[];\toffset:8;\tsize:0;\tsigned:0;\n");
 	uint8_t payload[400] = {9};
 	struct decoded d;
 
 	memset(payload + 8, 'x', 392);
-	d = encode_made(row, payload, 400);
+	d = encode_made(ev, payload, 400);
 	assert_int_equal(find(&d, 1)->len, 392);
 	payload[300] = 0;
-	d = encode_made(row, payload, 400);
+	d = encode_made(ev, payload, 400);
 	assert_int_equal(find(&d, 1)->len, 292);
-	d = encode_made(row, payload, 8);
+	d = encode_made(ev, payload, 8);
 	assert_int_equal(find(&d, 1)->len, 0);
 }
 
@@ -289,7 +290,7 @@ static void put_loc(uint8_t *at, uint32_t offset, uint32_t len)
 
 TEST(test_located_strings_and_bytes)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row("\tfield:__data_loc char[] a;\toffset:8;\tsize:4;\tsigned:0;\n"
 			 "\tfield:__rel_loc char b[];\toffset:12;\tsize:4;\tsigned:0;\n"
 			 "\tfield:__data_loc u64[] c;\toffset:16;\tsize:4;\tsigned:0;\n"
@@ -302,7 +303,7 @@ TEST(test_located_strings_and_bytes)
 	put_loc(payload + 12, 40 - 16, 8);
 	put_loc(payload + 16, 32, 8);
 	put_loc(payload + 20, 32 - 24, 2);
-	d = encode_made(row, payload, 48);
+	d = encode_made(ev, payload, 48);
 	assert_text(&d, 1, "hello");
 	assert_text(&d, 2, "relative");
 	assert_int_equal(find(&d, 3)->len, 8);
@@ -313,7 +314,7 @@ TEST(test_located_strings_and_bytes)
 
 	/* Nothing to point at is an empty string, wherever it points. */
 	put_loc(payload + 8, 0xffff, 0);
-	d = encode_made(row, payload, 48);
+	d = encode_made(ev, payload, 48);
 	assert_text(&d, 1, "");
 	assert_false(t.ctx.bad_field);
 }
@@ -323,7 +324,7 @@ TEST(test_strings_outside_their_record_are_left_out)
 	static const struct {
 		uint32_t offset, len;
 	} bad[] = {{24, 9}, {32, 1}, {33, 1}, {0xffff, 1}, {0, 33}, {8, 0xffff}};
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row("\tfield:__data_loc char[] a;\toffset:8;\tsize:4;\tsigned:0;\n"
 			 "\tfield:int n;\toffset:12;\tsize:4;\tsigned:1;\n");
 	uint8_t payload[32] = {9};
@@ -332,30 +333,30 @@ TEST(test_strings_outside_their_record_are_left_out)
 	payload[12] = 77;
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		put_loc(payload + 8, bad[i].offset, bad[i].len);
-		d = encode_made(row, payload, 32);
+		d = encode_made(ev, payload, 32);
 		assert_true(t.ctx.bad_field);
 		assert_null(find(&d, 1));
 		assert_int_equal(find(&d, 2)->u64, 77);
 	}
 	put_loc(payload + 8, 0, 32);
-	encode_made(row, payload, 32);
+	encode_made(ev, payload, 32);
 	assert_false(t.ctx.bad_field);
 }
 
 TEST(test_arrays_of_strings)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row(FIELD("__data_loc char[][3] a", 8, 12, 1) FIELD("int n", 20, 4, 1));
 	uint8_t payload[40] = {9};
 	struct decoded d;
 
-	assert_int_equal(row->min_len, 24);
+	assert_int_equal(ev->min_len, 24);
 	payload[20] = 77;
 	memcpy(payload + 24, "one\0\0three\0behind", 16);
 	put_loc(payload + 8, 24, 4);
 	put_loc(payload + 12, 28, 1);
 	put_loc(payload + 16, 29, 6);
-	d = encode_made(row, payload, 40);
+	d = encode_made(ev, payload, 40);
 	assert_text(&d, 1, "one");
 	assert_text(&d, 2, "");
 	assert_text(&d, 3, "three");
@@ -363,7 +364,7 @@ TEST(test_arrays_of_strings)
 	assert_false(t.ctx.bad_field);
 
 	put_loc(payload + 12, 39, 2);
-	d = encode_made(row, payload, 40);
+	d = encode_made(ev, payload, 40);
 	assert_text(&d, 1, "one");
 	assert_null(find(&d, 2));
 	assert_text(&d, 3, "three");
@@ -372,7 +373,7 @@ TEST(test_arrays_of_strings)
 
 TEST(test_integers_of_every_width_and_sign)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row("\tfield:u8 a;\toffset:8;\tsize:1;\tsigned:0;\n"
 			 "\tfield:s8 b;\toffset:9;\tsize:1;\tsigned:1;\n"
 			 "\tfield:u16 c;\toffset:10;\tsize:2;\tsigned:0;\n"
@@ -393,7 +394,7 @@ TEST(test_integers_of_every_width_and_sign)
 	memcpy(payload + 40, &dev, 4);
 	memset(payload + 48, 0, 8);
 	memcpy(payload + 48, &dev, 4);
-	d = encode_made(row, payload, 56);
+	d = encode_made(ev, payload, 56);
 	assert_true(d.fields[0].u64 == 0xff);
 	assert_true(d.fields[1].u64 == UINT64_MAX);
 	assert_true(d.fields[2].u64 == 0xffff);
@@ -410,18 +411,18 @@ TEST(test_integers_of_every_width_and_sign)
 
 TEST(test_threads_are_told)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row("\tfield:pid_t a;\toffset:8;\tsize:4;\tsigned:1;\n"
 			 "\tfield:int pid;\toffset:12;\tsize:4;\tsigned:1;\n");
 	int32_t payload[4] = {9, 100, 200, 300};
-	struct page_record r = {.payload = (const uint8_t *)payload, .len = 16};
+	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 16};
 	struct task_news news = {0};
 
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	t.ctx = (struct encode_ctx){
 		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .news = &news};
-	event_encode(row, &r, &t.ctx, made_out);
-	event_encode(row, &r, &t.ctx, made_out);
+	event_encode(ev, &r, &t.ctx, made_out);
+	event_encode(ev, &r, &t.ctx, made_out);
 	assert_int_equal(news.tids.n, 2);
 	assert_int_equal(news.tids.tids[0], 100);
 	assert_int_equal(news.tids.tids[1], 200);
@@ -431,9 +432,10 @@ TEST(test_threads_are_told)
 
 TEST(test_times_of_every_length)
 {
-	const struct event_row *row = make_row("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n");
+	const struct compiled_event *ev =
+		make_row("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n");
 	int32_t payload[3] = {9, 1, 1};
-	struct page_record r = {.payload = (const uint8_t *)payload, .len = 12};
+	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 12};
 	struct decoded d;
 
 	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &made.strings};
@@ -441,11 +443,11 @@ TEST(test_times_of_every_length)
 		for (int by = -1; by <= 1; by++) {
 			r.time = (1ull << bit) + (uint64_t)by;
 			d = decode(made_out,
-				   (size_t)(event_encode(row, &r, &t.ctx, made_out) - made_out));
+				   (size_t)(event_encode(ev, &r, &t.ctx, made_out) - made_out));
 			assert_true(d.time == r.time);
 		}
 	r.time = UINT64_MAX;
-	d = decode(made_out, (size_t)(event_encode(row, &r, &t.ctx, made_out) - made_out));
+	d = decode(made_out, (size_t)(event_encode(ev, &r, &t.ctx, made_out) - made_out));
 	assert_true(d.time == UINT64_MAX);
 }
 

@@ -13,7 +13,7 @@ static struct event_table table;
 static struct sym_index syms;
 static uint8_t out[65536];
 
-static const struct event_row *make_row(const char *fields)
+static const struct compiled_event *make_row(const char *fields)
 {
 	const struct event_table_options options = {.legacy_generic = true};
 	uint16_t id;
@@ -23,7 +23,7 @@ static const struct event_row *make_row(const char *fields)
 					 format_text("made", 9, FORMAT_COMMON, fields), &options,
 					 &id),
 			 0);
-	return event_table_row(&table, 9);
+	return event_table_get(&table, 9);
 }
 
 struct value {
@@ -32,10 +32,10 @@ struct value {
 };
 
 /* The fields of the one event. */
-static unsigned encode(const struct event_row *row, const void *payload, uint32_t len,
+static unsigned encode(const struct compiled_event *ev, const void *payload, uint32_t len,
 		       struct value *values)
 {
-	struct page_record r = {.time = 5, .payload = payload, .len = len};
+	struct ring_record r = {.time = 5, .payload = payload, .len = len};
 	struct encode_ctx ctx = {.syms = &syms, .strings = &table.strings};
 	struct pb_dec d, inner;
 	struct pb_field f, v;
@@ -43,9 +43,9 @@ static unsigned encode(const struct event_row *row, const void *payload, uint32_
 	uint8_t *end;
 
 	sym_index_clear(&syms);
-	assert_true(event_encode_bound(row, len) <= sizeof(out));
-	end = event_encode(row, &r, &ctx, out);
-	assert_true((size_t)(end - out) <= event_encode_bound(row, len));
+	assert_true(event_encode_bound(ev, len) <= sizeof(out));
+	end = event_encode(ev, &r, &ctx, out);
+	assert_true((size_t)(end - out) <= event_encode_bound(ev, len));
 	pb_dec_init(&d, out, (size_t)(end - out));
 	assert_true(pb_dec_next(&d, &f));
 	pb_dec_init(&d, f.data, f.len);
@@ -74,7 +74,7 @@ static unsigned encode(const struct event_row *row, const void *payload, uint32_
 
 TEST(test_values_of_each_type)
 {
-	const struct event_row *row =
+	const struct compiled_event *ev =
 		make_row(FIELD("int a", 8, 4, 1) FIELD("unsigned int b", 12, 4, 0)
 				 FIELD("char c[16]", 16, 16, 0) FIELD("u8 d[4]", 32, 4, 0)
 					 FIELD("pid_t e", 36, 4, 1));
@@ -85,7 +85,7 @@ TEST(test_values_of_each_type)
 	strcpy((char *)payload + 16, "text");
 	memcpy(payload + 32, "\x00\x1f\xa0\xff", 4);
 	payload[36] = 42;
-	assert_int_equal(encode(row, payload, sizeof(payload), v), 5);
+	assert_int_equal(encode(ev, payload, sizeof(payload), v), 5);
 	assert_string_equal(v[0].name, "a");
 	assert_int_equal(v[0].f.id, PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE);
 	assert_true(v[0].f.u64 == UINT64_MAX);
@@ -101,7 +101,7 @@ TEST(test_values_of_each_type)
 
 TEST(test_long_values)
 {
-	const struct event_row *row = make_row(FIELD("__data_loc u8[] a", 8, 4, 0) FIELD(
+	const struct compiled_event *ev = make_row(FIELD("__data_loc u8[] a", 8, 4, 0) FIELD(
 		"__data_loc char[] b", 12, 4, 0) FIELD("__data_loc char[] c", 16, 4, 0));
 	static uint8_t payload[4000] = {9};
 	struct value v[8];
@@ -111,25 +111,25 @@ TEST(test_long_values)
 	memcpy(payload + 8, &loc, 4);
 	memcpy(payload + 12, &loc, 4);
 	memcpy(payload + 16, &bad, 4);
-	assert_int_equal(encode(row, payload, sizeof(payload), v), 2); /* the third lies outside */
+	assert_int_equal(encode(ev, payload, sizeof(payload), v), 2); /* the third lies outside */
 	assert_int_equal(v[0].f.len, 7800);
 	assert_int_equal(v[1].f.len, 3900);
 }
 
 TEST(test_arrays_of_strings)
 {
-	const struct event_row *row = make_row(FIELD("__data_loc char[][2] a", 8, 8, 1));
+	const struct compiled_event *ev = make_row(FIELD("__data_loc char[][2] a", 8, 8, 1));
 	uint8_t payload[24] = {9};
 	uint32_t locs[] = {4u << 16 | 16, 5u << 16 | 20}; /* the second ends behind the record */
 	struct value v[8];
 
 	memcpy(payload + 8, locs, sizeof(locs));
 	memcpy(payload + 16, "one\0two", 8);
-	assert_int_equal(encode(row, payload, sizeof(payload), v), 1);
+	assert_int_equal(encode(ev, payload, sizeof(payload), v), 1);
 	assert_string_equal(v[0].name, "a_0");
 	assert_true(pb_field_is(&v[0].f, "one"));
 	payload[12 + 2] = 4;
-	assert_int_equal(encode(row, payload, sizeof(payload), v), 2);
+	assert_int_equal(encode(ev, payload, sizeof(payload), v), 2);
 	assert_string_equal(v[1].name, "a_1");
 	assert_true(pb_field_is(&v[1].f, "two"));
 }

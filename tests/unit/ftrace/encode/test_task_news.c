@@ -30,10 +30,10 @@ static int teardown(void **state)
 
 /* ---- records, in a form of the test's own ---- */
 
-static const struct news_plan new_plan = {NEWS_NEW, 1, 8, 16, 32};
-static const struct news_plan rename_plan = {NEWS_RENAMED, 0, 8, 16, 0};
-static const struct news_plan exec_plan = {NEWS_EXEC, 0, 8, 16, 12};
-static const struct news_plan exit_plan = {NEWS_SYS_EXIT, 1, 8, 0, 16};
+static const struct metadata_fields new_plan = {METADATA_NEW, 1, 8, 16, 32};
+static const struct metadata_fields rename_plan = {METADATA_RENAMED, 0, 8, 16, 0};
+static const struct metadata_fields exec_plan = {METADATA_EXEC, 0, 8, 16, 12};
+static const struct metadata_fields exit_plan = {METADATA_SYS_EXIT, 1, 8, 0, 16};
 
 static uint8_t bytes[8192];
 
@@ -52,13 +52,13 @@ static void put64(size_t at, uint64_t v)
 	put(at, &v, sizeof(v));
 }
 
-static void add(const struct news_plan *plan, uint64_t time, uint32_t len, int32_t common_pid)
+static void add(const struct metadata_fields *plan, uint64_t time, uint32_t len, int32_t common_pid)
 {
 	/* Of its own size, so that a sanitizer sees who reads behind it. */
 	uint8_t *copy = malloc(len);
 
 	memcpy(copy, bytes, len);
-	task_news_add(&news, plan, &(struct page_record){.time = time, .payload = copy, .len = len},
+	task_news_add(&news, plan, &(struct ring_record){.time = time, .payload = copy, .len = len},
 		      common_pid);
 	free(copy);
 }
@@ -132,7 +132,7 @@ FIXTURE_TEST(test_a_new_process_and_a_new_thread)
 
 FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
 {
-	struct news_plan plan = new_plan;
+	struct metadata_fields plan = new_plan;
 
 	plan.wide = 0;
 	put32(8, 70);
@@ -146,7 +146,7 @@ FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
 
 FIXTURE_TEST(test_a_name)
 {
-	struct news_plan plan = rename_plan;
+	struct metadata_fields plan = rename_plan;
 
 	add_rename(5, 70, "new name");
 	plan.subject = 0; /* whoever runs */
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_a_program)
 
 FIXTURE_TEST(test_an_end)
 {
-	static const struct news_plan plan = {NEWS_ENDED, 0, 24, 0, 0};
+	static const struct metadata_fields plan = {METADATA_ENDED, 0, 24, 0, 0};
 
 	put32(24, 70);
 	add(&plan, 5, 28, 99);
@@ -228,7 +228,7 @@ FIXTURE_TEST(test_descriptors)
 
 FIXTURE_TEST(test_numbers_of_32_bits)
 {
-	struct news_plan plan = {NEWS_SYS_EXIT, 0, 8, 0, 12};
+	struct metadata_fields plan = {METADATA_SYS_EXIT, 0, 8, 0, 12};
 
 	put32(8, SYS_openat);
 	put32(12, 7);
@@ -250,7 +250,7 @@ FIXTURE_TEST(test_descriptors_that_nobody_wants)
 
 /* ---- files ---- */
 
-static void add_inode(const struct news_plan *plan, uint64_t inode, int32_t common_pid)
+static void add_inode(const struct metadata_fields *plan, uint64_t inode, int32_t common_pid)
 {
 	put32(8, 8u << 20 | 300); /* 8:300 */
 	put64(16, inode);
@@ -260,9 +260,9 @@ static void add_inode(const struct news_plan *plan, uint64_t inode, int32_t comm
 
 FIXTURE_TEST(test_files_that_events_name)
 {
-	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16},
-				      both = {NEWS_INODE, 1, 8, 24, 16},
-				      narrow = {NEWS_INODE, 0, 8, 0, 16};
+	static const struct metadata_fields file = {METADATA_INODE, 1, 8, 0, 16},
+					    both = {METADATA_INODE, 1, 8, 24, 16},
+					    narrow = {METADATA_INODE, 0, 8, 0, 16};
 
 	add_inode(&file, 1ull << 40 | 7, 70);
 	add_inode(&file, 1ull << 40 | 7, 71);
@@ -292,7 +292,7 @@ FIXTURE_TEST(test_files_that_events_name)
 
 FIXTURE_TEST(test_files_that_nobody_wants)
 {
-	static const struct news_plan file = {NEWS_INODE, 1, 8, 0, 16};
+	static const struct metadata_fields file = {METADATA_INODE, 1, 8, 0, 16};
 
 	task_news_deinit(&news);
 	assert_int_equal(task_news_init(&news, METADATA_TASKS | METADATA_FDS), 0);

@@ -5,7 +5,7 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/events/compat_syscalls.h"
-#include "ftrace/format/load.h"
+#include "ftrace/format/unaligned.h"
 #include "base/system/syscall_names.h"
 
 #define ENTER 443
@@ -73,29 +73,30 @@ static void begin_both(void **state)
 }
 
 /* What becomes of a record, and its row. */
-static const struct event_row *look(const void *record, size_t len, struct page_record *ret)
+static const struct compiled_event *look(const void *record, size_t len, struct ring_record *ret)
 {
 	static _Alignas(8) uint8_t bytes[64];
 
 	memcpy(bytes, record, len);
-	*ret = (struct page_record){.time = now += 10, .payload = bytes, .len = (uint32_t)len};
+	*ret = (struct ring_record){.time = now += 10, .payload = bytes, .len = (uint32_t)len};
 	ret->payload = compat_calls_look(calls, ret);
-	return event_table_row(&table, load16(ret->payload));
+	return event_table_get(&table, load16(ret->payload));
 }
 
-static const struct event_row *enter(int32_t tid, int64_t nr, uint64_t arg, struct page_record *ret)
+static const struct compiled_event *enter(int32_t tid, int64_t nr, uint64_t arg,
+					  struct ring_record *ret)
 {
 	const uint64_t record[8] = {
 		(uint64_t)(uint32_t)tid << 32 | ENTER, (uint64_t)nr, arg, 1, 2, 3, 4, 5};
-	const struct event_row *row = look(record, sizeof(record), ret);
+	const struct compiled_event *ev = look(record, sizeof(record), ret);
 
 	if (load16(ret->payload) == ENTER)
 		assert_memory_equal(ret->payload, record, sizeof(record));
-	return row;
+	return ev;
 }
 
-static const struct event_row *leave(int32_t tid, int64_t nr, int64_t value,
-				     struct page_record *ret)
+static const struct compiled_event *leave(int32_t tid, int64_t nr, int64_t value,
+					  struct ring_record *ret)
 {
 	const uint64_t record[3] = {(uint64_t)(uint32_t)tid << 32 | EXIT, (uint64_t)nr,
 				    (uint64_t)value};
@@ -108,7 +109,7 @@ static const struct event_row *leave(int32_t tid, int64_t nr, int64_t value,
 FIXTURE_TEST(test_calls_of_32_bit_programs_are_named)
 {
 	int nr = syscall_number("openat", true);
-	struct page_record r;
+	struct ring_record r;
 
 	begin_both(state);
 	assert_string_equal(enter(NATIVE, 295, 77, &r)->name, "sys_enter");
@@ -130,7 +131,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_are_named)
 
 FIXTURE_TEST(test_numbers_without_a_name)
 {
-	struct page_record r;
+	struct ring_record r;
 
 	begin_both(state);
 	for (int i = 0; i < 2; i++) {
@@ -143,7 +144,7 @@ FIXTURE_TEST(test_numbers_without_a_name)
 FIXTURE_TEST(test_an_exec_ends_as_it_began)
 {
 	int native = syscall_number("execve", false), compat = syscall_number("execve", true);
-	struct page_record r;
+	struct ring_record r;
 
 	begin_both(state);
 	enter(NATIVE, native, 0x7fff00000000, &r);
@@ -163,19 +164,19 @@ FIXTURE_TEST(test_only_where_calls_are_recorded_in_a_form_that_is_known)
 	add("sys_exit", EXIT, FIELD("long id", 8, 8, 1) FIELD("int ret", 16, 4, 1));
 	begin(state);
 	assert_null(calls);
-	assert_int_equal(table.n_rows, 2);
+	assert_int_equal(table.n_events, 2);
 	event_table_deinit(&table);
 	add_enter();
 	options.no_generic = true;
 	begin(state);
 	assert_null(calls);
-	assert_int_equal(table.n_rows, 1);
+	assert_int_equal(table.n_events, 1);
 }
 
 FIXTURE_TEST(test_short_records_and_other_events)
 {
 	static const uint16_t other[32] = {7, ENTER, EXIT};
-	struct page_record r;
+	struct ring_record r;
 
 	begin_both(state);
 	for (size_t len = 8; len < 64; len += 4) {
@@ -191,12 +192,12 @@ FIXTURE_TEST(test_short_records_and_other_events)
 
 FIXTURE_TEST(test_only_one_of_the_events)
 {
-	struct page_record r;
+	struct ring_record r;
 
 	add_exit();
 	begin(state);
 	if (!calls)
 		skip();
-	assert_int_equal(table.n_rows, 2);
+	assert_int_equal(table.n_events, 2);
 	assert_string_equal(leave(COMPAT, 1, 5, &r)->name, "compat_sys_exit");
 }

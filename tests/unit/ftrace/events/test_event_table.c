@@ -34,41 +34,41 @@ FIXTURE_TEST(test_rows_by_id)
 {
 	const struct event_table_options o = {0};
 
-	assert_null(event_table_row(&t, 0));
+	assert_null(event_table_get(&t, 0));
 	assert_int_equal(add("irq", "irq_handler_exit", 65535, &o), 0);
 	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
-	assert_string_equal(event_table_row(&t, 3)->name, "sched_process_wait");
-	assert_string_equal(event_table_row(&t, 65535)->name, "irq_handler_exit");
+	assert_string_equal(event_table_get(&t, 3)->name, "sched_process_wait");
+	assert_string_equal(event_table_get(&t, 65535)->name, "irq_handler_exit");
 	assert_ptr_equal(event_table_named(&t, "sched", "sched_process_wait"),
-			 event_table_row(&t, 3));
+			 event_table_get(&t, 3));
 	assert_null(event_table_named(&t, "irq", "sched_process_wait"));
 	assert_int_equal(add("user_events_multi", "mine.0", 7, &o), 0);
-	assert_string_equal(event_table_row(&t, 7)->name, "mine.0");
+	assert_string_equal(event_table_get(&t, 7)->name, "mine.0");
 	event_table_remove(&t, 7);
 	event_table_sweep(&t);
-	assert_null(event_table_row(&t, 4));
-	assert_null(event_table_row(&t, 65534));
+	assert_null(event_table_get(&t, 4));
+	assert_null(event_table_get(&t, 65534));
 	/* Once more is the same. */
 	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
-	assert_int_equal(t.n_rows, 2);
+	assert_int_equal(t.n_events, 2);
 	event_table_remove(&t, 3);
-	assert_null(event_table_row(&t, 3));
+	assert_null(event_table_get(&t, 3));
 	assert_null(event_table_named(&t, "sched", "sched_process_wait"));
 	event_table_remove(&t, 4);
 	event_table_remove(&t, 5000);
 	event_table_sweep(&t);
-	assert_int_equal(t.n_rows, 1);
-	assert_string_equal(event_table_row(&t, 65535)->name, "irq_handler_exit");
+	assert_int_equal(t.n_events, 1);
+	assert_string_equal(event_table_get(&t, 65535)->name, "irq_handler_exit");
 }
 
 static uint32_t number_of(uint16_t id)
 {
-	const struct event_row *row = event_table_row(&t, id);
+	const struct compiled_event *ev = event_table_get(&t, id);
 	struct pb_field f;
 	struct pb_dec d;
 
-	assert_non_null(row);
-	pb_dec_init(&d, row->descriptor, row->descriptor_len);
+	assert_non_null(ev);
+	pb_dec_init(&d, ev->descriptor, ev->descriptor_len);
 	assert_true(pb_dec_next(&d, &f));
 	return (uint32_t)f.u64;
 }
@@ -76,24 +76,24 @@ static uint32_t number_of(uint16_t id)
 FIXTURE_TEST(test_an_id_that_means_another_event_now)
 {
 	const struct event_table_options o = {0};
-	const struct event_row *old;
+	const struct compiled_event *old;
 	uint32_t first, second;
 	uint16_t id;
 
 	assert_int_equal(add("g", "a", 10, &o), 0);
 	assert_int_equal(add("g", "b", 11, &o), 0);
-	old = event_table_row(&t, 10);
+	old = event_table_get(&t, 10);
 	first = number_of(10);
 	second = number_of(11);
 	/* Another event with the id. */
 	assert_int_equal(add("g", "c", 10, &o), 0);
-	assert_string_equal(event_table_row(&t, 10)->name, "c");
+	assert_string_equal(event_table_get(&t, 10)->name, "c");
 	assert_string_equal(old->name, "a"); /* an open bundle may still have it */
 	assert_int_not_equal(number_of(10), first);
-	assert_int_not_equal(event_table_row(&t, 10)->generic_index, old->generic_index);
+	assert_int_not_equal(event_table_get(&t, 10)->generic_index, old->generic_index);
 	assert_int_equal(t.n_generic, 3);
 	event_table_sweep(&t);
-	assert_int_equal(t.n_rows, 2);
+	assert_int_equal(t.n_events, 2);
 
 	/* The same event with other fields: other numbers, and indices that nobody has. */
 	first = number_of(10);
@@ -103,17 +103,17 @@ FIXTURE_TEST(test_an_id_that_means_another_event_now)
 					    FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1)),
 				&o, &id),
 		0);
-	assert_int_equal(event_table_row(&t, 10)->n_ops, 2);
+	assert_int_equal(event_table_get(&t, 10)->n_ops, 2);
 	assert_int_not_equal(number_of(10), first);
 	assert_int_equal(number_of(11), second);
 	for (unsigned i = 0; i < 1000; i++) {
 		event_table_sweep(&t);
 		assert_int_equal(add("g", i % 2 ? "d" : "e", 10, &o), 0);
-		assert_int_not_equal(event_table_row(&t, 10)->generic_index,
-				     event_table_row(&t, 11)->generic_index);
+		assert_int_not_equal(event_table_get(&t, 10)->generic_index,
+				     event_table_get(&t, 11)->generic_index);
 	}
 	assert_int_equal(t.n_generic, 3);
-	assert_int_equal(t.n_rows, 3);
+	assert_int_equal(t.n_events, 3);
 	assert_int_equal(t.n_numbers, 6); /* a, b, two of c, d and e */
 }
 
@@ -153,30 +153,30 @@ static int add_told(const struct event_told *told, unsigned id)
 
 FIXTURE_TEST(test_events_that_are_told_by_another_name)
 {
-	const struct event_row *row;
+	const struct compiled_event *ev;
 	struct pb_field f;
 	struct pb_dec d;
 
 	assert_int_equal(add_told(&(struct event_told){"mine", "read", EVENT_TOLD_FIELDS}, 10), 0);
-	row = event_table_row(&t, 10);
-	assert_string_equal(row->group, "mine");
-	assert_string_equal(row->name, "read");
-	assert_int_equal(row->n_ops, 1);
+	ev = event_table_get(&t, 10);
+	assert_string_equal(ev->group, "mine");
+	assert_string_equal(ev->name, "read");
+	assert_int_equal(ev->n_ops, 1);
 	/* A user's word for a probe does not make it the kernel's event. */
 	assert_int_equal(
 		add_told(&(struct event_told){"sched", "sched_switch", EVENT_TOLD_FIELDS}, 11), 0);
-	assert_int_not_equal(event_table_row(&t, 11)->generic_index, ROW_NOT_GENERIC);
+	assert_int_not_equal(event_table_get(&t, 11)->generic_index, COMPILED_NOT_GENERIC);
 	assert_int_equal(add_told(&(struct event_told){"synthetic", "suspend_resume_minimal",
 						       EVENT_TOLD_MESSAGE},
 				  12),
 			 0);
-	assert_int_equal(event_table_row(&t, 12)->descriptor_len, 0);
+	assert_int_equal(event_table_get(&t, 12)->descriptor_len, 0);
 
 	assert_int_equal(add_told(&(struct event_told){"k", "vfs_read", EVENT_TOLD_PROBE_END}, 13),
 			 0);
-	row = event_table_row(&t, 13);
-	assert_int_equal(row->kind, ROW_CONSTANT);
-	pb_dec_init(&d, row->descriptor, row->descriptor_len);
+	ev = event_table_get(&t, 13);
+	assert_int_equal(ev->kind, COMPILED_CONSTANT);
+	pb_dec_init(&d, ev->descriptor, ev->descriptor_len);
 	assert_true(pb_dec_next(&d, &f) && f.id == 1 && f.len == 8);
 	assert_memory_equal(f.data, "vfs_read", 8);
 	assert_true(pb_dec_next(&d, &f) && f.id == 2 && f.u64 == 2);
@@ -202,22 +202,22 @@ FIXTURE_TEST(test_generic_events_are_numbered_in_order)
 	assert_int_equal(add("g", "first", 10, &o), 0);
 	assert_int_equal(add("sched", "sched_switch", 11, &o), 0);
 	assert_int_equal(add("g", "second", 12, &o), 0);
-	assert_int_equal(event_table_row(&t, 10)->generic_index, 0);
+	assert_int_equal(event_table_get(&t, 10)->generic_index, 0);
 	/* It has a message, but not for this field. */
-	assert_int_equal(event_table_row(&t, 11)->generic_index, 1);
-	assert_int_equal(event_table_row(&t, 11)->descriptor_len, 0);
-	assert_true(event_table_row(&t, 11)->further_len > 0);
-	assert_int_equal(event_table_row(&t, 12)->generic_index, 2);
+	assert_int_equal(event_table_get(&t, 11)->generic_index, 1);
+	assert_int_equal(event_table_get(&t, 11)->descriptor_len, 0);
+	assert_true(event_table_get(&t, 11)->further_len > 0);
+	assert_int_equal(event_table_get(&t, 12)->generic_index, 2);
 	assert_int_equal(t.n_generic, 3);
 	assert_int_equal(number_of(12), number_of(10) + 1);
 
 	o.no_generic = true;
 	assert_int_equal(add("g", "third", 13, &o), EVENT_TABLE_GENERIC_REFUSED);
-	assert_null(event_table_row(&t, 13));
+	assert_null(event_table_get(&t, 13));
 	assert_int_equal(add("irq", "irq_handler_exit", 14, &o), 0);
 	o = (struct event_table_options){.legacy_generic = true};
 	assert_int_equal(add("g", "fourth", 15, &o), 0);
-	assert_int_equal(event_table_row(&t, 15)->kind, ROW_LEGACY);
+	assert_int_equal(event_table_get(&t, 15)->kind, COMPILED_LEGACY);
 	assert_int_equal(t.n_generic, 4);
 }
 
@@ -238,7 +238,7 @@ FIXTURE_TEST(test_texts_that_are_no_format)
 	assert_int_equal(event_table_add(&t, "g", "x",
 					 format_text("x", 65536, FORMAT_COMMON, one_int), &o, &id),
 			 EVENT_TABLE_BAD_FORMAT);
-	assert_int_equal(t.n_rows, 0);
+	assert_int_equal(t.n_events, 0);
 }
 
 FIXTURE_TEST(test_compact_is_for_two_events)
@@ -261,9 +261,9 @@ FIXTURE_TEST(test_compact_is_for_two_events)
 					 format_text("sched_switch", 5, FORMAT_COMMON, fields), &o,
 					 &id),
 			 0);
-	assert_int_equal(event_table_row(&t, 5)->kind, ROW_COMPACT_SWITCH);
+	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_COMPACT_SWITCH);
 	assert_int_equal(add("sched", "sched_wakeup", 6, &o), 0);
-	assert_int_equal(event_table_row(&t, 6)->kind, ROW_FIELDS);
+	assert_int_equal(event_table_get(&t, 6)->kind, COMPILED_FIELDS);
 }
 
 FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
@@ -279,7 +279,7 @@ FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
 				&o, &id),
 		0);
 	assert_int_equal(event_table_bound(&t, 4096),
-			 event_encode_bound(event_table_row(&t, 11), 4096));
+			 event_encode_bound(event_table_get(&t, 11), 4096));
 	assert_true(event_table_bound(&t, 4096) > 4096);
 }
 
@@ -300,10 +300,10 @@ FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 	assert_int_equal(event_table_add(&t, "ftrace", "print",
 					 format_text("print", 5, FORMAT_COMMON, fields), &o, &id),
 			 0);
-	assert_int_equal(event_table_row(&t, 5)->kind, ROW_PRINT);
+	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_PRINT);
 	assert_int_equal(add("ftrace", "print", 6, &o), EVENT_TABLE_BAD_FORMAT);
 	assert_int_equal(add("sched", "sched_process_wait", 7, &o), 0);
-	assert_int_equal(event_table_row(&t, 7)->kind, ROW_FIELDS);
+	assert_int_equal(event_table_get(&t, 7)->kind, COMPILED_FIELDS);
 }
 
 /* With threads to choose, others are asked about, too. */
@@ -319,12 +319,12 @@ FIXTURE_TEST(test_who_wrote_them_is_asked_of_all_that_anybody_writes)
 	assert_int_equal(print_filter_new(&config, false, &t.prints), 0);
 	for (uint16_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_int_equal(add("ftrace", names[i], i, &o), 0);
-		assert_int_equal(event_table_row(&t, i)->kind, ROW_OF_THREADS);
+		assert_int_equal(event_table_get(&t, i)->kind, COMPILED_OF_THREADS);
 		assert_int_equal(add("ftrace", names[i], 10 + i, &legacy), 0);
-		assert_int_equal(event_table_row(&t, 10 + i)->kind, ROW_LEGACY_OF_THREADS);
+		assert_int_equal(event_table_get(&t, 10 + i)->kind, COMPILED_LEGACY_OF_THREADS);
 	}
 	assert_int_equal(add("ftrace", "kernel_stack", 20, &o), 0);
-	assert_int_equal(event_table_row(&t, 20)->kind, ROW_FIELDS);
+	assert_int_equal(event_table_get(&t, 20)->kind, COMPILED_FIELDS);
 	assert_int_equal(add("other", "bputs", 21, &o), 0);
-	assert_int_equal(event_table_row(&t, 21)->kind, ROW_FIELDS);
+	assert_int_equal(event_table_get(&t, 21)->kind, COMPILED_FIELDS);
 }

@@ -38,7 +38,7 @@ static uint64_t translate_set(const char *name, bool compact, size_t range)
 		translate_end(t, &stream);
 		events += stream.events;
 	}
-	for (unsigned i = 0; i < PAGE_STATUS_COUNT; i++)
+	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		assert_int_equal(t->status_counts[i], 0);
 	assert_int_equal(t->unknown, 0);
 	t = translator_free(t);
@@ -242,14 +242,14 @@ static void put_switch(struct page_maker *m, uint32_t delta, const char *comm)
 	uint8_t payload[40] = {ID_SWITCH};
 
 	strcpy((char *)payload + 16, comm);
-	page_record(m, delta, payload, sizeof(payload));
+	ring_record(m, delta, payload, sizeof(payload));
 }
 
 static void put_wait(struct page_maker *m, uint32_t delta)
 {
 	static const uint8_t payload[28] = {ID_WAIT};
 
-	page_record(m, delta, payload, sizeof(payload));
+	ring_record(m, delta, payload, sizeof(payload));
 }
 
 static void put_generic(struct page_maker *m, uint64_t address)
@@ -257,7 +257,7 @@ static void put_generic(struct page_maker *m, uint64_t address)
 	uint8_t payload[16] = {ID_GENERIC};
 
 	memcpy(payload + 8, &address, 8);
-	page_record(m, 1, payload, sizeof(payload));
+	ring_record(m, 1, payload, sizeof(payload));
 }
 
 static void translate(const struct page_maker *m)
@@ -301,8 +301,8 @@ FIXTURE_TEST(test_nothing_to_say_is_no_packet)
 	struct page_maker m;
 
 	page_begin(&m, 1);
-	page_record(&m, 1, unknown, 8);
-	page_record(&m, 1, beyond, 8);
+	ring_record(&m, 1, unknown, 8);
+	ring_record(&m, 1, beyond, 8);
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
@@ -361,8 +361,8 @@ FIXTURE_TEST(test_a_broken_page_costs_its_rest)
 	assert_int_equal(bundles[0].events, 2);
 	assert_int_equal(bundles[0].errors, 2);
 	assert_int_equal(bundles[0].error_time, 3000);
-	assert_int_equal(t->status_counts[PAGE_END_OVERFLOW], 1);
-	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_END_OVERFLOW], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_BAD_HEADER], 1);
 	assert_true(t->lost);
 }
 
@@ -407,7 +407,7 @@ FIXTURE_TEST(test_broken_pages_are_kept_for_whoever_asks)
 	t->broken_left = 1;
 	fake_writer_clear(w);
 	page_begin(&m, 1);
-	page_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24);
+	ring_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24);
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
@@ -423,26 +423,26 @@ FIXTURE_TEST(test_a_broken_record_costs_itself)
 	memcpy(payload + 8, &outside, 4);
 	page_begin(&m, 1000);
 	put_wait(&m, 1);
-	page_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24); /* 4 bytes too short */
+	ring_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24); /* 4 bytes too short */
 	put_wait(&m, 1);
-	page_record(&m, 1, payload, 16); /* without its string */
-	page_record(&m, 1, payload, 16);
+	ring_record(&m, 1, payload, 16); /* without its string */
+	ring_record(&m, 1, payload, 16);
 	put_wait(&m, 1);
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
 	assert_int_equal(bundles[0].events, 5);
 	assert_int_equal(bundles[0].errors, 1); /* a page complains once */
-	assert_int_equal(bundles[0].error_status, PAGE_INVALID_EVENT);
+	assert_int_equal(bundles[0].error_status, RING_PAGE_INVALID_EVENT);
 	assert_int_equal(cpu.events, 5);
 
 	page_begin(&m, 2000);
-	page_record(&m, 1, (const uint8_t[36]){ID_SWITCH}, 36);
+	ring_record(&m, 1, (const uint8_t[36]){ID_SWITCH}, 36);
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
-	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 1);
-	assert_int_equal(t->status_counts[PAGE_SHORT_COMPACT_EVENT], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_SHORT_COMPACT_EVENT], 1);
 }
 
 FIXTURE_TEST(test_bundles_end_after_so_many_bytes)
@@ -506,7 +506,7 @@ FIXTURE_TEST(test_threads_of_a_page_are_told)
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	payload[32] = 8;
 	page_begin(&m, 1);
-	page_record(&m, 1, payload, 40);
+	ring_record(&m, 1, payload, 40);
 	page_end(&m, 0, 0);
 	translate(&m);
 	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
@@ -537,8 +537,8 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
 	strcpy((char *)payload + 28, "name");
 	page_begin(&m, 1000);
-	page_record(&m, 5, payload, sizeof(payload));
-	page_record(&m, 1, payload, 12); /* too short to be one */
+	ring_record(&m, 5, payload, sizeof(payload));
+	ring_record(&m, 1, payload, 12); /* too short to be one */
 	page_end(&m, 0, 0);
 	translate(&m); /* nobody listens */
 	t->ctx.tids = &news.tids;
@@ -555,7 +555,7 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 		assert_int_equal(bundles[i].events, 0);
 	assert_int_equal(cpu.events, 0);
 	assert_int_equal(t->unknown, 0);
-	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 2);
+	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 2);
 	task_news_deinit(&news);
 }
 
@@ -575,7 +575,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 	page_begin(&m, 1000);
 	for (uint64_t tid = 32; tid <= 64; tid += 32) {
 		call[0] = tid << 32 | ID_CALL;
-		page_record(&m, 5, call, sizeof(call));
+		ring_record(&m, 5, call, sizeof(call));
 		put_switch(&m, 1, "a");
 	}
 	page_end(&m, 0, 0);
@@ -605,7 +605,7 @@ FIXTURE_TEST(test_noise_makes_whole_packets)
 			rng_bytes(&seed, payload, len);
 			payload[0] = (uint8_t)(1 + rng_below(&seed, 5));
 			payload[1] = 0;
-			page_record(&m, rng_below(&seed, 1 << 27), payload, len);
+			ring_record(&m, rng_below(&seed, 1 << 27), payload, len);
 		}
 		rng_bytes(&seed, m.bytes + m.at, PAGE_MAKER_SIZE - m.at);
 		m.at += rng_below(&seed, PAGE_MAKER_SIZE - m.at) + 1;
@@ -618,7 +618,7 @@ FIXTURE_TEST(test_noise_makes_whole_packets)
 		}
 	}
 	finish();
-	assert_true(t->status_counts[PAGE_INVALID_EVENT] > 100);
+	assert_true(t->status_counts[RING_PAGE_INVALID_EVENT] > 100);
 }
 
 static void put_large(struct page_maker *m)
@@ -626,7 +626,7 @@ static void put_large(struct page_maker *m)
 	static uint8_t payload[600] = {ID_LARGE};
 
 	memset(payload + 8, 'x', sizeof(payload) - 8);
-	page_record(m, 1, payload, sizeof(payload));
+	ring_record(m, 1, payload, sizeof(payload));
 }
 
 /* More descriptors and larger events than there was room for. */
@@ -661,7 +661,7 @@ FIXTURE_TEST(test_events_that_come_later)
 	for (unsigned i = 1; i < 100; i++) {
 		uint8_t payload[12] = {(uint8_t)(ID_LARGE + i)};
 
-		page_record(&m, 1, payload, sizeof(payload));
+		ring_record(&m, 1, payload, sizeof(payload));
 	}
 	page_end(&m, 0, 0);
 	translate(&m);
@@ -669,7 +669,7 @@ FIXTURE_TEST(test_events_that_come_later)
 	assert_int_equal(bundles[0].events, 102);
 	assert_int_equal(bundles[0].descriptors, 100);
 	assert_int_equal(t->unknown, 2);
-	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
+	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 0);
 }
 
 FIXTURE_TEST(test_a_probe_says_its_name)
@@ -688,7 +688,7 @@ FIXTURE_TEST(test_a_probe_says_its_name)
 					      &o, &id),
 			 0);
 	page_begin(&m, 1);
-	page_record(&m, 1, payload, sizeof(payload));
+	ring_record(&m, 1, payload, sizeof(payload));
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
@@ -710,7 +710,7 @@ static void put_print(struct page_maker *m, const char *text)
 	uint8_t payload[64] = {ID_LARGE};
 
 	memcpy(payload + 16, text, strlen(text) + 1);
-	page_record(m, 1, payload, 16 + (uint32_t)strlen(text) + 1);
+	ring_record(m, 1, payload, 16 + (uint32_t)strlen(text) + 1);
 }
 
 /* "ab" and what begins so is left out. */
@@ -748,7 +748,7 @@ FIXTURE_TEST(test_prints_are_asked_for_by_their_text)
 	assert_int_equal(bundles[0].events, 4);
 	assert_null(memmem(bundles[0].whole.data, bundles[0].whole.len, "ab", 2));
 	assert_int_equal(t->unknown, 0);
-	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 0);
+	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 0);
 }
 
 static void put_raw(struct page_maker *m, uint32_t tid)
@@ -756,7 +756,7 @@ static void put_raw(struct page_maker *m, uint32_t tid)
 	uint8_t payload[16] = {ID_LARGE};
 
 	memcpy(payload + 4, &tid, sizeof(tid));
-	page_record(m, 1, payload, sizeof(payload));
+	ring_record(m, 1, payload, sizeof(payload));
 }
 
 /* legacy: told as of old. */
@@ -814,9 +814,9 @@ FIXTURE_TEST(test_only_prints_that_are_left_out_are_no_packet)
 	assert_int_equal(cpu.end_time, 0);
 
 	page_begin(&m, 1);
-	page_record(&m, 1, too_short, sizeof(too_short));
+	ring_record(&m, 1, too_short, sizeof(too_short));
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
-	assert_int_equal(t->status_counts[PAGE_INVALID_EVENT], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 1);
 }

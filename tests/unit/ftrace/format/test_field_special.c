@@ -22,7 +22,7 @@ static int kind(const char *group, const char *event, const char *fields, const 
 		f = f->next;
 	ok = field_plan_special(f, ret);
 	tep_free(tep);
-	return ok ? (int)ret->kind : NONE;
+	return ok ? (int)ret->type : NONE;
 }
 
 TEST(test_the_group_ftrace)

@@ -47,7 +47,7 @@ TEST(test_formats_of_the_kernel)
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
-		if (print_symbols_has(rows[i].fmt, rows[i].field) != rows[i].has)
+		if (event_format_prints_symbols(rows[i].fmt, rows[i].field) != rows[i].has)
 			fail_msg("row %u", i);
 }
 
@@ -57,16 +57,16 @@ TEST(test_texts_that_are_cut_or_none)
 		" \"a %-5d \\\" %ps %pS\", __print_symbolic(REC->a, {'(', \")\"}), REC->b, REC->c";
 	char cut[sizeof(whole)];
 
-	assert_true(print_symbols_has(whole, "b"));
-	assert_true(print_symbols_has(whole, "c"));
+	assert_true(event_format_prints_symbols(whole, "b"));
+	assert_true(event_format_prints_symbols(whole, "c"));
 	for (size_t i = 0; i < sizeof(whole); i++) {
 		memcpy(cut, whole, i);
 		cut[i] = '\0';
-		print_symbols_has(cut, "c");
+		event_format_prints_symbols(cut, "c");
 	}
-	assert_false(print_symbols_has("", "a"));
-	assert_false(print_symbols_has(" (void *)0", "a"));
-	assert_false(print_symbols_has(" \"%ps\"", "a"));
-	assert_false(print_symbols_has(" \"%", "a"));
-	assert_false(print_symbols_has(" \"%p", "a"));
+	assert_false(event_format_prints_symbols("", "a"));
+	assert_false(event_format_prints_symbols(" (void *)0", "a"));
+	assert_false(event_format_prints_symbols(" \"%ps\"", "a"));
+	assert_false(event_format_prints_symbols(" \"%", "a"));
+	assert_false(event_format_prints_symbols(" \"%p", "a"));
 }

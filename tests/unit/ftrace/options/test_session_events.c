@@ -79,8 +79,8 @@ WITH_FOLDER(test_rows)
 	compile((struct event_table_options){0});
 	assert_int_equal(id_of("irq", "softirq_entry"), 3);
 	assert_int_equal(id_of("mine", "event"), 4);
-	assert_string_equal(event_table_row(&table, 3)->name, "softirq_entry");
-	assert_int_equal(event_table_row(&table, 4)->generic_index, 0);
+	assert_string_equal(event_table_get(&table, 3)->name, "softirq_entry");
+	assert_int_equal(event_table_get(&table, 4)->generic_index, 0);
 	assert_true(events.events[0].folder != 0);
 	assert_int_equal(n_failed(), 0);
 }
@@ -110,14 +110,15 @@ WITH_FOLDER(test_events_that_have_no_row_are_reported)
 /* ---- columns ---- */
 
 /* What becomes of switches with that config. */
-static enum row_kind kind_of_switches(void **state, const char *config)
+static enum compiled_kind kind_of_switches(void **state, const char *config)
 {
 	struct event_table_options options = {.compact = true};
 
 	begin(state, config);
 	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
-	assert_int_equal(options.compact, event_table_row(&table, 5)->kind == ROW_COMPACT_SWITCH);
-	return event_table_row(&table, 5)->kind;
+	assert_int_equal(options.compact,
+			 event_table_get(&table, 5)->kind == COMPILED_COMPACT_SWITCH);
+	return event_table_get(&table, 5)->kind;
 }
 
 #define SWITCHES "ftrace_events: 'sched/sched_switch' "
@@ -127,16 +128,18 @@ static enum row_kind kind_of_switches(void **state, const char *config)
 WITH_FOLDER(test_switches_are_columns_where_none_is_left_out)
 {
 	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
-	assert_int_equal(kind_of_switches(state, SWITCHES), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_of_switches(state, SWITCHES), COMPILED_COMPACT_SWITCH);
 	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("STACKTRACE")),
-			 ROW_COMPACT_SWITCH);
+			 COMPILED_COMPACT_SWITCH);
 	/* Once, for good; and late. */
-	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEOFF")), ROW_COMPACT_SWITCH);
-	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEON")), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEOFF")),
+			 COMPILED_COMPACT_SWITCH);
+	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEON")),
+			 COMPILED_COMPACT_SWITCH);
 
 	assert_int_equal(kind_of_switches(state, SWITCHES TRIGGER("TRACEOFF") TRIGGER("TRACEON")),
-			 ROW_FIELDS);
-	assert_int_equal(kind_of_switches(state, SWITCHES "tids_to_trace: 5"), ROW_FIELDS);
+			 COMPILED_FIELDS);
+	assert_int_equal(kind_of_switches(state, SWITCHES "tids_to_trace: 5"), COMPILED_FIELDS);
 	assert_int_equal(n_failed(), 0);
 }
 
@@ -148,10 +151,10 @@ WITH_FOLDER(test_switches_with_a_filter_are_no_columns)
 	begin(state, SWITCHES);
 	events.events[0].filter = strdup("next_prio < 100");
 	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
-	assert_int_equal(event_table_row(&table, 5)->kind, ROW_FIELDS);
+	assert_int_equal(event_table_get(&table, 5)->kind, COMPILED_FIELDS);
 }
 
-static enum row_kind kind_in_lent(void **state, const char *file, const char *text)
+static enum compiled_kind kind_in_lent(void **state, const char *file, const char *text)
 {
 	struct event_table_options options = {.compact = true};
 	char path[128];
@@ -164,7 +167,7 @@ static enum row_kind kind_in_lent(void **state, const char *file, const char *te
 	r = session_events_compile(&events, &setup, &options, &table);
 	instance.override = NULL;
 	assert_int_equal(r, 0);
-	return event_table_row(&table, 5)->kind;
+	return event_table_get(&table, 5)->kind;
 }
 
 WITH_FOLDER(test_an_owner_may_leave_switches_out)
@@ -172,13 +175,13 @@ WITH_FOLDER(test_an_owner_may_leave_switches_out)
 	static const char filter[] = "events/sched/sched_switch/filter";
 
 	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
-	assert_int_equal(kind_in_lent(state, filter, "none\n"), ROW_COMPACT_SWITCH);
-	assert_int_equal(kind_in_lent(state, filter, "next_prio < 100\n"), ROW_FIELDS);
-	assert_int_equal(kind_in_lent(state, filter, "none\n"), ROW_COMPACT_SWITCH);
-	assert_int_equal(kind_in_lent(state, "set_event_pid", ""), ROW_COMPACT_SWITCH);
-	assert_int_equal(kind_in_lent(state, "set_event_pid", "5\n"), ROW_FIELDS);
-	assert_int_equal(kind_in_lent(state, "set_event_pid", ""), ROW_COMPACT_SWITCH);
-	assert_int_equal(kind_in_lent(state, "set_event_notrace_pid", "5\n"), ROW_FIELDS);
+	assert_int_equal(kind_in_lent(state, filter, "none\n"), COMPILED_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, filter, "next_prio < 100\n"), COMPILED_FIELDS);
+	assert_int_equal(kind_in_lent(state, filter, "none\n"), COMPILED_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, "set_event_pid", ""), COMPILED_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, "set_event_pid", "5\n"), COMPILED_FIELDS);
+	assert_int_equal(kind_in_lent(state, "set_event_pid", ""), COMPILED_COMPACT_SWITCH);
+	assert_int_equal(kind_in_lent(state, "set_event_notrace_pid", "5\n"), COMPILED_FIELDS);
 }
 
 /* Both or none. */
@@ -187,13 +190,13 @@ WITH_FOLDER(test_columns_take_a_format_that_is_known)
 	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
 	assert_int_equal(kind_of_switches(state, SWITCHES "ftrace_events: 'sched/sched_waking'"),
-			 ROW_FIELDS);
+			 COMPILED_FIELDS);
 	assert_int_equal(n_failed(), 1);
 	assert_string_equal(reports.failed[0],
 			    "perfetto/compact_sched (unexpected format of sched_waking)");
-	assert_int_equal(event_table_row(&table, 6)->kind, ROW_FIELDS);
+	assert_int_equal(event_table_get(&table, 6)->kind, COMPILED_FIELDS);
 	/* Of one that nobody asks for it does not matter. */
-	assert_int_equal(kind_of_switches(state, SWITCHES), ROW_COMPACT_SWITCH);
+	assert_int_equal(kind_of_switches(state, SWITCHES), COMPILED_COMPACT_SWITCH);
 	assert_int_equal(n_failed(), 0);
 }
 
@@ -220,9 +223,9 @@ WITH_FOLDER(test_an_event_that_cannot_be_switched_on_loses_its_row)
 	session_events_enable(&events, &setup, &table);
 	assert_true(is_on(state, "irq/softirq_entry"));
 	assert_int_equal(id_of("irq", "softirq_entry"), 3);
-	assert_non_null(event_table_row(&table, 3));
+	assert_non_null(event_table_get(&table, 3));
 	assert_int_equal(id_of("irq", "softirq_exit"), EVENT_NO_ID);
-	assert_null(event_table_row(&table, 4));
+	assert_null(event_table_get(&table, 4));
 	assert_int_equal(n_failed(), 1);
 	assert_non_null(strstr(reports.failed[0], "irq/softirq_exit ("));
 }
@@ -239,7 +242,7 @@ static const char *try_of_ftrace(void **state, const char *name)
 	compile((struct event_table_options){0});
 	session_events_enable(&events, &setup, &table);
 	assert_false(is_on(state, event)); /* they have no such switch */
-	assert_int_equal(event_table_row(&table, 9) != NULL, n_failed() == 0);
+	assert_int_equal(event_table_get(&table, 9) != NULL, n_failed() == 0);
 	return n_failed() ? reports.failed[0] : "";
 }
 

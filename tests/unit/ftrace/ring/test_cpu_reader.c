@@ -59,7 +59,7 @@ static void make_ring_of(void **state, unsigned cpu, unsigned pages, const unsig
 	for (unsigned i = 0; i < pages; i++) {
 		page_begin(&m, 1000 * (i + 1));
 		for (unsigned n = 0; n < records[i]; n++)
-			page_record(&m, 1, payload, sizeof(payload));
+			ring_record(&m, 1, payload, sizeof(payload));
 		page_end(&m, 0, 0);
 		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
 	}
@@ -231,7 +231,7 @@ WITH_RINGS(test_a_flush_goes_on_behind_broken_pages)
 	open_rings(state, 4000);
 	assert_int_equal(run(0, 100, true), 6);
 	assert_int_equal(streams[0].events, 240);
-	assert_int_equal(t->status_counts[PAGE_BAD_HEADER], 3);
+	assert_int_equal(t->status_counts[RING_PAGE_BAD_HEADER], 3);
 }
 
 /* Where the writer is, however far it goes on meanwhile; in turns, too. */
@@ -272,7 +272,7 @@ static void run_gap(void **state, uint32_t flags, uint64_t number, const char *o
 	for (unsigned i = 0; i < 3; i++) {
 		page_begin(&m, 1000 * (i + 1));
 		for (unsigned n = 0; n < 200; n++)
-			page_record(&m, 1, payload, sizeof(payload));
+			ring_record(&m, 1, payload, sizeof(payload));
 		page_end(&m, i == 1 ? flags : 0, i == 1 ? number : 0);
 		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
 	}
@@ -319,7 +319,7 @@ WITH_RINGS(test_gaps_of_a_ring_that_others_have_used)
 
 	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 400\n");
 	page_begin(&m, 1000);
-	page_record(&m, 1, payload, sizeof(payload));
+	ring_record(&m, 1, payload, sizeof(payload));
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 450);
 	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
 	instance = fake_instance(*state);
@@ -344,8 +344,8 @@ WITH_RINGS(test_reads_that_fail)
 	open_rings(state, 4);
 	assert_int_equal(run(0, 10, true), 0);
 	assert_true(r.cpus[0].done);
-	assert_int_equal(t->status_counts[PAGE_PARTIAL_READ], 1);
-	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 0);
+	assert_int_equal(t->status_counts[RING_PAGE_PARTIAL_READ], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 0);
 	assert_true(streams[0].gap); /* told before the next record */
 
 	/* A descriptor that cannot be read at all, and one that has nothing now. */
@@ -353,14 +353,14 @@ WITH_RINGS(test_reads_that_fail)
 	r.cpus[0].fd = open(*state, O_RDONLY);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(0, 10, true), 0);
-	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 1);
 	close(r.cpus[0].fd);
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	r.cpus[0].fd = fds[0];
 	cpu_readers_begin(&r);
 	assert_int_equal(run(0, 10, true), 0);
 	assert_true(r.cpus[0].done);
-	assert_int_equal(t->status_counts[PAGE_READ_ERROR], 1);
+	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 1);
 	assert_false(streams[1].gap);
 	close(fds[1]);
 	assert_int_equal(w->packets, 0);

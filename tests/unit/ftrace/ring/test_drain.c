@@ -119,7 +119,7 @@ static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t p
 	struct page_maker m;
 
 	page_begin(&m, 1);
-	page_record(&m, 1, payload, sizeof(payload));
+	ring_record(&m, 1, payload, sizeof(payload));
 	page_end(&m, 0, 0);
 	r.cpus = calloc(cpus, sizeof(*r.cpus));
 	r.page = malloc(PAGE_MAKER_SIZE);
@@ -331,7 +331,7 @@ static void put_pages(unsigned cpu, unsigned pages)
 	struct page_maker m;
 
 	page_begin(&m, 1);
-	page_record(&m, 1, payload, sizeof(payload));
+	ring_record(&m, 1, payload, sizeof(payload));
 	page_end(&m, 0, 0);
 	while (pages--)
 		assert_int_equal(write(pipes[cpu], m.bytes, sizeof(m.bytes)), sizeof(m.bytes));

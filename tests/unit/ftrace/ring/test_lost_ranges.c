@@ -17,11 +17,11 @@ static int setup(void **state)
 	return 0;
 }
 
-static const struct page_facts whole = {.first_ns = 100, .last_ns = 200};
+static const struct ring_page_facts whole = {.first_ns = 100, .last_ns = 200};
 
-static struct page_facts gap(uint64_t ns, uint64_t number)
+static struct ring_page_facts gap(uint64_t ns, uint64_t number)
 {
-	return (struct page_facts){
+	return (struct ring_page_facts){
 		.lost = true, .lost_count = number, .first_ns = ns, .last_ns = ns + 100};
 }
 
@@ -36,7 +36,7 @@ static void assert_range(uint64_t begin, uint64_t end, uint64_t count)
 
 FIXTURE_TEST(test_a_number_in_the_page_is_enough)
 {
-	const struct page_facts p = gap(1000, 7);
+	const struct ring_page_facts p = gap(1000, 7);
 
 	assert_false(lost_ranges_add(&l, &whole, 0, &range));
 	assert_false(lost_ranges_want_overrun(&l, &p));
@@ -47,7 +47,7 @@ FIXTURE_TEST(test_a_number_in_the_page_is_enough)
 
 FIXTURE_TEST(test_records_before_the_first_page)
 {
-	const struct page_facts p = gap(1000, 7);
+	const struct ring_page_facts p = gap(1000, 7);
 
 	assert_true(lost_ranges_add(&l, &p, 0, &range));
 	assert_range(0, 1000, 7);
@@ -55,8 +55,8 @@ FIXTURE_TEST(test_records_before_the_first_page)
 
 FIXTURE_TEST(test_the_counter_stands_for_a_page_without_number)
 {
-	const struct page_facts known = gap(1000, 7), unknown = gap(2000, 0);
-	struct page_facts after = {.first_ns = 3000, .last_ns = 3100};
+	const struct ring_page_facts known = gap(1000, 7), unknown = gap(2000, 0);
+	struct ring_page_facts after = {.first_ns = 3000, .last_ns = 3100};
 
 	assert_true(lost_ranges_add(&l, &known, 0, &range));
 	assert_true(lost_ranges_want_overrun(&l, &unknown));
@@ -68,7 +68,7 @@ FIXTURE_TEST(test_the_counter_stands_for_a_page_without_number)
 
 FIXTURE_TEST(test_an_empty_ring_settles_it_too)
 {
-	const struct page_facts unknown = gap(2000, 0);
+	const struct ring_page_facts unknown = gap(2000, 0);
 
 	lost_ranges_add(&l, &whole, 0, &range);
 	lost_ranges_add(&l, &unknown, 12, &range);
@@ -79,8 +79,8 @@ FIXTURE_TEST(test_an_empty_ring_settles_it_too)
 /* The counter may have gone on between the page and its reading: the sum of both is known only. */
 FIXTURE_TEST(test_gaps_in_a_row_are_one_range)
 {
-	const struct page_facts a = gap(1000, 0), b = gap(2000, 5), c = gap(3000, 0);
-	struct page_facts after = {.first_ns = 4000, .last_ns = 4100};
+	const struct ring_page_facts a = gap(1000, 0), b = gap(2000, 5), c = gap(3000, 0);
+	struct ring_page_facts after = {.first_ns = 4000, .last_ns = 4100};
 
 	lost_ranges_add(&l, &whole, 0, &range);
 	assert_false(lost_ranges_add(&l, &a, 13, &range));
@@ -93,8 +93,8 @@ FIXTURE_TEST(test_gaps_in_a_row_are_one_range)
 
 FIXTURE_TEST(test_who_does_not_wait_counts_nothing_twice)
 {
-	const struct page_facts a = gap(1000, 0), b = gap(2000, 5);
-	struct page_facts after = {.first_ns = 4000, .last_ns = 4100};
+	const struct ring_page_facts a = gap(1000, 0), b = gap(2000, 5);
+	struct ring_page_facts after = {.first_ns = 4000, .last_ns = 4100};
 
 	lost_ranges_add(&l, &a, 13, &range); /* 10 of them; 3 more were overwritten meanwhile */
 	assert_true(lost_ranges_end(&l, false, &range));
@@ -106,7 +106,7 @@ FIXTURE_TEST(test_who_does_not_wait_counts_nothing_twice)
 
 FIXTURE_TEST(test_a_counter_that_cannot_be_read)
 {
-	const struct page_facts a = gap(1000, 0);
+	const struct ring_page_facts a = gap(1000, 0);
 
 	lost_ranges_add(&l, &a, UINT64_MAX, &range);
 	assert_true(lost_ranges_end(&l, true, &range));
@@ -115,7 +115,7 @@ FIXTURE_TEST(test_a_counter_that_cannot_be_read)
 
 FIXTURE_TEST(test_a_counter_that_begins_anew)
 {
-	const struct page_facts known = gap(1000, 700), a = gap(2000, 0);
+	const struct ring_page_facts known = gap(1000, 700), a = gap(2000, 0);
 
 	lost_ranges_add(&l, &known, 0, &range);
 	lost_ranges_add(&l, &a, 30, &range);
@@ -146,7 +146,7 @@ static void write_pages(struct kernel *k, unsigned n)
 /* rng: while the writer goes on. */
 static bool read_one(struct kernel *k, uint64_t *rng)
 {
-	struct page_facts p = {
+	struct ring_page_facts p = {
 		.lost = k->overrun != k->last_overrun,
 		.first_ns = k->read * 100 + 100,
 		.last_ns = k->read * 100 + 190,

@@ -142,7 +142,7 @@ static void put_page(unsigned cpu, uint64_t time, uint64_t lost)
 
 	page_begin(&m, time);
 	for (uint8_t id = ID_WAIT; id <= ID_BOTH; id++)
-		page_record(&m, 1, (const uint8_t[12]){id}, 12);
+		ring_record(&m, 1, (const uint8_t[12]){id}, 12);
 	page_end(&m, lost ? PAGE_LOST | PAGE_LOST_STORED : 0, lost);
 	assert_int_equal(write(pipes[cpu], m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 }
@@ -191,7 +191,7 @@ WITH_RINGS(test_what_is_broken_is_told_to_everybody)
 	struct page_maker m;
 
 	page_begin(&m, 1000);
-	page_record(&m, 1, (const uint8_t[4]){ID_WAIT}, 4); /* too short, for those who want it */
+	ring_record(&m, 1, (const uint8_t[4]){ID_WAIT}, 4); /* too short, for those who want it */
 	page_head(&m, 28, 1);
 	page_end(&m, 0, 0);
 	ring_attach(&a->l);
@@ -200,13 +200,13 @@ WITH_RINGS(test_what_is_broken_is_told_to_everybody)
 	assert_int_equal(write(pipes[1], m.bytes, 100), 100);
 	ring_drain_all(&a->l);
 	run_until(&a->all_reads, 1);
-	assert_int_equal(a->l.translator->status_counts[PAGE_INVALID_EVENT], 1);
-	assert_int_equal(b->l.translator->status_counts[PAGE_INVALID_EVENT], 0);
+	assert_int_equal(a->l.translator->status_counts[RING_PAGE_INVALID_EVENT], 1);
+	assert_int_equal(b->l.translator->status_counts[RING_PAGE_INVALID_EVENT], 0);
 	for (unsigned i = 0; i < 2; i++) {
 		const uint64_t *counts = sides[i].l.translator->status_counts;
 
-		assert_int_equal(counts[PAGE_END_OVERFLOW], 1);
-		assert_int_equal(counts[PAGE_PARTIAL_READ], 1);
+		assert_int_equal(counts[RING_PAGE_END_OVERFLOW], 1);
+		assert_int_equal(counts[RING_PAGE_PARTIAL_READ], 1);
 	}
 }
 

@@ -50,7 +50,8 @@ TEST(test_the_packet)
 {
 	struct ring_stats ring = {.cpu = 3, .entries = 9, .now_ts = 1.5};
 	struct ring_stats_all all = {.rings = &ring, .n = 1};
-	uint64_t counts[PAGE_STATUS_COUNT] = {[PAGE_END_OVERFLOW] = 5, [PAGE_INVALID_EVENT] = 1};
+	uint64_t counts[RING_PAGE_STATUS_COUNT] = {
+		[RING_PAGE_END_OVERFLOW] = 5, [RING_PAGE_INVALID_EVENT] = 1};
 	struct reports reports = {0};
 	struct made_event probe = {.in = MADE_UPROBE, .told = {"mine", "read", 0}, .hits = 6};
 	struct made_event synthetic = {.in = MADE_SYNTHETIC, .told = {"synthetic", "x", 0}};

@@ -93,7 +93,7 @@ static void put_page(uint64_t time, uint8_t id)
 	struct page_maker m;
 
 	page_begin(&m, time);
-	page_record(&m, 1, (const uint8_t[12]){id}, 12);
+	ring_record(&m, 1, (const uint8_t[12]){id}, 12);
 	page_end(&m, 0, 0);
 	assert_int_equal(write(pipe_fd, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 }

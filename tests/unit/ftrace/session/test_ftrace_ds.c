@@ -324,7 +324,7 @@ static void put_page(void)
 	struct page_maker m;
 
 	page_begin(&m, 1000);
-	page_record(&m, 1, payload, sizeof(payload));
+	ring_record(&m, 1, payload, sizeof(payload));
 	page_end(&m, 0, 0);
 	assert_int_equal(write(ring, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 }

@@ -90,10 +90,10 @@ static bool is_on(void **state, const char *event)
 	return !strcmp(fake_written(*state, file), "1");
 }
 
-static enum row_kind kind_of(uint16_t id)
+static enum compiled_kind kind_of(uint16_t id)
 {
-	assert_non_null(event_table_row(&table, id));
-	return event_table_row(&table, id)->kind;
+	assert_non_null(event_table_get(&table, id));
+	return event_table_get(&table, id)->kind;
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup_folder, teardown)
@@ -103,7 +103,7 @@ FIXTURE_TEST(test_nobody_listens)
 	assert_true(metadata_bus_has_publisher(feed, SESSION));
 	begin();
 	assert_false(is_on(state, "task/task_newtask"));
-	assert_int_equal(table.n_rows, 0);
+	assert_int_equal(table.n_events, 0);
 	assert_null(translator.ctx.tids);
 	assert_null(translator.ctx.news);
 	metadata_publisher_publish(&teller, &boot, UINT64_MAX);
@@ -129,7 +129,7 @@ FIXTURE_TEST(test_events_for_a_listener)
 	assert_true(is_on(state, "sched/sched_process_exit"));
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 4; id++)
-		assert_int_equal(kind_of(id), ROW_FEED);
+		assert_int_equal(kind_of(id), COMPILED_FEED);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
 	assert_ptr_equal(translator.ctx.news, &teller.news);
 	assert_false(teller.news.wants & METADATA_FDS);
@@ -137,7 +137,7 @@ FIXTURE_TEST(test_events_for_a_listener)
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
 	begin();
-	assert_int_equal(table.n_rows, 4);
+	assert_int_equal(table.n_events, 4);
 }
 
 FIXTURE_TEST(test_descriptors_for_a_listener)
@@ -147,7 +147,7 @@ FIXTURE_TEST(test_descriptors_for_a_listener)
 	assert_true(is_on(state, "raw_syscalls/sys_exit"));
 	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
 			    fd_syscalls_filter());
-	assert_int_equal(kind_of(5), ROW_FEED);
+	assert_int_equal(kind_of(5), COMPILED_FEED);
 	assert_true(teller.news.wants & METADATA_FDS);
 }
 
@@ -162,9 +162,9 @@ FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 	free(format);
 	listen_for(METADATA_FDS);
 	begin();
-	assert_int_equal(table.n_rows, 1);
-	assert_int_equal(kind_of(5), ROW_FIELDS);
-	assert_int_equal(table.rows[0]->news.kind, NEWS_SYS_EXIT);
+	assert_int_equal(table.n_events, 1);
+	assert_int_equal(kind_of(5), COMPILED_FIELDS);
+	assert_int_equal(table.events[0]->metadata.kind, METADATA_SYS_EXIT);
 	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"), "");
 	assert_false(is_on(state, "task/task_newtask")); /* not wanted */
 }
@@ -186,7 +186,7 @@ FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 	assert_non_null(strstr(reports.failed[3], "raw_syscalls/sys_exit ("));
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 5; id++)
-		assert_int_equal(event_table_row(&table, id) != NULL, id == 4);
+		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
@@ -211,7 +211,7 @@ FIXTURE_TEST(test_somebody_elses_instance)
 	begin();
 	instance.override = NULL;
 	assert_false(is_on(state, "task/task_newtask"));
-	assert_int_equal(table.n_rows, 0);
+	assert_int_equal(table.n_events, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
@@ -245,7 +245,7 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 	for (unsigned i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
 		begin_setup(state, restricted[i]);
 		begin();
-		assert_int_equal(table.n_rows, 4);
+		assert_int_equal(table.n_events, 4);
 		assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 		metadata_publisher_unregister(&teller, &boot);
 		metadata_publisher_register(&teller, feed, SESSION);
@@ -267,7 +267,7 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 	listen_for(METADATA_TASKS);
 	selected.events[0].filter = strdup("pid == 1");
 	begin();
-	assert_int_equal(table.n_rows, 4);
+	assert_int_equal(table.n_events, 4);
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
 	/* That event without one is fine. */
 	metadata_publisher_unregister(&teller, &boot);
@@ -341,14 +341,14 @@ FIXTURE_TEST(test_what_is_told_when)
 
 FIXTURE_TEST(test_too_much_to_wait)
 {
-	static const struct news_plan plan = {NEWS_RENAMED, 0, 4, 8, 0};
+	static const struct metadata_fields plan = {METADATA_RENAMED, 0, 4, 8, 0};
 	static const uint8_t bytes[24] = {0};
 
 	listen_for(METADATA_TASKS);
 	begin();
 	for (unsigned i = 0; i <= TASK_NEWS_TASKS / 2; i++)
 		task_news_add(&teller.news, &plan,
-			      &(struct page_record){.time = 100, .payload = bytes, .len = 24}, 1);
+			      &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
 	metadata_publisher_publish(&teller, &boot, 10);
 	assert_int_equal(heard.n_tasks, TASK_NEWS_TASKS / 2 + 1);
 }

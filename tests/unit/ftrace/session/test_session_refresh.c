@@ -58,9 +58,9 @@ static bool is_on(const char *name)
 	return fake_read(root, path)[0] == '1';
 }
 
-static const struct event_row *row(uint16_t id)
+static const struct compiled_event *ev(uint16_t id)
 {
-	return event_table_row(&s.table, id);
+	return event_table_get(&s.table, id);
 }
 
 static int setup(void **state)
@@ -85,8 +85,9 @@ static int setup(void **state)
 			  .reports = &s.reports},
 	};
 	w = fake_writer_new(4096);
-	assert_int_equal(
-		translator_new(&s.table, &(struct page_layout){.size = 4096}, w, &s.translator), 0);
+	assert_int_equal(translator_new(&s.table, &(struct ring_page_layout){.size = 4096}, w,
+					&s.translator),
+			 0);
 	snprintf(sys, sizeof(sys), "%s/sys", (const char *)root);
 	event_watch_begin(&s.watch, root, sys);
 	fake_text(root, "sys/module/first/x", "");
@@ -110,8 +111,8 @@ static int teardown(void **state)
 
 WITH_FOLDER(test_what_came_is_on)
 {
-	assert_string_equal(row(10)->name, "event");
-	assert_string_equal(row(11)->name, "a");
+	assert_string_equal(ev(10)->name, "event");
+	assert_string_equal(ev(11)->name, "a");
 	assert_true(is_on("static/event") && is_on("mod/a"));
 	make_event("mod/b", 12, one_int);
 	make_event("late/event", 13, two_ints);
@@ -119,9 +120,9 @@ WITH_FOLDER(test_what_came_is_on)
 	session_refresh(&s);
 	assert_true(is_on("mod/b") && is_on("late/event"));
 	assert_false(is_on("other/event"));
-	assert_string_equal(row(12)->name, "b");
-	assert_int_equal(row(13)->n_ops, 2);
-	assert_null(row(14));
+	assert_string_equal(ev(12)->name, "b");
+	assert_int_equal(ev(13)->n_ops, 2);
+	assert_null(ev(14));
 	assert_int_equal(s.events.n, 4);
 	assert_null(s.reports.failed);
 	assert_null(s.reports.unknown);
@@ -129,19 +130,19 @@ WITH_FOLDER(test_what_came_is_on)
 
 WITH_FOLDER(test_what_went_is_forgotten)
 {
-	const struct event_row *kept = row(10);
+	const struct compiled_event *kept = ev(10);
 
 	remove_event("mod/a");
 	session_refresh(&s);
-	assert_null(row(11));
-	assert_ptr_equal(row(10), kept);
+	assert_null(ev(11));
+	assert_ptr_equal(ev(10), kept);
 	assert_int_equal(s.events.n, 1);
-	assert_int_equal(s.table.n_rows, 1);
+	assert_int_equal(s.table.n_events, 1);
 	assert_string_equal(s.reports.failed[0], "mod/a (removed while recording)");
 	/* It may come back, and bear another id. */
 	make_event("mod/a", 15, two_ints);
 	session_refresh(&s);
-	assert_int_equal(row(15)->n_ops, 2);
+	assert_int_equal(ev(15)->n_ops, 2);
 	assert_true(is_on("mod/a"));
 }
 
@@ -150,22 +151,22 @@ WITH_FOLDER(test_an_id_that_another_event_has_now)
 	remove_event("mod/a");
 	make_event("mod/c", 11, two_ints);
 	session_refresh(&s);
-	assert_string_equal(row(11)->name, "c");
+	assert_string_equal(ev(11)->name, "c");
 	assert_true(is_on("mod/c"));
-	assert_int_not_equal(row(11)->generic_index, row(10)->generic_index);
+	assert_int_not_equal(ev(11)->generic_index, ev(10)->generic_index);
 }
 
 WITH_FOLDER(test_the_same_event_with_other_fields)
 {
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
-	assert_int_equal(row(11)->n_ops, 2);
+	assert_int_equal(ev(11)->n_ops, 2);
 	assert_true(is_on("mod/a"));
 	assert_string_equal(s.reports.failed[0], "mod/a (made anew while recording)");
 	/* Made anew just as it was, it is off. */
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
-	assert_int_equal(row(11)->n_ops, 2);
+	assert_int_equal(ev(11)->n_ops, 2);
 	assert_true(is_on("mod/a"));
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 }
@@ -210,12 +211,12 @@ WITH_FOLDER(test_what_cannot_be_had_is_told_once)
 {
 	make_event("mod/bad", 16, "\tfield: nonsense\n");
 	session_refresh(&s);
-	assert_null(row(16));
+	assert_null(ev(16));
 	assert_false(is_on("mod/bad"));
 	assert_string_equal(s.reports.failed[0], "mod/bad (unexpected format)");
 	make_event("mod/good", 17, one_int);
 	session_refresh(&s);
-	assert_non_null(row(17));
+	assert_non_null(ev(17));
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 }
 
@@ -236,7 +237,7 @@ WITH_FOLDER(test_filters_count_for_what_came)
 	assert_true(is_on("mod/b"));
 	/* Not unfiltered, rather not at all. */
 	assert_false(is_on("mod/nofilter"));
-	assert_null(row(18));
+	assert_null(ev(18));
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 	assert_non_null(strstr(s.reports.failed[0], "mod/nofilter (filter refused"));
 }
@@ -249,7 +250,7 @@ WITH_FOLDER(test_what_failed_is_tried_again)
 	make_event("mod/b", 12, one_int);
 	session_refresh(&s);
 	assert_false(is_on("mod/b"));
-	assert_null(row(12));
+	assert_null(ev(12));
 	session_refresh(&s);
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 	assert_string_equal(
@@ -258,7 +259,7 @@ WITH_FOLDER(test_what_failed_is_tried_again)
 	config.n_event_filters = 0;
 	session_refresh(&s);
 	assert_true(is_on("mod/b"));
-	assert_non_null(row(12));
+	assert_non_null(ev(12));
 	assert_int_equal(s.events.n, 3);
 	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
 }
@@ -266,13 +267,13 @@ WITH_FOLDER(test_what_failed_is_tried_again)
 WITH_FOLDER(test_strings_of_a_new_module)
 {
 	fake_text(root, "printk_formats", "0x10 : \"old\"\n");
-	assert_int_equal(string_map_parse(&s.table.strings, "0x10 : \"old\"\n"), 0);
+	assert_int_equal(printk_formats_parse(&s.table.strings, "0x10 : \"old\"\n"), 0);
 	fake_text(root, "printk_formats", "0x10 : \"old\"\n0x20 : \"a longer one\"\n");
 	make_event("mod/b", 12, one_int);
 	session_refresh(&s);
-	assert_int_equal(string_map_find(&s.table.strings, 0x10)->len, 3);
+	assert_int_equal(printk_formats_find(&s.table.strings, 0x10)->len, 3);
 	/* As long as there is room for it. */
-	assert_int_equal(string_map_find(&s.table.strings, 0x20)->len, 3);
+	assert_int_equal(printk_formats_find(&s.table.strings, 0x20)->len, 3);
 }
 
 WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens)
@@ -280,8 +281,8 @@ WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens)
 	make_event("mod/b", 12, one_int);
 	bundle_begin(&s.translator->bundle, &(struct bundle_head){.sync = &s.translator->sync});
 	session_refresh(&s);
-	assert_null(row(12));
+	assert_null(ev(12));
 	bundle_end(&s.translator->bundle);
 	session_refresh(&s);
-	assert_non_null(row(12));
+	assert_non_null(ev(12));
 }

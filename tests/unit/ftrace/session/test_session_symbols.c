@@ -73,9 +73,9 @@ FIXTURE_TEST(test_names_for_every_listener)
 			translator_new(&table, &page_maker_layout, w, &listeners[i].translator), 0);
 	session_symbols_give(&s, all, 2, &more, &reports);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(listeners[i].translator->ctx.ksyms->n_functions, 3);
-		assert_ptr_equal(listeners[i].translator->bundle.ksyms,
-				 listeners[i].translator->ctx.ksyms);
+		assert_int_equal(listeners[i].translator->ctx.symbols->n_functions, 3);
+		assert_ptr_equal(listeners[i].translator->bundle.symbols,
+				 listeners[i].translator->ctx.symbols);
 		translator_free(listeners[i].translator);
 	}
 	assert_int_equal(more.ksyms_parsed, 3);

@@ -254,7 +254,7 @@ FIXTURE_TEST(test_functions)
 	assert_string_equal(fake_read(*state, "current_tracer"), "function_graph");
 	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "vfs_*\n");
 	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
-	assert_int_equal(a.top.table.n_rows, 2);
+	assert_int_equal(a.top.table.n_events, 2);
 	top_ring_close(&a.top);
 	assert_string_equal(fake_read(*state, "current_tracer"), "nop");
 	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "");

@@ -17,7 +17,7 @@ struct oracle_symbol {
 	char *name;
 };
 
-struct oracle_ksyms {
+struct oracle_symbols {
 	struct oracle_symbol *symbols;
 	size_t n;
 };
@@ -32,14 +32,14 @@ static inline int oracle_symbol_by_address(const void *a, const void *b)
 }
 
 /* Only what a look-up may stop at: no hidden addresses, no gaps before functions. */
-static inline void oracle_ksyms_load(struct oracle_ksyms *k, const char *path)
+static inline void oracle_symbols_load(struct oracle_symbols *k, const char *path)
 {
 	FILE *f = fopen(path, "r");
 	char line[2048], name[512], type;
 	unsigned long long address;
 	size_t cap = 0;
 
-	*k = (struct oracle_ksyms){0};
+	*k = (struct oracle_symbols){0};
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%llx %c %511s", &address, &type, name) != 3 || !address ||
 		    name[0] == '$' || !strncmp(name, "__pfx_", 6))
@@ -57,16 +57,16 @@ static inline void oracle_ksyms_load(struct oracle_ksyms *k, const char *path)
 		qsort(k->symbols, k->n, sizeof(*k->symbols), oracle_symbol_by_address);
 }
 
-static inline void oracle_ksyms_free(struct oracle_ksyms *k)
+static inline void oracle_symbols_free(struct oracle_symbols *k)
 {
 	for (size_t i = 0; i < k->n; i++)
 		free(k->symbols[i].name);
 	free(k->symbols);
-	*k = (struct oracle_ksyms){0};
+	*k = (struct oracle_symbols){0};
 }
 
 /* NULL: none. */
-static inline const char *oracle_ksyms_name(const struct oracle_ksyms *k, uint64_t address)
+static inline const char *oracle_symbols_name(const struct oracle_symbols *k, uint64_t address)
 {
 	size_t low = 0, high = k->n;
 

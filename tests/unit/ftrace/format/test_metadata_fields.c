@@ -10,22 +10,22 @@
 
 static uint16_t min_len;
 
-static struct news_plan plan(const char *group, const char *name, const char *fields)
+static struct metadata_fields plan(const char *group, const char *name, const char *fields)
 {
 	struct tep_handle *tep;
-	struct news_plan p;
+	struct metadata_fields p;
 
 	min_len = 7;
-	p = news_plan_make(format_event(group, name, fields, &tep), &min_len);
+	p = metadata_fields_find(format_event(group, name, fields, &tep), &min_len);
 	tep_free(tep);
 	return p;
 }
 
 TEST(test_a_task_that_begins)
 {
-	struct news_plan p = plan("task", "task_newtask", NEWTASK("u64", 8));
+	struct metadata_fields p = plan("task", "task_newtask", NEWTASK("u64", 8));
 
-	assert_int_equal(p.kind, NEWS_NEW);
+	assert_int_equal(p.kind, METADATA_NEW);
 	assert_int_equal(p.subject, 8);
 	assert_int_equal(p.text, 12);
 	assert_int_equal(p.more, 32);
@@ -33,24 +33,25 @@ TEST(test_a_task_that_begins)
 	assert_int_equal(min_len, 40);
 	/* A 32-bit kernel's. */
 	p = plan("task", "task_newtask", NEWTASK("unsigned long", 4));
-	assert_int_equal(p.kind, NEWS_NEW);
+	assert_int_equal(p.kind, METADATA_NEW);
 	assert_int_equal(p.wide, 0);
 	assert_int_equal(min_len, 36);
 }
 
 TEST(test_a_name)
 {
-	struct news_plan p = plan("task", "task_rename",
-				  FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
-					  FIELD("char newcomm[16]", 28, 16, 0));
+	struct metadata_fields p =
+		plan("task", "task_rename",
+		     FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
+			     FIELD("char newcomm[16]", 28, 16, 0));
 
-	assert_int_equal(p.kind, NEWS_RENAMED);
+	assert_int_equal(p.kind, METADATA_RENAMED);
 	assert_int_equal(p.text, 28);
 	assert_int_equal(min_len, 44);
 	/* Of the one that runs. */
 	p = plan("task", "task_rename",
 		 FIELD("char oldcomm[16]", 8, 16, 0) FIELD("char newcomm[16]", 24, 16, 0));
-	assert_int_equal(p.kind, NEWS_RENAMED);
+	assert_int_equal(p.kind, METADATA_RENAMED);
 	assert_int_equal(p.subject, 0);
 	assert_int_equal(p.text, 24);
 	assert_int_equal(min_len, 40);
@@ -58,12 +59,12 @@ TEST(test_a_name)
 
 TEST(test_a_program)
 {
-	struct news_plan p =
+	struct metadata_fields p =
 		plan("sched", "sched_process_exec",
 		     FIELD("__data_loc char[] filename", 8, 4, 0) FIELD("pid_t pid", 12, 4, 1)
 			     FIELD("pid_t old_pid", 16, 4, 1));
 
-	assert_int_equal(p.kind, NEWS_EXEC);
+	assert_int_equal(p.kind, METADATA_EXEC);
 	assert_int_equal(p.subject, 12);
 	assert_int_equal(p.text, 8);
 	assert_int_equal(p.more, 16);
@@ -72,21 +73,22 @@ TEST(test_a_program)
 
 TEST(test_a_task_that_ends)
 {
-	struct news_plan p = plan("sched", "sched_process_exit",
-				  FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
-					  FIELD("int prio", 28, 4, 1));
+	struct metadata_fields p =
+		plan("sched", "sched_process_exit",
+		     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
+			     FIELD("int prio", 28, 4, 1));
 
-	assert_int_equal(p.kind, NEWS_ENDED);
+	assert_int_equal(p.kind, METADATA_ENDED);
 	assert_int_equal(p.subject, 24);
 	assert_int_equal(min_len, 28);
 }
 
 TEST(test_the_end_of_a_call)
 {
-	struct news_plan p = plan("raw_syscalls", "sys_exit",
-				  FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
+	struct metadata_fields p = plan("raw_syscalls", "sys_exit",
+					FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
 
-	assert_int_equal(p.kind, NEWS_SYS_EXIT);
+	assert_int_equal(p.kind, METADATA_SYS_EXIT);
 	assert_int_equal(p.subject, 8);
 	assert_int_equal(p.more, 16);
 	assert_int_equal(p.wide, 1);
@@ -98,12 +100,12 @@ TEST(test_the_end_of_a_call)
 
 TEST(test_a_file)
 {
-	struct news_plan p =
+	struct metadata_fields p =
 		plan("ext4", "ext4_mkdir",
 		     FIELD("dev_t dev", 8, 4, 0) FIELD("ino_t dir", 16, 8, 0)
 			     FIELD("ino_t ino", 24, 8, 0) FIELD("__u16 mode", 32, 2, 0));
 
-	assert_int_equal(p.kind, NEWS_INODE);
+	assert_int_equal(p.kind, METADATA_INODE);
 	assert_int_equal(p.subject, 8);
 	assert_int_equal(p.more, 16);
 	assert_int_equal(p.text, 24);
@@ -112,7 +114,7 @@ TEST(test_a_file)
 	/* By its name, before its device, and of 32 bits. */
 	p = plan("filemap", "mm_filemap_add_to_page_cache",
 		 FIELD("unsigned long i_ino", 8, 4, 0) FIELD("dev_t s_dev", 12, 4, 0));
-	assert_int_equal(p.kind, NEWS_INODE);
+	assert_int_equal(p.kind, METADATA_INODE);
 	assert_int_equal(p.subject, 12);
 	assert_int_equal(p.more, 8);
 	assert_int_equal(p.text, 0);
@@ -120,26 +122,26 @@ TEST(test_a_file)
 	assert_int_equal(min_len, 16);
 	/* A device without a file, a file without a device. */
 	assert_int_equal(plan("block", "block_rq_issue", FIELD("dev_t dev", 8, 4, 0)).kind,
-			 NEWS_NONE);
-	assert_int_equal(plan("x", "y", FIELD("ino_t ino", 8, 8, 0)).kind, NEWS_NONE);
+			 METADATA_NONE);
+	assert_int_equal(plan("x", "y", FIELD("ino_t ino", 8, 8, 0)).kind, METADATA_NONE);
 	assert_int_equal(min_len, 7);
 }
 
 TEST(test_what_has_no_news)
 {
-	assert_int_equal(plan("sched", "task_newtask", NEWTASK("u64", 8)).kind, NEWS_NONE);
-	assert_int_equal(plan("task", "task_other", NEWTASK("u64", 8)).kind, NEWS_NONE);
+	assert_int_equal(plan("sched", "task_newtask", NEWTASK("u64", 8)).kind, METADATA_NONE);
+	assert_int_equal(plan("task", "task_other", NEWTASK("u64", 8)).kind, METADATA_NONE);
 	/* Not in the form that is known. */
-	assert_int_equal(plan("task", "task_newtask", NEWTASK("u16", 2)).kind, NEWS_NONE);
+	assert_int_equal(plan("task", "task_newtask", NEWTASK("u16", 2)).kind, METADATA_NONE);
 	assert_int_equal(plan("task", "task_rename",
 			      FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[32]", 12, 32, 0))
 				 .kind,
-			 NEWS_NONE);
+			 METADATA_NONE);
 	assert_int_equal(plan("task", "task_newtask", FIELD("char comm[16]", 8, 16, 0)).kind,
-			 NEWS_NONE);
+			 METADATA_NONE);
 	assert_int_equal(plan("raw_syscalls", "sys_exit",
 			      FIELD("long id", 65530, 8, 1) FIELD("long ret", 8, 8, 1))
 				 .kind,
-			 NEWS_NONE);
+			 METADATA_NONE);
 	assert_int_equal(min_len, 7);
 }

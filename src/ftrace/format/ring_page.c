@@ -22,7 +22,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "ftrace/format/page.h"
+#include "ftrace/format/ring_page.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are read as they lie");
 
@@ -56,7 +56,7 @@ static bool find_field(const char *text, const char *name, unsigned *ret_offset,
 	return false;
 }
 
-int page_layout_parse(const char *header_page, struct page_layout *ret)
+int ring_page_layout_parse(const char *header_page, struct ring_page_layout *ret)
 {
 	unsigned time, time_size, commit, commit_size, data, data_size;
 
@@ -68,7 +68,7 @@ int page_layout_parse(const char *header_page, struct page_layout *ret)
 	    time + time_size > data || commit + commit_size > data || data_size < 64 ||
 	    data_size > COMMIT_LENGTH)
 		return -EINVAL;
-	*ret = (struct page_layout){
+	*ret = (struct ring_page_layout){
 		.size = data + data_size,
 		.time_offset = (uint16_t)time,
 		.commit_offset = (uint16_t)commit,
@@ -78,28 +78,28 @@ int page_layout_parse(const char *header_page, struct page_layout *ret)
 	return 0;
 }
 
-enum page_status page_open(struct page *page, const struct page_layout *layout, const void *data,
-			   size_t len)
+enum ring_page_status ring_page_open(struct ring_page *page, const struct ring_page_layout *layout,
+				     const void *data, size_t len)
 {
 	const uint8_t *bytes = data;
 	uint32_t commit, records;
 
-	*page = (struct page){.cur = bytes, .end = bytes};
+	*page = (struct ring_page){.cur = bytes, .end = bytes};
 	if (len < layout->data_offset)
-		return PAGE_BAD_HEADER;
+		return RING_PAGE_BAD_HEADER;
 	memcpy(&page->time, bytes + layout->time_offset, sizeof(page->time));
 	memcpy(&commit, bytes + layout->commit_offset, sizeof(commit));
 	records = commit & COMMIT_LENGTH;
 	page->lost = commit & COMMIT_LOST;
 	if (records > len - layout->data_offset)
-		return PAGE_BAD_HEADER;
+		return RING_PAGE_BAD_HEADER;
 
 	page->cur = bytes + layout->data_offset;
 	page->end = page->cur + records;
 	if (page->lost && (commit & COMMIT_LOST_STORED) &&
 	    len - layout->data_offset - records >= layout->commit_size)
 		memcpy(&page->lost_count, page->end, layout->commit_size);
-	return records ? PAGE_OK : PAGE_BAD_HEADER;
+	return records ? RING_PAGE_OK : RING_PAGE_BAD_HEADER;
 }
 
 /* The stamp's missing top bits are those of the time before it, as long as time goes forward. */
@@ -111,36 +111,36 @@ static uint64_t whole_time_stamp(uint64_t stamp, uint64_t before)
 	return stamp < before ? stamp + (1ull << TIME_STAMP_BITS) : stamp;
 }
 
-static enum page_status long_record(struct page *page, uint32_t delta, const uint32_t *word,
-				    size_t left, struct page_record *ret)
+static enum ring_page_status long_record(struct ring_page *page, uint32_t delta,
+					 const uint32_t *word, size_t left, struct ring_record *ret)
 {
 	if (!word)
-		return PAGE_SHORT_DATA_LENGTH;
+		return RING_PAGE_SHORT_DATA_LENGTH;
 	if (*word == 0)
-		return PAGE_ZERO_DATA_LENGTH;
+		return RING_PAGE_ZERO_DATA_LENGTH;
 	if (*word < sizeof(*word))
-		return PAGE_BAD_DATA_LENGTH;
+		return RING_PAGE_BAD_DATA_LENGTH;
 	if (*word > left)
-		return PAGE_END_OVERFLOW;
+		return RING_PAGE_END_OVERFLOW;
 	ret->len = *word - (uint32_t)sizeof(*word);
 	if (ret->len < sizeof(uint16_t))
-		return PAGE_SHORT_EVENT_ID;
+		return RING_PAGE_SHORT_EVENT_ID;
 	page->time += delta;
 	ret->time = page->time;
 	ret->payload = page->cur + 2 * sizeof(*word);
 	page->cur += sizeof(*word) + *word;
-	return PAGE_OK;
+	return RING_PAGE_OK;
 }
 
-enum page_status page_next_rare(struct page *page, uint32_t head, struct page_record *ret,
-				bool *ret_skipped)
+enum ring_page_status ring_page_next_rare(struct ring_page *page, uint32_t head,
+					  struct ring_record *ret, bool *ret_skipped)
 {
 	size_t left = (size_t)(page->end - page->cur) - sizeof(head);
 	uint32_t type = head & 31, delta = head >> 5, value = 0;
 	const uint32_t *word = left >= sizeof(value) ? &value : NULL;
 	size_t skip = sizeof(head) + sizeof(value);
 
-	assert(type == TYPE_LONG || type > PAGE_TYPE_MAX);
+	assert(type == TYPE_LONG || type > RING_PAGE_TYPE_MAX);
 	if (word)
 		memcpy(&value, page->cur + sizeof(head), sizeof(value));
 
@@ -150,26 +150,26 @@ enum page_status page_next_rare(struct page *page, uint32_t head, struct page_re
 		return long_record(page, delta, word, left, ret);
 	case TYPE_PADDING:
 		if (!delta)
-			return PAGE_NULL_PADDING;
+			return RING_PAGE_NULL_PADDING;
 		if (!word)
-			return PAGE_SHORT_PADDING_LENGTH;
+			return RING_PAGE_SHORT_PADDING_LENGTH;
 		if (value < sizeof(value) || value > left)
-			return PAGE_BAD_PADDING_LENGTH;
+			return RING_PAGE_BAD_PADDING_LENGTH;
 		page->time += delta;
 		skip = sizeof(head) + value;
 		break;
 	case TYPE_TIME_EXTEND:
 		if (!word)
-			return PAGE_SHORT_TIME_EXTEND;
+			return RING_PAGE_SHORT_TIME_EXTEND;
 		page->time += delta + ((uint64_t)value << TIME_EXTEND_SHIFT);
 		break;
 	case TYPE_TIME_STAMP:
 		if (!word)
-			return PAGE_SHORT_TIME_STAMP;
+			return RING_PAGE_SHORT_TIME_STAMP;
 		page->time = whole_time_stamp(delta + ((uint64_t)value << TIME_EXTEND_SHIFT),
 					      page->time);
 		break;
 	}
 	page->cur += skip;
-	return PAGE_OK;
+	return RING_PAGE_OK;
 }

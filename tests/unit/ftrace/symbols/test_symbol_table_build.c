@@ -3,31 +3,31 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "ftrace/symbols/ksyms_build.h"
-#include "unit/ftrace/oracle_ksyms.h"
+#include "ftrace/symbols/symbol_table_build.h"
+#include "unit/ftrace/oracle_symbols.h"
 #include "unit/rng.h"
 
 /* Fed in pieces of so many bytes; 0 is all at once. */
-static struct ksyms build(const char *text, size_t len, size_t piece)
+static struct symbol_table build(const char *text, size_t len, size_t piece)
 {
-	struct ksyms_build *b;
+	struct symbol_table_build *b;
 	int r;
 
-	assert_int_equal(ksyms_build_new(&b), 0);
+	assert_int_equal(symbol_table_build_new(&b), 0);
 	for (size_t at = 0, n; at < len; at += n) {
 		n = piece ? MIN(piece, len - at) : len;
-		assert_int_equal(ksyms_build_feed(b, text + at, n), 0);
+		assert_int_equal(symbol_table_build_feed(b, text + at, n), 0);
 	}
-	while ((r = ksyms_build_step(b)) == 1)
+	while ((r = symbol_table_build_step(b)) == 1)
 		;
 	assert_int_equal(r, 0);
-	return ksyms_build_take(b);
+	return symbol_table_build_take(b);
 }
 
-static void assert_name(const struct ksyms *k, uint64_t address, const char *want)
+static void assert_name(const struct symbol_table *k, uint64_t address, const char *want)
 {
-	char name[KSYMS_NAME_MAX];
-	size_t len = ksyms_name(k, address, name);
+	char name[SYMBOL_TABLE_NAME_MAX];
+	size_t len = symbol_table_name(k, address, name);
 
 	if (len != strlen(want) || memcmp(name, want, len))
 		fail_msg("%llx is \"%.*s\", not \"%s\"", (unsigned long long)address, (int)len,
@@ -58,7 +58,7 @@ static const char some[] = "0000000000000000 A fixed_percpu_data\n"
 TEST(test_which_name_an_address_has)
 {
 	for (size_t piece = 0; piece < 70; piece++) {
-		struct ksyms k = build(some, strlen(some), piece);
+		struct symbol_table k = build(some, strlen(some), piece);
 
 		assert_name(&k, 0, "");
 		assert_name(&k, 0xffffffff80ffffff, "");
@@ -80,7 +80,7 @@ TEST(test_which_name_an_address_has)
 		assert_name(&k, 0xffffffffc0100000, "late");
 		assert_name(&k, 0xffffffffc0200004, "bpf_prog_6deef7357e7b4530_sd_devices");
 		assert_int_equal(k.n_functions, 11);
-		ksyms_deinit(&k);
+		symbol_table_deinit(&k);
 	}
 }
 
@@ -94,12 +94,12 @@ TEST(test_nothing_to_read_is_an_empty_table)
 					    "garbage \x01\x02 \n"};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct ksyms k = build(texts[i], strlen(texts[i]), 0);
+		struct symbol_table k = build(texts[i], strlen(texts[i]), 0);
 
 		assert_int_equal(k.n_functions, 0);
-		assert_int_equal(ksyms_size(&k), 0);
+		assert_int_equal(symbol_table_size(&k), 0);
 		assert_name(&k, 0xffffffff81000000, "");
-		ksyms_deinit(&k);
+		symbol_table_deinit(&k);
 	}
 }
 
@@ -107,7 +107,7 @@ TEST(test_long_lines_and_names)
 {
 	char line[3000];
 	size_t n = (size_t)sprintf(line, "1000 t ");
-	struct ksyms k;
+	struct symbol_table k;
 
 	memset(line + n, 'a', 511);
 	strcpy(line + n + 511, "\n2000 t b\n");
@@ -115,28 +115,28 @@ TEST(test_long_lines_and_names)
 	line[n + 511] = '\0';
 	assert_name(&k, 0x1000, line + n);
 	assert_name(&k, 0x2000, "b");
-	ksyms_deinit(&k);
+	symbol_table_deinit(&k);
 
 	memset(line + n, '_', 512); /* one too long, and each a word */
 	strcpy(line + n + 512, "\n2000 t b\n");
 	k = build(line, strlen(line), 7);
 	assert_name(&k, 0x1000, "");
 	assert_name(&k, 0x2000, "b");
-	ksyms_deinit(&k);
+	symbol_table_deinit(&k);
 
 	memset(line + n, '_', 511);
 	strcpy(line + n + 511, "\n2000 t b\n");
 	k = build(line, strlen(line), 0);
 	line[n + 511] = '\0';
 	assert_name(&k, 0x1000, line + n);
-	ksyms_deinit(&k);
+	symbol_table_deinit(&k);
 
 	memset(line + n, 'a', 2500);
 	strcpy(line + n + 2500, "\n2000 t b\n");
 	k = build(line, strlen(line), 100);
 	assert_name(&k, 0x1000, "");
 	assert_name(&k, 0x2000, "b");
-	ksyms_deinit(&k);
+	symbol_table_deinit(&k);
 }
 
 /* More words than two bytes can number, in any order, many at one address. */
@@ -149,7 +149,7 @@ TEST(test_many_symbols_in_any_order)
 	} first[N];
 	char *text = malloc(N * 64);
 	uint64_t seed = 3;
-	struct ksyms k;
+	struct symbol_table k;
 	size_t len = 0;
 	char want[64];
 
@@ -172,48 +172,48 @@ TEST(test_many_symbols_in_any_order)
 		assert_name(&k, first[i].address, want);
 		assert_name(&k, first[i].address + 63, want);
 	}
-	ksyms_deinit(&k);
+	symbol_table_deinit(&k);
 	free(text);
 }
 
 TEST(test_a_table_that_is_given_up)
 {
-	struct ksyms_build *b;
+	struct symbol_table_build *b;
 
 	for (unsigned steps = 0; steps < 8; steps++) {
-		assert_int_equal(ksyms_build_new(&b), 0);
-		assert_int_equal(ksyms_build_feed(b, some, strlen(some)), 0);
+		assert_int_equal(symbol_table_build_new(&b), 0);
+		assert_int_equal(symbol_table_build_feed(b, some, strlen(some)), 0);
 		for (unsigned i = 0; i < steps; i++)
-			assert_in_range(ksyms_build_step(b), 0, 1);
-		ksyms_build_free(b);
+			assert_in_range(symbol_table_build_step(b), 0, 1);
+		symbol_table_build_free(b);
 	}
-	ksyms_build_free(NULL);
+	symbol_table_build_free(NULL);
 }
 
 TEST(test_the_running_kernel)
 {
 	static char text[16 << 20];
-	struct oracle_ksyms o;
+	struct oracle_symbols o;
 	uint64_t seed = 9;
 	size_t len = 0, n;
-	struct ksyms k;
+	struct symbol_table k;
 	FILE *f;
 
-	oracle_ksyms_load(&o, "/proc/kallsyms");
+	oracle_symbols_load(&o, "/proc/kallsyms");
 	f = fopen("/proc/kallsyms", "r");
 	while (f && len < sizeof(text) && (n = fread(text + len, 1, sizeof(text) - len, f)))
 		len += n;
 	if (f)
 		fclose(f);
 	if (!o.n || len == sizeof(text)) {
-		oracle_ksyms_free(&o);
+		oracle_symbols_free(&o);
 		skip();
 	}
 	k = build(text, len, 4096);
 	for (size_t i = 0; i < o.n; i++)
 		for (int by = -1; by <= 1; by++) {
 			uint64_t address = o.symbols[i].address + (uint64_t)by;
-			const char *want = oracle_ksyms_name(&o, address);
+			const char *want = oracle_symbols_name(&o, address);
 
 			assert_name(&k, address, want ? want : "");
 		}
@@ -221,13 +221,13 @@ TEST(test_the_running_kernel)
 		uint64_t address =
 			o.symbols[0].address +
 			rng_next(&seed) % (o.symbols[o.n - 1].address - o.symbols[0].address + 2);
-		const char *want = oracle_ksyms_name(&o, address);
+		const char *want = oracle_symbols_name(&o, address);
 
 		assert_name(&k, address, want ? want : "");
 	}
 	print_message("%u functions, %.1f bytes each\n", k.n_functions,
-		      (double)ksyms_size(&k) / k.n_functions);
-	assert_true(ksyms_size(&k) < k.n_functions * 16);
-	ksyms_deinit(&k);
-	oracle_ksyms_free(&o);
+		      (double)symbol_table_size(&k) / k.n_functions);
+	assert_true(symbol_table_size(&k) < k.n_functions * 16);
+	symbol_table_deinit(&k);
+	oracle_symbols_free(&o);
 }

@@ -4,7 +4,7 @@
  *	sort     symbols by address: runs of 32 by insertion, then merged, pair by pair
  *	count    how often each word occurs in names that stay
  *	rank     words by that, so that the common ones get the short numbers
- *	pack     symbols -> blocks (ksyms.h)
+ *	pack     symbols -> blocks (symbol_table.h)
  *
  * Names are kept in one array, as numbers of words of which the last one is marked, until they are
  * packed. Every step does up to STEP_SYMBOLS of its kind of work.
@@ -16,14 +16,14 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/symbols/ksyms_build.h"
+#include "ftrace/symbols/symbol_table_build.h"
 #include "wire/pb_varint.h"
 
 #define STEP_SYMBOLS 16384u
 #define RUN 32u
 #define NO_NAME UINT32_MAX /* no function, but the end of one */
 #define LINE_MAX_BYTES 1024u /* longer lines are none of kallsyms */
-#define MAX_NAME_WORDS (KSYMS_NAME_MAX + 1)
+#define MAX_NAME_WORDS (SYMBOL_TABLE_NAME_MAX + 1)
 
 struct symbol {
 	uint64_t address;
@@ -44,7 +44,7 @@ struct words {
 
 enum stage { READ, SORT_RUNS, MERGE, COUNT, RANK, PACK, DONE };
 
-struct ksyms_build {
+struct symbol_table_build {
 	enum stage stage;
 	char line[LINE_MAX_BYTES]; /* the beginning of one whose end has not come */
 	size_t line_len;
@@ -61,7 +61,7 @@ struct ksyms_build {
 	struct symbol *merged; /* owned; of MERGE */
 	size_t width; /* of the runs that are merged */
 	uint32_t *counts; /* owned: by word; then its rank */
-	struct ksyms out;
+	struct symbol_table out;
 	size_t blocks_cap;
 	size_t bytes_cap;
 	uint64_t last_address; /* of PACK */
@@ -69,11 +69,11 @@ struct ksyms_build {
 };
 
 #define LAST_WORD (1u << 31)
-_Static_assert(KSYMS_MAX_WORDS < LAST_WORD, "the mark fits");
+_Static_assert(SYMBOL_TABLE_MAX_WORDS < LAST_WORD, "the mark fits");
 
-int ksyms_build_new(struct ksyms_build **ret)
+int symbol_table_build_new(struct symbol_table_build **ret)
 {
-	struct ksyms_build *b = calloc(1, sizeof(*b));
+	struct symbol_table_build *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
@@ -82,7 +82,7 @@ int ksyms_build_new(struct ksyms_build **ret)
 	return 0;
 }
 
-struct ksyms_build *ksyms_build_free(struct ksyms_build *b)
+struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b)
 {
 	if (!b)
 		return NULL;
@@ -93,7 +93,7 @@ struct ksyms_build *ksyms_build_free(struct ksyms_build *b)
 	free(b->symbols);
 	free(b->merged);
 	free(b->counts);
-	ksyms_deinit(&b->out);
+	symbol_table_deinit(&b->out);
 	free(b);
 	return NULL;
 }
@@ -139,7 +139,7 @@ static int grow_slots(struct words *w)
 
 static int add_word(struct words *w, const char *s, size_t len, uint32_t *slot)
 {
-	if (w->n + 1 == KSYMS_MAX_WORDS || w->text_len + len > UINT32_MAX ||
+	if (w->n + 1 == SYMBOL_TABLE_MAX_WORDS || w->text_len + len > UINT32_MAX ||
 	    array_reserve(&w->text, &w->text_cap, w->text_len + len, 1) ||
 	    array_reserve(&w->at, &w->at_cap, w->n + 2, sizeof(*w->at)))
 		return -ENOMEM;
@@ -179,7 +179,7 @@ static size_t word_len(const char *s, size_t len)
 	return n;
 }
 
-static int add_name(struct ksyms_build *b, const char *name, size_t len, uint32_t *ret)
+static int add_name(struct symbol_table_build *b, const char *name, size_t len, uint32_t *ret)
 {
 	uint32_t word = 0;
 	size_t n;
@@ -199,7 +199,7 @@ static int add_name(struct ksyms_build *b, const char *name, size_t len, uint32_
 	return 0;
 }
 
-static int add_symbol(struct ksyms_build *b, uint64_t address, uint32_t name)
+static int add_symbol(struct symbol_table_build *b, uint64_t address, uint32_t name)
 {
 	if (array_reserve(&b->symbols, &b->symbols_cap, b->n_symbols + 1, sizeof(*b->symbols)))
 		return -ENOMEM;
@@ -222,7 +222,7 @@ static bool is_name(const char *s, size_t len, const char *name)
 }
 
 /* "ADDRESS TYPE NAME", NUL-terminated. */
-static int take_line(struct ksyms_build *b, const char *line)
+static int take_line(struct symbol_table_build *b, const char *line)
 {
 	uint32_t number = NO_NAME;
 	uint64_t address;
@@ -237,13 +237,13 @@ static int take_line(struct ksyms_build *b, const char *line)
 	type = after[1];
 	name = after + 3;
 	len = strcspn(name, "\t ");
-	if (!len || len > KSYMS_NAME_MAX || *name == '$' || str_starts(name, "__pfx_"))
+	if (!len || len > SYMBOL_TABLE_NAME_MAX || *name == '$' || str_starts(name, "__pfx_"))
 		return 0;
 	if (ends_with(name, len, ".cfi_jt"))
 		len -= strlen(".cfi_jt");
 	else if (ends_with(name, len, ".cfi"))
 		len -= strlen(".cfi");
-	if (b->n_symbols == KSYMS_MAX_SYMBOLS)
+	if (b->n_symbols == SYMBOL_TABLE_MAX_SYMBOLS)
 		return 0;
 	if (strchr("tTwW", type) && !is_name(name, len, "_etext") &&
 	    !is_name(name, len, "_einittext"))
@@ -252,7 +252,7 @@ static int take_line(struct ksyms_build *b, const char *line)
 }
 
 /* Appends to the line that has begun; one that outgrows all lines is skipped. */
-static void begin_line(struct ksyms_build *b, const char *text, size_t len)
+static void begin_line(struct symbol_table_build *b, const char *text, size_t len)
 {
 	if (len >= sizeof(b->line) - b->line_len) {
 		b->skip_line = true;
@@ -262,7 +262,7 @@ static void begin_line(struct ksyms_build *b, const char *text, size_t len)
 	b->line_len += len;
 }
 
-static int end_line(struct ksyms_build *b)
+static int end_line(struct symbol_table_build *b)
 {
 	int r = 0;
 
@@ -274,7 +274,7 @@ static int end_line(struct ksyms_build *b)
 	return r;
 }
 
-int ksyms_build_feed(struct ksyms_build *b, const char *text, size_t len)
+int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size_t len)
 {
 	const char *end = text + len, *eol;
 	int r = 0;
@@ -305,7 +305,7 @@ static void sort_run(struct symbol *s, size_t n)
 	}
 }
 
-static void sort_runs(struct ksyms_build *b)
+static void sort_runs(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -318,7 +318,7 @@ static void sort_runs(struct ksyms_build *b)
 	b->stage = MERGE;
 }
 
-static void merge_pair(struct ksyms_build *b, size_t from)
+static void merge_pair(struct symbol_table_build *b, size_t from)
 {
 	size_t middle = MIN(from + b->width, b->n_symbols);
 	size_t end = MIN(middle + b->width, b->n_symbols), left = from, right = middle;
@@ -331,7 +331,7 @@ static void merge_pair(struct ksyms_build *b, size_t from)
 				: s[right++];
 }
 
-static int merge(struct ksyms_build *b)
+static int merge(struct symbol_table_build *b)
 {
 	struct symbol *swap = b->symbols;
 	size_t stop = b->next + STEP_SYMBOLS;
@@ -355,12 +355,12 @@ static int merge(struct ksyms_build *b)
 /* ---- count and rank ---- */
 
 /* The symbol is said by the one before it, which has the same address. */
-static bool is_alias(const struct ksyms_build *b, size_t i)
+static bool is_alias(const struct symbol_table_build *b, size_t i)
 {
 	return i && b->symbols[i].address == b->symbols[i - 1].address;
 }
 
-static int count(struct ksyms_build *b)
+static int count(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -395,7 +395,7 @@ static int by_count(const void *a, const void *b)
 }
 
 /* The words in their new order into out; counts[word] becomes the word's new number. */
-static int rank(struct ksyms_build *b)
+static int rank(struct symbol_table_build *b)
 {
 	struct words *w = &b->words;
 	_cleanup_(freep) struct ranked *ranked = calloc((size_t)w->n + 1, sizeof(*ranked));
@@ -425,37 +425,37 @@ static int rank(struct ksyms_build *b)
 
 /* ---- pack ---- */
 
-static int begin_block(struct ksyms_build *b, uint64_t address)
+static int begin_block(struct symbol_table_build *b, uint64_t address)
 {
-	struct ksyms *out = &b->out;
+	struct symbol_table *out = &b->out;
 
 	if (array_reserve(&out->blocks, &b->blocks_cap, out->n_blocks + 1u, sizeof(*out->blocks)))
 		return -ENOMEM;
-	out->blocks[out->n_blocks++] = (struct ksyms_block){address, (uint32_t)out->n_bytes};
+	out->blocks[out->n_blocks++] = (struct symbol_table_block){address, (uint32_t)out->n_bytes};
 	b->last_address = address;
 	b->in_block = 0;
 	return 0;
 }
 
-static size_t pack_name(const struct ksyms_build *b, uint32_t at, uint8_t *to)
+static size_t pack_name(const struct symbol_table_build *b, uint32_t at, uint8_t *to)
 {
 	uint8_t *p = to;
 
 	if (at == NO_NAME)
 		return 0;
 	do
-		p = ksyms_put_word(p, b->counts[b->names[at] & ~LAST_WORD]);
+		p = symbol_table_put_word(p, b->counts[b->names[at] & ~LAST_WORD]);
 	while (!(b->names[at++] & LAST_WORD));
 	return (size_t)(p - to);
 }
 
-static int pack_symbol(struct ksyms_build *b, const struct symbol *s)
+static int pack_symbol(struct symbol_table_build *b, const struct symbol *s)
 {
 	uint8_t name[4 * MAX_NAME_WORDS], *p;
-	struct ksyms *out = &b->out;
+	struct symbol_table *out = &b->out;
 	size_t len = pack_name(b, s->name, name);
 
-	if ((!out->n_blocks || b->in_block == KSYMS_BLOCK) && begin_block(b, s->address))
+	if ((!out->n_blocks || b->in_block == SYMBOL_TABLE_BLOCK) && begin_block(b, s->address))
 		return -ENOMEM;
 	if (out->n_bytes + len + 20 > UINT32_MAX ||
 	    array_reserve(&out->bytes, &b->bytes_cap, out->n_bytes + len + 20, 1))
@@ -478,7 +478,7 @@ static void *trim(void *p, size_t size)
 	return smaller ? smaller : p;
 }
 
-static int pack(struct ksyms_build *b)
+static int pack(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -493,7 +493,7 @@ static int pack(struct ksyms_build *b)
 	return 0;
 }
 
-int ksyms_build_step(struct ksyms_build *b)
+int symbol_table_build_step(struct symbol_table_build *b)
 {
 	int r = 0;
 
@@ -531,13 +531,13 @@ int ksyms_build_step(struct ksyms_build *b)
 	return b->stage != DONE;
 }
 
-struct ksyms ksyms_build_take(struct ksyms_build *b)
+struct symbol_table symbol_table_build_take(struct symbol_table_build *b)
 {
-	struct ksyms out = b->out;
+	struct symbol_table out = b->out;
 
-	b->out = (struct ksyms){0};
+	b->out = (struct symbol_table){0};
 	if (!out.n_functions)
-		ksyms_deinit(&out);
-	ksyms_build_free(b);
+		symbol_table_deinit(&out);
+	symbol_table_build_free(b);
 	return out;
 }

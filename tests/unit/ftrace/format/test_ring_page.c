@@ -14,21 +14,21 @@
 
 static const uint16_t id7 = 7;
 
-static enum page_status open_made(struct page *p, const struct page_maker *m)
+static enum ring_page_status open_made(struct ring_page *p, const struct page_maker *m)
 {
-	return page_open(p, &page_maker_layout, m->bytes, sizeof(m->bytes));
+	return ring_page_open(p, &page_maker_layout, m->bytes, sizeof(m->bytes));
 }
 
 /* How the walk over a page ends. */
-static enum page_status end_of(const struct page_maker *m)
+static enum ring_page_status end_of(const struct page_maker *m)
 {
-	struct page_record r;
-	enum page_status s;
-	struct page p;
+	struct ring_record r;
+	enum ring_page_status s;
+	struct ring_page p;
 
 	s = open_made(&p, m);
-	while (s == PAGE_OK)
-		s = page_next(&p, &r);
+	while (s == RING_PAGE_OK)
+		s = ring_page_next(&p, &r);
 	return s;
 }
 
@@ -41,21 +41,21 @@ static const char header_64[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsi
 
 TEST(test_layout_of_64_bits)
 {
-	struct page_layout l;
+	struct ring_page_layout l;
 
-	assert_int_equal(page_layout_parse(header_64, &l), 0);
+	assert_int_equal(ring_page_layout_parse(header_64, &l), 0);
 	assert_memory_equal(&l, &page_maker_layout, sizeof(l));
 }
 
 TEST(test_layout_of_32_bits_and_large_pages)
 {
-	struct page_layout l;
+	struct ring_page_layout l;
 
 	assert_int_equal(
-		page_layout_parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				  "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
-				  "\tfield: char data;\toffset:12;\tsize:16372;\tsigned:1;\n",
-				  &l),
+		ring_page_layout_parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				       "\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+				       "\tfield: char data;\toffset:12;\tsize:16372;\tsigned:1;\n",
+				       &l),
 		0);
 	assert_int_equal(l.size, 16384);
 	assert_int_equal(l.commit_size, 4);
@@ -74,7 +74,7 @@ TEST(test_layouts_that_make_no_sense)
 		{"offset:8;\tsize:8", "offset:8;\tsize:2"},
 		{"offset:16", "offset:70000"},
 	};
-	struct page_layout l;
+	struct ring_page_layout l;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(spoil); i++) {
 		const char *at = strstr(header_64, spoil[i].from);
@@ -82,9 +82,9 @@ TEST(test_layouts_that_make_no_sense)
 
 		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - header_64), header_64,
 			 spoil[i].to, at + strlen(spoil[i].from));
-		assert_int_equal(page_layout_parse(text, &l), -EINVAL);
+		assert_int_equal(ring_page_layout_parse(text, &l), -EINVAL);
 	}
-	assert_int_equal(page_layout_parse("", &l), -EINVAL);
+	assert_int_equal(ring_page_layout_parse("", &l), -EINVAL);
 }
 
 /* ---- records ---- */
@@ -92,82 +92,82 @@ TEST(test_layouts_that_make_no_sense)
 TEST(test_times_add_up)
 {
 	struct page_maker m;
-	struct page_record r;
-	struct page p;
+	struct ring_record r;
+	struct ring_page p;
 	uint32_t payload[40] = {7};
 
 	page_begin(&m, 1000);
-	page_record(&m, 5, payload, 8);
+	ring_record(&m, 5, payload, 8);
 	page_time_extend(&m, (3ull << 27) + 9);
-	page_record(&m, 1, payload, 112);
+	ring_record(&m, 1, payload, 112);
 	page_padding(&m, 10, 12);
-	page_record(&m, 2, payload, 160);
+	ring_record(&m, 2, payload, 160);
 	page_time_stamp(&m, 0x123456789abcdef);
-	page_record(&m, 4, payload, 4);
+	ring_record(&m, 4, payload, 4);
 	page_end(&m, 0, 0);
 
-	assert_int_equal(open_made(&p, &m), PAGE_OK);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
 	assert_false(p.lost);
 	assert_int_equal(p.time, 1000);
-	assert_int_equal(page_next(&p, &r), PAGE_OK);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 	assert_int_equal(r.time, 1005);
 	assert_int_equal(r.len, 8);
 	assert_ptr_equal(r.payload, m.bytes + 20);
-	assert_int_equal(page_next(&p, &r), PAGE_OK);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 	assert_int_equal(r.time, 1005 + (3ull << 27) + 9 + 1);
 	assert_int_equal(r.len, 112);
-	assert_int_equal(page_next(&p, &r), PAGE_OK);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 	assert_int_equal(r.time, 1005 + (3ull << 27) + 9 + 1 + 10 + 2);
 	assert_int_equal(r.len, 160);
-	assert_int_equal(page_next(&p, &r), PAGE_OK);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 	assert_true(r.time == 0x123456789abcdef + 4);
-	assert_int_equal(page_next(&p, &r), PAGE_END);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_END);
 }
 
 TEST(test_time_stamps_keep_the_top_bits_of_the_page)
 {
 	struct page_maker m;
-	struct page_record r;
-	struct page p;
+	struct ring_record r;
+	struct ring_page p;
 
 	page_begin(&m, 0xf000000000000100);
 	page_time_stamp(&m, 0x0000000000000200);
-	page_record(&m, 0, &id7, 2);
+	ring_record(&m, 0, &id7, 2);
 	page_time_stamp(&m, 0x0000000000000050); /* 59 bits went round */
-	page_record(&m, 0, &id7, 2);
+	ring_record(&m, 0, &id7, 2);
 	page_end(&m, 0, 0);
-	assert_int_equal(open_made(&p, &m), PAGE_OK);
-	assert_int_equal(page_next(&p, &r), PAGE_OK);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 	assert_true(r.time == 0xf000000000000200);
-	assert_int_equal(page_next(&p, &r), PAGE_OK);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 	assert_true(r.time == 0xf800000000000050);
 }
 
 TEST(test_lost_records_and_their_number)
 {
 	struct page_maker m;
-	struct page p;
+	struct ring_page p;
 
 	page_begin(&m, 1);
-	page_record(&m, 0, &id7, 2);
+	ring_record(&m, 0, &id7, 2);
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 123456789012);
-	assert_int_equal(open_made(&p, &m), PAGE_OK);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
 	assert_true(p.lost);
 	assert_true(p.lost_count == 123456789012);
-	assert_int_equal(end_of(&m), PAGE_END);
+	assert_int_equal(end_of(&m), RING_PAGE_END);
 
 	page_end(&m, PAGE_LOST, 0);
-	assert_int_equal(open_made(&p, &m), PAGE_OK);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
 	assert_true(p.lost);
 	assert_int_equal(p.lost_count, 0);
 
 	/* Says that it stored a number where there is no room for one. */
 	page_begin(&m, 1);
 	while (m.at + 8 <= PAGE_MAKER_SIZE)
-		page_record(&m, 0, &id7, 2);
+		ring_record(&m, 0, &id7, 2);
 	page_end(&m, PAGE_LOST, 0);
 	m.bytes[11] |= 0x40;
-	assert_int_equal(open_made(&p, &m), PAGE_OK);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
 	assert_true(p.lost);
 	assert_int_equal(p.lost_count, 0);
 }
@@ -177,24 +177,24 @@ TEST(test_lost_records_and_their_number)
 TEST(test_headers)
 {
 	struct page_maker m;
-	struct page p;
+	struct ring_page p;
 	uint64_t commit;
 
 	page_begin(&m, 77);
 	page_end(&m, 0, 0);
-	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER); /* empty */
+	assert_int_equal(open_made(&p, &m), RING_PAGE_BAD_HEADER); /* empty */
 	assert_int_equal(p.time, 77);
 
 	commit = PAGE_MAKER_SIZE - 16 + 1;
 	memcpy(m.bytes + 8, &commit, sizeof(commit));
-	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_BAD_HEADER);
 	commit--;
 	memcpy(m.bytes + 8, &commit, sizeof(commit));
-	assert_int_equal(open_made(&p, &m), PAGE_OK);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
 	commit = (1u << 27) - 1;
 	memcpy(m.bytes + 8, &commit, sizeof(commit));
-	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER);
-	assert_int_equal(page_open(&p, &page_maker_layout, m.bytes, 15), PAGE_BAD_HEADER);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_BAD_HEADER);
+	assert_int_equal(ring_page_open(&p, &page_maker_layout, m.bytes, 15), RING_PAGE_BAD_HEADER);
 }
 
 /* What was lost before a page is lost, whatever the page itself is. */
@@ -202,25 +202,25 @@ TEST(test_lost_records_before_a_broken_page)
 {
 	struct page_maker m;
 	uint64_t commit;
-	struct page p;
+	struct ring_page p;
 
 	page_begin(&m, 77);
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 5);
-	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER); /* empty */
+	assert_int_equal(open_made(&p, &m), RING_PAGE_BAD_HEADER); /* empty */
 	assert_true(p.lost);
 	assert_int_equal(p.lost_count, 5);
 	assert_ptr_equal(p.cur, p.end);
 
 	commit = (PAGE_MAKER_SIZE - 16 + 1) | PAGE_LOST | PAGE_LOST_STORED;
 	memcpy(m.bytes + 8, &commit, sizeof(commit));
-	assert_int_equal(open_made(&p, &m), PAGE_BAD_HEADER);
+	assert_int_equal(open_made(&p, &m), RING_PAGE_BAD_HEADER);
 	assert_true(p.lost);
 	assert_int_equal(p.lost_count, 0);
 	assert_ptr_equal(p.cur, p.end);
 }
 
 struct damage {
-	enum page_status status;
+	enum ring_page_status status;
 	uint32_t words[3];
 	unsigned bytes; /* of the words that are there */
 };
@@ -228,34 +228,34 @@ struct damage {
 TEST(test_each_status)
 {
 	static const struct damage damages[] = {
-		{PAGE_SHORT_EVENT_HEADER, {1}, 3},
-		{PAGE_NULL_PADDING, {29, 4}, 8},
-		{PAGE_SHORT_PADDING_LENGTH, {1 << 5 | 29}, 4},
-		{PAGE_SHORT_PADDING_LENGTH, {1 << 5 | 29, 8}, 7},
-		{PAGE_BAD_PADDING_LENGTH, {1 << 5 | 29, 3}, 8},
-		{PAGE_BAD_PADDING_LENGTH, {1 << 5 | 29, 9}, 12},
-		{PAGE_BAD_PADDING_LENGTH, {1 << 5 | 29, 0xffffffff}, 12},
-		{PAGE_SHORT_TIME_EXTEND, {1 << 5 | 30, 0}, 6},
-		{PAGE_SHORT_TIME_STAMP, {1 << 5 | 31}, 4},
-		{PAGE_SHORT_DATA_LENGTH, {1 << 5}, 4},
-		{PAGE_ZERO_DATA_LENGTH, {0, 0}, 8},
-		{PAGE_BAD_DATA_LENGTH, {1 << 5, 3, 0}, 12},
-		{PAGE_SHORT_EVENT_ID, {1 << 5, 4, 0}, 12},
-		{PAGE_SHORT_EVENT_ID, {1 << 5, 5, 0}, 12},
-		{PAGE_END_OVERFLOW, {2, 7}, 8},
-		{PAGE_END_OVERFLOW, {28, 7}, 8},
-		{PAGE_END_OVERFLOW, {1 << 5, 9, 7}, 12},
-		{PAGE_END_OVERFLOW, {1 << 5, 0xfffffffc, 7}, 12},
-		{PAGE_END, {1 << 5, 8, 7}, 12},
-		{PAGE_END, {1, 7}, 8},
-		{PAGE_END, {1 << 5 | 29, 8, 0}, 12},
+		{RING_PAGE_SHORT_EVENT_HEADER, {1}, 3},
+		{RING_PAGE_NULL_PADDING, {29, 4}, 8},
+		{RING_PAGE_SHORT_PADDING_LENGTH, {1 << 5 | 29}, 4},
+		{RING_PAGE_SHORT_PADDING_LENGTH, {1 << 5 | 29, 8}, 7},
+		{RING_PAGE_BAD_PADDING_LENGTH, {1 << 5 | 29, 3}, 8},
+		{RING_PAGE_BAD_PADDING_LENGTH, {1 << 5 | 29, 9}, 12},
+		{RING_PAGE_BAD_PADDING_LENGTH, {1 << 5 | 29, 0xffffffff}, 12},
+		{RING_PAGE_SHORT_TIME_EXTEND, {1 << 5 | 30, 0}, 6},
+		{RING_PAGE_SHORT_TIME_STAMP, {1 << 5 | 31}, 4},
+		{RING_PAGE_SHORT_DATA_LENGTH, {1 << 5}, 4},
+		{RING_PAGE_ZERO_DATA_LENGTH, {0, 0}, 8},
+		{RING_PAGE_BAD_DATA_LENGTH, {1 << 5, 3, 0}, 12},
+		{RING_PAGE_SHORT_EVENT_ID, {1 << 5, 4, 0}, 12},
+		{RING_PAGE_SHORT_EVENT_ID, {1 << 5, 5, 0}, 12},
+		{RING_PAGE_END_OVERFLOW, {2, 7}, 8},
+		{RING_PAGE_END_OVERFLOW, {28, 7}, 8},
+		{RING_PAGE_END_OVERFLOW, {1 << 5, 9, 7}, 12},
+		{RING_PAGE_END_OVERFLOW, {1 << 5, 0xfffffffc, 7}, 12},
+		{RING_PAGE_END, {1 << 5, 8, 7}, 12},
+		{RING_PAGE_END, {1, 7}, 8},
+		{RING_PAGE_END, {1 << 5 | 29, 8, 0}, 12},
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(damages); i++) {
 		struct page_maker m;
 
 		page_begin(&m, 1);
-		page_record(&m, 1, &id7, 2);
+		ring_record(&m, 1, &id7, 2);
 		page_put(&m, damages[i].words, damages[i].bytes);
 		page_end(&m, 0, 0);
 		assert_int_equal(end_of(&m), damages[i].status);
@@ -269,15 +269,15 @@ TEST(test_noise)
 
 	for (unsigned i = 0; i < 20000; i++) {
 		uint8_t *bytes = malloc(PAGE_MAKER_SIZE);
-		struct page_record r;
-		struct page p;
+		struct ring_record r;
+		struct ring_page p;
 		uint64_t commit = rng_below(&seed, 4090);
 		uint32_t last = 0;
 
 		rng_bytes(&seed, bytes, PAGE_MAKER_SIZE);
 		memcpy(bytes + 8, &commit, sizeof(commit));
-		if (page_open(&p, &page_maker_layout, bytes, PAGE_MAKER_SIZE) == PAGE_OK)
-			while (page_next(&p, &r) == PAGE_OK) {
+		if (ring_page_open(&p, &page_maker_layout, bytes, PAGE_MAKER_SIZE) == RING_PAGE_OK)
+			while (ring_page_next(&p, &r) == RING_PAGE_OK) {
 				last += r.payload[0] + r.payload[r.len - 1];
 				records++;
 			}
@@ -290,29 +290,29 @@ TEST(test_noise)
 
 /* ---- against kbuffer ---- */
 
-static void compare_page(struct kbuffer *k, const struct page_layout *layout, uint8_t *bytes,
+static void compare_page(struct kbuffer *k, const struct ring_page_layout *layout, uint8_t *bytes,
 			 uint64_t *records)
 {
 	unsigned long long ts;
-	struct page_record r;
-	struct page p;
+	struct ring_record r;
+	struct ring_page p;
 	void *data;
 	int missed;
 
 	assert_int_equal(kbuffer_load_subbuffer(k, bytes), 0);
-	assert_int_equal(page_open(&p, layout, bytes, layout->size), PAGE_OK);
+	assert_int_equal(ring_page_open(&p, layout, bytes, layout->size), RING_PAGE_OK);
 	missed = kbuffer_missed_events(k);
 	assert_int_equal(p.lost, missed != 0);
 	if (missed > 0)
 		assert_int_equal(p.lost_count, missed);
 	for (data = kbuffer_read_event(k, &ts); data; data = kbuffer_next_event(k, &ts)) {
-		assert_int_equal(page_next(&p, &r), PAGE_OK);
+		assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
 		assert_true(r.time == ts);
 		assert_ptr_equal(r.payload, data);
 		assert_int_equal(r.len, kbuffer_event_size(k));
 		++*records;
 	}
-	assert_int_equal(page_next(&p, &r), PAGE_END);
+	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_END);
 }
 
 TEST(test_recorded_pages_against_kbuffer)
@@ -349,7 +349,7 @@ TEST(test_made_pages_against_kbuffer)
 
 	for (unsigned i = 0; i < 2000; i++) {
 		page_begin(&m, rng_next(&seed) >> 6 & ~(1ull << 57));
-		page_record(&m, 1, payload, 4); /* kbuffer tells of losses before a record only */
+		ring_record(&m, 1, payload, 4); /* kbuffer tells of losses before a record only */
 		while (m.at < PAGE_MAKER_SIZE - 640) {
 			uint32_t len = 4 + 4 * rng_below(&seed, rng_below(&seed, 140) + 1);
 			uint32_t delta = 1 + rng_below(&seed, (1 << 27) - 1);
@@ -366,10 +366,10 @@ TEST(test_made_pages_against_kbuffer)
 				page_padding(&m, delta, len + 4);
 				break;
 			default:
-				page_record(&m, delta, payload, len);
+				ring_record(&m, delta, payload, len);
 			}
 		}
-		page_record(&m, 1, payload, 4);
+		ring_record(&m, 1, payload, 4);
 		lost = rng_below(&seed, 1000) + 1;
 		page_end(&m,
 			 i % 3 == 0   ? 0

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 #include "gen/fields.h"
 
 static struct proto_event event_of(const char *group, const char *name)
 {
 	struct proto_event e;
 
-	assert_true(proto_table_event(group, name, &e));
+	assert_true(proto_events_find(group, name, &e));
 	return e;
 }
 
@@ -21,21 +21,21 @@ TEST(test_events_and_fields)
 
 	assert_int_equal(e.number, PB_FTRACE_EVENT_SCHED_SWITCH);
 	assert_int_equal(e.n_fields, 7);
-	assert_true(proto_table_field(&e, "prev_state", &f));
+	assert_true(proto_events_field(&e, "prev_state", &f));
 	assert_int_equal(f.number, 4);
 	assert_int_equal(f.type, PROTO_INT64);
-	assert_true(proto_table_field(&e, "next_comm", &f));
+	assert_true(proto_events_field(&e, "next_comm", &f));
 	assert_int_equal(f.type, PROTO_STRING);
-	assert_false(proto_table_field(&e, "next_com", &f));
-	assert_false(proto_table_field(&e, "", &f));
+	assert_false(proto_events_field(&e, "next_com", &f));
+	assert_false(proto_events_field(&e, "", &f));
 
 	e = event_of("raw_syscalls", "sys_enter");
-	assert_true(proto_table_field(&e, "args", &f));
+	assert_true(proto_events_field(&e, "args", &f));
 	assert_int_equal(f.type, PROTO_REPEATED_UINT64);
 	e = event_of("i2c", "i2c_read");
 	assert_int_equal(e.number, PB_FTRACE_EVENT_I2C_READ);
 	e = event_of("i2c", "i2c_write");
-	assert_true(proto_table_field(&e, "buf", &f));
+	assert_true(proto_events_field(&e, "buf", &f));
 	assert_int_equal(f.type, PROTO_BYTES);
 }
 
@@ -59,13 +59,13 @@ TEST(test_what_is_not_there)
 
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_false(proto_table_event("sched", "", &e));
-	assert_false(proto_table_event("", "sched_switch", &e));
-	assert_false(proto_table_event("irq", "sched_switch", &e));
-	assert_false(proto_table_event("sched", "sched_switc", &e));
-	assert_false(proto_table_event("sched", name, &e));
-	assert_false(proto_table_event("generic", "generic", &e));
-	assert_false(proto_table_event("generic", "kprobe_event", &e));
+	assert_false(proto_events_find("sched", "", &e));
+	assert_false(proto_events_find("", "sched_switch", &e));
+	assert_false(proto_events_find("irq", "sched_switch", &e));
+	assert_false(proto_events_find("sched", "sched_switc", &e));
+	assert_false(proto_events_find("sched", name, &e));
+	assert_false(proto_events_find("generic", "generic", &e));
+	assert_false(proto_events_find("generic", "kprobe_event", &e));
 }
 
 /* What the generator promises: sorted, so that each is found; tags of two bytes. */
@@ -83,7 +83,7 @@ TEST(test_the_whole_table)
 			assert_true(c < 0 || (c == 0 && strcmp(proto_names + r[-1].name,
 							       proto_names + r->name) < 0));
 		}
-		assert_true(proto_table_event(proto_names + r->group, proto_names + r->name, &e));
+		assert_true(proto_events_find(proto_names + r->group, proto_names + r->name, &e));
 		assert_int_equal(e.number, r->number);
 		for (unsigned f = 0; f < r->n_fields; f++)
 			assert_in_range(proto_field_rows[r->first_field + f].number, 1, 2047);

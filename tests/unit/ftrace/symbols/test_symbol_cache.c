@@ -13,7 +13,7 @@
 static struct event_base *loop;
 
 struct session {
-	struct ksyms_user user;
+	struct symbol_cache_user user;
 	unsigned told;
 	bool leaves; /* when it is told */
 };
@@ -25,13 +25,13 @@ static void ready(void *ctx)
 	s->told++;
 	assert_true(s->user.is_ready);
 	if (s->leaves)
-		ksyms_leave(&s->user);
+		symbol_cache_leave(&s->user);
 }
 
-static void join(struct session *s, const char *proc, enum ksyms_policy policy)
+static void join(struct session *s, const char *proc, enum symbol_cache_policy policy)
 {
 	*s = (struct session){.user = {.ready = ready, .ctx = s}, .leaves = s->leaves};
-	assert_int_equal(ksyms_join(&s->user, loop, proc, policy), 0);
+	assert_int_equal(symbol_cache_join(&s->user, loop, proc, policy), 0);
 }
 
 static void run(void)
@@ -60,83 +60,83 @@ static int teardown(void **state)
 FIXTURE_TEST(test_one_table_for_all)
 {
 	struct session a = {0}, b = {0}, c = {0};
-	char name[KSYMS_NAME_MAX];
+	char name[SYMBOL_TABLE_NAME_MAX];
 
-	join(&a, *state, KSYMS_POLICY_NONE);
-	join(&b, *state, KSYMS_POLICY_NONE);
-	assert_null(ksyms_of(&a.user));
+	join(&a, *state, SYMBOL_CACHE_NONE);
+	join(&b, *state, SYMBOL_CACHE_NONE);
+	assert_null(symbol_cache_table(&a.user));
 	assert_int_equal(a.told, 0);
 	run();
 	assert_int_equal(a.told, 1);
 	assert_int_equal(b.told, 1);
-	assert_non_null(ksyms_of(&a.user));
-	assert_ptr_equal(ksyms_of(&a.user), ksyms_of(&b.user));
-	assert_int_equal(ksyms_name(ksyms_of(&a.user), 0x1234, name), 5);
+	assert_non_null(symbol_cache_table(&a.user));
+	assert_ptr_equal(symbol_cache_table(&a.user), symbol_cache_table(&b.user));
+	assert_int_equal(symbol_table_name(symbol_cache_table(&a.user), 0x1234, name), 5);
 	/* Who comes later is told at once. */
-	join(&c, *state, KSYMS_POLICY_NONE);
+	join(&c, *state, SYMBOL_CACHE_NONE);
 	assert_int_equal(c.told, 1);
-	assert_ptr_equal(ksyms_of(&c.user), ksyms_of(&a.user));
-	ksyms_leave(&a.user);
-	ksyms_leave(&a.user);
-	assert_null(ksyms_of(&a.user));
-	assert_non_null(ksyms_of(&c.user));
-	ksyms_leave(&b.user);
-	ksyms_leave(&c.user);
+	assert_ptr_equal(symbol_cache_table(&c.user), symbol_cache_table(&a.user));
+	symbol_cache_leave(&a.user);
+	symbol_cache_leave(&a.user);
+	assert_null(symbol_cache_table(&a.user));
+	assert_non_null(symbol_cache_table(&c.user));
+	symbol_cache_leave(&b.user);
+	symbol_cache_leave(&c.user);
 	/* It was freed: another one is read. */
-	join(&a, *state, KSYMS_POLICY_NONE);
+	join(&a, *state, SYMBOL_CACHE_NONE);
 	assert_int_equal(a.told, 0);
 	run();
 	assert_int_equal(a.told, 1);
-	ksyms_leave(&a.user);
+	symbol_cache_leave(&a.user);
 }
 
 FIXTURE_TEST(test_those_who_leave_in_between)
 {
 	struct session a = {.leaves = true}, b = {.leaves = true}, c = {0};
 
-	join(&a, *state, KSYMS_POLICY_NONE);
-	ksyms_leave(&a.user); /* nothing is read for nobody */
+	join(&a, *state, SYMBOL_CACHE_NONE);
+	symbol_cache_leave(&a.user); /* nothing is read for nobody */
 	run();
 	assert_int_equal(a.told, 0);
 
 	a.leaves = true;
-	join(&a, *state, KSYMS_POLICY_NONE);
-	join(&b, *state, KSYMS_POLICY_NONE);
+	join(&a, *state, SYMBOL_CACHE_NONE);
+	join(&b, *state, SYMBOL_CACHE_NONE);
 	run();
 	assert_int_equal(a.told, 1);
 	assert_int_equal(b.told, 1);
-	assert_null(ksyms_of(&a.user));
-	join(&c, *state, KSYMS_POLICY_NONE); /* both have left, and the table went with them */
+	assert_null(symbol_cache_table(&a.user));
+	join(&c, *state, SYMBOL_CACHE_NONE); /* both have left, and the table went with them */
 	assert_int_equal(c.told, 0);
 	event_base_loop(loop, EVLOOP_ONCE);
-	ksyms_leave(&c.user);
-	ksyms_leave(&(struct ksyms_user){0});
+	symbol_cache_leave(&c.user);
+	symbol_cache_leave(&(struct symbol_cache_user){0});
 }
 
 FIXTURE_TEST(test_a_table_that_is_kept)
 {
 	struct session a = {0}, b = {0};
 
-	join(&a, *state, KSYMS_POLICY_RETAIN);
+	join(&a, *state, SYMBOL_CACHE_RETAIN);
 	run();
-	ksyms_leave(&a.user);
+	symbol_cache_leave(&a.user);
 	fake_text(*state, "kallsyms", "1000 T another\n");
-	join(&a, *state, KSYMS_POLICY_NONE); /* the old one, at once; it stays kept */
+	join(&a, *state, SYMBOL_CACHE_NONE); /* the old one, at once; it stays kept */
 	assert_int_equal(a.told, 1);
-	assert_int_equal(ksyms_of(&a.user)->n_functions, 2);
-	ksyms_leave(&a.user);
+	assert_int_equal(symbol_cache_table(&a.user)->n_functions, 2);
+	symbol_cache_leave(&a.user);
 	/* With other modules there are other functions. */
 	fake_text(*state, "modules", "");
-	join(&b, *state, KSYMS_POLICY_RETAIN);
+	join(&b, *state, SYMBOL_CACHE_RETAIN);
 	assert_int_equal(b.told, 0);
 	run();
-	assert_int_equal(ksyms_of(&b.user)->n_functions, 1);
-	join(&a, *state, KSYMS_POLICY_CLEANUP);
-	ksyms_leave(&a.user);
-	ksyms_leave(&b.user);
-	join(&a, *state, KSYMS_POLICY_NONE);
+	assert_int_equal(symbol_cache_table(&b.user)->n_functions, 1);
+	join(&a, *state, SYMBOL_CACHE_CLEANUP);
+	symbol_cache_leave(&a.user);
+	symbol_cache_leave(&b.user);
+	join(&a, *state, SYMBOL_CACHE_NONE);
 	assert_int_equal(a.told, 0);
-	ksyms_leave(&a.user);
+	symbol_cache_leave(&a.user);
 }
 
 FIXTURE_TEST(test_no_table_and_why)
@@ -144,26 +144,26 @@ FIXTURE_TEST(test_no_table_and_why)
 	struct session a = {0}, b = {0};
 
 	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
-	join(&a, *state, KSYMS_POLICY_RETAIN);
+	join(&a, *state, SYMBOL_CACHE_RETAIN);
 	assert_int_equal(a.told, 1);
-	assert_null(ksyms_of(&a.user));
+	assert_null(symbol_cache_table(&a.user));
 	assert_non_null(strstr(a.user.problem, "no addresses"));
-	ksyms_leave(&a.user);
+	symbol_cache_leave(&a.user);
 	/* An empty one is never kept. */
 	fake_text(*state, "kallsyms", "1000 D data\n");
-	join(&b, *state, KSYMS_POLICY_RETAIN);
+	join(&b, *state, SYMBOL_CACHE_RETAIN);
 	assert_int_equal(b.told, 0);
 	run();
 	assert_int_equal(b.told, 1);
-	assert_null(ksyms_of(&b.user));
+	assert_null(symbol_cache_table(&b.user));
 	assert_non_null(strstr(b.user.problem, "no functions"));
-	ksyms_leave(&b.user);
+	symbol_cache_leave(&b.user);
 	fake_text(*state, "kallsyms", "1000 T a\n");
-	join(&b, *state, KSYMS_POLICY_NONE);
+	join(&b, *state, SYMBOL_CACHE_NONE);
 	run();
 	assert_null(b.user.problem);
-	assert_int_equal(ksyms_of(&b.user)->n_functions, 1);
-	ksyms_leave(&b.user);
+	assert_int_equal(symbol_cache_table(&b.user)->n_functions, 1);
+	symbol_cache_leave(&b.user);
 }
 
 /* Somebody else's work on the loop is not kept waiting while the kernel's own table is read. */
@@ -197,11 +197,11 @@ static void stop_ticking(void *ctx)
 FIXTURE_TEST(test_everybody_gets_turns)
 {
 	struct ticker t = {.last = clock_mono_ns()};
-	struct ksyms_user u = {.ready = stop_ticking, .ctx = &t};
+	struct symbol_cache_user u = {.ready = stop_ticking, .ctx = &t};
 	uint64_t begin = clock_mono_ns();
 
 	t.event = evtimer_new(loop, tick, &t);
-	assert_int_equal(ksyms_join(&u, loop, "/proc", KSYMS_POLICY_NONE), 0);
+	assert_int_equal(symbol_cache_join(&u, loop, "/proc", SYMBOL_CACHE_NONE), 0);
 	if (!u.problem) {
 		event_add(t.event, &(struct timeval){0});
 		run();
@@ -209,9 +209,9 @@ FIXTURE_TEST(test_everybody_gets_turns)
 		print_message("%.1f ms in %llu turns, the longest of %.1f ms\n",
 			      (double)(clock_mono_ns() - begin) / 1e6, (unsigned long long)t.n,
 			      (double)t.longest / 1e6);
-		if (ksyms_of(&u) && ksyms_of(&u)->n_functions > 10000)
+		if (symbol_cache_table(&u) && symbol_cache_table(&u)->n_functions > 10000)
 			assert_true(t.n > 5);
 	}
-	ksyms_leave(&u);
+	symbol_cache_leave(&u);
 	event_free(t.event);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ftrace/format/proto_table.h"
+#include "ftrace/format/proto_events.h"
 
 struct key {
 	const char *group;
@@ -31,7 +31,7 @@ static const struct proto_event_row *find_row(const char *group, const char *nam
 		       compare);
 }
 
-bool proto_table_event(const char *group, const char *event, struct proto_event *ret)
+bool proto_events_find(const char *group, const char *event, struct proto_event *ret)
 {
 	const struct proto_event_row *row = find_row(group, event);
 	char prefixed[256];
@@ -51,7 +51,7 @@ bool proto_table_event(const char *group, const char *event, struct proto_event 
 	return true;
 }
 
-bool proto_table_field(const struct proto_event *event, const char *name, struct proto_field *ret)
+bool proto_events_field(const struct proto_event *event, const char *name, struct proto_field *ret)
 {
 	const struct proto_field_row *row = proto_field_rows + event->first_field;
 

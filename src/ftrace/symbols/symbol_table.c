@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ftrace/symbols/ksyms.h"
+#include "ftrace/symbols/symbol_table.h"
 #include "wire/pb_varint.h"
 
-void ksyms_deinit(struct ksyms *k)
+void symbol_table_deinit(struct symbol_table *k)
 {
 	free(k->blocks);
 	free(k->bytes);
 	free(k->words);
 	free(k->word_at);
-	*k = (struct ksyms){0};
+	*k = (struct symbol_table){0};
 }
 
-size_t ksyms_size(const struct ksyms *k)
+size_t symbol_table_size(const struct symbol_table *k)
 {
 	if (!k->n_blocks)
 		return 0;
@@ -48,7 +48,7 @@ static const uint8_t *get_varint(const uint8_t *p, uint64_t *ret)
 }
 
 /* The last block that begins at or before the address, or NULL. */
-static const struct ksyms_block *find_block(const struct ksyms *k, uint64_t address)
+static const struct symbol_table_block *find_block(const struct symbol_table *k, uint64_t address)
 {
 	uint32_t low = 0, high = k->n_blocks, middle;
 
@@ -62,13 +62,13 @@ static const struct ksyms_block *find_block(const struct ksyms *k, uint64_t addr
 	return low ? &k->blocks[low - 1] : NULL;
 }
 
-static size_t spell(const struct ksyms *k, const uint8_t *p, const uint8_t *end, char *name)
+static size_t spell(const struct symbol_table *k, const uint8_t *p, const uint8_t *end, char *name)
 {
 	size_t len = 0, n;
 	uint32_t word;
 
 	while (p < end) {
-		p = ksyms_get_word(p, &word);
+		p = symbol_table_get_word(p, &word);
 		n = k->word_at[word + 1] - k->word_at[word];
 		memcpy(name + len, k->words + k->word_at[word], n);
 		len += n;
@@ -76,9 +76,9 @@ static size_t spell(const struct ksyms *k, const uint8_t *p, const uint8_t *end,
 	return len;
 }
 
-size_t ksyms_name(const struct ksyms *k, uint64_t address, char *ret_name)
+size_t symbol_table_name(const struct symbol_table *k, uint64_t address, char *ret_name)
 {
-	const struct ksyms_block *block = find_block(k, address);
+	const struct symbol_table_block *block = find_block(k, address);
 	const uint8_t *p, *end, *name = NULL;
 	uint64_t at, distance, len, name_len = 0, begin = 0;
 
@@ -95,7 +95,7 @@ size_t ksyms_name(const struct ksyms *k, uint64_t address, char *ret_name)
 		name_len = len;
 		begin = at;
 	}
-	if (address - begin >= KSYMS_REACH)
+	if (address - begin >= SYMBOL_TABLE_REACH)
 		return 0;
 	return spell(k, name, name + name_len, ret_name);
 }

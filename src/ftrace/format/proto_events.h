@@ -33,10 +33,10 @@ struct proto_field {
 
 /* Finds the message of a kernel event. Where two groups have events of one name, the field in
  * FtraceEvent is called GROUP_EVENT; both ways are tried. */
-bool proto_table_event(const char *group, const char *event, struct proto_event *ret);
+bool proto_events_find(const char *group, const char *event, struct proto_event *ret);
 
 /* Finds a field of that message by the kernel's name of it. */
-bool proto_table_field(const struct proto_event *event, const char *name, struct proto_field *ret);
+bool proto_events_field(const struct proto_event *event, const char *name, struct proto_field *ret);
 
 /* ---- the generated tables; offsets are into proto_names ---- */
 

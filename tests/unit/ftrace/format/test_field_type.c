@@ -16,7 +16,7 @@ static int typed(const char *line, enum proto_type type)
 	bool ok = field_plan_typed(e->format.fields, type, &plan);
 
 	tep_free(tep);
-	return ok ? (int)plan.kind : NONE;
+	return ok ? (int)plan.type : NONE;
 }
 
 static int generic(const char *line, bool addresses_only)
@@ -27,7 +27,7 @@ static int generic(const char *line, bool addresses_only)
 	bool ok = field_plan_generic(e->format.fields, addresses_only, &plan);
 
 	tep_free(tep);
-	return ok ? (int)plan.kind : NONE;
+	return ok ? (int)plan.type : NONE;
 }
 
 TEST(test_numbers_into_any_integer)
@@ -36,7 +36,7 @@ TEST(test_numbers_into_any_integer)
 						PROTO_UINT64};
 	static const struct {
 		const char *line;
-		enum field_kind kind;
+		enum field_type kind;
 	} rows[] = {
 		{FIELD("u8 a", 8, 1, 0), FIELD_U8},
 		{FIELD("bool a", 8, 1, 0), FIELD_U8},
@@ -53,7 +53,7 @@ TEST(test_numbers_into_any_integer)
 		{FIELD("dev_t a", 8, 8, 0), FIELD_DEV64},
 		{FIELD("void * a", 8, 8, 0), FIELD_SYM64},
 		{FIELD("void * a", 8, 4, 0), FIELD_SYM32},
-		{FIELD("const struct page * a", 8, 8, 0), FIELD_U64},
+		{FIELD("const struct ring_page * a", 8, 8, 0), FIELD_U64},
 		{FIELD("__u8 a[4]", 8, 4, 0), FIELD_U32}, /* an IPv4 address */
 	};
 
@@ -69,7 +69,7 @@ TEST(test_strings)
 {
 	static const struct {
 		const char *line;
-		enum field_kind kind;
+		enum field_type kind;
 	} rows[] = {
 		{FIELD("char a[16]", 8, 16, 0), FIELD_COMM},
 		{FIELD("char a[TASK_COMM_LEN]", 8, 16, 0), FIELD_COMM},
@@ -130,7 +130,7 @@ TEST(test_arrays_of_strings)
 		assert_int_equal(field_plan_generic(e->format.fields, false, &plan),
 				 rows[i].count > 0);
 		if (rows[i].count) {
-			assert_int_equal(plan.kind, FIELD_LOC_STR);
+			assert_int_equal(plan.type, FIELD_LOC_STR);
 			assert_int_equal(plan.count, rows[i].count);
 			assert_int_equal(plan.size, 4);
 		}

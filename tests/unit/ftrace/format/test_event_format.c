@@ -11,7 +11,7 @@ static bool prepare(const char *text)
 	static char copy[16384];
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	return format_text_prepare(copy);
+	return event_format_prepare(copy);
 }
 
 static bool prepare_field(const char *line)
@@ -28,7 +28,7 @@ TEST(test_formats_of_recorded_kernels)
 	for (size_t i = 0; i < files.gl_pathc; i++) {
 		char *text = page_set_read(NULL, "%s", files.gl_pathv[i]);
 
-		assert_true(format_text_prepare(text));
+		assert_true(event_format_prepare(text));
 		assert_string_equal(strstr(text, "print fmt"), "print fmt: \"\"");
 		free(text);
 	}
@@ -108,7 +108,7 @@ TEST(test_the_count_of_an_array_of_strings_is_blanked)
 		format_text("x", 1, FORMAT_COMMON,
 			    FIELD("__data_loc char[][12] a", 8, 48, 1) FIELD("int b", 56, 4, 1));
 
-	assert_true(format_text_prepare(text));
+	assert_true(event_format_prepare(text));
 	assert_non_null(strstr(text, "\tfield:__data_loc char[]     a;\toffset:8;\tsize:48;"));
 }
 
@@ -119,7 +119,7 @@ TEST(test_the_bounds_of_a_relative_array_are_moved)
 					 FIELD("__rel_loc u8 c[-123]", 16, 4, 0)
 						 FIELD("int b", 12, 4, 1));
 
-	assert_true(format_text_prepare(text));
+	assert_true(event_format_prepare(text));
 	assert_non_null(strstr(text, "\tfield:__rel_loc unsigned long[] name_1;\toffset:8;"));
 	assert_non_null(strstr(text, "\tfield:__rel_loc u8[] c    ;\toffset:16;"));
 }
@@ -128,11 +128,11 @@ TEST(test_dots_in_a_name)
 {
 	char *text = format_text("mine.0.1", 1, FORMAT_COMMON, FIELD("int b", 8, 4, 1));
 
-	assert_true(format_text_prepare(text));
+	assert_true(event_format_prepare(text));
 	assert_non_null(strstr(text, "name: mine_0_1\n"));
-	assert_false(format_text_prepare(format_text(".mine", 1, FORMAT_COMMON, "")));
-	assert_false(format_text_prepare(format_text("mine..0", 1, FORMAT_COMMON, "")));
-	assert_false(format_text_prepare(format_text("mine.", 1, FORMAT_COMMON, "")));
+	assert_false(event_format_prepare(format_text(".mine", 1, FORMAT_COMMON, "")));
+	assert_false(event_format_prepare(format_text("mine..0", 1, FORMAT_COMMON, "")));
+	assert_false(event_format_prepare(format_text("mine.", 1, FORMAT_COMMON, "")));
 }
 
 TEST(test_lines)
