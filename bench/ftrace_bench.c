@@ -15,15 +15,15 @@
 #include "../tests/unit/ftrace/page_set.h"
 #include "analyze/trace_scan.h"
 #include "base/core/clock.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 int main(int argc, char **argv)
 {
 	struct event_table_options options = {.compact = argc > 2 && !strcmp(argv[2], "compact")};
 	struct writer *w = fake_writer_new(32760);
 	struct cpu_stream cpu = {0};
-	struct translator *t;
-	struct compat_calls *calls = NULL;
+	struct page_encoder *t;
+	struct compat_syscalls *calls = NULL;
 	struct trace_scan scan = {0};
 	struct page_set set;
 	uint64_t start, ns;
@@ -35,9 +35,9 @@ int main(int argc, char **argv)
 	}
 	page_set_load(&set, argv[1], &options);
 	if (!strcmp(argv[2], "calls") &&
-	    compat_calls_new("tests/data/calls", &options, &set.table, &calls))
+	    compat_syscalls_new("tests/data/calls", &options, &set.table, &calls))
 		return 1;
-	if (translator_new(&set.table, &set.layout, w, &t))
+	if (page_encoder_new(&set.table, &set.layout, w, &t))
 		return 1;
 	t->calls = calls;
 	start = clock_mono_ns();
@@ -45,8 +45,8 @@ int main(int argc, char **argv)
 		fake_writer_clear(w);
 		for (unsigned c = 0; c < set.n_cpus; c++) {
 			for (size_t at = 0; at < set.cpus[c].len; at += set.layout.size)
-				translate_page(t, &cpu, set.cpus[c].pages + at, set.layout.size);
-			translate_end(t, &cpu);
+				page_encode(t, &cpu, set.cpus[c].pages + at, set.layout.size);
+			page_encode_end(t, &cpu);
 		}
 	}
 	ns = clock_mono_ns() - start;
@@ -57,8 +57,8 @@ int main(int argc, char **argv)
 	if (trace_scan_file(&scan, w->begin, fake_writer_len(w)) || scan.bad_packets)
 		return 1;
 	trace_scan_deinit(&scan);
-	translator_free(t);
-	compat_calls_free(calls);
+	page_encoder_free(t);
+	compat_syscalls_free(calls);
 	writer_free(w);
 	page_set_free(&set);
 	return 0;

@@ -108,7 +108,7 @@ static void name_in(const char *format, char *name, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct event_told told = {.group = "mine", .name = "read"};
+	struct event_representation told = {.group = "mine", .name = "read"};
 	struct event_table_options options = {0};
 	struct event_table t = {0};
 	const struct compiled_event *ev;
@@ -123,15 +123,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.compact = choice & 1;
 	options.legacy_generic = choice & 2;
 	options.symbols = choice & 4;
-	told.as = choice & 8 ? EVENT_TOLD_PROBE_BEGIN : EVENT_TOLD_FIELDS;
+	told.as = choice & 8 ? EVENT_AS_PROBE_BEGIN : EVENT_AS_FIELDS;
 	data++;
 	size--;
 	len = strnlen((const char *)data, size);
 	format = strndup((const char *)data, len);
 	assert(format && !printk_formats_parse(&t.strings, "0x10 : \"a string\"\n"));
 	name_in(format, name, sizeof(name));
-	if (!event_table_add_told(&t, choice & 32 ? "sched" : "g", name, choice & 16 ? &told : NULL,
-				  format, &options, &id)) {
+	if (!event_table_add_as(&t, choice & 32 ? "sched" : "g", name, choice & 16 ? &told : NULL,
+				format, &options, &id)) {
 		ev = event_table_get(&t, id);
 		check_message(ev->descriptor, ev->descriptor_len);
 		check_message(ev->further, ev->further_len);

@@ -17,7 +17,7 @@
 #include "unit/../unit/ftrace/page_maker.h"
 #include "unit/../unit/ftrace/page_set.h"
 #include "base/core/mem.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,11 +33,11 @@ static const char made[] = FIELD("__data_loc char[] a", 8, 4, 0)
 
 static struct way {
 	struct page_set set;
-	struct translator *translator;
+	struct page_encoder *encoder;
 	struct event_table_options options;
 } ways[4];
 static struct writer *writers[2]; /* of the second listener: [1] */
-static struct task_news news;
+static struct metadata_events news;
 
 #define MAX_PAGE 65536
 
@@ -58,7 +58,7 @@ static void load(struct way *way, const struct event_table_options *options)
 	assert(event_table_add(&way->set.table, "test", "made",
 			       format_text("made", MADE_ID, FORMAT_COMMON, made), options,
 			       &id) == 0);
-	assert(translator_new(&way->set.table, &layouts[0], writers[0], &way->translator) == 0);
+	assert(page_encoder_new(&way->set.table, &layouts[0], writers[0], &way->encoder) == 0);
 }
 
 static struct way *way_of(uint8_t how)
@@ -70,7 +70,7 @@ static void load_all(void)
 {
 	writers[0] = fake_writer_new(4096);
 	writers[1] = fake_writer_new(100);
-	assert(task_news_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES) == 0);
+	assert(metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES) == 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
 		load(&ways[i],
 		     &(struct event_table_options){.compact = i & 1, .legacy_generic = i & 2});
@@ -123,21 +123,21 @@ static void check(struct writer *w)
 /* Each input finds the threads anew. */
 static void set_up_calls(struct way *way)
 {
-	assert(compat_calls_new("tests/data/calls", &way->options, &way->set.table,
-				&way->translator->calls) == 0);
-	assert(translator_refit(way->translator) == 0);
+	assert(compat_syscalls_new("tests/data/calls", &way->options, &way->set.table,
+				   &way->encoder->calls) == 0);
+	assert(page_encoder_refit(way->encoder) == 0);
 }
 
 static void set_up(struct way *way, struct writer *w, uint8_t how)
 {
-	struct translator *t = way->translator;
+	struct page_encoder *t = way->encoder;
 
 	if (how & 128)
 		set_up_calls(way);
 	t->layout = layouts[how >> 4 & 1];
 	t->bundle.writer = w;
 	t->ctx.tids = how & 8 ? &news.tids : NULL;
-	t->ctx.news = how & 8 ? &news : NULL;
+	t->ctx.metadata = how & 8 ? &news : NULL;
 	t->broken_left = how & 64 ? 2 : 0;
 }
 
@@ -145,9 +145,9 @@ static void translate(const uint8_t *data, size_t size, uint8_t how)
 {
 	struct way *const at[2] = {way_of(how), way_of(how ^ 1)};
 	struct cpu_stream cpus[2] = {{.cpu = 1}, {.cpu = 1}};
-	struct translate_to to[2] = {
-		{.t = at[0]->translator, .cpu = &cpus[0]},
-		{.t = at[1]->translator, .cpu = &cpus[1]},
+	struct page_encode_target to[2] = {
+		{.t = at[0]->encoder, .cpu = &cpus[0]},
+		{.t = at[1]->encoder, .cpu = &cpus[1]},
 	};
 	unsigned n = how & 32 ? 2 : 1;
 	uint8_t *page = malloc(size); /* its end is the page's end, to the byte */
@@ -155,10 +155,10 @@ static void translate(const uint8_t *data, size_t size, uint8_t how)
 	memcpy(page, data, size);
 	for (unsigned i = 0; i < n; i++)
 		set_up(at[i], writers[i], how);
-	translate_page_to(to, n, page, size);
+	page_encode_to(to, n, page, size);
 	for (unsigned i = 0; i < n; i++) {
-		translate_end(to[i].t, to[i].cpu);
-		to[i].t->calls = compat_calls_free(to[i].t->calls);
+		page_encode_end(to[i].t, to[i].cpu);
+		to[i].t->calls = compat_syscalls_free(to[i].t->calls);
 	}
 	free(page);
 	assert(n == 1 || cpus[0].events == cpus[1].events); /* whatever the encoding */
@@ -176,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	translate(data + 1, size - 1, *data);
 	check(writers[0]);
 	check(writers[1]);
-	task_news_told(&news, &way_of(*data)->translator->sync, UINT64_MAX, &told);
-	task_news_forget(&news);
+	metadata_take_batch(&news, &way_of(*data)->encoder->sync, UINT64_MAX, &told);
+	metadata_drop_batch(&news);
 	return 0;
 }

@@ -20,7 +20,7 @@
 #include "unit/../unit/ftrace/fake_writer.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/format/proto_events.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 static struct tep_handle *tep;
 static struct printk_formats strings;
@@ -174,7 +174,7 @@ static void write_trace(const char *tracefs, const char *folder, bool legacy)
 	struct event_table table = {.strings = strings};
 	struct writer *w = fake_writer_new(32760);
 	struct tep_event **events = tep_list_events(tep, TEP_EVENT_SORT_ID);
-	struct translator *t;
+	struct page_encoder *t;
 	uint16_t id;
 
 	for (; *events; events++) {
@@ -185,18 +185,18 @@ static void write_trace(const char *tracefs, const char *folder, bool legacy)
 			exit(1);
 		free(format);
 	}
-	if (translator_new(&table, &ring.layout, w, &t))
+	if (page_encoder_new(&table, &ring.layout, w, &t))
 		exit(1);
 	for (unsigned cpu = 0; cpu < ring.n_cpus; cpu++) {
 		struct cpu_stream stream = {.cpu = cpu};
 
 		for (size_t i = 0; i < ring.cpus[cpu].n; i++)
-			translate_page(t, &stream, ring.cpus[cpu].pages + i * ring.layout.size,
-				       ring.layout.size);
-		translate_end(t, &stream);
+			page_encode(t, &stream, ring.cpus[cpu].pages + i * ring.layout.size,
+				    ring.layout.size);
+		page_encode_end(t, &stream);
 	}
 	fake_writer_save(w, out);
-	translator_free(t);
+	page_encoder_free(t);
 	writer_free(w);
 	memset(&table.strings, 0, sizeof(table.strings));
 	event_table_deinit(&table);

@@ -22,7 +22,7 @@
 #include "unit/../unit/ftrace/oracle_columns.h"
 #include "ring_record.h"
 #include "ftrace/symbols/symbol_table_build.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 #define STACK_EVENTS 20000 /* recorded with stacks, or as many as without them */
 #define BATCH 32 /* pages that are decoded at a time */
@@ -295,7 +295,7 @@ struct way {
 	struct event_table_options options;
 };
 
-static bool check_cpu(struct oracle *o, struct translator *t, struct writer *w, unsigned cpu,
+static bool check_cpu(struct oracle *o, struct page_encoder *t, struct writer *w, unsigned cpu,
 		      const struct way *way, FILE *out, uint64_t *ret_events)
 {
 	struct cpu_stream stream = {.cpu = cpu};
@@ -307,8 +307,8 @@ static bool check_cpu(struct oracle *o, struct translator *t, struct writer *w, 
 
 		n = MIN(ring.cpus[cpu].n - at, (size_t)BATCH);
 		for (size_t i = 0; i < n; i++)
-			translate_page(t, &stream, pages + i * ring.layout.size, ring.layout.size);
-		translate_end(t, &stream);
+			page_encode(t, &stream, pages + i * ring.layout.size, ring.layout.size);
+		page_encode_end(t, &stream);
 		in.page = pages;
 		in.n_pages = n;
 		in.in_page = false;
@@ -328,7 +328,7 @@ static bool check_way(const char *tracefs, const struct way *way, const char *tr
 	struct oracle *o = calloc(1, sizeof(*o));
 	struct writer *w = fake_writer_new(32760);
 	struct event_table table = {.strings = all.strings};
-	struct translator *t;
+	struct page_encoder *t;
 	uint64_t events = 0;
 	bool ok = true;
 
@@ -338,11 +338,11 @@ static bool check_way(const char *tracefs, const struct way *way, const char *tr
 		print_unwritten(&table);
 	o->tep = all.tep;
 	o->strings = &all.strings;
-	if (translator_new(&table, &ring.layout, w, &t))
+	if (page_encoder_new(&table, &ring.layout, w, &t))
 		exit(1);
 	if (way->options.symbols) {
 		o->known_symbols = &all.symbols;
-		translator_set_symbols(t, &all.table);
+		page_encoder_set_symbols(t, &all.table);
 	}
 	for (unsigned cpu = 0; ok && cpu < ring.n_cpus; cpu++)
 		ok = check_cpu(o, t, w, cpu, way, out, &events);
@@ -358,7 +358,7 @@ static bool check_way(const char *tracefs, const struct way *way, const char *tr
 	       (unsigned long long)o->arrays, (unsigned long long)o->symbols);
 	if (!ok)
 		fprintf(stderr, "%s: %s\n", way->name, o->error);
-	translator_free(t);
+	page_encoder_free(t);
 	writer_free(w);
 	oracle_free(o);
 	memset(&table.strings, 0, sizeof(table.strings)); /* it stays for the next way */

@@ -8,7 +8,7 @@
 #include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/format/unaligned.h"
-#include "ftrace/encode/msg_bytes.h"
+#include "ftrace/encode/pb_unchecked.h"
 #include "wire/pb_enc.h"
 
 /*
@@ -66,13 +66,13 @@ void compact_sched_write(const struct compact_sched *s, struct pb_enc *e);
 /* For values that hardly ever take more than a byte. */
 static inline void compact_put(struct compact_sched *s, enum compact_column column, uint64_t v)
 {
-	s->end[column] = msg_put_varint(s->end[column], v);
+	s->end[column] = unchecked_put_varint(s->end[column], v);
 }
 
 static inline void compact_put_time(struct compact_sched *s, enum compact_column column,
 				    uint64_t delta)
 {
-	s->end[column] = msg_put_mixed_varint(s->end[column], delta);
+	s->end[column] = unchecked_put_mixed_varint(s->end[column], delta);
 }
 
 /* Its pid and its name, each into its column. */
@@ -104,8 +104,8 @@ static inline uint64_t compact_s32(const struct ring_record *r, const struct fie
 static inline void compact_tell(struct encode_ctx *ctx, const struct ring_record *r,
 				const struct field_op *pid)
 {
-	if (ctx->news)
-		tid_set_add(task_news_tids(ctx->news, r->time),
+	if (ctx->metadata)
+		tid_set_add(metadata_tids(ctx->metadata, r->time),
 			    (int32_t)load32(r->payload + pid->offset));
 }
 

@@ -17,7 +17,7 @@
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/text_fields.h"
 #include "ftrace/format/field_type.h"
-#include "ftrace/encode/msg_bytes.h"
+#include "ftrace/encode/pb_unchecked.h"
 #include "ftrace/format/event_format.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
@@ -25,7 +25,7 @@
 #define MAX_OPS 255 /* fields of an event; the kernel's largest has under 40 */
 #define EVENT_OVERHEAD                                                                             \
 	64 /* time, pid, tags and lengths of both messages, and what stores overrun */
-#define FIELD_OVERHEAD (2 + MSG_LEN_MAX + 10) /* tag, length and a number */
+#define FIELD_OVERHEAD (2 + UNCHECKED_LEN_MAX + 10) /* tag, length and a number */
 
 struct draft {
 	const struct tep_event *event;
@@ -86,7 +86,7 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 
 	if (d->n_ops == MAX_OPS)
 		return;
-	op->tag_len = msg_tag(number, is_varint ? PB_WIRE_VARINT : PB_WIRE_BYTES, &tag);
+	op->tag_len = unchecked_tag(number, is_varint ? PB_WIRE_VARINT : PB_WIRE_BYTES, &tag);
 	op->tag = (uint16_t)tag;
 	op->offset = (uint16_t)f->offset;
 	op->size = plan->size;
@@ -339,7 +339,7 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 	if (!ev)
 		return -ENOMEM;
 	ev->kind = COMPILED_FIELDS;
-	ev->event_tag_len = msg_tag(message.number, PB_WIRE_BYTES, &ev->event_tag);
+	ev->event_tag_len = unchecked_tag(message.number, PB_WIRE_BYTES, &ev->event_tag);
 	add_news(ev, event);
 	set_bounds(ev, ctx->max_text);
 	*ret = ev;
@@ -379,8 +379,8 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 	ev->kind = legacy ? COMPILED_LEGACY : COMPILED_FIELDS;
 	if (!legacy)
 		ev->generic_index = ctx->index;
-	ev->event_tag_len =
-		msg_tag(legacy ? PB_FTRACE_EVENT_GENERIC : number, PB_WIRE_BYTES, &ev->event_tag);
+	ev->event_tag_len = unchecked_tag(legacy ? PB_FTRACE_EVENT_GENERIC : number, PB_WIRE_BYTES,
+					  &ev->event_tag);
 	set_bounds(ev, ctx->max_text);
 	*ret = ev;
 	return 0;
@@ -428,7 +428,8 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct com
 	if (!ev)
 		return -ENOMEM;
 	ev->kind = COMPILED_CONSTANT;
-	ev->event_tag_len = msg_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &ev->event_tag);
+	ev->event_tag_len =
+		unchecked_tag(PB_FTRACE_EVENT_KPROBE_EVENT, PB_WIRE_BYTES, &ev->event_tag);
 	set_bounds(ev, 0);
 	ev->fixed_bound += ev->descriptor_len;
 	*ret = ev;

@@ -8,7 +8,7 @@
  *     +-----+-----+--- one op a field -->         tag value  tag value ...
  *
  * One pass, in the kernel's order of the fields; the two lengths are filled in behind
- * (msg_bytes.h).
+ * (pb_unchecked.h).
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/text_fields.h"
 #include "ftrace/encode/field_value.h"
-#include "ftrace/encode/msg_bytes.h"
+#include "ftrace/encode/pb_unchecked.h"
 #include "gen/fields.h"
 
 #define TAG_EVENT (PB_FTRACE_EVENT_BUNDLE_EVENT << 3 | PB_WIRE_BYTES)
@@ -48,8 +48,8 @@ static inline uint8_t *put_span(uint8_t *p, const struct field_op *op, struct sp
 		ctx->bad_field = true;
 		return p;
 	}
-	p = msg_put_tag(p, op->tag, op->tag_len);
-	p = msg_put_varint(p, s.len);
+	p = unchecked_put_tag(p, op->tag, op->tag_len);
+	p = unchecked_put_varint(p, s.len);
 	memcpy(p, s.data, s.len);
 	return p + s.len;
 }
@@ -59,8 +59,8 @@ static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *
 	unsigned step = op->type == FIELD_ULONG64_ARRAY ? 8 : 4;
 
 	for (unsigned i = 0; i < op->size; i += step) {
-		p = msg_put_tag(p, op->tag, op->tag_len);
-		p = msg_put_varint(p, step == 8 ? load64(at + i) : load32(at + i));
+		p = unchecked_put_tag(p, op->tag, op->tag_len);
+		p = unchecked_put_varint(p, step == 8 ? load64(at + i) : load32(at + i));
 	}
 	return p;
 }
@@ -70,10 +70,10 @@ static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct fiel
 						   const struct ring_record *r,
 						   struct encode_ctx *ctx)
 {
-	uint8_t *text = msg_put_tag(p, op->tag, op->tag_len);
-	uint8_t *end = event_text_put(text + 1, op, r, ctx);
+	uint8_t *text = unchecked_put_tag(p, op->tag, op->tag_len);
+	uint8_t *end = text_field_put(text + 1, op, r, ctx);
 
-	return end ? msg_close(text, end) : p;
+	return end ? unchecked_close(text, end) : p;
 }
 
 /* The kinds that are not met in every event. */
@@ -82,8 +82,8 @@ static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct fie
 						    struct encode_ctx *ctx)
 {
 	if (field_is_int(op->type)) {
-		p = msg_put_tag(p, op->tag, op->tag_len);
-		return msg_put_varint(p, field_int(op, r->payload, ctx));
+		p = unchecked_put_tag(p, op->tag, op->tag_len);
+		return unchecked_put_varint(p, field_int(op, r->payload, ctx));
 	}
 	if (field_is_array(op->type))
 		return put_array(p, op, r->payload + op->offset);
@@ -96,11 +96,11 @@ static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const st
 				 struct encode_ctx *ctx)
 {
 	if (field_is_plain(op->type)) {
-		p = msg_put_tag(p, op->tag, op->tag_len);
-		return msg_put_varint(p, field_plain(op, r->payload, ctx));
+		p = unchecked_put_tag(p, op->tag, op->tag_len);
+		return unchecked_put_varint(p, field_plain(op, r->payload, ctx));
 	}
 	if (op->type == FIELD_COMM) {
-		p = msg_put_tag(p, op->tag, op->tag_len);
+		p = unchecked_put_tag(p, op->tag, op->tag_len);
 		return put_comm(p, r->payload + op->offset);
 	}
 	return put_other(p, op, r, ctx);
@@ -138,7 +138,7 @@ static __attribute__((noinline)) uint8_t *put_new_time(uint8_t *p, uint64_t time
 
 	memset(&ctx->time, 0, sizeof(ctx->time));
 	if (!top)
-		return msg_put_wide_varint(p, time);
+		return unchecked_put_wide_varint(p, time);
 	ctx->time.top = top;
 	ctx->time.len = (uint8_t)(4 + pb_put_varint(ctx->time.bytes, top) - ctx->time.bytes);
 	return pb_put_varint(p, time);
@@ -146,7 +146,7 @@ static __attribute__((noinline)) uint8_t *put_new_time(uint8_t *p, uint64_t time
 
 static inline uint8_t *put_time(uint8_t *p, uint64_t time, struct encode_ctx *ctx)
 {
-	uint32_t x = msg_spread28((uint32_t)time & 0x0fffffff) | MSG_MORE32;
+	uint32_t x = unchecked_spread28((uint32_t)time & 0x0fffffff) | UNCHECKED_MORE32;
 
 	if (__builtin_expect(time >> 28 != ctx->time.top || !ctx->time.len, 0))
 		return put_new_time(p, time, ctx);
@@ -165,7 +165,7 @@ uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record 
 	*p++ = TAG_TIMESTAMP;
 	p = put_time(p, r->time, ctx);
 	*p++ = TAG_PID;
-	p = msg_put_mixed_varint(p, load32(r->payload + ev->pid_offset));
+	p = unchecked_put_mixed_varint(p, load32(r->payload + ev->pid_offset));
 
 	memcpy(p, &ev->event_tag, sizeof(ev->event_tag));
 	p += ev->event_tag_len;
@@ -176,6 +176,6 @@ uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record 
 		p = put_rare(ev, r, ctx, p);
 	else
 		p = put_fields(ev, r, ctx, p);
-	p = msg_close(fields, p);
-	return msg_close(event, p);
+	p = unchecked_close(fields, p);
+	return unchecked_close(event, p);
 }

@@ -28,7 +28,7 @@ struct encode_ctx {
 	const struct printk_formats *strings;
 	const struct symbol_table *symbols; /* NULL: addresses have no names */
 	struct tid_set *tids; /* those of the record's time; NULL: nobody wants to know */
-	struct task_news *news; /* with tids, which are its own */
+	struct metadata_events *metadata; /* with tids, which are its own */
 	bool bad_field; /* set where a field lay outside its record; the event is without it */
 };
 
@@ -53,8 +53,8 @@ static inline void event_add_tids(const struct compiled_event *ev, const struct 
 	int32_t tid;
 
 	memcpy(&tid, r->payload + ev->pid_offset, sizeof(tid));
-	ctx->tids = task_news_tids(ctx->news, r->time);
+	ctx->tids = metadata_tids(ctx->metadata, r->time);
 	tid_set_add(ctx->tids, tid);
 	if (ev->metadata.kind)
-		task_news_add(ctx->news, &ev->metadata, r, tid);
+		metadata_add(ctx->metadata, &ev->metadata, r, tid);
 }

@@ -6,10 +6,10 @@
 #include "ftrace/encode/text_fields.h"
 #include "ftrace/format/field_type.h"
 #include "ftrace/encode/field_value.h"
-#include "ftrace/encode/msg_bytes.h"
+#include "ftrace/encode/pb_unchecked.h"
 #include "gen/fields.h"
 
-#define FIELD_OVERHEAD (2 * (1 + MSG_LEN_MAX) + 1 + 10) /* two headers, and a value's */
+#define FIELD_OVERHEAD (2 * (1 + UNCHECKED_LEN_MAX) + 1 + 10) /* two headers, and a value's */
 
 static uint8_t *put_string(uint8_t *p, uint32_t field, const void *data, size_t len)
 {
@@ -58,8 +58,8 @@ static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct ri
 
 		*p++ = PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE << 3 | PB_WIRE_BYTES;
 		text = p++;
-		end = event_text_put(p, op, r, ctx);
-		return end ? msg_close(text, end) : NULL;
+		end = text_field_put(p, op, r, ctx);
+		return end ? unchecked_close(text, end) : NULL;
 	}
 	s = op->type == FIELD_REST_BYTES ? rest_of(r, op) : field_span(op, r, ctx);
 	if (!s.data) {
@@ -80,7 +80,7 @@ static uint8_t *put_field(uint8_t *p, const char *name, const struct field_op *o
 	*p = PB_GENERIC_FTRACE_EVENT_FIELD << 3 | PB_WIRE_BYTES;
 	end = put_string(field + 1, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, name, strlen(name));
 	end = put_value(end, op, r, ctx);
-	return end ? msg_close(field, end) : p;
+	return end ? unchecked_close(field, end) : p;
 }
 
 uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_record *r,
@@ -94,7 +94,7 @@ uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_
 
 size_t event_legacy_bound(const struct compiled_event *ev)
 {
-	size_t bound = 1 + MSG_LEN_MAX + strlen(ev->name);
+	size_t bound = 1 + UNCHECKED_LEN_MAX + strlen(ev->name);
 
 	for (unsigned i = 0; i < ev->n_ops; i++)
 		bound += FIELD_OVERHEAD + strlen(ev->field_names[i]) + 2 * (size_t)ev->ops[i].size;

@@ -77,39 +77,39 @@ static void tid_set_move(struct tid_set *from, struct tid_set *to)
  * in pairs until there is one.
  */
 
-#define TASK_NEWS_TIDS (1u << 18)
+#define METADATA_MAX_TIDS (1u << 18)
 
-int task_news_init(struct task_news *n, unsigned wants)
+int metadata_init(struct metadata_events *n, unsigned wants)
 {
 	bool wants_fds = wants & METADATA_FDS, wants_inodes = wants & METADATA_INODES;
-	int r = tid_set_init(&n->tids, TASK_NEWS_TIDS);
+	int r = tid_set_init(&n->tids, METADATA_MAX_TIDS);
 
 	if (!r)
-		r = tid_set_init(&n->later, TASK_NEWS_TIDS);
-	n->ripe_before = UINT64_MAX;
-	n->tasks = malloc(TASK_NEWS_TASKS * sizeof(*n->tasks));
-	n->spare = malloc(TASK_NEWS_TASKS * sizeof(*n->spare));
-	n->text = malloc(TASK_NEWS_TEXT);
-	n->spare_text = malloc(TASK_NEWS_TEXT);
+		r = tid_set_init(&n->later, METADATA_MAX_TIDS);
+	n->complete_before = UINT64_MAX;
+	n->tasks = malloc(METADATA_MAX_TASKS * sizeof(*n->tasks));
+	n->spare = malloc(METADATA_MAX_TASKS * sizeof(*n->spare));
+	n->text = malloc(METADATA_MAX_TEXT);
+	n->spare_text = malloc(METADATA_MAX_TEXT);
 	n->wants = wants;
 	n->self = getpid();
 	if (wants_fds) {
-		n->fds = malloc(TASK_NEWS_FDS * sizeof(*n->fds));
-		n->recent = calloc(TASK_NEWS_RECENT, sizeof(*n->recent));
+		n->fds = malloc(METADATA_MAX_FDS * sizeof(*n->fds));
+		n->recent = calloc(METADATA_RECENT, sizeof(*n->recent));
 	}
 	if (wants_inodes) {
-		n->inodes = malloc(TASK_NEWS_INODES * sizeof(*n->inodes));
-		n->recent_inodes = calloc(TASK_NEWS_RECENT, sizeof(*n->recent_inodes));
+		n->inodes = malloc(METADATA_MAX_INODES * sizeof(*n->inodes));
+		n->recent_inodes = calloc(METADATA_RECENT, sizeof(*n->recent_inodes));
 	}
 	if (!r && n->tasks && n->spare && n->text && n->spare_text &&
 	    (!wants_fds || (n->fds && n->recent)) &&
 	    (!wants_inodes || (n->inodes && n->recent_inodes)))
 		return 0;
-	task_news_deinit(n);
+	metadata_deinit(n);
 	return -ENOMEM;
 }
 
-void task_news_deinit(struct task_news *n)
+void metadata_deinit(struct metadata_events *n)
 {
 	tid_set_deinit(&n->tids);
 	tid_set_deinit(&n->later);
@@ -121,18 +121,20 @@ void task_news_deinit(struct task_news *n)
 	free(n->recent);
 	free(n->inodes);
 	free(n->recent_inodes);
-	*n = (struct task_news){0};
+	*n = (struct metadata_events){0};
 }
 
 /* ---- what a record says ---- */
 
 /* Both clocks run alike; what they show at one moment is known, or ftrace_ns is 0. */
-void task_news_ripe_before(struct task_news *n, const struct clock_sync *sync, uint64_t boot_ns)
+void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
+			      uint64_t boot_ns)
 {
-	n->ripe_before = boot_ns;
+	n->complete_before = boot_ns;
 	if (boot_ns == UINT64_MAX || sync->clock == FTRACE_CLOCK_BOOT)
 		return;
-	n->ripe_before = sync->ftrace_ns ? sync->ftrace_ns + (boot_ns - sync->boot_ns) : UINT64_MAX;
+	n->complete_before =
+		sync->ftrace_ns ? sync->ftrace_ns + (boot_ns - sync->boot_ns) : UINT64_MAX;
 }
 
 static uint64_t load_long(const uint8_t *at, bool wide)
@@ -140,16 +142,16 @@ static uint64_t load_long(const uint8_t *at, bool wide)
 	return wide ? load64(at) : (uint64_t)(int32_t)load32(at);
 }
 
-static void add_fd(struct task_news *n, int32_t tid, uint64_t fd)
+static void add_fd(struct metadata_events *n, int32_t tid, uint64_t fd)
 {
 	struct metadata_fd *recent;
 
 	if (fd > INT32_MAX)
 		return; /* an error, or no descriptor */
-	recent = &n->recent[((uint32_t)tid * 31 + (uint32_t)fd) % TASK_NEWS_RECENT];
+	recent = &n->recent[((uint32_t)tid * 31 + (uint32_t)fd) % METADATA_RECENT];
 	if (recent->tid == tid && recent->fd == (int32_t)fd)
 		return;
-	if (n->n_fds == TASK_NEWS_FDS) {
+	if (n->n_fds == METADATA_MAX_FDS) {
 		n->lost++;
 		return;
 	}
@@ -157,16 +159,16 @@ static void add_fd(struct task_news *n, int32_t tid, uint64_t fd)
 	n->fds[n->n_fds++] = *recent;
 }
 
-static void add_inode(struct task_news *n, uint64_t device, uint64_t inode)
+static void add_inode(struct metadata_events *n, uint64_t device, uint64_t inode)
 {
 	struct metadata_inode *recent;
 
 	if (!inode)
 		return;
-	recent = &n->recent_inodes[(device * 31 + inode) % TASK_NEWS_RECENT];
+	recent = &n->recent_inodes[(device * 31 + inode) % METADATA_RECENT];
 	if (recent->device == device && recent->inode == inode)
 		return;
-	if (n->n_inodes == TASK_NEWS_INODES) {
+	if (n->n_inodes == METADATA_MAX_INODES) {
 		n->lost_inodes++;
 		return;
 	}
@@ -179,7 +181,7 @@ static uint64_t load_inode(const uint8_t *at, bool wide)
 	return wide ? load64(at) : load32(at);
 }
 
-static void add_inodes(struct task_news *n, const struct metadata_fields *plan,
+static void add_inodes(struct metadata_events *n, const struct metadata_fields *plan,
 		       const struct ring_record *r, int32_t common_pid)
 {
 	uint64_t device = user_dev(load32(r->payload + plan->subject));
@@ -191,12 +193,12 @@ static void add_inodes(struct task_news *n, const struct metadata_fields *plan,
 		add_inode(n, device, load_inode(r->payload + plan->text, plan->wide));
 }
 
-static void put_file(struct task_news *n, const struct metadata_fields *plan,
+static void put_file(struct metadata_events *n, const struct metadata_fields *plan,
 		     const struct ring_record *r, struct metadata_task *t)
 {
 	uint32_t loc = load32(r->payload + plan->text), at = loc & 0xffff, len = loc >> 16;
 
-	if (at > r->len || len > r->len - at || len > TASK_NEWS_TEXT - n->text_len)
+	if (at > r->len || len > r->len - at || len > METADATA_MAX_TEXT - n->text_len)
 		return;
 	len = (uint32_t)strnlen((const char *)r->payload + at, len);
 	t->file = memcpy(n->text + n->text_len, r->payload + at, len);
@@ -214,12 +216,12 @@ static void put_new(const struct metadata_fields *plan, const struct ring_record
 	t->is_sibling = flags & CLONE_PARENT;
 }
 
-static void add_task(struct task_news *n, const struct metadata_fields *plan,
+static void add_task(struct metadata_events *n, const struct metadata_fields *plan,
 		     const struct ring_record *r, int32_t common_pid)
 {
 	struct metadata_task *t;
 
-	if (n->n_tasks == TASK_NEWS_TASKS) {
+	if (n->n_tasks == METADATA_MAX_TASKS) {
 		n->lost++;
 		return;
 	}
@@ -248,8 +250,8 @@ static void add_task(struct task_news *n, const struct metadata_fields *plan,
 	}
 }
 
-void task_news_add(struct task_news *n, const struct metadata_fields *plan,
-		   const struct ring_record *r, int32_t common_pid)
+void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
+		  const struct ring_record *r, int32_t common_pid)
 {
 	if (plan->kind == METADATA_INODE) {
 		if (n->wants & METADATA_INODES)
@@ -293,7 +295,7 @@ static size_t merge_pairs(const struct metadata_task *from, size_t n, struct met
 	return runs;
 }
 
-static void sort_tasks(struct task_news *n)
+static void sort_tasks(struct metadata_events *n)
 {
 	size_t runs = end_of_run(n->tasks, 0, n->n_tasks) < n->n_tasks ? 2 : 1;
 
@@ -314,7 +316,7 @@ static uint64_t boot_ns(const struct clock_sync *sync, uint64_t time)
 }
 
 /* Those before until, with the time that the feed wants; gives how many. */
-static size_t tell_tasks(struct task_news *n, const struct clock_sync *sync, uint64_t until)
+static size_t tell_tasks(struct metadata_events *n, const struct clock_sync *sync, uint64_t until)
 {
 	size_t i;
 
@@ -330,29 +332,29 @@ static size_t tell_tasks(struct task_news *n, const struct clock_sync *sync, uin
 }
 
 /* Those of whom there is more to tell the next time are not to be looked at before. */
-static void hold_back(struct task_news *n)
+static void hold_back(struct metadata_events *n)
 {
-	if (n->n_told == n->n_tasks)
+	if (n->n_published == n->n_tasks)
 		return;
-	for (size_t i = n->n_told; i < n->n_tasks; i++)
+	for (size_t i = n->n_published; i < n->n_tasks; i++)
 		tid_set_mark_out(&n->tids, n->tasks[i].tid);
 	tid_set_close_up(&n->tids);
 }
 
-bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t until,
-		    struct metadata_batch *ret)
+bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
+			 struct metadata_batch *ret)
 {
-	if (until <= n->told_until)
+	if (until <= n->published_until)
 		return false;
 	if (until != UINT64_MAX)
-		n->told_until = until;
+		n->published_until = until;
 	else
 		tid_set_move(&n->later, &n->tids);
-	n->n_told = tell_tasks(n, sync, until);
+	n->n_published = tell_tasks(n, sync, until);
 	hold_back(n);
 	*ret = (struct metadata_batch){
 		.tasks = n->tasks,
-		.n_tasks = n->n_told,
+		.n_tasks = n->n_published,
 		.tids = n->tids.tids,
 		.n_tids = n->tids.n,
 		.fds = n->fds,
@@ -366,7 +368,7 @@ bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t
 	       ret->lost_inodes;
 }
 
-static void keep(struct task_news *n, struct metadata_task *t)
+static void keep(struct metadata_events *n, struct metadata_task *t)
 {
 	if (t->kind != METADATA_TASK_EXEC || !t->file_len)
 		return;
@@ -382,13 +384,14 @@ static void swap(struct tid_set *a, struct tid_set *b)
 	*b = c;
 }
 
-void task_news_forget(struct task_news *n)
+void metadata_drop_batch(struct metadata_events *n)
 {
 	char *text = n->text;
 
-	memmove(n->tasks, n->tasks + n->n_told, (n->n_tasks - n->n_told) * sizeof(*n->tasks));
-	n->n_tasks -= n->n_told;
-	n->n_told = 0;
+	memmove(n->tasks, n->tasks + n->n_published,
+		(n->n_tasks - n->n_published) * sizeof(*n->tasks));
+	n->n_tasks -= n->n_published;
+	n->n_published = 0;
 	n->text_len = 0;
 	for (size_t i = 0; i < n->n_tasks; i++)
 		keep(n, &n->tasks[i]);
@@ -397,7 +400,7 @@ void task_news_forget(struct task_news *n)
 	tid_set_clear(&n->tids);
 	swap(&n->tids, &n->later);
 	if (n->n_fds)
-		memset(n->recent, 0, TASK_NEWS_RECENT * sizeof(*n->recent));
+		memset(n->recent, 0, METADATA_RECENT * sizeof(*n->recent));
 	n->n_fds = 0;
 	n->lost = 0;
 	n->n_inodes = 0;

@@ -43,28 +43,28 @@ struct clock_sync;
  * What the records of a session say of tasks and files, gathered for its feed. It is all in memory
  * that is there from the beginning, address space of which only what fills up is ever touched.
  *
- *	task_news_add(n, &ev->news, r)      of each record that has news
- *	task_news_told(n, &sync, until, &news) -> metadata_bus_publish -> task_news_forget(n)
+ *	metadata_add(n, &ev->news, r)      of each record that has news
+ *	metadata_take_batch(n, &sync, until, &news) -> metadata_bus_publish -> metadata_drop_batch(n)
  *
  * Records come CPU by CPU and are told by time: what happened after `until` may have a cause, on
  * another CPU, that has not been read yet, and waits for the next time. So a thread is never told to
  * be there before it has begun.
  */
-#define TASK_NEWS_TASKS (1u << 17) /* 40 bytes each, twice */
-#define TASK_NEWS_TEXT (2u << 20) /* of the files that were executed, twice */
-#define TASK_NEWS_FDS 16384u
-#define TASK_NEWS_INODES 16384u
-#define TASK_NEWS_RECENT 1024u /* fds, or inodes; of which each is held once */
+#define METADATA_MAX_TASKS (1u << 17) /* 40 bytes each, twice */
+#define METADATA_MAX_TEXT (2u << 20) /* of the files that were executed, twice */
+#define METADATA_MAX_FDS 16384u
+#define METADATA_MAX_INODES 16384u
+#define METADATA_RECENT 1024u /* fds, or inodes; of which each is held once */
 
-struct task_news {
+struct metadata_events {
 	struct tid_set tids;
 	struct tid_set later; /* seen after */
-	uint64_t ripe_before; /* this, of the trace clock */
+	uint64_t complete_before; /* this, of the trace clock */
 	struct metadata_task *tasks; /* owned; times of the trace clock until they are told */
 	struct metadata_task *spare; /* owned: to sort into */
 	size_t n_tasks;
-	size_t n_told;
-	uint64_t told_until;
+	size_t n_published;
+	uint64_t published_until;
 	char *text; /* owned: what EXEC's file points into */
 	char *spare_text; /* owned: for those that are kept */
 	size_t text_len;
@@ -82,37 +82,38 @@ struct task_news {
 };
 
 /* On zeroed memory; wants: bits of enum metadata_wants. 0 or -ENOMEM. */
-int task_news_init(struct task_news *n, unsigned wants);
+int metadata_init(struct metadata_events *n, unsigned wants);
 /* Zeroed is fine. */
-void task_news_deinit(struct task_news *n);
+void metadata_deinit(struct metadata_events *n);
 
 /* The pass that is read began then, so of what is seen later on all is told with the next one. Set
  * before each stretch of reading; UINT64_MAX: there is no such time. */
-void task_news_ripe_before(struct task_news *n, const struct clock_sync *sync, uint64_t boot_ns);
+void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
+			      uint64_t boot_ns);
 
 /* Where a thread belongs that a record of this time has. */
-static inline struct tid_set *task_news_tids(struct task_news *n, uint64_t time)
+static inline struct tid_set *metadata_tids(struct metadata_events *n, uint64_t time)
 {
-	return time < n->ripe_before ? &n->tids : &n->later;
+	return time < n->complete_before ? &n->tids : &n->later;
 }
 
 /* One record, which has the plan's length. */
-void task_news_add(struct task_news *n, const struct metadata_fields *plan,
-		   const struct ring_record *r, int32_t common_pid);
+void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
+		  const struct ring_record *r, int32_t common_pid);
 
 /* So much has come together that it should be told now, in whatever order. */
-static inline bool task_news_is_pressing(const struct task_news *n)
+static inline bool metadata_is_urgent(const struct metadata_events *n)
 {
-	return n->n_tasks > TASK_NEWS_TASKS / 2 || n->text_len > TASK_NEWS_TEXT / 2;
+	return n->n_tasks > METADATA_MAX_TASKS / 2 || n->text_len > METADATA_MAX_TEXT / 2;
 }
 
 /*
  * All that can be told now; false: nothing, as it is when `until` is what it was. sync tells the time
  * of the trace clock, until is of CLOCK_BOOTTIME. Of a task with more to tell the next time nothing
  * else is told now: who looks for it finds it as it is later. The news are borrowed until
- * task_news_forget.
+ * metadata_drop_batch.
  */
-bool task_news_told(struct task_news *n, const struct clock_sync *sync, uint64_t until,
-		    struct metadata_batch *ret);
+bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
+			 struct metadata_batch *ret);
 /* What was told has been heard. */
-void task_news_forget(struct task_news *n);
+void metadata_drop_batch(struct metadata_events *n);

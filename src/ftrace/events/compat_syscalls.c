@@ -275,7 +275,7 @@ static int add_event(struct event_table *table, const char *name, const char *te
 }
 
 /* 0; -ENOMEM; or positive: no place is left in the table for them. */
-static int add_rows(const struct compat_calls *c, struct event_table *table,
+static int add_rows(const struct compat_syscalls *c, struct event_table *table,
 		    const struct event_table_options *options)
 {
 	int r = 0;
@@ -291,12 +291,12 @@ static int add_rows(const struct compat_calls *c, struct event_table *table,
 	return r;
 }
 
-int compat_calls_new(const char *proc_root, const struct event_table_options *options,
-		     struct event_table *table, struct compat_calls **ret)
+int compat_syscalls_new(const char *proc_root, const struct event_table_options *options,
+			struct event_table *table, struct compat_syscalls **ret)
 {
 	uint32_t enter_id = id_of(table, "sys_enter", FIELD_ULONG64_ARRAY, COMPAT_ENTER_LEN);
 	uint32_t exit_id = id_of(table, "sys_exit", FIELD_S64, COMPAT_EXIT_LEN);
-	struct compat_calls *c;
+	struct compat_syscalls *c;
 	int r;
 
 	if ((enter_id == NO_ID && exit_id == NO_ID) || options->no_generic)
@@ -310,7 +310,7 @@ int compat_calls_new(const char *proc_root, const struct event_table_options *op
 	if (!r)
 		r = add_rows(c, table, options);
 	if (r) {
-		compat_calls_free(c);
+		compat_syscalls_free(c);
 		return r == -ENOMEM ? r : 0;
 	}
 	for (uint32_t nr = 0; nr < COMPAT_NUMBERS; nr++)
@@ -319,7 +319,7 @@ int compat_calls_new(const char *proc_root, const struct event_table_options *op
 	return 0;
 }
 
-struct compat_calls *compat_calls_free(struct compat_calls *c)
+struct compat_syscalls *compat_syscalls_free(struct compat_syscalls *c)
 {
 	if (c)
 		compat_threads_deinit(&c->threads);
@@ -340,14 +340,15 @@ static void store64(uint8_t *at, uint64_t v)
 }
 
 /* The common fields are the other's. */
-static const uint8_t *finish_record(struct compat_calls *c, const uint8_t *other, uint16_t id)
+static const uint8_t *finish_record(struct compat_syscalls *c, const uint8_t *other, uint16_t id)
 {
 	memcpy(c->record, other, 8);
 	memcpy(c->record, &id, sizeof(id));
 	return c->record;
 }
 
-const uint8_t *compat_calls_enter(struct compat_calls *c, uint64_t time, const uint8_t *record)
+const uint8_t *compat_syscalls_enter(struct compat_syscalls *c, uint64_t time,
+				     const uint8_t *record)
 {
 	struct compat_call call = {
 		.time = time,
@@ -371,7 +372,8 @@ const uint8_t *compat_calls_enter(struct compat_calls *c, uint64_t time, const u
 	return finish_record(c, record, ENTER_ID);
 }
 
-const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const uint8_t *record)
+const uint8_t *compat_syscalls_leave(struct compat_syscalls *c, uint64_t time,
+				     const uint8_t *record)
 {
 	struct compat_call call = {
 		.time = time,
@@ -379,14 +381,14 @@ const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const u
 		.nr = (int64_t)load64(record + 8),
 		.ret = (int64_t)load64(record + 16),
 	};
-	const int64_t told = call.nr;
+	const int64_t repr = call.nr;
 
 	if (compat_threads_exit(&c->threads, &call)) {
 		store32(c->record + 8, (uint32_t)call.nr);
 		store32(c->record + 12, (uint32_t)call.ret);
 		return finish_record(c, record, EXIT_ID);
 	}
-	if (call.nr == told)
+	if (call.nr == repr)
 		return record;
 	store64(c->record + 8, (uint64_t)call.nr);
 	store64(c->record + 16, (uint64_t)call.ret);

@@ -59,7 +59,7 @@ struct compat_call {
 #define COMPAT_NUMBERS 512u /* above the last one of every 32-bit table */
 #define COMPAT_NAME_LEN 28
 
-struct compat_calls {
+struct compat_syscalls {
 	uint32_t enter_id, exit_id; /* the kernel's; UINT32_MAX: not recorded, or not as known */
 	struct compat_threads threads;
 	uint8_t record[COMPAT_ENTER_LEN]; /* what the last one became */
@@ -68,24 +68,27 @@ struct compat_calls {
 
 /* Where the table has raw_syscalls, in the form that is known: adds rows for those events. proc_root
  * is borrowed. 0, also where there is nothing to do (*ret is NULL then); -ENOMEM. */
-int compat_calls_new(const char *proc_root, const struct event_table_options *options,
-		     struct event_table *table, struct compat_calls **ret);
+int compat_syscalls_new(const char *proc_root, const struct event_table_options *options,
+			struct event_table *table, struct compat_syscalls **ret);
 /* NULL is fine. */
-struct compat_calls *compat_calls_free(struct compat_calls *c);
+struct compat_syscalls *compat_syscalls_free(struct compat_syscalls *c);
 
 /* Of the one event, and of the other. */
-const uint8_t *compat_calls_enter(struct compat_calls *c, uint64_t time, const uint8_t *record);
-const uint8_t *compat_calls_leave(struct compat_calls *c, uint64_t time, const uint8_t *record);
+const uint8_t *compat_syscalls_enter(struct compat_syscalls *c, uint64_t time,
+				     const uint8_t *record);
+const uint8_t *compat_syscalls_leave(struct compat_syscalls *c, uint64_t time,
+				     const uint8_t *record);
 
 /* Any record: itself, or where it is of a 32-bit program's call another one, no longer than this and
  * good until the next call. */
-static inline const uint8_t *compat_calls_look(struct compat_calls *c, const struct ring_record *r)
+static inline const uint8_t *compat_syscalls_check(struct compat_syscalls *c,
+						   const struct ring_record *r)
 {
 	uint16_t id = load16(r->payload);
 
 	if (id == c->enter_id && r->len >= COMPAT_ENTER_LEN)
-		return compat_calls_enter(c, r->time, r->payload);
+		return compat_syscalls_enter(c, r->time, r->payload);
 	if (id == c->exit_id && r->len >= COMPAT_EXIT_LEN)
-		return compat_calls_leave(c, r->time, r->payload);
+		return compat_syscalls_leave(c, r->time, r->payload);
 	return r->payload;
 }

@@ -93,13 +93,13 @@ int event_selection_add(struct event_selection *s, const char *group, const char
 	return r;
 }
 
-int event_selection_add_told(struct event_selection *s, const char *group, const char *name,
-			     const struct event_told *told)
+int event_selection_add_as(struct event_selection *s, const char *group, const char *name,
+			   const struct event_representation *repr)
 {
 	int r = event_selection_add(s, group, name);
 
 	if (!r)
-		event_selection_find(s, group, name)->told = told;
+		event_selection_find(s, group, name)->repr = repr;
 	return r;
 }
 
@@ -259,13 +259,13 @@ bool event_request_means(const char *request, const char *group, const char *nam
 static bool means_told(const struct event_selection *s, const char *request)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->events[i].told && event_is_meant(request, &s->events[i]))
+		if (s->events[i].repr && event_is_meant(request, &s->events[i]))
 			return true;
 	return false;
 }
 
 static int select_one(const char *root, const char *request, struct event_selection *s,
-		      struct reports *reports)
+		      struct setup_errors *errors)
 {
 	_cleanup_(freep) char *copy = strdup(request);
 	size_t before = s->n;
@@ -278,7 +278,7 @@ static int select_one(const char *root, const char *request, struct event_select
 	if (name)
 		r = select_in_groups(root, group, name, s);
 	if (!r && s->n == before && !means_told(s, request))
-		report_unknown(reports, request);
+		setup_error_unknown_event(errors, request);
 	return r;
 }
 
@@ -291,30 +291,30 @@ static bool is_search(const char *request)
 }
 
 int event_select(const char *root, char *const *requests, size_t n, struct event_selection *s,
-		 struct reports *reports)
+		 struct setup_errors *errors)
 {
 	size_t searches = 0;
 	int r = 0;
 
 	if (n > EVENT_SELECT_MAX_REQUESTS) {
-		report_failed(reports, "option:ftrace_events (of %zu entries the first %u count)",
-			      n, EVENT_SELECT_MAX_REQUESTS);
+		setup_error_add(errors, "option:ftrace_events (of %zu entries the first %u count)",
+				n, EVENT_SELECT_MAX_REQUESTS);
 		n = EVENT_SELECT_MAX_REQUESTS;
 	}
 	for (size_t i = 0; !r && i < n; i++) {
 		if (is_search(requests[i]) && ++searches > EVENT_SELECT_MAX_SEARCHES)
 			continue;
-		r = select_one(root, requests[i], s, reports);
+		r = select_one(root, requests[i], s, errors);
 		r = r ? r : coroutine_yield();
 		/* Many patterns may match the same events. */
 		if (s->n > MANY_EVENTS)
 			sort_and_deduplicate(s);
 	}
 	if (searches > EVENT_SELECT_MAX_SEARCHES)
-		report_failed(reports,
-			      "option:ftrace_events (of %zu entries for all groups the first %u "
-			      "count)",
-			      searches, EVENT_SELECT_MAX_SEARCHES);
+		setup_error_add(errors,
+				"option:ftrace_events (of %zu entries for all groups the first %u "
+				"count)",
+				searches, EVENT_SELECT_MAX_SEARCHES);
 	sort_and_deduplicate(s);
 	return r;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/events/event_told.h"
+#include "ftrace/events/event_representation.h"
 #include "ftrace/events/ftrace_config.h"
 
 /* Which of the kernel's events a list of requests means. */
@@ -17,7 +17,8 @@
 struct event_name {
 	char *group; /* owned */
 	char *name; /* owned */
-	const struct event_told *told; /* borrowed: of one that the session has made; else NULL */
+	const struct event_representation
+		*repr; /* borrowed: of one that the session has made; else NULL */
 	int id; /* the kernel's, once it has a row; else EVENT_NO_ID */
 	uint64_t folder; /* what it had when its format was read (event_watch.h) */
 	char *filter; /* owned: what the kernel lets through; NULL: everything */
@@ -38,8 +39,8 @@ struct event_name *event_selection_find(const struct event_selection *s, const c
 int event_selection_add(struct event_selection *s, const char *group, const char *name);
 /* The same for one that the session has made, which no request finds by its name in tracefs. told
  * is borrowed for the selection's life. */
-int event_selection_add_told(struct event_selection *s, const char *group, const char *name,
-			     const struct event_told *told);
+int event_selection_add_as(struct event_selection *s, const char *group, const char *name,
+			   const struct event_representation *repr);
 /* Takes over all of more, which is empty then. What is in s already stays as it is. 0 or -ENOMEM. */
 int event_selection_take(struct event_selection *s, struct event_selection *more);
 /* Forgets one of s->events; those behind it move up. */
@@ -48,12 +49,12 @@ void event_selection_drop(struct event_selection *s, struct event_name *e);
 /* The names that people know an event by: the trace's. */
 static inline const char *event_name_group(const struct event_name *e)
 {
-	return e->told ? e->told->group : e->group;
+	return e->repr ? e->repr->group : e->group;
 }
 
 static inline const char *event_name_name(const struct event_name *e)
 {
-	return e->told ? e->told->name : e->name;
+	return e->repr ? e->repr->name : e->name;
 }
 
 /*
@@ -68,7 +69,7 @@ static inline const char *event_name_name(const struct event_name *e)
  * by no pattern. 0, -ENOMEM, or -ECANCELED (base/event_loop/coroutine.h).
  */
 int event_select(const char *root, char *const *requests, size_t n, struct event_selection *s,
-		 struct reports *reports);
+		 struct setup_errors *errors);
 /* Is that event among those that the request means? No file is looked at. */
 bool event_request_means(const char *request, const char *group, const char *name);
 /* Likewise, by the names that people know. */

@@ -142,17 +142,18 @@ static uint64_t hash(uint64_t h, const char *s)
 }
 
 /* Of all that a row is made from. The format's text has the event's id and name. */
-static uint64_t shape_of(const char *group, const char *name, const struct event_told *told,
-			 const char *format)
+static uint64_t shape_of(const char *group, const char *name,
+			 const struct event_representation *repr, const char *format)
 {
-	uint64_t h = hash(0xcbf29ce484222325, told ? told->group : group);
+	uint64_t h = hash(0xcbf29ce484222325, repr ? repr->group : group);
 
-	h = hash(h, told ? told->name : name) + (told ? told->as + 1 : 0);
+	h = hash(h, repr ? repr->name : name) + (repr ? repr->as + 1 : 0);
 	return hash(h, format);
 }
 
 const struct compiled_event *event_table_find(const struct event_table *t, const char *group,
-					      const char *name, const struct event_told *told,
+					      const char *name,
+					      const struct event_representation *repr,
 					      const char *format)
 {
 	static const char head[] = "\nID: ";
@@ -161,7 +162,7 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 	const struct compiled_event *ev;
 
 	ev = id <= UINT16_MAX ? event_table_get(t, (uint16_t)id) : NULL;
-	return ev && ev->shape == shape_of(group, name, told, format) ? ev : NULL;
+	return ev && ev->shape == shape_of(group, name, repr, format) ? ev : NULL;
 }
 
 const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
@@ -248,7 +249,7 @@ static int ask_of_each(const struct event_table *t, const struct tep_event *even
 }
 
 static int compile(struct event_table *t, const struct tep_event *event,
-		   const struct event_told *told, const struct event_table_options *o,
+		   const struct event_representation *repr, const struct event_table_options *o,
 		   const struct compile_context *ctx, uint64_t shape, struct compiled_event **ret)
 {
 	enum compiled_kind kind = compact_kind(event->system, event->name);
@@ -256,9 +257,9 @@ static int compile(struct event_table *t, const struct tep_event *event,
 
 	if (o->metadata_only)
 		return event_compile_feed(event, ret);
-	if (told && told->as >= EVENT_TOLD_PROBE_BEGIN)
-		return event_compile_probe(event, told->as - EVENT_TOLD_PROBE_BEGIN + 1, ret);
-	if (told && told->as == EVENT_TOLD_FIELDS)
+	if (repr && repr->as >= EVENT_AS_PROBE_BEGIN)
+		return event_compile_probe(event, repr->as - EVENT_AS_PROBE_BEGIN + 1, ret);
+	if (repr && repr->as == EVENT_AS_FIELDS)
 		return compile_generic(t, event, o, ctx, shape, ret);
 	if (o->compact && kind != COMPILED_FIELDS)
 		return event_compile_compact(event, kind, ret);
@@ -269,8 +270,9 @@ static int compile(struct event_table *t, const struct tep_event *event,
 
 /* A row with an index that no other row has; free_row gives it back. */
 static int compile_indexed(struct event_table *t, const struct tep_event *event,
-			   const struct event_told *told, const struct event_table_options *o,
-			   const char *print_fmt, uint64_t shape, struct compiled_event **ret)
+			   const struct event_representation *repr,
+			   const struct event_table_options *o, const char *print_fmt,
+			   uint64_t shape, struct compiled_event **ret)
 {
 	bool reused = t->n_free_indices;
 	struct compile_context ctx = {
@@ -285,7 +287,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 	if (array_reserve(&t->free_indices, &t->free_indices_cap, t->n_generic + 1,
 			  sizeof(*t->free_indices)))
 		return -ENOMEM;
-	r = compile(t, event, told, o, &ctx, shape, ret);
+	r = compile(t, event, repr, o, &ctx, shape, ret);
 	if (!r)
 		r = ask_of_each(t, event, *ret);
 	if (r || (*ret)->generic_index == COMPILED_NOT_GENERIC)
@@ -332,22 +334,23 @@ static bool is_named(const struct tep_event *event, const char *name)
 	return !*at && !*name;
 }
 
-static int name_event(struct tep_event *event, const char *name, const struct event_told *told)
+static int name_event(struct tep_event *event, const char *name,
+		      const struct event_representation *repr)
 {
-	if (told)
-		return rename_event(event, told->group, told->name);
+	if (repr)
+		return rename_event(event, repr->group, repr->name);
 	return strchr(name, '.') ? rename_event(event, event->system, name) : 0;
 }
 
-int event_table_add_told(struct event_table *t, const char *group, const char *name,
-			 const struct event_told *told, char *format,
-			 const struct event_table_options *options, uint16_t *ret_id)
+int event_table_add_as(struct event_table *t, const char *group, const char *name,
+		       const struct event_representation *repr, char *format,
+		       const struct event_table_options *options, uint16_t *ret_id)
 {
 	_cleanup_(tep_freep) struct tep_handle *tep = tep_alloc();
-	const struct compiled_event *old = event_table_find(t, group, name, told, format);
+	const struct compiled_event *old = event_table_find(t, group, name, repr, format);
 	_cleanup_(freep) struct compiled_event *ev = NULL;
 	_cleanup_(freep) char *print_fmt = NULL;
-	uint64_t shape = shape_of(group, name, told, format);
+	uint64_t shape = shape_of(group, name, repr, format);
 	struct tep_event *event;
 	int r;
 
@@ -366,9 +369,9 @@ int event_table_add_told(struct event_table *t, const char *group, const char *n
 		return EVENT_TABLE_BAD_FORMAT;
 	if (reserve_id(t, (uint32_t)event->id) ||
 	    array_reserve(&t->events, &t->events_cap, t->n_events + 1, sizeof(*t->events)) ||
-	    name_event(event, name, told))
+	    name_event(event, name, repr))
 		return -ENOMEM;
-	r = compile_indexed(t, event, told, options, print_fmt, shape, &ev);
+	r = compile_indexed(t, event, repr, options, print_fmt, shape, &ev);
 	if (r)
 		return r == -EPROTO ? EVENT_TABLE_BAD_FORMAT : r;
 	ev->shape = shape;
@@ -381,7 +384,7 @@ int event_table_add_told(struct event_table *t, const char *group, const char *n
 int event_table_add(struct event_table *t, const char *group, const char *name, char *format,
 		    const struct event_table_options *options, uint16_t *ret_id)
 {
-	return event_table_add_told(t, group, name, NULL, format, options, ret_id);
+	return event_table_add_as(t, group, name, NULL, format, options, ret_id);
 }
 
 /* ---- removing ---- */

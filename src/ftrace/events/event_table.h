@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #include "ftrace/format/compiled_event.h"
-#include "ftrace/events/event_told.h"
+#include "ftrace/events/event_representation.h"
 #include "ftrace/events/print_filter.h"
 #include "ftrace/format/printk_formats.h"
 
 /*
  * The rows of a session's events, by the kernel's event id: one array access a record. Built event
  * by event while the session is set up; read by translators. Whoever adds events later tells them
- * (translator_refit) before the first record comes.
+ * (page_encoder_refit) before the first record comes.
  */
 
 /* Events without a message that a session may have; also of those that came and went. */
@@ -65,9 +65,9 @@ int event_table_add(struct event_table *t, const char *group, const char *name, 
 		    const struct event_table_options *options, uint16_t *ret_id);
 /* The same for one that the trace tells otherwise; told may be NULL, and is borrowed for the call.
  */
-int event_table_add_told(struct event_table *t, const char *group, const char *name,
-			 const struct event_told *told, char *format,
-			 const struct event_table_options *options, uint16_t *ret_id);
+int event_table_add_as(struct event_table *t, const char *group, const char *name,
+		       const struct event_representation *repr, char *format,
+		       const struct event_table_options *options, uint16_t *ret_id);
 /* No records come of an event any more. Its row stays until event_table_sweep. */
 void event_table_remove(struct event_table *t, uint16_t id);
 /* Frees the rows that were removed. No bundle of a translator of this table is open. */
@@ -75,7 +75,8 @@ void event_table_sweep(struct event_table *t);
 
 /* The row that was made from just this, or NULL. */
 const struct compiled_event *event_table_find(const struct event_table *t, const char *group,
-					      const char *name, const struct event_told *told,
+					      const char *name,
+					      const struct event_representation *repr,
 					      const char *format);
 
 /* The row of an event that is in the trace by this name, or NULL. */

@@ -14,19 +14,19 @@
 
 #define LINE_MAX_BYTES 512
 
-void reports_deinit(struct reports *r)
+void setup_errors_deinit(struct setup_errors *r)
 {
 	tracefs_list_free(r->unknown);
 	tracefs_list_free(r->failed);
-	free(r->problem);
+	free(r->fatal);
 	free(r->notice);
-	*r = (struct reports){0};
+	*r = (struct setup_errors){0};
 }
 
 static void add(char ***list, uint64_t *more, const char *line)
 {
 	char **longer =
-		tracefs_list_size(*list) < REPORTS_MAX ? tracefs_list_add(*list, line) : NULL;
+		tracefs_list_size(*list) < SETUP_ERRORS_MAX ? tracefs_list_add(*list, line) : NULL;
 
 	if (longer)
 		*list = longer;
@@ -34,12 +34,12 @@ static void add(char ***list, uint64_t *more, const char *line)
 		++*more;
 }
 
-void report_unknown(struct reports *r, const char *event)
+void setup_error_unknown_event(struct setup_errors *r, const char *event)
 {
 	add(&r->unknown, &r->unknown_more, event);
 }
 
-void report_failed(struct reports *r, const char *fmt, ...)
+void setup_error_add(struct setup_errors *r, const char *fmt, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list ap;
@@ -50,7 +50,7 @@ void report_failed(struct reports *r, const char *fmt, ...)
 	add(&r->failed, &r->failed_more, line);
 }
 
-void report_failed_once(struct reports *r, const char *fmt, ...)
+void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list ap;
@@ -64,25 +64,25 @@ void report_failed_once(struct reports *r, const char *fmt, ...)
 	add(&r->failed, &r->failed_more, line);
 }
 
-void report_failed_more(struct reports *r, uint64_t n)
+void setup_error_add_count(struct setup_errors *r, uint64_t n)
 {
 	r->failed_more += n;
 }
 
-void report_problem(struct reports *r, const char *fmt, ...)
+void setup_error_fatal(struct setup_errors *r, const char *fmt, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list ap;
 
-	if (r->problem)
+	if (r->fatal)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	r->problem = strdup(line);
+	r->fatal = strdup(line);
 }
 
-void report_notice(struct reports *r, const char *text)
+void setup_error_notice(struct setup_errors *r, const char *text)
 {
 	if (!r->notice)
 		r->notice = strdup(text);
@@ -106,38 +106,38 @@ static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, uint64_t ram_bytes)
 
 /* The kernel gives what there is, down to the last page: to a config with a digit too many as well,
  * and everything else on the machine would wait, or be killed, for it. */
-static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct reports *reports)
+static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct setup_errors *errors)
 {
 	uint64_t most = m->ram_bytes / 1024 / RINGS_RAM_SHARE / MAX(m->cpus, 1u);
 
 	most = MAX(most, SMALL_RING_KB);
 	if (kb <= most)
 		return kb;
-	report_failed(reports,
-		      "option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
-		      "machine's memory; %u is taken)",
-		      kb, RINGS_RAM_SHARE, (uint32_t)most);
+	setup_error_add(errors,
+			"option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
+			"machine's memory; %u is taken)",
+			kb, RINGS_RAM_SHARE, (uint32_t)most);
 	return (uint32_t)most;
 }
 
-static void report_period(uint32_t ms, struct reports *reports)
+static void report_period(uint32_t ms, struct setup_errors *errors)
 {
-	report_failed(reports,
-		      "option:drain_period_ms (%u: it may be %u to %u; the rings are read as "
-		      "without it)",
-		      ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
+	setup_error_add(errors,
+			"option:drain_period_ms (%u: it may be %u to %u; the rings are read as "
+			"without it)",
+			ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
 }
 
 /* Asked for by a client that is newer than we are. */
-static void report_unknown_fields(const Pb__FtraceConfig *c, struct reports *reports)
+static void report_unknown_fields(const Pb__FtraceConfig *c, struct setup_errors *errors)
 {
 	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)
-		report_failed(reports, "option:field %u (not known to this version)",
-			      c->base.unknown_fields[i].tag);
+		setup_error_add(errors, "option:field %u (not known to this version)",
+				c->base.unknown_fields[i].tag);
 }
 
 void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_machine *machine,
-			  struct ftrace_settings *ret, struct reports *reports)
+			  struct ftrace_settings *ret, struct setup_errors *errors)
 {
 	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
 	const Pb__FtraceConfig *c = config ? config : &none;
@@ -163,8 +163,8 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 			},
 	};
 	if (!ret->preserve)
-		ret->buffer_size_kb = limited_kb(ret->buffer_size_kb, machine, reports);
+		ret->buffer_size_kb = limited_kb(ret->buffer_size_kb, machine, errors);
 	if (c->drain_period_ms && !period_is_set)
-		report_period(c->drain_period_ms, reports);
-	report_unknown_fields(c, reports);
+		report_period(c->drain_period_ms, errors);
+	report_unknown_fields(c, errors);
 }

@@ -44,14 +44,14 @@ enum field_type {
 	FIELD_REL_BYTES,
 	FIELD_ULONG32_ARRAY, /* size bytes of u32, a varint each */
 	FIELD_ULONG64_ARRAY,
-	FIELD_FIRST_TEXT, /* from here on made by event_text.h; absent where nothing is to be said */
+	FIELD_FIRST_TEXT, /* from here on made by text_fields.h; absent where nothing is to be said */
 	FIELD_STACK32 = FIELD_FIRST_TEXT, /* kernel addresses to the end of the record, by name */
 	FIELD_STACK64,
 	FIELD_USER_STACK32, /* addresses of the process, likewise, as hexadecimal numbers */
 	FIELD_USER_STACK64,
 	FIELD_SYMBOL32, /* a kernel address: the name of its function */
 	FIELD_SYMBOL64,
-	FIELD_BPRINT, /* arguments of a format; size says how wide they are (bprint.h) */
+	FIELD_BPRINT, /* arguments of a format; size says how wide they are (text_fields.h) */
 	FIELD_LAST_TEXT = FIELD_BPRINT,
 	FIELD_REST_BYTES, /* from offset to the end of the record, which may come before it */
 };

@@ -8,7 +8,7 @@ struct tep_event;
 
 /*
  * Where a record says something of a task or a file that the session's feed wants to know
- * (task_news.h); a part of the event's row.
+ * (metadata.h); a part of the event's row.
  *
  * Format: events/task/{task_newtask,task_rename}, events/sched/sched_process_{exec,exit} and
  * events/raw_syscalls/sys_exit; of inodes events/{ext4,f2fs,filemap...}.

@@ -99,11 +99,11 @@ static void report_unknown_category(const struct setup *s, const char *name)
 	for (unsigned i = 0; i < ARRAY_SIZE(categories); i++)
 		str_nearest_try(&n, categories[i].name);
 	if (str_nearest_get(&n))
-		report_failed(s->reports,
-			      "option:atrace_categories (%s: no such category; did you mean %s?)",
-			      name, str_nearest_get(&n));
+		setup_error_add(s->errors,
+				"option:atrace_categories (%s: no such category; did you mean %s?)",
+				name, str_nearest_get(&n));
 	else
-		report_failed(s->reports, "option:atrace_categories (%s: no such category)", name);
+		setup_error_add(s->errors, "option:atrace_categories (%s: no such category)", name);
 }
 
 /* What this kernel lacks is not missed: nobody named it. */
@@ -111,7 +111,7 @@ static int add_events(const struct category *c, struct event_selection *events,
 		      const struct setup *s)
 {
 	struct event_selection there = {0};
-	struct reports nobodys = {0};
+	struct setup_errors nobodys = {0};
 	struct proto_event known;
 	size_t n = 0;
 	int r;
@@ -124,7 +124,7 @@ static int add_events(const struct category *c, struct event_selection *events,
 			r = event_selection_add(events, there.events[i].group,
 						there.events[i].name);
 	event_selection_deinit(&there);
-	reports_deinit(&nobodys);
+	setup_errors_deinit(&nobodys);
 	return r;
 }
 
@@ -135,8 +135,8 @@ int atrace_categories_apply(struct event_selection *events, const struct setup *
 
 	if (!c->n_atrace_categories && !c->n_atrace_apps && !c->n_atrace_categories_prefer_sdk)
 		return 0;
-	report_notice(
-		s->reports,
+	setup_error_notice(
+		s->errors,
 		"atrace: only the kernel's part of the categories is recorded: what Android's "
 		"own processes and apps write exists on Android only");
 	for (size_t i = 0; i < c->n_atrace_categories; i++) {

@@ -179,7 +179,7 @@ int session_events_select(struct event_selection *events, const struct setup *s)
 	for (size_t i = 0; i < c->n_ftrace_events; i++)
 		if (!synthetic_event_requested(c->ftrace_events[i]))
 			requests[n++] = c->ftrace_events[i];
-	return event_select(s->root, requests, n, events, s->reports);
+	return event_select(s->root, requests, n, events, s->errors);
 }
 
 static char *read_format(const struct setup *s, const char *group, const char *name)
@@ -234,8 +234,8 @@ static void check_compact(const struct event_selection *events, const struct set
 		    (format && event_table_can_compact("sched", names[i], format)))
 			continue;
 		options->compact = false;
-		report_failed(s->reports, "perfetto/compact_sched (unexpected format of %s)",
-			      names[i]);
+		setup_error_add(s->errors, "perfetto/compact_sched (unexpected format of %s)",
+				names[i]);
 		return;
 	}
 }
@@ -260,10 +260,10 @@ static const char *reason_of(int error)
 static void report(const struct setup *s, const struct event_name *e, int error)
 {
 	bool place =
-		error == -EINVAL && e->told; /* a program is looked at when its probe goes on */
+		error == -EINVAL && e->repr; /* a program is looked at when its probe goes on */
 
-	report_failed(
-		s->reports, "%s/%s (%s)", event_name_group(e), event_name_name(e),
+	setup_error_add(
+		s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
 		place ? "there is no place for a probe in the program: not in its file, or no "
 			"beginning of an instruction"
 		      : reason_of(error));
@@ -283,8 +283,8 @@ int session_events_compile(struct event_selection *events, const struct setup *s
 		e->folder = event_folder_of(s->instance, e->group, e->name);
 		format = read_format(s, e->group, e->name);
 		if (format)
-			r = event_table_add_told(table, e->group, e->name, e->told, format, options,
-						 &id);
+			r = event_table_add_as(table, e->group, e->name, e->repr, format, options,
+					       &id);
 		if (r == -ENOMEM)
 			return r;
 		e->id = r ? EVENT_NO_ID : id;

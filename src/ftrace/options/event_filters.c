@@ -65,11 +65,11 @@ static size_t sort_and_deduplicate(uint32_t *numbers, size_t n)
 static void report_unknown_name(const struct setup *s, const char *name, const char *nearest)
 {
 	if (*nearest)
-		report_failed(s->reports,
-			      "option:syscall_events (%s: no such system call; did you mean %s?)",
-			      name, nearest);
+		setup_error_add(s->errors,
+				"option:syscall_events (%s: no such system call; did you mean %s?)",
+				name, nearest);
 	else
-		report_failed(s->reports, "option:syscall_events (%s: no such system call)", name);
+		setup_error_add(s->errors, "option:syscall_events (%s: no such system call)", name);
 }
 
 /* Those of the names that are known. */
@@ -97,8 +97,8 @@ static void drop_both(struct event_selection *events, const struct setup *s)
 
 		if (!e)
 			continue;
-		report_failed(s->reports, "%s/%s (none of syscall_events is a system call)", GROUP,
-			      names[i]);
+		setup_error_add(s->errors, "%s/%s (none of syscall_events is a system call)", GROUP,
+				names[i]);
 		event_selection_drop(events, e);
 	}
 }
@@ -144,8 +144,8 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 static void refuse(struct event_selection *events, struct event_name *e, const char *why,
 		   const struct setup *s)
 {
-	report_failed(s->reports, "%s/%s (filter refused: %s)", event_name_group(e),
-		      event_name_name(e), why);
+	setup_error_add(s->errors, "%s/%s (filter refused: %s)", event_name_group(e),
+			event_name_name(e), why);
 	filter_file_clear(s->instance, e->group, e->name);
 	event_selection_drop(events, e);
 }
@@ -214,12 +214,12 @@ static int apply(const char *request, const char *filter, struct event_selection
 static int report_idle(const char *request, const struct setup *s)
 {
 	struct event_selection there = {0};
-	int r = event_select(s->root, (char *[]){(char *)request}, 1, &there, s->reports);
+	int r = event_select(s->root, (char *[]){(char *)request}, 1, &there, s->errors);
 
 	if (!r && there.n)
-		report_failed(s->reports,
-			      "option:event_filters (%s: not among the events that are recorded)",
-			      request);
+		setup_error_add(s->errors,
+				"option:event_filters (%s: not among the events that are recorded)",
+				request);
 	event_selection_deinit(&there);
 	return r;
 }
@@ -230,17 +230,18 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 	int r;
 
 	if (c->n_event_filters > EVENT_FILTERS_MAX) {
-		report_problem(s->reports,
-			       "nothing is recorded: of %zu event_filters %u can be had",
-			       c->n_event_filters, EVENT_FILTERS_MAX);
+		setup_error_fatal(s->errors,
+				  "nothing is recorded: of %zu event_filters %u can be had",
+				  c->n_event_filters, EVENT_FILTERS_MAX);
 		return -E2BIG;
 	}
 	for (size_t i = 0; i < c->n_event_filters; i++) {
 		const Pb__FtraceConfig__EventFilter *f = c->event_filters[i];
 
 		if (!f->event || !*f->event) {
-			report_failed(s->reports, "option:event_filters (no event is named for %s)",
-				      f->filter ? f->filter : "the empty filter");
+			setup_error_add(s->errors,
+					"option:event_filters (no event is named for %s)",
+					f->filter ? f->filter : "the empty filter");
 			continue;
 		}
 		r = apply(f->event, f->filter ? f->filter : "", events, s);

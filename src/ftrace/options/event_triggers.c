@@ -72,8 +72,8 @@ int event_triggers_imply(struct event_selection *events, const struct setup *s)
 
 static void refuse(const struct setup *s, const struct event_name *e, const char *why)
 {
-	report_failed(s->reports, "%s/%s (trigger refused: %s)", event_name_group(e),
-		      event_name_name(e), why);
+	setup_error_add(s->errors, "%s/%s (trigger refused: %s)", event_name_group(e),
+			event_name_name(e), why);
 }
 
 /* The kernel's word for "every record". */
@@ -230,12 +230,11 @@ static int prepare_any(const struct event_selection *events, const struct setup 
 	int r = 0;
 
 	for (size_t i = 0; !r && i < events->n; i++)
-		if (events->events[i].told)
-			r = event_selection_add_told(&there, events->events[i].group,
-						     events->events[i].name,
-						     events->events[i].told);
+		if (events->events[i].repr)
+			r = event_selection_add_as(&there, events->events[i].group,
+						   events->events[i].name, events->events[i].repr);
 	if (!r)
-		r = event_select(s->root, &c->event, 1, &there, s->reports);
+		r = event_select(s->root, &c->event, 1, &there, s->errors);
 	for (size_t i = 0; !r && i < there.n; i++) {
 		struct event_name *e = &there.events[i];
 		const struct event_name *own = event_selection_find(events, e->group, e->name);
@@ -257,12 +256,13 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 
 	if (r)
 		return r < 0 ? r : 0;
-	r = event_select(s->root, &c->event, 1, &there, s->reports);
+	r = event_select(s->root, &c->event, 1, &there, s->errors);
 	if (!r && there.n)
-		report_failed(s->reports,
-			      "option:event_triggers (stacktrace of %s: not among the events that "
-			      "are recorded)",
-			      c->event);
+		setup_error_add(
+			s->errors,
+			"option:event_triggers (stacktrace of %s: not among the events that "
+			"are recorded)",
+			c->event);
 	event_selection_deinit(&there);
 	return r;
 }
@@ -287,9 +287,9 @@ static int prepare(const struct event_selection *events, const struct setup *s,
 						  : NULL;
 
 	if (why) {
-		report_failed(s->reports, "option:event_triggers (%s%s%s)",
-			      c->event && *c->event ? c->event : "",
-			      c->event && *c->event ? ": " : "", why);
+		setup_error_add(s->errors, "option:event_triggers (%s%s%s)",
+				c->event && *c->event ? c->event : "",
+				c->event && *c->event ? ": " : "", why);
 		return 0;
 	}
 	if (s->later)
@@ -323,23 +323,24 @@ static bool is_traceon(const struct event_trigger *t)
 	return str_starts(t->command, "traceon");
 }
 
-static void write_one(struct event_trigger *t, const struct instance *i, struct reports *reports)
+static void write_one(struct event_trigger *t, const struct instance *i,
+		      struct setup_errors *errors)
 {
 	int r = instance_write(i, t->file, t->command);
 	int name = (int)(strlen(t->file) - strlen("events//trigger"));
 
 	t->written = !r;
 	if (r)
-		report_failed(reports, "%.*s (trigger refused: %s: %s)", name,
-			      t->file + strlen("events/"),
-			      r == -EEXIST   ? "the event has one of this kind, or of traceon and "
+		setup_error_add(errors, "%.*s (trigger refused: %s: %s)", name,
+				t->file + strlen("events/"),
+				r == -EEXIST ? "the event has one of this kind, or of traceon and "
 					       "traceoff the other"
-			      : r == -ENOENT ? "the kernel has none for this event"
-					     : strerror(-r),
-			      t->command);
+				: r == -ENOENT ? "the kernel has none for this event"
+					       : strerror(-r),
+				t->command);
 }
 
-int event_triggers_start(struct event_triggers *t, const struct instance *i, struct reports *r)
+int event_triggers_start(struct event_triggers *t, const struct instance *i, struct setup_errors *r)
 {
 	bool begins = !t->begin_paused;
 	int error = begins ? instance_write(i, "tracing_on", "1") : 0;
@@ -363,7 +364,7 @@ static struct event_trigger *find(const struct event_triggers *t, const struct e
 }
 
 int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
-		       const struct instance *i, struct reports *r)
+		       const struct instance *i, struct setup_errors *r)
 {
 	for (; more->n; more->n--) {
 		struct event_trigger *e = &more->list[more->n - 1], *old = find(t, e);

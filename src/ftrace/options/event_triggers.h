@@ -47,11 +47,12 @@ int event_triggers_prepare(const struct event_selection *events, const struct se
 
 /* Begins the recording, at once or with the first traceon, and lets them act. 0, or -errno: nothing
  * is recorded. */
-int event_triggers_start(struct event_triggers *t, const struct instance *i, struct reports *r);
+int event_triggers_start(struct event_triggers *t, const struct instance *i,
+			 struct setup_errors *r);
 /* Takes over those that were prepared for events that came later, and lets them act at once. 0 or
  * -ENOMEM. */
 int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
-		       const struct instance *i, struct reports *r);
+		       const struct instance *i, struct setup_errors *r);
 /* Ends the recording: none can begin it again. */
 void event_triggers_stop(struct event_triggers *t, const struct instance *i);
 /* Zeroed is fine. */

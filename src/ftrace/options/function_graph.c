@@ -82,8 +82,8 @@ static bool is_asked_for(const struct setup *s)
 
 	for (unsigned i = 0; !c->enable_function_graph && i < ARRAY_SIZE(refinements); i++)
 		if (refinements[i].is_set)
-			report_failed(s->reports, "option:%s (enable_function_graph is not set)",
-				      refinements[i].name);
+			setup_error_add(s->errors, "option:%s (enable_function_graph is not set)",
+					refinements[i].name);
 	return c->enable_function_graph;
 }
 
@@ -97,8 +97,8 @@ int function_graph_select(struct event_selection *events, const struct setup *s)
 		return 0;
 	tracers = read_line(s->root, "available_tracers");
 	if (!has_word(tracers, TRACER)) {
-		report_failed(
-			s->reports,
+		setup_error_add(
+			s->errors,
 			"option:enable_function_graph (the kernel has no such tracer; it has: "
 			"%s)",
 			tracers ? tracers : "none");
@@ -137,7 +137,7 @@ static const char *objection(const char *name)
 static void refuse_name(const struct setup *s, const char *option, const char *name,
 			const char *why)
 {
-	report_failed(s->reports, "option:%s (%.60s: %s)", option, name, why);
+	setup_error_add(s->errors, "option:%s (%.60s: %s)", option, name, why);
 }
 
 struct functions {
@@ -153,8 +153,8 @@ static void join(const struct functions *f, const struct setup *s, struct strbuf
 	const char *why;
 
 	if (f->n > MAX_FUNCTIONS)
-		report_failed(s->reports, "option:%s (%u of them can be had, not %zu)", f->option,
-			      MAX_FUNCTIONS, f->n);
+		setup_error_add(s->errors, "option:%s (%u of them can be had, not %zu)", f->option,
+				MAX_FUNCTIONS, f->n);
 	for (size_t i = 0; i < f->n && i < MAX_FUNCTIONS; i++) {
 		why = objection(f->names[i]);
 		if (why)
@@ -204,7 +204,7 @@ static bool is_somebodys(const struct instance *i, const char *file, const char 
 
 static int fail(const struct setup *s, const char *option, int error, const char *why)
 {
-	report_failed(s->reports, "option:%s (%s)", option, why);
+	setup_error_add(s->errors, "option:%s (%s)", option, why);
 	return error;
 }
 
@@ -256,10 +256,11 @@ static int borrow_globals(struct function_graph *g, const struct setup *s)
 /* Somebody's limits are limits of ours as well. */
 static void tell_limit(const struct setup *s, const char *file)
 {
-	report_failed(s->reports,
-		      "option:enable_function_graph (only within somebody's %s, which goes for the "
-		      "whole kernel)",
-		      file);
+	setup_error_add(
+		s->errors,
+		"option:enable_function_graph (only within somebody's %s, which goes for the "
+		"whole kernel)",
+		file);
 }
 
 static int set_roots(struct function_graph *g, const struct setup *s)

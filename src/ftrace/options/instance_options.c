@@ -85,7 +85,7 @@ static bool is_option_name(const char *name)
 
 static void refuse(const struct setup *s, const char *name, const char *why)
 {
-	report_failed(s->reports, "option:tracefs_options (%s: %s)", name, why);
+	setup_error_add(s->errors, "option:tracefs_options (%s: %s)", name, why);
 }
 
 static void refuse_unknown(const struct setup *s, const char *name)
@@ -101,9 +101,9 @@ static void refuse_unknown(const struct setup *s, const char *name)
 	}
 	meant = folder ? fs_nearest(folder, name, best) : NULL;
 	if (meant)
-		report_failed(s->reports,
-			      "option:tracefs_options (%s: no such option; did you mean %s?)", name,
-			      meant);
+		setup_error_add(s->errors,
+				"option:tracefs_options (%s: no such option; did you mean %s?)",
+				name, meant);
 	else
 		refuse(s, name, "no such option");
 }
@@ -178,8 +178,8 @@ static int tracefs_options_imply(struct event_selection *events, const struct se
 
 static int refuse_cpumask(const struct setup *s, const char *why)
 {
-	report_problem(s->reports, "nothing is recorded: tracing_cpumask \"%.*s\": %s", SHOWN,
-		       s->config->tracing_cpumask, why);
+	setup_error_fatal(s->errors, "nothing is recorded: tracing_cpumask \"%.*s\": %s", SHOWN,
+			  s->config->tracing_cpumask, why);
 	return -EINVAL;
 }
 

@@ -68,8 +68,8 @@ static void free_event(struct made_event *e)
 {
 	free(e->group);
 	free(e->name);
-	free((char *)e->told.group);
-	free((char *)e->told.name);
+	free((char *)e->repr.group);
+	free((char *)e->repr.name);
 	free(e);
 }
 
@@ -92,11 +92,11 @@ static int remember(struct made_events *m, const char *root, const struct made_e
 		.in = event->in,
 		.group = strdup(event->group),
 		.name = strdup(event->name),
-		.told = {strdup(event->told.group), strdup(event->told.name), event->told.as},
+		.repr = {strdup(event->repr.group), strdup(event->repr.name), event->repr.as},
 	};
 	if (!m->root)
 		m->root = strdup(root);
-	if (!m->root || !copy->group || !copy->name || !copy->told.group || !copy->told.name ||
+	if (!m->root || !copy->group || !copy->name || !copy->repr.group || !copy->repr.name ||
 	    array_reserve(&m->events, &m->cap, m->n + 1, sizeof(*m->events))) {
 		free_event(copy);
 		return -ENOMEM;
@@ -132,8 +132,8 @@ int made_events_select(const struct made_events *m, struct event_selection *even
 	int r = 0;
 
 	for (size_t i = 0; !r && i < m->n; i++)
-		r = event_selection_add_told(events, m->events[i]->group, m->events[i]->name,
-					     &m->events[i]->told);
+		r = event_selection_add_as(events, m->events[i]->group, m->events[i]->name,
+					   &m->events[i]->repr);
 	return r;
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "ftrace/events/event_select.h"
-#include "ftrace/events/event_told.h"
+#include "ftrace/events/event_representation.h"
 #include "ftrace/tracefs/instance.h"
 
 /*
@@ -24,7 +24,7 @@ struct made_event {
 	enum made_in in;
 	char *group; /* owned: of tracefs */
 	char *name; /* owned: likewise */
-	struct event_told told; /* owned strings */
+	struct event_representation repr; /* owned strings */
 	uint64_t hits; /* of a probe, when it was read last (probe_profile.h) */
 	uint64_t misses;
 };

@@ -85,7 +85,7 @@ static const char *function_names_nearest(struct function_names *f, const char *
 struct group {
 	char *said; /* owned */
 	enum made_in in;
-	enum event_told_as as;
+	enum event_represented_as as;
 	char name[OWNER_NAME_SIZE]; /* in tracefs */
 };
 
@@ -104,7 +104,7 @@ static const char *option_of(enum made_in in)
 }
 
 static const struct group *group_for(struct making *m, enum made_in in, const char *said,
-				     enum event_told_as as)
+				     enum event_represented_as as)
 {
 	struct group *g = m->groups;
 
@@ -161,7 +161,7 @@ static void explain(struct making *m, enum made_in in, const struct probe_line *
 
 /* 0, -ENOMEM, or another -errno with a sentence. */
 static int make(struct making *m, enum made_in in, const struct probe_line *line,
-		const char *told_name, enum event_told_as as, struct err_text *e)
+		const char *told_name, enum event_represented_as as, struct err_text *e)
 {
 	const struct group *group = group_for(m, in, line->group, as);
 	struct strbuf command = {0};
@@ -175,7 +175,7 @@ static int make(struct making *m, enum made_in in, const struct probe_line *line
 					     .in = in,
 					     .group = (char *)group->name,
 					     .name = line->name,
-					     .told = {line->group, told_name, as},
+					     .repr = {line->group, told_name, as},
 				     },
 				     command.s);
 		if (r && r != -ENOMEM)
@@ -198,7 +198,7 @@ static int make_line(struct making *m, enum made_in in, const char *text, struct
 	if (!m->setup->for_root)
 		r = probe_line_check_plain(&line, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
 	if (!r)
-		r = make(m, in, &line, line.name, EVENT_TOLD_FIELDS, e);
+		r = make(m, in, &line, line.name, EVENT_AS_FIELDS, e);
 	probe_line_deinit(&line);
 	return r;
 }
@@ -211,8 +211,8 @@ static bool may_make(struct making *m, enum made_in in, size_t asked)
 		return true;
 	}
 	if (m->n_probes++ == PROBES_MAX)
-		report_failed(m->setup->reports, "option:%s (of %zu probes the first %u count)",
-			      option_of(in), asked, PROBES_MAX);
+		setup_error_add(m->setup->errors, "option:%s (of %zu probes the first %u count)",
+				option_of(in), asked, PROBES_MAX);
 	return false;
 }
 
@@ -222,7 +222,7 @@ static int report(const struct making *m, enum made_in in, int r, const struct e
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		report_failed(m->setup->reports, "option:%s (%s)", option_of(in), e->text);
+		setup_error_add(m->setup->errors, "option:%s (%s)", option_of(in), e->text);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ static bool is_function(const char *name)
 
 /* type: as in a line. */
 static int make_function(struct making *m, const char *type, const char *function,
-			 enum event_told_as as, struct err_text *e)
+			 enum event_represented_as as, struct err_text *e)
 {
 	struct probe_line line;
 	char text[256];
@@ -258,12 +258,12 @@ static int make_function(struct making *m, const char *type, const char *functio
 /* Both or none: half a pair would be a call that never ends. */
 static int make_pair(struct making *m, const char *function, struct err_text *e)
 {
-	int r = make_function(m, "p", function, EVENT_TOLD_PROBE_BEGIN, e);
+	int r = make_function(m, "p", function, EVENT_AS_PROBE_BEGIN, e);
 	size_t before = m->made->n;
 
 	if (r)
 		return r;
-	r = make_function(m, "r", function, EVENT_TOLD_PROBE_END, e);
+	r = make_function(m, "r", function, EVENT_AS_PROBE_END, e);
 	if (r && before == m->made->n)
 		made_events_undo(m->made);
 	return r;
@@ -276,9 +276,9 @@ static int make_by_type(struct making *m, const Pb__FtraceConfig__KprobeEvent *k
 		return err_set(e, -EINVAL, "'%.128s' is not the name of a function", k->probe);
 	switch (k->type) {
 	case KPROBE_TYPE(KPROBE):
-		return make_function(m, "p", k->probe, EVENT_TOLD_PROBE_INSTANT, e);
+		return make_function(m, "p", k->probe, EVENT_AS_PROBE_INSTANT, e);
 	case KPROBE_TYPE(KRETPROBE):
-		return make_function(m, "r", k->probe, EVENT_TOLD_PROBE_INSTANT, e);
+		return make_function(m, "r", k->probe, EVENT_AS_PROBE_INSTANT, e);
 	case KPROBE_TYPE(BOTH):
 		return make_pair(m, k->probe, e);
 	default:
@@ -306,8 +306,8 @@ static bool is_there(const struct making *m, enum made_in in, size_t asked)
 {
 	if (!asked || made_in_is_there(m->setup->root, in))
 		return asked;
-	report_failed(m->setup->reports, "option:%s (the kernel has no %s)", option_of(in),
-		      made_in_file(in));
+	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_of(in),
+			made_in_file(in));
 	return false;
 }
 

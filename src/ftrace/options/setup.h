@@ -23,7 +23,7 @@ struct setup {
 	bool for_root; /* root asks for it: see ds_consumer_is_root */
 	const Pb__FtraceConfig *config; /* never NULL */
 	const struct instance *instance;
-	struct reports *reports;
+	struct setup_errors *errors;
 	bool functions; /* the instance has the tracer of functions */
 	/* The events that are asked for: of the steps after they have been selected. */
 	const struct event_selection *events;

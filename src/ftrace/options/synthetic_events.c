@@ -151,7 +151,7 @@ static int make(const struct setup *s, const struct recipe *r, struct made_event
 	struct made_event event = {
 		.in = MADE_SYNTHETIC,
 		.group = "synthetic",
-		.told = {"synthetic", r->name, EVENT_TOLD_MESSAGE},
+		.repr = {"synthetic", r->name, EVENT_AS_MESSAGE},
 	};
 	char name[OWNER_NAME_SIZE];
 	struct strbuf command = {0};
@@ -186,7 +186,7 @@ static int try_to_make(const struct setup *s, const struct recipe *r, struct mad
 	if (error == -ENOMEM)
 		return error;
 	if (error)
-		report_failed(s->reports, "%s (%s%s)", option, e.text, consequence);
+		setup_error_add(s->errors, "%s (%s%s)", option, e.text, consequence);
 	return !error;
 }
 
@@ -208,8 +208,8 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	if (r >= 0 && is_requested(s, &suspend_resume))
 		r = try_to_make(s, &suspend_resume, made, "synthetic/suspend_resume_minimal", "");
 	for (size_t i = before; r >= 0 && i < made->n; i++)
-		r = event_selection_add_told(events, made->events[i]->group, made->events[i]->name,
-					     &made->events[i]->told);
+		r = event_selection_add_as(events, made->events[i]->group, made->events[i]->name,
+					   &made->events[i]->repr);
 	return r < 0 ? r : 0;
 }
 
@@ -259,7 +259,7 @@ bool synthetic_event_replaces(const struct made_events *made, const struct setup
 	    strcmp(e->name, rss_stat.event))
 		return false;
 	for (size_t i = 0; i < made->n; i++)
-		if (!strcmp(made->events[i]->told.name, rss_stat.name))
+		if (!strcmp(made->events[i]->repr.name, rss_stat.name))
 			return true;
 	return false;
 }

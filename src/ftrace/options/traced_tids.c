@@ -73,7 +73,7 @@ struct named {
 };
 
 /* The numbers that can be threads, as the kernel reads them. */
-static void check(const struct named *l, const char *proc_root, struct reports *reports,
+static void check(const struct named *l, const char *proc_root, struct setup_errors *errors,
 		  struct strbuf *ret_list)
 {
 	uint32_t end = read_tid_end(proc_root), gone = 0;
@@ -82,38 +82,38 @@ static void check(const struct named *l, const char *proc_root, struct reports *
 		uint32_t tid = l->numbers[i];
 
 		if (tid == 0 || tid >= end) {
-			report_failed(reports,
-				      "option:%s (%" PRIu32 " is no %s: they are 1 to %" PRIu32
-				      " here)",
-				      l->field, tid, l->noun, end - 1);
+			setup_error_add(errors,
+					"option:%s (%" PRIu32 " is no %s: they are 1 to %" PRIu32
+					" here)",
+					l->field, tid, l->noun, end - 1);
 			continue;
 		}
 		strbuf_printf(ret_list, "%" PRIu32 " ", tid);
 		if (!l->may_be_gone && !is_there(proc_root, tid) && ++gone <= TOLD_MAX)
-			report_failed(reports,
-				      "option:%s (%" PRIu32
-				      ": no such %s when the recording was set up)",
-				      l->field, tid, l->noun);
+			setup_error_add(errors,
+					"option:%s (%" PRIu32
+					": no such %s when the recording was set up)",
+					l->field, tid, l->noun);
 	}
 	if (gone > TOLD_MAX)
-		report_failed(reports,
-			      "option:%s (%" PRIu32
-			      " more: no such %s when the recording was set up)",
-			      l->field, gone - TOLD_MAX, l->noun);
+		setup_error_add(errors,
+				"option:%s (%" PRIu32
+				" more: no such %s when the recording was set up)",
+				l->field, gone - TOLD_MAX, l->noun);
 }
 
 /* A process is its first thread; the others are added later. So what is named is never an empty
  * list, which would mean everybody. */
-static void list_named(const Pb__FtraceConfig *c, const char *proc_root, struct reports *reports,
-		       struct strbuf *ret_list)
+static void list_named(const Pb__FtraceConfig *c, const char *proc_root,
+		       struct setup_errors *errors, struct strbuf *ret_list)
 {
 	const struct named tids = {"tids_to_trace", "thread", c->tids_to_trace, c->n_tids_to_trace,
 				   c->n_pids_to_trace};
 	const struct named pids = {"pids_to_trace", "process", c->pids_to_trace, c->n_pids_to_trace,
 				   false};
 
-	check(&tids, proc_root, reports, ret_list);
-	check(&pids, proc_root, reports, ret_list);
+	check(&tids, proc_root, errors, ret_list);
+	check(&pids, proc_root, errors, ret_list);
 }
 
 /* No number is cut in two. how: O_TRUNC, or O_APPEND to add to it. */
@@ -234,10 +234,11 @@ static int add_processes(const struct setup *s, const char *proc_root, const cha
 
 	for (unsigned n = 0; !r && !done; n++) {
 		if (n == ROUNDS_MAX) {
-			report_failed(s->reports,
-				      "option:pids_to_trace (%s: threads are made faster than they "
-				      "can be listed; some are missing)",
-				      file);
+			setup_error_add(
+				s->errors,
+				"option:pids_to_trace (%s: threads are made faster than they "
+				"can be listed; some are missing)",
+				file);
 			return 0;
 		}
 		r = add_missing(s, proc_root, file, look, &done);
@@ -263,17 +264,17 @@ static int set_list(const struct setup *s, const char *proc_root, const struct s
 	if (traced_tids_follow(s->config))
 		r = instance_write(s->instance, l->fork, "1");
 	if (r)
-		report_failed(s->reports, "option:follow_children (%s)",
-			      r == -ENOENT ? "the kernel does not have it" : strerror(-r));
+		setup_error_add(s->errors, "option:follow_children (%s)",
+				r == -ENOENT ? "the kernel does not have it" : strerror(-r));
 	error = write_list(s->instance, l->file, tids, O_TRUNC);
 	return error ? error : add_processes(s, proc_root, l->file);
 }
 
 static int fail(const struct setup *s, int error, const char *file)
 {
-	report_problem(s->reports,
-		       "nothing is recorded: the kernel does not take tids_to_trace (%s: %s)", file,
-		       strerror(-error));
+	setup_error_fatal(s->errors,
+			  "nothing is recorded: the kernel does not take tids_to_trace (%s: %s)",
+			  file, strerror(-error));
 	return error;
 }
 
@@ -284,9 +285,9 @@ static int set_lists(const struct setup *s, const char *proc_root, const struct 
 	int r;
 
 	if (!tids->len) {
-		report_problem(s->reports, "nothing is recorded: none of %s can be a %s",
-			       s->config->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
-			       s->config->n_pids_to_trace ? "process" : "thread");
+		setup_error_fatal(s->errors, "nothing is recorded: none of %s can be a %s",
+				  s->config->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
+				  s->config->n_pids_to_trace ? "process" : "thread");
 		return -EINVAL;
 	}
 	r = set_list(s, proc_root, tids, &of_events);
@@ -303,11 +304,11 @@ int traced_tids_set(const struct setup *s, const char *proc_root)
 
 	if (!traced_tids_wanted(s->config)) {
 		if (s->config->follow_children)
-			report_failed(s->reports,
-				      "option:follow_children (there are no tids_to_trace)");
+			setup_error_add(s->errors,
+					"option:follow_children (there are no tids_to_trace)");
 		return 0;
 	}
-	list_named(s->config, proc_root, s->reports, &list);
+	list_named(s->config, proc_root, s->errors, &list);
 	r = list.failed ? -ENOMEM : set_lists(s, proc_root, &list);
 	strbuf_deinit(&list);
 	return r;
@@ -315,19 +316,19 @@ int traced_tids_set(const struct setup *s, const char *proc_root)
 
 int traced_tids_set_functions(const struct setup *s)
 {
-	struct reports told = {0};
+	struct setup_errors repr = {0};
 	struct setup quiet = *s;
 	struct strbuf list = {0};
 	int r;
 
 	if (!traced_tids_wanted(s->config))
 		return 0;
-	quiet.reports = &told;
-	list_named(s->config, s->proc_root, &told, &list);
+	quiet.errors = &repr;
+	list_named(s->config, s->proc_root, &repr, &list);
 	r = list.failed ? -ENOMEM : 0;
 	if (!r && list.len)
 		r = set_list(&quiet, s->proc_root, &list, &of_functions);
-	reports_deinit(&told);
+	setup_errors_deinit(&repr);
 	strbuf_deinit(&list);
 	return r;
 }

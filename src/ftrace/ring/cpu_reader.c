@@ -176,7 +176,7 @@ static void begin_ranges(struct cpu_readers *r)
 	for (unsigned i = 0; i < r->n; i++) {
 		overrun = r->cpus[i].fd < 0 ? 0 : read_overrun(r, &r->cpus[i]);
 		if (overrun && overrun != UINT64_MAX)
-			r->cpus[i].lost = (struct lost_ranges){.told = overrun, .loose = true};
+			r->cpus[i].lost = (struct lost_ranges){.accounted = overrun, .loose = true};
 	}
 }
 
@@ -254,7 +254,7 @@ static bool is_nothing(int error, bool to_the_end)
 }
 
 /* A part of a sub-buffer is of no use, and does not come again. */
-static void count(struct translate_to *to, unsigned n, enum ring_page_status status)
+static void count(struct page_encode_target *to, unsigned n, enum ring_page_status status)
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i].t->status_counts[status]++;
@@ -280,7 +280,7 @@ static enum ring_page_status read_page(struct cpu_readers *r, struct cpu_reader 
 	return n > 0 ? RING_PAGE_PARTIAL_READ : RING_PAGE_END;
 }
 
-static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
+static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct page_encode_target *to,
 		      unsigned n, const struct ring_page_facts *page)
 {
 	struct lost_range range;
@@ -289,21 +289,21 @@ static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct tran
 	if (lost_ranges_want_overrun(&cpu->lost, page))
 		overrun = read_overrun(r, cpu);
 	if (lost_ranges_add(&cpu->lost, page, overrun, &range))
-		translate_lost_range(to, n, &range);
+		page_encode_lost_range(to, n, &range);
 }
 
 /* A flush tells all that is known by then. */
-static void note_end(struct cpu_reader *cpu, struct translate_to *to, unsigned n, bool is_empty,
-		     bool to_the_end)
+static void note_end(struct cpu_reader *cpu, struct page_encode_target *to, unsigned n,
+		     bool is_empty, bool to_the_end)
 {
 	struct lost_range range;
 
 	if ((is_empty || to_the_end) && lost_ranges_end(&cpu->lost, is_empty, &range))
-		translate_lost_range(to, n, &range);
+		page_encode_lost_range(to, n, &range);
 }
 
-uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
-			unsigned n, uint32_t max, bool to_the_end)
+uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
+			struct page_encode_target *to, unsigned n, uint32_t max, bool to_the_end)
 {
 	uint32_t read_before = cpu->pass_bytes;
 	bool hardly, is_empty = false;
@@ -319,7 +319,7 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct tr
 				count(to, n, status);
 			break;
 		}
-		page = translate_page_to(to, n, r->page, r->page_size);
+		page = page_encode_to(to, n, r->page, r->page_size);
 		note_page(r, cpu, to, n, &page);
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)
@@ -333,6 +333,6 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct tr
 	if (cpu->done)
 		note_end(cpu, to, n, is_empty, to_the_end);
 	for (unsigned i = 0; i < n; i++)
-		translate_end(to[i].t, to[i].cpu);
+		page_encode_end(to[i].t, to[i].cpu);
 	return cpu->pass_bytes - read_before;
 }

@@ -7,7 +7,7 @@
 #include "ftrace/tracefs/instance.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "ftrace/ring/ring_stats.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 /*
  * The CPUs that are in the machine, on or off: the kernel has a ring for every one that could ever
@@ -75,5 +75,5 @@ void cpu_reader_begin(struct cpu_reader *cpu);
  * to_the_end (a flush) is over at the second, or when the ring is empty. It has read what was there
  * when it began, and does not run after a writer that is as fast.
  */
-uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu, struct translate_to *to,
-			unsigned n, uint32_t max, bool to_the_end);
+uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
+			struct page_encode_target *to, unsigned n, uint32_t max, bool to_the_end);

@@ -13,17 +13,17 @@ static bool is_open(const struct lost_ranges *l)
 	return l->open.end_ns != 0;
 }
 
-/* The records between `told` and the counter are those of the open range. */
+/* The records between `accounted` and the counter are those of the open range. */
 static void settle_range(struct lost_ranges *l, struct lost_range *ret)
 {
 	*ret = l->open;
 	l->open = (struct lost_range){0};
 	if (l->overrun == UINT64_MAX)
 		return;
-	if (l->overrun < l->told)
-		l->told = 0; /* the kernel has emptied its rings, and counts anew */
-	ret->count = l->overrun - l->told;
-	l->told = l->overrun;
+	if (l->overrun < l->accounted)
+		l->accounted = 0; /* the kernel has emptied its rings, and counts anew */
+	ret->count = l->overrun - l->accounted;
+	l->accounted = l->overrun;
 }
 
 bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct ring_page_facts *page)
@@ -47,7 +47,7 @@ bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, 
 	}
 	if (page->lost) {
 		*ret = (struct lost_range){before, page->first_ns, page->lost_count};
-		l->told += page->lost_count;
+		l->accounted += page->lost_count;
 		return true;
 	}
 	if (is_open(l)) {

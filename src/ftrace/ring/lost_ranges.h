@@ -18,14 +18,14 @@
  *
  * A gap that follows directly is made one range with it, with the sum of both.
  */
-/* Zero-initialise; for a ring that others have read before, told is its counter at that time. */
+/* Zero-initialise; for a ring that others have read before, accounted is its counter at that time. */
 struct lost_ranges {
 	uint64_t
-		told; /* records in the ranges so far: the counter, as far as it is accounted for */
+		accounted; /* records in the ranges so far: the counter, as far as it is accounted for */
 	uint64_t read_ns; /* the last record of the pages so far; 0: none */
 	struct lost_range open; /* its number is not known yet; end_ns 0: none is open */
 	uint64_t overrun; /* the counter when the last page of the open range had been read */
-	bool loose; /* `told` may contain records of a range that is still to come */
+	bool loose; /* `accounted` may contain records of a range that is still to come */
 };
 
 /* Is the counter needed for this page? Then it is read after the page and before the next one. */

@@ -37,7 +37,7 @@ struct ring {
 	struct ring_listener *next; /* the one that each_listener goes on with */
 	bool in_callback;
 	unsigned n_open; /* listeners, attached or not */
-	struct translate_to *to; /* owned: room for all of them */
+	struct page_encode_target *to; /* owned: room for all of them */
 	size_t to_cap;
 };
 
@@ -110,7 +110,7 @@ static void before_turn(void *ctx)
 	struct ring_listener *l;
 
 	TAILQ_FOREACH (l, &r->attached, link) {
-		l->translator->sync = sync;
+		l->encoder->sync = sync;
 		l->pass_began = drain_began(r->drain);
 	}
 	each_listener(r, tell_before);
@@ -128,14 +128,14 @@ static void after_turn(void *ctx)
 	each_listener(r, tell_after);
 }
 
-static unsigned takers(void *ctx, unsigned cpu, struct translate_to **ret)
+static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
 	struct ring *r = ctx;
 	struct ring_listener *l;
 	unsigned n = 0;
 
 	TAILQ_FOREACH (l, &r->attached, link)
-		r->to[n++] = (struct translate_to){.t = l->translator, .cpu = &l->streams[cpu]};
+		r->to[n++] = (struct page_encode_target){.t = l->encoder, .cpu = &l->streams[cpu]};
 	*ret = r->to;
 	return n;
 }
@@ -322,9 +322,9 @@ void ring_attach(struct ring_listener *l)
 
 	if (l->attached)
 		return;
-	assert(l->translator && l->translator->layout.size == r->layout.size);
+	assert(l->encoder && l->encoder->layout.size == r->layout.size);
 	l->attached = true;
-	l->translator->sync = sync_now(r);
+	l->encoder->sync = sync_now(r);
 	TAILQ_INSERT_TAIL(&r->attached, l, link);
 	settle(r);
 }

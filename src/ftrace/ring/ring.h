@@ -23,12 +23,12 @@ struct event_base;
  *	struct ring_listener l = {.ops = &ops, .ctx = me, .period_ms = 100};
  *
  *	r = ring_open(&l, loop, sys_root, &instance, &e);          its clock and sizes are set
- *	r = translator_new(&table, ring_layout(l.ring), writer, &l.translator);
+ *	r = page_encoder_new(&table, ring_layout(l.ring), writer, &l.translator);
  *	...
  *	ring_attach(&l);          from here on l.translator gets records, at every tick
  *	ring_drain_all(&l);       -> ops->all_read(&l): it has all that was in the rings by then
  *	...
- *	ring_close(&l);           before instance_remove; then translator_free
+ *	ring_close(&l);           before instance_remove; then page_encoder_free
  *
  * A listener has an event table of its own, with only those events that it wants to have: the
  * instance may record more for others. A session listens to a ring once, as two bundles cannot be
@@ -49,7 +49,7 @@ struct ring_listener_ops {
 
 struct ring_listener {
 	/* The owner's: set before ring_attach, and borrowed until ring_close. */
-	struct translator *translator;
+	struct page_encoder *encoder;
 	const struct ring_listener_ops *ops;
 	void *ctx;
 	uint32_t period_ms; /* of the ticks; of all who are attached, the shortest counts */

@@ -115,18 +115,18 @@ static int set_asked_subbufs(const struct instance *i, const struct ftrace_setti
 	return r;
 }
 
-static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct reports *reports)
+static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct setup_errors *errors)
 {
 	if (!asked || asked == kb)
 		return;
 	if (r == -ENOENT)
-		report_failed(reports, "option:subbuf_size_kb (the kernel has one size, %u)", kb);
+		setup_error_add(errors, "option:subbuf_size_kb (the kernel has one size, %u)", kb);
 	else if (r)
-		report_failed(reports, "option:subbuf_size_kb (%u: %s; %u is taken)", asked,
-			      strerror(-r), kb);
+		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is taken)", asked,
+				strerror(-r), kb);
 	else
-		report_failed(reports, "option:subbuf_size_kb (%u: the kernel makes it %u)", asked,
-			      kb);
+		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel makes it %u)", asked,
+				kb);
 }
 
 /* The kernel lets nobody open a file of any instance while it finds the memory for one, or clears it
@@ -164,7 +164,7 @@ void ring_size_release(const struct instance *i)
 }
 
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
-		       struct reports *reports)
+		       struct setup_errors *errors)
 {
 	int r, subbuf_r = set_asked_subbufs(i, s);
 	uint32_t kb = s->buffer_size_kb, subbuf_kb = ring_size_subbuf_kb(i);
@@ -177,13 +177,13 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 		else
 			break;
 	}
-	report_subbufs(s->subbuf_size_kb, ring_size_subbuf_kb(i), subbuf_r, reports);
+	report_subbufs(s->subbuf_size_kb, ring_size_subbuf_kb(i), subbuf_r, errors);
 	if (r)
-		report_failed(reports, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
-			      strerror(-r));
+		setup_error_add(errors, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
+				strerror(-r));
 	else if (kb < s->buffer_size_kb)
-		report_failed(reports, "option:buffer_size_kb (%u: no memory; %u is taken)",
-			      s->buffer_size_kb, kb);
+		setup_error_add(errors, "option:buffer_size_kb (%u: no memory; %u is taken)",
+				s->buffer_size_kb, kb);
 	return r ? ring_size_kb(i) : kb;
 }
 
@@ -236,29 +236,29 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 
 /* As the config asks for, which is told where it cannot be. */
 static const char *watch_as_asked(const struct instance *i, uint32_t asked, uint32_t subbufs,
-				  struct ring_listener *l, struct reports *reports)
+				  struct ring_listener *l, struct setup_errors *errors)
 {
 	uint32_t percent = watermark_least(asked, subbufs);
 	const char *why = asked > 100 ? "more than 100" : start_watching(i, percent, l);
 
 	if (why)
-		report_failed(reports, "option:drain_buffer_percent (%u: %s; read by the clock)",
-			      asked, why);
+		setup_error_add(errors, "option:drain_buffer_percent (%u: %s; read by the clock)",
+				asked, why);
 	else if (percent != asked)
-		report_failed(reports,
-			      "option:drain_buffer_percent (%u: %u it is, of so few sub-buffers)",
-			      asked, percent);
+		setup_error_add(errors,
+				"option:drain_buffer_percent (%u: %u it is, of so few sub-buffers)",
+				asked, percent);
 	return why;
 }
 
 void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
-		      struct ring_listener *l, struct reports *reports)
+		      struct ring_listener *l, struct setup_errors *errors)
 {
 	uint32_t subbufs = ring_size_kb(i) / ring_size_subbuf_kb(i);
 	const char *why = NULL;
 
 	if (s->watermark)
-		why = watch_as_asked(i, s->watermark, subbufs, l, reports);
+		why = watch_as_asked(i, s->watermark, subbufs, l, errors);
 	else if (!s->period_is_set)
 		why = start_watching(i, watermark_least(WATERMARK_PRESET, subbufs), l);
 	if (!why && !s->period_is_set)

@@ -30,7 +30,7 @@ uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page_
  * Gives KiB of a ring as the kernel was asked for it; 0: it has not been read, nor set.
  */
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
-		       struct reports *reports);
+		       struct setup_errors *errors);
 
 /*
  * Before an instance is removed or given back, and when all is read: makes small what was set, in
@@ -59,7 +59,7 @@ uint32_t ring_size_subbuf_kb(const struct instance *i);
  * and cannot be had is reported; then there are ticks as ever.
  */
 void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
-		      struct ring_listener *l, struct reports *reports);
+		      struct ring_listener *l, struct setup_errors *errors);
 
 /* Does a kernel of this release wake those who poll a ring at its watermark? From 6.9 on; before,
  * it could miss to. */

@@ -258,7 +258,7 @@ static void run_turn(struct drain *d)
 	d->begun = true;
 	for (unsigned i = 0; i < r->n && left; i++) {
 		unsigned cpu = (d->next_cpu + i) % r->n;
-		struct translate_to *to;
+		struct page_encode_target *to;
 		unsigned n;
 
 		if (r->cpus[cpu].done)

@@ -25,7 +25,7 @@ struct drain;
 struct drain_ops {
 	void (*before_turn)(void *ctx);
 	/* Who gets the records of the CPU with this place in the readers. */
-	unsigned (*takers)(void *ctx, unsigned cpu, struct translate_to **ret);
+	unsigned (*takers)(void *ctx, unsigned cpu, struct page_encode_target **ret);
 	void (*after_turn)(void *ctx);
 	/* A pass to the end is over: drain_passes has grown. */
 	void (*pass_over)(void *ctx);

@@ -118,10 +118,10 @@ struct frozen_ds {
 	struct coroutine *setting_up; /* owned by itself; NULL: done */
 	bool start_waits; /* for it */
 	struct writer *writer; /* owned */
-	struct reports reports;
+	struct setup_errors errors;
 	struct instance instance; /* not made when reports.problem says why */
 	struct event_table table;
-	struct translator *translator; /* owned */
+	struct page_encoder *encoder; /* owned */
 	struct ring_listener ring; /* with that translator; open until it is read */
 	bool started;
 	bool done;
@@ -149,25 +149,26 @@ static void check_boot(struct frozen_ds *ds, const char *proc_root)
 
 	switch (last_boot_of(info)) {
 	case LAST_BOOT_CURRENT:
-		report_failed(&ds->reports,
-			      "option:instance_name (its records are of this boot already)");
+		setup_error_add(&ds->errors,
+				"option:instance_name (its records are of this boot already)");
 		return;
 	case LAST_BOOT_NONE:
-		report_failed(&ds->reports,
-			      "option:instance_name (nothing is left in it of an earlier boot)");
+		setup_error_add(&ds->errors,
+				"option:instance_name (nothing is left in it of an earlier boot)");
 		return;
 	case LAST_BOOT_UNTOLD:
-		report_failed(&ds->reports,
-			      "option:instance_name (the kernel does not keep it over a boot: it "
-			      "takes reserve_mem= and trace_instance= on its command line)");
+		setup_error_add(&ds->errors,
+				"option:instance_name (the kernel does not keep it over a boot: it "
+				"takes reserve_mem= and trace_instance= on its command line)");
 		return;
 	case LAST_BOOT_THERE:
 		last_boot_gone_modules(info, modules ? modules : "", &gone);
 		if (gone.len)
-			report_failed(&ds->reports,
-				      "option:instance_name (modules that were loaded then are not "
-				      "now, so records may be told as those of other events: %s)",
-				      gone.s);
+			setup_error_add(
+				&ds->errors,
+				"option:instance_name (modules that were loaded then are not "
+				"now, so records may be told as those of other events: %s)",
+				gone.s);
 		strbuf_deinit(&gone);
 	}
 }
@@ -177,20 +178,20 @@ static int know_all_events(struct frozen_ds *ds, const char *root)
 {
 	struct event_table_options options = {0};
 	struct event_selection all = {0};
-	struct reports untold = {0};
+	struct setup_errors untold = {0};
 	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
 	const struct setup setup = {
 		.root = root,
 		.config = &none,
 		.instance = &ds->instance,
-		.reports = &untold,
+		.errors = &untold,
 	};
 	int r = event_select(setup.root, (char *[]){(char *)"*/*"}, 1, &all, &untold);
 
 	if (!r)
 		r = session_events_compile(&all, &setup, &options, &ds->table);
 	event_selection_deinit(&all);
-	reports_deinit(&untold);
+	setup_errors_deinit(&untold);
 	return r;
 }
 
@@ -201,7 +202,7 @@ static int open_instance(struct frozen_ds *ds)
 	int r;
 
 	if (!env->tracefs_root) {
-		report_problem(&ds->reports, "there is no tracefs that this process may use");
+		setup_error_fatal(&ds->errors, "there is no tracefs that this process may use");
 		return -ENOENT;
 	}
 	r = named_instance_attach(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
@@ -214,7 +215,7 @@ static int open_instance(struct frozen_ds *ds)
 	if (!r)
 		r = ring_open(&ds->ring, env->loop, env->sys_root, &ds->instance, &e);
 	if (r && r != -ENOMEM)
-		report_problem(&ds->reports, "nothing is recorded: %s", e.text);
+		setup_error_fatal(&ds->errors, "nothing is recorded: %s", e.text);
 	return r;
 }
 
@@ -231,13 +232,13 @@ static void open_frozen(struct frozen_ds *ds)
 
 	if (!r) {
 		ds->ring.period_ms = PERIOD_MS;
-		r = translator_new(&ds->table, ring_layout(ds->ring.ring), ds->writer,
-				   &ds->translator);
-		ds->ring.translator = ds->translator;
+		r = page_encoder_new(&ds->table, ring_layout(ds->ring.ring), ds->writer,
+				     &ds->encoder);
+		ds->ring.encoder = ds->encoder;
 	}
 	if (!r)
 		return;
-	report_problem(&ds->reports, "nothing is recorded: %s", strerror(-r));
+	setup_error_fatal(&ds->errors, "nothing is recorded: %s", strerror(-r));
 	leave_instance(ds);
 }
 
@@ -254,7 +255,7 @@ static void write_start(struct frozen_ds *ds)
 	const struct ftrace_stats_more more = {.preserved = true};
 
 	write_packet(ds, &(struct ftrace_stats_packet){.phase = FTRACE_STATS_START,
-						       .reports = &ds->reports,
+						       .errors = &ds->errors,
 						       .more = &more});
 }
 
@@ -262,23 +263,24 @@ static void write_end(struct frozen_ds *ds)
 {
 	struct ftrace_stats_packet p = {.phase = FTRACE_STATS_END};
 	struct ring_stats_all all = {0};
-	struct reports late = {0};
+	struct setup_errors late = {0};
 
 	if (ds->ring.ring) {
 		ring_read_stats(&ds->ring, &all);
 		p.all = &all;
-		p.status_counts = ds->translator->status_counts;
+		p.status_counts = ds->encoder->status_counts;
 	}
-	if (ds->translator && ds->translator->unknown) {
-		report_failed(&late,
-			      "option:instance_name (%llu records of events that this kernel does "
-			      "not have: they may be another kernel's, and all of it told wrong)",
-			      (unsigned long long)ds->translator->unknown);
-		p.reports = &late;
+	if (ds->encoder && ds->encoder->unknown) {
+		setup_error_add(
+			&late,
+			"option:instance_name (%llu records of events that this kernel does "
+			"not have: they may be another kernel's, and all of it told wrong)",
+			(unsigned long long)ds->encoder->unknown);
+		p.errors = &late;
 	}
 	write_packet(ds, &p);
 	ring_stats_deinit(&all);
-	reports_deinit(&late);
+	setup_errors_deinit(&late);
 }
 
 /* ---- reading ---- */
@@ -306,7 +308,7 @@ static void finish(struct frozen_ds *ds)
 /* The clock of that boot is told as the boot clock, of which nothing is known now. */
 static void before_turn(struct ring_listener *l)
 {
-	l->translator->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};
+	l->encoder->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};
 }
 
 static void after_turn(struct ring_listener *l)
@@ -336,9 +338,9 @@ static void frozen_destroy(void *instance)
 	if (ds->started && instance_is_made(&ds->instance))
 		instance_clear(&ds->instance);
 	leave_instance(ds);
-	translator_free(ds->translator);
+	page_encoder_free(ds->encoder);
 	event_table_deinit(&ds->table);
-	reports_deinit(&ds->reports);
+	setup_errors_deinit(&ds->errors);
 	writer_free(ds->writer);
 	free(ds->name);
 	free(ds);
@@ -366,8 +368,8 @@ static void was_set_up(void *ctx)
 {
 	struct frozen_ds *ds = ctx;
 
-	if (ds->reports.problem)
-		log_warn("linux.frozen_ftrace: %s", ds->reports.problem);
+	if (ds->errors.fatal)
+		log_warn("linux.frozen_ftrace: %s", ds->errors.fatal);
 	if (ds->start_waits)
 		begin(ds);
 }

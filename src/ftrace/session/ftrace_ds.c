@@ -80,7 +80,7 @@ static void before_turn(struct ring_listener *l)
 	bool is_own = l == &ds->session.ring;
 
 	/* Of other rings it is told when the own ones have been read the next time. */
-	metadata_publisher_gather(&ds->teller, l->translator, is_own ? l->pass_began : 0);
+	metadata_publisher_gather(&ds->teller, l->encoder, is_own ? l->pass_began : 0);
 }
 
 /* Tasks begin and change their names in the session's own instance; in others they are only seen. */
@@ -89,10 +89,10 @@ static void after_turn(struct ring_listener *l)
 	struct ftrace_ds *ds = l->ctx;
 
 	if (ring_events(l))
-		session_symbols_miss(&ds->session.symbols, &ds->session.reports);
-	if (ds->session.translator->lost)
+		session_symbols_miss(&ds->session.symbols, &ds->session.errors);
+	if (ds->session.encoder->lost)
 		metadata_publisher_lost(&ds->teller);
-	metadata_publisher_publish(&ds->teller, &ds->session.translator->sync,
+	metadata_publisher_publish(&ds->teller, &ds->session.encoder->sync,
 				   ds->session.ring.read_until);
 }
 
@@ -112,7 +112,7 @@ static void answer_flushes(struct ftrace_ds *ds, unsigned n)
 static void leave_feed(struct ftrace_ds *ds)
 {
 	static const struct clock_sync boot;
-	const struct translator *t = ds->session.translator;
+	const struct page_encoder *t = ds->session.encoder;
 
 	metadata_publisher_unregister(&ds->teller, t ? &t->sync : &boot);
 }
@@ -264,7 +264,7 @@ static void begin_reading(void *ctx)
 	struct ftrace_ds *ds = ctx;
 	struct ftrace_session *s = &ds->session;
 
-	session_symbols_give(&s->symbols, s->listeners, s->n_listeners, &s->more, &s->reports);
+	session_symbols_give(&s->symbols, s->listeners, s->n_listeners, &s->more, &s->errors);
 	hold(ds, false);
 	ds->reading = true;
 	say_started(ds);
@@ -293,9 +293,9 @@ static void begin_recording(struct ftrace_ds *ds)
 	session_stats_begin(&ds->stats, s, ds->writer);
 	metadata_publisher_begin(&ds->teller, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
-		r = event_triggers_start(&s->triggers, &s->instance, &s->reports);
+		r = event_triggers_start(&s->triggers, &s->instance, &s->errors);
 		if (r)
-			report_problem(&s->reports, "cannot write tracing_on: %s", strerror(-r));
+			setup_error_fatal(&s->errors, "cannot write tracing_on: %s", strerror(-r));
 	}
 	top_ring_start(&s->top);
 	if (instance_is_made(&s->instance))
@@ -370,8 +370,8 @@ static void was_set_up(void *ctx)
 	bool stop_waits = ds->stopping;
 
 	event_del(ds->looking);
-	if (ds->session.reports.problem)
-		log_warn("linux.ftrace: %s", ds->session.reports.problem);
+	if (ds->session.errors.fatal)
+		log_warn("linux.ftrace: %s", ds->session.errors.fatal);
 	if (ds->start_waits)
 		begin_recording(ds);
 	if (stop_waits)

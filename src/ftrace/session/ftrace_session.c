@@ -38,11 +38,12 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	int r = print_filter_new(c, traced_tids_follow(c), &s->table.prints);
 
 	if (r == -E2BIG)
-		report_problem(&s->reports, "nothing is recorded: a print_filter may have %u rules",
-			       PRINT_FILTER_MAX_RULES);
+		setup_error_fatal(&s->errors,
+				  "nothing is recorded: a print_filter may have %u rules",
+				  PRINT_FILTER_MAX_RULES);
 	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
-		report_failed(&s->reports, "option:print_filter (ftrace/print is not among the "
-					   "events that are recorded)");
+		setup_error_add(&s->errors, "option:print_filter (ftrace/print is not among the "
+					    "events that are recorded)");
 	return r;
 }
 
@@ -53,12 +54,13 @@ static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConf
 		const struct event_name *e = &s->events.events[i];
 
 		if (session_event_is_marker(e) || session_event_is_printk(e))
-			report_failed(&s->reports,
-				      "option:%s (not for %s/%s: with %s those of all threads are "
-				      "recorded)",
-				      c->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
-				      event_name_group(e), event_name_name(e),
-				      c->n_pids_to_trace ? "it" : "follow_children");
+			setup_error_add(
+				&s->errors,
+				"option:%s (not for %s/%s: with %s those of all threads are "
+				"recorded)",
+				c->n_pids_to_trace ? "pids_to_trace" : "tids_to_trace",
+				event_name_group(e), event_name_name(e),
+				c->n_pids_to_trace ? "it" : "follow_children");
 	}
 }
 
@@ -105,7 +107,8 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 	if (!r)
 		r = session_events_enable(&s->events, setup, &s->table);
 	if (!r && instance_is_own(setup->instance))
-		r = compat_calls_new(setup->proc_root, &s->settings.events, &s->table, &s->compat);
+		r = compat_syscalls_new(setup->proc_root, &s->settings.events, &s->table,
+					&s->compat);
 	if (r)
 		return r;
 	return event_triggers_prepare(&s->events, setup, &s->triggers);
@@ -132,18 +135,18 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 
 	r = ring_open(&s->ring, env->loop, env->sys_root, &s->instance, &e);
 	if (r) {
-		report_problem(&s->reports, "%s", e.text);
+		setup_error_fatal(&s->errors, "%s", e.text);
 		return r;
 	}
 	s->ring.period_ms = s->settings.drain_period_ms;
-	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->reports);
+	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->errors);
 	s->listeners[s->n_listeners++] = &s->ring;
-	r = translator_new(&s->table, ring_layout(s->ring.ring), writer, &s->translator);
+	r = page_encoder_new(&s->table, ring_layout(s->ring.ring), writer, &s->encoder);
 	if (!r)
-		s->translator->calls = s->compat;
-	s->ring.translator = s->translator;
+		s->encoder->calls = s->compat;
+	s->ring.encoder = s->encoder;
 	if (!r && s->settings.keep_broken_pages)
-		s->translator->broken_left = BROKEN_PAGES_KEPT;
+		s->encoder->broken_left = BROKEN_PAGES_KEPT;
 	return r;
 }
 
@@ -247,12 +250,12 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 				.session_id = session_id,
 				.for_root = for_root,
 				.instance = &s->instance,
-				.reports = &s->reports,
+				.errors = &s->errors,
 			},
 	};
 	r = copy_config(config, &s->setup.config);
 	if (!r)
-		ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->reports);
+		ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);
 	return r;
 }
 
@@ -265,22 +268,22 @@ void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 		return;
 	/* It says why, and records nothing. */
 	if (r == -ECANCELED)
-		report_problem(&s->reports, "nothing is recorded: the session ended while it was "
-					    "being set up");
-	report_problem(&s->reports, "cannot set up tracing: %s", strerror(-r));
+		setup_error_fatal(&s->errors, "nothing is recorded: the session ended while it was "
+					      "being set up");
+	setup_error_fatal(&s->errors, "cannot set up tracing: %s", strerror(-r));
 	leave_tracefs(s);
 }
 
 void ftrace_session_close(struct ftrace_session *s)
 {
 	leave_tracefs(s);
-	s->translator = translator_free(s->translator);
-	s->compat = compat_calls_free(s->compat);
+	s->encoder = page_encoder_free(s->encoder);
+	s->compat = compat_syscalls_free(s->compat);
 	session_symbols_leave(&s->symbols);
 	event_table_deinit(&s->table);
 	event_selection_deinit(&s->events);
 	event_triggers_deinit(&s->triggers);
 	pb__ftrace_config__free_unpacked((Pb__FtraceConfig *)s->setup.config, NULL);
 	s->setup.config = NULL;
-	reports_deinit(&s->reports);
+	setup_errors_deinit(&s->errors);
 }

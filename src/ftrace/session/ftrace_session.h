@@ -15,7 +15,7 @@
 #include "ftrace/session/session_symbols.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/session/top_level.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 #define SESSION_RINGS_MAX 4
 
@@ -26,17 +26,17 @@
  */
 struct ftrace_session {
 	struct ftrace_settings settings;
-	struct reports reports;
+	struct setup_errors errors;
 	struct instance instance; /* not made when reports.problem says why */
 	struct setup setup; /* how it was set up; its config is the session's own copy */
 	struct made_events made; /* events of its own, for which the config asks */
 	struct event_selection events; /* what is to be on */
 	struct event_watch watch;
 	struct event_table table;
-	struct compat_calls *compat; /* owned; NULL: none can be, or are looked for */
+	struct compat_syscalls *compat; /* owned; NULL: none can be, or are looked for */
 	struct event_triggers triggers; /* how the recording begins and pauses */
 	struct session_symbols symbols;
-	struct translator *translator; /* owned; NULL in that case */
+	struct page_encoder *encoder; /* owned; NULL in that case */
 	struct ring_listener
 		ring; /* of the instance, with that translator; not open in that case */
 	struct top_ring top; /* what comes from the top level */

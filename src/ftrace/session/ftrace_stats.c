@@ -34,9 +34,9 @@ static void write_list(struct pb_enc *e, uint32_t field, char *const *lines, uin
 	pb_enc_str(e, field, last);
 }
 
-static void write_reports(struct pb_enc *e, const struct reports *r)
+static void write_reports(struct pb_enc *e, const struct setup_errors *r)
 {
-	const char *words = r->problem ? r->problem : r->notice;
+	const char *words = r->fatal ? r->fatal : r->notice;
 
 	if (words)
 		pb_enc_str(e, PB_FTRACE_STATS_ATRACE_ERRORS, words);
@@ -52,8 +52,8 @@ static void write_probes(struct pb_enc *e, const struct made_events *m)
 		if (p->in == MADE_SYNTHETIC)
 			continue;
 		pb_enc_open(e, PB_FTRACE_STATS_PROBE_STATS);
-		pb_enc_str(e, PB_FTRACE_PROBE_STATS_GROUP, p->told.group);
-		pb_enc_str(e, PB_FTRACE_PROBE_STATS_NAME, p->told.name);
+		pb_enc_str(e, PB_FTRACE_PROBE_STATS_GROUP, p->repr.group);
+		pb_enc_str(e, PB_FTRACE_PROBE_STATS_NAME, p->repr.name);
 		pb_enc_u64(e, PB_FTRACE_PROBE_STATS_HITS, p->hits);
 		pb_enc_u64(e, PB_FTRACE_PROBE_STATS_MISSES, p->misses);
 		pb_enc_close(e);
@@ -84,8 +84,8 @@ void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)
 	pb_enc_u64(e, PB_FTRACE_STATS_PHASE, p->phase);
 	for (size_t i = 0; p->all && i < p->all->n; i++)
 		write_ring(e, &p->all->rings[i]);
-	if (p->reports)
-		write_reports(e, p->reports);
+	if (p->errors)
+		write_reports(e, p->errors);
 	if (p->more)
 		write_more(e, p->more);
 	for (unsigned i = 0; p->status_counts && i < RING_PAGE_STATUS_COUNT; i++)

@@ -27,7 +27,7 @@ struct ftrace_stats_more {
 struct ftrace_stats_packet {
 	enum ftrace_stats_phase phase;
 	const struct ring_stats_all *all; /* NULL: none to tell */
-	const struct reports *reports; /* NULL: none to tell */
+	const struct setup_errors *errors; /* NULL: none to tell */
 	const uint64_t *status_counts; /* RING_PAGE_STATUS_COUNT; NULL: none to tell */
 	const struct ftrace_stats_more *more; /* NULL: nothing to tell */
 	uint32_t

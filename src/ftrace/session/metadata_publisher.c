@@ -46,7 +46,7 @@ void metadata_publisher_unregister(struct metadata_publisher *t, const struct cl
 		return;
 	metadata_publisher_publish(t, sync, UINT64_MAX);
 	metadata_bus_unregister(t->feed, t->session_id, t);
-	task_news_deinit(&t->news);
+	metadata_deinit(&t->news);
 	*t = (struct metadata_publisher){0};
 }
 
@@ -92,7 +92,7 @@ static const char *reason_of(int error)
 }
 
 static void turn_on_all(unsigned wanted, const struct instance *i, struct event_table *table,
-			struct reports *reports)
+			struct setup_errors *errors)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
 		const struct metadata_event *e = &events[n];
@@ -102,24 +102,25 @@ static void turn_on_all(unsigned wanted, const struct instance *i, struct event_
 			continue;
 		r = turn_on(e, i, table);
 		if (r)
-			report_failed(reports, "%s/%s (%s; without it process_stats knows less)",
-				      e->group, e->name, reason_of(r));
+			setup_error_add(errors, "%s/%s (%s; without it process_stats knows less)",
+					e->group, e->name, reason_of(r));
 	}
 }
 
 /* Names of tasks are had from /proc as well; those of files from nowhere else, and somebody asked. */
 static void tell_files_left_out(unsigned wanted, const struct event_table *table,
-				struct reports *reports)
+				struct setup_errors *errors)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
 		const struct metadata_event *e = &events[n];
 
 		if (e->wants == METADATA_FDS && (wanted & METADATA_FDS) && !is_on(table, e))
-			report_failed(reports,
-				      "option:resolve_process_fds (names no files: nothing is "
-				      "turned on in an instance that is not the session's own, and "
-				      "%s/%s is not among the events that are recorded)",
-				      e->group, e->name);
+			setup_error_add(
+				errors,
+				"option:resolve_process_fds (names no files: nothing is "
+				"turned on in an instance that is not the session's own, and "
+				"%s/%s is not among the events that are recorded)",
+				e->group, e->name);
 	}
 }
 
@@ -159,29 +160,29 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
-	if (task_news_init(&t->news, wanted)) {
-		report_failed(s->reports, "option:process_stats (no memory for what events tell)");
+	if (metadata_init(&t->news, wanted)) {
+		setup_error_add(s->errors, "option:process_stats (no memory for what events tell)");
 		return;
 	}
 	if (instance_is_own(s->instance))
-		turn_on_all(wanted, s->instance, table, s->reports);
+		turn_on_all(wanted, s->instance, table, s->errors);
 	else
-		tell_files_left_out(wanted, table, s->reports);
+		tell_files_left_out(wanted, table, s->errors);
 	promise_tasks(t, wanted, s, table);
 	t->wanted = wanted;
 }
 
 /* ---- the news ---- */
 
-void metadata_publisher_gather(struct metadata_publisher *t, struct translator *translator,
+void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
 			       uint64_t began)
 {
 	bool wanted = t->wanted && metadata_bus_wanted(t->feed, t->session_id);
 
-	translator->ctx.tids = wanted ? &t->news.tids : NULL;
-	translator->ctx.news = wanted ? &t->news : NULL;
+	page_encoder->ctx.tids = wanted ? &t->news.tids : NULL;
+	page_encoder->ctx.metadata = wanted ? &t->news : NULL;
 	if (wanted)
-		task_news_ripe_before(&t->news, &translator->sync, began);
+		metadata_complete_before(&t->news, &page_encoder->sync, began);
 }
 
 void metadata_publisher_lost(struct metadata_publisher *t)
@@ -197,12 +198,12 @@ void metadata_publisher_publish(struct metadata_publisher *t, const struct clock
 
 	if (!t->wanted)
 		return;
-	if (task_news_is_pressing(&t->news))
+	if (metadata_is_urgent(&t->news))
 		until = UINT64_MAX;
-	if (!task_news_told(&t->news, sync, until, &news))
+	if (!metadata_take_batch(&t->news, sync, until, &news))
 		return;
 	metadata_bus_publish(t->feed, t->session_id, &news);
-	task_news_forget(&t->news);
+	metadata_drop_batch(&t->news);
 }
 
 void metadata_publisher_set_busy(struct metadata_publisher *t, bool owes)

@@ -7,7 +7,7 @@
 #include "ftrace/events/event_table.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/encode/metadata.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
 /*
  * What linux.ftrace does for the feed of its session: turns on the events that tell of tasks, has
@@ -17,7 +17,7 @@ struct metadata_publisher {
 	struct metadata_bus *feed; /* borrowed; NULL: not joined */
 	uint64_t session_id;
 	unsigned wanted; /* when it began; 0: nothing is gathered */
-	struct task_news news;
+	struct metadata_events news;
 };
 
 /* There may be news from now on, until metadata_publisher_unregister. Not joined when memory is out. */
@@ -38,8 +38,8 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 /* Records were lost, maybe those of tasks: nothing is promised any more. */
 void metadata_publisher_lost(struct metadata_publisher *t);
 /* Has the translator gather for this teller, or for nobody. began: when the pass over the instance's
- * rings began (task_news.h); UINT64_MAX: no such pass is on. */
-void metadata_publisher_gather(struct metadata_publisher *t, struct translator *translator,
+ * rings began (metadata.h); UINT64_MAX: no such pass is on. */
+void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
 			       uint64_t began);
 /* Tells what has been gathered, of tasks what happened before `until` (CLOCK_BOOTTIME). */
 void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,

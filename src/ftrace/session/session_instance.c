@@ -143,8 +143,8 @@ static void set_clock(const struct setup *s, const struct ftrace_settings *setti
 	enum ftrace_clock clock = instance_set_clock(i, settings->mono_raw_clock);
 
 	if (settings->mono_raw_clock && clock != FTRACE_CLOCK_MONO_RAW)
-		report_failed(s->reports,
-			      "option:use_monotonic_raw_clock (the kernel does not have it)");
+		setup_error_add(s->errors,
+				"option:use_monotonic_raw_clock (the kernel does not have it)");
 }
 
 /* ---- an instance of our own ---- */
@@ -182,11 +182,11 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 	int r = instance_make(i, s->root, s->session_id, &e);
 
 	if (r) {
-		report_problem(s->reports, "%s", e.text);
+		setup_error_fatal(s->errors, "%s", e.text);
 		return r;
 	}
 	set_clock(s, settings, i);
-	*ret_kb = ring_size_set(i, settings, s->reports);
+	*ret_kb = ring_size_set(i, settings, s->errors);
 	mind_top_size(s->root, top_size);
 	return 0;
 }
@@ -210,7 +210,7 @@ static int borrow(const struct setup *s, struct instance *i)
 		r = err_set(&e, -EBUSY, "another recording traces functions there");
 	}
 	if (r)
-		report_problem(s->reports, "nothing is recorded: %s", e.text);
+		setup_error_fatal(s->errors, "nothing is recorded: %s", e.text);
 	return r;
 }
 
@@ -221,10 +221,10 @@ static int check_tracer(const struct setup *s, const struct instance *i)
 
 	if (!tracer || str_starts(tracer, "nop\n") || !*tracer)
 		return 0;
-	report_problem(s->reports,
-		       "nothing is recorded: somebody uses instance_name \"%s\": its "
-		       "current_tracer is %.*s (preserve_ftrace_buffer reads along)",
-		       s->config->instance_name, (int)strcspn(tracer, "\n"), tracer);
+	setup_error_fatal(s->errors,
+			  "nothing is recorded: somebody uses instance_name \"%s\": its "
+			  "current_tracer is %.*s (preserve_ftrace_buffer reads along)",
+			  s->config->instance_name, (int)strcspn(tracer, "\n"), tracer);
 	return -EBUSY;
 }
 
@@ -233,11 +233,12 @@ static void report_other_reader(const struct setup *s, const struct instance *i)
 	struct foreign_reader other;
 
 	if (foreign_reader_find(i->path, s->proc_root, &other))
-		report_failed(s->reports,
-			      "option:%s (%s, process %d, reads the same rings: each gets a part)",
-			      s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
-								: "instance_name",
-			      other.name, other.pid);
+		setup_error_add(
+			s->errors,
+			"option:%s (%s, process %d, reads the same rings: each gets a part)",
+			s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
+							  : "instance_name",
+			other.name, other.pid);
 }
 
 /* Another session has begun there, or its records are to be kept. */
@@ -248,11 +249,11 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 	*ret_kb = ring_size_kb(i);
 	instance_keep_ring(i);
 	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
-		report_failed(s->reports, "option:buffer_size_kb (%u: what is there is kept: %u)",
-			      settings->buffer_size_kb, *ret_kb);
+		setup_error_add(s->errors, "option:buffer_size_kb (%u: what is there is kept: %u)",
+				settings->buffer_size_kb, *ret_kb);
 	if (settings->mono_raw_clock && instance_clock(i) != FTRACE_CLOCK_MONO_RAW)
-		report_failed(s->reports,
-			      "option:use_monotonic_raw_clock (the clock that is set is kept)");
+		setup_error_add(s->errors,
+				"option:use_monotonic_raw_clock (the clock that is set is kept)");
 }
 
 static int begin_ring(const struct setup *s, const struct ftrace_settings *settings,
@@ -265,8 +266,8 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	if (!r)
 		r = instance_clear(i);
 	if (r) {
-		report_problem(s->reports, "nothing is recorded: cannot prepare %s: %s", i->path,
-			       strerror(-r));
+		setup_error_fatal(s->errors, "nothing is recorded: cannot prepare %s: %s", i->path,
+				  strerror(-r));
 		return r;
 	}
 	set_clock(s, settings, i);
@@ -275,7 +276,7 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||
 	    *ret_kb < settings->buffer_size_kb) {
 		instance_save_sizes(i);
-		*ret_kb = ring_size_set(i, settings, s->reports);
+		*ret_kb = ring_size_set(i, settings, s->errors);
 	}
 	return 0;
 }
@@ -305,9 +306,9 @@ int session_place_open(const struct setup *s, const struct ftrace_settings *sett
 	const Pb__FtraceConfig *c = s->config;
 
 	if (!s->root) {
-		report_problem(s->reports,
-			       "there is no tracefs that this process may use: mount it at "
-			       "/sys/kernel/tracing, and run as root");
+		setup_error_fatal(s->errors,
+				  "there is no tracefs that this process may use: mount it at "
+				  "/sys/kernel/tracing, and run as root");
 		return -ENOENT;
 	}
 	if ((c->instance_name && *c->instance_name) || c->preserve_ftrace_buffer)
@@ -320,8 +321,8 @@ void session_place_report(const struct setup *s)
 	const char *file = instance_refused_file(s->instance);
 
 	if (file)
-		report_failed(s->reports,
-			      "option:instance_name (another recording uses %s: its %s "
-			      "stays as it is)",
-			      s->instance->path, file);
+		setup_error_add(s->errors,
+				"option:instance_name (another recording uses %s: its %s "
+				"stays as it is)",
+				s->instance->path, file);
 }

@@ -49,7 +49,7 @@ static bool is_as_before(const struct ftrace_session *s, const struct event_name
 		return false;
 	snprintf(file, sizeof(file), "events/%s/%s/format", e->group, e->name);
 	format = instance_read(&s->instance, file);
-	return format && event_table_find(&s->table, e->group, e->name, e->told, format) &&
+	return format && event_table_find(&s->table, e->group, e->name, e->repr, format) &&
 	       is_on(s, e);
 }
 
@@ -66,7 +66,7 @@ static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
 		}
 		if (e->id != EVENT_NO_ID) {
 			event_table_remove(&s->table, (uint16_t)e->id);
-			event_selection_add_told(gone, e->group, e->name, e->told);
+			event_selection_add_as(gone, e->group, e->name, e->repr);
 		}
 		event_selection_drop(&s->events, e);
 	}
@@ -125,7 +125,7 @@ static int add_triggers(struct ftrace_session *s, const struct event_selection *
 	int r = event_triggers_prepare(new, setup, &more);
 
 	if (!r)
-		r = event_triggers_add(&s->triggers, &more, &s->instance, setup->reports);
+		r = event_triggers_add(&s->triggers, &more, &s->instance, setup->errors);
 	event_triggers_deinit(&more);
 	return r;
 }
@@ -142,7 +142,7 @@ static int set_up(struct ftrace_session *s, struct setup *setup, struct event_se
 	if (!r)
 		r = session_events_compile(new, setup, &options, &s->table);
 	if (!r)
-		r = translator_refit(s->translator);
+		r = page_encoder_refit(s->encoder);
 	for (size_t i = 0; r && i < new->n; i++)
 		if (new->events[i].id != EVENT_NO_ID)
 			event_table_remove(&s->table, (uint16_t) new->events[i].id);
@@ -203,36 +203,36 @@ static void tell_gone(struct ftrace_session *s, const struct event_selection *go
 
 		n = alike(s, e, gone->n - i);
 		if (n > 1)
-			report_failed_once(&s->reports, "%s/* (%zu events %s while recording%s)",
-					   event_name_group(e), n, fate, lost);
+			setup_error_add_once(&s->errors, "%s/* (%zu events %s while recording%s)",
+					     event_name_group(e), n, fate, lost);
 		else
-			report_failed_once(&s->reports, "%s/%s (%s while recording%s)",
-					   event_name_group(e), event_name_name(e), fate, lost);
+			setup_error_add_once(&s->errors, "%s/%s (%s while recording%s)",
+					     event_name_group(e), event_name_name(e), fate, lost);
 	}
 	for (unsigned i = 0; emptied && i < s->ring.n_streams; i++)
 		s->ring.streams[i].gap = true;
 }
 
 /* Of the options all was said at the beginning. */
-static void tell_failed(struct ftrace_session *s, const struct reports *again)
+static void tell_failed(struct ftrace_session *s, const struct setup_errors *again)
 {
 	for (char **line = again->failed; line && *line; line++)
 		if (!str_starts(*line, "option:"))
-			report_failed_once(&s->reports, "%s", *line);
-	report_failed_more(&s->reports, again->failed_more);
+			setup_error_add_once(&s->errors, "%s", *line);
+	setup_error_add_count(&s->errors, again->failed_more);
 }
 
 void session_refresh(struct ftrace_session *s)
 {
 	struct event_selection gone = {0}, new = {0};
-	struct reports again = {0};
+	struct setup_errors again = {0};
 	struct setup setup = s->setup;
 	int r;
 
-	if (!s->translator || s->translator->bundle.enc ||
+	if (!s->encoder || s->encoder->bundle.enc ||
 	    !event_watch_changed(&s->watch, &s->instance, &s->events))
 		return;
-	setup.reports = &again;
+	setup.errors = &again;
 	setup.later = true;
 	drop_changed(s, &gone);
 	r = select_new(s, &setup, &new);
@@ -243,8 +243,8 @@ void session_refresh(struct ftrace_session *s)
 	if (!r)
 		r = event_selection_take(&s->events, &new);
 	if (r) {
-		report_failed_once(&again, "events that came while recording (%s; tried again)",
-				   strerror(-r));
+		setup_error_add_once(&again, "events that came while recording (%s; tried again)",
+				     strerror(-r));
 		event_watch_again(&s->watch);
 	}
 	event_table_sweep(&s->table);
@@ -252,5 +252,5 @@ void session_refresh(struct ftrace_session *s)
 	tell_failed(s, &again);
 	event_selection_deinit(&gone);
 	event_selection_deinit(&new);
-	reports_deinit(&again);
+	setup_errors_deinit(&again);
 }

@@ -225,7 +225,7 @@ static void sum_status(const struct ftrace_session *s, uint64_t *counts)
 {
 	for (unsigned i = 0; i < s->n_listeners; i++)
 		for (unsigned c = 0; c < RING_PAGE_STATUS_COUNT; c++)
-			counts[c] += s->listeners[i]->translator->status_counts[c];
+			counts[c] += s->listeners[i]->encoder->status_counts[c];
 }
 
 /* How often the session's probes were passed so far. */
@@ -243,7 +243,7 @@ static void read_probes(struct ftrace_session *s)
 /* Grows with whatever FtraceStats would say. */
 static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
-	const struct reports *r = &s->reports;
+	const struct setup_errors *r = &s->errors;
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	uint64_t sum = translated(s) + (uint64_t)s->more.kprobe_misses;
 
@@ -270,7 +270,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	struct ftrace_stats_packet p = {
 		.phase = FTRACE_STATS_START,
 		.all = &st->start,
-		.reports = &s->reports,
+		.errors = &s->errors,
 		.more = &st->start_more,
 		.asked_pages = pages_of(s->buffer_kb),
 	};
@@ -281,7 +281,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	read_stats(s, &now);
 	read_probes(s);
 	sum = sum_up(s, &now);
-	if (!always && st->told && sum == st->told_sum) {
+	if (!always && st->written && sum == st->written_sum) {
 		ring_stats_deinit(&now);
 		return;
 	}
@@ -295,14 +295,14 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	s->more.probes = &s->made;
 	p.phase = FTRACE_STATS_END;
 	p.all = &now;
-	p.reports = NULL;
+	p.errors = NULL;
 	p.more = &s->more;
 	sum_status(s, status_counts);
 	p.status_counts = status_counts;
 	write_packet(w, &p);
 	ring_stats_deinit(&now);
-	st->told_sum = sum;
-	st->told = true;
+	st->written_sum = sum;
+	st->written = true;
 }
 
 void session_stats_deinit(struct session_stats *st)

@@ -11,8 +11,8 @@
 struct session_stats {
 	struct ring_stats_all start; /* owned */
 	struct ftrace_stats_more start_more;
-	uint64_t told_sum; /* of what the last pair said */
-	bool told;
+	uint64_t written_sum; /* of what the last pair said */
+	bool written;
 };
 
 /* Remembers the counters, before anything is recorded. st is zeroed. Readers of traces drop what is

@@ -61,26 +61,26 @@ void session_symbols_stop_waiting(struct session_symbols *s)
 }
 
 void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
-			  unsigned n, struct ftrace_stats_more *more, struct reports *reports)
+			  unsigned n, struct ftrace_stats_more *more, struct setup_errors *errors)
 {
 	const struct symbol_table *table = symbol_cache_table(&s->user);
 
 	if (!s->user.joined)
 		return;
 	for (unsigned i = 0; i < n; i++)
-		translator_set_symbols(listeners[i]->translator, table);
+		page_encoder_set_symbols(listeners[i]->encoder, table);
 	more->ksyms_parsed = table ? table->n_functions : 0;
 	more->ksyms_kb = table ? (uint32_t)((symbol_table_size(table) + 1023) / 1024) : 0;
 	if (s->user.is_ready && !table)
-		report_failed_once(reports, "option:symbolize_ksyms (%s)", s->user.problem);
+		setup_error_add_once(errors, "option:symbolize_ksyms (%s)", s->user.problem);
 }
 
-void session_symbols_miss(const struct session_symbols *s, struct reports *reports)
+void session_symbols_miss(const struct session_symbols *s, struct setup_errors *errors)
 {
 	if (session_symbols_pending(s))
-		report_failed_once(reports,
-				   "option:symbolize_ksyms (records were read before the kernel's "
-				   "symbols were; their addresses have no names)");
+		setup_error_add_once(
+			errors, "option:symbolize_ksyms (records were read before the kernel's "
+				"symbols were; their addresses have no names)");
 }
 
 void session_symbols_leave(struct session_symbols *s)

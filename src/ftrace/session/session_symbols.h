@@ -44,7 +44,7 @@ void session_symbols_stop_waiting(struct session_symbols *s);
 /* The table as it is now, to the listeners' translators; into the stats; why there will be none into
  * the reports. */
 void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
-			  unsigned n, struct ftrace_stats_more *more, struct reports *reports);
-void session_symbols_miss(const struct session_symbols *s, struct reports *reports);
+			  unsigned n, struct ftrace_stats_more *more, struct setup_errors *errors);
+void session_symbols_miss(const struct session_symbols *s, struct setup_errors *errors);
 /* The translators are gone. Zeroed is fine. */
 void session_symbols_leave(struct session_symbols *s);

@@ -145,8 +145,8 @@ static int setup_failed(const struct event_selection *events, const struct setup
 			const char *why)
 {
 	for (size_t i = 0; i < events->n; i++)
-		report_failed(s->reports, "%s/%s (%s)", events->events[i].group,
-			      events->events[i].name, why);
+		setup_error_add(s->errors, "%s/%s (%s)", events->events[i].group,
+				events->events[i].name, why);
 	return error;
 }
 
@@ -188,7 +188,7 @@ static void set_size(const struct instance *place, bool markers_alone,
 	if (markers_alone && ring_size_kb(place) >= settings.buffer_size_kb)
 		return;
 	instance_save_sizes(place);
-	ring_size_set(place, &settings, o->setup->reports);
+	ring_size_set(place, &settings, o->setup->errors);
 }
 
 /* Off, empty, with a clock that readers of traces know. */
@@ -260,8 +260,8 @@ static int open_rings(struct top_ring *t, struct event_selection *events,
 	if (r)
 		return setup_failed(events, o->setup, r, e.text);
 	t->ring.period_ms = o->settings->drain_period_ms;
-	r = translator_new(&t->table, ring_layout(t->ring.ring), o->writer, &t->translator);
-	t->ring.translator = t->translator;
+	r = page_encoder_new(&t->table, ring_layout(t->ring.ring), o->writer, &t->encoder);
+	t->ring.encoder = t->encoder;
 	return r;
 }
 
@@ -281,10 +281,10 @@ static int set_up(struct top_ring *t, struct event_selection *events,
 	if (r || !events->n)
 		return r;
 	if (event_triggers_pause(s.config))
-		report_failed(s.reports,
-			      "option:event_triggers (%s/%s comes from tracefs' top level, which "
-			      "does not pause)",
-			      events->events[0].group, events->events[0].name);
+		setup_error_add(s.errors,
+				"option:event_triggers (%s/%s comes from tracefs' top level, which "
+				"does not pause)",
+				events->events[0].group, events->events[0].name);
 	return open_rings(t, events, o);
 }
 
@@ -302,7 +302,7 @@ int top_ring_close(struct top_ring *t)
 	int r;
 
 	ring_close(&t->ring);
-	t->translator = translator_free(t->translator);
+	t->encoder = page_encoder_free(t->encoder);
 	ring_size_release(&t->place);
 	r = instance_remove(&t->place);
 	event_table_deinit(&t->table);

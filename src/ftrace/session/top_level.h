@@ -23,7 +23,7 @@ struct top_ring {
 	struct event_selection events; /* that have to come from there */
 	struct instance place; /* lent; not made: nothing comes from there */
 	struct event_table table;
-	struct translator *translator; /* owned */
+	struct page_encoder *encoder; /* owned */
 	struct ring_listener ring; /* with that translator */
 };
 

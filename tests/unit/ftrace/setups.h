@@ -12,7 +12,7 @@
  * The setting up of one session in a folder that stands in for tracefs: its instance is
  * instances/x, its config a text.
  */
-static struct reports reports;
+static struct setup_errors errors;
 static struct instance instance;
 static struct setup setup;
 static Pb__FtraceConfig *setup_config;
@@ -24,7 +24,7 @@ static inline void setup_end(void)
 	if (instance.tracefs)
 		fake_instance_free(&instance);
 	setup_config = NULL;
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 }
 
 static inline int setup_teardown(void **state)
@@ -36,10 +36,10 @@ static inline int setup_teardown(void **state)
 /* Again and again, for other configs in the same folder. */
 static inline const struct setup *setup_begin(const char *root, const char *config)
 {
-	struct strbuf errors = {0};
+	struct strbuf syntax = {0};
 
 	setup_end();
-	assert(!text_parse(&pb__ftrace_config__descriptor, "", config, strlen(config), &errors,
+	assert(!text_parse(&pb__ftrace_config__descriptor, "", config, strlen(config), &syntax,
 			   (ProtobufCMessage **)&setup_config));
 	fake_text(root, "instances/x/tracing_on", "0");
 	instance = fake_instance(root);
@@ -48,7 +48,7 @@ static inline const struct setup *setup_begin(const char *root, const char *conf
 		.session_id = 1,
 		.config = setup_config,
 		.instance = &instance,
-		.reports = &reports,
+		.errors = &errors,
 	};
 	return &setup;
 }
@@ -100,5 +100,5 @@ static inline const char *fake_written(const char *root, const char *file)
 
 static inline int n_failed(void)
 {
-	return tracefs_list_size(reports.failed);
+	return tracefs_list_size(errors.failed);
 }

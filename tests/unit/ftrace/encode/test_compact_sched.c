@@ -211,20 +211,20 @@ TEST(test_threads_are_told)
 	struct switch_record sw = {.pid = 5, .next_pid = 6};
 	struct waking_record wa = {.pid = 6, .target = 7};
 	static const int32_t want[] = {6, 7};
-	struct task_news news = {0};
+	struct metadata_events news = {0};
 
-	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	ctx.tids = &news.tids;
-	ctx.news = &news;
+	ctx.metadata = &news;
 	compact_sched_clear(&s);
 	add_switch(1, &sw);
 	add_waking(1, &wa);
 	ctx.tids = NULL;
-	ctx.news = NULL;
+	ctx.metadata = NULL;
 	assert_int_equal(news.tids.n, 2);
 	assert_memory_equal(news.tids.tids, want, sizeof(want));
 	assert_int_equal(news.n_tasks, 0);
-	task_news_deinit(&news);
+	metadata_deinit(&news);
 }
 
 TEST_GROUP(setup, teardown)

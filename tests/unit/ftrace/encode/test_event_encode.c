@@ -416,9 +416,9 @@ TEST(test_threads_are_told)
 			 "\tfield:int pid;\toffset:12;\tsize:4;\tsigned:1;\n");
 	int32_t payload[4] = {9, 100, 200, 300};
 	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 16};
-	struct task_news news = {0};
+	struct metadata_events news = {0};
 
-	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	t.ctx = (struct encode_ctx){
 		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .news = &news};
 	event_encode(ev, &r, &t.ctx, made_out);
@@ -427,7 +427,7 @@ TEST(test_threads_are_told)
 	assert_int_equal(news.tids.tids[0], 100);
 	assert_int_equal(news.tids.tids[1], 200);
 	assert_int_equal(news.n_tasks, 0);
-	task_news_deinit(&news);
+	metadata_deinit(&news);
 }
 
 TEST(test_times_of_every_length)

@@ -25,7 +25,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct reports reports;
+static struct setup_errors errors;
 
 /* Requests up to NULL; gives "group/name group/name ..." in memory of its own. */
 static const char *select_all(void **state, ...)
@@ -40,8 +40,8 @@ static const char *select_all(void **state, ...)
 	while ((requests[n] = va_arg(ap, char *)))
 		n++;
 	va_end(ap);
-	reports_deinit(&reports);
-	assert_int_equal(event_select(*state, requests, n, &s, &reports), 0);
+	setup_errors_deinit(&errors);
+	assert_int_equal(event_select(*state, requests, n, &s, &errors), 0);
 	text[0] = '\0';
 	for (size_t i = 0; i < s.n; i++) {
 		assert_true(event_selection_has(&s, s.events[i].group, s.events[i].name));
@@ -59,7 +59,7 @@ FIXTURE_TEST(test_one_by_one)
 {
 	assert_string_equal(select_all(state, "sched/sched_switch", "ftrace:print", NULL),
 			    "ftrace/print sched/sched_switch");
-	assert_null(reports.unknown);
+	assert_null(errors.unknown);
 	assert_string_equal(select_all(state, NULL), "");
 }
 
@@ -69,7 +69,7 @@ FIXTURE_TEST(test_each_once_and_in_order)
 				       "sched:sched_switch", NULL),
 			    "sched/sched_process_exec sched/sched_switch sched/sched_wakeup "
 			    "sched/sched_waking");
-	assert_null(reports.unknown);
+	assert_null(errors.unknown);
 }
 
 FIXTURE_TEST(test_patterns)
@@ -79,7 +79,7 @@ FIXTURE_TEST(test_patterns)
 			    "sched/sched_wakeup sched/sched_waking");
 	assert_string_equal(select_all(state, "*/s*a*e", NULL), "one/same two/same");
 	assert_string_equal(select_all(state, "*irq*", NULL), "irq/irq_handler irq/softirq");
-	assert_null(reports.unknown);
+	assert_null(errors.unknown);
 }
 
 FIXTURE_TEST(test_bare_names_in_every_group)
@@ -114,10 +114,10 @@ FIXTURE_TEST(test_unknown_ones_are_told)
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_string_equal(select_all(state, "irq/softirq", bad[i], NULL), "irq/softirq");
-		assert_int_equal(tracefs_list_size(reports.unknown), 1);
-		assert_string_equal(reports.unknown[0], bad[i]);
+		assert_int_equal(tracefs_list_size(errors.unknown), 1);
+		assert_string_equal(errors.unknown[0], bad[i]);
 	}
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 }
 
 TEST(test_what_a_request_means)
@@ -152,7 +152,7 @@ FIXTURE_TEST(test_a_selection_grows_and_shrinks)
 	char *requests[] = {"irq/*", "sched/sched_switch"};
 	struct event_selection s = {0};
 
-	assert_int_equal(event_select(*state, requests, 2, &s, &reports), 0);
+	assert_int_equal(event_select(*state, requests, 2, &s, &errors), 0);
 	event_selection_find(&s, "irq", "softirq")->filter = strdup("vec == 1");
 	for (unsigned i = 0; i < 2; i++) /* each once */
 		assert_int_equal(event_selection_add(&s, "ftrace", "kernel_stack"), 0);
@@ -172,7 +172,7 @@ FIXTURE_TEST(test_a_selection_grows_and_shrinks)
 
 FIXTURE_TEST(test_events_that_sessions_have_made)
 {
-	static const struct event_told told = {"mine", "read", EVENT_TOLD_FIELDS};
+	static const struct event_representation repr = {"mine", "read", EVENT_AS_FIELDS};
 	char *requests[] = {"mine/read", "m*/*", "irq/softirq", "mine/other"};
 	struct event_selection s = {0};
 	const struct event_name *e;
@@ -188,17 +188,17 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	assert_string_equal(select_all(state, "synthetic/*", NULL), "");
 	assert_string_equal(select_all(state, "perfetto_kprobes/read", NULL),
 			    "perfetto_kprobes/read");
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 
 	/* Our own is there without a request, and known to one by the name that it is told by. */
 	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(event_selection_add_told(&s, "sonda_1_2_3", "read", &told), 0);
-	assert_int_equal(event_select(*state, requests, 4, &s, &reports), 0);
+		assert_int_equal(event_selection_add_as(&s, "sonda_1_2_3", "read", &repr), 0);
+	assert_int_equal(event_select(*state, requests, 4, &s, &errors), 0);
 	assert_int_equal(s.n, 2);
-	assert_int_equal(tracefs_list_size(reports.unknown), 1);
-	assert_string_equal(reports.unknown[0], "mine/other");
+	assert_int_equal(tracefs_list_size(errors.unknown), 1);
+	assert_string_equal(errors.unknown[0], "mine/other");
 	e = event_selection_find(&s, "sonda_1_2_3", "read");
-	assert_ptr_equal(e->told, &told);
+	assert_ptr_equal(e->repr, &repr);
 	assert_string_equal(event_name_group(e), "mine");
 	assert_string_equal(event_name_name(e), "read");
 	assert_true(event_is_meant("mine/*", e));
@@ -206,7 +206,7 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	e = event_selection_find(&s, "irq", "softirq");
 	assert_string_equal(event_name_group(e), "irq");
 	assert_true(event_is_meant("softirq", e));
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }
 
@@ -218,13 +218,13 @@ FIXTURE_TEST(test_more_requests_than_count)
 	for (unsigned i = 0; i < EVENT_SELECT_MAX_REQUESTS; i++)
 		requests[i] = "sched:sched_switch";
 	requests[EVENT_SELECT_MAX_REQUESTS] = "nope";
-	assert_int_equal(
-		event_select(*state, requests, EVENT_SELECT_MAX_REQUESTS + 1, &s, &reports), 0);
+	assert_int_equal(event_select(*state, requests, EVENT_SELECT_MAX_REQUESTS + 1, &s, &errors),
+			 0);
 	assert_int_equal(s.n, 1);
-	assert_null(reports.unknown);
-	assert_int_equal(tracefs_list_size(reports.failed), 1);
-	assert_non_null(strstr(reports.failed[0], "option:ftrace_events (of 8193 entries the"));
-	reports_deinit(&reports);
+	assert_null(errors.unknown);
+	assert_int_equal(tracefs_list_size(errors.failed), 1);
+	assert_non_null(strstr(errors.failed[0], "option:ftrace_events (of 8193 entries the"));
+	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }
 
@@ -240,14 +240,14 @@ FIXTURE_TEST(test_more_requests_for_all_groups_than_count)
 	requests[EVENT_SELECT_MAX_SEARCHES] = "nope";
 	requests[EVENT_SELECT_MAX_SEARCHES + 1] = "*/nope";
 	requests[EVENT_SELECT_MAX_SEARCHES + 2] = "sched/nope*";
-	assert_int_equal(
-		event_select(*state, requests, EVENT_SELECT_MAX_SEARCHES + 3, &s, &reports), 0);
+	assert_int_equal(event_select(*state, requests, EVENT_SELECT_MAX_SEARCHES + 3, &s, &errors),
+			 0);
 	assert_int_equal(s.n, 9);
-	assert_int_equal(tracefs_list_size(reports.unknown), 1);
-	assert_string_equal(reports.unknown[0], "sched/nope*");
-	assert_int_equal(tracefs_list_size(reports.failed), 1);
-	assert_non_null(strstr(reports.failed[0], "(of 1026 entries for all groups the first"));
-	reports_deinit(&reports);
+	assert_int_equal(tracefs_list_size(errors.unknown), 1);
+	assert_string_equal(errors.unknown[0], "sched/nope*");
+	assert_int_equal(tracefs_list_size(errors.failed), 1);
+	assert_non_null(strstr(errors.failed[0], "(of 1026 entries for all groups the first"));
+	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }
 
@@ -256,9 +256,9 @@ TEST(test_no_tracefs)
 	struct event_selection s = {0};
 	char *requests[] = {"sched/*", "sched_switch"};
 
-	assert_int_equal(event_select("/nowhere", requests, 2, &s, &reports), 0);
+	assert_int_equal(event_select("/nowhere", requests, 2, &s, &errors), 0);
 	assert_int_equal(s.n, 0);
-	assert_int_equal(tracefs_list_size(reports.unknown), 2);
-	reports_deinit(&reports);
+	assert_int_equal(tracefs_list_size(errors.unknown), 2);
+	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }

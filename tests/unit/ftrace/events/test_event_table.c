@@ -142,13 +142,13 @@ FIXTURE_TEST(test_numbers_are_for_the_whole_process)
 	assert_int_not_equal(number_of(10), b);
 }
 
-static int add_told(const struct event_told *told, unsigned id)
+static int add_told(const struct event_representation *repr, unsigned id)
 {
 	const struct event_table_options o = {.compact = true};
 	uint16_t got;
 
-	return event_table_add_told(&t, "sonda_1_2_3", "x", told,
-				    format_text("x", id, FORMAT_COMMON, one_int), &o, &got);
+	return event_table_add_as(&t, "sonda_1_2_3", "x", repr,
+				  format_text("x", id, FORMAT_COMMON, one_int), &o, &got);
 }
 
 FIXTURE_TEST(test_events_that_are_told_by_another_name)
@@ -157,23 +157,28 @@ FIXTURE_TEST(test_events_that_are_told_by_another_name)
 	struct pb_field f;
 	struct pb_dec d;
 
-	assert_int_equal(add_told(&(struct event_told){"mine", "read", EVENT_TOLD_FIELDS}, 10), 0);
+	assert_int_equal(
+		add_told(&(struct event_representation){"mine", "read", EVENT_AS_FIELDS}, 10), 0);
 	ev = event_table_get(&t, 10);
 	assert_string_equal(ev->group, "mine");
 	assert_string_equal(ev->name, "read");
 	assert_int_equal(ev->n_ops, 1);
 	/* A user's word for a probe does not make it the kernel's event. */
 	assert_int_equal(
-		add_told(&(struct event_told){"sched", "sched_switch", EVENT_TOLD_FIELDS}, 11), 0);
+		add_told(&(struct event_representation){"sched", "sched_switch", EVENT_AS_FIELDS},
+			 11),
+		0);
 	assert_int_not_equal(event_table_get(&t, 11)->generic_index, COMPILED_NOT_GENERIC);
-	assert_int_equal(add_told(&(struct event_told){"synthetic", "suspend_resume_minimal",
-						       EVENT_TOLD_MESSAGE},
-				  12),
-			 0);
+	assert_int_equal(
+		add_told(&(struct event_representation){"synthetic", "suspend_resume_minimal",
+							EVENT_AS_MESSAGE},
+			 12),
+		0);
 	assert_int_equal(event_table_get(&t, 12)->descriptor_len, 0);
 
-	assert_int_equal(add_told(&(struct event_told){"k", "vfs_read", EVENT_TOLD_PROBE_END}, 13),
-			 0);
+	assert_int_equal(
+		add_told(&(struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13),
+		0);
 	ev = event_table_get(&t, 13);
 	assert_int_equal(ev->kind, COMPILED_CONSTANT);
 	pb_dec_init(&d, ev->descriptor, ev->descriptor_len);
@@ -183,14 +188,16 @@ FIXTURE_TEST(test_events_that_are_told_by_another_name)
 	assert_false(pb_dec_next(&d, &f));
 
 	/* Only the same names, told the same way, are the same row. */
-	assert_non_null(event_table_find(&t, "sonda_9_9_9", "x",
-					 &(struct event_told){"mine", "read", EVENT_TOLD_FIELDS},
-					 format_text("x", 10, FORMAT_COMMON, one_int)));
+	assert_non_null(
+		event_table_find(&t, "sonda_9_9_9", "x",
+				 &(struct event_representation){"mine", "read", EVENT_AS_FIELDS},
+				 format_text("x", 10, FORMAT_COMMON, one_int)));
 	assert_null(event_table_find(&t, "sonda_1_2_3", "x", NULL,
 				     format_text("x", 10, FORMAT_COMMON, one_int)));
-	assert_null(event_table_find(&t, "sonda_1_2_3", "x",
-				     &(struct event_told){"mine", "read", EVENT_TOLD_MESSAGE},
-				     format_text("x", 10, FORMAT_COMMON, one_int)));
+	assert_null(
+		event_table_find(&t, "sonda_1_2_3", "x",
+				 &(struct event_representation){"mine", "read", EVENT_AS_MESSAGE},
+				 format_text("x", 10, FORMAT_COMMON, one_int)));
 	assert_null(event_table_find(&t, "g", "x", NULL, ""));
 	assert_null(event_table_find(&t, "g", "x", NULL, "\nID: 99999999999999999999\n"));
 }

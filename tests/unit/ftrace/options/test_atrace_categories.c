@@ -35,7 +35,7 @@ static const char *apply(void **state, const char *config)
 	event_selection_deinit(&events);
 	setup_begin(*state, config);
 	assert_int_equal(event_select(*state, setup_config->ftrace_events,
-				      setup_config->n_ftrace_events, &events, &reports),
+				      setup_config->n_ftrace_events, &events, &errors),
 			 0);
 	assert_int_equal(atrace_categories_apply(&events, &setup), 0);
 	text[0] = '\0';
@@ -55,9 +55,9 @@ WITH_FOLDER(test_the_kernels_part)
 					 "ftrace_events: 'sched_wakeup'"),
 			    "print softirq_entry sched_wakeup");
 	/* What the kernel lacks of a category is not missed, but for the rest of it. */
-	assert_null(reports.unknown);
+	assert_null(errors.unknown);
 	assert_int_equal(n_failed(), 0);
-	assert_non_null(strstr(reports.notice, "Android only"));
+	assert_non_null(strstr(errors.notice, "Android only"));
 }
 
 WITH_FOLDER(test_without_the_kernels_part)
@@ -65,15 +65,15 @@ WITH_FOLDER(test_without_the_kernels_part)
 	assert_string_equal(apply(state, "atrace_categories: 'sched' atrace_userspace_only: true"),
 			    "print");
 	assert_string_equal(apply(state, "atrace_apps: '*'"), "print");
-	assert_non_null(reports.notice);
+	assert_non_null(errors.notice);
 	assert_string_equal(apply(state, "atrace_categories_prefer_sdk: 'x'"), "print");
-	assert_non_null(reports.notice);
+	assert_non_null(errors.notice);
 }
 
 WITH_FOLDER(test_nothing_of_atrace)
 {
 	assert_string_equal(apply(state, "atrace_userspace_only: true"), "");
-	assert_null(reports.notice);
+	assert_null(errors.notice);
 }
 
 WITH_FOLDER(test_names)
@@ -83,7 +83,7 @@ WITH_FOLDER(test_names)
 			    "print");
 	assert_int_equal(n_failed(), 3);
 	assert_string_equal(
-		reports.failed[0],
+		errors.failed[0],
 		"option:atrace_categories (shced: no such category; did you mean sched?)");
-	assert_string_equal(reports.failed[1], "option:atrace_categories (: no such category)");
+	assert_string_equal(errors.failed[1], "option:atrace_categories (: no such category)");
 }

@@ -32,7 +32,7 @@ static int apply(void **state, const char *config)
 
 	event_selection_deinit(&events);
 	setup_begin(*state, config);
-	assert_int_equal(event_select(*state, requests, 2, &events, &reports), 0);
+	assert_int_equal(event_select(*state, requests, 2, &events, &errors), 0);
 	return event_filters_apply(&events, &setup);
 }
 
@@ -59,7 +59,7 @@ WITH_FOLDER(test_one_event)
 	assert_string_equal(filter_of(state, "sched_switch"), "prev_pid == 1");
 	assert_string_equal(filter_of(state, "sched_waking"), "none");
 	assert_int_equal(n_failed(), 0);
-	assert_null(reports.unknown);
+	assert_null(errors.unknown);
 }
 
 WITH_FOLDER(test_all_that_a_request_means)
@@ -88,7 +88,7 @@ WITH_FOLDER(test_a_refused_one_costs_its_event_alone)
 	assert_string_equal(filter_of(state, "sched_switch"), "dropped");
 	assert_string_equal(filter_of(state, "sched_waking"), "a");
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "sched/sched_switch (filter refused: Is a directory: a)");
 	assert_int_equal(events.n, 2);
 }
@@ -98,8 +98,8 @@ WITH_FOLDER(test_an_event_without_the_file)
 	assert_int_equal(apply(state, "event_filters { event: 'print' filter: 'a' }"), 0);
 	assert_null(event_selection_find(&events, "ftrace", "print"));
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0], "ftrace/print (filter refused: the kernel cannot "
-					       "filter this event)");
+	assert_string_equal(errors.failed[0], "ftrace/print (filter refused: the kernel cannot "
+					      "filter this event)");
 }
 
 WITH_FOLDER(test_an_empty_filter_is_none_at_all)
@@ -113,7 +113,7 @@ WITH_FOLDER(test_an_empty_filter_is_none_at_all)
 	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
 		assert_int_equal(apply(state, configs[i]), 0);
 		assert_string_equal(filter_of(state, "sched_switch"), "dropped");
-		assert_string_equal(reports.failed[0],
+		assert_string_equal(errors.failed[0],
 				    "sched/sched_switch (filter refused: it is empty)");
 	}
 	/* The kernel's own word for all. */
@@ -130,12 +130,12 @@ WITH_FOLDER(test_filters_for_nothing_are_told)
 				      "event_filters { filter: 'd' }"
 				      "event_filters { }"),
 			 0);
-	assert_int_equal(tracefs_list_size(reports.unknown), 1);
-	assert_string_equal(reports.unknown[0], "sched/nope");
+	assert_int_equal(tracefs_list_size(errors.unknown), 1);
+	assert_string_equal(errors.unknown[0], "sched/nope");
 	assert_int_equal(n_failed(), 4);
-	assert_string_equal(reports.failed[0], "option:event_filters (irq/softirq: not among the "
-					       "events that are recorded)");
-	assert_string_equal(reports.failed[1], "option:event_filters (no event is named for c)");
+	assert_string_equal(errors.failed[0], "option:event_filters (irq/softirq: not among the "
+					      "events that are recorded)");
+	assert_string_equal(errors.failed[1], "option:event_filters (no event is named for c)");
 	assert_int_equal(events.n, 3);
 }
 
@@ -151,5 +151,5 @@ WITH_FOLDER(test_more_than_can_be_had)
 	snprintf(config + at, sizeof(config) - at,
 		 "event_filters { event: 'sched_switch' filter: '0' }");
 	assert_int_equal(apply(state, config), -E2BIG);
-	assert_non_null(strstr(reports.problem, "1025 event_filters 1024"));
+	assert_non_null(strstr(errors.fatal, "1025 event_filters 1024"));
 }

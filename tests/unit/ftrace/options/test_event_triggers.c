@@ -37,7 +37,7 @@ static void select_events(void **state, const char *config)
 	event_triggers_deinit(&triggers);
 	event_selection_deinit(&events);
 	setup_begin(*state, config);
-	assert_int_equal(event_select(*state, requests, 2, &events, &reports), 0);
+	assert_int_equal(event_select(*state, requests, 2, &events, &errors), 0);
 	assert_int_equal(event_triggers_imply(&events, &setup), 0);
 	for (size_t i = 0; i < events.n; i++)
 		events.events[i].id = (int)i + 1;
@@ -100,9 +100,9 @@ WITH_FOLDER(test_stacks_of_recorded_events_only)
 		       "event_triggers { event: 'nope' action: ACTION_STACKTRACE }");
 	assert_int_equal(triggers.n, 0);
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0], "option:event_triggers (stacktrace of softirq: not "
-					       "among the events that are recorded)");
-	assert_string_equal(reports.unknown[0], "nope");
+	assert_string_equal(errors.failed[0], "option:event_triggers (stacktrace of softirq: not "
+					      "among the events that are recorded)");
+	assert_string_equal(errors.unknown[0], "nope");
 
 	/* One that lost its row. */
 	select_events(state, "event_triggers { event: 'sched/*' action: ACTION_STACKTRACE }");
@@ -174,8 +174,8 @@ WITH_FOLDER(test_of_markers_where_they_are_copied)
 	unlink(temp_dir_path(state, 0, "instances/x/options/copy_trace_marker"));
 	prepare(state, config);
 	assert_int_equal(triggers.n, 0);
-	assert_string_equal(reports.failed[0], "ftrace/print (trigger refused: the kernel has no "
-					       "options/copy_trace_marker)");
+	assert_string_equal(errors.failed[0], "ftrace/print (trigger refused: the kernel has no "
+					      "options/copy_trace_marker)");
 }
 
 WITH_FOLDER(test_refused_filters_are_told)
@@ -185,7 +185,7 @@ WITH_FOLDER(test_refused_filters_are_told)
 	assert_int_equal(triggers.n, 1);
 	assert_prepared(0, "sched/sched_waking", "traceoff if a");
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "sched/sched_switch (trigger refused: Is a directory: a)");
 }
 
@@ -196,14 +196,14 @@ WITH_FOLDER(test_what_says_nothing)
 		       "event_triggers { event: 'sched_switch' action: ACTION_UNSPECIFIED }");
 	assert_int_equal(triggers.n, 0);
 	assert_int_equal(n_failed(), 3);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:event_triggers (sched_switch: no action is named)");
-	assert_string_equal(reports.failed[1], "option:event_triggers (no event is named)");
+	assert_string_equal(errors.failed[1], "option:event_triggers (no event is named)");
 }
 
 static int start(void)
 {
-	return event_triggers_start(&triggers, &instance, &reports);
+	return event_triggers_start(&triggers, &instance, &errors);
 }
 
 WITH_FOLDER(test_they_act_from_the_start_to_the_stop)
@@ -240,8 +240,8 @@ WITH_FOLDER(test_a_recording_that_waits_for_its_begin)
 	assert_int_equal(start(), 0);
 	assert_string_equal(fake_written(*state, "tracing_on"), "1");
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0], "sched/sched_waking (trigger refused: Is a "
-					       "directory: traceon)");
+	assert_string_equal(errors.failed[0], "sched/sched_waking (trigger refused: Is a "
+					      "directory: traceon)");
 }
 
 WITH_FOLDER(test_without_any)

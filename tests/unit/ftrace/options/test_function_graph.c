@@ -7,7 +7,7 @@
 #include "ftrace/options/function_graph.h"
 #include "ftrace/tracefs/override.h"
 
-static struct reports reports;
+static struct setup_errors errors;
 static struct instance own;
 static struct function_graph graph;
 static Pb__FtraceConfig config;
@@ -47,8 +47,7 @@ static int setup(void **state)
 	graph = (struct function_graph){0};
 	pb__ftrace_config__init(&config);
 	config.enable_function_graph = config.has_enable_function_graph = true;
-	s = (struct setup){
-		.root = *state, .config = &config, .instance = &own, .reports = &reports};
+	s = (struct setup){.root = *state, .config = &config, .instance = &own, .errors = &errors};
 	return 0;
 }
 
@@ -57,16 +56,16 @@ static int teardown(void **state)
 	function_graph_end(&graph);
 	fake_instance_free(&own);
 	free(own.path);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	return temp_dir_teardown(state);
 }
 
 static void assert_reported(const char *text)
 {
-	for (char **at = reports.failed; at && *at; at++)
+	for (char **at = errors.failed; at && *at; at++)
 		if (strstr(*at, text))
 			return;
-	fail_msg("not reported: %s; but %s", text, reports.failed ? reports.failed[0] : "nothing");
+	fail_msg("not reported: %s; but %s", text, errors.failed ? errors.failed[0] : "nothing");
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
@@ -85,7 +84,7 @@ FIXTURE_TEST(test_events)
 	assert_true(event_selection_has(&events, "ftrace", "print"));
 	event_selection_deinit(&events);
 	assert_true(function_graph_is_offered(&own));
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 
 	fake_text(*state, "instances/x/available_tracers", "function nop\n");
 	assert_false(function_graph_is_offered(&own));
@@ -116,7 +115,7 @@ FIXTURE_TEST(test_all_of_it)
 	config.n_function_graph_roots = 1;
 	config.function_graph_max_depth = 3;
 	assert_int_equal(function_graph_set(&graph, &s), 0);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	assert_string_equal(fake_read(*state, "instances/x/set_ftrace_filter"),
 			    "vfs_*\ndo_sys_open\n");
 	assert_string_equal(fake_read(*state, "instances/x/current_tracer"), "function_graph");
@@ -152,7 +151,7 @@ FIXTURE_TEST(test_nothing_is_left)
 	assert_reported("all functions would be traced");
 	assert_string_equal(fake_read(*state, "instances/x/current_tracer"), "nop\n");
 
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	config.n_function_filters = 0;
 	config.function_graph_roots = filters;
 	config.n_function_graph_roots = 1;
@@ -174,7 +173,7 @@ FIXTURE_TEST(test_somebody_has_roots)
 	assert_string_equal(fake_read(*state, "set_graph_function"), "his_function\n");
 	assert_string_equal(fake_read(*state, "max_graph_depth"), "5\n");
 
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	fake_text(*state, "instances/x/current_tracer", "nop\n");
 	config.function_graph_roots = roots;
 	config.n_function_graph_roots = 1;
@@ -182,7 +181,7 @@ FIXTURE_TEST(test_somebody_has_roots)
 	assert_string_equal(fake_read(*state, "set_graph_function"), "his_function\n");
 	assert_string_equal(fake_read(*state, "instances/x/current_tracer"), "nop\n");
 
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	config.n_function_graph_roots = 0;
 	config.function_graph_max_depth = 2;
 	assert_int_equal(function_graph_set(&graph, &s), -EBUSY);

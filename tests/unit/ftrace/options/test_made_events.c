@@ -20,7 +20,7 @@ static int make(void **state, enum made_in in, const char *group, const char *na
 					.in = in,
 					.group = (char *)group,
 					.name = (char *)name,
-					.told = {"mine", name, EVENT_TOLD_FIELDS},
+					.repr = {"mine", name, EVENT_AS_FIELDS},
 				},
 				command);
 }
@@ -51,7 +51,7 @@ WITH_FOLDER(test_made_and_removed)
 
 	assert_int_equal(made_events_select(&m, &s), 0);
 	assert_int_equal(s.n, 3);
-	assert_string_equal(event_selection_find(&s, "g", "b")->told->group, "mine");
+	assert_string_equal(event_selection_find(&s, "g", "b")->repr->group, "mine");
 	event_selection_deinit(&s);
 
 	fake_text(*state, "kprobe_events", "");

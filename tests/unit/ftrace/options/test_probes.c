@@ -8,39 +8,39 @@
 #include "ftrace/options/probes.h"
 
 static struct made_events made;
-static struct reports reports;
+static struct setup_errors errors;
 
 static void make(void **state, const char *text)
 {
-	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
+	struct setup s = {.root = *state, .errors = &errors, .for_root = true};
 	Pb__FtraceConfig *config = NULL;
-	struct strbuf errors = {0};
+	struct strbuf syntax = {0};
 
 	made_events_remove(&made);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	fake_text(*state, "kprobe_events", "");
 	fake_text(*state, "uprobe_events", "");
 	assert_int_equal(text_parse(&pb__ftrace_config__descriptor, "test", text, strlen(text),
-				    &errors, (ProtobufCMessage **)&config),
+				    &syntax, (ProtobufCMessage **)&config),
 			 0);
 	s.config = config;
 	assert_int_equal(probes_make(&s, &made), 0);
 	pb__ftrace_config__free_unpacked(config, NULL);
-	strbuf_deinit(&errors);
+	strbuf_deinit(&syntax);
 }
 
 /* The n-th, made by a command that ends so. */
 static void check(void **state, size_t n, enum made_in in, const char *group, const char *name,
-		  enum event_told_as as, const char *type, const char *end)
+		  enum event_represented_as as, const char *type, const char *end)
 {
 	const struct made_event *e = made.events[n];
 	char command[512];
 
 	assert_true(made.n > n);
 	assert_int_equal(e->in, in);
-	assert_string_equal(e->told.group, group);
-	assert_string_equal(e->told.name, name);
-	assert_int_equal(e->told.as, as);
+	assert_string_equal(e->repr.group, group);
+	assert_string_equal(e->repr.name, name);
+	assert_int_equal(e->repr.as, as);
 	snprintf(command, sizeof(command), "%s:%s/%s %s", type, e->group, e->name, end);
 	assert_non_null(strstr(fake_read(*state, made_in_file(in)), command));
 }
@@ -54,20 +54,19 @@ WITH_FOLDER(test_functions_by_name)
 		    "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH }"
 		    "kprobe_events { probe: 'vfs_write' type: KPROBE_TYPE_KRETPROBE }");
 	assert_int_equal(made.n, 4);
-	check(state, 0, MADE_KPROBE, "kprobes", "vfs_read", EVENT_TOLD_PROBE_INSTANT, "p",
+	check(state, 0, MADE_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_INSTANT, "p",
 	      "vfs_read");
-	check(state, 1, MADE_KPROBE, "kprobes", "vfs_read", EVENT_TOLD_PROBE_BEGIN, "p",
+	check(state, 1, MADE_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_BEGIN, "p", "vfs_read");
+	check(state, 2, MADE_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_END, "r1024",
 	      "vfs_read");
-	check(state, 2, MADE_KPROBE, "kprobes", "vfs_read", EVENT_TOLD_PROBE_END, "r1024",
-	      "vfs_read");
-	check(state, 3, MADE_KPROBE, "kprobes", "vfs_write", EVENT_TOLD_PROBE_INSTANT, "r1024",
+	check(state, 3, MADE_KPROBE, "kprobes", "vfs_write", EVENT_AS_PROBE_INSTANT, "r1024",
 	      "vfs_write");
 	/* One event each in tracefs. */
 	for (unsigned i = 1; i < 3; i++)
 		assert_string_not_equal(made.events[0]->group, made.events[i]->group);
 	assert_string_not_equal(made.events[1]->group, made.events[2]->group);
 	assert_string_equal(made.events[0]->name, "vfs_read");
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 WITH_FOLDER(test_lines)
@@ -79,18 +78,18 @@ WITH_FOLDER(test_lines)
 		    "uprobe_events: 'p:mine/a /bin/true:0x40 x=%di'"
 		    "uprobe_events: 'r /bin/true:0x40'");
 	assert_int_equal(made.n, 5);
-	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_TOLD_FIELDS, "p", "vfs_read count=%dx");
-	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_TOLD_FIELDS, "p", "vfs_readv count=%dx");
-	check(state, 1, MADE_KPROBE, "other", "a", EVENT_TOLD_FIELDS, "p", "vfs_write");
-	check(state, 2, MADE_KPROBE, "mine", "b", EVENT_TOLD_FIELDS, "p", "vfs_open");
-	check(state, 3, MADE_UPROBE, "mine", "a", EVENT_TOLD_FIELDS, "p", "/bin/true:0x40 x=%di");
-	check(state, 4, MADE_UPROBE, "uprobes", "r_true_0x40", EVENT_TOLD_FIELDS, "r",
+	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read count=%dx");
+	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_readv count=%dx");
+	check(state, 1, MADE_KPROBE, "other", "a", EVENT_AS_FIELDS, "p", "vfs_write");
+	check(state, 2, MADE_KPROBE, "mine", "b", EVENT_AS_FIELDS, "p", "vfs_open");
+	check(state, 3, MADE_UPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "/bin/true:0x40 x=%di");
+	check(state, 4, MADE_UPROBE, "uprobes", "r_true_0x40", EVENT_AS_FIELDS, "r",
 	      "/bin/true:0x40");
 	/* A group of the user's is one of ours, in each of the files. */
 	assert_string_equal(made.events[0]->group, made.events[2]->group);
 	assert_string_not_equal(made.events[0]->group, made.events[1]->group);
 	assert_string_not_equal(made.events[0]->group, made.events[3]->group);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 WITH_FOLDER(test_what_cannot_be_is_reported_and_the_rest_made)
@@ -114,10 +113,10 @@ WITH_FOLDER(test_what_cannot_be_is_reported_and_the_rest_made)
 			 configs[i][0]);
 		make(state, text);
 		assert_int_equal(made.n, 1);
-		assert_string_equal(made.events[0]->told.name, "good");
-		assert_int_equal(tracefs_list_size(reports.failed), 1);
-		assert_non_null(strstr(reports.failed[0], configs[i][1]));
-		assert_memory_equal(reports.failed[0], "option:", 7);
+		assert_string_equal(made.events[0]->repr.name, "good");
+		assert_int_equal(tracefs_list_size(errors.failed), 1);
+		assert_non_null(strstr(errors.failed[0], configs[i][1]));
+		assert_memory_equal(errors.failed[0], "option:", 7);
 	}
 }
 
@@ -130,15 +129,15 @@ WITH_FOLDER(test_more_than_count)
 	make(state, text.s);
 	strbuf_deinit(&text);
 	assert_int_equal(made.n, PROBES_MAX);
-	assert_int_equal(tracefs_list_size(reports.failed), 1);
-	assert_string_equal(reports.failed[0],
+	assert_int_equal(tracefs_list_size(errors.failed), 1);
+	assert_string_equal(errors.failed[0],
 			    "option:uprobe_events (of 1000 probes the first 256 count)");
 }
 
 /* What probe_line_check_plain allows is made, and the rest is told as missing. */
 WITH_FOLDER(test_a_consumer_that_is_not_root)
 {
-	struct setup s = {.root = *state, .reports = &reports};
+	struct setup s = {.root = *state, .errors = &errors};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	Pb__FtraceConfig__KprobeEvent good = PB__FTRACE_CONFIG__KPROBE_EVENT__INIT,
 				      bad = PB__FTRACE_CONFIG__KPROBE_EVENT__INIT;
@@ -146,7 +145,7 @@ WITH_FOLDER(test_a_consumer_that_is_not_root)
 	char *lines[] = {"p:a /bin/true:0x40(0x10)"};
 
 	made_events_remove(&made);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	fake_text(*state, "kprobe_events", "");
 	fake_text(*state, "uprobe_events", "");
 	good.definition = "p:mine/a vfs_read n=$arg3";
@@ -158,41 +157,41 @@ WITH_FOLDER(test_a_consumer_that_is_not_root)
 	s.config = &config;
 	assert_int_equal(probes_make(&s, &made), 0);
 	assert_int_equal(made.n, 1);
-	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_TOLD_FIELDS, "p", "vfs_read n=$arg3");
-	assert_int_equal(tracefs_list_size(reports.failed), 2);
-	assert_non_null(strstr(reports.failed[0], "only root may use 'secret=@"));
-	assert_non_null(strstr(reports.failed[1], "only root may name a place in a program"));
+	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read n=$arg3");
+	assert_int_equal(tracefs_list_size(errors.failed), 2);
+	assert_non_null(strstr(errors.failed[0], "only root may use 'secret=@"));
+	assert_non_null(strstr(errors.failed[1], "only root may name a place in a program"));
 }
 
 WITH_FOLDER(test_a_kernel_without_probes)
 {
-	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
+	struct setup s = {.root = *state, .errors = &errors, .for_root = true};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	char *lines[] = {"p:a /bin/true:0x40", "p:b /bin/true:0x40"};
 
 	made_events_remove(&made);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	unlink(temp_dir_path(state, 0, "uprobe_events"));
 	s.config = &config;
 	assert_int_equal(probes_make(&s, &made), 0);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	config.n_uprobe_events = 2;
 	config.uprobe_events = lines;
 	assert_int_equal(probes_make(&s, &made), 0);
-	assert_int_equal(tracefs_list_size(reports.failed), 1);
-	assert_string_equal(reports.failed[0],
+	assert_int_equal(tracefs_list_size(errors.failed), 1);
+	assert_string_equal(errors.failed[0],
 			    "option:uprobe_events (the kernel has no uprobe_events)");
 }
 
 /* The kernel's words are about our command, and told about the user's line. */
 WITH_FOLDER(test_a_command_that_the_kernel_refuses)
 {
-	struct setup s = {.root = *state, .reports = &reports, .for_root = true};
+	struct setup s = {.root = *state, .errors = &errors, .for_root = true};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	char *lines[] = {"p:a /bin/true:0x40"};
 
 	made_events_remove(&made);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	unlink(temp_dir_path(state, 0, "uprobe_events"));
 	fake_mkdirs(temp_dir_path(state, 0, "uprobe_events/"));
 	s.config = &config;
@@ -200,13 +199,13 @@ WITH_FOLDER(test_a_command_that_the_kernel_refuses)
 	config.uprobe_events = lines;
 	assert_int_equal(probes_make(&s, &made), 0);
 	assert_int_equal(made.n, 0);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:uprobe_events (Is a directory: p:a /bin/true:0x40)");
 }
 
 static int teardown(void **state)
 {
 	made_events_remove(&made);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	return temp_dir_teardown(state);
 }

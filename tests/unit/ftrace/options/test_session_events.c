@@ -65,8 +65,8 @@ WITH_FOLDER(test_events_that_a_session_makes_are_not_looked_for)
 		     "ftrace_events: 'irq/nosuch'");
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.events[0].name, "softirq_entry");
-	assert_int_equal(tracefs_list_size(reports.unknown), 1);
-	assert_string_equal(reports.unknown[0], "irq/nosuch");
+	assert_int_equal(tracefs_list_size(errors.unknown), 1);
+	assert_string_equal(errors.unknown[0], "irq/nosuch");
 }
 
 /* ---- rows ---- */
@@ -97,9 +97,9 @@ WITH_FOLDER(test_events_that_have_no_row_are_reported)
 	assert_int_equal(id_of("irq", "softirq_entry"), 3);
 	assert_int_equal(id_of("mine", "event"), EVENT_NO_ID);
 	assert_int_equal(n_failed(), 3);
-	assert_string_equal(reports.failed[0], "mine/event (the config disables generic events)");
-	assert_string_equal(reports.failed[1], "mine/gone (No such file or directory)");
-	assert_string_equal(reports.failed[2], "mine/noise (unexpected format)");
+	assert_string_equal(errors.failed[0], "mine/event (the config disables generic events)");
+	assert_string_equal(errors.failed[1], "mine/gone (No such file or directory)");
+	assert_string_equal(errors.failed[2], "mine/noise (unexpected format)");
 	/* Nor are they switched on. */
 	session_events_enable(&events, &setup, &table);
 	assert_true(is_on(state, "irq/softirq_entry"));
@@ -192,7 +192,7 @@ WITH_FOLDER(test_columns_take_a_format_that_is_known)
 	assert_int_equal(kind_of_switches(state, SWITCHES "ftrace_events: 'sched/sched_waking'"),
 			 COMPILED_FIELDS);
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "perfetto/compact_sched (unexpected format of sched_waking)");
 	assert_int_equal(event_table_get(&table, 6)->kind, COMPILED_FIELDS);
 	/* Of one that nobody asks for it does not matter. */
@@ -227,7 +227,7 @@ WITH_FOLDER(test_an_event_that_cannot_be_switched_on_loses_its_row)
 	assert_int_equal(id_of("irq", "softirq_exit"), EVENT_NO_ID);
 	assert_null(event_table_get(&table, 4));
 	assert_int_equal(n_failed(), 1);
-	assert_non_null(strstr(reports.failed[0], "irq/softirq_exit ("));
+	assert_non_null(strstr(errors.failed[0], "irq/softirq_exit ("));
 }
 
 /* ftrace/NAME with a row, switched on; gives why it was refused, or "". */
@@ -243,7 +243,7 @@ static const char *try_of_ftrace(void **state, const char *name)
 	session_events_enable(&events, &setup, &table);
 	assert_false(is_on(state, event)); /* they have no such switch */
 	assert_int_equal(event_table_get(&table, 9) != NULL, n_failed() == 0);
-	return n_failed() ? reports.failed[0] : "";
+	return n_failed() ? errors.failed[0] : "";
 }
 
 WITH_FOLDER(test_markers_are_copied_where_the_kernel_can)

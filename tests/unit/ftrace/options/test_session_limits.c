@@ -39,11 +39,11 @@ WITH_FOLDER(test_others_than_were_asked_for)
 {
 	setup_begin(*state, "tracing_cpumask: 'x' tids_to_trace: 5");
 	assert_int_equal(session_limits_set(&setup, "/proc"), -EINVAL);
-	assert_non_null(strstr(reports.problem, "tracing_cpumask"));
+	assert_non_null(strstr(errors.fatal, "tracing_cpumask"));
 	fake_text(*state, "instances/x/tracing_cpumask", "f");
 	setup_begin(*state, "tracing_cpumask: '1' tids_to_trace: 0");
 	assert_int_equal(session_limits_set(&setup, "/proc"), -EINVAL);
-	assert_non_null(strstr(reports.problem, "tids_to_trace"));
+	assert_non_null(strstr(errors.fatal, "tids_to_trace"));
 }
 
 /* Filters are for what other options imply, too, and stacks are of all that. */

@@ -13,7 +13,7 @@
 static Pb__FtraceConfig config;
 static struct event_selection events;
 static struct made_events made;
-static struct reports reports;
+static struct setup_errors errors;
 static struct instance i;
 
 static int setup(void **state)
@@ -42,7 +42,7 @@ static int teardown(void **state)
 {
 	event_selection_deinit(&events);
 	made_events_remove(&made);
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	fake_instance_free(&i);
 	return temp_dir_teardown(state);
 }
@@ -50,7 +50,7 @@ static int teardown(void **state)
 static void make(void **state)
 {
 	const struct setup s = {
-		.root = *state, .config = &config, .instance = &i, .reports = &reports};
+		.root = *state, .config = &config, .instance = &i, .errors = &errors};
 
 	assert_int_equal(synthetic_events_make(&events, &s, &made), 0);
 }
@@ -68,7 +68,7 @@ WITH_FOLDER(test_throttled)
 	config.throttle_rss_stat = 1;
 	make(state);
 	assert_int_equal(made.n, 1);
-	assert_string_equal(made.events[0]->told.name, "rss_stat_throttled");
+	assert_string_equal(made.events[0]->repr.name, "rss_stat_throttled");
 	snprintf(want, sizeof(want),
 		 "%s unsigned int mm_id; unsigned int curr; int member; long size",
 		 made.events[0]->name);
@@ -83,7 +83,7 @@ WITH_FOLDER(test_throttled)
 	assert_true(synthetic_event_replaces(&made, &s, &rss));
 	rss.name = "kmalloc";
 	assert_false(synthetic_event_replaces(&made, &s, &rss));
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 WITH_FOLDER(test_nothing_to_throttle)
@@ -92,7 +92,7 @@ WITH_FOLDER(test_nothing_to_throttle)
 	event_selection_drop(&events, &events.events[0]);
 	make(state);
 	assert_int_equal(made.n, 0);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 WITH_FOLDER(test_asked_for_by_name)
@@ -121,7 +121,7 @@ WITH_FOLDER(test_a_kernel_without)
 	make(state);
 	assert_int_equal(made.n, 0);
 	assert_string_equal(event_name_name(&events.events[0]), "rss_stat");
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:throttle_rss_stat (the kernel has no "
 			    "synthetic events; kmem/rss_stat is recorded as it is)");
 }
@@ -134,7 +134,7 @@ WITH_FOLDER(test_a_kernel_with_other_fields)
 			      FIELD("int member", 16, 4, 1) FIELD("long oversize", 24, 8, 1)));
 	make(state);
 	assert_int_equal(made.n, 0);
-	assert_non_null(strstr(reports.failed[0], "has no mm_id"));
+	assert_non_null(strstr(errors.failed[0], "has no mm_id"));
 }
 
 WITH_FOLDER(test_a_histogram_that_is_refused)
@@ -144,7 +144,7 @@ WITH_FOLDER(test_a_histogram_that_is_refused)
 	make(state);
 	assert_int_equal(made.n, 0);
 	assert_memory_equal(fake_read(*state, "dynamic_events"), "-:synthetic/sonda_", 18);
-	assert_non_null(strstr(reports.failed[0], "histogram"));
+	assert_non_null(strstr(errors.failed[0], "histogram"));
 	assert_true(event_selection_has(&events, "kmem", "rss_stat"));
 }
 

@@ -30,7 +30,7 @@ static void apply(void **state, const char *config)
 	event_selection_deinit(&events);
 	setup_begin(*state, config);
 	assert_int_equal(event_select(*state, setup_config->ftrace_events,
-				      setup_config->n_ftrace_events, &events, &reports),
+				      setup_config->n_ftrace_events, &events, &errors),
 			 0);
 	assert_int_equal(syscall_events_apply(&events, &setup), 0);
 }
@@ -109,9 +109,9 @@ WITH_FOLDER(test_unknown_names)
 	snprintf(want, sizeof(want), "id == %u", SYS_write);
 	assert_string_equal(fake_written(*state, ENTER), want);
 	assert_int_equal(n_failed(), 2);
-	assert_string_equal(reports.failed[0], "option:syscall_events (sys_wriet: no such system "
-					       "call; did you mean sys_write?)");
-	assert_string_equal(reports.failed[1],
+	assert_string_equal(errors.failed[0], "option:syscall_events (sys_wriet: no such system "
+					      "call; did you mean sys_write?)");
+	assert_string_equal(errors.failed[1],
 			    "option:syscall_events (nonsense: no such system call)");
 }
 
@@ -124,7 +124,7 @@ WITH_FOLDER(test_only_unknown_names)
 	apply(state, "syscall_events: 'nonsense' ftrace_events: 'raw_syscalls/sys_enter'");
 	assert_int_equal(events.n, 0);
 	assert_int_equal(n_failed(), 2);
-	assert_string_equal(reports.failed[1],
+	assert_string_equal(errors.failed[1],
 			    "raw_syscalls/sys_enter (none of syscall_events is a system call)");
 }
 
@@ -134,5 +134,5 @@ WITH_FOLDER(test_a_kernel_that_does_not_filter_them)
 	apply(state, "syscall_events: 'read'");
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.events[0].name, "sys_exit");
-	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_enter (filter refused"));
+	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_enter (filter refused"));
 }

@@ -24,7 +24,7 @@ WITH_FOLDER(test_masks)
 	for (unsigned i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
 		assert_int_equal(set(state, masks[i]), 0);
 		assert_string_equal(fake_written(*state, "tracing_cpumask"), masks[i]);
-		assert_null(reports.problem);
+		assert_null(errors.fatal);
 	}
 	assert_int_equal(set(state, ""), 0);
 	setup_begin(*state, "");
@@ -41,8 +41,8 @@ WITH_FOLDER(test_others_would_be_recorded)
 	for (unsigned i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
 		assert_int_equal(set(state, masks[i]), -EINVAL);
 		assert_string_equal(fake_written(*state, "tracing_cpumask"), "all");
-		assert_non_null(strstr(reports.problem, "nothing is recorded"));
-		assert_non_null(strstr(reports.problem, masks[i]));
+		assert_non_null(strstr(errors.fatal, "nothing is recorded"));
+		assert_non_null(strstr(errors.fatal, masks[i]));
 	}
 }
 
@@ -51,5 +51,5 @@ WITH_FOLDER(test_a_kernel_that_does_not_take_it)
 	setup_begin(*state, "tracing_cpumask: '3'");
 	fake_refusal(*state, "tracing_cpumask");
 	assert_int_equal(traced_cpus_set(&setup), -EINVAL);
-	assert_non_null(strstr(reports.problem, "Is a directory"));
+	assert_non_null(strstr(errors.fatal, "Is a directory"));
 }

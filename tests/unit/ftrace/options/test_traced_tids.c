@@ -48,7 +48,7 @@ WITH_FOLDER(test_nobody_is_named)
 	assert_int_equal(n_failed(), 0);
 	assert_int_equal(set(state, "follow_children: true"), 0);
 	assert_string_equal(fake_written(*state, "options/event-fork"), "0");
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:follow_children (there are no tids_to_trace)");
 }
 
@@ -66,7 +66,7 @@ WITH_FOLDER(test_children_and_functions)
 
 	unlink(temp_dir_path(state, 0, "instances/x/options/event-fork"));
 	assert_int_equal(set(state, "tids_to_trace: 5 follow_children: true"), 0);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:follow_children (the kernel does not have it)");
 }
 
@@ -88,13 +88,13 @@ WITH_FOLDER(test_numbers_that_are_no_threads)
 	assert_int_equal(set(state, "tids_to_trace: [0, 5, 1000, 4294967295]"), 0);
 	assert_string_equal(fake_written(*state, "set_event_pid"), "5 ");
 	assert_int_equal(n_failed(), 3);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:tids_to_trace (0 is no thread: they are 1 to 999 here)");
-	assert_string_equal(reports.failed[1],
+	assert_string_equal(errors.failed[1],
 			    "option:tids_to_trace (1000 is no thread: they are 1 to 999 here)");
 
 	assert_int_equal(set(state, "tids_to_trace: [0, 1000]"), -EINVAL);
-	assert_non_null(strstr(reports.problem, "nothing is recorded"));
+	assert_non_null(strstr(errors.fatal, "nothing is recorded"));
 }
 
 WITH_FOLDER(test_threads_that_are_not_there)
@@ -105,8 +105,8 @@ WITH_FOLDER(test_threads_that_are_not_there)
 	assert_int_equal(set(state, "tids_to_trace: [6, 5]"), 0);
 	assert_string_equal(fake_written(*state, "set_event_pid"), "6 5 ");
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0], "option:tids_to_trace (6: no such thread when the "
-					       "recording was set up)");
+	assert_string_equal(errors.failed[0], "option:tids_to_trace (6: no such thread when the "
+					      "recording was set up)");
 
 	/* Nobody wants to read a thousand lines of it. */
 	for (unsigned i = 100; i < 200; i++)
@@ -114,8 +114,8 @@ WITH_FOLDER(test_threads_that_are_not_there)
 	snprintf(config + at, sizeof(config) - at, "]");
 	assert_int_equal(set(state, config), 0);
 	assert_int_equal(n_failed(), 21);
-	assert_string_equal(reports.failed[20], "option:tids_to_trace (80 more: no such thread "
-						"when the recording was set up)");
+	assert_string_equal(errors.failed[20], "option:tids_to_trace (80 more: no such thread "
+					       "when the recording was set up)");
 }
 
 static void add_thread(void **state, unsigned pid, unsigned tid)
@@ -168,13 +168,13 @@ WITH_FOLDER(test_processes_that_are_not_there)
 	assert_int_equal(set(state, "pids_to_trace: [0, 20, 30, 1000]"), 0);
 	assert_string_equal(fake_written(*state, "set_event_pid"), "20 30 ");
 	assert_int_equal(n_failed(), 3);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:pids_to_trace (0 is no process: they are 1 to 999 here)");
 	assert_string_equal(
-		reports.failed[1],
+		errors.failed[1],
 		"option:pids_to_trace (30: no such process when the recording was set up)");
 	assert_int_equal(set(state, "pids_to_trace: 0"), -EINVAL);
-	assert_string_equal(reports.problem,
+	assert_string_equal(errors.fatal,
 			    "nothing is recorded: none of pids_to_trace can be a process");
 }
 
@@ -187,7 +187,7 @@ WITH_FOLDER(test_threads_that_come_without_end)
 			 0);
 	assert_int_equal(set(state, "pids_to_trace: 20"), 0);
 	assert_int_equal(n_failed(), 1);
-	assert_non_null(strstr(reports.failed[0], "option:pids_to_trace (set_event_pid: threads"));
+	assert_non_null(strstr(errors.failed[0], "option:pids_to_trace (set_event_pid: threads"));
 }
 
 WITH_FOLDER(test_who_is_wanted)
@@ -238,13 +238,13 @@ WITH_FOLDER(test_a_kernel_that_does_not_take_them)
 {
 	fake_refusal(*state, "set_event_pid");
 	assert_int_equal(set(state, "tids_to_trace: 5"), -EISDIR);
-	assert_non_null(strstr(reports.problem, "nothing is recorded"));
+	assert_non_null(strstr(errors.fatal, "nothing is recorded"));
 	rmdir(temp_dir_path(state, 0, "instances/x/set_event_pid"));
 	assert_int_equal(set(state, "tids_to_trace: 5"), -ENOENT);
-	assert_non_null(reports.problem);
+	assert_non_null(errors.fatal);
 
 	fake_text(*state, "instances/x/set_event_pid", "");
 	fake_refusal(*state, "set_ftrace_pid");
 	assert_int_equal(set(state, "tids_to_trace: 5 enable_function_graph: true"), -EISDIR);
-	assert_non_null(strstr(reports.problem, "set_ftrace_pid"));
+	assert_non_null(strstr(errors.fatal, "set_ftrace_pid"));
 }

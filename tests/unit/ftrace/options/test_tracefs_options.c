@@ -59,13 +59,13 @@ WITH_FOLDER(test_names)
 			 "tracefs_options { name: '%s' state: STATE_ENABLED }", bad[i]);
 		set(state, config);
 		assert_int_equal(n_failed(), 1);
-		assert_non_null(strstr(reports.failed[0], "not the name of an option"));
+		assert_non_null(strstr(errors.failed[0], "not the name of an option"));
 	}
 	set(state, "tracefs_options { name: 'sym_ofset' state: STATE_ENABLED }"
 		   "tracefs_options { name: 'xyz' state: STATE_ENABLED }");
-	assert_string_equal(reports.failed[0], "option:tracefs_options (sym_ofset: no such option; "
-					       "did you mean sym-offset?)");
-	assert_string_equal(reports.failed[1], "option:tracefs_options (xyz: no such option)");
+	assert_string_equal(errors.failed[0], "option:tracefs_options (sym_ofset: no such option; "
+					      "did you mean sym-offset?)");
+	assert_string_equal(errors.failed[1], "option:tracefs_options (xyz: no such option)");
 	assert_string_equal(value(state, "sym-offset"), "0\n");
 }
 
@@ -79,7 +79,7 @@ WITH_FOLDER(test_what_is_no_switch)
 		   "tracefs_options { name: 'sym-offset' }");
 	assert_int_equal(n_failed(), 3);
 	assert_string_equal(value(state, "odd"), "maybe\n");
-	assert_non_null(strstr(reports.failed[2], "neither STATE_ENABLED nor STATE_DISABLED"));
+	assert_non_null(strstr(errors.failed[2], "neither STATE_ENABLED nor STATE_DISABLED"));
 }
 
 WITH_FOLDER(test_what_is_everybodys)
@@ -94,7 +94,7 @@ WITH_FOLDER(test_what_is_everybodys)
 	assert_string_equal(value(state, "trace_printk_dest"), "0\n");
 	assert_string_equal(value(state, "record-tgid"), "0\n");
 	assert_string_equal(fake_read(*state, "options/record-cmd"), "1\n");
-	assert_non_null(strstr(reports.failed[2], "at top level only"));
+	assert_non_null(strstr(errors.failed[2], "at top level only"));
 }
 
 WITH_FOLDER(test_what_cannot_be_read)
@@ -102,7 +102,7 @@ WITH_FOLDER(test_what_cannot_be_read)
 	option(state, "folder/x", "");
 	set(state, "tracefs_options { name: 'folder' state: STATE_ENABLED }");
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(reports.failed[0], "option:tracefs_options (folder: Is a directory)");
+	assert_string_equal(errors.failed[0], "option:tracefs_options (folder: Is a directory)");
 }
 
 WITH_FOLDER(test_somebody_elses_switches_are_not_ours)

@@ -12,7 +12,7 @@
 #define MANY 200
 
 static struct event_table table;
-static struct translator *t;
+static struct page_encoder *t;
 static struct writer *w;
 static struct cpu_readers r;
 static struct cpu_stream streams[16];
@@ -34,7 +34,7 @@ static int setup(void **state)
 	r = (struct cpu_readers){0};
 	memset(streams, 0, sizeof(streams));
 	instance = (struct instance){0};
-	return translator_new(&table, &page_maker_layout, w, &t);
+	return page_encoder_new(&table, &page_maker_layout, w, &t);
 }
 
 static int teardown(void **state)
@@ -42,7 +42,7 @@ static int teardown(void **state)
 	cpu_readers_close(&r);
 	if (instance.tracefs)
 		fake_instance_free(&instance);
-	t = translator_free(t);
+	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);
 	return temp_dir_teardown(state);
@@ -89,7 +89,7 @@ static void open_rings(void **state, uint32_t buffer_kb)
 
 static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
 {
-	struct translate_to to = {.t = t, .cpu = &streams[i]};
+	struct page_encode_target to = {.t = t, .cpu = &streams[i]};
 
 	return cpu_reader_run(&r, &r.cpus[i], &to, 1, max * PAGE_MAKER_SIZE, to_the_end) /
 	       PAGE_MAKER_SIZE;

@@ -19,7 +19,7 @@
 #define TURN_PAGES (DRAIN_TURN_BYTES / PAGE_MAKER_SIZE)
 
 static struct event_table table;
-static struct translator *t;
+static struct page_encoder *t;
 static struct writer *w;
 static struct cpu_readers r;
 static struct cpu_stream streams[8];
@@ -58,12 +58,12 @@ static void after_turn(void *ctx)
 		in_after_turn();
 }
 
-static unsigned takers(void *ctx, unsigned cpu, struct translate_to **ret)
+static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
-	static struct translate_to to;
+	static struct page_encode_target to;
 
 	(void)ctx;
-	to = (struct translate_to){.t = t, .cpu = &streams[cpu]};
+	to = (struct page_encode_target){.t = t, .cpu = &streams[cpu]};
 	*ret = &to;
 	return 1;
 }
@@ -92,7 +92,7 @@ static int setup(void **state)
 					 &o, &id),
 			 0);
 	w = fake_writer_new(4096);
-	assert_int_equal(translator_new(&table, &page_maker_layout, w, &t), 0);
+	assert_int_equal(page_encoder_new(&table, &page_maker_layout, w, &t), 0);
 	loop = event_base_new();
 	turns = passes = most_pages = through = 0;
 	in_pass_over = in_after_turn = NULL;
@@ -106,7 +106,7 @@ static int teardown(void **state)
 	d = drain_free(d);
 	event_base_free(loop);
 	cpu_readers_close(&r);
-	t = translator_free(t);
+	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);
 	return temp_dir_teardown(state);

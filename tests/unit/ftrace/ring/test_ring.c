@@ -105,7 +105,7 @@ static int teardown(void **state)
 {
 	for (unsigned i = 0; i < LISTENERS; i++) {
 		ring_close(&sides[i].l);
-		translator_free(sides[i].l.translator);
+		page_encoder_free(sides[i].l.encoder);
 		event_table_deinit(&sides[i].table);
 		writer_free(sides[i].w);
 	}
@@ -130,7 +130,7 @@ static struct side *open_side(unsigned i, uint32_t period_ms)
 		add(&s->table, "sched_process_exit", ID_WAIT + i);
 	s->w = fake_writer_new(4096);
 	assert_int_equal(ring_open(&s->l, loop, "/nowhere", &instance, &e), 0);
-	assert_int_equal(translator_new(&s->table, ring_layout(s->l.ring), s->w, &s->l.translator),
+	assert_int_equal(page_encoder_new(&s->table, ring_layout(s->l.ring), s->w, &s->l.encoder),
 			 0);
 	return s;
 }
@@ -200,10 +200,10 @@ WITH_RINGS(test_what_is_broken_is_told_to_everybody)
 	assert_int_equal(write(pipes[1], m.bytes, 100), 100);
 	ring_drain_all(&a->l);
 	run_until(&a->all_reads, 1);
-	assert_int_equal(a->l.translator->status_counts[RING_PAGE_INVALID_EVENT], 1);
-	assert_int_equal(b->l.translator->status_counts[RING_PAGE_INVALID_EVENT], 0);
+	assert_int_equal(a->l.encoder->status_counts[RING_PAGE_INVALID_EVENT], 1);
+	assert_int_equal(b->l.encoder->status_counts[RING_PAGE_INVALID_EVENT], 0);
 	for (unsigned i = 0; i < 2; i++) {
-		const uint64_t *counts = sides[i].l.translator->status_counts;
+		const uint64_t *counts = sides[i].l.encoder->status_counts;
 
 		assert_int_equal(counts[RING_PAGE_END_OVERFLOW], 1);
 		assert_int_equal(counts[RING_PAGE_PARTIAL_READ], 1);
@@ -377,19 +377,19 @@ WITH_RINGS(test_the_moment_on_another_clock)
 	a = open_side(0, 60000);
 	for (unsigned i = 0; i < 2; i++) { /* read anew each time */
 		ring_attach(&a->l);
-		assert_int_equal(a->l.translator->sync.clock, FTRACE_CLOCK_LOCAL);
-		assert_true(a->l.translator->sync.ftrace_ns == 1424957748000);
-		assert_true(a->l.translator->sync.boot_ns > 0);
-		a->l.translator->sync = (struct clock_sync){0};
+		assert_int_equal(a->l.encoder->sync.clock, FTRACE_CLOCK_LOCAL);
+		assert_true(a->l.encoder->sync.ftrace_ns == 1424957748000);
+		assert_true(a->l.encoder->sync.boot_ns > 0);
+		a->l.encoder->sync = (struct clock_sync){0};
 		put_page(0, 1000, 0);
 		ring_drain_all(&a->l);
 		run_until(&a->all_reads, i + 1);
-		assert_true(a->l.translator->sync.ftrace_ns == 1424957748000);
+		assert_true(a->l.encoder->sync.ftrace_ns == 1424957748000);
 		ring_detach(&a->l);
 	}
 	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "now ts: 12345\n"); /* no time at all */
 	ring_attach(&a->l);
-	assert_int_equal(a->l.translator->sync.ftrace_ns, 0);
+	assert_int_equal(a->l.encoder->sync.ftrace_ns, 0);
 }
 
 /* ---- the shape of a large machine: recorded pages on each of 256 CPUs ---- */
@@ -407,16 +407,16 @@ static uint64_t make_pages(void **state, const char *name, struct page_set *set,
 	struct writer *w = fake_writer_new(32760);
 	struct cpu_stream stream = {0};
 	size_t page = set->layout.size;
-	struct translator *t;
+	struct page_encoder *t;
 	uint8_t *data = malloc(bytes);
 
-	assert_int_equal(translator_new(&set->table, &set->layout, w, &t), 0);
+	assert_int_equal(page_encoder_new(&set->table, &set->layout, w, &t), 0);
 	for (size_t at = 0; at < bytes; at += page) {
 		memcpy(data + at, set->cpus[0].pages + at % set->cpus[0].len, page);
-		translate_page(t, &stream, data + at, page);
+		page_encode(t, &stream, data + at, page);
 	}
-	translate_end(t, &stream);
-	translator_free(t);
+	page_encode_end(t, &stream);
+	page_encoder_free(t);
 	writer_free(w);
 	fake_file(*state, name, data, bytes);
 	free(data);
@@ -494,7 +494,7 @@ WITH_RINGS(test_a_machine_of_256_cpus_drains_evenly)
 	s->w = fake_writer_new(32760);
 	assert_int_equal(ring_open(&s->l, loop, *state, &y, &e), 0);
 	assert_int_equal(s->l.n_streams, MANY);
-	assert_int_equal(translator_new(&set.table, ring_layout(s->l.ring), s->w, &s->l.translator),
+	assert_int_equal(page_encoder_new(&set.table, ring_layout(s->l.ring), s->w, &s->l.encoder),
 			 0);
 	check_stats_of_all(&s->l);
 	most_ahead = 0;

@@ -21,7 +21,7 @@ static struct kernel {
 	unsigned writes;
 } kernel;
 
-static struct reports reports;
+static struct setup_errors errors;
 
 int instance_write(const struct instance *i, const char *file, const char *text)
 {
@@ -90,7 +90,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	return 0;
 }
 
@@ -99,15 +99,15 @@ static uint32_t set(uint32_t buffer_kb, uint32_t subbuf_kb)
 {
 	const struct ftrace_settings s = {.buffer_size_kb = buffer_kb, .subbuf_size_kb = subbuf_kb};
 
-	reports_deinit(&reports);
-	return ring_size_set(&(struct instance){0}, &s, &reports);
+	setup_errors_deinit(&errors);
+	return ring_size_set(&(struct instance){0}, &s, &errors);
 }
 
 static void assert_report(const char *text)
 {
-	assert_non_null(reports.failed);
-	assert_string_equal(reports.failed[0], text);
-	assert_null(reports.failed[1]);
+	assert_non_null(errors.failed);
+	assert_string_equal(errors.failed[0], text);
+	assert_null(errors.failed[1]);
 }
 
 TEST(test_choice)
@@ -141,7 +141,7 @@ WITH_KERNEL(test_as_asked)
 	assert_int_equal(kernel.subbuf_kb, 128);
 	assert_int_equal(set(2048, 4), 2048);
 	assert_int_equal(kernel.subbuf_kb, 4);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 WITH_KERNEL(test_sizes_that_there_are_not)
@@ -158,9 +158,9 @@ WITH_KERNEL(test_a_kernel_with_one_size)
 {
 	kernel.old = true;
 	assert_int_equal(set(2048, 0), 2048);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	assert_int_equal(set(2048, 4), 2048);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	assert_int_equal(set(2048, 64), 2048);
 	assert_report("option:subbuf_size_kb (the kernel has one size, 4)");
 	assert_int_equal(ring_size_subbuf_kb(&(struct instance){0}), 4);
@@ -171,7 +171,7 @@ WITH_KERNEL(test_no_memory_in_a_row)
 	kernel.row_kb = 8;
 	assert_int_equal(set(2048, 0), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
-	assert_null(reports.failed); /* nobody asked for them */
+	assert_null(errors.failed); /* nobody asked for them */
 	assert_int_equal(set(2048, 64), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
 	assert_report("option:subbuf_size_kb (64: the kernel makes it 8)");
@@ -213,7 +213,7 @@ WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps)
 	ring_size_release(&(struct instance){0});
 	assert_in_range(kernel.buffer_kb, 1, step);
 	assert_in_range(kernel.most_at_once, step / 2, step);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 WITH_KERNEL(test_a_large_ring_that_memory_ends_for)
@@ -223,7 +223,7 @@ WITH_KERNEL(test_a_large_ring_that_memory_ends_for)
 	kernel.room_kb = 3 * step;
 	assert_int_equal(set(4 * step, 0), 2 * step);
 	assert_int_equal(kernel.buffer_kb, 2 * step);
-	assert_non_null(reports.failed);
+	assert_non_null(errors.failed);
 }
 
 /* Its sub-buffers get their old size in a small ring. */

@@ -52,14 +52,14 @@ TEST(test_the_packet)
 	struct ring_stats_all all = {.rings = &ring, .n = 1};
 	uint64_t counts[RING_PAGE_STATUS_COUNT] = {
 		[RING_PAGE_END_OVERFLOW] = 5, [RING_PAGE_INVALID_EVENT] = 1};
-	struct reports reports = {0};
-	struct made_event probe = {.in = MADE_UPROBE, .told = {"mine", "read", 0}, .hits = 6};
-	struct made_event synthetic = {.in = MADE_SYNTHETIC, .told = {"synthetic", "x", 0}};
+	struct setup_errors reports = {0};
+	struct made_event probe = {.in = MADE_UPROBE, .repr = {"mine", "read", 0}, .hits = 6};
+	struct made_event synthetic = {.in = MADE_SYNTHETIC, .repr = {"synthetic", "x", 0}};
 	struct made_events probes = {.events = (struct made_event *[]){&synthetic, &probe}, .n = 2};
 	struct ftrace_stats_packet p = {
 		.phase = FTRACE_STATS_END,
 		.all = &all,
-		.reports = &reports,
+		.errors = &errors,
 		.status_counts = counts,
 		.more =
 			&(struct ftrace_stats_more){
@@ -93,10 +93,10 @@ TEST(test_the_packet)
 	struct pb_dec d, inner;
 	struct pb_mem m;
 
-	report_unknown(&reports, "a/b");
-	report_failed(&reports, "c/d (why)");
-	report_failed_more(&reports, 57);
-	report_problem(&reports, "none");
+	setup_error_unknown_event(&errors, "a/b");
+	setup_error_add(&errors, "c/d (why)");
+	setup_error_add_count(&errors, 57);
+	setup_error_fatal(&errors, "none");
 	assert_int_equal(pb_mem_init(&m), 0);
 	ftrace_stats_write(&p, &m.enc);
 	pb_dec_init(&d, m.buf, pb_mem_len(&m));
@@ -132,7 +132,7 @@ TEST(test_the_packet)
 		}
 	}
 	assert_false(pb_dec_next(&d, &f));
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	pb_mem_deinit(&m);
 }
 

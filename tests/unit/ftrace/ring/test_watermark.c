@@ -11,7 +11,7 @@
 
 static struct event_base *loop;
 static struct instance instance;
-static struct reports reports;
+static struct setup_errors errors;
 static struct ring_listener l;
 static int ring;
 
@@ -52,10 +52,10 @@ static void set_up(uint32_t percent, bool period_is_set)
 	struct ftrace_settings s = {.watermark = percent, .period_is_set = period_is_set};
 	struct err_text e;
 
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	l = (struct ring_listener){.period_ms = 100};
 	assert_int_equal(ring_open(&l, loop, "/nowhere", &instance, &e), 0);
-	watermark_set_up(&instance, &s, &l, &reports);
+	watermark_set_up(&instance, &s, &l, &errors);
 	ring_close(&l);
 }
 
@@ -68,9 +68,9 @@ static bool kernel_can(void)
 
 static void assert_report(const char *part)
 {
-	assert_non_null(reports.failed);
-	assert_non_null(strstr(reports.failed[0], part));
-	reports_deinit(&reports);
+	assert_non_null(errors.failed);
+	assert_non_null(strstr(errors.failed[0], part));
+	setup_errors_deinit(&errors);
 }
 
 TEST(test_kernels)
@@ -106,7 +106,7 @@ WITH_RING(test_as_asked)
 	set_up(40, false);
 	assert_true(l.watch);
 	assert_int_equal(l.period_ms, 1000);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "40");
 	set_up(100, true);
 	assert_true(l.watch);
@@ -141,7 +141,7 @@ WITH_RING(test_what_cannot_be_had)
 	assert_report("to stay as they are");
 	instance.keeps_ring = false;
 	set_up(0, false);
-	assert_null(reports.failed); /* nobody asked */
+	assert_null(errors.failed); /* nobody asked */
 	assert_false(l.watch);
 	assert_int_equal(l.period_ms, 100);
 	fake_text(*state, "instances/x/buffer_size_kb", "64\n");

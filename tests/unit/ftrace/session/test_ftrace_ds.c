@@ -56,7 +56,7 @@ static void create(void)
 }
 
 /* FtraceStats of a phase in the trace; told: how many name a problem. */
-static unsigned count_stats(uint64_t phase, unsigned *told)
+static unsigned count_stats(uint64_t phase, unsigned *repr)
 {
 	struct pb_field packet, stats, f;
 	struct pb_dec d, dp, ds;
@@ -71,7 +71,7 @@ static unsigned count_stats(uint64_t phase, unsigned *told)
 		assert_true(pb_dec_next(&ds, &f) && f.id == PB_FTRACE_STATS_PHASE);
 		n += f.u64 == phase;
 		while (pb_dec_next(&ds, &f))
-			*told += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
+			*repr += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
 		assert_true(pb_dec_ok(&ds));
 	}
 	assert_true(pb_dec_ok(&d));
@@ -82,7 +82,7 @@ static unsigned count_stats(uint64_t phase, unsigned *told)
 
 WITH_LOOP(test_start_flush_stop)
 {
-	unsigned told = 0;
+	unsigned repr = 0;
 
 	create();
 	ftrace_data_source.start(instance);
@@ -91,14 +91,14 @@ WITH_LOOP(test_start_flush_stop)
 	assert_int_equal(h.flushed, 1);
 	assert_int_equal(h.last_flush, 5);
 	assert_true(h.writer->flushes > 0);
-	assert_int_equal(count_stats(1, &told), 1);
-	assert_int_equal(count_stats(2, &told), 1);
-	assert_int_equal(told, 2); /* once in each count */
+	assert_int_equal(count_stats(1, &repr), 1);
+	assert_int_equal(count_stats(2, &repr), 1);
+	assert_int_equal(repr, 2); /* once in each count */
 
 	ftrace_data_source.stop(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 1);
-	assert_int_equal(count_stats(1, &told), 1); /* nothing new to say */
+	assert_int_equal(count_stats(1, &repr), 1); /* nothing new to say */
 	ftrace_data_source.flush(instance, 7);
 	assert_int_equal(h.last_flush, 7);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
@@ -108,13 +108,13 @@ WITH_LOOP(test_start_flush_stop)
 
 WITH_LOOP(test_a_stop_without_a_flush_has_stats_too)
 {
-	unsigned told = 0;
+	unsigned repr = 0;
 
 	create();
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 1);
-	assert_int_equal(count_stats(2, &told), 1);
+	assert_int_equal(count_stats(2, &repr), 1);
 	ftrace_data_source.destroy(instance);
 }
 
@@ -138,13 +138,13 @@ WITH_LOOP(test_a_stop_from_inside_an_answer)
 }
 
 /* The last FtraceStats' number of symbols, and its reports; of both kinds in one. */
-static uint64_t symbols_told(char *reports, size_t size)
+static uint64_t symbols_told(char *errors, size_t size)
 {
 	struct pb_field packet, stats, f;
 	struct pb_dec d, dp, ds;
 	uint64_t n = 0;
 
-	*reports = '\0';
+	*errors = '\0';
 	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
 	while (pb_dec_next(&d, &packet)) {
 		pb_dec_init(&dp, packet.data, packet.len);
@@ -154,7 +154,7 @@ static uint64_t symbols_told(char *reports, size_t size)
 			if (f.id == PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED)
 				n = f.u64;
 			else if (f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
-				snprintf(reports, size, "%.*s", (int)f.len, (const char *)f.data);
+				snprintf(errors, size, "%.*s", (int)f.len, (const char *)f.data);
 	}
 	return n;
 }
@@ -375,18 +375,18 @@ WITH_LOOP(test_a_stop_reads_what_is_left)
 /* What was lost behind the last record that was recorded is lost all the same. */
 WITH_LOOP(test_a_stop_tells_losses_without_records)
 {
-	unsigned told = 0;
+	unsigned repr = 0;
 
 	for (unsigned more = 0; more < 2; more++) {
 		create_with_ring(state);
 		ftrace_data_source.flush(instance, 5);
 		run_until(&h.flushed, more + 1);
-		assert_int_equal(count_stats(2, &told), 1);
+		assert_int_equal(count_stats(2, &repr), 1);
 		if (more)
 			fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 4\n");
 		ftrace_data_source.stop(instance);
 		run_until(&h.stopped, more + 1);
-		assert_int_equal(count_stats(2, &told), 1 + more);
+		assert_int_equal(count_stats(2, &repr), 1 + more);
 		destroy_with_ring();
 		unlink(temp_dir_path(state, 0, PLACE "per_cpu/cpu0/trace_pipe_raw"));
 	}
@@ -606,7 +606,7 @@ WITH_LOOP(test_a_flush_while_it_is_set_up)
 
 WITH_LOOP(test_a_stop_while_it_is_set_up)
 {
-	unsigned told = 0;
+	unsigned repr = 0;
 	int fd;
 
 	begin_to_set_up(state);
@@ -616,8 +616,8 @@ WITH_LOOP(test_a_stop_while_it_is_set_up)
 	fd = let_the_kernel_end(state);
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
-	assert_int_equal(count_stats(2, &told), 1);
-	assert_int_equal(told, 0);
+	assert_int_equal(count_stats(2, &repr), 1);
+	assert_int_equal(repr, 0);
 	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
 	destroy_with_ring();
 	close(fd);
@@ -635,15 +635,15 @@ WITH_LOOP(test_a_stop_while_it_is_set_up_for_long)
 {
 	struct event *late = evtimer_new(loop, on_late, state);
 	const struct timeval patience = {.tv_sec = 3, .tv_usec = 100000};
-	unsigned told = 0;
+	unsigned repr = 0;
 
 	begin_to_set_up(state);
 	ftrace_data_source.stop(instance);
 	event_add(late, &patience);
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
-	assert_int_equal(count_stats(2, &told), 1);
-	assert_int_equal(told, 1);
+	assert_int_equal(count_stats(2, &repr), 1);
+	assert_int_equal(repr, 1);
 	assert_non_null(strstr(fake_read(*state, "uprobe_events"), "-:sonda_"));
 	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
 	assert_string_equal(fake_read(*state, PLACE EVENT "enable"), "0\n");

@@ -35,24 +35,24 @@ static void open_session(const char *root)
 WITH_FOLDER(test_no_tracefs)
 {
 	open_session(NULL);
-	assert_non_null(strstr(s.reports.problem, "mount"));
+	assert_non_null(strstr(s.errors.fatal, "mount"));
 	assert_false(instance_is_made(&s.instance));
 	assert_int_equal(s.n_listeners, 0);
 	assert_null(s.ring.ring);
 	ftrace_session_close(&s);
-	assert_null(s.reports.problem);
+	assert_null(s.errors.fatal);
 }
 
 WITH_FOLDER(test_a_folder_that_cannot_hold_instances)
 {
 	open_session(*state);
-	assert_non_null(strstr(s.reports.problem, "No such file"));
+	assert_non_null(strstr(s.errors.fatal, "No such file"));
 	assert_false(instance_is_made(&s.instance));
 	ftrace_session_close(&s);
 
 	fake_text(*state, "instances/x", "");
 	open_session(*state);
-	assert_non_null(strstr(s.reports.problem, "tracing_on"));
+	assert_non_null(strstr(s.errors.fatal, "tracing_on"));
 	ftrace_session_close(&s);
 	/* Nothing is left behind. */
 	fake_text(*state, "instances/x", "");

@@ -14,7 +14,7 @@ static struct metadata_bus *feed;
 static struct metadata_publisher teller;
 static struct event_table table;
 static struct event_selection selected;
-static struct translator translator;
+static struct page_encoder encoder;
 static struct {
 	unsigned calls, empty;
 	size_t n_tasks, n_tids, n_fds;
@@ -56,7 +56,7 @@ static int setup_folder(void **state)
 	begin_setup(state, "");
 	feed = metadata_bus_new();
 	memset(&heard, 0, sizeof(heard));
-	memset(&translator, 0, sizeof(translator));
+	memset(&encoder, 0, sizeof(encoder));
 	metadata_publisher_register(&teller, feed, SESSION);
 	return 0;
 }
@@ -79,7 +79,7 @@ static void listen_for(unsigned wants)
 static void begin(void)
 {
 	metadata_publisher_begin(&teller, &setup, &table);
-	metadata_publisher_gather(&teller, &translator, UINT64_MAX);
+	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
 }
 
 static bool is_on(void **state, const char *event)
@@ -104,8 +104,8 @@ FIXTURE_TEST(test_nobody_listens)
 	begin();
 	assert_false(is_on(state, "task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
-	assert_null(translator.ctx.tids);
-	assert_null(translator.ctx.news);
+	assert_null(encoder.ctx.tids);
+	assert_null(encoder.ctx.metadata);
 	metadata_publisher_publish(&teller, &boot, UINT64_MAX);
 	assert_int_equal(n_failed(), 0);
 }
@@ -116,7 +116,7 @@ FIXTURE_TEST(test_no_feed_at_all)
 	metadata_publisher_register(&teller, NULL, SESSION);
 	begin();
 	metadata_publisher_set_busy(&teller, true);
-	assert_null(translator.ctx.tids);
+	assert_null(encoder.ctx.tids);
 }
 
 FIXTURE_TEST(test_events_for_a_listener)
@@ -130,8 +130,8 @@ FIXTURE_TEST(test_events_for_a_listener)
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 4; id++)
 		assert_int_equal(kind_of(id), COMPILED_FEED);
-	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
-	assert_ptr_equal(translator.ctx.news, &teller.news);
+	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
+	assert_ptr_equal(encoder.ctx.metadata, &teller.news);
 	assert_false(teller.news.wants & METADATA_FDS);
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 	assert_int_equal(n_failed(), 0);
@@ -178,18 +178,18 @@ FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 	listen_for(METADATA_TASKS | METADATA_FDS);
 	begin();
 	assert_int_equal(n_failed(), 4);
-	assert_non_null(strstr(reports.failed[0], "task/task_newtask (unexpected format; "));
-	assert_non_null(strstr(reports.failed[1], "task/task_rename ("));
+	assert_non_null(strstr(errors.failed[0], "task/task_newtask (unexpected format; "));
+	assert_non_null(strstr(errors.failed[1], "task/task_rename ("));
 	assert_non_null(
-		strstr(reports.failed[2], "sched/sched_process_exec (No such file or directory; "));
+		strstr(errors.failed[2], "sched/sched_process_exec (No such file or directory; "));
 	/* Not without its filter. */
-	assert_non_null(strstr(reports.failed[3], "raw_syscalls/sys_exit ("));
+	assert_non_null(strstr(errors.failed[3], "raw_syscalls/sys_exit ("));
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 5; id++)
 		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
-	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
 }
 
 FIXTURE_TEST(test_without_an_instance)
@@ -199,8 +199,8 @@ FIXTURE_TEST(test_without_an_instance)
 	listen_for(METADATA_TASKS);
 	setup.instance = &none;
 	metadata_publisher_begin(&teller, &setup, &table);
-	metadata_publisher_gather(&teller, &translator, UINT64_MAX);
-	assert_null(translator.ctx.tids);
+	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
+	assert_null(encoder.ctx.tids);
 	assert_int_equal(n_failed(), 0);
 }
 
@@ -215,7 +215,7 @@ FIXTURE_TEST(test_somebody_elses_instance)
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
-	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
@@ -286,7 +286,7 @@ FIXTURE_TEST(test_a_loss_ends_the_promise)
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
 	metadata_publisher_lost(&teller);
 	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
-	assert_ptr_equal(translator.ctx.tids, &teller.news.tids);
+	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
 }
 
 FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
@@ -297,8 +297,8 @@ FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 	instance.override = NULL;
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	assert_int_equal(n_failed(), 1);
-	assert_non_null(strstr(reports.failed[0], "option:resolve_process_fds (names no files: "));
-	assert_non_null(strstr(reports.failed[0], "raw_syscalls/sys_exit is not among"));
+	assert_non_null(strstr(errors.failed[0], "option:resolve_process_fds (names no files: "));
+	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_exit is not among"));
 }
 
 FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
@@ -346,11 +346,11 @@ FIXTURE_TEST(test_too_much_to_wait)
 
 	listen_for(METADATA_TASKS);
 	begin();
-	for (unsigned i = 0; i <= TASK_NEWS_TASKS / 2; i++)
-		task_news_add(&teller.news, &plan,
-			      &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
+	for (unsigned i = 0; i <= METADATA_MAX_TASKS / 2; i++)
+		metadata_add(&teller.news, &plan,
+			     &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
 	metadata_publisher_publish(&teller, &boot, 10);
-	assert_int_equal(heard.n_tasks, TASK_NEWS_TASKS / 2 + 1);
+	assert_int_equal(heard.n_tasks, METADATA_MAX_TASKS / 2 + 1);
 }
 
 FIXTURE_TEST(test_a_listener_that_leaves)
@@ -358,9 +358,9 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 	listen_for(METADATA_TASKS);
 	begin();
 	metadata_bus_unsubscribe(feed, SESSION, &heard);
-	metadata_publisher_gather(&teller, &translator, UINT64_MAX);
-	assert_null(translator.ctx.tids);
-	assert_null(translator.ctx.news);
+	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
+	assert_null(encoder.ctx.tids);
+	assert_null(encoder.ctx.metadata);
 }
 
 FIXTURE_TEST(test_debts)

@@ -11,7 +11,7 @@ static void make(void **state, enum made_in in, const char *name)
 					  &(struct made_event){.in = in,
 							       .group = (char *)"ours",
 							       .name = (char *)name,
-							       .told = {"mine", name, 0}},
+							       .repr = {"mine", name, 0}},
 					  ""),
 			 0);
 }

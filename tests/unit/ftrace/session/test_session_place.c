@@ -7,7 +7,7 @@
 #include "ftrace/session/session_instance.h"
 
 struct place {
-	struct reports reports;
+	struct setup_errors errors;
 	struct ftrace_settings settings;
 	struct instance instance;
 	uint32_t kb;
@@ -41,17 +41,17 @@ static int open_place(void **state, struct place *p, Pb__FtraceConfig *c)
 		.proc_root = "/nope",
 		.config = c,
 		.instance = &p->instance,
-		.reports = &p->reports,
+		.errors = &p->errors,
 	};
 
-	ftrace_settings_read(c, &(struct ftrace_machine){1 << 30, 1}, &p->settings, &p->reports);
+	ftrace_settings_read(c, &(struct ftrace_machine){1 << 30, 1}, &p->settings, &p->errors);
 	return session_place_open(&s, &p->settings, &p->instance, &p->kb);
 }
 
 static void leave(struct place *p)
 {
 	assert_int_equal(instance_remove(&p->instance), 0);
-	reports_deinit(&p->reports);
+	setup_errors_deinit(&p->errors);
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
@@ -70,7 +70,7 @@ FIXTURE_TEST(test_lent_and_given_back)
 	assert_string_equal(fake_read(*state, "instances/foo/trace"), "");
 	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "boot");
 	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "512");
-	assert_null(p.reports.failed);
+	assert_null(p.errors.failed);
 	/* It is not ours to remove. */
 	leave(&p);
 	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1");
@@ -118,9 +118,9 @@ FIXTURE_TEST(test_the_second_session_finds_it_in_use)
 	assert_int_equal(open_place(state, &b, &c), 0);
 	assert_true(b.instance.keeps_ring);
 	assert_string_equal(fake_read(*state, "instances/foo/trace"), "new records");
-	assert_string_equal(b.reports.failed[0],
+	assert_string_equal(b.errors.failed[0],
 			    "option:buffer_size_kb (1024: what is there is kept: 512)");
-	assert_string_equal(b.reports.failed[1],
+	assert_string_equal(b.errors.failed[1],
 			    "option:use_monotonic_raw_clock (the clock that is set is kept)");
 	leave(&a);
 	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "0");
@@ -143,7 +143,7 @@ FIXTURE_TEST(test_beside_the_instances)
 	leave(&p);
 	c.instance_name = "hypervisor";
 	assert_int_equal(open_place(state, &p, &c), -ENOENT);
-	reports_deinit(&p.reports);
+	setup_errors_deinit(&p.errors);
 }
 
 FIXTURE_TEST(test_somebody_traces_there)
@@ -154,10 +154,10 @@ FIXTURE_TEST(test_somebody_traces_there)
 	fake_text(*state, "instances/foo/current_tracer", "function\n");
 	c.instance_name = "foo";
 	assert_int_equal(open_place(state, &p, &c), -EBUSY);
-	assert_non_null(strstr(p.reports.problem, "current_tracer is function"));
+	assert_non_null(strstr(p.errors.fatal, "current_tracer is function"));
 	assert_string_equal(fake_read(*state, "instances/foo/trace"), "records");
 	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1\n");
-	reports_deinit(&p.reports);
+	setup_errors_deinit(&p.errors);
 
 	c.preserve_ftrace_buffer = c.has_preserve_ftrace_buffer = true;
 	assert_int_equal(open_place(state, &p, &c), 0);
@@ -171,9 +171,9 @@ FIXTURE_TEST(test_names_that_are_none)
 
 	c.instance_name = (char *)"fooo";
 	assert_int_equal(open_place(state, &p, &c), -ENOENT);
-	assert_string_equal(p.reports.problem,
+	assert_string_equal(p.errors.fatal,
 			    "nothing is recorded: instance_name \"fooo\": the kernel has no such "
 			    "instance; did you mean foo?");
 	assert_false(instance_is_made(&p.instance));
-	reports_deinit(&p.reports);
+	setup_errors_deinit(&p.errors);
 }

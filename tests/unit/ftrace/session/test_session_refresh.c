@@ -82,12 +82,12 @@ static int setup(void **state)
 		.setup = {.root = root,
 			  .config = &config,
 			  .instance = &s.instance,
-			  .reports = &s.reports},
+			  .errors = &s.errors},
 	};
 	w = fake_writer_new(4096);
-	assert_int_equal(translator_new(&s.table, &(struct ring_page_layout){.size = 4096}, w,
-					&s.translator),
-			 0);
+	assert_int_equal(
+		page_encoder_new(&s.table, &(struct ring_page_layout){.size = 4096}, w, &s.encoder),
+		0);
 	snprintf(sys, sizeof(sys), "%s/sys", (const char *)root);
 	event_watch_begin(&s.watch, root, sys);
 	fake_text(root, "sys/module/first/x", "");
@@ -97,11 +97,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	translator_free(s.translator);
+	page_encoder_free(s.encoder);
 	event_table_deinit(&s.table);
 	event_selection_deinit(&s.events);
 	event_triggers_deinit(&s.triggers);
-	reports_deinit(&s.reports);
+	setup_errors_deinit(&s.errors);
 	fake_instance_free(&s.instance);
 	writer_free(w);
 	return temp_dir_teardown(state);
@@ -124,8 +124,8 @@ WITH_FOLDER(test_what_came_is_on)
 	assert_int_equal(ev(13)->n_ops, 2);
 	assert_null(ev(14));
 	assert_int_equal(s.events.n, 4);
-	assert_null(s.reports.failed);
-	assert_null(s.reports.unknown);
+	assert_null(s.errors.failed);
+	assert_null(s.errors.unknown);
 }
 
 WITH_FOLDER(test_what_went_is_forgotten)
@@ -138,7 +138,7 @@ WITH_FOLDER(test_what_went_is_forgotten)
 	assert_ptr_equal(ev(10), kept);
 	assert_int_equal(s.events.n, 1);
 	assert_int_equal(s.table.n_events, 1);
-	assert_string_equal(s.reports.failed[0], "mod/a (removed while recording)");
+	assert_string_equal(s.errors.failed[0], "mod/a (removed while recording)");
 	/* It may come back, and bear another id. */
 	make_event("mod/a", 15, two_ints);
 	session_refresh(&s);
@@ -162,13 +162,13 @@ WITH_FOLDER(test_the_same_event_with_other_fields)
 	session_refresh(&s);
 	assert_int_equal(ev(11)->n_ops, 2);
 	assert_true(is_on("mod/a"));
-	assert_string_equal(s.reports.failed[0], "mod/a (made anew while recording)");
+	assert_string_equal(s.errors.failed[0], "mod/a (made anew while recording)");
 	/* Made anew just as it was, it is off. */
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
 	assert_int_equal(ev(11)->n_ops, 2);
 	assert_true(is_on("mod/a"));
-	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
 WITH_FOLDER(test_a_module_of_many_events)
@@ -180,9 +180,9 @@ WITH_FOLDER(test_a_module_of_many_events)
 	remove_event("mod/b");
 	make_event("mod/c", 13, two_ints);
 	session_refresh(&s);
-	assert_int_equal(tracefs_list_size(s.reports.failed), 2);
-	assert_string_equal(s.reports.failed[0], "mod/* (2 events removed while recording)");
-	assert_string_equal(s.reports.failed[1], "mod/c (made anew while recording)");
+	assert_int_equal(tracefs_list_size(s.errors.failed), 2);
+	assert_string_equal(s.errors.failed[0], "mod/* (2 events removed while recording)");
+	assert_string_equal(s.errors.failed[1], "mod/c (made anew while recording)");
 }
 
 /* Also where hardly a record that was read is in the trace. */
@@ -197,12 +197,12 @@ WITH_FOLDER(test_that_a_ring_was_emptied_is_told)
 	session_refresh(&s);
 	remove_event("mod/a");
 	session_refresh(&s);
-	assert_string_equal(s.reports.failed[0], "mod/a (removed while recording)");
+	assert_string_equal(s.errors.failed[0], "mod/a (removed while recording)");
 	assert_false(cpu.gap);
 	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 7\n");
 	remove_event("mod/b");
 	session_refresh(&s);
-	assert_string_equal(s.reports.failed[1],
+	assert_string_equal(s.errors.failed[1],
 			    "mod/b (removed while recording; what the rings held then is lost)");
 	assert_true(cpu.gap);
 }
@@ -213,11 +213,11 @@ WITH_FOLDER(test_what_cannot_be_had_is_told_once)
 	session_refresh(&s);
 	assert_null(ev(16));
 	assert_false(is_on("mod/bad"));
-	assert_string_equal(s.reports.failed[0], "mod/bad (unexpected format)");
+	assert_string_equal(s.errors.failed[0], "mod/bad (unexpected format)");
 	make_event("mod/good", 17, one_int);
 	session_refresh(&s);
 	assert_non_null(ev(17));
-	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
 WITH_FOLDER(test_filters_count_for_what_came)
@@ -238,8 +238,8 @@ WITH_FOLDER(test_filters_count_for_what_came)
 	/* Not unfiltered, rather not at all. */
 	assert_false(is_on("mod/nofilter"));
 	assert_null(ev(18));
-	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
-	assert_non_null(strstr(s.reports.failed[0], "mod/nofilter (filter refused"));
+	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
+	assert_non_null(strstr(s.errors.failed[0], "mod/nofilter (filter refused"));
 }
 
 /* Nothing has changed by then but that it can. */
@@ -252,16 +252,16 @@ WITH_FOLDER(test_what_failed_is_tried_again)
 	assert_false(is_on("mod/b"));
 	assert_null(ev(12));
 	session_refresh(&s);
-	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 	assert_string_equal(
-		s.reports.failed[0],
+		s.errors.failed[0],
 		"events that came while recording (Argument list too long; tried again)");
 	config.n_event_filters = 0;
 	session_refresh(&s);
 	assert_true(is_on("mod/b"));
 	assert_non_null(ev(12));
 	assert_int_equal(s.events.n, 3);
-	assert_int_equal(tracefs_list_size(s.reports.failed), 1);
+	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
 WITH_FOLDER(test_strings_of_a_new_module)
@@ -279,10 +279,10 @@ WITH_FOLDER(test_strings_of_a_new_module)
 WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens)
 {
 	make_event("mod/b", 12, one_int);
-	bundle_begin(&s.translator->bundle, &(struct bundle_head){.sync = &s.translator->sync});
+	bundle_begin(&s.encoder->bundle, &(struct bundle_head){.sync = &s.encoder->sync});
 	session_refresh(&s);
 	assert_null(ev(12));
-	bundle_end(&s.translator->bundle);
+	bundle_end(&s.encoder->bundle);
 	session_refresh(&s);
 	assert_non_null(ev(12));
 }

@@ -25,7 +25,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	session_stats_deinit(&stats);
-	reports_deinit(&s.reports);
+	setup_errors_deinit(&s.errors);
 	writer_free(w);
 	return 0;
 }
@@ -68,7 +68,7 @@ FIXTURE_TEST(test_what_is_new_is_told)
 	assert_int_equal(read_stats(0, 0, &value), 2);
 	session_stats_write(&stats, &s, w, true);
 	assert_int_equal(read_stats(0, 0, &value), 4);
-	report_failed(&s.reports, "option:x (y)");
+	setup_error_add(&s.errors, "option:x (y)");
 	session_stats_write(&stats, &s, w, false);
 	assert_int_equal(read_stats(0, 0, &value), 6);
 }

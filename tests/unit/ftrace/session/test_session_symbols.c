@@ -10,7 +10,7 @@
 static struct event_base *loop;
 static struct session_symbols s;
 static Pb__FtraceConfig config;
-static unsigned told;
+static unsigned repr;
 
 static int setup(void **state)
 {
@@ -20,7 +20,7 @@ static int setup(void **state)
 	config = (Pb__FtraceConfig)PB__FTRACE_CONFIG__INIT;
 	config.symbolize_ksyms = true;
 	s = (struct session_symbols){0};
-	told = 0;
+	repr = 0;
 	fake_text(*state, "kallsyms", "1000 T a\n2000 T b\n3000 T c\n");
 	return 0;
 }
@@ -35,7 +35,7 @@ static int teardown(void **state)
 static void done(void *ctx)
 {
 	assert_ptr_equal(ctx, &config);
-	told++;
+	repr++;
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
@@ -43,14 +43,14 @@ static void done(void *ctx)
 FIXTURE_TEST(test_who_does_not_want_names)
 {
 	struct ftrace_stats_more more = {.ksyms_kb = 7};
-	struct reports reports = {0};
+	struct setup_errors errors = {0};
 
 	config.symbolize_ksyms = false;
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
 	assert_false(session_symbols_wait(&s, 60000, done, &config));
-	session_symbols_give(&s, NULL, 0, &more, &reports);
+	session_symbols_give(&s, NULL, 0, &more, &errors);
 	assert_int_equal(more.ksyms_kb, 7);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	session_symbols_stop_waiting(&s);
 }
 
@@ -60,27 +60,27 @@ FIXTURE_TEST(test_names_for_every_listener)
 	struct ring_listener listeners[2] = {0}, *all[2] = {&listeners[0], &listeners[1]};
 	struct ftrace_stats_more more = {0};
 	struct event_table table = {0};
-	struct reports reports = {0};
+	struct setup_errors errors = {0};
 
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
 	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_base_loop(loop, EVLOOP_ONCE);
-	while (!told)
+	while (!repr)
 		event_base_loop(loop, EVLOOP_ONCE);
-	assert_int_equal(told, 1);
+	assert_int_equal(repr, 1);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(
-			translator_new(&table, &page_maker_layout, w, &listeners[i].translator), 0);
-	session_symbols_give(&s, all, 2, &more, &reports);
+			page_encoder_new(&table, &page_maker_layout, w, &listeners[i].encoder), 0);
+	session_symbols_give(&s, all, 2, &more, &errors);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(listeners[i].translator->ctx.symbols->n_functions, 3);
-		assert_ptr_equal(listeners[i].translator->bundle.symbols,
-				 listeners[i].translator->ctx.symbols);
-		translator_free(listeners[i].translator);
+		assert_int_equal(listeners[i].encoder->ctx.symbols->n_functions, 3);
+		assert_ptr_equal(listeners[i].encoder->bundle.symbols,
+				 listeners[i].encoder->ctx.symbols);
+		page_encoder_free(listeners[i].encoder);
 	}
 	assert_int_equal(more.ksyms_parsed, 3);
 	assert_int_equal(more.ksyms_kb, 1);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	/* No timer is left. */
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 	writer_free(w);
@@ -89,30 +89,30 @@ FIXTURE_TEST(test_names_for_every_listener)
 FIXTURE_TEST(test_it_takes_too_long)
 {
 	struct ftrace_stats_more more = {0};
-	struct reports reports = {0};
+	struct setup_errors errors = {0};
 
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
 	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_active(s.timer, EV_TIMEOUT, 0); /* it is later than one would think */
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	/* Perhaps the table came in the same turn. */
-	assert_int_equal(told, 1 + s.user.is_ready);
+	assert_int_equal(repr, 1 + s.user.is_ready);
 	if (session_symbols_pending(&s)) {
-		session_symbols_give(&s, NULL, 0, &more, &reports);
-		assert_null(reports.failed);
-		session_symbols_miss(&s, &reports);
-		session_symbols_miss(&s, &reports);
-		assert_int_equal(tracefs_list_size(reports.failed), 1);
-		reports_deinit(&reports);
+		session_symbols_give(&s, NULL, 0, &more, &errors);
+		assert_null(errors.failed);
+		session_symbols_miss(&s, &errors);
+		session_symbols_miss(&s, &errors);
+		assert_int_equal(tracefs_list_size(errors.failed), 1);
+		setup_errors_deinit(&errors);
 		session_symbols_stop_waiting(&s);
 	}
 	for (unsigned i = 0; i < 20; i++)
 		event_base_loop(loop, EVLOOP_NONBLOCK);
-	assert_int_equal(told, 2);
-	session_symbols_give(&s, NULL, 0, &more, &reports);
+	assert_int_equal(repr, 2);
+	session_symbols_give(&s, NULL, 0, &more, &errors);
 	assert_int_equal(more.ksyms_parsed, 3);
-	session_symbols_miss(&s, &reports);
-	assert_null(reports.failed);
+	session_symbols_miss(&s, &errors);
+	assert_null(errors.failed);
 }
 
 FIXTURE_TEST(test_the_table_is_there_already)
@@ -127,5 +127,5 @@ FIXTURE_TEST(test_the_table_is_there_already)
 	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_CLEANUP_ON_STOP;
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
 	assert_false(session_symbols_wait(&s, 60000, done, &config));
-	assert_int_equal(told, 0);
+	assert_int_equal(repr, 0);
 }

@@ -12,7 +12,7 @@
 
 /* A session's side. */
 struct side {
-	struct reports reports;
+	struct setup_errors errors;
 	struct ftrace_settings settings;
 	struct setup setup;
 	struct instance own;
@@ -56,7 +56,7 @@ static void begin_side(void **state, struct side *side)
 		.proc_root = "/nope",
 		.config = &side->config,
 		.instance = &side->own,
-		.reports = &side->reports,
+		.errors = &side->errors,
 	};
 }
 
@@ -67,7 +67,7 @@ static void end_side(struct side *side)
 	writer_free(side->writer);
 	fake_instance_free(&side->own);
 	free(side->own.path);
-	reports_deinit(&side->reports);
+	setup_errors_deinit(&side->errors);
 }
 
 static int setup(void **state)
@@ -145,9 +145,9 @@ static bool open_for(struct side *side, const char *event)
 
 static void assert_failed(const struct side *side, const char *text)
 {
-	assert_non_null(side->reports.failed);
-	if (!strstr(side->reports.failed[0], text))
-		fail_msg("%s", side->reports.failed[0]);
+	assert_non_null(side->errors.failed);
+	if (!strstr(side->errors.failed[0], text))
+		fail_msg("%s", side->errors.failed[0]);
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
@@ -176,13 +176,13 @@ FIXTURE_TEST(test_which_events)
 	assert_int_equal(events.n, 4);
 	event_selection_deinit(&events);
 	assert_false(open_top(&a)); /* nothing to open */
-	assert_null(a.reports.failed);
+	assert_null(a.errors.failed);
 }
 
 FIXTURE_TEST(test_markers)
 {
 	assert_true(open_for(&a, "print"));
-	assert_null(a.reports.failed);
+	assert_null(a.errors.failed);
 	assert_string_equal(fake_read(*state, "tracing_on"), "0");
 	assert_string_equal(fake_read(*state, "trace"), "");
 	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
@@ -250,7 +250,7 @@ FIXTURE_TEST(test_functions)
 	a.config.n_function_filters = 1;
 	want(&a.top.events, "ftrace", "print");
 	assert_true(open_for(&a, "funcgraph_entry"));
-	assert_null(a.reports.failed);
+	assert_null(a.errors.failed);
 	assert_string_equal(fake_read(*state, "current_tracer"), "function_graph");
 	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "vfs_*\n");
 	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
@@ -273,7 +273,7 @@ FIXTURE_TEST(test_functions_that_cannot_be_had)
 	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
 	top_ring_close(&a.top);
 
-	reports_deinit(&a.reports);
+	setup_errors_deinit(&a.errors);
 	assert_false(open_for(&a, "funcgraph_entry"));
 	assert_string_equal(fake_read(*state, "tracing_on"), "1");
 }
@@ -284,14 +284,14 @@ FIXTURE_TEST(test_the_tracer_and_others_readers)
 	assert_false(open_for(&b, "funcgraph_entry"));
 	assert_failed(&b, "another recording reads the rings");
 	top_ring_close(&a.top);
-	reports_deinit(&b.reports);
+	setup_errors_deinit(&b.errors);
 	assert_true(open_for(&b, "funcgraph_entry"));
 	assert_false(open_for(&a, "print"));
 	assert_failed(&a, "another recording traces functions");
 	/* With the same functions both may. */
-	reports_deinit(&a.reports);
+	setup_errors_deinit(&a.errors);
 	assert_true(open_for(&a, "funcgraph_entry"));
-	assert_null(a.reports.failed);
+	assert_null(a.errors.failed);
 }
 
 FIXTURE_TEST(test_restrictions)

@@ -14,7 +14,7 @@ static struct event_base *loop;
 
 struct session {
 	struct symbol_cache_user user;
-	unsigned told;
+	unsigned repr;
 	bool leaves; /* when it is told */
 };
 
@@ -22,7 +22,7 @@ static void ready(void *ctx)
 {
 	struct session *s = ctx;
 
-	s->told++;
+	s->repr++;
 	assert_true(s->user.is_ready);
 	if (s->leaves)
 		symbol_cache_leave(&s->user);
@@ -65,16 +65,16 @@ FIXTURE_TEST(test_one_table_for_all)
 	join(&a, *state, SYMBOL_CACHE_NONE);
 	join(&b, *state, SYMBOL_CACHE_NONE);
 	assert_null(symbol_cache_table(&a.user));
-	assert_int_equal(a.told, 0);
+	assert_int_equal(a.repr, 0);
 	run();
-	assert_int_equal(a.told, 1);
-	assert_int_equal(b.told, 1);
+	assert_int_equal(a.repr, 1);
+	assert_int_equal(b.repr, 1);
 	assert_non_null(symbol_cache_table(&a.user));
 	assert_ptr_equal(symbol_cache_table(&a.user), symbol_cache_table(&b.user));
 	assert_int_equal(symbol_table_name(symbol_cache_table(&a.user), 0x1234, name), 5);
 	/* Who comes later is told at once. */
 	join(&c, *state, SYMBOL_CACHE_NONE);
-	assert_int_equal(c.told, 1);
+	assert_int_equal(c.repr, 1);
 	assert_ptr_equal(symbol_cache_table(&c.user), symbol_cache_table(&a.user));
 	symbol_cache_leave(&a.user);
 	symbol_cache_leave(&a.user);
@@ -84,9 +84,9 @@ FIXTURE_TEST(test_one_table_for_all)
 	symbol_cache_leave(&c.user);
 	/* It was freed: another one is read. */
 	join(&a, *state, SYMBOL_CACHE_NONE);
-	assert_int_equal(a.told, 0);
+	assert_int_equal(a.repr, 0);
 	run();
-	assert_int_equal(a.told, 1);
+	assert_int_equal(a.repr, 1);
 	symbol_cache_leave(&a.user);
 }
 
@@ -97,17 +97,17 @@ FIXTURE_TEST(test_those_who_leave_in_between)
 	join(&a, *state, SYMBOL_CACHE_NONE);
 	symbol_cache_leave(&a.user); /* nothing is read for nobody */
 	run();
-	assert_int_equal(a.told, 0);
+	assert_int_equal(a.repr, 0);
 
 	a.leaves = true;
 	join(&a, *state, SYMBOL_CACHE_NONE);
 	join(&b, *state, SYMBOL_CACHE_NONE);
 	run();
-	assert_int_equal(a.told, 1);
-	assert_int_equal(b.told, 1);
+	assert_int_equal(a.repr, 1);
+	assert_int_equal(b.repr, 1);
 	assert_null(symbol_cache_table(&a.user));
 	join(&c, *state, SYMBOL_CACHE_NONE); /* both have left, and the table went with them */
-	assert_int_equal(c.told, 0);
+	assert_int_equal(c.repr, 0);
 	event_base_loop(loop, EVLOOP_ONCE);
 	symbol_cache_leave(&c.user);
 	symbol_cache_leave(&(struct symbol_cache_user){0});
@@ -122,20 +122,20 @@ FIXTURE_TEST(test_a_table_that_is_kept)
 	symbol_cache_leave(&a.user);
 	fake_text(*state, "kallsyms", "1000 T another\n");
 	join(&a, *state, SYMBOL_CACHE_NONE); /* the old one, at once; it stays kept */
-	assert_int_equal(a.told, 1);
+	assert_int_equal(a.repr, 1);
 	assert_int_equal(symbol_cache_table(&a.user)->n_functions, 2);
 	symbol_cache_leave(&a.user);
 	/* With other modules there are other functions. */
 	fake_text(*state, "modules", "");
 	join(&b, *state, SYMBOL_CACHE_RETAIN);
-	assert_int_equal(b.told, 0);
+	assert_int_equal(b.repr, 0);
 	run();
 	assert_int_equal(symbol_cache_table(&b.user)->n_functions, 1);
 	join(&a, *state, SYMBOL_CACHE_CLEANUP);
 	symbol_cache_leave(&a.user);
 	symbol_cache_leave(&b.user);
 	join(&a, *state, SYMBOL_CACHE_NONE);
-	assert_int_equal(a.told, 0);
+	assert_int_equal(a.repr, 0);
 	symbol_cache_leave(&a.user);
 }
 
@@ -145,16 +145,16 @@ FIXTURE_TEST(test_no_table_and_why)
 
 	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
 	join(&a, *state, SYMBOL_CACHE_RETAIN);
-	assert_int_equal(a.told, 1);
+	assert_int_equal(a.repr, 1);
 	assert_null(symbol_cache_table(&a.user));
 	assert_non_null(strstr(a.user.problem, "no addresses"));
 	symbol_cache_leave(&a.user);
 	/* An empty one is never kept. */
 	fake_text(*state, "kallsyms", "1000 D data\n");
 	join(&b, *state, SYMBOL_CACHE_RETAIN);
-	assert_int_equal(b.told, 0);
+	assert_int_equal(b.repr, 0);
 	run();
-	assert_int_equal(b.told, 1);
+	assert_int_equal(b.repr, 1);
 	assert_null(symbol_cache_table(&b.user));
 	assert_non_null(strstr(b.user.problem, "no functions"));
 	symbol_cache_leave(&b.user);

@@ -10,12 +10,12 @@
 #define GIB (1ull << 30)
 
 static struct ftrace_settings s;
-static struct reports reports;
+static struct setup_errors errors;
 
 static int teardown(void **state)
 {
 	(void)state;
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	return 0;
 }
 
@@ -23,14 +23,14 @@ static int teardown(void **state)
 static void read_config(const char *text, uint64_t ram)
 {
 	Pb__FtraceConfig *c = NULL;
-	struct strbuf errors = {0};
+	struct strbuf syntax = {0};
 
-	reports_deinit(&reports);
+	setup_errors_deinit(&errors);
 	if (text)
 		assert_int_equal(text_parse(&pb__ftrace_config__descriptor, "", text, strlen(text),
-					    &errors, (ProtobufCMessage **)&c),
+					    &syntax, (ProtobufCMessage **)&c),
 				 0);
-	ftrace_settings_read(c, &(struct ftrace_machine){ram, 4}, &s, &reports);
+	ftrace_settings_read(c, &(struct ftrace_machine){ram, 4}, &s, &errors);
 	if (c)
 		pb__ftrace_config__free_unpacked(c, NULL);
 }
@@ -47,7 +47,7 @@ FIXTURE_TEST(test_defaults)
 		assert_false(s.events.no_generic);
 		assert_false(s.events.legacy_generic);
 		assert_false(s.mono_raw_clock);
-		assert_null(reports.failed);
+		assert_null(errors.failed);
 	}
 }
 
@@ -69,7 +69,7 @@ FIXTURE_TEST(test_ring_size)
 	assert_int_equal(s.watermark, 0);
 	read_config("drain_buffer_percent: 50", 8 * GIB);
 	assert_int_equal(s.watermark, 50);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 FIXTURE_TEST(test_drain_period)
@@ -82,7 +82,7 @@ FIXTURE_TEST(test_drain_period)
 	read_config("drain_period_ms: 60001", GIB);
 	assert_int_equal(s.drain_period_ms, 100);
 	assert_false(s.period_is_set);
-	assert_string_equal(reports.failed[0],
+	assert_string_equal(errors.failed[0],
 			    "option:drain_period_ms (60001: it may be 1 to 60000; the rings are "
 			    "read as without it)");
 	read_config("drain_period_ms: 0", GIB);
@@ -107,7 +107,7 @@ FIXTURE_TEST(test_switches)
 	assert_false(s.events.symbols);
 	read_config("symbolize_ksyms: true", GIB);
 	assert_true(s.events.symbols);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 FIXTURE_TEST(test_options_that_ask_for_nothing)
@@ -116,27 +116,27 @@ FIXTURE_TEST(test_options_that_ask_for_nothing)
 		"symbolize_ksyms: false print_filter {} instance_name: '' "
 		"ksyms_mem_policy: KSYMS_RETAIN initialize_ksyms_synchronously_for_testing: true",
 		GIB);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
 {
 	read_config("buffer_size_kb: 524288", 8 * GIB); /* of 4 CPUs: a quarter */
 	assert_int_equal(s.buffer_size_kb, 524288);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	read_config("buffer_size_kb: 4294967295", 8 * GIB);
 	assert_int_equal(s.buffer_size_kb, 524288);
-	assert_int_equal(tracefs_list_size(reports.failed), 1);
-	assert_string_equal(reports.failed[0],
+	assert_int_equal(tracefs_list_size(errors.failed), 1);
+	assert_string_equal(errors.failed[0],
 			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
 			    "of the machine's memory; 524288 is taken)");
 	/* The default is never too large. */
 	read_config("", 1 << 20);
 	assert_int_equal(s.buffer_size_kb, 2048);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 	/* A ring that stays as it is. */
 	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
-	assert_null(reports.failed);
+	assert_null(errors.failed);
 }
 
 FIXTURE_TEST(test_fields_of_the_future_are_named)
@@ -145,8 +145,8 @@ FIXTURE_TEST(test_fields_of_the_future_are_named)
 	Pb__FtraceConfig *c = pb__ftrace_config__unpack(NULL, sizeof(bytes), bytes);
 
 	assert_non_null(c);
-	ftrace_settings_read(c, &(struct ftrace_machine){GIB, 4}, &s, &reports);
-	assert_int_equal(tracefs_list_size(reports.failed), 1);
-	assert_string_equal(reports.failed[0], "option:field 1000 (not known to this version)");
+	ftrace_settings_read(c, &(struct ftrace_machine){GIB, 4}, &s, &errors);
+	assert_int_equal(tracefs_list_size(errors.failed), 1);
+	assert_string_equal(errors.failed[0], "option:field 1000 (not known to this version)");
 	pb__ftrace_config__free_unpacked(c, NULL);
 }

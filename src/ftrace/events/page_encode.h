@@ -32,12 +32,12 @@ struct cpu_stream {
 	bool gap; /* records before the next one are lost, nobody knows how many */
 };
 
-struct translator {
+struct page_encoder {
 	const struct event_table *table; /* borrowed */
 	struct ring_page_layout layout;
 	struct encode_ctx ctx; /* set tids and news between pages, as somebody wants to know */
 	struct clock_sync sync; /* set between pages */
-	struct compat_calls
+	struct compat_syscalls
 		*calls; /* borrowed, set before the first page; where there is a ROW_CALL */
 	uint8_t *scratch; /* owned: for an event that does not fit what is left of a chunk */
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT];
@@ -48,34 +48,35 @@ struct translator {
 };
 
 /* New translator for the events of a table. 0 or -ENOMEM. */
-int translator_new(const struct event_table *table, const struct ring_page_layout *layout,
-		   struct writer *writer, struct translator **ret);
+int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
+		     struct writer *writer, struct page_encoder **ret);
 /* Addresses of functions get names from here on; NULL: none. Borrowed until it is called again. */
-void translator_set_symbols(struct translator *t, const struct symbol_table *symbols);
+void page_encoder_set_symbols(struct page_encoder *t, const struct symbol_table *symbols);
 /* NULL is fine. */
-struct translator *translator_free(struct translator *t);
+struct page_encoder *page_encoder_free(struct page_encoder *t);
 /* Makes room for events that have been added to the table: before their first record, and with no
  * bundle open. 0, or -ENOMEM: then only those go on that were there before. */
-int translator_refit(struct translator *t);
+int page_encoder_refit(struct page_encoder *t);
 
 /* One page as it was read; gives the bytes of records in it, len where that cannot be told. The open
  * bundle, if there is one, is this CPU's. */
-uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *page, size_t len);
+uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *page, size_t len);
 
 /* One of several that take the records of the same page, each by its own table into a bundle of its
  * own; no two have the same writer. */
-struct translate_to {
-	struct translator *t;
+struct page_encode_target {
+	struct page_encoder *t;
 	struct cpu_stream *cpu;
 	enum ring_page_status bad; /* of the page; the walk's own */
 };
 
 /* The same for one or more of the same layout: the page is walked once. */
-struct ring_page_facts translate_page_to(struct translate_to *to, unsigned n, const void *page,
-					 size_t len);
+struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n, const void *page,
+				      size_t len);
 
 /* Into the bundles of all of them: what is missing in the ring of this CPU. */
-void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range);
+void page_encode_lost_range(struct page_encode_target *to, unsigned n,
+			    const struct lost_range *range);
 
 /* No more pages of this CPU for now: ends its bundle. */
-void translate_end(struct translator *t, struct cpu_stream *cpu);
+void page_encode_end(struct page_encoder *t, struct cpu_stream *cpu);

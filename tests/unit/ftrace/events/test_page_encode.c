@@ -6,13 +6,13 @@
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/ring/ring_stats.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/ftrace/page_set.h"
 #include "unit/rng.h"
 
 static struct writer *w;
-static struct translator *t;
+static struct page_encoder *t;
 static struct event_table table;
 static struct cpu_stream cpu;
 
@@ -29,19 +29,19 @@ static uint64_t translate_set(const char *name, bool compact, size_t range)
 	snprintf(dir, sizeof(dir), "tests/data/ftrace/%s", name);
 	page_set_load(&set, dir, &options);
 	w = fake_writer_new(range);
-	assert_int_equal(translator_new(&set.table, &set.layout, w, &t), 0);
+	assert_int_equal(page_encoder_new(&set.table, &set.layout, w, &t), 0);
 	for (unsigned c = 0; c < set.n_cpus; c++) {
 		struct cpu_stream stream = {.cpu = c};
 
 		for (size_t at = 0; at < set.cpus[c].len; at += set.layout.size)
-			translate_page(t, &stream, set.cpus[c].pages + at, set.layout.size);
-		translate_end(t, &stream);
+			page_encode(t, &stream, set.cpus[c].pages + at, set.layout.size);
+		page_encode_end(t, &stream);
 		events += stream.events;
 	}
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
 		assert_int_equal(t->status_counts[i], 0);
 	assert_int_equal(t->unknown, 0);
-	t = translator_free(t);
+	t = page_encoder_free(t);
 	page_set_free(&set);
 	bundles_read(w);
 	return events;
@@ -225,13 +225,13 @@ static int setup(void **state)
 	add("g", "string", ID_STRING, FIELD("__data_loc char[] a", 8, 4, 0), true);
 	w = fake_writer_new(4096);
 	cpu = (struct cpu_stream){.cpu = 1};
-	return translator_new(&table, &page_maker_layout, w, &t);
+	return page_encoder_new(&table, &page_maker_layout, w, &t);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	t = translator_free(t);
+	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);
 	return 0;
@@ -262,12 +262,12 @@ static void put_generic(struct page_maker *m, uint64_t address)
 
 static void translate(const struct page_maker *m)
 {
-	translate_page(t, &cpu, m->bytes, sizeof(m->bytes));
+	page_encode(t, &cpu, m->bytes, sizeof(m->bytes));
 }
 
 static void finish(void)
 {
-	translate_end(t, &cpu);
+	page_encode_end(t, &cpu);
 	bundles_read(w);
 }
 
@@ -283,7 +283,7 @@ FIXTURE_TEST(test_bundles_are_chained_by_time)
 		put_switch(&m, 10, "x");
 		page_end(&m, 0, 0);
 		translate(&m);
-		translate_end(t, &cpu);
+		page_encode_end(t, &cpu);
 	}
 	finish();
 	assert_int_equal(n_bundles, 3);
@@ -499,11 +499,11 @@ FIXTURE_TEST(test_bundles_end_when_a_table_is_full)
 
 FIXTURE_TEST(test_threads_of_a_page_are_told)
 {
-	struct task_news news = {0};
+	struct metadata_events news = {0};
 	struct page_maker m;
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
-	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	payload[32] = 8;
 	page_begin(&m, 1);
 	ring_record(&m, 1, payload, 40);
@@ -511,12 +511,12 @@ FIXTURE_TEST(test_threads_of_a_page_are_told)
 	translate(&m);
 	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
 	t->ctx.tids = &news.tids;
-	t->ctx.news = &news;
+	t->ctx.metadata = &news;
 	translate(&m);
 	assert_int_equal(news.tids.n, 1); /* who comes; who leaves came before */
 	assert_int_equal(news.tids.tids[0], 8);
 	finish();
-	task_news_deinit(&news);
+	metadata_deinit(&news);
 }
 
 /* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
@@ -524,7 +524,7 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 {
 	static const struct event_table_options o = {.metadata_only = true};
 	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
-	struct task_news news = {0};
+	struct metadata_events news = {0};
 	struct page_maker m;
 	uint16_t id;
 
@@ -534,7 +534,7 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 							     FIELD("char newcomm[16]", 28, 16, 0)),
 					 &o, &id),
 			 0);
-	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	strcpy((char *)payload + 28, "name");
 	page_begin(&m, 1000);
 	ring_record(&m, 5, payload, sizeof(payload));
@@ -542,7 +542,7 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 	page_end(&m, 0, 0);
 	translate(&m); /* nobody listens */
 	t->ctx.tids = &news.tids;
-	t->ctx.news = &news;
+	t->ctx.metadata = &news;
 	translate(&m);
 	assert_int_equal(news.n_tasks, 1);
 	assert_int_equal(news.tasks[0].time_ns, 1005);
@@ -556,7 +556,7 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 	assert_int_equal(cpu.events, 0);
 	assert_int_equal(t->unknown, 0);
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 2);
-	task_news_deinit(&news);
+	metadata_deinit(&news);
 }
 
 /* By the /proc of tests/data/calls: 32 runs a 32-bit program, 64 does not. */
@@ -568,10 +568,10 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 
 	add("raw_syscalls", "sys_enter", ID_CALL,
 	    FIELD("long id", 8, 8, 1) FIELD("unsigned long args[6]", 16, 48, 0), false);
-	assert_int_equal(compat_calls_new("tests/data/calls", &o, &table, &t->calls), 0);
+	assert_int_equal(compat_syscalls_new("tests/data/calls", &o, &table, &t->calls), 0);
 	if (!t->calls)
 		skip(); /* a machine whose kernel has no other table */
-	assert_int_equal(translator_refit(t), 0);
+	assert_int_equal(page_encoder_refit(t), 0);
 	page_begin(&m, 1000);
 	for (uint64_t tid = 32; tid <= 64; tid += 32) {
 		call[0] = tid << 32 | ID_CALL;
@@ -586,7 +586,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 	assert_int_equal(cpu.events, 4);
 	assert_int_equal(bundles[0].events, 2);
 	assert_int_equal(bundles[0].descriptors, 1);
-	t->calls = compat_calls_free(t->calls);
+	t->calls = compat_syscalls_free(t->calls);
 }
 
 /* Noise behind a good header: whatever is said of it, the packets are whole. */
@@ -652,7 +652,7 @@ FIXTURE_TEST(test_events_that_come_later)
 	}
 	event_table_remove(&table, ID_GENERIC);
 	event_table_sweep(&table);
-	assert_int_equal(translator_refit(t), 0);
+	assert_int_equal(page_encoder_refit(t), 0);
 	fake_writer_clear(w);
 	page_begin(&m, 2);
 	put_generic(&m, 1);
@@ -674,7 +674,7 @@ FIXTURE_TEST(test_events_that_come_later)
 
 FIXTURE_TEST(test_a_probe_says_its_name)
 {
-	static const struct event_told told = {"", "vfs_read", EVENT_TOLD_PROBE_BEGIN};
+	static const struct event_representation repr = {"", "vfs_read", EVENT_AS_PROBE_BEGIN};
 	const struct event_table_options o = {0};
 	uint8_t payload[16] = {ID_LARGE};
 	struct pb_field event, f;
@@ -682,10 +682,10 @@ FIXTURE_TEST(test_a_probe_says_its_name)
 	struct pb_dec d;
 	uint16_t id;
 
-	assert_int_equal(event_table_add_told(&table, "g", "p", &told,
-					      format_text("p", ID_LARGE, FORMAT_COMMON,
-							  FIELD("unsigned long ip", 8, 8, 0)),
-					      &o, &id),
+	assert_int_equal(event_table_add_as(&table, "g", "p", &repr,
+					    format_text("p", ID_LARGE, FORMAT_COMMON,
+							FIELD("unsigned long ip", 8, 8, 0)),
+					    &o, &id),
 			 0);
 	page_begin(&m, 1);
 	ring_record(&m, 1, payload, sizeof(payload));
@@ -776,7 +776,7 @@ static void check_threads(bool legacy)
 						     FIELD("unsigned int id", 8, 4, 0)),
 					 &o, &id),
 			 0);
-	assert_int_equal(translator_refit(t), 0);
+	assert_int_equal(page_encoder_refit(t), 0);
 	page_begin(&m, 1);
 	put_raw(&m, 6);
 	put_raw(&m, 7);

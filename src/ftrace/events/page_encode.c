@@ -15,12 +15,12 @@
 
 #include "base/core/mem.h"
 #include "ftrace/format/unaligned.h"
-#include "ftrace/events/translate.h"
+#include "ftrace/events/page_encode.h"
 
-int translator_new(const struct event_table *table, const struct ring_page_layout *layout,
-		   struct writer *writer, struct translator **ret)
+int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
+		     struct writer *writer, struct page_encoder **ret)
 {
-	struct translator *t = calloc(1, sizeof(*t));
+	struct page_encoder *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
@@ -28,15 +28,15 @@ int translator_new(const struct event_table *table, const struct ring_page_layou
 	t->layout = *layout;
 	t->ctx.syms = &t->bundle.syms;
 	t->ctx.strings = &table->strings;
-	if (bundle_init(&t->bundle, writer, table->n_generic) || translator_refit(t)) {
-		translator_free(t);
+	if (bundle_init(&t->bundle, writer, table->n_generic) || page_encoder_refit(t)) {
+		page_encoder_free(t);
 		return -ENOMEM;
 	}
 	*ret = t;
 	return 0;
 }
 
-int translator_refit(struct translator *t)
+int page_encoder_refit(struct page_encoder *t)
 {
 	uint8_t *scratch = malloc(event_table_bound(t->table, t->layout.size));
 
@@ -49,13 +49,13 @@ int translator_refit(struct translator *t)
 	return 0;
 }
 
-void translator_set_symbols(struct translator *t, const struct symbol_table *symbols)
+void page_encoder_set_symbols(struct page_encoder *t, const struct symbol_table *symbols)
 {
 	t->ctx.symbols = symbols;
 	t->bundle.symbols = symbols;
 }
 
-struct translator *translator_free(struct translator *t)
+struct page_encoder *page_encoder_free(struct page_encoder *t)
 {
 	if (!t)
 		return NULL;
@@ -65,7 +65,7 @@ struct translator *translator_free(struct translator *t)
 	return NULL;
 }
 
-static void begin(struct translator *t, struct cpu_stream *cpu, bool lost, uint64_t lost_count)
+static void begin(struct page_encoder *t, struct cpu_stream *cpu, bool lost, uint64_t lost_count)
 {
 	bundle_begin(&t->bundle, &(struct bundle_head){
 					 .cpu = cpu->cpu,
@@ -79,7 +79,7 @@ static void begin(struct translator *t, struct cpu_stream *cpu, bool lost, uint6
 	cpu->bytes = 0;
 }
 
-static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
+static void note(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time,
 		 enum ring_page_status status)
 {
 	t->status_counts[status]++;
@@ -93,7 +93,7 @@ static void note(struct translator *t, struct cpu_stream *cpu, uint64_t time,
  * registers. The record comes in pieces: a copy of it would be read as words of 16 bytes, which a
  * processor cannot take from two stores of 8 that are still under way. */
 static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
-	struct translator *t, const struct compiled_event *ev, uint64_t time,
+	struct page_encoder *t, const struct compiled_event *ev, uint64_t time,
 	const uint8_t *payload, uint32_t len)
 {
 	const struct ring_record r = {.time = time, .payload = payload, .len = len};
@@ -114,7 +114,7 @@ static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
 	return RING_PAGE_INVALID_EVENT;
 }
 
-static bool print_is_wanted(const struct translator *t, const struct compiled_event *ev,
+static bool print_is_wanted(const struct page_encoder *t, const struct compiled_event *ev,
 			    const struct ring_record *r)
 {
 	const struct field_op *op = ev->ops;
@@ -136,7 +136,7 @@ static enum ring_page_status too_short(const struct compiled_event *ev)
 }
 
 /* Kinds of rows that are not always written. */
-static __attribute__((noinline)) bool is_wanted(struct translator *t,
+static __attribute__((noinline)) bool is_wanted(struct page_encoder *t,
 						const struct compiled_event *ev,
 						struct ring_record r)
 {
@@ -148,7 +148,7 @@ static __attribute__((noinline)) bool is_wanted(struct translator *t,
 }
 
 /* RING_PAGE_OK, or what is wrong with the record. */
-static inline enum ring_page_status translate_record(struct translator *t, struct cpu_stream *cpu,
+static inline enum ring_page_status translate_record(struct page_encoder *t, struct cpu_stream *cpu,
 						     const struct ring_record *r)
 {
 	const struct compiled_event *ev = event_table_get(t->table, load16(r->payload));
@@ -180,7 +180,7 @@ static inline enum ring_page_status translate_record(struct translator *t, struc
 	return RING_PAGE_OK;
 }
 
-static void begin_page(struct translate_to *to, const struct ring_page *page)
+static void begin_page(struct page_encode_target *to, const struct ring_page *page)
 {
 	to->bad = RING_PAGE_OK;
 	if (!page->lost)
@@ -191,7 +191,7 @@ static void begin_page(struct translate_to *to, const struct ring_page *page)
 }
 
 /* Each in a bundle that ends with it. */
-static void keep_broken(struct translator *t, const void *data, size_t len)
+static void keep_broken(struct page_encoder *t, const void *data, size_t len)
 {
 	if (!t->broken_left)
 		return;
@@ -200,8 +200,8 @@ static void keep_broken(struct translator *t, const void *data, size_t len)
 	bundle_end(&t->bundle);
 }
 
-static void end_page(struct translate_to *to, uint64_t page_time, const void *data, size_t len,
-		     enum ring_page_status status)
+static void end_page(struct page_encode_target *to, uint64_t page_time, const void *data,
+		     size_t len, enum ring_page_status status)
 {
 	/* One word a page: damage repeats itself. */
 	if (to->bad != RING_PAGE_OK)
@@ -216,18 +216,18 @@ static void end_page(struct translate_to *to, uint64_t page_time, const void *da
 }
 
 /* The hot loop: its state is its own. */
-static inline enum ring_page_status walk_with(bool calls, struct translate_to *to,
+static inline enum ring_page_status walk_with(bool calls, struct page_encode_target *to,
 					      struct ring_page *page)
 {
 	struct cpu_stream *cpu = to->cpu;
-	struct translator *t = to->t;
+	struct page_encoder *t = to->t;
 	enum ring_page_status status, bad;
 	struct ring_page at = *page;
 	struct ring_record r;
 
 	while ((status = ring_page_next(&at, &r)) == RING_PAGE_OK) {
 		if (calls)
-			r.payload = compat_calls_look(t->calls, &r);
+			r.payload = compat_syscalls_check(t->calls, &r);
 		bad = translate_record(t, cpu, &r);
 		if (bad != RING_PAGE_OK)
 			to->bad = bad;
@@ -239,18 +239,19 @@ static inline enum ring_page_status walk_with(bool calls, struct translate_to *t
 /* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
  * though walk_all calls the same. */
 static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status walk_one(
-	struct translate_to *to, struct ring_page *page)
+	struct page_encode_target *to, struct ring_page *page)
 {
 	return walk_with(false, to, page);
 }
 
-static __attribute__((flatten, noinline)) enum ring_page_status walk_calls(struct translate_to *to,
-									   struct ring_page *page)
+static __attribute__((flatten, noinline)) enum ring_page_status walk_calls(
+	struct page_encode_target *to, struct ring_page *page)
 {
 	return walk_with(true, to, page);
 }
 
-static enum ring_page_status walk_all(struct translate_to *to, unsigned n, struct ring_page *page)
+static enum ring_page_status walk_all(struct page_encode_target *to, unsigned n,
+				      struct ring_page *page)
 {
 	enum ring_page_status status, bad;
 	struct ring_record r;
@@ -265,15 +266,15 @@ static enum ring_page_status walk_all(struct translate_to *to, unsigned n, struc
 	return status;
 }
 
-static enum ring_page_status walk(struct translate_to *to, unsigned n, struct ring_page *page)
+static enum ring_page_status walk(struct page_encode_target *to, unsigned n, struct ring_page *page)
 {
 	if (n > 1)
 		return walk_all(to, n, page);
 	return to->t->calls ? walk_calls(to, page) : walk_one(to, page);
 }
 
-struct ring_page_facts translate_page_to(struct translate_to *to, unsigned n, const void *data,
-					 size_t len)
+struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n, const void *data,
+				      size_t len)
 {
 	enum ring_page_status status;
 	struct ring_page_facts facts;
@@ -296,7 +297,8 @@ struct ring_page_facts translate_page_to(struct translate_to *to, unsigned n, co
 	return facts;
 }
 
-void translate_lost_range(struct translate_to *to, unsigned n, const struct lost_range *range)
+void page_encode_lost_range(struct page_encode_target *to, unsigned n,
+			    const struct lost_range *range)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!to[i].t->bundle.enc)
@@ -305,12 +307,12 @@ void translate_lost_range(struct translate_to *to, unsigned n, const struct lost
 	}
 }
 
-uint32_t translate_page(struct translator *t, struct cpu_stream *cpu, const void *data, size_t len)
+uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *data, size_t len)
 {
-	return translate_page_to(&(struct translate_to){.t = t, .cpu = cpu}, 1, data, len).used;
+	return page_encode_to(&(struct page_encode_target){.t = t, .cpu = cpu}, 1, data, len).used;
 }
 
-void translate_end(struct translator *t, struct cpu_stream *cpu)
+void page_encode_end(struct page_encoder *t, struct cpu_stream *cpu)
 {
 	bundle_end(&t->bundle);
 	cpu->bytes = 0;

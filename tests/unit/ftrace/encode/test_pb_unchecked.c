@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "ftrace/encode/msg_bytes.h"
+#include "ftrace/encode/pb_unchecked.h"
 
 /* Each length's first and last value, and what lies beside powers of two. */
 static unsigned values(uint64_t *ret)
@@ -42,23 +42,23 @@ static void compare(uint8_t *(*put)(uint8_t *p, uint64_t v), uint64_t limit)
 
 TEST(test_every_way_writes_the_same_varint)
 {
-	compare(msg_put_varint, 0);
-	compare(msg_put_mixed_varint, 0);
-	compare(msg_put_wide_varint, 0);
-	compare(msg_put_long_varint, 1ull << 56);
+	compare(unchecked_put_varint, 0);
+	compare(unchecked_put_mixed_varint, 0);
+	compare(unchecked_put_wide_varint, 0);
+	compare(unchecked_put_long_varint, 1ull << 56);
 }
 
 TEST(test_a_message_may_need_a_longer_length)
 {
 	static const size_t lengths[] = {0, 1, 127, 128, 16383, 16384};
-	static uint8_t bytes[16384 + MSG_LEN_MAX], len[10];
+	static uint8_t bytes[16384 + UNCHECKED_LEN_MAX], len[10];
 
 	for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		size_t n = lengths[i], len_len = (size_t)(pb_put_varint(len, n) - len);
 
 		for (size_t at = 0; at < n; at++)
 			bytes[1 + at] = (uint8_t)(at * 7);
-		assert_ptr_equal(msg_close(bytes, bytes + 1 + n), bytes + len_len + n);
+		assert_ptr_equal(unchecked_close(bytes, bytes + 1 + n), bytes + len_len + n);
 		assert_memory_equal(bytes, len, len_len);
 		for (size_t at = 0; at < n; at++)
 			assert_int_equal(bytes[len_len + at], (uint8_t)(at * 7));

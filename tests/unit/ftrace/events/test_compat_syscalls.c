@@ -15,7 +15,7 @@
 
 static struct event_table table;
 static struct event_table_options options;
-static struct compat_calls *calls;
+static struct compat_syscalls *calls;
 static uint64_t now;
 
 static void add(const char *name, unsigned id, const char *fields)
@@ -53,14 +53,14 @@ static int setup_folder(void **state)
 
 static int teardown(void **state)
 {
-	calls = compat_calls_free(calls);
+	calls = compat_syscalls_free(calls);
 	event_table_deinit(&table);
 	return temp_dir_teardown(state);
 }
 
 static void begin(void **state)
 {
-	assert_int_equal(compat_calls_new(*state, &options, &table, &calls), 0);
+	assert_int_equal(compat_syscalls_new(*state, &options, &table, &calls), 0);
 }
 
 static void begin_both(void **state)
@@ -79,7 +79,7 @@ static const struct compiled_event *look(const void *record, size_t len, struct 
 
 	memcpy(bytes, record, len);
 	*ret = (struct ring_record){.time = now += 10, .payload = bytes, .len = (uint32_t)len};
-	ret->payload = compat_calls_look(calls, ret);
+	ret->payload = compat_syscalls_check(calls, ret);
 	return event_table_get(&table, load16(ret->payload));
 }
 

@@ -12,10 +12,10 @@
  * A nested message gets one byte for its length when it is opened. Nearly every event is shorter
  * than 128 bytes; the others are moved up by the byte or two that their length needs more.
  */
-#define MSG_LEN_MAX 5 /* bytes of a length */
+#define UNCHECKED_LEN_MAX 5 /* bytes of a length */
 
 /* The seven-bit groups of up to 28 bits, a byte each, the lowest first. */
-static inline uint32_t msg_spread28(uint32_t v)
+static inline uint32_t unchecked_spread28(uint32_t v)
 {
 	uint32_t x = (v & 0x0fffc000) << 2 | (v & 0x00003fff);
 
@@ -23,7 +23,7 @@ static inline uint32_t msg_spread28(uint32_t v)
 }
 
 /* The same of up to 56 bits. */
-static inline uint64_t msg_spread56(uint64_t v)
+static inline uint64_t unchecked_spread56(uint64_t v)
 {
 	uint64_t x = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);
 
@@ -31,13 +31,13 @@ static inline uint64_t msg_spread56(uint64_t v)
 	return (x & 0x3f803f803f803f80) << 1 | (x & 0x007f007f007f007f);
 }
 
-#define MSG_MORE32 0x80808080u
-#define MSG_MORE64 0x8080808080808080ull
+#define UNCHECKED_MORE32 0x80808080u
+#define UNCHECKED_MORE64 0x8080808080808080ull
 
 /* A varint of 57 bits or more, such as a kernel address or a negative number: 9 or 10 bytes. */
-static inline uint8_t *msg_put_long_varint(uint8_t *p, uint64_t v)
+static inline uint8_t *unchecked_put_long_varint(uint8_t *p, uint64_t v)
 {
-	uint64_t x = msg_spread56(v & ((1ull << 56) - 1)) | MSG_MORE64;
+	uint64_t x = unchecked_spread56(v & ((1ull << 56) - 1)) | UNCHECKED_MORE64;
 
 	memcpy(p, &x, sizeof(x));
 	p[8] = (uint8_t)(v >> 56);
@@ -49,56 +49,56 @@ static inline uint8_t *msg_put_long_varint(uint8_t *p, uint64_t v)
  * A varint whose value is large, such as a time: its groups are spread over eight bytes in three
  * steps, without a branch a byte. Writes 8 bytes, or what the value takes.
  */
-static inline uint8_t *msg_put_wide_varint(uint8_t *p, uint64_t v)
+static inline uint8_t *unchecked_put_wide_varint(uint8_t *p, uint64_t v)
 {
 	uint64_t x;
 	unsigned top; /* bits below the last byte */
 
 	if (__builtin_expect(v >> 56 != 0, 0))
-		return msg_put_long_varint(p, v);
-	x = msg_spread56(v);
+		return unchecked_put_long_varint(p, v);
+	x = unchecked_spread56(v);
 	top = (63 - (unsigned)__builtin_clzll(x | 1)) & 56;
-	x |= MSG_MORE64 & ((1ull << top) - 1);
+	x |= UNCHECKED_MORE64 & ((1ull << top) - 1);
 	memcpy(p, &x, sizeof(x));
 	return p + 1 + top / 8;
 }
 
 /*
  * A varint whose length nobody can guess, such as the time between two events: up to 28 bits are
- * spread over four bytes without a branch. Writes 4 bytes, or as msg_put_wide_varint.
+ * spread over four bytes without a branch. Writes 4 bytes, or as unchecked_put_wide_varint.
  */
-static inline uint8_t *msg_put_mixed_varint(uint8_t *p, uint64_t v)
+static inline uint8_t *unchecked_put_mixed_varint(uint8_t *p, uint64_t v)
 {
 	uint32_t x, top;
 
 	if (__builtin_expect(v >> 28 != 0, 0))
-		return msg_put_wide_varint(p, v);
-	x = msg_spread28((uint32_t)v);
+		return unchecked_put_wide_varint(p, v);
+	x = unchecked_spread28((uint32_t)v);
 	top = (31 - (unsigned)__builtin_clz(x | 1)) & 24; /* bits below the last byte */
-	x |= MSG_MORE32 & ((1u << top) - 1);
+	x |= UNCHECKED_MORE32 & ((1u << top) - 1);
 	memcpy(p, &x, sizeof(x));
 	return p + 1 + top / 8;
 }
 
-/* A varint that is most often a small number. Writes 1 byte, or as msg_put_mixed_varint. */
-static inline uint8_t *msg_put_varint(uint8_t *p, uint64_t v)
+/* A varint that is most often a small number. Writes 1 byte, or as unchecked_put_mixed_varint. */
+static inline uint8_t *unchecked_put_varint(uint8_t *p, uint64_t v)
 {
 	if (__builtin_expect(v < 0x80, 1)) {
 		*p = (uint8_t)v;
 		return p + 1;
 	}
-	return msg_put_mixed_varint(p, v);
+	return unchecked_put_mixed_varint(p, v);
 }
 
-/* A tag of up to 2 bytes, as made by msg_tag. Writes 2 bytes always. */
-static inline uint8_t *msg_put_tag(uint8_t *p, uint16_t tag, uint8_t tag_len)
+/* A tag of up to 2 bytes, as made by unchecked_tag. Writes 2 bytes always. */
+static inline uint8_t *unchecked_put_tag(uint8_t *p, uint16_t tag, uint8_t tag_len)
 {
 	memcpy(p, &tag, sizeof(tag));
 	return p + tag_len;
 }
 
 /* The bytes of a tag as a number that memcpy lays out; gives their count. */
-static inline uint8_t msg_tag(uint32_t field, uint32_t wire_type, uint32_t *ret_bytes)
+static inline uint8_t unchecked_tag(uint32_t field, uint32_t wire_type, uint32_t *ret_bytes)
 {
 	uint8_t bytes[8] = {0};
 	uint8_t len = (uint8_t)(pb_put_varint(bytes, pb_tag(field, wire_type)) - bytes);
@@ -108,7 +108,7 @@ static inline uint8_t msg_tag(uint32_t field, uint32_t wire_type, uint32_t *ret_
 }
 
 /* Opens: `uint8_t *msg = p++;` after the tag. Gives the byte after the message. */
-static inline uint8_t *msg_close(uint8_t *msg, uint8_t *p)
+static inline uint8_t *unchecked_close(uint8_t *msg, uint8_t *p)
 {
 	size_t len = (size_t)(p - msg) - 1;
 	unsigned extra;

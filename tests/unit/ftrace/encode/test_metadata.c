@@ -12,19 +12,19 @@
 #include "unit/rng.h"
 
 static const struct clock_sync boot;
-static struct task_news news;
-static struct metadata_batch told;
+static struct metadata_events news;
+static struct metadata_batch repr;
 
 static int setup(void **state)
 {
 	(void)state;
-	return task_news_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES);
+	return metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	task_news_deinit(&news);
+	metadata_deinit(&news);
 	return 0;
 }
 
@@ -58,8 +58,8 @@ static void add(const struct metadata_fields *plan, uint64_t time, uint32_t len,
 	uint8_t *copy = malloc(len);
 
 	memcpy(copy, bytes, len);
-	task_news_add(&news, plan, &(struct ring_record){.time = time, .payload = copy, .len = len},
-		      common_pid);
+	metadata_add(&news, plan, &(struct ring_record){.time = time, .payload = copy, .len = len},
+		     common_pid);
 	free(copy);
 }
 
@@ -104,7 +104,7 @@ static void add_exit(int32_t tid, uint64_t nr, uint64_t ret)
 
 static bool tell(uint64_t until)
 {
-	return task_news_told(&news, &boot, until, &told);
+	return metadata_take_batch(&news, &boot, until, &repr);
 }
 
 /* ---- what a record says ---- */
@@ -117,17 +117,17 @@ FIXTURE_TEST(test_a_new_process_and_a_new_thread)
 	add_new(6, 71, 70, 0x3d0f00, "worker");
 	add_new(7, 72, 70, 0x8000, "");
 	assert_true(tell(100));
-	assert_int_equal(told.n_tasks, 3);
-	assert_int_equal(told.tasks[0].kind, METADATA_TASK_NEW);
-	assert_int_equal(told.tasks[0].time_ns, 5);
-	assert_int_equal(told.tasks[0].tid, 70);
-	assert_int_equal(told.tasks[0].other, 7);
-	assert_false(told.tasks[0].is_thread);
-	assert_memory_equal(told.tasks[0].name, "sixteen-bytes-xx", 16);
-	assert_true(told.tasks[1].is_thread);
-	assert_false(told.tasks[1].is_sibling);
-	assert_true(told.tasks[2].is_sibling);
-	assert_false(told.tasks[2].is_thread);
+	assert_int_equal(repr.n_tasks, 3);
+	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_NEW);
+	assert_int_equal(repr.tasks[0].time_ns, 5);
+	assert_int_equal(repr.tasks[0].tid, 70);
+	assert_int_equal(repr.tasks[0].other, 7);
+	assert_false(repr.tasks[0].is_thread);
+	assert_memory_equal(repr.tasks[0].name, "sixteen-bytes-xx", 16);
+	assert_true(repr.tasks[1].is_thread);
+	assert_false(repr.tasks[1].is_sibling);
+	assert_true(repr.tasks[2].is_sibling);
+	assert_false(repr.tasks[2].is_thread);
 }
 
 FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
@@ -140,8 +140,8 @@ FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
 	put32(36, 0xffffffff); /* not of the flags */
 	add(&plan, 1, 40, 7);
 	assert_true(tell(100));
-	assert_true(told.tasks[0].is_thread);
-	assert_false(told.tasks[0].is_sibling);
+	assert_true(repr.tasks[0].is_thread);
+	assert_false(repr.tasks[0].is_sibling);
 }
 
 FIXTURE_TEST(test_a_name)
@@ -152,10 +152,10 @@ FIXTURE_TEST(test_a_name)
 	plan.subject = 0; /* whoever runs */
 	add(&plan, 6, 32, 99);
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].kind, METADATA_TASK_RENAMED);
-	assert_int_equal(told.tasks[0].tid, 70);
-	assert_string_equal(told.tasks[0].name, "new name");
-	assert_int_equal(told.tasks[1].tid, 99);
+	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_RENAMED);
+	assert_int_equal(repr.tasks[0].tid, 70);
+	assert_string_equal(repr.tasks[0].name, "new name");
+	assert_int_equal(repr.tasks[1].tid, 99);
 }
 
 FIXTURE_TEST(test_a_program)
@@ -163,12 +163,12 @@ FIXTURE_TEST(test_a_program)
 	add_exec(5, 70, 70, "/bin/true");
 	add_exec(6, 80, 83, "");
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].kind, METADATA_TASK_EXEC);
-	assert_int_equal(told.tasks[0].other, 0);
-	assert_int_equal(told.tasks[0].file_len, 9);
-	assert_memory_equal(told.tasks[0].file, "/bin/true", 9);
-	assert_int_equal(told.tasks[1].other, 83);
-	assert_int_equal(told.tasks[1].file_len, 0);
+	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_EXEC);
+	assert_int_equal(repr.tasks[0].other, 0);
+	assert_int_equal(repr.tasks[0].file_len, 9);
+	assert_memory_equal(repr.tasks[0].file, "/bin/true", 9);
+	assert_int_equal(repr.tasks[1].other, 83);
+	assert_int_equal(repr.tasks[1].file_len, 0);
 }
 
 FIXTURE_TEST(test_an_end)
@@ -178,8 +178,8 @@ FIXTURE_TEST(test_an_end)
 	put32(24, 70);
 	add(&plan, 5, 28, 99);
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].kind, METADATA_TASK_ENDED);
-	assert_int_equal(told.tasks[0].tid, 70);
+	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_ENDED);
+	assert_int_equal(repr.tasks[0].tid, 70);
 }
 
 /* The place and length of the file's name are the record's own words. */
@@ -198,10 +198,10 @@ FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
 	put(20, "0123456789", 10);
 	add(&exec_plan, 9, 30, 70);
 	assert_true(tell(100));
-	assert_int_equal(told.n_tasks, 5);
+	assert_int_equal(repr.n_tasks, 5);
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(told.tasks[i].file_len, 0);
-	assert_int_equal(told.tasks[4].file_len, 10);
+		assert_int_equal(repr.tasks[i].file_len, 0);
+	assert_int_equal(repr.tasks[4].file_len, 10);
 }
 
 FIXTURE_TEST(test_descriptors)
@@ -215,15 +215,15 @@ FIXTURE_TEST(test_descriptors)
 	add_exit(71, SYS_dup, 3);
 	add_exit(70, SYS_dup, 0);
 	assert_true(tell(100));
-	assert_int_equal(told.n_fds, 3);
-	assert_int_equal(told.fds[0].tid, 70);
-	assert_int_equal(told.fds[0].fd, 3);
-	assert_int_equal(told.fds[1].tid, 71);
-	assert_int_equal(told.fds[2].fd, 0);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_fds, 3);
+	assert_int_equal(repr.fds[0].tid, 70);
+	assert_int_equal(repr.fds[0].fd, 3);
+	assert_int_equal(repr.fds[1].tid, 71);
+	assert_int_equal(repr.fds[2].fd, 0);
+	metadata_drop_batch(&news);
 	add_exit(70, SYS_openat, 3);
 	assert_true(tell(200));
-	assert_int_equal(told.n_fds, 1);
+	assert_int_equal(repr.n_fds, 1);
 }
 
 FIXTURE_TEST(test_numbers_of_32_bits)
@@ -236,14 +236,14 @@ FIXTURE_TEST(test_numbers_of_32_bits)
 	put32(12, (uint32_t)-13);
 	add(&plan, 1, 16, 70);
 	assert_true(tell(100));
-	assert_int_equal(told.n_fds, 1);
-	assert_int_equal(told.fds[0].fd, 7);
+	assert_int_equal(repr.n_fds, 1);
+	assert_int_equal(repr.fds[0].fd, 7);
 }
 
 FIXTURE_TEST(test_descriptors_that_nobody_wants)
 {
-	task_news_deinit(&news);
-	assert_int_equal(task_news_init(&news, METADATA_TASKS), 0);
+	metadata_deinit(&news);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	add_exit(70, SYS_openat, 3);
 	assert_false(tell(100));
 }
@@ -271,31 +271,31 @@ FIXTURE_TEST(test_files_that_events_name)
 	add_inode(&file, 0, 70); /* none */
 	add_inode(&file, 99, getpid()); /* by us */
 	assert_true(tell(100));
-	assert_int_equal(told.n_inodes, 4);
-	assert_true(told.inodes[0].inode == (1ull << 40 | 7));
-	assert_true(told.inodes[0].device == makedev(8, 300));
-	assert_int_equal(told.inodes[1].inode, 9);
-	assert_int_equal(told.inodes[2].inode, 2);
-	assert_int_equal(told.inodes[3].inode, 11);
-	assert_int_equal(told.n_fds + told.n_tasks, 0);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_inodes, 4);
+	assert_true(repr.inodes[0].inode == (1ull << 40 | 7));
+	assert_true(repr.inodes[0].device == makedev(8, 300));
+	assert_int_equal(repr.inodes[1].inode, 9);
+	assert_int_equal(repr.inodes[2].inode, 2);
+	assert_int_equal(repr.inodes[3].inode, 11);
+	assert_int_equal(repr.n_fds + repr.n_tasks, 0);
+	metadata_drop_batch(&news);
 	/* Once, also when it comes again later. */
 	add_inode(&file, 1ull << 40 | 7, 70);
 	assert_false(tell(200));
-	for (uint64_t i = 0; i < TASK_NEWS_INODES + 10; i++)
+	for (uint64_t i = 0; i < METADATA_MAX_INODES + 10; i++)
 		add_inode(&file, 1000 + i, 70);
 	assert_true(tell(300));
-	assert_int_equal(told.n_inodes, TASK_NEWS_INODES);
-	assert_int_equal(told.lost_inodes, 10);
-	assert_int_equal(told.lost, 0);
+	assert_int_equal(repr.n_inodes, METADATA_MAX_INODES);
+	assert_int_equal(repr.lost_inodes, 10);
+	assert_int_equal(repr.lost, 0);
 }
 
 FIXTURE_TEST(test_files_that_nobody_wants)
 {
 	static const struct metadata_fields file = {METADATA_INODE, 1, 8, 0, 16};
 
-	task_news_deinit(&news);
-	assert_int_equal(task_news_init(&news, METADATA_TASKS | METADATA_FDS), 0);
+	metadata_deinit(&news);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS | METADATA_FDS), 0);
 	add_inode(&file, 7, 70);
 	assert_false(tell(100));
 }
@@ -311,19 +311,19 @@ FIXTURE_TEST(test_cpu_by_cpu_in_by_time_out)
 	add_rename(3, 70, "c");
 	add_rename(8, 70, "late");
 	assert_true(tell(5));
-	assert_int_equal(told.n_tasks, 4);
+	assert_int_equal(repr.n_tasks, 4);
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(told.tasks[i].name[0], "abcd"[i]);
-	task_news_forget(&news);
+		assert_int_equal(repr.tasks[i].name[0], "abcd"[i]);
+	metadata_drop_batch(&news);
 	add_rename(6, 70, "f");
 	assert_true(tell(8)); /* not yet those of then */
-	assert_int_equal(told.n_tasks, 1);
-	assert_int_equal(told.tasks[0].time_ns, 6);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_tasks, 1);
+	assert_int_equal(repr.tasks[0].time_ns, 6);
+	metadata_drop_batch(&news);
 	assert_true(tell(UINT64_MAX));
-	assert_int_equal(told.n_tasks, 2);
-	assert_int_equal(told.tasks[0].time_ns, 8);
-	assert_int_equal(told.tasks[1].time_ns, 9);
+	assert_int_equal(repr.n_tasks, 2);
+	assert_int_equal(repr.tasks[0].time_ns, 8);
+	assert_int_equal(repr.tasks[1].time_ns, 9);
 }
 
 FIXTURE_TEST(test_at_one_moment_in_the_order_of_the_records)
@@ -333,10 +333,10 @@ FIXTURE_TEST(test_at_one_moment_in_the_order_of_the_records)
 	add_exec(5, 70, 70, "c");
 	add_rename(4, 60, "d");
 	assert_true(tell(100));
-	assert_int_equal(told.tasks[0].tid, 60);
-	assert_int_equal(told.tasks[1].kind, METADATA_TASK_NEW);
-	assert_int_equal(told.tasks[2].kind, METADATA_TASK_RENAMED);
-	assert_int_equal(told.tasks[3].kind, METADATA_TASK_EXEC);
+	assert_int_equal(repr.tasks[0].tid, 60);
+	assert_int_equal(repr.tasks[1].kind, METADATA_TASK_NEW);
+	assert_int_equal(repr.tasks[2].kind, METADATA_TASK_RENAMED);
+	assert_int_equal(repr.tasks[3].kind, METADATA_TASK_EXEC);
 }
 
 FIXTURE_TEST(test_many_runs_of_many_lengths)
@@ -349,13 +349,13 @@ FIXTURE_TEST(test_many_runs_of_many_lengths)
 		add_new(time, (int32_t)n + 1, 7, 0, "x");
 	}
 	assert_true(tell(UINT64_MAX));
-	assert_int_equal(told.n_tasks, 5000);
-	for (size_t i = 0; i < told.n_tasks; i++) {
-		assert_true(told.tasks[i].time_ns >= last);
+	assert_int_equal(repr.n_tasks, 5000);
+	for (size_t i = 0; i < repr.n_tasks; i++) {
+		assert_true(repr.tasks[i].time_ns >= last);
 		/* Those of one moment as they came. */
-		if (i && told.tasks[i].time_ns == last)
-			assert_true(told.tasks[i].tid > told.tasks[i - 1].tid);
-		last = told.tasks[i].time_ns;
+		if (i && repr.tasks[i].time_ns == last)
+			assert_true(repr.tasks[i].tid > repr.tasks[i - 1].tid);
+		last = repr.tasks[i].time_ns;
 	}
 }
 
@@ -368,14 +368,14 @@ FIXTURE_TEST(test_names_of_files_are_kept)
 		add_exec(10 * round + 15, 70, 70, file);
 		add_exec(10 * round + 5, 71, 71, "/bin/told");
 		assert_true(tell(10 * round + 10));
-		assert_int_equal(told.n_tasks, round ? 2 : 1);
-		assert_memory_equal(told.tasks[told.n_tasks - 1].file, "/bin/told", 9);
+		assert_int_equal(repr.n_tasks, round ? 2 : 1);
+		assert_memory_equal(repr.tasks[repr.n_tasks - 1].file, "/bin/told", 9);
 		if (round) {
 			snprintf(file, sizeof(file), "/bin/kept-%u", round - 1);
-			assert_int_equal(told.tasks[0].file_len, strlen(file));
-			assert_memory_equal(told.tasks[0].file, file, strlen(file));
+			assert_int_equal(repr.tasks[0].file_len, strlen(file));
+			assert_memory_equal(repr.tasks[0].file, file, strlen(file));
 		}
-		task_news_forget(&news);
+		metadata_drop_batch(&news);
 		assert_true(news.text_len < 32);
 	}
 }
@@ -388,49 +388,49 @@ FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
 	add_new(5, 71, 70, 0, "early");
 	add_new(15, 72, 70, 0, "late");
 	assert_true(tell(10));
-	assert_int_equal(told.n_tasks, 1);
-	assert_int_equal(told.n_tids, 2);
-	assert_int_equal(told.tids[0], 70);
-	assert_int_equal(told.tids[1], 71);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_tasks, 1);
+	assert_int_equal(repr.n_tids, 2);
+	assert_int_equal(repr.tids[0], 70);
+	assert_int_equal(repr.tids[1], 71);
+	metadata_drop_batch(&news);
 	tid_set_add(&news.tids, 72);
 	assert_true(tell(20));
-	assert_int_equal(told.n_tasks, 1);
-	assert_int_equal(told.n_tids, 1);
+	assert_int_equal(repr.n_tasks, 1);
+	assert_int_equal(repr.n_tids, 1);
 }
 
 static void see(uint64_t time, int32_t tid)
 {
-	tid_set_add(task_news_tids(&news, time), tid);
+	tid_set_add(metadata_tids(&news, time), tid);
 }
 
 /* On one CPU it is seen to run, on another one its beginning has not been read yet. */
 FIXTURE_TEST(test_threads_of_after_the_pass_began)
 {
-	task_news_ripe_before(&news, &boot, 10);
+	metadata_complete_before(&news, &boot, 10);
 	see(9, 70);
 	see(10, 71);
 	see(11, 70);
 	assert_true(tell(10));
-	assert_int_equal(told.n_tids, 1);
-	assert_int_equal(told.tids[0], 70);
-	task_news_forget(&news);
-	task_news_ripe_before(&news, &boot, 20);
+	assert_int_equal(repr.n_tids, 1);
+	assert_int_equal(repr.tids[0], 70);
+	metadata_drop_batch(&news);
+	metadata_complete_before(&news, &boot, 20);
 	add_new(9, 71, 70, 0, "new");
 	assert_true(tell(20));
-	assert_int_equal(told.n_tasks, 1);
-	assert_int_equal(told.n_tids, 2);
-	assert_int_equal(told.tids[0], 71);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_tasks, 1);
+	assert_int_equal(repr.n_tids, 2);
+	assert_int_equal(repr.tids[0], 71);
+	metadata_drop_batch(&news);
 	assert_false(tell(30));
 	/* At the end nothing waits. */
-	task_news_ripe_before(&news, &boot, 30);
+	metadata_complete_before(&news, &boot, 30);
 	see(29, 72);
 	see(31, 72);
 	see(31, 73);
 	assert_true(tell(UINT64_MAX));
-	assert_int_equal(told.n_tids, 2);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_tids, 2);
+	metadata_drop_batch(&news);
 	assert_false(tell(UINT64_MAX));
 }
 
@@ -439,15 +439,15 @@ FIXTURE_TEST(test_the_pass_on_another_clock)
 	struct clock_sync sync = {
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
 
-	assert_ptr_equal(task_news_tids(&news, UINT64_MAX - 1), &news.tids);
-	task_news_ripe_before(&news, &sync, 4900);
-	assert_ptr_equal(task_news_tids(&news, 899), &news.tids);
-	assert_ptr_equal(task_news_tids(&news, 900), &news.later);
-	task_news_ripe_before(&news, &sync, UINT64_MAX);
-	assert_ptr_equal(task_news_tids(&news, 900), &news.tids);
+	assert_ptr_equal(metadata_tids(&news, UINT64_MAX - 1), &news.tids);
+	metadata_complete_before(&news, &sync, 4900);
+	assert_ptr_equal(metadata_tids(&news, 899), &news.tids);
+	assert_ptr_equal(metadata_tids(&news, 900), &news.later);
+	metadata_complete_before(&news, &sync, UINT64_MAX);
+	assert_ptr_equal(metadata_tids(&news, 900), &news.tids);
 	sync.ftrace_ns = 0;
-	task_news_ripe_before(&news, &sync, 4900);
-	assert_ptr_equal(task_news_tids(&news, 900), &news.tids);
+	metadata_complete_before(&news, &sync, 4900);
+	assert_ptr_equal(metadata_tids(&news, 900), &news.tids);
 }
 
 FIXTURE_TEST(test_nothing_new_before_the_next_pass)
@@ -458,8 +458,8 @@ FIXTURE_TEST(test_nothing_new_before_the_next_pass)
 	assert_false(tell(10));
 	assert_false(tell(9));
 	assert_true(tell(11));
-	assert_int_equal(told.n_tasks, 1);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_tasks, 1);
+	metadata_drop_batch(&news);
 	assert_false(tell(12));
 }
 
@@ -470,21 +470,21 @@ FIXTURE_TEST(test_times_of_another_clock)
 
 	add_rename(900, 70, "a");
 	add_rename(1100, 70, "b");
-	assert_true(task_news_told(&news, &sync, 5050, &told));
-	assert_int_equal(told.n_tasks, 1);
-	assert_int_equal(told.tasks[0].time_ns, 4900);
-	task_news_forget(&news);
+	assert_true(metadata_take_batch(&news, &sync, 5050, &repr));
+	assert_int_equal(repr.n_tasks, 1);
+	assert_int_equal(repr.tasks[0].time_ns, 4900);
+	metadata_drop_batch(&news);
 	/* Kept, and told by what is known of the clocks then. */
 	sync = (struct clock_sync){
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 2000, .boot_ns = 6001};
-	assert_true(task_news_told(&news, &sync, 6000, &told));
-	assert_int_equal(told.tasks[0].time_ns, 5101);
-	task_news_forget(&news);
+	assert_true(metadata_take_batch(&news, &sync, 6000, &repr));
+	assert_int_equal(repr.tasks[0].time_ns, 5101);
+	metadata_drop_batch(&news);
 	/* Nobody can tell what the clock counts: what has been read is told. */
 	add_rename(77, 70, "a");
 	sync.ftrace_ns = 0;
-	assert_true(task_news_told(&news, &sync, 7000, &told));
-	assert_int_equal(told.tasks[0].time_ns, 0);
+	assert_true(metadata_take_batch(&news, &sync, 7000, &repr));
+	assert_int_equal(repr.tasks[0].time_ns, 0);
 }
 
 /* ---- limits ---- */
@@ -493,32 +493,32 @@ FIXTURE_TEST(test_more_than_can_be_held)
 {
 	char file[4000];
 
-	for (uint32_t i = 0; i <= TASK_NEWS_TASKS / 2; i++) {
-		assert_false(task_news_is_pressing(&news));
+	for (uint32_t i = 0; i <= METADATA_MAX_TASKS / 2; i++) {
+		assert_false(metadata_is_urgent(&news));
 		add_rename(i, 70, "a");
 	}
-	assert_true(task_news_is_pressing(&news));
-	for (uint32_t i = 0; i < TASK_NEWS_TASKS; i++)
+	assert_true(metadata_is_urgent(&news));
+	for (uint32_t i = 0; i < METADATA_MAX_TASKS; i++)
 		add_rename(i, 70, "a");
 	assert_true(tell(UINT64_MAX));
-	assert_int_equal(told.n_tasks, TASK_NEWS_TASKS);
-	assert_int_equal(told.lost, TASK_NEWS_TASKS / 2 + 1);
-	task_news_forget(&news);
+	assert_int_equal(repr.n_tasks, METADATA_MAX_TASKS);
+	assert_int_equal(repr.lost, METADATA_MAX_TASKS / 2 + 1);
+	metadata_drop_batch(&news);
 	assert_false(tell(UINT64_MAX));
 
 	memset(file, 'x', sizeof(file));
 	file[sizeof(file) - 1] = '\0';
-	for (size_t i = 0; i < 2 * TASK_NEWS_TEXT / sizeof(file); i++)
+	for (size_t i = 0; i < 2 * METADATA_MAX_TEXT / sizeof(file); i++)
 		add_exec(i, 70, 70, file);
-	assert_true(task_news_is_pressing(&news));
+	assert_true(metadata_is_urgent(&news));
 	assert_true(tell(UINT64_MAX));
-	assert_int_equal(told.tasks[0].file_len, sizeof(file) - 1);
-	assert_int_equal(told.tasks[told.n_tasks - 1].file_len, 0);
-	task_news_forget(&news);
+	assert_int_equal(repr.tasks[0].file_len, sizeof(file) - 1);
+	assert_int_equal(repr.tasks[repr.n_tasks - 1].file_len, 0);
+	metadata_drop_batch(&news);
 
 	for (int i = 0; i < 100000; i++)
 		add_exit(1 + i, SYS_dup, (uint64_t)i);
 	assert_true(tell(UINT64_MAX));
-	assert_int_equal(told.n_fds, TASK_NEWS_FDS);
-	assert_int_equal(told.lost, 100000 - TASK_NEWS_FDS);
+	assert_int_equal(repr.n_fds, METADATA_MAX_FDS);
+	assert_int_equal(repr.lost, 100000 - METADATA_MAX_FDS);
 }
