@@ -71,7 +71,7 @@ static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct fiel
 						   struct encode_ctx *ctx)
 {
 	uint8_t *text = unchecked_put_tag(p, op->tag, op->tag_len);
-	uint8_t *end = text_field_put(text + 1, op, r, ctx);
+	uint8_t *end = field_text_put(text + 1, op, r, ctx);
 
 	return end ? unchecked_close(text, end) : p;
 }

@@ -58,7 +58,7 @@ static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct ri
 
 		*p++ = PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE << 3 | PB_WIRE_BYTES;
 		text = p++;
-		end = text_field_put(p, op, r, ctx);
+		end = field_text_put(p, op, r, ctx);
 		return end ? unchecked_close(text, end) : NULL;
 	}
 	s = op->type == FIELD_REST_BYTES ? rest_of(r, op) : field_span(op, r, ctx);

@@ -477,7 +477,7 @@ static uint8_t *put_rest(uint8_t *p, const struct field_op *op, const struct rin
 	return p + len;
 }
 
-uint8_t *text_field_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
+uint8_t *field_text_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			struct encode_ctx *ctx)
 {
 	switch (op->type) {

@@ -20,5 +20,5 @@
  * Writes the field's bytes, without tag and length, to memory with room for EVENT_TEXT_MAX, or for
  * the record. Gives the byte after them, or NULL where there is nothing to say.
  */
-uint8_t *text_field_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
+uint8_t *field_text_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			struct encode_ctx *ctx);

@@ -140,10 +140,7 @@ static inline int field_is_text(enum field_type type)
 	return type >= FIELD_FIRST_TEXT && type <= FIELD_LAST_TEXT;
 }
 
-/*
- * Readers take up to 31 fields of an event by descriptor, by the numbers 1 to 31, and complain of
- * others.
- */
+/* Trace readers accept the field numbers 1 to 31 in a descriptor and report an error for others. */
 #define EVENT_DESCRIPTOR_MAX_FIELDS 31u
 
 struct described_field {

@@ -77,7 +77,7 @@ static struct {
 static void load_tep(const char *dir)
 {
 	for (unsigned i = 0; i < t.set.table.n_events; i++) {
-		const struct compiled_event *ev = t.set.table.rows[i];
+		const struct compiled_event *ev = t.set.table.events[i];
 		char *format =
 			page_set_read(NULL, "%s/events/%s/%s/format", dir, ev->group, ev->name);
 
@@ -152,7 +152,7 @@ static unsigned check_set(const char *name, const struct event_table_options *op
 	t.oracle->tep = t.tep;
 	t.oracle->strings = &t.set.table.strings;
 	for (size_t i = 0; i < t.set.table.n_events; i++)
-		describe(t.set.table.rows[i]);
+		describe(t.set.table.events[i]);
 	t.out = malloc(event_table_bound(&t.set.table, t.set.layout.size));
 	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &t.set.table.strings};
 	for (unsigned c = 0; c < t.set.n_cpus; c++)
@@ -420,7 +420,7 @@ TEST(test_threads_are_told)
 
 	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	t.ctx = (struct encode_ctx){
-		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .news = &news};
+		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .metadata = &news};
 	event_encode(ev, &r, &t.ctx, made_out);
 	event_encode(ev, &r, &t.ctx, made_out);
 	assert_int_equal(news.tids.n, 2);

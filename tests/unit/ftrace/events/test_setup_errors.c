@@ -21,7 +21,7 @@ TEST(test_lists)
 	assert_string_equal(r.unknown[0], "sched/nope");
 	assert_int_equal(tracefs_list_size(r.failed), 2);
 	assert_string_equal(r.failed[0], "option:x (5)");
-	assert_string_equal(r.problem, "first 1");
+	assert_string_equal(r.fatal, "first 1");
 	assert_string_equal(r.notice, "100% of it");
 	setup_errors_deinit(&r);
 	assert_null(r.unknown);

@@ -52,7 +52,7 @@ TEST(test_the_packet)
 	struct ring_stats_all all = {.rings = &ring, .n = 1};
 	uint64_t counts[RING_PAGE_STATUS_COUNT] = {
 		[RING_PAGE_END_OVERFLOW] = 5, [RING_PAGE_INVALID_EVENT] = 1};
-	struct setup_errors reports = {0};
+	struct setup_errors errors = {0};
 	struct made_event probe = {.in = MADE_UPROBE, .repr = {"mine", "read", 0}, .hits = 6};
 	struct made_event synthetic = {.in = MADE_SYNTHETIC, .repr = {"synthetic", "x", 0}};
 	struct made_events probes = {.events = (struct made_event *[]){&synthetic, &probe}, .n = 2};
