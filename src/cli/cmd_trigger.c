@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "base/system/log.h"
 #include "cli/terminal/verb.h"
@@ -82,8 +83,7 @@ static int activate(const char *address, char **names, size_t n)
 		r = t.error;
 		connection_free(t.conn);
 	}
-	if (t.loop)
-		event_base_free(t.loop);
+	event_base_freep(&t.loop);
 	return r;
 }
 

@@ -32,6 +32,7 @@
 
 #include <event2/event.h>
 
+#include "base/event_loop/event_free.h"
 #include "base/system/priority_boost.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -346,10 +347,8 @@ static void probes_deinit(struct probes *p)
 	producer_free(p->producer);
 	p->feed = metadata_bus_free(p->feed);
 	for (size_t i = 0; i < ARRAY_SIZE(p->signals); i++)
-		if (p->signals[i])
-			event_free(p->signals[i]);
-	if (p->loop)
-		event_base_free(p->loop);
+		event_freep(&p->signals[i]);
+	event_base_freep(&p->loop);
 	notify_close(&p->notify);
 }
 

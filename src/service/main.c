@@ -16,6 +16,7 @@
 
 #include <event2/event.h>
 
+#include "base/event_loop/event_free.h"
 #include "base/system/priority_boost.h"
 #include "base/core/err.h"
 #include "service/code_pages.h"
@@ -168,10 +169,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	shutdown_deinit(&shutdown);
 	service_free(service);
 	hold_back_signals(SIG_BLOCK); /* the files are still there */
-	if (sigint)
-		event_free(sigint);
-	if (sigterm)
-		event_free(sigterm);
+	event_freep(&sigint);
+	event_freep(&sigterm);
 	return r;
 }
 
@@ -229,8 +228,7 @@ static int serve(const struct options *o)
 	}
 	if (r < 0)
 		log_error("%s", e.text);
-	if (loop)
-		event_base_free(loop);
+	event_base_freep(&loop);
 	file_helper_end();
 	sockets_close(&sockets);
 	return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -107,4 +107,6 @@ verdict "atomics are in wire/smb.h and client/transport/arbiter.c only" \
   "$(grep -lE '_Atomic|memory_order' src/*/*.[ch] src/*/*/*.[ch] | grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c')"
 verdict "libraries return errors, they do not log" \
   "$(grep -nE '\blog_(error|warn|info|debug)\(' src/{wire,config,analyze}/*.c)"
+verdict "libevent's objects are freed by base/event_loop/event_free.h only" \
+  "$(grep -rnE '\bevent(_base)?_free\(' src | grep -v '^src/base/event_loop/event_free\.h:')"
 exit $bad

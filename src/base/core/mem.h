@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /*
- * Ownership in one idiom:  `_cleanup_(freep) char *s = ...;`  frees at the end of the scope, and
- * `return TAKE_PTR(s);` hands over.
+ * Ownership in one idiom: `_cleanup_(freep) char *s = ...;` frees at the end of the scope, and
+ * `return TAKE_PTR(s);` passes ownership to the caller.
  */
 
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
@@ -46,15 +46,25 @@
 #define NO_CANARY
 #endif
 
+/*
+ * Destructors named *p take the address of the handle, release it, and leave the handle empty (NULL, or -1
+ * for a descriptor). They are no-ops for an empty handle, so that one line releases a member whatever its
+ * state, and a second call does no harm. libevent's objects: base/event_loop/event_free.h.
+ */
 static inline void freep(void *p)
 {
-	free(*(void **)p);
+	typedef void *pointer __attribute__((may_alias)); /* of whatever type */
+	pointer *ptr = p;
+
+	free(*ptr);
+	*ptr = NULL;
 }
 
 static inline void closep(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
 
 /*

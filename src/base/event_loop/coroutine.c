@@ -25,6 +25,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/time_slice.h"
 
 #define STACK_BYTES (1u << 20)
@@ -176,8 +177,7 @@ static void lend(struct coroutine *w)
 static void release(struct coroutine *w)
 {
 	*w->owner = NULL;
-	if (w->event)
-		event_free(w->event);
+	event_freep(&w->event);
 	if (w->wake >= 0)
 		close(w->wake);
 	sem_destroy(&w->go);

@@ -17,6 +17,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 
 static void add_until_due(struct loop_timer *t)
 {
@@ -53,7 +54,7 @@ static void stop_boottime(struct loop_timer *t)
 {
 	if (!t->boot_event)
 		return;
-	event_free(t->boot_event);
+	event_freep(&t->boot_event);
 	close(t->boot_fd);
 	t->boot_event = NULL;
 }
@@ -90,7 +91,7 @@ static bool start_boottime(struct loop_timer *t, uint64_t first_ns, uint64_t per
 	if (!t->boot_event)
 		return false;
 	if (event_add(t->boot_event, NULL) < 0) {
-		event_free(TAKE_PTR(t->boot_event));
+		event_freep(&t->boot_event);
 		return false;
 	}
 	t->boot_fd = TAKE_FD(fd);
@@ -118,8 +119,7 @@ void loop_timer_stop(struct loop_timer *t)
 void loop_timer_deinit(struct loop_timer *t)
 {
 	stop_boottime(t);
-	if (t->event)
-		event_free(TAKE_PTR(t->event));
+	event_freep(&t->event);
 }
 
 void loop_timer_once(struct loop_timer *t, uint32_t ms, bool boottime)

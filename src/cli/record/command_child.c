@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 
 enum state { WAITS, RUNS, ENDED };
 
@@ -152,9 +153,7 @@ int command_child_watch(struct command_child *c, struct event_base *loop, void (
 
 void command_child_unwatch(struct command_child *c)
 {
-	if (c->child_event)
-		event_free(c->child_event);
-	c->child_event = NULL;
+	event_freep(&c->child_event);
 }
 
 int command_child_run(struct command_child *c, struct err_text *e)

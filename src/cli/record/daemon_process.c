@@ -19,6 +19,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -366,10 +367,8 @@ void daemon_process_free(struct daemon_process *d, int timeout_ms)
 	if (!d)
 		return;
 	end_child(d, timeout_ms);
-	if (d->notify_event)
-		event_free(d->notify_event);
-	if (d->stderr_event)
-		event_free(d->stderr_event);
+	event_freep(&d->notify_event);
+	event_freep(&d->stderr_event);
 	closep(&d->notify_fd);
 	closep(&d->stderr_fd);
 	free(d);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "cli/record/daemon_process.h"
 
@@ -262,10 +263,8 @@ void private_daemons_free(struct private_daemons *p)
 	p->failed = true;
 	daemon_process_free(p->producer, PRIVATE_STOP_TIMEOUT_MS);
 	daemon_process_free(p->service, PRIVATE_STOP_TIMEOUT_MS);
-	if (p->child_event)
-		event_free(p->child_event);
-	if (p->deadline)
-		event_free(p->deadline);
+	event_freep(&p->child_event);
+	event_freep(&p->deadline);
 	remove_dir(p);
 	free(p);
 }

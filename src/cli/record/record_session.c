@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_session_end.h"
@@ -435,10 +436,8 @@ void record_session_free(struct record_session *s)
 	if (!s)
 		return;
 	consumer_free(s->consumer);
-	if (s->deadline)
-		event_free(s->deadline);
-	if (s->pass)
-		event_free(s->pass);
+	event_freep(&s->deadline);
+	event_freep(&s->pass);
 	packet_read_deinit(&s->reading);
 	free(s);
 }

@@ -25,6 +25,7 @@
 #include "analyze/buffer_stats.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/daemon_process.h"
 #include "cli/record/private_daemons.h"
@@ -569,12 +570,9 @@ static void clean_up(struct recording *r)
 	end_signals_free(r->signals);
 	if (r->setup->command)
 		command_child_unwatch(r->setup->command);
-	if (r->command_timer)
-		event_free(r->command_timer);
-	if (r->tick)
-		event_free(r->tick);
-	if (r->loop)
-		event_base_free(r->loop);
+	event_freep(&r->command_timer);
+	event_freep(&r->tick);
+	event_base_freep(&r->loop);
 	recording_progress_deinit(&r->progress);
 }
 

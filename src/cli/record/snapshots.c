@@ -13,6 +13,7 @@
 #include "analyze/trace_scan.h"
 #include "base/core/err.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "cli/terminal/console.h"
 #include "cli/trace/session_client.h"
@@ -223,8 +224,7 @@ static void session_snapshot_free(struct session_snapshot *s)
 	if (!s)
 		return;
 	consumer_free(s->consumer);
-	if (s->deadline)
-		event_free(s->deadline);
+	event_freep(&s->deadline);
 	trace_file_free(s->file);
 	trace_scan_deinit(&s->scan);
 	packet_read_deinit(&s->reading);

@@ -15,6 +15,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 
 struct end_signals {
 	end_signals_fn fn;
@@ -97,8 +98,7 @@ void end_signals_free(struct end_signals *s)
 		return;
 	while (s->fd >= 0 && take(s, &info))
 		;
-	if (s->event)
-		event_free(s->event);
+	event_freep(&s->event);
 	closep(&s->fd);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	free(s);

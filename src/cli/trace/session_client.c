@@ -17,6 +17,7 @@
 #include "analyze/buffer_stats.h"
 #include "analyze/trace_scan.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/terminal/signals.h"
 #include "cli/trace/trace_file.h"
@@ -221,10 +222,8 @@ void session_client_free(struct session_client *c)
 	if (c->message)
 		protobuf_c_message_free_unpacked(c->message, NULL);
 	packet_read_deinit(&c->reading);
-	if (c->timer)
-		event_free(c->timer);
-	if (c->loop)
-		event_base_free(c->loop);
+	event_freep(&c->timer);
+	event_base_freep(&c->loop);
 	free(c);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/time_slice.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -250,10 +251,8 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 
 void counter_poll_deinit(struct counter_poll *p)
 {
-	if (p->turn)
-		event_free(p->turn);
-	if (p->tick)
-		event_free(p->tick);
+	event_freep(&p->turn);
+	event_freep(&p->tick);
 	tracks_free(p->tracks);
 	writer_free(p->writer);
 	writer_free(p->thread_writer);

@@ -30,6 +30,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "client/transport/arbiter.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
@@ -460,10 +461,8 @@ void instance_table_free(struct instance_table *s)
 		TAILQ_REMOVE(&s->flushes, f, link);
 		free(f);
 	}
-	if (s->reap)
-		event_free(s->reap);
-	if (s->timeout)
-		event_free(s->timeout);
+	event_freep(&s->reap);
+	event_freep(&s->timeout);
 	free(s);
 }
 

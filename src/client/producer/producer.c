@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "client/producer/producer_commands.h"
 #include "client/producer/relay_client.h"
@@ -147,8 +148,7 @@ static void socket_watch_free(struct socket_watch *w)
 {
 	if (!w)
 		return;
-	if (w->readable)
-		event_free(w->readable);
+	event_freep(&w->readable);
 	closep(&w->fd);
 	free(w);
 }
@@ -442,8 +442,7 @@ void producer_free(struct producer *p)
 	}
 	tear_down(p);
 	socket_watch_free(p->watch);
-	if (p->retry)
-		event_free(p->retry);
+	event_freep(&p->retry);
 	free((char *)p->o.name);
 	free((char *)p->o.socket);
 	free(p);

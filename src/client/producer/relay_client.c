@@ -16,6 +16,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "client/transport/connection.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
@@ -141,7 +142,6 @@ void relay_client_free(struct relay_client *l)
 	if (!l)
 		return;
 	connection_free(l->conn);
-	if (l->next_round)
-		event_free(l->next_round);
+	event_freep(&l->next_round);
 	free(l);
 }

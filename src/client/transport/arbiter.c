@@ -32,6 +32,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/shm.h"
 #include "client/transport/commit_batch.h"
 #include "wire/smb.h"
@@ -97,7 +98,7 @@ void arbiter_free(struct arbiter *a)
 {
 	if (!a)
 		return;
-	event_free(a->turn);
+	event_freep(&a->turn);
 	commit_batch_deinit(&a->batch);
 	shm_unmap(a->smb.base, a->mapped);
 	free(a);

@@ -8,6 +8,7 @@
 #include <event2/event.h>
 #include <assert.h>
 
+#include "base/event_loop/event_free.h"
 #include "ftrace/ring/cpu_reader.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
@@ -67,8 +68,7 @@ static struct watches *watches_free(struct watches *w)
 	if (!w)
 		return NULL;
 	for (unsigned i = 0; i < w->readers->n; i++)
-		if (w->watches[i].event)
-			event_free(w->watches[i].event);
+		event_freep(&w->watches[i].event);
 	free(w);
 	return NULL;
 }
@@ -355,7 +355,7 @@ struct drain *drain_free(struct drain *d)
 	if (!d)
 		return NULL;
 	drain_set_period(d, 0);
-	event_free(d->timer);
+	event_freep(&d->timer);
 	d->watches = watches_free(d->watches);
 	if (d->running)
 		d->freed = true;

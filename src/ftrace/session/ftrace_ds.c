@@ -27,6 +27,7 @@
 #include <tracefs.h>
 
 #include "base/core/clock.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
@@ -278,8 +279,7 @@ static void ftrace_destroy(void *instance)
 	coroutine_finish(ds->winding_down);
 	leave_feed(ds);
 	ftrace_session_close(&ds->session);
-	if (ds->looking)
-		event_free(ds->looking);
+	event_freep(&ds->looking);
 	writer_free(ds->writer);
 	session_stats_deinit(&ds->stats);
 	free(ds);

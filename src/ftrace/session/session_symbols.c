@@ -5,6 +5,7 @@
 #include <event2/event.h>
 
 #include "ftrace/session/session_symbols.h"
+#include "base/event_loop/event_free.h"
 
 static void on_ready(void *ctx)
 {
@@ -86,7 +87,6 @@ void session_symbols_miss(const struct session_symbols *s, struct setup_errors *
 void session_symbols_leave(struct session_symbols *s)
 {
 	symbol_cache_leave(&s->user);
-	if (s->timer)
-		event_free(s->timer);
+	event_freep(&s->timer);
 	*s = (struct session_symbols){0};
 }

@@ -11,6 +11,7 @@
 #include <event2/event.h>
 
 #include "base/core/err.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/core/clock.h"
@@ -185,9 +186,7 @@ static struct symbol_cache *cache;
 
 static void stop_loading(struct symbol_cache *s)
 {
-	if (s->turn)
-		event_free(s->turn);
-	s->turn = NULL;
+	event_freep(&s->turn);
 	s->build = symbol_table_build_free(s->build);
 	if (s->fd >= 0)
 		close(s->fd);

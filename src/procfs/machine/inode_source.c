@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>
@@ -286,8 +287,7 @@ static void inode_destroy(void *instance)
 		return;
 	if (ds->feed)
 		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
-	if (ds->turn)
-		event_free(ds->turn);
+	event_freep(&ds->turn);
 	inode_walk_end(&ds->walk);
 	strbuf_deinit(&ds->mountinfo);
 	inode_roots_deinit(&ds->named);

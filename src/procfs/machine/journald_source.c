@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>
@@ -158,9 +159,7 @@ static void answer_flushes(struct journald_source *ds)
 
 static void stop_events(struct journald_source *ds)
 {
-	if (ds->watch)
-		event_free(ds->watch);
-	ds->watch = NULL;
+	event_freep(&ds->watch);
 	event_del(ds->look);
 	event_del(ds->turn);
 }
@@ -210,9 +209,7 @@ static void watch_journal(struct journald_source *ds)
 {
 	int fd = journald_reader_fd(&ds->reader);
 
-	if (ds->watch)
-		event_free(ds->watch);
-	ds->watch = NULL;
+	event_freep(&ds->watch);
 	if (fd < 0)
 		return;
 	/* Without it the journal is looked at all the same, only later. */
@@ -268,10 +265,8 @@ static void journald_destroy(void *instance)
 		return;
 	if (ds->look && ds->turn)
 		stop_events(ds);
-	if (ds->look)
-		event_free(ds->look);
-	if (ds->turn)
-		event_free(ds->turn);
+	event_freep(&ds->look);
+	event_freep(&ds->turn);
 	journald_reader_close(&ds->reader);
 	journald_library_close(&ds->lib);
 	if (ds->config)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <stdbool.h>
@@ -387,10 +388,8 @@ static void power_destroy(void *instance)
 
 	if (!ds)
 		return;
-	if (ds->tick)
-		event_free(ds->tick);
-	if (ds->turn)
-		event_free(ds->turn);
+	event_freep(&ds->tick);
+	event_freep(&ds->turn);
 	strbuf_deinit(&ds->text);
 	writer_free(ds->writer);
 	free(ds);

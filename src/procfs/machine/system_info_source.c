@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <stdbool.h>
@@ -259,8 +260,7 @@ static void system_info_destroy(void *instance)
 
 	if (!s)
 		return;
-	if (s->turn)
-		event_free(s->turn);
+	event_freep(&s->turn);
 	closep(&s->fd);
 	strbuf_deinit(&s->text);
 	if (s->message.buf)

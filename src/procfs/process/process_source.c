@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>
@@ -323,12 +324,9 @@ static void process_destroy(void *instance)
 	if (!ds)
 		return;
 	unlisten(ds);
-	if (ds->turn)
-		event_free(ds->turn);
-	if (ds->tick)
-		event_free(ds->tick);
-	if (ds->again)
-		event_free(ds->again);
+	event_freep(&ds->turn);
+	event_freep(&ds->tick);
+	event_freep(&ds->again);
 	process_scan_end(&ds->scan);
 	process_poll_deinit(&ds->poll);
 	process_events_deinit(&ds->events);

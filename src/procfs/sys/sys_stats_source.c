@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>
@@ -199,10 +200,8 @@ static void sys_stats_destroy(void *instance)
 
 	if (!ds)
 		return;
-	if (ds->turn)
-		event_free(ds->turn);
-	if (ds->tick)
-		event_free(ds->tick);
+	event_freep(&ds->turn);
+	event_freep(&ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		ds->slots[i].source->close(ds->slots[i].state, &ds->poll);
 	sys_packet_deinit(&ds->poll);

@@ -18,6 +18,7 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
+#include "base/event_loop/event_free.h"
 #include "base/system/close_aside.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
@@ -466,8 +467,7 @@ static void on_acceptable(evutil_socket_t listen_fd, short what, void *ctx)
 
 static void listener_free(struct listener *l)
 {
-	if (l->readable)
-		event_free(l->readable);
+	event_freep(&l->readable);
 	closep(&l->fd);
 	free(l);
 }
@@ -533,6 +533,6 @@ void ipc_host_free(struct ipc_host *h)
 	}
 	while ((c = LIST_FIRST(&h->conns)))
 		connection_free(c);
-	event_free(h->resume);
+	event_freep(&h->resume);
 	free(h);
 }

@@ -19,6 +19,7 @@
 
 #include <event2/event.h>
 
+#include "base/event_loop/event_free.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
@@ -71,8 +72,7 @@ static void close_file(struct file_sink *f)
 	loop_timer_stop(&f->turn);
 	loop_timer_stop(&f->stall);
 	loop_timer_stop(&f->period);
-	if (f->writable)
-		event_free(TAKE_PTR(f->writable));
+	event_freep(&f->writable);
 	file_parts_close(&f->parts);
 	f->reading = false;
 	if (f->finishing) {
@@ -426,8 +426,7 @@ void file_sink_free(struct file_sink *f)
 	loop_timer_deinit(&f->turn);
 	loop_timer_deinit(&f->stall);
 	loop_timer_deinit(&f->period);
-	if (f->writable)
-		event_free(f->writable);
+	event_freep(&f->writable);
 	file_copy_deinit(&f->copy);
 	file_parts_deinit(&f->parts);
 	free(f);
