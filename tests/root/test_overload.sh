@@ -22,11 +22,12 @@ start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 service=${PIDS[-1]}
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 probes=${PIDS[-1]}
-"$load" 6 500 &
+# In a session of its own: a nice value would count within one (autogroup).
+setsid "$load" 6 1000 &
 PIDS+=($!)
 crowd=$!
 before=$(cpu_ticks "$service" "$probes" $(pgrep -P "$probes")) machine_before=$(machine_ticks)
-"$BIN/sonda" record -t 3s --strict -o "$TMP/trace" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/log" 2>&1
+"$BIN/sonda" record -t 4s --strict -o "$TMP/trace" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/log" 2>&1
 code=$?
 used=$(($(cpu_ticks "$service" "$probes" $(pgrep -P "$probes")) - before)) machine=$(($(machine_ticks) - machine_before))
 kill "$crowd"

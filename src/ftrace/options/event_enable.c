@@ -317,7 +317,7 @@ static int enable(const struct setup *s, const struct event_name *e)
 	if (strcmp(e->group, "ftrace"))
 		return instance_enable_event(s->instance, e->group, e->name);
 	if (session_event_is_marker(e))
-		return instance_copy_markers(s->instance);
+		return instance_can_copy_markers(s->instance) ? 0 : -EOPNOTSUPP;
 	if (session_event_is_printk(e))
 		return instance_has_printk(s->instance) ? 0 : -ENOSYS;
 	/* These come with others: by a trigger, or by an option of the instance. */

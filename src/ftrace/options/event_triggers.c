@@ -160,7 +160,7 @@ static int make_command(const config_trigger *c, const char *condition, char **r
 static bool can_act(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
-	    !instance_copy_markers(s->instance))
+	    instance_can_copy_markers(s->instance))
 		return true;
 	refuse(s, e, "the kernel has no options/copy_trace_marker");
 	return false;

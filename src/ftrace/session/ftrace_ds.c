@@ -285,6 +285,20 @@ static void ftrace_destroy(void *instance)
 	free(ds);
 }
 
+/* Begins the recording in the session's own instance. 0 or -errno. */
+static int begin_instance(struct ftrace_session *s)
+{
+	int r = event_triggers_start(&s->triggers, &s->instance, &s->errors);
+	bool markers = false;
+
+	for (size_t i = 0; i < s->events.n; i++)
+		markers = markers || session_event_is_marker(&s->events.events[i]);
+	/* A kernel that cannot has been reported. */
+	if (!r && markers && instance_can_copy_markers(&s->instance))
+		r = instance_copy_markers(&s->instance);
+	return r;
+}
+
 static void begin_recording(struct ftrace_ds *ds)
 {
 	struct ftrace_session *s = &ds->session;
@@ -293,9 +307,9 @@ static void begin_recording(struct ftrace_ds *ds)
 	session_stats_begin(&ds->stats, s, ds->writer);
 	metadata_publisher_begin(&ds->teller, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
-		r = event_triggers_start(&s->triggers, &s->instance, &s->errors);
+		r = begin_instance(s);
 		if (r)
-			setup_error_fatal(&s->errors, "cannot write tracing_on: %s", strerror(-r));
+			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
 	}
 	top_ring_start(&s->top);
 	if (instance_is_made(&s->instance))

@@ -18,6 +18,8 @@
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/override.h"
 
+#define COPY_MARKERS "options/copy_trace_marker"
+
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
 
 /* The folder of attempt n, or -ENAMETOOLONG. */
@@ -204,6 +206,8 @@ int instance_keep_ring(const struct instance *i)
 
 int instance_stop(const struct instance *i)
 {
+	if (i->copies_markers)
+		(void)instance_write(i, COPY_MARKERS, "0");
 	if (!i->override)
 		return instance_write(i, "tracing_on", "0");
 	override_release(i->override, "tracing_on");
@@ -366,8 +370,6 @@ int instance_enable_event(const struct instance *i, const char *group, const cha
 	return tracefs_instance_file_append(i->tracefs, "set_event", text) >= 0 ? 0 : r;
 }
 
-#define COPY_MARKERS "options/copy_trace_marker"
-
 bool instance_can_copy_markers(const struct instance *i)
 {
 	_cleanup_(freep) char *path = instance_path_of(i, COPY_MARKERS);
@@ -375,10 +377,11 @@ bool instance_can_copy_markers(const struct instance *i)
 	return i->override || (path && fs_exists(path));
 }
 
-int instance_copy_markers(const struct instance *i)
+int instance_copy_markers(struct instance *i)
 {
 	int r = i->override ? 0 : instance_write(i, COPY_MARKERS, "1");
 
+	i->copies_markers = !i->override && !r;
 	return r == -ENOENT ? -EOPNOTSUPP : r;
 }
 

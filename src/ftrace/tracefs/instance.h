@@ -28,6 +28,7 @@ struct instance {
 	struct tracefs_instance *tracefs; /* owned */
 	char *path; /* owned: so that removing needs no memory */
 	struct override *override; /* owned; NULL: it is our own */
+	bool copies_markers; /* set by instance_copy_markers */
 	bool keeps_ring; /* what its ring holds, how large it is and its clock are to stay */
 };
 
@@ -83,9 +84,13 @@ enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw);
 enum ftrace_clock instance_clock(const struct instance *i);
 
 int instance_enable_event(const struct instance *i, const char *group, const char *name);
-/* ftrace/print: what is written to the top level's trace_marker comes here too. -EOPNOTSUPP on
- * kernels without that option. A lent one has a trace_marker that those know who write there. */
-int instance_copy_markers(const struct instance *i);
+/*
+ * ftrace/print: what is written to the top level's trace_marker comes here too, until instance_stop. Call it
+ * when the instance records: while it does not, the kernel refuses (EBADF) each write to trace_marker, and
+ * gives it to no other instance either. -EOPNOTSUPP on kernels without that option. A lent one has a
+ * trace_marker that those know who write there.
+ */
+int instance_copy_markers(struct instance *i);
 bool instance_can_copy_markers(const struct instance *i);
 /* Does what the kernel says by trace_printk() come here? It goes to one place, which is the top
  * level until the option trace_printk_dest of another one is set. */

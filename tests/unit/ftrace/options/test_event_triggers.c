@@ -170,7 +170,8 @@ WITH_FOLDER(test_of_markers_where_they_are_copied)
 
 	prepare(state, config);
 	assert_prepared(0, "ftrace/print", "traceoff if a");
-	assert_string_equal(fake_written(*state, "options/copy_trace_marker"), "1");
+	/* Once the instance records, and not before. */
+	assert_string_equal(fake_written(*state, "options/copy_trace_marker"), "0");
 	unlink(temp_dir_path(state, 0, "instances/x/options/copy_trace_marker"));
 	prepare(state, config);
 	assert_int_equal(triggers.n, 0);

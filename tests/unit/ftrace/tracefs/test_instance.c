@@ -115,7 +115,11 @@ WITH_FOLDER(test_events_are_switched_on)
 
 	assert_int_equal(instance_copy_markers(&i), -EOPNOTSUPP);
 	fake_text(*state, "instances/x/options/copy_trace_marker", "0");
+	fake_text(*state, "instances/x/tracing_on", "1");
 	assert_int_equal(instance_copy_markers(&i), 0);
+	assert_string_equal(fake_read(*state, "instances/x/options/copy_trace_marker"), "1");
+	assert_int_equal(instance_stop(&i), 0);
+	assert_string_equal(fake_read(*state, "instances/x/options/copy_trace_marker"), "0");
 	fake_instance_free(&i);
 }
 
