@@ -20,7 +20,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
-TEST_PACKAGES := libcmocka-dev linux-perf
+TEST_PACKAGES := libcmocka-dev linux-perf python3
 COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
@@ -248,6 +248,13 @@ $(HELPERS): $(B)/%: $(B)/%.o $(ALL_LIBS)
 	@echo "  TEST    $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
 
+# What a test loads before a program of its own.
+PRELOADS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/system/preload/*.c))
+$(PRELOADS): $(B)/%.so: %.c $(wildcard tests/system/*.h) Makefile
+	@echo "  TEST    $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fPIC -shared $(WARN) -o $@ $<
+
 $(REPLAYS): $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(ALL_LIBS)
 	@echo "  TEST    $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(ALL_SYSLIBS)
@@ -277,7 +284,7 @@ check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and
 	$(Q)tests/distros/run.sh $(DISTROS)
 clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, see KERNEL_DIR in tests/kernels/fetch.sh)
 	$(Q)tests/kernels/fetch.sh --remove
-tests: $(UNIT) $(HELPERS) $(REPLAYS) ## build the tests, run nothing
+tests: $(UNIT) $(HELPERS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 unit: $(UNIT) ## only the unit tests
 	$(Q)tests/run.sh $(B) unit
 interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
