@@ -13,12 +13,14 @@
 # A script says in its head how it may be run:
 #
 #     # tracefs: alone     no other test uses tracefs meanwhile (root/ and interop/, unless they say something else)
-#     # tracefs: shared    others that say "shared" may run beside it: it uses instances of its own and looks at nothing else
+#     # tracefs: top       it uses tracefs' top level, as Perfetto's traced_probes does: no other "top" runs meanwhile
+#     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it
 #     # tracefs: none      it does not use tracefs (all other folders)
 #     # check: long        only in make check-long
 #
-# JOBS tests run at the same time (one more than there are CPUs, since most of them wait most of the time). Tests that use
-# the tracefs of the machine also wait for those of another run.
+# JOBS tests run at the same time (one more than there are CPUs, since most of them wait most of the time). "top" and
+# "shared" tests run first, then "alone" ones with "none" beside them. Tests that use the tracefs of the machine also wait
+# for those of another run.
 #
 # These also fail a test: what a sanitizer finds in any of its processes, files that it leaves in TMPDIR, processes that it
 # leaves running, and tracefs instances that it leaves behind.
@@ -125,12 +127,16 @@ run_one() { # CLASS NAME COMMAND...
   shift 2
   if [ "$class" != none ] && [ -r $tracing ]; then
     exec 9<$tracing
-    case $class in alone) flock 9 ;; shared) flock -s 9 ;; esac
+    case $class in
+    alone) flock 9 ;;
+    shared) flock -s 9 ;;
+    top) exec 8<$tracing/instances && flock 8 && flock -s 9 ;;
+    esac
   fi
   began=$SECONDS
   set -m # a process group of its own, in which SIGINT is not ignored: else no test of Ctrl-C can be right
   CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" \
-    >"$lane/out" 2>"$lane/err" </dev/null 9<&- &
+    >"$lane/out" 2>"$lane/err" </dev/null 8<&- 9<&- &
   group=$!
   set +m
   trap 'kill -TERM -- "-$group" 2>/dev/null' TERM
@@ -142,7 +148,7 @@ run_one() { # CLASS NAME COMMAND...
 
 # ---- which tests, and when ------------------------------------------------------------------------
 
-alone=() shared=() none=() # names of the tests that wait for their turn
+alone=() top=() shared=() none=() # names of the tests that wait
 
 said_in() { # FILE WORD
   sed -n "2,20s/^# $2: *//p" "$1"
@@ -150,6 +156,7 @@ said_in() { # FILE WORD
 add() { # CLASS NAME
   case $1 in
   alone) alone+=("$2") ;;
+  top) top+=("$2") ;;
   shared) shared+=("$2") ;;
   none) none+=("$2") ;;
   *) echo "tests/run.sh: $2: no such class: $1" >&2; exit 2 ;;
@@ -205,26 +212,23 @@ start_job() { # CLASS NAME
 # The next test that may run beside those that run; fails when none may.
 start_next() {
   local running=" ${CLASS[*]} "
-  case $running in
-  *' alone '*) ;;
-  *)
+  if [[ $running != *' alone '* ]]; then
+    if [ ${#top[@]} != 0 ] && [[ $running != *' top '* ]]; then
+      start_job top "${top[0]}"
+      top=("${top[@]:1}")
+      return
+    fi
     if [ ${#shared[@]} != 0 ]; then
       start_job shared "${shared[0]}"
       shared=("${shared[@]:1}")
       return
     fi
-    case $running in
-    *' shared '*) ;;
-    *)
-      if [ ${#alone[@]} != 0 ]; then
-        start_job alone "${alone[0]}"
-        alone=("${alone[@]:1}")
-        return
-      fi
-      ;;
-    esac
-    ;;
-  esac
+    if [ ${#alone[@]} != 0 ] && [ ${#top[@]} = 0 ] && [[ $running != *' shared '* && $running != *' top '* ]]; then
+      start_job alone "${alone[0]}"
+      alone=("${alone[@]:1}")
+      return
+    fi
+  fi
   [ ${#none[@]} != 0 ] || return
   start_job none "${none[0]}"
   none=("${none[@]:1}")
@@ -252,7 +256,7 @@ tell_progress() {
     words="$words, ${NAME[$pid]} for $((SECONDS - BEGAN[$pid])) s"
     [ ! -s "${LANE[$pid]}/progress" ] || words="$words ($(tail -n 1 "${LANE[$pid]}/progress"))"
   done
-  echo "     after $SECONDS s: $((${#alone[@]} + ${#shared[@]} + ${#none[@]})) tests wait, running${words#,}"
+  echo "     after $SECONDS s: $((${#alone[@]} + ${#top[@]} + ${#shared[@]} + ${#none[@]})) tests wait, running${words#,}"
 }
 
 jobs=${JOBS:-$(($(nproc) + 1))}

@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The 8 cells of {our, Perfetto's} probes x service x consumer. Each records 3 s of real scheduling and process names
-# while a process of named threads runs; trace_processor must load the trace with no error, find each thread under its
-# name in `sched`, and the process with its command line. The TraceConfig in all eight traces is the same.
+# tracefs: top
+#
+# The 8 cells of {our, Perfetto's} probes x service x consumer. Each records 2 s of real scheduling and process names
+# while a process of named threads runs; a cell with our probes runs beside one with Perfetto's. trace_processor must load
+# each trace with no error, find each thread under its name in `sched`, and the process with its command line. The
+# TraceConfig in all eight traces is the same.
 set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
@@ -37,7 +40,7 @@ data_sources {
   }
 }
 data_sources { config { name: "linux.system_info" target_buffer: 1 } }
-duration_ms: 3000
+duration_ms: 2000
 flush_timeout_ms: 4000
 trace_uuid_msb: -81985529216486896
 trace_uuid_lsb: 1147797409030816545
@@ -46,22 +49,22 @@ CONFIG
 threads=6
 names_sql="select distinct t.name as name from sched s join thread t using (utid) where t.name glob 'sonda-t*' order by 1"
 
-run_cell() { # PROBES SERVICE CONSUMER
-  local cell="probes=$1 service=$2 consumer=$3" dir="$TMP/$1-$2-$3" load pid
+# Sets recorder, whose status is that of the recording.
+begin_cell() { # PROBES SERVICE CONSUMER
+  local dir="$TMP/$1-$2-$3"
   mkdir "$dir"
   use_sockets "$dir"
-  if ! start_service "$2" "$dir" || ! start_probes "$1" "$dir"; then
-    verdict "$cell: starts" 1
-    return
-  fi
-  "${BUILD:-build}/tests/interop/named_threads" $threads 8 >"$dir/tids" &
-  load=$!
-  PIDS+=("$load")
-  record "$3" "$TMP/config" "$dir/trace" "$dir/record.log"
-  verdict "$cell: records" $? "$dir/record.log"
-  kill "$load"
-  wait "$load" 2>/dev/null
-  stop_all
+  start_service "$2" "$dir" && start_probes "$1" "$dir"
+  verdict "probes=$1 service=$2 consumer=$3: starts" $?
+  "${BUILD:-build}/tests/interop/named_threads" $threads 60 >"$dir/tids" &
+  PIDS+=("$!")
+  record "$3" "$TMP/config" "$dir/trace" "$dir/record.log" &
+  recorder=$!
+}
+
+check_cell() { # STATUS PROBES SERVICE CONSUMER
+  local cell="probes=$2 service=$3 consumer=$4" dir="$TMP/$2-$3-$4" pid
+  verdict "$cell: records" "$1" "$dir/record.log"
   [ -s "$dir/trace" ] || return
 
   pid=$(cut -d' ' -f1 "$dir/tids")
@@ -82,7 +85,7 @@ run_cell() { # PROBES SERVICE CONSUMER
   expect 1 "no error stat" '^\[\]$'
   expect 2 "all named threads ran" 'sonda-t0.*sonda-t1.*sonda-t2.*sonda-t3.*sonda-t4.*sonda-t5'
   expect 3 "they ran often" ':[1-9][0-9]{3,}'
-  expect 4 "the process has its command line" 'named_threads 6 8'
+  expect 4 "the process has its command line" 'named_threads 6 60'
   expect 5 "each thread's name is with its tid" ":$threads\\}"
   expect 6 "every CPU was seen" ":$(nproc)\\}"
   expect 7 "processes are named" ':[1-9][0-9]+'
@@ -96,11 +99,19 @@ config_of() { # TRACE
     awk '/^    statsd_metadata {/ { skip = 1 } !skip && !/statsd_logging|enable_extra_guardrails: false/ { print } /^    }/ { skip = 0 }'
 }
 
-for probes in perfetto sonda; do
-  for service in perfetto sonda; do
-    for consumer in perfetto sonda; do
-      run_cell $probes $service $consumer
-    done
+for service in perfetto sonda; do
+  for consumer in perfetto sonda; do
+    begin_cell perfetto $service $consumer
+    theirs=$recorder
+    begin_cell sonda $service $consumer
+    ours=$recorder
+    wait "$theirs"
+    theirs=$?
+    wait "$ours"
+    ours=$?
+    stop_all
+    check_cell $theirs perfetto $service $consumer
+    check_cell $ours sonda $service $consumer
   done
 done
 

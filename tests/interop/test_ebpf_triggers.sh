@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: alone
+#
 # Thresholds of linux.ebpf_counters, on the real kernel: threads that wait for one CPU push the run-queue latency above 20 ms,
 # and a flight recorder that nobody else ends stops, or writes a snapshot.
 set -u

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # The ends of sessions between the two families: sonda tells the losses of a session in Perfetto's traced as it does of
 # one in sondad, and as trace_processor counts them; and Perfetto's command line hears from sondad why it ended.
 set -u
@@ -55,7 +57,7 @@ for service in sonda perfetto; do
   sonda 0 snapshot widowed -o "$dir/alive" && says '^Snapshot after .* [0-9,]+ events'
   verdict "$service: snapshot has the summary" $? "$TMP/log"
   kill -KILL "$probes"
-  noticed() { ! "$BIN/sonda" status 2>/dev/null | grep -q linux.ftrace; }
+  noticed() { ! "$BIN/sonda" status 2>/dev/null | grep -v 'went away' | grep -q linux.ftrace; }
   until_true noticed
   sonda 3 stop widowed --strict -o "$dir/widowed" &&
     says 'lost +(the producer of linux.ftrace|[^ ]* \(pid [0-9]+\)) went away.*: what it had not handed over'

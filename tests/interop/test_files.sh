@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # Perfetto's command line and its probes with our service, which writes the trace itself: into the file that the command
 # line passes, and to a path of the config. trace_processor must load what comes out with no error, and find in it what was
 # recorded. The same when the service is killed.
@@ -28,6 +30,8 @@ $2
 CONFIG
 }
 
+errors_sql="select name, idx, value from stats where severity = 'error' and value > 0"
+
 # Recordings that need nothing of each other run side by side: of each the log and the status are kept.
 declare -A CLIENTS
 begin() { # NAME COMMAND...
@@ -45,8 +49,8 @@ to_path() { timeout 60 "$PEERS/run" perfetto --txt -c "$1"; } # CONFIG
 # Switches of each second, or the complaints of trace_processor.
 good_trace() { # TRACE
   local errors switches
-  errors=$(trace_errors "$1")
-  switches=$(query "$1" "select count() as n from sched" | grep -o '[0-9]*')
+  { read -r errors; read -r switches; } < <(query "$1" "$errors_sql" "select count() as n from sched")
+  switches=$(grep -o '[0-9]*' <<<"$switches")
   echo "errors: $errors, switches: ${switches:-none}" >"$TMP/detail"
   [ "$errors" = '[]' ] && [ "${switches:-0}" -gt 100 ]
 }
@@ -65,10 +69,10 @@ PIDS+=($!)
 
 timeout 20 bash -c "$(declare -f much_load); much_load" &
 busy=$!
-config passed "duration_ms: 1500"
-config by-service "duration_ms: 1500 output_path: \"$TMP/by-service\""
+config passed "duration_ms: 1000"
+config by-service "duration_ms: 1000 output_path: \"$TMP/by-service\""
 config limited "duration_ms: 30000 max_file_size_bytes: 1000000 output_path: \"$TMP/limited\""
-config deflated "duration_ms: 1500 compression_type: COMPRESSION_TYPE_DEFLATE"
+config deflated "duration_ms: 1000 compression_type: COMPRESSION_TYPE_DEFLATE"
 begin ours record sonda "$TMP/passed.cfg" "$TMP/ours" /dev/stdout
 begin passed record perfetto "$TMP/passed.cfg" "$TMP/passed" /dev/stdout
 begin by-service to_path "$TMP/by-service.cfg"
@@ -106,7 +110,7 @@ verdict "deflate with the newer field, by sonda record: the trace loads" $? "$TM
 # Each file of a rotation loads alone: it has names and interned kernel symbols of its own.
 begin_rotation() { # NAME MORE
   mkdir "$TMP/$1"
-  config "$1" "duration_ms: 5500 output_path: \"$TMP/$1/trace.pftrace\" $2"
+  config "$1" "duration_ms: 3700 output_path: \"$TMP/$1/trace.pftrace\" $2"
   sed -i 's|ftrace_config {|& symbolize_ksyms: true ftrace_events: "workqueue/workqueue_execute_start"|' "$TMP/$1.cfg"
   begin "$1" record sonda "$TMP/$1.cfg" "$TMP/unused.$1" /dev/stdout
 }
@@ -117,21 +121,21 @@ rotation() { # NAME PROBES MORE
   verdict "rotation, $1 probes, $2: ends well" $? "$dir.log"
   for file in "$dir"/trace.*.pftrace; do
     n=$((n + 1))
-    trace_errors "$file" >"$TMP/detail"
-    [ "$(cat "$TMP/detail")" = '[]' ]
+    query "$file" "$errors_sql" "select str_value as u from metadata where name = 'trace_uuid'" \
+      "select count() as n from process where name != ''" >"$TMP/detail"
+    [ "$(head -n 1 "$TMP/detail")" = '[]' ]
     verdict "rotation, $1 probes: ${file##*/} loads alone" $? "$TMP/detail"
     # The second one holds a whole period; of a shorter file a reader may see little.
     if [[ $2 = *period* && $file = *000002* ]]; then
-      query "$file" "select count() as n from process where name != ''" >"$TMP/detail"
-      [ "$(grep -o '[0-9]*' "$TMP/detail")" -gt 2 ]
+      [ "$(sed -n 3p "$TMP/detail" | grep -o '[0-9]*')" -gt 2 ]
       verdict "rotation, $1 probes: ${file##*/} has names of its own" $? "$TMP/detail"
     fi
-    query "$file" "select str_value as u from metadata where name = 'trace_uuid'" >>"$dir/uuids"
+    sed -n 2p "$TMP/detail" >>"$dir/uuids"
   done
   [ "$n" -ge 3 ] && [ "$(sort -u "$dir/uuids" | wc -l)" = "$n" ]
   verdict "rotation, $1 probes: several files, each with a uuid of its own" $?
 }
-by_time='rotate { period_ms: 1500 }' by_size='rotate { max_file_size_bytes: 65536 keep: 4 }'
+by_time='rotate { period_ms: 1000 }' by_size='rotate { max_file_size_bytes: 65536 keep: 4 }'
 begin_rotation by-time "$by_time"
 begin_rotation by-size "$by_size"
 rotation by-time "Perfetto's" "$by_time"

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # Trace filters: the same producer and the same config under Perfetto's service and under sondad, with Perfetto's command
 # line as the consumer. What is left of the packets must be the same, field by field, on every way out of sondad.
 set -u

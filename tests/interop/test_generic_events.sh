@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # Events without a message of their own in trace_processor: each has the name of the kernel's, and each of its fields the
 # name and the value that libtraceevent finds in the same record; with descriptors, and spelled out in the older way.
 set -u

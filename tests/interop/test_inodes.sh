@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # linux.inode_file_map by what events name: the same load under Perfetto's traced_probes and under ours, and the same
 # paths for the same inodes; and nothing but those.
 set -u

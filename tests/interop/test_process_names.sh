@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # Names of processes on the real kernel, read with trace_processor: each process is one, with its name, also beside
 # counters and events of the ends of processes; and in what a ring has kept after it wrapped, whichever service has it.
 set -u

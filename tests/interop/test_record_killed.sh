@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # A recording that is written while it is recorded outlives SIGKILL of any of its programs, at any moment and under load:
 # trace_processor reads the file without an error, it ends with a whole packet, and lacks at most the last second.
 set -u

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # Options of `sonda record` with Perfetto's programs: its probes do not know fields of ours, which must be said; its
 # service passes on what sonda-probes says of itself.
 set -u

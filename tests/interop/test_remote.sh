@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # Producers of other machines, which for this test are this one, through TCP: Perfetto's traced_probes at our service,
 # directly and behind a relay whose clocks are ahead; who is not in the list of addresses; and our producers at either
 # family's service.

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # The life of sessions: every way in which Perfetto's command line runs a session, against sondad with sonda-probes.
 # Each trace must load in trace_processor with no error, and hold the threads that ran meanwhile. PROBES=perfetto: the
 # same with Perfetto's traced_probes.
@@ -51,12 +53,14 @@ background() { # NAME CONFIG: sets pid; the trace comes to NAME.trace
   pid=$(printf '%s\n' "$sources" "unique_session_name: \"$1\"" "$2" |
     perfetto --txt -c - -o "$dir/$1.trace" --background 2>"$dir/$1.log")
 }
+# Long enough for each of the threads to run.
+records() { sleep 1; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 trigger() { echo "activate_triggers: \"$1\"" | perfetto --txt -c - 2>>"$dir/trigger.log"; }
 
 # ---- in the background ----
 
-background bg 'duration_ms: 2000'
+background bg 'duration_ms: 1500'
 until_true has_session bg
 verdict "--background: the session is listed by --query" $?
 perfetto --query-raw >"$dir/raw" 2>/dev/null
@@ -71,7 +75,7 @@ pid=$(printf '%s\n' "$sources" 'unique_session_name: "wait"' |
 verdict "--background-wait: returns when all data sources have started" $? "$dir/wait.log"
 has_session wait
 verdict "--background-wait: the session runs then" $?
-sleep 1.5
+records
 kill -TERM "$pid"
 until_true ended "$pid"
 is_good "--background-wait: SIGTERM ends it with a good trace" "$dir/wait.trace"
@@ -88,7 +92,7 @@ verdict "--is_detached: yes" $?
 perfetto --is_detached=other >/dev/null 2>&1
 [ $? = 2 ]
 verdict "--is_detached: not under another key" $?
-sleep 2
+records
 perfetto --attach=key --stop >"$dir/attach.log" 2>&1
 verdict "--attach --stop: ends it" $? "$dir/attach.log"
 is_good "--detach: the trace is good" "$dir/detached.trace"
@@ -100,7 +104,7 @@ verdict "--is_detached: not any more" $?
 
 background source ''
 until_true has_session 'source'
-sleep 2
+records
 id=$(perfetto --query-raw 2>/dev/null |
   protoc -Iprotos --decode=perfetto.protos.TracingServiceState protos/common/tracing_service_state.proto |
   awk '/tracing_sessions {/ { id = "" } $1 == "id:" { id = $2 } /unique_session_name: "source"/ { print id; exit }')
@@ -136,9 +140,8 @@ is_good "the file that was cloned goes on to a good trace" "$dir/file.trace"
 # ---- triggers ----
 
 background start 'trigger_config { trigger_mode: START_TRACING trigger_timeout_ms: 30000
-  triggers { name: "go" stop_delay_ms: 2000 } }'
+  triggers { name: "go" stop_delay_ms: 1000 } }'
 until_true has_session 'start'
-sleep 0.5
 "$BIN/sonda" trigger go 2>"$dir/sonda.log"
 verdict "sonda trigger: exits well" $? "$dir/sonda.log"
 until_true ended "$pid"
@@ -153,7 +156,7 @@ verdict "START_TRACING: without a trigger there is no trace" $?
 background stop 'trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 30000
   triggers { name: "other" } triggers { name: "end" stop_delay_ms: 500 producer_name_regex: ".*" } }'
 until_true has_session 'stop'
-sleep 2
+records
 trigger end
 until_true ended "$pid"
 is_good "STOP_TRACING: ends after its trigger" "$dir/stop.trace"
@@ -162,16 +165,17 @@ protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$dir/s
 [ "$(grep -c 'trigger_name: "end"' "$dir/triggers")" = 1 ]
 verdict "STOP_TRACING: the trigger is in the trace" $? "$dir/triggers"
 
-background snap 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 8000
+background snap 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 30000
   triggers { name: "snap" stop_delay_ms: 200 } }'
 until_true has_session 'snap'
-sleep 2
+records
 trigger snap
 until_true test -s "$dir/snap.trace.0"
 verdict "CLONE_SNAPSHOT: a trigger makes a snapshot" $? "$dir/snap.log"
 trigger snap
 until_true test -s "$dir/snap.trace.1"
 verdict "CLONE_SNAPSHOT: so does the next" $? "$dir/snap.log"
+kill -TERM "$pid"
 until_true ended "$pid"
 is_good "CLONE_SNAPSHOT: the first snapshot is good" "$dir/snap.trace.0"
 is_good "CLONE_SNAPSHOT: the second too" "$dir/snap.trace.1"

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: top
+#
 # The flight recorder of configs/: sonda record with CLONE_SNAPSHOT saves a snapshot at each trigger and goes on, with each
 # family's service and probes on the other end. Each snapshot must load in trace_processor with no error, hold the threads
 # that ran before it, and say which trigger it is for.

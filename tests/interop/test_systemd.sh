@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # The installed units under a real systemd: the first process of a pid namespace, with control groups, a network, /dev,
 # /etc and /run of its own, and no units but ours. Sockets that start the service, readiness, what it may and may not do
 # under the units' restrictions, kill -9 and the restart, stop. Traces are read by trace_processor.

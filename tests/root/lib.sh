@@ -41,6 +41,8 @@ if [ ! -e $TRACEFS/trace ]; then
 fi
 # The ring of the boot grows with the first event, as it would for anybody; not between two pictures.
 ! grep -q expanded $TRACEFS/buffer_size_kb || echo >>$TRACEFS/set_event
+# Daemons inherit this, so that those of tests that run beside this one are told apart.
+export SONDA_TEST=$TMP
 # Nothing of this machine's own tracing service may answer.
 export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
 
@@ -98,15 +100,22 @@ wait_for() {
   return 1
 }
 
-# Instances of the programs under test, alive or killed; another sonda may run on this machine.
+# Is this a sonda-probes that this test started?
+is_ours() { # PID
+  [ "$(readlink "/proc/$1/exe")" = "$(readlink -f "$BIN/sonda-probes")" ] &&
+    grep -qzxF "SONDA_TEST=$TMP" "/proc/$1/environ"
+}
+
+# Instances of this test's processes, and of processes that were killed.
 our_folders() {
   local i pid
   for i in "$TRACEFS"/instances/sonda-*; do
-    [ -e "$i" ] || continue
     pid=${i##*/sonda-}
     pid=${pid%%-*}
-    [ -e "/proc/$pid" ] && [ "$(readlink "/proc/$pid/exe")" != "$(readlink -f "$BIN/sonda-probes")" ] || echo "$i"
-  done
+    is_ours "$pid" || [ ! -e "/proc/$pid" ] || continue
+    # The process of another test removes its instance before it ends.
+    [ ! -e "$i" ] || echo "$i"
+  done 2>/dev/null
 }
 our_instances() { [ -n "$(our_folders)" ]; } # fails when there is none
 no_instances() { ! our_instances; }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # System calls of 32-bit programs: named by the table that they are of, also of programs that are gone before their
 # records are read, and no call of another program is taken for one of theirs.

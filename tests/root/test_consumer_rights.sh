@@ -5,6 +5,7 @@
 # kernel or of programs, whatever its config says of who it is. Root does.
 #
 # kernels: 6.12
+# tracefs: shared
 set -u
 . "$(dirname "$0")/lib.sh"
 command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: 5.10 newest
+# tracefs: shared
 #
 # linux.cgroup_stats and linux.network_stats on the real kernel: a control group that this test makes, loads with a known
 # number of processes, of bytes and of CPU time, and removes; interfaces in a network namespace of its own with a known

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: 6.1
+# tracefs: shared
 #
 # linux.ebpf_counters where sonda-probes may not load programs: without CAP_BPF and CAP_PERFMON (and CAP_SYS_ADMIN, which is
 # both), and with one of them, which is not enough. All else of the config is recorded; the reason is on stderr, in the

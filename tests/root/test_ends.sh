@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # Losses of the kernel's events are told whichever way a session ends: what the rings and the central buffer lost, where
 # the trace has holes, which producer went away and when; and a recording in which there can be no event ends at once.
 set -u

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: top
 #
 # What restricts a session's events, on the real kernel: each option has its effect on a process that does just what is
 # looked for, and what cannot be had is told while the rest records. Top level stays as it is.

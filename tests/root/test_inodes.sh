@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # linux.inode_file_map on real file systems: what find(1) says of a mount point with everything in it that could lead
 # astray, and the path of a file that a real event names by device and inode.

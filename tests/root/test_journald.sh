@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # linux.systemd_journald on a real journal: a systemd-journald of the test's own, which begins after the recording, with
 # its files and sockets in a mount namespace, so that the machine's own is left alone.

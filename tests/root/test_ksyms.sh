@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: alone
 #
 # How long the table of the kernel's symbols is kept (ksyms_mem_policy): whether a session reads /proc/kallsyms shows in
 # what sonda-probes has read by then.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: top
 #
 # linux.ftrace in an instance that somebody else has made (instance_name): it records there what it was asked for, alone
 # or with others, and leaves every switch, size, clock and filter as it was. And what it refuses.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # linux.process_stats on the real /proc: each task that was there before and after the recording is in the trace once,
 # with what /proc says of it, be its name ever so hostile.

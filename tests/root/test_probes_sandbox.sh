@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # What sonda-probes and its child may do, as the kernel says in /proc: user, capabilities, the filter of system calls.
 # Idle it has no effective capability; a data source has those that it names, until it ends.
 set -u

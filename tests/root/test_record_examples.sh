@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # Every example of docs/record.md, docs/system.md and of the README is a command line that works: short, with processes,
 # CPUs and programs that this machine has in the place of those that they name.
@@ -24,13 +25,15 @@ examples() {
 
 adapt() { # EXAMPLE
   sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb sched/-b 64mb sched -- true/
-    s|-c my.cfg|-c $TMP/short.cfg|; s|-c configs/sched.cfg|-c $TMP/short.cfg|; s|-c configs/|-c $here/configs/|
+    s|-c my.cfg|-c $TMP/configs/sched.cfg|; s|-c configs/|-c $TMP/configs/|
     s|\./app:0x1160|$helpers/do_calls:0x$entry|
     s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z.]+//" <<<"$1"
 }
 
-sed 's/^duration_ms:.*/duration_ms: 200/' configs/sched.cfg >"$TMP/short.cfg"
-mkdir "$TMP/work"
+mkdir "$TMP/work" "$TMP/configs"
+for config in configs/*.cfg; do
+  sed 's/^duration_ms:.*/duration_ms: 200/' "$config" >"$TMP/$config"
+done
 n=0
 while IFS= read -r example; do
   n=$((n + 1))

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: top
 #
 # `sonda record` with all that it offers of linux.ftrace, on the real kernel: each option has its effect, in the
 # session's instance and in the trace; what cannot be had is told, and the rest records. Top level stays as it is.
@@ -25,7 +26,7 @@ cat >"$TMP/look" <<LOOK
 #!/bin/bash
 for i in $TRACEFS/instances/sonda-*; do
   pid=\${i##*/sonda-} pid=\${pid%%-*}
-  [ "\$(readlink /proc/\$pid/exe)" = "$(readlink -f "$BIN/sonda-probes")" ] || continue
+  grep -qzxF "SONDA_TEST=$TMP" /proc/\$pid/environ || continue
   cd "\$i" && cat "\$@"
 done
 LOOK
@@ -165,7 +166,7 @@ same "$TMP/expected" <(pids_in_trace) && [ "$(count " 1=$GETPPID ")" = 41 ] &&
   said "command +'.*do_calls' ended with exit code 0"
 check "a command: it and its children, and nobody else" $?
 
-record 0 -a raw_syscalls:sys_enter -- sh -c 'sleep 1 & wait'
+record 0 -a raw_syscalls:sys_enter -- sh -c 'sleep 0.2 & wait'
 [ "$(pids_in_trace | wc -l)" -gt 3 ]
 check "-a: everybody" $?
 
@@ -266,6 +267,8 @@ recorder=$(cat "/proc/$!/task/$!/children")
 kill -TERM "${recorder% }"
 wait_for grep -q asked "$TMP/signals"
 verdict "a signal goes on to the command" $? "$TMP/log"
+# A second one that comes at once is taken for the same.
+wait_for said 'once more stops and saves'
 kill -TERM "${recorder% }"
 wait "${PIDS[-1]}"
 unset 'PIDS[-1]'
@@ -273,7 +276,7 @@ said "is still running \(pid $(cat "$TMP/pid")\)" && is_whole "$TMP/trace"
 check "the second one stops and saves, and leaves it running" $?
 kill -KILL "$(cat "$TMP/pid")"
 
-record 0 -t 3s sched -- sh -c "echo \$\$ >$TMP/pid; exec sleep 100 >/dev/null 2>&1" && said 'is still running'
+record 0 -t 1s sched -- sh -c "echo \$\$ >$TMP/pid; exec sleep 100 >/dev/null 2>&1" && said 'is still running'
 check "-t ends the recording, not the command" $?
 kill -KILL "$(cat "$TMP/pid")"
 

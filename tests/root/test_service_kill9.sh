@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
+# tracefs: shared
+#
 # kill -9 of sondad while sonda-probes waits for it, with its shared memory full: the recording ends at once, not when
 # the wait is over (10 s), and its instance with it.
 set -u

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: top
 #
 # Three sessions at once, with other events, threads, calls, CPUs, rings, clocks and options each, beside a fourth tracer
 # at top level with a clock, options, events and a reader of its own: each trace holds what its session asked for and

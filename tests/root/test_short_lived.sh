@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # Who was it? Thousands of tasks that live a few milliseconds, between two looks at the rings, each with names that it
 # tells us itself (short_lived.c): every one of them has its name, process, parent and program in the trace. With

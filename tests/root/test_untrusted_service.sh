@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: none
+# tracefs: shared
 #
 # A user without rights (uid 4242) listens at the service's address before the service does. Root's programs send it
 # nothing, unless they were told that it is the service's user; and by themselves they do not look in /tmp at all.
