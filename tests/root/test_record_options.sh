@@ -268,7 +268,7 @@ kill -TERM "${recorder% }"
 wait_for grep -q asked "$TMP/signals"
 verdict "a signal goes on to the command" $? "$TMP/log"
 # A second one that comes at once is taken for the same.
-wait_for said 'once more stops and saves'
+wait_for grep -q 'once more stops and saves' "$TMP/log"
 kill -TERM "${recorder% }"
 wait "${PIDS[-1]}"
 unset 'PIDS[-1]'
