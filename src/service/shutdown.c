@@ -17,7 +17,7 @@
 
 static void warn_if_lost(const struct session *s)
 {
-	if (s->consumer || s->file || s->state == SESSION_CLONED)
+	if (!session_is_detached(s) || s->file || s->state == SESSION_CLONED)
 		return;
 	log_warn("session %llu%s%s ends with the service: nobody is attached to read its trace",
 		 (unsigned long long)s->id, s->config->unique_session_name ? " " : "",
@@ -28,17 +28,17 @@ static void end_session(struct session *s)
 {
 	warn_if_lost(s);
 	if (session_has_ended(s) || s->state == SESSION_STOPPING) {
-		if (!s->consumer && !s->file)
+		if (session_is_detached(s) && !s->file)
 			session_free(s);
 		return;
 	}
 	session_set_error(s, SERVICE_STOPPED);
 	if (s->state == SESSION_STARTED)
 		session_flush_and_end(s);
-	else if (s->consumer)
-		session_disable(s, true);
-	else
+	else if (session_is_detached(s))
 		session_free(s);
+	else
+		session_disable(s, true);
 }
 
 /* ---- waiting for its readers ---- */
@@ -46,7 +46,7 @@ static void end_session(struct session *s)
 /* Its end is still to come, or its consumer still reads its trace or its counters. */
 static bool is_awaited(const struct session *s)
 {
-	return !session_has_ended(s) || s->consumer;
+	return !session_has_ended(s) || !session_is_detached(s);
 }
 
 static uint64_t progress_of(const struct session *s)

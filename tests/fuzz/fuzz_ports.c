@@ -68,7 +68,7 @@ static void end_detached(void)
 	struct session *s;
 
 	while ((s = TAILQ_FIRST(&service->sessions))) {
-		assert(!s->consumer && s->detach_key);
+		assert(session_is_detached(s) && s->detach_key);
 		session_free(s);
 	}
 	service->producers.lockdown = false;

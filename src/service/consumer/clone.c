@@ -133,9 +133,9 @@ static int reply(const struct consumer_port *c, const struct ipc_call *call,
 enum group { GROUP_MOVED, GROUP_COPIED, N_GROUPS };
 
 struct pending_clone {
-	TAILQ_ENTRY(pending_clone) link; /* in the source */
-	struct session *source; /* borrowed: it ends us */
-	struct consumer_port *consumer; /* borrowed: it ends us */
+	struct session_watch watch; /* of the source */
+	struct session *source; /* borrowed: its end ends us */
+	struct consumer_port *consumer; /* borrowed: it owns us */
 	struct ipc_call call;
 	int fd; /* owned: where to, of a source that writes into a file; else -1 */
 	struct session_clone result; /* owned, as far as it is there */
@@ -154,9 +154,9 @@ static void pending_free(struct pending_clone *p)
 {
 	for (size_t g = 0; g < N_GROUPS; g++)
 		if (p->flushes[g].running)
-			flush_disown_group(p->source, &p->flushes[g]);
+			session_forget_flushes(p->source, &p->flushes[g]);
 	give_back_buffers(p);
-	TAILQ_REMOVE(&p->source->clones, p, link);
+	session_unwatch(p->source, &p->watch);
 	p->consumer->clone = NULL;
 	session_clone_deinit(&p->result);
 	closep(&p->fd);
@@ -257,7 +257,7 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
 	if (p->consumer->session)
 		return err_set(e, -EBUSY,
 			       "The consumer is already attached to another tracing session");
-	r = session_clone_finish(&p->result, p->source, p->consumer, ret);
+	r = session_clone_finish(&p->result, p->source, consumer_port_owner(p->consumer), ret);
 	if (r < 0)
 		return err_set(e, r, "The service has no memory or no numbers left for the clone");
 	return 0;
@@ -348,11 +348,12 @@ static void group_is_flushed(struct pending_clone *p, enum group group)
 		take_buffers(p, group);
 }
 
-static void on_flushed(void *ctx, bool success)
+static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 {
 	struct clone_flush *f = ctx;
 	struct pending_clone *p = f->clone;
 
+	(void)call;
 	f->running = false;
 	if (!success)
 		p->result.final_flush = FINAL_FLUSH_FAILED;
@@ -367,10 +368,13 @@ static void on_flushed(void *ctx, bool success)
 static void begin_flushes(struct pending_clone *p, uint64_t flags)
 {
 	for (size_t g = 0; g < N_GROUPS; g++) {
-		struct flush_group group = {is_in_group, on_flushed, &p->flushes[g]};
+		struct flush_request request = {.flags = flags,
+						.includes = is_in_group,
+						.done = on_flushed,
+						.ctx = &p->flushes[g]};
 
 		if (p->flushes[g].wanted)
-			p->flushes[g].running = flush_begin_group(p->source, flags, &group) == 0;
+			p->flushes[g].running = session_flush(p->source, &request) == 0;
 		if (p->flushes[g].running)
 			continue;
 		if (p->flushes[g].wanted && p->source->state == SESSION_STARTED)
@@ -443,6 +447,17 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 
 /* ---- the method ---- */
 
+static void source_ends(struct session_watch *w)
+{
+	struct pending_clone *p = container_of(w, struct pending_clone, watch);
+	struct consumer_port *c = p->consumer;
+	struct ipc_call call = p->call;
+
+	pending_free(p);
+	if (reply(c, &call, NULL, "Original session ended") < 0)
+		ipc_reject(c->conn, &call);
+}
+
 /* NULL with the reason. */
 static struct pending_clone *pending_new(struct consumer_port *c, struct session *source,
 					 const struct ipc_call *call, struct clone_request *r,
@@ -468,7 +483,8 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 		p->result.trigger = r->trigger;
 	if (r->has_trigger)
 		r->trigger = (struct received_trigger){0};
-	TAILQ_INSERT_TAIL(&source->clones, p, link);
+	p->watch.session_ends = source_ends;
+	session_watch_end(source, &p->watch);
 	c->clone = p;
 	return p;
 }
@@ -529,18 +545,4 @@ void clone_cancel(struct consumer_port *c)
 	call = p->call;
 	pending_free(p);
 	ipc_reject(c->conn, &call);
-}
-
-void clone_source_ends(struct session *source)
-{
-	struct pending_clone *p;
-
-	while ((p = TAILQ_FIRST(&source->clones))) {
-		struct consumer_port *c = p->consumer;
-		struct ipc_call call = p->call;
-
-		pending_free(p);
-		if (reply(c, &call, NULL, "Original session ended") < 0)
-			ipc_reject(c->conn, &call);
-	}
 }

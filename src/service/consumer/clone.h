@@ -3,12 +3,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "service/ipc/ipc_host.h"
 
 struct consumer_port;
-struct service;
 struct session;
 
 /*
@@ -25,16 +23,11 @@ struct session;
  * A clone that is on its way is known to the source, which may end first, and to the consumer,
  * which may hang up first.
  */
-struct pending_clone;
-TAILQ_HEAD(clone_list, pending_clone);
-
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 
 /* The file of the consumer's clone is written, or cannot be. */
 void clone_is_written(struct consumer_port *c);
 /* The consumer's session goes before its file is written: the call is rejected. */
 void clone_give_up_file(struct consumer_port *c);
-/* The source is going away: those who wait for a clone of it are told. */
-void clone_source_ends(struct session *source);
 /* The consumer wants the clone that is on its way no more; it is rejected. */
 void clone_cancel(struct consumer_port *c);

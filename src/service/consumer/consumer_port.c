@@ -15,6 +15,7 @@
 #include "config/unpack.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
+#include "service/consumer/clone.h"
 #include "service/ipc/decode.h"
 #include "service/output/file_sink.h"
 #include "service/session/flush.h"
@@ -52,7 +53,7 @@ static void park_enable(struct consumer_port *c, const struct ipc_call *call)
 	c->has_enable = true;
 }
 
-void consumer_port_tracing_ended(struct consumer_port *c, const char *error)
+static void tracing_ended(struct consumer_port *c, const char *error)
 {
 	if (!c->has_enable)
 		return;
@@ -83,8 +84,8 @@ static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *reque
 	quota_open(&room, &c->service->quota, c->uid);
 	r = quota_check(&room, QUOTA_CONFIG_BYTES, bytes, e);
 	if (r == 0)
-		r = session_new(c->service, c, c->uid, request->trace_config, TAKE_FD(fd), e,
-				&c->session);
+		r = session_new(c->service, consumer_port_owner(c), c->uid, request->trace_config,
+				TAKE_FD(fd), e, &c->session);
 	if (r < 0)
 		return r;
 	request->trace_config = NULL; /* the session's now */
@@ -187,8 +188,8 @@ static void leave_file(struct consumer_port *c)
 {
 	struct session *s = c->session;
 
-	consumer_port_tracing_ended(c, s->error);
-	consumer_port_let_go(c);
+	tracing_ended(c, s->error);
+	(void)consumer_port_let_go(c, NULL); /* without a key it cannot fail */
 	session_disable(s, true);
 }
 
@@ -215,19 +216,20 @@ static int free_buffers(void *endpoint, const struct ipc_call *call, const uint8
 	return 0;
 }
 
-static void on_flushed(struct session *s, const struct ipc_call *call, bool success)
+static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 {
+	struct consumer_port *c = ctx;
+
 	if (success)
-		ipc_reply_empty(s->consumer->conn, call);
+		ipc_reply_empty(c->conn, call);
 	else
-		ipc_reject(s->consumer->conn, call);
+		ipc_reject(c->conn, call);
 }
 
 static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
 	struct consumer_port *c = endpoint;
-	uint32_t timeout_ms = 0;
-	uint64_t flags = 0;
+	struct flush_request request = {.done = on_flushed, .ctx = c, .call = *call};
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -235,21 +237,61 @@ static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *arg
 	while (pb_dec_next(&d, &f))
 		switch (FIELD_KEY(f)) {
 		case KEY_VARINT(PB_FLUSH_REQUEST_TIMEOUT_MS):
-			timeout_ms = (uint32_t)f.u64;
+			request.timeout_ms = (uint32_t)f.u64;
 			break;
 		case KEY_VARINT(PB_FLUSH_REQUEST_FLAGS):
-			flags = f.u64;
+			request.flags = f.u64;
 			break;
 		}
 	if (!pb_dec_ok(&d))
 		return -EBADMSG;
 	if (!c->session)
 		return -ENOENT;
-	return flush_begin(c->session, timeout_ms, flags, on_flushed, call);
+	return session_flush(c->session, &request);
 }
 
-void consumer_port_abort(struct consumer_port *c, const char *reason)
+int consumer_port_let_go(struct consumer_port *c, const char *key)
 {
+	int r = session_detach(c->session, key);
+
+	if (r < 0)
+		return r;
+	reader_cancel(&c->reader);
+	clone_give_up_file(c);
+	session_reject_flushes(c->session, c);
+	c->session = NULL;
+	return 0;
+}
+
+/* ---- session_owner_ops ---- */
+
+static void on_ended(void *ctx, const char *error)
+{
+	tracing_ended(ctx, error);
+	clone_is_written(ctx);
+}
+
+static void on_all_started(void *ctx)
+{
+	observe_all_started(ctx);
+}
+
+static void on_instance_changed(void *ctx, const struct source_instance *i)
+{
+	observe_instance(ctx, i);
+}
+
+static void on_clone_due(void *ctx, const struct received_trigger *trigger)
+{
+	struct consumer_port *c = ctx;
+
+	observe_clone_trigger(c, c->session->id, trigger);
+}
+
+static void on_abort(void *ctx, const char *reason)
+{
+	struct consumer_port *c = ctx;
+
 	if (c->has_enable)
 		reply_disabled(c, &c->enable, reason);
 	c->has_enable = false;
@@ -258,13 +300,17 @@ void consumer_port_abort(struct consumer_port *c, const char *reason)
 	end_session(c);
 }
 
-void consumer_port_let_go(struct consumer_port *c)
+struct session_owner consumer_port_owner(struct consumer_port *c)
 {
-	reader_cancel(&c->reader);
-	clone_give_up_file(c);
-	flush_disown(c->session, on_flushed);
-	c->session->consumer = NULL;
-	c->session = NULL;
+	static const struct session_owner_ops ops = {
+		.ended = on_ended,
+		.all_started = on_all_started,
+		.instance_changed = on_instance_changed,
+		.clone_due = on_clone_due,
+		.abort = on_abort,
+	};
+
+	return (struct session_owner){.ops = &ops, .ctx = c};
 }
 
 /* ---- the session's data ---- */

@@ -7,9 +7,10 @@
 #include "service/ipc/ipc_host.h"
 #include "service/consumer/observe.h"
 #include "service/consumer/reader.h"
+#include "service/session/session.h"
 
+struct pending_clone;
 struct service;
-struct session;
 
 /*
  * One connected consumer, and the session that it owns, if any: it ends with the connection, unless
@@ -19,7 +20,7 @@ struct consumer_port {
 	struct service *service; /* borrowed: it outlives us */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	uid_t uid; /* of the connection */
-	struct pending_clone *clone; /* owned by its source; NULL: none is on its way to us */
+	struct pending_clone *clone; /* owned; NULL: no CloneSession is in progress */
 	struct ipc_call clone_call; /* CloneSession: answered when the session's file is written */
 	bool has_clone_call;
 	struct session *session; /* owned; NULL before EnableTracing and after FreeBuffers */
@@ -31,16 +32,14 @@ struct consumer_port {
 
 extern const struct ipc_service consumer_port_service;
 
-/* The consumer's session is DISABLED now; error NULL: as it should. */
-void consumer_port_tracing_ended(struct consumer_port *c, const char *error);
-
-/* The consumer's session is ended, for this reason. */
-void consumer_port_abort(struct consumer_port *c, const char *reason);
 /* The descriptor that the consumer passed, now the caller's, if it is a file for a trace
  * (passed_file.h); else -1. *e says why it is not, and is empty where none was passed. */
 int consumer_port_take_file(struct consumer_port *c, struct err_text *e);
-/* The session goes on without this consumer: what it waits for is rejected. */
-void consumer_port_let_go(struct consumer_port *c);
+/* The consumer as the owner of its session. */
+struct session_owner consumer_port_owner(struct consumer_port *c);
+/* Detaches the session, which goes on without this consumer; the consumer's pending calls are
+ * rejected. Returns as session_detach(). */
+int consumer_port_let_go(struct consumer_port *c, const char *key);
 
 /* ---- detach.c ---- */
 

@@ -42,31 +42,19 @@ static int decode_key(const uint8_t *args, size_t len, uint32_t field, char **re
 	return 0;
 }
 
-static struct session *find_detached(const struct service *v, uid_t uid, const char *key)
-{
-	struct session *s;
-
-	TAILQ_FOREACH (s, &v->sessions, link)
-		if (!s->consumer && s->uid == uid && s->detach_key && !strcmp(s->detach_key, key))
-			return s;
-	return NULL;
-}
-
 int detach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
 	struct consumer_port *c = endpoint;
-	struct session *s = c->session;
 	_cleanup_(freep) char *key = NULL;
 	int r = decode_key(args, len, PB_DETACH_REQUEST_KEY, &key);
 
 	if (r < 0)
 		return r;
-	if (!s)
+	if (!c->session)
 		return -ENOENT;
-	if (find_detached(c->service, c->uid, key))
-		return -EEXIST;
-	consumer_port_let_go(c);
-	s->detach_key = TAKE_PTR(key);
+	r = consumer_port_let_go(c, key);
+	if (r < 0)
+		return r;
 	ipc_reply_empty(c->conn, call);
 	return 0;
 }
@@ -98,14 +86,13 @@ int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args
 		return r;
 	if (c->session)
 		return -EBUSY;
-	s = find_detached(c->service, c->uid, key);
+	s = session_find_detached(c->service, c->uid, key);
 	if (!s)
 		return -ENOENT;
 	r = reply_config(c, call, s->config);
 	if (r < 0)
 		return r;
-	free(TAKE_PTR(s->detach_key));
-	s->consumer = c;
+	session_attach(s, consumer_port_owner(c));
 	c->session = s;
 	return 0;
 }

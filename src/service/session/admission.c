@@ -8,7 +8,6 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/consumer/consumer_port.h"
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
@@ -132,8 +131,8 @@ void admission_make_way(struct service *s, const Pb__TraceConfig *config)
 		next = TAILQ_NEXT(other, link);
 		if (other->state == SESSION_CLONED)
 			continue;
-		if (other->consumer) {
-			consumer_port_abort(other->consumer, why.text);
+		if (!session_is_detached(other)) {
+			other->owner.ops->abort(other->owner.ctx, why.text);
 			continue;
 		}
 		session_set_error(other, why.text);

@@ -26,29 +26,23 @@ struct pending_flush {
 	TAILQ_ENTRY(pending_flush) link;
 	struct session *session; /* borrowed: it owns us */
 	uint64_t id; /* service-wide, ascending */
-	uint64_t flags;
+	struct flush_request request;
 	struct loop_timer timer;
 	struct producer_port **waiting; /* owned array of borrowed producers */
 	size_t n_waiting;
-	flush_done done;
-	struct ipc_call call;
-	struct flush_group group; /* includes NULL: all buffers */
 };
 
-/* Is this instance to flush? */
 static bool includes(const struct pending_flush *f, const struct source_instance *i)
 {
-	return !i->no_flush &&
-	       (!f->group.includes || f->group.includes(f->group.ctx, i->buffer_id));
+	const struct flush_request *r = &f->request;
+
+	return !i->no_flush && (!r->includes || r->includes(r->ctx, i->buffer_id));
 }
 
-static void tell(struct session *s, flush_done done, const struct ipc_call *call,
-		 const struct flush_group *group, bool success)
+static void call_done(const struct flush_request *r, bool success)
 {
-	if (done)
-		done(s, call, success);
-	else if (group->done)
-		group->done(group->ctx, success);
+	if (r->done)
+		r->done(r->ctx, &r->call, success);
 }
 
 static void flush_free(struct pending_flush *f)
@@ -93,7 +87,7 @@ static void record_slow(const struct pending_flush *f)
 
 static bool ends_trace(const struct pending_flush *f)
 {
-	uint64_t reason = f->flags & FLUSH_REASON_MASK;
+	uint64_t reason = f->request.flags & FLUSH_REASON_MASK;
 
 	return reason == FLUSH_REASON_STOP || reason == FLUSH_REASON_CLONE;
 }
@@ -105,9 +99,7 @@ static void on_timer(void *ctx)
 	struct pending_flush *f = ctx;
 	struct session *s = f->session;
 	bool success = f->n_waiting == 0;
-	flush_done done = f->done;
-	struct ipc_call call = f->call;
-	struct flush_group group = f->group;
+	struct flush_request request = f->request;
 
 	if (!success && ends_trace(f))
 		record_slow(f);
@@ -121,7 +113,7 @@ static void on_timer(void *ctx)
 		s->flushes_succeeded++;
 	else
 		s->flushes_failed++;
-	tell(s, done, &call, &group, success);
+	call_done(&request, success);
 }
 
 static void stop_waiting(struct pending_flush *f, const struct producer_port *p)
@@ -152,24 +144,30 @@ void flush_forget_producer(struct service *service, const struct producer_port *
 	flush_acked(service, p, UINT64_MAX);
 }
 
-void flush_disown(struct session *s, flush_done done)
+static void take_requests(struct session *s, const void *ctx, bool reject)
 {
 	struct pending_flush *f;
 
-	TAILQ_FOREACH (f, &s->flushes, link)
-		if (f->done == done) {
-			f->done = NULL;
-			done(s, &f->call, false);
-		}
+	TAILQ_FOREACH (f, &s->flushes, link) {
+		struct flush_request r = f->request;
+
+		if (!r.done || r.ctx != ctx)
+			continue;
+		f->request.done = NULL;
+		f->request.includes = NULL;
+		if (reject)
+			call_done(&r, false);
+	}
 }
 
-void flush_disown_group(struct session *s, const void *ctx)
+void session_reject_flushes(struct session *s, const void *ctx)
 {
-	struct pending_flush *f;
+	take_requests(s, ctx, true);
+}
 
-	TAILQ_FOREACH (f, &s->flushes, link)
-		if (f->group.done && f->group.ctx == ctx)
-			f->group = (struct flush_group){0};
+void session_forget_flushes(struct session *s, const void *ctx)
+{
+	take_requests(s, ctx, false);
 }
 
 void flush_cancel_all(struct session *s)
@@ -177,13 +175,11 @@ void flush_cancel_all(struct session *s)
 	struct pending_flush *f;
 
 	while ((f = TAILQ_FIRST(&s->flushes))) {
-		flush_done done = f->done;
-		struct ipc_call call = f->call;
-		struct flush_group group = f->group;
+		struct flush_request r = f->request;
 
 		detach(f);
 		flush_free(f);
-		tell(s, done, &call, &group, false);
+		call_done(&r, false);
 	}
 }
 
@@ -205,7 +201,7 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 	if (n == 0 && !(takes_part && p->peer->is_remote && p->wants_scraping))
 		return;
 	f->waiting[f->n_waiting++] = p;
-	producer_port_send_flush(p, ids, n, f->id, f->flags);
+	producer_port_send_flush(p, ids, n, f->id, f->request.flags);
 }
 
 static int ask_producers(struct pending_flush *f)
@@ -222,23 +218,24 @@ static int ask_producers(struct pending_flush *f)
 	return 0;
 }
 
-static struct pending_flush *flush_new(struct session *s, uint64_t flags)
+static struct pending_flush *flush_new(struct session *s, const struct flush_request *request)
 {
 	struct pending_flush *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	*f = (struct pending_flush){
-		.session = s, .id = ++s->service->last_flush_id, .flags = flags};
+		.session = s, .id = ++s->service->last_flush_id, .request = *request};
 	if (loop_timer_init(&f->timer, s->service->loop, on_timer, f) == 0)
 		return f;
 	flush_free(f);
 	return NULL;
 }
 
-/* Whom it tells is set already. On failure the flush is freed. */
-static int flush_start(struct pending_flush *f, uint32_t timeout_ms)
+/* On failure the flush is freed. */
+static int flush_start(struct pending_flush *f)
 {
+	uint32_t timeout_ms = f->request.timeout_ms;
 	struct session *s = f->session;
 	int r = ask_producers(f);
 
@@ -269,27 +266,12 @@ static int check_room(struct session *s)
 	return -EBUSY;
 }
 
-int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
-		const struct ipc_call *call)
+int session_flush(struct session *s, const struct flush_request *request)
 {
 	int r = check_room(s);
-	struct pending_flush *f = r == 0 ? flush_new(s, flags) : NULL;
+	struct pending_flush *f = r == 0 ? flush_new(s, request) : NULL;
 
 	if (!f)
 		return r < 0 ? r : -ENOMEM;
-	f->done = done;
-	if (call)
-		f->call = *call;
-	return flush_start(f, timeout_ms);
-}
-
-int flush_begin_group(struct session *s, uint64_t flags, const struct flush_group *group)
-{
-	int r = check_room(s);
-	struct pending_flush *f = r == 0 ? flush_new(s, flags) : NULL;
-
-	if (!f)
-		return r < 0 ? r : -ENOMEM;
-	f->group = *group;
-	return flush_start(f, 0);
+	return flush_start(f);
 }

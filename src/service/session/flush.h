@@ -21,35 +21,29 @@ struct session;
 struct pending_flush;
 TAILQ_HEAD(flush_list, pending_flush);
 
-/* Called from the loop when the flush is over. May disable or free the session. */
-typedef void (*flush_done)(struct session *s, const struct ipc_call *call, bool success);
-
-/*
- * Begins one. timeout_ms 0: the config's. call is copied and handed to done (which may be NULL).
- * 0; -EINVAL (the session is not started), -EBUSY (LIMIT_PENDING_FLUSHES wait already) or -ENOMEM:
- * done is not called.
- */
-int flush_begin(struct session *s, uint32_t timeout_ms, uint64_t flags, flush_done done,
-		const struct ipc_call *call);
-
-/* A flush of the data sources that write to some of the buffers. */
-struct flush_group {
+struct flush_request {
+	uint32_t timeout_ms; /* 0: the config's */
+	uint64_t flags;
+	/* Only data sources that write to these buffers flush; NULL: all. */
 	bool (*includes)(void *ctx, uint16_t buffer_id);
-	/* Called from the loop; may free the session. */
-	void (*done)(void *ctx, bool success);
+	/* Called once, from the loop, with the call below. May disable or free the session. NULL is
+	 * allowed. */
+	void (*done)(void *ctx, const struct ipc_call *call, bool success);
 	void *ctx;
+	struct ipc_call call;
 };
 
-/* Begins one, with the config's timeout; group is copied. Returns as flush_begin. */
-int flush_begin_group(struct session *s, uint64_t flags, const struct flush_group *group);
-/* The group with this ctx is not called any more; its flush goes on. */
-void flush_disown_group(struct session *s, const void *ctx);
+/* Begins a flush; the request is copied. Returns 0; -EINVAL (the session is not started), -EBUSY
+ * (LIMIT_PENDING_FLUSHES are pending) or -ENOMEM: done is not called. */
+int session_flush(struct session *s, const struct flush_request *request);
+/* The requests with this ctx get done(false) now, and nothing later. Their flushes go on. */
+void session_reject_flushes(struct session *s, const void *ctx);
+/* The requests with this ctx get nothing. Their flushes go on. */
+void session_forget_flushes(struct session *s, const void *ctx);
 
 /* The producer has flushed for this request and all before it, in any session. */
 void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id);
 /* It is gone: nobody waits for it. */
 void flush_forget_producer(struct service *service, const struct producer_port *p);
-/* Who waits for such ends gets false now, and nothing later; the flushes go on. */
-void flush_disown(struct session *s, flush_done done);
-/* The session ends: each done gets false. */
+/* The session ends: all requests get done(false). */
 void flush_cancel_all(struct session *s);

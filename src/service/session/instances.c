@@ -17,7 +17,6 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "service/ipc/limits.h"
-#include "service/consumer/observe.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
 #include "service/service.h"
@@ -78,8 +77,8 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 
 static void tell_observer(const struct session *s, const struct source_instance *i)
 {
-	if (s->consumer)
-		observe_instance(s->consumer, i);
+	if (!session_is_detached(s))
+		s->owner.ops->instance_changed(s->owner.ctx, i);
 }
 
 static void start_instance(struct session *s, struct source_instance *i)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/session/session.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "config/limits.h"
 #include "service/service.h"
 #include "service/trace/concurrent.h"
@@ -67,6 +72,53 @@ void session_set_state(struct session *s, enum session_state state)
 		if (other != s && wants_events(other))
 			record_other(other, s);
 }
+
+/* ---- owners and watches ---- */
+
+struct session *session_find_detached(struct service *v, uid_t uid, const char *key)
+{
+	struct session *s;
+
+	TAILQ_FOREACH (s, &v->sessions, link)
+		if (session_is_detached(s) && s->uid == uid && s->detach_key &&
+		    !strcmp(s->detach_key, key))
+			return s;
+	return NULL;
+}
+
+int session_detach(struct session *s, const char *key)
+{
+	char *copy = NULL;
+
+	if (key && session_find_detached(s->service, s->uid, key))
+		return -EEXIST;
+	if (key) {
+		copy = strdup(key);
+		if (!copy)
+			return -ENOMEM;
+	}
+	s->detach_key = copy;
+	s->owner = (struct session_owner){0};
+	return 0;
+}
+
+void session_attach(struct session *s, struct session_owner owner)
+{
+	free(TAKE_PTR(s->detach_key));
+	s->owner = owner;
+}
+
+void session_watch_end(struct session *s, struct session_watch *w)
+{
+	TAILQ_INSERT_TAIL(&s->watches, w, link);
+}
+
+void session_unwatch(struct session *s, struct session_watch *w)
+{
+	TAILQ_REMOVE(&s->watches, w, link);
+}
+
+/* ---- the rest ---- */
 
 static bool is_own_buffer(void *trace, uint16_t buffer_id)
 {

@@ -9,7 +9,6 @@
 
 #include "base/system/priority_boost.h"
 #include "config/trace_config.pb-c.h"
-#include "service/consumer/clone.h"
 #include "service/session/departures.h"
 #include "service/session/flush.h"
 #include "service/session/instances.h"
@@ -18,7 +17,6 @@
 #include "service/trace/trace.h"
 #include "service/session/triggers.h"
 
-struct consumer_port;
 struct file_sink;
 struct pb_enc;
 struct service;
@@ -37,12 +35,37 @@ enum session_state {
 	SESSION_CLONED,
 };
 
+/* What the owner of a session, a consumer, learns of it. */
+struct session_owner_ops {
+	/* The session is DISABLED, or its file is written (of a clone): error is NULL if nothing went
+	 * wrong. May free the session. */
+	void (*ended)(void *ctx, const char *error);
+	void (*all_started)(void *ctx);
+	void (*instance_changed)(void *ctx, const struct source_instance *i);
+	/* The session should be cloned now. */
+	void (*clone_due)(void *ctx, const struct received_trigger *trigger);
+	/* The session must make room for another one: frees it. */
+	void (*abort)(void *ctx, const char *reason);
+};
+
+struct session_owner {
+	const struct session_owner_ops *ops;
+	void *ctx; /* borrowed: it owns the session */
+};
+
+/* Embedded in what depends on a session. */
+struct session_watch {
+	TAILQ_ENTRY(session_watch) link;
+	/* The session is about to be freed. Must call session_unwatch(). */
+	void (*session_ends)(struct session_watch *w);
+};
+
 enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };
 
 struct session {
 	TAILQ_ENTRY(session) link; /* in the service */
 	struct service *service; /* borrowed: it outlives us */
-	struct consumer_port *consumer; /* borrowed: it owns us. NULL: detached, the service does */
+	struct session_owner owner; /* ops NULL: detached */
 	char *detach_key; /* owned; while detached */
 	uint64_t id;
 	uid_t uid; /* of the consumer */
@@ -57,7 +80,7 @@ struct session {
 	bool all_started_told;
 	struct flush_list flushes; /* owned: waiting for producers */
 	size_t n_flushes;
-	struct clone_list clones; /* owned: being made of it */
+	TAILQ_HEAD(, session_watch) watches; /* borrowed */
 
 	struct session_triggers triggers;
 	struct priority_boost
@@ -78,6 +101,22 @@ void session_set_state(struct session *s, enum session_state state);
 /* The session is in the service's list: records the states of the others in its trace, if it wants them. */
 void session_record_others(struct session *s);
 const char *session_state_name(enum session_state state);
+
+/* A session without an owner runs on; it frees itself when it ends. */
+static inline bool session_is_detached(const struct session *s)
+{
+	return !s->owner.ops;
+}
+
+/* Detaches the session from its owner. Another consumer of the same user may attach to it by the key;
+ * key NULL: none. Returns 0, -EEXIST (another detached session of the user has the key) or -ENOMEM. */
+int session_detach(struct session *s, const char *key);
+void session_attach(struct session *s, struct session_owner owner);
+/* Returns the detached session of this user with this key, or NULL. */
+struct session *session_find_detached(struct service *v, uid_t uid, const char *key);
+
+void session_watch_end(struct session *s, struct session_watch *w);
+void session_unwatch(struct session *s, struct session_watch *w);
 
 /* Takes what producers wrote into the session's buffers and did not commit. */
 void session_scrape(struct session *s);

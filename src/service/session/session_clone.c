@@ -7,7 +7,6 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "service/consumer/consumer_port.h"
 #include "service/service.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
@@ -35,6 +34,7 @@ int session_clone_init(struct session_clone *c, const struct session *source, ui
 
 	*c = (struct session_clone){.begun_boot_ns = clock_boot_ns(),
 				    .n_buffers = trace_n_buffers(source->trace)};
+	c->uid = uid;
 	quota_open(&c->account, &source->service->quota, uid);
 	r = take_room(&c->account, source, e);
 	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
@@ -100,10 +100,10 @@ static void record_events(struct trace *t, const struct session_clone *c)
 }
 
 int session_clone_finish(struct session_clone *c, struct session *source,
-			 struct consumer_port *consumer, struct session **ret)
+			 struct session_owner owner, struct session **ret)
 {
 	_cleanup_(session_destroyp) struct session *s = NULL;
-	int r = session_alloc(source->service, consumer, consumer->uid, &s);
+	int r = session_alloc(source->service, owner, c->uid, &s);
 
 	if (r < 0)
 		return r;

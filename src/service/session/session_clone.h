@@ -7,7 +7,6 @@
 #include "service/session/session.h"
 #include "service/session/triggers.h"
 
-struct consumer_port;
 struct trace_buffer;
 
 /* What a cloned session is made of. It is collected while the source still runs. */
@@ -19,7 +18,8 @@ struct session_clone {
 	bool unfiltered; /* its packets are given out as they are, whatever the config says */
 	enum final_flush final_flush; /* NONE: the source's */
 	struct received_trigger trigger; /* owned; why it is cloned. name NULL: by itself */
-	struct quota_account account; /* of who clones */
+	struct quota_account account; /* of the user who clones */
+	uid_t uid; /* of that user */
 };
 
 /* For a clone of source by a user, begun now. 0, or with the reason in e -EDQUOT or -ENOMEM; deinit
@@ -34,4 +34,4 @@ void session_clone_deinit(struct session_clone *c);
  * move to it. 0; -ENOMEM or -ENOSPC (no number for a buffer): c is as before.
  */
 int session_clone_finish(struct session_clone *c, struct session *source,
-			 struct consumer_port *consumer, struct session **ret);
+			 struct session_owner owner, struct session **ret);

@@ -9,8 +9,10 @@
 #include "service/session/session.h"
 #include "service/session/session_run.h"
 
-static void on_flushed(struct session *s, const struct ipc_call *number, bool success)
+static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
 {
+	struct session *s = ctx;
+
 	(void)success; /* the data of the other producers is written in any case */
 	if (s->file)
 		file_sink_flushed(s->file, (uint32_t)number->request_id);
@@ -18,14 +20,17 @@ static void on_flushed(struct session *s, const struct ipc_call *number, bool su
 
 static int flush(void *ctx, uint32_t file_number)
 {
-	struct ipc_call number = {.request_id = file_number};
+	struct flush_request request = {.flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE,
+					.done = on_flushed,
+					.ctx = ctx,
+					.call = {.request_id = file_number}};
 	struct session *s = ctx;
 
 	if (file_number && s->state != SESSION_STARTED)
 		return -EINVAL;
 	if (file_number)
 		instances_clear_incremental_state(s);
-	return flush_begin(s, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, on_flushed, &number);
+	return session_flush(s, &request);
 }
 
 static void on_failed(void *ctx, const char *text)

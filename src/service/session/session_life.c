@@ -8,7 +8,6 @@
 #include "base/core/mem.h"
 #include "service/session/admission.h"
 #include "service/ipc/config_limits.h"
-#include "service/consumer/consumer_port.h"
 #include "service/session/session_file.h"
 #include "service/session/priority.h"
 #include "service/producer/producer_port.h"
@@ -54,9 +53,12 @@ void session_destroyp(struct session **s)
 
 void session_free(struct session *s)
 {
+	struct session_watch *w;
+
 	if (!s)
 		return;
-	clone_source_ends(s);
+	while ((w = TAILQ_FIRST(&s->watches)))
+		w->session_ends(w);
 	session_set_end(s, "its consumer went away");
 	session_disable(s, true);
 	flush_cancel_all(s);
@@ -121,7 +123,7 @@ static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct 
 	return 0;
 }
 
-int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
+int session_alloc(struct service *service, struct session_owner owner, uid_t uid,
 		  struct session **ret)
 {
 	_cleanup_(session_destroyp) struct session *s = calloc(1, sizeof(*s));
@@ -129,12 +131,12 @@ int session_alloc(struct service *service, struct consumer_port *consumer, uid_t
 	if (!s)
 		return -ENOMEM;
 	s->service = service;
-	s->consumer = consumer;
+	s->owner = owner;
 	s->uid = uid;
 	quota_open(&s->account, &service->quota, uid);
 	TAILQ_INIT(&s->instances);
 	TAILQ_INIT(&s->flushes);
-	TAILQ_INIT(&s->clones);
+	TAILQ_INIT(&s->watches);
 	if (session_init_timers(s) < 0)
 		return -ENOMEM;
 	*ret = TAKE_PTR(s);
@@ -149,7 +151,7 @@ static int make_file(struct session *s, const Pb__TraceConfig *config, int fd, s
 	return file_sink_new(&owner, fd, e, &s->file);
 }
 
-int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
+int session_new(struct service *service, struct session_owner owner, uid_t uid,
 		Pb__TraceConfig *config, int passed_fd, struct err_text *e, struct session **ret)
 {
 	_cleanup_(closep) int fd = passed_fd;
@@ -163,7 +165,7 @@ int session_new(struct service *service, struct consumer_port *consumer, uid_t u
 		r = admission_check(service, config, uid, e);
 	if (r < 0)
 		return r;
-	if (session_alloc(service, consumer, uid, &s) < 0)
+	if (session_alloc(service, owner, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = trace_new(&service->trace_env,
 		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,

@@ -5,10 +5,9 @@
 
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
+#include "service/session/session.h"
 
-struct consumer_port;
 struct service;
-struct session;
 
 /* How sessions come to be, and go. */
 
@@ -17,11 +16,11 @@ struct session;
  * the file that came with the config, or -1; taken in any case. 0; a negative errno with the reason
  * in e: refused, nothing has changed.
  */
-int session_new(struct service *service, struct consumer_port *consumer, uid_t uid,
+int session_new(struct service *service, struct session_owner owner, uid_t uid,
 		Pb__TraceConfig *config, int fd, struct err_text *e, struct session **ret);
 /* One in DISABLED that nobody knows, with no config and no buffers: for what makes sessions in
  * another way. 0 or -ENOMEM. */
-int session_alloc(struct service *service, struct consumer_port *consumer, uid_t uid,
+int session_alloc(struct service *service, struct session_owner owner, uid_t uid,
 		  struct session **ret);
 /* Frees one that nobody knows yet, as a clean-up of it. */
 void session_destroyp(struct session **s);

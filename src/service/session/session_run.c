@@ -19,10 +19,8 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/consumer/consumer_port.h"
 #include "service/output/file_config.h"
 #include "service/output/file_sink.h"
-#include "service/consumer/observe.h"
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
@@ -41,7 +39,8 @@ static void on_snapshot_tick(void *ctx)
 
 static void on_flush_tick(void *ctx)
 {
-	flush_begin(ctx, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE, NULL, NULL);
+	session_flush(ctx,
+		      &(struct flush_request){.flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE});
 }
 
 static void on_clear_tick(void *ctx)
@@ -49,13 +48,15 @@ static void on_clear_tick(void *ctx)
 	instances_clear_incremental_state(ctx);
 }
 
-static void final_flush_done(struct session *s, const struct ipc_call *call, bool success)
+static void final_flush_done(void *ctx, const struct ipc_call *call, bool success)
 {
+	struct session *s = ctx;
+
 	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
 	/* The flush of a session that is being freed comes here too: it is DISABLED then. One with a
 	 * file is freed when all is in it. */
-	if (s->consumer || s->file || s->state == SESSION_DISABLED)
+	if (!session_is_detached(s) || s->file || s->state == SESSION_DISABLED)
 		session_disable(s, false);
 	else
 		session_free(s);
@@ -63,7 +64,10 @@ static void final_flush_done(struct session *s, const struct ipc_call *call, boo
 
 void session_flush_and_end(struct session *s)
 {
-	if (flush_begin(s, 0, FLUSH_REASON_STOP | FLUSH_BY_SERVICE, final_flush_done, NULL) < 0)
+	struct flush_request request = {
+		.flags = FLUSH_REASON_STOP | FLUSH_BY_SERVICE, .done = final_flush_done, .ctx = s};
+
+	if (session_flush(s, &request) < 0)
 		final_flush_done(s, NULL, false);
 }
 
@@ -102,12 +106,12 @@ static void on_stop_timeout(void *ctx)
 	complete_disable(ctx);
 }
 
-/* Its trace is in its file, and nobody is there to free it. */
+/* The trace is in its file, and no consumer will free the session. */
 static void on_abandoned(void *ctx)
 {
 	struct session *s = ctx;
 
-	if (!s->consumer)
+	if (session_is_detached(s))
 		session_free(s);
 }
 
@@ -180,8 +184,8 @@ void session_check_all_started(struct session *s)
 	loop_timer_stop(&s->slow_start);
 	trace_record(s->trace, LIFECYCLE_ALL_STARTED);
 	trace_snapshot_clocks(s->trace);
-	if (s->consumer)
-		observe_all_started(s->consumer);
+	if (!session_is_detached(s))
+		s->owner.ops->all_started(s->owner.ctx);
 }
 
 void session_start(struct session *s)
@@ -230,15 +234,10 @@ const char *session_end_reason(const struct session *s)
 
 void session_ended(struct session *s)
 {
-	struct consumer_port *c = s->consumer;
-
-	if (!c && s->file)
+	if (!session_is_detached(s))
+		s->owner.ops->ended(s->owner.ctx, s->error);
+	else if (s->file)
 		loop_timer_once(&s->abandoned, 0, false);
-	if (!c)
-		return;
-	consumer_port_tracing_ended(c, s->error);
-	if (s->state == SESSION_CLONED)
-		clone_is_written(c);
 }
 
 bool session_has_ended(const struct session *s)

@@ -17,7 +17,6 @@
 #include "base/core/mem.h"
 #include "service/ipc/limits.h"
 #include "service/session/name_regex.h"
-#include "service/consumer/observe.h"
 #include "service/service.h"
 #include "service/session/session.h"
 #include "service/session/session_run.h"
@@ -58,8 +57,8 @@ static void tell_due(struct session *s)
 			t->due[left++] = t->due[i];
 			continue;
 		}
-		if (s->consumer)
-			observe_clone_trigger(s->consumer, s->id, &t->due[i].trigger);
+		if (!session_is_detached(s))
+			s->owner.ops->clone_due(s->owner.ctx, &t->due[i].trigger);
 		received_trigger_deinit(&t->due[i].trigger);
 	}
 	t->n_due = left;
@@ -108,10 +107,10 @@ static void on_timeout(void *ctx)
 	if (s->state != SESSION_CONFIGURED)
 		return;
 	session_set_end(s, "no trigger came before trigger_timeout_ms was over");
-	if (s->consumer)
-		session_disable(s, false);
-	else
+	if (session_is_detached(s))
 		session_free(s);
+	else
+		session_disable(s, false);
 }
 
 /* ---- a trigger counts ---- */

@@ -8,6 +8,7 @@
 #include "unit/test.h"
 #include "system/service_peer_consumer.h"
 #include "system/service_peer_producer.h"
+#include "service/consumer/consumer_port.h"
 #include "service/output/file_sink.h"
 #include "service/ipc/ipc_host.h"
 #include "service/producer/producer_port.h"
@@ -105,6 +106,11 @@ static inline void rig_hang_up(struct rig *r, struct peer *p)
 static inline struct session *rig_session(struct rig *r)
 {
 	return TAILQ_LAST(&r->service->sessions, session_list);
+}
+
+static inline struct consumer_port *rig_consumer_port(struct session *s)
+{
+	return s->owner.ctx;
 }
 
 static inline struct producer_port *rig_producer_port(struct rig *r)

@@ -256,7 +256,7 @@ static struct consumer_port *port_of_cloner(struct stage *g)
 	assert_true(peer_accepted(cloner, peer_call(cloner, C_QUERY_CAPABILITIES, NULL, 0)));
 	peer_enable(cloner, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(cloner));
-	port = rig_session(&g->rig)->consumer;
+	port = rig_consumer_port(rig_session(&g->rig));
 	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
 	peer_next(cloner); /* the end of it */
 	return port;
@@ -314,7 +314,7 @@ TEST_WITH(consumer_that_gets_a_session_meanwhile_has_no_clone, setup, teardown)
 	flush_comes(g, CLONE_FLAGS);
 	assert_not_cloned(cloner, id, "already attached");
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
-	assert_non_null(rig_session(&g->rig)->consumer->session);
+	assert_non_null(rig_consumer_port(rig_session(&g->rig))->session);
 }
 
 STAGE_TEST(clones_are_bounded)
@@ -356,7 +356,7 @@ STAGE_TEST(cloner_may_hang_up_first)
 	rig_hang_up(&g->rig, cloner);
 	cloner = rig_consumer(&g->rig);
 	rig_until(&g->rig, rig_session(&g->rig)->n_flushes == 0);
-	assert_true(TAILQ_EMPTY(&rig_session(&g->rig)->clones));
+	assert_true(TAILQ_EMPTY(&rig_session(&g->rig)->watches));
 	assert_int_equal(rig_session(&g->rig)->id, 1);
 }
 
@@ -481,7 +481,7 @@ STAGE_TEST(cloner_may_hang_up_between_the_flushes)
 	stage_write(g, 0, 1, 1, "since");
 	rig_hang_up(&g->rig, cloner);
 	cloner = rig_consumer(&g->rig);
-	rig_until(&g->rig, TAILQ_EMPTY(&rig_session(&g->rig)->clones));
+	rig_until(&g->rig, TAILQ_EMPTY(&rig_session(&g->rig)->watches));
 	stage_write(g, 0, 1, 2, "later");
 	t = stage_read(g);
 	assert_int_equal(peer_count_text(&t, "recorded long ago"), 1);

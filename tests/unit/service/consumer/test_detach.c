@@ -15,7 +15,7 @@ static int teardown(void **state)
 	struct stage *g = *state;
 	struct session *s = rig_session(&g->rig);
 
-	if (s && !s->consumer)
+	if (s && session_is_detached(s))
 		session_free(s);
 	stage_free(g);
 	return 0;

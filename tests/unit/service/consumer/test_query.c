@@ -134,12 +134,12 @@ STAGE_TEST(sessions_of_others_are_only_counted)
 
 	stage_start(g, STAGE_CONFIG);
 	session = rig_session(&g->rig);
-	session->uid = session->consumer->uid + 1;
+	session->uid = rig_consumer_port(session)->uid + 1;
 	s = query(g, true, NULL);
 	assert_int_equal(s->n_tracing_sessions, getuid() == 0 ? 1 : 0);
 	pb__tracing_service_state__free_unpacked(s, NULL);
 	/* Somebody who is not root asks. */
-	session->consumer->uid = 4711;
+	rig_consumer_port(session)->uid = 4711;
 	s = query(g, true, NULL);
 	assert_int_equal(s->num_sessions, 1);
 	assert_int_equal(s->n_tracing_sessions, 0);

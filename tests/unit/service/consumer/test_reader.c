@@ -114,7 +114,7 @@ TEST_WITH(packets_of_all_sizes_are_whole, setup, teardown)
 
 STAGE_TEST(slow_reader_holds_one_batch)
 {
-	struct ipc_conn *conn = rig_session(&g->rig)->consumer->conn;
+	struct ipc_conn *conn = rig_consumer_port(rig_session(&g->rig))->conn;
 	struct peer_packets t;
 	char text[3501];
 	uint64_t id;

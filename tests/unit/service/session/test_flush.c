@@ -174,7 +174,7 @@ STAGE_TEST(pending_flushes_have_a_limit)
 	stage_start(g, STAGE_CONFIG);
 	s = rig_session(&g->rig);
 	for (int i = 0; i < LIMIT_PENDING_FLUSHES; i++) {
-		assert_int_equal(flush_begin(s, 60000, 0, NULL, NULL), 0);
+		assert_int_equal(session_flush(s, &(struct flush_request){.timeout_ms = 60000}), 0);
 		await_flush(g->prod, g->stream, 0);
 	}
 	assert_true(peer_rejected(g->cons, ask_flush(g, 0, 0)));

@@ -29,9 +29,9 @@ static struct session *clone_of(struct session *source)
 	for (size_t i = 0; i < source->trace->n_buffers; i++)
 		assert_int_equal(
 			trace_buffer_clone(source->trace->buffers[i].buffer, &c.buffers[i]), 0);
-	assert_int_equal(session_clone_finish(&c, source, source->consumer, &s), 0);
+	assert_int_equal(session_clone_finish(&c, source, source->owner, &s), 0);
 	session_clone_deinit(&c);
-	s->consumer = NULL;
+	s->owner = (struct session_owner){0};
 	return s;
 }
 
@@ -80,7 +80,7 @@ TEST_WITH(it_is_there_to_be_read, setup, teardown)
 	session_disable(s, false);
 	session_disable(s, true);
 	assert_int_equal(s->state, SESSION_CLONED);
-	assert_int_equal(flush_begin(s, 0, 0, NULL, NULL), -EINVAL);
+	assert_int_equal(session_flush(s, &(struct flush_request){0}), -EINVAL);
 	assert_false(triggers_hold_back(s));
 	assert_true(s->trace->stats_due && s->trace->sync_marker_due);
 	session_free(s);
