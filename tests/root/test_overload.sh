@@ -45,5 +45,13 @@ echo "the daemons used $used of the $machine ticks that the CPUs worked" >"$TMP/
 verdict "... and the daemons take less than 2.5 of 16 s of CPU time" $? "$TMP/cpu"
 cat "$TMP/cpu"
 
+# A burst: 2,000,000 system calls on two CPUs as fast as they go, which is 4,000,000 events in one to two seconds.
+calls=$(scaled 1000000)
+"$BIN/sonda" record -a --strict -o "$TMP/trace" raw_syscalls -- sh -c \
+  '"$0" getppid="$1" & "$0" getppid="$1"; wait' "${BUILD:-build}/tests/root/do_calls" "$calls" >"$TMP/log" 2>&1
+code=$?
+[ "$code" = 0 ] && grep -q 'lost *nothing' "$TMP/log" && [ "$(events_in "$TMP/trace")" -ge $((calls * 4)) ]
+verdict "of a burst nothing is lost" $? "$TMP/log"
+
 echo "1..$N"
 exit "$BAD"

@@ -8,6 +8,7 @@
 #include <tracefs.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "config/limits.h"
 
 /* Lists of strings, each cut to a line. */
@@ -91,13 +92,57 @@ void setup_error_notice(struct setup_errors *r, const char *text)
 /* What is not read here is read by the step of setting up that it belongs to. Nothing reads
  * initialize_ksyms_synchronously_for_testing, which changes nothing that is recorded. */
 
-#define SMALL_RING_KB 2048u
-#define LARGE_RING_KB 8192u
-#define LARGE_RING_RAM (7ull << 30)
+#define LEAST_RING_KB 1024u
+#define USUAL_RING_KB 8192u /* 200,000 events, more or less */
+#define FREQUENT_RING_KB 16384u
 
-static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, uint64_t ram_bytes)
+/* Groups whose events can come a million times a second on each CPU. */
+static bool is_frequent_group(const char *event)
 {
-	uint32_t preset = ram_bytes >= LARGE_RING_RAM ? LARGE_RING_KB : SMALL_RING_KB;
+	static const char *const groups[] = {"exceptions", "irq_vectors", "kmem",    "lock",
+					     "page_pool",  "preemptirq",  "rcu",     "raw_syscalls",
+					     "sys_enter",  "sys_exit",	  "syscalls"};
+	char group[32];
+	size_t len = strcspn(event, "/:");
+
+	/* A name without a group may be one of them: "kmem". */
+	if (len >= sizeof(group))
+		return false;
+	memcpy(group, event, len);
+	group[len] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (str_glob(group, groups[i]))
+			return true;
+	return false;
+}
+
+static bool is_frequent(const Pb__FtraceConfig *c)
+{
+	bool frequent = c->enable_function_graph;
+
+	for (size_t i = 0; i < c->n_ftrace_events && !frequent; i++)
+		frequent = is_frequent_group(c->ftrace_events[i]);
+	return frequent;
+}
+
+/*
+ * What is recorded while sonda-probes does not get a CPU has to find room. Rings that the config gives no
+ * size have the usual one, or twice that for frequent events; all of them together no more than a part of
+ * the memory.
+ */
+static uint32_t preset_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
+{
+	uint64_t most = m->ram_bytes / 1024 / RINGS_PRESET_RAM_SHARE / MAX(m->cpus, 1u);
+	uint32_t kb = is_frequent(c) ? FREQUENT_RING_KB : USUAL_RING_KB;
+
+	while (kb > most && kb > LEAST_RING_KB)
+		kb /= 2;
+	return kb;
+}
+
+static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
+{
+	uint32_t preset = preset_kb(c, m);
 
 	if (!c->buffer_size_kb)
 		return preset;
@@ -110,7 +155,7 @@ static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct s
 {
 	uint64_t most = m->ram_bytes / 1024 / RINGS_RAM_SHARE / MAX(m->cpus, 1u);
 
-	most = MAX(most, SMALL_RING_KB);
+	most = MAX(most, 2 * LEAST_RING_KB);
 	if (kb <= most)
 		return kb;
 	setup_error_add(errors,
@@ -147,7 +192,7 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 	*ret = (struct ftrace_settings){
 		.drain_period_ms = period_is_set ? c->drain_period_ms : DEFAULT_DRAIN_PERIOD_MS,
 		.period_is_set = period_is_set,
-		.buffer_size_kb = buffer_size_kb(c, machine->ram_bytes),
+		.buffer_size_kb = buffer_size_kb(c, machine),
 		.subbuf_size_kb = c->subbuf_size_kb,
 		.watermark = c->drain_buffer_percent,
 		.mono_raw_clock = c->use_monotonic_raw_clock,

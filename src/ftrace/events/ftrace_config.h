@@ -50,7 +50,10 @@ struct ftrace_settings {
 	struct event_table_options events;
 };
 
-#define RINGS_RAM_SHARE 4u /* a session's rings together may take one part of so many */
+/* A session's rings together may take one part of so many of the memory; and where the config does not say
+ * how large they are. */
+#define RINGS_RAM_SHARE 4u
+#define RINGS_PRESET_RAM_SHARE 64u
 
 struct ftrace_machine {
 	uint64_t ram_bytes;

@@ -386,6 +386,7 @@ static void was_set_up(void *ctx)
 	event_del(ds->looking);
 	if (ds->session.errors.fatal)
 		log_warn("linux.ftrace: %s", ds->session.errors.fatal);
+	log_debug("linux.ftrace: rings of %u KiB a CPU", ds->session.settings.buffer_size_kb);
 	if (ds->start_waits)
 		begin_recording(ds);
 	if (stop_waits)

@@ -53,10 +53,6 @@ FIXTURE_TEST(test_defaults)
 
 FIXTURE_TEST(test_ring_size)
 {
-	read_config("", 7 * GIB);
-	assert_int_equal(s.buffer_size_kb, 8192);
-	read_config("", 7 * GIB - 1);
-	assert_int_equal(s.buffer_size_kb, 2048);
 	read_config("buffer_size_kb: 64", 8 * GIB);
 	assert_int_equal(s.buffer_size_kb, 64);
 	read_config("buffer_size_kb: 64 buffer_size_lower_bound: true", 8 * GIB);
@@ -119,6 +115,31 @@ FIXTURE_TEST(test_options_that_ask_for_nothing)
 	assert_null(errors.failed);
 }
 
+FIXTURE_TEST(test_rings_without_a_size_have_one_by_memory_and_events)
+{
+	read_config("ftrace_events: 'sched/sched_switch'", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 8192);
+	/* 4 CPUs, 1/64 of the memory. */
+	read_config("", 2 * GIB);
+	assert_int_equal(s.buffer_size_kb, 8192);
+	read_config("", 2 * GIB - 1);
+	assert_int_equal(s.buffer_size_kb, 4096);
+	read_config("", 1 << 20);
+	assert_int_equal(s.buffer_size_kb, 1024);
+	/* Frequent events, by a group, a pattern or a name. */
+	read_config("ftrace_events: 'sched/*' ftrace_events: 'raw_syscalls/*'", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 16384);
+	read_config("ftrace_events: '*'", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 16384);
+	read_config("ftrace_events: 'sys_enter'", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 16384);
+	read_config("enable_function_graph: true", 8 * GIB);
+	assert_int_equal(s.buffer_size_kb, 16384);
+	read_config("ftrace_events: 'kmem:kmalloc'", 2 * GIB);
+	assert_int_equal(s.buffer_size_kb, 8192);
+	assert_null(errors.failed);
+}
+
 FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
 {
 	read_config("buffer_size_kb: 524288", 8 * GIB); /* of 4 CPUs: a quarter */
@@ -132,7 +153,7 @@ FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
 			    "of the machine's memory; 524288 is taken)");
 	/* The default is never too large. */
 	read_config("", 1 << 20);
-	assert_int_equal(s.buffer_size_kb, 2048);
+	assert_int_equal(s.buffer_size_kb, 1024);
 	assert_null(errors.failed);
 	/* A ring that stays as it is. */
 	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
