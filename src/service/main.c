@@ -201,6 +201,8 @@ static int start_helper(struct sockets *sockets, const struct options *o, struct
 	int r;
 
 	sockets_give_files(sockets, &helper);
+	if (helper.n_remove == 0 && !helper.output_dir)
+		return 0; /* sockets of systemd: it has nothing to do */
 	r = file_helper_start(&helper, e);
 	sockets->files_are_given = r == 0;
 	return r;
