@@ -62,6 +62,24 @@ for page in pages:
                 offenders.append(f'{page}: {target}: no such heading')
 verdict('links lead somewhere', offenders)
 
+# ---- tests that docs/security.md names in the column "test" of a table ----------------------------------------------
+
+told = '\n'.join(open(f, errors='replace').read() for f in files if f.startswith('tests/') and f.endswith(('.c', '.h', '.sh')))
+offenders = []
+has_tests = False
+for line in text['docs/security.md'].splitlines():
+    if not line.startswith('|'):
+        has_tests = False
+        continue
+    cells = line.strip('|').split('|')
+    if cells[-1].strip() == 'test':
+        has_tests = True
+    elif has_tests:
+        for name in re.findall(r'`([^`]+)`', cells[-1]):
+            if name not in told and not glob.glob(name):
+                offenders.append('docs/security.md: ' + name)
+verdict('tests of the security page exist', offenders)
+
 # ---- files ---------------------------------------------------------------------------------------------------------
 
 offenders = []

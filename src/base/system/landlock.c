@@ -76,8 +76,8 @@ static int restrict_to(const struct landlock_place *places, size_t n, uint64_t r
 	long abi = version();
 	int r = 0;
 
-	if (abi < 0)
-		return errno == EOPNOTSUPP ? -ENOSYS : -errno;
+	if (abi <= 0) /* also where a container's filter forbids the call */
+		return -ENOSYS;
 	attr.handled_access_fs = known(abi) & rights;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
 	if (rules < 0)

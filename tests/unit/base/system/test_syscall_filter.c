@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,9 +21,10 @@
 /* What a program has beyond what all have. */
 static const char *const own[] = {"ftruncate", "memfd_create", NULL};
 static const struct syscall_list list = {.allowed = own};
+static const struct syscall_list reads_only = {.allowed = own, .opens_to_read_only = true};
 
 /* Runs in a process that is filtered; what it writes to stderr is in text. */
-static bool filtered(bool (*run)(void), char text[static 1000])
+static bool filtered_by(const struct syscall_list *calls, bool (*run)(void), char text[static 1000])
 {
 	size_t len = 0;
 	ssize_t n;
@@ -33,7 +35,7 @@ static bool filtered(bool (*run)(void), char text[static 1000])
 	child = fork();
 	if (child == 0) {
 		dup2(pipe_fd[1], STDERR_FILENO);
-		_exit(syscall_filter_install(&list) == 0 && run() ? 0 : 1);
+		_exit(syscall_filter_install(calls) == 0 && run() ? 0 : 1);
 	}
 	close(pipe_fd[1]);
 	while ((n = read(pipe_fd[0], text + len, 999 - len)) > 0)
@@ -42,6 +44,11 @@ static bool filtered(bool (*run)(void), char text[static 1000])
 	close(pipe_fd[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return status == 0;
+}
+
+static bool filtered(bool (*run)(void), char text[static 1000])
+{
+	return filtered_by(&list, run, text);
 }
 
 /* Under a sanitizer even the end of a process makes calls that the service does not. */
@@ -145,6 +152,40 @@ TEST(what_a_service_never_does_fails)
 	/* A line for each but fork, which fails in silence. */
 	assert_int_equal(lines(text), 3);
 	assert_non_null(strstr(text, "does not allow system call"));
+}
+
+static bool opens_for_reading(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0;
+}
+
+static bool opens_for_writing(void)
+{
+	return open("/dev/null", O_RDWR) >= 0 && open("/dev/null", O_WRONLY | O_TRUNC) >= 0;
+}
+
+static bool opens_for_reading_only(void)
+{
+	static const int flags[] = {
+		O_WRONLY,	    O_RDWR,
+		O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC,
+		O_RDWR | O_TMPFILE, O_WRONLY | O_NONBLOCK | O_CLOEXEC,
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (open("/dev/null", flags[i], 0600) >= 0 || errno != EPERM)
+			return false;
+	return opens_for_reading();
+}
+
+TEST(files_are_opened_for_writing_where_the_list_does_not_forbid_it)
+{
+	char text[1000];
+
+	skip_under_sanitizers();
+	assert_true(filtered(opens_for_writing, text));
+	assert_true(filtered_by(&reads_only, opens_for_reading_only, text));
+	assert_int_equal(lines(text), 1);
 }
 
 TEST(a_fork_fails_while_signals_are_blocked)
