@@ -43,7 +43,7 @@
 #include "client/producer/producer.h"
 #include "client/producer/metadata_bus.h"
 #include "base/event_loop/time_slice.h"
-#include "ftrace/session/ftrace_ds.h"
+#include "ftrace/session/data_sources.h"
 #include "probes/data_sources.h"
 #include "probes/sandbox.h"
 #include "probes/tracefs.h"

@@ -29,7 +29,7 @@
 #include "unit/../unit/ftrace/fake_producer.h"
 #include "client/producer/metadata_bus.h"
 #include "config/text.h"
-#include "ftrace/session/ftrace_ds.h"
+#include "ftrace/session/data_sources.h"
 #include "gen/fields.h"
 #include "lost_ranges.h"
 #include "wire/pb_dec.h"

@@ -20,7 +20,7 @@ struct event_name {
 	const struct event_representation
 		*repr; /* borrowed: of one that the session has made; else NULL */
 	int id; /* the kernel's, once it has a row; else EVENT_NO_ID */
-	uint64_t folder; /* what it had when its format was read (event_watch.h) */
+	uint64_t folder; /* what it had when its format was read (event_enable.h) */
 	char *filter; /* owned: what the kernel lets through; NULL: everything */
 };
 

@@ -18,7 +18,7 @@
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/options/synthetic_events.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 /*
  *	/sys/module         name and inode of each entry: a module that was loaded anew has another
@@ -118,7 +118,7 @@ static int hash_dynamic(const char *root, const struct instance *instance,
 				continue;
 			h = whole;
 			e = events ? event_selection_find(events, group, name) : NULL;
-			if (e && e->folder != event_folder_of(instance, group, name))
+			if (e && e->folder != event_folder_id(instance, group, name))
 				*moved = true;
 		}
 	strbuf_deinit(&text);
@@ -154,7 +154,7 @@ void event_watch_again(struct event_watch *w)
 	w->again = true;
 }
 
-uint64_t event_folder_of(const struct instance *instance, const char *group, const char *name)
+uint64_t event_folder_id(const struct instance *instance, const char *group, const char *name)
 {
 	_cleanup_(freep) char *path = NULL;
 	char file[600];
@@ -168,7 +168,7 @@ uint64_t event_folder_of(const struct instance *instance, const char *group, con
 
 /* Events of group ftrace have no switch: the records of tracers and of markers. */
 
-int session_events_select(struct event_selection *events, const struct setup *s)
+int event_enable_select(struct event_selection *events, const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 	_cleanup_(freep) char **requests = calloc(c->n_ftrace_events + 1, sizeof(*requests));
@@ -209,7 +209,7 @@ static bool owner_leaves_some_out(const struct instance *i)
  */
 static bool some_switches_are_left_out(const struct event_selection *events, const struct setup *s)
 {
-	return traced_tids_wanted(s->config) || event_triggers_resume(s->config) ||
+	return pid_filter_wanted(s->config) || event_triggers_resume(s->config) ||
 	       event_selection_find(events, "sched", "sched_switch")->filter ||
 	       (!instance_is_own(s->instance) && owner_leaves_some_out(s->instance));
 }
@@ -269,8 +269,8 @@ static void report(const struct setup *s, const struct event_name *e, int error)
 		      : reason_of(error));
 }
 
-int session_events_compile(struct event_selection *events, const struct setup *s,
-			   struct event_table_options *options, struct event_table *table)
+int event_enable_compile(struct event_selection *events, const struct setup *s,
+			 struct event_table_options *options, struct event_table *table)
 {
 	check_compact(events, s, options);
 	for (size_t i = 0; i < events->n; i++) {
@@ -280,7 +280,7 @@ int session_events_compile(struct event_selection *events, const struct setup *s
 		int r = -ENOENT;
 
 		/* First, so that a format of one made anew meanwhile is read again. */
-		e->folder = event_folder_of(s->instance, e->group, e->name);
+		e->folder = event_folder_id(s->instance, e->group, e->name);
 		format = read_format(s, e->group, e->name);
 		if (format)
 			r = event_table_add_as(table, e->group, e->name, e->repr, format, options,
@@ -302,12 +302,12 @@ static bool is_one_of(const struct event_name *e, const char *one, const char *o
 	return !strcmp(e->group, "ftrace") && (!strcmp(e->name, one) || !strcmp(e->name, other));
 }
 
-bool session_event_is_marker(const struct event_name *e)
+bool event_is_marker(const struct event_name *e)
 {
 	return is_one_of(e, "print", "raw_data");
 }
 
-bool session_event_is_printk(const struct event_name *e)
+bool event_is_printk(const struct event_name *e)
 {
 	return is_one_of(e, "bprint", "bputs");
 }
@@ -316,9 +316,9 @@ static int enable(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace"))
 		return instance_enable_event(s->instance, e->group, e->name);
-	if (session_event_is_marker(e))
+	if (event_is_marker(e))
 		return instance_can_copy_markers(s->instance) ? 0 : -EOPNOTSUPP;
-	if (session_event_is_printk(e))
+	if (event_is_printk(e))
 		return instance_has_printk(s->instance) ? 0 : -ENOSYS;
 	/* These come with others: by a trigger, or by an option of the instance. */
 	if (is_one_of(e, "kernel_stack", "user_stack"))
@@ -329,8 +329,8 @@ static int enable(const struct setup *s, const struct event_name *e)
 	return s->functions && function_graph_event(e) ? 0 : -ENOSYS;
 }
 
-int session_events_enable(struct event_selection *events, const struct setup *s,
-			  struct event_table *table)
+int event_enable_all(struct event_selection *events, const struct setup *s,
+		     struct event_table *table)
 {
 	int r = 0;
 
@@ -348,7 +348,7 @@ int session_events_enable(struct event_selection *events, const struct setup *s,
 	return r;
 }
 
-void session_events_quiet(const struct event_selection *events, const struct instance *i)
+void event_disable_all(const struct event_selection *events, const struct instance *i)
 {
 	char file[600];
 

@@ -37,7 +37,7 @@ void event_watch_again(struct event_watch *w);
  * Which folder an event has now: a number that another event, or the same one made anew, does not
  * have. 0: none. (Kernels 6.6 and 6.7 may change it without a reason.)
  */
-uint64_t event_folder_of(const struct instance *instance, const char *group, const char *name);
+uint64_t event_folder_id(const struct instance *instance, const char *group, const char *name);
 
 /*
  * From the events that were selected to those that are on: formats into rows, then the kernel's
@@ -45,18 +45,18 @@ uint64_t event_folder_of(const struct instance *instance, const char *group, con
  */
 
 /* Adds what the config asks for by name, and tracefs has. 0 or -ENOMEM. */
-int session_events_select(struct event_selection *events, const struct setup *s);
+int event_enable_select(struct event_selection *events, const struct setup *s);
 /* Adds a row for each event. 0, -ENOMEM, or -ECANCELED (base/event_loop/coroutine.h). */
-int session_events_compile(struct event_selection *events, const struct setup *s,
-			   struct event_table_options *options, struct event_table *table);
+int event_enable_compile(struct event_selection *events, const struct setup *s,
+			 struct event_table_options *options, struct event_table *table);
 /* Switches on, in s->instance, each event that has a row. Those that cannot be had lose theirs. 0 or
  * -ECANCELED. */
-int session_events_enable(struct event_selection *events, const struct setup *s,
-			  struct event_table *table);
+int event_enable_all(struct event_selection *events, const struct setup *s,
+		     struct event_table *table);
 /* Switches those off that are on, each by itself: the kernel takes as long for all of them at once,
  * as when their instance is removed, and lets nobody use tracefs meanwhile. */
-void session_events_quiet(const struct event_selection *events, const struct instance *i);
+void event_disable_all(const struct event_selection *events, const struct instance *i);
 
 /* What is written to trace_marker and trace_marker_raw; what the kernel says by trace_printk(). */
-bool session_event_is_marker(const struct event_name *e);
-bool session_event_is_printk(const struct event_name *e);
+bool event_is_marker(const struct event_name *e);
+bool event_is_printk(const struct event_name *e);

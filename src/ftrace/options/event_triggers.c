@@ -22,7 +22,7 @@
 #include "base/text/str.h"
 #include "ftrace/tracefs/filter_file.h"
 #include "ftrace/options/event_enable.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 typedef Pb__FtraceConfig__EventTrigger config_trigger;
 
@@ -106,7 +106,7 @@ static int make_writers(const struct setup *s, const struct event_name *e, char 
 	struct strbuf text = {0};
 
 	*ret = NULL;
-	if (!session_event_is_marker(e) || traced_tids_follow(c) || !c->n_tids_to_trace)
+	if (!event_is_marker(e) || pid_filter_follows_children(c) || !c->n_tids_to_trace)
 		return 0;
 	for (size_t i = 0; i < c->n_tids_to_trace; i++)
 		strbuf_printf(&text, "%scommon_pid == %" PRIu32, i ? " || " : "",
@@ -136,7 +136,7 @@ static int make_condition(const struct setup *s, const config_trigger *c,
 		*ret = filter_both(events, own);
 	} else if (events) {
 		*ret = strdup(events);
-	} else if (traced_tids_wanted(s->config)) {
+	} else if (pid_filter_wanted(s->config)) {
 		*ret = strdup(ALWAYS_TRUE);
 	} else {
 		return 0;

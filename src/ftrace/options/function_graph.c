@@ -19,7 +19,7 @@
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/override.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 #define TRACER "function_graph"
 #define MAX_FUNCTIONS 1024u /* in a list of the config */
@@ -322,12 +322,12 @@ static int set_filters(const struct setup *s)
 	return 0;
 }
 
-/* traced_tids.h has written those of this session. */
+/* pid_filter.h has written those of this session. */
 static int set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";
 
-	if (traced_tids_wanted(s->config) || instance_is_own(s->instance))
+	if (pid_filter_wanted(s->config) || instance_is_own(s->instance))
 		return 0;
 	if (is_somebodys(s->instance, file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,

@@ -6,7 +6,7 @@
 /*
  * FtraceConfig.enable_function_graph and what belongs to it: the kernel's tracer of functions, whose
  * records are ftrace/funcgraph_entry and funcgraph_exit. Since 6.11 an instance can have it; before,
- * the top level alone (top_ring.h). Which functions is a matter of each instance, below which others
+ * the top level alone (top_level.h). Which functions is a matter of each instance, below which others
  * and how deep a matter of the whole kernel: that is used only where nobody else does.
  *
  * A tracer cannot be changed while the rings of its instance are open.

@@ -13,7 +13,7 @@
 #include "ftrace/options/atrace_categories.h"
 #include "ftrace/options/event_filters.h"
 #include "ftrace/options/event_triggers.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 /* The switches in an instance's folder `options`. */
 
@@ -227,7 +227,7 @@ static int traced_cpus_set(const struct setup *s)
 	}
 }
 
-int session_limits_set(const struct setup *s, const char *proc_root)
+int instance_options_set(const struct setup *s, const char *proc_root)
 {
 	int r;
 
@@ -235,10 +235,10 @@ int session_limits_set(const struct setup *s, const char *proc_root)
 		tracefs_options_reset(s->instance);
 	tracefs_options_set(s);
 	r = traced_cpus_set(s);
-	return r ? r : traced_tids_set(s, proc_root);
+	return r ? r : pid_filter_set(s, proc_root);
 }
 
-int session_limits_set_events(struct event_selection *events, const struct setup *s)
+int instance_options_restrict_events(struct event_selection *events, const struct setup *s)
 {
 	int r = atrace_categories_apply(events, s);
 

@@ -9,7 +9,7 @@
  */
 
 /* Of the whole instance: its switches, its CPUs, its threads. */
-int session_limits_set(const struct setup *s, const char *proc_root);
+int instance_options_set(const struct setup *s, const char *proc_root);
 /* Of the selected events: adds those that an option implies, writes the filters of each, and drops
  * those that cannot be filtered as they should be. */
-int session_limits_set_events(struct event_selection *events, const struct setup *s);
+int instance_options_restrict_events(struct event_selection *events, const struct setup *s);

@@ -14,7 +14,7 @@
 #include "base/event_loop/coroutine.h"
 #include "ftrace/tracefs/error_log.h"
 #include "ftrace/tracefs/owner_tag.h"
-#include "ftrace/options/probe_line.h"
+#include "ftrace/options/probe_spec.h"
 
 /*
  * The functions of the kernel that can be probed, by name: available_filter_functions of tracefs.
@@ -83,36 +83,36 @@ static const char *function_names_nearest(struct function_names *f, const char *
 
 /* One for each kind of event that may have the name of another one. */
 struct group {
-	char *said; /* owned */
-	enum made_in in;
+	char *written; /* owned */
+	enum dynevent_type type;
 	enum event_represented_as as;
 	char name[OWNER_NAME_SIZE]; /* in tracefs */
 };
 
 struct making {
 	const struct setup *setup;
-	struct made_events *made;
+	struct dynevents *made;
 	struct function_names functions; /* for names that are wrong */
 	struct group groups[PROBES_MAX * 2];
 	unsigned n_groups;
 	unsigned n_probes;
 };
 
-static const char *option_of(enum made_in in)
+static const char *option_of(enum dynevent_type type)
 {
-	return in == MADE_KPROBE ? "kprobe_events" : "uprobe_events";
+	return type == DYNEVENT_KPROBE ? "kprobe_events" : "uprobe_events";
 }
 
-static const struct group *group_for(struct making *m, enum made_in in, const char *said,
+static const struct group *group_for(struct making *m, enum dynevent_type type, const char *said,
 				     enum event_represented_as as)
 {
 	struct group *g = m->groups;
 
 	for (unsigned i = 0; i < m->n_groups; i++, g++)
-		if (g->in == in && g->as == as && !strcmp(g->said, said))
+		if (g->type == type && g->as == as && !strcmp(g->written, said))
 			return g;
-	*g = (struct group){.said = strdup(said), .in = in, .as = as};
-	if (!g->said)
+	*g = (struct group){.written = strdup(said), .type = type, .as = as};
+	if (!g->written)
 		return NULL;
 	owner_tag_new(g->name);
 	m->n_groups++;
@@ -138,7 +138,7 @@ static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 }
 
 /* The kernel's words for a refused command, about the line as its user wrote it. */
-static void explain(struct making *m, enum made_in in, const struct probe_line *line,
+static void explain(struct making *m, enum dynevent_type type, const struct probe_spec *line,
 		    const char *group, const char *command, int error, struct err_text *e)
 {
 	char function[SYMBOL_SIZE],
@@ -147,64 +147,68 @@ static void explain(struct making *m, enum made_in in, const struct probe_line *
 	struct error_log_entry k;
 
 	if (!error_log_read(m->setup->root, command, &k)) {
-		err_set(e, error, "%s: %.200s", strerror(-error), line->said);
+		err_set(e, error, "%s: %.200s", strerror(-error), line->written);
 		return;
 	}
-	if (in == MADE_KPROBE && strstr(k.what, "symbol") && function_at(line->rest, function))
+	if (type == DYNEVENT_KPROBE && strstr(k.what, "symbol") &&
+	    function_at(line->rest, function))
 		nearest = function_names_nearest(&m->functions, m->setup->root, function);
 	if (nearest && !strcmp(nearest, function))
 		nearest = NULL;
 	snprintf(what, sizeof(what), "%s%s%.64s%s", k.what, nearest ? "; did you mean " : "",
 		 nearest ? nearest : "", nearest ? "?" : "");
-	error_log_format(e, error, what, line->said, probe_line_said_at(line, group, k.at));
+	error_log_format(e, error, what, line->written, probe_spec_written_at(line, group, k.at));
 }
 
 /* 0, -ENOMEM, or another -errno with a sentence. */
-static int make(struct making *m, enum made_in in, const struct probe_line *line,
+static int make(struct making *m, enum dynevent_type type, const struct probe_spec *line,
 		const char *told_name, enum event_represented_as as, struct err_text *e)
 {
-	const struct group *group = group_for(m, in, line->group, as);
+	const struct group *group = group_for(m, type, line->group, as);
 	struct strbuf command = {0};
 	int r = -ENOMEM;
 
 	if (group)
-		probe_line_command(line, group->name, &command);
+		probe_spec_command(line, group->name, &command);
 	if (group && !command.failed) {
-		r = made_events_make(m->made, m->setup->root,
-				     &(struct made_event){
-					     .in = in,
+		r = dynevents_create(m->made, m->setup->root,
+				     &(struct dynevent){
+					     .type = type,
 					     .group = (char *)group->name,
 					     .name = line->name,
 					     .repr = {line->group, told_name, as},
 				     },
 				     command.s);
 		if (r && r != -ENOMEM)
-			explain(m, in, line, group->name, command.s, r, e);
+			explain(m, type, line, group->name, command.s, r, e);
 	}
 	strbuf_deinit(&command);
 	return r;
 }
 
-static int make_line(struct making *m, enum made_in in, const char *text, struct err_text *e)
+static int make_line(struct making *m, enum dynevent_type type, const char *text,
+		     struct err_text *e)
 {
-	struct probe_line line;
+	struct probe_spec line;
 	struct err_text why;
-	int r = probe_line_parse(text, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, &line, &why);
+	int r = probe_spec_parse(text, type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, &line,
+				 &why);
 
 	if (r == -EINVAL)
 		return err_set(e, r, "%s%s%.200s", why.text, *text ? ": " : "", text);
 	if (r)
 		return r;
 	if (!m->setup->for_root)
-		r = probe_line_check_plain(&line, in == MADE_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
+		r = probe_spec_check_plain(&line,
+					   type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
 	if (!r)
-		r = make(m, in, &line, line.name, EVENT_AS_FIELDS, e);
-	probe_line_deinit(&line);
+		r = make(m, type, &line, line.name, EVENT_AS_FIELDS, e);
+	probe_spec_deinit(&line);
 	return r;
 }
 
 /* Room for one more, and a kernel that has them? It is said once that there is not. */
-static bool may_make(struct making *m, enum made_in in, size_t asked)
+static bool may_make(struct making *m, enum dynevent_type type, size_t asked)
 {
 	if (m->n_probes < PROBES_MAX) {
 		m->n_probes++;
@@ -212,17 +216,17 @@ static bool may_make(struct making *m, enum made_in in, size_t asked)
 	}
 	if (m->n_probes++ == PROBES_MAX)
 		setup_error_add(m->setup->errors, "option:%s (of %zu probes the first %u count)",
-				option_of(in), asked, PROBES_MAX);
+				option_of(type), asked, PROBES_MAX);
 	return false;
 }
 
 /* Gives -ENOMEM, else 0. */
-static int report(const struct making *m, enum made_in in, int r, const struct err_text *e)
+static int report(const struct making *m, enum dynevent_type type, int r, const struct err_text *e)
 {
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		setup_error_add(m->setup->errors, "option:%s (%s)", option_of(in), e->text);
+		setup_error_add(m->setup->errors, "option:%s (%s)", option_of(type), e->text);
 	return 0;
 }
 
@@ -242,16 +246,16 @@ static bool is_function(const char *name)
 static int make_function(struct making *m, const char *type, const char *function,
 			 enum event_represented_as as, struct err_text *e)
 {
-	struct probe_line line;
+	struct probe_spec line;
 	char text[256];
 	int r;
 
 	snprintf(text, sizeof(text), "%s:%.63s %s", type, function, function);
-	r = probe_line_parse(text, PROBE_KERNEL, &line, e);
+	r = probe_spec_parse(text, PROBE_KERNEL, &line, e);
 	if (r)
 		return r;
-	r = make(m, MADE_KPROBE, &line, function, as, e);
-	probe_line_deinit(&line);
+	r = make(m, DYNEVENT_KPROBE, &line, function, as, e);
+	probe_spec_deinit(&line);
 	return r;
 }
 
@@ -265,7 +269,7 @@ static int make_pair(struct making *m, const char *function, struct err_text *e)
 		return r;
 	r = make_function(m, "r", function, EVENT_AS_PROBE_END, e);
 	if (r && before == m->made->n)
-		made_events_undo(m->made);
+		dynevents_destroy_last(m->made);
 	return r;
 }
 
@@ -296,18 +300,18 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 				     : "neither probe nor definition is set",
 			       k->probe);
 	if (definition)
-		return make_line(m, MADE_KPROBE, k->definition, e);
+		return make_line(m, DYNEVENT_KPROBE, k->definition, e);
 	return make_by_type(m, k, e);
 }
 
 /* ---- all of them ---- */
 
-static bool is_there(const struct making *m, enum made_in in, size_t asked)
+static bool is_there(const struct making *m, enum dynevent_type type, size_t asked)
 {
-	if (!asked || made_in_is_there(m->setup->root, in))
+	if (!asked || dynevent_supported(m->setup->root, type))
 		return asked;
-	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_of(in),
-			made_in_file(in));
+	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_of(type),
+			dynevent_file_name(type));
 	return false;
 }
 
@@ -318,20 +322,21 @@ static int make_all(struct making *m)
 	struct err_text e = {""};
 	int r = 0;
 
-	if (is_there(m, MADE_KPROBE, c->n_kprobe_events))
+	if (is_there(m, DYNEVENT_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
-			if (!(r = coroutine_yield()) && may_make(m, MADE_KPROBE, asked))
-				r = report(m, MADE_KPROBE, make_kprobe(m, c->kprobe_events[i], &e),
-					   &e);
-	if (is_there(m, MADE_UPROBE, c->n_uprobe_events))
+			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_KPROBE, asked))
+				r = report(m, DYNEVENT_KPROBE,
+					   make_kprobe(m, c->kprobe_events[i], &e), &e);
+	if (is_there(m, DYNEVENT_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
-			if (!(r = coroutine_yield()) && may_make(m, MADE_UPROBE, asked))
-				r = report(m, MADE_UPROBE,
-					   make_line(m, MADE_UPROBE, c->uprobe_events[i], &e), &e);
+			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_UPROBE, asked))
+				r = report(m, DYNEVENT_UPROBE,
+					   make_line(m, DYNEVENT_UPROBE, c->uprobe_events[i], &e),
+					   &e);
 	return r;
 }
 
-int probes_make(const struct setup *s, struct made_events *made)
+int probes_make(const struct setup *s, struct dynevents *made)
 {
 	struct making *m;
 	int r;
@@ -345,7 +350,7 @@ int probes_make(const struct setup *s, struct made_events *made)
 	m->made = made;
 	r = make_all(m);
 	for (unsigned i = 0; i < m->n_groups; i++)
-		free(m->groups[i].said);
+		free(m->groups[i].written);
 	function_names_deinit(&m->functions);
 	free(m);
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ftrace/options/made_events.h"
+#include "ftrace/options/dynevents.h"
 #include "ftrace/options/setup.h"
 
 /*
@@ -15,4 +15,4 @@
 
 /* Makes all of them that can be had; the others are reported, with the kernel's reason. 0 or
  * -ENOMEM. */
-int probes_make(const struct setup *s, struct made_events *made);
+int probes_make(const struct setup *s, struct dynevents *made);

@@ -145,11 +145,11 @@ static int set_trigger(const struct setup *s, const struct recipe *r, const char
 /* ---- one of them ---- */
 
 /* 0; -ENOMEM; or another -errno with a sentence, and nothing made. */
-static int make(const struct setup *s, const struct recipe *r, struct made_events *made,
+static int make(const struct setup *s, const struct recipe *r, struct dynevents *made,
 		struct err_text *e)
 {
-	struct made_event event = {
-		.in = MADE_SYNTHETIC,
+	struct dynevent event = {
+		.type = DYNEVENT_SYNTHETIC,
 		.group = "synthetic",
 		.repr = {"synthetic", r->name, EVENT_AS_MESSAGE},
 	};
@@ -157,13 +157,13 @@ static int make(const struct setup *s, const struct recipe *r, struct made_event
 	struct strbuf command = {0};
 	int error;
 
-	if (!made_in_is_there(s->root, MADE_SYNTHETIC))
+	if (!dynevent_supported(s->root, DYNEVENT_SYNTHETIC))
 		return err_set(e, -EOPNOTSUPP, "the kernel has no synthetic events");
 	owner_tag_new(name);
 	event.name = name;
 	error = put_definition(s, r, name, &command, e);
 	if (!error) {
-		error = made_events_make(made, s->root, &event, command.s);
+		error = dynevents_create(made, s->root, &event, command.s);
 		if (error && error != -ENOMEM)
 			err_set(e, error, "%s: %s", strerror(-error), command.s);
 	}
@@ -172,12 +172,12 @@ static int make(const struct setup *s, const struct recipe *r, struct made_event
 		return error;
 	error = set_trigger(s, r, name, e);
 	if (error)
-		made_events_undo(made);
+		dynevents_destroy_last(made);
 	return error;
 }
 
 /* Whether it is made now; -ENOMEM. consequence: what happens where it is not. */
-static int try_to_make(const struct setup *s, const struct recipe *r, struct made_events *made,
+static int try_to_make(const struct setup *s, const struct recipe *r, struct dynevents *made,
 		       const char *option, const char *consequence)
 {
 	struct err_text e;
@@ -191,7 +191,7 @@ static int try_to_make(const struct setup *s, const struct recipe *r, struct mad
 }
 
 int synthetic_events_make(struct event_selection *events, const struct setup *s,
-			  struct made_events *made)
+			  struct dynevents *made)
 {
 	bool throttle =
 		s->config->throttle_rss_stat && event_selection_has(events, "kmem", "rss_stat");
@@ -252,7 +252,7 @@ void synthetic_events_release(const char *instance_path)
 	}
 }
 
-bool synthetic_event_replaces(const struct made_events *made, const struct setup *s,
+bool synthetic_event_replaces(const struct dynevents *made, const struct setup *s,
 			      const struct event_name *e)
 {
 	if (!s->config->throttle_rss_stat || strcmp(e->group, rss_stat.group) ||

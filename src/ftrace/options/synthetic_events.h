@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ftrace/options/made_events.h"
+#include "ftrace/options/dynevents.h"
 #include "ftrace/options/setup.h"
 
 /*
@@ -23,10 +23,10 @@ bool synthetic_event_requested(const char *request);
  * is reported, and kmem/rss_stat stays in that case. 0 or -ENOMEM.
  */
 int synthetic_events_make(struct event_selection *events, const struct setup *s,
-			  struct made_events *made);
+			  struct dynevents *made);
 
 /* Has one been made that takes the place of this event? */
-bool synthetic_event_replaces(const struct made_events *made, const struct setup *s,
+bool synthetic_event_replaces(const struct dynevents *made, const struct setup *s,
 			      const struct event_name *e);
 
 /*

@@ -30,7 +30,7 @@ struct ring {
 	char *path; /* owned: the folder per_cpu */
 	struct ring_page_layout layout;
 	struct cpu_readers readers;
-	struct drain *drain; /* owned */
+	struct ring_poll *poll; /* owned */
 	enum ftrace_clock clock;
 	int clock_fd; /* owned: stats of a CPU, for a clock other than boot; else -1 */
 	TAILQ_HEAD(, ring_listener) attached;
@@ -95,15 +95,15 @@ static void each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
 
 static void tell_before(struct ring_listener *l)
 {
-	l->ops->before_turn(l);
+	l->ops->before_slice(l);
 }
 
 static void tell_after(struct ring_listener *l)
 {
-	l->ops->after_turn(l);
+	l->ops->after_slice(l);
 }
 
-static void before_turn(void *ctx)
+static void before_slice(void *ctx)
 {
 	struct ring *r = ctx;
 	struct clock_sync sync = sync_now(r);
@@ -111,18 +111,18 @@ static void before_turn(void *ctx)
 
 	TAILQ_FOREACH (l, &r->attached, link) {
 		l->encoder->sync = sync;
-		l->pass_began = drain_began(r->drain);
+		l->pass_began = ring_poll_pass_start(r->poll);
 	}
 	each_listener(r, tell_before);
 }
 
-static void after_turn(void *ctx)
+static void after_slice(void *ctx)
 {
 	struct ring *r = ctx;
 	struct ring_listener *l;
 	uint64_t until;
 
-	if (drain_read_until(r->drain, &until))
+	if (ring_poll_read_until(r->poll, &until))
 		TAILQ_FOREACH (l, &r->attached, link)
 			l->read_until = until;
 	each_listener(r, tell_after);
@@ -142,9 +142,9 @@ static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
 
 static void tell_read(struct ring_listener *l)
 {
-	if (!l->draining || l->drained_by > drain_passes(l->ring->drain))
+	if (!l->reading_all || l->read_all_pass > ring_poll_passes(l->ring->poll))
 		return;
-	l->draining = false;
+	l->reading_all = false;
 	l->ops->all_read(l);
 }
 
@@ -153,10 +153,10 @@ static void pass_over(void *ctx)
 	each_listener(ctx, tell_read);
 }
 
-static const struct drain_ops drain_ops = {
-	.before_turn = before_turn,
+static const struct ring_poll_ops ring_poll_ops = {
+	.before_slice = before_slice,
 	.takers = takers,
-	.after_turn = after_turn,
+	.after_slice = after_slice,
 	.pass_over = pass_over,
 };
 
@@ -166,7 +166,7 @@ static const struct drain_ops drain_ops = {
 static void release(struct ring *r)
 {
 	LIST_REMOVE(r, link);
-	r->drain = drain_free(r->drain);
+	r->poll = ring_poll_free(r->poll);
 	cpu_readers_close(&r->readers);
 	if (r->clock_fd >= 0)
 		close(r->clock_fd);
@@ -210,14 +210,14 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 	error = read_layout(r, i, e);
 	if (!error)
 		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, ring_size_kb(i), e);
-	if (!error && drain_new(
-			      &(struct drain_options){
+	if (!error && ring_poll_new(
+			      &(struct ring_poll_options){
 				      .loop = loop,
 				      .readers = &r->readers,
-				      .ops = &drain_ops,
+				      .ops = &ring_poll_ops,
 				      .ctx = r,
 			      },
-			      &r->drain))
+			      &r->poll))
 		error = err_set(e, -ENOMEM, "out of memory");
 	if (error) {
 		release(r);
@@ -251,7 +251,7 @@ static int join(struct ring *r, struct ring_listener *l)
 	l->ring = r;
 	l->streams = streams;
 	l->n_streams = r->readers.n;
-	l->attached = l->draining = false;
+	l->attached = l->reading_all = false;
 	r->n_open++;
 	return 0;
 }
@@ -312,8 +312,8 @@ static void settle(struct ring *r)
 		ms = ms ? MIN(ms, l->period_ms) : l->period_ms;
 		watch = watch || l->watch;
 	}
-	drain_set_period(r->drain, ms);
-	drain_set_watching(r->drain, watch);
+	ring_poll_set_period(r->poll, ms);
+	ring_poll_set_watching(r->poll, watch);
 }
 
 void ring_attach(struct ring_listener *l)
@@ -345,20 +345,20 @@ void ring_detach(struct ring_listener *l)
 	if (r->next == l)
 		r->next = TAILQ_NEXT(l, link);
 	TAILQ_REMOVE(&r->attached, l, link);
-	l->attached = l->draining = false;
+	l->attached = l->reading_all = false;
 	settle(r);
 }
 
-void ring_drain_all(struct ring_listener *l)
+void ring_read_all(struct ring_listener *l)
 {
-	assert(l->attached && !l->held && !l->draining);
-	l->draining = true;
-	l->drained_by = drain_all(l->ring->drain);
+	assert(l->attached && !l->held && !l->reading_all);
+	l->reading_all = true;
+	l->read_all_pass = ring_poll_read_all(l->ring->poll);
 }
 
 int ring_can_watch(struct ring_listener *l)
 {
-	return drain_can_watch(l->ring->drain);
+	return ring_poll_can_watch(l->ring->poll);
 }
 
 const struct ring_page_layout *ring_layout(const struct ring *r)

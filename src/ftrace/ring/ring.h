@@ -26,7 +26,7 @@ struct event_base;
  *	r = page_encoder_new(&table, ring_layout(l.ring), writer, &l.translator);
  *	...
  *	ring_attach(&l);          from here on l.translator gets records, at every tick
- *	ring_drain_all(&l);       -> ops->all_read(&l): it has all that was in the rings by then
+ *	ring_read_all(&l);       -> ops->all_read(&l): it has all that was in the rings by then
  *	...
  *	ring_close(&l);           before instance_remove; then page_encoder_free
  *
@@ -40,9 +40,9 @@ struct ring_listener;
 
 struct ring_listener_ops {
 	/* Around a bounded stretch of reading. */
-	void (*before_turn)(struct ring_listener *l);
-	void (*after_turn)(struct ring_listener *l);
-	/* All that was in the rings when ring_drain_all was called has been translated. */
+	void (*before_slice)(struct ring_listener *l);
+	void (*after_slice)(struct ring_listener *l);
+	/* All that was in the rings when ring_read_all was called has been translated. */
 	void (*all_read)(struct ring_listener *l);
 	/* Each of them may attach, detach, open and close listeners, this one too. */
 };
@@ -61,8 +61,8 @@ struct ring_listener {
 	unsigned n_streams;
 	bool attached;
 	bool held;
-	bool draining; /* all_read is still to come */
-	uint64_t drained_by; /* the pass that all_read comes after */
+	bool reading_all; /* all_read is still to come */
+	uint64_t read_all_pass; /* the pass that all_read comes after */
 	uint64_t pass_began; /* CLOCK_BOOTTIME; UINT64_MAX: what is read is not of all rings */
 	uint64_t read_until; /* CLOCK_BOOTTIME: what happened before has been translated */
 	TAILQ_ENTRY(ring_listener) link;
@@ -87,7 +87,7 @@ void ring_detach(struct ring_listener *l);
 
 /* Reads to the end, beginning with a later turn of the loop; all_read tells when. It is attached,
  * not held, and not draining already. */
-void ring_drain_all(struct ring_listener *l);
+void ring_read_all(struct ring_listener *l);
 
 /* Can its watermark be watched? Asked while the instance records nothing: 0, -EOPNOTSUPP (poll of
  * its rings does not wait for one) or -ENOMEM. */

@@ -27,55 +27,55 @@
  *	           |                                         | hardly anything was there
  *	           +------------- next pass over all <-------+
  *
- * With a watermark of two sub-buffers or more (ring_size.h sees to that) a ring that woke us has
+ * With a watermark of two sub-buffers or more (ring_config.h sees to that) a ring that woke us has
  * as many to read; one that has fewer woke us for another reason.
  */
 
-struct watch {
-	struct watches *all;
+struct poll_event {
+	struct poll_events *all;
 	struct cpu_reader *cpu; /* borrowed */
 	struct event *event; /* owned; made when there is something to watch */
 	bool woke; /* since it was armed */
 };
 
-struct watches {
+struct poll_events {
 	struct event_base *loop;
 	const struct cpu_readers *readers; /* borrowed */
 	void (*wake)(void *ctx, struct cpu_reader *cpu);
 	void *ctx;
-	struct watch watches[]; /* as many as readers */
+	struct poll_event events[]; /* as many as readers */
 };
 
 /* wake may be called for several rings in a row. 0 or -ENOMEM. */
-static int watches_new(struct event_base *loop, const struct cpu_readers *readers,
-		       void (*wake)(void *ctx, struct cpu_reader *cpu), void *ctx,
-		       struct watches **ret)
+static int poll_events_new(struct event_base *loop, const struct cpu_readers *readers,
+			   void (*wake)(void *ctx, struct cpu_reader *cpu), void *ctx,
+			   struct poll_events **ret)
 {
-	struct watches *w = calloc(1, sizeof(*w) + readers->n * sizeof(*w->watches));
+	struct poll_events *w = calloc(1, sizeof(*w) + readers->n * sizeof(*w->events));
 
 	if (!w)
 		return -ENOMEM;
-	*w = (struct watches){.loop = loop, .readers = readers, .wake = wake, .ctx = ctx};
+	*w = (struct poll_events){.loop = loop, .readers = readers, .wake = wake, .ctx = ctx};
 	for (unsigned i = 0; i < readers->n; i++)
-		w->watches[i] = (struct watch){.all = w, .cpu = &readers->cpus[i]};
+		w->events[i] = (struct poll_event){.all = w, .cpu = &readers->cpus[i]};
 	*ret = w;
 	return 0;
 }
 
 /* Before the rings are closed. NULL is fine. */
-static struct watches *watches_free(struct watches *w)
+static struct poll_events *poll_events_free(struct poll_events *w)
 {
 	if (!w)
 		return NULL;
 	for (unsigned i = 0; i < w->readers->n; i++)
-		event_freep(&w->watches[i].event);
+		event_freep(&w->events[i].event);
 	free(w);
 	return NULL;
 }
 
 static void on_watch(evutil_socket_t fd, short what, void *ctx)
 {
-	struct watch *watch = ctx;
+	struct poll_event *watch = ctx;
 
 	(void)fd;
 	(void)what;
@@ -84,7 +84,7 @@ static void on_watch(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Without memory for an event, or with a file that cannot be polled, there are the ticks. */
-static void arm(struct watch *watch)
+static void arm(struct poll_event *watch)
 {
 	const struct cpu_reader *cpu = watch->cpu;
 
@@ -102,25 +102,25 @@ static void arm(struct watch *watch)
  * them that had anything to say; the others (an option of the instance that makes poll always say
  * yes, a ring that is gone) wait for the next pass over all.
  */
-static void watches_arm(struct watches *w, bool all)
+static void poll_events_arm(struct poll_events *w, bool all)
 {
 	for (unsigned i = 0; i < w->readers->n; i++) {
-		struct watch *watch = &w->watches[i];
+		struct poll_event *watch = &w->events[i];
 
 		if (all || (watch->woke && watch->cpu->pass_bytes >= 2 * w->readers->page_size))
 			arm(watch);
 	}
 }
 
-static void watches_disarm(struct watches *w)
+static void poll_events_disarm(struct poll_events *w)
 {
 	for (unsigned i = 0; i < w->readers->n; i++)
-		if (w->watches[i].event)
-			event_del(w->watches[i].event);
+		if (w->events[i].event)
+			event_del(w->events[i].event);
 }
 
 /* Does poll of these rings, in which nothing is, wait? False: this kernel's does not. */
-static bool watches_can(const struct cpu_readers *readers)
+static bool poll_events_can(const struct cpu_readers *readers)
 {
 	bool waits = false;
 
@@ -145,7 +145,7 @@ static bool watches_can(const struct cpu_readers *readers)
  *
  * A wake-up's pass is over the rings that woke us; all others are over all rings. A tick comes early
  * where a ring that fills fast has not woken us. A tick that comes
- * meanwhile makes it one over all, as wake-ups may have no end. drain_all makes any pass that is on
+ * meanwhile makes it one over all, as wake-ups may have no end. ring_poll_read_all makes any pass that is on
  * one to the end, or begins one; if such a pass is on, another follows it. So nobody who asks makes
  * those wait longer who asked before. Every turn goes on with the CPU after the one that the turn
  * before ended with, so that no ring waits for a busier one.
@@ -158,10 +158,10 @@ static bool watches_can(const struct cpu_readers *readers)
 
 enum pass { NO_PASS, WAKE_PASS, TICK_PASS, END_PASS };
 
-struct drain {
-	struct drain_options options;
+struct ring_poll {
+	struct ring_poll_options options;
 	struct event *timer; /* owned */
-	struct watches *watches; /* owned; NULL: never asked for */
+	struct poll_events *poll_events; /* owned; NULL: never asked for */
 	bool watching;
 	uint32_t period_ms; /* 0: at rest */
 	uint64_t tick_ns; /* of CLOCK_MONOTONIC: when the next one is due */
@@ -176,12 +176,12 @@ struct drain {
 	uint64_t passes; /* to the end, done */
 };
 
-static void run_at_once(struct drain *d)
+static void run_at_once(struct ring_poll *d)
 {
 	event_add(d->timer, &(struct timeval){0});
 }
 
-static void wait_for_tick(struct drain *d)
+static void wait_for_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns(), us = d->tick_ns > now ? (d->tick_ns - now) / 1000 + 1 : 0;
 
@@ -189,7 +189,7 @@ static void wait_for_tick(struct drain *d)
 					      .tv_usec = (suseconds_t)(us % 1000000)});
 }
 
-static void set_tick(struct drain *d)
+static void set_tick(struct ring_poll *d)
 {
 	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
 }
@@ -198,7 +198,7 @@ static void set_tick(struct drain *d)
  * The kernel's wake-up may be late, or get lost: where a watermark is watched and ticks are rare, a
  * ring that fills as fast as it did until now is read before it is more than half full.
  */
-static void set_early_tick(struct drain *d)
+static void set_early_tick(struct ring_poll *d)
 {
 	uint64_t now = clock_mono_ns(), half = d->options.readers->pass_max / 2;
 
@@ -217,7 +217,7 @@ static void set_early_tick(struct drain *d)
 }
 
 /* What a new one has recorded since is a part of all that is there. */
-static void look_for_cpus(struct drain *d, enum pass pass)
+static void look_for_cpus(struct ring_poll *d, enum pass pass)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -228,7 +228,7 @@ static void look_for_cpus(struct drain *d, enum pass pass)
 }
 
 /* Over all rings. */
-static void begin_pass(struct drain *d, enum pass pass)
+static void begin_pass(struct ring_poll *d, enum pass pass)
 {
 	look_for_cpus(d, pass);
 	d->began_ns = clock_boot_ns();
@@ -239,7 +239,7 @@ static void begin_pass(struct drain *d, enum pass pass)
 
 static void on_wake(void *ctx, struct cpu_reader *cpu)
 {
-	struct drain *d = ctx;
+	struct ring_poll *d = ctx;
 
 	/* A pass over all rings comes by this one. */
 	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
@@ -250,10 +250,10 @@ static void on_wake(void *ctx, struct cpu_reader *cpu)
 }
 
 /* Reads up to a turn's bytes. */
-static void run_turn(struct drain *d)
+static void run_turn(struct ring_poll *d)
 {
 	struct cpu_readers *r = d->options.readers;
-	uint32_t read, left = DRAIN_TURN_BYTES;
+	uint32_t read, left = RING_POLL_SLICE_BYTES;
 
 	d->begun = true;
 	for (unsigned i = 0; i < r->n && left; i++) {
@@ -264,7 +264,7 @@ static void run_turn(struct drain *d)
 		if (r->cpus[cpu].done)
 			continue;
 		n = d->options.ops->takers(d->options.ctx, cpu, &to);
-		read = cpu_reader_run(r, &r->cpus[cpu], to, n, MIN(left, DRAIN_CPU_BYTES),
+		read = cpu_reader_run(r, &r->cpus[cpu], to, n, MIN(left, RING_POLL_CPU_BYTES),
 				      d->pass == END_PASS);
 		left -= MIN(left, read);
 		if (!left)
@@ -280,7 +280,7 @@ static bool all_done(const struct cpu_readers *r)
 	return true;
 }
 
-static void end_pass(struct drain *d)
+static void end_pass(struct ring_poll *d)
 {
 	enum pass pass = d->pass;
 
@@ -288,7 +288,7 @@ static void end_pass(struct drain *d)
 	if (pass != WAKE_PASS)
 		set_tick(d);
 	if (d->watching) {
-		watches_arm(d->watches, pass != WAKE_PASS);
+		poll_events_arm(d->poll_events, pass != WAKE_PASS);
 		set_early_tick(d);
 	}
 	if (d->again) {
@@ -301,17 +301,17 @@ static void end_pass(struct drain *d)
 	}
 }
 
-static void run(struct drain *d)
+static void run(struct ring_poll *d)
 {
-	const struct drain_ops *ops = d->options.ops;
+	const struct ring_poll_ops *ops = d->options.ops;
 
 	if (d->pass == NO_PASS || (d->pass == WAKE_PASS && clock_mono_ns() >= d->tick_ns))
 		begin_pass(d, TICK_PASS);
-	ops->before_turn(d->options.ctx);
+	ops->before_slice(d->options.ctx);
 	if (d->pass == NO_PASS)
 		return;
 	run_turn(d);
-	ops->after_turn(d->options.ctx);
+	ops->after_slice(d->options.ctx);
 	/* A callback may have stopped us, and closed the rings; or want them from the beginning. */
 	if (d->pass != NO_PASS && all_done(d->options.readers))
 		end_pass(d);
@@ -319,7 +319,7 @@ static void run(struct drain *d)
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	struct drain *d = arg;
+	struct ring_poll *d = arg;
 
 	(void)fd;
 	(void)what;
@@ -334,9 +334,9 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 		wait_for_tick(d);
 }
 
-int drain_new(const struct drain_options *options, struct drain **ret)
+int ring_poll_new(const struct ring_poll_options *options, struct ring_poll **ret)
 {
-	struct drain *d = calloc(1, sizeof(*d));
+	struct ring_poll *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -ENOMEM;
@@ -350,13 +350,13 @@ int drain_new(const struct drain_options *options, struct drain **ret)
 	return 0;
 }
 
-struct drain *drain_free(struct drain *d)
+struct ring_poll *ring_poll_free(struct ring_poll *d)
 {
 	if (!d)
 		return NULL;
-	drain_set_period(d, 0);
+	ring_poll_set_period(d, 0);
 	event_freep(&d->timer);
-	d->watches = watches_free(d->watches);
+	d->poll_events = poll_events_free(d->poll_events);
 	if (d->running)
 		d->freed = true;
 	else
@@ -364,7 +364,7 @@ struct drain *drain_free(struct drain *d)
 	return NULL;
 }
 
-void drain_set_period(struct drain *d, uint32_t ms)
+void ring_poll_set_period(struct ring_poll *d, uint32_t ms)
 {
 	if (d->period_ms == ms)
 		return;
@@ -373,7 +373,7 @@ void drain_set_period(struct drain *d, uint32_t ms)
 		d->pass = NO_PASS;
 		d->again = false;
 		event_del(d->timer);
-		drain_set_watching(d, false);
+		ring_poll_set_watching(d, false);
 		return;
 	}
 	set_tick(d);
@@ -381,27 +381,27 @@ void drain_set_period(struct drain *d, uint32_t ms)
 		wait_for_tick(d);
 }
 
-int drain_can_watch(struct drain *d)
+int ring_poll_can_watch(struct ring_poll *d)
 {
-	if (!watches_can(d->options.readers))
+	if (!poll_events_can(d->options.readers))
 		return -EOPNOTSUPP;
-	return d->watches
-		       ? 0
-		       : watches_new(d->options.loop, d->options.readers, on_wake, d, &d->watches);
+	return d->poll_events ? 0
+			      : poll_events_new(d->options.loop, d->options.readers, on_wake, d,
+						&d->poll_events);
 }
 
-void drain_set_watching(struct drain *d, bool yes)
+void ring_poll_set_watching(struct ring_poll *d, bool yes)
 {
 	if (d->watching == yes)
 		return;
 	d->watching = yes;
 	if (yes)
-		watches_arm(d->watches, true);
+		poll_events_arm(d->poll_events, true);
 	else
-		watches_disarm(d->watches);
+		poll_events_disarm(d->poll_events);
 }
 
-uint64_t drain_all(struct drain *d)
+uint64_t ring_poll_read_all(struct ring_poll *d)
 {
 	assert(d->period_ms);
 	if (d->pass == END_PASS && !d->begun)
@@ -417,19 +417,19 @@ uint64_t drain_all(struct drain *d)
 	return d->passes + 1;
 }
 
-uint64_t drain_passes(const struct drain *d)
+uint64_t ring_poll_passes(const struct ring_poll *d)
 {
 	return d->passes;
 }
 
-uint64_t drain_began(const struct drain *d)
+uint64_t ring_poll_pass_start(const struct ring_poll *d)
 {
 	return d->pass == NO_PASS || d->pass == WAKE_PASS ? UINT64_MAX : d->began_ns;
 }
 
-bool drain_read_until(const struct drain *d, uint64_t *ret_boot_ns)
+bool ring_poll_read_until(const struct ring_poll *d, uint64_t *ret_boot_ns)
 {
-	if (drain_began(d) == UINT64_MAX || !all_done(d->options.readers))
+	if (ring_poll_pass_start(d) == UINT64_MAX || !all_done(d->options.readers))
 		return false;
 	*ret_boot_ns = d->began_ns;
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ftrace/session/boot_trace_source.h"
+#include "ftrace/session/data_sources.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void last_boot_gone_modules(const char *info, const char *modules, struct
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 #define PERIOD_MS 1000 /* ticks that find nothing: all is read at once */
 
-struct frozen_ds {
+struct boot_trace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
 	char *name; /* owned: of the instance */
@@ -141,7 +141,7 @@ static char *read_file(const char *folder, const char *name)
 }
 
 /* Is it what the config wants, as far as the kernel tells? */
-static void check_boot(struct frozen_ds *ds, const char *proc_root)
+static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 {
 	_cleanup_(freep) char *info = read_file(ds->instance.path, "last_boot_info");
 	_cleanup_(freep) char *modules = read_file(proc_root, "modules");
@@ -174,7 +174,7 @@ static void check_boot(struct frozen_ds *ds, const char *proc_root)
 }
 
 /* Everything that this kernel knows: nobody has written down what was on. */
-static int know_all_events(struct frozen_ds *ds, const char *root)
+static int know_all_events(struct boot_trace_source *ds, const char *root)
 {
 	struct event_table_options options = {0};
 	struct event_selection all = {0};
@@ -189,13 +189,13 @@ static int know_all_events(struct frozen_ds *ds, const char *root)
 	int r = event_select(setup.root, (char *[]){(char *)"*/*"}, 1, &all, &untold);
 
 	if (!r)
-		r = session_events_compile(&all, &setup, &options, &ds->table);
+		r = event_enable_compile(&all, &setup, &options, &ds->table);
 	event_selection_deinit(&all);
 	setup_errors_deinit(&untold);
 	return r;
 }
 
-static int open_instance(struct frozen_ds *ds)
+static int open_instance(struct boot_trace_source *ds)
 {
 	const struct ds_env *env = &ds->env;
 	struct err_text e = {.text = "out of memory"};
@@ -219,14 +219,14 @@ static int open_instance(struct frozen_ds *ds)
 	return r;
 }
 
-static void leave_instance(struct frozen_ds *ds)
+static void leave_instance(struct boot_trace_source *ds)
 {
 	ring_close(&ds->ring);
 	instance_remove(&ds->instance);
 }
 
 /* What cannot be had says why, and is empty. */
-static void open_frozen(struct frozen_ds *ds)
+static void open_frozen(struct boot_trace_source *ds)
 {
 	int r = open_instance(ds);
 
@@ -244,22 +244,22 @@ static void open_frozen(struct frozen_ds *ds)
 
 /* ---- FtraceStats ---- */
 
-static void write_packet(struct frozen_ds *ds, const struct ftrace_stats_packet *p)
+static void write_packet(struct boot_trace_source *ds, const struct ftrace_stats_packet *p)
 {
 	ftrace_stats_write(p, writer_begin(ds->writer));
 	writer_end(ds->writer);
 }
 
-static void write_start(struct frozen_ds *ds)
+static void write_start(struct boot_trace_source *ds)
 {
-	const struct ftrace_stats_more more = {.preserved = true};
+	const struct ftrace_stats_extra more = {.preserved = true};
 
 	write_packet(ds, &(struct ftrace_stats_packet){.phase = FTRACE_STATS_START,
 						       .errors = &ds->errors,
 						       .more = &more});
 }
 
-static void write_end(struct frozen_ds *ds)
+static void write_end(struct boot_trace_source *ds)
 {
 	struct ftrace_stats_packet p = {.phase = FTRACE_STATS_END};
 	struct ring_stats_all all = {0};
@@ -285,7 +285,7 @@ static void write_end(struct frozen_ds *ds)
 
 /* ---- reading ---- */
 
-static void answer_flushes(struct frozen_ds *ds)
+static void answer_flushes(struct boot_trace_source *ds)
 {
 	unsigned n = ds->n_flushes;
 
@@ -294,7 +294,7 @@ static void answer_flushes(struct frozen_ds *ds)
 		ds_flushed(ds->handle, ds->flushes[i]);
 }
 
-static void finish(struct frozen_ds *ds)
+static void finish(struct boot_trace_source *ds)
 {
 	write_end(ds);
 	writer_flush(ds->writer);
@@ -306,12 +306,12 @@ static void finish(struct frozen_ds *ds)
 }
 
 /* The clock of that boot is told as the boot clock, of which nothing is known now. */
-static void before_turn(struct ring_listener *l)
+static void before_slice(struct ring_listener *l)
 {
 	l->encoder->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};
 }
 
-static void after_turn(struct ring_listener *l)
+static void after_slice(struct ring_listener *l)
 {
 	(void)l;
 }
@@ -322,8 +322,8 @@ static void all_read(struct ring_listener *l)
 }
 
 static const struct ring_listener_ops ring_ops = {
-	.before_turn = before_turn,
-	.after_turn = after_turn,
+	.before_slice = before_slice,
+	.after_slice = after_slice,
 	.all_read = all_read,
 };
 
@@ -331,7 +331,7 @@ static const struct ring_listener_ops ring_ops = {
 
 static void frozen_destroy(void *instance)
 {
-	struct frozen_ds *ds = instance;
+	struct boot_trace_source *ds = instance;
 
 	coroutine_finish(ds->setting_up);
 	ring_close(&ds->ring);
@@ -346,7 +346,7 @@ static void frozen_destroy(void *instance)
 	free(ds);
 }
 
-static void begin(struct frozen_ds *ds)
+static void begin(struct boot_trace_source *ds)
 {
 	ds->started = true;
 	write_start(ds);
@@ -356,7 +356,7 @@ static void begin(struct frozen_ds *ds)
 		return;
 	}
 	ring_attach(&ds->ring);
-	ring_drain_all(&ds->ring);
+	ring_read_all(&ds->ring);
 }
 
 static void set_up(void *ctx)
@@ -366,7 +366,7 @@ static void set_up(void *ctx)
 
 static void was_set_up(void *ctx)
 {
-	struct frozen_ds *ds = ctx;
+	struct boot_trace_source *ds = ctx;
 
 	if (ds->errors.fatal)
 		log_warn("linux.frozen_ftrace: %s", ds->errors.fatal);
@@ -380,7 +380,7 @@ static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)
 {
 	const Pb__FrozenFtraceConfig *c = config->frozen_ftrace_config;
-	struct frozen_ds *ds = calloc(1, sizeof(*ds));
+	struct boot_trace_source *ds = calloc(1, sizeof(*ds));
 
 	if (!ds)
 		return -ENOMEM;
@@ -401,7 +401,7 @@ static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 
 static void frozen_start(void *instance)
 {
-	struct frozen_ds *ds = instance;
+	struct boot_trace_source *ds = instance;
 
 	if (ds->setting_up)
 		ds->start_waits = true;
@@ -411,7 +411,7 @@ static void frozen_start(void *instance)
 
 static void frozen_flush(void *instance, uint64_t flush_id)
 {
-	struct frozen_ds *ds = instance;
+	struct boot_trace_source *ds = instance;
 
 	if (ds->n_flushes == MAX_FLUSHES)
 		memmove(ds->flushes, ds->flushes + 1, --ds->n_flushes * sizeof(*ds->flushes));
@@ -422,7 +422,7 @@ static void frozen_flush(void *instance, uint64_t flush_id)
 
 static void frozen_stop(void *instance)
 {
-	struct frozen_ds *ds = instance;
+	struct boot_trace_source *ds = instance;
 
 	if (ds->stopping)
 		return;
@@ -431,7 +431,7 @@ static void frozen_stop(void *instance)
 		ds_stopped(ds->handle);
 }
 
-const struct data_source frozen_ftrace_data_source = {
+const struct data_source boot_trace_data_source = {
 	.name = "linux.frozen_ftrace",
 	.capabilities = 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_SYS_NICE,
 	.create = frozen_create,

@@ -29,13 +29,13 @@
 #include "ftrace/session/session_instance.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/options/synthetic_events.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 /* ---- the events ---- */
 
 static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
-	int r = print_filter_new(c, traced_tids_follow(c), &s->table.prints);
+	int r = print_filter_new(c, pid_filter_follows_children(c), &s->table.prints);
 
 	if (r == -E2BIG)
 		setup_error_fatal(&s->errors,
@@ -50,10 +50,10 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 /* Who the children are only the kernel knows. */
 static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
-	for (size_t i = 0; traced_tids_follow(c) && i < s->events.n; i++) {
+	for (size_t i = 0; pid_filter_follows_children(c) && i < s->events.n; i++) {
 		const struct event_name *e = &s->events.events[i];
 
-		if (session_event_is_marker(e) || session_event_is_printk(e))
+		if (event_is_marker(e) || event_is_printk(e))
 			setup_error_add(
 				&s->errors,
 				"option:%s (not for %s/%s: with %s those of all threads are "
@@ -70,9 +70,9 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
 	int r = probes_make(setup, &s->made);
 
 	if (!r)
-		r = made_events_select(&s->made, &s->events);
+		r = dynevents_select(&s->made, &s->events);
 	if (!r)
-		r = session_events_select(&s->events, setup);
+		r = event_enable_select(&s->events, setup);
 	if (!r)
 		r = synthetic_events_make(&s->events, setup, &s->made);
 	return r ? r : function_graph_select(&s->events, setup);
@@ -81,7 +81,7 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
 /* Some of them the kernel may not have where the session records. */
 static int place_events(struct ftrace_session *s, struct setup *setup)
 {
-	int r = top_ring_split(&s->top, &s->events, setup);
+	int r = top_level_split(&s->top, &s->events, setup);
 
 	if (r || !setup->config->enable_function_graph)
 		return r;
@@ -95,7 +95,7 @@ static int place_events(struct ftrace_session *s, struct setup *setup)
 /* What restricts them, what each of them is; then they go on. */
 static int use_events(struct ftrace_session *s, struct setup *setup)
 {
-	int r = session_limits_set_events(&s->events, setup);
+	int r = instance_options_restrict_events(&s->events, setup);
 
 	if (!r)
 		r = set_print_filter(s, setup->config);
@@ -103,9 +103,9 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 	if (!r)
 		r = place_events(s, setup);
 	if (!r)
-		r = session_events_compile(&s->events, setup, &s->settings.events, &s->table);
+		r = event_enable_compile(&s->events, setup, &s->settings.events, &s->table);
 	if (!r)
-		r = session_events_enable(&s->events, setup, &s->table);
+		r = event_enable_all(&s->events, setup, &s->table);
 	if (!r && instance_is_own(setup->instance))
 		r = compat_syscalls_new(setup->proc_root, &s->settings.events, &s->table,
 					&s->compat);
@@ -153,16 +153,16 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 static int listen_to_top(struct ftrace_session *s, const struct ds_env *env,
 			 const struct setup *setup, struct writer *writer)
 {
-	const struct top_ring_options options = {
+	const struct top_level_options options = {
 		.setup = setup,
 		.settings = &s->settings,
 		.env = env,
 		.writer = writer,
 		.graph = &s->graph,
 	};
-	int r = top_ring_open(&s->top, &options);
+	int r = top_level_open(&s->top, &options);
 
-	if (!r && top_ring_is_open(&s->top))
+	if (!r && top_level_is_open(&s->top))
 		s->listeners[s->n_listeners++] = &s->top.ring;
 	return r;
 }
@@ -175,14 +175,14 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 	/* It takes a while, from here on. */
 	r = session_symbols_join(&s->symbols, env->loop, env->proc_root, setup->config);
 	if (!r)
-		r = session_place_open(setup, &s->settings, &s->instance, &s->buffer_kb);
+		r = session_instance_open(setup, &s->settings, &s->instance, &s->buffer_kb);
 	if (r)
 		return r;
-	r = session_limits_set(setup, env->proc_root);
+	r = instance_options_set(setup, env->proc_root);
 	if (r)
 		return r;
 	r = set_up_events(s, env, setup);
-	session_place_report(setup);
+	session_instance_report_conflicts(setup);
 	if (!r)
 		r = listen_to_ring(s, env, writer);
 	return r ? r : listen_to_top(s, env, setup, writer);
@@ -198,10 +198,10 @@ static void leave_tracefs(struct ftrace_session *s)
 
 	s->n_listeners = 0;
 	ring_close(&s->ring);
-	r = top_ring_close(&s->top);
+	r = top_level_close(&s->top);
 	if (instance_is_made(&s->instance) && !lent) {
 		synthetic_events_release(s->instance.path);
-		session_events_quiet(&s->events, &s->instance);
+		event_disable_all(&s->events, &s->instance);
 	}
 	ring_size_release(&s->instance);
 	if (instance_remove(&s->instance) && lent)
@@ -211,7 +211,7 @@ static void leave_tracefs(struct ftrace_session *s)
 		log_warn("linux.ftrace: not all that was changed in tracefs can be put back, "
 			 "because somebody reads the rings there; the next start does it");
 	event_selection_deinit(&s->events); /* borrows from what is removed */
-	stay = made_events_remove(&s->made);
+	stay = dynevents_destroy(&s->made);
 	if (stay)
 		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
 			 "switched them on; the next start removes them",

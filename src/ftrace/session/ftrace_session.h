@@ -8,7 +8,7 @@
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/options/made_events.h"
+#include "ftrace/options/dynevents.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/session/ftrace_stats.h"
@@ -22,14 +22,14 @@
 /*
  * All that one tracing session has of the kernel and for its records: the instance, the events that
  * are on in it, their rows, the open rings, the translator. What
- * happens in between is ftrace_ds.c's.
+ * happens in between is ftrace_source.c's.
  */
 struct ftrace_session {
 	struct ftrace_settings settings;
 	struct setup_errors errors;
 	struct instance instance; /* not made when reports.problem says why */
 	struct setup setup; /* how it was set up; its config is the session's own copy */
-	struct made_events made; /* events of its own, for which the config asks */
+	struct dynevents made; /* events of its own, for which the config asks */
 	struct event_selection events; /* what is to be on */
 	struct event_watch watch;
 	struct event_table table;
@@ -39,14 +39,14 @@ struct ftrace_session {
 	struct page_encoder *encoder; /* owned; NULL in that case */
 	struct ring_listener
 		ring; /* of the instance, with that translator; not open in that case */
-	struct top_ring top; /* what comes from the top level */
+	struct top_level top; /* what comes from the top level */
 	struct function_graph graph;
 	/* Borrowed: all that records come by, the one above and those that a step of setting up has
-	 * added. Their ops and ctx are ftrace_ds.c's. */
+	 * added. Their ops and ctx are ftrace_source.c's. */
 	struct ring_listener *listeners[SESSION_RINGS_MAX];
 	unsigned n_listeners;
 	uint32_t buffer_kb; /* of a ring, as the kernel was asked for it */
-	struct ftrace_stats_more more; /* whoever knows one of them keeps it up to date */
+	struct ftrace_stats_extra extra; /* whoever knows one of them keeps it up to date */
 };
 
 /* Reads the config, which is copied, and changes nothing. 0 or -ENOMEM. */

@@ -44,12 +44,12 @@ static void write_reports(struct pb_enc *e, const struct setup_errors *r)
 	write_list(e, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, r->failed, r->failed_more);
 }
 
-static void write_probes(struct pb_enc *e, const struct made_events *m)
+static void write_probes(struct pb_enc *e, const struct dynevents *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		const struct made_event *p = m->events[i];
+		const struct dynevent *p = m->events[i];
 
-		if (p->in == MADE_SYNTHETIC)
+		if (p->type == DYNEVENT_SYNTHETIC)
 			continue;
 		pb_enc_open(e, PB_FTRACE_STATS_PROBE_STATS);
 		pb_enc_str(e, PB_FTRACE_PROBE_STATS_GROUP, p->repr.group);
@@ -60,7 +60,7 @@ static void write_probes(struct pb_enc *e, const struct made_events *m)
 	}
 }
 
-static void write_more(struct pb_enc *e, const struct ftrace_stats_more *m)
+static void write_more(struct pb_enc *e, const struct ftrace_stats_extra *m)
 {
 	if (m->ksyms_parsed) {
 		pb_enc_u64(e, PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED, m->ksyms_parsed);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "ftrace/events/ftrace_config.h"
-#include "ftrace/options/made_events.h"
+#include "ftrace/options/dynevents.h"
 #include "ftrace/ring/ring_stats.h"
 #include "wire/pb_enc.h"
 
@@ -16,10 +16,10 @@
 enum ftrace_stats_phase { FTRACE_STATS_START = 1, FTRACE_STATS_END = 2 };
 
 /* What other parts of a session have to say; each fills its own. */
-struct ftrace_stats_more {
+struct ftrace_stats_extra {
 	bool preserved; /* the rings were not cleared at the start */
 	int64_t kprobe_hits, kprobe_misses; /* of the session's probes so far */
-	const struct made_events *probes; /* each of them; NULL: none to tell */
+	const struct dynevents *probes; /* each of them; NULL: none to tell */
 	uint32_t ksyms_parsed; /* names of the kernel that are known, */
 	uint32_t ksyms_kb; /* and their memory */
 };
@@ -29,7 +29,7 @@ struct ftrace_stats_packet {
 	const struct ring_stats_all *all; /* NULL: none to tell */
 	const struct setup_errors *errors; /* NULL: none to tell */
 	const uint64_t *status_counts; /* RING_PAGE_STATUS_COUNT; NULL: none to tell */
-	const struct ftrace_stats_more *more; /* NULL: nothing to tell */
+	const struct ftrace_stats_extra *more; /* NULL: nothing to tell */
 	uint32_t
 		buffer_pages; /* of a ring as the kernel made it; of the machine's size; 0: unknown */
 	uint32_t asked_pages;

@@ -15,7 +15,7 @@
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/tracefs/filter_file.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 static const struct metadata_event {
 	const char *group;
@@ -129,7 +129,7 @@ static bool some_tasks_are_left_out(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 
-	return traced_tids_wanted(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
+	return pid_filter_wanted(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
 	       event_triggers_pause(c) || !instance_is_own(s->instance);
 }
 

@@ -300,8 +300,8 @@ static int use_others(const struct setup *s, const struct ftrace_settings *setti
 
 /* ---- all ---- */
 
-int session_place_open(const struct setup *s, const struct ftrace_settings *settings,
-		       struct instance *ret, uint32_t *ret_buffer_kb)
+int session_instance_open(const struct setup *s, const struct ftrace_settings *settings,
+			  struct instance *ret, uint32_t *ret_buffer_kb)
 {
 	const Pb__FtraceConfig *c = s->config;
 
@@ -316,7 +316,7 @@ int session_place_open(const struct setup *s, const struct ftrace_settings *sett
 	return make_own(s, settings, ret, ret_buffer_kb);
 }
 
-void session_place_report(const struct setup *s)
+void session_instance_report_conflicts(const struct setup *s)
 {
 	const char *file = instance_refused_file(s->instance);
 

@@ -25,8 +25,8 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
  * size; with preserve_ftrace_buffer all of that stays as it is, and so it does for further sessions.
  * 0 with the instance, off but where others have it on; or -errno with a problem reported.
  */
-int session_place_open(const struct setup *s, const struct ftrace_settings *settings,
-		       struct instance *ret, uint32_t *ret_buffer_kb);
+int session_instance_open(const struct setup *s, const struct ftrace_settings *settings,
+			  struct instance *ret, uint32_t *ret_buffer_kb);
 
 /* After all steps: what another session of the same place wanted otherwise is told. */
-void session_place_report(const struct setup *s);
+void session_instance_report_conflicts(const struct setup *s);

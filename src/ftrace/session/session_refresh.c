@@ -58,7 +58,7 @@ static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
 {
 	for (size_t i = s->events.n; i-- > 0;) {
 		struct event_name *e = &s->events.events[i];
-		uint64_t folder = event_folder_of(&s->instance, e->group, e->name);
+		uint64_t folder = event_folder_id(&s->instance, e->group, e->name);
 
 		if (is_as_before(s, e, folder)) {
 			e->folder = folder;
@@ -85,10 +85,10 @@ static bool is_known(const struct ftrace_session *s, const struct setup *setup,
 static int select_new(const struct ftrace_session *s, const struct setup *setup,
 		      struct event_selection *new)
 {
-	int r = made_events_select(&s->made, new);
+	int r = dynevents_select(&s->made, new);
 
 	if (!r)
-		r = session_events_select(new, setup);
+		r = event_enable_select(new, setup);
 	if (!r)
 		r = atrace_categories_apply(new, setup);
 	/* Backwards, because events go on the way. */
@@ -140,7 +140,7 @@ static int set_up(struct ftrace_session *s, struct setup *setup, struct event_se
 	options.compact = false; /* is decided, and not for modules */
 	r = event_filters_apply(new, setup);
 	if (!r)
-		r = session_events_compile(new, setup, &options, &s->table);
+		r = event_enable_compile(new, setup, &options, &s->table);
 	if (!r)
 		r = page_encoder_refit(s->encoder);
 	for (size_t i = 0; r && i < new->n; i++)
@@ -148,7 +148,7 @@ static int set_up(struct ftrace_session *s, struct setup *setup, struct event_se
 			event_table_remove(&s->table, (uint16_t) new->events[i].id);
 	if (r)
 		return r;
-	r = session_events_enable(new, setup, &s->table);
+	r = event_enable_all(new, setup, &s->table);
 	return r ? r : add_triggers(s, new, setup);
 }
 

@@ -12,7 +12,7 @@
  * their ids can mean others. What went, and what cannot be had of what came, is reported. Where it
  * fails half-way, for want of memory, the next call tries again.
  *
- * Costs some 50 us where nothing has changed (event_watch.h). Between turns of reading, every
+ * Costs some 50 us where nothing has changed (event_enable.h). Between turns of reading, every
  * SESSION_REFRESH_MS and before the rings are read to the end.
  */
 void session_refresh(struct ftrace_session *s);

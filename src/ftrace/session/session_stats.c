@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <tracefs.h>
 
-#include "ftrace/options/made_events.h"
+#include "ftrace/options/dynevents.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_config.h"
@@ -34,12 +34,12 @@ struct profile {
 	const char *events;
 	const char *counts;
 	const char *line; /* of counts: name, hits, misses */
-	enum made_in in;
+	enum dynevent_type type;
 };
 
 static const struct profile profiles[] = {
-	{"kprobe_events", "kprobe_profile", " %63s %llu %llu", MADE_KPROBE},
-	{"uprobe_events", "uprobe_profile", " %*s %63s %llu", MADE_UPROBE},
+	{"kprobe_events", "kprobe_profile", " %63s %llu %llu", DYNEVENT_KPROBE},
+	{"uprobe_events", "uprobe_profile", " %*s %63s %llu", DYNEVENT_UPROBE},
 };
 
 struct counts {
@@ -67,7 +67,7 @@ static bool names_of(const char *line, char group[static 64], char name[static 6
 	return colon && sscanf(colon, ":%63[^/ ]/%63[^ \n]", group, name) == 2;
 }
 
-static struct made_event *find(const struct made_events *m, const char *group, const char *name)
+static struct dynevent *find(const struct dynevents *m, const char *group, const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->events[i]->group, group) && !strcmp(m->events[i]->name, name))
@@ -108,14 +108,14 @@ static bool belong_together(const struct profile *p, const char *events, const c
 }
 
 /* One event may have several places. */
-static void count(struct made_events *m, const struct profile *p, const char *events,
+static void count(struct dynevents *m, const struct profile *p, const char *events,
 		  const char *counts)
 {
 	char group[64], name[64];
 	struct counts line;
 
 	for (; *events; events = next_line(events), counts = next_line(counts)) {
-		struct made_event *e = NULL;
+		struct dynevent *e = NULL;
 
 		if (read_line(p, events, counts, group, name, &line))
 			e = find(m, group, name);
@@ -126,14 +126,14 @@ static void count(struct made_events *m, const struct profile *p, const char *ev
 	}
 }
 
-static void forget(struct made_events *m, enum made_in in)
+static void forget(struct dynevents *m, enum dynevent_type type)
 {
 	for (size_t i = 0; i < m->n; i++)
-		if (m->events[i]->in == in)
+		if (m->events[i]->type == type)
 			m->events[i]->hits = m->events[i]->misses = 0;
 }
 
-static void read_profile(struct made_events *m, const struct profile *p)
+static void read_profile(struct dynevents *m, const struct profile *p)
 {
 	struct strbuf events = {0}, counts = {0}, again = {0};
 	bool settled = false;
@@ -145,7 +145,7 @@ static void read_profile(struct made_events *m, const struct profile *p)
 		settled = !strcmp(events.s, again.s);
 	}
 	if (settled && belong_together(p, events.s, counts.s)) {
-		forget(m, p->in);
+		forget(m, p->type);
 		count(m, p, events.s, counts.s);
 	}
 	strbuf_deinit(&events);
@@ -159,13 +159,13 @@ static void read_profile(struct made_events *m, const struct profile *p)
  *
  * Sets hits and misses of each probe of m; where they cannot be read they stay as they are.
  */
-static void probe_profile_read(struct made_events *m)
+static void probe_profile_read(struct dynevents *m)
 {
 	for (unsigned i = 0; i < sizeof(profiles) / sizeof(*profiles); i++) {
 		bool any = false;
 
 		for (size_t k = 0; k < m->n; k++)
-			any = any || m->events[k]->in == profiles[i].in;
+			any = any || m->events[k]->type == profiles[i].type;
 		if (any)
 			read_profile(m, &profiles[i]);
 	}
@@ -205,7 +205,7 @@ static void write_packet(struct writer *w, const struct ftrace_stats_packet *p)
 
 static void tell_preserved(const struct ftrace_session *s, struct writer *w)
 {
-	const struct ftrace_stats_more more = {.preserved = true};
+	const struct ftrace_stats_extra more = {.preserved = true};
 	const struct ftrace_stats_packet p = {.phase = FTRACE_STATS_START, .more = &more};
 
 	if (s->settings.preserve)
@@ -231,12 +231,12 @@ static void sum_status(const struct ftrace_session *s, uint64_t *counts)
 /* How often the session's probes were passed so far. */
 static void read_probes(struct ftrace_session *s)
 {
-	s->more.kprobe_hits = s->more.kprobe_misses = 0;
+	s->extra.kprobe_hits = s->extra.kprobe_misses = 0;
 	probe_profile_read(&s->made);
 	for (size_t i = 0; i < s->made.n; i++)
-		if (s->made.events[i]->in == MADE_KPROBE) {
-			s->more.kprobe_hits += (int64_t)s->made.events[i]->hits;
-			s->more.kprobe_misses += (int64_t)s->made.events[i]->misses;
+		if (s->made.events[i]->type == DYNEVENT_KPROBE) {
+			s->extra.kprobe_hits += (int64_t)s->made.events[i]->hits;
+			s->extra.kprobe_misses += (int64_t)s->made.events[i]->misses;
 		}
 }
 
@@ -245,7 +245,7 @@ static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_a
 {
 	const struct setup_errors *r = &s->errors;
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
-	uint64_t sum = translated(s) + (uint64_t)s->more.kprobe_misses;
+	uint64_t sum = translated(s) + (uint64_t)s->extra.kprobe_misses;
 
 	sum_status(s, status_counts);
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
@@ -261,7 +261,7 @@ void session_stats_begin(struct session_stats *st, struct ftrace_session *s, str
 	tell_preserved(s, w);
 	read_stats(s, &st->start);
 	read_probes(s);
-	st->start_more = s->more;
+	st->start_extra = s->extra;
 }
 
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
@@ -271,7 +271,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		.phase = FTRACE_STATS_START,
 		.all = &st->start,
 		.errors = &s->errors,
-		.more = &st->start_more,
+		.more = &st->start_extra,
 		.asked_pages = pages_of(s->buffer_kb),
 	};
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
@@ -286,17 +286,17 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		return;
 	}
 	/* They may have come since. */
-	st->start_more.ksyms_parsed = s->more.ksyms_parsed;
-	st->start_more.ksyms_kb = s->more.ksyms_kb;
+	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;
+	st->start_extra.ksyms_kb = s->extra.ksyms_kb;
 	if (instance_is_made(&s->instance))
 		p.buffer_pages = pages_of(ring_size_kb(&s->instance));
 	write_packet(w, &p);
 
-	s->more.probes = &s->made;
+	s->extra.probes = &s->made;
 	p.phase = FTRACE_STATS_END;
 	p.all = &now;
 	p.errors = NULL;
-	p.more = &s->more;
+	p.more = &s->extra;
 	sum_status(s, status_counts);
 	p.status_counts = status_counts;
 	write_packet(w, &p);

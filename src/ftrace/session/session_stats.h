@@ -10,7 +10,7 @@
  */
 struct session_stats {
 	struct ring_stats_all start; /* owned */
-	struct ftrace_stats_more start_more;
+	struct ftrace_stats_extra start_extra;
 	uint64_t written_sum; /* of what the last pair said */
 	bool written;
 };

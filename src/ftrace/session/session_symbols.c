@@ -61,8 +61,8 @@ void session_symbols_stop_waiting(struct session_symbols *s)
 		event_del(s->timer);
 }
 
-void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
-			  unsigned n, struct ftrace_stats_more *more, struct setup_errors *errors)
+void session_symbols_apply(const struct session_symbols *s, struct ring_listener *const *listeners,
+			   unsigned n, struct ftrace_stats_extra *more, struct setup_errors *errors)
 {
 	const struct symbol_table *table = symbol_cache_table(&s->user);
 
@@ -76,7 +76,7 @@ void session_symbols_give(const struct session_symbols *s, struct ring_listener 
 		setup_error_add_once(errors, "option:symbolize_ksyms (%s)", s->user.problem);
 }
 
-void session_symbols_miss(const struct session_symbols *s, struct setup_errors *errors)
+void session_symbols_report_missing(const struct session_symbols *s, struct setup_errors *errors)
 {
 	if (session_symbols_pending(s))
 		setup_error_add_once(

@@ -16,8 +16,8 @@
  *	set up    session_symbols_join
  *	start     session_symbols_wait     true: done will be called, when the table is there, or
  *	                                   after that time without it
- *	          session_symbols_give     to every listener
- *	read      session_symbols_miss     of records: tells it if the table is not there
+ *	          session_symbols_apply     to every listener
+ *	read      session_symbols_report_missing     of records: tells it if the table is not there
  *	stop      session_symbols_wait     again, before the rest is read
  *	close     session_symbols_leave
  *
@@ -43,8 +43,9 @@ bool session_symbols_pending(const struct session_symbols *s);
 void session_symbols_stop_waiting(struct session_symbols *s);
 /* The table as it is now, to the listeners' translators; into the stats; why there will be none into
  * the reports. */
-void session_symbols_give(const struct session_symbols *s, struct ring_listener *const *listeners,
-			  unsigned n, struct ftrace_stats_more *more, struct setup_errors *errors);
-void session_symbols_miss(const struct session_symbols *s, struct setup_errors *errors);
+void session_symbols_apply(const struct session_symbols *s, struct ring_listener *const *listeners,
+			   unsigned n, struct ftrace_stats_extra *more,
+			   struct setup_errors *errors);
+void session_symbols_report_missing(const struct session_symbols *s, struct setup_errors *errors);
 /* The translators are gone. Zeroed is fine. */
 void session_symbols_leave(struct session_symbols *s);

@@ -17,7 +17,7 @@
 #include "ftrace/tracefs/override.h"
 #include "ftrace/ring/ring_config.h"
 #include "ftrace/options/event_enable.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 /* The first line of a file, for the caller to free; "" where it has none. NULL: memory is out. */
 static char *first_line(const char *root, const char *file)
@@ -119,7 +119,7 @@ static int move(struct event_selection *events, struct event_name *e, struct eve
 	return r;
 }
 
-int top_ring_split(struct top_ring *t, struct event_selection *events, const struct setup *s)
+int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s)
 {
 	const struct instance *i = s->instance;
 	bool graph = s->config->enable_function_graph && !function_graph_is_offered(i);
@@ -132,8 +132,8 @@ int top_ring_split(struct top_ring *t, struct event_selection *events, const str
 	for (size_t k = events->n; !r && k-- > 0;) {
 		struct event_name *e = &events->events[k];
 
-		if ((graph && function_graph_event(e)) || (markers && session_event_is_marker(e)) ||
-		    (printk && session_event_is_printk(e)))
+		if ((graph && function_graph_event(e)) || (markers && event_is_marker(e)) ||
+		    (printk && event_is_printk(e)))
 			r = move(events, e, &t->events);
 	}
 	return r;
@@ -179,7 +179,7 @@ static int check(const struct instance *place, const struct event_selection *eve
 
 /* Markers alone do not need what a session's events need; what is larger already is kept. */
 static void set_size(const struct instance *place, bool markers_alone,
-		     const struct top_ring_options *o)
+		     const struct top_level_options *o)
 {
 	struct ftrace_settings settings = *o->settings;
 
@@ -193,7 +193,7 @@ static void set_size(const struct instance *place, bool markers_alone,
 
 /* Off, empty, with a clock that readers of traces know. */
 static int prepare(const struct instance *place, const struct event_selection *events,
-		   const struct top_ring_options *o)
+		   const struct top_level_options *o)
 {
 	int r = instance_write(place, "tracing_on", "0");
 
@@ -215,13 +215,13 @@ static int restrict_records(const struct event_selection *events, const struct s
 	if (r)
 		return setup_failed(events, s, r,
 				    "tracing_cpumask cannot be had at tracefs' top level");
-	r = wants_graph(events) ? traced_tids_set_functions(s) : 0;
+	r = wants_graph(events) ? pid_filter_set_functions(s) : 0;
 	return r ? setup_failed(events, s, r, "tids_to_trace cannot be had at tracefs' top level")
 		 : 0;
 }
 
 static int use_place(struct instance *place, const struct event_selection *events,
-		     const struct top_ring_options *o)
+		     const struct top_level_options *o)
 {
 	const struct setup *s = o->setup;
 	const struct override_target terms = {.root = s->root, .place = "", .state = s->state_root};
@@ -240,19 +240,20 @@ static int use_place(struct instance *place, const struct event_selection *event
 
 /* ---- events and rings ---- */
 
-static int compile(struct top_ring *t, struct event_selection *events, const struct setup *s,
+static int compile(struct top_level *t, struct event_selection *events, const struct setup *s,
 		   const struct ftrace_settings *settings)
 {
 	struct event_table_options options = settings->events;
 	int r = printk_formats_read(&t->table.strings, s->root);
 
 	if (!r)
-		r = print_filter_new(s->config, traced_tids_follow(s->config), &t->table.prints);
-	return r ? r : session_events_compile(events, s, &options, &t->table);
+		r = print_filter_new(s->config, pid_filter_follows_children(s->config),
+				     &t->table.prints);
+	return r ? r : event_enable_compile(events, s, &options, &t->table);
 }
 
-static int open_rings(struct top_ring *t, struct event_selection *events,
-		      const struct top_ring_options *o)
+static int open_rings(struct top_level *t, struct event_selection *events,
+		      const struct top_level_options *o)
 {
 	struct err_text e;
 	int r = ring_open(&t->ring, o->env->loop, o->env->sys_root, &t->place, &e);
@@ -265,8 +266,8 @@ static int open_rings(struct top_ring *t, struct event_selection *events,
 	return r;
 }
 
-static int set_up(struct top_ring *t, struct event_selection *events,
-		  const struct top_ring_options *o)
+static int set_up(struct top_level *t, struct event_selection *events,
+		  const struct top_level_options *o)
 {
 	struct setup s = *o->setup;
 	int r = use_place(&t->place, events, o);
@@ -288,16 +289,16 @@ static int set_up(struct top_ring *t, struct event_selection *events,
 	return open_rings(t, events, o);
 }
 
-int top_ring_open(struct top_ring *t, const struct top_ring_options *options)
+int top_level_open(struct top_level *t, const struct top_level_options *options)
 {
 	int r = t->events.n ? set_up(t, &t->events, options) : 0;
 
-	if (!top_ring_is_open(t) || r)
-		top_ring_close(t);
+	if (!top_level_is_open(t) || r)
+		top_level_close(t);
 	return r == -ENOMEM ? r : 0;
 }
 
-int top_ring_close(struct top_ring *t)
+int top_level_close(struct top_level *t)
 {
 	int r;
 
@@ -310,14 +311,14 @@ int top_ring_close(struct top_ring *t)
 	return r;
 }
 
-void top_ring_start(const struct top_ring *t)
+void top_level_start(const struct top_level *t)
 {
 	if (instance_is_made(&t->place))
 		instance_write(&t->place, "tracing_on", "1");
 }
 
 /* It may have been on before, and is again when we leave; the tracer is still there till then. */
-void top_ring_stop(const struct top_ring *t)
+void top_level_stop(const struct top_level *t)
 {
 	if (!instance_is_made(&t->place))
 		return;

@@ -19,7 +19,7 @@
  * It is used only while nobody else uses it (top_level.h) and is left as it was; one reader serves
  * all sessions of this process.
  */
-struct top_ring {
+struct top_level {
 	struct event_selection events; /* that have to come from there */
 	struct instance place; /* lent; not made: nothing comes from there */
 	struct event_table table;
@@ -28,26 +28,26 @@ struct top_ring {
 };
 
 /* Moves the events that have to come from there out of the session's. 0 or -ENOMEM. */
-int top_ring_split(struct top_ring *t, struct event_selection *events, const struct setup *s);
+int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s);
 
-struct top_ring_options {
+struct top_level_options {
 	const struct setup *setup; /* of the session */
 	const struct ftrace_settings *settings;
 	const struct ds_env *env;
-	struct writer *writer; /* borrowed until top_ring_close */
+	struct writer *writer; /* borrowed until top_level_close */
 	struct function_graph *graph;
 };
 
 /* Opens it, if there are such events; nothing is recorded yet. What cannot be had is reported. 0 or
  * -ENOMEM. */
-int top_ring_open(struct top_ring *t, const struct top_ring_options *options);
-static inline bool top_ring_is_open(const struct top_ring *t)
+int top_level_open(struct top_level *t, const struct top_level_options *options);
+static inline bool top_level_is_open(const struct top_level *t)
 {
 	return t->ring.ring;
 }
 /* The top level is as it was; -EBUSY: but for the tracer, as somebody reads the rings. Zeroed is
  * fine. */
-int top_ring_close(struct top_ring *t);
+int top_level_close(struct top_level *t);
 
-void top_ring_start(const struct top_ring *t);
-void top_ring_stop(const struct top_ring *t);
+void top_level_start(const struct top_level *t);
+void top_level_stop(const struct top_level *t);

@@ -90,9 +90,9 @@ WITH_FOLDER(test_an_event_that_is_made_anew_as_it_was)
 
 	assert_int_equal(event_selection_add(&events, "mine", "a"), 0);
 	e = event_selection_find(&events, "mine", "a");
-	e->folder = event_folder_of(&i, "mine", "a");
+	e->folder = event_folder_id(&i, "mine", "a");
 	assert_true(e->folder != 0);
-	assert_int_equal(event_folder_of(&i, "mine", "nope"), 0);
+	assert_int_equal(event_folder_id(&i, "mine", "nope"), 0);
 	assert_false(changed());
 	assert_int_equal(rename(temp_dir_path(state, 1, "instances/x/events/mine/a"),
 				temp_dir_path(state, 2, "old")),
@@ -100,7 +100,7 @@ WITH_FOLDER(test_an_event_that_is_made_anew_as_it_was)
 	assert_true(changed());
 	fake_text(*state, "instances/x/events/mine/a/format", "");
 	assert_true(changed());
-	e->folder = event_folder_of(&i, "mine", "a");
+	e->folder = event_folder_id(&i, "mine", "a");
 	assert_false(changed());
 }
 

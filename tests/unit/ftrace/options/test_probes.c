@@ -7,7 +7,7 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/probes.h"
 
-static struct made_events made;
+static struct dynevents made;
 static struct setup_errors errors;
 
 static void make(void **state, const char *text)
@@ -16,7 +16,7 @@ static void make(void **state, const char *text)
 	Pb__FtraceConfig *config = NULL;
 	struct strbuf syntax = {0};
 
-	made_events_remove(&made);
+	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	fake_text(*state, "kprobe_events", "");
 	fake_text(*state, "uprobe_events", "");
@@ -30,19 +30,19 @@ static void make(void **state, const char *text)
 }
 
 /* The n-th, made by a command that ends so. */
-static void check(void **state, size_t n, enum made_in in, const char *group, const char *name,
-		  enum event_represented_as as, const char *type, const char *end)
+static void check(void **state, size_t n, enum dynevent_type file, const char *group,
+		  const char *name, enum event_represented_as as, const char *type, const char *end)
 {
-	const struct made_event *e = made.events[n];
+	const struct dynevent *e = made.events[n];
 	char command[512];
 
 	assert_true(made.n > n);
-	assert_int_equal(e->in, in);
+	assert_int_equal(e->type, file);
 	assert_string_equal(e->repr.group, group);
 	assert_string_equal(e->repr.name, name);
 	assert_int_equal(e->repr.as, as);
 	snprintf(command, sizeof(command), "%s:%s/%s %s", type, e->group, e->name, end);
-	assert_non_null(strstr(fake_read(*state, made_in_file(in)), command));
+	assert_non_null(strstr(fake_read(*state, dynevent_file_name(file)), command));
 }
 
 static int teardown(void **state);
@@ -54,12 +54,13 @@ WITH_FOLDER(test_functions_by_name)
 		    "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH }"
 		    "kprobe_events { probe: 'vfs_write' type: KPROBE_TYPE_KRETPROBE }");
 	assert_int_equal(made.n, 4);
-	check(state, 0, MADE_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_INSTANT, "p",
+	check(state, 0, DYNEVENT_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_INSTANT, "p",
 	      "vfs_read");
-	check(state, 1, MADE_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_BEGIN, "p", "vfs_read");
-	check(state, 2, MADE_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_END, "r1024",
+	check(state, 1, DYNEVENT_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_BEGIN, "p",
 	      "vfs_read");
-	check(state, 3, MADE_KPROBE, "kprobes", "vfs_write", EVENT_AS_PROBE_INSTANT, "r1024",
+	check(state, 2, DYNEVENT_KPROBE, "kprobes", "vfs_read", EVENT_AS_PROBE_END, "r1024",
+	      "vfs_read");
+	check(state, 3, DYNEVENT_KPROBE, "kprobes", "vfs_write", EVENT_AS_PROBE_INSTANT, "r1024",
 	      "vfs_write");
 	/* One event each in tracefs. */
 	for (unsigned i = 1; i < 3; i++)
@@ -78,12 +79,12 @@ WITH_FOLDER(test_lines)
 		    "uprobe_events: 'p:mine/a /bin/true:0x40 x=%di'"
 		    "uprobe_events: 'r /bin/true:0x40'");
 	assert_int_equal(made.n, 5);
-	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read count=%dx");
-	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_readv count=%dx");
-	check(state, 1, MADE_KPROBE, "other", "a", EVENT_AS_FIELDS, "p", "vfs_write");
-	check(state, 2, MADE_KPROBE, "mine", "b", EVENT_AS_FIELDS, "p", "vfs_open");
-	check(state, 3, MADE_UPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "/bin/true:0x40 x=%di");
-	check(state, 4, MADE_UPROBE, "uprobes", "r_true_0x40", EVENT_AS_FIELDS, "r",
+	check(state, 0, DYNEVENT_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read count=%dx");
+	check(state, 0, DYNEVENT_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_readv count=%dx");
+	check(state, 1, DYNEVENT_KPROBE, "other", "a", EVENT_AS_FIELDS, "p", "vfs_write");
+	check(state, 2, DYNEVENT_KPROBE, "mine", "b", EVENT_AS_FIELDS, "p", "vfs_open");
+	check(state, 3, DYNEVENT_UPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "/bin/true:0x40 x=%di");
+	check(state, 4, DYNEVENT_UPROBE, "uprobes", "r_true_0x40", EVENT_AS_FIELDS, "r",
 	      "/bin/true:0x40");
 	/* A group of the user's is one of ours, in each of the files. */
 	assert_string_equal(made.events[0]->group, made.events[2]->group);
@@ -134,7 +135,7 @@ WITH_FOLDER(test_more_than_count)
 			    "option:uprobe_events (of 1000 probes the first 256 count)");
 }
 
-/* What probe_line_check_plain allows is made, and the rest is told as missing. */
+/* What probe_spec_check_plain allows is made, and the rest is told as missing. */
 WITH_FOLDER(test_a_consumer_that_is_not_root)
 {
 	struct setup s = {.root = *state, .errors = &errors};
@@ -144,7 +145,7 @@ WITH_FOLDER(test_a_consumer_that_is_not_root)
 	Pb__FtraceConfig__KprobeEvent *kprobes[] = {&good, &bad};
 	char *lines[] = {"p:a /bin/true:0x40(0x10)"};
 
-	made_events_remove(&made);
+	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	fake_text(*state, "kprobe_events", "");
 	fake_text(*state, "uprobe_events", "");
@@ -157,7 +158,7 @@ WITH_FOLDER(test_a_consumer_that_is_not_root)
 	s.config = &config;
 	assert_int_equal(probes_make(&s, &made), 0);
 	assert_int_equal(made.n, 1);
-	check(state, 0, MADE_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read n=$arg3");
+	check(state, 0, DYNEVENT_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read n=$arg3");
 	assert_int_equal(tracefs_list_size(errors.failed), 2);
 	assert_non_null(strstr(errors.failed[0], "only root may use 'secret=@"));
 	assert_non_null(strstr(errors.failed[1], "only root may name a place in a program"));
@@ -169,7 +170,7 @@ WITH_FOLDER(test_a_kernel_without_probes)
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	char *lines[] = {"p:a /bin/true:0x40", "p:b /bin/true:0x40"};
 
-	made_events_remove(&made);
+	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	unlink(temp_dir_path(state, 0, "uprobe_events"));
 	s.config = &config;
@@ -190,7 +191,7 @@ WITH_FOLDER(test_a_command_that_the_kernel_refuses)
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	char *lines[] = {"p:a /bin/true:0x40"};
 
-	made_events_remove(&made);
+	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	unlink(temp_dir_path(state, 0, "uprobe_events"));
 	fake_mkdirs(temp_dir_path(state, 0, "uprobe_events/"));
@@ -205,7 +206,7 @@ WITH_FOLDER(test_a_command_that_the_kernel_refuses)
 
 static int teardown(void **state)
 {
-	made_events_remove(&made);
+	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	return temp_dir_teardown(state);
 }

@@ -12,7 +12,7 @@
 
 static Pb__FtraceConfig config;
 static struct event_selection events;
-static struct made_events made;
+static struct dynevents made;
 static struct setup_errors errors;
 static struct instance i;
 
@@ -41,7 +41,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	event_selection_deinit(&events);
-	made_events_remove(&made);
+	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	fake_instance_free(&i);
 	return temp_dir_teardown(state);

@@ -22,7 +22,7 @@
 
 enum { ID_WAIT = 1, ID_EXIT, ID_BOTH };
 
-/* A session's side, as ftrace_ds.c has it. */
+/* A session's side, as ftrace_source.c has it. */
 struct side {
 	struct ring_listener l;
 	struct event_table table;
@@ -37,7 +37,7 @@ static struct instance instance;
 static struct event_base *loop;
 static int pipes[CPUS];
 
-static void before_turn(struct ring_listener *l)
+static void before_slice(struct ring_listener *l)
 {
 	struct side *s = l->ctx;
 
@@ -46,7 +46,7 @@ static void before_turn(struct ring_listener *l)
 		s->in_before(s);
 }
 
-static void after_turn(struct ring_listener *l)
+static void after_slice(struct ring_listener *l)
 {
 	((struct side *)l->ctx)->after++;
 }
@@ -55,13 +55,13 @@ static void all_read(struct ring_listener *l)
 {
 	struct side *s = l->ctx;
 
-	assert_false(l->draining);
+	assert_false(l->reading_all);
 	s->all_reads++;
 	if (s->in_all_read)
 		s->in_all_read(s);
 }
 
-static const struct ring_listener_ops ops = {before_turn, after_turn, all_read};
+static const struct ring_listener_ops ops = {before_slice, after_slice, all_read};
 
 static void add(struct event_table *table, const char *name, unsigned id)
 {
@@ -166,7 +166,7 @@ WITH_RINGS(test_a_page_is_for_everybody)
 	ring_attach(&c->l);
 	put_page(0, 1000, 0);
 	put_page(1, 2000, 7);
-	ring_drain_all(&b->l);
+	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
 	assert_int_equal(a->all_reads, 0); /* did not ask */
 	assert_int_equal(ring_events(&a->l), 4); /* its own event and the common one, twice */
@@ -198,7 +198,7 @@ WITH_RINGS(test_what_is_broken_is_told_to_everybody)
 	ring_attach(&b->l);
 	assert_int_equal(write(pipes[0], m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 	assert_int_equal(write(pipes[1], m.bytes, 100), 100);
-	ring_drain_all(&a->l);
+	ring_read_all(&a->l);
 	run_until(&a->all_reads, 1);
 	assert_int_equal(a->l.encoder->status_counts[RING_PAGE_INVALID_EVENT], 1);
 	assert_int_equal(b->l.encoder->status_counts[RING_PAGE_INVALID_EVENT], 0);
@@ -217,17 +217,17 @@ WITH_RINGS(test_who_comes_and_goes)
 	ring_attach(&a->l);
 	ring_attach(&a->l);
 	put_page(0, 1000, 0);
-	ring_drain_all(&a->l);
+	ring_read_all(&a->l);
 	run_until(&a->all_reads, 1);
 	ring_attach(&b->l);
 	put_page(0, 2000, 0);
-	ring_drain_all(&a->l);
+	ring_read_all(&a->l);
 	run_until(&a->all_reads, 2);
-	ring_drain_all(&a->l);
+	ring_read_all(&a->l);
 	ring_detach(&a->l);
-	assert_false(a->l.draining);
+	assert_false(a->l.reading_all);
 	put_page(0, 3000, 0);
-	ring_drain_all(&b->l);
+	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
 	assert_int_equal(a->all_reads, 2);
 	assert_int_equal(ring_events(&a->l), 4);
@@ -236,7 +236,7 @@ WITH_RINGS(test_who_comes_and_goes)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* nobody, nothing to do */
 	put_page(0, 4000, 0);
 	ring_attach(&a->l);
-	ring_drain_all(&a->l);
+	ring_read_all(&a->l);
 	run_until(&a->all_reads, 3);
 	assert_int_equal(ring_events(&a->l), 6);
 	assert_int_equal(a->before, a->after);
@@ -266,7 +266,7 @@ WITH_RINGS(test_held)
 	assert_int_equal(ring_events(&a->l), 0);
 	/* What is read for others does not come again. */
 	ring_attach(&b->l);
-	ring_drain_all(&b->l);
+	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
 	assert_int_equal(ring_events(&a->l), 2);
 	ring_hold(&b->l, true);
@@ -294,8 +294,8 @@ static void drain_both(void)
 {
 	ring_attach(&sides[0].l);
 	ring_attach(&sides[1].l);
-	ring_drain_all(&sides[0].l);
-	ring_drain_all(&sides[1].l);
+	ring_read_all(&sides[0].l);
+	ring_read_all(&sides[1].l);
 }
 
 WITH_RINGS(test_closed_from_inside)
@@ -308,7 +308,7 @@ WITH_RINGS(test_closed_from_inside)
 	assert_null(a->l.ring);
 	assert_int_equal(a->all_reads, 1);
 	b->in_all_read = close_it;
-	ring_drain_all(&b->l);
+	ring_read_all(&b->l);
 	run_until(&b->all_reads, 2);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
@@ -382,7 +382,7 @@ WITH_RINGS(test_the_moment_on_another_clock)
 		assert_true(a->l.encoder->sync.boot_ns > 0);
 		a->l.encoder->sync = (struct clock_sync){0};
 		put_page(0, 1000, 0);
-		ring_drain_all(&a->l);
+		ring_read_all(&a->l);
 		run_until(&a->all_reads, i + 1);
 		assert_true(a->l.encoder->sync.ftrace_ns == 1424957748000);
 		ring_detach(&a->l);
@@ -427,8 +427,8 @@ static void make_machine(void **state, struct page_set *set)
 {
 	uint64_t few, many;
 
-	few = make_pages(state, "few", set, ROUNDS * DRAIN_CPU_BYTES);
-	many = make_pages(state, "many", set, 10 * ROUNDS * DRAIN_CPU_BYTES);
+	few = make_pages(state, "few", set, ROUNDS * RING_POLL_CPU_BYTES);
+	many = make_pages(state, "many", set, 10 * ROUNDS * RING_POLL_CPU_BYTES);
 	fake_text(*state, "instances/y/events/header_page",
 		  fake_read(*state, "instances/x/events/header_page"));
 	fake_text(*state, "instances/y/buffer_size_kb", "8192\n");
@@ -461,10 +461,10 @@ static void look_how_even(struct ring_listener *l)
 		first = part < first ? part : first;
 		last = part > last ? part : last;
 	}
-	most_ahead = MAX(most_ahead, (uint32_t)((last - first) * ROUNDS * DRAIN_CPU_BYTES));
+	most_ahead = MAX(most_ahead, (uint32_t)((last - first) * ROUNDS * RING_POLL_CPU_BYTES));
 }
 
-static const struct ring_listener_ops even_ops = {before_turn, look_how_even, all_read};
+static const struct ring_listener_ops even_ops = {before_slice, look_how_even, all_read};
 
 static void check_stats_of_all(const struct ring_listener *l)
 {
@@ -499,12 +499,12 @@ WITH_RINGS(test_a_machine_of_256_cpus_drains_evenly)
 	check_stats_of_all(&s->l);
 	most_ahead = 0;
 	ring_attach(&s->l);
-	ring_drain_all(&s->l);
+	ring_read_all(&s->l);
 	run_until(&s->all_reads, 1);
 	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(s->l.streams[i].events, expected[i]);
 	/* No ring is read a second time before all others have been read once. */
-	assert_in_range(most_ahead, 1, DRAIN_CPU_BYTES * 11 / 10);
+	assert_in_range(most_ahead, 1, RING_POLL_CPU_BYTES * 11 / 10);
 	assert_in_range(s->after, MANY / 4 * ROUNDS, MANY / 4 * ROUNDS + 40);
 	ring_close(&s->l);
 	tracefs_instance_free(y.tracefs);

@@ -53,16 +53,16 @@ TEST(test_the_packet)
 	uint64_t counts[RING_PAGE_STATUS_COUNT] = {
 		[RING_PAGE_END_OVERFLOW] = 5, [RING_PAGE_INVALID_EVENT] = 1};
 	struct setup_errors errors = {0};
-	struct made_event probe = {.in = MADE_UPROBE, .repr = {"mine", "read", 0}, .hits = 6};
-	struct made_event synthetic = {.in = MADE_SYNTHETIC, .repr = {"synthetic", "x", 0}};
-	struct made_events probes = {.events = (struct made_event *[]){&synthetic, &probe}, .n = 2};
+	struct dynevent probe = {.type = DYNEVENT_UPROBE, .repr = {"mine", "read", 0}, .hits = 6};
+	struct dynevent synthetic = {.type = DYNEVENT_SYNTHETIC, .repr = {"synthetic", "x", 0}};
+	struct dynevents probes = {.events = (struct dynevent *[]){&synthetic, &probe}, .n = 2};
 	struct ftrace_stats_packet p = {
 		.phase = FTRACE_STATS_END,
 		.all = &all,
 		.errors = &errors,
 		.status_counts = counts,
 		.more =
-			&(struct ftrace_stats_more){
+			&(struct ftrace_stats_extra){
 				.preserved = true,
 				.kprobe_hits = 5,
 				.ksyms_parsed = 7,
@@ -138,7 +138,7 @@ TEST(test_the_packet)
 
 TEST(test_nothing_more_to_say)
 {
-	struct ftrace_stats_more nothing = {0};
+	struct ftrace_stats_extra nothing = {0};
 	struct ring_stats_all none = {0};
 	struct ftrace_stats_packet p = {
 		.phase = FTRACE_STATS_START, .all = &none, .more = &nothing};

@@ -3,15 +3,15 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_stats.c"
 
-static struct made_events m;
+static struct dynevents m;
 
-static void make(void **state, enum made_in in, const char *name)
+static void make(void **state, enum dynevent_type type, const char *name)
 {
-	assert_int_equal(made_events_make(&m, *state,
-					  &(struct made_event){.in = in,
-							       .group = (char *)"ours",
-							       .name = (char *)name,
-							       .repr = {"mine", name, 0}},
+	assert_int_equal(dynevents_create(&m, *state,
+					  &(struct dynevent){.type = type,
+							     .group = (char *)"ours",
+							     .name = (char *)name,
+							     .repr = {"mine", name, 0}},
 					  ""),
 			 0);
 }
@@ -22,15 +22,15 @@ static int setup(void **state)
 		return -1;
 	fake_text(*state, "kprobe_events", "");
 	fake_text(*state, "uprobe_events", "");
-	make(state, MADE_KPROBE, "read");
-	make(state, MADE_KPROBE, "write");
-	make(state, MADE_UPROBE, "main");
+	make(state, DYNEVENT_KPROBE, "read");
+	make(state, DYNEVENT_KPROBE, "write");
+	make(state, DYNEVENT_UPROBE, "main");
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	made_events_remove(&m);
+	dynevents_destroy(&m);
 	return temp_dir_teardown(state);
 }
 

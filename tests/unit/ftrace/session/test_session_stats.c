@@ -78,7 +78,7 @@ FIXTURE_TEST(test_symbols_that_came_late)
 	uint64_t value;
 
 	session_stats_begin(&stats, &s, w);
-	s.more.ksyms_parsed = 7;
+	s.extra.ksyms_parsed = 7;
 	session_stats_write(&stats, &s, w, false);
 	for (uint64_t phase = FTRACE_STATS_START; phase <= FTRACE_STATS_END; phase++) {
 		read_stats(phase, PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED, &value);

@@ -42,13 +42,13 @@ static void done(void *ctx)
 
 FIXTURE_TEST(test_who_does_not_want_names)
 {
-	struct ftrace_stats_more more = {.ksyms_kb = 7};
+	struct ftrace_stats_extra more = {.ksyms_kb = 7};
 	struct setup_errors errors = {0};
 
 	config.symbolize_ksyms = false;
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
 	assert_false(session_symbols_wait(&s, 60000, done, &config));
-	session_symbols_give(&s, NULL, 0, &more, &errors);
+	session_symbols_apply(&s, NULL, 0, &more, &errors);
 	assert_int_equal(more.ksyms_kb, 7);
 	assert_null(errors.failed);
 	session_symbols_stop_waiting(&s);
@@ -58,7 +58,7 @@ FIXTURE_TEST(test_names_for_every_listener)
 {
 	struct writer *w = fake_writer_new(4096);
 	struct ring_listener listeners[2] = {0}, *all[2] = {&listeners[0], &listeners[1]};
-	struct ftrace_stats_more more = {0};
+	struct ftrace_stats_extra more = {0};
 	struct event_table table = {0};
 	struct setup_errors errors = {0};
 
@@ -71,7 +71,7 @@ FIXTURE_TEST(test_names_for_every_listener)
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(
 			page_encoder_new(&table, &page_maker_layout, w, &listeners[i].encoder), 0);
-	session_symbols_give(&s, all, 2, &more, &errors);
+	session_symbols_apply(&s, all, 2, &more, &errors);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(listeners[i].encoder->ctx.symbols->n_functions, 3);
 		assert_ptr_equal(listeners[i].encoder->bundle.symbols,
@@ -88,7 +88,7 @@ FIXTURE_TEST(test_names_for_every_listener)
 
 FIXTURE_TEST(test_it_takes_too_long)
 {
-	struct ftrace_stats_more more = {0};
+	struct ftrace_stats_extra more = {0};
 	struct setup_errors errors = {0};
 
 	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
@@ -98,10 +98,10 @@ FIXTURE_TEST(test_it_takes_too_long)
 	/* Perhaps the table came in the same turn. */
 	assert_int_equal(repr, 1 + s.user.is_ready);
 	if (session_symbols_pending(&s)) {
-		session_symbols_give(&s, NULL, 0, &more, &errors);
+		session_symbols_apply(&s, NULL, 0, &more, &errors);
 		assert_null(errors.failed);
-		session_symbols_miss(&s, &errors);
-		session_symbols_miss(&s, &errors);
+		session_symbols_report_missing(&s, &errors);
+		session_symbols_report_missing(&s, &errors);
 		assert_int_equal(tracefs_list_size(errors.failed), 1);
 		setup_errors_deinit(&errors);
 		session_symbols_stop_waiting(&s);
@@ -109,9 +109,9 @@ FIXTURE_TEST(test_it_takes_too_long)
 	for (unsigned i = 0; i < 20; i++)
 		event_base_loop(loop, EVLOOP_NONBLOCK);
 	assert_int_equal(repr, 2);
-	session_symbols_give(&s, NULL, 0, &more, &errors);
+	session_symbols_apply(&s, NULL, 0, &more, &errors);
 	assert_int_equal(more.ksyms_parsed, 3);
-	session_symbols_miss(&s, &errors);
+	session_symbols_report_missing(&s, &errors);
 	assert_null(errors.failed);
 }
 

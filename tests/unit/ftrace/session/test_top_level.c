@@ -1,78 +1,326 @@
 // SPDX-License-Identifier: Apache-2.0
+/* FIFOs stand in for the rings of a top level in plain files. */
 #include <errno.h>
+#include <fcntl.h>
+
+#include <event2/event.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/session/top_level.c"
+#include "unit/ftrace/fake_writer.h"
+#include "ftrace/session/top_level.h"
+
+/* A session's side. */
+struct side {
+	struct setup_errors errors;
+	struct ftrace_settings settings;
+	struct setup setup;
+	struct instance own;
+	struct writer *writer;
+	struct function_graph graph;
+	struct top_level top;
+	Pb__FtraceConfig config;
+};
+
+static struct side a, b;
+static struct event_base *loop;
+static int pipe_fd;
+
+static const char print_format[] =
+	"name: print\nID: 5\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\nprint fmt: \"\"\n";
+
+static const char entry_format[] =
+	"name: funcgraph_entry\nID: 11\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
+
+static void begin_side(void **state, struct side *side)
+{
+	*side = (struct side){.settings = {.drain_period_ms = 100, .buffer_size_kb = 8192}};
+	pb__ftrace_config__init(&side->config);
+	side->own = fake_instance(*state);
+	side->own.path = strdup(temp_dir_path(state, 0, "instances/x"));
+	side->writer = fake_writer_new(4096);
+	side->setup = (struct setup){
+		.root = *state,
+		.proc_root = "/nope",
+		.config = &side->config,
+		.instance = &side->own,
+		.errors = &side->errors,
+	};
+}
+
+static void end_side(struct side *side)
+{
+	top_level_close(&side->top);
+	function_graph_end(&side->graph);
+	writer_free(side->writer);
+	fake_instance_free(&side->own);
+	free(side->own.path);
+	setup_errors_deinit(&side->errors);
+}
 
 static int setup(void **state)
 {
+	static const char *const files[][2] = {
+		{"tracing_on", "1\n"},
+		{"trace", "markers of before"},
+		{"trace_clock", "[local] boot\n"},
+		{"buffer_size_kb", "100\n"},
+		{"current_tracer", "nop\n"},
+		{"available_tracers", "function_graph nop\n"},
+		{"set_event", ""},
+		{"set_ftrace_filter", ""},
+		{"set_ftrace_pid", ""},
+		{"set_graph_function", ""},
+		{"max_graph_depth", "0\n"},
+		{"tracing_cpumask", "3\n"},
+		{"instances/x/available_tracers", "function nop\n"},
+		{"events/ftrace/print/format", print_format},
+		{"events/ftrace/funcgraph_entry/format", entry_format},
+		{"per_cpu/cpu0/stats", "entries: 0\nnow ts:  1424.957748\nread events: 0\n"},
+		{"events/header_page", "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"},
+	};
+
 	if (temp_dir_setup(state))
 		return -1;
-	fake_text(*state, "t/tracing_on", "1\n");
-	fake_text(*state, "t/current_tracer", "nop\n");
-	fake_text(*state, "t/set_event", "");
-	fake_text(*state, "t/trace_pipe", "");
-	fake_text(*state, "t/per_cpu/cpu0/stats", "entries: 0\noverrun: 9\n");
-	fake_text(*state, "t/per_cpu/cpu1/stats", "entries: 7\noverrun: 9\n");
-	fake_text(*state, "p/123/comm", "someone\n");
-	fake_mkdirs(temp_dir_path(state, 2, "p/123/fd/x"));
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		fake_text(*state, files[i][0], files[i][1]);
+	if (mkfifo(temp_dir_path(state, 0, "per_cpu/cpu0/trace_pipe_raw"), 0600))
+		return -1;
+	pipe_fd = open(temp_dir_path(state, 0, "per_cpu/cpu0/trace_pipe_raw"), O_RDWR | O_NONBLOCK);
+	loop = event_base_new();
+	begin_side(state, &a);
+	begin_side(state, &b);
 	return 0;
 }
 
-static void assert_free(void **state)
+static int teardown(void **state)
 {
-	assert_int_equal(
-		top_level_is_free(temp_dir_path(state, 0, "t"), temp_dir_path(state, 1, "p"), NULL),
-		0);
+	end_side(&a);
+	end_side(&b);
+	event_base_free(loop);
+	close(pipe_fd);
+	return temp_dir_teardown(state);
 }
 
-static void assert_used(void **state, const char *why)
+static void want(struct event_selection *events, const char *group, const char *name)
 {
-	struct err_text e;
-
-	assert_int_equal(
-		top_level_is_free(temp_dir_path(state, 0, "t"), temp_dir_path(state, 1, "p"), &e),
-		-EBUSY);
-	if (!strstr(e.text, why))
-		fail_msg("%s", e.text);
+	assert_int_equal(event_selection_add(events, group, name), 0);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
-
-FIXTURE_TEST(test_nobody)
+static bool open_top(struct side *side)
 {
-	assert_free(state);
-	/* Older or stranger kernels. */
-	unlink(temp_dir_path(state, 2, "t/current_tracer"));
-	unlink(temp_dir_path(state, 2, "t/set_event"));
-	assert_free(state);
+	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere"};
+	const struct top_level_options o = {
+		.setup = &side->setup,
+		.settings = &side->settings,
+		.env = &env,
+		.writer = side->writer,
+		.graph = &side->graph,
+	};
+
+	assert_int_equal(top_level_open(&side->top, &o), 0);
+	return top_level_is_open(&side->top);
 }
 
-FIXTURE_TEST(test_a_tracer)
+static bool open_for(struct side *side, const char *event)
 {
-	fake_text(*state, "t/current_tracer", "function_graph\n");
-	assert_used(state, "current_tracer is function_graph");
+	want(&side->top.events, "ftrace", event);
+	side->config.enable_function_graph = strcmp(event, "print") != 0;
+	return open_top(side);
 }
 
-FIXTURE_TEST(test_an_event)
+static void assert_failed(const struct side *side, const char *text)
 {
-	fake_text(*state, "t/set_event", "sched:sched_switch\nirq:x\n");
-	assert_used(state, "sched:sched_switch is on there");
+	assert_non_null(side->errors.failed);
+	if (!strstr(side->errors.failed[0], text))
+		fail_msg("%s", side->errors.failed[0]);
 }
 
-FIXTURE_TEST(test_a_reader)
+#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_which_events)
 {
-	assert_int_equal(symlink(temp_dir_path(state, 0, "t/trace_pipe"),
-				 temp_dir_path(state, 1, "p/123/fd/3")),
-			 0);
-	assert_used(state, "someone (process 123) reads its rings");
+	struct event_selection events = {0};
+
+	want(&events, "sched", "sched_switch");
+	want(&events, "ftrace", "print");
+	want(&events, "ftrace", "funcgraph_entry");
+	want(&events, "other", "print");
+	a.config.enable_function_graph = true;
+	assert_int_equal(top_level_split(&a.top, &events, &a.setup), 0);
+	assert_int_equal(events.n, 2);
+	assert_true(event_selection_has(&a.top.events, "ftrace", "print"));
+	assert_true(event_selection_has(&a.top.events, "ftrace", "funcgraph_entry"));
+
+	/* A kernel whose instances can have them. */
+	event_selection_deinit(&a.top.events);
+	want(&events, "ftrace", "print");
+	want(&events, "ftrace", "funcgraph_entry");
+	fake_text(*state, "instances/x/options/copy_trace_marker", "0\n");
+	fake_text(*state, "instances/x/available_tracers", "function_graph nop\n");
+	assert_int_equal(top_level_split(&a.top, &events, &a.setup), 0);
+	assert_int_equal(events.n, 4);
+	event_selection_deinit(&events);
+	assert_false(open_top(&a)); /* nothing to open */
+	assert_null(a.errors.failed);
 }
 
-FIXTURE_TEST(test_a_stopped_recording)
+FIXTURE_TEST(test_markers)
 {
-	fake_text(*state, "t/tracing_on", "0\n");
-	assert_used(state, "stopped with 7 records");
-	fake_text(*state, "t/per_cpu/cpu1/stats", "entries: 0\n");
-	assert_free(state);
+	assert_true(open_for(&a, "print"));
+	assert_null(a.errors.failed);
+	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	assert_string_equal(fake_read(*state, "trace"), "");
+	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "1408");
+	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
+	top_level_start(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	top_level_stop(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	assert_int_equal(top_level_close(&a.top), 0);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "trace_clock"), "local");
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "100");
+}
+
+FIXTURE_TEST(test_one_reader_for_all)
+{
+	assert_true(open_for(&a, "print"));
+	top_level_start(&a.top);
+	fake_text(*state, "trace", "markers since");
+	assert_true(open_for(&b, "print"));
+	assert_ptr_equal(a.top.ring.ring, b.top.ring.ring);
+	assert_string_equal(fake_read(*state, "trace"), "markers since");
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	top_level_stop(&a.top);
+	top_level_close(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	top_level_start(&b.top);
+	top_level_stop(&b.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	top_level_close(&b.top);
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read(*state, "trace_clock"), "local");
+}
+
+FIXTURE_TEST(test_a_ring_that_is_large_already)
+{
+	fake_text(*state, "buffer_size_kb", "4096\n");
+	assert_true(open_for(&a, "print"));
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096\n");
+	top_level_close(&a.top);
+	/* Unless the config wants to have more. */
+	a.config.buffer_size_kb = 8192;
+	assert_true(open_for(&a, "print"));
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
+	top_level_close(&a.top);
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096");
+}
+
+FIXTURE_TEST(test_somebody_is_there)
+{
+	fake_text(*state, "set_event", "sched:sched_switch\n");
+	assert_false(open_for(&a, "print"));
+	assert_failed(&a, "ftrace/print (somebody uses tracefs' top level: sched:sched_switch");
+	assert_string_equal(fake_read(*state, "trace"), "markers of before");
+	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
+}
+
+FIXTURE_TEST(test_functions)
+{
+	char *filters[] = {"vfs_*"};
+
+	a.config.function_filters = filters;
+	a.config.n_function_filters = 1;
+	want(&a.top.events, "ftrace", "print");
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_null(a.errors.failed);
+	assert_string_equal(fake_read(*state, "current_tracer"), "function_graph");
+	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "vfs_*\n");
+	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
+	assert_int_equal(a.top.table.n_events, 2);
+	top_level_close(&a.top);
+	assert_string_equal(fake_read(*state, "current_tracer"), "nop");
+	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "");
+}
+
+/* The markers are there, then, and nothing else. */
+FIXTURE_TEST(test_functions_that_cannot_be_had)
+{
+	char *filters[] = {"a:b"};
+
+	a.config.function_filters = filters;
+	a.config.n_function_filters = 1;
+	want(&a.top.events, "ftrace", "print");
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_failed(&a, "option:function_filters (a:b");
+	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
+	top_level_close(&a.top);
+
+	setup_errors_deinit(&a.errors);
+	assert_false(open_for(&a, "funcgraph_entry"));
+	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+}
+
+FIXTURE_TEST(test_the_tracer_and_others_readers)
+{
+	assert_true(open_for(&a, "print"));
+	assert_false(open_for(&b, "funcgraph_entry"));
+	assert_failed(&b, "another recording reads the rings");
+	top_level_close(&a.top);
+	setup_errors_deinit(&b.errors);
+	assert_true(open_for(&b, "funcgraph_entry"));
+	assert_false(open_for(&a, "print"));
+	assert_failed(&a, "another recording traces functions");
+	/* With the same functions both may. */
+	setup_errors_deinit(&a.errors);
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_null(a.errors.failed);
+}
+
+FIXTURE_TEST(test_restrictions)
+{
+	uint32_t tid = 1;
+
+	a.config.tracing_cpumask = (char *)"1";
+	a.config.tids_to_trace = &tid;
+	a.config.n_tids_to_trace = 1;
+	assert_true(open_for(&a, "funcgraph_entry"));
+	assert_string_equal(fake_read(*state, "tracing_cpumask"), "1");
+	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "1 ");
+	/* What is left out for one is for nobody else. */
+	assert_false(open_for(&b, "funcgraph_entry"));
+	assert_failed(&b, "leaves records out there (tracing_cpumask)");
+	top_level_close(&a.top);
+	assert_string_equal(fake_read(*state, "tracing_cpumask"), "3");
+	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "");
+}
+
+FIXTURE_TEST(test_triggers_do_not_pause_it)
+{
+	Pb__FtraceConfig__EventTrigger off = PB__FTRACE_CONFIG__EVENT_TRIGGER__INIT;
+	Pb__FtraceConfig__EventTrigger *triggers[] = {&off};
+
+	off.action = PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_TRACEOFF;
+	a.config.event_triggers = triggers;
+	a.config.n_event_triggers = 1;
+	assert_true(open_for(&a, "print"));
+	assert_failed(&a, "option:event_triggers (ftrace/print comes from tracefs' top level");
+	a.config.n_event_triggers = 0;
 }

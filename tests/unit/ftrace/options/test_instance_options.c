@@ -27,7 +27,7 @@ WITH_FOLDER(test_the_instance)
 	/* What was taken over is put back before the config counts. */
 	setup_begin(*state, "tracefs_options { name: 'stacktrace' state: STATE_ENABLED } "
 			    "tracing_cpumask: '2' tids_to_trace: 5");
-	assert_int_equal(session_limits_set(&setup, temp_dir_path(state, 0, "proc")), 0);
+	assert_int_equal(instance_options_set(&setup, temp_dir_path(state, 0, "proc")), 0);
 	assert_string_equal(fake_written(*state, "options/overwrite"), "1");
 	assert_string_equal(fake_written(*state, "options/stacktrace"), "1");
 	assert_string_equal(fake_written(*state, "tracing_cpumask"), "2");
@@ -38,11 +38,11 @@ WITH_FOLDER(test_the_instance)
 WITH_FOLDER(test_others_than_were_asked_for)
 {
 	setup_begin(*state, "tracing_cpumask: 'x' tids_to_trace: 5");
-	assert_int_equal(session_limits_set(&setup, "/proc"), -EINVAL);
+	assert_int_equal(instance_options_set(&setup, "/proc"), -EINVAL);
 	assert_non_null(strstr(errors.fatal, "tracing_cpumask"));
 	fake_text(*state, "instances/x/tracing_cpumask", "f");
 	setup_begin(*state, "tracing_cpumask: '1' tids_to_trace: 0");
-	assert_int_equal(session_limits_set(&setup, "/proc"), -EINVAL);
+	assert_int_equal(instance_options_set(&setup, "/proc"), -EINVAL);
 	assert_non_null(strstr(errors.fatal, "tids_to_trace"));
 }
 
@@ -58,7 +58,7 @@ WITH_FOLDER(test_the_events)
 			    "event_filters { event: 'raw_syscalls/*' filter: 'a' } "
 			    "event_filters { event: 'irq/*' filter: 'b' } "
 			    "event_triggers { event: 'irq/*' action: ACTION_STACKTRACE }");
-	assert_int_equal(session_limits_set_events(&events, &setup), 0);
+	assert_int_equal(instance_options_restrict_events(&events, &setup), 0);
 	snprintf(want, sizeof(want), "(id == %u) && (a)", SYS_read);
 	assert_string_equal(event_selection_find(&events, "raw_syscalls", "sys_enter")->filter,
 			    want);

@@ -11,10 +11,10 @@
  *
  * proc_root: "/proc". 0; or -errno with a problem: everybody would be recorded.
  */
-int traced_tids_set(const struct setup *s, const char *proc_root);
+int pid_filter_set(const struct setup *s, const char *proc_root);
 /* Does the config ask for some threads alone? And for their children? */
-bool traced_tids_wanted(const Pb__FtraceConfig *config);
-bool traced_tids_follow(const Pb__FtraceConfig *config);
+bool pid_filter_wanted(const Pb__FtraceConfig *config);
+bool pid_filter_follows_children(const Pb__FtraceConfig *config);
 /* The same for functions that are traced in another instance than the session's: s->instance. 0 or
  * -errno; nothing is reported twice. */
-int traced_tids_set_functions(const struct setup *s);
+int pid_filter_set_functions(const struct setup *s);

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "unit/test.h"
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 #include "unit/ftrace/setups.h"
 
 static int setup_folder(void **state)
@@ -27,7 +27,7 @@ static int setup_folder(void **state)
 static int set(void **state, const char *config)
 {
 	setup_begin(*state, config);
-	return traced_tids_set(&setup, temp_dir_path(state, 0, "proc"));
+	return pid_filter_set(&setup, temp_dir_path(state, 0, "proc"));
 }
 
 #define WITH_FOLDER(name) TEST_WITH(name, setup_folder, setup_teardown)
@@ -144,7 +144,7 @@ WITH_FOLDER(test_all_threads_of_a_process)
 	assert_int_equal(set(state, "pids_to_trace: 20 enable_function_graph: true"), 0);
 	assert_string_equal(fake_written(*state, "set_ftrace_pid"), "20 21 300 ");
 	assert_string_equal(fake_written(*state, "options/function-fork"), "1");
-	assert_int_equal(traced_tids_set_functions(&setup), 0);
+	assert_int_equal(pid_filter_set_functions(&setup), 0);
 }
 
 /* That they are not there now is nothing to tell: those that the process has are found. */
@@ -193,15 +193,15 @@ WITH_FOLDER(test_threads_that_come_without_end)
 WITH_FOLDER(test_who_is_wanted)
 {
 	assert_int_equal(set(state, ""), 0);
-	assert_false(traced_tids_wanted(setup.config) || traced_tids_follow(setup.config));
+	assert_false(pid_filter_wanted(setup.config) || pid_filter_follows_children(setup.config));
 	assert_int_equal(set(state, "follow_children: true"), 0);
-	assert_false(traced_tids_wanted(setup.config) || traced_tids_follow(setup.config));
+	assert_false(pid_filter_wanted(setup.config) || pid_filter_follows_children(setup.config));
 	assert_int_equal(set(state, "tids_to_trace: 5"), 0);
-	assert_true(traced_tids_wanted(setup.config) && !traced_tids_follow(setup.config));
+	assert_true(pid_filter_wanted(setup.config) && !pid_filter_follows_children(setup.config));
 	assert_int_equal(set(state, "tids_to_trace: 5 follow_children: true"), 0);
-	assert_true(traced_tids_wanted(setup.config) && traced_tids_follow(setup.config));
+	assert_true(pid_filter_wanted(setup.config) && pid_filter_follows_children(setup.config));
 	assert_int_equal(set(state, "pids_to_trace: 5"), 0);
-	assert_true(traced_tids_wanted(setup.config) && traced_tids_follow(setup.config));
+	assert_true(pid_filter_wanted(setup.config) && pid_filter_follows_children(setup.config));
 }
 
 WITH_FOLDER(test_a_machine_that_does_not_say_its_limit)

@@ -13,21 +13,21 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ftrace/options/probe_line.h"
+#include "ftrace/options/probe_spec.h"
 
 #define NAME_MAX_BYTES 63 /* MAX_EVENT_NAME_LEN of the kernel */
 /* For a return probe that does not say so itself: as many calls may be under way at once. The
  * kernel's own default is twice the number of CPUs, and it forgets the returns of all others. */
 #define MAX_ACTIVE "1024"
 
-void probe_line_deinit(struct probe_line *l)
+void probe_spec_deinit(struct probe_spec *l)
 {
 	free(l->type);
 	free(l->group);
 	free(l->name);
 	free(l->rest);
-	free(l->said);
-	*l = (struct probe_line){0};
+	free(l->written);
+	*l = (struct probe_spec){0};
 }
 
 bool probe_name_is_good(const char *name)
@@ -99,7 +99,7 @@ static char *default_name(char type, enum probe_kind kind, const char *rest)
 }
 
 /* head: the first word. */
-static int take_type(char *head, enum probe_kind kind, struct probe_line *l, struct err_text *e)
+static int take_type(char *head, enum probe_kind kind, struct probe_spec *l, struct err_text *e)
 {
 	size_t digits;
 
@@ -116,7 +116,7 @@ static int take_type(char *head, enum probe_kind kind, struct probe_line *l, str
 }
 
 /* names: "", ":", ":name", ":group/name" or ":group/". */
-static int take_names(char *names, enum probe_kind kind, struct probe_line *l, struct err_text *e)
+static int take_names(char *names, enum probe_kind kind, struct probe_spec *l, struct err_text *e)
 {
 	char *group = NULL, *name = *names ? names + 1 : names, *sep = strpbrk(name, "/.");
 
@@ -149,9 +149,9 @@ static int check_place(const char *rest, struct err_text *e)
 		MIN(len, 80), rest);
 }
 
-static int parse(struct probe_line *l, enum probe_kind kind, struct err_text *e)
+static int parse(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
 {
-	_cleanup_(freep) char *head = strndup(l->said, strcspn(l->said, " "));
+	_cleanup_(freep) char *head = strndup(l->written, strcspn(l->written, " "));
 	int r;
 
 	if (!head)
@@ -159,9 +159,9 @@ static int parse(struct probe_line *l, enum probe_kind kind, struct err_text *e)
 	r = take_type(head, kind, l, e);
 	if (r)
 		return r;
-	if (!l->said[strlen(head)])
+	if (!l->written[strlen(head)])
 		return err_set(e, -EINVAL, "it says no place");
-	l->rest = strdup(l->said + strlen(head) + 1);
+	l->rest = strdup(l->written + strlen(head) + 1);
 	if (!l->rest)
 		return -ENOMEM;
 	r = kind == PROBE_USER ? check_place(l->rest, e) : 0;
@@ -170,23 +170,23 @@ static int parse(struct probe_line *l, enum probe_kind kind, struct err_text *e)
 	return take_names(head + strcspn(head, ":"), kind, l, e);
 }
 
-int probe_line_parse(const char *line, enum probe_kind kind, struct probe_line *ret,
+int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *ret,
 		     struct err_text *e)
 {
-	struct probe_line l = {0};
+	struct probe_spec l = {0};
 	int r;
 
-	if (strlen(line) > PROBE_LINE_MAX)
-		return err_set(e, -EINVAL, "longer than %d bytes", PROBE_LINE_MAX);
+	if (strlen(line) > PROBE_SPEC_MAX)
+		return err_set(e, -EINVAL, "longer than %d bytes", PROBE_SPEC_MAX);
 	if (!is_printable(line))
 		return err_set(e, -EINVAL, "not one line of printable ASCII");
-	l.said = one_spelling(line);
-	if (!l.said)
+	l.written = one_spelling(line);
+	if (!l.written)
 		r = -ENOMEM;
 	else
-		r = *l.said ? parse(&l, kind, e) : err_set(e, -EINVAL, "an empty line");
+		r = *l.written ? parse(&l, kind, e) : err_set(e, -EINVAL, "an empty line");
 	if (r)
-		probe_line_deinit(&l);
+		probe_spec_deinit(&l);
 	else
 		*ret = l;
 	return r;
@@ -269,7 +269,7 @@ static bool is_plain_argument(const char *s, size_t len)
 	return is_plain_value(s, colon ? (size_t)(colon - s) : len);
 }
 
-int probe_line_check_plain(const struct probe_line *l, enum probe_kind kind, struct err_text *e)
+int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, struct err_text *e)
 {
 	const char *word = l->rest;
 	size_t len = strcspn(word, " ");
@@ -295,17 +295,17 @@ int probe_line_check_plain(const struct probe_line *l, enum probe_kind kind, str
 
 /* ---- what the kernel gets ---- */
 
-void probe_line_command(const struct probe_line *l, const char *group, struct strbuf *b)
+void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b)
 {
 	strbuf_printf(b, "%s:%s/%s %s", l->type, group, l->name, l->rest);
 }
 
-size_t probe_line_said_at(const struct probe_line *l, const char *group, size_t at)
+size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at)
 {
 	size_t head = strlen(l->type) + 1 + strlen(group) + 1 + strlen(l->name);
-	size_t said_head = strlen(l->said) - strlen(l->rest) - 1;
+	size_t said_head = strlen(l->written) - strlen(l->rest) - 1;
 
 	if (at <= head)
 		return 0;
-	return MIN(at - head + said_head, strlen(l->said));
+	return MIN(at - head + said_head, strlen(l->written));
 }

@@ -11,7 +11,7 @@
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/session/boot_trace_source.h"
+#include "ftrace/session/data_sources.h"
 #include "unit/ftrace/page_maker.h"
 
 #define ID 7
@@ -60,7 +60,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	if (instance)
-		frozen_ftrace_data_source.destroy(instance);
+		boot_trace_data_source.destroy(instance);
 	event_base_free(loop);
 	close(pipe_fd);
 	return temp_dir_teardown(state);
@@ -77,13 +77,13 @@ static void create(const char *root, const char *name)
 
 	frozen.instance_name = (char *)name;
 	config.frozen_ftrace_config = &frozen;
-	assert_int_equal(frozen_ftrace_data_source.create(&h, &env, &config, &instance), 0);
+	assert_int_equal(boot_trace_data_source.create(&h, &env, &config, &instance), 0);
 }
 
 /* Setting up may take more than one turn. */
 static void start(void)
 {
-	frozen_ftrace_data_source.start(instance);
+	boot_trace_data_source.start(instance);
 	while (!h.started)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
@@ -146,9 +146,9 @@ FIXTURE_TEST(test_read_once)
 	assert_int_equal(v.ends, 0);
 
 	/* Answered when all is there. */
-	frozen_ftrace_data_source.flush(instance, 5);
-	frozen_ftrace_data_source.stop(instance);
-	frozen_ftrace_data_source.stop(instance);
+	boot_trace_data_source.flush(instance, 5);
+	boot_trace_data_source.stop(instance);
+	boot_trace_data_source.stop(instance);
 	assert_int_equal(h.flushed, 0);
 	while (!h.stopped)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
@@ -167,7 +167,7 @@ FIXTURE_TEST(test_read_once)
 
 	/* Nothing is left, and nothing else has changed. */
 	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
-	frozen_ftrace_data_source.destroy(instance);
+	boot_trace_data_source.destroy(instance);
 	instance = NULL;
 	assert_string_equal(fake_read(*state, "instances/x/trace"), "");
 	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "0\n");
@@ -181,11 +181,11 @@ FIXTURE_TEST(test_flushed_and_stopped_later)
 	start();
 	while (!read_stats().ends)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
-	frozen_ftrace_data_source.flush(instance, 3);
+	boot_trace_data_source.flush(instance, 3);
 	assert_int_equal(h.last_flush, 3);
-	frozen_ftrace_data_source.stop(instance);
+	boot_trace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 1);
-	frozen_ftrace_data_source.flush(instance, 4);
+	boot_trace_data_source.flush(instance, 4);
 	assert_int_equal(h.flushed, 2);
 	assert_int_equal(h.stopped, 1);
 }
@@ -195,7 +195,7 @@ FIXTURE_TEST(test_records_of_another_kernel)
 	put_page(1000, UNKNOWN_ID);
 	create(*state, "x");
 	start();
-	frozen_ftrace_data_source.stop(instance);
+	boot_trace_data_source.stop(instance);
 	while (!h.stopped)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	assert_int_equal(read_stats().failed, 2);
@@ -211,7 +211,7 @@ FIXTURE_TEST(test_what_is_not_of_another_boot)
 		create(*state, "x");
 		start();
 		assert_int_equal(read_stats().failed, 1);
-		frozen_ftrace_data_source.destroy(instance);
+		boot_trace_data_source.destroy(instance);
 	}
 	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/last_boot_info")), 0);
 	h = (struct ds_handle){.session_id = 9};
@@ -231,14 +231,14 @@ FIXTURE_TEST(test_nothing_to_read)
 		h = (struct ds_handle){.session_id = 9};
 		create(places[i].root, places[i].name);
 		start();
-		frozen_ftrace_data_source.flush(instance, 1);
-		frozen_ftrace_data_source.stop(instance);
+		boot_trace_data_source.flush(instance, 1);
+		boot_trace_data_source.stop(instance);
 		assert_int_equal(h.started, 1);
 		assert_int_equal(h.flushed, 1);
 		assert_int_equal(h.stopped, 1);
 		assert_int_equal(read_stats().problems, 1);
 		assert_int_equal(read_stats().ends, 1);
-		frozen_ftrace_data_source.destroy(instance);
+		boot_trace_data_source.destroy(instance);
 	}
 	instance = NULL;
 	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
@@ -247,7 +247,7 @@ FIXTURE_TEST(test_nothing_to_read)
 FIXTURE_TEST(test_destroyed_before_the_start)
 {
 	create(*state, "x");
-	frozen_ftrace_data_source.destroy(instance);
+	boot_trace_data_source.destroy(instance);
 	instance = NULL;
 	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
 }

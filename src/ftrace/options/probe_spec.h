@@ -18,23 +18,23 @@
  *
  * Format: Documentation/trace/kprobetrace.rst and uprobetracer.rst of the kernel.
  */
-#define PROBE_LINE_MAX 3800 /* bytes; the kernel takes 4094 with a name of ours */
+#define PROBE_SPEC_MAX 3800 /* bytes; the kernel takes 4094 with a name of ours */
 
 enum probe_kind {
 	PROBE_KERNEL, /* kprobe_events */
 	PROBE_USER, /* uprobe_events */
 };
 
-struct probe_line {
+struct probe_spec {
 	char *type; /* owned: "p", "r", "r8" */
 	char *group; /* owned: as the line says, else as the kernel would choose */
 	char *name; /* owned: likewise */
 	char *rest; /* owned: place and arguments, one space between two words */
-	char *said; /* owned: all that the user wrote, in the same spelling */
+	char *written; /* owned: all that the user wrote, in the same spelling */
 };
 
 /* 0; -EINVAL with a sentence: no line of this form, or one that would do something else; -ENOMEM. */
-int probe_line_parse(const char *line, enum probe_kind kind, struct probe_line *ret,
+int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *ret,
 		     struct err_text *e);
 /*
  * May a consumer that is not root have it? Then it reads no memory and stops no program in the middle
@@ -45,14 +45,14 @@ int probe_line_parse(const char *line, enum probe_kind kind, struct probe_line *
  *
  * 0, or -EPERM with a sentence.
  */
-int probe_line_check_plain(const struct probe_line *l, enum probe_kind kind, struct err_text *e);
+int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, struct err_text *e);
 /* Zeroed is fine. */
-void probe_line_deinit(struct probe_line *l);
+void probe_spec_deinit(struct probe_spec *l);
 
 /* The command that makes it as group/name; b->failed when memory is out. */
-void probe_line_command(const struct probe_line *l, const char *group, struct strbuf *b);
+void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b);
 /* Where a byte of such a command stands in said. */
-size_t probe_line_said_at(const struct probe_line *l, const char *group, size_t at);
+size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at);
 
 /* A name as the kernel wants those of groups and events. */
 bool probe_name_is_good(const char *name);

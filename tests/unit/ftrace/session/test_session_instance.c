@@ -45,7 +45,7 @@ static int open_place(void **state, struct place *p, Pb__FtraceConfig *c)
 	};
 
 	ftrace_settings_read(c, &(struct ftrace_machine){1 << 30, 1}, &p->settings, &p->errors);
-	return session_place_open(&s, &p->settings, &p->instance, &p->kb);
+	return session_instance_open(&s, &p->settings, &p->instance, &p->kb);
 }
 
 static void leave(struct place *p)

@@ -4,21 +4,21 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "ftrace/options/probe_line.h"
+#include "ftrace/options/probe_spec.h"
 
 static void check(const char *line, enum probe_kind kind, const char *group, const char *name,
 		  const char *command)
 {
-	struct probe_line l;
+	struct probe_spec l;
 	struct strbuf b = {0};
 
-	assert_int_equal(probe_line_parse(line, kind, &l, NULL), 0);
+	assert_int_equal(probe_spec_parse(line, kind, &l, NULL), 0);
 	assert_string_equal(l.group, group);
 	assert_string_equal(l.name, name);
-	probe_line_command(&l, "G", &b);
+	probe_spec_command(&l, "G", &b);
 	assert_string_equal(b.s, command);
 	strbuf_deinit(&b);
-	probe_line_deinit(&l);
+	probe_spec_deinit(&l);
 }
 
 TEST(test_lines_with_names)
@@ -61,12 +61,12 @@ TEST(test_names_that_the_kernel_would_choose)
 
 	memset(long_line + 2, 'f', 100);
 	{
-		struct probe_line l;
+		struct probe_spec l;
 
-		assert_int_equal(probe_line_parse(long_line, PROBE_KERNEL, &l, NULL), 0);
+		assert_int_equal(probe_spec_parse(long_line, PROBE_KERNEL, &l, NULL), 0);
 		assert_int_equal(strlen(l.name), 63);
 		assert_true(probe_name_is_good(l.name));
-		probe_line_deinit(&l);
+		probe_spec_deinit(&l);
 	}
 }
 
@@ -101,27 +101,27 @@ TEST(test_lines_that_are_refused)
 	};
 	static const char *const no_places[] = {"p:x main", "p /bin/ls", "p /bin/ls:main a=%di:u8",
 						"p /bin/ls: 5"};
-	struct probe_line l = {0};
-	static char long_line[PROBE_LINE_MAX + 2];
+	struct probe_spec l = {0};
+	static char long_line[PROBE_SPEC_MAX + 2];
 	struct err_text e;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(lines); i++) {
 		if (!lines[i].why) {
-			assert_int_equal(probe_line_parse(lines[i].line, PROBE_KERNEL, &l, &e), 0);
+			assert_int_equal(probe_spec_parse(lines[i].line, PROBE_KERNEL, &l, &e), 0);
 			assert_string_equal(l.rest, "b/x vfs_read");
-			probe_line_deinit(&l);
+			probe_spec_deinit(&l);
 			continue;
 		}
-		assert_int_equal(probe_line_parse(lines[i].line, PROBE_KERNEL, &l, &e), -EINVAL);
+		assert_int_equal(probe_spec_parse(lines[i].line, PROBE_KERNEL, &l, &e), -EINVAL);
 		assert_non_null(strstr(e.text, lines[i].why));
-		assert_null(l.said);
+		assert_null(l.written);
 	}
 	memset(long_line, 'p', sizeof(long_line) - 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(no_places); i++) {
-		assert_int_equal(probe_line_parse(no_places[i], PROBE_USER, &l, &e), -EINVAL);
+		assert_int_equal(probe_spec_parse(no_places[i], PROBE_USER, &l, &e), -EINVAL);
 		assert_non_null(strstr(e.text, "is no place in a program"));
 	}
-	assert_int_equal(probe_line_parse(long_line, PROBE_USER, &l, &e), -EINVAL);
+	assert_int_equal(probe_spec_parse(long_line, PROBE_USER, &l, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "longer"));
 }
 
@@ -129,31 +129,31 @@ TEST(test_places_in_what_was_said)
 {
 	static const char group[] = "sonda_1_2_3";
 	struct strbuf b = {0};
-	struct probe_line l;
+	struct probe_spec l;
 
-	assert_int_equal(probe_line_parse("r  vfs_read   a=%nope", PROBE_KERNEL, &l, NULL), 0);
-	assert_string_equal(l.said, "r vfs_read a=%nope");
-	probe_line_command(&l, group, &b);
+	assert_int_equal(probe_spec_parse("r  vfs_read   a=%nope", PROBE_KERNEL, &l, NULL), 0);
+	assert_string_equal(l.written, "r vfs_read a=%nope");
+	probe_spec_command(&l, group, &b);
 	assert_string_equal(
-		l.said + probe_line_said_at(&l, group, (size_t)(strstr(b.s, "%nope") - b.s)),
+		l.written + probe_spec_written_at(&l, group, (size_t)(strstr(b.s, "%nope") - b.s)),
 		"%nope");
-	assert_string_equal(
-		l.said + probe_line_said_at(&l, group, (size_t)(strstr(b.s, " vfs") + 1 - b.s)),
-		"vfs_read a=%nope");
-	assert_int_equal(probe_line_said_at(&l, group, 3), 0);
-	assert_int_equal(probe_line_said_at(&l, group, 10000), strlen(l.said));
+	assert_string_equal(l.written + probe_spec_written_at(
+						&l, group, (size_t)(strstr(b.s, " vfs") + 1 - b.s)),
+			    "vfs_read a=%nope");
+	assert_int_equal(probe_spec_written_at(&l, group, 3), 0);
+	assert_int_equal(probe_spec_written_at(&l, group, 10000), strlen(l.written));
 	strbuf_deinit(&b);
-	probe_line_deinit(&l);
+	probe_spec_deinit(&l);
 }
 
 static int check_plain(const char *line, enum probe_kind kind, struct err_text *e)
 {
-	struct probe_line l;
+	struct probe_spec l;
 	int r;
 
-	assert_int_equal(probe_line_parse(line, kind, &l, NULL), 0);
-	r = probe_line_check_plain(&l, kind, e);
-	probe_line_deinit(&l);
+	assert_int_equal(probe_spec_parse(line, kind, &l, NULL), 0);
+	r = probe_spec_check_plain(&l, kind, e);
+	probe_spec_deinit(&l);
 	return r;
 }
 

@@ -13,7 +13,7 @@
 static struct event_base *loop;
 static struct cpu_reader cpus[CPUS];
 static struct cpu_readers r;
-static struct watches *w;
+static struct poll_events *w;
 static int ends[CPUS];
 static unsigned wakes[CPUS];
 
@@ -36,13 +36,13 @@ static int setup(void **state)
 	}
 	r = (struct cpu_readers){.cpus = cpus, .n = CPUS, .page_size = 4096};
 	loop = event_base_new();
-	return watches_new(loop, &r, wake, &loop, &w);
+	return poll_events_new(loop, &r, wake, &loop, &w);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	w = watches_free(w);
+	w = poll_events_free(w);
 	event_base_free(loop);
 	for (unsigned i = 0; i < CPUS; i++) {
 		if (cpus[i].fd >= 0)
@@ -71,7 +71,7 @@ WITH_PIPES(test_one_wake_each_time_it_is_armed)
 	fill(1);
 	look();
 	assert_int_equal(wakes[1], 0);
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	assert_int_equal(wakes[0], 0);
 	assert_int_equal(wakes[1], 1);
@@ -79,12 +79,12 @@ WITH_PIPES(test_one_wake_each_time_it_is_armed)
 	look();
 	assert_int_equal(wakes[0], 1);
 	assert_int_equal(wakes[1], 1);
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	assert_int_equal(wakes[0], 2);
 	assert_int_equal(wakes[1], 2);
-	watches_arm(w, true);
-	watches_disarm(w);
+	poll_events_arm(w, true);
+	poll_events_disarm(w);
 	look();
 	assert_int_equal(wakes[0], 2);
 }
@@ -93,23 +93,23 @@ WITH_PIPES(test_one_that_woke_us_for_little_waits)
 {
 	fill(0);
 	fill(1);
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	cpus[0].pass_bytes = 4096; /* what was read of it then */
 	cpus[1].pass_bytes = 8192;
-	watches_arm(w, false);
+	poll_events_arm(w, false);
 	look();
 	assert_int_equal(wakes[0], 1);
 	assert_int_equal(wakes[1], 2);
 	cpus[1].pass_bytes = 0;
-	watches_arm(w, false);
+	poll_events_arm(w, false);
 	look();
 	assert_int_equal(wakes[1], 2);
 	/* The one that has not woken us is armed all the while. */
 	fill(2);
 	look();
 	assert_int_equal(wakes[2], 1);
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	assert_int_equal(wakes[0], 2);
 	assert_int_equal(wakes[1], 3);
@@ -123,12 +123,12 @@ WITH_PIPES(test_rings_that_are_not_there)
 	cpus[1].absent = true;
 	fill(0);
 	fill(1);
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	assert_int_equal(wakes[0] + wakes[1], 0);
 	cpus[0].fd = fd; /* plugged in */
 	cpus[1].absent = false;
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	assert_int_equal(wakes[0], 1);
 	assert_int_equal(wakes[1], 1);
@@ -138,24 +138,24 @@ WITH_PIPES(test_a_file_that_cannot_be_polled)
 {
 	close(cpus[0].fd);
 	cpus[0].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	watches_arm(w, true);
+	poll_events_arm(w, true);
 	look();
 	assert_int_equal(wakes[0], 0);
 }
 
 WITH_PIPES(test_can)
 {
-	assert_true(watches_can(&r));
+	assert_true(poll_events_can(&r));
 	fill(0); /* says that there is something, while there is nothing */
-	assert_false(watches_can(&r));
+	assert_false(poll_events_can(&r));
 	close(cpus[0].fd);
 	cpus[0].fd = -1;
-	assert_true(watches_can(&r));
+	assert_true(poll_events_can(&r));
 	close(cpus[1].fd);
 	cpus[1].fd = open("/dev/zero", O_RDONLY | O_CLOEXEC); /* does not know what waiting is */
-	assert_false(watches_can(&r));
+	assert_false(poll_events_can(&r));
 	close(cpus[1].fd);
 	close(cpus[2].fd);
 	cpus[1].fd = cpus[2].fd = -1;
-	assert_false(watches_can(&r)); /* there is none */
+	assert_false(poll_events_can(&r)); /* there is none */
 }

@@ -33,7 +33,7 @@
 #include "base/event_loop/coroutine.h"
 #include "config/limits.h"
 #include "ftrace/session/metadata_publisher.h"
-#include "ftrace/session/ftrace_ds.h"
+#include "ftrace/session/data_sources.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/tracefs/undo_log.h"
 #include "ftrace/session/session_refresh.h"
@@ -44,7 +44,7 @@
 #define STOP_PATIENCE(ms) ((ms) / 5 * 3)
 #define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
 
-struct ftrace_ds {
+struct ftrace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
 	struct coroutine *setting_up; /* owned by itself; NULL: done */
@@ -75,9 +75,9 @@ struct ftrace_ds {
 
 /* ---- what the rings call ---- */
 
-static void before_turn(struct ring_listener *l)
+static void before_slice(struct ring_listener *l)
 {
-	struct ftrace_ds *ds = l->ctx;
+	struct ftrace_source *ds = l->ctx;
 	bool is_own = l == &ds->session.ring;
 
 	/* Of other rings it is told when the own ones have been read the next time. */
@@ -85,19 +85,19 @@ static void before_turn(struct ring_listener *l)
 }
 
 /* Tasks begin and change their names in the session's own instance; in others they are only seen. */
-static void after_turn(struct ring_listener *l)
+static void after_slice(struct ring_listener *l)
 {
-	struct ftrace_ds *ds = l->ctx;
+	struct ftrace_source *ds = l->ctx;
 
 	if (ring_events(l))
-		session_symbols_miss(&ds->session.symbols, &ds->session.errors);
+		session_symbols_report_missing(&ds->session.symbols, &ds->session.errors);
 	if (ds->session.encoder->lost)
 		metadata_publisher_lost(&ds->teller);
 	metadata_publisher_publish(&ds->teller, &ds->session.encoder->sync,
 				   ds->session.ring.read_until);
 }
 
-static void answer_flushes(struct ftrace_ds *ds, unsigned n)
+static void answer_flushes(struct ftrace_source *ds, unsigned n)
 {
 	uint64_t ids[MAX_FLUSHES];
 
@@ -110,7 +110,7 @@ static void answer_flushes(struct ftrace_ds *ds, unsigned n)
 		ds_flushed(ds->handle, ids[i]);
 }
 
-static void leave_feed(struct ftrace_ds *ds)
+static void leave_feed(struct ftrace_source *ds)
 {
 	static const struct clock_sync boot;
 	const struct page_encoder *t = ds->session.encoder;
@@ -118,21 +118,21 @@ static void leave_feed(struct ftrace_ds *ds)
 	metadata_publisher_unregister(&ds->teller, t ? &t->sync : &boot);
 }
 
-static void look_in(struct ftrace_ds *ds, uint32_t ms)
+static void look_in(struct ftrace_source *ds, uint32_t ms)
 {
 	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
 	event_add(ds->looking, &tv);
 }
 
-static void look_again(struct ftrace_ds *ds)
+static void look_again(struct ftrace_source *ds)
 {
 	look_in(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-	struct ftrace_ds *ds = arg;
+	struct ftrace_source *ds = arg;
 
 	(void)fd;
 	(void)what;
@@ -146,21 +146,21 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 
 static void wind_down(void *ctx)
 {
-	struct ftrace_ds *ds = ctx;
+	struct ftrace_source *ds = ctx;
 
 	ftrace_session_close(&ds->session);
 }
 
 static void wound_down(void *ctx)
 {
-	struct ftrace_ds *ds = ctx;
+	struct ftrace_source *ds = ctx;
 
 	ds_stopped(ds->handle);
 }
 
 static const struct coroutine_ops winding_ops = {.run = wind_down, .done = wound_down};
 
-static void finish(struct ftrace_ds *ds)
+static void finish(struct ftrace_source *ds)
 {
 	leave_feed(ds);
 	ds->stopped = true;
@@ -170,9 +170,9 @@ static void finish(struct ftrace_ds *ds)
 	coroutine_start(&ds->winding_down, ds->env.loop, &winding_ops, ds);
 }
 
-static void begin_round(struct ftrace_ds *ds);
+static void begin_round(struct ftrace_source *ds);
 
-static void end_round(struct ftrace_ds *ds)
+static void end_round(struct ftrace_source *ds)
 {
 	bool last = ds->last_round;
 
@@ -191,23 +191,23 @@ static void end_round(struct ftrace_ds *ds)
 
 static void all_read(struct ring_listener *l)
 {
-	struct ftrace_ds *ds = l->ctx;
+	struct ftrace_source *ds = l->ctx;
 	const struct ftrace_session *s = &ds->session;
 
 	for (unsigned i = 0; i < s->n_listeners; i++)
-		if (s->listeners[i]->draining)
+		if (s->listeners[i]->reading_all)
 			return;
 	end_round(ds);
 }
 
 static const struct ring_listener_ops ring_ops = {
-	.before_turn = before_turn,
-	.after_turn = after_turn,
+	.before_slice = before_slice,
+	.after_slice = after_slice,
 	.all_read = all_read,
 };
 
 /* With no ring it is over at once. */
-static void begin_round(struct ftrace_ds *ds)
+static void begin_round(struct ftrace_source *ds)
 {
 	const struct ftrace_session *s = &ds->session;
 
@@ -217,12 +217,12 @@ static void begin_round(struct ftrace_ds *ds)
 	ds->n_in_round = ds->n_flushes;
 	metadata_publisher_set_busy(&ds->teller, true);
 	for (unsigned i = 0; i < s->n_listeners; i++)
-		ring_drain_all(s->listeners[i]);
+		ring_read_all(s->listeners[i]);
 	if (!s->n_listeners)
 		end_round(ds);
 }
 
-static void read_everything(struct ftrace_ds *ds)
+static void read_everything(struct ftrace_source *ds)
 {
 	if (ds->in_round)
 		ds->once_more = true;
@@ -233,13 +233,13 @@ static void read_everything(struct ftrace_ds *ds)
 /* ---- what the producer calls ---- */
 
 /* Records wait in the rings, where nobody else has these read. */
-static void hold(struct ftrace_ds *ds, bool hold)
+static void hold(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_hold(ds->session.listeners[i], hold);
 }
 
-static void attach(struct ftrace_ds *ds)
+static void attach(struct ftrace_source *ds)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++) {
 		struct ring_listener *l = ds->session.listeners[i];
@@ -251,7 +251,7 @@ static void attach(struct ftrace_ds *ds)
 	}
 }
 
-static void say_started(struct ftrace_ds *ds)
+static void say_started(struct ftrace_source *ds)
 {
 	if (ds->started)
 		return;
@@ -262,10 +262,10 @@ static void say_started(struct ftrace_ds *ds)
 /* Once more when the symbols come late. */
 static void begin_reading(void *ctx)
 {
-	struct ftrace_ds *ds = ctx;
+	struct ftrace_source *ds = ctx;
 	struct ftrace_session *s = &ds->session;
 
-	session_symbols_give(&s->symbols, s->listeners, s->n_listeners, &s->more, &s->errors);
+	session_symbols_apply(&s->symbols, s->listeners, s->n_listeners, &s->extra, &s->errors);
 	hold(ds, false);
 	ds->reading = true;
 	say_started(ds);
@@ -273,7 +273,7 @@ static void begin_reading(void *ctx)
 
 static void ftrace_destroy(void *instance)
 {
-	struct ftrace_ds *ds = instance;
+	struct ftrace_source *ds = instance;
 
 	coroutine_finish(ds->setting_up);
 	coroutine_finish(ds->winding_down);
@@ -292,14 +292,14 @@ static int begin_instance(struct ftrace_session *s)
 	bool markers = false;
 
 	for (size_t i = 0; i < s->events.n; i++)
-		markers = markers || session_event_is_marker(&s->events.events[i]);
+		markers = markers || event_is_marker(&s->events.events[i]);
 	/* A kernel that cannot has been reported. */
 	if (!r && markers && instance_can_copy_markers(&s->instance))
 		r = instance_copy_markers(&s->instance);
 	return r;
 }
 
-static void begin_recording(struct ftrace_ds *ds)
+static void begin_recording(struct ftrace_source *ds)
 {
 	struct ftrace_session *s = &ds->session;
 	int r;
@@ -311,7 +311,7 @@ static void begin_recording(struct ftrace_ds *ds)
 		if (r)
 			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
 	}
-	top_ring_start(&s->top);
+	top_level_start(&s->top);
 	if (instance_is_made(&s->instance))
 		look_again(ds);
 	attach(ds);
@@ -320,14 +320,14 @@ static void begin_recording(struct ftrace_ds *ds)
 }
 
 /* Nobody wants to wait for names any more. */
-static void end_waiting(struct ftrace_ds *ds)
+static void end_waiting(struct ftrace_source *ds)
 {
 	session_symbols_stop_waiting(&ds->session.symbols);
 	if (!ds->reading)
 		begin_reading(ds);
 }
 
-static void read_rest(struct ftrace_ds *ds)
+static void read_rest(struct ftrace_source *ds)
 {
 	end_waiting(ds);
 	read_everything(ds);
@@ -336,7 +336,7 @@ static void read_rest(struct ftrace_ds *ds)
 /* The symbols are there, or have taken too long; if they come now, the rest of the rest has names. */
 static void on_symbols(void *ctx)
 {
-	struct ftrace_ds *ds = ctx;
+	struct ftrace_source *ds = ctx;
 	bool first = ds->rest_waits;
 
 	ds->rest_waits = false;
@@ -346,7 +346,7 @@ static void on_symbols(void *ctx)
 }
 
 /* Nothing is read without names meanwhile. A round that has begun does that already. */
-static bool wait_for_symbols(struct ftrace_ds *ds)
+static bool wait_for_symbols(struct ftrace_source *ds)
 {
 	uint64_t now = clock_mono_ns();
 	uint32_t ms = ds->stop_by_ns > now ? (uint32_t)((ds->stop_by_ns - now) / NS_PER_MS) : 0;
@@ -358,12 +358,12 @@ static bool wait_for_symbols(struct ftrace_ds *ds)
 	return true;
 }
 
-static void end_recording(struct ftrace_ds *ds)
+static void end_recording(struct ftrace_source *ds)
 {
 	event_del(ds->looking);
 	if (instance_is_made(&ds->session.instance))
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
-	top_ring_stop(&ds->session.top);
+	top_level_stop(&ds->session.top);
 	if (!wait_for_symbols(ds))
 		read_rest(ds);
 }
@@ -372,7 +372,7 @@ static void end_recording(struct ftrace_ds *ds)
 
 static void set_up(void *ctx)
 {
-	struct ftrace_ds *ds = ctx;
+	struct ftrace_source *ds = ctx;
 
 	ftrace_session_set_up(&ds->session, &ds->env, ds->writer);
 }
@@ -380,7 +380,7 @@ static void set_up(void *ctx)
 /* Stopped meanwhile, it still has to say what became of it. */
 static void was_set_up(void *ctx)
 {
-	struct ftrace_ds *ds = ctx;
+	struct ftrace_source *ds = ctx;
 	bool stop_waits = ds->stopping;
 
 	event_del(ds->looking);
@@ -398,7 +398,7 @@ static const struct coroutine_ops setting_up_ops = {.run = set_up, .done = was_s
 static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	struct ftrace_ds *ds = calloc(1, sizeof(*ds));
+	struct ftrace_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)
@@ -423,7 +423,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 
 static void ftrace_start(void *instance)
 {
-	struct ftrace_ds *ds = instance;
+	struct ftrace_source *ds = instance;
 
 	if (ds->setting_up)
 		ds->start_waits = true;
@@ -432,7 +432,7 @@ static void ftrace_start(void *instance)
 }
 
 /* What would have no names now. */
-static bool leaves_to_stop(const struct ftrace_ds *ds)
+static bool leaves_to_stop(const struct ftrace_source *ds)
 {
 	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_round &&
 				  session_symbols_pending(&ds->session.symbols));
@@ -440,7 +440,7 @@ static bool leaves_to_stop(const struct ftrace_ds *ds)
 
 static void ftrace_flush(void *instance, uint64_t flush_id)
 {
-	struct ftrace_ds *ds = instance;
+	struct ftrace_source *ds = instance;
 
 	if (ds->stopped || ds->setting_up || leaves_to_stop(ds)) {
 		if (!ds->setting_up)
@@ -460,7 +460,7 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 
 static void ftrace_stop(void *instance)
 {
-	struct ftrace_ds *ds = instance;
+	struct ftrace_source *ds = instance;
 
 	if (ds->stopping)
 		return;
@@ -498,7 +498,7 @@ int ftrace_remove_stale_instances(const char *tracefs_root)
 	int r = instance_remove_stale(tracefs_root);
 
 	/* What was on in them can be removed only now. */
-	made_events_remove_stale(tracefs_root);
+	dynevents_destroy_stale(tracefs_root);
 	return r;
 }
 

@@ -8,7 +8,7 @@
  * a look at /proc shows no thread that is not in it shortly before or shortly after: until then who
  * is missing is written, and looked for again.
  */
-#include "ftrace/options/traced_tids.h"
+#include "ftrace/options/pid_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,12 +27,12 @@
 #define TOLD_MAX 20 /* that are not there; the others are told as a number */
 #define ROUNDS_MAX 100 /* of looking for threads; 2 or 3 as a rule */
 
-bool traced_tids_wanted(const Pb__FtraceConfig *config)
+bool pid_filter_wanted(const Pb__FtraceConfig *config)
 {
 	return config->n_tids_to_trace || config->n_pids_to_trace;
 }
 
-bool traced_tids_follow(const Pb__FtraceConfig *config)
+bool pid_filter_follows_children(const Pb__FtraceConfig *config)
 {
 	return config->n_pids_to_trace || (config->n_tids_to_trace && config->follow_children);
 }
@@ -261,7 +261,7 @@ static int set_list(const struct setup *s, const char *proc_root, const struct s
 {
 	int r = 0, error;
 
-	if (traced_tids_follow(s->config))
+	if (pid_filter_follows_children(s->config))
 		r = instance_write(s->instance, l->fork, "1");
 	if (r)
 		setup_error_add(s->errors, "option:follow_children (%s)",
@@ -297,12 +297,12 @@ static int set_lists(const struct setup *s, const char *proc_root, const struct 
 	return r ? fail(s, r, of_functions.file) : 0;
 }
 
-int traced_tids_set(const struct setup *s, const char *proc_root)
+int pid_filter_set(const struct setup *s, const char *proc_root)
 {
 	struct strbuf list = {0};
 	int r;
 
-	if (!traced_tids_wanted(s->config)) {
+	if (!pid_filter_wanted(s->config)) {
 		if (s->config->follow_children)
 			setup_error_add(s->errors,
 					"option:follow_children (there are no tids_to_trace)");
@@ -314,14 +314,14 @@ int traced_tids_set(const struct setup *s, const char *proc_root)
 	return r;
 }
 
-int traced_tids_set_functions(const struct setup *s)
+int pid_filter_set_functions(const struct setup *s)
 {
 	struct setup_errors repr = {0};
 	struct setup quiet = *s;
 	struct strbuf list = {0};
 	int r;
 
-	if (!traced_tids_wanted(s->config))
+	if (!pid_filter_wanted(s->config))
 		return 0;
 	quiet.errors = &repr;
 	list_named(s->config, s->proc_root, &repr, &list);

@@ -15,7 +15,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
-#include "ftrace/options/made_events.h"
+#include "ftrace/options/dynevents.h"
 #include "ftrace/tracefs/owner_tag.h"
 
 #define MAX_FILE (16 << 20)
@@ -24,21 +24,21 @@ static const struct {
 	const char *makes;
 	const char *removes;
 } files[] = {
-	[MADE_KPROBE] = {"kprobe_events", "kprobe_events"},
-	[MADE_UPROBE] = {"uprobe_events", "uprobe_events"},
-	[MADE_SYNTHETIC] = {"synthetic_events", "dynamic_events"},
+	[DYNEVENT_KPROBE] = {"kprobe_events", "kprobe_events"},
+	[DYNEVENT_UPROBE] = {"uprobe_events", "uprobe_events"},
+	[DYNEVENT_SYNTHETIC] = {"synthetic_events", "dynamic_events"},
 };
 
-const char *made_in_file(enum made_in in)
+const char *dynevent_file_name(enum dynevent_type type)
 {
-	return files[in].makes;
+	return files[type].makes;
 }
 
-bool made_in_is_there(const char *root, enum made_in in)
+bool dynevent_supported(const char *root, enum dynevent_type type)
 {
 	char path[4096];
 
-	return !fs_join(path, sizeof(path), root, files[in].makes) && fs_exists(path);
+	return !fs_join(path, sizeof(path), root, files[type].makes) && fs_exists(path);
 }
 
 static int append(const char *root, const char *file, const char *line)
@@ -54,17 +54,18 @@ static int append(const char *root, const char *file, const char *line)
 	return r;
 }
 
-static int remove_event(const char *root, enum made_in in, const char *group, const char *name)
+static int remove_event(const char *root, enum dynevent_type type, const char *group,
+			const char *name)
 {
 	char line[256];
 
 	snprintf(line, sizeof(line), "-:%s/%s", group, name);
-	return append(root, files[in].removes, line);
+	return append(root, files[type].removes, line);
 }
 
 /* ---- one session's ---- */
 
-static void free_event(struct made_event *e)
+static void free_event(struct dynevent *e)
 {
 	free(e->group);
 	free(e->name);
@@ -73,7 +74,7 @@ static void free_event(struct made_event *e)
 	free(e);
 }
 
-static bool is_there(const struct made_events *m, const struct made_event *event)
+static bool is_there(const struct dynevents *m, const struct dynevent *event)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->events[i]->group, event->group) &&
@@ -82,14 +83,14 @@ static bool is_there(const struct made_events *m, const struct made_event *event
 	return false;
 }
 
-static int remember(struct made_events *m, const char *root, const struct made_event *event)
+static int remember(struct dynevents *m, const char *root, const struct dynevent *event)
 {
-	struct made_event *copy = calloc(1, sizeof(*copy));
+	struct dynevent *copy = calloc(1, sizeof(*copy));
 
 	if (!copy)
 		return -ENOMEM;
-	*copy = (struct made_event){
-		.in = event->in,
+	*copy = (struct dynevent){
+		.type = event->type,
 		.group = strdup(event->group),
 		.name = strdup(event->name),
 		.repr = {strdup(event->repr.group), strdup(event->repr.name), event->repr.as},
@@ -105,7 +106,7 @@ static int remember(struct made_events *m, const char *root, const struct made_e
 	return 0;
 }
 
-int made_events_make(struct made_events *m, const char *root, const struct made_event *event,
+int dynevents_create(struct dynevents *m, const char *root, const struct dynevent *event,
 		     const char *command)
 {
 	bool is_new = !is_there(m, event);
@@ -113,21 +114,21 @@ int made_events_make(struct made_events *m, const char *root, const struct made_
 
 	if (r)
 		return r;
-	r = append(root, files[event->in].makes, command);
+	r = append(root, files[event->type].makes, command);
 	if (r && is_new)
 		free_event(m->events[--m->n]);
 	return r;
 }
 
-void made_events_undo(struct made_events *m)
+void dynevents_destroy_last(struct dynevents *m)
 {
-	struct made_event *e = m->events[--m->n];
+	struct dynevent *e = m->events[--m->n];
 
-	remove_event(m->root, e->in, e->group, e->name);
+	remove_event(m->root, e->type, e->group, e->name);
 	free_event(e);
 }
 
-int made_events_select(const struct made_events *m, struct event_selection *events)
+int dynevents_select(const struct dynevents *m, struct event_selection *events)
 {
 	int r = 0;
 
@@ -137,27 +138,27 @@ int made_events_select(const struct made_events *m, struct event_selection *even
 	return r;
 }
 
-size_t made_events_remove(struct made_events *m)
+size_t dynevents_destroy(struct dynevents *m)
 {
 	size_t stay = 0;
 
 	/* The last first: the fields of a synthetic event may need another one. */
 	while (m->n) {
-		struct made_event *e = m->events[--m->n];
+		struct dynevent *e = m->events[--m->n];
 
-		stay += remove_event(m->root, e->in, e->group, e->name) != 0;
+		stay += remove_event(m->root, e->type, e->group, e->name) != 0;
 		free_event(e);
 	}
 	free(m->events);
 	free(m->root);
-	*m = (struct made_events){0};
+	*m = (struct dynevents){0};
 	return stay;
 }
 
 /* ---- those of the dead ---- */
 
 /* "p:GROUP/NAME ...", "r8:GROUP/NAME ..."; true when one was removed. */
-static bool sweep_probe(const char *root, enum made_in in, char *line)
+static bool sweep_probe(const char *root, enum dynevent_type type, char *line)
 {
 	char *group, *name;
 
@@ -167,36 +168,37 @@ static bool sweep_probe(const char *root, enum made_in in, char *line)
 	if (!name)
 		return false;
 	*name = '\0';
-	return owner_tag_is_stale(group + 1) && !remove_event(root, in, group + 1, name + 1);
+	return owner_tag_is_stale(group + 1) && !remove_event(root, type, group + 1, name + 1);
 }
 
 /* "NAME\tFIELD; FIELD". */
-static bool sweep_synthetic(const char *root, enum made_in in, char *line)
+static bool sweep_synthetic(const char *root, enum dynevent_type type, char *line)
 {
 	line[strcspn(line, " \t;")] = '\0';
-	return owner_tag_is_stale(line) && !remove_event(root, in, "synthetic", line);
+	return owner_tag_is_stale(line) && !remove_event(root, type, "synthetic", line);
 }
 
-static size_t sweep(const char *root, enum made_in in)
+static size_t sweep(const char *root, enum dynevent_type type)
 {
 	struct strbuf text = {0};
 	char path[4096], *line, *next;
 	size_t n = 0;
 
-	if (!fs_join(path, sizeof(path), root, files[in].makes) &&
+	if (!fs_join(path, sizeof(path), root, files[type].makes) &&
 	    !fs_read_file(path, MAX_FILE, &text) && text.s)
 		for (line = text.s; *line; line = next) {
 			next = strchrnul(line, '\n');
 			if (*next)
 				*next++ = '\0';
-			n += in == MADE_SYNTHETIC ? sweep_synthetic(root, in, line)
-						  : sweep_probe(root, in, line);
+			n += type == DYNEVENT_SYNTHETIC ? sweep_synthetic(root, type, line)
+							: sweep_probe(root, type, line);
 		}
 	strbuf_deinit(&text);
 	return n;
 }
 
-size_t made_events_remove_stale(const char *root)
+size_t dynevents_destroy_stale(const char *root)
 {
-	return sweep(root, MADE_SYNTHETIC) + sweep(root, MADE_KPROBE) + sweep(root, MADE_UPROBE);
+	return sweep(root, DYNEVENT_SYNTHETIC) + sweep(root, DYNEVENT_KPROBE) +
+	       sweep(root, DYNEVENT_UPROBE);
 }

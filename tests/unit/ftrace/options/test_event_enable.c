@@ -30,12 +30,12 @@ static void begin(void **state, const char *config)
 {
 	forget();
 	setup_begin(*state, config);
-	assert_int_equal(session_events_select(&events, &setup), 0);
+	assert_int_equal(event_enable_select(&events, &setup), 0);
 }
 
 static void compile(struct event_table_options options)
 {
-	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_int_equal(event_enable_compile(&events, &setup, &options, &table), 0);
 }
 
 static int id_of(const char *group, const char *name)
@@ -101,7 +101,7 @@ WITH_FOLDER(test_events_that_have_no_row_are_reported)
 	assert_string_equal(errors.failed[1], "mine/gone (No such file or directory)");
 	assert_string_equal(errors.failed[2], "mine/noise (unexpected format)");
 	/* Nor are they switched on. */
-	session_events_enable(&events, &setup, &table);
+	event_enable_all(&events, &setup, &table);
 	assert_true(is_on(state, "irq/softirq_entry"));
 	assert_false(is_on(state, "mine/event"));
 	assert_int_equal(n_failed(), 3);
@@ -115,7 +115,7 @@ static enum compiled_kind kind_of_switches(void **state, const char *config)
 	struct event_table_options options = {.compact = true};
 
 	begin(state, config);
-	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_int_equal(event_enable_compile(&events, &setup, &options, &table), 0);
 	assert_int_equal(options.compact,
 			 event_table_get(&table, 5)->kind == COMPILED_COMPACT_SWITCH);
 	return event_table_get(&table, 5)->kind;
@@ -150,7 +150,7 @@ WITH_FOLDER(test_switches_with_a_filter_are_no_columns)
 	fake_formatted_event(*state, "sched/sched_switch", 5, switch_fields);
 	begin(state, SWITCHES);
 	events.events[0].filter = strdup("next_prio < 100");
-	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_int_equal(event_enable_compile(&events, &setup, &options, &table), 0);
 	assert_int_equal(event_table_get(&table, 5)->kind, COMPILED_FIELDS);
 }
 
@@ -164,7 +164,7 @@ static enum compiled_kind kind_in_lent(void **state, const char *file, const cha
 	fake_text(*state, path, text);
 	begin(state, SWITCHES);
 	instance.override = (struct override *)state;
-	r = session_events_compile(&events, &setup, &options, &table);
+	r = event_enable_compile(&events, &setup, &options, &table);
 	instance.override = NULL;
 	assert_int_equal(r, 0);
 	return event_table_get(&table, 5)->kind;
@@ -206,7 +206,7 @@ WITH_FOLDER(test_no_columns_without_switches)
 
 	fake_formatted_event(*state, "sched/sched_waking", 6, one_int);
 	begin(state, "ftrace_events: 'sched/sched_waking'");
-	assert_int_equal(session_events_compile(&events, &setup, &options, &table), 0);
+	assert_int_equal(event_enable_compile(&events, &setup, &options, &table), 0);
 	assert_false(options.compact);
 	assert_int_equal(n_failed(), 0);
 }
@@ -220,7 +220,7 @@ WITH_FOLDER(test_an_event_that_cannot_be_switched_on_loses_its_row)
 	fake_refusal(*state, "events/irq/softirq_exit/enable");
 	begin(state, "ftrace_events: 'irq/*'");
 	compile((struct event_table_options){0});
-	session_events_enable(&events, &setup, &table);
+	event_enable_all(&events, &setup, &table);
 	assert_true(is_on(state, "irq/softirq_entry"));
 	assert_int_equal(id_of("irq", "softirq_entry"), 3);
 	assert_non_null(event_table_get(&table, 3));
@@ -240,7 +240,7 @@ static const char *try_of_ftrace(void **state, const char *name)
 	fake_formatted_event(*state, event, 9, one_int);
 	begin(state, request);
 	compile((struct event_table_options){0});
-	session_events_enable(&events, &setup, &table);
+	event_enable_all(&events, &setup, &table);
 	assert_false(is_on(state, event)); /* they have no such switch */
 	assert_int_equal(event_table_get(&table, 9) != NULL, n_failed() == 0);
 	return n_failed() ? errors.failed[0] : "";
@@ -281,21 +281,16 @@ WITH_FOLDER(test_the_tracer_of_functions)
 	begin(state, "ftrace_events: 'ftrace/funcgraph_entry'");
 	setup.functions = true;
 	compile((struct event_table_options){0});
-	session_events_enable(&events, &setup, &table);
+	event_enable_all(&events, &setup, &table);
 	assert_int_equal(n_failed(), 0);
 	assert_int_equal(id_of("ftrace", "funcgraph_entry"), 9);
 }
 
 TEST(test_which_come_from_where)
 {
-	assert_true(session_event_is_marker(
-		&(struct event_name){.group = "ftrace", .name = "raw_data"}));
-	assert_false(
-		session_event_is_marker(&(struct event_name){.group = "mine", .name = "print"}));
-	assert_false(
-		session_event_is_marker(&(struct event_name){.group = "ftrace", .name = "bprint"}));
-	assert_true(
-		session_event_is_printk(&(struct event_name){.group = "ftrace", .name = "bputs"}));
-	assert_false(
-		session_event_is_printk(&(struct event_name){.group = "ftrace", .name = "print"}));
+	assert_true(event_is_marker(&(struct event_name){.group = "ftrace", .name = "raw_data"}));
+	assert_false(event_is_marker(&(struct event_name){.group = "mine", .name = "print"}));
+	assert_false(event_is_marker(&(struct event_name){.group = "ftrace", .name = "bprint"}));
+	assert_true(event_is_printk(&(struct event_name){.group = "ftrace", .name = "bputs"}));
+	assert_false(event_is_printk(&(struct event_name){.group = "ftrace", .name = "print"}));
 }

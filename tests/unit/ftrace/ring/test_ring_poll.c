@@ -15,8 +15,8 @@
 #include "unit/ftrace/page_maker.h"
 #include "unit/temp_dir.h"
 
-#define CPU_PAGES (DRAIN_CPU_BYTES / PAGE_MAKER_SIZE)
-#define TURN_PAGES (DRAIN_TURN_BYTES / PAGE_MAKER_SIZE)
+#define CPU_PAGES (RING_POLL_CPU_BYTES / PAGE_MAKER_SIZE)
+#define TURN_PAGES (RING_POLL_SLICE_BYTES / PAGE_MAKER_SIZE)
 
 static struct event_table table;
 static struct page_encoder *t;
@@ -24,7 +24,7 @@ static struct writer *w;
 static struct cpu_readers r;
 static struct cpu_stream streams[8];
 static struct event_base *loop;
-static struct drain *d;
+static struct ring_poll *d;
 
 static unsigned turns, passes, most_pages;
 static unsigned through; /* turns after which every ring was through */
@@ -42,17 +42,17 @@ static uint32_t pages_read(void)
 	return n;
 }
 
-static void before_turn(void *ctx)
+static void before_slice(void *ctx)
 {
 	(void)ctx;
 	pages_before = pages_read();
 }
 
-static void after_turn(void *ctx)
+static void after_slice(void *ctx)
 {
 	(void)ctx;
 	turns++;
-	through += drain_read_until(d, &read_until);
+	through += ring_poll_read_until(d, &read_until);
 	most_pages = MAX(most_pages, pages_read() - pages_before);
 	if (in_after_turn)
 		in_after_turn();
@@ -72,12 +72,12 @@ static void pass_over(void *ctx)
 {
 	(void)ctx;
 	passes++;
-	assert_int_equal(passes, drain_passes(d));
+	assert_int_equal(passes, ring_poll_passes(d));
 	if (in_pass_over)
 		in_pass_over();
 }
 
-static const struct drain_ops ops = {before_turn, takers, after_turn, pass_over};
+static const struct ring_poll_ops ops = {before_slice, takers, after_slice, pass_over};
 
 static int setup(void **state)
 {
@@ -103,7 +103,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	d = drain_free(d);
+	d = ring_poll_free(d);
 	event_base_free(loop);
 	cpu_readers_close(&r);
 	t = page_encoder_free(t);
@@ -142,15 +142,15 @@ static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t p
 			.stats_fd = -1,
 		};
 	}
-	assert_int_equal(drain_new(
-				 &(struct drain_options){
+	assert_int_equal(ring_poll_new(
+				 &(struct ring_poll_options){
 					 .loop = loop,
 					 .readers = &r,
 					 .ops = &ops,
 				 },
 				 &d),
 			 0);
-	drain_set_period(d, period_ms);
+	ring_poll_set_period(d, period_ms);
 }
 
 static void run_until(unsigned *counter, unsigned want)
@@ -164,7 +164,7 @@ static void run_until(unsigned *counter, unsigned want)
 WITH_LOOP(test_all_of_it_in_bounded_turns)
 {
 	start(state, 2, (const unsigned[]){700, 10}, 60000);
-	drain_all(d);
+	ring_poll_read_all(d);
 	assert_int_equal(turns, 0); /* not from inside */
 	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 710);
@@ -180,16 +180,16 @@ WITH_LOOP(test_how_far_all_rings_have_been_read)
 
 	assert_int_equal(through, 0);
 	start(state, 2, (const unsigned[]){700, 10}, 60000);
-	drain_all(d);
+	ring_poll_read_all(d);
 	after = clock_boot_ns();
 	run_until(&passes, 1);
 	assert_int_equal(through, 1);
 	assert_true(turns > 1);
 	assert_in_range(read_until, before, after);
-	assert_false(drain_read_until(d, &until)); /* no pass is on */
+	assert_false(ring_poll_read_until(d, &until)); /* no pass is on */
 	assert_true(until == 0);
 	before = clock_boot_ns();
-	drain_all(d);
+	ring_poll_read_all(d);
 	run_until(&passes, 2);
 	assert_int_equal(through, 2);
 	assert_true(read_until >= before);
@@ -200,7 +200,7 @@ WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too)
 	static const unsigned pages[] = {100, 100, 100, 100, 100, 100, 100, 100};
 
 	start(state, 8, pages, 60000);
-	drain_all(d);
+	ring_poll_read_all(d);
 	run_until(&turns, 1);
 	assert_int_equal(most_pages, TURN_PAGES);
 	assert_int_equal(streams[3].events, CPU_PAGES);
@@ -234,7 +234,7 @@ WITH_LOOP(test_others_are_served_between_turns)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	command = event_new(loop, fds[0], EV_READ | EV_PERSIST, on_command, NULL);
 	event_add(command, NULL);
-	drain_all(d);
+	ring_poll_read_all(d);
 	for (unsigned at = 5; at < 25; at += 5) {
 		run_until(&turns, at);
 		assert_int_equal(write(fds[1], "x", 1), 1);
@@ -252,11 +252,11 @@ WITH_LOOP(test_ticks)
 	run_until(&turns, 5);
 	assert_int_equal(pages_read(), 5);
 	assert_int_equal(passes, 0);
-	drain_set_period(d, 0);
+	ring_poll_set_period(d, 0);
 	turns = 0;
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* no event is left */
 	assert_int_equal(turns, 0);
-	drain_set_period(d, 2);
+	ring_poll_set_period(d, 2);
 	run_until(&turns, 1);
 }
 
@@ -265,23 +265,23 @@ static uint64_t asked_from_inside;
 static void ask_once_more(void)
 {
 	in_pass_over = NULL;
-	asked_from_inside = drain_all(d);
+	asked_from_inside = ring_poll_read_all(d);
 }
 
 WITH_LOOP(test_asked_again_meanwhile)
 {
 	start(state, 1, (const unsigned[]){300}, 60000);
-	assert_int_equal(drain_all(d), 1);
-	assert_int_equal(drain_all(d), 1); /* nothing has been read yet */
+	assert_int_equal(ring_poll_read_all(d), 1);
+	assert_int_equal(ring_poll_read_all(d), 1); /* nothing has been read yet */
 	run_until(&turns, 2);
 	/* The pass that is on may have gone by what is asked for now; the first one need not wait. */
-	assert_int_equal(drain_all(d), 2);
-	assert_int_equal(drain_all(d), 2);
+	assert_int_equal(ring_poll_read_all(d), 2);
+	assert_int_equal(ring_poll_read_all(d), 2);
 	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 300);
 	run_until(&passes, 2);
 	in_pass_over = ask_once_more;
-	assert_int_equal(drain_all(d), 3);
+	assert_int_equal(ring_poll_read_all(d), 3);
 	run_until(&passes, 3);
 	assert_int_equal(asked_from_inside, 4);
 	run_until(&passes, 4);
@@ -301,11 +301,11 @@ WITH_LOOP(test_all_of_it_is_of_every_cpu)
 	fake_text(*state, "cpu1/stats", "");
 	snprintf(to, sizeof(to), "%s/cpu1/trace_pipe_raw", (const char *)*state);
 	assert_int_equal(rename(temp_dir_path(state, 0, "ring1"), to), 0);
-	drain_all(d);
+	ring_poll_read_all(d);
 	run_until(&passes, 1);
 	assert_int_equal(streams[1].events, 0);
 	fake_text(*state, "devices/system/cpu/present", "0-1\n");
-	drain_all(d);
+	ring_poll_read_all(d);
 	run_until(&passes, 2);
 	assert_int_equal(streams[1].events, 3);
 }
@@ -315,7 +315,7 @@ WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end)
 	start(state, 1, (const unsigned[]){300}, 1);
 	run_until(&turns, 1);
 	assert_int_equal(pages_read(), CPU_PAGES);
-	assert_int_equal(drain_all(d), 1);
+	assert_int_equal(ring_poll_read_all(d), 1);
 	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 300);
 }
@@ -348,22 +348,22 @@ static void watch(void **state, unsigned cpus, uint32_t period_ms)
 		r.cpus[i].fd = fds[0];
 		pipes[i] = fds[1];
 	}
-	assert_int_equal(drain_can_watch(d), 0);
-	drain_set_watching(d, true);
+	assert_int_equal(ring_poll_can_watch(d), 0);
+	ring_poll_set_watching(d, true);
 }
 
 /* The second of two is not watched, until a tick has come. */
 static void watch_first(void **state, uint32_t period_ms)
 {
 	watch(state, 2, period_ms);
-	drain_set_watching(d, false);
+	ring_poll_set_watching(d, false);
 	r.cpus[1].absent = true;
-	drain_set_watching(d, true);
+	ring_poll_set_watching(d, true);
 }
 
 static void stop_watching(unsigned cpus)
 {
-	d = drain_free(d);
+	d = ring_poll_free(d);
 	for (unsigned i = 0; i < cpus; i++)
 		close(pipes[i]);
 }
@@ -397,7 +397,7 @@ WITH_LOOP(test_only_the_full_ring_is_read)
 	run_until(&turns, 1);
 	assert_int_equal(streams[0].events, 4);
 	assert_int_equal(streams[1].events, 0);
-	assert_false(drain_read_until(d, &until)); /* of the other nobody knows */
+	assert_false(ring_poll_read_until(d, &until)); /* of the other nobody knows */
 	stop_watching(2);
 }
 
@@ -420,7 +420,7 @@ WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end)
 	put_pages(0, 3);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	put_pages(1, 1);
-	assert_int_equal(drain_all(d), 1);
+	assert_int_equal(ring_poll_read_all(d), 1);
 	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 4);
 	put_pages(0, 3); /* and the watch is armed again */
@@ -460,26 +460,26 @@ WITH_LOOP(test_ticks_come_though_wake_ups_never_end)
 		assert_true(turns < 100000);
 	}
 	assert_true(through > 0); /* as a tick's pass, which tells how far all has been read */
-	assert_false(drain_read_until(d, &until));
+	assert_false(ring_poll_read_until(d, &until));
 	stop_watching(2);
 }
 
 WITH_LOOP(test_no_watching_of_what_cannot_be_polled)
 {
 	start(state, 1, (const unsigned[]){1}, 60000);
-	assert_int_equal(drain_can_watch(d), -EOPNOTSUPP);
+	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
 }
 
 static void stop_drain(void)
 {
-	drain_set_period(d, 0);
+	ring_poll_set_period(d, 0);
 }
 
 WITH_LOOP(test_stopped_from_inside)
 {
 	start(state, 1, (const unsigned[]){3}, 1);
 	in_pass_over = stop_drain;
-	drain_all(d);
+	ring_poll_read_all(d);
 	run_until(&passes, 1);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
@@ -487,14 +487,14 @@ WITH_LOOP(test_stopped_from_inside)
 static void free_it(void)
 {
 	cpu_readers_close(&r);
-	d = drain_free(d);
+	d = ring_poll_free(d);
 }
 
 WITH_LOOP(test_freed_from_inside)
 {
 	start(state, 1, (const unsigned[]){3}, 1);
 	in_pass_over = free_it;
-	drain_all(d);
+	ring_poll_read_all(d);
 	run_until(&passes, 1);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }

@@ -9,7 +9,7 @@
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/session/ftrace_ds.h"
+#include "ftrace/session/data_sources.h"
 #include "gen/fields.h"
 #include "unit/ftrace/page_maker.h"
 #include "wire/pb_dec.h"
