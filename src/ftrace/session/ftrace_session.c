@@ -20,7 +20,6 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "ftrace/ring/ring_poll.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/options/probes.h"
 #include "ftrace/ring/ring_config.h"
