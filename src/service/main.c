@@ -28,7 +28,8 @@
 #include "service/trace/extensions.h"
 #include "service/sandbox.h"
 #include "service/service.h"
-#include "service/shutdown.h"
+#include "service/session/shutdown.h"
+#include "service/trace/service_packets.h"
 #include "service/sockets.h"
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
@@ -110,7 +111,7 @@ static void tell_ready(struct notify *n)
 static void run_loop(struct event_base *loop, struct service *service)
 {
 	do
-		priority_boost_tick(&service->boost);
+		service_tick(service);
 	while (event_base_loop(loop, EVLOOP_ONCE) == 0 && !event_base_got_break(loop));
 }
 
@@ -135,18 +136,16 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	struct shutdown shutdown = {0};
 	struct event *sigint = evsignal_new(loop, SIGINT, on_signal, &shutdown);
 	struct event *sigterm = evsignal_new(loop, SIGTERM, on_signal, &shutdown);
+	const struct service_options service_options = {.extensions = &o->extensions,
+							.is_timely = !o->no_priority,
+							.system_users = o->system_users,
+							.n_system_users = o->n_system_users};
 	struct service *service = NULL;
 	struct notify notify;
-	int r = service_new(loop, &service);
+	int r = service_new(loop, &service_options, &service);
 
 	if (r == 0)
-		r = shutdown_init(&shutdown, service);
-	if (r == 0) {
-		service->trace_env.extensions = &o->extensions;
-		service->is_timely = !o->no_priority;
-		service->producers.system_users = o->system_users;
-		service->producers.n_system_users = o->n_system_users;
-	}
+		r = shutdown_init(&shutdown, service_sessions(service));
 	priority_boost_init();
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
 		log_warn("%s", e->text);

@@ -10,94 +10,74 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "config/limits.h"
-#include "service/session/admission.h"
+#include "base/system/priority_boost.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/ipc_host.h"
-#include "service/producer/producer_port.h"
+#include "service/ipc/quota.h"
 #include "service/ipc/relay_port.h"
-#include "service/session/session.h"
-#include "service/session/session_life.h"
+#include "service/ipc/remote_machines.h"
+#include "service/producer/producer_port.h"
+#include "service/producer/producers.h"
 #include "service/session/sessions.h"
 
-/* ---- numbers ---- */
+struct service {
+	struct quota quota;
+	struct ipc_host *producer_host; /* owned, and with it the connected producer_ports */
+	struct ipc_host *consumer_host; /* owned, and with it the connected consumer_ports */
+	struct ipc_entrance entrances[2]; /* of producers: [1] with RelayPort */
 
-static bool buffer_id_used(const struct service *s, uint16_t id)
-{
-	const struct session *session;
+	struct remote_machines machines; /* owned */
+	struct producers producers; /* owned */
+	struct sessions sessions; /* owned */
 
-	TAILQ_FOREACH (session, &s->sessions, link)
-		if (trace_find_buffer(session->trace, id) >= 0)
-			return true;
-	return false;
-}
+	char uname_name[65];
+};
 
-uint16_t service_new_buffer_id(struct service *s)
-{
-	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
-		s->last_buffer_id++;
-		if (s->last_buffer_id != 0 && !buffer_id_used(s, s->last_buffer_id))
-			return s->last_buffer_id;
-	}
-	return 0;
-}
-
-size_t service_count_sessions(const struct service *s)
-{
-	const struct session *session;
-	size_t n = 0;
-
-	TAILQ_FOREACH (session, &s->sessions, link)
-		n++;
-	return n;
-}
-
-size_t service_count_buffers(const struct service *s)
-{
-	const struct session *session;
-	size_t n = 0;
-
-	TAILQ_FOREACH (session, &s->sessions, link)
-		n += trace_n_buffers(session->trace);
-	return n;
-}
-
-/* ---- life ---- */
-
-static void set_machine_name(struct service *s)
+/* PERFETTO_MACHINE_NAME, or the name of the kernel. */
+static const char *machine_name(struct service *s)
 {
 	const char *name = getenv("PERFETTO_MACHINE_NAME");
 	struct utsname u;
 
-	if (name && name[0]) {
-		s->machine_name = name;
-		return;
-	}
+	if (name && name[0])
+		return name;
 	if (uname(&u) == 0)
 		snprintf(s->uname_name, sizeof(s->uname_name), "%s", u.sysname);
-	s->machine_name = s->uname_name;
+	return s->uname_name;
 }
 
-int service_new(struct event_base *loop, struct service **ret)
+static void init_service(struct service *s, struct event_base *loop,
+			 const struct service_options *o)
 {
+	struct trace_env env = {
+		.machines = &s->machines, .extensions = o->extensions, .uid = geteuid()};
+
+	quota_init(&s->quota);
+	remote_machines_init(&s->machines, &s->quota);
+	producers_init(&s->producers, &s->quota, &sessions_producer_events, &s->sessions);
+	s->producers.system_users = o->system_users;
+	s->producers.n_system_users = o->n_system_users;
+	sessions_init(&s->sessions, loop, &s->quota, &s->producers, &env);
+	s->sessions.machine_name = machine_name(s);
+	s->sessions.is_timely = o->is_timely;
+	s->entrances[1].extra = &relay_port_service;
+	s->entrances[1].extra_ctx = &s->machines;
+}
+
+int service_new(struct event_base *loop, const struct service_options *options,
+		struct service **ret)
+{
+	static const struct service_options none;
 	struct service *s = calloc(1, sizeof(*s));
 	int r;
 
 	if (!s)
 		return -ENOMEM;
-	s->loop = loop;
-	s->uid = geteuid();
-	set_machine_name(s);
-	TAILQ_INIT(&s->sessions);
-	quota_init(&s->quota);
-	producers_init(&s->producers, &s->quota, &sessions_producer_events, s);
-	remote_machines_init(&s->machines, &s->quota);
-	s->trace_env = (struct trace_env){.machines = &s->machines, .uid = s->uid};
-	s->entrances[1].extra = &relay_port_service;
-	s->entrances[1].extra_ctx = &s->machines;
+	init_service(s, loop, options ? options : &none);
 	r = ipc_host_new(loop, &producer_port_service, &s->producers, &s->quota, &s->producer_host);
 	if (r == 0)
-		r = ipc_host_new(loop, &consumer_port_service, s, &s->quota, &s->consumer_host);
+		r = ipc_host_new(loop, &consumer_port_service, &s->sessions, &s->quota,
+				 &s->consumer_host);
 	if (r < 0) {
 		service_free(s);
 		return r;
@@ -110,16 +90,23 @@ void service_free(struct service *s)
 {
 	if (!s)
 		return;
-	/* Sessions go with their consumers, and stop the data sources of producers. */
+	/* Sessions end with their consumers, and stop the data sources of producers. */
 	ipc_host_free(s->consumer_host);
-	while (!TAILQ_EMPTY(&s->sessions)) /* detached */
-		session_free(TAILQ_FIRST(&s->sessions));
+	sessions_deinit(&s->sessions);
 	ipc_host_free(s->producer_host);
-	recent_sessions_free(s->recent);
 	remote_machines_deinit(&s->machines);
 	quota_deinit(&s->quota);
-	trigger_history_deinit(&s->trigger_history);
 	free(s);
+}
+
+struct sessions *service_sessions(struct service *s)
+{
+	return &s->sessions;
+}
+
+void service_tick(struct service *s)
+{
+	priority_boost_tick(&s->sessions.boost);
 }
 
 int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,

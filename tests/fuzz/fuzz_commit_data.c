@@ -61,7 +61,7 @@ static void begin(void)
 	struct peer_session second = {0};
 	uint64_t stream;
 
-	service->last_buffer_id = 0; /* so that the input can name them */
+	service->sessions.last_buffer_id = 0; /* so that the input can name them */
 	fuzz_plug_in_producer(&producer);
 	fuzz_plug_in_consumer(&consumer);
 	stream = peer_become_producer(&producer, "p", "src", 0, true);
@@ -78,7 +78,7 @@ static void begin(void)
 
 static uint64_t patches_counted(void)
 {
-	const struct session *session = TAILQ_FIRST(&service->sessions);
+	const struct session *session = TAILQ_FIRST(&service->sessions.list);
 	uint64_t n = service->producers.patches_discarded;
 
 	for (size_t i = 0; i < session->trace->n_buffers; i++) {

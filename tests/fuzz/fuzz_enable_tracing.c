@@ -112,11 +112,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		use_session();
 	MUST(!consumer.eof && !producer.eof);
 	/* A thread writes the file of a session; the session goes when it has answered. */
-	for (int i = 0; i < 10000 && !TAILQ_EMPTY(&service->sessions); i++) {
+	for (int i = 0; i < 10000 && !TAILQ_EMPTY(&service->sessions.list); i++) {
 		fuzz_pump(NULL);
 		usleep(100);
 	}
-	MUST(TAILQ_EMPTY(&service->sessions));
+	MUST(TAILQ_EMPTY(&service->sessions.list));
 	service->producers.lockdown = false;
 	peer_close(&producer);
 	peer_close(&consumer);

@@ -67,7 +67,7 @@ static void end_detached(void)
 {
 	struct session *s;
 
-	while ((s = TAILQ_FIRST(&service->sessions))) {
+	while ((s = TAILQ_FIRST(&service->sessions.list))) {
 		assert(session_is_detached(s) && s->detach_key);
 		session_free(s);
 	}

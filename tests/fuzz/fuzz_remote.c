@@ -118,7 +118,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* So that an input names the same buffers in each run. */
-	service->last_buffer_id = 0;
+	service->sessions.last_buffer_id = 0;
 	plug_in_remote();
 	fuzz_plug_in_consumer(&consumer);
 	peer_enable(&consumer, CONFIG);

@@ -8,7 +8,7 @@
 #include "unit/../system/service_peer_producer.h"
 #include "base/system/log.h"
 #include "service/ipc/ipc_host.h"
-#include "service/service.h"
+#include "service/service.c" /* its struct is private */
 #include "service/session/session.h"
 
 /* A service in this process, and peers that are connected to it: one for all inputs, which must
@@ -30,7 +30,7 @@ static inline void fuzz_service_begin(void)
 	log_init("fuzz");
 	log_set_level(LOG_LEVEL_ERROR);
 	loop = event_base_new();
-	MUST(loop && service_new(loop, &service) == 0);
+	MUST(loop && service_new(loop, NULL, &service) == 0);
 }
 
 static inline void fuzz_plug_in(struct peer *p, struct ipc_host *host)
@@ -65,7 +65,7 @@ static inline void fuzz_service_must_be_empty(void)
 {
 	for (int i = 0; i < 8; i++)
 		fuzz_pump(NULL);
-	MUST(TAILQ_EMPTY(&service->sessions) && TAILQ_EMPTY(&service->producers.list));
+	MUST(TAILQ_EMPTY(&service->sessions.list) && TAILQ_EMPTY(&service->producers.list));
 	MUST(TAILQ_EMPTY(&service->producers.registry.sources) &&
 	     service->quota.held[QUOTA_DESCRIPTOR_BYTES] == 0);
 	MUST(service->quota.held[QUOTA_SMB_BYTES] == 0 && service->producers.n == 0);

@@ -14,7 +14,7 @@
 #include "service/ipc/config_limits.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/source_filter.h"
 
@@ -118,7 +118,7 @@ static void change(struct session *s, const Pb__TraceConfig *with)
 		    replace_list(&d->producer_name_regex_filter, &d->n_producer_name_regex_filter,
 				 new->producer_name_regex_filter,
 				 new->n_producer_name_regex_filter) < 0)
-			quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+			quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 				  "out of memory: not all filters are changed");
 		instances_setup_new(s, d);
 	}
@@ -145,8 +145,8 @@ int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_
 		    check_copies(s, request->trace_config, &e) == 0) {
 			change(s, request->trace_config);
 		} else {
-			c->service->quota.refused[config_limit_counter(request->trace_config)]++;
-			quota_log(&c->service->quota, c->uid, LOG_LEVEL_WARN,
+			c->sessions->quota->refused[config_limit_counter(request->trace_config)]++;
+			quota_log(c->sessions->quota, c->uid, LOG_LEVEL_WARN,
 				  "session %llu: ChangeTraceConfig changes nothing: %s",
 				  (unsigned long long)s->id, e.text);
 		}

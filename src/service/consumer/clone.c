@@ -19,7 +19,7 @@
 #include "service/session/flush.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_clone.h"
 #include "service/session/session_file.h"
@@ -174,7 +174,7 @@ static struct trace_buffer *replace_buffer(struct session *s, size_t i, struct t
 {
 	struct producer_port *producer;
 
-	TAILQ_FOREACH (producer, &s->service->producers.list, link)
+	TAILQ_FOREACH (producer, &s->sessions->producers->list, link)
 		producer_port_regrant(producer, trace_get_buffer_id(s->trace, i), with);
 	return trace_replace_buffer(s->trace, i, with);
 }
@@ -401,7 +401,7 @@ static struct session *find_for_bugreport(const struct consumer_port *c)
 {
 	struct session *s, *best = NULL;
 
-	TAILQ_FOREACH (s, &c->service->sessions, link)
+	TAILQ_FOREACH (s, &c->sessions->list, link)
 		if (may_clone(c, s) && score_of(s) > (best ? score_of(best) : 0))
 			best = s;
 	return best;
@@ -426,7 +426,7 @@ static struct session *find_source(const struct consumer_port *c, const struct c
 		return find_for_bugreport(c);
 	}
 	*ret_error = "Tracing session not found";
-	TAILQ_FOREACH (s, &c->service->sessions, link)
+	TAILQ_FOREACH (s, &c->sessions->list, link)
 		if (is_selected(s, r))
 			return s;
 	return NULL;

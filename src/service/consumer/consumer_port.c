@@ -21,7 +21,7 @@
 #include "service/session/flush.h"
 #include "service/ipc/limits.h"
 #include "service/output/passed_file.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
@@ -81,10 +81,10 @@ static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *reque
 	struct quota_account room;
 	int r;
 
-	quota_open(&room, &c->service->quota, c->uid);
+	quota_open(&room, c->sessions->quota, c->uid);
 	r = quota_check(&room, QUOTA_CONFIG_BYTES, bytes, e);
 	if (r == 0)
-		r = session_new(c->service, consumer_port_owner(c), c->uid, request->trace_config,
+		r = session_new(c->sessions, consumer_port_owner(c), c->uid, request->trace_config,
 				TAKE_FD(fd), e, &c->session);
 	if (r < 0)
 		return r;
@@ -102,7 +102,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 
 	if (e.text[0] && request->trace_config && request->trace_config->write_into_file)
 		r = -EINVAL;
-	else if (c->service->is_stopping)
+	else if (c->sessions->is_stopping)
 		err_set(&e, r, "%s", SERVICE_STOPPED);
 	else if (c->session)
 		err_set(&e, r, "this connection has a tracing session already");
@@ -111,12 +111,12 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else
 		r = make_session(c, request, bytes, TAKE_FD(fd), &e);
 	if (r < 0) {
-		quota_log(&c->service->quota, c->uid, LOG_LEVEL_INFO,
+		quota_log(c->sessions->quota, c->uid, LOG_LEVEL_INFO,
 			  "a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);
 		reply_disabled(c, call, e.text);
 		return;
 	}
-	producers_set_lockdown(&c->service->producers, c->session->config->lockdown_mode);
+	producers_set_lockdown(c->sessions->producers, c->session->config->lockdown_mode);
 	park_enable(c, call);
 	session_begin(c->session);
 }
@@ -132,7 +132,7 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 			       &m, &bytes);
 
 	if (r == -E2BIG) {
-		c->service->quota.refused[QUOTA_CONFIG_BYTES]++;
+		c->sessions->quota->refused[QUOTA_CONFIG_BYTES]++;
 		reply_disabled(c, call, "the config would take more than 8 MiB");
 		return 0;
 	}
@@ -425,12 +425,12 @@ static int consumer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 
 	if (!c)
 		return -ENOMEM;
-	c->service = ctx;
+	c->sessions = ctx;
 	c->conn = conn;
 	c->uid = ipc_conn_peer(conn)->uid;
-	r = observer_init(&c->observer, c->service->loop, conn);
+	r = observer_init(&c->observer, c->sessions->loop, conn);
 	if (r == 0)
-		r = reader_init(&c->reader, c->service->loop, conn);
+		r = reader_init(&c->reader, c->sessions->loop, conn);
 	if (r < 0) {
 		consumer_port_close(c);
 		return r;

@@ -10,14 +10,14 @@
 #include "service/session/session.h"
 
 struct pending_clone;
-struct service;
+struct sessions;
 
 /*
  * One connected consumer, and the session that it owns, if any: it ends with the connection, unless
  * it was detached before.
  */
 struct consumer_port {
-	struct service *service; /* borrowed: it outlives us */
+	struct sessions *sessions; /* borrowed: it outlives us */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	uid_t uid; /* of the connection */
 	struct pending_clone *clone; /* owned; NULL: no CloneSession is in progress */

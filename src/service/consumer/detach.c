@@ -17,7 +17,7 @@
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/decode.h"
 #include "service/ipc/limits.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "wire/pb_mem.h"
 
@@ -86,7 +86,7 @@ int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args
 		return r;
 	if (c->session)
 		return -EBUSY;
-	s = session_find_detached(c->service, c->uid, key);
+	s = session_find_detached(c->sessions, c->uid, key);
 	if (!s)
 		return -ENOENT;
 	r = reply_config(c, call, s->config);

@@ -15,7 +15,8 @@
 #include "service/ipc/decode.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
+#include "service/trace/service_packets.h"
 #include "service/session/session.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
@@ -142,32 +143,32 @@ static bool may_see(const struct consumer_port *c, const struct session *s)
 
 static void add_sessions(struct answer *a)
 {
-	const struct service *v = a->consumer->service;
+	const struct sessions *v = a->consumer->sessions;
 	struct pb_enc *e = &a->entry.enc;
 	const struct session *s;
 	unsigned started = 0;
 
-	TAILQ_FOREACH (s, &v->sessions, link)
+	TAILQ_FOREACH (s, &v->list, link)
 		started += s->state == SESSION_STARTED;
-	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_NUM_SESSIONS, service_count_sessions(v));
+	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_NUM_SESSIONS, sessions_count(v));
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_NUM_SESSIONS_STARTED, started);
 	pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SERVICE_VERSION, SERVICE_VERSION);
 	pb_enc_bool(e, PB_TRACING_SERVICE_STATE_SUPPORTS_TRACING_SESSIONS, true);
 	add_entry(a);
-	TAILQ_FOREACH (s, &v->sessions, link)
+	TAILQ_FOREACH (s, &v->list, link)
 		if (may_see(a->consumer, s))
 			add_session(a, s);
 }
 
 static void add_producers(struct answer *a)
 {
-	const struct service *v = a->consumer->service;
+	const struct sessions *v = a->consumer->sessions;
 	const struct registered_source *r;
 	const struct producer_port *p;
 
-	TAILQ_FOREACH (p, &v->producers.list, link)
+	TAILQ_FOREACH (p, &v->producers->list, link)
 		add_producer(a, p);
-	TAILQ_FOREACH (r, &v->producers.registry.sources, link)
+	TAILQ_FOREACH (r, &v->producers->registry.sources, link)
 		add_source(a, r);
 }
 

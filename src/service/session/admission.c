@@ -8,7 +8,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
@@ -55,7 +55,7 @@ static bool began_recently(const struct recent_sessions *r, const char *name)
 	return false;
 }
 
-void admission_remember(struct service *s, const Pb__TraceConfig *config)
+void admission_remember(struct sessions *s, const Pb__TraceConfig *config)
 {
 	char *name;
 
@@ -76,13 +76,13 @@ void admission_remember(struct service *s, const Pb__TraceConfig *config)
 
 /* ---- the check ---- */
 
-static int check_unique_name(const struct service *s, const char *name, struct err_text *e)
+static int check_unique_name(const struct sessions *s, const char *name, struct err_text *e)
 {
 	const struct session *other;
 
 	if (!name[0])
 		return 0;
-	TAILQ_FOREACH (other, &s->sessions, link)
+	TAILQ_FOREACH (other, &s->list, link)
 		if (other->state != SESSION_CLONED && !strcmp(name_of(other->config), name))
 			return err_set(e, -EBUSY,
 				       "a session with unique_session_name \"%s\" exists already",
@@ -90,17 +90,17 @@ static int check_unique_name(const struct service *s, const char *name, struct e
 	return 0;
 }
 
-static int check_counts(struct service *s, uid_t uid, struct err_text *e)
+static int check_counts(struct sessions *s, uid_t uid, struct err_text *e)
 {
 	struct quota_account account;
 
-	quota_open(&account, &s->quota, uid);
+	quota_open(&account, s->quota, uid);
 	return quota_check(&account, QUOTA_SESSIONS, 1, e);
 }
 
 /* ---- exclusive_prio ---- */
 
-static int check_exclusive(const struct service *s, const Pb__TraceConfig *config, uid_t uid,
+static int check_exclusive(const struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 			   struct err_text *e)
 {
 	const struct session *other;
@@ -109,7 +109,7 @@ static int check_exclusive(const struct service *s, const Pb__TraceConfig *confi
 	if (config->exclusive_prio && uid != 0)
 		return err_set(e, -EPERM,
 			       "exclusive_prio ends the sessions of others; it needs root");
-	TAILQ_FOREACH (other, &s->sessions, link)
+	TAILQ_FOREACH (other, &s->list, link)
 		if (other->state != SESSION_CLONED)
 			highest = MAX(highest, other->config->exclusive_prio);
 	if (highest > 0 && highest >= config->exclusive_prio)
@@ -118,7 +118,7 @@ static int check_exclusive(const struct service *s, const Pb__TraceConfig *confi
 	return 0;
 }
 
-void admission_make_way(struct service *s, const Pb__TraceConfig *config)
+void admission_make_way(struct sessions *s, const Pb__TraceConfig *config)
 {
 	struct session *other, *next;
 	struct err_text why;
@@ -127,7 +127,7 @@ void admission_make_way(struct service *s, const Pb__TraceConfig *config)
 		return;
 	err_set(&why, 0, "Aborted due to user requested higher-priority (%u) exclusive session.",
 		config->exclusive_prio);
-	for (other = TAILQ_FIRST(&s->sessions); other; other = next) {
+	for (other = TAILQ_FIRST(&s->list); other; other = next) {
 		next = TAILQ_NEXT(other, link);
 		if (other->state == SESSION_CLONED)
 			continue;
@@ -158,12 +158,12 @@ static const semaphore *find_semaphore(const struct session *s, const char *name
 }
 
 /* The strictest of those who have it, this one included, says how many others there may be. */
-static int check_semaphore(const struct service *s, const semaphore *m, struct err_text *e)
+static int check_semaphore(const struct sessions *s, const semaphore *m, struct err_text *e)
 {
 	uint64_t others = 0, max = m->max_other_session_count;
 	const struct session *other;
 
-	TAILQ_FOREACH (other, &s->sessions, link) {
+	TAILQ_FOREACH (other, &s->list, link) {
 		const semaphore *theirs = find_semaphore(other, semaphore_name(m));
 
 		if (!theirs || other->state == SESSION_CLONED || other->state == SESSION_DISABLED)
@@ -179,7 +179,7 @@ static int check_semaphore(const struct service *s, const semaphore *m, struct e
 	return 0;
 }
 
-static int check_semaphores(const struct service *s, const Pb__TraceConfig *config,
+static int check_semaphores(const struct sessions *s, const Pb__TraceConfig *config,
 			    struct err_text *e)
 {
 	int r = 0;
@@ -191,7 +191,8 @@ static int check_semaphores(const struct service *s, const Pb__TraceConfig *conf
 
 /* ---- all of them ---- */
 
-int admission_check(struct service *s, const Pb__TraceConfig *config, uid_t uid, struct err_text *e)
+int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
+		    struct err_text *e)
 {
 	bool alone = config->exclusive_prio > 0; /* the others will be gone */
 	int r = check_exclusive(s, config, uid, e);

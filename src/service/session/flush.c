@@ -18,7 +18,7 @@
 #include "gen/fields.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "wire/pb_mem.h"
 
@@ -128,20 +128,20 @@ static void stop_waiting(struct pending_flush *f, const struct producer_port *p)
 	}
 }
 
-void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id)
+void flush_acked(struct sessions *sessions, const struct producer_port *p, uint64_t flush_id)
 {
 	struct session *s;
 	struct pending_flush *f;
 
-	TAILQ_FOREACH (s, &service->sessions, link)
+	TAILQ_FOREACH (s, &sessions->list, link)
 		TAILQ_FOREACH (f, &s->flushes, link)
 			if (f->id <= flush_id)
 				stop_waiting(f, p);
 }
 
-void flush_forget_producer(struct service *service, const struct producer_port *p)
+void flush_forget_producer(struct sessions *sessions, const struct producer_port *p)
 {
-	flush_acked(service, p, UINT64_MAX);
+	flush_acked(sessions, p, UINT64_MAX);
 }
 
 static void take_requests(struct session *s, const void *ctx, bool reject)
@@ -206,14 +206,14 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 
 static int ask_producers(struct pending_flush *f)
 {
-	struct service *service = f->session->service;
+	struct sessions *sessions = f->session->sessions;
 	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
 	struct producer_port *p;
 
-	f->waiting = calloc(service->producers.n + 1, sizeof(struct producer_port *));
+	f->waiting = calloc(sessions->producers->n + 1, sizeof(struct producer_port *));
 	if (!ids || !f->waiting)
 		return -ENOMEM;
-	TAILQ_FOREACH (p, &service->producers.list, link)
+	TAILQ_FOREACH (p, &sessions->producers->list, link)
 		ask_producer(f, p, ids);
 	return 0;
 }
@@ -225,8 +225,8 @@ static struct pending_flush *flush_new(struct session *s, const struct flush_req
 	if (!f)
 		return NULL;
 	*f = (struct pending_flush){
-		.session = s, .id = ++s->service->last_flush_id, .request = *request};
-	if (loop_timer_init(&f->timer, s->service->loop, on_timer, f) == 0)
+		.session = s, .id = ++s->sessions->last_flush_id, .request = *request};
+	if (loop_timer_init(&f->timer, s->sessions->loop, on_timer, f) == 0)
 		return f;
 	flush_free(f);
 	return NULL;
@@ -262,7 +262,7 @@ static int check_room(struct session *s)
 		return -EINVAL;
 	if (s->n_flushes < LIMIT_PENDING_FLUSHES)
 		return 0;
-	s->service->quota.refused[REFUSED_FLUSHES]++;
+	s->account.quota->refused[REFUSED_FLUSHES]++;
 	return -EBUSY;
 }
 

@@ -10,7 +10,7 @@
 #include "service/ipc/ipc_host.h"
 
 struct producer_port;
-struct service;
+struct sessions;
 struct session;
 
 /*
@@ -42,8 +42,8 @@ void session_reject_flushes(struct session *s, const void *ctx);
 void session_forget_flushes(struct session *s, const void *ctx);
 
 /* The producer has flushed for this request and all before it, in any session. */
-void flush_acked(struct service *service, const struct producer_port *p, uint64_t flush_id);
+void flush_acked(struct sessions *sessions, const struct producer_port *p, uint64_t flush_id);
 /* It is gone: nobody waits for it. */
-void flush_forget_producer(struct service *service, const struct producer_port *p);
+void flush_forget_producer(struct sessions *sessions, const struct producer_port *p);
 /* The session ends: all requests get done(false). */
 void flush_cancel_all(struct session *s);

@@ -19,7 +19,7 @@
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_config.h"
 #include "service/session/session_run.h"
@@ -86,7 +86,7 @@ static void start_instance(struct session *s, struct source_instance *i)
 	_cleanup_(packed_config_deinit) struct packed_config config = {0};
 
 	if (pack_config(s, i, &config) < 0) {
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 			  "out of memory: %s of %s is not started", i->config->config->name,
 			  i->producer->name);
 		return;
@@ -126,7 +126,7 @@ static struct source_instance *new_instance(struct session *s,
 	session_config_target_buffer(s->config, config->config, &index, NULL);
 	*i = (struct source_instance){
 		.session = s,
-		.id = ++s->service->last_instance_id,
+		.id = ++s->sessions->last_instance_id,
 		.state = INSTANCE_CONFIGURED,
 		.producer = source->producer,
 		.config = config,
@@ -166,8 +166,8 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 	int r;
 
 	if (s->n_instances >= MAX_INSTANCES) {
-		s->service->quota.refused[REFUSED_INSTANCES]++;
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_WARN,
+		s->account.quota->refused[REFUSED_INSTANCES]++;
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 			  "session %llu: %s of %s is one data source more than %u; left out",
 			  (unsigned long long)s->id, source->name, source->producer->name,
 			  MAX_INSTANCES);
@@ -176,7 +176,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 	i = new_instance(s, config, source);
 	r = i ? set_up(s, i) : -ENOMEM;
 	if (r < 0) {
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 			  "session %llu: cannot set up %s of %s: %s", (unsigned long long)s->id,
 			  source->name, source->producer->name, strerror(-r));
 		free(i);
@@ -199,18 +199,18 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 	bool is_remote = p->peer->machine_id != 0;
 	const struct source_of of = {
 		.producer = p->name,
-		.machine = is_remote ? p->peer->machine_name : s->service->machine_name,
+		.machine = is_remote ? p->peer->machine_name : s->sessions->machine_name,
 		.is_remote = is_remote,
 	};
 
 	if (!config->config || !config->config->name || source->left_out ||
 	    strcmp(config->config->name, source->name) ||
-	    !producers_admit(&s->service->producers, p->peer))
+	    !producers_admit(s->sessions->producers, p->peer))
 		return false;
 	if (source_filter_matches(s->config, config, &of))
 		return true;
 	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_WARN,
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 			  "session %llu: %s of %s is left out, as it runs on another machine; set "
 			  "trace_all_machines or machine_name_filter",
 			  (unsigned long long)s->id, source->name, p->name);
@@ -228,7 +228,7 @@ static const struct registered_source *first_of_name(const struct session *s,
 						     const Pb__TraceConfig__DataSource *config)
 {
 	return config->config && config->config->name
-		       ? registry_first(&s->service->producers.registry, config->config->name)
+		       ? registry_first(&s->sessions->producers->registry, config->config->name)
 		       : NULL;
 }
 
@@ -316,7 +316,7 @@ void instances_clear_incremental_state(struct session *s)
 
 	if (!ids)
 		return;
-	TAILQ_FOREACH (p, &s->service->producers.list, link) {
+	TAILQ_FOREACH (p, &s->sessions->producers->list, link) {
 		size_t n = 0;
 
 		TAILQ_FOREACH (i, &p->instances, of_producer)
@@ -385,11 +385,11 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 	}
 }
 
-void instances_withdraw(struct service *service, struct producer_port *p, const char *name,
+void instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
 			bool tell)
 {
 	struct session *s;
 
-	TAILQ_FOREACH (s, &service->sessions, link)
+	TAILQ_FOREACH (s, &sessions->list, link)
 		withdraw_from(s, p, name, tell);
 }

@@ -12,7 +12,7 @@
 struct pb_enc;
 struct producer_port;
 struct registered_source;
-struct service;
+struct sessions;
 struct session;
 
 /*
@@ -71,5 +71,5 @@ void instances_notify_started(const struct producer_port *p, uint64_t id);
 void instances_notify_stopped(const struct producer_port *p, uint64_t id);
 /* It no longer offers the data source of this name (NULL: any). Those that run are told to stop,
  * if tell. */
-void instances_withdraw(struct service *service, struct producer_port *p, const char *name,
+void instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
 			bool tell);

@@ -7,7 +7,7 @@
 #include "base/system/priority_boost.h"
 #include "base/system/log.h"
 #include "config/trace_config.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 
 int priority_check(const Pb__TraceConfig *config, struct err_text *e)
@@ -24,7 +24,7 @@ int priority_check(const Pb__TraceConfig *config, struct err_text *e)
 		       PRIORITY_BOOST_FIFO_MIN, PRIORITY_BOOST_FIFO_MAX);
 }
 
-struct priority_boost priority_of(const struct service *s, const Pb__TraceConfig *config)
+struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfig *config)
 {
 	struct priority_boost b = {s->is_timely ? PRIORITY_BOOST_BUDGETED : PRIORITY_BOOST_NONE, 0};
 
@@ -38,20 +38,20 @@ static struct priority_boost stronger(struct priority_boost a, struct priority_b
 	return priority_boost_is_stronger(b, a) ? b : a;
 }
 
-static struct priority_boost strongest(const struct service *s, const Pb__TraceConfig *also)
+static struct priority_boost strongest(const struct sessions *s, const Pb__TraceConfig *also)
 {
 	struct priority_boost b = {PRIORITY_BOOST_NONE, 0};
 	const struct session *session;
 
 	if (also)
 		b = stronger(b, priority_of(s, also));
-	TAILQ_FOREACH (session, &s->sessions, link)
+	TAILQ_FOREACH (session, &s->list, link)
 		if (session->state != SESSION_CLONED)
 			b = stronger(b, session->boost);
 	return b;
 }
 
-int priority_apply(struct service *s, const Pb__TraceConfig *also)
+int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 {
 	struct priority_boost b = strongest(s, also);
 	int r = priority_boost_apply(&s->boost, b);
@@ -62,7 +62,7 @@ int priority_apply(struct service *s, const Pb__TraceConfig *also)
 	/* No config has asked for it: on a machine that is busy more is lost, and that is told. */
 	log_info("no priority while sessions record: %s (docs/security.md)", strerror(-r));
 	s->is_timely = false;
-	TAILQ_FOREACH (session, &s->sessions, link)
+	TAILQ_FOREACH (session, &s->list, link)
 		session->boost = priority_of(s, session->config);
 	return priority_apply(s, also);
 }

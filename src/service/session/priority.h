@@ -6,7 +6,7 @@
 
 #include "base/system/priority_boost.h"
 
-struct service;
+struct sessions;
 
 /*
  * How urgently the service runs while there are sessions: as their TraceConfig.priority_boost says,
@@ -15,7 +15,7 @@ struct service;
  */
 
 /* How urgently the service, and the thread that writes the session's file, work for such a session. */
-struct priority_boost priority_of(const struct service *s, const Pb__TraceConfig *config);
+struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfig *config);
 
 /* 0, or -EINVAL: a policy or a priority that is none. */
 int priority_check(const Pb__TraceConfig *config, struct err_text *e);
@@ -23,4 +23,4 @@ int priority_check(const Pb__TraceConfig *config, struct err_text *e);
 /* Runs as the sessions that there are want, and this config too, which may be NULL: without any
  * session as before the first. 0; -errno of the kernel for what a config asks for: nothing has
  * changed. */
-int priority_apply(struct service *s, const Pb__TraceConfig *also);
+int priority_apply(struct sessions *s, const Pb__TraceConfig *also);

@@ -8,7 +8,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/trace/concurrent.h"
 
 const char *session_state_name(enum session_state state)
@@ -57,7 +57,7 @@ void session_record_others(struct session *s)
 
 	if (!wants_events(s))
 		return;
-	TAILQ_FOREACH (other, &s->service->sessions, link)
+	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s)
 			record_other(s, other);
 }
@@ -68,18 +68,18 @@ void session_set_state(struct session *s, enum session_state state)
 
 	s->state = state;
 	s->state_boot_ns = clock_boot_ns();
-	TAILQ_FOREACH (other, &s->service->sessions, link)
+	TAILQ_FOREACH (other, &s->sessions->list, link)
 		if (other != s && wants_events(other))
 			record_other(other, s);
 }
 
 /* ---- owners and watches ---- */
 
-struct session *session_find_detached(struct service *v, uid_t uid, const char *key)
+struct session *session_find_detached(struct sessions *v, uid_t uid, const char *key)
 {
 	struct session *s;
 
-	TAILQ_FOREACH (s, &v->sessions, link)
+	TAILQ_FOREACH (s, &v->list, link)
 		if (session_is_detached(s) && s->uid == uid && s->detach_key &&
 		    !strcmp(s->detach_key, key))
 			return s;
@@ -90,7 +90,7 @@ int session_detach(struct session *s, const char *key)
 {
 	char *copy = NULL;
 
-	if (key && session_find_detached(s->service, s->uid, key))
+	if (key && session_find_detached(s->sessions, s->uid, key))
 		return -EEXIST;
 	if (key) {
 		copy = strdup(key);
@@ -129,7 +129,7 @@ void session_scrape(struct session *s)
 {
 	const struct producer_port *p;
 
-	TAILQ_FOREACH (p, &s->service->producers.list, link)
+	TAILQ_FOREACH (p, &s->sessions->producers->list, link)
 		producer_port_scrape(p, is_own_buffer, s->trace);
 }
 

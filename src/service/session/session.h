@@ -19,7 +19,7 @@
 
 struct file_sink;
 struct pb_enc;
-struct service;
+struct sessions;
 
 /*
  * One tracing session: a config, its trace, and the data sources that run for it. service/session/session_life.h makes and frees it from any state,
@@ -64,7 +64,7 @@ enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED }
 
 struct session {
 	TAILQ_ENTRY(session) link; /* in the service */
-	struct service *service; /* borrowed: it outlives us */
+	struct sessions *sessions; /* borrowed: it outlives us */
 	struct session_owner owner; /* ops NULL: detached */
 	char *detach_key; /* owned; while detached */
 	uint64_t id;
@@ -113,7 +113,7 @@ static inline bool session_is_detached(const struct session *s)
 int session_detach(struct session *s, const char *key);
 void session_attach(struct session *s, struct session_owner owner);
 /* Returns the detached session of this user with this key, or NULL. */
-struct session *session_find_detached(struct service *v, uid_t uid, const char *key);
+struct session *session_find_detached(struct sessions *v, uid_t uid, const char *key);
 
 void session_watch_end(struct session *s, struct session_watch *w);
 void session_unwatch(struct session *s, struct session_watch *w);

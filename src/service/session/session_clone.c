@@ -7,7 +7,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
 #include "service/buffer/trace_buffer.h"
@@ -35,7 +35,7 @@ int session_clone_init(struct session_clone *c, const struct session *source, ui
 	*c = (struct session_clone){.begun_boot_ns = clock_boot_ns(),
 				    .n_buffers = trace_n_buffers(source->trace)};
 	c->uid = uid;
-	quota_open(&c->account, &source->service->quota, uid);
+	quota_open(&c->account, source->account.quota, uid);
 	r = take_room(&c->account, source, e);
 	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
 	c->taken_boot_ns = calloc(c->n_buffers + 1, sizeof(*c->taken_boot_ns));
@@ -74,7 +74,7 @@ static int number_buffers(struct session *s, size_t n)
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++) {
-		uint16_t id = service_new_buffer_id(s->service);
+		uint16_t id = sessions_new_buffer_id(s->sessions);
 
 		r = id ? trace_add_buffer(s->trace, id, NULL) : -ENOSPC;
 	}
@@ -103,7 +103,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 			 struct session_owner owner, struct session **ret)
 {
 	_cleanup_(session_destroyp) struct session *s = NULL;
-	int r = session_alloc(source->service, owner, c->uid, &s);
+	int r = session_alloc(source->sessions, owner, c->uid, &s);
 
 	if (r < 0)
 		return r;
@@ -123,7 +123,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 		return r;
 	for (size_t i = 0; i < c->n_buffers; i++)
 		trace_replace_buffer(s->trace, i, TAKE_PTR(c->buffers[i]));
-	s->id = ++s->service->last_session_id;
+	s->id = ++s->sessions->last_session_id;
 	copy_counts(s, source);
 	record_events(s->trace, c);
 	s->final_flush = c->final_flush != FINAL_FLUSH_NONE ? c->final_flush : source->final_flush;
@@ -132,7 +132,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	s->triggers.hit = source->triggers.hit;
 	quota_move(&c->account, &s->account);
 	quota_hold(&s->account, QUOTA_SESSIONS, 1);
-	TAILQ_INSERT_TAIL(&s->service->sessions, s, link);
+	TAILQ_INSERT_TAIL(&s->sessions->list, s, link);
 	session_set_state(s, SESSION_CLONED);
 	*ret = TAKE_PTR(s);
 	return 0;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "config/limits.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_run.h"
 
@@ -61,7 +61,7 @@ struct file_owner session_file_owner(struct session *s)
 
 	return (struct file_owner){.ops = &ops,
 				   .ctx = s,
-				   .loop = s->service->loop,
+				   .loop = s->sessions->loop,
 				   .trace = s->trace,
 				   .config = s->config,
 				   .account = &s->account,

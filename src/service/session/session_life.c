@@ -11,7 +11,7 @@
 #include "service/session/session_file.h"
 #include "service/session/priority.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_config.h"
 #include "service/session/session_run.h"
@@ -23,7 +23,7 @@ static void free_trace(struct session *s)
 	struct producer_port *p;
 
 	for (size_t i = 0; s->trace && i < trace_n_buffers(s->trace); i++)
-		TAILQ_FOREACH (p, &s->service->producers.list, link)
+		TAILQ_FOREACH (p, &s->sessions->producers->list, link)
 			producer_port_revoke(p, trace_get_buffer_id(s->trace, i));
 	trace_free(TAKE_PTR(s->trace));
 }
@@ -65,8 +65,8 @@ void session_free(struct session *s)
 	if (s->file && s->state != SESSION_CLONED)
 		file_sink_finish_now(s->file);
 	instances_deinit(s);
-	TAILQ_REMOVE(&s->service->sessions, s, link);
-	(void)priority_apply(s->service, NULL);
+	TAILQ_REMOVE(&s->sessions->list, s, link);
+	(void)priority_apply(s->sessions, NULL);
 	session_destroy(s);
 }
 
@@ -104,7 +104,7 @@ static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct 
 		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
 		bool discard =
 			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
-		uint16_t id = service_new_buffer_id(s->service);
+		uint16_t id = sessions_new_buffer_id(s->sessions);
 		struct trace_buffer *buffer = NULL;
 		int r = -ENOSPC;
 
@@ -123,17 +123,17 @@ static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct 
 	return 0;
 }
 
-int session_alloc(struct service *service, struct session_owner owner, uid_t uid,
+int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
 		  struct session **ret)
 {
 	_cleanup_(session_destroyp) struct session *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	s->service = service;
+	s->sessions = sessions;
 	s->owner = owner;
 	s->uid = uid;
-	quota_open(&s->account, &service->quota, uid);
+	quota_open(&s->account, sessions->quota, uid);
 	TAILQ_INIT(&s->instances);
 	TAILQ_INIT(&s->flushes);
 	TAILQ_INIT(&s->watches);
@@ -151,7 +151,7 @@ static int make_file(struct session *s, const Pb__TraceConfig *config, int fd, s
 	return file_sink_new(&owner, fd, e, &s->file);
 }
 
-int session_new(struct service *service, struct session_owner owner, uid_t uid,
+int session_new(struct sessions *sessions, struct session_owner owner, uid_t uid,
 		Pb__TraceConfig *config, int passed_fd, struct err_text *e, struct session **ret)
 {
 	_cleanup_(closep) int fd = passed_fd;
@@ -160,21 +160,21 @@ int session_new(struct service *service, struct session_owner owner, uid_t uid,
 
 	r = session_config_check(config, e);
 	if (r < 0)
-		service->quota.refused[config_limit_counter(config)]++;
+		sessions->quota->refused[config_limit_counter(config)]++;
 	else
-		r = admission_check(service, config, uid, e);
+		r = admission_check(sessions, config, uid, e);
 	if (r < 0)
 		return r;
-	if (session_alloc(service, owner, uid, &s) < 0)
+	if (session_alloc(sessions, owner, uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = trace_new(&service->trace_env,
+	r = trace_new(&sessions->trace_env,
 		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
 		      &s->trace);
 	if (r < 0) {
-		service->quota.refused[config_limit_counter(config)]++;
+		sessions->quota->refused[config_limit_counter(config)]++;
 		return r;
 	}
-	s->boost = priority_of(service, config);
+	s->boost = priority_of(sessions, config);
 	if (config->write_into_file)
 		r = make_file(s, config, TAKE_FD(fd), e);
 	if (r == 0)
@@ -183,13 +183,13 @@ int session_new(struct service *service, struct session_owner owner, uid_t uid,
 		file_sink_discard(TAKE_PTR(s->file));
 		return r;
 	}
-	s->id = ++service->last_session_id;
+	s->id = ++sessions->last_session_id;
 	s->config = config;
 	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
 		config->has_duration_ms = true;
 		config->duration_ms = config->trigger_config->trigger_timeout_ms;
 	}
-	r = priority_apply(service, config);
+	r = priority_apply(sessions, config);
 	if (r < 0) {
 		s->config = NULL; /* the caller's still */
 		file_sink_discard(TAKE_PTR(s->file));
@@ -199,11 +199,11 @@ int session_new(struct service *service, struct session_owner owner, uid_t uid,
 					 "and RLIMIT_RTPRIO; see docs/security.md)"
 				       : "");
 	}
-	admission_make_way(service, config);
-	admission_remember(service, config);
-	TAILQ_INSERT_TAIL(&service->sessions, s, link);
+	admission_make_way(sessions, config);
+	admission_remember(sessions, config);
+	TAILQ_INSERT_TAIL(&sessions->list, s, link);
 	/* Those that made way may have taken the priority with them; it was allowed just now. */
-	(void)priority_apply(service, NULL);
+	(void)priority_apply(sessions, NULL);
 	quota_hold(&s->account, QUOTA_SESSIONS, 1);
 	session_set_state(s, SESSION_CONFIGURED);
 	session_record_others(s);

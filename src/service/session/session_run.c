@@ -21,7 +21,7 @@
 #include "config/limits.h"
 #include "service/output/file_config.h"
 #include "service/output/file_sink.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
 #include "service/session/trigger_config.h"
@@ -129,7 +129,7 @@ int session_init_timers(struct session *s)
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(timers) && r == 0; i++)
-		r = loop_timer_init(timers[i].timer, s->service->loop, timers[i].fire, s);
+		r = loop_timer_init(timers[i].timer, s->sessions->loop, timers[i].fire, s);
 	return r < 0 ? r : triggers_init(s);
 }
 

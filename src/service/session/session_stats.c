@@ -2,22 +2,22 @@
 /* TraceStats: the counters of the service, of the session and of its trace, in one message. */
 #include "common/trace_stats.pb-c.h"
 #include "gen/fields.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_run.h"
 #include "service/trace/trace_stats.h"
 #include "wire/pb_enc.h"
 
-static void put_service(const struct service *v, struct pb_enc *e)
+static void put_service(const struct sessions *ss, struct pb_enc *e)
 {
-	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_CONNECTED, v->producers.n);
-	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_SEEN, v->producers.last_id);
-	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_REGISTERED, v->producers.registry.n);
-	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_SEEN, v->last_instance_id);
-	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSIONS, service_count_sessions(v));
-	pb_enc_u64(e, PB_TRACE_STATS_TOTAL_BUFFERS, service_count_buffers(v));
-	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, v->producers.chunks_discarded);
-	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, v->producers.patches_discarded);
+	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_CONNECTED, ss->producers->n);
+	pb_enc_u64(e, PB_TRACE_STATS_PRODUCERS_SEEN, ss->producers->last_id);
+	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_REGISTERED, ss->producers->registry.n);
+	pb_enc_u64(e, PB_TRACE_STATS_DATA_SOURCES_SEEN, ss->last_instance_id);
+	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSIONS, sessions_count(ss));
+	pb_enc_u64(e, PB_TRACE_STATS_TOTAL_BUFFERS, sessions_count_buffers(ss));
+	pb_enc_u64(e, PB_TRACE_STATS_CHUNKS_DISCARDED, ss->producers->chunks_discarded);
+	pb_enc_u64(e, PB_TRACE_STATS_PATCHES_DISCARDED, ss->producers->patches_discarded);
 }
 
 static void put_flushes(const struct session *s, struct pb_enc *e)
@@ -63,7 +63,7 @@ void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes)
 	uint64_t begin = pb_enc_pos(e);
 
 	trace_put_buffer_stats(s->trace, e);
-	put_service(s->service, e);
+	put_service(s->sessions, e);
 	trace_put_read_stats(s->trace, e);
 	put_flushes(s, e);
 	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);

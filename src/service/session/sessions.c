@@ -2,17 +2,83 @@
 #include "service/session/sessions.h"
 
 #include "service/output/file_sink.h"
-#include "service/service.h"
+#include "service/session/admission.h"
+#include "service/session/session_life.h"
 #include "service/session/session.h"
+
+/* ---- ids and counts ---- */
+
+static bool is_used(const struct sessions *ss, uint16_t buffer_id)
+{
+	const struct session *s;
+
+	TAILQ_FOREACH (s, &ss->list, link)
+		if (trace_find_buffer(s->trace, buffer_id) >= 0)
+			return true;
+	return false;
+}
+
+uint16_t sessions_new_buffer_id(struct sessions *ss)
+{
+	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
+		ss->last_buffer_id++;
+		if (ss->last_buffer_id != 0 && !is_used(ss, ss->last_buffer_id))
+			return ss->last_buffer_id;
+	}
+	return 0;
+}
+
+struct session *sessions_next(const struct sessions *ss, const struct session *s)
+{
+	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&ss->list);
+}
+
+size_t sessions_count(const struct sessions *ss)
+{
+	const struct session *s;
+	size_t n = 0;
+
+	TAILQ_FOREACH (s, &ss->list, link)
+		n++;
+	return n;
+}
+
+size_t sessions_count_buffers(const struct sessions *ss)
+{
+	const struct session *s;
+	size_t n = 0;
+
+	TAILQ_FOREACH (s, &ss->list, link)
+		n += trace_n_buffers(s->trace);
+	return n;
+}
+
+/* ---- life ---- */
+
+void sessions_init(struct sessions *ss, struct event_base *loop, struct quota *quota,
+		   struct producers *producers, const struct trace_env *env)
+{
+	*ss = (struct sessions){
+		.loop = loop, .quota = quota, .producers = producers, .trace_env = *env};
+	TAILQ_INIT(&ss->list);
+}
+
+void sessions_deinit(struct sessions *ss)
+{
+	while (!TAILQ_EMPTY(&ss->list))
+		session_free(TAILQ_FIRST(&ss->list));
+	ss->recent = recent_sessions_free(ss->recent);
+	trigger_history_deinit(&ss->trigger_history);
+}
 
 /* ---- producer_events ---- */
 
 static void on_source_registered(void *ctx, const struct registered_source *source)
 {
-	struct service *v = ctx;
+	struct sessions *ss = ctx;
 	struct session *s;
 
-	TAILQ_FOREACH (s, &v->sessions, link)
+	TAILQ_FOREACH (s, &ss->list, link)
 		if (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)
 			instances_offer(s, source);
 }
@@ -37,10 +103,10 @@ static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64
 /* Buffers that are written into files may be full now. */
 static void on_committed(void *ctx)
 {
-	const struct service *v = ctx;
+	const struct sessions *ss = ctx;
 	const struct session *s;
 
-	TAILQ_FOREACH (s, &v->sessions, link)
+	TAILQ_FOREACH (s, &ss->list, link)
 		if (s->file)
 			file_sink_committed(s->file);
 }

@@ -1,7 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "service/producer/producers.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
 
-/* What producers report to the sessions; ctx is the service. */
+#include "base/system/priority_boost.h"
+#include "service/ipc/quota.h"
+#include "service/producer/producers.h"
+#include "service/session/trigger_history.h"
+#include "service/trace/trace.h"
+
+struct event_base;
+struct session;
+
+TAILQ_HEAD(session_list, session);
+
+/* Why sessions end, and none begins, once the process has been told to end. */
+#define SERVICE_STOPPED "the tracing service was stopped"
+
+/* All sessions of the service, and what they share. */
+struct sessions {
+	struct event_base *loop; /* borrowed */
+	struct quota *quota; /* borrowed */
+	struct producers *producers; /* borrowed */
+	struct trace_env trace_env; /* of all traces */
+	const char *machine_name; /* borrowed: of this machine, for machine_name_filter */
+
+	struct session_list list; /* each owned by its consumer, or by us while detached; in the
+				   * order of their ids */
+
+	/* the last number given out of each kind; the 16-bit one wraps */
+	uint16_t last_buffer_id;
+	uint64_t last_session_id;
+	uint64_t last_instance_id;
+	uint64_t last_flush_id;
+
+	struct trigger_history trigger_history; /* owned */
+	struct recent_sessions *recent; /* owned; NULL until the first */
+	struct priority_boost_state boost; /* service/session/priority.h */
+	bool is_timely; /* sessions without a priority_boost have PRIORITY_BOOST_BUDGETED */
+	bool is_stopping; /* service/session/shutdown.h: no session begins any more */
+};
+
+/* Everything is borrowed. */
+void sessions_init(struct sessions *ss, struct event_base *loop, struct quota *quota,
+		   struct producers *producers, const struct trace_env *env);
+/* Frees the sessions that are left, which are detached. */
+void sessions_deinit(struct sessions *ss);
+
+/* Returns 0 if all ids are in use. An id is reused as late as possible. */
+uint16_t sessions_new_buffer_id(struct sessions *ss);
+
+/* The first session (s NULL), or the one after s; NULL: there is none. */
+struct session *sessions_next(const struct sessions *ss, const struct session *s);
+size_t sessions_count(const struct sessions *ss);
+size_t sessions_count_buffers(const struct sessions *ss);
+
+/* What producers report to the sessions; ctx is struct sessions. */
 extern const struct producer_events sessions_producer_events;

@@ -17,7 +17,7 @@
 #include "base/core/mem.h"
 #include "service/ipc/limits.h"
 #include "service/session/name_regex.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_run.h"
 #include "service/session/session_life.h"
@@ -71,8 +71,8 @@ static void delay_clone(struct session *s, const struct received_trigger *trigge
 	struct due_trigger due = {.mono_ns = clock_mono_ns() + trigger->delay_ms * NS_PER_MS};
 
 	if (t->n_due >= MAX_DUE_TRIGGERS) {
-		s->service->quota.refused[REFUSED_DUE_TRIGGERS]++;
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_WARN,
+		s->account.quota->refused[REFUSED_DUE_TRIGGERS]++;
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 			  "session %llu: %u clones wait for the end of their delay; trigger "
 			  "%s causes no further one",
 			  (unsigned long long)s->id, MAX_DUE_TRIGGERS, trigger->name);
@@ -80,7 +80,7 @@ static void delay_clone(struct session *s, const struct received_trigger *trigge
 	}
 	if (array_reserve(&t->due, &t->cap_due, t->n_due + 1, sizeof(t->due[0])) < 0 ||
 	    received_trigger_copy(trigger, &due.trigger) < 0) {
-		quota_log(&s->service->quota, s->account.user, LOG_LEVEL_ERROR,
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 			  "out of memory: trigger %s causes no clone", trigger->name);
 		return;
 	}
@@ -187,7 +187,7 @@ static bool counts(const trigger_spec *t, const char *producer, size_t hits_befo
 	return !t->max_per_24_h || hits_before < t->max_per_24_h;
 }
 
-void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name,
+void triggers_activate(struct sessions *v, const char *producer, uid_t uid, const char *name,
 		       uint64_t *budget)
 {
 	struct received_trigger trigger = {.boot_ns = clock_boot_ns(),
@@ -198,7 +198,7 @@ void triggers_activate(struct service *v, const char *producer, uid_t uid, const
 	bool any = false;
 	struct session *s;
 
-	TAILQ_FOREACH (s, &v->sessions, link) {
+	TAILQ_FOREACH (s, &v->list, link) {
 		const trigger_spec *t = waits(s) ? trigger_find(s->config, name) : NULL;
 		bool is_first = !s->triggers.hit;
 
@@ -210,7 +210,7 @@ void triggers_activate(struct service *v, const char *producer, uid_t uid, const
 		act(s, &trigger, is_first);
 	}
 	if (any)
-		v->quota.refused[REFUSED_TRIGGER_HITS] +=
+		v->quota->refused[REFUSED_TRIGGER_HITS] +=
 			trigger_history_add(&v->trigger_history, name, trigger.boot_ns);
 }
 
@@ -248,9 +248,9 @@ bool triggers_hold_back(const struct session *s)
 
 int triggers_init(struct session *s)
 {
-	int r = loop_timer_init(&s->triggers.timeout, s->service->loop, on_timeout, s);
+	int r = loop_timer_init(&s->triggers.timeout, s->sessions->loop, on_timeout, s);
 
-	return r < 0 ? r : loop_timer_init(&s->triggers.delay, s->service->loop, on_delay, s);
+	return r < 0 ? r : loop_timer_init(&s->triggers.delay, s->sessions->loop, on_delay, s);
 }
 
 void triggers_deinit(struct session_triggers *t)

@@ -8,7 +8,7 @@
 
 #include "base/event_loop/loop_timer.h"
 
-struct service;
+struct sessions;
 struct session;
 
 /*
@@ -40,7 +40,7 @@ void triggers_end(struct session *s);
 
 /* A producer activates a trigger. *budget: steps of regular expressions that its request has left
  * (name_regex.h); without any left a trigger with an expression does not count. */
-void triggers_activate(struct service *v, const char *producer, uid_t uid, const char *name,
+void triggers_activate(struct sessions *v, const char *producer, uid_t uid, const char *name,
 		       uint64_t *budget);
 
 /* Has nothing to give out: it waits for a trigger, or is there to be cloned only. */

@@ -12,7 +12,7 @@
 #include "service/output/file_sink.h"
 #include "service/ipc/ipc_host.h"
 #include "service/producer/producer_port.h"
-#include "service/service.h"
+#include "service/service.c" /* its struct is private */
 #include "service/session/session.h"
 #include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
@@ -29,7 +29,7 @@ static inline bool rig_await_writer(struct rig *r)
 
 	if (!r->service)
 		return false;
-	TAILQ_FOREACH (s, &r->service->sessions, link)
+	TAILQ_FOREACH (s, &r->service->sessions.list, link)
 		if (s->file && file_sink_await_writer(s->file))
 			return true;
 	return false;
@@ -48,7 +48,7 @@ static inline void rig_init(struct rig *r)
 {
 	r->loop = event_base_new();
 	assert_non_null(r->loop);
-	assert_int_equal(service_new(r->loop, &r->service), 0);
+	assert_int_equal(service_new(r->loop, NULL, &r->service), 0);
 }
 
 static inline void rig_deinit(struct rig *r)
@@ -105,7 +105,7 @@ static inline void rig_hang_up(struct rig *r, struct peer *p)
 /* The newest session and the newest producer of the service. */
 static inline struct session *rig_session(struct rig *r)
 {
-	return TAILQ_LAST(&r->service->sessions, session_list);
+	return TAILQ_LAST(&r->service->sessions.list, session_list);
 }
 
 static inline struct consumer_port *rig_consumer_port(struct session *s)
@@ -151,7 +151,7 @@ static inline void stage_free(struct stage *g)
 		rig_hang_up(&g->rig, g->prod);
 	if (g->cons)
 		rig_hang_up(&g->rig, g->cons);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_true(TAILQ_EMPTY(&g->rig.service->producers.list));
 	assert_true(TAILQ_EMPTY(&g->rig.service->producers.registry.sources));
 	assert_int_equal(g->rig.service->quota.held[QUOTA_SMB_BYTES], 0);

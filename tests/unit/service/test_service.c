@@ -53,22 +53,22 @@ STAGE_TEST(numbers_go_round_past_those_in_use)
 	producers_free_id(&v->producers, 2);
 	producers_free_id(&v->producers, 3);
 	stage_start(g, STAGE_CONFIG);
-	v->last_buffer_id = UINT16_MAX;
-	assert_int_equal(service_new_buffer_id(v), 2);
+	v->sessions.last_buffer_id = UINT16_MAX;
+	assert_int_equal(sessions_new_buffer_id(&v->sessions), 2);
 }
 
 STAGE_TEST(sessions_and_buffers_are_counted)
 {
 	struct peer *second = rig_consumer(&g->rig);
 
-	assert_int_equal(service_count_sessions(g->rig.service), 0);
+	assert_int_equal(sessions_count(&g->rig.service->sessions), 0);
 	stage_start(g, STAGE_CONFIG);
 	peer_enable(second, "buffers { size_kb: 4 } buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(second));
-	assert_int_equal(service_count_sessions(g->rig.service), 2);
-	assert_int_equal(service_count_buffers(g->rig.service), 3);
+	assert_int_equal(sessions_count(&g->rig.service->sessions), 2);
+	assert_int_equal(sessions_count_buffers(&g->rig.service->sessions), 3);
 	rig_hang_up(&g->rig, second);
-	assert_int_equal(service_count_buffers(g->rig.service), 1);
+	assert_int_equal(sessions_count_buffers(&g->rig.service->sessions), 1);
 }
 
 STAGE_TEST(machine_has_a_name)
@@ -77,12 +77,12 @@ STAGE_TEST(machine_has_a_name)
 	struct service *v;
 
 	unsetenv("PERFETTO_MACHINE_NAME");
-	assert_int_equal(service_new(loop, &v), 0);
-	assert_string_equal(v->machine_name, "Linux");
+	assert_int_equal(service_new(loop, NULL, &v), 0);
+	assert_string_equal(v->sessions.machine_name, "Linux");
 	service_free(v);
 	setenv("PERFETTO_MACHINE_NAME", "guest", 1);
-	assert_int_equal(service_new(loop, &v), 0);
-	assert_string_equal(v->machine_name, "guest");
+	assert_int_equal(service_new(loop, NULL, &v), 0);
+	assert_string_equal(v->sessions.machine_name, "guest");
 	service_free(v);
 	unsetenv("PERFETTO_MACHINE_NAME");
 	event_base_free(loop);
@@ -111,7 +111,7 @@ STAGE_TEST(service_ends_in_the_middle_of_anything)
 	assert_true(rig_session(&g->rig)->n_flushes > 0);
 	service_free(g->rig.service);
 	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 0);
-	assert_int_equal(service_new(g->rig.loop, &g->rig.service), 0);
+	assert_int_equal(service_new(g->rig.loop, NULL, &g->rig.service), 0);
 }
 
 STAGE_TEST(consumer_leaves_in_the_middle_of_anything)
@@ -122,6 +122,6 @@ STAGE_TEST(consumer_leaves_in_the_middle_of_anything)
 	peer_call(g->cons, C_DISABLE, NULL, 0);
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
-	assert_int_equal(service_count_sessions(g->rig.service), 0);
+	assert_int_equal(sessions_count(&g->rig.service->sessions), 0);
 	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 1);
 }

@@ -123,7 +123,7 @@ TEST_WITH(snapshot_of_a_running_session, setup, teardown)
 	peer_packets_free(&t);
 	/* The source has all of it, and goes on. */
 	assert_int_equal(stage_count(g, "before"), 1);
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->state, SESSION_STARTED);
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->state, SESSION_STARTED);
 	/* What is freed is the clone. */
 	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
 	assert_int_equal(rig_session(&g->rig)->id, 1);
@@ -272,7 +272,7 @@ STAGE_TEST(bugreport_is_of_what_the_user_may_clone)
 	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 2");
 	assert_true(peer_is_quiet(other));
 	rig_session(&g->rig)->uid = 1001; /* as if other users had connected */
-	TAILQ_FIRST(&g->rig.service->sessions)->uid = 1000;
+	TAILQ_FIRST(&g->rig.service->sessions.list)->uid = 1000;
 	port_of_cloner(g)->uid = 1000;
 	stage_write(g, 0, 1, 0, "data");
 	id = ask(UINT64_MAX);
@@ -289,7 +289,7 @@ STAGE_TEST(only_its_user_clones_it)
 	stage_start(g, STAGE_CONFIG);
 	port = port_of_cloner(g);
 	port->uid = 1000; /* as if another user had connected */
-	TAILQ_FIRST(&g->rig.service->sessions)->uid = 1001;
+	TAILQ_FIRST(&g->rig.service->sessions.list)->uid = 1001;
 	assert_not_cloned(cloner, ask(1), "another UID");
 	port->uid = 0;
 	make_clone(g);
@@ -322,7 +322,7 @@ STAGE_TEST(clones_are_bounded)
 	struct peer *p[(MAX_CLONES / 4)];
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	for (unsigned i = 0; i < (MAX_CLONES / 4); i++) {
 		p[i] = rig_consumer(&g->rig);
 		assert_cloned(p[i], peer_call_number(p[i], C_CLONE,
@@ -345,7 +345,7 @@ STAGE_TEST(source_may_end_first)
 	assert_true(peer_is_quiet(cloner));
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_not_cloned(cloner, id, "Original session ended");
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 }
 
 STAGE_TEST(cloner_may_hang_up_first)
@@ -530,5 +530,5 @@ STAGE_TEST(clone_says_which_trigger_it_is_for)
 	assert_int_equal(peer_number(&trigger, PB_TRIGGER_STOP_DELAY_MS), 5);
 	peer_packets_free(&t);
 	/* The triggers have moved: the next clone has its own. */
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->trace->n_received, 0);
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->trace->n_received, 0);
 }

@@ -104,7 +104,7 @@ static void assert_not_cloned(struct fixture *x, uint64_t id, const char *why)
 	assert_true(peer_field(x->cloner, PB_CLONE_SESSION_RESPONSE_ERROR, &f));
 	if (!memmem(f.data, f.len, why, strlen(why)))
 		fail_msg("\"%.*s\" does not say \"%s\"", (int)f.len, (const char *)f.data, why);
-	assert_true(TAILQ_NEXT(TAILQ_FIRST(&x->stage->rig.service->sessions), link) == NULL);
+	assert_true(TAILQ_NEXT(TAILQ_FIRST(&x->stage->rig.service->sessions.list), link) == NULL);
 }
 
 static unsigned count_in_file(const char *path, const char *text)

@@ -125,7 +125,7 @@ STAGE_TEST(ends_without_trace_when_its_time_is_over)
 	assert_true(peer_accepted(g->prod,
 				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_true(peer_rejected(g->cons, peer_attach(g->cons, "key")));
 }
 
@@ -159,6 +159,6 @@ TEST(service_frees_what_nobody_owns)
 	peer_enable(c, "buffers { size_kb: 4 }");
 	assert_true(peer_accepted(c, peer_detach(c, "key")));
 	rig_hang_up(&r, c);
-	assert_false(TAILQ_EMPTY(&r.service->sessions));
+	assert_false(TAILQ_EMPTY(&r.service->sessions.list));
 	rig_deinit(&r);
 }

@@ -3,6 +3,7 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "base/event_loop/msgsock.h"
 #include "unit/service/rig.h"
+#include "service/trace/service_packets.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 

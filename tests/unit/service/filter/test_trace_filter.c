@@ -194,7 +194,7 @@ STAGE_TEST(broken_filters_refuse_the_session)
 					    "regex_pattern: '(' } }",
 					    ""));
 	assert_true(peer_tracing_ended(g->cons, id, "regex_pattern \"(\""));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 	/* and leave no file */
 	id = peer_enable(g->cons, config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "",
 					    "write_into_file: true output_path: "

@@ -217,7 +217,7 @@ static bool may_connect(struct stage *g, struct ipc_host *host)
 STAGE_TEST(connections)
 {
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	leave_room_for(g, QUOTA_PRODUCERS, 0);
 	assert_false(may_connect(g, g->rig.service->producer_host));
 	assert_true(may_connect(g, g->rig.service->consumer_host));
@@ -240,7 +240,7 @@ static void refused_with(struct stage *g, const char *config, const char *why)
 STAGE_TEST(sessions_and_their_buffers)
 {
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
 	leave_room_for(g, QUOTA_BUFFERS, 1);
 	refused_with(g, "buffers { size_kb: 4 } buffers { size_kb: 4 }", "1 buffers already");
@@ -269,7 +269,7 @@ STAGE_TEST(clones_and_their_buffers)
 	struct peer *c = rig_consumer(&g->rig), *d = rig_consumer(&g->rig);
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 4095);
 	assert_false(clones(c));
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 8192);
@@ -325,7 +325,7 @@ STAGE_TEST(configs)
 	uint64_t one;
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	one = quota_of(g)->held[QUOTA_CONFIG_BYTES];
 	assert_true(one > 0);
 	leave_room_for(g, QUOTA_CONFIG_BYTES, one - 1);
@@ -354,7 +354,7 @@ STAGE_TEST(frames_that_do_not_come_to_an_end)
 	static uint8_t half[50000];
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	leave_room_for(g, QUOTA_CONN_BYTES, 150000);
 	peer_send_raw(p, &len, sizeof(len), -1);
 	peer_send_raw(p, half, sizeof(half), -1);
@@ -374,7 +374,7 @@ STAGE_TEST(replies_that_nobody_reads)
 	struct peer *p = rig_consumer(&g->rig);
 
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	leave_room_for(g, QUOTA_CONN_BYTES, 20000);
 	for (int i = 0; i < 100000 && quota_of(g)->refused[QUOTA_CONN_BYTES] == 0; i++) {
 		peer_call(p, C_QUERY_STATE, NULL, 0);

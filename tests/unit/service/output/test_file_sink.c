@@ -230,7 +230,7 @@ FILE_TEST(detached_session_goes_when_its_file_is_full)
 	memset(text, 'x', 1000);
 	stage_start(g, config_of(x, "max_file_size_bytes: 20000"));
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
-	while (!TAILQ_EMPTY(&g->rig.service->sessions)) {
+	while (!TAILQ_EMPTY(&g->rig.service->sessions.list)) {
 		stage_write(g, chunk % 8, 1, chunk, text);
 		chunk++;
 		usleep(500);

@@ -247,7 +247,7 @@ static void begin_session(struct rig *r, struct peer *c, const char *config)
 {
 	uint64_t enable = peer_enable(c, config);
 
-	rig_until(r, !TAILQ_EMPTY(&r->service->sessions));
+	rig_until(r, !TAILQ_EMPTY(&r->service->sessions.list));
 	assert_true(peer_accepted(c, peer_call(c, C_FREE, NULL, 0)));
 	assert_true(peer_tracing_ended(c, enable, NULL));
 }

@@ -37,7 +37,7 @@ static int admit(struct rig *r, const char *text, uid_t uid)
 	int error;
 
 	e.text[0] = '\0';
-	error = admission_check(r->service, c, uid, &e);
+	error = admission_check(&r->service->sessions, c, uid, &e);
 	pb__trace_config__free_unpacked(c, NULL);
 	return error;
 }
@@ -46,7 +46,7 @@ static void remember(struct rig *r, const char *text)
 {
 	Pb__TraceConfig *c = peer_parse_config(text);
 
-	admission_remember(r->service, c);
+	admission_remember(&r->service->sessions, c);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
@@ -215,14 +215,14 @@ TEST_WITH(exclusive_session_admits_only_higher_ones, setup, teardown)
 	config.exclusive_prio = 5;
 	config.unique_session_name = (char *)"name";
 	s.config = &config;
-	TAILQ_INSERT_TAIL(&r->service->sessions, &s, link);
+	TAILQ_INSERT_TAIL(&r->service->sessions.list, &s, link);
 	assert_int_equal(admit(r, "", 0), -EBUSY);
 	assert_int_equal(admit(r, "exclusive_prio: 5", 0), -EBUSY);
 	/* It will be gone, so its name is free. */
 	assert_int_equal(admit(r, "exclusive_prio: 6 unique_session_name: 'name'", 0), 0);
 	s.state = SESSION_CLONED;
 	assert_int_equal(admit(r, "", 0), 0);
-	TAILQ_INIT(&r->service->sessions);
+	TAILQ_INIT(&r->service->sessions.list);
 }
 
 /* The others are told why they end; a detached one goes silently, a clone stays. */
@@ -238,9 +238,9 @@ TEST_WITH(exclusive_session_ends_all_others, setup, teardown)
 	clone = rig_consumer(r);
 	assert_true(peer_accepted(
 		clone, peer_call_number(clone, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1)));
-	admission_make_way(r->service, c);
+	admission_make_way(&r->service->sessions, c);
 	assert_int_equal(rig_session(r)->state, SESSION_CLONED);
-	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->service->sessions));
+	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->service->sessions.list));
 	assert_true(peer_tracing_ended(attached, enable, "higher-priority (7)"));
 	assert_true(peer_rejected(attached, peer_call(attached, C_STATS, NULL, 0)));
 	pb__trace_config__free_unpacked(c, NULL);

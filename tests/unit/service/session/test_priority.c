@@ -75,7 +75,7 @@ STAGE_TEST(strongest_wish_holds_while_its_session_lives)
 	if (!is_allowed())
 		skip();
 	peer_enable(g->cons, BOOST("3"));
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), -3);
 	peer_enable(other, BOOST("7"));
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
@@ -83,7 +83,7 @@ STAGE_TEST(strongest_wish_holds_while_its_session_lives)
 	rig_hang_up(&g->rig, other);
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), -3);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
 	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
 }
@@ -97,7 +97,7 @@ STAGE_TEST(exclusive_session_keeps_its_priority)
 	if (geteuid() != 0 || !is_allowed())
 		skip();
 	peer_enable(g->cons, BOOST("3"));
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	peer_enable(other, BOOST("5") " exclusive_prio: 1");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), -5);
@@ -112,5 +112,5 @@ STAGE_TEST(what_the_kernel_refuses_is_refused)
 		skip();
 	assert_true(
 		peer_tracing_ended(g->cons, peer_enable(g->cons, BOOST("3")), "priority_boost"));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 }

@@ -22,7 +22,7 @@ STAGE_TEST(freed_session_leaves_nothing_with_producers)
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
 	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 0);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 }
 
 STAGE_TEST(buffers_are_numbered_service_wide)
@@ -30,7 +30,7 @@ STAGE_TEST(buffers_are_numbered_service_wide)
 	struct peer *second = rig_consumer(&g->rig);
 	struct session *s;
 
-	g->rig.service->last_buffer_id = UINT16_MAX - 1;
+	g->rig.service->sessions.last_buffer_id = UINT16_MAX - 1;
 	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 8 }");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
@@ -40,7 +40,7 @@ STAGE_TEST(buffers_are_numbered_service_wide)
 	assert_int_equal(trace_find_buffer(s->trace, 1), 1);
 	assert_int_equal(trace_find_buffer(s->trace, 2), -1);
 	assert_int_equal(trace_buffer_size(s->trace->buffers[1].buffer), 8192);
-	g->rig.service->last_buffer_id = UINT16_MAX - 1;
+	g->rig.service->sessions.last_buffer_id = UINT16_MAX - 1;
 	peer_enable(second, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(second));
 	assert_int_equal(rig_session(&g->rig)->trace->buffers[0].id, 2);
@@ -53,8 +53,9 @@ STAGE_TEST(refused_config_changes_nothing)
 
 	assert_true(peer_tracing_ended(
 		g->cons, peer_enable(g->cons, STAGE_CONFIG " trace_filter {}"), "trace_filter"));
-	assert_int_equal(g->rig.service->last_session_id, before.last_session_id);
-	assert_int_equal(g->rig.service->last_instance_id, before.last_instance_id);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions));
+	assert_int_equal(g->rig.service->sessions.last_session_id, before.sessions.last_session_id);
+	assert_int_equal(g->rig.service->sessions.last_instance_id,
+			 before.sessions.last_instance_id);
+	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_true(peer_is_quiet(g->prod));
 }

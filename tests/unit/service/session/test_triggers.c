@@ -123,7 +123,7 @@ STAGE_TEST(start_without_a_consumer_goes_when_it_gives_up)
 		    STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
 	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
-	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
 }
 
 /* stop_delay_ms 0 is no limit. */
@@ -272,7 +272,7 @@ static void activate(struct stage *g, const char *name)
 {
 	uint64_t budget = MAX_TRIGGER_STEPS;
 
-	triggers_activate(g->rig.service, "prod", 0, name, &budget);
+	triggers_activate(&g->rig.service->sessions, "prod", 0, name, &budget);
 }
 
 STAGE_TEST(delayed_clones_are_bounded)
@@ -360,7 +360,7 @@ STAGE_TEST(limit_holds_over_sessions)
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	peer_enable(g->cons, config);
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	activate(g, "a");
 	assert_int_equal(n_received(g), 0);
 }
@@ -375,7 +375,7 @@ TEST_WITH(every_session_that_waits_acts, setup, teardown)
 							     "triggers { name: 'a' }"));
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
 	pull(g, "a");
-	assert_true(TAILQ_FIRST(&g->rig.service->sessions)->triggers.hit);
+	assert_true(TAILQ_FIRST(&g->rig.service->sessions.list)->triggers.hit);
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
 	rig_hang_up(&g->rig, other);
 }

@@ -30,7 +30,7 @@ static const struct concurrent_events *events(struct stage *g)
 {
 	struct session *s;
 
-	TAILQ_FOREACH (s, &g->rig.service->sessions, link)
+	TAILQ_FOREACH (s, &g->rig.service->sessions.list, link)
 		if (s->config->builtin_data_sources)
 			return &s->trace->concurrent;
 	return NULL;
@@ -105,7 +105,7 @@ TEST_WITH(sessions_that_ran_before_are_told_first, setup, teardown)
 	uint64_t since;
 
 	peer_enable(other, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	since = rig_session(&g->rig)->state_boot_ns;
 	stage_start(g, WATCH STAGE_CONFIG);
 	assert_states(events(g), &started, 1);
@@ -118,7 +118,7 @@ STAGE_TEST(who_did_not_ask_hears_nothing)
 	stage_start(g, STAGE_CONFIG);
 	peer_enable(other, "buffers { size_kb: 4 }");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions)->trace->concurrent.n, 0);
+	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->trace->concurrent.n, 0);
 }
 
 STAGE_TEST(names_are_for_their_own_user)

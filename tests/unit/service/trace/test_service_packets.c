@@ -207,7 +207,7 @@ TEST_WITH(extensions_are_at_the_head, setup, teardown)
 	struct peer_packets t;
 	int i;
 
-	g->rig.service->trace_env.extensions = &x;
+	g->rig.service->sessions.trace_env.extensions = &x;
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
 	t = stage_read(g);

@@ -3,7 +3,7 @@
 
 #include "base/event_loop/loop_timer.h"
 
-struct service;
+struct sessions;
 
 /*
  * The service has been told to end. Its sessions are flushed and end with SERVICE_STOPPED as the
@@ -11,7 +11,7 @@ struct service;
  * is broken when nothing is left to be read, or when nobody has read anything for some time.
  */
 struct shutdown {
-	struct service *service; /* borrowed; NULL: it goes on */
+	struct sessions *sessions; /* borrowed; NULL: it goes on */
 	struct loop_timer tick;
 	uint64_t progress; /* changes while sessions end and are read */
 	uint64_t begun_ns,
@@ -19,7 +19,7 @@ struct shutdown {
 };
 
 /* 0 or -ENOMEM. deinit may be called on zeroed memory. */
-int shutdown_init(struct shutdown *d, struct service *service);
+int shutdown_init(struct shutdown *d, struct sessions *sessions);
 void shutdown_deinit(struct shutdown *d);
 
 /* From the loop. The second call breaks it at once. */

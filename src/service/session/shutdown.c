@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/shutdown.h"
+#include "service/session/shutdown.h"
 
 #include <event2/event.h>
 
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "service/ipc/limits.h"
-#include "service/service.h"
+#include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_life.h"
 #include "service/session/session_run.h"
@@ -62,7 +62,7 @@ static void on_tick(void *ctx)
 	bool waits = false;
 	struct session *s;
 
-	TAILQ_FOREACH (s, &d->service->sessions, link) {
+	TAILQ_FOREACH (s, &d->sessions->list, link) {
 		waits |= is_awaited(s);
 		progress += progress_of(s);
 		if (!session_has_ended(s)) /* producers have their own deadlines */
@@ -73,15 +73,15 @@ static void on_tick(void *ctx)
 	d->progress = progress;
 	if (!waits || now - d->moved_ns > patience_ms * NS_PER_MS ||
 	    now - d->begun_ns > SHUTDOWN_MS * NS_PER_MS)
-		event_base_loopbreak(d->service->loop);
+		event_base_loopbreak(d->sessions->loop);
 }
 
 /* ---- all of it ---- */
 
-int shutdown_init(struct shutdown *d, struct service *service)
+int shutdown_init(struct shutdown *d, struct sessions *sessions)
 {
-	*d = (struct shutdown){.service = service};
-	return loop_timer_init(&d->tick, service->loop, on_tick, d);
+	*d = (struct shutdown){.sessions = sessions};
+	return loop_timer_init(&d->tick, sessions->loop, on_tick, d);
 }
 
 void shutdown_deinit(struct shutdown *d)
@@ -91,7 +91,7 @@ void shutdown_deinit(struct shutdown *d)
 
 void shutdown_begin(struct shutdown *d)
 {
-	struct service *v = d->service;
+	struct sessions *v = d->sessions;
 	struct session *s, *next;
 
 	if (v->is_stopping) {
@@ -100,7 +100,7 @@ void shutdown_begin(struct shutdown *d)
 	}
 	v->is_stopping = true;
 	d->begun_ns = d->moved_ns = clock_mono_ns();
-	for (s = TAILQ_FIRST(&v->sessions); s; s = next) {
+	for (s = TAILQ_FIRST(&v->list); s; s = next) {
 		next = TAILQ_NEXT(s, link);
 		end_session(s);
 	}
