@@ -233,14 +233,15 @@ $(eval $(call program_rule,sonda,cli))
 
 # ---- tests ---------------------------------------------------------------------------------------
 
-# A unit test links its own layer and those below; a test helper links everything.
+# A unit test links its own layer and those below, and may replace functions of theirs by its own; a test helper links
+# everything.
 ALL_LIBS := $(foreach l,cli analyze probes ftrace procfs ebpf service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule
 $(B)/tests/unit/$(1)/%: $(B)/tests/unit/$(1)/%.o $(call libs,$(1))
 	@echo "  TEST    $$@"
-	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -Wl,--allow-multiple-definition -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call unit_rule,$(l))))
 
