@@ -415,6 +415,19 @@ static int put_names_again(Pb__TraceConfig *config)
 	return 0;
 }
 
+/* None, in place of what the daemons have while they record. */
+static Pb__PriorityBoostConfig *no_boost(void)
+{
+	Pb__PriorityBoostConfig *b = malloc(sizeof(*b));
+
+	if (!b)
+		return NULL;
+	pb__priority_boost_config__init(b);
+	b->has_policy = b->has_priority = true;
+	b->policy = PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_OTHER;
+	return b;
+}
+
 static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
 {
 	int r = add_ring(config, NULL, events_kb(o));
@@ -462,6 +475,11 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		return -ENOMEM;
 	pb__ftrace_config__init(ftrace->ftrace_config);
 	r = put_processes(processes);
+	if (!r && o->no_priority) {
+		config->priority_boost = no_boost();
+		ftrace->priority_boost = no_boost();
+		r = config->priority_boost && ftrace->priority_boost ? 0 : -ENOMEM;
+	}
 	return r ? r : put_ftrace(o, events, e, ret_idle, ftrace->ftrace_config);
 }
 

@@ -49,6 +49,8 @@ const char record_usage[] =
 	"  -B, --ring SIZE        buffer of the kernel for each CPU (default: up to the producer)\n"
 	"      --subbuf SIZE      page of that buffer\n"
 	"      --clock CLOCK      boot (default) or mono_raw\n"
+	"      --no-priority      leave the daemons' priority as it is (default: real time for up\n"
+	"                         to half of a CPU)\n"
 	"  -c, --config FILE      trace config, text or binary, in place of all above; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
 	"  -o, --out FILE         - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"
@@ -86,6 +88,7 @@ enum {
 	OPT_KSYMS,
 	OPT_SUBBUF,
 	OPT_CLOCK,
+	OPT_NO_PRIORITY,
 	OPT_MAX_SIZE,
 	OPT_TXT,
 	OPT_SOCKET,
@@ -117,6 +120,7 @@ static const struct option long_options[] = {
 	{"ring", required_argument, NULL, 'B'},
 	{"subbuf", required_argument, NULL, OPT_SUBBUF},
 	{"clock", required_argument, NULL, OPT_CLOCK},
+	{"no-priority", no_argument, NULL, OPT_NO_PRIORITY},
 	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
 	{"config", required_argument, NULL, 'c'},
 	{"txt", no_argument, NULL, OPT_TXT},
@@ -290,6 +294,9 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		return option_size("--subbuf", optarg, &o->subbuf_kb, e);
 	case OPT_CLOCK:
 		return take_clock(o, e);
+	case OPT_NO_PRIORITY:
+		o->no_priority = true;
+		return 0;
 	case OPT_MAX_SIZE:
 		return option_file_size("--max-size", optarg, &o->max_bytes, e);
 	}

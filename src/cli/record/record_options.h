@@ -80,6 +80,7 @@ struct record_options {
 	const char *detach; /* the session goes on without us, under this name; NULL: it does not */
 	bool strict;
 	bool json; /* the summary, on standard output */
+	bool no_priority; /* the daemons keep theirs */
 	bool exit_code; /* the command's is ours */
 	bool quiet;
 };

@@ -519,6 +519,10 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 	console_say(r->setup->console,
 		    "no tracing service runs on %s; starting one for this recording",
 		    sock_default_consumer());
+	if (geteuid() == 0 && !r->setup->config->priority_boost)
+		console_say(r->setup->console, "its two programs run with SCHED_FIFO 1, each for "
+					       "up to half of the time of "
+					       "a CPU (--no-priority: as usual)");
 	return private_daemons_start(
 		r->loop, r->setup->config->write_into_file ? r->setup->config->output_path : NULL,
 		&daemon_ops, r, e, &r->daemons);

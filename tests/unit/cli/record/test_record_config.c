@@ -171,6 +171,23 @@ TEST(test_how_long_and_how_much)
 	check_ftrace(ARGS("irq/*", "--clock", "boot"), "ftrace_events: \"irq/*\"\n");
 }
 
+TEST(test_the_daemons_keep_their_priority_where_that_is_asked_for)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	assert_int_equal(config_of(ARGS("sched"), &idle, &config), 0);
+	assert_null(config->priority_boost);
+	assert_null(config->data_sources[0]->config->priority_boost);
+	pb__trace_config__free_unpacked(config, NULL);
+	assert_int_equal(config_of(ARGS("--no-priority", "sched"), &idle, &config), 0);
+	assert_int_equal(config->priority_boost->policy,
+			 PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_OTHER);
+	assert_int_equal(config->priority_boost->priority, 0);
+	assert_non_null(config->data_sources[0]->config->priority_boost);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
 TEST(test_filters_are_about_the_word_before_them)
 {
 	check_ftrace(ARGS("block_rq_issue", "-e", "sched:*", "--filter",

@@ -160,6 +160,12 @@ TEST(test_what_makes_events_of_its_own)
 	assert_int_equal(o.words.n, 1);
 }
 
+TEST(test_no_priority)
+{
+	assert_false(good("sched").no_priority);
+	assert_true(good("sched --no-priority").no_priority);
+}
+
 TEST(test_clocks)
 {
 	assert_true(good("sched --clock mono_raw").mono_raw_clock);
