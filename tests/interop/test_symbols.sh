@@ -26,7 +26,7 @@ awk '$2 ~ /[tTwW]/ { print $3 }' /proc/kallsyms | sort -u >"$TMP/functions"
 config() { # FIELDS
   cat <<END
 buffers { size_kb: 65536 }
-duration_ms: 800
+duration_ms: 400
 data_sources { config { name: "linux.ftrace" ftrace_config {
   ftrace_events: "workqueue/*" ftrace_events: "timer/*" ftrace_events: "csd/*" ftrace_events: "kmem/kmalloc"
   ftrace_events: "kmem/kfree" ftrace_events: "sched/sched_process_exit" $1 } } }
@@ -34,7 +34,7 @@ END
 }
 record() { # NAME FIELDS
   config "$2" >"$TMP/$1.cfg"
-  timeout 30 "${BUILD:-build}/tests/root/mixed_load" "$TMP" 2 >/dev/null 2>&1 &
+  timeout 30 "${BUILD:-build}/tests/root/mixed_load" "$TMP" 1 >/dev/null 2>&1 &
   PIDS+=($!)
   timeout 60 "$BIN/sonda" record -c "$TMP/$1.cfg" -o "$TMP/$1" >"$TMP/$1.log" 2>&1 </dev/null
 }

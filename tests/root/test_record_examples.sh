@@ -3,7 +3,7 @@
 # kernels: none
 # tracefs: shared
 #
-# Every example of docs/record.md, docs/system.md and of the README is a command line that works: short, with processes,
+# Every example of `sonda record` in docs/ and the README is a command line that works: short, with processes,
 # CPUs and programs that this machine has in the place of those that they name.
 set -u
 [ -z "${KERNEL:-}" ] || { echo "one kernel will do for the examples" >&2; exit 77; }
@@ -16,18 +16,18 @@ sleep 600 &
 PIDS+=($!)
 here=$PWD
 
-# One a line, as it stands. (A detached session needs a service that stays: tests/system/test_sessions.sh has it; what is
-# left behind the shell: tests/interop/test_snapshots.sh.)
+# One a line, as it stands. (Others have tests of their own: a detached session in tests/system/test_sessions.sh, what is left behind
+# the shell in tests/interop/test_snapshots.sh, what waits for a trigger in test_ebpf_triggers.sh, configs/long.cfg in test_files.sh.)
 examples() {
-  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/record.md docs/system.md README.md |
-    grep -vE '^sonda record (\[|--detach)|&$' | sort -u
+  sed -nE 's/^    (build\/bin\/)?(sonda record -.*|sonda record [a-z].*)/\2/p' docs/*.md README.md |
+    grep -vE '^sonda record (\[|--detach)|&$|ebpf-flight-recorder|long.cfg' | sort -u
 }
 
 adapt() { # EXAMPLE
   sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb sched/-b 64mb sched -- true/
     s|-c my.cfg|-c $TMP/configs/sched.cfg|; s|-c configs/|-c $TMP/configs/|
     s|\./app:0x1160|$helpers/do_calls:0x$entry|
-    s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z.]+//" <<<"$1"
+    s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z._-]+//" <<<"$1"
 }
 
 mkdir "$TMP/work" "$TMP/configs"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# kernels: 6.12
 #
 # On a machine where tracefs is not mounted (here: in a mount namespace without it), `sonda record` records, and nobody
 # else sees a mount of tracefs: not while it records, not afterwards, not after SIGKILL.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 5.10 6.1 newest
+# kernels: 5.10 newest
 #
 # The eBPF counters by process, on kernels with other signatures and other ways to keep what belongs to a thread.
 set -u

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 6.1 newest
+# kernels: newest
 #
 # A program of one's own, as docs/ebpf-programs.md has it, on kernels of other people: the example is where sonda-probes looks,
 # and its counters and its ring of events are what ended in the recording.

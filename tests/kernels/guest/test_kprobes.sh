@@ -3,7 +3,7 @@
 #
 # Probes of a session's own in the kernel, by name and by a whole line; and events that the kernel makes by histograms.
 #
-# kernels: 6.1
+# kernels: 6.12
 set -u
 . "$(dirname "$0")/../lib.sh"
 
