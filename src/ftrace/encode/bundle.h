@@ -12,15 +12,16 @@
 #include "ftrace/encode/intern_tables.h"
 
 /*
- * One FtraceEventBundle at a time: the packet of a CPU's records since the last one. Opened by
- * bundle_begin, written by whoever has records, closed by bundle_end. Not more than one is open.
+ * Writes one FtraceEventBundle at a time: the packet of a CPU's records since the previous one.
+ * bundle_begin opens it, the page encoder writes events, bundle_end closes it. At most one is
+ * open.
  *
- * On the wire: cpu, [lost_events], previous_bundle_end_timestamp, [clock], events and errors in the
- * order of the ring, compact_sched, generic_event_descriptors, further_field_descriptors; in the
- * packet behind it, where there are symbols, the names of the addresses that the bundle numbers.
+ * On the wire: cpu, [lost_events], previous_bundle_end_timestamp, [clock], events and errors in
+ * the order of the ring, compact_sched, generic_event_descriptors, further_field_descriptors. If
+ * the session has symbols, the names of the numbered addresses follow in the same packet.
  */
 
-/* The same moment on the trace clock and on the boot clock, in ns. */
+/* The same moment on the trace clock and on CLOCK_BOOTTIME, in ns. */
 struct clock_sync {
 	enum ftrace_clock clock;
 	uint64_t ftrace_ns;
@@ -30,46 +31,49 @@ struct clock_sync {
 struct symbol_table;
 
 struct bundle {
-	struct writer *writer; /* borrowed for the bundle's life */
+	struct writer *writer; /* borrowed for the lifetime of the bundle */
 	struct pb_enc *enc; /* borrowed while open, else NULL */
 	struct sym_index syms;
-	const struct symbol_table *symbols; /* borrowed; NULL: addresses get no names */
+	const struct symbol_table *symbols; /* borrowed; NULL: addresses have no names */
 	struct compact_sched compact;
-	uint32_t generation; /* counts bundles */
+	uint32_t generation; /* incremented for each bundle */
 	uint32_t *described; /* owned: generation by generic_index */
-	const struct compiled_event **to_describe; /* owned: borrowed rows, in order of first use */
+	/* owned array of borrowed events, in order of first use */
+	const struct compiled_event **to_describe;
 	size_t n_to_describe;
 };
 
-/* n_generic: rows with a generic_index below it will come. On zeroed memory; 0 or -ENOMEM. */
+/* n_generic: above every generic_index to come. b must be zeroed. Returns 0 or -ENOMEM. */
 int bundle_init(struct bundle *b, struct writer *writer, size_t n_generic);
-/* There will be so many of them from now on, and not fewer than before. No bundle is open. 0, or
- * -ENOMEM with nothing changed. */
+/* Raises n_generic. No bundle may be open. Returns 0, or -ENOMEM with nothing changed. */
 int bundle_reserve(struct bundle *b, size_t n_generic);
-/* No bundle is open. */
+/* No bundle may be open. */
 void bundle_deinit(struct bundle *b);
 
 struct bundle_head {
 	uint32_t cpu;
-	bool lost; /* records were lost before the first one */
-	uint64_t lost_count; /* how many; 0: the kernel could not tell */
+	bool lost; /* records were lost before the first record */
+	uint64_t lost_count; /* number of records; 0: unknown */
 	uint64_t previous_end; /* time of this CPU's last record in an earlier bundle, or 0 */
 	const struct clock_sync *sync;
 };
 
 void bundle_begin(struct bundle *b, const struct bundle_head *head);
-/* Nothing happens when none is open. */
+/* No-op if no bundle is open. */
 void bundle_end(struct bundle *b);
 
-/* The rest of a page was unreadable, or a record of it. time: the page's, 0 when unknown. */
+/*
+ * Writes an error: a record or the rest of a page could not be parsed. time: of the page, 0 if
+ * unknown.
+ */
 void bundle_error(struct bundle *b, uint64_t time, enum ring_page_status status);
-/* That page, as it was read; one in a bundle. */
+/* Writes the raw bytes of such a page; at most one in a bundle. */
 void bundle_broken_page(struct bundle *b, const void *data, size_t len);
 
-/* The number of records that are missing there is known now. */
+/* Writes a range of lost records whose number is known now. */
 void bundle_lost_range(struct bundle *b, const struct lost_range *range);
 
-/* This bundle uses a row with a descriptor. */
+/* Notes that the bundle uses an event with a descriptor. */
 static inline void bundle_describe(struct bundle *b, const struct compiled_event *ev)
 {
 	if (b->described[ev->generic_index] == b->generation)
@@ -78,7 +82,10 @@ static inline void bundle_describe(struct bundle *b, const struct compiled_event
 	b->to_describe[b->n_to_describe++] = ev;
 }
 
-/* The addresses of one more event may find no number: end it. The columns tell by themselves. */
+/*
+ * Returns true if one more event may need more address numbers than are left; end the bundle then.
+ * CompactSched has a limit of its own.
+ */
 static inline bool bundle_syms_full(const struct bundle *b)
 {
 	return sym_index_full(&b->syms);

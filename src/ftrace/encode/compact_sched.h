@@ -12,15 +12,16 @@
 #include "wire/pb_enc.h"
 
 /*
- * sched_switch and sched_waking as columns: every field of CompactSched grows in its own array, in
- * its final encoding (packed varints), until the bundle ends. Takes 8 bytes an event instead of 42,
- * because times are deltas, names are numbers, and what the switch before said is not repeated.
+ * sched_switch and sched_waking as columns: each field of CompactSched grows in an array of its
+ * own, in its final encoding (packed varints), until the bundle ends. An event takes 8 bytes
+ * instead of 42, because times are deltas, names are numbers, and facts of the previous switch are
+ * not repeated.
  *
  *	record            time | prev_state | next_pid | next_prio | next_comm
  *	                   |         |           |           |           |
  *	columns         [delta ] [ varint ]  [ varint ]  [ varint ]  [ number ]    grow to the right
  *
- * About 700 KiB of address space, of which only what the bundles fill is touched.
+ * Uses about 700 KiB of address space; only the part that bundles fill is ever touched.
  */
 #define COMPACT_MAX_EVENTS 4096 /* in a bundle */
 #define COMPACT_VARINT_MAX 10
@@ -43,27 +44,27 @@ enum compact_column {
 _Static_assert(COMM_TABLE_MAX >= COMPACT_MAX_EVENTS, "each may bring a name");
 
 struct compact_sched {
-	uint32_t room; /* events that it still takes */
-	uint64_t switch_time; /* of the last one; the first delta is the time itself */
+	uint32_t room; /* events for which there is room */
+	uint64_t switch_time; /* of the previous event; the first delta is the time itself */
 	uint64_t waking_time;
-	uint8_t *end[COMPACT_COLUMNS]; /* in bytes */
+	uint8_t *end[COMPACT_COLUMNS]; /* write positions in bytes */
 	struct comm_table comms;
 	uint8_t bytes[COMPACT_COLUMNS][COMPACT_MAX_EVENTS * COMPACT_VARINT_MAX];
 };
 
-/* Forgets everything. Also before the first use, on zeroed memory. */
+/* Empties the columns. Call it before the first use, too, on zeroed memory. */
 void compact_sched_clear(struct compact_sched *s);
 
-/* There is no room for one event more. */
+/* Returns true if there is no room for another event. */
 static inline bool compact_sched_full(const struct compact_sched *s)
 {
 	return !s->room;
 }
 
-/* Writes the field compact_sched into an open bundle, if there is anything. */
+/* Writes the field compact_sched into an open bundle, unless it is empty. */
 void compact_sched_write(const struct compact_sched *s, struct pb_enc *e);
 
-/* For values that hardly ever take more than a byte. */
+/* For values that rarely take more than a byte. */
 static inline void compact_put(struct compact_sched *s, enum compact_column column, uint64_t v)
 {
 	s->end[column] = unchecked_put_varint(s->end[column], v);
@@ -75,7 +76,7 @@ static inline void compact_put_time(struct compact_sched *s, enum compact_column
 	s->end[column] = unchecked_put_mixed_varint(s->end[column], delta);
 }
 
-/* Its pid and its name, each into its column. */
+/* Writes the pid and the name, each to its column. */
 static inline void compact_put_task(struct compact_sched *s, enum compact_column pid_column,
 				    int32_t pid, enum compact_column comm_column,
 				    const uint8_t *comm)
@@ -94,13 +95,16 @@ static inline void compact_put_task(struct compact_sched *s, enum compact_column
 	compact_put(s, comm_column, comm_table_get(&s->comms, raw));
 }
 
-/* Sign-extended, as protobuf wants an int32. */
+/* Sign-extends, as protobuf requires for an int32. */
 static inline uint64_t compact_s32(const struct ring_record *r, const struct field_op *op)
 {
 	return (uint64_t)(int32_t)load32(r->payload + op->offset);
 }
 
-/* Who runs, as common_pid says, was the next one of an earlier switch. */
+/*
+ * Notes the next thread for the metadata bus. The current thread (common_pid) was the next thread
+ * of an earlier switch.
+ */
 static inline void compact_tell(struct encode_ctx *ctx, const struct ring_record *r,
 				const struct field_op *pid)
 {
@@ -110,8 +114,8 @@ static inline void compact_tell(struct encode_ctx *ctx, const struct ring_record
 }
 
 /*
- * One record of ev->min_len bytes or more; not full. The row's steps lie in the order of the
- * columns behind the time (event_compile.c).
+ * Adds one record of at least ev->min_len bytes. The columns must not be full. The ops are in the
+ * order of the columns after the time (event_compile.c).
  */
 static inline void compact_sched_switch(struct compact_sched *s, const struct compiled_event *ev,
 					const struct ring_record *r, struct encode_ctx *ctx)

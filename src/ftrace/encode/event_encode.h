@@ -14,39 +14,41 @@
 struct symbol_table;
 
 /*
- * Turns one record into the bytes of one `event` field of a FtraceEventBundle, by the event's row.
- * Writes to plain memory that has room for the largest result, so nothing is checked on the way
- * but what the record itself claims (the place and length of its strings).
+ * Encodes one record as an `event` field of a FtraceEventBundle, by its compiled event. The output
+ * has room for the largest result, so only offsets and lengths that the record contains are
+ * checked.
  */
 struct encode_ctx {
 	struct {
-		uint64_t top; /* of the last time, the bits from 28 on; 0: none yet */
+		uint64_t top; /* bits 28 and up of the previous time; 0: none yet */
 		uint8_t bytes[8]; /* as a varint */
-		uint8_t len; /* of the whole time in bytes; 0: none yet */
-	} time; /* the encoder's own; starts at zero */
+		uint8_t len; /* bytes of a complete time; 0: none yet */
+	} time; /* private to the encoder; starts zeroed */
 	struct sym_index *syms;
 	const struct printk_formats *strings;
 	const struct symbol_table *symbols; /* NULL: addresses have no names */
-	struct tid_set *tids; /* those of the record's time; NULL: nobody wants to know */
-	struct metadata_events *metadata; /* with tids, which are its own */
-	bool bad_field; /* set where a field lay outside its record; the event is without it */
+	struct tid_set *tids; /* set for the time of the record; NULL: no subscriber */
+	struct metadata_events *metadata; /* set with tids, which belong to it */
+	bool bad_field; /* set if a field was outside its record; the event lacks that field */
 };
 
-/* The most bytes that event_encode writes. */
+/* Returns the most bytes that event_encode writes. */
 static inline size_t event_encode_bound(const struct compiled_event *ev, uint32_t len)
 {
 	return ev->fixed_bound + (size_t)ev->n_var * len;
 }
 
-/* The record has ev->min_len bytes or more. Gives the byte after what was written. */
+/* The record has at least ev->min_len bytes. Returns the end of the output. */
 uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record *r,
 		      struct encode_ctx *ctx, uint8_t *p);
 
-/* Tells the session's feed, which wants to know, of a thread that a field names. */
+/* Notes a thread of a field for the metadata bus. Requires ctx->tids. */
 void encode_add_tid(struct encode_ctx *ctx, int32_t tid);
 
-/* Tells the session's feed what the record says of threads; common to every kind of row. Before the
- * threads in its fields are told. */
+/*
+ * Notes the record's thread and its metadata fields for the metadata bus. Call it before the
+ * fields are encoded. Requires ctx->tids.
+ */
 static inline void event_add_tids(const struct compiled_event *ev, const struct ring_record *r,
 				  struct encode_ctx *ctx)
 {

@@ -8,10 +8,11 @@
 #include "ftrace/format/unaligned.h"
 
 /*
- * The values of a record's fields, by their ops. Inline, for the two encoders and nobody else.
+ * Reads the values of a record's fields by their ops. Inline, because both encoders use it in
+ * their loops.
  */
 
-/* Integers as they lie in the record, as the bits of a protobuf varint. */
+/* Returns an integer as stored in the record, sign-extended to 64 bits for a varint. */
 static inline uint64_t field_plain(const struct field_op *op, const uint8_t *payload,
 				   struct encode_ctx *ctx)
 {
@@ -38,7 +39,7 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 	return load64(at);
 }
 
-/* All integer kinds. */
+/* Returns an integer of any type. */
 static inline uint64_t field_int(const struct field_op *op, const uint8_t *payload,
 				 struct encode_ctx *ctx)
 {
@@ -62,7 +63,7 @@ struct span {
 	uint32_t len;
 };
 
-/* What a __data_loc or __rel_loc points to. */
+/* Returns the bytes that a __data_loc or __rel_loc refers to. */
 static inline struct span located(const struct ring_record *r, uint32_t loc, uint32_t base)
 {
 	uint32_t offset = base + (loc & 0xffff), len = loc >> 16;
@@ -83,7 +84,7 @@ static inline struct span pointed(uint64_t addr, struct encode_ctx *ctx)
 	return (struct span){(const uint8_t *)ctx->strings->text + e->at, e->len};
 }
 
-/* String and byte kinds. */
+/* Returns the bytes of a field of string or bytes type. */
 static inline struct span field_span(const struct field_op *op, const struct ring_record *r,
 				     struct encode_ctx *ctx)
 {

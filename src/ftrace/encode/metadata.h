@@ -10,9 +10,8 @@
 #include "ftrace/format/ring_page.h"
 
 /*
- * The threads seen since the last clear, each once: a bit each in front of a list. The bits of all
- * ids that Linux can give (2^22) are half a MiB of address space, of which only the pages in use
- * are ever touched.
+ * The set of threads seen since the last clear: a bitmap for lookups and a list. The bitmap for
+ * all thread ids of Linux (2^22) is half a MiB of address space; only used pages are ever touched.
  */
 #define TID_LIMIT (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
 
@@ -23,7 +22,7 @@ struct tid_set {
 	size_t cap;
 };
 
-/* Thread 0 (idle) and what cannot be a thread id is left out. */
+/* Ignores thread 0 (idle) and invalid ids. */
 static inline void tid_set_add(struct tid_set *s, int32_t tid)
 {
 	uint64_t bit = 1ull << (tid & 63), *word;
@@ -40,80 +39,84 @@ static inline void tid_set_add(struct tid_set *s, int32_t tid)
 struct clock_sync;
 
 /*
- * What the records of a session say of tasks and files, gathered for its feed. It is all in memory
- * that is there from the beginning, address space of which only what fills up is ever touched.
+ * Collects task and file metadata from the records of a session, for the metadata bus. All memory
+ * is reserved at the start as address space; only what fills up is ever touched.
  *
- *	metadata_add(n, &ev->news, r)      of each record that has news
- *	metadata_take_batch(n, &sync, until, &news) -> metadata_bus_publish -> metadata_drop_batch(n)
+ *	metadata_add(n, &ev->metadata, r)      for each record with metadata fields
+ *	metadata_take_batch(n, &sync, until, &batch)
+ *	  -> metadata_bus_publish -> metadata_drop_batch(n)
  *
- * Records come CPU by CPU and are told by time: what happened after `until` may have a cause, on
- * another CPU, that has not been read yet, and waits for the next time. So a thread is never told to
- * be there before it has begun.
+ * Records are read CPU by CPU but published in order of time. An event after `until` may depend on
+ * one of another CPU that was not read yet, so it waits for the next batch. Therefore a thread is
+ * never published before its creation.
  */
-#define METADATA_MAX_TASKS (1u << 17) /* 40 bytes each, twice */
-#define METADATA_MAX_TEXT (2u << 20) /* of the files that were executed, twice */
+#define METADATA_MAX_TASKS (1u << 17) /* 40 bytes each, in two arrays */
+#define METADATA_MAX_TEXT (2u << 20) /* bytes of names of executed files, in two buffers */
 #define METADATA_MAX_FDS 16384u
 #define METADATA_MAX_INODES 16384u
-#define METADATA_RECENT 1024u /* fds, or inodes; of which each is held once */
+#define METADATA_RECENT 1024u /* recent fds or inodes, to skip duplicates */
 
 struct metadata_events {
 	struct tid_set tids;
-	struct tid_set later; /* seen after */
-	uint64_t complete_before; /* this, of the trace clock */
-	struct metadata_task *tasks; /* owned; times of the trace clock until they are told */
-	struct metadata_task *spare; /* owned: to sort into */
+	struct tid_set later; /* threads seen at or after complete_before */
+	uint64_t complete_before; /* trace clock */
+	struct metadata_task *tasks; /* owned; on the trace clock until published */
+	struct metadata_task *spare; /* owned: output of the sort */
 	size_t n_tasks;
 	size_t n_published;
 	uint64_t published_until;
-	char *text; /* owned: what EXEC's file points into */
-	char *spare_text; /* owned: for those that are kept */
+	char *text; /* owned: file names of EXEC */
+	char *spare_text; /* owned: names that are kept for the next batch */
 	size_t text_len;
 	unsigned wants; /* bits of enum metadata_wants */
-	int32_t self; /* our own thread, which reads files because of what it is told */
+	int32_t self; /* our own thread; the files it opens to describe others are skipped */
 	struct metadata_fd *fds; /* owned */
 	size_t n_fds;
-	struct metadata_fd *recent; /* owned; by a hash of both */
+	struct metadata_fd *recent; /* owned: hash table by process and fd */
 	uint64_t lost;
 	struct metadata_inode *inodes; /* owned */
 	size_t n_inodes;
-	struct metadata_inode
-		*recent_inodes; /* owned; by a hash of both, also from one time to the next */
+	/* owned: hash table by device and inode; kept across batches */
+	struct metadata_inode *recent_inodes;
 	uint64_t lost_inodes;
 };
 
-/* On zeroed memory; wants: bits of enum metadata_wants. 0 or -ENOMEM. */
+/* n must be zeroed. wants: bits of enum metadata_wants. Returns 0 or -ENOMEM. */
 int metadata_init(struct metadata_events *n, unsigned wants);
-/* Zeroed is fine. */
+/* A zeroed n is allowed. */
 void metadata_deinit(struct metadata_events *n);
 
-/* The pass that is read began then, so of what is seen later on all is told with the next one. Set
- * before each stretch of reading; UINT64_MAX: there is no such time. */
+/*
+ * Sets when the current pass over the rings began: threads seen later may be incomplete and belong
+ * to the next batch. Call it before each slice of reading. boot_ns UINT64_MAX: there is no such
+ * time.
+ */
 void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 			      uint64_t boot_ns);
 
-/* Where a thread belongs that a record of this time has. */
+/* Returns the set for threads of a record of this time. */
 static inline struct tid_set *metadata_tids(struct metadata_events *n, uint64_t time)
 {
 	return time < n->complete_before ? &n->tids : &n->later;
 }
 
-/* One record, which has the plan's length. */
+/* Adds one record, which has the length that the fields require. */
 void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 		  const struct ring_record *r, int32_t common_pid);
 
-/* So much has come together that it should be told now, in whatever order. */
+/* Returns true if so much has been collected that it should be published now, even out of order. */
 static inline bool metadata_is_urgent(const struct metadata_events *n)
 {
 	return n->n_tasks > METADATA_MAX_TASKS / 2 || n->text_len > METADATA_MAX_TEXT / 2;
 }
 
 /*
- * All that can be told now; false: nothing, as it is when `until` is what it was. sync tells the time
- * of the trace clock, until is of CLOCK_BOOTTIME. Of a task with more to tell the next time nothing
- * else is told now: who looks for it finds it as it is later. The news are borrowed until
- * metadata_drop_batch.
+ * Returns in *ret all that can be published. Returns false if there is nothing, as when `until`
+ * has not changed. sync converts the trace clock; until is on CLOCK_BOOTTIME. If a task has a
+ * later event in the next batch, its events are all kept for that batch. The batch is borrowed
+ * until metadata_drop_batch.
  */
 bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
 			 struct metadata_batch *ret);
-/* What was told has been heard. */
+/* Frees the published batch. */
 void metadata_drop_batch(struct metadata_events *n);

@@ -7,14 +7,15 @@
 #include "wire/pb_varint.h"
 
 /*
- * Protobuf in plain memory with room enough: the pieces of which one event is made.
+ * Writes protobuf to plain memory without bounds checks: the caller guarantees the room. The
+ * pieces of which one event consists.
  *
- * A nested message gets one byte for its length when it is opened. Nearly every event is shorter
- * than 128 bytes; the others are moved up by the byte or two that their length needs more.
+ * A nested message reserves one byte for its length. Most events are shorter than 128 bytes;
+ * longer ones are moved up by the extra bytes of their length.
  */
 #define UNCHECKED_LEN_MAX 5 /* bytes of a length */
 
-/* The seven-bit groups of up to 28 bits, a byte each, the lowest first. */
+/* Spreads up to 28 bits to groups of seven, one per byte, the lowest first. */
 static inline uint32_t unchecked_spread28(uint32_t v)
 {
 	uint32_t x = (v & 0x0fffc000) << 2 | (v & 0x00003fff);
@@ -22,7 +23,7 @@ static inline uint32_t unchecked_spread28(uint32_t v)
 	return (x & 0x3f803f80) << 1 | (x & 0x007f007f);
 }
 
-/* The same of up to 56 bits. */
+/* Likewise for up to 56 bits. */
 static inline uint64_t unchecked_spread56(uint64_t v)
 {
 	uint64_t x = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);
@@ -34,7 +35,10 @@ static inline uint64_t unchecked_spread56(uint64_t v)
 #define UNCHECKED_MORE32 0x80808080u
 #define UNCHECKED_MORE64 0x8080808080808080ull
 
-/* A varint of 57 bits or more, such as a kernel address or a negative number: 9 or 10 bytes. */
+/*
+ * Writes a varint of 57 bits or more, such as a kernel address or a negative number: 9 or 10
+ * bytes.
+ */
 static inline uint8_t *unchecked_put_long_varint(uint8_t *p, uint64_t v)
 {
 	uint64_t x = unchecked_spread56(v & ((1ull << 56) - 1)) | UNCHECKED_MORE64;
@@ -46,8 +50,8 @@ static inline uint8_t *unchecked_put_long_varint(uint8_t *p, uint64_t v)
 }
 
 /*
- * A varint whose value is large, such as a time: its groups are spread over eight bytes in three
- * steps, without a branch a byte. Writes 8 bytes, or what the value takes.
+ * Writes a varint whose value is large, such as a time. Spreads its groups over eight bytes in
+ * three steps, without a branch per byte. Touches 8 bytes, or as many as the value needs.
  */
 static inline uint8_t *unchecked_put_wide_varint(uint8_t *p, uint64_t v)
 {
@@ -64,8 +68,8 @@ static inline uint8_t *unchecked_put_wide_varint(uint8_t *p, uint64_t v)
 }
 
 /*
- * A varint whose length nobody can guess, such as the time between two events: up to 28 bits are
- * spread over four bytes without a branch. Writes 4 bytes, or as unchecked_put_wide_varint.
+ * Writes a varint whose length is unpredictable, such as the time between two events. Spreads up
+ * to 28 bits over four bytes without a branch. Touches 4 bytes, or as unchecked_put_wide_varint.
  */
 static inline uint8_t *unchecked_put_mixed_varint(uint8_t *p, uint64_t v)
 {
@@ -80,7 +84,9 @@ static inline uint8_t *unchecked_put_mixed_varint(uint8_t *p, uint64_t v)
 	return p + 1 + top / 8;
 }
 
-/* A varint that is most often a small number. Writes 1 byte, or as unchecked_put_mixed_varint. */
+/*
+ * Writes a varint that is mostly a small number. Touches 1 byte, or as unchecked_put_mixed_varint.
+ */
 static inline uint8_t *unchecked_put_varint(uint8_t *p, uint64_t v)
 {
 	if (__builtin_expect(v < 0x80, 1)) {
@@ -90,14 +96,14 @@ static inline uint8_t *unchecked_put_varint(uint8_t *p, uint64_t v)
 	return unchecked_put_mixed_varint(p, v);
 }
 
-/* A tag of up to 2 bytes, as made by unchecked_tag. Writes 2 bytes always. */
+/* Writes a tag of up to 2 bytes, as made by unchecked_tag. Always touches 2 bytes. */
 static inline uint8_t *unchecked_put_tag(uint8_t *p, uint16_t tag, uint8_t tag_len)
 {
 	memcpy(p, &tag, sizeof(tag));
 	return p + tag_len;
 }
 
-/* The bytes of a tag as a number that memcpy lays out; gives their count. */
+/* Encodes a tag to an integer in memory order. Returns the number of its bytes. */
 static inline uint8_t unchecked_tag(uint32_t field, uint32_t wire_type, uint32_t *ret_bytes)
 {
 	uint8_t bytes[8] = {0};
@@ -107,7 +113,10 @@ static inline uint8_t unchecked_tag(uint32_t field, uint32_t wire_type, uint32_t
 	return len;
 }
 
-/* Opens: `uint8_t *msg = p++;` after the tag. Gives the byte after the message. */
+/*
+ * Closes a nested message. Open it with `uint8_t *msg = p++;` after the tag. Returns the end of
+ * the message.
+ */
 static inline uint8_t *unchecked_close(uint8_t *msg, uint8_t *p)
 {
 	size_t len = (size_t)(p - msg) - 1;

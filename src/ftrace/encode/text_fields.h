@@ -6,19 +6,19 @@
 #include "ftrace/encode/event_encode.h"
 
 /*
- * The kinds of fields that are more than a copy of what the record holds (FIELD_FIRST_TEXT and up):
- * stacks, names of functions, formatted text. Seldom, and not tuned.
+ * Encodes fields that become text (FIELD_FIRST_TEXT and up): stacks, function names, printf
+ * output. They are rare; this code is not optimized.
  *
- * A kernel address is the name of its function where the session has symbols (ctx->symbols), and else
- * "#N", N being its number in the bundle: which addresses are the same is told, where they are is
- * not.
+ * A kernel address becomes the name of its function if the session has symbols (ctx->symbols),
+ * else "#N" with its number in the bundle, which shows equal addresses without revealing them.
  */
-#define EVENT_TEXT_MAX 8192u /* bytes of one text; longer ones are cut, and end in "..." */
-#define EVENT_TEXT_FRAMES 256u /* of a stack; the kernel's own limit is below */
+#define EVENT_TEXT_MAX 8192u /* bytes of one text; longer ones are cut and end in "..." */
+#define EVENT_TEXT_FRAMES 256u /* of a stack; above the kernel's limit */
 
 /*
- * Writes the field's bytes, without tag and length, to memory with room for EVENT_TEXT_MAX, or for
- * the record. Gives the byte after them, or NULL where there is nothing to say.
+ * Writes the content of the field, without tag and length. The memory must have room for
+ * EVENT_TEXT_MAX bytes or the record, whichever is more. Returns the end of the output, or NULL if
+ * there is nothing to write.
  */
 uint8_t *field_text_put(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			struct encode_ctx *ctx);

@@ -11,72 +11,78 @@
 #include "ftrace/format/ring_page.h"
 
 /*
- * Pages of one session into bundles: the loop between ring_page.h and the encoders. Allocates nothing
- * but when it is made and refitted.
+ * Encodes ring pages of one session to bundles: the loop between ring_page.h and the encoders.
+ * Allocates memory only in page_encoder_new and page_encoder_refit.
  *
- * A page that breaks the ring's format costs the rest of that page, a record that breaks its own
- * costs that record or field; both are told in the bundle and counted by reason.
+ * A malformed page loses the rest of the page; a malformed record loses that record or field. Both
+ * are written to the bundle and counted by reason.
  */
 
-#define BROKEN_PAGES_KEPT 8 /* for broken_left, with debug_ftrace_abi */
-#define BUNDLE_MAX_BYTES (128u << 10) /* of ring: a lost chunk costs not more than one bundle */
+#define BROKEN_PAGES_KEPT 8 /* limit of broken_left, with debug_ftrace_abi */
+#define BUNDLE_MAX_BYTES (128u << 10) /* ring bytes; a lost chunk loses at most one bundle */
 
-/* What outlives a bundle, for each CPU. */
+/* State of each CPU that outlives a bundle. */
 struct cpu_stream {
 	uint32_t cpu;
-	uint32_t bytes; /* of ring, in the open bundle */
+	uint32_t bytes; /* ring bytes in the open bundle */
 	uint64_t end_time; /* of the last record written; 0: none yet */
 	uint64_t events; /* records written */
-	uint64_t left_out; /* records that were read and are not for the trace */
-	uint64_t lost; /* records that the kernel said it lost, where it told a number */
-	bool gap; /* records before the next one are lost, nobody knows how many */
+	uint64_t left_out; /* records that were read but not written */
+	uint64_t lost; /* lost records as counted by the kernel */
+	bool gap; /* an unknown number of records was lost before the next one */
 };
 
 struct page_encoder {
 	const struct event_table *table; /* borrowed */
 	struct ring_page_layout layout;
-	struct encode_ctx ctx; /* set tids and news between pages, as somebody wants to know */
+	struct encode_ctx ctx; /* set tids and metadata between pages if there is a subscriber */
 	struct clock_sync sync; /* set between pages */
-	struct compat_syscalls
-		*calls; /* borrowed, set before the first page; where there is a ROW_CALL */
-	uint8_t *scratch; /* owned: for an event that does not fit what is left of a chunk */
+	/* borrowed, set before the first page; NULL: not used */
+	struct compat_syscalls *calls;
+	uint8_t *scratch; /* owned: for an event that does not fit in the rest of a chunk */
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT];
-	bool lost; /* records are missing somewhere: overwritten, or in a broken page */
+	bool lost; /* records were lost: overwritten, or in a malformed page */
 	uint64_t unknown; /* records whose id is not in the table */
-	unsigned broken_left; /* so many more broken pages go into the trace as they are */
+	unsigned broken_left; /* malformed pages that may still be written raw */
 	struct bundle bundle;
 };
 
-/* New translator for the events of a table. 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
 		     struct writer *writer, struct page_encoder **ret);
-/* Addresses of functions get names from here on; NULL: none. Borrowed until it is called again. */
+/* Sets the names for addresses of functions; NULL: none. Borrowed until the next call. */
 void page_encoder_set_symbols(struct page_encoder *t, const struct symbol_table *symbols);
-/* NULL is fine. */
+/* NULL is allowed. */
 struct page_encoder *page_encoder_free(struct page_encoder *t);
-/* Makes room for events that have been added to the table: before their first record, and with no
- * bundle open. 0, or -ENOMEM: then only those go on that were there before. */
+/*
+ * Makes room for events that were added to the table. Call it before their first record and
+ * without an open bundle. Returns 0, or -ENOMEM; then only the earlier events are encoded.
+ */
 int page_encoder_refit(struct page_encoder *t);
 
-/* One page as it was read; gives the bytes of records in it, len where that cannot be told. The open
- * bundle, if there is one, is this CPU's. */
+/*
+ * Encodes one page. Returns the bytes of its records; len if unknown. If a bundle is open it
+ * belongs to this CPU.
+ */
 uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *page, size_t len);
 
-/* One of several that take the records of the same page, each by its own table into a bundle of its
- * own; no two have the same writer. */
+/*
+ * One of several encoders of the same page. Each has its own table and bundle; no two have the
+ * same writer.
+ */
 struct page_encode_target {
 	struct page_encoder *t;
 	struct cpu_stream *cpu;
-	enum ring_page_status bad; /* of the page; the walk's own */
+	enum ring_page_status bad; /* status of its own records of the page */
 };
 
-/* The same for one or more of the same layout: the page is walked once. */
+/* Encodes the page for n targets of the same layout, in one pass over its records. */
 struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n, const void *page,
 				      size_t len);
 
-/* Into the bundles of all of them: what is missing in the ring of this CPU. */
+/* Writes a range of lost records of this CPU to the bundles of all targets. */
 void page_encode_lost_range(struct page_encode_target *to, unsigned n,
 			    const struct lost_range *range);
 
-/* No more pages of this CPU for now: ends its bundle. */
+/* Ends the bundle: no more pages of this CPU for now. */
 void page_encode_end(struct page_encoder *t, struct cpu_stream *cpu);

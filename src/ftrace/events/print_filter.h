@@ -8,16 +8,16 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 
 /*
- * Which markers are written, and which of the kernel's own prints. FtraceConfig.print_filter is for
- * the texts of ftrace/print: the rules are asked in order, the first that matches decides, and what
- * none matches is written:
+ * Filters markers and trace_printk output. FtraceConfig.print_filter applies to the text of
+ * ftrace/print. Its rules are checked in order; the first match decides; text without a match is
+ * written:
  *
- *	prefix      the text begins so
+ *	prefix      the text starts with it
  *	atrace_msg  the text is TYPE|DIGITS|PREFIX...
  *
- * tids_to_trace is for who wrote them, ftrace/print or another, which the kernel does not look at: a
- * marker comes from top level, to every instance. With children to follow it is not known whose they
- * may be, and all are written.
+ * tids_to_trace applies to the thread that wrote the marker. The kernel does not check it: a
+ * marker is written at the top level and copied to every instance. If children are traced as well,
+ * the threads are not known, and all markers are written.
  */
 #define PRINT_FILTER_MAX_RULES 1024u
 
@@ -29,12 +29,12 @@ struct print_filter;
  * -ENOMEM.
  */
 int print_filter_new(const Pb__FtraceConfig *config, bool follow, struct print_filter **ret);
-/* NULL is fine. */
+/* NULL is allowed. */
 struct print_filter *print_filter_free(struct print_filter *f);
 
-/* Is there anybody whose are not written? */
+/* Returns true if the filter restricts the threads. */
 bool print_filter_has_tids(const struct print_filter *f);
 bool print_filter_allows_tid(const struct print_filter *f, uint32_t tid);
-/* A text of foreign bytes, which ends at its first NUL or after len, and who wrote it. */
+/* text: untrusted bytes; ends at its first NUL or after len. tid: the thread that wrote it. */
 bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8_t *text,
 			 size_t len);

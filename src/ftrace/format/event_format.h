@@ -17,25 +17,28 @@
  *
  *	print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  *
- * libtraceevent knows what a declaration means, but on texts of other shapes it leaks, and worse;
- * so only plain ones come there.
+ * libtraceevent interprets the declarations. It leaks memory or misbehaves on malformed text, so
+ * only text that passes event_format_prepare() is given to it.
  */
 
-/* True: the text is plain, how it is printed has been cut out of it, and so has how many strings an
- * array of them has ("__data_loc char[][3] names"), which only its size tells then; bounds are
- * where libtraceevent looks for them ("__rel_loc char name[]" is "__rel_loc char[] name"); and dots
- * in the event's name are underscores. */
+/*
+ * Checks and normalizes the text in place. Returns false if the text is malformed.
+ *
+ * - Cuts "print fmt" out. - Cuts the element count out of an array of strings ("__data_loc
+ * char[][3] names"); the size of the field still implies it. - Moves bounds to where libtraceevent
+ * expects them ("__rel_loc char name[]" becomes "__rel_loc char[] name"). - Replaces dots in the
+ * event's name by underscores.
+ */
 bool event_format_prepare(char *text);
 
 /*
- * Which fields of an event the kernel itself prints as the name of a function: those that its
- * "print fmt:" gives to %ps, %pS and their like.
+ * Returns true if the kernel prints the field as the name of a function, with %ps, %pS or a
+ * similar conversion.
  *
  *	print fmt: "work=%p function=%ps", REC->work, REC->function
  *
- * Format: print fmt of tracefs' event formats, a C string and C expressions of which most are left
- * alone.
+ * print_fmt is the text after "print fmt:": a C string, then C expressions. Most of their syntax
+ * is ignored.
  */
 
-/* print_fmt is what stands behind "print fmt:". */
 bool event_format_prints_symbols(const char *print_fmt, const char *field);

@@ -8,36 +8,38 @@
 
 struct tep_format_field;
 
-/* Strings of an array, as many as the kernel allows (MAX_ARRAY_LEN of
- * kernel/trace/trace_probe.h). */
+/*
+ * The most strings in an array: the kernel's limit (MAX_ARRAY_LEN in kernel/trace/trace_probe.h).
+ */
 #define FIELD_STRINGS_MAX 64
 
-/* How a kernel field becomes a protobuf field. */
+/* How a kernel field is encoded in protobuf. */
 struct field_plan {
 	enum field_type type;
-	uint16_t size; /* as in struct field_op */
-	uint16_t min_len; /* bytes of the record that the field itself takes, from its offset */
-	bool may_lack; /* a record may end before it */
-	uint8_t count; /* of an array of strings: one behind the other, of that size; else 0 */
+	uint16_t size; /* see struct field_op */
+	uint16_t min_len; /* bytes of the record that the field itself uses, from its offset */
+	bool may_lack; /* a record may end before the field */
+	uint8_t count; /* number of strings of this size in an array of strings, else 0 */
 };
 
 /*
- * A field whose protobuf type is given, by the event's own message. Integers of any width and sign
- * go into any integer type, as varints. False: the two have nothing in common (a string for a
- * number), so the field cannot be written.
+ * Plans a field of an event that has its own message, whose protobuf type is given. An integer of
+ * any width and sign fits any integer type, as a varint. Returns false if the types are
+ * incompatible (a string for a number), so the field cannot be written.
  */
 bool field_plan_typed(const struct tep_format_field *field, enum proto_type type,
 		      struct field_plan *ret);
 
 /*
- * A field without a message: numbers stay numbers, char arrays strings, arrays of strings as many of
- * them, and everything else is bytes. addresses_only: pointers lead into a process (syscalls) and are numbers, not strings and
- * functions of the kernel. False: there is nothing to write (a gap of no size).
+ * Plans a field of an event without a message. Numbers stay numbers, char arrays become strings,
+ * arrays of strings become several strings, everything else becomes bytes. addresses_only:
+ * pointers are user addresses (system calls), so they become numbers, not strings or function
+ * names. Returns false if the field has no content (a gap of size 0).
  */
 bool field_plan_generic(const struct tep_format_field *field, bool addresses_only,
 			struct field_plan *ret);
 
-/* Signed numbers are int64 of an event's own descriptor, others uint64. */
+/* Returns true if the field is an int64 in the event's descriptor. Other numbers are uint64. */
 static inline bool field_type_is_signed(enum field_type type)
 {
 	return type >= FIELD_S8 && type <= FIELD_PID;

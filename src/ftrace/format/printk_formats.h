@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Strings of the kernel's read-only data by their address: what a "char *" field of a record points
- * to. Source: printk_formats of tracefs, lines of  0xADDRESS : "TEXT"  with C escapes.
+ * Strings in the kernel's read-only data by address: what a "char *" field of a record points to.
+ * Source: printk_formats of tracefs, lines of the form 0xADDRESS : "TEXT" with C escapes.
  */
 struct printk_format {
 	uint64_t addr;
@@ -19,14 +19,19 @@ struct printk_formats {
 	size_t n;
 	size_t cap;
 	char *text; /* owned */
-	size_t max_len; /* of the longest string */
+	size_t max_len; /* length of the longest string */
 };
 
-/* Reads the text of printk_formats, shorter than 4 GiB; lines of another form are skipped. 0 or
- * -ENOMEM. */
+/*
+ * Parses the text of printk_formats (less than 4 GiB). Skips malformed lines. Returns 0 or
+ * -ENOMEM.
+ */
 int printk_formats_parse(struct printk_formats *m, const char *printk_formats);
-/* The same from root/printk_formats; empty where that cannot be read. 0 or -ENOMEM. */
+/*
+ * Parses the file root/printk_formats. The table is empty if the file cannot be read. Returns 0 or
+ * -ENOMEM.
+ */
 int printk_formats_read(struct printk_formats *m, const char *tracefs_root);
 void printk_formats_deinit(struct printk_formats *m);
-/* The entry, or NULL where nothing is known of the address. */
+/* Returns the entry, or NULL if the address is unknown. */
 const struct printk_format *printk_formats_find(const struct printk_formats *m, uint64_t addr);

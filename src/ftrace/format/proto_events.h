@@ -6,10 +6,10 @@
 
 /*
  * The kernel events that have a protobuf message of their own, and the fields of these messages.
- * Made from protos/trace/ftrace/ at build time: a new event is new lines there, and none in C.
+ * Generated from protos/trace/ftrace/ at build time: a new event needs a .proto file and no C.
  */
 
-/* What a field's values are in the message. */
+/* The type of a field in the message. */
 enum proto_type {
 	PROTO_INT32,
 	PROTO_INT64,
@@ -31,11 +31,13 @@ struct proto_field {
 	enum proto_type type;
 };
 
-/* Finds the message of a kernel event. Where two groups have events of one name, the field in
- * FtraceEvent is called GROUP_EVENT; both ways are tried. */
+/*
+ * Finds the message of a kernel event. If two groups have an event of the same name, the field of
+ * FtraceEvent is named GROUP_EVENT; both names are tried. Returns false if there is no message.
+ */
 bool proto_events_find(const char *group, const char *event, struct proto_event *ret);
 
-/* Finds a field of that message by the kernel's name of it. */
+/* Finds a field of the message by the kernel's name for it. Returns false if there is none. */
 bool proto_events_field(const struct proto_event *event, const char *name, struct proto_field *ret);
 
 /* ---- the generated tables; offsets are into proto_names ---- */

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Numbers at any address of a record, which is only as aligned as the kernel left it. */
+/* Loads of integers at any address. The kernel does not align fields of a record. */
 
 static inline uint64_t load64(const uint8_t *at)
 {
@@ -30,7 +30,7 @@ static inline uint16_t load16(const uint8_t *at)
 	return v;
 }
 
-/* The kernel packs 12 bits of major over 20 of minor; user space spreads both over 64 bits. */
+/* The kernel packs a 12-bit major above a 20-bit minor; user space spreads both over 64 bits. */
 static inline uint64_t user_dev(uint64_t dev)
 {
 	uint64_t major = dev >> 20, minor = dev & 0xfffff;

@@ -4,9 +4,9 @@
 #include "ftrace/options/setup.h"
 
 /*
- * FtraceConfig.atrace_categories and what belongs to them. A category stands for events of the
- * kernel, which are added to the selection as far as this kernel has them and we have messages for
- * them (unless atrace_userspace_only), and for what Android's own processes write; there are none
- * of those here, which is told once. Any of these options adds ftrace/print. 0 or -ENOMEM.
+ * FtraceConfig.atrace_categories and related options. A category stands for kernel events and for
+ * user-space events of Android. Adds those kernel events that this kernel has and for which we
+ * have messages (unless atrace_userspace_only is set). Reports once that there are no user-space
+ * events on this system. Each of these options adds ftrace/print. Returns 0 or -ENOMEM.
  */
 int atrace_categories_apply(struct event_selection *events, const struct setup *s);

@@ -10,9 +10,10 @@
 #include "ftrace/tracefs/instance.h"
 
 /*
- * Events that a session makes: probes and synthetic events. They stand at the top level of tracefs
- * and show in every instance, so each session's have names of their own (owner_tag.h), are switched on
- * in its instance alone, and go when it ends. Nobody else's are touched.
+ * Dynamic events of a session: probes and synthetic events. They exist at the top level of tracefs
+ * and are visible in every instance. So each session's have unique names (owner_tag.h), are
+ * enabled in its instance only, and are destroyed when it ends. Events of others are never
+ * touched.
  */
 enum dynevent_type {
 	DYNEVENT_KPROBE, /* kprobe_events */
@@ -22,40 +23,47 @@ enum dynevent_type {
 
 struct dynevent {
 	enum dynevent_type type;
-	char *group; /* owned: of tracefs */
-	char *name; /* owned: likewise */
+	char *group; /* owned: in tracefs */
+	char *name; /* owned: in tracefs */
 	struct event_representation repr; /* owned strings */
-	uint64_t hits; /* of a probe, when it was read last (session_stats.h) */
+	uint64_t hits; /* of a probe, at the latest read (session_stats.h) */
 	uint64_t misses;
 };
 
 struct dynevents {
 	char *root; /* owned: of tracefs */
-	struct dynevent **events; /* owned, as what it points to; what is borrowed stays in place */
+	/* owned, with the events; events never move because others borrow them */
+	struct dynevent **events;
 	size_t n;
 	size_t cap;
 };
 
-/* The file of tracefs that makes them. */
+/* Returns the file of tracefs that creates such events. */
 const char *dynevent_file_name(enum dynevent_type type);
-/* Has the kernel such a file? */
+/* Returns true if the kernel has that file. */
 bool dynevent_supported(const char *root, enum dynevent_type type);
 
 /*
- * Gives the kernel a command that makes the event group/name, or adds to it. It is remembered
- * before it is made. 0, the kernel's -errno, or -ENOMEM.
+ * Writes a command that creates the event group/name, or adds to it. Records the event before it
+ * is created. Returns 0, the kernel's -errno, or -ENOMEM.
  */
 int dynevents_create(struct dynevents *m, const char *root, const struct dynevent *event,
 		     const char *command);
-/* Removes the last one that was made. */
+/* Destroys the latest event. */
 void dynevents_destroy_last(struct dynevents *m);
 
-/* 0 or -ENOMEM. What the selection borrows lives until dynevents_destroy. */
+/*
+ * Adds the events to a selection, which borrows them until dynevents_destroy. Returns 0 or
+ * -ENOMEM.
+ */
 int dynevents_select(const struct dynevents *m, struct event_selection *events);
 
-/* Removes all, after the instance: what is on anywhere cannot be removed. Gives how many stay
- * because somebody else has them on; they go at a later start. Zeroed is fine. */
+/*
+ * Destroys all events. Call it after the instance is removed: an enabled event cannot be
+ * destroyed. Returns the number of events that remain because another process has enabled them; a
+ * later start destroys them. Zeroed is allowed.
+ */
 size_t dynevents_destroy(struct dynevents *m);
 
-/* Removes what processes left behind that are gone. Gives how many. */
+/* Destroys the events of processes that have ended. Returns their number. */
 size_t dynevents_destroy_stale(const char *root);

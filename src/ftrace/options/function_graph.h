@@ -4,31 +4,34 @@
 #include "ftrace/options/setup.h"
 
 /*
- * FtraceConfig.enable_function_graph and what belongs to it: the kernel's tracer of functions, whose
- * records are ftrace/funcgraph_entry and funcgraph_exit. Since 6.11 an instance can have it; before,
- * the top level alone (top_level.h). Which functions is a matter of each instance, below which others
- * and how deep a matter of the whole kernel: that is used only where nobody else does.
+ * FtraceConfig.enable_function_graph and related options: the kernel's function graph tracer,
+ * whose records are ftrace/funcgraph_entry and funcgraph_exit. Since Linux 6.11 each instance can
+ * have the tracer; before, only the top level (top_level.h). Function filters belong to an
+ * instance. Graph roots and depth are global to the kernel and are used only if nobody else uses
+ * them.
  *
- * A tracer cannot be changed while the rings of its instance are open.
+ * The tracer cannot be changed while the rings of its instance are open.
  */
 struct function_graph {
-	struct instance globals; /* the top level, lent: of the whole kernel */
+	struct instance globals; /* the attached top level, for the global settings */
 };
 
-/* Adds the tracer's events to a selection, where the config asks for it and the kernel has it at
- * all; else reports. 0 or -ENOMEM. */
+/*
+ * Adds the tracer's events if the config requests the tracer and the kernel has it; otherwise
+ * reports. Returns 0 or -ENOMEM.
+ */
 int function_graph_select(struct event_selection *events, const struct setup *s);
 void function_graph_deselect(struct event_selection *events);
 bool function_graph_event(const struct event_name *e);
 
-/* Can this instance have the tracer? */
+/* Returns true if the instance can have the tracer. */
 bool function_graph_is_offered(const struct instance *i);
 
 /*
- * Sets filters, roots, depth and the tracer in s->instance, whose recording is off. 0; or -errno,
- * reported: nothing is traced, as it would be other functions than those asked for. (Filters that
- * match nothing are reported, and the others count.)
+ * Sets filters, roots, depth and the tracer in s->instance, which must not be recording. Reports
+ * filters that match nothing and applies the others. Returns 0, or -errno after reporting; then
+ * nothing is traced, because it would be other functions than requested.
  */
 int function_graph_set(struct function_graph *g, const struct setup *s);
-/* After the instance was removed. Zeroed is fine. */
+/* Call it after the instance is removed. Zeroed is allowed. */
 void function_graph_end(struct function_graph *g);

@@ -4,12 +4,15 @@
 #include "ftrace/options/setup.h"
 
 /*
- * All that restricts what a session records, in the order in which it has to happen. 0, or -errno
- * with a problem (-ENOMEM may be without): the records would be others than those asked for.
+ * The options that restrict what a session records, in the required order. They return 0, or
+ * -errno with a fatal setup error (-ENOMEM may be without), because other records than requested
+ * would be recorded.
  */
 
-/* Of the whole instance: its switches, its CPUs, its threads. */
+/* Applies the options of the whole instance: tracefs_options, CPUs, pid filter. */
 int instance_options_set(const struct setup *s, const char *proc_root);
-/* Of the selected events: adds those that an option implies, writes the filters of each, and drops
- * those that cannot be filtered as they should be. */
+/*
+ * Applies the options of events: adds implied events, combines filters, and drops events that
+ * cannot be filtered as requested.
+ */
 int instance_options_restrict_events(struct event_selection *events, const struct setup *s);

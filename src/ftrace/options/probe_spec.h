@@ -7,18 +7,18 @@
 #include "base/text/str.h"
 
 /*
- * A line of tracefs' kprobe_events or uprobe_events, as a user wrote it:
+ * A probe definition in the syntax of tracefs' kprobe_events and uprobe_events:
  *
- *	p[:[GROUP/][NAME]] PLACE [ARGUMENTS]		when PLACE is reached
+ *	p[:[GROUP/][NAME]] PLACE [ARGUMENTS]		at PLACE
  *	r[MAXACTIVE][:[GROUP/][NAME]] PLACE [ARGUMENTS]	when the function at PLACE returns
  *
- * PLACE is [MODULE:]SYMBOL[+OFFSET] or an address of the kernel, or FILE:OFFSET. What the line
- * means is the kernel's to judge; here it is only taken apart so far that the event can be made in
- * another group than the one that the user wrote, and is told by the name that he wrote.
+ * PLACE is [MODULE:]SYMBOL[+OFFSET], an address of the kernel, or FILE:OFFSET. The kernel
+ * validates the definition. It is parsed here only to create the event in a group of the session,
+ * while the trace shows the user's names.
  *
  * Format: Documentation/trace/kprobetrace.rst and uprobetracer.rst of the kernel.
  */
-#define PROBE_SPEC_MAX 3800 /* bytes; the kernel takes 4094 with a name of ours */
+#define PROBE_SPEC_MAX 3800 /* bytes; the kernel's limit is 4094, including our names */
 
 enum probe_kind {
 	PROBE_KERNEL, /* kprobe_events */
@@ -27,32 +27,33 @@ enum probe_kind {
 
 struct probe_spec {
 	char *type; /* owned: "p", "r", "r8" */
-	char *group; /* owned: as the line says, else as the kernel would choose */
+	char *group; /* owned: of the definition, or the kernel's default */
 	char *name; /* owned: likewise */
-	char *rest; /* owned: place and arguments, one space between two words */
-	char *written; /* owned: all that the user wrote, in the same spelling */
+	char *rest; /* owned: place and arguments, separated by single spaces */
+	char *written; /* owned: the whole definition, with single spaces */
 };
 
-/* 0; -EINVAL with a sentence: no line of this form, or one that would do something else; -ENOMEM. */
+/* Returns 0, -EINVAL with e if the definition is malformed or not a probe, or -ENOMEM. */
 int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *ret,
 		     struct err_text *e);
 /*
- * May a consumer that is not root have it? Then it reads no memory and stops no program in the middle
- * of an instruction: PLACE is the name of a function of the kernel, and an argument is
+ * Checks whether a consumer that is not root may define the probe. It must not read memory or stop
+ * a program in the middle of a function: PLACE is the name of a kernel function, and an argument
+ * is
  *
  *	[NAME=]VALUE[:TYPE]	VALUE: $arg1 to $arg6, $retval, $comm or %REGISTER
  *				TYPE: u, s or x with 8, 16, 32 or 64
  *
- * 0, or -EPERM with a sentence.
+ * Returns 0, or -EPERM with e.
  */
 int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, struct err_text *e);
-/* Zeroed is fine. */
+/* Zeroed is allowed. */
 void probe_spec_deinit(struct probe_spec *l);
 
-/* The command that makes it as group/name; b->failed when memory is out. */
+/* Writes the command that creates it as group/name. Sets b->failed if out of memory. */
 void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b);
-/* Where a byte of such a command stands in said. */
+/* Returns the offset in `written` of a byte of that command. */
 size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at);
 
-/* A name as the kernel wants those of groups and events. */
+/* Returns true if the kernel accepts the name for a group or an event. */
 bool probe_name_is_good(const char *name);

@@ -10,70 +10,77 @@
 #include "ftrace/events/page_encode.h"
 
 /*
- * The CPUs that are in the machine, on or off: the kernel has a ring for every one that could ever
- * be plugged in, which may be hundreds more. By sys/devices/system/cpu/present; where that cannot
- * be read, all are taken to be there.
+ * The CPUs that are present, online or not (sys/devices/system/cpu/present). The kernel has a ring
+ * for every possible CPU, which may be hundreds more. If the file cannot be read, all CPUs count
+ * as present.
  */
 struct cpu_presence {
-	char list[4096]; /* "0-3,8"; empty: not to be had */
+	char list[4096]; /* "0-3,8"; empty: unknown */
 };
 
 /*
- * Reads the ring of one CPU, sub-buffer by sub-buffer, without ever waiting, and has each one
- * translated while it is in the cache.
+ * Reads the ring of one CPU, sub-buffer by sub-buffer, without blocking. Each sub-buffer is
+ * encoded while it is in the cache.
  *
- * A pass is what a tick or a flush wants from a ring: it may take several calls, each of bounded
- * length, and is over when `done` is set.
+ * A pass reads what a tick or a flush needs from a ring. It takes several calls of bounded length
+ * and ends when `done` is set.
  */
 struct cpu_reader {
 	uint32_t cpu;
-	int fd; /* owned: trace_pipe_raw, non-blocking; -1: the CPU is not in the machine */
-	bool done; /* with this pass */
-	bool hardly; /* was begun: the last sub-buffer of this pass */
-	bool absent; /* the kernel has made no ring yet: the CPU has not been on since */
-	uint32_t pass_bytes; /* read in this pass; whole sub-buffers, however full */
-	uint64_t read_ns; /* CLOCK_MONOTONIC: when the last pass that read something was over */
-	int stats_fd; /* owned: the ring's counters; -1: not needed so far */
+	int fd; /* owned: trace_pipe_raw, non-blocking; -1: the CPU is not present */
+	bool done; /* this pass has ended */
+	bool hardly; /* the last sub-buffer of this pass was nearly empty */
+	bool absent; /* no ring yet: the CPU has not been online since boot */
+	uint32_t pass_bytes; /* read in this pass; whole sub-buffers, even if not full */
+	uint64_t read_ns; /* CLOCK_MONOTONIC: end of the last pass that read something */
+	int stats_fd; /* owned: the file of the ring's counters; -1: not open yet */
 	struct lost_ranges lost;
 };
 
 struct cpu_readers {
-	struct cpu_reader *cpus; /* owned: of every CPU that the machine could have, by number */
+	struct cpu_reader *cpus; /* owned: one for each possible CPU, by number */
 	unsigned n;
-	uint8_t *page; /* owned: one sub-buffer, */
+	uint8_t *page; /* owned: buffer for one sub-buffer */
 	uint32_t page_size; /* of so many bytes */
-	uint32_t pass_max; /* a pass ends after so many bytes: a whole ring and its ends */
-	char *dir; /* owned: the folder per_cpu */
-	const char *sys_root; /* borrowed until it is closed */
+	uint32_t pass_max; /* bytes after which a pass ends: a whole ring and its ends */
+	char *dir; /* owned: the directory per_cpu */
+	const char *sys_root; /* borrowed until cpu_readers_close */
 	struct cpu_presence presence;
-	bool unopened; /* one that has been plugged in could not be opened: the next look tries */
+	/* a hotplugged CPU could not be opened; retried by the next cpu_readers_look */
+	bool unopened;
 };
 
-/* Opens the rings of an instance. sys_root is "/sys". 0, or -errno with a sentence in e. On zeroed
- * memory. */
+/*
+ * Opens the rings of an instance. sys_root is "/sys". r must be zeroed. Returns 0 or -errno; sets
+ * e on failure.
+ */
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
 		     const struct ring_page_layout *layout, uint32_t buffer_kb, struct err_text *e);
-/* Zeroed is fine. */
+/* A zeroed r is allowed. */
 void cpu_readers_close(struct cpu_readers *r);
 
-/* Opens the rings of CPUs that have been plugged in since. Not while a pass is on. */
+/* Opens the rings of CPUs that were plugged in since. Not during a pass. */
 void cpu_readers_look(struct cpu_readers *r);
 
-/* Reads the kernel's counters of a ring. Their file stays open: another tracer that changes settings may
- * hold up an open for a second, a read never. 0 or -errno. */
+/*
+ * Reads the kernel's counters of a ring. Keeps the file open: opening it can block for a second
+ * while another tracer changes settings, reading it cannot. Returns 0 or -errno.
+ */
 int cpu_reader_stats(const struct cpu_readers *r, struct cpu_reader *cpu, struct ring_stats *ret);
 
-/* A new pass over all rings, or one. */
+/* Start a pass over all rings, or over one. */
 void cpu_readers_begin(struct cpu_readers *r);
 void cpu_reader_begin(struct cpu_reader *cpu);
 
 /*
- * Reads sub-buffers of one ring, as many as begin below max bytes, and has them translated for n
- * takers, one or more; gives how many bytes. A tick's pass is also over at a sub-buffer that was
- * hardly begun, because the writer is still at it: it is worth waiting for more. So may be one that
- * the writer left for a record of more than half a sub-buffer, but not two in a row: a pass
- * to_the_end (a flush) is over at the second, or when the ring is empty. It has read what was there
- * when it began, and does not run after a writer that is as fast.
+ * Reads sub-buffers of one ring until max bytes are read, and encodes them for n targets (at least
+ * one). Returns the number of bytes read.
+ *
+ * A tick's pass also ends at a sub-buffer that is nearly empty, because the kernel still writes to
+ * it. A sub-buffer may also be short because the next record is larger than the rest of it, but
+ * not twice in a row. So a pass to_the_end (a flush) ends at the second short one, or when the
+ * ring is empty. It reads what was in the ring when it began, and does not chase a writer that is
+ * equally fast.
  */
 uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 			struct page_encode_target *to, unsigned n, uint32_t max, bool to_the_end);

@@ -13,89 +13,98 @@
 struct event_base;
 
 /*
- * The rings of one tracefs instance, read once for all sessions that listen to them. Reading takes
- * records out of the kernel, so within this process there is one struct ring an instance, known by
- * the instance's path; it lives as long as somebody has it open. A page is read once and walked
- * once, and each of its records offered to the translator of every listener that is attached.
+ * The rings of one tracefs instance, read once for all sessions that listen to them. Reading
+ * removes records from the kernel's ring, so this process has one struct ring per instance
+ * (identified by its path), open while it has listeners. Each page is parsed once; each record is
+ * offered to the page encoder of every attached listener.
  *
- * To listen to one more instance (the top level for ftrace/print, one of somebody else's):
+ * To listen to another instance (the top level for ftrace/print, or an attached instance):
  *
  *	struct ring_listener l = {.ops = &ops, .ctx = me, .period_ms = 100};
  *
- *	r = ring_open(&l, loop, sys_root, &instance, &e);          its clock and sizes are set
- *	r = page_encoder_new(&table, ring_layout(l.ring), writer, &l.translator);
+ *	r = ring_open(&l, loop, sys_root, &instance, &e);     after its clock and sizes are set
+ *	r = page_encoder_new(&table, ring_layout(l.ring), writer, &l.encoder);
  *	...
- *	ring_attach(&l);          from here on l.translator gets records, at every tick
- *	ring_read_all(&l);       -> ops->all_read(&l): it has all that was in the rings by then
+ *	ring_attach(&l);         from now on l.encoder gets records at every tick
+ *	ring_read_all(&l);       -> ops->all_read(&l): it has all records up to this call
  *	...
- *	ring_close(&l);           before instance_remove; then page_encoder_free
+ *	ring_close(&l);          before instance_remove; then page_encoder_free
  *
- * A listener has an event table of its own, with only those events that it wants to have: the
- * instance may record more for others. A session listens to a ring once, as two bundles cannot be
- * open in one writer; listeners of different rings may share a writer. Which events an instance
- * records, and when, is not the ring's business.
+ * A listener has an event table of its own with the events that it wants; the instance may record
+ * more for others. A session listens to a ring at most once, because a writer has at most one open
+ * bundle; listeners of different rings may share a writer. The ring does not decide which events
+ * an instance records, or when.
  */
 struct ring;
 struct ring_listener;
 
 struct ring_listener_ops {
-	/* Around a bounded stretch of reading. */
+	/* Before and after a slice of reading. */
 	void (*before_slice)(struct ring_listener *l);
 	void (*after_slice)(struct ring_listener *l);
-	/* All that was in the rings when ring_read_all was called has been translated. */
+	/* All records that were in the rings at ring_read_all have been encoded. */
 	void (*all_read)(struct ring_listener *l);
-	/* Each of them may attach, detach, open and close listeners, this one too. */
+	/* Each callback may attach, detach, open and close listeners, including this one. */
 };
 
 struct ring_listener {
-	/* The owner's: set before ring_attach, and borrowed until ring_close. */
+	/* Set by the caller before ring_attach; borrowed until ring_close. */
 	struct page_encoder *encoder;
 	const struct ring_listener_ops *ops;
 	void *ctx;
-	uint32_t period_ms; /* of the ticks; of all who are attached, the shortest counts */
-	bool watch; /* wake up at the instance's buffer_percent, too; ring_can_watch has said yes */
+	uint32_t period_ms; /* of the ticks; the shortest period of all attached listeners counts */
+	bool watch; /* also wake up at the instance's buffer_percent; requires ring_can_watch */
 
-	/* The ring's; the owner reads. */
+	/* Set by the ring; read-only for the caller. */
 	struct ring *ring; /* NULL: not open */
-	struct cpu_stream *streams; /* owned: one for each CPU that the machine could have */
+	struct cpu_stream *streams; /* owned: one for each possible CPU */
 	unsigned n_streams;
 	bool attached;
 	bool held;
-	bool reading_all; /* all_read is still to come */
-	uint64_t read_all_pass; /* the pass that all_read comes after */
-	uint64_t pass_began; /* CLOCK_BOOTTIME; UINT64_MAX: what is read is not of all rings */
-	uint64_t read_until; /* CLOCK_BOOTTIME: what happened before has been translated */
+	bool reading_all; /* all_read will be called */
+	uint64_t read_all_pass; /* the pass after which all_read is called */
+	uint64_t pass_began; /* CLOCK_BOOTTIME; UINT64_MAX: no pass over all rings */
+	uint64_t read_until; /* CLOCK_BOOTTIME: all earlier records have been encoded */
 	TAILQ_ENTRY(ring_listener) link;
 };
 
 /*
- * Opens the rings of the instance, or joins those who have them open. 0, or -errno with a sentence
- * in e. The instance is needed for the call alone, sys_root ("/sys") until ring_close.
+ * Opens the rings of the instance, or shares the open ones. The instance is only used during the
+ * call; sys_root ("/sys") until ring_close. Returns 0 or -errno; sets e on failure.
  */
 int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_root,
 	      const struct instance *i, struct err_text *e);
-/* Detaches. With the last one the kernel's files are closed. A zeroed listener is fine. */
+/* Detaches. The last listener closes the kernel's files. A zeroed listener is allowed. */
 void ring_close(struct ring_listener *l);
 
-/* Records that are read from now on are for this one too. Nothing happens when it is attached. */
+/* Starts passing records to the listener. No-op if it is attached. */
 void ring_attach(struct ring_listener *l);
-/* Nothing is read for its sake until it is let go: records stay in the kernel, unless another
- * listener has them read, for both then. */
+/*
+ * Suspends reading for this listener: records stay in the kernel unless another listener reads
+ * them; then both get them.
+ */
 void ring_hold(struct ring_listener *l, bool hold);
-/* No more records, ticks and answers. */
+/* Stops records, ticks and callbacks for the listener. */
 void ring_detach(struct ring_listener *l);
 
-/* Reads to the end, beginning with a later turn of the loop; all_read tells when. It is attached,
- * not held, and not draining already. */
+/*
+ * Reads all records in later iterations of the loop, then calls all_read. The listener must be
+ * attached, not held, and not waiting for all_read already.
+ */
 void ring_read_all(struct ring_listener *l);
 
-/* Can its watermark be watched? Asked while the instance records nothing: 0, -EOPNOTSUPP (poll of
- * its rings does not wait for one) or -ENOMEM. */
+/*
+ * Returns 0 if the watermark can be watched, -EOPNOTSUPP if poll() of the rings does not wait for
+ * it, or -ENOMEM. Call it while the instance records nothing.
+ */
 int ring_can_watch(struct ring_listener *l);
 
-/* How a page of it looks. */
+/* Returns the layout of its pages. */
 const struct ring_page_layout *ring_layout(const struct ring *r);
-/* Reads the kernel's counters of all its rings; one that cannot be read is left out. 0 or -ENOMEM. */
+/*
+ * Reads the kernel's counters of all its rings; skips those that cannot be read. Returns 0 or
+ * -ENOMEM.
+ */
 int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret);
-/* Records of the listener so far. */
+/* Returns the number of records encoded for the listener. */
 uint64_t ring_events(const struct ring_listener *l);

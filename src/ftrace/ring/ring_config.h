@@ -9,62 +9,69 @@
 #include "ftrace/ring/ring.h"
 
 /*
- * How large the rings of an instance are, and their sub-buffers: the pieces that a ring consists
- * of, is overwritten by, and is read by. Large ones cost fewer system calls for the same events;
- * but a ring has to have some, as the one that is written to is not read whole, and the kernel has
- * to find memory in a row for each: up to 32 KiB is what it does readily.
+ * Sizes of an instance's rings and of their sub-buffers, the units in which a ring is overwritten
+ * and read. Large sub-buffers need fewer system calls per event. But a ring needs several, because
+ * the one being written is not read as a whole; and the kernel needs contiguous memory for each,
+ * which is easy up to 32 KiB.
  */
-#define RING_SUBBUF_KB 32u /* the largest, unless the config asks for one */
-#define RING_MIN_SUBBUFS 16u /* the fewest in a ring, with the same exception */
+#define RING_SUBBUF_KB 32u /* the largest, unless the config sets a size */
+#define RING_MIN_SUBBUFS 16u /* the fewest in a ring, unless the config sets a size */
 
-#define RING_STEP_KB (128u << 10) /* of all CPUs: rings grow and shrink by so much at a time */
+#define RING_STEP_KB (128u << 10) /* of all CPUs: step in which rings are resized */
 #define RING_SMALL_KB 1024u
 
-/* The size to choose for rings of so much: a power of two, a page of the machine or more.
- * watermark: drain_buffer_percent, 0 is none. */
+/*
+ * Returns the size of sub-buffers for rings of buffer_kb: a power of two, at least a page of the
+ * machine. watermark: drain_buffer_percent; 0: none.
+ */
 uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page_kb);
 
 /*
- * Gives an instance, in which nothing is recorded yet, the sizes of the settings. Where memory does
- * not suffice, sub-buffers become smaller, then rings. What differs from the config is reported.
- * Gives KiB of a ring as the kernel was asked for it; 0: it has not been read, nor set.
+ * Sets the sizes of an instance that does not record yet. If memory is short, first sub-buffers
+ * become smaller, then rings. Reports differences from the config. Returns the KiB of a ring that
+ * the kernel was asked for; 0 if the size was neither read nor set.
  */
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct setup_errors *errors);
 
 /*
- * Before an instance is removed or given back, and when all is read: makes small what was set, in
- * steps. A ring in which sub-buffers get their old size is made anew by the kernel, as large as it
- * is: seconds for gigabytes.
+ * Shrinks the rings in steps, after the last read and before the instance is removed or restored.
+ * The kernel reallocates a ring of full size when its sub-buffers get their old size: seconds for
+ * gigabytes.
  */
 void ring_size_release(const struct instance *i);
 
-/* KiB of a ring as the kernel made it, of the largest: at least what was asked for, and some for the
- * reader. 0 when that cannot be read. */
+/*
+ * Returns the KiB of the largest ring as allocated: at least the size asked for, plus the reader's
+ * sub-buffer; 0 if it cannot be read.
+ */
 uint32_t ring_size_kb(const struct instance *i);
-/* KiB of a sub-buffer; a page's where the kernel has no other (before 6.8). */
+/* Returns the KiB of a sub-buffer; of a page if the kernel has no other size (before 6.8). */
 uint32_t ring_size_subbuf_kb(const struct instance *i);
 
 /*
- * The rings wake us when they are so full, and ticks are rare: reading a ring that has little in it
- * costs several times as much an event as one with many whole sub-buffers. So it is when nothing is
- * asked for, too; with a drain_period_ms alone the rings are read by the clock. The preset leaves
- * three quarters of a ring for what comes in until we run.
+ * The kernel wakes us when a ring reaches its watermark, so the timer can be slow. Reading nearly
+ * empty rings costs several times more CPU per event. This is also the default; a config with
+ * drain_period_ms alone reads by the timer. The preset leaves three quarters of a ring for records
+ * that arrive before we run.
  */
 #define WATERMARK_PRESET 25u
 
 /*
- * Makes a listener of the session's own instance watch, as far as the kernel can. The rings have
- * their sizes and record nothing yet; the listener is open and has its period. What was asked for
- * and cannot be had is reported; then there are ticks as ever.
+ * Makes a listener of the session's own instance use the watermark, if the kernel supports it. The
+ * rings have their sizes and record nothing yet; the listener is open and has its period. Reports
+ * a watermark that was requested but is unsupported; the timer is used then.
  */
 void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
 		      struct ring_listener *l, struct setup_errors *errors);
 
-/* Does a kernel of this release wake those who poll a ring at its watermark? From 6.9 on; before,
- * it could miss to. */
+/*
+ * Returns true if a kernel of this release reliably wakes pollers at the watermark: 6.9 or later.
+ */
 bool watermark_kernel_can(const char *release);
 
-/* The percent to write for a ring of so many sub-buffers: the least that the kernel can tell from
- * nothing, if that is more. Above 100: none can. */
+/*
+ * Returns the percentage to write for a ring of that many sub-buffers: percent, or the smallest
+ * value that the kernel can distinguish from zero. A result above 100 means that there is none.
+ */
 uint32_t watermark_least(uint32_t percent, uint32_t subbufs);

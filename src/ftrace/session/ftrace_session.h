@@ -20,46 +20,50 @@
 #define SESSION_RINGS_MAX 4
 
 /*
- * All that one tracing session has of the kernel and for its records: the instance, the events that
- * are on in it, their rows, the open rings, the translator. What
- * happens in between is ftrace_source.c's.
+ * The kernel objects and the record pipeline of one tracing session: its instance, the enabled
+ * events, their table, the open rings, the page encoder. ftrace_source.c drives it from start to
+ * stop.
  */
 struct ftrace_session {
 	struct ftrace_settings settings;
 	struct setup_errors errors;
-	struct instance instance; /* not made when reports.problem says why */
-	struct setup setup; /* how it was set up; its config is the session's own copy */
-	struct dynevents made; /* events of its own, for which the config asks */
-	struct event_selection events; /* what is to be on */
+	struct instance instance; /* not made if errors.fatal is set */
+	struct setup setup; /* input of the setup steps; its config is the session's own copy */
+	struct dynevents made; /* dynamic events that the config requests */
+	struct event_selection events; /* events to record */
 	struct event_watch watch;
 	struct event_table table;
-	struct compat_syscalls *compat; /* owned; NULL: none can be, or are looked for */
-	struct event_triggers triggers; /* how the recording begins and pauses */
+	struct compat_syscalls *compat; /* owned; NULL: not applicable or not requested */
+	struct event_triggers triggers; /* how the recording starts and pauses */
 	struct session_symbols symbols;
-	struct page_encoder *encoder; /* owned; NULL in that case */
-	struct ring_listener
-		ring; /* of the instance, with that translator; not open in that case */
-	struct top_level top; /* what comes from the top level */
+	struct page_encoder *encoder; /* owned; NULL if errors.fatal is set */
+	/* of the instance, with that encoder; not open if errors.fatal is set */
+	struct ring_listener ring;
+	struct top_level top; /* records that come from the top level */
 	struct function_graph graph;
-	/* Borrowed: all that records come by, the one above and those that a step of setting up has
-	 * added. Their ops and ctx are ftrace_source.c's. */
+	/*
+	 * Borrowed: all sources of records, that is, the ring above and those that setup steps
+	 * added. ftrace_source.c sets their ops and ctx.
+	 */
 	struct ring_listener *listeners[SESSION_RINGS_MAX];
 	unsigned n_listeners;
-	uint32_t buffer_kb; /* of a ring, as the kernel was asked for it */
-	struct ftrace_stats_extra extra; /* whoever knows one of them keeps it up to date */
+	uint32_t buffer_kb; /* KiB of a ring that the kernel was asked for */
+	struct ftrace_stats_extra extra; /* each part of the session updates its fields */
 };
 
-/* Reads the config, which is copied, and changes nothing. 0 or -ENOMEM. */
+/* Copies the config; changes nothing in tracefs. Returns 0 or -ENOMEM. */
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
 			bool for_root, const Pb__FtraceConfig *config);
 /*
- * Makes the instance and turns the events of the config on in it; nothing is recorded yet. What
- * cannot be had is in s->reports. Once, after ftrace_session_init; writer is borrowed for the
- * session's life. May be done on the side: given up there, it leaves tracefs as it was, and has a
- * problem that says so.
+ * Makes the instance and enables the config's events in it; nothing is recorded yet. Reports
+ * failures to s->errors. Call it once, after ftrace_session_init; writer is borrowed for the
+ * lifetime of the session. May run in a coroutine: if that is cancelled, tracefs is restored and a
+ * fatal setup error says so.
  */
 void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 			   struct writer *writer);
-/* Leaves tracefs as it was found, in turns where it is done on the side. After ftrace_session_init,
- * even if that failed; a second time is fine; no bundle is open. */
+/*
+ * Restores tracefs, in time slices if it runs in a coroutine. Call it after ftrace_session_init,
+ * even after a failed one; a second call is a no-op. No bundle may be open.
+ */
 void ftrace_session_close(struct ftrace_session *s);

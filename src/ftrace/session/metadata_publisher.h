@@ -10,40 +10,46 @@
 #include "ftrace/events/page_encode.h"
 
 /*
- * What linux.ftrace does for the feed of its session: turns on the events that tell of tasks, has
- * the translator gather what they say, and tells it. Without a listener it does nothing.
+ * Publishes linux.ftrace's metadata on the bus of its session: enables the events with task
+ * metadata, makes the page encoder collect it, and publishes it. Does nothing without a
+ * subscriber.
  */
 struct metadata_publisher {
-	struct metadata_bus *feed; /* borrowed; NULL: not joined */
+	struct metadata_bus *feed; /* borrowed; NULL: not registered */
 	uint64_t session_id;
-	unsigned wanted; /* when it began; 0: nothing is gathered */
+	unsigned wanted; /* kinds wanted at the beginning; 0: nothing is collected */
 	struct metadata_events news;
 };
 
-/* There may be news from now on, until metadata_publisher_unregister. Not joined when memory is out. */
+/*
+ * Registers as a publisher until metadata_publisher_unregister. Without memory it stays
+ * unregistered.
+ */
 void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *feed,
 				 uint64_t session_id);
-/* Tells the rest, and leaves. Zeroed is fine. */
+/* Publishes the rest and unregisters. Zeroed is allowed. */
 void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync);
 
 /*
- * If somebody listens, and nothing is gathered yet: turns on, in the instance, the events that tell
- * of tasks, with rows that only feed for those that the session did not ask for. What cannot be had
- * is reported. In somebody else's instance nothing is turned on: its records are his, too. Tasks are
- * promised to the feed if all of their events are there, and nothing leaves some of them out. Of the
- * setup it takes config, instance, events and reports.
+ * If there is a subscriber and nothing is collected yet: enables the events with task metadata in
+ * the instance. Events that the session did not request are compiled for the bus only. Reports
+ * failures. Enables nothing in an attached instance, because others read its records. Announces to
+ * the bus that task metadata is complete if all of its events are enabled and nothing filters
+ * them. Uses config, instance, events and errors of the setup.
  */
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table);
-/* Records were lost, maybe those of tasks: nothing is promised any more. */
+/* Records were lost, perhaps with task metadata: it is no longer announced as complete. */
 void metadata_publisher_lost(struct metadata_publisher *t);
-/* Has the translator gather for this teller, or for nobody. began: when the pass over the instance's
- * rings began (metadata.h); UINT64_MAX: no such pass is on. */
+/*
+ * Makes the page encoder collect metadata for this publisher, if it has a subscriber. began: when
+ * the pass over the instance's rings began (metadata.h); UINT64_MAX: no such pass.
+ */
 void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
 			       uint64_t began);
-/* Tells what has been gathered, of tasks what happened before `until` (CLOCK_BOOTTIME). */
+/* Publishes the collected metadata; for tasks, that from before `until` (CLOCK_BOOTTIME). */
 void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,
 				uint64_t until);
 
-/* Everything is being read, and will be told: true; has been: false. */
+/* Marks the publisher busy while a read of all records is in progress. */
 void metadata_publisher_set_busy(struct metadata_publisher *t, bool owes);

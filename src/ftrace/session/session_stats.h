@@ -5,20 +5,22 @@
 #include "ftrace/session/ftrace_session.h"
 
 /*
- * The FtraceStats of one session. They come as a pair, the counters at the start and those of now,
- * with every flush: a trace that is cut short still knows its losses up to there.
+ * The FtraceStats of one session. A pair is written with every flush, the counters at the start
+ * and the current ones, so a truncated trace contains its losses up to the flush.
  */
 struct session_stats {
 	struct ring_stats_all start; /* owned */
 	struct ftrace_stats_extra start_extra;
-	uint64_t written_sum; /* of what the last pair said */
+	uint64_t written_sum; /* checksum of the pair written last */
 	bool written;
 };
 
-/* Remembers the counters, before anything is recorded. st is zeroed. Readers of traces drop what is
- * older than the start, unless they are told that it was preserved, which this writes. */
+/*
+ * Stores the counters before anything is recorded. st must be zeroed. If the rings were preserved,
+ * writes that to the trace: otherwise trace readers drop records from before the start.
+ */
 void session_stats_begin(struct session_stats *st, struct ftrace_session *s, struct writer *w);
-/* always: though it says nothing new. */
+/* always: write even if nothing has changed. */
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
 			 bool always);
 void session_stats_deinit(struct session_stats *st);

@@ -10,42 +10,45 @@
 #include "ftrace/session/ftrace_stats.h"
 
 /*
- * Names for the addresses of one session (symbolize_ksyms): it joins the process's table when it is
- * set up, and waits for it before its first record is read, so that the first bundle has names.
+ * Function names for one session (symbolize_ksyms). It joins the process's symbol cache during
+ * setup and waits for the table before the first record is read, so that the first bundle has
+ * names.
  *
  *	set up    session_symbols_join
- *	start     session_symbols_wait     true: done will be called, when the table is there, or
- *	                                   after that time without it
- *	          session_symbols_apply     to every listener
- *	read      session_symbols_report_missing     of records: tells it if the table is not there
- *	stop      session_symbols_wait     again, before the rest is read
+ *	start     session_symbols_wait             true: done will be called when the table is
+ *	                                           ready or the time is over
+ *	          session_symbols_apply            to all listeners
+ *	read      session_symbols_report_missing   if the table is not ready
+ *	stop      session_symbols_wait             again, before the rest is read
  *	close     session_symbols_leave
  *
- * A session that does not want names gets by with the same calls.
+ * All calls are allowed for a session without symbolize_ksyms.
  */
 #define SESSION_SYMBOLS_WAIT_MS 5000u
 
 struct session_symbols {
 	struct symbol_cache_user user;
 	struct event *timer; /* owned */
-	void (*done)(void *ctx); /* NULL: nobody waits for the table */
+	void (*done)(void *ctx); /* NULL: nothing waits for the table */
 	void *ctx;
 };
 
-/* 0 or -ENOMEM. loop and proc_root are borrowed until session_symbols_leave. */
+/* Returns 0 or -ENOMEM. loop and proc_root are borrowed until session_symbols_leave. */
 int session_symbols_join(struct session_symbols *s, struct event_base *loop, const char *proc_root,
 			 const Pb__FtraceConfig *config);
 bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
 			  void *ctx);
-/* Are names wanted, and the table not there yet? */
+/* Returns true if names are requested and the table is not ready. */
 bool session_symbols_pending(const struct session_symbols *s);
-/* Whoever waits has gone on without: done is called when the table is there, or never. */
+/* Cancels the timer. done is called once more when the table is ready, or never. */
 void session_symbols_stop_waiting(struct session_symbols *s);
-/* The table as it is now, to the listeners' translators; into the stats; why there will be none into
- * the reports. */
+/*
+ * Passes the current table to the encoders of the listeners and to the stats. Reports why there is
+ * no table.
+ */
 void session_symbols_apply(const struct session_symbols *s, struct ring_listener *const *listeners,
 			   unsigned n, struct ftrace_stats_extra *more,
 			   struct setup_errors *errors);
 void session_symbols_report_missing(const struct session_symbols *s, struct setup_errors *errors);
-/* The translators are gone. Zeroed is fine. */
+/* Call it after the encoders are freed. Zeroed is allowed. */
 void session_symbols_leave(struct session_symbols *s);

@@ -9,25 +9,28 @@
 #include "ftrace/options/setup.h"
 
 /*
- * What a session that records in an instance of its own has of the top level: records that the
- * kernel puts nowhere else.
+ * Records that a session with an own instance needs from the top level, because the kernel writes
+ * them nowhere else:
  *
  *	ftrace/print, raw_data	on kernels without options/copy_trace_marker
  *	ftrace/bprint, bputs	unless the session's instance has options/trace_printk_dest on
- *	function graph		on kernels whose instances cannot have that tracer
+ *	function graph		on kernels without a tracer per instance
  *
- * It is used only while nobody else uses it (top_level.h) and is left as it was; one reader serves
- * all sessions of this process.
+ * The top level is used only while no other process uses it, and is restored afterwards. One
+ * reader serves all sessions of this process.
  */
 struct top_level {
-	struct event_selection events; /* that have to come from there */
-	struct instance place; /* lent; not made: nothing comes from there */
+	struct event_selection events; /* events that come from the top level */
+	struct instance place; /* attached; not made if no event comes from there */
 	struct event_table table;
 	struct page_encoder *encoder; /* owned */
-	struct ring_listener ring; /* with that translator */
+	struct ring_listener ring; /* with that encoder */
 };
 
-/* Moves the events that have to come from there out of the session's. 0 or -ENOMEM. */
+/*
+ * Moves the events that come from the top level out of the session's selection. Returns 0 or
+ * -ENOMEM.
+ */
 int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s);
 
 struct top_level_options {
@@ -38,15 +41,19 @@ struct top_level_options {
 	struct function_graph *graph;
 };
 
-/* Opens it, if there are such events; nothing is recorded yet. What cannot be had is reported. 0 or
- * -ENOMEM. */
+/*
+ * Opens the top level if there are such events; nothing is recorded yet. Reports failures. Returns
+ * 0 or -ENOMEM.
+ */
 int top_level_open(struct top_level *t, const struct top_level_options *options);
 static inline bool top_level_is_open(const struct top_level *t)
 {
 	return t->ring.ring;
 }
-/* The top level is as it was; -EBUSY: but for the tracer, as somebody reads the rings. Zeroed is
- * fine. */
+/*
+ * Restores the top level. Returns -EBUSY if the tracer cannot be restored because another process
+ * reads the rings. Zeroed is allowed.
+ */
 int top_level_close(struct top_level *t);
 
 void top_level_start(const struct top_level *t);

@@ -9,45 +9,50 @@
 struct event_base;
 
 /*
- * The kernel's symbols, once for all sessions of this process, as there is one kernel. Read when
- * the first one joins, in turns of the loop of about SYMBOL_CACHE_SLICE_NS; freed when the last one has
- * left, unless it or one before it asked for the table to be kept.
+ * The kernel's symbols: one table for all sessions of the process. Loaded when the first session
+ * joins, in time slices of SYMBOL_CACHE_SLICE_NS. Freed when the last session leaves, unless a
+ * session asked to retain it.
  *
  *	struct symbol_cache_user u = {.ready = ready, .ctx = me};
  *
  *	symbol_cache_join(&u, loop, proc_root, SYMBOL_CACHE_NONE);
- *	...                       -> ready(me), once; at once, where the table is there already
- *	symbol_cache_table(&u)              the table; NULL: not ready, or u.problem says why there is none
+ *	...                       -> ready(me), once; immediately if the table is loaded
+ *	symbol_cache_table(&u)    the table; NULL: not ready, or u.problem is the reason
  *	symbol_cache_leave(&u);
  *
- * A kept table is read anew by who joins when other modules are loaded than were then.
+ * A retained table is reloaded at the next join if the set of loaded modules has changed.
  */
 #define SYMBOL_CACHE_SLICE_NS 2000000u
-#define SYMBOL_CACHE_TEXT_MAX (1ull << 28) /* of kallsyms; the rest is left out */
+#define SYMBOL_CACHE_TEXT_MAX (1ull << 28) /* bytes of kallsyms; the rest is ignored */
 
-/* Of FtraceConfig.KsymsMemPolicy, by its numbers. */
+/* The values of FtraceConfig.KsymsMemPolicy. */
 enum symbol_cache_policy {
-	SYMBOL_CACHE_NONE = 0, /* nobody's wish is changed */
-	SYMBOL_CACHE_CLEANUP = 1, /* the table goes when the last one leaves */
-	SYMBOL_CACHE_RETAIN = 2, /* it stays */
+	SYMBOL_CACHE_NONE = 0, /* keeps the policy of earlier sessions */
+	SYMBOL_CACHE_CLEANUP = 1, /* frees the table when the last session leaves */
+	SYMBOL_CACHE_RETAIN = 2, /* retains the table */
 };
 
 struct symbol_cache_user {
-	/* The owner's. */
-	void (*ready)(void *ctx); /* from the loop or from symbol_cache_join; may leave */
+	/* Set by the caller. */
+	void (*ready)(
+		/* called from the loop or from symbol_cache_join; may call symbol_cache_leave */
+		void *ctx);
 	void *ctx;
-	/* Of the share. */
+	/* Set by the cache. */
 	bool joined;
 	bool is_ready;
-	const char *problem; /* borrowed until it leaves; NULL: there is a table, or not yet */
+	/* borrowed until the user leaves; NULL: the table is available or still loading */
+	const char *problem;
 	TAILQ_ENTRY(symbol_cache_user) link;
 };
 
-/* u was zeroed but for the owner's part. loop and proc_root ("/proc") are borrowed as long as
- * anybody has joined. 0 or -ENOMEM. */
+/*
+ * Zero u except for the caller's part. loop and proc_root ("/proc") are borrowed while a user is
+ * joined. Returns 0 or -ENOMEM.
+ */
 int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, const char *proc_root,
 		      enum symbol_cache_policy policy);
-/* Who has not joined is fine. */
+/* No-op if u has not joined. */
 void symbol_cache_leave(struct symbol_cache_user *u);
 
 const struct symbol_table *symbol_cache_table(const struct symbol_cache_user *u);

@@ -5,45 +5,52 @@
 #include <stdint.h>
 
 /*
- * The kernel's functions by address: /proc/kallsyms, packed into about 10 bytes a function. Made by
- * symbol_table_build.h, then only read.
+ * The kernel's functions by address: /proc/kallsyms, packed into about 10 bytes a function. Built
+ * by symbol_table_build.h, then read-only.
  *
- * An address belongs to the symbol at or before it, because no function tells its end. What does
- * end one: the next symbol, also one that is no function (which has no name here), and SYMBOL_TABLE_REACH.
+ * kallsyms does not contain the size of a function. So an address belongs to the nearest symbol at
+ * or below it, unless that symbol is not a function or is more than SYMBOL_TABLE_REACH away.
  */
-#define SYMBOL_TABLE_NAME_MAX 511u /* bytes of a name; the kernel's own limit */
-#define SYMBOL_TABLE_REACH (1u << 20) /* no function is as long */
-#define SYMBOL_TABLE_BLOCK 32u /* symbols between two addresses that are written out */
+#define SYMBOL_TABLE_NAME_MAX 511u /* bytes of a name; the kernel's limit */
+#define SYMBOL_TABLE_REACH (1u << 20) /* bytes; no function is longer */
+#define SYMBOL_TABLE_BLOCK                                                                         \
+	32u /* symbols in a block; the address of its first one is stored in full */
 
-/* Symbols that lie one after another in bytes; see symbol_table_put_symbol. */
+/*
+ * A run of symbols in bytes. Each symbol is stored as the difference to the address before it, and
+ * its name.
+ */
 struct symbol_table_block {
-	uint64_t address; /* of its first symbol */
-	uint32_t at; /* in bytes; the block ends where the next begins */
+	uint64_t address; /* of the first symbol */
+	uint32_t at; /* offset in bytes; the block ends where the next one begins */
 };
 
 struct symbol_table {
-	struct symbol_table_block *blocks; /* owned; by address */
+	struct symbol_table_block *blocks; /* owned; sorted by address */
 	uint32_t n_blocks;
 	uint32_t n_functions;
 	uint8_t *bytes; /* owned */
 	size_t n_bytes;
-	char *words; /* owned: what names are made of, one after another */
-	uint32_t *word_at; /* owned: n_words + 1 places in words */
+	char *words; /* owned: the words that names consist of, concatenated */
+	uint32_t *word_at; /* owned: n_words + 1 offsets in words */
 	uint32_t n_words;
 };
 
-/* Zeroed is fine. */
+/* A zeroed table is allowed. */
 void symbol_table_deinit(struct symbol_table *k);
 
-/* Copies the name of the function that an address lies in, without a NUL; gives its length, or 0
- * where there is none. */
+/*
+ * Copies the name of the function that contains the address, without a NUL. Returns its length, or
+ * 0 if there is no function.
+ */
 size_t symbol_table_name(const struct symbol_table *k, uint64_t address, char *ret_name);
 
-/* Bytes of memory that it takes. */
+/* Returns the bytes of memory that the table uses. */
 size_t symbol_table_size(const struct symbol_table *k);
 
 /*
- * The number of a word, by how often it occurs: 192 of one byte, 16128 of two, the others of four.
+ * The encoding of a word's number. Frequent words have small numbers: 192 numbers take one byte,
+ * 16128 take two, the others four.
  *
  *	00..bf                the number
  *	c0..fe  xx            192 + 256 * (first - c0) + xx

@@ -7,8 +7,8 @@
 #include "base/core/err.h"
 
 /*
- * Why the kernel refused a command, in its own words: error_log of tracefs, where it is told apart
- * from what others did by the command itself.
+ * Reads the kernel's reason for refusing a command from error_log of tracefs. The log holds errors
+ * of all tracers; an entry is found by its command.
  *
  *	[  123.456789] trace_kprobe: error: Invalid fetch argument
  *	  Command: p:x vfs_read a=nope
@@ -16,15 +16,19 @@
  */
 struct error_log_entry {
 	char what[160]; /* "Invalid fetch argument" */
-	size_t at; /* the byte of the command that the caret is under */
+	size_t at; /* byte of the command above the caret */
 };
 
-/* Finds the last error of a command. root: of tracefs, or an instance's folder. False: the kernel
- * keeps no such log, or said nothing. */
+/*
+ * Finds the last error of a command. root: of tracefs, or the directory of an instance. Returns
+ * false if the kernel has no such log or no entry for the command.
+ */
 bool error_log_read(const char *root, const char *command, struct error_log_entry *ret);
-/* The same in the text of a log. */
+/* Like error_log_read, in the text of a log. */
 bool error_log_find(const char *log, const char *command, struct error_log_entry *ret);
 
-/* "WHAT at character 24: p:x vfs_read a=^nope", with the text shortened around the place. Gives
- * code. */
+/*
+ * Writes "WHAT at character 24: p:x vfs_read a=^nope" to e, shortened around the position. Returns
+ * code.
+ */
 int error_log_format(struct err_text *e, int code, const char *what, const char *text, size_t at);

@@ -5,25 +5,32 @@
 #include "ftrace/tracefs/instance.h"
 
 /*
- * The file `filter` of one event: an expression in the kernel's language, such as
- * `prev_comm ~ "ssh*" && prev_prio < 120`, and the kernel's own words where it refuses one.
+ * The file `filter` of one event: an expression in the kernel's syntax, such as `prev_comm ~
+ * "ssh*" && prev_prio < 120`, and the kernel's reason if it refuses one.
  */
 
 /*
- * Only such records of the event pass from now on. 0, or -errno with e: the kernel's reason, and
- * the expression with a ^ before the character that it stopped at; -ENOENT: there is no such file.
- * A refused expression leaves the event without any.
+ * Sets the filter of an event. Returns 0, or -errno with e: the kernel's reason, and the
+ * expression with a ^ before the character at which parsing stopped. Returns -ENOENT if the file
+ * does not exist. After a refused expression the event has no filter.
  */
 int filter_file_write(const struct instance *i, const char *group, const char *name,
 		      const char *filter, struct err_text *e);
-/* What filter_file_write says of a refusal: left is the file's text after it (changed; NULL: it
- * cannot be read). Gives error. */
+/*
+ * Formats the refusal of filter_file_write. left: the text of the file after the write; modified;
+ * NULL if it cannot be read. Returns error.
+ */
 int filter_file_explain(char *left, const char *filter, int error, struct err_text *e);
-/* Everything passes again. */
+/* Removes the filter. */
 void filter_file_clear(const struct instance *i, const char *group, const char *name);
 
-/* A filter as somebody wrote it, on one line and without blanks around; NULL: memory is out. The
- * caller frees. */
+/*
+ * Returns a copy on one line, without surrounding blanks. The caller frees it. Returns NULL if out
+ * of memory.
+ */
 char *filter_clean(const char *filter);
-/* What passes both, for the caller to free; a NULL: what passes b. NULL: memory is out. */
+/*
+ * Returns the conjunction of two filters; a may be NULL. The caller frees it. Returns NULL if out
+ * of memory.
+ */
 char *filter_both(const char *a, const char *b);

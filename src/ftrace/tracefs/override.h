@@ -6,52 +6,59 @@
 #include "base/core/err.h"
 
 /*
- * A place of tracefs that is not ours, used for a time: the top level, an instance that somebody
- * else has made. What is changed there is noted with how it was (undo_log.h), and put back when
- * nobody of us needs it any more. What was as we want it is not touched, and what somebody else
- * changes meanwhile stays as he made it.
+ * A tracefs directory that belongs to others: the top level or a foreign instance. Every setting
+ * that we change is logged with its old value (undo_log.h) and restored when our last session
+ * releases it. A setting that already has the wanted value is not written. A setting that another
+ * process changes meanwhile keeps that value.
  *
- * Within this process a place is one, and sessions share it. What only adds to the records (events,
- * tracing_on) each of them may switch on. A knob that has one value for all keeps the first one's;
- * and what leaves records out is only for a session that is alone, because the others did not ask
- * for it. Who cannot get his way gets -EBUSY.
+ * All sessions of this process share one override per directory. Settings that only add records
+ * (events, tracing_on) may be set by any of them. A single-valued setting keeps the first
+ * session's value. Restricting settings need exclusive use. A conflict returns -EBUSY.
  *
- * File names are relative to the place. Functions give 0 or -errno unless they say else.
+ * File names are relative to the directory. Functions return 0 or -errno unless stated otherwise.
  */
 struct override;
 
 struct override_target {
 	const char *root; /* of tracefs */
-	const char
-		*place; /* "" is the top level, "instances/foo" one of its instances; it exists */
-	const char *state; /* the folder for records; NULL: none is kept */
-	bool reads_nothing; /* no records there, so others may leave some out */
+	const char *place; /* "" is the top level, "instances/foo" an instance; it exists */
+	const char *state; /* directory of the undo logs; NULL: none is kept */
+	bool reads_nothing; /* reads no records, so other sessions may restrict them */
 };
 
-/* With a sentence in e on failure. */
+/* Sets e on failure. */
 int override_new(const struct override_target *terms, struct override **ret, struct err_text *e);
-/* Puts back what nobody else of us holds. 0, or the first -errno: the rest of the record stays, for
- * the next process to try. */
+/*
+ * Restores the settings that no other session holds. Returns 0 or the first -errno; a setting that
+ * could not be restored stays in the undo log for the next process.
+ */
 int override_restore(struct override *l);
-/* The same, without a word. NULL is fine. */
+/* Restores the settings and frees l. NULL is allowed. */
 struct override *override_free(struct override *l);
 
-/* Has another session that file of the place? */
+/* Returns true if another session holds the setting. */
 bool override_others_hold(const struct override *l, const char *file);
-/* Has this session changed it, and nobody else of us needs it so? */
+/* Returns true if this session changed the setting and no other session holds it. */
 bool override_has_changed(const struct override *l, const char *file);
-/* A file of it that another session holds, and that this one wanted otherwise; NULL: none. */
+/*
+ * Returns a file that another session holds with a value that this session did not want; NULL if
+ * none.
+ */
 const char *override_refused(const struct override *l);
 
-/* Sets a value; of a list, all of it; of a trigger, adds one, or takes all of a kind away
- * ("!traceon"). */
+/*
+ * Sets a value. For a list, replaces all of it. For a trigger, adds one; "!traceon" removes those
+ * of that kind which this session added.
+ */
 int override_write(struct override *l, const char *file, const char *text);
-/* Adds to a list that this session has begun by override_write. */
+/* Adds to a list that this session has started with override_write. */
 int override_append(struct override *l, const char *file, const char *text);
-/* Before it writes to the file by itself: what was there is put back, whatever becomes of it. was:
- * how it will have to read; NULL: as it reads now. */
+/*
+ * Saves the value before the caller writes the file itself. was: the value to restore; NULL: the
+ * current one.
+ */
 int override_save(struct override *l, const char *file, const char *was);
-/* Needs all that others of us have set as it is, but for their events. 0 or -ENOMEM. */
+/* Holds all settings of the other sessions except events. Returns 0 or -ENOMEM. */
 int override_join(struct override *l);
-/* This session needs that file no longer. */
+/* Releases the setting for this session. */
 void override_release(struct override *l, const char *file);

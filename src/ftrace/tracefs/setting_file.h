@@ -5,8 +5,8 @@
 #include <sys/queue.h>
 
 /*
- * A knob of tracefs: a file that reads one way and is written another. These functions know both
- * by the file's name; nothing here remembers anything.
+ * A setting file of tracefs. What a read returns is often not what has to be written to set it.
+ * These functions know both forms by the file's name; they keep no state.
  *
  *	trace_clock       reads "local [boot] mono"          written "boot"
  *	buffer_size_kb    reads "7 (expanded: 1408)"         written "1408"
@@ -14,54 +14,54 @@
  *	set_ftrace_filter reads "#### all functions ..."     written "", which empties it
  */
 enum setting_kind {
-	SETTING_VALUE, /* what is written takes the place of what was there */
-	SETTING_LIST, /* lines or words; opening it for truncation empties it */
-	SETTING_COMMAND, /* a trigger: each write adds one, or with a '!' before it takes it away */
+	SETTING_VALUE, /* a write replaces the value */
+	SETTING_LIST, /* lines or words; opening with O_TRUNC empties it */
+	SETTING_COMMAND, /* a trigger: each write adds one; with '!' in front, removes it */
 };
 
 enum setting_kind setting_kind_of(const char *file);
 
-/* What has to be written for the file to read so again, for the caller to free. NULL: it cannot be
- * written that way (sizes that differ from CPU to CPU read "X"), or memory is out. */
+/*
+ * Returns the text to write so that the file reads like this again; the caller frees it. Returns
+ * NULL if no text does that (sizes that differ between CPUs read "X") or out of memory.
+ */
 char *setting_text(const char *file, const char *read);
 
-/* Does the file read as if the text was written last? */
+/* Returns true if the file reads as after a write of text. */
 bool setting_reads(const char *file, const char *read, const char *text);
-/* Do both readings of the file mean the same? */
+/* Returns true if both texts read from the file mean the same. */
 bool setting_equal(const char *file, const char *a, const char *b);
 
-/* Restricts what an instance records, for everybody who reads it. */
+/* Returns true if the setting removes records for every reader of the instance. */
 bool setting_restricts(const char *file);
 
-/* How the file reads, for the caller to free; NULL: it cannot be read. path: of the file. */
+/* Returns the content, which the caller frees, or NULL if it cannot be read. path: of the file. */
 char *setting_read(const char *path);
-/* Puts the text into the file in place of what it holds; of a command, adds it. 0 or -errno. */
+/* Replaces the content; adds a command. Returns 0 or -errno. */
 int setting_write(const char *path, const char *text);
-/* Adds to a list. */
+/* Adds to a list. Returns 0 or -errno. */
 int setting_append(const char *path, const char *text);
 
-/*
- * One knob of a place of tracefs that is not ours, changed for a time: how it read before, and
- * how since. With that it can be put back, by us or by whoever comes after us.
- */
+/* One changed setting: the value before our change, and the value we set. */
 struct setting_change {
 	TAILQ_ENTRY(setting_change) link;
-	char *file; /* owned: below the place's folder */
-	char *old_value; /* owned: as the file read; of a command empty */
-	char *new_value; /* owned: how it reads since; of a command, what was written; NULL: not known */
+	char *file; /* owned: relative to the directory */
+	char *old_value; /* owned: as read; empty for a command */
+	/* owned: as read after the write; for a command, the text written; NULL: unknown */
+	char *new_value;
 };
 
 TAILQ_HEAD(setting_changes, setting_change);
 
-/* 0, or -ENOMEM with nothing to deinit. */
+/* Returns 0, or -ENOMEM with nothing to free. */
 int setting_change_init(struct setting_change *c, const char *file, const char *was);
-/* Zeroed is fine. */
+/* A zeroed change is allowed. */
 void setting_change_deinit(struct setting_change *c);
 
 /*
- * Puts the knob back as it was. What somebody else has made of it since is not ours to undo, and
- * stays. folder: of the place. 0 or -errno; a file that is gone is fine.
+ * Restores the old value, unless another process has changed the setting since. folder: the
+ * tracefs directory. Returns 0 or -errno; 0 if the file no longer exists.
  */
 int setting_change_undo(const struct setting_change *c, const char *folder);
-/* An error of it that may be none another time. */
+/* Returns true if the error may be temporary. */
 bool setting_change_may_retry(int error);
