@@ -79,6 +79,8 @@ static int give_up_rights(void)
 	bool nice = raise_limit(RLIMIT_NICE, RLIMIT_NICE_MOST);
 	bool real_time = raise_limit(RLIMIT_RTPRIO, RLIMIT_RTPRIO_MOST);
 
+	/* Of processes and threads of its new user, of which others may have many. */
+	(void)raise_limit(RLIMIT_NPROC, RLIM_INFINITY);
 	change_user();
 	return caps_keep_only(nice_capability, nice && real_time ? 0 : 1);
 }

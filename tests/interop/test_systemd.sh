@@ -140,6 +140,22 @@ verdict "another user is not" $? "$TMP/log"
 
 ctl start sonda-probes.service
 verdict "the probes start, and say that they are ready" $? "$TMP/ctl"
+confined() { # PID CAPABILITIES that it may have
+  [ "$(field_of "$1" Uid) $(field_of "$1" NoNewPrivs) $(field_of "$1" Seccomp)" = "0 1 2" ] && [ "$(field_of "$1" Seccomp_filters)" -ge 2 ] &&
+    [ $((0x$(field_of "$1" CapPrm) & ~$2)) = 0 ]
+}
+probes=$(main_pid sonda-probes.service)
+bits() { # NUMBER...
+  local n sum=0
+  for n; do sum=$((sum | 1 << n)); done
+  echo "$sum"
+}
+# Its nine, as in the unit.
+confined "$probes" "$(bits 1 2 12 19 21 23 34 38 39)" && [ "$(field_of "$probes" CapEff)" = 0000000000000000 ]
+verdict "they are root's, with both filters, and without an effective capability while nothing is recorded" $? "/proc/$probes/status"
+reads=$(pid_of sonda-probes.service sonda-reads)
+[ -z "$reads" ] || confined "$reads" "$(bits 2 19 23)"
+verdict "their child that reads has the capabilities for that only" $? "/proc/${reads:-self}/status"
 cat >"$TMP/out/config" <<'CONFIG'
 buffers { size_kb: 16384 }
 data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
