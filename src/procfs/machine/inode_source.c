@@ -29,7 +29,7 @@
  *
  *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... the round is over:
  *	                       |                                                  what is left has no path
- *	                       +-- turn, turn, turn ...: a packet in each
+ *	                       +-- slice, slice, turn ...: a packet in each
  *
  * What is named meanwhile is for the next round. Without linux.ftrace there is one round, over the
  * folders that the config names, and every path is told; nothing is kept of that, so memory does not
@@ -46,7 +46,7 @@ struct inode_source {
 	const char *proc_root;
 	struct metadata_bus *feed; /* NULL: not listened to */
 	struct writer *writer; /* owned */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
 	struct inode_roots named; /* of the config */
 	struct inode_roots roots; /* of a round for what events named */
@@ -216,7 +216,7 @@ static void run_in(struct inode_source *ds, uint32_t ms)
 {
 	const struct timeval t = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 
-	evtimer_add(ds->turn, &t);
+	evtimer_add(ds->next_slice, &t);
 }
 
 static void begin_if_wanted(struct inode_source *ds)
@@ -230,13 +230,13 @@ static void begin_if_wanted(struct inode_source *ds)
 static void on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	struct inode_source *ds = ctx;
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	(void)fd;
 	(void)what;
 	if (ds->is_told && ds->wanted.sought == 0)
 		begin_round(ds);
-	while (ds->active && ds->left_in_batch > 0 && !time_slice_over(&turn))
+	while (ds->active && ds->left_in_batch > 0 && !time_slice_over(&slice))
 		step(ds);
 	close_packet(ds);
 	if (!ds->active) {
@@ -287,7 +287,7 @@ static void inode_destroy(void *instance)
 		return;
 	if (ds->feed)
 		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
-	event_freep(&ds->turn);
+	event_freep(&ds->next_slice);
 	inode_walk_end(&ds->walk);
 	strbuf_deinit(&ds->mountinfo);
 	inode_roots_deinit(&ds->named);
@@ -315,9 +315,9 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	r = configure(ds, config->inode_file_config);
 	if (r < 0)
 		return r;
-	ds->turn = evtimer_new(env->loop, on_slice, ds);
+	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
 	ds->writer = ds_writer_new(h);
-	if (!ds->turn || !ds->writer)
+	if (!ds->next_slice || !ds->writer)
 		return -ENOMEM;
 	/* Before anybody starts: they look then whether there is somebody who listens. */
 	if (env->feed && !ds->do_not_scan &&
@@ -357,7 +357,7 @@ static void inode_stop(void *instance)
 
 	const struct inode_requests *w = &ds->wanted;
 
-	event_del(ds->turn);
+	event_del(ds->next_slice);
 	ds->is_told = false;
 	if (ds->active)
 		log_warn("linux.inode_file_map: the session ended before the scan; %llu files were "

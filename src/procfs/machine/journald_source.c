@@ -37,7 +37,7 @@ struct journald_source {
 	struct writer *writer; /* owned */
 	struct event *watch; /* owned; of the journal's descriptor */
 	struct event *look; /* owned */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	struct journald_library lib;
 	struct journald_reader reader;
 	Pb__SystemdJournaldConfig *config; /* owned; NULL: none */
@@ -60,8 +60,8 @@ static void schedule(struct journald_source *ds)
 {
 	static const struct timeval at_once;
 
-	if (!evtimer_pending(ds->turn, NULL))
-		evtimer_add(ds->turn, &at_once);
+	if (!evtimer_pending(ds->next_slice, NULL))
+		evtimer_add(ds->next_slice, &at_once);
 }
 
 /* ---- lines ---- */
@@ -161,7 +161,7 @@ static void stop_events(struct journald_source *ds)
 {
 	event_freep(&ds->watch);
 	event_del(ds->look);
-	event_del(ds->turn);
+	event_del(ds->next_slice);
 }
 
 static void answer_stop(struct journald_source *ds)
@@ -180,12 +180,12 @@ static void answer_stop(struct journald_source *ds)
 
 static void run_slice(struct journald_source *ds)
 {
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 	bool more;
 
 	do
 		more = next_line(ds);
-	while (more && !time_slice_over(&turn));
+	while (more && !time_slice_over(&slice));
 	if (more)
 		schedule(ds);
 	if (more && ds->last_us <= ds->end_us)
@@ -233,7 +233,7 @@ static void look(struct journald_source *ds)
 static void refresh(struct journald_source *ds)
 {
 	look(ds);
-	if (!evtimer_pending(ds->turn, NULL))
+	if (!evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
 }
 
@@ -263,10 +263,10 @@ static void journald_destroy(void *instance)
 
 	if (!ds)
 		return;
-	if (ds->look && ds->turn)
+	if (ds->look && ds->next_slice)
 		stop_events(ds);
 	event_freep(&ds->look);
-	event_freep(&ds->turn);
+	event_freep(&ds->next_slice);
 	journald_reader_close(&ds->reader);
 	journald_library_close(&ds->lib);
 	if (ds->config)
@@ -309,9 +309,9 @@ static int journald_create(struct ds_handle *h, const struct ds_env *env,
 	if (r < 0)
 		return r;
 	ds->look = evtimer_new(env->loop, on_look, ds);
-	ds->turn = evtimer_new(env->loop, on_slice, ds);
+	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
 	ds->writer = ds_writer_new(h);
-	if (!ds->look || !ds->turn || !ds->writer)
+	if (!ds->look || !ds->next_slice || !ds->writer)
 		return -ENOMEM;
 	*ret_instance = TAKE_PTR(ds);
 	return 0;

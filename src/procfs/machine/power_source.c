@@ -182,7 +182,7 @@ struct power_source {
 	const char *sys_root;
 	struct writer *writer; /* owned */
 	struct event *tick; /* owned */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	struct strbuf text;
 	struct supply supplies[SUPPLIES_MAX];
 	unsigned n_supplies;
@@ -349,12 +349,12 @@ static void do_step(struct power_source *ds)
 static void run_slice(struct power_source *ds)
 {
 	static const struct timeval at_once;
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 
-	while (ds->step != STEP_NONE && !time_slice_over(&turn))
+	while (ds->step != STEP_NONE && !time_slice_over(&slice))
 		do_step(ds);
 	if (ds->step != STEP_NONE)
-		evtimer_add(ds->turn, &at_once);
+		evtimer_add(ds->next_slice, &at_once);
 }
 
 static void on_slice(evutil_socket_t fd, short what, void *ctx)
@@ -389,7 +389,7 @@ static void power_destroy(void *instance)
 	if (!ds)
 		return;
 	event_freep(&ds->tick);
-	event_freep(&ds->turn);
+	event_freep(&ds->next_slice);
 	strbuf_deinit(&ds->text);
 	writer_free(ds->writer);
 	free(ds);
@@ -411,9 +411,9 @@ static int power_create(struct ds_handle *h, const struct ds_env *env,
 	ds->h = h;
 	ds->sys_root = env->sys_root;
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
-	ds->turn = evtimer_new(env->loop, on_slice, ds);
+	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
 	ds->writer = ds_writer_new(h);
-	if (!ds->tick || !ds->turn || !ds->writer)
+	if (!ds->tick || !ds->next_slice || !ds->writer)
 		return -ENOMEM;
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
@@ -440,7 +440,7 @@ static void power_stop(void *instance)
 	struct power_source *ds = instance;
 
 	event_del(ds->tick);
-	event_del(ds->turn);
+	event_del(ds->next_slice);
 	ds->step = STEP_NONE;
 	if (ds->n_batteries == 0)
 		log_info("linux.sysfs_power: no battery was seen");

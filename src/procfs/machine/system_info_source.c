@@ -102,7 +102,7 @@ struct system_info {
 	const char *proc_root;
 	const char *sys_root;
 	struct writer *writer; /* owned */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	enum phase phase;
 	int fd; /* owned; of the file that is read, or -1 */
 	struct strbuf text; /* of it */
@@ -232,13 +232,13 @@ static void step(struct system_info *s)
 static void run_slice(struct system_info *s)
 {
 	static const struct timeval at_once;
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	do
 		step(s);
-	while (s->phase != DONE && !time_slice_over(&turn));
+	while (s->phase != DONE && !time_slice_over(&slice));
 	if (s->phase != DONE) {
-		evtimer_add(s->turn, &at_once);
+		evtimer_add(s->next_slice, &at_once);
 		return;
 	}
 	strbuf_deinit(&s->text);
@@ -260,7 +260,7 @@ static void system_info_destroy(void *instance)
 
 	if (!s)
 		return;
-	event_freep(&s->turn);
+	event_freep(&s->next_slice);
 	closep(&s->fd);
 	strbuf_deinit(&s->text);
 	if (s->message.buf)
@@ -287,9 +287,9 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 	s->sys_root = env->sys_root;
 	s->irq_names = c && c->irq_names;
 	s->fd = -1;
-	s->turn = evtimer_new(env->loop, on_slice, s);
+	s->next_slice = evtimer_new(env->loop, on_slice, s);
 	s->writer = ds_writer_new(h);
-	if (!s->turn || !s->writer || pb_mem_init(&s->message) < 0)
+	if (!s->next_slice || !s->writer || pb_mem_init(&s->message) < 0)
 		return -ENOMEM;
 	*ret_instance = TAKE_PTR(s);
 	return 0;
@@ -315,7 +315,7 @@ static void system_info_stop(void *instance)
 {
 	struct system_info *s = instance;
 
-	event_del(s->turn);
+	event_del(s->next_slice);
 	writer_flush(s->writer);
 	ds_stopped(s->h);
 }

@@ -5,59 +5,60 @@
 #include <stdint.h>
 
 /*
- * A set of task numbers: those that the trace has described already. At most 512 KiB however many
- * tasks there are; a machine that has given out few numbers takes 4 KiB.
+ * A set of task ids (pids and tids), as a bitmap in two levels. It takes at most 512 KiB, and 4 KiB
+ * while all ids are small.
  */
 
-/* The kernel gives out no number from here on (PID_MAX_LIMIT). */
+/* Above the largest task id of the kernel (PID_MAX_LIMIT). */
 #define PID_LIMIT (1 << 22)
-#define PID_SET_LEAF (1 << 15) /* numbers in a leaf of 4 KiB */
+#define PID_SET_LEAF (1 << 15) /* ids in a leaf of 4 KiB */
 
 /* Zero-initialise. */
 struct pid_set {
-	uint64_t *leaf[PID_LIMIT / PID_SET_LEAF]; /* owned; NULL: none of its range */
+	uint64_t
+		*leaf[PID_LIMIT / PID_SET_LEAF]; /* owned; NULL: no id of its range is in the set */
 };
 
-/* Outside of 0 < tid < PID_LIMIT nothing is ever in the set. */
+/* Returns false for ids outside of 0 < tid < PID_LIMIT. */
 bool pid_set_has(const struct pid_set *s, int32_t tid);
-/* 0, -ERANGE or -ENOMEM. */
+/* Returns 0, -ERANGE or -ENOMEM. */
 int pid_set_add(struct pid_set *s, int32_t tid);
 void pid_set_remove(struct pid_set *s, int32_t tid);
 void pid_set_clear(struct pid_set *s);
 
 /*
- * A number for each task number, 0 at first: at most 16 MiB however many tasks there are; a machine
- * that has given out few numbers takes 4 KiB for each thousand.
+ * A map from task ids to numbers; every number is 0 at first. It takes at most 16 MiB, and 4 KiB
+ * for each 1024 ids in use.
  */
-#define PID_MAP_LEAF 1024 /* numbers in a leaf of 4 KiB */
+#define PID_MAP_LEAF 1024 /* values in a leaf of 4 KiB */
 
 /* Zero-initialise. */
 struct pid_map {
-	int32_t *leaf[PID_LIMIT / PID_MAP_LEAF]; /* owned; NULL: all of them are 0 */
+	int32_t *leaf[PID_LIMIT / PID_MAP_LEAF]; /* owned; NULL: all values are 0 */
 };
 
-/* Outside of 0 < tid < PID_LIMIT it is always 0. */
+/* Returns 0 for ids outside of 0 < tid < PID_LIMIT. */
 int32_t pid_map_get(const struct pid_map *m, int32_t tid);
-/* 0, -ERANGE or -ENOMEM. */
+/* Returns 0, -ERANGE or -ENOMEM. */
 int pid_map_set(struct pid_map *m, int32_t tid, int32_t v);
 void pid_map_clear(struct pid_map *m);
 
 /*
- * Whose a task is: the process of a thread, the parent of a process. It is kept when a task has
- * ended, until its number is given to another one, because of what may still have to be told of it.
+ * Maps each thread to its process and each process to its parent. Entries survive the task until
+ * its id is reused, because later packets may refer to them.
  *
- * The parent is the one that the process had when it was first heard of. /proc names another one as
- * soon as that has ended, and readers of a trace would take the process for a new one.
+ * The parent is the one that was known first. When a parent exits, /proc reports a new parent; a
+ * reader of the trace would take the child for a new process.
  */
 
-/* Zero-initialise. In the map: the process of a thread, or -1 - parent of a process. */
+/* Zero-initialise. Values of the map: the process of a thread, or -1 - parent of a process. */
 struct pid_relations {
 	struct pid_map map;
 };
 
-#define PID_NO_PARENT INT32_MAX /* none is known */
+#define PID_NO_PARENT INT32_MAX /* the parent is unknown */
 
-/* Without memory it is as if nothing were known. */
+/* If memory runs out, the entry is not stored. */
 static inline void pid_relations_put_thread(struct pid_relations *k, int32_t tid, int32_t tgid)
 {
 	(void)pid_map_set(&k->map, tid, tgid);
@@ -73,7 +74,7 @@ static inline void pid_relations_forget(struct pid_relations *k, int32_t tid)
 	(void)pid_map_set(&k->map, tid, 0);
 }
 
-/* The process of a task, which may be its leader; 0: not known. */
+/* Returns the process of a task, which may be the task itself; 0 if it is unknown. */
 static inline int32_t pid_relations_tgid(const struct pid_relations *k, int32_t tid)
 {
 	int32_t v = pid_map_get(&k->map, tid);
@@ -81,7 +82,7 @@ static inline int32_t pid_relations_tgid(const struct pid_relations *k, int32_t 
 	return v < 0 ? tid : v;
 }
 
-/* The parent of a process, or PID_NO_PARENT. */
+/* Returns the parent of a process, or PID_NO_PARENT. */
 static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_t pid)
 {
 	int32_t v = pid_map_get(&k->map, pid);
@@ -90,14 +91,14 @@ static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_
 }
 
 /*
- * When tasks ended, of those whose end was heard and no later begin of the same number. Zero-initialise.
- * A time has two maps, as the values of one are 31 bits and a sign.
+ * The exit times of tasks, until the same id starts again. Zero-initialise. A time is stored in two
+ * maps, because a value of one map has 31 bits.
  */
 struct pid_exits {
 	struct pid_map high, low;
 };
 
-/* ns: CLOCK_BOOTTIME; 0: it has not ended. Without memory it is as if nothing were heard. */
+/* ns: CLOCK_BOOTTIME; 0 removes the entry. If memory runs out, the entry is not stored. */
 static inline void pid_exits_put(struct pid_exits *e, int32_t tid, uint64_t ns)
 {
 	if (pid_map_set(&e->low, tid, (int32_t)(ns & INT32_MAX)) < 0)
@@ -105,7 +106,7 @@ static inline void pid_exits_put(struct pid_exits *e, int32_t tid, uint64_t ns)
 	(void)pid_map_set(&e->high, tid, (int32_t)(ns >> 31));
 }
 
-/* 0: not heard. Ends in the first two seconds after the boot are not known. */
+/* Returns 0 if the exit time is unknown. Exits in the first two seconds after boot are unknown. */
 static inline uint64_t pid_exits_get(const struct pid_exits *e, int32_t tid)
 {
 	uint64_t high = (uint64_t)pid_map_get(&e->high, tid);

@@ -11,34 +11,37 @@
 #include "procfs/process/proc_usage.h"
 
 /*
- * The tasks of a folder, by number: those of /proc, or the threads in /proc/PID/task. May stay open
- * between turns; the kernel's order is by number, so the walk goes on where it was, whoever has come
- * or gone.
+ * Lists the tasks of a directory: the processes of /proc, or the threads of /proc/PID/task. A list
+ * may stay open between time slices. The kernel lists by id, so the walk continues where it was
+ * even if tasks have started or exited meanwhile.
  */
 
-#define PROC_LIST_BYTES (2u << 10) /* some 80 names at a time: the kernel makes an inode for each */
+#define PROC_LIST_BYTES                                                                            \
+	(2u << 10) /* about 80 names at a time: the kernel allocates an inode for each */
 
 /* Zero-initialise. */
 struct pid_list {
 	bool open;
-	int fd; /* owned while open; files of the tasks can be opened relative to it */
-	int32_t pid; /* whose threads, or 0 */
-	uint32_t expected; /* with that many tasks it is at its end; 0: not known */
+	int fd; /* owned while open; task files can be opened relative to it */
+	int32_t pid; /* the process whose threads are listed; 0: processes are listed */
+	uint32_t expected; /* the walk ends after this many tasks; 0: unknown */
 	uint32_t n; /* tasks so far */
-	bool skipped; /* the first of them, which is the leader */
+	bool skipped; /* the first task, which is the leader, was skipped */
 	uint32_t at;
-	uint32_t end; /* what is left of names is [at, end) */
+	uint32_t end; /* unread names are in [at, end) */
 	_Alignas(8) char names[PROC_LIST_BYTES];
 };
 
-/* root: of /proc. pid 0: all processes. 0 or -errno. */
+/* root: descriptor of /proc. pid 0: lists all processes. Returns 0 or -errno. */
 int pid_list_open(struct pid_list *l, int root, int32_t pid);
-/* Of an open list of threads, before the first: so many there are, and the leader is of no interest.
- * It may come all the same, and so may threads that have come before. */
+/*
+ * Sets how many threads to expect and skips the leader. Call it before the first pid_list_next().
+ * The leader, and threads that were listed before, may be listed all the same.
+ */
 void pid_list_expect(struct pid_list *l, uint32_t threads);
-/* The next task in the kernel's order; false at the end. */
+/* Returns the next task in the order of the kernel; false at the end. */
 bool pid_list_next(struct pid_list *l, int32_t *ret_tid);
-/* Also of one that is not open. */
+/* Closes the list; no-op if it is not open. */
 void pid_list_close(struct pid_list *l);
 static inline bool pid_list_is_open(const struct pid_list *l)
 {
@@ -46,17 +49,18 @@ static inline bool pid_list_is_open(const struct pid_list *l)
 }
 
 /*
- * Reads the files of tasks under one root ("/proc"), one at a time into one buffer. Tasks come and
- * go meanwhile: -ENOENT and -ESRCH are the answer for one that has gone. Any other trouble with a
- * file is counted by the kind of the file.
+ * Reads files of tasks below one root ("/proc"), one at a time into one buffer. Tasks may exit
+ * meanwhile: the result is -ENOENT or -ESRCH then. Other errors are counted by the kind of file.
  */
 
-/* 65,536 groups (NGROUPS_MAX) of 11 bytes stand in one line of status. */
+/* One line of status may have 65,536 groups (NGROUPS_MAX) of 11 bytes. */
 #define PROC_STATUS_FILE_MAX (1u << 20)
-/* Of a longer command line the rest is not recorded. */
+/* Longer command lines are truncated. */
 #define PROC_CMDLINE_FILE_MAX (128u << 10)
-/* Files of this process that stay open, of all struct proc_files together; never more than a quarter
- * of what it may have open. The kernel keeps up to 5 kB for each. */
+/*
+ * The limit of files that all struct proc_files of this process keep open; never more than a
+ * quarter of RLIMIT_NOFILE. The kernel uses up to 5 kB for each.
+ */
 #define PROC_KEPT_MAX 8192u
 
 enum proc_file {
@@ -74,51 +78,54 @@ enum proc_file {
 	PROC_FILES,
 };
 
-/* Of one kind of file, since the start. */
+/* Read errors of one kind of file since the start. */
 struct proc_errors {
-	uint64_t count; /* files that could not be read, or not understood */
-	int error; /* the latest: -errno, -EBADMSG for a text that is not in the format */
-	bool absent; /* this kernel has no such file: it is not looked for any more */
-	bool looked; /* whether it has */
+	uint64_t count; /* files that could not be read or parsed */
+	int error; /* the latest error: -errno; -EBADMSG: invalid format */
+	bool absent; /* this kernel has no such file; it is not opened again */
+	bool looked; /* absent has been determined */
 };
 
 struct proc_files {
 	int root; /* owned */
 	char *path; /* owned: of root */
-	bool own_numbers; /* tasks have the numbers there that they have for our system calls */
+	bool own_numbers; /* task ids below root equal the ids that system calls of this process use */
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */
 	struct proc_errors errors[PROC_FILES];
 };
 
-/* 0 or -errno (nothing to deinit then). */
+/* Returns 0 or -errno. After an error there is nothing to deinit. */
 int proc_files_init(struct proc_files *f, const char *root);
 void proc_files_deinit(struct proc_files *f);
 
-/* The file's name in /proc/PID. */
+/* Returns the name of the file in /proc/PID. */
 const char *proc_file_name(enum proc_file file);
 
-/* Each gives 0, -errno of the file, or -EBADMSG for a text that is not in the format. */
+/* Each function returns 0, -errno of the file, or -EBADMSG if the text has an invalid format. */
 int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret);
 int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret);
 int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
-/* A file of one number. */
+/* Reads a file that has one number. */
 int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
-/* Borrowed until the next call. May be empty: kernel threads and the dead have none. */
+/*
+ * *ret_text is borrowed until the next call. It is empty for kernel threads and for processes that
+ * exit.
+ */
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
 
 int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret);
-/* Borrowed until the next call. */
+/* *ret_path is borrowed until the next call. */
 int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 
 /*
- * Has the process run? Its numbers appear in /proc just before the kernel tells of it (task_newtask), and it
- * runs after that: what is written of one that has not run may be older than its beginning. s: its
- * status, or NULL. True where the kernel does not say.
+ * Returns whether the process has run. Its id appears in /proc just before the kernel emits
+ * task_newtask. So the row of a process that has not run could be written with a time before its
+ * start. s: its status, or NULL. Returns true if the kernel does not tell.
  */
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
 
-/* Of a thread in the open list of a process' threads. */
+/* These read a thread of an open list of threads. */
 int proc_files_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			     struct proc_status *ret);
 int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
@@ -126,13 +133,16 @@ int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads,
 int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 				struct proc_schedstat *ret);
 
-/* What a descriptor of a task leads to, cut off at size; not terminated. Its length or -errno. */
+/*
+ * Reads the target of a file descriptor, truncated to size and not terminated. Returns its length
+ * or -errno.
+ */
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size);
 
 /*
- * A file that stays open from one read to the next, which halves what a read costs. It goes with the
- * process and not with its number: -ESRCH once that has ended, whoever has the number then; it is
- * closed by that. Where no more may be kept it is opened each time, and kept says so.
+ * A file that stays open between reads, which halves the cost of a read. It belongs to the process,
+ * not to its id: reads return -ESRCH and close it after the process has exited, even if the id is
+ * in use again. Above the limit of open files each read opens the file and closes it.
  */
 struct proc_cached_file {
 	int fd; /* owned; -1: not open */
@@ -149,6 +159,6 @@ int proc_files_cached_status(struct proc_files *f, struct proc_cached_file *k, i
 			     struct proc_status *ret);
 int proc_files_cached_number(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 			     enum proc_file file, int64_t *ret_v);
-/* Only where it may be kept: else -EMFILE. Borrowed until the next call. */
+/* Returns -EMFILE if the file may not stay open. *ret_text is borrowed until the next call. */
 int proc_files_cached_text(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 			   enum proc_file file, const char **ret_text, size_t *ret_len);

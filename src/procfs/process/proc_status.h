@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /*
- * The texts of /proc/PID/{status,stat,cmdline,comm}, read from memory. A task writes its own name
- * and arguments into them, so they are foreign bytes: nothing is believed but by its place.
+ * Parsers of /proc/PID/{status,stat,cmdline,comm}. A task sets its own name and arguments, so the
+ * texts are untrusted.
  *
  * Formats: proc(5); fs/proc/array.c of the kernel.
  */
 
-/* A task's name has 15 bytes, a kernel worker's with its queue 63. */
+/* The name of a task has up to 15 bytes, that of a kernel worker with its queue up to 63. */
 #define PROC_NAME_MAX 64
 /* Namespaces nest 32 deep (MAX_PID_NS_LEVEL). */
 #define PROC_NSPID_MAX 32
@@ -26,7 +26,7 @@ enum proc_status_key {
 	PROC_STATUS_NSPID,
 	PROC_STATUS_KTHREAD, /* Linux 6.4 */
 	PROC_STATUS_THREADS,
-	/* From here: kB. */
+	/* The following are in kB. */
 	PROC_STATUS_VM_SIZE,
 	PROC_STATUS_VM_LCK,
 	PROC_STATUS_VM_HWM,
@@ -44,17 +44,18 @@ struct proc_name {
 };
 
 struct proc_status {
-	uint32_t has; /* bits by enum proc_status_key; what is not there is zero */
+	uint32_t has; /* bits by enum proc_status_key; missing values are zero */
 	int32_t tgid;
 	int32_t pid;
 	int32_t ppid;
 	uint32_t uid; /* the real one */
 	uint32_t threads;
 	bool kthread;
-	bool has_switched; /* it has left a CPU at least once */
+	bool has_switched; /* it was scheduled out at least once */
 	uint8_t n_nspid;
-	int32_t nspid[PROC_NSPID_MAX]; /* from the namespace of /proc inwards, without the first */
-	struct proc_name name; /* as the task set it: the kernel's escapes are undone */
+	int32_t nspid
+		[PROC_NSPID_MAX]; /* from the namespace of /proc inwards, without that of /proc itself */
+	struct proc_name name; /* as the task set it; the escapes of the kernel are removed */
 	uint64_t kb[PROC_STATUS_KEYS - PROC_STATUS_VM_SIZE];
 };
 
@@ -63,7 +64,7 @@ static inline bool proc_status_has(const struct proc_status *s, enum proc_status
 	return s->has >> key & 1;
 }
 
-/* Kernels before 6.4 do not say; but all kernel threads are children of the second process. */
+/* Kernels before 6.4 have no Kthread line; there, kernel threads are the children of process 2. */
 static inline bool proc_status_is_kthread(const struct proc_status *s)
 {
 	if (proc_status_has(s, PROC_STATUS_KTHREAD))
@@ -71,18 +72,20 @@ static inline bool proc_status_is_kthread(const struct proc_status *s)
 	return s->pid == 2 || s->ppid == 2;
 }
 
-/* 0, or -EBADMSG where the name, Tgid or Pid is missing. A key whose value is no number is as good
- * as missing; of two lines with one key the first counts. */
+/*
+ * Returns 0, or -EBADMSG if Name, Tgid or Pid is missing. A value that is no number counts as
+ * missing. Of two lines with one key the first counts.
+ */
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
 
-/* Of /proc/PID/stat, in clock ticks (sysconf(_SC_CLK_TCK)). */
+/* /proc/PID/stat, in clock ticks (sysconf(_SC_CLK_TCK)). */
 struct proc_stat {
 	uint64_t utime;
 	uint64_t stime;
 	uint64_t starttime; /* since boot */
 };
 
-/* 0 or -EBADMSG. */
+/* Returns 0 or -EBADMSG. */
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
 
 enum proc_smaps_key {
@@ -95,7 +98,7 @@ enum proc_smaps_key {
 	PROC_SMAPS_KEYS,
 };
 
-/* Of /proc/PID/smaps_rollup, in kB. */
+/* /proc/PID/smaps_rollup, in kB. */
 struct proc_smaps {
 	uint32_t has; /* bits by enum proc_smaps_key */
 	uint64_t kb[PROC_SMAPS_KEYS];
@@ -103,17 +106,22 @@ struct proc_smaps {
 
 void proc_smaps_parse(const char *text, size_t len, struct proc_smaps *ret);
 
-/* A file of one whole number, such as oom_score_adj. 0 or -EBADMSG. */
+/* Parses a file that has one integer, such as oom_score_adj. Returns 0 or -EBADMSG. */
 int proc_number_parse(const char *text, size_t len, int64_t *ret_v);
 
-/* /proc/PID/comm: the name, then one newline. */
+/* Parses /proc/PID/comm: the name and a newline. */
 void proc_comm_parse(const char *text, size_t len, struct proc_name *ret);
 
-/* The arguments of /proc/PID/cmdline, each up to a NUL or the end; empty ones are passed over:
+/*
+ * Iterates over the arguments of /proc/PID/cmdline, each up to a NUL or the end. Empty arguments
+ * are skipped.
  *	for (const char *p = text; (p = proc_cmdline_next(p, end, &arg, &n)); )
  */
 const char *proc_cmdline_next(const char *p, const char *end, const char **ret_arg,
 			      size_t *ret_len);
 
-/* The decimal number behind blanks at *p, which moves behind it. False: none, or above max. */
+/*
+ * Parses the decimal number after blanks at *p and advances *p behind it. Returns false if there is
+ * none or if it is above max.
+ */
 bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v);

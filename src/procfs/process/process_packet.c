@@ -158,9 +158,9 @@ void process_errors_log(struct process_errors *t, const struct proc_files *f)
 		log_warn("linux.process_stats: /proc/PID/%s: %s; it is left out where that is so",
 			 proc_file_name(i), reason_of(&f->errors[i]));
 	}
-	if (!t->refused_tracks || t->told_refused)
+	if (!t->refused_tracks || t->logged_refused)
 		return;
-	t->told_refused = true;
+	t->logged_refused = true;
 	log_warn("linux.process_stats: more than %u counter tracks; the rest is missing",
 		 TRACKS_MAX);
 }

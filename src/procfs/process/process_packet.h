@@ -12,56 +12,59 @@
 struct writer;
 
 /*
- * The packets of linux.process_stats, one open at a time: a ProcessTree or a ProcessStats, which
- * takes rows until it is large, the other kind is wanted, or process_packet_end comes.
+ * The packets of linux.process_stats. One packet is open at a time: a ProcessTree or a
+ * ProcessStats. It takes rows until it is large, the other kind is needed, or process_packet_end()
+ * is called.
  *
- *	process_packet_next(p);                      before a task's files are read
+ *	process_packet_next(p);                      before the files of a task are read
  *	... read ...
- *	e = process_packet_row(p, KIND, FIELD);      opens a packet where none is
+ *	e = process_packet_row(p, KIND, FIELD);      opens a packet if none is open
  *	... fields of the row ...
  *	pb_enc_close(e);
  *
- * The packet's timestamp is CLOCK_BOOTTIME before the first read of what it tells, its
- * collection_end_timestamp after the last. A row of a process that the trace does not know yet begins a
- * packet (process_packet_end before it): readers that sort by time would take an earlier packet for one of
- * another process, which had the number before. What was not read but heard, and was true at some moment
- * of the past, is a packet of its own with that moment; process_packet_next_at begins it.
+ * The timestamp of a packet is CLOCK_BOOTTIME before the first read, its collection_end_timestamp
+ * the time after the last. The row of a process that is new in the trace begins a packet (call
+ * process_packet_end() before it): readers sort by time and would assign a row of an earlier packet
+ * to the previous owner of the id. A state that events reported for a past moment gets its own
+ * packet with that time; process_packet_next_at() begins it.
  */
 enum process_packet_kind { PROCESS_PACKET_TREE, PROCESS_PACKET_STATS };
 
-/* A packet that is this long takes no further task. */
+/* A packet of this size takes no further task. */
 #define PROCESS_PACKET_BYTES (16u << 10)
 
 struct process_packet {
 	struct writer *w; /* borrowed */
-	struct pb_enc *e; /* of the open packet, or NULL */
+	struct pb_enc *e; /* encoder of the open packet, or NULL */
 	enum process_packet_kind kind; /* of the open one */
 	uint64_t start_pos;
-	uint64_t task_ns; /* before the task's files were read, or when it was so */
-	bool heard; /* the open packet, or the next, is of that time alone */
-	bool new_state; /* the next packet tells that nothing before it counts; at first set */
+	uint64_t task_ns; /* before the files of the task were read, or the time of the event */
+	bool heard; /* the packet has the time of one event and takes nothing else */
+	bool new_state; /* the next packet is marked: incremental state was cleared; set at first */
 };
 
 void process_packet_next(struct process_packet *p);
-/* Of what an event at that moment of CLOCK_BOOTTIME told (0: now): the packet comes right behind the
- * event, for those who sort both by time. */
+/*
+ * Like process_packet_next() for the state that an event reported at ns of CLOCK_BOOTTIME (0: now).
+ * The packet sorts right after the event.
+ */
 void process_packet_next_at(struct process_packet *p, uint64_t ns);
-/* The packet itself, for fields that are no message. */
+/* Returns the packet itself, for fields that are not messages. */
 struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
-/* A nested message in field of the packet. */
+/* Opens a nested message in a field of the packet. */
 struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
 				  uint32_t field);
 void process_packet_end(struct process_packet *p);
 
 /*
- * The rows of a ProcessTree: what tasks are called and whose they are.
+ * The rows of a ProcessTree: names, parents and threads.
  *
  * Format: protos/trace/ps/process_tree.proto.
  */
 
 struct process_row {
 	const struct proc_status *status;
-	const char *cmdline; /* NUL-separated; empty: the name stands for it */
+	const char *cmdline; /* NUL-separated; if empty, the name is written instead */
 	size_t cmdline_len;
 	bool has_start;
 	uint64_t start_from_boot_ns;
@@ -79,20 +82,20 @@ void process_packet_add_process(struct process_packet *p, const struct process_r
 void process_packet_add_thread(struct process_packet *p, const struct thread_row *row);
 
 /*
- * Files that cannot be read, and counter tracks that there is no room for: a kind of file is told on
- * the log when it is met for the first time, and all are counted in the trace.
+ * Read errors, and counter tracks that exceed the limit. The first error of each kind of file is
+ * logged; all are counted in the trace.
  */
 
 /* Zero-initialise. */
 struct process_errors {
-	uint64_t refused_tracks; /* so far; the owner sets it */
-	bool told_refused;
+	uint64_t refused_tracks; /* total, set by the owner */
+	bool logged_refused;
 	uint32_t told; /* bits by enum proc_file */
-	uint64_t written; /* errors, of all kinds, when they were written last */
+	uint64_t written; /* number of errors when they were last written */
 };
 
-/* Says what has not been said yet. */
+/* Logs errors that have not been logged yet. */
 void process_errors_log(struct process_errors *t, const struct proc_files *f);
-/* A ProcessStats with unread_files and refused_tracks, if there are more than in the one before. */
+/* Writes a ProcessStats with unread_files and refused_tracks, if the counts have grown. */
 void process_errors_write(struct process_errors *t, const struct proc_files *f,
 			  struct process_packet *p);

@@ -37,14 +37,14 @@ void process_queue_add(struct process_queue *q, int32_t tid)
 }
 
 bool process_queue_run(struct process_queue *q, struct process_writer *n,
-		       const struct time_slice *turn)
+		       const struct time_slice *slice)
 {
 	while (!process_queue_is_empty(q)) {
 		int32_t tid = q->tids[q->next++];
 
 		pid_set_remove(&q->waiting, tid);
 		process_writer_write_task(n, tid);
-		if (time_slice_over(turn))
+		if (time_slice_over(slice))
 			break;
 	}
 	if (!process_queue_is_empty(q))
@@ -186,11 +186,11 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 }
 
 bool process_events_run(struct process_events *q, struct process_writer *n,
-			const struct time_slice *turn)
+			const struct time_slice *slice)
 {
 	while (!process_events_is_empty(q)) {
 		serve_first(q, n);
-		if (time_slice_over(turn))
+		if (time_slice_over(slice))
 			break;
 	}
 	return !process_events_is_empty(q);
@@ -338,13 +338,14 @@ static void resolve(struct process_fds *f, struct process_writer *n, const struc
 		write_fd(f, n, pid, fd->fd, path, (size_t)len);
 }
 
-bool process_fds_run(struct process_fds *f, struct process_writer *n, const struct time_slice *turn)
+bool process_fds_run(struct process_fds *f, struct process_writer *n,
+		     const struct time_slice *slice)
 {
 	while (!process_fds_is_empty(f)) {
 		struct metadata_fd fd = f->waiting[f->next++];
 
 		resolve(f, n, &fd);
-		if (time_slice_over(turn))
+		if (time_slice_over(slice))
 			break;
 	}
 	if (!process_fds_is_empty(f))

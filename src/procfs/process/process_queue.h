@@ -11,11 +11,11 @@
 #include "client/producer/metadata_bus.h"
 
 /*
- * Task numbers that wait to be described, first come first served, each once. Short-lived tasks end
- * while they wait: then there is nothing to describe.
+ * A FIFO queue of task ids to be described, each at most once. A task that exits while it waits is
+ * skipped.
  */
 
-/* Past this many the rest is dropped: what runs on comes again with the next event. */
+/* Further ids are dropped; a task that keeps running is reported again by the next event. */
 #define PROCESS_QUEUE_MAX (1u << 16)
 
 /* Zero-initialise. */
@@ -29,26 +29,32 @@ struct process_queue {
 
 void process_queue_deinit(struct process_queue *q);
 void process_queue_add(struct process_queue *q, int32_t tid);
-/* Goes on until the turn is over (true) or the queue is empty (false). At least one task a turn. */
+/*
+ * Runs until the time slice is over (returns true) or the queue is empty (returns false). It serves
+ * at least one task.
+ */
 bool process_queue_run(struct process_queue *q, struct process_writer *n,
-		       const struct time_slice *turn);
+		       const struct time_slice *slice);
 static inline bool process_queue_is_empty(const struct process_queue *q)
 {
 	return q->next == q->n;
 }
 
 /*
- * What the kernel's events say of tasks, until it is their turn to be described, first come first
- * served. All that is said of one task meanwhile is one entry; a task with a number that another one
- * had begins an entry of its own, and so the older one is closed.
+ * A FIFO queue of task states that events reported. Events of one task are merged into one entry.
+ * If the id is reused, the new task gets its own entry and the old entry is closed.
  */
 
-/* While more wait than so many entries, or bytes of file names, the oldest is closed when its turn
- * comes: it is written as it was heard, without a look at its files. Nothing is dropped. */
+/*
+ * Above these numbers of entries, or of bytes of file names, the oldest entry is closed when it is
+ * served: it is written without reading its files. Nothing is dropped.
+ */
 #define PROCESS_EVENTS_MANY (1u << 15)
 #define PROCESS_EVENTS_MANY_TEXT (1u << 20)
-/* Past these whoever adds one waits while the oldest is written. More than the kernel's events tell
- * of at a time. */
+/*
+ * Above these, adding an entry writes the oldest entry first. The limits are larger than what the
+ * kernel reports at a time.
+ */
 #define PROCESS_EVENTS_MAX (1u << 18) /* of 64 bytes */
 #define PROCESS_EVENTS_TEXT_MAX (8u << 20)
 
@@ -58,37 +64,43 @@ struct process_events {
 	size_t next;
 	size_t n;
 	size_t cap;
-	uint32_t base; /* the entry at index i has the number base + i + 1 */
-	struct pid_map number_of; /* by task: that of its entry; of no meaning if it has gone */
+	uint32_t base; /* the entry at index i has the serial number base + i + 1 */
+	struct pid_map
+		number_of; /* serial number of the entry of each task; stale if the entry has gone */
 	size_t text; /* bytes of file names */
 };
 
 void process_events_deinit(struct process_events *q);
-/* In order of time. */
+/* Adds the event; call it in order of time. */
 void process_events_add(struct process_events *q, struct process_writer *n,
 			const struct metadata_task *t);
-/* Goes on until the turn is over (true) or there are none (false). At least one entry a turn. */
+/*
+ * Runs until the time slice is over (returns true) or the queue is empty (returns false). It serves
+ * at least one entry.
+ */
 bool process_events_run(struct process_events *q, struct process_writer *n,
-			const struct time_slice *turn);
+			const struct time_slice *slice);
 static inline bool process_events_is_empty(const struct process_events *q)
 {
 	return q->next == q->n;
 }
 
 /*
- * File descriptors that the kernel's events saw being made: reads what they lead to, and writes it
- * as rows of ProcessStats, each once for as long as it leads to the same, in the same program.
+ * File descriptors that events reported as opened: reads their targets and writes them as rows of
+ * ProcessStats. Each descriptor is written once for a target and a program.
  */
 
-/* That many wait at most, and so many are remembered; past that the rest is dropped, or everything
- * is told again. */
+/*
+ * Limits: further descriptors are dropped, and when the table is full it is cleared and everything
+ * is written again.
+ */
 #define PROCESS_FDS_MAX (1u << 16)
 
-/* Of one that was told. */
+/* A descriptor that was written. */
 struct process_fd_entry {
-	int32_t pid; /* 0: an empty place */
+	int32_t pid; /* 0: the entry is empty */
 	int32_t fd;
-	uint32_t hash; /* of the path, and of the life that the process was in */
+	uint32_t hash; /* hash of the path and of the generation of the process */
 };
 
 /* Zero-initialise. */
@@ -98,21 +110,24 @@ struct process_fds {
 	size_t n;
 	size_t cap;
 	uint64_t dropped;
-	struct process_fd_entry *told; /* owned; a hash table, never more than half full */
+	struct process_fd_entry *told; /* owned; an open-addressing table, at most half full */
 	size_t n_told;
 	size_t told_cap; /* a power of two, or 0 */
-	int32_t written; /* the process of the latest row */
-	struct pid_map lives; /* how often a process was renewed */
+	int32_t written; /* process of the last row */
+	struct pid_map lives; /* generation of each process */
 };
 
 void process_fds_deinit(struct process_fds *f);
 void process_fds_add(struct process_fds *f, const struct metadata_fd *fd);
-/* Goes on until the turn is over (true) or none waits (false). At least one a turn. */
+/*
+ * Runs until the time slice is over (returns true) or none is waiting (returns false). It serves at
+ * least one descriptor.
+ */
 bool process_fds_run(struct process_fds *f, struct process_writer *n,
-		     const struct time_slice *turn);
-/* The number is another process', or it runs another program: its files are told again. */
+		     const struct time_slice *slice);
+/* The id was reused, or the process executed another program: its descriptors are written again. */
 void process_fds_renew(struct process_fds *f, int32_t pid);
-/* All are told again when they are seen again. */
+/* Forgets what was written: each descriptor is written again when it is next reported. */
 void process_fds_clear(struct process_fds *f);
 static inline bool process_fds_is_empty(const struct process_fds *f)
 {

@@ -25,7 +25,7 @@ static void release(struct process_table *t, struct polled *p)
 	process_counter_files_deinit(&p->source);
 }
 
-bool process_table_empty(struct process_table *t)
+bool process_table_release(struct process_table *t)
 {
 	for (unsigned i = 0; i < PROCESS_TABLE_PIECE; i++) {
 		struct polled_rows *r = t->last.n ? &t->last : &t->next;
@@ -40,7 +40,7 @@ bool process_table_empty(struct process_table *t)
 
 void process_table_deinit(struct process_table *t)
 {
-	while (process_table_empty(t))
+	while (process_table_release(t))
 		;
 	free(t->last.rows);
 	free(t->next.rows);
@@ -87,7 +87,7 @@ static bool is_sorted(const struct polled_rows *r)
 	return true;
 }
 
-bool process_table_turn(struct process_table *t)
+bool process_table_drop_exited(struct process_table *t)
 {
 	struct polled_rows last = t->last;
 	size_t end = MIN(t->released + PROCESS_TABLE_PIECE, last.n);
@@ -222,13 +222,13 @@ static bool scan_step(struct process_scan *s, struct process_writer *n)
 }
 
 bool process_scan_run(struct process_scan *s, struct process_writer *n,
-		      const struct time_slice *turn)
+		      const struct time_slice *slice)
 {
 	bool more;
 
 	do
 		more = scan_step(s, n);
-	while (more && !time_slice_over(turn));
+	while (more && !time_slice_over(slice));
 	name_waiting(s, n);
 	if (!more)
 		process_scan_end(s);
@@ -356,11 +356,11 @@ static bool step(struct process_poll *p, struct process_writer *n, struct proces
 			p->at = POLL_GONE_PROCESSES;
 		break;
 	case POLL_GONE_PROCESSES:
-		if (!process_table_turn(&p->table))
+		if (!process_table_drop_exited(&p->table))
 			p->at = process_tracks_is_on(&p->tracks) ? POLL_GONE_THREADS : POLL_IDLE;
 		break;
 	case POLL_GONE_THREADS:
-		if (!process_tracks_turn(&p->tracks))
+		if (!process_tracks_drop_exited(&p->tracks))
 			p->at = POLL_IDLE;
 		break;
 	case POLL_IDLE:
@@ -370,7 +370,7 @@ static bool step(struct process_poll *p, struct process_writer *n, struct proces
 }
 
 bool process_poll_run(struct process_poll *p, struct process_writer *n, struct process_queue *q,
-		      const struct time_slice *turn)
+		      const struct time_slice *slice)
 {
 	bool more, on = process_tracks_is_on(&p->tracks);
 
@@ -378,7 +378,7 @@ bool process_poll_run(struct process_poll *p, struct process_writer *n, struct p
 		process_tracks_begin(&p->tracks);
 	do
 		more = step(p, n, q);
-	while (more && !time_slice_over(turn));
+	while (more && !time_slice_over(slice));
 	if (on)
 		process_tracks_end(&p->tracks);
 	return more;

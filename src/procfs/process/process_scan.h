@@ -13,19 +13,18 @@
 #include "procfs/process/process_queue.h"
 
 /*
- * What a poll keeps of each process from one pass to the next: the files that it holds open, and the
- * counters as they were, to tell which have changed. One row a process, so it is as large as there
- * are processes, however many have come and gone.
+ * What a poll keeps of each process between passes: the files it holds open, and the last counters,
+ * to find those that have changed. There is one row per existing process.
  *
- * A pass takes each process that it meets from the last one (process_table_take); at its end
- * (process_table_turn) those that it has not met are gone.
+ * A pass moves the row of each process it meets from the last pass (process_table_take). At its end
+ * process_table_drop_exited() drops the rows of processes that it did not meet.
  */
 
 struct polled {
-	struct process_counter_files source; /* owned; its pid is the row's */
-	uint32_t has; /* bits by enum process_counter: those in the trace */
-	bool is_new; /* no pass has read its counters yet */
-	bool taken; /* of a row of the last pass: it has moved to the next */
+	struct process_counter_files source; /* owned; its pid is the key of the row */
+	uint32_t has; /* bits by enum process_counter: counters in the trace */
+	bool is_new; /* its counters have not been read yet */
+	bool taken; /* the row has moved to the next pass */
 	uint64_t v[PROCESS_COUNTERS];
 	struct process_tracks_row tracks;
 };
@@ -36,56 +35,69 @@ struct polled_rows {
 	size_t cap;
 };
 
-/* gone and ctx are set by the owner; the rest starts at zero. */
+/* The owner sets gone and ctx; the rest is zero-initialised. */
 struct process_table {
-	void (*gone)(void *ctx, struct polled *p); /* before a row goes; may be NULL */
+	void (*gone)(void *ctx, struct polled *p); /* called before a row is dropped; may be NULL */
 	void *ctx;
 	struct polled_rows last; /* sorted by pid */
 	struct polled_rows next; /* in the order of the pass */
-	size_t released; /* rows of last that process_table_turn has looked at */
+	size_t released; /* number of rows of last that process_table_drop_exited has checked */
 };
 
-/* Without telling. */
+/* Does not call gone. */
 void process_table_deinit(struct process_table *t);
-/* The row of the process, an empty one if the last pass had none; valid until the next call. NULL:
- * out of memory. */
+/*
+ * Returns the row of the process, an empty one if it is new; valid until the next call. Returns
+ * NULL if memory runs out.
+ */
 struct polled *process_table_take(struct process_table *t, int32_t pid);
-/* The number is another process' now: the row goes and comes back empty. */
+/* The id was reused: drops the row and starts an empty one. */
 void process_table_renew(struct process_table *t, struct polled *p);
-/* The pass is over. Piece by piece, true: there are more rows to let go, before the next pass. */
+/*
+ * Ends the pass. Drops rows in pieces; returns true while there are more to drop before the next
+ * pass.
+ */
 #define PROCESS_TABLE_PIECE 64u
-bool process_table_turn(struct process_table *t);
-/* Rows go without telling, and with them their open files. Piece by piece, true: there are more. No
- * pass is on, and none follows. */
-bool process_table_empty(struct process_table *t);
-/* No counter counts as written any more. */
+bool process_table_drop_exited(struct process_table *t);
+/*
+ * Drops all rows without calling gone and closes their files, in pieces; returns true while there
+ * are more. Call it only when no pass is active and none follows.
+ */
+bool process_table_release(struct process_table *t);
+/* Forgets which counters were written. */
 void process_table_forget(struct process_table *t);
 
-/* The counters (bits) that are not in the trace, or not with this value; from here on they are. */
+/*
+ * Returns the counters (bits) that are not in the trace with their current value, and stores them
+ * as written.
+ */
 uint32_t polled_change(struct polled *p, const struct process_counters *now);
 
 /*
- * A walk over every task of the machine, describing each, in turns. Tasks that come meanwhile may
- * be missed and tasks that go are left out: the kernel's events tell of both.
+ * Describes every existing task, in time slices. Tasks that start during the walk may be missed;
+ * events report them.
  */
 
 /* Zero-initialise. */
 struct process_scan {
 	struct pid_list processes;
-	struct pid_list threads; /* open: in the middle of a process */
+	struct pid_list threads; /* open while the threads of a process are walked */
 	bool namespaced;
-	struct taskstats_socket taskstats; /* where the kernel has them */
-	unsigned n_waiting; /* threads whose names are to be asked for; none between turns */
+	struct taskstats_socket taskstats; /* used if the kernel supports it */
+	unsigned n_waiting; /* threads whose names are to be requested; 0 between time slices */
 	struct taskstats_name waiting[TASKSTATS_MAX];
-	int32_t processes_of[TASKSTATS_MAX]; /* of those */
+	int32_t processes_of[TASKSTATS_MAX]; /* the processes of waiting */
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int process_scan_begin(struct process_scan *s, const struct process_writer *n);
-/* Goes on until the turn is over (true) or the walk is (false). At least one task a turn. */
+/*
+ * Runs until the time slice is over (returns true) or the walk is complete (returns false). It
+ * serves at least one task.
+ */
 bool process_scan_run(struct process_scan *s, struct process_writer *n,
-		      const struct time_slice *turn);
-/* Also in the middle of a walk, and after its end. */
+		      const struct time_slice *slice);
+/* Ends the walk, complete or not; may be called again. */
 void process_scan_end(struct process_scan *s);
 static inline bool process_scan_is_active(const struct process_scan *s)
 {
@@ -93,42 +105,44 @@ static inline bool process_scan_is_active(const struct process_scan *s)
 }
 
 /*
- * Passes over all processes, in turns: writes the counters of each that have changed, and puts
- * those that have no name in the trace yet into the queue, threads too where their time is read. A
- * process that has ended since the pass before is forgotten: another one with its number begins
- * anew.
+ * Passes over all processes, in time slices. A pass writes the counters that have changed, and
+ * queues processes that are not in the trace yet; threads too if their CPU time is read. It forgets
+ * processes that have exited since the last pass.
  */
 
 struct process_poll_options {
 	struct process_counters_options counters;
-	/* In every so manieth pass all are written, changed or not. 1: in each. */
+	/* Every n-th pass writes all counters, changed or not; 1: every pass. */
 	uint32_t full_every;
 };
 
-/* Where a pass is: first all tasks, then those that it has not met. */
+/* The state of a pass: first all tasks, then the exited ones. */
 enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THREADS };
 
-/* options, and heard before each pass, are set by the owner; the rest starts at zero. */
+/* The owner sets options, and heard before each pass; the rest is zero-initialised. */
 struct process_poll {
 	struct process_poll_options options;
-	bool heard; /* somebody tells of all tasks that begin, so who has which number is known */
+	bool heard; /* a publisher reports the start of all tasks, so a reused id is detected */
 	struct process_writer *writer; /* borrowed during a pass */
 	enum process_poll_at at;
-	struct pid_list processes; /* open: in the middle of the tasks */
+	struct pid_list processes; /* open while the tasks are walked */
 	struct process_table table;
-	struct process_tracks tracks; /* off unless the owner has it initialised */
+	struct process_tracks tracks; /* disabled unless the owner has initialised it */
 	uint32_t pass;
 };
 
 void process_poll_deinit(struct process_poll *p);
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int process_poll_begin(struct process_poll *p, struct process_writer *n);
-/* Goes on until the turn is over (true) or the pass is (false). At least one task a turn. */
+/*
+ * Runs until the time slice is over (returns true) or the pass is complete (returns false). It
+ * serves at least one task.
+ */
 bool process_poll_run(struct process_poll *p, struct process_writer *n, struct process_queue *q,
-		      const struct time_slice *turn);
-/* In the middle of a pass: it goes no further. What it has of each process is still known. */
+		      const struct time_slice *slice);
+/* Ends a pass before it is complete. The state of the processes is kept. */
 void process_poll_end(struct process_poll *p);
-/* Forgets what was written. */
+/* Forgets which counters were written. */
 void process_poll_clear(struct process_poll *p);
 static inline bool process_poll_is_active(const struct process_poll *p)
 {

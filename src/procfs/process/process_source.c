@@ -50,7 +50,7 @@ struct process_source {
 	struct writer *writer; /* owned */
 	struct writer *usage_writer; /* owned; of the counter tracks. NULL: none are asked for */
 	struct writer *thread_writer; /* owned; of those of threads. NULL likewise */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	struct event *tick; /* owned; of the poll */
 	struct event *again; /* owned; until command lines are read again that could not be read */
 	struct proc_files files;
@@ -81,15 +81,15 @@ static void schedule(struct process_source *ds)
 	static const struct timeval at_once;
 
 	/* Not event_active(): that would go before the timers and sockets that are due. */
-	if (!evtimer_pending(ds->turn, NULL))
-		evtimer_add(ds->turn, &at_once);
+	if (!evtimer_pending(ds->next_slice, NULL))
+		evtimer_add(ds->next_slice, &at_once);
 }
 
 /* All that is known goes into the trace; false: the turn is over before that. */
-static bool write_out(struct process_source *ds, const struct time_slice *turn)
+static bool write_out(struct process_source *ds, const struct time_slice *slice)
 {
 	while (process_tracks_flush(&ds->poll.tracks)) {
-		if (time_slice_over(turn)) {
+		if (time_slice_over(slice)) {
 			schedule(ds);
 			return false;
 		}
@@ -130,16 +130,16 @@ static bool hears_all(const struct process_source *ds)
 static void answer_stop(struct process_source *ds)
 {
 	ds->stopping = false;
-	event_del(ds->turn);
+	event_del(ds->next_slice);
 	ds_stopped(ds->h);
 }
 
 /* What the feed told; true while there is more of it than a turn takes. */
-static bool run_feed(struct process_source *ds, const struct time_slice *turn)
+static bool run_feed(struct process_source *ds, const struct time_slice *slice)
 {
-	return process_events_run(&ds->events, &ds->tree, turn) ||
-	       process_queue_run(&ds->queue, &ds->tree, turn) ||
-	       process_fds_run(&ds->fds, &ds->tree, turn);
+	return process_events_run(&ds->events, &ds->tree, slice) ||
+	       process_queue_run(&ds->queue, &ds->tree, slice) ||
+	       process_fds_run(&ds->fds, &ds->tree, slice);
 }
 
 static void forget_told(struct process_source *ds)
@@ -168,10 +168,10 @@ static void forget_dropped(struct process_source *ds)
 }
 
 /* What is left are thousands of open files. */
-static bool let_go(struct process_source *ds, const struct time_slice *turn)
+static bool let_go(struct process_source *ds, const struct time_slice *slice)
 {
-	while (process_table_empty(&ds->poll.table)) {
-		if (time_slice_over(turn)) {
+	while (process_table_release(&ds->poll.table)) {
+		if (time_slice_over(slice)) {
 			schedule(ds);
 			return false;
 		}
@@ -180,7 +180,7 @@ static bool let_go(struct process_source *ds, const struct time_slice *turn)
 }
 
 /* Flushes and the stop, if all that they are owed has come. */
-static void answer(struct process_source *ds, const struct time_slice *turn)
+static void answer(struct process_source *ds, const struct time_slice *slice)
 {
 	bool owed = ds->listening && metadata_bus_is_busy(ds->feed, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
@@ -188,7 +188,7 @@ static void answer(struct process_source *ds, const struct time_slice *turn)
 	/* Nobody is left who could tell more. */
 	if (stopped)
 		unlisten(ds);
-	if ((!flushed && !stopped) || (stopped && !let_go(ds, turn)) || !write_out(ds, turn))
+	if ((!flushed && !stopped) || (stopped && !let_go(ds, slice)) || !write_out(ds, slice))
 		return;
 	if (flushed)
 		flushes_answer(&ds->flushes, ds->h);
@@ -207,11 +207,11 @@ static void read_again_later(struct process_source *ds)
 static void on_again(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	(void)fd;
 	(void)what;
-	process_writer_read_again(&ds->tree, &turn);
+	process_writer_read_again(&ds->tree, &slice);
 	process_packet_end(&ds->packet);
 	read_again_later(ds);
 }
@@ -219,14 +219,14 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
 /* What comes with the feed goes first, and a flush waits for no more than that. */
 static void run_slice(struct process_source *ds)
 {
-	struct time_slice turn = time_slice_start(clock_mono_ns);
-	bool fed = run_feed(ds, &turn);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
+	bool fed = run_feed(ds, &slice);
 	bool scanning = process_scan_is_active(&ds->scan), polling = false;
 
 	if (!fed && scanning)
-		scanning = process_scan_run(&ds->scan, &ds->tree, &turn);
+		scanning = process_scan_run(&ds->scan, &ds->tree, &slice);
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
-		polling = process_poll_run(&ds->poll, &ds->tree, &ds->queue, &turn);
+		polling = process_poll_run(&ds->poll, &ds->tree, &ds->queue, &slice);
 	process_packet_end(&ds->packet);
 	ds->errors.refused_tracks = process_tracks_refused(&ds->poll.tracks);
 	process_errors_log(&ds->errors, &ds->files);
@@ -238,7 +238,7 @@ static void run_slice(struct process_source *ds)
 	if (!scanning)
 		answer_start(ds);
 	if (!fed)
-		answer(ds, &turn);
+		answer(ds, &slice);
 }
 
 static void on_slice(evutil_socket_t fd, short what, void *ctx)
@@ -299,7 +299,7 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 				  "some may have an old name or none");
 	ds->fds.dropped = 0;
 	/* Now: the next turn of the loop may be too late for a task that is about to end. */
-	if (has_news(ds) && !evtimer_pending(ds->turn, NULL))
+	if (has_news(ds) && !evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
 		schedule(ds);
@@ -324,7 +324,7 @@ static void process_destroy(void *instance)
 	if (!ds)
 		return;
 	unlisten(ds);
-	event_freep(&ds->turn);
+	event_freep(&ds->next_slice);
 	event_freep(&ds->tick);
 	event_freep(&ds->again);
 	process_scan_end(&ds->scan);
@@ -435,11 +435,11 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	r = proc_files_init(&ds->files, env->proc_root);
 	if (r < 0)
 		return r;
-	ds->turn = evtimer_new(env->loop, on_slice, ds);
+	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
 	ds->again = evtimer_new(env->loop, on_again, ds);
 	ds->writer = ds_writer_new(h);
-	if (!ds->turn || !ds->tick || !ds->again || !ds->writer)
+	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;
 	r = create_usage(ds);
 	if (r < 0)

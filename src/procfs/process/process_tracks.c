@@ -279,7 +279,7 @@ bool process_tracks_thread(struct process_tracks *u, struct proc_files *f, int32
 	return true;
 }
 
-bool process_tracks_turn(struct process_tracks *u)
+bool process_tracks_drop_exited(struct process_tracks *u)
 {
 	struct thread_usage *t = u->turned ? u->next : u->by_tid;
 

@@ -154,13 +154,13 @@ static void describe_again(struct process_writer *n, int32_t pid)
 	write_process(n, &row);
 }
 
-void process_writer_read_again(struct process_writer *n, const struct time_slice *turn)
+void process_writer_read_again(struct process_writer *n, const struct time_slice *slice)
 {
 	unsigned count = n->n_unread, i;
 
 	/* Those that are still unread go to the front. */
 	n->n_unread = 0;
-	for (i = 0; i < count && !time_slice_over(turn); i++)
+	for (i = 0; i < count && !time_slice_over(slice); i++)
 		describe_again(n, n->unread[i]);
 	for (; i < count; i++)
 		n->unread[n->n_unread++] = n->unread[i];

@@ -10,8 +10,9 @@
 #include "procfs/process/process_packet.h"
 
 /*
- * Describes tasks in the process tree, each once: reads its files, writes its rows, remembers it.
- * The rows of a process are one Process and, but for skip_main_thread, the Thread of its leader.
+ * Writes tasks to the process tree, each once: reads its files, writes its rows and marks it as
+ * emitted. A process has one Process row and, unless skip_main_thread is set, the Thread row of its
+ * leader.
  */
 
 struct process_writer_options {
@@ -20,71 +21,91 @@ struct process_writer_options {
 	bool skip_main_thread;
 };
 
-#define PROCESS_UNREAD_MAX 1024u /* of more than these the name stands in for the command line */
+#define PROCESS_UNREAD_MAX                                                                         \
+	1024u /* above this number the name is written in place of the command line */
 
-/* seen, unread, by_name, ends and kin start at zero. */
+/* The owner sets options, files and packet; the rest is zero-initialised. */
 struct process_writer {
 	struct process_writer_options options;
 	struct proc_files *files; /* borrowed */
 	struct process_packet *packet; /* borrowed */
 	struct pid_set seen;
-	/* Processes whose command line could not be read in time: others hold a lock that it takes. */
+	/*
+	 * Processes whose command line could not be read in time, because another task holds the
+	 * lock of their memory map.
+	 */
 	int32_t unread[PROCESS_UNREAD_MAX];
 	unsigned n_unread;
-	struct pid_set by_name; /* processes whose name stood in for the command line */
+	struct pid_set by_name; /* processes whose name was written in place of the command line */
 	struct pid_exits exits;
 	struct pid_relations relations;
 };
 
 void process_writer_deinit(struct process_writer *n);
 
-/* Reads the command lines in unread again until the time slice is over, and writes the rows of those that
- * come. */
-void process_writer_read_again(struct process_writer *n, const struct time_slice *turn);
+/*
+ * Reads the missing command lines again until the time slice is over, and writes the rows of those
+ * it gets.
+ */
+void process_writer_read_again(struct process_writer *n, const struct time_slice *slice);
 
-/* A process that is in seen is not described again; neither is a thread. What has gone before its
- * files were read is left out and not remembered. */
+/*
+ * Tasks in seen are not written again. A task that exits before its files are read is skipped and
+ * not marked.
+ */
 
-/* The task that has this number, whatever it is; of a thread first the process. */
+/* Writes a task; for a thread, first its process. */
 void process_writer_write_task(struct process_writer *n, int32_t tid);
 
-/* A process by the number of its leader. ret_status: what was read, for a look at its threads.
- * False: it is gone, is no leader, or has not run yet. */
+/*
+ * Writes a process. *ret_status: its status, for a walk over its threads. Returns false if the
+ * process has exited, pid is not a leader, or it has not run yet.
+ */
 bool process_writer_write_process(struct process_writer *n, int32_t pid,
 				  struct proc_status *ret_status);
-/* A thread of a process that was described, from the open list of its threads; namespaced: its
- * numbers inside are to be read. */
+/*
+ * Writes a thread of an emitted process, from the open list of its threads. namespaced: also reads
+ * its ids inside its namespaces.
+ */
 void process_writer_write_thread(struct process_writer *n, const struct pid_list *threads,
 				 int32_t tid, bool namespaced);
-/* A thread whose process and name are known. */
+/* Writes a thread whose process and name are known. */
 void process_writer_write_named_thread(struct process_writer *n, int32_t pid, int32_t tid,
 				       const struct proc_name *name);
 
-/* What was heard of a task, from one moment to another: first that it began, if it did. */
+/*
+ * The state of a task as events reported it, merged over time, starting with its start if that was
+ * reported.
+ */
 struct task_state {
-	uint64_t began_ns; /* CLOCK_BOOTTIME; 0: not heard, or not known when */
-	uint64_t last_ns; /* of the latest; 0: not known */
+	uint64_t began_ns; /* CLOCK_BOOTTIME; 0: no start was reported, or its time is unknown */
+	uint64_t last_ns; /* time of the last event; 0: unknown */
 	int32_t tid;
-	int32_t creator; /* where it began */
-	int32_t was; /* its number before it took this one, by an exec; 0: the same */
+	int32_t creator; /* if its start was reported */
+	int32_t was; /* its id before an exec gave it the id of its leader; 0: the same */
 	bool is_new;
-	bool is_thread; /* where it began */
-	bool is_sibling; /* of its creator, where it began */
+	bool is_thread; /* likewise */
+	bool is_sibling; /* it started as a sibling of its creator (CLONE_PARENT) */
 	bool has_name;
 	bool has_ended;
-	bool closed; /* not to be looked for in /proc: another task has the number, or no time is left */
+	bool closed; /* write it without reading /proc: the id was reused, or the queue is too long */
 	uint32_t file_len;
-	char *file; /* of the program that it runs now; NULL: no exec */
+	char *file; /* file name of its program; NULL: no exec was reported */
 	char name[16]; /* up to the first NUL */
 };
 
-/* The task has begun, or ended (ns: CLOCK_BOOTTIME; 0: not known), whatever waits of it to be described. */
+/*
+ * Records the start or the exit of a task (ns: CLOCK_BOOTTIME; 0: unknown) at once, before its
+ * queued state is written.
+ */
 void process_writer_task_began(struct process_writer *n, int32_t tid);
 void process_writer_task_ended(struct process_writer *n, int32_t tid, uint64_t ns);
 
-/* Described anew: by its files while it is there, but for the name, of which the events know best;
- * else by what was heard. */
+/*
+ * Writes the task again: from its files if it exists, with the name of the event; else from the
+ * events alone.
+ */
 void process_writer_write_state(struct process_writer *n, const struct task_state *t);
 
-/* All of them are out of date, and the reader shall forget as well. */
+/* Forgets everything that was written; marks the next packet, so that readers forget it too. */
 void process_writer_clear(struct process_writer *n);

@@ -54,7 +54,7 @@ struct slot {
 struct sys_stats {
 	struct ds_handle *h; /* borrowed */
 	struct writer *writer; /* owned */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	struct event *tick; /* owned */
 	struct sys_packet poll;
 	struct slot slots[SOURCES_MAX];
@@ -115,12 +115,12 @@ static void answer_start(struct sys_stats *ds)
 }
 
 /* The flushes and the stop; false: what they are to bring into the trace takes more than a turn. */
-static bool answer(struct sys_stats *ds, const struct time_slice *turn)
+static bool answer(struct sys_stats *ds, const struct time_slice *slice)
 {
 	if (!ds->flushes.n && !ds->stopping)
 		return true;
 	while (sys_packet_flush(&ds->poll))
-		if (time_slice_over(turn))
+		if (time_slice_over(slice))
 			return false;
 	writer_flush(ds->writer);
 	flushes_answer(&ds->flushes, ds->h);
@@ -135,21 +135,21 @@ static bool answer(struct sys_stats *ds, const struct time_slice *turn)
 static void run_slice(struct sys_stats *ds)
 {
 	static const struct timeval at_once;
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 	bool more;
 
 	sys_packet_begin(&ds->poll);
 	do
 		more = step(ds);
-	while (more && !time_slice_over(&turn));
+	while (more && !time_slice_over(&slice));
 	sys_packet_end(&ds->poll);
 	if (!more) {
 		answer_start(ds);
 		if (!ds->stopping)
 			set_tick(ds);
 	}
-	if (more || !answer(ds, &turn))
-		evtimer_add(ds->turn, &at_once);
+	if (more || !answer(ds, &slice))
+		evtimer_add(ds->next_slice, &at_once);
 }
 
 static void on_slice(evutil_socket_t fd, short what, void *ctx)
@@ -188,7 +188,7 @@ static void poll_what_is_old(struct sys_stats *ds)
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
 			activate(&ds->slots[i], now);
-	if (!evtimer_pending(ds->turn, NULL))
+	if (!evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
 }
 
@@ -200,7 +200,7 @@ static void sys_stats_destroy(void *instance)
 
 	if (!ds)
 		return;
-	event_freep(&ds->turn);
+	event_freep(&ds->next_slice);
 	event_freep(&ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		ds->slots[i].source->close(ds->slots[i].state, &ds->poll);
@@ -265,9 +265,9 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds->h = h;
 	ds->writer = ds_writer_new(h);
-	ds->turn = evtimer_new(env->loop, on_slice, ds);
+	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
-	if (!ds->writer || !ds->turn || !ds->tick)
+	if (!ds->writer || !ds->next_slice || !ds->tick)
 		return -ENOMEM;
 	ds->poll = (struct sys_packet){
 		.proc_root = env->proc_root,

@@ -47,8 +47,8 @@ static int teardown(void **state)
 
 static bool one_turn(void)
 {
-	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_events_run(&events, &writer, &turn);
+	struct time_slice slice = time_slice_start(stepping);
+	bool more = process_events_run(&events, &writer, &slice);
 
 	process_packet_end(&packet);
 	return more;

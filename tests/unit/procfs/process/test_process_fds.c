@@ -56,8 +56,8 @@ static void lead(int tid, int fd, const char *to)
 
 static bool one_turn(void)
 {
-	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_fds_run(&fds, &writer, &turn);
+	struct time_slice slice = time_slice_start(stepping);
+	bool more = process_fds_run(&fds, &writer, &slice);
 
 	process_packet_end(&packet);
 	return more;

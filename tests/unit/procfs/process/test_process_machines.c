@@ -181,7 +181,7 @@ static uint64_t never(void)
 static void record(const char *root)
 {
 	struct process_scan scan = {0};
-	struct time_slice turn = time_slice_start(never);
+	struct time_slice slice = time_slice_start(never);
 
 	fake_reset();
 	assert_int_equal(proc_files_init(&files, root), 0);
@@ -200,10 +200,10 @@ static void record(const char *root)
 	};
 	assert_int_equal(process_tracks_init(&poll_.tracks, usage_writer, NULL), 0);
 	assert_int_equal(process_scan_begin(&scan, &writer), 0);
-	assert_false(process_scan_run(&scan, &writer, &turn));
+	assert_false(process_scan_run(&scan, &writer, &slice));
 	process_packet_end(&packet);
 	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
-	assert_false(process_poll_run(&poll_, &writer, &queue, &turn));
+	assert_false(process_poll_run(&poll_, &writer, &queue, &slice));
 	process_packet_end(&packet);
 	read_tracks();
 }

@@ -57,8 +57,8 @@ static void put_process(int pid, unsigned rss)
 
 static bool one_turn(void)
 {
-	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_poll_run(&poll_, &writer, &queue, &turn);
+	struct time_slice slice = time_slice_start(stepping);
+	bool more = process_poll_run(&poll_, &writer, &queue, &slice);
 
 	process_packet_end(&packet);
 	return more;

@@ -43,8 +43,8 @@ static int teardown(void **state)
 
 static bool one_turn(void)
 {
-	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_queue_run(&queue, &writer, &turn);
+	struct time_slice slice = time_slice_start(stepping);
+	bool more = process_queue_run(&queue, &writer, &slice);
 
 	process_packet_end(&packet);
 	return more;

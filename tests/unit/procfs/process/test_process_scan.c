@@ -51,8 +51,8 @@ static int teardown(void **state)
 /* One turn: true when there is more. */
 static bool one_turn(void)
 {
-	struct time_slice turn = time_slice_start(stepping);
-	bool more = process_scan_run(&scan, &writer, &turn);
+	struct time_slice slice = time_slice_start(stepping);
+	bool more = process_scan_run(&scan, &writer, &slice);
 
 	process_packet_end(&packet);
 	return more;

@@ -50,7 +50,7 @@ static uint32_t look(int32_t pid, struct process_counters now)
 
 static void end_pass(void)
 {
-	while (process_table_turn(&table))
+	while (process_table_drop_exited(&table))
 		;
 }
 
@@ -146,7 +146,7 @@ FIXTURE_TEST(many_go_piece_by_piece)
 	look(500, of(1, 2));
 	do {
 		before = n_gone;
-		more = process_table_turn(&table);
+		more = process_table_drop_exited(&table);
 		assert_true(n_gone - before <= PROCESS_TABLE_PIECE);
 		pieces += more;
 	} while (more);
@@ -157,7 +157,7 @@ FIXTURE_TEST(many_go_piece_by_piece)
 	for (unsigned pid = 1; pid <= many; pid++)
 		look((int32_t)pid, of(1, 2));
 	end_pass();
-	assert_true(process_table_turn(&table));
+	assert_true(process_table_drop_exited(&table));
 }
 
 /* In the middle of a pass: some rows have moved on, some have not. */
@@ -174,7 +174,7 @@ FIXTURE_TEST(it_is_emptied_piece_by_piece)
 	for (int32_t pid = 1; pid <= 2 * n; pid += 2)
 		look(pid, of(1, 1));
 	process_table_take(&table, 2 * n + 1)->source.oom.fd = fds[0];
-	while (process_table_empty(&table))
+	while (process_table_release(&table))
 		pieces++;
 	assert_true(pieces >= 2);
 	assert_int_equal(table.last.n + table.next.n, 0);
@@ -182,5 +182,5 @@ FIXTURE_TEST(it_is_emptied_piece_by_piece)
 	assert_int_equal(n_gone, 0);
 	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
 	close(fds[1]);
-	assert_false(process_table_empty(&table));
+	assert_false(process_table_release(&table));
 }

@@ -53,7 +53,7 @@ static void one_pass(int pid)
 		while (process_tracks_thread(&tracks, &files, &tid))
 			;
 	}
-	while (process_tracks_turn(&tracks))
+	while (process_tracks_drop_exited(&tracks))
 		;
 	process_tracks_end(&tracks);
 	read_tracks();
@@ -202,7 +202,7 @@ FIXTURE_TEST(a_process_that_goes_meanwhile)
 	proc_remove("7");
 	while (process_tracks_thread(&tracks, &files, &tid))
 		;
-	while (process_tracks_turn(&tracks))
+	while (process_tracks_drop_exited(&tracks))
 		;
 	process_tracks_end(&tracks);
 	read_tracks();
@@ -231,7 +231,7 @@ FIXTURE_TEST(many_threads_end_piece_by_piece)
 	do {
 		left = tracks_counts(tracks.tracks).tracks;
 		pieces++;
-		if (!process_tracks_turn(&tracks))
+		if (!process_tracks_drop_exited(&tracks))
 			break;
 		assert_true(left - tracks_counts(tracks.tracks).tracks <= 3 * PROCESS_TRACKS_PIECE);
 	} while (pieces < many);
