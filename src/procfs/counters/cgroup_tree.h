@@ -11,33 +11,40 @@
 #include "procfs/counters/counter_files.h"
 #include "client/counters/counter_poll.h"
 
-/* What linux.cgroup_stats is asked to record: which groups, which files, which numbers. */
+/* The selection of linux.cgroup_stats: which control groups, files and counters it records. */
 
 struct cgroup_choice {
-	struct counter_patterns roots; /* without slashes at either end; "": the hierarchy's root */
+	struct counter_patterns
+		roots; /* without slashes at either end; "": the root of the hierarchy */
 	struct counter_patterns files;
 	struct counter_patterns counters;
-	unsigned levels; /* of the deepest root */
-	uint32_t max_depth; /* below a root */
+	unsigned levels; /* depth of the deepest root */
+	uint32_t max_depth; /* limit of levels below a root */
 };
 
-/* c may be NULL: the default. 0 or -ENOMEM; deinit in either case. */
+/* c may be NULL: the default. Returns 0 or -ENOMEM. Call deinit in either case. */
 int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c);
 void cgroup_choice_deinit(struct cgroup_choice *ch);
 
-/* Is it the root of a subtree that is recorded? path: "system.slice/x.service", "" for the root. */
+/*
+ * Returns true if path is the root of a recorded subtree. path: "system.slice/x.service", "" for
+ * the root.
+ */
 bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path);
 
-/* Is a number wanted, and what is it? shown: "memory.stat anon", "memory.current". */
+/*
+ * Returns true if a counter is selected, and its track. shown: "memory.stat anon",
+ * "memory.current".
+ */
 bool cgroup_choice_counter(const struct cgroup_choice *ch, const char *shown,
 			   struct track_spec *ret_spec);
 
 /*
- * The control groups that there are, as far down as something is recorded: found anew in each pass,
- * each with the files that are read of it. A group's track stands under its parent's.
+ * The existing control groups, down to the deepest recorded level, each with its open files. Each
+ * pass lists them again. The track of a group is below that of its parent.
  */
 
-/* At a time; further ones are left out and counted as failed. */
+/* Limit of groups at one time; further groups are skipped and counted as errors. */
 #define CGROUPS_MAX 8192
 #define CGROUP_DEPTH_MAX 32
 
@@ -52,38 +59,41 @@ struct cgroup {
 	struct cgroup *parent; /* NULL: the root */
 	struct cgroup_list children;
 	TAILQ_ENTRY(cgroup) sibling;
-	char *path; /* owned; from the root, "" for that */
-	const char *name; /* the path's last part */
-	uint64_t inode; /* another one: another group of the same name */
+	char *path; /* owned; from the root of the hierarchy, which is "" */
+	const char *name; /* last component of path */
+	uint64_t inode; /* identifies the group: a group of the same name may replace it */
 	uint32_t track;
 	uint32_t depth;
-	uint32_t below; /* levels below the root of a subtree that is recorded, if it is */
+	uint32_t below; /* levels below the root of its recorded subtree */
 	uint32_t found_in; /* the last pass that found it */
 	bool recorded;
-	struct cgroup_file files[]; /* one for each of the choice */
+	struct cgroup_file files[]; /* one for each file of the choice */
 };
 
 struct cgroup_tree {
 	const struct cgroup_choice *choice; /* borrowed, as is poll */
 	struct counter_poll *poll;
-	int fd; /* of the hierarchy's root; owned */
+	int fd; /* owned; directory of the root of the hierarchy */
 	struct cgroup *root; /* owned */
 	struct cgroup_list
-		lost; /* owned; groups that have gone, with all in them, until they end */
+		lost; /* owned; removed groups and their children, until they are freed */
 	uint32_t n;
 	bool said_crowded;
 	bool said_unlisted;
 };
 
-/* path: the hierarchy's root. 0 or -errno; deinit in either case. */
+/* path: root of the hierarchy. Returns 0 or -errno. Call deinit in either case. */
 int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 		     struct counter_poll *poll, const char *path);
 void cgroup_tree_deinit(struct cgroup_tree *t);
 
-/* Looks for the groups in g: new ones are added, those that have gone are lost. */
+/* Lists the children of g: adds new ones and moves removed ones to lost. */
 void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g);
-/* What is lost ends, piece by piece: true, there is more, which must be before anything else. */
+/*
+ * Frees removed groups, in pieces. Returns true while there are more; call it again before anything
+ * else.
+ */
 #define CGROUP_DROP_PIECE 16
 bool cgroup_tree_drop(struct cgroup_tree *t);
-/* The next one behind g, parents before children; NULL: g was the last. */
+/* Returns the next group after g, parents before children; NULL after the last. */
 struct cgroup *cgroup_tree_next(struct cgroup *g);

@@ -10,9 +10,9 @@
 #include "client/counters/tracks.h"
 
 /*
- * A file of /proc or of a cgroup that is read in each pass: opened once, then read from its
- * beginning with pread, which makes the kernel write it anew. One that is not there, or has gone, is
- * looked for again every so many passes.
+ * A file of /proc or of a control group that is read in each pass. It is opened once and read with
+ * pread() from offset 0, which makes the kernel generate it again. A missing file is opened again
+ * after COUNTER_FILE_RETRY passes.
  */
 
 #define COUNTER_FILE_MAX (4u << 20) /* bytes */
@@ -20,53 +20,53 @@
 
 struct counter_file {
 	int fd; /* owned; -1: not open */
-	uint32_t retry; /* the pass in which a missing one is looked for again */
+	uint32_t retry; /* the pass in which a missing file is opened again */
 };
 
 /*
- * All of the file at path (relative to the folder at) as of now, in p->text until the next read, up
- * to the last newline. whole: the kernel gives the text in one read. 0; -EBADMSG with the lines that
- * there are, when the last one is cut; -ENODATA: empty; -ENOENT: it is not there (nor was it lately:
- * no call was made); -errno.
+ * Reads the file at path, relative to the directory at, into p->text, up to its last newline; valid
+ * until the next read. whole: the kernel returns the text in one read. Returns 0; -EBADMSG with the
+ * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist, or
+ * did not lately (no system call is made then); -errno.
  */
 int counter_file_read(struct counter_file *f, struct counter_poll *p, int at, const char *path,
 		      bool whole, struct span *ret_text);
 void counter_file_close(struct counter_file *f, struct counter_poll *p);
 
 /*
- * The names that numbers have in one kind of file, such as memory.stat, and the tracks that they are
- * in the files of this kind, one file for each cgroup.
+ * The names of the counters in one kind of file, such as memory.stat, and their tracks in each file
+ * of this kind (one file for each control group).
  *
  *	keys:   0 "anon"   1 "file"   2 "pgfault"      once for all files
  *	tracks: 17         18         -                of one file
  *
- * The kernel writes names in the same order each time, so the next one is nearly always the one
- * behind the last.
+ * The kernel writes names in the same order each time, so the next name is nearly always the one
+ * after the last.
  */
 
-/* In one kind of file. Others are not recorded. */
+/* Limit of names in one kind of file; further names are skipped. */
 #define COUNTER_KEYS_MAX 4096
-#define COUNTER_KEY_SIZE 160 /* with its NUL; longer names are not recorded */
+#define COUNTER_KEY_SIZE 160 /* with the NUL; longer names are skipped */
 
 struct counter_key {
 	char *shown; /* owned: "memory.stat anon" */
-	const char *name; /* in it, as it is in the file: "anon" */
+	const char *name; /* part of shown: the name in the file, "anon" */
 	bool wanted;
-	struct track_spec spec; /* but for name and parent */
+	struct track_spec spec; /* without name and parent */
 };
 
-/* Zero-initialise with the first three. */
+/* The owner sets the first three; the rest is zero-initialised. */
 struct counter_keys {
-	/* A name that was not seen before: is it wanted, and what is it? */
+	/* Called for a new name: returns true if it is selected, and its track. */
 	bool (*decide)(void *ctx, const char *shown, struct track_spec *ret_spec);
 	void *ctx;
-	const char *prefix; /* of names in the trace, borrowed; NULL: none */
+	const char *prefix; /* prefix of the names in the trace, borrowed; NULL: none */
 	struct counter_key *all; /* owned */
 	size_t n, cap;
-	size_t next; /* behind the one that was found last */
+	size_t next; /* index after the key that was found last */
 };
 
-/* Zero-initialise. Handles are TRACK_ROOT where none was made. */
+/* Zero-initialise. A handle is TRACK_ROOT if there is no track. */
 struct counter_tracks {
 	uint32_t *all; /* owned */
 	size_t n, cap;
@@ -75,7 +75,9 @@ struct counter_tracks {
 void counter_keys_deinit(struct counter_keys *k);
 void counter_tracks_deinit(struct counter_tracks *x);
 
-/* The track of that name in a file whose tracks stand under group: made when it is the first time.
- * TRACK_VOID: it is not wanted, or cannot be had. */
+/*
+ * Returns the track of that name in a file whose tracks are below group; creates it for a new name.
+ * Returns TRACK_VOID if it is not selected or not available.
+ */
 uint32_t counter_keys_track(struct counter_keys *k, struct counter_tracks *x, struct tracks *t,
 			    uint32_t group, struct span name);

@@ -10,11 +10,10 @@
 #include "client/counters/counter_poll.h"
 
 /*
- * The tables of /proc/net. Each gives 0, or -EBADMSG: something was left out that is not in the
- * format.
+ * Parsers of /proc/net. Each returns 0, or -EBADMSG if a part with an invalid format was skipped.
  */
 
-/* Columns of /proc/net/dev, as its heading names them: "rx bytes", "tx drop". */
+/* Columns of /proc/net/dev, named by its heading: "rx bytes", "tx drop". */
 #define NETWORK_COLUMNS_MAX 32
 #define NETWORK_COLUMN_SIZE 32
 
@@ -23,18 +22,24 @@ struct network_columns {
 	unsigned n;
 };
 
-/* The two lines of the heading, cut off the text:  " face |bytes packets ...|bytes packets ..." */
+/*
+ * Parses the heading (two lines) and cuts it off the text: " face |bytes packets ...|bytes packets
+ * ..."
+ */
 int network_columns_parse(struct span *text, struct network_columns *ret);
 
-/* A line "  eth0: 1 2 3 ..." (before 2.6.39 without the blank): *ret_name, then each number by its
- * column. Names have no colon and no blank; any other byte may be in them. */
+/*
+ * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): first the name, then each
+ * number with its column. Names have no colon and no blank, but may have any other byte.
+ */
 int network_dev_name(struct span *line, struct span *ret_name);
 int network_dev_parse(struct span line, const struct network_columns *columns, counter_number_fn fn,
 		      void *ctx);
 
 /*
- * Pairs of lines as in /proc/net/snmp and netstat, in which the second has the numbers of the
- * first's names. Takes the next pair off the text; false: there is none. *ret_protocol is "Tcp".
+ * A pair of lines of /proc/net/snmp or netstat: the first has the names, the second the numbers.
+ * network_pair_next() cuts the next pair off the text and returns false at its end. protocol is
+ * "Tcp".
  */
 struct network_pair {
 	struct span protocol;
@@ -44,13 +49,16 @@ struct network_pair {
 bool network_pair_next(struct span *text, struct network_pair *ret);
 int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx);
 
-/* A line "Ip6InReceives   12" of /proc/net/snmp6: *ret_protocol is "Ip6". 0 or -EBADMSG. */
+/*
+ * Parses a line "Ip6InReceives 12" of /proc/net/snmp6; *ret_protocol is "Ip6". Returns 0 or
+ * -EBADMSG.
+ */
 int network_snmp6_parse(struct span line, struct span *ret_protocol, struct span *ret_name,
 			struct counter_number *ret_v);
 
-/* The interfaces that there are: found anew in each pass, in the lines of /proc/net/dev. */
+/* The existing network interfaces. Each pass finds them again in the lines of /proc/net/dev. */
 
-/* Recorded at a time; further ones are left out and counted as failed. */
+/* Limit of interfaces; further ones are skipped and counted as errors. */
 #define NETWORK_LINKS_MAX 4096
 
 struct network_link;
@@ -59,13 +67,14 @@ TAILQ_HEAD(network_link_list, network_link);
 /* Zero-initialise, then network_links_init. */
 struct network_links {
 	struct counter_poll *poll; /* borrowed */
-	uint32_t group; /* the track that theirs stand under */
-	struct counter_patterns only; /* owned; none given: all */
-	struct counter_patterns except; /* owned; some left out: no interface is recorded */
-	struct counter_keys keys; /* the owner sets what it is made with */
+	uint32_t group; /* parent of their tracks */
+	struct counter_patterns only; /* owned; if empty, all are selected */
+	struct counter_patterns
+		except; /* owned; if the list was truncated, no interface is selected */
+	struct counter_keys keys; /* the owner initialises it */
 	struct network_columns columns;
 	struct network_link_list list;
-	struct network_link *last; /* that this pass found, or NULL */
+	struct network_link *last; /* the last interface that this pass found, or NULL */
 	uint32_t n;
 	bool said_crowded;
 };
@@ -73,17 +82,21 @@ struct network_links {
 void network_links_init(struct network_links *l, struct counter_poll *poll, uint32_t group);
 void network_links_deinit(struct network_links *l);
 
-/* In each pass: the heading, cut off the text; then each line; then the end, at which interfaces
- * that were not among them end. 0 or -EBADMSG. */
+/*
+ * Each pass calls begin, which parses the heading and cuts it off the text; then line for each
+ * line; then end, which removes the interfaces that were not listed. Return 0 or -EBADMSG.
+ */
 int network_links_begin(struct network_links *l, struct span *text);
 int network_links_line(struct network_links *l, struct span line);
 void network_links_end(struct network_links *l);
 
-/* The protocols of /proc/net/snmp, snmp6 and netstat: "Tcp", "Ip6", "TcpExt" ... each a group of
- * counters. */
+/*
+ * The protocols of /proc/net/snmp, snmp6 and netstat ("Tcp", "Ip6", "TcpExt"): a group of counters
+ * each.
+ */
 
 #define NETWORK_PROTOCOLS_MAX 64
-#define NETWORK_PROTOCOL_SIZE 32 /* of a name, with its NUL */
+#define NETWORK_PROTOCOL_SIZE 32 /* size of a name, with the NUL */
 
 struct network_protocol {
 	char name[NETWORK_PROTOCOL_SIZE];
@@ -96,15 +109,15 @@ struct network_protocol {
 struct network_protocols {
 	struct counter_poll *poll; /* borrowed */
 	const struct counter_patterns *counters; /* borrowed */
-	uint32_t group; /* the track that theirs stand under */
+	uint32_t group; /* parent of their tracks */
 	struct network_protocol *all[NETWORK_PROTOCOLS_MAX]; /* owned */
 	unsigned n;
 };
 
-/* Zero-initialise with the first three. */
+/* The owner sets the first three fields; the rest is zero-initialised. */
 void network_protocols_deinit(struct network_protocols *ps);
 
-/* All of one file. 0 or -EBADMSG: some of it was left out. */
+/* Reads a whole file. Returns 0, or -EBADMSG if a part of it was skipped. */
 int network_protocols_read(struct network_protocols *ps, struct span text);
-/* The same of snmp6, which has a line for each number. */
+/* Like network_protocols_read(), for snmp6, which has one number in each line. */
 int network_protocols_read_snmp6(struct network_protocols *ps, struct span text);

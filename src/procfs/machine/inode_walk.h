@@ -10,48 +10,47 @@
 #include "base/text/str.h"
 
 /*
- * The files that events have named by number, and which of them have a path yet. Each is looked for
- * once, in the round that begins after it was named:
+ * The requested inodes: files that events named by inode. Each is searched once, in the round that
+ * begins after its request:
  *
- *	add --> waiting --round--> sought --take--> told
- *	                             \--end of the round--> not there
+ *	add --> waiting --round--> sought --take--> written
+ *	                             \--end of the round--> not found
  */
 
-/* Of more the paths are not looked for. About 90 bytes each. */
+/* Limit of requests (about 90 bytes each); further ones are dropped. */
 #define INODE_REQUESTS_MAX 65536u
-/* Devices of one round. */
+/* Limit of devices in one round. */
 #define INODE_DEVICES_MAX 64u
 
 struct inode_requests_entry;
 
 /* Zero-initialise. */
 struct inode_requests {
-	struct inode_requests_entry *entries; /* owned; by device and inode */
+	struct inode_requests_entry *entries; /* owned; a hash table by device and inode */
 	size_t waiting;
 	size_t sought;
 	uint64_t told;
 	uint64_t not_there;
-	uint64_t dropped; /* for want of room */
+	uint64_t dropped; /* requests above the limit */
 };
 
 void inode_requests_deinit(struct inode_requests *w);
-/* One that is known is left as it is. */
+/* Adds a request; no-op if it exists. */
 void inode_requests_add(struct inode_requests *w, uint64_t device, uint64_t inode);
-/* Those that wait are sought now. Gives how many devices they are on. */
+/* Starts a round with all waiting requests. Returns the number of their devices. */
 unsigned inode_requests_begin(struct inode_requests *w,
 			      uint64_t ret_devices[static INODE_DEVICES_MAX]);
-/* True: it is sought, and is told now. */
+/* Returns true if the inode is sought in this round; it counts as written from then on. */
 bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t inode);
-/* What is still sought is not there. */
+/* Ends a round: inodes that are still sought do not exist. */
 void inode_requests_end(struct inode_requests *w);
 
 /*
- * Walks the files below a folder, one a call, without going to another device or through a link.
- * What it holds is bounded by the depth: a folder open on each level. Files may come and go
- * meanwhile.
+ * Walks the files below a directory, one for each call, without entering other devices or following
+ * links. It keeps one open directory for each level. Files may be created or removed meanwhile.
  */
 
-/* Folders in folders; what is deeper is left out, and counted. */
+/* Limit of nested directories; deeper ones are skipped and counted. */
 #define INODE_DEPTH_MAX 64
 
 enum inode_type { INODE_OTHER, INODE_FILE, INODE_DIRECTORY };
@@ -65,7 +64,7 @@ struct inode_found {
 
 struct inode_level {
 	DIR *dir; /* owned */
-	size_t path_len; /* of the folder */
+	size_t path_len; /* length of the path of the directory */
 };
 
 /* Zero-initialise. */
@@ -74,15 +73,18 @@ struct inode_walk {
 	unsigned depth;
 	dev_t device;
 	struct strbuf path;
-	bool root_due; /* the folder itself was not given yet */
+	bool root_due; /* the root directory itself was not returned yet */
 	uint64_t root_inode;
-	uint64_t unreadable; /* folders, of all walks */
+	uint64_t unreadable; /* number of directories, over all walks */
 	uint64_t too_deep; /* likewise */
 };
 
-/* root: an absolute path. 0 with walk->device, or -errno. */
+/* root: an absolute path. Returns 0 and sets walk->device, or -errno. */
 int inode_walk_begin(struct inode_walk *w, const char *root);
-/* The next step. *ret_found.inode is 0 where it found nothing to tell. False: the walk is over. */
+/*
+ * Runs the next step. ret_found->inode is 0 if it found nothing. Returns false at the end of the
+ * walk.
+ */
 bool inode_walk_step(struct inode_walk *w, struct inode_found *ret_found);
-/* Also in the middle. */
+/* Ends a walk, complete or not. */
 void inode_walk_end(struct inode_walk *w);

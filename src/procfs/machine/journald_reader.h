@@ -8,15 +8,16 @@
 #include "base/text/str.h"
 
 /*
- * What is taken of libsystemd, opened at run time: who has no journal needs no library.
+ * The functions of libsystemd, loaded at run time, so that a machine without a journal does not
+ * need the library.
  *
- * The functions are those of sd-journal(3) by the same names, without "sd_journal_"; 0 or more is
- * good, below 0 a negative errno. They were all there in systemd 229.
+ * The functions are those of sd-journal(3) without the prefix "sd_journal_". They return 0 or more,
+ * or a negative errno. All of them exist in systemd 229.
  */
 struct sd_journal;
 
 #define JOURNALD_LIBRARY "libsystemd.so.0"
-/* SD_JOURNAL_LOCAL_ONLY: the files of this machine, not those that others sent here. */
+/* SD_JOURNAL_LOCAL_ONLY: the files of this machine, not those received from others. */
 #define JOURNALD_LOCAL_ONLY 1
 
 struct journald_library {
@@ -37,44 +38,49 @@ struct journald_library {
 	int (*enumerate_data)(struct sd_journal *j, const void **data, size_t *len);
 };
 
-/* file: JOURNALD_LIBRARY but in tests. 0; -ENOENT where it cannot be opened, -ENOSYS where a
- * function is missing. why: what the loader says, or the function's name. */
+/*
+ * file: JOURNALD_LIBRARY, another one in tests. Returns 0; -ENOENT if it cannot be opened, -ENOSYS
+ * if a function is missing. why: the message of the loader, or the name of the function.
+ */
 int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why);
 void journald_library_close(struct journald_library *l);
 
 struct pb_enc;
 
 /*
- * One line of the journal as a SystemdJournaldEvent, field by field as the journal gives them:
- * "NAME=bytes of any kind". Names: systemd.journal-fields(7).
+ * Writes one journal entry as a SystemdJournaldEvent, field by field as libsystemd returns them:
+ * "NAME=any bytes". Names: systemd.journal-fields(7).
  *
  * Format: protos/trace/linux/journald_event.proto.
  */
 
-/* Of a longer value the rest is left out. */
+/* Longer values are truncated. */
 #define JOURNALD_VALUE_MAX (64u << 10)
 
-/* Those written so far; zero-initialise for each line. A name may come again: the first counts. */
+/*
+ * The fields written so far; zero-initialise it for each entry. If a name occurs again, the first
+ * value counts.
+ */
 struct journald_entry {
 	uint32_t has; /* bits by field number */
 };
 
-/* Adds the field, where it is one of the message. data is foreign: it may have any shape. */
+/* Writes the field if the message has it. data is untrusted and may have any form. */
 void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const void *data,
 			size_t len);
 
 struct pb_enc;
 
 /*
- * The lines that come to the journal from now on. Rotated files, and a journal that begins to exist
- * later, are followed: call journald_reader_refresh() when the descriptor can be read, and every
- * now and then.
+ * Reads the entries added to the journal from now on. It follows rotated files and a journal that
+ * is created later: call journald_reader_refresh() when the descriptor is readable, and
+ * periodically.
  */
 
-/* Only lines that agree with all of it are read. */
+/* Only entries that match all of these are read. */
 struct journald_filter {
-	int max_priority; /* of syslog(3); 7 or more, or below 0: all, those without one too */
-	char **identifiers; /* borrowed; of one of these, unless there are none */
+	int max_priority; /* level of syslog(3); 7 or more, or below 0: all, also entries without a level */
+	char **identifiers; /* borrowed; the entry must have one of these, unless the list is empty */
 	size_t n_identifiers;
 	char **units; /* likewise */
 	size_t n_units;
@@ -84,28 +90,37 @@ struct journald_reader {
 	struct journald_library *lib; /* borrowed */
 	struct journald_filter filter;
 	struct sd_journal *journal; /* owned */
-	uint64_t begin_us; /* CLOCK_MONOTONIC: lines before it are older than we are */
+	uint64_t begin_us; /* CLOCK_MONOTONIC of the start; older entries are skipped */
 	bool has_files;
 };
 
-/* 0 or -errno (nothing to close then). */
+/* Returns 0 or -errno. After an error there is nothing to close. */
 int journald_reader_open(struct journald_reader *r, struct journald_library *lib,
 			 const struct journald_filter *filter, uint64_t begin_us);
 void journald_reader_close(struct journald_reader *r);
 
-/* Readable when something has changed; another one after each call of refresh that returns 1. */
+/*
+ * Returns the descriptor that is readable after a change. It is another one after each refresh that
+ * returns 1.
+ */
 int journald_reader_fd(const struct journald_reader *r);
-/* Looks at the files that there are now. 1: the journal was opened anew; 0, or -errno. */
+/* Checks the files of the journal. Returns 1 if the journal was opened again, 0, or -errno. */
 int journald_reader_refresh(struct journald_reader *r);
 
 enum journald_read {
-	JOURNALD_END, /* nothing more for now */
-	JOURNALD_LINE, /* the next line: *ret_time_us */
-	JOURNALD_OLD, /* one from before we began */
-	JOURNALD_BAD, /* one that has no time here */
+	JOURNALD_END, /* no more entries for now */
+	JOURNALD_LINE, /* the next entry; its time is *ret_time_us */
+	JOURNALD_OLD, /* an entry from before the start */
+	JOURNALD_BAD, /* an entry without a valid time */
 };
 
-/* Goes to the next line. One of the above, or -errno: nothing can be read for now. */
+/*
+ * Advances to the next entry. Returns one of the above, or -errno if the journal cannot be read
+ * now.
+ */
 int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us);
-/* The fields of the line that is there, into a SystemdJournaldEvent. 0, or -errno: some of them. */
+/*
+ * Writes the fields of the current entry into a SystemdJournaldEvent. Returns 0, or -errno if some
+ * are missing.
+ */
 int journald_reader_encode(struct journald_reader *r, struct pb_enc *e);

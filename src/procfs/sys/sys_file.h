@@ -9,64 +9,76 @@
 #include "base/text/span.h"
 #include "procfs/sys/sys_packet.h"
 
-/* The names in a folder of /sys that begin with a prefix, in the order of the numbers in them.
- * Zero-initialise. */
+/*
+ * The entries of a /sys directory that begin with a prefix, sorted by the number in their names.
+ * Zero-initialise.
+ */
 
-/* Further ones are left out. */
+/* Further names are dropped. */
 #define SYS_NAMES_MAX 8192
 
 struct sys_names {
-	char **names; /* owned, as is each */
+	char **names; /* owned, as each of them */
 	size_t n;
 };
 
-/* With digits: only names that are the prefix and a number. 0 or -errno, with nothing in it. */
+/* digits: takes only names that are the prefix and a number. Returns 0 or -errno, with no names. */
 int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits);
 void sys_names_deinit(struct sys_names *s);
 bool sys_names_equal(const struct sys_names *a, const struct sys_names *b);
-/* The number at the end of a name, UINT32_MAX if there is none. */
+/* Returns the number after the prefix, or UINT32_MAX if there is none. */
 uint32_t sys_names_number(const char *name, const char *prefix);
 
 /*
- * A file of /proc or /sys that is read again and again: opened once, then read from its beginning
- * with pread, which makes the kernel write it anew. Both file systems allow that for every file
- * here. Where it has gone with its device (-ENODEV), or never was, it is looked for again every ten
- * seconds.
+ * A file of /proc or /sys that is read repeatedly. It is opened once and read with pread() from
+ * offset 0, which makes the kernel generate it again. A file that does not exist, or whose device
+ * has gone (-ENODEV), is opened again every ten seconds.
  */
 
-/* 8192 CPUs with 150 bytes in /proc/stat, and as many interrupts with 20, are 1.4 MB. */
+/* /proc/stat with 8192 CPUs of 150 bytes and as many interrupts of 20 bytes has 1.4 MB. */
 #define SYS_FILE_SIZE_MAX (32u << 20)
 #define SYS_FILE_RETRY_NS (10 * 1000000000ull)
 
 struct sys_file {
 	char *path; /* owned */
 	int fd; /* owned; -1: not open */
-	/* A single read gives all of it: files of /sys, and those of /proc that the kernel makes in
-	 * one piece. Others come in pieces of about a page, and end with an empty one. */
+	/*
+	 * One read returns the whole file: files of /sys, and those of /proc that the kernel
+	 * generates in one piece. Other files come in pieces of about a page, and an empty read
+	 * ends them.
+	 */
 	bool whole;
-	uint64_t retry; /* CLOCK_MONOTONIC, before which it is not opened again */
-	/* Set by the owner, or 0: a file of more bytes is -EFBIG; */
+	uint64_t retry; /* CLOCK_MONOTONIC; the file is not opened before this time */
+	/* Set by the owner or 0: a larger file is -EFBIG. */
 	size_t max;
-	/* another one than a regular file of this file system that everybody may read is -EPERM. */
+	/*
+	 * Set by the owner or 0: a file that is not regular, not on this device, or not readable by
+	 * everybody is -EPERM.
+	 */
 	dev_t public_on;
 };
 
-/* path: root and what the format makes. Opens nothing. 0 or -ENOMEM. */
+/* The path is root and the formatted string. Does not open the file. Returns 0 or -ENOMEM. */
 int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void sys_file_deinit(struct sys_file *f, struct sys_packet *p);
 
-/* The whole file, in p->text until the next read. 0, -errno (-ENODATA: it is empty), or -EAGAIN: it
- * failed less than ten seconds ago. */
+/*
+ * Reads the whole file into p->text, valid until the next read. Returns 0, -errno (-ENODATA: it is
+ * empty), or -EAGAIN if it failed less than ten seconds ago.
+ */
 int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text);
-/* The same for a source: what fails, but for -EAGAIN, is told and counted. */
+/*
+ * Like sys_file_read(), for a table: logs and counts errors other than -EAGAIN. Returns false on
+ * error.
+ */
 bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		  struct span *ret_text);
 
-/* Reads it and gives it to the parser; tells and counts what fails of either. */
+/* Reads the file and calls the parser. Logs and counts errors of both. */
 void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state);
 
-/* A small file that is read once, without its last newline. 0 or -errno. */
+/* Reads a small file once, without its last newline. Returns 0 or -errno. */
 int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -11,19 +11,23 @@
 #include "wire/pb_enc.h"
 
 /*
- * One source of linux.sys_stats: a file of /proc, or a family of files of /sys, with a period of
- * its own. A poll is a pass of steps; each is short enough for a turn (base/event_loop/time_slice.h), writes what
- * it read, and leaves no field of SysStats half written.
+ * One table of linux.sys_stats: a file of /proc or a set of files of /sys, with its own period. A
+ * poll is a pass of steps. Each step is short enough for a time slice
+ * (base/event_loop/time_slice.h), writes what it read, and leaves no message of SysStats open.
  */
 struct sys_source {
 	const char *name;
-	size_t period; /* offset of its period in Pb__SysStatsConfig: uint32_t, ms, 0 is off */
-	/* Once, before the first step; config is borrowed for the call. 0 or -errno. */
+	size_t period; /* offset of its period in Pb__SysStatsConfig: uint32_t, ms; 0 disables the table */
+	/*
+	 * Called once, before the first step; config is borrowed for the call. Returns 0 or -errno.
+	 */
 	int (*open)(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state);
-	/* The next step of a pass; false: that was its last one. */
+	/* Runs the next step of a pass. Returns false after the last step. */
 	bool (*step)(void *state, struct sys_packet *p);
-	/* A text as the source's file has it, whoever it comes from: writes what it says. 0, or
-	 * -EBADMSG: some of it was not understood and is left out. */
+	/*
+	 * Parses the text of the file, which is untrusted, and writes its values. Returns 0, or
+	 * -EBADMSG if a part of it was invalid and skipped.
+	 */
 	int (*parse)(void *state, struct sys_packet *p, struct span text);
 	void (*close)(void *state, struct sys_packet *p);
 };
@@ -32,7 +36,7 @@ extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo,
 	sys_psi, sys_slab, sys_cpufreq, sys_cpuidle, sys_thermal, sys_devfreq, sys_gpufreq,
 	sys_files;
 
-/* All of them, NULL at the end. */
+/* All tables, terminated by NULL. */
 extern const struct sys_source *const sys_sources[];
 
 /* Small messages of SysStats. */
@@ -45,7 +49,7 @@ _Static_assert(PB_SYS_STATS_MEMINFO_VALUE_KEY == 1 && PB_SYS_STATS_MEMINFO_VALUE
 		       PB_SYS_STATS_PSI_SAMPLE_TOTAL_NS == 2,
 	       "all these are {1: which, 2: how much}");
 
-/* A message {1: which, 2: how much}: hundreds of them in a packet. */
+/* Writes a message {1: which, 2: v}; a packet has hundreds of them. */
 static inline void sys_put_pair(struct pb_enc *e, uint32_t field, uint64_t which, uint64_t v)
 {
 	uint8_t buf[2 * (1 + 10)], *p = buf;
@@ -57,19 +61,19 @@ static inline void sys_put_pair(struct pb_enc *e, uint32_t field, uint64_t which
 	pb_enc_bytes(e, field, buf, (size_t)(p - buf));
 }
 
-/* For counter tracks, which have a sign. */
+/* Clamps v to the range of counter tracks, which are signed. */
 static inline int64_t sys_clamp_i64(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-/* For fields of 32 bits: the largest instead of what is left of a number that does not fit. */
+/* Clamps v to 32 bits. */
 static inline uint32_t sys_clamp_u32(uint64_t v)
 {
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
-/* Numbers of a config that no counter has: each is said once, and of many only the first ones. */
+/* Unknown counter ids in the config: each is logged once, up to a limit. */
 
 #define UNKNOWN_IDS_MAX 16
 
@@ -77,8 +81,8 @@ static inline uint32_t sys_clamp_u32(uint64_t v)
 struct unknown_ids {
 	int numbers[UNKNOWN_IDS_MAX];
 	unsigned n;
-	bool more; /* it was said that there are others */
+	bool more; /* a message said that there are more */
 };
 
-/* file: the name of what was to be counted, for people. */
+/* Logs the id. file: name of the table in the message. */
 void unknown_ids_log(struct unknown_ids *u, const char *file, int number);
