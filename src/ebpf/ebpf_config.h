@@ -9,16 +9,15 @@
 #include "ebpf/engine/errors.h"
 
 /*
- * What a config asks for, as far as it can be done; what cannot is told as errors, never left out
- * in silence.
+ * The checked config. Requests that cannot be fulfilled are reported as errors.
  */
 
 #define EBPF_FAMILIES_MAX 32
 #define EBPF_PROGRAMS_MAX 16
 #define EBPF_PIDS_MAX 4096
 #define EBPF_CGROUPS_MAX 256
-#define EBPF_OUTLIERS_PER_SECOND 100 /* where the config has none */
-#define EBPF_PERIOD_MS 100 /* where the config has none */
+#define EBPF_OUTLIERS_PER_SECOND 100 /* default */
+#define EBPF_PERIOD_MS 100 /* default */
 #define EBPF_TOP_N 16
 #define EBPF_TOP_N_MAX 1024
 
@@ -26,24 +25,27 @@ struct ebpf_config {
 	uint32_t period_ms;
 	uint32_t top_n;
 	double max_overhead_percent;
-	uint64_t outlier_ns[EBPF_OUTLIERS]; /* 0: they are no slices */
+	uint64_t outlier_ns[EBPF_OUTLIERS]; /* 0: no slices */
 	uint32_t outliers_per_second;
 	const struct ebpf_family *families[EBPF_FAMILIES_MAX];
 	size_t n;
-	char *programs[EBPF_PROGRAMS_MAX]; /* owned; names, each once */
+	char *programs[EBPF_PROGRAMS_MAX]; /* owned; names without duplicates */
 	size_t n_programs;
 	uint32_t *pids; /* owned */
 	size_t n_pids;
-	bool has_cgroups; /* though none of them may be there: then they name no thread */
+	bool has_cgroups; /* the config lists control groups; if none of them exists, no thread is counted */
 	uint64_t *cgroups; /* owned; ids */
 	size_t n_cgroups;
 };
 
-/* families: the table. c may be NULL. 0 or -ENOMEM; deinit in either case. */
+/* families: the table. c may be NULL. Returns 0 or -ENOMEM; call deinit in either case. */
 int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		     const struct ebpf_family *const *families, size_t n,
 		     struct ebpf_errors *errors);
-/* After it: the control groups of the config, as they are now. 0 or -ENOMEM. */
+/*
+ * Call it after ebpf_config_init(): resolves the control groups of the config. Returns 0 or
+ * -ENOMEM.
+ */
 int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 			     const char *sys_root, struct ebpf_errors *errors);
 void ebpf_config_deinit(struct ebpf_config *s);

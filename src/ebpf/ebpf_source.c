@@ -246,7 +246,7 @@ static void ebpf_stop(void *instance)
 		read_one(s, &s->runs[i]);
 	program_cost_set_missed(&s->cost, s->runs, s->n_runs);
 	tracks_flush(s->poll.tracks);
-	thresholds_tell_unused(s->thresholds, &s->errors);
+	thresholds_report_unused(s->thresholds, &s->errors);
 	ebpf_errors_write(&s->errors, true, s->poll.writer);
 	program_cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
 	end_all(s);

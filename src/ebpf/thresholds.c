@@ -183,7 +183,7 @@ size_t thresholds_take(struct thresholds *t, const char *const **ret_names)
 	return n;
 }
 
-void thresholds_tell_unused(const struct thresholds *t, struct ebpf_errors *errors)
+void thresholds_report_unused(const struct thresholds *t, struct ebpf_errors *errors)
 {
 	for (size_t i = 0; t && i < t->n; i++)
 		if (!t->all[i].n_tracks)

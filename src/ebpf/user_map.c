@@ -145,8 +145,8 @@ static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, u
 	struct btf_field f = *of;
 	int r;
 
-	snprintf(f.name, sizeof(f.name), "%.*s%s%.*s", SHAPE_NAME_CHARS / 2, of->name,
-		 *of->name && *name ? "." : "", SHAPE_NAME_CHARS / 2 - 2, name);
+	snprintf(f.name, sizeof(f.name), "%.*s%s%.*s", BTF_FIELD_NAME_SIZE / 2, of->name,
+		 *of->name && *name ? "." : "", BTF_FIELD_NAME_SIZE / 2 - 2, name);
 	if (btf_member_bitfield_size(t, i))
 		return err_set(w->e, -EINVAL, "has the bit field %s", f.name);
 	f.offset = of->offset + btf_member_bit_offset(t, i) / 8;
@@ -241,7 +241,7 @@ static void layout_text(const struct btf_layout *s, const void *key, struct strb
 #define KEY_BYTES_MAX 64u /* those of map.h */
 #define VALUE_BYTES_MAX 4096u
 
-struct program_element {
+struct user_map_element {
 	unsigned char key[KEY_BYTES_MAX];
 	UT_hash_handle hh;
 	uint64_t seen; /* the pass that saw it */
@@ -273,11 +273,11 @@ static int check_sizes(const struct bpf_map *map, struct err_text *e)
 		return err_set(e, -E2BIG,
 			       "has keys of more than %u bytes, or values of more than %u",
 			       KEY_BYTES_MAX, VALUE_BYTES_MAX);
-	if (is_array(bpf_map__type(map)) && bpf_map__max_entries(map) > PROGRAM_ELEMENTS_MAX)
+	if (is_array(bpf_map__type(map)) && bpf_map__max_entries(map) > USER_MAP_ELEMENTS_MAX)
 		return err_set(e, -E2BIG,
 			       "has %u elements, and may have %u, as all are read in each "
 			       "period",
-			       bpf_map__max_entries(map), PROGRAM_ELEMENTS_MAX);
+			       bpf_map__max_entries(map), USER_MAP_ELEMENTS_MAX);
 	return 0;
 }
 
@@ -311,7 +311,7 @@ int user_map_init(struct user_map *m, const struct bpf_map *map, const struct bt
 	int r;
 
 	*m = (struct user_map){
-		.name = bpf_map__name(map) + strlen(PROGRAM_MAP_PREFIX),
+		.name = bpf_map__name(map) + strlen(USER_MAP_PREFIX),
 		.tracks = tracks,
 		.group = group,
 		.n_cpus = is_per_cpu(type) ? n_cpus : 1,
@@ -335,7 +335,8 @@ int user_map_init(struct user_map *m, const struct bpf_map *map, const struct bt
 
 /* ---- elements ---- */
 
-static void add_counter(struct user_map *m, struct program_element *x, uint32_t i, const char *name)
+static void add_counter(struct user_map *m, struct user_map_element *x, uint32_t i,
+			const char *name)
 {
 	const struct btf_field *f = &m->value.fields[i];
 
@@ -348,7 +349,7 @@ static void add_counter(struct user_map *m, struct program_element *x, uint32_t 
 						.total = !f->is_gauge});
 }
 
-static void add_tracks(struct user_map *m, struct program_element *x)
+static void add_tracks(struct user_map *m, struct user_map_element *x)
 {
 	bool is_struct = m->value.n > 1 || *m->value.fields[0].name;
 	_cleanup_(strbuf_deinit) struct strbuf name = {0};
@@ -364,11 +365,11 @@ static void add_tracks(struct user_map *m, struct program_element *x)
 	}
 }
 
-static struct program_element *element_new(struct user_map *m, const void *key)
+static struct user_map_element *element_new(struct user_map *m, const void *key)
 {
-	struct program_element *x;
+	struct user_map_element *x;
 
-	if (m->n_elements == PROGRAM_KEYS_MAX)
+	if (m->n_elements == USER_MAP_KEYS_MAX)
 		return NULL;
 	x = calloc(1, sizeof(*x) + m->value.n * sizeof(x->tracks[0]));
 	if (!x)
@@ -380,7 +381,7 @@ static struct program_element *element_new(struct user_map *m, const void *key)
 	return x;
 }
 
-static void element_free(struct user_map *m, struct program_element *x)
+static void element_free(struct user_map *m, struct user_map_element *x)
 {
 	HASH_DEL(m->elements, x);
 	m->n_elements--;
@@ -408,7 +409,7 @@ static bool is_zero(const struct user_map *m, const void *values)
 static void set_element(void *ctx, const void *key, const void *values)
 {
 	struct user_map *m = ctx;
-	struct program_element *x;
+	struct user_map_element *x;
 
 	HASH_FIND(hh, m->elements, key, m->reader.key_size, x);
 	if (!x && !m->is_single && is_zero(m, values))
@@ -427,7 +428,7 @@ static void set_element(void *ctx, const void *key, const void *values)
 /* What was deleted from a hash. */
 static void remove_gone(struct user_map *m)
 {
-	struct program_element *x, *next;
+	struct user_map_element *x, *next;
 
 	HASH_ITER (hh, m->elements, x, next) {
 		if (x->seen == m->pass)
@@ -455,7 +456,7 @@ int user_map_read(struct user_map *m)
 
 void user_map_deinit(struct user_map *m)
 {
-	struct program_element *x, *next;
+	struct user_map_element *x, *next;
 
 	HASH_ITER (hh, m->elements, x, next)
 		element_free(m, x);

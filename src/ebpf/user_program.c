@@ -215,7 +215,7 @@ static int begin(struct ebpf_run *r)
 							      .parent = r->group,
 							      .name = r->family->name});
 	while ((map = ebpf_object_next_map(r->object, map))) {
-		if (str_starts(bpf_map__name(map), PROGRAM_MAP_PREFIX))
+		if (str_starts(bpf_map__name(map), USER_MAP_PREFIX))
 			add_map(r, s, map);
 		else if (!strcmp(bpf_map__name(map), EVENTS_MAP))
 			add_events(r, s, map);
@@ -225,7 +225,7 @@ static int begin(struct ebpf_run *r)
 	return err_set(&r->why, -ENOENT,
 		       "%s.bpf.o has no map \"%s...\" that can be used, nor a ring buffer "
 		       "\"" EVENTS_MAP "\"",
-		       r->family->name, PROGRAM_MAP_PREFIX);
+		       r->family->name, USER_MAP_PREFIX);
 }
 
 static void tell_left_out(struct ebpf_run *r, struct state *s, const struct user_map *m)
@@ -236,7 +236,7 @@ static void tell_left_out(struct ebpf_run *r, struct state *s, const struct user
 	ebpf_errors_add(r->errors, r->family->name,
 			"%s%s has more than %u elements; \"elements left out\" says how many have "
 			"no tracks",
-			PROGRAM_MAP_PREFIX, m->name, PROGRAM_KEYS_MAX);
+			USER_MAP_PREFIX, m->name, USER_MAP_KEYS_MAX);
 	s->left_out_track = tracks_add(
 		r->tracks, &(struct track_spec){
 				   .kind = TRACK_COUNTER,

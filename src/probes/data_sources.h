@@ -3,6 +3,5 @@
 
 #include "client/producer/data_source.h"
 
-/* What sonda-probes can record: one row a source, NULL-terminated. They are registered in this
- * order. */
+/* The data sources of sonda-probes, NULL-terminated. They are registered in this order. */
 extern const struct data_source *const probes_data_sources[];

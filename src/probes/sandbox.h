@@ -6,25 +6,28 @@
 #include "base/core/err.h"
 
 /*
- * What sonda-probes gives up once tracefs is found and put in order:
+ * Drops privileges after tracefs was found and cleaned up:
  *
- *	files		it changes none but those of tracefs, its state folder and kptr_restrict
- *			(Landlock); a child reads what a process in a Landlock domain may not
- *			(base/system/outside_reads.h)
- *	system calls	no new process or program, no mounts, no memory to execute
- *	capabilities	the effective set is what the data sources that run have asked for; while
- *			nothing is recorded it is empty
- *	being looked at	no core dumps, no ptrace by its own user: it holds what it reads of all
+ *	files         it may write to tracefs, its state directory and kptr_restrict only
+ *	              (Landlock); a child reads what a process in a Landlock domain may not
+ *	              (base/system/outside_reads.h)
+ *	system calls  no new process or program, no mounts, no executable memory
+ *	capabilities  the effective set has only what running data sources requested; it is
+ *	              empty while nothing is recorded
+ *	inspection    no core dumps, no ptrace by its own user, because it holds data of all users
  *
- * What the kernel does not have is logged. A build with a sanitizer keeps all, and says so.
+ * Features that the kernel lacks are logged. A build with a sanitizer drops nothing and logs that.
  */
 struct sandbox_places {
 	const char *tracefs; /* NULL: none */
-	const char *state; /* the folder of records, made here; NULL: none */
+	const char *state; /* state directory, created here; NULL: none */
 };
 
-/* 0; or -errno with the reason: the process must not go on. */
+/* Returns 0, or -errno and sets e; then the process must not continue. */
 int sandbox_enter(const struct sandbox_places *places, struct err_text *e);
 
-/* Bits 1 << CAP_*, of those that sonda-probes keeps. Logs once what goes wrong. */
+/*
+ * Sets the effective capabilities: bits 1 << CAP_* of those that sonda-probes keeps. Logs the first
+ * error.
+ */
 void sandbox_want_capabilities(uint64_t mask);

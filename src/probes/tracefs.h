@@ -3,21 +3,21 @@
 
 #include "base/core/err.h"
 
-/* Where this machine's tracefs is, and whether we may make instances in it. */
+/* Finds the tracefs of this machine in which instances can be created. */
 
-/* The usual places, best first; NULL-terminated. */
+/* The usual mount points, best first; NULL-terminated. */
 extern const char *const tracefs_places[];
 
 /*
- * The first of the places that can be used: 0 with it (borrowed from places). Else, with a sentence
- * for the first place in e: -EACCES (it is not ours to use), -ENOENT (nothing is mounted there), or
- * -EOPNOTSUPP (the kernel has no such place).
+ * Finds the first usable mount point; *ret_place is borrowed from places. Returns 0, or an error
+ * for the first place and sets e: -EACCES (no permission), -ENOENT (nothing is mounted there),
+ * -EOPNOTSUPP (the kernel has no such directory).
  */
 int tracefs_find(const char *const *places, struct err_text *e, const char **ret_place);
 
 /*
- * Mounts tracefs on a place below /sys that exists and is empty, in a mount namespace of the caller
- * alone: nobody else sees the mount, and the kernel undoes it when the process ends, however it ends.
- * Call it before a second thread exists. 0, -EEXIST (not empty), or -errno.
+ * Mounts tracefs on an existing, empty directory below /sys, in a mount namespace of this process.
+ * No other process sees the mount, and the kernel removes it when the process ends. Call it before
+ * a second thread exists. Returns 0, -EEXIST (not empty), or -errno.
  */
 int tracefs_mount_private(const char *place);

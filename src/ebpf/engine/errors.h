@@ -8,31 +8,37 @@
 #include "client/transport/writer.h"
 
 /*
- * What is not counted, and why: told to the operator when it happens, and in the trace, there again
- * after the state was cleared.
+ * Collection errors: what is not counted, and why. Each is logged when it occurs and written to the
+ * trace; again after the incremental state was cleared.
  *
- * Format: perfetto.protos.EbpfCountersStats (ours).
+ * Format: perfetto.protos.EbpfCountersStats (an extension of sonda).
  */
 
-#define EBPF_ERRORS_MAX 64 /* further ones are told to the operator only */
+#define EBPF_ERRORS_MAX 64 /* further ones are only logged */
 
 struct ebpf_errors {
 	struct {
 		char *what, *reason; /* owned */
-		uint64_t count, written_count; /* 0: it has none */
+		uint64_t count, written_count; /* 0: no count */
 	} all[EBPF_ERRORS_MAX];
 	size_t n, written;
 };
 
 void ebpf_errors_deinit(struct ebpf_errors *t);
-/* what: a family or a field of the config; the rest is a sentence without a full stop. */
+/*
+ * what: a family or a field of the config. The formatted text is the reason, without a full stop.
+ */
 void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same for a number of things, up to now: reason is what they were, borrowed during the call. The
- * operator is not told, who has the number in the trace. */
+/*
+ * Reports a number of errors so far. reason is borrowed for the call. They are not logged: the
+ * trace has the number.
+ */
 void ebpf_errors_count(struct ebpf_errors *t, const char *what, const char *reason, uint64_t count);
-/* What was not written yet, as one packet, and counts that have doubled; at_end: all that have grown.
- * No packet of the writer may be open. */
+/*
+ * Writes new errors, and counts that have doubled, as one packet; with at_end all counts that have
+ * grown. No packet of the writer may be open.
+ */
 void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w);
-/* All is to be written again. */
+/* Marks all errors to be written again. */
 void ebpf_errors_clear(struct ebpf_errors *t);

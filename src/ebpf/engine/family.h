@@ -12,18 +12,19 @@
 #include "ebpf/engine/object.h"
 
 /*
- * What counts together: one row of ebpf_families (families.c), one object of bpf/ (or a ladder of
- * them), one reader. What runs of it for one recording is a struct ebpf_run:
+ * A family: counters that are collected together. It is one row of ebpf_families
+ * (families/families.h), with one object of bpf/ in one or more variants, and one reader. A struct
+ * ebpf_run is a running family of one recording. Callbacks of a family:
  *
- *	prepare   the object is open and not loaded: maps get their sizes
- *	begin     it is loaded and counts nothing yet: further maps are found, memory is taken
- *	read      at each period's end: maps -> tracks
- *	end       gives back what begin took
+ *	prepare   the object is open and not loaded: sets the sizes of maps
+ *	begin     the object is loaded and not attached: finds further maps, allocates
+ *	read      at the end of each period: maps -> tracks
+ *	end       frees what begin allocated
  *
- * What most have, run.c does for them: a per-CPU array "cpus", sums by process (processes.h), the
- * memory of their state. So each of the four may be NULL.
+ * tracks/family_run.c does what most families need: a per-CPU array "cpus", sums by process
+ * (tracks/per_process.h), the memory of their state. So each of the four may be NULL.
  *
- * A run ends for good when something fails; the reason is told in the trace, and others go on.
+ * A run ends when it fails; the reason is written to the trace, and other families continue.
  */
 
 struct ebpf_run;
@@ -32,7 +33,7 @@ struct outliers;
 struct per_process;
 struct per_process_spec;
 
-/* What of a family may be slices of their own: by threshold in the config. */
+/* The kinds of slices above a threshold; the config has a threshold for each. */
 enum ebpf_outliers {
 	EBPF_OUTLIERS_NONE,
 	EBPF_OUTLIERS_RUNQ,
@@ -43,69 +44,82 @@ enum ebpf_outliers {
 struct writer;
 
 struct ebpf_cost {
-	uint64_t ns, count; /* the kernel's sums when the measurement began */
-	double percent; /* of one CPU, in the last one */
-	uint64_t all_ns, all_count, all_took; /* over all measurements; took: ns of one CPU */
+	uint64_t ns, count; /* the sums of the kernel when the measurement started */
+	double percent; /* percent of one CPU, in the last measurement */
+	uint64_t all_ns, all_count,
+		all_took; /* totals of all measurements; all_took: ns of one CPU */
 	uint32_t track, missed_track;
 };
 
 struct ebpf_family {
 	Pb__EbpfCountersConfig__Family id;
-	const char *name; /* as people write it */
-	bool by_default; /* when the config names none */
+	const char *name; /* name in messages */
+	bool by_default; /* enabled if the config names no family */
 	enum ebpf_outliers outliers;
 	const struct ebpf_variant *variants;
 	int n_variants;
-	const struct per_process_spec *processes; /* NULL: it has no sums by process */
+	const struct per_process_spec *processes; /* NULL: no sums by process */
 	const struct per_process_spec
-		*processes_below; /* on variants below the first; NULL: the same */
-	size_t cpu_size; /* of a value of "cpus"; 0: it has none */
-	size_t state_size, state_per_cpu; /* bytes; the array of all CPUs comes last */
-	/* What goes to sonda_settings.switches, beside what the sums by process want. */
+		*processes_below; /* used by all variants but the first; NULL: the same */
+	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
+	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
+	/* Returns bits of sonda_settings.switches, besides those of the sums by process. */
 	uint32_t (*prepare)(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus);
-	/* 0 or -errno; end comes in either case. Tracks are made by the first read that needs them. */
+	/*
+	 * Returns 0 or -errno; end is called in either case. The first read that needs a track
+	 * creates it.
+	 */
 	int (*begin)(struct ebpf_run *r);
-	/* 0 or -errno: counted, told once, and tried again at the next period. After tracks_begin.
-	 * The sums by process are read here; NULL: there are no others. */
+	/*
+	 * Called after tracks_begin. Returns 0 or -errno; an error is counted, logged once, and the
+	 * read repeated in the next period. The sums by process are read by the caller; NULL: there
+	 * is nothing else.
+	 */
 	int (*read)(struct ebpf_run *r);
-	/* Only of one that is switched off while others go on: removes its own tracks. */
+	/* Called if a family is stopped while others continue: removes its own tracks. */
 	void (*hide)(struct ebpf_run *r);
-	void (*end)(struct ebpf_run *r); /* also after a begin that failed */
+	void (*end)(struct ebpf_run *r); /* also called after a begin that failed */
 };
 
 struct ebpf_run {
 	const struct ebpf_family *family;
-	const struct ebpf_variant *variant; /* that was chosen */
-	struct ebpf_object *object; /* owned; NULL: it does not run */
-	const struct ebpf_features *features; /* borrowed during begin */
-	struct tracks *tracks; /* borrowed, as what follows */
-	uint32_t group; /* the track of all */
-	uint32_t n_cpus; /* possible ones: values of a per-CPU map */
-	uint32_t top_n; /* processes that may have tracks of their own */
+	const struct ebpf_variant *variant; /* the selected one */
+	struct ebpf_object *object; /* owned; NULL: not running */
+	const struct ebpf_features *features; /* borrowed for the call of begin */
+	struct tracks *tracks; /* borrowed, as the following */
+	uint32_t group; /* group of all tracks */
+	uint32_t n_cpus; /* possible CPUs: values of a per-CPU map */
+	uint32_t top_n; /* limit of processes with tracks */
 	const char *proc_root;
-	uint64_t generation; /* of the period that is over (bpf/histogram.h) */
-	struct outliers *outliers; /* owned; NULL: none are asked for */
-	void *state; /* the family's own, zeroed before begin; owned, as what follows */
+	uint64_t generation; /* number of the period that ended (bpf/histogram.h) */
+	struct outliers *outliers; /* owned; NULL: disabled */
+	void *state; /* state of the family, zeroed before begin; owned, as the following */
 	struct map_cpus cpus;
-	struct per_process *processes; /* NULL: none */
-	struct writer *writer; /* of the tracks, for packets of its own; borrowed */
-	struct ebpf_errors *errors; /* for what is only a part of it; borrowed */
-	struct err_text why; /* a begin that failed may say why */
+	struct per_process *processes; /* NULL: no sums by process */
+	struct writer *writer; /* writer of the tracks, for other packets; borrowed */
+	struct ebpf_errors *errors; /* for errors of a part of the family; borrowed */
+	struct err_text why; /* begin may set it on error */
 	struct ebpf_cost cost;
-	bool said; /* that a read failed */
-	uint64_t read_ns; /* CPU time of a read, on average */
-	uint64_t rests_until; /* CLOCK_MONOTONIC, ns */
+	bool said; /* a read error was logged */
+	uint64_t read_ns; /* average CPU time of a read */
+	uint64_t rests_until; /* CLOCK_MONOTONIC, ns; not read before */
 };
 
-/* Begins to count. What is set before: family to top_n, and what is borrowed. On failure nothing is
- * left of it, and why has a sentence. */
+/*
+ * Starts a run. The caller has set family to top_n and the borrowed fields. On error nothing is
+ * left allocated, and why has the reason.
+ */
 int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
 		   const struct ebpf_scope *scope, struct err_text *why);
-/* Ends the period, which is the moment of its tracks, and sets them. 0 or -errno. */
+/* Ends the period, whose end is the timestamp of its tracks, and sets them. Returns 0 or -errno. */
 int ebpf_run_read(struct ebpf_run *r);
-/* Where maps are so large that a read in each period would take more than 0.5 % of one CPU, periods are
- * longer: is this one left out? */
+/*
+ * Returns true if this period is skipped. Periods are longer if the maps are so large that reading
+ * them each time would take more than 0.5 % of a CPU.
+ */
 bool ebpf_run_rests(const struct ebpf_run *r);
-/* Of one that is switched off while others go on, before its stop: removes its tracks. */
+/*
+ * Call it before ebpf_run_stop() if a family is stopped while others continue: removes its tracks.
+ */
 void ebpf_run_hide(struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

@@ -3,8 +3,10 @@
 
 #include "ebpf/engine/features.h"
 
-/* The objects of bpf/, compiled and linked in (build/gen/bpf/objects.S): EBPF_DECLARE(runq) once in a
- * file, then EBPF_IMAGE(runq) is bpf/runq.bpf.c. */
+/*
+ * The compiled objects of bpf/, linked in by build/gen/bpf/objects.S. EBPF_DECLARE(runq) once in a
+ * file; then EBPF_IMAGE(runq) is bpf/runq.bpf.c.
+ */
 #define EBPF_DECLARE(object)                                                                       \
 	extern const unsigned char ebpf_object_##object[];                                         \
 	extern const unsigned char ebpf_object_##object##_end[]

@@ -8,52 +8,56 @@
 #include "client/counters/tracks.h"
 
 /*
- * Events of a program of somebody's own (struct sonda_event of bpf/sonda_program.h), as slices and
- * instants:
+ * Events of a user program (struct sonda_event of bpf/sonda_program.h) as slices and instants:
  *
  *	thread 71 > NAME, NAME 2 ...    those with a thread
- *	NAME > events, events 2 ...     those without, under the program's group
+ *	NAME > events, events 2 ...     those without, in the group of the program
  *
- * Readers end the slice that began last on a track. So slices that lie across each other go to lanes of
- * their own; what is in none of EVENT_TRACKS_MAX is left out, as is what is too much in a second.
+ * A reader ends the slice that began last on a track. So slices that overlap without nesting go to
+ * separate lanes (tracks). Events that fit into none of EVENT_TRACKS_MAX lanes, and events above
+ * the rate limit, are dropped and counted.
  *
  * Format: perfetto.protos.TrackEvent, DebugAnnotation.
  */
 struct event_tracks;
 
 #define EVENT_TRACKS_MAX 4u
-#define EVENT_TRACKS_THREADS_MAX 1024u /* with lanes at a time: one that is long gone makes room */
+#define EVENT_TRACKS_THREADS_MAX 1024u /* threads with lanes at one time; the oldest is evicted */
 #define EVENT_TRACKS_EVENTS_PER_SECOND 1000u
 
 struct event_tracks_counts {
 	uint64_t written;
-	uint64_t left_out; /* too many in a second, or too many at a time */
-	uint64_t bad; /* not understood */
+	uint64_t left_out; /* dropped: above the rate limit or without a free lane */
+	uint64_t bad; /* invalid events */
 };
 
-/* name: the program's; all are borrowed. NULL: slices of a thread never lie across each other, and go
- * on its own track. 0 or -ENOMEM. */
+/*
+ * name: of the program; all arguments are borrowed. NULL: slices of a thread always nest, and go to
+ * its own track. Returns 0 or -ENOMEM.
+ */
 int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
 		     struct event_tracks **ret);
-/* Leaves the tracks. NULL is fine. */
+/* Frees l; the tracks stay. No-op for NULL. */
 void event_tracks_free(struct event_tracks *l);
 
-/* A struct sonda_event or sonda_event_text: foreign bytes, which need not be aligned; now: CLOCK_BOOTTIME, ns. After tracks_end, and nothing is
- * set in between. */
+/*
+ * Adds a struct sonda_event or sonda_event_text. The bytes are untrusted and need not be aligned.
+ * now: CLOCK_BOOTTIME, ns. Call it after tracks_end(), with no tracks set in between.
+ */
 void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_t size,
 		      uint64_t now);
 struct event_tracks_counts event_tracks_counts(const struct event_tracks *l);
 
-/* The ring buffer "sonda_events" of a loaded object, read into lanes. */
+/* Reads the ring buffer "sonda_events" of a loaded object into lanes. */
 struct event_ring;
 
 #define EVENT_RING_MAP "sonda_events"
 
-/* fd: the map's, borrowed, as is what event_tracks_new takes. 0 or -errno. */
+/* fd: of the map, borrowed, as are the arguments of event_tracks_new(). Returns 0 or -errno. */
 int event_ring_new(int fd, struct tracks *tracks, uint32_t group, const char *name,
 		   struct event_ring **ret);
-/* NULL is fine. */
+/* No-op for NULL. */
 void event_ring_free(struct event_ring *g);
-/* Writes what is in it; after tracks_begin. 0 or -errno. */
+/* Writes all events in the ring; call it after tracks_begin(). Returns 0 or -errno. */
 int event_ring_read(struct event_ring *g);
 struct event_tracks_counts event_ring_counts(const struct event_ring *g);

@@ -11,51 +11,51 @@
 #include "ebpf/tracks/top_n.h"
 
 /*
- * The elements of processes (bpf/process.h) added up by process, over the life of the recording: an
- * element that is freed takes nothing away. Totals never fall, though elements are
- * read one after the other while the kernel counts on.
+ * Sums of the per-process elements (bpf/process.h) over a recording. Freeing an element does not
+ * reduce a sum. Sums never decrease, although elements are read one after the other while programs
+ * update them.
  *
  *	process_sums_begin(s, now);
  *	process_sums_add(s, pid, values);    for each element
  *	process_sums_end(s);
  */
 #define PROCESS_VALUES_MAX 8u
-#define PROCESSES_MAX 65536u /* with elements; further ones are not seen */
+#define PROCESSES_MAX 65536u /* limit of processes with elements; further ones are ignored */
 
 struct process_sum {
 	uint32_t pid;
 	UT_hash_handle hh;
-	uint32_t period; /* the last that told of it */
-	bool grew; /* in that period */
+	uint32_t period; /* last period with an element of the process */
+	bool grew; /* its values grew in that period */
 	uint64_t
-		made_ns; /* the caller's: CLOCK_BOOTTIME, when the newest of its elements was made */
-	bool is_gone; /* the caller's: its elements are to be deleted */
-	uint64_t raw[PROCESS_VALUES_MAX]; /* of the elements, in this period */
-	uint64_t last[PROCESS_VALUES_MAX]; /* what is in the totals of them */
+		made_ns; /* set by the caller: CLOCK_BOOTTIME when its newest element was created */
+	bool is_gone; /* set by the caller: its elements are to be freed */
+	uint64_t raw[PROCESS_VALUES_MAX]; /* sums of the elements in this period */
+	uint64_t last[PROCESS_VALUES_MAX]; /* part of raw that is in totals */
 	uint64_t totals[PROCESS_VALUES_MAX];
 };
 
 struct process_sums {
-	uint32_t n_values; /* of an element; set by the caller, as the next one */
-	bool is_spans; /* values are spans, not sums */
+	uint32_t n_values; /* u64s of an element; the caller sets it and is_spans */
+	bool is_spans; /* values are time spans, not sums */
 	uint32_t period;
 	uint64_t now;
-	struct process_sum *all; /* a uthash of owned ones; the caller may go through it */
-	uint64_t all_totals[PROCESS_VALUES_MAX]; /* also of those that are gone */
+	struct process_sum *all; /* uthash of owned entries; the caller may iterate over it */
+	uint64_t all_totals[PROCESS_VALUES_MAX]; /* including processes that have exited */
 };
 
 void process_sums_deinit(struct process_sums *s);
-/* now: CLOCK_BOOTTIME, for spans. */
+/* now: CLOCK_BOOTTIME, used for spans. */
 void process_sums_begin(struct process_sums *s, uint64_t now);
-/* values: n_values. The process, or NULL: no memory, or too many. */
+/* values: n_values. Returns the process, or NULL if memory runs out or the limit is reached. */
 struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid, const uint64_t *values);
-/* Forgets who was not told of in this period. */
+/* Drops processes without an element in this period. */
 void process_sums_end(struct process_sums *s);
 
 /*
- * Of a family with a per_process_spec, the elements of its object (bpf/process.h) become tracks of the
- * largest processes, one for each value. Those of processes that are gone are freed once their last
- * values are in the trace.
+ * Tracks of the processes with the largest sums, one for each value, for families with a
+ * per_process_spec. The elements of exited processes are freed after their last values were
+ * written.
  */
 typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
 
@@ -64,44 +64,45 @@ struct per_process {
 	struct process_sums sums;
 	struct top_n *top; /* owned */
 	struct map_view keys, values, times;
-	uint64_t period_ns; /* CLOCK_BOOTTIME: when the period began that is read; 0: the first */
-	uint32_t n_cpus, n_each; /* elements that each CPU has room for */
+	uint64_t
+		period_ns; /* CLOCK_BOOTTIME of the start of the period that is read; 0: first period */
+	uint32_t n_cpus, n_each; /* number of elements of each CPU */
 	struct map_cpus lost;
 	uint32_t lost_track;
 	uint32_t total_tracks[PROCESS_VALUES_MAX];
-	uint32_t n_most; /* elements of the CPU that has most, at the last read */
-	uint32_t *used; /* owned: elements of the CPU that is read */
+	uint32_t n_most; /* elements in use on the fullest CPU at the last read */
+	uint32_t *used; /* owned: elements in use of the CPU that is read */
 	uint32_t n_used;
 	uint32_t *gone; /* owned: elements to be freed */
 	size_t n_gone, gone_cap;
-	process_element_fn each; /* may be NULL: sees elements */
+	process_element_fn each; /* called for each element; may be NULL */
 	void *ctx;
 };
 
 struct per_process_spec {
-	const struct track_spec *columns; /* n_values; kind and parent are set */
+	const struct track_spec *columns; /* n_values; kind and parent are set by this unit */
 	uint32_t n_values; /* u64s of an element */
-	uint32_t n_columns; /* the first so many have tracks */
-	uint32_t weights; /* bits: the columns whose growth makes a process one of the largest */
+	uint32_t n_columns; /* number of values, from the first, that have tracks */
+	uint32_t weights; /* bits: columns whose growth ranks the processes */
 	bool is_spans;
-	bool has_totals; /* the columns stand in the group of all, too: of all processes together */
-	const char *lost_name; /* a track's, and what it means */
+	bool has_totals; /* the group of the family has the columns too, summed over all processes */
+	const char *lost_name; /* name and description of the track of lost values */
 	const char *lost_description;
-	uint32_t elements_per_cpu; /* room for; 0: PROCESSES_PER_CPU */
+	uint32_t elements_per_cpu; /* 0: PROCESSES_PER_CPU */
 };
 
 #define PROCESSES_PER_CPU 2048u /* powers of two */
 #define PROCESSES_MIN 8192u
 #define PROCESSES_MAX_ELEMENTS (1u << 18)
 
-/* Before the object is loaded: sizes. */
+/* Call it before the object is loaded: sets the sizes of its maps. */
 void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *spec,
 			 uint32_t n_cpus);
-/* Of a loaded object; 0 or -errno, and per_process_free in either case. */
+/* Call it for a loaded object. Returns 0 or -errno; call per_process_free() in either case. */
 int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spec,
 		    struct per_process **ret);
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int per_process_read(struct per_process *p, struct ebpf_run *r);
 void per_process_hide(struct per_process *p, struct ebpf_run *r);
-/* NULL is fine. */
+/* No-op for NULL. */
 void per_process_free(struct per_process *p);

@@ -160,7 +160,7 @@ FIXTURE_TEST(what_makes_no_sense_is_told)
 	init(all, THRESHOLDS_MAX + 2);
 	assert_int_equal(told_end("linux.ebpf_counters: triggers: "), 2);
 	told_begin();
-	thresholds_tell_unused(t, &errors);
+	thresholds_report_unused(t, &errors);
 	assert_int_equal(told_end("there was no counter \"p99\" for the trigger late"),
 			 THRESHOLDS_MAX);
 }
@@ -172,5 +172,5 @@ FIXTURE_TEST(without_any)
 	assert_int_equal(thresholds_new(NULL, &errors, &t), 0);
 	assert_null(t);
 	assert_int_equal(thresholds_take(t, &names), 0);
-	thresholds_tell_unused(t, &errors);
+	thresholds_report_unused(t, &errors);
 }
