@@ -65,11 +65,11 @@ static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, s
 		return err_set(e, mount, "control groups of version 2 are not mounted in %s",
 			       sys_root);
 	if (goes_up(path))
-		return err_set(e, -EINVAL, "%.256s leads out of the mount", path);
+		return err_set(e, -EINVAL, "%.256s is outside of the mount", path);
 	if (fstatat(mount, *below ? below : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, -errno, "%.256s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return err_set(e, -ENOTDIR, "%.256s is no control group", path);
+		return err_set(e, -ENOTDIR, "%.256s is not a control group", path);
 	*ret_id = st.st_ino;
 	return 0;
 }
@@ -103,7 +103,7 @@ static void add_by_id(struct ebpf_config *s, Pb__EbpfCountersConfig__Family id,
 			add_family(s, families[i]);
 			return;
 		}
-	ebpf_errors_add(errors, name ? name : "families", "there is no family %d", (int)id);
+	ebpf_errors_add(errors, name ? name : "families", "unknown family %d", (int)id);
 }
 
 static bool has_outliers(const struct ebpf_config *s, enum ebpf_outliers kind)
@@ -145,7 +145,7 @@ static int copy_pids(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 	if (!n)
 		return 0;
 	if (n < c->n_pids)
-		ebpf_errors_add(errors, "pids", "only the first %d of %zu count", EBPF_PIDS_MAX,
+		ebpf_errors_add(errors, "pids", "only the first %d of %zu are used", EBPF_PIDS_MAX,
 				c->n_pids);
 	s->pids = malloc(n * sizeof(*s->pids));
 	if (!s->pids)
@@ -164,7 +164,7 @@ int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig
 	if (!n)
 		return 0;
 	if (n < c->n_cgroups)
-		ebpf_errors_add(errors, "cgroups", "only the first %d of %zu count",
+		ebpf_errors_add(errors, "cgroups", "only the first %d of %zu are used",
 				EBPF_CGROUPS_MAX, c->n_cgroups);
 	s->cgroups = malloc(n * sizeof(*s->cgroups));
 	if (!s->cgroups)
@@ -184,7 +184,7 @@ static void add_program(struct ebpf_config *s, const char *name, struct ebpf_err
 		if (!strcmp(s->programs[i], name))
 			return;
 	if (s->n_programs == EBPF_PROGRAMS_MAX) {
-		ebpf_errors_add(errors, "programs", "%.64s is left out: there are %d before", name,
+		ebpf_errors_add(errors, "programs", "%.64s is skipped: the limit is %d", name,
 				EBPF_PROGRAMS_MAX);
 		return;
 	}

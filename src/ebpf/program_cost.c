@@ -22,7 +22,7 @@ static void tell_refused(struct program_cost *c, int error, struct ebpf_errors *
 {
 	if (!c->is_refused)
 		ebpf_errors_add(errors, "own cost",
-				"is not measured: %s (it takes CAP_SYS_ADMIN)%s", strerror(error),
+				"is not measured: %s (CAP_SYS_ADMIN is needed)%s", strerror(error),
 				c->limit > 0 ? "; max_overhead_percent has no effect" : "");
 	c->is_refused = true;
 }

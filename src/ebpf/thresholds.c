@@ -51,7 +51,8 @@ static bool is_good(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_errors
 {
 	if (c->counter && *c->counter && c->name && *c->name && c->has_above && isfinite(c->above))
 		return true;
-	ebpf_errors_add(errors, "triggers", "one is left out: it needs counter, above, and name");
+	ebpf_errors_add(errors, "triggers",
+			"an entry is skipped: it needs counter, above and name");
 	return false;
 }
 
@@ -71,7 +72,7 @@ int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 		if (is_good(c->triggers[i], errors))
 			r = add(t, c->triggers[i]);
 	if (t->n == THRESHOLDS_MAX && c->n_triggers > THRESHOLDS_MAX)
-		ebpf_errors_add(errors, "triggers", "only the first %u count", THRESHOLDS_MAX);
+		ebpf_errors_add(errors, "triggers", "only the first %u are used", THRESHOLDS_MAX);
 	if (r < 0) {
 		thresholds_free(t);
 		return r;

@@ -108,7 +108,8 @@ static int add_leaf(struct walk *w, const struct btf_field *f)
 
 static int refuse(struct walk *w, const struct btf_field *f)
 {
-	return err_set(w->e, -EINVAL, "has %s%s, which is no integer, nor a struct of integers",
+	return err_set(w->e, -EINVAL,
+		       "has %s%s, which is neither an integer nor a struct of integers",
 		       *f->name ? "the field " : "a type", f->name);
 }
 
@@ -294,7 +295,7 @@ static int find_layouts(struct user_map *m, const struct bpf_map *map, const str
 		return err_set(e, r, "its value %s", why.text);
 	for (uint32_t i = 0; i < m->value.n; i++)
 		if (m->value.fields[i].is_text)
-			return err_set(e, -EINVAL, "its value has a text, which is no counter");
+			return err_set(e, -EINVAL, "its value has a text, which is not a counter");
 	return 0;
 }
 

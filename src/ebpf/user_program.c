@@ -58,10 +58,10 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 		return err_set(e, -EINVAL, "%s is no %s", what,
 			       type == S_IFDIR ? "folder" : "file");
 	if (st.st_uid != owner)
-		return err_set(e, -EPERM, "%s belongs to user %u, and must to %u", what,
-			       (unsigned)st.st_uid, owner);
+		return err_set(e, -EPERM, "%s is owned by user %u; it must be owned by user %u",
+			       what, (unsigned)st.st_uid, owner);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(e, -EPERM, "%s can be written by others than its owner", what);
+		return err_set(e, -EPERM, "%s is writable by others than its owner", what);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static int program_file_read(const char *folder, const char *name, unsigned owne
 		return r;
 	fd = open_beneath(dir, file);
 	if (fd == -EXDEV || fd == -ELOOP)
-		return err_set(e, fd, "%s is a link that leads out of %s", file, folder);
+		return err_set(e, fd, "%s is a link to a target outside of %s", file, folder);
 	if (fd < 0)
 		return err_set(e, fd, "%s/%s: %s", folder, file, strerror(-fd));
 	r = check_owner(fd, file, owner, S_IFREG, e);
@@ -139,8 +139,8 @@ static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *m
 	struct err_text e;
 
 	if (s->n_maps == USER_MAPS_MAX) {
-		ebpf_errors_add(r->errors, r->family->name, "%s is left out: there are %u before",
-				name, USER_MAPS_MAX);
+		ebpf_errors_add(r->errors, r->family->name, "%s is skipped: the limit is %u", name,
+				USER_MAPS_MAX);
 		return;
 	}
 	if (user_map_init(&s->maps[s->n_maps], map, ebpf_object_btf(r->object), r->tracks, s->group,
@@ -149,7 +149,7 @@ static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *m
 		return;
 	}
 	user_map_deinit(&s->maps[s->n_maps]);
-	ebpf_errors_add(r->errors, r->family->name, "%s is left out: %s", name, e.text);
+	ebpf_errors_add(r->errors, r->family->name, "%s is skipped: %s", name, e.text);
 }
 
 /* ---- events ---- */
@@ -165,7 +165,7 @@ static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map
 				   &s->ring);
 	if (e < 0)
 		ebpf_errors_add(r->errors, r->family->name, EVENTS_MAP " is left out: %s",
-				is_ring ? strerror(-e) : "it is no ring buffer");
+				is_ring ? strerror(-e) : "it is not a ring buffer");
 }
 
 static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t *track,
@@ -183,12 +183,13 @@ static void tell_events(struct ebpf_run *r, struct state *s)
 	if (n.left_out && !s->told_events_left_out)
 		ebpf_errors_add(r->errors, r->family->name,
 				"more than %u events in a second, or than %u at a time on a "
-				"thread; \"events left out\" counts",
+				"thread; they are counted in \"events left out\"",
 				EVENT_TRACKS_EVENTS_PER_SECOND, EVENT_TRACKS_MAX);
 	if (n.bad && !s->told_bad)
 		ebpf_errors_add(r->errors, r->family->name,
-				"an event of " EVENTS_MAP " is no struct sonda_event, or its time "
-				"is not of CLOCK_BOOTTIME; \"bad events\" counts");
+				"an event of " EVENTS_MAP
+				" is not a struct sonda_event, or its time "
+				"is not of CLOCK_BOOTTIME; they are counted in \"bad events\"");
 	s->told_events_left_out = n.left_out;
 	s->told_bad = n.bad;
 	set_if_any(r, s, &s->events_left_out_track, "events left out", n.left_out);
@@ -223,7 +224,7 @@ static int begin(struct ebpf_run *r)
 	if (s->n_maps || s->ring)
 		return 0;
 	return err_set(&r->why, -ENOENT,
-		       "%s.bpf.o has no map \"%s...\" that can be used, nor a ring buffer "
+		       "%s.bpf.o has no map \"%s...\" that can be used, and no ring buffer "
 		       "\"" EVENTS_MAP "\"",
 		       r->family->name, USER_MAP_PREFIX);
 }
@@ -234,8 +235,8 @@ static void tell_left_out(struct ebpf_run *r, struct state *s, const struct user
 		return;
 	s->told_left_out = true;
 	ebpf_errors_add(r->errors, r->family->name,
-			"%s%s has more than %u elements; \"elements left out\" says how many have "
-			"no tracks",
+			"%s%s has more than %u elements; \"elements left out\" is the number of "
+			"those without tracks",
 			USER_MAP_PREFIX, m->name, USER_MAP_KEYS_MAX);
 	s->left_out_track = tracks_add(
 		r->tracks, &(struct track_spec){

@@ -165,13 +165,14 @@ static void clean_tracefs(const char *place, const char *state)
 	int r = *state ? ftrace_undo_stale_overrides(place, state) : 0;
 
 	if (r > 0)
-		log_info("undid what a process that was killed had changed in tracefs (%d places)",
+		log_info("restored tracefs settings left behind by a killed process (%d "
+			 "directories)",
 			 r);
 	else if (r < 0)
 		log_warn("%s: %s", state, strerror(-r));
 	r = ftrace_remove_stale_instances(place);
 	if (r > 0)
-		log_info("removed %d tracefs instances of a process that was killed", r);
+		log_info("removed %d tracefs instances left behind by a killed process", r);
 	else if (r < 0)
 		log_warn("%s/instances: %s", place, strerror(-r));
 }
@@ -211,7 +212,7 @@ static void on_connected(void *ctx)
 static void on_disconnected(void *ctx)
 {
 	(void)ctx;
-	log_info("the tracing service has gone; every recording is ended, waiting for another one");
+	log_info("disconnected from the tracing service; all recordings ended; reconnecting");
 }
 
 static void on_trouble(void *ctx, const char *sentence)
@@ -236,11 +237,12 @@ static void run_in_time(struct probes *p)
 		return;
 	p->told_priority = true;
 	if (r < 0)
-		log_warn("no priority to read the kernel's rings in time: %s (it takes "
-			 "CAP_SYS_NICE); a machine that is busy may lose events",
+		log_warn("cannot set the priority for reading the kernel's ring buffers: %s (it "
+			 "needs CAP_SYS_NICE); a busy machine may lose events",
 			 strerror(-r));
 	else
-		log_info("the kernel's rings are read with %s (--no-priority: as started)",
+		log_info("the kernel's ring buffers are read with %s (--no-priority: priority "
+			 "unchanged)",
 			 priority_boost_now().text);
 }
 
@@ -257,7 +259,7 @@ static void on_boost(void *ctx, struct priority_boost strongest)
 	}
 	r = take_boost(p, strongest.policy == PRIORITY_BOOST_BUDGETED ? none : strongest);
 	if (r < 0 && strongest.policy == PRIORITY_BOOST_NONE)
-		log_warn("the end of priority_boost: %s", strerror(-r));
+		log_warn("cannot end priority_boost: %s", strerror(-r));
 	else if (r < 0)
 		log_warn("priority_boost: %s %u: %s%s; recording without it",
 			 strongest.policy == PRIORITY_BOOST_FIFO ? "POLICY_SCHED_FIFO"

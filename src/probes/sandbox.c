@@ -98,10 +98,10 @@ static int forbid_writing(const struct sandbox_places *p, struct err_text *e)
 	if (r == 0)
 		r = landlock_is_there() ? change_files_only_at(p) : -ENOSYS;
 	if (r == -ENOSYS)
-		log_info("this kernel has no Landlock: what may be written is limited by the "
-			 "rights of the user only");
+		log_info("this kernel has no Landlock: only the permissions of the user restrict "
+			 "file writes");
 	else if (r < 0)
-		return err_set(e, r, "cannot limit what may be written: %s", strerror(-r));
+		return err_set(e, r, "cannot restrict file writes: %s", strerror(-r));
 	return 0;
 }
 
@@ -111,19 +111,19 @@ int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 
 	/* It can work with more than it needs, too. */
 	if (r < 0)
-		log_warn("cannot give up capabilities that are not needed: %s", strerror(-r));
+		log_warn("cannot drop capabilities: %s", strerror(-r));
 	if (BUILT_WITH_SANITIZER) {
 		log_info("built with a sanitizer: no sandbox");
 		return 0;
 	}
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
+		return err_set(e, -errno, "cannot disable core dumps: %s", strerror(errno));
 	r = forbid_writing(places, e);
 	if (r < 0)
 		return r;
 	r = syscall_filter_install(&calls);
 	if (r == -ENOSYS)
-		log_warn("this kernel has no system call filters; going on without");
+		log_warn("this kernel has no system call filters; continuing without one");
 	else if (r < 0)
 		return err_set(e, r, "cannot install the system call filter: %s", strerror(-r));
 	can_choose = true;
@@ -137,6 +137,6 @@ void sandbox_want_capabilities(uint64_t mask)
 	int r = can_choose ? caps_set_effective(mask) : 0;
 
 	if (r < 0 && !told)
-		log_warn("cannot choose capabilities: %s", strerror(-r));
+		log_warn("cannot set capabilities: %s", strerror(-r));
 	told = told || r < 0;
 }

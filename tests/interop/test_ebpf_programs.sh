@@ -179,16 +179,16 @@ while read -r name words; do
 done >"$TMP/untold" <<'END'
 refused refused.bpf.o could not be loaded: Permission denied: .*invalid mem access
 untyped untyped.bpf.o could not be .*BTF is required
-empty empty.bpf.o has no map "sonda_counter_..." that can be used, nor a ring buffer
+empty empty.bpf.o has no map "sonda_counter_..." that can be used, and no ring buffer
 text text.bpf.o could not be read: .*not a proper ELF object
-open open.bpf.o can be written by others than its owner
+open open.bpf.o is writable by others than its owner
 none none.bpf.o: No such file
 kinds sonda_counter_many has more than 256 elements
 events an event of sonda_events is no struct sonda_event
 events more than 1000 events in a second, or than 4 at a time on a thread
 pinned pinned.bpf.o: its map sonda_counter_pinned is to be pinned, which would outlive the recording
-partly sonda_counter_bad is left out: its value has a type, which is no integer
-partly sonda_counter_stack is left out: is neither an array nor a hash
+partly sonda_counter_bad is skipped: its value has a type, which is neither an integer
+partly sonda_counter_stack is skipped: is neither an array nor a hash
 END
 [ ! -s "$TMP/untold" ]
 verdict "what cannot be loaded or counted is told in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")

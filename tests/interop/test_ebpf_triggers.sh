@@ -88,7 +88,7 @@ judge CLONE_SNAPSHOT "$(snapshots 'snap.*' | tail -n 1)" clone_snapshot_trigger
 # Of whose counters the trigger was is not told: both sessions have them.
 [ "$(trace_errors "$(snapshots 'ours.*.trace' | tail -n 1)")" = '[]' ]
 verdict "which is good" $?
-grep -q 'triggers: one is left out: it needs counter, above, and name' "$TMP/probes.log" &&
+grep -q 'triggers: an entry is skipped: it needs counter, above and name' "$TMP/probes.log" &&
   grep -q 'triggers: there was no counter "no such\*" for the trigger never' "$TMP/probes.log"
 verdict "triggers that make no sense are told" $? "$TMP/probes.log"
 stop_all

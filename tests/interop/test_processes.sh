@@ -220,7 +220,7 @@ else
     echo "ok $N - a number that is used again: $what # SKIP the kernel does not let us choose one"
   done
 fi
-grep -vE 'PID/io: Permission denied|rings are read with SCHED_|counter tracks; the rest is missing' "$TMP/own/probes.log" >"$TMP/log"
+grep -vE 'PID/io: Permission denied|ring buffers are read with SCHED_|counter tracks; the excess is dropped' "$TMP/own/probes.log" >"$TMP/log"
 [ ! -s "$TMP/log" ]
 verdict "sonda-probes has nothing else to complain of" $? "$TMP/log"
 exit $BAD

@@ -175,7 +175,7 @@ if chrt -f 1 true 2>/dev/null; then
   mv "$TMP/config.with" "$TMP/config"
   kill -TERM "$probes"
   wait "$probes"
-  [ "$(grep -c 'read with SCHED_FIFO 1 (--no-priority: as started)' "$TMP/probes.log")" = 1 ] &&
+  [ "$(grep -c 'read with SCHED_FIFO 1 (--no-priority: priority unchanged)' "$TMP/probes.log")" = 1 ] &&
     [ "$(wc -l <"$TMP/probes.log")" = 1 ]
   verdict "linux.ftrace: the priority that it takes is told once" $? "$TMP/probes.log"
   start probes "$TMP/probes.log" nice -n 3 "$BIN/sonda-probes" --no-priority
@@ -208,7 +208,7 @@ works_for() { # WHAT SETPRIV_OPTION...
   verdict "$what: records scheduling" $? "$TMP/record.log"
   kill -TERM "$probes"
   wait "$probes"
-  no_recording && [ "$(grep -c 'no priority to read .* (it takes CAP_SYS_NICE)' "$TMP/probes.log")" = 1 ] &&
+  no_recording && [ "$(grep -c 'cannot set the priority for reading .* (it needs CAP_SYS_NICE)' "$TMP/probes.log")" = 1 ] &&
     [ "$(wc -l <"$TMP/probes.log")" = 1 ]
   verdict "$what: leaves nothing, complains of priority once" $? "$TMP/probes.log"
 }

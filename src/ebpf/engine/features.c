@@ -23,8 +23,9 @@ static int lacks_tracepoint(const struct ebpf_features *f, const struct ebpf_nee
 	if (args < 0)
 		return err_set(e, args, "the kernel has no tracepoint %s", name);
 	if (args < n->min_args || args > n->max_args)
-		return err_set(e, -EPROTO, "the tracepoint %s has %d arguments, which is not known",
-			       name, args);
+		return err_set(e, -EPROTO,
+			       "the tracepoint %s has %d arguments, which is not supported", name,
+			       args);
 	return 0;
 }
 

@@ -123,7 +123,7 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 
 	/* The verifier's refusals are EACCES, and have more to say. */
 	if (r == -EPERM)
-		return err_set(e, r, "no permission: it takes CAP_BPF and CAP_PERFMON");
+		return err_set(e, r, "no permission: CAP_BPF and CAP_PERFMON are needed");
 	/* libbpf has some of its own. */
 	(void)libbpf_strerror(r, error, sizeof(error));
 	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,

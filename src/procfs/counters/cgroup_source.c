@@ -208,7 +208,7 @@ static void tell_missing(struct cgroup_stats *s)
 		return;
 	s->told_missing = true;
 	if (!s->recorded_any) {
-		log_info("linux.cgroup_stats: so far there is no group that it is to record");
+		log_info("linux.cgroup_stats: no control group matches the config yet");
 		return;
 	}
 	counter_patterns_tell_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
@@ -217,7 +217,7 @@ static void tell_missing(struct cgroup_stats *s)
 		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))
 			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
 	if (names.len)
-		log_info("linux.cgroup_stats: no group has %s", names.s);
+		log_info("linux.cgroup_stats: no control group has %s", names.s);
 }
 
 static bool cgroup_step(struct counter_poll *p)

@@ -104,8 +104,8 @@ static void drop_bad_files(struct counter_patterns *p)
 			continue;
 		}
 		if (i == kept)
-			log_warn("linux.cgroup_stats: files: '%.64s', and others like it, are left "
-				 "out: that is no name of a file in a group",
+			log_warn("linux.cgroup_stats: files: '%.64s' and the like are skipped: not "
+				 "a file name in a control group",
 				 p->all[i]);
 		free(p->all[i]);
 	}

@@ -242,8 +242,8 @@ static int init_patterns(struct network_stats *s, const Pb__NetworkStatsConfig *
 					  "linux.network_stats: exclude_interfaces",
 					  c->exclude_interfaces, c->n_exclude_interfaces, NULL);
 	if (r == 0 && s->links.except.left_out)
-		log_warn("linux.network_stats records no interface, as it is not known which are "
-			 "excluded");
+		log_warn("linux.network_stats records no interfaces: exclude_interfaces is too "
+			 "long");
 	return r;
 }
 

@@ -137,15 +137,15 @@ static int add_named(struct inode_roots *r, const char *mount_point, const char 
 	int e;
 
 	if (mount_point[0] != '/' || path[0] != '/') {
-		log_warn("linux.inode_file_map: '%s' is not a path from the root",
+		log_warn("linux.inode_file_map: '%s' is not an absolute path",
 			 mount_point[0] != '/' ? mount_point : path);
 		return 0;
 	}
 	e = add(r, mount_point, path);
 	if (e != -ENOSPC)
 		return e;
-	log_warn("linux.inode_file_map: %s is left out: the config names more than %d folders",
-		 path, INODE_ROOTS_MAX);
+	log_warn("linux.inode_file_map: %s is skipped: the limit is %d directories", path,
+		 INODE_ROOTS_MAX);
 	return 0;
 }
 

@@ -360,16 +360,16 @@ static void inode_stop(void *instance)
 	event_del(ds->next_slice);
 	ds->is_told = false;
 	if (ds->active)
-		log_warn("linux.inode_file_map: the session ended before the scan; %llu files were "
-			 "found",
+		log_warn("linux.inode_file_map: the session ended before the scan was complete; "
+			 "%llu files were found",
 			 (unsigned long long)ds->told);
 	if (w->not_there || w->dropped)
-		log_warn("linux.inode_file_map: of the files in events %llu were not found, and "
-			 "%llu were too many",
+		log_warn("linux.inode_file_map: %llu inodes of events were not found, %llu "
+			 "exceeded the limit",
 			 (unsigned long long)w->not_there, (unsigned long long)w->dropped);
 	if (ds->walk.unreadable || ds->walk.too_deep)
-		log_warn("linux.inode_file_map: %llu folders could not be read, and %llu were more "
-			 "than %d levels deep",
+		log_warn("linux.inode_file_map: %llu directories could not be read, and %llu were "
+			 "more than %d levels deep",
 			 (unsigned long long)ds->walk.unreadable,
 			 (unsigned long long)ds->walk.too_deep, INODE_DEPTH_MAX);
 	inode_walk_end(&ds->walk);

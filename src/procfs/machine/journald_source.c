@@ -99,8 +99,8 @@ static void take_line(struct journald_source *ds, uint64_t time_us)
 	}
 	ds->dropped++;
 	if (!ds->drop_told)
-		log_warn("linux.systemd_journald: more than %d lines in a second; what is beyond "
-			 "them is not recorded",
+		log_warn("linux.systemd_journald: more than %d entries a second; the excess is "
+			 "dropped",
 			 LINES_PER_S);
 	ds->drop_told = true;
 }
@@ -167,8 +167,8 @@ static void stop_events(struct journald_source *ds)
 static void answer_stop(struct journald_source *ds)
 {
 	if (ds->failed || ds->dropped)
-		log_warn("linux.systemd_journald: of %llu lines %llu could not be read, and %llu "
-			 "were more than are recorded in a second",
+		log_warn("linux.systemd_journald: of %llu entries %llu could not be read, and %llu "
+			 "exceeded the rate limit",
 			 (unsigned long long)ds->total, (unsigned long long)ds->failed,
 			 (unsigned long long)ds->dropped);
 	stop_events(ds);
@@ -347,8 +347,8 @@ static void begin(struct journald_source *ds)
 		return;
 	}
 	if (!ds->reader.has_files)
-		log_warn("linux.systemd_journald: there is no journal that can be read; one that "
-			 "comes later will be");
+		log_warn("linux.systemd_journald: no readable journal; it will be read if it is "
+			 "created later");
 	watch_journal(ds);
 	on_look(-1, 0, ds);
 }

@@ -221,8 +221,8 @@ static int take_name(void *ctx, const char *name, unsigned char d_type)
 	}
 	if (ds->n_supplies == SUPPLIES_MAX || strlen(name) >= NAME_SIZE) {
 		if (!ds->full_told)
-			log_warn("linux.sysfs_power: %s and what comes after it are left out: %d "
-				 "supplies are known",
+			log_warn("linux.sysfs_power: %s and later supplies are skipped: the limit "
+				 "is %d",
 				 name, SUPPLIES_MAX);
 		ds->full_told = true;
 		return 0;
@@ -443,7 +443,7 @@ static void power_stop(void *instance)
 	event_del(ds->next_slice);
 	ds->step = STEP_NONE;
 	if (ds->n_batteries == 0)
-		log_info("linux.sysfs_power: no battery was seen");
+		log_info("linux.sysfs_power: no battery found");
 	if (ds->unreadable)
 		log_warn("linux.sysfs_power: %llu values could not be read",
 			 (unsigned long long)ds->unreadable);

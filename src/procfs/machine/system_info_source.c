@@ -188,7 +188,7 @@ static void end_cpus(struct system_info *s)
 		found_nothing(s, "cpuinfo");
 	write_message(s, PB_TRACE_PACKET_CPU_INFO);
 	if (s->cpus.unreadable)
-		log_warn("linux.system_info: %llu files of processors could not be read: %s",
+		log_warn("linux.system_info: %llu CPU files could not be read: %s",
 			 (unsigned long long)s->cpus.unreadable, strerror(-s->cpus.error));
 	s->phase = s->irq_names ? READ_INTERRUPTS : DONE;
 	if (s->irq_names)

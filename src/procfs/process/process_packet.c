@@ -155,13 +155,13 @@ void process_errors_log(struct process_errors *t, const struct proc_files *f)
 		if (!is_errors(&f->errors[i]) || t->told >> i & 1)
 			continue;
 		t->told |= 1u << i;
-		log_warn("linux.process_stats: /proc/PID/%s: %s; it is left out where that is so",
+		log_warn("linux.process_stats: /proc/PID/%s: %s; its values are missing",
 			 proc_file_name(i), reason_of(&f->errors[i]));
 	}
 	if (!t->refused_tracks || t->logged_refused)
 		return;
 	t->logged_refused = true;
-	log_warn("linux.process_stats: more than %u counter tracks; the rest is missing",
+	log_warn("linux.process_stats: more than %u counter tracks; the excess is dropped",
 		 TRACKS_MAX);
 }
 

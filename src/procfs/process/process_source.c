@@ -312,7 +312,8 @@ static void listen_to_feed(struct process_source *ds)
 
 	ds->listening = r == 0;
 	if (r < 0)
-		log_warn("linux.process_stats names no tasks that come later: %s", strerror(-r));
+		log_warn("linux.process_stats does not describe tasks that start later: %s",
+			 strerror(-r));
 }
 
 /* ---- the data source ---- */
@@ -396,7 +397,7 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 							      : NULL;
 
 	if (c->proc_stats_poll_ms && c->proc_stats_poll_ms < POLL_MIN_MS)
-		log_warn("linux.process_stats: a poll every %u ms is taken for every %u ms",
+		log_warn("linux.process_stats: proc_stats_poll_ms %u is raised to %u",
 			 c->proc_stats_poll_ms, POLL_MIN_MS);
 	if (unpolled && !c->proc_stats_poll_ms)
 		log_warn("linux.process_stats: %s records nothing without proc_stats_poll_ms",

@@ -223,8 +223,8 @@ void sys_packet_log_errors(const struct sys_packet *p)
 {
 	for (const struct sys_errors *t = p->errors; t; t = t->next)
 		if (t->count > 1)
-			log_warn("linux.sys_stats: %s: %llu reads failed, of %s and maybe others",
-				 t->what, (unsigned long long)t->count, t->path);
+			log_warn("linux.sys_stats: %s: %llu reads failed, the first of %s", t->what,
+				 (unsigned long long)t->count, t->path);
 }
 
 bool sys_packet_flush(struct sys_packet *p)

@@ -10,10 +10,9 @@ void unknown_ids_log(struct unknown_ids *u, const char *file, int number)
 			return;
 	if (u->n < UNKNOWN_IDS_MAX) {
 		u->numbers[u->n++] = number;
-		log_warn("linux.sys_stats: %s has no counter with the number %d", file, number);
+		log_warn("linux.sys_stats: %s has no counter with the id %d", file, number);
 	} else if (!u->more) {
 		u->more = true;
-		log_warn("linux.sys_stats: %s has none with other numbers of the list either",
-			 file);
+		log_warn("linux.sys_stats: %s: further unknown counter ids are not listed", file);
 	}
 }

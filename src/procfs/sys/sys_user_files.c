@@ -192,7 +192,7 @@ static struct known *learn(struct sys_files *s, struct user_file *f, struct span
 	char *text;
 
 	if (f->n == NUMBERS_MAX && !f->full_told)
-		log_warn("linux.sys_stats: %s has more than %d numbers; the others are left out",
+		log_warn("linux.sys_stats: %s has more than %d numbers; the rest is dropped",
 			 f->path, NUMBERS_MAX);
 	f->full_told = f->full_told || f->n == NUMBERS_MAX;
 	if (f->n == NUMBERS_MAX ||
@@ -300,10 +300,9 @@ static int open_file(struct user_file *f, struct sys_packet *p)
 
 	f->refused = !rest || !is_named_well(rest, in_proc) || stat(root, &st) < 0;
 	if (f->refused) {
-		log_warn(
-			"linux.sys_stats: files: '%.200s': it must be a file of /proc or /sys, and "
-			"not of a process",
-			f->path);
+		log_warn("linux.sys_stats: files: '%.200s' is not a file of /proc or /sys, or "
+			 "belongs to a process",
+			 f->path);
 		return 0;
 	}
 	r = sys_file_init(&f->file, false, root, "%s", rest);
@@ -361,7 +360,7 @@ static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **
 		return r;
 	}
 	if (n < c->n_files)
-		log_warn("linux.sys_stats: files: %zu of %zu are left out: they are more than %d",
+		log_warn("linux.sys_stats: files: %zu of %zu are skipped: the limit is %d",
 			 c->n_files - n, c->n_files, FILES_MAX);
 	*ret_state = s;
 	return 0;

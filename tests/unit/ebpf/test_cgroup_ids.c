@@ -33,5 +33,5 @@ TEST(what_is_no_control_group)
 	assert_int_equal(cgroup_id("/sys", "cgroup.procs", &id, &e), -ENOTDIR);
 	assert_int_equal(cgroup_id("/sys", "../..", &id, &e), -EINVAL);
 	assert_int_equal(cgroup_id("/sys", "a/../../x", &id, &e), -EINVAL);
-	assert_string_equal(e.text, "a/../../x leads out of the mount");
+	assert_string_equal(e.text, "a/../../x is outside of the mount");
 }

@@ -75,8 +75,8 @@ FIXTURE_TEST(what_is_no_family_is_told)
 	assert_int_equal(s.n, 0);
 	assert_int_equal(errors.n, 2);
 	assert_string_equal(errors.all[0].what, "FAMILY_UNSPECIFIED");
-	assert_string_equal(errors.all[0].reason, "there is no family 0");
-	assert_string_equal(errors.all[1].reason, "there is no family 77");
+	assert_string_equal(errors.all[0].reason, "unknown family 0");
+	assert_string_equal(errors.all[1].reason, "unknown family 77");
 }
 
 FIXTURE_TEST(programs_each_once)

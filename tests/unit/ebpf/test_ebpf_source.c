@@ -229,8 +229,8 @@ FIXTURE_TEST(programs_without_a_folder)
 	ask_for(FAMILY(MEMORY));
 	told_begin();
 	create_and_start();
-	assert_int_equal(told_end("mine: there is no folder of programs"), 1);
-	assert_reason("mine", "there is no folder of programs");
+	assert_int_equal(told_end("mine: there is no directory of programs"), 1);
+	assert_reason("mine", "there is no directory of programs");
 	set_oom_kills(1);
 	stop_source();
 	assert_int_equal(read_last(OOM_KILLS), 1);

@@ -135,18 +135,18 @@ FIXTURE_TEST(what_is_no_counter_is_refused)
 
 	refuses(0, "has no BTF");
 	refuses(btf__add_ptr(btf, u32),
-		"has a type, which is no integer, nor a struct of integers");
+		"has a type, which is neither an integer nor a struct of integers");
 	refuses(btf__add_int(btf, "__int128", 16, 0),
-		"has a type, which is no integer, nor a struct of integers");
+		"has a type, which is neither an integer nor a struct of integers");
 	refuses(btf__add_array(btf, u32, u32, 4),
-		"has a type, which is no integer, nor a struct of integers");
+		"has a type, which is neither an integer nor a struct of integers");
 	type = btf__add_struct(btf, "bits", 4);
 	btf__add_field(btf, "flag", u32, 0, 1);
 	refuses(type, "has the bit field flag");
 	pointer = btf__add_ptr(btf, u32);
 	type = btf__add_struct(btf, "pointers", 8);
 	btf__add_field(btf, "p", pointer, 0, 0);
-	refuses(type, "has the field p, which is no integer, nor a struct of integers");
+	refuses(type, "has the field p, which is neither an integer nor a struct of integers");
 	type = btf__add_struct(btf, "tagged", 4);
 	btf__add_field(btf, "v", u32, 0, 0);
 	btf__add_decl_tag(btf, "sonda:units=ns", type, 0);
@@ -171,5 +171,5 @@ FIXTURE_TEST(too_many_fields_and_structs_without_end)
 	assert_int_equal(type, id);
 	btf__add_field(btf, "s", id, 0, 0);
 	assert_true(layout_it(type, NULL) < 0);
-	assert_non_null(strstr(why.text, "no integer"));
+	assert_non_null(strstr(why.text, "neither an integer"));
 }

@@ -98,18 +98,18 @@ FIXTURE_TEST(names_that_lead_elsewhere)
 	assert_refused("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "1 to 48");
 	assert_refused("none", "No such file");
 	assert_int_equal(symlink("../outside.bpf.o", in("d/out.bpf.o")), 0);
-	assert_refused("out", "a link that leads out of");
+	assert_refused("out", "a link to a target outside of");
 	assert_int_equal(symlink(in("outside.bpf.o"), in("d/far.bpf.o")), 0);
-	assert_refused("far", "a link that leads out of");
+	assert_refused("far", "a link to a target outside of");
 }
 
 FIXTURE_TEST(files_of_others)
 {
-	assert_non_null(strstr(read_as("a", getuid() + 1), "belongs to user"));
+	assert_non_null(strstr(read_as("a", getuid() + 1), "is owned by user"));
 	assert_int_equal(chmod(in("d/a.bpf.o"), 0664), 0);
-	assert_refused("a", "a.bpf.o can be written by others");
+	assert_refused("a", "a.bpf.o is writable by others");
 	assert_int_equal(chmod(in("d/a.bpf.o"), 0646), 0);
-	assert_refused("a", "a.bpf.o can be written by others");
+	assert_refused("a", "a.bpf.o is writable by others");
 	assert_int_equal(mkdir(in("d/folder.bpf.o"), 0755), 0);
 	assert_refused("folder", "is no file");
 	assert_int_equal(mkfifo(in("d/fifo.bpf.o"), 0644), 0); /* and nobody waits for it */
@@ -119,9 +119,9 @@ FIXTURE_TEST(files_of_others)
 FIXTURE_TEST(a_folder_of_others)
 {
 	assert_int_equal(chmod(folder, 0775), 0);
-	assert_refused("a", "d can be written by others");
+	assert_refused("a", "d is writable by others");
 	assert_int_equal(chmod(folder, 0777), 0);
-	assert_refused("a", "d can be written by others");
+	assert_refused("a", "d is writable by others");
 }
 
 FIXTURE_TEST(a_file_that_is_too_long)

@@ -83,7 +83,7 @@ FIXTURE_TEST(refused_tracks_are_told_and_counted)
 	process_errors_log(&errors, &files);
 	errors.refused_tracks = 9;
 	process_errors_log(&errors, &files);
-	assert_int_equal(told_end("counter tracks; the rest is missing"), 1);
+	assert_int_equal(told_end("counter tracks; the excess is dropped"), 1);
 	process_errors_write(&errors, &files, &packet);
 	process_errors_write(&errors, &files, &packet);
 	assert_int_equal(fake.n, 1);

@@ -319,7 +319,7 @@ FIXTURE_TEST(periods_of_any_length)
 		create_and_start();
 		for (unsigned turns = 0; turns < 20; turns++)
 			event_base_loop(env.loop, EVLOOP_NONBLOCK);
-		assert_int_equal(told_end("is taken for every 100 ms"),
+		assert_int_equal(told_end("is raised to 100"),
 				 periods[i] == 1 || periods[i] == 99);
 		/* At the start; what does not change is not written again. */
 		assert_int_equal(n_stats(), periods[i] ? 1 : 0);

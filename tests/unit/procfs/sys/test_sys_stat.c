@@ -80,7 +80,7 @@ FIXTURE_TEST(a_number_that_is_listed_twice_is_said_once)
 	stats.n_stat_counters = 4;
 	told_begin();
 	rig_poll(&sys_stat);
-	assert_int_equal(told_end("stat has no counter with the number 99"), 1);
+	assert_int_equal(told_end("stat has no counter with the id 99"), 1);
 	assert_true(rig_has("forks 7"));
 }
 

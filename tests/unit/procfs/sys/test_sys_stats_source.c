@@ -151,7 +151,7 @@ FIXTURE_TEST(a_period_of_1_ms_is_one_of_10)
 	stats.stat_period_ms = 10;
 	told_begin();
 	create_and_start();
-	assert_int_equal(told_end("meminfo every 1 ms is taken for every 10 ms"), 1);
+	assert_int_equal(told_end("the period of meminfo, 1 ms, is raised to 10 ms"), 1);
 	assert_null(strstr(told_text, "stat every"));
 	while (packets_with(PB_SYS_STATS_MEMINFO) < 12)
 		ticks(1);

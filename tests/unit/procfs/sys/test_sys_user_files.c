@@ -132,7 +132,7 @@ FIXTURE_TEST(limits_are_told)
 	rig_file("one", "1\n");
 	told_begin();
 	s = rig_open(&sys_files);
-	assert_int_equal(told_end("6 of 70 are left out"), 1);
+	assert_int_equal(told_end("6 of 70 are skipped"), 1);
 	told_begin();
 	rig_passes(&sys_files, s, 3);
 	assert_int_equal(told_end("/proc/many has more than 512 numbers"), 1);

@@ -12,9 +12,9 @@ TEST(each_is_said_once)
 		unknown_ids_log(&u, "vmstat", -1);
 		unknown_ids_log(&u, "vmstat", 4711);
 	}
-	assert_int_equal(told_end("vmstat has no counter with the number "), 2);
-	assert_non_null(strstr(told_text, "number -1\n"));
-	assert_non_null(strstr(told_text, "number 4711\n"));
+	assert_int_equal(told_end("vmstat has no counter with the id "), 2);
+	assert_non_null(strstr(told_text, "id -1\n"));
+	assert_non_null(strstr(told_text, "id 4711\n"));
 }
 
 TEST(of_many_the_first_ones)
@@ -24,6 +24,6 @@ TEST(of_many_the_first_ones)
 	told_begin();
 	for (int i = 0; i < 100000; i++)
 		unknown_ids_log(&u, "stat", 1000 + i);
-	assert_int_equal(told_end("with the number "), UNKNOWN_IDS_MAX);
-	assert_non_null(strstr(told_text, "other numbers of the list"));
+	assert_int_equal(told_end("with the id "), UNKNOWN_IDS_MAX);
+	assert_non_null(strstr(told_text, "further unknown counter ids"));
 }
