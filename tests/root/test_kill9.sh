@@ -109,7 +109,7 @@ verdict "killed: what it had of the top level is on record, too" $?
 
 killed=$probes
 start_probes "the next start"
-{ grep -q 'removed .* of a process that was killed' "$TMP/probes.log" &&
+{ grep -q 'removed .* left behind by a killed process' "$TMP/probes.log" &&
   grep -q 'restored tracefs settings left behind by a killed process' "$TMP/probes.log"; } || others_were_here
 verdict "the next start: it says that it tidied up" $? "$TMP/probes.log"
 gone "$killed"
