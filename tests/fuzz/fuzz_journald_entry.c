@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "procfs/machine/journald_reader.h"
+#include "procfs/machine/journald_reader.c"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

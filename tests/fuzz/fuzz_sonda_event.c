@@ -3,7 +3,7 @@
  * one event of a size that the first byte says. Whatever they say, slices of a lane do not lie across
  * each other, and each event is counted as one of three. */
 #include "base/core/mem.h"
-#include "ebpf/tracks/event_tracks.h"
+#include "ebpf/tracks/event_tracks.c"
 
 #include "bpf/sonda_program.h"
 #include "unit/../unit/procfs/fake_producer.h"

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/process/taskstats.h"
+#include "procfs/process/taskstats.c"
 
 /* One answer of taskstats, to one of four questions from number 1 on. */
 

@@ -12,7 +12,8 @@ _Static_assert((SONDA_HIST_BITS - SUB_BITS) * (1u << SUB_BITS) + (1u << SUB_BITS
 		       SONDA_HIST_BUCKETS,
 	       "the last octave ends with the last bucket");
 
-uint64_t histogram_begin_of(uint32_t bucket)
+/* Return the first value of a bucket, and of the next one; buckets are below SONDA_HIST_BUCKETS. */
+static uint64_t histogram_begin_of(uint32_t bucket)
 {
 	uint32_t octave = bucket >> SUB_BITS;
 
@@ -21,7 +22,7 @@ uint64_t histogram_begin_of(uint32_t bucket)
 	return (uint64_t)((bucket & ((1u << SUB_BITS) - 1)) + (1u << SUB_BITS)) << (octave - 1);
 }
 
-uint64_t histogram_end_of(uint32_t bucket)
+static uint64_t histogram_end_of(uint32_t bucket)
 {
 	return histogram_begin_of(bucket + 1);
 }
@@ -38,12 +39,6 @@ uint64_t histogram_take(const struct sonda_hist *now, struct sonda_hist *last,
 		n += ret_added->buckets[i];
 	}
 	return n;
-}
-
-void histogram_merge(struct sonda_hist *into, const struct sonda_hist *h)
-{
-	for (size_t i = 0; i < SONDA_HIST_BUCKETS; i++)
-		into->buckets[i] += h->buckets[i];
 }
 
 uint64_t histogram_percentile(const struct sonda_hist *h, uint64_t n, double percent, uint64_t max)

@@ -14,18 +14,12 @@
  * result is the middle of a bucket, at most 1.6 % from the exact percentile (nearest rank).
  */
 
-/* Return the first value of a bucket, and of the next one; buckets are below SONDA_HIST_BUCKETS. */
-uint64_t histogram_begin_of(uint32_t bucket);
-uint64_t histogram_end_of(uint32_t bucket);
-
 /*
  * Stores what was added to now since last in *ret_added and copies now to last. Returns the number
  * of values that were added.
  */
 uint64_t histogram_take(const struct sonda_hist *now, struct sonda_hist *last,
 			struct sonda_hist *ret_added);
-/* Adds the counts of one histogram to another, such as those of several CPUs. */
-void histogram_merge(struct sonda_hist *into, const struct sonda_hist *h);
 
 /*
  * Returns the percentile (above 0, up to 100) of n values; 0 if n is 0. max: the largest of the

@@ -38,8 +38,12 @@ struct event_tracks {
 	struct event_tracks_counts counts;
 };
 
-int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
-		     struct event_tracks **ret)
+/*
+ * name: of the program; all arguments are borrowed. NULL: slices of a thread always nest, and go to
+ * its own track. Returns 0 or -ENOMEM.
+ */
+static int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
+			    struct event_tracks **ret)
 {
 	struct event_tracks *l = calloc(1, sizeof(*l));
 
@@ -52,7 +56,8 @@ int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
 	return 0;
 }
 
-void event_tracks_free(struct event_tracks *l)
+/* Frees l; the tracks stay. No-op for NULL. */
+static void event_tracks_free(struct event_tracks *l)
 {
 	struct lanes *t, *next;
 
@@ -222,8 +227,12 @@ static void write_event(struct writer *w, const struct sonda_event_text *t, uint
 		end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
 }
 
-void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_t size,
-		      uint64_t now)
+/*
+ * Adds a struct sonda_event or sonda_event_text. The bytes are untrusted and need not be aligned.
+ * now: CLOCK_BOOTTIME, ns. Call it after tracks_end(), with no tracks set in between.
+ */
+static void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_t size,
+			     uint64_t now)
 {
 	struct sonda_event_text e = {.name = ""};
 	struct lanes *t = NULL;
@@ -252,7 +261,7 @@ void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_
 	write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
 }
 
-struct event_tracks_counts event_tracks_counts(const struct event_tracks *l)
+static struct event_tracks_counts event_tracks_counts(const struct event_tracks *l)
 {
 	return l->counts;
 }

@@ -31,23 +31,6 @@ struct event_tracks_counts {
 	uint64_t bad; /* invalid events */
 };
 
-/*
- * name: of the program; all arguments are borrowed. NULL: slices of a thread always nest, and go to
- * its own track. Returns 0 or -ENOMEM.
- */
-int event_tracks_new(struct tracks *tracks, uint32_t group, const char *name,
-		     struct event_tracks **ret);
-/* Frees l; the tracks stay. No-op for NULL. */
-void event_tracks_free(struct event_tracks *l);
-
-/*
- * Adds a struct sonda_event or sonda_event_text. The bytes are untrusted and need not be aligned.
- * now: CLOCK_BOOTTIME, ns. Call it after tracks_end(), with no tracks set in between.
- */
-void event_tracks_add(struct event_tracks *l, const void *untrusted_event, size_t size,
-		      uint64_t now);
-struct event_tracks_counts event_tracks_counts(const struct event_tracks *l);
-
 /* Reads the ring buffer "sonda_events" of a loaded object into lanes. */
 struct event_ring;
 

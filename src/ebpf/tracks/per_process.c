@@ -14,7 +14,7 @@
 #include "ebpf/tracks/counter.h"
 #include "ebpf/engine/object.h"
 
-void process_sums_deinit(struct process_sums *s)
+static void process_sums_deinit(struct process_sums *s)
 {
 	struct process_sum *p, *next;
 
@@ -24,7 +24,8 @@ void process_sums_deinit(struct process_sums *s)
 	}
 }
 
-void process_sums_begin(struct process_sums *s, uint64_t now)
+/* now: CLOCK_BOOTTIME, used for spans. */
+static void process_sums_begin(struct process_sums *s, uint64_t now)
 {
 	s->period++;
 	s->now = now;
@@ -53,7 +54,9 @@ static uint64_t time_of_span(uint64_t word, uint64_t now)
 	return (word + (uint64_t)number * now) & SONDA_SPAN_SUM;
 }
 
-struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid, const uint64_t *values)
+/* values: n_values. Returns the process, or NULL if memory runs out or the limit is reached. */
+static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid,
+					    const uint64_t *values)
 {
 	struct process_sum *p = process_of(s, pid);
 
@@ -90,7 +93,8 @@ static void add_up(struct process_sums *s, struct process_sum *p)
 	}
 }
 
-void process_sums_end(struct process_sums *s)
+/* Drops processes without an element in this period. */
+static void process_sums_end(struct process_sums *s)
 {
 	struct process_sum *p, *next;
 

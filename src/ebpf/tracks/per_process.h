@@ -44,14 +44,6 @@ struct process_sums {
 	uint64_t all_totals[PROCESS_VALUES_MAX]; /* including processes that have exited */
 };
 
-void process_sums_deinit(struct process_sums *s);
-/* now: CLOCK_BOOTTIME, used for spans. */
-void process_sums_begin(struct process_sums *s, uint64_t now);
-/* values: n_values. Returns the process, or NULL if memory runs out or the limit is reached. */
-struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid, const uint64_t *values);
-/* Drops processes without an element in this period. */
-void process_sums_end(struct process_sums *s);
-
 /*
  * Tracks of the processes with the largest sums, one for each value, for families with a
  * per_process_spec. The elements of exited processes are freed after their last values were

@@ -139,7 +139,11 @@ void cgroup_choice_deinit(struct cgroup_choice *ch)
 	counter_patterns_deinit(&ch->counters);
 }
 
-bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path)
+/*
+ * Returns true if path is the root of a recorded subtree. path: "system.slice/x.service", "" for
+ * the root.
+ */
+static bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path)
 {
 	for (size_t i = 0; i < ch->roots.n; i++)
 		if (fnmatch(ch->roots.all[i], path, FNM_PATHNAME | FNM_NOESCAPE) == 0)

@@ -27,12 +27,6 @@ int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 void cgroup_choice_deinit(struct cgroup_choice *ch);
 
 /*
- * Returns true if path is the root of a recorded subtree. path: "system.slice/x.service", "" for
- * the root.
- */
-bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path);
-
-/*
  * Returns true if a counter is selected, and its track. shown: "memory.stat anon",
  * "memory.current".
  */

@@ -33,7 +33,11 @@ static struct span take_cell(struct span *line)
 	return cell;
 }
 
-int network_columns_parse(struct span *text, struct network_columns *ret)
+/*
+ * Parses the heading (two lines) and cuts it off the text: " face |bytes packets ...|bytes packets
+ * ..."
+ */
+static int network_columns_parse(struct span *text, struct network_columns *ret)
 {
 	struct network_columns c = {.n = 0};
 	struct span line, cell;
@@ -51,7 +55,11 @@ int network_columns_parse(struct span *text, struct network_columns *ret)
 	return 0;
 }
 
-int network_dev_name(struct span *line, struct span *ret_name)
+/*
+ * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): first the name, then each
+ * number with its column. Names have no colon and no blank, but may have any other byte.
+ */
+static int network_dev_name(struct span *line, struct span *ret_name)
 {
 	struct span name, rest;
 
@@ -62,8 +70,8 @@ int network_dev_name(struct span *line, struct span *ret_name)
 	return 0;
 }
 
-int network_dev_parse(struct span line, const struct network_columns *columns, counter_number_fn fn,
-		      void *ctx)
+static int network_dev_parse(struct span line, const struct network_columns *columns,
+			     counter_number_fn fn, void *ctx)
 {
 	struct counter_number v;
 	struct span word;
@@ -76,7 +84,7 @@ int network_dev_parse(struct span line, const struct network_columns *columns, c
 	return span_next_word(&line, &word) ? -EBADMSG : 0;
 }
 
-bool network_pair_next(struct span *text, struct network_pair *ret)
+static bool network_pair_next(struct span *text, struct network_pair *ret)
 {
 	struct span first, second, name;
 
@@ -94,7 +102,7 @@ bool network_pair_next(struct span *text, struct network_pair *ret)
 	return false;
 }
 
-int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx)
+static int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx)
 {
 	struct span name, value;
 	struct counter_number v;
@@ -111,8 +119,12 @@ int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx
 	return span_next_word(&pair.values, &value) ? -EBADMSG : r;
 }
 
-int network_snmp6_parse(struct span line, struct span *ret_protocol, struct span *ret_name,
-			struct counter_number *ret_v)
+/*
+ * Parses a line "Ip6InReceives 12" of /proc/net/snmp6; *ret_protocol is "Ip6". Returns 0 or
+ * -EBADMSG.
+ */
+static int network_snmp6_parse(struct span line, struct span *ret_protocol, struct span *ret_name,
+			       struct counter_number *ret_v)
 {
 	struct span name, value, more;
 	struct counter_number v;

@@ -23,20 +23,6 @@ struct network_columns {
 };
 
 /*
- * Parses the heading (two lines) and cuts it off the text: " face |bytes packets ...|bytes packets
- * ..."
- */
-int network_columns_parse(struct span *text, struct network_columns *ret);
-
-/*
- * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): first the name, then each
- * number with its column. Names have no colon and no blank, but may have any other byte.
- */
-int network_dev_name(struct span *line, struct span *ret_name);
-int network_dev_parse(struct span line, const struct network_columns *columns, counter_number_fn fn,
-		      void *ctx);
-
-/*
  * A pair of lines of /proc/net/snmp or netstat: the first has the names, the second the numbers.
  * network_pair_next() cuts the next pair off the text and returns false at its end. protocol is
  * "Tcp".
@@ -46,15 +32,6 @@ struct network_pair {
 	struct span names;
 	struct span values;
 };
-bool network_pair_next(struct span *text, struct network_pair *ret);
-int network_pair_parse(struct network_pair pair, counter_number_fn fn, void *ctx);
-
-/*
- * Parses a line "Ip6InReceives 12" of /proc/net/snmp6; *ret_protocol is "Ip6". Returns 0 or
- * -EBADMSG.
- */
-int network_snmp6_parse(struct span line, struct span *ret_protocol, struct span *ret_name,
-			struct counter_number *ret_v);
 
 /* The existing network interfaces. Each pass finds them again in the lines of /proc/net/dev. */
 

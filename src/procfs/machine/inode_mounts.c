@@ -60,8 +60,12 @@ static size_t unescape(struct span word, char *to)
 
 _Static_assert(INODE_MOUNT_BYTES == 4 * PATH_MAX, "each byte may be escaped");
 
-bool inode_mounts_next(struct span *text, dev_t device, char name[static INODE_MOUNT_BYTES],
-		       size_t *ret_len)
+/*
+ * Finds the next mount point of the device in *text and advances *text. name is not terminated.
+ * Returns false if there is none.
+ */
+static bool inode_mounts_next(struct span *text, dev_t device, char name[static INODE_MOUNT_BYTES],
+			      size_t *ret_len)
 {
 	struct span line, word;
 	dev_t of;

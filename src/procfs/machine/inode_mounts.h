@@ -31,12 +31,6 @@ struct span;
  * false if there is no such mount.
  */
 bool inode_mounts_device(const char *mountinfo, size_t len, uint64_t mount, dev_t *ret_device);
-/*
- * Finds the next mount point of the device in *text and advances *text. name is not terminated.
- * Returns false if there is none.
- */
-bool inode_mounts_next(struct span *text, dev_t device, char name[static INODE_MOUNT_BYTES],
-		       size_t *ret_len);
 /* Writes a string field for each mount point of the device. */
 void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo, size_t len,
 			 dev_t device);

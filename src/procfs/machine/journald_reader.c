@@ -92,8 +92,9 @@ static const struct {
 	{"_UID", PB_SYSTEMD_JOURNALD_EVENT_UID, true},
 };
 
-void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const void *data,
-			size_t len)
+/* Writes the field if the message has it. data is untrusted and may have any form. */
+static void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const void *data,
+			       size_t len)
 {
 	const char *text = data, *equals = len > 0 ? memchr(text, '=', len) : NULL;
 	struct span name, value;

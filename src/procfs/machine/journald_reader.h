@@ -65,10 +65,6 @@ struct journald_entry {
 	uint32_t has; /* bits by field number */
 };
 
-/* Writes the field if the message has it. data is untrusted and may have any form. */
-void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, const void *data,
-			size_t len);
-
 struct pb_enc;
 
 /*

@@ -16,11 +16,6 @@ static const char *const io_names[PROC_IO_KEYS] = {
 	[PROC_IO_CANCELLED_WRITE_BYTES] = "cancelled_write_bytes",
 };
 
-const char *proc_io_name(enum proc_io_key key)
-{
-	return io_names[key];
-}
-
 static void take_io_line(struct span line, struct proc_io *io)
 {
 	struct span key, value;

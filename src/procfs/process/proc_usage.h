@@ -23,9 +23,6 @@ enum proc_io_key {
 	PROC_IO_KEYS,
 };
 
-/* Returns the key as in the file. */
-const char *proc_io_name(enum proc_io_key key);
-
 struct proc_io {
 	uint32_t has; /* bits by enum proc_io_key */
 	uint64_t v[PROC_IO_KEYS];

@@ -55,7 +55,8 @@ static void open_packet(struct process_packet *p, enum process_packet_kind kind)
 	p->start_pos = pb_enc_pos(p->e);
 }
 
-struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind)
+/* Returns the packet itself, for fields that are not messages. */
+static struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind)
 {
 	if (p->e && p->kind != kind)
 		process_packet_end(p);

@@ -49,8 +49,6 @@ void process_packet_next(struct process_packet *p);
  * The packet sorts right after the event.
  */
 void process_packet_next_at(struct process_packet *p, uint64_t ns);
-/* Returns the packet itself, for fields that are not messages. */
-struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
 /* Opens a nested message in a field of the packet. */
 struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
 				  uint32_t field);

@@ -38,7 +38,8 @@ bool process_table_release(struct process_table *t)
 	return true;
 }
 
-void process_table_deinit(struct process_table *t)
+/* Does not call gone. */
+static void process_table_deinit(struct process_table *t)
 {
 	while (process_table_release(t))
 		;
@@ -54,7 +55,11 @@ static struct polled *find(const struct polled_rows *r, int32_t pid)
 	return r->n ? bsearch(&key, r->rows, r->n, sizeof(key), by_pid) : NULL;
 }
 
-struct polled *process_table_take(struct process_table *t, int32_t pid)
+/*
+ * Returns the row of the process, an empty one if it is new; valid until the next call. Returns
+ * NULL if memory runs out.
+ */
+static struct polled *process_table_take(struct process_table *t, int32_t pid)
 {
 	struct polled_rows *next = &t->next;
 	struct polled *old = find(&t->last, pid), *p;
@@ -71,7 +76,8 @@ struct polled *process_table_take(struct process_table *t, int32_t pid)
 	return p;
 }
 
-void process_table_renew(struct process_table *t, struct polled *p)
+/* The id was reused: drops the row and starts an empty one. */
+static void process_table_renew(struct process_table *t, struct polled *p)
 {
 	int32_t pid = p->source.pid;
 
@@ -87,7 +93,7 @@ static bool is_sorted(const struct polled_rows *r)
 	return true;
 }
 
-bool process_table_drop_exited(struct process_table *t)
+static bool process_table_drop_exited(struct process_table *t)
 {
 	struct polled_rows last = t->last;
 	size_t end = MIN(t->released + PROCESS_TABLE_PIECE, last.n);
@@ -116,13 +122,18 @@ static void forget(const struct polled_rows *r)
 		r->rows[i].has = 0;
 }
 
-void process_table_forget(struct process_table *t)
+/* Forgets which counters were written. */
+static void process_table_forget(struct process_table *t)
 {
 	forget(&t->last);
 	forget(&t->next);
 }
 
-uint32_t polled_change(struct polled *p, const struct process_counters *now)
+/*
+ * Returns the counters (bits) that are not in the trace with their current value, and stores them
+ * as written.
+ */
+static uint32_t polled_change(struct polled *p, const struct process_counters *now)
 {
 	uint32_t changed = now->has & ~p->has;
 

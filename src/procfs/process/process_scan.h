@@ -44,34 +44,16 @@ struct process_table {
 	size_t released; /* number of rows of last that process_table_drop_exited has checked */
 };
 
-/* Does not call gone. */
-void process_table_deinit(struct process_table *t);
-/*
- * Returns the row of the process, an empty one if it is new; valid until the next call. Returns
- * NULL if memory runs out.
- */
-struct polled *process_table_take(struct process_table *t, int32_t pid);
-/* The id was reused: drops the row and starts an empty one. */
-void process_table_renew(struct process_table *t, struct polled *p);
 /*
  * Ends the pass. Drops rows in pieces; returns true while there are more to drop before the next
  * pass.
  */
 #define PROCESS_TABLE_PIECE 64u
-bool process_table_drop_exited(struct process_table *t);
 /*
  * Drops all rows without calling gone and closes their files, in pieces; returns true while there
  * are more. Call it only when no pass is active and none follows.
  */
 bool process_table_release(struct process_table *t);
-/* Forgets which counters were written. */
-void process_table_forget(struct process_table *t);
-
-/*
- * Returns the counters (bits) that are not in the trace with their current value, and stores them
- * as written.
- */
-uint32_t polled_change(struct polled *p, const struct process_counters *now);
 
 /*
  * Describes every existing task, in time slices. Tasks that start during the walk may be missed;

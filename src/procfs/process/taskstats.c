@@ -92,8 +92,12 @@ static int parse_stats(const char *p, size_t len, int32_t *ret_tgid, struct proc
 	return 0;
 }
 
-int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
-		    struct proc_name *ret_name)
+/*
+ * Parses one answer of the kernel. Returns the index of its request, counted from seq, or -EBADMSG
+ * if it answers none of them. *ret_tgid is 0 if the task has exited.
+ */
+static int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
+			   struct proc_name *ret_name)
 {
 	const char *p, *end = (const char *)msg + len;
 	struct nlmsghdr h;

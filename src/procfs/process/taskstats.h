@@ -41,10 +41,3 @@ void taskstats_close(struct taskstats_socket *t);
  * socket.
  */
 int taskstats_get(struct taskstats_socket *t, struct taskstats_name *names, size_t n);
-
-/*
- * Parses one answer of the kernel. Returns the index of its request, counted from seq, or -EBADMSG
- * if it answers none of them. *ret_tgid is 0 if the task has exited.
- */
-int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
-		    struct proc_name *ret_name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/sys/sys_cpu.h"
-
 #include <stdio.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/system/fs.h"
@@ -11,6 +11,14 @@
 #include "gen/fields.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/number_table.h"
+
+/* Period of the check for added CPUs (hotplug). */
+#define SYS_CPUS_LOOK_NS (10 * 1000000000ull)
+
+struct sys_cpus {
+	uint32_t n; /* number of CPUs that the owner has room for */
+	uint64_t again; /* CLOCK_MONOTONIC of the next check */
+};
 
 static int highest(void *ctx, const char *name, unsigned char d_type)
 {
@@ -22,7 +30,11 @@ static int highest(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-uint32_t sys_cpus_count(const char *sys_root)
+/*
+ * Returns the highest id of a CPU that has a directory (online or not), plus one; 0 if there is
+ * none.
+ */
+static uint32_t sys_cpus_count(const char *sys_root)
 {
 	char folder[512];
 	uint32_t count = 0;
@@ -32,7 +44,12 @@ uint32_t sys_cpus_count(const char *sys_root)
 	return count;
 }
 
-bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n)
+/*
+ * Returns true and *ret_n if there are more CPUs than c->n. It checks at most every
+ * SYS_CPUS_LOOK_NS. now: CLOCK_MONOTONIC, ns.
+ */
+static bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64_t now,
+				uint32_t *ret_n)
 {
 	uint32_t n;
 

@@ -191,8 +191,12 @@ int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_tex
 	return 0;
 }
 
-bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
-		  struct span *ret_text)
+/*
+ * Like sys_file_read(), for a table: logs and counts errors other than -EAGAIN. Returns false on
+ * error.
+ */
+static bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
+			 struct span *ret_text)
 {
 	int r = sys_file_read(f, p, ret_text);
 

@@ -9,6 +9,11 @@
 #include "base/text/span.h"
 #include "procfs/sys/sys_packet.h"
 
+/* Directory of the CPUs, below the root of /sys. */
+#define SYS_CPUS "devices/system/cpu"
+/* No machine has more CPUs. */
+#define SYS_CPUS_MAX 8192
+
 /*
  * The entries of a /sys directory that begin with a prefix, sorted by the number in their names.
  * Zero-initialise.
@@ -68,12 +73,6 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p);
  * empty), or -EAGAIN if it failed less than ten seconds ago.
  */
 int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text);
-/*
- * Like sys_file_read(), for a table: logs and counts errors other than -EAGAIN. Returns false on
- * error.
- */
-bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
-		  struct span *ret_text);
 
 /* Reads the file and calls the parser. Logs and counts errors of both. */
 void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,

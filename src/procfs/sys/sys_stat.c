@@ -6,7 +6,6 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "procfs/sys/sys_cpu.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/number_table.h"

@@ -3,10 +3,10 @@
 #include "base/core/clock.h"
 #include "bpf/sonda_program.h"
 #include "unit/client/read_tracks.h"
-#include "ebpf/tracks/event_tracks.h"
+#include "ebpf/tracks/event_tracks.c"
 
 #define NOW (100 * NS_PER_S)
-enum { BEGIN = 1, END = 2, INSTANT = 3 };
+enum { BEGIN = 1, END = 2, TYPE_INSTANT = 3 };
 
 static struct writer *w;
 static struct tracks *tracks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "bpf/process.h"
-#include "ebpf/tracks/per_process.h"
+#include "ebpf/tracks/per_process.c"
 
 static struct process_sums sums;
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "procfs/counters/cgroup_tree.h"
+#include "procfs/counters/cgroup_tree.c"
 #include "unit/procfs/told.h"
 
 static struct cgroup_choice choice;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "procfs/counters/network_tables.h"
+#include "procfs/counters/network_tables.c"
 
 static char got[4096];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/journald_reader.h"
+#include "procfs/machine/journald_reader.c"
 
 static struct pb_mem mem;
 static struct journald_entry entry;

@@ -284,6 +284,10 @@ static void check_counters(const struct want_process *w)
 	}
 }
 
+static const char *const io_tracks[PROC_IO_KEYS] = {
+	"rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes",
+};
+
 static void check_usage(const struct want_process *w)
 {
 	const struct read_track *k;
@@ -291,7 +295,7 @@ static void check_usage(const struct want_process *w)
 	char path[64];
 
 	for (unsigned i = 0; i < PROC_IO_KEYS; i++) {
-		snprintf(path, sizeof(path), "process %d/io.%s", w->pid, proc_io_name(i));
+		snprintf(path, sizeof(path), "process %d/io.%s", w->pid, io_tracks[i]);
 		assert_int_equal(read_count(path), w->io[i] != NONE);
 		if (w->io[i] != NONE)
 			assert_true((uint64_t)read_last(path) == w->io[i]);

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "procfs/process/process_scan.h"
+#include "procfs/process/process_scan.c"
 
 static struct process_table table;
 static unsigned n_gone;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "procfs/process/taskstats.h"
+#include "procfs/process/taskstats.c"
 
 struct answer {
 	struct nlmsghdr nl;

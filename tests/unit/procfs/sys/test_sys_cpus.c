@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/procfs/fake_proc.h"
-#include "procfs/sys/sys_cpu.h"
+#include "procfs/sys/sys_cpu.c"
 
 static int setup(void **state)
 {

@@ -2,14 +2,14 @@
 #include <errno.h>
 
 #include "unit/test.h"
-#include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_file.c"
 #include "unit/procfs/sys_rig.h"
 
 /* Files that are kept open, and files that cannot be. */
 
 static struct sys_errors errors;
 
-static struct sys_file open_file(const char *name)
+static struct sys_file file_at(const char *name)
 {
 	struct sys_file f;
 
@@ -30,7 +30,7 @@ static void close_test(struct sys_file *f)
 
 FIXTURE_TEST(it_is_read_again_from_its_beginning)
 {
-	struct sys_file f = open_file("a");
+	struct sys_file f = file_at("a");
 	struct span text;
 	int fd;
 
@@ -49,7 +49,7 @@ FIXTURE_TEST(a_file_of_any_length)
 {
 	const size_t len = 3 << 20;
 	char *big = malloc(len);
-	struct sys_file f = open_file("big");
+	struct sys_file f = file_at("big");
 	struct span text;
 
 	memset(big, 'x', len);
@@ -66,7 +66,7 @@ FIXTURE_TEST(a_file_of_any_length)
 
 FIXTURE_TEST(empty_and_missing_files)
 {
-	struct sys_file empty = open_file("empty"), missing = open_file("missing");
+	struct sys_file empty = file_at("empty"), missing = file_at("missing");
 	struct span text;
 
 	rig_file("empty", "");
@@ -83,7 +83,7 @@ FIXTURE_TEST(empty_and_missing_files)
 
 FIXTURE_TEST(a_folder_is_no_file)
 {
-	struct sys_file f = open_file("folder");
+	struct sys_file f = file_at("folder");
 	struct span text;
 
 	rig_file("folder/x", "1\n");
@@ -93,7 +93,7 @@ FIXTURE_TEST(a_folder_is_no_file)
 
 FIXTURE_TEST(failures_are_told_once_and_counted)
 {
-	struct sys_file f = open_file("missing");
+	struct sys_file f = file_at("missing");
 	struct span text;
 
 	for (int i = 0; i < 3; i++) {
@@ -115,7 +115,7 @@ FIXTURE_TEST(failures_are_told_once_and_counted)
 
 FIXTURE_TEST(not_too_many_stay_open)
 {
-	struct sys_file f = open_file("a");
+	struct sys_file f = file_at("a");
 	struct span text;
 
 	rig_file("a", "one\n");
