@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 
 /*
- * A bitmap in two levels, because the numbers in use lie close together:
+ * A bitmap in two levels, because ids in use are close together:
  *
  *	tid  =  | leaf: 7 bits | word: 9 bits | bit: 6 bits |
  */

@@ -18,8 +18,8 @@
 #include "base/system/outside_reads.h"
 
 /*
- * getdents64(2) into a buffer of our own: a scan opens a folder for each process that has threads,
- * and opendir(3) asks the kernel twice and allocates for each one.
+ * getdents64(2) into our own buffer: a scan opens a directory for each process that has threads,
+ * and opendir(3) makes two more system calls and an allocation for each.
  */
 
 int pid_list_open(struct pid_list *l, int root, int32_t pid)
@@ -42,7 +42,7 @@ int pid_list_open(struct pid_list *l, int root, int32_t pid)
 	return 0;
 }
 
-/* A name that is a task's number, or 0. */
+/* Returns the task id that the name is, or 0. */
 static int32_t task_of(const struct dirent64 *e)
 {
 	uint32_t v;
@@ -53,8 +53,9 @@ static int32_t task_of(const struct dirent64 *e)
 }
 
 /*
- * The kernel makes an inode for each name that it lists. In task it counts them: behind "." and ".."
- * the leader is at 2. Should another kernel count in another way there are too few in the end.
+ * The kernel allocates an inode for each name that it lists. In task/ the directory offset counts
+ * names: "." and ".." are 0 and 1, the leader is 2. If a kernel counts differently, fewer tasks
+ * than expected are found at the end.
  */
 #define BEHIND_LEADER 3
 
@@ -74,12 +75,12 @@ static bool start_again(struct pid_list *l)
 	return again;
 }
 
-/* False: there are no more, or the process is gone. */
+/* Returns false at the end, or if the process has exited. */
 static bool fill(struct pid_list *l)
 {
 	ssize_t n;
 
-	/* To be told that there is nothing more costs as much as a small folder. */
+	/* Reading the end of the directory costs as much as reading a small directory. */
 	if (l->expected && l->n >= l->expected)
 		return false;
 	do
@@ -98,7 +99,7 @@ bool pid_list_next(struct pid_list *l, int32_t *ret_tid)
 
 		l->at += e->d_reclen;
 		if (tid > 0) {
-			/* The leader is counted already, where it is thought to be behind. */
+			/* The leader counts as listed already. */
 			l->n += !l->skipped || tid != l->pid;
 			*ret_tid = tid;
 			return true;
@@ -115,17 +116,17 @@ void pid_list_close(struct pid_list *l)
 }
 
 /*
- * Every file is opened relative to a descriptor, and read in one piece: the kernel makes the text at
- * the read. Of the time that status takes, a third is its opening and closing, of a small file three
- * quarters; so those that are read again and again may stay open, within limits, because each
- * costs the kernel memory.
+ * Every file is opened relative to a descriptor and read with one call: the kernel generates the
+ * text at the read. Opening and closing takes a third of the time for status and three quarters for
+ * a small file. So files that are read repeatedly may stay open; their number is limited because
+ * each one uses kernel memory.
  */
 
 /* "4194304/smaps_rollup", "4194304/task/4194304/status" */
 #define PATH_SIZE 48
 /* A status has about 1.5 kB. */
 #define READ_SIZE 4096
-/* What the buffer may keep between two files. */
+/* The buffer keeps at most this size between two files. */
 #define TEXT_KEEP (64u << 10)
 
 static const char *const names[PROC_FILES] = {
@@ -142,7 +143,7 @@ static const char *const names[PROC_FILES] = {
 	[PROC_FILE_CGROUP] = "cgroup",
 };
 
-/* Of the whole program, as the limit is. */
+/* For the whole process, as the limit is. */
 static unsigned n_cached;
 
 const char *proc_file_name(enum proc_file file)
@@ -179,9 +180,12 @@ void proc_files_deinit(struct proc_files *f)
 	strbuf_deinit(&f->text);
 }
 
-/* ---- trouble ---- */
+/* ---- errors ---- */
 
-/* Is it the task that is gone, or has this kernel no such file? Our own folder knows. */
+/*
+ * Finds out whether the task has exited or the kernel lacks the file, by looking at our own
+ * directory.
+ */
 static void look_for(struct proc_files *f, enum proc_file file)
 {
 	struct proc_errors *t = &f->errors[file];
@@ -198,12 +202,12 @@ static void look_for(struct proc_files *f, enum proc_file file)
 	t->error = -ENOENT;
 }
 
-/* Passes r on. */
+/* Counts an error r and returns r. */
 static int noted(struct proc_files *f, enum proc_file file, int r)
 {
 	if (r == -ENOENT)
 		look_for(f, file);
-	/* A command line that does not come in time is read again. */
+	/* A command line that could not be read in time is read again later. */
 	if (r >= 0 || r == -ENOENT || r == -ESRCH || (r == -EAGAIN && file == PROC_FILE_CMDLINE))
 		return r;
 	f->errors[file].count++;
@@ -213,8 +217,10 @@ static int noted(struct proc_files *f, enum proc_file file, int r)
 
 /* ---- reading ---- */
 
-/* Reads up to max bytes; *ret_more tells that there are others. A read that fills less than its
- * buffer is a file's last: /proc makes the whole text before it gives the first byte. */
+/*
+ * Reads up to max bytes; *ret_more: the file has more. A read that returns less than its buffer was
+ * the last: /proc generates the whole text before it returns the first byte.
+ */
 static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 {
 	if (b->cap > TEXT_KEEP)
@@ -257,7 +263,7 @@ static size_t max_of(enum proc_file file)
 					   : READ_SIZE;
 }
 
-/* The text is cut off at the file's maximum, but for a status: that must be whole. */
+/* The text is truncated at the maximum of the file. A status must be complete. */
 static int read_text(struct proc_files *f, int fd, enum proc_file file)
 {
 	bool more = false;
@@ -266,7 +272,7 @@ static int read_text(struct proc_files *f, int fd, enum proc_file file)
 	return r == 0 && more && file == PROC_FILE_STATUS ? -EFBIG : r;
 }
 
-/* NSpid has our number in the namespace of /proc first, and in our own last. */
+/* NSpid has our id in the namespace of /proc first, and in our own last. */
 static bool has_own_numbers(struct proc_files *f)
 {
 	_cleanup_(closep) int fd = openat(f->root, "self/status", O_RDONLY | O_CLOEXEC);
@@ -277,7 +283,10 @@ static bool has_own_numbers(struct proc_files *f)
 	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
 }
 
-/* What needs the rights of ptrace(2), or takes a lock of the process (base/system/outside_reads.h). */
+/*
+ * Files that need ptrace(2) permission, or take a lock of the process
+ * (base/system/outside_reads.h).
+ */
 static bool is_read_outside(enum proc_file file)
 {
 	return file == PROC_FILE_IO || file == PROC_FILE_SMAPS_ROLLUP ||
@@ -308,7 +317,7 @@ static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
 	}
 }
 
-/* The file of a task in a folder (/proc, or /proc/PID/task). */
+/* Reads the file of a task in a directory (/proc, or /proc/PID/task). */
 static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
 {
 	_cleanup_(closep) int fd = -1;
@@ -417,7 +426,7 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *thr
 			     proc_schedstat_parse(f->text.s, f->text.len, ret));
 }
 
-/* A kernel that has no such numbers (of CONFIG_SCHED_INFO) has no file, or three zeros in it. */
+/* A kernel without CONFIG_SCHED_INFO has no such file, or three zeros in it. */
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s)
 {
 	struct proc_schedstat sched;
@@ -468,7 +477,7 @@ static bool may_keep(void)
 	       n_cached < l.rlim_cur / 4;
 }
 
-/* -EMFILE: it may not be kept. */
+/* Returns -EMFILE if the file may not stay open. */
 static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 		       enum proc_file file)
 {
@@ -491,7 +500,7 @@ static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t
 	return r;
 }
 
-/* Where it may not be kept as one that is not. */
+/* Above the limit the file is opened and closed. */
 static int read_cached_or_open(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 			       enum proc_file file)
 {

@@ -7,18 +7,18 @@
 #include "base/core/mem.h"
 
 /*
- * /proc/PID/status is one "Key:\tvalue\n" a line, and the first line is the name that the task gave
- * itself:
+ * /proc/PID/status has one "Key:\tvalue\n" in each line. The first line is the name that the task
+ * chose:
  *
  *	Name:\tTgid:\t1\n	the name is "Tgid:\t1"
  *	Umask:\t0022\n
- *	Tgid:\t4711\n		this is the group
+ *	Tgid:\t4711\n		the process id
  *
- * A name can hold any byte but NUL; the kernel writes its newlines as "\n" and its backslashes as
- * "\\" (proc_task_name). So a line is a line, and a key is one only at the beginning of a line.
+ * A name may have any byte but NUL; the kernel writes a newline as "\n" and a backslash as "\\"
+ * (proc_task_name). So line ends are real, and a key is a key only at the start of a line.
  *
- * /proc/PID/stat has the name in parentheses and as it is, newlines too, and "a) R 1 (" is a name.
- * Behind it are only numbers and one letter: the last parenthesis is the right one.
+ * /proc/PID/stat has the name in parentheses without escapes, and "a) R 1 (" is a valid name. After
+ * the name there are only numbers and one letter, so the last parenthesis ends the name.
  */
 
 enum value_kind { VALUE_NAME, VALUE_I32, VALUE_U32, VALUE_BOOL, VALUE_NSPID, VALUE_KB };
@@ -94,7 +94,7 @@ static void name_put(struct proc_name *n, char c)
 		n->s[n->len++] = c;
 }
 
-/* Undoes the two escapes that the kernel makes; any other backslash stands for itself. */
+/* Undoes the two escapes of the kernel; any other backslash stands for itself. */
 static void take_name(const char *p, const char *end, struct proc_name *ret)
 {
 	ret->len = 0;
@@ -129,7 +129,7 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 
 	switch (l->kind) {
 	case VALUE_NAME:
-		/* One tab belongs to the format, any other to the name. */
+		/* One tab is part of the format; further ones are part of the name. */
 		take_name(p < end && *p == '\t' ? p + 1 : p, end, at);
 		return true;
 	case VALUE_NSPID:
@@ -156,7 +156,7 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 	return true;
 }
 
-/* The key of the line, or PROC_STATUS_KEYS. */
+/* Returns the key of the line, or PROC_STATUS_KEYS. */
 static unsigned key_of(const char *p, const char *end)
 {
 	for (unsigned k = 0; k < ARRAY_SIZE(status_lines); k++) {
@@ -169,7 +169,7 @@ static unsigned key_of(const char *p, const char *end)
 	return PROC_STATUS_KEYS;
 }
 
-/* False: nothing behind it is wanted. */
+/* Returns false if no wanted key follows. */
 static bool take_line(const char *p, const char *end, struct proc_status *s)
 {
 	unsigned k = key_of(p, end);
@@ -178,11 +178,11 @@ static bool take_line(const char *p, const char *end, struct proc_status *s)
 		return true;
 	if (take_value(&status_lines[k], p + status_lines[k].len + 1, end, s))
 		s->has |= 1u << k;
-	/* What the kernel writes from here on is signals, capabilities and CPUs: half of the text. */
+	/* The rest of the text is about signals, capabilities and CPUs: half of it. */
 	return k != PROC_STATUS_THREADS;
 }
 
-/* The numbers of "voluntary_ctxt_switches:" and "nonvoluntary_ctxt_switches:", near the end. */
+/* Parses "voluntary_ctxt_switches:" and "nonvoluntary_ctxt_switches:", near the end. */
 static bool has_switched(const char *text, const char *end)
 {
 	static const char key[] = "voluntary_ctxt_switches:";
@@ -226,7 +226,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 
 	if (!p)
 		return -EBADMSG;
-	/* Fields count from 1: pid, (name), state; the words from here on are 3, 4, ... */
+	/* Fields are numbered from 1: pid, (name), state; the following words are 3, 4, ... */
 	p++;
 	for (unsigned field = 3; field <= 22; field++) {
 		uint64_t *want = field == 14   ? &s.utime

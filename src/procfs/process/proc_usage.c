@@ -60,7 +60,7 @@ int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *re
 	return 0;
 }
 
-/* ---- cgroup: "NUMBER:CONTROLLER,CONTROLLER:PATH"; the number of version 2 is 0 ---- */
+/* ---- cgroup: "ID:CONTROLLER,CONTROLLER:PATH"; the id of version 2 is 0 ---- */
 
 enum rank { RANK_ROOT, RANK_OTHER, RANK_MEMORY, RANK_SYSTEMD, RANK_V2 };
 
@@ -90,7 +90,7 @@ static enum rank rank_of(struct span number, struct span controllers, struct spa
 	return has_controller(controllers, "memory") ? RANK_MEMORY : RANK_OTHER;
 }
 
-/* Not span_split(): a blank at the end belongs to the path. */
+/* Not span_split(), because a trailing blank is part of the path. */
 static bool cut(struct span *rest, struct span *ret_field)
 {
 	const char *colon = rest->len ? memchr(rest->p, ':', rest->len) : NULL;

@@ -14,28 +14,33 @@
 #include "procfs/process/process_packet.h"
 
 /*
- * Two things are looked at, both of them cheap:
+ * Two cheap checks:
  *
- *	the CPU time of the process	as before: none of its threads has run, so none has mapped,
- *					locked or touched anything
- *	statm				as before: nobody else has taken or given pages (reclaim,
- *					process_madvise, userfaultfd)
+ *	CPU time of the process	unchanged: none of its threads has run, so none has mapped,
+ *				locked or touched memory
+ *	statm			unchanged: nobody else has added or removed pages (reclaim,
+ *				process_madvise, userfaultfd)
  *
- * What neither shows is what another process does that shares the memory (CLONE_VM without
- * CLONE_THREAD), where it leaves the sizes as they are: so now and then the answer is no.
+ * Neither detects another process that shares the memory (CLONE_VM without CLONE_THREAD), as long
+ * as the sizes stay the same. So every MEMORY_CHECK_TIMES-th answer is "changed".
  */
 
-/* The clock adds up the threads, status does not: of one with more than these status is cheaper. */
+/*
+ * The CPU-time clock adds up all threads, status does not: above this number of threads status is
+ * cheaper.
+ */
 #define THREADS_MAX 256
 
-/* The kernel's number of the CPU-time clock of a process: ~pid in the upper bits, below that the
- * clock CPUCLOCK_SCHED (2). clock_getcpuclockid(3) is the same and a system call. */
+/*
+ * The id of the CPU-time clock of a process: ~pid in the upper bits, then the clock CPUCLOCK_SCHED
+ * (2). clock_getcpuclockid(3) computes the same with a system call.
+ */
 static clockid_t clock_of(int32_t pid)
 {
 	return (clockid_t)((~(uint32_t)pid << 3) | 2u);
 }
 
-/* False: it has, or nobody can tell. */
+/* Returns false if the process has run, or if that is unknown. */
 static bool has_not_run(struct memory_check *q, int32_t pid)
 {
 	uint64_t before = q->ran_ns;
@@ -65,9 +70,8 @@ static bool has_same_pages(struct memory_check *q, struct proc_files *f, int32_t
 }
 
 /*
- * True: what status said of its memory, read after the last call of this, still holds. False: it may
- * not, and status is to be read. At most as late as the kernel's own account of a thread that runs
- * at this moment: until the next tick of its CPU.
+ * Returns true if the memory counters of status, read after the last call, are still valid. The CPU
+ * time of a thread that is running is up to date at the next tick of its CPU only.
  */
 static bool memory_is_unchanged(struct memory_check *q, struct proc_files *f, int32_t pid)
 {
@@ -78,7 +82,7 @@ static bool memory_is_unchanged(struct memory_check *q, struct proc_files *f, in
 		return false;
 	}
 	q->asked++;
-	/* Not for all of them in the same pass. */
+	/* Spread over passes, so that not all processes are read again in one pass. */
 	return has_same_pages(q, f, pid) && (q->asked + (unsigned)pid) % MEMORY_CHECK_TIMES != 0;
 }
 
@@ -88,8 +92,7 @@ static void memory_check_deinit(struct memory_check *q)
 }
 
 /*
- * Three tables: where each counter comes from in status and in smaps_rollup, and which field of the
- * row it goes to.
+ * Three tables: the source of each counter in status and in smaps_rollup, and its field in the row.
  */
 
 _Static_assert(PROCESS_COUNTERS <= 32, "struct process_counters.has is 32 bits");
@@ -170,7 +173,10 @@ void process_counter_files_deinit(struct process_counter_files *s)
 	memory_check_deinit(&s->memory_check);
 }
 
-/* Where no file is kept the time of the start has to tell. -ESRCH: it is another process. */
+/*
+ * Without an open file the start time identifies the process. Returns -ESRCH if it is another
+ * process.
+ */
 static int read_stat(struct proc_files *f, struct process_counter_files *s, bool runtime,
 		     struct process_counters *c)
 {
@@ -198,7 +204,7 @@ static void set_memory(const struct proc_status *status, struct process_counters
 	}
 }
 
-/* False: it has no memory, or not any more. */
+/* Returns false if the process has no memory (any more). */
 static bool read_status(struct proc_files *f, struct process_counter_files *s,
 			struct process_counters *c)
 {
@@ -244,7 +250,7 @@ int process_counters_read(struct proc_files *f, struct process_counter_files *s,
 {
 	bool kept = has_cached(s);
 	int64_t oom;
-	/* The cheapest file first: it tells whether the process is there. */
+	/* The cheapest file first: it shows whether the process exists. */
 	int has_oom = proc_files_cached_number(f, &s->oom, s->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
 
 	*ret = (struct process_counters){0};

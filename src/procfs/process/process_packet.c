@@ -88,7 +88,10 @@ static void put_name(struct pb_enc *e, uint32_t field, const struct proc_name *n
 	pb_enc_bytes(e, field, name->s, name->len);
 }
 
-/* Says so where the name had to stand in: it is how readers know kernel threads and the dead. */
+/*
+ * Marks rows whose command line is missing: readers detect kernel threads and exiting processes
+ * that way.
+ */
 static void put_cmdline(struct pb_enc *e, const struct process_row *row)
 {
 	const char *p = row->cmdline, *end = p + row->cmdline_len, *arg;
@@ -114,7 +117,7 @@ void process_packet_add_process(struct process_packet *p, const struct process_r
 	if (proc_status_has(s, PROC_STATUS_PPID))
 		pb_enc_i64(e, PB_PROCESS_TREE_PROCESS_PPID, s->ppid);
 	put_cmdline(e, row);
-	/* The field is signed, uids are not: 4294967294 travels as -2. */
+	/* The field is signed, uids are not: 4294967294 is written as -2. */
 	if (proc_status_has(s, PROC_STATUS_UID))
 		pb_enc_i64(e, PB_PROCESS_TREE_PROCESS_UID, (int32_t)s->uid);
 	for (unsigned i = 0; i < s->n_nspid; i++)

@@ -15,7 +15,7 @@ void process_queue_deinit(struct process_queue *q)
 	*q = (struct process_queue){0};
 }
 
-/* Those that were served leave the front of the array, where there is no more room behind. */
+/* Drops served ids from the front of the array when the array is full. */
 static void reclaim_ids(struct process_queue *q)
 {
 	if (q->n < q->cap || q->next == 0)
@@ -62,7 +62,7 @@ void process_events_deinit(struct process_events *q)
 	*q = (struct process_events){0};
 }
 
-/* The task's entry that waits, or NULL. */
+/* Returns the waiting entry of the task, or NULL. */
 static struct task_state *find(const struct process_events *q, int32_t tid)
 {
 	uint32_t number = (uint32_t)pid_map_get(&q->number_of, tid);
@@ -84,7 +84,7 @@ static bool is_more_than(const struct process_events *q, size_t entries, size_t 
 {
 	size_t waiting = q->n - q->next;
 
-	/* A single one may have any name. */
+	/* A single entry may have a name of any length. */
 	return waiting > entries || (q->text > text && waiting > 1);
 }
 
@@ -99,7 +99,7 @@ static void serve_first(struct process_events *q, struct process_writer *n)
 		return;
 	q->base += (uint32_t)q->n;
 	q->next = q->n = 0;
-	/* What a flood took is not kept. */
+	/* Memory of a burst is freed. */
 	if (q->cap > PROCESS_EVENTS_MANY) {
 		free(q->entries);
 		q->entries = NULL;
@@ -107,7 +107,7 @@ static void serve_first(struct process_events *q, struct process_writer *n)
 	}
 }
 
-/* Entries that were served leave the front of the array, where there is no more room behind. */
+/* Drops served entries from the front of the array when the array is full. */
 static void reclaim_events(struct process_events *q)
 {
 	if (q->n < q->cap || q->next == 0)
@@ -118,7 +118,7 @@ static void reclaim_events(struct process_events *q)
 	q->next = 0;
 }
 
-/* NULL: memory is out. */
+/* Returns NULL if memory runs out. */
 static struct task_state *append(struct process_events *q, struct process_writer *n, int32_t tid)
 {
 	struct task_state *t;
@@ -140,7 +140,7 @@ static void hear(struct process_events *q, struct task_state *t, const struct me
 		t->has_ended = true;
 		return;
 	}
-	/* Unless it began before: see process_events_add. */
+	/* Unless it started before: see process_events_add. */
 	t->has_ended = t->has_ended && f->kind == METADATA_TASK_NEW;
 	t->last_ns = MAX(t->last_ns, f->time_ns);
 	if (f->kind == METADATA_TASK_EXEC) {
@@ -173,12 +173,15 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 		process_writer_task_ended(n, f->tid, f->time_ns);
 	else if (f->kind == METADATA_TASK_NEW)
 		process_writer_task_began(n, f->tid);
-	/* Not if what came before happened later: more than could be held comes in any order. */
+	/*
+	 * Ignore events that are older than the entry: above the limits of the publisher they come
+	 * in any order.
+	 */
 	if (t && f->kind == METADATA_TASK_NEW && (t->is_new || f->time_ns >= t->last_ns)) {
 		t->closed = true;
 		t = NULL;
 	}
-	/* The end of one that has been described is no news. */
+	/* The exit of a task that was written needs no entry. */
 	if (!t && f->kind != METADATA_TASK_ENDED)
 		t = append(q, n, f->tid);
 	if (t)
@@ -220,9 +223,9 @@ void process_fds_renew(struct process_fds *f, int32_t pid)
 	(void)pid_map_set(&f->lives, pid, (int32_t)(life + 1));
 }
 
-/* ---- what was told ---- */
+/* ---- written descriptors ---- */
 
-/* The place of the descriptor, or the empty one where it belongs. */
+/* Returns the entry of the descriptor, or the empty entry for it. */
 static struct process_fd_entry *place(const struct process_fds *f, int32_t pid, int32_t fd)
 {
 	uint32_t hash = ((uint32_t)pid * 0x9e3779b1 ^ (uint32_t)fd) * 0x85ebca6b;
@@ -233,7 +236,7 @@ static struct process_fd_entry *place(const struct process_fds *f, int32_t pid, 
 	return &f->told[i];
 }
 
-/* Room for one more. False: memory is out. */
+/* Makes room for one more. Returns false if memory runs out. */
 static bool reserve(struct process_fds *f)
 {
 	struct process_fd_entry *old = f->told;
@@ -268,7 +271,7 @@ static uint32_t hash_of(uint32_t life, const char *path, size_t len)
 	return h;
 }
 
-/* False: it has been told to lead there. */
+/* Stores the target. Returns false if it was written already. */
 static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash)
 {
 	struct process_fd_entry *t;
@@ -283,7 +286,7 @@ static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash
 	return true;
 }
 
-/* ---- those that wait ---- */
+/* ---- waiting descriptors ---- */
 
 static void reclaim_fds(struct process_fds *f)
 {
@@ -311,7 +314,8 @@ static void write_fd(struct process_fds *f, struct process_writer *n, int32_t pi
 	struct pb_enc *e;
 
 	if (pid != f->written)
-		process_packet_end(n->packet); /* that began earlier, maybe before the process */
+		process_packet_end(
+			n->packet); /* an earlier event, possibly of the previous owner of the id */
 	f->written = pid;
 	e = process_packet_row(n->packet, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
 	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, pid);
@@ -322,7 +326,7 @@ static void write_fd(struct process_fds *f, struct process_writer *n, int32_t pi
 	pb_enc_close(e);
 }
 
-/* One that is closed by now, or whose process has ended, leads nowhere. */
+/* A descriptor that is closed by now, or whose process has exited, has no target. */
 static void resolve(struct process_fds *f, struct process_writer *n, const struct metadata_fd *fd)
 {
 	int32_t pid = pid_relations_tgid(&n->relations, fd->tid);

@@ -6,8 +6,8 @@
 #include "base/core/mem.h"
 
 /*
- * Two arrays that change places. A pass walks /proc in the order of the numbers, so what it gathers
- * is sorted already.
+ * Two arrays that are swapped after each pass. A pass walks /proc in order of ids, so the rows it
+ * collects are sorted.
  */
 
 static int by_pid(const void *a, const void *b)
@@ -149,23 +149,23 @@ static uint32_t polled_change(struct polled *p, const struct process_counters *n
 }
 
 /*
- * One step is one task:
+ * One step serves one task:
  *
  *	processes   1   2   3 ... 700        readdir of /proc
  *	                          |
- *	threads                  700 701 702 readdir of /proc/700/task, only where there are several
+ *	threads                  700 701 702 readdir of /proc/700/task, if it has several threads
  *	                              |   |
- *	waiting                     | | | | |	asked for at once: task_names.h
+ *	waiting                     | | | | |	requested together: taskstats.h
  *
- * Both folders stay open between turns; the kernel's order in them is by number, so the walk goes
- * on where it was, whoever has come or gone.
+ * Both directories stay open between time slices. The kernel lists by id, so the walk continues
+ * where it was even if tasks have started or exited meanwhile.
  */
 
 int process_scan_begin(struct process_scan *s, const struct process_writer *n)
 {
 	int r = pid_list_open(&s->processes, n->files->root, 0);
 
-	/* Where it does not open, the names are read from the files. */
+	/* If taskstats is unavailable, names are read from the files. */
 	if (r == 0 && n->options.thread_names && n->files->own_numbers)
 		(void)taskstats_open(&s->taskstats);
 	return r;
@@ -180,7 +180,7 @@ static void step_process(struct process_scan *s, struct process_writer *n, int32
 	if (proc_status_has(&status, PROC_STATUS_THREADS) && status.threads <= 1)
 		return;
 	s->namespaced = status.n_nspid > 0;
-	/* It may have ended by now. */
+	/* It may have exited by now. */
 	if (pid_list_open(&s->threads, n->files->root, pid) == 0)
 		pid_list_expect(&s->threads, status.threads);
 }
@@ -214,7 +214,7 @@ static void step_thread(struct process_scan *s, struct process_writer *n, int32_
 		name_waiting(s, n);
 }
 
-/* False: that was the last. */
+/* Returns false after the last one. */
 static bool scan_step(struct process_scan *s, struct process_writer *n)
 {
 	int32_t id;
@@ -267,7 +267,7 @@ void process_poll_end(struct process_poll *p)
 	pid_list_close(&p->tracks.threads);
 }
 
-/* The number may be given to another task, whom the trace does not know. */
+/* The id may belong to a new task that is not in the trace. */
 static void forget_name(struct process_poll *p, int32_t tid)
 {
 	if (p->heard)
@@ -316,7 +316,8 @@ static void poll_process(struct process_poll *p, struct process_writer *n, int32
 		(void)process_counters_read(n->files, &row->source, &p->options.counters, &now);
 	}
 	if (row->is_new)
-		process_packet_end(n->packet); /* that began earlier, maybe before the process */
+		process_packet_end(
+			n->packet); /* an earlier state, possibly of the previous owner of the id */
 	row->is_new = false;
 	changed = polled_change(row, &now);
 	process_counters_write(n->packet, pid, row->v, changed);
@@ -324,7 +325,7 @@ static void poll_process(struct process_poll *p, struct process_writer *n, int32
 		process_tracks_read(&p->tracks, n->files, pid, &row->tracks);
 }
 
-/* Ends of threads are not met: one that has a process' number now has ended. */
+/* Exits of threads are not tracked here: a thread whose id is a process now has exited. */
 static void forget_thread(struct process_poll *p, int32_t pid)
 {
 	int32_t tgid = pid_relations_tgid(&p->writer->relations, pid);
@@ -339,7 +340,7 @@ static void queue_unknown(struct process_writer *n, struct process_queue *q, int
 		process_queue_add(q, tid);
 }
 
-/* False: that was the last. */
+/* Returns false after the last one. */
 static bool step_task(struct process_poll *p, struct process_writer *n, struct process_queue *q)
 {
 	int32_t pid, tid;
@@ -358,7 +359,7 @@ static bool step_task(struct process_poll *p, struct process_writer *n, struct p
 	return true;
 }
 
-/* False: the pass is over. */
+/* Returns false if the pass is complete. */
 static bool step(struct process_poll *p, struct process_writer *n, struct process_queue *q)
 {
 	switch (p->at) {

@@ -21,38 +21,38 @@
 #include "base/event_loop/time_slice.h"
 
 /*
- * All work happens in turns of the loop (turn.h), the most urgent first:
+ * All work is done in time slices of the loop (time_slice.h), the most urgent first:
  *
- *	feed -+--> news:  tasks that began, got a name or ran a program, and may be gone by now
- *	      +--> queue: tasks that ran, and may be gone soon
- *	      +--> fds:   files that were opened, where the config asks for their names
- *	start ---> scan:  every task of the machine; when it is through, the start is answered
- *	tick ----> poll:  the counters of every process, where the config asks for them
+ *	metadata bus -+--> events: tasks that started, were renamed or executed a program
+ *	              +--> queue:  tasks that ran and may exit soon
+ *	              +--> fds:    opened files, if the config requests their names
+ *	start ----------> scan:   every task of the machine; at its end the start is confirmed
+ *	tick -----------> poll:   the counters of every process, if the config requests them
  *
- * A turn opens at most one packet at a time and leaves none open. While there is work the next turn
- * is due at once, but behind whatever else is due on the loop.
+ * A slice has at most one packet open at a time and leaves none open. While there is work the next
+ * slice is due at once, after all other due events of the loop.
  *
- * Three writers: readers take what is interned in a sequence for void when ProcessTree says that its
- * state is new, so the counter tracks (process_usage.h) are sequences of their own; and see
+ * There are three writers: readers drop the interned data of a sequence when a ProcessTree marks
+ * new state, so counter tracks (process_tracks.h) use sequences of their own; see also
  * tracks_set_thread_writer.
  *
- * A flush is answered when all that the feed told, and what it owes by then, has been written; a
- * stop when nobody is left in the session who could tell more.
+ * A flush is answered when everything that the bus published, and the pending metadata of its
+ * publishers, has been written; a stop when no publisher is left in the session.
  */
 
-/* A faster poll would be nothing but polling. */
+/* A shorter period would poll all the time. */
 #define POLL_MIN_MS 100u
 #define READ_AGAIN_US 20000
 
 struct process_source {
-	struct ds_handle *h; /* borrowed, as is env's */
+	struct ds_handle *h; /* borrowed */
 	struct metadata_bus *feed;
 	struct writer *writer; /* owned */
-	struct writer *usage_writer; /* owned; of the counter tracks. NULL: none are asked for */
-	struct writer *thread_writer; /* owned; of those of threads. NULL likewise */
+	struct writer *usage_writer; /* owned; for counter tracks. NULL: no tracks */
+	struct writer *thread_writer; /* owned; for tracks of threads. NULL: none */
 	struct event *next_slice; /* owned */
 	struct event *tick; /* owned; of the poll */
-	struct event *again; /* owned; until command lines are read again that could not be read */
+	struct event *again; /* owned; timer for reading missing command lines again */
 	struct proc_files files;
 	struct process_packet packet;
 	struct process_writer tree;
@@ -62,10 +62,10 @@ struct process_source {
 	struct process_scan scan;
 	struct process_poll poll;
 	struct process_errors errors;
-	uint32_t poll_ms; /* 0: no poll */
+	uint32_t poll_ms; /* 0: no polling */
 	struct log_limit poll_errors;
 	struct log_limit loss_errors;
-	uint64_t dropped; /* packets of both writers, as far as all was told again */
+	uint64_t dropped; /* packets of both writers when everything was last written again */
 	bool scan_on_start;
 	bool on_demand;
 	bool wants_fds;
@@ -80,12 +80,12 @@ static void schedule(struct process_source *ds)
 {
 	static const struct timeval at_once;
 
-	/* Not event_active(): that would go before the timers and sockets that are due. */
+	/* A zero timeout, not event_active(), which would run before due timers and sockets. */
 	if (!evtimer_pending(ds->next_slice, NULL))
 		evtimer_add(ds->next_slice, &at_once);
 }
 
-/* All that is known goes into the trace; false: the turn is over before that. */
+/* Writes everything that is pending. Returns false if the time slice ended before. */
 static bool write_out(struct process_source *ds, const struct time_slice *slice)
 {
 	while (process_tracks_flush(&ds->poll.tracks)) {
@@ -114,13 +114,13 @@ static void unlisten(struct process_source *ds)
 	ds->listening = false;
 }
 
-/* There is somebody who tells of tasks as they come and go. */
+/* Returns true if a publisher reports starts and exits of tasks. */
 static bool is_told(const struct process_source *ds)
 {
 	return ds->listening && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
 }
 
-/* And tells of all that begin. */
+/* Returns true if it reports every start. */
 static bool hears_all(const struct process_source *ds)
 {
 	return ds->listening &&
@@ -134,7 +134,7 @@ static void answer_stop(struct process_source *ds)
 	ds_stopped(ds->h);
 }
 
-/* What the feed told; true while there is more of it than a turn takes. */
+/* Serves the queues of the bus. Returns true if more is left than the slice allows. */
 static bool run_feed(struct process_source *ds, const struct time_slice *slice)
 {
 	return process_events_run(&ds->events, &ds->tree, slice) ||
@@ -147,12 +147,12 @@ static void forget_told(struct process_source *ds)
 	process_writer_clear(&ds->tree);
 	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
-	/* Without news of those that begin, what was known may be of another task by now. */
+	/* Without reports of new tasks a known id may belong to another task by now. */
 	if (!hears_all(ds))
 		pid_map_clear(&ds->tree.relations.map);
 }
 
-/* Nobody knows what was in a packet that there was no room for. */
+/* The content of a dropped packet is unknown. */
 static void forget_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);
@@ -167,7 +167,7 @@ static void forget_dropped(struct process_source *ds)
 	forget_told(ds);
 }
 
-/* What is left are thousands of open files. */
+/* Releases the open files, which may be thousands. */
 static bool let_go(struct process_source *ds, const struct time_slice *slice)
 {
 	while (process_table_release(&ds->poll.table)) {
@@ -179,13 +179,13 @@ static bool let_go(struct process_source *ds, const struct time_slice *slice)
 	return true;
 }
 
-/* Flushes and the stop, if all that they are owed has come. */
+/* Answers flushes and the stop when their metadata is complete. */
 static void answer(struct process_source *ds, const struct time_slice *slice)
 {
 	bool owed = ds->listening && metadata_bus_is_busy(ds->feed, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
 
-	/* Nobody is left who could tell more. */
+	/* No publisher is left. */
 	if (stopped)
 		unlisten(ds);
 	if ((!flushed && !stopped) || (stopped && !let_go(ds, slice)) || !write_out(ds, slice))
@@ -216,7 +216,7 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
 	read_again_later(ds);
 }
 
-/* What comes with the feed goes first, and a flush waits for no more than that. */
+/* The queues of the bus go first; a flush waits for them only. */
 static void run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
@@ -259,7 +259,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	evtimer_add(ds->tick, &next);
 	ds->poll.heard = hears_all(ds);
-	/* A pass that takes longer than the period leaves ticks out. */
+	/* If a pass takes longer than the period, ticks are skipped. */
 	if (!process_poll_is_active(&ds->poll))
 		r = process_poll_begin(&ds->poll, &ds->tree);
 	if (r < 0)
@@ -298,7 +298,7 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 				  "linux.process_stats: more happened to tasks than could be held; "
 				  "some may have an old name or none");
 	ds->fds.dropped = 0;
-	/* Now: the next turn of the loop may be too late for a task that is about to end. */
+	/* At once: the next slice may be too late for a task that is about to exit. */
 	if (has_news(ds) && !evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
@@ -385,7 +385,7 @@ static void configure(struct process_source *ds, const Pb__ProcessStatsConfig *c
 			ds->on_demand = false;
 }
 
-/* What the config asks for in vain. */
+/* Logs options without effect. */
 static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 {
 	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
@@ -404,7 +404,7 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 			 unpolled);
 }
 
-/* Counter tracks have a state of their own for readers, and so a writer. */
+/* Counter tracks have their own incremental state, so they need a writer. */
 static int create_usage(struct process_source *ds)
 {
 	const struct process_tracks_options *o = &ds->poll.tracks.options;
@@ -448,7 +448,10 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
 		tell_what_is_left_out(config->process_stats_config);
-	/* Before anybody starts: they look then whether there is somebody who listens. */
+	/*
+	 * Before the start of any source: publishers check at their start whether there are
+	 * subscribers.
+	 */
 	if (ds->on_demand)
 		listen_to_feed(ds);
 	*ret_instance = TAKE_PTR(ds);
@@ -496,7 +499,7 @@ static void process_flush(void *instance, uint64_t flush_id)
 		flushes_answer(&ds->flushes, ds->h);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
-	/* Not now: other sources of the session, flushed in the same breath, may tell of tasks. */
+	/* Not now: other sources of the session, flushed at the same time, may publish tasks. */
 	schedule(ds);
 }
 

@@ -12,12 +12,10 @@
 #include "gen/fields.h"
 
 /*
- * A number that was used before needs a track of its own for who has it now: the time at which it
- * was first met is the incarnation. As long as it is the only one it has none, so that it is the
- * same track as in other sources.
- *
- * A thread has ended when a pass does not meet it; and when its number is met in another process,
- * or with less time on the CPU than before, it is another thread.
+ * A reused id needs a new track: the track is identified by the id and its incarnation, the time at
+ * which the id was first met. The first owner of an id has no incarnation, so that its track equals
+ * that of other sources. A thread has exited if a pass does not meet it. If its id is met in
+ * another process, or with less CPU time than before, it is another thread.
  */
 
 #define EVENT_INSTANT 3 /* TrackEvent.Type */
@@ -26,7 +24,7 @@
 struct thread_usage {
 	int32_t tid;
 	int32_t pid;
-	uint32_t pass; /* the last that met it */
+	uint32_t pass; /* last pass that met the thread */
 	uint32_t group; /* handles of tracks */
 	uint32_t run;
 	uint32_t wait;
@@ -125,7 +123,7 @@ static void write_instant(struct process_tracks *u, uint64_t uuid, struct span n
 {
 	struct pb_enc *e;
 
-	/* Nothing of the tracks may be open. */
+	/* No track packet may be open. */
 	tracks_end(u->tracks);
 	e = writer_begin(u->writer);
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, u->now);
@@ -183,7 +181,7 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
 		read_io(u, f, pid, row);
 	if (u->options.cgroup)
 		read_cgroup(u, f, pid, row);
-	/* It may have ended by now. */
+	/* It may have exited by now. */
 	if (u->options.sched)
 		(void)pid_list_open(&u->threads, f->root, pid);
 }
@@ -229,7 +227,7 @@ static void end_thread(struct process_tracks *u, struct thread_usage *t)
 	(void)pid_set_add(&u->used, t->tid);
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if memory runs out. */
 static struct thread_usage *thread_of(struct process_tracks *u, int32_t tid, uint64_t run_ns)
 {
 	struct thread_usage *t;

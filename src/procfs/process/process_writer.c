@@ -8,22 +8,22 @@
 #include "procfs/process/process_packet.h"
 
 /*
- * Three ways lead here. The scan comes from the folders: /proc/PID, then /proc/PID/task/TID, so the
- * owner of a thread is known, and its name is to be had from the small file "comm". The kernel's
- * events bring bare numbers of those that ran: of those the whole status must be read, to know
- * whose they are. And they tell of tasks that begin, change their names or run another program:
+ * There are three sources of tasks. The scan walks directories (/proc/PID, then
+ * /proc/PID/task/TID): the process of a thread is known, and the small file "comm" has its name.
+ * Events name ids of tasks that ran: their status is read to find their process. And events report
+ * tasks that start, change their names or execute a program:
  *
- *	heard --> is it there? --yes--> its files, the name that was heard
- *	                \--no--> what was heard, and whose it was: a packet of its own, with the
- *	                         time at which that was true
+ *	state of a task --> does it exist? --yes--> its files, and the name of the event
+ *	                                \--no--> the state itself, in a packet of its own with the
+ *	                                         time at which it was true
  *
- * A number is taken as seen only after its row is written. One that is given out anew is forgotten
- * where the events tell of it; without them the old description stays until the state is cleared.
+ * An id is marked as seen only after its row was written. A reused id is forgotten if events report
+ * it; without events the old row stays until the state is cleared.
  */
 
-#define KTHREADD 2 /* the parent of all threads of the kernel */
+#define KTHREADD 2 /* parent of all kernel threads */
 
-/* name: NULL where it is not known. */
+/* name: NULL if it is unknown. */
 static void describe_thread(struct process_writer *n, int32_t tgid, int32_t tid,
 			    const struct proc_name *name, const struct proc_status *nested)
 {
@@ -36,11 +36,11 @@ static void describe_thread(struct process_writer *n, int32_t tgid, int32_t tid,
 					     });
 	if (tid != tgid)
 		pid_relations_put_thread(&n->relations, tid, tgid);
-	/* Without memory to remember it, it is told twice. */
+	/* If memory runs out, the task is written again. */
 	(void)pid_set_add(&n->seen, tid);
 }
 
-/* Of a process its leader. */
+/* Writes the thread; for a process, its leader. */
 static void describe_task(struct process_writer *n, const struct proc_status *s)
 {
 	const struct proc_name *name = proc_status_has(s, PROC_STATUS_NAME) ? &s->name : NULL;
@@ -51,7 +51,7 @@ static void describe_task(struct process_writer *n, const struct proc_status *s)
 		describe_thread(n, s->tgid, s->pid, name, s);
 }
 
-/* The one that was told first stays; see process_kin.h. */
+/* The first known parent stays; see pid_map.h. */
 static void settle_parent(struct process_writer *n, struct proc_status *s)
 {
 	int32_t known = pid_relations_parent(&n->relations, s->pid);
@@ -75,13 +75,13 @@ static void write_process(struct process_writer *n, const struct process_row *ro
 		(void)pid_set_add(&n->by_name, row->status->pid);
 }
 
-#define RECENT_NS 2000000000ull /* readers of streams sort packets that are no older */
+#define RECENT_NS 2000000000ull /* readers of streams sort packets that are not older */
 
 /*
- * A row names a parent, which readers look up at the time of the row: a parent that has ended by then would
- * become another process, without a name, and so would the child. Gives the time of the parent's end, if that
- * was before the row, but not long ago, and the child (began_ns, or 0) is no younger; else 0: the row has the
- * time of its packet.
+ * A row names a parent, which readers look up at the time of the row. If the parent has exited by
+ * then, readers create another process without a name, and the child is detached from its real
+ * parent. Returns the exit time of the parent if it is before the row, but recent, and the child
+ * (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its packet.
  */
 static uint64_t time_of_parents_end(const struct process_writer *n, const struct proc_status *s,
 				    uint64_t began_ns)
@@ -94,7 +94,7 @@ static uint64_t time_of_parents_end(const struct process_writer *n, const struct
 	return end;
 }
 
-/* parent_now: as /proc has it. */
+/* parent_now: the parent in /proc. */
 static void write_in_time(struct process_writer *n, const struct process_row *row,
 			  struct proc_status *s, int32_t parent_now, uint64_t began_ns)
 {
@@ -136,7 +136,7 @@ static void read_start(struct process_writer *n, int32_t pid, struct process_row
 	row->start_from_boot_ns = stat.starttime * n->files->ns_per_tick;
 }
 
-/* One that has ended has been described by what was heard of it. */
+/* A process that has exited was written from its events. */
 static void describe_again(struct process_writer *n, int32_t pid)
 {
 	struct process_row row = {.cmdline = ""};
@@ -158,7 +158,7 @@ void process_writer_read_again(struct process_writer *n, const struct time_slice
 {
 	unsigned count = n->n_unread, i;
 
-	/* Those that are still unread go to the front. */
+	/* Entries that are still unread move to the front. */
 	n->n_unread = 0;
 	for (i = 0; i < count && !time_slice_over(slice); i++)
 		describe_again(n, n->unread[i]);
@@ -166,8 +166,10 @@ void process_writer_read_again(struct process_writer *n, const struct time_slice
 		n->unread[n->n_unread++] = n->unread[i];
 }
 
-/* began_ns: as in time_of_parents_end. False: it has no command line, and by_name says that its name shall not stand
- * in. */
+/*
+ * began_ns: as in time_of_parents_end. Returns false if it has no command line and by_name forbids
+ * to write the name instead.
+ */
 static bool describe_process(struct process_writer *n, struct proc_status *s, bool by_name,
 			     uint64_t began_ns)
 {
@@ -175,7 +177,7 @@ static bool describe_process(struct process_writer *n, struct proc_status *s, bo
 	struct process_row row = {.status = s, .cmdline = ""};
 
 	read_start(n, s->pid, &row);
-	/* A kernel thread has none, and one that cannot be read is as good as none. */
+	/* Kernel threads have no command line; an unreadable one counts as missing. */
 	if (!proc_status_is_kthread(s)) {
 		read_cmdline(n, s->pid, &row);
 		if (row.cmdline_len == 0 && !by_name)
@@ -192,7 +194,7 @@ bool process_writer_write_process(struct process_writer *n, int32_t pid,
 				  struct proc_status *ret_status)
 {
 	process_packet_next(n->packet);
-	/* A number that now belongs to another process's thread is none of a leader. */
+	/* An id that now belongs to a thread of another process is not a leader. */
 	if (proc_files_status(n->files, pid, ret_status) != 0 || ret_status->tgid != pid ||
 	    ret_status->pid != pid)
 		return false;
@@ -231,7 +233,7 @@ void process_writer_write_named_thread(struct process_writer *n, int32_t pid, in
 		describe_thread(n, pid, tid, name, NULL);
 }
 
-/* A thread whose status was read; first its process, if that is not known yet. */
+/* Writes a thread from its status; first its process if that is unknown. */
 static void describe_thread_there(struct process_writer *n, const struct proc_status *s)
 {
 	struct proc_status leader;
@@ -259,7 +261,7 @@ void process_writer_write_task(struct process_writer *n, int32_t tid)
 		describe_thread_there(n, &status);
 }
 
-/* ---- what was heard ---- */
+/* ---- states that events reported ---- */
 
 static void take_name(struct proc_status *s, const struct task_state *t)
 {
@@ -270,7 +272,7 @@ static void take_name(struct proc_status *s, const struct task_state *t)
 	memcpy(s->name.s, t->name, s->name.len);
 }
 
-/* The process of a task that may not have been described; 0: nobody knows. */
+/* Returns the process of a task that may not have been written; 0: unknown. */
 static int32_t find_process(struct process_writer *n, int32_t tid)
 {
 	int32_t tgid = pid_relations_tgid(&n->relations, tid);
@@ -285,7 +287,7 @@ static int32_t find_process(struct process_writer *n, int32_t tid)
 	return s.tgid;
 }
 
-/* Whose it is, by what was heard. */
+/* Updates the relations of the task from its events. */
 static void take_in(struct process_writer *n, const struct task_state *t)
 {
 	int32_t process, parent;
@@ -295,7 +297,7 @@ static void take_in(struct process_writer *n, const struct task_state *t)
 		pid_relations_forget(&n->relations, t->was);
 	}
 	if (!t->is_new) {
-		/* A thread that runs a program has become the leader. */
+		/* A thread that executes a program becomes the leader. */
 		if (t->file && pid_relations_parent(&n->relations, t->tid) == PID_NO_PARENT)
 			pid_relations_put_process(&n->relations, t->tid, PID_NO_PARENT);
 		return;
@@ -314,8 +316,10 @@ static void take_in(struct process_writer *n, const struct task_state *t)
 	pid_relations_put_process(&n->relations, t->tid, parent);
 }
 
-/* One that ends has no command line any more, and what was heard is all that there is. s: what is
- * known otherwise. */
+/*
+ * An exiting process has no command line any more, so the events are the only source. s: the other
+ * known values.
+ */
 static void describe_past_process(struct process_writer *n, const struct task_state *t,
 				  struct proc_status *s)
 {
@@ -332,7 +336,7 @@ static void describe_past_process(struct process_writer *n, const struct task_st
 		s->kthread = true;
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
-	/* Of one that changed its name only, the rest has been told. */
+	/* If only its name changed, the rest was written before. */
 	if (t->is_new || t->file || pid_set_has(&n->by_name, s->pid))
 		write_in_time(n, &row, s, PID_NO_PARENT, t->is_new ? t->began_ns : 0);
 	describe_task(n, s);
@@ -354,10 +358,10 @@ static void describe_past(struct process_writer *n, const struct task_state *t,
 }
 
 /*
- * Which name is newer, that of the events or that of the file? Both happen: the task has got another
- * one since, of which the events will tell, or the kernel has told of a name that it was just about
- * to give. So where they differ the events' name goes to its own time, and the file's is left out.
- * (A kernel thread's name is cut off in the events.)
+ * Either name may be newer, that of the event or that of the file: the task may have changed its
+ * name since the event, or the kernel may have emitted the event before the change took effect. If
+ * they differ, the name of the event is written with its own time and that of the file is not
+ * written. (Events truncate names of kernel threads.)
  */
 static bool is_other_name(const struct task_state *t, const struct proc_status *s)
 {
@@ -367,11 +371,14 @@ static bool is_other_name(const struct task_state *t, const struct proc_status *
 	       (len != s->name.len || memcmp(t->name, s->name.s, len) != 0);
 }
 
-/* False: it is gone, or another task has its number, or it ends. *s is what is known then. */
+/*
+ * Reads the task. Returns false if it has exited or is exiting, or another task has its id; *s has
+ * the known values then.
+ */
 static bool describe_there(struct process_writer *n, const struct task_state *t,
 			   struct proc_status *s)
 {
-	/* What is known of one that has ended suffices: its files are gone, or nearly so. */
+	/* The known values of an exited task are sufficient: its files are gone. */
 	bool is_past = t->closed || (t->has_ended && pid_relations_tgid(&n->relations, t->tid));
 	bool other_name;
 
@@ -396,7 +403,7 @@ static bool describe_there(struct process_writer *n, const struct task_state *t,
 	return true;
 }
 
-/* A thread that is known and changed its name only: there is nothing else to find out. */
+/* For a known thread that only changed its name nothing else has to be read. */
 static bool is_known_thread(const struct process_writer *n, const struct task_state *t)
 {
 	int32_t tgid = pid_relations_tgid(&n->relations, t->tid);

@@ -22,14 +22,14 @@
  * of tasks that it has no answer for.
  */
 
-/* What is wanted of a taskstats stands in front of this; later versions add behind it. */
+/* The needed members of struct taskstats are before this offset; later versions append members. */
 #define STATS_NEEDED                                                                               \
 	(offsetof(struct taskstats, ac_tgid) + sizeof(((struct taskstats *)0)->ac_tgid))
 #define VERSION_MIN 12
-/* Had its new members in the middle; the next has them at the end again. */
+/* This version inserted members in the middle; the next one appends them again. */
 #define VERSION_BROKEN 15
 
-/* Longer ones are cut off, behind what is needed. */
+/* Longer answers are truncated after the needed part. */
 #define ANSWER_BYTES 1024
 #define ANSWERS_AT_ONCE 8
 
@@ -43,14 +43,14 @@ struct request {
 	};
 };
 
-/* Behind each other they are a message: no gaps. */
+/* The parts form one message without gaps. */
 #define REQUEST_TID_BYTES (offsetof(struct request, tid) + sizeof(uint32_t))
 #define REQUEST_FAMILY_BYTES sizeof(struct request)
 _Static_assert(REQUEST_TID_BYTES % NLMSG_ALIGNTO == 0, "requests are aligned");
 
 /* ---- messages ---- */
 
-/* What an attribute holds, or as much as there is of it; NULL: there is none. */
+/* Returns the payload of an attribute, or what exists of it; NULL: there is none. */
 static const char *find_attr(const char *p, const char *end, unsigned type, const char **ret_end)
 {
 	struct nlattr a;
@@ -68,7 +68,7 @@ static const char *find_attr(const char *p, const char *end, unsigned type, cons
 	return NULL;
 }
 
-/* The attributes of an answer; NULL: it is none. */
+/* Returns the attributes of an answer; NULL: it is not an answer. */
 static const char *attrs_of(const char *msg, size_t len)
 {
 	return len < NLMSG_HDRLEN + GENL_HDRLEN ? NULL : msg + NLMSG_HDRLEN + GENL_HDRLEN;
@@ -131,7 +131,7 @@ static int send_all(int fd, const void *msg, size_t len)
 	return n < 0 ? -errno : (size_t)n != len ? -EIO : 0;
 }
 
-/* What the kernel calls the family in messages. */
+/* Returns the id of the family in messages. */
 static int find_family(int fd, uint16_t *ret_family)
 {
 	struct request q = {
@@ -184,7 +184,7 @@ static int ask(struct taskstats_socket *t, const struct taskstats_name *names, s
 	return send_all(t->fd, msg, n * REQUEST_TID_BYTES);
 }
 
-/* Some answers; how many, or -errno. */
+/* Receives some answers. Returns their number or -errno. */
 static int take_some(struct taskstats_socket *t, struct taskstats_name *names, size_t n,
 		     size_t left)
 {
@@ -214,7 +214,7 @@ static int take_some(struct taskstats_socket *t, struct taskstats_name *names, s
 	return got < 0 ? -errno : got;
 }
 
-/* Of all that were asked for, or those that there is an answer to. */
+/* Receives the answers to all requests that have one. */
 static int take_all(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
 {
 	for (size_t left = n; left > 0;) {
@@ -258,7 +258,7 @@ int taskstats_open(struct taskstats_socket *t)
 	if (r < 0)
 		return r;
 	*t = (struct taskstats_socket){.open = true, .fd = TAKE_FD(fd), .family = family};
-	/* Whether we may, and whether we understand the answer. */
+	/* Checks the permission, and that the answer is understood. */
 	r = taskstats_get(t, &self, 1);
 	if (r == 0 && self.tgid != getpid()) {
 		taskstats_close(t);
