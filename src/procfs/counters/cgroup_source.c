@@ -15,7 +15,7 @@
 #include "base/core/mem.h"
 #include "procfs/counters/cgroup_tree.h"
 
-/* "NAME KEY" of one line; the name stays, the keys change. */
+/* "NAME KEY" of one line: the name stays, the key changes. */
 struct line_name {
 	char s[COUNTER_KEY_SIZE];
 	size_t len; /* with the blank */
@@ -96,15 +96,15 @@ static bool parse_line(struct span line, counter_number_fn fn, void *ctx)
 }
 
 /*
- * The text of a file of a control group, of any of the formats there are:
+ * Parses a file of a control group, in any of the formats:
  *
  *	4096                                        name ""         memory.current
  *	anon 4096                                   "anon"          memory.stat, cpu.stat
  *	254:0 rbytes=4096 wbytes=0                  "254:0 rbytes"  io.stat, memory.numa_stat
  *	some avg10=0.12 avg60=0.00 total=8          "some avg10"    pressure
  *
- * A word without a number ("max", a device that did nothing) is passed over. Gives every number that
- * there is; 0, or -EBADMSG: something was left out that is none of these.
+ * Words without a number ("max", an idle device) are skipped. Calls fn for every number. Returns 0,
+ * or -EBADMSG if a part in another format was skipped.
  *
  * Format: Documentation/admin-guide/cgroup-v2.rst, "Format" and "Interface Files".
  */
@@ -119,19 +119,19 @@ static int cgroup_text_parse(struct span text, counter_number_fn fn, void *ctx)
 }
 
 /*
- * A pass goes through the tree, parents before children:
+ * A pass walks the tree, parents before children:
  *
- *	cgroup --> list what is in it --> file, file, file ... --> the next cgroup
+ *	cgroup --> list its children --> file, file, file ... --> next cgroup
  *
- * each of them a step. All values of one group have the time before its first file was read, unless
- * a turn ended in between.
+ * Each arrow leads to a step. All values of one group have the time before its first file was read,
+ * unless a time slice ended in between.
  */
 
-/* One of the files that each group may have. */
+/* A file that each group may have. */
 struct file_kind {
 	const char *name; /* borrowed from the choice */
 	struct counter_keys keys;
-	bool said; /* that it failed */
+	bool said; /* a read error was logged */
 	bool seen;
 };
 
@@ -140,8 +140,8 @@ struct cgroup_stats {
 	struct cgroup_choice choice;
 	struct cgroup_tree tree;
 	struct file_kind *kinds; /* owned; one for each file of the choice */
-	struct cgroup *at; /* of the pass */
-	size_t file; /* the next step with it: 0 is to list it, then its files */
+	struct cgroup *at; /* current group of the pass */
+	size_t file; /* next step of the group: 0 lists its children, then its files */
 	bool recorded_any;
 	bool told_missing;
 };
@@ -182,7 +182,7 @@ static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 	if (r == -ENOENT)
 		return;
 	k->seen = true;
-	/* A group without block devices has an empty io.stat. */
+	/* io.stat of a group without block devices is empty. */
 	if (r == -ENODATA)
 		return;
 	if (text.len > 0 && cgroup_text_parse(text, on_number, &reading) < 0)
@@ -199,7 +199,7 @@ static void cgroup_begin(struct counter_poll *p)
 	s->file = 0;
 }
 
-/* After the first pass: what the config asks for in vain. */
+/* After the first pass: logs selections without effect. */
 static void tell_missing(struct cgroup_stats *s)
 {
 	_cleanup_(strbuf_deinit) struct strbuf names = {0};
@@ -212,7 +212,7 @@ static void tell_missing(struct cgroup_stats *s)
 		return;
 	}
 	counter_patterns_tell_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
-	/* Which of all its files an own list of counters needs is not known. */
+	/* It is unknown which of the files a list of counters needs. */
 	for (size_t i = 0; i < s->choice.files.n; i++)
 		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))
 			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
@@ -286,7 +286,7 @@ static int make_kinds(struct cgroup_stats *s)
 	return 0;
 }
 
-/* Where version 1 has the first place, version 2 stands beside its hierarchies. */
+/* If version 1 is mounted at this place, version 2 is mounted beside its hierarchies. */
 static int open_tree(struct cgroup_stats *s, const char *sys_root)
 {
 	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};

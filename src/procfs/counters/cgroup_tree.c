@@ -33,7 +33,7 @@ static const char *const default_counters[] = {
 	"*.pressure * total",	   NULL,
 };
 
-/* What numbers are, by the first pattern that fits. Microseconds are shown as ns. */
+/* The kind of each counter, by the first matching pattern. Microseconds are written as ns. */
 static const struct rule {
 	const char *pattern;
 	struct track_spec spec;
@@ -93,7 +93,7 @@ static bool is_file_of_group(const char *name)
 	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
 }
 
-/* A file of the group itself: nothing leads out of it. */
+/* Returns true for a file name: it must not lead out of the group. */
 static void drop_bad_files(struct counter_patterns *p)
 {
 	size_t kept = 0;
@@ -159,7 +159,7 @@ bool cgroup_choice_counter(const struct cgroup_choice *ch, const char *shown,
 	if (!counter_patterns_match(&ch->counters, shown))
 		return false;
 	while (!str_glob(rules[i].pattern, shown))
-		i++; /* the last one fits */
+		i++; /* the last pattern matches everything */
 	*ret_spec = rules[i].spec;
 	return true;
 }
@@ -287,7 +287,10 @@ static void remove_child(struct cgroup_tree *t, struct cgroup *child)
 	cgroup_free(t, child);
 }
 
-/* The kernel lists them in the same order each time: it is nearly always the one behind the last. */
+/*
+ * The kernel lists groups in the same order each time, so the next one is nearly always the one
+ * after the last.
+ */
 static struct cgroup *find_child(const struct cgroup *g, struct cgroup *last, const char *name)
 {
 	struct cgroup *next = last ? TAILQ_NEXT(last, sibling) : TAILQ_FIRST(&g->children), *child;
@@ -319,7 +322,7 @@ static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct 
 	return child;
 }
 
-/* Gives the one that the entry is, or last where it is none. */
+/* Returns the group of the entry, or last if it is none. */
 static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgroup *last,
 			    const struct dirent *e)
 {
@@ -342,7 +345,7 @@ static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgro
 	return child;
 }
 
-/* Could anything in it be recorded? */
+/* Returns true if the group or its descendants may be recorded. */
 static bool leads_on(const struct cgroup_tree *t, const struct cgroup *g)
 {
 	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);
@@ -388,7 +391,7 @@ void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
 	fd = openat(t->fd, g->path[0] ? g->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd >= 0 ? fdopendir(fd) : NULL;
 	if (!dir) {
-		/* One that has gone meanwhile is for the parent's next listing. */
+		/* A group that was removed meanwhile is handled when its parent is listed next. */
 		if (errno != ENOENT && errno != ENODEV)
 			counter_poll_failed(t->poll, &t->said_unlisted, g->path, errno);
 		closep(&fd);

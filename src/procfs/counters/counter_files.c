@@ -20,7 +20,7 @@ void counter_file_close(struct counter_file *f, struct counter_poll *p)
 	p->fds--;
 }
 
-/* With the object (-ENODEV), or because the feature is off. */
+/* Its object was removed (-ENODEV), or the feature is off. */
 static bool is_missing(int r)
 {
 	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR || r == -EOPNOTSUPP;
@@ -30,7 +30,7 @@ static int open_file(struct counter_file *f, struct counter_poll *p, int at, con
 {
 	if (f->retry && (int32_t)(p->pass - f->retry) < 0)
 		return -ENOENT;
-	/* O_NONBLOCK: should it be a pipe or a device after all. */
+	/* O_NONBLOCK, in case it is a pipe or a device. */
 	f->fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
 		return -errno;
@@ -39,7 +39,7 @@ static int open_file(struct counter_file *f, struct counter_poll *p, int at, con
 	return 0;
 }
 
-/* A line that was cut off has a number that was. */
+/* The number of a truncated line is truncated too. */
 static int whole_lines(const struct strbuf *b, struct span *ret)
 {
 	const char *nl = b->len > 0 ? memrchr(b->s, '\n', b->len) : NULL;
@@ -83,7 +83,7 @@ void counter_tracks_deinit(struct counter_tracks *x)
 	*x = (struct counter_tracks){0};
 }
 
-/* "PREFIX NAME", or the one of the two that there is. */
+/* Returns "PREFIX NAME", or the part that exists. */
 static char *shown_name(const char *prefix, struct span name)
 {
 	char *s;

@@ -2,10 +2,10 @@
 /*
  * A pass:
  *
- *	net/dev --> so many lines, so many lines ... --> net/snmp --> net/netstat --> net/snmp6
+ *	net/dev --> some lines, some lines ... --> net/snmp --> net/netstat --> net/snmp6
  *
- * each of them a step. The values of a file have the time before it was read, unless a turn ended in
- * between.
+ * Each arrow leads to a step. The values of a file have the time before it was read, unless a time
+ * slice ended in between.
  */
 #include "procfs/data_sources.h"
 
@@ -22,7 +22,7 @@
 #include "procfs/counters/counter_files.h"
 #include "procfs/counters/network_tables.h"
 
-/* Lines of net/dev in a step: a fraction of a millisecond. */
+/* Lines of net/dev parsed in one step: a fraction of a millisecond. */
 #define STEP_LINES 64
 
 enum step { READ_DEV, PARSE_DEV, READ_SNMP, READ_NETSTAT, READ_SNMP6, PASS_OVER };
@@ -77,7 +77,7 @@ struct network_stats {
 	struct counter_file dev, snmp, netstat, snmp6;
 	bool said_dev, said_snmp, said_netstat, said_snmp6;
 	enum step step;
-	struct span lines; /* of net/dev, that are not parsed yet */
+	struct span lines; /* lines of net/dev that are not parsed yet */
 	bool dev_is_whole;
 	bool told_missing;
 };
@@ -113,7 +113,7 @@ static enum step parse_dev(struct network_stats *s)
 
 	for (unsigned i = 0; i < STEP_LINES; i++) {
 		if (!span_next_line(&s->lines, &line)) {
-			/* In a text that is cut, one that is missing may be there all the same. */
+			/* In a truncated text a missing interface may still exist. */
 			if (s->dev_is_whole)
 				network_links_end(&s->links);
 			return READ_SNMP;
@@ -138,12 +138,12 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 	r = counter_file_read(f, &s->poll, s->proc_fd, path, false, &text);
 	if (text.len > 0 && fn(&s->protocols, text) < 0)
 		r = -EBADMSG;
-	/* A kernel without IPv6 has no snmp6, and lacks nothing. */
+	/* A kernel without IPv6 has no snmp6, which is no error. */
 	if (r != -ENOENT || f != &s->snmp6)
 		check(s, said, path, r);
 }
 
-/* After the first pass: what the config asks for in vain. */
+/* After the first pass: logs selections without effect. */
 static void tell_missing(struct network_stats *s)
 {
 	if (s->told_missing || s->proc_fd < 0)

@@ -22,7 +22,7 @@ static bool add_columns(struct network_columns *c, const char *direction, struct
 	return true;
 }
 
-/* Up to the bar, which is taken away, too; or all of it. */
+/* Cuts off the text up to the bar, and the bar; or all of it. */
 static struct span take_cell(struct span *line)
 {
 	const char *bar = line->len > 0 ? memchr(line->p, '|', line->len) : NULL;
@@ -95,7 +95,7 @@ static bool network_pair_next(struct span *text, struct network_pair *ret)
 		if (!span_next_line(&second, &first) || !span_split(first, &name, &ret->values))
 			continue;
 		if (name.len != ret->protocol.len || memcmp(name.p, ret->protocol.p, name.len) != 0)
-			continue; /* the second may be another's first */
+			continue; /* the second line may be the first of another pair */
 		*text = second;
 		return true;
 	}
@@ -219,7 +219,9 @@ static struct network_link *link_add(struct network_links *l, const char *name)
 
 static bool link_is_selected(const struct network_links *l, const char *name)
 {
-	/* Of a list that is not whole: what is left out of it widens nothing. */
+	/*
+	 * A truncated exclude list selects nothing: a missing entry must not widen the selection.
+	 */
 	return (!counter_patterns_given(&l->only) || counter_patterns_match(&l->only, name)) &&
 	       !l->except.left_out && !counter_patterns_match(&l->except, name);
 }
@@ -281,7 +283,7 @@ void network_links_end(struct network_links *l)
 	l->last = NULL;
 }
 
-/* All others only grow. */
+/* All others are monotonic. */
 static const char *const gauges[] = {"CurrEstab", "MaxConn",	"RtoAlgorithm", "RtoMin",
 				     "RtoMax",	  "Forwarding", "DefaultTTL",	"ReasmTimeout"};
 

@@ -14,9 +14,9 @@
 #include "wire/pb_enc.h"
 
 /*
- * /proc/cpuinfo is one group of "key : value" lines a processor, with an empty line behind. The
- * keys are the architecture's own; "processor" with the number is common to those known here. Old
- * Arm kernels name the model once for all, as "Processor", in a group of its own or in the first.
+ * /proc/cpuinfo has a group of "key : value" lines for each processor, ended by an empty line. Keys
+ * depend on the architecture; "processor" with the id is common to all supported ones. Old Arm
+ * kernels state the model once for all, as "Processor", in a group of its own or in the first one.
  */
 
 #define SYS_FILE_MAX 65536
@@ -103,7 +103,7 @@ static void take_line(struct cpu *c, struct span key, struct span value)
 			c->has_x86 |= (uint8_t)(1u << k);
 }
 
-/* The next group that has lines. */
+/* Finds the next group with lines. */
 static bool next_cpu(struct span *text, struct cpu *ret)
 {
 	struct span line, key, value;
@@ -124,7 +124,7 @@ static bool next_cpu(struct span *text, struct cpu *ret)
 	return any;
 }
 
-/* The model that stands once for all, or nothing. */
+/* Returns the model stated once for all, or nothing. */
 static struct span common_model(struct span text)
 {
 	struct span line, key, value;
@@ -135,7 +135,10 @@ static struct span common_model(struct span text)
 	return (struct span){0};
 }
 
-/* A file of a processor; false: it is not there, or cannot be read, which is counted. */
+/*
+ * Reads a file of a processor. Returns false if it does not exist, or on an error, which is
+ * counted.
+ */
 static bool read_sys(struct cpu_info *info, const char *dir, const char *file, struct strbuf *text)
 {
 	char path[512];
@@ -150,7 +153,7 @@ static bool read_sys(struct cpu_info *info, const char *dir, const char *file, s
 	return false;
 }
 
-/* The first word of each line, or all of them. */
+/* Takes the first word of each line, or all words. */
 static void add_numbers(struct khz_list *list, const struct strbuf *text, bool first_only)
 {
 	struct span rest = {text->s, text->len}, line, word;
@@ -193,7 +196,9 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In ascending order, each once. Drivers that choose any frequency of a range have no list. */
+/*
+ * In ascending order without duplicates. Drivers that accept any frequency of a range have no list.
+ */
 static void put_frequencies(struct cpu_info *info, struct pb_enc *e, const char *dir)
 {
 	struct khz_list list = {0};
@@ -227,7 +232,7 @@ static void put_capacity(struct cpu_info *info, struct pb_enc *e, const char *di
 		pb_enc_u64(e, PB_CPU_INFO_CPU_CAPACITY, v);
 }
 
-/* Only whole: half an identifier is that of another core. */
+/* Only if it is complete: half an identifier is that of another core. */
 static void put_arm(struct pb_enc *e, const struct cpu *c)
 {
 	if (c->has_arm != (1u << ARM_KEYS) - 1)
@@ -250,7 +255,7 @@ static void put_x86(struct pb_enc *e, const struct cpu *c)
 	pb_enc_close(e);
 }
 
-/* With hundreds of processors of one kind, the words are most of the message. */
+/* Written once for equal processors: with hundreds of them the words are most of the message. */
 static void put_words(struct cpu_info *info, struct pb_enc *e, struct span words)
 {
 	if (words.len == 0 ||
@@ -260,7 +265,7 @@ static void put_words(struct cpu_info *info, struct pb_enc *e, struct span words
 	info->words = words;
 }
 
-/* At the place that comes next. c: NULL for one that is offline. */
+/* Writes the next entry. c: NULL for an offline processor. */
 static void put_cpu(struct cpu_info *info, struct pb_enc *e, const struct cpu *c)
 {
 	struct span model = c && c->model.len == 0 ? info->model : c ? c->model : (struct span){0};
@@ -287,7 +292,7 @@ static void put_cpu(struct cpu_info *info, struct pb_enc *e, const struct cpu *c
 	info->next++;
 }
 
-/* "0-3,8-11\n": one past the last, or 0. */
+/* Parses "0-3,8-11\n". Returns the highest id plus one, or 0. */
 static uint32_t end_of_list(struct span list)
 {
 	struct span line;
@@ -331,7 +336,7 @@ bool cpu_info_step(struct cpu_info *info, struct pb_enc *e)
 	if (!c.has_number || c.number < info->next || c.number >= CPU_INFO_MAX)
 		return true;
 	if (c.number > info->next) {
-		info->text = before; /* its own place comes later */
+		info->text = before; /* its entry comes later */
 		put_cpu(info, e, NULL);
 		return true;
 	}

@@ -18,10 +18,10 @@
  *	36 35 98:0 /mnt1 /mnt/my\040disk rw,noatime master:1 - ext3 /dev/root rw
  *	id up dev  root  mount point     ...
  *
- * Blanks, newlines and backslashes of a name are written as three octal digits.
+ * Blanks, newlines and backslashes of a name are escaped as three octal digits.
  */
 
-/* Takes the first three words of a line. */
+/* Parses the first three words of a line. */
 static bool take_device(struct span *line, struct span *ret_id, dev_t *ret_device)
 {
 	struct span word, major_part, minor_part;
@@ -41,7 +41,7 @@ static bool is_octal(const char *p, const char *end)
 	       p[2] <= '7' && p[3] >= '0' && p[3] <= '7';
 }
 
-/* A name as it is; to has room for as many bytes as it is written with. */
+/* Unescapes a name; to has room for the escaped length. */
 static size_t unescape(struct span word, char *to)
 {
 	const char *p = word.p, *end = p + word.len;
@@ -121,7 +121,7 @@ void inode_roots_deinit(struct inode_roots *r)
 	*r = (struct inode_roots){0};
 }
 
-/* -ENOSPC: there is no room. */
+/* Returns -ENOSPC above the limit. */
 static int add(struct inode_roots *r, const char *mount_point, const char *path)
 {
 	struct inode_root *root = &r->rows[r->n];
@@ -180,7 +180,7 @@ int inode_roots_configure(struct inode_roots *r, const Pb__InodeFileConfig *c)
 	r->only_these = c->n_scan_mount_points > 0;
 	for (size_t i = 0; i < c->n_scan_mount_points && e == 0; i++)
 		e = add_mount_point(r, c, c->scan_mount_points[i]);
-	/* Where mount points are named, others are not scanned, mapped or not. */
+	/* If mount points are named, others are not scanned, even if they are mapped. */
 	for (size_t i = 0; i < c->n_mount_point_mapping && e == 0; i++)
 		if (c->n_scan_mount_points == 0 && c->mount_point_mapping[i]->mountpoint)
 			e = add_mapping(r, c->mount_point_mapping[i]);
@@ -189,7 +189,7 @@ int inode_roots_configure(struct inode_roots *r, const Pb__InodeFileConfig *c)
 
 /* ---- a device ---- */
 
-/* What the config has for the mount point, or itself. */
+/* Returns the directories that the config maps the mount point to, or the mount point. */
 static int add_for(struct inode_roots *r, const struct inode_roots *named, const char *mount_point)
 {
 	bool any = false;

@@ -23,17 +23,17 @@
 #include "base/event_loop/time_slice.h"
 
 /*
- * Events tell of inodes by number. Where linux.ftrace is in the session it tells which, and what is
- * walked is where those devices are mounted, as far as the config does not say otherwise; only their
- * paths are told, one each:
+ * Events name inodes. If linux.ftrace is in the session, it publishes the inodes of events. The
+ * mount points of their devices are walked, unless the config says otherwise, and only the paths of
+ * those inodes are written, once each:
  *
- *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... the round is over:
- *	                       |                                                  what is left has no path
- *	                       +-- slice, slice, turn ...: a packet in each
+ *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... end of the round:
+ *	                       |                                                  the rest has no path
+ *	                       +-- slice, slice, slice ...: a packet in each
  *
- * What is named meanwhile is for the next round. Without linux.ftrace there is one round, over the
- * folders that the config names, and every path is told; nothing is kept of that, so memory does not
- * grow with the number of files.
+ * Inodes named meanwhile are for the next round. Without linux.ftrace there is one round over the
+ * directories of the config, and every path is written; the paths are not remembered, so memory
+ * does not grow with the number of files.
  */
 
 #define DELAY_MS 10000
@@ -44,7 +44,7 @@
 struct inode_source {
 	struct ds_handle *h; /* borrowed, as is the root of /proc */
 	const char *proc_root;
-	struct metadata_bus *feed; /* NULL: not listened to */
+	struct metadata_bus *feed; /* NULL: not subscribed */
 	struct writer *writer; /* owned */
 	struct event *next_slice; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
@@ -54,17 +54,17 @@ struct inode_source {
 	unsigned next_root;
 	uint32_t left_in_batch;
 	struct inode_walk walk;
-	dev_t device; /* of the walk, as events have it */
-	struct strbuf mountinfo; /* as it is when a walk begins */
+	dev_t device; /* device of the walk, as in events */
+	struct strbuf mountinfo; /* read at the start of a walk */
 	struct pb_enc *packet; /* the open one, or NULL */
 	uint64_t told; /* inodes */
 	bool do_not_scan;
-	bool is_told; /* which inodes are of interest */
-	bool active; /* a round is on, or due */
+	bool is_told; /* which inodes are requested */
+	bool active; /* a round is active or due */
 	bool walking; /* below next_root - 1 */
 };
 
-/* Those of the round. */
+/* The directories of the round. */
 static const struct inode_roots *roots_of(const struct inode_source *ds)
 {
 	return ds->is_told ? &ds->roots : &ds->named;
@@ -103,7 +103,7 @@ static void tell(struct inode_source *ds, const struct inode_found *f)
 	pb_enc_open(e, PB_INODE_FILE_MAP_ENTRIES);
 	pb_enc_u64(e, PB_INODE_FILE_MAP_ENTRY_INODE_NUMBER, f->inode);
 	pb_enc_bytes(e, PB_INODE_FILE_MAP_ENTRY_PATHS, f->path, f->path_len);
-	/* enum inode_type has the numbers of the message. */
+	/* enum inode_type has the values of the message. */
 	pb_enc_u64(e, PB_INODE_FILE_MAP_ENTRY_TYPE, f->type);
 	pb_enc_close(e);
 	ds->told++;
@@ -116,19 +116,21 @@ static void read_mountinfo(struct inode_source *ds)
 	char path[512];
 
 	strbuf_clear(&ds->mountinfo);
-	/* Without it the packets say nothing of mount points. */
+	/* Without mountinfo the packets have no mount points. */
 	if (fs_join(path, sizeof(path), ds->proc_root, "self/mountinfo") == 0)
 		(void)fs_read_file(path, MOUNTINFO_MAX, &ds->mountinfo);
 }
 
-/* Of the file system that the path leads into, as events have it. 0 or -errno. */
+/* Finds the device of the file system of the path, as in events. Returns 0 or -errno. */
 static int device_of(const struct inode_source *ds, const char *path, dev_t *ret)
 {
 	struct statx st;
 
 	if (statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_MNT_ID, &st) < 0)
 		return -errno;
-	/* Kernels before 5.8 do not tell the mount, and one may be out of sight of our /proc. */
+	/*
+	 * Kernels before 5.8 do not return the mount id, and a mount may be invisible in our /proc.
+	 */
 	if (!(st.stx_mask & STATX_MNT_ID) ||
 	    !inode_mounts_device(ds->mountinfo.s, ds->mountinfo.len, st.stx_mnt_id, ret))
 		*ret = makedev(st.stx_dev_major, st.stx_dev_minor);
@@ -164,7 +166,7 @@ static void begin_round(struct inode_source *ds)
 			log_warn("linux.inode_file_map: out of memory; paths are missing");
 }
 
-/* All that is sought has a path, or no folder is left. */
+/* All requests have a path, or no directory is left. */
 static void end_round(struct inode_source *ds)
 {
 	close_packet(ds);
@@ -319,7 +321,10 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->writer)
 		return -ENOMEM;
-	/* Before anybody starts: they look then whether there is somebody who listens. */
+	/*
+	 * Before the start of any source: publishers check at their start whether there are
+	 * subscribers.
+	 */
 	if (env->feed && !ds->do_not_scan &&
 	    metadata_bus_subscribe(env->feed, ds_session_id(h), METADATA_INODES, on_news, ds) == 0)
 		ds->feed = env->feed;

@@ -117,9 +117,9 @@ void inode_requests_end(struct inode_requests *w)
 }
 
 /*
- * Depth first, with the folders from the root to here open. The kernel gives inode and type with the
- * name, so a file costs no call of its own; a folder is looked at before it is opened, since opening
- * one may mount something there.
+ * Depth first; the directories from the root to the current one are open. The kernel returns inode
+ * and type with the name, so a file costs no system call. A directory is checked before it is
+ * opened, because opening it may trigger an automount.
  */
 
 static bool is_dot(const char *name)
@@ -171,7 +171,7 @@ int inode_walk_begin(struct inode_walk *w, const char *root)
 	return push(w, TAKE_FD(fd));
 }
 
-/* The folder of that name in the current one becomes the current one; it is on the device. */
+/* Enters the subdirectory of that name, which is on the device. */
 static void enter(struct inode_walk *w, const char *name)
 {
 	int at = dirfd(w->levels[w->depth - 1].dir), fd;
@@ -183,7 +183,7 @@ static void enter(struct inode_walk *w, const char *name)
 	}
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) {
-		/* It went, or is something else by now. */
+		/* It was removed or replaced. */
 		if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
 			w->unreadable++;
 		return;
@@ -218,7 +218,7 @@ static void found(struct inode_walk *w, const struct dirent *d, struct inode_fou
 		enter(w, d->d_name);
 }
 
-/* The path that was given last goes no further than the current folder's. */
+/* Truncates the path to the current directory. */
 static void cut_path(struct inode_walk *w)
 {
 	w->path.len = w->levels[w->depth - 1].path_len;

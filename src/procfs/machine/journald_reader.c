@@ -121,15 +121,13 @@ static void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, c
 }
 
 /*
- * Where "now" is: on the last line that the filter lets through, whatever comes next is new. Where
- * there is none, all that will be is new, and the place is before the first: behind the end of an
- * empty journal libsystemd stays for good.
- *
- * libsystemd watches the folders that exist when it opens. A journal that comes into being later is
- * found by opening again, until there is one.
+ * Finds the current end of the journal: the last entry that matches the filter; later entries are
+ * new. Without such an entry all future entries are new, and the position is before the first: at
+ * the end of an empty journal libsystemd would stay there forever. libsystemd watches the
+ * directories that exist at the open. A journal that is created later is found by opening again.
  */
 
-/* More fields than any line has; a line is at most so many reads. */
+/* More fields than any entry has; limits the reads of an entry. */
 #define FIELDS_MAX 1024
 #define LOWEST_PRIORITY 7
 
@@ -143,7 +141,7 @@ static int add_match(struct journald_reader *r, const char *field, const char *v
 	return r->lib->add_match(r->journal, text.s, text.len);
 }
 
-/* Of matches of the same field one must hold, and of every field one. */
+/* Matches of the same field are alternatives; all fields must match. */
 static int add_matches(struct journald_reader *r)
 {
 	const struct journald_filter *f = &r->filter;
@@ -185,7 +183,7 @@ static int open_journal(struct journald_reader *r)
 		return res;
 	}
 	res = add_matches(r);
-	/* First the watch, then the place: nothing comes in between. */
+	/* The watch before the position, so that no entry is missed in between. */
 	if (res >= 0)
 		res = r->lib->get_fd(r->journal);
 	if (res >= 0) {
@@ -216,7 +214,7 @@ int journald_reader_fd(const struct journald_reader *r)
 	return r->journal ? r->lib->get_fd(r->journal) : -EBADF;
 }
 
-/* What the new journal has, all of it if need be: what is older than we are is left out later. */
+/* Takes the whole new journal; entries from before the start are skipped later. */
 static int open_again(struct journald_reader *r)
 {
 	int res;
@@ -254,7 +252,7 @@ int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us)
 	if (res <= 0)
 		return res < 0 ? res : JOURNALD_END;
 	res = r->lib->get_monotonic_usec(r->journal, &us, NULL);
-	/* -ESTALE: of another boot, whose clock says nothing here. */
+	/* -ESTALE: an entry of another boot, whose clock is unrelated. */
 	if (res < 0)
 		return JOURNALD_BAD;
 	if (us < r->begin_us)

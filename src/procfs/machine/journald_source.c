@@ -18,32 +18,32 @@
 #include "base/event_loop/time_slice.h"
 
 /*
- * The journal's descriptor says that something came; the lines are read in turns until there is
- * none. A flush, or a stop, is answered when all lines from before it are written.
- *
- * Of a flood only so many lines a second are recorded. The others are stepped over, which costs
- * little, and counted.
+ * The descriptor of the journal becomes readable when entries were added. They are read in time
+ * slices until none is left. A flush or a stop is answered when all entries from before it are
+ * written. Above the rate limit entries are skipped, which is cheap, and counted.
  */
 
-/* Lines recorded in a second at most. */
+/* Limit of entries recorded in a second. */
 #define LINES_PER_S 10000
-/* The journal is looked at when its descriptor says so; and, in case that it does not, or that
- * there is no journal yet, this often. */
+/*
+ * The journal is also checked with this period, in case its descriptor does not report a change, or
+ * there is no journal yet.
+ */
 #define LOOK_MS 1000
 
 struct journald_source {
 	struct ds_handle *h; /* borrowed, as is the loop */
 	struct event_base *loop;
 	struct writer *writer; /* owned */
-	struct event *watch; /* owned; of the journal's descriptor */
+	struct event *watch; /* owned; watches the descriptor of the journal */
 	struct event *look; /* owned */
 	struct event *next_slice; /* owned */
 	struct journald_library lib;
 	struct journald_reader reader;
 	Pb__SystemdJournaldConfig *config; /* owned; NULL: none */
 	uint64_t second_ends_ns;
-	uint32_t this_second; /* lines recorded in it */
-	uint64_t total; /* lines, of these: */
+	uint32_t this_second; /* entries recorded in this second */
+	uint64_t total; /* entries; of these: */
 	uint64_t failed;
 	uint64_t dropped;
 	uint64_t told_total; /* at the last flush */
@@ -51,8 +51,8 @@ struct journald_source {
 	bool drop_told;
 	bool stats_written;
 	bool stopping;
-	uint64_t last_us; /* when the last line came */
-	uint64_t end_us; /* of the last flush or stop: lines after it need not be waited for */
+	uint64_t last_us; /* time of the last entry */
+	uint64_t end_us; /* time of the last flush or stop: later entries are not waited for */
 	struct flushes flushes;
 };
 
@@ -64,7 +64,7 @@ static void schedule(struct journald_source *ds)
 		evtimer_add(ds->next_slice, &at_once);
 }
 
-/* ---- lines ---- */
+/* ---- entries ---- */
 
 static bool within_limit(struct journald_source *ds)
 {
@@ -105,7 +105,7 @@ static void take_line(struct journald_source *ds, uint64_t time_us)
 	ds->drop_told = true;
 }
 
-/* One line; false: there is none now. */
+/* Handles one entry. Returns false if there is none now. */
 static bool next_line(struct journald_source *ds)
 {
 	uint64_t us = 0;
@@ -176,7 +176,7 @@ static void answer_stop(struct journald_source *ds)
 	ds_stopped(ds->h);
 }
 
-/* ---- turns ---- */
+/* ---- time slices ---- */
 
 static void run_slice(struct journald_source *ds)
 {
@@ -212,13 +212,13 @@ static void watch_journal(struct journald_source *ds)
 	event_freep(&ds->watch);
 	if (fd < 0)
 		return;
-	/* Without it the journal is looked at all the same, only later. */
+	/* Without the watch the journal is still checked periodically. */
 	ds->watch = event_new(ds->loop, fd, EV_READ | EV_PERSIST, on_journal, ds);
 	if (ds->watch)
 		event_add(ds->watch, NULL);
 }
 
-/* What the journal has by now can be read. */
+/* Starts to read what the journal has. */
 static void look(struct journald_source *ds)
 {
 	int r = journald_reader_refresh(&ds->reader);
@@ -280,7 +280,7 @@ static void destroyp(struct journald_source **ds)
 	journald_destroy(*ds);
 }
 
-/* A copy that lives as long as the instance. 0 or -ENOMEM. */
+/* Copies the config for the life of the instance. Returns 0 or -ENOMEM. */
 static int keep_config(struct journald_source *ds, const Pb__SystemdJournaldConfig *c)
 {
 	size_t len = c ? pb__systemd_journald_config__get_packed_size(c) : 0;
@@ -361,7 +361,7 @@ static void journald_start(void *instance)
 	ds_started(ds->h);
 }
 
-/* The turn that comes answers, when it has written all that is there now. */
+/* The next time slice answers after writing all current entries. */
 static void end_now(struct journald_source *ds)
 {
 	ds->end_us = clock_mono_ns() / 1000;

@@ -24,11 +24,10 @@
 #include "base/event_loop/time_slice.h"
 
 /*
- * The files of one power supply, /sys/class/power_supply/NAME. Each is one read of a driver, which
- * may ask the hardware for it: callers look at their turn after every one.
- *
- * Format: Documentation/ABI/testing/sysfs-class-power of the kernel; whole numbers in micro units.
- * What is written: protos/trace/power/battery_counters.proto.
+ * Reads one power supply, /sys/class/power_supply/NAME. Each file is a call of the driver, which
+ * may query the hardware, so callers check their time slice after each. Format:
+ * Documentation/ABI/testing/sysfs-class-power of the kernel; integers in micro units. Output:
+ * protos/trace/power/battery_counters.proto.
  */
 
 enum power_value {
@@ -47,12 +46,12 @@ struct power_values {
 	unsigned has; /* bits by enum power_value */
 };
 
-/* A file of sysfs is a page at most. */
+/* A file of sysfs has at most one page. */
 #define FILE_MAX 4096
 
 static const struct {
 	const char *file;
-	const char *or_file; /* what some drivers have in its place */
+	const char *or_file; /* file that some drivers have instead */
 	uint32_t field;
 } power_values[POWER_VALUES] = {
 	[POWER_CHARGE] = {"charge_now", "charge_counter", PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH},
@@ -64,7 +63,7 @@ static const struct {
 	[POWER_POWER] = {"power_now", NULL, PB_BATTERY_COUNTERS_POWER_UW},
 };
 
-/* The file's name, for messages. */
+/* Returns the name of the file, for messages. */
 static const char *power_value_file(enum power_value which)
 {
 	return power_values[which].file;
@@ -93,8 +92,10 @@ static int read_number(const char *dir, const char *file, struct strbuf *text, i
 		       : -EBADMSG;
 }
 
-/* dir: of the supply. text: a buffer to use again. 0, -ENOENT where the supply has no such value,
- * -EBADMSG for a text that is no number, or the driver's own error. */
+/*
+ * Reads a value. dir: directory of the supply. text: a reusable buffer. Returns 0, -ENOENT if the
+ * supply lacks the value, -EBADMSG if the text is no number, or the error of the driver.
+ */
 static int power_supply_read(const char *dir, enum power_value which, struct strbuf *text,
 			     struct power_values *values)
 {
@@ -107,8 +108,10 @@ static int power_supply_read(const char *dir, enum power_value which, struct str
 	return r;
 }
 
-/* Does it store energy (a battery, an uninterruptible supply), and is it there? One that does not
- * say whether it is there is there. 0 or -errno of its type. */
+/*
+ * Sets whether the supply stores energy (a battery, an uninterruptible supply) and is present. A
+ * supply without "present" is present. Returns 0 or -errno of its type.
+ */
 static int power_supply_is_battery(const char *dir, struct strbuf *text, bool *ret_battery)
 {
 	struct span type, line;
@@ -136,7 +139,7 @@ static void put_float(struct pb_enc *e, uint32_t field, float v)
 	pb_enc_fixed32(e, field, bits);
 }
 
-/* Adds the fields of BatteryCounters. name: NULL for none. */
+/* Writes the fields of BatteryCounters. name: NULL for none. */
 static void power_values_encode(struct pb_enc *e, const struct power_values *values,
 				const char *name)
 {
@@ -153,32 +156,32 @@ static void power_values_encode(struct pb_enc *e, const struct power_values *val
 }
 
 /*
- * A tick lists the folder, so that what comes and goes is seen, and begins a pass over it, in turns:
+ * Each tick lists the directory and starts a pass over it, in time slices:
  *
- *	list ---> is it a battery? (each supply) ---> its values (each battery) ---> a packet
+ *	list ---> type (each supply) ---> values (each battery) ---> a packet
  *
- * Supplies stay known when they go: one that comes back is told by the name that it had.
+ * Removed supplies stay in the table: a supply that comes back keeps its name.
  */
 
 #define POLL_MS 1000
 #define NAME_SIZE 256 /* NAME_MAX and a NUL */
-/* Supplies known at a time; what is beyond them is not recorded, and told. */
+/* Limit of supplies; further ones are skipped, which is logged. */
 #define SUPPLIES_MAX 64
 
 struct supply {
 	char name[NAME_SIZE];
 	bool listed; /* in this pass */
 	bool is_battery; /* in this pass */
-	bool was_battery; /* ever: has_name is decided */
+	bool was_battery; /* ever present; has_name is decided */
 	bool has_name; /* in the trace */
 	bool type_told;
-	unsigned told; /* values whose trouble was told, bits by enum power_value */
+	unsigned told; /* bits by enum power_value: values whose errors were logged */
 };
 
 enum step { STEP_NONE, STEP_TYPES, STEP_VALUES };
 
 struct power_source {
-	struct ds_handle *h; /* borrowed, as is the folder's root */
+	struct ds_handle *h; /* borrowed, as is the root */
 	const char *sys_root;
 	struct writer *writer; /* owned */
 	struct event *tick; /* owned */
@@ -191,7 +194,7 @@ struct power_source {
 	unsigned at; /* the supply */
 	enum power_value which; /* of it, comes next */
 	struct power_values values;
-	uint64_t began_ns; /* when the values of that supply were asked for */
+	uint64_t began_ns; /* time of the values of that supply */
 	uint64_t unreadable; /* values */
 	bool list_told;
 	bool full_told;
@@ -260,7 +263,7 @@ static void look_at_type(struct power_source *ds, struct supply *s)
 		return;
 	if (r == 0)
 		r = power_supply_is_battery(path, &ds->text, &s->is_battery);
-	/* -ENOENT: it went since it was listed. */
+	/* -ENOENT: it was removed since the list. */
 	if (r < 0 && r != -ENOENT && !s->type_told) {
 		log_warn("linux.sysfs_power: %s/type: %s", s->name, strerror(-r));
 		s->type_told = true;
@@ -269,7 +272,10 @@ static void look_at_type(struct power_source *ds, struct supply *s)
 		ds->n_batteries++;
 }
 
-/* A battery that was the only one stays without a name when others come: its tracks go on. */
+/*
+ * A battery that was the only one stays without a name when others appear, so that its tracks
+ * continue.
+ */
 static void decide_names(struct power_source *ds)
 {
 	for (unsigned i = 0; i < ds->n_supplies; i++) {
@@ -326,9 +332,9 @@ static void read_value(struct power_source *ds, struct supply *s)
 	ds->at++;
 }
 
-/* ---- turns ---- */
+/* ---- time slices ---- */
 
-/* One file, more or less. */
+/* Reads about one file. */
 static void do_step(struct power_source *ds)
 {
 	if (ds->at == ds->n_supplies) {
@@ -373,7 +379,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	evtimer_add(ds->tick, &next);
-	/* A pass that takes longer than the period leaves ticks out. */
+	/* If a pass takes longer than the period, ticks are skipped. */
 	if (ds->step == STEP_NONE) {
 		begin_pass(ds);
 		run_slice(ds);

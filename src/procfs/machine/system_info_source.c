@@ -23,10 +23,9 @@
 #include "wire/pb_mem.h"
 
 /*
- * Who handles which interrupt, as one InterruptInfo message, one row of /proc/interrupts a step: those
- * that have a number.
- *
- * Format: protos/trace/system_info/interrupt_info.proto.
+ * Writes the handlers of interrupts as one InterruptInfo message. A step serves one row of
+ * /proc/interrupts; rows without a number are skipped. Format:
+ * protos/trace/system_info/interrupt_info.proto.
  */
 
 /*
@@ -35,11 +34,11 @@
  *	 24:    1    0  IO-APIC   5-edge      ACPI:Ged
  *	 13:   88    7  GICv3     27 Level    arch_timer
  *	 48:    3    1  PCI-MSI-edge          nvme0q0, nvme0q1
- *	number  counts  chip      trigger     who
+ *	number  counts  chip      trigger     handlers
  *
- * The trigger is the first word that looks like one, together with a flow handler's name that may
- * stand behind it ("Level -fasteoi"); what follows is who handles it, blanks and all. Without a
- * trigger the last word has to do.
+ * The trigger is the first word that looks like one, with the name of a flow handler that may
+ * follow it ("Level -fasteoi"); the rest is the list of handlers, with blanks. Without a trigger
+ * the last word is used.
  */
 
 static bool is_trigger(struct span word)
@@ -64,7 +63,7 @@ static struct span name_of(struct span row)
 	return last;
 }
 
-/* Takes a row off the text of /proc/interrupts. False: there is none left. */
+/* Parses the next row. Returns false at the end. */
 static bool interrupt_info_step(struct span *text, struct pb_enc *e)
 {
 	struct span line, number, row;

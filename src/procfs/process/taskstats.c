@@ -13,13 +13,13 @@
 #include "base/core/mem.h"
 
 /*
- *	request    | nlmsghdr | genlmsghdr | attribute: number of the task |	as many in one message as
- *										there are tasks
+ *	request    | nlmsghdr | genlmsghdr | attribute: task id |	one message has as many
+ *								requests as tasks
  *	answer     | nlmsghdr | genlmsghdr | AGGR_PID: | PID | (NULL) | STATS: struct taskstats |
- *	or         | nlmsghdr | nlmsgerr |					one message each
+ *	or         | nlmsghdr | nlmsgerr |				one message each
  *
- * The kernel has put all answers into the socket when the request returns. Those that do not come are
- * of tasks that it has no answer for.
+ * When the request returns, the kernel has put all answers into the socket. Tasks without an answer
+ * do not exist.
  */
 
 /* The needed members of struct taskstats are before this offset; later versions append members. */

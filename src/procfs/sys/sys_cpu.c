@@ -64,8 +64,8 @@ static bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64
 }
 
 /*
- * scaling_cur_freq of each CPU, in kHz. The field has no CPU number, only an order: the values are
- * gathered over the steps of the pass, and written together; one that cannot be read is 0.
+ * scaling_cur_freq of each CPU, in kHz. The field has no CPU id, only an order. So the values are
+ * collected over the steps of a pass and written together; an unreadable one is 0.
  */
 
 struct sys_cpufreq {
@@ -75,7 +75,7 @@ struct sys_cpufreq {
 	size_t cap_khz;
 	struct sys_cpus cpus;
 	uint32_t next; /* CPU, of this pass */
-	bool any; /* has been read in this pass */
+	bool any; /* a value was read in this pass */
 	struct sys_errors errors;
 };
 
@@ -96,7 +96,7 @@ static void write_all(struct sys_cpufreq *s, struct sys_packet *p)
 {
 	struct pb_enc *e;
 
-	/* No driver: that is told, and zeros would say something else. */
+	/* No driver: this was logged, and zeros would be wrong. */
 	if (!s->any)
 		return;
 	e = sys_packet_open(p);
@@ -105,7 +105,7 @@ static void write_all(struct sys_cpufreq *s, struct sys_packet *p)
 	s->any = false;
 }
 
-/* Files for CPUs up to n, as far as memory goes. */
+/* Adds the files of CPUs up to n, as far as memory allows. */
 static void add_cpus(struct sys_cpufreq *s, struct sys_packet *p, uint32_t n)
 {
 	if (array_reserve(&s->files, &s->cap, n, sizeof(*s->files)) < 0 ||
@@ -170,8 +170,8 @@ const struct sys_source sys_cpufreq = {
 };
 
 /*
- * cpuidle/stateN of each CPU: its name, which is read once, and the microseconds spent in it. A
- * step is a CPU. One that has no states now (it is off, say) is asked again after ten seconds.
+ * cpuidle/stateN of each CPU: its name, read once, and the microseconds spent in it. A step serves
+ * one CPU. A CPU without states (for instance offline) is checked again after ten seconds.
  */
 
 /* The kernel has at most 10 (CPUIDLE_STATE_MAX). */
@@ -263,7 +263,7 @@ static void write_state(struct pb_enc *e, const struct idle_state *state, uint64
 	pb_enc_close(e);
 }
 
-/* All values first: a CPU that goes off in between leaves no message without content. */
+/* Reads all values first, so that a CPU that goes offline meanwhile leaves no empty message. */
 static void poll_cpu(struct sys_cpuidle *s, struct sys_packet *p, struct idle_cpu *cpu)
 {
 	uint64_t us[STATES_MAX];

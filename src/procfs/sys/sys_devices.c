@@ -10,15 +10,15 @@
 #include "base/text/number_table.h"
 
 /*
- * /sys/class/thermal and /sys/class/devfreq: a folder a device, with one value each that is read at
- * each poll. Devices come and go with modules and hotplug: the folder is listed again every ten
- * seconds, and what is known is made anew only when other names stand in it.
+ * /sys/class/thermal and /sys/class/devfreq: a directory for each device, with one value that is
+ * read in each poll. Devices come and go with modules and hotplug, so the directory is listed every
+ * ten seconds; the table is rebuilt only if the names have changed.
  */
 
 struct device {
 	struct sys_file file;
 	char *type; /* owned; of a thermal zone */
-	uint32_t extra; /* its temperature with a sign */
+	uint32_t extra; /* signed temperature */
 };
 
 struct sys_devices {
@@ -28,16 +28,16 @@ struct sys_devices {
 	struct device *devices; /* owned; one for each name */
 	struct sys_errors errors;
 	uint64_t list_again; /* CLOCK_MONOTONIC */
-	uint32_t group; /* of the extras */
-	size_t next; /* device, of this pass */
+	uint32_t group; /* group of the extra counters */
+	size_t next; /* next device of this pass */
 };
 
-/* What is different from one class to the other. */
+/* What differs between the classes. */
 struct kind {
 	const char *name;
 	const char *class; /* below /sys/class */
 	const char *prefix;
-	const char *value; /* the file in the device's folder */
+	const char *value; /* file in the directory of the device */
 	const char *type; /* a file that is read once, or NULL */
 	int (*parse)(void *state, struct sys_packet *p, struct span text);
 };
@@ -60,8 +60,10 @@ static int devfreq_parse(void *state, struct sys_packet *p, struct span text)
 	return 0;
 }
 
-/* The field of SysStats has whole degrees and no sign: what is below zero is in the counter track
- * only, which has every zone in thousandths. */
+/*
+ * The field of SysStats has whole degrees and no sign: values below zero are in the counter track
+ * only, which has every zone in thousandths.
+ */
 static int thermal_parse(void *state, struct sys_packet *p, struct span text)
 {
 	const struct sys_devices *s = state;
@@ -83,7 +85,7 @@ static int thermal_parse(void *state, struct sys_packet *p, struct span text)
 	return 0;
 }
 
-/* ---- which devices there are ---- */
+/* ---- the list of devices ---- */
 
 static void forget(struct sys_devices *s, struct sys_packet *p)
 {
@@ -96,7 +98,7 @@ static void forget(struct sys_devices *s, struct sys_packet *p)
 	sys_names_deinit(&s->names);
 }
 
-/* Several zones may be of one type: their counters have the zone's name too. */
+/* Several zones may have one type, so their counters have the name of the zone too. */
 static void add_extra(struct sys_devices *s, struct sys_packet *p, struct device *d,
 		      const char *name)
 {
@@ -188,7 +190,7 @@ static int open_kind(struct sys_packet *p, const struct kind *kind, void **ret_s
 	return 0;
 }
 
-/* One device a step: a sensor may take its time. */
+/* One device a step, because a sensor may be slow. */
 static bool devices_step(void *state, struct sys_packet *p)
 {
 	struct sys_devices *s = state;

@@ -15,20 +15,20 @@
 #include "base/text/number_table.h"
 
 /*
- * The columns of /proc/diskstats that DiskStat has no field for, as counter tracks in a group for
- * each disk, with the names of Documentation/block/stat.rst of the kernel.
+ * The columns of /proc/diskstats without a field in DiskStat, as counter tracks in a group for each
+ * disk. Names: Documentation/block/stat.rst of the kernel.
  */
 
-/* Further ones are left out, as a file that could not be read. */
+/* Limit of disks; further ones are skipped and counted as read errors. */
 #define SYS_DISKS_MAX 2048
-/* Numbers behind the name; later kernels may have more. */
+/* Numbers after the name; later kernels may have more. */
 #define SYS_DISK_COLUMNS 17
 
 /* Zero-initialise. */
 struct sys_disks {
 	struct sys_disk *all; /* owned */
 	size_t n, cap;
-	size_t next; /* behind the one that was found last: the kernel keeps their order */
+	size_t next; /* index after the disk that was found last: the kernel keeps their order */
 	uint32_t pass;
 	uint32_t group;
 };
@@ -39,7 +39,7 @@ struct sys_disks {
 #define TIME .kind = {.unit = TRACK_UNIT_NS, .unit_multiplier = NS_PER_MS, .total = true}
 
 static const struct column {
-	uint8_t at; /* of the numbers behind the name */
+	uint8_t at; /* index in the numbers after the name */
 	struct span name;
 	struct track_spec kind;
 } columns[] = {
@@ -61,8 +61,8 @@ struct sys_disk {
 	char *name; /* owned */
 	uint32_t group;
 	uint32_t counters[COLUMNS]; /* slots of extra_counters_put */
-	uint32_t pass; /* the last that met it */
-	bool is_here; /* as far as is known */
+	uint32_t pass; /* last pass that met the disk */
+	bool is_here; /* last known value */
 };
 
 static void sys_disks_deinit(struct sys_disks *d)
@@ -73,8 +73,10 @@ static void sys_disks_deinit(struct sys_disks *d)
 	*d = (struct sys_disks){0};
 }
 
-/* In each pass: first this, then each line, then the end, unless lines may be missing: disks that
- * have gone have nothing in flight from there on. */
+/*
+ * Each pass calls this, then sys_disks_set() for each line, then sys_disks_end() unless lines may
+ * be missing: removed disks have no I/O in flight from then on.
+ */
 static void sys_disks_begin(struct sys_disks *d)
 {
 	d->pass++;
@@ -110,7 +112,7 @@ static int find(struct sys_disks *d, struct sys_packet *p, struct span name, str
 	return add(d, p, name, ret);
 }
 
-/* The n numbers of one disk. 0, -E2BIG or -ENOMEM. */
+/* Sets the n numbers of one disk. Returns 0, -E2BIG or -ENOMEM. */
 static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span name,
 			 const uint64_t *v, size_t n)
 {
@@ -150,8 +152,10 @@ struct sys_diskstats {
 	struct sys_disks disks;
 };
 
-/* Which field of DiskStat is in which number behind the name; 0: none, columns[] has it. Kernels
- * before 4.18 end after 11 numbers, before 5.5 after 15. */
+/*
+ * Field of DiskStat for each number after the name; 0: columns[] has it. Kernels before 4.18 have
+ * 11 numbers, before 5.5 they have 15.
+ */
 static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
 	[2] = PB_SYS_STATS_DISK_STAT_READ_SECTORS,
 	[3] = PB_SYS_STATS_DISK_STAT_READ_TIME_MS,
@@ -163,7 +167,7 @@ static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
 	[16] = PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS,
 };
 
-/* "259 0 nvme0n1 NUMBERS": those that stand there, as many as are known. */
+/* Parses "259 0 nvme0n1 NUMBERS", as many numbers as are known. */
 static int parse_disk(struct sys_diskstats *s, struct sys_packet *p, struct span line)
 {
 	uint64_t v[sizeof(disk_fields)];
@@ -175,7 +179,7 @@ static int parse_disk(struct sys_diskstats *s, struct sys_packet *p, struct span
 		return -EBADMSG;
 	while (n < sizeof(disk_fields) && number_table_u64(&line, &v[n]))
 		n++;
-	/* Up to the time of writing they are in every kernel. */
+	/* Every kernel has the numbers up to the time of writing. */
 	if (n < 11)
 		return -EBADMSG;
 	e = sys_packet_open(p);

@@ -125,13 +125,13 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p)
 	f->path = NULL;
 }
 
-/* Where a user names the file, reading it must show nothing that is kept from others. */
+/* A file named by a user is read only if every user may read it. */
 static bool may_be_shown(const struct stat *st, dev_t public_on)
 {
 	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
 }
 
-/* Before it is opened, too, as that alone may do something. */
+/* Checked before the open too, because an open may have side effects. */
 static int check_file(const struct sys_file *f)
 {
 	struct stat st;
@@ -151,7 +151,7 @@ static int open_file(struct sys_file *f, struct sys_packet *p)
 		return -EAGAIN;
 	r = check_file(f);
 	if (r == 0) {
-		/* O_NONBLOCK: should it be a pipe or a device after all. */
+		/* O_NONBLOCK, in case it is a pipe or a device. */
 		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		r = f->fd < 0 ? -errno : 0;
 	}
@@ -166,7 +166,7 @@ static int open_file(struct sys_file *f, struct sys_packet *p)
 	return r;
 }
 
-/* The device has gone, or what the file tells of is off. */
+/* The device was removed, or the feature is off. */
 static bool is_gone(int r)
 {
 	return r == -ENODEV || r == -ENOENT || r == -ENXIO || r == -EOPNOTSUPP || r == -ESTALE;

@@ -11,9 +11,9 @@
 #include "base/text/number_table.h"
 
 /*
- * The frequency of each GPU in MHz, where its driver tells: Adreno's (kgsl) in Hz, Intel's in MHz,
- * AMD's as the marked line of a table, "1: 700Mhz *". Values have an order only: Adreno's, then the
- * cards'. Which files there are is looked at when a poll finds none, every ten seconds.
+ * The frequency of each GPU in MHz, if its driver reports it: Adreno (kgsl) in Hz, Intel in MHz,
+ * AMD as the marked line of a table, "1: 700Mhz *". Values have an order only: Adreno first, then
+ * the cards. If a poll finds no file, it searches again every ten seconds.
  */
 
 #define CARDS 16
@@ -36,7 +36,7 @@ struct sys_gpufreq {
 	struct sys_errors errors;
 };
 
-/* The line that ends with a star has the frequency that is set now. */
+/* The line that ends with a star has the current frequency. */
 static int parse_table(struct span text, uint64_t *ret_mhz)
 {
 	struct span line, index;
@@ -73,7 +73,7 @@ static int gpufreq_parse(void *state, struct sys_packet *p, struct span text)
 	return r;
 }
 
-/* ---- which there are ---- */
+/* ---- the list of GPUs ---- */
 
 static bool try_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_format format,
 		     const char *name)
@@ -124,7 +124,7 @@ static void write_all(struct sys_gpufreq *s, struct sys_packet *p)
 	struct pb_enc *e;
 
 	if (!s->any) {
-		/* All have gone; others may come. */
+		/* All were removed; others may appear. */
 		forget(s, p);
 		return;
 	}

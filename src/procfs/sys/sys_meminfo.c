@@ -13,12 +13,12 @@
 #include "procfs/sys/sys_file.h"
 
 /*
- * A file of lines "name value" (/proc/vmstat) or "name: value kB" (/proc/meminfo), of which some
- * names have a number in SysStats. The order of the lines does not change while the kernel runs: a
- * poll takes what it learnt of the line at that place, and looks again where the name is another.
+ * Parses a file of lines "name value" (/proc/vmstat) or "name: value kB" (/proc/meminfo). Some
+ * names have an id in SysStats. The order of lines is stable while the kernel runs: a poll uses
+ * what it knows of the line at that position, and searches only if the name differs.
  */
 
-/* A file of more lines has its rest left out. */
+/* Lines above this limit are skipped. */
 #define SYS_TABLE_LINES_MAX 4096
 #define SYS_TABLE_NUMBERS 256
 
@@ -30,18 +30,18 @@ struct sys_table_line {
 };
 
 struct sys_table {
-	uint32_t field; /* of SysStats: repeated {key = 1, value = 2} */
+	uint32_t field; /* field of SysStats: repeated {key = 1, value = 2} */
 	uint32_t (*number_of)(struct span name); /* 0: there is none */
-	bool (*is_total)(struct span name); /* of a counter without a number: it only grows */
-	bool all; /* also what has no number */
-	uint32_t group; /* of those */
+	bool (*is_total)(struct span name); /* true if a counter without an id is monotonic */
+	bool all; /* record counters without an id too */
+	uint32_t group; /* group of those counters */
 	uint64_t wanted[SYS_TABLE_NUMBERS / 64];
 	struct strbuf names;
 	struct sys_table_line *lines; /* owned */
 	size_t n, cap;
 };
 
-/* Longer ones are not what the kernel calls a counter. */
+/* Longer names are not counter names of the kernel. */
 #define NAME_MAX_LEN 128
 
 static void want(struct sys_table *t, uint32_t number)
@@ -55,8 +55,10 @@ static bool is_wanted(const struct sys_table *t, uint32_t number)
 	       (t->wanted[number / 64] >> number % 64 & 1);
 }
 
-/* Which numbers are wanted: those that are listed and in numbers; none listed: all. Says which are
- * unknown. file is its name, for people and for the group. */
+/*
+ * Selects ids: those that are listed and defined; none listed: all. Logs unknown ids. file: name of
+ * the table, for messages and for the group.
+ */
 static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const char *file,
 			     const ProtobufCEnumDescriptor *numbers, const int *listed, size_t n)
 {
@@ -84,9 +86,9 @@ static void sys_table_deinit(struct sys_table *t)
 	t->lines = NULL;
 }
 
-/* ---- which line is which counter ---- */
+/* ---- the counter of each line ---- */
 
-/* What follows the name at the i-th line as it is known; 0: it is another line. */
+/* Returns the length of the known name of line i, or 0 if the line has another name. */
 static size_t known_name(const struct sys_table *t, size_t i, struct span line)
 {
 	const struct sys_table_line *l;
@@ -121,7 +123,7 @@ static uint32_t make_extra(const struct sys_table *t, struct sys_packet *p, stru
 	return extra_counters_find(&p->extras, t->group, name, &kind);
 }
 
-/* The line and those behind it are not what they were, or are new. */
+/* This line and all after it are new or have moved. */
 static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = name_of(line);
@@ -181,25 +183,25 @@ static int parse_line(struct sys_table *t, struct sys_packet *p, size_t i, struc
 	return 0;
 }
 
-/* 0, or -EBADMSG: there are lines that are no name and value, or no line at all. */
+/* Returns 0, or -EBADMSG if there are lines without a name and a value, or no line at all. */
 static int sys_table_parse(struct sys_table *t, struct sys_packet *p, struct span text)
 {
 	struct span line;
 	size_t i = 0;
 	int r = 0;
 
-	/* A text that does not end with its line was cut off, and so may be the line's number. */
+	/* A text without a final newline was truncated, and so may be its last number. */
 	while (i < SYS_TABLE_LINES_MAX && number_table_line(&text, &line)) {
 		int bad = parse_line(t, p, i, line);
 
-		/* A line that cannot be learnt has no place of its own. */
+		/* A line that cannot be stored keeps no position. */
 		i += i < t->n;
 		r = bad ? bad : r;
 	}
 	return i == 0 || text.len > 0 ? -EBADMSG : r;
 }
 
-/* /proc/meminfo, in kB as it stands there, and /proc/vmstat: tables of a name and a number. */
+/* /proc/meminfo, in kB, and /proc/vmstat: tables of names and numbers. */
 
 struct sys_memory {
 	struct sys_file file;
@@ -207,7 +209,7 @@ struct sys_memory {
 	struct sys_errors errors;
 };
 
-/* The kernel's names of the numbers 1 to 38 (enum MeminfoCounters), in their order. */
+/* The names of the ids 1 to 38 (enum MeminfoCounters), in order. */
 static const char *const meminfo_names[] = {
 	"MemTotal",	"MemFree",	  "MemAvailable",  "Buffers",	   "Cached",
 	"SwapCached",	"Active",	  "Inactive",	   "Active(anon)", "Inactive(anon)",
@@ -229,7 +231,7 @@ static uint32_t meminfo_number(struct span name)
 	return 0;
 }
 
-/* The kernel's name in upper case is that of the number (enum VmstatCounters). */
+/* The name of an id is the kernel's name in upper case (enum VmstatCounters). */
 static uint32_t vmstat_number(struct span name)
 {
 	char key[64] = "VMSTAT_";
@@ -250,7 +252,7 @@ static bool is_never_total(struct span name)
 	return false;
 }
 
-/* What is there now begins with nr_; all others count what happened. */
+/* Gauges begin with nr_; all others count events. */
 static bool is_event(struct span name)
 {
 	return !(name.len >= 3 && memcmp(name.p, "nr_", 3) == 0);

@@ -45,7 +45,7 @@ uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t c
 	return x->tracks ? tracks_add_cpu(x->tracks, group, cpu) : TRACK_VOID;
 }
 
-/* Only when a file's lines are learnt: it may take its time. */
+/* Used only when the lines of a file are new, so it may be slow. */
 static uint32_t find(const struct extra_counters *x, uint32_t group, struct span name)
 {
 	for (size_t i = 0; i < x->n; i++)
@@ -85,7 +85,7 @@ uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct sp
 	return at != EXTRA_COUNTER_NONE ? at : extra_counters_add(x, group, name, kind);
 }
 
-/* NULL: there is no such counter. */
+/* Returns NULL if there is no such counter. */
 static struct extra_counter *fresh(struct extra_counters *x, uint32_t counter)
 {
 	if (counter >= x->n || x->n_fresh == x->n)
@@ -117,7 +117,7 @@ void extra_counters_set_double(struct extra_counters *x, uint32_t counter, doubl
 bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group, struct span name,
 			const struct track_spec *kind, int64_t value)
 {
-	/* One more than the counter's number; of EXTRA_COUNTER_NONE that is 0. */
+	/* The slot is the index of the counter plus one; EXTRA_COUNTER_NONE becomes 0. */
 	if (!*slot)
 		*slot = extra_counters_add(x, group, name, kind) + 1;
 	if (!*slot)

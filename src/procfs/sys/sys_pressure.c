@@ -10,9 +10,9 @@
 #include "base/text/number_table.h"
 
 /*
- * /proc/pressure: a file a resource with the lines "some" and "full", of which the last word is the
- * time since boot, "total=MICROSECONDS". The pressure of interrupts (Linux 6.1; "full" only) has no
- * number and is a counter track.
+ * /proc/pressure: a file for each resource with the lines "some" and "full". Their last word is the
+ * total since boot, "total=MICROSECONDS". The pressure of interrupts (Linux 6.1, "full" only) has
+ * no id and is a counter track.
  */
 
 static const struct {
@@ -26,11 +26,11 @@ struct sys_psi {
 	struct sys_file files[RESOURCES];
 	struct sys_errors errors[RESOURCES];
 	uint32_t irq_full; /* the counter */
-	unsigned n; /* resources of this kernel: without that of interrupts, which many lack */
-	unsigned next; /* resource, of this pass */
+	unsigned n; /* number of resources; many kernels lack that of interrupts */
+	unsigned next; /* next resource of this pass */
 };
 
-/* In ns; the largest there is where the microseconds do not fit. */
+/* Returns the total in ns, saturated. */
 static int total_of(struct span line, uint64_t *ret_ns)
 {
 	struct span word;
@@ -54,7 +54,7 @@ static int parse_line(const struct sys_psi *s, struct sys_packet *p, struct span
 	uint64_t ns;
 	int r;
 
-	/* A newer kernel's line. */
+	/* A line of a newer kernel. */
 	if (!some && !number_table_take(&line, "full "))
 		return 0;
 	*known = true;

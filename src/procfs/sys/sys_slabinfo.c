@@ -11,20 +11,18 @@
 #include "base/text/number_table.h"
 
 /*
- * The kernel's slab caches. /proc/slabinfo tells all, but for it the kernel walks the list of
- * partly used slabs of every cache, which takes a millisecond and more. The number that is recorded
- * is also in a file of its own, /sys/kernel/slab/CACHE/slabs, at half the price for all caches
- * together: so slabinfo is read at the first poll and every ten seconds, to know which caches there
- * are, and those files at the polls between. A cache without a slab, which is what every other one
- * is on a quiet machine, is looked at once a second only.
- *
- * Before Linux 5.9 a cache was many, one for each memory cgroup, and only slabinfo had the sum; and
- * not every kernel has the files (CONFIG_SLUB_DEBUG). There slabinfo is read at each poll.
+ * The slab caches of the kernel. To generate /proc/slabinfo the kernel walks the list of partial
+ * slabs of every cache, which takes a millisecond or more. The number of slabs is also in
+ * /sys/kernel/slab/CACHE/slabs, at half the cost for all caches together. So slabinfo is read at
+ * the first poll and every ten seconds to list the caches, and those files in the polls between.
+ * Caches without slabs, half of them on an idle machine, are read once a second only. Before Linux
+ * 5.9 a cache was split by memory cgroup and only slabinfo had the sum; and the files need
+ * CONFIG_SLUB_DEBUG. Where that applies slabinfo is read in each poll.
  */
 
 #define LIST_NS SYS_FILE_RETRY_NS
 #define EMPTY_NS NS_PER_S
-/* With more caches than this, slabinfo alone. */
+/* Above this number of caches only slabinfo is read. */
 #define CACHES_MAX 1024
 /* Files read in a step. */
 #define STEP 32
@@ -32,7 +30,7 @@
 struct cache {
 	char *name; /* owned */
 	uint32_t pages; /* of a slab */
-	bool empty; /* when it was read last */
+	bool empty; /* time of the last read */
 	struct sys_file slabs;
 };
 
@@ -42,8 +40,8 @@ struct sys_slab {
 	bool by_file; /* the files of /sys may be used */
 	struct cache *caches; /* owned */
 	size_t n, cap;
-	size_t next; /* cache, of this pass */
-	bool with_empty; /* this pass reads also those that were empty */
+	size_t next; /* next cache of this pass */
+	bool with_empty; /* this pass reads empty caches too */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
 	uint64_t empty_again; /* the same */
 };
@@ -59,7 +57,7 @@ static void write_cache(struct sys_packet *p, struct span name, uint64_t pages, 
 	pb_enc_close(e);
 }
 
-/* ---- the caches that are known ---- */
+/* ---- the list of caches ---- */
 
 static void forget_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 {
@@ -70,7 +68,7 @@ static void forget_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 	s->n = MIN(s->n, from);
 }
 
-/* The i-th cache of slabinfo has that name. */
+/* Returns true if cache i has that name. */
 static int know(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
 		uint64_t pages)
 {
@@ -144,7 +142,7 @@ static void poll_slabinfo(struct sys_slab *s, struct sys_packet *p)
 
 /* ---- the files ---- */
 
-/* A cache that has gone is noticed here; those that came, with the next list. */
+/* Removed caches are detected here; new ones at the next list. */
 static void poll_cache(struct sys_slab *s, struct sys_packet *p, struct cache *c)
 {
 	struct span text;
@@ -197,7 +195,7 @@ static bool slab_step(void *state, struct sys_packet *p)
 
 /* ---- the source ---- */
 
-/* Whether a cache is one, and not many with one name. */
+/* Checks that caches are not split by memory cgroup. */
 static bool has_whole_caches(const char *proc_root)
 {
 	_cleanup_(strbuf_deinit) struct strbuf release = {0};

@@ -11,12 +11,12 @@
 #include "base/text/number_table.h"
 
 /*
- * /proc/stat: a line a CPU with its times, and one line each with the counts of all interrupts and
- * softirqs, which on large machines have tens of kilobytes of zeros. Lines are known by their first
- * word; those that are not, are not ours.
+ * /proc/stat: a line for each CPU with its times, and one line each for interrupts and softirqs,
+ * which have tens of kilobytes of zeros on large machines. Lines are identified by their first
+ * word; unknown lines are skipped.
  */
 
-/* An interrupt's number is its place in the line; further ones are left out. */
+/* The id of an interrupt is its position in the line; further ones are skipped. */
 #define IRQS_MAX (1u << 20)
 
 struct sys_stat {
@@ -24,15 +24,15 @@ struct sys_stat {
 	struct sys_errors errors;
 	bool cpu_times, irqs, softirqs, forks;
 	uint64_t ns_per_tick;
-	/* Counters without a number; EXTRA_COUNTER_NONE if not wanted. */
+	/* Extra counters; EXTRA_COUNTER_NONE if they are not selected. */
 	uint32_t ctxt, running, blocked;
 	bool guests; /* theirs are wanted */
-	uint32_t group; /* of all counters without a number */
+	uint32_t group; /* group of all extra counters */
 	struct guest_times *of_cpu; /* owned; by CPU */
 	size_t n_cpus, cap_cpus;
 };
 
-/* Time that a CPU ran guests, which is in user and nice as well. */
+/* Time of guests, which is included in user and nice. */
 #define GUEST_TIMES 2
 
 struct guest_times {
@@ -49,7 +49,7 @@ static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
 	return &s->of_cpu[cpu];
 }
 
-/* The columns behind those that have a field; kernels before 2.6.33 have none or one. */
+/* The columns without a field; kernels before 2.6.33 have none or one. */
 static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, struct span line)
 {
 	static const struct span names[GUEST_TIMES] = {{"guest", 5}, {"guest_nice", 10}};
@@ -69,7 +69,7 @@ static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, 
 	return 0;
 }
 
-/* The columns that have a field, in their order. */
+/* The columns with a field, in order. */
 static int parse_cpu(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
 	struct pb_enc *e;
@@ -99,7 +99,7 @@ static int parse_counts(struct sys_packet *p, struct span line, uint32_t total_f
 	e = sys_packet_open(p);
 	pb_enc_u64(e, total_field, v);
 	for (uint32_t i = 0; i < IRQS_MAX; i++) {
-		/* Nearly all of them. */
+		/* The common case. */
 		while (!zeros && line.len >= 3 && memcmp(line.p, " 0 ", 3) == 0) {
 			line = (struct span){line.p + 2, line.len - 2};
 			i++;
@@ -153,7 +153,7 @@ static int parse_line(struct sys_stat *s, struct sys_packet *p, struct span line
 	return 0;
 }
 
-/* Is there one at all? */
+/* Checks whether any is selected. */
 static bool is_known(struct span line)
 {
 	static const char *const words[] = {"cpu",	     "intr ", "softirq ",

@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/time_slice.h"
 
-/* Small files first; those that a pass may be cut in are last. */
+/* Small files first; passes over many files last. */
 const struct sys_source *const sys_sources[] = {
 	&sys_stat,	&sys_meminfo, &sys_vmstat,  &sys_psi,	  &sys_buddyinfo,
 	&sys_diskstats, &sys_cpufreq, &sys_devfreq, &sys_gpufreq, &sys_thermal,
@@ -22,23 +22,25 @@ const struct sys_source *const sys_sources[] = {
 };
 
 /*
- *	start, tick --> a pass: every source that is due is active, until its last step is done
- *	pass ---------> turns of a few ms (turn.h), a packet each; nearly always one
- *	its end ------> the timer, for the source that is due first; flushes and the stop are
- *	                answered, after a poll of what was not polled just now
+ *	start, tick --> a pass: every table that is due is active until its last step is done
+ *	pass ---------> time slices of a few ms, a packet each; nearly always one
+ *	its end ------> sets the timer for the table that is due first, and answers flushes and
+ *	                the stop, after a poll of the tables that were not polled just now
  *
- * A source is due at the multiples of its period, so that those of several sources fall together
- * and make one packet. One timer is set, at the end of a pass only: a source that is due during a
- * long pass waits for its end, and one that took part in it for its next multiple behind that. So
- * a period that is too short for the machine leaves polls out, and never fills the loop.
+ * A table is due at multiples of its period, so that several tables share one packet. There is one
+ * timer, set at the end of a pass. A table that is due during a long pass waits for its end; one
+ * that was part of the pass waits for the next multiple after it. So a period that is too short for
+ * the machine skips polls and never starves the loop.
  */
 
 #define PERIOD_MIN_MS 10u
 #define SOURCES_MAX 16
-/* A flush, and the stop, poll what was polled longer ago than this. */
+/* A flush and the stop poll tables that were polled longer ago than this. */
 #define NEW_MS 100u
-/* The loop's clock goes in steps of a kernel tick, up to 4 ms: a timer may fire that much early,
- * and what is due then is polled rather than waited for again. */
+/*
+ * The clock of the loop advances in kernel ticks of up to 4 ms. A timer may fire that much early; a
+ * table that is due then is polled at once.
+ */
 #define EARLY_MS 4
 
 struct slot {
@@ -46,7 +48,7 @@ struct slot {
 	void *state;
 	uint32_t period_ms;
 	uint64_t due; /* CLOCK_MONOTONIC, ms */
-	uint64_t polled_ms; /* when it last became active; likewise */
+	uint64_t polled_ms; /* start of its last pass; likewise */
 	bool active; /* has steps left in this pass */
 	bool polled; /* in this pass */
 };
@@ -92,7 +94,7 @@ static void set_tick(struct sys_stats *ds)
 	evtimer_add(ds->tick, &after);
 }
 
-/* One step of one source; false: there is nothing left to do in this pass. */
+/* Runs one step of one table. Returns false if the pass is complete. */
 static bool step(struct sys_stats *ds)
 {
 	for (unsigned i = 0; i < ds->n_slots; i++) {
@@ -114,7 +116,7 @@ static void answer_start(struct sys_stats *ds)
 	ds_started(ds->h);
 }
 
-/* The flushes and the stop; false: what they are to bring into the trace takes more than a turn. */
+/* Answers flushes and the stop. Returns false if they need more than this slice. */
 static bool answer(struct sys_stats *ds, const struct time_slice *slice)
 {
 	if (!ds->flushes.n && !ds->stopping)
@@ -178,12 +180,12 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	run_slice(ds);
 }
 
-/* In the pass that is on, or one of its own. */
+/* Uses the active pass, or starts one. */
 static void poll_what_is_old(struct sys_stats *ds)
 {
 	uint64_t now = now_ms();
 
-	/* It would make a pass of what is due then, in the middle of this one. */
+	/* Otherwise tables that are due then would start another pass in the middle of this one. */
 	event_del(ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
@@ -236,7 +238,7 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 	return 0;
 }
 
-/* What the config asks for in vain. */
+/* Logs options without effect. */
 static void tell_what_is_left_out(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
 {
 	const char *without = c->n_meminfo_counters && !c->meminfo_period_ms ? "meminfo"
@@ -284,7 +286,7 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-/* All are due at once. */
+/* All tables are due at once. */
 static void sys_stats_start(void *instance)
 {
 	on_tick(-1, 0, instance);

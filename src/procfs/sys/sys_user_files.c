@@ -13,10 +13,10 @@
 #include "procfs/sys/sys_source.h"
 
 /*
- * The numbers of a text that nobody has described, each with a name that is made of the words before
- * it on its line:
+ * Parses the numbers of a text in an unknown format. The name of a number is made of the words
+ * before it on its line:
  *
- *	1539000                             "cur_freq"     the file's own name
+ *	1539000                             "cur_freq"     the name of the file
  *	0.52 0.58 0.59 2/345 12345          "loadavg", "loadavg 2", "loadavg 3", "loadavg 5"
  *	pgfault 12                          "pgfault"
  *	VmRSS:     4096 kB                  "VmRSS"
@@ -24,18 +24,18 @@
  *	cpu0 1 2                            "cpu0", "cpu0 2"
  *	some avg10=0.12 total=8             "some avg10", "some total"
  *
- * A word with a letter in it belongs to a name, one of digits and other marks ("2/345") only takes
- * its place. Several numbers may come out with one name.
+ * A word with a letter is part of a name. A word of digits and other characters ("2/345") only
+ * takes a position. Several numbers may get the same name.
  */
 
-#define FILE_NUMBER_NAME_SIZE 128 /* with a NUL; what has a longer name is left out */
+#define FILE_NUMBER_NAME_SIZE 128 /* with the NUL; numbers with longer names are skipped */
 
-/* What the next number of the line is called. */
+/* The name of the next number of the line. */
 struct name {
 	char text[FILE_NUMBER_NAME_SIZE];
-	size_t head; /* bytes of the line's own name, "TCP" */
-	size_t len; /* of it and of the words behind it; SIZE_MAX: too long */
-	unsigned place; /* numbers since the last of those words, and what stands in their place */
+	size_t head; /* length of the name of the line, "TCP" */
+	size_t len; /* length including the words after it; SIZE_MAX: too long */
+	unsigned place; /* positions since the last of those words */
 };
 
 struct parser {
@@ -67,7 +67,7 @@ static void add_word(struct name *n, struct span word)
 	n->len += gap + word.len;
 }
 
-/* The words behind the last number begin a name of their own, under the line's. */
+/* The words after the last number start a new name, below that of the line. */
 static void take_word(struct name *n, struct span word, bool is_first)
 {
 	bool colon = span_ends(word, ":");
@@ -135,7 +135,7 @@ static void parse_line(struct parser *p, struct span line)
 	}
 }
 
-/* file: the name for numbers without any words. 0; or -EBADMSG: there is no number in the text. */
+/* file: the name of numbers without words. Returns 0, or -EBADMSG if the text has no number. */
 static int file_numbers_parse(struct span text, const char *file, counter_number_fn fn, void *ctx)
 {
 	struct parser p = {.fn = fn, .ctx = ctx, .file = file};
@@ -147,20 +147,20 @@ static int file_numbers_parse(struct span text, const char *file, counter_number
 }
 
 /*
- * Files that the config names: every number of theirs is a counter track. We may read more than who
- * wrote the config, so what is kept from anybody is not read: see is_named_well() and may_be_shown()
- * of sys_file.c. A pass is a file a step.
+ * Files that the config names: every number in them is a counter track. sonda-probes may read more
+ * than the author of the config, so files that are not readable by everybody are not read: see
+ * is_named_well() and may_be_shown() of sys_file.c. A step serves one file.
  */
 
 #define FILES_MAX 64
-#define NUMBERS_MAX 512 /* of one file; further ones are left out, and told */
+#define NUMBERS_MAX 512 /* limit for one file; further numbers are dropped, which is logged */
 #define BYTES_MAX 65536
 
-/* A name that the file has had; most files have them in one order at each poll. */
+/* A name in the file; most files have them in the same order at each poll. */
 struct known {
 	char *name; /* owned */
-	uint32_t extra; /* EXTRA_COUNTER_NONE: it is not wanted */
-	uint32_t pass; /* that has set it */
+	uint32_t extra; /* EXTRA_COUNTER_NONE: not selected */
+	uint32_t pass; /* last pass that set it */
 };
 
 struct user_file {
@@ -171,7 +171,7 @@ struct user_file {
 	uint32_t group;
 	struct known *known; /* owned */
 	size_t n, cap;
-	size_t at; /* the one that is expected next */
+	size_t at; /* index of the name that is expected next */
 	bool refused;
 	bool full_told;
 };
@@ -220,7 +220,7 @@ static struct known *find(struct sys_files *s, struct user_file *f, struct span 
 	return learn(s, f, name);
 }
 
-/* Of several by one name it is the first. */
+/* Of several numbers with one name the first counts. */
 static void on_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	struct sys_files *s = ctx;
@@ -274,7 +274,10 @@ static bool files_step(void *state, struct sys_packet *p)
 
 /* ---- the config ---- */
 
-/* Below the root, and not of a process: that may be another user's, or ourselves. */
+/*
+ * The file must be below the root and must not belong to a process: that may be one of another
+ * user, or this one.
+ */
 static const char *below(const char *path, const char *root)
 {
 	size_t n = strlen(root);
