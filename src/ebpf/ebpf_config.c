@@ -15,7 +15,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 
-/* -ENOENT: there is no mount of version 2. */
+/* Returns -ENOENT if version 2 is not mounted. */
 static int open_mount(const char *sys_root)
 {
 	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};
@@ -34,7 +34,7 @@ static int open_mount(const char *sys_root)
 	return -ENOENT;
 }
 
-/* Has it a part ".."? */
+/* Returns true if the path has a component "..". */
 static bool goes_up(const char *path)
 {
 	for (const char *p = path; *p;) {
@@ -49,11 +49,9 @@ static bool goes_up(const char *path)
 }
 
 /*
- * The id that the kernel has for a control group of version 2: the inode of its folder, in each of the
- * places where they are mounted (fs/cgroup, or fs/cgroup/unified beside those of version 1).
- *
- * path is of the config, below the mount: "/" is the root. It may not lead out of it. 0, or -errno and
- * a sentence.
+ * Finds the id of a control group of version 2: the inode of its directory, in the mount points
+ * fs/cgroup, or fs/cgroup/unified beside version 1. path is below the mount point: "/" is the root.
+ * It must stay inside. Returns 0, or -errno and sets e.
  */
 static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, struct err_text *e)
 {
@@ -74,7 +72,7 @@ static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, s
 	return 0;
 }
 
-/* As it is written in a config. */
+/* The name as in a config. */
 static const char *name_in_config(Pb__EbpfCountersConfig__Family id)
 {
 	const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Built where clang or libbpf is missing, in place of the files that need them (Makefile). */
+/* Used in builds without clang or libbpf, in place of the files that need them (Makefile). */
 #include <errno.h>
 #include <stdlib.h>
 

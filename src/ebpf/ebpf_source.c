@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first pass loads the families, one a step, for the verifier takes its time with each; every
- * pass after it reads them, one a step, and measures their cost:
+ * The first pass loads the families, one a step, because the verifier is slow. Every later pass
+ * reads them, one a step, and measures their cost:
  *
  *	load, load, load ... -> period -> read, read, read ..., cost -> period -> ...
  *
- * Periods are those of client/counters/counter_poll.h. The stop reads once more, so that totals are whole.
+ * Periods are those of client/counters/counter_poll.h. The stop reads once more, so that totals are
+ * complete.
  */
 #include "ebpf/families/families.h"
 #include "ebpf/ebpf_source.h"
@@ -29,19 +30,19 @@ struct ebpf_counters {
 	struct counter_poll poll;
 	struct ebpf_config settings;
 	struct ebpf_errors errors;
-	struct ebpf_features features; /* while families are loaded */
+	struct ebpf_features features; /* valid while families are loaded */
 	struct program_cost cost;
 	struct thresholds *thresholds; /* owned; NULL: none */
 	const char *bpf_root; /* borrowed */
 	struct user_program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
-	/* Families, then programs; of these family is NULL until the file is read. */
+	/* Families, then user programs; family of a program is NULL until its file is read. */
 	struct ebpf_run runs[EBPF_FAMILIES_MAX + EBPF_PROGRAMS_MAX];
 	size_t n_runs;
-	size_t at; /* of the pass */
+	size_t at; /* next run of the pass */
 	bool is_loaded;
 };
 
-/* Run i is of a family, or of a program, whose file is read now. */
+/* Returns true if run i has its family; reads the file of a user program. */
 static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 {
 	size_t p = i - s->settings.n;
@@ -99,7 +100,7 @@ static void ebpf_begin(struct counter_poll *p)
 	s->at = 0;
 }
 
-/* All values of the pass are set: who stops at a trigger has them in the trace. */
+/* All values of the pass are set first: a session that a trigger stops has them in its trace. */
 static void fire(struct ebpf_counters *s)
 {
 	const char *const *names;
@@ -117,13 +118,13 @@ static void end_pass(struct ebpf_counters *s)
 		ebpf_features_free(&s->features);
 	s->is_loaded = true;
 	program_cost_pass(&s->cost, s->runs, s->n_runs, &s->errors);
-	/* What is gathered of the tracks goes before packets of our own. */
+	/* Pending values of tracks are written before other packets. */
 	tracks_end(s->poll.tracks);
 	ebpf_errors_write(&s->errors, false, s->poll.writer);
 	fire(s);
 }
 
-/* Not programs of people's own: what these have in a ring is lost if it is not read. */
+/* Not user programs: events in their rings would be lost. */
 static bool may_rest(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_rests(r);
@@ -236,7 +237,7 @@ static void ebpf_clear(void *instance)
 	counter_poll_clear(instance);
 }
 
-/* The programs end here, not with the instance: nothing of it is left in the kernel. */
+/* The programs are unloaded here, not when the instance is destroyed. */
 static void ebpf_stop(void *instance)
 {
 	struct ebpf_counters *s =

@@ -15,17 +15,17 @@
 struct threshold {
 	char *counter, *name; /* owned */
 	double above;
-	uint32_t n_tracks; /* that it was ever for */
-	uint32_t n_above; /* of them, now */
-	bool fired; /* since the last take */
+	uint32_t n_tracks; /* number of tracks it has ever applied to */
+	uint32_t n_above; /* number of tracks above it now */
+	bool fired; /* fired since the last call of thresholds_take() */
 };
 
-/* A counter that some are for: bits of their indices. */
+/* A counter with thresholds, as bits of their indices. */
 struct watched {
 	uint32_t track; /* the key */
 	UT_hash_handle hh;
 	uint32_t by; /* thresholds */
-	uint32_t above; /* those that it is above */
+	uint32_t above; /* bits of those that it is above */
 	double last;
 };
 _Static_assert(THRESHOLDS_MAX <= 32, "a bit each");
@@ -112,7 +112,7 @@ static uint32_t who_is_for(struct thresholds *t, const char *counter)
 	return by;
 }
 
-/* A total is 0 before it is first seen: that is what it has grown by. */
+/* A monotonic counter is 0 before its first value, so the first value is its growth. */
 static struct watched *begin_watch(struct thresholds *t, const struct track_update *seen)
 {
 	uint32_t by = who_is_for(t, seen->name);

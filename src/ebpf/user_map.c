@@ -19,7 +19,7 @@
 #include "base/core/mem.h"
 
 #define IS_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-#define DEPTH_MAX 8 /* structs in structs */
+#define DEPTH_MAX 8 /* limit of nested structs */
 #define TAG "sonda:"
 #define TAG_UNIT "sonda:unit="
 #define TAG_GAUGE "sonda:gauge"
@@ -77,7 +77,7 @@ static int take_tag(struct walk *w, struct btf_field *f, const char *tag)
 	return 0;
 }
 
-/* Those of a declaration: a variable (component -1), or a member of a struct. */
+/* The tags of a declaration: a variable (component -1), or a member of a struct. */
 static int take_tags(struct walk *w, struct btf_field *f, uint32_t type, int component)
 {
 	uint32_t n = btf__type_cnt(w->btf);
@@ -155,7 +155,7 @@ static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, u
 	return r < 0 ? r : add_type(w, &f, m->type, depth);
 }
 
-/* Recursion: not deeper than DEPTH_MAX. */
+/* Recursive, up to DEPTH_MAX. */
 static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, int depth)
 {
 	struct btf_field f = *of;
@@ -176,8 +176,10 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
 	return r;
 }
 
-/* map: the name of the variable whose tags count for all; may be NULL. 0 or -EINVAL, with a
- * sentence's end: "has ..., which is ...". */
+/*
+ * map: name of the variable whose tags apply to all fields; may be NULL. Returns 0, or -EINVAL and
+ * sets e to the end of a sentence: "has ..., which is ...".
+ */
 static int layout_of(const struct btf *btf, uint32_t type, const char *map, struct btf_layout *ret,
 		     struct err_text *e)
 {
@@ -197,14 +199,14 @@ static int layout_of(const struct btf *btf, uint32_t type, const char *map, stru
 
 /* ---- values ---- */
 
-/* Of an integer, by its address in a key or value. */
+/* Reads an integer at an address in a key or value. */
 static int64_t layout_value(const struct btf_field *f, const void *base)
 {
 	const char *p = (const char *)base + f->offset;
 	uint64_t v = 0;
 	unsigned unused = 64 - 8 * f->size;
 
-	/* The number's first bytes are its lowest ones, or its highest. */
+	/* The first bytes of the integer are its lowest (little endian) or its highest. */
 	memcpy((char *)&v + (IS_BIG_ENDIAN ? sizeof(v) - f->size : 0), p, f->size);
 	return f->is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
 }
@@ -225,7 +227,7 @@ static void add_value(const struct btf_field *f, const void *key, struct strbuf 
 		strbuf_printf(b, "%" PRIu64, (uint64_t)v);
 }
 
-/* A key for people: "bash", "12", "cpu 3, vector 7". */
+/* Formats a key: "bash", "12", "cpu 3, vector 7". */
 static void layout_text(const struct btf_layout *s, const void *key, struct strbuf *b)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -239,15 +241,15 @@ static void layout_text(const struct btf_layout *s, const void *key, struct strb
 	}
 }
 
-#define KEY_BYTES_MAX 64u /* those of map.h */
+#define KEY_BYTES_MAX 64u /* the formats of map.h */
 #define VALUE_BYTES_MAX 4096u
 
 struct user_map_element {
 	unsigned char key[KEY_BYTES_MAX];
 	UT_hash_handle hh;
-	uint64_t seen; /* the pass that saw it */
-	uint32_t group; /* TRACK_ROOT: it has none of its own */
-	uint32_t tracks[]; /* one a field of the value */
+	uint64_t seen; /* last pass that saw it */
+	uint32_t group; /* TRACK_ROOT: none */
+	uint32_t tracks[]; /* one for each field of the value */
 };
 
 static bool is_per_cpu(enum bpf_map_type t)
@@ -426,7 +428,7 @@ static void set_element(void *ctx, const void *key, const void *values)
 		tracks_set(m->tracks, x->tracks[i], sum_of(m, &m->value.fields[i], values));
 }
 
-/* What was deleted from a hash. */
+/* Drops elements that were deleted from a hash. */
 static void remove_gone(struct user_map *m)
 {
 	struct user_map_element *x, *next;
@@ -449,7 +451,7 @@ int user_map_read(struct user_map *m)
 	m->pass++;
 	m->n_left_out = 0;
 	r = map_each(&m->reader, set_element, m);
-	/* After half a read nobody knows who is gone. */
+	/* After an incomplete read it is unknown which elements were deleted. */
 	if (r == 0 && !m->is_array)
 		remove_gone(m);
 	return r;

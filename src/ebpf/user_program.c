@@ -23,10 +23,10 @@
 #include "ebpf/engine/errors.h"
 
 /*
- * The file of a program of somebody's own: NAME.bpf.o of a folder of the administrator's. What it
- * holds runs in the kernel, and any consumer may ask for it by its name. So the folder and the file
- * must be such that nobody but the owner could have put something there: owned by him, writable by no
- * others; and the name leads nowhere else.
+ * Reads a user program: NAME.bpf.o in a directory of the administrator. It runs in the kernel, and
+ * any consumer may request it by name. So only the owner may have been able to put it there: the
+ * directory and the file must be owned by root and not writable by others, and the name must not
+ * lead out of the directory.
  */
 
 #define PROGRAM_NAME_CHARS 48 /* letters, digits, '_' and '-' */
@@ -47,7 +47,7 @@ static int check_name(const char *name, struct err_text *e)
 		PROGRAM_NAME_CHARS);
 }
 
-/* Of what is open: it is no other one any more. */
+/* Checks the open file, which cannot be replaced any more. */
 static int check_owner(int fd, const char *what, unsigned owner, mode_t type, struct err_text *e)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 	return 0;
 }
 
-/* A link that stays in the folder is fine; before 5.6 there is no way to know. */
+/* A link to a target in the directory is allowed; before Linux 5.6 links cannot be checked. */
 static int open_beneath(int folder, const char *name)
 {
 	const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
@@ -77,7 +77,7 @@ static int open_beneath(int folder, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Appends the file to b. owner: 0, root, but in tests. 0 or -errno, with a sentence. */
+/* Appends the file to b. owner: 0 (root), another one in tests. Returns 0, or -errno and sets e. */
 static int program_file_read(const char *folder, const char *name, unsigned owner, struct strbuf *b,
 			     struct err_text *e)
 {
@@ -116,22 +116,22 @@ struct user_program {
 	struct ebpf_family family;
 };
 
-/* A run of it. */
+/* State of a run. */
 struct state {
 	uint32_t group;
 	uint32_t n_maps;
 	struct user_map maps[USER_MAPS_MAX];
 	uint32_t left_out_track;
 	bool told_left_out;
-	/* of a ring of events: */
-	struct event_ring *ring; /* owned; NULL: there is none */
+	/* for a ring of events: */
+	struct event_ring *ring; /* owned; NULL: none */
 	uint32_t events_left_out_track, events_bad_track;
 	bool told_events_left_out, told_bad;
 };
 
 static const struct ebpf_need no_needs[] = {NEED_END};
 
-/* ---- its run ---- */
+/* ---- run ---- */
 
 static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *map)
 {

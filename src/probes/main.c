@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonda-probes: the privileged producer. It offers the data sources of its table to a tracing
- * service, and runs them by the service's commands until a signal ends it.
+ * sonda-probes: the privileged producer. It registers its data sources with a tracing service and
+ * runs them at the commands of the service until a signal ends it.
  *
- *	start      find tracefs, put in order what a killed predecessor left in it
- *	           connect to the service, register the sources, tell TRACED_PROBES_NOTIFY_FD
- *	loop       the producer (commands, commits) and the data sources (rings, /proc), in turns
- *	SIGTERM    and SIGINT, SIGHUP: every instance is stopped, tracefs is as it was found
+ *	start      find tracefs, roll back what a killed predecessor left in it
+ *	           connect to the service, register the sources, notify TRACED_PROBES_NOTIFY_FD
+ *	loop       the producer (commands, commits) and the data sources (ring buffers, /proc)
+ *	SIGTERM    and SIGINT, SIGHUP: stop every instance, restore tracefs
  *
- * Privileges. Root has them all; each can be had alone as well:
- *	ftrace             CAP_DAC_OVERRIDE, or to own tracefs and its folder "instances"
- *	mounting tracefs   CAP_SYS_ADMIN; only where nothing is mounted
- *	priority           CAP_SYS_NICE: to read the kernel's rings in time, and for priority_boost
- *	/proc of others    none where it is mounted without hidepid; else CAP_SYS_PTRACE
- *	names of threads   none; with CAP_NET_ADMIN they are asked for many at a time
+ * Capabilities. Root has all; each can be granted separately:
+ *	ftrace             CAP_DAC_OVERRIDE, or ownership of tracefs and its directory "instances"
+ *	mounting tracefs   CAP_SYS_ADMIN; only if nothing is mounted
+ *	priority           CAP_SYS_NICE: to read the ring buffers in time, and for priority_boost
+ *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE
+ *	names of threads   none; with CAP_NET_ADMIN many names are read with one request
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
- *	files of others    CAP_DAC_READ_SEARCH: names of inodes, the journal
+ *	files of others    CAP_DAC_READ_SEARCH: paths of inodes, the journal
  *	eBPF counters      CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN
- * All other capabilities are given up at the start. Each data source names those that it uses, and
- * they are effective while it runs (probes/sandbox.h).
- * What is missing is told once, in a sentence, and the other sources go on.
+ * All other capabilities are dropped at the start. Each data source names those that it uses; they
+ * are effective while it runs (probes/sandbox.h). A missing capability is logged once, and other
+ * data sources continue.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -49,27 +49,30 @@
 #include "probes/tracefs.h"
 
 #define VERSION "sonda-probes " SONDA_VERSION
-/* The name that trace configs of people know: producer_name_filter, producers[].producer_name. */
+/*
+ * The producer name that existing trace configs use: producer_name_filter,
+ * producers[].producer_name.
+ */
 #define PRODUCER_NAME "perfetto.traced_probes"
 
-#define BPF_ROOT "/etc/sonda/bpf.d" /* people's own programs; root's */
+#define BPF_ROOT "/etc/sonda/bpf.d" /* directory of user programs; owned by root */
 
-#define MAX_FILES 65536 /* each session has a ring's open for each CPU */
+#define MAX_FILES 65536 /* each session opens a ring buffer for each CPU */
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {
 	const char *bpf_root; /* borrowed from the arguments */
 	bool trusts_consumers;
-	char state[256]; /* the folder of records of what we would have to undo, or empty */
+	char state[256]; /* directory of the undo logs, or empty */
 	struct event_base *loop; /* owned, as are the rest */
 	struct metadata_bus *feed;
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
 	struct priority_boost_state boost;
 	bool no_priority;
-	bool told_priority; /* what it is, or that there is none */
-	struct notify notify; /* who waits for us to be connected */
+	bool told_priority; /* the ftrace environment, or none */
+	struct notify notify; /* a process that waits for the connection */
 };
 
 static void usage(FILE *out)
@@ -105,7 +108,7 @@ static void usage(FILE *out)
 	      out);
 }
 
-/* The exit code, or -1 to go on. */
+/* Returns the exit code, or -1 to continue. */
 static int parse_options(struct probes *p, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -143,13 +146,13 @@ static int parse_options(struct probes *p, int argc, char **argv)
 				return -1;
 			log_error("unexpected argument '%s'; see --help", argv[optind]);
 			return 2;
-		default: /* getopt has said which */
+		default: /* getopt has logged which */
 			return 2;
 		}
 	}
 }
 
-/* Gone at the next boot, as is all of tracefs; and writable by nobody else. */
+/* It does not survive a boot, as all of tracefs; only root may write to it. */
 static void find_state(char *path, size_t size)
 {
 	const char *own = getenv("XDG_RUNTIME_DIR");
@@ -177,14 +180,17 @@ static void clean_tracefs(const char *place, const char *state)
 		log_warn("%s/instances: %s", place, strerror(-r));
 }
 
-/* NULL: no ftrace, and why was told. */
+/* Returns NULL if there is no ftrace; the reason was logged. */
 static const char *use_tracefs(const char *state)
 {
 	const char *place = NULL;
 	struct err_text e;
 	int r;
 
-	/* Before the other places are asked: debugfs mounts it for everybody, and it stays. */
+	/*
+	 * Before the other mount points are tried: debugfs mounts it for everybody, and that mount
+	 * stays.
+	 */
 	r = tracefs_mount_private(tracefs_places[0]);
 	if (r == 0)
 		log_info("mounted tracefs on %s, visible to this process only", tracefs_places[0]);
@@ -221,14 +227,14 @@ static void on_trouble(void *ctx, const char *sentence)
 	log_warn("%s", sentence);
 }
 
-/* With the child that reads for us. */
+/* Including the child process that reads for us. */
 static int take_boost(struct probes *p, struct priority_boost boost)
 {
 	outside_reads_boost(boost);
 	return priority_boost_apply(&p->boost, boost);
 }
 
-/* Nobody has asked for it. */
+/* Nothing was requested. */
 static void run_in_time(struct probes *p)
 {
 	int r = take_boost(p, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
@@ -277,7 +283,7 @@ static void on_end_signal(evutil_socket_t number, short what, void *ctx)
 	event_base_loopbreak(p->loop);
 }
 
-/* SIGPIPE: a lost peer is an error of the write. */
+/* SIGPIPE: write() reports a lost peer. */
 static int handle_signals(struct probes *p)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -299,7 +305,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 {
 	const struct producer_options options = {
 		.name = PRODUCER_NAME,
-		.scraping = true, /* what we wrote is kept, should we be killed */
+		.scraping = true, /* written data is kept if we are killed */
 		.sources = probes_data_sources,
 		.env =
 			{
@@ -343,7 +349,7 @@ static int probes_init(struct probes *p)
 	return r < 0 ? r : connect_to_service(p, places.tracefs);
 }
 
-/* Instances end first, while everything that they use is still there. */
+/* Stop the instances first, while everything that they use exists. */
 static void probes_deinit(struct probes *p)
 {
 	producer_free(p->producer);
@@ -354,8 +360,10 @@ static void probes_deinit(struct probes *p)
 	notify_close(&p->notify);
 }
 
-/* Before Linux 5.11 what eBPF programs keep counts as locked memory, of which root too has a few MB
- * only. Where more is not allowed, the load of a program fails, and is told. */
+/*
+ * Before Linux 5.11 the memory of BPF maps counts as locked memory, of which root too may have a
+ * few MB only. If the limit cannot be raised, loading a program fails with an error.
+ */
 static void allow_locked_memory(void)
 {
 	const struct rlimit any = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -363,7 +371,7 @@ static void allow_locked_memory(void)
 	setrlimit(RLIMIT_MEMLOCK, &any);
 }
 
-/* Until a signal breaks it. */
+/* Runs until a signal breaks the loop. */
 static void run_loop(struct probes *p)
 {
 	do {

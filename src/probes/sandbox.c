@@ -16,15 +16,15 @@
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
 
-/* What the data sources ask for is of these; the others are of no use to a producer. */
+/* The capabilities that data sources may request; others are of no use to a producer. */
 static const unsigned kept[] = {
 	CAP_BPF,       CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_NET_ADMIN, CAP_PERFMON,
 	CAP_SYS_ADMIN, CAP_SYS_NICE,	 CAP_SYS_PTRACE,      CAP_SYSLOG,
 };
 
-/* Beyond what each program does. */
+/* In addition to what every program may do. */
 static const char *const own_calls[] = {
-	/* the service, events of the kernel about processes and interfaces, the socket's folder */
+	/* the service, netlink, the directory of the socket */
 	"bind",
 	"connect",
 	"inotify_add_watch",
@@ -32,7 +32,7 @@ static const char *const own_calls[] = {
 	"inotify_rm_watch",
 	"signalfd4",
 	"socket",
-	/* tracefs, and the records of what is changed there */
+	/* tracefs, and the undo logs */
 	"flock",
 	"ftruncate",
 	"ftruncate64",
@@ -47,13 +47,13 @@ static const char *const own_calls[] = {
 	"statfs64",
 	"unlink",
 	"unlinkat",
-	/* eBPF; capabilities by data source */
+	/* eBPF; setting capabilities */
 	"bpf",
 	"capget",
 	"capset",
 	"perf_event_open",
 	"pidfd_open",
-	/* libraries: the journal's and those of eBPF */
+	/* libraries: systemd and libbpf */
 	"getcwd",
 	"mincore",
 	"prctl",
@@ -65,14 +65,14 @@ static const char *const own_calls[] = {
 };
 
 static const struct syscall_without own_without[] = {
-	{"kill", 1, UINT32_MAX}, /* signal 0: is the process there? */
+	{"kill", 1, UINT32_MAX}, /* signal 0 checks whether a process exists */
 	{NULL, 0, 0},
 };
 
 static const struct syscall_list calls = {
 	.allowed = own_calls,
 	.without = own_without,
-	.loads_libraries = true, /* the journal's, when it is asked for */
+	.loads_libraries = true, /* the journal, when it is requested */
 	.has_threads = true,
 };
 
@@ -109,7 +109,7 @@ int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 {
 	int r = caps_keep_only(kept, ARRAY_SIZE(kept));
 
-	/* It can work with more than it needs, too. */
+	/* It works with more privileges than needed, too. */
 	if (r < 0)
 		log_warn("cannot drop capabilities: %s", strerror(-r));
 	if (BUILT_WITH_SANITIZER) {

@@ -14,8 +14,8 @@
 #include "base/system/fs.h"
 
 /*
- * Every recording makes an instance of its own, so the folder "instances" is what must be there and
- * be writable. Asking for it also mounts what is mounted on demand, below debugfs.
+ * Every recording creates an instance, so the directory "instances" must exist and be writable.
+ * Accessing it also triggers an automount below debugfs.
  */
 
 const char *const tracefs_places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
@@ -28,7 +28,7 @@ static int try_place(const char *place)
 
 	if (r < 0)
 		return r;
-	/* By the effective ids and capabilities, which are what mkdir goes by. */
+	/* Checks with the effective ids and capabilities, as mkdir does. */
 	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
@@ -43,8 +43,10 @@ static int explain(const char *place, int error, struct err_text *e)
 		return err_set(e, -ENOENT,
 			       "nothing is mounted on %s: run as root: mount -t tracefs tracefs %s",
 			       place, place);
-	/* What is made in the two folders belongs to their owner too; before Linux 6.6, what the
-	 * kernel itself put there does not follow. */
+	/*
+	 * Files that are created in the two directories get the same owner; before Linux 6.6 the
+	 * existing files of the kernel do not.
+	 */
 	return err_set(
 		e, -EACCES,
 		"%s/instances: %s: run sonda-probes as root, or let its user make instances: "
@@ -85,7 +87,10 @@ int tracefs_mount_private(const char *place)
 		return r;
 	if (unshare(CLONE_NEWNS) < 0)
 		return -errno;
-	/* What others mount below /sys still comes here; what is mounted here stays here. */
+	/*
+	 * Later mounts of others below /sys are still visible here; mounts made here are not
+	 * visible to others.
+	 */
 	if (mount(NULL, "/sys", NULL, MS_SLAVE, NULL) < 0)
 		return -errno;
 	return mount("tracefs", place, "tracefs", 0, NULL) == 0 ? 0 : -errno;

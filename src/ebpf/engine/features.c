@@ -47,7 +47,7 @@ static int lacks_raw(const struct ebpf_features *f, const struct ebpf_need *n, s
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 
-/* 0, or -errno and why. */
+/* Returns 0, or -errno and sets why. */
 static int lacks(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
 {
 	switch (n->kind) {
@@ -118,11 +118,11 @@ void ebpf_find_fields(const struct ebpf_features *f, const struct ebpf_variant *
 #define LINE_MAX_BYTES 1024
 
 struct feature_sources {
-	struct btf *btf; /* owned; NULL: the kernel has none */
+	struct btf *btf; /* owned; NULL: no BTF */
 	char tracefs[PATH_MAX / 2]; /* empty: none */
 };
 
-/* btf_trace_NAME is a pointer to what is called: with a context that each program gives first. */
+/* btf_trace_NAME is a pointer to the probe function, whose first argument is a context. */
 static int count_args(void *ctx, const char *tracepoint)
 {
 	const struct feature_sources *f = ctx;
@@ -177,7 +177,7 @@ static bool has_map_type(void *ctx, int type)
 	return libbpf_probe_bpf_map_type((enum bpf_map_type)type, NULL) == 1;
 }
 
-/* The number behind "\tWORD:". */
+/* Parses the number after "\tWORD:". */
 static bool number_in_line(const char *line, const char *word, uint16_t *ret)
 {
 	const char *p = strstr(line, word);

@@ -13,7 +13,7 @@
 
 #define BATCH 256u
 #define KEY_MAX 64u
-#define ELEMENTS_MAX (1u << 20) /* of a hash that others fill while it is read */
+#define ELEMENTS_MAX (1u << 20) /* of a hash that changes while it is read */
 
 int map_cpus_init(struct map_cpus *m, int fd, uint32_t n_cpus, size_t value_size)
 {
@@ -95,7 +95,7 @@ int map_read_array(int fd, uint32_t n, size_t value_size, void *ret_values)
 
 	if (!keys)
 		return -ENOMEM;
-	/* Before 5.6 there are no batches. */
+	/* Before Linux 5.6 there are no batch calls. */
 	if (bpf_map_lookup_batch(fd, NULL, &next, keys, ret_values, &got, NULL) < 0 &&
 	    errno != ENOENT)
 		return read_one_by_one(fd, n, value_size, ret_values);
@@ -130,14 +130,14 @@ static int each_one(struct map_reader *m, map_each_fn fn, void *ctx)
 			return errno == ENOENT ? 0 : -errno;
 		memcpy(key, next, m->key_size);
 		at = key;
-		/* It may have gone again. */
+		/* It may have been deleted. */
 		if (bpf_map_lookup_elem(m->fd, key, m->values) == 0)
 			fn(ctx, key, m->values);
 	}
 	return 0;
 }
 
-/* 1: the end; 0: there is more; -errno. at is where to go on. */
+/* Returns 1 at the end, 0 if there are more, or -errno. at: where to continue. */
 static int next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn, void *ctx)
 {
 	uint32_t n = BATCH;

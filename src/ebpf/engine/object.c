@@ -15,8 +15,8 @@
 #include "bpf/settings.h"
 
 /*
- * One line of many that libbpf logs about a failure: of the verifier's log the last line that is no
- * statistics, and else the first line of all, for what follows it are consequences.
+ * Selects one line of the log of libbpf after an error: the last line of the verifier that is no
+ * statistics, else the first line of all, because the following lines are consequences.
  */
 struct libbpf_log {
 	char error[200];
@@ -76,16 +76,16 @@ static void libbpf_log_add(struct libbpf_log *w, const char *fmt, va_list args)
 	}
 }
 
-/* "" when there is none. Plain text, no newline. */
+/* Returns the line without a newline, or "" if there is none. */
 static const char *libbpf_log_line(const struct libbpf_log *w)
 {
 	return w->verifier[0] ? w->verifier : w->error;
 }
 
 /*
- * libbpf says why something failed in lines of its log, and in one of them for the whole of the
- * verifier's. They are gathered during each call, and the one that tells most goes into the error's
- * sentence. There is one thread.
+ * libbpf logs the reason of an error in several lines, one of which has the whole log of the
+ * verifier. The lines are collected during each call, and the most useful one is part of the error.
+ * There is only one thread.
  */
 
 #define PROGRAMS_MAX 64
@@ -121,10 +121,10 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 	const char *said = libbpf_log_line(&words);
 	char error[128];
 
-	/* The verifier's refusals are EACCES, and have more to say. */
+	/* A rejection by the verifier is EACCES and has a log. */
 	if (r == -EPERM)
 		return err_set(e, r, "no permission: CAP_BPF and CAP_PERFMON are needed");
-	/* libbpf has some of its own. */
+	/* libbpf has error numbers of its own. */
 	(void)libbpf_strerror(r, error, sizeof(error));
 	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,
 		       *said ? ": " : "", said);
@@ -135,7 +135,7 @@ static void freep_object(struct ebpf_object **o)
 	ebpf_object_free(*o);
 }
 
-/* A map that is pinned outlives the recording, or is that of somebody else. */
+/* A pinned map would outlive the recording, or belong to another process. */
 static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
 {
 	const struct bpf_map *m;
@@ -332,7 +332,7 @@ void ebpf_object_free(struct ebpf_object *o)
 int ebpf_object_map(const struct ebpf_object *o, const char *map)
 {
 	const struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
-	/* Since libbpf 1.4 one that was left out has a descriptor as well, of nothing. */
+	/* Since libbpf 1.4 a map that was left out has an empty descriptor as well. */
 	int fd = m && bpf_map__autocreate(m) ? bpf_map__fd(m) : -1;
 
 	return fd < 0 ? -ENOENT : fd;
@@ -358,7 +358,7 @@ void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *r
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
 
-		/* Of one that was left out there is nothing. */
+		/* A program that was left out is not attached. */
 		if (bpf_obj_get_info_by_fd(bpf_program__fd(o->programs[i]), &info, &len) < 0)
 			continue;
 		*ret_ns += info.run_time_ns;

@@ -18,7 +18,7 @@ EBPF_DECLARE(block);
 EBPF_DECLARE(block_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	/* Until 5.10 the queue came before the request. */
+	/* Until Linux 5.10 the queue was the first argument. */
 	NEED_TP_BTF("block_rq_insert", 1, 2),
 	NEED_TP_BTF("block_rq_issue", 1, 2),
 	NEED_TP_BTF("block_rq_requeue", 1, 2),
@@ -31,7 +31,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 		NEED_FIELD(event, "sector", BLOCK_SECTOR(number)),                                 \
 		NEED_FIELD(event, "rwbs", BLOCK_RWBS(number))
 
-/* Numbers of raw tracepoints are addresses of structs: without BTF there is nothing in them. */
+/* Arguments of raw tracepoints are pointers to structs, which need BTF. */
 static const struct ebpf_need needs_of_tp[] = {
 	NEED_REQUEST("block/block_rq_insert", BLOCK_INSERT),
 	NEED_REQUEST("block/block_rq_issue", BLOCK_ISSUE),
@@ -77,7 +77,7 @@ struct disk {
 	uint32_t id;
 	uint32_t group, in_flight_track;
 	int64_t in_flight;
-	struct op *ops[BLOCK_OPS]; /* owned; from its first request on */
+	struct op *ops[BLOCK_OPS]; /* owned; created at its first request */
 };
 
 struct block {
@@ -91,7 +91,7 @@ struct block {
 	uint32_t lost_tracks[3];
 };
 
-/* Of each hook there are two programs, by the number of arguments. */
+/* Each tracepoint has two programs, by the number of arguments. */
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const char *const hooks[] = {"block_rq_insert", "block_rq_issue", "block_rq_requeue",
@@ -137,7 +137,7 @@ static int begin(struct ebpf_run *r)
 
 /* ---- disks ---- */
 
-/* Where its counts do not have it. */
+/* If its counts lack it. */
 static void find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOCK_DISK_NAME])
 {
 	char path[512], line[128], name[BLOCK_DISK_NAME];
@@ -258,7 +258,7 @@ static int read_disks(struct block *s)
 	for (size_t i = 0; i < s->n_disks; i++)
 		s->disks[i]->in_flight = 0;
 	e = map_each(&s->disks_map, on_disk, s);
-	/* begun and ended are not read at one moment. */
+	/* begun and ended are not read at the same moment. */
 	for (size_t i = 0; i < s->n_disks && e == 0; i++)
 		tracks_set(s->run->tracks, s->disks[i]->in_flight_track,
 			   MAX(s->disks[i]->in_flight, 0));
@@ -274,7 +274,7 @@ static void on_process(void *ctx, const void *key, const void *value)
 	uint32_t pid;
 
 	memcpy(&pid, key, sizeof(pid));
-	/* One that was forgotten between has ended more than it began. */
+	/* A disk that was evicted meanwhile has more ended than begun requests. */
 	top_n_add(
 		s->top,
 		&(struct top_process){

@@ -10,14 +10,14 @@ EBPF_DECLARE(cpu_time);
 EBPF_DECLARE(cpu_time_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
+	/* The first three arguments are stable; 5.18 appended prev_state. */
 	NEED_TP_BTF("sched_switch", 3, 8),
 	NEED_TP_BTF("sched_wakeup", 1, 1),
 	NEED_TP_BTF("sched_wakeup_new", 1, 1),
 	NEED_END,
 };
 
-/* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
+/* Arguments of raw tracepoints are tasks, which need BTF. */
 static const struct ebpf_need needs_of_tp[] = {NEEDS_OF_SWITCH_RECORDS, NEED_END};
 
 static const struct ebpf_variant variants[] = {
@@ -40,7 +40,7 @@ static const struct track_spec columns[] = {
 	COLUMN(OTHER, "off CPU: other", "time that its threads were stopped, traced, parked, idle"),
 };
 
-/* Who only sleeps is none of the largest. */
+/* A process that only sleeps does not rank. */
 static const struct per_process_spec spec = {
 	.columns = columns,
 	.n_values = CPU_TIME_STATES,

@@ -16,7 +16,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_MEMBER("task_struct", "maj_flt"),	 NEED_END,
 };
 
-/* Without BTF which faults are major is not known: these need nothing but where they begin. */
+/* Without BTF major faults are unknown: these programs need the tracepoint only. */
 static const struct ebpf_need needs_of_raw_tp[] = {
 	NEED_RAW_TP("exceptions/page_fault_user", "address", 3, 3),
 	NEED_RAW_TP("exceptions/page_fault_kernel", "address", 3, 3),

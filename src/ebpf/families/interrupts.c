@@ -43,17 +43,17 @@ static const struct ebpf_variant variants[] = {
 	{"tp", EBPF_IMAGE(interrupts_tp), needs_of_tp},
 };
 
-/* As in /proc/softirqs. */
+/* Names as in /proc/softirqs. */
 static const char *const vectors[INTERRUPTS_SOFTIRQS] = {
 	"HI",	    "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
 	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
 };
 
-/* Of softirqs, then handlers, then the timer: each from its first time on. */
+/* Of softirqs, then handlers, then the timer: each is created at its first event. */
 #define KINDS (INTERRUPTS_SOFTIRQS + 2)
 
 struct cpu {
-	uint32_t group; /* TRACK_ROOT: it has none yet */
+	uint32_t group; /* TRACK_ROOT: no track yet */
 	struct ebpf_timed tracks[KINDS];
 };
 

@@ -71,7 +71,7 @@ static const struct per_process_spec spec = {
 };
 
 struct locks {
-	uint32_t group; /* TRACK_ROOT: not yet, as with each kind */
+	uint32_t group; /* TRACK_ROOT: no track yet; likewise for each kind */
 	struct ebpf_timed kinds[LOCK_KINDS];
 	uint32_t lost;
 };

@@ -12,10 +12,10 @@ EBPF_DECLARE(memory_raw);
 EBPF_DECLARE(memory_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	/* The order and flags; by 7.2 flags, the order, a control group. */
+	/* The order and flags; in 7.2 flags, the order, a control group. */
 	NEED_TP_BTF("mm_vmscan_direct_reclaim_begin", 2, 3),
 	NEED_TP_BTF("mm_vmscan_direct_reclaim_end", 1, 2),
-	NEED_TP_BTF("mark_victim", 1, 2), /* a pid; since 6.9 the task */
+	NEED_TP_BTF("mark_victim", 1, 2), /* a pid; since 6.9 a task */
 	NEED_END,
 };
 
@@ -54,12 +54,12 @@ static const struct {
 };
 
 struct memory {
-	uint32_t group; /* TRACK_ROOT: not yet */
+	uint32_t group; /* TRACK_ROOT: no track yet */
 	struct ebpf_timed stalls[MEMORY_STALLS];
 	uint32_t oom_kills, lost;
 };
 
-/* What a kernel is built without (CONFIG_MEMCG, CONFIG_COMPACTION) has no hooks. */
+/* Parts that the kernel lacks (CONFIG_MEMCG, CONFIG_COMPACTION) have no tracepoints. */
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const struct {

@@ -16,7 +16,7 @@ EBPF_DECLARE(runq);
 EBPF_DECLARE(runq_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	/* The first three arguments are what they were; 5.18 added prev_state behind them. */
+	/* The first three arguments are stable; 5.18 appended prev_state. */
 	NEED_TP_BTF("sched_switch", 3, 8),
 	NEED_TP_BTF("sched_wakeup", 1, 1),
 	NEED_TP_BTF("sched_wakeup_new", 1, 1),
@@ -26,7 +26,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
-/* Arguments of raw tracepoints are tasks, in which without BTF nothing is found. */
+/* Arguments of raw tracepoints are tasks, which need BTF. */
 static const struct ebpf_need needs_of_tp[] = {
 	NEEDS_OF_SWITCH_RECORDS,
 	NEED_FIELD("sched/sched_migrate_task", "dest_cpu", SWITCH_MIGRATED_TO),
@@ -38,7 +38,7 @@ static const struct ebpf_variant variants[] = {
 	{"tp", EBPF_IMAGE(runq_tp), needs_of_tp}, /* without depths */
 };
 
-/* What a CPU has in the trace, from its first switch on. */
+/* Tracks of a CPU, created at its first switch. */
 struct cpu {
 	bool is_shown;
 	uint32_t group, p50, p99, max, depth, depth_max, switches, migrations;
@@ -47,7 +47,7 @@ struct cpu {
 };
 
 struct runq {
-	int migrations_fd; /* the object's */
+	int migrations_fd; /* owned by the object */
 	uint64_t *migrations; /* owned, one a CPU */
 	uint32_t lost_track;
 	struct cpu cpus[];
@@ -131,7 +131,7 @@ static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq
 	uint64_t ns = now->clock - c->last_clock;
 	double mean = (double)now->depth;
 
-	/* Without a switch it is what it was at the last one. */
+	/* Without a switch the value is that of the last one. */
 	if (ns > 0 && c->last_clock)
 		mean = (double)(now->depth_ns - c->last_depth_ns) / (double)ns;
 	tracks_set_double(r->tracks, c->depth, round(mean * 10) / 10);

@@ -18,18 +18,18 @@
 #include "ebpf/tracks/per_process.h"
 
 /*
- * Of the processes that have tracks, the calls that they made most, by name: up to so many a
- * process. A call that others have overtaken ends with the number that it had.
+ * Tracks of the most frequent system calls, by name, of the processes that have tracks. A call that
+ * others have overtaken keeps its last value and its track is removed.
  *
  *	syscall_sums_begin(s);
  *	syscall_sums_add(s, pid, what, value);     for each element (bpf/process.h)
- *	syscall_sums_end(s, tracks, top);    after the top's own end
+ *	syscall_sums_end(s, tracks, top);    after top_n_end()
  */
-#define SYSCALL_SUMS_SHOWN 5u /* of a process */
-#define SYSCALL_SUMS_MAX (1u << 18) /* of all; further ones are not seen */
+#define SYSCALL_SUMS_SHOWN 5u /* limit for a process */
+#define SYSCALL_SUMS_MAX (1u << 18) /* limit; further ones are ignored */
 
 struct syscall_sums {
-	struct syscall_sum *all; /* a uthash of owned ones */
+	struct syscall_sum *all; /* uthash of owned entries */
 	struct syscall_sum **order; /* owned */
 	size_t order_cap;
 	uint32_t period;
@@ -42,10 +42,10 @@ struct syscall_id {
 struct syscall_sum {
 	struct syscall_id id;
 	UT_hash_handle hh;
-	uint32_t period; /* the last that told of it */
+	uint32_t period; /* last period with it */
 	struct syscalls sum;
 	bool is_shown;
-	uint32_t process, group, count, time, errors; /* tracks; errors: TRACK_ROOT without any */
+	uint32_t process, group, count, time, errors; /* tracks; TRACK_ROOT without any errors */
 };
 
 static void syscall_sums_deinit(struct syscall_sums *s)
@@ -142,7 +142,9 @@ static void hide_call(struct tracks *t, struct syscall_sum *c)
 static void show(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown) {
-		/* The top's too, and goes with the last of them. */
+		/*
+		 * The group belongs to the process tracks too and is removed with the last of them.
+		 */
 		c->process = tracks_add(
 			t, &(struct track_spec){.kind = TRACK_PROCESS, .pid = (int32_t)c->id.pid});
 		c->group = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
@@ -160,7 +162,7 @@ static void show(struct tracks *t, struct syscall_sum *c)
 	tracks_set(t, c->errors, (int64_t)c->sum.errors);
 }
 
-/* ---- who is among them ---- */
+/* ---- ranking ---- */
 
 static int by_process_and_count(const void *a, const void *b)
 {
@@ -174,7 +176,7 @@ static int by_process_and_count(const void *a, const void *b)
 	return x->id.what < y->id.what ? -1 : x->id.what > y->id.what;
 }
 
-/* Forgets those that are there no more; of processes with tracks, their calls in order. */
+/* Drops calls that do not exist any more, and sorts those of processes with tracks. */
 static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct top_n *top)
 {
 	struct syscall_sum *c, *next;
@@ -198,7 +200,7 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 	return n;
 }
 
-/* The place of each among those of its process; before: of the one before it. */
+/* The rank of each call within its process; before: the previous one. */
 static size_t place_of(struct syscall_sum *const *order, size_t i, size_t before)
 {
 	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;
@@ -269,7 +271,7 @@ static const struct track_spec process_columns[] = {
 	 .total = true},
 };
 
-/* A process has an element for each call that it makes. */
+/* A process has an element for each system call it makes. */
 static const struct per_process_spec spec = {
 	.columns = process_columns,
 	.n_values = sizeof(struct syscalls) / sizeof(uint64_t),

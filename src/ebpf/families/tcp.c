@@ -15,7 +15,7 @@ EBPF_DECLARE(tcp_raw);
 EBPF_DECLARE(tcp_tp);
 
 static const struct ebpf_need needs_of_tp_btf[] = {
-	NEED_TP_BTF("tcp_retransmit_skb", 2, 3), /* the error came later */
+	NEED_TP_BTF("tcp_retransmit_skb", 2, 3), /* the error argument was added later */
 	NEED_TP_BTF("tcp_send_reset", 2, 3), /* 6.10 added a reason */
 	NEED_TP_BTF("tcp_receive_reset", 1, 1),
 	NEED_TP_BTF("kfree_skb", 2, 4), /* 5.17 added a reason, 6.11 the socket */
@@ -49,10 +49,10 @@ static const struct ebpf_variant variants[] = {
 #define REASON_NAME_SIZE 48
 
 struct tcp {
-	uint32_t group, reasons_group; /* TRACK_ROOT: not yet */
+	uint32_t group, reasons_group; /* TRACK_ROOT: no track yet */
 	uint32_t retransmits, failed, sent, received, dropped;
 	uint32_t reasons[TCP_REASONS];
-	char names[TCP_REASONS][REASON_NAME_SIZE]; /* empty: it has none */
+	char names[TCP_REASONS][REASON_NAME_SIZE]; /* empty: no name */
 };
 
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
@@ -85,7 +85,7 @@ static int begin(struct ebpf_run *r)
 {
 	struct tcp *s = r->state;
 
-	/* Without types the event's format has most. */
+	/* Without BTF the format file of the event has most of them. */
 	r->features->each_symbol(r->features->ctx, "skb/kfree_skb", "reason", on_reason, s);
 	r->features->each_enumerator(r->features->ctx, "skb_drop_reason", on_reason, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");

@@ -6,7 +6,7 @@
 #include "base/core/mem.h"
 #include "ebpf/engine/errors.h"
 
-#define SUB_BITS 5 /* 32 buckets an octave */
+#define SUB_BITS 5 /* 32 buckets for each power of two */
 
 _Static_assert((SONDA_HIST_BITS - SUB_BITS) * (1u << SUB_BITS) + (1u << SUB_BITS) ==
 		       SONDA_HIST_BUCKETS,
@@ -33,7 +33,7 @@ uint64_t histogram_take(const struct sonda_hist *now, struct sonda_hist *last,
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < SONDA_HIST_BUCKETS; i++) {
-		/* Counts go round. */
+		/* Counters wrap. */
 		ret_added->buckets[i] = now->buckets[i] - last->buckets[i];
 		last->buckets[i] = now->buckets[i];
 		n += ret_added->buckets[i];

@@ -18,14 +18,14 @@
 #define STATE_NEEDED 2 /* TracePacket.sequence_flags */
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 }; /* TrackEvent.Type */
 
-/* Of a thread, or of none: tid 0. */
+/* The lanes of a thread, or of none: tid 0. */
 struct lanes {
 	uint32_t tid; /* the key */
-	UT_hash_handle hh; /* in the order in which they came */
-	uint64_t used; /* number of its last event */
+	UT_hash_handle hh; /* in order of arrival */
+	uint64_t used; /* serial number of its last event */
 	uint32_t thread; /* its track; TRACK_ROOT: none */
-	uint32_t tracks[EVENT_TRACKS_MAX]; /* TRACK_ROOT: not made yet */
-	uint64_t ends[EVENT_TRACKS_MAX]; /* of the last slice */
+	uint32_t tracks[EVENT_TRACKS_MAX]; /* TRACK_ROOT: not created yet */
+	uint64_t ends[EVENT_TRACKS_MAX]; /* end of the last slice */
 };
 
 struct event_tracks {
@@ -33,7 +33,7 @@ struct event_tracks {
 	uint32_t group;
 	const char *name;
 	struct lanes *threads; /* owned */
-	uint64_t second; /* when it began */
+	uint64_t second; /* begin of the last slice */
 	uint32_t in_second;
 	struct event_tracks_counts counts;
 };
@@ -78,7 +78,7 @@ static void end_text(char *s, size_t size)
 	str_make_plain(s, strlen(s), "");
 }
 
-/* A slice may end a moment after we looked at the clock, not more. */
+/* A slice may end shortly after the clock was read. */
 static bool is_good(struct sonda_event_text *t, uint64_t now)
 {
 	struct sonda_event *e = &t->event;
@@ -107,7 +107,7 @@ static bool is_too_much(struct event_tracks *l, uint64_t now)
 	return l->in_second++ >= EVENT_TRACKS_EVENTS_PER_SECOND;
 }
 
-/* ---- where it goes ---- */
+/* ---- lanes ---- */
 
 static void remove_lanes(struct event_tracks *l, struct lanes *t)
 {
@@ -164,7 +164,7 @@ static uint32_t make_lane(struct event_tracks *l, const struct lanes *t, uint32_
 							  .name = i ? numbered : name});
 }
 
-/* The first lane where it begins after all that is there; TRACK_VOID: none. */
+/* Returns the first lane on which it starts after all others; TRACK_VOID: none. */
 static uint32_t lane_of(struct event_tracks *l, struct lanes *t, const struct sonda_event *e)
 {
 	uint32_t i = 0;
@@ -266,7 +266,7 @@ static struct event_tracks_counts event_tracks_counts(const struct event_tracks 
 	return l->counts;
 }
 
-#define EVENTS_A_READ 65536 /* of a ring that others fill while it is read */
+#define EVENTS_A_READ 65536 /* of a ring that is filled while it is read */
 
 struct event_ring {
 	struct tracks *tracks; /* borrowed */
@@ -315,7 +315,7 @@ int event_ring_read(struct event_ring *g)
 {
 	int r;
 
-	/* What is gathered of the tracks goes before packets of our own. */
+	/* Pending values of tracks are written before other packets. */
 	tracks_end(g->tracks);
 	g->read_at = clock_boot_ns();
 	g->n_read = 0;

@@ -16,12 +16,12 @@
 #include "ebpf/tracks/per_process.h"
 
 /*
- * What took longer than the config allows (bpf/outliers.h), as slices: waits and stalls on the thread's
- * own track, as it does nothing else meanwhile; block requests on one below it.
+ * Slices above a threshold (bpf/outliers.h): waits and stalls on the track of the thread, which
+ * does nothing else meanwhile; block requests on a track below it.
  */
 
 static const struct {
-	const char *lane; /* NULL: the thread's own track */
+	const char *lane; /* NULL: the track of the thread */
 	const char *left_out;
 } kinds[EBPF_OUTLIERS] = {
 	[EBPF_OUTLIERS_RUNQ] = {NULL, "runq slices left out"},
@@ -45,7 +45,7 @@ static void outliers_free(struct outliers *o)
 	free(o);
 }
 
-/* Of a loaded object; what is of the run is borrowed. 0 or -errno. */
+/* Call it for a loaded object; what belongs to the run is borrowed. Returns 0 or -errno. */
 static int outliers_new(struct ebpf_run *r, struct outliers **ret)
 {
 	struct outliers *o = calloc(1, sizeof(*o));
@@ -66,7 +66,7 @@ static int outliers_new(struct ebpf_run *r, struct outliers **ret)
 	return e;
 }
 
-/* After tracks_begin, and behind all other tracks of it. 0 or -errno. */
+/* Call it after tracks_begin() and after all other tracks are set. Returns 0 or -errno. */
 static int outliers_read(struct outliers *o)
 {
 	struct sonda_outliers_cpu sum;
@@ -83,7 +83,7 @@ static int outliers_read(struct outliers *o)
 	return e;
 }
 
-/* Removes the track of those that were left out. */
+/* Removes the track of dropped slices. */
 static void outliers_hide(struct outliers *o)
 {
 	if (o)
@@ -98,14 +98,14 @@ static const struct per_process_spec *processes_of(const struct ebpf_run *r)
 								   : fam->processes;
 }
 
-/* Where what belongs to a thread is kept (bpf/thread.h). */
+/* The maps with per-thread data (bpf/thread.h). */
 static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_features *f)
 {
 	bool typed, storage;
 
 	if (!ebpf_object_has_map(o, "threads_by_pid"))
 		return 0;
-	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* came with it */
+	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* added in the same version */
 	storage = typed && ebpf_object_has_map(o, "threads") &&
 		  f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
 	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
@@ -186,7 +186,7 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
 				return 0;
 			ebpf_run_stop(r);
 		}
-		/* What is best is what should have worked. */
+		/* Report the error of the best variant. */
 		if (!first.text[0]) {
 			first = text;
 			first_error = e;
@@ -211,8 +211,8 @@ static int read_period(struct ebpf_run *r)
 	return e < 0 ? e : f;
 }
 
-#define READ_SHARE 200u /* of one CPU, one part of so many for each family */
-#define READS_AVERAGED 8u /* so the first one, which makes tracks, is not taken for the rule */
+#define READ_SHARE 200u /* budget: fraction of one CPU for each family */
+#define READS_AVERAGED 8u /* so that the first read, which creates tracks, does not count */
 
 int ebpf_run_read(struct ebpf_run *r)
 {

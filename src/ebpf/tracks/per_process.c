@@ -46,10 +46,10 @@ static struct process_sum *process_of(struct process_sums *s, uint32_t pid)
 	return p;
 }
 
-/* The time until now, of all that is in one word; in 48 bits. */
+/* The time until now of everything in one word, in 48 bits. */
 static uint64_t time_of_span(uint64_t word, uint64_t now)
 {
-	int64_t number = (int64_t)word >> SONDA_SPAN_BITS; /* of ends without begins, below 0 */
+	int64_t number = (int64_t)word >> SONDA_SPAN_BITS; /* of ends without begins, negative */
 
 	return (word + (uint64_t)number * now) & SONDA_SPAN_SUM;
 }
@@ -71,7 +71,9 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 	return p;
 }
 
-/* What is negative is of an element that was read before another one, and made good later. */
+/*
+ * A negative value belongs to an element that was read before another one; it is compensated later.
+ */
 static uint64_t grown(const struct process_sums *s, uint64_t raw, uint64_t last)
 {
 	int unused = s->is_spans ? 64 - SONDA_SPAN_BITS : 0;
@@ -108,11 +110,13 @@ static void process_sums_end(struct process_sums *s)
 	}
 }
 
-/* Of processes that do nothing, a read looks for one in so many in /proc, or for all while the elements
- * of a CPU are half full. */
+/*
+ * For inactive processes a read checks one in so many in /proc, or all while the elements of a CPU
+ * are half used.
+ */
 #define LOOK_EVERY 10u
 
-/* Elements of each CPU. */
+/* Number of elements of each CPU. */
 static uint32_t room_for(const struct per_process_spec *spec, uint32_t n_cpus)
 {
 	uint32_t n = MAX(spec->elements_per_cpu, PROCESSES_PER_CPU);
@@ -178,7 +182,7 @@ static void see(struct per_process *p, uint32_t element, uint64_t key)
 	uint64_t values[PROCESS_VALUES_MAX];
 	struct process_sum *sum;
 
-	/* Each is read once, as it changes meanwhile. */
+	/* Each is read once, because it changes meanwhile. */
 	for (uint32_t i = 0; i < p->spec->n_values; i++)
 		values[i] = now[i];
 	sum = process_sums_add(&p->sums, SONDA_PROCESS_TGID(key), values);
@@ -192,7 +196,7 @@ static void see(struct per_process *p, uint32_t element, uint64_t key)
 	p->gone[p->n_gone++] = element;
 }
 
-/* Most are free: the keys of a bucket are looked at together, which takes a few instructions. */
+/* Most elements are free: the keys of a bucket are checked together, with a few instructions. */
 static bool is_free(const uint64_t *keys)
 {
 	uint64_t any = 0;
@@ -202,7 +206,7 @@ static bool is_free(const uint64_t *keys)
 	return !any;
 }
 
-/* The elements of a CPU that are some process's, in p->used. */
+/* Collects the used elements of a CPU in p->used. */
 static void find_used(struct per_process *p, uint32_t at)
 {
 	const uint64_t *keys = p->keys.at;
@@ -217,7 +221,7 @@ static void find_used(struct per_process *p, uint32_t at)
 	}
 }
 
-/* Each value is somewhere else in memory, which is most of what it takes: they are fetched ahead. */
+/* Values are scattered in memory, which dominates the cost, so they are prefetched. */
 #define AHEAD 16u
 
 static void fetch(const struct per_process *p, uint32_t i)
@@ -244,8 +248,10 @@ static void see_all(struct per_process *p)
 	}
 }
 
-/* First the values, and the key at the next read: no CPU finds a free place with values of another
- * one. The totals are kept until the elements are not seen any more. */
+/*
+ * Frees the values first, and the key at the next read, so that no CPU finds a free element with
+ * old values. Sums are kept until the elements are not seen any more.
+ */
 static void empty_gone(struct per_process *p)
 {
 	size_t n = p->spec->n_values;
@@ -264,8 +270,8 @@ static void free_gone(struct per_process *p)
 }
 
 /*
- * When was it there, if it grew in this period? At the beginning of the period, unless its elements were
- * made later. 0: not known.
+ * Returns a time at which the process existed, if it grew in this period: the start of the period,
+ * or the creation of its elements if that is later. 0: unknown.
  */
 static uint64_t alive_ns(const struct per_process *p, const struct process_sum *sum)
 {
@@ -292,8 +298,10 @@ static void tell_top(struct per_process *p)
 	top_n_end(p->top);
 }
 
-/* In the initial namespace of pids, or with its /proc; a process that is not seen there, but counts,
- * stays. */
+/*
+ * In the initial pid namespace, or with its /proc. A process that is not visible there, but counts,
+ * stays.
+ */
 static void look_for_gone(struct per_process *p, const char *proc_root)
 {
 	bool look_at_all = p->n_most > p->n_each / 2;

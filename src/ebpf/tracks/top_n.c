@@ -16,12 +16,12 @@
 struct process {
 	uint32_t pid;
 	UT_hash_handle hh;
-	uint32_t period; /* the last that told of it */
-	uint64_t before; /* its weight in the period before */
+	uint32_t period; /* last period with it */
+	uint64_t before; /* weight in the previous period */
 	uint64_t weight;
 	uint64_t values[TOP_COLUMNS_MAX];
 	uint64_t growth;
-	uint64_t alive_ns; /* it was there */
+	uint64_t alive_ns; /* a time at which it existed */
 	bool is_shown;
 	uint32_t track;
 	uint32_t columns[TOP_COLUMNS_MAX];
@@ -35,7 +35,7 @@ struct top_n {
 	uint32_t top_n, n_shown;
 	uint32_t period;
 	struct process *all;
-	struct process **order; /* owned: those that grew, then by growth */
+	struct process **order; /* owned: processes that grew, sorted by growth */
 	size_t order_cap;
 };
 
@@ -109,7 +109,7 @@ void top_n_add(struct top_n *t, const struct top_process *add)
 	for (size_t i = 0; i < t->n_columns; i++)
 		p->values[i] += add->values[i];
 	p->alive_ns = MAX(p->alive_ns, add->alive_ns);
-	/* An element that was evicted and made anew begins at 0. */
+	/* An element that was evicted and created again starts at 0. */
 	p->growth = p->weight >= p->before ? p->weight - p->before : p->weight;
 }
 
@@ -178,7 +178,7 @@ void top_n_hide(struct top_n *t)
 		hide(t, p);
 }
 
-/* ---- who is among them ---- */
+/* ---- ranking ---- */
 
 static int by_growth(const void *a, const void *b)
 {
@@ -189,7 +189,7 @@ static int by_growth(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Forgets who is not there any more. The number of those that grew, in order. */
+/* Drops processes that do not exist any more. Returns the number of those that grew, sorted. */
 static size_t sort_out(struct top_n *t)
 {
 	struct process *p, *next;
@@ -210,7 +210,7 @@ static size_t sort_out(struct top_n *t)
 	return n;
 }
 
-/* Of those that are shown, the one that grew least. */
+/* Returns the shown process that grew least. */
 static struct process *weakest(const struct top_n *t)
 {
 	struct process *p, *next, *worst = NULL;
