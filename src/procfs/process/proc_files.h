@@ -11,13 +11,12 @@
 #include "procfs/process/proc_usage.h"
 
 /*
- * Lists the tasks of a directory: the processes of /proc, or the threads of /proc/PID/task. A list
- * may stay open between time slices. The kernel lists by id, so the walk continues where it was
- * even if tasks have started or exited meanwhile.
+ * Lists the processes of /proc, or the threads of /proc/PID/task. A list may stay open between time
+ * slices. The kernel lists by id, so the walk goes on although tasks have started or exited.
  */
 
-#define PROC_LIST_BYTES                                                                            \
-	(2u << 10) /* about 80 names at a time: the kernel allocates an inode for each */
+/* About 80 names at a time: the kernel allocates an inode for each. */
+#define PROC_LIST_BYTES (2u << 10)
 
 /* Zero-initialise. */
 struct pid_list {
@@ -34,15 +33,12 @@ struct pid_list {
 
 /* root: descriptor of /proc. pid 0: lists all processes. Returns 0 or -errno. */
 int pid_list_open(struct pid_list *l, int root, int32_t pid);
-/*
- * Sets how many threads to expect and skips the leader. Call it before the first pid_list_next().
- * The leader, and threads that were listed before, may be listed all the same.
- */
+/* Sets how many threads to expect and skips the leader, before the first pid_list_next(). The
+ * leader, and threads that were listed before, may be listed all the same. */
 void pid_list_expect(struct pid_list *l, uint32_t threads);
 /* Returns the next task in the order of the kernel; false at the end. */
 bool pid_list_next(struct pid_list *l, int32_t *ret_tid);
-/* Closes the list; no-op if it is not open. */
-void pid_list_close(struct pid_list *l);
+void pid_list_close(struct pid_list *l); /* no-op if it is not open */
 static inline bool pid_list_is_open(const struct pid_list *l)
 {
 	return l->open;
