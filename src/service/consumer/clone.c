@@ -16,14 +16,11 @@
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/decode.h"
 #include "service/output/file_sink.h"
-#include "service/session/flush.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/session/sessions.h"
 #include "service/session/session.h"
 #include "service/session/session_clone.h"
-#include "service/session/session_file.h"
-#include "service/session/session_life.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/pb_mem.h"
 
@@ -114,11 +111,11 @@ static int reply(const struct consumer_port *c, const struct ipc_call *call,
 		return -ENOMEM;
 	pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_SUCCESS, clone != NULL);
 	if (clone) {
-		trace_uuid(clone->trace, &msb, &lsb);
+		trace_uuid(session_trace(clone), &msb, &lsb);
 		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_MSB, msb);
 		pb_enc_i64(&m.enc, PB_CLONE_SESSION_RESPONSE_UUID_LSB, lsb);
 		pb_enc_bool(&m.enc, PB_CLONE_SESSION_RESPONSE_WAS_WRITE_INTO_FILE,
-			    clone->file != NULL);
+			    session_file(clone) != NULL);
 	} else {
 		pb_enc_str(&m.enc, PB_CLONE_SESSION_RESPONSE_ERROR, error);
 	}
@@ -165,28 +162,19 @@ static void pending_free(struct pending_clone *p)
 
 static enum group group_of(const struct session *s, size_t buffer)
 {
-	return s->config->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
+	return session_config(s)->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
 }
 
 /* ---- its buffers ---- */
 
-static struct trace_buffer *replace_buffer(struct session *s, size_t i, struct trace_buffer *with)
-{
-	struct producer_port *producer;
-
-	TAILQ_FOREACH (producer, &s->sessions->producers->list, link)
-		producer_port_regrant(producer, trace_get_buffer_id(s->trace, i), with);
-	return trace_replace_buffer(s->trace, i, with);
-}
-
 static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 {
 	struct trace_buffer *fresh;
-	int r = trace_buffer_new_like(trace_get_buffer(s->trace, i), &fresh);
+	int r = trace_buffer_new_like(trace_get_buffer(session_trace(s), i), &fresh);
 
 	if (r < 0)
 		return r;
-	*ret = replace_buffer(s, i, fresh);
+	*ret = session_replace_buffer(s, i, fresh);
 	return 0;
 }
 
@@ -194,14 +182,15 @@ static void take_buffers(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
 
-	for (size_t i = 0; i < trace_n_buffers(s->trace) && !p->no_memory; i++) {
+	for (size_t i = 0; i < trace_n_buffers(session_trace(s)) && !p->no_memory; i++) {
 		struct trace_buffer **to = &p->result.buffers[i];
 		int r;
 
 		if (group_of(s, i) != group)
 			continue;
-		r = group == GROUP_MOVED ? move_buffer(s, i, to)
-					 : trace_buffer_clone(trace_get_buffer(s->trace, i), to);
+		r = group == GROUP_MOVED
+			    ? move_buffer(s, i, to)
+			    : trace_buffer_clone(trace_get_buffer(session_trace(s), i), to);
 		p->no_memory = r < 0;
 		p->result.taken_boot_ns[i] = clock_boot_ns();
 	}
@@ -212,13 +201,13 @@ static void give_back_buffers(struct pending_clone *p)
 {
 	struct session *s = p->source;
 
-	for (size_t i = 0; i < trace_n_buffers(s->trace); i++) {
-		struct trace_buffer *fresh = trace_get_buffer(s->trace, i);
+	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++) {
+		struct trace_buffer *fresh = trace_get_buffer(session_trace(s), i);
 
 		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
 			continue;
 		trace_buffer_append(p->result.buffers[i], fresh);
-		replace_buffer(s, i, TAKE_PTR(p->result.buffers[i]));
+		session_replace_buffer(s, i, TAKE_PTR(p->result.buffers[i]));
 		trace_buffer_free(fresh);
 	}
 }
@@ -226,11 +215,11 @@ static void give_back_buffers(struct pending_clone *p)
 /* clear_before_clone: what was before the snapshot is in nobody's interest. */
 static int clear_buffers(struct session *s)
 {
-	for (size_t i = 0; i < trace_n_buffers(s->trace); i++) {
+	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++) {
 		struct trace_buffer *old;
 
-		if (!s->config->buffers[i]->clear_before_clone ||
-		    trace_buffer_stats(trace_get_buffer(s->trace, i))->bytes_written == 0)
+		if (!session_config(s)->buffers[i]->clear_before_clone ||
+		    trace_buffer_stats(trace_get_buffer(session_trace(s), i))->bytes_written == 0)
 			continue;
 		if (move_buffer(s, i, &old) < 0)
 			return -ENOMEM;
@@ -267,7 +256,7 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
  * it fails, the source has all that it had. */
 static int make_session_with_file(struct pending_clone *p, struct session **ret, struct err_text *e)
 {
-	struct file_sink *from = p->source->file, *file;
+	struct file_sink *from = session_file(p->source), *file;
 	int r;
 
 	if (!from || file_sink_is_closed(from))
@@ -301,13 +290,13 @@ static void finish(struct pending_clone *p)
 		return;
 	}
 	c->session = clone;
-	if (!clone->file) {
+	if (!session_file(clone)) {
 		answer(c, &call, clone, NULL);
 		return;
 	}
 	c->clone_call = call;
 	c->has_clone_call = true;
-	file_sink_finish(clone->file);
+	file_sink_finish(session_file(clone));
 }
 
 void clone_is_written(struct consumer_port *c)
@@ -317,9 +306,10 @@ void clone_is_written(struct consumer_port *c)
 	if (!c->has_clone_call)
 		return;
 	c->has_clone_call = false;
-	if (c->session->error)
+	if (session_error(c->session))
 		failed = TAKE_PTR(c->session);
-	answer(c, &c->clone_call, failed ? NULL : c->session, failed ? failed->error : NULL);
+	answer(c, &c->clone_call, failed ? NULL : c->session,
+	       failed ? session_error(failed) : NULL);
 	session_free(failed);
 }
 
@@ -336,7 +326,7 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 {
 	const struct clone_flush *f = ctx;
 	const struct session *s = f->clone->source;
-	int i = trace_find_buffer(s->trace, buffer_id);
+	int i = trace_find_buffer(session_trace(s), buffer_id);
 
 	return i >= 0 && group_of(s, (size_t)i) == f->group;
 }
@@ -355,10 +345,8 @@ static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 
 	(void)call;
 	f->running = false;
-	if (!success)
-		p->result.final_flush = FINAL_FLUSH_FAILED;
-	else if (p->result.final_flush == FINAL_FLUSH_NONE)
-		p->result.final_flush = FINAL_FLUSH_SUCCEEDED;
+	p->result.flush_failed |= !success;
+	p->result.flush_succeeded |= success;
 	group_is_flushed(p, f->group);
 	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
 		finish(p);
@@ -377,8 +365,8 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 			p->flushes[g].running = session_flush(p->source, &request) == 0;
 		if (p->flushes[g].running)
 			continue;
-		if (p->flushes[g].wanted && p->source->state == SESSION_STARTED)
-			p->result.final_flush = FINAL_FLUSH_FAILED;
+		if (p->flushes[g].wanted && session_state(p->source) == SESSION_STARTED)
+			p->result.flush_failed = true;
 		group_is_flushed(p, (enum group)g);
 	}
 	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
@@ -389,19 +377,19 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 
 static int32_t score_of(const struct session *s)
 {
-	return s->state == SESSION_STARTED ? s->config->bugreport_score : 0;
+	return session_state(s) == SESSION_STARTED ? session_config(s)->bugreport_score : 0;
 }
 
 static bool may_clone(const struct consumer_port *c, const struct session *s)
 {
-	return c->uid == 0 || c->uid == s->uid;
+	return c->uid == 0 || c->uid == session_uid(s);
 }
 
 static struct session *find_for_bugreport(const struct consumer_port *c)
 {
-	struct session *s, *best = NULL;
+	struct session *s = NULL, *best = NULL;
 
-	TAILQ_FOREACH (s, &c->sessions->list, link)
+	while ((s = sessions_next(c->sessions, s)))
 		if (may_clone(c, s) && score_of(s) > (best ? score_of(best) : 0))
 			best = s;
 	return best;
@@ -409,27 +397,27 @@ static struct session *find_for_bugreport(const struct consumer_port *c)
 
 static bool is_selected(const struct session *s, const struct clone_request *r)
 {
-	const char *name = s->config->unique_session_name;
+	const char *name = session_config(s)->unique_session_name;
 
 	if (!r->unique_name)
-		return s->id == r->session_id;
-	return s->state != SESSION_CLONED && name && name[0] && !strcmp(name, r->unique_name);
+		return session_id(s) == r->session_id;
+	return session_state(s) != SESSION_CLONED && name && name[0] &&
+	       !strcmp(name, r->unique_name);
 }
 
 static struct session *find_source(const struct consumer_port *c, const struct clone_request *r,
 				   const char **ret_error)
 {
-	struct session *s;
+	struct session *s = NULL;
 
 	if (wants_bugreport(r)) {
 		*ret_error = "No tracing sessions eligible for bugreport found";
 		return find_for_bugreport(c);
 	}
 	*ret_error = "Tracing session not found";
-	TAILQ_FOREACH (s, &c->sessions->list, link)
-		if (is_selected(s, r))
-			return s;
-	return NULL;
+	while ((s = sessions_next(c->sessions, s)) && !is_selected(s, r))
+		;
+	return s;
 }
 
 static const char *why_not(const struct consumer_port *c, const struct session *source, int fd)
@@ -438,9 +426,9 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 		return "Not allowed to clone a session from another UID";
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
-	if (source->file && file_sink_is_closed(source->file))
+	if (session_file(source) && file_sink_is_closed(session_file(source)))
 		return "The session has ended, and its trace is in its file";
-	if (source->file && fd < 0)
+	if (session_file(source) && fd < 0)
 		return "The session writes into a file: to clone it takes a file, too";
 	return NULL;
 }
@@ -476,7 +464,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	p->fd = -1;
 	for (size_t g = 0; g < N_GROUPS; g++)
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
-	for (size_t i = 0; i < trace_n_buffers(source->trace); i++)
+	for (size_t i = 0; i < trace_n_buffers(session_trace(source)); i++)
 		p->flushes[group_of(source, i)].wanted = true;
 	p->result.unfiltered = r->skip_trace_filter || wants_bugreport(r);
 	if (r->has_trigger)
@@ -505,12 +493,12 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	if (refused)
 		return reply(c, call, NULL, refused);
 	/* Before anything of the source is cleared or moved. */
-	if (source->file && file_sink_check_clone(source->file, fd, &e) < 0)
+	if (session_file(source) && file_sink_check_clone(session_file(source), fd, &e) < 0)
 		return reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);
 	if (!p)
 		return reply(c, call, NULL, e.text);
-	if (source->file)
+	if (session_file(source))
 		p->fd = TAKE_FD(fd);
 	p->no_memory = clear_buffers(source) < 0;
 	if (r->for_bugreport || wants_bugreport(r))

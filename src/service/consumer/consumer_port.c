@@ -17,14 +17,10 @@
 #include "ipc/consumer_port.pb-c.h"
 #include "service/consumer/clone.h"
 #include "service/ipc/decode.h"
-#include "service/output/file_sink.h"
-#include "service/session/flush.h"
 #include "service/ipc/limits.h"
 #include "service/output/passed_file.h"
 #include "service/session/sessions.h"
 #include "service/session/session.h"
-#include "service/session/session_life.h"
-#include "service/session/session_run.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
@@ -75,22 +71,18 @@ int consumer_port_take_file(struct consumer_port *c, struct err_text *e)
 
 /* Takes the config. */
 static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
-			int passed_fd, struct err_text *e)
+			int fd, struct err_text *e)
 {
-	_cleanup_(closep) int fd = passed_fd;
-	struct quota_account room;
-	int r;
+	const struct session_request r = {.owner = consumer_port_owner(c),
+					  .uid = c->uid,
+					  .config = request->trace_config,
+					  .config_bytes = bytes,
+					  .fd = fd};
+	int error = session_new(c->sessions, &r, e, &c->session);
 
-	quota_open(&room, c->sessions->quota, c->uid);
-	r = quota_check(&room, QUOTA_CONFIG_BYTES, bytes, e);
-	if (r == 0)
-		r = session_new(c->sessions, consumer_port_owner(c), c->uid, request->trace_config,
-				TAKE_FD(fd), e, &c->session);
-	if (r < 0)
-		return r;
-	request->trace_config = NULL; /* the session's now */
-	quota_hold(&c->session->account, QUOTA_CONFIG_BYTES, bytes);
-	return 0;
+	if (error == 0)
+		request->trace_config = NULL; /* the session's now */
+	return error;
 }
 
 static void begin_session(struct consumer_port *c, const struct ipc_call *call,
@@ -116,7 +108,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 		reply_disabled(c, call, e.text);
 		return;
 	}
-	producers_set_lockdown(c->sessions->producers, c->session->config->lockdown_mode);
+	producers_set_lockdown(c->sessions->producers, session_config(c->session)->lockdown_mode);
 	park_enable(c, call);
 	session_begin(c->session);
 }
@@ -142,7 +134,7 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	if (!request->attach_notification_only)
 		begin_session(c, call, request, bytes);
 	else if (c->session && session_has_ended(c->session))
-		reply_disabled(c, call, c->session->error);
+		reply_disabled(c, call, session_error(c->session));
 	else if (c->session)
 		park_enable(c, call);
 	else
@@ -188,7 +180,7 @@ static void leave_file(struct consumer_port *c)
 {
 	struct session *s = c->session;
 
-	tracing_ended(c, s->error);
+	tracing_ended(c, session_error(s));
 	(void)consumer_port_let_go(c, NULL); /* without a key it cannot fail */
 	session_disable(s, true);
 }
@@ -285,7 +277,7 @@ static void on_clone_due(void *ctx, const struct received_trigger *trigger)
 {
 	struct consumer_port *c = ctx;
 
-	observe_clone_trigger(c, c->session->id, trigger);
+	observe_clone_trigger(c, session_id(c->session), trigger);
 }
 
 static void on_abort(void *ctx, const char *reason)
@@ -315,15 +307,6 @@ struct session_owner consumer_port_owner(struct consumer_port *c)
 
 /* ---- the session's data ---- */
 
-/* What goes into a file is not read from here. Of a clone whose file is done the service's own events of this
- * reading are left. */
-static bool is_readable(const struct session *s)
-{
-	if (!s || triggers_hold_back(s))
-		return false;
-	return !s->file || (s->state == SESSION_CLONED && file_sink_is_closed(s->file));
-}
-
 static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			size_t len)
 {
@@ -331,7 +314,8 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 
 	if (decode_nothing(args, len) < 0)
 		return -EBADMSG;
-	return reader_begin(&c->reader, call, is_readable(c->session) ? c->session : NULL);
+	return reader_begin(&c->reader, call,
+			    c->session && session_is_readable(c->session) ? c->session : NULL);
 }
 
 static int get_trace_stats(void *endpoint, const struct ipc_call *call, const uint8_t *args,

@@ -89,7 +89,7 @@ int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args
 	s = session_find_detached(c->sessions, c->uid, key);
 	if (!s)
 		return -ENOENT;
-	r = reply_config(c, call, s->config);
+	r = reply_config(c, call, session_config(s));
 	if (r < 0)
 		return r;
 	session_attach(s, consumer_port_owner(c));

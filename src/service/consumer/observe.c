@@ -7,10 +7,9 @@
 #include "common/observable_events.pb-c.h"
 #include "gen/fields.h"
 #include "service/consumer/consumer_port.h"
-#include "service/session/instances.h"
 #include "service/producer/producer_port.h"
 #include "service/session/session.h"
-#include "service/session/triggers.h"
+#include "service/trace/trace.h"
 
 #define SEND_AT_BYTES (64u << 10) /* do not wait for the end of the turn */
 
@@ -81,8 +80,9 @@ static bool observable_state(enum instance_state state, uint32_t *ret)
 	}
 }
 
-static void put_instance(struct observer *o, const struct source_instance *i)
+static void put_instance(void *ctx, const struct source_instance *i)
 {
+	struct observer *o = ctx;
 	struct pb_enc *e = &o->pending.enc;
 	uint32_t state;
 
@@ -140,8 +140,6 @@ void observe_clone_trigger(struct consumer_port *c, uint64_t session_id,
 void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
 		   struct session *session)
 {
-	const struct source_instance *i;
-
 	end_stream(o);
 	o->active = true;
 	o->call = *call;
@@ -153,9 +151,8 @@ void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t eve
 	if (!session)
 		return;
 	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
-		TAILQ_FOREACH (i, &session->instances, link)
-			put_instance(o, i);
-	if (session->all_started_told &&
+		session_each_instance(session, put_instance, o);
+	if (session_all_started(session) &&
 	    observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_started(o);
 }

@@ -104,13 +104,15 @@ static void add_source(struct answer *a, const struct registered_source *r)
 
 static void add_session(struct answer *a, const struct session *s)
 {
-	const Pb__TraceConfig *c = s->config;
+	const Pb__TraceConfig *c = session_config(s);
 	struct pb_enc *e = &a->entry.enc;
 
 	pb_enc_open(e, PB_TRACING_SERVICE_STATE_TRACING_SESSIONS);
-	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_ID, s->id);
-	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_CONSUMER_UID, (int32_t)s->uid);
-	pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_STATE, session_state_name(s->state));
+	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_ID, session_id(s));
+	pb_enc_i64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_CONSUMER_UID,
+		   (int32_t)session_uid(s));
+	pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_STATE,
+		   session_state_name(session_state(s)));
 	if (c->unique_session_name)
 		pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_UNIQUE_SESSION_NAME,
 			   c->unique_session_name);
@@ -118,10 +120,11 @@ static void add_session(struct answer *a, const struct session *s)
 		pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_BUFFER_SIZE_KB,
 			   c->buffers[i]->size_kb);
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_DURATION_MS, c->duration_ms);
-	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_NUM_DATA_SOURCES, s->n_instances);
-	if (trace_start_realtime_ns(s->trace))
+	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_NUM_DATA_SOURCES,
+		   session_n_instances(s));
+	if (trace_start_realtime_ns(session_trace(s)))
 		pb_enc_i64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_START_REALTIME_NS,
-			   trace_start_realtime_ns(s->trace));
+			   trace_start_realtime_ns(session_trace(s)));
 	if (c->has_bugreport_score)
 		pb_enc_i64(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_BUGREPORT_SCORE,
 			   c->bugreport_score);
@@ -129,8 +132,8 @@ static void add_session(struct answer *a, const struct session *s)
 		pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_BUGREPORT_FILENAME,
 			   c->bugreport_filename);
 	pb_enc_bool(e, PB_TRACING_SERVICE_STATE_TRACING_SESSION_IS_STARTED,
-		    s->state == SESSION_STARTED);
-	departures_put(s, PB_TRACING_SERVICE_STATE_TRACING_SESSION_DEPARTURES, e);
+		    session_state(s) == SESSION_STARTED);
+	session_put_departures(s, PB_TRACING_SERVICE_STATE_TRACING_SESSION_DEPARTURES, e);
 	pb_enc_close(e);
 	add_entry(a);
 }
@@ -138,24 +141,24 @@ static void add_session(struct answer *a, const struct session *s)
 /* A session is shown to its own user, and to root. */
 static bool may_see(const struct consumer_port *c, const struct session *s)
 {
-	return c->uid == 0 || c->uid == s->uid;
+	return c->uid == 0 || c->uid == session_uid(s);
 }
 
 static void add_sessions(struct answer *a)
 {
 	const struct sessions *v = a->consumer->sessions;
 	struct pb_enc *e = &a->entry.enc;
-	const struct session *s;
+	const struct session *s = NULL;
 	unsigned started = 0;
 
-	TAILQ_FOREACH (s, &v->list, link)
-		started += s->state == SESSION_STARTED;
+	while ((s = sessions_next(v, s)))
+		started += session_state(s) == SESSION_STARTED;
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_NUM_SESSIONS, sessions_count(v));
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_NUM_SESSIONS_STARTED, started);
 	pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SERVICE_VERSION, SERVICE_VERSION);
 	pb_enc_bool(e, PB_TRACING_SERVICE_STATE_SUPPORTS_TRACING_SESSIONS, true);
 	add_entry(a);
-	TAILQ_FOREACH (s, &v->list, link)
+	while ((s = sessions_next(v, s)))
 		if (may_see(a->consumer, s))
 			add_session(a, s);
 }

@@ -109,8 +109,8 @@ static bool do_pass(struct reader *r)
 	bool more;
 
 	if (!r->compressor)
-		return read_pass(r->session->trace, &r->sink, READ_BATCH_BYTES);
-	more = read_pass(r->session->trace, compressor_sink(r->compressor, &r->sink),
+		return read_pass(session_trace(r->session), &r->sink, READ_BATCH_BYTES);
+	more = read_pass(session_trace(r->session), compressor_sink(r->compressor, &r->sink),
 			 COMPRESSOR_GROUP_BYTES);
 	compressor_end(r->compressor);
 	return more;
@@ -154,13 +154,13 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 		return 0;
 	}
 	r->reply = malloc(READER_REPLY_BYTES);
-	if (!r->reply || compressor_new(session->config, &r->compressor) < 0) {
+	if (!r->reply || compressor_new(session_config(session), &r->compressor) < 0) {
 		free(TAKE_PTR(r->reply));
 		return -ENOMEM;
 	}
 	r->call = *call;
 	r->session = session;
-	read_begin(session->trace);
+	read_begin(session_trace(session));
 	on_turn(r);
 	return 0;
 }

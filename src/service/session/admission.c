@@ -8,10 +8,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
-#include "service/session/session_life.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 #define MAX_RECENT 64 /* then the oldest is forgotten */
 

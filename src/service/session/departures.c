@@ -10,7 +10,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "service/producer/producer_port.h"
-#include "service/session/session.h"
+#include "service/session/session_internal.h"
 #include "wire/pb_enc.h"
 
 struct departure {

@@ -18,8 +18,7 @@
 #include "gen/fields.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/producer/producer_port.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
+#include "service/session/session_internal.h"
 #include "wire/pb_mem.h"
 
 struct pending_flush {

@@ -19,10 +19,8 @@
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
+#include "service/session/session_internal.h"
 #include "service/session/session_config.h"
-#include "service/session/session_run.h"
 #include "service/session/source_filter.h"
 #include "service/session/trigger_config.h"
 #include "wire/pb_mem.h"
@@ -261,6 +259,20 @@ void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *c
 	for (r = first_of_name(s, config); r; r = TAILQ_NEXT(r, of_name))
 		if (wants(s, config, r) && !has_instance(s, config, r))
 			add_instance(s, config, r);
+}
+
+size_t session_n_instances(const struct session *s)
+{
+	return s->n_instances;
+}
+
+void session_each_instance(const struct session *s,
+			   void (*fn)(void *ctx, const struct source_instance *i), void *ctx)
+{
+	const struct source_instance *i;
+
+	TAILQ_FOREACH (i, &s->instances, link)
+		fn(ctx, i);
 }
 
 void instances_start_all(struct session *s)

@@ -8,43 +8,12 @@
 
 #include "config/trace_config.pb-c.h"
 #include "service/producer/producer_port.h"
+#include "service/session/session.h"
 
 struct pb_enc;
 struct producer_port;
 struct registered_source;
 struct sessions;
-struct session;
-
-/*
- * Data sources at work for a session: one instance for each match of a config's data source with a
- * registered one.
- *
- *	CONFIGURED --start--> STARTING --notify--> STARTED --stop--> STOPPING --notify--> STOPPED
- *	                  (will notify, else at once)          (will notify, else at once)
- */
-enum instance_state {
-	INSTANCE_CONFIGURED,
-	INSTANCE_STARTING,
-	INSTANCE_STARTED,
-	INSTANCE_STOPPING,
-	INSTANCE_STOPPED,
-};
-
-struct source_instance {
-	TAILQ_ENTRY(source_instance) link; /* in its session */
-	TAILQ_ENTRY(source_instance) of_producer; /* in its producer's list */
-	struct session *session; /* borrowed: it owns us */
-	uint64_t id; /* service-wide */
-	enum instance_state state;
-	struct producer_port *producer; /* borrowed: withdrawn before it goes */
-	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
-	uint64_t source_serial; /* of the registration: a producer may offer a name several times */
-	uint16_t buffer_id; /* where its data goes, service-wide */
-	/* as the source was registered */
-	bool will_notify_on_start, will_notify_on_stop;
-	bool handles_incremental_state_clear;
-	bool no_flush;
-};
 
 /* Sets up an instance of everything registered that the config asks for. */
 void instances_setup_all(struct session *s);

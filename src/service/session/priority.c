@@ -7,8 +7,7 @@
 #include "base/system/priority_boost.h"
 #include "base/system/log.h"
 #include "config/trace_config.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
+#include "service/session/session_internal.h"
 
 int priority_check(const Pb__TraceConfig *config, struct err_text *e)
 {

@@ -8,8 +8,71 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/session/sessions.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/ipc/config_limits.h"
+#include "service/producer/producer_port.h"
+#include "service/session/admission.h"
+#include "service/session/priority.h"
+#include "service/session/session_config.h"
+#include "service/session/session_internal.h"
+#include "service/session/trigger_config.h"
 #include "service/trace/concurrent.h"
+
+/* ---- what it is ---- */
+
+uint64_t session_id(const struct session *s)
+{
+	return s->id;
+}
+
+uid_t session_uid(const struct session *s)
+{
+	return s->uid;
+}
+
+enum session_state session_state(const struct session *s)
+{
+	return s->state;
+}
+
+const Pb__TraceConfig *session_config(const struct session *s)
+{
+	return s->config;
+}
+
+const char *session_error(const struct session *s)
+{
+	return s->error;
+}
+
+bool session_all_started(const struct session *s)
+{
+	return s->all_started_told;
+}
+
+struct trace *session_trace(const struct session *s)
+{
+	return s->trace;
+}
+
+struct file_sink *session_file(const struct session *s)
+{
+	return s->file;
+}
+
+void session_put_departures(const struct session *s, uint32_t field, struct pb_enc *e)
+{
+	departures_put(s, field, e);
+}
+
+/* The packets of a file are not read from here. After the file of a clone is written, the service's
+ * own events of that reading are left. */
+bool session_is_readable(const struct session *s)
+{
+	if (triggers_hold_back(s))
+		return false;
+	return !s->file || (s->state == SESSION_CLONED && file_sink_is_closed(s->file));
+}
 
 const char *session_state_name(enum session_state state)
 {
@@ -142,4 +205,213 @@ uint32_t session_stop_timeout_ms(const struct session *s)
 {
 	return s->config->data_source_stop_timeout_ms ? s->config->data_source_stop_timeout_ms
 						      : DEFAULT_STOP_TIMEOUT_MS;
+}
+
+/* ---- life ---- */
+
+static void free_trace(struct session *s)
+{
+	struct producer_port *p;
+
+	for (size_t i = 0; s->trace && i < trace_n_buffers(s->trace); i++)
+		TAILQ_FOREACH (p, &s->sessions->producers->list, link)
+			producer_port_revoke(p, trace_get_buffer_id(s->trace, i));
+	trace_free(TAKE_PTR(s->trace));
+}
+
+/* Everything but what session_free does to a session that others know. */
+static void session_destroy(struct session *s)
+{
+	file_sink_free(s->file);
+	free_trace(s);
+	quota_close(&s->account);
+	session_deinit_timers(s);
+	triggers_deinit(&s->triggers);
+	free(s->detach_key);
+	free(s->error);
+	free(s->end_reason);
+	departures_deinit(&s->departures);
+	if (s->config)
+		pb__trace_config__free_unpacked(s->config, NULL);
+	free(s);
+}
+
+void session_destroyp(struct session **s)
+{
+	if (*s)
+		session_destroy(*s);
+}
+
+void session_free(struct session *s)
+{
+	struct session_watch *w;
+
+	if (!s)
+		return;
+	while ((w = TAILQ_FIRST(&s->watches)))
+		w->session_ends(w);
+	session_set_end(s, "its consumer went away");
+	session_disable(s, true);
+	flush_cancel_all(s);
+	if (s->file && s->state != SESSION_CLONED)
+		file_sink_finish_now(s->file);
+	instances_deinit(s);
+	TAILQ_REMOVE(&s->sessions->list, s, link);
+	(void)priority_apply(s->sessions, NULL);
+	session_destroy(s);
+}
+
+void session_freep(struct session **s)
+{
+	session_free(*s);
+}
+
+/* With exclusive_prio what the others hold will be gone. */
+static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint64_t bytes = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_buffers; i++)
+		bytes += (uint64_t)c->buffers[i]->size_kb * 1024;
+	if (!c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFERS, c->n_buffers, e);
+	if (r == 0 && !c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFER_BYTES, bytes, e);
+	if (r < 0)
+		return r;
+	quota_hold(&s->account, QUOTA_BUFFERS, c->n_buffers);
+	quota_hold(&s->account, QUOTA_BUFFER_BYTES, bytes);
+	return 0;
+}
+
+static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	int error = take_room(s, c, e);
+
+	if (error < 0)
+		return error;
+	for (size_t i = 0; i < c->n_buffers; i++) {
+		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
+		bool discard =
+			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
+		uint16_t id = sessions_new_buffer_id(s->sessions);
+		struct trace_buffer *buffer = NULL;
+		int r = -ENOSPC;
+
+		if (id)
+			r = trace_buffer_new((size_t)b->size_kb * 1024,
+					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
+					     &buffer);
+		if (r == 0)
+			r = trace_add_buffer(s->trace, id, buffer);
+		if (r < 0) {
+			trace_buffer_free(buffer);
+			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
+				       b->size_kb, strerror(-r));
+		}
+	}
+	return 0;
+}
+
+int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
+		  struct session **ret)
+{
+	_cleanup_(session_destroyp) struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->sessions = sessions;
+	s->owner = owner;
+	s->uid = uid;
+	quota_open(&s->account, sessions->quota, uid);
+	TAILQ_INIT(&s->instances);
+	TAILQ_INIT(&s->flushes);
+	TAILQ_INIT(&s->watches);
+	if (session_init_timers(s) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+static int make_file(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e)
+{
+	struct file_owner owner = session_file_owner(s);
+
+	owner.config = config; /* not the session's yet */
+	return file_sink_new(&owner, fd, e, &s->file);
+}
+
+static int check_config_bytes(struct sessions *sessions, const struct session_request *request,
+			      struct err_text *e)
+{
+	struct quota_account account;
+
+	quota_open(&account, sessions->quota, request->uid);
+	return quota_check(&account, QUOTA_CONFIG_BYTES, request->config_bytes, e);
+}
+
+int session_new(struct sessions *sessions, const struct session_request *request,
+		struct err_text *e, struct session **ret)
+{
+	Pb__TraceConfig *config = request->config;
+	_cleanup_(closep) int fd = request->fd;
+	_cleanup_(session_destroyp) struct session *s = NULL;
+	int r = check_config_bytes(sessions, request, e);
+
+	if (r < 0)
+		return r;
+
+	r = session_config_check(config, e);
+	if (r < 0)
+		sessions->quota->refused[config_limit_counter(config)]++;
+	else
+		r = admission_check(sessions, config, request->uid, e);
+	if (r < 0)
+		return r;
+	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = trace_new(&sessions->trace_env,
+		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
+		      &s->trace);
+	if (r < 0) {
+		sessions->quota->refused[config_limit_counter(config)]++;
+		return r;
+	}
+	s->boost = priority_of(sessions, config);
+	if (config->write_into_file)
+		r = make_file(s, config, TAKE_FD(fd), e);
+	if (r == 0)
+		r = allocate_buffers(s, config, e);
+	if (r < 0) {
+		file_sink_discard(TAKE_PTR(s->file));
+		return r;
+	}
+	s->id = ++sessions->last_session_id;
+	s->config = config;
+	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
+		config->has_duration_ms = true;
+		config->duration_ms = config->trigger_config->trigger_timeout_ms;
+	}
+	r = priority_apply(sessions, config);
+	if (r < 0) {
+		s->config = NULL; /* the caller's still */
+		file_sink_discard(TAKE_PTR(s->file));
+		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
+			       r == -EPERM || r == -EACCES
+				       ? " (what the service may do is in its limits, RLIMIT_NICE "
+					 "and RLIMIT_RTPRIO; see docs/security.md)"
+				       : "");
+	}
+	admission_make_way(sessions, config);
+	admission_remember(sessions, config);
+	TAILQ_INSERT_TAIL(&sessions->list, s, link);
+	/* Those that made way may have taken the priority with them; it was allowed just now. */
+	(void)priority_apply(sessions, NULL);
+	quota_hold(&s->account, QUOTA_SESSIONS, 1);
+	quota_hold(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
+	session_set_state(s, SESSION_CONFIGURED);
+	session_record_others(s);
+	*ret = TAKE_PTR(s);
+	return 0;
 }

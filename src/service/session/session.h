@@ -4,27 +4,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 #include <sys/types.h>
 
-#include "base/system/priority_boost.h"
+#include "base/core/err.h"
+#include "config/limits.h"
 #include "config/trace_config.pb-c.h"
-#include "service/session/departures.h"
-#include "service/session/flush.h"
-#include "service/session/instances.h"
-#include "base/event_loop/loop_timer.h"
-#include "service/ipc/quota.h"
-#include "service/trace/trace.h"
-#include "service/session/triggers.h"
+#include "service/ipc/ipc_host.h"
+#include "service/session/session_owner.h"
 
 struct file_sink;
 struct pb_enc;
 struct sessions;
+struct trace;
+struct trace_buffer;
 
 /*
- * One tracing session: a config, its trace, and the data sources that run for it. service/session/session_life.h makes and frees it from any state,
- * service/session/session_run.h takes it from the one to the next. All calls come from the loop's thread.
+ * One tracing session: a config, its trace, and the data sources that run for it.
+ *
+ *	session_new --> CONFIGURED --start--> STARTED --disable--> STOPPING --acks or timeout--+
+ *	                    |                    |      (a source will notify)                |
+ *	                    +--disable-----------+--disable (none will)------> DISABLED <-----+
+ *
+ * A clone of a session is CLONED for all its life: there is only a trace to read.
+ *
+ * A session reports to its owner when it gets DISABLED. A detached session has no owner; it frees itself
+ * when its time is over. All calls come from the loop's thread.
  */
+struct session;
 
 /* The names are those of QueryServiceState, the values those of the protocol. */
 enum session_state {
@@ -35,94 +41,109 @@ enum session_state {
 	SESSION_CLONED,
 };
 
-/* What the owner of a session, a consumer, learns of it. */
-struct session_owner_ops {
-	/* The session is DISABLED, or its file is written (of a clone): error is NULL if nothing went
-	 * wrong. May free the session. */
-	void (*ended)(void *ctx, const char *error);
-	void (*all_started)(void *ctx);
-	void (*instance_changed)(void *ctx, const struct source_instance *i);
-	/* The session should be cloned now. */
-	void (*clone_due)(void *ctx, const struct received_trigger *trigger);
-	/* The session must make room for another one: frees it. */
-	void (*abort)(void *ctx, const char *reason);
-};
+/* ---- life ---- */
 
-struct session_owner {
-	const struct session_owner_ops *ops;
-	void *ctx; /* borrowed: it owns the session */
-};
-
-/* Embedded in what depends on a session. */
-struct session_watch {
-	TAILQ_ENTRY(session_watch) link;
-	/* The session is about to be freed. Must call session_unwatch(). */
-	void (*session_ends)(struct session_watch *w);
-};
-
-enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };
-
-struct session {
-	TAILQ_ENTRY(session) link; /* in the service */
-	struct sessions *sessions; /* borrowed: it outlives us */
-	struct session_owner owner; /* ops NULL: detached */
-	char *detach_key; /* owned; while detached */
-	uint64_t id;
+struct session_request {
+	struct session_owner owner;
 	uid_t uid; /* of the consumer */
-	struct quota_account account; /* of uid */
-	enum session_state state; /* session_set_state changes it */
-	uint64_t state_boot_ns; /* since when */
-	Pb__TraceConfig *config; /* owned; unknown fields and all */
-	struct trace *trace; /* owned */
-	struct instance_list instances; /* owned */
-	size_t n_instances;
-	struct departures departures; /* owned */
-	bool all_started_told;
-	struct flush_list flushes; /* owned: waiting for producers */
-	size_t n_flushes;
-	TAILQ_HEAD(, session_watch) watches; /* borrowed */
-
-	struct session_triggers triggers;
-	struct priority_boost
-		boost; /* how urgently the service works for it (service/session/priority.h) */
-	struct file_sink *file; /* owned; NULL without write_into_file */
-	char *error; /* owned; why it ended, where that is not what was asked for */
-	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */
-
-	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
-		abandoned;
-
-	uint64_t flushes_requested, flushes_succeeded, flushes_failed;
-	enum final_flush final_flush;
+	Pb__TraceConfig *config; /* taken on success; unknown fields and all */
+	size_t config_bytes; /* in memory, for the quota */
+	int fd; /* the file that came with the config, or -1; taken in any case */
 };
 
-/* Records the new state in the traces of the other sessions that want to know it. */
-void session_set_state(struct session *s, enum session_state state);
-/* The session is in the service's list: records the states of the others in its trace, if it wants them. */
-void session_record_others(struct session *s);
-const char *session_state_name(enum session_state state);
+/* Makes a session in CONFIGURED, without data sources yet. Returns 0, or -errno with the reason in e
+ * if the session is refused: nothing has changed. */
+int session_new(struct sessions *sessions, const struct session_request *request,
+		struct err_text *e, struct session **ret);
+/* Stops everything at once and frees the buffers. NULL is allowed. */
+void session_free(struct session *s);
+void session_freep(struct session **s);
 
-/* A session without an owner runs on; it frees itself when it ends. */
-static inline bool session_is_detached(const struct session *s)
-{
-	return !s->owner.ops;
-}
+/* Sets up the data sources that match, and starts unless the config defers that. Call once. */
+void session_begin(struct session *s);
+/* No effect but in CONFIGURED. */
+void session_start(struct session *s);
+/* Stops the data sources, without a flush. at_once: waits for no acknowledgement. No effect in
+ * DISABLED. */
+void session_disable(struct session *s, bool at_once);
+/* Sets the error that the owner gets when the session ends, unless there is one. */
+void session_set_error(struct session *s, const char *text);
+/* Sets TraceStats.end_reason, unless it is set. An error is a reason, too. */
+void session_set_end(struct session *s, const char *reason);
+
+/* Replaces the filters by producer name with those of another config, for the data sources that the
+ * session has; sets up those that match now. Nothing is stopped. Returns 0, or -errno with the
+ * reason in e: nothing has changed. */
+int session_change_producers(struct session *s, const Pb__TraceConfig *with, struct err_text *e);
+
+/* ---- owners ---- */
 
 /* Detaches the session from its owner. Another consumer of the same user may attach to it by the key;
  * key NULL: none. Returns 0, -EEXIST (another detached session of the user has the key) or -ENOMEM. */
 int session_detach(struct session *s, const char *key);
-void session_attach(struct session *s, struct session_owner owner);
 /* Returns the detached session of this user with this key, or NULL. */
-struct session *session_find_detached(struct sessions *v, uid_t uid, const char *key);
+struct session *session_find_detached(struct sessions *sessions, uid_t uid, const char *key);
+void session_attach(struct session *s, struct session_owner owner);
 
 void session_watch_end(struct session *s, struct session_watch *w);
 void session_unwatch(struct session *s, struct session_watch *w);
 
-/* Takes what producers wrote into the session's buffers and did not commit. */
-void session_scrape(struct session *s);
+/* ---- flushes ---- */
+
+struct flush_request {
+	uint32_t timeout_ms; /* 0: the config's */
+	uint64_t flags;
+	/* Only data sources that write to these buffers flush; NULL: all. */
+	bool (*includes)(void *ctx, uint16_t buffer_id);
+	/* Called once, from the loop, with the call below. May disable or free the session. NULL is
+	 * allowed. */
+	void (*done)(void *ctx, const struct ipc_call *call, bool success);
+	void *ctx;
+	struct ipc_call call;
+};
+
+/* Begins a flush; the request is copied. Returns 0; -EINVAL (the session is not started), -EBUSY
+ * (LIMIT_PENDING_FLUSHES are pending) or -ENOMEM: done is not called. */
+int session_flush(struct session *s, const struct flush_request *request);
+/* The requests with this ctx get done(false) now, and nothing later. Their flushes go on. */
+void session_reject_flushes(struct session *s, const void *ctx);
+/* The requests with this ctx get nothing. Their flushes go on. */
+void session_forget_flushes(struct session *s, const void *ctx);
+
+/* ---- what it is ---- */
+
+uint64_t session_id(const struct session *s);
+uid_t session_uid(const struct session *s);
+enum session_state session_state(const struct session *s);
+const char *session_state_name(enum session_state state);
+const Pb__TraceConfig *session_config(const struct session *s);
+/* Returns why the session ended other than requested, or NULL. */
+const char *session_error(const struct session *s);
+/* DISABLED or CLONED, and its file, if any, is closed. */
+bool session_has_ended(const struct session *s);
+bool session_all_started(const struct session *s);
+
+size_t session_n_instances(const struct session *s);
+void session_each_instance(const struct session *s,
+			   void (*fn)(void *ctx, const struct source_instance *i), void *ctx);
+
+/* Borrowed. */
+struct trace *session_trace(const struct session *s);
+/* Returns false if the trace goes into a file, or the session waits for a trigger. */
+bool session_is_readable(const struct session *s);
+/* Puts another buffer in place of buffer i of the trace, also for the producers that write to it.
+ * Returns the old one, now the caller's. */
+struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct trace_buffer *with);
+
+/* Borrowed; NULL without write_into_file. */
+struct file_sink *session_file(const struct session *s);
+/* Returns true while the session has a file that is not written to its end: freeing the session would
+ * wait for that. */
+bool session_writes_file(const struct session *s);
+/* The clone of a session that writes into a file takes its own file. */
+void session_take_file(struct session *s, struct file_sink *file);
+
 /* Writes the fields of TraceStats of a session; begins no entry of a writer past max_bytes. */
 void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes);
-
-/* What zero means. */
-uint32_t session_flush_timeout_ms(const struct session *s);
-uint32_t session_stop_timeout_ms(const struct session *s);
+/* Writes a SourceDeparture under this field for each data source that lost its producer. */
+void session_put_departures(const struct session *s, uint32_t field, struct pb_enc *e);

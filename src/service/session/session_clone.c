@@ -7,10 +7,9 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "service/session/sessions.h"
-#include "service/session/session_life.h"
-#include "service/session/session_run.h"
 #include "service/buffer/trace_buffer.h"
+#include "service/producer/producer_port.h"
+#include "service/session/session_internal.h"
 
 /* As much as the source has. */
 static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
@@ -55,6 +54,15 @@ void session_clone_deinit(struct session_clone *c)
 	received_trigger_deinit(&c->trigger);
 	quota_close(&c->account);
 	*c = (struct session_clone){0};
+}
+
+struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct trace_buffer *with)
+{
+	struct producer_port *producer;
+
+	TAILQ_FOREACH (producer, &s->sessions->producers->list, link)
+		producer_port_regrant(producer, trace_get_buffer_id(s->trace, i), with);
+	return trace_replace_buffer(s->trace, i, with);
 }
 
 static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
@@ -126,7 +134,9 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	s->id = ++s->sessions->last_session_id;
 	copy_counts(s, source);
 	record_events(s->trace, c);
-	s->final_flush = c->final_flush != FINAL_FLUSH_NONE ? c->final_flush : source->final_flush;
+	s->final_flush = c->flush_failed      ? FINAL_FLUSH_FAILED
+			 : c->flush_succeeded ? FINAL_FLUSH_SUCCEEDED
+					      : source->final_flush;
 	trace_set_clone_trigger(s->trace, &c->trigger);
 	trace_move_triggers(source->trace, s->trace);
 	s->triggers.hit = source->triggers.hit;

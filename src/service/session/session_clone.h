@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "service/ipc/quota.h"
 #include "service/session/session.h"
-#include "service/session/triggers.h"
+#include "service/trace/trace.h"
 
 struct trace_buffer;
 
@@ -16,7 +17,7 @@ struct session_clone {
 	size_t n_buffers;
 	uint64_t begun_boot_ns;
 	bool unfiltered; /* its packets are given out as they are, whatever the config says */
-	enum final_flush final_flush; /* NONE: the source's */
+	bool flush_failed, flush_succeeded; /* neither: the last flush is the source's */
 	struct received_trigger trigger; /* owned; why it is cloned. name NULL: by itself */
 	struct quota_account account; /* of the user who clones */
 	uid_t uid; /* of that user */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The session's side of write_into_file: what the file asks of it. */
-#include "service/session/session_file.h"
-
 #include <errno.h>
 
 #include "config/limits.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
 {

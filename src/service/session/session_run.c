@@ -10,8 +10,6 @@
  *	stop_timeout	disable .. DISABLED	config.data_source_stop_timeout_ms
  *	abandoned	DISABLED .. freed	at once: detached, with its trace in a file
  */
-#include "service/session/session_run.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +19,7 @@
 #include "config/limits.h"
 #include "service/output/file_config.h"
 #include "service/output/file_sink.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
-#include "service/session/session_life.h"
+#include "service/session/session_internal.h"
 #include "service/session/trigger_config.h"
 #include "wire/pb_mem.h"
 

@@ -2,9 +2,7 @@
 /* TraceStats: the counters of the service, of the session and of its trace, in one message. */
 #include "common/trace_stats.pb-c.h"
 #include "gen/fields.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 #include "service/trace/trace_stats.h"
 #include "wire/pb_enc.h"
 

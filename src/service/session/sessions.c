@@ -3,8 +3,7 @@
 
 #include "service/output/file_sink.h"
 #include "service/session/admission.h"
-#include "service/session/session_life.h"
-#include "service/session/session.h"
+#include "service/session/session_internal.h"
 
 /* ---- ids and counts ---- */
 

@@ -6,10 +6,7 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "service/ipc/limits.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
-#include "service/session/session_life.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 #define TICK_MS 20
 

@@ -17,10 +17,7 @@
 #include "base/core/mem.h"
 #include "service/ipc/limits.h"
 #include "service/session/name_regex.h"
-#include "service/session/sessions.h"
-#include "service/session/session.h"
-#include "service/session/session_run.h"
-#include "service/session/session_life.h"
+#include "service/session/session_internal.h"
 #include "service/session/trigger_config.h"
 #include "service/session/trigger_history.h"
 

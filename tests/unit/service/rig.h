@@ -13,7 +13,7 @@
 #include "service/ipc/ipc_host.h"
 #include "service/producer/producer_port.h"
 #include "service/service.c" /* its struct is private */
-#include "service/session/session.h"
+#include "service/session/session_internal.h"
 #include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 

@@ -2,7 +2,7 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 static int setup(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/session/session_life.h"
+#include "service/session/session_internal.h"
 #include "service/consumer/consumer_port.h"
 
 static int setup(void **state)

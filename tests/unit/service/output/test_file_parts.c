@@ -6,7 +6,7 @@
 #include "service/filter/packet_gate.h"
 #include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
-#include "service/session/session_file.h"
+#include "service/session/session_internal.h"
 #include "unit/service/trace_file_helper.h"
 
 /* A session that runs, and beside it files that the test feeds itself. */

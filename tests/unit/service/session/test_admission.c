@@ -10,7 +10,7 @@
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/session/admission.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 static struct err_text e;
 

@@ -3,7 +3,7 @@
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/session/flush.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 static int setup(void **state)
 {

@@ -3,7 +3,7 @@
 #include "unit/service/rig.h"
 #include "service/session/instances.h"
 #include "service/ipc/limits.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 /* The producer promises to notify of both. */
 static int setup(void **state)

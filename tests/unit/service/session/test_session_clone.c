@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/session/session_life.h"
+#include "service/session/session_internal.h"
 #include "service/session/session_clone.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 /* What a clone takes over from its source; how it comes to be is in test_clone.c. */
 

@@ -5,7 +5,7 @@
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
-#include "service/session/session_run.h"
+#include "service/session/session_internal.h"
 
 static int setup(void **state)
 {

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/event_loop/loop_timer.h"
+#include "base/system/priority_boost.h"
+#include "service/output/file_sink.h"
+#include "service/ipc/quota.h"
+#include "service/session/departures.h"
+#include "service/session/flush.h"
+#include "service/session/instances.h"
+#include "service/session/session.h"
+#include "service/session/sessions.h"
+#include "service/session/triggers.h"
+#include "service/trace/trace.h"
+
+/* The fields of struct session, and what its files call of each other: for service/session alone. */
+
+enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };
+
+struct session {
+	TAILQ_ENTRY(session) link; /* in struct sessions */
+	struct sessions *sessions; /* borrowed: it outlives us */
+	struct session_owner owner; /* ops NULL: detached */
+	char *detach_key; /* owned; while detached */
+	uint64_t id;
+	uid_t uid; /* of the consumer */
+	struct quota_account account; /* of uid */
+	enum session_state state; /* session_set_state changes it */
+	uint64_t state_boot_ns; /* since when */
+	Pb__TraceConfig *config; /* owned; unknown fields and all */
+	struct trace *trace; /* owned */
+	struct instance_list instances; /* owned */
+	size_t n_instances;
+	struct departures departures; /* owned */
+	bool all_started_told;
+	struct flush_list flushes; /* owned: waiting for producers */
+	size_t n_flushes;
+	TAILQ_HEAD(, session_watch) watches; /* borrowed */
+
+	struct session_triggers triggers;
+	struct priority_boost
+		boost; /* how urgently the service works for it (service/session/priority.h) */
+	struct file_sink *file; /* owned; NULL without write_into_file */
+	char *error; /* owned; why it ended, where that is not what was asked for */
+	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */
+
+	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
+		abandoned;
+
+	uint64_t flushes_requested, flushes_succeeded, flushes_failed;
+	enum final_flush final_flush;
+};
+
+/* ---- session.c ---- */
+
+/* Makes a session in DISABLED that is in no list, with no config and no trace. Returns 0 or -ENOMEM. */
+int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
+		  struct session **ret);
+/* Frees a session that is in no list. */
+void session_destroyp(struct session **s);
+
+/* A session without an owner runs on; it frees itself when it ends. */
+static inline bool session_is_detached(const struct session *s)
+{
+	return !s->owner.ops;
+}
+
+/* Records the new state in the traces of the other sessions that want to know it. */
+void session_set_state(struct session *s, enum session_state state);
+/* The session is in the list of all: records the states of the others in its trace, if it wants them. */
+void session_record_others(struct session *s);
+
+/* Commits what producers wrote into the session's buffers and did not commit. */
+void session_scrape(struct session *s);
+
+/* The config's times, or the defaults. */
+uint32_t session_flush_timeout_ms(const struct session *s);
+uint32_t session_stop_timeout_ms(const struct session *s);
+
+/* ---- session_file.c ---- */
+
+/* The session as the owner of a file that it writes into. */
+struct file_owner session_file_owner(struct session *s);
+
+/* ---- session_run.c ---- */
+
+/* Returns 0 or -ENOMEM; deinit may be called after both. */
+int session_init_timers(struct session *s);
+void session_deinit_timers(struct session *s);
+
+/* Returns why the session ended, or NULL while it goes on. */
+const char *session_end_reason(const struct session *s);
+/* DISABLED or CLONED, and its file, if any, is closed: reports to the owner. Frees a clone whose file
+ * could not be written. */
+void session_ended(struct session *s);
+/* As when the duration is over: flushes, and then stops, or, if detached, frees the session. Nothing of
+ * that is done before this returns, unless the flush is refused. */
+void session_flush_and_end(struct session *s);
+
+/* An instance was started, stopped or withdrawn: checks whether the session waited for that. */
+void session_check_all_started(struct session *s);
+void session_check_all_stopped(struct session *s);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "config/trace_config.pb-c.h"
+
+struct producer_port;
+struct received_trigger;
+struct session;
+
+/* What a session reports: to its owner, and to those who watch its end. */
+
+/*
+ * Data sources at work for a session: one instance for each match of a config's data source with a
+ * registered one.
+ *
+ *	CONFIGURED --start--> STARTING --notify--> STARTED --stop--> STOPPING --notify--> STOPPED
+ *	                  (will notify, else at once)          (will notify, else at once)
+ */
+enum instance_state {
+	INSTANCE_CONFIGURED,
+	INSTANCE_STARTING,
+	INSTANCE_STARTED,
+	INSTANCE_STOPPING,
+	INSTANCE_STOPPED,
+};
+
+struct source_instance {
+	TAILQ_ENTRY(source_instance) link; /* in its session */
+	TAILQ_ENTRY(source_instance) of_producer; /* in its producer's list */
+	struct session *session; /* borrowed: it owns us */
+	uint64_t id; /* service-wide */
+	enum instance_state state;
+	struct producer_port *producer; /* borrowed: withdrawn before it goes */
+	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
+	uint64_t source_serial; /* of the registration: a producer may offer a name several times */
+	uint16_t buffer_id; /* where its data goes, service-wide */
+	/* as the source was registered */
+	bool will_notify_on_start, will_notify_on_stop;
+	bool handles_incremental_state_clear;
+	bool no_flush;
+};
+
+/* What the owner of a session, a consumer, learns of it. */
+struct session_owner_ops {
+	/* The session is DISABLED, or its file is written (of a clone). error: NULL if nothing went
+	 * wrong. May free the session. */
+	void (*ended)(void *ctx, const char *error);
+	void (*all_started)(void *ctx);
+	void (*instance_changed)(void *ctx, const struct source_instance *i);
+	/* The session should be cloned now. */
+	void (*clone_due)(void *ctx, const struct received_trigger *trigger);
+	/* The session must make room for another one: frees it. */
+	void (*abort)(void *ctx, const char *reason);
+};
+
+struct session_owner {
+	const struct session_owner_ops *ops;
+	void *ctx; /* borrowed: it owns the session */
+};
+
+/* Embedded in what depends on a session. */
+struct session_watch {
+	TAILQ_ENTRY(session_watch) link;
+	/* The session is about to be freed. Must call session_unwatch(). */
+	void (*session_ends)(struct session_watch *w);
+};
