@@ -335,7 +335,7 @@ uninstall: ## remove what install put there
 ##@ Develop
 format: ## clang-format over all C
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
-lint: $(GEN_HEADERS) ## clang-format, cppcheck and the rules of the folders
+lint: $(GEN_HEADERS) ## clang-format, cppcheck, clang-tidy, shellcheck and the rules of the folders
 	$(Q)BUILD=$(B) tools/lint.sh
 compdb: $(GEN_HEADERS) ## write compile_commands.json for clangd and editors
 	$(Q)$(MAKE) --no-print-directory -Bnk V=1 B=$(B) programs tests 2>/dev/null | tools/compdb.sh >compile_commands.json

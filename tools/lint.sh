@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a reviewer should not have to say: formatting, cppcheck, the rules of the folders.
+# What a reviewer should not have to say: formatting, cppcheck, clang-tidy, the rules of the folders.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0
@@ -19,6 +19,12 @@ if command -v cppcheck >/dev/null; then
   queue=$(echo '#include <sys/queue.h>' | ${CC:-cc} -M -xc - | grep -o '/[^ ]*/sys/queue\.h')
   cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
     -Isrc --suppress=missingInclude --suppress=autoVariables --include="$queue" src || bad=1
+fi
+if command -v clang-tidy >/dev/null; then
+  echo "== clang-tidy"
+  # .clang-tidy has the checks.
+  make -s compdb >/dev/null
+  git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy -p . --quiet 2>/dev/null || bad=1
 fi
 if command -v shellcheck >/dev/null; then
   echo "== shellcheck"
