@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <event2/event.h>
 
 #include "base/text/span.h"
 #include "gen/fields.h"
@@ -19,7 +18,7 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "procfs/machine/cpu_info.h"
-#include "base/event_loop/time_slice.h"
+#include "base/event_loop/coroutine.h"
 #include "wire/pb_mem.h"
 
 /*
@@ -82,83 +81,73 @@ static bool interrupt_info_step(struct span *text, struct pb_enc *e)
 }
 
 /*
- * The files of large machines take long to make and to read, so all is done in turns; the start is
- * answered at the end of the last one:
+ * linux.system_info reads and writes everything once, at the start. The files of large machines take long
+ * to generate and to parse, so a coroutine does the work, and its end confirms the start:
  *
- *	read cpuinfo ---> a processor a step ---> packet ---> read interrupts ---> a row a step ---> packet
+ *	read cpuinfo ---> parse ---> packet ---> read interrupts ---> parse ---> packet
  *
- * The messages are made in memory of their own: a packet may not stay open between two turns.
+ * Messages are encoded in their own memory, because no packet may stay open while the coroutine yields.
  */
 
-/* Of 8192 processors with 2 kB each, and of 2000 interrupts with 11 bytes a processor. */
+/* Enough for 8192 processors with 2 kB each, and for 2000 interrupts with 11 bytes a processor. */
 #define FILE_MAX (32u << 20)
 #define READ_SIZE 16384
 
-enum phase { READ_CPUS, CPUS, READ_INTERRUPTS, INTERRUPTS, DONE };
-
 struct system_info {
-	struct ds_handle *h; /* borrowed, as are the roots */
+	struct ds_handle *h; /* borrowed */
+	struct event_base *loop; /* borrowed, as the roots */
 	const char *proc_root;
 	const char *sys_root;
 	struct writer *writer; /* owned */
-	struct event *next_slice; /* owned */
-	enum phase phase;
-	int fd; /* owned; of the file that is read, or -1 */
-	struct strbuf text; /* of it */
-	struct cpu_info cpus; /* borrows from text */
-	struct span rows; /* likewise: those that were not looked at yet */
+	struct coroutine *work; /* NULL: not started, or complete */
+	struct strbuf text; /* of the current file */
 	struct pb_mem message;
 	bool irq_names;
-	bool told; /* what is wrong with that file */
+	bool logged; /* an error of the current file */
 };
 
-/* ---- a file, piece by piece ---- */
+/* ---- in the coroutine: 0, or -ECANCELED ---- */
 
-static void cannot_read(struct system_info *s, const char *name, int r)
+static void file_error(struct system_info *s, const char *name, int error)
 {
-	if (!s->told)
-		log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, fs_reason(-r));
-	s->told = true;
-	closep(&s->fd);
-	s->fd = -1;
+	if (!s->logged)
+		log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, fs_reason(-error));
+	s->logged = true;
 }
 
-static void begin_file(struct system_info *s, const char *name)
+/* Reads the file into s->text. On an error, which is logged, the text has what was read before it. */
+static int read_file(struct system_info *s, const char *name)
 {
+	_cleanup_(closep) int fd = -1;
 	char path[512];
+	int r = 0;
 
 	strbuf_clear(&s->text);
-	s->told = false;
+	s->logged = false;
 	if (fs_join(path, sizeof(path), s->proc_root, name) == 0)
-		s->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (s->fd < 0)
-		cannot_read(s, name, -errno);
-}
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		file_error(s, name, -errno);
+	while (fd >= 0 && r == 0) {
+		char *to = strbuf_reserve(&s->text, READ_SIZE);
+		ssize_t n = to ? read(fd, to, READ_SIZE) : -1;
 
-/* False: the file is over, or what could be read of it. */
-static bool read_piece(struct system_info *s, const char *name)
-{
-	char *to = s->fd >= 0 ? strbuf_reserve(&s->text, READ_SIZE) : NULL;
-	ssize_t n;
-
-	if (s->fd < 0)
-		return false;
-	n = to ? read(s->fd, to, READ_SIZE) : -1;
-	if (to && n < 0 && errno == EINTR)
-		return true;
-	if (n < 0 || s->text.len + (size_t)n > FILE_MAX) {
-		cannot_read(s, name, n < 0 ? -errno : -EFBIG);
-		return false;
+		if (to && n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || s->text.len + (size_t)n > FILE_MAX)
+			file_error(s, name, n < 0 ? -errno : -EFBIG);
+		if (n <= 0 || s->text.len + (size_t)n > FILE_MAX)
+			break;
+		s->text.len += (size_t)n;
+		r = coroutine_yield();
 	}
-	s->text.len += (size_t)n;
-	if (n > 0)
-		return true;
-	close(s->fd);
-	s->fd = -1;
-	return false;
+	return r;
 }
 
-/* ---- packets ---- */
+static void nothing_found(struct system_info *s, const char *name)
+{
+	file_error(s, name, s->text.len > 0 ? -EBADMSG : -ENODATA);
+}
 
 static void write_message(struct system_info *s, uint32_t field)
 {
@@ -175,83 +164,60 @@ static void write_message(struct system_info *s, uint32_t field)
 	pb_mem_reset(&s->message);
 }
 
-/* Nothing in it that is known. */
-static void found_nothing(struct system_info *s, const char *name)
+static int write_cpus(struct system_info *s)
 {
-	cannot_read(s, name, s->text.len > 0 ? -EBADMSG : -ENODATA);
-}
+	struct cpu_info cpus;
+	int r = read_file(s, "cpuinfo");
 
-static void end_cpus(struct system_info *s)
-{
-	if (s->cpus.found == 0)
-		found_nothing(s, "cpuinfo");
+	if (r < 0)
+		return r;
+	cpu_info_begin(&cpus, s->text.s, s->text.len, s->sys_root);
+	while (cpu_info_step(&cpus, &s->message.enc))
+		if (coroutine_yield() < 0)
+			return -ECANCELED;
+	if (cpus.found == 0)
+		nothing_found(s, "cpuinfo");
 	write_message(s, PB_TRACE_PACKET_CPU_INFO);
-	if (s->cpus.unreadable)
+	if (cpus.unreadable)
 		log_warn("linux.system_info: %llu CPU files could not be read: %s",
-			 (unsigned long long)s->cpus.unreadable, strerror(-s->cpus.error));
-	s->phase = s->irq_names ? READ_INTERRUPTS : DONE;
-	if (s->irq_names)
-		begin_file(s, "interrupts");
+			 (unsigned long long)cpus.unreadable, strerror(-cpus.error));
+	return 0;
 }
 
-/* ---- turns ---- */
-
-static void step(struct system_info *s)
+static int write_interrupts(struct system_info *s)
 {
-	switch (s->phase) {
-	case READ_CPUS:
-		if (read_piece(s, "cpuinfo"))
-			return;
-		cpu_info_begin(&s->cpus, s->text.s, s->text.len, s->sys_root);
-		s->phase = CPUS;
-		return;
-	case CPUS:
-		if (!cpu_info_step(&s->cpus, &s->message.enc))
-			end_cpus(s);
-		return;
-	case READ_INTERRUPTS:
-		if (read_piece(s, "interrupts"))
-			return;
-		s->rows = (struct span){s->text.s, s->text.len};
-		s->phase = INTERRUPTS;
-		return;
-	case INTERRUPTS:
-		if (interrupt_info_step(&s->rows, &s->message.enc))
-			return;
-		if (pb_mem_len(&s->message) == 0)
-			found_nothing(s, "interrupts");
-		write_message(s, PB_TRACE_PACKET_INTERRUPT_INFO);
-		s->phase = DONE;
-		return;
-	case DONE:
-		return;
-	}
+	struct span rows;
+	int r = read_file(s, "interrupts");
+
+	if (r < 0)
+		return r;
+	rows = (struct span){s->text.s, s->text.len};
+	while (interrupt_info_step(&rows, &s->message.enc))
+		if (coroutine_yield() < 0)
+			return -ECANCELED;
+	if (pb_mem_len(&s->message) == 0)
+		nothing_found(s, "interrupts");
+	write_message(s, PB_TRACE_PACKET_INTERRUPT_INFO);
+	return 0;
 }
 
-static void run_slice(struct system_info *s)
+static void run(void *ctx)
 {
-	static const struct timeval at_once;
-	struct time_slice slice = time_slice_start(clock_mono_ns);
+	struct system_info *s = ctx;
 
-	do
-		step(s);
-	while (s->phase != DONE && !time_slice_over(&slice));
-	if (s->phase != DONE) {
-		evtimer_add(s->next_slice, &at_once);
-		return;
-	}
+	if (write_cpus(s) == 0 && s->irq_names)
+		(void)write_interrupts(s);
+}
+
+/* ---- in the loop ---- */
+
+static void done(void *ctx)
+{
+	struct system_info *s = ctx;
+
 	strbuf_deinit(&s->text);
 	ds_started(s->h);
 }
-
-static void on_slice(evutil_socket_t fd, short what, void *ctx)
-{
-	(void)fd;
-	(void)what;
-	run_slice(ctx);
-}
-
-/* ---- the data source ---- */
 
 static void system_info_destroy(void *instance)
 {
@@ -259,8 +225,7 @@ static void system_info_destroy(void *instance)
 
 	if (!s)
 		return;
-	event_freep(&s->next_slice);
-	closep(&s->fd);
+	coroutine_finish(s->work);
 	strbuf_deinit(&s->text);
 	if (s->message.buf)
 		pb_mem_deinit(&s->message);
@@ -282,13 +247,12 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 	if (!s)
 		return -ENOMEM;
 	s->h = h;
+	s->loop = env->loop;
 	s->proc_root = env->proc_root;
 	s->sys_root = env->sys_root;
 	s->irq_names = c && c->irq_names;
-	s->fd = -1;
-	s->next_slice = evtimer_new(env->loop, on_slice, s);
 	s->writer = ds_writer_new(h);
-	if (!s->next_slice || !s->writer || pb_mem_init(&s->message) < 0)
+	if (!s->writer || pb_mem_init(&s->message) < 0)
 		return -ENOMEM;
 	*ret_instance = TAKE_PTR(s);
 	return 0;
@@ -296,10 +260,10 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 
 static void system_info_start(void *instance)
 {
+	static const struct coroutine_ops ops = {.run = run, .done = done};
 	struct system_info *s = instance;
 
-	begin_file(s, "cpuinfo");
-	run_slice(s);
+	coroutine_start(&s->work, s->loop, &ops, s);
 }
 
 static void system_info_flush(void *instance, uint64_t flush_id)
@@ -314,7 +278,7 @@ static void system_info_stop(void *instance)
 {
 	struct system_info *s = instance;
 
-	event_del(s->next_slice);
+	coroutine_finish(s->work);
 	writer_flush(s->writer);
 	ds_stopped(s->h);
 }
