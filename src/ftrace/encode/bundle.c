@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The packet is written as the records come; only columns and the set of descriptors wait for its
- * end. Everything that is numbered anew in each bundle (names, addresses, descriptors) is emptied
- * by counting a generation up.
+ * Events are written to the packet immediately; columns and descriptors are written at its end.
+ * Tables that are valid for one bundle (names, addresses, descriptors) are cleared by incrementing
+ * a generation.
  */
 #include <assert.h>
 #include <errno.h>
@@ -89,8 +89,8 @@ static void write_description(struct pb_enc *e, const struct compiled_event *ev)
 }
 
 /*
- * Numbers begin again with each bundle, so whatever they meant before is cleared, even where no
- * address of this one has a name.
+ * Numbers restart in each bundle. So earlier interned data is invalidated even if no address has a
+ * name.
  */
 static void write_symbols(struct pb_enc *e, const struct bundle *b)
 {

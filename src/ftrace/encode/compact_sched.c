@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* At a bundle's end: the names in the order of their numbers, then each column as a packed field. */
+/*
+ * At the end of a bundle: writes the names in order of their numbers, then each column as a packed
+ * field.
+ */
 #include "ftrace/encode/compact_sched.h"
 #include "gen/fields.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A row is built in a draft on the stack, then packed into one allocation:
+ * An event is compiled to a draft on the stack, which is then packed into one allocation:
  *
- *	| struct compiled_event | ops | field names' addresses | descriptors | names |
+ *	| struct compiled_event | ops | pointers to field names | descriptors | names |
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,20 +22,20 @@
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
 
-#define MAX_OPS 255 /* fields of an event; the kernel's largest has under 40 */
+#define MAX_OPS 255 /* fields of an event; the largest of the kernel has less than 40 */
 #define EVENT_OVERHEAD                                                                             \
-	64 /* time, pid, tags and lengths of both messages, and what stores overrun */
+	64 /* time, pid, tags and lengths of both messages, and bytes that stores may touch */
 #define FIELD_OVERHEAD (2 + UNCHECKED_LEN_MAX + 10) /* tag, length and a number */
 
 struct draft {
 	const struct tep_event *event;
 	unsigned n_ops;
 	struct field_op ops[MAX_OPS];
-	struct described_field fields[MAX_OPS]; /* one each op; names borrowed from event */
-	unsigned n_further; /* of them, those without a place in the message */
+	struct described_field fields[MAX_OPS]; /* one for each op; names borrowed from event */
+	unsigned n_further; /* those without a field in the message */
 	uint16_t pid_offset;
 	uint16_t min_len;
-	char elements[FIELD_STRINGS_MAX][4]; /* "_0", "_1", ...: suffixes */
+	char elements[FIELD_STRINGS_MAX][4]; /* suffixes "_0", "_1", ... */
 };
 
 static const struct tep_format_field *find_field(const struct tep_format_field *f, const char *name)
@@ -52,7 +52,7 @@ static void require_len(struct draft *d, int end)
 		d->min_len = (uint16_t)end;
 }
 
-/* Every record must tell its id, at its start, and its thread. */
+/* Every record must have its id at the start, and a thread id. */
 static int draft_init(struct draft *d, const struct tep_event *event)
 {
 	const struct tep_format_field *type, *pid;
@@ -97,7 +97,7 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 		require_len(d, f->offset + plan->min_len);
 }
 
-/* What the kernel would print for an address, where that is the name of a function. */
+/* Plans the name of a kernel address that the kernel would print as a function. */
 static bool plan_symbol(const struct tep_format_field *f, const struct compile_context *ctx,
 			struct field_plan *ret)
 {
@@ -120,7 +120,7 @@ static bool is_var(enum field_type kind)
 	       kind == FIELD_REST_BYTES;
 }
 
-/* Bytes that one field takes at most, but for those that its record says. */
+/* Returns the most bytes of a field, without variable lengths. */
 static size_t op_bound(const struct field_op *op, size_t max_text)
 {
 	if (field_is_text(op->type))
@@ -166,7 +166,7 @@ static size_t names_len(const struct draft *d)
 	return len;
 }
 
-/* descriptor, further: NULL or empty where there is nothing to describe. */
+/* descriptor, further: NULL or empty if not needed. */
 static struct compiled_event *draft_pack(const struct draft *d, const struct pb_mem *descriptor,
 					 const struct pb_mem *further)
 {
@@ -208,7 +208,7 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 	return ev;
 }
 
-/* The row with a description of some of its fields, as it is or as those further ones. */
+/* Packs the event with a descriptor of its fields, or of its further fields. */
 static struct compiled_event *pack_described(const struct draft *d, uint32_t number,
 					     const struct described_field *fields,
 					     unsigned n_fields, bool is_further)
@@ -227,14 +227,14 @@ static struct compiled_event *pack_described(const struct draft *d, uint32_t num
 
 /* ---- events with and without a message ---- */
 
-/* print's ip is the same address in every record, and tells where the kernel lies. */
+/* The ip of print is the same in every record and would reveal where the kernel is loaded. */
 static bool is_left_out(const struct tep_event *event, const struct tep_format_field *f)
 {
 	return !strcmp(event->system, "ftrace") && !strcmp(event->name, "print") &&
 	       !strcmp(f->name, "ip");
 }
 
-/* A record has to be long enough for its news, too. */
+/* A record must also be long enough for its metadata fields. */
 static void add_news(struct compiled_event *ev, const struct tep_event *event)
 {
 	uint16_t min_len = 0;
@@ -264,7 +264,7 @@ static void add_described(struct draft *d, const struct tep_format_field *f,
 	draft_add(d, f, d->n_ops + 1, plan, suffix);
 }
 
-/* Readers show one value of a field of an event, so each string of an array is a field: NAME_0, ... */
+/* Readers show one value per field, so each string of an array becomes a field: NAME_0, ... */
 static void add_strings(struct draft *d, const struct tep_format_field *f,
 			const struct field_plan *plan, add_fn *add)
 {
@@ -297,7 +297,7 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 		add_planned(d, f, &plan, add_further);
 	else
 		return;
-	/* A number of an address is told in the trace's own table of symbols. */
+	/* Indexed addresses get their names from the bundle's symbols instead. */
 	if (plan.type != FIELD_SYM32 && plan.type != FIELD_SYM64 && plan_symbol(f, ctx, &plan))
 		add_further(d, f, &plan, "_symbol");
 }
@@ -408,7 +408,7 @@ int event_compile_feed(const struct tep_event *event, struct compiled_event **re
 	return 0;
 }
 
-/* KprobeEvent is told what is known beforehand; nothing of the record goes in. */
+/* The content of a KprobeEvent is constant; it contains no field of the record. */
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret)
 {
 	struct compiled_event *ev;

@@ -7,7 +7,7 @@
  *     |     |     |                             tag len                    the event's own message
  *     +-----+-----+--- one op a field -->         tag value  tag value ...
  *
- * One pass, in the kernel's order of the fields; the two lengths are filled in behind
+ * One pass, in the kernel's order of the fields. The two lengths are filled in afterwards
  * (pb_unchecked.h).
  */
 #include <string.h>
@@ -30,7 +30,7 @@ __attribute__((noinline)) void encode_add_tid(struct encode_ctx *ctx, int32_t ti
 	tid_set_add(ctx->tids, tid);
 }
 
-/* char[16], the kernel's task names: 16 bytes are copied whatever the name's length. */
+/* A task name, char[16]. Always copies 16 bytes, whatever the length of the name. */
 static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
 {
 	struct comm c = comm_load(comm);
@@ -65,7 +65,7 @@ static uint8_t *put_array(uint8_t *p, const struct field_op *op, const uint8_t *
 	return p;
 }
 
-/* Its length is known behind it; what has nothing to say is not there. */
+/* The length is known after the text; an empty field is omitted. */
 static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct field_op *op,
 						   const struct ring_record *r,
 						   struct encode_ctx *ctx)
@@ -76,7 +76,7 @@ static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct fiel
 	return end ? unchecked_close(text, end) : p;
 }
 
-/* The kinds that are not met in every event. */
+/* Field types that are less common. */
 static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct field_op *op,
 						    const struct ring_record *r,
 						    struct encode_ctx *ctx)
@@ -130,7 +130,7 @@ static __attribute__((noinline)) uint8_t *put_rare(const struct compiled_event *
 	}
 }
 
-/* The upper groups of the time, which are the same for a quarter of a second, are kept. */
+/* Caches the upper bits of the time, which are constant for a quarter of a second. */
 static __attribute__((noinline)) uint8_t *put_new_time(uint8_t *p, uint64_t time,
 						       struct encode_ctx *ctx)
 {

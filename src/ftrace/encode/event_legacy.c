@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names are few, long and the same in every event; nothing here is tuned. */
+/* The names are long and repeated in every event; this code is not optimized. */
 #include <string.h>
 
 #include "ftrace/encode/event_legacy.h"
@@ -9,7 +9,7 @@
 #include "ftrace/encode/pb_unchecked.h"
 #include "gen/fields.h"
 
-#define FIELD_OVERHEAD (2 * (1 + UNCHECKED_LEN_MAX) + 1 + 10) /* two headers, and a value's */
+#define FIELD_OVERHEAD (2 * (1 + UNCHECKED_LEN_MAX) + 1 + 10) /* two headers, and that of a value */
 
 static uint8_t *put_string(uint8_t *p, uint32_t field, const void *data, size_t len)
 {
@@ -32,7 +32,7 @@ static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t 
 	return p;
 }
 
-/* No data: the record ends before it. */
+/* Returns a span without data if the record ends before the field. */
 static struct span rest_of(const struct ring_record *r, const struct field_op *op)
 {
 	if (op->offset >= r->len)
@@ -40,7 +40,7 @@ static struct span rest_of(const struct ring_record *r, const struct field_op *o
 	return (struct span){r->payload + op->offset, r->len - op->offset};
 }
 
-/* NULL: the record has no value for it. */
+/* Returns NULL if the record has no value for the field. */
 static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			  struct encode_ctx *ctx)
 {

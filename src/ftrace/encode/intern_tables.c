@@ -6,8 +6,8 @@
 #include "wire/pb_varint.h"
 
 /*
- * Behind the tasks seen last stand all names, cut at their NUL: open addressing, never more than a
- * quarter full. Both are emptied by a new generation.
+ * A cache of recent tasks in front of a hash table of all names, cut at their NUL: open
+ * addressing, at most a quarter full. A new generation clears both.
  */
 
 _Static_assert(sizeof(struct comm) == COMM_LEN, "a name is its 16 bytes");
@@ -57,7 +57,7 @@ const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, 
 	return task;
 }
 
-/* Open addressing; emptied by a new generation. Never more than a quarter full. */
+/* Open addressing, at most a quarter full. A new generation clears it. */
 
 void sym_index_clear(struct sym_index *s)
 {

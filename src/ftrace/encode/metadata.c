@@ -14,7 +14,7 @@
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/unaligned.h"
 
-/* The set is emptied by its list, never by a sweep over the bits. */
+/* Clearing visits the members of the list, never the whole bitmap. */
 
 static void tid_set_deinit(struct tid_set *s)
 {
@@ -23,7 +23,10 @@ static void tid_set_deinit(struct tid_set *s)
 	*s = (struct tid_set){0};
 }
 
-/* Room for cap threads: more than that between two clears are not remembered. 0 or -ENOMEM. */
+/*
+ * Allocates room for cap threads; further ones are ignored until the next clear. Returns 0 or
+ * -ENOMEM.
+ */
 static int tid_set_init(struct tid_set *s, size_t cap)
 {
 	*s = (struct tid_set){
@@ -44,7 +47,7 @@ static void tid_set_clear(struct tid_set *s)
 	s->n = 0;
 }
 
-/* Takes out, at the next tid_set_close_up, one that may be in it. */
+/* Marks a thread for removal by the next tid_set_close_up. */
 static void tid_set_mark_out(struct tid_set *s, int32_t tid)
 {
 	if ((uint32_t)tid < TID_LIMIT)
@@ -61,7 +64,7 @@ static void tid_set_close_up(struct tid_set *s)
 	s->n = n;
 }
 
-/* All of one into another, as far as there is room. */
+/* Moves all members, as far as there is room. */
 static void tid_set_move(struct tid_set *from, struct tid_set *to)
 {
 	for (size_t i = 0; i < from->n; i++)
@@ -70,11 +73,11 @@ static void tid_set_move(struct tid_set *from, struct tid_set *to)
 }
 
 /*
- *	   CPU 0          CPU 1          told                      kept for the next time
+ *	   CPU 0          CPU 1          published                 kept for the next batch
  *	[2  4  9 ]     [1  3  8 ]  ->  [1  2  3  4]      until 5      [8  9]
  *
- * Each CPU's records are in order, so what has come together is a few sorted runs: they are merged
- * in pairs until there is one.
+ * The records of each CPU are sorted, so the collection consists of a few sorted runs. They are
+ * merged in pairs until one is left.
  */
 
 #define METADATA_MAX_TIDS (1u << 18)
@@ -124,9 +127,12 @@ void metadata_deinit(struct metadata_events *n)
 	*n = (struct metadata_events){0};
 }
 
-/* ---- what a record says ---- */
+/* ---- collecting ---- */
 
-/* Both clocks run alike; what they show at one moment is known, or ftrace_ns is 0. */
+/*
+ * Both clocks run at the same rate, so one pair of readings converts all times; ftrace_ns is 0 if
+ * unknown.
+ */
 void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 			      uint64_t boot_ns)
 {
@@ -147,7 +153,7 @@ static void add_fd(struct metadata_events *n, int32_t tid, uint64_t fd)
 	struct metadata_fd *recent;
 
 	if (fd > INT32_MAX)
-		return; /* an error, or no descriptor */
+		return; /* an error, or not a descriptor */
 	recent = &n->recent[((uint32_t)tid * 31 + (uint32_t)fd) % METADATA_RECENT];
 	if (recent->tid == tid && recent->fd == (int32_t)fd)
 		return;
@@ -267,7 +273,7 @@ void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 		add_fd(n, common_pid, load_long(r->payload + plan->more, plan->wide));
 }
 
-/* ---- all of it, by time ---- */
+/* ---- batches ---- */
 
 static size_t end_of_run(const struct metadata_task *t, size_t i, size_t n)
 {
@@ -277,7 +283,7 @@ static size_t end_of_run(const struct metadata_task *t, size_t i, size_t n)
 	return i;
 }
 
-/* Each run with the next; gives how many runs there are now. */
+/* Merges each run with the next. Returns the number of runs left. */
 static size_t merge_pairs(const struct metadata_task *from, size_t n, struct metadata_task *to)
 {
 	size_t runs = 0;
@@ -315,7 +321,7 @@ static uint64_t boot_ns(const struct clock_sync *sync, uint64_t time)
 	return sync->ftrace_ns ? sync->boot_ns + (time - sync->ftrace_ns) : 0;
 }
 
-/* Those before until, with the time that the feed wants; gives how many. */
+/* Converts the times of the tasks before until. Returns their number. */
 static size_t tell_tasks(struct metadata_events *n, const struct clock_sync *sync, uint64_t until)
 {
 	size_t i;
@@ -331,7 +337,7 @@ static size_t tell_tasks(struct metadata_events *n, const struct clock_sync *syn
 	return i;
 }
 
-/* Those of whom there is more to tell the next time are not to be looked at before. */
+/* Threads with events in the next batch are removed from this one. */
 static void hold_back(struct metadata_events *n)
 {
 	if (n->n_published == n->n_tasks)

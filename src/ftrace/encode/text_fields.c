@@ -13,29 +13,29 @@
 #include "ftrace/format/unaligned.h"
 
 /*
- * The kernel's printf with its arguments as trace_printk() stores them: a format, and a buffer that
- * holds one argument after the other.
+ * Formats like the kernel's printf, with arguments as trace_printk() stores them: a format, and a
+ * buffer of arguments.
  *
- *	%d %u %x %c ...  as wide as its type, aligned to that, but to 4 bytes at most
- *	%s               the string itself, with its NUL, at the next byte
+ *	%d %u %x %c ...  size of the type, aligned to it, but to 4 bytes at most
+ *	%s               the string with its NUL, unaligned
  *	%p %ps %pS       the pointer, as a long
- *	%pI4 %pM ...     the text that the kernel made of it, as a string
+ *	%pI4 %pM ...     a string that the kernel has formatted
  *
  * Format: vbin_printf() of the kernel's lib/vsprintf.c.
  */
 struct bprint_args {
 	const uint8_t *data;
 	size_t len;
-	unsigned long_size; /* 4 or 8: of a long and a pointer */
-	unsigned min_int; /* bytes of the narrowest number: 1; 4 since Linux 6.14, but for %c */
+	unsigned long_size; /* 4 or 8: size of a long and of a pointer */
+	unsigned min_int; /* size of the smallest integer: 1; since Linux 6.14 4, except for %c */
 };
 
-/* Writes what a pointer is said to be, without a NUL, up to size bytes; gives how many. */
+/* Writes the text for a pointer, without a NUL, up to size bytes. Returns the bytes written. */
 typedef size_t (*bprint_pointer_fn)(void *ctx, uint64_t address, char *to, size_t size);
 
 /*
- * The format is walked conversion by conversion. A number is printed by snprintf, with the flags,
- * width and precision that stand in the format and the widest length modifier:
+ * Processes the format conversion by conversion. Numbers are formatted by snprintf with the flags,
+ * width and precision of the format and the widest length modifier:
  *
  *	"%-8hd"  ->  take 2 bytes, sign-extend  ->  snprintf("%-8lld")
  */
@@ -47,14 +47,14 @@ struct out {
 	char *end;
 };
 
-/* One conversion of the format, taken apart. */
+/* One parsed conversion of the format. */
 struct conversion {
 	char flags[8];
 	int width; /* -1: none */
 	int precision; /* -1: none */
-	unsigned size; /* bytes of a number */
+	unsigned size; /* size of an integer */
 	char letter;
-	char pointer; /* what follows %p, if a letter or digit does */
+	char pointer; /* the letter or digit after %p, or 0 */
 };
 
 static void put(struct out *o, const char *s, size_t n)
@@ -86,7 +86,7 @@ struct args {
 	unsigned min_int;
 };
 
-/* The next number of so many bytes; false: there is none. */
+/* Takes an integer of that size. Returns false if there is none. */
 static bool take(struct args *a, unsigned size, uint64_t *ret)
 {
 	size_t align = MIN(size, 4u), at = (a->at + align - 1) / align * align;
@@ -134,7 +134,7 @@ static char peek(const struct format *f)
 	return f->at < f->end ? *f->at : '\0';
 }
 
-/* A number or an asterisk; what is there is not changed when there is neither. */
+/* Parses a number or an asterisk; leaves *count unchanged if there is neither. */
 static bool read_count(struct format *f, struct args *a, int *count)
 {
 	int n = 0;
@@ -155,7 +155,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 {
 	if (!read_count(f, a, &c->width))
 		return false;
-	if (c->width < -1) { /* of an asterisk */
+	if (c->width < -1) { /* from an asterisk */
 		c->width = c->width < -MAX_WIDTH ? MAX_WIDTH : -c->width;
 		strcat(c->flags, "-");
 	}
@@ -172,7 +172,7 @@ static bool read_width(struct format *f, struct args *a, struct conversion *c)
 
 static void read_flags(struct format *f, struct conversion *c)
 {
-	/* Each once, so that a negative width has room for its own. */
+	/* Each flag once, so that a negative width has room for its own. */
 	for (; peek(f) && strchr("-+ #0", peek(f)); f->at++)
 		if (!strchr(c->flags, *f->at))
 			strncat(c->flags, f->at, 1);
@@ -189,7 +189,7 @@ static unsigned read_size(struct format *f, const struct args *a)
 			size = a->long_size;
 		else
 			size = strchr("zZt", *f->at) ? a->long_size : 8;
-		/* "l" again is "ll", also where a long has 4 bytes. */
+		/* A second "l" makes "ll", also if a long has 4 bytes. */
 		if (*f->at == 'l' && f->at + 1 < f->end && f->at[1] == 'l') {
 			size = 8;
 			f->at++;
@@ -198,7 +198,7 @@ static unsigned read_size(struct format *f, const struct args *a)
 	return size;
 }
 
-/* What follows a '%'; false: no conversion that we know, or its arguments are not all there. */
+/* Parses what follows a '%'. Returns false if the conversion is unknown or lacks an argument. */
 static bool read_conversion(struct format *f, struct args *a, struct conversion *c)
 {
 	*c = (struct conversion){.width = -1, .precision = -1};
@@ -283,7 +283,7 @@ static bool put_pointer(struct out *o, const struct conversion *c, struct args *
 	uint64_t v;
 	int n;
 
-	/* All others were made text when they were stored. */
+	/* All others were stored as strings. */
 	if (c->pointer && !strchr("SsxKe", c->pointer))
 		return put_string(o, c, a);
 	if (!take(a, a->long_size, &v))
@@ -331,9 +331,9 @@ static bool put_conversion(struct out *o, const struct conversion *c, struct arg
 }
 
 /*
- * Formats into to, without a NUL, up to size bytes; gives how many. Ends early where the format
- * asks for more than there is in the arguments, or for what no kernel formats. Pointers, which tell
- * where the kernel lies, are what pointer makes of them, but for those that ask to be shown (%px).
+ * Formats to `to`, without a NUL, up to size bytes. Returns the bytes written. Stops at a
+ * conversion that lacks an argument or that no kernel formats. Pointers are formatted by the
+ * callback, because they would reveal where the kernel is loaded; %px shows them, as requested.
  */
 static size_t bprint_format(const char *format, size_t format_len, const struct bprint_args *args,
 			    bprint_pointer_fn pointer, void *ctx, char *to, size_t size)
@@ -366,14 +366,14 @@ static size_t bprint_format(const char *format, size_t format_len, const struct 
 
 #define FRAME_MAX (SYMBOL_TABLE_NAME_MAX + 1) /* bytes of a line */
 #define CUT "..."
-#define TRAMPOLINE 0x7fffffffull /* what the kernel writes for code that it made for a tracer */
+#define TRAMPOLINE 0x7fffffffull /* stored by the kernel for code generated for a tracer */
 
 static uint64_t load_long(const uint8_t *at, unsigned size)
 {
 	return size == 8 ? load64(at) : load32(at);
 }
 
-/* "#N", or the name; no NUL. */
+/* Writes "#N" or the function name, without a NUL. */
 static size_t name_of(struct encode_ctx *ctx, uint64_t address, char name[static FRAME_MAX])
 {
 	size_t len = ctx->symbols ? symbol_table_name(ctx->symbols, address, name) : 0;
@@ -396,7 +396,7 @@ static size_t user_frame(struct encode_ctx *ctx, uint64_t address, char line[sta
 	return (size_t)snprintf(line, FRAME_MAX, "0x%llx", (unsigned long long)address);
 }
 
-/* One line a frame. A stack ends with the record, with a zero, or with the -1 of older kernels. */
+/* One line per frame. A stack ends with the record, with a zero, or with -1 (older kernels). */
 static uint8_t *put_stack(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			  struct encode_ctx *ctx, unsigned size,
 			  size_t (*frame)(struct encode_ctx *, uint64_t, char *))
@@ -444,7 +444,7 @@ static size_t pointer_text(void *ctx, uint64_t address, char *to, size_t size)
 	return len;
 }
 
-/* The format's address lies right before the arguments. */
+/* The format's address directly precedes the arguments. */
 static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			   struct encode_ctx *ctx)
 {

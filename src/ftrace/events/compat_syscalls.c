@@ -15,19 +15,20 @@
 #include "base/system/syscall_names.h"
 
 /*
- * Rings are read one after the other, and an execve is where the kernel likes to move a thread:
+ * Rings are read one after the other, and the kernel often migrates a thread in execve:
  *
  *	CPU 0                    exit 11   enter 295 ...     read first
- *	CPU 1   ...  enter 59                                what was before, comes later
+ *	CPU 1   ...  enter 59                                earlier, but read later
  *
- * So what is known has a time. The number 11, execve of the 32-bit table, is munmap of the other
- * one, but then it has begun with that number, too. What is taken for COMPAT by mistake is put right
- * by the first wide argument.
+ * So each fact about a thread has a time. Number 11 is execve in the 32-bit table and munmap in
+ * the 64-bit table; but an munmap also begins with that number. A thread that is wrongly taken for
+ * COMPAT is corrected by the first argument of more than 32 bits.
  */
 
-/* In /proc, where the kernel has been built to run 32-bit programs; of other machines' kernels it is
- * asked no further. And arch/x86/kernel/process_64.c has the program that begins return from an
- * execve of its own. */
+/*
+ * Read from /proc if the kernel supports 32-bit programs; not for other architectures. On x86_64,
+ * arch/x86/kernel/process_64.c makes a new program return from an execve of its own table.
+ */
 #ifdef __x86_64__
 #define KERNEL_MARK "sys/abi/vsyscall32"
 #define EXEC_TELLS true
@@ -39,14 +40,14 @@
 enum state { UNSEEN, GONE, NATIVE, COMPAT };
 
 struct compat_thread {
-	uint32_t tid; /* 0: nobody */
+	uint32_t tid; /* 0: free */
 	uint16_t state;
-	int16_t last; /* number that the last call began with; -1: it has ended */
-	uint64_t since; /* time of the exec that led here; before it was of the other table */
-	uint64_t ended; /* time of its end; what comes later is of another thread. 0: not yet */
+	int16_t last; /* number of the current call; -1: none */
+	uint64_t since; /* time of the exec that led to this state */
+	uint64_t ended; /* time of its end; later records belong to another thread; 0: running */
 };
 
-/* ---- life ---- */
+/* ---- the table ---- */
 
 static void read_numbers(struct compat_numbers *n, bool compat)
 {
@@ -66,7 +67,7 @@ static bool kernel_runs_them(const char *proc_root)
 	return !access(path, F_OK);
 }
 
-/* 0, -EOPNOTSUPP (this kernel runs no 32-bit programs) or -ENOMEM. */
+/* Returns 0, -EOPNOTSUPP (this kernel runs no 32-bit programs) or -ENOMEM. */
 static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 {
 	*t = (struct compat_threads){.proc_root = proc_root};
@@ -81,7 +82,7 @@ static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 	return t->threads ? 0 : -ENOMEM;
 }
 
-/* Zeroed is fine. */
+/* Zeroed is allowed. */
 static void compat_threads_deinit(struct compat_threads *t)
 {
 	free(t->threads);
@@ -90,8 +91,10 @@ static void compat_threads_deinit(struct compat_threads *t)
 
 /* ---- one thread ---- */
 
-/* A word of a 64-bit program's is a small number, so half of it is 0, whichever comes first; in a
- * 32-bit program's place the halves are such a number and its value, an address or flags. */
+/*
+ * In a 64-bit program each word of auxv is a small number, so one half of it is 0. In a 32-bit
+ * program the halves are a type and its value, an address or flags.
+ */
 static enum state look(const struct compat_threads *t, uint32_t tid)
 {
 	uint32_t halves[2];
@@ -138,9 +141,11 @@ static bool is_exec(const struct compat_numbers *n, int64_t nr)
 	return nr >= 0 && (nr == n->execve || nr == n->execveat);
 }
 
-/* The begin and the end of a call, in the order of the ring: is it of a 32-bit program? An execve that
- * leads from one table to the other ends in the one that it began in, with the number that it had
- * there, in place of the kernel's. */
+/*
+ * Handle entry and exit of a call, in the order of the ring. Return true if it belongs to a 32-bit
+ * program. An execve that changes the table ends in the table in which it began, with the number
+ * that it has there instead of the kernel's.
+ */
 static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
 	struct compat_thread *thread = find(t, c);
@@ -149,7 +154,7 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 
 	if (c->time < thread->since)
 		return thread->state != COMPAT;
-	/* The end of an execve is in another ring, and comes later or never. */
+	/* The exit of an execve is in another ring and comes later or never. */
 	if (thread->state == UNSEEN ||
 	    is_exec(&t->numbers[thread->state == COMPAT], thread->last)) {
 		now = look(t, c->tid);
@@ -165,7 +170,7 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 	return thread->state == COMPAT;
 }
 
-/* Is it the end of an execve that leads to the other table? */
+/* Returns true if this is the exit of an execve to the other table. */
 static bool leads_away(const struct compat_threads *t, struct compat_thread *thread,
 		       const struct compat_call *c)
 {
@@ -176,8 +181,8 @@ static bool leads_away(const struct compat_threads *t, struct compat_thread *thr
 	if (!t->exec_tells || c->ret || c->nr == thread->last)
 		return false;
 	if (thread->state == COMPAT && !seen && c->nr == t->numbers[1].execve) {
-		thread->state = NATIVE; /* it has been there, */
-		return true; /* and is now what it is seen to be */
+		thread->state = NATIVE; /* it was in this table, */
+		return true; /* and is now in the table that was seen */
 	}
 	if (thread->state == COMPAT)
 		return c->nr == t->numbers[0].execve;
@@ -200,7 +205,7 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 	} else {
 		compat = thread->state == COMPAT;
 		if (!t->exec_tells && !c->ret && is_exec(&t->numbers[compat], c->nr))
-			thread->ended = c->time; /* what it is now has to be looked at */
+			thread->ended = c->time; /* its new state must be read from /proc */
 	}
 	if (c->nr == thread->last || is_exec(&t->numbers[compat], c->nr))
 		thread->last = -1;
@@ -219,8 +224,10 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 #define GROUP "raw_syscalls"
 #define N_ARGS 6
 
-/* Numbers of records that only the tracer mmiotrace writes, which the kernel has at top level and
- * nowhere else: kernel/trace/trace.h, enum trace_type. */
+/*
+ * Event ids that only the tracer mmiotrace uses, which exists at the top level only:
+ * kernel/trace/trace.h, enum trace_type.
+ */
 #define ENTER_ID 7
 #define EXIT_ID 8
 
@@ -243,9 +250,9 @@ static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMM
 
 #define NO_ID UINT32_MAX
 
-/* ---- setting up ---- */
+/* ---- setup ---- */
 
-/* Does it look as above? */
+/* Returns true if the event has the format above. */
 static bool is_known(const struct compiled_event *ev, enum field_type second, uint16_t len)
 {
 	const struct field_op *ops = ev->ops;
@@ -274,7 +281,7 @@ static int add_event(struct event_table *table, const char *name, const char *te
 	return event_table_add(table, GROUP, name, format, options, &id);
 }
 
-/* 0; -ENOMEM; or positive: no place is left in the table for them. */
+/* Returns 0, -ENOMEM, or a positive value if the table is full. */
 static int add_rows(const struct compat_syscalls *c, struct event_table *table,
 		    const struct event_table_options *options)
 {
@@ -339,7 +346,7 @@ static void store64(uint8_t *at, uint64_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* The common fields are the other's. */
+/* Copies the common fields from the original. */
 static const uint8_t *finish_record(struct compat_syscalls *c, const uint8_t *other, uint16_t id)
 {
 	memcpy(c->record, other, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Groups and events are folders of tracefs; the answer is sorted at the end. */
+/* Groups and events are directories of tracefs. The selection is sorted at the end. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -139,7 +139,7 @@ static bool is_pattern(const char *s)
 	return strpbrk(s, "*?[");
 }
 
-/* A name is one folder's, and cannot lead out of it. */
+/* A valid name is one path component and cannot lead out of the directory. */
 static bool is_name(const char *s)
 {
 	if (!*s || *s == '.' || strlen(s) > NAME_MAX)
@@ -150,13 +150,13 @@ static bool is_name(const char *s)
 	return true;
 }
 
-/* Switching it on would keep the session that has made it from removing it. */
+/* Enabling the dynamic event of another session would keep that session from removing it. */
 static bool is_private(const char *group, const char *name)
 {
 	return owner_tag_is(group) || owner_tag_is(name);
 }
 
-/* traced_probes' own. */
+/* Events of traced_probes. */
 static bool is_reserved(const char *group)
 {
 	return !strcmp(group, "perfetto_kprobes") || !strcmp(group, "perfetto_kretprobes");
@@ -182,8 +182,10 @@ static int add_to_list(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* All names in a folder. (libtracefs lists only groups that can be switched as a whole, which
- * leaves out "ftrace".) */
+/*
+ * Returns all names in a directory. (tracefs_event_systems() omits groups without an enable file,
+ * such as "ftrace".)
+ */
 static char **list_folder(const char *path)
 {
 	char **list = NULL;
@@ -192,7 +194,7 @@ static char **list_folder(const char *path)
 	return list;
 }
 
-/* Adds what matches in one group. */
+/* Adds the matching events of one group. */
 static int select_in_group(const char *root, const char *group, const char *name,
 			   struct event_selection *s)
 {
@@ -230,7 +232,7 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 	return r;
 }
 
-/* Cuts a request in two; gives the name, or NULL where it is none. No group: any. */
+/* Splits a request. Returns the name, or NULL if it is malformed. *ret_group NULL: any group. */
 static char *split(char *request, char **ret_group)
 {
 	char *separator = strchr(request, '/'), *name = request;
@@ -255,7 +257,7 @@ bool event_request_means(const char *request, const char *group, const char *nam
 	       str_glob(want_name, name);
 }
 
-/* One that the session has made, which is selected without being asked for by name. */
+/* Returns true for an event that the session has made, which is selected without a request. */
 static bool means_told(const struct event_selection *s, const char *request)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -282,7 +284,7 @@ static int select_one(const char *root, const char *request, struct event_select
 	return r;
 }
 
-/* Not of one group: all of them have to be looked through. */
+/* Returns true if all groups must be searched. */
 static bool is_search(const char *request)
 {
 	size_t group = strcspn(request, "/:");

@@ -18,14 +18,14 @@
 #include "ftrace/format/proto_events.h"
 
 /*
- * The fields of FtraceEvent that events without a message of their own take. A trace may hold the
- * records of several sources of this process, and a number stands for one event in all of it; so
- * numbers are given out for the whole process. The same event gets the same number.
+ * Field numbers of FtraceEvent for events without a message. A trace may contain records of
+ * several sources of this process, and a number means one event in all of it. So numbers are
+ * unique in the process; the same event gets the same number.
  */
 #define GENERIC_NUMBER_FIRST 65536u
 #define GENERIC_NUMBERS 65536u
 
-/* New numbers are taken going round, so that one is used again as late as can be. */
+/* Numbers are assigned round-robin, so that a number is reused as late as possible. */
 
 struct entry {
 	uint64_t shape;
@@ -39,7 +39,7 @@ static struct entry *by_shape;
 static struct entry *by_number[GENERIC_NUMBERS]; /* from GENERIC_NUMBER_FIRST on; owned */
 static uint32_t turn;
 
-/* There is a number that is free. NULL: memory is out. */
+/* At least one number is free. Returns NULL if out of memory. */
 static struct entry *new_entry(uint64_t shape)
 {
 	struct entry *e = calloc(1, sizeof(*e));
@@ -60,8 +60,10 @@ static struct entry *new_entry(uint64_t shape)
 	return e;
 }
 
-/* The number of an event by its shape, a hash of all that its descriptor says. 0; -ENOSPC: so many
- * are in use; -ENOMEM. */
+/*
+ * Returns the number of an event by its shape, a hash of its whole descriptor. Returns 0, -ENOSPC
+ * if all numbers are in use, or -ENOMEM.
+ */
 static int generic_number_take(uint64_t shape, uint32_t *ret)
 {
 	struct entry *e;
@@ -78,8 +80,10 @@ static int generic_number_take(uint64_t shape, uint32_t *ret)
 	return 0;
 }
 
-/* Once for each take, when the records with that number are all out. It is not given to another
- * event before all others have had their turn. */
+/*
+ * Call it once for each take, when all records with the number are written. The number is reused
+ * only after all others.
+ */
 static void generic_number_give(uint32_t number)
 {
 	uint32_t at = number - GENERIC_NUMBER_FIRST;
@@ -93,14 +97,15 @@ static void generic_number_give(uint32_t number)
 }
 
 /*
- * libtraceevent reads each format in a handle of its own, which is gone when its row is made.
+ * libtraceevent parses each format in a handle of its own, which is freed when the event is
+ * compiled.
  *
- *	rows      [ a ][ b ][ b' ]         b' is b after its module came back: b's records are in
- *	           ^           ^           bundles that are written, and one that is open may
- *	by_id     [0][1] ... [7]           point to its row, so it stays until the sweep
+ *	events    [ a ][ b ][ b' ]         b' is b after its module was reloaded. Written bundles
+ *	           ^           ^           contain records of b, and an open one may refer to
+ *	by_id     [0][1] ... [7]           b, so b stays until the sweep.
  */
 
-/* How a record is printed is not our concern but for the functions that it names. */
+/* Of the print format only the printed functions matter. */
 static char *copy_print_fmt(const char *format)
 {
 	static const char head[] = "print fmt:";
@@ -131,7 +136,7 @@ static enum compiled_kind compact_kind(const char *group, const char *name)
 	return strcmp(name, "sched_waking") ? COMPILED_FIELDS : COMPILED_COMPACT_WAKING;
 }
 
-/* ---- which row ---- */
+/* ---- finding ---- */
 
 static uint64_t hash(uint64_t h, const char *s)
 {
@@ -141,7 +146,7 @@ static uint64_t hash(uint64_t h, const char *s)
 	return h;
 }
 
-/* Of all that a row is made from. The format's text has the event's id and name. */
+/* Hashes all inputs of the compilation. The text of the format contains the event's id and name. */
 static uint64_t shape_of(const char *group, const char *name,
 			 const struct event_representation *repr, const char *format)
 {
@@ -180,7 +185,7 @@ const struct compiled_event *event_table_named(const struct event_table *t, cons
 
 /* ---- adding ---- */
 
-/* A number of the table's own, which it keeps to its end: records that bear it are in the trace. */
+/* Takes a number, which the table keeps until it is freed because written records contain it. */
 static int take_number(struct event_table *t, uint64_t shape, uint32_t *ret)
 {
 	int r;
@@ -212,13 +217,16 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 
 	if (o->no_generic)
 		return EVENT_TABLE_GENERIC_REFUSED;
-	/* With names of functions it has more fields. */
+	/* Function names add fields. */
 	if (!o->legacy_generic)
 		r = take_number(t, shape + o->symbols, &number);
 	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
 }
 
-/* The others of those that the kernel gives to everybody, whoever wrote them. */
+/*
+ * Returns true for the markers besides print: the kernel copies them to every instance, whoever
+ * wrote them.
+ */
 static bool has_writer(const struct tep_event *event)
 {
 	static const char *const names[] = {"raw_data", "bprint", "bputs"};
@@ -229,7 +237,7 @@ static bool has_writer(const struct tep_event *event)
 	return false;
 }
 
-/* Records of it may have to be left out. */
+/* Makes the page encoder decide for each record whether it is written. */
 static int ask_of_each(const struct event_table *t, const struct tep_event *event,
 		       struct compiled_event *ev)
 {
@@ -268,7 +276,7 @@ static int compile(struct event_table *t, const struct tep_event *event,
 	return compile_generic(t, event, o, ctx, shape, ret);
 }
 
-/* A row with an index that no other row has; free_row gives it back. */
+/* Compiles an event with an unused generic_index; free_event releases it. */
 static int compile_indexed(struct event_table *t, const struct tep_event *event,
 			   const struct event_representation *repr,
 			   const struct event_table_options *o, const char *print_fmt,
@@ -297,7 +305,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 	return 0;
 }
 
-/* Makes by_id reach up to id. */
+/* Extends by_id up to id. */
 static int reserve_id(struct event_table *t, uint32_t id)
 {
 	if (array_reserve(&t->by_id, &t->ids_cap, (size_t)id + 1, sizeof(*t->by_id)))
@@ -307,7 +315,7 @@ static int reserve_id(struct event_table *t, uint32_t id)
 	return 0;
 }
 
-/* Gives the event the names that it is told by. */
+/* Renames the event as the trace represents it. */
 static int rename_event(struct tep_event *event, const char *new_group, const char *new_name)
 {
 	char *group = strdup(new_group), *name = strdup(new_name);
@@ -324,7 +332,7 @@ static int rename_event(struct tep_event *event, const char *new_group, const ch
 	return 0;
 }
 
-/* event_format.h has made underscores of dots. */
+/* event_format_prepare() has replaced dots by underscores. */
 static bool is_named(const struct tep_event *event, const char *name)
 {
 	const char *at = event->name;
@@ -395,7 +403,7 @@ void event_table_remove(struct event_table *t, uint16_t id)
 		t->by_id[id] = NULL;
 }
 
-/* There is room for every index. */
+/* The array has room for every index. */
 static void free_event(struct event_table *t, struct compiled_event *ev)
 {
 	if (ev->generic_index != COMPILED_NOT_GENERIC)

@@ -11,7 +11,7 @@
 #include "base/text/str.h"
 #include "config/limits.h"
 
-/* Lists of strings, each cut to a line. */
+/* Lists of strings; each entry is cut to one line. */
 
 #define LINE_MAX_BYTES 512
 
@@ -89,14 +89,16 @@ void setup_error_notice(struct setup_errors *r, const char *text)
 		r->notice = strdup(text);
 }
 
-/* What is not read here is read by the step of setting up that it belongs to. Nothing reads
- * initialize_ksyms_synchronously_for_testing, which changes nothing that is recorded. */
+/*
+ * The other fields are read by their setup steps. initialize_ksyms_synchronously_for_testing is
+ * ignored: it does not change what is recorded.
+ */
 
 #define LEAST_RING_KB 1024u
-#define USUAL_RING_KB 8192u /* 200,000 events, more or less */
+#define USUAL_RING_KB 8192u /* about 200,000 events */
 #define FREQUENT_RING_KB 16384u
 
-/* Groups whose events can come a million times a second on each CPU. */
+/* Groups whose events can occur a million times per second on each CPU. */
 static bool is_frequent_group(const char *event)
 {
 	static const char *const groups[] = {"exceptions", "irq_vectors", "kmem",    "lock",
@@ -105,7 +107,7 @@ static bool is_frequent_group(const char *event)
 	char group[32];
 	size_t len = strcspn(event, "/:");
 
-	/* A name without a group may be one of them: "kmem". */
+	/* A name without a group may be a group: "kmem". */
 	if (len >= sizeof(group))
 		return false;
 	memcpy(group, event, len);
@@ -126,9 +128,9 @@ static bool is_frequent(const Pb__FtraceConfig *c)
 }
 
 /*
- * What is recorded while sonda-probes does not get a CPU has to find room. Rings that the config gives no
- * size have the usual one, or twice that for frequent events; all of them together no more than a part of
- * the memory.
+ * The rings must hold the records until sonda-probes gets a CPU. Rings without a configured size
+ * get the usual one, or twice that for frequent events; all of them together at most a part of the
+ * memory.
  */
 static uint32_t preset_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
 {
@@ -149,8 +151,10 @@ static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, const struct ftrace_ma
 	return c->buffer_size_lower_bound ? MAX(c->buffer_size_kb, preset) : c->buffer_size_kb;
 }
 
-/* The kernel gives what there is, down to the last page: to a config with a digit too many as well,
- * and everything else on the machine would wait, or be killed, for it. */
+/*
+ * The kernel allocates rings down to the last page. A config with a digit too many would make all
+ * other processes wait for memory, or be killed.
+ */
 static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct setup_errors *errors)
 {
 	uint64_t most = m->ram_bytes / 1024 / RINGS_RAM_SHARE / MAX(m->cpus, 1u);
@@ -173,7 +177,7 @@ static void report_period(uint32_t ms, struct setup_errors *errors)
 			ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
 }
 
-/* Asked for by a client that is newer than we are. */
+/* Fields of a client that is newer than this program. */
 static void report_unknown_fields(const Pb__FtraceConfig *c, struct setup_errors *errors)
 {
 	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	page -> ring_page_next -> record -> table[id] -> COMPILED_FIELDS            event_encode, in place
- *	                                            COMPILED_COMPACT_SWITCH    columns of compact_sched
- *	                                            COMPILED_PRINT             by its text, or skipped
- *	                                            COMPILED_OF_THREADS        by its thread, or skipped
- *	                                            COMPILED_FEED              news for the feed, no more
- *	                                            none                  skipped
+ *	page -> ring_page_next -> record -> table[id]
+ *	          -> COMPILED_FIELDS            event_encode, in place
+ *	          -> COMPILED_COMPACT_SWITCH    columns of compact_sched
+ *	          -> COMPILED_PRINT             written or skipped by its text
+ *	          -> COMPILED_OF_THREADS        written or skipped by its thread
+ *	          -> COMPILED_FEED              metadata for the bus, not written
+ *	          -> none                       skipped
  *
- * A bundle begins with the first thing there is to say, and ends after BUNDLE_MAX_BYTES, when a
- * table of it is full, where records were lost, or with the CPU's turn.
+ * A bundle starts with the first record or error. It ends after BUNDLE_MAX_BYTES, when one of its
+ * tables is full, where records were lost, or at the end of the CPU's slice.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,9 +90,11 @@ static void note(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time,
 	bundle_error(&t->bundle, time, status);
 }
 
-/* Kinds of rows that are written as they come; not inlined, so that the loop's state stays in
- * registers. The record comes in pieces: a copy of it would be read as words of 16 bytes, which a
- * processor cannot take from two stores of 8 that are still under way. */
+/*
+ * Writes an event. Not inlined, so that the loop keeps its state in registers. The record is
+ * passed in pieces: a struct would be loaded as 16-byte words, which stall on the two pending
+ * 8-byte stores.
+ */
 static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
 	struct page_encoder *t, const struct compiled_event *ev, uint64_t time,
 	const uint8_t *payload, uint32_t len)
@@ -135,7 +138,7 @@ static enum ring_page_status too_short(const struct compiled_event *ev)
 		       : RING_PAGE_INVALID_EVENT;
 }
 
-/* Kinds of rows that are not always written. */
+/* Decides for the kinds that are not always written. */
 static __attribute__((noinline)) bool is_wanted(struct page_encoder *t,
 						const struct compiled_event *ev,
 						struct ring_record r)
@@ -147,7 +150,7 @@ static __attribute__((noinline)) bool is_wanted(struct page_encoder *t,
 	return false;
 }
 
-/* RING_PAGE_OK, or what is wrong with the record. */
+/* Returns RING_PAGE_OK, or the error of the record. */
 static inline enum ring_page_status translate_record(struct page_encoder *t, struct cpu_stream *cpu,
 						     const struct ring_record *r)
 {
@@ -190,7 +193,7 @@ static void begin_page(struct page_encode_target *to, const struct ring_page *pa
 	to->cpu->lost += page->lost_count;
 }
 
-/* Each in a bundle that ends with it. */
+/* Each raw page is in a bundle of its own. */
 static void keep_broken(struct page_encoder *t, const void *data, size_t len)
 {
 	if (!t->broken_left)
@@ -203,7 +206,7 @@ static void keep_broken(struct page_encoder *t, const void *data, size_t len)
 static void end_page(struct page_encode_target *to, uint64_t page_time, const void *data,
 		     size_t len, enum ring_page_status status)
 {
-	/* One word a page: damage repeats itself. */
+	/* One error per page: damage repeats itself. */
 	if (to->bad != RING_PAGE_OK)
 		note(to->t, to->cpu, page_time, to->bad);
 	if (status != RING_PAGE_END)
@@ -215,7 +218,7 @@ static void end_page(struct page_encode_target *to, uint64_t page_time, const vo
 		bundle_end(&to->t->bundle);
 }
 
-/* The hot loop: its state is its own. */
+/* The hot loop; its state is in locals. */
 static inline enum ring_page_status walk_with(bool calls, struct page_encode_target *to,
 					      struct ring_page *page)
 {
@@ -236,8 +239,10 @@ static inline enum ring_page_status walk_with(bool calls, struct page_encode_tar
 	return status;
 }
 
-/* Twice, since few look for calls of 32-bit programs. All that is called for each record is inlined,
- * though walk_all calls the same. */
+/*
+ * Two instances of the loop, because 32-bit system calls are rarely checked. Everything called per
+ * record is inlined here, although walk_all calls the same functions.
+ */
 static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status walk_one(
 	struct page_encode_target *to, struct ring_page *page)
 {

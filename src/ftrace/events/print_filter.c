@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One array of rules, asked from its begin for every record: a handful as a rule. Threads may be
- * thousands, and are looked up. */
+/*
+ * Rules are few and checked in order for every record. Threads may be thousands and are found by
+ * binary search.
+ */
 #include "ftrace/events/print_filter.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 #include "base/core/mem.h"
 
 struct rule {
-	char *type; /* owned; NULL: the text's own begin is compared */
+	char *type; /* owned; NULL: compares the start of the text */
 	char *prefix; /* owned */
 	size_t type_len;
 	size_t prefix_len;
@@ -18,7 +20,7 @@ struct rule {
 };
 
 struct print_filter {
-	uint32_t *tids; /* owned; sorted; NULL: everybody's */
+	uint32_t *tids; /* owned; sorted; NULL: all threads */
 	size_t n_tids;
 	size_t n_rules;
 	struct rule rules[];
@@ -105,13 +107,13 @@ struct print_filter *print_filter_free(struct print_filter *f)
 	return NULL;
 }
 
-/* What is left of the text behind the word that it begins with; NULL: it does not. */
+/* Returns the text after the word, or NULL if it does not start with it. */
 static const uint8_t *skip(const uint8_t *p, const uint8_t *end, const char *word, size_t len)
 {
 	return (size_t)(end - p) >= len && !memcmp(p, word, len) ? p + len : NULL;
 }
 
-/* Behind "|DIGITS|"; NULL: it is not there. */
+/* Returns the text after "|DIGITS|", or NULL if that is missing. */
 static const uint8_t *skip_number(const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *digits;

@@ -7,7 +7,7 @@
 #include "ftrace/format/field_type.h"
 #include "gen/fields.h"
 
-/* What a reader that has never heard of an event needs to show its fields by name. */
+/* Describes an event so that readers without a message for it can show its fields by name. */
 
 static unsigned type_of(enum field_type type)
 {

@@ -7,8 +7,9 @@
 
 #include "base/core/mem.h"
 
-/* A cursor that only goes forward: take_* step over what they know, and give false where it is not
- * there. */
+/*
+ * A cursor that only moves forward: take_*() skip what they recognize, and return false otherwise.
+ */
 
 #define MAX_DIGITS 9 /* of any number */
 
@@ -27,7 +28,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Words that libtraceevent means something else by. */
+/* Words with another meaning for libtraceevent. */
 static bool is_special(const char *word, size_t len)
 {
 	static const char *const words[] = {"LOCAL_PR_FMT",  "STA_PR_FMT", "VIF_PR_FMT",
@@ -56,7 +57,7 @@ static bool take_number(char **at)
 	return n && n <= MAX_DIGITS;
 }
 
-/* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": an expression may be the kernel's. */
+/* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": the kernel allows expressions. */
 static bool take_bounds(char **at)
 {
 	if (!take(at, "["))
@@ -66,7 +67,7 @@ static bool take_bounds(char **at)
 	return take(at, "]");
 }
 
-/* Words and stars; how many words, and whether a word is the last. */
+/* Skips words and stars. Returns the number of words, and whether the last token is one. */
 static unsigned take_words(char **at, bool *ret_ends)
 {
 	unsigned n = 0;
@@ -81,8 +82,8 @@ static unsigned take_words(char **at, bool *ret_ends)
 }
 
 /*
- * "[3]" of an array of strings, "__data_loc char[][3] NAME": libtraceevent knows nothing of it, so
- * it is blanked. The size of the field says as much.
+ * Blanks "[3]" of an array of strings ("__data_loc char[][3] NAME"), which libtraceevent does not
+ * know. The size of the field implies the count.
  */
 static bool take_count(char **at)
 {
@@ -95,9 +96,9 @@ static bool take_count(char **at)
 }
 
 /*
- * Of "__rel_loc TYPE NAME[]" the kernel means "__rel_loc TYPE[] NAME", as it says for __data_loc;
- * libtraceevent takes only that. Of events of user space it prints what it finds in its memory as
- * the bounds, which are blanked. bounds: behind the name.
+ * "__rel_loc TYPE NAME[]" means "__rel_loc TYPE[] NAME", the only form that libtraceevent accepts.
+ * For user events the kernel prints random memory as bounds; they are blanked. bounds: after the
+ * name.
  */
 static void move_bounds(char *bounds, char *end)
 {
@@ -110,7 +111,7 @@ static void move_bounds(char *bounds, char *end)
 	memset(bounds + 2, ' ', (size_t)(end - bounds - 2));
 }
 
-/* Behind the words of a located field. */
+/* Skips the rest after the words of a located field. */
 static bool take_located(char **at, bool has_name)
 {
 	char *bounds = *at;
@@ -126,7 +127,7 @@ static bool take_located(char **at, bool has_name)
 	       take_word(at);
 }
 
-/* "TYPE NAME", with bounds behind it, or "__data_loc TYPE[] NAME" ("__data_loc TYPE NAME", too). */
+/* "TYPE NAME" with optional bounds, or "__data_loc TYPE[] NAME" or "__data_loc TYPE NAME". */
 static bool take_declaration(char **at)
 {
 	bool ends, is_located = take(at, "__data_loc ") || take(at, "__rel_loc ");
@@ -151,7 +152,7 @@ static bool take_field(char **at)
 	return (take(at, "0") || take(at, "1")) && take(at, ";\n");
 }
 
-/* Of user space's, "mine.0" as well, which is "mine_0" then. */
+/* A user event may be named "mine.0"; it becomes "mine_0". */
 static bool take_name(char **at)
 {
 	bool ok = take_word(at);
@@ -169,7 +170,7 @@ static bool take_head(char **at)
 	       take(at, "\nformat:\n");
 }
 
-/* Leaves the same text for all events, which is the shortest. */
+/* Replaces the print format by the shortest valid one. */
 static bool cut_print_fmt(char *at)
 {
 	static const char head[] = "print fmt: ", empty[] = "print fmt: \"\"";
@@ -195,13 +196,13 @@ bool event_format_prepare(char *text)
 		blank++;
 		text++;
 	}
-	/* Between the common fields and the others, and behind those. */
+	/* Blank lines separate the common fields, the other fields, and the print format. */
 	return blank >= 1 && blank <= 2 && cut_print_fmt(text);
 }
 
 /*
- * The conversions of the string and the expressions behind it are walked side by side. An
- * expression ends at a comma that is in no parenthesis and no string:
+ * Scans the conversions of the string and the expressions in parallel. A comma outside of
+ * parentheses and strings ends an expression:
  *
  *	"dev %d:%d caller %pS", ((unsigned int) ((REC->dev) >> 20)), ..., (void *)REC->caller_ip
  */
@@ -213,7 +214,7 @@ static const char *skip_space(const char *s)
 	return s;
 }
 
-/* s is the opening quote; gives what is behind the closing one, or the end. */
+/* s is the opening quote. Returns the position after the closing one, or the end. */
 static const char *skip_quoted(const char *s)
 {
 	char quote = *s++;
@@ -224,7 +225,7 @@ static const char *skip_quoted(const char *s)
 	return *s ? s + 1 : s;
 }
 
-/* Behind the string literals that s begins with. */
+/* Skips the string literals at s. */
 static const char *skip_strings(const char *s)
 {
 	for (s = skip_space(s); *s == '"'; s = skip_space(s))
@@ -232,7 +233,7 @@ static const char *skip_strings(const char *s)
 	return s;
 }
 
-/* The comma behind an expression, or the end. */
+/* Returns the comma after an expression, or the end. */
 static const char *skip_expression(const char *s)
 {
 	int depth = 0;
@@ -250,7 +251,7 @@ static const char *skip_expression(const char *s)
 	return s;
 }
 
-/* The next expression's own text; *at is where it begins, behind its comma. */
+/* Returns the next expression. Advances *at to the comma after it. */
 static size_t next_expression(const char **at, const char **ret)
 {
 	const char *begin = *at;
@@ -262,7 +263,7 @@ static size_t next_expression(const char **at, const char **ret)
 	return (size_t)(*at - begin);
 }
 
-/* Does it name that field of the record, and no other? */
+/* Returns true if the expression is exactly that field of the record. */
 static bool is_field(const char *expression, size_t len, const char *field)
 {
 	static const char rec[] = "REC->";
@@ -287,7 +288,7 @@ bool event_format_prints_symbols(const char *print_fmt, const char *field)
 	for (const char *end = args; s < end; s++) {
 		if (*s != '%')
 			continue;
-		/* Flags, width and precision; an asterisk takes an expression of its own. */
+		/* Flags, width and precision; an asterisk consumes an expression. */
 		for (s++; strchr("-+ #0123456789.*", *s) && *s; s++)
 			if (*s == '*')
 				next_expression(&args, &expression);

@@ -11,7 +11,7 @@
 #include "base/text/str.h"
 
 /*
- * The kernel's declaration of a field, as libtraceevent gives it:
+ * The kernel's declaration of a field, as parsed by libtraceevent:
  *
  *	pid_t pid; size:4            type "pid_t"
  *	char comm[16]; size:16       type "char[16]", an array
@@ -20,7 +20,8 @@
  *	__data_loc char[][3] words;  type "__data_loc char[]", size 12 (event_format.h)
  *	const char * name; size:8    type "const char *"
  *
- * First the form and the element are told apart, then they meet the protobuf type.
+ * First shape_of() determines the form and the element type; then they are matched with the
+ * protobuf type.
  */
 
 enum form {
@@ -28,7 +29,7 @@ enum form {
 	FORM_FIXED, /* an array or structure of known size */
 	FORM_TAIL,
 	FORM_LOC,
-	FORM_LOCS, /* some of them, a row */
+	FORM_LOCS, /* several of them, adjacent */
 	FORM_REL,
 	FORM_STRING_POINTER,
 	FORM_NONE,
@@ -78,7 +79,7 @@ static bool is_pointer(const struct tep_format_field *f)
 	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
 }
 
-/* Of whatever size; a number only where a message has one for it. */
+/* Of any size; encoded as a number only if the message has a number for it. */
 static bool is_structure(const struct tep_format_field *f)
 {
 	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
@@ -190,11 +191,11 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 {
 	enum field_type kind;
 
-	/* An IPv4 address is four bytes to the kernel, and one number to the message. */
+	/* An IPv4 address is four bytes in the kernel and a number in the message. */
 	if (s.form != FORM_NUMBER && !(s.form == FORM_FIXED && is_number_size(f->size)))
 		return false;
 	kind = number_kind(f);
-	/* The same bits in 5 bytes instead of 10. */
+	/* Same value in 5 bytes instead of 10. */
 	if (kind == FIELD_S32 && type == PROTO_UINT32)
 		kind = FIELD_U32;
 	return plan(ret, kind, f);
@@ -202,28 +203,25 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 
 /* ---- fields of the group ftrace ---- */
 
-/*
- * Source: kernel/trace/trace_entries.h, and what the kernel's own printing makes of these fields
- * (kernel/trace/trace_output.c).
- */
+/* Source: kernel/trace/trace_entries.h, and how kernel/trace/trace_output.c prints these fields. */
 
 struct special {
 	const char *event; /* NULL: any */
 	const char *field;
-	int type_size; /* of what is declared; 0: any */
+	int type_size; /* of the declaration; 0: any */
 	enum field_type type;
 };
 
 static const struct special specials[] = {
-	/* Of as many entries as the record is long, not of 8. */
+	/* The record has as many entries as its length allows, not 8. */
 	{"kernel_stack", "caller", 4, FIELD_STACK32},
 	{"kernel_stack", "caller", 8, FIELD_STACK64},
 	{"user_stack", "caller", 4, FIELD_USER_STACK32},
 	{"user_stack", "caller", 8, FIELD_USER_STACK64},
-	/* What was written to trace_marker_raw. */
+	/* Bytes written to trace_marker_raw. */
 	{"raw_data", "buf", 0, FIELD_TAIL_BYTES},
 	{"bprint", "buf", 0, FIELD_BPRINT},
-	/* Only there with the option func-args; a record without them ends before their place. */
+	/* Only with the option func-args; other records end before this offset. */
 	{NULL, "args", 0, FIELD_REST_BYTES},
 	{NULL, "ip", 4, FIELD_SYM32},
 	{NULL, "ip", 8, FIELD_SYM64},
@@ -240,7 +238,7 @@ static bool is_long(const struct tep_format_field *f)
 	return !strncmp(f->type, "unsigned long", strlen("unsigned long"));
 }
 
-/* Bytes of a long where there are some. */
+/* Returns the size of a long, or 0 if the field has none. */
 static int long_size(const struct tep_format_field *f)
 {
 	if (!is_long(f))
@@ -248,7 +246,7 @@ static int long_size(const struct tep_format_field *f)
 	return f->arraylen ? f->size / (int)f->arraylen : f->size;
 }
 
-/* Until Linux 6.14 short and char take what they need, since then they are ints. */
+/* Until Linux 6.14 short and char have their natural size; since then they are stored as int. */
 static unsigned least_int(void)
 {
 	unsigned major = 0, minor = 0;
@@ -259,7 +257,7 @@ static unsigned least_int(void)
 	return major > 6 || (major == 6 && minor >= 14) ? 4 : 1;
 }
 
-/* The format's address has to lie right before the arguments. */
+/* The format's address must directly precede the arguments. */
 static bool plan_bprint(const struct tep_format_field *f, struct field_plan *ret)
 {
 	const struct tep_format_field *fmt = f->event->format.fields;
@@ -283,9 +281,9 @@ static bool special_plan(const struct special *s, const struct tep_format_field 
 }
 
 /*
- * Fields of the kernel's group "ftrace", whose declarations do not say what they are: addresses of
- * code in an unsigned long, arrays that are longer than declared, bytes that are called char.
- * False: the declaration is all there is to know.
+ * Plans fields of the kernel's group "ftrace" whose declarations are incomplete: code addresses in
+ * an unsigned long, arrays longer than declared, bytes declared as char. Returns false if the
+ * declaration is sufficient.
  */
 static bool field_plan_special(const struct tep_format_field *f, struct field_plan *ret)
 {

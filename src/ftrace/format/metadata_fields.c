@@ -10,12 +10,12 @@
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
 
-/* A table of events, and of what their fields must be. */
+/* The events with task metadata, and the required form of their fields. */
 
 struct wanted {
-	const char *name; /* NULL: no such field is needed */
-	uint16_t size; /* 0: that of a long, or 64 bits */
-	bool optional; /* where it is missing its offset is 0 */
+	const char *name; /* NULL: not needed */
+	uint16_t size; /* 0: of a long, or 64 bits */
+	bool optional; /* if missing, its offset is 0 */
 };
 
 static const struct metadata_event {
@@ -36,7 +36,7 @@ static const struct metadata_event {
 		.group = "task",
 		.name = "task_rename",
 		.kind = METADATA_RENAMED,
-		/* Linux 6.14 does not say whose name it is. */
+		/* Linux 6.14 does not store the renamed thread. */
 		.subject = {.name = "pid", .size = 4, .optional = true},
 		.text = {.name = "newcomm", .size = 16},
 	},
@@ -71,7 +71,7 @@ static const struct metadata_event *find(const struct tep_event *event)
 	return NULL;
 }
 
-/* False: there is no such field. */
+/* Returns false if the field is missing or has another form. */
 static bool place(const struct tep_event *event, const struct wanted *w, uint16_t *ret_offset,
 		  uint8_t *wide, uint16_t *min_len)
 {
@@ -100,7 +100,7 @@ static bool is_inode(const struct tep_format_field *f)
 	       (f->size == 4 || f->size == 8);
 }
 
-/* A device, and the first two inodes of one size: the file, and its folder. */
+/* A device and the first two inodes of equal size: the file and its directory. */
 static struct metadata_fields plan_inode(const struct tep_event *event, uint16_t *ret_min_len)
 {
 	struct metadata_fields p = {.kind = METADATA_INODE};
@@ -145,13 +145,13 @@ struct metadata_fields metadata_fields_find(const struct tep_event *event, uint1
 }
 
 /*
- * A bitmap of numbers, filled from the list at the first question. The filter has ranges of
- * numbers, which are fewer: the kernel looks at each of them at the end of every system call.
+ * A bitmap of system call numbers, filled on first use. The filter consists of ranges, because the
+ * kernel evaluates each term at the end of every system call.
  */
 
-#define NUMBERS 1024u /* above all that Linux has */
+#define NUMBERS 1024u /* above the highest number of Linux */
 
-/* Newer architectures do not have all of them. */
+/* Newer architectures lack some of them. */
 static const char *const names[] = {
 	"open",		"openat",	"openat2",	 "open_by_handle_at",
 	"creat",	"socket",	"accept",	 "accept4",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The texts are unescaped into one copy of the file (which they never outgrow), the entries sorted
- * once.
+ * All texts are unescaped into one copy of the file, which is never exceeded. The entries are
+ * sorted once.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,9 +23,9 @@ static int by_addr(const void *a, const void *b)
 }
 
 /*
- * Undoes what the kernel does to a text (t_show of kernel/trace/trace_printk.c): newline, tab and
- * quote get a backslash; a backslash of the text's own does not, so that before anything else it is
- * itself. Gives the bytes written.
+ * Reverts the escapes of the kernel (t_show in kernel/trace/trace_printk.c): newline, tab and
+ * quote are escaped, a backslash is not. So a backslash before another character is literal.
+ * Returns the bytes written.
  */
 static size_t unescape(const char *from, const char *end, char *to)
 {
@@ -45,7 +45,10 @@ static size_t unescape(const char *from, const char *end, char *to)
 	return (size_t)(to - start);
 }
 
-/* The text between the first quote of a line and the last; false: there are no two. */
+/*
+ * Finds the text between the first and the last quote of a line. Returns false if there are not
+ * two.
+ */
 static bool find_text(const char *line, const char *eol, uint64_t *ret_addr, const char **ret_begin,
 		      const char **ret_end)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Look-ups in the generated tables: a binary search over the events, a walk over the few fields of
- * one. Both happen while a session is set up, never for a record.
+ * Looks events and fields up in the generated tables: binary search over the events, linear search
+ * over the fields of one. Used during setup only, never for a record.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -102,7 +102,7 @@ enum ring_page_status ring_page_open(struct ring_page *page, const struct ring_p
 	return records ? RING_PAGE_OK : RING_PAGE_BAD_HEADER;
 }
 
-/* The stamp's missing top bits are those of the time before it, as long as time goes forward. */
+/* The timestamp lacks its top bits. They are those of the previous time, plus one on overflow. */
 static uint64_t whole_time_stamp(uint64_t stamp, uint64_t before)
 {
 	if (!(before & TIME_STAMP_TOP))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table has Android's words. Requests are as in ftrace_events; most are for phones. */
+/*
+ * Android's category names. Requests have the syntax of ftrace_events; most events are for phones.
+ */
 #include "ftrace/options/atrace_categories.h"
 
 #include <errno.h>
@@ -13,7 +15,8 @@
 
 static const struct category {
 	const char *name;
-	const char *requests[MAX_REQUESTS]; /* ends with NULL; none: of Android's processes only */
+	const char *requests
+		[MAX_REQUESTS]; /* ends with NULL; empty: user-space events of Android only */
 } categories[] = {
 	{"gfx", {"mdss/*", "mali/*", "sde/*", "dpu/*", "g2d/*", "panel/panel_write_generic"}},
 	{"ion", {"kmem/ion_alloc_buffer_start"}},
@@ -106,7 +109,7 @@ static void report_unknown_category(const struct setup *s, const char *name)
 		setup_error_add(s->errors, "option:atrace_categories (%s: no such category)", name);
 }
 
-/* What this kernel lacks is not missed: nobody named it. */
+/* Events that this kernel lacks are not reported: the config does not name them. */
 static int add_events(const struct category *c, struct event_selection *events,
 		      const struct setup *s)
 {

@@ -4,8 +4,9 @@
  *	                      |                 |
  *	                      ours              the user's
  *
- * A line is appended (opening such a file to write it anew removes everybody's). Every kernel takes
- * "-:GROUP/NAME" in the first two files; synthetic events go the same way through dynamic_events.
+ * Lines are appended: opening such a file with O_TRUNC removes the events of all tracers. Every
+ * kernel accepts "-:GROUP/NAME" in the first two files; synthetic events are removed likewise
+ * through dynamic_events.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static int remove_event(const char *root, enum dynevent_type type, const char *g
 	return append(root, files[type].removes, line);
 }
 
-/* ---- one session's ---- */
+/* ---- events of one session ---- */
 
 static void free_event(struct dynevent *e)
 {
@@ -142,7 +143,7 @@ size_t dynevents_destroy(struct dynevents *m)
 {
 	size_t stay = 0;
 
-	/* The last first: the fields of a synthetic event may need another one. */
+	/* In reverse order: a synthetic event may depend on an earlier one. */
 	while (m->n) {
 		struct dynevent *e = m->events[--m->n];
 
@@ -155,9 +156,9 @@ size_t dynevents_destroy(struct dynevents *m)
 	return stay;
 }
 
-/* ---- those of the dead ---- */
+/* ---- events of ended processes ---- */
 
-/* "p:GROUP/NAME ...", "r8:GROUP/NAME ..."; true when one was removed. */
+/* "p:GROUP/NAME ...", "r8:GROUP/NAME ...". Returns true if the event was removed. */
 static bool sweep_probe(const char *root, enum dynevent_type type, char *line)
 {
 	char *group, *name;

@@ -21,10 +21,10 @@
 #include "ftrace/options/pid_filter.h"
 
 /*
- *	/sys/module         name and inode of each entry: a module that was loaded anew has another
- *	                    inode, whatever its name and address are
- *	dynamic_events      p:mine/read vfs_read a=%di          the text, and where mine/read is
- *	                    s:synthetic/lat u64 lat             selected, the inode of its folder
+ *	/sys/module         name and inode of each entry; a reloaded module has a new inode even if
+ *	                    its name and address are the same
+ *	dynamic_events      p:mine/read vfs_read a=%di          the text; if mine/read is selected,
+ *	                    s:synthetic/lat u64 lat             the inode of its directory
  */
 
 #define MAX_DYNAMIC (16 << 20)
@@ -36,7 +36,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t len)
 	return h;
 }
 
-/* In no order, because a folder has none. */
+/* The hash does not depend on the order, because readdir() has none. */
 static uint64_t hash_modules(const char *sys_root)
 {
 	uint64_t sum = 0;
@@ -52,7 +52,7 @@ static uint64_t hash_modules(const char *sys_root)
 	return sum;
 }
 
-/* The group and name of a line; false where it has none. */
+/* Parses the group and name of a line. Returns false if it has none. */
 static bool names_of(char *line, char **ret_group, char **ret_name)
 {
 	char *colon;
@@ -67,8 +67,10 @@ static bool names_of(char *line, char **ret_group, char **ret_name)
 	return true;
 }
 
-/* Reading waits for any tracer that changes events: the child waits, while rings are read. 0;
- * -EAGAIN: later; or -errno. */
+/*
+ * Reading blocks while any tracer changes events, so a child process does it while rings are read.
+ * Returns 0, -EAGAIN (not ready) or -errno.
+ */
 static int read_dynamic(const char *root, struct strbuf *text)
 {
 	char path[4096], *to;
@@ -91,8 +93,10 @@ static int read_dynamic(const char *root, struct strbuf *text)
 	return fs_read_file(path, MAX_DYNAMIC, text);
 }
 
-/* Hashes dynamic_events; where there is a selection, also tells if one of it has another folder. 0 or
- * -EAGAIN. */
+/*
+ * Hashes dynamic_events. With a selection, also checks whether the directory of a selected event
+ * has changed. Returns 0 or -EAGAIN.
+ */
 static int hash_dynamic(const char *root, const struct instance *instance,
 			const struct event_selection *events, uint64_t *ret, bool *moved)
 {
@@ -166,7 +170,7 @@ uint64_t event_folder_id(const struct instance *instance, const char *group, con
 	return path && !stat(path, &st) ? st.st_ino : 0;
 }
 
-/* Events of group ftrace have no switch: the records of tracers and of markers. */
+/* Events of group ftrace have no enable file: records of tracers and markers. */
 
 int event_enable_select(struct event_selection *events, const struct setup *s)
 {
@@ -187,7 +191,7 @@ static char *read_format(const struct setup *s, const char *group, const char *n
 	return tracefs_event_file_read(s->instance->tracefs, group, name, "format", NULL);
 }
 
-/* Of somebody else's instance: its owner may record only some. */
+/* In an attached instance its owner may have restricted the records. */
 static bool owner_leaves_some_out(const struct instance *i)
 {
 	static const char *const lists[] = {"set_event_pid", "set_event_notrace_pid"};
@@ -203,9 +207,9 @@ static bool owner_leaves_some_out(const struct instance *i)
 }
 
 /*
- * Columns tell only who comes next: who leaves is who came last, as long as no switch is left out.
- * In them a thread that is not recorded would seem to run until the next one that is, and one that
- * ran when the recording paused until it went on.
+ * CompactSched contains only the next task; the previous task is the next one of the switch
+ * before, provided that no switch is missing. Otherwise an unrecorded thread would seem to run
+ * until the next recorded one, and a thread would seem to run through a pause of the recording.
  */
 static bool some_switches_are_left_out(const struct event_selection *events, const struct setup *s)
 {
@@ -214,7 +218,7 @@ static bool some_switches_are_left_out(const struct event_selection *events, con
 	       (!instance_is_own(s->instance) && owner_leaves_some_out(s->instance));
 }
 
-/* Columns take the place of both events or of none. */
+/* CompactSched replaces both events or none. */
 static void check_compact(const struct event_selection *events, const struct setup *s,
 			  struct event_table_options *options)
 {
@@ -259,8 +263,8 @@ static const char *reason_of(int error)
 
 static void report(const struct setup *s, const struct event_name *e, int error)
 {
-	bool place =
-		error == -EINVAL && e->repr; /* a program is looked at when its probe goes on */
+	bool place = error == -EINVAL &&
+		     e->repr; /* the kernel checks the program when its probe is enabled */
 
 	setup_error_add(
 		s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
@@ -279,7 +283,10 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 		uint16_t id = 0;
 		int r = -ENOENT;
 
-		/* First, so that a format of one made anew meanwhile is read again. */
+		/*
+		 * Read first, so that the format of an event that is re-created meanwhile is read
+		 * again.
+		 */
 		e->folder = event_folder_id(s->instance, e->group, e->name);
 		format = read_format(s, e->group, e->name);
 		if (format)
@@ -320,10 +327,10 @@ static int enable(const struct setup *s, const struct event_name *e)
 		return instance_can_copy_markers(s->instance) ? 0 : -EOPNOTSUPP;
 	if (event_is_printk(e))
 		return instance_has_printk(s->instance) ? 0 : -ENOSYS;
-	/* These come with others: by a trigger, or by an option of the instance. */
+	/* The kernel writes these after other events, by a trigger or an option of the instance. */
 	if (is_one_of(e, "kernel_stack", "user_stack"))
 		return 0;
-	/* Somebody else may have set a tracer in his instance. */
+	/* The owner of an attached instance may have set a tracer. */
 	if (!instance_is_own(s->instance))
 		return 0;
 	return s->functions && function_graph_event(e) ? 0 : -ENOSYS;

@@ -72,7 +72,7 @@ static void report_unknown_name(const struct setup *s, const char *name, const c
 		setup_error_add(s->errors, "option:syscall_events (%s: no such system call)", name);
 }
 
-/* Those of the names that are known. */
+/* Resolves the known names. */
 static size_t resolve(const struct setup *s, uint32_t *numbers)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -133,14 +133,14 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 }
 
 /*
- * A filter is written by itself first, so that the kernel's words are about what somebody wrote and
- * not about what it became:
+ * Each filter is written alone first, so that the kernel's error refers to the user's text and not
+ * to the combined one:
  *
  *	filters of an event       a            b                        c
  *	written                   a            b, (a) && (b)            c, ((a) && (b)) && (c)
  */
 
-/* Takes the event out, and says why. */
+/* Drops the event and reports why. */
 static void refuse(struct event_selection *events, struct event_name *e, const char *why,
 		   const struct setup *s)
 {
@@ -150,7 +150,7 @@ static void refuse(struct event_selection *events, struct event_name *e, const c
 	event_selection_drop(events, e);
 }
 
-/* "0" is the kernel's word for no filter. */
+/* "0" removes the filter. */
 static int write_filter(struct event_name *e, const char *filter, const struct setup *s,
 			struct err_text *why)
 {
@@ -189,7 +189,10 @@ int event_filter_add(struct event_selection *events, struct event_name *e, const
 	return r;
 }
 
-/* Backwards, because events may go on the way. Gives how many there were, or -errno. */
+/*
+ * Iterates backwards, because events may be dropped. Returns the number of matching events, or
+ * -errno.
+ */
 static int apply(const char *request, const char *filter, struct event_selection *events,
 		 const struct setup *s)
 {
@@ -210,7 +213,7 @@ static int apply(const char *request, const char *filter, struct event_selection
 	return n;
 }
 
-/* A filter for nothing: a name that the kernel does not have, or events that nobody asked for. */
+/* Reports a filter without effect: an unknown event, or events that are not selected. */
 static int report_idle(const char *request, const struct setup *s)
 {
 	struct event_selection there = {0};

@@ -2,11 +2,11 @@
 /*
  *	action  :count        if FILTER
  *	                         |
- *	stacktrace               (filters of the event) && (that of the trigger): the kernel pulls a
- *	                         trigger before it looks whether the record passes, and a stack
- *	                         would stand behind another event; a marker's filter is its threads
- *	traceon, traceoff        that of the trigger; with tids_to_trace at least one that is always
- *	                         true, because the kernel looks at the thread only then
+ *	stacktrace               (filters of the event) && (that of the trigger): the kernel runs a
+ *	                         trigger before it filters the record, so the stack would follow
+ *	                         another event; the filter of a marker is its threads
+ *	traceon, traceoff        that of the trigger; with tids_to_trace a condition that is always
+ *	                         true, because the kernel checks the thread only if there is one
  */
 #include "ftrace/options/event_triggers.h"
 
@@ -76,13 +76,13 @@ static void refuse(const struct setup *s, const struct event_name *e, const char
 			event_name_name(e), why);
 }
 
-/* The kernel's word for "every record". */
+/* The kernel's filter for every record. */
 static bool is_all(const char *filter)
 {
 	return !*filter || !strcmp(filter, "0");
 }
 
-/* Tries somebody's filter on the event, whose own ones are as before then. */
+/* Tries the filter on the event, then restores the event's own filter. */
 static int try_filter(const struct setup *s, const struct event_name *e, const char *filter)
 {
 	struct err_text why, ignored;
@@ -92,14 +92,16 @@ static int try_filter(const struct setup *s, const struct event_name *e, const c
 		filter_file_write(s->instance, e->group, e->name, e->filter, &ignored);
 	else
 		filter_file_clear(s->instance, e->group, e->name);
-	/* Events that cannot be filtered may still have triggers; then writing it will tell. */
+	/* An event without a filter file may have triggers; writing the trigger will show. */
 	if (r && r != -ENOENT)
 		refuse(s, e, why.text);
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Of markers only those of some threads are kept, when they are read: a stack of the others' would
- * stand behind nothing. NULL in *ret: all are. */
+/*
+ * Markers are filtered by thread when they are read. The stack of a skipped marker would belong to
+ * no event. *ret NULL: no restriction.
+ */
 static int make_writers(const struct setup *s, const struct event_name *e, char **ret)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -115,7 +117,7 @@ static int make_writers(const struct setup *s, const struct event_name *e, char 
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* What stands behind "if"; NULL in *ret: nothing. */
+/* Returns the text after "if"; *ret NULL: none. */
 static int make_condition(const struct setup *s, const config_trigger *c,
 			  const struct event_name *e, char **ret)
 {
@@ -156,7 +158,10 @@ static int make_command(const config_trigger *c, const char *condition, char **r
 	return 0;
 }
 
-/* Those of markers act where they are written, which is top level, and where they are copied to. */
+/*
+ * A trigger of a marker runs where the marker is written (the top level) and where it is copied
+ * to.
+ */
 static bool can_act(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
@@ -177,7 +182,7 @@ static int prepare_one(const struct setup *s, const config_trigger *c, const str
 		return 0;
 	r = make_condition(s, c, e, &condition);
 	if (r)
-		return r == -ENOMEM ? r : 0; /* else it was reported */
+		return r == -ENOMEM ? r : 0; /* otherwise it was reported */
 	if (t->n == EVENT_TRIGGERS_MAX) {
 		refuse(s, e, "there are too many");
 		return 0;
@@ -194,13 +199,13 @@ static int prepare_one(const struct setup *s, const config_trigger *c, const str
 	return 0;
 }
 
-/* Of the records that have no event of their own only markers can be a reason. */
+/* Of the records without an event directory, only markers can have a stack. */
 static bool may_have_stack(const struct event_name *e)
 {
 	return e->id != EVENT_NO_ID && (strcmp(e->group, "ftrace") || !strcmp(e->name, "print"));
 }
 
-/* For those of the events that are meant. Gives their number, or -ENOMEM. */
+/* Prepares the trigger for the selected events that match. Returns their number, or -ENOMEM. */
 static int prepare_for(const struct event_selection *events, const struct setup *s,
 		       const config_trigger *c, struct event_triggers *t)
 {
@@ -221,8 +226,10 @@ static int prepare_for(const struct event_selection *events, const struct setup 
 	return n;
 }
 
-/* Those that are meant of all that the kernel has and the session has made, with the filters of
- * those that are selected. */
+/*
+ * Prepares the trigger for all matching events of the kernel and of the session, with the filters
+ * of the selected ones.
+ */
 static int prepare_any(const struct event_selection *events, const struct setup *s,
 		       const config_trigger *c, struct event_triggers *t)
 {
@@ -267,7 +274,7 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 	return r;
 }
 
-/* Before 5.17 what happens to an instance's event happens at top level. */
+/* Before Linux 5.17, triggers of an instance act on the top level. */
 static bool act_in_instances(void)
 {
 	struct utsname u;
@@ -354,7 +361,7 @@ int event_triggers_start(struct event_triggers *t, const struct instance *i, str
 	return error;
 }
 
-/* The same one, of an event that was there before. */
+/* Finds the equal trigger of an event that existed before. */
 static struct event_trigger *find(const struct event_triggers *t, const struct event_trigger *e)
 {
 	for (size_t k = 0; k < t->n; k++)

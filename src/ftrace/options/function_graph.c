@@ -2,10 +2,10 @@
 /*
  *	set_ftrace_filter     of the instance      function_filters        )
  *	set_graph_function    of the whole kernel  function_graph_roots    ) before the tracer,
- *	max_graph_depth       likewise             ..._max_depth           ) which begins at once
+ *	max_graph_depth       of the whole kernel  ..._max_depth           ) which starts at once
  *	current_tracer        of the instance
  *
- * The kernel takes lists word by word, and checks a word when the blank behind it comes.
+ * The kernel parses lists word by word and validates a word when the following space arrives.
  */
 #include "ftrace/options/function_graph.h"
 
@@ -23,7 +23,7 @@
 
 #define TRACER "function_graph"
 #define MAX_FUNCTIONS 1024u /* in a list of the config */
-#define MAX_NAME 256u /* the kernel's names have fewer */
+#define MAX_NAME 256u /* above the kernel's limit for names */
 
 static const char *const event_names[] = {"funcgraph_entry", "funcgraph_exit",
 					  "fgraph_retaddr_entry"};
@@ -38,7 +38,7 @@ bool function_graph_event(const struct event_name *e)
 	return false;
 }
 
-/* The words of a file, for the caller to free; NULL: it cannot be read. */
+/* Returns the words of a file, which the caller frees, or NULL if it cannot be read. */
 static char *read_line(const char *root, const char *file)
 {
 	char path[4096];
@@ -121,7 +121,7 @@ void function_graph_deselect(struct event_selection *events)
 
 /* ---- lists of functions ---- */
 
-/* A colon begins a command ("schedule:traceoff"), an exclamation mark takes something away. */
+/* A colon starts a command ("schedule:traceoff"); an exclamation mark removes an entry. */
 static const char *objection(const char *name)
 {
 	if (!*name || strlen(name) > MAX_NAME)
@@ -147,7 +147,7 @@ struct functions {
 	size_t n;
 };
 
-/* Those that can be names, a line each. */
+/* Joins the valid names, one per line. */
 static void join(const struct functions *f, const struct setup *s, struct strbuf *b)
 {
 	const char *why;
@@ -175,7 +175,7 @@ static const char *refusal(int error)
 	return strerror(-error);
 }
 
-/* One by one, to tell which of them the kernel does not take. Gives how many it took. */
+/* Adds the names one by one to find those that the kernel refuses. Returns the number accepted. */
 static unsigned add_each(const struct functions *f, const struct instance *i, const struct setup *s,
 			 char *lines)
 {
@@ -193,7 +193,7 @@ static unsigned add_each(const struct functions *f, const struct instance *i, co
 	return taken;
 }
 
-/* Somebody who is none of us has something in a list of a place that is not ours. */
+/* Returns true if the list was set by another process, in a directory that is not our own. */
 static bool is_somebodys(const struct instance *i, const char *file, const char *idle)
 {
 	_cleanup_(freep) char *now = instance_read(i, file);
@@ -237,7 +237,7 @@ static int write_list(const struct functions *f, const struct instance *i, const
 			   : 0;
 }
 
-/* ---- what goes for the whole kernel ---- */
+/* ---- global settings of the kernel ---- */
 
 static int borrow_globals(struct function_graph *g, const struct setup *s)
 {
@@ -253,7 +253,7 @@ static int borrow_globals(struct function_graph *g, const struct setup *s)
 	return r ? fail(s, "enable_function_graph", r, e.text) : 0;
 }
 
-/* Somebody's limits are limits of ours as well. */
+/* Limits that others have set apply to us, too. */
 static void tell_limit(const struct setup *s, const char *file)
 {
 	setup_error_add(
@@ -315,14 +315,14 @@ static int set_filters(const struct setup *s)
 	if (is_somebodys(s->instance, filters.file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,
 			    "somebody has functions of his own there");
-	/* An own one has none; a lent one will have none as long as we need that. */
+	/* An own instance has no filter. An attached one must have none while we use it. */
 	if (instance_write(s->instance, filters.file, "") == -EBUSY)
 		return fail(s, "enable_function_graph", -EBUSY,
 			    "another recording has function_filters there");
 	return 0;
 }
 
-/* pid_filter.h has written those of this session. */
+/* pid_filter.c has set the threads of this session. */
 static int set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";
@@ -338,7 +338,7 @@ static int set_threads(const struct setup *s)
 	return 0;
 }
 
-/* Setting a tracer drops what is in the rings. */
+/* Setting a tracer clears the rings. */
 static int set_tracer(const struct setup *s)
 {
 	_cleanup_(freep) char *now = read_line(s->instance->path, "current_tracer");

@@ -15,12 +15,14 @@
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
 
-/* The switches in an instance's folder `options`. */
+/* The files in an instance's directory `options`. */
 
-/* ---- what a new instance takes over ---- */
+/* ---- defaults of a new instance ---- */
 
-/* By the kernel's TRACE_DEFAULT_FLAGS; the other options are zeroed by the kernel, or are about
- * how `trace` reads. */
+/*
+ * From the kernel's TRACE_DEFAULT_FLAGS. The kernel clears the other options, or they affect only
+ * the output of `trace`.
+ */
 static const struct {
 	const char *name;
 	bool on;
@@ -30,7 +32,7 @@ static const struct {
 	{"function-trace", true},
 };
 
-/* 0 or 1, or -errno; -EIO: it is no switch. */
+/* Returns 0, 1 or -errno; -EIO: not a boolean option. */
 static int state_of(const struct instance *i, const char *file)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -46,8 +48,8 @@ static int state_of(const struct instance *i, const char *file)
 }
 
 /*
- * A new instance starts with what top level has just then, so that somebody else's `stacktrace` or
- * `nooverwrite` would be ours: what decides about the records gets the kernel's own defaults.
+ * A new instance inherits the current options of the top level, such as another user's
+ * `stacktrace` or `nooverwrite`. Options that affect records are reset to the kernel's defaults.
  */
 static void tracefs_options_reset(const struct instance *i)
 {
@@ -62,9 +64,9 @@ static void tracefs_options_reset(const struct instance *i)
 	}
 }
 
-/* ---- what the config says ---- */
+/* ---- tracefs_options ---- */
 
-/* Files of an instance that reach beyond it. */
+/* Options of an instance with global effect. */
 static const struct {
 	const char *name;
 	const char *why;
@@ -130,8 +132,10 @@ static void set_one(const struct setup *s, const char *name, bool on)
 		refuse(s, name, strerror(-r));
 }
 
-/* FtraceConfig.tracefs_options. What cannot be had is reported: names that the kernel does not
- * have, with the nearest one, and switches that are everybody's. */
+/*
+ * FtraceConfig.tracefs_options. Reports unknown names with the nearest one, and options with
+ * global effect.
+ */
 static void tracefs_options_set(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -151,8 +155,10 @@ static void tracefs_options_set(const struct setup *s)
 	}
 }
 
-/* Adds ftrace/kernel_stack and user_stack where the config sets the options that make them. 0 or
- * -ENOMEM. */
+/*
+ * Adds ftrace/kernel_stack and user_stack if the config sets the options that generate them.
+ * Returns 0 or -ENOMEM.
+ */
 static int tracefs_options_imply(struct event_selection *events, const struct setup *s)
 {
 	static const struct {
@@ -174,7 +180,7 @@ static int tracefs_options_imply(struct event_selection *events, const struct se
 
 /* ---- tracing_cpumask ---- */
 
-#define SHOWN 80 /* of a mask that is no good */
+#define SHOWN 80 /* bytes of an invalid mask that are shown */
 
 static int refuse_cpumask(const struct setup *s, const char *why)
 {
@@ -199,9 +205,9 @@ static bool is_mask(const char *mask)
 }
 
 /*
- * FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32 bits
- * with commas between them, those of the highest CPUs first. 0, or -errno with a problem where the
- * kernel does not take it, or where it names no CPU: others would be recorded than were asked for.
+ * FtraceConfig.tracing_cpumask: the CPUs whose events are recorded, as hexadecimal words of 32
+ * bits, separated by commas, highest CPUs first. Returns 0, or -errno with a fatal setup error if
+ * the mask is invalid or empty, because other CPUs than requested would be recorded.
  */
 static int traced_cpus_set(const struct setup *s)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * set_event_pid takes numbers with blanks between them; each write(2) adds to what the file holds
- * since it was opened for truncation, and costs the kernel a grace period, so it gets large ones.
+ * set_event_pid takes numbers separated by spaces. Each write(2) adds to the list since the file
+ * was opened with O_TRUNC, and costs the kernel a grace period, so the writes are large.
  *
- * Threads of a process are made while its list is read and written. Those that a listed one makes
- * the kernel adds, once event-fork is on, and takes out those that end. So the list is complete when
- * a look at /proc shows no thread that is not in it shortly before or shortly after: until then who
- * is missing is written, and looked for again.
+ * Threads of a process are created while its list is read and written. Once event-fork is on, the
+ * kernel adds the children of listed threads and removes threads that end. So the list is complete
+ * when a scan of /proc finds no thread that was missing both before and after it; until then
+ * missing threads are added and the scan is repeated.
  */
 #include "ftrace/options/pid_filter.h"
 
@@ -22,10 +22,10 @@
 #include "base/text/str.h"
 #include "ftrace/options/function_graph.h"
 
-#define PID_MAX_LIMIT (1u << 22) /* no kernel has more */
+#define PID_MAX_LIMIT (1u << 22) /* the largest limit of any kernel */
 #define WRITE_BYTES 32768
-#define TOLD_MAX 20 /* that are not there; the others are told as a number */
-#define ROUNDS_MAX 100 /* of looking for threads; 2 or 3 as a rule */
+#define TOLD_MAX 20 /* missing threads that are named; the others are counted */
+#define ROUNDS_MAX 100 /* of scanning; usually 2 or 3 */
 
 bool pid_filter_wanted(const Pb__FtraceConfig *config)
 {
@@ -37,7 +37,7 @@ bool pid_filter_follows_children(const Pb__FtraceConfig *config)
 	return config->n_pids_to_trace || (config->n_tids_to_trace && config->follow_children);
 }
 
-/* Above the largest number that a thread can have on this machine. */
+/* Returns the number above the largest possible thread id of this machine. */
 static uint32_t read_tid_end(const char *proc_root)
 {
 	struct strbuf text = {0};
@@ -62,17 +62,17 @@ static bool is_there(const char *proc_root, uint32_t tid)
 	return fs_exists(path);
 }
 
-/* ---- what the config names ---- */
+/* ---- threads of the config ---- */
 
 struct named {
 	const char *field;
 	const char *noun;
 	const uint32_t *numbers;
 	size_t n;
-	bool may_be_gone; /* is not told */
+	bool may_be_gone; /* not reported if it has ended */
 };
 
-/* The numbers that can be threads, as the kernel reads them. */
+/* Keeps valid thread ids; reports the others. */
 static void check(const struct named *l, const char *proc_root, struct setup_errors *errors,
 		  struct strbuf *ret_list)
 {
@@ -102,8 +102,10 @@ static void check(const struct named *l, const char *proc_root, struct setup_err
 				l->field, gone - TOLD_MAX, l->noun);
 }
 
-/* A process is its first thread; the others are added later. So what is named is never an empty
- * list, which would mean everybody. */
+/*
+ * A process is represented by its first thread; the others are added later. So the list is never
+ * empty, which would mean all threads.
+ */
 static void list_named(const Pb__FtraceConfig *c, const char *proc_root,
 		       struct setup_errors *errors, struct strbuf *ret_list)
 {
@@ -116,7 +118,7 @@ static void list_named(const Pb__FtraceConfig *c, const char *proc_root,
 	check(&pids, proc_root, errors, ret_list);
 }
 
-/* No number is cut in two. how: O_TRUNC, or O_APPEND to add to it. */
+/* Never splits a number between two writes. how: O_TRUNC or O_APPEND. */
 static int write_list(const struct instance *i, const char *file, const struct strbuf *list,
 		      int how)
 {
@@ -135,11 +137,11 @@ static int write_list(const struct instance *i, const char *file, const struct s
 	return r;
 }
 
-/* ---- the threads of processes ---- */
+/* ---- threads of processes ---- */
 
 #define WORDS (PID_MAX_LIMIT / 64)
 
-/* A bit a thread. */
+/* One bit per thread. */
 struct tid_bits {
 	uint64_t words[WORDS];
 };
@@ -168,7 +170,7 @@ static void add_process(const char *proc_root, uint32_t pid, struct tid_bits *to
 	fs_each(path, add_thread, to);
 }
 
-/* What the kernel has in its list. An empty file is no text. */
+/* Adds the kernel's current list. An empty file contains no text. */
 static void add_listed(const struct instance *i, const char *file, struct tid_bits *to)
 {
 	_cleanup_(freep) char *text = instance_read(i, file);
@@ -183,7 +185,10 @@ static void add_listed(const struct instance *i, const char *file, struct tid_bi
 	}
 }
 
-/* Those that are in one and not in the other; who has ended since is not written. False: none. */
+/*
+ * Lists the threads in `all` that are not in `listed`; skips those that have ended. Returns false
+ * if there are none.
+ */
 static bool list_missing(const struct tid_bits *all, const struct tid_bits *listed,
 			 const char *proc_root, struct strbuf *ret)
 {
@@ -204,7 +209,7 @@ struct look {
 	struct tid_bits threads, listed;
 };
 
-/* Adds all that are missing now. 0 or -errno; *ret_done: none was. */
+/* Adds the missing threads. Returns 0 or -errno; *ret_done: none was missing. */
 static int add_missing(const struct setup *s, const char *proc_root, const char *file,
 		       struct look *l, bool *ret_done)
 {
@@ -250,12 +255,12 @@ static int add_processes(const struct setup *s, const char *proc_root, const cha
 
 static const struct list {
 	const char *file;
-	const char
-		*fork; /* the option that adds children as they are born, and takes out who ends */
+	/* the option that adds children when they are created and removes threads that end */
+	const char *fork;
 } of_events = {"set_event_pid", "options/event-fork"},
   of_functions = {"set_ftrace_pid", "options/function-fork"};
 
-/* Children first: from the moment that it is in the list, a thread's are. */
+/* Enables children first: they are added from the moment their parent is listed. */
 static int set_list(const struct setup *s, const char *proc_root, const struct strbuf *tids,
 		    const struct list *l)
 {
@@ -280,7 +285,7 @@ static int fail(const struct setup *s, int error, const char *file)
 
 static int set_lists(const struct setup *s, const char *proc_root, const struct strbuf *tids)
 {
-	/* A kernel without that tracer has the file, and takes nothing. */
+	/* A kernel without the tracer has the file but refuses writes. */
 	bool functions = s->config->enable_function_graph && function_graph_is_offered(s->instance);
 	int r;
 

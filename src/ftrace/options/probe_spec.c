@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	said     p:mine/my_read   vfs_read count=%dx
+ *	written  p:mine/my_read   vfs_read count=%dx
  *	         |  |     |         |
  *	        type group name    rest
  *
@@ -16,8 +16,10 @@
 #include "ftrace/options/probe_spec.h"
 
 #define NAME_MAX_BYTES 63 /* MAX_EVENT_NAME_LEN of the kernel */
-/* For a return probe that does not say so itself: as many calls may be under way at once. The
- * kernel's own default is twice the number of CPUs, and it forgets the returns of all others. */
+/*
+ * Concurrent calls of a return probe, unless the definition sets it. The kernel's default is twice
+ * the number of CPUs; it drops the returns of further calls.
+ */
 #define MAX_ACTIVE "1024"
 
 void probe_spec_deinit(struct probe_spec *l)
@@ -40,7 +42,7 @@ bool probe_name_is_good(const char *name)
 	return true;
 }
 
-/* The words with one space between them, without the comment; NULL: memory is out. */
+/* Returns the words separated by single spaces, without a comment, or NULL if out of memory. */
 static char *one_spelling(const char *line)
 {
 	size_t len = strcspn(line, "#"), n = 0;
@@ -66,7 +68,7 @@ static bool is_printable(const char *line)
 	return true;
 }
 
-/* As the kernel names an event that has no name: p_vfs_read_0, p_libc_0x9d2c0. */
+/* Uses the kernel's default names: p_vfs_read_0, p_libc_0x9d2c0. */
 static char *default_name(char type, enum probe_kind kind, const char *rest)
 {
 	_cleanup_(freep) char *place = strndup(rest, strcspn(rest, " %"));
@@ -134,7 +136,7 @@ static int take_names(char *names, enum probe_kind kind, struct probe_spec *l, s
 	return l->group && l->name ? 0 : -ENOMEM;
 }
 
-/* The kernel says no more than "Invalid argument" to a line without one. */
+/* For a missing place the kernel only returns "Invalid argument". */
 static int check_place(const char *rest, struct err_text *e)
 {
 	int len = (int)strcspn(rest, " ");
@@ -192,9 +194,9 @@ int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *
 	return r;
 }
 
-/* ---- what everybody may ask for ---- */
+/* ---- probes of consumers that are not root ---- */
 
-/* The kernel's names of functions have dots, too: "foo.isra.0". */
+/* The kernel's function names may contain dots: "foo.isra.0". */
 static bool is_symbol(const char *s, size_t len)
 {
 	if (!len || isdigit((unsigned char)*s))
@@ -222,7 +224,7 @@ static bool is_plain_place(const char *place, size_t len)
 	return colon > place && is_symbol(colon + 1, len - (size_t)(colon + 1 - place));
 }
 
-/* A value that the function was called with or returns, and nothing that it points at. */
+/* Accepts an argument or the return value of the function, but no memory access. */
 static bool is_plain_value(const char *s, size_t len)
 {
 	static const char arg[] = "$arg";
@@ -234,7 +236,7 @@ static bool is_plain_value(const char *s, size_t len)
 				return false;
 		return true;
 	}
-	/* A further one is on the stack, and what is there need not be an argument. */
+	/* Further arguments are on the stack, where other data may be. */
 	if (len == head + 1 && !strncmp(s, arg, head))
 		return s[head] >= '1' && s[head] <= '6';
 	return (len == strlen("$retval") && !strncmp(s, "$retval", len)) ||
@@ -293,7 +295,7 @@ int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, str
 	return 0;
 }
 
-/* ---- what the kernel gets ---- */
+/* ---- the command ---- */
 
 void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b)
 {

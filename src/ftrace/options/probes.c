@@ -17,12 +17,12 @@
 #include "ftrace/options/probe_spec.h"
 
 /*
- * The functions of the kernel that can be probed, by name: available_filter_functions of tracefs.
- * Making the list takes the kernel some 100 ms, so it is read when a name is wrong, and once.
- * Zero-initialise.
+ * The names of functions that can be probed: available_filter_functions of tracefs. Generating the
+ * list takes the kernel about 100 ms, so it is read once, when the first wrong name is found.
+ * Initialize to zero.
  */
 struct function_names {
-	struct strbuf text; /* names with a NUL each */
+	struct strbuf text; /* names, each terminated by NUL */
 	bool is_read;
 };
 
@@ -49,8 +49,10 @@ static void read_names(struct function_names *f, const char *root)
 			f->text.s[i] = '\0';
 }
 
-/* The function that name was meant to be, borrowed until deinit; NULL: none is near, or there is no
- * list. */
+/*
+ * Returns the name closest to `name`, borrowed until deinit, or NULL if none is close or the list
+ * is unavailable.
+ */
 static const char *function_names_nearest(struct function_names *f, const char *root,
 					  const char *name)
 {
@@ -60,15 +62,15 @@ static const char *function_names_nearest(struct function_names *f, const char *
 		read_names(f, root);
 	str_nearest_init(&nearest, name);
 	for (size_t i = 0; i < f->text.len; i += strlen(f->text.s + i) + 1)
-		/* The names of modules are in brackets. */
+		/* Names of modules are in brackets. */
 		if (f->text.s[i] != '[')
 			str_nearest_try(&nearest, f->text.s + i);
 	return str_nearest_get(&nearest);
 }
 
 /*
- * What the user calls a group gets a group of our own in tracefs, so that two sessions with the
- * same probe do not meet:
+ * Each group of the user gets a group of our own in tracefs, so that two sessions with the same
+ * probe do not collide:
  *
  *	config                          tracefs                              trace
  *	p:mine/a vfs_read               p:sonda_812_51423_0/a vfs_read       mine/a
@@ -81,7 +83,7 @@ static const char *function_names_nearest(struct function_names *f, const char *
 
 #define SYMBOL_SIZE 256
 
-/* One for each kind of event that may have the name of another one. */
+/* Two events of the same name need different groups. */
 struct group {
 	char *written; /* owned */
 	enum dynevent_type type;
@@ -92,7 +94,7 @@ struct group {
 struct making {
 	const struct setup *setup;
 	struct dynevents *made;
-	struct function_names functions; /* for names that are wrong */
+	struct function_names functions; /* to suggest names */
 	struct group groups[PROBES_MAX * 2];
 	unsigned n_groups;
 	unsigned n_probes;
@@ -119,9 +121,12 @@ static const struct group *group_for(struct making *m, enum dynevent_type type, 
 	return g;
 }
 
-/* ---- one line ---- */
+/* ---- one definition ---- */
 
-/* The function at a place: "[MODULE:]SYMBOL[+OFFSET][%return] ..."; false: it is an address. */
+/*
+ * Returns the function of a place "[MODULE:]SYMBOL[+OFFSET][%return] ...", or false for an
+ * address.
+ */
 static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 {
 	size_t len = strcspn(place, " +%"), module = strcspn(place, ":");
@@ -137,7 +142,7 @@ static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 	return true;
 }
 
-/* The kernel's words for a refused command, about the line as its user wrote it. */
+/* Reports the kernel's reason for a refused command, in terms of the user's definition. */
 static void explain(struct making *m, enum dynevent_type type, const struct probe_spec *line,
 		    const char *group, const char *command, int error, struct err_text *e)
 {
@@ -160,7 +165,7 @@ static void explain(struct making *m, enum dynevent_type type, const struct prob
 	error_log_format(e, error, what, line->written, probe_spec_written_at(line, group, k.at));
 }
 
-/* 0, -ENOMEM, or another -errno with a sentence. */
+/* Returns 0, -ENOMEM, or another -errno with e. */
 static int make(struct making *m, enum dynevent_type type, const struct probe_spec *line,
 		const char *told_name, enum event_represented_as as, struct err_text *e)
 {
@@ -207,7 +212,7 @@ static int make_line(struct making *m, enum dynevent_type type, const char *text
 	return r;
 }
 
-/* Room for one more, and a kernel that has them? It is said once that there is not. */
+/* Returns true if there is room for one more and the kernel supports it; reports once if not. */
 static bool may_make(struct making *m, enum dynevent_type type, size_t asked)
 {
 	if (m->n_probes < PROBES_MAX) {
@@ -220,7 +225,7 @@ static bool may_make(struct making *m, enum dynevent_type type, size_t asked)
 	return false;
 }
 
-/* Gives -ENOMEM, else 0. */
+/* Returns -ENOMEM or 0. */
 static int report(const struct making *m, enum dynevent_type type, int r, const struct err_text *e)
 {
 	if (r == -ENOMEM)
@@ -242,7 +247,7 @@ static bool is_function(const char *name)
 	return len && len <= 128;
 }
 
-/* type: as in a line. */
+/* type: as in a definition. */
 static int make_function(struct making *m, const char *type, const char *function,
 			 enum event_represented_as as, struct err_text *e)
 {
@@ -259,7 +264,7 @@ static int make_function(struct making *m, const char *type, const char *functio
 	return r;
 }
 
-/* Both or none: half a pair would be a call that never ends. */
+/* Both or none: half of a pair would look like a call that never returns. */
 static int make_pair(struct making *m, const char *function, struct err_text *e)
 {
 	int r = make_function(m, "p", function, EVENT_AS_PROBE_BEGIN, e);

@@ -6,7 +6,7 @@
  *	    hist:keys=mm_id,member:bucket=size/0x80000
  *	        :onchange($bucket).sonda_812_51423_0(mm_id,curr,member,size)
  *
- * The types of the fields are those of the event that it is made of, as the kernel compares them.
+ * The fields must have the types of the source event, because the kernel compares them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 #define MAX_TRIGGERS (1 << 20) /* bytes of a file */
 
 struct recipe {
-	const char *name; /* in the trace, of group synthetic */
-	const char *group, *event; /* what it is made of */
-	const char *fields[MAX_FIELDS + 1]; /* that it takes over, NULL behind them */
-	const char *before, *behind; /* of the trigger, around the event's name */
+	const char *name; /* in the trace, in group synthetic */
+	const char *group, *event; /* the source event */
+	const char *fields[MAX_FIELDS + 1]; /* copied fields, terminated by NULL */
+	const char *before, *behind; /* of the trigger, before and after the event's name */
 };
 
 static const struct recipe rss_stat = {
@@ -72,7 +72,7 @@ static bool is_requested(const struct setup *s, const struct recipe *r)
 
 /* ---- the commands ---- */
 
-/* "TYPE NAME" as it stands in the format; false: there is no such field. */
+/* Writes "TYPE NAME" as in the format. Returns false if the field is missing. */
 static bool put_field(const char *format, const char *name, struct strbuf *b)
 {
 	static const char head[] = "\tfield:";
@@ -92,7 +92,7 @@ static bool put_field(const char *format, const char *name, struct strbuf *b)
 	return false;
 }
 
-/* What makes the event. 0, -ENOMEM, or -ENOENT with a sentence. */
+/* Writes the definition of the event. Returns 0, -ENOMEM, or -ENOENT with e. */
 static int put_definition(const struct setup *s, const struct recipe *r, const char *name,
 			  struct strbuf *b, struct err_text *e)
 {
@@ -113,14 +113,14 @@ static int put_definition(const struct setup *s, const struct recipe *r, const c
 	return b->failed ? -ENOMEM : 0;
 }
 
-/* The kernel's words for a trigger that it refused. */
+/* Formats the kernel's reason for a refused trigger. */
 static int explain(const struct setup *s, const char *trigger, int error, struct err_text *e)
 {
 	_cleanup_(freep) char *log = instance_read(s->instance, "error_log");
 	const char *command = trigger + strlen("hist:");
 	struct error_log_entry k;
 
-	/* It names the command without its first word. */
+	/* The log has the command without its first word. */
 	if (log && (error_log_find(log, command, &k) || error_log_find(log, trigger, &k)))
 		return err_set(e, error, "the kernel refuses its histogram: %s", k.what);
 	return err_set(e, error, "the kernel refuses its histogram: %s", strerror(-error));
@@ -142,9 +142,9 @@ static int set_trigger(const struct setup *s, const struct recipe *r, const char
 	return error;
 }
 
-/* ---- one of them ---- */
+/* ---- creating ---- */
 
-/* 0; -ENOMEM; or another -errno with a sentence, and nothing made. */
+/* Returns 0, -ENOMEM, or another -errno with e; after an error nothing exists. */
 static int make(const struct setup *s, const struct recipe *r, struct dynevents *made,
 		struct err_text *e)
 {
@@ -176,7 +176,7 @@ static int make(const struct setup *s, const struct recipe *r, struct dynevents 
 	return error;
 }
 
-/* Whether it is made now; -ENOMEM. consequence: what happens where it is not. */
+/* Returns 1 if the event was created, 0, or -ENOMEM. consequence: what happens otherwise. */
 static int try_to_make(const struct setup *s, const struct recipe *r, struct dynevents *made,
 		       const char *option, const char *consequence)
 {
@@ -213,7 +213,7 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	return r < 0 ? r : 0;
 }
 
-/* The kernel knows a trigger by the line that it shows for it. */
+/* The kernel identifies a trigger by the line that it shows for it. */
 static void remove_histograms(const char *path)
 {
 	static const char state[] = " [active]";

@@ -14,9 +14,9 @@
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_stats.h"
 
-/* One page of text in the kernel's list format: numbers and ranges, with commas between. */
+/* A page of text in the kernel's list format: numbers and ranges, separated by commas. */
 
-/* Gives whether the list is another than it was; zeroed memory before the first time. */
+/* Returns true if the list has changed. Zero p before the first call. */
 static bool cpu_presence_read(struct cpu_presence *p, const char *sys_root)
 {
 	char path[4096], now[sizeof(p->list)];
@@ -58,16 +58,15 @@ static bool cpu_presence_has(const struct cpu_presence *p, uint32_t cpu)
 }
 
 /*
- * read(2) of exactly one sub-buffer gives the oldest unread one whole, or as much of it as is
- * written so far; the rest comes with later reads. So the first page of a pass is often a
- * remainder, and the last one a beginning:
+ * A read(2) of exactly one sub-buffer returns the oldest unread one, either complete or the part
+ * written so far; the rest comes with later reads. So the first page of a pass is often a rest,
+ * and the last one a beginning:
  *
  *	   pass     |......|       |......|       |......|
  *	   pages    [##  ##][######][##    ]                 # read   blank: not yet written
  *
- * A whole one the kernel takes out of the ring and puts an empty one in its place; what is a part
- * it copies, record by record. What is left of a sub-buffer is zeros, behind the number of records
- * that were lost before it.
+ * The kernel exchanges a complete sub-buffer for an empty one; it copies a partial one record by
+ * record. The space after the records is zero, except for the number of lost records.
  */
 
 #define MAX_CPUS 8192u /* NR_CPUS of the largest configurations */
@@ -116,7 +115,7 @@ static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
 	return 0;
 }
 
-/* 0 also when there is no such CPU. */
+/* Returns 0 also if the CPU is absent. */
 static int open_ring(const struct cpu_readers *r, struct cpu_reader *cpu)
 {
 	char path[4096];
@@ -160,7 +159,9 @@ int cpu_reader_stats(const struct cpu_readers *r, struct cpu_reader *cpu, struct
 	return error;
 }
 
-/* How many records the kernel has overwritten in a ring; UINT64_MAX: it cannot be read. */
+/*
+ * Returns the number of records that the kernel has overwritten in a ring; UINT64_MAX: unreadable.
+ */
 static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu)
 {
 	struct ring_stats stats;
@@ -168,7 +169,7 @@ static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu
 	return cpu_reader_stats(r, cpu, &stats) ? UINT64_MAX : stats.overrun;
 }
 
-/* What was overwritten before is not counted, nor what others have read of it. */
+/* Excludes what was overwritten before, or read by others. */
 static void begin_ranges(struct cpu_readers *r)
 {
 	uint64_t overrun;
@@ -245,15 +246,17 @@ void cpu_readers_begin(struct cpu_readers *r)
 		cpu_reader_begin(&r->cpus[i]);
 }
 
-/* Nothing to read: empty, or a CPU that has never been on. What the kernel lacks memory for at the
- * moment can be had at the next tick, but not where there is none. */
+/*
+ * Returns true if there is nothing to read: the ring is empty, or the CPU was never online. If the
+ * kernel is short of memory, the next tick retries; a flush gives up.
+ */
 static bool is_nothing(int error, bool to_the_end)
 {
 	return error == EAGAIN || error == ENODEV ||
 	       (!to_the_end && (error == ENOMEM || error == EBUSY));
 }
 
-/* A part of a sub-buffer is of no use, and does not come again. */
+/* An incomplete sub-buffer is useless, and the kernel does not return it again. */
 static void count(struct page_encode_target *to, unsigned n, enum ring_page_status status)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -263,7 +266,7 @@ static void count(struct page_encode_target *to, unsigned n, enum ring_page_stat
 	}
 }
 
-/* RING_PAGE_OK when a page was read, RING_PAGE_END when there is none, or what went wrong. */
+/* Returns RING_PAGE_OK if a page was read, RING_PAGE_END if there is none, or the error. */
 static enum ring_page_status read_page(struct cpu_readers *r, struct cpu_reader *cpu,
 				       bool to_the_end)
 {
@@ -292,7 +295,7 @@ static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct page
 		page_encode_lost_range(to, n, &range);
 }
 
-/* A flush tells all that is known by then. */
+/* A flush writes all ranges that are complete by then. */
 static void note_end(struct cpu_reader *cpu, struct page_encode_target *to, unsigned n,
 		     bool is_empty, bool to_the_end)
 {
@@ -324,7 +327,7 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;
-		/* The first may be the rest of a page that was read before. */
+		/* The first page may be the rest of one that was read before. */
 		hardly = page.used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
 		if (hardly && (!to_the_end || cpu->hardly))
 			cpu->done = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The counter C counts all that was overwritten, also behind the page that was just read. A page
- * was taken out of the ring at some C1; the counter was read later, so it is C1 or more. If the next
- * page has no gap before it, nothing was overwritten in between, and the counter was C1.
+ * The counter C counts all overwritten records, also those after the page just read. A page left
+ * the ring when the counter was C1; the counter was read later, so C >= C1. If the next page has
+ * no gap before it, nothing was overwritten in between, and C == C1.
  */
 #include "ftrace/ring/lost_ranges.h"
 
@@ -13,7 +13,7 @@ static bool is_open(const struct lost_ranges *l)
 	return l->open.end_ns != 0;
 }
 
-/* The records between `accounted` and the counter are those of the open range. */
+/* The records between `accounted` and the counter belong to the open range. */
 static void settle_range(struct lost_ranges *l, struct lost_range *ret)
 {
 	*ret = l->open;
@@ -21,7 +21,7 @@ static void settle_range(struct lost_ranges *l, struct lost_range *ret)
 	if (l->overrun == UINT64_MAX)
 		return;
 	if (l->overrun < l->accounted)
-		l->accounted = 0; /* the kernel has emptied its rings, and counts anew */
+		l->accounted = 0; /* the rings were cleared, which resets the counter */
 	ret->count = l->overrun - l->accounted;
 	l->accounted = l->overrun;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  *	rings ---> ring "/sys/kernel/tracing/instances/sonda-1-1/per_cpu"
- *	             |  cpu_readers, drain                    the kernel's files; when they are read
- *	             +- listener of session 1                 translator, streams by CPU
+ *	             |  cpu_readers, ring_poll       the kernel's files; when they are read
+ *	             +- listener of session 1        page encoder, streams by CPU
  *	             +- listener of session 2
  *
- * Callbacks may do anything to the listeners of the ring that calls them. So each_listener keeps
- * its place in the ring, where ring_detach moves it on, and whoever closes the last listener
- * meanwhile leaves freeing the bare struct to it.
+ * Callbacks may attach, detach, open and close listeners of the ring that calls them. So
+ * each_listener keeps its position in the ring, where ring_detach advances it. If the last
+ * listener is closed meanwhile, each_listener frees the struct.
  */
 #include "ftrace/ring/ring.h"
 
@@ -27,26 +27,26 @@
 
 struct ring {
 	LIST_ENTRY(ring) link;
-	char *path; /* owned: the folder per_cpu */
+	char *path; /* owned: the directory per_cpu */
 	struct ring_page_layout layout;
 	struct cpu_readers readers;
 	struct ring_poll *poll; /* owned */
 	enum ftrace_clock clock;
-	int clock_fd; /* owned: stats of a CPU, for a clock other than boot; else -1 */
+	int clock_fd; /* owned: stats of a CPU, if the clock is not boot; else -1 */
 	TAILQ_HEAD(, ring_listener) attached;
-	struct ring_listener *next; /* the one that each_listener goes on with */
+	struct ring_listener *next; /* next listener of each_listener */
 	bool in_callback;
 	unsigned n_open; /* listeners, attached or not */
-	struct page_encode_target *to; /* owned: room for all of them */
+	struct page_encode_target *to; /* owned: room for all targets */
 	size_t to_cap;
 };
 
-/* Of this process. */
+/* All rings of this process. */
 static LIST_HEAD(, ring) rings = LIST_HEAD_INITIALIZER(rings);
 
 /* ---- clock ---- */
 
-/* "now ts:  1424.957748" in ns; 0 where the clock counts something else. */
+/* Returns "now ts: 1424.957748" in ns; 0 if the clock does not count time. */
 static uint64_t parse_now(const char *stats)
 {
 	const char *at = strstr(stats, "now ts:");
@@ -57,7 +57,7 @@ static uint64_t parse_now(const char *stats)
 	return s * NS_PER_S + us * 1000;
 }
 
-/* The moment on both clocks. Nothing to do with the boot clock. */
+/* Returns one moment on both clocks. Trivial for the boot clock. */
 static struct clock_sync sync_now(const struct ring *r)
 {
 	struct clock_sync sync = {.clock = r->clock};
@@ -75,9 +75,9 @@ static struct clock_sync sync_now(const struct ring *r)
 	return sync;
 }
 
-/* ---- what the drain calls ---- */
+/* ---- callbacks of the poll ---- */
 
-/* Calls fn for those who are attached; for one that attaches meanwhile perhaps. */
+/* Calls fn for each attached listener, and possibly for one that is attached meanwhile. */
 static void each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
 {
 	struct ring_listener *l;
@@ -162,7 +162,7 @@ static const struct ring_poll_ops ring_poll_ops = {
 
 /* ---- opening ---- */
 
-/* All that it holds of the kernel goes at once, as the instance may be removed next. */
+/* Releases all of the kernel's files, because the instance may be removed next. */
 static void release(struct ring *r)
 {
 	LIST_REMOVE(r, link);
@@ -192,7 +192,7 @@ static void open_clock(struct ring *r, const struct instance *i)
 		r->clock_fd = instance_open(i, "per_cpu/cpu0/stats", O_RDONLY);
 }
 
-/* Takes over path. */
+/* Takes ownership of path. */
 static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 		    const struct instance *i, struct ring **ret, struct err_text *e)
 {
@@ -299,7 +299,7 @@ void ring_close(struct ring_listener *l)
 
 /* ---- listening ---- */
 
-/* What those who are attached want of the drain. */
+/* Sets the poll's period and watermark for the attached listeners. */
 static void settle(struct ring *r)
 {
 	struct ring_listener *l;

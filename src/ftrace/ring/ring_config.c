@@ -13,14 +13,14 @@
 #include "config/limits.h"
 
 /*
- * A ring is made anew whenever its sub-buffers change their size, as large as it was, so they go
- * first:
+ * The kernel reallocates a ring when the size of its sub-buffers changes. So that size is set
+ * first, while the ring is small:
  *
  *	buffer_subbuf_size_kb  32       |    32K    |    32K    |    32K    | ...
  *	buffer_size_kb         2048     |<----------- 64 of them -----------------> + one to read
  *
- * Pieces of more than a page are memory in a row, which may be short where memory is not: with
- * smaller ones the same ring may be had.
+ * A sub-buffer of several pages needs contiguous memory, which may be short when memory is not.
+ * Then smaller sub-buffers allow the same ring.
  */
 
 static uint32_t page_kb(void)
@@ -30,8 +30,10 @@ static uint32_t page_kb(void)
 
 uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
 {
-	/* The kernel counts the piece that is written to as full: with fewer than two to a
-	 * watermark it would be reached as soon as anything is in the ring. */
+	/*
+	 * The kernel counts the sub-buffer being written as full. With fewer than two to a
+	 * watermark, any record would reach it.
+	 */
 	uint32_t pieces = watermark ? MAX(RING_MIN_SUBBUFS, 200 / watermark + 1) : RING_MIN_SUBBUFS;
 	uint32_t kb = RING_SUBBUF_KB;
 
@@ -53,7 +55,7 @@ static uint32_t read_kb(const struct instance *i, const char *file)
 	_cleanup_(freep) char *text = instance_read(i, file);
 	unsigned kb;
 
-	/* "7 (expanded: 1408)" at a top level that nobody has used yet. */
+	/* "7 (expanded: 1408)": the top level before its first use. */
 	return text && sscanf(text, "%u", &kb) == 1 ? kb : 0;
 }
 
@@ -75,7 +77,7 @@ static int look_at_cpu(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* "X" where somebody has given each CPU another size. */
+/* "X": the CPUs have different sizes. */
 uint32_t ring_size_kb(const struct instance *i)
 {
 	_cleanup_(freep) char *cpus = NULL;
@@ -93,7 +95,7 @@ uint32_t ring_size_subbuf_kb(const struct instance *i)
 	return kb ? kb : page_kb();
 }
 
-/* Sub-buffers of so much or, where memory does not suffice, less. 0 or -errno. */
+/* Sets that size or, if memory is short, a smaller one. Returns 0 or -errno. */
 static int set_subbufs(const struct instance *i, uint32_t kb)
 {
 	int r;
@@ -105,7 +107,7 @@ static int set_subbufs(const struct instance *i, uint32_t kb)
 	return r;
 }
 
-/* The size that was asked for, or the one that is chosen. Gives what the kernel said to the first. */
+/* Sets the configured or the chosen size. Returns the kernel's answer to the first attempt. */
 static int set_asked_subbufs(const struct instance *i, const struct ftrace_settings *s)
 {
 	int r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
@@ -129,8 +131,10 @@ static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct setup_erro
 				kb);
 }
 
-/* The kernel lets nobody open a file of any instance while it finds the memory for one, or clears it
- * away. */
+/*
+ * While the kernel allocates or frees the memory of one step, no process can open a file of any
+ * instance.
+ */
 static uint32_t step_kb(void)
 {
 	return MAX(RING_STEP_KB / (uint32_t)sysconf(_SC_NPROCESSORS_CONF), RING_SMALL_KB);
@@ -188,11 +192,11 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 }
 
 /*
- * The kernel counts whole sub-buffers, and the one that it writes to as full:
+ * The kernel counts whole sub-buffers, and counts the one being written as full:
  *
  *	|####|####|##..|....|....|....|....|....|     2 + 1 of 8: 37 percent is reached, 38 is not
  *
- * So with 12 percent of these the watermark would be reached while the ring is empty.
+ * With 8 sub-buffers, a watermark of 12 percent would be reached by an empty ring.
  */
 
 bool watermark_kernel_can(const char *release)
@@ -210,7 +214,7 @@ uint32_t watermark_least(uint32_t percent, uint32_t subbufs)
 	return MAX(percent, least);
 }
 
-/* 0, or a sentence why not. */
+/* Returns NULL, or the reason why it is unsupported. */
 static const char *start_watching(const struct instance *i, uint32_t percent,
 				  struct ring_listener *l)
 {
@@ -234,7 +238,7 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	return NULL;
 }
 
-/* As the config asks for, which is told where it cannot be. */
+/* Sets the watermark that the config requests, and reports a failure. */
 static const char *watch_as_asked(const struct instance *i, uint32_t asked, uint32_t subbufs,
 				  struct ring_listener *l, struct setup_errors *errors)
 {

@@ -14,27 +14,27 @@
 #include "base/core/mem.h"
 
 /*
- * Wakes us up when the ring of a CPU is so full as the instance's buffer_percent says: poll(2) of
- * trace_pipe_raw, one watch for each ring.
+ * Wakes us when the ring of a CPU reaches the instance's buffer_percent: poll(2) of
+ * trace_pipe_raw, one event per ring.
  *
- * A watch tells once and is off then, until it is armed after its ring has been read: what stays
- * readable, whatever we do, must not keep the loop busy.
+ * An event fires once and is re-armed after its ring has been read, so that a file that stays
+ * readable does not keep the loop busy.
  */
 
 /*
- *	         armed -----> full enough: wake, off -----> read -----> armed
- *	           ^                                         |
- *	           |                                         | hardly anything was there
- *	           +------------- next pass over all <-------+
+ *	         armed -----> watermark reached: wake, off -----> read -----> armed
+ *	           ^                                               |
+ *	           |                                               | hardly any data
+ *	           +---------------- next pass over all <----------+
  *
- * With a watermark of two sub-buffers or more (ring_config.h sees to that) a ring that woke us has
- * as many to read; one that has fewer woke us for another reason.
+ * With a watermark of at least two sub-buffers (see ring_config.h) a ring that woke us has that
+ * many to read. A ring with fewer woke us for another reason.
  */
 
 struct poll_event {
 	struct poll_events *all;
 	struct cpu_reader *cpu; /* borrowed */
-	struct event *event; /* owned; made when there is something to watch */
+	struct event *event; /* owned; created when first armed */
 	bool woke; /* since it was armed */
 };
 
@@ -46,7 +46,7 @@ struct poll_events {
 	struct poll_event events[]; /* as many as readers */
 };
 
-/* wake may be called for several rings in a row. 0 or -ENOMEM. */
+/* wake may be called for several rings in a row. Returns 0 or -ENOMEM. */
 static int poll_events_new(struct event_base *loop, const struct cpu_readers *readers,
 			   void (*wake)(void *ctx, struct cpu_reader *cpu), void *ctx,
 			   struct poll_events **ret)
@@ -62,7 +62,7 @@ static int poll_events_new(struct event_base *loop, const struct cpu_readers *re
 	return 0;
 }
 
-/* Before the rings are closed. NULL is fine. */
+/* Call it before the rings are closed. NULL is allowed. */
 static struct poll_events *poll_events_free(struct poll_events *w)
 {
 	if (!w)
@@ -83,7 +83,7 @@ static void on_watch(evutil_socket_t fd, short what, void *ctx)
 	watch->all->wake(watch->all->ctx, watch->cpu);
 }
 
-/* Without memory for an event, or with a file that cannot be polled, there are the ticks. */
+/* If there is no memory, or the file cannot be polled, the ticks remain. */
 static void arm(struct poll_event *watch)
 {
 	const struct cpu_reader *cpu = watch->cpu;
@@ -98,9 +98,9 @@ static void arm(struct poll_event *watch)
 }
 
 /*
- * After a pass over all rings: arms every watch. After one over the rings that woke us: those of
- * them that had anything to say; the others (an option of the instance that makes poll always say
- * yes, a ring that is gone) wait for the next pass over all.
+ * After a pass over all rings, re-arms all events. After a pass over the rings that woke us,
+ * re-arms those that had data. The others wait for the next pass over all rings: an option of the
+ * instance may make poll() always return, or the ring may be gone.
  */
 static void poll_events_arm(struct poll_events *w, bool all)
 {
@@ -119,7 +119,7 @@ static void poll_events_disarm(struct poll_events *w)
 			event_del(w->events[i].event);
 }
 
-/* Does poll of these rings, in which nothing is, wait? False: this kernel's does not. */
+/* Returns true if poll() of these empty rings waits, which some kernels do not. */
 static bool poll_events_can(const struct cpu_readers *readers)
 {
 	bool waits = false;
@@ -136,22 +136,24 @@ static bool poll_events_can(const struct cpu_readers *readers)
 }
 
 /*
- * One timer does it all:
+ * One timer drives it:
  *
- *	          tick, wake-up                a ring is not done yet: at once again
- *	 waiting ---------> pass: turn, turn, turn ---+
- *	    ^                                         | all done
- *	    +-----------------------------------------+
+ *	          tick, wake-up                a ring is not done yet: continue at once
+ *	 waiting ---------> pass: slice, slice, slice -+
+ *	    ^                                          | all done
+ *	    +------------------------------------------+
  *
- * A wake-up's pass is over the rings that woke us; all others are over all rings. A tick comes early
- * where a ring that fills fast has not woken us. A tick that comes
- * meanwhile makes it one over all, as wake-ups may have no end. ring_poll_read_all makes any pass that is on
- * one to the end, or begins one; if such a pass is on, another follows it. So nobody who asks makes
- * those wait longer who asked before. Every turn goes on with the CPU after the one that the turn
- * before ended with, so that no ring waits for a busier one.
+ * The pass of a wake-up covers the rings that woke us; other passes cover all rings. A tick during
+ * a wake-up's pass extends it to all rings, because wake-ups may never end. A tick comes early if
+ * a ring that fills quickly has not woken us.
+ *
+ * ring_poll_read_all turns the current pass into one to the end, or starts one. If such a pass is
+ * already running, another one follows, so that later requests do not delay earlier ones. Each
+ * slice starts with the CPU after the last one of the previous slice, so that a busy ring does not
+ * starve the others.
  */
 
-/* How often it is asked whether CPUs have been plugged in. */
+/* Interval of the checks for plugged CPUs. */
 #define LOOK_NS NS_PER_S
 
 #define EARLY_LEAST_NS (2 * NS_PER_MS)
@@ -161,19 +163,19 @@ enum pass { NO_PASS, WAKE_PASS, TICK_PASS, END_PASS };
 struct ring_poll {
 	struct ring_poll_options options;
 	struct event *timer; /* owned */
-	struct poll_events *poll_events; /* owned; NULL: never asked for */
+	struct poll_events *poll_events; /* owned; NULL: never used */
 	bool watching;
-	uint32_t period_ms; /* 0: at rest */
-	uint64_t tick_ns; /* of CLOCK_MONOTONIC: when the next one is due */
+	uint32_t period_ms; /* 0: stopped */
+	uint64_t tick_ns; /* CLOCK_MONOTONIC: when the next tick is due */
 	uint64_t looked_ns;
 	unsigned next_cpu;
-	enum pass pass; /* the one that is on, */
-	bool begun; /* and has read something */
+	enum pass pass; /* the current pass, */
+	bool begun; /* and whether it has read anything */
 	uint64_t began_ns; /* when it began */
-	bool again; /* one to the end follows */
-	bool running; /* on_timer is on the stack, */
+	bool again; /* another pass to the end follows */
+	bool running; /* on_timer is running, */
 	bool freed; /* and frees this when it returns */
-	uint64_t passes; /* to the end, done */
+	uint64_t passes; /* passes to the end that are over */
 };
 
 static void run_at_once(struct ring_poll *d)
@@ -195,8 +197,8 @@ static void set_tick(struct ring_poll *d)
 }
 
 /*
- * The kernel's wake-up may be late, or get lost: where a watermark is watched and ticks are rare, a
- * ring that fills as fast as it did until now is read before it is more than half full.
+ * The kernel's wake-up may be late or get lost. If a watermark is used and ticks are rare, a ring
+ * that fills at its previous rate is read before it is more than half full.
  */
 static void set_early_tick(struct ring_poll *d)
 {
@@ -216,7 +218,7 @@ static void set_early_tick(struct ring_poll *d)
 	}
 }
 
-/* What a new one has recorded since is a part of all that is there. */
+/* Records of a CPU that was just plugged in belong to a pass to the end, too. */
 static void look_for_cpus(struct ring_poll *d, enum pass pass)
 {
 	uint64_t now = clock_mono_ns();
@@ -227,7 +229,7 @@ static void look_for_cpus(struct ring_poll *d, enum pass pass)
 	cpu_readers_look(d->options.readers);
 }
 
-/* Over all rings. */
+/* Starts a pass over all rings. */
 static void begin_pass(struct ring_poll *d, enum pass pass)
 {
 	look_for_cpus(d, pass);
@@ -241,7 +243,7 @@ static void on_wake(void *ctx, struct cpu_reader *cpu)
 {
 	struct ring_poll *d = ctx;
 
-	/* A pass over all rings comes by this one. */
+	/* The current pass covers all rings. */
 	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
 		return;
 	cpu_reader_begin(cpu);
@@ -249,7 +251,7 @@ static void on_wake(void *ctx, struct cpu_reader *cpu)
 	run_at_once(d);
 }
 
-/* Reads up to a turn's bytes. */
+/* Reads up to the bytes of one slice. */
 static void run_turn(struct ring_poll *d)
 {
 	struct cpu_readers *r = d->options.readers;
@@ -312,7 +314,7 @@ static void run(struct ring_poll *d)
 		return;
 	run_turn(d);
 	ops->after_slice(d->options.ctx);
-	/* A callback may have stopped us, and closed the rings; or want them from the beginning. */
+	/* A callback may have stopped the poll, closed the rings, or requested a new pass. */
 	if (d->pass != NO_PASS && all_done(d->options.readers))
 		end_pass(d);
 }
@@ -410,7 +412,10 @@ uint64_t ring_poll_read_all(struct ring_poll *d)
 		d->again = true;
 		return d->passes + 2;
 	}
-	/* What came in since a tick's pass went by a ring is wanted as well: all of them again. */
+	/*
+	 * Records that arrived after a tick's pass had read a ring are needed as well: read all
+	 * again.
+	 */
 	begin_pass(d, END_PASS);
 	if (!d->running)
 		run_at_once(d);

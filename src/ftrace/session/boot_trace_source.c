@@ -22,19 +22,19 @@
 #include "ftrace/options/event_enable.h"
 
 /*
- * What the kernel says of the boot that a persistent instance's records are of (last_boot_info). It
- * says where code was, not which: that it was the same kernel, with events of the same numbers, is
- * not written anywhere.
+ * The kernel's description of the boot that a persistent instance's records are from
+ * (last_boot_info). It contains load addresses, but not whether it was the same kernel with the
+ * same event ids.
  *
  *	ffffffff81000000	[kernel]	since 6.15: what was loaded, and where
  *	ffffffffc0400000	virtio_blk
  *
- *	0	[kernel]			nothing is of another boot
- *	# Current				what is there was recorded since this one
- *	text delta:	1000000			6.12 to 6.14: only how far it has moved
+ *	0	[kernel]			no records of another boot
+ *	# Current				the records are from this boot
+ *	text delta:	1000000			6.12 to 6.14: only the difference of the addresses
  */
 enum last_boot {
-	LAST_BOOT_UNTOLD, /* the kernel does not keep this instance, or does not say */
+	LAST_BOOT_UNTOLD, /* not a persistent instance, or an unknown format */
 	LAST_BOOT_NONE,
 	LAST_BOOT_CURRENT,
 	LAST_BOOT_THERE,
@@ -42,7 +42,7 @@ enum last_boot {
 
 #define NAME_SIZE 64 /* MODULE_NAME_LEN is 56 */
 
-/* "ADDRESS\tNAME"; other lines look like it only from afar. */
+/* Parses "ADDRESS\tNAME". Other lines do not match. */
 static bool parse_line(const char *line, unsigned long long *address, char name[static NAME_SIZE])
 {
 	char *end;
@@ -51,7 +51,7 @@ static bool parse_line(const char *line, unsigned long long *address, char name[
 	return end > line && *end == '\t' && sscanf(end, "\t%63[^ \t\n]", name) == 1;
 }
 
-/* NULL: there is no such file. */
+/* info NULL: the file does not exist. */
 static enum last_boot last_boot_of(const char *info)
 {
 	unsigned long long address;
@@ -66,7 +66,7 @@ static enum last_boot last_boot_of(const char *info)
 	return LAST_BOOT_THERE;
 }
 
-/* "NAME SIZE USES ..." in lines. */
+/* modules: lines "NAME SIZE USES ...". */
 static bool is_loaded(const char *modules, const char *name)
 {
 	size_t len = strlen(name);
@@ -81,8 +81,10 @@ static bool is_loaded(const char *modules, const char *name)
 	return false;
 }
 
-/* Adds the names, with commas between, of modules that were loaded then and are not now. modules:
- * the text of /proc/modules. */
+/*
+ * Appends the names, separated by commas, of modules that were loaded then and are not now.
+ * modules: the text of /proc/modules.
+ */
 static void last_boot_gone_modules(const char *info, const char *modules, struct strbuf *ret)
 {
 	unsigned long long address;
@@ -96,33 +98,33 @@ static void last_boot_gone_modules(const char *info, const char *modules, struct
 }
 
 /*
- *	create   the instance on loan, a row for every event of this kernel; on the side
+ *	create   attach to the instance, compile every event of this kernel; in a coroutine
  *	start    when that is done:
- *	         FtraceStats (START: what was there before belongs to the trace)
- *	         all that is in its rings, in turns of bounded length
- *	         FtraceStats (END); the rings are closed                   done
- *	flush    answered when that is over
+ *	         FtraceStats (START: earlier records belong to the trace)
+ *	         read all that is in its rings, in time slices
+ *	         FtraceStats (END); close the rings                   done
+ *	flush    answered when that is done
  *	stop     likewise
- *	destroy  what was begun to be read leaves the instance
+ *	destroy  detach; records that were already read are gone from the instance
  *
- * Nothing is switched on or off: somebody may record there again.
+ * Nothing is enabled or disabled: the instance may be recording again for its owner.
  */
 
-#define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
-#define PERIOD_MS 1000 /* ticks that find nothing: all is read at once */
+#define MAX_FLUSHES 64 /* unanswered flushes; the oldest are dropped */
+#define PERIOD_MS 1000 /* the ticks find nothing, because all is read immediately */
 
 struct boot_trace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
 	char *name; /* owned: of the instance */
-	struct coroutine *setting_up; /* owned by itself; NULL: done */
-	bool start_waits; /* for it */
+	struct coroutine *setting_up; /* owned by the coroutine; NULL: done */
+	bool start_waits; /* for setting_up */
 	struct writer *writer; /* owned */
 	struct setup_errors errors;
-	struct instance instance; /* not made when reports.problem says why */
+	struct instance instance; /* not made if errors.fatal is set */
 	struct event_table table;
 	struct page_encoder *encoder; /* owned */
-	struct ring_listener ring; /* with that translator; open until it is read */
+	struct ring_listener ring; /* with that encoder; open until all is read */
 	bool started;
 	bool done;
 	bool stopping;
@@ -130,9 +132,9 @@ struct boot_trace_source {
 	unsigned n_flushes;
 };
 
-/* ---- what is to be read ---- */
+/* ---- opening ---- */
 
-/* NULL: it is not there. */
+/* Returns NULL if the file cannot be read. */
 static char *read_file(const char *folder, const char *name)
 {
 	char path[4096];
@@ -140,7 +142,7 @@ static char *read_file(const char *folder, const char *name)
 	return fs_join(path, sizeof(path), folder, name) ? NULL : setting_read(path);
 }
 
-/* Is it what the config wants, as far as the kernel tells? */
+/* Reports if the records are not from the previous boot, as far as the kernel tells. */
 static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 {
 	_cleanup_(freep) char *info = read_file(ds->instance.path, "last_boot_info");
@@ -173,7 +175,7 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 	}
 }
 
-/* Everything that this kernel knows: nobody has written down what was on. */
+/* Compiles all events of this kernel, because it is unknown which ones were enabled. */
 static int know_all_events(struct boot_trace_source *ds, const char *root)
 {
 	struct event_table_options options = {0};
@@ -225,7 +227,7 @@ static void leave_instance(struct boot_trace_source *ds)
 	instance_remove(&ds->instance);
 }
 
-/* What cannot be had says why, and is empty. */
+/* Reports a failure and leaves the session without records. */
 static void open_frozen(struct boot_trace_source *ds)
 {
 	int r = open_instance(ds);
@@ -305,7 +307,9 @@ static void finish(struct boot_trace_source *ds)
 		ds_stopped(ds->handle);
 }
 
-/* The clock of that boot is told as the boot clock, of which nothing is known now. */
+/*
+ * The previous boot's clock is written as the boot clock, because nothing relates the two clocks.
+ */
 static void before_slice(struct ring_listener *l)
 {
 	l->encoder->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};
@@ -327,7 +331,7 @@ static const struct ring_listener_ops ring_ops = {
 	.all_read = all_read,
 };
 
-/* ---- what the producer calls ---- */
+/* ---- commands of the producer ---- */
 
 static void frozen_destroy(void *instance)
 {

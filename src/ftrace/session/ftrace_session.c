@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * In this order, because each step needs the one before, and a session that stops half-way must not
- * have begun to record:
+ * The order of the setup. Each step needs the previous ones, and a session that fails half-way
+ * must not have recorded anything:
  *
- *	instance, off  ->  clock, ring size  ->  options, CPUs, threads
- *	  ->  probes  ->  which events  ->  their filters  ->  tracer  ->  their rows  ->  events on
- *	  ->  triggers prepared  ->  rings opened  ->  translator  ->  the same at top level
+ *	instance, off  ->  clock, ring size  ->  options, CPUs, pid filter
+ *	  ->  probes  ->  select events  ->  their filters  ->  tracer  ->  compile  ->  enable
+ *	  ->  prepare triggers  ->  open rings  ->  page encoder  ->  the same for the top level
  *
- * Events go on after all that restricts them. Setting up and taking down may go on for long, in turns
- * where they are done on the side (base/event_loop/coroutine.h).
+ * Events are enabled after everything that restricts them. Setup and teardown can take long; in a
+ * coroutine they run in time slices (base/event_loop/coroutine.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/options/pid_filter.h"
 
-/* ---- the events ---- */
+/* ---- events ---- */
 
 static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
@@ -46,7 +46,7 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 	return r;
 }
 
-/* Who the children are only the kernel knows. */
+/* Only the kernel knows the children, so their markers cannot be filtered. */
 static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConfig *c)
 {
 	for (size_t i = 0; pid_filter_follows_children(c) && i < s->events.n; i++) {
@@ -63,7 +63,7 @@ static void report_markers_of_all(struct ftrace_session *s, const Pb__FtraceConf
 	}
 }
 
-/* All that the config asks for, by name or by what it implies. */
+/* Selects all events that the config requests or implies. */
 static int select_events(struct ftrace_session *s, const struct setup *setup)
 {
 	int r = probes_make(setup, &s->made);
@@ -77,7 +77,7 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
 	return r ? r : function_graph_select(&s->events, setup);
 }
 
-/* Some of them the kernel may not have where the session records. */
+/* Moves the events that the kernel writes to the top level only. */
 static int place_events(struct ftrace_session *s, struct setup *setup)
 {
 	int r = top_level_split(&s->top, &s->events, setup);
@@ -91,7 +91,7 @@ static int place_events(struct ftrace_session *s, struct setup *setup)
 	return 0;
 }
 
-/* What restricts them, what each of them is; then they go on. */
+/* Restricts, compiles and enables the events. */
 static int use_events(struct ftrace_session *s, struct setup *setup)
 {
 	int r = instance_options_restrict_events(&s->events, setup);
@@ -125,7 +125,7 @@ static int set_up_events(struct ftrace_session *s, const struct ds_env *env, str
 	return r ? r : use_events(s, setup);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole session ---- */
 
 static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, struct writer *writer)
 {
@@ -171,7 +171,7 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 {
 	int r;
 
-	/* It takes a while, from here on. */
+	/* Starts loading the symbols, which takes a while. */
 	r = session_symbols_join(&s->symbols, env->loop, env->proc_root, setup->config);
 	if (!r)
 		r = session_instance_open(setup, &s->settings, &s->instance, &s->buffer_kb);
@@ -187,8 +187,10 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 	return r ? r : listen_to_top(s, env, setup, writer);
 }
 
-/* What is open keeps the kernel from removing the instance, and what is on in it from removing the
- * session's own events. */
+/*
+ * The kernel cannot remove the instance while files are open, nor dynamic events while they are
+ * enabled.
+ */
 static void leave_tracefs(struct ftrace_session *s)
 {
 	bool lent = !instance_is_own(&s->instance);
@@ -209,7 +211,7 @@ static void leave_tracefs(struct ftrace_session *s)
 	if (r)
 		log_warn("linux.ftrace: not all that was changed in tracefs can be put back, "
 			 "because somebody reads the rings there; the next start does it");
-	event_selection_deinit(&s->events); /* borrows from what is removed */
+	event_selection_deinit(&s->events); /* borrows from the dynamic events */
 	stay = dynevents_destroy(&s->made);
 	if (stay)
 		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
@@ -265,7 +267,7 @@ void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 
 	if (!r)
 		return;
-	/* It says why, and records nothing. */
+	/* Records nothing and says why. */
 	if (r == -ECANCELED)
 		setup_error_fatal(&s->errors, "nothing is recorded: the session ended while it was "
 					      "being set up");

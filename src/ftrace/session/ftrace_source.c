@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The life of one linux.ftrace instance, between the producer's commands and its rings:
+ * The life of a linux.ftrace data source instance, between the producer's commands and its rings:
  *
- *	create   everything in tracefs, nothing recorded; on
- *	         the side                                       ftrace_session_set_up
- *	start    when that is done: counters of the rings,
- *	         tracing_on; when the kernel's symbols are
- *	         there: ticks                                   ds_started
- *	flush    rings to the end -> FtraceStats -> hand over   ds_flushed
- *	stop     tracing off; when the kernel's symbols are
- *	         there: rings to the end, as flush; then
- *	         tracefs as it was, on the side                 ds_stopped
- *	destroy  the same at once, without the rest of the rings
+ *	create   set up tracefs in a coroutine, without recording    ftrace_session_set_up
+ *	start    when that is done: save the ring counters, set
+ *	         tracing_on; when the symbols are loaded: ticks      ds_started
+ *	flush    read all -> FtraceStats -> commit                   ds_flushed
+ *	stop     tracing off; when the symbols are loaded: read all,
+ *	         as for a flush; restore tracefs in a coroutine      ds_stopped
+ *	destroy  the same immediately, without reading the rest
  *
- * While it is being set up there is nothing to flush. A stop is for what comes behind it, unless that
- * takes too long: then it gives up. Likewise it waits for names; a flush does not, but one that a stop
- * follows leaves everything to that.
+ * During setup there is nothing to flush. A stop waits for the setup, and for the symbols, but
+ * only for a limited time. A flush does not wait for symbols; if a stop follows, the stop reads
+ * the rest.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -40,51 +37,53 @@
 #include "ftrace/session/session_stats.h"
 #include "gen/fields.h"
 
-/* Of the time that the service waits for a stop: for what has to come before the rest is read. */
+/* Part of the service's stop timeout that may be spent before the rest is read. */
 #define STOP_PATIENCE(ms) ((ms) / 5 * 3)
-#define MAX_FLUSHES 64 /* asked for and not answered yet; the oldest go first */
+#define MAX_FLUSHES 64 /* unanswered flushes; the oldest are dropped */
 
 struct ftrace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
-	struct coroutine *setting_up; /* owned by itself; NULL: done */
-	struct coroutine *winding_down; /* likewise, or not begun */
-	bool start_waits; /* for the first of them */
+	struct coroutine *setting_up; /* owned by the coroutine; NULL: done */
+	struct coroutine *winding_down; /* likewise, or not started */
+	bool start_waits; /* for setting_up */
 	uint32_t stop_patience_ms;
-	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: when that is over */
+	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: end of that time */
 	struct metadata_publisher teller;
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
 	struct session_stats stats;
-	/* owned: when the kernel's events are looked at again; or setting up has been stopped for
-	 * long enough */
+	/* owned: the timer of session_refresh; or of the wait for setting_up after a stop */
 	struct event *looking;
-	bool started; /* it has said so */
-	bool reading; /* its rings */
+	bool started; /* ds_started was sent */
+	bool reading; /* its rings are being read */
 	bool stopping;
-	bool rest_waits; /* for the symbols: what the rings held when it was stopped */
+	bool rest_waits; /* the rest of a stopped session waits for the symbols */
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
 	unsigned n_flushes;
-	/* A round reads all rings to the end. What is asked for meanwhile is the next one's. */
+	/*
+	 * A round reads all rings to the end. Requests that arrive meanwhile belong to the next
+	 * round.
+	 */
 	bool in_round;
 	bool once_more;
-	bool last_round; /* nothing is recorded any more */
-	unsigned n_in_round; /* flushes, the first ones */
+	bool last_round; /* recording has stopped */
+	unsigned n_in_round; /* flushes of this round, the first ones */
 };
 
-/* ---- what the rings call ---- */
+/* ---- callbacks of the rings ---- */
 
 static void before_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
 	bool is_own = l == &ds->session.ring;
 
-	/* Of other rings it is told when the own ones have been read the next time. */
+	/* Metadata of other rings is published after the next pass over the own ring. */
 	metadata_publisher_gather(&ds->teller, l->encoder, is_own ? l->pass_began : 0);
 }
 
-/* Tasks begin and change their names in the session's own instance; in others they are only seen. */
+/* Tasks are created and renamed in the session's own instance; other rings only mention them. */
 static void after_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
@@ -101,7 +100,7 @@ static void answer_flushes(struct ftrace_source *ds, unsigned n)
 {
 	uint64_t ids[MAX_FLUSHES];
 
-	/* An answer may bring another flush. */
+	/* An answer may cause another flush. */
 	memcpy(ids, ds->flushes, n * sizeof(*ids));
 	ds->n_flushes -= n;
 	memmove(ds->flushes, ds->flushes + n, ds->n_flushes * sizeof(*ds->flushes));
@@ -181,7 +180,7 @@ static void end_round(struct ftrace_source *ds)
 	if (!ds->once_more)
 		metadata_publisher_set_busy(&ds->teller, false);
 	ds->in_round = false;
-	/* An answer may bring a flush or a stop, which begins a round. */
+	/* An answer may cause a flush or a stop, which starts a round. */
 	answer_flushes(ds, ds->n_in_round);
 	if (last)
 		finish(ds);
@@ -206,7 +205,7 @@ static const struct ring_listener_ops ring_ops = {
 	.all_read = all_read,
 };
 
-/* With no ring it is over at once. */
+/* Without a ring the round is over immediately. */
 static void begin_round(struct ftrace_source *ds)
 {
 	const struct ftrace_session *s = &ds->session;
@@ -230,9 +229,9 @@ static void read_everything(struct ftrace_source *ds)
 		begin_round(ds);
 }
 
-/* ---- what the producer calls ---- */
+/* ---- commands of the producer ---- */
 
-/* Records wait in the rings, where nobody else has these read. */
+/* Records stay in the rings, unless another session reads them. */
 static void hold(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
@@ -259,7 +258,7 @@ static void say_started(struct ftrace_source *ds)
 	ds_started(ds->handle);
 }
 
-/* Once more when the symbols come late. */
+/* Called again if the symbols come late. */
 static void begin_reading(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -285,7 +284,7 @@ static void ftrace_destroy(void *instance)
 	free(ds);
 }
 
-/* Begins the recording in the session's own instance. 0 or -errno. */
+/* Starts the recording in the session's own instance. Returns 0 or -errno. */
 static int begin_instance(struct ftrace_session *s)
 {
 	int r = event_triggers_start(&s->triggers, &s->instance, &s->errors);
@@ -293,7 +292,7 @@ static int begin_instance(struct ftrace_session *s)
 
 	for (size_t i = 0; i < s->events.n; i++)
 		markers = markers || event_is_marker(&s->events.events[i]);
-	/* A kernel that cannot has been reported. */
+	/* A kernel without the option was reported during setup. */
 	if (!r && markers && instance_can_copy_markers(&s->instance))
 		r = instance_copy_markers(&s->instance);
 	return r;
@@ -319,7 +318,7 @@ static void begin_recording(struct ftrace_source *ds)
 		begin_reading(ds);
 }
 
-/* Nobody wants to wait for names any more. */
+/* Cancels the wait for symbols. */
 static void end_waiting(struct ftrace_source *ds)
 {
 	session_symbols_stop_waiting(&ds->session.symbols);
@@ -333,7 +332,10 @@ static void read_rest(struct ftrace_source *ds)
 	read_everything(ds);
 }
 
-/* The symbols are there, or have taken too long; if they come now, the rest of the rest has names. */
+/*
+ * The symbols are loaded or took too long. If they are loaded now, the remaining records have
+ * names.
+ */
 static void on_symbols(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -345,7 +347,7 @@ static void on_symbols(void *ctx)
 		read_rest(ds);
 }
 
-/* Nothing is read without names meanwhile. A round that has begun does that already. */
+/* Suspends reading until the symbols are loaded, unless a round has begun. */
 static bool wait_for_symbols(struct ftrace_source *ds)
 {
 	uint64_t now = clock_mono_ns();
@@ -368,7 +370,7 @@ static void end_recording(struct ftrace_source *ds)
 		read_rest(ds);
 }
 
-/* ---- setting up ---- */
+/* ---- setup ---- */
 
 static void set_up(void *ctx)
 {
@@ -377,7 +379,7 @@ static void set_up(void *ctx)
 	ftrace_session_set_up(&ds->session, &ds->env, ds->writer);
 }
 
-/* Stopped meanwhile, it still has to say what became of it. */
+/* If it was stopped meanwhile, it still has to report the result of the setup. */
 static void was_set_up(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -431,7 +433,7 @@ static void ftrace_start(void *instance)
 		begin_recording(ds);
 }
 
-/* What would have no names now. */
+/* Returns true if the records would have no names now. */
 static bool leaves_to_stop(const struct ftrace_source *ds)
 {
 	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_round &&
@@ -444,7 +446,7 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 
 	if (ds->stopped || ds->setting_up || leaves_to_stop(ds)) {
 		if (!ds->setting_up)
-			say_started(ds); /* it records, though nothing is read yet */
+			say_started(ds); /* it records, although nothing is read yet */
 		ds_flushed(ds->handle, flush_id);
 		return;
 	}
@@ -472,7 +474,10 @@ static void ftrace_stop(void *instance)
 		end_recording(ds);
 }
 
-/* The categories of ftrace_descriptor are Android's; that it is there says what we are. */
+/*
+ * The categories in ftrace_descriptor are Android's; the descriptor itself identifies this
+ * producer.
+ */
 static void ftrace_describe(struct pb_enc *e)
 {
 	pb_enc_open(e, PB_DATA_SOURCE_DESCRIPTOR_FTRACE_DESCRIPTOR);
@@ -497,7 +502,7 @@ int ftrace_remove_stale_instances(const char *tracefs_root)
 {
 	int r = instance_remove_stale(tracefs_root);
 
-	/* What was on in them can be removed only now. */
+	/* Dynamic events can be removed only after the instances that enabled them. */
 	dynevents_destroy_stale(tracefs_root);
 	return r;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event that the session asked for itself is left as it is there, with whatever restricts it.
- * Of system calls it is the end that tells, only of those that give a descriptor: the kernel is
- * given a filter, so that the others cost no room in the ring.
+ * Events that the session requested stay unchanged, including their filters. Of system calls only
+ * the exits that return a descriptor matter: a kernel filter keeps the others out of the ring.
  */
 #include "ftrace/session/metadata_publisher.h"
 
@@ -21,7 +20,7 @@ static const struct metadata_event {
 	const char *group;
 	const char *name;
 	enum metadata_wants wants;
-	const char *(*filter)(void); /* NULL: none */
+	const char *(*filter)(void); /* NULL: no filter */
 } events[] = {
 	{"task", "task_newtask", METADATA_TASKS, NULL},
 	{"task", "task_rename", METADATA_TASKS, NULL},
@@ -30,7 +29,7 @@ static const struct metadata_event {
 	{"raw_syscalls", "sys_exit", METADATA_FDS, fd_syscalls_filter},
 };
 
-/* ---- life ---- */
+/* ---- registration ---- */
 
 void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *feed,
 				 uint64_t session_id)
@@ -50,7 +49,7 @@ void metadata_publisher_unregister(struct metadata_publisher *t, const struct cl
 	*t = (struct metadata_publisher){0};
 }
 
-/* ---- the events ---- */
+/* ---- events ---- */
 
 static bool is_on(const struct event_table *table, const struct metadata_event *e)
 {
@@ -107,7 +106,10 @@ static void turn_on_all(unsigned wanted, const struct instance *i, struct event_
 	}
 }
 
-/* Names of tasks are had from /proc as well; those of files from nowhere else, and somebody asked. */
+/*
+ * Task names are available from /proc as well; descriptors only from here, and a subscriber wants
+ * them.
+ */
 static void tell_files_left_out(unsigned wanted, const struct event_table *table,
 				struct setup_errors *errors)
 {
@@ -124,7 +126,10 @@ static void tell_files_left_out(unsigned wanted, const struct event_table *table
 	}
 }
 
-/* Those of some threads or CPUs, or of a part of the time; what an owner leaves out is not known. */
+/*
+ * Returns true if only some threads, CPUs or times are recorded, or if an owner may have
+ * restricted them.
+ */
 static bool some_tasks_are_left_out(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -133,7 +138,7 @@ static bool some_tasks_are_left_out(const struct setup *s)
 	       event_triggers_pause(c) || !instance_is_own(s->instance);
 }
 
-/* Does each of these events come whenever it happens? */
+/* Returns true if every occurrence of these events is recorded. */
 static bool is_whole(const struct setup *s, const struct event_table *table,
 		     const struct metadata_event *e)
 {
@@ -172,7 +177,7 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 	t->wanted = wanted;
 }
 
-/* ---- the news ---- */
+/* ---- publishing ---- */
 
 void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
 			       uint64_t began)

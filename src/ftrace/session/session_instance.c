@@ -20,7 +20,7 @@
 #include "ftrace/tracefs/foreign_reader.h"
 #include "ftrace/ring/ring_config.h"
 
-#define SHOWN 100 /* of a name that is no good */
+#define SHOWN 100 /* bytes of an invalid name that are shown */
 
 static int refuse(struct err_text *e, int error, const char *name, const char *why)
 {
@@ -67,15 +67,15 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 }
 
 /*
- * What a killed process leaves in tracefs is found by its name, sonda-PID-SESSION. Its owner is
- * gone when no process has the number, or one that began after the folder was made. The kernel
- * itself guards against a mistake: an instance whose rings somebody has open cannot be removed.
+ * Instances of a killed process are recognized by their name, sonda-PID-SESSION. The owner has
+ * ended if no process has the pid, or one that started after the directory was made. The kernel
+ * prevents mistakes: it does not remove an instance whose rings are open.
  */
 
-/* Start times are told in ticks, and both clocks are read one after the other. */
+/* Start times have the resolution of ticks, and the two clocks are read one after the other. */
 #define START_SLACK_NS (2 * NS_PER_S)
 
-/* "sonda-PID-SESSION" or "sonda-PID-SESSION-N"; 0 for any other name. */
+/* Returns the pid of "sonda-PID-SESSION" or "sonda-PID-SESSION-N"; 0 for any other name. */
 static int owner_in(const char *name)
 {
 	int pid, after = 0, end = 0;
@@ -126,7 +126,7 @@ int instance_remove_stale(const char *root)
 	struct sweep s = {.removed = 0};
 	int before, r = fs_join(s.instances, sizeof(s.instances), root, "instances");
 
-	/* A walk over a folder that shrinks may miss some. */
+	/* readdir() may skip entries of a directory that shrinks. */
 	do {
 		before = s.removed;
 		if (!r)
@@ -135,7 +135,7 @@ int instance_remove_stale(const char *root)
 	return r ? r : s.removed;
 }
 
-/* ---- the ring ---- */
+/* ---- rings ---- */
 
 static void set_clock(const struct setup *s, const struct ftrace_settings *settings,
 		      const struct instance *i)
@@ -147,7 +147,7 @@ static void set_clock(const struct setup *s, const struct ftrace_settings *setti
 				"option:use_monotonic_raw_clock (the kernel does not have it)");
 }
 
-/* ---- an instance of our own ---- */
+/* ---- own instances ---- */
 
 static char *read_top_size(const char *root)
 {
@@ -157,9 +157,9 @@ static char *read_top_size(const char *root)
 }
 
 /*
- * The top level's rings are small until somebody uses them. Kernels before 6.7 take them to be in
- * use once the size of any instance was set, and leave them small for good: the next one who traces
- * there would lose nearly everything. They get the size that they would have got from him.
+ * The top level's rings are tiny until their first use. Kernels before 6.7 count them as used once
+ * the size of any instance is set, and keep them tiny; the next user of the top level would lose
+ * nearly everything. So they get the size that the kernel would have given them.
  */
 static void mind_top_size(const char *root, const char *before)
 {
@@ -191,7 +191,7 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 	return 0;
 }
 
-/* ---- one of somebody else's ---- */
+/* ---- attached instances ---- */
 
 static int borrow(const struct setup *s, struct instance *i)
 {
@@ -205,7 +205,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	else
 		r = instance_attach(i, &top, &e);
 	if (!r && instance_others_hold(i, "current_tracer") && !s->config->enable_function_graph) {
-		/* Its tracer could not be taken out before our rings are closed. */
+		/* Its tracer could not be reset before our rings were closed. */
 		instance_remove(i);
 		r = err_set(&e, -EBUSY, "another recording traces functions there");
 	}
@@ -214,7 +214,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	return r;
 }
 
-/* A tracer that somebody has set there is his work, which clearing would destroy. */
+/* A tracer that somebody has set there is in use; clearing the rings would destroy its output. */
 static int check_tracer(const struct setup *s, const struct instance *i)
 {
 	_cleanup_(freep) char *tracer = instance_read(i, "current_tracer");
@@ -241,7 +241,7 @@ static void report_other_reader(const struct setup *s, const struct instance *i)
 			other.name, other.pid);
 }
 
-/* Another session has begun there, or its records are to be kept. */
+/* Another session records there, or the records must be kept. */
 static void keep_ring(const struct setup *s, const struct ftrace_settings *settings,
 		      struct instance *i, uint32_t *ret_kb)
 {
@@ -272,7 +272,7 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	}
 	set_clock(s, settings, i);
 	*ret_kb = ring_size_kb(i);
-	/* What its owner has chosen is fine, where the config does not choose. */
+	/* The owner's sizes are kept unless the config sets some. */
 	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||
 	    *ret_kb < settings->buffer_size_kb) {
 		instance_save_sizes(i);
@@ -298,7 +298,7 @@ static int use_others(const struct setup *s, const struct ftrace_settings *setti
 	return r;
 }
 
-/* ---- all ---- */
+/* ---- opening ---- */
 
 int session_instance_open(const struct setup *s, const struct ftrace_settings *settings,
 			  struct instance *ret, uint32_t *ret_buffer_kb)

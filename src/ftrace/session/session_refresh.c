@@ -2,14 +2,14 @@
 /*
  *	               in the kernel               in the session
  *
- *	 t0   probe g/a, id 2300                   row 2300 -> g/a
- *	 t1   g/a removed, the rings emptied
- *	 t2   g/b made, id 2300, off               (row 2300 -> g/a; no record has the id)
- *	 t3                                        folder of g/a is gone: row 2300 goes
- *	                                           g/b was asked for: row 2300 -> g/b, then on
+ *	 t0   probe g/a, id 2300                   entry 2300 -> g/a
+ *	 t1   g/a removed, its records dropped
+ *	 t2   g/b made, id 2300, off               (entry 2300 -> g/a; no record has the id)
+ *	 t3                                        g/a's directory is gone: remove entry 2300
+ *	                                           g/b is requested: entry 2300 -> g/b, enable it
  *
- * So ids are never mixed up: an event that is removed takes its unread records along, and one that
- * is new is off in our instance until its row is there.
+ * So ids are never confused: removing an event drops its unread records, and a new event is
+ * disabled in our instance until it is compiled.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #include "ftrace/session/session_refresh.h"
 #include "ftrace/options/synthetic_events.h"
 
-/* ---- what went ---- */
+/* ---- removed events ---- */
 
 static bool is_on(const struct ftrace_session *s, const struct event_name *e)
 {
@@ -53,7 +53,7 @@ static bool is_as_before(const struct ftrace_session *s, const struct event_name
 	       is_on(s, e);
 }
 
-/* Moves those that are gone, or others now, to `gone`. */
+/* Moves the events that were removed or re-created to `gone`. */
 static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
 {
 	for (size_t i = s->events.n; i-- > 0;) {
@@ -72,9 +72,9 @@ static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
 	}
 }
 
-/* ---- what came ---- */
+/* ---- new events ---- */
 
-/* Tracers' records have no folders that come and go. */
+/* Records of tracers have no directory that could change. */
 static bool is_known(const struct ftrace_session *s, const struct setup *setup,
 		     const struct event_name *e)
 {
@@ -91,14 +91,14 @@ static int select_new(const struct ftrace_session *s, const struct setup *setup,
 		r = event_enable_select(new, setup);
 	if (!r)
 		r = atrace_categories_apply(new, setup);
-	/* Backwards, because events go on the way. */
+	/* Iterates backwards, because events may be dropped. */
 	for (size_t n = r ? 0 : new->n; n > 0; n--)
 		if (is_known(s, setup, &new->events[n - 1]))
 			event_selection_drop(new, &new->events[n - 1]);
 	return r;
 }
 
-/* Strings of new modules. Those that rows were not made for are cut. */
+/* Reads the strings of new modules. Those for which the events were not compiled are cut. */
 static void read_strings(struct ftrace_session *s)
 {
 	struct printk_formats *old = &s->table.strings, map = {0};
@@ -130,14 +130,14 @@ static int add_triggers(struct ftrace_session *s, const struct event_selection *
 	return r;
 }
 
-/* The same steps as at the beginning, for events that are all new. */
+/* The same steps as during setup, for new events only. */
 static int set_up(struct ftrace_session *s, struct setup *setup, struct event_selection *new)
 {
 	struct event_table_options options = s->settings.events;
 	int r;
 
 	setup->events = new;
-	options.compact = false; /* is decided, and not for modules */
+	options.compact = false; /* was decided during setup; modules do not change it */
 	r = event_filters_apply(new, setup);
 	if (!r)
 		r = event_enable_compile(new, setup, &options, &s->table);
@@ -152,9 +152,9 @@ static int set_up(struct ftrace_session *s, struct setup *setup, struct event_se
 	return r ? r : add_triggers(s, new, setup);
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
-/* The kernel counts what is read anew where it has emptied a ring. */
+/* The kernel restarts its count of read records when it clears a ring. */
 static bool rings_were_emptied(const struct ftrace_session *s)
 {
 	bool emptied = false;
@@ -173,7 +173,7 @@ static bool rings_were_emptied(const struct ftrace_session *s)
 	return emptied;
 }
 
-/* Is it there again, with other fields? */
+/* Returns true if the event exists again, with other fields. */
 static bool is_back(const struct ftrace_session *s, const struct event_name *e)
 {
 	const struct event_name *now = event_selection_find(&s->events, e->group, e->name);
@@ -181,7 +181,10 @@ static bool is_back(const struct ftrace_session *s, const struct event_name *e)
 	return now && now->id != EVENT_NO_ID;
 }
 
-/* Of those that are gone, how many from the first on have its group and its fate: a module's. */
+/*
+ * Returns how many of the next removed events belong to the same group and have the same fate, as
+ * those of a module do.
+ */
 static size_t alike(const struct ftrace_session *s, const struct event_name *e, size_t n)
 {
 	size_t i = 1;
@@ -213,7 +216,7 @@ static void tell_gone(struct ftrace_session *s, const struct event_selection *go
 		s->ring.streams[i].gap = true;
 }
 
-/* Of the options all was said at the beginning. */
+/* Options were reported during setup. */
 static void tell_failed(struct ftrace_session *s, const struct setup_errors *again)
 {
 	for (char **line = again->failed; line && *line; line++)

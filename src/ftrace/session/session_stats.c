@@ -14,8 +14,8 @@
 #include "ftrace/ring/ring_config.h"
 
 /*
- * The profiles name no groups, and others may have probes of the same name; but their lines stand
- * in the order of the files that make the probes:
+ * The profiles contain no groups, and other tracers may have probes of the same name. But the
+ * lines are in the same order as in the files of definitions:
  *
  *	kprobe_events                           kprobe_profile
  *	p:kprobes/my_read vfs_read                my_read      17     0       not ours
@@ -24,7 +24,7 @@
  *	uprobe_events                           uprobe_profile
  *	p:sonda_812_51423_1/main /bin/x:0x40      /bin/x main   3
  *
- * As long as nobody changes them between the two reads, which reading the first one once more tells.
+ * To detect a change between the two reads, the first file is read again.
  */
 
 #define MAX_FILE (16 << 20)
@@ -33,7 +33,7 @@
 struct profile {
 	const char *events;
 	const char *counts;
-	const char *line; /* of counts: name, hits, misses */
+	const char *line; /* of the profile: name, hits, misses */
 	enum dynevent_type type;
 };
 
@@ -59,7 +59,7 @@ static int read_file(const char *root, const char *name, struct strbuf *b)
 	return !r && b->failed ? -ENOMEM : r;
 }
 
-/* "p:GROUP/NAME ..."; false: a line of another form. */
+/* Parses "p:GROUP/NAME ...". Returns false for other lines. */
 static bool names_of(const char *line, char group[static 64], char name[static 64])
 {
 	const char *colon = strchr(line, ':');
@@ -81,7 +81,7 @@ static const char *next_line(const char *line)
 	return *line ? line + 1 : line;
 }
 
-/* One line of both. False: they are not about the same probe. */
+/* Reads one line of both files. Returns false if they are not about the same probe. */
 static bool read_line(const struct profile *p, const char *event, const char *counts,
 		      char group[static 64], char name[static 64], struct counts *ret)
 {
@@ -107,7 +107,7 @@ static bool belong_together(const struct profile *p, const char *events, const c
 	return !*events && !*counts;
 }
 
-/* One event may have several places. */
+/* An event may have several places. */
 static void count(struct dynevents *m, const struct profile *p, const char *events,
 		  const char *counts)
 {
@@ -154,10 +154,10 @@ static void read_profile(struct dynevents *m, const struct profile *p)
 }
 
 /*
- * How often the kernel passed a session's probes (hits), and how often it could not record that
- * (misses, of probes in the kernel). Source: kprobe_profile and uprobe_profile of tracefs.
+ * Reads how often the session's probes were hit, and how often the kernel could not record a hit
+ * (misses). Source: kprobe_profile and uprobe_profile of tracefs.
  *
- * Sets hits and misses of each probe of m; where they cannot be read they stay as they are.
+ * Sets hits and misses of each probe of m; leaves them unchanged if the files cannot be read.
  */
 static void probe_profile_read(struct dynevents *m)
 {
@@ -178,7 +178,7 @@ static void read_ring_stats(const struct ring_listener *ring, struct ring_stats_
 		ring_read_stats(ring, ret);
 }
 
-/* What is lost at top level is lost to the session as well. */
+/* Losses at the top level are losses of the session, too. */
 static void read_stats(const struct ftrace_session *s, struct ring_stats_all *ret)
 {
 	struct ring_stats_all top;
@@ -189,7 +189,7 @@ static void read_stats(const struct ftrace_session *s, struct ring_stats_all *re
 	ring_stats_deinit(&top);
 }
 
-/* Pages of the machine, whatever a sub-buffer is. */
+/* Pages of the machine, independent of the sub-buffer size. */
 static uint32_t pages_of(uint32_t kb)
 {
 	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -228,7 +228,7 @@ static void sum_status(const struct ftrace_session *s, uint64_t *counts)
 			counts[c] += s->listeners[i]->encoder->status_counts[c];
 }
 
-/* How often the session's probes were passed so far. */
+/* Updates the hits and misses of the session's probes. */
 static void read_probes(struct ftrace_session *s)
 {
 	s->extra.kprobe_hits = s->extra.kprobe_misses = 0;
@@ -240,7 +240,7 @@ static void read_probes(struct ftrace_session *s)
 		}
 }
 
-/* Grows with whatever FtraceStats would say. */
+/* Increases with every counter of FtraceStats. */
 static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct setup_errors *r = &s->errors;
@@ -285,7 +285,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		ring_stats_deinit(&now);
 		return;
 	}
-	/* They may have come since. */
+	/* The symbols may have been loaded since the start. */
 	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;
 	st->start_extra.ksyms_kb = s->extra.ksyms_kb;
 	if (instance_is_made(&s->instance))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The share's word may come before the timer, or after it; who waits is told of both. */
+/* The table may be ready before or after the timer fires; `done` is called for both. */
 #include <errno.h>
 
 #include <event2/event.h>

@@ -19,7 +19,9 @@
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/pid_filter.h"
 
-/* The first line of a file, for the caller to free; "" where it has none. NULL: memory is out. */
+/*
+ * Returns the first line of a file, which the caller frees, or "". Returns NULL if out of memory.
+ */
 static char *first_line(const char *root, const char *file)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -61,12 +63,11 @@ static uint64_t count_records(const char *root)
 }
 
 /*
- * The top level of tracefs is everybody's. Reading its rings takes records away from whoever wants
- * to have them, so before we begin there it is looked whether somebody does: a tracer is set, an
- * event is on, some process reads, or a recording was stopped and lies in the rings. (Markers that
- * come into rings which are on, where nothing else is, are nobody's recording.)
+ * Checks that nobody uses the top-level ring buffer: no tracer set, no event enabled, no reader,
+ * no stopped recording. Reading it would steal records from another tracer. (Markers in rings that
+ * are on, without anything else, are not a recording.)
  *
- * 0, or -EBUSY with a sentence.
+ * Returns 0, or -EBUSY with e.
  */
 static int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
 {
@@ -98,17 +99,17 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 }
 
 /*
- * Setting up is that of a session in small: the place, its clock and size, the rows of the events,
- * the tracer, the rings. Whoever comes second finds all of that done.
+ * The setup is that of a session in small: instance, clock and size, events, tracer, rings.
+ * Further sessions find it done.
  *
- * A tracer can be taken out only when nobody has the rings open. So sessions with the tracer and
- * without it are not there together: the last of those without would keep it on.
+ * The kernel cannot reset a tracer while rings are open. So sessions with and without the tracer
+ * do not share the top level: the last session without it would keep the tracer on.
  */
 
 #define MARKERS_KB                                                                                 \
-	1408u /* of a ring for markers alone, unless the config says: the kernel's preset */
+	1408u /* of a ring for markers alone, unless the config sets a size; the kernel's default */
 
-/* ---- which events ---- */
+/* ---- selecting events ---- */
 
 static int move(struct event_selection *events, struct event_name *e, struct event_selection *to)
 {
@@ -139,7 +140,7 @@ int top_level_split(struct top_level *t, struct event_selection *events, const s
 	return r;
 }
 
-/* ---- the place ---- */
+/* ---- the instance ---- */
 
 static int setup_failed(const struct event_selection *events, const struct setup *s, int error,
 			const char *why)
@@ -158,7 +159,7 @@ static bool wants_graph(const struct event_selection *events)
 	return false;
 }
 
-/* May we be there? */
+/* Checks that the session may use the top level. */
 static int check(const struct instance *place, const struct event_selection *events,
 		 const struct setup *s)
 {
@@ -177,7 +178,7 @@ static int check(const struct instance *place, const struct event_selection *eve
 				    : "another recording reads the rings of tracefs' top level");
 }
 
-/* Markers alone do not need what a session's events need; what is larger already is kept. */
+/* Markers alone need less than a session's events. A larger size is kept. */
 static void set_size(const struct instance *place, bool markers_alone,
 		     const struct top_level_options *o)
 {
@@ -191,7 +192,7 @@ static void set_size(const struct instance *place, bool markers_alone,
 	ring_size_set(place, &settings, o->setup->errors);
 }
 
-/* Off, empty, with a clock that readers of traces know. */
+/* Stops it, clears it, and sets a clock that trace readers know. */
 static int prepare(const struct instance *place, const struct event_selection *events,
 		   const struct top_level_options *o)
 {
@@ -206,7 +207,10 @@ static int prepare(const struct instance *place, const struct event_selection *e
 	return 0;
 }
 
-/* What restricts the tracer and markers as well as events. s->instance is the top level. */
+/*
+ * Applies the options that restrict the tracer and markers, not only events. s->instance is the
+ * top level.
+ */
 static int restrict_records(const struct event_selection *events, const struct setup *s)
 {
 	const char *mask = s->config->tracing_cpumask;
@@ -317,7 +321,10 @@ void top_level_start(const struct top_level *t)
 		instance_write(&t->place, "tracing_on", "1");
 }
 
-/* It may have been on before, and is again when we leave; the tracer is still there till then. */
+/*
+ * Recording may have been on before, and is on again when we leave; the tracer is still set until
+ * then.
+ */
 void top_level_stop(const struct top_level *t)
 {
 	if (!instance_is_made(&t->place))

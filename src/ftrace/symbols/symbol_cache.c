@@ -18,19 +18,19 @@
 #include "ftrace/symbols/symbol_table_build.h"
 
 /*
- * /proc/kallsyms with the addresses in it.
+ * Opens /proc/kallsyms so that it shows addresses.
  *
- * Who has CAP_SYSLOG sees them as long as kptr_restrict is 0 or 1. Above that nobody does; then the
- * value is lowered for as long as it takes to open the file, because the kernel decides at that
- * moment, and set back before the first byte is read. Only a SIGKILL between these two writes could
- * leave it lowered.
+ * A process with CAP_SYSLOG sees them if kptr_restrict is 0 or 1. With 2 no process does. Then the
+ * value is lowered while the file is opened, because the kernel decides at that moment, and
+ * restored before the first byte is read. It stays lowered only if the process is killed between
+ * these two writes.
  */
 
 /*
  *	open, look  -- hidden -->  kptr_restrict N-1, open, kptr_restrict N, look  -- hidden -->  N-2
  *
- * Hidden addresses are zeros. A few real ones are zero as well (per-CPU offsets), so as much is
- * looked at as the kernel writes at once.
+ * Hidden addresses are zeros. Some real ones are zero, too (per-CPU offsets), so the first read is
+ * examined as a whole.
  */
 
 static int open_file(const char *proc_root)
@@ -43,7 +43,7 @@ static int open_file(const char *proc_root)
 	return fd < 0 ? -errno : fd;
 }
 
-/* 1: some address is not zero. 0, or -errno. */
+/* Returns 1 if an address is not zero, 0, or -errno. */
 static int shows_addresses(int fd)
 {
 	char text[4097], *line, *eol;
@@ -67,7 +67,7 @@ static void restrict_path(const char *proc_root, char *path, size_t size)
 	snprintf(path, size, "%s/sys/kernel/kptr_restrict", proc_root);
 }
 
-/* The value, or -errno. */
+/* Returns the value or -errno. */
 static int read_restrict(const char *proc_root)
 {
 	struct strbuf b = {0};
@@ -91,7 +91,7 @@ static int write_restrict(const char *proc_root, int value)
 	return fs_write_file(path, text, false);
 }
 
-/* Opens the file as if the value were the lower one. Nothing may come between. */
+/* Opens the file while the value is lowered. Nothing may happen in between. */
 static int open_lowered(const char *proc_root, int value, int lower, bool *ret_is_back)
 {
 	int fd, r = write_restrict(proc_root, lower);
@@ -135,8 +135,10 @@ static int open_hidden(const char *proc_root, struct err_text *e)
 	return hidden(e, value);
 }
 
-/* A descriptor, at the file's beginning; or -errno with a sentence in e: -EACCES where no address
- * can be seen. */
+/*
+ * Returns a descriptor at the start of the file, or -errno with e; -EACCES if all addresses are
+ * hidden.
+ */
 static int kallsyms_open(const char *proc_root, struct err_text *e)
 {
 	int fd = open_file(proc_root), r;
@@ -154,13 +156,12 @@ static int kallsyms_open(const char *proc_root, struct err_text *e)
 
 /*
  *	           first join                end of file, packed
- *	 (none) ---------------> loading -------------------------> there
+ *	 (none) ---------------> loading -------------------------> ready
  *	    ^                       |                                 |
  *	    +-----------------------+---------------------------------+
- *	           the last one leaves, and nobody wants it kept
+ *	           the last user leaves, and the policy is not to retain
  *
- * Loading is a timer that is due at once, again and again: everybody else on the loop gets a turn
- * in between.
+ * A timer with zero timeout drives the loading, so the loop serves other events in between.
  */
 
 #define MODULES_MAX (1u << 20) /* bytes of /proc/modules */
@@ -168,14 +169,14 @@ static int kallsyms_open(const char *proc_root, struct err_text *e)
 struct symbol_cache {
 	TAILQ_HEAD(, symbol_cache_user) users;
 	struct symbol_table table;
-	bool is_there; /* loading is over; the table may be empty */
+	bool is_there; /* loading has ended; the table may be empty */
 	bool retain;
-	uint64_t modules; /* a hash of /proc/modules when loading began */
+	uint64_t modules; /* hash of /proc/modules when loading started */
 	struct err_text problem;
 	/* While loading. */
 	struct event *turn; /* owned */
 	struct symbol_table_build *build; /* owned; NULL: not loading */
-	int fd; /* owned; -1: read to the end */
+	int fd; /* owned; -1: at the end */
 	uint64_t text_len;
 	char text[1 << 16];
 };
@@ -206,7 +207,7 @@ static const char *problem_of(const struct symbol_cache *s)
 	return s->table.n_functions ? NULL : s->problem.text;
 }
 
-/* Tells everybody; what they do may leave us with nobody. */
+/* Notifies all users. A callback may drop the last reference. */
 static void tell(struct symbol_cache *s)
 {
 	struct symbol_cache_user *u;
@@ -236,7 +237,7 @@ static void finish(struct symbol_cache *s, int error)
 	tell(s);
 }
 
-/* A read, or a step: less than a millisecond. 1: there is more to do. 0; -errno. */
+/* One read or one step, less than a millisecond. Returns 1 if there is more to do, 0, or -errno. */
 static int load_some(struct symbol_cache *s)
 {
 	ssize_t n;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A search over the blocks, then a walk over one:
+ * A binary search over the blocks, then a linear one in a block:
  *
  *	blocks   [address at][address at] ...
  *	                  |
  *	bytes     | distance len word word word | distance len word word | distance 0 |
- *	                          |    |    +- "_bio"                      ends the one before
+ *	                          |    |    +- "_bio"                      ends the previous one
  *	words     ... |blk|_submit|_bio| ...
  *
  * A word is the part of a name up to the next '_' or '.'. Distances and lengths are varints.
@@ -33,7 +33,7 @@ size_t symbol_table_size(const struct symbol_table *k)
 	       (k->n_words + 1) * sizeof(*k->word_at);
 }
 
-/* Our own bytes: never longer than a number. */
+/* The bytes are our own, so the varint is valid. */
 static const uint8_t *get_varint(const uint8_t *p, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -47,7 +47,7 @@ static const uint8_t *get_varint(const uint8_t *p, uint64_t *ret)
 	return p;
 }
 
-/* The last block that begins at or before the address, or NULL. */
+/* Returns the last block that starts at or before the address, or NULL. */
 static const struct symbol_table_block *find_block(const struct symbol_table *k, uint64_t address)
 {
 	uint32_t low = 0, high = k->n_blocks, middle;

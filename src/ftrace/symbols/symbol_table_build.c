@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	read     line -> words, numbered as they come -> symbol {address, name}
- *	sort     symbols by address: runs of 32 by insertion, then merged, pair by pair
- *	count    how often each word occurs in names that stay
- *	rank     words by that, so that the common ones get the short numbers
+ *	read     line -> words, numbered in order of first use -> symbol {address, name}
+ *	sort     symbols by address: insertion sort of runs of 32, then merge sort
+ *	count    occurrences of each word in the names
+ *	rank     words by count, so that frequent words get small numbers
  *	pack     symbols -> blocks (symbol_table.h)
  *
- * Names are kept in one array, as numbers of words of which the last one is marked, until they are
- * packed. Every step does up to STEP_SYMBOLS of its kind of work.
+ * Until they are packed, names are kept in one array of word numbers; the last word of a name is
+ * marked. Each step processes up to STEP_SYMBOLS symbols.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -21,24 +21,24 @@
 
 #define STEP_SYMBOLS 16384u
 #define RUN 32u
-#define NO_NAME UINT32_MAX /* no function, but the end of one */
-#define LINE_MAX_BYTES 1024u /* longer lines are none of kallsyms */
+#define NO_NAME UINT32_MAX /* not a function; ends the previous one */
+#define LINE_MAX_BYTES 1024u /* longer lines are not from kallsyms */
 #define MAX_NAME_WORDS (SYMBOL_TABLE_NAME_MAX + 1)
 
 struct symbol {
 	uint64_t address;
-	uint32_t name; /* in names */
+	uint32_t name; /* index in names */
 };
 
-/* The words so far, and a table to find them in: open addressing, at most half full. */
+/* All words, and a hash table of them: open addressing, at most half full. */
 struct words {
 	char *text; /* owned */
 	size_t text_len;
 	size_t text_cap;
-	uint32_t *at; /* owned: n + 1 places in text */
+	uint32_t *at; /* owned: n + 1 offsets in text */
 	size_t at_cap;
 	uint32_t n;
-	uint32_t *slots; /* owned: number + 1, 0 is free */
+	uint32_t *slots; /* owned: number + 1; 0: free */
 	uint32_t n_slots;
 };
 
@@ -46,25 +46,25 @@ enum stage { READ, SORT_RUNS, MERGE, COUNT, RANK, PACK, DONE };
 
 struct symbol_table_build {
 	enum stage stage;
-	char line[LINE_MAX_BYTES]; /* the beginning of one whose end has not come */
+	char line[LINE_MAX_BYTES]; /* start of an incomplete line */
 	size_t line_len;
-	bool skip_line; /* to its end: it is too long */
+	bool skip_line; /* the current line is too long */
 	struct words words;
-	uint32_t *names; /* owned: words by number, each name's last with LAST_WORD */
+	uint32_t *names; /* owned: word numbers; the last word of a name has LAST_WORD */
 	size_t n_names;
 	size_t names_cap;
 	struct symbol *symbols; /* owned */
 	size_t n_symbols;
 	size_t symbols_cap;
-	bool sorted; /* so far */
-	size_t next; /* of the stage: the symbol to go on with */
-	struct symbol *merged; /* owned; of MERGE */
-	size_t width; /* of the runs that are merged */
-	uint32_t *counts; /* owned: by word; then its rank */
+	bool sorted; /* until now */
+	size_t next; /* of the stage: the next symbol */
+	struct symbol *merged; /* owned; used by MERGE */
+	size_t width; /* of the runs to merge */
+	uint32_t *counts; /* owned: counts by word; later its rank */
 	struct symbol_table out;
 	size_t blocks_cap;
 	size_t bytes_cap;
-	uint64_t last_address; /* of PACK */
+	uint64_t last_address; /* used by PACK */
 	uint32_t in_block;
 };
 
@@ -251,7 +251,7 @@ static int take_line(struct symbol_table_build *b, const char *line)
 	return r ? r : add_symbol(b, address, number);
 }
 
-/* Appends to the line that has begun; one that outgrows all lines is skipped. */
+/* Appends to the current line; skips a line that is too long. */
 static void begin_line(struct symbol_table_build *b, const char *text, size_t len)
 {
 	if (len >= sizeof(b->line) - b->line_len) {
@@ -291,7 +291,7 @@ int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size
 
 /* ---- sort ---- */
 
-/* Equal addresses keep their order. */
+/* Stable for equal addresses. */
 static void sort_run(struct symbol *s, size_t n)
 {
 	struct symbol moved;
@@ -354,7 +354,7 @@ static int merge(struct symbol_table_build *b)
 
 /* ---- count and rank ---- */
 
-/* The symbol is said by the one before it, which has the same address. */
+/* Returns true if the previous symbol has the same address. */
 static bool is_alias(const struct symbol_table_build *b, size_t i)
 {
 	return i && b->symbols[i].address == b->symbols[i - 1].address;
@@ -394,7 +394,7 @@ static int by_count(const void *a, const void *b)
 	return (x->count < y->count) - (x->count > y->count);
 }
 
-/* The words in their new order into out; counts[word] becomes the word's new number. */
+/* Copies the words in order of their rank; counts[word] becomes the new number. */
 static int rank(struct symbol_table_build *b)
 {
 	struct words *w = &b->words;
@@ -470,7 +470,7 @@ static int pack_symbol(struct symbol_table_build *b, const struct symbol *s)
 	return 0;
 }
 
-/* Gives back what growing took too much. */
+/* Releases unused capacity. */
 static void *trim(void *p, size_t size)
 {
 	void *smaller = size ? realloc(p, size) : NULL;

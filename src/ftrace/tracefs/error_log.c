@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The log holds the last eight errors; the newest stands at its end. */
+/* The log holds the last eight errors, oldest first. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "ftrace/tracefs/error_log.h"
 
 #define MAX_LOG (1 << 20)
-#define SHOWN 200 /* bytes of a text, around the one in question */
+#define SHOWN 200 /* bytes of the command that are shown around the position */
 
-/* The words behind "error: " in the line that ends at end. */
+/* Copies the text after "error: " in the line that ends at end. */
 static bool take_what(const char *log, const char *end, struct error_log_entry *e)
 {
 	static const char mark[] = "error: ";
@@ -38,7 +38,7 @@ bool error_log_find(const char *log, const char *command, struct error_log_entry
 
 		if (strncmp(text, command, len) || text[len] != '\n' || !take_what(log, at, &e))
 			continue;
-		/* The caret's line begins where "  Command: " does. */
+		/* The caret's line has the indentation of "  Command: ". */
 		caret += strspn(caret, " ");
 		if (*caret == '^' && (size_t)(caret - text) >= len + strlen(head))
 			e.at = MIN((size_t)(caret - text) - len - strlen(head), len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * After a write that failed, every kernel has the reason in the file itself:
+ * After a failed write, every kernel has the reason in the file itself:
  *
  *	prev_pid == 1 && nopid == 5
  *	                       ^
@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "ftrace/tracefs/error_log.h"
 
-#define SHOWN 200 /* characters of an expression that is refused without a place */
+#define SHOWN 200 /* characters of a refused expression without a known position */
 
 static int file_of(char *path, size_t size, const char *group, const char *name)
 {
@@ -25,13 +25,16 @@ static int file_of(char *path, size_t size, const char *group, const char *name)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* The words behind the line of the caret; its column in *ret_at. NULL: there are none. */
+/*
+ * Returns the text after the caret's line, and the caret's column in *ret_at. Returns NULL if
+ * there is none.
+ */
 static const char *find_reason(char *text, size_t *ret_at)
 {
 	static const char mark[] = "parse_error: ";
 	char *reason = NULL, *caret, *line;
 
-	/* The last one: the expression may have these words too. */
+	/* Use the last match: the expression may contain these words, too. */
 	for (char *at = text; (at = strstr(at, mark)); at++)
 		reason = at;
 	if (!reason)
@@ -54,7 +57,7 @@ int filter_file_explain(char *left, const char *filter, int error, struct err_te
 
 	if (reason)
 		return error_log_format(e, error, reason, filter, at);
-	/* Its errno is a number of the parser's own then, "Operation not permitted" for instance. */
+	/* errno is then an internal number of the parser, such as "Operation not permitted". */
 	if (left && strstr(left, "\nError: ("))
 		return err_set(e, error, "the kernel cannot read it, and gives no reason: %.*s",
 			       SHOWN, filter);
@@ -76,7 +79,7 @@ int filter_file_write(const struct instance *i, const char *group, const char *n
 		r = instance_write(i, path, filter);
 	if (!r)
 		return 0;
-	/* Its errno may be any: one for a missing parenthesis is the kernel's own count. */
+	/* errno can be anything: for a missing parenthesis it is the kernel's count. */
 	left = instance_read(i, path);
 	if (r == -ENOENT && !left)
 		return err_set(e, r, "the kernel cannot filter this event");

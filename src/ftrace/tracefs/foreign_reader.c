@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel counts readers, and does not say. But a descriptor is seen in /proc/PID/fd: by its
- * link's name first, since most of them are something else, then by what it opens, since tracefs
- * may be mounted in several places.
+ * The kernel counts readers but does not name them. Their descriptors are visible in /proc/PID/fd.
+ * The link's name is checked first, because most descriptors are something else; then the inode,
+ * because tracefs may be mounted in several places.
  */
 #include "ftrace/tracefs/foreign_reader.h"
 
@@ -25,11 +25,11 @@ struct file_id {
 struct search {
 	const char *folder;
 	const char *proc_root;
-	struct file_id *pipes; /* owned: of the instance */
+	struct file_id *pipes; /* owned: pipes of the instance */
 	size_t n_pipes;
 	size_t cap;
-	int pid; /* the process that is looked at, */
-	char fds[64]; /* and its folder of descriptors */
+	int pid; /* the process that is examined, */
+	char fds[64]; /* and its fd directory */
 };
 
 /* ---- the pipes ---- */
@@ -68,7 +68,7 @@ static void list_pipes(struct search *s)
 		fs_each(path, add_cpu, s);
 }
 
-/* ---- who has them ---- */
+/* ---- their readers ---- */
 
 static bool is_pipe(const struct search *s, const struct stat *st)
 {

@@ -22,7 +22,7 @@
 
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
 
-/* The folder of attempt n, or -ENAMETOOLONG. */
+/* Writes the path of attempt n. Returns 0 or -ENAMETOOLONG. */
 static int instance_path(char *path, size_t size, const char *root, uint64_t session_id, unsigned n)
 {
 	char suffix[16] = "";
@@ -35,7 +35,10 @@ static int instance_path(char *path, size_t size, const char *root, uint64_t ses
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }
 
-/* The kernel waits in these for its CPUs, or clears away thousands of events. */
+/*
+ * mkdir and rmdir of an instance block: the kernel waits for its CPUs, or removes thousands of
+ * events.
+ */
 static int make_folder(const char *path)
 {
 	int r;
@@ -89,7 +92,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 		release(i);
 		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 	}
-	/* A new instance records by itself. */
+	/* The kernel starts a new instance with tracing on. */
 	r = instance_write(i, "tracing_on", "0");
 	if (r) {
 		err_set(e, r, "cannot write %s/tracing_on: %s", path, strerror(-r));
@@ -98,7 +101,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	return r;
 }
 
-/* A folder of tracefs with a name of its own there, or the top level or what is beside it. */
+/* terms->place is a named instance, the top level, or a directory next to `instances`. */
 static struct tracefs_instance *open_place(const struct override_target *terms, const char *path)
 {
 	static const char prefix[] = "instances/";
@@ -140,7 +143,7 @@ int instance_remove(struct instance *i)
 	if (i->override) {
 		r = override_restore(i->override);
 	} else if ((r = remove_folder(i->path))) {
-		/* It costs nothing from here on but its folder. */
+		/* From now on the instance costs only its directory. */
 		instance_write(i, "current_tracer", "nop");
 		instance_write(i, "events/enable", "0");
 		instance_write(i, "buffer_size_kb", "1");
@@ -169,7 +172,7 @@ const char *instance_refused_file(const struct instance *i)
 	return i->override ? override_refused(i->override) : NULL;
 }
 
-/* Sizes, clocks and filters take the kernel tens of milliseconds, as do some switches. */
+/* The kernel needs tens of milliseconds for sizes, clocks, filters, and some switches. */
 static int write_own(const struct instance *i, const char *file, const char *text,
 		     int (*put)(const char *path, const char *text))
 {
@@ -214,7 +217,7 @@ int instance_stop(const struct instance *i)
 	return 0;
 }
 
-/* Nothing that could be put back, so no change for the loan. */
+/* Changes nothing that could be restored, so the override is not involved. */
 int instance_clear(const struct instance *i)
 {
 	int fd;
@@ -257,8 +260,8 @@ int instance_open(const struct instance *i, const char *file, int flags)
 
 struct cpu_sizes {
 	const struct instance *i;
-	unsigned last; /* the highest number so far, */
-	char *of_last; /* owned: and the size of its ring, as it reads */
+	unsigned last; /* the highest CPU number so far, */
+	char *of_last; /* owned: the size of its ring, as read */
 };
 
 static int look_at_cpu(void *ctx, const char *name, unsigned char d_type)
@@ -292,9 +295,10 @@ static int hold_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
 }
 
 /*
- * The size of sub-buffers goes back first, because the kernel makes the rings anew for it; then the
- * common size of the rings; then those of single CPUs that have another. Then ("X") the common one
- * is taken to be that of the last CPU: CPUs that are not there have no other, and come last.
+ * Restoring goes in reverse order: first the size of sub-buffers, for which the kernel reallocates
+ * the rings; then the common size of the rings; then the sizes of CPUs that differ ("X"). The
+ * common size is then that of the last CPU: absent CPUs cannot differ and have the highest
+ * numbers.
  */
 void instance_save_sizes(const struct instance *i)
 {
@@ -344,7 +348,7 @@ enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
 {
 	static const char *const order[] = {"mono_raw", "boot", "global", "local"};
 
-	/* The kernel refuses a clock that it does not have. */
+	/* The kernel refuses unknown clocks. */
 	for (unsigned n = mono_raw ? 0 : 1; n < ARRAY_SIZE(order); n++) {
 		int r = instance_write(i, "trace_clock", order[n]);
 
@@ -356,7 +360,7 @@ enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
 
 /* ---- events ---- */
 
-/* Some kernels refuse one way and take the other. */
+/* Some kernels refuse one of the two ways. */
 int instance_enable_event(const struct instance *i, const char *group, const char *name)
 {
 	char text[512];

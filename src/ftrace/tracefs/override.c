@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	places --> place "" (top level)  -- record on disk
- *	             |  folder, loans: 2
- *	             +- knob "tracing_on"    was "0"  is "1"   held by 2
- *	             +- knob "trace_clock"   was "[local] boot"  is "local [boot]"  held by 1
+ *	dirs --> dir "" (top level)  -- undo log on disk
+ *	           |  path, overrides: 2
+ *	           +- "tracing_on"    old "0"  new "1"   holders: 2
+ *	           +- "trace_clock"   old "[local] boot"  new "local [boot]"  holders: 1
  *
- *	           loan of session 1 --> tracing_on, trace_clock
- *	           loan of session 2 --> tracing_on
+ *	         override of session 1 --> tracing_on, trace_clock
+ *	         override of session 2 --> tracing_on
  *
- * Knobs stand in the order in which they were changed, and go back in the reverse order. A knob
- * that was as wanted is held like the others, so that nobody of us changes it, but never written.
+ * Settings are kept in the order of their changes and restored in reverse order. A setting that
+ * had the wanted value is held as well, so that no other session changes it, but it is not
+ * written.
  */
 #include "ftrace/tracefs/override.h"
 
@@ -27,49 +28,49 @@
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/undo_log.h"
 
-struct place {
-	LIST_ENTRY(place) link;
-	char *folder; /* owned */
-	struct undo_log *record; /* owned; NULL: none is kept */
-	bool keep_record; /* something could not be put back */
-	struct setting_changes changes; /* of struct held */
-	unsigned n_loans;
-	unsigned n_readers; /* of them read records there */
+struct override_dir {
+	LIST_ENTRY(override_dir) link;
+	char *path; /* owned */
+	struct undo_log *log; /* owned; NULL: not logged */
+	bool keep_log; /* a setting could not be restored */
+	struct setting_changes changes; /* of struct held_setting */
+	unsigned n_overrides;
+	unsigned n_readers; /* of them, those that read records */
 };
 
-/* A knob of a place, as somebody of us wants it. */
-struct held {
+/* A setting of a directory, held by at least one session. */
+struct held_setting {
 	struct setting_change change;
-	bool changed; /* and has to be put back */
-	char *value; /* owned: what it was set to; NULL: its holder writes by himself */
+	bool changed; /* must be restored */
+	char *value; /* owned: the text written; NULL: the holder writes the file itself */
 	unsigned holders;
 };
 
 struct override {
-	struct place *place;
+	struct override_dir *dir;
 	bool reads;
-	struct held **held; /* owned; what it points to is the place's */
+	struct held_setting **held; /* owned; the settings belong to the directory */
 	size_t n_held;
 	size_t held_cap;
 	char *refused; /* owned */
 };
 
-/* Of this process. */
-static LIST_HEAD(, place) places = LIST_HEAD_INITIALIZER(places);
+/* All overridden directories of this process. */
+static LIST_HEAD(, override_dir) dirs = LIST_HEAD_INITIALIZER(dirs);
 
-/* ---- places ---- */
+/* ---- directories ---- */
 
-static struct place *find_place(const char *folder)
+static struct override_dir *find_dir(const char *path)
 {
-	struct place *p;
+	struct override_dir *p;
 
-	LIST_FOREACH (p, &places, link)
-		if (!strcmp(p->folder, folder))
+	LIST_FOREACH (p, &dirs, link)
+		if (!strcmp(p->path, path))
 			return p;
 	return NULL;
 }
 
-static const char *narrowed_by(const struct place *p)
+static const char *restricted_by(const struct override_dir *p)
 {
 	const struct setting_change *c;
 
@@ -79,77 +80,79 @@ static const char *narrowed_by(const struct place *p)
 	return NULL;
 }
 
-static void place_free(struct place *p)
+static void dir_free(struct override_dir *p)
 {
 	assert(TAILQ_EMPTY(&p->changes));
 	LIST_REMOVE(p, link);
-	undo_log_close(p->record, p->keep_record);
-	free(p->folder);
+	undo_log_close(p->log, p->keep_log);
+	free(p->path);
 	free(p);
 }
 
-/* Takes over folder. */
-static int place_new(const struct override_target *terms, char *folder, struct place **ret,
-		     struct err_text *e)
+/* Takes ownership of path. */
+static int dir_new(const struct override_target *terms, char *path, struct override_dir **ret,
+		   struct err_text *e)
 {
-	struct place *p = calloc(1, sizeof(*p));
+	struct override_dir *p = calloc(1, sizeof(*p));
 	int r = 0;
 
 	if (!p) {
-		free(folder);
+		free(path);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	p->folder = folder;
+	p->path = path;
 	TAILQ_INIT(&p->changes);
-	LIST_INSERT_HEAD(&places, p, link);
+	LIST_INSERT_HEAD(&dirs, p, link);
 	if (terms->state)
-		r = undo_log_open(terms->state, terms->root, terms->place, &p->record, e);
+		r = undo_log_open(terms->state, terms->root, terms->place, &p->log, e);
 	if (r) {
-		place_free(p);
+		dir_free(p);
 		return r;
 	}
 	*ret = p;
 	return 0;
 }
 
-static int use_place(const struct override_target *terms, struct place **ret, struct err_text *e)
+static int use_dir(const struct override_target *terms, struct override_dir **ret,
+		   struct err_text *e)
 {
-	char *folder = NULL;
+	char *path = NULL;
 	const char *file;
-	struct place *p;
+	struct override_dir *p;
 
-	if (asprintf(&folder, "%s%s%s", terms->root, *terms->place ? "/" : "", terms->place) < 0)
+	if (asprintf(&path, "%s%s%s", terms->root, *terms->place ? "/" : "", terms->place) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	p = find_place(folder);
+	p = find_dir(path);
 	if (!p)
-		return place_new(terms, folder, ret, e);
-	free(folder);
-	file = terms->reads_nothing ? NULL : narrowed_by(p);
+		return dir_new(terms, path, ret, e);
+	free(path);
+	file = terms->reads_nothing ? NULL : restricted_by(p);
 	if (file)
 		return err_set(e, -EBUSY,
 			       "another recording uses %s, and leaves records out there (%s)",
-			       p->folder, file);
+			       p->path, file);
 	*ret = p;
 	return 0;
 }
 
-/* ---- what is held ---- */
+/* ---- held settings ---- */
 
-static struct held *find_held(const struct place *p, const char *file, const char *text)
+static struct held_setting *find_held(const struct override_dir *p, const char *file,
+				      const char *text)
 {
 	bool command = setting_kind_of(file) == SETTING_COMMAND;
 	struct setting_change *c;
-	struct held *h;
+	struct held_setting *h;
 
 	TAILQ_FOREACH (c, &p->changes, link) {
-		h = container_of(c, struct held, change);
+		h = container_of(c, struct held_setting, change);
 		if (!strcmp(c->file, file) && (!command || (h->value && !strcmp(h->value, text))))
 			return h;
 	}
 	return NULL;
 }
 
-static bool is_mine(const struct override *l, const struct held *h)
+static bool is_mine(const struct override *l, const struct held_setting *h)
 {
 	for (size_t i = 0; i < l->n_held; i++)
 		if (l->held[i] == h)
@@ -157,14 +160,14 @@ static bool is_mine(const struct override *l, const struct held *h)
 	return false;
 }
 
-static void held_free(struct held *h)
+static void held_setting_free(struct held_setting *h)
 {
 	setting_change_deinit(&h->change);
 	free(h->value);
 	free(h);
 }
 
-static int hold(struct override *l, struct held *h)
+static int hold(struct override *l, struct held_setting *h)
 {
 	if (is_mine(l, h))
 		return 0;
@@ -175,23 +178,23 @@ static int hold(struct override *l, struct held *h)
 	return 0;
 }
 
-/* The last holder's: as it was, and forgotten. */
-static int put_back(struct place *p, struct held *h)
+/* Restores and frees the setting of the last holder. */
+static int restore_setting(struct override_dir *p, struct held_setting *h)
 {
-	int r = h->changed ? setting_change_undo(&h->change, p->folder) : 0;
+	int r = h->changed ? setting_change_undo(&h->change, p->path) : 0;
 
-	p->keep_record = p->keep_record || setting_change_may_retry(r);
+	p->keep_log = p->keep_log || setting_change_may_retry(r);
 	TAILQ_REMOVE(&p->changes, &h->change, link);
-	held_free(h);
+	held_setting_free(h);
 	return r;
 }
 
 static int drop(struct override *l, size_t i)
 {
-	struct held *h = l->held[i];
+	struct held_setting *h = l->held[i];
 
 	memmove(l->held + i, l->held + i + 1, (--l->n_held - i) * sizeof(*l->held));
-	return --h->holders ? 0 : put_back(l->place, h);
+	return --h->holders ? 0 : restore_setting(l->dir, h);
 }
 
 /* ---- changing ---- */
@@ -205,20 +208,20 @@ static int refuse(struct override *l, const char *file)
 
 static int path_of(const struct override *l, const char *file, char path[static 4096])
 {
-	return fs_join(path, 4096, l->place->folder, file);
+	return fs_join(path, 4096, l->dir->path, file);
 }
 
-/* Notes how the file reads now that it was written. */
-static int note_is(struct override *l, struct held *h, const char *path)
+/* Reads and logs the new value after a write. */
+static int log_new_value(struct override *l, struct held_setting *h, const char *path)
 {
 	char *is = setting_kind_of(path) == SETTING_COMMAND ? strdup(h->value) : setting_read(path);
 
 	free(h->change.new_value);
 	h->change.new_value = is;
-	return undo_log_new_value(l->place->record, &h->change);
+	return undo_log_new_value(l->dir->log, &h->change);
 }
 
-static int set_value(struct held *h, const char *text)
+static int set_value(struct held_setting *h, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 
@@ -229,34 +232,34 @@ static int set_value(struct held *h, const char *text)
 	return 0;
 }
 
-/* A knob that nobody of us has yet, as it is. text NULL: its holder writes by himself. */
-static int take_as(struct override *l, const char *file, const char *was, const char *text,
-		   struct held **ret)
+/* Holds a setting that no session holds yet. text NULL: the holder writes the file itself. */
+static int hold_new_as(struct override *l, const char *file, const char *was, const char *text,
+		       struct held_setting **ret)
 {
-	struct held *h;
+	struct held_setting *h;
 	int r;
 
-	if (setting_restricts(file) && l->place->n_readers > l->reads)
+	if (setting_restricts(file) && l->dir->n_readers > l->reads)
 		return refuse(l, file);
 	h = calloc(1, sizeof(*h));
 	if (!h || setting_change_init(&h->change, file, was)) {
 		free(h);
 		return -ENOMEM;
 	}
-	TAILQ_INSERT_TAIL(&l->place->changes, &h->change, link);
+	TAILQ_INSERT_TAIL(&l->dir->changes, &h->change, link);
 	r = set_value(h, text);
 	if (!r)
 		r = hold(l, h);
 	if (r) {
-		put_back(l->place, h);
+		restore_setting(l->dir, h);
 		return r;
 	}
 	*ret = h;
 	return 0;
 }
 
-static int take(struct override *l, const char *file, const char *text, const char *path,
-		struct held **ret)
+static int hold_new(struct override *l, const char *file, const char *text, const char *path,
+		    struct held_setting **ret)
 {
 	bool command = setting_kind_of(file) == SETTING_COMMAND;
 	_cleanup_(freep) char *was = NULL;
@@ -264,80 +267,87 @@ static int take(struct override *l, const char *file, const char *text, const ch
 	if (!fs_exists(path))
 		return -ENOENT;
 	was = command ? strdup("") : setting_read(path);
-	return was ? take_as(l, file, was, text, ret) : -EACCES;
+	return was ? hold_new_as(l, file, was, text, ret) : -EACCES;
 }
 
-/* Before the first change of it. */
-static int note_was(struct override *l, struct held *h)
+/* Logs the old value before the first change. */
+static int log_old_value(struct override *l, struct held_setting *h)
 {
-	int r = undo_log_old_value(l->place->record, &h->change);
+	int r = undo_log_old_value(l->dir->log, &h->change);
 
-	/* Two of a kind look the same afterwards; what to take away has to be known before. */
+	/*
+	 * Equal triggers cannot be distinguished after the write; so log the one to remove before
+	 * it.
+	 */
 	if (!r && setting_kind_of(h->change.file) == SETTING_COMMAND)
-		r = note_is(l, h, h->change.file);
+		r = log_new_value(l, h, h->change.file);
 	if (!r)
 		h->changed = true;
 	return r;
 }
 
-/* The kernel refused what was held last. Some files keep something of it all the same. */
-static void not_taken(struct override *l, struct held *h, const char *path)
+/* The kernel refused the latest write. Some files change nevertheless. */
+static void write_refused(struct override *l, struct held_setting *h, const char *path)
 {
 	_cleanup_(freep) char *now = setting_read(path);
 
 	if (now && setting_kind_of(path) != SETTING_COMMAND &&
 	    !setting_equal(path, now, h->change.old_value)) {
-		note_is(l, h, path);
+		log_new_value(l, h, path);
 		return;
 	}
 	h->changed = false;
 	drop(l, l->n_held - 1);
-	undo_log_rewrite(l->place->record, &l->place->changes);
+	undo_log_rewrite(l->dir->log, &l->dir->changes);
 }
 
 static int write_first(struct override *l, const char *file, const char *text, const char *path)
 {
-	struct held *h;
-	int r = take(l, file, text, path, &h);
+	struct held_setting *h;
+	int r = hold_new(l, file, text, path, &h);
 
 	if (r || (setting_kind_of(file) != SETTING_COMMAND &&
 		  setting_reads(file, h->change.old_value, text)))
 		return r;
-	r = note_was(l, h);
+	r = log_old_value(l, h);
 	if (!r)
 		r = setting_write(path, text);
 	if (r) {
-		not_taken(l, h, path);
+		write_refused(l, h, path);
 		return r;
 	}
-	return setting_kind_of(file) == SETTING_COMMAND ? 0 : note_is(l, h, path);
+	return setting_kind_of(file) == SETTING_COMMAND ? 0 : log_new_value(l, h, path);
 }
 
-static int write_again(struct override *l, struct held *h, const char *text, const char *path)
+static int write_again(struct override *l, struct held_setting *h, const char *text,
+		       const char *path)
 {
-	int r = h->changed ? 0 : note_was(l, h);
+	int r = h->changed ? 0 : log_old_value(l, h);
 
 	if (r)
 		return r;
-	/* It stays ours: rings that grow take the kernel long. */
+	/* The setting stays held; growing rings takes the kernel long. */
 	coroutine_block_begin();
 	r = setting_write(path, text);
 	coroutine_block_end();
 	if (!r)
 		r = set_value(h, text);
 	if (!r)
-		r = note_is(l, h, path);
+		r = log_new_value(l, h, path);
 	return r;
 }
 
-/* Switched on by any, off when nobody needs it. */
+/* Any session may switch it on; it is switched off after the last one. */
 static bool is_additive(const char *file)
 {
 	return !strcmp(file, "tracing_on");
 }
 
-/* Of those that this session has added, as the last holder: the kernel has them no longer. */
-static int take_away(struct override *l, const char *file, const char *kind)
+/*
+ * Drops the triggers of this kind that this session added; the last holder removes them from the
+ * kernel.
+ */
+static int drop_triggers(struct override *l, const char *file, const char *kind)
 {
 	for (size_t i = l->n_held; i-- > 0;)
 		if (!strcmp(l->held[i]->change.file, file) && l->held[i]->value &&
@@ -348,14 +358,14 @@ static int take_away(struct override *l, const char *file, const char *kind)
 
 int override_write(struct override *l, const char *file, const char *text)
 {
-	struct held *h = find_held(l->place, file, text);
+	struct held_setting *h = find_held(l->dir, file, text);
 	char path[4096];
 	int r = path_of(l, file, path);
 
 	if (r)
 		return r;
 	if (setting_kind_of(file) == SETTING_COMMAND && *text == '!')
-		return take_away(l, file, text + 1);
+		return drop_triggers(l, file, text + 1);
 	if (!h)
 		return write_first(l, file, text, path);
 	if (h->value && !strcmp(h->value, text))
@@ -368,7 +378,7 @@ int override_write(struct override *l, const char *file, const char *text)
 
 int override_append(struct override *l, const char *file, const char *text)
 {
-	struct held *h = find_held(l->place, file, text);
+	struct held_setting *h = find_held(l->dir, file, text);
 	_cleanup_(freep) char *value = NULL;
 	char path[4096];
 	int r = path_of(l, file, path);
@@ -381,7 +391,7 @@ int override_append(struct override *l, const char *file, const char *text)
 		value = NULL;
 		return -ENOMEM;
 	}
-	r = h->changed ? 0 : note_was(l, h);
+	r = h->changed ? 0 : log_old_value(l, h);
 	if (!r)
 		r = setting_append(path, text);
 	if (!r)
@@ -391,7 +401,7 @@ int override_append(struct override *l, const char *file, const char *text)
 
 int override_save(struct override *l, const char *file, const char *was)
 {
-	struct held *h = find_held(l->place, file, "");
+	struct held_setting *h = find_held(l->dir, file, "");
 	char path[4096];
 	int r = path_of(l, file, path);
 
@@ -400,8 +410,8 @@ int override_save(struct override *l, const char *file, const char *was)
 	if (h && (!is_mine(l, h) || h->holders > 1))
 		return refuse(l, file);
 	if (!h)
-		r = was ? take_as(l, file, was, NULL, &h) : take(l, file, NULL, path, &h);
-	return r || h->changed ? r : note_was(l, h);
+		r = was ? hold_new_as(l, file, was, NULL, &h) : hold_new(l, file, NULL, path, &h);
+	return r || h->changed ? r : log_old_value(l, h);
 }
 
 int override_join(struct override *l)
@@ -409,9 +419,9 @@ int override_join(struct override *l)
 	struct setting_change *c;
 	int r = 0;
 
-	TAILQ_FOREACH (c, &l->place->changes, link)
+	TAILQ_FOREACH (c, &l->dir->changes, link)
 		if (!r && !str_starts(c->file, "events/"))
-			r = hold(l, container_of(c, struct held, change));
+			r = hold(l, container_of(c, struct held_setting, change));
 	return r;
 }
 
@@ -422,20 +432,20 @@ void override_release(struct override *l, const char *file)
 			drop(l, i);
 }
 
-/* ---- loans ---- */
+/* ---- overrides ---- */
 
 int override_new(const struct override_target *terms, struct override **ret, struct err_text *e)
 {
 	struct override *l = calloc(1, sizeof(*l));
-	int r = l ? use_place(terms, &l->place, e) : err_set(e, -ENOMEM, "out of memory");
+	int r = l ? use_dir(terms, &l->dir, e) : err_set(e, -ENOMEM, "out of memory");
 
 	if (r) {
 		free(l);
 		return r;
 	}
 	l->reads = !terms->reads_nothing;
-	l->place->n_loans++;
-	l->place->n_readers += l->reads;
+	l->dir->n_overrides++;
+	l->dir->n_readers += l->reads;
 	*ret = l;
 	return 0;
 }
@@ -447,24 +457,24 @@ int override_restore(struct override *l)
 	while (l->n_held) {
 		one = drop(l, l->n_held - 1);
 		r = r ? r : one;
-		coroutine_yield(); /* all of it is to go back, whoever wants it */
+		coroutine_yield(); /* restores all settings even if cancelled */
 	}
 	return r;
 }
 
 struct override *override_free(struct override *l)
 {
-	struct place *p;
+	struct override_dir *p;
 
 	if (!l)
 		return NULL;
-	p = l->place;
+	p = l->dir;
 	override_restore(l);
 	p->n_readers -= l->reads;
-	if (!--p->n_loans)
-		place_free(p);
+	if (!--p->n_overrides)
+		dir_free(p);
 	else
-		undo_log_rewrite(p->record, &p->changes);
+		undo_log_rewrite(p->log, &p->changes);
 	free(l->held);
 	free(l->refused);
 	free(l);
@@ -473,14 +483,14 @@ struct override *override_free(struct override *l)
 
 bool override_others_hold(const struct override *l, const char *file)
 {
-	const struct held *h = find_held(l->place, file, "");
+	const struct held_setting *h = find_held(l->dir, file, "");
 
 	return h && h->holders > (is_mine(l, h) ? 1u : 0u);
 }
 
 bool override_has_changed(const struct override *l, const char *file)
 {
-	const struct held *h = find_held(l->place, file, "");
+	const struct held_setting *h = find_held(l->dir, file, "");
 
 	return h && h->changed && h->holders == 1 && is_mine(l, h);
 }

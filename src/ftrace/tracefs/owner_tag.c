@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /proc/PID/stat: "PID (name) STATE ...", the start as its 22nd field. */
+/* /proc/PID/stat: "PID (name) STATE ..."; the start time is field 22. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct owner_tag owner_tag_parse(int pid)
 		   ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 		   "%llu",
 		   &state, &ticks) == 2) {
-		/* One that was killed, and whose parent does not look, has closed its files. */
+		/* A killed process that its parent has not reaped has closed its files. */
 		o.lives = state != 'Z' && state != 'X';
 		o.start_ticks = ticks;
 	}

@@ -12,7 +12,7 @@
 #include "base/text/str.h"
 
 #define EXPANDED "(expanded: "
-#define SETTING_MAX (1 << 20) /* bytes; a filter of functions can be long */
+#define SETTING_MAX (1 << 20) /* bytes; filters of functions can be long */
 
 static const char *base_name(const char *file)
 {
@@ -53,7 +53,7 @@ bool setting_restricts(const char *file)
 	return str_starts(file, "options/") || is_one_of(base_name(file), names);
 }
 
-/* ---- how it reads, how it is written ---- */
+/* ---- read form and write form ---- */
 
 static char *in_brackets(const char *read)
 {
@@ -62,7 +62,7 @@ static char *in_brackets(const char *read)
 	return to ? strndup(from + 1, (size_t)(to - from - 1)) : NULL;
 }
 
-/* "1411", or the size that a ring gets which the kernel has not made whole yet. */
+/* "1411", or the size that the kernel will give to a ring that is not allocated yet. */
 static char *size_in(const char *read)
 {
 	const char *whole = strstr(read, EXPANDED);
@@ -72,7 +72,7 @@ static char *size_in(const char *read)
 	return n ? strndup(at, n) : NULL;
 }
 
-/* "1", "0*"; not "X", which is some of a group. */
+/* "1", "0*"; not "X", a group with different values. */
 static char *switch_in(const char *read)
 {
 	return *read == '0' || *read == '1' ? strndup(read, 1) : NULL;
@@ -101,7 +101,7 @@ char *setting_text(const char *file, const char *read)
 	return strndup(read, strcspn(read, "\n"));
 }
 
-/* A ring that is not whole yet has the size that it reads, but does not stay so. */
+/* The size of a ring that is not fully allocated reads as wanted but will change. */
 bool setting_reads(const char *file, const char *read, const char *text)
 {
 	_cleanup_(freep) char *is = setting_text(file, read);
@@ -129,7 +129,7 @@ char *setting_read(const char *path)
 	return b.s ? strbuf_take(&b) : strdup("");
 }
 
-/* The kernel takes a list word by word. */
+/* The kernel parses a list word by word. */
 static int write_list(const char *path, const char *text, int flags)
 {
 	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
@@ -171,7 +171,7 @@ void setting_change_deinit(struct setting_change *c)
 	*c = (struct setting_change){0};
 }
 
-/* A trigger that was added. */
+/* Removes a trigger that was added. */
 static int take_back(const struct setting_change *c, const char *path)
 {
 	struct strbuf text = {0};
@@ -198,15 +198,18 @@ int setting_change_undo(const struct setting_change *c, const char *folder)
 		return take_back(c, path);
 	now = setting_read(path);
 	text = setting_text(c->file, c->old_value);
-	/* A list of threads that have all ended lets nobody pass, and reads like none at all. */
+	/* A list whose threads have all ended matches no thread, but reads like an empty list. */
 	if (now && !(kind == SETTING_LIST && text && !*text) &&
 	    setting_equal(c->file, now, c->old_value))
 		return 0;
-	/* Threads that end leave a list by themselves: it never reads for long as it was written. */
+	/* The kernel removes ended threads from a list, so it rarely reads as written. */
 	if (now && c->new_value && kind != SETTING_LIST &&
 	    !setting_equal(c->file, now, c->new_value))
 		return 0;
-	/* What cannot be written is a sum of others ("X"), which go back by themselves. */
+	/*
+	 * A value without a write form ("X") is a summary of other settings, which are restored
+	 * themselves.
+	 */
 	return text ? setting_write(path, text) : 0;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The lock is the file's, not its name's: a file that was locked may have lost its name meanwhile
- * to its owner's end or to a rewritten one, so the name is looked at again.
+ * flock(2) locks the file, not its name. Meanwhile the owner may have unlinked the file or
+ * replaced it by a rewritten one; so the name is checked again after locking.
  *
- * Records are read by root and become writes to tracefs. So the folder has to be ours alone, and a
- * file's name in a record cannot lead out of the place.
+ * Root reads the logs and writes their values to tracefs. So the directory must be ours alone, and
+ * a file name in a log must not lead out of the tracefs directory.
  */
 #include "ftrace/tracefs/undo_log.h"
 
@@ -26,7 +26,7 @@
 #define HEAD "sonda-loan 1"
 #define TOP_LEVEL "top-level"
 
-#define TRIES 10 /* to open a file in a folder that others remove when it is empty */
+#define TRIES 10 /* opening a file can fail when another process removes the empty directory */
 
 struct undo_log {
 	int fd; /* owned, with the lock */
@@ -36,7 +36,7 @@ struct undo_log {
 /* ---- names ---- */
 
 /* "instances/foo" <-> "instances:foo", "" <-> "top-level" */
-static int path_of_record(char *path, size_t size, const char *state, const char *place)
+static int path_of_log(char *path, size_t size, const char *state, const char *place)
 {
 	char name[512];
 	int n = snprintf(name, sizeof(name), "%s", *place ? place : TOP_LEVEL);
@@ -49,7 +49,7 @@ static int path_of_record(char *path, size_t size, const char *state, const char
 	return fs_join(path, size, state, name);
 }
 
-static int folder_of_record(char *path, size_t size, const char *root, const char *name)
+static int dir_of_log(char *path, size_t size, const char *root, const char *name)
 {
 	static const char prefix[] = "instances:";
 	bool top = !strcmp(name, TOP_LEVEL), instance = str_starts(name, prefix);
@@ -59,7 +59,7 @@ static int folder_of_record(char *path, size_t size, const char *root, const cha
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 static int check_state(const char *state)
 {
@@ -80,7 +80,7 @@ static int make_state(const char *state, struct err_text *e)
 	return r ? err_set(e, r, "%s is not a folder of our own", state) : 0;
 }
 
-/* ---- what a record says ---- */
+/* ---- parsing ---- */
 
 static int read_boot_id(char id[static 64])
 {
@@ -103,8 +103,8 @@ static struct setting_change *find_change(struct setting_changes *list, const ch
 	return NULL;
 }
 
-/* A knob has one change; a trigger has one for each command. */
-static int take_item(struct setting_changes *list, bool was, const char *file, const char *text,
+/* A setting has one change; a trigger file has one for each command. */
+static int add_entry(struct setting_changes *list, bool was, const char *file, const char *text,
 		     size_t len)
 {
 	_cleanup_(freep) char *copy = strndup(text, len);
@@ -133,7 +133,7 @@ static bool is_inside(const char *file)
 	return *file && *file != '/' && !strstr(file, "..");
 }
 
-/* The end of what we were writing when we were killed may be missing. */
+/* The last entry is incomplete if the process was killed while writing it. */
 static int parse(const char *text, size_t len, struct setting_changes *list)
 {
 	const char *at = text, *end = text + len;
@@ -147,7 +147,7 @@ static int parse(const char *text, size_t len, struct setting_changes *list)
 		at += head + 1;
 		if (at > end || bytes > (size_t)(end - at) || !is_inside(file))
 			break;
-		r = take_item(list, !strcmp(kind, "was"), file, at, bytes);
+		r = add_entry(list, !strcmp(kind, "was"), file, at, bytes);
 		at += bytes + 1;
 	}
 	return r;
@@ -164,23 +164,23 @@ static void free_changes(struct setting_changes *list)
 	}
 }
 
-/* ---- undoing ---- */
+/* ---- rollback ---- */
 
-static int undo_all(struct setting_changes *list, const char *folder)
+static int roll_back_all(struct setting_changes *list, const char *dir)
 {
 	struct setting_change *c;
 	int one, r = 0;
 
 	TAILQ_FOREACH_REVERSE(c, list, setting_changes, link)
 	{
-		one = setting_change_undo(c, folder);
+		one = setting_change_undo(c, dir);
 		r = r ? r : one;
 	}
 	return r;
 }
 
-/* What was there before another boot is gone with it. */
-static int undo_text(const char *text, size_t len, const char *folder)
+/* A reboot has reset all settings. */
+static int roll_back_text(const char *text, size_t len, const char *dir)
 {
 	struct setting_changes list = TAILQ_HEAD_INITIALIZER(list);
 	const char *eol = memchr(text, '\n', len);
@@ -191,18 +191,18 @@ static int undo_text(const char *text, size_t len, const char *folder)
 		return 0;
 	r = parse(eol + 1, len - (size_t)(eol + 1 - text), &list);
 	if (!r)
-		r = undo_all(&list, folder);
+		r = roll_back_all(&list, dir);
 	free_changes(&list);
 	return r;
 }
 
-static int undo_file(int fd, const char *folder)
+static int roll_back_file(int fd, const char *dir)
 {
 	struct strbuf b = {0};
 	int r = fs_read_fd(fd, UNDO_LOG_MAX, &b);
 
 	if (!r && b.s)
-		r = undo_text(b.s, b.len, folder);
+		r = roll_back_text(b.s, b.len, dir);
 	strbuf_deinit(&b);
 	return r;
 }
@@ -217,7 +217,7 @@ static bool has_name(int fd, const char *path)
 	       mine.st_dev == named.st_dev;
 }
 
-/* A descriptor with the lock; -EWOULDBLOCK: somebody has it. */
+/* Returns a descriptor with the lock, or -EWOULDBLOCK if another process holds it. */
 static int lock(const char *path, int flags)
 {
 	for (;;) {
@@ -234,7 +234,7 @@ static int lock(const char *path, int flags)
 	}
 }
 
-static int owner_of_record(const char *path)
+static int owner_of_log(const char *path)
 {
 	struct strbuf b = {0};
 	int pid = 0;
@@ -255,19 +255,19 @@ static int write_head(int fd)
 	return fs_write_all(fd, text, strlen(text));
 }
 
-/* ---- a record of our own ---- */
+/* ---- the log of this process ---- */
 
-static int open_record(struct undo_log *r, const char *folder, struct err_text *e)
+static int open_log(struct undo_log *r, const char *dir, struct err_text *e)
 {
 	int error;
 
 	r->fd = lock(r->path, O_CREAT | O_APPEND);
 	if (r->fd == -EWOULDBLOCK)
 		return err_set(e, -EBUSY, "another sonda-probes (process %d) uses %s",
-			       owner_of_record(r->path), folder);
+			       owner_of_log(r->path), dir);
 	if (r->fd < 0)
 		return err_set(e, r->fd, "cannot write %s: %s", r->path, strerror(-r->fd));
-	error = undo_file(r->fd, folder);
+	error = roll_back_file(r->fd, dir);
 	if (!error)
 		error = ftruncate(r->fd, 0) ? -errno : write_head(r->fd);
 	if (error) {
@@ -281,20 +281,20 @@ int undo_log_open(const char *state, const char *root, const char *place, struct
 		  struct err_text *e)
 {
 	_cleanup_(freep) struct undo_log *r = calloc(1, sizeof(*r));
-	char folder[4096];
+	char dir[4096];
 	int error;
 
 	if (!r)
 		return err_set(e, -ENOMEM, "out of memory");
-	error = path_of_record(r->path, sizeof(r->path), state, place);
+	error = path_of_log(r->path, sizeof(r->path), state, place);
 	if (!error)
-		error = folder_of_record(folder, sizeof(folder), root, strrchr(r->path, '/') + 1);
+		error = dir_of_log(dir, sizeof(dir), root, strrchr(r->path, '/') + 1);
 	if (error)
 		return err_set(e, error, "the name %s is too long", place);
 	for (int i = 0; i < TRIES; i++) {
 		error = make_state(state, e);
 		if (!error)
-			error = open_record(r, folder, e);
+			error = open_log(r, dir, e);
 		if (error != -ENOENT)
 			break;
 	}
@@ -309,7 +309,7 @@ struct undo_log *undo_log_close(struct undo_log *r, bool keep)
 		return NULL;
 	if (!keep) {
 		unlink(r->path);
-		/* With the last one the folder goes. */
+		/* rmdir fails while the directory has other logs. */
 		*strrchr(r->path, '/') = '\0';
 		rmdir(r->path);
 	}
@@ -318,7 +318,7 @@ struct undo_log *undo_log_close(struct undo_log *r, bool keep)
 	return NULL;
 }
 
-/* One write, so that it is there or not. */
+/* A single write, so an entry is complete or absent. */
 static int add(int fd, const char *kind, const char *file, const char *text)
 {
 	struct strbuf b = {0};
@@ -354,7 +354,7 @@ static int write_changes(int fd, const struct setting_changes *changes)
 	return r;
 }
 
-/* A new file takes the name, locked before it has it. */
+/* A new file replaces the old one; it is locked before the rename. */
 int undo_log_rewrite(struct undo_log *r, const struct setting_changes *changes)
 {
 	char path[4096 + 8];
@@ -382,32 +382,32 @@ int undo_log_rewrite(struct undo_log *r, const struct setting_changes *changes)
 	return 0;
 }
 
-/* ---- records of others ---- */
+/* ---- logs of other processes ---- */
 
 struct sweep {
 	const char *state;
 	const char *root;
-	int undone;
+	int rolled_back;
 };
 
-/* One that cannot be undone now may be so later: it stays. */
-static int undo_if_stale(void *ctx, const char *name, unsigned char d_type)
+/* Keeps a log that cannot be rolled back now; a later start may succeed. */
+static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
 	struct sweep *s = ctx;
-	char path[4096], folder[4096];
+	char path[4096], dir[4096];
 	int fd, r;
 
 	(void)d_type;
 	if (fs_join(path, sizeof(path), s->state, name) ||
-	    folder_of_record(folder, sizeof(folder), s->root, name))
+	    dir_of_log(dir, sizeof(dir), s->root, name))
 		return 0;
 	fd = lock(path, 0);
 	if (fd < 0)
 		return 0;
-	r = *name == '.' ? 0 : undo_file(fd, folder);
+	r = *name == '.' ? 0 : roll_back_file(fd, dir);
 	if (!r) {
 		unlink(path);
-		s->undone += *name != '.';
+		s->rolled_back += *name != '.';
 	}
 	close(fd);
 	return 0;
@@ -419,8 +419,8 @@ int undo_logs_roll_back(const char *state, const char *root)
 	int r = check_state(state);
 
 	if (!r)
-		r = fs_each(state, undo_if_stale, &s);
+		r = fs_each(state, roll_back_if_stale, &s);
 	if (!r)
 		rmdir(state);
-	return r == -ENOENT ? 0 : r ? r : s.undone;
+	return r == -ENOENT ? 0 : r ? r : s.rolled_back;
 }
