@@ -194,6 +194,7 @@ command_of() { # NAME: in $command
   esac
 }
 
+uses_tracefs=${top[*]}${shared[*]}
 started=0
 start_job() { # CLASS NAME
   local command
@@ -276,6 +277,17 @@ while :; do
   fi 2>/dev/null
 done
 [ -z "$ticker" ] || kill $ticker
+
+# What tests that ran side by side have left: nobody else is at it under this lock.
+if [ "$uses_tracefs" ] && [ -r $tracing ]; then
+  exec 9<$tracing
+  left=$(flock -w 60 9 && stale_instances)
+  exec 9<&-
+  if [ "$left" ]; then
+    n_failed=$((n_failed + 1))
+    sed 's/^/FAIL left behind: /' <<<"$left" | tee -a "$log/failures"
+  fi
+fi
 
 if [ -s "$log/failures" ]; then
   echo "== what failed"
