@@ -82,11 +82,11 @@ static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
 	put_plain(out, d->data_source_name);
 	strbuf_puts(out, ": ");
 	put_plain(out, d->producer_name);
-	strbuf_printf(out, " (pid %d) went away", d->producer_pid);
+	strbuf_printf(out, " (pid %d) disconnected", d->producer_pid);
 	put_clock_time(d->gone_boot_ns, out);
 	if (d->times > 1)
 		strbuf_printf(out, ", the last of %u times", d->times);
-	strbuf_puts(out, d->back_boot_ns ? "; another producer took its place" : "");
+	strbuf_puts(out, d->back_boot_ns ? "; another producer replaced it" : "");
 	put_clock_time(d->back_boot_ns, out);
 	strbuf_putc(out, '\n');
 }
@@ -116,10 +116,10 @@ static void state_text_sessions(const Pb__TracingServiceState *state, struct str
 	for (size_t i = 0; i < state->n_tracing_sessions; i++)
 		put_session(state->tracing_sessions[i], out);
 	if (state->num_sessions == 0)
-		strbuf_puts(out, "no session is there\n");
+		strbuf_puts(out, "there are no sessions\n");
 	else if (hidden > 0)
-		strbuf_printf(out, "%d session%s of other users, which they and root see\n", hidden,
-			      hidden == 1 ? "" : "s");
+		strbuf_printf(out, "%d session%s of other users (visible to them and to root)\n",
+			      hidden, hidden == 1 ? "" : "s");
 }
 
 static const char *producer_name(const Pb__TracingServiceState *state, int32_t id)
@@ -198,7 +198,7 @@ static void print_all(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	const char *version = state->tracing_service_version;
 
-	strbuf_printf(out, "Service: %s\n\n", version ? version : "does not say its version");
+	strbuf_printf(out, "Service: %s\n\n", version ? version : "unknown version");
 	state_text_sessions(state, out);
 	strbuf_putc(out, '\n');
 	state_text_producers(state, out);
@@ -238,21 +238,21 @@ int cmd_sessions(int argc, char **argv)
 	return print(argc, argv, true,
 		     "usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
 		     "Lists the tracing sessions of this user; root sees all.\n\n"
-		     "  --socket ADDRESS   of the service's consumer socket\n"
-		     "  --json             a TracingServiceState as JSON, for programs\n"
-		     "  --raw              a serialized TracingServiceState, for programs\n"
-		     "  -h, --help         this text\n");
+		     "  --socket ADDRESS   address of the service's consumer socket\n"
+		     "  --json             print the message TracingServiceState as JSON\n"
+		     "  --raw              print the message TracingServiceState, serialized\n"
+		     "  -h, --help         print this help\n");
 }
 
 int cmd_status(int argc, char **argv)
 {
-	return print(
-		argc, argv, false,
-		"usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
-		"Tells of the tracing service: its sessions, the producers that are connected, "
-		"and their\ndata sources.\n\n"
-		"  --socket ADDRESS   of the service's consumer socket\n"
-		"  --json             a TracingServiceState as JSON, for programs\n"
-		"  --raw              a serialized TracingServiceState, for programs\n"
-		"  -h, --help         this text\n");
+	return print(argc, argv, false,
+		     "usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
+		     "Shows the state of the tracing service: its sessions, the connected "
+		     "producers, and their\n"
+		     "data sources.\n\n"
+		     "  --socket ADDRESS   address of the service's consumer socket\n"
+		     "  --json             print the message TracingServiceState as JSON\n"
+		     "  --raw              print the message TracingServiceState, serialized\n"
+		     "  -h, --help         print this help\n");
 }

@@ -20,13 +20,14 @@ static const char usage[] =
 	"its\n"
 	"number or its unique_session_name (sonda sessions lists them); without it, the only "
 	"one.\n\n"
-	"  -o, --out FILE     - is standard output (default snapshot-HOST-TIME-RANDOM.pftrace)\n"
-	"      --bugreport    of the sessions with a bugreport_score the one with the highest\n"
-	"      --socket ADDRESS   of the service's consumer socket\n"
-	"      --strict           exit code 3 when something is lost or missing\n"
-	"      --json             the summary as JSON, on standard output\n"
-	"  -q, --quiet        only errors\n"
-	"  -h, --help         this text\n";
+	"  -o, --out FILE     output file, - for standard output\n"
+	"                     (default: snapshot-HOST-TIME-RANDOM.pftrace)\n"
+	"      --bugreport    use the session with the highest bugreport_score\n"
+	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"      --strict           exit with 3 if data was lost or something is missing\n"
+	"      --json             print the summary as JSON on standard output\n"
+	"  -q, --quiet        print only errors\n"
+	"  -h, --help         print this help\n";
 
 static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
 {
@@ -46,7 +47,8 @@ static int choose(const Pb__TracingServiceState *state, uint64_t *ret, struct er
 	if (n == 0)
 		return err_set(e, -ENOENT, "there is no session to take a snapshot of");
 	if (n > 1)
-		return err_set(e, -EINVAL, "which of %zu sessions? sonda sessions lists them", n);
+		return err_set(e, -EINVAL,
+			       "there are %zu sessions; name one of them (see sonda sessions)", n);
 	return 0;
 }
 
@@ -80,7 +82,7 @@ static int explain(const struct verb_options *o, int error, struct err_text *e)
 
 	if (o->n_words == 0)
 		return error;
-	return err_set(e, error, "no snapshot of '%.100s': %s (sonda sessions lists what there is)",
+	return err_set(e, error, "cannot take a snapshot of '%.100s': %s (see sonda sessions)",
 		       o->words[0], why.text);
 }
 
@@ -91,7 +93,7 @@ static int take_written(struct trace_file *file, struct verb_summary *s, struct 
 	int r = trace_file_note_written(file);
 
 	if (r < 0)
-		return err_set(e, r, "cannot look at the file: %s", strerror(-r));
+		return err_set(e, r, "cannot read the file: %s", strerror(-r));
 	s->unread = written_trace_scan(trace_file_fd(file), &s->scan, &bytes) < 0;
 	return trace_file_save(file, e);
 }

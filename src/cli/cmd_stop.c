@@ -41,7 +41,7 @@ static int save(struct ending *x, struct trace_file *file, struct err_text *e)
 
 	x->summary.file_is_cut = trace_file_error(file) != 0;
 	if (r == -ENODATA && config->trigger_config)
-		return err_set(e, r, "the trace is empty: no trigger came");
+		return err_set(e, r, "the trace is empty: no trigger was activated");
 	return r;
 }
 
@@ -55,7 +55,7 @@ static int open_output(struct ending *x, struct trace_file **ret, struct err_tex
 		return 0;
 	if (session_client_detach(x->client, x->o->words[0], &ignored) < 0)
 		return err_set(e, r, "%s", why.text);
-	return err_set(e, r, "%s; the session goes on", why.text);
+	return err_set(e, r, "%s; the session continues", why.text);
 }
 
 /* Best effort: a service that is being stopped may be gone before it has answered. */
@@ -123,7 +123,7 @@ static int end_written(struct ending *x, struct err_text *e)
 	if (r < 0)
 		return r;
 	ask_counters(x);
-	snprintf(x->written, sizeof(x->written), "the file that it was given");
+	snprintf(x->written, sizeof(x->written), "the file that it was passed");
 	r = scan_written(x);
 	s->output = x->written;
 	s->file_is_cut = r == -EBADMSG;
@@ -190,26 +190,27 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 }
 
 #define OPTIONS                                                                                    \
-	"  -o, --out FILE     - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"     \
-	"      --socket ADDRESS   of the service's consumer socket\n"                              \
-	"      --strict           exit code 3 when something is lost or missing\n"                 \
-	"      --json             the summary as JSON, on standard output\n"                       \
-	"  -q, --quiet        only errors\n"                                                       \
-	"  -h, --help         this text\n"
+	"  -o, --out FILE     output file, - for standard output\n"                                \
+	"                     (default: trace-HOST-TIME-RANDOM.pftrace)\n"                         \
+	"      --socket ADDRESS   address of the service's consumer socket\n"                      \
+	"      --strict           exit with 3 if data was lost or something is missing\n"          \
+	"      --json             print the summary as JSON on standard output\n"                  \
+	"  -q, --quiet        print only errors\n"                                                 \
+	"  -h, --help         print this help\n"
 
 int cmd_stop(int argc, char **argv)
 {
 	return run(argc, argv, true,
 		   "usage: sonda stop [OPTION]... NAME\n\n"
-		   "Ends the session that sonda record --detach NAME has begun, and writes its "
+		   "Ends the session started by sonda record --detach NAME and writes its "
 		   "trace.\n\n" OPTIONS);
 }
 
 int cmd_attach(int argc, char **argv)
 {
-	return run(
-		argc, argv, false,
-		"usage: sonda attach [OPTION]... NAME\n\n"
-		"Takes over the session that sonda record --detach NAME has begun: waits until its "
-		"time is\nover or Ctrl-C, and writes its trace.\n\n" OPTIONS);
+	return run(argc, argv, false,
+		   "usage: sonda attach [OPTION]... NAME\n\n"
+		   "Attaches to the session started by sonda record --detach NAME, waits until its "
+		   "duration\n"
+		   "is over or Ctrl-C is pressed, and writes its trace.\n\n" OPTIONS);
 }

@@ -89,17 +89,17 @@ static int activate(const char *address, char **names, size_t n)
 
 static const char usage[] =
 	"usage: sonda trigger [--socket ADDRESS] NAME...\n\n"
-	"Activates triggers: each tracing session whose trigger_config has one of these names\n"
-	"starts, stops or is cloned. No such session is no error: nobody is told who listens.\n\n"
-	"      --socket ADDRESS   of the service's producer socket\n"
-	"  -h, --help         this text\n";
+	"Activates triggers. Each tracing session whose trigger_config contains one of the names\n"
+	"starts, stops or is cloned. The service does not report whether a session matched.\n\n"
+	"      --socket ADDRESS   address of the service's producer socket\n"
+	"  -h, --help         print this help\n";
 
 static void explain(const char *address, int error, struct err_text *e)
 {
 	if (error == -EINPROGRESS)
 		err_set(e, error, "the tracing service on %s does not answer", address);
 	else if (error == -EPROTO)
-		err_set(e, error, "the tracing service on %s refuses the triggers", address);
+		err_set(e, error, "the tracing service on %s refused the triggers", address);
 	else
 		session_client_explain(address, error, e);
 }

@@ -20,15 +20,16 @@ static int cmd_help(int argc, char **argv);
 static int cmd_version(int argc, char **argv);
 
 static const struct verb verbs[] = {
-	{"record", cmd_record, "record what the kernel does into a trace file"},
-	{"snapshot", cmd_snapshot, "write what a running session has by now into a file"},
+	{"record", cmd_record, "record kernel activity into a trace file"},
+	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
 	{"stop", cmd_stop, "end a detached session and write its trace"},
-	{"attach", cmd_attach, "take over a detached session until it ends"},
+	{"attach", cmd_attach, "attach to a detached session until it ends"},
 	{"sessions", cmd_sessions, "list the sessions of the tracing service"},
-	{"status", cmd_status, "what the tracing service knows: sessions, producers, data sources"},
+	{"status", cmd_status,
+	 "show the state of the tracing service: sessions, producers, data sources"},
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
-	{"help", cmd_help, "this list, or the options of a verb: sonda help record"},
-	{"version", cmd_version, "the version of this program"},
+	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},
+	{"version", cmd_version, "show the version"},
 };
 
 static const struct verb *find_verb(const char *name)
@@ -54,10 +55,9 @@ static int unknown_verb(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		str_nearest_try(&nearest, verbs[i].name);
 	if (str_nearest_get(&nearest))
-		log_error("there is no verb '%s'; did you mean %s?", name,
-			  str_nearest_get(&nearest));
+		log_error("unknown verb '%s'; did you mean %s?", name, str_nearest_get(&nearest));
 	else
-		log_error("there is no verb '%s'; sonda help lists them", name);
+		log_error("unknown verb '%s'; see sonda help", name);
 	return EXIT_USAGE;
 }
 

@@ -57,10 +57,10 @@ for service in sonda perfetto; do
   sonda 0 snapshot widowed -o "$dir/alive" && says '^Snapshot after .* [0-9,]+ events'
   verdict "$service: snapshot has the summary" $? "$TMP/log"
   kill -KILL "$probes"
-  noticed() { ! "$BIN/sonda" status 2>/dev/null | grep -v 'went away' | grep -q linux.ftrace; }
+  noticed() { ! "$BIN/sonda" status 2>/dev/null | grep -v 'disconnected' | grep -q linux.ftrace; }
   until_true noticed
   sonda 3 stop widowed --strict -o "$dir/widowed" &&
-    says 'lost +(the producer of linux.ftrace|[^ ]* \(pid [0-9]+\)) went away.*: what it had not handed over'
+    says 'lost +(the producer of linux.ftrace|[^ ]* \(pid [0-9]+\)) disconnected.*: uncommitted data'
   verdict "$service: stop of a session whose producer was killed says so" $? "$TMP/log"
   stop_all
 done
@@ -101,7 +101,7 @@ runs() { "$BIN/sonda" sessions 2>/dev/null | grep -q ' STARTED '; }
 until_true runs
 kill "$service"
 wait $client
-[ $? = 1 ] && says 'the tracing service went away'
+[ $? = 1 ] && says 'the tracing service disconnected'
 verdict "record: Perfetto's service that is stopped is no success" $? "$TMP/log"
 
 exit $BAD

@@ -86,7 +86,7 @@ for who in sonda sondad sonda-probes; do
       verdict "kill -9 of $who: exit code 1, the reason, and what is kept" $? "$TMP/log"
       ;;
     sonda-probes)
-      [ $status = 0 ] && grep -q 'what it had not handed over' "$TMP/log"
+      [ $status = 0 ] && grep -q 'uncommitted data' "$TMP/log"
       verdict "kill -9 of $who: what is lost is told" $? "$TMP/log"
       ;;
     esac

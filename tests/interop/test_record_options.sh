@@ -37,7 +37,7 @@ record 1 sched_switch --filter 'prev_pid == 1' -- touch "$TMP/ran" &&
 verdict "a filter that would be skipped: nothing is recorded, nothing runs" $? "$TMP/log"
 
 record 3 --strict sched_switch --trigger stacktrace --subbuf 16k -- sleep 0.5 &&
-  said 'missing +event_triggers \(--trigger\) needs sonda-probes; it is skipped by perfetto.traced_probes' &&
+  said 'missing +event_triggers \(--trigger\) needs sonda-probes; it is ignored by perfetto.traced_probes' &&
   said 'subbuf_size_kb \(--subbuf\) needs sonda-probes' && said "command +'sleep' ended with exit code 0"
 verdict "what is only less is told, and the rest records" $? "$TMP/log"
 
@@ -59,7 +59,7 @@ verdict "-C: one CPU" $? "$TMP/log"
 stop_all
 start_service perfetto "$TMP" && start_probes sonda "$TMP"
 record 0 --strict raw_syscalls:sys_enter --filter 'id < 0' --filter 'id == 1' -a -- true
-said 'events +none: no such event happened that passes the filters' || [ -e "$TMP/trace" ]
+said 'events +none: no requested event occurred that passes the filters' || [ -e "$TMP/trace" ]
 verdict "sonda-probes behind Perfetto's service: filters are known" $? "$TMP/log"
 record 0 raw_syscalls:sys_enter --filter 'id != -1' -- sh -c 'echo $$; sleep 0.1' &&
   said 'events +raw_syscalls [1-9]' && [ "$(events "^ +pid: $(cat "$TMP/out")\$")" -gt 0 ]

@@ -86,7 +86,7 @@ CONFIG
 start_load
 sonda_record 3 --strict -c "$TMP/config" &&
   said 'lost +kernel rings: [0-9,]+ events \(cpu[0-9]+ [0-9,]+' && said 'try buffer_size_kb: ' &&
-  said "nobody provides the data source 'linux.nosuch'"
+  said "no producer provides the data source 'linux.nosuch'"
 verdict "losses of the kernel's rings are told by CPU" $? "$TMP/log"
 end_load
 
@@ -136,6 +136,6 @@ verdict "a file that the service writes for us" $? "$TMP/log"
 record_in_background "$TMP/trace2"
 kill -KILL "${PIDS[0]}"
 wait $recorder
-[ $? = 1 ] && said 'the tracing service went away' && [ "$(trace_errors "$TMP/trace2")" = '[]' ]
+[ $? = 1 ] && said 'the tracing service disconnected' && [ "$(trace_errors "$TMP/trace2")" = '[]' ]
 verdict "a service that dies: exit code 1, and what it wrote is kept" $? "$TMP/log"
 exit $BAD

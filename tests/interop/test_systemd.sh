@@ -242,7 +242,7 @@ kill -KILL "$(main_pid sondad.service)"
 wait "${PIDS[-1]}"
 status=$?
 unset 'PIDS[-1]'
-[ $status != 0 ] && grep -q "went away" "$TMP/log"
+[ $status != 0 ] && grep -q "disconnected" "$TMP/log"
 verdict "kill -9 of the service: who recorded is told" $? "$TMP/log"
 wait_for restarted sondad.service 1
 verdict "systemd starts it again" $? "$TMP/ctl"

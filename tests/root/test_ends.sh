@@ -56,13 +56,13 @@ verdict "stop of a session that lost nothing: says so, and --strict gives 0" $? 
 
 sonda 0 record --detach widowed -b 8mb sched
 kill -KILL "$probes"
-departed() { sonda 0 sessions && lists "linux.ftrace: [^ ]* \\(pid $probes\\) went away at [0-9:]+$"; }
+departed() { sonda 0 sessions && lists "linux.ftrace: [^ ]* \\(pid $probes\\) disconnected at [0-9:]+$"; }
 wait_for departed
 verdict "sessions: sonda-probes was killed, and when" $? "$TMP/stdout"
-sonda 3 snapshot widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\) went away [0-9.]+ s after the start: .*linux.ftrace"
+sonda 3 snapshot widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\) disconnected [0-9.]+ s after the start: .*linux.ftrace"
 verdict "snapshot: likewise" $? "$TMP/log"
-sonda 3 stop widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\) went away [0-9.]+ s after the start: .*linux.ftrace, linux.process_stats" &&
-  ! says 'nobody provides'
+sonda 3 stop widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\) disconnected [0-9.]+ s after the start: .*linux.ftrace, linux.process_stats" &&
+  ! says 'no producer provides'
 verdict "stop: likewise, once" $? "$TMP/log"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 probes=${PIDS[-1]}

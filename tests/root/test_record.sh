@@ -109,7 +109,7 @@ wait $recorder
 verdict "kill -9 of sonda-probes: exit code 3 with --strict" $? "$TMP/log"
 grep -q 'sonda-probes was killed by signal 9' "$TMP/log"
 verdict "kill -9 of sonda-probes: the reason is told" $? "$TMP/log"
-grep -qE 'lost .*perfetto.traced_probes \(pid [0-9]+\) went away' "$TMP/log"
+grep -qE 'lost .*perfetto.traced_probes \(pid [0-9]+\) disconnected' "$TMP/log"
 verdict "kill -9 of sonda-probes: the loss is told" $? "$TMP/log"
 is_whole "$TMP/f"
 verdict "kill -9 of sonda-probes: what was handed over is saved" $? "$TMP/log"

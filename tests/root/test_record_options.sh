@@ -103,13 +103,13 @@ same <(asked <(comm -23 <(sort $events) "$TMP/but")) <(asked "$TMP/out") && not_
 check "every event but one of each group" $?
 
 record 3 --strict sched_switch '!sched_wakin' softirq_enty 'no*such' -- true &&
-  said "missing +'!sched_wakin' takes nothing away; did you mean sched/sched_waking\?" &&
+  said "missing +'!sched_wakin' excludes no event; did you mean sched/sched_waking\?" &&
   said "event 'softirq_enty' does not exist; did you mean irq/softirq_entry\?" &&
   said "no event matches 'no\*such'" &&
   [ "$(count '^(event|switch)')" -gt 0 ]
 check "what does not exist is told with the nearest, and the rest records" $?
 
-record 2 sched sleep 5 && said "'sleep' is a program, not an event; a command stands behind --" && [ ! -e "$TMP/trace" ]
+record 2 sched sleep 5 && said "'sleep' is a program, not an event; put a command after --" && [ ! -e "$TMP/trace" ]
 check "a command without its --" $?
 
 record 2 'sched:*' '!*' -- true && said "no event is left" && [ ! -e "$TMP/trace" ]
@@ -129,7 +129,7 @@ record 3 --strict 'raw_syscalls:*' --filter 'id == 1 && nosuch == 2' sched_switc
 check "a filter that the kernel refuses: its words, its place, and the rest records" $?
 
 record 3 --strict sched_switch --filter 'prev_pid ===' -- true && said 'event sched/sched_switch could not be recorded' &&
-  said 'events +none: nothing that was asked for could be recorded'
+  said 'events +none: none of the requested events could be recorded'
 check "nothing else was asked for: that is why there is nothing" $?
 
 # Triggers of an instance are the session's own, but where a kernel has them for everybody.
@@ -268,7 +268,7 @@ kill -TERM "${recorder% }"
 wait_for grep -q asked "$TMP/signals"
 verdict "a signal goes on to the command" $? "$TMP/log"
 # A second one that comes at once is taken for the same.
-wait_for grep -q 'once more stops and saves' "$TMP/log"
+wait_for grep -q 'again to stop and save' "$TMP/log"
 kill -TERM "${recorder% }"
 wait "${PIDS[-1]}"
 unset 'PIDS[-1]'
@@ -295,7 +295,7 @@ if command -v setpriv >/dev/null; then
     "$helpers/trace_lines" "$TMP/open/trace" >"$TMP/lines" && [ "$(count '^(event|switch)')" -gt 0 ]
   check "not as root: patterns are looked up by the producer, the command runs as who called" $?
   as_nobody 'sched:*' '!sched_stat_*' -- true
-  [ $? = 2 ] && said "what it takes away of 'sched/\*' is in the kernel's list of events"
+  [ $? = 2 ] && said "cannot exclude events of 'sched/\*': the kernel's list of events"
   check "not as root: what cannot be told apart is said" $?
 fi
 kill -TERM "${PIDS[1]}" "${PIDS[0]}"

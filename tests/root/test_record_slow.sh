@@ -52,13 +52,13 @@ record() { # ARGS...: in the background
 record -o "$TMP/mnt/a"
 wait_for larger_than "$TMP/mnt/a" 100000
 fsfreeze -f "$TMP/mnt"
-wait_for said 'the output takes no data: .* wait in the service'
+wait_for said 'the output accepts no data: .* wait in the service'
 verdict "a file system that hangs is told while it does" $? "$TMP/log"
 timeout 20 "$BIN/sonda" record -t 500ms -B 64mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 [ $? = 0 ] && is_whole "$TMP/b" && grep -q 'lost *nothing' "$TMP/log2"
 verdict "meanwhile the service records for others" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
-wait_for said 'the output takes data again'
+wait_for said 'the output accepts data again'
 verdict "and so is that it goes on" $? "$TMP/log"
 kill -INT $recorder
 wait $recorder
@@ -71,7 +71,7 @@ verdict "and is whole" $? "$TMP/log"
 record -o "$TMP/mnt/c"
 wait_for larger_than "$TMP/mnt/c" 100000
 fsfreeze -f "$TMP/mnt"
-wait_for said 'the output takes no data'
+wait_for said 'the output accepts no data'
 kill -INT $recorder
 wait $recorder
 [ $? = 1 ] && said 'its file system took nothing for ten seconds'
@@ -89,7 +89,7 @@ verdict "what is kept is whole" $?
 record -o "$TMP/mnt/d"
 wait_for larger_than "$TMP/mnt/d" 100000
 fsfreeze -f "$TMP/mnt"
-wait_for said 'the output takes no data'
+wait_for said 'the output accepts no data'
 kill -KILL $recorder
 wait $recorder 2>/dev/null
 timeout 20 "$BIN/sonda" record -t 500ms -B 64mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
@@ -130,7 +130,7 @@ sleep 1000 <"$TMP/pipe" &
 reader=$!
 PIDS+=("$reader")
 record -o "$TMP/pipe"
-wait_for said 'the output takes no data'
+wait_for said 'the output accepts no data'
 verdict "a pipe that nobody reads is told while it happens" $? "$TMP/log"
 kill $reader
 wait $recorder

@@ -104,14 +104,14 @@ begin
 
 sonda 0 record --detach watched -c "$TMP/ring"
 kill -KILL "$PRODUCER"
-departed() { "$B/bin/sonda" sessions >"$TMP/stdout" 2>"$TMP/log" && grep -q "sonda.test.counter: sonda.test.producer (pid $PRODUCER) went away at [0-9:]*$" "$TMP/stdout"; }
+departed() { "$B/bin/sonda" sessions >"$TMP/stdout" 2>"$TMP/log" && grep -q "sonda.test.counter: sonda.test.producer (pid $PRODUCER) disconnected at [0-9:]*$" "$TMP/stdout"; }
 soon departed
 verdict "sessions: a producer that was killed is shown, with when" $?
 sonda 0 snapshot watched --json -o d.pftrace && json '"goes_on":true' \
   "\"departures\":[{\"data_source\":\"sonda.test.counter\",\"producer\":\"sonda.test.producer\",\"pid\":$PRODUCER,\"gone_s\":"
 verdict "snapshot --json: and when, from the start on" $?
 start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
-back() { "$B/bin/sonda" sessions 2>"$TMP/log" | tee "$TMP/stdout" | grep -q 'another producer took its place at [0-9:]*$'; }
+back() { "$B/bin/sonda" sessions 2>"$TMP/log" | tee "$TMP/stdout" | grep -q 'another producer replaced it at [0-9:]*$'; }
 soon back
 verdict "sessions: and that another one took its place" $?
 sonda 0 stop watched --json -o e.pftrace && json '"end":"sonda stop"' '"back_s":' '"times":1' '"goes_on":false'
@@ -135,7 +135,7 @@ config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
 verdict "stop --json: of a file that the service writes" $?
 config passed 'write_into_file: true file_write_period_ms: 100'
-sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace into the file that it was given' &&
+sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && sonda 0 stop passed && says 'the service wrote the trace to the file that it was passed' &&
   says 'lost *not known: the trace was not read here'
 verdict "stop: of a file that only the service knows, nothing is said that is not known" $?
 
@@ -166,7 +166,7 @@ verdict "--json: not beside the trace on standard output" $?
 echo 'buffers { size_kb: 64 }' >"$TMP/none"
 sonda 1 record -c "$TMP/none" && says 'no data_sources: nothing would be recorded' && ! ls trace-* 2>/dev/null
 verdict "record: a config without a data source is refused at once" $?
-sonda 2 record --syscalls -o x sched && says "needs a value, and that is an option itself" && sonda 2 stop -o --socket x
+sonda 2 record --syscalls -o x sched && says "needs a value, not another option" && sonda 2 stop -o --socket x
 verdict "an option's value that is an option is not swallowed" $?
 
 # ---- the command's exit code

@@ -92,7 +92,7 @@ verdict "a buffer that is full: what was discarded is told" $? "$TMP/log"
 rm -f a.pftrace
 
 config 'buffers { size_kb: 65536 } duration_ms: 300 data_sources { config { name: "linux.nosuch" } }'
-record 3 --strict -c "$TMP/config" -o a.pftrace && grep -q "nobody provides the data source 'linux.nosuch'" "$TMP/log"
+record 3 --strict -c "$TMP/config" -o a.pftrace && grep -q "no producer provides the data source 'linux.nosuch'" "$TMP/log"
 verdict "a data source that nobody has" $? "$TMP/log"
 rm -f a.pftrace
 
@@ -186,7 +186,7 @@ sleep 2
 kill -KILL "${PIDS[0]}"
 wait "${PIDS[0]}" 2>/dev/null
 wait $recorder
-[ $? = 1 ] && files_are && grep -q 'the tracing service went away' "$TMP/log"
+[ $? = 1 ] && files_are && grep -q 'the tracing service disconnected' "$TMP/log"
 verdict "a service that dies: exit code 1, no file" $? "$TMP/log"
 leave
 rm -f "$TMP/producer" "$TMP/consumer"

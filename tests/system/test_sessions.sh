@@ -52,7 +52,7 @@ verdict "no service: exit code 1, and said" $?
 
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 verdict "service and producer start" $?
-sonda 0 sessions && lists 'no session is there'
+sonda 0 sessions && lists 'there are no sessions'
 verdict "sessions: none" $?
 sonda 1 snapshot && says 'there is no session'
 verdict "snapshot: of nothing" $?
@@ -60,7 +60,7 @@ verdict "snapshot: of nothing" $?
 # ---- a session in the service's memory
 
 config ring
-sonda 0 record --detach flight -c "$TMP/ring" && says 'sonda snapshot flight, sonda stop flight'
+sonda 0 record --detach flight -c "$TMP/ring" && says 'use sonda snapshot flight and sonda stop flight'
 verdict "record --detach: returns, and says how to go on" $?
 sonda 1 record --detach flight -c "$TMP/ring" && says 'exists already'
 verdict "record --detach: a name is taken once" $?
@@ -81,16 +81,16 @@ sonda 0 snapshot flight -q -o b.pftrace && [ ! -s "$TMP/log" ] && complete b.pft
 verdict "snapshot NAME: a later one has no less; -q" $?
 sonda 0 snapshot 1 -o - && complete "$TMP/stdout"
 verdict "snapshot NUMBER -o -" $?
-sonda 1 snapshot 99 -o c.pftrace && says "no snapshot of '99': .*Tracing session not found (sonda sessions lists what there is)" && [ ! -e c.pftrace ]
+sonda 1 snapshot 99 -o c.pftrace && says "cannot take a snapshot of '99': .*Tracing session not found (see sonda sessions)" && [ ! -e c.pftrace ]
 verdict "snapshot: a number that is none leaves no file" $?
 sonda 1 snapshot --bugreport -o c.pftrace && says 'eligible'
 verdict "snapshot --bugreport: no session has a score" $?
-sonda 1 stop flight -o /nonexistent/x && says 'cannot write /nonexistent/x: .*; the session goes on' &&
+sonda 1 stop flight -o /nonexistent/x && says 'cannot write /nonexistent/x: .*; the session continues' &&
   sonda 0 snapshot flight -o c.pftrace && complete c.pftrace
 verdict "stop: without a place for the trace the session goes on" $?
 sonda 0 stop flight -o c.pftrace && says ' to c.pftrace' && complete c.pftrace
 verdict "stop: the whole trace" $?
-sonda 1 stop flight && says "no session of this user is detached under the name 'flight'"
+sonda 1 stop flight && says "this user has no detached session named 'flight'"
 verdict "stop: once" $?
 
 # ---- one that the service writes into a file
@@ -102,7 +102,7 @@ until [ -s file.pftrace ]; do sleep 0.05; done
 sonda 0 snapshot file -o d.pftrace && complete d.pftrace
 verdict "snapshot: what is in the file and in the buffers" $?
 config other
-sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says 'which of 2 sessions'
+sonda 0 record --detach other -c "$TMP/other" && sonda 2 snapshot && says 'there are 2 sessions; name one'
 verdict "snapshot: of two sessions one must be named" $?
 sonda 0 stop file -o e.pftrace && says " to $TMP/out/file.pftrace" && [ ! -e e.pftrace ] &&
   complete file.pftrace
@@ -118,7 +118,7 @@ sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says " 
   complete timed.pftrace
 verdict "attach: waits for the end of the time" $?
 config timed 'duration_ms: 1000'
-sonda 2 record --detach timed -c "$TMP/timed" && says 'nobody is there to take the trace'
+sonda 2 record --detach timed -c "$TMP/timed" && says 'no process would read the trace'
 verdict "record --detach: a time needs a file" $?
 sonda 2 record --detach x -c "$TMP/ring" -o x && sonda 2 record --detach x -c "$TMP/ring" -- true && sonda 2 record --detach= -c "$TMP/ring"
 verdict "record --detach: no -o, no command, no empty name" $?
@@ -126,7 +126,7 @@ verdict "record --detach: no -o, no command, no empty name" $?
 # ---- snapshots at triggers
 
 config snaps 'trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "now" } }'
-sonda 2 record --detach snaps -c "$TMP/snaps" && says 'nobody is there to save the snapshots' && sonda 2 record -c "$TMP/snaps" -o -
+sonda 2 record --detach snaps -c "$TMP/snaps" && says 'no process would save the snapshots' && sonda 2 record -c "$TMP/snaps" -o -
 verdict "CLONE_SNAPSHOT: neither --detach nor standard output" $?
 echo mine >s.1.pftrace
 "$B/bin/sonda" record -c "$TMP/snaps" -o s.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null &
@@ -144,10 +144,10 @@ verdict "CLONE_SNAPSHOT: a file for each trigger, every packet in each, and nobo
 # ---- a file that is passed
 
 config passed 'write_into_file: true file_write_period_ms: 100'
-sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && says 'the service writes the trace into p.pftrace' && sonda 0 stop passed &&
+sonda 0 record --detach passed -c "$TMP/passed" -o p.pftrace && says 'the service writes the trace to p.pftrace' && sonda 0 stop passed &&
   complete p.pftrace
 verdict "record --detach -o: the service writes on" $?
 
-sonda 0 sessions && lists 'no session is there'
+sonda 0 sessions && lists 'there are no sessions'
 verdict "no session is left" $?
 exit $BAD

@@ -34,19 +34,19 @@ check "help of a verb" 0 '^usage: sonda record' '^$' help record
 check "--help of a verb" 0 '^usage: sonda record' '^$' record --help
 check "help of help" 0 '^sonda help: ' '^$' help help
 check "help of trigger" 0 '^usage: sonda trigger' '^$' help trigger
-check "trigger without a name" 2 '^$' '^sonda: trigger: a name is missing.*sonda help trigger lists' trigger
+check "trigger without a name" 2 '^$' '^sonda: trigger: a name is missing.*see sonda help trigger' trigger
 check "trigger without a service" 1 '^$' "$TMP/none: start sondad" trigger --socket "$TMP/none" x
 for verb in sessions status snapshot stop attach; do
   case $verb in stop | attach) name=(x) ;; *) name=() ;; esac
   check "help of $verb" 0 "^usage: sonda $verb" '^$' help $verb
   check "$verb without a service" 1 '^$' "$TMP/none: start sondad" $verb --socket "$TMP/none" "${name[@]}"
-  check "$verb with too many words" 2 '^$' "^sonda: $verb: '[ab]' is one word too many.*sonda help $verb lists" $verb a b
-  check "$verb with a typing error" 2 '^$' "^sonda: $verb: there is no option --sokcet; did you mean --socket" $verb --sokcet x
+  check "$verb with too many words" 2 '^$' "^sonda: $verb: unexpected argument '[ab]'.*see sonda help $verb" $verb a b
+  check "$verb with a typing error" 2 '^$' "^sonda: $verb: unknown option --sokcet; did you mean --socket" $verb --sokcet x
 done
 check "version" 0 '^sonda [0-9]' '^$' version
 check "--version" 0 '^sonda [0-9]' '^$' --version
-check "a verb with a typing error" 2 '^$' "no verb 'recrod'; did you mean record\?" recrod
-check "a verb that is none" 2 '^$' "no verb 'dance'; sonda help lists them" dance
-check "help of a verb that is none" 2 '^$' "no verb 'dance'" help dance
-check "an option with a typing error" 2 '^$' 'there is no option --tiem' record --tiem=5 sched
+check "a verb with a typing error" 2 '^$' "unknown verb 'recrod'; did you mean record\?" recrod
+check "a verb that is none" 2 '^$' "unknown verb 'dance'; see sonda help" dance
+check "help of a verb that is none" 2 '^$' "unknown verb 'dance'" help dance
+check "an option with a typing error" 2 '^$' 'unknown option --tiem' record --tiem=5 sched
 exit $BAD

@@ -52,7 +52,7 @@ static int check_numbers(struct record_command *c, struct err_text *e)
 
 	if (by_thread && !c->is_local)
 		return err_set(e, -EREMOTE,
-			       "%s: the tracing service is on another machine than the process",
+			       "%s: the process is not on the machine of the tracing service",
 			       o->pids.n ? "-p" : "COMMAND");
 	return o->has_cpus && c->is_local ? cpu_list_check(&o->cpus, "/sys", e) : 0;
 }
@@ -69,8 +69,7 @@ static int check_dashes(struct record_command *c, struct err_text *e)
 		if (!strpbrk(word, "*?[!,:") && !event_word_is_known(word, &c->events) &&
 		    !path_program(word, path, sizeof(path)))
 			return err_set(e, -EINVAL,
-				       "'%.80s' is a program, not an event; a command stands "
-				       "behind --",
+				       "'%.80s' is a program, not an event; put a command after --",
 				       word);
 	}
 	return 0;
@@ -159,8 +158,8 @@ static int name_snapshots(struct record_command *c, struct err_text *e)
 
 	if (c->config->trigger_config->n_triggers == 0)
 		return err_set(e, -EINVAL,
-			       "CLONE_SNAPSHOT without triggers: there would be no snapshot; name "
-			       "some in trigger_config");
+			       "CLONE_SNAPSHOT needs triggers: without them there would be no "
+			       "snapshot; add some to trigger_config");
 	c->snapshots = c->options.output ? c->options.output : c->output.text;
 	return r ? r : snapshots_check_path(c->snapshots, e);
 }
@@ -191,9 +190,8 @@ static int open_output(struct record_command *c, struct err_text *e)
 		return name_snapshots(c, e);
 	if (record_service_has_path(c)) {
 		if (c->options.output)
-			console_say(&c->console,
-				    "-o is not used: output_path of the config says where the "
-				    "service writes the trace");
+			console_say(&c->console, "-o is ignored: the service writes the trace to "
+						 "output_path of the config");
 		return 0;
 	}
 	r = output_open(c->options.output, "trace", &c->output, &c->file, e);
@@ -217,8 +215,7 @@ static int start_delay_choose(const Pb__TraceConfig *config, uint32_t *ret_ms, s
 		return err_set(e, -EINVAL,
 			       "cmd_trace_start_delay needs min_delay_ms and max_delay_ms");
 	if (d->min_delay_ms > d->max_delay_ms || d->max_delay_ms > LIMIT_DURATION_MS)
-		return err_set(e, -EINVAL,
-			       "cmd_trace_start_delay: from %u to %u ms is no time to wait",
+		return err_set(e, -EINVAL, "cmd_trace_start_delay: invalid range from %u to %u ms",
 			       d->min_delay_ms, d->max_delay_ms);
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = clock_mono_ns();
@@ -246,7 +243,8 @@ static int delay_start(struct record_command *c)
 		return EXIT_USAGE;
 	}
 	if (ms > 0)
-		console_say(&c->console, "the config delays the start: %.1f s this time", ms / 1e3);
+		console_say(&c->console, "waiting %.1f s before the start (cmd_trace_start_delay)",
+			    ms / 1e3);
 	start_delay_wait(ms);
 	return EXIT_GOOD;
 }
@@ -254,15 +252,16 @@ static int delay_start(struct record_command *c)
 static const char *no_detach(const struct record_command *c)
 {
 	if (triggers_take_snapshots(c->config))
-		return "with CLONE_SNAPSHOT: nobody is there to save the snapshots; run it without "
-		       "--detach in the background, or without triggers and call sonda snapshot";
+		return "cannot be combined with CLONE_SNAPSHOT: no process would save the "
+		       "snapshots; run without --detach in the background, or remove the triggers "
+		       "and call sonda snapshot";
 	if (c->config->write_into_file)
 		return NULL;
 	if (c->config->duration_ms)
-		return "with a time: nobody is there to take the trace when it is over; let the "
-		       "service write it (write_into_file in the config)";
+		return "cannot be combined with a duration: no process would read the trace at the "
+		       "end; let the service write it (write_into_file in the config)";
 	if (c->options.output)
-		return "with -o: sonda stop writes the trace, and takes -o";
+		return "cannot be combined with -o: sonda stop writes the trace; pass -o to it";
 	return NULL;
 }
 
@@ -358,7 +357,7 @@ int cmd_record(int argc, char **argv)
 	if (code) {
 		console_init(&c.console, false);
 		console_error(&c.console, "record: %s", code == -ENOMEM ? "no memory" : e.text);
-		console_error(&c.console, "sonda help record lists what can be said");
+		console_error(&c.console, "see sonda help record");
 		return EXIT_USAGE;
 	}
 	if (c.options.help) {

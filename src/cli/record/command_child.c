@@ -162,12 +162,12 @@ int command_child_run(struct command_child *c, struct err_text *e)
 	ssize_t n;
 
 	if (c->state != WAITS)
-		return err_set(e, -ESRCH, "'%.80s' was ended before it ran", c->argv[0]);
+		return err_set(e, -ESRCH, "'%.80s' was killed before it ran", c->argv[0]);
 	n = write(c->go, "", 1);
 	closep(&c->go);
 	c->go = -1;
 	if (n != 1)
-		return err_set(e, -ESRCH, "'%.80s' was ended before it ran", c->argv[0]);
+		return err_set(e, -ESRCH, "'%.80s' was killed before it ran", c->argv[0]);
 	do
 		n = read(c->error, &code, sizeof(code));
 	while (n < 0 && errno == EINTR);

@@ -22,12 +22,12 @@ int option_time(const char *option, const char *text, uint32_t *ret_ms, struct e
 		return err_set(e, -EINVAL, "%s %.80s: a recording may last 7 days at most", option,
 			       text);
 	if (r)
-		return err_set(e, -EINVAL, "%s %.80s is no time; examples: 10, 10s, 500ms, 2m",
+		return err_set(e, -EINVAL, "%s %.80s: not a duration; examples: 10, 10s, 500ms, 2m",
 			       option, text);
 	if (!ms)
 		return err_set(e, -EINVAL,
-			       "%s %.80s: a recording needs a time; without %s it lasts "
-			       "until Ctrl-C",
+			       "%s %.80s: the duration must not be 0; without %s the recording "
+			       "lasts until Ctrl-C",
 			       option, text, option);
 	*ret_ms = ms;
 	return 0;
@@ -39,13 +39,14 @@ int option_size(const char *option, const char *text, uint32_t *ret_kb, struct e
 	int r = str_to_size_kb(text, &kb);
 
 	if (r == -ERANGE || (!r && kb > LIMIT_BUFFER_SIZE_KB))
-		return err_set(e, -EINVAL, "%s %.80s: a buffer must stay below 4 GiB", option,
+		return err_set(e, -EINVAL, "%s %.80s: a buffer must be smaller than 4 GiB", option,
 			       text);
 	if (r)
-		return err_set(e, -EINVAL, "%s %.80s is no size; examples: 64mb, 512k", option,
+		return err_set(e, -EINVAL, "%s %.80s: not a size; examples: 64mb, 512k", option,
 			       text);
 	if (!kb)
-		return err_set(e, -EINVAL, "%s %.80s: a buffer needs a size", option, text);
+		return err_set(e, -EINVAL, "%s %.80s: the size of a buffer must not be 0", option,
+			       text);
 	*ret_kb = kb;
 	return 0;
 }
@@ -56,9 +57,10 @@ int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, 
 	int r = str_to_size_kb(text, &kb);
 
 	if (r == -ERANGE)
-		return err_set(e, -EINVAL, "%s %.80s: a file must stay below 4 TiB", option, text);
+		return err_set(e, -EINVAL, "%s %.80s: a file must be smaller than 4 TiB", option,
+			       text);
 	if (r || !kb)
-		return err_set(e, -EINVAL, "%s %.80s is no size; examples: 64mb, 2gb", option,
+		return err_set(e, -EINVAL, "%s %.80s: not a size; examples: 64mb, 2gb", option,
 			       text);
 	*ret_bytes = (uint64_t)kb << 10;
 	return 0;
@@ -69,7 +71,7 @@ int option_number(const char *option, const char *text, uint32_t *ret, struct er
 	uint32_t n;
 
 	if (str_to_u32(text, &n) || !n)
-		return err_set(e, -EINVAL, "%s %.80s is no number from 1 on", option, text);
+		return err_set(e, -EINVAL, "%s %.80s: not a number greater than 0", option, text);
 	*ret = n;
 	return 0;
 }
@@ -101,7 +103,8 @@ int option_pids(const char *option, const char *text, struct pid_list *l, struct
 		snprintf(number, sizeof(number), "%.*s",
 			 (int)MIN((size_t)(end - text), sizeof(number)), text);
 		if (str_to_u32(number, &pid) || !pid || pid > INT32_MAX)
-			return err_set(e, -EINVAL, "%s: '%.*s' is no process; examples: 1234, 1,2",
+			return err_set(e, -EINVAL,
+				       "%s: '%.*s' is not a process id; examples: 1234, 1,2",
 				       option, (int)MIN(end - text, (ptrdiff_t)80), text);
 		r = add_pid(l, pid);
 		if (r == -E2BIG)
@@ -136,10 +139,10 @@ static int find_action(const char *option, const char *name, struct trigger *ret
 		str_nearest_try(&nearest, actions[i].name);
 	}
 	if (str_nearest_get(&nearest))
-		return err_set(e, -EINVAL, "%s: there is no action '%.80s'; did you mean %s?",
-			       option, name, str_nearest_get(&nearest));
+		return err_set(e, -EINVAL, "%s: unknown action '%.80s'; did you mean %s?", option,
+			       name, str_nearest_get(&nearest));
 	return err_set(e, -EINVAL,
-		       "%s: there is no action '%.80s'; there are stacktrace, traceon, traceoff",
+		       "%s: unknown action '%.80s'; the actions are stacktrace, traceon, traceoff",
 		       option, name);
 }
 
@@ -152,7 +155,7 @@ static int take_filter(const char *option, const char *rest, struct trigger *ret
 		return 0;
 	if (!str_starts(rest, "if ") || !rest[3 + strspn(rest + 3, " ")])
 		return err_set(e, -EINVAL,
-			       "%s: '%.80s' is no condition; example: traceoff:1 if ret < 0",
+			       "%s: '%.80s' is not a condition; example: traceoff:1 if ret < 0",
 			       option, rest);
 	ret->filter = rest + 3 + strspn(rest + 3, " ");
 	return 0;
@@ -171,7 +174,8 @@ int option_trigger(const char *option, const char *text, struct trigger *ret, st
 		*colon = '\0';
 	r = find_action(option, head, &t, e);
 	if (!r && colon && (str_to_u32(colon + 1, &t.count) || !t.count))
-		r = err_set(e, -EINVAL, "%s: '%s' is no count from 1 on", option, colon + 1);
+		r = err_set(e, -EINVAL, "%s: '%s' is not a count greater than 0", option,
+			    colon + 1);
 	if (!r)
 		r = take_filter(option, text + len, &t, e);
 	if (!r)

@@ -91,7 +91,8 @@ static int make_dir(struct private_daemons *p, struct err_text *e)
 	if (r)
 		r = make_dir_in(p, "/tmp");
 	if (r)
-		return err_set(e, r, "cannot make a folder for sockets in /tmp: %s", strerror(-r));
+		return err_set(e, r, "cannot create a directory for sockets in /tmp: %s",
+			       strerror(-r));
 	return 0;
 }
 

@@ -167,15 +167,15 @@ bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint
 	str_bytes(now.waiting, bytes);
 	if (loses)
 		snprintf(ret, STREAM_WATCH_TEXT,
-			 "the output takes data too slowly: %s wait in the service's buffer, which "
-			 "is full, and data is lost",
+			 "the output accepts data too slowly: the service's buffer is full (%s "
+			 "waiting), and data is lost",
 			 bytes);
 	else if (w->is_behind && !was_behind)
 		snprintf(ret, STREAM_WATCH_TEXT,
-			 "the output takes %s: %s wait in the service's buffer",
+			 "the output accepts %s: %s wait in the service's buffer",
 			 w->still ? "no data" : "data too slowly", bytes);
 	else if (was_behind && !w->is_behind)
-		snprintf(ret, STREAM_WATCH_TEXT, "the output takes data again");
+		snprintf(ret, STREAM_WATCH_TEXT, "the output accepts data again");
 	else
 		return false;
 	return true;
@@ -193,9 +193,8 @@ void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 void stream_watch_stall(void *console, bool stalled)
 {
 	console_error(console, "%s",
-		      stalled ? "the output takes no data; what comes meanwhile waits in the "
-				"service's buffer"
-			      : "the output takes data again");
+		      stalled ? "the output accepts no data; new data waits in the service's buffer"
+			      : "the output accepts data again");
 }
 
 void recording_progress_deinit(struct recording_progress *p)

@@ -270,9 +270,10 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 	Pb__FtraceConfig__KprobeEvent *m = find_probe(f, k->probe);
 
 	if (k->on_return && is_probe_line(k->probe))
-		return err_set(e, -EINVAL,
-			       "--kretprobe takes a function; '%.80s' is a line for --kprobe",
-			       k->probe);
+		return err_set(
+			e, -EINVAL,
+			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
+			k->probe);
 	if (m) {
 		/* Its call and its return belong together. */
 		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))

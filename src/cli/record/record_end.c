@@ -107,8 +107,8 @@ bool record_needs_ftrace(const struct record_command *c)
 static int explain_nothing(struct record_command *c)
 {
 	console_error(&c->console, "the trace is empty: %s",
-		      c->config->trigger_config ? "no trigger came"
-						: "the service gave no packets");
+		      c->config->trigger_config ? "no trigger was activated"
+						: "the service returned no packets");
 	return EXIT_FAILED;
 }
 
@@ -123,7 +123,8 @@ static const char *no_ftrace(const struct record_command *c)
 	if (s->problems.n)
 		return s->problems.names[0];
 	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
-		return "nobody provides the data source linux.ftrace: is sonda-probes running?";
+		return "no producer provides the data source linux.ftrace: is sonda-probes "
+		       "running?";
 	return NULL;
 }
 
@@ -135,7 +136,7 @@ static int fail_without_events(struct record_command *c, const char *why)
 		      str_starts(why, "nothing is recorded") ? "" : "nothing was recorded: ", why);
 	if (c->child) {
 		command_child_describe(c->child, &end);
-		console_say(&c->console, "%s all the same", end.s ? end.s : "the command ran");
+		console_say(&c->console, "%s anyway", end.s ? end.s : "the command ran");
 	}
 	strbuf_deinit(&end);
 	return EXIT_FAILED;
@@ -199,7 +200,7 @@ static int end_written(struct record_command *c, int error)
 	if (r == 0)
 		return write_summary(c, false);
 	if (r == -EBADMSG) {
-		console_error(&c->console, "%s ends within a packet: there may have been no room",
+		console_error(&c->console, "%s ends within a packet: the file system may be full",
 			      c->output.text);
 		write_summary(c, true);
 		return EXIT_FAILED;
@@ -216,8 +217,9 @@ static int end_snapshots(struct record_command *c, int error)
 
 	if (!log->saved && !log->failed) {
 		if (!error)
-			console_error(&c->console, "there is no snapshot: no trigger came, or its "
-						   "stop_delay_ms was not over");
+			console_error(&c->console,
+				      "there is no snapshot: no trigger was activated, or its "
+				      "stop_delay_ms was not over yet");
 		return EXIT_FAILED;
 	}
 	code = write_summary(c, false);
@@ -233,8 +235,8 @@ static int tell_detached(struct record_command *c)
 	if (record_service_has_path(c))
 		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
 	if (c->config->write_into_file)
-		console_say(&c->console, "the service writes the trace into %s", c->output.text);
-	console_say(&c->console, "recording goes on: sonda snapshot %s, sonda stop %s",
+		console_say(&c->console, "the service writes the trace to %s", c->output.text);
+	console_say(&c->console, "the recording continues; use sonda snapshot %s and sonda stop %s",
 		    c->config->unique_session_name, c->options.detach);
 	return EXIT_GOOD;
 }
@@ -261,7 +263,7 @@ static int save(struct record_command *c, int error)
 static int fail(struct record_command *c)
 {
 	if (c->passes_file && trace_file_is_named(c->file))
-		console_say(&c->console, "what was written until then is in %s", c->output.text);
+		console_say(&c->console, "the data written until then is in %s", c->output.text);
 	return EXIT_FAILED;
 }
 
@@ -293,9 +295,10 @@ static int tell_limit(struct record_command *c, int code)
 		console_say(&c->console, "stopped: the file has reached --max-size");
 		return code;
 	}
-	console_error(&c->console,
-		      "stopped before the file system of %s was full; all until then is there",
-		      c->output.text);
+	console_error(
+		&c->console,
+		"stopped before the file system of %s was full; all data until then was saved",
+		c->output.text);
 	return EXIT_FAILED;
 }
 

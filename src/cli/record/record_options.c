@@ -15,55 +15,54 @@ const char record_usage[] =
 	"usage: sonda record [OPTION]... EVENT... [-- COMMAND [ARG]...]\n"
 	"       sonda record [OPTION]... -c FILE [-- COMMAND [ARG]...]\n"
 	"\n"
-	"Records until COMMAND ends, the time is over, or Ctrl-C; a second Ctrl-C throws the\n"
-	"recording away. Talks to the tracing service of this machine, or starts one for itself.\n"
+	"Records until COMMAND ends, the duration is over, or Ctrl-C is pressed; a second Ctrl-C\n"
+	"discards the recording. Uses the tracing service of this machine, or starts its own.\n"
 	"\n"
-	"Which events; each may stand behind -e (--event), too, and the order counts:\n"
-	"  sched                  who ran when, who woke whom, how processes came and went\n"
-	"  irq disk freq idle workq memreclaim pagecache   what the kernel did there\n"
-	"  GROUP:NAME, NAME       an event of the kernel: sched:sched_switch, softirq_entry\n"
+	"Events; each may also follow -e (--event), and the order matters:\n"
+	"  sched                  scheduling: switches, wakeups, start and end of processes\n"
+	"  irq disk freq idle workq memreclaim pagecache   other areas of the kernel\n"
+	"  GROUP:NAME, NAME       one event of the kernel: sched:sched_switch, softirq_entry\n"
 	"  GROUP, 'GROUP:*'       all events of a group: block, tcp\n"
-	"  '*irq*'                all of such a name, in all groups\n"
-	"  '!EVENT'               takes away what was named before it: '!sched_stat_*'\n"
-	"      --filter EXPR      of the event before it only these: 'prev_prio < 100'\n"
-	"      --trigger ACTION   what that event sets off: stacktrace, traceon or traceoff,\n"
-	"                         with [:COUNT][ if EXPR] behind it\n"
+	"  '*irq*'                all events with a matching name, in all groups\n"
+	"  '!EVENT'               exclude events named before: '!sched_stat_*'\n"
+	"      --filter EXPR      condition for the event before it: 'prev_prio < 100'\n"
+	"      --trigger ACTION   action of the event before it: stacktrace, traceon or traceoff,\n"
+	"                         optionally followed by [:COUNT][ if EXPR]\n"
 	"      --syscalls NAMES   system calls: read,openat\n"
 	"      --kprobe PROBE     a function of the kernel, or a line as in kprobe_events\n"
 	"      --kretprobe FUNC   the return of a function of the kernel\n"
 	"      --uprobe LINE      a line as in uprobe_events: 'p:mine ./app:0x1160'\n"
-	"      --function-graph[=FUNC]   calls of the kernel's functions, or those below FUNC,\n"
-	"      --function-filter FUNC    only of these,\n"
-	"      --function-depth N        only so deep\n"
-	"      --ksyms            names for the kernel's addresses; stacks and graphs have them\n"
+	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
+	"      --function-filter FUNC    only these functions\n"
+	"      --function-depth N        only N levels of calls\n"
+	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"\n"
-	"Of whom and where; without these everybody on all CPUs, or COMMAND and its children:\n"
-	"  -p, --pid PIDS         processes 12,34 and the children that they will have\n"
-	"  -a, --all              everybody, although there is a COMMAND\n"
+	"Scope (default: all processes on all CPUs, or COMMAND and its children):\n"
+	"  -p, --pid PIDS         processes 12,34 and their future children\n"
+	"  -a, --all              all processes, even with a COMMAND\n"
 	"  -C, --cpu LIST         CPUs 0,2-5\n"
 	"\n"
-	"How:\n"
+	"Recording and output:\n"
 	"  -t, --time T           stop after T: 10, 10s, 500ms, 2m, 1h\n"
-	"      --max-size SIZE    of the file, 2gb (default: what its file system has room for)\n"
-	"  -b, --buffer SIZE      keep only the end of it, in a ring of the service: 64mb\n"
-	"  -B, --ring SIZE        buffer of the kernel for each CPU (default: up to the producer)\n"
-	"      --subbuf SIZE      page of that buffer\n"
+	"      --max-size SIZE    maximum size of the file: 2gb (default: free disk space)\n"
+	"  -b, --buffer SIZE      keep only the end of the trace, in a ring buffer: 64mb\n"
+	"  -B, --ring SIZE        kernel ring buffer for each CPU (default: the producer's)\n"
+	"      --subbuf SIZE      size of its sub-buffers\n"
 	"      --clock CLOCK      boot (default) or mono_raw\n"
-	"      --no-priority      leave the daemons' priority as it is (default: real time for up\n"
-	"                         to half of a CPU)\n"
-	"  -c, --config FILE      trace config, text or binary, in place of all above; - is stdin\n"
+	"      --no-priority      keep the daemons' priority (default: real time, half of a CPU)\n"
+	"  -c, --config FILE      trace config, text or binary, replaces the above; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
-	"  -o, --out FILE         - is standard output (default trace-HOST-TIME-RANDOM.pftrace)\n"
-	"      --socket ADDRESS   the service's consumer socket\n"
-	"      --detach NAME      leave the session with the service: sonda snapshot NAME, sonda\n"
-	"                         stop NAME\n"
-	"      --strict           exit with 3 when data was lost or something is missing\n"
-	"      --json             the summary as JSON, on standard output\n"
-	"      --exit-code        exit with COMMAND's code where that is not 0\n"
-	"  -q, --quiet            only errors\n"
-	"  -h, --help\n"
+	"  -o, --out FILE         output file; - is stdout (default trace-HOST-TIME-RANDOM.pftrace)\n"
+	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"      --detach NAME      leave the session to the service (see sonda snapshot, stop)\n"
+	"      --strict           exit with 3 if data was lost or something is missing\n"
+	"      --json             print the summary as JSON on standard output\n"
+	"      --exit-code        exit with COMMAND's exit code if it is not 0\n"
+	"  -q, --quiet            print only errors\n"
+	"  -h, --help             print this help\n"
 	"\n"
-	"Exit codes: 0 good, 1 failed, 2 usage, 3 see --strict, others see --exit-code.\n";
+	"Exit codes: 0 success, 1 failure, 2 usage error, 3 see --strict, others see "
+	"--exit-code.\n";
 
 /*
  * Options and words are taken in the order in which they stand, since some options are about the
@@ -178,8 +177,7 @@ static int check_word_before(const struct pass *p, const char *option, struct er
 	const char *word;
 
 	if (!p->after_word)
-		return err_set(e, -EINVAL, "%s must stand behind the event that it is about",
-			       option);
+		return err_set(e, -EINVAL, "%s must follow the event that it applies to", option);
 	word = p->o.words.args[p->o.words.n - 1];
 	if (event_word_is_negative(word))
 		return err_set(e, -EINVAL, "%s: '%.80s' before it records nothing", option, word);
@@ -237,9 +235,9 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 
 	o->has_cpus = true;
 	if (r == -ERANGE)
-		return err_set(e, -EINVAL, "-C %.80s: no machine has so many CPUs", optarg);
+		return err_set(e, -EINVAL, "-C %.80s: the CPU number is too large", optarg);
 	if (r)
-		return err_set(e, -EINVAL, "-C %.80s is no list of CPUs; example: 0,2-5", optarg);
+		return err_set(e, -EINVAL, "-C %.80s: not a list of CPUs; example: 0,2-5", optarg);
 	return 0;
 }
 
@@ -247,7 +245,8 @@ static int take_clock(struct record_options *o, struct err_text *e)
 {
 	o->mono_raw_clock = !strcmp(optarg, "mono_raw");
 	if (!o->mono_raw_clock && strcmp(optarg, "boot"))
-		return err_set(e, -EINVAL, "--clock %.80s: the clock is boot or mono_raw", optarg);
+		return err_set(e, -EINVAL, "--clock %.80s: not a clock; use boot or mono_raw",
+			       optarg);
 	return 0;
 }
 
@@ -359,18 +358,19 @@ static bool names_something(const struct record_options *o)
 static int check_command(const struct record_options *o, struct err_text *e)
 {
 	if (o->command && !o->command[0])
-		return err_set(e, -EINVAL, "-- is followed by no command");
+		return err_set(e, -EINVAL, "there is no command after --");
 	if (o->command && o->output && !strcmp(o->output, "-"))
-		return err_set(e, -EINVAL,
-			       "-o -: the trace and what '%.80s' prints would mix on stdout",
-			       o->command[0]);
+		return err_set(
+			e, -EINVAL,
+			"-o -: the trace and the output of '%.80s' would mix on standard output",
+			o->command[0]);
 	return 0;
 }
 
 static int check_summary(const struct record_options *o, struct err_text *e)
 {
 	if (o->exit_code && !o->command)
-		return err_set(e, -EINVAL, "--exit-code is about a command, which is missing");
+		return err_set(e, -EINVAL, "--exit-code needs a command");
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
@@ -383,23 +383,24 @@ static int check_detach(const struct record_options *o, struct err_text *e)
 		return err_set(e, -EINVAL, "--detach needs a name");
 	if (o->command)
 		return err_set(e, -EINVAL,
-			       "--detach: nobody is there to wait for the end of the command");
+			       "--detach cannot be combined with a command: no process would wait "
+			       "for its end");
 	return 0;
 }
 
 static int check_words(const struct record_options *o, struct err_text *e)
 {
 	if (o->config_is_text)
-		return err_set(e, -EINVAL, "--txt is about the file of -c, which is missing");
+		return err_set(e, -EINVAL, "--txt needs -c");
 	if (o->all && o->pids.n)
-		return err_set(e, -EINVAL, "-a and -p exclude each other");
+		return err_set(e, -EINVAL, "-a and -p cannot be combined");
 	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
-		return err_set(e, -EINVAL, "--function-%s is about --function-graph",
+		return err_set(e, -EINVAL, "--function-%s needs --function-graph",
 			       o->graph_depth ? "depth" : "filter");
 	if (o->max_bytes && !record_options_stream(o))
 		return err_set(e, -EINVAL,
-			       "--max-size is about a trace that is written while it is recorded; "
-			       "with %s its size is that of the buffer",
+			       "--max-size limits a trace that is written during the recording; "
+			       "with %s the buffer limits it",
 			       o->detach ? "--detach" : "-b");
 	if (!names_something(o))
 		return err_set(
@@ -411,7 +412,8 @@ static int check_words(const struct record_options *o, struct err_text *e)
 /* The word itself, "-t", or "--clock". */
 static int refuse_with_config(const struct pass *p, struct err_text *e)
 {
-	static const char fmt[] = "-c and '%s%.80s' exclude each other: the config says it all";
+	static const char fmt[] =
+		"-c and '%s%.80s' cannot be combined: the config contains all settings";
 	char letter[2] = {(char)p->shorthand, '\0'};
 
 	if (p->shorthand == OPT_WORD)
@@ -432,7 +434,7 @@ static int check(const struct pass *p, struct err_text *e)
 	if (r)
 		return r;
 	if (o->output && !*o->output)
-		return err_set(e, -EINVAL, "-o needs the name of a file");
+		return err_set(e, -EINVAL, "-o needs a file name");
 	if (!r && o->detach)
 		r = check_detach(o, e);
 	if (r)

@@ -47,14 +47,14 @@ static const char *activity(enum record_session_state state)
 {
 	static const char *const words[] = {
 		[RECORD_CONNECTING] = "connecting",
-		[RECORD_QUERYING] = "asking for its data sources",
+		[RECORD_QUERYING] = "querying its data sources",
 		[RECORD_RECORDING] = "recording",
 		[RECORD_FLUSHING] = "the final flush",
 		[RECORD_DISABLING] = "stopping",
 		[RECORD_DETACHING] = "detaching",
 		[RECORD_READING] = "reading the trace",
 		[RECORD_STATS] = "reading the counters",
-		[RECORD_QUERYING_AGAIN] = "asking for its data sources",
+		[RECORD_QUERYING_AGAIN] = "querying its data sources",
 		[RECORD_HELD] = "the last snapshots",
 		[RECORD_FREEING] = "closing the session",
 		[RECORD_ENDED] = "nothing",
@@ -72,9 +72,10 @@ void record_session_fail(struct record_session *s, int error)
 		return;
 	}
 	if (error == -EPIPE)
-		err_set(&why, error, "the tracing service went away during %s", activity(s->state));
+		err_set(&why, error, "the tracing service disconnected during %s",
+			activity(s->state));
 	else if (error == -ENOSYS)
-		err_set(&why, error, "the tracing service cannot do %s: it is too old",
+		err_set(&why, error, "the tracing service is too old: it does not support %s",
 			activity(s->state));
 	else if (error == -EPROTO)
 		err_set(&why, error, "the tracing service refused %s", activity(s->state));
@@ -90,7 +91,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	err_set(&why, -ETIMEDOUT, "the tracing service does not answer: given up in %s",
+	err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up during %s",
 		activity(s->state));
 	record_session_end(s, -ETIMEDOUT, why.text);
 }
@@ -201,7 +202,7 @@ void record_session_stop(struct record_session *s)
 	int r;
 
 	if (s->state == RECORD_CONNECTING || s->state == RECORD_QUERYING) {
-		record_session_end(s, -ECANCELED, "interrupted before the recording began");
+		record_session_end(s, -ECANCELED, "interrupted before the recording started");
 		return;
 	}
 	if (s->state != RECORD_RECORDING)
@@ -274,8 +275,8 @@ static void tell_started(struct record_session *s)
 	s->ops->on_started(s->ctx);
 }
 
-static const char no_triggers[] = "the tracing service does not tell when a snapshot is due: it is "
-				  "too old for CLONE_SNAPSHOT";
+static const char no_triggers[] = "the tracing service is too old for CLONE_SNAPSHOT: it does not "
+				  "report when a snapshot is due";
 
 static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
 {
@@ -333,7 +334,7 @@ static void enable(struct record_session *s)
 		r = consumer_enable(s->consumer, bytes, len, s->passed_fd, on_enabled, s);
 	if (r == -EMSGSIZE) {
 		record_session_end(s, r,
-				   "the config is too large: a service takes 128 KiB, serialized");
+				   "the config is too large: the limit is 128 KiB, serialized");
 		return;
 	}
 	/* The service waits for StartTracing then; we have nothing to wait for. */
@@ -377,7 +378,7 @@ static void on_connected(void *ctx, int error)
 	if (s->state != RECORD_CONNECTING)
 		return;
 	if (error) {
-		err_set(&why, error, "what listens on %s is no tracing service: %s", s->address,
+		err_set(&why, error, "the listener on %s is not a tracing service: %s", s->address,
 			strerror(-error));
 		record_session_end(s, error, why.text);
 		return;

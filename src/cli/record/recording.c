@@ -117,13 +117,15 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 		return;
 	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
 		decide(r, -EINTR,
-		       r->result->snapshots.saved ? "aborted: what was not saved yet is gone"
-						  : "aborted: nothing was saved");
+		       r->result->snapshots.saved
+			       ? "aborted: data that was not saved yet is discarded"
+			       : "aborted: nothing was saved");
 		return;
 	}
 	note_end(r, number == SIGINT ? "stopped by SIGINT (Ctrl-C)" : "stopped by SIGTERM");
 	if (r->stopped_ns)
-		console_say(r->setup->console, "saving; once more throws the recording away");
+		console_say(r->setup->console,
+			    "saving the trace; press Ctrl-C again to discard it");
 	record_session_stop(r->session);
 }
 
@@ -192,7 +194,7 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 		       "command was not run");
 	else if (!record_session_is_stopping(r->session))
 		console_say(r->setup->console,
-			    "waiting for the command to end; once more stops and saves");
+			    "waiting for the command to end; press Ctrl-C again to stop and save");
 }
 
 /* The service has taken the config, and writes: its file outlives us from here on. */
@@ -233,7 +235,7 @@ static void on_command_end(void *ctx)
 	if (r->command_ran)
 		record_session_stop(r->session);
 	else
-		decide(r, -ECHILD, "the command was ended before it ran");
+		decide(r, -ECHILD, "the command was killed before it ran");
 }
 
 static int watch_command(struct recording *r)
@@ -281,8 +283,8 @@ static int check_for_command(const struct recording *r, struct err_text *why)
 		return 0;
 	if (name_list_has(&r->result->sources.missing, "linux.ftrace"))
 		return err_set(why, -ENOENT,
-			       "nobody provides the data source linux.ftrace: the command was not "
-			       "run; is sonda-probes running?");
+			       "no producer provides the data source linux.ftrace: the command was "
+			       "not run; is sonda-probes running?");
 	return 0;
 }
 
@@ -339,7 +341,7 @@ static void on_stopped(void *ctx, int flush_error)
 	struct recording *r = ctx;
 
 	if (r->setup->detach) {
-		decide(r, -ECANCELED, "the session has ended before it could be left alone");
+		decide(r, -ECANCELED, "the session ended before it could be detached");
 		return;
 	}
 	name_passed_file(r);
@@ -477,7 +479,7 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 	struct recording *r = ctx;
 
 	note_end(r, why);
-	console_error(r->setup->console, "%s: saving what was recorded until now", why);
+	console_error(r->setup->console, "%s: saving the data recorded until now", why);
 	record_session_stop(r->session);
 }
 

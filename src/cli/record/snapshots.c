@@ -84,9 +84,9 @@ static void end_failed(struct session_snapshot *s, int error)
 	struct err_text why;
 
 	if (error == -EPIPE)
-		err_set(&why, error, "the tracing service went away while %s", activity(s));
+		err_set(&why, error, "the tracing service disconnected while %s", activity(s));
 	else if (error == -ENOSYS)
-		err_set(&why, error, "the tracing service cannot make snapshots: it is too old");
+		err_set(&why, error, "the tracing service is too old to make snapshots");
 	else if (error == -EPROTO)
 		err_set(&why, error, "the tracing service refused while %s", activity(s));
 	else
@@ -100,7 +100,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	struct err_text why;
 
 	(void)fd, (void)what;
-	err_set(&why, 0, "the tracing service does not answer: given up while %s", activity(s));
+	err_set(&why, 0, "the tracing service does not answer; gave up while %s", activity(s));
 	end(s, -ETIMEDOUT, why.text);
 }
 
@@ -303,14 +303,13 @@ int snapshots_check_path(const char *path, struct err_text *e)
 
 	if (!strcmp(path, "-"))
 		return err_set(e, -EINVAL,
-			       "each snapshot is a file of its own, standard output is one: give a "
+			       "snapshots cannot go to standard output: each is a file; give a "
 			       "name with -o");
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_set(
-			e, -EINVAL,
-			"each snapshot is a file of its own beside %s, which is no file: give "
-			"another name with -o",
-			path);
+		return err_set(e, -EINVAL,
+			       "snapshots are files beside %s, which is not a regular file: give "
+			       "another name with -o",
+			       path);
 	/* Better now than when something has happened. */
 	r = trace_file_open(path, e, &file);
 	if (r == 0)
@@ -446,7 +445,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 	struct job *j;
 
 	if (s->n_waiting == SNAPSHOTS_WAITING) {
-		tell_failed(s, hit, "too many triggers: as many snapshots as can wait are waiting");
+		tell_failed(s, hit, "too many triggers: the queue of waiting snapshots is full");
 		return false;
 	}
 	j = calloc(1, sizeof(*j));
@@ -490,7 +489,7 @@ static void drop_all(struct snapshots *s, struct job_list *list)
 
 	while ((j = TAILQ_FIRST(list))) {
 		TAILQ_REMOVE(list, j, link);
-		tell_failed(s, j->hit, "the recording has ended before");
+		tell_failed(s, j->hit, "the recording ended first");
 		free_job(j);
 	}
 }

@@ -44,7 +44,7 @@ void losses_write(const struct losses *l, struct strbuf *lines)
 		const struct loss *one = &l->list[i];
 
 		strbuf_printf(lines, "%s%s%s%s%s\n", one->place, one->place[0] ? ": " : "",
-			      one->text.s ? one->text.s : "no memory to tell",
+			      one->text.s ? one->text.s : "no memory for the details",
 			      one->advice.len ? "; " : "", one->advice.len ? one->advice.s : "");
 	}
 }
@@ -185,7 +185,7 @@ static void bad_pages(const struct record_facts *f, struct losses *ret)
 	loss = losses_add(ret, "kernel rings", s->bad_pages, "pages");
 	if (s->bad_pages)
 		strbuf_printf(&loss->text, "%s ", str_thousands(s->bad_pages, number));
-	strbuf_puts(&loss->text, "pages that could not be read to their end");
+	strbuf_puts(&loss->text, "sub-buffers that could not be parsed completely");
 	tell_statuses(s, &loss->text);
 }
 
@@ -228,9 +228,10 @@ static void probe_misses(const struct record_facts *f, struct losses *ret)
 	if (!sum)
 		return;
 	loss = losses_add(ret, "probes", sum, "hits");
-	strbuf_printf(&loss->text, "passed %s times without an event", str_thousands(sum, number));
+	strbuf_printf(&loss->text, "hit %s times without recording an event",
+		      str_thousands(sum, number));
 	tell_probes(s, &loss->text);
-	strbuf_puts(&loss->text, ": they were hit where they may not be used");
+	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
 
 /* ---- what is polled ---- */
@@ -241,7 +242,7 @@ static void count_loss(struct losses *ret, const char *place, uint64_t n, const 
 	char number[32];
 
 	if (n)
-		strbuf_printf(&losses_add(ret, place, n, unit)->text, "%s %s, %s",
+		strbuf_printf(&losses_add(ret, place, n, unit)->text, "%s %s %s",
 			      str_thousands(n, number), unit, why);
 }
 
@@ -249,10 +250,10 @@ static void polled(const struct record_facts *f, struct losses *ret)
 {
 	const struct source_scan *s = &f->scan->sources;
 	char number[32];
-	static const char tracks[] = "counter tracks", no_room[] = "which there was no room for";
+	static const char tracks[] = "counter tracks", no_room[] = "dropped: no room";
 
 	count_loss(ret, "journal", s->journal_dropped, "lines",
-		   "which came faster than they are recorded");
+		   "dropped: they arrived faster than they were recorded");
 	for (size_t i = 0; i < s->n_refused; i++)
 		count_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
 	count_loss(ret, "processes", s->refused_tracks, tracks, no_room);
@@ -266,7 +267,7 @@ static void polled(const struct record_facts *f, struct losses *ret)
 
 struct gaps {
 	uint64_t writer; /* told by the writer: it found no room */
-	uint64_t corrupt; /* chunks that made no sense */
+	uint64_t corrupt; /* invalid chunks */
 	uint64_t overwritten; /* told by the service: the central buffer went round */
 	uint64_t other; /* reason unknown, or told by the buffer's counters as well */
 	int32_t pid; /* of the writer with the last one */
@@ -295,7 +296,7 @@ static void shared_memory(const struct gaps *g, uint64_t packets, struct losses 
 	if (!n)
 		return;
 	loss = losses_add(ret, "shared memory", n, "packets");
-	strbuf_printf(&loss->text, "%s packets found no room", str_thousands(n, number));
+	strbuf_printf(&loss->text, "%s packets dropped: no room", str_thousands(n, number));
 	if (g->pid)
 		strbuf_printf(&loss->text, " (written by pid %d)", g->pid);
 	strbuf_puts(&loss->advice,
@@ -351,7 +352,8 @@ static void overwritten(const struct record_facts *f, size_t i, const struct buf
 	strbuf_printf(&loss->text, "the oldest %s were overwritten",
 		      str_bytes(s->bytes_overwritten, number));
 	if (seconds_late(f->scan) >= 0.1)
-		strbuf_printf(&loss->text, ", the events begin %.1f s late", seconds_late(f->scan));
+		strbuf_printf(&loss->text, "; the events begin %.1f s after the start",
+			      seconds_late(f->scan));
 	advise_buffer(f, s->bytes_written, &loss->advice);
 }
 
@@ -377,7 +379,7 @@ static void one_buffer(const struct record_facts *f, size_t i, const struct buff
 	} else if (s->patches_failed || s->abi_violations) {
 		loss = add_buffer(f, i, s->size, s->patches_failed + s->abi_violations, "packets",
 				  ret);
-		strbuf_printf(&loss->text, "packets that broke the rules of the protocol: %s",
+		strbuf_printf(&loss->text, "packets that violated the protocol: %s",
 			      str_thousands(s->patches_failed + s->abi_violations, number));
 	}
 }
@@ -397,7 +399,8 @@ static void refused_by_service(const struct record_facts *f, const struct servic
 		return;
 	loss = losses_add(ret, "service", chunks, "chunks");
 	strbuf_printf(&loss->text,
-		      "refused meanwhile, of this or another session: %llu chunks, %llu patches",
+		      "refused during the recording, from this or another session: %llu chunks, "
+		      "%llu patches",
 		      (unsigned long long)chunks, (unsigned long long)patches);
 }
 
@@ -431,18 +434,18 @@ static void tell_departure(const struct record_facts *f, const struct service_st
 	struct strbuf *b = &losses_add(ret, "", d->times, "producers")->text;
 	const char *separator = " of ";
 
-	strbuf_printf(b, "%s (pid %d) went away", d->producer, d->pid);
+	strbuf_printf(b, "%s (pid %d) disconnected", d->producer, d->pid);
 	if (f->scan->started_ns && d->gone_ns > f->scan->started_ns)
 		strbuf_printf(b, " %.1f s after the start",
 			      (double)(d->gone_ns - f->scan->started_ns) / 1e9);
 	if (d->times > 1)
 		strbuf_printf(b, ", the last of %u times", d->times);
-	strbuf_puts(b, ": what it had not handed over is missing, and ");
+	strbuf_puts(b, ": uncommitted data is missing, and ");
 	if (d->back_ns > d->gone_ns)
-		strbuf_printf(b, "%.1f s until another producer took its place,",
+		strbuf_printf(b, "%.1f s until another producer replaced it,",
 			      (double)(d->back_ns - d->gone_ns) / 1e9);
 	else
-		strbuf_puts(b, "all after,");
+		strbuf_puts(b, "everything later,");
 	for (size_t k = i; k < s->n_departures; k++)
 		if (same_departure(d, &s->departures[k])) {
 			strbuf_printf(b, "%s%s", separator, s->departures[k].source);
@@ -461,7 +464,7 @@ static void departures(const struct record_facts *f, const struct service_stats 
 	/* Another service does not say when. */
 	for (size_t i = 0; f->gone && i < f->gone->n; i++)
 		strbuf_printf(&losses_add(ret, "", 1, "producers")->text,
-			      "%s went away: what it had not handed over, and all after",
+			      "%s disconnected: uncommitted data and everything later is missing",
 			      f->gone->names[i]);
 }
 
@@ -482,12 +485,12 @@ static void others(const struct record_facts *f, const struct service_stats *s,
 		uint64_t n;
 		const char *place, *what;
 	} counts[] = {
-		{g->corrupt, "shared memory", "chunks that made no sense"},
-		{s ? s->invalid_packets : 0, "service", "packets that were not valid"},
+		{g->corrupt, "shared memory", "invalid chunks"},
+		{s ? s->invalid_packets : 0, "service", "invalid packets"},
 		{s ? s->filter_errors : 0, "service",
 		 "packets that the trace filter could not read"},
 		{explained ? 0 : g->other, "",
-		 "gaps between packets, for no reason that the service tells"},
+		 "gaps between packets, without a reason from the service"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
@@ -498,7 +501,7 @@ static void others(const struct record_facts *f, const struct service_stats *s,
 	departures(f, s, ret);
 	if (f->file_is_cut)
 		strbuf_puts(&losses_add(ret, "file", 0, NULL)->text,
-			    "the rest of the trace, which found no room");
+			    "the rest of the trace: no room");
 	if (flush_failed(f, s))
 		strbuf_puts(&losses_add(ret, "", 0, NULL)->text,
 			    "the final flush did not finish: the newest events may be missing");

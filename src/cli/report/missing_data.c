@@ -338,7 +338,7 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 	if (nearest && strcmp(nearest, word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
 	else if (!strcmp(word, "help"))
-		strbuf_puts(lines, "; 'sonda help record' lists what can be said");
+		strbuf_puts(lines, "; see 'sonda help record'");
 	strbuf_putc(lines, '\n');
 }
 
@@ -363,7 +363,7 @@ size_t missing_idle(const struct event_requests *idle, const struct tracefs_even
 		    struct strbuf *lines)
 {
 	for (size_t i = 0; i < idle->n; i++) {
-		strbuf_printf(lines, "'%s' takes nothing away", idle->names[i]);
+		strbuf_printf(lines, "'%s' excludes no event", idle->names[i]);
 		if (is_pattern(idle->names[i]) || i >= MISSING_NEAREST)
 			strbuf_putc(lines, '\n');
 		else
@@ -398,13 +398,13 @@ static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *l
 		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds)
 			continue;
 		if (!asks_for_source(config, "linux.ftrace"))
-			why = "it takes a data source linux.ftrace";
+			why = "it needs a data source linux.ftrace";
 		else if (is_deaf(c->process_stats_config))
-			why = "quirks DISABLE_ON_DEMAND has it hear of none";
+			why = "quirks DISABLE_ON_DEMAND disables it";
 		else
 			continue;
 		strbuf_printf(lines,
-			      "resolve_process_fds of linux.process_stats names no files: %s\n",
+			      "resolve_process_fds of linux.process_stats resolves no files: %s\n",
 			      why);
 		n++;
 	}
@@ -547,9 +547,10 @@ static void tell_left_out(const Pb__TraceConfig__DataSource *d, enum source_matc
 
 	strbuf_printf(&s, "data source '%s' is left out: ", d->config->name);
 	if (why == SOURCE_OTHER_MACHINE && d->n_machine_name_filter == 0) {
-		strbuf_puts(&s, "only other machines have it, and trace_all_machines is not set");
+		strbuf_puts(&s,
+			    "only other machines provide it, and trace_all_machines is not set");
 	} else {
-		strbuf_puts(&s, "no producer of it passes");
+		strbuf_puts(&s, "no producer that provides it matches");
 		if (why == SOURCE_OTHER_MACHINE) {
 			put_filter(&s, "machine_name_filter", d->machine_name_filter,
 				   d->n_machine_name_filter);

@@ -153,10 +153,10 @@ static int tell(const struct field *field, const Pb__TracingServiceState__Produc
 		put_producer(p, &b);
 		r = err_set(e, -EOPNOTSUPP,
 			    "%s (%s) needs sonda-probes; here linux.ftrace is offered by %s, which "
-			    "would record more than was asked for",
+			    "would record more than requested",
 			    field->name, field->option, b.s ? b.s : "a producer");
 	} else {
-		strbuf_printf(&b, "%s (%s) needs sonda-probes; it is skipped by ", field->name,
+		strbuf_printf(&b, "%s (%s) needs sonda-probes; it is ignored by ", field->name,
 			      field->option);
 		put_producer(p, &b);
 		if (b.s)
@@ -308,7 +308,7 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 	size_t from = lines->len;
 
 	for (size_t i = 0; i < s->missing.n; i++)
-		strbuf_printf(lines, "nobody provides the data source '%s' yet\n",
+		strbuf_printf(lines, "no producer provides the data source '%s' yet\n",
 			      s->missing.names[i]);
 	for (size_t i = 0; i < s->left_out.n; i++)
 		strbuf_printf(lines, "%s\n", s->left_out.names[i]);

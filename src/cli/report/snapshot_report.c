@@ -139,7 +139,7 @@ void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out)
 
 	if (log->n_lines > SNAPSHOT_LOG_LINES) {
 		first = log->n_lines - SNAPSHOT_LOG_LINES;
-		strbuf_printf(out, "%zu that were told before, then\n", first);
+		strbuf_printf(out, "%zu earlier snapshots, then\n", first);
 	}
 	for (size_t i = first; i < log->n_lines; i++)
 		if (log->lines[i % SNAPSHOT_LOG_LINES])

@@ -55,7 +55,7 @@ void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
 	else if (t->trigger_mode == MODE(STOP_TRACING))
 		strbuf_puts(out, "recording until trigger ");
 	else
-		strbuf_puts(out, "waiting to record for trigger ");
+		strbuf_puts(out, "waiting for trigger ");
 	put_names(t, out);
 	strbuf_puts(out, snapshots ? "; Ctrl-C ends it" : "; without it nothing is saved");
 }
@@ -110,7 +110,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	write_time(f, out);
 	strbuf_puts(out, ": ");
 	if (f->unread) {
-		strbuf_printf(out, "the service wrote the trace into %s\n", f->output);
+		strbuf_printf(out, "the service wrote the trace to %s\n", f->output);
 		return;
 	}
 	if (events)
@@ -200,14 +200,14 @@ static void write_no_events(const struct record_facts *f, bool lost, struct strb
 
 	strbuf_puts(out, "  events   none: ");
 	if (!ftrace_scan_has_rings(s)) {
-		strbuf_puts(out,
-			    s->problems.n ? "ftrace could not be used\n" : "nobody recorded any\n");
+		strbuf_puts(out, s->problems.n ? "ftrace could not be used\n"
+					       : "no producer recorded any\n");
 	} else if (lost) {
-		strbuf_puts(out, "what there was is lost\n");
+		strbuf_puts(out, "all events were lost\n");
 	} else if (all_refused(c, s)) {
-		strbuf_puts(out, "nothing that was asked for could be recorded\n");
+		strbuf_puts(out, "none of the requested events could be recorded\n");
 	} else {
-		strbuf_printf(out, "no such event happened%s%s%s%s\n",
+		strbuf_printf(out, "no requested event occurred%s%s%s%s\n",
 			      c->n_tids_to_trace || c->n_pids_to_trace ? " in these threads" : "",
 			      c->tracing_cpumask && *c->tracing_cpumask ? " on these CPUs" : "",
 			      c->n_event_filters ? " that passes the filters" : "",
@@ -306,7 +306,7 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 
 	losses_write(losses, &lines);
 	if (losses->n)
-		write_lines("lost", lines.s ? lines.s : "no memory to tell", out);
+		write_lines("lost", lines.s ? lines.s : "no memory for the details", out);
 	else if (f->unread)
 		write_lines("lost", "not known: the trace was not read here", out);
 	else if (record_losses_unknown(f))
@@ -339,7 +339,7 @@ static void write_hole(const struct trace_scan *s, const struct hole *h, struct 
 	if (h->events)
 		strbuf_printf(b, " (%s events)", str_thousands(h->events, number));
 	else if (h->on_the_way)
-		strbuf_puts(b, " (lost behind the ring)");
+		strbuf_puts(b, " (lost after the ring)");
 }
 
 static void write_holes(const struct trace_scan *s, struct strbuf *out)
@@ -394,7 +394,7 @@ static void tell_source(const struct record_facts *f, const char *name, struct s
 	str_nearest_init(&nearest, name);
 	for (size_t i = 0; f->offered && i < f->offered->n; i++)
 		str_nearest_try(&nearest, f->offered->names[i]);
-	strbuf_printf(lines, "nobody provides the data source '%s'", name);
+	strbuf_printf(lines, "no producer provides the data source '%s'", name);
 	if (str_nearest_get(&nearest))
 		strbuf_printf(lines, "; did you mean %s?", str_nearest_get(&nearest));
 	else if (str_starts(name, "linux.") &&
@@ -421,7 +421,7 @@ static size_t tell_idle_sources(const struct record_facts *f, struct strbuf *lin
 		const char *source, *nothing;
 		enum sample_kind kind;
 	} polled[] = {
-		{"linux.sysfs_power", "no battery or power supply with numbers is there",
+		{"linux.sysfs_power", "there is no battery or power supply with readable values",
 		 SAMPLES_BATTERY},
 	};
 	size_t n = 0;
@@ -512,12 +512,11 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 	struct strbuf lines = {0};
 
 	if (s->compressed_packets)
-		strbuf_printf(&lines,
-			      "compressed packets, which this summary does not look into: %llu\n",
+		strbuf_printf(&lines, "compressed packets that this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
 	if (triggers_end_a_ring(f->config) && !f->snapshots && s->ftrace.first_ns &&
 	    s->disabled_ns > s->ftrace.first_ns && overwritten(s))
-		strbuf_printf(&lines, "the buffer went round: it holds the last %.1f s\n",
+		strbuf_printf(&lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
 			      (double)(s->disabled_ns - s->ftrace.first_ns) / 1e9);
 	if (s->bad_packets)
 		strbuf_printf(&lines, "packets that this summary could not read: %llu\n",

@@ -148,15 +148,15 @@ static int read_one(const char *word, size_t len, const struct tracefs_events *e
 		return add_set(ret, set);
 	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
 	if (event_word_is_negative(copy))
-		return err_set(e, -EINVAL, "'%.80s' takes away, and must be a word of its own",
-			       copy);
+		return err_set(e, -EINVAL,
+			       "'%.80s' excludes events and must be an argument of its own", copy);
 	colon = strchr(copy, ':');
 	if (!can_be_event(copy) || len >= sizeof(copy))
-		return err_set(e, -EINVAL, "'%.80s' cannot be the name of an event", copy);
+		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", copy);
 	if (colon && !strchr(copy, '/'))
 		*colon = '/';
 	if (!can_be_event(copy))
-		return err_set(e, -EINVAL, "'%.80s' cannot be the name of an event", word);
+		return err_set(e, -EINVAL, "'%.80s' is not a valid event name", word);
 	return add_request(ret, is_group(copy, events, whole) ? whole : copy);
 }
 
@@ -279,8 +279,8 @@ static int pick(struct selection *s, const char *request, struct err_text *e)
 static int refuse_guess(const char *request, const char *text, struct err_text *e)
 {
 	return err_set(e, -EINVAL,
-		       "'!%s': what it takes away of '%s' is in the kernel's list of events, "
-		       "available_events of tracefs, which cannot be read",
+		       "'!%s': cannot exclude events of '%s': the kernel's list of events, "
+		       "available_events of tracefs, cannot be read",
 		       request, text);
 }
 
@@ -428,7 +428,8 @@ int event_words_read(const char *const *words, size_t n, const struct tracefs_ev
 	for (size_t i = 0; i < n && !r; i++)
 		r = do_word(&s, words[i], ret_idle, e);
 	if (!r && n && !s.n)
-		r = err_set(e, -EINVAL, "no event is left: '%.80s' and its like took all away",
+		r = err_set(e, -EINVAL,
+			    "no event is left: '%.80s' and other patterns excluded all events",
 			    first_negative(words, n));
 	if (!r)
 		r = make_requests(&s, ret);

@@ -20,9 +20,9 @@ static int refuse_long(const char *typed, const struct option *long_options, str
 	for (size_t i = 0; long_options[i].name; i++)
 		str_nearest_try(&nearest, long_options[i].name);
 	if (str_nearest_get(&nearest) && !strchr(typed, '='))
-		return err_set(e, -EINVAL, "there is no option %.80s; did you mean --%s?", typed,
+		return err_set(e, -EINVAL, "unknown option %.80s; did you mean --%s?", typed,
 			       str_nearest_get(&nearest));
-	return err_set(e, -EINVAL, "there is no option %.80s", typed);
+	return err_set(e, -EINVAL, "unknown option %.80s", typed);
 }
 
 /* Else it is a long option with a value that it does not take. */
@@ -58,8 +58,7 @@ int option_refuse_swallowed(const char *last_arg, const char *value, const char 
 {
 	if (!value || value != last_arg || !is_option(value, letters, long_options))
 		return 0;
-	return err_set(e, -EINVAL,
-		       "the option before '%.80s' needs a value, and that is an option itself",
+	return err_set(e, -EINVAL, "the option before '%.80s' needs a value, not another option",
 		       value);
 }
 
@@ -69,7 +68,7 @@ int option_refuse(int option, const char *typed, const char *letters,
 	if (option == ':')
 		return err_set(e, -EINVAL, "%.80s needs a value", typed);
 	if (is_unknown_letter(optopt, letters, long_options))
-		return err_set(e, -EINVAL, "there is no option -%c", optopt);
+		return err_set(e, -EINVAL, "unknown option -%c", optopt);
 	return refuse_long(typed, long_options, e);
 }
 
@@ -131,7 +130,7 @@ static int take(int option, const char *usage, struct verb_options *o)
 static int refuse(const char *verb, const char *why)
 {
 	log_error("%s: %s", verb, why);
-	log_error("sonda help %s lists what can be said", verb);
+	log_error("see sonda help %s", verb);
 	return EXIT_USAGE;
 }
 
@@ -142,11 +141,11 @@ static int check(const char *verb, const struct verb_options *o, size_t min_word
 	if (o->n_words < min_words)
 		return refuse(verb, "a name is missing");
 	if (o->n_words > max_words) {
-		err_set(&e, 0, "'%.80s' is one word too many", o->words[max_words]);
+		err_set(&e, 0, "unexpected argument '%.80s'", o->words[max_words]);
 		return refuse(verb, e.text);
 	}
 	if (o->output && !*o->output)
-		return refuse(verb, "-o needs the name of a file");
+		return refuse(verb, "-o needs a file name");
 	return -1;
 }
 

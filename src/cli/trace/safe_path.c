@@ -38,8 +38,8 @@ static int check_owner(const char *path, const struct stat *st, struct err_text 
 	if (!(folder.st_mode & S_IWOTH) || st->st_uid == geteuid() || st->st_uid == folder.st_uid)
 		return 0;
 	return err_set(e, -EACCES,
-		       "cannot write %s: it is a %s of uid %u in a folder that everybody may write "
-		       "to; choose another file with -o",
+		       "cannot write %s: it is a %s of uid %u in a world-writable directory; "
+		       "choose another file with -o",
 		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
 }
 

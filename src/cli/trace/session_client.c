@@ -81,14 +81,15 @@ static int describe(const struct session_client *c, int error, const char *doing
 {
 	switch (error) {
 	case -EPIPE:
-		return err_set(e, error, "the tracing service went away during %s", doing);
+		return err_set(e, error, "the tracing service disconnected during %s", doing);
 	case -ENOSYS:
-		return err_set(e, error, "the tracing service cannot do %s: it is too old", doing);
+		return err_set(e, error, "the tracing service is too old: it does not support %s",
+			       doing);
 	case -EPROTO:
 		return err_set(e, error, "the tracing service refused %s", doing);
 	case -ETIMEDOUT:
 		return err_set(e, error,
-			       "the tracing service on %s does not answer: given up in %s",
+			       "the tracing service on %s does not answer; gave up during %s",
 			       c->address, doing);
 	default:
 		return err_set(e, error, "%s failed: %s", doing, strerror(-error));
@@ -170,15 +171,15 @@ int session_client_explain(const char *address, int error, struct err_text *e)
 		g = group_of(address);
 		if (g)
 			return err_set(e, error,
-				       "%s: permission denied; run as root, or be in the group %s "
-				       "(adduser USER %s, and log in again)",
+				       "%s: permission denied; run as root, or join the group %s "
+				       "(adduser USER %s, then log in again)",
 				       address, g->gr_name, g->gr_name);
 		return err_set(e, error, "%s: permission denied; run as root", address);
 	case -ENOENT:
 	case -ECONNREFUSED:
 		return err_set(e, error,
-			       "no tracing service listens on %s: start sondad, or say with "
-			       "--socket where one does",
+			       "no tracing service listens on %s: start sondad, or give its "
+			       "address with --socket",
 			       address);
 	case -EKEYREJECTED:
 		return service_trust_explain(address, e);
@@ -242,7 +243,7 @@ int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e)
 {
 	int r = wait_for_answer(c, consumer_query_state(c->consumer, sessions_only, on_state, c),
-				ANSWER_TIMEOUT_MS, "asking for its sessions", e);
+				ANSWER_TIMEOUT_MS, "querying its sessions", e);
 
 	return r < 0 ? r : take_message(c, ret, e);
 }
@@ -291,8 +292,7 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 	int r = wait_for_answer(c, sent, ANSWER_TIMEOUT_MS, "attaching", e);
 
 	if (r == -EPROTO)
-		return err_set(e, r, "no session of this user is detached under the name '%.200s'",
-			       key);
+		return err_set(e, r, "this user has no detached session named '%.200s'", key);
 	return r < 0 ? r : take_message(c, ret, e);
 }
 

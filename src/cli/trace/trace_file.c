@@ -507,7 +507,8 @@ int output_open(const char *path, const char *kind, struct output_name *ret_name
 		struct trace_file **ret, struct err_text *e)
 {
 	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
-		return err_set(e, -ENOTTY, "a trace is no text: not written to a terminal");
+		return err_set(e, -ENOTTY,
+			       "a trace is binary data: it is not written to a terminal");
 	int r = path ? 0 : output_name(kind, ret_name, e);
 
 	if (r < 0)

@@ -40,7 +40,7 @@ TEST_WITH(sessions_are_a_table, NULL, NULL)
 		"ID    UID    STATE            STARTED   DURATION   BUFFERS   SOURCES  NAME\n"
 		"3     1000   STARTED          -         1.5 s      33 MiB    2        a?[31m\n"
 		"12    0      CLONED_READ_ONLY -         -          0 B       0        \n"
-		"3 sessions of other users, which they and root see\n");
+		"3 sessions of other users (visible to them and to root)\n");
 }
 
 TEST(none_is_said)
@@ -49,7 +49,7 @@ TEST(none_is_said)
 	struct strbuf text = {0};
 
 	state_text_sessions(&s, &text);
-	assert_lines(&text, "no session is there\n");
+	assert_lines(&text, "there are no sessions\n");
 }
 
 TEST(producers_and_their_sources)

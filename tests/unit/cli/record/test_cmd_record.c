@@ -233,7 +233,7 @@ FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 	assert_true(says("Recorded 0.73 s"));
 	assert_true(says("323 events, 89 processes"));
 	assert_true(says("lost     kernel rings: 24,275 events"));
-	assert_true(says("missing  nobody provides the data source 'linux.ftrace'"));
+	assert_true(says("missing  no producer provides the data source 'linux.ftrace'"));
 }
 
 FIXTURE_TEST(test_quiet_says_nothing)
@@ -332,7 +332,7 @@ FIXTURE_TEST(test_a_service_that_dies_leaves_no_file)
 		service.leave = at[i];
 		assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
 		check_files("");
-		assert_true(says("the tracing service went away"));
+		assert_true(says("the tracing service disconnected"));
 	}
 }
 
@@ -347,7 +347,7 @@ FIXTURE_TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_w
 	assert_int_equal(record("-o x.pftrace sched"), 1);
 	check_files("x.pftrace ");
 	assert_int_equal(packets_in("x.pftrace"), 26);
-	assert_true(says("the tracing service went away"));
+	assert_true(says("the tracing service disconnected"));
 	assert_true(says("323 events"));
 }
 
@@ -371,8 +371,8 @@ FIXTURE_TEST(test_an_output_that_is_too_slow_is_told)
 {
 	service.bytes_waiting = 20 << 20;
 	assert_int_equal(record("-o x.pftrace sched"), 0);
-	assert_true(says("the output takes no data: 20 MiB wait") ||
-		    says("the output takes data too slowly: 20 MiB wait"));
+	assert_true(says("the output accepts no data: 20 MiB wait") ||
+		    says("the output accepts data too slowly: 20 MiB wait"));
 }
 
 /* What has no size is read while it records. */
@@ -422,7 +422,7 @@ FIXTURE_TEST(test_an_empty_trace_is_no_success)
 	assert_true(says("the trace is empty"));
 	write_config(SOURCE "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1 }");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
-	assert_true(says("no trigger came"));
+	assert_true(says("no trigger was activated"));
 }
 
 /* The producer could not use ftrace, and the trace says so. */
@@ -437,7 +437,7 @@ FIXTURE_TEST(test_a_recorder_without_a_trigger_saves_nothing)
 	write_config(SNAPSHOTS);
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
 	assert_true(says("recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it"));
-	assert_true(says("there is no snapshot: no trigger came"));
+	assert_true(says("there is no snapshot: no trigger was activated"));
 	check_files("");
 }
 
@@ -447,10 +447,10 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 		const char *line, *says;
 		int code;
 	} rows[] = {
-		{"-c c.cfg -o -", "each snapshot is a file of its own", 2},
-		{"-c c.cfg -o /dev/null", "is no file: give another name with -o", 2},
+		{"-c c.cfg -o -", "each is a file; give a name with -o", 2},
+		{"-c c.cfg -o /dev/null", "is not a regular file: give another name with -o", 2},
 		{"-c c.cfg -o /nonexistent/x", "cannot write /nonexistent/x", 1},
-		{"-c c.cfg --detach flight", "nobody is there to save the snapshots", 2},
+		{"-c c.cfg --detach flight", "no process would save the snapshots", 2},
 	};
 
 	write_config(SNAPSHOTS);
@@ -461,7 +461,7 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 	write_config(SOURCE
 		     "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
 	assert_int_equal(record("-c c.cfg -o x"), 2);
-	assert_true(says("CLONE_SNAPSHOT without triggers"));
+	assert_true(says("CLONE_SNAPSHOT needs triggers"));
 	/* Nothing was begun. */
 	assert_null(strstr(service.port.calls, "EnableTracing"));
 	check_files("");
@@ -503,8 +503,8 @@ FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
 	write_config(SOURCE "write_into_file: true output_path: '/nonexistent/there.pftrace'");
 	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
 	check_files("");
-	assert_true(says("-o is not used: output_path of the config says where"));
-	assert_true(says(": the service wrote the trace into /nonexistent/there.pftrace"));
+	assert_true(says("-o is ignored: the service writes the trace to output_path"));
+	assert_true(says(": the service wrote the trace to /nonexistent/there.pftrace"));
 	assert_true(says("lost     not known: the trace was not read here"));
 	/* One that we can look at is summed up. */
 	snprintf(path, sizeof(path), "%s/there.pftrace", dir);
@@ -518,7 +518,7 @@ FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
 	assert_true(says("there.pftrace ends within a packet"));
 	write_file("there.pftrace", "", 0);
 	assert_int_equal(record("-c c.cfg"), 1);
-	assert_true(says("the trace is empty: the service gave no packets"));
+	assert_true(says("the trace is empty: the service returned no packets"));
 }
 
 /* The service would write into it; this one does not. */
@@ -545,7 +545,7 @@ FIXTURE_TEST(test_a_file_that_is_passed_to_the_service)
 	signals[1].number = SIGTERM;
 	signals[1].repeats = true;
 	assert_int_equal(record("-c c.cfg -o z.pftrace"), 1);
-	assert_true(says("what was written until then is in z.pftrace"));
+	assert_true(says("the data written until then is in z.pftrace"));
 }
 
 FIXTURE_TEST(test_detached_sessions)
@@ -553,10 +553,10 @@ FIXTURE_TEST(test_detached_sessions)
 	write_config(SOURCE "buffers { size_kb: 64 }");
 	service.end_when_started = false;
 	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 2);
-	assert_true(says("sonda stop writes the trace, and takes -o"));
+	assert_true(says("sonda stop writes the trace; pass -o to it"));
 	write_config(SOURCE "write_into_file: true");
 	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 0);
-	assert_true(says("the service writes the trace into x.pftrace"));
+	assert_true(says("the service writes the trace to x.pftrace"));
 	check_files("x.pftrace ");
 }
 
@@ -665,9 +665,9 @@ FIXTURE_TEST(test_what_is_not_there_is_told_before_anything_begins)
 	assert_int_equal(record("-o x.pftrace -C 8191 sched"), 1);
 	assert_true(says("sonda: -C: this machine has no CPU 8191; it has "));
 	assert_int_equal(record("--socket host:1 -o x.pftrace -p 1 sched"), 1);
-	assert_true(says("-p: the tracing service is on another machine than the process"));
+	assert_true(says("-p: the process is not on the machine of the tracing service"));
 	assert_int_equal(record("--socket host:1 -o x.pftrace sched -- true"), 1);
-	assert_true(says("COMMAND: the tracing service is on another machine than the process"));
+	assert_true(says("COMMAND: the process is not on the machine of the tracing service"));
 	check_files("");
 	assert_string_equal(service.port.calls, "");
 }
@@ -704,7 +704,7 @@ FIXTURE_TEST(test_usage)
 	assert_int_equal(record("-o x.pftrace sched !sched"), 2);
 	assert_true(says("no event is left"));
 	assert_int_equal(record("-o x.pftrace a/b/c"), 2);
-	assert_true(says("'a/b/c' cannot be the name of an event"));
+	assert_true(says("'a/b/c' is not a valid event name"));
 	check_files("");
 	assert_string_equal(service.port.calls, "");
 	assert_int_equal(record("--help"), 0);

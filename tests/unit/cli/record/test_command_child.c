@@ -181,7 +181,7 @@ FIXTURE_TEST(test_one_that_is_killed_before_it_runs)
 	wait_for_end();
 	assert_false(command_child_is_running(child));
 	assert_int_equal(command_child_run(child, &why), -ESRCH);
-	assert_string_equal(why.text, "'/bin/sh' was ended before it ran");
+	assert_string_equal(why.text, "'/bin/sh' was killed before it ran");
 	command_child_free(child);
 	ends = 0;
 	/* The same, unseen. */

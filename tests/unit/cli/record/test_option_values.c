@@ -20,10 +20,11 @@ TEST(test_times)
 	assert_int_equal(option_time("--time", "169h", &ms, &why), -EINVAL);
 	assert_string_equal(why.text, "--time 169h: a recording may last 7 days at most");
 	assert_int_equal(option_time("-t", "0s", &ms, &why), -EINVAL);
-	assert_string_equal(why.text, "-t 0s: a recording needs a time; without -t it lasts until "
-				      "Ctrl-C");
+	assert_string_equal(
+		why.text,
+		"-t 0s: the duration must not be 0; without -t the recording lasts until Ctrl-C");
 	assert_int_equal(option_time("-t", "5x", &ms, &why), -EINVAL);
-	assert_string_equal(why.text, "-t 5x is no time; examples: 10, 10s, 500ms, 2m");
+	assert_string_equal(why.text, "-t 5x: not a duration; examples: 10, 10s, 500ms, 2m");
 	assert_int_equal(ms, 604800000);
 }
 
@@ -34,9 +35,9 @@ TEST(test_sizes)
 	assert_int_equal(option_size("-b", "1.5mb", &kb, &why), 0);
 	assert_int_equal(kb, 1536);
 	assert_int_equal(option_size("-b", "4194304", &kb, &why), -EINVAL);
-	assert_string_equal(why.text, "-b 4194304: a buffer must stay below 4 GiB");
+	assert_string_equal(why.text, "-b 4194304: a buffer must be smaller than 4 GiB");
 	assert_int_equal(option_size("--subbuf", "0", &kb, &why), -EINVAL);
-	assert_string_equal(why.text, "--subbuf 0: a buffer needs a size");
+	assert_string_equal(why.text, "--subbuf 0: the size of a buffer must not be 0");
 	assert_int_equal(option_size("-b", "ten", &kb, &why), -EINVAL);
 	assert_int_equal(kb, 1536);
 }
@@ -51,7 +52,7 @@ TEST(test_numbers)
 	assert_int_equal(option_number("-n", "-1", &n, &why), -EINVAL);
 	assert_int_equal(option_number("-n", "4294967296", &n, &why), -EINVAL);
 	assert_int_equal(option_number("-n", "", &n, &why), -EINVAL);
-	assert_string_equal(why.text, "-n  is no number from 1 on");
+	assert_string_equal(why.text, "-n : not a number greater than 0");
 }
 
 TEST(test_processes)
@@ -78,7 +79,7 @@ TEST(test_what_is_no_process)
 
 		if (option_pids("-p", bad[i], &l, &why) != -EINVAL)
 			fail_msg("'%s' was accepted", bad[i]);
-		assert_non_null(strstr(why.text, "is no process"));
+		assert_non_null(strstr(why.text, "is not a process id"));
 		free(l.pids);
 	}
 }
@@ -133,18 +134,18 @@ TEST(test_what_is_no_trigger)
 	static const struct {
 		const char *text, *word;
 	} cases[] = {
-		{"", "no action ''; there are stacktrace, traceon, traceoff"},
-		{"hist:keys=pid", "no action 'hist'"},
+		{"", "unknown action ''; the actions are stacktrace, traceon, traceoff"},
+		{"hist:keys=pid", "unknown action 'hist'"},
 		{"traceof", "did you mean traceoff?"},
 		{"Stacktrace:1", "did you mean stacktrace?"},
-		{"traceoff:", "'' is no count"},
-		{"traceoff:0", "'0' is no count"},
-		{"traceoff:x if a", "'x' is no count"},
-		{"traceoff:1:2", "'1:2' is no count"},
-		{"traceoff when a", "'when a' is no condition"},
-		{"traceoff if", "'if' is no condition"},
-		{"traceoff if  ", "'if  ' is no condition"},
-		{"traceoff:1if a", "'1if' is no count"},
+		{"traceoff:", "'' is not a count"},
+		{"traceoff:0", "'0' is not a count greater than 0"},
+		{"traceoff:x if a", "'x' is not a count greater than 0"},
+		{"traceoff:1:2", "'1:2' is not a count greater than 0"},
+		{"traceoff when a", "'when a' is not a condition"},
+		{"traceoff if", "'if' is not a condition"},
+		{"traceoff if  ", "'if  ' is not a condition"},
+		{"traceoff:1if a", "'1if' is not a count greater than 0"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -388,12 +388,12 @@ TEST(test_refused)
 		const char *args[4];
 		const char *sentence;
 	} cases[] = {
-		{{"a/b/c"}, "'a/b/c' cannot be the name of an event"},
-		{{"irq/*", "!*"}, "no event is left: '!*' and its like took all away"},
+		{{"a/b/c"}, "'a/b/c' is not a valid event name"},
+		{{"irq/*", "!*"}, "no event is left: '!*' and other patterns excluded all events"},
 		{{"--syscalls", "read,,write"}, "--syscalls: a name is empty"},
 		{{"--syscalls", ""}, "--syscalls: a name is empty"},
 		{{"--kretprobe", "r:x vfs_read"},
-		 "--kretprobe takes a function; 'r:x vfs_read' is a line for --kprobe"},
+		 "--kretprobe takes the name of a function; pass 'r:x vfs_read' with --kprobe"},
 	};
 	struct event_requests idle = {0};
 	Pb__TraceConfig *config;

@@ -220,7 +220,7 @@ TEST(test_a_value_that_is_an_option)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_int_equal(parse(lines[i], &o, &e), -EINVAL);
-		assert_non_null(strstr(e.text, "needs a value, and that is an option itself"));
+		assert_non_null(strstr(e.text, "needs a value, not another option"));
 	}
 	/* These are none. */
 	assert_string_equal(good("-o - sched").output, "-");
@@ -237,7 +237,7 @@ TEST(test_the_summarys_form)
 	assert_true(good("--json sched").json);
 	assert_true(good("--exit-code sched -- true").exit_code);
 	assert_int_equal(parse("--exit-code sched", &o, &e), -EINVAL);
-	assert_string_equal(e.text, "--exit-code is about a command, which is missing");
+	assert_string_equal(e.text, "--exit-code needs a command");
 	assert_int_equal(parse("--json -o - sched", &o, &e), -EINVAL);
 }
 
@@ -263,16 +263,16 @@ TEST(test_refused)
 		{"--buffer", "--buffer needs a value"},
 		{"-t 5x sched", "-t 5x"},
 		{"-t -1 sched", "-t -1"},
-		{"-t '' sched", "-t  is no time"},
+		{"-t '' sched", "-t : not a duration"},
 		{"-t 169h sched", "7 days"},
 		{"-t 99999999999999999999 sched", "7 days"},
 		{"-b 10lb sched", "-b 10lb"},
-		{"-b 0 sched", "needs a size"},
+		{"-b 0 sched", "must not be 0"},
 		{"-b 4194304 sched", "4 GiB"},
 		{"-b 99999999999999gb sched", "4 GiB"},
 		{"-B 0 sched", "-B 0"},
-		{"-x sched", "no option -x"},
-		{"-qx sched", "no option -x"},
+		{"-x sched", "unknown option -x"},
+		{"-qx sched", "unknown option -x"},
 		{"--nonsense sched", "no option --nonsense"},
 		{"--strict=yes sched", "--strict=yes"},
 		{"-o '' sched", "-o needs"},
@@ -291,19 +291,19 @@ TEST(test_refused)
 		{"sched --filter ''", "the condition is empty"},
 		{"sched --filter ~", "the condition is empty"},
 		{"sched --trigger stacktrac", "did you mean stacktrace"},
-		{"sched -p x", "-p: 'x' is no process"},
+		{"sched -p x", "-p: 'x' is not a process id"},
 		{"sched -C 3-1", "-C 3-1 is no list of CPUs"},
 		{"sched -C 9999", "no machine has so many"},
 		{"sched -a -p 1", "-a and -p exclude"},
 		{"sched --clock tai", "boot or mono_raw"},
 		{"sched --subbuf 0", "--subbuf 0: a buffer needs"},
-		{"sched --function-depth 2", "--function-depth is about --function-graph"},
-		{"sched --function-filter x", "--function-filter is about --function-graph"},
+		{"sched --function-depth 2", "--function-depth needs --function-graph"},
+		{"sched --function-filter x", "--function-filter needs --function-graph"},
 		{"--function-graph --function-depth 0", "no number from 1 on"},
 		{"-C 0", "nothing to record"},
 		{"-- ls", "nothing to record"},
-		{"sched --", "-- is followed by no command"},
-		{"--", "-- is followed by no command"},
+		{"sched --", "there is no command after --"},
+		{"--", "there is no command after --"},
 		{"sched -o - -- ls", "would mix on stdout"},
 		{"sched --filtr x", "no option --filtr; did you mean --filter?"},
 		{"sched --tim 5 --syscal", "--syscal needs a value"},

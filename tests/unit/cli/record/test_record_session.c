@@ -193,8 +193,9 @@ FIXTURE_TEST(test_a_service_that_does_not_tell_of_triggers)
 	x->ops = &ops_with_snapshots;
 	x->service.refuse = "ObserveEvents";
 	start(x);
-	assert_non_null(strstr(x->heard, "end(-71,the tracing service does not tell when a "
-					 "snapshot is due: it is too old for CLONE_SNAPSHOT)"));
+	assert_non_null(strstr(x->heard,
+			       "end(-71,the tracing service is too old for CLONE_SNAPSHOT: it "
+			       "does not report when a snapshot is due)"));
 }
 
 TEST_WITH(test_the_owner_may_refuse_what_it_learned, setup, teardown)
@@ -225,16 +226,17 @@ TEST_WITH(test_a_method_that_is_refused_or_missing, setup, teardown)
 	x->service.end_at_once = true;
 	x->service.refuse = "ReadBuffers";
 	start(x);
-	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
-					    "reading the trace) ");
+	assert_string_equal(x->heard, BEGIN
+			    "stopped(0) end(-71,the tracing service refused reading the trace) ");
 	record_session_free(TAKE_PTR(x->session));
 	x->heard[0] = '\0';
 	x->ended = false;
 	x->service.port.methods = few;
 	x->service.port.n_methods = 1;
 	start(x);
-	assert_string_equal(x->heard, "recording stopped(0) end(-38,the tracing service cannot do "
-				      "reading the trace: it is too old) ");
+	assert_string_equal(x->heard,
+			    "recording stopped(0) end(-38,the tracing service is too old: "
+			    "it does not support reading the trace) ");
 }
 
 TEST_WITH(test_a_service_that_dies, setup, teardown)
@@ -243,7 +245,7 @@ TEST_WITH(test_a_service_that_dies, setup, teardown)
 		const char *at;
 		const char *heard;
 	} cases[] = {
-		{"QueryServiceState", "asking for its data sources"},
+		{"QueryServiceState", "querying its data sources"},
 		{"EnableTracing", "recording"},
 		{"Flush", "the final flush"},
 		{"DisableTracing", "stopping"},
@@ -260,7 +262,7 @@ TEST_WITH(test_a_service_that_dies, setup, teardown)
 			run(x);
 		}
 		snprintf(expected, sizeof(expected),
-			 "end(-32,the tracing service went away during %s) ", cases[i].heard);
+			 "end(-32,the tracing service disconnected during %s) ", cases[i].heard);
 		assert_true(x->ended);
 		assert_non_null(strstr(x->heard, expected));
 		record_session_free(TAKE_PTR(x->session));
@@ -277,9 +279,8 @@ FIXTURE_TEST(test_nobody_listens)
 	assert_int_equal(record_session_start(x->loop, "/nonexistent/socket", &x->config, &ops, x,
 					      &e, &x->session),
 			 -ENOENT);
-	assert_string_equal(e.text,
-			    "no tracing service listens on /nonexistent/socket: start sondad, or "
-			    "say with --socket where one does");
+	assert_string_equal(e.text, "no tracing service listens on /nonexistent/socket: start "
+				    "sondad, or give its address with --socket");
 	assert_null(x->session);
 }
 
@@ -287,7 +288,7 @@ FIXTURE_TEST(test_something_else_listens)
 {
 	x->service.port.refuse_bind = true;
 	start(x);
-	assert_true(str_starts(x->heard, "end(-71,what listens on /tmp/fake-port-"));
+	assert_true(str_starts(x->heard, "end(-71,the listener on /tmp/fake-port-"));
 }
 
 FIXTURE_TEST(test_stop_before_it_began)
@@ -295,7 +296,7 @@ FIXTURE_TEST(test_stop_before_it_began)
 	x->service.silent = "QueryServiceState";
 	start(x);
 	record_session_stop(x->session);
-	assert_string_equal(x->heard, "end(-125,interrupted before the recording began) ");
+	assert_string_equal(x->heard, "end(-125,interrupted before the recording started) ");
 }
 
 TEST_WITH(test_a_config_larger_than_a_frame, setup, teardown)
@@ -307,8 +308,9 @@ TEST_WITH(test_a_config_larger_than_a_frame, setup, teardown)
 	name[199999] = '\0';
 	x->config.unique_session_name = name;
 	start(x);
-	assert_string_equal(x->heard, "state(0,3) end(-90,the config is too large: a service takes "
-				      "128 KiB, serialized) ");
+	assert_string_equal(
+		x->heard,
+		"state(0,3) end(-90,the config is too large: the limit is 128 KiB, serialized) ");
 	free(name);
 }
 

@@ -50,8 +50,8 @@ FIXTURE_TEST(test_a_service_that_goes_away_from_one_that_is_held)
 	run(x);
 	fake_hang_up(&x->service.port);
 	run(x);
-	assert_non_null(strstr(x->heard, "end(-32,the tracing service went away during the last "
-					 "snapshots)"));
+	assert_non_null(strstr(
+		x->heard, "end(-32,the tracing service disconnected during the last snapshots)"));
 }
 
 TEST_WITH(test_a_session_that_the_service_ends, setup, teardown)
@@ -101,8 +101,9 @@ FIXTURE_TEST(test_an_error_of_the_output_ends_it)
 	x->service.end_at_once = true;
 	x->packet_error = -ENOSPC;
 	start(x);
-	assert_string_equal(x->heard, BEGIN "stopped(0) one end(-28,reading the trace failed: "
-					    "No space left on device) ");
+	assert_string_equal(
+		x->heard,
+		BEGIN "stopped(0) one end(-28,reading the trace failed: No space left on device) ");
 }
 
 static void send_half_a_packet(struct fake_port *p, const char *method, uint64_t id,
@@ -121,6 +122,6 @@ FIXTURE_TEST(test_a_trace_that_ends_inside_a_packet)
 	x->service.end_at_once = true;
 	x->service.port.on_call = send_half_a_packet;
 	start(x);
-	assert_string_equal(x->heard, BEGIN "stopped(0) end(-71,the tracing service refused "
-					    "reading the trace) ");
+	assert_string_equal(x->heard, BEGIN
+			    "stopped(0) end(-71,the tracing service refused reading the trace) ");
 }

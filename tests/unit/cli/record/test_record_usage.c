@@ -48,7 +48,7 @@ static bool is_unknown(char *option)
 	bool unknown = false;
 
 	if (record_options_parse(2, argv, &o, &e))
-		unknown = strstr(e.text, "there is no option");
+		unknown = strstr(e.text, "unknown option");
 	else
 		record_options_deinit(&o);
 	return unknown;

@@ -104,7 +104,7 @@ FIXTURE_TEST(test_a_signal_while_saving_warns_first)
 	output = start(true);
 	assert_true(hear_until("saving"));
 	kill(child, SIGINT);
-	assert_true(hear_until("once more throws the recording away"));
+	assert_true(hear_until("press Ctrl-C again to discard it"));
 	kill(child, SIGINT);
 	assert_int_equal(finish(output), 1);
 	assert_non_null(strstr(heard, "aborted"));
@@ -134,7 +134,7 @@ FIXTURE_TEST(test_a_recording_warns_at_its_beginning)
 	service.end_when_started = true;
 	output = start(false);
 	assert_int_equal(finish(output), 0);
-	assert_non_null(strstr(heard, "nobody provides the data source 'linux.ftrace' yet\n"));
+	assert_non_null(strstr(heard, "no producer provides the data source 'linux.ftrace' yet\n"));
 	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
 	/* A short one does, too: who sees it then may still stop it. */
 	heard[0] = '\0';

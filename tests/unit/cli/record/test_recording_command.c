@@ -113,7 +113,7 @@ FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 	needs_ftrace = true;
 	output = start(false);
 	assert_int_equal(finish(output), 1);
-	assert_non_null(strstr(heard, "nobody provides the data source linux.ftrace"));
+	assert_non_null(strstr(heard, "no producer provides the data source linux.ftrace"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 	/* A config may have other sources than that. */
@@ -233,7 +233,8 @@ FIXTURE_TEST(test_the_second_one_stops_and_saves)
 	assert_true(wait_for("pid"));
 	kill(child, SIGINT);
 	assert_true(wait_for("asked"));
-	assert_true(hear_until("waiting for the command to end; once more stops and saves"));
+	assert_true(
+		hear_until("waiting for the command to end; press Ctrl-C again to stop and save"));
 	kill(child, SIGINT);
 	assert_true(hear_until("is still running (pid "));
 	assert_non_null(strstr(heard, "2 packets"));

@@ -114,9 +114,9 @@ TEST_WITH(refusals_and_ends_are_told, setup, teardown)
 		{"CloneSession", NULL,
 		 "end(-71,the tracing service refused while making the snapshot)", 0, 0},
 		{NULL, "CloneSession",
-		 "end(-32,the tracing service went away while making the snapshot)", 0, 0},
-		{NULL, "ReadBuffers", "end(-32,the tracing service went away while reading it)", 0,
-		 0},
+		 "end(-32,the tracing service disconnected while making the snapshot)", 0, 0},
+		{NULL, "ReadBuffers", "end(-32,the tracing service disconnected while reading it)",
+		 0, 0},
 		{NULL, NULL, "end(-71,the tracing service refused while reading it)", true, 0},
 		{NULL, NULL, "end(-61,it is empty)", 0, true},
 	};

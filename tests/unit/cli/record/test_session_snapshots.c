@@ -188,7 +188,7 @@ FIXTURE_TEST(only_a_file_has_files_beside_it)
 	assert_non_null(strstr(e.text, "standard output"));
 	assert_int_equal(snapshots_check_path("/dev/null", &e), -EINVAL);
 	assert_int_equal(snapshots_check_path(x->dir, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "is no file"));
+	assert_non_null(strstr(e.text, "is not a regular file"));
 	assert_int_equal(snapshots_check_path("/nonexistent/x", &e), -ENOENT);
 }
 

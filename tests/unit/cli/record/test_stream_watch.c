@@ -47,12 +47,12 @@ FIXTURE_TEST(test_one_that_falls_behind_is_told_once_and_that_it_came_back)
 {
 	assert_false(note(1 << 20, 1 << 20, 0));
 	assert_true(note(21 << 20, 2 << 20, 0));
-	assert_string_equal(text, "the output takes data too slowly: 19 MiB wait in the service's "
-				  "buffer");
+	assert_string_equal(
+		text, "the output accepts data too slowly: 19 MiB wait in the service's buffer");
 	assert_false(note(30 << 20, 3 << 20, 0));
 	assert_false(note(30 << 20, 20 << 20, 0));
 	assert_true(note(30 << 20, 29 << 20, 0));
-	assert_string_equal(text, "the output takes data again");
+	assert_string_equal(text, "the output accepts data again");
 	assert_false(note(30 << 20, 30 << 20, 0));
 }
 
@@ -63,7 +63,7 @@ FIXTURE_TEST(test_one_that_takes_nothing_is_told_however_little_waits)
 	assert_false(note(3000, 1000, 0));
 	assert_true(note(4000, 1000, 0));
 	assert_string_equal(text,
-			    "the output takes no data: 2.93 KiB wait in the service's buffer");
+			    "the output accepts no data: 2.93 KiB wait in the service's buffer");
 	assert_false(note(5000, 1000, 0));
 	assert_true(note(5000, 5000, 0));
 }
@@ -71,7 +71,7 @@ FIXTURE_TEST(test_one_that_takes_nothing_is_told_however_little_waits)
 FIXTURE_TEST(test_each_loss_is_told)
 {
 	assert_true(note(64 << 20, 10 << 20, 5));
-	assert_non_null(strstr(text, "which is full, and data is lost"));
+	assert_non_null(strstr(text, "and data is lost"));
 	assert_false(note(65 << 20, 11 << 20, 5));
 	assert_true(note(66 << 20, 12 << 20, 6));
 }

@@ -71,8 +71,8 @@ TEST(test_nothing_is_missing)
 
 TEST(test_files_that_nobody_sees_opened)
 {
-	static const char says[] = "resolve_process_fds of linux.process_stats names no files: it "
-				   "takes a data source linux.ftrace\n";
+	static const char says[] = "resolve_process_fds of linux.process_stats resolves no files: "
+				   "it needs a data source linux.ftrace\n";
 
 	check_events(FILES("linux.process_stats"), NULL, NULL, 1, says);
 	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 0,
@@ -92,8 +92,8 @@ TEST(test_files_that_the_source_is_told_not_to_hear_of)
 	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
 		     "resolve_process_fds: true quirks: DISABLE_ON_DEMAND } } }" FTRACE("'a/b'"),
 		     NULL, NULL, 1,
-		     "resolve_process_fds of linux.process_stats names no files: quirks "
-		     "DISABLE_ON_DEMAND has it hear of none\n");
+		     "resolve_process_fds of linux.process_stats resolves no files: quirks "
+		     "DISABLE_ON_DEMAND disables it\n");
 }
 
 TEST(test_the_kernels_list_knows)
@@ -163,7 +163,7 @@ TEST(test_every_event_is_missing)
 
 	check_all(FTRACE("'shced', 'help'") NAMES,
 		  "event 'shced' does not exist; did you mean sched/*?\n"
-		  "event 'help' does not exist; 'sonda help record' lists what can be said\n");
+		  "event 'help' does not exist; see 'sonda help record'\n");
 	check_all(FTRACE("'shced'") FTRACE("'shced'"), says);
 	/* There is something to record. */
 	check_all(FTRACE("'shced', 'sched_switch'"), "");
@@ -246,7 +246,7 @@ static void check_left_out(const char *source, const char *expected)
 }
 
 #define SOURCE(filters) "data_sources { config { name: 'src' } " filters " }"
-#define LEFT_OUT "data source 'src' is left out: no producer of it passes "
+#define LEFT_OUT "data source 'src' is left out: no producer that provides it matches "
 
 TEST(test_sources_that_filters_leave_out)
 {

@@ -74,10 +74,9 @@ TEST(test_a_config_without_them_is_everybodys)
 TEST(test_a_filter_that_is_skipped_would_record_too_much)
 {
 	assert_int_equal(check(FTRACE("event_filters { event: 'a' }"), THEIRS), -EOPNOTSUPP);
-	assert_string_equal(why.text,
-			    "event_filters (--filter) needs sonda-probes; here linux.ftrace is "
-			    "offered by perfetto.traced_probes (pid 12, Perfetto v56), which would "
-			    "record more than was asked for");
+	assert_string_equal(why.text, "event_filters (--filter) needs sonda-probes; here "
+				      "linux.ftrace is offered by perfetto.traced_probes (pid 12, "
+				      "Perfetto v56), which would record more than requested");
 	assert_int_equal(check(FTRACE("pids_to_trace: 5"), THEIRS), -EOPNOTSUPP);
 	/* It knows these threads. */
 	assert_int_equal(check(FTRACE("pids_to_trace: 5 tids_to_trace: 5"), THEIRS), 0);
@@ -107,7 +106,7 @@ TEST(test_the_others_are_told)
 		assert_int_equal(check(cases[i].config, THEIRS), 0);
 		assert_int_equal(skipped.n, 1);
 		assert_non_null(strstr(skipped.names[0], cases[i].name));
-		assert_non_null(strstr(skipped.names[0], "it is skipped by perfetto.traced_probes "
+		assert_non_null(strstr(skipped.names[0], "it is ignored by perfetto.traced_probes "
 							 "(pid 12, Perfetto v56)"));
 	}
 	assert_int_equal(check(FTRACE("subbuf_size_kb: 8 follow_children: true"), THEIRS), 0);

@@ -50,7 +50,7 @@ FIXTURE_TEST(test_nothing_lost)
 FIXTURE_TEST(test_a_producer_that_went_away)
 {
 	name_list_add(&x.gone, (const uint8_t *)"probes (pid 7)", 14);
-	check(1, "probes (pid 7) went away: what it had not handed over, and all after\n");
+	check(1, "probes (pid 7) disconnected: uncommitted data and everything later is missing\n");
 }
 
 /* sondad says when, and of which data sources. */
@@ -70,20 +70,21 @@ FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 	d[2] = d[0];
 	strcpy(d[2].source, "track_event"); /* programs come and go */
 	x.stats.n_departures = 3;
-	check(1, "probes (pid 7) went away 2.5 s after the start: what it had not handed over is "
-		 "missing, and all after, of linux.ftrace, linux.process_stats\n");
+	check(1, "probes (pid 7) disconnected 2.5 s after the start: uncommitted data is missing, "
+		 "and everything later, of linux.ftrace, linux.process_stats\n");
 	d[0].back_ns = 14000000000;
 	d[0].times = 2;
 	x.stats.n_departures = 1;
-	check(1, "probes (pid 7) went away 2.5 s after the start, the last of 2 times: what it had "
-		 "not handed over is missing, and 1.5 s until another producer took its place, of "
-		 "linux.ftrace\n");
+	check(1,
+	      "probes (pid 7) disconnected 2.5 s after the start, the last of 2 times: uncommitted "
+	      "data is missing, and 1.5 s until another producer replaced it, of "
+	      "linux.ftrace\n");
 }
 
 FIXTURE_TEST(test_lines_of_the_journal)
 {
 	x.scan.sources.journal_dropped = 10331;
-	check(1, "journal: 10,331 lines, which came faster than they are recorded\n");
+	check(1, "journal: 10,331 lines dropped: they arrived faster than they were recorded\n");
 }
 
 FIXTURE_TEST(test_what_ebpf_programs_counted_as_lost)
@@ -99,7 +100,7 @@ FIXTURE_TEST(test_what_ebpf_programs_counted_as_lost)
 FIXTURE_TEST(test_counter_tracks_of_processes)
 {
 	x.scan.sources.refused_tracks = 4000;
-	check(1, "processes: 4,000 counter tracks, which there was no room for\n");
+	check(1, "processes: 4,000 counter tracks dropped: no room\n");
 }
 
 FIXTURE_TEST(test_counter_tracks_of_polled_sources)
@@ -109,8 +110,8 @@ FIXTURE_TEST(test_counter_tracks_of_polled_sources)
 	x.scan.sources.refused[1] =
 		(struct source_refusals){.source = "linux.network_stats", .tracks = 2};
 	x.scan.sources.n_refused = 2;
-	check(2, "linux.cgroup_stats: 4,000 counter tracks, which there was no room for\n"
-		 "linux.network_stats: 2 counter tracks, which there was no room for\n");
+	check(2, "linux.cgroup_stats: 4,000 counter tracks dropped: no room\n"
+		 "linux.network_stats: 2 counter tracks dropped: no room\n");
 }
 
 /* ---- kernel rings ---- */
@@ -153,16 +154,16 @@ FIXTURE_TEST(test_without_counters_the_bundles_tell)
 FIXTURE_TEST(test_pages_that_could_not_be_read)
 {
 	x.scan.ftrace.bad_pages = 2;
-	check(1, "kernel rings: 2 pages that could not be read to their end\n");
+	check(1, "kernel rings: 2 sub-buffers that could not be parsed completely\n");
 	x.scan.ftrace.statuses[15] = 2;
 	x.scan.ftrace.told_statuses = 1u << 15 | 1u << 2 | 1u << FTRACE_STATUS_OK;
-	check(1, "kernel rings: 2 pages that could not be read to their end: reading failed, an "
-		 "event longer than its page (2)\n");
+	check(1, "kernel rings: 2 sub-buffers that could not be parsed completely: reading failed, "
+		 "an event longer than its page (2)\n");
 	x.scan.ftrace.bad_pages = 0;
 	memset(x.scan.ftrace.statuses, 0, sizeof(x.scan.ftrace.statuses));
 	x.scan.ftrace.told_statuses = 1u << FTRACE_STATUSES;
-	check(1, "kernel rings: pages that could not be read to their end: a reason that this "
-		 "version does not know\n");
+	check(1, "kernel rings: sub-buffers that could not be parsed completely: a reason that "
+		 "this version does not know\n");
 	x.scan.ftrace.told_statuses = 1u << FTRACE_STATUS_OK;
 	check(0, "");
 }
@@ -172,19 +173,22 @@ FIXTURE_TEST(test_probes_that_were_missed)
 	static struct probe_loss probes[6];
 
 	x.scan.ftrace.kprobe_misses = 1234;
-	check(1, "probes: passed 1,234 times without an event: they were hit where they may not be "
-		 "used\n");
+	check(1, "probes: hit 1,234 times without recording an event: the kernel disables probes "
+		 "in some "
+		 "contexts\n");
 	for (unsigned i = 0; i < 6; i++) {
 		snprintf(probes[i].name, sizeof(probes[i].name), "g/p%u", i);
 		probes[i].misses = 500 * (i % 4) + 500;
 	}
 	x.scan.ftrace.probes = probes;
 	x.scan.ftrace.n_probes = 2;
-	check(1, "probes: passed 1,500 times without an event (g/p1 1,000, g/p0 500): they were "
-		 "hit where they may not be used\n");
+	check(1, "probes: hit 1,500 times without recording an event (g/p1 1,000, g/p0 500): the "
+		 "kernel "
+		 "disables probes in some contexts\n");
 	x.scan.ftrace.n_probes = 6;
-	check(1, "probes: passed 6,500 times without an event (g/p3 2,000, g/p2 1,500, g/p1 1,000, "
-		 "g/p5 1,000, and 2 others): they were hit where they may not be used\n");
+	check(1, "probes: hit 6,500 times without recording an event (g/p3 2,000, g/p2 1,500, g/p1 "
+		 "1,000, "
+		 "g/p5 1,000, and 2 others): the kernel disables probes in some contexts\n");
 	x.scan.ftrace.probes = NULL;
 	x.scan.ftrace.n_probes = 0;
 }
@@ -198,17 +202,17 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 	char text[256];
 
 	x.stats.buffers[0].writer_packet_loss = 4;
-	snprintf(text, sizeof(text), "shared memory: 4 packets found no room%s", advice);
+	snprintf(text, sizeof(text), "shared memory: 4 packets dropped: no room%s", advice);
 	check(1, text);
 	/* The same, told by the packets behind the gaps as well. */
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
-	snprintf(text, sizeof(text), "shared memory: 4 packets found no room (written by pid 77)%s",
-		 advice);
+	snprintf(text, sizeof(text),
+		 "shared memory: 4 packets dropped: no room (written by pid 77)%s", advice);
 	check(1, text);
 	x.stats.buffers[0].writer_packet_loss = 0;
-	snprintf(text, sizeof(text), "shared memory: 2 packets found no room (written by pid 77)%s",
-		 advice);
+	snprintf(text, sizeof(text),
+		 "shared memory: 2 packets dropped: no room (written by pid 77)%s", advice);
 	check(1, text);
 }
 
@@ -216,7 +220,7 @@ FIXTURE_TEST(test_gaps_without_a_reason)
 {
 	sequence_table_packet(&x.scan.sequences, 2, 77, 0, true);
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1, false);
-	check(1, "gaps between packets, for no reason that the service tells: 1\n");
+	check(1, "gaps between packets, without a reason from the service: 1\n");
 	/* What the buffer's counters explain is not told twice. */
 	x.stats.buffers[0].bytes_overwritten = 1000;
 	check(1, "central buffer (977 KiB): the oldest 1000 B were overwritten; try -b 1mb\n");
@@ -225,7 +229,7 @@ FIXTURE_TEST(test_gaps_without_a_reason)
 FIXTURE_TEST(test_chunks_that_made_no_sense)
 {
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 4, false);
-	check(1, "shared memory: chunks that made no sense: 1\n");
+	check(1, "shared memory: invalid chunks: 1\n");
 }
 
 /* ---- the central buffer ---- */
@@ -237,11 +241,11 @@ FIXTURE_TEST(test_what_a_ring_overwrote)
 	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; try -b 64mb\n");
 	x.scan.started_ns = 1000000000;
 	x.scan.ftrace.first_ns = 13400000000;
-	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten, the events begin "
-		 "12.4 s late; try -b 64mb\n");
+	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; the events begin "
+		 "12.4 s after the start; try -b 64mb\n");
 	x.f.from_words = false;
-	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten, the events begin "
-		 "12.4 s late; try size_kb: 65536\n");
+	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; the events begin "
+		 "12.4 s after the start; try size_kb: 65536\n");
 }
 
 FIXTURE_TEST(test_what_a_full_buffer_discarded)
@@ -269,10 +273,9 @@ FIXTURE_TEST(test_buffers_are_told_apart)
 		x.stats.buffers[i].patches_failed = 2;
 		x.stats.buffers[i].abi_violations = 3;
 	}
-	check(3,
-	      "central buffer 0 (97.7 KiB): packets that broke the rules of the protocol: 5\n"
-	      "central buffer 'slow' (97.7 KiB): packets that broke the rules of the protocol: 5\n"
-	      "central buffer 2 (97.7 KiB): packets that broke the rules of the protocol: 5\n");
+	check(3, "central buffer 0 (97.7 KiB): packets that violated the protocol: 5\n"
+		 "central buffer 'slow' (97.7 KiB): packets that violated the protocol: 5\n"
+		 "central buffer 2 (97.7 KiB): packets that violated the protocol: 5\n");
 }
 
 FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
@@ -281,7 +284,8 @@ FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
 	x.before.patches_discarded = x.stats.patches_discarded = 7;
 	check(0, "");
 	x.stats.chunks_discarded = 103;
-	check(1, "service: refused meanwhile, of this or another session: 3 chunks, 0 patches\n");
+	check(1, "service: refused during the recording, from this or another session: 3 chunks, 0 "
+		 "patches\n");
 	x.f.before = NULL;
 	check(0, "");
 	x.f.before = &x.before;
@@ -292,7 +296,7 @@ FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
 FIXTURE_TEST(test_packets_that_were_no_valid_ones)
 {
 	x.stats.invalid_packets = 2;
-	check(1, "service: packets that were not valid: 2\n");
+	check(1, "service: invalid packets: 2\n");
 }
 
 FIXTURE_TEST(test_packets_that_a_filter_could_not_read)
@@ -319,7 +323,7 @@ FIXTURE_TEST(test_a_final_flush_that_failed)
 FIXTURE_TEST(test_a_file_that_was_cut)
 {
 	x.f.file_is_cut = true;
-	check(1, "file: the rest of the trace, which found no room\n");
+	check(1, "file: the rest of the trace: no room\n");
 }
 
 /* An old service may not answer for its counters; the trace has a copy. */
@@ -330,5 +334,5 @@ FIXTURE_TEST(test_the_traces_own_counters_serve_as_well)
 	x.scan.stats.invalid_packets = 1;
 	check(0, "");
 	x.f.stats = NULL;
-	check(1, "service: packets that were not valid: 1\n");
+	check(1, "service: invalid packets: 1\n");
 }

@@ -74,7 +74,7 @@ FIXTURE_TEST(test_what_is_not_known_is_left_out)
 {
 	x.f.cpus = 0;
 	check("Recorded 5.00 s: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: nobody recorded any\n"
+	      "  events   none: no producer recorded any\n"
 	      "  lost     not known: the kernel's counters are not in the trace\n",
 	      true, true);
 	x.f.cpus = 1;
@@ -99,8 +99,8 @@ FIXTURE_TEST(test_a_recording_of_counters_tells_samples)
 	      "  samples  sys_stats 1,204, counters 1\n"
 	      "  end      its time is over\n"
 	      "  lost     nothing\n"
-	      "  missing  data source 'linux.sysfs_power' recorded nothing: no battery or power "
-	      "supply with numbers is there\n",
+	      "  missing  data source 'linux.sysfs_power' recorded nothing: there is no battery "
+	      "or power supply with readable values\n",
 	      false, true);
 }
 
@@ -131,7 +131,7 @@ FIXTURE_TEST(test_holes_stand_by_cpu)
 	      "  events   sched 1\n"
 	      "  lost     kernel rings: 12 events (cpu0 12); try -B 1mb or fewer events\n"
 	      "  holes    cpu0 0.000-0.500 s\n"
-	      "           cpu2 1.000-1.100 s (5 events), 2.000-2.000 s (lost behind the ring), "
+	      "           cpu2 1.000-1.100 s (5 events), 2.000-2.000 s (lost after the ring), "
 	      "2.001-2.001 s, 3 more\n"
 	      "           2 shorter ones\n",
 	      true, false);
@@ -158,19 +158,21 @@ FIXTURE_TEST(test_the_same_as_json)
 	record_summary_json(&x.f, &out, &verdict);
 	assert_string_equal(
 		out.s,
-		"{\"duration_s\":5.000000,\"cpus\":2,\"output\":\"x.pftrace\",\"read\":true,"
-		"\"file_bytes\":1240000,\"events\":3,\"event_groups\":{\"sched\":3},\"samples\":{},"
-		"\"processes\":0,\"hole_count\":1,\"holes\":[{\"cpu\":1,\"from_s\":0.500000,"
-		"\"to_s\":1.000000,\"place\":\"kernel ring\",\"events\":7}],"
-		"\"losses\":[{\"place\":\"kernel rings\",\"count\":7,\"unit\":\"events\","
-		"\"text\":\"7 events (cpu1 7)\",\"advice\":\"try -B 1mb or fewer events\"},"
-		"{\"count\":1,\"unit\":\"producers\",\"text\":\"a\\\"b (pid 12) went away 2.0 s "
-		"after the start: what it had not handed over is missing, and all after, of "
-		"linux.ftrace\"}],\"losses_known\":true,\"departures\":[{\"data_source\":"
-		"\"linux.ftrace\",\"producer\":\"a\\\"b\",\"pid\":12,\"gone_s\":2.000000,"
-		"\"times\":1}],\"missing\":[\"nobody provides the data source 'linux.frace': is "
-		"sonda-probes running?\"],\"end\":\"its time is over\",\"goes_on\":false,"
-		"\"lossy\":true}\n");
+		"{\"duration_s\":5.000000,\"cpus\":2,\"output\":\"x.pftrace\",\"read\":true,\"file_"
+		"bytes\":1240000,\"events\":3,\"event_groups\":{\"sched\":3},\"samples\":{},"
+		"\"processes\":0,\"hole_count\":1,\"holes\":[{\"cpu\":1,\"from_s\":0.500000,\"to_"
+		"s\":1.000000,\"place\":\"kernel "
+		"ring\",\"events\":7}],\"losses\":[{\"place\":\"kernel "
+		"rings\",\"count\":7,\"unit\":\"events\",\"text\":\"7 events (cpu1 "
+		"7)\",\"advice\":\"try -B 1mb or fewer "
+		"events\"},{\"count\":1,\"unit\":\"producers\",\"text\":\"a\\\"b (pid 12) "
+		"disconnected 2.0 s after the start: uncommitted data is missing, and everything "
+		"later, of "
+		"linux.ftrace\"}],\"losses_known\":true,\"departures\":[{\"data_source\":\"linux."
+		"ftrace\",\"producer\":\"a\\\"b\",\"pid\":12,\"gone_s\":2.000000,\"times\":1}],"
+		"\"missing\":[\"no producer provides the data source 'linux.frace': is "
+		"sonda-probes running?\"],\"end\":\"its time is "
+		"over\",\"goes_on\":false,\"lossy\":true}\n");
 	assert_true(verdict.lost && verdict.missing);
 	strbuf_deinit(&out);
 }
@@ -203,9 +205,9 @@ FIXTURE_TEST(test_a_mistyped_source_is_told_with_its_nearest)
 	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 2\n"
 	      "  lost     nothing\n"
-	      "  missing  nobody provides the data source 'linux.frace'; did you mean "
+	      "  missing  no producer provides the data source 'linux.frace'; did you mean "
 	      "linux.ftrace?\n"
-	      "           nobody provides the data source 'linux.sys_stats'\n",
+	      "           no producer provides the data source 'linux.sys_stats'\n",
 	      false, true);
 }
 
@@ -223,9 +225,9 @@ FIXTURE_TEST(test_losses_at_several_places_stand_below_each_other)
 	facts_ring(&x, 1, 7);
 	x.stats.invalid_packets = 1;
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: what there was is lost\n"
+	      "  events   none: all events were lost\n"
 	      "  lost     kernel rings: 7 events (cpu1 7); try -B 1mb or fewer events\n"
-	      "           service: packets that were not valid: 1\n",
+	      "           service: invalid packets: 1\n",
 	      true, true);
 }
 
@@ -248,13 +250,14 @@ FIXTURE_TEST(test_what_is_missing)
 	name_list_add(&x.offered, (const uint8_t *)"x is skipped", 12);
 	x.f.idle = &(struct event_requests){.names = (char *[]){(char *)"!sched_swtch"}, .n = 1};
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no such event happened\n"
+	      "  events   none: no requested event occurred\n"
 	      "  lost     nothing\n"
-	      "  missing  nobody provides the data source 'linux.perf': is sonda-probes running?\n"
-	      "           nobody provides the data source 'my.own'\n"
+	      "  missing  no producer provides the data source 'linux.perf': is sonda-probes "
+	      "running?\n"
+	      "           no producer provides the data source 'my.own'\n"
 	      "           data source 'x' is left out\n"
 	      "           x is skipped\n"
-	      "           '!sched_swtch' takes nothing away; did you mean sched/sched_switch?\n"
+	      "           '!sched_swtch' excludes no event; did you mean sched/sched_switch?\n"
 	      "           event 'sched/sched_swich' does not exist; did you mean "
 	      "sched/sched_switch?\n",
 	      false, true);
@@ -282,7 +285,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 	add_text(&x.scan.ftrace.unknown, "a/b");
 	add_text(&x.scan.ftrace.failed, "c/d (busy)");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  events   none: none of the requested events could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  event 'a/b' does not exist\n"
 	      "           event c/d could not be recorded: busy\n",
@@ -294,7 +297,8 @@ FIXTURE_TEST(test_no_events_are_explained)
 	add_text(&x.scan.ftrace.failed, "a/b");
 	add_text(&x.scan.ftrace.failed, "c/dd (busy)");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no such event happened in these threads on these CPUs that passes "
+	      "  events   none: no requested event occurred in these threads on these CPUs that "
+	      "passes "
 	      "the filters, of those that could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  event a/b could not be recorded\n"
@@ -305,7 +309,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 		   " kprobe_events { probe: 'f' } } } }");
 	add_text(&x.scan.ftrace.failed, "option:kprobe_events (there are none)");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  events   none: none of the requested events could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  ftrace option kprobe_events: there are none\n",
 	      false, true);
@@ -314,7 +318,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 		   " ftrace_events: 'softirq_entry' } } }");
 	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: nothing that was asked for could be recorded\n"
+	      "  events   none: none of the requested events could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  event irq/softirq_entry could not be recorded: no\n",
 	      false, true);
@@ -325,7 +329,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 	add_text(&x.scan.ftrace.failed, "option:subbuf_size_kb (no)");
 	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no such event happened, of those that could be recorded\n"
+	      "  events   none: no requested event occurred, of those that could be recorded\n"
 	      "  lost     nothing\n"
 	      "  missing  ftrace option subbuf_size_kb: no\n"
 	      "           event irq/softirq_entry could not be recorded: no\n",
@@ -334,7 +338,7 @@ FIXTURE_TEST(test_no_events_are_explained)
 	use_config(FACTS_FTRACE);
 	add_text(&x.scan.ftrace.problems, "a remark");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no such event happened\n"
+	      "  events   none: no requested event occurred\n"
 	      "  lost     nothing\n"
 	      "  missing  ftrace: a remark\n",
 	      false, true);
@@ -428,7 +432,7 @@ FIXTURE_TEST(test_what_the_summary_could_not_read_is_noted)
 	x.scan.bad_packets = 2;
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
 	      "  lost     nothing\n"
-	      "  note     compressed packets, which this summary does not look into: 3\n"
+	      "  note     compressed packets that this summary does not read: 3\n"
 	      "           packets that this summary could not read: 2\n",
 	      false, false);
 }
@@ -489,7 +493,7 @@ FIXTURE_TEST(test_snapshots_stand_in_place_of_one_trace)
 	check("Recorded 5.00 s on 2 CPUs: 1 snapshot, 1 not saved\n"
 	      "  snapshot x.0.pftrace: all of it\n"
 	      "           x.1.pftrace: the rest\n"
-	      "  missing  nobody provides the data source 'linux.nosuch': is sonda-probes "
+	      "  missing  no producer provides the data source 'linux.nosuch': is sonda-probes "
 	      "running?\n",
 	      true, true);
 	snapshot_log_deinit(&log);
@@ -510,7 +514,7 @@ FIXTURE_TEST(test_of_many_snapshots_the_newest_are_named)
 		snapshot_log_failed(&log, &hit, why);
 	}
 	record_summary_write(&x.f, &out, &verdict);
-	assert_non_null(strstr(out.s, "  snapshot 5 that were told before, then\n"));
+	assert_non_null(strstr(out.s, "  snapshot 5 earlier snapshots, then\n"));
 	assert_non_null(strstr(out.s, ": no 24\n"));
 	assert_null(strstr(out.s, " more\n"));
 	strbuf_deinit(&out);
@@ -533,6 +537,6 @@ FIXTURE_TEST(test_a_ring_that_went_round_is_no_loss)
 	check("Recorded 60.00 s on 2 CPUs: 100 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 100\n"
 	      "  lost     nothing\n"
-	      "  note     the buffer went round: it holds the last 8.3 s\n",
+	      "  note     the ring buffer wrapped: the trace covers the last 8.3 s\n",
 	      false, false);
 }

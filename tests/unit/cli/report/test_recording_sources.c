@@ -108,8 +108,8 @@ FIXTURE_TEST(test_early_warnings)
 	assert_string_equal(warnings("data_sources { config { name: 'linux.ftrace' ftrace_config {"
 				     " ftrace_events: 'sched/sched_swich' } } }"),
 			    "before\n"
-			    "nobody provides the data source 'linux.a' yet\n"
-			    "subbuf_size_kb (--subbuf) needs sonda-probes; it is skipped by p "
+			    "no producer provides the data source 'linux.a' yet\n"
+			    "subbuf_size_kb (--subbuf) needs sonda-probes; it is ignored by p "
 			    "(pid 0)\n"
 			    "event 'sched/sched_swich' does not exist; did you mean "
 			    "sched/sched_switch?\n");

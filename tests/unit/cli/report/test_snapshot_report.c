@@ -156,7 +156,7 @@ FIXTURE_TEST(summary_has_the_newest)
 		snapshot_log_failed(&x->log, &x->hit, why);
 	}
 	snapshot_log_write(&x->log, &out);
-	assert_true(str_starts(out.s, "5 that were told before, then\nnot saved: "));
+	assert_true(str_starts(out.s, "5 earlier snapshots, then\nnot saved: "));
 	assert_null(strstr(out.s, ": no 4\n"));
 	assert_non_null(strstr(out.s, ": no 5\n"));
 	assert_true(str_ends(out.s, ": no 24\n"));

@@ -14,7 +14,7 @@ TEST(what_is_waited_for)
 		{"trigger_config { triggers { name: 'a' } }", NULL, false, false},
 		{"trigger_config { trigger_mode: CLONE_SNAPSHOT }", NULL, true, true},
 		{"trigger_config { trigger_mode: START_TRACING triggers { name: 'a' } }",
-		 "waiting to record for trigger 'a'; without it nothing is saved", false, false},
+		 "waiting for trigger 'a'; without it nothing is saved", false, false},
 		{"trigger_config { trigger_mode: STOP_TRACING triggers { name: 'a' } "
 		 "triggers { name: 'b' } }",
 		 "recording until trigger 'a' or 'b'; without it nothing is saved", false, true},

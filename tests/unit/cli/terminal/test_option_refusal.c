@@ -27,13 +27,13 @@ static void refuse(const char *arg, struct err_text *e)
 TEST(each_mistake_has_its_sentence)
 {
 	static const char *const rows[][2] = {
-		{"--sokcet", "there is no option --sokcet; did you mean --socket?"},
-		{"--zzz", "there is no option --zzz"},
+		{"--sokcet", "unknown option --sokcet; did you mean --socket?"},
+		{"--zzz", "unknown option --zzz"},
 		{"--socket", "--socket needs a value"},
 		{"-o", "-o needs a value"},
-		{"-x", "there is no option -x"},
-		{"--quiet=1", "there is no option --quiet=1"},
-		{"--strict=1", "there is no option --strict=1"},
+		{"-x", "unknown option -x"},
+		{"--quiet=1", "unknown option --quiet=1"},
+		{"--strict=1", "unknown option --strict=1"},
 	};
 	struct err_text e;
 

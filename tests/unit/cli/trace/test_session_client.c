@@ -70,9 +70,8 @@ TEST(nobody_listens)
 	struct err_text e;
 
 	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
-	assert_string_equal(e.text,
-			    "no tracing service listens on /nonexistent/socket: start sondad, or "
-			    "say with --socket where one does");
+	assert_string_equal(e.text, "no tracing service listens on /nonexistent/socket: start "
+				    "sondad, or give its address with --socket");
 	session_client_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
 }
@@ -90,7 +89,7 @@ FIXTURE_TEST(group_of_the_socket_is_named)
 	assert_int_equal(chown(address, 0, 1), 0);
 	assert_int_equal(chmod(address, 0660), 0);
 	session_client_explain(address, -EACCES, &e);
-	assert_non_null(strstr(e.text, "be in the group daemon"));
+	assert_non_null(strstr(e.text, "join the group daemon"));
 	assert_int_equal(chmod(address, 0600), 0);
 	session_client_explain(address, -EACCES, &e);
 	assert_true(str_ends(e.text, "permission denied; run as root"));
@@ -213,7 +212,7 @@ TEST_WITH(refusals_are_told, setup, teardown)
 	x->service.refuse = "Attach";
 	begin(x);
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), -EPROTO);
-	assert_string_equal(e.text, "no session of this user is detached under the name 'key'");
+	assert_string_equal(e.text, "this user has no detached session named 'key'");
 	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
 	assert_string_equal(e.text, "the tracing service says: no reason given");
 }
@@ -226,7 +225,7 @@ FIXTURE_TEST(service_that_goes_away_is_told)
 	x->service.leave = "QueryServiceState";
 	begin(x);
 	assert_int_equal(session_client_query(x->client, true, &s, &e), -EPIPE);
-	assert_non_null(strstr(e.text, "went away"));
+	assert_non_null(strstr(e.text, "disconnected"));
 }
 
 /* A service that is stopped gives its reason, and its counters with the producers that went away. */
@@ -248,5 +247,5 @@ FIXTURE_TEST(mute_socket_is_given_up)
 
 	/* The kernel takes the connection; nobody answers, since the loop does not run. */
 	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
-	assert_non_null(strstr(e.text, "does not answer: given up in connecting"));
+	assert_non_null(strstr(e.text, "does not answer; gave up during connecting"));
 }
