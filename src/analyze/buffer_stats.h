@@ -23,7 +23,7 @@ struct buffer_stats {
 	uint64_t abi_violations;
 };
 
-/* A data source whose producer went away while it recorded. Times of CLOCK_BOOTTIME. */
+/* A data source whose producer disconnected while it recorded. Times of CLOCK_BOOTTIME. */
 struct departure_stats {
 	char source[64]; /* its name; texts are cut and plain */
 	char producer[64];
@@ -48,10 +48,10 @@ struct service_stats {
 	struct departure_stats departures[DEPARTURE_STATS_MAX];
 	size_t n_departures;
 	char end_reason
-		[256]; /* why the session ended, plain; "": it goes on, or the service is silent */
+		[256]; /* why the session ended, plain; "": it continues, or the service is silent */
 };
 
-/* Decodes; everything that the message lacks is 0. False: it breaks protobuf's rules, *ret holds
+/* Decodes; everything that the message lacks is 0. Returns false if it breaks protobuf's rules, *ret holds
  * what came before. Buffers past the limit are left out. */
 bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);
 

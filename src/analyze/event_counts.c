@@ -350,7 +350,7 @@ const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct e
 		if (!field)
 			break;
 		count(counts, field, known);
-		/* 0 is no time, and as unsigned - 1 it is the latest */
+		/* 0 is not a time, and as unsigned - 1 it is the latest */
 		first = ns - 1 < first - 1 ? ns : first;
 		last = ns > last ? ns : last;
 		p = body + size;

@@ -61,7 +61,7 @@ struct group_count {
 	uint64_t count;
 };
 
-/* The sums by group, the largest first. *ret is the caller's to free. 0 or -ENOMEM. */
+/* The sums by group, the largest first. *ret is the caller's to free. Returns 0 or -ENOMEM. */
 int event_counts_by_group(const struct event_counts *c, struct group_count **ret, size_t *ret_n);
 
 /*
@@ -70,7 +70,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
  *
  *	timestamp varint | pid varint | one message, to the end of the event
  *
- * Returns the field where it stopped, or end; a general decoder goes on there. *ret_first and
+ * Returns the field where it stopped, or end; a general decoder continues there. *ret_first and
  * *ret_last are the earliest and the latest timestamp other than 0; 0: there was none.
  */
 const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct event_counts *counts,

@@ -23,8 +23,8 @@ const char *ftrace_status_words(uint64_t status);
  * rings lost. Reads FtraceEventBundle and FtraceStats (protos/trace/ftrace).
  */
 
-#define FTRACE_SCAN_MAX_RINGS 8192 /* rings (CPUs x recording sequences) that are told apart */
-#define FTRACE_SCAN_MAX_PROBES 1024 /* whose misses are told apart */
+#define FTRACE_SCAN_MAX_RINGS 8192 /* rings (CPUs x recording sequences) that are distinguished */
+#define FTRACE_SCAN_MAX_PROBES 1024 /* whose misses are distinguished */
 
 /* Counters of per_cpu/cpuN/stats. Overruns and dropped events are lost ones. */
 struct ring_counters {
@@ -95,5 +95,5 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 bool ftrace_scan_has_rings(const struct ftrace_scan *s);
 /* What each CPU's ring lost during the recording, by CPU number, CPUs without loss left out. Data
  * sources of one session read the same rings: the largest of their numbers is taken. *ret is the
- * caller's to free. 0 or -ENOMEM. */
+ * caller's to free. Returns 0 or -ENOMEM. */
 int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_t *ret_n);

@@ -51,7 +51,7 @@ static bool is_after(const struct hole *a, const struct hole *b)
 	return a->cpu != b->cpu ? a->cpu > b->cpu : a->from_ns > b->from_ns;
 }
 
-/* False: none is shorter than this one. */
+/* Returns false if none is shorter than this one. */
 static bool remove_shorter(struct holes *h, const struct hole *new)
 {
 	size_t shortest = 0;

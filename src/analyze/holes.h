@@ -21,7 +21,7 @@
  */
 
 #define HOLES_MAX 256u /* kept one by one: the longest; the others are summed up */
-#define HOLES_MAX_CPUS 8192u /* CPUs x sequences that are told apart */
+#define HOLES_MAX_CPUS 8192u /* CPUs x sequences that are distinguished */
 
 struct hole {
 	uint32_t cpu;
@@ -55,6 +55,6 @@ struct bundle_span {
 void holes_gap(struct holes *h, uint32_t sequence);
 /* After its ranges. */
 void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);
-/* A serialized LostRange. False: it breaks protobuf's rules, or ends before it begins, and is left
+/* A serialized LostRange. Returns false if it breaks protobuf's rules, or ends before it begins, and is left
  * out. */
 bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t *data, size_t len);

@@ -93,7 +93,7 @@ static bool scan_list(struct source_scan *s, const struct unread_fields *of, con
 	return ok && pb_dec_ok(&d);
 }
 
-/* A number that is told again and again, and only grows. */
+/* A number that is reported again and again, and only grows. */
 static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, size_t len)
 {
 	struct pb_field f;

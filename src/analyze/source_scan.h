@@ -50,6 +50,6 @@ void source_scan_deinit(struct source_scan *s);
 
 /* Is this payload of a TracePacket one of theirs? */
 bool source_scan_reads(uint32_t packet_field);
-/* One payload. False: it breaks protobuf's rules; what could be read of it counts. */
+/* One payload. Returns false if it breaks protobuf's rules; what could be read of it counts. */
 bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
 			 size_t len);

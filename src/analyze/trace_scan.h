@@ -85,7 +85,7 @@ bool sample_counts_reads(uint32_t packet_field);
 void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
 		       size_t len);
 uint64_t sample_counts_total(const struct sample_counts *c);
-/* "sys_stats", for people and programs. */
+/* "sys_stats", for display and programs. */
 const char *sample_counts_name(enum sample_kind kind);
 
 /*
@@ -124,6 +124,6 @@ void trace_scan_deinit(struct trace_scan *s);
 /* One whole TracePacket. */
 void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len);
 
-/* A serialized Trace, as in a file. 0, or -EBADMSG when it is no sequence of Trace.packet; the
+/* A serialized Trace, as in a file. Returns 0, or -EBADMSG when it is not a sequence of Trace.packet; the
  * packets before that count. */
 int trace_scan_file(struct trace_scan *s, const uint8_t *data, size_t len);

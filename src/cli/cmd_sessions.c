@@ -16,7 +16,7 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/json.h"
 
-/* What a tracing service knows, as tables for people. Text of others is made plain. */
+/* What a tracing service knows, as tables for display. Text of others is made plain. */
 
 /*
  *	ID  UID  STATE    STARTED   DURATION  BUFFERS   SOURCES  NAME

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda snapshot: what a running session has by now, as a trace; the session goes on. */
+/* sonda snapshot: what a running session has by now, as a trace; the session continues. */
 
 #include <errno.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ static int find(struct session_client *client, const struct verb_options *o,
 	return r;
 }
 
-/* Whom the person meant is in what they see. */
+/* Whom the user meant is in what they see. */
 static int explain(const struct verb_options *o, int error, struct err_text *e)
 {
 	struct err_text why = *e;

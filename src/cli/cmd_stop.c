@@ -30,7 +30,7 @@ struct ending {
 	bool at_once; /* stop, not attach */
 	struct session_end end;
 	struct output_name name;
-	char written[PATH_MAX + 32]; /* the service's file, for the person */
+	char written[PATH_MAX + 32]; /* the service's file, for the user */
 	struct verb_summary summary;
 };
 

@@ -67,7 +67,7 @@ static void on_lost(void *ctx, int error)
 
 static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-/* 0 or -errno, -EINPROGRESS: no answer in time. */
+/* Returns 0 or -errno, -EINPROGRESS: no answer in time. */
 static int activate(const char *address, char **names, size_t n)
 {
 	const struct timeval timeout = {.tv_sec = CONNECT_TIMEOUT_MS / 1000};

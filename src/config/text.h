@@ -46,7 +46,7 @@ int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const c
  */
 void text_print(const ProtobufCMessage *message, struct strbuf *out);
 
-/* Appends one value of a field that is no message, as text_print does. */
+/* Appends one value of a field that is not a message, as text_print does. */
 void text_print_scalar(const ProtobufCFieldDescriptor *field, const void *value,
 		       struct strbuf *out);
 

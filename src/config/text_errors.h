@@ -28,7 +28,7 @@ unsigned text_report_line(const struct text_report *r, const char *at);
 /*
  * The state of reading a text, shared by the grammar (text_parse.c) and the values of single fields
  * (text_scalar.c). Nothing returns errors: they are complained about. Past TEXT_MAX_ERRORS, or
- * without memory, the text ends for the reader: every token is TEXT_END and nothing more is told.
+ * without memory, the text ends for the reader: every token is TEXT_END and nothing more is reported.
  */
 struct text_parser {
 	struct text_lexer lexer; /* behind token; a copy looks ahead */

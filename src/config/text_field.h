@@ -34,7 +34,7 @@ const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *messag
 /*
  * Copies a value in as protobuf_c_message_unpack would have: sets or appends it. Memory that it
  * points to is the message's from then on. Only for a message that began empty and was filled by
- * this function alone. 0, or -ENOMEM with nothing changed.
+ * this function alone. Returns 0, or -ENOMEM with nothing changed.
  */
 int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 		   const void *value);

@@ -9,7 +9,7 @@
  *
  * After an error of meaning (an unknown name, a wrong type) exactly the field is skipped. After one
  * of form, everything up to what looks like the next field of the same message: the name of a
- * field; a word with ':' or a brace behind it, or at the start of a line; "[name." of an extension.
+ * field; a word with ':' or a brace after it, or at the start of a line; "[name." of an extension.
  * Every rule that complains has read a token or leaves one that its caller reads, so the end is
  * always reached.
  */

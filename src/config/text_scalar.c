@@ -269,7 +269,7 @@ static bool begins_string(const struct text_token *t)
 	return t->kind == TEXT_STRING || t->kind == TEXT_OPEN_STRING;
 }
 
-/* Reads an optional '-' and the token behind it; false: there is no such thing. */
+/* Reads an optional '-' and the token after it; false: there is no such thing. */
 static bool read_literal(struct text_parser *p, struct literal *ret)
 {
 	struct literal l = {.at = p->token.s};
@@ -338,7 +338,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	while (begins_string(&l.token) && begins_string(&p->token))
 		text_parser_advance(p);
 	if (l.token.kind == TEXT_OPEN_STRING)
-		return false; /* the lexer's error is told */
+		return false; /* the lexer's error is reported */
 	if (l.token.kind == TEXT_BAD_NUMBER) {
 		text_parser_error(p, l.at, l.len, "this is no number; field \"%s\" takes %s",
 				  field->name, wanted(field, buf));

@@ -25,7 +25,7 @@
 
 #define LISTED_VALUES 6
 
-/* The word NUL-terminated, or NULL for what is no word or too long. */
+/* The word NUL-terminated, or NULL for what is not a word or too long. */
 static const char *word_of(const struct text_token *t, char buf[static TEXT_NAME_MAX])
 {
 	if (t->kind != TEXT_WORD || t->len >= TEXT_NAME_MAX)
@@ -184,7 +184,7 @@ static bool token_is_word(const struct text_token *t, const char *word)
 	return t->len == strlen(word) && strncasecmp(t->s, word, t->len) == 0;
 }
 
-/* Gives the words of a float as C spells them, and what is no float as NULL with -EINVAL. */
+/* Returns the words of a float as C spells them, and what is not a float as NULL with -EINVAL. */
 static int spell_float(const struct text_token *t, char **ret_s)
 {
 	const char *s = t->s;

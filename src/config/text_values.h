@@ -11,7 +11,7 @@
 
 #define TEXT_NAME_MAX 128 /* a longer word names nothing */
 
-/* By name, or by number for a TEXT_INTEGER. NULL when there is none. */
+/* By name, or by number for a TEXT_INTEGER. Returns NULL if there is none. */
 const ProtobufCFieldDescriptor *text_names_field(const ProtobufCMessageDescriptor *type,
 						 const struct text_token *t);
 const ProtobufCEnumValue *text_names_value(const ProtobufCEnumDescriptor *type,
@@ -26,7 +26,7 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 
 /* What single tokens of the text format stand for, whatever field they are for; and back. */
 
-/* A TEXT_INTEGER. 0, or -ERANGE above 2^64-1. */
+/* A TEXT_INTEGER. Returns 0, or -ERANGE above 2^64-1. */
 int text_value_u64(const struct text_token *t, uint64_t *ret_v);
 
 /* A decimal TEXT_INTEGER or a TEXT_FLOAT, or the words inf, infinity and nan in any case; what is

@@ -7,7 +7,7 @@
 #include "config/unpack.h"
 
 /*
- * Text or bytes is told by the bytes themselves: a serialized config has numbers below 32 for its
+ * Text or bytes is reported by the bytes themselves: a serialized config has numbers below 32 for its
  * tags and lengths, which no text has.
  */
 

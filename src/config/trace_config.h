@@ -19,6 +19,6 @@
 int trace_config_load(const char *name, const void *data, size_t len, bool force_text,
 		      struct strbuf *errors, Pb__TraceConfig **ret);
 
-/* priority_boost of a TraceConfig or a DataSourceConfig; NULL is PRIORITY_BOOST_NONE. 0 or -EINVAL: a policy
+/* priority_boost of a TraceConfig or a DataSourceConfig; NULL is PRIORITY_BOOST_NONE. Returns 0 or -EINVAL: a policy
  * or a priority that is none. */
 int priority_boost_read(const Pb__PriorityBoostConfig *config, struct priority_boost *ret);

@@ -42,7 +42,7 @@ struct frame {
 	size_t payload_len;
 };
 
-/* 0, or -EBADMSG for bytes that are no IPCFrame. The views live as long as data. */
+/* Returns 0, or -EBADMSG for bytes that are no IPCFrame. The views live as long as data. */
 int frame_decode(const uint8_t *data, size_t len, struct frame *ret);
 
 /* Iterates the methods of a bind reply: *pos starts at 0. False at the end. Entries with no name or

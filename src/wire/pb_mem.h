@@ -15,7 +15,7 @@ struct pb_mem {
 	bool failed; /* memory ran out: the message is broken. Sticky */
 };
 
-/* 0 or -ENOMEM (deinit is not needed then). */
+/* Returns 0 or -ENOMEM (deinit is not needed then). */
 int pb_mem_init(struct pb_mem *m);
 void pb_mem_deinit(struct pb_mem *m);
 /* Starts a new message in the same buffer. */

@@ -42,7 +42,7 @@ enum smb_state { SMB_FREE, SMB_BEING_WRITTEN, SMB_BEING_READ, SMB_COMPLETE };
 enum smb_chunk_flags {
 	/* the first fragment belongs to a packet begun in the chunk before */
 	SMB_CONTINUES_FROM_PREV = 1 << 0,
-	/* the last fragment goes on in the next chunk */
+	/* the last fragment continues in the next chunk */
 	SMB_CONTINUES_ON_NEXT = 1 << 1,
 	SMB_NEEDS_PATCHING = 1 << 2,
 	SMB_CHUNK_FLAGS = 7,
@@ -72,7 +72,7 @@ struct smb_chunk {
 	uint32_t index;
 };
 
-/* 0, or -EINVAL for a geometry that the ABI forbids. */
+/* Returns 0, or -EINVAL for a geometry that the ABI forbids. */
 static inline int smb_init(struct smb *m, void *base, size_t size, uint32_t page_size)
 {
 	if (page_size < SMB_MIN_PAGE || page_size > SMB_MAX_PAGE || (page_size & (page_size - 1)))

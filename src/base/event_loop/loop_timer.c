@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two ways to wait. libevent's own timers know only CLOCK_MONOTONIC, and cost nothing but a heap
- * entry; CLOCK_BOOTTIME takes a timerfd, made when it is asked for and closed when it has fired.
+ * entry; CLOCK_BOOTTIME takes a timerfd, made when it is requested and closed when it has fired.
  *
  * libevent counts from the time at which the turn of the loop began, so its timers come early by
  * what the turn took until they were added. One that comes before due_ns is sent back.
@@ -78,7 +78,7 @@ static struct timespec timespec_of_ns(uint64_t ns)
 				 .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* False where the clock or another descriptor cannot be had. first_ns is a time of the clock. */
+/* False where the clock or another descriptor is unavailable. first_ns is a time of the clock. */
 static bool start_boottime(struct loop_timer *t, uint64_t first_ns, uint64_t period_ns)
 {
 	struct itimerspec when = {.it_value = timespec_of_ns(first_ns),

@@ -12,7 +12,7 @@ struct event_base;
  * the clock itself, so that the ticks of all sessions fall together.
  *
  * The clock is CLOCK_MONOTONIC, which stands still while the machine is suspended, or
- * CLOCK_BOOTTIME, which does not; where the latter cannot be had, the former is taken.
+ * CLOCK_BOOTTIME, which does not; where the latter is unavailable, the former is taken.
  */
 struct loop_timer {
 	struct event_base *loop; /* borrowed */
@@ -25,7 +25,7 @@ struct loop_timer {
 	uint64_t due_ns; /* of CLOCK_MONOTONIC */
 };
 
-/* 0 or -ENOMEM. deinit may be called on zeroed memory, and twice. */
+/* Returns 0 or -ENOMEM. deinit may be called on zeroed memory, and twice. */
 int loop_timer_init(struct loop_timer *t, struct event_base *loop, void (*fire)(void *ctx),
 		    void *ctx);
 void loop_timer_deinit(struct loop_timer *t);

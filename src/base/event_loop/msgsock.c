@@ -146,7 +146,7 @@ static bool has_message(const struct msgsock *m, size_t pos)
 
 /*
  * Hands out the whole messages in the buffer, as long as the turn lasts and their answers may be
- * queued, and moves what is left to the front. 0, or -EMSGSIZE. May free m (m->freed).
+ * queued, and moves what is left to the front. Returns 0, or -EMSGSIZE. May free m (m->freed).
  */
 static int deliver(struct msgsock *m)
 {
@@ -185,7 +185,7 @@ static int set_in_cap(struct msgsock *m, size_t cap)
 	return counts ? msgsock_tell_memory(m) : 0;
 }
 
-/* Makes the buffer as large as the begun message; small when there is none. 0 or -errno. */
+/* Makes the buffer as large as the begun message; small when there is none. Returns 0 or -errno. */
 static int fit_in(struct msgsock *m)
 {
 	size_t want = LEAST_IN;
@@ -233,7 +233,7 @@ static size_t keep_fd(struct msgsock *m, struct msghdr *msg)
 }
 
 /*
- * Reads once. Gives the number of bytes, 0 at the end of the stream, or -errno. There is room for as
+ * Reads once. Returns the number of bytes, 0 at the end of the stream, or -errno. There is room for as
  * many descriptors as a message can carry: one that finds none the kernel would close in this call,
  * and that may take long.
  */
@@ -280,7 +280,7 @@ static void pause_reading(struct msgsock *m)
 	(void)event_base_loopcontinue(event_get_base(&m->on_readable));
 }
 
-/* Hands out what is in the buffer and makes room for more. False: no reading now, or ever. */
+/* Hands out what is in the buffer and makes room for more. Returns false if no reading now, or ever. */
 static bool digest(struct msgsock *m)
 {
 	int r = deliver(m);

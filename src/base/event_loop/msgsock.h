@@ -50,11 +50,11 @@ struct msgsock_ops {
 	void (*close_fd)(void *ctx, int fd);
 };
 
-/* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. 0, or -errno
+/* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. Returns 0, or -errno
  * with nothing taken. */
 int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct msgsock_ops *ops,
 		void *ctx, struct msgsock **ret);
-/* Closes and frees; on_close is not called. NULL is fine. Safe inside a callback of its own. */
+/* Closes and frees; on_close is not called. No-op for NULL. Safe inside a callback of its own. */
 void msgsock_free(struct msgsock *m);
 
 /*

@@ -41,7 +41,7 @@ struct msgsock {
 	size_t n_fds, fds_cap;
 	size_t send_limit;
 	size_t hold_limit; /* SIZE_MAX: never */
-	size_t memory; /* as on_memory was told last */
+	size_t memory; /* last value passed to on_memory */
 
 	struct event on_readable, on_writable;
 };

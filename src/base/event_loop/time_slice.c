@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 
 static struct {
-	bool known; /* somebody tells of rounds */
+	bool known; /* Another process tells of rounds */
 	uint64_t end; /* of this one, from its first turn on */
 	unsigned turns; /* of this one, so far */
 	unsigned before; /* of the one before */

@@ -94,7 +94,7 @@ static int take(void)
 
 /* ---- the threads ---- */
 
-/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is no promise. */
+/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is not a promise. */
 static void close_for_long(int fd)
 {
 	const struct linger none = {0};

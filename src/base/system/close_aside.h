@@ -14,7 +14,7 @@
  */
 
 /* Starts the threads. They inherit what the caller has given up (capabilities, Landlock), and take
- * part in a system call filter with SECCOMP_FILTER_FLAG_TSYNC. 0, or -errno with none started. */
+ * part in a system call filter with SECCOMP_FILTER_FLAG_TSYNC. Returns 0, or -errno with none started. */
 int close_aside_start(void);
 
 /* Closes fd, now or later; fd < 0 is none. */

@@ -14,7 +14,7 @@
 int fs_read_file(const char *path, size_t max, struct strbuf *b);
 int fs_read_fd(int fd, size_t max, struct strbuf *b);
 
-/* All of an open file from its beginning, in place of what b had: for files of /proc and /sys, which
+/* All of an open file from its beginning, instead of what b had: for files of /proc and /sys, which
  * the kernel writes anew for each read from there. whole: a read that does not fill the buffer gives
  * all, so no other one is needed to see the end. -EFBIG where it is longer than max. */
 int fs_reread(int fd, bool whole, size_t max, struct strbuf *b);
@@ -28,7 +28,7 @@ int fs_append_file(const char *path, const char *text);
 /* write(2) until all is out. */
 int fs_write_all(int fd, const void *data, size_t len);
 
-/* Why a file of the kernel was of no use, for people: the text of the errno (positive), and words of
+/* Why a file of the kernel was of no use, for display: the text of the errno (positive), and words of
  * our own for -ENODATA (it is empty) and -EBADMSG (it is not what the reader knows). */
 const char *fs_reason(int error);
 

@@ -17,6 +17,6 @@ struct helper_process {
 };
 
 /* The name shows in ps(1). run(fd, ctx) is what the child does; it does not return. To be called
- * while there is one thread. 0 or -errno. */
+ * while there is one thread. Returns 0 or -errno. */
 int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void *ctx, int keep_fd,
 			 struct helper_process *ret);

@@ -15,12 +15,12 @@
  */
 struct notify {
 	const char *variable; /* borrowed for our life */
-	int fd; /* owned; -1: nobody waits, or was told */
+	int fd; /* owned; -1: nobody waits, or was reported */
 	int systemd; /* the same */
 };
 
-/* 0 (there may be nobody), or -errno with the reason: then what is there is told all the same. */
+/* 0 (there may be nobody), or -errno with the reason: then what is there is reported all the same. */
 int notify_open(struct notify *n, const char *variable, struct err_text *e);
-/* Once; further calls do nothing. 0 or -errno with the reason. */
+/* Once; further calls do nothing. Returns 0 or -errno with the reason. */
 int notify_ready(struct notify *n, struct err_text *e);
 void notify_close(struct notify *n);

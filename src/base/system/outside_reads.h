@@ -29,7 +29,7 @@
 #define OUTSIDE_READ_SHORT_MS 2 /* for what can be read later */
 #define OUTSIDE_READ_LONG_MS 100
 
-/* Forks the child, which ends with this process. 0 or -errno. */
+/* Forks the child, which ends with this process. Returns 0 or -errno. */
 int outside_reads_start(void);
 /* The child, to be killed by nobody else; 0: there is none. */
 pid_t outside_reads_pid(void);
@@ -45,5 +45,5 @@ bool outside_reads_are_timely(void);
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms);
 /* As readlink(2), but for the errors; waits OUTSIDE_READ_LONG_MS. */
 ssize_t outside_readlink(const char *path, char *buf, size_t size);
-/* 0 or -errno; waits as long. */
+/* Returns 0 or -errno; waits as long. */
 int outside_stat(const char *path, struct stat *ret);

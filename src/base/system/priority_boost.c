@@ -28,7 +28,7 @@ bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b
 	return a.policy != b.policy ? a.policy > b.policy : a.priority > b.priority;
 }
 
-/* ---- what the kernel is told ---- */
+/* ---- what the kernel is set to ---- */
 
 static int save(struct priority_boost_state *s)
 {
@@ -96,7 +96,7 @@ static int run_on_budget(struct priority_boost_state *s)
 
 /*
  * RLIMIT_RTTIME counts from the last wake-up. A loop that always has work keeps its budget without a
- * wait, for many windows: it is no runaway.
+ * wait, for many windows: it is not a runaway.
  */
 static void wait_once(void)
 {

@@ -52,7 +52,7 @@ struct priority_boost_state {
 /* Before the process gives up its rights: cuts off what does not end. */
 void priority_boost_init(void);
 
-/* PRIORITY_BOOST_NONE: as before the first. 0, or -errno (-EPERM, -EACCES): it runs on as it did. Where real
+/* PRIORITY_BOOST_NONE: as before the first. Returns 0, or -errno (-EPERM, -EACCES): it runs on as it did. Where real
  * time is not allowed, PRIORITY_BOOST_BUDGETED is nice -20; a process that was found in real time stays as it
  * is. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
@@ -60,7 +60,7 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 /* In each round of the thread's loop: keeps to the budget. Costs a look at the clock. */
 void priority_boost_tick(struct priority_boost_state *s);
 
-/* What the calling thread runs as now, for people: "SCHED_FIFO 1", "nice -20". */
+/* What the calling thread runs as now, for display: "SCHED_FIFO 1", "nice -20". */
 struct priority_boost_words {
 	char text[32];
 };

@@ -10,7 +10,7 @@
 
 /*
  * A new, zeroed memory of size bytes (not 0), mapped for reading and writing; its size is sealed
- * for good. *ret_fd (close-on-exec) and *ret_addr are the caller's. 0 or -errno.
+ * for good. *ret_fd (close-on-exec) and *ret_addr are the caller's. Returns 0 or -errno.
  */
 int shm_create(size_t size, int *ret_fd, void **ret_addr);
 
@@ -25,5 +25,5 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr);
  */
 int shm_attach(int fd, size_t max, void **ret_addr, size_t *ret_size);
 
-/* NULL is fine. */
+/* No-op for NULL. */
 void shm_unmap(void *addr, size_t size);

@@ -172,7 +172,7 @@ static const struct syscall_without library_without[] = {
 
 /*
  * The call itself raised it, so this is no other place than that of any log message. One that
- * somebody sent may come anywhere, and has no call whose result could be set.
+ * another process sent may come anywhere, and has no call whose result could be set.
  */
 static void on_blocked(int signal_number, siginfo_t *info, void *context)
 {
@@ -240,7 +240,7 @@ static int allow_without(scmp_filter_ctx f, const struct syscall_without *w)
 	return allow(f, w->name, 1, &none);
 }
 
-/* The flags of clone3 are in memory, where a filter does not look: libc goes on with clone. */
+/* The flags of clone3 are in memory, where a filter does not look: libc continues with clone. */
 static int allow_threads(scmp_filter_ctx f)
 {
 	const struct scmp_arg_cmp thread[] = {
@@ -335,7 +335,7 @@ int syscall_filter_install(const struct syscall_list *list)
 		return -ENOMEM;
 	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors of the kernel as they are */
 	/* Wishes: a search instead of a walk through the numbers; and no mitigations that slow down
-	 * the whole process, as kernels before 5.16 have for one that runs code of strangers. */
+	 * the whole process, as kernels before 5.16 have for one that runs code of other processes. */
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)

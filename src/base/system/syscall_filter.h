@@ -10,7 +10,7 @@
  * executable memory, no priority of another process.
  *
  * Any other call fails with EPERM and is logged, once for each number (`scmp_sys_resolver NUMBER`
- * says its name): the program goes on, so that a libc which does something in a new way costs nobody
+ * says its name): the program continues, so that a libc which does something in a new way costs nobody
  * a trace. On processors whose registers we do not know the kernel's log has it instead.
  */
 

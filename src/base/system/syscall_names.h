@@ -13,7 +13,7 @@
 
 /*
  * "read", "sys_read"; "compat_sys_read" for the number of 32-bit programs. Names of the kernel's
- * own functions ("sys_newstat") are known too. 0; or -ENOENT with the nearest name in nearest, in
+ * own functions ("sys_newstat") are known too. Returns 0; or -ENOENT with the nearest name in nearest, in
  * the form of the one asked for, or "" where none is near.
  */
 int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static SYSCALL_NAME_MAX]);

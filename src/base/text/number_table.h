@@ -6,7 +6,7 @@
 /* Numbers out of the tables of /proc, which are read many times a second: inline, one pass. */
 
 /* Takes the number that comes next, with the blanks before it. False, with nothing taken: there is
- * none, it does not fit, or it goes on with something else than a blank or the end of the line. */
+ * none, it does not fit, or it continues with something else than a blank or the end of the line. */
 static inline bool number_table_u64(struct span *s, uint64_t *ret_v)
 {
 	const char *p = s->p, *end = p + s->len, *first;
@@ -65,7 +65,7 @@ static inline bool number_table_take(struct span *s, const char *prefix)
 	return true;
 }
 
-/* Cuts the next whole line off the text. False: there is none, or what is left was cut off before
+/* Cuts the next whole line off the text. Returns false if there is none, or what is left was cut off before
  * its newline, and stays. */
 static inline bool number_table_line(struct span *text, struct span *ret_line)
 {

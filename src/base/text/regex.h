@@ -9,7 +9,7 @@
 
 /*
  * Regular expressions of ECMAScript (std::regex), as configs use them. Expression and text may be hostile:
- * of strangers: time grows with length of expression times length of text and no faster, memory is
+ * of other processes: time grows with length of expression times length of text and no faster, memory is
  * taken when the expression is compiled and never again.
  *
  * Known: | ( ) (?: ) . * + ? {m} {m,} {m,n} and each with ? behind, [...] with ranges, escapes and
@@ -35,9 +35,9 @@ struct ecma_span {
 	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group has no part */
 };
 
-/* 0; -ENOMEM; -EINVAL: one that cannot be used. e quotes it and says why. */
+/* Returns 0; -ENOMEM; -EINVAL: one that cannot be used. e quotes it and says why. */
 int regex_new(const char *pattern, struct err_text *e, struct regex **ret);
-/* NULL is fine. */
+/* No-op for NULL. */
 void regex_free(struct regex *re);
 /* Groups, the whole match (number 0) included. */
 size_t regex_groups(const struct regex *re);

@@ -92,7 +92,7 @@ static void invert(struct regex_set *set)
 		set->bits[i] = ~set->bits[i];
 }
 
-/* Of \d, \w, \s and their opposites. False: not one of them. */
+/* Of \d, \w, \s and their opposites. Returns false if not one of them. */
 static bool add_class(struct regex_set *set, char c)
 {
 	struct regex_set class = {0};

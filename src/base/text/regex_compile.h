@@ -17,7 +17,7 @@
 enum regex_opcode {
 	REGEX_BYTE, /* x: the byte */
 	REGEX_SET, /* x: number of the set */
-	REGEX_SPLIT, /* goes on at x and at y; x comes first */
+	REGEX_SPLIT, /* continues at x and at y; x comes first */
 	REGEX_JUMP, /* x */
 	REGEX_SAVE, /* x: 2 * group, and 1 more for its end */
 	REGEX_BEGIN, /* ^ */
@@ -68,5 +68,5 @@ static inline bool regex_set_has(const struct regex_set *s, unsigned byte)
 }
 
 /* The program of the pattern into a zeroed re, without the memory of matching. 0, -ENOMEM, or
- * -EINVAL with the reason in why. */
+ * -EINVAL and sets why. */
 int regex_compile(const char *pattern, struct regex *re, struct err_text *why);

@@ -43,7 +43,7 @@ static bool is_edge(const struct run *r, size_t at)
 	return before != after;
 }
 
-/* False: the place is in the list that is being made already. */
+/* Returns false if the place is in the list that is being made already. */
 static bool is_new(struct regex *re, unsigned place)
 {
 	if (re->seen[place] == re->round)
@@ -132,7 +132,7 @@ static bool takes(const struct regex *re, const struct regex_op *op, uint8_t byt
 }
 
 /*
- * What becomes of the threads at `at`. True: one of them is a match, whose bounds are in found;
+ * What becomes of the threads at `at`. Returns true if one of them is a match, whose bounds are in found;
  * those that it is preferred to are gone.
  */
 static bool step(struct run *r, size_t at, bool whole, uint32_t *found)

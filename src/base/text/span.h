@@ -26,10 +26,10 @@ static inline bool span_ends(struct span s, const char *suffix)
 
 /* Without blanks at either end. */
 struct span span_trim(struct span s);
-/* Cuts the first line, or the first word, off the text. False: there is none left. */
+/* Cuts the first line, or the first word, off the text. Returns false if there is none left. */
 bool span_next_line(struct span *text, struct span *ret_line);
 bool span_next_word(struct span *text, struct span *ret_word);
-/* "key  : value", both trimmed. False: no colon. */
+/* "key  : value", both trimmed. Returns false if no colon. */
 bool span_split(struct span line, struct span *ret_key, struct span *ret_value);
 /* A whole number, in decimal or with 0x. */
 bool span_number(struct span s, uint32_t *ret_v);

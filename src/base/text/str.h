@@ -8,7 +8,7 @@
 
 /*
  * Text. str.c: growing strings, comparisons, "did you mean" and what a terminal may display; str_number.c:
- * numbers for people.
+ * numbers for display.
  */
 
 /* A growing string, always NUL-terminated once anything was added. Zero-initialise;
@@ -29,7 +29,7 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format
 /* Room for n bytes and a NUL behind the content, for the caller to write and to add to len; NULL
  * when memory is out. */
 char *strbuf_reserve(struct strbuf *b, size_t n);
-/* Gives the string to the caller and empties the buffer. NULL when memory is or was out. */
+/* Returns the string to the caller and empties the buffer. Returns NULL if memory is or was out. */
 char *strbuf_take(struct strbuf *b);
 
 bool str_starts(const char *s, const char *prefix);
@@ -72,7 +72,7 @@ void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 const char *str_nearest_get(const struct str_nearest *n);
 
 /*
- * Makes text of strangers fit for a terminal: control characters and what is no UTF-8 become '?',
+ * Makes text of other processes fit for a terminal: control characters and what is no UTF-8 become '?',
  * in place, byte by byte. Those ASCII controls that keep names ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);

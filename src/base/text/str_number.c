@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers for people, read and written. All of it is in integers: "1.1s" is 1100 ms exactly.
+ * Numbers for display, read and written. All of it is in integers: "1.1s" is 1100 ms exactly.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -90,7 +90,7 @@ int str_to_u32(const char *s, uint32_t *ret_v)
 	return 0;
 }
 
-/* A number with an optional fraction in units of the smallest step, rounded up: what is asked for
+/* A number with an optional fraction in units of the smallest step, rounded up: what is requested
  * is given at least, and something never becomes nothing. */
 static int scale(uint64_t whole, uint64_t billionths, uint32_t factor, uint32_t *ret_v)
 {

@@ -265,7 +265,7 @@ static const char *no_detach(const struct record_command *c)
 	return NULL;
 }
 
-/* Somebody else ends it, who must find it. */
+/* Another process ends it, who must find it. */
 static int prepare_detach(struct record_command *c, struct err_text *e)
 {
 	if (no_detach(c))

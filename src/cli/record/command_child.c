@@ -29,7 +29,7 @@ struct command_child {
 	enum state state;
 	bool ran;
 	int status; /* of waitpid, when it has ended */
-	int go; /* -1 once it was told */
+	int go; /* -1 once it was reported */
 	int error;
 	struct event *child_event; /* SIGCHLD; owned */
 	void (*on_end)(void *ctx);

@@ -21,19 +21,19 @@ struct event_base;
  */
 struct command_child;
 
-/* argv (ends with NULL) is borrowed until the child is freed. 0, or -errno with the sentence in
+/* argv (ends with NULL) is borrowed until the child is freed. Returns 0, or -errno with the sentence in
  * e. */
 int command_child_fork(char **argv, struct err_text *e, struct command_child **ret);
 pid_t command_child_pid(const struct command_child *c);
 
-/* on_end comes once, from the loop, when the child has ended, whether it ran or not. 0 or -ENOMEM.
+/* on_end comes once, from the loop, when the child has ended, whether it ran or not. Returns 0 or -ENOMEM.
  */
 int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
 			void *ctx);
 /* Before the loop is freed. */
 void command_child_unwatch(struct command_child *c);
 
-/* Lets it run. 0, or -errno with the sentence in e: there is no such program, it may not be run, it
+/* Lets it run. Returns 0, or -errno and sets e: there is no such program, it may not be run, it
  * was killed meanwhile. SIGPIPE must be ignored. */
 int command_child_run(struct command_child *c, struct err_text *e);
 
@@ -49,5 +49,5 @@ int command_child_exit_code(const struct command_child *c);
  * still running (pid 123)": appended. */
 void command_child_describe(const struct command_child *c, struct strbuf *b);
 
-/* One that has not run never will; one that runs is left alone. NULL is fine. */
+/* One that has not run never will; one that runs is left alone. No-op for NULL. */
 void command_child_free(struct command_child *c);

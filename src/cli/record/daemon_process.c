@@ -149,7 +149,7 @@ static void take_bytes(struct daemon_process *d, const char *bytes, size_t n)
 	}
 }
 
-/* Takes what is there. False: it will say nothing more. */
+/* Takes what is there. Returns false if it will say nothing more. */
 static bool listen_once(struct daemon_process *d)
 {
 	char bytes[4096];

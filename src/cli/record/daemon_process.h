@@ -8,7 +8,7 @@
 #include "base/core/err.h"
 
 /* The program that a shell would find: name itself where it has a '/', else that of a folder of
- * PATH. 0, or -ENOENT. */
+ * PATH. Returns 0, or -ENOENT. */
 int path_program(const char *name, char *buf, size_t size);
 
 struct event_base;
@@ -26,7 +26,7 @@ struct daemon_process;
 struct daemon_process_ops {
 	/* It wrote its "1". */
 	void (*on_ready)(void *ctx, struct daemon_process *d);
-	/* It closed its end without: it is dying, or is no such daemon. */
+	/* It closed its end without: it is dying, or is not a such daemon. */
 	void (*on_not_ready)(void *ctx, struct daemon_process *d);
 	/* One of its lines of warning or worse, or of unknown weight. Not NULL. */
 	void (*on_line)(void *ctx, const char *line);
@@ -41,7 +41,7 @@ struct daemon_env {
 /*
  * Starts the program: path is looked up as it is. args are its arguments, and end with NULL. notify_env is the variable that will hold the
  * number of the descriptor to report on. env ends with a NULL name. ops and name are borrowed until
- * daemon_process_free. 0, or -errno with the sentence in e.
+ * daemon_process_free. Returns 0, or -errno and sets e.
  */
 int daemon_process_start(struct event_base *loop, const char *name, const char *path,
 			 const char *const args[static 1], const char *notify_env,
@@ -53,10 +53,10 @@ pid_t daemon_process_pid(const struct daemon_process *d);
 /* Has it ended? Then how, and its last words, are in why (may be NULL). Never blocks. */
 bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);
 
-/* Ends it: SIGTERM, SIGKILL after timeout_ms; waits until it is gone; frees. NULL is fine. */
+/* Ends it: SIGTERM, SIGKILL after timeout_ms; waits until it is gone; frees. No-op for NULL. */
 void daemon_process_free(struct daemon_process *d, int timeout_ms);
 
-/* The program of this name: beside the running one, else in PATH. 0 or -ENOENT. */
+/* The program of this name: beside the running one, else in PATH. Returns 0 or -ENOENT. */
 int daemon_program(const char *name, char *buf, size_t size);
 /* Does that program run with rights of its own (set-user-id, file capabilities)? */
 bool daemon_program_has_rights(const char *name);

@@ -186,7 +186,7 @@ int option_trigger(const char *option, const char *text, struct trigger *ret, st
 #define WORDS ARRAY_SIZE(((struct cpu_list *)0)->words)
 #define MAX_BYTES (64u << 10) /* of a list of the kernel */
 
-/* A decimal number at *at, which is moved behind it. 0, -EINVAL or -ERANGE. */
+/* A decimal number at *at, which is moved after it. 0, -EINVAL or -ERANGE. */
 static int take_number(const char **at, uint32_t *ret)
 {
 	uint32_t n = 0;

@@ -10,7 +10,7 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 
 /*
- * Values of options of `sonda record`. option is how the person wrote it ("-t", "--filter"), for
+ * Values of options of `sonda record`. option is how the user wrote it ("-t", "--filter"), for
  * the sentence in e that comes with -EINVAL.
  */
 
@@ -43,7 +43,7 @@ struct trigger {
 };
 int option_trigger(const char *option, const char *text, struct trigger *ret, struct err_text *e);
 
-/* CPUs by number, as people and the kernel list them ("0,2-5"), and as the kernel's masks. */
+/* CPUs by number, as users and the kernel list them ("0,2-5"), and as the kernel's masks. */
 
 #define CPU_LIST_MAX 8192 /* CPUs; the most that Linux can be built for */
 
@@ -55,7 +55,7 @@ struct cpu_list {
  * CPU has); after an error some may have been added. */
 int cpu_list_add(struct cpu_list *l, const char *text);
 
-/* Is every CPU of l one of this machine? sys_root: where sysfs is. 0, or -ENXIO with the sentence
+/* Is every CPU of l one of this machine? sys_root: where sysfs is. Returns 0, or -ENXIO with the sentence
  * in e; also 0 when the machine does not tell. */
 int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_text *e);
 

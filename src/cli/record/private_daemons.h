@@ -32,7 +32,7 @@ struct private_daemons_ops {
 /*
  * The service may make files in the folder of output_path, an absolute path (sondad --output-dir);
  * NULL: in none. ops is borrowed until private_daemons_free. The programs are found beside this one or
- * in PATH. 0, or -errno with the sentence in e.
+ * in PATH. Returns 0, or -errno and sets e.
  */
 int private_daemons_start(struct event_base *loop, const char *output_path,
 			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
@@ -46,5 +46,5 @@ const char *private_daemons_address(const struct private_daemons *p);
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
 
 /* Ends them, the producer first so that it can give back what it took from the kernel; waits until
- * they are gone. NULL is fine. */
+ * they are gone. No-op for NULL. */
 void private_daemons_free(struct private_daemons *p);

@@ -109,7 +109,7 @@ static int read_cpu(void *ctx, const char *name, unsigned char d_type)
 	return r;
 }
 
-/* Adds up per_cpu/cpu* /stats of an instance. 0, or -errno when there is none, or none for us. */
+/* Adds up per_cpu/cpu* /stats of an instance. Returns 0, or -errno when there is none, or none for us. */
 static int ring_watch_read(const char *instance, struct ring_totals *ret)
 {
 	struct reading reading = {0};

@@ -11,7 +11,7 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* One line about a recording that goes on. */
+/* One line about a recording that continues. */
 
 struct progress {
 	uint64_t elapsed_ms;
@@ -27,7 +27,7 @@ struct progress {
 
 /*
  * Does the file of a trace that is written while it is recorded keep up? Watches the service's
- * counters, which are asked for once a second.
+ * counters, which are requested once a second.
  */
 
 /* Zero-initialise. */
@@ -35,7 +35,7 @@ struct stream_watch {
 	uint64_t read; /* bytes that left the buffers until the last time */
 	uint64_t lost; /* chunks that were overwritten or discarded until then */
 	unsigned still; /* times in a row that something waited and nothing left */
-	bool is_behind; /* that was told */
+	bool is_behind; /* that was reported */
 };
 
 #define STREAM_WATCH_TEXT 160

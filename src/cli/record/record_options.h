@@ -77,7 +77,8 @@ struct record_options {
 	char **command; /* ends with NULL; NULL: there is none */
 	const char *output; /* path, "-" for stdout; NULL: a name made of host and time */
 	const char *socket; /* of the service, which then must be there; NULL: the usual places */
-	const char *detach; /* the session goes on without us, under this name; NULL: it does not */
+	const char
+		*detach; /* the session continues without us, under this name; NULL: it does not */
 	bool strict;
 	bool json; /* the summary, on standard output */
 	bool no_priority; /* the daemons keep theirs */
@@ -87,7 +88,7 @@ struct record_options {
 
 extern const char record_usage[];
 
-/* 0 (record_options_deinit frees), -EINVAL with the sentence in e, or -ENOMEM. */
+/* 0 (record_options_deinit frees), -EINVAL and sets e, or -ENOMEM. */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e);
 void record_options_deinit(struct record_options *o);
 

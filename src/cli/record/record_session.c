@@ -174,7 +174,7 @@ static void on_disabled(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
-	/* The end itself is told by on_enabled. */
+	/* The end itself is reported by on_enabled. */
 	if (s->state == RECORD_DISABLING && error)
 		record_session_fail(s, error);
 }

@@ -48,21 +48,21 @@ struct record_session_ops {
 };
 
 /* Begins to connect to the service (socket NULL: the usual place). config and ops are borrowed
- * until the session is freed. 0, or -errno with the sentence in e: -ENOENT and -ECONNREFUSED say
+ * until the session is freed. Returns 0, or -errno and sets e: -ENOENT and -ECONNREFUSED say
  * that nobody listens. */
 int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,
 			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
 			 struct record_session **ret);
 
 /* Before the loop runs: where a session with write_into_file writes, open for writing, borrowed until
- * tracing has begun. */
+ * tracing has started. */
 void record_session_pass_file(struct record_session *s, int fd);
 
 /* Before the loop runs: packets are read while it records, as soon as the service has them. 0 or
  * -ENOMEM. */
 int record_session_read_on(struct record_session *s, struct event_base *loop);
 
-/* Ends tracing in order: flush, disable, read. Before tracing has begun it ends the session with
+/* Ends tracing in order: flush, disable, read. Before tracing has started it ends the session with
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);
 
@@ -70,7 +70,7 @@ void record_session_stop(struct record_session *s);
  * cloned. */
 void record_session_hold(struct record_session *s, bool hold);
 
-/* Once tracing has begun: the session goes on without us under a key, and on_end comes. */
+/* Once tracing has started: the session continues without us under a key, and on_end comes. */
 void record_session_detach(struct record_session *s, const char *key);
 
 /* Has that been asked for, or has tracing ended by itself? */
@@ -82,5 +82,5 @@ void record_session_ask_stats(struct record_session *s);
 /* Has tracing begun and not ended? */
 bool record_session_is_recording(const struct record_session *s);
 
-/* Disconnects; the service forgets what was not read. NULL is fine. */
+/* Disconnects; the service forgets what was not read. No-op for NULL. */
 void record_session_free(struct record_session *s);

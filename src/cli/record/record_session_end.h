@@ -38,13 +38,13 @@ struct record_session {
 	int passed_fd; /* borrowed; -1: there is none */
 	struct event
 		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
-	bool passing, last_pass; /* one is under way; nothing can come behind it */
+	bool passing, last_pass; /* one is under way; nothing can come after it */
 	uint64_t pass_bytes; /* that came of it */
 	bool stats_asked;
 	bool exists; /* the service has given its counters */
 	struct err_text aborted; /* by the service, why; "" it was not */
 	bool held; /* by those who make clones */
-	bool started; /* all data sources have, and that was told */
+	bool started; /* all data sources have, and that was reported */
 	char address[128]; /* of the service, for messages */
 };
 
@@ -58,5 +58,5 @@ void record_session_fail(struct record_session *s, int error);
 
 /* Tracing has ended: what there is is read. */
 void record_session_read(struct record_session *s);
-/* Tracing has begun: it is read from now on, if it was asked for. */
+/* Tracing has started: it is read from now on, if it was requested. */
 void record_session_begin_passes(struct record_session *s);

@@ -38,7 +38,7 @@
 
 #define TICK_MS 1000 /* between two lines of progress */
 #define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */
-#define COMMAND_PATIENCE_S 1 /* with a signal of the person's, before we speak of it */
+#define COMMAND_PATIENCE_S 1 /* with a signal of the user's, before we speak of it */
 
 struct recording {
 	const struct recording_setup *setup; /* borrowed from the caller */
@@ -81,7 +81,7 @@ static void decide(struct recording *r, int error, const char *why)
 	event_base_loopbreak(r->loop);
 }
 
-/* The command's own way to deal with it comes first, since it is what the person is looking at. */
+/* The command's own way to deal with it comes first, since it is what the user is looking at. */
 static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 {
 	static const struct timeval patience = {COMMAND_PATIENCE_S, 0};

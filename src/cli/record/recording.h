@@ -22,7 +22,7 @@
  *
  * With a command, which has been forked and waits: it runs once all data sources have started, and
  * the recording ends with it. The first signal is the command's, if it runs, the next one stops and
- * saves, the last one throws away.
+ * saves, the last one discards.
  *
  * With CLONE_SNAPSHOT each trigger saves a snapshot, and nothing else is saved.
  */
@@ -33,7 +33,7 @@ struct recording_setup {
 	const struct pid_list *pids; /* whose threads these are; n is 0: of nobody */
 	struct command_child *command; /* NULL: there is none */
 	const char *socket; /* the service must be there; NULL: the usual place, or our own */
-	const char *detach; /* the session goes on under this name, in a service that is there */
+	const char *detach; /* the session continues under this name, in a service that is there */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	unsigned same_signal_ms; /* see end_signals.h */
 	bool needs_ftrace; /* without it there is no point in recording */
@@ -63,8 +63,8 @@ struct recording_result {
 };
 
 /*
- * 0: everything that was recorded is in the file. Else -errno with the sentence in why: -ECONNABORTED
- * the same, but the service has ended it; -EINTR the person threw it away; with write_error set the file took a part of it. SIGPIPE and SIGXFSZ are
+ * 0: everything that was recorded is in the file. Else -errno and sets why: -ECONNABORTED
+ * the same, but the service has ended it; -EINTR the user threw it away; with write_error set the file took a part of it. SIGPIPE and SIGXFSZ are
  * ignored from here on. After an error the command has not run, or is of no further use.
  */
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,

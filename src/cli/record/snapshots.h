@@ -16,7 +16,7 @@ struct event_base;
  * "a/trace.1.pftrace" and so on for "a/trace.pftrace". A number whose file is there already is passed
  * over. What becomes of each is said and logged; none of it ends the recording.
  *
- * Some are made at once, since a ring goes on while a snapshot waits; others wait for one of those
+ * Some are made at once, since a ring continues while a snapshot waits; others wait for one of those
  * to end, and those past that are not made.
  */
 #define SNAPSHOTS_AT_ONCE 8
@@ -37,15 +37,15 @@ struct snapshots_setup {
 	void *ctx;
 };
 
-/* Can there be files beside that one? 0, or -errno with the sentence in e, -EINVAL: it is no name of
+/* Can there be files beside that one? 0, or -errno and sets e, -EINVAL: it is not a name of
  * a file. */
 int snapshots_check_path(const char *path, struct err_text *e);
 
-/* NULL: no memory. */
+/* Returns NULL if memory is out. */
 struct snapshots *snapshots_new(const struct snapshots_setup *setup);
 
-/* Begins one, or has it wait. False: it has failed already, which is logged. hit is borrowed. */
+/* Begins one, or has it wait. Returns false if it has failed already, which is logged. hit is borrowed. */
 bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit);
 
-/* Those that are still on their way are logged as failed. NULL is fine. */
+/* Those that are still on their way are logged as failed. No-op for NULL. */
 void snapshots_free(struct snapshots *s);

@@ -268,7 +268,7 @@ static void polled(const struct record_facts *f, struct losses *ret)
 struct gaps {
 	uint64_t writer; /* told by the writer: it found no room */
 	uint64_t corrupt; /* invalid chunks */
-	uint64_t overwritten; /* told by the service: the central buffer went round */
+	uint64_t overwritten; /* told by the service: the central buffer wrapped */
 	uint64_t other; /* reason unknown, or told by the buffer's counters as well */
 	int32_t pid; /* of the writer with the last one */
 };

@@ -103,7 +103,7 @@ enum source_match source_match(const Pb__TraceConfig *config,
  *	  prev_pid == 1 && x
  *	                   ^
  *
- * A pattern makes many events fail for one reason, so those are told together.
+ * A pattern makes many events fail for one reason, so those are reported together.
  */
 
 #define NAMED 3 /* events of one reason; the others are counted */
@@ -227,7 +227,7 @@ static void tell_refused(struct entry *e, struct strbuf *lines)
 	e->reason_len -= strlen(trigger_refused);
 }
 
-/* The entry at first, and all of the same reason behind it. */
+/* The entry at first, and all of the same reason after it. */
 static void tell_events(const struct name_list *failed, size_t first, struct strbuf *lines)
 {
 	struct entry e = read_entry(failed->names[first]);
@@ -514,7 +514,7 @@ static const Pb__TracingServiceState__Producer *producer_of(const Pb__TracingSer
 	return &unknown;
 }
 
-/* What becomes of a source: the best that any who registered it makes of it. False: nobody has. */
+/* What becomes of a source: the best that any who registered it makes of it. Returns false if nobody has. */
 static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 		       const Pb__TracingServiceState *state, enum source_match *ret)
 {

@@ -34,7 +34,7 @@ enum source_match source_match(const Pb__TraceConfig *config,
 /*
  * Events, and what depends on them: what the producer said in the trace (ftrace may be NULL: nothing yet), and what this
  * machine's kernel does not list (events may be NULL: not known, or another machine's). A line for
- * each, with the name that was probably meant. Gives how many there are.
+ * each, with the name that was probably meant. Returns how many there are.
  */
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);

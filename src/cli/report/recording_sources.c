@@ -213,7 +213,7 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
  * another family skips them in silence. One that does not is known by its FtraceDescriptor.
  *
  * Looks at the producers that would get the config's linux.ftrace. 0, with a sentence for each
- * field that one of them skips added to ret_skipped; or -EOPNOTSUPP with the sentence in e: without
+ * field that one of them skips added to ret_skipped; or -EOPNOTSUPP and sets e: without
  * a field it would record other events than those asked for.
  */
 static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,

@@ -44,13 +44,13 @@ struct recording_sources {
 	struct name_list left_out; /* registered, but filtered out; sentences */
 	struct name_list skipped; /* fields that a producer does not know; sentences */
 	struct name_list offered; /* data sources that were registered at the beginning */
-	struct name_list gone; /* producers that went away meanwhile */
+	struct name_list gone; /* producers that disconnected meanwhile */
 	struct source_producers producers;
 };
 
 void recording_sources_deinit(struct recording_sources *s);
 
-/* 0, or -EOPNOTSUPP with the sentence in e: it must not begin (own_fields_check). */
+/* Returns 0, or -EOPNOTSUPP and sets e: it must not begin (own_fields_check). */
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e);
 void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *config,

@@ -34,7 +34,7 @@ struct snapshot_facts {
 	const char *cut; /* why it is not all of it; NULL: it is */
 };
 
-/* Each gives the line for the person, which lives until the next call; "" without memory. scan is
+/* Each gives the line for the user, which lives until the next call; "" without memory. scan is
  * taken over, and empty then. */
 const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
 			       struct trace_scan *scan);

@@ -253,7 +253,7 @@ static void write_samples(const struct sample_counts *c, struct strbuf *out)
 		strbuf_putc(out, '\n');
 }
 
-/* False: there should be some. */
+/* Returns false if there should be some. */
 static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
 	if (f->scan->ftrace.counts.total) {
@@ -368,7 +368,7 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 
 /* ---- snapshots ---- */
 
-/* True: of a snapshot, or of all of one, something is lost. */
+/* Returns true if of a snapshot, or of all of one, something is lost. */
 static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 {
 	const struct snapshot_log *log = f->snapshots;

@@ -15,13 +15,13 @@
 
 /* Does it ask its consumer for a snapshot at each? */
 bool triggers_take_snapshots(const Pb__TraceConfig *config);
-/* Is the ring of its buffers to go round until one comes? Then what is overwritten is no loss. */
+/* Is the ring of its buffers to go round until one comes? Then what is overwritten is not a loss. */
 bool triggers_end_a_ring(const Pb__TraceConfig *config);
 
 /* What the recording waits for, without a line's end; nothing without triggers. */
 void trigger_text(const Pb__TraceConfig *config, struct strbuf *out);
 
-/* What is told at the end of a recording, whichever way it ends, and of a snapshot: what is in it,
+/* What is reported at the end of a recording, whichever way it ends, and of a snapshot: what is in it,
  * what was lost and where, what is missing, why it ended. */
 
 struct record_facts {
@@ -35,7 +35,7 @@ struct record_facts {
 	const struct name_list *skipped; /* fields that a producer does not know; sentences */
 	const struct event_requests *idle; /* words with '!' that took nothing away */
 	const struct name_list *offered; /* data sources that are; NULL unknown */
-	const struct name_list *gone; /* producers that went away meanwhile; NULL unknown */
+	const struct name_list *gone; /* producers that disconnected meanwhile; NULL unknown */
 	bool from_words; /* advice names options of the command line, not fields of a config */
 	bool origin_unknown; /* it names both */
 	bool unread; /* the service has written the trace where this process cannot read it */
@@ -44,9 +44,9 @@ struct record_facts {
 	bool not_started; /* some data sources had not when it ended */
 	bool flush_failed; /* the one before the end */
 	bool file_is_cut; /* there was no room for all of it */
-	const struct snapshot_log *snapshots; /* what was saved in place of one trace; NULL: that */
+	const struct snapshot_log *snapshots; /* what was saved instead of one trace; NULL: that */
 	const char *command_end; /* how the command ended; NULL: there was none */
-	const char *output; /* name for the person */
+	const char *output; /* name for the user */
 	uint64_t file_bytes;
 	uint64_t elapsed_ms; /* by our clock; used when the trace does not say */
 	unsigned cpus; /* 0 unknown */
@@ -71,8 +71,8 @@ double record_seconds(const struct record_facts *f);
 /* A time of the events' clock, from the start of tracing on, or from the first event where that is
  * not known. 0 is the start. */
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
-/* The kernel's rings were asked for, and their counters are not in the trace. */
+/* The kernel's rings were requested, and their counters are not in the trace. */
 bool record_losses_unknown(const struct record_facts *f);
-/* Appends a line for each thing that was asked for and not had, ended; those that begin with a blank
- * go on with the one before. Gives how many things. */
+/* Appends a line for each thing that was requested and not had, ended; those that begin with a blank
+ * continue with the one before. Returns how many things. */
 size_t record_missing(const struct record_facts *f, struct strbuf *ret);

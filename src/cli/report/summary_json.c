@@ -54,7 +54,7 @@ static void open_element(struct strbuf *b)
 	strbuf_putc(b, '{');
 }
 
-/* Lines as a list; one that begins with a blank goes on with the one before. */
+/* Lines as a list; one that begins with a blank continues with the one before. */
 static void put_lines(struct strbuf *b, const char *name, const char *lines)
 {
 	struct strbuf text = {0};

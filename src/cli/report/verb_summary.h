@@ -10,7 +10,7 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * What stop, attach and snapshot learn of a session that another process has begun, for the summary
+ * What stop, attach and snapshot learn of a session that another process has started, for the summary
  * that sonda record would print of it (cli/report/summary.h).
  */
 
@@ -26,7 +26,7 @@ struct verb_summary {
 	bool file_is_cut;
 	bool unread; /* the trace is where this process cannot read it */
 	struct err_text end; /* why it ended; "": not known */
-	const char *output; /* borrowed: name for the person */
+	const char *output; /* borrowed: name for the user */
 	uint64_t file_bytes;
 	uint64_t elapsed_ms; /* used where the trace does not say */
 };
@@ -34,12 +34,12 @@ struct verb_summary {
 void verb_summary_deinit(struct verb_summary *s);
 
 /* The producers that are there now. Sources of the config that have none are missing; linux.ftrace
- * is told as gone where the trace has its events. */
+ * is reported as gone where the trace has its events. */
 void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
 
 struct verb_summary_form {
 	bool quiet; /* says nothing */
-	bool json; /* on standard output; else for people, on standard error */
+	bool json; /* on standard output; else for display, on standard error */
 	bool strict;
 };
 

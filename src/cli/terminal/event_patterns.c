@@ -14,8 +14,8 @@
 
 /*
  * Words of a command line that stand for several events, wherever the kernel has them: those that
- * people know from Perfetto's, with what they mean on a Linux machine. All of them are events that
- * kernels for servers and desktops have, since one that is not there is told as missing.
+ * users know from Perfetto's, with what they mean on a Linux machine. All of them are events that
+ * kernels for servers and desktops have, since one that is not there is reported as missing.
  */
 
 #define MAX_REQUESTS 10

@@ -16,7 +16,7 @@
  *	group                  where no event is called so: all of its events
  *	pattern                with '*', '?', '[': of names in all groups, or of "group/name"
  *	word,word              several of these
- *	!word                  takes away what was selected before it
+ *	!word                  excludes what was selected before it
  */
 
 #define EVENT_WORDS_MAX 16384 /* requests that a command line comes to */
@@ -38,7 +38,7 @@ bool event_word_is_known(const char *word, const struct tracefs_events *events);
 /*
  * One word by itself, with '/' for ':' and patterns as they are; a '!' in front does not count.
  * events: the kernel's list; without it (NULL) groups are not known. 0, -EINVAL (it cannot be an
- * event) with the sentence in e, or -ENOMEM.
+ * event) and sets e, or -ENOMEM.
  */
 int event_word_read(const char *word, const struct tracefs_events *events,
 		    struct event_requests *ret, struct err_text *e);

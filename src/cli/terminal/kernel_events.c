@@ -76,7 +76,7 @@ void tracefs_events_deinit(struct tracefs_events *t)
 }
 
 /* sonda_PID_START_NUMBER: what a session of sonda-probes has made for itself (a probe, say), and
- * takes away when it ends. */
+ * excludes when it ends. */
 static bool is_of_a_session(const char *group)
 {
 	int end = 0;

@@ -23,8 +23,8 @@ extern const char *const tracefs_roots[];
 /* The first of the places where the events can be read, else NULL. Borrowed from roots. */
 const char *tracefs_events_root(const char *const *roots);
 
-/* May a program with our rights record there? Every recording makes an instance. 0, or -EACCES,
- * -ENOENT (no tracefs) with the sentence in e: which file was refused, and what would allow it. */
+/* May a program with our rights record there? Every recording makes an instance. Returns 0, or -EACCES,
+ * -ENOENT (no tracefs) and sets e: which file was refused, and what would allow it. */
 int tracefs_events_may_record(const char *const *roots, struct err_text *e);
 
 /* Reads root/available_events, without what sessions of sonda-probes have made for themselves. 0 or

@@ -21,7 +21,7 @@ struct end_signals {
 	end_signals_fn fn;
 	void *ctx;
 	uint64_t same_ns;
-	uint64_t told_ns; /* when one was told last, monotonic; 0: none was */
+	uint64_t told_ns; /* when one was reported last, monotonic; 0: none was */
 	sigset_t set;
 	sigset_t before; /* the mask as it was found */
 	int fd;
@@ -33,7 +33,7 @@ static bool take(const struct end_signals *s, struct signalfd_siginfo *ret)
 	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
 }
 
-/* Counted from the last one that was told: whoever keeps the key down is heard in the end. */
+/* Counted from the last one that was reported: whoever keeps the key down is heard in the end. */
 static bool is_same_wish(const struct end_signals *s)
 {
 	return s->told_ns && clock_mono_ns() - s->told_ns < s->same_ns;

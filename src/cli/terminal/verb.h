@@ -8,13 +8,13 @@
 #include "base/core/err.h"
 
 /* What getopt_long does not take, in our words: with opterr 0 and ':' first in its letters. option is
- * what it gave, ':' or '?', and typed the argument that it stopped at. Gives -EINVAL with the sentence
+ * what it gave, ':' or '?', and typed the argument that it stopped at. Returns -EINVAL with the sentence
  * in e. */
 int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
 /* After an option was taken: its value stood by itself in last_arg, and is another option that the
- * value's place was left empty before. 0, or -EINVAL with the sentence in e. */
+ * value's place was left empty before. Returns 0, or -EINVAL and sets e. */
 int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e);
 
@@ -27,13 +27,13 @@ struct verb_options {
 	bool json; /* --json */
 	bool strict; /* --strict */
 	bool bugreport; /* --bugreport */
-	char **words; /* what is no option */
+	char **words; /* what is not an option */
 	size_t n_words;
 };
 
 /*
  * letters: which of them the verb has: s(ocket) o(ut) q(uiet) r(aw) j(son) b(ugreport) x (--strict); and how many words
- * it takes at least and at most. -1: go on. Else the exit code: help went to stdout, or what is
+ * it takes at least and at most. -1: continue. Else the exit code: help went to stdout, or what is
  * wrong, to stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,

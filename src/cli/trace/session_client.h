@@ -12,14 +12,14 @@ struct trace_scan;
 
 /*
  * A consumer whose requests have their answer when they return: for verbs that do one thing after
- * the other with sessions of the tracing service. Each gives 0, or -errno with the sentence in e.
+ * the other with sessions of the tracing service. Each gives 0, or -errno and sets e.
  * Messages are the caller's, to be freed with their own functions.
  */
 struct session_client;
 
 /* socket NULL: the usual place. */
 int session_client_open(const char *socket, struct session_client **ret, struct err_text *e);
-/* Disconnects: the service ends what session is ours. NULL is fine. */
+/* Disconnects: the service ends what session is ours. No-op for NULL. */
 void session_client_free(struct session_client *c);
 
 int session_client_query(struct session_client *c, bool sessions_only,
@@ -45,12 +45,12 @@ int session_client_end(struct session_client *c, const Pb__TraceConfig *config, 
 		       struct session_end *ret, struct err_text *e);
 /* The service's counters of our session. */
 int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e);
-/* Our session goes on without us under this key, as before it was attached to. */
+/* Our session continues without us under this key, as before it was attached to. */
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
 /* All packets of our session go into the file, which is saved, and are looked at; where there is no
  * room for all, with those that found some, and -errno. -ENODATA: there are none. */
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e);
 
-/* Why nobody was reached there, for people. Gives error back. */
+/* Why nobody was reached there, for display. Returns error back. */
 int session_client_explain(const char *address, int error, struct err_text *e);

@@ -39,7 +39,7 @@
  */
 
 #define BUF_SIZE (256u << 10)
-#define PATIENCE_MS 3000 /* with the reader of a pipe, before it is told of */
+#define PATIENCE_MS 3000 /* with the reader of a pipe, before on_stall reports it */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 #define MAX_SPARE_BYTES (1ull << 30) /* what is left free of a large file system */
 
@@ -49,7 +49,7 @@ struct trace_file {
 	char *path; /* owned; the name that it gets, NULL where it is written directly */
 	char *temp; /* owned; its name until then, NULL while it has none */
 	bool is_named; /* it has that name already */
-	void (*on_stall)(void *ctx, bool stalled); /* NULL: a write may take as long as it likes */
+	void (*on_stall)(void *ctx, bool stalled); /* NULL: a write may take any time */
 	void *stall_ctx;
 	int signals; /* borrowed */
 	int error; /* -errno of the write that failed: nothing is written any more */
@@ -214,7 +214,7 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 /* ---- writing ---- */
 
 /*
- * Waits until a pipe takes bytes. A reader that takes none is told of; then a signal, which nobody
+ * Waits until a pipe takes bytes. on_stall reports a reader that takes none; then a signal, which nobody
  * else reads meanwhile, ends the waiting: false.
  */
 static bool await_reader(struct trace_file *f)
@@ -432,7 +432,7 @@ void trace_file_remove(struct trace_file *f)
 {
 	struct stat ours, named;
 
-	/* Somebody may have put another file there. */
+	/* Another process may have put another file there. */
 	if (f->is_named && fstat(f->fd, &ours) == 0 && lstat(f->path, &named) == 0 &&
 	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
 		unlink(f->path);

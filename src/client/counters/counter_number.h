@@ -19,7 +19,7 @@ struct counter_number {
 typedef void (*counter_number_fn)(void *ctx, struct span name, const struct counter_number *v);
 
 /* Decimal, with an optional minus and up to 9 digits behind a point; of 64 bits, of which what does
- * not fit into 63 becomes the largest that does. False: s is something else. */
+ * not fit into 63 becomes the largest that does. Returns false if s is something else. */
 bool counter_number_parse(struct span s, struct counter_number *ret);
 
 static inline void counter_number_set(struct tracks *t, uint32_t track,
@@ -45,7 +45,7 @@ struct counter_patterns {
 };
 
 /* The n strings, or where there are none those of fallback (NULL-terminated; may be NULL). Says how
- * many are left out of what (the source and its field). 0 or -ENOMEM; deinit in either case. */
+ * many are left out of what (the source and its field). Returns 0 or -ENOMEM; deinit in either case. */
 int counter_patterns_init(struct counter_patterns *p, const char *what, char *const *strings,
 			  size_t n, const char *const *fallback);
 void counter_patterns_deinit(struct counter_patterns *p);

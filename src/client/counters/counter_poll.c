@@ -38,7 +38,7 @@ static void counter_errors_refused(struct counter_errors *t, uint64_t refused)
 	t->refused = refused;
 }
 
-/* After a clear: all is told again with the next counter_errors_write. */
+/* After a clear: all is reported again with the next counter_errors_write. */
 static void counter_errors_clear(struct counter_errors *t)
 {
 	t->written = 0;
@@ -77,7 +77,7 @@ static void counter_errors_write(struct counter_errors *t, struct writer *w, con
 /*
  *	start, tick --> a pass --> turns, until its last step --> the tick is set
  *
- * What could not be read or kept is a counter too, once there is something of it, and is told in a
+ * What could not be read or kept is a counter too, once there is something of it, and is reported in a
  * packet of its own, which the summary of a recording is made from.
  */
 

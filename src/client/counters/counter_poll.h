@@ -15,7 +15,7 @@
  * Format: perfetto.protos.PolledCountersStats (ours).
  */
 
-/* Kinds of failures that are told with a path; further ones are counted. */
+/* Kinds of failures that are reported with a path; further ones are counted. */
 #define COUNTER_ERRORS_KINDS 16u
 #define COUNTER_ERRORS_PATH 128u /* longer ones are cut */
 
@@ -92,7 +92,7 @@ struct counter_poll {
 	bool stopping;
 };
 
-/* 0 or -errno; deinit in either case. */
+/* Returns 0 or -errno; deinit in either case. */
 int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
 		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms);
 void counter_poll_deinit(struct counter_poll *p);

@@ -80,9 +80,9 @@ struct track_spec {
 	bool total; /* only grows: it ends with its last value. Another one ends with 0 */
 };
 
-/* source (borrowed) is the name of the data source; w is borrowed. 0 or -ENOMEM. */
+/* source (borrowed) is the name of the data source; w is borrowed. Returns 0 or -ENOMEM. */
 int tracks_new(const char *source, struct writer *w, struct tracks **ret);
-/* Writes nothing. NULL is fine. */
+/* Writes nothing. No-op for NULL. */
 void tracks_free(struct tracks *t);
 /*
  * Threads, and all under them, are written with this writer (borrowed) from the beginning. trace_processor
@@ -112,12 +112,12 @@ void tracks_begin(struct tracks *t, uint64_t ns);
 void tracks_set(struct tracks *t, uint32_t track, int64_t v);
 void tracks_set_double(struct tracks *t, uint32_t track, double v);
 /* Writes what is gathered (up to 9 values of one moment are one packet): before anything else is
- * written with the writer. The two behind it do that, too. */
+ * written with the writer. The two after it do that, too. */
 void tracks_end(struct tracks *t);
 void tracks_flush(struct tracks *t);
 void tracks_clear(struct tracks *t);
 /* A flush in pieces of so many tracks; true: there are more. All else may be done in between, and a
- * flush that is asked for meanwhile is this one. */
+ * flush that is requested meanwhile is this one. */
 #define TRACKS_FLUSH_PIECE 256u
 bool tracks_flush_piece(struct tracks *t);
 

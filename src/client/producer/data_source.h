@@ -18,7 +18,7 @@ struct metadata_bus;
  *	create    SetupDataSource: takes what others must not get first; records nothing yet
  *	start     StartDataSource: first data; answers with ds_started(), now or later
  *	flush     Flush: writes what is pending, hands the chunks over, answers with ds_flushed(),
- *	          now or later (after a second the flush goes on without)
+ *	          now or later (after a second the flush continues without)
  *	clear     ClearIncrementalState: forgets what was interned
  *	stop      StopDataSource: undoes everything outside this process; answers with
  *	          ds_stopped(), now or later
@@ -45,7 +45,7 @@ struct ds_env {
 	const char *proc_root; /* "/proc" but in tests */
 	const char *sys_root; /* "/sys" */
 	const char *tracefs_root; /* NULL: not mounted, or not ours to use */
-	const char *bpf_root; /* the folder of people's own programs; NULL: there is none */
+	const char *bpf_root; /* the folder of users's own programs; NULL: there is none */
 	const char *state_root; /* a folder that outlives this process, for what it would have to
 				 * undo; made when it is needed. NULL: there is none */
 };
@@ -62,7 +62,7 @@ struct data_source {
 		      const Pb__DataSourceConfig *config, void **ret_instance);
 	void (*start)(void *instance);
 	void (*flush)(void *instance, uint64_t flush_id);
-	void (*clear)(void *instance); /* NULL where it is not handled */
+	void (*clear)(void *instance); /* Returns NULL if it is not handled */
 	void (*stop)(void *instance);
 	void (*destroy)(void *instance);
 	/* Bytes of a DataSourceDescriptor's further fields (ftrace_descriptor), appended to name
@@ -102,7 +102,7 @@ struct flushes {
 	unsigned n;
 };
 
-/* One that was asked for: false, there is no room. */
+/* One that was requested: false, there is no room. */
 static inline bool flushes_add(struct flushes *f, uint64_t id)
 {
 	if (f->n == FLUSHES_MAX)

@@ -12,7 +12,7 @@
  * loop, not under its feet. The service hears of the stop only then, when its writers are gone and
  * everything they wrote is committed.
  *
- * An instance whose set-up failed has no source behind it; it is answered at once.
+ * An instance whose set-up failed has no source after it; it is answered at once.
  *
  * Flushes stand in a queue, each with the ids of the instances that have not answered. An answer
  * to a flush counts for all before it (the service takes it so), hence they are answered strictly
@@ -52,7 +52,7 @@ struct ds_handle {
 	struct priority_boost boost; /* while it has an instance */
 	enum ds_state state;
 	bool told_started;
-	bool flush_before_stop; /* the flush that it was asked for last */
+	bool flush_before_stop; /* the flush that it was requested last */
 };
 
 struct flush {

@@ -33,7 +33,7 @@ struct instance_table_ops {
 	void (*capabilities)(void *ctx, uint64_t mask);
 	/* A source asks for triggers of the session. May be NULL; names are borrowed. */
 	void (*triggered)(void *ctx, const char *const *names, size_t n);
-	/* A source's priority_boost has no meaning; it goes on without. name is borrowed. */
+	/* A source's priority_boost has no meaning; it continues without. name is borrowed. */
 	void (*bad_boost)(void *ctx, const char *name);
 };
 
@@ -41,7 +41,7 @@ struct instance_table_ops {
 struct instance_table *instance_table_new(const struct data_source *const *sources,
 					  const struct ds_env *env,
 					  const struct instance_table_ops *ops, void *ctx);
-/* Stops and destroys all, newest first, without an answer; a boost ends all the same. NULL is fine.
+/* Stops and destroys all, newest first, without an answer; a boost ends all the same. No-op for NULL.
  */
 void instance_table_free(struct instance_table *s);
 

@@ -32,7 +32,7 @@ struct producer_options {
 	/* All optional. */
 	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
 	void (*on_disconnected)(void *ctx); /* after on_connected; every instance is gone */
-	/* One sentence about something that does not work, and which goes on without: no service
+	/* One sentence about something that does not work, and which continues without: no service
 	 * (told once, until there was one), a data source that could not be set up. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	/* The strongest priority_boost that a running data source asks for is another one now;
@@ -47,7 +47,7 @@ struct producer_options {
 /* Starts to connect; the rest happens on the loop. Strings are copied. 0, -ENOMEM or -ENAMETOOLONG.
  */
 int producer_new(const struct producer_options *options, struct producer **ret);
-/* Stops and destroys every instance, sends what they wrote, disconnects. NULL is fine. Not from a
+/* Stops and destroys every instance, sends what they wrote, disconnects. No-op for NULL. Not from a
  * data source, nor from on_trouble. */
 void producer_free(struct producer *p);
 

@@ -7,7 +7,7 @@
  *	Flush ------------------> instance_table_flush -> CommitData with flush_request_id
  *	                          writers -----------> CommitData, RegisterTraceWriter, ...
  *
- * Nothing that goes back wants a reply: a lost connection is told by the conn.
+ * Nothing that goes back wants a reply: a lost connection is reported by the conn.
  */
 #include "client/producer/producer_commands.h"
 
@@ -166,7 +166,7 @@ const struct instance_table_ops producer_ds_ops = {
 
 /* ---- commands of the service ---- */
 
-/* False: the connection cannot be used. */
+/* Returns false if the connection cannot be used. */
 static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
 {
 	_cleanup_(closep) int fd = connection_take_fd(p->conn);

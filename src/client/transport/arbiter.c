@@ -17,7 +17,7 @@
  * socket may take less than writers make: then the batch waits for it.
  *
  * The service frees chunks without telling: the states in the shared memory are all there is to
- * look at. The search goes round the pages, from where the last one ended.
+ * look at. The search wraps the pages, from where the last one ended.
  */
 #include "client/transport/arbiter.h"
 
@@ -51,7 +51,7 @@ struct arbiter {
 	bool is_private; /* the memory is nobody else's: chunks are sent, and freed here */
 	bool in_place;
 	bool starved; /* a stall ended in vain: nobody waits until a chunk is free again */
-	uint32_t next_page; /* where the search goes on */
+	uint32_t next_page; /* where the search continues */
 	enum smb_layout layout;
 	struct commit_batch batch;
 	struct event *turn; /* owned; pending while turn_due */

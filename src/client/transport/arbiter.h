@@ -50,7 +50,7 @@ struct arbiter_options {
 };
 
 int arbiter_new(const struct arbiter_options *options, struct arbiter **ret);
-/* Unmaps the memory. Every writer must be gone; what was not committed is lost. NULL is fine. */
+/* Unmaps the memory. Every writer must be gone; what was not committed is lost. No-op for NULL. */
 void arbiter_free(struct arbiter *a);
 
 /*
@@ -84,7 +84,7 @@ uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
 /* Commits first, so that the service knows the writer of everything it gets. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
-/* A free chunk with its header written. False: none, by the policy's patience. */
+/* A free chunk with its header written. Returns false if none, by the policy's patience. */
 bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
 		  enum writer_policy policy, struct smb_chunk *ret);
 /* A chunk is written, but for its patches. header: what stands in the chunk's own, final. */

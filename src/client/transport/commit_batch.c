@@ -122,7 +122,7 @@ void commit_batch_add(struct commit_batch *b, const struct commit_move *move)
 
 struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id, uint32_t chunk_id)
 {
-	/* Newest first: it is asked for soon after it was added. */
+	/* Newest first: it is requested soon after it was added. */
 	for (uint32_t i = b->n_moves; i-- > 0;)
 		if (b->moves[i].writer_id == writer_id && b->moves[i].chunk_id == chunk_id)
 			return &b->moves[i];

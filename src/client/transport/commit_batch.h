@@ -39,7 +39,7 @@ struct patch_list {
 bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
 		       const uint8_t *payload);
 
-/* Takes one patch whose message was closed since, with `more` set. False: none is finished. */
+/* Takes one patch whose message was closed since, with `more` set. Returns false if none is finished. */
 bool patch_list_take(struct patch_list *l, struct chunk_patch *ret);
 
 /*
@@ -71,7 +71,7 @@ struct commit_batch {
 };
 
 /* max_moves: chunks in the memory. max_request: bytes, at least 1024, and, where chunks are sent
- * themselves, one of them and 64. 0 or -ENOMEM. */
+ * themselves, one of them and 64. Returns 0 or -ENOMEM. */
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 

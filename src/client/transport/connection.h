@@ -13,10 +13,10 @@ struct event_base;
  * name. One thread, one libevent loop; nothing blocks but connection_drain.
  *
  *	connection_new ---> on_bound ---> connection_call ... reply, reply ---> on_lost
- *	                 or on_lost, when the service refuses or goes away first
+ *	                 or on_lost, when the service refuses or disconnects first
  *
  * Every call for which connection_call returned 0 and a reply was wanted ends exactly once: with a reply
- * without has_more, or with an error. When the connection is lost each open call is told -EPIPE, in
+ * without has_more, or with an error. When the connection is lost each open call is reported -EPIPE, in
  * the order of the calls, and then on_lost comes; from the first of them on connection_call gives -EPIPE.
  * Any callback may free the conn: then nothing else is called.
  */
@@ -35,7 +35,7 @@ struct connection_ops {
 };
 
 struct connection_reply {
-	int error; /* 0; -EPROTO: the service refused the call; -EPIPE: the connection is lost */
+	int error; /* Returns 0; -EPROTO: the service refused the call; -EPIPE: the connection is lost */
 	bool has_more; /* a stream: the call stays open. Never with an error */
 	const uint8_t *data; /* the serialized reply, borrowed during the call; may be empty */
 	size_t len;
@@ -55,14 +55,14 @@ int connection_new(struct event_base *loop, const char *address, const char *ser
 /* The same on a connected socket, whose peer the caller trusts. It is taken also on failure. */
 int connection_new_fd(struct event_base *loop, int fd, const char *service,
 		      const struct connection_ops *ops, void *ctx, struct connection **ret);
-/* Disconnects. Callbacks of open calls and on_lost are not called. NULL is fine. */
+/* Disconnects. Callbacks of open calls and on_lost are not called. No-op for NULL. */
 void connection_free(struct connection *c);
 
 /* Is it bound, and does the peer have this method? The way to test for a feature. */
 bool connection_has(const struct connection *c, const char *method);
 
 /*
- * Calls a method. fn NULL: no reply is wanted, the service is told so. fd: passed along, borrowed,
+ * Calls a method. fn NULL: no reply is wanted, the service is reported so. fd: passed along, borrowed,
  * -1 for none. 0, or with fn never called: -ENOSYS (the peer lacks the method, or nothing is bound
  * yet), -EMSGSIZE (arguments larger than a frame), -EPIPE (lost), -ENOMEM.
  */

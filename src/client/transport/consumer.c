@@ -263,7 +263,7 @@ int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
 	return error;
 }
 
-/* Hands one slice on. False: the callback freed the consumer. */
+/* Hands one slice on. Returns false if the callback freed the consumer. */
 static bool give_slice(struct request *r, const struct pb_field *slice, int *error)
 {
 	const uint8_t *data = NULL;

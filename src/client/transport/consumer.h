@@ -42,7 +42,7 @@ struct consumer_ops {
 int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
 		     void *ctx, struct consumer **ret);
 /* Disconnects: the service ends the session and frees its buffers. Pending callbacks are not
- * called. NULL is fine. */
+ * called. No-op for NULL. */
 void consumer_free(struct consumer *c);
 
 typedef void (*consumer_done)(void *ctx, int error);
@@ -98,7 +98,7 @@ struct consumer_clone_request {
 int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
 		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
 		   void *ctx);
-/* Our session goes on without us, under a key. */
+/* Our session continues without us, under a key. */
 int consumer_detach(struct consumer *c, const char *key, consumer_done done, void *ctx);
 /* A session that was detached under this key becomes ours; -EPROTO: there is none. */
 int consumer_attach(struct consumer *c, const char *key,

@@ -40,7 +40,7 @@ struct consumer {
 	LIST_HEAD(, request) open; /* owned */
 };
 
-/* A request that is in the list already but not yet called. NULL: no memory. */
+/* A request that is in the list already but not yet called. Returns NULL if memory is out. */
 struct request *request_new(struct consumer *c,
 			    void (*fn)(struct request *r, const struct connection_reply *reply),
 			    void *ctx);
@@ -55,7 +55,7 @@ void request_retire(struct request *r, const struct connection_reply *reply);
  * this type. */
 void *request_unpack(const ProtobufCMessageDescriptor *type, const struct connection_reply *reply,
 		     int *error);
-/* Frees what request_unpack gave. NULL is fine. */
+/* Frees what request_unpack gave. No-op for NULL. */
 void request_free_message(void *message);
 /* Handles the answer to EnableTracing. */
 void request_on_enabled(struct request *r, const struct connection_reply *reply);

@@ -20,7 +20,7 @@
  */
 #define SERVICE_USER_VARIABLE "SONDA_SERVICE_USER"
 
-/* 0 where fd is no unix socket or its peer is trusted; -EKEYREJECTED where it is not; -errno. */
+/* 0 where fd is not an unix socket or its peer is trusted; -EKEYREJECTED where it is not; -errno. */
 int service_trust_check(int fd);
 
 /*

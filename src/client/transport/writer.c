@@ -7,7 +7,7 @@
  *	| 3a | fragment | 0c | fragm.| ?  ?  ?  ?| fields ....|      free      |
  *
  * A packet that ends gives its size to the field: one byte, with the packet moved back over the
- * other three, or four. A packet that fills the chunk goes on in the next one as a further fragment
+ * other three, or four. A packet that fills the chunk continues in the next one as a further fragment
  * (flags on both chunks); lengths of nested messages that are still open are detached to the patch
  * list. The next chunk is taken before the full one is given away, because only then is there still
  * a place to write down that the rest of the packet is missing:

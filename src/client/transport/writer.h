@@ -29,9 +29,9 @@ enum writer_policy {
 		       * and drop without waiting until a chunk is free again */
 };
 
-/* A new sequence that goes to target_buffer. NULL when memory or writer ids are out. */
+/* A new sequence that goes to target_buffer. Returns NULL if memory or writer ids are out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
-/* Hands over what is written and forgets the sequence. NULL is fine. No packet may be open. */
+/* Hands over what is written and forgets the sequence. No-op for NULL. No packet may be open. */
 void writer_free(struct writer *w);
 
 /* Opens a packet; the encoder takes the fields of one TracePacket. No other packet of this writer

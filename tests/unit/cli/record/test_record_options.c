@@ -273,7 +273,7 @@ TEST(test_refused)
 		{"-B 0 sched", "-B 0"},
 		{"-x sched", "unknown option -x"},
 		{"-qx sched", "unknown option -x"},
-		{"--nonsense sched", "no option --nonsense"},
+		{"--nonsense sched", "unknown option --nonsense"},
 		{"--strict=yes sched", "--strict=yes"},
 		{"-o '' sched", "-o needs"},
 		{"-c file sched", "'sched'"},
