@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One baton, two semaphores: `go` hands it to the work, `back` to the loop. Every field is touched by
- * whoever has the baton, but for `is_away`, which is the work's own, and `wake`, which says to the
- * loop that the work wants it.
+ * Two semaphores pass control: `go` resumes the coroutine, `back` returns to the loop. Only the side that has
+ * control touches the fields, except `is_away`, which belongs to the coroutine, and `wake`, by which it
+ * asks the loop for control.
  *
- *	RUNNING -- pause --> WAITING     wants the baton in the next round of the loop
- *	        -- leave --> AWAY        wants it after return
- *	        -- end ----> ENDED
+ *	RUNNING -- yield -------> WAITING   resumes in the next iteration of the loop
+ *	        -- block_begin -> AWAY      resumes after block_end
+ *	        -- end ---------> ENDED
  */
 #include "base/event_loop/coroutine.h"
 
@@ -47,7 +47,7 @@ struct coroutine {
 	int wake; /* owned: an eventfd */
 	struct event *event; /* owned: of wake */
 	struct time_slice turn;
-	enum coroutine_state state; /* when the loop has the baton */
+	enum coroutine_state state; /* valid while the loop has control */
 	bool cancelled;
 	bool is_awaited; /* the loop does nothing else */
 	bool is_away;
@@ -61,7 +61,7 @@ static void await(sem_t *s)
 		;
 }
 
-/* ---- on the side ---- */
+/* ---- in the coroutine ---- */
 
 static void hand_back(struct coroutine *w, enum coroutine_state state)
 {
@@ -77,7 +77,7 @@ static void want(struct coroutine *w)
 	(void)n;
 }
 
-/* The loop waits for the work: that runs as urgently as the loop. */
+/* While the loop waits for the coroutine, the coroutine runs with the priority of the loop. */
 static void follow(struct coroutine *w)
 {
 	if (w->policy != w->loop_policy && !sched_setscheduler(0, w->loop_policy, &w->loop_param))

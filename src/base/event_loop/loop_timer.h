@@ -8,11 +8,11 @@ struct event;
 struct event_base;
 
 /*
- * A timer on the service's loop, for once or for every multiple of a period. Multiples are those of
- * the clock itself, so that the ticks of all sessions fall together.
+ * A timer on the event loop, one-shot or periodic. Periodic timers fire at multiples of the period since
+ * the clock's zero, so that the ticks of all sessions coincide.
  *
- * The clock is CLOCK_MONOTONIC, which stands still while the machine is suspended, or
- * CLOCK_BOOTTIME, which does not; where the latter is unavailable, the former is taken.
+ * The clock is CLOCK_MONOTONIC, which stops during suspend, or CLOCK_BOOTTIME, which does not.
+ * If a timerfd of CLOCK_BOOTTIME cannot be created, CLOCK_MONOTONIC is used.
  */
 struct loop_timer {
 	struct event_base *loop; /* borrowed */
@@ -30,7 +30,7 @@ int loop_timer_init(struct loop_timer *t, struct event_base *loop, void (*fire)(
 		    void *ctx);
 void loop_timer_deinit(struct loop_timer *t);
 
-/* Each start replaces what ran before. fire is called from the loop, never from inside start, and
+/* Each start replaces the previous one. fire is called from the loop, never from inside start, and
  * may start, stop or deinit the timer. */
 void loop_timer_once(struct loop_timer *t, uint32_t ms, bool boottime);
 void loop_timer_every(struct loop_timer *t, uint32_t period_ms, bool boottime);

@@ -10,13 +10,13 @@ struct event_base;
 
 /*
  * A connected stream socket that carries messages: a 4-byte little-endian length, then that many
- * bytes; file descriptors ride along (SCM_RIGHTS, AF_UNIX only). It lives on one libevent loop and
- * never blocks it: one wake-up reads about one buffer's worth.
+ * bytes; descriptors may accompany them (SCM_RIGHTS, AF_UNIX only). It belongs to one libevent
+ * loop and never blocks it: one wake-up reads at most about one buffer.
  *
  * Reading: a message longer than the limit, an error or the end of the stream closes the
  * connection; a message of length 0 is skipped. At most one received descriptor is kept: a newer
- * one replaces it. Writing: what the socket does not take at once is queued, up to a limit in
- * bytes; past it the connection is closed.
+ * one replaces it. Writing: data that the socket does not accept at once is queued, up to a
+ * limit in bytes; above the limit the connection is closed.
  */
 struct msgsock;
 
@@ -28,7 +28,7 @@ struct msgsock_ops {
 	void (*on_message)(void *ctx, const uint8_t *data, size_t len);
 	/*
 	 * The connection is over: 0 = the peer closed; -EPIPE or -ECONNRESET = it closed while we
-	 * had something to say; -EMSGSIZE = a message was too large; -ETOOMANYREFS = more
+	 * had data to send; -EMSGSIZE = a message was too large; -ETOOMANYREFS = more
 	 * descriptors came at once than can be received; -ENOBUFS = the send queue was full; or
 	 * another -errno. Called once, from the loop, never from inside
 	 * msgsock_send, after every message that arrived before. The callee usually frees.
@@ -37,15 +37,15 @@ struct msgsock_ops {
 	/* Optional: the send queue became empty after it was not. From the loop. */
 	void (*on_drained)(void *ctx);
 	/*
-	 * Optional: the bytes of memory for what is received and what waits, before and now; 0 at
-	 * the end. Where it gives -errno for more, the connection ends with that. It may be called
-	 * from inside of any function here.
+	 * Optional: reports the bytes of both buffers, before and now; 0 at the end. If it returns
+	 * -errno for an increase, the connection ends with that error. Any function here may call
+	 * it.
 	 */
 	int (*on_memory)(void *ctx, size_t before, size_t now);
 	/*
-	 * Optional, close(2) by default: closes a descriptor that the peer sent and nobody took, or
-	 * the socket itself, whose queue may hold others. It may be called from inside of any
-	 * function here.
+	 * Optional, close(2) by default: closes a descriptor that the peer sent and msgsock_take_fd()
+	 * did not take, or the socket itself, whose queue may hold others. Any function here may
+	 * call it.
 	 */
 	void (*close_fd)(void *ctx, int fd);
 };
@@ -58,33 +58,33 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 void msgsock_free(struct msgsock *m);
 
 /*
- * Sends one message made of the pieces, with fd (borrowed, -1 for none) on its first byte. The
- * bytes are copied where they must wait. 0; -EMSGSIZE when longer than MSGSOCK_MAX_MESSAGE (nothing
- * sent); -EPIPE when the connection is over or is going to be (on_close follows).
+ * Sends one message made of the pieces, with fd (borrowed, -1 for none) on its first byte. Bytes
+ * that cannot be sent at once are copied. Returns 0; -EMSGSIZE if longer than MSGSOCK_MAX_MESSAGE (nothing
+ * is sent); -EPIPE if the connection is over or about to end (on_close follows).
  */
 int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, int fd);
 
 /*
- * From now on, while more than limit bytes wait to be sent, nothing is received and on_message is
- * not called, until the queue is empty: for a side that answers, so that a peer that asks and does
- * not read waits itself. For one side of a connection only; two that hold can wait for each other.
+ * Backpressure: when more than limit bytes wait to be sent, receiving stops until the queue is empty. For
+ * the side that answers, so that a peer which sends requests and does not read replies has to wait. Use
+ * it on one side of a connection only; with both sides holding, each can wait for the other.
  */
 void msgsock_hold_reads(struct msgsock *m, size_t limit);
 
 /*
- * From now on a wake-up hands out messages for about time_slice_ns of time, at least one, and then gives the
- * others of the loop their turn. is_urgent: on a loop with priorities this socket is served before
- * others of the default priority, until a turn was too short for all that it had sent; then it is
- * served as they are, until nothing is left.
+ * Limits one wake-up to about time_slice_ns of messages, at least one; then the loop continues with other
+ * events. is_urgent: on a loop with priorities this socket is served before those of the default priority,
+ * until one time slice was too short for its messages; then it has the default priority until it has
+ * caught up.
  */
 void msgsock_set_turn(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
-/* Tries for up to timeout_ms to empty the send queue, blocking. 0; -EAGAIN: some is left; -EPIPE: the
- * connection is over, or the peer has closed it, which is found also with nothing to send. */
+/* Blocks up to timeout_ms until the send queue is empty. Returns 0; -EAGAIN if data is left; -EPIPE if the
+ * connection is over or the peer has closed it (checked even with an empty queue). */
 int msgsock_drain(struct msgsock *m, int timeout_ms);
 
 /* Bytes that wait to be sent, lengths included. */
 size_t msgsock_queued(const struct msgsock *m);
-/* The last descriptor received, now the caller's, or -1. Close-on-exec. */
+/* Returns the last descriptor received (close-on-exec), which the caller then owns, or -1. */
 int msgsock_take_fd(struct msgsock *m);
 int msgsock_fd(const struct msgsock *m);

@@ -8,7 +8,7 @@
 
 #include "base/event_loop/msgsock.h"
 
-/* What msgsock.c (life, receiving) and msgsock_send.c share; nobody else looks in. */
+/* Private to msgsock.c (life, receiving) and msgsock_send.c. */
 
 #define LENGTH_WORD 4u
 
@@ -22,15 +22,15 @@ struct msgsock {
 	void *ctx;
 	int fd;
 	int got_fd; /* owned, -1: none */
-	int error; /* of sending; told by on_close once the reader is at the end */
+	int error; /* of sending; reported by on_close after the last message */
 	bool closed; /* on_close was called */
-	bool freed; /* in a callback: the memory goes when it returns */
-	unsigned busy; /* callbacks that we are in */
+	bool freed; /* in a callback: freed when the callback returns */
+	unsigned busy; /* number of active callbacks */
 
 	uint8_t *in;
 	size_t in_len, in_cap;
-	bool held; /* the reader looks away until it is woken up */
-	bool paused; /* its turn ended with whole messages left */
+	bool held; /* reading is suspended until msgsock_wake_reader() */
+	bool paused; /* its time slice ended with complete messages left */
 	bool is_urgent; /* on_readable has priority 0 while there is little to read */
 	uint64_t time_slice_ns; /* UINT64_MAX: no end */
 	uint64_t turn_start_ns;
@@ -46,10 +46,10 @@ struct msgsock {
 	struct event on_readable, on_writable;
 };
 
-/* Tells what the buffers take now. 0 or what on_memory says. */
+/* Reports the size of the buffers. Returns 0 or the result of on_memory. */
 int msgsock_tell_memory(struct msgsock *m);
 
-/* Callbacks are called between enter and leave; leave gives false when m is no more. */
+/* Callbacks are called between enter and leave; msgsock_leave() returns false if m was freed. */
 static inline void msgsock_enter(struct msgsock *m)
 {
 	m->busy++;
@@ -57,10 +57,10 @@ static inline void msgsock_enter(struct msgsock *m)
 
 bool msgsock_leave(struct msgsock *m);
 
-/* Has the reader, if it looks away, look at what it has. */
+/* Resumes reading if it is suspended. */
 void msgsock_wake_reader(struct msgsock *m);
 
-/* Nothing of what waits is sent. */
+/* Discards the send queue. */
 void msgsock_drop_queue(struct msgsock *m);
-/* libevent's callback for a socket that takes bytes again. */
+/* libevent's callback: the socket is writable again. */
 void msgsock_writable(int fd, short what, void *arg);

@@ -12,10 +12,10 @@
  *	@name                    abstract AF_UNIX
  *	vsock://CID:PORT         AF_VSOCK (CID -1: any)
  *	HOST:PORT, [IPV6]:PORT   TCP; a name is looked up, and that may block
- *	anything else            a path, AF_UNIX; so is whatever has a '/'
+ *	anything else            a path, AF_UNIX; so is any text with a '/'
  *
  * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking. A TCP
- * connection whose peer has vanished ends within a minute.
+ * connection whose peer has vanished is closed within a minute.
  */
 
 enum sock_family {
@@ -26,7 +26,8 @@ enum sock_family {
 };
 
 enum sock_family sock_family_of(const char *address);
-/* Not AF_UNIX: the kernel does not say who is at the other end, and passes no descriptors. */
+/* Returns true if the family is not AF_UNIX: the kernel then gives no credentials of the peer and passes
+ * no descriptors. */
 static inline bool sock_is_remote(const char *address)
 {
 	enum sock_family family = sock_family_of(address);
@@ -36,17 +37,17 @@ static inline bool sock_is_remote(const char *address)
 
 /*
  * Connects. A unix socket is connected at once: 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED:
- * nobody listens; -EAGAIN: the server's backlog is full; -ENAMETOOLONG). The others may still be
+ * no listener; -EAGAIN: the server's backlog is full; -ENAMETOOLONG). The others may still be
  * connecting; if that fails, the first read says so.
  */
 int sock_connect(const char *address, int *ret_fd);
 
-/* Listens. A socket file that nobody answers on is removed first; one that a live server answers
- * on, or a file of another kind, gives -EADDRINUSE. Of several that do this at once one wins. e (may
- * be NULL) gets the sentence. */
+/* Listens. A socket file without a live server is removed first. Returns -EADDRINUSE, and sets e (may be
+ * NULL), if a server answers or the file is not a socket. If several processes do this at once, one
+ * wins. */
 int sock_listen(const char *address, int *ret_fd, struct err_text *e);
 
-/* Accepts one; -EAGAIN when none waits, else -errno (-EMFILE: the caller should pause). */
+/* Accepts a connection. Returns 0, -EAGAIN if none waits, else -errno (-EMFILE: the caller should pause). */
 int sock_accept(int listen_fd, int *ret_fd);
 
 /* SO_PEERCRED of an AF_UNIX socket. -EOPNOTSUPP for other families. */

@@ -4,20 +4,19 @@
 #include <stdint.h>
 
 /*
- * Closing descriptors that another process passed, in threads that nobody waits for: close(2) of a
+ * Closes descriptors that another process passed, in threads of their own: close(2) of a
  * TCP socket with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix
  * socket is such a descriptor too, as its queue may hold others that were never received.
  *
- * Each owner, a user, occupies at most two threads, so one that keeps its two busy delays its own
- * descriptors only. Before close_aside_start(), and in a child process, descriptors are closed at
+ * Each owner (a user) occupies at most two threads, so a slow owner delays only its own descriptors. Before close_aside_start(), and in a child process, descriptors are closed at
  * once.
  */
 
-/* Starts the threads. They inherit what the caller has given up (capabilities, Landlock), and take
- * part in a system call filter with SECCOMP_FILTER_FLAG_TSYNC. Returns 0, or -errno with none started. */
+/* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock), and a
+ * system call filter with SECCOMP_FILTER_FLAG_TSYNC covers them. Returns 0, or -errno with none started. */
 int close_aside_start(void);
 
-/* Closes fd, now or later; fd < 0 is none. */
+/* Closes fd, now or later. No-op if fd < 0. */
 void close_aside(int fd, uint64_t owner);
 
 /* The number of an owner's descriptors that are not closed yet. */

@@ -10,45 +10,45 @@
 /* Small files of /proc, /sys, tracefs and configuration. Every function returns 0 or -errno unless
  * it says else. */
 
-/* Appends the whole file to b (which is not cleared first). max: -EFBIG when the file is longer. */
+/* Appends the whole file to b (which is not cleared first). Returns -EFBIG if the file is longer than max. */
 int fs_read_file(const char *path, size_t max, struct strbuf *b);
 int fs_read_fd(int fd, size_t max, struct strbuf *b);
 
-/* All of an open file from its beginning, instead of what b had: for files of /proc and /sys, which
- * the kernel writes anew for each read from there. whole: a read that does not fill the buffer gives
- * all, so no other one is needed to see the end. -EFBIG where it is longer than max. */
+/* Replaces the content of b by that of an open file, read from its beginning: for files of /proc and
+ * /sys, which the kernel generates for each read at offset 0. whole: a read that does not fill the buffer
+ * is the whole file, so no further read is needed to detect the end. Returns -EFBIG if it is longer than
+ * max. */
 int fs_reread(int fd, bool whole, size_t max, struct strbuf *b);
 
-/* One write(2) of the text to an existing file, as kernel files want it. O_WRONLY, and O_TRUNC only
+/* Writes the text to an existing file with one write(2), as kernel files require. O_WRONLY, and O_TRUNC only
  * if truncate. */
 int fs_write_file(const char *path, const char *text, bool truncate);
-/* As above, but appends (O_APPEND), for set_event and its kin. */
+/* As above, but appends (O_APPEND), for files such as set_event. */
 int fs_append_file(const char *path, const char *text);
 
-/* write(2) until all is out. */
+/* Calls write(2) until everything is written. */
 int fs_write_all(int fd, const void *data, size_t len);
 
-/* Why a file of the kernel was of no use, for display: the text of the errno (positive), and words of
- * our own for -ENODATA (it is empty) and -EBADMSG (it is not what the reader knows). */
+/* Returns why a kernel file could not be used, for display: the text of the errno (positive), with own
+ * texts for ENODATA (empty) and EBADMSG (unknown format). */
 const char *fs_reason(int error);
 
 bool fs_exists(const char *path);
-/* "dir/name", cut never: -ENAMETOOLONG. */
+/* Writes "dir/name" to buf. Returns -ENAMETOOLONG if it does not fit. */
 int fs_join(char *buf, size_t size, const char *dir, const char *name);
 
-/* The path of one file of a row: the number, of at least so many digits, goes before the last
- * extension of the name, "a/trace.pftrace" becomes "a/trace.007.pftrace". -ENAMETOOLONG. */
+/* Writes the path of one file of a numbered series: the number, with at least `digits` digits, is
+ * inserted before the last extension, "a/trace.pftrace" becomes "a/trace.007.pftrace". -ENAMETOOLONG. */
 int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits);
 
-/* Lets this process have n descriptors open, or as many as its hard limit says. The soft limit is
- * 1024 for the sake of select(). */
+/* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual soft
+ * limit of 1024 exists for select(). */
 void fs_raise_file_limit(unsigned n);
 
-/* Calls fn for each name in the folder but "." and "..", in the folder's order, until fn returns
+/* Calls fn for each name in the directory except "." and "..", in the directory's order, until fn returns
  * non-zero, which is then returned. */
 int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),
 	    void *ctx);
 
-/* The name in a folder that is nearest to one that is not there (str_nearest), in best; NULL: there
- * is none. */
+/* Returns the name in the directory that is nearest to `name` (str_nearest), copied to best, or NULL. */
 const char *fs_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE]);

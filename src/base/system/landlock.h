@@ -5,27 +5,25 @@
 #include <stddef.h>
 
 /*
- * Where this process may open and change files (landlock(7)). What is open already, and what other
- * processes pass, stays as it is.
+ * Restricts where this process may open and change files (landlock(7)). Descriptors that are open already
+ * or passed by other processes are not affected.
  *
- * A process that is restricted may not look into others with the rights of ptrace(2), as some files
- * of /proc demand: base/system/outside_reads.h.
+ * A restricted process has no ptrace(2) access to other processes, which some files of /proc require: see
+ * base/system/outside_reads.h.
  */
 struct landlock_place {
-	const char
-		*path; /* a file, or a folder with all below it; one that is not there is skipped */
-	bool makes_files; /* files and folders may be made and removed there, too */
+	const char *path; /* a file, or a directory with everything below it; skipped if missing */
+	bool makes_files; /* files and directories may also be created and removed there */
 };
 
-/* Does the kernel have it, and is it switched on? */
+/* Returns true if the kernel supports Landlock and it is enabled. */
 bool landlock_is_there(void);
 
 /*
- * From now on, for good, no file is written, cut, made, removed, renamed or executed but at the
- * places. Sets no_new_privs. 0; -ENOSYS when the kernel has no Landlock or it is switched off; or
- * -errno.
+ * Permanently forbids to write, truncate, create, remove, rename or execute files outside the places. Sets
+ * no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
  */
 int landlock_restrict_writes(const struct landlock_place *places, size_t n);
 
-/* The same, and no file or folder is read but at the places. */
+/* As landlock_restrict_writes(), and also forbids to read files and directories outside the places. */
 int landlock_restrict_files(const struct landlock_place *places, size_t n);

@@ -8,8 +8,8 @@
 /*
  * Messages of a program to its operator, on stderr, one line each:  "sondad: message".
  *
- * Libraries return errors; whoever handles an error logs it, once. What a peer can trigger goes
- * through a struct log_limit. With journald's JOURNAL_STREAM on stderr each line carries a "<N>"
+ * Libraries return errors; the code that handles an error logs it, once. Messages that a peer can trigger
+ * use a struct log_limit. With journald's JOURNAL_STREAM on stderr each line carries a "<N>"
  * priority prefix.
  */
 
@@ -30,8 +30,8 @@ void log_write(enum log_level level, const char *fmt, ...) __attribute__((format
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* A source of messages that a peer can trigger: burst messages in each period, the rest counted and
- * told at the end of the period's first later message. Zero-initialise; 5 messages in 10 s. */
+/* Rate limit of messages that a peer can trigger: 5 messages in 10 s. Further ones are counted, and the next
+ * message that is allowed reports their number. Zero-initialise. */
 struct log_limit {
 	uint64_t period_start_ns;
 	uint32_t written;
@@ -41,5 +41,5 @@ void log_write_limited(struct log_limit *limit, enum log_level level, const char
 	__attribute__((format(printf, 3, 4)));
 void log_write_limited_va(struct log_limit *limit, enum log_level level, const char *fmt,
 			  va_list ap) __attribute__((format(printf, 3, 0)));
-/* Is a message allowed again, or was there none yet? */
+/* Returns true if a message is allowed again, or none was written yet. */
 bool log_limit_is_over(const struct log_limit *limit);

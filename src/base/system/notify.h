@@ -4,23 +4,23 @@
 #include "base/core/err.h"
 
 /*
- * Tells whoever started this process that it is ready, in the two ways there are:
+ * Reports readiness to the process that started this one, in two ways:
  *
  *	VARIABLE=FD	of the environment (TRACED_NOTIFY_FD): "1" is written there, and it is
  *			closed
  *	NOTIFY_SOCKET	of systemd, for units of Type=notify: READY=1, with our process id
  *
- * notify_open() looks for both, and opens what is needed, so that notify_ready() works without the
- * right to open a socket.
+ * notify_open() looks for both and opens the socket, so that notify_ready() works after the process has
+ * lost the right to open one.
  */
 struct notify {
 	const char *variable; /* borrowed for our life */
-	int fd; /* owned; -1: nobody waits, or was reported */
+	int fd; /* owned; -1: not requested, or reported already */
 	int systemd; /* the same */
 };
 
-/* 0 (there may be nobody), or -errno with the reason: then what is there is reported all the same. */
+/* Returns 0, also if nothing is requested, or -errno and sets e; what could be opened is used all the same. */
 int notify_open(struct notify *n, const char *variable, struct err_text *e);
-/* Once; further calls do nothing. Returns 0 or -errno with the reason. */
+/* Reports once; further calls do nothing. Returns 0, or -errno and sets e. */
 int notify_ready(struct notify *n, struct err_text *e);
 void notify_close(struct notify *n);

@@ -18,8 +18,8 @@
  *   kernel rings cannot wait as long.
  *
  * So before a process enters its domain it forks a child, which stays outside and reads for it. The child
- * may do no more than that: no system calls but those for reading, answering and its own priority, no
- * capabilities but those for reading and priority, and it writes nothing. It parses nothing either.
+ * is restricted to that: its system calls are those for reading, answering and its own priority, its
+ * capabilities those for reading and priority. It writes nothing and parses nothing.
  *
  * One child a process, one thread. Without a child the reads are made by the caller.
  */
@@ -31,19 +31,19 @@
 
 /* Forks the child, which ends with this process. Returns 0 or -errno. */
 int outside_reads_start(void);
-/* The child, to be killed by nobody else; 0: there is none. */
+/* Returns the pid of the child, 0 if there is none. Other code must not kill it. */
 pid_t outside_reads_pid(void);
-/* How urgently the child runs: as the thread that waits for it. */
+/* Gives the child the priority of the thread that waits for it. */
 void outside_reads_boost(struct priority_boost boost);
 /* While the process reads kernel rings it must not wait for locks of others. A read by the child takes four
  * times as long as one by the caller, so what needs no rights is read here otherwise. */
 void outside_reads_set_timely(bool yes);
 bool outside_reads_are_timely(void);
 
-/* The number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: the answer does not come
- * within wait_ms, or the child still works on an earlier read). */
+/* Returns the number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: no answer within
+ * wait_ms, or the child is still busy with an earlier read). */
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms);
-/* As readlink(2), but for the errors; waits OUTSIDE_READ_LONG_MS. */
+/* As readlink(2), but returns -errno. Waits up to OUTSIDE_READ_LONG_MS. */
 ssize_t outside_readlink(const char *path, char *buf, size_t size);
-/* Returns 0 or -errno; waits as long. */
+/* As stat(2), but returns 0 or -errno. Waits up to OUTSIDE_READ_LONG_MS. */
 int outside_stat(const char *path, struct stat *ret);

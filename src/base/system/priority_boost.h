@@ -5,19 +5,19 @@
 #include <stdint.h>
 
 /*
- * How urgently a thread runs: that of a process's loop, and those that write its files. Each has a state of
- * its own; the CPU time of their budgets is that of the process, so all threads together keep to one budget.
+ * Scheduling priority of the threads that run the event loop or write files. Each thread has its own state;
+ * the budget is in CPU time of the process, so all threads together keep to one budget.
  *
- * PRIORITY_BOOST_BUDGETED is for work that has to be done in time on a machine whose CPUs are busy: SCHED_FIFO
- * with the least priority, so that any other real-time task comes first, for half of the time of one
- * CPU. Of each 100 ms in which the process has used 50 ms of CPU, the rest it runs with nice -20: it
- * shares the CPU with the others then. As it was found it would not run at all on such a machine, nor
- * notice that the 100 ms are over. A callback that does not end is cut off by RLIMIT_RTTIME.
+ * PRIORITY_BOOST_BUDGETED is for work that must be done in time on a busy machine. It is SCHED_FIFO with the
+ * lowest priority, so any other real-time task is preferred, for up to half of one CPU: after 50 ms of CPU
+ * time within a window of 100 ms the threads run with nice -20 for the rest of the window and share the
+ * CPU with others. (With the original priority they might not run at all, and would not notice the end of
+ * the window.) RLIMIT_RTTIME stops a callback that does not return.
  */
 enum priority_boost_policy {
 	PRIORITY_BOOST_NONE,
 	PRIORITY_BOOST_OTHER, /* the usual policy; priority 0 to 20, as nice 0 to -20 */
-	PRIORITY_BOOST_BUDGETED, /* its priority means nothing */
+	PRIORITY_BOOST_BUDGETED, /* its priority is ignored */
 	PRIORITY_BOOST_FIFO, /* real time without a budget; priority 1 to 99 */
 };
 
@@ -35,9 +35,9 @@ struct priority_boost {
 
 bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b);
 
-/* What the calling thread runs as, and ran as before. Zero-initialise. */
+/* The current and the original scheduling of a thread. Zero-initialise. */
 struct priority_boost_state {
-	bool active; /* the next three are what was before */
+	bool active; /* the next three hold the original settings */
 	int policy;
 	int priority; /* of a real-time policy */
 	int nice;
@@ -49,18 +49,18 @@ struct priority_boost_state {
 	uint64_t window_cpu_ns; /* and the CPU time of the process then */
 };
 
-/* Before the process gives up its rights: cuts off what does not end. */
+/* Sets RLIMIT_RTTIME. Call it before the process drops its privileges. */
 void priority_boost_init(void);
 
-/* PRIORITY_BOOST_NONE: as before the first. Returns 0, or -errno (-EPERM, -EACCES): it runs on as it did. Where real
- * time is not allowed, PRIORITY_BOOST_BUDGETED is nice -20; a process that was found in real time stays as it
- * is. */
+/* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns 0, or -errno
+ * (-EPERM, -EACCES) with nothing changed. If real-time scheduling is not allowed, PRIORITY_BOOST_BUDGETED is
+ * nice -20. A thread that was real-time originally stays unchanged. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
-/* In each round of the thread's loop: keeps to the budget. Costs a look at the clock. */
+/* Enforces the budget. Call it in each iteration of the thread's loop; it reads the clock. */
 void priority_boost_tick(struct priority_boost_state *s);
 
-/* What the calling thread runs as now, for display: "SCHED_FIFO 1", "nice -20". */
+/* Returns the scheduling of the calling thread, for display: "SCHED_FIFO 1", "nice -20". */
 struct priority_boost_words {
 	char text[32];
 };

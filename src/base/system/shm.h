@@ -4,24 +4,24 @@
 #include <stddef.h>
 
 /*
- * Memory shared with another process through a descriptor (memfd). Whoever maps memory of a peer
- * must know that it cannot shrink, or a read of it may end in SIGBUS: hence the seals.
+ * Memory shared with another process through a descriptor (memfd). A process that maps memory of a peer
+ * must be sure that it cannot shrink, or a read may end in SIGBUS: hence the seals.
  */
 
 /*
- * A new, zeroed memory of size bytes (not 0), mapped for reading and writing; its size is sealed
- * for good. *ret_fd (close-on-exec) and *ret_addr are the caller's. Returns 0 or -errno.
+ * Creates zeroed memory of size bytes (not 0), mapped for reading and writing, with its size sealed. The
+ * caller owns *ret_fd (close-on-exec) and *ret_addr. Returns 0 or -errno.
  */
 int shm_create(size_t size, int *ret_fd, void **ret_addr);
 
 /*
- * Maps the memory of a peer; fd stays the caller's and may be closed afterwards. 0, or
+ * Maps the memory of a peer; the caller keeps fd and may close it afterwards. Returns 0, or
  *
  *	-EPERM    its size is not sealed (shrink, grow, seal), or it is of huge pages, where a read
- *	          can end in SIGBUS all the same
+ *	          can still end in SIGBUS
  *	-EINVAL   empty
  *	-EFBIG    larger than max
- *	-errno    no descriptor of mappable, writable memory
+ *	-errno    fd is not mappable, writable memory
  */
 int shm_attach(int fd, size_t max, void **ret_addr, size_t *ret_size);
 

@@ -5,13 +5,13 @@
 #include <stdint.h>
 
 /*
- * A seccomp filter for the rest of the life of the process: it may make the system calls that each
- * of our programs makes, those of its own list, and no others. No new process or program, no
- * executable memory, no priority of another process.
+ * A permanent seccomp filter. It allows the system calls that all our programs need and those of the
+ * program's own list. It allows no new process or program, no executable memory and no change of another
+ * process' priority.
  *
- * Any other call fails with EPERM and is logged, once for each number (`scmp_sys_resolver NUMBER`
- * says its name): the program continues, so that a libc which does something in a new way costs nobody
- * a trace. On processors whose registers we do not know the kernel's log has it instead.
+ * Any other call fails with EPERM and is logged once for each number (`scmp_sys_resolver NUMBER` prints
+ * its name). The program continues, so that a newer libc does not break a recording. On architectures
+ * whose registers are unknown here, the kernel logs the call instead.
  */
 
 /* Allowed where the bits of `mask` in argument `arg` are all 0. */
@@ -21,7 +21,7 @@ struct syscall_without {
 	uint64_t mask;
 };
 
-/* What one program does beyond the others. */
+/* System calls of one program beyond the common ones. */
 struct syscall_list {
 	const char *const *allowed; /* the last one is NULL */
 	const struct syscall_without *without; /* the last one has no name; may be NULL */
@@ -31,6 +31,5 @@ struct syscall_list {
 	bool is_whole; /* it may make no other calls, not even those that each program makes */
 };
 
-/* Sets SIGSYS's handler and no_new_privs. 0; -ENOSYS when the kernel has no such filters; or
- * -errno. */
+/* Sets the handler of SIGSYS and no_new_privs. Returns 0; -ENOSYS if the kernel lacks such filters; or -errno. */
 int syscall_filter_install(const struct syscall_list *list);

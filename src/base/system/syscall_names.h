@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /*
- * Names of system calls to the numbers that raw_syscalls/sys_enter and sys_exit tell, of this
- * machine's architecture, and of the 32-bit one that its kernel runs too.
+ * Names and numbers of system calls, as in raw_syscalls/sys_enter and sys_exit, of the architecture of
+ * this machine and of the 32-bit one that its kernel also runs.
  */
 #define SYSCALL_NAME_MAX 64
 
 /*
  * "read", "sys_read"; "compat_sys_read" for the number of 32-bit programs. Names of the kernel's
  * own functions ("sys_newstat") are known too. Returns 0; or -ENOENT with the nearest name in nearest, in
- * the form of the one asked for, or "" where none is near.
+ * the form of `name`, or "" if none is near.
  */
 int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static SYSCALL_NAME_MAX]);
 

@@ -3,10 +3,10 @@
 
 #include "base/text/span.h"
 
-/* Numbers out of the tables of /proc, which are read many times a second: inline, one pass. */
+/* Scanners for the number tables of /proc, which are read many times a second: inline, one pass. */
 
-/* Takes the number that comes next, with the blanks before it. False, with nothing taken: there is
- * none, it does not fit, or it continues with something else than a blank or the end of the line. */
+/* Cuts leading blanks and a decimal number off s. Returns false and leaves s alone if there is no number,
+ * it overflows, or it is not followed by a blank or the end of the line. */
 static inline bool number_table_u64(struct span *s, uint64_t *ret_v)
 {
 	const char *p = s->p, *end = p + s->len, *first;
@@ -25,7 +25,7 @@ static inline bool number_table_u64(struct span *s, uint64_t *ret_v)
 	return true;
 }
 
-/* The same with an optional minus, of 63 bits. */
+/* As number_table_u64(), with an optional minus, of 63 bits. */
 static inline bool number_table_i64(struct span *s, int64_t *ret_v)
 {
 	struct span rest = span_trim(*s);
@@ -43,7 +43,7 @@ static inline bool number_table_i64(struct span *s, int64_t *ret_v)
 	return true;
 }
 
-/* Takes words away; false: there are not that many. */
+/* Cuts n words off s. Returns false if there are fewer. */
 static inline bool number_table_skip(struct span *s, unsigned n)
 {
 	struct span word;
@@ -54,7 +54,7 @@ static inline bool number_table_skip(struct span *s, unsigned n)
 	return true;
 }
 
-/* Without the prefix, if that is what it begins with. */
+/* Cuts the prefix off s. Returns false if s does not begin with it. */
 static inline bool number_table_take(struct span *s, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -65,8 +65,7 @@ static inline bool number_table_take(struct span *s, const char *prefix)
 	return true;
 }
 
-/* Cuts the next whole line off the text. Returns false if there is none, or what is left was cut off before
- * its newline, and stays. */
+/* Cuts the next line off text. Returns false if the rest has no newline; it stays in text. */
 static inline bool number_table_line(struct span *text, struct span *ret_line)
 {
 	const char *nl = text->len > 0 ? memchr(text->p, '\n', text->len) : NULL;

@@ -8,18 +8,17 @@
 #include "base/core/err.h"
 
 /*
- * Regular expressions of ECMAScript (std::regex), as configs use them. Expression and text may be hostile:
- * of other processes: time grows with length of expression times length of text and no faster, memory is
- * taken when the expression is compiled and never again.
+ * Regular expressions of ECMAScript (std::regex), as configs use them. Expression and text may be
+ * hostile: matching takes time proportional to length of expression times length of text, and allocates
+ * nothing; only compiling allocates.
  *
- * Known: | ( ) (?: ) . * + ? {m} {m,} {m,n} and each with ? behind, [...] with ranges, escapes and
+ * Supported: | ( ) (?: ) . * + ? {m} {m,} {m,n} each also with ? after it, [...] with ranges, escapes and
  * [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash before any other
- * sign. Refused: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits below. Texts are bytes:
- * a character of UTF-8 is several, and "." is each of them but \n and \r. ^ and $ are the ends of
- * the text.
+ * character. Rejected: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits below. A text is a
+ * sequence of bytes: "." matches one byte other than \n and \r. ^ and $ match at the ends of the text.
  *
- * Of several ways to match, the one that a backtracking matcher would find first counts, for the
- * groups as well. A group in a repetition keeps the last text that it matched.
+ * Among several possible matches it takes the one that a backtracking matcher finds first, with its
+ * groups. A group in a repetition holds the last text that it matched.
  */
 
 #define REGEX_MAX_BYTES 1024u
@@ -35,24 +34,24 @@ struct ecma_span {
 	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group has no part */
 };
 
-/* Returns 0; -ENOMEM; -EINVAL: one that cannot be used. e quotes it and says why. */
+/* Compiles pattern. Returns 0, -ENOMEM, or -EINVAL and sets e, which quotes the pattern. */
 int regex_new(const char *pattern, struct err_text *e, struct regex **ret);
 /* No-op for NULL. */
 void regex_free(struct regex *re);
-/* Groups, the whole match (number 0) included. */
+/* Returns the number of groups, including the whole match (number 0). */
 size_t regex_groups(const struct regex *re);
 
 enum regex_mode {
 	REGEX_WHOLE, /* from `from` to the end of the text, no less */
-	REGEX_SEARCH, /* the first match that begins at `from` or behind */
+	REGEX_SEARCH, /* the first match that begins at `from` or later */
 };
 
 /*
- * Looks for a match in the text; what is before `from` counts for ^ and \b. spans has an entry for
- * each group, or is NULL where nobody asks. *budget is how many steps it may take, less those that
- * it took. 1: found; 0: there is none; -E2BIG: the budget is used up.
+ * Searches the text from offset `from`; the bytes before it matter for ^ and \b. spans has one entry for
+ * each group, or is NULL. *budget is the number of steps allowed; the steps taken are subtracted.
+ * Returns 1 (match), 0 (no match) or -E2BIG (budget used up).
  *
- * Not const: the expression has the memory that the matching works in.
+ * re is not const: it holds the working memory of matching.
  */
 int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t len, size_t from,
 		struct ecma_span *spans, uint64_t *budget);

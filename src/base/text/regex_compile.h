@@ -6,12 +6,12 @@
 #include "base/text/regex.h"
 
 /*
- * What regex_compile.c makes of an expression, for regex_match.c:
+ * The compiled form of an expression: regex_compile.c writes it, regex_match.c executes it.
  *
  *	x(a|b)*		BYTE x; SPLIT +1 +8; SAVE 2; SPLIT +1 +3; BYTE a; JUMP +2; BYTE b; SAVE 3;
  *			JUMP -7; MATCH
  *
- * Jumps are relative, so that a repeated piece is copied as it is.
+ * Jumps are relative, so a repeated piece can be copied unchanged.
  */
 
 enum regex_opcode {
@@ -35,7 +35,7 @@ struct regex_set {
 	uint64_t bits[4];
 };
 
-/* Where a match may be that waits for a byte, or is one, and the bounds of its groups by then. */
+/* Active threads of the matcher: their places in the program and the bounds of their groups so far. */
 struct regex_threads {
 	uint16_t *places; /* in ops, the preferred first */
 	uint32_t *slots; /* for each: 2 * n_groups bounds */
@@ -52,8 +52,8 @@ struct regex {
 	bool may_be_empty; /* then first says nothing */
 
 	struct regex_threads now, next; /* owned */
-	uint32_t *seen; /* owned; by place: the round that it was last in */
-	uint32_t round; /* of the list that is being made */
+	uint32_t *seen; /* owned; by place: the list that it was last added to */
+	uint32_t round; /* number of the list being made */
 	uint32_t *bounds; /* owned: of the thread that is added, and of the match */
 };
 
@@ -67,6 +67,6 @@ static inline bool regex_set_has(const struct regex_set *s, unsigned byte)
 	return s->bits[byte / 64] >> byte % 64 & 1;
 }
 
-/* The program of the pattern into a zeroed re, without the memory of matching. 0, -ENOMEM, or
+/* Compiles pattern into a zeroed re, without the working memory of matching. Returns 0, -ENOMEM, or
  * -EINVAL and sets why. */
 int regex_compile(const char *pattern, struct regex *re, struct err_text *why);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Pieces of a text that is not terminated: lines and words of the tables in /proc. */
+/* String view: a piece of a text that is not NUL-terminated, such as a line or word of a /proc file. */
 struct span {
 	const char *p;
 	size_t len;
@@ -24,12 +24,12 @@ static inline bool span_ends(struct span s, const char *suffix)
 	return s.len >= n && memcmp(s.p + s.len - n, suffix, n) == 0;
 }
 
-/* Without blanks at either end. */
+/* Returns s without leading and trailing blanks. */
 struct span span_trim(struct span s);
 /* Cuts the first line, or the first word, off the text. Returns false if there is none left. */
 bool span_next_line(struct span *text, struct span *ret_line);
 bool span_next_word(struct span *text, struct span *ret_word);
-/* "key  : value", both trimmed. Returns false if no colon. */
+/* Splits "key  : value" and trims both. Returns false if there is no colon. */
 bool span_split(struct span line, struct span *ret_key, struct span *ret_value);
-/* A whole number, in decimal or with 0x. */
+/* Parses all of s as a number, decimal or with 0x. Returns false if it is not one. */
 bool span_number(struct span s, uint32_t *ret_v);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Text. str.c: growing strings, comparisons, "did you mean" and what a terminal may display; str_number.c:
- * numbers for display.
+ * Text. str.c: growing strings, comparisons, nearest word, text made safe to print. str_number.c: numbers
+ * for display.
  */
 
 /* A growing string, always NUL-terminated once anything was added. Zero-initialise;
@@ -26,8 +26,8 @@ void strbuf_add(struct strbuf *b, const void *s, size_t n);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_putc(struct strbuf *b, char c);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Room for n bytes and a NUL behind the content, for the caller to write and to add to len; NULL
- * when memory is out. */
+/* Returns room for n bytes and a NUL after the content; the caller writes there and adds to len.
+ * Returns NULL if memory is out. */
 char *strbuf_reserve(struct strbuf *b, size_t n);
 /* Returns the string to the caller and empties the buffer. Returns NULL if memory is or was out. */
 char *strbuf_take(struct strbuf *b);
@@ -54,9 +54,9 @@ char *str_thousands(uint64_t v, char buf[static 32]);
 char *str_bytes(uint64_t v, char buf[static 32]);
 
 /*
- * The candidate nearest to word by edits (insert, delete, replace, swap of neighbours), the first
- * of equals, or NULL where none is near enough to be what was meant (edits more than a third of
- * the word's length, or words above 64 bytes). word and candidates are borrowed.
+ * Finds the candidate with the smallest edit distance to word (insert, delete, replace, swap of
+ * neighbours), the first one of equals. The result is NULL if the distance is more than a third of the
+ * word's length, or the word is longer than 64 bytes. word and candidates are borrowed.
  */
 #define STR_NEAREST_SIZE 65 /* of such a word, and a NUL */
 struct str_nearest {
@@ -66,13 +66,13 @@ struct str_nearest {
 };
 void str_nearest_init(struct str_nearest *n, const char *word);
 void str_nearest_try(struct str_nearest *n, const char *candidate);
-/* The same for one that does not last: the nearest is copied to best, the same for all of them. */
+/* For a candidate that is freed later: the nearest is copied to best, which all calls share. */
 void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 			  char best[static STR_NEAREST_SIZE]);
 const char *str_nearest_get(const struct str_nearest *n);
 
 /*
- * Makes text of other processes fit for a terminal: control characters and what is no UTF-8 become '?',
- * in place, byte by byte. Those ASCII controls that keep names ("" or "\n") stay.
+ * Makes text of other processes safe to print: replaces control characters and bytes that are not UTF-8
+ * by '?', in place. ASCII control characters listed in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);

@@ -8,18 +8,17 @@
 #include "client/producer/data_source.h"
 
 /*
- * The running data sources of one connection: struct ds_handle and what the service commands them.
- * Whatever the service says, it gets its answer: for instances that do not exist, and for sources
- * that failed or that nobody knows, at once.
+ * The running data source instances of one connection, and the service's commands to them. Each command gets
+ * its answer; for instances that do not exist, failed or are of an unknown source, at once.
  */
 struct instance_table;
 
-#define DS_INSTANCES_MAX 1024u /* a further one is answered, but not made */
+#define DS_INSTANCES_MAX 1024u /* further ones are answered, but not created */
 #define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
 
 struct instance_table_ops {
 	void (*started)(void *ctx, uint64_t id);
-	/* The instance is destroyed, and all that it wrote was given to the arbiter. */
+	/* The instance is destroyed; all its data was given to the arbiter. */
 	void (*stopped)(void *ctx, uint64_t id);
 	/* This flush, and all before it, are answered or have timed out. */
 	void (*flushed)(void *ctx, uint64_t flush_id);

@@ -9,8 +9,8 @@
 #include "wire/smb_layout.h"
 
 /*
- * The lengths of nested messages that were still open when their chunk was given away. Each is four
- * bytes of the chunk that are made good later, by a patch.
+ * Backpatching: length fields of nested messages that were still open when their chunk was given back. A
+ * patch writes these four bytes later.
  */
 
 struct chunk_patch {
@@ -23,8 +23,8 @@ struct chunk_patch {
 };
 
 /*
- * A message has at most one length field, and messages nest at most PB_MAX_DEPTH deep: so there is
- * a slot for each depth, and no list to grow. Zero-initialise.
+ * A message has at most one length field, and messages nest at most PB_MAX_DEPTH deep: so one
+ * slot for each depth is enough. Zero-initialise.
  */
 struct patch_list {
 	unsigned used; /* bit i: slot[i] waits */
@@ -32,20 +32,20 @@ struct patch_list {
 };
 
 /*
- * Before the encoder leaves a chunk: points every open length field that lies in its current range
- * to a slot. proto carries the chunk's ids; payload is what offsets count from. Finished slots must
- * have been taken before. True when there were any.
+ * Called before the encoder leaves a chunk: redirects each open length field of its current range to a slot.
+ * proto carries the ids of the chunk; offsets count from payload. Finished slots must have been taken
+ * before. Returns true if there were any.
  */
 bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
 		       const uint8_t *payload);
 
-/* Takes one patch whose message was closed since, with `more` set. Returns false if none is finished. */
+/* Takes one patch whose message was closed meanwhile, with `more` set. Returns false if there is none. */
 bool patch_list_take(struct patch_list *l, struct chunk_patch *ret);
 
 /*
- * What the next CommitData requests will say: chunks that are written, patches for chunks that went
- * before, the flush that is answered behind them. Everything is allocated when the memory is
- * attached; adding never fails, it asks its owner to send first.
+ * Content of the next CommitData requests: written chunks, patches for chunks of earlier requests, and the
+ * flush to acknowledge. All memory is allocated when the shared memory is attached, so adding never fails;
+ * the owner sends a full batch before it adds more.
  */
 
 #define COMMIT_MAX_PATCHES 512u
@@ -67,7 +67,7 @@ struct commit_batch {
 	uint32_t n_patches;
 	uint64_t flush_id; /* 0: none */
 	uint64_t bytes; /* of the memory that the moves hold */
-	bool inlines; /* the chunks themselves are sent: nobody shares the memory */
+	bool inlines; /* the chunks themselves are sent: the memory is not shared */
 };
 
 /* max_moves: chunks in the memory. max_request: bytes, at least 1024, and, where chunks are sent
@@ -75,7 +75,7 @@ struct commit_batch {
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 
-/* The batch is sent before one more move, or patch, is added. */
+/* If true, the batch must be sent before a move or patch is added. */
 static inline bool commit_batch_full(const struct commit_batch *b)
 {
 	return b->n_moves == b->max_moves || b->n_patches == COMMIT_MAX_PATCHES;
@@ -87,7 +87,7 @@ static inline bool commit_batch_empty(const struct commit_batch *b)
 }
 
 void commit_batch_add(struct commit_batch *b, const struct commit_move *move);
-/* The move of a chunk that is still in the batch, or NULL. */
+/* Returns the move of a chunk that is still in the batch, or NULL. */
 struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id,
 				      uint32_t chunk_id);
 void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *patch);

@@ -15,14 +15,14 @@ struct event_base;
  *	connection_new ---> on_bound ---> connection_call ... reply, reply ---> on_lost
  *	                 or on_lost, when the service refuses or disconnects first
  *
- * Every call for which connection_call returned 0 and a reply was wanted ends exactly once: with a reply
- * without has_more, or with an error. When the connection is lost each open call is reported -EPIPE, in
+ * A call with a reply function for which connection_call() returned 0 ends exactly once: with a reply without
+ * has_more, or with an error. When the connection is lost each open call is completed with -EPIPE, in
  * the order of the calls, and then on_lost comes; from the first of them on connection_call gives -EPIPE.
- * Any callback may free the conn: then nothing else is called.
+ * Any callback may free the connection; then no other callback follows.
  */
 struct connection;
 
-#define CONNECTION_MAX_METHODS 64 /* of a bind reply; further ones do not exist for us */
+#define CONNECTION_MAX_METHODS 64 /* of a bind reply; further ones are ignored */
 #define CONNECTION_SEND_LIMIT                                                                      \
 	(4u << 20) /* bytes that wait for the socket; past it the connection ends */
 
@@ -35,7 +35,7 @@ struct connection_ops {
 };
 
 struct connection_reply {
-	int error; /* Returns 0; -EPROTO: the service refused the call; -EPIPE: the connection is lost */
+	int error; /* 0; -EPROTO: the service refused the call; -EPIPE: the connection is lost */
 	bool has_more; /* a stream: the call stays open. Never with an error */
 	const uint8_t *data; /* the serialized reply, borrowed during the call; may be empty */
 	size_t len;
@@ -44,26 +44,26 @@ struct connection_reply {
 typedef void (*connection_reply_fn)(void *ctx, const struct connection_reply *reply);
 
 /*
- * Connects and asks for the service ("ProducerPort"); the answer comes from the loop. Over TCP and
- * vsock it says first who we are (send_identity()). An address
- * that refuses at once gives -errno (-ECONNREFUSED, -ENOENT, -EACCES, ...) and nothing is made;
+ * Connects and binds the service ("ProducerPort"); the result comes from the loop. Over TCP and vsock it
+ * sends the identity of this process first (send_identity()). Returns 0; -errno if the address refuses at
+ * once (-ECONNREFUSED, -ENOENT, -EACCES, ...);
  * -EKEYREJECTED: the peer is not trusted to be the service (client/transport/service_trust.h), and no byte was
  * sent. ops is borrowed for the life of the conn.
  */
 int connection_new(struct event_base *loop, const char *address, const char *service,
 		   const struct connection_ops *ops, void *ctx, struct connection **ret);
-/* The same on a connected socket, whose peer the caller trusts. It is taken also on failure. */
+/* As connection_new(), on a connected socket whose peer the caller trusts. fd is taken even on failure. */
 int connection_new_fd(struct event_base *loop, int fd, const char *service,
 		      const struct connection_ops *ops, void *ctx, struct connection **ret);
 /* Disconnects. Callbacks of open calls and on_lost are not called. No-op for NULL. */
 void connection_free(struct connection *c);
 
-/* Is it bound, and does the peer have this method? The way to test for a feature. */
+/* Returns true if the service is bound and has this method: the way to test for a feature. */
 bool connection_has(const struct connection *c, const char *method);
 
 /*
- * Calls a method. fn NULL: no reply is wanted, the service is reported so. fd: passed along, borrowed,
- * -1 for none. 0, or with fn never called: -ENOSYS (the peer lacks the method, or nothing is bound
+ * Calls a method. fn NULL: no reply is requested. fd: passed along, borrowed, -1 for none.
+ * Returns 0, or an error, and then fn is never called: -ENOSYS (the peer lacks the method, or nothing is bound
  * yet), -EMSGSIZE (arguments larger than a frame), -EPIPE (lost), -ENOMEM.
  */
 int connection_call(struct connection *c, const char *method, const void *args, size_t len, int fd,
@@ -75,11 +75,11 @@ int connection_call_msg(struct connection *c, const char *method, const Protobuf
 /* service_trust_speaks_for_root() of the peer; false once the connection is lost. */
 bool connection_service_is_privileged(const struct connection *c);
 
-/* In a reply callback: the descriptor that came with the frame, now the caller's, or -1. */
+/* In a reply callback: returns the descriptor that came with the frame, which the caller then owns, or -1. */
 int connection_take_fd(struct connection *c);
 
 /* Bytes that wait for the socket. */
 size_t connection_queued(const struct connection *c);
-/* Tries for up to timeout_ms to send what waits, blocking; calls nothing back. 0, -EAGAIN (some is
- * left) or -EPIPE. */
+/* Blocks up to timeout_ms until the send queue is empty; calls no callback. Returns 0, -EAGAIN (data is left)
+ * or -EPIPE. */
 int connection_drain(struct connection *c, int timeout_ms);

@@ -16,11 +16,11 @@
 struct event_base;
 
 /*
- * The consumer side of the protocol: one connection, at most one tracing session. Every request
- * that returned 0 answers through a callback from the loop, exactly once (streams: until `last`),
- * also when the connection is lost (-EPIPE), or the service refuses or answers with bytes that are
- * no such answer (-EPROTO). One that returned something else does not answer: -ENOSYS the service
- * lacks the method (or is not connected yet), -EMSGSIZE too large for a frame, -EPIPE, -ENOMEM.
+ * The consumer side of the protocol: one connection, at most one tracing session. A request
+ * that returned 0 calls its callback from the loop exactly once (streams: until `last`), also if the
+ * connection is lost (-EPIPE) or the service refuses or sends an invalid reply (-EPROTO). A request that
+ * returned an error calls nothing: -ENOSYS (the service lacks the method, or is not connected yet),
+ * -EMSGSIZE (too large for a frame), -EPIPE, -ENOMEM.
  *
  * Messages passed to callbacks are borrowed during the call. Any callback may free the consumer.
  */
@@ -36,9 +36,8 @@ struct consumer_ops {
 	void (*on_disconnected)(void *ctx);
 };
 
-/* Begins to connect; the answer comes through on_connected. socket NULL: sock_default_consumer().
- * An address that refuses at once is answered by the return code (-ECONNREFUSED, -ENOENT, -EACCES)
- * with nothing made. */
+/* Starts to connect; on_connected reports the result. socket NULL: sock_default_consumer(). Returns 0, or
+ * -errno if the address refuses at once (-ECONNREFUSED, -ENOENT, -EACCES). */
 int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
 		     void *ctx, struct consumer **ret);
 /* Disconnects: the service ends the session and frees its buffers. Pending callbacks are not
@@ -68,7 +67,7 @@ int consumer_read(struct consumer *c, consumer_slice slice, void *ctx);
 
 int consumer_stats(struct consumer *c,
 		   void (*done)(void *ctx, int error, const Pb__TraceStats *stats), void *ctx);
-/* The parts of a chunked answer are merged first. */
+/* The parts of a chunked reply are merged first. */
 int consumer_query_state(struct consumer *c, bool sessions_only,
 			 void (*done)(void *ctx, int error, const Pb__TracingServiceState *state),
 			 void *ctx);
@@ -83,7 +82,7 @@ int consumer_observe(struct consumer *c, uint32_t events,
 				   bool last),
 		     void *ctx);
 
-/* ---- sessions that are there already (consumer_sessions.c) ---- */
+/* ---- existing sessions (consumer_sessions.c) ---- */
 
 struct consumer_clone_request {
 	const char *name; /* unique_session_name; NULL: by number */
@@ -92,17 +91,17 @@ struct consumer_clone_request {
 };
 #define CONSUMER_CLONE_FOR_BUGREPORT UINT64_MAX
 
-/* A snapshot of a session becomes ours, to be read. fd: open for writing, borrowed; where to, of a
- * session that writes into a file: then the answer says so, it is all there, and nothing is to be
- * read. answer has the service's own error, if it is not a success. */
+/* Clones a session; the clone becomes the session of this connection, to be read. fd (borrowed, open for
+ * writing): output for the clone of a session that writes into a file; then the answer says so, and there
+ * is nothing to read. answer has the error text of the service if it failed. */
 int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
 		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
 		   void *ctx);
-/* Our session continues without us, under a key. */
+/* Detaches our session under a key; it continues without a consumer. */
 int consumer_detach(struct consumer *c, const char *key, consumer_done done, void *ctx);
-/* A session that was detached under this key becomes ours; -EPROTO: there is none. */
+/* Attaches to the session that was detached under this key. Fails with -EPROTO if there is none. */
 int consumer_attach(struct consumer *c, const char *key,
 		    void (*done)(void *ctx, int error, const Pb__TraceConfig *config), void *ctx);
-/* As consumer_enable tells it, for a session that is ours already. */
+/* Waits for the end of our session, which is reported as by consumer_enable(). */
 int consumer_await_end(struct consumer *c,
 		       void (*done)(void *ctx, int error, const char *error_text), void *ctx);

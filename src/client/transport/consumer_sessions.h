@@ -9,7 +9,7 @@
 #include "client/transport/connection.h"
 #include "client/transport/consumer.h"
 
-/* What consumer.c and consumer_sessions.c share: the record of a request. */
+/* Private to consumer.c and consumer_sessions.c: the record of a request. */
 
 struct request {
 	LIST_ENTRY(request) link;
@@ -28,7 +28,7 @@ struct request {
 	} fn;
 	void *ctx;
 	struct strbuf gathered; /* parts of a chunked answer */
-	bool over; /* answered; what else comes is dropped */
+	bool over; /* answered; further replies are dropped */
 };
 
 struct consumer {
@@ -40,19 +40,18 @@ struct consumer {
 	LIST_HEAD(, request) open; /* owned */
 };
 
-/* A request that is in the list already but not yet called. Returns NULL if memory is out. */
+/* Returns a new request, in the list but not sent yet. Returns NULL if memory is out. */
 struct request *request_new(struct consumer *c,
 			    void (*fn)(struct request *r, const struct connection_reply *reply),
 			    void *ctx);
-/* One that is answered by a bare yes or no. */
+/* As request_new(), for a reply without content. */
 struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx);
-/* Each calls the method, and frees the request when that fails. fd is borrowed, -1 for none. */
+/* Calls the method; frees the request on failure. fd is borrowed, -1 for none. */
 int request_send(struct request *r, const char *method, const void *args, size_t len, int fd);
 int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd);
-/* The request has its answer: it is gone, or silent until the service ends the stream. */
+/* Ends a request that was answered: frees it, or keeps it silent until the service ends the stream. */
 void request_retire(struct request *r, const struct connection_reply *reply);
-/* Unpacks a reply that came without an error. NULL with *error set when it did not, or is none of
- * this type. */
+/* Unpacks a reply. Returns NULL and sets *error if the reply is an error or not a message of this type. */
 void *request_unpack(const ProtobufCMessageDescriptor *type, const struct connection_reply *reply,
 		     int *error);
 /* Frees what request_unpack gave. No-op for NULL. */

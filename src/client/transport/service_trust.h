@@ -6,9 +6,9 @@
 #include "base/core/err.h"
 
 /*
- * May the process at the other end of a unix socket be the tracing service of this process? Any user
- * can listen at an address before the service does, so a client asks the kernel (SO_PEERCRED: who
- * called listen) before it sends anything. Trusted are
+ * Checks whether the peer of a unix socket may be trusted as tracing service. Any user can listen at an address
+ * before the service does, so a client asks the kernel for the user that called listen(2) (SO_PEERCRED)
+ * before it sends anything. Trusted users are
  *
  *	root
  *	the user of this process, real or effective
@@ -20,15 +20,15 @@
  */
 #define SERVICE_USER_VARIABLE "SONDA_SERVICE_USER"
 
-/* 0 where fd is not an unix socket or its peer is trusted; -EKEYREJECTED where it is not; -errno. */
+/* Returns 0 if fd is not a unix socket or its peer is trusted; -EKEYREJECTED if it is not; or -errno. */
 int service_trust_check(int fd);
 
 /*
- * May the service of a connection speak for root, as where it says which user a consumer is? Not one
- * that is trusted only because it is this process' user's, nor one of another machine.
+ * Returns true if the service's statements are trusted as those of root, such as the uid of a consumer. A
+ * service that is trusted only because it runs as the user of this process is not, nor is a remote one.
  */
 bool service_trust_speaks_for_root(int fd);
 
-/* The sentence for the last -EKEYREJECTED of this thread: who listens at address, and what to do. Returns
+/* Sets e for the last -EKEYREJECTED of this thread: which user listens at address, and the remedy. Returns
  * -EKEYREJECTED. */
 int service_trust_explain(const char *address, struct err_text *e);

@@ -25,13 +25,13 @@ struct arbiter;
 
 enum writer_policy {
 	WRITER_DROP, /* no free chunk: drop the packet at once */
-	WRITER_STALL, /* wait for the service to free one; after a bounded time drop all the same,
-		       * and drop without waiting until a chunk is free again */
+	WRITER_STALL, /* wait for the service to free one; after a limited time drop, and then
+		       * drop without waiting until a chunk is free again */
 };
 
-/* A new sequence that goes to target_buffer. Returns NULL if memory or writer ids are out. */
+/* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids are out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
-/* Hands over what is written and forgets the sequence. No-op for NULL. No packet may be open. */
+/* Commits what is written and frees the writer. No-op for NULL. No packet may be open. */
 void writer_free(struct writer *w);
 
 /* Opens a packet; the encoder takes the fields of one TracePacket. No other packet of this writer
@@ -40,12 +40,12 @@ struct pb_enc *writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
 /*
- * Hands the open chunk over to the service, so that everything written so far can be read. It goes
- * with the next CommitData: ds_flushed(), producer_commit() or the next turn of the loop sends it.
+ * Completes the open chunk, so that the service can read everything written so far. The next CommitData
+ * announces it: ds_flushed(), producer_commit() or the next iteration of the loop sends it.
  */
 void writer_flush(struct writer *w);
 
-/* Packets lost for want of a chunk since writer_new. */
+/* Returns the number of packets dropped since writer_new because no chunk was free. */
 uint64_t writer_dropped(const struct writer *w);
-/* Bytes of packets since writer_new, dropped ones not counted. */
+/* Returns the bytes of packets written since writer_new, without dropped ones. */
 uint64_t writer_bytes(const struct writer *w);
