@@ -52,7 +52,8 @@ const char record_usage[] =
 	"      --no-priority      keep the daemons' priority (default: real time, half of a CPU)\n"
 	"  -c, --config FILE      trace config, text or binary, replaces the above; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
-	"  -o, --out FILE         output file; - is stdout (default trace-HOST-TIME-RANDOM.pftrace)\n"
+	"  -o, --out FILE         output file; - is stdout (default "
+	"trace-HOST-TIME-RANDOM.pftrace)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
 	"      --detach NAME      leave the session to the service (see sonda snapshot, stop)\n"
 	"      --strict           exit with 3 if data was lost or something is missing\n"
@@ -180,7 +181,8 @@ static int check_word_before(const struct pass *p, const char *option, struct er
 		return err_set(e, -EINVAL, "%s must follow the event that it applies to", option);
 	word = p->o.words.args[p->o.words.n - 1];
 	if (event_word_is_negative(word))
-		return err_set(e, -EINVAL, "%s: '%.80s' before it records nothing", option, word);
+		return err_set(e, -EINVAL, "%s cannot follow '%.80s', which excludes events",
+			       option, word);
 	return 0;
 }
 
@@ -235,7 +237,7 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 
 	o->has_cpus = true;
 	if (r == -ERANGE)
-		return err_set(e, -EINVAL, "-C %.80s: the CPU number is too large", optarg);
+		return err_set(e, -EINVAL, "-C %.80s: CPU number is too large", optarg);
 	if (r)
 		return err_set(e, -EINVAL, "-C %.80s: not a list of CPUs; example: 0,2-5", optarg);
 	return 0;
