@@ -50,8 +50,10 @@ static inline void peer_init(struct peer *p, int fd)
 
 static inline void peer_connect(struct peer *p, const char *address)
 {
-	int fd, r = sock_connect(address, &fd);
+	int fd, r;
 
+	while ((r = sock_connect(address, &fd)) == -EAGAIN)
+		usleep(1000); /* the queue of those that connect is full */
 	assert(r == 0);
 	(void)r;
 	peer_init(p, fd);

@@ -268,8 +268,10 @@ static void set_urgent(struct msgsock *m, bool urgent)
 {
 	int normal = event_base_get_npriorities(event_get_base(&m->on_readable)) / 2;
 
-	if (m->is_urgent)
-		(void)event_priority_set(&m->on_readable, urgent ? 0 : normal);
+	if (!m->is_urgent)
+		return;
+	(void)event_priority_set(&m->on_readable, urgent ? 0 : normal);
+	m->hurries = urgent;
 }
 
 /* Goes on in the next turn, after those that wait now: libevent looks for them first. */
@@ -360,6 +362,10 @@ static void readable(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (m->hurries && m->ops->may_hurry && !m->ops->may_hurry(m->ctx)) {
+		pause_reading(m);
+		return;
+	}
 	msgsock_enter(m);
 	read_turn(m);
 	if (msgsock_leave(m))

@@ -48,6 +48,11 @@ struct msgsock_ops {
 	 * call it.
 	 */
 	void (*close_fd)(void *ctx, int fd);
+	/*
+	 * Optional, for an urgent socket (msgsock_set_turn): is called before a turn that would come
+	 * first. false: this turn comes when those of others come.
+	 */
+	bool (*may_hurry)(void *ctx);
 };
 
 /* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. Returns 0, or -errno

@@ -32,6 +32,7 @@ struct msgsock {
 	bool held; /* reading is suspended until msgsock_wake_reader() */
 	bool paused; /* its time slice ended with complete messages left */
 	bool is_urgent; /* on_readable has priority 0 while there is little to read */
+	bool hurries; /* it has priority 0 now */
 	uint64_t time_slice_ns; /* UINT64_MAX: no end */
 	uint64_t turn_start_ns;
 

@@ -197,9 +197,8 @@ static void hear_identity(struct ipc_conn *c, const struct frame *f)
 		ipc_peer_introduce(&c->peer, f->payload, f->payload_len);
 }
 
-static void on_message(void *ctx, const uint8_t *data, size_t len)
+static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
 {
-	struct ipc_conn *c = ctx;
 	struct frame f;
 
 	if (frame_decode(data, len, &f) < 0)
@@ -219,6 +218,36 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 	}
 }
 
+/* CPU time, which is what the service has worked: on a busy machine the clock goes on without it. */
+static uint64_t work_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* What was begun at begin_ns, of work_ns(), was done for a user. */
+static void spend_time(struct ipc_host *h, uint64_t user, uint64_t begin_ns)
+{
+	quota_time_spend(h->quota, user, work_ns() - begin_ns, clock_mono_ns());
+}
+
+/* A connection ends from the loop alone, not in here. */
+static void on_message(void *ctx, const uint8_t *data, size_t len)
+{
+	struct ipc_conn *c = ctx;
+	uint64_t begin = c->host->service->is_urgent ? work_ns() : 0;
+
+	act_on(c, data, len);
+	if (begin)
+		spend_time(c->host, c->account.user, begin);
+}
+
+static bool may_hurry(void *ctx)
+{
+	const struct ipc_conn *c = ctx;
+
+	return quota_time_is_left(c->host->quota, c->account.user, clock_mono_ns());
+}
+
 /* ---- connections ---- */
 
 static void connection_free(struct ipc_conn *c)
@@ -236,6 +265,8 @@ static void connection_free(struct ipc_conn *c)
 static void on_close(void *ctx, int error)
 {
 	struct ipc_conn *c = ctx;
+	struct ipc_host *h = c->host;
+	uint64_t user = c->account.user, begin = work_ns();
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
 			  : error == -EDQUOT   ? "makes the service hold too many bytes"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
@@ -251,6 +282,8 @@ static void on_close(void *ctx, int error)
 			  "%s: %s %s; disconnected", c->host->service->name, who, why);
 	}
 	connection_free(c);
+	if (h->service->is_urgent)
+		spend_time(h, user, begin);
 }
 
 static void on_drained(void *ctx)
@@ -288,6 +321,7 @@ static const struct msgsock_ops sock_ops = {
 	.on_drained = on_drained,
 	.on_memory = on_memory,
 	.close_fd = close_fd,
+	.may_hurry = may_hurry,
 };
 
 /* From Linux 6.16 on a socket can say that nobody may send descriptors to it; a connection has that

@@ -42,8 +42,9 @@
 #define MAX_DESCRIPTOR_BYTES (128u << 10) /* one: as much as a frame brings */
 #define MAX_DESCRIPTOR_BYTES_PER_PRODUCER (512u << 10)
 #define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
-/* Shared memory of producers; past it one gets DEFAULT_SMB_BYTES, whatever it asks. */
-#define MAX_SMB_BYTES (4ull << 30)
+/* Shared memory of producers; past it one gets DEFAULT_SMB_BYTES, whatever it asks. All of a user's may
+ * have to be scraped in one turn. */
+#define MAX_SMB_BYTES (1ull << 30)
 /* Registered writers: what counts is the highest id of each producer, in powers of 2. */
 #define MAX_WRITERS (4u << 20)
 
@@ -64,6 +65,10 @@
 #define MAX_SESSIONS (LIMIT_SESSIONS / 3 * 4) /* without root's: LIMIT_SESSIONS (config/limits.h) */
 #define MAX_BUFFERS 4096
 #define MAX_INSTANCES 4096 /* data sources running for it */
+/* Steps of work to set up the data sources of a session, and for one that is registered later; what would
+ * take more is left out. A step is one of a regular expression, some 10 ns. */
+#define MAX_SETUP_STEPS (4u << 20)
+#define MAX_OFFER_STEPS (512u << 10)
 #define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
 
@@ -78,7 +83,7 @@
 #define MAX_TRIGGERS 256u /* of a config */
 #define MAX_TRIGGER_NAMES 256u /* in one ActivateTriggers; one with more is rejected */
 /* Steps of regular expressions for one ActivateTriggers; the triggers that need more do not count. */
-#define MAX_TRIGGER_STEPS (4u << 20)
+#define MAX_TRIGGER_STEPS (1u << 20)
 #define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; then the oldest goes */
 #define MAX_DUE_TRIGGERS 64u /* of a session: clones whose delay runs */
 /* Activations that are remembered for 24 hours. A max_per_24_h above the first is no limit. */

@@ -83,6 +83,16 @@ struct quota_log {
 	struct quota_log_user others;
 };
 
+#define QUOTA_TIME_USERS 32
+
+/* How long the service has worked for requests of consumers lately. */
+struct quota_time {
+	struct {
+		uint64_t user;
+		uint64_t ns, at_ns; /* so much, as of then */
+	} users[QUOTA_TIME_USERS];
+};
+
 struct quota {
 	struct quota_limit limits[N_QUOTAS];
 	uint64_t own_user; /* counts as root */
@@ -91,6 +101,7 @@ struct quota {
 	uint64_t refused[N_REFUSED]; /* times */
 	struct quota_user *users; /* owned: those that hold something */
 	struct quota_log log;
+	struct quota_time time;
 };
 
 struct quota_account {
@@ -131,3 +142,12 @@ void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n);
  */
 void quota_log(struct quota *q, uint64_t user, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/*
+ * A user whose requests take long is served after those of other users (msgsock_set_turn): here it is
+ * noted what a request has taken, and asked whether the user has had its share of the first turns. The
+ * share is QUOTA_TIME_SHARE of all time; what was taken at once is paid back at this rate.
+ */
+#define QUOTA_TIME_SHARE 8 /* 1 of so many ns */
+void quota_time_spend(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns);
+bool quota_time_is_left(struct quota *q, uint64_t user, uint64_t now_ns);

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/core/mem.h"
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "service/ipc/decode.h"
@@ -156,13 +157,20 @@ static void move_inline(struct producer_port *p, const struct move *m)
 		     m->len - SMB_CHUNK_HEADER, !m->incomplete);
 }
 
-static void move_shared(struct producer_port *p, const struct move *m)
+/* *left: bytes of the shared memory that the request may still move. Each chunk can be moved once, so more
+ * than there are come only from a producer that makes them complete again meanwhile. */
+static void move_shared(struct producer_port *p, const struct move *m, size_t *left)
 {
 	struct smb_chunk_header header;
 	struct smb_chunk chunk;
 
+	if (*left == 0) {
+		p->producers->chunks_discarded++;
+		return;
+	}
 	if (!smb_acquire_complete(&p->smb, m->page, m->index, &chunk))
 		return;
+	*left -= MIN(*left, chunk.payload_size);
 	header = smb_header_load(chunk.header);
 	commit_chunk(p, m->target_buffer, &header, chunk.payload, chunk.payload_size, true);
 	/* Fails only for a producer that rewrites the page meanwhile; the chunk is its loss. */
@@ -171,6 +179,7 @@ static void move_shared(struct producer_port *p, const struct move *m)
 
 static void do_moves(struct producer_port *p, const uint8_t *args, size_t len)
 {
+	size_t left = p->smb_size;
 	struct pb_field f;
 	struct pb_dec d;
 	struct move m;
@@ -183,7 +192,7 @@ static void do_moves(struct producer_port *p, const uint8_t *args, size_t len)
 		if (m.data)
 			move_inline(p, &m);
 		else if (p->smb.base)
-			move_shared(p, &m);
+			move_shared(p, &m, &left);
 		else
 			p->producers->chunks_discarded++;
 	}

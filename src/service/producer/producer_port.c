@@ -487,6 +487,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	p->smb_fd = -1;
 	TAILQ_INIT(&p->sources);
 	TAILQ_INIT(&p->instances);
+	TAILQ_INIT(&p->flush_waits);
 	quota_open(&p->account, p->producers->quota, ipc_peer_user(p->peer));
 	*ret_endpoint = p;
 	return 0;

@@ -14,6 +14,7 @@
 #include "service/buffer/trace_buffer.h"
 #include "wire/smb_layout.h"
 
+struct flush_wait;
 struct producers;
 struct source_instance;
 
@@ -64,6 +65,9 @@ struct producer_port {
 	struct source_list sources; /* owned by the registry */
 	size_t n_sources;
 	struct instance_list instances; /* of all sessions, borrowed from them */
+	/* What it has not acknowledged yet, of all sessions, in the order of the requests; borrowed from
+	 * the flushes. */
+	TAILQ_HEAD(, flush_wait) flush_waits;
 	struct quota_account account;
 
 	/* GetAsyncCommand: the stream that the commands take */

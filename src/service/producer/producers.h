@@ -26,7 +26,7 @@ struct producer_events {
 	/* Chunks came into buffers. On the hot path. */
 	void (*committed)(void *ctx);
 	/* The producer has flushed for this request and all before it. */
-	void (*flush_done)(void *ctx, const struct producer_port *p, uint64_t flush_id);
+	void (*flush_done)(void *ctx, struct producer_port *p, uint64_t flush_id);
 	/* *budget: steps of regular expressions that are left (service/session/name_regex.h). */
 	void (*trigger)(void *ctx, const struct producer_port *p, const char *name,
 			uint64_t *budget);

@@ -21,14 +21,21 @@
 #include "service/session/session_internal.h"
 #include "wire/pb_mem.h"
 
+struct flush_wait {
+	TAILQ_ENTRY(flush_wait) link; /* in the producer's list, while it is waited for */
+	struct pending_flush *flush; /* borrowed: it owns us */
+	struct producer_port *producer; /* borrowed; NULL: it has answered, or is gone */
+};
+
 struct pending_flush {
 	TAILQ_ENTRY(pending_flush) link;
 	struct session *session; /* borrowed: it owns us */
 	uint64_t id; /* service-wide, ascending */
 	struct flush_request request;
 	struct loop_timer timer;
-	struct producer_port **waiting; /* owned array of borrowed producers */
-	size_t n_waiting;
+	struct flush_wait *waits; /* owned: one for each producer that was asked */
+	size_t n_waits;
+	size_t n_waiting; /* of these, still */
 };
 
 static bool includes(const struct pending_flush *f, const struct source_instance *i)
@@ -44,10 +51,20 @@ static void call_done(const struct flush_request *r, bool success)
 		r->done(r->ctx, &r->call, success);
 }
 
+static void stop_wait(struct flush_wait *w)
+{
+	TAILQ_REMOVE(&w->producer->flush_waits, w, link);
+	w->producer = NULL;
+	w->flush->n_waiting--;
+}
+
 static void flush_free(struct pending_flush *f)
 {
+	for (size_t i = 0; i < f->n_waits; i++)
+		if (f->waits[i].producer)
+			stop_wait(&f->waits[i]);
 	loop_timer_deinit(&f->timer);
-	free(f->waiting);
+	free(f->waits);
 	free(f);
 }
 
@@ -61,8 +78,8 @@ static void detach(struct pending_flush *f)
 
 static bool waits_for(const struct pending_flush *f, const struct producer_port *p)
 {
-	for (size_t i = 0; i < f->n_waiting; i++)
-		if (f->waiting[i] == p)
+	for (size_t i = 0; i < f->n_waits; i++)
+		if (f->waits[i].producer == p)
 			return true;
 	return false;
 }
@@ -115,32 +132,20 @@ static void on_timer(void *ctx)
 	call_done(&request, success);
 }
 
-static void stop_waiting(struct pending_flush *f, const struct producer_port *p)
+void flush_acked(struct producer_port *p, uint64_t flush_id)
 {
-	for (size_t i = 0; i < f->n_waiting; i++) {
-		if (f->waiting[i] != p)
-			continue;
-		f->waiting[i] = f->waiting[--f->n_waiting];
-		if (f->n_waiting == 0)
-			loop_timer_once(&f->timer, 0, false);
-		return;
+	struct flush_wait *w;
+
+	while ((w = TAILQ_FIRST(&p->flush_waits)) && w->flush->id <= flush_id) {
+		stop_wait(w);
+		if (w->flush->n_waiting == 0)
+			loop_timer_once(&w->flush->timer, 0, false);
 	}
 }
 
-void flush_acked(struct sessions *sessions, const struct producer_port *p, uint64_t flush_id)
+void flush_forget_producer(struct producer_port *p)
 {
-	struct session *s;
-	struct pending_flush *f;
-
-	TAILQ_FOREACH (s, &sessions->list, link)
-		TAILQ_FOREACH (f, &s->flushes, link)
-			if (f->id <= flush_id)
-				stop_waiting(f, p);
-}
-
-void flush_forget_producer(struct sessions *sessions, const struct producer_port *p)
-{
-	flush_acked(sessions, p, UINT64_MAX);
+	flush_acked(p, UINT64_MAX);
 }
 
 static void take_requests(struct session *s, const void *ctx, bool reject)
@@ -199,7 +204,10 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 	/* What a remote producer has not committed only it can scrape, and does so when asked. */
 	if (n == 0 && !(takes_part && p->peer->is_remote && p->wants_scraping))
 		return;
-	f->waiting[f->n_waiting++] = p;
+	f->waits[f->n_waits] = (struct flush_wait){.flush = f, .producer = p};
+	TAILQ_INSERT_TAIL(&p->flush_waits, &f->waits[f->n_waits], link);
+	f->n_waits++;
+	f->n_waiting++;
 	producer_port_send_flush(p, ids, n, f->id, f->request.flags);
 }
 
@@ -209,8 +217,8 @@ static int ask_producers(struct pending_flush *f)
 	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
 	struct producer_port *p;
 
-	f->waiting = calloc(sessions->producers->n + 1, sizeof(struct producer_port *));
-	if (!ids || !f->waiting)
+	f->waits = calloc(sessions->producers->n + 1, sizeof(*f->waits));
+	if (!ids || !f->waits)
 		return -ENOMEM;
 	TAILQ_FOREACH (p, &sessions->producers->list, link)
 		ask_producer(f, p, ids);

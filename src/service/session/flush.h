@@ -20,8 +20,8 @@ struct pending_flush;
 TAILQ_HEAD(flush_list, pending_flush);
 
 /* The producer has flushed for this request and all before it, in any session. */
-void flush_acked(struct sessions *sessions, const struct producer_port *p, uint64_t flush_id);
+void flush_acked(struct producer_port *p, uint64_t flush_id);
 /* It is gone: nobody waits for it. */
-void flush_forget_producer(struct sessions *sessions, const struct producer_port *p);
+void flush_forget_producer(struct producer_port *p);
 /* The session ends: all requests get done(false). */
 void flush_cancel_all(struct session *s);

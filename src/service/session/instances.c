@@ -138,8 +138,33 @@ static struct source_instance *new_instance(struct session *s,
 	return i;
 }
 
+/* ---- the work of it ---- */
+
+/* In steps: to look at a registered data source, at an instance of its producer, and to send a config to
+ * the producer, and for the bytes of the config. */
+#define LOOK_STEPS 16u
+#define HAVE_STEPS 4u
+#define CONFIG_STEPS 900u
+#define BYTES_PER_STEP 8u
+
+static void spend(uint64_t *steps, uint64_t n)
+{
+	*steps -= MIN(*steps, n);
+}
+
+/* What was not looked at is left out. */
+static void tell_work_is_over(const struct session *s)
+{
+	s->account.quota->refused[REFUSED_INSTANCES]++;
+	quota_log(
+		s->account.quota, s->account.user, LOG_LEVEL_WARN,
+		"session %llu: to find the producers for its data sources takes too long; some are "
+		"left out",
+		(unsigned long long)s->id);
+}
+
 /* Gives the producer its memory, its right to write, and its config. */
-static int set_up(struct session *s, struct source_instance *i)
+static int set_up(struct session *s, struct source_instance *i, uint64_t *steps)
 {
 	int index = trace_find_buffer(s->trace, i->buffer_id), r;
 	_cleanup_(packed_config_deinit) struct packed_config config = {0};
@@ -148,6 +173,7 @@ static int set_up(struct session *s, struct source_instance *i)
 	r = producer_memory_ensure(p, s->config);
 	if (r == 0)
 		r = pack_config(s, i, &config);
+	spend(steps, CONFIG_STEPS + config.len / BYTES_PER_STEP);
 	if (r == 0)
 		r = producer_port_grant(p, i->buffer_id, trace_get_buffer(s->trace, (size_t)index));
 	if (r < 0)
@@ -158,12 +184,13 @@ static int set_up(struct session *s, struct source_instance *i)
 }
 
 static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *config,
-			 const struct registered_source *source)
+			 const struct registered_source *source, uint64_t *steps)
 {
 	struct source_instance *i;
 	int r;
 
 	if (s->n_instances >= MAX_INSTANCES) {
+		spend(steps, CONFIG_STEPS);
 		s->account.quota->refused[REFUSED_INSTANCES]++;
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 			  "session %llu: %s of %s is one data source more than %u; left out",
@@ -172,7 +199,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 		return;
 	}
 	i = new_instance(s, config, source);
-	r = i ? set_up(s, i) : -ENOMEM;
+	r = i ? set_up(s, i, steps) : -ENOMEM;
 	if (r < 0) {
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 			  "session %llu: cannot set up %s of %s: %s", (unsigned long long)s->id,
@@ -191,7 +218,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 /* ---- all of a session ---- */
 
 static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *config,
-		  const struct registered_source *source)
+		  const struct registered_source *source, uint64_t *steps)
 {
 	const struct producer_port *p = source->producer;
 	bool is_remote = p->peer->machine_id != 0;
@@ -201,11 +228,12 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 		.is_remote = is_remote,
 	};
 
+	spend(steps, LOOK_STEPS);
 	if (!config->config || !config->config->name || source->left_out ||
 	    strcmp(config->config->name, source->name) ||
 	    !producers_admit(s->sessions->producers, p->peer))
 		return false;
-	if (source_filter_matches(s->config, config, &of))
+	if (source_filter_matches(s->config, config, &of, steps))
 		return true;
 	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
@@ -217,9 +245,13 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 
 void instances_offer(struct session *s, const struct registered_source *source)
 {
-	for (size_t i = 0; i < s->config->n_data_sources; i++)
-		if (wants(s, s->config->data_sources[i], source))
-			add_instance(s, s->config->data_sources[i], source);
+	uint64_t steps = MAX_OFFER_STEPS;
+
+	for (size_t i = 0; i < s->config->n_data_sources && steps > 0; i++)
+		if (wants(s, s->config->data_sources[i], source, &steps))
+			add_instance(s, s->config->data_sources[i], source, &steps);
+	if (steps == 0)
+		tell_work_is_over(s);
 }
 
 static const struct registered_source *first_of_name(const struct session *s,
@@ -232,33 +264,42 @@ static const struct registered_source *first_of_name(const struct session *s,
 
 void instances_setup_all(struct session *s)
 {
+	uint64_t steps = MAX_SETUP_STEPS;
 	const struct registered_source *r;
 
 	for (size_t i = 0; i < s->config->n_data_sources; i++)
-		for (r = first_of_name(s, s->config->data_sources[i]); r;
+		for (r = first_of_name(s, s->config->data_sources[i]); r && steps > 0;
 		     r = TAILQ_NEXT(r, of_name))
-			if (wants(s, s->config->data_sources[i], r))
-				add_instance(s, s->config->data_sources[i], r);
+			if (wants(s, s->config->data_sources[i], r, &steps))
+				add_instance(s, s->config->data_sources[i], r, &steps);
+	if (steps == 0)
+		tell_work_is_over(s);
 }
 
 static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
-			 const struct registered_source *r)
+			 const struct registered_source *r, uint64_t *steps)
 {
 	const struct source_instance *i;
 
-	TAILQ_FOREACH (i, &r->producer->instances, of_producer)
+	TAILQ_FOREACH (i, &r->producer->instances, of_producer) {
+		spend(steps, HAVE_STEPS);
 		if (i->config == config && i->session == s && i->source_serial == r->serial)
 			return true;
+	}
 	return false;
 }
 
-void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config)
+void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
+			 uint64_t *steps)
 {
+	bool any_left = *steps > 0;
 	const struct registered_source *r;
 
-	for (r = first_of_name(s, config); r; r = TAILQ_NEXT(r, of_name))
-		if (wants(s, config, r) && !has_instance(s, config, r))
-			add_instance(s, config, r);
+	for (r = first_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
+		if (wants(s, config, r, steps) && !has_instance(s, config, r, steps))
+			add_instance(s, config, r, steps);
+	if (any_left && *steps == 0)
+		tell_work_is_over(s);
 }
 
 size_t session_n_instances(const struct session *s)

@@ -20,8 +20,9 @@ void instances_setup_all(struct session *s);
 /* A source was registered: if the session wants it, sets it up, and starts it in a started one. */
 void instances_offer(struct session *s, const struct registered_source *source);
 /* One data source of the config has other filters: the same for registrations that have no instance
- * of it. */
-void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config);
+ * of it. *steps: what it may take, from MAX_SETUP_STEPS on. */
+void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
+			 uint64_t *steps);
 void instances_start_all(struct session *s);
 /* at_once: no instance is waited for. */
 void instances_stop_all(struct session *s, bool at_once);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers are kept in a table, at the place that a keyed hash of expression and name gives; a later
- * pair replaces an earlier one there.
+ * pair replaces an earlier one there. So are the expressions that were compiled last: one expression is
+ * matched with the names of many producers.
  */
 #include "service/session/name_regex.h"
 
@@ -19,6 +20,13 @@ static struct answer {
 	bool matches;
 } answers[N_ANSWERS];
 
+#define N_COMPILED 16u /* each takes up to some hundred KB */
+
+static struct compiled {
+	uint64_t pattern; /* its hash */
+	struct regex *re; /* owned; NULL: none */
+} compiled[N_COMPILED];
+
 int name_regex_check(const char *pattern, struct err_text *e)
 {
 	struct regex *re;
@@ -29,43 +37,53 @@ int name_regex_check(const char *pattern, struct err_text *e)
 	return r;
 }
 
-/* 64 bits with a secret key stand for the pair: no peer can find another pair that has them. */
-static uint64_t hash_pair(const char *pattern, const char *name)
+/* 64 bits with a secret key stand for a text: no peer can find another text that has them. */
+static uint64_t hash(const char *text)
 {
-	const uint64_t parts[2] = {siphash_keyed(pattern, strlen(pattern)),
-				   siphash_keyed(name, strlen(name))};
+	return siphash_keyed(text, strlen(text));
+}
+
+static uint64_t hash_pair(uint64_t pattern, const char *name)
+{
+	const uint64_t parts[2] = {pattern, hash(name)};
 	uint64_t h = siphash_keyed(parts, sizeof(parts));
 
 	return h ? h : 1;
 }
 
-/* 1, 0, or -errno. */
-static int match(const char *pattern, const char *name, uint64_t *budget)
+/* NULL: it cannot be compiled, or there are too few steps left for it. */
+static struct regex *compile(const char *pattern, uint64_t pattern_hash, uint64_t *budget)
 {
+	struct compiled *c = &compiled[pattern_hash % N_COMPILED];
 	struct regex *re;
-	int r = regex_new(pattern, NULL, &re);
 
-	if (r < 0)
-		return r;
-	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, budget);
-	regex_free(re);
-	return r;
+	if (c->re && c->pattern == pattern_hash)
+		return c->re;
+	if (*budget <= COMPILE_STEPS) {
+		*budget = 0;
+		return NULL;
+	}
+	*budget -= COMPILE_STEPS;
+	if (regex_new(pattern, NULL, &re) < 0)
+		return NULL;
+	regex_free(c->re);
+	*c = (struct compiled){.pattern = pattern_hash, .re = re};
+	return re;
 }
 
 bool name_regex_matches(const char *pattern, const char *name, uint64_t *budget)
 {
-	uint64_t pair = hash_pair(pattern, name);
+	uint64_t pattern_hash = hash(pattern), pair = hash_pair(pattern_hash, name);
 	struct answer *a = &answers[pair % N_ANSWERS];
+	struct regex *re;
 	int r;
 
 	if (a->pair == pair)
 		return a->matches;
-	if (*budget <= COMPILE_STEPS) {
-		*budget = 0;
+	re = compile(pattern, pattern_hash, budget);
+	if (!re)
 		return false;
-	}
-	*budget -= COMPILE_STEPS;
-	r = match(pattern, name, budget);
+	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, budget);
 	if (r >= 0)
 		*a = (struct answer){.pair = pair, .matches = r == 1};
 	return r == 1;

@@ -98,6 +98,8 @@ static int check_copies(const struct session *s, const Pb__TraceConfig *with, st
 
 static void change(struct session *s, const Pb__TraceConfig *with)
 {
+	uint64_t steps = MAX_SETUP_STEPS;
+
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
 		Pb__TraceConfig__DataSource *d = s->config->data_sources[i];
 		const Pb__TraceConfig__DataSource *new = find(with, name_of(d));
@@ -111,7 +113,7 @@ static void change(struct session *s, const Pb__TraceConfig *with)
 				 new->n_producer_name_regex_filter) < 0)
 			quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 				  "out of memory: not all filters are changed");
-		instances_setup_new(s, d);
+		instances_setup_new(s, d, &steps);
 	}
 }
 

@@ -110,9 +110,10 @@ static void on_committed(void *ctx)
 			file_sink_committed(s->file);
 }
 
-static void on_flush_done(void *ctx, const struct producer_port *p, uint64_t flush_id)
+static void on_flush_done(void *ctx, struct producer_port *p, uint64_t flush_id)
 {
-	flush_acked(ctx, p, flush_id);
+	(void)ctx;
+	flush_acked(p, flush_id);
 }
 
 static void on_trigger(void *ctx, const struct producer_port *p, const char *name, uint64_t *budget)
@@ -122,7 +123,7 @@ static void on_trigger(void *ctx, const struct producer_port *p, const char *nam
 
 static void on_gone(void *ctx, struct producer_port *p)
 {
-	flush_forget_producer(ctx, p);
+	flush_forget_producer(p);
 	instances_withdraw(ctx, p, NULL, false);
 }
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Expressions are compiled when they are needed: for each producer that registers a data source of
- * the name. name_regex.h remembers the answers.
- */
 #include "service/session/source_filter.h"
 
 #include <errno.h>
@@ -20,17 +16,16 @@ int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_te
 	return 0;
 }
 
-static bool producer_matches(const Pb__TraceConfig__DataSource *s, const char *name)
+static bool producer_matches(const Pb__TraceConfig__DataSource *s, const char *name,
+			     uint64_t *budget)
 {
-	uint64_t budget = NAME_REGEX_STEPS;
-
 	if (s->n_producer_name_filter == 0 && s->n_producer_name_regex_filter == 0)
 		return true;
 	for (size_t i = 0; i < s->n_producer_name_filter; i++)
 		if (!strcmp(s->producer_name_filter[i], name))
 			return true;
 	for (size_t i = 0; i < s->n_producer_name_regex_filter; i++)
-		if (name_regex_matches(s->producer_name_regex_filter[i], name, &budget))
+		if (name_regex_matches(s->producer_name_regex_filter[i], name, budget))
 			return true;
 	return false;
 }
@@ -55,7 +50,8 @@ static bool machine_matches(const Pb__TraceConfig *config, const Pb__TraceConfig
 }
 
 bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-			   const struct source_of *of)
+			   const struct source_of *of, uint64_t *budget)
 {
-	return machine_matches(config, source, of) && producer_matches(source, of->producer);
+	return machine_matches(config, source, of) &&
+	       producer_matches(source, of->producer, budget);
 }

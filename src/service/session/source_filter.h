@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
@@ -21,5 +22,6 @@ struct source_of {
 /* 0, or -EINVAL: an expression that cannot be used, named in e. */
 int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e);
 
+/* *budget: steps of expressions, as name_regex_matches() has them. */
 bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-			   const struct source_of *of);
+			   const struct source_of *of, uint64_t *budget);

@@ -219,6 +219,31 @@ TEST(instances_of_a_session_have_a_limit)
 	stage_free(g);
 }
 
+/* Expressions that take long: what they leave no time for is left out, and that is counted. */
+TEST(finding_the_producers_has_an_end)
+{
+	struct stage *g = stage_new(0, false);
+	struct peer *p = rig_producer(&g->rig);
+	char name[MAX_NAME_BYTES + 1], config[8192];
+	int n = sprintf(config, "buffers { size_kb: 4 } ");
+
+	memset(name, 'a', MAX_NAME_BYTES);
+	name[MAX_NAME_BYTES] = '\0';
+	peer_become_producer(p, name, "src", 0, false);
+	for (int i = 0; i < 20; i++)
+		n += sprintf(config + n,
+			     "data_sources { config { name: 'src' } producer_name_regex_filter: "
+			     "'(.*){%d}b' } ",
+			     110 - i);
+	sprintf(config + n, "data_sources { config { name: 'src' } } ");
+	peer_enable(g->cons, config);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_int_equal(rig_session(&g->rig)->n_instances, 0);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_INSTANCES], 1);
+	rig_hang_up(&g->rig, p);
+	stage_free(g);
+}
+
 TEST(clearing_goes_to_those_that_can)
 {
 	struct stage *g = stage_new(DS_CLEARS, false);

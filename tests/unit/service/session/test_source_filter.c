@@ -4,6 +4,7 @@
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
+#include "service/session/name_regex.h"
 #include "service/session/source_filter.h"
 
 static struct err_text e;
@@ -30,9 +31,10 @@ static int check(const char *filter)
 static bool matches(const char *filter, const char *producer)
 {
 	Pb__TraceConfig *c = parse(filter);
+	uint64_t budget = NAME_REGEX_STEPS;
 	bool r = source_filter_matches(
 		c, c->data_sources[0],
-		&(struct source_of){.producer = producer, .machine = "penguin"});
+		&(struct source_of){.producer = producer, .machine = "penguin"}, &budget);
 
 	pb__trace_config__free_unpacked(c, NULL);
 	return r;
@@ -41,6 +43,7 @@ static bool matches(const char *filter, const char *producer)
 /* machine: name, NULL for none */
 static bool remote_matches(const char *filter, const char *config_rest, const char *machine)
 {
+	uint64_t budget = NAME_REGEX_STEPS;
 	char text[512];
 	Pb__TraceConfig *c;
 	bool r;
@@ -50,7 +53,8 @@ static bool remote_matches(const char *filter, const char *config_rest, const ch
 	c = peer_parse_config(text);
 	r = source_filter_matches(
 		c, c->data_sources[0],
-		&(struct source_of){.producer = "p", .machine = machine, .is_remote = true});
+		&(struct source_of){.producer = "p", .machine = machine, .is_remote = true},
+		&budget);
 	pb__trace_config__free_unpacked(c, NULL);
 	return r;
 }
