@@ -24,7 +24,7 @@ TEST(the_root_has_the_first_id)
 	assert_int_not_equal(id, 0);
 }
 
-TEST(what_is_no_control_group)
+TEST(paths_that_are_no_control_group)
 {
 	if (cgroup_id("/sys", "", &id, &e) == -ENOENT)
 		skip();

@@ -63,7 +63,7 @@ FIXTURE_TEST(families_by_number_each_once)
 	assert_ptr_equal(s.families[0], &locks);
 }
 
-FIXTURE_TEST(what_is_no_family_is_told)
+FIXTURE_TEST(unknown_families_are_reported)
 {
 	Pb__EbpfCountersConfig__Family ids[] = {
 		PB__EBPF_COUNTERS_CONFIG__FAMILY__FAMILY_UNSPECIFIED,

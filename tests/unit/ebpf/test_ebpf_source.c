@@ -129,7 +129,7 @@ FIXTURE_TEST(none_may_and_the_source_lives)
 	stop_source();
 }
 
-FIXTURE_TEST(a_clear_tells_again)
+FIXTURE_TEST(a_clear_writes_again)
 {
 	ask_for(FAMILY(RUNQ));
 	ask_for(FAMILY(MEMORY));
@@ -151,7 +151,7 @@ FIXTURE_TEST(a_clear_tells_again)
 	stop_source();
 }
 
-FIXTURE_TEST(a_read_that_fails_is_told_once)
+FIXTURE_TEST(a_failed_read_is_logged_once)
 {
 	ask_for(FAMILY(BLOCK));
 	ask_for(FAMILY(MEMORY));

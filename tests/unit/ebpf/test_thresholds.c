@@ -120,7 +120,7 @@ FIXTURE_TEST(tracks_of_cpus_are_one)
 	assert_true(fires(cpu1, 30));
 }
 
-FIXTURE_TEST(of_a_total_what_it_grew)
+FIXTURE_TEST(monotonic_counters_by_their_growth)
 {
 	Pb__EbpfCountersConfig__Trigger late = threshold("OOM kills", 4, "late");
 	uint32_t kills;
@@ -149,7 +149,7 @@ FIXTURE_TEST(a_handle_that_another_track_has_begins_anew)
 	assert_true(fires(counter("p99", 0, false), 30));
 }
 
-FIXTURE_TEST(what_makes_no_sense_is_told)
+FIXTURE_TEST(invalid_entries_are_reported)
 {
 	Pb__EbpfCountersConfig__Trigger all[THRESHOLDS_MAX + 2];
 

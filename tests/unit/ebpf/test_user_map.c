@@ -102,7 +102,7 @@ FIXTURE_TEST(tags_of_the_map_count_for_all_fields)
 	assert_string_equal(layout.fields[1].unit_name, "req/s");
 }
 
-FIXTURE_TEST(keys_are_told_as_text)
+FIXTURE_TEST(keys_are_formatted_as_text)
 {
 	const struct {
 		char comm[16];
@@ -129,7 +129,7 @@ static void refuses(int type, const char *sentence)
 	assert_string_equal(why.text, sentence);
 }
 
-FIXTURE_TEST(what_is_no_counter_is_refused)
+FIXTURE_TEST(values_that_are_no_counters_are_refused)
 {
 	int type, pointer;
 

@@ -113,7 +113,7 @@ static int find_as_nobody(struct err_text *e)
 	return -WEXITSTATUS(status);
 }
 
-FIXTURE_TEST(it_belongs_to_somebody_else)
+FIXTURE_TEST(another_owner_has_it)
 {
 	struct err_text e;
 	char path[128];

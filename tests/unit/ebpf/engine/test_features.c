@@ -96,7 +96,7 @@ TEST_WITH(fields_are_found_by_their_whole_name, NULL, NULL)
 	assert_false(ebpf_has_field(&features, "group/thing", "other"));
 }
 
-TEST(what_is_no_field_is_none)
+TEST(an_unknown_field_is_absent)
 {
 	struct sonda_field found = {.offset = 5, .size = 6};
 

@@ -107,7 +107,7 @@ FIXTURE_TEST(a_chain_longer_than_a_batch)
 	assert_false(reader.one_by_one);
 }
 
-FIXTURE_TEST(one_that_has_gone_meanwhile)
+FIXTURE_TEST(a_run_that_has_ended_meanwhile)
 {
 	make_hash();
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, NULL, EINVAL);

@@ -20,7 +20,7 @@ static int teardown(void **state)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, teardown)
 
-FIXTURE_TEST(what_is_no_object)
+FIXTURE_TEST(files_that_are_no_objects)
 {
 	static const unsigned char text[] = "no object";
 	const struct ebpf_image none = {.name = "none", .begin = text, .end = text + sizeof(text)};
@@ -66,7 +66,7 @@ FIXTURE_TEST(periods_have_numbers)
 	assert_int_equal(next, 4);
 }
 
-FIXTURE_TEST(what_programs_took_is_added_up)
+FIXTURE_TEST(run_times_of_programs_are_summed)
 {
 	uint64_t ns, count, missed;
 

@@ -80,7 +80,7 @@ TEST_WITH(the_first_that_fits, NULL, NULL)
 	assert_int_equal(choose((struct kernel){false, 0, 56, NULL}, 0), 2);
 }
 
-TEST(what_did_not_load_is_passed_over)
+TEST(families_that_did_not_load_are_skipped)
 {
 	assert_int_equal(choose((struct kernel){true, 4, 56, "__state"}, 1), 2);
 	/* Raw tracepoints were refused. */

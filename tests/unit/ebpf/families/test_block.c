@@ -41,7 +41,7 @@ FIXTURE_TEST(a_disk_and_its_operations)
 }
 
 /* The name comes from the kernel, and an operation that we do not know is none. */
-FIXTURE_TEST(what_a_map_holds_is_checked)
+FIXTURE_TEST(contents_of_maps_are_checked)
 {
 	rig_start(&block_family);
 	memset(&disk, 'x', sizeof(disk.name));
@@ -62,7 +62,7 @@ FIXTURE_TEST(more_ended_than_began)
 	assert_int_equal(read_last("eBPF/Block I/O/sda/in flight"), 0);
 }
 
-FIXTURE_TEST(processes_and_what_found_no_room)
+FIXTURE_TEST(processes_and_losses)
 {
 	const uint32_t pid = (uint32_t)getpid();
 	char path[64];

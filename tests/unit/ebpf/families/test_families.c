@@ -119,7 +119,7 @@ static bool is_there(Pb__EbpfCountersConfig__Family id)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(with_btf_the_first_rung)
+FIXTURE_TEST(with_btf_the_first_variant)
 {
 	need_a_kernel_with_btf();
 	for (size_t i = 0; i < ARRAY_SIZE(without_structs); i++)
@@ -226,7 +226,7 @@ FIXTURE_TEST(raw_tracepoints_load)
 	}
 }
 
-FIXTURE_TEST(what_is_refused_is_passed_over)
+FIXTURE_TEST(refused_variants_are_skipped)
 {
 	const struct ebpf_family *tcp = family_by_id(PB__EBPF_COUNTERS_CONFIG__FAMILY__TCP);
 	struct ebpf_variant variants[8];
@@ -395,7 +395,7 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 				 (int)counted[i], (int)counted[0]);
 }
 
-FIXTURE_TEST(every_rung_counts_the_same)
+FIXTURE_TEST(every_variant_counts_the_same)
 {
 	need_a_kernel_with_btf();
 	need_permission();
@@ -411,7 +411,7 @@ FIXTURE_TEST(every_rung_counts_the_same)
 			pack_memory, 1);
 }
 
-FIXTURE_TEST(every_rung_of_processes_counts_the_same)
+FIXTURE_TEST(every_variant_of_processes_counts_the_same)
 {
 	need_a_kernel_with_btf();
 	need_permission();
@@ -438,7 +438,7 @@ FIXTURE_TEST(every_family_begins_and_ends)
 			fail_msg("%s: %s", ebpf_families[i]->name, why.text);
 }
 
-FIXTURE_TEST(what_the_verifier_refuses_is_told)
+FIXTURE_TEST(rejections_by_the_verifier_are_reported)
 {
 	need_a_kernel_with_btf();
 	need_permission();

@@ -12,7 +12,7 @@ static struct interrupts_cpu *cpu(uint32_t i)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
 
-FIXTURE_TEST(each_kind_from_its_first_time_on)
+FIXTURE_TEST(each_kind_from_its_first_event_on)
 {
 	rig_start(&interrupts_family);
 	rig_read();

@@ -15,7 +15,7 @@ static void need_lock_events(void)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
 
-FIXTURE_TEST(kinds_of_locks_that_were_waited_for)
+FIXTURE_TEST(kinds_of_locks_with_waits)
 {
 	struct locks_cpu *cpu;
 

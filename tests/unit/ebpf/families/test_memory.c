@@ -31,7 +31,7 @@ FIXTURE_TEST(sums_of_all_cpus)
 }
 
 /* The map of stalls that go on was full. */
-FIXTURE_TEST(what_found_no_room_is_told)
+FIXTURE_TEST(elements_without_room_are_reported)
 {
 	rig_start(&memory_family);
 	cpu(0)->lost = 7;

@@ -73,7 +73,7 @@ FIXTURE_TEST(depth_is_the_mean_over_time)
 	assert_int_equal(read_last("eBPF/CPU 1/runq depth max"), 3);
 }
 
-FIXTURE_TEST(what_found_no_room_is_told)
+FIXTURE_TEST(elements_without_room_are_reported)
 {
 	rig_start(&runq_family);
 	add_waits(0, 1, 1, 1);

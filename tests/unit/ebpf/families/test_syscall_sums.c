@@ -77,7 +77,7 @@ FIXTURE_TEST(calls_have_names_and_elements_add_up)
 }
 
 #ifdef __x86_64__
-FIXTURE_TEST(calls_of_the_other_table_are_told_apart)
+FIXTURE_TEST(calls_of_the_compat_table_are_distinguished)
 {
 	PERIOD({7, 0, 3, 5, 0}, {7, 0, 3 | SYSCALLS_COMPAT, 6, 0});
 	assert_int_equal(read_last(TRACK("close")), 5);

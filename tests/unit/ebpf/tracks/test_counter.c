@@ -48,7 +48,7 @@ FIXTURE_TEST(time_and_count_are_two_tracks)
 	assert_int_equal(tracks_counts(tracks).tracks, 1);
 }
 
-FIXTURE_TEST(what_is_lost_is_told_once)
+FIXTURE_TEST(losses_are_reported_once)
 {
 	uint32_t track = TRACK_ROOT;
 

@@ -54,7 +54,7 @@ static void put_event(const char *name)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(what_is_in_it_is_written_once)
+FIXTURE_TEST(events_in_the_ring_are_written_once)
 {
 	assert_int_equal(begin(), 0);
 	assert_int_equal(event_ring_read(ring), 0);
@@ -84,7 +84,7 @@ FIXTURE_TEST(a_read_has_an_end)
 	assert_int_equal(event_ring_counts(ring).bad, n);
 }
 
-FIXTURE_TEST(what_is_no_ring)
+FIXTURE_TEST(maps_that_are_no_ring)
 {
 	close(fd);
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, EVENT_RING_MAP, 4, 8, 1, NULL);

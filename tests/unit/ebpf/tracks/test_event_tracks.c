@@ -152,7 +152,7 @@ FIXTURE_TEST(slices_across_each_other_have_lanes)
 	assert_int_equal(event_tracks_counts(lanes).left_out, 1);
 }
 
-FIXTURE_TEST(what_is_too_much_in_a_second_is_counted)
+FIXTURE_TEST(events_above_the_rate_limit_are_counted)
 {
 	struct sonda_event e = {.type = SONDA_INSTANT, .time = 1};
 
@@ -164,7 +164,7 @@ FIXTURE_TEST(what_is_too_much_in_a_second_is_counted)
 	assert_int_equal(event_tracks_counts(lanes).written, EVENT_TRACKS_EVENTS_PER_SECOND + 1);
 }
 
-FIXTURE_TEST(a_thread_that_is_long_gone_makes_room)
+FIXTURE_TEST(the_oldest_thread_is_evicted)
 {
 	for (uint32_t i = 1; i <= EVENT_TRACKS_THREADS_MAX + 3; i++) {
 		struct sonda_event e = slice(i, 1, 2);
@@ -176,7 +176,7 @@ FIXTURE_TEST(a_thread_that_is_long_gone_makes_room)
 	assert_int_equal(tracks_counts(tracks).tracks, 2 * EVENT_TRACKS_THREADS_MAX + 1);
 }
 
-FIXTURE_TEST(what_is_no_event_is_counted)
+FIXTURE_TEST(invalid_events_are_counted)
 {
 	struct sonda_event good = slice(0, 10, 20), e = good;
 	const uint64_t n = 9;

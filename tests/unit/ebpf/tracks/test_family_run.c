@@ -21,7 +21,7 @@ static void assert_off(const struct ebpf_family *f, int error, const char *reaso
 
 #define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_end)
 
-FIXTURE_TEST(without_permission_no_rung_is_tried)
+FIXTURE_TEST(without_permission_no_variant_is_tried)
 {
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
 	assert_off(&tcp_family, -EPERM, "no permission: CAP_BPF and CAP_PERFMON are needed");
@@ -39,7 +39,7 @@ FIXTURE_TEST(with_half_of_the_permission)
 	assert_off(&tcp_family, -EPERM, "no permission");
 }
 
-FIXTURE_TEST(what_the_verifier_refuses_is_told)
+FIXTURE_TEST(rejections_by_the_verifier_are_reported)
 {
 	fake_bpf.verifier = "0: R1=ctx()\n1: (79) r7 = *(u64 *)(r1 +24)\n"
 			    "func 'kfree_skb' doesn't have 4-th argument\n"
@@ -50,7 +50,7 @@ FIXTURE_TEST(what_the_verifier_refuses_is_told)
 	assert_int_equal(fake_bpf.attached, 0);
 }
 
-FIXTURE_TEST(a_rung_that_does_not_load_is_passed_over)
+FIXTURE_TEST(a_variant_that_does_not_load_is_skipped)
 {
 	rig_need_tracefs();
 	fake_bpf.refused_type = BPF_PROG_TYPE_TRACING;
@@ -90,7 +90,7 @@ FIXTURE_TEST(maps_without_memory)
 	}
 }
 
-FIXTURE_TEST(what_cannot_be_attached)
+FIXTURE_TEST(programs_that_cannot_be_attached)
 {
 	fake_bpf_fail(BPF_LINK_CREATE, "on_switch", EBUSY);
 	fake_bpf_fail(BPF_RAW_TRACEPOINT_OPEN, "on_switch", EBUSY);
@@ -132,7 +132,7 @@ FIXTURE_TEST(old_arguments)
 	rig_start(&runq_family);
 }
 
-FIXTURE_TEST(the_scope_is_told_or_nothing_counts)
+FIXTURE_TEST(the_scope_is_set_or_nothing_counts)
 {
 	static const uint32_t pids[] = {71, 72};
 	const struct ebpf_scope scope = {.own_pid = 1, .pids = pids, .n_pids = 2};

@@ -34,7 +34,7 @@ TEST(every_value_is_in_its_bucket)
 	}
 }
 
-TEST(what_is_too_long_is_in_the_last)
+TEST(values_above_the_range_are_in_the_last_bucket)
 {
 	assert_int_equal(sonda_hist_bucket((1ull << SONDA_HIST_BITS) - 1), SONDA_HIST_BUCKETS - 1);
 	assert_int_equal(sonda_hist_bucket(1ull << SONDA_HIST_BITS), SONDA_HIST_BUCKETS - 1);
@@ -92,7 +92,7 @@ TEST(none_and_one)
 	assert_int_equal(histogram_percentile(&hist, 1, 99, 990000), 990000);
 }
 
-TEST(a_period_is_a_difference_that_goes_round)
+TEST(a_period_is_a_difference_that_wraps)
 {
 	static struct sonda_hist now, last, added;
 

@@ -64,7 +64,7 @@ FIXTURE_TEST(elements_of_all_cpus_add_up)
 	assert_null(read_find("eBPF/page faults lost"));
 }
 
-FIXTURE_TEST(who_is_gone_makes_room)
+FIXTURE_TEST(exited_processes_make_room)
 {
 	pid_t child = fork();
 	uint64_t *v;
@@ -104,7 +104,7 @@ FIXTURE_TEST(a_key_in_two_places)
 	assert_int_equal(read_last(path_of(pid, "page faults")), 6);
 }
 
-FIXTURE_TEST(what_found_no_room_is_told)
+FIXTURE_TEST(elements_without_room_are_reported)
 {
 	rig_start(&faults_family);
 	*(uint64_t *)fake_value("lost", 0) = 3;

@@ -54,7 +54,7 @@ FIXTURE_TEST(elements_of_a_process_add_up)
 	assert_int_equal(sums.all_totals[1], 800);
 }
 
-FIXTURE_TEST(who_is_gone_takes_nothing_away)
+FIXTURE_TEST(exited_processes_do_not_reduce_totals)
 {
 	process_sums_begin(&sums, 0);
 	add(7, 1, 100);

@@ -73,7 +73,7 @@ FIXTURE_TEST(growth_counts_not_size)
 	assert_int_equal(tracks_counts(tracks).tracks, 6);
 }
 
-FIXTURE_TEST(who_rests_keeps_the_place_until_it_is_wanted)
+FIXTURE_TEST(an_idle_process_keeps_its_place_until_it_is_needed)
 {
 	PERIOD(10, 20);
 	PERIOD(10, 20, 0);
@@ -84,7 +84,7 @@ FIXTURE_TEST(who_rests_keeps_the_place_until_it_is_wanted)
 	assert_int_equal(tracks_counts(tracks).tracks, 6);
 }
 
-FIXTURE_TEST(who_is_not_told_any_more_goes)
+FIXTURE_TEST(processes_not_added_any_more_are_removed)
 {
 	PERIOD(10, 20);
 	PERIOD(0, 21);

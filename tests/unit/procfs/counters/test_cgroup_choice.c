@@ -65,7 +65,7 @@ FIXTURE_TEST(roots_are_paths_or_patterns_of_levels)
 	assert_true(cgroup_choice_is_root(&choice, "a\\x2db"));
 }
 
-FIXTURE_TEST(what_numbers_are)
+FIXTURE_TEST(kinds_of_counters)
 {
 	char *all[] = {(char[]){"*"}};
 

@@ -99,7 +99,7 @@ FIXTURE_TEST(all_on_request)
 	assert_null(read_find(NGINX "memory.current"));
 }
 
-FIXTURE_TEST(only_what_changes_is_written_again)
+FIXTURE_TEST(only_changed_values_are_written_again)
 {
 	size_t n;
 
@@ -131,7 +131,7 @@ FIXTURE_TEST(a_clear_describes_all_again)
 	assert_int_equal(read_find(NGINX "memory.current")->described, 2);
 }
 
-FIXTURE_TEST(groups_come_and_go)
+FIXTURE_TEST(groups_appear_and_disappear)
 {
 	put_systemd();
 	create_and_start();
@@ -148,7 +148,7 @@ FIXTURE_TEST(groups_come_and_go)
 	assert_int_equal(read_last(NGINX "memory.current"), 1);
 }
 
-FIXTURE_TEST(files_that_come_later)
+FIXTURE_TEST(files_that_appear_later)
 {
 	put_systemd();
 	create_and_start();
@@ -158,7 +158,7 @@ FIXTURE_TEST(files_that_come_later)
 	assert_int_equal(read_last("cgroups/system.slice/pids.current"), 6);
 }
 
-FIXTURE_TEST(what_is_broken_costs_that_counter_alone)
+FIXTURE_TEST(an_invalid_number_loses_that_counter_only)
 {
 	put_systemd();
 	put(UNIT "memory.current", "");
@@ -256,7 +256,7 @@ FIXTURE_TEST(without_a_config_too)
 	assert_int_equal(read_last(NGINX "memory.current"), 4096);
 }
 
-FIXTURE_TEST(names_of_nothing_are_told)
+FIXTURE_TEST(names_without_a_match_are_logged)
 {
 	char *counters[] = {(char[]){"cpu.stat nope"}, (char[]){"cpu.stat *_usec"}};
 

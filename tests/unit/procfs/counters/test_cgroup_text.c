@@ -57,7 +57,7 @@ TEST(pressure)
 			    "some avg10=0.25;some avg60=0.00;some avg300=1.10;some total=77;");
 }
 
-TEST(what_is_broken_costs_itself_alone)
+TEST(an_invalid_line_loses_itself_only)
 {
 	assert_string_equal(parse("anon 4096 kB\nfile 5\n", BROKEN), "file=5;");
 	assert_string_equal(parse("anon x\nfile 5\n", BROKEN), "file=5;");

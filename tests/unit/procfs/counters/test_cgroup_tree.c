@@ -110,7 +110,7 @@ FIXTURE_TEST(the_root_alone)
 	assert_string_equal(visit(), ",");
 }
 
-FIXTURE_TEST(groups_come_and_go)
+FIXTURE_TEST(groups_appear_and_disappear)
 {
 	make("a/b");
 	init();
@@ -179,7 +179,7 @@ FIXTURE_TEST(another_group_of_the_same_name_is_another)
 	assert_int_equal(tracks_counts(p.tracks).tracks, 2);
 }
 
-FIXTURE_TEST(one_that_goes_between_two_listings)
+FIXTURE_TEST(a_group_removed_between_two_lists)
 {
 	struct cgroup *a;
 

@@ -58,7 +58,7 @@ static unsigned pass(const char *const *names)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(interfaces_come_and_go)
+FIXTURE_TEST(interfaces_appear_and_disappear)
 {
 	assert_int_equal(pass((const char *const[]){"lo", "eth0", NULL}), 0);
 	assert_int_equal(links.n, 2);
@@ -95,7 +95,7 @@ FIXTURE_TEST(only_and_except)
 	assert_non_null(read_find("lo"));
 }
 
-FIXTURE_TEST(lists_that_are_not_whole_widen_nothing)
+FIXTURE_TEST(truncated_lists_select_nothing_more)
 {
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *lo[] = {(char[]){"lo"}, longer};
 

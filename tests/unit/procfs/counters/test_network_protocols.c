@@ -76,7 +76,7 @@ FIXTURE_TEST(newer_kernels_have_further_names)
 	assert_int_equal(read_count("Tcp/A"), 1);
 }
 
-FIXTURE_TEST(what_is_broken_costs_itself_alone)
+FIXTURE_TEST(an_invalid_line_loses_itself_only)
 {
 	assert_true(put(1, "Tcp: A B\nTcp: 1 x\nTcpExt: ListenDrops\nTcpExt: 5\n") < 0);
 	assert_int_equal(read_last("Tcp/A"), 1);

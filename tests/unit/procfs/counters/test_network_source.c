@@ -90,7 +90,7 @@ FIXTURE_TEST(all_on_request)
 	assert_null(read_find("network/interfaces/lo"));
 }
 
-FIXTURE_TEST(interfaces_come_and_go)
+FIXTURE_TEST(interfaces_appear_and_disappear)
 {
 	put_laptop();
 	create_and_start();
@@ -183,7 +183,7 @@ FIXTURE_TEST(values_at_the_flush_and_at_the_stop)
 	assert_int_equal(rd.n_values, 2 * n);
 }
 
-FIXTURE_TEST(names_of_nothing_are_told)
+FIXTURE_TEST(names_without_a_match_are_logged)
 {
 	char *only[] = {(char[]){"eth*"}, (char[]){"wlan7"}},
 	     *counters[] = {(char[]){"Tcp Nope"}, (char[]){"rx bytes"}};

@@ -4,7 +4,7 @@
 
 static uint64_t devices[INODE_DEVICES_MAX];
 
-TEST(each_is_told_once)
+TEST(each_is_written_once)
 {
 	struct inode_requests w = {0};
 

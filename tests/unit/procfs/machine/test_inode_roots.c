@@ -55,7 +55,7 @@ FIXTURE_TEST(where_a_device_is_mounted)
 	assert_int_equal(roots.n, 0);
 }
 
-FIXTURE_TEST(what_the_config_has_in_place_of_it)
+FIXTURE_TEST(directories_mapped_by_the_config)
 {
 	char *folders[] = {"/etc", "/usr"}, *points[] = {"/other"};
 	mapping_entry m = PB__INODE_FILE_CONFIG__MOUNT_POINT_MAPPING_ENTRY__INIT;

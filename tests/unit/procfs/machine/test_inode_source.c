@@ -242,7 +242,7 @@ FIXTURE_TEST(without_mountinfo_and_stopped_early)
 }
 
 /* More files than a turn takes: several packets, each file once. */
-FIXTURE_TEST(in_turns)
+FIXTURE_TEST(in_slices)
 {
 	for (unsigned i = 0; i < 50000; i++)
 		proc_put("", 0, "files/many/%u", i);
@@ -390,7 +390,7 @@ FIXTURE_TEST(only_in_the_folders_of_the_config)
 }
 
 /* Without a scan nobody needs to gather. */
-FIXTURE_TEST(no_scan_of_what_events_name)
+FIXTURE_TEST(do_not_scan_records_no_inodes_of_events)
 {
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
 	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, env.feed), 0);

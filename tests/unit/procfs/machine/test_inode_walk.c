@@ -127,7 +127,7 @@ FIXTURE_TEST(it_can_end_anywhere)
 	assert_false(inode_walk_step(&walk, &f));
 }
 
-FIXTURE_TEST(what_is_no_folder)
+FIXTURE_TEST(a_root_that_is_no_directory)
 {
 	struct inode_found f;
 	char path[256];

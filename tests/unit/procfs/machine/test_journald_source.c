@@ -109,7 +109,7 @@ static void assert_stats(size_t i, uint64_t total, uint64_t failed)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(lines_as_they_come)
+FIXTURE_TEST(entries_as_they_are_added)
 {
 	add("MESSAGE=old");
 	start();
@@ -136,7 +136,7 @@ FIXTURE_TEST(lines_as_they_come)
 	stop_source();
 }
 
-FIXTURE_TEST(a_stop_takes_what_nobody_has_told_of_yet)
+FIXTURE_TEST(a_stop_reads_entries_without_a_notification)
 {
 	start();
 	add("MESSAGE=in another file");
@@ -209,7 +209,7 @@ FIXTURE_TEST(a_flood)
 	stop_source();
 }
 
-FIXTURE_TEST(a_flush_does_not_wait_for_what_comes_later)
+FIXTURE_TEST(a_flush_does_not_wait_for_later_entries)
 {
 	start();
 	for (unsigned i = 0; i < 100; i++)

@@ -147,7 +147,7 @@ FIXTURE_TEST(two_have_names)
 	source->stop(instance);
 }
 
-FIXTURE_TEST(they_come_and_go)
+FIXTURE_TEST(batteries_appear_and_disappear)
 {
 	put_battery("BAT0", "1\n");
 	start();

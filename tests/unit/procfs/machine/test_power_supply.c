@@ -84,7 +84,7 @@ FIXTURE_TEST(bad_texts)
 	assert_int_equal(power_supply_read(dir, POWER_CURRENT, &text, &values), -EISDIR);
 }
 
-FIXTURE_TEST(what_is_a_battery)
+FIXTURE_TEST(which_supplies_are_batteries)
 {
 	static const struct {
 		const char *type, *present;

@@ -75,7 +75,7 @@ FIXTURE_TEST(one_packet_with_the_processors)
 	assert_int_equal(fake_count(f.data, f.len, PB_CPU_INFO_CPUS), 1);
 }
 
-FIXTURE_TEST(the_interrupts_where_they_are_asked_for)
+FIXTURE_TEST(the_interrupts_if_requested)
 {
 	struct pb_field f;
 
@@ -102,7 +102,7 @@ FIXTURE_TEST(without_a_config_or_files)
 }
 
 /* More interrupts than a turn takes, of a machine with many processors. */
-FIXTURE_TEST(a_machine_that_takes_several_turns)
+FIXTURE_TEST(a_machine_that_takes_several_slices)
 {
 	struct strbuf text = {0};
 	void *instance = NULL;

@@ -37,7 +37,7 @@ static void until_quiet(void)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(one_that_sleeps_is_quiet_and_one_that_ran_is_not)
+FIXTURE_TEST(a_sleeping_process_is_unchanged_and_a_running_one_is_not)
 {
 	if (!files.own_numbers)
 		skip();

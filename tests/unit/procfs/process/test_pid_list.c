@@ -66,7 +66,7 @@ FIXTURE_TEST(a_list_longer_than_the_buffer)
 	assert_int_equal(sum, 3000 * 3001 / 2);
 }
 
-FIXTURE_TEST(a_process_that_goes_while_its_threads_are_listed)
+FIXTURE_TEST(a_process_exits_while_its_threads_are_listed)
 {
 	struct pid_list l = {0};
 	int32_t tid;

@@ -40,7 +40,7 @@ TEST(numbers_that_are_no_tasks)
 	}
 }
 
-TEST(whose_a_task_is)
+TEST(threads_map_to_processes_and_processes_to_parents)
 {
 	static struct pid_relations k;
 

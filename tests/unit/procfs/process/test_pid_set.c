@@ -4,7 +4,7 @@
 #include "unit/test.h"
 #include "procfs/process/pid_map.h"
 
-TEST(numbers_come_and_go)
+TEST(counters_appear_and_disappear)
 {
 	static const int32_t tids[] = {
 		1, 63, 64, 65, PID_SET_LEAF - 1, PID_SET_LEAF, PID_SET_LEAF + 1, PID_LIMIT - 1};
@@ -26,7 +26,7 @@ TEST(numbers_come_and_go)
 		assert_false(pid_set_has(&s, tids[i]));
 }
 
-TEST(what_is_no_task_is_never_in)
+TEST(invalid_ids_are_never_in_the_set)
 {
 	static const int32_t bad[] = {0, -1, INT32_MIN, INT32_MAX, PID_LIMIT};
 	struct pid_set s = {0};

@@ -68,7 +68,7 @@ FIXTURE_TEST(counters_of_a_process)
 	assert_int_equal(v, -5);
 }
 
-FIXTURE_TEST(a_task_that_is_gone)
+FIXTURE_TEST(a_task_that_has_exited)
 {
 	struct proc_status status;
 	struct pid_list l = {0};
@@ -187,7 +187,7 @@ FIXTURE_TEST(no_more_than_a_quarter_of_the_files_stay_open)
 	setrlimit(RLIMIT_NOFILE, &old);
 }
 
-FIXTURE_TEST(trouble_is_counted_by_the_kind_of_file)
+FIXTURE_TEST(errors_are_counted_by_the_kind_of_file)
 {
 	struct proc_smaps smaps;
 	struct proc_stat stat;
@@ -283,7 +283,7 @@ TEST(ourselves_in_the_real_proc)
 }
 
 /* In a container's /proc, or that of a folder, the numbers are somebody else's. */
-FIXTURE_TEST(whose_numbers_they_are)
+FIXTURE_TEST(ids_of_the_pid_namespace)
 {
 	static const char *const others[] = {
 		"Name:\tx\nTgid:\t%d\nPid:\t%d\nNSpid:\t%d\t7\n", /* seen from outside */
@@ -308,7 +308,7 @@ FIXTURE_TEST(whose_numbers_they_are)
 	}
 }
 
-FIXTURE_TEST(what_a_descriptor_leads_to)
+FIXTURE_TEST(the_target_of_a_descriptor)
 {
 	char to[256], path[64], small[4];
 	ssize_t n;

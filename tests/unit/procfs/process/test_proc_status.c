@@ -163,7 +163,7 @@ TEST(the_first_of_two_lines_counts)
 	assert_int_equal(s.pid, 2);
 }
 
-TEST(what_is_needed_and_what_is_not)
+TEST(required_and_optional_keys)
 {
 	static const char *const bad[] = {
 		"",

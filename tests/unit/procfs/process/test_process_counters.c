@@ -98,7 +98,7 @@ FIXTURE_TEST(every_counter)
 	assert_true(fake_u64(row, PB_PROCESS_STATS_PROCESS_RUNTIME_KERNEL_MODE) == 8 * tick);
 }
 
-FIXTURE_TEST(only_what_is_asked_for)
+FIXTURE_TEST(only_requested_counters_are_read)
 {
 	struct process_counters c;
 	struct pb_field p, stats, row;
@@ -168,7 +168,7 @@ FIXTURE_TEST(a_kernel_thread_that_runs_a_program_has_memory_then)
 	process_counter_files_deinit(&s);
 }
 
-FIXTURE_TEST(a_process_that_is_gone)
+FIXTURE_TEST(a_process_that_has_exited)
 {
 	struct process_counters c;
 	bool kthread = true;

@@ -38,7 +38,7 @@ FIXTURE_TEST(nothing_is_not_written)
 	assert_int_equal(errors.told, 0);
 }
 
-FIXTURE_TEST(each_kind_of_file_once)
+FIXTURE_TEST(each_kind_of_file_is_logged_once)
 {
 	files.errors[PROC_FILE_IO] = (struct proc_errors){.count = 3, .error = -EACCES};
 	process_errors_log(&errors, &files);
@@ -74,7 +74,7 @@ FIXTURE_TEST(all_are_counted_in_the_trace)
 	assert_int_equal(fake_u64(row, PB_PROCESS_STATS_UNREAD_FILE_COUNT), 4);
 }
 
-FIXTURE_TEST(refused_tracks_are_told_and_counted)
+FIXTURE_TEST(refused_tracks_are_logged_and_counted)
 {
 	struct pb_field p, stats;
 

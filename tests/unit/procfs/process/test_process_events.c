@@ -143,7 +143,7 @@ FIXTURE_TEST(a_number_that_is_used_again)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
 }
 
-FIXTURE_TEST(what_is_heard_after_its_turn_is_another_entry)
+FIXTURE_TEST(an_event_after_the_entry_was_served_is_a_new_entry)
 {
 	struct pb_field row;
 
@@ -182,7 +182,7 @@ FIXTURE_TEST(one_that_has_ended)
 }
 
 /* A thread runs a program: its leader ends, and it goes on by that number. */
-FIXTURE_TEST(one_that_goes_on_by_the_number)
+FIXTURE_TEST(a_queue_that_wraps_its_serial_number)
 {
 	struct pb_field row;
 
@@ -210,7 +210,7 @@ FIXTURE_TEST(one_that_ends_as_a_stranger)
 }
 
 /* More than could be held comes as it was read, CPU by CPU. */
-FIXTURE_TEST(a_beginning_that_comes_late)
+FIXTURE_TEST(a_late_start_event)
 {
 	struct pb_field row;
 
@@ -229,7 +229,7 @@ FIXTURE_TEST(a_beginning_that_comes_late)
 	assert_int_equal(time_of(0), 13);
 }
 
-FIXTURE_TEST(a_turn_is_bounded)
+FIXTURE_TEST(a_slice_is_bounded)
 {
 	unsigned turns = 0;
 
@@ -250,7 +250,7 @@ FIXTURE_TEST(a_turn_is_bounded)
 }
 
 /* Entries are found while others are served and come. */
-FIXTURE_TEST(served_and_heard_by_turns)
+FIXTURE_TEST(served_and_added_alternately)
 {
 	struct pb_field row;
 	char name[16];
@@ -272,7 +272,7 @@ FIXTURE_TEST(served_and_heard_by_turns)
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, name));
 }
 
-FIXTURE_TEST(a_flood_is_written_in_turns_and_not_where_it_is_heard)
+FIXTURE_TEST(a_burst_is_written_in_slices_and_not_when_it_is_added)
 {
 	const uint32_t n = PROCESS_EVENTS_MANY + 100;
 	unsigned turns = 1;

@@ -93,7 +93,7 @@ static unsigned told(int32_t pid, uint64_t fd, const char *path)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(what_a_descriptor_leads_to)
+FIXTURE_TEST(the_target_of_a_descriptor)
 {
 	lead(70, 3, "/etc/passwd");
 	lead(71, 4, "socket:[1]");
@@ -139,7 +139,7 @@ FIXTURE_TEST(another_process_or_program)
 	assert_int_equal(fds.n_told, 1);
 }
 
-FIXTURE_TEST(what_is_closed_or_gone)
+FIXTURE_TEST(closed_descriptors_and_exited_processes)
 {
 	lead(70, 3, NULL);
 	see(70, 3);

@@ -367,7 +367,7 @@ TEST(an_old_kernel)
 }
 
 /* What a kernel does not have is no trouble with the others. */
-TEST(what_the_machine_lacks)
+TEST(files_that_the_kernel_lacks)
 {
 	record(machines[2].root);
 	for (unsigned i = 0; i < PROC_FILES; i++) {

@@ -126,7 +126,7 @@ FIXTURE_TEST(one_kind_at_a_time)
 	assert_int_equal(fake_count(tree_of(2).data, tree_of(2).len, 1), 1);
 }
 
-FIXTURE_TEST(what_was_heard_is_a_packet_of_its_own)
+FIXTURE_TEST(a_reported_state_is_a_packet_of_its_own)
 {
 	struct pb_field p;
 

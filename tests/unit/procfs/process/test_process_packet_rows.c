@@ -69,7 +69,7 @@ FIXTURE_TEST(every_field_of_a_process)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 0);
 }
 
-FIXTURE_TEST(what_is_not_known_is_not_written)
+FIXTURE_TEST(unknown_values_are_not_written)
 {
 	const struct proc_status s = {.tgid = 70, .pid = 70, .name = name_of("main")};
 	struct pb_field row;

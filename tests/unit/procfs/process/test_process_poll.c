@@ -168,7 +168,7 @@ static unsigned instants(void)
 }
 
 /* Unlike the counters, which every pass writes here. */
-FIXTURE_TEST(a_cgroup_is_told_when_it_changes)
+FIXTURE_TEST(a_cgroup_is_written_when_it_changes)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 
@@ -268,7 +268,7 @@ FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 	assert_int_equal(sum_of(first).sizes, 1);
 }
 
-FIXTURE_TEST(many_that_end_at_once_take_turns)
+FIXTURE_TEST(many_exits_take_several_slices)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 	char pid_of[16];
@@ -303,7 +303,7 @@ FIXTURE_TEST(many_that_end_at_once_take_turns)
 	writer_free(w);
 }
 
-FIXTURE_TEST(a_thread_whose_number_a_process_has_now)
+FIXTURE_TEST(a_thread_id_reused_by_a_process)
 {
 	put_process(7, 5);
 	process_writer_write_task(&writer, 7);
@@ -318,7 +318,7 @@ FIXTURE_TEST(a_thread_whose_number_a_process_has_now)
 	assert_int_equal(queue.tids[queue.next], 9);
 }
 
-FIXTURE_TEST(a_process_that_goes_between_two_files)
+FIXTURE_TEST(a_process_exits_between_two_files)
 {
 	struct rlimit old;
 
@@ -407,7 +407,7 @@ FIXTURE_TEST(threads_without_a_name_are_queued)
 	writer_free(w);
 }
 
-FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
+FIXTURE_TEST(a_slice_ends_in_time)
 {
 	enum { PROCESSES = 1000, A_TURN = 10 };
 
@@ -420,7 +420,7 @@ FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
 }
 
 /* A process of thousands of threads does not keep the loop. */
-FIXTURE_TEST(threads_are_read_in_turns)
+FIXTURE_TEST(threads_are_read_in_slices)
 {
 	enum { THREADS = 3000, A_TURN = 10 };
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);

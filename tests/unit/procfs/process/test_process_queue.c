@@ -57,7 +57,7 @@ static size_t waiting(void)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(first_come_first_served_each_once)
+FIXTURE_TEST(fifo_order_and_each_id_once)
 {
 	for (int pid = 1; pid <= 3; pid++)
 		proc_put_task((struct proc_task){.pid = pid, .name = "x"});
@@ -91,7 +91,7 @@ FIXTURE_TEST(tasks_that_ended_while_they_waited)
 	assert_false(pid_set_has(&writer.seen, 1));
 }
 
-FIXTURE_TEST(what_is_no_task_does_not_wait)
+FIXTURE_TEST(invalid_ids_are_not_queued)
 {
 	process_queue_add(&queue, 0);
 	process_queue_add(&queue, -1);

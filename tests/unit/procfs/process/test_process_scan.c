@@ -92,7 +92,7 @@ static void put_process(int pid, int n_threads)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(every_task_in_one_turn)
+FIXTURE_TEST(every_task_in_one_slice)
 {
 	struct pb_field row;
 
@@ -118,7 +118,7 @@ FIXTURE_TEST(an_empty_machine)
 }
 
 /* Thousands of tasks, and a clock by which a turn has time for ten. */
-FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
+FIXTURE_TEST(a_slice_ends_in_time)
 {
 	enum { PROCESSES = 1000, THREADS = 3, A_TURN = 10 };
 	unsigned rows = 0, now;
@@ -137,7 +137,7 @@ FIXTURE_TEST(a_turn_takes_no_more_than_its_time)
 	assert_true(fake.n >= PROCESSES * THREADS / A_TURN);
 }
 
-FIXTURE_TEST(a_turn_that_is_over_still_gets_on)
+FIXTURE_TEST(an_expired_slice_serves_one_task)
 {
 	for (int i = 1; i <= 20; i++)
 		put_process(i, 1);
@@ -192,7 +192,7 @@ FIXTURE_TEST(files_that_are_missing)
 	assert_int_equal(fake_process(50, NULL), 1);
 }
 
-FIXTURE_TEST(what_was_described_before_is_left_out)
+FIXTURE_TEST(emitted_tasks_are_skipped)
 {
 	struct pid_list threads = {0};
 

@@ -186,7 +186,7 @@ FIXTURE_TEST(counters_that_do_not_change)
 }
 
 /* As after a clear, once. */
-FIXTURE_TEST(what_was_dropped_is_told_again)
+FIXTURE_TEST(dropped_descriptors_are_written_again)
 {
 	size_t n;
 
@@ -242,7 +242,7 @@ FIXTURE_TEST(our_own_counters)
 	assert_true(values >= 3);
 }
 
-FIXTURE_TEST(a_flush_and_the_stop_take_turns)
+FIXTURE_TEST(a_flush_and_the_stop_run_in_slices)
 {
 	const unsigned threads = 1000;
 	unsigned turns = 0;
@@ -319,8 +319,7 @@ FIXTURE_TEST(periods_of_any_length)
 		create_and_start();
 		for (unsigned turns = 0; turns < 20; turns++)
 			event_base_loop(env.loop, EVLOOP_NONBLOCK);
-		assert_int_equal(told_end("is raised to 100"),
-				 periods[i] == 1 || periods[i] == 99);
+		assert_int_equal(told_end("is raised to 100"), periods[i] == 1 || periods[i] == 99);
 		/* At the start; what does not change is not written again. */
 		assert_int_equal(n_stats(), periods[i] ? 1 : 0);
 		source->stop(instance);
@@ -330,7 +329,7 @@ FIXTURE_TEST(periods_of_any_length)
 }
 
 /* A config that asks for nothing that is there. */
-FIXTURE_TEST(what_records_nothing_is_told)
+FIXTURE_TEST(options_without_effect_are_logged)
 {
 	config.process_stats_config = NULL;
 	told_begin();

@@ -20,7 +20,7 @@ FIXTURE_TEST(without_a_scan)
 	assert_int_equal(fake.n, 1);
 }
 
-FIXTURE_TEST(tasks_that_the_kernel_tells_of)
+FIXTURE_TEST(tasks_of_the_metadata_bus)
 {
 	static const int32_t tids[] = {2, 0, -1, 999, 71, 70};
 
@@ -66,7 +66,7 @@ FIXTURE_TEST(a_name_that_changes)
 	assert_int_equal(fake_process(70, NULL), 3);
 }
 
-FIXTURE_TEST(tasks_that_are_gone_by_now)
+FIXTURE_TEST(tasks_that_have_exited)
 {
 	static const struct metadata_task tasks[] = {
 		{.kind = METADATA_TASK_NEW, .time_ns = 10, .tid = 70, .other = 2, .name = "x"},
@@ -214,7 +214,7 @@ FIXTURE_TEST(the_quirk_disable_on_demand)
 	assert_int_equal(fake.started, 1);
 }
 
-FIXTURE_TEST(news_during_the_scan_go_first)
+FIXTURE_TEST(events_during_the_scan_go_first)
 {
 	put_processes(3000);
 	create_and_start();
@@ -226,7 +226,7 @@ FIXTURE_TEST(news_during_the_scan_go_first)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3001);
 }
 
-FIXTURE_TEST(a_flush_waits_for_the_news_before_it)
+FIXTURE_TEST(a_flush_waits_for_earlier_events)
 {
 	int32_t tids[2000];
 
@@ -247,7 +247,7 @@ FIXTURE_TEST(a_flush_waits_for_the_news_before_it)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 2000);
 }
 
-FIXTURE_TEST(a_flush_waits_for_what_is_owed)
+FIXTURE_TEST(a_flush_waits_for_pending_metadata)
 {
 	int teller;
 
@@ -273,7 +273,7 @@ FIXTURE_TEST(a_flush_waits_for_what_is_owed)
 	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
 }
 
-FIXTURE_TEST(what_was_told_before_the_stop_is_written)
+FIXTURE_TEST(events_before_the_stop_are_written)
 {
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
@@ -285,7 +285,7 @@ FIXTURE_TEST(what_was_told_before_the_stop_is_written)
 }
 
 /* Whoever tells may be stopped after us. */
-FIXTURE_TEST(a_stop_waits_for_the_last_news)
+FIXTURE_TEST(a_stop_waits_for_the_last_events)
 {
 	static const struct metadata_task last = {
 		.kind = METADATA_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
@@ -318,7 +318,7 @@ static void two_polls(void)
 }
 
 /* The number of one that has ended, where nobody tells who has it next. */
-FIXTURE_TEST(a_teller_that_does_not_tell_of_all)
+FIXTURE_TEST(a_publisher_that_is_incomplete)
 {
 	int teller;
 

@@ -56,7 +56,7 @@ static void end_pass(void)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(what_changed_since_the_last_pass)
+FIXTURE_TEST(changes_since_the_last_pass)
 {
 	const uint32_t size = 1u << COUNTER_VM_SIZE, rss = 1u << COUNTER_VM_RSS;
 	struct process_counters more = of(1, 2);

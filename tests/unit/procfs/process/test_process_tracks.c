@@ -134,7 +134,7 @@ FIXTURE_TEST(the_cgroup_of_a_process)
 	assert_int_equal(instants("/a"), 3);
 }
 
-FIXTURE_TEST(only_what_is_asked_for)
+FIXTURE_TEST(only_requested_counters_are_read)
 {
 	tracks.options = (struct process_tracks_options){.cgroup = true};
 	put(7, 0, "io", "rchar: %u\n", 5);
@@ -192,7 +192,7 @@ FIXTURE_TEST(who_has_the_number_next)
 	assert_int_equal(count_tracks("thread 9/8"), 1);
 }
 
-FIXTURE_TEST(a_process_that_goes_meanwhile)
+FIXTURE_TEST(a_process_exits_meanwhile)
 {
 	int32_t tid;
 

@@ -81,7 +81,7 @@ FIXTURE_TEST(the_leader_without_its_thread)
 	assert_int_equal(fake_thread(28864, NULL), 0);
 }
 
-FIXTURE_TEST(a_kernel_thread_goes_by_its_name)
+FIXTURE_TEST(a_kernel_thread_is_named_by_its_comm)
 {
 	struct pb_field row;
 
@@ -109,7 +109,7 @@ FIXTURE_TEST(a_process_in_a_namespace)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 1);
 }
 
-FIXTURE_TEST(the_age_where_it_is_asked_for)
+FIXTURE_TEST(the_age_if_requested)
 {
 	const uint64_t ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct pb_field row;

@@ -87,7 +87,7 @@ static uint64_t last_time(void)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(a_process_that_is_gone)
+FIXTURE_TEST(a_process_that_has_exited)
 {
 	struct pb_field row;
 
@@ -115,7 +115,7 @@ FIXTURE_TEST(a_process_that_is_gone)
 	assert_int_equal(fake_thread(80, NULL), 0);
 }
 
-FIXTURE_TEST(a_program_that_is_gone)
+FIXTURE_TEST(a_program_that_was_deleted)
 {
 	struct task_state t = new_process(70, 7, "prog");
 	struct pb_field row;
@@ -152,7 +152,7 @@ FIXTURE_TEST(a_process_by_its_name_is_renamed)
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
 }
 
-FIXTURE_TEST(a_thread_that_is_gone)
+FIXTURE_TEST(a_thread_that_has_exited)
 {
 	struct pb_field row;
 
@@ -176,7 +176,7 @@ FIXTURE_TEST(a_thread_that_is_gone)
 	assert_int_equal(fake_process(73, NULL), 0);
 }
 
-FIXTURE_TEST(nobody_knows_whose)
+FIXTURE_TEST(a_task_of_an_unknown_process)
 {
 	struct pb_field row;
 
@@ -189,7 +189,7 @@ FIXTURE_TEST(nobody_knows_whose)
 	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
 }
 
-FIXTURE_TEST(one_that_is_there_is_read)
+FIXTURE_TEST(an_existing_task_is_read)
 {
 	struct pb_field row;
 
@@ -239,7 +239,7 @@ FIXTURE_TEST(names_that_differ)
 	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
 }
 
-FIXTURE_TEST(a_kernel_thread_has_its_whole_name)
+FIXTURE_TEST(a_kernel_thread_has_its_full_name)
 {
 	struct pb_field row;
 
@@ -371,7 +371,7 @@ FIXTURE_TEST(names_of_any_bytes)
 	hear(t);
 }
 
-FIXTURE_TEST(a_time_that_cannot_be_told)
+FIXTURE_TEST(an_unknown_time)
 {
 	struct task_state t = new_process(70, 7, "x");
 

@@ -61,7 +61,7 @@ TEST(an_answer)
 	assert_int_equal(name.len, sizeof(a.stats.ac_comm));
 }
 
-TEST(a_task_that_is_gone)
+TEST(a_task_that_has_exited)
 {
 	struct {
 		struct nlmsghdr nl;

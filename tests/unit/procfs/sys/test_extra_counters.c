@@ -27,7 +27,7 @@ FIXTURE_TEST(a_name_is_one_counter_in_its_group)
 	assert_int_equal(x->n, 3);
 }
 
-FIXTURE_TEST(what_was_set_is_written_once)
+FIXTURE_TEST(set_values_are_written_once)
 {
 	struct extra_counters *x = &poll_state.extras;
 	uint32_t group = extra_counters_group(x, "file"), i = add(group, "i"), k = add(group, "k");
@@ -82,7 +82,7 @@ FIXTURE_TEST(a_slot_has_its_counter_from_the_first_value_on)
 }
 
 /* Also the counter that there was no room for. */
-FIXTURE_TEST(what_is_not_there_is_set_in_vain)
+FIXTURE_TEST(setting_no_counter_is_a_no_op)
 {
 	struct extra_counters *x = &poll_state.extras;
 

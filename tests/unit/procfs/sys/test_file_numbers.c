@@ -81,7 +81,7 @@ FIXTURE_TEST(texts_without_a_number)
 	}
 }
 
-FIXTURE_TEST(what_is_no_text_is_no_name)
+FIXTURE_TEST(invalid_text_is_no_name)
 {
 	static const char bytes[] = "\0=1 a\0b 5 c 6\n";
 

@@ -57,7 +57,7 @@ FIXTURE_TEST(one_that_cannot_be_understood_is_0)
 }
 
 /* A value of the pass before is not written again for it. */
-FIXTURE_TEST(one_that_goes_off_is_0_from_then_on)
+FIXTURE_TEST(a_removed_disk_is_0_from_then_on)
 {
 	void *s;
 

@@ -58,7 +58,7 @@ FIXTURE_TEST(one_without_states_is_no_end)
 }
 
 /* It is missing whole: half of its states would read as time that was not spent. */
-FIXTURE_TEST(a_cpu_that_goes_off_in_between)
+FIXTURE_TEST(a_cpu_goes_offline_meanwhile)
 {
 	void *s;
 

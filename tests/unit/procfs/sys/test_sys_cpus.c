@@ -61,7 +61,7 @@ FIXTURE_TEST(more_are_looked_for_now_and_then)
 	assert_false(sys_cpus_have_grown(&c, proc_root, now, &n));
 }
 
-FIXTURE_TEST(what_is_no_machine)
+FIXTURE_TEST(invalid_cpu_ids)
 {
 	put_cpu("cpu4000000000");
 	put_cpu("cpu8192");

@@ -36,7 +36,7 @@ FIXTURE_TEST(one_that_fails_is_missing_alone)
 	assert_int_equal(rig_lines(), 3);
 }
 
-FIXTURE_TEST(devices_come_later)
+FIXTURE_TEST(devices_that_appear_later)
 {
 	void *s;
 

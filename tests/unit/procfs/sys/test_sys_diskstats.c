@@ -51,7 +51,7 @@ FIXTURE_TEST(disks_of_kernels_of_all_ages)
 	assert_int_equal(rig_lines(), 4 + 7 + 3 * 9);
 }
 
-FIXTURE_TEST(disks_that_come_and_go)
+FIXTURE_TEST(disks_that_appear_and_disappear)
 {
 	void *s = rig_open(&sys_diskstats);
 

@@ -91,7 +91,7 @@ FIXTURE_TEST(a_folder_is_no_file)
 	close_test(&f);
 }
 
-FIXTURE_TEST(failures_are_told_once_and_counted)
+FIXTURE_TEST(failures_are_logged_once_and_counted)
 {
 	struct sys_file f = file_at("missing");
 	struct span text;

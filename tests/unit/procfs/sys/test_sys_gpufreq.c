@@ -49,7 +49,7 @@ FIXTURE_TEST(a_table_that_is_no_table)
 	}
 }
 
-FIXTURE_TEST(a_card_may_come_later)
+FIXTURE_TEST(a_card_may_appear_later)
 {
 	void *s = rig_open(&sys_gpufreq);
 

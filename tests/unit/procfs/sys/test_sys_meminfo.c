@@ -46,7 +46,7 @@ FIXTURE_TEST(vmstat_has_its_numbers)
 }
 
 /* When they end, what only grows keeps its last value, and what was there is there no more. */
-FIXTURE_TEST(what_only_grows_is_known_as_such)
+FIXTURE_TEST(monotonic_counters_are_marked)
 {
 	struct extra_counters *x = &poll_state.extras;
 

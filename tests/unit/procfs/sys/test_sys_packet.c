@@ -7,7 +7,7 @@
 
 #define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
-FIXTURE_TEST(a_turn_without_values_writes_nothing)
+FIXTURE_TEST(a_slice_without_values_writes_nothing)
 {
 	sys_packet_begin(&poll_state);
 	sys_packet_end(&poll_state);
@@ -18,7 +18,7 @@ FIXTURE_TEST(a_turn_without_values_writes_nothing)
 }
 
 /* Its time is that of the turn's begin, whoever opens it. */
-FIXTURE_TEST(one_packet_for_all_values_of_a_turn)
+FIXTURE_TEST(one_packet_for_all_values_of_a_slice)
 {
 	struct pb_field p, s;
 	struct pb_enc *e;
@@ -38,7 +38,7 @@ FIXTURE_TEST(one_packet_for_all_values_of_a_turn)
 }
 
 /* Said once to the person; in the trace at once, and how often at the flush. */
-FIXTURE_TEST(failures_are_said_once_and_counted)
+FIXTURE_TEST(failures_are_logged_once_and_counted)
 {
 	struct sys_errors slab = {.what = "slab"}, psi = {.what = "psi"};
 	struct pb_field p, s, row;

@@ -64,7 +64,7 @@ FIXTURE_TEST(without_the_files_slabinfo_serves)
 	rig_close(&sys_slab, s);
 }
 
-FIXTURE_TEST(caches_come_and_go)
+FIXTURE_TEST(caches_appear_and_disappear)
 {
 	void *s;
 

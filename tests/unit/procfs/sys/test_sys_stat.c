@@ -71,7 +71,7 @@ FIXTURE_TEST(without_a_line_that_is_known)
 	rig_close(&sys_stat, s);
 }
 
-FIXTURE_TEST(a_number_that_is_listed_twice_is_said_once)
+FIXTURE_TEST(an_id_listed_twice_is_logged_once)
 {
 	static Pb__SysStatsConfig__StatCounters chosen[] = {99, 4, 99, 99};
 

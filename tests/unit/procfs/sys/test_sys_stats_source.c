@@ -134,7 +134,7 @@ FIXTURE_TEST(any_mix_of_periods)
 }
 
 /* Sources of one period are in one packet. */
-FIXTURE_TEST(what_is_due_together_comes_together)
+FIXTURE_TEST(tables_due_together_share_a_packet)
 {
 	stats.meminfo_period_ms = stats.vmstat_period_ms = 20;
 	create_and_start();
@@ -323,7 +323,7 @@ FIXTURE_TEST(a_long_pass_is_cut_and_complete)
 		assert_int_equal(seen[i], 1);
 }
 
-FIXTURE_TEST(what_readers_forget_is_told_again)
+FIXTURE_TEST(cleared_state_is_written_again)
 {
 	put("vmstat", "numa_of_tomorrow 5\n");
 	stats.vmstat_period_ms = 10;

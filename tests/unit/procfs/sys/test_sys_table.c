@@ -23,7 +23,7 @@ FIXTURE_TEST(order_and_names_may_change)
 	rig_close(&sys_vmstat, s);
 }
 
-FIXTURE_TEST(only_what_is_listed)
+FIXTURE_TEST(only_listed_counters)
 {
 	static Pb__VmstatCounters listed[] = {49, 4711, -3, 0, 4711, 1};
 
@@ -53,7 +53,7 @@ FIXTURE_TEST(numbers_of_64_bits)
 	assert_int_equal(rig_lines(), 4);
 }
 
-FIXTURE_TEST(what_is_cut_off_is_no_number)
+FIXTURE_TEST(a_truncated_number_is_skipped)
 {
 	rig_file("meminfo", "MemTotal:  100 kB\nMemFree: 12");
 	rig_poll(&sys_meminfo);

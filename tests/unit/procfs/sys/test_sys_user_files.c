@@ -42,7 +42,7 @@ FIXTURE_TEST(each_number_is_a_counter_of_its_file)
 	assert_int_equal(rig_lines(), 7);
 }
 
-FIXTURE_TEST(lines_may_come_go_and_change_places)
+FIXTURE_TEST(lines_may_appear_disappear_and_move)
 {
 	void *s;
 
@@ -60,7 +60,7 @@ FIXTURE_TEST(lines_may_come_go_and_change_places)
 }
 
 /* We may read more than who wrote the config. */
-FIXTURE_TEST(what_is_kept_from_others_is_not_read)
+FIXTURE_TEST(files_not_readable_by_everybody_are_not_read)
 {
 	static const char *const paths[] = {
 		"/etc/passwd", "/proc/self/stat", "/proc/1/stat", "/proc/thread-self/stat",
@@ -115,7 +115,7 @@ FIXTURE_TEST(a_file_that_is_no_file_of_numbers)
 	free(large);
 }
 
-FIXTURE_TEST(limits_are_told)
+FIXTURE_TEST(limits_are_logged)
 {
 	size_t len;
 	char *text;
@@ -141,7 +141,7 @@ FIXTURE_TEST(limits_are_told)
 	rig_close(&sys_files, s);
 }
 
-FIXTURE_TEST(names_of_nothing_are_told)
+FIXTURE_TEST(names_without_a_match_are_logged)
 {
 	char *wanted[] = {(char[]){"a"}, (char[]){"b"}};
 

@@ -3,7 +3,7 @@
 #include "procfs/sys/sys_source.h"
 #include "unit/procfs/told.h"
 
-TEST(each_is_said_once)
+TEST(each_id_is_logged_once)
 {
 	struct unknown_ids u = {0};
 
