@@ -90,7 +90,7 @@ static void read_one(struct ebpf_counters *s, struct ebpf_run *r)
 		return;
 	e = ebpf_run_read(r);
 	if (e < 0)
-		counter_poll_failed(&s->poll, &r->said, r->family->name, -e);
+		counter_poll_failed(&s->poll, &r->error_logged, r->family->name, -e);
 }
 
 static void ebpf_begin(struct counter_poll *p)

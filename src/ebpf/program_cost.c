@@ -18,7 +18,7 @@ void program_cost_deinit(struct program_cost *c)
 }
 
 /* It needs more privilege than loading programs. */
-static void tell_refused(struct program_cost *c, int error, struct ebpf_errors *errors)
+static void report_refused(struct program_cost *c, int error, struct ebpf_errors *errors)
 {
 	if (!c->is_refused)
 		ebpf_errors_add(errors, "own cost",
@@ -42,7 +42,7 @@ static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t 
 		ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count, &missed);
 	}
 	if (c->stats_fd < 0 && any)
-		tell_refused(c, -c->stats_fd, errors);
+		report_refused(c, -c->stats_fd, errors);
 }
 
 static void set_missed(struct program_cost *c, struct ebpf_run *r)

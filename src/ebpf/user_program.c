@@ -122,11 +122,11 @@ struct state {
 	uint32_t n_maps;
 	struct user_map maps[USER_MAPS_MAX];
 	uint32_t left_out_track;
-	bool told_left_out;
+	bool left_out_reported;
 	/* for a ring of events: */
 	struct event_ring *ring; /* owned; NULL: none */
 	uint32_t events_left_out_track, events_bad_track;
-	bool told_events_left_out, told_bad;
+	bool events_left_out_reported, bad_events_reported;
 };
 
 static const struct ebpf_need no_needs[] = {NEED_END};
@@ -176,22 +176,22 @@ static void set_if_any(const struct ebpf_run *r, const struct state *s, uint32_t
 	tracks_set(r->tracks, *track, (int64_t)n);
 }
 
-static void tell_events(struct ebpf_run *r, struct state *s)
+static void report_events(struct ebpf_run *r, struct state *s)
 {
 	struct event_tracks_counts n = event_ring_counts(s->ring);
 
-	if (n.left_out && !s->told_events_left_out)
+	if (n.left_out && !s->events_left_out_reported)
 		ebpf_errors_add(r->errors, r->family->name,
 				"more than %u events in a second, or than %u at a time on a "
 				"thread; they are counted in \"events left out\"",
 				EVENT_TRACKS_EVENTS_PER_SECOND, EVENT_TRACKS_MAX);
-	if (n.bad && !s->told_bad)
+	if (n.bad && !s->bad_events_reported)
 		ebpf_errors_add(r->errors, r->family->name,
 				"an event of " EVENTS_MAP
 				" is not a struct sonda_event, or its time "
 				"is not of CLOCK_BOOTTIME; they are counted in \"bad events\"");
-	s->told_events_left_out = n.left_out;
-	s->told_bad = n.bad;
+	s->events_left_out_reported = n.left_out;
+	s->bad_events_reported = n.bad;
 	set_if_any(r, s, &s->events_left_out_track, "events left out", n.left_out);
 	set_if_any(r, s, &s->events_bad_track, "bad events", n.bad);
 }
@@ -203,7 +203,7 @@ static int read_events(struct ebpf_run *r, struct state *s)
 	if (!s->ring)
 		return 0;
 	e = event_ring_read(s->ring);
-	tell_events(r, s);
+	report_events(r, s);
 	return e;
 }
 
@@ -229,11 +229,11 @@ static int begin(struct ebpf_run *r)
 		       r->family->name, USER_MAP_PREFIX);
 }
 
-static void tell_left_out(struct ebpf_run *r, struct state *s, const struct user_map *m)
+static void report_left_out(struct ebpf_run *r, struct state *s, const struct user_map *m)
 {
-	if (!m->n_left_out || s->told_left_out)
+	if (!m->n_left_out || s->left_out_reported)
 		return;
-	s->told_left_out = true;
+	s->left_out_reported = true;
 	ebpf_errors_add(r->errors, r->family->name,
 			"%s%s has more than %u elements; \"elements left out\" is the number of "
 			"those without tracks",
@@ -257,9 +257,9 @@ static int read_all(struct ebpf_run *r)
 		e = user_map_read(&s->maps[i]);
 		worst = worst ? worst : e;
 		left_out += s->maps[i].n_left_out;
-		tell_left_out(r, s, &s->maps[i]);
+		report_left_out(r, s, &s->maps[i]);
 	}
-	if (s->told_left_out)
+	if (s->left_out_reported)
 		tracks_set(r->tracks, s->left_out_track, (int64_t)left_out);
 	e = read_events(r, s);
 	return worst ? worst : e;

@@ -71,7 +71,7 @@ struct probes {
 	struct event *signals[ARRAY_SIZE(end_signals)];
 	struct priority_boost_state boost;
 	bool no_priority;
-	bool told_priority; /* the ftrace environment, or none */
+	bool priority_logged; /* the ftrace environment, or none */
 	struct notify notify; /* a process that waits for the connection */
 };
 
@@ -104,7 +104,7 @@ static void usage(FILE *out)
 	      "root where there is no /run/perfetto. The service must be root's, this user's, of\n"
 	      "the owner of /run/perfetto, or of the user in SONDA_SERVICE_USER.\n"
 	      "TRACED_PROBES_NOTIFY_FD is a descriptor that gets a \"1\" when all is registered;\n"
-	      "a systemd unit of Type=notify is told as well.\n",
+	      "a systemd unit of Type=notify is notified as well.\n",
 	      out);
 }
 
@@ -239,9 +239,9 @@ static void run_in_time(struct probes *p)
 {
 	int r = take_boost(p, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
 
-	if (p->told_priority)
+	if (p->priority_logged)
 		return;
-	p->told_priority = true;
+	p->priority_logged = true;
 	if (r < 0)
 		log_warn("cannot set the priority for reading the kernel's ring buffers: %s (it "
 			 "needs CAP_SYS_NICE); a busy machine may lose events",

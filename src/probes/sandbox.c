@@ -133,10 +133,10 @@ int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 
 void sandbox_want_capabilities(uint64_t mask)
 {
-	static bool told;
+	static bool logged;
 	int r = can_choose ? caps_set_effective(mask) : 0;
 
-	if (r < 0 && !told)
+	if (r < 0 && !logged)
 		log_warn("cannot set capabilities: %s", strerror(-r));
-	told = told || r < 0;
+	logged = logged || r < 0;
 }

@@ -100,7 +100,7 @@ struct ebpf_run {
 	struct ebpf_errors *errors; /* for errors of a part of the family; borrowed */
 	struct err_text why; /* begin may set it on error */
 	struct ebpf_cost cost;
-	bool said; /* a read error was logged */
+	bool error_logged; /* a read error was logged */
 	uint64_t read_ns; /* average CPU time of a read */
 	uint64_t rests_until; /* CLOCK_MONOTONIC, ns; not read before */
 };

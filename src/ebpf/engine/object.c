@@ -118,7 +118,7 @@ static void listen(void)
 
 static int object_error(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
 {
-	const char *said = libbpf_log_line(&words);
+	const char *line = libbpf_log_line(&words);
 	char error[128];
 
 	/* A rejection by the verifier is EACCES and has a log. */
@@ -127,7 +127,7 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 	/* libbpf has error numbers of its own. */
 	(void)libbpf_strerror(r, error, sizeof(error));
 	return err_set(e, r, "%s.bpf.o could not be %s: %s%s%s", o->name, what, error,
-		       *said ? ": " : "", said);
+		       *line ? ": " : "", line);
 }
 
 static void freep_object(struct ebpf_object **o)
@@ -303,7 +303,7 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	if (r < 0)
 		return object_error(o, r, "loaded", e);
 	r = has_settings ? fill_scope(o, scope) : 0;
-	return r < 0 ? object_error(o, r, "told its scope", e) : 0;
+	return r < 0 ? object_error(o, r, "given its scope", e) : 0;
 }
 
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)

@@ -278,7 +278,7 @@ static uint64_t alive_ns(const struct per_process *p, const struct process_sum *
 	return sum->made_ns ? MAX(sum->made_ns, p->period_ns) : 0;
 }
 
-static void tell_top(struct per_process *p)
+static void add_to_top_n(struct per_process *p)
 {
 	struct process_sum *sum, *next;
 
@@ -346,7 +346,7 @@ int per_process_read(struct per_process *p, struct ebpf_run *r)
 	process_sums_begin(&p->sums, clock_boot_ns());
 	see_all(p);
 	process_sums_end(&p->sums);
-	tell_top(p);
+	add_to_top_n(p);
 	set_totals(p, r);
 	empty_gone(p);
 	look_for_gone(p, r->proc_root);

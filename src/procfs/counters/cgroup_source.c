@@ -131,7 +131,7 @@ static int cgroup_text_parse(struct span text, counter_number_fn fn, void *ctx)
 struct file_kind {
 	const char *name; /* borrowed from the choice */
 	struct counter_keys keys;
-	bool said; /* a read error was logged */
+	bool error_logged; /* a read error was logged */
 	bool seen;
 };
 
@@ -143,7 +143,7 @@ struct cgroup_stats {
 	struct cgroup *at; /* current group of the pass */
 	size_t file; /* next step of the group: 0 lists its children, then its files */
 	bool recorded_any;
-	bool told_missing;
+	bool missing_logged;
 };
 
 /* ---- a pass ---- */
@@ -175,7 +175,7 @@ static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 
 	n = snprintf(path, sizeof(path), "%s%s%s", g->path, g->path[0] ? "/" : "", k->name);
 	if ((size_t)n >= sizeof(path)) {
-		counter_poll_failed(&s->poll, &k->said, g->path, ENAMETOOLONG);
+		counter_poll_failed(&s->poll, &k->error_logged, g->path, ENAMETOOLONG);
 		return;
 	}
 	r = counter_file_read(&g->files[i].file, &s->poll, s->tree.fd, path, true, &text);
@@ -188,7 +188,7 @@ static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 	if (text.len > 0 && cgroup_text_parse(text, on_number, &reading) < 0)
 		r = -EBADMSG;
 	if (r < 0)
-		counter_poll_failed(&s->poll, &k->said, path, -r);
+		counter_poll_failed(&s->poll, &k->error_logged, path, -r);
 }
 
 static void cgroup_begin(struct counter_poll *p)
@@ -200,13 +200,13 @@ static void cgroup_begin(struct counter_poll *p)
 }
 
 /* After the first pass: logs selections without effect. */
-static void tell_missing(struct cgroup_stats *s)
+static void log_missing(struct cgroup_stats *s)
 {
 	_cleanup_(strbuf_deinit) struct strbuf names = {0};
 
-	if (s->told_missing)
+	if (s->missing_logged)
 		return;
-	s->told_missing = true;
+	s->missing_logged = true;
 	if (!s->recorded_any) {
 		log_info("linux.cgroup_stats: no control group matches the config yet");
 		return;
@@ -227,7 +227,7 @@ static bool cgroup_step(struct counter_poll *p)
 	if (cgroup_tree_drop(&s->tree))
 		return true;
 	if (!s->at) {
-		tell_missing(s);
+		log_missing(s);
 		return false;
 	}
 	if (s->file == 0) {
@@ -322,7 +322,7 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	}
 	r = open_tree(s, env->sys_root);
-	s->told_missing = r < 0;
+	s->missing_logged = r < 0;
 	if (r < 0)
 		log_warn("linux.cgroup_stats records nothing: %s/fs/cgroup: %s", env->sys_root,
 			 r == -ENOENT ? "no control groups of version 2" : strerror(-r));

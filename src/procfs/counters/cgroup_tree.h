@@ -72,8 +72,8 @@ struct cgroup_tree {
 	struct cgroup_list
 		lost; /* owned; removed groups and their children, until they are freed */
 	uint32_t n;
-	bool said_crowded;
-	bool said_unlisted;
+	bool limit_logged;
+	bool list_error_logged;
 };
 
 /* path: root of the hierarchy. Returns 0 or -errno. Call deinit in either case. */

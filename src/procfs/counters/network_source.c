@@ -75,11 +75,11 @@ struct network_stats {
 	struct network_protocols protocols;
 	int proc_fd; /* owned */
 	struct counter_file dev, snmp, netstat, snmp6;
-	bool said_dev, said_snmp, said_netstat, said_snmp6;
+	bool dev_error_logged, snmp_error_logged, netstat_error_logged, snmp6_error_logged;
 	enum step step;
 	struct span lines; /* lines of net/dev that are not parsed yet */
 	bool dev_is_whole;
-	bool told_missing;
+	bool missing_logged;
 };
 
 /* ---- a pass ---- */
@@ -91,10 +91,10 @@ static void network_begin(struct counter_poll *p)
 	s->step = s->proc_fd < 0 ? PASS_OVER : READ_DEV;
 }
 
-static void check(struct network_stats *s, bool *said, const char *path, int r)
+static void check(struct network_stats *s, bool *error_logged, const char *path, int r)
 {
 	if (r < 0)
-		counter_poll_failed(&s->poll, said, path, -r);
+		counter_poll_failed(&s->poll, error_logged, path, -r);
 }
 
 static enum step read_dev(struct network_stats *s)
@@ -103,7 +103,7 @@ static enum step read_dev(struct network_stats *s)
 	int heading = s->lines.len > 0 ? network_links_begin(&s->links, &s->lines) : -EBADMSG;
 
 	s->dev_is_whole = r == 0 && heading == 0;
-	check(s, &s->said_dev, "net/dev", r < 0 ? r : heading);
+	check(s, &s->dev_error_logged, "net/dev", r < 0 ? r : heading);
 	return heading == 0 ? PARSE_DEV : READ_SNMP;
 }
 
@@ -120,7 +120,7 @@ static enum step parse_dev(struct network_stats *s)
 		}
 		if (network_links_line(&s->links, line) < 0) {
 			s->dev_is_whole = false;
-			check(s, &s->said_dev, "net/dev", -EBADMSG);
+			check(s, &s->dev_error_logged, "net/dev", -EBADMSG);
 		}
 	}
 	return PARSE_DEV;
@@ -129,7 +129,7 @@ static enum step parse_dev(struct network_stats *s)
 typedef int (*read_text_fn)(struct network_protocols *ps, struct span text);
 
 static void read_protocols(struct network_stats *s, struct counter_file *f, const char *path,
-			   read_text_fn fn, bool *said)
+			   read_text_fn fn, bool *error_logged)
 {
 	struct span text;
 	int r;
@@ -140,15 +140,15 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 		r = -EBADMSG;
 	/* A kernel without IPv6 has no snmp6, which is no error. */
 	if (r != -ENOENT || f != &s->snmp6)
-		check(s, said, path, r);
+		check(s, error_logged, path, r);
 }
 
 /* After the first pass: logs selections without effect. */
-static void tell_missing(struct network_stats *s)
+static void log_missing(struct network_stats *s)
 {
-	if (s->told_missing || s->proc_fd < 0)
+	if (s->missing_logged || s->proc_fd < 0)
 		return;
-	s->told_missing = true;
+	s->missing_logged = true;
 	counter_patterns_tell_unmatched(&s->links.only, "linux.network_stats: interfaces");
 	counter_patterns_tell_unmatched(&s->counters, "linux.network_stats: counters");
 }
@@ -166,21 +166,22 @@ static bool network_step(struct counter_poll *p)
 		s->step = parse_dev(s);
 		return true;
 	case READ_SNMP:
-		read_protocols(s, &s->snmp, "net/snmp", network_protocols_read, &s->said_snmp);
+		read_protocols(s, &s->snmp, "net/snmp", network_protocols_read,
+			       &s->snmp_error_logged);
 		s->step = READ_NETSTAT;
 		return true;
 	case READ_NETSTAT:
 		read_protocols(s, &s->netstat, "net/netstat", network_protocols_read,
-			       &s->said_netstat);
+			       &s->netstat_error_logged);
 		s->step = READ_SNMP6;
 		return true;
 	case READ_SNMP6:
 		read_protocols(s, &s->snmp6, "net/snmp6", network_protocols_read_snmp6,
-			       &s->said_snmp6);
+			       &s->snmp6_error_logged);
 		s->step = PASS_OVER;
 		return true;
 	case PASS_OVER:
-		tell_missing(s);
+		log_missing(s);
 		break;
 	}
 	return false;

@@ -195,7 +195,7 @@ static struct network_link *link_add(struct network_links *l, const char *name)
 	struct network_link *k;
 
 	if (l->n >= NETWORK_LINKS_MAX) {
-		counter_poll_failed(l->poll, &l->said_crowded, name, E2BIG);
+		counter_poll_failed(l->poll, &l->limit_logged, name, E2BIG);
 		return NULL;
 	}
 	k = calloc(1, sizeof(*k));

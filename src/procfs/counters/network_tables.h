@@ -53,7 +53,7 @@ struct network_links {
 	struct network_link_list list;
 	struct network_link *last; /* the last interface that this pass found, or NULL */
 	uint32_t n;
-	bool said_crowded;
+	bool limit_logged;
 };
 
 void network_links_init(struct network_links *l, struct counter_poll *poll, uint32_t group);

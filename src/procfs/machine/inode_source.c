@@ -50,16 +50,16 @@ struct inode_source {
 	uint32_t delay_ms, interval_ms, batch;
 	struct inode_roots named; /* of the config */
 	struct inode_roots roots; /* of a round for what events named */
-	struct inode_requests wanted;
+	struct inode_requests requests;
 	unsigned next_root;
 	uint32_t left_in_batch;
 	struct inode_walk walk;
 	dev_t device; /* device of the walk, as in events */
 	struct strbuf mountinfo; /* read at the start of a walk */
 	struct pb_enc *packet; /* the open one, or NULL */
-	uint64_t told; /* inodes */
+	uint64_t written; /* inodes */
 	bool do_not_scan;
-	bool is_told; /* which inodes are requested */
+	bool has_publisher; /* which inodes are requested */
 	bool active; /* a round is active or due */
 	bool walking; /* below next_root - 1 */
 };
@@ -67,7 +67,7 @@ struct inode_source {
 /* The directories of the round. */
 static const struct inode_roots *roots_of(const struct inode_source *ds)
 {
-	return ds->is_told ? &ds->roots : &ds->named;
+	return ds->has_publisher ? &ds->roots : &ds->named;
 }
 
 /* ---- packets ---- */
@@ -93,7 +93,7 @@ static void close_packet(struct inode_source *ds)
 	ds->packet = NULL;
 }
 
-static void tell(struct inode_source *ds, const struct inode_found *f)
+static void write_path(struct inode_source *ds, const struct inode_found *f)
 {
 	struct pb_enc *e;
 
@@ -106,7 +106,7 @@ static void tell(struct inode_source *ds, const struct inode_found *f)
 	/* enum inode_type has the values of the message. */
 	pb_enc_u64(e, PB_INODE_FILE_MAP_ENTRY_TYPE, f->type);
 	pb_enc_close(e);
-	ds->told++;
+	ds->written++;
 }
 
 /* ---- the walk ---- */
@@ -154,7 +154,7 @@ static int begin_walk(struct inode_source *ds, const struct inode_root *root)
 static void begin_round(struct inode_source *ds)
 {
 	uint64_t devices[INODE_DEVICES_MAX];
-	unsigned n = inode_requests_begin(&ds->wanted, devices);
+	unsigned n = inode_requests_begin(&ds->requests, devices);
 
 	ds->next_root = 0;
 	ds->left_in_batch = ds->batch;
@@ -173,7 +173,7 @@ static void end_round(struct inode_source *ds)
 	inode_walk_end(&ds->walk);
 	ds->walking = false;
 	ds->active = false;
-	inode_requests_end(&ds->wanted);
+	inode_requests_end(&ds->requests);
 }
 
 static void next_root(struct inode_source *ds)
@@ -208,9 +208,9 @@ static void step(struct inode_source *ds)
 	if (f.inode == 0)
 		return;
 	ds->left_in_batch--;
-	if (!ds->is_told || inode_requests_take(&ds->wanted, ds->device, f.inode))
-		tell(ds, &f);
-	if (ds->is_told && ds->wanted.sought == 0)
+	if (!ds->has_publisher || inode_requests_take(&ds->requests, ds->device, f.inode))
+		write_path(ds, &f);
+	if (ds->has_publisher && ds->requests.sought == 0)
 		end_round(ds);
 }
 
@@ -221,9 +221,9 @@ static void run_in(struct inode_source *ds, uint32_t ms)
 	evtimer_add(ds->next_slice, &t);
 }
 
-static void begin_if_wanted(struct inode_source *ds)
+static void begin_if_requested(struct inode_source *ds)
 {
-	if (ds->active || ds->wanted.waiting == 0)
+	if (ds->active || ds->requests.waiting == 0)
 		return;
 	ds->active = true;
 	run_in(ds, ds->delay_ms);
@@ -236,13 +236,13 @@ static void on_slice(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (ds->is_told && ds->wanted.sought == 0)
+	if (ds->has_publisher && ds->requests.sought == 0)
 		begin_round(ds);
 	while (ds->active && ds->left_in_batch > 0 && !time_slice_over(&slice))
 		step(ds);
 	close_packet(ds);
 	if (!ds->active) {
-		begin_if_wanted(ds);
+		begin_if_requested(ds);
 		return;
 	}
 	if (ds->left_in_batch > 0) {
@@ -257,12 +257,12 @@ static void on_news(void *ctx, const struct metadata_batch *news)
 {
 	struct inode_source *ds = ctx;
 
-	if (!ds->is_told)
+	if (!ds->has_publisher)
 		return;
 	for (size_t i = 0; i < news->n_inodes; i++)
-		inode_requests_add(&ds->wanted, news->inodes[i].device, news->inodes[i].inode);
-	ds->wanted.dropped += news->lost_inodes;
-	begin_if_wanted(ds);
+		inode_requests_add(&ds->requests, news->inodes[i].device, news->inodes[i].inode);
+	ds->requests.dropped += news->lost_inodes;
+	begin_if_requested(ds);
 }
 
 /* ---- the config ---- */
@@ -294,7 +294,7 @@ static void inode_destroy(void *instance)
 	strbuf_deinit(&ds->mountinfo);
 	inode_roots_deinit(&ds->named);
 	inode_roots_deinit(&ds->roots);
-	inode_requests_deinit(&ds->wanted);
+	inode_requests_deinit(&ds->requests);
 	writer_free(ds->writer);
 	free(ds);
 }
@@ -336,13 +336,13 @@ static void inode_start(void *instance)
 {
 	struct inode_source *ds = instance;
 
-	ds->is_told = ds->feed && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
-	ds->active = !ds->is_told && !ds->do_not_scan && ds->named.n > 0;
+	ds->has_publisher = ds->feed && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
+	ds->active = !ds->has_publisher && !ds->do_not_scan && ds->named.n > 0;
 	if (ds->active)
 		run_in(ds, ds->delay_ms);
 	else if (ds->do_not_scan)
 		log_warn("linux.inode_file_map records nothing with do_not_scan");
-	else if (!ds->is_told)
+	else if (!ds->has_publisher)
 		log_warn("linux.inode_file_map records nothing without linux.ftrace in the same "
 			 "session, or scan_mount_points or mount_point_mapping");
 	ds_started(ds->h);
@@ -360,14 +360,14 @@ static void inode_stop(void *instance)
 {
 	struct inode_source *ds = instance;
 
-	const struct inode_requests *w = &ds->wanted;
+	const struct inode_requests *w = &ds->requests;
 
 	event_del(ds->next_slice);
-	ds->is_told = false;
+	ds->has_publisher = false;
 	if (ds->active)
 		log_warn("linux.inode_file_map: the session ended before the scan was complete; "
 			 "%llu files were found",
-			 (unsigned long long)ds->told);
+			 (unsigned long long)ds->written);
 	if (w->not_there || w->dropped)
 		log_warn("linux.inode_file_map: %llu inodes of events were not found, %llu "
 			 "exceeded the limit",

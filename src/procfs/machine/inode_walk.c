@@ -101,7 +101,7 @@ bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t ino
 		return false;
 	e->state = TOLD;
 	w->sought--;
-	w->told++;
+	w->written++;
 	return true;
 }
 

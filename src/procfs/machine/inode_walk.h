@@ -29,7 +29,7 @@ struct inode_requests {
 	struct inode_requests_entry *entries; /* owned; a hash table by device and inode */
 	size_t waiting;
 	size_t sought;
-	uint64_t told;
+	uint64_t written;
 	uint64_t not_there;
 	uint64_t dropped; /* requests above the limit */
 };

@@ -46,9 +46,9 @@ struct journald_source {
 	uint64_t total; /* entries; of these: */
 	uint64_t failed;
 	uint64_t dropped;
-	uint64_t told_total; /* at the last flush */
+	uint64_t written_total; /* at the last flush */
 	struct log_limit errors;
-	bool drop_told;
+	bool drop_logged;
 	bool stats_written;
 	bool stopping;
 	uint64_t last_us; /* time of the last entry */
@@ -98,11 +98,11 @@ static void take_line(struct journald_source *ds, uint64_t time_us)
 		return;
 	}
 	ds->dropped++;
-	if (!ds->drop_told)
+	if (!ds->drop_logged)
 		log_warn("linux.systemd_journald: more than %d entries a second; the excess is "
 			 "dropped",
 			 LINES_PER_S);
-	ds->drop_told = true;
+	ds->drop_logged = true;
 }
 
 /* Handles one entry. Returns false if there is none now. */
@@ -134,10 +134,10 @@ static void write_stats(struct journald_source *ds)
 {
 	struct pb_enc *e;
 
-	if (ds->stats_written && ds->total == ds->told_total)
+	if (ds->stats_written && ds->total == ds->written_total)
 		return;
 	ds->stats_written = true;
-	ds->told_total = ds->total;
+	ds->written_total = ds->total;
 	e = writer_begin(ds->writer);
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
 	pb_enc_open(e, PB_TRACE_PACKET_JOURNALD_EVENT);

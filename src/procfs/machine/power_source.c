@@ -174,8 +174,8 @@ struct supply {
 	bool is_battery; /* in this pass */
 	bool was_battery; /* ever present; has_name is decided */
 	bool has_name; /* in the trace */
-	bool type_told;
-	unsigned told; /* bits by enum power_value: values whose errors were logged */
+	bool type_error_logged;
+	unsigned logged; /* bits by enum power_value: values whose errors were logged */
 };
 
 enum step { STEP_NONE, STEP_TYPES, STEP_VALUES };
@@ -196,8 +196,8 @@ struct power_source {
 	struct power_values values;
 	uint64_t began_ns; /* time of the values of that supply */
 	uint64_t unreadable; /* values */
-	bool list_told;
-	bool full_told;
+	bool list_error_logged;
+	bool limit_logged;
 };
 
 static int dir_of(const struct power_source *ds, const char *name, char *path, size_t size)
@@ -223,11 +223,11 @@ static int take_name(void *ctx, const char *name, unsigned char d_type)
 		}
 	}
 	if (ds->n_supplies == SUPPLIES_MAX || strlen(name) >= NAME_SIZE) {
-		if (!ds->full_told)
+		if (!ds->limit_logged)
 			log_warn("linux.sysfs_power: %s and later supplies are skipped: the limit "
 				 "is %d",
 				 name, SUPPLIES_MAX);
-		ds->full_told = true;
+		ds->limit_logged = true;
 		return 0;
 	}
 	s = &ds->supplies[ds->n_supplies++];
@@ -245,9 +245,9 @@ static void begin_pass(struct power_source *ds)
 		ds->supplies[i].listed = ds->supplies[i].is_battery = false;
 	if (r == 0)
 		r = fs_each(path, take_name, ds);
-	if (r < 0 && !ds->list_told)
+	if (r < 0 && !ds->list_error_logged)
 		log_warn("linux.sysfs_power: %s: %s", path, strerror(-r));
-	ds->list_told |= r < 0;
+	ds->list_error_logged |= r < 0;
 	ds->at = 0;
 	ds->step = r < 0 ? STEP_NONE : STEP_TYPES;
 }
@@ -264,9 +264,9 @@ static void look_at_type(struct power_source *ds, struct supply *s)
 	if (r == 0)
 		r = power_supply_is_battery(path, &ds->text, &s->is_battery);
 	/* -ENOENT: it was removed since the list. */
-	if (r < 0 && r != -ENOENT && !s->type_told) {
+	if (r < 0 && r != -ENOENT && !s->type_error_logged) {
 		log_warn("linux.sysfs_power: %s/type: %s", s->name, strerror(-r));
-		s->type_told = true;
+		s->type_error_logged = true;
 	}
 	if (s->is_battery && !s->was_battery)
 		ds->n_batteries++;
@@ -304,9 +304,9 @@ static void write_values(struct power_source *ds, const struct supply *s)
 static void missed(struct power_source *ds, struct supply *s, int r)
 {
 	ds->unreadable++;
-	if (s->told & 1u << ds->which)
+	if (s->logged & 1u << ds->which)
 		return;
-	s->told |= 1u << ds->which;
+	s->logged |= 1u << ds->which;
 	log_warn("linux.sysfs_power: %s/%s: %s", s->name, power_value_file(ds->which),
 		 fs_reason(-r));
 }

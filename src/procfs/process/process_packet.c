@@ -27,9 +27,9 @@ static const uint32_t end_fields[] = {
 
 void process_packet_next(struct process_packet *p)
 {
-	if (p->heard || (p->e && pb_enc_pos(p->e) - p->start_pos >= PROCESS_PACKET_BYTES))
+	if (p->single_event || (p->e && pb_enc_pos(p->e) - p->start_pos >= PROCESS_PACKET_BYTES))
 		process_packet_end(p);
-	p->heard = false;
+	p->single_event = false;
 	p->task_ns = clock_boot_ns();
 }
 
@@ -39,7 +39,7 @@ void process_packet_next_at(struct process_packet *p, uint64_t ns)
 	if (!ns)
 		return;
 	process_packet_end(p);
-	p->heard = true;
+	p->single_event = true;
 	p->task_ns = ns + 1;
 }
 
@@ -76,7 +76,7 @@ void process_packet_end(struct process_packet *p)
 {
 	if (!p->e)
 		return;
-	if (!p->heard)
+	if (!p->single_event)
 		pb_enc_u64(p->e, end_fields[p->kind], clock_boot_ns());
 	pb_enc_close(p->e);
 	writer_end(p->w);
@@ -156,9 +156,9 @@ static const char *reason_of(const struct proc_errors *t)
 void process_errors_log(struct process_errors *t, const struct proc_files *f)
 {
 	for (unsigned i = 0; i < PROC_FILES; i++) {
-		if (!is_errors(&f->errors[i]) || t->told >> i & 1)
+		if (!is_errors(&f->errors[i]) || t->logged >> i & 1)
 			continue;
-		t->told |= 1u << i;
+		t->logged |= 1u << i;
 		log_warn("linux.process_stats: /proc/PID/%s: %s; its values are missing",
 			 proc_file_name(i), reason_of(&f->errors[i]));
 	}

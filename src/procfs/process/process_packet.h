@@ -39,7 +39,7 @@ struct process_packet {
 	enum process_packet_kind kind; /* of the open one */
 	uint64_t start_pos;
 	uint64_t task_ns; /* before the files of the task were read, or the time of the event */
-	bool heard; /* the packet has the time of one event and takes nothing else */
+	bool single_event; /* the packet has the time of one event and takes nothing else */
 	bool new_state; /* the next packet is marked: incremental state was cleared; set at first */
 };
 
@@ -88,7 +88,7 @@ void process_packet_add_thread(struct process_packet *p, const struct thread_row
 struct process_errors {
 	uint64_t refused_tracks; /* total, set by the owner */
 	bool logged_refused;
-	uint32_t told; /* bits by enum proc_file */
+	uint32_t logged; /* bits by enum proc_file */
 	uint64_t written; /* number of errors when they were last written */
 };
 

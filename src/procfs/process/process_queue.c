@@ -199,21 +199,21 @@ bool process_events_run(struct process_events *q, struct process_writer *n,
 	return !process_events_is_empty(q);
 }
 
-#define TOLD_FIRST 1024u
+#define TABLE_MIN 1024u
 
 void process_fds_deinit(struct process_fds *f)
 {
 	free(f->waiting);
-	free(f->told);
+	free(f->table);
 	pid_map_clear(&f->lives);
 	*f = (struct process_fds){0};
 }
 
 void process_fds_clear(struct process_fds *f)
 {
-	f->n_told = 0;
-	if (f->told)
-		memset(f->told, 0, f->told_cap * sizeof(*f->told));
+	f->n_entries = 0;
+	if (f->table)
+		memset(f->table, 0, f->table_cap * sizeof(*f->table));
 }
 
 void process_fds_renew(struct process_fds *f, int32_t pid)
@@ -229,30 +229,30 @@ void process_fds_renew(struct process_fds *f, int32_t pid)
 static struct process_fd_entry *place(const struct process_fds *f, int32_t pid, int32_t fd)
 {
 	uint32_t hash = ((uint32_t)pid * 0x9e3779b1 ^ (uint32_t)fd) * 0x85ebca6b;
-	size_t i = (hash ^ hash >> 15) & (f->told_cap - 1);
+	size_t i = (hash ^ hash >> 15) & (f->table_cap - 1);
 
-	while (f->told[i].pid && (f->told[i].pid != pid || f->told[i].fd != fd))
-		i = (i + 1) & (f->told_cap - 1);
-	return &f->told[i];
+	while (f->table[i].pid && (f->table[i].pid != pid || f->table[i].fd != fd))
+		i = (i + 1) & (f->table_cap - 1);
+	return &f->table[i];
 }
 
 /* Makes room for one more. Returns false if memory runs out. */
 static bool reserve(struct process_fds *f)
 {
-	struct process_fd_entry *old = f->told;
-	size_t old_cap = f->told_cap;
+	struct process_fd_entry *old = f->table;
+	size_t old_cap = f->table_cap;
 
-	if (f->n_told < f->told_cap / 2)
+	if (f->n_entries < f->table_cap / 2)
 		return true;
-	if (f->n_told >= PROCESS_FDS_MAX) {
+	if (f->n_entries >= PROCESS_FDS_MAX) {
 		process_fds_clear(f);
 		return true;
 	}
-	f->told_cap = MAX(f->told_cap * 2, TOLD_FIRST);
-	f->told = calloc(f->told_cap, sizeof(*f->told));
-	if (!f->told) {
-		f->told = old;
-		f->told_cap = old_cap;
+	f->table_cap = MAX(f->table_cap * 2, TABLE_MIN);
+	f->table = calloc(f->table_cap, sizeof(*f->table));
+	if (!f->table) {
+		f->table = old;
+		f->table_cap = old_cap;
 		return false;
 	}
 	for (size_t i = 0; i < old_cap; i++)
@@ -281,7 +281,7 @@ static bool is_new(struct process_fds *f, int32_t pid, int32_t fd, uint32_t hash
 	t = place(f, pid, fd);
 	if (t->pid && t->hash == hash)
 		return false;
-	f->n_told += !t->pid;
+	f->n_entries += !t->pid;
 	*t = (struct process_fd_entry){pid, fd, hash};
 	return true;
 }

@@ -110,9 +110,9 @@ struct process_fds {
 	size_t n;
 	size_t cap;
 	uint64_t dropped;
-	struct process_fd_entry *told; /* owned; an open-addressing table, at most half full */
-	size_t n_told;
-	size_t told_cap; /* a power of two, or 0 */
+	struct process_fd_entry *table; /* owned; an open-addressing table, at most half full */
+	size_t n_entries;
+	size_t table_cap; /* a power of two, or 0 */
 	int32_t written; /* process of the last row */
 	struct pid_map lives; /* generation of each process */
 };

@@ -270,7 +270,7 @@ void process_poll_end(struct process_poll *p)
 /* The id may belong to a new task that is not in the trace. */
 static void forget_name(struct process_poll *p, int32_t tid)
 {
-	if (p->heard)
+	if (p->knows_starts)
 		return;
 	pid_set_remove(&p->writer->seen, tid);
 	pid_relations_forget(&p->writer->relations, tid);

@@ -101,10 +101,10 @@ struct process_poll_options {
 /* The state of a pass: first all tasks, then the exited ones. */
 enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THREADS };
 
-/* The owner sets options, and heard before each pass; the rest is zero-initialised. */
+/* The owner sets options, and knows_starts before each pass; the rest is zero-initialised. */
 struct process_poll {
 	struct process_poll_options options;
-	bool heard; /* a publisher reports the start of all tasks, so a reused id is detected */
+	bool knows_starts; /* a publisher reports the start of all tasks, so a reused id is detected */
 	struct process_writer *writer; /* borrowed during a pass */
 	enum process_poll_at at;
 	struct pid_list processes; /* open while the tasks are walked */

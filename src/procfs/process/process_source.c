@@ -48,7 +48,7 @@ struct process_source {
 	struct ds_handle *h; /* borrowed */
 	struct metadata_bus *feed;
 	struct writer *writer; /* owned */
-	struct writer *usage_writer; /* owned; for counter tracks. NULL: no tracks */
+	struct writer *tracks_writer; /* owned; for counter tracks. NULL: no tracks */
 	struct writer *thread_writer; /* owned; for tracks of threads. NULL: none */
 	struct event *next_slice; /* owned */
 	struct event *tick; /* owned; of the poll */
@@ -115,13 +115,13 @@ static void unlisten(struct process_source *ds)
 }
 
 /* Returns true if a publisher reports starts and exits of tasks. */
-static bool is_told(const struct process_source *ds)
+static bool has_publisher(const struct process_source *ds)
 {
 	return ds->listening && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
 }
 
 /* Returns true if it reports every start. */
-static bool hears_all(const struct process_source *ds)
+static bool knows_starts(const struct process_source *ds)
 {
 	return ds->listening &&
 	       metadata_bus_complete_kinds(ds->feed, ds_session_id(ds->h)) & METADATA_TASKS;
@@ -142,13 +142,13 @@ static bool run_feed(struct process_source *ds, const struct time_slice *slice)
 	       process_fds_run(&ds->fds, &ds->tree, slice);
 }
 
-static void forget_told(struct process_source *ds)
+static void forget_written(struct process_source *ds)
 {
 	process_writer_clear(&ds->tree);
 	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
 	/* Without reports of new tasks a known id may belong to another task by now. */
-	if (!hears_all(ds))
+	if (!knows_starts(ds))
 		pid_map_clear(&ds->tree.relations.map);
 }
 
@@ -157,14 +157,14 @@ static void forget_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);
 
-	if (ds->usage_writer)
-		dropped += writer_dropped(ds->usage_writer);
+	if (ds->tracks_writer)
+		dropped += writer_dropped(ds->tracks_writer);
 	if (ds->thread_writer)
 		dropped += writer_dropped(ds->thread_writer);
 	if (dropped == ds->dropped)
 		return;
 	ds->dropped = dropped;
-	forget_told(ds);
+	forget_written(ds);
 }
 
 /* Releases the open files, which may be thousands. */
@@ -183,7 +183,7 @@ static bool let_go(struct process_source *ds, const struct time_slice *slice)
 static void answer(struct process_source *ds, const struct time_slice *slice)
 {
 	bool owed = ds->listening && metadata_bus_is_busy(ds->feed, ds_session_id(ds->h));
-	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !is_told(ds);
+	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !has_publisher(ds);
 
 	/* No publisher is left. */
 	if (stopped)
@@ -258,7 +258,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	evtimer_add(ds->tick, &next);
-	ds->poll.heard = hears_all(ds);
+	ds->poll.knows_starts = knows_starts(ds);
 	/* If a pass takes longer than the period, ticks are skipped. */
 	if (!process_poll_is_active(&ds->poll))
 		r = process_poll_begin(&ds->poll, &ds->tree);
@@ -336,7 +336,7 @@ static void process_destroy(void *instance)
 	process_writer_deinit(&ds->tree);
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
-	writer_free(ds->usage_writer);
+	writer_free(ds->tracks_writer);
 	writer_free(ds->thread_writer);
 	free(ds);
 }
@@ -386,7 +386,7 @@ static void configure(struct process_source *ds, const Pb__ProcessStatsConfig *c
 }
 
 /* Logs options without effect. */
-static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
+static void log_without_effect(const Pb__ProcessStatsConfig *c)
 {
 	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
 			       : c->record_process_io	      ? "record_process_io"
@@ -405,18 +405,18 @@ static void tell_what_is_left_out(const Pb__ProcessStatsConfig *c)
 }
 
 /* Counter tracks have their own incremental state, so they need a writer. */
-static int create_usage(struct process_source *ds)
+static int create_tracks(struct process_source *ds)
 {
 	const struct process_tracks_options *o = &ds->poll.tracks.options;
 
 	if (!ds->poll_ms || !(o->io || o->sched || o->cgroup))
 		return 0;
-	ds->usage_writer = ds_writer_new(ds->h);
+	ds->tracks_writer = ds_writer_new(ds->h);
 	if (o->sched)
 		ds->thread_writer = ds_writer_new(ds->h);
-	if (!ds->usage_writer || (o->sched && !ds->thread_writer))
+	if (!ds->tracks_writer || (o->sched && !ds->thread_writer))
 		return -ENOMEM;
-	return process_tracks_init(&ds->poll.tracks, ds->usage_writer, ds->thread_writer);
+	return process_tracks_init(&ds->poll.tracks, ds->tracks_writer, ds->thread_writer);
 }
 
 static int process_create(struct ds_handle *h, const struct ds_env *env,
@@ -442,12 +442,12 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;
-	r = create_usage(ds);
+	r = create_tracks(ds);
 	if (r < 0)
 		return r;
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
-		tell_what_is_left_out(config->process_stats_config);
+		log_without_effect(config->process_stats_config);
 	/*
 	 * Before the start of any source: publishers check at their start whether there are
 	 * subscribers.
@@ -458,13 +458,13 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-static void tell_what_is_missing(const struct process_source *ds)
+static void log_missing_sources(const struct process_source *ds)
 {
-	if (!ds->poll_ms && !ds->scan_on_start && !is_told(ds))
+	if (!ds->poll_ms && !ds->scan_on_start && !has_publisher(ds))
 		log_warn("linux.process_stats records nothing: there is neither "
 			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
 			 "the same session");
-	if (ds->wants_fds && !is_told(ds))
+	if (ds->wants_fds && !has_publisher(ds))
 		log_warn("linux.process_stats: resolve_process_fds records nothing without "
 			 "linux.ftrace in the same session");
 }
@@ -475,7 +475,7 @@ static void process_start(void *instance)
 	int r;
 
 	ds->started = true;
-	tell_what_is_missing(ds);
+	log_missing_sources(ds);
 	if (ds->scan_on_start) {
 		r = process_scan_begin(&ds->scan, &ds->tree);
 		if (r < 0)
@@ -492,8 +492,8 @@ static void process_flush(void *instance, uint64_t flush_id)
 
 	if (!flushes_add(&ds->flushes, flush_id)) {
 		writer_flush(ds->writer);
-		if (ds->usage_writer)
-			writer_flush(ds->usage_writer);
+		if (ds->tracks_writer)
+			writer_flush(ds->tracks_writer);
 		if (ds->thread_writer)
 			writer_flush(ds->thread_writer);
 		flushes_answer(&ds->flushes, ds->h);
@@ -505,7 +505,7 @@ static void process_flush(void *instance, uint64_t flush_id)
 
 static void process_clear(void *instance)
 {
-	forget_told(instance);
+	forget_written(instance);
 }
 
 static void process_stop(void *instance)

@@ -100,14 +100,14 @@ static void write_in_time(struct process_writer *n, const struct process_row *ro
 {
 	struct process_packet *p = n->packet;
 	uint64_t task_ns = p->task_ns, end = time_of_parents_end(n, s, began_ns);
-	bool heard = p->heard;
+	bool single_event = p->single_event;
 
 	if (end) {
 		process_packet_next_at(p, end);
 		write_process(n, row);
 		process_packet_end(p);
 		p->task_ns = task_ns;
-		p->heard = heard;
+		p->single_event = single_event;
 		return;
 	}
 	if (parent_now != PID_NO_PARENT && !pid_set_has(&n->seen, s->pid) &&

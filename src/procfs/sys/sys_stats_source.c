@@ -239,7 +239,7 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 }
 
 /* Logs options without effect. */
-static void tell_what_is_left_out(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
+static void log_skipped(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
 {
 	const char *without = c->n_meminfo_counters && !c->meminfo_period_ms ? "meminfo"
 			      : c->n_vmstat_counters && !c->vmstat_period_ms ? "vmstat"
@@ -281,7 +281,7 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 		r = open_sources(ds, c);
 	if (r < 0)
 		return r;
-	tell_what_is_left_out(ds, c);
+	log_skipped(ds, c);
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }

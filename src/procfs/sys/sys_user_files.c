@@ -173,7 +173,7 @@ struct user_file {
 	size_t n, cap;
 	size_t at; /* index of the name that is expected next */
 	bool refused;
-	bool full_told;
+	bool limit_logged;
 };
 
 struct sys_files {
@@ -191,10 +191,10 @@ static struct known *learn(struct sys_files *s, struct user_file *f, struct span
 	struct known *k;
 	char *text;
 
-	if (f->n == NUMBERS_MAX && !f->full_told)
+	if (f->n == NUMBERS_MAX && !f->limit_logged)
 		log_warn("linux.sys_stats: %s has more than %d numbers; the rest is dropped",
 			 f->path, NUMBERS_MAX);
-	f->full_told = f->full_told || f->n == NUMBERS_MAX;
+	f->limit_logged = f->limit_logged || f->n == NUMBERS_MAX;
 	if (f->n == NUMBERS_MAX ||
 	    array_reserve(&f->known, &f->cap, f->n + 1, sizeof(*f->known)) < 0 ||
 	    !(text = strndup(name.p, name.len)))

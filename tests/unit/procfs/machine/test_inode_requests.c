@@ -25,7 +25,7 @@ TEST(each_is_written_once)
 	assert_false(inode_requests_take(&w, 3, 5));
 	assert_true(inode_requests_take(&w, 2, 11));
 	inode_requests_end(&w);
-	assert_int_equal(w.told, 2);
+	assert_int_equal(w.written, 2);
 	assert_int_equal(w.not_there, 1);
 	inode_requests_add(&w, 2, 10); /* not looked for again */
 	assert_int_equal(inode_requests_begin(&w, devices), 1);

@@ -35,17 +35,17 @@ FIXTURE_TEST(nothing_is_not_written)
 	process_errors_log(&errors, &files);
 	process_errors_write(&errors, &files, &packet);
 	assert_int_equal(fake.n, 0);
-	assert_int_equal(errors.told, 0);
+	assert_int_equal(errors.logged, 0);
 }
 
 FIXTURE_TEST(each_kind_of_file_is_logged_once)
 {
 	files.errors[PROC_FILE_IO] = (struct proc_errors){.count = 3, .error = -EACCES};
 	process_errors_log(&errors, &files);
-	assert_int_equal(errors.told, 1u << PROC_FILE_IO);
+	assert_int_equal(errors.logged, 1u << PROC_FILE_IO);
 	files.errors[PROC_FILE_DMABUF_RSS] = (struct proc_errors){.absent = true, .error = -ENOENT};
 	process_errors_log(&errors, &files);
-	assert_int_equal(errors.told, 1u << PROC_FILE_IO | 1u << PROC_FILE_DMABUF_RSS);
+	assert_int_equal(errors.logged, 1u << PROC_FILE_IO | 1u << PROC_FILE_DMABUF_RSS);
 }
 
 FIXTURE_TEST(all_are_counted_in_the_trace)

@@ -136,7 +136,7 @@ FIXTURE_TEST(another_process_or_program)
 		process_fds_renew(&fds, 71); /* not its number */
 		process_fds_renew(&fds, 70);
 	}
-	assert_int_equal(fds.n_told, 1);
+	assert_int_equal(fds.n_entries, 1);
 }
 
 FIXTURE_TEST(closed_descriptors_and_exited_processes)
@@ -176,8 +176,8 @@ FIXTURE_TEST(many_of_them)
 	}
 	for (int i = 0; i < 3000; i += 100)
 		assert_int_equal(told(70, (uint64_t)i, "/a"), 1);
-	assert_int_equal(fds.n_told, 3000);
-	assert_true(fds.told_cap >= 2 * fds.n_told);
+	assert_int_equal(fds.n_entries, 3000);
+	assert_true(fds.table_cap >= 2 * fds.n_entries);
 }
 
 FIXTURE_TEST(more_than_may_wait)

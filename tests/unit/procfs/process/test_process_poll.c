@@ -258,7 +258,7 @@ FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 	assert_false(pid_set_has(&writer.seen, 7));
 	assert_true(pid_set_has(&writer.seen, 8));
 	/* Where the kernel's events tell who comes they know better. */
-	poll_.heard = true;
+	poll_.knows_starts = true;
 	proc_remove("8");
 	one_pass();
 	assert_true(pid_set_has(&writer.seen, 8));
