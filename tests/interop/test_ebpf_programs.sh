@@ -184,7 +184,7 @@ text text.bpf.o could not be read: .*not a proper ELF object
 open open.bpf.o is writable by others than its owner
 none none.bpf.o: No such file
 kinds sonda_counter_many has more than 256 elements
-events an event of sonda_events is no struct sonda_event
+events an event of sonda_events is not a struct sonda_event
 events more than 1000 events in a second, or than 4 at a time on a thread
 pinned pinned.bpf.o: its map sonda_counter_pinned is to be pinned, which would outlive the recording
 partly sonda_counter_bad is skipped: its value has a type, which is neither an integer
