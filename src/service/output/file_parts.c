@@ -47,7 +47,7 @@ static struct file_part *part_of(struct file_parts *f, uint32_t number)
 	return NULL;
 }
 
-/* What a regular file takes a writer writes; the first one starts it. Takes the descriptor, also on
+/* A writer writes regular files and pipes; the first one starts it. Takes the descriptor, also on
  * failure. */
 static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
 {
@@ -55,7 +55,8 @@ static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, stru
 	struct stat st;
 	int r = file_part_init(p, c, fd, f->rotation.last);
 
-	if (r == 0 && !f->writer && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (r == 0 && !f->writer && fstat(fd, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
 		r = file_writer_new(f->owner->boost, &f->writer);
 	if (r < 0) {
 		file_part_deinit(p);

@@ -104,8 +104,9 @@ static void on_stall(void *ctx)
 {
 	struct file_sink *f = ctx;
 
-	give_up(f, f->parts.writer ? "its file system took nothing for ten seconds"
-				   : "its reader did not take a byte for ten seconds");
+	give_up(f, f->parts.writer && !newest(f)->is_pipe
+			   ? "its file system took nothing for ten seconds"
+			   : "its reader did not take a byte for ten seconds");
 }
 
 static void wait_for_file(struct file_sink *f);
@@ -304,7 +305,9 @@ void file_sink_finish_now(struct file_sink *f)
 		if (r == OUT_FILE_WAIT && file_sink_await_writer(f))
 			r = OUT_FILE_MORE;
 	} while (r == OUT_FILE_MORE);
-	if (r == OUT_FILE_DONE)
+	if (r == OUT_FILE_DONE && newest(f)->is_pipe)
+		r = file_parts_are_busy(&f->parts) ? OUT_FILE_WAIT : OUT_FILE_DONE;
+	else if (r == OUT_FILE_DONE)
 		r = file_parts_write_now(&f->parts, FILE_STALL_MS);
 	if (r == OUT_FILE_DONE && is_removed(f))
 		give_up(f, "it was removed");
@@ -316,7 +319,7 @@ void file_sink_finish_now(struct file_sink *f)
 
 bool file_sink_await_writer(struct file_sink *f)
 {
-	return file_parts_are_busy(&f->parts) &&
+	return file_parts_are_busy(&f->parts) && !newest(f)->is_pipe &&
 	       file_writer_wait(f->parts.writer, FILE_STALL_MS) == 0;
 }
 
@@ -336,7 +339,7 @@ static int init_events(struct file_sink *f)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
 	if (r == 0)
 		r = loop_timer_init(&f->period, loop, on_period, f);
-	if (r == 0 && newest(f)->is_pollable)
+	if (r == 0 && newest(f)->is_pollable && !f->parts.writer)
 		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
 	else if (r == 0 && f->parts.writer)
 		f->writable = event_new(loop, file_writer_fd(f->parts.writer), EV_READ | EV_PERSIST,

@@ -78,7 +78,8 @@ void file_sink_finish(struct file_sink *f);
 /* The session is being freed: what finish has begun is done at the end of the call, or given up
  * where a reader would have to be waited for. */
 void file_sink_finish_now(struct file_sink *f);
-/* Waits for what the writer of the file does next; false: it has nothing to do, or hangs. */
+/* Waits for what the writer of the file does next; false: it has nothing to do, or hangs, or writes a
+ * pipe, whose reader is not waited for. */
 bool file_sink_await_writer(struct file_sink *f);
 bool file_sink_is_closed(const struct file_sink *f);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -18,6 +20,7 @@
 #include "wire/pb_varint.h"
 
 #define STACK_BYTES (64u << 10)
+#define PROGRESS_BYTES (64u << 10)
 
 struct file_writer {
 	int jobs; /* owned; the thread has the other ends */
@@ -72,15 +75,61 @@ static void cut(int fd, off_t end)
 		lseek(fd, end, SEEK_SET); /* for its owner, who may go on there */
 }
 
-static struct file_result do_write(const struct job *j)
+static void answer(const struct worker *w, const struct file_result *r);
+
+/* The loop is told, so that a slow reader does not look like one that has stopped. */
+static void tell_progress(const struct worker *w, const struct job *j, size_t before, size_t done)
+{
+	const struct file_result r = {.id = j->id, .is_progress = true};
+
+	if (before / PROGRESS_BYTES != done / PROGRESS_BYTES)
+		answer(w, &r);
+}
+
+/*
+ * Without O_NONBLOCK, which would be its owner's too. Where the kernel has no RWF_NOWAIT for pipes (before
+ * 6.4), as much as poll(2) promises to take at once: a peer that writes to the pipe in between makes the
+ * thread wait. So does one that holds the lock of the pipe.
+ */
+static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
+{
+	const struct iovec all = {(void *)data, len};
+	ssize_t n = pwritev2(fd, &all, 1, -1, RWF_NOWAIT);
+
+	return n < 0 && errno == EOPNOTSUPP ? write(fd, data, MIN(len, PIPE_BUF)) : n;
+}
+
+static ssize_t write_to_pipe(const struct worker *w, const struct job *j, size_t done)
+{
+	struct pollfd fds[] = {{.fd = j->fd, .events = POLLOUT}, {.fd = w->jobs}};
+	ssize_t n;
+
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		return -1;
+	if (!fds[0].revents && fds[1].revents & POLLHUP) {
+		errno = ECANCELED; /* nobody wants it any more */
+		return -1;
+	}
+	n = write_at_once(j->fd, j->buf + done, j->len - done);
+	if (n > 0)
+		tell_progress(w, j, done, done + (size_t)n);
+	if (n < 0 && errno == EAGAIN)
+		errno = EINTR; /* a peer was faster */
+	return n;
+}
+
+static struct file_result do_write(const struct worker *w, const struct job *j)
 {
 	struct file_result r = {.id = j->id, .buf = j->buf, .cap = j->cap, .len = j->len};
+	bool is_pipe;
 	size_t done = 0;
 	struct stat st;
 	ssize_t n;
 
+	is_pipe = fstat(j->fd, &st) == 0 && S_ISFIFO(st.st_mode);
 	while (done < j->len) {
-		n = write(j->fd, j->buf + done, j->len - done);
+		n = is_pipe ? write_to_pipe(w, j, done)
+			    : write(j->fd, j->buf + done, j->len - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
@@ -133,7 +182,7 @@ static void do_job(const struct worker *w, const struct job *j)
 
 	switch (j->kind) {
 	case JOB_WRITE:
-		r = do_write(j);
+		r = do_write(w, j);
 		break;
 	case JOB_SYNC:
 		r = do_sync(j);
@@ -338,7 +387,7 @@ int file_writer_next(struct file_writer *w, struct file_result *ret)
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof(*ret))
 		return 0;
-	w->pending--;
+	w->pending -= !ret->is_progress;
 	return 1;
 }
 

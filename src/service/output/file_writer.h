@@ -9,15 +9,15 @@
 #include "base/system/priority_boost.h"
 
 /*
- * A thread that writes regular files, so that a disk that is slow, or a file system that hangs, holds
- * up nobody else. Jobs are done one after the other, in the order in which they were given.
+ * A thread that writes regular files and pipes, so that a disk that is slow, a file system that hangs, or
+ * a peer that holds the lock of a pipe with a write of its own that does not end, holds up nobody else. Jobs are done one after the other, in the order in which they were given.
  *
  *	loop --jobs--> pipe --> thread: write(2), fdatasync(2), ftruncate(2), close(2)
  *	     <-- pipe <--results--
  *
  * The pipes are all that loop and thread share: what a job has is the thread's until its result is
- * taken. A thread whose writer was freed does the jobs that it has, and ends; where the file system
- * hangs, that may be never, so there is a limit of MAX_FILE_WRITERS.
+ * taken. A thread whose writer was freed does the jobs that it has, but waits for no reader of a pipe,
+ * and ends; where the file system hangs, that may be never, so there is a limit of MAX_FILE_WRITERS.
  */
 struct file_writer;
 
@@ -38,12 +38,13 @@ struct file_result {
 	size_t cap, len; /* as they were given */
 	size_t kept; /* bytes of it that are in the file: all, or whole records of them */
 	bool removed; /* the file has no name in any folder */
+	bool is_progress; /* of a write to a pipe that goes on: only the id is set */
 };
 
 /*
  * Writes records (Trace.packet: a tag of one byte, a length, the packet) that are all whole. buf, of cap
- * bytes from malloc, is taken on success. What an error leaves of the last record is cut off. 0 or
- * -EAGAIN: too many jobs wait.
+ * bytes from malloc, is taken on success. What an error leaves of the last record is cut off, of a
+ * regular file. 0 or -EAGAIN: too many jobs wait.
  */
 int file_writer_write(struct file_writer *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		      size_t len);

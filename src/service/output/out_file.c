@@ -3,13 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -81,41 +78,11 @@ ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
 
 /* ---- bytes out ---- */
 
-/* A pipe that poll(2) calls writable takes PIPE_BUF bytes at once. */
-static ssize_t write_small_pieces(int fd, const uint8_t *data, size_t len)
-{
-	struct pollfd ready = {.fd = fd, .events = POLLOUT};
-	size_t done = 0;
-	ssize_t n = 0;
-
-	while (done < len && n >= 0 && poll(&ready, 1, 0) != 0) {
-		n = write(fd, data + done, MIN(len - done, PIPE_BUF));
-		done += (size_t)MAX(n, 0);
-	}
-	if (done == 0 && n == 0)
-		errno = EAGAIN;
-	return done > 0 ? (ssize_t)done : -1;
-}
-
-static ssize_t write_to_pipe(struct out_file *o, const uint8_t *data, size_t len)
-{
-	const struct iovec piece = {(void *)data, len};
-	ssize_t n;
-
-	if (!o->is_asked_first) {
-		n = pwritev2(o->fd, &piece, 1, -1, RWF_NOWAIT);
-		if (n >= 0 || errno != EOPNOTSUPP)
-			return n;
-		o->is_asked_first = true;
-	}
-	return write_small_pieces(o->fd, data, len);
-}
-
-static ssize_t write_piece(struct out_file *o, const uint8_t *data, size_t len)
+static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t len)
 {
 	if (o->is_socket)
 		return send(o->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return o->is_pipe ? write_to_pipe(o, data, len) : write(o->fd, data, len);
+	return write(o->fd, data, len);
 }
 
 off_t out_file_end(const struct out_file *o)

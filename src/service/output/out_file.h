@@ -16,19 +16,17 @@
  *	buf	| sent | 0A len packet | 0A len      | ...
  *		0      sent                        used
  *
- * A regular file has a writer, which takes the whole buffer while the next one fills; so two of them
+ * A regular file and a pipe have a writer, which takes the whole buffer while the next one fills; so two of them
  * are all that waits outside of the session's buffers. What one write(2) gets ends with a whole
  * packet, and where it fails the file is cut back to the last packet that is whole.
  *
- * A pipe or a socket whose reader is slow never blocks: OUT_FILE_WAIT says so. The
- * descriptor of a pipe stays as it was passed: O_NONBLOCK would be its owner's too.
+ * A reader that is slow never blocks: OUT_FILE_WAIT says so.
  */
 struct out_file {
 	struct packet_sink sink; /* packets in; a packet that finds no memory sets error */
 	int fd; /* owned; -1: closed */
 	bool is_socket;
 	bool is_pipe;
-	bool is_asked_first; /* a pipe, of a kernel that has no RWF_NOWAIT for it: poll(2), small writes */
 	bool is_pollable; /* an event loop can wait for it */
 	int error; /* -errno of what failed: later packets are dropped */
 	off_t begin; /* of a regular file: where the trace starts. What is in front is another's */

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unit/test.h"
+#include "base/core/mem.h"
 #include "service/output/file_writer.h"
 #include "service/ipc/limits.h"
 #include "unit/temp_dir.h"
@@ -128,7 +136,7 @@ WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record)
 	close(fd);
 }
 
-/* A pipe that nobody reads stands in for a file system that hangs: write(2) does not return. */
+/* A socket that nobody reads stands in for a file system that hangs: write(2) does not return. */
 WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 {
 	static struct file_writer *hung[MAX_FILE_WRITERS];
@@ -137,12 +145,12 @@ WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 	size_t n = 0;
 	int fds[2], r_new;
 
-	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	while ((r_new = file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
 					&hung[n])) == 0) {
 		int fd = dup(fds[1]);
 
-		give(hung[n], 1, fd, 'a', 10000);
+		give(hung[n], 1, fd, 'a', 100000);
 		give(hung[n], 2, fd, 'b', 10000);
 		assert_int_equal(file_writer_next(hung[n], &r), 0);
 		file_writer_close(hung[n], fd);
@@ -160,6 +168,115 @@ WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 	while (file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
 		usleep(1000);
 	file_writer_free(one);
+}
+
+/* How many bytes come until the other end is closed. */
+static size_t read_to_the_end(int fd)
+{
+	static char buf[1 << 16];
+	size_t total = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		total += (size_t)n;
+	assert_int_equal(n, 0);
+	return total;
+}
+
+WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
+{
+	static char buf[100000];
+	struct file_result r;
+	size_t total = 0;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	give(writer, 7, fds[1], 'a', 10000);
+	r = await(writer);
+	assert_true(r.is_progress && r.id == 7 && !r.buf && !r.error);
+	assert_int_equal(file_writer_pending(writer), 1);
+	while (total < 1000000)
+		total += (size_t)read(fds[0], buf, sizeof(buf));
+	do
+		r = await(writer);
+	while (r.is_progress);
+	assert_int_equal(r.kept, 1000000);
+	assert_int_equal(file_writer_pending(writer), 0);
+	free(r.buf);
+	assert_int_equal(fcntl(fds[1], F_GETFL) & O_NONBLOCK, 0); /* it is its owner's, too */
+	close(fds[0]);
+	give(writer, 7, fds[1], 'b', 1);
+	r = await(writer);
+	assert_int_equal(r.error, -EPIPE);
+	free(r.buf);
+	close(fds[1]);
+}
+
+/* Or each session with a pipe could leave a thread behind. */
+WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	give(writer, 1, fds[1], 'a', 10000);
+	give(writer, 2, fds[1], 'b', 10000);
+	file_writer_close(writer, fds[1]);
+	file_writer_free(TAKE_PTR(writer));
+	assert_in_range(read_to_the_end(fds[0]), 1, 1999999);
+	close(fds[0]);
+}
+
+static int held_pipe[2];
+static char *absent_page;
+
+static void *write_absent_page(void *ctx)
+{
+	assert_int_equal(write(held_pipe[1], absent_page, 4096), 4096);
+	return ctx;
+}
+
+/* A page that comes when the test wants it, as one of FUSE comes when its server wants it. */
+static int register_absent_page(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	if (fd < 0)
+		return fd;
+	absent_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(absent_page != MAP_FAILED);
+	range.range.start = (uintptr_t)absent_page;
+	range.range.len = 4096;
+	assert_int_equal(ioctl(fd, UFFDIO_API, &api), 0);
+	assert_int_equal(ioctl(fd, UFFDIO_REGISTER, &range), 0);
+	return fd;
+}
+
+/* The kernel holds the lock of the pipe while it copies what a peer writes. */
+WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
+{
+	int faults = register_absent_page();
+	struct uffdio_zeropage give_page = {.range = {(uintptr_t)absent_page, 4096}};
+	struct pollfd p = {.fd = faults, .events = POLLIN};
+	pthread_t peer;
+
+	if (faults < 0)
+		skip(); /* root alone may have it */
+	assert_int_equal(pipe(held_pipe), 0);
+	assert_int_equal(pthread_create(&peer, NULL, write_absent_page, NULL), 0);
+	assert_int_equal(poll(&p, 1, -1), 1);
+	/* It is held. Nothing of this waits. */
+	give(writer, 1, held_pipe[1], 'a', 10);
+	file_writer_close(writer, dup(held_pipe[1]));
+	assert_int_equal(file_writer_wait(writer, 0), -ETIMEDOUT);
+	file_writer_free(TAKE_PTR(writer));
+	assert_int_equal(ioctl(faults, UFFDIO_ZEROPAGE, &give_page), 0);
+	assert_int_equal(pthread_join(peer, NULL), 0);
+	close(held_pipe[0]);
+	close(held_pipe[1]);
+	munmap(absent_page, 4096);
+	close(faults);
 }
 
 /* As sondad ignores them. */

@@ -208,67 +208,6 @@ TEST(full_device_is_an_error)
 	out_file_deinit(&o);
 }
 
-TEST(pipe_is_never_waited_for)
-{
-	struct out_file o;
-	int fds[2];
-	size_t total = 0;
-	ssize_t n;
-	char *buf = malloc(1 << 20);
-
-	assert_non_null(buf);
-	assert_int_equal(pipe(fds), 0);
-	out_file_init(&o, fds[1]);
-	assert_true(o.is_pollable);
-	put(&o, 'a', 300000);
-	assert_int_equal(write_all(&o), OUT_FILE_WAIT);
-	assert_int_equal(write_all(&o), OUT_FILE_WAIT);
-	/* what the reader takes makes room */
-	while (total < out_file_record_size(300000)) {
-		n = read(fds[0], buf, 1 << 20);
-		assert_true(n > 0);
-		total += (size_t)n;
-		assert_true(write_all(&o) >= 0);
-	}
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	put(&o, 'b', 1);
-	close(fds[0]);
-	assert_int_equal(write_all(&o), -EPIPE);
-	out_file_deinit(&o);
-	free(buf);
-}
-
-/* The descriptor is the consumer's too: a mode that is set for it would be set for both. */
-TEST(pipes_own_mode_is_left_alone)
-{
-	struct out_file o;
-	int fds[2], theirs;
-
-	assert_int_equal(pipe(fds), 0);
-	theirs = dup(fds[1]);
-	out_file_init(&o, fds[1]);
-	assert_int_equal(fcntl(theirs, F_GETFL) & O_NONBLOCK, 0);
-	out_file_deinit(&o);
-	close(theirs);
-	close(fds[0]);
-}
-
-TEST(pipe_of_a_kernel_without_nowait_is_not_waited_for_either)
-{
-	struct out_file o;
-	int fds[2];
-
-	assert_int_equal(pipe(fds), 0);
-	out_file_init(&o, fds[1]);
-	o.is_asked_first = true;
-	put(&o, 'a', 300000);
-	assert_int_equal(write_all(&o), OUT_FILE_WAIT);
-	assert_true(o.written >= 4096);
-	close(fds[0]);
-	assert_int_equal(write_all(&o), -EPIPE);
-	out_file_deinit(&o);
-}
-
 TEST(socket_is_never_waited_for)
 {
 	struct out_file o;
