@@ -184,6 +184,11 @@ void command_child_signal(const struct command_child *c, int number)
 		kill(c->pid, number);
 }
 
+bool command_child_ran(const struct command_child *c)
+{
+	return c->ran;
+}
+
 int command_child_exit_code(const struct command_child *c)
 {
 	if (c->state != ENDED)

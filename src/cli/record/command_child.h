@@ -42,6 +42,8 @@ bool command_child_is_running(const struct command_child *c);
 /* Passes a signal on, if it is running. */
 void command_child_signal(const struct command_child *c, int number);
 
+bool command_child_ran(const struct command_child *c);
+
 /* As a shell tells it: its exit code, or 128 and the signal. -1: it has not ended. */
 int command_child_exit_code(const struct command_child *c);
 

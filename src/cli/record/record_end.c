@@ -302,6 +302,12 @@ static int tell_limit(struct record_command *c, int code)
 	return EXIT_FAILED;
 }
 
+/* The command could not be run, so what the trace has by now is of nothing. */
+static bool is_without_command(const struct record_command *c, int error)
+{
+	return error && error != -ECONNABORTED && c->child && !command_child_ran(c->child);
+}
+
 int record_end(struct record_command *c, int error, const struct err_text *why)
 {
 	int code;
@@ -312,7 +318,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		console_error(&c->console, "%s", why->text);
 	if (c->snapshots)
 		return end_snapshots(c, error);
-	if (error == -EINTR && c->streams)
+	if ((error == -EINTR || is_without_command(c, error)) && c->streams)
 		return remove_file(c, EXIT_FAILED);
 	if (error && !is_kept(c, error))
 		return fail(c);
