@@ -89,6 +89,64 @@ TEST(flood_of_one_leaves_others_and_root_a_quarter)
 	quota_deinit(&q);
 }
 
+/* Connections, sessions, data sources, memory of each sort: whatever one user takes all of that it gets. */
+TEST(of_each_kind_others_and_root_have_a_quarter)
+{
+	for (unsigned k = QUOTA_PRODUCERS; k < N_QUOTAS; k++) {
+		enum quota_kind kind = (enum quota_kind)k;
+		struct quota_account flood, other, more[USERS], root;
+		struct quota q;
+		uint64_t all, step;
+
+		quota_init(&q);
+		q.own_user = 0;
+		all = q.limits[kind].all;
+		step = all / 1024 ? all / 1024 : 1;
+		quota_open(&flood, &q, 4242);
+		quota_open(&other, &q, 4243);
+		quota_open(&root, &q, 0);
+		while (quota_take(&flood, kind, step, NULL) == 0)
+			;
+		assert_int_equal(quota_take(&other, kind, all / 4, NULL), 0);
+		for (unsigned i = 0; i < USERS; i++) {
+			quota_open(&more[i], &q, 5000 + i);
+			while (quota_take(&more[i], kind, step, NULL) == 0)
+				;
+		}
+		assert_int_equal(quota_take(&root, kind, all / 4, NULL), 0);
+		for (unsigned i = 0; i < USERS; i++)
+			quota_close(&more[i]);
+		quota_close(&flood);
+		quota_close(&other);
+		quota_close(&root);
+		quota_deinit(&q);
+	}
+}
+
+static const struct log_limit *lines_of(const struct quota *q, uint64_t user)
+{
+	for (size_t i = 0; i < QUOTA_LOG_USERS; i++)
+		if (q->log.users[i].user == user && q->log.users[i].limit.written > 0)
+			return &q->log.users[i].limit;
+	return NULL;
+}
+
+TEST(log_lines_of_one_user_leave_others_and_root_theirs)
+{
+	struct quota q;
+
+	quota_init(&q);
+	for (int i = 0; i < 100; i++)
+		quota_log(&q, 4242, LOG_LEVEL_WARN, "a flood");
+	quota_log(&q, 4243, LOG_LEVEL_WARN, "of another user");
+	quota_log(&q, 0, LOG_LEVEL_WARN, "of root");
+	assert_true(lines_of(&q, 4242)->dropped > 0);
+	assert_int_equal(lines_of(&q, 4243)->written, 1);
+	assert_int_equal(lines_of(&q, 4243)->dropped, 0);
+	assert_int_equal(lines_of(&q, 0)->written, 1);
+	quota_deinit(&q);
+}
+
 /* Four users with all the connections that they get leave root its own. */
 TEST(four_users_do_not_keep_root_out)
 {
