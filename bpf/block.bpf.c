@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Block I/O: how long devices take, how much goes through, how much is on its way, and for whom.
+ * Block I/O: latency, throughput and requests in flight of devices, and bytes by process.
  *
- *	insert   into a scheduler's queue, where there is one: here the submitter still runs
- *	issue    to the driver: the latency begins; who runs now is taken where insert was not seen
- *	requeue  the driver gave it back: it will be issued again
- *	merge    it became part of another one
- *	complete of so many bytes: a request may be complete in parts
+ *	insert   into the queue of a scheduler, if there is one: the submitter still runs
+ *	issue    to the driver: the latency starts; without an insert the current process is charged
+ *	requeue  the driver returned it: it will be issued again
+ *	merge    it became part of another request
+ *	complete of some bytes: a request may be completed in parts
  *
- * Between these a request is known by its address, which is one of a fixed set for each device: what
- * may be forgotten here is overwritten when the address comes again. (rq->io_start_time_ns would need
- * no hash, but most devices leave it 0, and where it is set it is the time of the plug, not of the
- * issue.) Records of events have no address: there it is where on the disk it begins, and the
- * operation, which two on their way at a time hardly share.
+ * Between these a request is identified by its address, one of a fixed set for each device: a stale
+ * entry is overwritten when the address is reused. (rq->io_start_time_ns would need no hash, but
+ * most devices leave it 0, and otherwise it is the time of the plug, not of the issue.) Records of
+ * events have no address: there it is identified by its sector and operation, which two requests in
+ * flight hardly share.
  *
- * Completions of one device come on few CPUs: counts are shared by all of them, with atomic adds. A
- * histogram a CPU would be 4 KB for each CPU, device and operation, to be read 10 times a second.
+ * Completions of a device are handled on few CPUs: counts are shared by all CPUs, with atomic adds.
+ * A histogram for each CPU would be 4 KB for each CPU, device and operation, read 10 times a
+ * second.
  */
 #include "common.h"
 
@@ -41,7 +42,7 @@ struct request_id {
 #endif
 };
 
-/* What a hook has of a request. */
+/* What a tracepoint knows of a request. */
 struct seen {
 	struct request_id id;
 	struct block_key key;
@@ -99,7 +100,7 @@ static const struct block_process no_process;
 			__sync_fetch_and_add(&l->what, 1);                                         \
 	} while (0)
 
-/* A disk's counts are made when a request of it was seen. */
+/* The counts of a disk are created at its first request. */
 static __always_inline struct block_disk *disk_counts(const struct block_key *key,
 						      const struct seen *seen)
 {
@@ -131,7 +132,7 @@ static __always_inline struct block_process *process_counts(__u32 tgid)
 	return p;
 }
 
-/* Who runs now pays. */
+/* The current process is charged. */
 static __always_inline void describe(const struct seen *s, struct on_its_way *w)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -145,7 +146,7 @@ static __always_inline void describe(const struct seen *s, struct on_its_way *w)
 	w->sector = s->sector;
 }
 
-/* It is on its way (1), or it is not any more (-1) and was not complete. */
+/* Updates the number in flight: issued (1), or returned without completion (-1). */
 static __always_inline void count_begun(const struct on_its_way *w, const struct seen *s, __s64 n)
 {
 	struct block_disk *d = disk_counts(&w->key, s);
@@ -178,7 +179,7 @@ static __always_inline void on_issue(const struct seen *s)
 	describe(s, &w);
 	known = bpf_map_lookup_elem(&requests, &s->id);
 	if (known && known->since) {
-		/* An older one at this address, whose end we did not see. */
+		/* A stale request at this address, whose end was missed. */
 		count_begun(known, NULL, -1);
 	} else if (known) {
 		w.tgid = known->tgid;
@@ -242,7 +243,7 @@ static __always_inline void tell_outlier(const struct on_its_way *w, const char 
 	outlier_end(e);
 }
 
-/* Of so many bytes. */
+/* Completes that many bytes. */
 static __always_inline void complete(const struct on_its_way *w, __u32 error, __u32 bytes,
 				     int is_whole, __u64 now)
 {
@@ -297,7 +298,7 @@ static __always_inline int op_of(struct request *rq)
 	return -1; /* of zones, and commands of the driver's own */
 }
 
-/* 0: it is of no device or operation that we count. */
+/* Returns 0 for a device or operation that is not counted. */
 static __always_inline int see(struct request *rq, struct seen *s)
 {
 	int op = op_of(rq);
@@ -315,7 +316,7 @@ static __always_inline int see(struct request *rq, struct seen *s)
 	return 1;
 }
 
-/* Until 5.10 the queue came first. */
+/* Until 5.10 the queue was the first argument. */
 #define BOTH(event, function)                                                                      \
 	SEC("tp_btf/" #event) int BPF_PROG(event##_1, struct request *rq)                          \
 	{                                                                                          \
@@ -356,8 +357,10 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 	return 0;
 }
 #else
-/* Which letters mean an operation; of those without one nothing is counted (zones, commands of the
- * driver's own, and zeroes that the device writes itself). */
+/*
+ * The letters of an operation; requests without one are not counted (zones, commands of the driver,
+ * zeroes that the device writes).
+ */
 static __always_inline int op_in(void *record, __u32 field)
 {
 	char c[2] = {};
@@ -411,7 +414,7 @@ ONE(block_rq_issue, BLOCK_ISSUE, on_issue)
 ONE(block_rq_requeue, BLOCK_REQUEUE, on_requeue)
 ONE(block_rq_merge, BLOCK_MERGE, on_merge)
 
-/* In parts: the rest begins further on. */
+/* Completed in parts: the rest starts at a later sector. */
 static __always_inline void on_complete(const struct seen *s, __u32 error, __u32 bytes, __u64 now)
 {
 	struct on_its_way *w = bpf_map_lookup_elem(&requests, &s->id), rest;

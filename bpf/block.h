@@ -7,7 +7,7 @@
 
 #define BLOCK_DISK_NAME 32 /* DISK_NAME_LEN of the kernel */
 
-/* Of sonda_settings.fields: what each of the five events has, and some have. */
+/* Indices in sonda_settings.fields: fields of all five events, then optional ones. */
 enum block_event { BLOCK_INSERT, BLOCK_ISSUE, BLOCK_REQUEUE, BLOCK_MERGE, BLOCK_COMPLETE };
 #define BLOCK_DEV(event) ((event)*3)
 #define BLOCK_SECTOR(event) ((event)*3 + 1)
@@ -19,7 +19,7 @@ enum block_event { BLOCK_INSERT, BLOCK_ISSUE, BLOCK_REQUEUE, BLOCK_MERGE, BLOCK_
 enum block_op {
 	BLOCK_READ,
 	BLOCK_WRITE,
-	BLOCK_DISCARD, /* also secure erase and write zeroes: no data goes to the device */
+	BLOCK_DISCARD, /* also secure erase and write zeroes: no data is transferred */
 	BLOCK_FLUSH,
 	BLOCK_OPS,
 };
@@ -31,21 +31,21 @@ struct block_key {
 };
 
 struct block_disk {
-	char name[BLOCK_DISK_NAME]; /* empty where records do not have it */
+	char name[BLOCK_DISK_NAME]; /* empty if records lack it */
 	__u64 begun, ended; /* requests */
 	__u64 bytes;
 	struct sonda_max latency_max; /* ns */
-	struct sonda_hist latency; /* ns, from the issue to the driver until it is complete */
+	struct sonda_hist latency; /* ns, from the issue to the driver to the completion */
 };
 
 /* The hash "processes", by tgid. */
 struct block_process {
 	__u64 begun, ended; /* requests */
 	__u64 read, written; /* bytes */
-	__u64 alive; /* a time of CLOCK_BOOTTIME at which the process was there */
+	__u64 alive; /* a CLOCK_BOOTTIME at which the process existed */
 };
 
-/* The only value of the per-CPU array "lost": what there was no room for. */
+/* The single value of the per-CPU array "lost": what was not counted because a map was full. */
 struct block_lost {
 	__u64 requests, disks, processes;
 };

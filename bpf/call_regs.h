@@ -4,8 +4,8 @@
 #include "thread.h"
 
 /*
- * Registers at a system call, for x86-64 and arm64: by BTF; without it where debuggers are promised to
- * find them, but for arm64's number of the call, which came behind those with 4.14 and stayed.
+ * Registers at a system call, for x86-64 and arm64: by BTF; without it at the offsets of the
+ * debugger ABI, except the call number of arm64, which was appended in Linux 4.14.
  */
 
 #ifdef SONDA_NO_BTF
@@ -29,7 +29,7 @@ struct regs_of_arm64 {
 		v_;                                                                                \
 	})
 
-/* A 32-bit program's, by the code that it runs. */
+/* A system call of a 32-bit program, by its code segment. */
 static __always_inline int call_is_compat(void *regs)
 {
 	if (settings.switches & SONDA_ON_X86_64)

@@ -2,14 +2,13 @@
 #pragma once
 
 /*
- * Is a thread in a control group of the scope, or in one below? Included by common.h.
- *
- * A control group stays below the same ones for as long as it is there, and its id never comes again.
- * So the way up is gone once for each, and the answer kept. What is told to the kernel are ids alone:
- * how deep a group is depends on who looks.
+ * Checks whether a thread is in a control group of the scope, or below one. Included by common.h.
+ * The ancestors of a control group never change, and its id is not reused. So the ancestors are
+ * walked once for each group and the answer is cached. The kernel gets ids only, because the depth
+ * of a group depends on the cgroup namespace.
  */
 
-#define CGROUP_LEVELS 32 /* those deeper in the tree are not found */
+#define CGROUP_LEVELS 32 /* deeper groups are not matched */
 
 /* Ids of the control groups in the config. */
 struct {
@@ -19,7 +18,7 @@ struct {
 	__type(value, __u8);
 } sonda_cgroups SEC(".maps");
 
-/* Ids of those that were asked for: are they in or below one of them? */
+/* Ids of checked groups, and whether they are in the scope. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -90,7 +89,7 @@ static __always_inline int is_current_in_cgroups(void)
 	return known ? *known : find_above(c, id, BPF_CORE_READ(c, level));
 }
 #else
-/* By helpers, which older kernels (5.10) do not have here. */
+/* With helpers, which kernel 5.10 lacks for these programs. */
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;

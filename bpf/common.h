@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 #pragma once
 
-/* What every object of this folder has: types, helpers, settings, the licence. The first include. */
+/* Common to all objects of this folder: types, helpers, settings, the licence. Include it first. */
 
 #include <linux/bpf.h>
 
@@ -15,12 +15,12 @@ typedef _Bool bool;
 #include "settings.h"
 
 /*
- * What a program hooks is SEC(HOOK(irq, softirq_exit)). An object that reads no field of a struct is
- * made again for kernels without BTF, which cannot tell types of arguments, by a file that has one of
- * these and includes the first:
+ * A program is attached by SEC(HOOK(irq, softirq_exit)). An object that reads no field of a struct
+ * is compiled again for kernels without BTF, by a file that defines one of these and includes the
+ * first:
  *
  *	SONDA_RAW       arguments are numbers: NAME_raw.bpf.c
- *	SONDA_RECORDS   the event's record, where the settings say: NAME_tp.bpf.c
+ *	SONDA_RECORDS   the record of the event, at the offsets in the settings: NAME_tp.bpf.c
  *
  * ARG(0, INTERRUPTS_VECTOR) is the first argument, or that field of the record.
  */
@@ -41,11 +41,11 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct sonda_settings settings SEC(".rodata.sonda") = {};
 
-/* The number of the period, from 1 on; the reader adds one when a period ends. */
+/* The number of the period, from 1; the reader increments it at the end of a period. */
 volatile __u64 generation SEC(".data.sonda") = 1;
 
 #ifdef SONDA_RECORDS
-/* The verifier wants the places in a record to be numbers of the program; a helper does not. */
+/* The verifier requires constant offsets in a record; a helper does not. */
 static __always_inline __u64 record_field(void *record, __u32 field)
 {
 	__u32 size = settings.fields[field].size;
@@ -71,7 +71,7 @@ struct {
 
 #include "cgroups.h"
 
-/* 1: yes, 0: no, -1: it depends on the control group. */
+/* Returns 1: yes, 0: no, -1: depends on the control group. */
 static __always_inline int is_process_counted(__u32 tgid)
 {
 	if (tgid == settings.own_pid)
@@ -90,7 +90,7 @@ static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
 	return is < 0 ? is_task_in_cgroups(task) : is;
 }
 
-/* The running thread, for programs whose hooks have no task. */
+/* The running thread, for programs whose tracepoint has no task. */
 static __always_inline int is_current_counted(__u32 tgid)
 {
 	int is = is_process_counted(tgid);

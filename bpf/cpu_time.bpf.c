@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Where the time of a process's threads goes. A thread is in one state at any moment; each change
- * ends a span of its process and begins another one:
+ * The states of the threads of a process. A thread is in one state at any moment. Each change ends
+ * a span of its process and starts another:
  *
  *	switched in     -> on CPU
  *	switched out    -> runnable, sleeping, blocked, other: by its state then
  *	woken           -> runnable
  *	switched out dead: none any more
  *
- * A thread counts from its first change on. All three hooks run with interrupts off.
+ * A thread counts from its first change. All three tracepoints run with interrupts off.
  */
 #include "common.h"
 
@@ -32,8 +32,9 @@ SONDA_SLOTS(struct thread)
 #define NONE 0
 #define STATE(s) (CPU_TIME_##s + 1)
 
-/* Where there is no room the thread stays in its state, for the end of its span must be counted
- * sooner or later. */
+/*
+ * Without room the thread keeps its state, because the end of its span must be counted eventually.
+ */
 static __always_inline void change(struct thread *h, __u32 tgid, __u32 to, __u64 now)
 {
 	__u32 from = h->state;
@@ -164,7 +165,7 @@ static __always_inline void leave(__u32 pid, __u64 state, __u64 now)
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
 
-/* Of a thread that is not the first of its process, exec() makes the first one. */
+/* exec() of a thread other than the leader makes it the leader. */
 SEC("tp/sched/sched_process_exec")
 int BPF_PROG(on_exec)
 {

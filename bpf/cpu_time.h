@@ -17,7 +17,7 @@ enum cpu_time_state {
 	CPU_TIME_STATES,
 };
 
-/* Of a process, on one CPU. */
+/* Values of a process, on one CPU. */
 struct cpu_time {
 	__u64 in[CPU_TIME_STATES]; /* spans (process.h) */
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Page faults by process. The kernel has them in task_struct, by thread: what these counts grew by
- * since we last looked is added to the process's. We look
+ * Page faults by process. The kernel counts them in task_struct by thread. The growth since the
+ * last check is added to the process. The counts are checked
  *
- *	where a fault begins (x86 has tracepoints there), and at the thread's end
- *	elsewhere when the thread is switched out: more often, and later
+ *	at the start of a fault (x86 has tracepoints there), and at the end of the thread
+ *	otherwise when the thread is switched out: more often, and later
  *
- * Where a fault begins, the kernel has not counted it yet: it is "begun", and counts. So "all" is
- * never behind, also of a thread that does not fault again; "major" is by that one fault.
+ * At the start of a fault the kernel has not counted it yet: it is "begun", and counts. So "all" is
+ * never behind, even if the thread does not fault again; "major" is behind by one fault.
  */
 #include "common.h"
 
@@ -24,7 +24,7 @@ SONDA_PROCESSES(struct faults)
 SONDA_THREADS(struct thread)
 
 #ifdef SONDA_NO_BTF
-/* Where a fault begins is all that is known: each counts, of whatever kind. */
+/* Only the start of a fault is known: each counts, of any kind. */
 static __always_inline void begin_fault(void)
 {
 	__u32 tgid = current_tgid();
@@ -55,7 +55,7 @@ static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 
 	v = process_of(tgid, 0);
 	if (!v)
 		return;
-	/* Where a fault that began has failed, one that counted already is taken back. */
+	/* If a fault failed that was counted at its start, it is subtracted. */
 	v->all += all - h->all + begun - h->begun;
 	v->major += maj - h->major;
 	h->all = all;
@@ -91,7 +91,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
 	return 0;
 }
 
-/* So that those of a new thread until it is switched out are not taken for old ones. */
+/* So that faults of a new thread before its first switch are not taken for old ones. */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {

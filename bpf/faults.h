@@ -5,10 +5,10 @@
 
 /* The family "faults": what faults.bpf.c counts and src/ebpf/families/faults.c reads. */
 
-/* Of sonda_settings.fields. */
+/* Indices in sonda_settings.fields. */
 #define FAULTS_ADDRESS 0 /* of exceptions/page_fault_kernel */
 
-/* Of a process, on one CPU; columns. */
+/* Values of a process, on one CPU; columns. */
 struct faults {
 	__u64 all;
 	__u64 major;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * How long threads wait for futexes: the system calls that do, by their number and operation. The
- * hooks are those of all calls, so what comes first is to leave at any other call: of the family
- * "syscalls" each call has its thread's storage looked up, here only those of futexes.
+ * Futex waits: identified by the number and operation of the system call. The tracepoints are those
+ * of all system calls, so the first check skips all others. The family "syscalls" looks up the
+ * storage of the thread at each call, this one at futex calls only.
  */
 #include "common.h"
 

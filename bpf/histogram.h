@@ -4,18 +4,18 @@
 #include <linux/types.h>
 
 /*
- * A histogram of nanoseconds, in the value of a per-CPU map, and the largest value of a period. Both
- * sides include this file: the kernel's counts, src/ebpf/tracks/counter.c makes percentiles of them.
+ * A histogram of nanoseconds in the value of a per-CPU map, and the maximum of a period. Programs
+ * and readers include this file; src/ebpf/tracks/counter.c computes percentiles.
  *
- * Each octave has 32 buckets of one width, so a bucket is at most 1/32 (3.1 %) wider than where it
- * begins; below 32 ns each value has its own. With e the highest bit of v:
+ * Each power of two has 32 buckets of equal width, so the width of a bucket is at most 1/32 (3.1 %)
+ * of its start; below 32 ns each value has its own bucket. With e the highest bit of v:
  *
  *	v < 32        bucket v
  *	v < 2^36      bucket (e - 5) * 32 + (v >> (e - 5))       68.7 s is the end
  *	else          the last one
  *
- * Counts only grow, and go round at 2^32: the reader takes the difference to what it read before, so
- * nothing is ever reset, and a read that is lost costs nothing.
+ * Counts are monotonic and wrap at 2^32. The reader takes the difference to its previous read, so
+ * nothing is reset, and a lost read costs nothing.
  */
 #define SONDA_HIST_BUCKETS 1024
 #define SONDA_HIST_BITS 36
@@ -25,9 +25,9 @@ struct sonda_hist {
 };
 
 /*
- * The maximum of a period needs no reset either: a slot of another generation is of a period long
- * over, and begins anew. While the reader, who has raised the generation, reads the slot of the
- * period that ended, the kernel fills the other one.
+ * The maximum of a period needs no reset: a slot of another generation belongs to an old period and
+ * starts again. While the reader, which has incremented the generation, reads the slot of the
+ * period that ended, programs fill the other slot.
  */
 struct sonda_max {
 	__u64 generation[2];
@@ -67,13 +67,16 @@ static __always_inline __u32 sonda_hist_bucket(__u64 v)
 	return i & (SONDA_HIST_BUCKETS - 1); /* the mask is for the verifier */
 }
 
-/* For a hook that nothing on this CPU interrupts that counts in the same histogram (sched_switch). */
+/*
+ * For a tracepoint that nothing on this CPU interrupts that updates the same histogram
+ * (sched_switch).
+ */
 static __always_inline void sonda_hist_add(struct sonda_hist *h, __u64 v)
 {
 	h->buckets[sonda_hist_bucket(v)]++;
 }
 
-/* For hooks that interrupts hit too. */
+/* For tracepoints that interrupts may interrupt. */
 static __always_inline void sonda_hist_add_atomic(struct sonda_hist *h, __u64 v)
 {
 	__sync_fetch_and_add(&h->buckets[sonda_hist_bucket(v)], 1);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Time in softirqs, by vector, and in interrupts.
- *
- * On one CPU softirqs do not interrupt each other, nor do interrupts; an interrupt does interrupt a
- * softirq, and is no part of its time. So one place a CPU is enough for what runs, and each field is
- * written on one level only.
+ * Time in softirqs, by vector, and in interrupts. On one CPU softirqs do not interrupt each other,
+ * nor do interrupts. An interrupt does interrupt a softirq and is not part of its time. So one
+ * element for each CPU is enough, and each field is written at one level only.
  */
 #include "common.h"
 

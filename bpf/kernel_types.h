@@ -4,12 +4,10 @@
 #include <linux/types.h>
 
 /*
- * The kernel's structs as far as we read them. Only names count: where a field is, the loader finds
- * in the running kernel's BTF (CO-RE), and bpf_core_field_exists() says whether it is at all. A new
- * field is a line here; its order and its neighbours have no meaning.
- *
- * A name with "___" and what follows is a second shape of the struct before it, for kernels where a
- * field was called otherwise.
+ * The structs of the kernel, as far as they are read. Only names matter: the loader finds offsets
+ * in the BTF of the running kernel (CO-RE), and bpf_core_field_exists() tells whether a field
+ * exists. To add a field, add a line; order and neighbours have no meaning. A name with "___" and a
+ * suffix is another version of the struct before it, for kernels in which a field had another name.
  */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

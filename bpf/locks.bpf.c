@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * How long the kernel's locks are waited for.
- *
- * Locks that spin are waited for by many, among them the locks of our maps: their programs use
- * nothing that has a lock, but a stack of each CPU, on which an interrupt that waits puts its own on
- * top of who it interrupted. Who waits for a lock that sleeps may move: that is kept with the thread.
+ * Waits for locks of the kernel. Many contexts wait for spinning locks, including the locks of our
+ * maps. So their programs use only a per-CPU stack without locks, on which an interrupt that waits
+ * pushes its entry above the interrupted one. A waiter that sleeps may migrate: its entry is kept
+ * with the thread.
  */
 #include "common.h"
 
@@ -57,7 +56,10 @@ static __always_inline __u32 kind_of(__u32 flags)
 	return flags & LCB_F_WRITE ? LOCK_RWSEM_WRITE : LOCK_OTHER;
 }
 
-/* The place is taken before it is filled: an interrupt between takes the one above, and leaves it. */
+/*
+ * The entry is reserved before it is filled: an interrupt in between takes the next one and
+ * releases it.
+ */
 static __always_inline void begin_spin(__u64 lock, __u32 kind)
 {
 	struct locks_cpu *c = this_cpu();
@@ -67,7 +69,7 @@ static __always_inline void begin_spin(__u64 lock, __u32 kind)
 		return;
 	i = c->depth;
 	if (i >= LOCKS_NEST) {
-		/* Ends that we did not see. */
+		/* Ends that were missed. */
 		c->lost += LOCKS_NEST;
 		i = 0;
 	}
@@ -102,7 +104,7 @@ static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 	return 0;
 }
 
-/* A mutex says it again when it has spun and goes on to sleep: one wait. */
+/* A mutex emits the event again when it stops spinning and sleeps: one wait. */
 static __always_inline void begin_sleep(__u64 lock, __u32 kind)
 {
 	struct sleeping *s = current_make();

@@ -5,16 +5,16 @@
 
 /* The family "locks": what locks.bpf.c counts and src/ebpf/families/locks.c reads. */
 
-/* Of sonda_settings.fields. */
+/* Indices in sonda_settings.fields. */
 #define LOCKS_BEGUN 0 /* the lock, of lock/contention_begin */
 #define LOCKS_FLAGS 1
 #define LOCKS_ENDED 2 /* the lock, of lock/contention_end */
 
 enum lock_kind {
-	/* Who waits spins, and keeps the CPU. */
+	/* The waiter spins and keeps the CPU. */
 	LOCK_SPIN,
 	LOCK_RWLOCK,
-	/* Who waits sleeps, though it may spin first. */
+	/* The waiter sleeps, though it may spin first. */
 	LOCK_MUTEX,
 	LOCK_RWSEM_READ,
 	LOCK_RWSEM_WRITE,
@@ -35,16 +35,16 @@ struct spinning {
 	__u32 reserved;
 };
 
-/* The only value of the per-CPU array "cpus". */
+/* The single value of the per-CPU array "cpus". */
 struct locks_cpu {
 	struct lock_sum kinds[LOCK_KINDS];
-	__u64 lost; /* waits that are not counted: more than LOCKS_NEST in each other */
+	__u64 lost; /* waits that are not counted: nested deeper than LOCKS_NEST */
 	__u32 depth; /* of the next */
 	__u32 reserved;
 	struct spinning spinning[LOCKS_NEST];
 };
 
-/* The hash "processes": waits of its threads that sleep. */
+/* The hash "processes": waits that sleep, of the threads of each process. */
 struct locks_process {
 	__u64 ns, count;
 };

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Where threads stall for want of memory: reclaim and compaction, and OOM kills.
- *
- * Such a thread sleeps and moves to other CPUs; when it began is kept by its pid. None does two of
- * one kind at a time.
+ * Stalls of threads for memory: reclaim and compaction, and OOM kills. Such a thread sleeps and
+ * migrates; the begin is kept by its pid. A thread has at most one stall of each kind.
  */
 #include "common.h"
 
@@ -139,8 +137,8 @@ static __always_inline __u32 compaction(void)
 #endif
 
 #define ORDER                                                                                      \
-	((__u32)(settings.switches & MEMORY_ORDER_IS_SECOND ? ARG(1, MEMORY_ORDER) :                \
-							     ARG(0, MEMORY_ORDER)))
+	((__u32)(settings.switches & MEMORY_ORDER_IS_SECOND ? ARG(1, MEMORY_ORDER)                 \
+							    : ARG(0, MEMORY_ORDER)))
 #define PAGES ARG(0, MEMORY_PAGES)
 
 STALL(vmscan, mm_vmscan_direct_reclaim, MEMORY_DIRECT_RECLAIM, ORDER, PAGES)

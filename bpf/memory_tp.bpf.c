@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* The same by the records of events. */
+/* The same programs for the records of events. */
 #define SONDA_RECORDS
 #include "memory.bpf.c"

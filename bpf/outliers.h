@@ -4,18 +4,16 @@
 #include <linux/types.h>
 
 /*
- * What takes longer than the config allows is an event of its own: a slice on its thread. Both sides
- * include this file; src/ebpf/tracks/family_run.c reads.
- *
- * Each CPU has so many a second, which keeps the cost and the ring small when all goes wrong. Where
- * the config asks for none, the verifier drops all of it.
+ * Anything above its threshold becomes an event: a slice on its thread. Programs and readers
+ * include this file; src/ebpf/tracks/family_run.c reads the events. A rate limit for each CPU
+ * bounds the cost and the size of the ring. Without a threshold the verifier removes this code.
  */
 
-/* The only value of the per-CPU array "outliers". */
+/* The single value of the per-CPU array "outliers". */
 struct sonda_outliers_cpu {
 	__u64 second; /* when it began, ns */
 	__u64 in_second;
-	__u64 left_out; /* too many in a second, or no room in the ring */
+	__u64 left_out; /* above the rate limit, or no room in the ring */
 };
 
 #ifdef __bpf__
@@ -35,8 +33,10 @@ struct {
 	__type(value, struct sonda_outliers_cpu);
 } outliers SEC(".maps");
 
-/* What took ns, since then, on a thread; what hooks interrupt each other may let one more through.
- * NULL: it is none, or is left out. Else outlier_end() is next. */
+/*
+ * Reserves an event of ns on a thread. Tracepoints that interrupt each other may exceed the limit
+ * by one. Returns NULL below the threshold or above the limit; otherwise outlier_end() follows.
+ */
 static __always_inline struct sonda_event_text *outlier_begin(__u64 ns, __u64 since, __u32 tgid,
 							      __u32 tid)
 {
@@ -81,7 +81,7 @@ static __always_inline struct sonda_event_text *outlier_begin(__u64 ns, __u64 si
 		bpf_probe_read_kernel_str((e)->text, sizeof((e)->text), from);                     \
 	} while (0)
 
-/* The reader comes once a period: nobody is to be woken. */
+/* The reader reads once a period: no wakeup is needed. */
 static __always_inline void outlier_end(struct sonda_event_text *e)
 {
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);

@@ -4,34 +4,36 @@
 #include <linux/types.h>
 
 /*
- * Sums by process: values that are only u64. Both sides include this file; src/ebpf/tracks/per_process.c reads.
+ * Sums by process: values of u64 only. Programs and readers include this file;
+ * src/ebpf/tracks/per_process.c reads them.
  *
- * Each CPU has elements of its own for the processes that it counts for, so nothing is atomic, and no
- * two CPUs write to one line. (As the values of a per-CPU hash each element would have room for all
- * CPUs, which would all be read, though most processes run on a few.) The reader adds them up.
+ * Each CPU has its own elements for the processes it counts, so nothing is atomic and no cache line
+ * has two writers. (As values of a per-CPU hash each element would have room for all CPUs and all
+ * of it would be read, though most processes run on a few.) The reader adds them up.
  *
- * They lie in two arrays, which the reader has in its memory: a call of the kernel for some hundred
- * elements of a hash takes as long as to read ten times as many here. An element's place is that of its key:
+ * The elements are in two arrays that the reader has mapped: a system call for some hundred
+ * elements of a hash takes as long as reading ten times as many here. The index of an element is
+ * that of its key:
  *
  *	"process_keys"   | CPU 0: bucket, bucket ... | CPU 1: bucket, bucket ... |     8 keys a bucket
  *	"processes"      | value, value ...                                            one a key
  *	"process_times"  | time, time ...                                              one a key
  *
- * The time (ns of CLOCK_BOOTTIME) is when the element was made: the process was there then. It is 0
- * until it is known.
+ * The time (ns of CLOCK_BOOTTIME) is the creation of the element: the process existed then. It is 0
+ * while it is unknown.
  *
- * A key is in its bucket, or in one of the next; the first free place becomes its own. The reader
- * frees those of processes that are gone, which may leave a key with two places: it adds them up as
- * well. What finds no room is counted as lost.
+ * A key is in its bucket or one of the next; it takes the first free place. The reader frees the
+ * elements of exited processes, which may leave a key with two places: it adds those up as well.
+ * What finds no place is counted as lost.
  */
 #define SONDA_PROCESS_WAYS 8
-#define SONDA_PROCESS_PROBES 4 /* buckets that are looked at */
+#define SONDA_PROCESS_PROBES 4 /* number of buckets that are searched */
 
 struct sonda_process_keys {
 	__u64 keys[SONDA_PROCESS_WAYS]; /* 0: free */
 };
 
-/* what: a further part, where a family has one; else 0. */
+/* what: a second part of the key, if the family has one; else 0. */
 #define SONDA_PROCESS_USED (1u << 31) /* above all pids */
 #define SONDA_PROCESS_KEY(tgid, what) ((__u64)(what) << 32 | SONDA_PROCESS_USED | (tgid))
 #define SONDA_PROCESS_TGID(key) ((__u32)(key) & ~SONDA_PROCESS_USED)
@@ -41,10 +43,10 @@ struct sonda_process_keys {
 #define SONDA_PROCESS_HASH(key) ((__u32)((key)*0x9e3779b97f4a7c15ull >> 40))
 
 /*
- * Time that threads spend in a state, also that of threads which are in it still: 48 bits with the
- * sum of ends minus the sum of begins (ns), 16 with begins minus ends. At any moment the time until
- * then is sum + number * moment; over several words sums and numbers add up, each going round. They
- * are one word, so a reader that comes between two updates sees both of the one or of the other.
+ * Time that threads spend in a state, including threads that are in it now: 48 bits have the sum of
+ * ends minus the sum of begins (ns), 16 bits have begins minus ends. At any moment the time until
+ * then is sum + number * moment. Sums and numbers of several words add up, each with wrap-around.
+ * They share one word, so that a reader between two updates sees both of one update.
  */
 #define SONDA_SPAN_BITS 48
 #define SONDA_SPAN_SUM ((1ull << SONDA_SPAN_BITS) - 1)
@@ -66,7 +68,7 @@ static __always_inline void sonda_span_end(__u64 *word, __u64 now)
 	*word = sonda_span(*word, -1ull, now);
 }
 
-/* What there was no room to count. */
+/* Counts what was lost because there was no room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -83,7 +85,7 @@ static __always_inline void count_lost(void)
 		++*n;
 }
 
-/* Buckets of a CPU, less 1: they are a power of two. Told before the load. */
+/* Buckets of a CPU, minus 1: they are a power of two. Set before the load. */
 const volatile __u32 process_mask SEC(".rodata.processes") = 0;
 
 struct {
@@ -103,7 +105,7 @@ struct {
 } process_times SEC(".maps");
 
 #define NO_ELEMENT (~0u)
-#define NEW_ELEMENT (1u << 31) /* with the place of one that was made now */
+#define NEW_ELEMENT (1u << 31) /* with the index of a new element */
 
 static __always_inline void set_time(__u32 element)
 {
@@ -113,7 +115,7 @@ static __always_inline void set_time(__u32 element)
 		*time = bpf_ktime_get_boot_ns();
 }
 
-/* The place of an element of this CPU, which is made if need be. */
+/* Returns the index of an element of this CPU; creates it if it is new. */
 static __always_inline __u32 element_of(__u64 key)
 {
 	__u32 first = bpf_get_smp_processor_id() * (process_mask + 1);
@@ -140,8 +142,10 @@ static __always_inline __u32 element_of(__u64 key)
 	return NO_ELEMENT;
 }
 
-/* The array "processes" of values of a type, and process_of(): the value of this CPU, or NULL, which
- * is counted. */
+/*
+ * Defines the array "processes" of values of a type, and process_of(), which returns the value of
+ * this CPU, or NULL, which is counted.
+ */
 #define SONDA_PROCESSES(value_t)                                                                   \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \

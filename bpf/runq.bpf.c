@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Run-queue latency, and the depth of the queues.
- *
- * A thread begins to wait when it is woken, and when it is switched out but would run on; it has
- * waited when it is switched in. When that began is kept with the thread, so migrations between do
- * not matter. (sched_info.last_queued has it as well, but of a clock that stands still from a wakeup
- * until the switch that it causes: short waits would be 0.)
+ * Run-queue latency, and the depth of the queues. A wait starts when a thread is woken, or switched
+ * out while runnable; it ends when the thread is switched in. Its begin is kept with the thread, so
+ * migrations do not matter. (sched_info.last_queued has it as well, but with a clock that stands
+ * still between a wakeup and the switch it causes: short waits would be 0.)
  */
 #include "common.h"
 #include "outliers.h"
@@ -18,7 +16,7 @@ struct waiting {
 
 SONDA_SLOTS(struct waiting)
 
-/* Who ran until now is why it waited, if only as the last of them. */
+/* The previous thread is the cause of the wait, at least the last one. */
 static __always_inline void tell_outlier(struct task_struct *t, struct task_struct *ran,
 					 __u64 since, __u64 wait)
 {
@@ -68,8 +66,8 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
 }
 
 /*
- * A thread that is about to sleep may be woken before it does. If it was switched out on the way, it
- * waits since then; if it still runs, leave() has the last word.
+ * A thread that is about to sleep may be woken before it does. If it was switched out meanwhile, it
+ * waits since then; if it still runs, leave() decides.
  */
 static __always_inline int wake(struct task_struct *t)
 {

@@ -9,10 +9,10 @@
 #define RUNQ_STATE_IS_TOLD 1u /* sched_switch has prev_state: 5.18 */
 #define RUNQ_NO_SLEEPERS 2u /* cfs_rq tells threads that sleep but are queued still: 6.14 */
 
-/* The only value of the per-CPU array "cpus". */
+/* The single value of the per-CPU array "cpus". */
 struct runq_cpu {
 	__u64 switches; /* context switches, of all threads, the idle one too */
-	__u64 lost; /* waits that are not counted: there was no memory to keep their beginning */
+	__u64 lost; /* waits that are not counted: memory for their begin ran out */
 	__u64 depth_ns; /* threads waiting, times ns: the integral until clock */
 	__u64 clock; /* of the last switch, ns */
 	__u64 depth; /* waiting since then */
@@ -29,7 +29,7 @@ struct {
 	__type(value, struct runq_cpu);
 } cpus SEC(".maps");
 
-/* By CPU: threads that were moved to it. Others than that CPU count here. */
+/* By CPU: threads that migrated to it; updated by other CPUs too. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* as many as CPUs, at the load */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Run-queue latency by the records of switches and wakeups (runq.bpf.c has how it is taken). How deep
- * queues are these do not say.
+ * Run-queue latency from the records of switches and wakeups (see runq.bpf.c). They do not have the
+ * depth of the queues.
  */
 #define SONDA_RECORDS
 #include "common.h"
@@ -78,7 +78,7 @@ static __always_inline void tell_outlier(const struct waiting *w, __u32 pid, __u
 	outlier_end(e);
 }
 
-/* Of one that was never seen to run it is not known whose it is. */
+/* The process of a thread that never ran is unknown. */
 static __always_inline int is_waiting_counted(const struct waiting *w)
 {
 	return w->owner.tgid ? w->owner.is_counted : settings.scope == SONDA_SCOPE_ALL;

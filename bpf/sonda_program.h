@@ -4,21 +4,22 @@
 #include <linux/types.h>
 
 /*
- * For programs of your own that linux.ebpf_counters loads (docs/ebpf-programs.md): what names and
- * types of maps cannot say.
+ * For user programs of linux.ebpf_counters (docs/ebpf-programs.md): what names and types of maps
+ * cannot express.
  *
- *	__u64 waited SONDA_UNIT(ns);    behind a field of a map's value; also bytes, count,
+ *	__u64 waited SONDA_UNIT(ns);    after a field of the value of a map; also bytes, count,
  *	                                or any word, such as % or req/s
  *	__u32 depth SONDA_GAUGE;        goes up and down; without it a value only grows
  *
- * Behind the map itself they count for all of its fields. It takes clang 14.
+ * After a map they apply to all of its fields. They need clang 14.
  */
 #define SONDA_UNIT(unit) __attribute__((btf_decl_tag("sonda:unit=" #unit)))
 #define SONDA_GAUGE __attribute__((btf_decl_tag("sonda:gauge")))
 
 /*
- * What a program puts into a ring buffer "sonda_events": a moment, or a piece of time, on the track
- * of a thread. It is read once a period. What finds no room in the ring is the program's to count.
+ * An event that a program writes to a ring buffer "sonda_events": an instant or a slice on the
+ * track of a thread. The ring is read once a period. The program counts events that find no room in
+ * the ring.
  */
 enum sonda_event_type {
 	SONDA_INSTANT = 1,
@@ -31,12 +32,12 @@ enum sonda_event_type {
 
 struct sonda_event {
 	__u32 type; /* enum sonda_event_type */
-	__u32 tid; /* the thread that it is of, and its process; 0: it is of no thread */
+	__u32 tid; /* its thread and process; 0: of no thread */
 	__u32 tgid;
 	__u32 n_values;
-	__u64 time; /* when it was or began: ns of bpf_ktime_get_boot_ns() */
-	__u64 duration; /* of a slice, ns */
-	char name[SONDA_EVENT_NAME]; /* texts end with a NUL where they are shorter */
+	__u64 time; /* time of the instant, or begin of the slice: ns of bpf_ktime_get_boot_ns() */
+	__u64 duration; /* duration of a slice, ns */
+	char name[SONDA_EVENT_NAME]; /* shorter texts end with a NUL */
 	struct {
 		char name[SONDA_VALUE_NAME];
 		__s64 value;
@@ -45,7 +46,7 @@ struct sonda_event {
 
 #define SONDA_EVENT_TEXT 32
 
-/* The same with one more value, which is a text. */
+/* The same with another value, which is a text. */
 struct sonda_event_text {
 	struct sonda_event event;
 	char name[SONDA_VALUE_NAME];

@@ -4,14 +4,13 @@
 #include <linux/types.h>
 
 /*
- * Switches and wakeups by the records of their events, which have a thread's id and not its process.
- * That is known from where it runs in a hook: when it is switched out, or makes a new thread. So a
- * thread that was there before counts from its first switch on.
- *
- * Both sides include this file; src/ebpf/families/families.h has what it takes.
+ * Switches and wakeups from the records of their events, which have the id of a thread and not its
+ * process. The process is known when the thread runs in a tracepoint: when it is switched out or
+ * creates a thread. So an existing thread counts from its first switch. Programs and readers
+ * include this file; src/ebpf/families/families.h has its requirements.
  */
 
-/* Of sonda_settings.fields. */
+/* Indices in sonda_settings.fields. */
 enum switch_field {
 	SWITCH_PREV,
 	SWITCH_STATE,
@@ -26,7 +25,7 @@ enum switch_field {
 };
 
 #ifdef __bpf__
-/* States in records, which have been the same since 4.14. */
+/* States in records, stable since 4.14. */
 #define RECORD_SLEEPING 0x1
 #define RECORD_BLOCKED 0x2
 #define RECORD_DEAD 0x30 /* zombies, too */
@@ -44,7 +43,7 @@ static __always_inline int record_would_run(__u64 state)
 	return state == 0 || (state & RECORD_PREEMPTED);
 }
 
-/* Of the running thread, or of one that it makes. */
+/* Sets the process of the running thread, or of one that it creates. */
 static __always_inline void know_owner(struct owner *o, __u32 tgid)
 {
 	o->tgid = tgid;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * System calls by process and call, when they return: number, time, errors. When and which one it
- * was is kept with the thread, for what returns may be another number (rt_sigreturn has -1).
- *
- * The two hottest hooks of all: to enter costs a clock and the thread's slot, to leave these and one
- * look-up.
+ * System calls by process and call, when they return: count, time, errors. The begin and the number
+ * are kept with the thread, because the number may differ at the return (rt_sigreturn has -1).
+ * These are the two hottest tracepoints: the entry costs a clock read and the slot of the thread,
+ * the exit the same and one look-up.
  */
 #include "common.h"
 

@@ -5,15 +5,15 @@
 
 /* The family "syscalls": what syscalls.bpf.c counts and src/ebpf/families/syscalls.c reads. */
 
-/* Bits of sonda_settings.switches: where a call of the 32-bit table is told from others. */
+/* Bits of sonda_settings.switches: how calls of the 32-bit table are detected. */
 #define SYSCALLS_COMPAT_IN_STATUS 1u /* x86 */
 #define SYSCALLS_COMPAT_IN_FLAGS 2u /* arm64 */
 
-/* The part "what" of the key is the number of the call; of 32-bit programs with: */
+/* The part "what" of the key is the number of the call; for 32-bit programs with this bit: */
 #define SYSCALLS_COMPAT (1u << 31)
 #define SYSCALLS_NONE (SYSCALLS_COMPAT - 1) /* a number below 0 */
 
-/* Of a process, one call, on one CPU. */
+/* Values of a process and a call, on one CPU. */
 struct syscalls {
 	__u64 count;
 	__u64 ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * TCP segments that were sent again, resets, and packets that were dropped. Most of it happens in
- * softirqs, for whatever thread runs: it is the machine's, not a process's.
+ * TCP retransmits, resets, and dropped packets. Most occur in softirqs on an unrelated thread, so
+ * they are counted for the machine, not for a process.
  */
 #include "common.h"
 

@@ -2,12 +2,10 @@
 #pragma once
 
 /*
- * What is kept with a thread, from its first make on: zeros then. NULL where there is no memory, which
- * count_lost() of the family counts, or where a get finds none. On kernels where storage of tasks
- * cannot be made in the scheduler, or that have no BTF, it is a hash by thread id, out of which
- * thread_end() takes it.
- *
- * Those of the running thread are for hooks that have no task.
+ * Per-thread data, zero-initialised when it is created. Returns NULL if memory runs out, which
+ * count_lost() of the family counts, or if a get finds none. On kernels where task storage cannot
+ * be created in the scheduler, or without BTF, it is a hash by thread id, from which thread_end()
+ * removes the entry. The functions for the running thread are for tracepoints without a task.
  */
 
 #define SONDA_THREADS_BY_PID(value_t)                                                              \
@@ -102,9 +100,9 @@ static __always_inline __u32 current_tgid(void)
 
 /* A field of the running thread. */
 #define CURRENT(field)                                                                             \
-	(settings.switches & SONDA_TYPED_CURRENT ?                                                 \
-		 bpf_get_current_task_btf()->field :                                               \
-		 BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
+	(settings.switches & SONDA_TYPED_CURRENT                                                   \
+		 ? bpf_get_current_task_btf()->field                                               \
+		 : BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
 
 static __always_inline __u32 current_tgid(void)
 {
