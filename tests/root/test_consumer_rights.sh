@@ -51,7 +51,7 @@ config "uprobe_events: 'p:x $at($word)'"
 record as_4242
 [ "$changed" = 0 ]
 verdict "uid 4242: the word of root's process is as it was" $? "$TMP/record.log"
-grep -q 'uprobe_events.*only root may name a place in a program' "$TMP/record.log"
+grep -q 'uprobe_events.*only root may probe programs' "$TMP/record.log"
 verdict "uid 4242: the refusal is told" $? "$TMP/record.log"
 config "uprobe_events: 'p:x $at($word)'" "consumer_uid: 0"
 record as_4242

@@ -55,7 +55,7 @@ if has_subbufs; then
   verdict "a size that the kernel refuses is told, and another is taken" $? "$TMP/giant.out"
 else
   run subbuf 'subbuf_size_kb: 64' $ping_pong 300 && whole subbuf &&
-    grep -q '^failed option:subbuf_size_kb (the kernel has one size, ' "$TMP/subbuf.out"
+    grep -q '^failed option:subbuf_size_kb (the kernel supports only ' "$TMP/subbuf.out"
   verdict "a kernel with sub-buffers of one size says so" $? "$TMP/subbuf.out"
 fi
 

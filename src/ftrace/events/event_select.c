@@ -299,7 +299,9 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 	int r = 0;
 
 	if (n > EVENT_SELECT_MAX_REQUESTS) {
-		setup_error_add(errors, "option:ftrace_events (of %zu entries the first %u count)",
+		setup_error_add(errors,
+				"option:ftrace_events (the config has %zu entries, only the first "
+				"%u are used)",
 				n, EVENT_SELECT_MAX_REQUESTS);
 		n = EVENT_SELECT_MAX_REQUESTS;
 	}
@@ -314,8 +316,8 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 	}
 	if (searches > EVENT_SELECT_MAX_SEARCHES)
 		setup_error_add(errors,
-				"option:ftrace_events (of %zu entries for all groups the first %u "
-				"count)",
+				"option:ftrace_events (%zu entries search all groups, only the "
+				"first %u are used)",
 				searches, EVENT_SELECT_MAX_SEARCHES);
 	sort_and_deduplicate(s);
 	return r;

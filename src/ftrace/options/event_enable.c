@@ -266,11 +266,9 @@ static void report(const struct setup *s, const struct event_name *e, int error)
 	bool place = error == -EINVAL &&
 		     e->repr; /* the kernel checks the program when its probe is enabled */
 
-	setup_error_add(
-		s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
-		place ? "there is no place for a probe in the program: not in its file, or no "
-			"beginning of an instruction"
-		      : reason_of(error));
+	setup_error_add(s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
+			place ? "no instruction of the program begins at this offset"
+			      : reason_of(error));
 }
 
 int event_enable_compile(struct event_selection *events, const struct setup *s,

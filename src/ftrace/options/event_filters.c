@@ -220,8 +220,7 @@ static int report_idle(const char *request, const struct setup *s)
 	int r = event_select(s->root, (char *[]){(char *)request}, 1, &there, s->errors);
 
 	if (!r && there.n)
-		setup_error_add(s->errors,
-				"option:event_filters (%s: not among the events that are recorded)",
+		setup_error_add(s->errors, "option:event_filters (%s: the event is not recorded)",
 				request);
 	event_selection_deinit(&there);
 	return r;
@@ -233,9 +232,10 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 	int r;
 
 	if (c->n_event_filters > EVENT_FILTERS_MAX) {
-		setup_error_fatal(s->errors,
-				  "nothing is recorded: of %zu event_filters %u can be had",
-				  c->n_event_filters, EVENT_FILTERS_MAX);
+		setup_error_fatal(
+			s->errors,
+			"nothing is recorded: the config has %zu event_filters, the limit is %u",
+			c->n_event_filters, EVENT_FILTERS_MAX);
 		return -E2BIG;
 	}
 	for (size_t i = 0; i < c->n_event_filters; i++) {

@@ -184,7 +184,7 @@ static int prepare_one(const struct setup *s, const config_trigger *c, const str
 	if (r)
 		return r == -ENOMEM ? r : 0; /* otherwise it was reported */
 	if (t->n == EVENT_TRIGGERS_MAX) {
-		refuse(s, e, "there are too many");
+		refuse(s, e, "too many triggers");
 		return 0;
 	}
 	if (array_reserve(&t->list, &t->cap, t->n + 1, sizeof(*t->list)))
@@ -267,8 +267,7 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 	if (!r && there.n)
 		setup_error_add(
 			s->errors,
-			"option:event_triggers (stacktrace of %s: not among the events that "
-			"are recorded)",
+			"option:event_triggers (stacktrace of %s: the event is not recorded)",
 			c->event);
 	event_selection_deinit(&there);
 	return r;
@@ -340,9 +339,9 @@ static void write_one(struct event_trigger *t, const struct instance *i,
 	if (r)
 		setup_error_add(errors, "%.*s (trigger refused: %s: %s)", name,
 				t->file + strlen("events/"),
-				r == -EEXIST ? "the event has one of this kind, or of traceon and "
-					       "traceoff the other"
-				: r == -ENOENT ? "the kernel has none for this event"
+				r == -EEXIST   ? "the event has such a trigger already, or the "
+						 "opposite of traceon and traceoff"
+				: r == -ENOENT ? "the kernel has no triggers for this event"
 					       : strerror(-r),
 				t->command);
 }

@@ -153,8 +153,8 @@ static void join(const struct functions *f, const struct setup *s, struct strbuf
 	const char *why;
 
 	if (f->n > MAX_FUNCTIONS)
-		setup_error_add(s->errors, "option:%s (%u of them can be had, not %zu)", f->option,
-				MAX_FUNCTIONS, f->n);
+		setup_error_add(s->errors, "option:%s (the limit is %u, the config has %zu)",
+				f->option, MAX_FUNCTIONS, f->n);
 	for (size_t i = 0; i < f->n && i < MAX_FUNCTIONS; i++) {
 		why = objection(f->names[i]);
 		if (why)
@@ -215,7 +215,7 @@ static int write_list(const struct functions *f, const struct instance *i, const
 	int r;
 
 	if (is_somebodys(i, f->file, ""))
-		return fail(s, f->option, -EBUSY, "somebody has functions of his own there");
+		return fail(s, f->option, -EBUSY, "another user has set functions there");
 	join(f, s, &lines);
 	if (lines.failed) {
 		strbuf_deinit(&lines);
@@ -256,11 +256,10 @@ static int borrow_globals(struct function_graph *g, const struct setup *s)
 /* Limits that others have set apply to us, too. */
 static void tell_limit(const struct setup *s, const char *file)
 {
-	setup_error_add(
-		s->errors,
-		"option:enable_function_graph (only within somebody's %s, which goes for the "
-		"whole kernel)",
-		file);
+	setup_error_add(s->errors,
+			"option:enable_function_graph (limited by %s, which another user has set "
+			"for the whole kernel)",
+			file);
 }
 
 static int set_roots(struct function_graph *g, const struct setup *s)
@@ -314,7 +313,7 @@ static int set_filters(const struct setup *s)
 		return write_list(&filters, s->instance, s);
 	if (is_somebodys(s->instance, filters.file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,
-			    "somebody has functions of his own there");
+			    "another user has set functions there");
 	/* An own instance has no filter. An attached one must have none while we use it. */
 	if (instance_write(s->instance, filters.file, "") == -EBUSY)
 		return fail(s, "enable_function_graph", -EBUSY,
@@ -331,7 +330,7 @@ static int set_threads(const struct setup *s)
 		return 0;
 	if (is_somebodys(s->instance, file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,
-			    "somebody has threads of his own there");
+			    "another user has set threads there");
 	if (instance_write(s->instance, file, "") == -EBUSY)
 		return fail(s, "enable_function_graph", -EBUSY,
 			    "another recording has tids_to_trace there");
@@ -346,13 +345,13 @@ static int set_tracer(const struct setup *s)
 
 	if (now && strcmp(now, TRACER) && (strcmp(now, "nop") || s->instance->keeps_ring))
 		return fail(s, "enable_function_graph", -EBUSY,
-			    strcmp(now, "nop") ? "somebody has another tracer there"
+			    strcmp(now, "nop") ? "another user has set a tracer there"
 					       : "what is in the rings would be dropped");
 	r = instance_write(s->instance, "current_tracer", TRACER);
 	if (!r)
 		return 0;
 	return fail(s, "enable_function_graph", r,
-		    r == -EBUSY ? "somebody reads the rings, so the tracer cannot be set"
+		    r == -EBUSY ? "another process reads the rings, so the tracer cannot be set"
 				: strerror(-r));
 }
 

@@ -98,7 +98,8 @@ static void refuse_unknown(const struct setup *s, const char *name)
 
 	snprintf(path, sizeof(path), "%s/options/%s", s->root, name);
 	if (fs_exists(path)) {
-		refuse(s, name, "the kernel has it at top level only, which is everybody's");
+		refuse(s, name,
+		       "the kernel has it at the top level only, where it affects all users");
 		return;
 	}
 	meant = folder ? fs_nearest(folder, name, best) : NULL;
@@ -147,7 +148,7 @@ static void tracefs_options_set(const struct setup *s)
 		if (!is_option_name(name))
 			refuse(s, name, "not the name of an option");
 		else if (o->state == PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_UNKNOWN)
-			refuse(s, name, "neither STATE_ENABLED nor STATE_DISABLED is said");
+			refuse(s, name, "its state is neither STATE_ENABLED nor STATE_DISABLED");
 		else
 			set_one(s, name,
 				o->state ==
@@ -217,9 +218,8 @@ static int traced_cpus_set(const struct setup *s)
 	if (!mask || !*mask)
 		return 0;
 	if (!is_mask(mask))
-		return refuse_cpumask(s,
-				      "these are not hexadecimal words of up to 8 digits, such as "
-				      "00000001,ffffffff");
+		return refuse_cpumask(s, "not hexadecimal words of up to 8 digits, such as "
+					 "00000001,ffffffff");
 	if (mask[strspn(mask, "0,")] == '\0')
 		return refuse_cpumask(s, "it names no CPU");
 	r = instance_write(s->instance, "tracing_cpumask", mask);

@@ -106,12 +106,12 @@ static int take_type(char *head, enum probe_kind kind, struct probe_spec *l, str
 	size_t digits;
 
 	if (*head == '-')
-		return err_set(e, -EINVAL, "a line that removes events");
+		return err_set(e, -EINVAL, "it removes events");
 	if (*head != 'p' && *head != 'r')
 		return err_set(e, -EINVAL, "it begins neither with p nor with r");
 	digits = strspn(head + 1, "0123456789");
 	if (head[1 + digits] && head[1 + digits] != ':')
-		return err_set(e, -EINVAL, "no colon behind the first letter");
+		return err_set(e, -EINVAL, "no colon after the type");
 	l->type = !digits && *head == 'r' && kind == PROBE_KERNEL ? strdup("r" MAX_ACTIVE)
 								  : strndup(head, 1 + digits);
 	return l->type ? 0 : -ENOMEM;
@@ -144,11 +144,10 @@ static int check_place(const char *rest, struct err_text *e)
 
 	if (offset && isdigit((unsigned char)offset[1]))
 		return 0;
-	return err_set(
-		e, -EINVAL,
-		"'%.*s' is no place in a program, such as /bin/ls:0x4b50, which nm and objdump "
-		"tell",
-		MIN(len, 80), rest);
+	return err_set(e, -EINVAL,
+		       "'%.*s' is not a place in a program, such as /bin/ls:0x4b50 (nm and objdump "
+		       "show the offsets)",
+		       MIN(len, 80), rest);
 }
 
 static int parse(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
@@ -162,7 +161,7 @@ static int parse(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
 	if (r)
 		return r;
 	if (!l->written[strlen(head)])
-		return err_set(e, -EINVAL, "it says no place");
+		return err_set(e, -EINVAL, "it has no place");
 	l->rest = strdup(l->written + strlen(head) + 1);
 	if (!l->rest)
 		return -ENOMEM;
@@ -277,19 +276,19 @@ int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, str
 	size_t len = strcspn(word, " ");
 
 	if (kind == PROBE_USER)
-		return err_set(e, -EPERM, "only root may name a place in a program");
+		return err_set(e, -EPERM, "only root may probe programs");
 	if (!is_plain_place(word, len))
-		return err_set(e, -EPERM,
-			       "only root may name '%.*s': others the name of a function",
-			       MIN((int)len, 80), word);
+		return err_set(
+			e, -EPERM,
+			"only root may probe '%.*s'; other users may probe functions by name",
+			MIN((int)len, 80), word);
 	while (word[len]) {
 		word += len + 1;
 		len = strcspn(word, " ");
 		if (!is_plain_argument(word, len))
 			return err_set(e, -EPERM,
-				       "only root may use '%.*s': others $arg1 to $arg6, $retval, "
-				       "$comm and "
-				       "registers, as numbers",
+				       "only root may use '%.*s'; other users may use $arg1 to "
+				       "$arg6, $retval, $comm and registers, as numbers",
 				       MIN((int)len, 80), word);
 	}
 	return 0;

@@ -220,7 +220,8 @@ static bool may_make(struct making *m, enum dynevent_type type, size_t asked)
 		return true;
 	}
 	if (m->n_probes++ == PROBES_MAX)
-		setup_error_add(m->setup->errors, "option:%s (of %zu probes the first %u count)",
+		setup_error_add(m->setup->errors,
+				"option:%s (the config has %zu probes, only the first %u are used)",
 				option_of(type), asked, PROBES_MAX);
 	return false;
 }

@@ -122,12 +122,12 @@ static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct setup_erro
 	if (!asked || asked == kb)
 		return;
 	if (r == -ENOENT)
-		setup_error_add(errors, "option:subbuf_size_kb (the kernel has one size, %u)", kb);
+		setup_error_add(errors, "option:subbuf_size_kb (the kernel supports only %u)", kb);
 	else if (r)
 		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is taken)", asked,
 				strerror(-r), kb);
 	else
-		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel makes it %u)", asked,
+		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel uses %u)", asked,
 				kb);
 }
 
@@ -250,7 +250,8 @@ static const char *watch_as_asked(const struct instance *i, uint32_t asked, uint
 				asked, why);
 	else if (percent != asked)
 		setup_error_add(errors,
-				"option:drain_buffer_percent (%u: %u it is, of so few sub-buffers)",
+				"option:drain_buffer_percent (%u: %u is used, because the ring has "
+				"few sub-buffers)",
 				asked, percent);
 	return why;
 }

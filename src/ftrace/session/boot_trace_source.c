@@ -152,16 +152,17 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 	switch (last_boot_of(info)) {
 	case LAST_BOOT_CURRENT:
 		setup_error_add(&ds->errors,
-				"option:instance_name (its records are of this boot already)");
+				"option:instance_name (its records are from the current boot)");
 		return;
 	case LAST_BOOT_NONE:
 		setup_error_add(&ds->errors,
-				"option:instance_name (nothing is left in it of an earlier boot)");
+				"option:instance_name (it holds no records of an earlier boot)");
 		return;
 	case LAST_BOOT_UNTOLD:
-		setup_error_add(&ds->errors,
-				"option:instance_name (the kernel does not keep it over a boot: it "
-				"takes reserve_mem= and trace_instance= on its command line)");
+		setup_error_add(
+			&ds->errors,
+			"option:instance_name (the kernel does not preserve it across reboots, "
+			"which requires reserve_mem= and trace_instance= on its command line)");
 		return;
 	case LAST_BOOT_THERE:
 		last_boot_gone_modules(info, modules ? modules : "", &gone);
@@ -169,7 +170,7 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 			setup_error_add(
 				&ds->errors,
 				"option:instance_name (modules that were loaded then are not "
-				"now, so records may be told as those of other events: %s)",
+				"loaded now, so records may be shown as other events: %s)",
 				gone.s);
 		strbuf_deinit(&gone);
 	}
@@ -273,11 +274,10 @@ static void write_end(struct boot_trace_source *ds)
 		p.status_counts = ds->encoder->status_counts;
 	}
 	if (ds->encoder && ds->encoder->unknown) {
-		setup_error_add(
-			&late,
-			"option:instance_name (%llu records of events that this kernel does "
-			"not have: they may be another kernel's, and all of it told wrong)",
-			(unsigned long long)ds->encoder->unknown);
+		setup_error_add(&late,
+				"option:instance_name (%llu records of unknown events: they may be "
+				"from another kernel, and the whole trace may be wrong)",
+				(unsigned long long)ds->encoder->unknown);
 		p.errors = &late;
 	}
 	write_packet(ds, &p);

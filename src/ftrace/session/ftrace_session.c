@@ -41,8 +41,8 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 				  "nothing is recorded: a print_filter may have %u rules",
 				  PRINT_FILTER_MAX_RULES);
 	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
-		setup_error_add(&s->errors, "option:print_filter (ftrace/print is not among the "
-					    "events that are recorded)");
+		setup_error_add(&s->errors,
+				"option:print_filter (ftrace/print is not recorded)");
 	return r;
 }
 
@@ -209,8 +209,8 @@ static void leave_tracefs(struct ftrace_session *s)
 		r = -EBUSY;
 	function_graph_end(&s->graph);
 	if (r)
-		log_warn("linux.ftrace: not all that was changed in tracefs can be put back, "
-			 "because somebody reads the rings there; the next start does it");
+		log_warn("linux.ftrace: cannot restore all settings of tracefs, "
+			 "because another process reads the rings; the next start restores it");
 	event_selection_deinit(&s->events); /* borrows from the dynamic events */
 	stay = dynevents_destroy(&s->made);
 	if (stay)

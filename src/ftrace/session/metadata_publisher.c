@@ -117,12 +117,11 @@ static void tell_files_left_out(unsigned wanted, const struct event_table *table
 		const struct metadata_event *e = &events[n];
 
 		if (e->wants == METADATA_FDS && (wanted & METADATA_FDS) && !is_on(table, e))
-			setup_error_add(
-				errors,
-				"option:resolve_process_fds (names no files: nothing is "
-				"turned on in an instance that is not the session's own, and "
-				"%s/%s is not among the events that are recorded)",
-				e->group, e->name);
+			setup_error_add(errors,
+					"option:resolve_process_fds (no file names: no event is "
+					"enabled in an instance that is not the session's own, and "
+					"%s/%s is not recorded)",
+					e->group, e->name);
 	}
 }
 

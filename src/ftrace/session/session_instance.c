@@ -222,8 +222,8 @@ static int check_tracer(const struct setup *s, const struct instance *i)
 	if (!tracer || str_starts(tracer, "nop\n") || !*tracer)
 		return 0;
 	setup_error_fatal(s->errors,
-			  "nothing is recorded: somebody uses instance_name \"%s\": its "
-			  "current_tracer is %.*s (preserve_ftrace_buffer reads along)",
+			  "nothing is recorded: instance_name \"%s\" is in use: its current_tracer "
+			  "is %.*s (preserve_ftrace_buffer records without clearing it)",
 			  s->config->instance_name, (int)strcspn(tracer, "\n"), tracer);
 	return -EBUSY;
 }

@@ -80,20 +80,19 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 	if (!tracer || !event || !on)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (*tracer && strcmp(tracer, "nop"))
-		return err_set(e, -EBUSY, "somebody uses tracefs' top level: current_tracer is %s",
+		return err_set(e, -EBUSY, "tracefs' top level is in use: current_tracer is %s",
 			       tracer);
 	if (*event)
-		return err_set(e, -EBUSY, "somebody uses tracefs' top level: %s is on there",
-			       event);
+		return err_set(e, -EBUSY, "tracefs' top level is in use: %s is on there", event);
 	if (foreign_reader_find(root, proc_root, &reader))
 		return err_set(e, -EBUSY,
-			       "somebody uses tracefs' top level: %s (process %d) reads its rings",
+			       "tracefs' top level is in use: %s (process %d) reads its rings",
 			       reader.name, reader.pid);
 	n = *on == '0' ? count_records(root) : 0;
 	if (n)
 		return err_set(e, -EBUSY,
-			       "a recording lies in the rings of tracefs' top level: it is stopped "
-			       "with %llu records",
+			       "tracefs' top level is in use: its rings hold a stopped recording "
+			       "of %llu records",
 			       (unsigned long long)n);
 	return 0;
 }
@@ -218,9 +217,9 @@ static int restrict_records(const struct event_selection *events, const struct s
 
 	if (r)
 		return setup_failed(events, s, r,
-				    "tracing_cpumask cannot be had at tracefs' top level");
+				    "tracing_cpumask cannot be set at tracefs' top level");
 	r = wants_graph(events) ? pid_filter_set_functions(s) : 0;
-	return r ? setup_failed(events, s, r, "tids_to_trace cannot be had at tracefs' top level")
+	return r ? setup_failed(events, s, r, "tids_to_trace cannot be set at tracefs' top level")
 		 : 0;
 }
 

@@ -129,8 +129,8 @@ static int open_hidden(const char *proc_root, struct err_text *e)
 		close(fd);
 		if (!is_back)
 			return err_set(e, -EIO,
-				       "kptr_restrict was %d, is %d and cannot be set back", value,
-				       lower);
+				       "kptr_restrict was %d, is now %d and cannot be restored",
+				       value, lower);
 	}
 	return hidden(e, value);
 }

@@ -59,7 +59,7 @@ int filter_file_explain(char *left, const char *filter, int error, struct err_te
 		return error_log_format(e, error, reason, filter, at);
 	/* errno is then an internal number of the parser, such as "Operation not permitted". */
 	if (left && strstr(left, "\nError: ("))
-		return err_set(e, error, "the kernel cannot read it, and gives no reason: %.*s",
+		return err_set(e, error, "the kernel cannot parse it and gives no reason: %.*s",
 			       SHOWN, filter);
 	return err_set(e, error, "%s: %.*s", strerror(-error), SHOWN, filter);
 }
@@ -73,8 +73,8 @@ int filter_file_write(const struct instance *i, const char *group, const char *n
 	int r = file_of(path, sizeof(path), group, name);
 
 	if (!r && strlen(filter) > most)
-		return err_set(e, -E2BIG, "longer than the kernel takes: %zu bytes of at most %zu",
-			       strlen(filter), most);
+		return err_set(e, -E2BIG, "%zu bytes; the kernel's limit is %zu", strlen(filter),
+			       most);
 	if (!r)
 		r = instance_write(i, path, filter);
 	if (!r)

@@ -84,7 +84,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	}
 	if (r)
 		return err_set(e, r, "cannot make %s: %s%s", path, strerror(-r),
-			       r == -EACCES || r == -EPERM ? " (it takes root)" : "");
+			       r == -EACCES || r == -EPERM ? " (root is required)" : "");
 	i->path = strdup(path);
 	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
 	if (!i->path || !i->tracefs) {

@@ -128,8 +128,7 @@ static int use_dir(const struct override_target *terms, struct override_dir **re
 	free(path);
 	file = terms->reads_nothing ? NULL : restricted_by(p);
 	if (file)
-		return err_set(e, -EBUSY,
-			       "another recording uses %s, and leaves records out there (%s)",
+		return err_set(e, -EBUSY, "another recording restricts the records of %s (%s)",
 			       p->path, file);
 	*ret = p;
 	return 0;

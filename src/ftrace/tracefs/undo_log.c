@@ -77,7 +77,8 @@ static int make_state(const char *state, struct err_text *e)
 	if (mkdir(state, 0700) && errno != EEXIST)
 		return err_set(e, -errno, "cannot make %s: %s", state, strerror(errno));
 	r = check_state(state);
-	return r ? err_set(e, r, "%s is not a folder of our own", state) : 0;
+	return r ? err_set(e, r, "%s is not a directory that only this user may write to", state)
+		 : 0;
 }
 
 /* ---- parsing ---- */
@@ -272,7 +273,7 @@ static int open_log(struct undo_log *r, const char *dir, struct err_text *e)
 		error = ftruncate(r->fd, 0) ? -errno : write_head(r->fd);
 	if (error) {
 		close(r->fd);
-		return err_set(e, error, "cannot undo what %s says: %s", r->path, strerror(-error));
+		return err_set(e, error, "cannot roll back %s: %s", r->path, strerror(-error));
 	}
 	return 0;
 }

@@ -223,7 +223,7 @@ FIXTURE_TEST(test_more_requests_than_count)
 	assert_int_equal(s.n, 1);
 	assert_null(errors.unknown);
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_non_null(strstr(errors.failed[0], "option:ftrace_events (of 8193 entries the"));
+	assert_non_null(strstr(errors.failed[0], "option:ftrace_events (the config has 8193 entries, only the"));
 	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }
@@ -246,7 +246,7 @@ FIXTURE_TEST(test_more_requests_for_all_groups_than_count)
 	assert_int_equal(tracefs_list_size(errors.unknown), 1);
 	assert_string_equal(errors.unknown[0], "sched/nope*");
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_non_null(strstr(errors.failed[0], "(of 1026 entries for all groups the first"));
+	assert_non_null(strstr(errors.failed[0], "(1026 entries search all groups, only the first"));
 	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }

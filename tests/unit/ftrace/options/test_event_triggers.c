@@ -100,8 +100,9 @@ WITH_FOLDER(test_stacks_of_recorded_events_only)
 		       "event_triggers { event: 'nope' action: ACTION_STACKTRACE }");
 	assert_int_equal(triggers.n, 0);
 	assert_int_equal(n_failed(), 1);
-	assert_string_equal(errors.failed[0], "option:event_triggers (stacktrace of softirq: not "
-					      "among the events that are recorded)");
+	assert_string_equal(
+		errors.failed[0],
+		"option:event_triggers (stacktrace of softirq: the event is not recorded)");
 	assert_string_equal(errors.unknown[0], "nope");
 
 	/* One that lost its row. */

@@ -167,8 +167,8 @@ FIXTURE_TEST(test_somebody_has_roots)
 	fake_text(*state, "max_graph_depth", "5\n");
 	/* His limits are ours too, which is told. */
 	assert_int_equal(function_graph_set(&graph, &s), 0);
-	assert_reported("only within somebody's set_graph_function");
-	assert_reported("only within somebody's max_graph_depth");
+	assert_reported("limited by set_graph_function");
+	assert_reported("limited by max_graph_depth");
 	function_graph_end(&graph);
 	assert_string_equal(fake_read(*state, "set_graph_function"), "his_function\n");
 	assert_string_equal(fake_read(*state, "max_graph_depth"), "5\n");
@@ -213,9 +213,9 @@ FIXTURE_TEST(test_a_lent_place_that_is_in_use)
 	static const struct {
 		const char *file, *text, *idle, *why;
 	} uses[] = {
-		{"current_tracer", "blk\n", "nop\n", "somebody has another tracer there"},
-		{"set_ftrace_filter", "his\n", "", "somebody has functions of his own there"},
-		{"set_ftrace_pid", "12\n", "", "somebody has threads of his own there"},
+		{"current_tracer", "blk\n", "nop\n", "another user has set a tracer there"},
+		{"set_ftrace_filter", "his\n", "", "another user has set functions there"},
+		{"set_ftrace_pid", "12\n", "", "another user has set threads there"},
 	};
 	struct instance top;
 

@@ -119,7 +119,7 @@ TEST(test_lines_that_are_refused)
 	memset(long_line, 'p', sizeof(long_line) - 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(no_places); i++) {
 		assert_int_equal(probe_spec_parse(no_places[i], PROBE_USER, &l, &e), -EINVAL);
-		assert_non_null(strstr(e.text, "is no place in a program"));
+		assert_non_null(strstr(e.text, "is not a place in a program"));
 	}
 	assert_int_equal(probe_spec_parse(long_line, PROBE_USER, &l, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "longer"));

@@ -131,8 +131,9 @@ WITH_FOLDER(test_more_than_count)
 	strbuf_deinit(&text);
 	assert_int_equal(made.n, PROBES_MAX);
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_string_equal(errors.failed[0],
-			    "option:uprobe_events (of 1000 probes the first 256 count)");
+	assert_string_equal(
+		errors.failed[0],
+		"option:uprobe_events (the config has 1000 probes, only the first 256 are used)");
 }
 
 /* What probe_spec_check_plain allows is made, and the rest is told as missing. */
@@ -161,7 +162,7 @@ WITH_FOLDER(test_a_consumer_that_is_not_root)
 	check(state, 0, DYNEVENT_KPROBE, "mine", "a", EVENT_AS_FIELDS, "p", "vfs_read n=$arg3");
 	assert_int_equal(tracefs_list_size(errors.failed), 2);
 	assert_non_null(strstr(errors.failed[0], "only root may use 'secret=@"));
-	assert_non_null(strstr(errors.failed[1], "only root may name a place in a program"));
+	assert_non_null(strstr(errors.failed[1], "only root may probe programs"));
 }
 
 WITH_FOLDER(test_a_kernel_without_probes)

@@ -94,7 +94,7 @@ WITH_FOLDER(test_what_is_everybodys)
 	assert_string_equal(value(state, "trace_printk_dest"), "0\n");
 	assert_string_equal(value(state, "record-tgid"), "0\n");
 	assert_string_equal(fake_read(*state, "options/record-cmd"), "1\n");
-	assert_non_null(strstr(errors.failed[2], "at top level only"));
+	assert_non_null(strstr(errors.failed[2], "at the top level only"));
 }
 
 WITH_FOLDER(test_what_cannot_be_read)

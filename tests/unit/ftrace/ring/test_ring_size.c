@@ -148,7 +148,7 @@ WITH_KERNEL(test_sizes_that_there_are_not)
 {
 	assert_int_equal(set(2048, 100), 2048);
 	assert_int_equal(kernel.subbuf_kb, 128);
-	assert_report("option:subbuf_size_kb (100: the kernel makes it 128)");
+	assert_report("option:subbuf_size_kb (100: the kernel uses 128)");
 	assert_int_equal(set(2048, 1 << 20), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
 	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is taken)");
@@ -162,7 +162,7 @@ WITH_KERNEL(test_a_kernel_with_one_size)
 	assert_int_equal(set(2048, 4), 2048);
 	assert_null(errors.failed);
 	assert_int_equal(set(2048, 64), 2048);
-	assert_report("option:subbuf_size_kb (the kernel has one size, 4)");
+	assert_report("option:subbuf_size_kb (the kernel supports only 4)");
 	assert_int_equal(ring_size_subbuf_kb(&(struct instance){0}), 4);
 }
 
@@ -174,7 +174,7 @@ WITH_KERNEL(test_no_memory_in_a_row)
 	assert_null(errors.failed); /* nobody asked for them */
 	assert_int_equal(set(2048, 64), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
-	assert_report("option:subbuf_size_kb (64: the kernel makes it 8)");
+	assert_report("option:subbuf_size_kb (64: the kernel uses 8)");
 }
 
 WITH_KERNEL(test_no_memory)

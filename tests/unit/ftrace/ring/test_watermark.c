@@ -113,7 +113,7 @@ WITH_RING(test_as_asked)
 	assert_int_equal(l.period_ms, 100); /* the config says when */
 	set_up(3, false);
 	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "13");
-	assert_report("option:drain_buffer_percent (3: 13 it is");
+	assert_report("option:drain_buffer_percent (3: 13 is used");
 }
 
 WITH_RING(test_not_asked)

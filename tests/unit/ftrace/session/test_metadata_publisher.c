@@ -297,8 +297,8 @@ FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 	instance.override = NULL;
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	assert_int_equal(n_failed(), 1);
-	assert_non_null(strstr(errors.failed[0], "option:resolve_process_fds (names no files: "));
-	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_exit is not among"));
+	assert_non_null(strstr(errors.failed[0], "option:resolve_process_fds (no file names: "));
+	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_exit is not recorded"));
 }
 
 FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)

@@ -237,7 +237,7 @@ FIXTURE_TEST(test_somebody_is_there)
 {
 	fake_text(*state, "set_event", "sched:sched_switch\n");
 	assert_false(open_for(&a, "print"));
-	assert_failed(&a, "ftrace/print (somebody uses tracefs' top level: sched:sched_switch");
+	assert_failed(&a, "ftrace/print (tracefs' top level is in use: sched:sched_switch");
 	assert_string_equal(fake_read(*state, "trace"), "markers of before");
 	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
 }
@@ -306,7 +306,7 @@ FIXTURE_TEST(test_restrictions)
 	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "1 ");
 	/* What is left out for one is for nobody else. */
 	assert_false(open_for(&b, "funcgraph_entry"));
-	assert_failed(&b, "leaves records out there (tracing_cpumask)");
+	assert_failed(&b, "another recording restricts the records of");
 	top_level_close(&a.top);
 	assert_string_equal(fake_read(*state, "tracing_cpumask"), "3");
 	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "");

@@ -72,7 +72,7 @@ FIXTURE_TEST(test_a_reader)
 FIXTURE_TEST(test_a_stopped_recording)
 {
 	fake_text(*state, "t/tracing_on", "0\n");
-	assert_used(state, "stopped with 7 records");
+	assert_used(state, "a stopped recording of 7 records");
 	fake_text(*state, "t/per_cpu/cpu1/stats", "entries: 0\n");
 	assert_free(state);
 }

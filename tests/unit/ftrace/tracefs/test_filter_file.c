@@ -56,7 +56,7 @@ TEST(test_without_words)
 TEST(test_an_error_that_the_kernel_has_no_words_for)
 {
 	assert_string_equal(explain("a ~ \"x\" &&& 1\nError: (0)\n", "a ~ \"x\" &&& 1"),
-			    "the kernel cannot read it, and gives no reason: a ~ \"x\" &&& 1");
+			    "the kernel cannot parse it and gives no reason: a ~ \"x\" &&& 1");
 }
 
 TEST(test_words_of_a_form_never_seen)
@@ -92,7 +92,7 @@ WITH_FOLDER(test_longer_than_the_kernel_takes)
 	memset(filter, 'a', page);
 	filter[page] = '\0';
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", filter, &e), -E2BIG);
-	assert_non_null(strstr(e.text, "longer than the kernel takes"));
+	assert_non_null(strstr(e.text, "the kernel's limit is"));
 	assert_string_equal(fake_written(*state, "events/sched/sched_switch/filter"), "");
 	filter[page - 1] = '\0';
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", filter, &e), 0);
