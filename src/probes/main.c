@@ -71,40 +71,43 @@ struct probes {
 	struct event *signals[ARRAY_SIZE(end_signals)];
 	struct priority_boost_state boost;
 	bool no_priority;
-	bool priority_logged; /* the ftrace environment, or none */
-	struct notify notify; /* a process that waits for the connection */
+	bool priority_logged; /* the priority of the reader, or that there is none */
+	struct notify notify; /* notified when all data sources are registered */
 };
 
 static void usage(FILE *out)
 {
-	fputs("usage: sonda-probes [--verbose] [--bpf-dir FOLDER] [--no-priority] "
+	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIRECTORY] [--no-priority] "
 	      "[--trust-consumers]\n"
 	      "\n"
-	      "Offers this machine's data sources to the tracing service, until a signal ends it:\n"
+	      "Registers the data sources of this machine with the tracing service and runs them\n"
+	      "until a signal ends it:\n"
 	      "\n",
 	      out);
 	for (const struct data_source *const *s = probes_data_sources; *s; s++)
 		fprintf(out, "  %s\n", (*s)->name);
 	fputs("\n"
-	      "  -b, --bpf-dir FOLDER  where NAME.bpf.o of programs in ebpf_counters_config is;\n"
-	      "                        " BPF_ROOT "\n"
-	      "  -p, --no-priority     read the kernel's rings as it was started, not with "
-	      "SCHED_FIFO\n"
-	      "                        for up to half of the time of a CPU\n"
-	      "  -t, --trust-consumers take each consumer for root: any definition of a probe,\n"
-	      "                        which can read and change memory of the kernel and of\n"
-	      "                        programs. Perfetto's traced does not say who asks; with it\n"
-	      "                        nobody is root otherwise\n"
-	      "  -v, --verbose         say what happens\n"
+	      "  -b, --bpf-dir DIRECTORY\n"
+	      "                        directory of NAME.bpf.o, for programs in\n"
+	      "                        ebpf_counters_config; default " BPF_ROOT "\n"
+	      "  -p, --no-priority     keep the scheduling priority; by default the kernel's ring\n"
+	      "                        buffers are read with SCHED_FIFO, for up to half of the\n"
+	      "                        time of a CPU\n"
+	      "  -t, --trust-consumers treat each consumer as root: accept any definition of a\n"
+	      "                        probe, which can read and change memory of the kernel and\n"
+	      "                        of programs. Perfetto's traced does not report the user\n"
+	      "                        of a consumer; without this option no consumer of it is\n"
+	      "                        treated as root\n"
+	      "  -v, --verbose         log what happens\n"
 	      "  -V, --version         print the version\n"
 	      "  -h, --help            print this\n"
 	      "\n"
-	      "PERFETTO_PRODUCER_SOCK_NAME is the service's socket; without it\n"
-	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer for other users than\n"
-	      "root where there is no /run/perfetto. The service must be root's, this user's, of\n"
-	      "the owner of /run/perfetto, or of the user in SONDA_SERVICE_USER.\n"
-	      "TRACED_PROBES_NOTIFY_FD is a descriptor that gets a \"1\" when all is registered;\n"
-	      "a systemd unit of Type=notify is notified as well.\n",
+	      "PERFETTO_PRODUCER_SOCK_NAME is the socket of the service. The default is\n"
+	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer for users other than\n"
+	      "root if /run/perfetto does not exist. The service must run as root, as this user,\n"
+	      "as the owner of /run/perfetto, or as the user in SONDA_SERVICE_USER.\n"
+	      "TRACED_PROBES_NOTIFY_FD is a descriptor to which \"1\" is written when all data\n"
+	      "sources are registered; systemd units of Type=notify are notified as well.\n",
 	      out);
 }
 
