@@ -66,7 +66,7 @@ struct probes {
 	bool trusts_consumers;
 	char state[256]; /* directory of the undo logs, or empty */
 	struct event_base *loop; /* owned, as are the rest */
-	struct metadata_bus *feed;
+	struct metadata_bus *bus;
 	struct producer *producer;
 	struct event *signals[ARRAY_SIZE(end_signals)];
 	struct priority_boost_state boost;
@@ -313,7 +313,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 		.env =
 			{
 				.loop = p->loop,
-				.feed = p->feed,
+				.feed = p->bus,
 				.trusts_consumers = p->trusts_consumers,
 				.proc_root = "/proc",
 				.sys_root = "/sys",
@@ -345,8 +345,8 @@ static int probes_init(struct probes *p)
 		return r;
 	}
 	p->loop = event_base_new();
-	p->feed = metadata_bus_new();
-	if (!p->loop || !p->feed)
+	p->bus = metadata_bus_new();
+	if (!p->loop || !p->bus)
 		return -ENOMEM;
 	r = handle_signals(p);
 	return r < 0 ? r : connect_to_service(p, places.tracefs);
@@ -356,7 +356,7 @@ static int probes_init(struct probes *p)
 static void probes_deinit(struct probes *p)
 {
 	producer_free(p->producer);
-	p->feed = metadata_bus_free(p->feed);
+	p->bus = metadata_bus_free(p->bus);
 	for (size_t i = 0; i < ARRAY_SIZE(p->signals); i++)
 		event_freep(&p->signals[i]);
 	event_base_freep(&p->loop);

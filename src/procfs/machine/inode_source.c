@@ -44,7 +44,7 @@
 struct inode_source {
 	struct ds_handle *h; /* borrowed, as is the root of /proc */
 	const char *proc_root;
-	struct metadata_bus *feed; /* NULL: not subscribed */
+	struct metadata_bus *bus; /* NULL: not subscribed */
 	struct writer *writer; /* owned */
 	struct event *next_slice; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
@@ -253,15 +253,15 @@ static void on_slice(evutil_socket_t fd, short what, void *ctx)
 	run_in(ds, ds->interval_ms);
 }
 
-static void on_news(void *ctx, const struct metadata_batch *news)
+static void on_metadata(void *ctx, const struct metadata_batch *batch)
 {
 	struct inode_source *ds = ctx;
 
 	if (!ds->has_publisher)
 		return;
-	for (size_t i = 0; i < news->n_inodes; i++)
-		inode_requests_add(&ds->requests, news->inodes[i].device, news->inodes[i].inode);
-	ds->requests.dropped += news->lost_inodes;
+	for (size_t i = 0; i < batch->n_inodes; i++)
+		inode_requests_add(&ds->requests, batch->inodes[i].device, batch->inodes[i].inode);
+	ds->requests.dropped += batch->lost_inodes;
 	begin_if_requested(ds);
 }
 
@@ -287,8 +287,8 @@ static void inode_destroy(void *instance)
 
 	if (!ds)
 		return;
-	if (ds->feed)
-		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
+	if (ds->bus)
+		metadata_bus_unsubscribe(ds->bus, ds_session_id(ds->h), ds);
 	event_freep(&ds->next_slice);
 	inode_walk_end(&ds->walk);
 	strbuf_deinit(&ds->mountinfo);
@@ -326,8 +326,8 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	 * subscribers.
 	 */
 	if (env->feed && !ds->do_not_scan &&
-	    metadata_bus_subscribe(env->feed, ds_session_id(h), METADATA_INODES, on_news, ds) == 0)
-		ds->feed = env->feed;
+	    metadata_bus_subscribe(env->feed, ds_session_id(h), METADATA_INODES, on_metadata, ds) == 0)
+		ds->bus = env->feed;
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }
@@ -336,7 +336,7 @@ static void inode_start(void *instance)
 {
 	struct inode_source *ds = instance;
 
-	ds->has_publisher = ds->feed && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
+	ds->has_publisher = ds->bus && metadata_bus_has_publisher(ds->bus, ds_session_id(ds->h));
 	ds->active = !ds->has_publisher && !ds->do_not_scan && ds->named.n > 0;
 	if (ds->active)
 		run_in(ds, ds->delay_ms);

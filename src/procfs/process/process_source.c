@@ -46,7 +46,7 @@
 
 struct process_source {
 	struct ds_handle *h; /* borrowed */
-	struct metadata_bus *feed;
+	struct metadata_bus *bus;
 	struct writer *writer; /* owned */
 	struct writer *tracks_writer; /* owned; for counter tracks. NULL: no tracks */
 	struct writer *thread_writer; /* owned; for tracks of threads. NULL: none */
@@ -69,7 +69,7 @@ struct process_source {
 	bool scan_on_start;
 	bool on_demand;
 	bool wants_fds;
-	bool listening;
+	bool subscribed;
 	bool started;
 	bool stopping;
 	bool start_answered;
@@ -107,24 +107,24 @@ static void answer_start(struct process_source *ds)
 	ds_started(ds->h);
 }
 
-static void unlisten(struct process_source *ds)
+static void unsubscribe(struct process_source *ds)
 {
-	if (ds->listening)
-		metadata_bus_unsubscribe(ds->feed, ds_session_id(ds->h), ds);
-	ds->listening = false;
+	if (ds->subscribed)
+		metadata_bus_unsubscribe(ds->bus, ds_session_id(ds->h), ds);
+	ds->subscribed = false;
 }
 
 /* Returns true if a publisher reports starts and exits of tasks. */
 static bool has_publisher(const struct process_source *ds)
 {
-	return ds->listening && metadata_bus_has_publisher(ds->feed, ds_session_id(ds->h));
+	return ds->subscribed && metadata_bus_has_publisher(ds->bus, ds_session_id(ds->h));
 }
 
 /* Returns true if it reports every start. */
 static bool knows_starts(const struct process_source *ds)
 {
-	return ds->listening &&
-	       metadata_bus_complete_kinds(ds->feed, ds_session_id(ds->h)) & METADATA_TASKS;
+	return ds->subscribed &&
+	       metadata_bus_complete_kinds(ds->bus, ds_session_id(ds->h)) & METADATA_TASKS;
 }
 
 static void answer_stop(struct process_source *ds)
@@ -135,7 +135,7 @@ static void answer_stop(struct process_source *ds)
 }
 
 /* Serves the queues of the bus. Returns true if more is left than the slice allows. */
-static bool run_feed(struct process_source *ds, const struct time_slice *slice)
+static bool run_events(struct process_source *ds, const struct time_slice *slice)
 {
 	return process_events_run(&ds->events, &ds->tree, slice) ||
 	       process_queue_run(&ds->queue, &ds->tree, slice) ||
@@ -182,12 +182,12 @@ static bool let_go(struct process_source *ds, const struct time_slice *slice)
 /* Answers flushes and the stop when their metadata is complete. */
 static void answer(struct process_source *ds, const struct time_slice *slice)
 {
-	bool owed = ds->listening && metadata_bus_is_busy(ds->feed, ds_session_id(ds->h));
+	bool owed = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !has_publisher(ds);
 
 	/* No publisher is left. */
 	if (stopped)
-		unlisten(ds);
+		unsubscribe(ds);
 	if ((!flushed && !stopped) || (stopped && !let_go(ds, slice)) || !write_out(ds, slice))
 		return;
 	if (flushed)
@@ -220,7 +220,7 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
 static void run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
-	bool fed = run_feed(ds, &slice);
+	bool fed = run_events(ds, &slice);
 	bool scanning = process_scan_is_active(&ds->scan), polling = false;
 
 	if (!fed && scanning)
@@ -305,12 +305,12 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 		schedule(ds);
 }
 
-static void listen_to_feed(struct process_source *ds)
+static void subscribe(struct process_source *ds)
 {
 	unsigned wants = METADATA_TASKS | (ds->wants_fds ? METADATA_FDS : 0);
-	int r = metadata_bus_subscribe(ds->feed, ds_session_id(ds->h), wants, on_metadata, ds);
+	int r = metadata_bus_subscribe(ds->bus, ds_session_id(ds->h), wants, on_metadata, ds);
 
-	ds->listening = r == 0;
+	ds->subscribed = r == 0;
 	if (r < 0)
 		log_warn("linux.process_stats does not describe tasks that start later: %s",
 			 strerror(-r));
@@ -324,7 +324,7 @@ static void process_destroy(void *instance)
 
 	if (!ds)
 		return;
-	unlisten(ds);
+	unsubscribe(ds);
 	event_freep(&ds->next_slice);
 	event_freep(&ds->tick);
 	event_freep(&ds->again);
@@ -428,7 +428,7 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	if (!ds)
 		return -ENOMEM;
 	ds->h = h;
-	ds->feed = env->feed;
+	ds->bus = env->feed;
 	ds->files.root = -1;
 	ds->tree.files = &ds->files;
 	ds->tree.packet = &ds->packet;
@@ -453,7 +453,7 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	 * subscribers.
 	 */
 	if (ds->on_demand)
-		listen_to_feed(ds);
+		subscribe(ds);
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }
