@@ -18,9 +18,6 @@
  *	none       any               not zero           the value or pointer
  */
 
-/* Bytes of one value in the struct or array. */
-size_t text_field_size(const ProtobufCFieldDescriptor *field);
-
 /* Number of values: 0 or 1, of a repeated field any. */
 size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
 /* Value i < count. */

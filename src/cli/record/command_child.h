@@ -10,8 +10,8 @@
 struct event_base;
 
 /*
- * The command of `sonda record -- COMMAND`: a child that exists, and has a number that can be
- * recorded, long before it runs.
+ * The command of `sonda record -- COMMAND`: a child that is forked, and has a pid that can be traced, before
+ * it executes the command.
  *
  *	command_child_fork --> ..._watch --> ..._run --> on_end --> ..._free
  *	   waits                             runs        has ended
@@ -30,26 +30,28 @@ pid_t command_child_pid(const struct command_child *c);
  */
 int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
 			void *ctx);
-/* Before the loop is freed. */
+/* Call it before the loop is freed. */
 void command_child_unwatch(struct command_child *c);
 
-/* Lets it run. Returns 0, or -errno and sets e: there is no such program, it may not be run, it
+/* Executes the command. Returns 0, or -errno and sets e: there is no such program, it may not be run, it
  * was killed meanwhile. SIGPIPE must be ignored. */
 int command_child_run(struct command_child *c, struct err_text *e);
 
-/* Runs, and has not ended? */
+/* Returns true if the command was executed and has not ended. */
 bool command_child_is_running(const struct command_child *c);
-/* Passes a signal on, if it is running. */
+/* Sends a signal to the command if it runs. */
 void command_child_signal(const struct command_child *c, int number);
 
+/* Returns true if the command was executed. */
 bool command_child_ran(const struct command_child *c);
 
-/* As a shell tells it: its exit code, or 128 and the signal. -1: it has not ended. */
+/* Returns the exit code as a shell reports it (128 plus the signal if it was killed), -1 if it has
+ * not ended. */
 int command_child_exit_code(const struct command_child *c);
 
 /* "'./app' ended with exit code 3", "... was killed by signal 11 (Segmentation fault)", "... is
  * still running (pid 123)": appended. */
 void command_child_describe(const struct command_child *c, struct strbuf *b);
 
-/* One that has not run never will; one that runs is left alone. No-op for NULL. */
+/* Kills the child if it was not executed yet; a running command is left alone. No-op for NULL. */
 void command_child_free(struct command_child *c);

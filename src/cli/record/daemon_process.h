@@ -7,16 +7,15 @@
 
 #include "base/core/err.h"
 
-/* The program that a shell would find: name itself where it has a '/', else that of a folder of
- * PATH. Returns 0, or -ENOENT. */
+/* Finds a program as a shell does: name itself if it contains a '/', else in PATH. Returns 0 or -ENOENT. */
 int path_program(const char *name, char *buf, size_t size);
 
 struct event_base;
 
 /*
  * One daemon as a child of this process, in a process group of its own (so that Ctrl-C does not
- * reach it) and gone when this process is gone. It tells that it is ready by writing "1" to the
- * descriptor that an environment variable names, and what it has to say on stderr.
+ * reach it) and gone when this process is gone. It reports readiness by writing "1" to the
+ * descriptor that an environment variable names, and logs to stderr.
  */
 struct daemon_process;
 
@@ -26,9 +25,9 @@ struct daemon_process;
 struct daemon_process_ops {
 	/* It wrote its "1". */
 	void (*on_ready)(void *ctx, struct daemon_process *d);
-	/* It closed its end without: it is dying, or is not a such daemon. */
+	/* It closed the descriptor without writing: it is ending, or does not know the variable. */
 	void (*on_not_ready)(void *ctx, struct daemon_process *d);
-	/* One of its lines of warning or worse, or of unknown weight. Not NULL. */
+	/* A line of its log with priority warning or higher, or without priority. Must not be NULL. */
 	void (*on_line)(void *ctx, const char *line);
 };
 
@@ -39,8 +38,8 @@ struct daemon_env {
 };
 
 /*
- * Starts the program: path is looked up as it is. args are its arguments, and end with NULL. notify_env is the variable that will hold the
- * number of the descriptor to report on. env ends with a NULL name. ops and name are borrowed until
+ * Starts the program at path. args are its arguments, NULL-terminated. notify_env is the variable that gets the
+ * number of the descriptor. env ends with a NULL name. ops and name are borrowed until
  * daemon_process_free. Returns 0, or -errno and sets e.
  */
 int daemon_process_start(struct event_base *loop, const char *name, const char *path,
@@ -50,13 +49,13 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 
 pid_t daemon_process_pid(const struct daemon_process *d);
 
-/* Has it ended? Then how, and its last words, are in why (may be NULL). Never blocks. */
+/* Returns true if it has ended; then why (may be NULL) says how, with its last line. Never blocks. */
 bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);
 
 /* Ends it: SIGTERM, SIGKILL after timeout_ms; waits until it is gone; frees. No-op for NULL. */
 void daemon_process_free(struct daemon_process *d, int timeout_ms);
 
-/* The program of this name: beside the running one, else in PATH. Returns 0 or -ENOENT. */
+/* Finds a program: beside the running one, else in PATH. Returns 0 or -ENOENT. */
 int daemon_program(const char *name, char *buf, size_t size);
-/* Does that program run with rights of its own (set-user-id, file capabilities)? */
+/* Returns true if the program has privileges of its own (set-user-id, file capabilities). */
 bool daemon_program_has_rights(const char *name);

@@ -10,16 +10,16 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 
 /*
- * Values of options of `sonda record`. option is how the user wrote it ("-t", "--filter"), for
- * the sentence in e that comes with -EINVAL.
+ * Parsers for values of options of `sonda record`. option is the spelling of the user ("-t", "--filter"), for
+ * the sentence in e. They return 0, or -EINVAL and set e.
  */
 
-/* "10", "500ms", "2m": at most as long as a session may last. */
+/* "10", "500ms", "2m": at most the longest duration of a session. */
 int option_time(const char *option, const char *text, uint32_t *ret_ms, struct err_text *e);
 
 /* "64mb", "512k", "512": more than 0, less than 4 GiB. */
 int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
-/* The same of a file: less than 4 TiB. */
+/* As above for a file: less than 4 TiB. */
 int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e);
 
 /* A number above 0. */
@@ -51,22 +51,21 @@ struct cpu_list {
 	uint32_t words[CPU_LIST_MAX / 32]; /* bit c % 32 of word c / 32 */
 };
 
-/* Adds the CPUs of text. 0, -EINVAL (no list: "", "1-", "3-1", "a"), or -ERANGE (a number that no
- * CPU has); after an error some may have been added. */
+/* Adds the CPUs of text. Returns 0, -EINVAL (not a list: "", "1-", "3-1", "a") or -ERANGE (number too
+ * large); on failure some may have been added. */
 int cpu_list_add(struct cpu_list *l, const char *text);
 
-/* Is every CPU of l one of this machine? sys_root: where sysfs is. Returns 0, or -ENXIO with the sentence
- * in e; also 0 when the machine does not tell. */
+/* Checks that this machine has all CPUs of l. sys_root: where sysfs is. Returns 0, or -ENXIO with the sentence
+ * in e; also 0 if sysfs does not list them. */
 int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_text *e);
 
-/* Appends the mask as tracing_cpumask takes it: words of 32 bits in hex with commas between, the
+/* Appends the mask in the format of tracing_cpumask: words of 32 bits in hex with commas between, the
  * highest CPUs first: "3d", "1,00000000". */
 void cpu_list_mask(const struct cpu_list *l, struct strbuf *b);
 
 /*
- * The threads of processes as they are now, in *ret_tids, which the caller frees. proc_root: where
- * procfs is. 0; -ESRCH (one of the processes is not there), -errno of reading it, each with the
- * sentence in e; or -ENOMEM.
+ * Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: where procfs is.
+ * Returns 0; -ESRCH (a process does not exist) or -errno of reading, and sets e; or -ENOMEM.
  */
 int pid_tasks_list(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
 		   size_t *ret_n, struct err_text *e);

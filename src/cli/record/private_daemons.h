@@ -8,9 +8,9 @@
 struct event_base;
 
 /*
- * A tracing service and a producer of this process's own, for machines where no service runs:
- * sondad and sonda-probes on sockets in a folder that nobody else may enter. They end with this
- * process, however it ends; private_daemons_free also removes the folder.
+ * A private tracing service and producer, for machines where no service runs: sondad and sonda-probes on
+ * sockets in a directory of mode 0700. They end with this process, however it ends;
+ * private_daemons_free() also removes the directory.
  */
 struct private_daemons;
 
@@ -20,31 +20,29 @@ struct private_daemons;
 struct private_daemons_ops {
 	/* Both are ready: connect to private_daemons_address. */
 	void (*on_ready)(void *ctx);
-	/* They cannot start, or the service has ended, sooner or later. Comes once; only freeing
-	 * remains. */
+	/* They could not be started, or the service has ended. Called once; then only free them. */
 	void (*on_failed)(void *ctx, const char *why);
-	/* After on_ready: the producer has ended, the service has not. Comes once. */
+	/* After on_ready: the producer has ended, the service has not. Called once. */
 	void (*on_producer_ended)(void *ctx, const char *why);
 	/* A warning of one of them. */
 	void (*on_line)(void *ctx, const char *line);
 };
 
 /*
- * The service may make files in the folder of output_path, an absolute path (sondad --output-dir);
- * NULL: in none. ops is borrowed until private_daemons_free. The programs are found beside this one or
+ * The service may create files in the directory of output_path, an absolute path (sondad --output-dir);
+ * NULL: nowhere. ops is borrowed until private_daemons_free. The programs are found beside this one or
  * in PATH. Returns 0, or -errno and sets e.
  */
 int private_daemons_start(struct event_base *loop, const char *output_path,
 			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
 			  struct private_daemons **ret);
 
-/* The consumer socket. Lives as long as the daemons. */
+/* Returns the address of the consumer socket, valid as long as the daemons. */
 const char *private_daemons_address(const struct private_daemons *p);
 
-/* Has the service ended, or the producer before it was ready? Looks without waiting for the loop;
- * why as for daemon_process. */
+/* Returns true if the service has ended, or the producer before it was ready, without running the loop. why as
+ * for daemon_process. */
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
 
-/* Ends them, the producer first so that it can give back what it took from the kernel; waits until
- * they are gone. No-op for NULL. */
+/* Ends them, the producer first so that it can restore tracefs, and waits for their end. No-op for NULL. */
 void private_daemons_free(struct private_daemons *p);

@@ -11,7 +11,7 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* One line about a recording that continues. */
+/* Formats the progress line of a recording. */
 
 struct progress {
 	uint64_t elapsed_ms;
@@ -26,31 +26,32 @@ struct progress {
 #define PROGRESS_MAX 160
 
 /*
- * Does the file of a trace that is written while it is recorded keep up? Watches the service's
- * counters, which are requested once a second.
+ * Detects that the output of a streaming recording does not keep up, from the service's counters, which are
+ * requested once a second.
  */
 
 /* Zero-initialise. */
 struct stream_watch {
-	uint64_t read; /* bytes that left the buffers until the last time */
-	uint64_t lost; /* chunks that were overwritten or discarded until then */
-	unsigned still; /* times in a row that something waited and nothing left */
+	uint64_t read; /* bytes read from the buffers at the last check */
+	uint64_t lost; /* chunks overwritten or discarded at the last check */
+	unsigned still; /* consecutive checks with waiting data and no progress */
 	bool is_behind; /* that was reported */
 };
 
 #define STREAM_WATCH_TEXT 160
-/* buffer_bytes: what may wait. Has something changed that the user should know? Then ret says it. */
+/* Checks the counters. buffer_bytes: size of the buffer. Returns true if the user should be informed; ret is the
+ * message. */
 bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint64_t buffer_bytes,
 		       char ret[static STREAM_WATCH_TEXT]);
-/* The same, of a session of one buffer; says it, also when quiet. */
+/* As stream_watch_note() for a session with one buffer; prints the message, even with --quiet. */
 void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 		      const Pb__TraceConfig *config, struct console *console);
-/* For trace_file_watch_stalls: says it on the console (struct console). */
+/* Callback for trace_file_watch_stalls(): prints to the console (struct console). */
 void stream_watch_stall(void *console, bool stalled);
 
 /*
- * The line of progress of a recording: the service tells how much it holds, and the kernel's rings
- * how many events there were, where they can be found.
+ * Progress line of a recording: the size of the data from the service's counters, the number of events from
+ * the kernel's ring buffers if they can be read.
  */
 
 #define RECORDING_PROGRESS_MAX_PROBES 8
@@ -58,7 +59,8 @@ void stream_watch_stall(void *console, bool stalled);
 /* Zero-initialise; recording_progress_deinit frees. */
 struct recording_progress {
 	struct progress shown;
-	pid_t probes[RECORDING_PROGRESS_MAX_PROBES]; /* who may be reading the kernel's rings */
+	pid_t probes
+		[RECORDING_PROGRESS_MAX_PROBES]; /* producers that may read the kernel's rings */
 	size_t n_probes;
 	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
 };
@@ -66,7 +68,7 @@ struct recording_progress {
 void recording_progress_deinit(struct recording_progress *p);
 void recording_progress_note_state(struct recording_progress *p,
 				   const Pb__TracingServiceState *state);
-/* tracefs_root: NULL where we may not look. */
+/* tracefs_root: NULL if tracefs cannot be read. */
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
 				   const Pb__TraceStats *stats);
 void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,

@@ -9,8 +9,7 @@
 #include "cli/record/option_values.h"
 
 /*
- * The command line of `sonda record`, checked for itself. Strings are borrowed from argv, arrays
- * are owned.
+ * The parsed command line of `sonda record`. Strings are borrowed from argv, arrays are owned.
  */
 
 /* Arguments of an option that may be given several times. */
@@ -20,7 +19,7 @@ struct arg_list {
 	size_t cap;
 };
 
-/* --filter and --trigger, for the word that they stand behind. */
+/* --filter and --trigger, for the event before them. */
 struct word_filter {
 	size_t word; /* index into words */
 	const char *expr;
@@ -61,8 +60,8 @@ struct record_options {
 	bool ksyms;
 
 	/* of whom, */
-	struct pid_list pids; /* none: everybody, or the command */
-	bool all; /* everybody, although there is a command */
+	struct pid_list pids; /* none: all processes, or the command */
+	bool all; /* all processes, even with a command */
 	bool has_cpus;
 	struct cpu_list cpus;
 
@@ -92,8 +91,8 @@ extern const char record_usage[];
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e);
 void record_options_deinit(struct record_options *o);
 
-/* Is the trace written while it is recorded? Else the service keeps it until the end, or the config
- * says it. */
+/* Returns true if the trace is streamed to its file during the recording. Otherwise the service keeps it until
+ * the end, or the config decides. */
 static inline bool record_options_stream(const struct record_options *o)
 {
 	return !o->config && !o->detach && !o->buffer_kb;

@@ -14,51 +14,51 @@
 struct event_base;
 
 /*
- * One recording, from the connection to the last packet. Everything comes through the callbacks,
- * from the loop; on_end comes once, as the last, and only record_session_free remains then.
+ * One recording session, from connecting to the last packet. Results come through callbacks from the loop.
+ * on_end is called once, as the last one; then only record_session_free() may be called.
  */
 struct record_session;
 
 struct record_session_ops {
-	/* Who produces what: before tracing begins, and again at the end. An old service does not
-	 * answer this; then it is not called. */
+	/* The connected producers and their data sources, before tracing starts and again at the end.
+	 * Not called if the service is too old for the query. */
 	void (*on_state)(void *ctx, bool at_end, const Pb__TracingServiceState *state);
-	/* All is known; the config goes out next, which may still be changed. Anything but 0 ends
-	 * the recording with that error and sentence. */
+	/* Called before the config is sent; it may still be changed. A return value other than 0
+	 * ends the recording with this error and sentence. */
 	int (*before_recording)(void *ctx, struct err_text *why);
-	/* The session is made and data sources are being started. */
+	/* The session exists and data sources are being started. */
 	void (*on_recording)(void *ctx);
-	/* NULL, or: all data sources have started. Soon after on_recording when an old service
-	 * does not tell; maybe never, when one of them hangs. */
+	/* Optional: all data sources have started. Called soon after on_recording if the service is
+	 * too old to report it; never, if a data source hangs. */
 	void (*on_started)(void *ctx);
-	/* NULL, or: it is time to clone the session, whose config has CLONE_SNAPSHOT. Then on_packet
-	 * is not called, there being nothing to read but clones. hit is borrowed. */
+	/* Optional: a CLONE_SNAPSHOT trigger was hit; the session should be cloned. on_packet is not
+	 * called for such a session. hit is borrowed. */
 	void (*on_clone_trigger)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit);
 	/* Counters: at the beginning, after each record_session_ask_stats, and at the end. */
 	void (*on_stats)(void *ctx, bool at_end, const Pb__TraceStats *stats);
 	/* Tracing is over, reading begins. flush_error: of the flush before it, 0 good. */
 	void (*on_stopped)(void *ctx, int flush_error);
-	/* A whole packet. Anything but 0 ends the recording with that error. */
+	/* A whole packet. A return value other than 0 ends the recording with this error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
-	/* NULL, or: all that there is by now came through on_packet. Likewise. */
+	/* Optional: everything that the service has by now was passed to on_packet. Likewise. */
 	int (*on_caught_up)(void *ctx);
-	/* 0: everything that there was came through on_packet, and -ECONNABORTED: likewise, but the
-	 * service has ended the session before its time. Else -errno. With the sentence. */
+	/* error 0: everything was passed to on_packet. -ECONNABORTED: likewise, but the service ended
+	 * the session early. Else -errno. why is the sentence. */
 	void (*on_end)(void *ctx, int error, const char *why);
 };
 
-/* Begins to connect to the service (socket NULL: the usual place). config and ops are borrowed
+/* Starts to connect to the service (socket NULL: default address). config and ops are borrowed
  * until the session is freed. Returns 0, or -errno and sets e: -ENOENT and -ECONNREFUSED say
- * that nobody listens. */
+ * that there is no listener. */
 int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,
 			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
 			 struct record_session **ret);
 
-/* Before the loop runs: where a session with write_into_file writes, open for writing, borrowed until
- * tracing has started. */
+/* Call before the loop runs: sets the output of a session with write_into_file, open for writing, borrowed
+ * until tracing has started. */
 void record_session_pass_file(struct record_session *s, int fd);
 
-/* Before the loop runs: packets are read while it records, as soon as the service has them. 0 or
+/* Call before the loop runs: reads packets during the recording, as soon as the service has them. Returns 0 or
  * -ENOMEM. */
 int record_session_read_on(struct record_session *s, struct event_base *loop);
 
@@ -66,20 +66,19 @@ int record_session_read_on(struct record_session *s, struct event_base *loop);
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);
 
-/* While it is held, the session is not given back to the service after its end: it can still be
- * cloned. */
+/* While held, the session is not freed in the service after its end, so that it can still be cloned. */
 void record_session_hold(struct record_session *s, bool hold);
 
-/* Once tracing has started: the session continues without us under a key, and on_end comes. */
+/* Detaches the session under a key, once tracing has started; then on_end is called. */
 void record_session_detach(struct record_session *s, const char *key);
 
-/* Has that been asked for, or has tracing ended by itself? */
+/* Returns true if the stop was requested or tracing has ended by itself. */
 bool record_session_is_stopping(const struct record_session *s);
 
-/* Asks for counters, unless an answer is still awaited or tracing does not run. */
+/* Queries the counters, unless a query is pending or tracing does not run. */
 void record_session_ask_stats(struct record_session *s);
 
-/* Has tracing begun and not ended? */
+/* Returns true while tracing runs. */
 bool record_session_is_recording(const struct record_session *s);
 
 /* Disconnects; the service forgets what was not read. No-op for NULL. */

@@ -9,7 +9,7 @@
 #include "cli/trace/trace_readback.h"
 #include "client/transport/consumer.h"
 
-/* What record_session.c, up to the end of tracing, and record_session_end.c, from there on, share. */
+/* Private to record_session.c (up to the end of tracing) and record_session_end.c (from there on). */
 
 enum record_session_state {
 	RECORD_CONNECTING,
@@ -48,15 +48,15 @@ struct record_session {
 	char address[128]; /* of the service, for messages */
 };
 
-/* Each state has a deadline; arm: a sign of life came, it begins anew. */
+/* Restarts the deadline of the state, after a sign of life of the service. */
 void record_session_enter(struct record_session *s, enum record_session_state state);
 void record_session_arm(struct record_session *s);
 
-/* The last thing that a session does: tells its owner, once. fail makes the sentence of an errno. */
+/* Ends the session: calls on_end, once. fail makes the sentence from an errno. */
 void record_session_end(struct record_session *s, int error, const char *why);
 void record_session_fail(struct record_session *s, int error);
 
-/* Tracing has ended: what there is is read. */
+/* Tracing has ended: reads the data. */
 void record_session_read(struct record_session *s);
-/* Tracing has started: it is read from now on, if it was requested. */
+/* Tracing has started: starts reading, if streaming was requested. */
 void record_session_begin_passes(struct record_session *s);

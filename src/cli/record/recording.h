@@ -16,36 +16,35 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * A recording from its first to its last moment: finds the service or starts one, runs the session,
- * shows progress, obeys signals, and gathers what the summary will tell. Blocks in a loop of its
- * own.
+ * A whole recording: finds the service or starts one, runs the session, shows progress, handles signals, and
+ * collects the data of the summary. Blocks in its own loop.
  *
- * With a command, which has been forked and waits: it runs once all data sources have started, and
- * the recording ends with it. The first signal is the command's, if it runs, the next one stops and
- * saves, the last one discards.
+ * A command was forked before and waits: it is executed when all data sources have started, and the recording
+ * ends with it. The first signal goes to the running command, the next one stops and saves, the last one
+ * discards the trace.
  *
  * With CLONE_SNAPSHOT each trigger saves a snapshot, and nothing else is saved.
  */
 
 /* Set by the caller, borrowed while recording_run runs. */
 struct recording_setup {
-	Pb__TraceConfig *config; /* its threads are listed again at the last moment */
-	const struct pid_list *pids; /* whose threads these are; n is 0: of nobody */
+	Pb__TraceConfig *config; /* its threads are listed again just before the start */
+	const struct pid_list *pids; /* the processes of -p; n is 0 without -p */
 	struct command_child *command; /* NULL: there is none */
-	const char *socket; /* the service must be there; NULL: the usual place, or our own */
+	const char *socket; /* address of a running service; NULL: default, or a private one */
 	const char *detach; /* the session continues under this name, in a service that is there */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
 	unsigned same_signal_ms; /* see end_signals.h */
-	bool needs_ftrace; /* without it there is no point in recording */
-	struct trace_file *file; /* NULL: there are snapshots in its place */
+	bool needs_ftrace; /* fails if linux.ftrace is not provided */
+	struct trace_file *file; /* NULL: snapshots are saved instead */
 	bool passes_file; /* the service writes into it; nothing is read */
-	bool streams; /* the trace goes into the file while it is recorded: read, if not passed */
+	bool streams; /* the trace is streamed into the file */
 	uint64_t max_bytes; /* of a file that is read into; 0: no limit */
 	const char *snapshots; /* their path (cli/record/snapshots.h); NULL: the config has none */
 	struct console *console;
 };
 
-/* What came of it. Zero-initialise; recording_result_deinit frees. */
+/* The result. Zero-initialise; recording_result_deinit frees. */
 struct recording_result {
 	struct trace_scan scan;
 	struct recording_sources sources;
@@ -53,19 +52,19 @@ struct recording_result {
 	struct service_stats stats;
 	bool has_before;
 	bool has_stats;
-	bool all_started; /* all data sources, before it was stopped; true when nobody tells */
+	bool all_started; /* all data sources had started before the stop; true if unknown */
 	bool flush_failed;
 	uint64_t elapsed_ms; /* of tracing, by our clock */
-	struct err_text end; /* why it was stopped from here; "": it was not */
+	struct err_text end; /* why this process stopped it; "": it did not */
 	bool ended_by_itself; /* the session has, or the file has its max_bytes */
 	int write_error; /* of the file; the packets before it are good */
 	struct snapshot_log snapshots;
 };
 
 /*
- * 0: everything that was recorded is in the file. Else -errno and sets why: -ECONNABORTED
- * the same, but the service has ended it; -EINTR the user threw it away; with write_error set the file took a part of it. SIGPIPE and SIGXFSZ are
- * ignored from here on. After an error the command has not run, or is of no further use.
+ * Returns 0 if all recorded data is in the file. Else -errno and sets why: -ECONNABORTED if the service ended the
+ * session early (the data is in the file), -EINTR if the user discarded the recording; with write_error set
+ * the file has a part of the data. SIGPIPE and SIGXFSZ are ignored from here on.
  */
 int recording_run(const struct recording_setup *setup, struct recording_result *ret,
 		  struct err_text *why);

@@ -25,7 +25,10 @@ void losses_deinit(struct losses *l)
 	*l = (struct losses){0};
 }
 
-struct loss *losses_add(struct losses *l, const char *place, uint64_t count, const char *unit)
+/* Appends a loss and returns it (never NULL) for the caller to write text and advice. Valid until the next
+ * call. */
+static struct loss *losses_add(struct losses *l, const char *place, uint64_t count,
+			       const char *unit)
 {
 	struct loss *new = &l->spare;
 

@@ -7,7 +7,7 @@
 #include "base/text/str.h"
 #include "cli/report/summary.h"
 
-/* What a recording has lost, a loss for each place and kind. */
+/* Losses of a recording, one entry for each place and kind. */
 
 struct loss {
 	char place[96]; /* "kernel rings"; "": the text names it */
@@ -21,20 +21,18 @@ struct loss {
 struct losses {
 	struct loss *list; /* owned */
 	size_t n, cap;
-	struct loss spare; /* of what memory is missing for */
+	struct loss spare; /* used when memory is out */
 };
 
 void losses_deinit(struct losses *l);
-/* Appends one, whose text and advice the caller writes. Valid until the next call. Never NULL. */
-struct loss *losses_add(struct losses *l, const char *place, uint64_t count, const char *unit);
 /* "kernel rings: 7 events (cpu1 7); try -B 1mb", a line each, ended. */
 void losses_write(const struct losses *l, struct strbuf *lines);
 
 /*
- * The losses of a recording, at each of the three places where data can be lost: the kernel's
- * rings, the shared memory, the central buffer; and of what producers took with them.
+ * Collects the losses of a recording from the three places where data can be lost (kernel rings, shared memory,
+ * central buffer) and from producers that disconnected.
  */
 void record_losses(const struct record_facts *f, struct losses *ret);
 
-/* The service's counters: those at the end, else those in the trace; NULL: there are none. */
+/* Returns the service's counters: those at the end, else those in the trace, else NULL. */
 const struct service_stats *record_stats(const struct record_facts *f);

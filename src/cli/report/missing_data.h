@@ -13,9 +13,9 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * Would a service give a data source of a config to a producer? A forecast by the service's own
- * rules, from what it tells of the producer. In doubt it is SOURCE_GIVEN: nobody is to be alarmed
- * by our not knowing.
+ * Predicts whether the service will start a data source of a config on this producer, by the rules of the
+ * service and its description of the producer. In doubt the answer is SOURCE_GIVEN, to avoid false
+ * warnings.
  */
 enum source_match {
 	SOURCE_GIVEN,
@@ -27,33 +27,33 @@ enum source_match source_match(const Pb__TraceConfig *config,
 			       const Pb__TraceConfig__DataSource *source,
 			       const Pb__TracingServiceState__Producer *producer);
 
-/* What a config asks for and does not get. Lines come without an indent, each ended. */
+/* What a config requests and does not get. Each line ends with a newline and has no indent. */
 
 #define MISSING_NEAREST 20 /* names that the nearest one is looked up of: it takes its time */
 
 /*
- * Events, and what depends on them: what the producer said in the trace (ftrace may be NULL: nothing yet), and what this
- * machine's kernel does not list (events may be NULL: not known, or another machine's). A line for
- * each, with the name that was probably meant. Returns how many there are.
+ * Missing events and what depends on them: those that the producer reported in the trace (ftrace may be NULL)
+ * and those that this kernel does not list (events may be NULL: unknown, or another machine). Appends one
+ * line each, with the nearest name. Returns their number.
  */
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);
-/* Is the config about kernel events only, by name, of which none is in this list? Then a line for each,
- * as above; else nothing. */
+/* If the config requests only kernel events by name, and none of them exists: appends a line for each, as
+ * above, and returns true. */
 bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
 			struct strbuf *lines);
-/* Words with '!' that took nothing away. */
+/* Appends the patterns with '!' that excluded no event. */
 size_t missing_idle(const struct event_requests *idle, const struct tracefs_events *events,
 		    struct strbuf *lines);
 
 /*
- * Adds the names of the config's data sources that nobody has registered; and of those that are
- * registered, but that the config's filters give to no producer, a sentence each.
+ * Adds the names of the config's data sources that no producer has registered, and a sentence for each that is
+ * registered but excluded by the config's filters.
  */
 void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
 		     struct name_list *ret_names, struct name_list *ret_left_out);
 
-/* Does the config ask for ftrace? And for nothing else? */
+/* Return true if the config requests ftrace, and if it requests nothing else. */
 bool asks_for_ftrace(const Pb__TraceConfig *config);
 bool asks_for_ftrace_only(const Pb__TraceConfig *config);
 bool asks_for_source(const Pb__TraceConfig *config, const char *name);

@@ -13,9 +13,9 @@
 
 /*
  * The producers that a recording of the kernel relies on: those that have registered a "linux."
- * data source of its config when it begins. Such a daemon does not leave by itself, so one that is
- * gone at the end was killed, and took with it what it had not handed over. (Programs that trace
- * themselves come and go as they please, and are not counted.)
+ * data source of its config when it begins. Such a daemon does not disconnect by itself, so one that is
+ * gone at the end was killed and its uncommitted data is lost. (Programs that trace themselves connect and
+ * disconnect normally, and are not counted.)
  */
 struct source_producers {
 	int32_t *ids; /* owned; the service's numbers, which a successor does not get */
@@ -26,21 +26,21 @@ struct source_producers {
 
 /* Zero-initialise; source_producers_deinit frees. */
 void source_producers_deinit(struct source_producers *p);
-/* At the beginning. What memory is missing for is not noted. */
+/* Call at the start. Entries without memory are skipped. */
 void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
 			   const Pb__TracingServiceState *state);
-/* At the end: adds those that are connected no more. */
+/* Call at the end: adds the producers that are no longer connected. */
 void source_producers_gone(const struct source_producers *p, const Pb__TracingServiceState *state,
 			   struct name_list *ret);
 
 /*
- * Who provides what a recording asks for, by the service's word at its beginning and at its end.
- * What is missing at both is missing; a source that comes or goes meanwhile is not.
+ * The producers of the data sources of a recording, from the state of the service at the start and at the end.
+ * A source is missing if it is missing both times.
  */
 
 /* Zero-initialise; recording_sources_deinit frees. */
 struct recording_sources {
-	struct name_list missing; /* data sources that nobody has registered */
+	struct name_list missing; /* data sources that no producer has registered */
 	struct name_list left_out; /* registered, but filtered out; sentences */
 	struct name_list skipped; /* fields that a producer does not know; sentences */
 	struct name_list offered; /* data sources that were registered at the beginning */
@@ -50,13 +50,12 @@ struct recording_sources {
 
 void recording_sources_deinit(struct recording_sources *s);
 
-/* Returns 0, or -EOPNOTSUPP and sets e: it must not begin (own_fields_check). */
+/* Returns 0, or -EOPNOTSUPP and sets e: the recording must not start (own_fields_check). */
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e);
 void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *config,
 			   const Pb__TracingServiceState *state);
 
-/* What a long recording should hear at its beginning: lines, each ended, appended; of many the
- * first. events: of this machine's kernel, NULL unknown. */
+/* Appends warnings for the start of a recording, one a line; of many only the first ones. events: of this machine's kernel, NULL unknown. */
 void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,
 			    const struct tracefs_events *events, struct strbuf *lines);

@@ -9,8 +9,7 @@
 #include "common/observable_events.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* What became of the snapshots of a recording: a line for each, and the newest lines again for the
- * summary. */
+/* The results of the snapshots of a recording: one line each, and the newest lines again for the summary. */
 
 #define SNAPSHOT_LOG_LINES 20 /* kept for the summary */
 
@@ -34,12 +33,12 @@ struct snapshot_facts {
 	const char *cut; /* why it is not all of it; NULL: it is */
 };
 
-/* Each gives the line for the user, which lives until the next call; "" without memory. scan is
- * taken over, and empty then. */
+/* Each returns the line for the user, valid until the next call; "" if memory is out. scan is moved into the
+ * log and is empty afterwards. */
 const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
 			       struct trace_scan *scan);
 const char *snapshot_log_failed(struct snapshot_log *log,
 				const Pb__ObservableEvents__CloneTriggerHit *hit, const char *why);
 
-/* The newest lines, each ended, and how many there were before them. */
+/* Appends the newest lines, and the number of earlier ones. */
 void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out);

@@ -13,16 +13,15 @@
 
 /* The triggers of a trace config. */
 
-/* Does it ask its consumer for a snapshot at each? */
+/* Returns true if each trigger requests a snapshot from the consumer (CLONE_SNAPSHOT). */
 bool triggers_take_snapshots(const Pb__TraceConfig *config);
-/* Is the ring of its buffers to go round until one comes? Then what is overwritten is not a loss. */
+/* Returns true if the buffers are meant to wrap until a trigger is hit; then overwritten data is not a loss. */
 bool triggers_end_a_ring(const Pb__TraceConfig *config);
 
-/* What the recording waits for, without a line's end; nothing without triggers. */
+/* Appends what the recording waits for, without a newline; nothing without triggers. */
 void trigger_text(const Pb__TraceConfig *config, struct strbuf *out);
 
-/* What is reported at the end of a recording, whichever way it ends, and of a snapshot: what is in it,
- * what was lost and where, what is missing, why it ended. */
+/* The summary of a recording or a snapshot: content, losses and their places, missing data, reason of the end. */
 
 struct record_facts {
 	const Pb__TraceConfig *config;
@@ -33,7 +32,7 @@ struct record_facts {
 	const struct name_list *sources; /* asked for, never registered */
 	const struct name_list *left_out; /* registered, but filtered out; sentences */
 	const struct name_list *skipped; /* fields that a producer does not know; sentences */
-	const struct event_requests *idle; /* words with '!' that took nothing away */
+	const struct event_requests *idle; /* patterns with '!' that excluded nothing */
 	const struct name_list *offered; /* data sources that are; NULL unknown */
 	const struct name_list *gone; /* producers that disconnected meanwhile; NULL unknown */
 	bool from_words; /* advice names options of the command line, not fields of a config */

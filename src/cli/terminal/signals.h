@@ -6,28 +6,26 @@
 struct event_base;
 
 /*
- * SIGINT, SIGTERM and SIGHUP as events of a loop. SIGHUP only where it is not ignored: that is
- * nohup's wish. SIGPIPE and SIGXFSZ are ignored from here on for good: a closed pipe and a full
- * disk are reported by write(2).
+ * Termination signals as events of a loop: SIGINT, SIGTERM and, unless it is ignored (nohup), SIGHUP. SIGPIPE
+ * and SIGXFSZ are ignored permanently: write(2) reports a closed pipe and a full disk.
  *
- * One wish may come as several signals: timeout(1) sends one to us and one to our group, a wrapper
- * forwards the Ctrl-C that we have got as well, the end of a login sends SIGTERM and SIGHUP. So what
- * comes shortly after one that was reported is not told.
+ * One request to end may arrive as several signals: timeout(1) signals the process and its group, a wrapper
+ * forwards a Ctrl-C that the process gets as well, the end of a login sends SIGTERM and SIGHUP. So signals
+ * shortly after a reported one are dropped.
  */
 struct end_signals;
 
-#define END_SIGNALS_SAME_MS 500 /* a person needs longer to see what the first one did */
+#define END_SIGNALS_SAME_MS 500 /* shorter than a user needs to react to the first one */
 
-/* by_terminal: all of its foreground processes have got it. */
+/* by_terminal: the terminal sent it to all foreground processes. */
 typedef void (*end_signals_fn)(void *ctx, int number, bool by_terminal);
 
-/* same_ms: so long after one that was reported the others are the same wish; 0: each is reported. 0 or
+/* same_ms: signals within this time after a reported one are dropped; 0: each is reported. Returns 0 or
  * -errno. */
 int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn fn, void *ctx,
 		      struct end_signals **ret);
-/* Signals that came and were not told are dropped; from here on they do what they did before.
- * No-op for NULL. */
+/* Drops pending signals and restores the previous signal handling. No-op for NULL. */
 void end_signals_free(struct end_signals *s);
 
-/* Readable when there is one: for who waits without the loop. */
+/* Returns a descriptor that is readable when a signal is pending, for code that waits without the loop. */
 int end_signals_fd(const struct end_signals *s);

@@ -7,20 +7,19 @@
 
 #include "base/core/err.h"
 
-/* What getopt_long does not take, in our words: with opterr 0 and ':' first in its letters. option is
- * what it gave, ':' or '?', and typed the argument that it stopped at. Returns -EINVAL with the sentence
- * in e. */
+/* Explains an option that getopt_long rejected (called with opterr 0 and ':' as first letter). option is its
+ * result, ':' or '?'; typed is the argument where it stopped. Returns -EINVAL and sets e. */
 int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
-/* After an option was taken: its value stood by itself in last_arg, and is another option that the
- * value's place was left empty before. Returns 0, or -EINVAL and sets e. */
+/* Checks after an option whose value is a separate argument, last_arg, whether the value was forgotten and
+ * getopt_long took the next option instead. Returns 0, or -EINVAL and sets e. */
 int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e);
 
 /* The command line of the verbs that have few options. Strings are borrowed from argv. */
 struct verb_options {
-	const char *socket; /* --socket ADDRESS; NULL: the usual place */
+	const char *socket; /* --socket ADDRESS; NULL: default */
 	const char *output; /* -o, --out FILE; NULL: none given */
 	bool quiet; /* -q, --quiet */
 	bool raw; /* --raw */
@@ -32,9 +31,9 @@ struct verb_options {
 };
 
 /*
- * letters: which of them the verb has: s(ocket) o(ut) q(uiet) r(aw) j(son) b(ugreport) x (--strict); and how many words
- * it takes at least and at most. -1: continue. Else the exit code: help went to stdout, or what is
- * wrong, to stderr.
+ * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw) j(son)
+ * b(ugreport) x (--strict). Returns -1 to continue; else the exit code, after printing help on stdout or the
+ * error on stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
 		       size_t max_words, const char *usage, struct verb_options *ret);
@@ -45,7 +44,7 @@ enum exit_code {
 	EXIT_GOOD = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	EXIT_LOSSY = 3, /* only with --strict: it worked, but something is missing */
+	EXIT_LOSSY = 3, /* only with --strict: success, but data was lost or is missing */
 };
 
 /* argv[0] is the verb. Returns an exit_code. */

@@ -8,66 +8,63 @@
 #include "base/core/err.h"
 
 /*
- * A trace on its way to a file: a sequence of Trace.packet records (0x0A, varint length, packet).
+ * Writes a trace file: a sequence of Trace.packet records (0x0A, varint length, packet).
  *
  *	trace_file_open --> trace_file_packet ... --> trace_file_save --> trace_file_free
  *
- * A regular file appears under its name only when it is saved; until then it is a hidden one beside
- * it, readable by its owner only. Standard output ("-"), devices and pipes are written directly.
- * When the disk is full, what is kept ends with a whole packet.
+ * A regular file gets its name when it is saved; until then it has no name, or a hidden one, and only its
+ * owner can read it. Standard output ("-"), devices and pipes are written directly. If the disk is full, the
+ * file ends with a whole packet.
  */
 struct trace_file;
 
 /* path is borrowed during the call. Returns 0, or -errno and sets e. */
 int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret);
 
-/* Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE): nothing more can be written, and every
- * later call gives the same. */
+/* Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE): writing stops, and every
+ * later call returns the same error. */
 int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
-/* A pipe or a device may take nothing for a long time: on_stall tells when that begins, and when it is
- * over. Until then a signal (a signalfd, borrowed) gives it up: -ECANCELED. */
+/* on_stall reports when a pipe or device stops accepting data, and when it accepts data again. In between, a
+ * signal (signals is a borrowed signalfd) cancels writing with -ECANCELED. */
 void trace_file_watch_stalls(struct trace_file *f, int signals,
 			     void (*on_stall)(void *ctx, bool stalled), void *ctx);
 
-/* Of the write that failed, 0 while none has. */
+/* Returns -errno of the write that failed, 0 if none has. */
 int trace_file_error(const struct trace_file *f);
 
-/* Where another process may write packets, instead of trace_file_packet. */
+/* Returns the descriptor, for another process that writes packets instead of trace_file_packet(). */
 int trace_file_fd(const struct trace_file *f);
-/* Returns it its name before that is done, so that it outlives this process: from here on it stays,
- * whatever comes. Returns 0, or -errno and sets e. */
+/* Gives the file its name now, so that it survives this process. Returns 0, or -errno and sets e. */
 int trace_file_name_now(struct trace_file *f, struct err_text *e);
 bool trace_file_is_named(const struct trace_file *f);
-/* Another process has written: those packets count from now on. Returns 0 or -errno. */
+/* Counts the packets that another process has written. Returns 0 or -errno. */
 int trace_file_note_written(struct trace_file *f);
 
-/* Is it a file of its own, which has a size and can be cut? Else a pipe, a device, standard output. */
+/* Returns true for a regular file, false for a pipe, a device or standard output. */
 bool trace_file_is_regular(const struct trace_file *f);
-/* How large a regular file may get until its file system is nearly full: it keeps a twentieth free,
- * but never more than 1 GiB. UINT64_MAX: the file system does not tell. */
+/* Returns how many bytes can be written until the file system is nearly full (a twentieth free, at most 1
+ * GiB). UINT64_MAX: unknown. */
 uint64_t trace_file_room(const struct trace_file *f);
 /* Writes out what is pending. Returns 0 or -errno, as trace_file_packet. */
 int trace_file_flush(struct trace_file *f);
-/* Another process has written, but what is behind this many bytes is not whole: it goes. Returns 0 or -errno. */
+/* Truncates what another process has written to this many bytes. Returns 0 or -errno. */
 int trace_file_cut(struct trace_file *f, uint64_t bytes);
-/* It has its name already, and is to disappear all the same. */
+/* Removes a file that has its name already. */
 void trace_file_remove(struct trace_file *f);
 
 /*
- * Writes out what is pending and gives the file its name. Returns 0, or -errno and sets e: of
- * this or an earlier write, when what could be written has its name nevertheless; or of giving the
- * name, when nothing remains.
+ * Writes pending data and gives the file its name. Returns 0, or -errno and sets e: for a failed write (now or
+ * earlier) the file is saved with the data until then; if it cannot be named, nothing remains.
  */
 int trace_file_save(struct trace_file *f, struct err_text *e);
 
-/* In its place: under another name in the same folder, which nobody has. 1: it has the name, but
- * ends with the last whole packet that could be written, and e says why not all. -EEXIST: another process
- * has that name, and it can be tried again with the next one; else -errno and sets e,
- * and nothing remains. Not for what is written directly. */
+/* As trace_file_save(), under a new name in the same directory; path must not exist. Returns 0; 1 and sets e
+ * if the file was saved without its last packets; -EEXIST if the name is taken (the caller may try the next);
+ * else -errno and sets e, and nothing remains. Regular files only. */
 int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e);
 
-/* Bytes of whole packets in the file so far, those pending included. */
+/* Returns the bytes of whole packets so far, including pending ones. */
 uint64_t trace_file_bytes(const struct trace_file *f);
 
 /* Frees; a file that was not saved disappears. No-op for NULL. */
@@ -75,15 +72,15 @@ void trace_file_free(struct trace_file *f);
 
 struct trace_file;
 
-/* The file of -o, or, without one, KIND-HOST-TIME-RANDOM.pftrace in this folder. */
+/* The output file: that of -o, or KIND-HOST-TIME-RANDOM.pftrace in the current directory. */
 
 struct output_name {
 	char text[320]; /* for the user */
 };
 
-/* Our own name, in this folder. Returns 0, or -errno and sets e. */
+/* Makes a default name in the current directory. Returns 0, or -errno and sets e. */
 int output_name(const char *kind, struct output_name *ret, struct err_text *e);
 
-/* path NULL: our own name. Returns 0; or -errno and sets e, -ENOTTY for "-" on a terminal. */
+/* Opens the output; path NULL: default name. Returns 0, or -errno and sets e, -ENOTTY for "-" on a terminal. */
 int output_open(const char *path, const char *kind, struct output_name *ret_name,
 		struct trace_file **ret, struct err_text *e);

@@ -8,7 +8,7 @@
 #include "analyze/trace_scan.h"
 #include "config/trace_config.pb-c.h"
 
-/* Puts the slices of a packet together. A packet that came in one slice is not copied. */
+/* Joins the slices of a packet. A packet of one slice is not copied. */
 
 #define PACKET_JOIN_MAX (1u << 28) /* bytes of a packet: what the protocol can carry */
 
@@ -19,7 +19,7 @@ struct packet_join {
 	size_t cap;
 };
 
-/* Is a packet begun and not ended? */
+/* Returns true if a packet has started and not ended. */
 static inline bool packet_join_is_inside(const struct packet_join *j)
 {
 	return j->len != 0;
@@ -30,11 +30,12 @@ struct consumer;
 /* Reads the session of a consumer, packet by packet. */
 
 struct packet_read_ops {
-	/* Something came, maybe a part of a packet. */
+	/* Data arrived, maybe part of a packet. */
 	void (*on_sign)(void *ctx);
-	/* A whole packet, borrowed during the call. Anything but 0 ends the reading with it. */
+	/* A whole packet, borrowed during the call. A return value other than 0 ends
+	 * reading with this error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
-	/* The last call. 0: all of it was read; else -errno, -EPROTO where a packet has no end. */
+	/* The last call. 0: everything was read; else -errno, -EPROTO for an incomplete packet. */
 	void (*on_end)(void *ctx, int error);
 };
 
@@ -46,23 +47,21 @@ struct packet_read {
 	bool over;
 };
 
-/* One after the other. 0, or as consumer_read has it, when nothing is called. */
+/* Starts reading. Returns 0, or the error of consumer_read(); then nothing is called. */
 int packet_read_start(struct packet_read *r, struct consumer *consumer,
 		      const struct packet_read_ops *ops, void *ctx);
-/* The consumer is gone before. */
+/* Free the consumer first. */
 void packet_read_deinit(struct packet_read *r);
 
-/* A trace that the service has written into a file, looked at for the summary, from its beginning, a
- * packet at a time. 0; -ESPIPE it is not a regular file, and nothing is set; -EBADMSG it ends within a
- * packet, or is not a trace, -EFBIG one of its packets is larger than any can be, -ENOMEM or -errno of
- * reading: scan and *ret_bytes are of what came before. */
+/* Scans a trace file that the service has written, from its beginning. Returns 0; -ESPIPE if it is not a regular
+ * file (nothing is set); -EBADMSG if it ends within a packet or is not a trace; -EFBIG for a packet above the
+ * limit; -ENOMEM or -errno of reading. On failure scan and *ret_bytes cover the packets before it. */
 int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
-/* The same of the files that a session with rotate has left, as one trace; in *ret_files how many. Those
- * of other sessions under the same names are known by their uuid and left out. -ENOENT: there are none. */
+/* As written_trace_scan(), over the files of a session with rotate as one trace; *ret_files is their number.
+ * Files of other sessions (by uuid) are skipped. Returns -ENOENT if there are none. */
 int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
 			     uint64_t *ret_bytes, size_t *ret_files);
 
-/* What the user finds it under, when the service made the file: output_path, or, of a row of them,
- * the first name that it may have. */
+/* Writes the name of the file that the service created: output_path, or the first name of a series. */
 void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size);

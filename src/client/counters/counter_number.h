@@ -8,18 +8,18 @@
 #include "base/text/span.h"
 #include "client/counters/tracks.h"
 
-/* A number of a text: whole, or with a point. */
+/* A number of a text: an integer, or with a decimal point. */
 struct counter_number {
 	bool is_double;
 	int64_t i;
 	double d;
 };
 
-/* Whoever takes the numbers of a file; name is borrowed for the call. */
+/* Receives the numbers of a file. name is borrowed during the call. */
 typedef void (*counter_number_fn)(void *ctx, struct span name, const struct counter_number *v);
 
-/* Decimal, with an optional minus and up to 9 digits behind a point; of 64 bits, of which what does
- * not fit into 63 becomes the largest that does. Returns false if s is something else. */
+/* Parses a decimal number with an optional minus and up to 9 digits after the point. Values above INT64_MAX
+ * become INT64_MAX. Returns false if s is not such a number. */
 bool counter_number_parse(struct span s, struct counter_number *ret);
 
 static inline void counter_number_set(struct tracks *t, uint32_t track,
@@ -31,9 +31,9 @@ static inline void counter_number_set(struct tracks *t, uint32_t track,
 		tracks_set(t, track, v->i);
 }
 
-/* Names and patterns of a config, copied: the config is gone when they are needed. */
+/* Names and patterns of a config, copied because the config is freed before they are used. */
 
-/* Of one kind; further ones are left out, and so are those that are longer. */
+/* Maximum of one kind; further ones, and longer ones, are ignored. */
 #define COUNTER_PATTERNS_MAX 512
 #define COUNTER_PATTERN_SIZE 4096 /* with its NUL */
 
@@ -44,13 +44,13 @@ struct counter_patterns {
 	bool *matched; /* owned; of a config's patterns: one for each, if it has matched anything */
 };
 
-/* The n strings, or where there are none those of fallback (NULL-terminated; may be NULL). Says how
- * many are left out of what (the source and its field). Returns 0 or -ENOMEM; deinit in either case. */
+/* Copies the n strings, or those of fallback (NULL-terminated; may be NULL) if n is 0. Logs how many were
+ * ignored; `what` names the source and its field in the message. Returns 0 or -ENOMEM; deinit in either case. */
 int counter_patterns_init(struct counter_patterns *p, const char *what, char *const *strings,
 			  size_t n, const char *const *fallback);
 void counter_patterns_deinit(struct counter_patterns *p);
 
-/* There were any, though all may be left out. */
+/* Returns true if the config has any, even if all were ignored. */
 static inline bool counter_patterns_given(const struct counter_patterns *p)
 {
 	return p->n + p->left_out > 0;
@@ -58,5 +58,5 @@ static inline bool counter_patterns_given(const struct counter_patterns *p)
 
 /* "*", "?" and "[...]" match any text, slashes too. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);
-/* Says which of the config's have matched nothing so far; what as above. */
+/* Logs which patterns of the config have matched nothing so far; `what` as above. */
 void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what);

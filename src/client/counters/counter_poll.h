@@ -9,8 +9,8 @@
 #include "client/producer/data_source.h"
 
 /*
- * What a source of polled counters could not read or keep, told in the trace: at once what is new,
- * and at a flush how often it was so.
+ * Read errors of a source of polled counters, reported in the trace: new kinds at once, the number of failures
+ * with a flush.
  *
  * Format: perfetto.protos.PolledCountersStats (ours).
  */
@@ -29,23 +29,22 @@ struct counter_errors {
 	uint64_t failures; /* reads that failed, since the start */
 	uint64_t refused; /* tracks; likewise */
 	uint64_t written; /* of both, the last time */
-	bool is_new; /* something that has not been told */
+	bool is_new; /* something that was not reported yet */
 };
 
 /*
- * A data source that reads files again and again and writes their numbers as counter tracks: its
- * life, its timer and its turns (base/event_loop/time_slice.h). The source embeds it, with ops of its own, and
- * gives it as instance; the functions below that take an instance are those of struct data_source.
+ * A data source that polls files and writes their numbers as counter tracks: its life, its timer and its time
+ * slices (base/event_loop/time_slice.h). The source embeds it, with its own ops, and passes it as instance;
+ * the functions below that take an instance are those of struct data_source.
  *
- * A pass is begin() and then step() until that says false. The next pass comes with the next
- * multiple of the period, and after no shorter time than the pass took: a period that is too short
- * for the machine leaves ticks out.
+ * A pass is begin() and then step() until it returns false. The next pass starts at the next multiple of the
+ * period, but not before a pause as long as the last pass: a period that is too short for the machine skips
+ * ticks.
  *
- * A flush, and the stop, have a pass of their own before they are answered, where the last one is
- * not quite new, and was short.
+ * Before a flush or stop is answered there is a pass of its own, if the last one is not recent and was short.
  */
 
-#define COUNTER_PERIOD_MS 1000 /* where the config has none */
+#define COUNTER_PERIOD_MS 1000 /* if the config has none */
 #define COUNTER_PERIOD_MIN_MS 10u
 /* A pass that began less than this ago is new; one that took less is short. */
 #define COUNTER_NEW_MS 100
@@ -60,7 +59,7 @@ struct counter_poll_ops {
 	const char *group; /* of all its tracks */
 	bool has_thread_tracks;
 	void (*begin)(struct counter_poll *p);
-	/* Something short, such as one file; false: that was the end of the pass. */
+	/* Does a short step, such as one file. Returns false at the end of the pass. */
 	bool (*step)(struct counter_poll *p);
 	/* Frees the source with its poll. */
 	void (*deinit)(struct counter_poll *p);
@@ -79,7 +78,7 @@ struct counter_poll {
 	uint32_t failures_track; /* these two have their room before it is used up */
 	uint32_t refused_track;
 	uint32_t period_ms;
-	uint32_t pass; /* its number */
+	uint32_t pass; /* number of the pass */
 	unsigned fds; /* open now */
 	struct counter_errors trouble;
 	uint64_t pass_began; /* CLOCK_MONOTONIC, ns */

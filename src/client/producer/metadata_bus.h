@@ -95,7 +95,7 @@ void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
 /* Registers a publisher: until it unregisters there may be batches. Returns 0, -EEXIST or -ENOMEM. */
 int metadata_bus_register(struct metadata_bus *f, uint64_t session_id, void *publisher);
 void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *publisher);
-/* Marks the publisher busy: it was requested everything and will publish it. A flush waits until no
+/* Marks the publisher busy: it will publish everything that a flush needs. A flush waits until no
  * publisher is busy. */
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy);
 /* The publisher reports all events of these kinds from now on, not only those that it happens to see. kinds:

@@ -448,12 +448,6 @@ void producer_free(struct producer *p)
 	free(p);
 }
 
-void producer_commit(struct producer *p)
-{
-	if (p->arbiter)
-		arbiter_commit(p->arbiter);
-}
-
 int producer_activate_triggers(struct producer *p, const char *const *names, size_t n)
 {
 	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;

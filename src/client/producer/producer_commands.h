@@ -6,28 +6,27 @@
 #include "client/transport/arbiter.h"
 #include "client/transport/connection.h"
 
-/* What the files producer*.c share: the producer itself. */
+/* Private to producer.c and producer_commands.c. */
 
 struct producer {
 	struct producer_options o; /* name and socket are owned; env has our arbiter */
 	struct event *retry; /* owned; pending while WAITING */
 	uint32_t retry_ms; /* the next wait */
 	struct socket_watch *watch; /* owned; only while WAITING */
-	int told; /* the error of connecting that on_trouble heard last */
+	int told; /* the connection error that was reported last */
 	/* of the connection: */
 	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
 	struct relay_client *link; /* owned; where the service is on another machine */
-	bool emulated; /* the service shares no memory with us: chunks go through the socket */
+	bool emulated; /* no shared memory: chunks go through the socket */
 	struct instance_table *instances; /* owned; with arbiter */
 	bool connected; /* on_connected was called */
 };
 
-/* One sentence for on_trouble. */
+/* Formats one sentence for on_trouble. */
 void producer_trouble(struct producer *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The connection is lost, or of no use: ends it with all that runs on it, and waits for the next
- * one. */
+/* Ends a lost or unusable connection with all its instances, and waits for the next one. */
 void producer_give_up(struct producer *p);
 
 /* producer_commands.c; ctx is the producer */

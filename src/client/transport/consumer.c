@@ -411,36 +411,6 @@ int consumer_query_state(struct consumer *c, bool sessions_only,
 	return request_send_msg(r, "QueryServiceState", &args.base, -1);
 }
 
-static void on_capabilities(struct request *r, const struct connection_reply *reply)
-{
-	void (*done)(void *, int, const Pb__TracingServiceCapabilities *) = r->fn.caps;
-	Pb__TracingServiceCapabilities nothing = PB__TRACING_SERVICE_CAPABILITIES__INIT;
-	Pb__QueryCapabilitiesResponse *m;
-	void *ctx = r->ctx;
-	int error;
-
-	m = request_unpack(&pb__query_capabilities_response__descriptor, reply, &error);
-	request_retire(r, reply);
-	if (m)
-		done(ctx, 0, m->capabilities ? m->capabilities : &nothing);
-	else
-		done(ctx, error, NULL);
-	request_free_message(m);
-}
-
-int consumer_query_capabilities(struct consumer *c,
-				void (*done)(void *ctx, int error,
-					     const Pb__TracingServiceCapabilities *caps),
-				void *ctx)
-{
-	struct request *r = request_new(c, on_capabilities, ctx);
-
-	if (!r)
-		return -ENOMEM;
-	r->fn.caps = done;
-	return request_send(r, "QueryCapabilities", NULL, 0, -1);
-}
-
 static void on_observed(struct request *r, const struct connection_reply *reply)
 {
 	void (*event)(void *, int, const Pb__ObservableEvents *, bool) = r->fn.event;

@@ -71,10 +71,6 @@ int consumer_stats(struct consumer *c,
 int consumer_query_state(struct consumer *c, bool sessions_only,
 			 void (*done)(void *ctx, int error, const Pb__TracingServiceState *state),
 			 void *ctx);
-int consumer_query_capabilities(struct consumer *c,
-				void (*done)(void *ctx, int error,
-					     const Pb__TracingServiceCapabilities *caps),
-				void *ctx);
 /* events: an OR of Pb__ObservableEvents__Type. Answers until the connection ends or it is called
  * again; the final call has last set and no events. */
 int consumer_observe(struct consumer *c, uint32_t events,

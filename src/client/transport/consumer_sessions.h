@@ -21,7 +21,6 @@ struct request {
 		consumer_slice slice;
 		void (*stats)(void *ctx, int error, const Pb__TraceStats *stats);
 		void (*state)(void *ctx, int error, const Pb__TracingServiceState *state);
-		void (*caps)(void *ctx, int error, const Pb__TracingServiceCapabilities *caps);
 		void (*event)(void *ctx, int error, const Pb__ObservableEvents *events, bool last);
 		void (*cloned)(void *ctx, int error, const Pb__CloneSessionResponse *answer);
 		void (*attached)(void *ctx, int error, const Pb__TraceConfig *config);

@@ -41,7 +41,7 @@ void writer_end(struct writer *w);
 
 /*
  * Completes the open chunk, so that the service can read everything written so far. The next CommitData
- * announces it: ds_flushed(), producer_commit() or the next iteration of the loop sends it.
+ * announces it: ds_flushed() or the next iteration of the loop sends it.
  */
 void writer_flush(struct writer *w);
 

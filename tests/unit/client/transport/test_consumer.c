@@ -347,11 +347,6 @@ static void on_state(void *ctx, int error, const Pb__TracingServiceState *s)
 	hear(ctx, ") ");
 }
 
-static void on_caps(void *ctx, int error, const Pb__TracingServiceCapabilities *caps)
-{
-	hear(ctx, "caps(%d,%zu) ", error, caps ? caps->n_observable_events : 99);
-}
-
 static void answer_state_in_parts(struct fixture *x, uint64_t id)
 {
 	Pb__TracingServiceState__Producer producer = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
@@ -404,11 +399,10 @@ TEST_WITH(test_questions_are_answered, setup, teardown)
 
 	x->answer = answer_questions;
 	consumer_stats(x->consumer, on_stats, x);
-	consumer_query_capabilities(x->consumer, on_caps, x);
 	consumer_query_state(x->consumer, false, on_state, x);
 	consumer_query_state(x->consumer, true, on_state, x);
 	run(x);
-	assert_string_equal(x->heard, "asked(0) asked(2) stats(0,1) caps(0,0) "
+	assert_string_equal(x->heard, "asked(0) asked(2) stats(0,1) "
 				      "state(0 probes linux.ftrace linux.ftrace) "
 				      "state(0 probes linux.ftrace linux.ftrace) ");
 }
@@ -429,10 +423,9 @@ TEST_WITH(test_answers_that_are_none, setup, teardown)
 	x->answer = answer_garbage;
 	consumer_stats(x->consumer, on_stats, x);
 	consumer_query_state(x->consumer, false, on_state, x);
-	consumer_query_capabilities(x->consumer, on_caps, x);
 	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	run(x);
-	assert_string_equal(x->heard, "stats(-71,99) state(-71) caps(-71,99) ended(-71,) ");
+	assert_string_equal(x->heard, "stats(-71,99) state(-71) ended(-71,) ");
 }
 
 /* ---- observing ---- */
