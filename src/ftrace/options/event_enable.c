@@ -69,9 +69,10 @@ static bool names_of(char *line, char **ret_group, char **ret_name)
 
 /*
  * Reading blocks while any tracer changes events, so a child process does it while rings are read.
- * Returns 0, -EAGAIN (not ready) or -errno.
+ * The first read of a session (begins) has to have the text: it waits. Returns 0, -EAGAIN (not ready) or
+ * -errno.
  */
-static int read_dynamic(const char *root, struct strbuf *text)
+static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 {
 	char path[4096], *to;
 	ssize_t n = OUTSIDE_READ_MAX;
@@ -79,7 +80,7 @@ static int read_dynamic(const char *root, struct strbuf *text)
 
 	if (r)
 		return r;
-	to = outside_reads_are_timely() ? strbuf_reserve(text, OUTSIDE_READ_MAX) : NULL;
+	to = !begins && outside_reads_are_timely() ? strbuf_reserve(text, OUTSIDE_READ_MAX) : NULL;
 	if (to)
 		n = outside_read(path, to, OUTSIDE_READ_MAX, OUTSIDE_READ_SHORT_MS);
 	if (n < 0)
@@ -103,7 +104,7 @@ static int hash_dynamic(const char *root, const struct instance *instance,
 	char *line, *next, *group, *name;
 	struct strbuf text = {0};
 	uint64_t h = 0;
-	int r = read_dynamic(root, &text);
+	int r = read_dynamic(root, !events, &text);
 
 	if (!r && text.s)
 		for (line = text.s; *line; line = next) {
