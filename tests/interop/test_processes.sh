@@ -25,6 +25,7 @@ trap '[ "$BASHPID" != $$ ] || leave_too' EXIT
 is_stopped() { [ "$(sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f1)" = T ]; }
 for _ in $(seq 200); do is_stopped $still && [ -s "$TMP/named" ] && break; sleep 0.1; done
 kill -STOP $hostile
+for _ in $(seq 100); do is_stopped $hostile && break; sleep 0.1; done
 is_stopped $still && is_stopped $hostile
 verdict "two processes stand still" $?
 
