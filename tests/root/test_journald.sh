@@ -84,7 +84,7 @@ say early 6 1 10 "TID=77"
 sleep 1.5
 say late 3 1 10
 stop_recording "a journal that begins later"
-grep -q 'no journal that can be read' "$TMP/log"
+grep -q 'no readable journal' "$TMP/log"
 verdict "a journal that begins later: it is told" $? "$TMP/log"
 [ "$(lines_of early)" = 10 ] && [ "$(lines_of late)" = 10 ]
 verdict "a journal that begins later: every line" $? "$TMP/log"
