@@ -18,7 +18,7 @@ large=$((ram_kb / 20 / $(nproc)))
 [ $large -le 262144 ] || large=262144
 
 config() { # NAME FTRACE_CONFIG
-  printf 'buffers { size_kb: 131072 }\ndata_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$2" \
+  printf 'buffers { size_kb: 524288 }\ndata_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$2" \
     >"$TMP/$1.cfg"
 }
 config small 'ftrace_events: "sched/sched_switch" drain_period_ms: 20 buffer_size_kb: 8192 compact_sched { enabled: false }
