@@ -12,7 +12,7 @@ B=${BUILD:-build}
 command -v valgrind >/dev/null || { echo "valgrind is missing (Debian: valgrind)" >&2; exit 77; }
 
 # The compiler of the build, and the C library, whose copies count too.
-compiler=$(readelf -p .comment "$B/obj/service/out_file.o" 2>/dev/null | sed -n 's/.*GCC: (.*) /gcc-/p')
+compiler=$(readelf -p .comment "$B/obj/service/output/out_file.o" 2>/dev/null | sed -n 's/.*GCC: (.*) /gcc-/p')
 compiler=${compiler:-unknown}
 figures=bench/cost/$(uname -m)-$compiler-glibc-$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)
 # Calls into the C library cost some instructions more or less by another linker.
@@ -66,7 +66,7 @@ figure() { # NAME UNITS TERM...   sum of terms divided by units, as a line of $t
 decoded() { # NAME SET MODE
   count "$1" ftrace_bench "$2" "$3" 20
   events=$(sed -n 's/.* \([0-9]*\) events a round/\1/p' "$tmp/$1.said")
-  figure "decode_$1" $((20 * events)) "$(of "$1" translate_page)"
+  figure "decode_$1" $((20 * events)) "$(of "$1" page_encode)"
   figure "scan_$1" "$events" "$(of "$1" trace_scan_file)"
 }
 
