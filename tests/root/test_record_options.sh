@@ -229,7 +229,7 @@ if [ -e $TRACEFS/uprobe_events ]; then
     [ "$(count '^(event sched_|)switch')" -gt 0 ]
   check "--uprobe of a file that is not there, and the rest records" $?
   record 3 --strict --uprobe "p:entry $program:main" --uprobe "p:past $program:0x7fffffff" sched_switch -- true &&
-    said "uprobe_events: '$program:main' is no place in a program" && said 'past could not be recorded: there is no place'
+    said "uprobe_events: '$program:main' is not a place in a program" && said 'past could not be recorded: no instruction of the program begins'
   check "--uprobe of a name, and of a place behind the file's end" $?
 else
   skip "--uprobe" "the kernel has none"
