@@ -7,7 +7,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "config/text.h"
-#include "service/filter/packet_gate.h"
+#include "service/filter/packet_validate.h"
 #include "service/filter/trace_filter.h"
 #include "wire/pb_dec.h"
 

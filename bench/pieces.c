@@ -26,7 +26,7 @@
 #include "gen/fields.h"
 #include "procfs/process/process_scan.h"
 #include "service/output/out_file.h"
-#include "service/filter/packet_gate.h"
+#include "service/filter/packet_validate.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/pb_dec.h"
 #include "wire/smb.h"

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/core/mem.h"
-#include "service/filter/packet_gate.h"
+#include "service/filter/packet_validate.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/pb_varint.h"
 

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
-#include "service/ipc/remote_allow.h"
+#include "service/ipc/ipc_peer.h"
 #include "service/output/file_helper.h"
 #include "service/socket_permissions.h"
 

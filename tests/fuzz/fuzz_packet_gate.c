@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "service/filter/packet_gate.h"
+#include "service/filter/packet_validate.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 

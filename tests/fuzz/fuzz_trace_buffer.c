@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "fuzz_trace_buffer_writer.h"
-#include "service/buffer/trace_buffer_seq.h"
+#include "service/buffer/buffer_sequences.h"
 #include "wire/smb.h"
 
 /*

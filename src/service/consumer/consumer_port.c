@@ -16,7 +16,7 @@
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "service/consumer/clone.h"
-#include "service/ipc/decode.h"
+#include "service/ipc/request_decode.h"
 #include "service/ipc/limits.h"
 #include "service/output/passed_file.h"
 #include "service/session/sessions.h"

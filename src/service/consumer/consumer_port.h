@@ -5,8 +5,7 @@
 #include <sys/types.h>
 
 #include "service/ipc/ipc_host.h"
-#include "service/consumer/observe.h"
-#include "service/consumer/reader.h"
+#include "service/consumer/consumer_streams.h"
 #include "service/session/session.h"
 
 struct pending_clone;

@@ -12,7 +12,7 @@
 #include "common/observable_events.pb-c.h"
 #include "gen/fields.h"
 #include "service/consumer/consumer_port.h"
-#include "service/ipc/decode.h"
+#include "service/ipc/request_decode.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
 #include "service/session/sessions.h"

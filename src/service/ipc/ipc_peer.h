@@ -4,9 +4,49 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
-#include "service/ipc/remote_allow.h"
+#include "base/core/err.h"
+
+/*
+ * The addresses that may connect to a producer socket on TCP or vsock. On those nobody proves who
+ * is at the other end; the address is all that there is to go by.
+ *
+ *	127.0.0.1   10.0.0.0/8   ::1   fd00::/8   vsock://3
+ *
+ * No names: what they stand for is for others to say. An IPv4 peer of an IPv6 socket is an IPv4
+ * address. An IPv6 rule never covers it.
+ */
+
+#define REMOTE_ALLOW_MAX 64 /* rules */
+
+struct remote_address {
+	sa_family_t family; /* AF_INET, AF_INET6, AF_VSOCK; AF_UNSPEC: none of these */
+	uint8_t ip[16]; /* network order; of AF_INET the first 4 */
+	uint32_t cid;
+};
+
+struct remote_allow {
+	size_t n;
+	struct {
+		struct remote_address address;
+		unsigned bits; /* of ip that must be the same */
+	} rules[REMOTE_ALLOW_MAX];
+};
+
+/* Adds the rules of a list separated by commas. 0, or with the reason in e -EINVAL or -E2BIG. */
+int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *e);
+bool remote_allow_has(const struct remote_allow *a, const struct remote_address *peer);
+
+/* Who is at the other end of a connected socket, without the port. 0 or -errno. */
+int remote_address_of_peer(int fd, struct remote_address *ret);
+/* 127.0.0.0/8 and ::1 */
+bool remote_address_is_loopback(const struct remote_address *a);
+bool remote_address_same(const struct remote_address *a, const struct remote_address *b);
+/* As in a rule: "10.0.0.1", "fd00::1", "vsock://3". */
+#define REMOTE_ADDRESS_TEXT 64
+void remote_address_text(const struct remote_address *a, char ret_text[static REMOTE_ADDRESS_TEXT]);
 
 /*
  * Who is at the other end of a connection.

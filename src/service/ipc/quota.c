@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <stdarg.h>
+#include <stddef.h>
 
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
@@ -254,4 +256,146 @@ void quota_move(struct quota_account *from, struct quota_account *to)
 		quota_give(from, (enum quota_kind)i, n);
 		quota_hold(to, (enum quota_kind)i, n);
 	}
+}
+
+/*
+ * A table of the users that caused messages lately. Users that find no place in it share one limit:
+ * so the log grows by a bounded number of lines in each period, whoever connects. What was left out
+ * for a user is reported before the next message after the period, whoever causes that.
+ */
+
+static void report_dropped(struct quota_log_user *u)
+{
+	uint32_t n = u->limit.dropped;
+
+	if (n == 0 || !log_limit_is_over(&u->limit))
+		return;
+	u->limit = (struct log_limit){0};
+	if (u->user <= UINT32_MAX)
+		log_warn("%" PRIu32 " messages about peers of uid %" PRIu64 " were left out", n,
+			 u->user);
+	else
+		log_warn("%" PRIu32 " messages about other peers were left out", n);
+}
+
+/* The user's entry, or a free one, or that of all further users. */
+static struct quota_log_user *entry_of(struct quota_log *l, uint64_t user)
+{
+	struct quota_log_user *unused = NULL;
+
+	for (size_t i = 0; i < QUOTA_LOG_USERS; i++) {
+		struct quota_log_user *u = &l->users[i];
+
+		if (log_limit_is_over(&u->limit))
+			unused = u;
+		else if (u->user == user)
+			return u;
+	}
+	if (!unused)
+		return &l->others;
+	*unused = (struct quota_log_user){.user = user};
+	return unused;
+}
+
+void quota_log(struct quota *q, uint64_t user, enum log_level level, const char *fmt, ...)
+{
+	struct quota_log *l = &q->log;
+	va_list ap;
+
+	for (size_t i = 0; i < QUOTA_LOG_USERS; i++)
+		report_dropped(&l->users[i]);
+	l->others.user = QUOTA_NO_USER;
+	report_dropped(&l->others);
+	va_start(ap, fmt);
+	log_write_limited_va(&entry_of(l, user)->limit, level, fmt, ap);
+	va_end(ap);
+}
+
+static size_t buffers(const Pb__TraceConfig *c)
+{
+	return c->n_buffers;
+}
+
+static size_t sources(const Pb__TraceConfig *c)
+{
+	return c->n_data_sources;
+}
+
+static size_t source_bytes(const Pb__TraceConfig *c)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		if (c->data_sources[i]->config)
+			most = MAX(most, pb__data_source_config__get_packed_size(
+						 c->data_sources[i]->config));
+	return most;
+}
+
+static size_t regexes(const Pb__TraceConfig *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_data_sources; i++)
+		n += c->data_sources[i]->n_producer_name_regex_filter;
+	return n;
+}
+
+static size_t triggers(const Pb__TraceConfig *c)
+{
+	return c->trigger_config ? c->trigger_config->n_triggers : 0;
+}
+
+static size_t semaphores(const Pb__TraceConfig *c)
+{
+	return c->n_session_semaphores;
+}
+
+static size_t rules_of(const Pb__TraceConfig__TraceFilter__StringFilterChain *chain)
+{
+	return chain ? chain->n_rules : 0;
+}
+
+static size_t filter_rules(const Pb__TraceConfig *c)
+{
+	const Pb__TraceConfig__TraceFilter *f = c->trace_filter;
+
+	return f ? rules_of(f->string_filter_chain) + rules_of(f->string_filter_chain_v54) : 0;
+}
+
+static const struct {
+	size_t (*count)(const Pb__TraceConfig *c);
+	size_t max;
+	enum quota_kind counter;
+	const char *what;
+} limits[N_CONFIG_LIMITS] = {
+	[CONFIG_BUFFERS] = {buffers, LIMIT_BUFFERS, REFUSED_CONFIG_BUFFERS, "buffers"},
+	[CONFIG_SOURCES] = {sources, MAX_CONFIG_SOURCES, REFUSED_CONFIG_SOURCES, "data_sources"},
+	[CONFIG_SOURCE_BYTES] = {source_bytes, MAX_SOURCE_CONFIG_BYTES, REFUSED_SOURCE_BYTES,
+				 "bytes in the config of a data source"},
+	[CONFIG_REGEXES] = {regexes, MAX_REGEX_FILTERS, REFUSED_CONFIG_REGEXES,
+			    "of producer_name_regex_filter"},
+	[CONFIG_TRIGGERS] = {triggers, MAX_TRIGGERS, REFUSED_CONFIG_TRIGGERS, "triggers"},
+	[CONFIG_SEMAPHORES] = {semaphores, MAX_SEMAPHORES, REFUSED_CONFIG_SEMAPHORES,
+			       "of session_semaphores"},
+	[CONFIG_FILTER_RULES] = {filter_rules, MAX_FILTER_RULES, REFUSED_FILTER_RULES,
+				 "string rules of trace_filter"},
+};
+
+int config_limit_check(const Pb__TraceConfig *c, enum config_limit which, struct err_text *e)
+{
+	size_t n = limits[which].count(c);
+
+	if (n > limits[which].max)
+		return err_set(e, -EINVAL, "%zu %s; the limit is %zu", n, limits[which].what,
+			       limits[which].max);
+	return 0;
+}
+
+enum quota_kind config_limit_counter(const Pb__TraceConfig *c)
+{
+	for (size_t i = 0; i < N_CONFIG_LIMITS; i++)
+		if (limits[i].count(c) > limits[i].max)
+			return limits[i].counter;
+	return REFUSED_CONFIGS;
 }

@@ -8,7 +8,7 @@
 #include "common/system_info.pb-c.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
-#include "service/ipc/decode.h"
+#include "service/ipc/request_decode.h"
 #include "service/ipc/remote_machines.h"
 
 /* Those above belong to the writer of a sequence, and mean nothing outside of it. */

@@ -1,13 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "service/ipc/clock_snapshots.h"
 #include "service/ipc/limits.h"
 #include "service/ipc/quota.h"
+
+/*
+ * Readings of all clocks at one moment, kept until a reading pass writes them: they let whoever
+ * reads the trace convert between clocks.
+ */
+
+/* BOOTTIME, REALTIME_COARSE, MONOTONIC_COARSE, REALTIME, MONOTONIC, MONOTONIC_RAW, and the TSC
+ * where there is one. */
+#define CLOCK_SNAPSHOT_MAX_CLOCKS 7
+#define CLOCK_SNAPSHOT_RING 16
+#define CLOCK_SNAPSHOT_MIN_DRIFT_NS 10000000u
+
+struct clock_snapshot {
+	uint64_t value[CLOCK_SNAPSHOT_MAX_CLOCKS]; /* in the order above; ns, the TSC in ticks */
+};
+
+struct clock_snapshots {
+	bool has_initial;
+	struct clock_snapshot initial; /* of the session's start */
+	struct clock_snapshot ring[CLOCK_SNAPSHOT_RING]; /* the oldest first */
+	size_t n;
+};
+
+/* How many clocks this machine has, and the BuiltinClock number of each. */
+size_t clock_snapshot_clocks(void);
+uint32_t clock_snapshot_id(size_t i);
+
+void clock_snapshot_take(struct clock_snapshot *ret);
+#define CLOCK_SNAPSHOT_BOOTTIME 0 /* index of value */
+#define CLOCK_SNAPSHOT_REALTIME 3
+
+/* Keeps now in the ring, if it says anything new: a clock has drifted against CLOCK_BOOTTIME by
+ * CLOCK_SNAPSHOT_MIN_DRIFT_NS since the newest one that is kept, or none is. When the ring is full
+ * the oldest one goes. */
+void clock_snapshots_add(struct clock_snapshots *c, const struct clock_snapshot *now);
+void clock_snapshots_clear(struct clock_snapshots *c);
 
 struct ipc_peer;
 

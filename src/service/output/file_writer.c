@@ -2,403 +2,528 @@
 #include "service/output/file_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
+#include <string.h>
+#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
+#include <event2/event.h>
 
 #include "base/core/mem.h"
+#include "config/limits.h"
+#include "base/event_loop/event_free.h"
+#include "base/system/log.h"
+#include "service/output/compressor.h"
+#include "service/output/trace_files.h"
 #include "service/ipc/limits.h"
-#include "wire/pb_dec.h"
-#include "wire/pb_varint.h"
+#include "base/event_loop/loop_timer.h"
+#include "service/trace/trace_reader.h"
+#include "service/trace/trace.h"
 
-#define STACK_BYTES (64u << 10)
-#define PROGRESS_BYTES (64u << 10)
-
-struct file_writer {
-	int jobs; /* owned; the thread has the other ends */
-	int results;
-	unsigned pending; /* results to come */
-};
-
-enum job_kind { JOB_WRITE, JOB_SYNC, JOB_CUT, JOB_CLOSE, JOB_END };
-
-struct job {
-	enum job_kind kind;
-	int fd;
-	uint64_t id;
-	uint8_t *buf; /* owned by whoever has the job */
-	size_t cap, len;
-	off_t end; /* of JOB_CUT */
-};
-
-_Static_assert(sizeof(struct job) <= 512, "a job is one write(2) to a pipe, POSIX's PIPE_BUF");
-_Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
-
-/* ---- the thread ---- */
-
-struct worker {
-	int jobs, results, slots; /* owned, but for slots */
-	struct priority_boost boost;
-};
-
-size_t file_writer_whole(const uint8_t *records, size_t len)
+static bool has_path(const Pb__TraceConfig *c)
 {
-	const uint8_t *p = records, *end = records + len, *body;
-	uint64_t size;
+	return c->output_path && c->output_path[0];
+}
 
-	while (p < end) {
-		body = pb_get_varint(p + 1, end, &size);
-		if (!body || size > (uint64_t)(end - body))
-			break;
-		p = body + size;
+static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
+{
+	const Pb__TraceConfig__Rotate *r = c->rotate;
+
+	if (!r)
+		return 0;
+	if (!c->write_into_file || !has_path(c))
+		return err_set(e, -EINVAL,
+			       "rotate needs write_into_file and output_path: the "
+			       "files need names");
+	if (c->max_file_size_bytes)
+		return err_set(e, -EINVAL,
+			       "rotate with max_file_size_bytes beside it: which of "
+			       "them counts? rotate has its own");
+	if (!r->max_file_size_bytes && !r->period_ms)
+		return err_set(e, -EINVAL, "rotate: max_file_size_bytes, period_ms or both");
+	if (r->max_file_size_bytes && r->max_file_size_bytes < MIN_ROTATE_BYTES)
+		return err_set(e, -EINVAL, "rotate: max_file_size_bytes below %u",
+			       MIN_ROTATE_BYTES);
+	if (r->period_ms && r->period_ms < MIN_ROTATE_PERIOD_MS)
+		return err_set(e, -EINVAL, "rotate: period_ms below %u", MIN_ROTATE_PERIOD_MS);
+	if (r->keep > MAX_ROTATE_KEEP)
+		return err_set(e, -EINVAL, "rotate: keep above %u", MAX_ROTATE_KEEP);
+	return 0;
+}
+
+int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
+{
+	int r = check_rotation(c, e);
+
+	if (r < 0 || !has_path(c))
+		return r;
+	if (!c->write_into_file)
+		return err_set(e, -EINVAL, "output_path without write_into_file");
+	/* The service has a working directory of its own, which is nobody's business. */
+	if (c->output_path[0] != '/')
+		return err_set(e, -EINVAL, "output_path \"%.200s\" must begin with a slash",
+			       c->output_path);
+	if (strlen(c->output_path) >= PATH_MAX)
+		return err_set(e, -EINVAL, "output_path is longer than %d bytes", PATH_MAX - 1);
+	return 0;
+}
+
+uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
+{
+	if (!c->file_write_period_ms)
+		return DEFAULT_FILE_WRITE_PERIOD_MS;
+	return MAX(c->file_write_period_ms, MIN_FILE_WRITE_PERIOD_MS);
+}
+
+/* AUTO: a file that is written seldom gets what there is when it is written; one that is written
+ * often is not worth a flush each time. */
+static bool is_seldom(const Pb__TraceConfig *c)
+{
+	return file_config_write_period_ms(c) > FILE_AUTO_FLUSH_PERIOD_MS;
+}
+
+bool file_config_flushes_first(const Pb__TraceConfig *c)
+{
+	if (!c->write_into_file)
+		return false;
+	switch (c->write_flush_mode) {
+	case PB__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_ENABLED:
+		return true;
+	case PB__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_DISABLED:
+		return false;
+	default:
+		return is_seldom(c);
 	}
-	return (size_t)(p - records);
 }
 
-/* Where the next write goes, or did: the descriptor may be shared with who passed it. */
-static off_t position(int fd)
+uint32_t file_config_flush_period_ms(const Pb__TraceConfig *c)
 {
-	return lseek(fd, 0, SEEK_CUR);
+	if (!c->write_into_file ||
+	    c->write_flush_mode == PB__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_DISABLED)
+		return c->flush_period_ms;
+	return file_config_flushes_first(c) ? 0 : FILE_AUTO_FLUSH_PERIOD_MS;
 }
 
-static void cut(int fd, off_t end)
+bool file_config_syncs(const Pb__TraceConfig *c)
 {
-	if (end >= 0 && ftruncate(fd, end) == 0)
-		lseek(fd, end, SEEK_SET); /* for its owner, who may go on there */
+	return c->fflush_post_write == PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_ENABLED;
 }
 
-static void answer(const struct worker *w, const struct file_result *r);
-
-/* The loop is told, so that a slow reader does not look like one that has stopped. */
-static void tell_progress(const struct worker *w, const struct job *j, size_t before, size_t done)
+bool file_config_syncs_at_end(const Pb__TraceConfig *c)
 {
-	const struct file_result r = {.id = j->id, .is_progress = true};
-
-	if (before / PROGRESS_BYTES != done / PROGRESS_BYTES)
-		answer(w, &r);
+	return c->fflush_post_write != PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_DISABLED;
 }
 
 /*
- * Without O_NONBLOCK, which would be its owner's too. Where the kernel has no RWF_NOWAIT for pipes (before
- * 6.4), as much as poll(2) promises to take at once: a peer that writes to the pipe in between makes the
- * thread wait. So does one that holds the lock of the pipe.
+ * A turn writes out what the pass before it left and only then reads on, so that never more than one
+ * pass waits in memory:
+ *
+ *	idle --tick, flushed--> reading --pass, write--> ... --nothing left--> idle
+ *	                           |  ^                            (finishing: closed)
+ *	                   pipe full  it takes bytes again
+ *	                           v  |
+ *	                          waiting
  */
-static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
-{
-	const struct iovec all = {(void *)data, len};
-	ssize_t n = pwritev2(fd, &all, 1, -1, RWF_NOWAIT);
 
-	return n < 0 && errno == EOPNOTSUPP ? write(fd, data, MIN(len, PIPE_BUF)) : n;
+struct file_sink {
+	struct file_owner owner;
+	struct file_parts parts;
+	struct file_copy copy; /* of a clone: goes in front of everything */
+	bool is_clone;
+	struct loop_timer tick, turn, stall, period;
+	struct event
+		*writable; /* owned; or its writer has done something; NULL: never waited for */
+	bool started; /* the session did: there is something to write */
+	bool reading; /* the buffers have more */
+	bool again; /* producers flushed or answered while they were read: they have more */
+	bool sync_due; /* a period is over: fdatasync, where the config wants it */
+	bool finishing; /* the session is over */
+	bool stalled; /* the stall timer runs */
+	bool synced; /* fdatasync of the end was begun */
+	/* Of a rotation: files older than this are not needed by what producers commit from now on;
+	 * and by what is still to be read when this reading is done. */
+	uint32_t answered, leaving;
+};
+
+static bool is_closed(const struct file_sink *f)
+{
+	return f->parts.n == 0;
 }
 
-static ssize_t write_to_pipe(const struct worker *w, const struct job *j, size_t done)
+static struct out_file *newest(struct file_sink *f)
 {
-	struct pollfd fds[] = {{.fd = j->fd, .events = POLLOUT}, {.fd = w->jobs}};
-	ssize_t n;
-
-	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
-		return -1;
-	if (!fds[0].revents && fds[1].revents & POLLHUP) {
-		errno = ECANCELED; /* nobody wants it any more */
-		return -1;
-	}
-	n = write_at_once(j->fd, j->buf + done, j->len - done);
-	if (n > 0)
-		tell_progress(w, j, done, done + (size_t)n);
-	if (n < 0 && errno == EAGAIN)
-		errno = EINTR; /* a peer was faster */
-	return n;
+	return &file_parts_newest(&f->parts)->out;
 }
 
-static struct file_result do_write(const struct worker *w, const struct job *j)
+static void begin_reading(struct file_sink *f);
+
+/* ---- the end ---- */
+
+static void close_file(struct file_sink *f)
 {
-	struct file_result r = {.id = j->id, .buf = j->buf, .cap = j->cap, .len = j->len};
-	bool is_pipe;
-	size_t done = 0;
-	struct stat st;
-	ssize_t n;
-
-	is_pipe = fstat(j->fd, &st) == 0 && S_ISFIFO(st.st_mode);
-	while (done < j->len) {
-		n = is_pipe ? write_to_pipe(w, j, done)
-			    : write(j->fd, j->buf + done, j->len - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			r.error = n < 0 ? -errno : -EIO;
-			break;
-		}
-		done += (size_t)n;
-	}
-	r.kept = r.error ? file_writer_whole(j->buf, done) : done;
-	if (r.kept < done)
-		cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
-	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
-	return r;
-}
-
-static struct file_result do_sync(const struct job *j)
-{
-	struct file_result r = {.id = j->id};
-
-	if (fdatasync(j->fd) < 0 && errno != EINVAL && errno != EROFS)
-		r.error = -errno;
-	return r;
-}
-
-/* With nobody there to take it, the buffer is ours. */
-static void answer(const struct worker *w, const struct file_result *r)
-{
-	ssize_t n;
-
-	do
-		n = write(w->results, r, sizeof(*r));
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		free(r->buf);
-}
-
-/* The results that nobody takes any more. */
-static void drain(int results)
-{
-	struct file_result r;
-
-	while (read(results, &r, sizeof(r)) == sizeof(r))
-		free(r.buf);
-	close(results);
-}
-
-static void do_job(const struct worker *w, const struct job *j)
-{
-	struct file_result r;
-
-	switch (j->kind) {
-	case JOB_WRITE:
-		r = do_write(w, j);
-		break;
-	case JOB_SYNC:
-		r = do_sync(j);
-		break;
-	case JOB_CUT:
-		cut(j->fd, j->end);
-		return;
-	case JOB_CLOSE:
-		close(j->fd);
-		return;
-	case JOB_END:
-		drain(j->fd);
+	loop_timer_stop(&f->tick);
+	loop_timer_stop(&f->turn);
+	loop_timer_stop(&f->stall);
+	loop_timer_stop(&f->period);
+	event_freep(&f->writable);
+	file_parts_close(&f->parts);
+	f->reading = false;
+	if (f->finishing) {
+		f->owner.ops->closed(f->owner.ctx);
 		return;
 	}
-	answer(w, &r);
+	f->owner.ops->stop(f->owner.ctx);
 }
 
-/* The thread may have inherited the priority of the loop, which is not its own. Where the kernel refuses
- * the priority, the thread runs without. */
-static void take_priority(struct priority_boost_state *s, struct priority_boost boost)
+/* Half a clone is of no use to anybody. */
+static void take_back(struct file_sink *f)
 {
-	const struct sched_param usual = {0};
-
-	(void)sched_setscheduler(0, SCHED_OTHER, &usual);
-	(void)priority_boost_apply(s, boost);
+	if (newest(f)->written > 0)
+		(void)out_file_cut(newest(f), newest(f)->written);
 }
 
-static void *run(void *ctx)
+static void give_up(struct file_sink *f, const char *what)
 {
-	struct worker *w = ctx;
-	static const uint64_t one = 1;
-	struct priority_boost_state boost = {0};
-	struct job j;
-	ssize_t n;
+	struct err_text e;
 
-	take_priority(&boost, w->boost);
-	while ((n = read(w->jobs, &j, sizeof(j))) == sizeof(j) || (n < 0 && errno == EINTR)) {
-		priority_boost_tick(&boost);
-		if (n > 0)
-			do_job(w, &j);
+	if (f->is_clone)
+		take_back(f);
+	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
+	f->owner.ops->failed(f->owner.ctx, e.text);
+	close_file(f);
+}
+
+static void on_stall(void *ctx)
+{
+	struct file_sink *f = ctx;
+
+	give_up(f, f->parts.writer && !newest(f)->is_pipe
+			   ? "its file system took nothing for ten seconds"
+			   : "its reader did not take a byte for ten seconds");
+}
+
+static void wait_for_file(struct file_sink *f);
+
+/* All is in the file, or with its writer, which is waited for. */
+static void end_file(struct file_sink *f)
+{
+	int r = file_parts_end_older(&f->parts, UINT32_MAX);
+
+	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->owner.config)) {
+		r = out_file_sync(newest(f));
+		f->synced = true;
 	}
-	close(w->jobs);
-	close(w->results);
-	while (write(w->slots, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-	free(w);
-	return NULL;
+	if (r < 0)
+		give_up(f, strerror(-r));
+	else if (file_parts_are_busy(&f->parts))
+		wait_for_file(f);
+	else
+		close_file(f);
 }
 
-/* ---- jobs ---- */
-
-static int put(struct file_writer *w, const struct job *j)
+/* It is gone from its folder, or the folder with it: nobody would find the trace. */
+static bool is_removed(const struct file_sink *f)
 {
-	ssize_t n;
-
-	do
-		n = write(w->jobs, j, sizeof(*j));
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	w->pending += j->kind == JOB_WRITE || j->kind == JOB_SYNC;
-	return 0;
+	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;
 }
 
-/* ---- its life ---- */
-
-/* How many threads there may still be: a semaphore, since only its end says when one is gone. */
-static int take_slot(void)
+/* What was there to write is written. */
+static void came_to_rest(struct file_sink *f)
 {
-	static int slots = -1;
-	uint64_t one;
+	int r = 0;
 
-	if (slots < 0)
-		slots = eventfd(MAX_FILE_WRITERS, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
-	if (slots < 0)
-		return -errno;
-	return read(slots, &one, sizeof(one)) == sizeof(one) ? slots : -EUSERS;
+	if (is_removed(f)) {
+		give_up(f, "it was removed");
+		return;
+	}
+	if (f->finishing || f->parts.full) {
+		end_file(f);
+		return;
+	}
+	r = file_parts_end_older(&f->parts, f->leaving);
+	if (r == 0 && f->again) {
+		begin_reading(f);
+		return;
+	}
+	if (r == 0 && f->sync_due && file_config_syncs(f->owner.config))
+		r = out_file_sync(newest(f));
+	f->sync_due = false;
+	if (r < 0)
+		give_up(f, strerror(-r));
 }
 
-static void give_slot_back(int slots)
-{
-	static const uint64_t one = 1;
+/* ---- turns ---- */
 
-	if (write(slots, &one, sizeof(one)) < 0) {
-		/* It counts as hanging. */
+static void wait_for_file(struct file_sink *f)
+{
+	if (!f->writable || event_add(f->writable, NULL) < 0)
+		loop_timer_once(&f->turn, FILE_RETRY_MS, false);
+	/* While the session runs there is time; its end cannot wait for ever. */
+	if ((f->finishing || f->parts.full) && !f->stalled) {
+		loop_timer_once(&f->stall, f->synced ? FILE_SYNC_MS : FILE_STALL_MS, false);
+		f->stalled = true;
 	}
 }
 
-/* Signals are the loop's; but one that the kernel raises for a system call stays where it is. */
-static int start(struct worker *w)
+/* One piece of the file that is cloned, or one pass; and one write. enum out_file_state or -errno. */
+static int do_turn(struct file_sink *f)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
+	int r = file_parts_write(&f->parts);
+
+	if (r != OUT_FILE_DONE)
+		return r;
+	r = file_copy_next(&f->copy, newest(f));
+	if (r != 0) {
+		r = r < 0 ? r : file_parts_write(&f->parts);
+		return r == OUT_FILE_DONE ? OUT_FILE_MORE : r;
+	}
+	if (!f->reading)
+		return OUT_FILE_DONE;
+	f->reading = read_pass(f->owner.trace, &f->parts.sink,
+			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
+									: FILE_BATCH_BYTES) &&
+		     !f->parts.full;
+	r = file_parts_write(&f->parts);
+	if (r == OUT_FILE_DONE)
+		r = file_parts_end_older(&f->parts, 0);
+	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
+}
+
+static void on_turn(void *ctx)
+{
+	struct file_sink *f = ctx;
+	uint64_t before = file_parts_progress(&f->parts);
+	int r = do_turn(f);
+
+	if (file_parts_progress(&f->parts) != before) {
+		loop_timer_stop(&f->stall);
+		f->stalled = false;
+	}
+	if (r < 0)
+		give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
+	else if (r == OUT_FILE_WAIT)
+		wait_for_file(f);
+	else if (r == OUT_FILE_MORE)
+		loop_timer_once(&f->turn, 0, false);
+	else
+		came_to_rest(f);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	on_turn(ctx);
+}
+
+static void begin_reading(struct file_sink *f)
+{
+	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
+		return;
+	read_begin(f->owner.trace);
+	f->reading = true;
+	f->again = false;
+	f->leaving = f->answered;
+	loop_timer_once(&f->turn, 0, false);
+}
+
+void file_sink_flushed(struct file_sink *f, uint32_t number)
+{
+	f->answered = MAX(f->answered, number);
+	/* The data may have come into a buffer that this reading has passed. */
+	f->again |= number > 0 || f->reading;
+	f->sync_due |= number == 0;
+	begin_reading(f);
+}
+
+static void on_period(void *ctx)
+{
+	struct file_sink *f = ctx;
+
+	file_parts_rotate(&f->parts);
+	loop_timer_once(&f->turn, 0, false);
+}
+
+void file_sink_committed(struct file_sink *f)
+{
+	/* So much stays in the caches, and half a small ring is safe from being overwritten. */
+	if (f->started && !f->reading && trace_has_unread(f->owner.trace, FILE_FILL_BYTES))
+		begin_reading(f);
+}
+
+static void on_tick(void *ctx)
+{
+	struct file_sink *f = ctx;
+
+	if (!file_config_flushes_first(f->owner.config) ||
+	    f->owner.ops->flush(f->owner.ctx, 0) < 0) {
+		f->sync_due = true;
+		begin_reading(f);
+	}
+}
+
+/* ---- the session's life ---- */
+
+void file_sink_start(struct file_sink *f)
+{
+	f->started = true;
+	loop_timer_every(&f->tick, file_config_write_period_ms(f->owner.config), false);
+	if (f->parts.rotation.period_ms)
+		loop_timer_every(&f->period, f->parts.rotation.period_ms, false);
+}
+
+void file_sink_finish(struct file_sink *f)
+{
+	loop_timer_stop(&f->tick);
+	loop_timer_stop(&f->period);
+	f->finishing = true;
+	if (is_closed(f)) {
+		f->owner.ops->closed(f->owner.ctx);
+		return;
+	}
+	trace_mark_due(f->owner.trace, TRACE_DUE_STATS);
+	f->reading = f->started && !f->parts.full;
+	if (f->reading)
+		read_begin(f->owner.trace);
+	on_turn(f);
+}
+
+void file_sink_finish_now(struct file_sink *f)
+{
 	int r;
 
-	if (pthread_attr_init(&attr))
-		return -ENOMEM;
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	sigdelset(&all, SIGSYS);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, run, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
+	if (is_closed(f))
+		return;
+	do {
+		r = do_turn(f);
+		if (r == OUT_FILE_WAIT && file_sink_await_writer(f))
+			r = OUT_FILE_MORE;
+	} while (r == OUT_FILE_MORE);
+	if (r == OUT_FILE_DONE && newest(f)->is_pipe)
+		r = file_parts_are_busy(&f->parts) ? OUT_FILE_WAIT : OUT_FILE_DONE;
+	else if (r == OUT_FILE_DONE)
+		r = file_parts_write_now(&f->parts, FILE_STALL_MS);
+	if (r == OUT_FILE_DONE && is_removed(f))
+		give_up(f, "it was removed");
+	else if (r == OUT_FILE_DONE)
+		close_file(f);
+	else
+		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all in time");
 }
 
-static int open_pipes(struct file_writer *w, struct worker *worker)
+bool file_sink_await_writer(struct file_sink *f)
 {
-	int p[2];
-
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return -errno;
-	worker->jobs = p[0];
-	w->jobs = p[1];
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return -errno;
-	w->results = p[0];
-	worker->results = p[1];
-	if (fcntl(w->jobs, F_SETFL, O_NONBLOCK) < 0 || fcntl(w->results, F_SETFL, O_NONBLOCK) < 0)
-		return -errno;
-	return 0;
+	return file_parts_are_busy(&f->parts) && !newest(f)->is_pipe &&
+	       file_writer_wait(f->parts.writer, FILE_STALL_MS) == 0;
 }
 
-int file_writer_new(struct priority_boost boost, struct file_writer **ret)
+bool file_sink_is_closed(const struct file_sink *f)
 {
-	struct file_writer *w = malloc(sizeof(*w));
-	struct worker *worker = malloc(sizeof(*worker));
-	int slots = take_slot(), r = slots < 0 ? slots : -ENOMEM;
+	return is_closed(f);
+}
 
-	if (w && worker && slots >= 0) {
-		*w = (struct file_writer){-1, -1, 0};
-		*worker = (struct worker){-1, -1, slots, boost};
-		r = open_pipes(w, worker);
-		if (r == 0)
-			r = start(worker);
-		if (r == 0) {
-			*ret = w;
-			return 0;
-		}
-		closep(&worker->jobs);
-		closep(&worker->results);
-		file_writer_free(TAKE_PTR(w));
-	}
-	if (slots >= 0)
-		give_slot_back(slots);
-	free(w);
-	free(worker);
+static int init_events(struct file_sink *f)
+{
+	struct event_base *loop = f->owner.loop;
+	int r = loop_timer_init(&f->tick, loop, on_tick, f);
+
+	if (r == 0)
+		r = loop_timer_init(&f->turn, loop, on_turn, f);
+	if (r == 0)
+		r = loop_timer_init(&f->stall, loop, on_stall, f);
+	if (r == 0)
+		r = loop_timer_init(&f->period, loop, on_period, f);
+	if (r == 0 && newest(f)->is_pollable && !f->parts.writer)
+		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
+	else if (r == 0 && f->parts.writer)
+		f->writable = event_new(loop, file_writer_fd(f->parts.writer), EV_READ | EV_PERSIST,
+					on_writable, f);
+	else
+		return r;
+	if (r == 0 && (!f->writable || (f->parts.writer && event_add(f->writable, NULL) < 0)))
+		r = -ENOMEM;
 	return r;
 }
 
-void file_writer_free(struct file_writer *w)
+int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
+		  struct file_sink **ret)
 {
-	if (!w)
+	struct file_sink *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f) {
+		closep(&fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	f->owner = *owner;
+	r = file_parts_open(&f->parts, &f->owner, fd, e);
+	if (r == 0 && init_events(f) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r < 0) {
+		file_sink_discard(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+int file_sink_check_clone(const struct file_sink *source, int fd, struct err_text *e)
+{
+	int r = file_parts_check_passed(fd, e);
+
+	return r == 0 ? file_copy_check(&source->parts, fd, e) : r;
+}
+
+int file_sink_new_clone(struct file_sink *source, int fd, struct err_text *e,
+			struct file_sink **ret)
+{
+	struct file_sink *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f) {
+		closep(&fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	f->owner = source->owner;
+	f->is_clone = f->started = true;
+	r = file_copy_take(&f->copy, &source->parts, fd, e);
+	if (r < 0)
+		closep(&fd);
+	else
+		r = file_parts_open_passed(&f->parts, &f->owner, fd, e);
+	if (r == 0 && init_events(f) < 0)
+		r = err_set(e, -ENOMEM, "out of memory");
+	if (r < 0) {
+		file_sink_free(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner)
+{
+	f->owner = *owner;
+}
+
+void file_sink_discard(struct file_sink *f)
+{
+	if (f)
+		file_parts_discard(&f->parts);
+	file_sink_free(f);
+}
+
+void file_sink_free(struct file_sink *f)
+{
+	if (!f)
 		return;
-	if (w->results >= 0 && put(w, &(struct job){.kind = JOB_END, .fd = w->results}) < 0)
-		close(w->results);
-	closep(&w->jobs);
-	free(w);
-}
-
-int file_writer_fd(const struct file_writer *w)
-{
-	return w->results;
-}
-
-/* ---- jobs and results ---- */
-
-int file_writer_write(struct file_writer *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
-		      size_t len)
-{
-	return put(
-		w,
-		&(struct job){
-			.kind = JOB_WRITE, .fd = fd, .id = id, .buf = buf, .cap = cap, .len = len});
-}
-
-int file_writer_sync(struct file_writer *w, uint64_t id, int fd)
-{
-	return put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
-}
-
-void file_writer_cut(struct file_writer *w, int fd, off_t end)
-{
-	(void)put(w, &(struct job){.kind = JOB_CUT, .fd = fd, .end = end});
-}
-
-void file_writer_close(struct file_writer *w, int fd)
-{
-	if (put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
-		close(fd);
-}
-
-int file_writer_next(struct file_writer *w, struct file_result *ret)
-{
-	ssize_t n;
-
-	do
-		n = read(w->results, ret, sizeof(*ret));
-	while (n < 0 && errno == EINTR);
-	if (n != sizeof(*ret))
-		return 0;
-	w->pending -= !ret->is_progress;
-	return 1;
-}
-
-unsigned file_writer_pending(const struct file_writer *w)
-{
-	return w->pending;
-}
-
-int file_writer_wait(struct file_writer *w, int timeout_ms)
-{
-	struct pollfd p = {.fd = w->results, .events = POLLIN};
-
-	return poll(&p, 1, timeout_ms) > 0 ? 0 : -ETIMEDOUT;
+	if (f->is_clone && !is_closed(f))
+		take_back(f);
+	loop_timer_deinit(&f->tick);
+	loop_timer_deinit(&f->turn);
+	loop_timer_deinit(&f->stall);
+	loop_timer_deinit(&f->period);
+	event_freep(&f->writable);
+	file_copy_deinit(&f->copy);
+	file_parts_deinit(&f->parts);
+	free(f);
 }

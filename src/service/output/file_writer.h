@@ -2,65 +2,112 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
 #include "base/system/priority_boost.h"
 
-/*
- * A thread that writes regular files and pipes, so that a disk that is slow, a file system that hangs, or
- * a peer that holds the lock of a pipe with a write of its own that does not end, holds up nobody else. Jobs are done one after the other, in the order in which they were given.
- *
- *	loop --jobs--> pipe --> thread: write(2), fdatasync(2), ftruncate(2), close(2)
- *	     <-- pipe <--results--
- *
- * The pipes are all that loop and thread share: what a job has is the thread's until its result is
- * taken. A thread whose writer was freed does the jobs that it has, but waits for no reader of a pipe,
- * and ends; where the file system hangs, that may be never, so there is a limit of MAX_FILE_WRITERS.
- */
-struct file_writer;
+/* What a TraceConfig says about the file that the service writes, and what zero means there. */
+
+/* 0 or -EINVAL. Whether a descriptor came with it is file_sink_new's. */
+int file_config_check(const Pb__TraceConfig *config, struct err_text *e);
+
+/* How often the file is written. */
+uint32_t file_config_write_period_ms(const Pb__TraceConfig *config);
+/* Are all producers flushed before it is written? */
+bool file_config_flushes_first(const Pb__TraceConfig *config);
+/* How often they are flushed for another reason, of a session without a file too; 0: never. */
+uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
+/* Is it synced each time; and when it ends? */
+bool file_config_syncs_at_end(const Pb__TraceConfig *config);
+bool file_config_syncs(const Pb__TraceConfig *config);
+
+struct event_base;
+struct quota_account;
+struct trace;
 
 /*
- * boost: how urgently the thread runs. On a machine whose CPUs are busy, what is written late fills the
- * session's buffers. 0; -EUSERS: there are too many, most of which hang; -ENOMEM or -errno.
+ * write_into_file: the service writes a session's trace itself, into a file that the consumer passed
+ * or that the service makes: once a period, each time FILE_FILL_BYTES have come into a buffer, or half
+ * of a smaller one, and when the session ends. So a buffer that is read in time uses little memory,
+ * over and over (service/buffer/buffer_ring.c), and what is written is still in the caches.
+ *
+ *	start --> each period: [flush] --> turns: one reading pass, one write(2) --> [fdatasync]
+ *	      --> each fill:   the same without a flush
+ *	finish --> the same once more --> fdatasync, close --> ops.closed
+ *
+ * A turn of the loop reads and writes about FILE_BATCH_BYTES, so that is how long a file holds up
+ * everybody else: a write(2) of so much, as slow as the disk makes it. fdatasync(2) takes what it
+ * takes. What a slow reader of a pipe has not taken yet stays in the session's buffers.
+ *
+ * An error ends the session with its reason; so does max_file_size_bytes.
  */
-int file_writer_new(struct priority_boost boost, struct file_writer **ret);
-/* Nobody waits; results are not told any more. NULL is fine. */
-void file_writer_free(struct file_writer *w);
-/* An event loop can wait for it: readable when there is a result. */
-int file_writer_fd(const struct file_writer *w);
+struct file_sink;
 
-struct file_result {
-	uint64_t id; /* of who gave the job */
-	int error; /* -errno: not everything was written, or it may not be on the disk */
-	uint8_t *buf; /* of the write, the caller's again; NULL: it was another job */
-	size_t cap, len; /* as they were given */
-	size_t kept; /* bytes of it that are in the file: all, or whole records of them */
-	bool removed; /* the file has no name in any folder */
-	bool is_progress; /* of a write to a pipe that goes on: only the id is set */
+/* What the file asks of its session, always from the loop. */
+struct file_sink_ops {
+	/* Flushes the producers; file_sink_flushed() follows. number 0: the data is due. Else the
+	 * file of this number begins, and producers also write their incremental state anew. Returns
+	 * 0 or -errno (then nothing follows). */
+	int (*flush)(void *ctx, uint32_t number);
+	/* The file cannot be written; text says why. stop() or closed() follows. */
+	void (*failed)(void *ctx, const char *text);
+	/* The file is closed before its session has ended: it failed, or is full. */
+	void (*stop)(void *ctx);
+	/* The file is closed after file_sink_finish(). May free the file. */
+	void (*closed)(void *ctx);
+};
+
+/* The session of a file; everything is borrowed from it. */
+struct file_owner {
+	const struct file_sink_ops *ops;
+	void *ctx;
+	struct event_base *loop;
+	struct trace *trace;
+	const Pb__TraceConfig *config;
+	struct quota_account *account;
+	uid_t uid;
+	struct priority_boost boost; /* of the thread that writes */
 };
 
 /*
- * Writes records (Trace.packet: a tag of one byte, a length, the packet) that are all whole. buf, of cap
- * bytes from malloc, is taken on success. What an error leaves of the last record is cut off, of a
- * regular file. 0 or -EAGAIN: too many jobs wait.
+ * For a config with write_into_file. fd (taken, also on failure; -1 for none) or output_path says
+ * where to; exactly one must. 0, -EINVAL, or -errno of making the file, with the reason in e.
  */
-int file_writer_write(struct file_writer *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
-		      size_t len);
-/* fdatasync(2), where the file can. As above. */
-int file_writer_sync(struct file_writer *w, uint64_t id, int fd);
-/* Cuts the file to so many bytes; no result. */
-void file_writer_cut(struct file_writer *w, int fd, off_t end);
-/* Takes the descriptor; no result. */
-void file_writer_close(struct file_writer *w, int fd);
+int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
+		  struct file_sink **ret);
+/* Closes; a clone that is not all written is cut to what its file was. NULL is fine. */
+void file_sink_free(struct file_sink *f);
+/* The session comes to nothing: a file that was made goes. */
+void file_sink_discard(struct file_sink *f);
 
-/* 1: the next result; 0: there is none now. */
-int file_writer_next(struct file_writer *w, struct file_result *ret);
-/* How many are still to come. */
-unsigned file_writer_pending(const struct file_writer *w);
-/* Waits until there is one. 0, or -ETIMEDOUT after so many ms. */
-int file_writer_wait(struct file_writer *w, int timeout_ms);
+/* The session has started. */
+void file_sink_start(struct file_sink *f);
+/* A producer committed chunks, maybe into a buffer of the session: begins to write a full one. */
+void file_sink_committed(struct file_sink *f);
+/* It is DISABLED: writes what is left (nothing, of one that never started), closes, and calls
+ * ops.closed, now or from the loop. */
+void file_sink_finish(struct file_sink *f);
+/* The session is being freed: what finish has begun is done at the end of the call, or given up
+ * where a reader would have to be waited for. */
+void file_sink_finish_now(struct file_sink *f);
+/* Waits for what the writer of the file does next; false: it has nothing to do, or hangs, or writes a
+ * pipe, whose reader is not waited for. */
+bool file_sink_await_writer(struct file_sink *f);
+bool file_sink_is_closed(const struct file_sink *f);
 
-/* Of a buffer of records, where the last one ends that ends within the first len bytes. */
-size_t file_writer_whole(const uint8_t *records, size_t len);
+/* Can a session that writes into f be cloned into fd? 0, or -errno with the reason in e. */
+int file_sink_check_clone(const struct file_sink *f, int fd, struct err_text *e);
+/*
+ * For such a clone: what f has by now, and after it what the clone has, to which it is given then.
+ * fd (taken, also on failure) is where to. file_sink_finish writes it, from the loop, without
+ * fdatasync; when it fails, the file is cut to what it was. 0, or -errno with the reason in e.
+ */
+int file_sink_new_clone(struct file_sink *f, int fd, struct err_text *e, struct file_sink **ret);
+/* The file belongs to another session from now on. */
+void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner);
+/* Ends ops.flush(ctx, number), whether all producers answered or not. What they commit from now on
+ * needs no file older than this number. */
+void file_sink_flushed(struct file_sink *f, uint32_t number);

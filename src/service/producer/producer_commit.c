@@ -18,7 +18,7 @@
 #include "base/core/mem.h"
 #include "config/limits.h"
 #include "gen/fields.h"
-#include "service/ipc/decode.h"
+#include "service/ipc/request_decode.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/producers.h"
 #include "service/buffer/trace_buffer.h"

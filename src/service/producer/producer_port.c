@@ -12,7 +12,7 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "service/ipc/decode.h"
+#include "service/ipc/request_decode.h"
 #include "service/ipc/limits.h"
 #include "service/producer/registry.h"
 #include "service/producer/producers.h"

@@ -15,7 +15,7 @@
 #include "common/data_source_descriptor.pb-c.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
-#include "service/ipc/decode.h"
+#include "service/ipc/request_decode.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/producers.h"

@@ -9,14 +9,13 @@
 #include "base/core/mem.h"
 #include "config/limits.h"
 #include "service/buffer/trace_buffer.h"
-#include "service/ipc/config_limits.h"
+#include "service/ipc/quota.h"
 #include "service/producer/producer_port.h"
 #include "service/session/admission.h"
-#include "service/session/priority.h"
 #include "service/session/session_config.h"
 #include "service/session/session_internal.h"
-#include "service/session/trigger_config.h"
-#include "service/trace/concurrent.h"
+#include "service/session/triggers.h"
+#include "service/trace/trace_events.h"
 
 /* ---- what it is ---- */
 

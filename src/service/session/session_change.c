@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/ipc/config_limits.h"
+#include "service/ipc/quota.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_internal.h"
-#include "service/session/source_filter.h"
+#include "service/session/session_config.h"
 
 static int check_filters(const Pb__TraceConfig *c, struct err_text *e)
 {

@@ -3,11 +3,11 @@
 
 #include "base/event_loop/loop_timer.h"
 #include "base/system/priority_boost.h"
-#include "service/output/file_sink.h"
+#include "service/output/file_writer.h"
 #include "service/ipc/quota.h"
 #include "service/session/departures.h"
 #include "service/session/flush.h"
-#include "service/session/instances.h"
+#include "service/session/source_instances.h"
 #include "service/session/session.h"
 #include "service/session/sessions.h"
 #include "service/session/triggers.h"
@@ -39,7 +39,7 @@ struct session {
 
 	struct session_triggers triggers;
 	struct priority_boost
-		boost; /* how urgently the service works for it (service/session/priority.h) */
+		boost; /* how urgently the service works for it (service/session/admission.h) */
 	struct file_sink *file; /* owned; NULL without write_into_file */
 	char *error; /* owned; why it ended, where that is not what was asked for */
 	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */

@@ -17,10 +17,9 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "service/output/file_config.h"
-#include "service/output/file_sink.h"
+#include "service/output/file_writer.h"
 #include "service/session/session_internal.h"
-#include "service/session/trigger_config.h"
+#include "service/session/triggers.h"
 #include "wire/pb_mem.h"
 
 /* ---- timers ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/session/sessions.h"
 
-#include "service/output/file_sink.h"
+#include "service/output/file_writer.h"
 #include "service/session/admission.h"
 #include "service/session/session_internal.h"
 

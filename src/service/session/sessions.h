@@ -9,7 +9,7 @@
 #include "base/system/priority_boost.h"
 #include "service/ipc/quota.h"
 #include "service/producer/producers.h"
-#include "service/session/trigger_history.h"
+#include "service/session/triggers.h"
 #include "service/trace/trace.h"
 
 struct event_base;
@@ -39,7 +39,7 @@ struct sessions {
 
 	struct trigger_history trigger_history; /* owned */
 	struct recent_sessions *recent; /* owned; NULL until the first */
-	struct priority_boost_state boost; /* service/session/priority.h */
+	struct priority_boost_state boost; /* service/session/admission.h */
 	bool is_timely; /* sessions without a priority_boost have PRIORITY_BOOST_BUDGETED */
 	bool is_stopping; /* service/session/shutdown.h: no session begins any more */
 };

@@ -9,7 +9,7 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 #include "service/ipc/quota.h"
-#include "service/trace/lifecycle.h"
+#include "service/trace/trace_events.h"
 
 struct extensions;
 struct pb_enc;
@@ -18,7 +18,7 @@ struct trace_buffer;
 
 /*
  * The trace of one session: its buffers, what the service itself writes into it, and how far it has
- * been read. Producers fill the buffers; service/trace/read_pass.h reads everything in batches.
+ * been read. Producers fill the buffers; service/trace/trace_reader.h reads everything in batches.
  *
  *	session --trace_record(), trace_mark_due() ...--> struct trace --read_pass()--> packets
  *	producers --chunks--> trace_buffers ------------------^

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "service/ipc/clock_snapshots.h"
-#include "service/trace/concurrent.h"
-#include "service/trace/lifecycle.h"
+#include "service/ipc/remote_machines.h"
+#include "service/trace/trace_events.h"
 #include "service/trace/sequence_ids.h"
 #include "service/trace/trace.h"
 

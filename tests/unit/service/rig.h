@@ -9,7 +9,7 @@
 #include "system/service_peer_consumer.h"
 #include "system/service_peer_producer.h"
 #include "service/consumer/consumer_port.h"
-#include "service/output/file_sink.h"
+#include "service/output/file_writer.h"
 #include "service/ipc/ipc_host.h"
 #include "service/producer/producer_port.h"
 #include "service/service.c" /* its struct is private */

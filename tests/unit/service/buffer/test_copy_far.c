@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "service/buffer/copy_far.h"
+#include "service/buffer/chunk_copy.h"
 
 enum { ROOM = 512, MAX_LEN = 4 * COPY_FAR_LINE + 1 };
 

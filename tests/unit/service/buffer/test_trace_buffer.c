@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "unit/test.h"
-#include "service/buffer/trace_buffer_seq.h"
+#include "service/buffer/buffer_sequences.h"
 #include "unit/service/trace_buffer_helper.h"
 
 TEST(sizes_and_their_limits)

@@ -6,7 +6,7 @@
 #include "unit/service/filter_words.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/service/rig.h"
-#include "service/ipc/config_limits.h"
+#include "service/ipc/quota.h"
 #include "service/ipc/limits.h"
 
 /* Configs with so many of one thing. */

@@ -5,9 +5,8 @@
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/output/file_copy.h"
-#include "service/output/file_parts.h"
-#include "service/output/file_sink.h"
+#include "service/output/trace_files.h"
+#include "service/output/file_writer.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 

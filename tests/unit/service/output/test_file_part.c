@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/output/file_part.h"
+#include "service/output/out_file.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 

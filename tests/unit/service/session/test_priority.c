@@ -6,7 +6,7 @@
 #include "unit/test.h"
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
-#include "service/session/priority.h"
+#include "service/session/admission.h"
 
 static int setup(void **state)
 {

@@ -5,7 +5,7 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/name_regex.h"
-#include "service/session/source_filter.h"
+#include "service/session/session_config.h"
 
 static struct err_text e;
 

@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "service/trace/lifecycle.h"
+#include "service/trace/trace_events.h"
 
 TEST(events_keep_their_order)
 {

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "service/buffer/buffer_sequences.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_enc.h"
+
+/*
+ * How it works: a cursor goes over the unread records in the order of the ring. At each one its
+ * sequence is read from its head on, until this record is read:
+ *
+ *      ring       | A6 | B1 | A7 ...            A's refs: 5 6 7 (5 came late, it lies behind)
+ *                   ^ cursor: reads 5, then 6
+ *
+ * A record holds whole fragments, each with its size in front. The first one may end a packet of
+ * the chunk before (TB_FROM_PREV), the last one may go on in the next (TB_ON_NEXT); then the
+ * chunks that follow must carry on without a hole:
+ *
+ *      | ... | start ON_NEXT |   | FROM_PREV middle ON_NEXT |   | FROM_PREV end | ... |
+ *        head                      ref 1                          ref 2
+ *
+ * Of a packet whose end is not there yet, a chunk that waits for a patch, or a scraped chunk that
+ * may come again, the sequence stalls: the cursor passes over its records until something comes
+ * for it (tb_seq_wake), and then goes back to them at the start of the next pass. A hole in the
+ * ids does not stall: it is a loss.
+ *
+ * Sizes are checked again here, since a patch may have changed them.
+ */
+
+enum step {
+	STEP_PACKET,
+	STEP_ON, /* something was passed over */
+	STEP_STALL,
+};
+
+struct fragment {
+	const uint8_t *data;
+	size_t size;
+	uint16_t end; /* offset of the next one */
+};
+
+static bool fragment_at(struct tb_record *rec, uint16_t off, struct fragment *ret)
+{
+	const uint8_t *p = tb_payload(rec) + off, *end = tb_payload(rec) + rec->used;
+	uint64_t size;
+
+	if (end - p >= SMB_PACKET_HEADER && tb_size_of_4(p, &size))
+		p += SMB_PACKET_HEADER;
+	else
+		p = pb_get_varint(p, end, &size);
+	if (!p || size > (uint64_t)(end - p))
+		return false;
+	ret->data = p;
+	ret->size = (size_t)size;
+	ret->end = (uint16_t)(p + size - tb_payload(rec));
+	return true;
+}
+
+static enum step stall(struct tb_seq *s, enum tb_stall why)
+{
+	s->stall = why;
+	return STEP_STALL;
+}
+
+/* The packet that begins at the head is whole: tells what is missing before it. */
+static void tell_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
+{
+	if (head->read == 0)
+		tb_seq_enter(s, head);
+	ret->loss = s->loss ? s->loss | DATA_LOSS_PRESENT : 0;
+	s->loss = 0;
+}
+
+/* The head's fragments up to `end` are used. */
+static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
+			 uint16_t end)
+{
+	if (head->read == 0)
+		tb_seq_enter(s, head);
+	head->read = end;
+	if (end == head->used)
+		tb_seq_finish_head(b, s);
+}
+
+/* Gives up what is left of the first n refs. */
+static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n, uint32_t loss)
+{
+	s->loss |= loss;
+	b->work += n;
+	while (n--)
+		tb_seq_finish_head(b, s);
+	return STEP_ON;
+}
+
+/* ---- packets over several chunks ---- */
+
+/* The largest packet has fewer chunks, even of half a smallest page. One with more is not waited for:
+ * it would be handed on, or given up, in one step. */
+#define MAX_JOINED (PB_MAX_MESSAGE / (SMB_MIN_PAGE / 2))
+
+enum link {
+	LINK_GOES_ON,
+	LINK_ENDS,
+	LINK_EMPTY, /* a chunk without fragments, between two with */
+	LINK_MISSING,
+	LINK_BROKEN,
+	LINK_UNPATCHED,
+};
+
+/* How ref i, not the head, goes on with a packet that reaches up to ref i - 1. */
+static enum link link_at(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i)
+{
+	struct tb_record *rec = tb_seq_record(b, s, i);
+	struct fragment f;
+
+	if (rec->chunk_id != tb_refs_at(&s->refs, i - 1)->chunk_id + 1)
+		return LINK_MISSING;
+	if (rec->used == 0 && rec->flags == TB_COMPLETE)
+		return LINK_EMPTY;
+	if (!(rec->flags & TB_FROM_PREV) || rec->used == 0 || !fragment_at(rec, 0, &f))
+		return LINK_BROKEN;
+	if (f.end < rec->used)
+		return LINK_ENDS;
+	if (rec->flags & TB_NEEDS_PATCHING)
+		return LINK_UNPATCHED;
+	return rec->flags & TB_ON_NEXT ? LINK_GOES_ON : LINK_ENDS;
+}
+
+/* Appends the fragment to the packet, whose slices have room for it. */
+static void add_slice(struct trace_buffer *b, const struct fragment *f, struct trace_packet *p)
+{
+	if (f->size == 0)
+		return;
+	b->slices[p->n_slices++] = (struct iovec){(void *)f->data, f->size};
+	p->size += f->size;
+}
+
+/* Joins the head's last fragment and the first ones of refs 1..last. False: no memory, or a
+ * packet that is larger than the format allows. */
+static bool join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
+		 struct trace_packet *ret, uint16_t *ret_end)
+{
+	ret->n_slices = ret->size = 0;
+	if (array_reserve(&b->slices, &b->cap_slices, (size_t)last + 1, sizeof(*b->slices)))
+		return false;
+	for (uint32_t i = 0; i <= last; i++) {
+		struct tb_record *rec = tb_seq_record(b, s, i);
+		struct fragment f = {0};
+
+		if (rec->used && !fragment_at(rec, rec->read, &f))
+			return false;
+		add_slice(b, &f, ret);
+		*ret_end = f.end;
+	}
+	return ret->size <= PB_MAX_MESSAGE;
+}
+
+static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32_t last,
+				struct trace_packet *ret)
+{
+	uint16_t end = 0;
+
+	if (!join(b, s, last, ret, &end)) {
+		b->stats.readaheads_failed++;
+		return drop_heads(b, s, last, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+	}
+	b->stats.readaheads_succeeded++;
+	if (ret->size)
+		tell_loss(s, tb_seq_record(b, s, 0), ret);
+	drop_heads(b, s, last, 0);
+	advance_head(b, s, tb_seq_record(b, s, 0), end);
+	return ret->size ? STEP_PACKET : STEP_ON;
+}
+
+/* The head's last fragment goes on in the next chunk. */
+static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
+{
+	for (uint32_t i = MAX(s->begun, 1); i < s->refs.n; i++) {
+		b->work++;
+		if (i > MAX_JOINED) {
+			b->stats.readaheads_failed++;
+			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+		}
+		switch (link_at(b, s, i)) {
+		case LINK_GOES_ON:
+		case LINK_EMPTY:
+			s->begun = i + 1;
+			continue;
+		case LINK_ENDS:
+			return deliver_joined(b, s, i, ret);
+		case LINK_MISSING:
+			b->stats.readaheads_failed++;
+			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_GAP);
+		case LINK_BROKEN:
+			b->stats.readaheads_failed++;
+			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+		case LINK_UNPATCHED:
+			b->stats.readaheads_failed++;
+			return s->ended ? drop_heads(b, s, i + 1, DATA_LOSS_WRITER_ABORT)
+					: stall(s, TB_WAITS_FOR_PATCH);
+		}
+	}
+	b->stats.readaheads_failed++;
+	return s->ended ? drop_heads(b, s, s->refs.n, DATA_LOSS_WRITER_ABORT)
+			: stall(s, TB_WAITS_FOR_NEXT);
+}
+
+/* ---- one step at the head ---- */
+
+/* Is there more to come of the chunk before? */
+static bool must_wait_for_rest(const struct trace_buffer *b, const struct tb_seq *s,
+			       const struct tb_record *rec)
+{
+	return s->has_last && !s->last_complete && rec->chunk_id == s->last_id + 1 && !s->ended &&
+	       !b->refusing;
+}
+
+static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
+			    const struct fragment *f, struct trace_packet *ret)
+{
+	if (f->size) {
+		b->slices[0] = (struct iovec){(void *)f->data, f->size};
+		ret->n_slices = 1;
+		ret->size = f->size;
+		tell_loss(s, head, ret);
+	}
+	advance_head(b, s, head, f->end);
+	return f->size ? STEP_PACKET : STEP_ON;
+}
+
+static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
+{
+	struct tb_record *rec = tb_seq_record(b, s, 0);
+	struct fragment f;
+	bool is_last;
+
+	b->work++;
+	if (must_wait_for_rest(b, s, rec))
+		return stall(s, TB_WAITS_FOR_REST);
+	if (rec->used == 0)
+		return drop_heads(b, s, 1, 0);
+	if (!fragment_at(rec, rec->read, &f)) {
+		b->stats.abi_violations++;
+		return drop_heads(b, s, 1, DATA_LOSS_CHUNK_CORRUPTED);
+	}
+	if (rec->read == 0 && rec->flags & TB_FROM_PREV) {
+		s->loss |= DATA_LOSS_ORPHAN_CONTINUATION;
+		advance_head(b, s, rec, f.end);
+		return STEP_ON;
+	}
+	is_last = f.end == rec->used;
+	if (is_last && rec->flags & TB_NEEDS_PATCHING)
+		return s->ended ? drop_heads(b, s, 1, DATA_LOSS_WRITER_ABORT)
+				: stall(s, TB_WAITS_FOR_PATCH);
+	if (is_last && rec->flags & TB_ON_NEXT)
+		return read_joined(b, s, ret);
+	return read_whole(b, s, rec, &f, ret);
+}
+
+/* ---- the pass ---- */
+
+void trace_buffer_begin_read(struct trace_buffer *b)
+{
+	b->cursor = MIN(b->cursor, b->rewind);
+	b->rewind = UINT64_MAX;
+}
+
+/* As long as less than max_work is done. */
+static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_packet *ret)
+{
+	struct tb_record *rec;
+
+	b->work = 0;
+	while (b->work < max_work && (rec = tb_ring_seek(&b->ring, &b->cursor))) {
+		struct tb_seq *s = tb_seq_of(b, rec);
+		struct trace_packet packet = {.writer = s->writer};
+		enum step step = s->stall == TB_READY ? STEP_ON : STEP_STALL;
+
+		while (step == STEP_ON && rec->seq && b->work < max_work)
+			step = read_head(b, s, &packet);
+		if (step == STEP_PACKET) {
+			packet.slices = b->slices;
+			*ret = packet;
+			return true;
+		}
+		if (step == STEP_STALL) {
+			b->cursor += tb_stride(rec->used);
+			b->work++;
+		}
+	}
+	return false;
+}
+
+bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret)
+{
+	bool found = next_packet(b, steps ? *steps : SIZE_MAX, ret);
+
+	if (steps)
+		*steps -= MIN(*steps, b->work);
+	return found;
+}
+
+/*
+ * How it works: a record leaves its sequence always at the head, in the order of chunk ids, either
+ * read to its end or dropped because the writing needs its space. Then the sequence notes how far
+ * it is (last_*), what is missing (loss), and the record becomes a free run in the ring.
+ *
+ *      refs   | 5 | 7 | 8 |        last_id 4, complete
+ *               ^ head: 5 follows 4. When it has left, 7 does not follow 5: READ_GAP.
+ */
+
+static bool follows(const struct tb_seq *s, const struct tb_record *rec)
+{
+	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
+}
+
+void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec)
+{
+	if (!s->has_last || !follows(s, rec)) {
+		s->loss |= s->has_last ? DATA_LOSS_READ_GAP : 0;
+		s->run_start = rec->chunk_id;
+	}
+	s->has_last = true;
+	s->last_id = rec->chunk_id;
+	s->last_complete = false;
+}
+
+static uint32_t loss_after(const struct tb_record *rec)
+{
+	return (rec->flags & TB_CORRUPTED ? DATA_LOSS_CHUNK_CORRUPTED : 0) |
+	       (rec->flags & TB_ABORTED ? DATA_LOSS_WRITER_ABORT : 0);
+}
+
+static void leave_head(struct trace_buffer *b, struct tb_seq *s)
+{
+	struct tb_record *rec = tb_seq_record(b, s, 0);
+
+	if (rec->read == 0)
+		tb_seq_enter(s, rec);
+	s->loss |= loss_after(rec);
+	s->last_complete = rec->flags & TB_COMPLETE;
+	s->last_frags = rec->frags;
+	s->last_bytes = (uint16_t)(rec->base + rec->used);
+	tb_seq_pop(b, s);
+	b->n_unread--;
+	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
+	rec->seq = 0;
+}
+
+void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s)
+{
+	const struct tb_record *rec = tb_seq_record(b, s, 0);
+
+	/* A chunk is counted once, with its first record. */
+	b->stats.chunks_read += rec->base == 0;
+	b->stats.bytes_read += tb_stride(rec->used);
+	leave_head(b, s);
+}
+
+static void overwrite_head(struct trace_buffer *b, struct tb_seq *s)
+{
+	const struct tb_record *rec = tb_seq_record(b, s, 0);
+
+	b->stats.chunks_overwritten += rec->base == 0;
+	b->stats.bytes_overwritten += tb_stride(rec->used);
+	if (rec->read < rec->used)
+		s->loss |= DATA_LOSS_OVERWRITE;
+	leave_head(b, s);
+}
+
+void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
+{
+	struct tb_seq *s = tb_seq_of(b, rec);
+
+	/* Those with lower ids, which came late and lie later in the ring, go as well: the sequence
+	 * cannot go back to them from here. */
+	while (rec->seq)
+		overwrite_head(b, s);
+	tb_seq_wake(b, s);
+}

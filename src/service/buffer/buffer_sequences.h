@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#define HASH_NONFATAL_OOM 1
+
+#include <sys/queue.h>
+
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/buffer/chunk_index.h"
+#include "service/buffer/buffer_ring.h"
+
+/* The sequences of a trace buffer, and the buffer itself. Internal: only trace_buffer*.c includes
+ * it. */
+
+/* Why a sequence cannot be read on. Reading passes it over until something wakes it. */
+enum tb_stall {
+	TB_READY,
+	TB_WAITS_FOR_PATCH,
+	TB_WAITS_FOR_REST, /* of a chunk that was scraped */
+	TB_WAITS_FOR_NEXT, /* chunk: the packet goes on there */
+};
+
+struct tb_seq {
+	uint32_t key; /* producer_id << 16 | writer_id */
+	uint32_t slot;
+	struct trace_buffer_writer writer;
+	struct tb_refs refs;
+	uint32_t begun; /* refs at the head that hold the start of a packet, but not its end */
+	uint32_t loss; /* enum data_loss, since the last packet */
+	enum tb_stall stall;
+	bool ended; /* by trace_buffer_end_writer */
+	bool unordered; /* some ref may lie before the head's in the ring */
+	/* the last chunk that was given out or dropped, as far as it was there */
+	bool has_last;
+	bool last_complete;
+	uint16_t last_frags, last_bytes;
+	uint32_t last_id;
+	uint32_t run_start; /* every id from here to last_id was there */
+	tb_place paid; /* where its place in the ring is; 0: nowhere */
+	struct trace_buffer_histogram histogram;
+	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */
+	UT_hash_handle hh; /* unless a later writer took the key over */
+};
+TAILQ_HEAD(tb_seq_list, tb_seq);
+
+union tb_slot {
+	struct tb_seq *seq; /* owned */
+	uintptr_t next_free;
+};
+
+struct tb_seqs {
+	struct tb_seq *by_key;
+	union tb_slot *slots; /* slot 0 is not used */
+	size_t n_slots, cap_slots;
+	uintptr_t free_slot; /* 0: none */
+	size_t n; /* all of them */
+	struct tb_seq_list empty; /* the one that was emptied last is the last */
+	size_t n_empty;
+};
+
+struct trace_buffer {
+	struct tb_ring ring;
+	struct tb_seqs seqs;
+	enum trace_buffer_policy policy;
+	bool refusing; /* TRACE_BUFFER_DISCARD: it was full once */
+	size_t n_unread; /* records */
+	tb_place cursor; /* of the reading: before it all is read, or waits */
+	tb_place rewind; /* the first place before the cursor that waits no longer */
+	struct iovec *slices; /* of the last packet */
+	size_t cap_slices;
+	size_t work; /* steps that the call of trace_buffer_next_packet took so far */
+	struct trace_buffer_stats stats;
+};
+
+/* TRACE_BUFFER_DISCARD: bytes of records that it still takes. They count down to 0 once, though memory
+ * that was read is written again. */
+static inline size_t tb_room_left(const struct trace_buffer *b)
+{
+	return b->ring.size - (size_t)(b->stats.bytes_written + b->stats.padding_bytes_written);
+}
+
+void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);
+
+/* ---- trace_buffer_seq.c: the table ---- */
+
+struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
+/* The writer's sequence, made if there is none. NULL: no memory. */
+struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writer *writer);
+/* Frees the sequences that were emptied longest ago. */
+void tb_seqs_collect(struct trace_buffer *b);
+void tb_seqs_init(struct trace_buffer *b);
+void tb_seqs_deinit(struct trace_buffer *b);
+
+static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struct tb_record *rec)
+{
+	return b->seqs.slots[rec->seq].seq;
+}
+
+/* 0 or -ENOMEM. Ref i of the sequence becomes the record at an offset of the ring. */
+int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t chunk_id,
+		  size_t offset);
+/* An unread record goes from an offset of the ring to another. */
+void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
+/* The first ref goes; its record is free or will be. */
+void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
+/* Its newest record ends at the write cursor: leaves the room that the sequence itself costs. */
+void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s);
+/* Something came that it may have waited for. */
+void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
+
+/* ---- trace_buffer_consume.c: records leave their sequence, at its head ---- */
+
+static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, const struct tb_seq *s,
+					      uint32_t i)
+{
+	return tb_record_at(&b->ring, (size_t)tb_refs_at(&s->refs, i)->unit * TB_UNIT);
+}
+
+/* Before the first fragment of a record is used, which is at the head: notes what is missing in
+ * front of it, and that there is no way back behind it. */
+void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec);
+/* The head was read to its end, or what is left of it is given up. */
+void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s);
+/* The space of this record is needed: drops all of its sequence up to it. */
+void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec);

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <string.h>
+
+#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/chunk_copy.h"
+
+/*
+ * How it works: what is already known of the chunk decides whether anything of it is wanted, and
+ * from which byte on. That part is copied behind the write cursor of the ring
+ * (trace_buffer_intake.c), and only then the record is written in front of it, and becomes part
+ * of its sequence.
+ *
+ *      ring       | ... records | room | whole fragments | free    | old records
+ *                               ^ wr: the record goes here
+ *
+ * A chunk that was scraped while it was being written may come again with more fragments, since
+ * those that were counted never change. They become a record of their own, behind all that was
+ * written meanwhile; what was taken before stays as it was.
+ *
+ *      chunk      | fragment | fragment | fragment | fragment | unused |
+ *      records     scraped: base 0       later: base = bytes of the first
+ */
+
+/* A late chunk is put between others as long as it moves no more refs than this. Of a sane producer
+ * it is late only when scraping goes through its memory, in which ids rise from page to page but for
+ * one place, where the writer went round: that is two runs, of which the shorter one has so many
+ * chunks at most. */
+#define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE / 2)
+
+/* ---- what is known of a chunk ---- */
+
+struct known {
+	struct tb_record *rec; /* its last record, if unread */
+	uint16_t frags, bytes; /* taken before */
+	uint8_t flags; /* SMB_CHUNK_FLAGS that may not vanish */
+	bool complete;
+};
+
+static bool find_known(const struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id,
+		       struct known *ret)
+{
+	uint32_t i = tb_refs_upper(&s->refs, chunk_id);
+
+	if (i > 0 && tb_refs_at(&s->refs, i - 1)->chunk_id == chunk_id) {
+		struct tb_record *rec = tb_seq_record(b, s, i - 1);
+
+		*ret = (struct known){.rec = rec,
+				      .frags = rec->frags,
+				      .bytes = (uint16_t)(rec->base + rec->used),
+				      .flags = rec->flags & SMB_CHUNK_FLAGS,
+				      .complete = rec->flags & TB_COMPLETE};
+		return true;
+	}
+	if (s->has_last && s->last_id == chunk_id) {
+		*ret = (struct known){.frags = s->last_frags,
+				      .bytes = s->last_bytes,
+				      .complete = s->last_complete};
+		return true;
+	}
+	return false;
+}
+
+/* How many of its fragments cannot grow any more. */
+static uint16_t whole_fragments(const struct smb_chunk_header *h, bool complete)
+{
+	return complete || h->count == 0 ? h->count : h->count - 1;
+}
+
+static bool is_past(const struct tb_seq *s, uint32_t chunk_id)
+{
+	return s->has_last && (int32_t)(chunk_id - s->last_id) < 0;
+}
+
+static void complete_known(struct trace_buffer *b, struct tb_seq *s, const struct known *k)
+{
+	if (k->rec)
+		k->rec->flags |= TB_COMPLETE;
+	else
+		s->last_complete = true;
+	tb_seq_wake(b, s);
+}
+
+static bool costs_too_much(const struct tb_seq *s, uint32_t chunk_id)
+{
+	return tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER;
+}
+
+/* The chunk comes again: with more in it? */
+static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
+		       const struct smb_chunk_header *h, size_t len, bool complete)
+{
+	uint16_t frags = whole_fragments(h, complete);
+
+	if (frags < k->frags || (k->complete && frags > k->frags) || len < k->bytes ||
+	    (k->flags & ~h->flags)) {
+		b->stats.abi_violations++;
+		return false;
+	}
+	if (frags == k->frags) {
+		if (complete && !k->complete)
+			complete_known(b, s, k);
+		return false;
+	}
+	if (costs_too_much(s, h->chunk_id)) {
+		b->stats.abi_violations++;
+		return false;
+	}
+	return true;
+}
+
+/* The chunk comes for the first time, as it seems: may it be put in its place? */
+static bool wants_new(struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id)
+{
+	if (is_past(s, chunk_id)) {
+		/* Scraped and read, or overwritten, it is nothing new. */
+		b->stats.chunks_discarded += s->last_id - chunk_id > s->last_id - s->run_start;
+		return false;
+	}
+	if (!tb_refs_admits(&s->refs, chunk_id) || costs_too_much(s, chunk_id)) {
+		b->stats.abi_violations++;
+		return false;
+	}
+	return true;
+}
+
+/* ---- the record ---- */
+
+static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
+			 const struct tb_record *rec)
+{
+	struct trace_buffer_stats *st = &b->stats;
+
+	st->bytes_written += tb_stride(rec->used);
+	st->chunks_written += rec->base == 0;
+	st->chunks_rewritten += rec->base && k->rec;
+	st->chunks_relocated += rec->base && !k->rec;
+	st->abi_violations += !!(rec->flags & TB_CORRUPTED);
+	st->trace_writer_packet_loss += !!(rec->flags & TB_ABORTED);
+	if (rec->flags & TB_COMPLETE)
+		tb_histogram_add(&s->histogram, rec->base + rec->used);
+}
+
+static uint16_t record_flags(const struct smb_chunk_header *h, const struct known *k, bool complete,
+			     enum tb_intake r)
+{
+	uint16_t flags = k->bytes == 0 ? h->flags & TB_FROM_PREV : 0;
+
+	/* What comes behind the break cannot be told apart, in this chunk for good. */
+	if (r == TB_INTAKE_SHORT)
+		return flags | TB_COMPLETE | TB_CORRUPTED;
+	if (r == TB_INTAKE_ABORTED)
+		return flags | TB_COMPLETE | TB_ABORTED;
+	if (complete)
+		flags |= TB_COMPLETE | (h->flags & (TB_ON_NEXT | TB_NEEDS_PATCHING));
+	return flags;
+}
+
+/* The copy behind wr becomes a record. */
+static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
+		    const struct known *k, const struct tb_record *header)
+{
+	struct tb_ring *r = &b->ring;
+	uint32_t i = tb_refs_upper(&s->refs, chunk_id), n = s->refs.n;
+
+	/* Making room may have dropped what belongs after it. */
+	if (is_past(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
+		b->stats.chunks_discarded++;
+		return;
+	}
+	b->stats.chunks_committed_out_of_order += i < n;
+	*tb_record_at(r, r->wr) = *header;
+	b->n_unread++;
+	count_record(b, s, k, header);
+	r->wr += tb_stride(header->used);
+	tb_seq_pay(b, s);
+	if (r->wr == r->size && b->policy == TRACE_BUFFER_RING)
+		tb_ring_wrap(b);
+}
+
+/* TRACE_BUFFER_DISCARD: from now on nothing comes that a sequence could wait for, but patches. */
+static void refuse_from_now_on(struct trace_buffer *b)
+{
+	b->refusing = true;
+	for (struct tb_seq *s = b->seqs.by_key; s; s = s->hh.next)
+		tb_seq_wake(b, s);
+}
+
+/* Stores what of a chunk is not known yet: src and len are of that. again: the flags that the record
+ * had in another buffer; NULL: they follow from the chunk. */
+static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
+		  const struct known *k, const uint8_t *src, size_t len, bool complete,
+		  const uint16_t *again)
+{
+	uint16_t frags = whole_fragments(h, complete);
+	size_t used;
+	enum tb_intake r;
+
+	r = tb_intake(b, src, len, frags - k->frags, &used);
+	if (r == TB_INTAKE_TOO_LARGE) {
+		b->stats.abi_violations++;
+		return;
+	}
+	if (r == TB_INTAKE_FULL) {
+		refuse_from_now_on(b);
+		b->stats.chunks_discarded++;
+		return;
+	}
+	publish(b, s, h->chunk_id, k,
+		&(struct tb_record){
+			.chunk_id = h->chunk_id,
+			.seq = s->slot,
+			.used = (uint16_t)used,
+			.base = k->bytes,
+			.frags = frags & SMB_MAX_PACKETS,
+			.flags = (again ? *again : record_flags(h, k, complete, r)) & TB_ALL_FLAGS,
+		});
+}
+
+static bool is_valid(const struct trace_buffer_writer *writer, const struct smb_chunk_header *h,
+		     size_t len)
+{
+	return writer->writer_id && writer->writer_id <= SMB_MAX_WRITER_ID &&
+	       h->count <= SMB_MAX_PACKETS && len <= UINT16_MAX;
+}
+
+void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_writer *writer,
+			 const struct smb_chunk_header *header, const void *payload, size_t len,
+			 bool complete)
+{
+	struct known k = {0};
+	struct tb_seq *s;
+
+	assert(writer->producer_id);
+	if (!is_valid(writer, header, len)) {
+		b->stats.abi_violations++;
+		return;
+	}
+	if (!complete && header->count < 2)
+		return; /* nothing in it is sure to be whole */
+	tb_ring_restart(b);
+	s = b->refusing ? NULL : tb_seq_get(b, writer);
+	if (!s) {
+		b->stats.chunks_discarded++;
+		return;
+	}
+	if (find_known(b, s, header->chunk_id, &k) ? wants_rest(b, s, &k, header, len, complete)
+						   : wants_new(b, s, header->chunk_id))
+		store(b, s, header, &k, (const uint8_t *)payload + k.bytes, len - k.bytes, complete,
+		      NULL);
+	tb_seqs_collect(b);
+}
+
+/* ---- from one buffer into another ---- */
+
+/* A record that is the rest of a chunk comes behind the beginning, which is known then. */
+static void append_record(struct trace_buffer *to, const struct tb_seq *from, struct tb_record *rec)
+{
+	bool complete = rec->flags & TB_COMPLETE;
+	const struct smb_chunk_header h = {
+		.chunk_id = rec->chunk_id,
+		.writer_id = from->writer.writer_id,
+		.count = (uint16_t)(rec->frags + !complete),
+		.flags = (rec->flags | (rec->base ? TB_FROM_PREV : 0)) & SMB_CHUNK_FLAGS,
+	};
+	size_t len = (size_t)rec->base + rec->used;
+	struct tb_seq *s = to->refusing ? NULL : tb_seq_get(to, &from->writer);
+	struct known k = {0};
+	uint16_t flags;
+	bool known = s && find_known(to, s, rec->chunk_id, &k);
+
+	if (!s || k.bytes < rec->base || rec->read) {
+		to->stats.chunks_discarded++;
+		return;
+	}
+	flags = k.bytes ? rec->flags & (uint16_t)~TB_FROM_PREV : rec->flags;
+	if (known ? wants_rest(to, s, &k, &h, len, complete) : wants_new(to, s, rec->chunk_id))
+		store(to, s, &h, &k, tb_payload(rec) + (k.bytes - rec->base), len - k.bytes,
+		      complete, &flags);
+}
+
+void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
+{
+	tb_place place = 0;
+	struct tb_record *rec;
+
+	while ((rec = tb_ring_seek(&from->ring, &place))) {
+		append_record(to, tb_seq_of(from, rec), rec);
+		place += tb_stride(rec->used);
+	}
+	for (const struct tb_seq *s = from->seqs.by_key; s; s = s->hh.next) {
+		struct tb_seq *same = tb_seq_find(to, s->writer.producer_id, s->writer.writer_id);
+
+		if (same)
+			same->loss |= s->loss;
+		if (same && s->ended)
+			trace_buffer_end_writer(to, s->writer.producer_id, s->writer.writer_id);
+	}
+	tb_seqs_collect(to);
+}
+
+/*
+ * How it works: a producer fills in the lengths of nested messages after their chunk has gone.
+ * The offset counts from the start of the chunk's payload, of which a record may hold only a part
+ * (the chunk was scraped while it grew):
+ *
+ *      chunk      0 ............ base ............. base + used
+ *      records    | header | ... | header | ... ^^^^ patch |
+ *
+ * A patch may hit a fragment's size as well as its contents; what is read is checked again there.
+ */
+
+#define PATCH_SIZE sizeof(((struct trace_buffer_patch *)0)->data)
+
+/* Where the bytes lie; NULL: not in one of the chunk's unread records. i: ref of its last one. */
+static uint8_t *find_bytes(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i,
+			   uint32_t offset)
+{
+	uint32_t chunk_id = tb_refs_at(&s->refs, i)->chunk_id;
+
+	for (;; i--) {
+		struct tb_record *rec = tb_seq_record(b, s, i);
+
+		if (offset >= rec->base) {
+			uint64_t end = (uint64_t)offset - rec->base + PATCH_SIZE;
+
+			return end <= rec->used ? tb_payload(rec) + (offset - rec->base) : NULL;
+		}
+		if (i == 0 || tb_refs_at(&s->refs, i - 1)->chunk_id != chunk_id)
+			return NULL;
+	}
+}
+
+static bool apply(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i,
+		  const struct trace_buffer_patch *patches, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		uint8_t *p = find_bytes(b, s, i, patches[k].offset);
+
+		if (!p)
+			return false;
+		memcpy(p, patches[k].data, PATCH_SIZE);
+	}
+	return true;
+}
+
+void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id,
+				uint32_t chunk_id, const struct trace_buffer_patch *patches,
+				size_t n, bool more)
+{
+	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
+	/* A writer that ended sends no patches: they are of a later one with its id, of which no
+	 * chunk was taken. */
+	uint32_t i = s && !s->ended ? tb_refs_upper(&s->refs, chunk_id) : 0;
+
+	if (i == 0 || tb_refs_at(&s->refs, i - 1)->chunk_id != chunk_id) {
+		b->stats.patches_failed++;
+		return;
+	}
+	s->begun = 0;
+	if (!apply(b, s, i - 1, patches, n)) {
+		b->stats.patches_failed++;
+		return;
+	}
+	b->stats.patches_succeeded += n;
+	if (!more) {
+		tb_seq_record(b, s, i - 1)->flags &= (uint16_t)~TB_NEEDS_PATCHING & TB_ALL_FLAGS;
+		tb_seq_wake(b, s);
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/buffer/chunk_index.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * How it works: nearly every chunk comes in the order of its id and goes at the end of the array;
+ * one that comes late moves the refs before it down or those after it up, whichever are fewer.
+ *
+ *      array   | free | 3 4 5 8 9 ... | free |
+ *                     ^ head          ^ head + n
+ *
+ * Where the free part of one end is used up, all are moved within the array as long as a quarter of
+ * it is free, so that many insertions pay for one move, whatever their order is.
+ *
+ * Ids wrap, so they are compared as distances from the first:
+ *
+ *      ids        fffffffe  ffffffff  0  1  5
+ *      distance          0         1  2  3  7       always below 2^31
+ */
+
+#define HALF (1u << 31)
+#define FIRST_CAP 8u
+
+void tb_refs_deinit(struct tb_refs *r)
+{
+	free(r->array);
+	*r = (struct tb_refs){0};
+}
+
+bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id)
+{
+	return r->n == 0 || chunk_id - tb_refs_at(r, 0)->chunk_id < HALF ||
+	       tb_refs_at(r, r->n - 1)->chunk_id - chunk_id < HALF;
+}
+
+static uint32_t upper_by_bisection(const struct tb_refs *r, uint32_t chunk_id)
+{
+	uint32_t first = tb_refs_at(r, 0)->chunk_id, lo = 0, hi = r->n;
+
+	if (chunk_id - first >= HALF)
+		return 0;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (tb_refs_at(r, mid)->chunk_id - first <= chunk_id - first)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id)
+{
+	if (r->n == 0 || chunk_id - tb_refs_at(r, r->n - 1)->chunk_id < HALF)
+		return r->n;
+	return upper_by_bisection(r, chunk_id);
+}
+
+int tb_refs_copy(const struct tb_refs *from, struct tb_refs *to)
+{
+	*to = (struct tb_refs){0};
+	if (from->n == 0)
+		return 0;
+	to->array = malloc(from->cap * sizeof(*to->array));
+	if (!to->array)
+		return -ENOMEM;
+	memcpy(to->array, tb_refs_at(from, 0), from->n * sizeof(*to->array));
+	to->n = from->n;
+	to->cap = from->cap;
+	return 0;
+}
+
+/* ---- room ---- */
+
+static int grow(struct tb_refs *r)
+{
+	uint32_t cap = r->cap ? r->cap * 2 : FIRST_CAP;
+	struct tb_ref *array = realloc(r->array, cap * sizeof(*array));
+
+	if (!array)
+		return -ENOMEM;
+	r->array = array;
+	r->cap = cap;
+	return 0;
+}
+
+static void move_to(struct tb_refs *r, uint32_t head)
+{
+	memmove(&r->array[head], tb_refs_at(r, 0), r->n * sizeof(*r->array));
+	r->head = head;
+}
+
+/* Makes one place free at an end. */
+static int make_room(struct tb_refs *r, bool in_front)
+{
+	if (in_front ? r->head > 0 : r->head + r->n < r->cap)
+		return 0;
+	if (r->n >= r->cap - r->cap / 4 && grow(r))
+		return -ENOMEM;
+	move_to(r, in_front ? (r->cap - r->n + 1) / 2 : 0);
+	return 0;
+}
+
+int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref)
+{
+	bool in_front = i < r->n - i;
+
+	assert(i <= r->n);
+	if (make_room(r, in_front))
+		return -ENOMEM;
+	if (in_front) {
+		memmove(tb_refs_at(r, 0) - 1, tb_refs_at(r, 0), i * sizeof(ref));
+		r->head--;
+	} else if (i < r->n) {
+		memmove(tb_refs_at(r, i + 1), tb_refs_at(r, i), (r->n - i) * sizeof(ref));
+	}
+	r->n++;
+	*tb_refs_at(r, i) = ref;
+	return 0;
+}
+
+void tb_refs_pop(struct tb_refs *r)
+{
+	assert(r->n > 0);
+	r->n--;
+	r->head = r->n ? r->head + 1 : 0;
+}

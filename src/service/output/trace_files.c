@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/output/trace_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/core/mem.h"
+#include "service/output/file_helper.h"
+#include "service/output/file_writer.h"
+#include "service/filter/packet_validate.h"
+#include "service/trace/service_packets.h"
+#include "service/trace/trace.h"
+
+/*
+ * Which file a packet goes into, of sequences A (its packets need what came before) and B (they do
+ * not), when file 2 begins:
+ *
+ *	A1 B1 A2 | begins | A3 B2 | A4, cleared | A5 B3
+ *	 1  1  1             1  2    2             2  2
+ *
+ * File 1 is ended when no sequence goes on in it, or when all that was committed before the
+ * producers' answers has been read.
+ */
+
+struct file_part *file_parts_newest(struct file_parts *f)
+{
+	return &f->list[f->n - 1];
+}
+
+const char *file_parts_name(const struct file_parts *f)
+{
+	if (f->rotation.path)
+		return f->rotation.path;
+	return f->path ? f->path : "the file that was passed";
+}
+
+/* ---- rotation ---- */
+
+static struct file_part *part_of(struct file_parts *f, uint32_t number)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->list[i].number == number)
+			return &f->list[i];
+	return NULL;
+}
+
+/* A writer writes regular files and pipes; the first one starts it. Takes the descriptor, also on
+ * failure. */
+static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
+{
+	struct file_part *p = &f->list[f->n];
+	struct stat st;
+	int r = file_part_init(p, c, fd, f->rotation.last);
+
+	if (r == 0 && !f->writer && fstat(fd, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
+		r = file_writer_new(f->owner->boost, &f->writer);
+	if (r < 0) {
+		file_part_deinit(p);
+		return err_set(e, r, "%s",
+			       r == -EUSERS ? "too many files that the service writes are open"
+					    : strerror(-r));
+	}
+	if (f->writer)
+		out_file_set_writer(&p->out, f->writer, ++f->last_id);
+	f->n++;
+	return 0;
+}
+
+/* Goes on in the next file, unless too many are open or it cannot be made. */
+void file_parts_rotate(struct file_parts *f)
+{
+	uint32_t sequence = f->sequence;
+	int fd, r;
+
+	if (f->error || !file_parts_newest(f)->has_data)
+		return;
+	if (f->n == MAX_FILE_PARTS) {
+		f->owner->account->quota->refused[REFUSED_FILE_PARTS]++;
+		return;
+	}
+	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
+	if (r == 0)
+		r = add_part(f, f->owner->config, fd, &f->error_text);
+	if (r < 0) {
+		f->error = r;
+		return;
+	}
+	f->forced = file_parts_newest(f);
+	/* Called in front of a producer's packet, too. */
+	f->sequence = 0;
+	trace_restart(f->owner->trace);
+	service_packets_put_head(f->owner->trace, &f->sink);
+	f->sequence = sequence;
+	f->forced = NULL;
+	/* What producers commit before their answer may still need the older files; what comes after
+	 * does not. */
+	(void)f->owner->ops->flush(f->owner->ctx, file_parts_newest(f)->number);
+}
+
+/* The last words of an older file are the figures up to now. 0 or -errno. */
+static int end_part(struct file_parts *f, struct file_part *p)
+{
+	int r;
+
+	f->forced = p;
+	trace_mark_due(f->owner->trace, TRACE_DUE_STATS);
+	service_packets_put_tail(f->owner->trace, &f->sink);
+	f->forced = NULL;
+	file_part_end_group(p);
+	r = out_file_write_rest(&p->out);
+	file_part_deinit(p);
+	return r;
+}
+
+int file_parts_end_older(struct file_parts *f, uint32_t below)
+{
+	int r = 0;
+
+	for (size_t i = 0; i + 1 < f->n && r == 0;) {
+		if (f->list[i].n_homes > 0 && f->list[i].number >= below) {
+			i++;
+			continue;
+		}
+		r = end_part(f, &f->list[i]);
+		f->n--;
+		memmove(&f->list[i], &f->list[i + 1], (f->n - i) * sizeof(f->list[0]));
+	}
+	return r;
+}
+
+static void move_home(struct file_parts *f, struct file_part *from, struct file_part *to)
+{
+	if (from == to)
+		return;
+	if (from)
+		from->n_homes--;
+	to->n_homes++;
+	file_rotation_set_home(&f->rotation, f->sequence, to->number);
+}
+
+/* A producer's packet goes into the newest file, or where its sequence is at home. */
+static struct file_part *choose_by_state(struct file_parts *f)
+{
+	uint32_t number = file_rotation_home(&f->rotation, f->sequence);
+	struct file_part *home = number ? part_of(f, number) : NULL;
+
+	if (home && !(f->state & PACKET_STATE_CLEARED))
+		return home;
+	if (f->state)
+		move_home(f, home, file_parts_newest(f));
+	return file_parts_newest(f);
+}
+
+/* ---- packets in ---- */
+
+static struct file_part *choose(struct file_parts *f, size_t size)
+{
+	bool has_room;
+
+	if (f->forced)
+		return f->forced;
+	has_room = !f->full &&
+		   file_part_has_room(file_parts_newest(f), size + f->tail_bytes, f->max_bytes);
+	if (!f->rotation.path) {
+		f->full = !has_room;
+		return has_room ? file_parts_newest(f) : NULL;
+	}
+	if (!has_room)
+		file_parts_rotate(f);
+	return f->sequence ? choose_by_state(f) : file_parts_newest(f);
+}
+
+static void sink_of_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	f->sequence = id;
+	f->state = state;
+}
+
+static void sink_begin(struct packet_sink *sink, size_t size)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	f->target = choose(f, size);
+	if (!f->target)
+		return;
+	f->target->has_data |= f->sequence != 0;
+	f->sequence = 0;
+	file_part_sink(f->target)->begin(file_part_sink(f->target), size);
+}
+
+static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct file_parts *f = container_of(sink, struct file_parts, sink);
+
+	if (f->target)
+		file_part_sink(f->target)->bytes(file_part_sink(f->target), data, len);
+}
+
+/* ---- bytes out ---- */
+
+static void take_result(struct file_parts *f, struct file_result *r)
+{
+	f->results++;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->list[i].out.id == r->id) {
+			if (r->buf && i + 1 == f->n)
+				f->removed = r->removed;
+			out_file_take_result(&f->list[i].out, r);
+			return;
+		}
+	free(TAKE_PTR(r->buf));
+	if (r->error && !f->error)
+		f->error = err_set(&f->error_text, r->error, "%s", strerror(-r->error));
+}
+
+static void take_results(struct file_parts *f)
+{
+	struct file_result r;
+
+	while (f->writer && file_writer_next(f->writer, &r))
+		take_result(f, &r);
+}
+
+int file_parts_write(struct file_parts *f)
+{
+	int r = OUT_FILE_DONE, one;
+
+	take_results(f);
+	for (size_t i = 0; i < f->n; i++) {
+		file_part_end_group(&f->list[i]);
+		one = out_file_write(&f->list[i].out);
+		if (one < 0)
+			return one;
+		r = MAX(r, one);
+	}
+	return r == OUT_FILE_DONE && f->error ? f->error : r;
+}
+
+bool file_parts_are_busy(const struct file_parts *f)
+{
+	return f->writer && file_writer_pending(f->writer) > 0;
+}
+
+int file_parts_write_now(struct file_parts *f, int timeout_ms)
+{
+	int r;
+
+	for (;;) {
+		r = file_parts_write(f);
+		if (r < 0 || (!f->writer && r != OUT_FILE_MORE))
+			return MIN(r, 0);
+		if (r == OUT_FILE_DONE && !file_parts_are_busy(f))
+			return 0;
+		if (r != OUT_FILE_MORE && file_writer_wait(f->writer, timeout_ms) < 0)
+			return -ETIMEDOUT;
+	}
+}
+
+uint64_t file_parts_progress(const struct file_parts *f)
+{
+	uint64_t sum = f->results;
+
+	for (size_t i = 0; i < f->n; i++)
+		sum += f->list[i].out.written;
+	return sum;
+}
+
+/* ---- life ---- */
+
+int file_parts_check_passed(int fd, struct err_text *e)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return err_set(e, -EINVAL, "write_into_file: the descriptor is not for writing");
+	return 0;
+}
+
+static int open_file(struct file_parts *f, int passed, struct err_text *e)
+{
+	const Pb__TraceConfig *c = f->owner->config;
+	bool has_path = c->output_path && c->output_path[0];
+	_cleanup_(closep) int fd = passed;
+	int r;
+
+	if (has_path && fd >= 0)
+		return err_set(e, -EINVAL,
+			       "write_into_file with both output_path and a file that was passed");
+	if (!has_path && fd < 0)
+		return err_set(e, -EINVAL,
+			       "write_into_file needs output_path or a file that is passed");
+	if (c->rotate)
+		r = file_rotation_open(&f->rotation, e, &fd);
+	else
+		r = has_path ? file_helper_create(c->output_path, f->owner->uid, e, &fd)
+			     : file_parts_check_passed(fd, e);
+	if (r < 0)
+		return r;
+	if (has_path && !c->rotate) {
+		f->path = strdup(c->output_path);
+		f->made = output_file_of(fd);
+	}
+	return add_part(f, c, TAKE_FD(fd), e);
+}
+
+static void init(struct file_parts *f, const struct file_owner *owner)
+{
+	*f = (struct file_parts){.owner = owner, .max_bytes = UINT64_MAX};
+	f->sink.begin = sink_begin;
+	f->sink.bytes = sink_bytes;
+}
+
+int file_parts_open_passed(struct file_parts *f, const struct file_owner *owner, int fd,
+			   struct err_text *e)
+{
+	int r = file_parts_check_passed(fd, e);
+
+	init(f, owner);
+	if (r < 0) {
+		closep(&fd);
+		return r;
+	}
+	return add_part(f, owner->config, fd, e);
+}
+
+int file_parts_open(struct file_parts *f, const struct file_owner *owner, int passed_fd,
+		    struct err_text *e)
+{
+	const Pb__TraceConfig *config = owner->config;
+	_cleanup_(closep) int fd = passed_fd;
+
+	init(f, owner);
+	if (config->rotate)
+		f->sink.of_sequence = sink_of_sequence;
+	if (file_rotation_init(&f->rotation, config, owner->uid) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
+	f->max_bytes =
+		config->max_file_size_bytes ? config->max_file_size_bytes : f->rotation.max_bytes;
+	return open_file(f, TAKE_FD(fd), e);
+}
+
+void file_parts_close(struct file_parts *f)
+{
+	while (f->n > 0)
+		file_part_deinit(&f->list[--f->n]);
+	file_writer_free(TAKE_PTR(f->writer));
+}
+
+void file_parts_deinit(struct file_parts *f)
+{
+	file_parts_close(f);
+	file_rotation_deinit(&f->rotation);
+	free(TAKE_PTR(f->path));
+}
+
+void file_parts_discard(struct file_parts *f)
+{
+	if (f->path)
+		file_helper_remove(f->path, f->owner->uid, &f->made);
+	if (f->rotation.path && f->n > 0)
+		file_rotation_remove_newest(&f->rotation);
+}
+
+/* The service opens no file itself, so what was passed for writing only cannot be read. */
+static bool is_readable(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR;
+}
+
+static int check_part(const struct file_part *p, const struct stat *to)
+{
+	struct stat st;
+
+	if (fstat(p->out.fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ESPIPE;
+	if (st.st_dev == to->st_dev && st.st_ino == to->st_ino)
+		return -EDEADLK;
+	return is_readable(p->out.fd) ? 0 : -EACCES;
+}
+
+static int take_part(struct file_part *p, struct file_range *ret)
+{
+	struct file_range range = {.fd = -1};
+
+	range.pos = p->out.begin;
+	range.end = out_file_end(&p->out);
+	range.fd = fcntl(p->out.fd, F_DUPFD_CLOEXEC, 0);
+	if (range.fd < 0)
+		return -errno;
+	*ret = range;
+	return 0;
+}
+
+static int refuse(const struct file_parts *f, int r, struct err_text *e)
+{
+	if (r == -ESPIPE)
+		return err_set(e, r, "%.300s is no file that can be read again",
+			       file_parts_name(f));
+	if (r == -EDEADLK)
+		return err_set(e, r, "%.300s cannot be cloned into itself", file_parts_name(f));
+	if (r == -EACCES)
+		return err_set(e, r,
+			       "%.300s cannot be copied: it was passed for writing only, not for "
+			       "reading and writing",
+			       file_parts_name(f));
+	return err_set(e, r, "%.300s cannot be copied: %s", file_parts_name(f), strerror(-r));
+}
+
+int file_copy_check(const struct file_parts *f, int to, struct err_text *e)
+{
+	struct stat st;
+	int r = fstat(to, &st) < 0 ? -errno : 0;
+
+	for (size_t i = 0; i < f->n && r == 0; i++)
+		r = check_part(&f->list[i], &st);
+	return r == 0 ? 0 : refuse(f, r, e);
+}
+
+int file_copy_take(struct file_copy *c, struct file_parts *f, int to, struct err_text *e)
+{
+	int r = file_copy_check(f, to, e);
+
+	*c = (struct file_copy){0};
+	if (r < 0)
+		return r;
+	r = file_parts_write_now(f, FILE_COPY_WAIT_MS);
+	for (size_t i = 0; i < f->n && r == 0; i++) {
+		r = take_part(&f->list[i], &c->ranges[i]);
+		c->n += r == 0;
+	}
+	if (r == 0)
+		return 0;
+	file_copy_deinit(c);
+	return refuse(f, r, e);
+}
+
+void file_copy_deinit(struct file_copy *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		closep(&c->ranges[i].fd);
+	*c = (struct file_copy){0};
+}
+
+int file_copy_next(struct file_copy *c, struct out_file *to)
+{
+	struct file_range *range;
+	ssize_t n;
+
+	while (c->next < c->n && c->ranges[c->next].pos == c->ranges[c->next].end)
+		c->next++;
+	if (c->next == c->n)
+		return 0;
+	range = &c->ranges[c->next];
+	n = out_file_take(to, range->fd, range->pos,
+			  (size_t)MIN(range->end - range->pos, (off_t)FILE_BATCH_BYTES));
+	if (n <= 0)
+		return n < 0 ? (int)n : -EIO; /* somebody has cut it */
+	range->pos += n;
+	return 1;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What goes to a producer when its data source is wanted, in this order:
+ *
+ *	setup_tracing		the shared memory, once a connection
+ *	setup_data_source	the config; from now on it may write to the instance's buffer
+ *	start_data_source	the config again, when the session starts
+ *	stop_data_source	when it ends
+ */
+#include "service/session/source_instances.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/log.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "service/ipc/limits.h"
+#include "service/producer/producer_port.h"
+#include "service/producer/registry.h"
+#include "service/session/session_internal.h"
+#include "service/session/session_config.h"
+#include "service/session/triggers.h"
+#include "wire/pb_mem.h"
+
+/* ---- the config as the producer gets it ---- */
+
+struct packed_config {
+	uint8_t *bytes;
+	size_t len;
+};
+
+static void packed_config_deinit(struct packed_config *c)
+{
+	free(c->bytes);
+}
+
+/* The config's own fields, known or not, and over them those that the service decides. */
+static int pack_config(const struct session *s, const struct source_instance *i,
+		       struct packed_config *ret)
+{
+	Pb__DataSourceConfig c = *i->config->config;
+
+	c.has_target_buffer = true;
+	c.target_buffer = i->buffer_id;
+	c.has_trace_duration_ms = true;
+	/* A trigger decides when it ends: nobody is to stop by themselves. */
+	c.trace_duration_ms = trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
+	c.has_tracing_session_id = true;
+	c.tracing_session_id = s->id;
+	c.has_enable_extra_guardrails = true;
+	c.enable_extra_guardrails = s->config->enable_extra_guardrails;
+	c.has_stop_timeout_ms = true;
+	c.stop_timeout_ms = session_stop_timeout_ms(s);
+	c.has_session_initiator = true;
+	c.session_initiator =
+		PB__DATA_SOURCE_CONFIG__SESSION_INITIATOR__SESSION_INITIATOR_UNSPECIFIED;
+	c.has_consumer_uid = true;
+	c.consumer_uid = s->uid;
+	if (s->config->prefer_suspend_clock_for_duration) {
+		c.has_prefer_suspend_clock_for_duration = true;
+		c.prefer_suspend_clock_for_duration = true;
+	}
+	ret->len = pb__data_source_config__get_packed_size(&c);
+	ret->bytes = malloc(ret->len);
+	if (!ret->bytes)
+		return -ENOMEM;
+	pb__data_source_config__pack(&c, ret->bytes);
+	return 0;
+}
+
+/* ---- one instance ---- */
+
+static void tell_observer(const struct session *s, const struct source_instance *i)
+{
+	if (!session_is_detached(s))
+		s->owner.ops->instance_changed(s->owner.ctx, i);
+}
+
+static void start_instance(struct session *s, struct source_instance *i)
+{
+	_cleanup_(packed_config_deinit) struct packed_config config = {0};
+
+	if (pack_config(s, i, &config) < 0) {
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
+			  "out of memory: %s of %s is not started", i->config->config->name,
+			  i->producer->name);
+		return;
+	}
+	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
+	departures_note_start(s, i);
+	producer_port_send_start(i->producer, i->id, config.bytes, config.len);
+	tell_observer(s, i);
+}
+
+static void stop_instance(struct session *s, struct source_instance *i, bool at_once, bool tell)
+{
+	i->state = i->will_notify_on_stop && !at_once ? INSTANCE_STOPPING : INSTANCE_STOPPED;
+	if (tell)
+		producer_port_send_stop(i->producer, i->id);
+	tell_observer(s, i);
+}
+
+static void forget_instance(struct session *s, struct source_instance *i)
+{
+	TAILQ_REMOVE(&s->instances, i, link);
+	TAILQ_REMOVE(&i->producer->instances, i, of_producer);
+	s->n_instances--;
+	free(i);
+}
+
+static struct source_instance *new_instance(struct session *s,
+					    const Pb__TraceConfig__DataSource *config,
+					    const struct registered_source *source)
+{
+	struct source_instance *i = calloc(1, sizeof(*i));
+	uint32_t index;
+
+	if (!i)
+		return NULL;
+	/* The config was checked when the session began. */
+	session_config_target_buffer(s->config, config->config, &index, NULL);
+	*i = (struct source_instance){
+		.session = s,
+		.id = ++s->sessions->last_instance_id,
+		.state = INSTANCE_CONFIGURED,
+		.producer = source->producer,
+		.config = config,
+		.source_serial = source->serial,
+		.buffer_id = trace_get_buffer_id(s->trace, index),
+		.will_notify_on_start = source->will_notify_on_start,
+		.will_notify_on_stop = source->will_notify_on_stop,
+		.handles_incremental_state_clear = source->handles_incremental_state_clear,
+		.no_flush = source->no_flush,
+	};
+	return i;
+}
+
+/* ---- the work of it ---- */
+
+/* In steps: to look at a registered data source, at an instance of its producer, and to send a config to
+ * the producer, and for the bytes of the config. */
+#define LOOK_STEPS 16u
+#define HAVE_STEPS 4u
+#define CONFIG_STEPS 900u
+#define BYTES_PER_STEP 8u
+
+static void spend(uint64_t *steps, uint64_t n)
+{
+	*steps -= MIN(*steps, n);
+}
+
+/* What was not looked at is left out. */
+static void tell_work_is_over(const struct session *s)
+{
+	s->account.quota->refused[REFUSED_INSTANCES]++;
+	quota_log(
+		s->account.quota, s->account.user, LOG_LEVEL_WARN,
+		"session %llu: to find the producers for its data sources takes too long; some are "
+		"left out",
+		(unsigned long long)s->id);
+}
+
+/* Gives the producer its memory, its right to write, and its config. */
+static int set_up(struct session *s, struct source_instance *i, uint64_t *steps)
+{
+	int index = trace_find_buffer(s->trace, i->buffer_id), r;
+	_cleanup_(packed_config_deinit) struct packed_config config = {0};
+	struct producer_port *p = i->producer;
+
+	r = producer_memory_ensure(p, s->config);
+	if (r == 0)
+		r = pack_config(s, i, &config);
+	spend(steps, CONFIG_STEPS + config.len / BYTES_PER_STEP);
+	if (r == 0)
+		r = producer_port_grant(p, i->buffer_id, trace_get_buffer(s->trace, (size_t)index));
+	if (r < 0)
+		return r;
+	producer_port_send_setup_tracing(p);
+	producer_port_send_setup(p, i->id, config.bytes, config.len);
+	return 0;
+}
+
+static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *config,
+			 const struct registered_source *source, uint64_t *steps)
+{
+	struct source_instance *i;
+	int r;
+
+	if (s->n_instances >= MAX_INSTANCES) {
+		spend(steps, CONFIG_STEPS);
+		s->account.quota->refused[REFUSED_INSTANCES]++;
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
+			  "session %llu: %s of %s is one data source more than %u; left out",
+			  (unsigned long long)s->id, source->name, source->producer->name,
+			  MAX_INSTANCES);
+		return;
+	}
+	i = new_instance(s, config, source);
+	r = i ? set_up(s, i, steps) : -ENOMEM;
+	if (r < 0) {
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
+			  "session %llu: cannot set up %s of %s: %s", (unsigned long long)s->id,
+			  source->name, source->producer->name, strerror(-r));
+		free(i);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&s->instances, i, link);
+	TAILQ_INSERT_TAIL(&i->producer->instances, i, of_producer);
+	s->n_instances++;
+	tell_observer(s, i);
+	if (s->state == SESSION_STARTED)
+		start_instance(s, i);
+}
+
+/* ---- all of a session ---- */
+
+static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *config,
+		  const struct registered_source *source, uint64_t *steps)
+{
+	const struct producer_port *p = source->producer;
+	bool is_remote = p->peer->machine_id != 0;
+	const struct source_of of = {
+		.producer = p->name,
+		.machine = is_remote ? p->peer->machine_name : s->sessions->machine_name,
+		.is_remote = is_remote,
+	};
+
+	spend(steps, LOOK_STEPS);
+	if (!config->config || !config->config->name || source->left_out ||
+	    strcmp(config->config->name, source->name) ||
+	    !producers_admit(s->sessions->producers, p->peer))
+		return false;
+	if (source_filter_matches(s->config, config, &of, steps))
+		return true;
+	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
+			  "session %llu: %s of %s is left out, as it runs on another machine; set "
+			  "trace_all_machines or machine_name_filter",
+			  (unsigned long long)s->id, source->name, p->name);
+	return false;
+}
+
+void instances_offer(struct session *s, const struct registered_source *source)
+{
+	uint64_t steps = MAX_OFFER_STEPS;
+
+	for (size_t i = 0; i < s->config->n_data_sources && steps > 0; i++)
+		if (wants(s, s->config->data_sources[i], source, &steps))
+			add_instance(s, s->config->data_sources[i], source, &steps);
+	if (steps == 0)
+		tell_work_is_over(s);
+}
+
+static const struct registered_source *first_of_name(const struct session *s,
+						     const Pb__TraceConfig__DataSource *config)
+{
+	return config->config && config->config->name
+		       ? registry_first(&s->sessions->producers->registry, config->config->name)
+		       : NULL;
+}
+
+void instances_setup_all(struct session *s)
+{
+	uint64_t steps = MAX_SETUP_STEPS;
+	const struct registered_source *r;
+
+	for (size_t i = 0; i < s->config->n_data_sources; i++)
+		for (r = first_of_name(s, s->config->data_sources[i]); r && steps > 0;
+		     r = TAILQ_NEXT(r, of_name))
+			if (wants(s, s->config->data_sources[i], r, &steps))
+				add_instance(s, s->config->data_sources[i], r, &steps);
+	if (steps == 0)
+		tell_work_is_over(s);
+}
+
+static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
+			 const struct registered_source *r, uint64_t *steps)
+{
+	const struct source_instance *i;
+
+	TAILQ_FOREACH (i, &r->producer->instances, of_producer) {
+		spend(steps, HAVE_STEPS);
+		if (i->config == config && i->session == s && i->source_serial == r->serial)
+			return true;
+	}
+	return false;
+}
+
+void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
+			 uint64_t *steps)
+{
+	bool any_left = *steps > 0;
+	const struct registered_source *r;
+
+	for (r = first_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
+		if (wants(s, config, r, steps) && !has_instance(s, config, r, steps))
+			add_instance(s, config, r, steps);
+	if (any_left && *steps == 0)
+		tell_work_is_over(s);
+}
+
+size_t session_n_instances(const struct session *s)
+{
+	return s->n_instances;
+}
+
+void session_each_instance(const struct session *s,
+			   void (*fn)(void *ctx, const struct source_instance *i), void *ctx)
+{
+	const struct source_instance *i;
+
+	TAILQ_FOREACH (i, &s->instances, link)
+		fn(ctx, i);
+}
+
+void instances_start_all(struct session *s)
+{
+	struct source_instance *i;
+
+	TAILQ_FOREACH (i, &s->instances, link)
+		start_instance(s, i);
+}
+
+void instances_stop_all(struct session *s, bool at_once)
+{
+	struct source_instance *i;
+
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (i->state != INSTANCE_STOPPED)
+			stop_instance(s, i, at_once, i->state != INSTANCE_STOPPING);
+}
+
+void instances_deinit(struct session *s)
+{
+	struct source_instance *i;
+
+	while ((i = TAILQ_FIRST(&s->instances)))
+		forget_instance(s, i);
+}
+
+bool instances_all_in(const struct session *s, enum instance_state state)
+{
+	const struct source_instance *i;
+
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (i->state != state)
+			return false;
+	return true;
+}
+
+void instances_put_source(const struct source_instance *i, struct pb_enc *e)
+{
+	pb_enc_open(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE);
+	pb_enc_str(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME,
+		   i->producer->name);
+	pb_enc_str(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_DATA_SOURCE_NAME,
+		   i->config->config->name);
+	pb_enc_close(e);
+}
+
+void instances_clear_incremental_state(struct session *s)
+{
+	_cleanup_(freep) uint64_t *ids = calloc(s->n_instances + 1, sizeof(*ids));
+	const struct source_instance *i;
+	struct producer_port *p;
+
+	if (!ids)
+		return;
+	TAILQ_FOREACH (p, &s->sessions->producers->list, link) {
+		size_t n = 0;
+
+		TAILQ_FOREACH (i, &p->instances, of_producer)
+			if (i->session == s && i->handles_incremental_state_clear)
+				ids[n++] = i->id;
+		if (n > 0)
+			producer_port_send_clear(p, ids, n);
+	}
+}
+
+/* ---- what producers say ---- */
+
+/* Only its own: another producer's number is as unknown as one that never was. */
+static struct source_instance *find_instance(const struct producer_port *p, uint64_t id)
+{
+	struct source_instance *i;
+
+	TAILQ_FOREACH (i, &p->instances, of_producer)
+		if (i->id == id)
+			return i;
+	return NULL;
+}
+
+void instances_notify_started(const struct producer_port *p, uint64_t id)
+{
+	struct source_instance *i = find_instance(p, id);
+	struct session *s = i ? i->session : NULL;
+
+	if (!i || s->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
+		return;
+	i->state = INSTANCE_STARTED;
+	tell_observer(s, i);
+	session_check_all_started(s);
+}
+
+void instances_notify_stopped(const struct producer_port *p, uint64_t id)
+{
+	struct source_instance *i = find_instance(p, id);
+
+	if (!i || i->state != INSTANCE_STOPPING)
+		return;
+	i->state = INSTANCE_STOPPED;
+	tell_observer(i->session, i);
+	session_check_all_stopped(i->session);
+}
+
+static void withdraw_from(struct session *s, const struct producer_port *p, const char *name,
+			  bool tell)
+{
+	struct source_instance *i, *next;
+	bool any = false;
+
+	for (i = TAILQ_FIRST(&p->instances); i; i = next) {
+		next = TAILQ_NEXT(i, of_producer);
+		if (i->session != s || (name && strcmp(i->config->config->name, name)))
+			continue;
+		departures_note(s, i);
+		if (i->state != INSTANCE_STOPPED)
+			stop_instance(s, i, true, tell && i->state != INSTANCE_STOPPING);
+		forget_instance(s, i);
+		any = true;
+	}
+	if (any) {
+		session_check_all_started(s);
+		session_check_all_stopped(s);
+	}
+}
+
+void instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
+			bool tell)
+{
+	struct session *s;
+
+	TAILQ_FOREACH (s, &sessions->list, link)
+		withdraw_from(s, p, name, tell);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace/trace_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "service/ipc/limits.h"
+
+/*
+ * One array in the order of time. What is recorded nearly always comes last; room is made by removing the oldest event of the same kind.
+ */
+
+static size_t max_of(enum lifecycle_kind kind)
+{
+	if (kind == LIFECYCLE_BUFFER_CLONED)
+		return LIMIT_BUFFERS;
+	return kind == LIFECYCLE_ALL_FLUSHED || kind == LIFECYCLE_FLUSH_STARTED
+		       ? LIFECYCLE_FLUSH_EVENTS
+		       : 1;
+}
+
+static struct slow_sources *sources_of(struct lifecycle *l, enum lifecycle_kind kind)
+{
+	if (kind == LIFECYCLE_SLOW_STARTING)
+		return &l->slow_starting;
+	return kind == LIFECYCLE_SLOW_FLUSH ? &l->slow_flush : NULL;
+}
+
+static void sources_clear(struct slow_sources *s)
+{
+	free(s->bytes);
+	*s = (struct slow_sources){0};
+}
+
+static void remove_at(struct lifecycle *l, size_t i)
+{
+	l->n--;
+	memmove(&l->events[i], &l->events[i + 1], (l->n - i) * sizeof(l->events[0]));
+}
+
+void lifecycle_add(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns)
+{
+	lifecycle_add_value(l, kind, boot_ns, 1);
+}
+
+void lifecycle_add_value(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
+			 uint32_t value)
+{
+	struct lifecycle_event event = {.boot_ns = boot_ns, .kind = kind, .value = value};
+	size_t oldest = l->n, count = 0, at;
+
+	for (size_t i = l->n; i-- > 0;)
+		if (l->events[i].kind == kind) {
+			oldest = i;
+			count++;
+		}
+	if (count >= max_of(kind))
+		remove_at(l, oldest);
+	for (at = l->n; at > 0 && l->events[at - 1].boot_ns > boot_ns; at--)
+		;
+	memmove(&l->events[at + 1], &l->events[at], (l->n++ - at) * sizeof(event));
+	l->events[at] = event;
+}
+
+void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
+			   const void *bytes, size_t len)
+{
+	struct slow_sources *s = sources_of(l, kind);
+	uint8_t *copy = malloc(len ? len : 1);
+
+	if (!copy)
+		return;
+	memcpy(copy, bytes, len);
+	sources_clear(s);
+	*s = (struct slow_sources){.bytes = copy, .len = len};
+	lifecycle_add(l, kind, boot_ns);
+}
+
+void lifecycle_remove(struct lifecycle *l, enum lifecycle_kind kind)
+{
+	struct slow_sources *s = sources_of(l, kind);
+
+	for (size_t i = l->n; i-- > 0;)
+		if (l->events[i].kind == kind)
+			remove_at(l, i);
+	if (s)
+		sources_clear(s);
+}
+
+void lifecycle_clear(struct lifecycle *l)
+{
+	l->n = 0;
+	sources_clear(&l->slow_starting);
+	sources_clear(&l->slow_flush);
+}
+
+static int sources_copy(const struct slow_sources *from, struct slow_sources *to)
+{
+	if (!from->bytes)
+		return 0;
+	to->bytes = malloc(from->len ? from->len : 1);
+	if (!to->bytes)
+		return -ENOMEM;
+	memcpy(to->bytes, from->bytes, from->len);
+	to->len = from->len;
+	return 0;
+}
+
+int lifecycle_copy(const struct lifecycle *from, struct lifecycle *to)
+{
+	memcpy(to->events, from->events, from->n * sizeof(from->events[0]));
+	to->n = from->n;
+	if (sources_copy(&from->slow_starting, &to->slow_starting) < 0)
+		return -ENOMEM;
+	return sources_copy(&from->slow_flush, &to->slow_flush);
+}
+
+void lifecycle_deinit(struct lifecycle *l)
+{
+	lifecycle_clear(l);
+}
+
+const struct slow_sources *lifecycle_sources(const struct lifecycle *l, enum lifecycle_kind kind)
+{
+	return sources_of((struct lifecycle *)l, kind);
+}
+
+bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event)
+{
+	size_t at;
+
+	if (c->n >= MAX_CONCURRENT_EVENTS)
+		return false;
+	if (array_reserve(&c->list, &c->cap, c->n + 1, sizeof(c->list[0])) < 0)
+		return true;
+	for (at = c->n; at > 0 && c->list[at - 1].boot_ns > event->boot_ns; at--)
+		;
+	memmove(&c->list[at + 1], &c->list[at], (c->n++ - at) * sizeof(*event));
+	c->list[at] = *event;
+	c->list[at].name = event->name ? strdup(event->name) : NULL;
+	return true;
+}
+
+void concurrent_clear(struct concurrent_events *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->list[i].name);
+	c->n = 0;
+}
+
+void concurrent_deinit(struct concurrent_events *c)
+{
+	concurrent_clear(c);
+	free(c->list);
+}

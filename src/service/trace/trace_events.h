@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "config/limits.h"
+#include "gen/fields.h"
+
+/*
+ * Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
+ * of each kind the newest, of flushes the newest 64, of cloned buffers one for each buffer.
+ */
+enum lifecycle_kind {
+	LIFECYCLE_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,
+	LIFECYCLE_TRACING_STARTED = PB_TRACING_SERVICE_EVENT_TRACING_STARTED,
+	LIFECYCLE_ALL_FLUSHED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_FLUSHED,
+	LIFECYCLE_READ_COMPLETED = PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED,
+	LIFECYCLE_TRACING_DISABLED = PB_TRACING_SERVICE_EVENT_TRACING_DISABLED,
+	LIFECYCLE_SLOW_STARTING = PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES,
+	LIFECYCLE_SLOW_FLUSH = PB_TRACING_SERVICE_EVENT_LAST_FLUSH_SLOW_DATA_SOURCES,
+	LIFECYCLE_CLONE_STARTED = PB_TRACING_SERVICE_EVENT_CLONE_STARTED,
+	LIFECYCLE_BUFFER_CLONED = PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, /* the index */
+	LIFECYCLE_FLUSH_STARTED = PB_TRACING_SERVICE_EVENT_FLUSH_STARTED,
+};
+
+#define LIFECYCLE_FLUSH_EVENTS 64
+#define LIFECYCLE_MAX (2 * LIFECYCLE_FLUSH_EVENTS + LIMIT_BUFFERS + 7)
+
+struct lifecycle_event {
+	uint64_t boot_ns;
+	enum lifecycle_kind kind;
+	uint32_t value; /* 1, or what the kind says */
+};
+
+/* The instances that a slow event names: serialized TracingServiceEvent.DataSources. */
+struct slow_sources {
+	uint8_t *bytes; /* owned */
+	size_t len;
+};
+
+struct lifecycle {
+	struct lifecycle_event events[LIFECYCLE_MAX]; /* in the order of time */
+	size_t n;
+	struct slow_sources slow_starting, slow_flush;
+};
+
+void lifecycle_deinit(struct lifecycle *l);
+void lifecycle_add(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns);
+/* At its place in the order of time. */
+void lifecycle_add_value(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
+			 uint32_t value);
+/* to is empty. 0 or -ENOMEM; deinit is fine after both. */
+int lifecycle_copy(const struct lifecycle *from, struct lifecycle *to);
+/* One of the slow kinds; copies the bytes. Nothing is recorded when memory is out. */
+void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
+			   const void *bytes, size_t len);
+void lifecycle_remove(struct lifecycle *l, enum lifecycle_kind kind);
+void lifecycle_clear(struct lifecycle *l);
+/* The sources of an event of a slow kind, else NULL. */
+const struct slow_sources *lifecycle_sources(const struct lifecycle *l, enum lifecycle_kind kind);
+
+/*
+ * enable_concurrent_session_events: state changes of other sessions of the service while this one
+ * ran, kept until a reading pass writes them.
+ */
+struct concurrent_event {
+	uint64_t boot_ns;
+	uint64_t session_id;
+	uint32_t state; /* ConcurrentSessionEvent.State */
+	uid_t uid;
+	uint32_t n_sources;
+	char *name; /* owned once it is in a list; NULL: the reader may not see it, or it has none */
+};
+
+struct concurrent_events {
+	struct concurrent_event *list; /* owned; in the order of time */
+	size_t n, cap;
+};
+
+/* Copies the event. Returns false if the list has MAX_CONCURRENT_EVENTS. */
+bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event);
+void concurrent_clear(struct concurrent_events *c);
+void concurrent_deinit(struct concurrent_events *c);

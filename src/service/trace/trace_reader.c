@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/trace/trace_reader.h"
+
+#include "service/ipc/limits.h"
+#include "service/filter/packet_validate.h"
+#include "service/trace/service_packets.h"
+#include "service/trace/trace_internal.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/filter/trace_filter.h"
+
+void read_begin(struct trace *t)
+{
+	for (size_t i = 0; i < t->n_buffers; i++) {
+		struct session_buffer *b = &t->buffers[i];
+
+		trace_buffer_begin_read(b->buffer);
+		b->written_before = trace_buffer_stats(b->buffer)->bytes_written;
+	}
+	t->reading_buffer = 0;
+}
+
+static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
+		    const uint8_t *trailer, size_t trailer_len)
+{
+	sink->begin(sink, packet->size + trailer_len);
+	for (size_t i = 0; i < packet->n_slices; i++)
+		sink->bytes(sink, packet->slices[i].iov_base, packet->slices[i].iov_len);
+	sink->bytes(sink, trailer, trailer_len);
+}
+
+/* False: it is dropped. */
+static bool filter(struct trace *t, const struct trace_packet *packet, const uint8_t *trailer,
+		   size_t trailer_len, const uint8_t **ret, size_t *ret_len)
+{
+	const struct trace_filter_input in = {
+		.slices = packet->slices,
+		.n_slices = packet->n_slices,
+		.size = packet->size,
+		.trailer = trailer,
+		.trailer_len = trailer_len,
+		.buffer = t->reading_buffer,
+	};
+
+	return trace_filter_apply(t->filter, &in, ret, ret_len) == 0;
+}
+
+/* Hands on one packet of a producer, or drops it; gives how many bytes of work it was in any case.
+ */
+static size_t pass_packet(struct trace *t, struct packet_sink *sink,
+			  const struct trace_packet *packet)
+{
+	uint8_t trailer[PACKET_GATE_MAX_TRAILER];
+	const uint8_t *filtered = NULL;
+	size_t trailer_len, work, len = 0;
+	uint32_t id = 0;
+
+	if (packet_gate_accepts(packet->slices, packet->n_slices))
+		id = sequence_ids_get(&t->sequences, packet->writer.producer_id,
+				      packet->writer.writer_id);
+	if (!id) {
+		t->owner.account->quota->refused[REFUSED_SEQUENCES] +=
+			sequence_ids_full(&t->sequences);
+		t->invalid_packets++;
+		return packet->size;
+	}
+	trailer_len = packet_gate_trailer(trailer, packet, id);
+	work = packet->size + trailer_len;
+	if (t->filter) {
+		bool left = filter(t, packet, trailer, trailer_len, &filtered, &len);
+
+		work += trace_filter_extra_work(t->filter);
+		if (!left)
+			return work;
+	}
+	if (sink->of_sequence)
+		sink->of_sequence(sink, id, packet_gate_state(packet->slices, packet->n_slices));
+	if (t->filter) {
+		sink->begin(sink, len);
+		sink->bytes(sink, filtered, len);
+	} else {
+		hand_on(sink, packet, trailer, trailer_len);
+	}
+	return work;
+}
+
+bool read_pass(struct trace *t, struct packet_sink *sink, size_t batch)
+{
+	struct trace_packet packet;
+	size_t size = 0, steps = READ_PASS_STEPS;
+
+	service_packets_put_head(t, sink);
+	while (t->reading_buffer < t->n_buffers) {
+		struct trace_buffer *b = t->buffers[t->reading_buffer].buffer;
+
+		while (trace_buffer_next_packet(b, &steps, &packet)) {
+			size += pass_packet(t, sink, &packet);
+			if (size >= batch)
+				return true;
+		}
+		if (steps == 0)
+			return true;
+		t->reading_buffer++;
+	}
+	service_packets_put_tail(t, sink);
+	return false;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "unit/test.h"
+#include "base/core/mem.h"
+#include "service/output/write_thread.h"
+#include "service/ipc/limits.h"
+#include "unit/temp_dir.h"
+
+static struct file_writer *writer;
+
+static int setup(void **state)
+{
+	return temp_dir_setup(state) ||
+	       file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+}
+
+static int teardown(void **state)
+{
+	file_writer_free(writer);
+	return temp_dir_teardown(state);
+}
+
+/* n packets of 98 bytes, 100 with their heads. */
+static uint8_t *records(char c, size_t n)
+{
+	uint8_t *buf = malloc(n * 100 + 1);
+
+	assert_non_null(buf);
+	memset(buf, c, n * 100);
+	for (size_t i = 0; i < n; i++) {
+		buf[i * 100] = 0x0a;
+		buf[i * 100 + 1] = 98;
+	}
+	return buf;
+}
+
+static void give(struct file_writer *w, uint64_t id, int fd, char c, size_t n)
+{
+	assert_int_equal(file_writer_write(w, id, fd, records(c, n), n * 100, n * 100), 0);
+}
+
+static struct file_result await(struct file_writer *w)
+{
+	struct file_result r = {0};
+
+	assert_int_equal(file_writer_wait(w, -1), 0);
+	assert_int_equal(file_writer_next(w, &r), 1);
+	return r;
+}
+
+static off_t size_at(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? -1 : st.st_size;
+}
+
+#define WRITER_TEST(name) TEST_WITH(name, setup, teardown)
+
+WRITER_TEST(jobs_are_done_in_their_order_and_buffers_come_back)
+{
+	const char *path = temp_dir_path(state, 0, "file");
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	struct file_result r;
+	char c;
+
+	give(writer, 1, fd, 'a', 3);
+	give(writer, 2, fd, 'b', 2);
+	assert_int_equal(file_writer_sync(writer, 3, fd), 0);
+	assert_int_equal(file_writer_pending(writer), 3);
+	r = await(writer);
+	assert_int_equal(r.id, 1);
+	assert_int_equal(r.error, 0);
+	assert_int_equal(r.kept, 300);
+	assert_false(r.removed);
+	free(r.buf);
+	r = await(writer);
+	assert_int_equal(r.id, 2);
+	free(r.buf);
+	r = await(writer);
+	assert_int_equal(r.id, 3);
+	assert_null(r.buf);
+	assert_int_equal(file_writer_pending(writer), 0);
+	assert_int_equal(pread(fd, &c, 1, 302), 1);
+	assert_int_equal(c, 'b');
+	assert_int_equal(size_at(path), 500);
+	file_writer_cut(writer, fd, 300);
+	unlink(path);
+	give(writer, 4, fd, 'c', 1);
+	r = await(writer);
+	assert_true(r.removed);
+	free(r.buf);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 400);
+	file_writer_close(writer, fd);
+	assert_int_equal(file_writer_sync(writer, 5, fd), 0);
+	assert_int_equal(await(writer).error, -EBADF);
+}
+
+/* RLIMIT_FSIZE cuts a write short as a full disk does. */
+WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record)
+{
+	const char *path = temp_dir_path(state, 0, "file");
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	struct rlimit before, small;
+	struct file_result r;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 450;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	give(writer, 1, fd, 'a', 1);
+	free(await(writer).buf);
+	give(writer, 1, fd, 'b', 10);
+	r = await(writer);
+	free(r.buf);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(r.error, -EFBIG);
+	assert_int_equal(r.len, 1000);
+	assert_int_equal(r.kept, 300);
+	assert_int_equal(size_at(path), 400);
+	close(fd);
+}
+
+/* A socket that nobody reads stands in for a file system that hangs: write(2) does not return. */
+WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
+{
+	static struct file_writer *hung[MAX_FILE_WRITERS];
+	struct file_writer *one = NULL;
+	struct file_result r;
+	size_t n = 0;
+	int fds[2], r_new;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	while ((r_new = file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
+					&hung[n])) == 0) {
+		int fd = dup(fds[1]);
+
+		give(hung[n], 1, fd, 'a', 100000);
+		give(hung[n], 2, fd, 'b', 10000);
+		assert_int_equal(file_writer_next(hung[n], &r), 0);
+		file_writer_close(hung[n], fd);
+		n++;
+	}
+	assert_int_equal(r_new, -EUSERS);
+	assert_in_range(n, 1, MAX_FILE_WRITERS - 1); /* there is the one of the fixture */
+	for (size_t i = 0; i < n; i++)
+		file_writer_free(hung[i]);
+	assert_int_equal(file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
+			 -EUSERS);
+	/* Then it fails, the threads end, and their places are free. */
+	close(fds[0]);
+	close(fds[1]);
+	while (file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
+		usleep(1000);
+	file_writer_free(one);
+}
+
+/* How many bytes come until the other end is closed. */
+static size_t read_to_the_end(int fd)
+{
+	static char buf[1 << 16];
+	size_t total = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		total += (size_t)n;
+	assert_int_equal(n, 0);
+	return total;
+}
+
+WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
+{
+	static char buf[100000];
+	struct file_result r;
+	size_t total = 0;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	give(writer, 7, fds[1], 'a', 10000);
+	r = await(writer);
+	assert_true(r.is_progress && r.id == 7 && !r.buf && !r.error);
+	assert_int_equal(file_writer_pending(writer), 1);
+	while (total < 1000000)
+		total += (size_t)read(fds[0], buf, sizeof(buf));
+	do
+		r = await(writer);
+	while (r.is_progress);
+	assert_int_equal(r.kept, 1000000);
+	assert_int_equal(file_writer_pending(writer), 0);
+	free(r.buf);
+	assert_int_equal(fcntl(fds[1], F_GETFL) & O_NONBLOCK, 0); /* it is its owner's, too */
+	close(fds[0]);
+	give(writer, 7, fds[1], 'b', 1);
+	r = await(writer);
+	assert_int_equal(r.error, -EPIPE);
+	free(r.buf);
+	close(fds[1]);
+}
+
+/* Or each session with a pipe could leave a thread behind. */
+WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	give(writer, 1, fds[1], 'a', 10000);
+	give(writer, 2, fds[1], 'b', 10000);
+	file_writer_close(writer, fds[1]);
+	file_writer_free(TAKE_PTR(writer));
+	assert_in_range(read_to_the_end(fds[0]), 1, 1999999);
+	close(fds[0]);
+}
+
+static int held_pipe[2];
+static char *absent_page;
+
+static void *write_absent_page(void *ctx)
+{
+	assert_int_equal(write(held_pipe[1], absent_page, 4096), 4096);
+	return ctx;
+}
+
+/* A page that comes when the test wants it, as one of FUSE comes when its server wants it. */
+static int register_absent_page(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	if (fd < 0)
+		return fd;
+	absent_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(absent_page != MAP_FAILED);
+	range.range.start = (uintptr_t)absent_page;
+	range.range.len = 4096;
+	assert_int_equal(ioctl(fd, UFFDIO_API, &api), 0);
+	assert_int_equal(ioctl(fd, UFFDIO_REGISTER, &range), 0);
+	return fd;
+}
+
+/* The kernel holds the lock of the pipe while it copies what a peer writes. */
+WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
+{
+	int faults = register_absent_page();
+	struct uffdio_zeropage give_page = {.range = {(uintptr_t)absent_page, 4096}};
+	struct pollfd p = {.fd = faults, .events = POLLIN};
+	pthread_t peer;
+
+	if (faults < 0)
+		skip(); /* root alone may have it */
+	assert_int_equal(pipe(held_pipe), 0);
+	assert_int_equal(pthread_create(&peer, NULL, write_absent_page, NULL), 0);
+	assert_int_equal(poll(&p, 1, -1), 1);
+	/* It is held. Nothing of this waits. */
+	give(writer, 1, held_pipe[1], 'a', 10);
+	file_writer_close(writer, dup(held_pipe[1]));
+	assert_int_equal(file_writer_wait(writer, 0), -ETIMEDOUT);
+	file_writer_free(TAKE_PTR(writer));
+	assert_int_equal(ioctl(faults, UFFDIO_ZEROPAGE, &give_page), 0);
+	assert_int_equal(pthread_join(peer, NULL), 0);
+	close(held_pipe[0]);
+	close(held_pipe[1]);
+	munmap(absent_page, 4096);
+	close(faults);
+}
+
+/* As sondad ignores them. */
+BEFORE_TESTS
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}

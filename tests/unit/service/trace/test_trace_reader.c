@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/test.h"
+#include "unit/service/rig.h"
+#include "service/ipc/limits.h"
+#include "service/trace/trace_reader.h"
+
+/* A sink that counts. */
+struct counter {
+	struct packet_sink sink;
+	size_t packets, bytes, promised;
+	uint8_t last[4096];
+	size_t last_len;
+};
+
+static void on_begin(struct packet_sink *sink, size_t size)
+{
+	struct counter *c = (struct counter *)sink;
+
+	assert_int_equal(c->bytes, c->promised); /* the one before is whole */
+	c->packets++;
+	c->promised += size;
+	c->last_len = 0;
+}
+
+static void on_bytes(struct packet_sink *sink, const void *data, size_t len)
+{
+	struct counter *c = (struct counter *)sink;
+
+	assert_true(c->last_len + len <= sizeof(c->last));
+	memcpy(c->last + c->last_len, data, len);
+	c->last_len += len;
+	c->bytes += len;
+}
+
+static struct counter counter(void)
+{
+	return (struct counter){.sink = {.begin = on_begin, .bytes = on_bytes}};
+}
+
+#define QUIET                                                                                      \
+	"builtin_data_sources { disable_clock_snapshotting: true disable_trace_config: true "      \
+	"disable_system_info: true disable_service_events: true }"
+
+static int setup(void **state)
+{
+	struct stage *g = stage_new(0, false);
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG QUIET);
+	s = rig_session(&g->rig);
+	s->trace->sync_marker_due = s->trace->stats_due = false;
+	s->trace->head_written = true;
+	*state = g;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+STAGE_TEST(empty_buffers_are_read_at_once)
+{
+	struct counter c = counter();
+
+	read_begin(rig_session(&g->rig)->trace);
+	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
+	assert_int_equal(c.packets, 0);
+}
+
+STAGE_TEST(trusted_fields_come_last)
+{
+	struct counter c = counter();
+	struct pb_field packet, f;
+
+	stage_write(g, 0, 7, 0, "text");
+	read_begin(rig_session(&g->rig)->trace);
+	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
+	assert_int_equal(c.packets, 1);
+	assert_int_equal(c.bytes, c.promised);
+	packet = (struct pb_field){.data = c.last, .len = c.last_len};
+	assert_true(peer_subfield(&packet, PEER_FIELD, &f));
+	assert_true(peer_subfield(&packet, PB_TRACE_PACKET_TRUSTED_UID, &f));
+	assert_int_equal(f.u64, getuid());
+	assert_int_equal(peer_number(&packet, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID), 2);
+	assert_int_equal(peer_number(&packet, PB_TRACE_PACKET_TRUSTED_PID), getpid());
+	assert_memory_equal(c.last, "\xa2\x38\x04text", 7);
+}
+
+STAGE_TEST(batch_ends_the_pass_and_the_next_goes_on)
+{
+	struct counter c = counter();
+	unsigned passes = 1;
+
+	for (uint32_t i = 0; i < 50; i++)
+		stage_write(g, i, 1, i, "0123456789");
+	read_begin(rig_session(&g->rig)->trace);
+	while (read_pass(rig_session(&g->rig)->trace, &c.sink, 100))
+		passes++;
+	assert_int_equal(c.packets, 50);
+	assert_in_range(passes, 10, 26);
+}
+
+TEST_WITH(reserved_fields_are_dropped_and_counted, setup, teardown)
+{
+	static const uint32_t reserved[] = {3, 10, 33, 35, 36, 50, 69, 79, 98, 124, 125, 133};
+	struct stage *g = *state;
+	struct counter c = counter();
+	struct smb_chunk_header h = {.writer_id = 1};
+	struct smb_chunk chunk;
+
+	for (uint32_t i = 0; i < 12; i++) {
+		uint8_t *p;
+
+		assert_true(smb_partition(&g->s.smb, i, SMB_DIV1));
+		h.chunk_id = i;
+		assert_true(smb_acquire_free(&g->s.smb, i, 0, &h, &chunk));
+		p = pb_put_varint(chunk.payload + 1, pb_tag(reserved[i], PB_WIRE_VARINT));
+		*p++ = 0;
+		chunk.payload[0] = (uint8_t)(p - chunk.payload - 1);
+		smb_header_store_packets(chunk.header, 1, 0);
+		assert_true(smb_release_complete(&g->s.smb, i, 0));
+		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
+	}
+	stage_write(g, 20, 1, 12, "good");
+	read_begin(rig_session(&g->rig)->trace);
+	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
+	assert_int_equal(c.packets, 1);
+	assert_int_equal(rig_session(&g->rig)->trace->invalid_packets, 12);
+}
+
+STAGE_TEST(dropped_packets_count_for_the_batch)
+{
+	struct counter c = counter();
+	const char *texts[] = {"0123456789"};
+
+	/* writers beyond the limit of sequences */
+	rig_session(&g->rig)->trace->sequences.last = MAX_SEQUENCES + 1;
+	for (uint32_t i = 0; i < 50; i++) {
+		peer_write_chunk(&g->s.smb, i, 1, i, texts, 1, true);
+		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
+	}
+	read_begin(rig_session(&g->rig)->trace);
+	assert_true(read_pass(rig_session(&g->rig)->trace, &c.sink, 100));
+	assert_int_equal(c.packets, 0);
+	assert_in_range(rig_session(&g->rig)->trace->invalid_packets, 5, 10);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_SEQUENCES],
+			 rig_session(&g->rig)->trace->invalid_packets);
+}
+
+/* A producer may write as much as it likes of which nothing is left for a trace. */
+STAGE_TEST(fragments_without_bytes_end_the_pass_too)
+{
+	struct counter c = counter();
+	unsigned passes = 1;
+
+	for (uint32_t i = 0; i < 30; i++)
+		stage_write_empty(g, i, 1, i, 1000);
+	stage_write(g, 30, 1, 30, "text");
+	read_begin(rig_session(&g->rig)->trace);
+	assert_true(read_pass(rig_session(&g->rig)->trace, &c.sink, 1 << 20));
+	assert_int_equal(c.packets, 0);
+	while (read_pass(rig_session(&g->rig)->trace, &c.sink, 1 << 20))
+		passes++;
+	assert_int_equal(c.packets, 1);
+	assert_int_equal(passes, 30 * 1000 / READ_PASS_STEPS);
+}
+
+STAGE_TEST(buffers_are_read_in_their_order)
+{
+	struct peer *second = rig_consumer(&g->rig);
+	struct peer_session s[2] = {{0}, {0}};
+	struct peer_packets t;
+	struct pb_field f;
+	int first, next;
+
+	s[0].smb = s[1].smb = g->s.smb;
+	peer_enable(second, "buffers { size_kb: 4 } buffers { size_kb: 4 } "
+			    "data_sources { config { name: 'src' target_buffer: 1 } } "
+			    "data_sources { config { name: 'src' } }" QUIET);
+	for (int i = 0; i < 2; i++)
+		assert_true(peer_await_session(g->prod, g->stream, false, &s[i]));
+	for (int i = 0; i < 2; i++)
+		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+	assert_int_equal(s[0].buffer, s[1].buffer + 1);
+	g->s.buffer = s[0].buffer;
+	stage_write(g, 0, 1, 0, "second");
+	g->s.buffer = s[1].buffer;
+	stage_write(g, 0, 2, 0, "first");
+	assert_true(peer_read(second, &t));
+	first = peer_find_packet(&t, 0, PEER_FIELD);
+	next = peer_find_packet(&t, (size_t)first + 1, PEER_FIELD);
+	assert_true(first >= 0 && next > first);
+	assert_true(peer_packet_field(&t, (size_t)first, PEER_FIELD, &f));
+	assert_memory_equal(f.data, "first", 5);
+	peer_packets_free(&t);
+	rig_hang_up(&g->rig, second);
+}
+
+/* There is one kind of buffer: what asks for the other one gets the same, and is told as it asked. */
+TEST_WITH(experimental_mode_changes_nothing, setup, teardown)
+{
+	static const char *const modes[] = {"", "experimental_mode: TRACE_BUFFER_V2"};
+	struct stage *g = *state;
+	char config[500];
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct peer *c = rig_consumer(&g->rig);
+		struct peer_session s = {.smb = g->s.smb};
+		struct peer_packets t;
+		struct pb_field f;
+
+		snprintf(config, sizeof(config),
+			 "buffers { size_kb: 4 fill_policy: %s %s } "
+			 "data_sources { config { name: 'src' } }" QUIET,
+			 i & 2 ? "DISCARD" : "RING_BUFFER", modes[i & 1]);
+		peer_enable(c, config);
+		assert_true(peer_await_session(g->prod, g->stream, false, &s));
+		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+		assert_int_equal(rig_session(&g->rig)->config->buffers[0]->has_experimental_mode,
+				 i & 1);
+		g->s.buffer = s.buffer;
+		stage_write(g, 0, (uint16_t)(1 + i), 0, "first");
+		for (uint32_t n = 1; n < 150; n++)
+			stage_write(g, n % 64, (uint16_t)(1 + i), n, "0123456789");
+		stage_write(g, 0, (uint16_t)(1 + i), 150, "last");
+		assert_true(peer_read(c, &t));
+		assert_int_equal(peer_count_text(&t, "first"), i & 2 ? 1 : 0);
+		assert_int_equal(peer_count_text(&t, "last"), i & 2 ? 0 : 1);
+		assert_in_range(peer_count_text(&t, "0123456789"), 50, 140);
+		peer_packets_free(&t);
+		rig_hang_up(&g->rig, c);
+		assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
+	}
+}
