@@ -21,7 +21,7 @@
  * megabyte of packets, and what is left of them:
  *
  *   copy     memcpy alone
- *   gate     packet_gate_accepts, which every packet of a producer passes
+ *   gate     packet_is_valid, which every packet of a producer passes
  *   filter   trace_filter_apply
  */
 
@@ -115,7 +115,7 @@ static uint64_t round_of(enum what what, const struct packets *p, struct trace_f
 		if (what == COPY)
 			memcpy(to, p->list[i].iov_base, p->list[i].iov_len);
 		else if (what == GATE)
-			len = packet_gate_accepts(&p->list[i], 1);
+			len = packet_is_valid(&p->list[i], 1);
 		else if (trace_filter_apply(f, &in, &packet, &len) < 0)
 			len = 0;
 		*ret_left += len;

@@ -146,13 +146,13 @@ PIECE static void piece_file(struct line *l, const struct trace_packet *p, const
 
 PIECE static void piece_read(struct line *l)
 {
-	uint8_t trailer[PACKET_GATE_MAX_TRAILER];
+	uint8_t trailer[PACKET_MAX_TRAILER];
 	struct trace_packet p;
 
 	trace_buffer_begin_read(l->buffer);
 	while (trace_buffer_next_packet(l->buffer, NULL, &p)) {
-		must(packet_gate_accepts(p.slices, p.n_slices), "a packet that is no message");
-		piece_file(l, &p, trailer, packet_gate_trailer(trailer, &p, 2));
+		must(packet_is_valid(p.slices, p.n_slices), "a packet that is no message");
+		piece_file(l, &p, trailer, packet_validate_trailer(trailer, &p, 2));
 	}
 }
 

@@ -22,7 +22,7 @@
  *   copy     memcpy alone, of the same chunks from a shared memory of 2 MB into 64 MB
  *   commit   trace_buffer_commit
  *   read     trace_buffer_next_packet
- *   gate     packet_gate_accepts on the packets that were read
+ *   gate     packet_is_valid on the packets that were read
  */
 
 #define RING (64u << 20)
@@ -175,7 +175,7 @@ static void read_round(struct trace_buffer *b, struct costs *c)
 	start = now_ns();
 	n_slices = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!packet_gate_accepts(slices + n_slices, n_of[i]))
+		if (!packet_is_valid(slices + n_slices, n_of[i]))
 			abort();
 		n_slices += n_of[i];
 	}

@@ -61,7 +61,7 @@ static bool gate(const uint8_t *data, size_t len, uint8_t seed)
 		len -= part;
 		seed = (uint8_t)(seed * 5 + 3);
 	}
-	accepted = packet_gate_accepts(slices, n);
+	accepted = packet_is_valid(slices, n);
 	while (n--)
 		free(slices[n].iov_base);
 	return accepted;
@@ -70,14 +70,14 @@ static bool gate(const uint8_t *data, size_t len, uint8_t seed)
 static void check_trailer(const uint8_t *data, size_t len)
 {
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 12345, .pid = 678}};
-	uint8_t *whole = malloc(len + PACKET_GATE_MAX_TRAILER);
+	uint8_t *whole = malloc(len + PACKET_MAX_TRAILER);
 	uint64_t uid = 0, sequence_id = 0, pid = 0;
 	struct pb_field f;
 	struct pb_dec d;
 
 	assert(whole);
 	memcpy(whole, data, len);
-	pb_dec_init(&d, whole, len + packet_gate_trailer(whole + len, &p, 90));
+	pb_dec_init(&d, whole, len + packet_validate_trailer(whole + len, &p, 90));
 	while (pb_dec_next(&d, &f)) {
 		uid = f.id == 3 ? f.u64 : uid;
 		sequence_id = f.id == 10 ? f.u64 : sequence_id;

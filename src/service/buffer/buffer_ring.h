@@ -65,7 +65,7 @@ static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 struct tb_ring {
 	uint8_t *base;
 	size_t size; /* multiple of TB_UNIT */
-	bool is_large; /* what was written a lap ago is in no cache; and there is copy_far */
+	bool is_large; /* what was written a lap ago is in no cache; and there is copy_nontemporal */
 	uint64_t lap; /* times that the writing went back to 0 */
 	size_t wr; /* records of this lap: [0, wr) */
 	size_t old, old_end; /* records that are left of the lap before: [old, old_end) */

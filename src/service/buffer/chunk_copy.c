@@ -30,7 +30,7 @@ static void copy_lines(uint8_t *dst, const uint8_t *src, size_t n)
 	}
 }
 
-void copy_far(uint8_t *dst, const uint8_t *src, size_t len)
+void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 {
 	size_t head = -(uintptr_t)dst & (COPY_FAR_LINE - 1), lines;
 
@@ -52,7 +52,7 @@ bool copy_far_is_there(void)
 	return false;
 }
 
-void copy_far(uint8_t *dst, const uint8_t *src, size_t len)
+void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 {
 	memcpy(dst, src, len);
 }
@@ -135,7 +135,7 @@ static enum tb_intake reserve(struct intake *in, size_t n)
 static void empty_window(struct intake *in, size_t n)
 {
 	if (in->window && n > in->from)
-		copy_far(place_of(in, in->from), in->window, n - in->from);
+		copy_nontemporal(place_of(in, in->from), in->window, n - in->from);
 }
 
 /* A part that ends with a line of the ring. */

@@ -14,12 +14,12 @@
  * after it with a locked instruction (a lock, an atomic exchange), as a system call does too.
  */
 
-/* Is there such a copy on this processor? Otherwise copy_far is memcpy. */
+/* Is there such a copy on this processor? Otherwise copy_nontemporal is memcpy. */
 bool copy_far_is_there(void);
 
 /* Best where dst begins and ends with lines of COPY_FAR_LINE bytes; src should be in the caches. */
 #define COPY_FAR_LINE 64u
-void copy_far(uint8_t *dst, const uint8_t *src, size_t len);
+void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len);
 
 /* The only place that reads what producers can change. Internal: only trace_buffer*.c includes
  * it. */

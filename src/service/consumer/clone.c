@@ -256,12 +256,12 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
  * it fails, the source has all that it had. */
 static int make_session_with_file(struct pending_clone *p, struct session **ret, struct err_text *e)
 {
-	struct file_sink *from = session_file(p->source), *file;
+	struct file_writer *from = session_file(p->source), *file;
 	int r;
 
-	if (!from || file_sink_is_closed(from))
+	if (!from || file_writer_is_closed(from))
 		return err_set(e, -ENOENT, "Original session ended");
-	r = file_sink_new_clone(from, TAKE_FD(p->fd), e, &file);
+	r = file_writer_new_clone(from, TAKE_FD(p->fd), e, &file);
 	if (r < 0)
 		return r;
 	for (size_t g = 0; g < N_GROUPS; g++)
@@ -269,7 +269,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 	r = make_session(p, ret, e);
 	if (r < 0) {
 		give_back_buffers(p);
-		file_sink_free(file);
+		file_writer_free(file);
 		return r;
 	}
 	session_take_file(*ret, file);
@@ -296,7 +296,7 @@ static void finish(struct pending_clone *p)
 	}
 	c->clone_call = call;
 	c->has_clone_call = true;
-	file_sink_finish(session_file(clone));
+	file_writer_finish(session_file(clone));
 }
 
 void clone_is_written(struct consumer_port *c)
@@ -426,7 +426,7 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 		return "Not allowed to clone a session from another UID";
 	if (c->session)
 		return "The consumer is already attached to another tracing session";
-	if (session_file(source) && file_sink_is_closed(session_file(source)))
+	if (session_file(source) && file_writer_is_closed(session_file(source)))
 		return "The session has ended, and its trace is in its file";
 	if (session_file(source) && fd < 0)
 		return "The session writes into a file: to clone it takes a file, too";
@@ -493,7 +493,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	if (refused)
 		return reply(c, call, NULL, refused);
 	/* Before anything of the source is cleared or moved. */
-	if (session_file(source) && file_sink_check_clone(session_file(source), fd, &e) < 0)
+	if (session_file(source) && file_writer_check_clone(session_file(source), fd, &e) < 0)
 		return reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);
 	if (!p)

@@ -181,7 +181,7 @@ static void leave_file(struct consumer_port *c)
 	struct session *s = c->session;
 
 	tracing_ended(c, session_error(s));
-	(void)consumer_port_let_go(c, NULL); /* without a key it cannot fail */
+	(void)consumer_port_detach_session(c, NULL); /* without a key it cannot fail */
 	session_disable(s, true);
 }
 
@@ -242,7 +242,7 @@ static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *arg
 	return session_flush(c->session, &request);
 }
 
-int consumer_port_let_go(struct consumer_port *c, const char *key)
+int consumer_port_detach_session(struct consumer_port *c, const char *key)
 {
 	int r = session_detach(c->session, key);
 

@@ -38,7 +38,7 @@ int consumer_port_take_file(struct consumer_port *c, struct err_text *e);
 struct session_owner consumer_port_owner(struct consumer_port *c);
 /* Detaches the session, which goes on without this consumer; the consumer's pending calls are
  * rejected. Returns as session_detach(). */
-int consumer_port_let_go(struct consumer_port *c, const char *key);
+int consumer_port_detach_session(struct consumer_port *c, const char *key);
 
 /* ---- detach.c ---- */
 

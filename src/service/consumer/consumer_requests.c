@@ -56,7 +56,7 @@ int detach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args
 		return r;
 	if (!c->session)
 		return -ENOENT;
-	r = consumer_port_let_go(c, key);
+	r = consumer_port_detach_session(c, key);
 	if (r < 0)
 		return r;
 	ipc_reply_empty(c->conn, call);

@@ -114,9 +114,9 @@ static bool do_pass(struct reader *r)
 	bool more;
 
 	if (!r->compressor)
-		return read_pass(session_trace(r->session), &r->sink, READ_BATCH_BYTES);
-	more = read_pass(session_trace(r->session), compressor_sink(r->compressor, &r->sink),
-			 COMPRESSOR_GROUP_BYTES);
+		return trace_read_batch(session_trace(r->session), &r->sink, READ_BATCH_BYTES);
+	more = trace_read_batch(session_trace(r->session), compressor_sink(r->compressor, &r->sink),
+				COMPRESSOR_GROUP_BYTES);
 	compressor_end(r->compressor);
 	return more;
 }
@@ -165,7 +165,7 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 	}
 	r->call = *call;
 	r->session = session;
-	read_begin(session_trace(session));
+	trace_read_begin(session_trace(session));
 	on_turn(r);
 	return 0;
 }

@@ -112,7 +112,7 @@ static bool skip_value(struct cursor *c, unsigned wire_type)
 	}
 }
 
-bool packet_gate_accepts(const struct iovec *slices, size_t n_slices)
+bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 {
 	struct cursor c = {.next = slices, .last = slices + n_slices};
 	uint64_t tag;
@@ -127,7 +127,7 @@ bool packet_gate_accepts(const struct iovec *slices, size_t n_slices)
 	return true;
 }
 
-uint32_t packet_gate_state(const struct iovec *slices, size_t n_slices)
+uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices)
 {
 	struct cursor c = {.next = slices, .last = slices + n_slices};
 	uint64_t tag, v = 0;
@@ -155,8 +155,8 @@ static uint8_t *put_field(uint8_t *p, uint32_t field, uint64_t v)
 	return pb_put_varint(p, v);
 }
 
-size_t packet_gate_trailer(uint8_t buf[static PACKET_GATE_MAX_TRAILER],
-			   const struct trace_packet *packet, uint32_t sequence_id)
+size_t packet_validate_trailer(uint8_t buf[static PACKET_MAX_TRAILER],
+			       const struct trace_packet *packet, uint32_t sequence_id)
 {
 	/* int32 in the format, where a negative value takes 64 bits. */
 	int64_t uid = (int32_t)packet->writer.uid;
@@ -170,6 +170,6 @@ size_t packet_gate_trailer(uint8_t buf[static PACKET_GATE_MAX_TRAILER],
 		p = put_field(p, PB_TRACE_PACKET_MACHINE_ID, packet->writer.machine_id);
 	if (packet->loss)
 		p = put_field(p, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, packet->loss);
-	assert(p <= buf + PACKET_GATE_MAX_TRAILER);
+	assert(p <= buf + PACKET_MAX_TRAILER);
 	return (size_t)(p - buf);
 }

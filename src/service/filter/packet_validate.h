@@ -18,7 +18,7 @@
  * not looked at. No bytes at all are a whole message. A packet that is refused must be
  * dropped and counted as invalid.
  */
-bool packet_gate_accepts(const struct iovec *slices, size_t n_slices);
+bool packet_is_valid(const struct iovec *slices, size_t n_slices);
 
 /*
  * What a packet that was accepted says about the incremental state of its sequence: bits of
@@ -28,13 +28,13 @@ enum packet_state {
 	PACKET_STATE_CLEARED = 1, /* the sequence begins anew */
 	PACKET_STATE_NEEDED = 2, /* it means something only with what came before */
 };
-uint32_t packet_gate_state(const struct iovec *slices, size_t n_slices);
+uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices);
 
 /*
  * The fields to append to a packet: trusted_uid, trusted_packet_sequence_id, trusted_pid if
  * known, machine_id of another machine, and previous_packet_dropped if loss is not 0. Appended, so that by protobuf's last-one-
  * wins rule they hold. Returns the bytes written.
  */
-#define PACKET_GATE_MAX_TRAILER 40
-size_t packet_gate_trailer(uint8_t buf[static PACKET_GATE_MAX_TRAILER],
-			   const struct trace_packet *packet, uint32_t sequence_id);
+#define PACKET_MAX_TRAILER 40
+size_t packet_validate_trailer(uint8_t buf[static PACKET_MAX_TRAILER],
+			       const struct trace_packet *packet, uint32_t sequence_id);

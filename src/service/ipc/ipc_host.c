@@ -299,8 +299,8 @@ static int on_memory(void *ctx, size_t before, size_t now)
 	struct ipc_conn *c = ctx;
 
 	if (now > before)
-		return quota_take(&c->account, QUOTA_CONN_BYTES, now - before, NULL);
-	quota_give(&c->account, QUOTA_CONN_BYTES, before - now);
+		return quota_charge(&c->account, QUOTA_CONN_BYTES, now - before, NULL);
+	quota_release(&c->account, QUOTA_CONN_BYTES, before - now);
 	return 0;
 }
 
@@ -367,7 +367,7 @@ static int take_connection(struct ipc_host *h, const struct ipc_peer *peer,
 		return -EDQUOT;
 	if (close_aside_waiting(account->user) > MAX_CLOSING)
 		return -EDQUOT;
-	return quota_take(account, h->service->connections, 1, NULL);
+	return quota_charge(account, h->service->connections, 1, NULL);
 }
 
 static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)

@@ -115,7 +115,7 @@
 	10000 /* so long a session that has ended waits for a file that takes nothing */
 #define FILE_SYNC_MS 60000 /* and so long for the disk to have it */
 #define FILE_COPY_WAIT_MS 2000 /* a clone waits so long for what its source has just read */
-#define MAX_FILE_WRITERS 64u /* threads; of a session with a file, and of a file that hangs */
+#define MAX_WRITE_THREADS 64u /* threads; of a session with a file, and of a file that hangs */
 
 /* ---- a regular expression of a config ---- */
 

@@ -213,7 +213,7 @@ static int add(struct quota_account *a, enum quota_kind kind, uint64_t n)
 	return 0;
 }
 
-int quota_take(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e)
+int quota_charge(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e)
 {
 	int r = quota_check(a, kind, n, e);
 
@@ -222,12 +222,12 @@ int quota_take(struct quota_account *a, enum quota_kind kind, uint64_t n, struct
 	return r;
 }
 
-void quota_hold(struct quota_account *a, enum quota_kind kind, uint64_t n)
+void quota_charge_unchecked(struct quota_account *a, enum quota_kind kind, uint64_t n)
 {
 	(void)add(a, kind, n);
 }
 
-void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n)
+void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n)
 {
 	struct quota_user *u = a->quota ? find(a->quota, a->user) : NULL;
 
@@ -245,7 +245,7 @@ void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n)
 void quota_close(struct quota_account *a)
 {
 	for (size_t i = 0; i < N_QUOTAS; i++)
-		quota_give(a, (enum quota_kind)i, a->held[i]);
+		quota_release(a, (enum quota_kind)i, a->held[i]);
 }
 
 void quota_move(struct quota_account *from, struct quota_account *to)
@@ -253,8 +253,8 @@ void quota_move(struct quota_account *from, struct quota_account *to)
 	for (size_t i = 0; i < N_QUOTAS; i++) {
 		uint64_t n = from->held[i];
 
-		quota_give(from, (enum quota_kind)i, n);
-		quota_hold(to, (enum quota_kind)i, n);
+		quota_release(from, (enum quota_kind)i, n);
+		quota_charge_unchecked(to, (enum quota_kind)i, n);
 	}
 }
 

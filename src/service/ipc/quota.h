@@ -130,12 +130,12 @@ void quota_move(struct quota_account *from, struct quota_account *to);
 int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 		struct err_text *e);
 /* The same, and takes them; -ENOMEM. */
-int quota_take(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e);
+int quota_charge(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e);
 /* Takes them even past the limit: for what was checked before, or must be. Where there is no memory
  * they do not count. */
-void quota_hold(struct quota_account *a, enum quota_kind kind, uint64_t n);
+void quota_charge_unchecked(struct quota_account *a, enum quota_kind kind, uint64_t n);
 /* At most what is held. */
-void quota_give(struct quota_account *a, enum quota_kind kind, uint64_t n);
+void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n);
 
 /*
  * Writes a message that a peer of this user caused, unless the user has caused too many lately

@@ -144,7 +144,7 @@ static int take_room(struct remote_machines *ms, struct quota_account *account)
 {
 	int r;
 
-	while ((r = quota_take(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
+	while ((r = quota_charge(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
 		bool has_its_share = count_of(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
 
 		forget(ms, oldest_of(ms, has_its_share ? account->user : greediest(ms)));

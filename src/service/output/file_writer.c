@@ -125,9 +125,9 @@ bool file_config_syncs_at_end(const Pb__TraceConfig *c)
  *	                          waiting
  */
 
-struct file_sink {
+struct file_writer {
 	struct file_owner owner;
-	struct file_parts parts;
+	struct trace_files parts;
 	struct file_copy copy; /* of a clone: goes in front of everything */
 	bool is_clone;
 	struct loop_timer tick, turn, stall, period;
@@ -145,28 +145,28 @@ struct file_sink {
 	uint32_t answered, leaving;
 };
 
-static bool is_closed(const struct file_sink *f)
+static bool is_closed(const struct file_writer *f)
 {
 	return f->parts.n == 0;
 }
 
-static struct out_file *newest(struct file_sink *f)
+static struct out_file *newest(struct file_writer *f)
 {
-	return &file_parts_newest(&f->parts)->out;
+	return &trace_files_newest(&f->parts)->out;
 }
 
-static void begin_reading(struct file_sink *f);
+static void begin_reading(struct file_writer *f);
 
 /* ---- the end ---- */
 
-static void close_file(struct file_sink *f)
+static void close_file(struct file_writer *f)
 {
 	loop_timer_stop(&f->tick);
 	loop_timer_stop(&f->turn);
 	loop_timer_stop(&f->stall);
 	loop_timer_stop(&f->period);
 	event_freep(&f->writable);
-	file_parts_close(&f->parts);
+	trace_files_close(&f->parts);
 	f->reading = false;
 	if (f->finishing) {
 		f->owner.ops->closed(f->owner.ctx);
@@ -176,38 +176,38 @@ static void close_file(struct file_sink *f)
 }
 
 /* Half a clone is of no use to anybody. */
-static void take_back(struct file_sink *f)
+static void take_back(struct file_writer *f)
 {
 	if (newest(f)->written > 0)
 		(void)out_file_cut(newest(f), newest(f)->written);
 }
 
-static void give_up(struct file_sink *f, const char *what)
+static void give_up(struct file_writer *f, const char *what)
 {
 	struct err_text e;
 
 	if (f->is_clone)
 		take_back(f);
-	err_set(&e, 0, "cannot write the trace into %.300s: %s", file_parts_name(&f->parts), what);
+	err_set(&e, 0, "cannot write the trace into %.300s: %s", trace_files_name(&f->parts), what);
 	f->owner.ops->failed(f->owner.ctx, e.text);
 	close_file(f);
 }
 
 static void on_stall(void *ctx)
 {
-	struct file_sink *f = ctx;
+	struct file_writer *f = ctx;
 
 	give_up(f, f->parts.writer && !newest(f)->is_pipe
 			   ? "its file system took nothing for ten seconds"
 			   : "its reader did not take a byte for ten seconds");
 }
 
-static void wait_for_file(struct file_sink *f);
+static void wait_for_file(struct file_writer *f);
 
 /* All is in the file, or with its writer, which is waited for. */
-static void end_file(struct file_sink *f)
+static void end_file(struct file_writer *f)
 {
-	int r = file_parts_end_older(&f->parts, UINT32_MAX);
+	int r = trace_files_end_older(&f->parts, UINT32_MAX);
 
 	if (r == 0 && !f->synced && !f->is_clone && file_config_syncs_at_end(f->owner.config)) {
 		r = out_file_sync(newest(f));
@@ -215,20 +215,20 @@ static void end_file(struct file_sink *f)
 	}
 	if (r < 0)
 		give_up(f, strerror(-r));
-	else if (file_parts_are_busy(&f->parts))
+	else if (trace_files_are_busy(&f->parts))
 		wait_for_file(f);
 	else
 		close_file(f);
 }
 
 /* It is gone from its folder, or the folder with it: nobody would find the trace. */
-static bool is_removed(const struct file_sink *f)
+static bool is_removed(const struct file_writer *f)
 {
 	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;
 }
 
 /* What was there to write is written. */
-static void came_to_rest(struct file_sink *f)
+static void came_to_rest(struct file_writer *f)
 {
 	int r = 0;
 
@@ -240,7 +240,7 @@ static void came_to_rest(struct file_sink *f)
 		end_file(f);
 		return;
 	}
-	r = file_parts_end_older(&f->parts, f->leaving);
+	r = trace_files_end_older(&f->parts, f->leaving);
 	if (r == 0 && f->again) {
 		begin_reading(f);
 		return;
@@ -254,7 +254,7 @@ static void came_to_rest(struct file_sink *f)
 
 /* ---- turns ---- */
 
-static void wait_for_file(struct file_sink *f)
+static void wait_for_file(struct file_writer *f)
 {
 	if (!f->writable || event_add(f->writable, NULL) < 0)
 		loop_timer_once(&f->turn, FILE_RETRY_MS, false);
@@ -266,36 +266,37 @@ static void wait_for_file(struct file_sink *f)
 }
 
 /* One piece of the file that is cloned, or one pass; and one write. enum out_file_state or -errno. */
-static int do_turn(struct file_sink *f)
+static int do_turn(struct file_writer *f)
 {
-	int r = file_parts_write(&f->parts);
+	int r = trace_files_write(&f->parts);
 
 	if (r != OUT_FILE_DONE)
 		return r;
 	r = file_copy_next(&f->copy, newest(f));
 	if (r != 0) {
-		r = r < 0 ? r : file_parts_write(&f->parts);
+		r = r < 0 ? r : trace_files_write(&f->parts);
 		return r == OUT_FILE_DONE ? OUT_FILE_MORE : r;
 	}
 	if (!f->reading)
 		return OUT_FILE_DONE;
-	f->reading = read_pass(f->owner.trace, &f->parts.sink,
-			       file_parts_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
-									: FILE_BATCH_BYTES) &&
-		     !f->parts.full;
-	r = file_parts_write(&f->parts);
+	f->reading =
+		trace_read_batch(f->owner.trace, &f->parts.sink,
+				 trace_files_newest(&f->parts)->compressor ? COMPRESSOR_GROUP_BYTES
+									   : FILE_BATCH_BYTES) &&
+		!f->parts.full;
+	r = trace_files_write(&f->parts);
 	if (r == OUT_FILE_DONE)
-		r = file_parts_end_older(&f->parts, 0);
+		r = trace_files_end_older(&f->parts, 0);
 	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
 }
 
 static void on_turn(void *ctx)
 {
-	struct file_sink *f = ctx;
-	uint64_t before = file_parts_progress(&f->parts);
+	struct file_writer *f = ctx;
+	uint64_t before = trace_files_progress(&f->parts);
 	int r = do_turn(f);
 
-	if (file_parts_progress(&f->parts) != before) {
+	if (trace_files_progress(&f->parts) != before) {
 		loop_timer_stop(&f->stall);
 		f->stalled = false;
 	}
@@ -315,18 +316,18 @@ static void on_writable(evutil_socket_t fd, short what, void *ctx)
 	on_turn(ctx);
 }
 
-static void begin_reading(struct file_sink *f)
+static void begin_reading(struct file_writer *f)
 {
 	if (is_closed(f) || f->finishing || f->reading || newest(f)->used > 0)
 		return;
-	read_begin(f->owner.trace);
+	trace_read_begin(f->owner.trace);
 	f->reading = true;
 	f->again = false;
 	f->leaving = f->answered;
 	loop_timer_once(&f->turn, 0, false);
 }
 
-void file_sink_flushed(struct file_sink *f, uint32_t number)
+void file_writer_flushed(struct file_writer *f, uint32_t number)
 {
 	f->answered = MAX(f->answered, number);
 	/* The data may have come into a buffer that this reading has passed. */
@@ -337,13 +338,13 @@ void file_sink_flushed(struct file_sink *f, uint32_t number)
 
 static void on_period(void *ctx)
 {
-	struct file_sink *f = ctx;
+	struct file_writer *f = ctx;
 
-	file_parts_rotate(&f->parts);
+	trace_files_rotate(&f->parts);
 	loop_timer_once(&f->turn, 0, false);
 }
 
-void file_sink_committed(struct file_sink *f)
+void file_writer_committed(struct file_writer *f)
 {
 	/* So much stays in the caches, and half a small ring is safe from being overwritten. */
 	if (f->started && !f->reading && trace_has_unread(f->owner.trace, FILE_FILL_BYTES))
@@ -352,7 +353,7 @@ void file_sink_committed(struct file_sink *f)
 
 static void on_tick(void *ctx)
 {
-	struct file_sink *f = ctx;
+	struct file_writer *f = ctx;
 
 	if (!file_config_flushes_first(f->owner.config) ||
 	    f->owner.ops->flush(f->owner.ctx, 0) < 0) {
@@ -363,7 +364,7 @@ static void on_tick(void *ctx)
 
 /* ---- the session's life ---- */
 
-void file_sink_start(struct file_sink *f)
+void file_writer_start(struct file_writer *f)
 {
 	f->started = true;
 	loop_timer_every(&f->tick, file_config_write_period_ms(f->owner.config), false);
@@ -371,7 +372,7 @@ void file_sink_start(struct file_sink *f)
 		loop_timer_every(&f->period, f->parts.rotation.period_ms, false);
 }
 
-void file_sink_finish(struct file_sink *f)
+void file_writer_finish(struct file_writer *f)
 {
 	loop_timer_stop(&f->tick);
 	loop_timer_stop(&f->period);
@@ -383,11 +384,11 @@ void file_sink_finish(struct file_sink *f)
 	trace_mark_due(f->owner.trace, TRACE_DUE_STATS);
 	f->reading = f->started && !f->parts.full;
 	if (f->reading)
-		read_begin(f->owner.trace);
+		trace_read_begin(f->owner.trace);
 	on_turn(f);
 }
 
-void file_sink_finish_now(struct file_sink *f)
+void file_writer_finish_now(struct file_writer *f)
 {
 	int r;
 
@@ -395,13 +396,13 @@ void file_sink_finish_now(struct file_sink *f)
 		return;
 	do {
 		r = do_turn(f);
-		if (r == OUT_FILE_WAIT && file_sink_await_writer(f))
+		if (r == OUT_FILE_WAIT && file_writer_await_writer(f))
 			r = OUT_FILE_MORE;
 	} while (r == OUT_FILE_MORE);
 	if (r == OUT_FILE_DONE && newest(f)->is_pipe)
-		r = file_parts_are_busy(&f->parts) ? OUT_FILE_WAIT : OUT_FILE_DONE;
+		r = trace_files_are_busy(&f->parts) ? OUT_FILE_WAIT : OUT_FILE_DONE;
 	else if (r == OUT_FILE_DONE)
-		r = file_parts_write_now(&f->parts, FILE_STALL_MS);
+		r = trace_files_write_now(&f->parts, FILE_STALL_MS);
 	if (r == OUT_FILE_DONE && is_removed(f))
 		give_up(f, "it was removed");
 	else if (r == OUT_FILE_DONE)
@@ -410,18 +411,18 @@ void file_sink_finish_now(struct file_sink *f)
 		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all in time");
 }
 
-bool file_sink_await_writer(struct file_sink *f)
+bool file_writer_await_writer(struct file_writer *f)
 {
-	return file_parts_are_busy(&f->parts) && !newest(f)->is_pipe &&
-	       file_writer_wait(f->parts.writer, FILE_STALL_MS) == 0;
+	return trace_files_are_busy(&f->parts) && !newest(f)->is_pipe &&
+	       write_thread_wait(f->parts.writer, FILE_STALL_MS) == 0;
 }
 
-bool file_sink_is_closed(const struct file_sink *f)
+bool file_writer_is_closed(const struct file_writer *f)
 {
 	return is_closed(f);
 }
 
-static int init_events(struct file_sink *f)
+static int init_events(struct file_writer *f)
 {
 	struct event_base *loop = f->owner.loop;
 	int r = loop_timer_init(&f->tick, loop, on_tick, f);
@@ -435,8 +436,8 @@ static int init_events(struct file_sink *f)
 	if (r == 0 && newest(f)->is_pollable && !f->parts.writer)
 		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
 	else if (r == 0 && f->parts.writer)
-		f->writable = event_new(loop, file_writer_fd(f->parts.writer), EV_READ | EV_PERSIST,
-					on_writable, f);
+		f->writable = event_new(loop, write_thread_fd(f->parts.writer),
+					EV_READ | EV_PERSIST, on_writable, f);
 	else
 		return r;
 	if (r == 0 && (!f->writable || (f->parts.writer && event_add(f->writable, NULL) < 0)))
@@ -444,10 +445,10 @@ static int init_events(struct file_sink *f)
 	return r;
 }
 
-int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
-		  struct file_sink **ret)
+int file_writer_new(const struct file_owner *owner, int fd, struct err_text *e,
+		    struct file_writer **ret)
 {
-	struct file_sink *f = calloc(1, sizeof(*f));
+	struct file_writer *f = calloc(1, sizeof(*f));
 	int r;
 
 	if (!f) {
@@ -455,28 +456,28 @@ int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	f->owner = *owner;
-	r = file_parts_open(&f->parts, &f->owner, fd, e);
+	r = trace_files_open(&f->parts, &f->owner, fd, e);
 	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
-		file_sink_discard(f);
+		file_writer_discard(f);
 		return r;
 	}
 	*ret = f;
 	return 0;
 }
 
-int file_sink_check_clone(const struct file_sink *source, int fd, struct err_text *e)
+int file_writer_check_clone(const struct file_writer *source, int fd, struct err_text *e)
 {
-	int r = file_parts_check_passed(fd, e);
+	int r = trace_files_check_passed(fd, e);
 
 	return r == 0 ? file_copy_check(&source->parts, fd, e) : r;
 }
 
-int file_sink_new_clone(struct file_sink *source, int fd, struct err_text *e,
-			struct file_sink **ret)
+int file_writer_new_clone(struct file_writer *source, int fd, struct err_text *e,
+			  struct file_writer **ret)
 {
-	struct file_sink *f = calloc(1, sizeof(*f));
+	struct file_writer *f = calloc(1, sizeof(*f));
 	int r;
 
 	if (!f) {
@@ -489,30 +490,30 @@ int file_sink_new_clone(struct file_sink *source, int fd, struct err_text *e,
 	if (r < 0)
 		closep(&fd);
 	else
-		r = file_parts_open_passed(&f->parts, &f->owner, fd, e);
+		r = trace_files_open_passed(&f->parts, &f->owner, fd, e);
 	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
-		file_sink_free(f);
+		file_writer_free(f);
 		return r;
 	}
 	*ret = f;
 	return 0;
 }
 
-void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner)
+void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner)
 {
 	f->owner = *owner;
 }
 
-void file_sink_discard(struct file_sink *f)
+void file_writer_discard(struct file_writer *f)
 {
 	if (f)
-		file_parts_discard(&f->parts);
-	file_sink_free(f);
+		trace_files_discard(&f->parts);
+	file_writer_free(f);
 }
 
-void file_sink_free(struct file_sink *f)
+void file_writer_free(struct file_writer *f)
 {
 	if (!f)
 		return;
@@ -524,6 +525,6 @@ void file_sink_free(struct file_sink *f)
 	loop_timer_deinit(&f->period);
 	event_freep(&f->writable);
 	file_copy_deinit(&f->copy);
-	file_parts_deinit(&f->parts);
+	trace_files_deinit(&f->parts);
 	free(f);
 }

@@ -11,7 +11,7 @@
 
 /* What a TraceConfig says about the file that the service writes, and what zero means there. */
 
-/* 0 or -EINVAL. Whether a descriptor came with it is file_sink_new's. */
+/* 0 or -EINVAL. Whether a descriptor came with it is file_writer_new's. */
 int file_config_check(const Pb__TraceConfig *config, struct err_text *e);
 
 /* How often the file is written. */
@@ -44,11 +44,11 @@ struct trace;
  *
  * An error ends the session with its reason; so does max_file_size_bytes.
  */
-struct file_sink;
+struct file_writer;
 
 /* What the file asks of its session, always from the loop. */
-struct file_sink_ops {
-	/* Flushes the producers; file_sink_flushed() follows. number 0: the data is due. Else the
+struct file_writer_ops {
+	/* Flushes the producers; file_writer_flushed() follows. number 0: the data is due. Else the
 	 * file of this number begins, and producers also write their incremental state anew. Returns
 	 * 0 or -errno (then nothing follows). */
 	int (*flush)(void *ctx, uint32_t number);
@@ -56,13 +56,13 @@ struct file_sink_ops {
 	void (*failed)(void *ctx, const char *text);
 	/* The file is closed before its session has ended: it failed, or is full. */
 	void (*stop)(void *ctx);
-	/* The file is closed after file_sink_finish(). May free the file. */
+	/* The file is closed after file_writer_finish(). May free the file. */
 	void (*closed)(void *ctx);
 };
 
 /* The session of a file; everything is borrowed from it. */
 struct file_owner {
-	const struct file_sink_ops *ops;
+	const struct file_writer_ops *ops;
 	void *ctx;
 	struct event_base *loop;
 	struct trace *trace;
@@ -76,38 +76,39 @@ struct file_owner {
  * For a config with write_into_file. fd (taken, also on failure; -1 for none) or output_path says
  * where to; exactly one must. 0, -EINVAL, or -errno of making the file, with the reason in e.
  */
-int file_sink_new(const struct file_owner *owner, int fd, struct err_text *e,
-		  struct file_sink **ret);
+int file_writer_new(const struct file_owner *owner, int fd, struct err_text *e,
+		    struct file_writer **ret);
 /* Closes; a clone that is not all written is cut to what its file was. NULL is fine. */
-void file_sink_free(struct file_sink *f);
+void file_writer_free(struct file_writer *f);
 /* The session comes to nothing: a file that was made goes. */
-void file_sink_discard(struct file_sink *f);
+void file_writer_discard(struct file_writer *f);
 
 /* The session has started. */
-void file_sink_start(struct file_sink *f);
+void file_writer_start(struct file_writer *f);
 /* A producer committed chunks, maybe into a buffer of the session: begins to write a full one. */
-void file_sink_committed(struct file_sink *f);
+void file_writer_committed(struct file_writer *f);
 /* It is DISABLED: writes what is left (nothing, of one that never started), closes, and calls
  * ops.closed, now or from the loop. */
-void file_sink_finish(struct file_sink *f);
+void file_writer_finish(struct file_writer *f);
 /* The session is being freed: what finish has begun is done at the end of the call, or given up
  * where a reader would have to be waited for. */
-void file_sink_finish_now(struct file_sink *f);
+void file_writer_finish_now(struct file_writer *f);
 /* Waits for what the writer of the file does next; false: it has nothing to do, or hangs, or writes a
  * pipe, whose reader is not waited for. */
-bool file_sink_await_writer(struct file_sink *f);
-bool file_sink_is_closed(const struct file_sink *f);
+bool file_writer_await_writer(struct file_writer *f);
+bool file_writer_is_closed(const struct file_writer *f);
 
 /* Can a session that writes into f be cloned into fd? 0, or -errno with the reason in e. */
-int file_sink_check_clone(const struct file_sink *f, int fd, struct err_text *e);
+int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
 /*
  * For such a clone: what f has by now, and after it what the clone has, to which it is given then.
- * fd (taken, also on failure) is where to. file_sink_finish writes it, from the loop, without
+ * fd (taken, also on failure) is where to. file_writer_finish writes it, from the loop, without
  * fdatasync; when it fails, the file is cut to what it was. 0, or -errno with the reason in e.
  */
-int file_sink_new_clone(struct file_sink *f, int fd, struct err_text *e, struct file_sink **ret);
+int file_writer_new_clone(struct file_writer *f, int fd, struct err_text *e,
+			  struct file_writer **ret);
 /* The file belongs to another session from now on. */
-void file_sink_set_owner(struct file_sink *f, const struct file_owner *owner);
+void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner);
 /* Ends ops.flush(ctx, number), whether all producers answered or not. What they commit from now on
  * needs no file older than this number. */
-void file_sink_flushed(struct file_sink *f, uint32_t number);
+void file_writer_flushed(struct file_writer *f, uint32_t number);

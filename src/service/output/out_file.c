@@ -96,7 +96,7 @@ int out_file_cut(struct out_file *o, uint64_t bytes)
 	off_t end = out_file_end(o) - (off_t)bytes;
 
 	if (o->writer)
-		file_writer_cut(o->writer, o->fd, end);
+		write_thread_cut(o->writer, o->fd, end);
 	else if (ftruncate(o->fd, end) < 0)
 		return -errno;
 	else
@@ -119,7 +119,7 @@ static int hand_over(struct out_file *o)
 {
 	if (o->used == 0)
 		return OUT_FILE_DONE;
-	if (o->writing || file_writer_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used) < 0)
+	if (o->writing || write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used) < 0)
 		return OUT_FILE_WAIT;
 	o->written += o->used;
 	o->writing = true;
@@ -150,7 +150,7 @@ int out_file_write_rest(struct out_file *o)
 	int r;
 
 	if (o->writer && o->used > 0 && !o->error) {
-		r = file_writer_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
+		r = write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
 		if (r < 0)
 			return r;
 		o->buf = NULL;
@@ -192,7 +192,7 @@ int out_file_write(struct out_file *o)
 int out_file_sync(const struct out_file *o)
 {
 	if (o->writer)
-		return file_writer_sync(o->writer, o->id, o->fd);
+		return write_thread_sync(o->writer, o->id, o->fd);
 	if (fdatasync(o->fd) == 0 || errno == EINVAL || errno == EROFS)
 		return 0;
 	return -errno;
@@ -222,7 +222,7 @@ void out_file_init(struct out_file *o, int fd)
 	o->is_pipe = S_ISFIFO(st.st_mode);
 }
 
-void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_t id)
+void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id)
 {
 	o->writer = writer;
 	o->id = id;
@@ -231,7 +231,7 @@ void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_
 void out_file_deinit(struct out_file *o)
 {
 	if (o->writer && o->fd >= 0)
-		file_writer_close(o->writer, o->fd);
+		write_thread_close(o->writer, o->fd);
 	else
 		closep(&o->fd);
 	o->fd = -1;

@@ -32,7 +32,7 @@ struct out_file {
 	int error; /* -errno of what failed: later packets are dropped */
 	off_t begin; /* of a regular file: where the trace starts. What is in front is another's */
 	uint64_t written; /* bytes that write(2) took, or the writer has */
-	struct file_writer *writer; /* borrowed; NULL: written here */
+	struct write_thread *writer; /* borrowed; NULL: written here */
 	uint64_t id; /* of our jobs */
 	bool writing; /* a job whose result has not come */
 	uint8_t *spare; /* owned: a buffer that came back */
@@ -46,7 +46,7 @@ enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
 /* Takes the descriptor, which must be open for writing. */
 void out_file_init(struct out_file *o, int fd);
 /* It is written by this one (borrowed until the file is closed), which knows it as id. */
-void out_file_set_writer(struct out_file *o, struct file_writer *writer, uint64_t id);
+void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id);
 /* The result of one of its jobs. */
 void out_file_take_result(struct out_file *o, struct file_result *r);
 /* Writes all that is left and syncs, as out_file_write; where there is a writer, nothing is waited for,

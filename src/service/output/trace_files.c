@@ -28,12 +28,12 @@
  * producers' answers has been read.
  */
 
-struct file_part *file_parts_newest(struct file_parts *f)
+struct file_part *trace_files_newest(struct trace_files *f)
 {
 	return &f->list[f->n - 1];
 }
 
-const char *file_parts_name(const struct file_parts *f)
+const char *trace_files_name(const struct trace_files *f)
 {
 	if (f->rotation.path)
 		return f->rotation.path;
@@ -42,7 +42,7 @@ const char *file_parts_name(const struct file_parts *f)
 
 /* ---- rotation ---- */
 
-static struct file_part *part_of(struct file_parts *f, uint32_t number)
+static struct file_part *part_of(struct trace_files *f, uint32_t number)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->list[i].number == number)
@@ -52,7 +52,7 @@ static struct file_part *part_of(struct file_parts *f, uint32_t number)
 
 /* A writer writes regular files and pipes; the first one starts it. Takes the descriptor, also on
  * failure. */
-static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
+static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
 {
 	struct file_part *p = &f->list[f->n];
 	struct stat st;
@@ -60,7 +60,7 @@ static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, stru
 
 	if (r == 0 && !f->writer && fstat(fd, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
-		r = file_writer_new(f->owner->boost, &f->writer);
+		r = write_thread_new(f->owner->boost, &f->writer);
 	if (r < 0) {
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
@@ -74,12 +74,12 @@ static int add_part(struct file_parts *f, const Pb__TraceConfig *c, int fd, stru
 }
 
 /* Goes on in the next file, unless too many are open or it cannot be made. */
-void file_parts_rotate(struct file_parts *f)
+void trace_files_rotate(struct trace_files *f)
 {
 	uint32_t sequence = f->sequence;
 	int fd, r;
 
-	if (f->error || !file_parts_newest(f)->has_data)
+	if (f->error || !trace_files_newest(f)->has_data)
 		return;
 	if (f->n == MAX_FILE_PARTS) {
 		f->owner->account->quota->refused[REFUSED_FILE_PARTS]++;
@@ -92,7 +92,7 @@ void file_parts_rotate(struct file_parts *f)
 		f->error = r;
 		return;
 	}
-	f->forced = file_parts_newest(f);
+	f->forced = trace_files_newest(f);
 	/* Called in front of a producer's packet, too. */
 	f->sequence = 0;
 	trace_restart(f->owner->trace);
@@ -101,11 +101,11 @@ void file_parts_rotate(struct file_parts *f)
 	f->forced = NULL;
 	/* What producers commit before their answer may still need the older files; what comes after
 	 * does not. */
-	(void)f->owner->ops->flush(f->owner->ctx, file_parts_newest(f)->number);
+	(void)f->owner->ops->flush(f->owner->ctx, trace_files_newest(f)->number);
 }
 
 /* The last words of an older file are the figures up to now. 0 or -errno. */
-static int end_part(struct file_parts *f, struct file_part *p)
+static int end_part(struct trace_files *f, struct file_part *p)
 {
 	int r;
 
@@ -119,7 +119,7 @@ static int end_part(struct file_parts *f, struct file_part *p)
 	return r;
 }
 
-int file_parts_end_older(struct file_parts *f, uint32_t below)
+int trace_files_end_older(struct trace_files *f, uint32_t below)
 {
 	int r = 0;
 
@@ -135,7 +135,7 @@ int file_parts_end_older(struct file_parts *f, uint32_t below)
 	return r;
 }
 
-static void move_home(struct file_parts *f, struct file_part *from, struct file_part *to)
+static void move_home(struct trace_files *f, struct file_part *from, struct file_part *to)
 {
 	if (from == to)
 		return;
@@ -146,7 +146,7 @@ static void move_home(struct file_parts *f, struct file_part *from, struct file_
 }
 
 /* A producer's packet goes into the newest file, or where its sequence is at home. */
-static struct file_part *choose_by_state(struct file_parts *f)
+static struct file_part *choose_by_state(struct trace_files *f)
 {
 	uint32_t number = file_rotation_home(&f->rotation, f->sequence);
 	struct file_part *home = number ? part_of(f, number) : NULL;
@@ -154,32 +154,32 @@ static struct file_part *choose_by_state(struct file_parts *f)
 	if (home && !(f->state & PACKET_STATE_CLEARED))
 		return home;
 	if (f->state)
-		move_home(f, home, file_parts_newest(f));
-	return file_parts_newest(f);
+		move_home(f, home, trace_files_newest(f));
+	return trace_files_newest(f);
 }
 
 /* ---- packets in ---- */
 
-static struct file_part *choose(struct file_parts *f, size_t size)
+static struct file_part *choose(struct trace_files *f, size_t size)
 {
 	bool has_room;
 
 	if (f->forced)
 		return f->forced;
 	has_room = !f->full &&
-		   file_part_has_room(file_parts_newest(f), size + f->tail_bytes, f->max_bytes);
+		   file_part_has_room(trace_files_newest(f), size + f->tail_bytes, f->max_bytes);
 	if (!f->rotation.path) {
 		f->full = !has_room;
-		return has_room ? file_parts_newest(f) : NULL;
+		return has_room ? trace_files_newest(f) : NULL;
 	}
 	if (!has_room)
-		file_parts_rotate(f);
-	return f->sequence ? choose_by_state(f) : file_parts_newest(f);
+		trace_files_rotate(f);
+	return f->sequence ? choose_by_state(f) : trace_files_newest(f);
 }
 
 static void sink_of_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)
 {
-	struct file_parts *f = container_of(sink, struct file_parts, sink);
+	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
 	f->sequence = id;
 	f->state = state;
@@ -187,7 +187,7 @@ static void sink_of_sequence(struct packet_sink *sink, uint32_t id, uint32_t sta
 
 static void sink_begin(struct packet_sink *sink, size_t size)
 {
-	struct file_parts *f = container_of(sink, struct file_parts, sink);
+	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
 	f->target = choose(f, size);
 	if (!f->target)
@@ -199,7 +199,7 @@ static void sink_begin(struct packet_sink *sink, size_t size)
 
 static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 {
-	struct file_parts *f = container_of(sink, struct file_parts, sink);
+	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
 	if (f->target)
 		file_part_sink(f->target)->bytes(file_part_sink(f->target), data, len);
@@ -207,7 +207,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 
 /* ---- bytes out ---- */
 
-static void take_result(struct file_parts *f, struct file_result *r)
+static void take_result(struct trace_files *f, struct file_result *r)
 {
 	f->results++;
 	for (size_t i = 0; i < f->n; i++)
@@ -222,15 +222,15 @@ static void take_result(struct file_parts *f, struct file_result *r)
 		f->error = err_set(&f->error_text, r->error, "%s", strerror(-r->error));
 }
 
-static void take_results(struct file_parts *f)
+static void take_results(struct trace_files *f)
 {
 	struct file_result r;
 
-	while (f->writer && file_writer_next(f->writer, &r))
+	while (f->writer && write_thread_next(f->writer, &r))
 		take_result(f, &r);
 }
 
-int file_parts_write(struct file_parts *f)
+int trace_files_write(struct trace_files *f)
 {
 	int r = OUT_FILE_DONE, one;
 
@@ -245,27 +245,27 @@ int file_parts_write(struct file_parts *f)
 	return r == OUT_FILE_DONE && f->error ? f->error : r;
 }
 
-bool file_parts_are_busy(const struct file_parts *f)
+bool trace_files_are_busy(const struct trace_files *f)
 {
-	return f->writer && file_writer_pending(f->writer) > 0;
+	return f->writer && write_thread_pending(f->writer) > 0;
 }
 
-int file_parts_write_now(struct file_parts *f, int timeout_ms)
+int trace_files_write_now(struct trace_files *f, int timeout_ms)
 {
 	int r;
 
 	for (;;) {
-		r = file_parts_write(f);
+		r = trace_files_write(f);
 		if (r < 0 || (!f->writer && r != OUT_FILE_MORE))
 			return MIN(r, 0);
-		if (r == OUT_FILE_DONE && !file_parts_are_busy(f))
+		if (r == OUT_FILE_DONE && !trace_files_are_busy(f))
 			return 0;
-		if (r != OUT_FILE_MORE && file_writer_wait(f->writer, timeout_ms) < 0)
+		if (r != OUT_FILE_MORE && write_thread_wait(f->writer, timeout_ms) < 0)
 			return -ETIMEDOUT;
 	}
 }
 
-uint64_t file_parts_progress(const struct file_parts *f)
+uint64_t trace_files_progress(const struct trace_files *f)
 {
 	uint64_t sum = f->results;
 
@@ -276,7 +276,7 @@ uint64_t file_parts_progress(const struct file_parts *f)
 
 /* ---- life ---- */
 
-int file_parts_check_passed(int fd, struct err_text *e)
+int trace_files_check_passed(int fd, struct err_text *e)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -285,7 +285,7 @@ int file_parts_check_passed(int fd, struct err_text *e)
 	return 0;
 }
 
-static int open_file(struct file_parts *f, int passed, struct err_text *e)
+static int open_file(struct trace_files *f, int passed, struct err_text *e)
 {
 	const Pb__TraceConfig *c = f->owner->config;
 	bool has_path = c->output_path && c->output_path[0];
@@ -302,7 +302,7 @@ static int open_file(struct file_parts *f, int passed, struct err_text *e)
 		r = file_rotation_open(&f->rotation, e, &fd);
 	else
 		r = has_path ? file_helper_create(c->output_path, f->owner->uid, e, &fd)
-			     : file_parts_check_passed(fd, e);
+			     : trace_files_check_passed(fd, e);
 	if (r < 0)
 		return r;
 	if (has_path && !c->rotate) {
@@ -312,17 +312,17 @@ static int open_file(struct file_parts *f, int passed, struct err_text *e)
 	return add_part(f, c, TAKE_FD(fd), e);
 }
 
-static void init(struct file_parts *f, const struct file_owner *owner)
+static void init(struct trace_files *f, const struct file_owner *owner)
 {
-	*f = (struct file_parts){.owner = owner, .max_bytes = UINT64_MAX};
+	*f = (struct trace_files){.owner = owner, .max_bytes = UINT64_MAX};
 	f->sink.begin = sink_begin;
 	f->sink.bytes = sink_bytes;
 }
 
-int file_parts_open_passed(struct file_parts *f, const struct file_owner *owner, int fd,
-			   struct err_text *e)
+int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner, int fd,
+			    struct err_text *e)
 {
-	int r = file_parts_check_passed(fd, e);
+	int r = trace_files_check_passed(fd, e);
 
 	init(f, owner);
 	if (r < 0) {
@@ -332,8 +332,8 @@ int file_parts_open_passed(struct file_parts *f, const struct file_owner *owner,
 	return add_part(f, owner->config, fd, e);
 }
 
-int file_parts_open(struct file_parts *f, const struct file_owner *owner, int passed_fd,
-		    struct err_text *e)
+int trace_files_open(struct trace_files *f, const struct file_owner *owner, int passed_fd,
+		     struct err_text *e)
 {
 	const Pb__TraceConfig *config = owner->config;
 	_cleanup_(closep) int fd = passed_fd;
@@ -349,21 +349,21 @@ int file_parts_open(struct file_parts *f, const struct file_owner *owner, int pa
 	return open_file(f, TAKE_FD(fd), e);
 }
 
-void file_parts_close(struct file_parts *f)
+void trace_files_close(struct trace_files *f)
 {
 	while (f->n > 0)
 		file_part_deinit(&f->list[--f->n]);
-	file_writer_free(TAKE_PTR(f->writer));
+	write_thread_free(TAKE_PTR(f->writer));
 }
 
-void file_parts_deinit(struct file_parts *f)
+void trace_files_deinit(struct trace_files *f)
 {
-	file_parts_close(f);
+	trace_files_close(f);
 	file_rotation_deinit(&f->rotation);
 	free(TAKE_PTR(f->path));
 }
 
-void file_parts_discard(struct file_parts *f)
+void trace_files_discard(struct trace_files *f)
 {
 	if (f->path)
 		file_helper_remove(f->path, f->owner->uid, &f->made);
@@ -405,22 +405,22 @@ static int take_part(struct file_part *p, struct file_range *ret)
 	return 0;
 }
 
-static int refuse(const struct file_parts *f, int r, struct err_text *e)
+static int refuse(const struct trace_files *f, int r, struct err_text *e)
 {
 	if (r == -ESPIPE)
 		return err_set(e, r, "%.300s is no file that can be read again",
-			       file_parts_name(f));
+			       trace_files_name(f));
 	if (r == -EDEADLK)
-		return err_set(e, r, "%.300s cannot be cloned into itself", file_parts_name(f));
+		return err_set(e, r, "%.300s cannot be cloned into itself", trace_files_name(f));
 	if (r == -EACCES)
 		return err_set(e, r,
 			       "%.300s cannot be copied: it was passed for writing only, not for "
 			       "reading and writing",
-			       file_parts_name(f));
-	return err_set(e, r, "%.300s cannot be copied: %s", file_parts_name(f), strerror(-r));
+			       trace_files_name(f));
+	return err_set(e, r, "%.300s cannot be copied: %s", trace_files_name(f), strerror(-r));
 }
 
-int file_copy_check(const struct file_parts *f, int to, struct err_text *e)
+int file_copy_check(const struct trace_files *f, int to, struct err_text *e)
 {
 	struct stat st;
 	int r = fstat(to, &st) < 0 ? -errno : 0;
@@ -430,14 +430,14 @@ int file_copy_check(const struct file_parts *f, int to, struct err_text *e)
 	return r == 0 ? 0 : refuse(f, r, e);
 }
 
-int file_copy_take(struct file_copy *c, struct file_parts *f, int to, struct err_text *e)
+int file_copy_take(struct file_copy *c, struct trace_files *f, int to, struct err_text *e)
 {
 	int r = file_copy_check(f, to, e);
 
 	*c = (struct file_copy){0};
 	if (r < 0)
 		return r;
-	r = file_parts_write_now(f, FILE_COPY_WAIT_MS);
+	r = trace_files_write_now(f, FILE_COPY_WAIT_MS);
 	for (size_t i = 0; i < f->n && r == 0; i++) {
 		r = take_part(&f->list[i], &c->ranges[i]);
 		c->n += r == 0;

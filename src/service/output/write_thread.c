@@ -22,7 +22,7 @@
 #define STACK_BYTES (64u << 10)
 #define PROGRESS_BYTES (64u << 10)
 
-struct file_writer {
+struct write_thread {
 	int jobs; /* owned; the thread has the other ends */
 	int results;
 	unsigned pending; /* results to come */
@@ -49,7 +49,7 @@ struct worker {
 	struct priority_boost boost;
 };
 
-size_t file_writer_whole(const uint8_t *records, size_t len)
+size_t write_thread_whole(const uint8_t *records, size_t len)
 {
 	const uint8_t *p = records, *end = records + len, *body;
 	uint64_t size;
@@ -138,7 +138,7 @@ static struct file_result do_write(const struct worker *w, const struct job *j)
 		}
 		done += (size_t)n;
 	}
-	r.kept = r.error ? file_writer_whole(j->buf, done) : done;
+	r.kept = r.error ? write_thread_whole(j->buf, done) : done;
 	if (r.kept < done)
 		cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
@@ -234,7 +234,7 @@ static void *run(void *ctx)
 
 /* ---- jobs ---- */
 
-static int put(struct file_writer *w, const struct job *j)
+static int put(struct write_thread *w, const struct job *j)
 {
 	ssize_t n;
 
@@ -256,7 +256,7 @@ static int take_slot(void)
 	uint64_t one;
 
 	if (slots < 0)
-		slots = eventfd(MAX_FILE_WRITERS, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+		slots = eventfd(MAX_WRITE_THREADS, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
 	if (slots < 0)
 		return -errno;
 	return read(slots, &one, sizeof(one)) == sizeof(one) ? slots : -EUSERS;
@@ -292,7 +292,7 @@ static int start(struct worker *w)
 	return -r;
 }
 
-static int open_pipes(struct file_writer *w, struct worker *worker)
+static int open_pipes(struct write_thread *w, struct worker *worker)
 {
 	int p[2];
 
@@ -309,14 +309,14 @@ static int open_pipes(struct file_writer *w, struct worker *worker)
 	return 0;
 }
 
-int file_writer_new(struct priority_boost boost, struct file_writer **ret)
+int write_thread_new(struct priority_boost boost, struct write_thread **ret)
 {
-	struct file_writer *w = malloc(sizeof(*w));
+	struct write_thread *w = malloc(sizeof(*w));
 	struct worker *worker = malloc(sizeof(*worker));
 	int slots = take_slot(), r = slots < 0 ? slots : -ENOMEM;
 
 	if (w && worker && slots >= 0) {
-		*w = (struct file_writer){-1, -1, 0};
+		*w = (struct write_thread){-1, -1, 0};
 		*worker = (struct worker){-1, -1, slots, boost};
 		r = open_pipes(w, worker);
 		if (r == 0)
@@ -327,7 +327,7 @@ int file_writer_new(struct priority_boost boost, struct file_writer **ret)
 		}
 		closep(&worker->jobs);
 		closep(&worker->results);
-		file_writer_free(TAKE_PTR(w));
+		write_thread_free(TAKE_PTR(w));
 	}
 	if (slots >= 0)
 		give_slot_back(slots);
@@ -336,7 +336,7 @@ int file_writer_new(struct priority_boost boost, struct file_writer **ret)
 	return r;
 }
 
-void file_writer_free(struct file_writer *w)
+void write_thread_free(struct write_thread *w)
 {
 	if (!w)
 		return;
@@ -346,15 +346,15 @@ void file_writer_free(struct file_writer *w)
 	free(w);
 }
 
-int file_writer_fd(const struct file_writer *w)
+int write_thread_fd(const struct write_thread *w)
 {
 	return w->results;
 }
 
 /* ---- jobs and results ---- */
 
-int file_writer_write(struct file_writer *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
-		      size_t len)
+int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
+		       size_t len)
 {
 	return put(
 		w,
@@ -362,23 +362,23 @@ int file_writer_write(struct file_writer *w, uint64_t id, int fd, uint8_t *buf, 
 			.kind = JOB_WRITE, .fd = fd, .id = id, .buf = buf, .cap = cap, .len = len});
 }
 
-int file_writer_sync(struct file_writer *w, uint64_t id, int fd)
+int write_thread_sync(struct write_thread *w, uint64_t id, int fd)
 {
 	return put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
 }
 
-void file_writer_cut(struct file_writer *w, int fd, off_t end)
+void write_thread_cut(struct write_thread *w, int fd, off_t end)
 {
 	(void)put(w, &(struct job){.kind = JOB_CUT, .fd = fd, .end = end});
 }
 
-void file_writer_close(struct file_writer *w, int fd)
+void write_thread_close(struct write_thread *w, int fd)
 {
 	if (put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
 		close(fd);
 }
 
-int file_writer_next(struct file_writer *w, struct file_result *ret)
+int write_thread_next(struct write_thread *w, struct file_result *ret)
 {
 	ssize_t n;
 
@@ -391,12 +391,12 @@ int file_writer_next(struct file_writer *w, struct file_result *ret)
 	return 1;
 }
 
-unsigned file_writer_pending(const struct file_writer *w)
+unsigned write_thread_pending(const struct write_thread *w)
 {
 	return w->pending;
 }
 
-int file_writer_wait(struct file_writer *w, int timeout_ms)
+int write_thread_wait(struct write_thread *w, int timeout_ms)
 {
 	struct pollfd p = {.fd = w->results, .events = POLLIN};
 

@@ -17,19 +17,19 @@
  *
  * The pipes are all that loop and thread share: what a job has is the thread's until its result is
  * taken. A thread whose writer was freed does the jobs that it has, but waits for no reader of a pipe,
- * and ends; where the file system hangs, that may be never, so there is a limit of MAX_FILE_WRITERS.
+ * and ends; where the file system hangs, that may be never, so there is a limit of MAX_WRITE_THREADS.
  */
-struct file_writer;
+struct write_thread;
 
 /*
  * boost: how urgently the thread runs. On a machine whose CPUs are busy, what is written late fills the
  * session's buffers. 0; -EUSERS: there are too many, most of which hang; -ENOMEM or -errno.
  */
-int file_writer_new(struct priority_boost boost, struct file_writer **ret);
+int write_thread_new(struct priority_boost boost, struct write_thread **ret);
 /* Nobody waits; results are not told any more. NULL is fine. */
-void file_writer_free(struct file_writer *w);
+void write_thread_free(struct write_thread *w);
 /* An event loop can wait for it: readable when there is a result. */
-int file_writer_fd(const struct file_writer *w);
+int write_thread_fd(const struct write_thread *w);
 
 struct file_result {
 	uint64_t id; /* of who gave the job */
@@ -46,21 +46,21 @@ struct file_result {
  * bytes from malloc, is taken on success. What an error leaves of the last record is cut off, of a
  * regular file. 0 or -EAGAIN: too many jobs wait.
  */
-int file_writer_write(struct file_writer *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
-		      size_t len);
+int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
+		       size_t len);
 /* fdatasync(2), where the file can. As above. */
-int file_writer_sync(struct file_writer *w, uint64_t id, int fd);
+int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
 /* Cuts the file to so many bytes; no result. */
-void file_writer_cut(struct file_writer *w, int fd, off_t end);
+void write_thread_cut(struct write_thread *w, int fd, off_t end);
 /* Takes the descriptor; no result. */
-void file_writer_close(struct file_writer *w, int fd);
+void write_thread_close(struct write_thread *w, int fd);
 
 /* 1: the next result; 0: there is none now. */
-int file_writer_next(struct file_writer *w, struct file_result *ret);
+int write_thread_next(struct write_thread *w, struct file_result *ret);
 /* How many are still to come. */
-unsigned file_writer_pending(const struct file_writer *w);
+unsigned write_thread_pending(const struct write_thread *w);
 /* Waits until there is one. 0, or -ETIMEDOUT after so many ms. */
-int file_writer_wait(struct file_writer *w, int timeout_ms);
+int write_thread_wait(struct write_thread *w, int timeout_ms);
 
 /* Of a buffer of records, where the last one ends that ends within the first len bytes. */
-size_t file_writer_whole(const uint8_t *records, size_t len);
+size_t write_thread_whole(const uint8_t *records, size_t len);

@@ -68,7 +68,7 @@ static void take_mapping(struct producer_port *p, void *addr, struct geometry g)
 {
 	smb_init(&p->smb, addr, g.size, g.page_size);
 	p->smb_size = g.size;
-	quota_hold(&p->account, QUOTA_SMB_BYTES, g.size);
+	quota_charge_unchecked(&p->account, QUOTA_SMB_BYTES, g.size);
 }
 
 bool producer_memory_adopt(struct producer_port *p, int fd)
@@ -123,6 +123,6 @@ void producer_memory_deinit(struct producer_port *p)
 	if (!p->smb.base)
 		return;
 	shm_unmap(p->smb.base, p->smb_size);
-	quota_give(&p->account, QUOTA_SMB_BYTES, p->smb_size);
+	quota_release(&p->account, QUOTA_SMB_BYTES, p->smb_size);
 	p->smb.base = NULL;
 }

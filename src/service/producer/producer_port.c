@@ -80,12 +80,12 @@ static int reserve_writer(struct producer_port *p, uint32_t writer_id)
 		return 0;
 	while (n <= writer_id)
 		n *= 2;
-	r = quota_take(&p->account, QUOTA_WRITERS, n - p->n_writers, NULL);
+	r = quota_charge(&p->account, QUOTA_WRITERS, n - p->n_writers, NULL);
 	if (r < 0)
 		return r;
 	grown = realloc(p->writer_buffers, n * sizeof(*grown));
 	if (!grown) {
-		quota_give(&p->account, QUOTA_WRITERS, n - p->n_writers);
+		quota_release(&p->account, QUOTA_WRITERS, n - p->n_writers);
 		return -ENOMEM;
 	}
 	memset(grown + p->n_writers, 0, (n - p->n_writers) * sizeof(*grown));

@@ -202,7 +202,7 @@ static int take_room(struct producer_port *p, size_t n, struct err_text *e)
 		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
 			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
 	}
-	return quota_take(&p->account, QUOTA_DESCRIPTOR_BYTES, n, e);
+	return quota_charge(&p->account, QUOTA_DESCRIPTOR_BYTES, n, e);
 }
 
 static struct registered_source *find_id(const struct producer_port *p, uint64_t id)
@@ -236,7 +236,7 @@ int registry_add(struct registry *reg, struct producer_port *p, const uint8_t *d
 		return error;
 	r->named = find_or_add_name(reg, r->name);
 	if (!r->named) {
-		quota_give(&p->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
+		quota_release(&p->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 		return -ENOMEM;
 	}
 	r->serial = ++reg->last_serial;
@@ -255,7 +255,7 @@ static void take_out(struct registry *reg, struct registered_source *r)
 	TAILQ_REMOVE(&r->producer->sources, r, of_producer);
 	TAILQ_REMOVE(&r->named->sources, r, of_name);
 	forget_name_if_unused(reg, r->named);
-	quota_give(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
+	quota_release(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 	source_free(r);
 }
 

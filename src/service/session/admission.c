@@ -175,7 +175,7 @@ static int check_exclusive(const struct sessions *s, const Pb__TraceConfig *conf
 	return 0;
 }
 
-void admission_make_way(struct sessions *s, const Pb__TraceConfig *config)
+void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config)
 {
 	struct session *other, *next;
 	struct err_text why;

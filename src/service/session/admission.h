@@ -34,7 +34,7 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 		    struct err_text *e);
 
 /* The session of this config begins: with exclusive_prio all others end, but for clones. */
-void admission_make_way(struct sessions *s, const Pb__TraceConfig *config);
+void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config);
 /* Remembers that a session of this config has begun, if it has enable_extra_guardrails: another one
  * with these and the same unique_session_name may not begin for GUARDRAIL_RESTART_S. */
 void admission_remember(struct sessions *s, const Pb__TraceConfig *config);

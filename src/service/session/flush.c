@@ -96,9 +96,9 @@ static void record_slow(const struct pending_flush *f)
 		return;
 	TAILQ_FOREACH (i, &s->instances, link)
 		if (includes(f, i) && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
-			instances_put_source(i, &m.enc);
+			source_instances_put_source(i, &m.enc);
 	if (n > 0 && !m.failed)
-		trace_record_sources(s->trace, LIFECYCLE_SLOW_FLUSH, m.buf, pb_mem_len(&m));
+		trace_record_sources(s->trace, SERVICE_EVENT_SLOW_FLUSH, m.buf, pb_mem_len(&m));
 }
 
 static bool ends_trace(const struct pending_flush *f)
@@ -123,7 +123,7 @@ static void on_timer(void *ctx)
 	flush_free(f);
 	/* A writer that nobody flushed may have data in an open chunk: take that too. */
 	session_scrape(s);
-	trace_record(s->trace, LIFECYCLE_ALL_FLUSHED);
+	trace_record(s->trace, SERVICE_EVENT_ALL_FLUSHED);
 	trace_snapshot_clocks(s->trace);
 	if (success)
 		s->flushes_succeeded++;
@@ -251,7 +251,7 @@ static int flush_start(struct pending_flush *f)
 		return r;
 	}
 	s->flushes_requested++;
-	trace_drop_events(s->trace, LIFECYCLE_SLOW_FLUSH);
+	trace_drop_events(s->trace, SERVICE_EVENT_SLOW_FLUSH);
 	TAILQ_INSERT_TAIL(&s->flushes, f, link);
 	s->n_flushes++;
 	loop_timer_once(&f->timer,
@@ -264,7 +264,7 @@ static int flush_start(struct pending_flush *f)
 
 static int check_room(struct session *s)
 {
-	trace_record(s->trace, LIFECYCLE_FLUSH_STARTED);
+	trace_record(s->trace, SERVICE_EVENT_FLUSH_STARTED);
 	if (s->state != SESSION_STARTED)
 		return -EINVAL;
 	if (s->n_flushes < LIMIT_PENDING_FLUSHES)

@@ -46,7 +46,7 @@ const char *session_error(const struct session *s)
 
 bool session_all_started(const struct session *s)
 {
-	return s->all_started_told;
+	return s->all_started_reported;
 }
 
 struct trace *session_trace(const struct session *s)
@@ -54,7 +54,7 @@ struct trace *session_trace(const struct session *s)
 	return s->trace;
 }
 
-struct file_sink *session_file(const struct session *s)
+struct file_writer *session_file(const struct session *s)
 {
 	return s->file;
 }
@@ -68,9 +68,9 @@ void session_put_departures(const struct session *s, uint32_t field, struct pb_e
  * own events of that reading are left. */
 bool session_is_readable(const struct session *s)
 {
-	if (triggers_hold_back(s))
+	if (triggers_withhold_data(s))
 		return false;
-	return !s->file || (s->state == SESSION_CLONED && file_sink_is_closed(s->file));
+	return !s->file || (s->state == SESSION_CLONED && file_writer_is_closed(s->file));
 }
 
 const char *session_state_name(enum session_state state)
@@ -221,7 +221,7 @@ static void free_trace(struct session *s)
 /* Everything but what session_free does to a session that others know. */
 static void session_destroy(struct session *s)
 {
-	file_sink_free(s->file);
+	file_writer_free(s->file);
 	free_trace(s);
 	quota_close(&s->account);
 	session_deinit_timers(s);
@@ -253,8 +253,8 @@ void session_free(struct session *s)
 	session_disable(s, true);
 	flush_cancel_all(s);
 	if (s->file && s->state != SESSION_CLONED)
-		file_sink_finish_now(s->file);
-	instances_deinit(s);
+		file_writer_finish_now(s->file);
+	source_instances_deinit(s);
 	TAILQ_REMOVE(&s->sessions->list, s, link);
 	(void)priority_apply(s->sessions, NULL);
 	session_destroy(s);
@@ -279,8 +279,8 @@ static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_tex
 		r = quota_check(&s->account, QUOTA_BUFFER_BYTES, bytes, e);
 	if (r < 0)
 		return r;
-	quota_hold(&s->account, QUOTA_BUFFERS, c->n_buffers);
-	quota_hold(&s->account, QUOTA_BUFFER_BYTES, bytes);
+	quota_charge_unchecked(&s->account, QUOTA_BUFFERS, c->n_buffers);
+	quota_charge_unchecked(&s->account, QUOTA_BUFFER_BYTES, bytes);
 	return 0;
 }
 
@@ -338,7 +338,7 @@ static int make_file(struct session *s, const Pb__TraceConfig *config, int fd, s
 	struct file_owner owner = session_file_owner(s);
 
 	owner.config = config; /* not the session's yet */
-	return file_sink_new(&owner, fd, e, &s->file);
+	return file_writer_new(&owner, fd, e, &s->file);
 }
 
 static int check_config_bytes(struct sessions *sessions, const struct session_request *request,
@@ -383,7 +383,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	if (r == 0)
 		r = allocate_buffers(s, config, e);
 	if (r < 0) {
-		file_sink_discard(TAKE_PTR(s->file));
+		file_writer_discard(TAKE_PTR(s->file));
 		return r;
 	}
 	s->id = ++sessions->last_session_id;
@@ -395,20 +395,20 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	r = priority_apply(sessions, config);
 	if (r < 0) {
 		s->config = NULL; /* the caller's still */
-		file_sink_discard(TAKE_PTR(s->file));
+		file_writer_discard(TAKE_PTR(s->file));
 		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
 			       r == -EPERM || r == -EACCES
 				       ? " (what the service may do is in its limits, RLIMIT_NICE "
 					 "and RLIMIT_RTPRIO; see docs/security.md)"
 				       : "");
 	}
-	admission_make_way(sessions, config);
+	admission_stop_others(sessions, config);
 	admission_remember(sessions, config);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);
 	/* Those that made way may have taken the priority with them; it was allowed just now. */
 	(void)priority_apply(sessions, NULL);
-	quota_hold(&s->account, QUOTA_SESSIONS, 1);
-	quota_hold(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
+	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
+	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
 	session_set_state(s, SESSION_CONFIGURED);
 	session_record_others(s);
 	*ret = TAKE_PTR(s);

@@ -12,7 +12,7 @@
 #include "service/ipc/ipc_host.h"
 #include "service/session/session_owner.h"
 
-struct file_sink;
+struct file_writer;
 struct pb_enc;
 struct sessions;
 struct trace;
@@ -136,12 +136,12 @@ bool session_is_readable(const struct session *s);
 struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct trace_buffer *with);
 
 /* Borrowed; NULL without write_into_file. */
-struct file_sink *session_file(const struct session *s);
+struct file_writer *session_file(const struct session *s);
 /* Returns true while the session has a file that is not written to its end: freeing the session would
  * wait for that. */
 bool session_writes_file(const struct session *s);
 /* The clone of a session that writes into a file takes its own file. */
-void session_take_file(struct session *s, struct file_sink *file);
+void session_take_file(struct session *s, struct file_writer *file);
 
 /* Writes the fields of TraceStats of a session; begins no entry of a writer past max_bytes. */
 void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes);

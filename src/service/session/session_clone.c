@@ -14,15 +14,16 @@
 /* As much as the source has. */
 static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
 {
-	int r = quota_take(a, QUOTA_CLONES, 1, e);
+	int r = quota_charge(a, QUOTA_CLONES, 1, e);
 
 	if (r == 0)
-		r = quota_take(a, QUOTA_BUFFERS, trace_n_buffers(source->trace), e);
+		r = quota_charge(a, QUOTA_BUFFERS, trace_n_buffers(source->trace), e);
 	if (r == 0)
-		r = quota_take(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES], e);
+		r = quota_charge(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES],
+				 e);
 	for (size_t i = 0; i < trace_n_buffers(source->trace) && r == 0; i++)
-		r = quota_take(a, QUOTA_BUFFER_BYTES,
-			       trace_buffer_size(trace_get_buffer(source->trace, i)), e);
+		r = quota_charge(a, QUOTA_BUFFER_BYTES,
+				 trace_buffer_size(trace_get_buffer(source->trace, i)), e);
 	return r;
 }
 
@@ -94,15 +95,15 @@ static void copy_counts(struct session *s, const struct session *source)
 	s->flushes_requested = source->flushes_requested;
 	s->flushes_succeeded = source->flushes_succeeded;
 	s->flushes_failed = source->flushes_failed;
-	s->all_started_told = source->all_started_told;
+	s->all_started_reported = source->all_started_reported;
 }
 
 static void record_events(struct trace *t, const struct session_clone *c)
 {
-	trace_record_at(t, LIFECYCLE_CLONE_STARTED, c->begun_boot_ns, 1);
+	trace_record_at(t, SERVICE_EVENT_CLONE_STARTED, c->begun_boot_ns, 1);
 	for (size_t i = 0; i < c->n_buffers; i++)
-		trace_record_at(t, LIFECYCLE_BUFFER_CLONED, c->taken_boot_ns[i], (uint32_t)i);
-	trace_record(t, LIFECYCLE_TRACING_DISABLED);
+		trace_record_at(t, SERVICE_EVENT_BUFFER_CLONED, c->taken_boot_ns[i], (uint32_t)i);
+	trace_record(t, SERVICE_EVENT_TRACING_DISABLED);
 	trace_snapshot_clocks(t);
 	trace_mark_due(t, TRACE_DUE_STATS | TRACE_DUE_SYNC_MARKER);
 }
@@ -141,7 +142,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	trace_move_triggers(source->trace, s->trace);
 	s->triggers.hit = source->triggers.hit;
 	quota_move(&c->account, &s->account);
-	quota_hold(&s->account, QUOTA_SESSIONS, 1);
+	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
 	TAILQ_INSERT_TAIL(&s->sessions->list, s, link);
 	session_set_state(s, SESSION_CLONED);
 	*ret = TAKE_PTR(s);

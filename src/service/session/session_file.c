@@ -11,7 +11,7 @@ static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
 
 	(void)success; /* the data of the other producers is written in any case */
 	if (s->file)
-		file_sink_flushed(s->file, (uint32_t)number->request_id);
+		file_writer_flushed(s->file, (uint32_t)number->request_id);
 }
 
 static int flush(void *ctx, uint32_t file_number)
@@ -25,7 +25,7 @@ static int flush(void *ctx, uint32_t file_number)
 	if (file_number && s->state != SESSION_STARTED)
 		return -EINVAL;
 	if (file_number)
-		instances_clear_incremental_state(s);
+		source_instances_clear_incremental_state(s);
 	return session_flush(s, &request);
 }
 
@@ -52,7 +52,7 @@ static void on_closed(void *ctx)
 
 struct file_owner session_file_owner(struct session *s)
 {
-	static const struct file_sink_ops ops = {
+	static const struct file_writer_ops ops = {
 		.flush = flush, .failed = on_failed, .stop = on_stop, .closed = on_closed};
 
 	return (struct file_owner){.ops = &ops,
@@ -65,10 +65,10 @@ struct file_owner session_file_owner(struct session *s)
 				   .boost = s->boost};
 }
 
-void session_take_file(struct session *s, struct file_sink *file)
+void session_take_file(struct session *s, struct file_writer *file)
 {
 	struct file_owner owner = session_file_owner(s);
 
-	file_sink_set_owner(file, &owner);
+	file_writer_set_owner(file, &owner);
 	s->file = file;
 }

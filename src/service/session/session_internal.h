@@ -32,7 +32,7 @@ struct session {
 	struct instance_list instances; /* owned */
 	size_t n_instances;
 	struct departures departures; /* owned */
-	bool all_started_told;
+	bool all_started_reported;
 	struct flush_list flushes; /* owned: waiting for producers */
 	size_t n_flushes;
 	TAILQ_HEAD(, session_watch) watches; /* borrowed */
@@ -40,7 +40,7 @@ struct session {
 	struct session_triggers triggers;
 	struct priority_boost
 		boost; /* how urgently the service works for it (service/session/admission.h) */
-	struct file_sink *file; /* owned; NULL without write_into_file */
+	struct file_writer *file; /* owned; NULL without write_into_file */
 	char *error; /* owned; why it ended, where that is not what was asked for */
 	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */
 

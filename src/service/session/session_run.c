@@ -40,7 +40,7 @@ static void on_flush_tick(void *ctx)
 
 static void on_clear_tick(void *ctx)
 {
-	instances_clear_incremental_state(ctx);
+	source_instances_clear_incremental_state(ctx);
 }
 
 static void final_flush_done(void *ctx, const struct ipc_call *call, bool success)
@@ -89,9 +89,9 @@ static void on_slow_start(void *ctx)
 		return;
 	TAILQ_FOREACH (i, &s->instances, link)
 		if (i->state != INSTANCE_STARTED && n++ < MAX_SLOW_SOURCES)
-			instances_put_source(i, &m.enc);
+			source_instances_put_source(i, &m.enc);
 	if (n > 0 && !m.failed)
-		trace_record_sources(s->trace, LIFECYCLE_SLOW_STARTING, m.buf, pb_mem_len(&m));
+		trace_record_sources(s->trace, SERVICE_EVENT_SLOW_STARTING, m.buf, pb_mem_len(&m));
 }
 
 static void complete_disable(struct session *s);
@@ -172,12 +172,12 @@ static void start_timers(struct session *s)
 
 void session_check_all_started(struct session *s)
 {
-	if (s->state != SESSION_STARTED || s->all_started_told ||
-	    !instances_all_in(s, INSTANCE_STARTED))
+	if (s->state != SESSION_STARTED || s->all_started_reported ||
+	    !source_instances_all_in(s, INSTANCE_STARTED))
 		return;
-	s->all_started_told = true;
+	s->all_started_reported = true;
 	loop_timer_stop(&s->slow_start);
-	trace_record(s->trace, LIFECYCLE_ALL_STARTED);
+	trace_record(s->trace, SERVICE_EVENT_ALL_STARTED);
 	trace_snapshot_clocks(s->trace);
 	if (!session_is_detached(s))
 		s->owner.ops->all_started(s->owner.ctx);
@@ -189,17 +189,17 @@ void session_start(struct session *s)
 		return;
 	session_set_state(s, SESSION_STARTED);
 	trace_start(s->trace);
-	trace_record(s->trace, LIFECYCLE_TRACING_STARTED);
+	trace_record(s->trace, SERVICE_EVENT_TRACING_STARTED);
 	start_timers(s);
 	if (s->file)
-		file_sink_start(s->file);
-	instances_start_all(s);
+		file_writer_start(s->file);
+	source_instances_start_all(s);
 	session_check_all_started(s);
 }
 
 void session_begin(struct session *s)
 {
-	instances_setup_all(s);
+	source_instances_setup_all(s);
 	if (triggers_begin(s) && !s->config->deferred_start)
 		session_start(s);
 }
@@ -238,13 +238,13 @@ void session_ended(struct session *s)
 bool session_has_ended(const struct session *s)
 {
 	return (s->state == SESSION_DISABLED || s->state == SESSION_CLONED) &&
-	       (!s->file || file_sink_is_closed(s->file));
+	       (!s->file || file_writer_is_closed(s->file));
 }
 
 bool session_writes_file(const struct session *s)
 {
 	return s->file && s->state != SESSION_CLONED && s->state != SESSION_CONFIGURED &&
-	       !file_sink_is_closed(s->file);
+	       !file_writer_is_closed(s->file);
 }
 
 /* The last step to DISABLED: what the data sources wrote after their last commit is collected. */
@@ -252,20 +252,20 @@ static void complete_disable(struct session *s)
 {
 	loop_timer_stop(&s->stop_timeout);
 	trace_mark_due(s->trace, TRACE_DUE_STATS);
-	instances_stop_all(s, true);
+	source_instances_stop_all(s, true);
 	session_set_state(s, SESSION_DISABLED);
 	session_scrape(s);
-	trace_record(s->trace, LIFECYCLE_TRACING_DISABLED);
+	trace_record(s->trace, SERVICE_EVENT_TRACING_DISABLED);
 	trace_snapshot_clocks(s->trace);
 	if (s->file)
-		file_sink_finish(s->file);
+		file_writer_finish(s->file);
 	else
 		session_ended(s);
 }
 
 void session_check_all_stopped(struct session *s)
 {
-	if (s->state == SESSION_STOPPING && instances_all_in(s, INSTANCE_STOPPED))
+	if (s->state == SESSION_STOPPING && source_instances_all_in(s, INSTANCE_STOPPED))
 		complete_disable(s);
 }
 
@@ -288,8 +288,8 @@ void session_disable(struct session *s, bool at_once)
 	stop_timers(s);
 	/* Other sessions hear of it only if there is something to wait for. */
 	s->state = SESSION_STOPPING;
-	instances_stop_all(s, at_once);
-	if (instances_all_in(s, INSTANCE_STOPPED)) {
+	source_instances_stop_all(s, at_once);
+	if (source_instances_all_in(s, INSTANCE_STOPPED)) {
 		complete_disable(s);
 		return;
 	}

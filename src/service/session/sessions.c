@@ -79,24 +79,24 @@ static void on_source_registered(void *ctx, const struct registered_source *sour
 
 	TAILQ_FOREACH (s, &ss->list, link)
 		if (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED)
-			instances_offer(s, source);
+			source_instances_offer(s, source);
 }
 
 static void on_source_unregistered(void *ctx, struct producer_port *p, const char *name)
 {
-	instances_withdraw(ctx, p, name, true);
+	source_instances_withdraw(ctx, p, name, true);
 }
 
 static void on_instance_started(void *ctx, const struct producer_port *p, uint64_t id)
 {
 	(void)ctx;
-	instances_notify_started(p, id);
+	source_instances_notify_started(p, id);
 }
 
 static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64_t id)
 {
 	(void)ctx;
-	instances_notify_stopped(p, id);
+	source_instances_notify_stopped(p, id);
 }
 
 /* Buffers that are written into files may be full now. */
@@ -107,7 +107,7 @@ static void on_committed(void *ctx)
 
 	TAILQ_FOREACH (s, &ss->list, link)
 		if (s->file)
-			file_sink_committed(s->file);
+			file_writer_committed(s->file);
 }
 
 static void on_flush_done(void *ctx, struct producer_port *p, uint64_t flush_id)
@@ -124,7 +124,7 @@ static void on_trigger(void *ctx, const struct producer_port *p, const char *nam
 static void on_gone(void *ctx, struct producer_port *p)
 {
 	flush_forget_producer(p);
-	instances_withdraw(ctx, p, NULL, false);
+	source_instances_withdraw(ctx, p, NULL, false);
 }
 
 const struct producer_events sessions_producer_events = {

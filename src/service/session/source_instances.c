@@ -242,7 +242,7 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 	return false;
 }
 
-void instances_offer(struct session *s, const struct registered_source *source)
+void source_instances_offer(struct session *s, const struct registered_source *source)
 {
 	uint64_t steps = MAX_OFFER_STEPS;
 
@@ -261,7 +261,7 @@ static const struct registered_source *first_of_name(const struct session *s,
 		       : NULL;
 }
 
-void instances_setup_all(struct session *s)
+void source_instances_setup_all(struct session *s)
 {
 	uint64_t steps = MAX_SETUP_STEPS;
 	const struct registered_source *r;
@@ -288,8 +288,8 @@ static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSou
 	return false;
 }
 
-void instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
-			 uint64_t *steps)
+void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
+				uint64_t *steps)
 {
 	bool any_left = *steps > 0;
 	const struct registered_source *r;
@@ -315,7 +315,7 @@ void session_each_instance(const struct session *s,
 		fn(ctx, i);
 }
 
-void instances_start_all(struct session *s)
+void source_instances_start_all(struct session *s)
 {
 	struct source_instance *i;
 
@@ -323,7 +323,7 @@ void instances_start_all(struct session *s)
 		start_instance(s, i);
 }
 
-void instances_stop_all(struct session *s, bool at_once)
+void source_instances_stop_all(struct session *s, bool at_once)
 {
 	struct source_instance *i;
 
@@ -332,7 +332,7 @@ void instances_stop_all(struct session *s, bool at_once)
 			stop_instance(s, i, at_once, i->state != INSTANCE_STOPPING);
 }
 
-void instances_deinit(struct session *s)
+void source_instances_deinit(struct session *s)
 {
 	struct source_instance *i;
 
@@ -340,7 +340,7 @@ void instances_deinit(struct session *s)
 		forget_instance(s, i);
 }
 
-bool instances_all_in(const struct session *s, enum instance_state state)
+bool source_instances_all_in(const struct session *s, enum instance_state state)
 {
 	const struct source_instance *i;
 
@@ -350,7 +350,7 @@ bool instances_all_in(const struct session *s, enum instance_state state)
 	return true;
 }
 
-void instances_put_source(const struct source_instance *i, struct pb_enc *e)
+void source_instances_put_source(const struct source_instance *i, struct pb_enc *e)
 {
 	pb_enc_open(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE);
 	pb_enc_str(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME,
@@ -360,7 +360,7 @@ void instances_put_source(const struct source_instance *i, struct pb_enc *e)
 	pb_enc_close(e);
 }
 
-void instances_clear_incremental_state(struct session *s)
+void source_instances_clear_incremental_state(struct session *s)
 {
 	_cleanup_(freep) uint64_t *ids = calloc(s->n_instances + 1, sizeof(*ids));
 	const struct source_instance *i;
@@ -392,7 +392,7 @@ static struct source_instance *find_instance(const struct producer_port *p, uint
 	return NULL;
 }
 
-void instances_notify_started(const struct producer_port *p, uint64_t id)
+void source_instances_notify_started(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 	struct session *s = i ? i->session : NULL;
@@ -404,7 +404,7 @@ void instances_notify_started(const struct producer_port *p, uint64_t id)
 	session_check_all_started(s);
 }
 
-void instances_notify_stopped(const struct producer_port *p, uint64_t id)
+void source_instances_notify_stopped(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 
@@ -437,8 +437,8 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 	}
 }
 
-void instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
-			bool tell)
+void source_instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
+			       bool tell)
 {
 	struct session *s;
 

@@ -409,7 +409,7 @@ void triggers_end(struct session *s)
 	t->n_due = 0;
 }
 
-bool triggers_hold_back(const struct session *s)
+bool triggers_withhold_data(const struct session *s)
 {
 	enum trigger_mode mode = trigger_mode(s->config);
 

@@ -83,4 +83,4 @@ void triggers_activate(struct sessions *v, const char *producer, uid_t uid, cons
 		       uint64_t *budget);
 
 /* Has nothing to give out: it waits for a trigger, or is there to be cloned only. */
-bool triggers_hold_back(const struct session *s);
+bool triggers_withhold_data(const struct session *s);

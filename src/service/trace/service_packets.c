@@ -343,9 +343,10 @@ static void put_triggers(struct writer_state *w)
 
 /* ---- events and statistics ---- */
 
-static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_event *event)
+static void put_service_event(struct writer_state *w, const struct service_event *event)
 {
-	const struct slow_sources *slow = lifecycle_sources(&w->trace->lifecycle, event->kind);
+	const struct slow_sources *slow =
+		service_events_sources(&w->trace->service_events, event->kind);
 	struct pb_enc *e = begin_packet_at(w, event->boot_ns);
 
 	pb_enc_open(e, PB_TRACE_PACKET_SERVICE_EVENT);
@@ -357,13 +358,13 @@ static void put_lifecycle_event(struct writer_state *w, const struct lifecycle_e
 	end_packet(w);
 }
 
-static void put_lifecycle(struct writer_state *w)
+static void put_service_events(struct writer_state *w)
 {
-	struct lifecycle *l = &w->trace->lifecycle;
+	struct service_events *l = &w->trace->service_events;
 
 	for (size_t i = 0; i < l->n; i++)
-		put_lifecycle_event(w, &l->events[i]);
-	lifecycle_clear(l);
+		put_service_event(w, &l->events[i]);
+	service_events_clear(l);
 }
 
 static void put_concurrent(struct writer_state *w)
@@ -450,7 +451,7 @@ void service_packets_put_head(struct trace *t, struct packet_sink *sink)
 	}
 	t->head_written = true;
 	if (!builtin(t)->disable_service_events)
-		put_lifecycle(&w);
+		put_service_events(&w);
 	put_concurrent(&w);
 	remote_packets_put(t, sink);
 	pb_mem_deinit(&w.mem);
@@ -463,8 +464,8 @@ void service_packets_put_tail(struct trace *t, struct packet_sink *sink)
 	if (pb_mem_init(&w.mem) < 0)
 		return;
 	if (!builtin(t)->disable_service_events) {
-		trace_record(t, LIFECYCLE_READ_COMPLETED);
-		put_lifecycle(&w);
+		trace_record(t, SERVICE_EVENT_READ_COMPLETED);
+		put_service_events(&w);
 	}
 	if (t->stats_due)
 		put_stats(&w);

@@ -77,24 +77,26 @@ uint64_t trace_bytes_read(const struct trace *t)
 
 /* ---- events ---- */
 
-void trace_record(struct trace *t, enum lifecycle_kind kind)
+void trace_record(struct trace *t, enum service_event_kind kind)
 {
-	lifecycle_add(&t->lifecycle, kind, clock_boot_ns());
+	service_events_add(&t->service_events, kind, clock_boot_ns());
 }
 
-void trace_record_at(struct trace *t, enum lifecycle_kind kind, uint64_t boot_ns, uint32_t value)
+void trace_record_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
+		     uint32_t value)
 {
-	lifecycle_add_value(&t->lifecycle, kind, boot_ns, value);
+	service_events_add_value(&t->service_events, kind, boot_ns, value);
 }
 
-void trace_record_sources(struct trace *t, enum lifecycle_kind kind, const void *bytes, size_t len)
+void trace_record_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
+			  size_t len)
 {
-	lifecycle_add_sources(&t->lifecycle, kind, clock_boot_ns(), bytes, len);
+	service_events_add_sources(&t->service_events, kind, clock_boot_ns(), bytes, len);
 }
 
-void trace_drop_events(struct trace *t, enum lifecycle_kind kind)
+void trace_drop_events(struct trace *t, enum service_event_kind kind)
 {
-	lifecycle_remove(&t->lifecycle, kind);
+	service_events_remove(&t->service_events, kind);
 }
 
 void trace_add_concurrent(struct trace *t, const struct concurrent_event *event)
@@ -293,7 +295,7 @@ int trace_new_clone(const struct trace *source, const struct trace_owner *owner,
 	if (r == 0)
 		r = sequence_ids_copy(&source->sequences, &t->sequences);
 	if (r == 0)
-		r = lifecycle_copy(&source->lifecycle, &t->lifecycle);
+		r = service_events_copy(&source->service_events, &t->service_events);
 	if (r < 0)
 		return r;
 	make_uuid_with(t, source->uuid_lsb);
@@ -315,7 +317,7 @@ void trace_free(struct trace *t)
 	for (size_t i = 0; i < t->n_received; i++)
 		received_trigger_deinit(&t->received[i]);
 	free(t->received);
-	lifecycle_deinit(&t->lifecycle);
+	service_events_deinit(&t->service_events);
 	concurrent_deinit(&t->concurrent);
 	sequence_ids_deinit(&t->sequences);
 	trace_filter_free(t->filter);

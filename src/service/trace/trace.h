@@ -20,7 +20,7 @@ struct trace_buffer;
  * The trace of one session: its buffers, what the service itself writes into it, and how far it has
  * been read. Producers fill the buffers; service/trace/trace_reader.h reads everything in batches.
  *
- *	session --trace_record(), trace_mark_due() ...--> struct trace --read_pass()--> packets
+ *	session --trace_record(), trace_mark_due() ...--> struct trace --trace_read_batch()--> packets
  *	producers --chunks--> trace_buffers ------------------^
  *
  * All functions are called from the loop's thread.
@@ -67,7 +67,7 @@ uint16_t trace_get_buffer_id(const struct trace *t, size_t i);
 int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
 /* Puts another buffer in place of buffer i and returns the old one, now the caller's. */
 struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
-/* Returns true if some buffer received this many bytes, or half its size, since read_begin(). */
+/* Returns true if some buffer received this many bytes, or half its size, since trace_read_begin(). */
 bool trace_has_unread(const struct trace *t, uint64_t bytes);
 /* Returns the bytes read from all buffers. */
 uint64_t trace_bytes_read(const struct trace *t);
@@ -75,13 +75,15 @@ uint64_t trace_bytes_read(const struct trace *t);
 /* ---- what the service writes into the trace ---- */
 
 /* Records an event of the session's life, at the present time. */
-void trace_record(struct trace *t, enum lifecycle_kind kind);
+void trace_record(struct trace *t, enum service_event_kind kind);
 /* Records an event of the past. value: 1, or what the kind says. */
-void trace_record_at(struct trace *t, enum lifecycle_kind kind, uint64_t boot_ns, uint32_t value);
+void trace_record_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
+		     uint32_t value);
 /* Records one of the slow kinds, at the present time. bytes: a TracingServiceEvent.DataSources, copied. */
-void trace_record_sources(struct trace *t, enum lifecycle_kind kind, const void *bytes, size_t len);
+void trace_record_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
+			  size_t len);
 /* Drops the events of this kind that are not written yet. */
-void trace_drop_events(struct trace *t, enum lifecycle_kind kind);
+void trace_drop_events(struct trace *t, enum service_event_kind kind);
 
 /* Takes a snapshot of the clocks, unless the config disables them. */
 void trace_snapshot_clocks(struct trace *t);

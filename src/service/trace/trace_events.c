@@ -12,20 +12,20 @@
  * One array in the order of time. What is recorded nearly always comes last; room is made by removing the oldest event of the same kind.
  */
 
-static size_t max_of(enum lifecycle_kind kind)
+static size_t max_of(enum service_event_kind kind)
 {
-	if (kind == LIFECYCLE_BUFFER_CLONED)
+	if (kind == SERVICE_EVENT_BUFFER_CLONED)
 		return LIMIT_BUFFERS;
-	return kind == LIFECYCLE_ALL_FLUSHED || kind == LIFECYCLE_FLUSH_STARTED
-		       ? LIFECYCLE_FLUSH_EVENTS
+	return kind == SERVICE_EVENT_ALL_FLUSHED || kind == SERVICE_EVENT_FLUSH_STARTED
+		       ? SERVICE_EVENT_FLUSH_EVENTS
 		       : 1;
 }
 
-static struct slow_sources *sources_of(struct lifecycle *l, enum lifecycle_kind kind)
+static struct slow_sources *sources_of(struct service_events *l, enum service_event_kind kind)
 {
-	if (kind == LIFECYCLE_SLOW_STARTING)
+	if (kind == SERVICE_EVENT_SLOW_STARTING)
 		return &l->slow_starting;
-	return kind == LIFECYCLE_SLOW_FLUSH ? &l->slow_flush : NULL;
+	return kind == SERVICE_EVENT_SLOW_FLUSH ? &l->slow_flush : NULL;
 }
 
 static void sources_clear(struct slow_sources *s)
@@ -34,21 +34,21 @@ static void sources_clear(struct slow_sources *s)
 	*s = (struct slow_sources){0};
 }
 
-static void remove_at(struct lifecycle *l, size_t i)
+static void remove_at(struct service_events *l, size_t i)
 {
 	l->n--;
 	memmove(&l->events[i], &l->events[i + 1], (l->n - i) * sizeof(l->events[0]));
 }
 
-void lifecycle_add(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns)
+void service_events_add(struct service_events *l, enum service_event_kind kind, uint64_t boot_ns)
 {
-	lifecycle_add_value(l, kind, boot_ns, 1);
+	service_events_add_value(l, kind, boot_ns, 1);
 }
 
-void lifecycle_add_value(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
-			 uint32_t value)
+void service_events_add_value(struct service_events *l, enum service_event_kind kind,
+			      uint64_t boot_ns, uint32_t value)
 {
-	struct lifecycle_event event = {.boot_ns = boot_ns, .kind = kind, .value = value};
+	struct service_event event = {.boot_ns = boot_ns, .kind = kind, .value = value};
 	size_t oldest = l->n, count = 0, at;
 
 	for (size_t i = l->n; i-- > 0;)
@@ -64,8 +64,8 @@ void lifecycle_add_value(struct lifecycle *l, enum lifecycle_kind kind, uint64_t
 	l->events[at] = event;
 }
 
-void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
-			   const void *bytes, size_t len)
+void service_events_add_sources(struct service_events *l, enum service_event_kind kind,
+				uint64_t boot_ns, const void *bytes, size_t len)
 {
 	struct slow_sources *s = sources_of(l, kind);
 	uint8_t *copy = malloc(len ? len : 1);
@@ -75,10 +75,10 @@ void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64
 	memcpy(copy, bytes, len);
 	sources_clear(s);
 	*s = (struct slow_sources){.bytes = copy, .len = len};
-	lifecycle_add(l, kind, boot_ns);
+	service_events_add(l, kind, boot_ns);
 }
 
-void lifecycle_remove(struct lifecycle *l, enum lifecycle_kind kind)
+void service_events_remove(struct service_events *l, enum service_event_kind kind)
 {
 	struct slow_sources *s = sources_of(l, kind);
 
@@ -89,7 +89,7 @@ void lifecycle_remove(struct lifecycle *l, enum lifecycle_kind kind)
 		sources_clear(s);
 }
 
-void lifecycle_clear(struct lifecycle *l)
+void service_events_clear(struct service_events *l)
 {
 	l->n = 0;
 	sources_clear(&l->slow_starting);
@@ -108,7 +108,7 @@ static int sources_copy(const struct slow_sources *from, struct slow_sources *to
 	return 0;
 }
 
-int lifecycle_copy(const struct lifecycle *from, struct lifecycle *to)
+int service_events_copy(const struct service_events *from, struct service_events *to)
 {
 	memcpy(to->events, from->events, from->n * sizeof(from->events[0]));
 	to->n = from->n;
@@ -117,14 +117,15 @@ int lifecycle_copy(const struct lifecycle *from, struct lifecycle *to)
 	return sources_copy(&from->slow_flush, &to->slow_flush);
 }
 
-void lifecycle_deinit(struct lifecycle *l)
+void service_events_deinit(struct service_events *l)
 {
-	lifecycle_clear(l);
+	service_events_clear(l);
 }
 
-const struct slow_sources *lifecycle_sources(const struct lifecycle *l, enum lifecycle_kind kind)
+const struct slow_sources *service_events_sources(const struct service_events *l,
+						  enum service_event_kind kind)
 {
-	return sources_of((struct lifecycle *)l, kind);
+	return sources_of((struct service_events *)l, kind);
 }
 
 bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event)

@@ -13,25 +13,25 @@
  * Events of a session's life, kept until a reading pass writes them as TracingServiceEvent packets:
  * of each kind the newest, of flushes the newest 64, of cloned buffers one for each buffer.
  */
-enum lifecycle_kind {
-	LIFECYCLE_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,
-	LIFECYCLE_TRACING_STARTED = PB_TRACING_SERVICE_EVENT_TRACING_STARTED,
-	LIFECYCLE_ALL_FLUSHED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_FLUSHED,
-	LIFECYCLE_READ_COMPLETED = PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED,
-	LIFECYCLE_TRACING_DISABLED = PB_TRACING_SERVICE_EVENT_TRACING_DISABLED,
-	LIFECYCLE_SLOW_STARTING = PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES,
-	LIFECYCLE_SLOW_FLUSH = PB_TRACING_SERVICE_EVENT_LAST_FLUSH_SLOW_DATA_SOURCES,
-	LIFECYCLE_CLONE_STARTED = PB_TRACING_SERVICE_EVENT_CLONE_STARTED,
-	LIFECYCLE_BUFFER_CLONED = PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, /* the index */
-	LIFECYCLE_FLUSH_STARTED = PB_TRACING_SERVICE_EVENT_FLUSH_STARTED,
+enum service_event_kind {
+	SERVICE_EVENT_ALL_STARTED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED,
+	SERVICE_EVENT_TRACING_STARTED = PB_TRACING_SERVICE_EVENT_TRACING_STARTED,
+	SERVICE_EVENT_ALL_FLUSHED = PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_FLUSHED,
+	SERVICE_EVENT_READ_COMPLETED = PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED,
+	SERVICE_EVENT_TRACING_DISABLED = PB_TRACING_SERVICE_EVENT_TRACING_DISABLED,
+	SERVICE_EVENT_SLOW_STARTING = PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES,
+	SERVICE_EVENT_SLOW_FLUSH = PB_TRACING_SERVICE_EVENT_LAST_FLUSH_SLOW_DATA_SOURCES,
+	SERVICE_EVENT_CLONE_STARTED = PB_TRACING_SERVICE_EVENT_CLONE_STARTED,
+	SERVICE_EVENT_BUFFER_CLONED = PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, /* the index */
+	SERVICE_EVENT_FLUSH_STARTED = PB_TRACING_SERVICE_EVENT_FLUSH_STARTED,
 };
 
-#define LIFECYCLE_FLUSH_EVENTS 64
-#define LIFECYCLE_MAX (2 * LIFECYCLE_FLUSH_EVENTS + LIMIT_BUFFERS + 7)
+#define SERVICE_EVENT_FLUSH_EVENTS 64
+#define SERVICE_EVENT_MAX (2 * SERVICE_EVENT_FLUSH_EVENTS + LIMIT_BUFFERS + 7)
 
-struct lifecycle_event {
+struct service_event {
 	uint64_t boot_ns;
-	enum lifecycle_kind kind;
+	enum service_event_kind kind;
 	uint32_t value; /* 1, or what the kind says */
 };
 
@@ -41,26 +41,27 @@ struct slow_sources {
 	size_t len;
 };
 
-struct lifecycle {
-	struct lifecycle_event events[LIFECYCLE_MAX]; /* in the order of time */
+struct service_events {
+	struct service_event events[SERVICE_EVENT_MAX]; /* in the order of time */
 	size_t n;
 	struct slow_sources slow_starting, slow_flush;
 };
 
-void lifecycle_deinit(struct lifecycle *l);
-void lifecycle_add(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns);
+void service_events_deinit(struct service_events *l);
+void service_events_add(struct service_events *l, enum service_event_kind kind, uint64_t boot_ns);
 /* At its place in the order of time. */
-void lifecycle_add_value(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
-			 uint32_t value);
+void service_events_add_value(struct service_events *l, enum service_event_kind kind,
+			      uint64_t boot_ns, uint32_t value);
 /* to is empty. 0 or -ENOMEM; deinit is fine after both. */
-int lifecycle_copy(const struct lifecycle *from, struct lifecycle *to);
+int service_events_copy(const struct service_events *from, struct service_events *to);
 /* One of the slow kinds; copies the bytes. Nothing is recorded when memory is out. */
-void lifecycle_add_sources(struct lifecycle *l, enum lifecycle_kind kind, uint64_t boot_ns,
-			   const void *bytes, size_t len);
-void lifecycle_remove(struct lifecycle *l, enum lifecycle_kind kind);
-void lifecycle_clear(struct lifecycle *l);
+void service_events_add_sources(struct service_events *l, enum service_event_kind kind,
+				uint64_t boot_ns, const void *bytes, size_t len);
+void service_events_remove(struct service_events *l, enum service_event_kind kind);
+void service_events_clear(struct service_events *l);
 /* The sources of an event of a slow kind, else NULL. */
-const struct slow_sources *lifecycle_sources(const struct lifecycle *l, enum lifecycle_kind kind);
+const struct slow_sources *service_events_sources(const struct service_events *l,
+						  enum service_event_kind kind);
 
 /*
  * enable_concurrent_session_events: state changes of other sessions of the service while this one

@@ -24,7 +24,7 @@ struct trace {
 
 	/* what the service writes */
 	struct clock_snapshots clocks;
-	struct lifecycle lifecycle;
+	struct service_events service_events;
 	struct received_trigger clone_trigger; /* owned; of a clone. name NULL: there was none */
 	struct received_trigger *received; /* owned; not yet written */
 	size_t n_received, cap_received;

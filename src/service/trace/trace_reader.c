@@ -8,7 +8,7 @@
 #include "service/buffer/trace_buffer.h"
 #include "service/filter/trace_filter.h"
 
-void read_begin(struct trace *t)
+void trace_read_begin(struct trace *t)
 {
 	for (size_t i = 0; i < t->n_buffers; i++) {
 		struct session_buffer *b = &t->buffers[i];
@@ -49,12 +49,12 @@ static bool filter(struct trace *t, const struct trace_packet *packet, const uin
 static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 			  const struct trace_packet *packet)
 {
-	uint8_t trailer[PACKET_GATE_MAX_TRAILER];
+	uint8_t trailer[PACKET_MAX_TRAILER];
 	const uint8_t *filtered = NULL;
 	size_t trailer_len, work, len = 0;
 	uint32_t id = 0;
 
-	if (packet_gate_accepts(packet->slices, packet->n_slices))
+	if (packet_is_valid(packet->slices, packet->n_slices))
 		id = sequence_ids_get(&t->sequences, packet->writer.producer_id,
 				      packet->writer.writer_id);
 	if (!id) {
@@ -63,7 +63,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 		t->invalid_packets++;
 		return packet->size;
 	}
-	trailer_len = packet_gate_trailer(trailer, packet, id);
+	trailer_len = packet_validate_trailer(trailer, packet, id);
 	work = packet->size + trailer_len;
 	if (t->filter) {
 		bool left = filter(t, packet, trailer, trailer_len, &filtered, &len);
@@ -73,7 +73,8 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 			return work;
 	}
 	if (sink->of_sequence)
-		sink->of_sequence(sink, id, packet_gate_state(packet->slices, packet->n_slices));
+		sink->of_sequence(sink, id,
+				  packet_validate_state(packet->slices, packet->n_slices));
 	if (t->filter) {
 		sink->begin(sink, len);
 		sink->bytes(sink, filtered, len);
@@ -83,7 +84,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 	return work;
 }
 
-bool read_pass(struct trace *t, struct packet_sink *sink, size_t batch)
+bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch)
 {
 	struct trace_packet packet;
 	size_t size = 0, steps = READ_PASS_STEPS;

@@ -11,8 +11,8 @@ struct trace;
 /*
  * Reading a trace, a bounded pass at a time:
  *
- *	read_begin(t);
- *	while (read_pass(t, sink, batch))
+ *	trace_read_begin(t);
+ *	while (trace_read_batch(t, sink, batch))
  *		;
  *
  * Each pass writes what the service has to say by now and then packets of producers, from buffer to
@@ -20,6 +20,6 @@ struct trace;
  * also with nothing that was written): each packet checked, and with the trusted fields
  * appended. What was read is gone from the buffers.
  */
-void read_begin(struct trace *t);
+void trace_read_begin(struct trace *t);
 /* True: there is more. */
-bool read_pass(struct trace *t, struct packet_sink *sink, size_t batch);
+bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch);

@@ -91,7 +91,7 @@ static void set_oom_kills(uint64_t n)
 }
 
 /* The next pass, in which no family rests, however slow this machine is. */
-static void read_pass(void)
+static void trace_read_batch(void)
 {
 	rig_poll()->is_waited_for = true;
 	run_pass();
@@ -110,7 +110,7 @@ FIXTURE_TEST(one_is_off_and_the_others_run)
 	assert_reason("runq", "CAP_BPF and CAP_PERFMON");
 	assert_null(reason_of("memory"));
 	set_oom_kills(4);
-	read_pass();
+	trace_read_batch();
 	assert_int_equal(read_last(OOM_KILLS), 4);
 	set_oom_kills(5);
 	stop_source();
@@ -125,7 +125,7 @@ FIXTURE_TEST(none_may_and_the_source_lives)
 	assert_int_equal(told_end("no permission"), 6); /* of the default families, once each */
 	assert_reason("runq", "no permission");
 	assert_reason("tcp", "no permission");
-	read_pass();
+	trace_read_batch();
 	stop_source();
 }
 
@@ -138,12 +138,12 @@ FIXTURE_TEST(a_clear_writes_again)
 	create_and_start();
 	assert_int_equal(told_end("runq.bpf.o could not be loaded"), 1);
 	set_oom_kills(1);
-	read_pass();
+	trace_read_batch();
 	assert_int_equal(read_last(OOM_KILLS), 1);
 	fake_reset_packets();
 	source->clear(instance);
 	told_begin();
-	read_pass();
+	trace_read_batch();
 	assert_int_equal(told_end("runq"), 0); /* people were told */
 	assert_reason("runq", "Cannot allocate memory");
 	/* Its descriptor, and its value, though that is the same. */
@@ -160,15 +160,15 @@ FIXTURE_TEST(a_failed_read_is_logged_once)
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, "disks", EIO);
 	fake_bpf_fail(BPF_MAP_GET_NEXT_KEY, "disks", EIO);
 	told_begin();
-	read_pass();
-	read_pass();
+	trace_read_batch();
+	trace_read_batch();
 	assert_int_equal(told_end("block"), 1);
 	assert_int_equal(read_last(OOM_KILLS), 1);
 	assert_true(read_last("eBPF counters/failed reads") >= 2);
 	fake_bpf_fail_no_more();
 	fake_put(fake_map("disks"), &(struct block_key){.disk = 8 << 20},
 		 &(struct block_disk){.name = "sda", .begun = 9, .ended = 7, .bytes = 4096});
-	read_pass();
+	trace_read_batch();
 	assert_int_equal(read_last("eBPF counters/Block I/O/sda/read requests"), 7);
 	assert_int_equal(read_last("eBPF counters/Block I/O/sda/in flight"), 2);
 	stop_source();
@@ -194,7 +194,7 @@ FIXTURE_TEST(the_most_expensive_ends)
 	spend("on_drop", 600000000000);
 	spend("on_oom_kill", 1000);
 	told_begin();
-	read_pass();
+	trace_read_batch();
 	assert_int_equal(told_end("tcp: switched off"), 1);
 	assert_reason("tcp", "above max_overhead_percent (50)");
 	assert_null(reason_of("memory"));
@@ -214,7 +214,7 @@ FIXTURE_TEST(within_the_limit_both_go_on)
 	create_and_start();
 	for (int i = 0; i < COST_EVERY + 2; i++) {
 		spend("on_drop", 1000);
-		read_pass();
+		trace_read_batch();
 	}
 	assert_null(reason_of("tcp"));
 	stop_source();

@@ -30,7 +30,7 @@ static inline bool rig_await_writer(struct rig *r)
 	if (!r->service)
 		return false;
 	TAILQ_FOREACH (s, &r->service->sessions.list, link)
-		if (s->file && file_sink_await_writer(s->file))
+		if (s->file && file_writer_await_writer(s->file))
 			return true;
 	return false;
 }

@@ -13,7 +13,7 @@ static void check_copy(size_t at, size_t of, size_t len)
 	memset(to, 0xee, ROOM);
 	memset(wanted, 0xee, ROOM);
 	memcpy(wanted + at, from + of, len);
-	copy_far(to + at, from + of, len);
+	copy_nontemporal(to + at, from + of, len);
 	assert_memory_equal(to, wanted, ROOM);
 }
 
@@ -30,7 +30,7 @@ TEST(what_comes_next_is_seen)
 {
 	check_copy(16, 16, 256);
 	to[20] = 1;
-	copy_far(to + 24, from, 200);
+	copy_nontemporal(to + 24, from, 200);
 	assert_int_equal(to[20], 1);
 	assert_memory_equal(to + 24, from, 200);
 }

@@ -194,16 +194,16 @@ STAGE_TEST(events_say_what_was_done)
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 4 }");
 	make_clone(g);
 	s = rig_session(&g->rig);
-	for (size_t i = 0; i < s->trace->lifecycle.n; i++) {
-		const struct lifecycle_event *e = &s->trace->lifecycle.events[i];
+	for (size_t i = 0; i < s->trace->service_events.n; i++) {
+		const struct service_event *e = &s->trace->service_events.events[i];
 
 		assert_true(i == 0 || e[-1].boot_ns <= e->boot_ns);
-		if (e->kind == LIFECYCLE_BUFFER_CLONED)
+		if (e->kind == SERVICE_EVENT_BUFFER_CLONED)
 			assert_int_equal(e->value, cloned++);
 	}
 	assert_int_equal(cloned, 2);
-	assert_int_equal(s->trace->lifecycle.events[s->trace->lifecycle.n - 1].kind,
-			 LIFECYCLE_TRACING_DISABLED);
+	assert_int_equal(s->trace->service_events.events[s->trace->service_events.n - 1].kind,
+			 SERVICE_EVENT_TRACING_DISABLED);
 }
 
 /* ---- which one ---- */

@@ -40,7 +40,7 @@ static bool accepts_in_slices(const void *data, size_t len, size_t n)
 		memcpy(slices[i].iov_base, (const char *)data + i * n, part);
 		slices[i].iov_len = part;
 	}
-	accepted = packet_gate_accepts(slices, n_slices);
+	accepted = packet_is_valid(slices, n_slices);
 	for (size_t i = 0; i < n_slices; i++)
 		free(slices[i].iov_base);
 	test_free(slices);
@@ -70,7 +70,7 @@ static bool accepts_message(void)
 
 FIXTURE_TEST(nothing_is_a_packet)
 {
-	assert_true(packet_gate_accepts(NULL, 0));
+	assert_true(packet_is_valid(NULL, 0));
 	assert_true(accepts("", 0));
 }
 
@@ -228,11 +228,11 @@ FIXTURE_TEST(lengths_past_the_end_and_past_the_limit)
 		ACCEPTS(0xa2, 0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01));
 	slices[0] = (struct iovec){head, (size_t)(pb_put_varint(head + 2, PB_MAX_MESSAGE) - head)};
 	slices[1] = (struct iovec){big, PB_MAX_MESSAGE};
-	assert_true(packet_gate_accepts(slices, 2));
+	assert_true(packet_is_valid(slices, 2));
 	slices[0] =
 		(struct iovec){head, (size_t)(pb_put_varint(head + 2, PB_MAX_MESSAGE + 1u) - head)};
 	slices[1] = (struct iovec){big, PB_MAX_MESSAGE + 1u};
-	assert_false(packet_gate_accepts(slices, 2));
+	assert_false(packet_is_valid(slices, 2));
 	free(big);
 }
 
@@ -243,8 +243,8 @@ FIXTURE_TEST(empty_slices)
 	struct iovec slices[] = {{none, 0}, {a, 1}, {none, 0}, {none, 0},
 				 {b, 3},    {c, 1}, {none, 0}};
 
-	assert_true(packet_gate_accepts(slices, ARRAY_SIZE(slices)));
-	assert_false(packet_gate_accepts(slices, 5));
+	assert_true(packet_is_valid(slices, ARRAY_SIZE(slices)));
+	assert_false(packet_is_valid(slices, 5));
 }
 
 /* ---- the trailer ---- */
@@ -256,13 +256,13 @@ struct trailer {
 
 static struct trailer read_trailer(const struct trace_packet *p, uint32_t sequence_id)
 {
-	uint8_t *buf = malloc(PACKET_GATE_MAX_TRAILER);
+	uint8_t *buf = malloc(PACKET_MAX_TRAILER);
 	struct trailer t = {0};
 	struct pb_field f;
 	struct pb_dec d;
 
 	assert_non_null(buf);
-	pb_dec_init(&d, buf, packet_gate_trailer(buf, p, sequence_id));
+	pb_dec_init(&d, buf, packet_validate_trailer(buf, p, sequence_id));
 	while (pb_dec_next(&d, &f)) {
 		t.fields++;
 		assert_int_equal(f.wire_type, PB_WIRE_VARINT);
@@ -304,10 +304,10 @@ FIXTURE_TEST(the_trailer_tells_who_wrote)
 
 FIXTURE_TEST(root_is_told_as_well)
 {
-	uint8_t buf[PACKET_GATE_MAX_TRAILER];
+	uint8_t buf[PACKET_MAX_TRAILER];
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 0, .pid = 1}};
 
-	assert_int_equal(packet_gate_trailer(buf, &p, 2), 2 + 2 + 3);
+	assert_int_equal(packet_validate_trailer(buf, &p, 2), 2 + 2 + 3);
 	assert_memory_equal(buf, "\x18\x00\x50\x02\xf8\x04\x01", 7);
 }
 
@@ -363,7 +363,7 @@ static uint32_t state_of(const uint8_t *bytes, size_t len, size_t cut)
 {
 	struct iovec slices[2] = {{(void *)bytes, cut}, {(void *)(bytes + cut), len - cut}};
 
-	return packet_gate_state(slices, 2);
+	return packet_validate_state(slices, 2);
 }
 
 TEST(incremental_state_is_read_over_slices)

@@ -25,22 +25,22 @@ TEST(users_and_all_have_limits)
 	quota_open(&a, &q, 1000);
 	quota_open(&b, &q, 1000);
 	quota_open(&c, &q, 1001);
-	assert_int_equal(quota_take(&a, KIND, 6, &e), 0);
-	assert_int_equal(quota_take(&b, KIND, 4, &e), 0);
-	assert_int_equal(quota_take(&b, KIND, 1, &e), -EDQUOT);
+	assert_int_equal(quota_charge(&a, KIND, 6, &e), 0);
+	assert_int_equal(quota_charge(&b, KIND, 4, &e), 0);
+	assert_int_equal(quota_charge(&b, KIND, 1, &e), -EDQUOT);
 	assert_non_null(strstr(e.text, "the user has 10 buffers"));
-	quota_hold(&b, KIND, 12);
-	assert_int_equal(quota_take(&c, KIND, 6, &e), -EDQUOT);
+	quota_charge_unchecked(&b, KIND, 12);
+	assert_int_equal(quota_charge(&c, KIND, 6, &e), -EDQUOT);
 	assert_non_null(
 		strstr(e.text, "there are 22 buffers already, 0 of them of the user; 4 is"));
-	assert_int_equal(quota_take(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
+	assert_int_equal(quota_charge(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
 	assert_int_equal(q.refused[KIND], 3);
-	quota_give(&b, KIND, 12);
-	assert_int_equal(quota_take(&c, KIND, 5, &e), 0);
+	quota_release(&b, KIND, 12);
+	assert_int_equal(quota_charge(&c, KIND, 5, &e), 0);
 	assert_int_equal(quota_of_user(&q, 1000, KIND), 10);
 	assert_int_equal(quota_of_user(&q, 1001, KIND), 5);
 	assert_int_equal(quota_of_user(&q, 1002, KIND), 0);
-	quota_give(&a, KIND, 100); /* no more than it has */
+	quota_release(&a, KIND, 100); /* no more than it has */
 	assert_int_equal(q.held[KIND], 9);
 	assert_int_equal(quota_check(&b, KIND, 6, &e), 0);
 	quota_close(&a);
@@ -58,7 +58,7 @@ static uint64_t take_all(struct quota_account *a)
 {
 	uint64_t n = 0;
 
-	while (quota_take(a, KIND, 1, NULL) == 0)
+	while (quota_charge(a, KIND, 1, NULL) == 0)
 		n++;
 	return n;
 }
@@ -158,10 +158,11 @@ TEST(four_users_do_not_keep_root_out)
 	quota_open(&root, &q, 0);
 	for (uint64_t i = 0; i < 4; i++) {
 		quota_open(&a[i], &q, 1000 + i);
-		while (quota_take(&a[i], QUOTA_PRODUCERS, 1, NULL) == 0)
+		while (quota_charge(&a[i], QUOTA_PRODUCERS, 1, NULL) == 0)
 			;
 	}
-	assert_int_equal(quota_take(&root, QUOTA_PRODUCERS, MAX_PRODUCER_CONNECTIONS / 4, NULL), 0);
+	assert_int_equal(quota_charge(&root, QUOTA_PRODUCERS, MAX_PRODUCER_CONNECTIONS / 4, NULL),
+			 0);
 	for (size_t i = 0; i < 4; i++)
 		quota_close(&a[i]);
 	quota_close(&root);
@@ -177,9 +178,9 @@ TEST(what_must_be_is_held_past_the_limit)
 	q.limits[KIND] = (struct quota_limit){1, 1, 1};
 	quota_open(&a, &q, 1);
 	quota_open(&b, &q, 2);
-	quota_hold(&a, KIND, 3);
+	quota_charge_unchecked(&a, KIND, 3);
 	assert_int_equal(q.held[KIND], 3);
-	assert_int_equal(quota_take(&a, KIND, 1, NULL), -EDQUOT);
+	assert_int_equal(quota_charge(&a, KIND, 1, NULL), -EDQUOT);
 	quota_move(&a, &b);
 	assert_int_equal(quota_of_user(&q, 1, KIND), 0);
 	assert_int_equal(quota_of_user(&q, 2, KIND), 3);

@@ -18,20 +18,20 @@ static int new_file(void *const *state, unsigned slot, const char *name, int fla
 	return fd;
 }
 
-static struct file_parts parts_of(int fd)
+static struct trace_files parts_of(int fd)
 {
 	static struct file_owner owner;
 	Pb__TraceConfig *c = peer_parse_config("");
 	struct err_text e;
-	struct file_parts f;
+	struct trace_files f;
 
 	owner.config = c;
-	assert_int_equal(file_parts_open_passed(&f, &owner, fd, &e), 0);
+	assert_int_equal(trace_files_open_passed(&f, &owner, fd, &e), 0);
 	pb__trace_config__free_unpacked(c, NULL);
 	return f;
 }
 
-static void put(struct file_parts *f, char c, size_t len)
+static void put(struct trace_files *f, char c, size_t len)
 {
 	char *text = malloc(len);
 
@@ -63,7 +63,7 @@ static unsigned copy_all(struct file_copy *c, struct out_file *to)
 /* What is in memory counts as written; what comes later does not. */
 DIR_TEST(copies_what_was_there)
 {
-	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
 	int fd = new_file(state, 1, "to", O_RDWR);
 	struct peer_packets t;
 	struct file_copy copy;
@@ -74,9 +74,9 @@ DIR_TEST(copies_what_was_there)
 		put(&f, 'a', 100000);
 	assert_int_equal(file_copy_take(&copy, &f, fd, &e), 0);
 	put(&f, 'b', 100);
-	assert_int_equal(file_parts_write_now(&f, -1), 0);
+	assert_int_equal(trace_files_write_now(&f, -1), 0);
 	unlink(temp_dir_path(state, 0, "from"));
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 	out_file_init(&to, fd);
 	assert_int_equal(copy_all(&copy, &to), 4);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
@@ -92,7 +92,7 @@ DIR_TEST(copies_what_was_there)
 DIR_TEST(offset_of_the_file_is_not_asked)
 {
 	int fd = new_file(state, 0, "from", O_RDWR);
-	struct file_parts f;
+	struct trace_files f;
 	struct peer_packets t;
 	struct file_copy copy;
 	struct out_file to;
@@ -101,7 +101,7 @@ DIR_TEST(offset_of_the_file_is_not_asked)
 	assert_int_equal(write(fd, "another's", 9), 9);
 	f = parts_of(fd);
 	put(&f, 'a', 1000);
-	assert_int_equal(file_parts_write_now(&f, -1), 0);
+	assert_int_equal(trace_files_write_now(&f, -1), 0);
 	lseek(fd, 3, SEEK_SET);
 	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
 	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
@@ -112,13 +112,13 @@ DIR_TEST(offset_of_the_file_is_not_asked)
 	peer_packets_free(&t);
 	out_file_deinit(&to);
 	file_copy_deinit(&copy);
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 }
 
 DIR_TEST(file_that_others_append_to_is_copied)
 {
 	int fd = new_file(state, 0, "from", O_RDWR | O_APPEND);
-	struct file_parts f;
+	struct trace_files f;
 	struct peer_packets t;
 	struct file_copy copy;
 	struct out_file to;
@@ -136,12 +136,12 @@ DIR_TEST(file_that_others_append_to_is_copied)
 	peer_packets_free(&t);
 	out_file_deinit(&to);
 	file_copy_deinit(&copy);
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 }
 
 DIR_TEST(empty_file_is_copied_at_once)
 {
-	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
 	struct out_file to;
 	struct file_copy copy;
 	struct err_text e;
@@ -150,13 +150,13 @@ DIR_TEST(empty_file_is_copied_at_once)
 	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
 	assert_int_equal(copy_all(&copy, &to), 0);
 	file_copy_deinit(&copy);
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 	out_file_deinit(&to);
 }
 
 DIR_TEST(file_that_was_cut_is_an_error)
 {
-	struct file_parts f = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
 	struct out_file to;
 	struct file_copy copy;
 	struct err_text e;
@@ -167,37 +167,37 @@ DIR_TEST(file_that_was_cut_is_an_error)
 	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
 	assert_int_equal(file_copy_next(&copy, &to), -EIO);
 	file_copy_deinit(&copy);
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 	out_file_deinit(&to);
 }
 
 DIR_TEST(what_cannot_be_copied_is_refused)
 {
 	int fd = new_file(state, 0, "from", O_RDWR), pipes[2];
-	struct file_parts f = parts_of(fd);
+	struct trace_files f = parts_of(fd);
 	struct file_copy copy;
 	struct err_text e;
 
 	assert_int_equal(file_copy_take(&copy, &f, fd, &e), -EDEADLK);
 	assert_non_null(strstr(e.text, "into itself"));
 	assert_int_equal(copy.n, 0);
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 	assert_int_equal(pipe(pipes), 0);
 	f = parts_of(pipes[1]);
 	assert_int_equal(file_copy_take(&copy, &f, pipes[0], &e), -ESPIPE);
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 	close(pipes[0]);
 }
 
 /* The service opens nothing anew. */
 DIR_TEST(what_is_open_for_writing_only_is_not_copied)
 {
-	struct file_parts f = parts_of(new_file(state, 0, "from", O_WRONLY));
+	struct trace_files f = parts_of(new_file(state, 0, "from", O_WRONLY));
 	int to = new_file(state, 1, "to", O_RDWR);
 	struct err_text e;
 
 	assert_int_equal(file_copy_check(&f, to, &e), -EACCES);
 	assert_non_null(strstr(e.text, "for writing only"));
-	file_parts_deinit(&f);
+	trace_files_deinit(&f);
 	close(to);
 }

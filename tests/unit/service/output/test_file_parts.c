@@ -13,7 +13,7 @@
 struct fixture {
 	struct stage *stage;
 	void *dir;
-	struct file_parts parts;
+	struct trace_files parts;
 	struct file_owner owner;
 	Pb__TraceConfig *config;
 };
@@ -34,7 +34,7 @@ static int setup(void **state)
 	x->config = peer_parse_config(text);
 	x->owner = session_file_owner(rig_session(&x->stage->rig));
 	x->owner.config = x->config;
-	assert_int_equal(file_parts_open(&x->parts, &x->owner, -1, &e), 0);
+	assert_int_equal(trace_files_open(&x->parts, &x->owner, -1, &e), 0);
 	*state = x;
 	return 0;
 }
@@ -43,7 +43,7 @@ static int teardown(void **state)
 {
 	struct fixture *x = *state;
 
-	file_parts_deinit(&x->parts);
+	trace_files_deinit(&x->parts);
 	pb__trace_config__free_unpacked(x->config, NULL);
 	stage_free(x->stage);
 	temp_dir_teardown(&x->dir);
@@ -82,7 +82,7 @@ static unsigned count_in(struct fixture *x, const char *name, const char *text)
 	struct peer_packets t;
 	unsigned n;
 
-	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
+	assert_int_equal(trace_files_write_now(&x->parts, -1), 0);
 	t = packets_of_file(temp_dir_path(&x->dir, 1, name));
 	n = peer_count_text(&t, text);
 	peer_packets_free(&t);
@@ -99,9 +99,9 @@ PARTS_TEST(next_file_is_a_trace_of_its_own)
 	fill_newest(x, 2, 0);
 	fill_newest(x, 2, 0);
 	assert_int_equal(x->parts.n, 2);
-	assert_int_equal(file_parts_end_older(&x->parts, 0), 0);
+	assert_int_equal(trace_files_end_older(&x->parts, 0), 0);
 	assert_int_equal(x->parts.n, 1);
-	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
+	assert_int_equal(trace_files_write_now(&x->parts, -1), 0);
 	t = packets_of_file(temp_dir_path(&x->dir, 1, "t.000001.x"));
 	assert_true(peer_packet_field(&t, t.n - 1, PB_TRACE_PACKET_TRACE_STATS, &f));
 	peer_packets_free(&t);
@@ -125,14 +125,14 @@ TEST_WITH(what_needs_an_older_file_goes_there, setup, teardown)
 	/* of the older file's state, however full that is */
 	put_text(x, 3, PACKET_STATE_NEEDED, "goes on");
 	put_text(x, 3, 0, "goes on");
-	assert_int_equal(file_parts_end_older(&x->parts, 0), 0);
+	assert_int_equal(trace_files_end_older(&x->parts, 0), 0);
 	assert_int_equal(x->parts.n, 2);
 	assert_int_equal(count_in(x, "t.000001.x", "goes on"), 2);
 	put_text(x, 3, PACKET_STATE_CLEARED, "anew");
 	put_text(x, 3, PACKET_STATE_NEEDED, "anew");
 	assert_int_equal(count_in(x, "t.000002.x", "anew"), 2);
 	/* nobody goes on in the older one */
-	assert_int_equal(file_parts_end_older(&x->parts, 0), 0);
+	assert_int_equal(trace_files_end_older(&x->parts, 0), 0);
 	assert_int_equal(x->parts.n, 1);
 }
 
@@ -141,9 +141,9 @@ PARTS_TEST(file_is_ended_when_producers_have_answered)
 	put_text(x, 3, PACKET_STATE_CLEARED, "begins");
 	fill_newest(x, 2, 0);
 	fill_newest(x, 2, 0);
-	assert_int_equal(file_parts_end_older(&x->parts, 1), 0);
+	assert_int_equal(trace_files_end_older(&x->parts, 1), 0);
 	assert_int_equal(x->parts.n, 2);
-	assert_int_equal(file_parts_end_older(&x->parts, 2), 0);
+	assert_int_equal(trace_files_end_older(&x->parts, 2), 0);
 	assert_int_equal(x->parts.n, 1);
 	/* what still says that it needs something goes into the newest */
 	put_text(x, 3, PACKET_STATE_NEEDED, "late");
@@ -156,11 +156,11 @@ PARTS_TEST(producers_are_asked_to_begin_anew_and_to_flush)
 	struct pb_field f;
 
 	fill_newest(x, 2, 0);
-	file_parts_rotate(&x->parts);
+	trace_files_rotate(&x->parts);
 	assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	/* one that holds nothing is not left */
-	file_parts_rotate(&x->parts);
+	trace_files_rotate(&x->parts);
 	assert_int_equal(x->parts.n, 2);
 	flush_cancel_all(rig_session(&g->rig));
 }
@@ -173,7 +173,7 @@ PARTS_TEST(no_more_files_are_open_than_may_be)
 	assert_int_equal(x->parts.n, MAX_FILE_PARTS);
 	assert_true(x->owner.account->quota->refused[REFUSED_FILE_PARTS] >= 12);
 	assert_int_equal(x->parts.error, 0);
-	assert_int_equal(file_parts_write_now(&x->parts, -1), 0);
+	assert_int_equal(trace_files_write_now(&x->parts, -1), 0);
 	/* the last one takes the rest: nothing is lost */
 	assert_true(size_of_file(temp_dir_path(&x->dir, 1, "t.000008.x")) > 12 * 60000);
 }
@@ -184,7 +184,7 @@ PARTS_TEST(next_file_that_cannot_be_made_is_an_error)
 	temp_dir_teardown(&x->dir);
 	put_text(x, 2, 0, "small");
 	fill_newest(x, 2, 0);
-	assert_true(file_parts_write(&x->parts) < 0);
+	assert_true(trace_files_write(&x->parts) < 0);
 	assert_non_null(strstr(x->parts.error_text.text, "No such file"));
 	assert_int_equal(temp_dir_setup(&x->dir), 0);
 }

@@ -9,32 +9,32 @@
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
-static struct file_writer *writer;
+static struct write_thread *writer;
 
 /* Waits for all that it has to do. */
 static void end_writer(void)
 {
 	struct file_result r = {0};
 
-	assert_int_equal(file_writer_sync(writer, 99, -1), 0);
+	assert_int_equal(write_thread_sync(writer, 99, -1), 0);
 	do {
-		assert_int_equal(file_writer_wait(writer, -1), 0);
-		while (r.id != 99 && file_writer_next(writer, &r))
+		assert_int_equal(write_thread_wait(writer, -1), 0);
+		while (r.id != 99 && write_thread_next(writer, &r))
 			free(r.buf);
 	} while (r.id != 99);
-	file_writer_free(writer);
+	write_thread_free(writer);
 	writer = NULL;
 }
 
 static int open_writer(void **state)
 {
 	return temp_dir_setup(state) ||
-	       file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+	       write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
 static int close_writer(void **state)
 {
-	file_writer_free(writer);
+	write_thread_free(writer);
 	writer = NULL;
 	return temp_dir_teardown(state);
 }
@@ -72,11 +72,11 @@ static int write_all(struct out_file *o)
 		state = out_file_write(o);
 		if (!o->writer && state != OUT_FILE_MORE)
 			return state;
-		if (state < 0 || (o->writer && !file_writer_pending(writer)))
+		if (state < 0 || (o->writer && !write_thread_pending(writer)))
 			return state;
 		if (o->writer)
-			assert_int_equal(file_writer_wait(writer, -1), 0);
-		while (o->writer && file_writer_next(writer, &r))
+			assert_int_equal(write_thread_wait(writer, -1), 0);
+		while (o->writer && write_thread_next(writer, &r))
 			out_file_take_result(o, &r);
 	}
 }

@@ -21,17 +21,17 @@
 #include "service/ipc/limits.h"
 #include "unit/temp_dir.h"
 
-static struct file_writer *writer;
+static struct write_thread *writer;
 
 static int setup(void **state)
 {
 	return temp_dir_setup(state) ||
-	       file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+	       write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
 static int teardown(void **state)
 {
-	file_writer_free(writer);
+	write_thread_free(writer);
 	return temp_dir_teardown(state);
 }
 
@@ -49,17 +49,17 @@ static uint8_t *records(char c, size_t n)
 	return buf;
 }
 
-static void give(struct file_writer *w, uint64_t id, int fd, char c, size_t n)
+static void give(struct write_thread *w, uint64_t id, int fd, char c, size_t n)
 {
-	assert_int_equal(file_writer_write(w, id, fd, records(c, n), n * 100, n * 100), 0);
+	assert_int_equal(write_thread_write(w, id, fd, records(c, n), n * 100, n * 100), 0);
 }
 
-static struct file_result await(struct file_writer *w)
+static struct file_result await(struct write_thread *w)
 {
 	struct file_result r = {0};
 
-	assert_int_equal(file_writer_wait(w, -1), 0);
-	assert_int_equal(file_writer_next(w, &r), 1);
+	assert_int_equal(write_thread_wait(w, -1), 0);
+	assert_int_equal(write_thread_next(w, &r), 1);
 	return r;
 }
 
@@ -81,8 +81,8 @@ WRITER_TEST(jobs_are_done_in_their_order_and_buffers_come_back)
 
 	give(writer, 1, fd, 'a', 3);
 	give(writer, 2, fd, 'b', 2);
-	assert_int_equal(file_writer_sync(writer, 3, fd), 0);
-	assert_int_equal(file_writer_pending(writer), 3);
+	assert_int_equal(write_thread_sync(writer, 3, fd), 0);
+	assert_int_equal(write_thread_pending(writer), 3);
 	r = await(writer);
 	assert_int_equal(r.id, 1);
 	assert_int_equal(r.error, 0);
@@ -95,19 +95,19 @@ WRITER_TEST(jobs_are_done_in_their_order_and_buffers_come_back)
 	r = await(writer);
 	assert_int_equal(r.id, 3);
 	assert_null(r.buf);
-	assert_int_equal(file_writer_pending(writer), 0);
+	assert_int_equal(write_thread_pending(writer), 0);
 	assert_int_equal(pread(fd, &c, 1, 302), 1);
 	assert_int_equal(c, 'b');
 	assert_int_equal(size_at(path), 500);
-	file_writer_cut(writer, fd, 300);
+	write_thread_cut(writer, fd, 300);
 	unlink(path);
 	give(writer, 4, fd, 'c', 1);
 	r = await(writer);
 	assert_true(r.removed);
 	free(r.buf);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 400);
-	file_writer_close(writer, fd);
-	assert_int_equal(file_writer_sync(writer, 5, fd), 0);
+	write_thread_close(writer, fd);
+	assert_int_equal(write_thread_sync(writer, 5, fd), 0);
 	assert_int_equal(await(writer).error, -EBADF);
 }
 
@@ -139,35 +139,35 @@ WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record)
 /* A socket that nobody reads stands in for a file system that hangs: write(2) does not return. */
 WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 {
-	static struct file_writer *hung[MAX_FILE_WRITERS];
-	struct file_writer *one = NULL;
+	static struct write_thread *hung[MAX_WRITE_THREADS];
+	struct write_thread *one = NULL;
 	struct file_result r;
 	size_t n = 0;
 	int fds[2], r_new;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	while ((r_new = file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
-					&hung[n])) == 0) {
+	while ((r_new = write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
+					 &hung[n])) == 0) {
 		int fd = dup(fds[1]);
 
 		give(hung[n], 1, fd, 'a', 100000);
 		give(hung[n], 2, fd, 'b', 10000);
-		assert_int_equal(file_writer_next(hung[n], &r), 0);
-		file_writer_close(hung[n], fd);
+		assert_int_equal(write_thread_next(hung[n], &r), 0);
+		write_thread_close(hung[n], fd);
 		n++;
 	}
 	assert_int_equal(r_new, -EUSERS);
-	assert_in_range(n, 1, MAX_FILE_WRITERS - 1); /* there is the one of the fixture */
+	assert_in_range(n, 1, MAX_WRITE_THREADS - 1); /* there is the one of the fixture */
 	for (size_t i = 0; i < n; i++)
-		file_writer_free(hung[i]);
-	assert_int_equal(file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
+		write_thread_free(hung[i]);
+	assert_int_equal(write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
 			 -EUSERS);
 	/* Then it fails, the threads end, and their places are free. */
 	close(fds[0]);
 	close(fds[1]);
-	while (file_writer_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
+	while (write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
 		usleep(1000);
-	file_writer_free(one);
+	write_thread_free(one);
 }
 
 /* How many bytes come until the other end is closed. */
@@ -194,14 +194,14 @@ WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
 	give(writer, 7, fds[1], 'a', 10000);
 	r = await(writer);
 	assert_true(r.is_progress && r.id == 7 && !r.buf && !r.error);
-	assert_int_equal(file_writer_pending(writer), 1);
+	assert_int_equal(write_thread_pending(writer), 1);
 	while (total < 1000000)
 		total += (size_t)read(fds[0], buf, sizeof(buf));
 	do
 		r = await(writer);
 	while (r.is_progress);
 	assert_int_equal(r.kept, 1000000);
-	assert_int_equal(file_writer_pending(writer), 0);
+	assert_int_equal(write_thread_pending(writer), 0);
 	free(r.buf);
 	assert_int_equal(fcntl(fds[1], F_GETFL) & O_NONBLOCK, 0); /* it is its owner's, too */
 	close(fds[0]);
@@ -220,8 +220,8 @@ WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
 	assert_int_equal(pipe(fds), 0);
 	give(writer, 1, fds[1], 'a', 10000);
 	give(writer, 2, fds[1], 'b', 10000);
-	file_writer_close(writer, fds[1]);
-	file_writer_free(TAKE_PTR(writer));
+	write_thread_close(writer, fds[1]);
+	write_thread_free(TAKE_PTR(writer));
 	assert_in_range(read_to_the_end(fds[0]), 1, 1999999);
 	close(fds[0]);
 }
@@ -268,9 +268,9 @@ WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
 	assert_int_equal(poll(&p, 1, -1), 1);
 	/* It is held. Nothing of this waits. */
 	give(writer, 1, held_pipe[1], 'a', 10);
-	file_writer_close(writer, dup(held_pipe[1]));
-	assert_int_equal(file_writer_wait(writer, 0), -ETIMEDOUT);
-	file_writer_free(TAKE_PTR(writer));
+	write_thread_close(writer, dup(held_pipe[1]));
+	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
+	write_thread_free(TAKE_PTR(writer));
 	assert_int_equal(ioctl(faults, UFFDIO_ZEROPAGE, &give_page), 0);
 	assert_int_equal(pthread_join(peer, NULL), 0);
 	close(held_pipe[0]);

@@ -86,7 +86,7 @@ FIXTURE_TEST(sessions_of_all_are_counted)
 	for (int i = 0; i < LIMIT_SESSIONS; i++) {
 		assert_int_equal(admit(r, "", 99), 0);
 		quota_open(&a[i], &r->service->quota, 1000000u + (uint64_t)i);
-		quota_hold(&a[i], QUOTA_SESSIONS, 1);
+		quota_charge_unchecked(&a[i], QUOTA_SESSIONS, 1);
 	}
 	assert_int_equal(admit(r, "", 99), -EDQUOT);
 	assert_non_null(strstr(e.text, "15"));
@@ -238,7 +238,7 @@ TEST_WITH(exclusive_session_ends_all_others, setup, teardown)
 	clone = rig_consumer(r);
 	assert_true(peer_accepted(
 		clone, peer_call_number(clone, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1)));
-	admission_make_way(&r->service->sessions, c);
+	admission_stop_others(&r->service->sessions, c);
 	assert_int_equal(rig_session(r)->state, SESSION_CLONED);
 	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->service->sessions.list));
 	assert_true(peer_tracing_ended(attached, enable, "higher-priority (7)"));

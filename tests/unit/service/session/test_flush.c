@@ -209,8 +209,8 @@ STAGE_TEST(periodic_flush_does_not_wait_for_the_last)
 
 static bool lists_slow_flush(struct stage *g)
 {
-	const struct lifecycle *l = &rig_session(&g->rig)->trace->lifecycle;
-	const struct slow_sources *s = lifecycle_sources(l, LIFECYCLE_SLOW_FLUSH);
+	const struct service_events *l = &rig_session(&g->rig)->trace->service_events;
+	const struct slow_sources *s = service_events_sources(l, SERVICE_EVENT_SLOW_FLUSH);
 
 	return s->bytes && memmem(s->bytes, s->len, "prod", 4) &&
 	       memmem(s->bytes, s->len, "src", 3);

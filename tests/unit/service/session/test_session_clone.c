@@ -81,7 +81,7 @@ TEST_WITH(it_is_there_to_be_read, setup, teardown)
 	session_disable(s, true);
 	assert_int_equal(s->state, SESSION_CLONED);
 	assert_int_equal(session_flush(s, &(struct flush_request){0}), -EINVAL);
-	assert_false(triggers_hold_back(s));
+	assert_false(triggers_withhold_data(s));
 	assert_true(s->trace->stats_due && s->trace->sync_marker_due);
 	session_free(s);
 	assert_true(peer_is_quiet(g->prod));

@@ -19,10 +19,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static bool has_event(const struct session *s, enum lifecycle_kind kind)
+static bool has_event(const struct session *s, enum service_event_kind kind)
 {
-	for (size_t i = 0; i < s->trace->lifecycle.n; i++)
-		if (s->trace->lifecycle.events[i].kind == kind)
+	for (size_t i = 0; i < s->trace->service_events.n; i++)
+		if (s->trace->service_events.events[i].kind == kind)
 			return true;
 	return false;
 }
@@ -37,8 +37,8 @@ TEST_WITH(starts_by_itself, setup, teardown)
 	assert_int_equal(s->id, 1);
 	assert_int_equal(s->state, SESSION_STARTED);
 	assert_int_equal(s->uid, getuid());
-	assert_true(has_event(s, LIFECYCLE_TRACING_STARTED));
-	assert_false(has_event(s, LIFECYCLE_ALL_STARTED));
+	assert_true(has_event(s, SERVICE_EVENT_TRACING_STARTED));
+	assert_false(has_event(s, SERVICE_EVENT_ALL_STARTED));
 	assert_true(s->trace->clocks.has_initial);
 	assert_true(s->trace->start_realtime_ns > 0);
 	assert_true(s->trace->sync_marker_due && s->trace->stats_due);
@@ -53,7 +53,7 @@ TEST_WITH(deferred_start_waits, setup, teardown)
 	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
 	s = rig_session(&g->rig);
 	assert_int_equal(s->state, SESSION_CONFIGURED);
-	assert_false(has_event(s, LIFECYCLE_TRACING_STARTED));
+	assert_false(has_event(s, SERVICE_EVENT_TRACING_STARTED));
 	assert_int_equal(s->trace->start_realtime_ns, 0);
 	session_start(s);
 	assert_int_equal(s->state, SESSION_STARTED);
@@ -64,10 +64,10 @@ TEST_WITH(deferred_start_waits, setup, teardown)
 STAGE_TEST(all_started_when_the_last_one_is)
 {
 	stage_start(g, STAGE_CONFIG);
-	assert_false(rig_session(&g->rig)->all_started_told);
+	assert_false(rig_session(&g->rig)->all_started_reported);
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
-	assert_true(rig_session(&g->rig)->all_started_told);
-	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
+	assert_true(rig_session(&g->rig)->all_started_reported);
+	assert_true(has_event(rig_session(&g->rig), SERVICE_EVENT_ALL_STARTED));
 }
 
 /* Twenty seconds are too long for a test, so its timer is fired here. */
@@ -80,7 +80,7 @@ STAGE_TEST(those_that_are_slow_to_start_are_named)
 	s = rig_session(&g->rig);
 	assert_true(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
 	s->slow_start.fire(s->slow_start.ctx);
-	slow = lifecycle_sources(&s->trace->lifecycle, LIFECYCLE_SLOW_STARTING);
+	slow = service_events_sources(&s->trace->service_events, SERVICE_EVENT_SLOW_STARTING);
 	assert_non_null(slow->bytes);
 	assert_non_null(memmem(slow->bytes, slow->len, "prod", 4));
 	assert_non_null(memmem(slow->bytes, slow->len, "src", 3));
@@ -92,7 +92,7 @@ STAGE_TEST(session_without_sources_is_all_started)
 {
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(g->cons));
-	assert_true(has_event(rig_session(&g->rig), LIFECYCLE_ALL_STARTED));
+	assert_true(has_event(rig_session(&g->rig), SERVICE_EVENT_ALL_STARTED));
 }
 
 TEST_WITH(duration_ends_with_a_flush, setup, teardown)
@@ -116,7 +116,7 @@ TEST_WITH(duration_ends_with_a_flush, setup, teardown)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	assert_int_equal(s->state, SESSION_DISABLED);
 	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
-	assert_true(has_event(s, LIFECYCLE_TRACING_DISABLED));
+	assert_true(has_event(s, SERVICE_EVENT_TRACING_DISABLED));
 }
 
 STAGE_TEST(duration_can_count_suspended_time)

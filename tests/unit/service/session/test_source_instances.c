@@ -193,13 +193,13 @@ TEST_WITH(sources_without_promises_are_quick, NULL, NULL)
 
 	stage_start(g, STAGE_CONFIG);
 	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
-	assert_true(rig_session(&g->rig)->all_started_told);
+	assert_true(rig_session(&g->rig)->all_started_reported);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	stage_free(g);
 }
 
-TEST(instances_of_a_session_have_a_limit)
+TEST(source_instances_of_a_session_have_a_limit)
 {
 	struct stage *g = stage_new(0, false);
 	char *config = malloc(1 << 20);

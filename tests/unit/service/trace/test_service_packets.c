@@ -305,8 +305,8 @@ STAGE_TEST(slow_sources_are_named)
 	struct pb_field f, slow;
 
 	stage_start(g, STAGE_CONFIG);
-	lifecycle_add_sources(&rig_session(&g->rig)->trace->lifecycle, LIFECYCLE_SLOW_STARTING, 1,
-			      "\x0a\x03\x0a\x01p", 5);
+	service_events_add_sources(&rig_session(&g->rig)->trace->service_events,
+				   SERVICE_EVENT_SLOW_STARTING, 1, "\x0a\x03\x0a\x01p", 5);
 	t = stage_read(g);
 	for (size_t i = 0; i < t.n; i++)
 		if (peer_packet_field(&t, i, PB_TRACE_PACKET_SERVICE_EVENT, &f) &&

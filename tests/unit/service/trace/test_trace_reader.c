@@ -64,8 +64,8 @@ STAGE_TEST(empty_buffers_are_read_at_once)
 {
 	struct counter c = counter();
 
-	read_begin(rig_session(&g->rig)->trace);
-	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
+	trace_read_begin(rig_session(&g->rig)->trace);
+	assert_false(trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 1000));
 	assert_int_equal(c.packets, 0);
 }
 
@@ -75,8 +75,8 @@ STAGE_TEST(trusted_fields_come_last)
 	struct pb_field packet, f;
 
 	stage_write(g, 0, 7, 0, "text");
-	read_begin(rig_session(&g->rig)->trace);
-	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
+	trace_read_begin(rig_session(&g->rig)->trace);
+	assert_false(trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 1000));
 	assert_int_equal(c.packets, 1);
 	assert_int_equal(c.bytes, c.promised);
 	packet = (struct pb_field){.data = c.last, .len = c.last_len};
@@ -95,8 +95,8 @@ STAGE_TEST(batch_ends_the_pass_and_the_next_goes_on)
 
 	for (uint32_t i = 0; i < 50; i++)
 		stage_write(g, i, 1, i, "0123456789");
-	read_begin(rig_session(&g->rig)->trace);
-	while (read_pass(rig_session(&g->rig)->trace, &c.sink, 100))
+	trace_read_begin(rig_session(&g->rig)->trace);
+	while (trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 100))
 		passes++;
 	assert_int_equal(c.packets, 50);
 	assert_in_range(passes, 10, 26);
@@ -124,8 +124,8 @@ TEST_WITH(reserved_fields_are_dropped_and_counted, setup, teardown)
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
 	}
 	stage_write(g, 20, 1, 12, "good");
-	read_begin(rig_session(&g->rig)->trace);
-	assert_false(read_pass(rig_session(&g->rig)->trace, &c.sink, 1000));
+	trace_read_begin(rig_session(&g->rig)->trace);
+	assert_false(trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 1000));
 	assert_int_equal(c.packets, 1);
 	assert_int_equal(rig_session(&g->rig)->trace->invalid_packets, 12);
 }
@@ -141,8 +141,8 @@ STAGE_TEST(dropped_packets_count_for_the_batch)
 		peer_write_chunk(&g->s.smb, i, 1, i, texts, 1, true);
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
 	}
-	read_begin(rig_session(&g->rig)->trace);
-	assert_true(read_pass(rig_session(&g->rig)->trace, &c.sink, 100));
+	trace_read_begin(rig_session(&g->rig)->trace);
+	assert_true(trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 100));
 	assert_int_equal(c.packets, 0);
 	assert_in_range(rig_session(&g->rig)->trace->invalid_packets, 5, 10);
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_SEQUENCES],
@@ -158,10 +158,10 @@ STAGE_TEST(fragments_without_bytes_end_the_pass_too)
 	for (uint32_t i = 0; i < 30; i++)
 		stage_write_empty(g, i, 1, i, 1000);
 	stage_write(g, 30, 1, 30, "text");
-	read_begin(rig_session(&g->rig)->trace);
-	assert_true(read_pass(rig_session(&g->rig)->trace, &c.sink, 1 << 20));
+	trace_read_begin(rig_session(&g->rig)->trace);
+	assert_true(trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 1 << 20));
 	assert_int_equal(c.packets, 0);
-	while (read_pass(rig_session(&g->rig)->trace, &c.sink, 1 << 20))
+	while (trace_read_batch(rig_session(&g->rig)->trace, &c.sink, 1 << 20))
 		passes++;
 	assert_int_equal(c.packets, 1);
 	assert_int_equal(passes, 30 * 1000 / READ_PASS_STEPS);
