@@ -5,7 +5,6 @@
 
 #include "base/core/err.h"
 #include "base/system/log.h"
-#include "config/trace_config.pb-c.h"
 
 /*
  * How much each user, and all together, may make the service hold. Whoever holds something for a
@@ -152,25 +151,3 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 #define QUOTA_TIME_SHARE 8 /* 1 of so many ns */
 void quota_time_spend(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns);
 bool quota_time_is_left(struct quota *q, uint64_t user, uint64_t now_ns);
-
-/*
- * How much a TraceConfig may hold of what. The limits stand in service/ipc/limits.h and config/limits.h;
- * each has a counter of its own in TraceStats.limits.
- */
-enum config_limit {
-	CONFIG_BUFFERS,
-	CONFIG_SOURCES,
-	CONFIG_SOURCE_BYTES, /* of the config of the largest data source */
-	CONFIG_REGEXES, /* producer_name_regex_filter of all data sources */
-	CONFIG_TRIGGERS,
-	CONFIG_SEMAPHORES,
-	CONFIG_FILTER_RULES,
-	N_CONFIG_LIMITS
-};
-
-/* 0, or -EINVAL with how many there are and the limit. */
-int config_limit_check(const Pb__TraceConfig *c, enum config_limit which, struct err_text *e);
-
-/* Where a config that was refused counts: with the first limit that it is past, else with the
- * configs that are wrong. */
-enum quota_kind config_limit_counter(const Pb__TraceConfig *c);

@@ -16,6 +16,7 @@
 #include "service/session/session_internal.h"
 #include "service/session/triggers.h"
 #include "service/trace/trace_events.h"
+#include "service/ipc/config_limits.h"
 
 /* ---- what it is ---- */
 

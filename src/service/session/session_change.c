@@ -8,6 +8,7 @@
 #include "service/ipc/limits.h"
 #include "service/session/session_internal.h"
 #include "service/session/session_config.h"
+#include "service/ipc/config_limits.h"
 
 static int check_filters(const Pb__TraceConfig *c, struct err_text *e)
 {

@@ -12,6 +12,7 @@
 #include "service/ipc/limits.h"
 #include "service/session/admission.h"
 #include "service/session/triggers.h"
+#include "service/ipc/config_limits.h"
 
 int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e)
 {

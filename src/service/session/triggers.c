@@ -15,6 +15,7 @@
 #include "base/core/siphash.h"
 #include "base/system/log.h"
 #include "service/session/session_internal.h"
+#include "service/ipc/config_limits.h"
 
 #define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
 

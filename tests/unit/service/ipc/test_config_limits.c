@@ -8,6 +8,7 @@
 #include "unit/service/rig.h"
 #include "service/ipc/quota.h"
 #include "service/ipc/limits.h"
+#include "service/ipc/config_limits.h"
 
 /* Configs with so many of one thing. */
 static const struct {

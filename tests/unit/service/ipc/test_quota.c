@@ -105,15 +105,15 @@ TEST(of_each_kind_others_and_root_have_a_quarter)
 		quota_open(&flood, &q, 4242);
 		quota_open(&other, &q, 4243);
 		quota_open(&root, &q, 0);
-		while (quota_take(&flood, kind, step, NULL) == 0)
+		while (quota_charge(&flood, kind, step, NULL) == 0)
 			;
-		assert_int_equal(quota_take(&other, kind, all / 4, NULL), 0);
+		assert_int_equal(quota_charge(&other, kind, all / 4, NULL), 0);
 		for (unsigned i = 0; i < USERS; i++) {
 			quota_open(&more[i], &q, 5000 + i);
-			while (quota_take(&more[i], kind, step, NULL) == 0)
+			while (quota_charge(&more[i], kind, step, NULL) == 0)
 				;
 		}
-		assert_int_equal(quota_take(&root, kind, all / 4, NULL), 0);
+		assert_int_equal(quota_charge(&root, kind, all / 4, NULL), 0);
 		for (unsigned i = 0; i < USERS; i++)
 			quota_close(&more[i]);
 		quota_close(&flood);

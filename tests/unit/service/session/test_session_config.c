@@ -8,6 +8,7 @@
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_config.h"
+#include "service/ipc/config_limits.h"
 
 static struct err_text e;
 
