@@ -183,6 +183,7 @@ static int prepare_one(const struct setup *s, const config_trigger *c, const str
 	r = make_condition(s, c, e, &condition);
 	if (r)
 		return r == -ENOMEM ? r : 0; /* otherwise it was reported */
+	t->on_markers = t->on_markers || event_is_marker(e);
 	if (t->n == EVENT_TRIGGERS_MAX) {
 		refuse(s, e, "too many triggers");
 		return 0;

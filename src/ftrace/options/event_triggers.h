@@ -26,6 +26,7 @@ struct event_triggers {
 	size_t cap;
 	/* A trigger starts the recording and none pauses it: recording is off until then. */
 	bool begin_paused;
+	bool on_markers; /* one of them acts on ftrace/print */
 };
 
 /*

@@ -288,7 +288,7 @@ static void ftrace_destroy(void *instance)
 static int begin_instance(struct ftrace_session *s)
 {
 	int r = event_triggers_start(&s->triggers, &s->instance, &s->errors);
-	bool markers = false;
+	bool markers = s->triggers.on_markers;
 
 	for (size_t i = 0; i < s->events.n; i++)
 		markers = markers || event_is_marker(&s->events.events[i]);
