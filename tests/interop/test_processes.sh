@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: shared
+# tracefs: top
 #
 # linux.process_stats on the real /proc, by Perfetto's programs and by ours at the same time and with the same config:
 # the same counters of the same processes with values that agree, and what /proc says of a process that stands still.

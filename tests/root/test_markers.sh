@@ -52,5 +52,16 @@ overrun=$(cat $TRACEFS/per_cpu/cpu*/stats | awk '/^overrun/ { n += $2 } END { pr
 [ $(($(cat "$TMP/top") + overrun)) -ge "$written" ]
 verdict "the top level has all of them" $? "$TMP/top"
 
+# ---- while the top level does not record
+
+echo 0 >$TRACEFS/tracing_on
+copies=$(cat $TRACEFS/options/copy_trace_marker)
+"$BIN/sonda" record -o "$TMP/off" ftrace/print -- \
+  sh -c "for i in 1 2 3 4 5; do echo \"marker of test_markers\" >$TRACEFS/trace_marker || exit 1; done" >"$TMP/log" 2>&1
+[ $? = 0 ] && grep -q 'ftrace 5$' "$TMP/log" && grep -q "exit code 0" "$TMP/log"
+verdict "who writes markers does not fail while the top level does not record" $? "$TMP/log"
+[ "$(cat $TRACEFS/options/copy_trace_marker)" = "$copies" ]
+verdict "and what was changed for it is as before" $?
+
 echo "1..$N"
 exit $BAD

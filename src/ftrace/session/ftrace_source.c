@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 
 #include "base/core/clock.h"
 #include "base/event_loop/event_free.h"
+#include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
@@ -32,6 +34,8 @@
 #include "ftrace/session/metadata_publisher.h"
 #include "ftrace/session/data_sources.h"
 #include "ftrace/session/ftrace_session.h"
+#include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/undo_log.h"
 #include "ftrace/session/session_refresh.h"
 #include "ftrace/session/session_stats.h"
@@ -53,6 +57,7 @@ struct ftrace_source {
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
 	struct session_stats stats;
+	struct override *top_markers; /* owned; NULL: the top level gets markers as ever */
 	/* owned: the timer of session_refresh; or of the wait for setting_up after a stop */
 	struct event *looking;
 	bool started; /* ds_started was sent */
@@ -129,6 +134,36 @@ static void look_again(struct ftrace_source *ds)
 	look_in(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
+/*
+ * The kernel copies a marker to one instance after the other and stops with EBADF at the first that
+ * does not record. While the top level does not (its tracing_on is 0), it would fail each write to
+ * trace_marker, after this session has got the marker. So it gets no copies meanwhile. Best effort:
+ * nothing is lost without it.
+ */
+static void spare_top_level(struct ftrace_source *ds)
+{
+	const struct setup *s = &ds->session.setup;
+	const struct override_target top = {
+		.root = s->root,
+		.place = "",
+		.state = s->state_root,
+		.reads_nothing = true,
+	};
+	char path[PATH_MAX];
+	struct err_text e;
+	bool is_off;
+
+	if (!ds->session.instance.copies_markers ||
+	    fs_join(path, sizeof(path), s->root, "tracing_on") < 0)
+		return;
+	_cleanup_(freep) char *on = setting_read(path);
+	is_off = on && *on == '0';
+	if (!is_off)
+		ds->top_markers = override_free(ds->top_markers);
+	else if (!ds->top_markers && override_new(&top, &ds->top_markers, &e) == 0)
+		(void)override_write(ds->top_markers, "options/copy_trace_marker", "0");
+}
+
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
@@ -140,6 +175,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	session_refresh(&ds->session);
+	spare_top_level(ds);
 	look_again(ds);
 }
 
@@ -277,6 +313,7 @@ static void ftrace_destroy(void *instance)
 	coroutine_finish(ds->setting_up);
 	coroutine_finish(ds->winding_down);
 	leave_feed(ds);
+	ds->top_markers = override_free(ds->top_markers);
 	ftrace_session_close(&ds->session);
 	event_freep(&ds->looking);
 	writer_free(ds->writer);
@@ -311,8 +348,10 @@ static void begin_recording(struct ftrace_source *ds)
 			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
 	}
 	top_level_start(&s->top);
-	if (instance_is_made(&s->instance))
+	if (instance_is_made(&s->instance)) {
+		spare_top_level(ds);
 		look_again(ds);
+	}
 	attach(ds);
 	if (!session_symbols_wait(&s->symbols, SESSION_SYMBOLS_WAIT_MS, begin_reading, ds))
 		begin_reading(ds);
@@ -365,6 +404,7 @@ static void end_recording(struct ftrace_source *ds)
 	event_del(ds->looking);
 	if (instance_is_made(&ds->session.instance))
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
+	ds->top_markers = override_free(ds->top_markers);
 	top_level_stop(&ds->session.top);
 	if (!wait_for_symbols(ds))
 		read_rest(ds);
