@@ -111,7 +111,7 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 # Of parts that are left out there is nothing to test.
 EBPF_TESTS_PURE := none counter histogram top_n errors ebpf_config cgroup_ids thresholds
-EBPF_TESTS_OUT := $(if $(filter yes,$(EBPF)),tests/unit/ebpf/test_none.c,$(filter-out \
+EBPF_TESTS_OUT := $(if $(filter yes,$(EBPF)),,$(filter-out \
 	$(foreach f,$(EBPF_TESTS_PURE),%/test_$(f).c),$(wildcard tests/unit/ebpf/test_*.c tests/unit/ebpf/*/test_*.c)))
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
+#include "base/core/hash_table.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -123,6 +122,8 @@ static struct watched *begin_watch(struct thresholds *t, const struct track_upda
 	w->track = seen->track;
 	w->by = by;
 	HASH_ADD(hh, t->watched, track, sizeof(w->track), w);
+	if (!w->hh.tbl)
+		free(TAKE_PTR(w));
 	return w;
 }
 

@@ -11,8 +11,8 @@
 #include <bpf/btf.h>
 #include <stdlib.h>
 #include <bpf/libbpf.h>
-#include <uthash.h>
 
+#include "base/core/hash_table.h"
 #include "base/core/err.h"
 #include "base/text/str.h"
 #include "client/counters/tracks.h"
@@ -378,8 +378,12 @@ static struct user_map_element *element_new(struct user_map *m, const void *key)
 	if (!x)
 		return NULL;
 	memcpy(x->key, key, m->reader.key_size);
-	add_tracks(m, x);
 	HASH_ADD(hh, m->elements, key, m->reader.key_size, x);
+	if (!x->hh.tbl) {
+		free(x);
+		return NULL;
+	}
+	add_tracks(m, x);
 	m->n_elements++;
 	return x;
 }

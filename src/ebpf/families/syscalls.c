@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #include "bpf/process.h"
 #include "bpf/syscalls.h"
 #include "client/counters/tracks.h"
 #include "ebpf/tracks/top_n.h"
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
 #include "ebpf/engine/images.h"
@@ -77,6 +77,8 @@ static struct syscall_sum *sum_of(struct syscall_sums *s, struct syscall_id id)
 		return NULL;
 	c->id = id;
 	HASH_ADD(hh, s->all, id, sizeof(c->id), c);
+	if (!c->hh.tbl)
+		free(TAKE_PTR(c));
 	return c;
 }
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <bpf/libbpf.h>
 
+#include "base/core/hash_table.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -150,6 +150,10 @@ static struct lanes *lanes_of(struct event_tracks *l, const struct sonda_event *
 								       .tid = (int32_t)e->tid,
 								       .alive_ns = e->time});
 	HASH_ADD(hh, l->threads, tid, sizeof(t->tid), t);
+	if (!t->hh.tbl) {
+		tracks_remove(l->tracks, t->thread);
+		free(TAKE_PTR(t));
+	}
 	return t;
 }
 

@@ -43,6 +43,8 @@ static struct process_sum *process_of(struct process_sums *s, uint32_t pid)
 		return NULL;
 	p->pid = pid;
 	HASH_ADD(hh, s->all, pid, sizeof(p->pid), p);
+	if (!p->hh.tbl)
+		free(TAKE_PTR(p));
 	return p;
 }
 

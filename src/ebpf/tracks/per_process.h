@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
 #include "ebpf/engine/family.h"
 #include "ebpf/engine/map.h"
+#include "base/core/hash_table.h"
 #include "ebpf/tracks/top_n.h"
 
 /*

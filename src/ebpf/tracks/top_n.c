@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
 #define COMM_SIZE 64
@@ -90,6 +89,8 @@ static struct process *process_of(struct top_n *t, uint32_t pid)
 		return NULL;
 	p->pid = pid;
 	HASH_ADD(hh, t->all, pid, sizeof(p->pid), p);
+	if (!p->hh.tbl)
+		free(TAKE_PTR(p));
 	return p;
 }
 

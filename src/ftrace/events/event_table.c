@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <limits.h>
 #include <string.h>
 #include <event-parse.h>
 
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_encode.h"

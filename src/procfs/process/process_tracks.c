@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <uthash.h>
-
+#include "base/core/hash_table.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "client/transport/writer.h"
@@ -243,6 +242,10 @@ static struct thread_usage *thread_of(struct process_tracks *u, int32_t tid, uin
 			return NULL;
 		t->tid = tid;
 		HASH_ADD_INT(u->by_tid, tid, t);
+		if (!t->hh.tbl) {
+			free(t);
+			return NULL;
+		}
 	}
 	t->pid = u->threads.pid;
 	add_tracks(u, t);
