@@ -16,7 +16,8 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/json.h"
 
-/* What a tracing service knows, as tables for display. Text of others is made plain. */
+/* Formats the state of a tracing service as tables. Control characters in foreign text are
+ * replaced. */
 
 /*
  *	ID  UID  STATE    STARTED   DURATION  BUFFERS   SOURCES  NAME
@@ -75,7 +76,7 @@ static void put_clock_time(uint64_t boot_ns, struct strbuf *out)
 		strbuf_printf(out, " at %s", text);
 }
 
-/* Under the session: whose data it lacks since when. */
+/* Appends below the session which producer disconnected, and when. */
 static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
 {
 	strbuf_puts(out, "      ");
@@ -130,7 +131,7 @@ static const char *producer_name(const Pb__TracingServiceState *state, int32_t i
 	return "?";
 }
 
-/* Who records, and what they offer. */
+/* Appends the producers and the data sources that they offer. */
 static void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	if (state->n_producers == 0) {
@@ -159,8 +160,8 @@ static void state_text_producers(const Pb__TracingServiceState *state, struct st
 }
 
 /*
- * sonda sessions: which sessions a tracing service has. sonda status: that, who records for it, and
- * what they offer.
+ * sonda sessions: lists the sessions of a tracing service. sonda status: lists these, the
+ * producers, and their data sources.
  */
 
 static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
@@ -178,7 +179,7 @@ static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState *
 	return r;
 }
 
-/* The message as it is, for other programs. */
+/* Prints the message unchanged, for other programs. */
 static void print_raw(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	size_t len = pb__tracing_service_state__get_packed_size(state);

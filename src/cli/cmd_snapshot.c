@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda snapshot: what a running session has by now, as a trace; the session continues. */
+/* sonda snapshot: saves the current data of a running session as a trace; the session continues. */
 
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
 	return !s->state || strcmp(s->state, "CLONED_READ_ONLY") != 0;
 }
 
-/* The only one that there is. */
+/* Chooses the session if there is only one. */
 static int choose(const Pb__TracingServiceState *state, uint64_t *ret, struct err_text *e)
 {
 	size_t n = 0;
@@ -75,7 +75,7 @@ static int find(struct session_client *client, const struct verb_options *o,
 	return r;
 }
 
-/* Whom the user meant is in what they see. */
+/* Adds the list of sessions to the error, so that the user can find the right one. */
 static int explain(const struct verb_options *o, int error, struct err_text *e)
 {
 	struct err_text why = *e;
@@ -86,7 +86,7 @@ static int explain(const struct verb_options *o, int error, struct err_text *e)
 		       o->words[0], why.text);
 }
 
-/* The service has written it. */
+/* Handles a trace that the service has written. */
 static int take_written(struct trace_file *file, struct verb_summary *s, struct err_text *e)
 {
 	uint64_t bytes;
@@ -152,7 +152,7 @@ int cmd_snapshot(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	signal(SIGPIPE, SIG_IGN); /* write(2) says so */
+	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE */
 	r = snapshot(&o, &name, &summary, &e);
 	code = r == 0 ? EXIT_GOOD : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 	summary.output = name.text;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonda stop, sonda attach: the ends of a session that sonda record --detach has left with the
- * service.
+ * sonda stop, sonda attach: end a session that sonda record --detach has left in the service.
  *
  *	attach --> (wait for its end, or a signal) --> flush, disable --> read, or the file is written
- *	      \-- no place for the trace --> detach
+ *	      \-- the output cannot be opened --> detach
  */
 
 #include <errno.h>
@@ -23,14 +22,14 @@
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
 
-/* One call of the verb. */
+/* State of one run of the verb. */
 struct ending {
 	struct session_client *client;
 	const struct verb_options *o;
-	bool at_once; /* stop, not attach */
+	bool at_once; /* true: stop, false: attach */
 	struct session_end end;
 	struct output_name name;
-	char written[PATH_MAX + 32]; /* the service's file, for the user */
+	char written[PATH_MAX + 32]; /* name of the service's file, for the user */
 	struct verb_summary summary;
 };
 
@@ -45,7 +44,7 @@ static int save(struct ending *x, struct trace_file *file, struct err_text *e)
 	return r;
 }
 
-/* The file comes first: without a place for it the session is better left as it is. */
+/* Opens the output first: if that fails, the session is left unchanged. */
 static int open_output(struct ending *x, struct trace_file **ret, struct err_text *e)
 {
 	struct err_text ignored, why;
@@ -58,7 +57,7 @@ static int open_output(struct ending *x, struct trace_file **ret, struct err_tex
 	return err_set(e, r, "%s; the session continues", why.text);
 }
 
-/* Best effort: a service that is being stopped may be gone before it has answered. */
+/* Queries the counters. Best effort: a service that is shutting down may exit before it answers. */
 static void ask_counters(struct ending *x)
 {
 	struct verb_summary *s = &x->summary;
@@ -98,7 +97,8 @@ static int end_and_save(struct ending *x, struct err_text *e)
 	return r;
 }
 
-/* The file, or all of a row of them, if this process may look at them. -o comes too late for it. */
+/* Scans the service's file, or all files of a rotation, if this process may read them. -o has no
+ * effect on them. */
 static int scan_written(struct ending *x)
 {
 	const Pb__TraceConfig *config = x->summary.config;

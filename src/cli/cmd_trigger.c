@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda trigger NAME...: activates triggers, as a producer that has nothing else to say. */
+/* sonda trigger NAME...: activates triggers, as a producer without data sources. */
 
 #include <errno.h>
 #include <event2/event.h>
@@ -20,7 +20,7 @@ struct trigger_run {
 	struct connection *conn;
 	char **names;
 	size_t n;
-	int error; /* -EINPROGRESS until there is an answer */
+	int error; /* -EINPROGRESS: no answer yet */
 };
 
 static void end(struct trigger_run *t, int error)
@@ -67,7 +67,7 @@ static void on_lost(void *ctx, int error)
 
 static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-/* Returns 0 or -errno, -EINPROGRESS: no answer in time. */
+/* Activates the triggers. Returns 0 or -errno; -EINPROGRESS: no answer in time. */
 static int activate(const char *address, char **names, size_t n)
 {
 	const struct timeval timeout = {.tv_sec = CONNECT_TIMEOUT_MS / 1000};

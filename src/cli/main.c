@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sonda VERB ...: finds the verb in the table and gives it the rest. */
+/* sonda VERB ...: finds the verb in the table and passes it the remaining arguments. */
 
 #include <stdio.h>
 #include <string.h>

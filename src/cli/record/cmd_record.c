@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sonda record: puts the parts together, each of which does one thing.
+ * sonda record: connects its parts:
  *
  *	record_options --> record_config --> recording --> trace_file --> FILE
  *	      |                                ^ |
@@ -44,7 +44,8 @@ static int report(struct record_command *c, int error, const struct err_text *e)
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* The first of the processes and CPUs that are not there: numbers of this machine, all of them. */
+/* Checks that the processes and CPUs exist on this machine; sets e to the first one that does
+ * not. */
 static int check_numbers(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
@@ -57,7 +58,7 @@ static int check_numbers(struct record_command *c, struct err_text *e)
 	return o->has_cpus && c->is_local ? cpu_list_check(&o->cpus, "/sys", e) : 0;
 }
 
-/* "sonda record sched sleep 5", as one says it to other tools. */
+/* Refuses the name of a program among the events: "sonda record sched sleep 5" lacks the "--". */
 static int check_dashes(struct record_command *c, struct err_text *e)
 {
 	const struct arg_list *words = &c->options.words;
@@ -75,7 +76,7 @@ static int check_dashes(struct record_command *c, struct err_text *e)
 	return 0;
 }
 
-/* Whose events. */
+/* Restricts the config to the threads of the requested processes. */
 static int set_threads(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
@@ -86,9 +87,9 @@ static int set_threads(struct record_command *c, struct err_text *e)
 	return c->child && !o->all ? record_config_set_tids(c->config, &tid, 1) : 0;
 }
 
-#define EVENTS_NAMED 20 /* of those that do not exist */
+#define EVENTS_NAMED 20 /* of the missing events */
 
-/* The first lines, and the number of the others. */
+/* Prints the first lines, and the number of the others. */
 static void tell_first(struct record_command *c, struct strbuf *lines)
 {
 	struct strbuf text = {0};
@@ -105,7 +106,7 @@ static void tell_first(struct record_command *c, struct strbuf *lines)
 	strbuf_deinit(&text);
 }
 
-/* A recording in which there can be no event would run on for nothing. */
+/* Refuses a recording in which no event can occur: it would never record anything. */
 static int check_events(struct record_command *c)
 {
 	struct strbuf lines = {0};
@@ -164,8 +165,9 @@ static int name_snapshots(struct record_command *c, struct err_text *e)
 	return r ? r : snapshots_check_path(c->snapshots, e);
 }
 
-/* The service writes a file of this machine itself, which copies least. What goes elsewhere, or comes
- * from another machine, is read from the service. */
+/* Sets up streaming to the output. A service on this machine writes a regular file itself, which
+ * saves copies. For other outputs, or a remote service, this process reads the trace and writes
+ * it. */
 static int stream_output(struct record_command *c, struct err_text *e)
 {
 	bool is_file = trace_file_is_regular(c->file);
@@ -201,8 +203,8 @@ static int open_output(struct record_command *c, struct err_text *e)
 	return r;
 }
 
-/* Chooses the delay of TraceConfig.cmd_trace_start_delay, 0 without one. It is random, so that many machines
- * with the same config do not start together. Returns 0, or -EINVAL and sets e. */
+/* Chooses the delay of TraceConfig.cmd_trace_start_delay, 0 without one. It is random, so that many
+ * machines with the same config do not start together. Returns 0, or -EINVAL and sets e. */
 static int start_delay_choose(const Pb__TraceConfig *config, uint32_t *ret_ms, struct err_text *e)
 {
 	const Pb__TraceConfig__CmdTraceStartDelay *d = config->cmd_trace_start_delay;
@@ -224,7 +226,7 @@ static int start_delay_choose(const Pb__TraceConfig *config, uint32_t *ret_ms, s
 	return 0;
 }
 
-/* A signal ends the wait as it ends any program. */
+/* Waits. A signal has its default effect: it ends the process. */
 static void start_delay_wait(uint32_t ms)
 {
 	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
@@ -265,7 +267,7 @@ static const char *no_detach(const struct record_command *c)
 	return NULL;
 }
 
-/* Another process ends it, who must find it. */
+/* Prepares --detach: gives the session a name by which another process can find and end it. */
 static int prepare_detach(struct record_command *c, struct err_text *e)
 {
 	if (no_detach(c))
@@ -275,7 +277,7 @@ static int prepare_detach(struct record_command *c, struct err_text *e)
 	return c->config->write_into_file ? open_output(c, e) : 0;
 }
 
-/* Where the trace goes. */
+/* Chooses the destination of the trace. */
 static int prepare_output(struct record_command *c)
 {
 	struct err_text e;
@@ -295,7 +297,7 @@ static int prepare(struct record_command *c)
 	struct err_text e;
 	int code;
 
-	/* It inherits what is open. */
+	/* Fork now: the child inherits all open descriptors. */
 	if (c->options.command && command_child_fork(c->options.command, &e, &c->child)) {
 		console_error(&c->console, "%s", e.text);
 		return EXIT_FAILED;

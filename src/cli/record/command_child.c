@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  *	this process                       child
- *	go     w -------- pipe ----------> r   a byte: run; the end: do not
- *	error  r <------- pipe ----------- w   errno of exec; the end: it runs
+ *	go     w -------- pipe ----------> r   a byte: execute; EOF: exit
+ *	error  r <------- pipe ----------- w   errno of exec; EOF: executed
  *
- * The second pipe closes itself when exec succeeds, and both do when either process dies.
+ * The second pipe closes itself when exec succeeds. Both close when either process dies.
  */
 
 #include "cli/record/command_child.h"
@@ -29,7 +29,7 @@ struct command_child {
 	enum state state;
 	bool ran;
 	int status; /* of waitpid, when it has ended */
-	int go; /* -1 once it was reported */
+	int go; /* -1 once the child was released */
 	int error;
 	struct event *child_event; /* SIGCHLD; owned */
 	void (*on_end)(void *ctx);
@@ -48,7 +48,7 @@ static void run_child(char **argv, int go, int error)
 		n = read(go, &byte, 1);
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
-		_exit(0); /* nobody wants it any more */
+		_exit(0); /* the parent does not need the child any more */
 	execvp(argv[0], argv);
 	code = errno;
 	n = write(error, &code, sizeof(code));
@@ -146,7 +146,7 @@ int command_child_watch(struct command_child *c, struct event_base *loop, void (
 	c->child_event = evsignal_new(loop, SIGCHLD, on_child, c);
 	if (!c->child_event || event_add(c->child_event, NULL))
 		return -ENOMEM;
-	/* It may have ended before anybody watched. */
+	/* The child may have ended before SIGCHLD was watched. */
 	event_active(c->child_event, EV_SIGNAL, 1);
 	return 0;
 }

@@ -10,31 +10,30 @@
 struct event_base;
 
 /*
- * The command of `sonda record -- COMMAND`: a child that is forked, and has a pid that can be traced, before
- * it executes the command.
+ * The command of `sonda record -- COMMAND`: a child that is forked, and has a pid that can be
+ * traced, before it executes the command.
  *
  *	command_child_fork --> ..._watch --> ..._run --> on_end --> ..._free
  *	   waits                             runs        has ended
  *
- * It has this process's descriptors 0 to 2, environment, rights, process group and signals as they
- * were at the fork; so fork before anything else is opened or changed.
+ * The child inherits descriptors 0 to 2, the environment, privileges, process group and signal
+ * handling as they are at the fork. So the caller forks before it opens or changes anything else.
  */
 struct command_child;
 
-/* argv (ends with NULL) is borrowed until the child is freed. Returns 0, or -errno with the sentence in
- * e. */
+/* argv (ends with NULL) is borrowed until the child is freed. Returns 0, or -errno and sets e. */
 int command_child_fork(char **argv, struct err_text *e, struct command_child **ret);
 pid_t command_child_pid(const struct command_child *c);
 
-/* on_end comes once, from the loop, when the child has ended, whether it ran or not. Returns 0 or -ENOMEM.
- */
+/* Calls on_end once, from the loop, when the child has ended, whether it was executed or not.
+ * Returns 0 or -ENOMEM. */
 int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
 			void *ctx);
-/* Call it before the loop is freed. */
+/* The caller must call it before it frees the loop. */
 void command_child_unwatch(struct command_child *c);
 
-/* Executes the command. Returns 0, or -errno and sets e: there is no such program, it may not be run, it
- * was killed meanwhile. SIGPIPE must be ignored. */
+/* Executes the command. Returns 0, or -errno and sets e: the program does not exist, may not be
+ * executed, or the child was killed meanwhile. SIGPIPE must be ignored. */
 int command_child_run(struct command_child *c, struct err_text *e);
 
 /* Returns true if the command was executed and has not ended. */
@@ -45,12 +44,12 @@ void command_child_signal(const struct command_child *c, int number);
 /* Returns true if the command was executed. */
 bool command_child_ran(const struct command_child *c);
 
-/* Returns the exit code as a shell reports it (128 plus the signal if it was killed), -1 if it has
- * not ended. */
+/* Returns the exit code as a shell reports it (128 plus the signal if the command was killed), or
+ * -1 if the command has not ended. */
 int command_child_exit_code(const struct command_child *c);
 
-/* "'./app' ended with exit code 3", "... was killed by signal 11 (Segmentation fault)", "... is
- * still running (pid 123)": appended. */
+/* Appends the state of the command: "'./app' ended with exit code 3", "... was killed by signal 11
+ * (Segmentation fault)", "... is still running (pid 123)". */
 void command_child_describe(const struct command_child *c, struct strbuf *b);
 
 /* Kills the child if it was not executed yet; a running command is left alone. No-op for NULL. */

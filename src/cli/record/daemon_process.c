@@ -54,15 +54,15 @@ int path_program(const char *name, char *buf, size_t size)
 
 /*
  *	this process                      child, own process group, dies with its parent
- *	notify  r <--------- pipe ------- w   $TRACED_NOTIFY_FD: one byte "1" when it listens
+ *	notify  r <--------- pipe ------- w   $TRACED_NOTIFY_FD: the byte "1" when it listens
  *	stderr  r <--------- pipe ------- w   fd 2; also fd 1
  *
- * The child's messages carry their weight in front ("<4>sondad: ..."), as for the journal: the
- * environment tells it that its stderr is one. Warnings are passed on, the last line is kept as the
- * reason if it dies.
+ * The child's messages carry their priority in front ("<4>sondad: ..."), as for the journal: the
+ * environment claims that stderr is the journal. Warnings are passed on. The last line is kept as
+ * the reason if the child dies.
  */
 
-#define LOOK_AGAIN_MS 10 /* while its end is awaited */
+#define LOOK_AGAIN_MS 10 /* between two checks for its end */
 
 struct daemon_process {
 	const char *name; /* borrowed from the caller until free */
@@ -74,9 +74,9 @@ struct daemon_process {
 	int stderr_fd;
 	struct event *notify_event;
 	struct event *stderr_event;
-	char line[DAEMON_MAX_LINE]; /* the line that is coming in */
+	char line[DAEMON_MAX_LINE]; /* the incomplete line */
 	size_t line_len;
-	char last[DAEMON_MAX_LINE]; /* the last whole one */
+	char last[DAEMON_MAX_LINE]; /* the last complete line */
 };
 
 /* ---- finding the program ---- */
@@ -112,9 +112,9 @@ bool daemon_program_has_rights(const char *name)
 	return st.st_mode & S_ISUID || getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* ---- its words ---- */
+/* ---- its log lines ---- */
 
-/* "<4>text": gives the text and its weight; without a weight it is taken as a warning. */
+/* Returns the text of "<4>text" and sets its priority; without a prefix the priority is warning. */
 static const char *weigh(const char *line, int *weight)
 {
 	*weight = LOG_LEVEL_WARN;
@@ -149,7 +149,7 @@ static void take_bytes(struct daemon_process *d, const char *bytes, size_t n)
 	}
 }
 
-/* Takes what is there. Returns false if it will say nothing more. */
+/* Reads the available data. Returns false at EOF. */
 static bool listen_once(struct daemon_process *d)
 {
 	char bytes[4096];
@@ -205,7 +205,7 @@ static void set_journal_stream(int fd)
 	setenv("JOURNAL_STREAM", value, 1);
 }
 
-/* In the child. Says what went wrong on its stderr, where the parent listens. */
+/* Runs in the child. Reports errors on stderr, which the parent reads. */
 static void run_child(const char *path, const char *const *args, const char *notify_env,
 		      const struct daemon_env *env, int notify, int err, pid_t parent)
 {
@@ -216,9 +216,10 @@ static void run_child(const char *path, const char *const *args, const char *not
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent) /* it died before that */
+	if (getppid() != parent) /* the parent died before prctl() */
 		_exit(1);
-	/* Ours, and what our own parent had us ignore. Two cannot be set, and need not be. */
+	/* Restore the default handlers, also of signals that our own parent ignored. SIGKILL and
+	 * SIGSTOP cannot be set, and need not be. */
 	for (int s = 1; s < NSIG; s++)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
@@ -316,7 +317,7 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
 	if (d->pid > 0 && waitpid(d->pid, &d->status, WNOHANG) != d->pid)
 		return false;
 	d->pid = -1;
-	listen_once(d); /* its last words are in the pipe already */
+	listen_once(d); /* its last lines are already in the pipe */
 	if (d->line_len)
 		take_line(d);
 	colon = d->last[0] ? ": " : "";
@@ -330,8 +331,8 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
 }
 
 /*
- * Waits for its end, at most timeout_ms; false when it is still there. Listens meanwhile: a child
- * that waits for room in the pipe would never end.
+ * Waits up to timeout_ms for the end of the child. Returns false if it still runs. Reads its output
+ * meanwhile: a child that blocks on a full pipe would never end.
  */
 static bool wait_for_end(struct daemon_process *d, int timeout_ms)
 {
@@ -342,7 +343,7 @@ static bool wait_for_end(struct daemon_process *d, int timeout_ms)
 		if (clock_mono_ns() >= end_ns)
 			return false;
 		poll(&p, 1, LOOK_AGAIN_MS);
-		/* One that closed its stderr makes poll sleep only. */
+		/* If the child has closed its stderr, poll only sleeps. */
 		if (p.revents && !listen_once(d))
 			p.fd = -1;
 	}

@@ -7,15 +7,16 @@
 
 #include "base/core/err.h"
 
-/* Finds a program as a shell does: name itself if it contains a '/', else in PATH. Returns 0 or -ENOENT. */
+/* Finds a program as a shell does: name itself if it contains a '/', else in PATH. Returns 0 or
+ * -ENOENT. */
 int path_program(const char *name, char *buf, size_t size);
 
 struct event_base;
 
 /*
- * One daemon as a child of this process, in a process group of its own (so that Ctrl-C does not
- * reach it) and gone when this process is gone. It reports readiness by writing "1" to the
- * descriptor that an environment variable names, and logs to stderr.
+ * One daemon as a child of this process. It has its own process group, so that Ctrl-C does not
+ * reach it, and the kernel kills it when this process ends. The daemon reports readiness by writing
+ * "1" to the descriptor that an environment variable names. It logs to stderr.
  */
 struct daemon_process;
 
@@ -23,11 +24,13 @@ struct daemon_process;
 #define DAEMON_MAX_LINE 512 /* bytes of one of its lines that are kept */
 
 struct daemon_process_ops {
-	/* It wrote its "1". */
+	/* The daemon wrote its "1". */
 	void (*on_ready)(void *ctx, struct daemon_process *d);
-	/* It closed the descriptor without writing: it is ending, or does not know the variable. */
+	/* The daemon closed the descriptor without writing: it is ending, or ignores the
+	 * variable. */
 	void (*on_not_ready)(void *ctx, struct daemon_process *d);
-	/* A line of its log with priority warning or higher, or without priority. Must not be NULL. */
+	/* A line of its log with priority warning or higher, or without priority. Must not be
+	 * NULL. */
 	void (*on_line)(void *ctx, const char *line);
 };
 
@@ -38,9 +41,9 @@ struct daemon_env {
 };
 
 /*
- * Starts the program at path. args are its arguments, NULL-terminated. notify_env is the variable that gets the
- * number of the descriptor. env ends with a NULL name. ops and name are borrowed until
- * daemon_process_free. Returns 0, or -errno and sets e.
+ * Starts the program at path. args are its arguments, NULL-terminated. notify_env is the variable
+ * that gets the number of the descriptor. env ends with a NULL name. ops and name are borrowed
+ * until daemon_process_free. Returns 0, or -errno and sets e.
  */
 int daemon_process_start(struct event_base *loop, const char *name, const char *path,
 			 const char *const args[static 1], const char *notify_env,
@@ -49,10 +52,12 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 
 pid_t daemon_process_pid(const struct daemon_process *d);
 
-/* Returns true if it has ended; then why (may be NULL) says how, with its last line. Never blocks. */
+/* Returns true if the daemon has ended; then why (may be NULL) is set to the reason, with its last
+ * line. Never blocks. */
 bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);
 
-/* Ends it: SIGTERM, SIGKILL after timeout_ms; waits until it is gone; frees. No-op for NULL. */
+/* Ends the daemon with SIGTERM, and with SIGKILL after timeout_ms. Waits for its end, then frees d.
+ * No-op for NULL. */
 void daemon_process_free(struct daemon_process *d, int timeout_ms);
 
 /* Finds a program: beside the running one, else in PATH. Returns 0 or -ENOENT. */

@@ -146,7 +146,7 @@ static int find_action(const char *option, const char *name, struct trigger *ret
 		       option, name);
 }
 
-/* Behind the action: nothing, or " if FILTER". */
+/* Parses the rest after the action: nothing, or " if FILTER". */
 static int take_filter(const char *option, const char *rest, struct trigger *ret,
 		       struct err_text *e)
 {
@@ -184,9 +184,9 @@ int option_trigger(const char *option, const char *text, struct trigger *ret, st
 }
 
 #define WORDS ARRAY_SIZE(((struct cpu_list *)0)->words)
-#define MAX_BYTES (64u << 10) /* of a list of the kernel */
+#define MAX_BYTES (64u << 10) /* of a CPU list of the kernel */
 
-/* A decimal number at *at, which is moved after it. 0, -EINVAL or -ERANGE. */
+/* Parses a decimal number at *at and advances *at. Returns 0, -EINVAL or -ERANGE. */
 static int take_number(const char **at, uint32_t *ret)
 {
 	uint32_t n = 0;
@@ -227,7 +227,7 @@ int cpu_list_add(struct cpu_list *l, const char *text)
 	}
 }
 
-/* What the kernel found when it started; it may be offline now. */
+/* Reads the CPUs that were present at boot; they may be offline now. */
 static int read_present(const char *sys_root, struct strbuf *text, struct cpu_list *ret)
 {
 	char path[PATH_MAX];

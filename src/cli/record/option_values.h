@@ -10,8 +10,8 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 
 /*
- * Parsers for values of options of `sonda record`. option is the spelling of the user ("-t", "--filter"), for
- * the sentence in e. They return 0, or -EINVAL and set e.
+ * Parsers for option values of `sonda record`. option is the user's spelling ("-t", "--filter"),
+ * for the message in e. Each function returns 0, or -EINVAL and sets e.
  */
 
 /* "10", "500ms", "2m": at most the longest duration of a session. */
@@ -32,7 +32,7 @@ struct pid_list {
 	size_t n;
 	size_t cap;
 };
-/* Adds to the list; -EINVAL, or -ENOMEM. */
+/* Adds processes to the list. Returns 0, -EINVAL or -ENOMEM. */
 int option_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e);
 
 /* "stacktrace", "traceoff:1", "traceon if ret < 0": ACTION[:COUNT][ if FILTER]. */
@@ -51,21 +51,22 @@ struct cpu_list {
 	uint32_t words[CPU_LIST_MAX / 32]; /* bit c % 32 of word c / 32 */
 };
 
-/* Adds the CPUs of text. Returns 0, -EINVAL (not a list: "", "1-", "3-1", "a") or -ERANGE (number too
- * large); on failure some may have been added. */
+/* Adds the CPUs of text. Returns 0, -EINVAL (not a list: "", "1-", "3-1", "a") or -ERANGE (number
+ * too large); on failure some may have been added. */
 int cpu_list_add(struct cpu_list *l, const char *text);
 
-/* Checks that this machine has all CPUs of l. sys_root: where sysfs is. Returns 0, or -ENXIO with the sentence
- * in e; also 0 if sysfs does not list them. */
+/* Checks that this machine has all CPUs of l. sys_root: mount point of sysfs. Returns 0, or -ENXIO
+ * and sets e. Returns 0, too, if sysfs does not list the CPUs. */
 int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_text *e);
 
-/* Appends the mask in the format of tracing_cpumask: words of 32 bits in hex with commas between, the
- * highest CPUs first: "3d", "1,00000000". */
+/* Appends the mask in the format of tracing_cpumask: words of 32 bits in hex with commas between,
+ * the highest CPUs first: "3d", "1,00000000". */
 void cpu_list_mask(const struct cpu_list *l, struct strbuf *b);
 
 /*
- * Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: where procfs is.
- * Returns 0; -ESRCH (a process does not exist) or -errno of reading, and sets e; or -ENOMEM.
+ * Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: mount
+ * point of procfs. Returns 0; -ESRCH (a process does not exist) or -errno of reading, and sets e;
+ * or -ENOMEM.
  */
 int pid_tasks_list(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
 		   size_t *ret_n, struct err_text *e);

@@ -4,7 +4,8 @@
  *	             |                  |                 |
  *	             +------ ended, or not ready in time -+--> failed
  *
- * Both write to pipes that we read, so nothing of theirs mixes with the terminal unasked.
+ * We read the stderr of both from pipes, so that their messages do not mix with our terminal
+ * output.
  */
 
 #include "cli/record/private_daemons.h"
@@ -40,15 +41,16 @@ struct private_daemons {
 	struct daemon_process *service; /* owned */
 	struct daemon_process *producer; /* owned; NULL until the service is ready */
 	struct event *child_event; /* SIGCHLD */
-	struct event *deadline; /* of the one that is starting */
+	struct event *deadline; /* of the daemon that is starting */
 	bool ready;
-	bool cut_short; /* told that the producer has ended */
+	bool cut_short; /* the end of the producer was reported */
 	bool failed;
 };
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
-/* A process that was killed left its folder, empty: the daemons remove their sockets. */
+/* Removes the directory of a killed process. It is empty, because the daemons remove their
+ * sockets. */
 static int remove_if_orphan(void *ctx, const char *name, unsigned char d_type)
 {
 	const char *parent = ctx;
@@ -60,7 +62,7 @@ static int remove_if_orphan(void *ctx, const char *name, unsigned char d_type)
 	if (sscanf(name, "sonda-%d-%n", &pid, &end) != 1 || !end || pid <= 0)
 		return 0;
 	if (kill(pid, 0) && errno == ESRCH && !fs_join(path, sizeof(path), parent, name))
-		rmdir(path); /* only if it is ours, and empty */
+		rmdir(path); /* fails unless it is ours and empty */
 	return 0;
 }
 
@@ -143,7 +145,7 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 	}
 }
 
-/* Its end follows and says why; if it does not, the deadline does. */
+/* The end of the daemon follows and gives the reason; if not, the deadline reports it. */
 static void on_not_ready(void *ctx, struct daemon_process *d)
 {
 	(void)d;
@@ -212,7 +214,8 @@ const char *private_daemons_address(const struct private_daemons *p)
 	return p->consumer_socket;
 }
 
-/* No path, or a relative one, which the service refuses: no folder. */
+/* Finds the directory of the path. Returns false without a path, or with a relative one, which the
+ * service refuses. */
 static bool find_folder(const char *path, char buf[static PATH_MAX])
 {
 	const char *slash = path && path[0] == '/' ? strrchr(path, '/') : NULL;

@@ -8,8 +8,8 @@
 struct event_base;
 
 /*
- * A private tracing service and producer, for machines where no service runs: sondad and sonda-probes on
- * sockets in a directory of mode 0700. They end with this process, however it ends;
+ * A private tracing service and producer, for machines where no service runs: sondad and
+ * sonda-probes on sockets in a directory of mode 0700. The kernel ends both when this process ends.
  * private_daemons_free() also removes the directory.
  */
 struct private_daemons;
@@ -18,9 +18,10 @@ struct private_daemons;
 #define PRIVATE_STOP_TIMEOUT_MS 10000 /* for each to end before it is killed */
 
 struct private_daemons_ops {
-	/* Both are ready: connect to private_daemons_address. */
+	/* Both are ready: the caller may connect to private_daemons_address(). */
 	void (*on_ready)(void *ctx);
-	/* They could not be started, or the service has ended. Called once; then only free them. */
+	/* A daemon could not be started, or the service has ended. Called once; then the caller may
+	 * only free. */
 	void (*on_failed)(void *ctx, const char *why);
 	/* After on_ready: the producer has ended, the service has not. Called once. */
 	void (*on_producer_ended)(void *ctx, const char *why);
@@ -29,9 +30,9 @@ struct private_daemons_ops {
 };
 
 /*
- * The service may create files in the directory of output_path, an absolute path (sondad --output-dir);
- * NULL: nowhere. ops is borrowed until private_daemons_free. The programs are found beside this one or
- * in PATH. Returns 0, or -errno and sets e.
+ * The service may create files in the directory of output_path, an absolute path (sondad
+ * --output-dir); NULL: nowhere. ops is borrowed until private_daemons_free. The programs are found
+ * beside this one or in PATH. Returns 0, or -errno and sets e.
  */
 int private_daemons_start(struct event_base *loop, const char *output_path,
 			  const struct private_daemons_ops *ops, void *ctx, struct err_text *e,
@@ -40,9 +41,10 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 /* Returns the address of the consumer socket, valid as long as the daemons. */
 const char *private_daemons_address(const struct private_daemons *p);
 
-/* Returns true if the service has ended, or the producer before it was ready, without running the loop. why as
- * for daemon_process. */
+/* Returns true if the service has ended, or the producer before it was ready. Does not run the
+ * loop. why as for daemon_process_has_ended(). */
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
 
-/* Ends them, the producer first so that it can restore tracefs, and waits for their end. No-op for NULL. */
+/* Ends the producer first, so that it can restore tracefs, then the service. Waits for both. No-op
+ * for NULL. */
 void private_daemons_free(struct private_daemons *p);

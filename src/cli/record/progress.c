@@ -36,12 +36,13 @@ static char *progress_format(const struct progress *p, char buf[static PROGRESS_
 }
 
 /*
- * The kernel rings of a running recording, seen from outside: sonda-probes gives each session a
- * tracefs instance whose name tells its pid and the session, and the kernel counts in it.
+ * The kernel rings of a running recording, seen from outside. sonda-probes creates a tracefs
+ * instance for each session, and its name contains the pid and the session. The kernel's counters
+ * are in the instance.
  */
 
 struct ring_totals {
-	uint64_t events; /* written by the kernel, read or not, lost ones included */
+	uint64_t events; /* written by the kernel, including lost ones */
 	uint64_t lost; /* overwritten or dropped before they were read */
 	unsigned cpus;
 };
@@ -51,9 +52,9 @@ struct ring_totals {
  *
  *	entries: 129            in the ring now
  *	overrun: 0              overwritten before they were read
- *	commit overrun: 0       lost, since an interrupt wrote around the whole ring
- *	dropped events: 0       refused by a full ring that does not overwrite
- *	read events: 13         taken out
+ *	commit overrun: 0       lost: a nested writer wrapped the whole ring
+ *	dropped events: 0       rejected by a full ring that does not overwrite
+ *	read events: 13         consumed
  */
 
 #define MAX_STATS_BYTES 4096
@@ -109,7 +110,8 @@ static int read_cpu(void *ctx, const char *name, unsigned char d_type)
 	return r;
 }
 
-/* Adds up per_cpu/cpu* /stats of an instance. Returns 0, or -errno when there is none, or none for us. */
+/* Sums per_cpu/cpu* /stats of an instance. Returns 0, or -errno if there is none or it cannot be
+ * read. */
 static int ring_watch_read(const char *instance, struct ring_totals *ret)
 {
 	struct reading reading = {0};
@@ -129,7 +131,7 @@ static int ring_watch_read(const char *instance, struct ring_totals *ret)
 	return r;
 }
 
-#define STILL_TIMES 3 /* a write may take a second on a disk that others use, too */
+#define STILL_TIMES 3 /* a write to a busy disk may take a second */
 
 struct sums {
 	uint64_t waiting, read, lost;
@@ -215,7 +217,7 @@ void recording_progress_note_state(struct recording_progress *p,
 	}
 }
 
-/* Until one is found: it appears some time after the session. */
+/* Searches for the instance until it exists: it appears some time after the session. */
 static void find_instance(struct recording_progress *p, const char *tracefs_root, uint64_t session)
 {
 	struct strbuf path = {0};

@@ -26,8 +26,8 @@ struct progress {
 #define PROGRESS_MAX 160
 
 /*
- * Detects that the output of a streaming recording does not keep up, from the service's counters, which are
- * requested once a second.
+ * Detects that the output of a streaming recording does not keep up, from the service's counters,
+ * which are requested once a second.
  */
 
 /* Zero-initialise. */
@@ -39,8 +39,8 @@ struct stream_watch {
 };
 
 #define STREAM_WATCH_TEXT 160
-/* Checks the counters. buffer_bytes: size of the buffer. Returns true if the user should be informed; ret is the
- * message. */
+/* Checks the counters. buffer_bytes: size of the buffer. Returns true if the user should be
+ * informed; ret is the message. */
 bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint64_t buffer_bytes,
 		       char ret[static STREAM_WATCH_TEXT]);
 /* As stream_watch_note() for a session with one buffer; prints the message, even with --quiet. */
@@ -50,8 +50,8 @@ void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 void stream_watch_stall(void *console, bool stalled);
 
 /*
- * Progress line of a recording: the size of the data from the service's counters, the number of events from
- * the kernel's ring buffers if they can be read.
+ * Progress line of a recording: the size of the data from the service's counters, the number of
+ * events from the kernel's ring buffers if they can be read.
  */
 
 #define RECORDING_PROGRESS_MAX_PROBES 8

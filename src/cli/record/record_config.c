@@ -13,7 +13,8 @@
 #include "config/limits.h"
 #include "config/trace_config.h"
 
-/* The field that asks this program, not the service, for something that it does not do. */
+/* Returns the first field that requests an action of the consumer that sonda record does not
+ * support, or NULL. */
 static const char *refused_field(const Pb__TraceConfig *c)
 {
 	if (c->n_activate_triggers)
@@ -62,23 +63,23 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 }
 
 /*
- * The message is built where it stays: each of its pieces is allocated by itself, as protobuf-c
- * does when it unpacks one, and frees them. What is built is always a whole message, so an error
- * half-way frees it like any other.
+ * The message is built in place. Each part is allocated separately, as protobuf-c does when it
+ * unpacks a message, and protobuf-c frees it. The message is valid at every step, so the error path
+ * frees it like any other.
  *
  *	config -- buffers: [0] the ring of events <---+      [1] "names" <--+
  *	       +- data_sources: linux.ftrace ---------+                     |
  *	                        linux.process_stats   names of processes ---+
  *	                        linux.system_info -------------------------+
  *
- * The events overwrite the oldest events only: the names have a ring of their own. It wraps too on
- * a machine that starts many processes. Therefore process_stats writes again, after each
- * ClearIncrementalState, the names of the tasks that it meets.
+ * Two buffers, so that events overwrite only events, not names. The ring of names also wraps on a
+ * machine that starts many processes. Therefore process_stats writes the names of tasks again after
+ * each ClearIncrementalState.
  */
 
-/* ---- pieces of a message ---- */
+/* ---- parts of a message ---- */
 
-/* A new last element of a repeated message field; NULL when memory is out. */
+/* Appends an element to a repeated message field. Returns NULL if memory is out. */
 static void *add_message(size_t *n, void *list, const ProtobufCMessageDescriptor *type)
 {
 	ProtobufCMessage ***messages = list, **longer;
@@ -123,7 +124,7 @@ static int add_strings(size_t *n, char ***list, const struct arg_list *from)
 	return r;
 }
 
-/* ---- what goes with an event ---- */
+/* ---- options of an event ---- */
 
 static int add_filter(Pb__FtraceConfig *f, const char *event, const char *expr)
 {
@@ -149,7 +150,8 @@ static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trig
 	return 0;
 }
 
-/* Of one word, for an event or pattern that it stands for. Several filters are all to hold. */
+/* Adds the filters and triggers of one word to an event or pattern of that word. Several filters
+ * are combined with AND. */
 static int add_extras(const struct record_options *o, size_t word, const char *event,
 		      Pb__FtraceConfig *f)
 {
@@ -164,7 +166,8 @@ static int add_extras(const struct record_options *o, size_t word, const char *e
 	return r;
 }
 
-/* Or was it taken away since? Of a bare name and a pattern only the producer knows. */
+/* Returns true if the event is still requested. Bare names and patterns are resolved by the
+ * producer only. */
 static bool is_requested(const Pb__FtraceConfig *f, const char *event)
 {
 	if (!strchr(event, '/') || strpbrk(event, "*?["))
@@ -204,14 +207,14 @@ static int put_events(const struct record_options *o, const struct tracefs_event
 	return r ? r : put_extras(o, events, f, e);
 }
 
-/* ---- what makes events of its own ---- */
+/* ---- options that create events ---- */
 
 static bool begins(const char *name, size_t len, const char *with)
 {
 	return len >= strlen(with) && !memcmp(name, with, strlen(with));
 }
 
-/* The config's names of system calls begin with "sys_", or with "compat_sys_" those of 32-bit
+/* Names of system calls in the config begin with "sys_", or with "compat_sys_" for 32-bit
  * programs. */
 static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct err_text *e)
 {
@@ -244,7 +247,8 @@ static int put_syscalls(const struct record_options *o, Pb__FtraceConfig *f, str
 	return r;
 }
 
-/* "p:name function ...", "r10:name function ...": a line of kprobe_events, not a function. */
+/* Returns true for a line of kprobe_events ("p:name function ...", "r10:name function ..."), false
+ * for a function. */
 static bool is_probe_line(const char *probe)
 {
 	size_t digits;
@@ -275,7 +279,7 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
 			k->probe);
 	if (m) {
-		/* Its call and its return belong together. */
+		/* A call and its return must be the same kind of probe. */
 		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))
 			m->type = PROBE_TYPE(BOTH);
 		return 0;
@@ -311,7 +315,8 @@ static int put_graph(const struct record_options *o, Pb__FtraceConfig *f)
 	return r ? r : add_strings(&f->n_function_filters, &f->function_filters, &o->graph_filters);
 }
 
-/* Stacks and graphs are addresses of the kernel. */
+/* Returns true if the recording needs kernel symbols: stacks and graphs contain kernel
+ * addresses. */
 static bool wants_symbols(const struct record_options *o)
 {
 	for (size_t i = 0; i < o->n_triggers; i++)
@@ -321,7 +326,7 @@ static bool wants_symbols(const struct record_options *o)
 	return o->ksyms || o->function_graph;
 }
 
-/* ---- the rings ---- */
+/* ---- ring buffers ---- */
 
 static int put_ring(const struct record_options *o, Pb__FtraceConfig *f)
 {
@@ -356,7 +361,7 @@ static int put_ftrace(const struct record_options *o, const struct tracefs_event
 	return r ? r : put_ring(o, f);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole config ---- */
 
 enum { EVENTS_BUFFER, NAMES_BUFFER };
 
@@ -376,7 +381,7 @@ static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *nam
 	return set_string(&s->config->name, name) ? NULL : s->config;
 }
 
-/* name: NULL for none. */
+/* Adds a ring buffer. name NULL: none. */
 static int add_ring(Pb__TraceConfig *config, const char *name, uint32_t size_kb)
 {
 	Pb__TraceConfig__BufferConfig *buffer = add_message(
@@ -396,8 +401,9 @@ static uint32_t events_kb(const struct record_options *o)
 	return o->buffer_kb ? o->buffer_kb : DEFAULT_RECORD_BUFFER_KB;
 }
 
-/* A machine that starts processes all the time fills a ring of events about 8 times as fast as the
- * ring of names (150 bytes a process). Memory is taken only as far as it is written. */
+/* Returns the size of the ring of names. A machine that starts processes all the time fills the
+ * ring of events about 8 times as fast (150 bytes a process). The kernel allocates memory only when
+ * it is written. */
 static uint32_t names_kb(const struct record_options *o)
 {
 	return MAX(NAMES_BUFFER_MIN_KB, events_kb(o) / 8);
@@ -416,7 +422,7 @@ static int put_names_again(Pb__TraceConfig *config)
 	return 0;
 }
 
-/* None, in place of what the daemons have while they record. */
+/* Requests that the daemons keep their priority while they record. */
 static Pb__PriorityBoostConfig *no_boost(void)
 {
 	Pb__PriorityBoostConfig *b = malloc(sizeof(*b));
@@ -433,7 +439,7 @@ static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
 {
 	int r = add_ring(config, NULL, events_kb(o));
 
-	/* What streams into a file is overwritten nowhere. */
+	/* A streamed trace has no ring buffer to overwrite. */
 	if (!r && !record_options_stream(o))
 		r = add_ring(config, NAMES_BUFFER_NAME, names_kb(o));
 	if (!r && !record_options_stream(o))
@@ -523,8 +529,8 @@ int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t
 	return set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
 }
 
-/* Threads that are made from here on are found by sonda-probes; a producer that does not know
- * pids_to_trace records those that there are. */
+/* sonda-probes follows threads that are created from here on. A producer that does not support
+ * pids_to_trace records only the threads that exist now. */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
 {
 	_cleanup_(freep) uint32_t *tids = NULL;
@@ -546,7 +552,7 @@ void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes)
 	config->has_write_into_file = config->write_into_file = true;
 	config->has_file_write_period_ms = true;
 	config->file_write_period_ms = STREAM_WRITE_PERIOD_MS;
-	/* As with any other file that a program leaves, the kernel writes it to the disk by and by. */
+	/* Let the kernel write the file back as usual, without fsync. */
 	config->has_fflush_post_write = true;
 	config->fflush_post_write = PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_DISABLED;
 	config->has_max_file_size_bytes = max_bytes != 0;

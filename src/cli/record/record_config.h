@@ -17,9 +17,10 @@
 #define RECORD_CONFIG_FILE_MAX (1u << 20) /* bytes; a frame takes 128 KiB serialized */
 
 /*
- * path "-": standard input. Returns 0 (free with pb__trace_config__free_unpacked); -EINVAL if it is not a
- * trace config, or uses a field that sonda record does not support; else -errno of reading. Messages for
- * the user are appended to errors, one a line.
+ * Reads the config. path "-": standard input. Returns 0 (the caller frees with
+ * pb__trace_config__free_unpacked), -EINVAL if it is not a trace config or uses a field that sonda
+ * record does not support, or -errno of reading. Messages for the user are appended to errors, one
+ * a line.
  */
 int record_config_file_read(const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret);
@@ -27,23 +28,24 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 /* The trace config of a recording, from the shorthand of the command line. */
 
 /*
- * Builds the config. Patterns are matched against events (may be NULL). Patterns with '!' that exclude nothing
- * are added to ret_idle. record_config_set_tids() selects the threads. Returns 0 (free with
- * pb__trace_config__free_unpacked), -EINVAL and sets e, or -ENOMEM.
+ * Builds the config. Patterns are matched against events (may be NULL). Patterns with '!' that
+ * exclude nothing are added to ret_idle. record_config_set_tids() selects the threads. Returns 0
+ * (free with pb__trace_config__free_unpacked), -EINVAL and sets e, or -ENOMEM.
  */
 int record_config_from_words(const struct record_options *o, const struct tracefs_events *events,
 			     struct err_text *e, struct event_requests *ret_idle,
 			     Pb__TraceConfig **ret);
 
-/* Restricts the config's kernel events to these threads and their future children; replaces those of an
- * earlier call. config: of record_config_from_words. Returns 0 or -ENOMEM. */
+/* Restricts the config's kernel events to these threads and their future children; replaces those
+ * of an earlier call. config: of record_config_from_words. Returns 0 or -ENOMEM. */
 int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
-/* As record_config_set_tids(), with the current threads of processes of this machine. Returns 0, or -errno with the sentence
- * in e (-ESRCH: a process does not exist). */
+/* As record_config_set_tids(), with the current threads of processes of this machine. Returns 0, or
+ * -errno and sets e (-ESRCH: a process does not exist). */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 			   struct err_text *e);
 
-/* Makes the service stream the trace into the file that is passed to it. max_bytes: limit of the file; 0: none. */
+/* Makes the service stream the trace into the file that is passed to it. max_bytes: limit of the
+ * file; 0: none. */
 void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes);
 
 /* Serializes the config for the service. The caller frees *ret_bytes. Returns 0 or -ENOMEM. */

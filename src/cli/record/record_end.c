@@ -31,7 +31,7 @@ bool record_service_has_path(const struct record_command *c)
 	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
 }
 
-/* Our own reason, else the service's, else what the config lets expect. */
+/* Returns our own reason, else the service's, else the expected end of the config. */
 static const char *end_reason(struct record_command *c, const struct record_facts *f)
 {
 	const struct service_stats *s = record_stats(f);
@@ -112,8 +112,8 @@ static int explain_nothing(struct record_command *c)
 	return EXIT_FAILED;
 }
 
-/* Why there are no events although they are what it is about; NULL when there are some. A producer
- * that has rings has no more than a remark. */
+/* Returns why there are no ftrace events although they were requested; else NULL. Also NULL if the
+ * trace has counters of the rings: then the summary has a remark only. */
 static const char *no_ftrace(const struct record_command *c)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
@@ -142,7 +142,7 @@ static int fail_without_events(struct record_command *c, const char *why)
 	return EXIT_FAILED;
 }
 
-/* The file that the service made, if this process may look at it. */
+/* Opens the file that the service created, if this process may read it. */
 static int open_written(const struct record_command *c)
 {
 	return c->is_local && !c->config->rotate
@@ -150,7 +150,7 @@ static int open_written(const struct record_command *c)
 		       : -1;
 }
 
-/* What the service wrote: one file, or those of a rotation that are left. */
+/* Scans what the service wrote: one file, or the remaining files of a rotation. */
 static int scan_written(struct record_command *c, int fd)
 {
 	size_t files;
@@ -167,14 +167,14 @@ static int remove_file(struct record_command *c, int code)
 	return code;
 }
 
-/* The service was killed while it wrote: the last packet is not whole. */
+/* Truncates the file after the last whole packet: the service was killed while it wrote. */
 static int cut_written(struct record_command *c)
 {
 	return c->passes_file ? trace_file_cut(c->file, c->written) : -EBADMSG;
 }
 
-/* The service has written the trace; what is in it is for the summary. error: of the recording, whose
- * sentence has been told. */
+/* Ends a recording whose trace the service has written; scans it for the summary. error: of the
+ * recording; its message was already printed. */
 static int end_written(struct record_command *c, int error)
 {
 	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
@@ -209,7 +209,7 @@ static int end_written(struct record_command *c, int error)
 	return write_summary(c, false);
 }
 
-/* error: of the recording, whose sentence has been told. */
+/* Ends a recording of snapshots. error: of the recording; its message was already printed. */
 static int end_snapshots(struct record_command *c, int error)
 {
 	const struct snapshot_log *log = &c->result.snapshots;
@@ -241,7 +241,7 @@ static int tell_detached(struct record_command *c)
 	return EXIT_GOOD;
 }
 
-/* error: of the recording, whose sentence has been told. */
+/* Saves the trace. error: of the recording; its message was already printed. */
 static int save(struct record_command *c, int error)
 {
 	bool is_cut = c->result.write_error != 0;
@@ -259,7 +259,7 @@ static int save(struct record_command *c, int error)
 	return write_summary(c, false);
 }
 
-/* Its sentence has been told. */
+/* Ends a failed recording, whose message was already printed. */
 static int fail(struct record_command *c)
 {
 	if (c->passes_file && trace_file_is_named(c->file))
@@ -267,7 +267,7 @@ static int fail(struct record_command *c)
 	return EXIT_FAILED;
 }
 
-/* Is there something worth looking at, although it has failed? */
+/* Returns true if a failed recording has data worth keeping. */
 static bool is_kept(const struct record_command *c, int error)
 {
 	if (c->result.write_error || error == -ECONNABORTED)
@@ -275,7 +275,7 @@ static bool is_kept(const struct record_command *c, int error)
 	return c->file && trace_file_is_named(c->file) && error != -EINTR;
 }
 
-/* Was the next packet one too many for the file? */
+/* Returns true if the file has reached its size limit. */
 static bool is_at_limit(const struct record_command *c)
 {
 	uint64_t bytes;
@@ -286,7 +286,7 @@ static bool is_at_limit(const struct record_command *c)
 	return bytes + LARGE_PACKET >= c->max_bytes;
 }
 
-/* The recording is good as far as it goes, but it went no further than its file may. */
+/* Reports that the file reached its size limit. The recording is valid up to there. */
 static int tell_limit(struct record_command *c, int code)
 {
 	if (!is_at_limit(c))
@@ -302,7 +302,7 @@ static int tell_limit(struct record_command *c, int code)
 	return EXIT_FAILED;
 }
 
-/* The command could not be run, so what the trace has by now is of nothing. */
+/* Returns true if the command could not be executed, so that the trace is useless. */
 static bool is_without_command(const struct record_command *c, int error)
 {
 	return error && error != -ECONNABORTED && c->child && !command_child_ran(c->child);

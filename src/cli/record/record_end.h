@@ -15,8 +15,8 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * The end of sonda record: decides whether the trace is kept, saves it, and prints the summary or the
- * reason why there is none.
+ * The end of sonda record: decides whether the trace is kept, saves it, and prints the summary or
+ * the reason why there is none.
  */
 
 /* One run of sonda record. cmd_record.c fills it in and frees what it owns. */
@@ -29,25 +29,25 @@ struct record_command {
 	struct tracefs_events events; /* of this kernel; n is 0 if tracefs cannot be read */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* as shown to the user */
-	bool passes_file; /* the service writes into ours, not into one of its own */
+	bool passes_file; /* the service writes into our file, not into one of its own */
 	bool streams; /* the trace is written to the file during the recording */
 	uint64_t max_bytes; /* of that file; 0: no limit */
 	uint64_t written; /* bytes that the service wrote */
 	bool unread; /* this process cannot read the file that the service wrote */
-	struct err_text end; /* why it ended, for the summary */
+	struct err_text end; /* why the recording ended, for the summary */
 	const char *snapshots; /* path of the snapshots that triggers make; NULL: one trace */
 	struct trace_file *file;
 	struct recording_result result;
 };
 
 /*
- * Ends the command after recording_run(), which returned error (0 or -errno) and the sentence why.
- * Prints that sentence, saves or removes the trace, prints the summary. Returns the exit code.
+ * Ends the command after recording_run(), which returned error (0 or -errno) and set why. Prints
+ * why, saves or removes the trace, and prints the summary. Returns the exit code.
  */
 int record_end(struct record_command *c, int error, const struct err_text *why);
 
 /* Returns true if the config names a file that the service itself creates (output_path). */
 bool record_service_has_path(const struct record_command *c);
-/* Returns true if the recording is about ftrace: the other data sources of a recording from the command
- * line only name what ftrace records. */
+/* Returns true if the recording is about ftrace. The other data sources of a recording from the
+ * command line only resolve names for ftrace events. */
 bool record_needs_ftrace(const struct record_command *c);

@@ -66,14 +66,14 @@ const char record_usage[] =
 	"--exit-code.\n";
 
 /*
- * Options and words are taken in the order in which they stand, since some options are about the
+ * Options and words are parsed in the order in which they appear, because some options apply to the
  * word before them:
  *
  *	sched_switch --filter 'prev_prio < 100' 'irq:*' -p 12 -- ./program --its-option
  *	word 0       of word 0                  word 1  of all   command
  */
 
-/* Options without a letter; a word is what getopt_long calls 1. */
+/* Options without a short letter; getopt_long returns 1 for a word. */
 enum {
 	OPT_WORD = 1,
 	OPT_FILTER = 256,
@@ -135,11 +135,11 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* What a pass over the command line remembers besides the options. */
+/* State of the parser besides the options. */
 struct pass {
 	struct record_options o;
 	int shorthand; /* the first option that excludes -c; 0: none */
-	bool after_word; /* --filter and --trigger have one that they are about */
+	bool after_word; /* --filter and --trigger have a word to apply to */
 };
 
 void record_options_deinit(struct record_options *o)
@@ -172,7 +172,7 @@ static int take_word(struct pass *p, const char *word)
 	return add_arg(&p->o.words, word);
 }
 
-/* Is the last word one that an option can be about? */
+/* Checks that an option has a preceding word that it can apply to. */
 static int check_word_before(const struct pass *p, const char *option, struct err_text *e)
 {
 	const char *word;
@@ -252,7 +252,7 @@ static int take_clock(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* What is said in words what to record; -c says it in a file. */
+/* Handles the options that say what to record; they exclude -c. */
 static int take_shorthand(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
@@ -344,13 +344,13 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 	r = take_shorthand(option, p, e);
 	if (!p->shorthand)
 		p->shorthand = option;
-	/* What makes events of its own is nothing that a filter could be about. */
+	/* Filters do not apply to options that create events. */
 	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
 		p->after_word = false;
 	return r;
 }
 
-/* ---- all of them ---- */
+/* ---- all options ---- */
 
 static bool names_something(const struct record_options *o)
 {
@@ -411,7 +411,7 @@ static int check_words(const struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* The word itself, "-t", or "--clock". */
+/* Names the option that conflicts with -c: the word itself, "-t" or "--clock". */
 static int refuse_with_config(const struct pass *p, struct err_text *e)
 {
 	static const char fmt[] =
@@ -446,7 +446,7 @@ static int check(const struct pass *p, struct err_text *e)
 	return p->shorthand ? refuse_with_config(p, e) : 0;
 }
 
-/* Everything behind "--". */
+/* Takes everything after "--" as the command. */
 static void take_command(int argc, char **argv, const char *last_value, struct pass *p)
 {
 	if (optind < argc ||
@@ -460,7 +460,7 @@ static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 	int option, r = 0;
 
 	opterr = 0;
-	optind = 0; /* begin anew, also when it ran before */
+	optind = 0; /* restart the scan; getopt_long may have run before */
 	while (!r && (option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (option == 'h') {
 			p->o.help = true;

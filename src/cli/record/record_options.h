@@ -37,11 +37,11 @@ struct kprobe_option {
 };
 
 struct record_options {
-	bool help; /* asked for; nothing else is set then */
+	bool help; /* help was requested; nothing else is set then */
 
 	/* Either a config file ... */
 	const char *config; /* path, or "-" for stdin; NULL: shorthand */
-	bool config_is_text; /* whatever it looks like */
+	bool config_is_text; /* the config is text, whatever its content looks like */
 
 	/* ... or shorthand: which events, */
 	struct arg_list words; /* as typed; cli/terminal/event_patterns.h */
@@ -55,7 +55,7 @@ struct record_options {
 	struct arg_list uprobes; /* lines of uprobe_events */
 	bool function_graph;
 	struct arg_list graph_roots; /* functions below which it records; none: all */
-	struct arg_list graph_filters; /* functions that it knows; none: all */
+	struct arg_list graph_filters; /* functions to record; none: all */
 	uint32_t graph_depth; /* 0: without limit */
 	bool ksyms;
 
@@ -67,32 +67,32 @@ struct record_options {
 
 	/* and how. */
 	uint32_t duration_ms; /* 0: until the command's end or Ctrl-C */
-	uint32_t buffer_kb; /* central buffer, a ring; 0: the trace streams into its file */
-	uint64_t max_bytes; /* of a file that is streamed into; 0: until its file system is full */
+	uint32_t buffer_kb; /* central ring buffer; 0: the trace streams into its file */
+	uint64_t max_bytes; /* limit of a streamed file; 0: until its file system is full */
 	uint32_t ring_kb; /* kernel ring of each CPU; 0: the producer's choice */
-	uint32_t subbuf_kb; /* page of a ring; 0 likewise */
+	uint32_t subbuf_kb; /* sub-buffer of a ring; 0: the producer's choice */
 	bool mono_raw_clock;
 
 	char **command; /* ends with NULL; NULL: there is none */
-	const char *output; /* path, "-" for stdout; NULL: a name made of host and time */
-	const char *socket; /* of the service, which then must be there; NULL: the usual places */
+	const char *output; /* path, "-" for stdout; NULL: a name with host and time */
+	const char *socket; /* of a running service; NULL: the default addresses */
 	const char
 		*detach; /* the session continues without us, under this name; NULL: it does not */
 	bool strict;
 	bool json; /* the summary, on standard output */
-	bool no_priority; /* the daemons keep theirs */
-	bool exit_code; /* the command's is ours */
+	bool no_priority; /* do not raise the priority of the daemons */
+	bool exit_code; /* exit with the command's exit code */
 	bool quiet;
 };
 
 extern const char record_usage[];
 
-/* 0 (record_options_deinit frees), -EINVAL and sets e, or -ENOMEM. */
+/* Returns 0 (the caller frees with record_options_deinit), -EINVAL and sets e, or -ENOMEM. */
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e);
 void record_options_deinit(struct record_options *o);
 
-/* Returns true if the trace is streamed to its file during the recording. Otherwise the service keeps it until
- * the end, or the config decides. */
+/* Returns true if the trace is streamed to its file during the recording. Otherwise the service
+ * keeps the trace until the end, or the config decides. */
 static inline bool record_options_stream(const struct record_options *o)
 {
 	return !o->config && !o->detach && !o->buffer_kb;

@@ -9,9 +9,9 @@
  *
  * or RECORDING -- detach --> DETACHING --> end.
  *
- * "Tracing ended" is the answer to EnableTracing, which stays open all the while; it may come in
- * RECORDING (the time is over, or the config was refused), FLUSHING or DISABLING. Each state has a
- * deadline, so that a service that hangs does not hang us.
+ * "Tracing ended" is the answer to EnableTracing, which stays pending during the recording. It may
+ * arrive in RECORDING (the duration is over, or the service refused the config), FLUSHING or
+ * DISABLING. Each state has a deadline, so that a service that hangs does not block this process.
  */
 
 #include "cli/record/record_session.h"
@@ -30,7 +30,7 @@
 #include "cli/trace/session_client.h"
 #include "config/limits.h"
 
-/* ---- ends ---- */
+/* ---- errors ---- */
 
 void record_session_end(struct record_session *s, int error, const char *why)
 {
@@ -96,7 +96,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	record_session_end(s, -ETIMEDOUT, why.text);
 }
 
-/* How long a state may last without a sign of the service, in ms; 0 without limit. */
+/* Returns how long the state may last without an answer of the service, in ms; 0: no limit. */
 static uint64_t patience(const struct record_session *s)
 {
 	const Pb__TraceConfig *c = s->config;
@@ -115,7 +115,7 @@ static uint64_t patience(const struct record_session *s)
 		return stop + RECORD_GRACE_MS;
 	case RECORD_CONNECTING:
 		return CONNECT_TIMEOUT_MS;
-	case RECORD_HELD: /* who holds it has deadlines of their own */
+	case RECORD_HELD: /* the owner of the hold has its own deadlines */
 		return 0;
 	default:
 		return RECORD_GRACE_MS;
@@ -163,7 +163,7 @@ static void on_enabled(void *ctx, int error, const char *text)
 	}
 	if (*text)
 		err_set(&s->aborted, -EPROTO, "the tracing service says: %s", text);
-	/* What it has recorded until then is there to be read. */
+	/* The data recorded until then can still be read. */
 	if (!*text || s->exists)
 		record_session_read(s);
 	else
@@ -174,7 +174,7 @@ static void on_disabled(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
-	/* The end itself is reported by on_enabled. */
+	/* on_enabled reports the end itself. */
 	if (s->state == RECORD_DISABLING && error)
 		record_session_fail(s, error);
 }
@@ -290,7 +290,7 @@ static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events
 	if (events && events->clone_trigger_hit && s->ops->on_clone_trigger &&
 	    s->state >= RECORD_RECORDING && s->state <= RECORD_HELD)
 		s->ops->on_clone_trigger(s->ctx, events->clone_trigger_hit);
-	/* A service that refuses will not tell. */
+	/* A service that refuses the request will not report the start. */
 	if (error || (events && events->all_data_sources_started))
 		tell_started(s);
 }
@@ -302,7 +302,8 @@ static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
 	tell_started(ctx);
 }
 
-/* From an old service, any answer after EnableTracing says at least that it was not refused. */
+/* Waits for the start. With an old service, any answer after EnableTracing shows that the service
+ * accepted the config. */
 static void await_start(struct record_session *s)
 {
 	uint32_t events = PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED;
@@ -337,7 +338,7 @@ static void enable(struct record_session *s)
 				   "the config is too large: the limit is 128 KiB, serialized");
 		return;
 	}
-	/* The service waits for StartTracing then; we have nothing to wait for. */
+	/* The service waits for StartTracing; send it at once. */
 	if (!r && s->config->deferred_start)
 		r = consumer_start(s->consumer, on_start_answer, s);
 	if (r) {
@@ -385,7 +386,7 @@ static void on_connected(void *ctx, int error)
 	}
 	record_session_enter(s, RECORD_QUERYING);
 	if (consumer_query_state(s->consumer, false, on_state, s))
-		enable(s); /* an old service: we only know less */
+		enable(s); /* an old service: continue without its state */
 }
 
 static void on_disconnected(void *ctx)

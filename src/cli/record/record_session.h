@@ -14,14 +14,14 @@
 struct event_base;
 
 /*
- * One recording session, from connecting to the last packet. Results come through callbacks from the loop.
- * on_end is called once, as the last one; then only record_session_free() may be called.
+ * One recording session, from connecting to the last packet. Results come through callbacks from
+ * the loop. on_end is called once, as the last one; then only record_session_free() may be called.
  */
 struct record_session;
 
 struct record_session_ops {
-	/* The connected producers and their data sources, before tracing starts and again at the end.
-	 * Not called if the service is too old for the query. */
+	/* The connected producers and their data sources, before tracing starts and again at the
+	 * end. Not called if the service is too old for the query. */
 	void (*on_state)(void *ctx, bool at_end, const Pb__TracingServiceState *state);
 	/* Called before the config is sent; it may still be changed. A return value other than 0
 	 * ends the recording with this error and sentence. */
@@ -29,44 +29,46 @@ struct record_session_ops {
 	/* The session exists and data sources are being started. */
 	void (*on_recording)(void *ctx);
 	/* Optional: all data sources have started. Called soon after on_recording if the service is
-	 * too old to report it; never, if a data source hangs. */
+	 * too old to report it. Not called if a data source hangs. */
 	void (*on_started)(void *ctx);
-	/* Optional: a CLONE_SNAPSHOT trigger was hit; the session should be cloned. on_packet is not
-	 * called for such a session. hit is borrowed. */
+	/* Optional: a CLONE_SNAPSHOT trigger was hit; the session should be cloned. on_packet is
+	 * not called for such a session. hit is borrowed. */
 	void (*on_clone_trigger)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit);
-	/* Counters: at the beginning, after each record_session_ask_stats, and at the end. */
+	/* Counters at the start, after each record_session_ask_stats, and at the end. */
 	void (*on_stats)(void *ctx, bool at_end, const Pb__TraceStats *stats);
-	/* Tracing is over, reading begins. flush_error: of the flush before it, 0 good. */
+	/* Tracing has ended, reading begins. flush_error: result of the last flush, 0 or -errno. */
 	void (*on_stopped)(void *ctx, int flush_error);
 	/* A whole packet. A return value other than 0 ends the recording with this error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
-	/* Optional: everything that the service has by now was passed to on_packet. Likewise. */
+	/* Optional: all data that the service has by now was passed to on_packet. Return value as
+	 * for on_packet. */
 	int (*on_caught_up)(void *ctx);
-	/* error 0: everything was passed to on_packet. -ECONNABORTED: likewise, but the service ended
-	 * the session early. Else -errno. why is the sentence. */
+	/* error 0: everything was passed to on_packet. -ECONNABORTED: the same, but the service
+	 * ended the session early. Else -errno. why is the message. */
 	void (*on_end)(void *ctx, int error, const char *why);
 };
 
 /* Starts to connect to the service (socket NULL: default address). config and ops are borrowed
- * until the session is freed. Returns 0, or -errno and sets e: -ENOENT and -ECONNREFUSED say
- * that there is no listener. */
+ * until the session is freed. Returns 0, or -errno and sets e. -ENOENT and -ECONNREFUSED: no
+ * process listens at the address. */
 int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,
 			 const struct record_session_ops *ops, void *ctx, struct err_text *e,
 			 struct record_session **ret);
 
-/* Call before the loop runs: sets the output of a session with write_into_file, open for writing, borrowed
- * until tracing has started. */
+/* Call before the loop runs: sets the output of a session with write_into_file, open for writing,
+ * borrowed until tracing has started. */
 void record_session_pass_file(struct record_session *s, int fd);
 
-/* Call before the loop runs: reads packets during the recording, as soon as the service has them. Returns 0 or
- * -ENOMEM. */
+/* Call before the loop runs: reads packets during the recording, as soon as the service has them.
+ * Returns 0 or -ENOMEM. */
 int record_session_read_on(struct record_session *s, struct event_base *loop);
 
 /* Ends tracing in order: flush, disable, read. Before tracing has started it ends the session with
  * -ECANCELED. */
 void record_session_stop(struct record_session *s);
 
-/* While held, the session is not freed in the service after its end, so that it can still be cloned. */
+/* While held, the session is not freed in the service after its end, so that it can still be
+ * cloned. */
 void record_session_hold(struct record_session *s, bool hold);
 
 /* Detaches the session under a key, once tracing has started; then on_end is called. */
@@ -81,5 +83,5 @@ void record_session_ask_stats(struct record_session *s);
 /* Returns true while tracing runs. */
 bool record_session_is_recording(const struct record_session *s);
 
-/* Disconnects; the service forgets what was not read. No-op for NULL. */
+/* Disconnects; the service discards unread data. No-op for NULL. */
 void record_session_free(struct record_session *s);

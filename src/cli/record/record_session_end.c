@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading, and what comes after: READING --> STATS --> QUERYING_AGAIN --> (HELD) --> FREEING --> end.
+ * Reading and the end: READING --> STATS --> QUERYING_AGAIN --> (HELD) --> FREEING --> end.
  *
- * A session that is read while it records has passes all the while, each over what the service has by
- * then: at once where the one before it brought much, else after a pause. The pass that is under way
- * when tracing ends is followed by a last one.
+ * A streaming session is read in passes. Each pass reads the data that the service has at that
+ * moment. The next pass starts at once if the last one read much, else after a pause. A pass in
+ * progress when tracing ends is followed by a last one.
  */
 
 #include "cli/record/record_session_end.h"
@@ -13,7 +13,7 @@
 #include <event2/event.h>
 
 #define PASS_PERIOD_MS 100
-#define PASS_MUCH_BYTES (256u << 10) /* there is likely to be more by now */
+#define PASS_MUCH_BYTES (256u << 10) /* more data is likely to be available */
 
 static void end_well(struct record_session *s)
 {
@@ -24,7 +24,7 @@ static void on_freed(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 
-	(void)error; /* we have what we want */
+	(void)error; /* best effort: the data was read */
 	if (s->state == RECORD_FREEING)
 		end_well(s);
 }
@@ -170,7 +170,8 @@ void record_session_read(struct record_session *s)
 {
 	s->ops->on_stopped(s->ctx, s->flush_error);
 	record_session_enter(s, RECORD_READING);
-	/* The service has written the trace, or others have clones of it: there is none to read. */
+	/* Nothing to read: the service has written the trace, or clones of the session were
+	 * saved. */
 	if (s->config->write_into_file || s->ops->on_clone_trigger) {
 		ask_last_stats(s);
 		return;

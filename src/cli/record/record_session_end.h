@@ -9,7 +9,8 @@
 #include "cli/trace/trace_readback.h"
 #include "client/transport/consumer.h"
 
-/* Private to record_session.c (up to the end of tracing) and record_session_end.c (from there on). */
+/* Private to record_session.c (up to the end of tracing) and record_session_end.c (from there
+ * on). */
 
 enum record_session_state {
 	RECORD_CONNECTING,
@@ -35,24 +36,24 @@ struct record_session {
 	struct packet_read reading;
 	enum record_session_state state;
 	int flush_error;
-	int passed_fd; /* borrowed; -1: there is none */
+	int passed_fd; /* borrowed; -1: none */
 	struct event
 		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
-	bool passing, last_pass; /* one is under way; nothing can come after it */
-	uint64_t pass_bytes; /* that came of it */
+	bool passing, last_pass; /* a pass is in progress; no data can follow it */
+	uint64_t pass_bytes; /* bytes that this pass has read */
 	bool stats_asked;
-	bool exists; /* the service has given its counters */
-	struct err_text aborted; /* by the service, why; "" it was not */
-	bool held; /* by those who make clones */
-	bool started; /* all data sources have, and that was reported */
+	bool exists; /* the service has answered with the counters of the session */
+	struct err_text aborted; /* reason why the service aborted it; "": not aborted */
+	bool held; /* until all clones of the session are made */
+	bool started; /* all data sources have started, and that was reported */
 	char address[128]; /* of the service, for messages */
 };
 
-/* Restarts the deadline of the state, after a sign of life of the service. */
+/* Restarts the deadline of the state. The caller has just heard from the service. */
 void record_session_enter(struct record_session *s, enum record_session_state state);
 void record_session_arm(struct record_session *s);
 
-/* Ends the session: calls on_end, once. fail makes the sentence from an errno. */
+/* Ends the session: calls on_end, once. record_session_fail() takes the message from the errno. */
 void record_session_end(struct record_session *s, int error, const char *why);
 void record_session_fail(struct record_session *s, int error);
 

@@ -7,8 +7,8 @@
  *	        +--- ended ---> stop
  *	                        +-- triggers --> snapshots --> FILE.0, FILE.1 ...
  *
- * The callbacks write into one struct, and the loop ends when it is decided how the recording
- * ended: by the session's end, by the private service's end, or by a last signal.
+ * The callbacks write into one struct. The loop ends when the result is known: the session ended,
+ * the private service ended, or the user sent a last signal.
  */
 
 #include "cli/record/recording.h"
@@ -36,9 +36,9 @@
 #include "cli/report/summary.h"
 #include "cli/terminal/signals.h"
 
-#define TICK_MS 1000 /* between two lines of progress */
-#define START_TIMEOUT_S 30 /* of all data sources, for a command that waits */
-#define COMMAND_PATIENCE_S 1 /* with a signal of the user's, before we speak of it */
+#define TICK_MS 1000 /* between two progress lines */
+#define START_TIMEOUT_S 30 /* for all data sources, before a command is executed */
+#define COMMAND_PATIENCE_S 1 /* for the command to handle the user's signal */
 
 struct recording {
 	const struct recording_setup *setup; /* borrowed from the caller */
@@ -47,25 +47,25 @@ struct recording {
 	struct end_signals *signals;
 	struct event *tick;
 	struct event *command_timer; /* until all have started; then after its first signal */
-	struct private_daemons *daemons; /* NULL: the service was there */
+	struct private_daemons *daemons; /* NULL: a service was running */
 	struct record_session_ops session_ops;
 	struct record_session *session;
 	struct snapshots *snapshots; /* NULL: the config has none */
 	unsigned interrupts;
 	bool command_ran;
-	bool signal_passed; /* the command has had one */
-	bool ended; /* error and why are decided */
+	bool signal_passed; /* a signal was forwarded to the command */
+	bool ended; /* error and why are final */
 	int error;
 	struct err_text why;
-	int refused; /* what the producers are cannot do as they should; refusal says why */
+	int refused; /* the producers cannot record as requested; refusal has the message */
 	struct err_text refusal;
-	uint64_t started_ns; /* monotonic; 0 before */
+	uint64_t started_ns; /* monotonic; 0: not started */
 	uint64_t stopped_ns;
 	struct recording_progress progress;
 	struct stream_watch watch;
 };
 
-/* ---- how it ends ---- */
+/* ---- the end ---- */
 
 static void decide(struct recording *r, int error, const char *why)
 {
@@ -81,7 +81,8 @@ static void decide(struct recording *r, int error, const char *why)
 	event_base_loopbreak(r->loop);
 }
 
-/* The command's own way to deal with it comes first, since it is what the user is looking at. */
+/* Lets the command handle the first signal. The terminal sends its signals to the command itself;
+ * others are forwarded. Returns false if the signal is for us. */
 static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 {
 	static const struct timeval patience = {COMMAND_PATIENCE_S, 0};
@@ -97,7 +98,7 @@ static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 	return true;
 }
 
-/* The first reason counts. */
+/* Stores the reason of the end; the first reason wins. */
 static void note_end(struct recording *r, const char *why)
 {
 	if (!r->result->end.text[0])
@@ -131,7 +132,7 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 
 /* ---- progress ---- */
 
-/* The terminal is the command's, if there is one. */
+/* Returns true if progress may be shown. The terminal belongs to the command, if there is one. */
 static bool shows_progress(const struct recording *r)
 {
 	return console_shows_progress(r->setup->console) && !r->setup->command;
@@ -150,7 +151,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	record_session_ask_stats(r->session);
 }
 
-/* What it waits for, and what Ctrl-C would mean. */
+/* Prints what the recording waits for, and the effect of Ctrl-C. */
 static void tell_triggers(struct recording *r)
 {
 	struct strbuf b = {0};
@@ -197,7 +198,8 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 			    "waiting for the command to end; press Ctrl-C again to stop and save");
 }
 
-/* The service has taken the config, and writes: its file outlives us from here on. */
+/* Gives the file its name: the service has accepted the config and writes. From here on the file
+ * outlives this process. */
 static void name_passed_file(struct recording *r)
 {
 	struct err_text e;
@@ -265,7 +267,7 @@ static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *stat
 		recording_sources_begin(&r->result->sources, r->setup->config, state, &r->refusal);
 }
 
-/* What is wrong is said when it can still be put right, not at the end only. */
+/* Prints warnings at the start, when the user can still correct the command line. */
 static void warn_early(struct recording *r)
 {
 	struct strbuf lines = {0};
@@ -276,7 +278,7 @@ static void warn_early(struct recording *r)
 	strbuf_deinit(&lines);
 }
 
-/* Nothing is run whose recording is known to be empty. */
+/* Fails if the recording is known to be empty, before the command is executed. */
 static int check_for_command(const struct recording *r, struct err_text *why)
 {
 	if (!r->setup->command || !r->setup->needs_ftrace)
@@ -296,7 +298,7 @@ static int before_recording(void *ctx, struct err_text *why)
 
 	if (r->refused)
 		return err_set(why, r->refused, "%s", r->refusal.text);
-	/* As late as can be, for a producer that does not look for those that are born until then. */
+	/* As late as possible, for producers that do not follow new threads. */
 	if (pids && pids->n)
 		error = record_config_set_pids(r->setup->config, pids, why);
 	return error ? error : check_for_command(r, why);
@@ -326,7 +328,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	}
 	name_passed_file(r);
 	if (!result->has_before) {
-		tell_triggers(r); /* the config was not refused */
+		tell_triggers(r); /* the service accepted the config */
 		stats_message_decode(stats, &result->before);
 		result->has_before = true;
 	}
@@ -365,7 +367,7 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 	return error;
 }
 
-/* A file that is read into has its name from its first bytes on, too. */
+/* Writes out a streamed trace after each pass, and gives its file the final name. */
 static int on_caught_up(void *ctx)
 {
 	struct recording *r = ctx;
@@ -384,7 +386,7 @@ static int on_caught_up(void *ctx)
 	return error;
 }
 
-/* They end on their own time, but before the session does. */
+/* Takes a snapshot. Snapshots have their own deadlines, but end before the session does. */
 static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
 {
 	struct recording *r = ctx;
@@ -417,7 +419,7 @@ static const struct record_session_ops session_ops = {
 	.on_end = on_end,
 };
 
-/* ---- the service: there, or our own ---- */
+/* ---- the service: a running one, or our own ---- */
 
 static int start_snapshots(struct recording *r, const char *address)
 {
@@ -442,7 +444,7 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 	int error;
 
 	r->session_ops = session_ops;
-	snapshots_free(TAKE_PTR(r->snapshots)); /* of where nobody listened */
+	snapshots_free(TAKE_PTR(r->snapshots)); /* created for the address without a listener */
 	if (r->setup->snapshots && start_snapshots(r, socket ? socket : sock_default_consumer()))
 		return err_set(e, -ENOMEM, "no memory");
 	error = record_session_start(r->loop, socket, r->setup->config, &r->session_ops, r, e,
@@ -473,7 +475,7 @@ static void on_daemons_failed(void *ctx, const char *why)
 	decide(ctx, -EPIPE, why);
 }
 
-/* The service lives, and has all that was handed over: that is worth saving. */
+/* The service still runs and has all committed data, which is worth saving. */
 static void on_daemons_cut_short(void *ctx, const char *why)
 {
 	struct recording *r = ctx;
@@ -501,11 +503,11 @@ static const struct private_daemons_ops daemon_ops = {
 	.on_line = on_daemons_line,
 };
 
-/* Better told now than by an empty trace. */
+/* Checks the privileges, to report an error now in place of an empty trace. */
 static int check_rights(struct err_text *e)
 {
 	if (daemon_program_has_rights("sonda-probes") || geteuid() == 0)
-		return 0; /* more than ours, or enough to mount tracefs */
+		return 0; /* sonda-probes has own privileges, or root's */
 	return tracefs_events_may_record(tracefs_roots, e);
 }
 
@@ -530,7 +532,8 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 		&daemon_ops, r, e, &r->daemons);
 }
 
-/* A private daemon that died is why the connection broke; its end is known a moment later. */
+/* Reports the end of a private daemon as the reason of a broken connection. The end is known a
+ * moment after the connection broke. */
 static void explain_by_daemons(struct recording *r)
 {
 	static const struct timespec moment = {0, 10 * NS_PER_MS};
@@ -547,7 +550,7 @@ static void explain_by_daemons(struct recording *r)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole recording ---- */
 
 static int run(struct recording *r, struct err_text *why)
 {

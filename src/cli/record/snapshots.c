@@ -24,14 +24,14 @@
 #include "config/limits.h"
 
 /*
- * One snapshot: clones the session and reads the clone into a file. It has a connection of its own,
- * because the service allows one session a connection. Once made, the clone does not depend on the
+ * One snapshot: clones the session and reads the clone into a file. It uses its own connection,
+ * because the service allows one session per connection. The finished clone is independent of the
  * session.
  */
 struct session_snapshot;
 
-/* Called once, last; may free the snapshot. error 0: the file can be saved, which also reports whether
- * there was room for all of it. Else -errno, and why says it in words. */
+/* Called once, as the last callback; may free the snapshot. error 0: the file can be saved, and
+ * saving reports whether it is complete. Else -errno, and why is the message. */
 typedef void (*session_snapshot_fn)(void *ctx, struct session_snapshot *s, int error,
 				    const char *why);
 
@@ -40,7 +40,7 @@ typedef void (*session_snapshot_fn)(void *ctx, struct session_snapshot *s, int e
  *	                  |                      ^
  *	                  +--- was written ------+
  *
- * Each state has a deadline, as has each slice.
+ * Each state has a deadline, restarted by each slice.
  */
 
 enum state {
@@ -60,7 +60,7 @@ struct session_snapshot {
 	struct trace_scan scan;
 	struct packet_read reading;
 	enum state state;
-	bool is_cut; /* the file takes no more */
+	bool is_cut; /* the file accepts no more data */
 };
 
 static void end(struct session_snapshot *s, int error, const char *why)
@@ -155,7 +155,7 @@ static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
 
 /* ---- cloning ---- */
 
-/* The session writes into a file, and the service has written this one. */
+/* Ends the snapshot of a session that writes into a file: the service has written this one. */
 static void take_written(struct session_snapshot *s)
 {
 	int r = trace_file_note_written(s->file);
@@ -216,7 +216,7 @@ static void on_disconnected(void *ctx)
 
 static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 /* Does not call fn. No-op for NULL. */
 static void session_snapshot_free(struct session_snapshot *s)
@@ -236,8 +236,9 @@ static void free_snapshot(struct session_snapshot **s)
 	session_snapshot_free(*s);
 }
 
-/* Starts a snapshot of the session that hit names. hit is borrowed until the snapshot is freed; address
- * and path during the call. The file is in the directory of path. Returns 0, or -errno and sets e. */
+/* Starts a snapshot of the session that hit names. hit is borrowed until the snapshot is freed;
+ * address and path during the call. The file is in the directory of path. Returns 0, or -errno and
+ * sets e. */
 static int session_snapshot_start(struct event_base *loop, const char *address,
 				  const Pb__ObservableEvents__CloneTriggerHit *hit,
 				  const char *path, session_snapshot_fn fn, void *ctx,
@@ -265,8 +266,8 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	return 0;
 }
 
-/* For fn: the file and the scan stay owned by the snapshot. The scan is empty if the service wrote the
- * file. */
+/* For fn: the file and the scan stay owned by the snapshot. The scan is empty if the service wrote
+ * the file. */
 static struct trace_file *session_snapshot_file(struct session_snapshot *s)
 {
 	return s->file;
@@ -277,13 +278,13 @@ static struct trace_scan *session_snapshot_scan(struct session_snapshot *s)
 	return &s->scan;
 }
 
-#define MAX_NUMBERS_TRIED 10000 /* that others took */
+#define MAX_NUMBERS_TRIED 10000 /* numbers that other processes took */
 
 struct job {
 	TAILQ_ENTRY(job) link;
 	struct snapshots *owner;
 	Pb__ObservableEvents__CloneTriggerHit *hit; /* owned */
-	struct session_snapshot *snapshot; /* owned; NULL: it waits */
+	struct session_snapshot *snapshot; /* owned; NULL: queued */
 };
 TAILQ_HEAD(job_list, job);
 
@@ -292,7 +293,7 @@ struct snapshots {
 	char *address; /* owned */
 	struct job_list running, waiting; /* owned; the oldest first */
 	size_t n_running, n_waiting;
-	unsigned next; /* number of a file */
+	unsigned next; /* number of the next file */
 };
 
 int snapshots_check_path(const char *path, struct err_text *e)
@@ -310,14 +311,14 @@ int snapshots_check_path(const char *path, struct err_text *e)
 			       "snapshots are files beside %s, which is not a regular file: give "
 			       "another name with -o",
 			       path);
-	/* Better now than when something has happened. */
+	/* Report an error now, not when a trigger was hit. */
 	r = trace_file_open(path, e, &file);
 	if (r == 0)
 		trace_file_free(file);
 	return r;
 }
 
-/* ---- the end of one ---- */
+/* ---- the end of a snapshot ---- */
 
 static void tell_saved(struct job *j, const char *name, const char *cut)
 {
@@ -348,7 +349,7 @@ static int name_file(const struct snapshots *s, char path[static PATH_MAX], stru
 	return err_set(e, -ENAMETOOLONG, "the name of its file is too long");
 }
 
-/* Under the first number that is free. */
+/* Saves the snapshot under the first free number. */
 static void save(struct job *j)
 {
 	struct snapshots *s = j->owner;
@@ -397,7 +398,7 @@ static void on_end(void *ctx, struct session_snapshot *snapshot, int error, cons
 		s->setup.on_idle(s->setup.ctx);
 }
 
-/* ---- the beginning ---- */
+/* ---- the start of a snapshot ---- */
 
 static bool start(struct job *j)
 {
@@ -464,7 +465,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 	return true;
 }
 
-/* ---- all ---- */
+/* ---- all snapshots ---- */
 
 struct snapshots *snapshots_new(const struct snapshots_setup *setup)
 {

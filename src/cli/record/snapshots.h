@@ -16,8 +16,8 @@ struct event_base;
  * "a/trace.1.pftrace" and so on for "a/trace.pftrace". Numbers of existing files are
  * skipped. The result of each snapshot is printed and logged; a failure does not end the recording.
  *
- * Up to SNAPSHOTS_AT_ONCE are made in parallel, because the ring buffer is overwritten while a snapshot waits.
- * Further ones wait for a free place; beyond SNAPSHOTS_WAITING they fail.
+ * Up to SNAPSHOTS_AT_ONCE snapshots are made in parallel, because the ring buffer is overwritten
+ * while a snapshot waits. Up to SNAPSHOTS_WAITING further ones are queued; beyond that they fail.
  */
 #define SNAPSHOTS_AT_ONCE 8
 #define SNAPSHOTS_WAITING 64 /* besides */
@@ -32,19 +32,20 @@ struct snapshots_setup {
 	const Pb__TraceConfig *config;
 	struct console *console;
 	struct snapshot_log *log;
-	/* No snapshot is in progress any more. */
+	/* No snapshot is in progress. */
 	void (*on_idle)(void *ctx);
 	void *ctx;
 };
 
-/* Checks that files can be created beside path. Returns 0, or -errno and sets e (-EINVAL: not a regular file
- * name). */
+/* Checks that files can be created beside path. Returns 0, or -errno and sets e (-EINVAL: not a
+ * regular file name). */
 int snapshots_check_path(const char *path, struct err_text *e);
 
 /* Returns NULL if memory is out. */
 struct snapshots *snapshots_new(const struct snapshots_setup *setup);
 
-/* Starts or queues a snapshot. Returns false if it failed at once, which is logged. hit is borrowed. */
+/* Starts or queues a snapshot. Returns false if it failed at once, which is logged. hit is
+ * borrowed. */
 bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit);
 
 /* Logs unfinished snapshots as failed. No-op for NULL. */

@@ -25,8 +25,8 @@ void losses_deinit(struct losses *l)
 	*l = (struct losses){0};
 }
 
-/* Appends a loss and returns it (never NULL) for the caller to write text and advice. Valid until the next
- * call. */
+/* Appends a loss and returns it (never NULL) for the caller to write text and advice. Valid until
+ * the next call. */
 static struct loss *losses_add(struct losses *l, const char *place, uint64_t count,
 			       const char *unit)
 {
@@ -58,10 +58,10 @@ void losses_write(const struct losses *l, struct strbuf *lines)
  *	                         gaps with a reason         chunks_discarded, ...
  */
 
-#define CPUS_NAMED 8 /* in a line, the worst; the others are summed up */
+#define CPUS_NAMED 8 /* in a line, those with most losses; the others are summed */
 #define PROBES_NAMED 4 /* likewise */
-#define SAME_MOMENT_NS (50 * NS_PER_MS) /* the sources of one producer go one after the other */
-#define LARGEST_CHUNK 65536u /* a page of shared memory, of the largest that producers may have */
+#define SAME_MOMENT_NS (50 * NS_PER_MS) /* sources of one producer go one by one */
+#define LARGEST_CHUNK 65536u /* largest page of shared memory that producers may use */
 
 /* ---- kernel rings ---- */
 
@@ -70,7 +70,7 @@ static uint64_t ring_bytes(const struct ftrace_scan *s)
 	return (uint64_t)s->pages_per_cpu * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The next power of two above four times as much, in MiB. */
+/* Returns the next power of two above four times the bytes, in MiB. */
 static unsigned larger_mb(uint64_t bytes)
 {
 	unsigned mb = 1;
@@ -141,7 +141,7 @@ static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
 	advise_ring(f, &loss->advice);
 }
 
-/* Without the counters of the end, the bundles say where something is missing. */
+/* Reports holes from the bundles if the final counters are missing. */
 static void ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
@@ -161,7 +161,7 @@ static void ring_losses(const struct record_facts *f, struct losses *ret)
 	advise_ring(f, &loss->advice);
 }
 
-/* The reasons, each with its number where that is known. */
+/* Appends the statuses, each with its count if that is known. */
 static void tell_statuses(const struct ftrace_scan *s, struct strbuf *b)
 {
 	const char *separator = ": ";
@@ -237,7 +237,7 @@ static void probe_misses(const struct record_facts *f, struct losses *ret)
 	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
 
-/* ---- what is polled ---- */
+/* ---- polled data ---- */
 
 static void count_loss(struct losses *ret, const char *place, uint64_t n, const char *unit,
 		       const char *why)
@@ -269,11 +269,11 @@ static void polled(const struct record_facts *f, struct losses *ret)
 /* ---- shared memory, and gaps in general ---- */
 
 struct gaps {
-	uint64_t writer; /* told by the writer: it found no room */
+	uint64_t writer; /* reported by the writer: no free chunk */
 	uint64_t corrupt; /* invalid chunks */
-	uint64_t overwritten; /* told by the service: the central buffer wrapped */
-	uint64_t other; /* reason unknown, or told by the buffer's counters as well */
-	int32_t pid; /* of the writer with the last one */
+	uint64_t overwritten; /* reported by the service: the central buffer wrapped */
+	uint64_t other; /* reason unknown, or also in the counters of the buffer */
+	int32_t pid; /* of the last writer with a loss */
 };
 
 static void sum_gaps(void *ctx, const struct sequence *s)
@@ -308,7 +308,7 @@ static void shared_memory(const struct gaps *g, uint64_t packets, struct losses 
 
 /* ---- the central buffer ---- */
 
-/* How late the trace begins, for what was overwritten was the oldest. */
+/* Returns how many seconds of the start are missing: the oldest data was overwritten. */
 static double seconds_late(const struct trace_scan *s)
 {
 	if (!s->started_ns || s->ftrace.first_ns <= s->started_ns)
@@ -387,7 +387,7 @@ static void one_buffer(const struct record_facts *f, size_t i, const struct buff
 	}
 }
 
-/* Counters of the whole service: what they grew by may be another session's. */
+/* Reports counters of the whole service. Their growth may belong to another session. */
 static void refused_by_service(const struct record_facts *f, const struct service_stats *s,
 			       struct losses *ret)
 {
@@ -409,7 +409,8 @@ static void refused_by_service(const struct record_facts *f, const struct servic
 
 /* ---- producers ---- */
 
-/* Programs that trace themselves come and go as they please; a daemon does not. */
+/* Returns true if the departure is a loss. Programs that trace themselves disconnect normally; a
+ * daemon does not. */
 static bool is_loss(const struct departure_stats *d)
 {
 	return str_starts(d->source, "linux.");
@@ -464,7 +465,7 @@ static void departures(const struct record_facts *f, const struct service_stats 
 			tell_departure(f, s, i, ret);
 	if (s && s->n_departures)
 		return;
-	/* Another service does not say when. */
+	/* Other services do not report the time of a departure. */
 	for (size_t i = 0; f->gone && i < f->gone->n; i++)
 		strbuf_printf(&losses_add(ret, "", 1, "producers")->text,
 			      "%s disconnected: uncommitted data and everything later is missing",
@@ -473,7 +474,8 @@ static void departures(const struct record_facts *f, const struct service_stats 
 
 /* ---- all ---- */
 
-/* Ours is given up when the time is over meanwhile, and the service makes one of its own. */
+/* Returns true if the last flush failed. If the duration ends during our flush, the flush is
+ * cancelled and the service's own flush counts. */
 static bool flush_failed(const struct record_facts *f, const struct service_stats *s)
 {
 	if (s && (s->final_flush_failed || s->final_flush_succeeded))
@@ -510,7 +512,7 @@ static void others(const struct record_facts *f, const struct service_stats *s,
 			    "the final flush did not finish: the newest events may be missing");
 }
 
-/* Did a ring go round that is there to do so? */
+/* Returns true if a ring buffer wrapped that is meant to wrap. */
 static bool went_round(const struct record_facts *f, const struct service_stats *s,
 		       const struct gaps *g)
 {

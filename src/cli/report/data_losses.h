@@ -29,8 +29,8 @@ void losses_deinit(struct losses *l);
 void losses_write(const struct losses *l, struct strbuf *lines);
 
 /*
- * Collects the losses of a recording from the three places where data can be lost (kernel rings, shared memory,
- * central buffer) and from producers that disconnected.
+ * Collects the losses of a recording from the three places where data can be lost (kernel rings,
+ * shared memory, central buffer) and from producers that disconnected.
  */
 void record_losses(const struct record_facts *f, struct losses *ret);
 

@@ -11,14 +11,14 @@
 #include "base/text/str.h"
 
 /*
- * A producer has to pass the filter of machines first, then one of the filters of names, if there
- * are any.
+ * A producer must match the machine filter first, then one of the name filters, if there are any.
  *
- * A service tells the machine of a remote producer, but not its own name: that is what it inherited
- * in PERFETTO_MACHINE_NAME, which we take ours for, or else the name of the kernel.
+ * A service reports the machine of a remote producer, but not its own machine name. That name comes
+ * from PERFETTO_MACHINE_NAME in the service's environment, for which we take ours, or else from
+ * uname(2).
  *
- * An expression that we do not know (base/text/regex.h) may be one for another service: it is not
- * tried.
+ * An expression that base/text/regex.h does not support may be valid for another service: it is not
+ * evaluated.
  */
 
 #define REGEX_STEPS (1u << 24)
@@ -103,16 +103,16 @@ enum source_match source_match(const Pb__TraceConfig *config,
  *	  prev_pid == 1 && x
  *	                   ^
  *
- * A pattern makes many events fail for one reason, so those are reported together.
+ * A pattern makes many events fail for one reason, so these are reported together.
  */
 
-#define NAMED 3 /* events of one reason; the others are counted */
+#define NAMED 3 /* events per reason; the others are counted */
 
 /* A view of one entry. */
 struct entry {
 	const char *what;
 	size_t what_len;
-	const char *reason; /* without its brackets; "" for none */
+	const char *reason; /* without its brackets; "": none */
 	size_t reason_len;
 };
 
@@ -138,10 +138,10 @@ static bool same_reason(const struct entry *a, const struct entry *b)
 	       !is_option(a) && !is_option(b);
 }
 
-/* ---- the place ---- */
+/* ---- the position in the expression ---- */
 
-/* "WHAT at character N: SHOWN" with a '^' in SHOWN before that character; "..." stands for what is
- * cut off before it. */
+/* "WHAT at character N: SHOWN", with a '^' in SHOWN before that character. "..." stands for text
+ * that is cut off. */
 struct place {
 	size_t what_len;
 	const char *shown;
@@ -169,7 +169,7 @@ static bool find_place(const char *reason, size_t len, struct place *ret)
 	return ret->caret;
 }
 
-/* As many blanks as the text is wide. */
+/* Appends as many blanks as the text is wide. */
 static void put_blanks(const char *text, const char *end, struct strbuf *lines)
 {
 	for (; text < end; text++)
@@ -214,7 +214,7 @@ static void tell_option(const struct entry *e, struct strbuf *lines)
 
 static const char trigger_refused[] = "trigger refused: ";
 
-/* The event itself is recorded. */
+/* Returns true if the entry is about a trigger: the event itself is recorded. */
 static bool is_trigger(const struct entry *e)
 {
 	return e->reason_len > strlen(trigger_refused) && str_starts(e->reason, trigger_refused);
@@ -227,7 +227,7 @@ static void tell_refused(struct entry *e, struct strbuf *lines)
 	e->reason_len -= strlen(trigger_refused);
 }
 
-/* The entry at first, and all of the same reason after it. */
+/* Reports the entry at first, and all later ones of the same reason. */
 static void tell_events(const struct name_list *failed, size_t first, struct strbuf *lines)
 {
 	struct entry e = read_entry(failed->names[first]);
@@ -268,12 +268,12 @@ static bool is_told(const struct name_list *failed, size_t i, const struct entry
 }
 
 /*
- * FtraceStats.failed_ftrace_events as lines for a person, each ended:
+ * Writes FtraceStats.failed_ftrace_events as lines for a person, each ended:
  *
  *	group/name (reason)       events of one reason together
- *	option:field (reason)     sonda-probes says so of fields of FtraceConfig
+ *	option:field (reason)     used by sonda-probes for fields of FtraceConfig
  *
- * The place at which the kernel refused an expression is shown under it.
+ * The position at which the kernel rejected an expression is shown below it.
  */
 static void failed_events_tell(const struct name_list *failed, struct strbuf *lines)
 {
@@ -288,8 +288,8 @@ static void failed_events_tell(const struct name_list *failed, struct strbuf *li
 }
 
 /*
- * Nobody else tells: a service starts a session whose data sources do not exist, and a producer
- * records the events that do exist and writes the others into a packet that no viewer shows.
+ * Only this program reports them. A service starts a session whose data sources do not exist. A
+ * producer records the existing events and writes the others into a packet that no viewer shows.
  */
 
 static const Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *source)
@@ -328,7 +328,7 @@ bool asks_for_source(const Pb__TraceConfig *config, const char *name)
 
 /* ---- events ---- */
 
-/* The name that was probably meant, where there is one. */
+/* Ends the line with the nearest name, if there is one. */
 static void end_with_nearest(const char *word, const struct tracefs_events *events,
 			     struct strbuf *lines)
 {
@@ -385,7 +385,8 @@ static bool is_deaf(const Pb__ProcessStatsConfig *c)
 	return false;
 }
 
-/* Files are opened in the kernel's events; the source that is to name them sees none by itself. */
+/* Reports resolve_process_fds that has no effect: linux.process_stats gets the opened files only
+ * from the events of linux.ftrace. */
 static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *lines)
 {
 	const char *why;
@@ -411,7 +412,8 @@ static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *l
 	return n;
 }
 
-/* Each flush tells again what is past a list's own limit, so that has no number. */
+/* Reports that a list is truncated. Names past the list's own limit are counted again at each
+ * flush, so their number is not given. */
 static size_t tell_more(const char *what, uint64_t more, const struct name_list *l,
 			struct strbuf *lines)
 {
@@ -457,7 +459,7 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	return n;
 }
 
-/* May it record something that is not in a list of events? */
+/* Returns true if the config may record events that are in no list of events. */
 static bool makes_events(const Pb__FtraceConfig *f)
 {
 	return f->n_ftrace_events == 0 || f->n_syscall_events || f->n_kprobe_events ||
@@ -465,7 +467,7 @@ static bool makes_events(const Pb__FtraceConfig *f)
 	       f->n_atrace_apps;
 }
 
-/* What names processes beside the events, and records nothing by itself. */
+/* Returns true if the data source only names processes, and records nothing by itself. */
 static bool only_names(const Pb__DataSourceConfig *c)
 {
 	const Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
@@ -514,7 +516,8 @@ static const Pb__TracingServiceState__Producer *producer_of(const Pb__TracingSer
 	return &unknown;
 }
 
-/* What becomes of a source: the best that any who registered it makes of it. Returns false if nobody has. */
+/* Finds the best match of a source among all producers that have registered it. Returns false if
+ * none has. */
 static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 		       const Pb__TracingServiceState *state, enum source_match *ret)
 {

@@ -13,9 +13,9 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * Predicts whether the service will start a data source of a config on this producer, by the rules of the
- * service and its description of the producer. In doubt the answer is SOURCE_GIVEN, to avoid false
- * warnings.
+ * Predicts whether the service will start a data source of a config on this producer, by the rules
+ * of the service and its description of the producer. In doubt the answer is SOURCE_GIVEN, to avoid
+ * false warnings.
  */
 enum source_match {
 	SOURCE_GIVEN,
@@ -27,19 +27,20 @@ enum source_match source_match(const Pb__TraceConfig *config,
 			       const Pb__TraceConfig__DataSource *source,
 			       const Pb__TracingServiceState__Producer *producer);
 
-/* What a config requests and does not get. Each line ends with a newline and has no indent. */
+/* Parts of a config that the service does not provide. Each line ends with a newline and has no
+ * indent. */
 
-#define MISSING_NEAREST 20 /* names that the nearest one is looked up of: it takes its time */
+#define MISSING_NEAREST 20 /* names for which the nearest name is looked up; the search is slow */
 
 /*
- * Missing events and what depends on them: those that the producer reported in the trace (ftrace may be NULL)
- * and those that this kernel does not list (events may be NULL: unknown, or another machine). Appends one
- * line each, with the nearest name. Returns their number.
+ * Missing events and what depends on them: those that the producer reported in the trace (ftrace
+ * may be NULL), and those that this kernel does not list (events NULL: unknown, or another
+ * machine). Appends one line each, with the nearest name. Returns their number.
  */
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);
-/* If the config requests only kernel events by name, and none of them exists: appends a line for each, as
- * above, and returns true. */
+/* If the config requests only kernel events by name, and none of them exists: appends a line for
+ * each, as above, and returns true. */
 bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
 			struct strbuf *lines);
 /* Appends the patterns with '!' that excluded no event. */
@@ -47,8 +48,8 @@ size_t missing_idle(const struct event_requests *idle, const struct tracefs_even
 		    struct strbuf *lines);
 
 /*
- * Adds the names of the config's data sources that no producer has registered, and a sentence for each that is
- * registered but excluded by the config's filters.
+ * Adds the names of the config's data sources that no producer has registered, and a sentence for
+ * each that is registered but excluded by the config's filters.
  */
 void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
 		     struct name_list *ret_names, struct name_list *ret_left_out);

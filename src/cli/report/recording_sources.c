@@ -88,7 +88,8 @@ void source_producers_gone(const struct source_producers *p, const Pb__TracingSe
 				      strlen(p->names.names[i]));
 }
 
-/* "group/ *" is everybody's. */
+/* Returns true if the config has patterns that only sonda supports. All producers support "group/
+ * *". */
 static bool has_patterns(const Pb__FtraceConfig *f)
 {
 	for (size_t i = 0; i < f->n_ftrace_events; i++) {
@@ -110,10 +111,10 @@ static bool has_definitions(const Pb__FtraceConfig *f)
 }
 
 struct field {
-	const char *name; /* as in a config */
-	const char *option; /* as in words */
+	const char *name; /* name in a config */
+	const char *option; /* name on the command line */
 	bool is_used;
-	bool essential; /* without it something else would be recorded, not just less */
+	bool essential; /* without it other events would be recorded, not only fewer */
 };
 
 #define FIELDS 8
@@ -175,7 +176,8 @@ static const Pb__TracingServiceState__Producer *producer_of(
 	return NULL;
 }
 
-/* Who would get the source and not see its fields; NULL: this registration is not such a one. */
+/* Returns the producer of this registration if it would get the source but ignore its fields; else
+ * NULL. */
 static const Pb__TracingServiceState__Producer *blind_producer(
 	const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
@@ -209,12 +211,12 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
 }
 
 /*
- * Fields of FtraceConfig from 20000 on, and patterns of events, are sonda's own: a producer of
- * another family skips them in silence. One that does not is known by its FtraceDescriptor.
+ * FtraceConfig fields 20000 and up, and event patterns, are extensions of sonda. Other producers
+ * ignore them silently. Producers that support them say so in their FtraceDescriptor.
  *
- * Looks at the producers that would get the config's linux.ftrace. 0, with a sentence for each
- * field that one of them skips added to ret_skipped; or -EOPNOTSUPP and sets e: without
- * a field it would record other events than those asked for.
+ * Checks the producers that would get the config's linux.ftrace. Returns 0, and adds a sentence to
+ * ret_skipped for each field that a producer ignores. Returns -EOPNOTSUPP and sets e if, without a
+ * field, other events than those requested would be recorded.
  */
 static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
 			    struct name_list *ret_skipped, struct err_text *e)
@@ -288,7 +290,7 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	name_list_deinit(&left_out);
 }
 
-/* Behind the first lines. */
+/* Cuts the text after the first LINES_TOLD lines. */
 static void cut(struct strbuf *lines, size_t from)
 {
 	char *p = lines->s + from;

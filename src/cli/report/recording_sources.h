@@ -13,9 +13,9 @@
 
 /*
  * The producers that a recording of the kernel relies on: those that have registered a "linux."
- * data source of its config when it begins. Such a daemon does not disconnect by itself, so one that is
- * gone at the end was killed and its uncommitted data is lost. (Programs that trace themselves connect and
- * disconnect normally, and are not counted.)
+ * data source of its config when it begins. Such a daemon does not disconnect by itself, so one
+ * that is gone at the end was killed and its uncommitted data is lost. (Programs that trace
+ * themselves connect and disconnect normally, and are not counted.)
  */
 struct source_producers {
 	int32_t *ids; /* owned; the service's numbers, which a successor does not get */
@@ -34,8 +34,8 @@ void source_producers_gone(const struct source_producers *p, const Pb__TracingSe
 			   struct name_list *ret);
 
 /*
- * The producers of the data sources of a recording, from the state of the service at the start and at the end.
- * A source is missing if it is missing both times.
+ * The producers of the data sources of a recording, from the state of the service at the start and
+ * at the end. A source is missing if it is missing both times.
  */
 
 /* Zero-initialise; recording_sources_deinit frees. */
@@ -56,6 +56,7 @@ int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *
 void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *config,
 			   const Pb__TracingServiceState *state);
 
-/* Appends warnings for the start of a recording, one a line; of many only the first ones. events: of this machine's kernel, NULL unknown. */
+/* Appends warnings for the start of a recording, one a line; of many only the first ones. events:
+ * of this machine's kernel, NULL unknown. */
 void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,
 			    const struct tracefs_events *events, struct strbuf *lines);

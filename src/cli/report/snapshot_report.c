@@ -23,7 +23,7 @@ void snapshot_log_deinit(struct snapshot_log *log)
 
 /* ---- a line ---- */
 
-/* When it was activated, by the clock on the wall. */
+/* Appends the wall-clock time of the trigger. */
 static void put_time(uint64_t boot_ns, struct strbuf *b)
 {
 	uint64_t now = clock_boot_ns();
@@ -45,7 +45,7 @@ static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit, struct
 	put_time(hit->boot_time_ns, b);
 }
 
-/* How far it goes back. Events with another clock than the trigger's are not compared with it. */
+/* Appends the time span of the events. It is omitted if their clock differs from the trigger's. */
 static void put_events(const struct snapshot_facts *f, const struct trace_scan *scan,
 		       struct strbuf *b)
 {
@@ -67,7 +67,7 @@ static void put_losses(const struct snapshot_facts *f, const struct trace_scan *
 {
 	const char *end;
 
-	/* Who cannot tell that nothing is lost does not say so. */
+	/* "No losses" is stated only if the counters are known. */
 	if (!*lines && !f->cut &&
 	    (!asks_for_ftrace(f->config) || ftrace_scan_has_rings(&scan->ftrace)))
 		strbuf_puts(b, "; lost nothing");

@@ -9,7 +9,8 @@
 #include "common/observable_events.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* The results of the snapshots of a recording: one line each, and the newest lines again for the summary. */
+/* The results of the snapshots of a recording: one line each, and the newest lines again for the
+ * summary. */
 
 #define SNAPSHOT_LOG_LINES 20 /* kept for the summary */
 
@@ -17,24 +18,24 @@
 struct snapshot_log {
 	size_t saved;
 	size_t failed;
-	bool lossy; /* one of those that were saved is */
+	bool lossy; /* a saved snapshot has losses */
 	char *lines[SNAPSHOT_LOG_LINES]; /* owned; line i is at i % SNAPSHOT_LOG_LINES */
-	size_t n_lines; /* ever */
-	struct trace_scan newest; /* of the last one that was saved */
+	size_t n_lines; /* since the start */
+	struct trace_scan newest; /* scan of the last snapshot that was saved */
 };
 
 void snapshot_log_deinit(struct snapshot_log *log);
 
 struct snapshot_facts {
 	const Pb__TraceConfig *config; /* of the session */
-	const Pb__ObservableEvents__CloneTriggerHit *hit; /* why it was made */
+	const Pb__ObservableEvents__CloneTriggerHit *hit; /* the trigger of the snapshot */
 	const char *name; /* of the file */
 	uint64_t bytes; /* of the file */
-	const char *cut; /* why it is not all of it; NULL: it is */
+	const char *cut; /* why the file is incomplete; NULL: it is complete */
 };
 
-/* Each returns the line for the user, valid until the next call; "" if memory is out. scan is moved into the
- * log and is empty afterwards. */
+/* Each returns the line for the user, valid until the next call; "" if memory is out. scan is moved
+ * into the log and is empty afterwards. */
 const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
 			       struct trace_scan *scan);
 const char *snapshot_log_failed(struct snapshot_log *log,

@@ -70,16 +70,16 @@ void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
  *	  missing  event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?
  */
 
-#define HOLES_NAMED 3 /* of a CPU */
-#define GROUPS_NAMED 8 /* in a line; the others are summed up */
+#define HOLES_NAMED 3 /* per CPU */
+#define GROUPS_NAMED 8 /* in a line; the others are summed */
 #define HOLE_LINES_TOLD 8
-#define LINES_TOLD 20 /* of what is missing; the others are counted */
+#define LINES_TOLD 20 /* of missing items; the others are counted */
 
 double record_seconds(const struct record_facts *f)
 {
 	const struct trace_scan *s = f->scan;
 
-	/* A snapshot ends before the recording does. */
+	/* A snapshot is taken before the recording ends. */
 	if (!f->snapshots && s->started_ns && s->disabled_ns > s->started_ns)
 		return (double)(s->disabled_ns - s->started_ns) / 1e9;
 	return (double)f->elapsed_ms / 1e3;
@@ -119,7 +119,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 		strbuf_puts(out, ", ");
 	if (samples)
 		write_count(samples, "sample", "s", out);
-	else if (!events) /* programs' own */
+	else if (!events) /* of programs */
 		write_count(s->packets, "packet", "s", out);
 	if (s->processes) {
 		strbuf_puts(out, ", ");
@@ -128,7 +128,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
 }
 
-/* There is one. */
+/* Returns the config of linux.ftrace, which must exist. */
 static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
 {
 	const Pb__TraceConfig *c = f->config;
@@ -139,7 +139,8 @@ static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
 	return c->data_sources[i]->config->ftrace_config;
 }
 
-/* "group/event (why)" is about "group/event" and about "event"; a trigger is not the event. */
+/* "group/event (why)" matches "group/event" and "event". An entry about a trigger does not
+ * match. */
 static bool is_about(const char *failed, const char *what)
 {
 	const char *bare = strchr(failed, '/');
@@ -160,7 +161,7 @@ static bool has_failed(const struct ftrace_scan *s, const char *what)
 	return false;
 }
 
-/* Was all that makes events refused? */
+/* Returns true if every option that creates events was rejected. */
 static bool all_refused(const Pb__FtraceConfig *c, const struct ftrace_scan *s)
 {
 	const struct {
@@ -183,7 +184,7 @@ static bool all_refused(const Pb__FtraceConfig *c, const struct ftrace_scan *s)
 	return s->unknown.n || s->failed.n;
 }
 
-/* Of the events that a pattern means, it may be all. */
+/* Returns true if some events were rejected. For a pattern that may be all of them. */
 static bool some_refused(const struct ftrace_scan *s)
 {
 	for (size_t i = 0; i < s->failed.n; i++)
@@ -192,7 +193,7 @@ static bool some_refused(const struct ftrace_scan *s)
 	return false;
 }
 
-/* Why there are none, as far as can be told. */
+/* Writes the probable reason why there are no events. */
 static void write_no_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
 	const Pb__FtraceConfig *c = first_ftrace(f);
@@ -253,7 +254,7 @@ static void write_samples(const struct sample_counts *c, struct strbuf *out)
 		strbuf_putc(out, '\n');
 }
 
-/* Returns false if there should be some. */
+/* Writes the number of events. Returns false if events are missing. */
 static bool write_events(const struct record_facts *f, bool lost, struct strbuf *out)
 {
 	if (f->scan->ftrace.counts.total) {
@@ -266,7 +267,8 @@ static bool write_events(const struct record_facts *f, bool lost, struct strbuf 
 	return false;
 }
 
-/* Lines under one word in front: "  word     line", "           line"; those past max are counted. */
+/* Writes lines after one label: "  word     line", "           line". Lines past max are
+ * counted. */
 static void write_some_lines(const char *word, const char *lines, size_t max, struct strbuf *out)
 {
 	size_t n = 0, left = 0;
@@ -368,7 +370,7 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 
 /* ---- snapshots ---- */
 
-/* Returns true if of a snapshot, or of all of one, something is lost. */
+/* Writes the snapshots. Returns true if a snapshot has losses. */
 static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 {
 	const struct snapshot_log *log = f->snapshots;
@@ -380,13 +382,13 @@ static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 		strbuf_printf(out, ", %zu not saved", log->failed);
 	strbuf_putc(out, '\n');
 	snapshot_log_write(log, &lines);
-	if (lines.s) /* the log has a limit of its own */
+	if (lines.s) /* the log has its own limit */
 		write_some_lines("snapshot", lines.s, SIZE_MAX, out);
 	strbuf_deinit(&lines);
 	return log->lossy || log->failed;
 }
 
-/* A name that is near to one that is there was mistyped. */
+/* Reports a missing source. If a registered name is similar, it suggests that one. */
 static void tell_source(const struct record_facts *f, const char *name, struct strbuf *lines)
 {
 	struct str_nearest nearest;
@@ -403,7 +405,7 @@ static void tell_source(const struct record_facts *f, const char *name, struct s
 	strbuf_putc(lines, '\n');
 }
 
-/* It is among the losses. */
+/* Returns true if the source is already reported as a loss. */
 static bool has_departed(const struct record_facts *f, const char *source)
 {
 	const struct service_stats *s = record_stats(f);
@@ -414,7 +416,7 @@ static bool has_departed(const struct record_facts *f, const char *source)
 	return false;
 }
 
-/* A source of the config that has polled nothing: there is nothing of the kind on this machine. */
+/* Reports sources of the config that have polled nothing: this machine has no such device. */
 static size_t tell_idle_sources(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct {

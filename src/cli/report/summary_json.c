@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The keys stand in docs/record.md; a key without a value is left out. */
+/* docs/record.md describes the keys. A key without a value is omitted. */
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void open_element(struct strbuf *b)
 	strbuf_putc(b, '{');
 }
 
-/* Lines as a list; one that begins with a blank continues with the one before. */
+/* Writes lines as a list. A line that begins with a blank continues the line before. */
 static void put_lines(struct strbuf *b, const char *name, const char *lines)
 {
 	struct strbuf text = {0};

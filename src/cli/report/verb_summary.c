@@ -22,7 +22,8 @@ void verb_summary_deinit(struct verb_summary *s)
 	*s = (struct verb_summary){0};
 }
 
-/* A clone brings its config in the trace only, or nowhere (disable_trace_config). */
+/* Returns the config. A clone has its config in the trace only, or nowhere
+ * (disable_trace_config). */
 static const Pb__TraceConfig *config_of(struct verb_summary *s)
 {
 	static const Pb__TraceConfig none = PB__TRACE_CONFIG__INIT;
@@ -33,7 +34,7 @@ static const Pb__TraceConfig *config_of(struct verb_summary *s)
 	return s->config ? s->config : &none;
 }
 
-/* The events in the trace prove that it was there once. */
+/* Moves sources with events in the trace from missing to gone. */
 static void move_gone(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";

@@ -10,8 +10,8 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * What stop, attach and snapshot learn of a session that another process has started, for the summary
- * that sonda record would print of it (cli/report/summary.h).
+ * Collects facts about a session that another process has started, for stop, attach and snapshot.
+ * They print the same summary as sonda record (cli/report/summary.h).
  */
 
 /* Zero-initialise; verb_summary_deinit frees. */
@@ -19,29 +19,29 @@ struct verb_summary {
 	Pb__TraceConfig *config; /* owned; NULL: the one in the trace */
 	struct trace_scan scan;
 	struct service_stats stats;
-	bool has_stats; /* else those in the trace */
+	bool has_stats; /* false: the counters in the trace are used */
 	struct recording_sources sources;
-	bool goes_on; /* it is a snapshot */
+	bool goes_on; /* a snapshot: the session continues */
 	bool flush_failed;
 	bool file_is_cut;
-	bool unread; /* the trace is where this process cannot read it */
-	struct err_text end; /* why it ended; "": not known */
+	bool unread; /* this process cannot read the trace */
+	struct err_text end; /* why the session ended; "": unknown */
 	const char *output; /* borrowed: name for the user */
 	uint64_t file_bytes;
-	uint64_t elapsed_ms; /* used where the trace does not say */
+	uint64_t elapsed_ms; /* used if the trace has no duration */
 };
 
 void verb_summary_deinit(struct verb_summary *s);
 
-/* The producers that are there now. Sources of the config that have none are missing; linux.ftrace
- * is reported as gone where the trace has its events. */
+/* Takes the producers that are connected now. Sources of the config without a producer are missing.
+ * linux.ftrace is reported as gone if the trace has its events. */
 void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
 
 struct verb_summary_form {
-	bool quiet; /* says nothing */
-	bool json; /* on standard output; else for display, on standard error */
+	bool quiet; /* print nothing */
+	bool json; /* print JSON on standard output; else text on standard error */
 	bool strict;
 };
 
-/* Prints it. EXIT_GOOD, or with strict EXIT_LOSSY. */
+/* Prints the summary. Returns EXIT_GOOD, or with strict EXIT_LOSSY. */
 int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form);

@@ -13,9 +13,9 @@
 #include "base/text/str.h"
 
 /*
- * Words of a command line that stand for several events, wherever the kernel has them: those that
- * users know from Perfetto's, with what they mean on a Linux machine. All of them are events that
- * kernels for servers and desktops have, since one that is not there is reported as missing.
+ * Event sets: words of a command line that stand for several events. Their names are those that
+ * Perfetto's users know, with their meaning on a Linux machine. All events exist on kernels of
+ * servers and desktops, because an event that does not exist is reported as missing.
  */
 
 #define MAX_REQUESTS 10
@@ -27,7 +27,7 @@ static const struct event_set {
 	{"sched",
 	 {"sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup_new",
 	  "sched/sched_process_exec", "sched/sched_process_exit", "sched/sched_process_fork",
-	  "sched/sched_process_free", /* the end of a process, to readers of traces */
+	  "sched/sched_process_free", /* for readers of traces: the end of a process */
 	  "task/task_newtask", "task/task_rename"}},
 	{"irq", {"irq/*"}},
 	{"freq", {"power/cpu_frequency", "power/cpu_frequency_limits", "power/suspend_resume"}},
@@ -42,7 +42,8 @@ static const struct event_set {
 	{"pagecache", {"filemap/*"}},
 };
 
-/* The requests, ending with NULL; NULL: it is a word like any other. len: of the word. */
+/* Returns the requests of an event set, ending with NULL; returns NULL if the word names none. len:
+ * of the word. */
 static const char *const *event_set_find(const char *word, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
@@ -55,11 +56,11 @@ static const char *const *event_set_find(const char *word, size_t len)
  *	words          picks, in this order                         requests
  *	sched:*   -->  sched/sched_kthread_stop ... (of the list) --> sched/sched_switch ...
  *	!*_stat_* -->  minus sched/sched_stat_iowait ...
- *	nosuch    -->  nosuch (of nobody)                       --> nosuch
+ *	nosuch    -->  nosuch (not in the list)                 --> nosuch
  *
- * Each event of the kernel's list has a mark: out, named by a word, or matched by a pattern. What
- * the list does not have is kept as text. At the end a group whose events are all matched becomes
- * one request.
+ * Each event of the kernel's list has a mark: excluded, selected by name, or matched by a pattern.
+ * Words that the list does not have are kept as text. At the end, a group whose events are all
+ * matched becomes one request.
  */
 
 /* ---- lists of requests ---- */
@@ -97,7 +98,7 @@ static bool is_pattern(const char *s)
 	return strpbrk(s, "*?[");
 }
 
-/* What the producer's rules allow, too: printable, at most one '/', and that not at an end. */
+/* Checks the rules of the producer: printable, at most one '/', not at either end. */
 static bool can_be_event(const char *word)
 {
 	const char *slash = strchr(word, '/');
@@ -117,7 +118,7 @@ static int add_set(struct event_requests *ret, const char *const *requests)
 	return r;
 }
 
-/* "tcp" of no event of that name, with "tcp/" and a star in *ret: all of it. */
+/* Returns true if word is a group and no event has that name; *ret is then "tcp/" with a star. */
 static bool is_group(const char *word, const struct tracefs_events *events,
 		     char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
 {
@@ -136,7 +137,7 @@ bool event_word_is_known(const char *word, const struct tracefs_events *events)
 	       (strlen(word) < TRACEFS_EVENTS_MAX_NAME && is_group(word, events, whole));
 }
 
-/* One of the words between commas. */
+/* Reads one of the words between commas. */
 static int read_one(const char *word, size_t len, const struct tracefs_events *events,
 		    struct event_requests *ret, struct err_text *e)
 {
@@ -175,7 +176,7 @@ int event_word_read(const char *typed, const struct tracefs_events *events,
 	return r;
 }
 
-/* ---- picks ---- */
+/* ---- selections ---- */
 
 enum mark { OUT, NAMED, MATCHED };
 
@@ -187,7 +188,7 @@ struct pick {
 };
 
 struct selection {
-	const struct tracefs_events *events; /* borrowed; n is 0 when it is not known */
+	const struct tracefs_events *events; /* borrowed; n is 0 if it is unknown */
 	uint8_t *marks; /* enum mark, of each event of the list */
 	struct pick *picks;
 	size_t n;
@@ -245,7 +246,7 @@ static bool has_text(const struct selection *s, const char *text)
 	return false;
 }
 
-/* Events of group ftrace are not listed, and no group needs to be named for them. */
+/* Selects an event of group ftrace. These are not listed, and need no group in front. */
 static int pick_unlisted(struct selection *s, const char *request, struct err_text *e)
 {
 	char in_ftrace[TRACEFS_EVENTS_MAX_NAME + sizeof("ftrace/")];
@@ -273,9 +274,10 @@ static int pick(struct selection *s, const char *request, struct err_text *e)
 	return r || found ? r : pick_unlisted(s, request, e);
 }
 
-/* ---- taking away ---- */
+/* ---- exclusions ---- */
 
-/* Which of the two it is cannot be known without the kernel's list: a pattern of patterns. */
+/* Refuses an exclusion by pattern from a pattern: the result is unknown without the kernel's
+ * list. */
 static int refuse_guess(const char *request, const char *text, struct err_text *e)
 {
 	return err_set(e, -EINVAL,
@@ -337,8 +339,8 @@ static int do_word(struct selection *s, const char *word, struct event_requests 
 /* ---- requests ---- */
 
 struct group {
-	const char *name; /* with all that follows; borrowed from the list */
-	size_t len; /* with the slash */
+	const char *name; /* the start of an event name; borrowed from the list */
+	size_t len; /* including the slash */
 	size_t n;
 	size_t matched;
 	bool told;
@@ -350,7 +352,8 @@ struct groups {
 	size_t cap;
 };
 
-/* Events of a group come one after the other, so the last one is the likely one. */
+/* Returns the group of the event. Events of a group are adjacent, so the last group is tried
+ * first. */
 static struct group *group_of(struct groups *g, const char *event)
 {
 	size_t len = (size_t)(strchr(event, '/') - event) + 1;

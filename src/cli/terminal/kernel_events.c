@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * available_events has a line "group:name" for each event that can be switched on. Events of group
- * ftrace (print and its like) are always on and not listed there; they have a folder in events/.
+ * available_events has a line "group:name" for each event that can be enabled. Events of group
+ * ftrace (such as print) are always enabled and not listed there; they have a directory in events/.
  */
 
 #include "cli/terminal/kernel_events.h"
@@ -25,7 +25,7 @@ const char *const tracefs_roots[] = {
 	NULL,
 };
 
-/* By the effective rights, 0 or -errno. */
+/* Checks access with the effective privileges. Returns 0 or -errno. */
 static int try_access(const char *root, const char *name, int mode)
 {
 	char path[512];
@@ -75,8 +75,8 @@ void tracefs_events_deinit(struct tracefs_events *t)
 	*t = (struct tracefs_events){0};
 }
 
-/* sonda_PID_START_NUMBER: what a session of sonda-probes has made for itself (a probe, say), and
- * excludes when it ends. */
+/* Returns true for sonda_PID_START_NUMBER: a group that a session of sonda-probes has created, for
+ * a probe for example, and removes at its end. */
 static bool is_of_a_session(const char *group)
 {
 	int end = 0;
@@ -84,7 +84,7 @@ static bool is_of_a_session(const char *group)
 	return sscanf(group, "sonda_%*9d_%*20u_%*9u%n", &end) == 0 && end && !group[end];
 }
 
-/* Cuts the lines up in place. */
+/* Splits the lines in place. */
 static int split_lines(struct tracefs_events *t)
 {
 	size_t cap = 0;
@@ -131,7 +131,7 @@ int tracefs_events_load(const char *root, struct tracefs_events *ret)
 	return r;
 }
 
-/* "group/" of "group/name" gives its length with the slash; 0 without one. */
+/* Returns the length of "group/" in "group/name", with the slash; 0 without a group. */
 static size_t group_len(const char *word)
 {
 	const char *slash = strchr(word, '/');
@@ -139,7 +139,7 @@ static size_t group_len(const char *word)
 	return slash ? (size_t)(slash - word) + 1 : 0;
 }
 
-/* As sonda-probes selects them. */
+/* Matches like sonda-probes. */
 static bool matches(const char *event, const char *word)
 {
 	char copy[TRACEFS_EVENTS_MAX_NAME];
@@ -169,7 +169,7 @@ static int look_at_unlisted(void *ctx, const char *name, unsigned char d_type)
 	return u->found;
 }
 
-/* Events that are always on are not listed. */
+/* Returns true if the event has a directory. Events that are always enabled are not listed. */
 static bool has_folder(const struct tracefs_events *t, const char *word)
 {
 	struct unlisted u = {.pattern = word + strlen("ftrace/")};
@@ -196,11 +196,11 @@ bool tracefs_events_has(const struct tracefs_events *t, const char *word)
 /* ---- the nearest name ---- */
 
 /*
- * A mistake in one part of "group/name" must not hide that the other part is right: the whole words
- * are compared, and the names alone. The right name in the wrong group wins.
+ * A mistake in one part of "group/name" must not hide that the other part is correct. Therefore
+ * both the whole words and the bare names are compared. The correct name in the wrong group wins.
  */
 struct search {
-	const char *name; /* of the word, without its group */
+	const char *name; /* without its group */
 	struct str_nearest whole;
 	struct str_nearest bare; /* borrows the name out of "group/name" */
 	bool exact;
@@ -222,7 +222,7 @@ static void search_try(struct search *s, const char *event)
 	str_nearest_try(&s->bare, name);
 }
 
-/* Which of the two to take: the event's name alone, when that is better known. */
+/* Returns true if the bare name is the better match. */
 static bool by_name(const struct search *s)
 {
 	return str_nearest_get(&s->bare) && (s->exact || !str_nearest_get(&s->whole));
@@ -268,7 +268,8 @@ static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENT
 	return NULL;
 }
 
-/* A group's name alone is none of an event. */
+/* Returns "group/" and a star if the word is the name of a group, which is not an event; else
+ * NULL. */
 static const char *group_of_name(const struct tracefs_events *t, const char *word,
 				 char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
@@ -282,7 +283,7 @@ static const char *group_of_name(const struct tracefs_events *t, const char *wor
 	return NULL;
 }
 
-/* A group's name with a mistake in it. */
+/* Returns the group whose name is nearest to the word. */
 static const char *nearest_group(const struct tracefs_events *t, const char *word,
 				 char buf[static TRACEFS_EVENTS_MAX_NAME])
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The signals are blocked and read from a descriptor, because that tells who sent them: a key of
- * the terminal is the kernel's, and reaches everybody in the foreground; kill(2) reaches only us.
+ * The signals are blocked and read from a signalfd, which reports the sender. A signal from a
+ * terminal key comes from the kernel and reaches all foreground processes. kill(2) reaches only
+ * this process.
  */
 
 #include "cli/terminal/signals.h"
@@ -21,9 +22,9 @@ struct end_signals {
 	end_signals_fn fn;
 	void *ctx;
 	uint64_t same_ns;
-	uint64_t told_ns; /* when one was reported last, monotonic; 0: none was */
+	uint64_t told_ns; /* time of the last reported signal, monotonic; 0: none */
 	sigset_t set;
-	sigset_t before; /* the mask as it was found */
+	sigset_t before; /* the previous signal mask */
 	int fd;
 	struct event *event; /* owned */
 };
@@ -33,7 +34,8 @@ static bool take(const struct end_signals *s, struct signalfd_siginfo *ret)
 	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
 }
 
-/* Counted from the last one that was reported: whoever keeps the key down is heard in the end. */
+/* Returns true if the signal belongs to the last reported one. The time counts from that report, so
+ * a key that is held down is reported again in the end. */
 static bool is_same_wish(const struct end_signals *s)
 {
 	return s->told_ns && clock_mono_ns() - s->told_ns < s->same_ns;
@@ -48,12 +50,12 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (!take(s, &info) || is_same_wish(s))
 		return;
-	/* What is there already came with it. */
+	/* Signals that are already pending belong to it. */
 	while (s->same_ns && take(s, &more))
 		if (more.ssi_code == SI_KERNEL)
 			info = more;
 	s->told_ns = clock_mono_ns();
-	/* One a turn: the callee may free us. */
+	/* One signal per loop iteration: the callback may free s. */
 	s->fn(s->ctx, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
 }
 

@@ -6,12 +6,13 @@
 struct event_base;
 
 /*
- * Termination signals as events of a loop: SIGINT, SIGTERM and, unless it is ignored (nohup), SIGHUP. SIGPIPE
- * and SIGXFSZ are ignored permanently: write(2) reports a closed pipe and a full disk.
+ * Termination signals as events of a loop: SIGINT, SIGTERM and, unless it is ignored (nohup),
+ * SIGHUP. SIGPIPE and SIGXFSZ are ignored permanently: write(2) reports a closed pipe and a full
+ * disk.
  *
- * One request to end may arrive as several signals: timeout(1) signals the process and its group, a wrapper
- * forwards a Ctrl-C that the process gets as well, the end of a login sends SIGTERM and SIGHUP. So signals
- * shortly after a reported one are dropped.
+ * One request to end may arrive as several signals: timeout(1) signals the process and its group, a
+ * wrapper forwards a Ctrl-C that the process receives as well, the end of a login sends SIGTERM and
+ * SIGHUP. Therefore signals shortly after a reported one are dropped.
  */
 struct end_signals;
 
@@ -20,12 +21,13 @@ struct end_signals;
 /* by_terminal: the terminal sent it to all foreground processes. */
 typedef void (*end_signals_fn)(void *ctx, int number, bool by_terminal);
 
-/* same_ms: signals within this time after a reported one are dropped; 0: each is reported. Returns 0 or
- * -errno. */
+/* same_ms: signals within this time after a reported one are dropped; 0: each is reported. Returns
+ * 0 or -errno. */
 int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn fn, void *ctx,
 		      struct end_signals **ret);
 /* Drops pending signals and restores the previous signal handling. No-op for NULL. */
 void end_signals_free(struct end_signals *s);
 
-/* Returns a descriptor that is readable when a signal is pending, for code that waits without the loop. */
+/* Returns a descriptor that is readable when a signal is pending, for code that waits without the
+ * loop. */
 int end_signals_fd(const struct end_signals *s);

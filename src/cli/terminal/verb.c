@@ -25,7 +25,8 @@ static int refuse_long(const char *typed, const struct option *long_options, str
 	return err_set(e, -EINVAL, "unknown option %.80s", typed);
 }
 
-/* Else it is a long option with a value that it does not take. */
+/* Returns true for an unknown letter; else the error is a value for a long option that takes
+ * none. */
 static bool is_unknown_letter(int option, const char *letters, const struct option *long_options)
 {
 	if (option <= 0 || option > 0x7f || strchr(letters, option))
@@ -36,7 +37,7 @@ static bool is_unknown_letter(int option, const char *letters, const struct opti
 	return true;
 }
 
-/* "-o", "-ofile", "--out" or "--out=file" of these options. */
+/* Returns true if text is one of these options: "-o", "-ofile", "--out" or "--out=file". */
 static bool is_option(const char *text, const char *letters, const struct option *long_options)
 {
 	size_t len;
@@ -79,7 +80,8 @@ static const struct option all[] = {
 	{"strict", no_argument, NULL, 'x'},	  {"help", no_argument, NULL, 'h'},
 };
 
-/* Only those of the verb; ends with zeroes. short_options: what has a letter on the command line. */
+/* Selects the options of the verb; the list ends with zeroes. short_options: those with a
+ * letter. */
 static void choose(const char *letters, struct option chosen[static ARRAY_SIZE(all) + 1],
 		   char short_options[static 8])
 {

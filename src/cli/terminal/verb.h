@@ -7,13 +7,14 @@
 
 #include "base/core/err.h"
 
-/* Explains an option that getopt_long rejected (called with opterr 0 and ':' as first letter). option is its
- * result, ':' or '?'; typed is the argument where it stopped. Returns -EINVAL and sets e. */
+/* Explains an option that getopt_long rejected (called with opterr 0 and ':' as first letter).
+ * option is its result, ':' or '?'; typed is the argument where it stopped. Returns -EINVAL and
+ * sets e. */
 int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
-/* Checks after an option whose value is a separate argument, last_arg, whether the value was forgotten and
- * getopt_long took the next option instead. Returns 0, or -EINVAL and sets e. */
+/* Checks after an option whose value is a separate argument, last_arg, whether the value was
+ * forgotten and getopt_long took the next option instead. Returns 0, or -EINVAL and sets e. */
 int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e);
 
@@ -26,14 +27,14 @@ struct verb_options {
 	bool json; /* --json */
 	bool strict; /* --strict */
 	bool bugreport; /* --bugreport */
-	char **words; /* what is not an option */
+	char **words; /* arguments that are not options */
 	size_t n_words;
 };
 
 /*
- * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw) j(son)
- * b(ugreport) x (--strict). Returns -1 to continue; else the exit code, after printing help on stdout or the
- * error on stderr.
+ * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
+ * j(son) b(ugreport) x (--strict). Returns -1 to continue; else the exit code, after printing help
+ * on stdout or the error on stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
 		       size_t max_words, const char *usage, struct verb_options *ret);

@@ -13,7 +13,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-#define MAX_LINKS 40 /* as many as the kernel follows */
+#define MAX_LINKS 40 /* as in the kernel */
 
 int safe_path_open_dir(const char *path, int flags)
 {
@@ -25,8 +25,8 @@ int safe_path_open_dir(const char *path, int flags)
 }
 
 /*
- * Refuses a link, a pipe or a device that another user has put into a world-writable directory: the
- * rule of fs.protected_symlinks (proc_sys_fs(5)), which not every kernel applies.
+ * Refuses a link, a pipe or a device that another user has put into a world-writable directory.
+ * This is the rule of fs.protected_symlinks (proc_sys_fs(5)), which not every kernel applies.
  */
 static int check_owner(const char *path, const struct stat *st, struct err_text *e)
 {
@@ -43,7 +43,8 @@ static int check_owner(const char *path, const struct stat *st, struct err_text 
 		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
 }
 
-/* Returns the target of the link fd at path, which the caller frees. NULL: not a link, or no memory. */
+/* Returns the target of the link fd at path, which the caller frees. Returns NULL if it is not a
+ * link, or memory is out. */
 static char *link_target(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -52,7 +53,7 @@ static char *link_target(int fd, const char *path)
 	struct statfs fs;
 	ssize_t n;
 
-	/* The text of a link of /proc need not be a path: the kernel alone can follow it. */
+	/* The text of a link of /proc need not be a path. Only the kernel can follow it. */
 	if (fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == PROC_SUPER_MAGIC)
 		return realpath(path, NULL);
 	n = readlinkat(fd, "", target, sizeof(target));

@@ -8,16 +8,16 @@
 /* Symbolic links on the way to an output file, followed one by one so that each can be checked. */
 
 /*
- * Follows the symbolic links that the last component of *path is, up to a file that is not a link.
- * *path (owned, malloc) becomes the path of that file. Refuses links, pipes and devices of other users
- * in world-writable directories (-EACCES).
+ * Follows symbolic links from the last component of *path until a file that is not a link. *path
+ * (owned, malloc) becomes the path of that file. Refuses links, pipes and devices of other users in
+ * world-writable directories (-EACCES).
  *
- * Returns 0 or -errno; e is set for -EACCES and when the directory cannot be read. If the file exists,
- * *ret_fd is an O_PATH descriptor of it, which the caller closes, and *ret_st its status; otherwise
- * *ret_fd is left alone.
+ * Returns 0 or -errno; e is set for -EACCES and if the directory cannot be read. If the file
+ * exists, *ret_fd is an O_PATH descriptor of it, which the caller closes, and *ret_st its status.
+ * Otherwise *ret_fd is unchanged.
  */
 int safe_path_follow(char **path, int *ret_fd, struct stat *ret_st, struct err_text *e);
 
-/* Opens the directory of path with open(2) flags (close-on-exec, mode 0600 for O_TMPFILE). Returns the
- * descriptor, or -1 with errno. */
+/* Opens the directory of path with open(2) flags (close-on-exec, mode 0600 for O_TMPFILE). Returns
+ * the descriptor, or -1 with errno. */
 int safe_path_open_dir(const char *path, int flags);

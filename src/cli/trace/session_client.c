@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request runs the loop until its callback has said what came: `wait` knows of one request at a
- * time, and of the end of the session, which may come during any.
+ * A request runs the loop until its callback has stored the answer. One request is pending at a
+ * time. The session may end during any of them.
  */
 #include "cli/trace/session_client.h"
 
@@ -30,15 +30,15 @@ struct session_client {
 	struct consumer *consumer; /* owned */
 	struct event *timer; /* owned */
 	const char *address; /* borrowed */
-	bool done, timed_out; /* the request that runs */
+	bool done, timed_out; /* of the pending request */
 	int error;
 	bool lost; /* the connection */
 	bool ended; /* our session */
-	struct err_text end_text; /* "" or why */
+	struct err_text end_text; /* "" or the reason */
 	unsigned signals;
-	/* where the answer goes */
-	ProtobufCMessage *message; /* owned until it is taken */
-	struct err_text said; /* by the service */
+	/* destination of the answer */
+	ProtobufCMessage *message; /* owned; NULL: none */
+	struct err_text said; /* error text of the service */
 	bool clone_good, clone_written;
 	struct trace_file *file; /* borrowed */
 	struct trace_scan *scan; /* borrowed */
@@ -96,7 +96,7 @@ static int describe(const struct session_client *c, int error, const char *doing
 	}
 }
 
-/* sent: what the request returned. */
+/* Runs the loop until the answer. sent: result of the request function. */
 static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_ms,
 			   const char *doing, struct err_text *e)
 {
@@ -113,7 +113,7 @@ static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_
 	return r == 0 ? 0 : describe(c, r, doing, e);
 }
 
-/* The message outlives the callback. */
+/* Stores a copy of the message, which outlives the callback. */
 static void keep_message(struct session_client *c, const ProtobufCMessage *m)
 {
 	size_t len = protobuf_c_message_get_packed_size(m);
@@ -150,7 +150,7 @@ static void on_disconnected(void *ctx)
 
 static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
 
-/* The group that may connect to a socket, where the file system says so. */
+/* Returns the group that may connect to the socket, if the file mode allows one. */
 static const struct group *group_of(const char *address)
 {
 	struct stat st;
@@ -228,7 +228,7 @@ void session_client_free(struct session_client *c)
 	free(c);
 }
 
-/* ---- what there is ---- */
+/* ---- state ---- */
 
 static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
 {
@@ -274,7 +274,7 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 	return 0;
 }
 
-/* ---- a session of ours ---- */
+/* ---- our session ---- */
 
 static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)
 {
@@ -320,7 +320,8 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 	event_base_loopbreak(c->loop);
 }
 
-/* A flush that fails loses what producers still held; that is no reason to lose the rest. */
+/* Stops the session. A failed flush loses the data that producers still hold, but the rest is
+ * read. */
 static int stop(struct session_client *c, const Pb__TraceConfig *config, struct session_end *end,
 		struct err_text *e)
 {

@@ -11,12 +11,12 @@ struct trace_file;
 struct trace_scan;
 
 /*
- * A synchronous consumer, for verbs that do one step after another. Each function returns 0, or -errno and
- * sets e. The caller frees returned messages with their own functions.
+ * A synchronous consumer, for verbs that do one step after another. Each function returns 0, or
+ * -errno and sets e. The caller frees returned messages with their own functions.
  */
 struct session_client;
 
-/* socket NULL: default address. */
+/* Connects to the service. socket NULL: default address. */
 int session_client_open(const char *socket, struct session_client **ret, struct err_text *e);
 /* Disconnects; the service ends our session. No-op for NULL. */
 void session_client_free(struct session_client *c);
@@ -24,7 +24,8 @@ void session_client_free(struct session_client *c);
 int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e);
 
-/* fd: as for consumer_clone(). *ret_written: the service wrote the trace to fd; nothing is to be read. */
+/* fd: as for consumer_clone(). *ret_written: the service wrote the trace to fd, and no packets
+ * remain to be read. */
 int session_client_clone(struct session_client *c, const struct consumer_clone_request *request,
 			 int fd, bool *ret_written, struct err_text *e);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
@@ -37,16 +38,16 @@ struct session_end {
 	struct err_text aborted;
 };
 
-/* Waits for the end of our session. at_once, SIGINT or SIGTERM: flushes and ends it. A second signal makes it
- * return -EINTR. config is that of the session. */
+/* Waits for the end of our session. at_once, SIGINT or SIGTERM: flushes and ends it. A second
+ * signal makes it return -EINTR. config is that of the session. */
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
 		       struct session_end *ret, struct err_text *e);
 /* Queries the service's counters of our session. */
 int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e);
 /* Detaches our session under this key. */
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
-/* Reads all packets of our session into file and scan, and saves the file. Returns -errno if the file could not
- * take all packets (it is saved with the others), -ENODATA if there are none. */
+/* Reads all packets of our session into file and scan, and saves the file. Returns -errno if the
+ * file could not take all packets (it is saved with the others), -ENODATA if there are none. */
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e);
 

@@ -23,44 +23,44 @@
 #include "wire/pb_varint.h"
 
 /*
- * Packets gather in one buffer and leave with one write(2):
+ * Packets are collected in one buffer and written with one write(2):
  *
  *	buf   | 0A len packet | 0A len packet | ...        |
  *	      0                               used        BUF_SIZE
  *
  *	file  | whole packets          | part of one       |
- *	      0                        whole               disk full: cut back to whole
+ *	      0                        whole               disk full: truncated to whole
  *
- * A packet larger than the buffer goes around it. Where writing stops for good, the records in the
- * buffer are walked to find the last one that is wholly in the file.
+ * A packet larger than the buffer is written directly. If a write fails for good, the records in
+ * the buffer are scanned for the last one that is completely in the file.
  *
- * Until it is saved the file has no name at all, so that nothing is left of it whatever ends this
- * process. Where the file system cannot do that, it has a hidden one.
+ * Until it is saved the file has no name (O_TMPFILE), so that nothing is left if this process ends.
+ * On file systems without O_TMPFILE it has a hidden name.
  */
 
 #define BUF_SIZE (256u << 10)
-#define PATIENCE_MS 3000 /* with the reader of a pipe, before on_stall reports it */
+#define PATIENCE_MS 3000 /* for the reader of a pipe, before on_stall reports it */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
-#define MAX_SPARE_BYTES (1ull << 30) /* what is left free of a large file system */
+#define MAX_SPARE_BYTES (1ull << 30) /* kept free on a large file system */
 
 struct trace_file {
 	int fd;
-	bool owns_fd; /* not standard output */
-	char *path; /* owned; the name that it gets, NULL where it is written directly */
-	char *temp; /* owned; its name until then, NULL while it has none */
-	bool is_named; /* it has that name already */
-	void (*on_stall)(void *ctx, bool stalled); /* NULL: a write may take any time */
+	bool owns_fd; /* false: standard output */
+	char *path; /* owned; the final name, NULL if it is written directly */
+	char *temp; /* owned; its hidden name, NULL: none */
+	bool is_named; /* it has its final name */
+	void (*on_stall)(void *ctx, bool stalled); /* NULL: writes may block */
 	void *stall_ctx;
 	int signals; /* borrowed */
-	int error; /* -errno of the write that failed: nothing is written any more */
-	uint64_t whole; /* bytes of whole packets that write(2) took */
+	int error; /* -errno of the failed write: later packets are dropped */
+	uint64_t whole; /* bytes of whole packets that were written */
 	size_t used;
 	uint8_t buf[BUF_SIZE];
 };
 
 /* ---- opening ---- */
 
-/* "dir/.name.XXXXXX" for "dir/name". */
+/* Returns "dir/.name.XXXXXX" for "dir/name". */
 static char *temp_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -72,7 +72,7 @@ static char *temp_name(const char *path)
 	return strbuf_take(&b);
 }
 
-/* Under sudo the trace belongs to whoever typed the command: their browser has to read it. */
+/* With sudo, gives the trace to the user who called sudo, whose browser must be able to read it. */
 static void give_to_caller(int fd)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
@@ -81,7 +81,7 @@ static void give_to_caller(int fd)
 	if (geteuid() != 0 || !uid || !gid || str_to_u32(uid, &u) || str_to_u32(gid, &g))
 		return;
 	if (fchown(fd, u, g)) {
-		/* Then it stays root's, which is no reason to lose the recording. */
+		/* The file stays root's. That is no reason to fail the recording. */
 	}
 }
 
@@ -90,7 +90,7 @@ static int open_nameless(const char *path)
 	return safe_path_open_dir(path, O_TMPFILE | O_RDWR);
 }
 
-/* Takes the path. */
+/* Opens a file without a name, or with a hidden one, beside path. Takes ownership of path. */
 static int open_beside(struct trace_file *f, char *path)
 {
 	f->path = path;
@@ -102,7 +102,7 @@ static int open_beside(struct trace_file *f, char *path)
 		f->fd = mkostemp(f->temp, O_CLOEXEC);
 	}
 	if (f->fd < 0) {
-		free(TAKE_PTR(f->temp)); /* there is no such file to remove */
+		free(TAKE_PTR(f->temp)); /* mkstemp failed: no file to remove */
 		return -errno;
 	}
 	give_to_caller(f->fd);
@@ -117,7 +117,8 @@ static int link_to(const struct trace_file *f, const char *path)
 	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* A name in the same folder, which rename(2) can put in the place of an older trace. */
+/* Links the file under a hidden name in the same directory; rename(2) can then replace an older
+ * trace. */
 static int name_it(struct trace_file *f)
 {
 	_cleanup_(freep) char *temp = NULL;
@@ -128,7 +129,7 @@ static int name_it(struct trace_file *f)
 	temp = temp_name(f->path);
 	if (!temp)
 		return -ENOMEM;
-	/* Nobody else's: it carries our number. */
+	/* Unique on this machine: it contains our pid. */
 	snprintf(temp + strlen(temp) - 6, 7, "%06u", (unsigned)getpid() % 1000000);
 	unlink(temp);
 	r = link_to(f, temp);
@@ -137,7 +138,7 @@ static int name_it(struct trace_file *f)
 	return r;
 }
 
-/* A name that nobody has yet. */
+/* Gives the file the name path, which must not exist yet. Returns 0 or -errno. */
 static int name_new(struct trace_file *f, const char *path)
 {
 	if (!f->temp)
@@ -145,13 +146,13 @@ static int name_new(struct trace_file *f, const char *path)
 	if (link(f->temp, path) == 0)
 		unlink(f->temp);
 	else if (errno == EEXIST || renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE))
-		return -errno; /* the other way is for file systems without hard links */
+		return -errno; /* renameat2: no hard links here */
 	free(TAKE_PTR(f->temp));
 	return 0;
 }
 
-/* fd (O_PATH) is the very file that was looked at; only the link of a pipe in /proc is opened by
- * its name. */
+/* Opens the file of fd (O_PATH), which was checked before. Only a pipe behind a link in /proc is
+ * opened by its name. */
 static int open_directly(struct trace_file *f, int fd, const char *path, const struct stat *st)
 {
 	char self[32];
@@ -214,8 +215,8 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 /* ---- writing ---- */
 
 /*
- * Waits until a pipe takes bytes. on_stall reports a reader that takes none; then a signal, which nobody
- * else reads meanwhile, ends the waiting: false.
+ * Waits until a pipe accepts bytes. on_stall reports a reader that does not read. After that a
+ * signal ends the wait; no other code reads the signalfd meanwhile. Returns false in that case.
  */
 static bool await_reader(struct trace_file *f)
 {
@@ -232,7 +233,7 @@ static bool await_reader(struct trace_file *f)
 	return p[0].revents != 0;
 }
 
-/* One that poll(2) calls writable takes PIPE_BUF bytes at once. */
+/* Writes at most PIPE_BUF bytes: a pipe that poll(2) reports writable accepts them at once. */
 static ssize_t write_piece(struct trace_file *f, const uint8_t *data, size_t len)
 {
 	if (f->path || !f->on_stall)
@@ -244,7 +245,7 @@ static ssize_t write_piece(struct trace_file *f, const uint8_t *data, size_t len
 	return write(f->fd, data, MIN(len, PIPE_BUF));
 }
 
-/* Writes as much as goes; gives the number of bytes that went. */
+/* Writes as much as possible. Returns the number of bytes written. */
 static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
 {
 	size_t done = 0;
@@ -263,7 +264,7 @@ static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
 	return done;
 }
 
-/* The end of the last record that ends within the first len bytes. */
+/* Returns the end of the last record that is complete within the first len bytes. */
 static size_t last_record_end(const uint8_t *data, size_t len)
 {
 	const uint8_t *p = data, *end = data + len, *next;
@@ -395,13 +396,14 @@ static int close_file(struct trace_file *f)
 	int fd = f->fd;
 
 	f->fd = -1;
-	/* A file system over a network may tell only now that it has no room. */
+	/* A network file system may report only now that the disk is full. */
 	if (f->owns_fd && fd >= 0 && close(fd) && errno != EINTR)
 		return -errno;
 	return 0;
 }
 
-/* All packets are out, or it is cut back to those that are. 0 or the -errno of a write. */
+/* Writes all packets, or truncates the file to the whole ones. Returns 0 or the -errno of a
+ * write. */
 static int finish_writing(struct trace_file *f)
 {
 	int error = flush_buffer(f);
@@ -432,7 +434,7 @@ void trace_file_remove(struct trace_file *f)
 {
 	struct stat ours, named;
 
-	/* Another process may have put another file there. */
+	/* Another process may have replaced the file. */
 	if (f->is_named && fstat(f->fd, &ours) == 0 && lstat(f->path, &named) == 0 &&
 	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
 		unlink(f->path);
@@ -494,7 +496,7 @@ int output_name(const char *kind, struct output_name *ret, struct err_text *e)
 			*p = '_';
 	if (!localtime_r(&now, &tm))
 		return err_set(e, -errno, "no name for the output; give one with -o");
-	/* Nobody else can guess the name, and so put something there first. */
+	/* Other users must not guess the name, or they could create the file first. */
 	if (getrandom(&random, sizeof(random), 0) < 0)
 		return err_set(e, -errno, "no name for the output; give one with -o");
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);

@@ -12,30 +12,32 @@
  *
  *	trace_file_open --> trace_file_packet ... --> trace_file_save --> trace_file_free
  *
- * A regular file gets its name when it is saved; until then it has no name, or a hidden one, and only its
- * owner can read it. Standard output ("-"), devices and pipes are written directly. If the disk is full, the
- * file ends with a whole packet.
+ * A regular file gets its name when it is saved. Until then it has no name, or a hidden one, and
+ * only its owner can read it. Standard output ("-"), devices and pipes are written directly. If the
+ * disk is full, the file ends with a whole packet.
  */
 struct trace_file;
 
 /* path is borrowed during the call. Returns 0, or -errno and sets e. */
 int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret);
 
-/* Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE): writing stops, and every
- * later call returns the same error. */
+/* Writes a packet. Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE). After a failure
+ * every later call returns the same error. */
 int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
-/* on_stall reports when a pipe or device stops accepting data, and when it accepts data again. In between, a
- * signal (signals is a borrowed signalfd) cancels writing with -ECANCELED. */
+/* on_stall reports when a pipe or device stops accepting data, and when it accepts data again. In
+ * between, a signal (signals is a borrowed signalfd) cancels writing with -ECANCELED. */
 void trace_file_watch_stalls(struct trace_file *f, int signals,
 			     void (*on_stall)(void *ctx, bool stalled), void *ctx);
 
 /* Returns -errno of the write that failed, 0 if none has. */
 int trace_file_error(const struct trace_file *f);
 
-/* Returns the descriptor, for another process that writes packets instead of trace_file_packet(). */
+/* Returns the descriptor, for another process that writes packets instead of
+ * trace_file_packet(). */
 int trace_file_fd(const struct trace_file *f);
-/* Gives the file its name now, so that it survives this process. Returns 0, or -errno and sets e. */
+/* Gives the file its name now, so that it survives this process. Returns 0, or -errno and sets
+ * e. */
 int trace_file_name_now(struct trace_file *f, struct err_text *e);
 bool trace_file_is_named(const struct trace_file *f);
 /* Counts the packets that another process has written. Returns 0 or -errno. */
@@ -43,31 +45,32 @@ int trace_file_note_written(struct trace_file *f);
 
 /* Returns true for a regular file, false for a pipe, a device or standard output. */
 bool trace_file_is_regular(const struct trace_file *f);
-/* Returns how many bytes can be written until the file system is nearly full (a twentieth free, at most 1
- * GiB). UINT64_MAX: unknown. */
+/* Returns how many bytes can be written until the file system is nearly full (a twentieth free, at
+ * most 1 GiB). UINT64_MAX: unknown. */
 uint64_t trace_file_room(const struct trace_file *f);
-/* Writes out what is pending. Returns 0 or -errno, as trace_file_packet. */
+/* Writes pending data. Returns 0 or -errno, as trace_file_packet(). */
 int trace_file_flush(struct trace_file *f);
-/* Truncates what another process has written to this many bytes. Returns 0 or -errno. */
+/* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
 int trace_file_cut(struct trace_file *f, uint64_t bytes);
-/* Removes a file that has its name already. */
+/* Removes a file that already has its name. */
 void trace_file_remove(struct trace_file *f);
 
 /*
- * Writes pending data and gives the file its name. Returns 0, or -errno and sets e: for a failed write (now or
- * earlier) the file is saved with the data until then; if it cannot be named, nothing remains.
+ * Writes pending data and gives the file its name. Returns 0, or -errno and sets e: for a failed
+ * write (now or earlier) the file is saved with the data until then; if it cannot be named, nothing
+ * remains.
  */
 int trace_file_save(struct trace_file *f, struct err_text *e);
 
-/* As trace_file_save(), under a new name in the same directory; path must not exist. Returns 0; 1 and sets e
- * if the file was saved without its last packets; -EEXIST if the name is taken (the caller may try the next);
- * else -errno and sets e, and nothing remains. Regular files only. */
+/* As trace_file_save(), under a new name in the same directory; path must not exist. Returns 0; 1
+ * and sets e if the file was saved without its last packets; -EEXIST if the name is taken (the
+ * caller may try the next); else -errno and sets e, and nothing remains. Regular files only. */
 int trace_file_save_new(struct trace_file *f, const char *path, struct err_text *e);
 
 /* Returns the bytes of whole packets so far, including pending ones. */
 uint64_t trace_file_bytes(const struct trace_file *f);
 
-/* Frees; a file that was not saved disappears. No-op for NULL. */
+/* Frees f. A file that was not saved is deleted. No-op for NULL. */
 void trace_file_free(struct trace_file *f);
 
 struct trace_file;
@@ -81,6 +84,7 @@ struct output_name {
 /* Makes a default name in the current directory. Returns 0, or -errno and sets e. */
 int output_name(const char *kind, struct output_name *ret, struct err_text *e);
 
-/* Opens the output; path NULL: default name. Returns 0, or -errno and sets e, -ENOTTY for "-" on a terminal. */
+/* Opens the output; path NULL: default name. Returns 0, or -errno and sets e, -ENOTTY for "-" on a
+ * terminal. */
 int output_open(const char *path, const char *kind, struct output_name *ret_name,
 		struct trace_file **ret, struct err_text *e);

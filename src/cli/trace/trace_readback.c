@@ -28,8 +28,8 @@ static void packet_join_deinit(struct packet_join *j)
 }
 
 /*
- * Takes the next slice; ends: it is the packet's last. 1 with the whole packet (borrowed until the
- * next call), 0 when more is to come, -EFBIG or -ENOMEM.
+ * Takes the next slice. ends: it is the last one of the packet. Returns 1 with the whole packet
+ * (borrowed until the next call), 0 if more slices follow, -EFBIG or -ENOMEM.
  */
 static int packet_join_slice(struct packet_join *j, const uint8_t *data, size_t len, bool ends,
 			     const uint8_t **ret_packet, size_t *ret_len)
@@ -57,7 +57,7 @@ static int packet_join_slice(struct packet_join *j, const uint8_t *data, size_t 
 static void end(struct packet_read *r, int error)
 {
 	r->over = true;
-	r->ops->on_end(r->ctx, error); /* which may free it */
+	r->ops->on_end(r->ctx, error); /* the callback may free r */
 }
 
 static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
@@ -95,20 +95,20 @@ void packet_read_deinit(struct packet_read *r)
 	packet_join_deinit(&r->join);
 }
 
-#define READ_AHEAD (256u << 10) /* what is looked at next is still in the caches */
-#define ROTATION_DIGITS 6 /* at least, of the number of a file */
+#define READ_AHEAD (256u << 10) /* small enough that the data stays in the caches */
+#define ROTATION_DIGITS 6 /* minimum, of the file number */
 #define UUID_AMONG_PACKETS 256
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 struct reading {
 	int fd;
-	off_t at; /* of the file, behind what is in buf */
+	off_t at; /* file offset of the end of buf */
 	uint8_t *buf; /* owned */
-	size_t begin, end, cap; /* what is not looked at yet */
+	size_t begin, end, cap; /* unread data */
 	bool eof;
 };
 
-/* Makes n bytes be there from begin on, or all that are left. */
+/* Reads until n bytes are available from begin on, or the file ends. */
 static int fill(struct reading *r, size_t n)
 {
 	ssize_t got;
@@ -135,7 +135,7 @@ static int fill(struct reading *r, size_t n)
 	return 0;
 }
 
-/* 1: there was one; 0: there is none more. */
+/* Scans one packet. Returns 1, 0 at the end of the file, or -errno. */
 static int scan_packet(struct reading *r, struct trace_scan *scan)
 {
 	const uint8_t *p, *end;
@@ -183,10 +183,10 @@ int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 
 /* ---- files of a rotation ---- */
 
-/* Numbers of the files under the names of one output_path. */
+/* Numbers of the files that belong to one output_path. */
 struct row {
 	const char *path; /* borrowed */
-	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* around the number, without the folder */
+	char prefix[NAME_MAX + 1], suffix[NAME_MAX + 1]; /* of the name, around the number */
 	unsigned *numbers; /* owned */
 	size_t n, cap;
 };
@@ -231,7 +231,7 @@ static int list_row(struct row *r)
 		return -ENOENT;
 	number = strstr(slash, "000001");
 	for (char *next = number; next; next = strstr(next + 1, "000001"))
-		number = next; /* ours stands before the extension, so it is the last one */
+		number = next; /* the number is the last part before the extension */
 	if (!number)
 		return -ENOENT;
 	snprintf(r->suffix, sizeof(r->suffix), "%s", number + ROTATION_DIGITS);
@@ -252,7 +252,7 @@ static int open_number(const struct row *r, size_t i)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* The uuid stands near the beginning of each file. */
+/* Reads the session uuid, which is near the beginning of each file. */
 static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
 {
 	_cleanup_(closep) int fd = open_number(row, i);
@@ -270,7 +270,7 @@ static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
 	return found;
 }
 
-/* The first of those that belong to the session of the last one. */
+/* Returns the first file that belongs to the session of the last one. */
 static size_t first_of_session(const struct row *row)
 {
 	uint64_t last, other;

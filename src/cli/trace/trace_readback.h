@@ -30,12 +30,13 @@ struct consumer;
 /* Reads the session of a consumer, packet by packet. */
 
 struct packet_read_ops {
-	/* Data arrived, maybe part of a packet. */
+	/* Data arrived, possibly a part of a packet. */
 	void (*on_sign)(void *ctx);
 	/* A whole packet, borrowed during the call. A return value other than 0 ends
 	 * reading with this error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
-	/* The last call. 0: everything was read; else -errno, -EPROTO for an incomplete packet. */
+	/* The last call. error 0: everything was read; else -errno, -EPROTO for an incomplete
+	 * packet. */
 	void (*on_end)(void *ctx, int error);
 };
 
@@ -53,15 +54,18 @@ int packet_read_start(struct packet_read *r, struct consumer *consumer,
 /* Free the consumer first. */
 void packet_read_deinit(struct packet_read *r);
 
-/* Scans a trace file that the service has written, from its beginning. Returns 0; -ESPIPE if it is not a regular
- * file (nothing is set); -EBADMSG if it ends within a packet or is not a trace; -EFBIG for a packet above the
- * limit; -ENOMEM or -errno of reading. On failure scan and *ret_bytes cover the packets before it. */
+/* Scans a trace file that the service has written, from its beginning. Returns 0; -ESPIPE if it is
+ * not a regular file (nothing is set); -EBADMSG if it ends within a packet or is not a trace;
+ * -EFBIG for a packet above the limit; -ENOMEM or -errno of reading. On failure scan and *ret_bytes
+ * cover the packets before it. */
 int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
-/* As written_trace_scan(), over the files of a session with rotate as one trace; *ret_files is their number.
- * Files of other sessions (by uuid) are skipped. Returns -ENOENT if there are none. */
+/* As written_trace_scan(), over the files of a session with rotate as one trace; *ret_files is
+ * their number. Files of other sessions (by uuid) are skipped. Returns -ENOENT if there are
+ * none. */
 int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
 			     uint64_t *ret_bytes, size_t *ret_files);
 
-/* Writes the name of the file that the service created: output_path, or the first name of a series. */
+/* Writes the name of the file that the service created: output_path, or the first name of a
+ * series. */
 void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size);
