@@ -365,7 +365,7 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 	return out_of((struct tracks *)t, track_of(t, track))->w;
 }
 
-/* ns: a time at which the processes and threads were there that do not say so themselves. */
+/* ns: stands in for alive_ns, for a process or thread whose alive_ns is 0. */
 static void describe(struct tracks *t, struct track *k, uint64_t ns)
 {
 	struct track_out *out = out_of(t, k);

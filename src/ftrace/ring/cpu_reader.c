@@ -14,8 +14,6 @@
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_stats.h"
 
-/* A page of text in the kernel's list format: numbers and ranges, separated by commas. */
-
 /* Returns true if the list has changed. Zero p before the first call. */
 static bool cpu_presence_read(struct cpu_presence *p, const char *sys_root)
 {

@@ -15,7 +15,7 @@
  * as present.
  */
 struct cpu_presence {
-	char list[4096]; /* "0-3,8"; empty: unknown */
+	char list[4096]; /* the text of the file, a page at most: "0-3,8"; empty: unknown */
 };
 
 /*

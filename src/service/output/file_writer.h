@@ -69,7 +69,7 @@ struct file_owner {
 	const Pb__TraceConfig *config;
 	struct quota_account *account;
 	uid_t uid;
-	struct priority_boost boost; /* of the thread that writes */
+	struct priority_boost boost; /* the thread that writes runs with it */
 };
 
 /*

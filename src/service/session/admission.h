@@ -18,7 +18,7 @@ struct sessions;
 /* How urgently the service, and the thread that writes the session's file, work for such a session. */
 struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfig *config);
 
-/* 0, or -EINVAL: a policy or a priority that is none. */
+/* Returns 0, or -EINVAL if priority_boost has an unknown policy or a priority outside its range. */
 int priority_check(const Pb__TraceConfig *config, struct err_text *e);
 
 /* Runs as the sessions that there are want, and this config too, which may be NULL: without any

@@ -24,6 +24,7 @@ void departures_note(struct session *s, const struct source_instance *i);
 void departures_note_start(struct session *s, const struct source_instance *i);
 /* Writes each under this field. */
 void departures_put(const struct session *s, uint32_t field, struct pb_enc *e);
-/* Of a clone, whose config is a copy. 0 or -ENOMEM. */
+/* Gives a clone the list of its source. Both have the same config, so the indexes agree. Returns 0 or
+ * -ENOMEM. */
 int departures_copy(const struct departures *from, struct departures *to);
 void departures_deinit(struct departures *d);

@@ -32,7 +32,8 @@ struct trace_buffer;
  */
 struct session;
 
-/* The names are those of QueryServiceState, the values those of the protocol. */
+/* The order is that of ConcurrentSessionEvent.State, whose values begin at 1. session_state_name() has the
+ * names of QueryServiceState. */
 enum session_state {
 	SESSION_DISABLED,
 	SESSION_CONFIGURED,
