@@ -12,7 +12,7 @@
 
 #define FRACTION_DIGITS 9
 
-/* Takes the digits that come next; how many, or -1: more than 64 bits. */
+/* Parses the next digits. Returns their number, or -1 if the value exceeds 64 bits. */
 static int take_digits(struct span *s, uint64_t *ret_v)
 {
 	uint64_t v = 0;
@@ -123,7 +123,7 @@ bool counter_patterns_match(const struct counter_patterns *p, const char *s)
 {
 	bool found = false;
 
-	/* Names of the kernel and of systemd have backslashes in them. */
+	/* No escapes: names of the kernel and of systemd contain backslashes. */
 	for (size_t i = 0; i < p->n; i++) {
 		if ((found && (!p->matched || p->matched[i])) ||
 		    fnmatch(p->all[i], s, FNM_NOESCAPE) != 0)

@@ -8,7 +8,7 @@
 #include "base/text/span.h"
 #include "client/counters/tracks.h"
 
-/* A number of a text: an integer, or with a decimal point. */
+/* A parsed number: an integer, or with a decimal point. */
 struct counter_number {
 	bool is_double;
 	int64_t i;
@@ -18,8 +18,8 @@ struct counter_number {
 /* Receives the numbers of a file. name is borrowed during the call. */
 typedef void (*counter_number_fn)(void *ctx, struct span name, const struct counter_number *v);
 
-/* Parses a decimal number with an optional minus and up to 9 digits after the point. Values above INT64_MAX
- * become INT64_MAX. Returns false if s is not such a number. */
+/* Parses a decimal number with an optional minus and up to 9 digits after the point. Values above
+ * INT64_MAX become INT64_MAX. Returns false if s is not such a number. */
 bool counter_number_parse(struct span s, struct counter_number *ret);
 
 static inline void counter_number_set(struct tracks *t, uint32_t track,
@@ -40,12 +40,13 @@ static inline void counter_number_set(struct tracks *t, uint32_t track,
 struct counter_patterns {
 	char **all; /* owned */
 	size_t n;
-	size_t left_out; /* of the config's */
-	bool *matched; /* owned; of a config's patterns: one for each, if it has matched anything */
+	size_t left_out; /* strings of the config that were ignored */
+	bool *matched; /* owned; for each pattern of a config: true if it has matched */
 };
 
-/* Copies the n strings, or those of fallback (NULL-terminated; may be NULL) if n is 0. Logs how many were
- * ignored; `what` names the source and its field in the message. Returns 0 or -ENOMEM; deinit in either case. */
+/* Copies the n strings, or those of fallback (NULL-terminated; may be NULL) if n is 0. Logs how
+ * many were ignored; `what` names the source and its field in the message. Returns 0 or -ENOMEM;
+ * deinit in either case. */
 int counter_patterns_init(struct counter_patterns *p, const char *what, char *const *strings,
 			  size_t n, const char *const *fallback);
 void counter_patterns_deinit(struct counter_patterns *p);
@@ -58,5 +59,5 @@ static inline bool counter_patterns_given(const struct counter_patterns *p)
 
 /* "*", "?" and "[...]" match any text, slashes too. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);
-/* Logs which patterns of the config have matched nothing so far; `what` as above. */
+/* Logs the patterns of the config that have not matched so far; `what` as above. */
 void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what);

@@ -19,7 +19,7 @@
 #include "gen/fields.h"
 #include "wire/pb_enc.h"
 
-/* A read failed; is_new: the first one of its kind. */
+/* Counts a failed read. is_new: the first one of its kind. */
 static void counter_errors_read(struct counter_errors *t, bool is_new, const char *path, int error)
 {
 	t->failures++;
@@ -31,22 +31,22 @@ static void counter_errors_read(struct counter_errors *t, bool is_new, const cha
 	t->is_new = true;
 }
 
-/* So many tracks were refused since the start. */
+/* Sets the number of tracks that were refused since the start. */
 static void counter_errors_refused(struct counter_errors *t, uint64_t refused)
 {
 	t->is_new |= refused && !t->refused;
 	t->refused = refused;
 }
 
-/* After a clear: all is reported again with the next counter_errors_write. */
+/* Reports everything again with the next counter_errors_write(). */
 static void counter_errors_clear(struct counter_errors *t)
 {
 	t->written = 0;
 	t->is_new = t->failures || t->refused;
 }
 
-/* One packet, if there is something new; at a flush (all), if there is more than the last time.
- * source is the name of the data source. */
+/* Writes one packet if an error is new, or at a flush (all) if the counts have grown. source is the
+ * name of the data source. */
 static void counter_errors_write(struct counter_errors *t, struct writer *w, const char *source,
 				 bool all)
 {
@@ -75,10 +75,10 @@ static void counter_errors_write(struct counter_errors *t, struct writer *w, con
 }
 
 /*
- *	start, tick --> a pass --> turns, until its last step --> the tick is set
+ *	start, tick --> a pass --> time slices, until its last step --> the tick is set
  *
- * What could not be read or kept is a counter too, once there is something of it, and is reported in a
- * packet of its own, which the summary of a recording is made from.
+ * The number of failures is a counter track, too, after the first failure. Errors are also reported
+ * in a packet of their own, which the summary of a recording uses.
  */
 
 void counter_poll_flush_writers(struct counter_poll *p)
@@ -92,7 +92,7 @@ static void schedule(struct counter_poll *p)
 {
 	static const struct timeval at_once;
 
-	/* Not event_active(): that would go before the timers and sockets that are due. */
+	/* Use a zero timeout, not event_active(), which would run before due timers and sockets. */
 	if (!evtimer_pending(p->turn, NULL))
 		evtimer_add(p->turn, &at_once);
 }
@@ -168,7 +168,7 @@ static void run_pass(struct counter_poll *p, const struct time_slice *turn)
 	tracks_end(p->tracks);
 }
 
-/* The flushes and the stop, when the last values are in the trace. */
+/* Answers the flushes and the stop, after the last values were written. */
 static void answer(struct counter_poll *p, const struct time_slice *turn)
 {
 	while (tracks_flush_piece(p->tracks)) {
@@ -275,7 +275,7 @@ void counter_poll_start(void *instance)
 	on_tick(-1, 0, instance);
 }
 
-/* Values as of now, if they are to be had soon. */
+/* Starts an extra pass for current values, if it will be short. */
 static void renew(struct counter_poll *p)
 {
 	uint64_t age = clock_mono_ns() - p->pass_began;
@@ -322,7 +322,7 @@ void counter_poll_stop(void *instance)
 	p->stopping = true;
 	evtimer_del(p->turn);
 	evtimer_del(p->tick);
-	/* A long pass is given up. */
+	/* Cancel a long pass. */
 	p->in_pass &= p->is_waited_for;
 	renew(p);
 	run_turn(p);

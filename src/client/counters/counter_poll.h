@@ -9,8 +9,8 @@
 #include "client/producer/data_source.h"
 
 /*
- * Read errors of a source of polled counters, reported in the trace: new kinds at once, the number of failures
- * with a flush.
+ * Read errors of a source of polled counters, for its packet in the trace. New kinds are reported
+ * at once, the number of failures at each flush.
  *
  * Format: perfetto.protos.PolledCountersStats (ours).
  */
@@ -27,26 +27,26 @@ struct counter_errors {
 	} kinds[COUNTER_ERRORS_KINDS];
 	unsigned n;
 	uint64_t failures; /* reads that failed, since the start */
-	uint64_t refused; /* tracks; likewise */
-	uint64_t written; /* of both, the last time */
-	bool is_new; /* something that was not reported yet */
+	uint64_t refused; /* refused tracks, since the start */
+	uint64_t written; /* failures and refused tracks in the last packet */
+	bool is_new; /* an error is not reported yet */
 };
 
 /*
- * A data source that polls files and writes their numbers as counter tracks: its life, its timer and its time
- * slices (base/event_loop/time_slice.h). The source embeds it, with its own ops, and passes it as instance;
- * the functions below that take an instance are those of struct data_source.
+ * A data source that polls files and writes their numbers as counter tracks: its life, its timer
+ * and its time slices (base/event_loop/time_slice.h). The source embeds it, with its own ops, and
+ * passes it as instance; the functions below that take an instance are those of struct data_source.
  *
- * A pass is begin() and then step() until it returns false. The next pass starts at the next multiple of the
- * period, but not before a pause as long as the last pass: a period that is too short for the machine skips
- * ticks.
+ * A pass is begin() and then step() until it returns false. The next pass starts at the next
+ * multiple of the period, but not before a pause as long as the last pass: a period that is too
+ * short for the machine skips ticks.
  *
- * Before a flush or stop is answered there is a pass of its own, if the last one is not recent and was short.
+ * Before a flush or stop is answered, an extra pass runs, if the last pass is old and was short.
  */
 
 #define COUNTER_PERIOD_MS 1000 /* if the config has none */
 #define COUNTER_PERIOD_MIN_MS 10u
-/* A pass that began less than this ago is new; one that took less is short. */
+/* A pass that began less than this ago is recent; a pass that took less is short. */
 #define COUNTER_NEW_MS 100
 #define COUNTER_SHORT_MS 50
 /* Files that one instance keeps open; those beyond are opened for each read. */
@@ -69,23 +69,23 @@ struct counter_poll {
 	const struct counter_poll_ops *ops; /* borrowed, as is h */
 	struct ds_handle *h;
 	struct writer *writer; /* owned */
-	struct writer *thread_writer; /* owned; of tracks of threads. NULL: there are none */
+	struct writer *thread_writer; /* owned; for tracks of threads. NULL: none */
 	struct tracks *tracks; /* owned */
 	struct event *turn; /* owned */
 	struct event *tick; /* owned */
-	struct strbuf text; /* the last file that was read */
+	struct strbuf text; /* the last file read */
 	uint32_t group; /* the track of ops->group */
-	uint32_t failures_track; /* these two have their room before it is used up */
+	uint32_t failures_track; /* this and the next are created before TRACKS_MAX is reached */
 	uint32_t refused_track;
 	uint32_t period_ms;
 	uint32_t pass; /* number of the pass */
 	unsigned fds; /* open now */
 	struct counter_errors trouble;
-	uint64_t pass_began; /* CLOCK_MONOTONIC, ns */
-	uint64_t pass_took; /* the last one that came to its end, ns */
+	uint64_t pass_began; /* start of the pass; CLOCK_MONOTONIC, ns */
+	uint64_t pass_took; /* duration of the last complete pass, ns */
 	struct flushes flushes;
 	bool in_pass;
-	bool is_waited_for; /* the pass, by flushes or the stop */
+	bool is_waited_for; /* flushes or the stop wait for the pass */
 	bool refused_told;
 	bool start_answered;
 	bool stopping;
@@ -95,11 +95,11 @@ struct counter_poll {
 int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
 		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms);
 void counter_poll_deinit(struct counter_poll *p);
-/* Hands over what was written. */
+/* Commits what the writers have written. */
 void counter_poll_flush_writers(struct counter_poll *p);
 
-/* A file could not be read or understood: counted, and told to the operator where *said is false
- * yet. error is an errno, positive. */
+/* Counts a file that could not be read or parsed, and logs it unless *said is true. error is a
+ * positive errno. */
 void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error);
 
 void counter_poll_start(void *instance);

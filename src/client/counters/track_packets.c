@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every value needs the state (its track's descriptor), and says so: a reader that has lost a packet
- * skips values until the next state begins, and takes none for those of a track without a name.
- * Times are of boot time in each packet, not differences: the packets that tell what was lost are
- * then in their place.
+ * Every value requires the state (its track's descriptor) and says so with
+ * SEQ_NEEDS_INCREMENTAL_STATE. A reader that has lost a packet then skips values until the next
+ * state begins, and never shows a value on a track without a name. Each packet has an absolute boot
+ * time, not a delta, so that packets that report losses are sorted correctly.
  */
 #include "client/counters/track_packets.h"
 
@@ -76,9 +76,9 @@ static void put_kind(struct pb_enc *e, const struct track_spec *s)
 	else
 		pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, s->name);
 	/*
-	 * Groups of one name under one parent are one track here anyway. Without this, trace_processor (58)
-	 * looks up the newest group of the name at the first event of any of them, and makes its process at
-	 * that time.
+	 * Groups of one name under one parent are one track here anyway. Without this,
+	 * trace_processor (58) looks up the newest group of the name at the first event of any of
+	 * them, and makes its process at that time.
 	 */
 	if (s->kind == TRACK_GROUP)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
@@ -90,8 +90,9 @@ static void put_kind(struct pb_enc *e, const struct track_spec *s)
 }
 
 /*
- * Readers sort packets by time, and give one without a time that of the newest packet before it in the
- * file. There the process may have ended: its number would become another process, without a name.
+ * Readers sort packets by time. A packet without a time gets that of the newest packet before it in
+ * the file. The process may have ended by then, and readers would attach the descriptor to a new
+ * process with the same pid, without a name.
  */
 void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_spec *s,
 			     uint64_t uuid, uint64_t parent_uuid)
@@ -137,8 +138,8 @@ static bool is_zero(const struct track_value *v)
 	return v->is_double ? v->d == 0 : v->i == 0;
 }
 
-/* Readers pair the n-th track with the n-th value. trace_processor (55) takes all values behind an
- * extra one that is 0 for 0, so those that are come last. */
+/* Readers pair the n-th track with the n-th value. trace_processor (55) reads all values after an
+ * extra value 0 as 0, so values of 0 come last. */
 void track_packet_values(struct writer *w, const struct track_batch *b)
 {
 	struct pb_enc *e = writer_begin(w);

@@ -8,8 +8,8 @@
 
 /* The packets of client/counters/tracks.h, one function each. */
 
-/* So many values may stand in one packet: one of its own and eight extra, of which readers drop all
- * when there are more. */
+/* Maximum number of values in one packet: the event's own and eight extra ones. Readers drop all
+ * values of a packet that has more. */
 #define TRACK_BATCH_MAX 9
 
 struct track_value {
@@ -20,7 +20,7 @@ struct track_value {
 	};
 };
 
-/* Values of one moment and one kind, of different tracks, that go into one packet. */
+/* Values with one time and of one kind, of different tracks, that go into one packet. */
 struct track_batch {
 	uint64_t ns; /* CLOCK_BOOTTIME */
 	unsigned n;
@@ -28,10 +28,12 @@ struct track_batch {
 	struct track_value values[TRACK_BATCH_MAX];
 };
 
-/* The first of a state: nothing before it counts, and what later packets leave out. */
+/* Starts a new state: readers then discard earlier descriptors and defaults. Later packets rely on
+ * its defaults. */
 void track_packet_state(struct writer *w, uint64_t ns);
-/* ns: CLOCK_BOOTTIME; of a process or thread a time at which it was there. parent_uuid 0: the root. */
+/* Writes a descriptor. ns: CLOCK_BOOTTIME; for a process or thread a time at which it existed.
+ * parent_uuid 0: the root. */
 void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_spec *spec,
 			     uint64_t uuid, uint64_t parent_uuid);
-/* n is at least 1. */
+/* Writes the values of a batch. n is at least 1. */
 void track_packet_values(struct writer *w, const struct track_batch *b);

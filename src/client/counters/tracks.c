@@ -18,8 +18,8 @@
 #include "client/transport/writer.h"
 
 /*
- * Slab allocator for objects of one size. slab_deinit() frees all blocks without touching the objects.
- * Memory of a block is taken by the kernel only where it was used.
+ * Slab allocator for objects of one size. slab_deinit() frees all blocks without touching the
+ * objects. The kernel allocates the pages of a block when they are first used.
  *
  *	struct slab c = {.size = sizeof(struct x)};
  */
@@ -92,7 +92,7 @@ static void slab_free(struct slab *c, void *cell)
 	c->free_cells = f;
 }
 
-/* Frees all objects; the slab may be used again. */
+/* Frees all objects; the slab can be used again. */
 static void slab_deinit(struct slab *c)
 {
 	while (c->blocks) {
@@ -106,67 +106,67 @@ static void slab_deinit(struct slab *c)
 }
 
 /*
- * A track is found by its handle, an index of slots; by the hash of its path, when one of the same
- * path comes; and by its parent, when that goes:
+ * A track is found by its handle, an index of slots. by_path finds an existing track with the same
+ * path, by its hash. Each track lists its children, which end with it:
  *
  *	slots[handle] --> track <-- by_path[path]
  *	                    | children
  *	                    v
  *	                  track --> track ...
  *
- * What the trace holds of a track is not reset for each of them when a new state begins: the tracks
- * remember the number of the state that they were written in.
+ * A new state does not reset each track. A track stores the number of the state in which its
+ * descriptor and value were written.
  */
 
 struct track {
-	uint64_t path; /* hash of the way from the root: the key */
+	uint64_t path; /* the key: hash of the path from the root */
 	UT_hash_handle hh;
 	LIST_ENTRY(track) sibling;
 	LIST_HEAD(, track) children;
 	struct track *parent; /* NULL: the root */
-	struct track_spec spec; /* its name is the one below, or NULL */
+	struct track_spec spec; /* spec.name points to the name below, or is NULL */
 	struct slab *home; /* the slab of its memory */
 	uint32_t handle;
-	uint32_t users; /* who added it */
+	uint32_t users; /* number of users that have added it */
 	uint32_t depth;
-	bool is_of_thread; /* it, or what it stands under, is a thread */
-	uint32_t described_in; /* the state that has its descriptor; 0: none */
-	uint32_t written_in; /* and its value */
+	bool is_of_thread; /* the track or an ancestor is a thread */
+	uint32_t described_in; /* state in which the descriptor was written; 0: none */
+	uint32_t written_in; /* state in which the value was written */
 	bool has_value;
 	struct track_value value;
-	uint64_t seen_ns; /* when it had the value */
+	uint64_t seen_ns; /* time of the last value */
 	uint64_t written_ns;
 	char name[];
 };
 
-/* Most names are short; two sizes waste little, and memory is found again whatever comes and goes. */
+/* Most names are short. Two sizes waste little memory, and freed cells are always reusable. */
 #define SHORT_NAME 31u
 
-/* A sequence of packets. */
+/* The output of one packet sequence. */
 struct track_out {
 	struct writer *w; /* borrowed; NULL: not used */
-	bool state_begun; /* the state has its first packet here */
-	struct track_batch batch[2]; /* whole and real numbers */
+	bool state_begun; /* the first packet of the state was written here */
+	struct track_batch batch[2]; /* integers and doubles */
 };
 
 struct tracks {
 	struct track_out outs[2]; /* [1]: threads, if it is used */
-	uint64_t seed; /* of the source */
-	struct slab shorts; /* the tracks: one by one, many would take too long to free */
+	uint64_t seed; /* hash of the source's name */
+	struct slab shorts; /* tracks with short names; freeing each by itself would be slow */
 	struct slab longs; /* those whose name is longer than SHORT_NAME */
 	struct track **slots; /* [0] is the root's, always NULL */
 	size_t cap;
-	uint32_t n_slots; /* used once */
+	uint32_t n_slots; /* slots used so far */
 	uint32_t *free_slots;
 	size_t free_cap;
 	uint32_t n_free;
 	struct track *by_path;
-	uint32_t state; /* its number, from 1 on */
-	uint64_t now; /* of tracks_begin */
-	uint64_t dropped; /* of the writer, as far as we know of it */
-	uint32_t flushed; /* slots of the flush that is under way; 0: none is */
+	uint32_t state; /* number of the current state, from 1 on */
+	uint64_t now; /* time of tracks_begin */
+	uint64_t dropped; /* dropped packets of the writer at the last check */
+	uint32_t flushed; /* next slot of the flush in progress; 0: none */
 	struct tracks_counts counts;
-	track_update_fn seen; /* NULL: nobody watches */
+	track_update_fn seen; /* NULL: no watcher */
 	void *seen_ctx;
 };
 
@@ -207,7 +207,7 @@ static uint64_t path_of(const struct tracks *t, const struct track_spec *s,
 		return mix_u64(h, s->incarnation);
 	case TRACK_GROUP:
 	case TRACK_COUNTER:
-		/* A process has groups of several sources. */
+		/* A process has groups of several sources, so the source is part of the hash. */
 		return mix(mix_u64(h ^ t->seed, s->kind), s->name, strlen(s->name));
 	}
 	return h;
@@ -288,7 +288,7 @@ static struct track *track_new(struct tracks *t, const struct track_spec *spec,
 	return k;
 }
 
-/* Both tables have room for every slot, so that giving one back needs none. */
+/* Reserves room for every slot in both tables, so that freeing a slot never allocates. */
 static int reserve_slot(struct tracks *t)
 {
 	if (t->counts.tracks >= TRACKS_MAX)
@@ -365,14 +365,15 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 	return out_of((struct tracks *)t, track_of(t, track))->w;
 }
 
-/* ns: stands in for alive_ns, for a process or thread whose alive_ns is 0. */
+/* Writes the descriptors of a track and its ancestors. ns stands in for alive_ns, for a process or
+ * thread whose alive_ns is 0. */
 static void describe(struct tracks *t, struct track *k, uint64_t ns)
 {
 	struct track_out *out = out_of(t, k);
 
 	if (!k || k->described_in == t->state)
 		return;
-	describe(t, k->parent, ns); /* not deeper than TRACKS_DEPTH_MAX */
+	describe(t, k->parent, ns); /* at most TRACKS_DEPTH_MAX levels */
 	if (!out->state_begun)
 		track_packet_state(out->w, t->now);
 	out->state_begun = true;
@@ -401,7 +402,7 @@ static void write_value(struct tracks *t, struct track *k, uint64_t ns)
 	struct track_batch *b = &out->batch[k->value.is_double];
 
 	describe(t, k, k->seen_ns);
-	/* Values of a batch have no order among themselves: two of one track are two packets. */
+	/* Values in a batch are unordered: two of one track need two packets. */
 	if (k->written_ns == ns)
 		tracks_end(t);
 	if (b->n == TRACK_BATCH_MAX || b->ns != ns)
@@ -537,7 +538,7 @@ struct tracks_counts tracks_counts(const struct tracks *t)
 
 /* ---- the end of tracks ---- */
 
-/* A level that is no more is 0; a total stays what it was. */
+/* Sets the last value: 0 for a gauge; a total keeps its value. */
 static void end_value(struct tracks *t, struct track *k)
 {
 	if (!k->has_value)
@@ -564,7 +565,7 @@ static void remove_track(struct tracks *t, struct track *k)
 	struct track *child;
 
 	while ((child = LIST_FIRST(&k->children)))
-		remove_track(t, child); /* not deeper than TRACKS_DEPTH_MAX */
+		remove_track(t, child); /* at most TRACKS_DEPTH_MAX levels */
 	end_value(t, k);
 	take_out(t, k);
 	slab_free(k->home, k);

@@ -7,8 +7,8 @@
 struct writer;
 
 /*
- * Counter tracks: counters, and the groups that they stand in, as TrackDescriptor and TrackEvent
- * packets of one writer. Any reader of traces draws them; nothing has to know the counter before.
+ * Counter tracks and the groups that contain them, written as TrackDescriptor and TrackEvent
+ * packets by one writer. Any trace reader displays them without knowing the counter.
  *
  *	tracks_new("linux.x_stats", writer, &t);
  *	group = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP, .name = "eth0"});
@@ -19,35 +19,38 @@ struct writer;
  *	at a flush, and at the stop:  tracks_flush(t), then writer_flush()
  *	at ClearIncrementalState:     tracks_clear(t)
  *
- * A value is written when it differs from the one before (the first always does), and once more by
- * tracks_flush where it had not changed, with the time of the last tracks_set: so a ring buffer
- * holds the last value of each counter. What a reader must know of a track (name, unit, parent) is
- * written before its first value, and again after tracks_clear or when the writer lost a packet; so
- * are the values then. Only tracks_new and tracks_add allocate.
+ * A value is written when it differs from the previous one (the first always does). tracks_flush
+ * writes unchanged values once more, with the time of the last tracks_set, so that a ring buffer
+ * holds the last value of each counter. The descriptor of a track (name, unit, parent) is written
+ * before its first value. Descriptors and values are written again after tracks_clear, or when the
+ * writer has lost a packet. Only tracks_new and tracks_add allocate.
  *
- * A track's uuid is made of the names on its way from the root and of the source's name: the same
- * counter has the same uuid in every recording, and two sources have none in common. It is a hash of
- * 56 bits (8 bytes in a packet; two of 131,072 are the same once in 8 million recordings). A process
- * or a thread is the same track for all sources: readers take two uuids of one pid for two.
+ * A track's uuid is a hash of the names on its path from the root and of the source's name. The
+ * same counter has the same uuid in every recording, and two sources share none. The hash has 56
+ * bits (8 bytes in a packet; among 131,072 tracks two collide once in 8 million recordings). A
+ * process or thread has the same uuid for all sources, because readers would take two uuids of one
+ * pid for two processes.
  *
  * Format: perfetto.protos.TrackDescriptor, CounterDescriptor, TrackEvent, TracePacketDefaults.
  */
 struct tracks;
 
-/* At a time in one struct tracks, groups too; about 300 bytes each. Further ones are refused. */
+/* Maximum number of tracks, groups included, in one struct tracks; about 300 bytes each. Further
+ * ones are refused. */
 #define TRACKS_MAX 131072u
-/* Groups in groups; deeper ones are refused. */
+/* Maximum depth of nested groups; deeper ones are refused. */
 #define TRACKS_DEPTH_MAX 64u
-/* Bytes of a name. Longer ones are cut in the trace; the uuid is made of the whole. */
+/* Bytes of a name. Longer names are cut in the trace; the uuid uses the whole name. */
 #define TRACK_NAME_MAX 255u
 
-/* Handles of no track: what stands under no other has the root as parent; what could not be made is
- * void, and so is all under it. Both may be given to every function, which then does nothing. */
+/* Special handles. TRACK_ROOT is the parent of top-level tracks. TRACK_VOID stands for a track that
+ * could not be created, and for all tracks below it. Every function accepts both and does
+ * nothing. */
 #define TRACK_ROOT 0u
 #define TRACK_VOID UINT32_MAX
 
 enum track_kind {
-	TRACK_GROUP, /* a name that others stand under */
+	TRACK_GROUP, /* a named container of other tracks */
 	TRACK_PROCESS, /* the group of a process, by pid */
 	TRACK_THREAD, /* the group of a thread, by pid and tid */
 	TRACK_COUNTER,
@@ -58,95 +61,96 @@ enum track_unit { TRACK_UNIT_NONE, TRACK_UNIT_NS, TRACK_UNIT_COUNT, TRACK_UNIT_B
 struct track_spec {
 	enum track_kind kind;
 	uint32_t parent; /* of a group or counter: its handle */
-	const char *name; /* copied; bytes that are no plain text are shown as '?'. Of a process or
-			   * thread it may be NULL */
-	const char *description; /* one sentence, or NULL. Borrowed until the track is gone, as all
-				  * strings from here on are */
-	int32_t rank; /* the place among its siblings where the parent orders by rank */
-	bool by_rank; /* a group: its children stand by rank; else by name */
+	const char *name; /* copied; control characters become '?'. May be NULL for a process
+			   * or thread */
+	const char *description; /* one sentence, or NULL. Borrowed until the track ends, as are all
+				  * strings below */
+	int32_t rank; /* position among its siblings if the parent sorts by rank */
+	bool by_rank; /* a group: its children are sorted by rank; else by name */
 	/* of a process or thread */
 	int32_t pid;
 	int32_t tid;
-	uint64_t
-		alive_ns; /* a time of CLOCK_BOOTTIME at which it was there; 0: whenever a value of it
-			    * is set */
-	uint64_t incarnation; /* tells users of one pid apart, such as the start time; 0: unknown,
-			       * and right for every source that does not know better */
+	uint64_t alive_ns; /* a time of CLOCK_BOOTTIME at which it existed; 0: the times of its
+			    * values */
+	uint64_t incarnation; /* distinguishes processes that reuse a pid, such as the start
+			       * time; 0: unknown */
 	/* of a counter */
 	enum track_unit unit;
-	const char *unit_name; /* "%", "req/s": instead of unit, or NULL */
-	int64_t unit_multiplier; /* what readers multiply values with; 0: 1 */
-	const char *axis; /* siblings with the same one share their scale, or NULL */
-	bool total; /* only grows: it ends with its last value. Another one ends with 0 */
+	const char *unit_name; /* "%", "req/s": used in place of unit, or NULL */
+	int64_t unit_multiplier; /* readers multiply values by it; 0: 1 */
+	const char *axis; /* siblings with the same axis share their scale, or NULL */
+	bool total; /* monotonic: it ends with its last value. Other counters end with 0 */
 };
 
 /* source (borrowed) is the name of the data source; w is borrowed. Returns 0 or -ENOMEM. */
 int tracks_new(const char *source, struct writer *w, struct tracks **ret);
-/* Writes nothing. No-op for NULL. */
+/* Frees without writing. No-op for NULL. */
 void tracks_free(struct tracks *t);
 /*
- * Threads, and all under them, are written with this writer (borrowed) from the beginning. trace_processor
- * (58) takes the thread that a sequence describes last for that of every event on a process' track in the
- * same sequence, also of events before that thread began. So a source with tracks of both kinds needs it.
+ * Sets the writer (borrowed) of threads and all tracks below them; call it before the first track.
+ * trace_processor (58) applies the thread that a sequence describes last to every event on a track
+ * of its process in the same sequence, also to events before that thread began. So a source with
+ * tracks of both kinds needs two writers.
  */
 void tracks_set_thread_writer(struct tracks *t, struct writer *w);
-/* The writer of a track, for packets of the caller's own. */
+/* Returns the writer of a track, for the caller's own packets. */
 struct writer *tracks_writer(const struct tracks *t, uint32_t track);
 
 /*
- * The handle of a new track, or TRACK_VOID: too many, too deep, out of memory, or a counter that is
- * there already; each is counted. A group, process or thread that is there already is shared: it
- * goes with the last tracks_remove.
+ * Returns the handle of a new track. Returns TRACK_VOID, and counts it, if there are too many
+ * tracks, the nesting is too deep, memory is out, or the counter exists already. An existing group,
+ * process or thread is shared: the last tracks_remove ends it.
  */
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec);
-/* The group of one CPU, "CPU 3", in its place among others. */
+/* Adds the group of one CPU, "CPU 3", sorted by number. */
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);
-/* Ends the track and, with the last user of a group, all under it: their handles are void. Counters
- * get their last value, at the moment of the last tracks_begin. */
+/* Ends the track and, with the last user of a group, all tracks below it: their handles become
+ * void. Counters get their last value, at the time of the last tracks_begin. */
 void tracks_remove(struct tracks *t, uint32_t track);
-/* A later alive_ns of a process or thread. */
+/* Updates alive_ns of a process or thread. */
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns);
 
-/* What follows was so at that moment of CLOCK_BOOTTIME. */
+/* Sets the time of the following values, CLOCK_BOOTTIME. */
 void tracks_begin(struct tracks *t, uint64_t ns);
 void tracks_set(struct tracks *t, uint32_t track, int64_t v);
 void tracks_set_double(struct tracks *t, uint32_t track, double v);
-/* Writes what is gathered (up to 9 values of one moment are one packet): before anything else is
- * written with the writer. The two after it do that, too. */
+/* Writes the collected values (up to 9 values of one time are one packet). Call it before anything
+ * else is written with the writer. The two functions below include it. */
 void tracks_end(struct tracks *t);
 void tracks_flush(struct tracks *t);
 void tracks_clear(struct tracks *t);
-/* A flush in pieces of so many tracks; true: there are more. All else may be done in between, and a
- * flush that is requested meanwhile is this one. */
+/* Flushes the next TRACKS_FLUSH_PIECE tracks. Returns true if more remain. All other functions may
+ * be called in between. A flush requested meanwhile joins this one. */
 #define TRACKS_FLUSH_PIECE 256u
 bool tracks_flush_piece(struct tracks *t);
 
-/* The track's uuid, for packets of the caller's own on the track's writer (with sequence_flags 2);
- * what readers must know of the track is in the trace from here on. 0: the root, or void. */
+/* Returns the track's uuid, for the caller's own packets on the track's writer (with sequence_flags
+ * 2). Writes the track's descriptor if the trace does not have it yet. Returns 0 for the root or a
+ * void track. */
 uint64_t tracks_refer(struct tracks *t, uint32_t track);
 
 struct tracks_counts {
-	uint32_t tracks; /* now */
-	uint64_t refused; /* tracks that were not made */
+	uint32_t tracks; /* current number */
+	uint64_t refused; /* tracks that were refused */
 	uint64_t values; /* written */
 };
 struct tracks_counts tracks_counts(const struct tracks *t);
 
 /*
- * Who looks at the values of all counters of a struct tracks as they are set, for thresholds.
+ * A watcher sees the values of all counters of a struct tracks as they are set, for thresholds.
  */
 
 struct track_update {
-	uint32_t track; /* its handle, which another one may have when this is gone */
+	uint32_t track; /* its handle, which may be reused after the track ends */
 	const char *name; /* of the counter; borrowed during the call */
 	double value;
-	bool total; /* only grows */
+	bool total; /* monotonic */
 	bool is_first; /* of this track */
-	bool is_last; /* the track goes: 0, or the total that it was */
+	bool is_last; /* the track ends: the value is 0, or the last total */
 };
 
-/* Called by tracks_set, tracks_set_double, also where the value has not changed, and at the end of a
- * track. It must not change the tracks. */
+/* Called by tracks_set and tracks_set_double, also for unchanged values, and at the end of a track.
+ * It must not change the tracks. */
 typedef void (*track_update_fn)(void *ctx, const struct track_update *seen);
-/* fn NULL: nobody. */
+/* Sets the watcher. fn NULL: none. */
 void tracks_watch(struct tracks *t, track_update_fn fn, void *ctx);

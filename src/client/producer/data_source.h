@@ -12,8 +12,8 @@ struct event_base;
 struct metadata_bus;
 
 /*
- * Interface between a data source and the producer that runs it. Each kind has one const struct data_source
- * in a table, and one instance for each tracing session that requests it:
+ * Interface between a data source and the producer that runs it. Each kind has one const struct
+ * data_source in a table, and one instance for each tracing session that requests it:
  *
  *	create    SetupDataSource: reserves exclusive resources; records nothing yet
  *	start     StartDataSource: first data; answers with ds_started(), now or later
@@ -28,9 +28,9 @@ struct metadata_bus;
  * flush, clear and stop are called only for started instances. When the connection is lost, stop is
  * called, then destroy at once, without waiting for the answer.
  *
- * A source that cannot do what its config requests reports that: it starts, records the reason in its own stats
- * packet and stays empty; or create fails, and the producer reports it. All calls come
- * from the loop's thread.
+ * A source that cannot do what its config requests reports it. Either it starts, writes the reason
+ * into its own stats packet and records nothing, or create fails and the producer reports the
+ * error. All calls come from the loop's thread.
  */
 
 /* The producer's side of one instance; valid from create to destroy. */
@@ -45,24 +45,24 @@ struct ds_env {
 	const char *proc_root; /* "/proc" but in tests */
 	const char *sys_root; /* "/sys" */
 	const char *tracefs_root; /* NULL: not mounted, or no permission */
-	const char *bpf_root; /* the folder of the user's own programs; NULL: there is none */
+	const char *bpf_root; /* directory of user programs; NULL: none */
 	const char *state_root; /* a directory that outlives this process, for undo logs; created
 				 * when it is needed. NULL: none */
 };
 
 struct data_source {
-	const char *name; /* as in TraceConfig */
+	const char *name; /* the name in a TraceConfig */
 	bool handles_incremental_state_clear;
 	/* Bits 1 << CAP_*: effective from before create until after destroy. */
 	uint64_t capabilities;
-	bool is_timely; /* loses data when it runs late: PRIORITY_BOOST_BUDGETED is its default */
+	bool is_timely; /* loses data if it runs late; its default is PRIORITY_BOOST_BUDGETED */
 	/* config is borrowed during the call. Returns 0 and *ret_instance, or -errno: then
 	 * the producer answers the service's start and stop itself, without an instance. */
 	int (*create)(struct ds_handle *h, const struct ds_env *env,
 		      const Pb__DataSourceConfig *config, void **ret_instance);
 	void (*start)(void *instance);
 	void (*flush)(void *instance, uint64_t flush_id);
-	void (*clear)(void *instance); /* NULL if it is not handled */
+	void (*clear)(void *instance); /* NULL: not supported */
 	void (*stop)(void *instance);
 	void (*destroy)(void *instance);
 	/* Bytes of a DataSourceDescriptor's further fields (ftrace_descriptor), appended to name
@@ -75,7 +75,8 @@ void ds_started(struct ds_handle *h);
 void ds_flushed(struct ds_handle *h, uint64_t flush_id);
 void ds_stopped(struct ds_handle *h);
 
-/* In a flush: returns true if a stop follows at once, so data that the stop writes can be omitted. */
+/* In a flush: returns true if a stop follows at once, so data that the stop writes can be
+ * omitted. */
 bool ds_stop_follows(const struct ds_handle *h);
 
 /* Activates triggers by name. Data written and flushed before reaches the service before them. */

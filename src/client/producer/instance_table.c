@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An instance's life. Commands come down, answers go up; a source may answer from inside the
- * command or any time later.
+ * An instance's life. Commands come from the service, answers return to it. A source may answer
+ * from within the command or later.
  *
  *	setup      start             ds_started       stop             ds_stopped
  *	  | create   | start           | started        | stop            |      destroy, stopped
  *	  v          v                 v                v                 v      v
  *	  SET UP --> RUNNING --------------------------> STOPPING -------> ENDED
  *
- * A source that answers a stop from a callback of its own is destroyed on the next turn of the
- * loop, not under its feet. The service hears of the stop only then, when its writers are gone and
- * everything they wrote is committed.
+ * A source that answers a stop from its own callback is destroyed in the next loop iteration, not
+ * within that callback. The stop is reported to the service only then, when the writers are freed
+ * and all their data is committed.
  *
- * An instance whose set-up failed has no source after it; it is answered at once.
+ * An instance whose set-up failed has no source and is answered at once.
  *
- * Flushes stand in a queue, each with the ids of the instances that have not answered. An answer
- * to a flush counts for all before it (the service takes it so), hence they are answered strictly
- * in order; the head has a second, and then goes for what it has.
+ * Flushes are queued, each with the ids of the instances that have not answered. The service takes
+ * an answer to a flush as an answer to all earlier ones, so flushes are answered strictly in order.
+ * The oldest flush is answered after a second, even if instances are missing.
  */
 #include "client/producer/instance_table.h"
 
@@ -42,17 +42,17 @@ enum ds_state { DS_SET_UP, DS_RUNNING, DS_STOPPING, DS_ENDED };
 struct ds_handle {
 	TAILQ_ENTRY(ds_handle) link;
 	struct instance_table *all;
-	const struct data_source *source; /* NULL: none, the set-up failed */
-	void *instance; /* the source's */
+	const struct data_source *source; /* NULL: the set-up failed */
+	void *instance; /* owned by the source */
 	uint64_t id;
 	uint64_t session_id;
 	uint16_t target_buffer;
 	bool consumer_is_root;
 	enum writer_policy policy;
-	struct priority_boost boost; /* while it has an instance */
+	struct priority_boost boost; /* valid while the instance exists */
 	enum ds_state state;
 	bool told_started;
-	bool flush_before_stop; /* the flush that it was requested last */
+	bool flush_before_stop; /* the last flush requested it */
 };
 
 struct flush {
@@ -71,15 +71,15 @@ struct instance_table {
 	const struct ds_env *env;
 	const struct instance_table_ops *ops;
 	void *ctx;
-	bool closing; /* nobody listens to answers any more */
+	bool closing; /* answers are not reported any more */
 	struct handle_list handles;
 	unsigned n_handles;
-	struct priority_boost boost; /* the strongest of theirs */
+	struct priority_boost boost; /* strongest boost of all instances */
 	uint64_t capabilities; /* of all their sources */
 	struct flush_list flushes; /* oldest first */
 	unsigned n_flushes;
-	struct event *reap; /* owned; destroys what has ended */
-	struct event *timeout; /* owned; of the oldest flush */
+	struct event *reap; /* owned; destroys ended instances */
+	struct event *timeout; /* owned; timeout of the oldest flush */
 };
 
 static void on_reap(evutil_socket_t fd, short what, void *ctx);
@@ -117,7 +117,7 @@ static struct ds_handle *find(const struct instance_table *s, uint64_t id)
 
 /* ---- flushes ---- */
 
-/* Answers the flushes at the head that nobody is waited for. */
+/* Answers the flushes at the head of the queue that wait for no instance. */
 static void settle_flushes(struct instance_table *s)
 {
 	uint64_t done = 0, now = clock_mono_ns(), left_us;
@@ -191,7 +191,8 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 			f->waiting[f->n_waiting++] = ids[i];
 	TAILQ_INSERT_TAIL(&s->flushes, f, link);
 	s->n_flushes++;
-	/* From here on f may be gone at any time; handles stay, they end on a turn of their own. */
+	/* From here on a callback may free f. Handles stay valid: they are destroyed in another
+	 * loop iteration. */
 	for (size_t i = 0; i < n; i++)
 		if (can_flush(h = find(s, ids[i]))) {
 			h->flush_before_stop = before_stop;
@@ -233,7 +234,7 @@ static const struct data_source *find_source(const struct instance_table *s, con
 	return NULL;
 }
 
-/* What the handle needs to know of the config for later. */
+/* Stores the parts of the config that are needed later. */
 static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	h->session_id = config->tracing_session_id;
@@ -241,7 +242,8 @@ static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	h->consumer_is_root = h->all->env->trusts_consumers ||
 			      (h->all->env->knows_consumers && config->has_consumer_uid &&
 			       config->consumer_uid == 0);
-	/* Waiting is the rule for our sources: the kernel's rings hold what we do not fetch. */
+	/* Stalling is the default for our sources: data that we do not read stays in the kernel's
+	 * rings. */
 	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
 }
 
@@ -267,7 +269,8 @@ static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	choose_boost(h->all);
 }
 
-/* more: of one that is not made yet. */
+/* Requests the capabilities of all sources. more: those of an instance that is about to be
+ * created. */
 static void choose_capabilities(struct instance_table *s, uint64_t more)
 {
 	uint64_t was = s->capabilities;
@@ -329,7 +332,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 	struct ds_handle *h = find(s, id);
 
 	if (!h) {
-		/* Some services begin here. */
+		/* Some services start without a set-up. */
 		instance_table_setup(s, id, config);
 		h = find(s, id);
 	}
@@ -386,7 +389,7 @@ static void destroy(struct ds_handle *h)
 	choose_capabilities(s, 0);
 }
 
-/* Destroys what has ended, and says so. */
+/* Destroys ended instances and reports them. */
 static void on_reap(evutil_socket_t fd, short what, void *ctx)
 {
 	struct instance_table *s = ctx;
@@ -408,7 +411,7 @@ static void on_reap(evutil_socket_t fd, short what, void *ctx)
 	settle_flushes(s);
 }
 
-/* A running source has to answer; what never ran has ended already. */
+/* Stops an instance. A running source must answer; one that never ran has ended at once. */
 static void stop(struct ds_handle *h)
 {
 	bool running = h->state == DS_RUNNING && h->source;
@@ -451,7 +454,8 @@ void instance_table_free(struct instance_table *s)
 	if (!s)
 		return;
 	s->closing = true;
-	/* All stop before the first goes: they may still tell each other news. */
+	/* Stop all sources before the first is destroyed: they may still publish metadata to each
+	 * other. */
 	TAILQ_FOREACH_REVERSE(h, &s->handles, handle_list, link)
 	if (h->state < DS_STOPPING)
 		stop(h);
@@ -466,7 +470,7 @@ void instance_table_free(struct instance_table *s)
 	free(s);
 }
 
-/* ---- what a source may ask ---- */
+/* ---- functions for data sources ---- */
 
 uint64_t ds_session_id(const struct ds_handle *h)
 {

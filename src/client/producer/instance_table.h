@@ -8,13 +8,14 @@
 #include "client/producer/data_source.h"
 
 /*
- * The running data source instances of one connection, and the service's commands to them. Each command gets
- * its answer; for instances that do not exist, failed or are of an unknown source, at once.
+ * The running data source instances of one connection, and the service's commands to them. Each
+ * command is answered. Commands for instances that do not exist, failed or have an unknown source
+ * are answered at once.
  */
 struct instance_table;
 
 #define DS_INSTANCES_MAX 1024u /* further ones are answered, but not created */
-#define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; a further one ends the oldest */
+#define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; one more ends the oldest */
 
 struct instance_table_ops {
 	void (*started)(void *ctx, uint64_t id);
@@ -22,32 +23,33 @@ struct instance_table_ops {
 	void (*stopped)(void *ctx, uint64_t id);
 	/* This flush, and all before it, are answered or have timed out. */
 	void (*flushed)(void *ctx, uint64_t flush_id);
-	/* A source could not be set up: error of its create, -ENOENT (nobody knows the name),
-	 * -E2BIG (DS_INSTANCES_MAX), -ENOMEM. name is borrowed. */
+	/* A source could not be set up: the error of its create, -ENOENT (unknown name), -E2BIG
+	 * (DS_INSTANCES_MAX) or -ENOMEM. name is borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
-	/* The strongest priority_boost of all instances has changed; PRIORITY_BOOST_NONE: there is none. */
+	/* The strongest priority_boost of all instances has changed; PRIORITY_BOOST_NONE: none. */
 	void (*boosted)(void *ctx, struct priority_boost strongest);
-	/* What all sources that have instances need, bits 1 << CAP_*; before the first is created,
-	 * and after the last is destroyed. May be NULL. */
+	/* Capabilities that all sources with instances need, bits 1 << CAP_*. Called before the
+	 * first instance is created and after the last one is destroyed. May be NULL. */
 	void (*capabilities)(void *ctx, uint64_t mask);
-	/* A source asks for triggers of the session. May be NULL; names are borrowed. */
+	/* A source activates triggers of the session. May be NULL; names are borrowed. */
 	void (*triggered)(void *ctx, const char *const *names, size_t n);
-	/* A source's priority_boost has no meaning; it continues without. name is borrowed. */
+	/* The priority_boost of a source is invalid; the source continues without it. name is
+	 * borrowed. */
 	void (*bad_boost)(void *ctx, const char *name);
 };
 
-/* sources, env and ops are borrowed for its life. */
+/* Returns NULL if memory is out. sources, env and ops are borrowed until free. */
 struct instance_table *instance_table_new(const struct data_source *const *sources,
 					  const struct ds_env *env,
 					  const struct instance_table_ops *ops, void *ctx);
-/* Stops and destroys all, newest first, without an answer; a boost ends all the same. No-op for NULL.
- */
+/* Stops and destroys all instances, newest first, without answers. Also ends their priority boost.
+ * No-op for NULL. */
 void instance_table_free(struct instance_table *s);
 
-/* config NULL: an empty one. A second set-up of an id is ignored. */
+/* Sets up an instance. config NULL: an empty one. A second set-up of an id is ignored. */
 void instance_table_setup(struct instance_table *s, uint64_t id,
 			  const Pb__DataSourceConfig *config);
-/* Sets up first what was not. */
+/* Starts an instance; sets it up first if necessary. */
 void instance_table_start(struct instance_table *s, uint64_t id,
 			  const Pb__DataSourceConfig *config);
 void instance_table_stop(struct instance_table *s, uint64_t id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short lists: a session has one or two of either kind, a machine a few sessions. */
+/* Linear lists suffice: a session has one or two members of each kind, and a machine has few
+ * sessions. */
 #include "client/producer/metadata_bus.h"
 
 #include <assert.h>

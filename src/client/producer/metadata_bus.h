@@ -7,8 +7,8 @@
 
 /*
  * Publish and subscribe between data sources of one tracing session, which do not know each other.
- * linux.ftrace publishes task and inode events; linux.process_stats and linux.inode_file_map subscribe. A
- * subscriber gets the batches of its own session only.
+ * linux.ftrace publishes task and inode events; linux.process_stats and linux.inode_file_map
+ * subscribe. A subscriber gets the batches of its own session only.
  *
  *	         subscriber                     publisher
  *	create   subscribe                      register
@@ -20,9 +20,9 @@
 struct metadata_bus;
 
 enum metadata_task_kind {
-	METADATA_TASK_NEW, /* starts, with the name of its creator */
+	METADATA_TASK_NEW, /* starts; has the name of its creator */
 	METADATA_TASK_RENAMED,
-	METADATA_TASK_EXEC, /* runs another program: file */
+	METADATA_TASK_EXEC, /* executes another program: file */
 	METADATA_TASK_ENDED, /* another thread of its process may still take over its id */
 };
 
@@ -45,24 +45,24 @@ struct metadata_fd {
 	int32_t fd;
 };
 
-/* A file that an event named: device and inode numbers as in stat(2). */
+/* A file in an event: device and inode numbers as in stat(2). */
 struct metadata_inode {
 	uint64_t device;
 	uint64_t inode;
 };
 
 /*
- * Everything seen since the previous batch. The memory is valid during the callback only. Tasks are in order
- * of time, across batches too, unless more happened than the publisher could hold.
+ * Everything seen since the previous batch. The memory is valid during the callback only. Tasks are
+ * in order of time, across batches too, unless more happened than the publisher could hold.
  */
 struct metadata_batch {
 	const struct metadata_task *tasks;
 	size_t n_tasks;
 	const int32_t *tids; /* of tasks that ran or were woken; each once */
 	size_t n_tids;
-	const struct metadata_fd *fds; /* opened */
+	const struct metadata_fd *fds; /* files that were opened */
 	size_t n_fds;
-	uint64_t lost; /* tasks and fds that were dropped */
+	uint64_t lost; /* number of dropped tasks and fds */
 	const struct metadata_inode *inodes; /* most of them once */
 	size_t n_inodes;
 	uint64_t lost_inodes;
@@ -74,32 +74,36 @@ enum metadata_wants {
 	METADATA_INODES = 4,
 };
 
-/* Gets a batch. An empty batch says that a publisher is not busy any more, or has unregistered. */
+/* Receives a batch. An empty batch reports that a publisher is no longer busy, or has
+ * unregistered. */
 typedef void (*metadata_subscriber_fn)(void *ctx, const struct metadata_batch *batch);
 
 struct metadata_bus *metadata_bus_new(void);
-/* All subscribers and publishers must have left. Returns NULL. */
+/* Frees the bus. All subscribers and publishers must have left. Returns NULL. */
 struct metadata_bus *metadata_bus_free(struct metadata_bus *f);
 
-/* wants: bits of enum metadata_wants. Returns 0, -EEXIST (same session and ctx) or -ENOMEM. */
+/* Adds a subscriber. wants: bits of enum metadata_wants. Returns 0, -EEXIST (same session and ctx)
+ * or -ENOMEM. */
 int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, unsigned wants,
 			   metadata_subscriber_fn fn, void *ctx);
 void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void *ctx);
 
-/* Returns what all subscribers of the session want together. A publisher with 0 need not collect. */
+/* Returns what all subscribers of the session want together. A publisher with 0 need not
+ * collect. */
 unsigned metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id);
 /* Calls every subscriber of the session. A subscriber handles tasks first, then tids, then fds. */
 void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
 			  const struct metadata_batch *batch);
 
-/* Registers a publisher: until it unregisters there may be batches. Returns 0, -EEXIST or -ENOMEM. */
+/* Registers a publisher: until it unregisters there may be batches. Returns 0, -EEXIST or
+ * -ENOMEM. */
 int metadata_bus_register(struct metadata_bus *f, uint64_t session_id, void *publisher);
 void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *publisher);
 /* Marks the publisher busy: it will publish everything that a flush needs. A flush waits until no
  * publisher is busy. */
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy);
-/* The publisher reports all events of these kinds from now on, not only those that it happens to see. kinds:
- * bits of enum metadata_wants, 0 at first. */
+/* The publisher reports all events of these kinds from now on, not only those that it happens to
+ * see. kinds: bits of enum metadata_wants, 0 at first. */
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
 			       unsigned kinds);
 unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t session_id);

@@ -26,8 +26,9 @@
 #include "wire/pb_mem.h"
 
 /*
- * A producer keeps one connection at a time. Everything that belongs to a connection (conn, arbiter,
- * instances) is created when the service is bound and freed with it; nothing is carried over.
+ * A producer keeps one connection at a time. Everything that belongs to a connection (conn,
+ * arbiter, instances) is created when the service is bound and freed with it; nothing is carried
+ * over.
  *
  *	        connect               bind, InitializeConnection       its reply, SetupTracing...
  *	WAITING --------> CONNECTING ------------------------> BOUND --------------------> BOUND
@@ -42,9 +43,9 @@
 #define SERVICE "ProducerPort"
 #define RETRY_MIN_MS 100u
 #define RETRY_MAX_MS 30000u
-/* The service's socket may be another user's, and closed to others. */
+/* The service's socket may belong to another user and be closed to others. */
 #define CONNECT_CAPABILITIES (1ull << CAP_DAC_OVERRIDE)
-/* A producer that ends waits so long for its last commits to leave. */
+/* How long producer_free() waits for the last commits to be sent. */
 #define FAREWELL_MS 500
 
 #define SCRAPING(mode)                                                                             \
@@ -66,8 +67,8 @@ void producer_trouble(struct producer *p, const char *fmt, ...)
 /* ---- socket_watch: reports that a socket may have appeared at a path ---- */
 
 /*
- * One inotify descriptor watches the directory of the path. A service binds (the file appears), changes
- * the mode, then listens. A connect() in between is refused, so the caller retries soon.
+ * One inotify descriptor watches the directory of the path. A service binds (the file appears),
+ * changes the mode, then listens. A connect() in between is refused, so the caller retries soon.
  */
 
 #define WATCHED (IN_CREATE | IN_MOVED_TO | IN_ATTRIB)
@@ -154,8 +155,8 @@ static void socket_watch_free(struct socket_watch *w)
 }
 
 /*
- * Calls fn, from the loop, each time a file of this path is created, moved there or changes its mode.
- * Returns 0, or -errno of inotify(7) (-ENOENT: the directory does not exist).
+ * Calls fn, from the loop, each time a file of this path is created, moved there or changes its
+ * mode. Returns 0, or -errno of inotify(7) (-ENOENT: the directory does not exist).
  */
 static int socket_watch_new(struct event_base *loop, const char *path, void (*fn)(void *ctx),
 			    void *ctx, struct socket_watch **ret)
@@ -198,15 +199,15 @@ static void wait_for_service(struct producer *p)
 	const struct timeval wait = {.tv_sec = p->retry_ms / 1000,
 				     .tv_usec = (long)(p->retry_ms % 1000) * 1000};
 
-	/* The watch first: what happened before it is found by the next try. Where it cannot be
-	 * had (the folder is missing, too) the retries do. */
+	/* Start the watch before the next attempt, so that no change is missed. If the watch fails
+	 * (the directory is missing, for example), only the retries remain. */
 	if (!p->watch && sock_family_of(p->o.socket) == SOCK_FAMILY_UNIX_PATH)
 		(void)socket_watch_new(p->o.env.loop, p->o.socket, on_socket_appears, p, &p->watch);
 	evtimer_add(p->retry, &wait);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
 
-/* Ends what runs on the connection, and it. */
+/* Destroys everything that runs on the connection, then the connection. */
 static void tear_down(struct producer *p)
 {
 	instance_table_free(TAKE_PTR(p->instances));
@@ -222,7 +223,7 @@ void producer_give_up(struct producer *p)
 
 	p->connected = false;
 	if (p->arbiter)
-		arbiter_detach(p->arbiter); /* writers need not wait for this service any more */
+		arbiter_detach(p->arbiter); /* writers must not wait for this service any more */
 	tear_down(p);
 	wait_for_service(p);
 	if (connected && p->o.on_disconnected)
@@ -235,7 +236,7 @@ static void on_synced(void *ctx, const struct connection_reply *reply)
 {
 	struct producer *p = ctx;
 
-	/* A service that refuses the fence has read what we sent before it all the same. */
+	/* A service that does not support Sync has still read all earlier requests. */
 	if (reply->error == -EPIPE)
 		return;
 	p->connected = true;
@@ -262,7 +263,7 @@ static void put_descriptor(struct pb_enc *e, const struct data_source *source)
 	pb_enc_close(e);
 }
 
-/* Offers every source, then asks when the service has heard of all. */
+/* Registers every source, then sends Sync, whose answer shows that the service has read all. */
 static int register_sources(struct producer *p)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -289,8 +290,8 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	p->emulated = m->use_shmem_emulation;
 	p->o.env.knows_consumers =
 		m->sets_consumer_uid && connection_service_is_privileged(p->conn);
-	/* A wish: without it our times are taken for the service's. Where a relay of this machine is
-	 * between us and the service, it is the relay's to tell. */
+	/* Best effort: without it our times are taken for the service's. If a relay of this machine
+	 * is between us and the service, the relay does this. */
 	if (sock_is_remote(p->o.socket) && !p->link)
 		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->link);
 	p->retry_ms = RETRY_MIN_MS;
@@ -333,7 +334,8 @@ static int introduce(struct producer *p)
 	m.has_smb_scraping_mode = true;
 	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
 	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
-	/* At once: the service does not keep commands for who has not asked for them yet. */
+	/* At once: the service does not queue commands for a producer that has not requested
+	 * them. */
 	if (r == 0)
 		r = connection_call(p->conn, "GetAsyncCommand", NULL, 0, -1, producer_on_command,
 				    p);
@@ -363,7 +365,7 @@ static void connect_failed(struct producer *p, int error)
 {
 	struct err_text e;
 
-	/* That nobody listens yet is what we are here to wait for. */
+	/* A missing service is not an error: the producer waits for it. */
 	if (error == -ENOENT || error == -ECONNREFUSED || error == p->told)
 		;
 	else if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
@@ -404,7 +406,7 @@ static void try_connect(struct producer *p)
 	socket_watch_free(TAKE_PTR(p->watch));
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 int producer_new(const struct producer_options *options, struct producer **ret)
 {
@@ -435,7 +437,7 @@ void producer_free(struct producer *p)
 		return;
 	instance_table_free(TAKE_PTR(p->instances));
 	if (p->arbiter) {
-		/* What they wrote last is worth a moment. */
+		/* Give the last commits time to be sent. */
 		connection_drain(p->conn, FAREWELL_MS);
 		arbiter_commit(p->arbiter);
 		connection_drain(p->conn, FAREWELL_MS);

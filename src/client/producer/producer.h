@@ -9,9 +9,9 @@
 #include "client/producer/data_source.h"
 
 /*
- * The producer side of the protocol: keeps a connection to the service (connects, retries with back-off and
- * inotify, reconnects after a loss), registers data sources from a table, and runs their instances on the
- * service's commands.
+ * The producer side of the protocol: keeps a connection to the service (connects, retries with
+ * back-off and inotify, reconnects after a loss), registers data sources from a table, and runs
+ * their instances on the service's commands.
  *
  * When the connection is lost every instance is stopped and destroyed, so tracefs is restored.
  */
@@ -19,20 +19,22 @@ struct producer;
 
 struct producer_options {
 	const char *name; /* producer_name: "perfetto.traced_probes" for sonda-probes */
-	/* Address; NULL: sock_default_producer(). Of a comma-separated list the first is used. */
+	/* Address; NULL: sock_default_producer(). Only the first address of a comma-separated list
+	 * is used. */
 	const char *socket;
 	uint32_t shm_size; /* hints in bytes; 0: 2 MiB of 32 KiB pages */
 	uint32_t page_size;
-	/* The service may read uncommitted chunks, if a flush times out or this process is killed. */
+	/* The service may read uncommitted chunks, if a flush times out or this process is
+	 * killed. */
 	bool scraping;
 	/* Borrowed for the producer's life; NULL-terminated. */
 	const struct data_source *const *sources;
 	struct ds_env env; /* loop, feed, roots and trust; the producer sets the rest */
 	/* All optional. */
 	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
-	void (*on_disconnected)(void *ctx); /* after on_connected; every instance is gone */
-	/* Reports a problem in one sentence; the producer continues: no service (reported once until
-	 * the next connection), a data source that could not be set up. */
+	void (*on_disconnected)(void *ctx); /* after on_connected; all instances are destroyed */
+	/* Reports a problem in one sentence; the producer continues: no service (reported once
+	 * until the next connection), a data source that could not be set up. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	/* The strongest priority_boost of the running data sources has changed;
 	 * PRIORITY_BOOST_NONE: restore the original priority. If NULL, on_trouble reports configs
@@ -47,8 +49,8 @@ struct producer_options {
 /* Starts to connect; the rest happens on the loop. Strings are copied. Returns 0, -ENOMEM or
  * -ENAMETOOLONG. */
 int producer_new(const struct producer_options *options, struct producer **ret);
-/* Stops and destroys every instance, sends their data, disconnects. No-op for NULL. Must not be called from
- * a data source or from on_trouble. */
+/* Stops and destroys every instance, sends their data, disconnects. No-op for NULL. Must not be
+ * called from a data source or from on_trouble. */
 void producer_free(struct producer *p);
 
 /* Activates triggers by name. Returns 0, -ENOTCONN, or as connection_call(). */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the service commands, and what goes back to it while a connection runs:
+ * Commands of the service, and requests to the service, while a connection runs:
  *
  *	SetupTracing -----------> arbiter_attach, arbiter_attach_private
  *	Setup, Start, Stop -----> instance_table_* ----> NotifyDataSourceStarted, -Stopped
  *	Flush ------------------> instance_table_flush -> CommitData with flush_request_id
  *	                          writers -----------> CommitData, RegisterTraceWriter, ...
  *
- * Nothing that goes back wants a reply: a lost connection is reported by the conn.
+ * No request expects a reply: the connection reports its own loss.
  */
 #include "client/producer/producer_commands.h"
 
@@ -18,13 +18,13 @@
 #include "config/unpack.h"
 #include "ipc/producer_port.pb-c.h"
 
-/* Past so much that waits for the socket chunks wait, too; with what they hold at most, and what
- * cannot wait, it is well below the limit of a connection. */
+/* Backpressure: above this many queued bytes, chunks are held back. Together with the held chunks
+ * and with requests that cannot wait, the sum stays well below CONNECTION_SEND_LIMIT. */
 #define CHOKED_BYTES (1u << 20)
 _Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONNECTION_SEND_LIMIT,
 	       "room for all chunks");
 
-/* ---- answers ---- */
+/* ---- requests ---- */
 
 static int send_commit(void *ctx, const void *request, size_t len)
 {
@@ -166,7 +166,7 @@ const struct instance_table_ops producer_ds_ops = {
 
 /* ---- commands of the service ---- */
 
-/* Returns false if the connection cannot be used. */
+/* Handles SetupTracing. Returns false if the connection cannot be used. */
 static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
 {
 	_cleanup_(closep) int fd = connection_take_fd(p->conn);
@@ -214,7 +214,7 @@ static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 		instance_table_clear(s, m->clear_incremental_state->data_source_ids,
 				     m->clear_incremental_state->n_data_source_ids);
 		break;
-	default: /* of a later version: there is nobody to tell */
+	default: /* a command of a later version: ignored */
 		break;
 	}
 }

@@ -13,12 +13,12 @@ struct producer {
 	struct event *retry; /* owned; pending while WAITING */
 	uint32_t retry_ms; /* the next wait */
 	struct socket_watch *watch; /* owned; only while WAITING */
-	int told; /* the connection error that was reported last */
+	int told; /* the last connection error that was reported */
 	/* of the connection: */
 	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
-	struct relay_client *link; /* owned; where the service is on another machine */
-	bool emulated; /* no shared memory: chunks go through the socket */
+	struct relay_client *link; /* owned; NULL: the service is on this machine */
+	bool emulated; /* no shared memory: chunks are sent through the socket */
 	struct instance_table *instances; /* owned; with arbiter */
 	bool connected; /* on_connected was called */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A round of clocks is two calls. Each brings our clocks as they were when it was sent, and the
- * service reads its own when it comes; the second is sent when the first is answered, so that the
- * readings enclose one way there and one back.
+ * A clock synchronisation has two calls. Each carries our clocks at the time of sending, and the
+ * service reads its own clocks when it receives it. The second call is sent after the answer to the
+ * first, so that the readings enclose one round trip.
  *
  *	bound --> InitRelay --> PING --> UPDATE --> wait --> PING ...
  */
@@ -39,7 +39,7 @@ static const struct {
 	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW},
 };
 
-/* Where it fails the connection is lost, or this round. */
+/* Sends the clocks. On failure the connection is lost, or this synchronisation is skipped. */
 static void send_clocks(struct relay_client *l, uint32_t phase, connection_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -107,7 +107,7 @@ static void on_bound(void *ctx)
 		(void)connection_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1, on_told, l);
 }
 
-/* Whoever made us has a connection of its own, and learns from that. */
+/* The owner has its own connection, which reports the loss. */
 static void on_lost(void *ctx, int error)
 {
 	struct relay_client *l = ctx;

@@ -4,9 +4,9 @@
 struct event_base;
 
 /*
- * Describes this machine to a service on another machine, through its RelayPort: the system once, the clocks
- * then and every 30 seconds, so that the service can convert the times of our events. Uses a connection
- * of its own. A service without RelayPort gets nothing, silently.
+ * Describes this machine to a service on another machine, through its RelayPort: the system once,
+ * the clocks at the start and every 30 seconds. The service then converts the times of our events.
+ * Uses its own connection. Does nothing if the service has no RelayPort.
  */
 struct relay_client;
 

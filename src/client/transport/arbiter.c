@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chunk's way through here:
+ * The life of a chunk:
  *
  *	       arbiter_take                  arbiter_give                  commit
  *	Free --------------> BeingWritten --------------> in the batch ------------> service
@@ -9,15 +9,15 @@
  *	  |                                               patches in place              |
  *	  +------------------------------- frees it ------------------------------------+
  *
- * The batch is sent on the next turn of the loop, so that what one turn writes goes as one frame;
- * at once when it holds half of the memory, for the other half may not last until then; and by who
- * finds no free chunk, before it waits or gives up.
+ * The batch is sent in the next loop iteration, so that the data of one iteration is sent as one
+ * frame. It is sent at once when it holds half of the memory, because the other half may not last
+ * until then. A writer that finds no free chunk also sends it, before it waits or drops.
  *
- * A service on another machine shares no memory: a chunk is sent as it is, and freed here. The
- * socket may take less than writers make: then the batch waits for it.
+ * A remote service shares no memory: a chunk is sent as bytes and freed here. If the socket is
+ * slower than the writers, the batch waits for it.
  *
- * The service frees chunks without telling: the states in the shared memory are all there is to
- * look at. The search wraps the pages, from where the last one ended.
+ * The service frees chunks without a message: only the states in the shared memory show it. The
+ * search continues where the last one ended, and wraps.
  */
 #include "client/transport/arbiter.h"
 
@@ -38,19 +38,19 @@
 #include "wire/smb.h"
 
 #define STALL_FIRST_US 0u
-#define STALL_MAX_US 2000u /* kernel rings fill meanwhile */
+#define STALL_MAX_US 2000u /* the kernel's rings fill meanwhile */
 #define STALL_DRAIN_MS 10
-#define CHOKED_MS 5 /* until a batch that waits for the socket is tried again */
+#define CHOKED_MS 5 /* until a batch that waits for the socket is retried */
 
 #define ID_WORDS ((SMB_MAX_WRITER_ID + 1) / 64)
 
 struct arbiter {
 	struct smb smb; /* base NULL: not attached */
 	size_t mapped;
-	bool attached; /* chunks can be handed out and commits sent */
-	bool is_private; /* the memory is nobody else's: chunks are sent, and freed here */
+	bool attached; /* chunks are available and commits can be sent */
+	bool is_private; /* private memory: chunks are sent inline and freed here */
 	bool in_place;
-	bool starved; /* a stall ended in vain: nobody waits until a chunk is free again */
+	bool starved; /* a stall timed out: no writer waits until a chunk is free again */
 	uint32_t next_page; /* where the search continues */
 	enum smb_layout layout;
 	struct commit_batch batch;
@@ -60,7 +60,7 @@ struct arbiter {
 	void *ctx;
 	uint32_t stall_ms;
 	uint16_t last_id;
-	uint64_t ids[ID_WORDS]; /* bit set: taken */
+	uint64_t ids[ID_WORDS]; /* bit set: in use */
 };
 
 static void commit_unless_choked(struct arbiter *a);
@@ -84,7 +84,7 @@ int arbiter_new(const struct arbiter_options *options, struct arbiter **ret)
 	a->ctx = options->ctx;
 	a->stall_ms = options->stall_ms ? options->stall_ms : ARBITER_STALL_MS;
 	a->layout = options->layout ? options->layout : SMB_DIV1;
-	a->ids[0] = 1; /* no writer is 0 */
+	a->ids[0] = 1; /* 0 is not a valid id */
 	a->turn = event_new(options->loop, -1, 0, on_turn, a);
 	if (!a->turn) {
 		free(a);
@@ -104,7 +104,7 @@ void arbiter_free(struct arbiter *a)
 	free(a);
 }
 
-/* Takes the mapping, also on failure. */
+/* Uses the mapping. Takes ownership, also on failure. */
 static int use_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size)
 {
 	struct smb smb;
@@ -181,14 +181,15 @@ static void commit_next_turn(struct arbiter *a)
 	commit_after(a, 0);
 }
 
-/* A chunk that was patched in place, or cannot be any longer, becomes the service's. */
+/* Completes a chunk that was patched in place, or can no longer be. It then belongs to the
+ * service. */
 static void release_held(struct arbiter *a, struct commit_move *m)
 {
 	m->held = false;
 	smb_release_complete(&a->smb, m->chunk.page, m->chunk.index);
 }
 
-/* What was sent itself is not needed here any more. */
+/* Frees chunks that were sent inline. */
 static void free_sent(struct arbiter *a, uint32_t n)
 {
 	struct smb_chunk c;
@@ -242,7 +243,7 @@ void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 	if (!a->attached)
 		return;
 	if (!m.held && !smb_release_complete(&a->smb, chunk->page, chunk->index))
-		return; /* the page was rewritten under us; the chunk is lost */
+		return; /* another process rewrote the page; the chunk is lost */
 	if (commit_batch_full(&a->batch))
 		arbiter_commit(a);
 	if (!a->attached)
@@ -294,7 +295,7 @@ static bool take_in_page(struct arbiter *a, uint32_t page, const struct smb_chun
 
 	if (word == 0 && smb_partition(&a->smb, page, a->layout))
 		word = (uint32_t)a->layout << 28;
-	/* A page that is divided already is used as it is. */
+	/* A partitioned page keeps its layout. */
 	n = smb_layout_chunks(smb_word_layout(word));
 	for (uint32_t i = 0; i < n; i++)
 		if (smb_word_state(word, i) == SMB_FREE &&
@@ -320,7 +321,8 @@ static bool take_any(struct arbiter *a, const struct smb_chunk_header *header,
 	return false;
 }
 
-/* Is there a chunk that the service is going to free? Else all are open in our own writers. */
+/* Returns true if the service owns a chunk, which it will free. Else all chunks are open in our own
+ * writers. */
 static bool service_has_any(const struct arbiter *a)
 {
 	for (uint32_t page = 0; page < a->smb.n_pages; page++) {
@@ -335,9 +337,9 @@ static bool service_has_any(const struct arbiter *a)
 }
 
 /*
- * Waits for the service, longer from turn to turn. The loop does not run meanwhile, so what waits
- * to be sent is pushed out from here. The wait is bounded for all writers together: once it was in
- * vain, everybody drops at once until a chunk is free.
+ * Waits for the service, with growing intervals. The loop does not run meanwhile, so pending data
+ * is sent from here. The total wait is bounded for all writers: after a timeout every writer drops
+ * at once until a chunk is free.
  */
 static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,
 			  struct smb_chunk *ret)

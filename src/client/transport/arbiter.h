@@ -12,11 +12,12 @@
 struct event_base;
 
 /*
- * The producer's side of the shared memory: gives free chunks to writers, takes written chunks back, and
- * announces them to the service in CommitData requests.
+ * The producer's side of the shared memory: gives free chunks to writers, takes written chunks
+ * back, and announces them to the service in CommitData requests.
  *
- * One arbiter a connection, one thread. It sends through arbiter_ops and knows no sockets. Without
- * memory (not attached yet, or lost) there are no chunks, so writers drop packets and count them. Nothing but new, attach and writer ids allocates.
+ * One arbiter per connection, one thread. It sends through arbiter_ops and uses no sockets itself.
+ * Without memory (not attached yet, or connection lost) there are no chunks, so writers drop
+ * packets and count them. Only arbiter_new, the attach functions and arbiter_add_writer allocate.
  */
 struct arbiter;
 
@@ -29,11 +30,11 @@ struct arbiter_ops {
 	/* Sends one serialized CommitDataRequest (borrowed, at most ARBITER_MAX_COMMIT bytes).
 	 * Returns 0, or -errno if the connection is lost. */
 	int (*commit)(void *ctx, const void *request, size_t len);
-	/* Optional, used where chunks are sent through the socket: returns true if the send queue is
-	 * so long that only urgent data may be added. */
+	/* Optional, used where chunks are sent through the socket: returns true if the send queue
+	 * is so long that only urgent data may be added. */
 	bool (*is_choked)(void *ctx);
-	/* Blocks up to timeout_ms until the send queue is empty. Returns 0, -EAGAIN, or -EPIPE if the
-	 * connection is lost. */
+	/* Blocks up to timeout_ms until the send queue is empty. Returns 0, -EAGAIN, or -EPIPE if
+	 * the connection is lost. */
 	int (*drain)(void *ctx, int timeout_ms);
 	/* RegisterTraceWriter and UnregisterTraceWriter. */
 	void (*writer_added)(void *ctx, uint16_t writer_id, uint16_t target_buffer);
@@ -45,7 +46,7 @@ struct arbiter_options {
 	const struct arbiter_ops *ops; /* borrowed */
 	void *ctx;
 	uint32_t stall_ms; /* 0: ARBITER_STALL_MS */
-	enum smb_layout layout; /* of pages that we divide; 0: SMB_DIV1 */
+	enum smb_layout layout; /* for pages that we partition; 0: SMB_DIV1 */
 };
 
 int arbiter_new(const struct arbiter_options *options, struct arbiter **ret);
@@ -53,22 +54,22 @@ int arbiter_new(const struct arbiter_options *options, struct arbiter **ret);
 void arbiter_free(struct arbiter *a);
 
 /*
- * Maps the memory that the service shares (fd is borrowed); then chunks are available. Returns 0; -EALREADY
- * if memory is attached already; -EINVAL or -EFBIG for a size or page size that the ABI forbids; -errno of
- * the kernel.
+ * Maps the memory that the service shares (fd is borrowed); then chunks are available. Returns 0;
+ * -EALREADY if memory is attached already; -EINVAL or -EFBIG for a size or page size that the ABI
+ * forbids; -errno of the kernel.
  */
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size);
 /*
- * As arbiter_attach(), for a service on another machine: the memory is private, and CommitData carries the
- * chunks themselves. While the socket is congested they stay in the memory; when it is full, writers stall
- * or drop. Returns 0, -EALREADY, -EINVAL or -ENOMEM.
+ * As arbiter_attach(), for a service on another machine: the memory is private, and CommitData
+ * carries the chunks themselves. While the socket is congested they stay in the memory; when it is
+ * full, writers stall or drop. Returns 0, -EALREADY, -EINVAL or -ENOMEM.
  */
 int arbiter_attach_private(struct arbiter *a, uint32_t page_size);
 #define ARBITER_PRIVATE_BYTES (1u << 20)
 /* The connection is lost: from now on no chunk is free and nothing is sent. Chunks that writers
  * hold stay mapped until arbiter_free. */
 void arbiter_detach(struct arbiter *a);
-/* If yes, a chunk may be patched in place until the commit that carries it is sent. */
+/* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);
 
 /* Sends all pending commits now, even if the socket is congested. */
@@ -78,19 +79,20 @@ void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id);
 
 /* ---- for client/transport/writer.c ---- */
 
-/* Returns an id, 1..SMB_MAX_WRITER_ID, and announces it to the service; 0 if all are in use. An id is reused
- * as late as possible. */
+/* Returns an id, 1..SMB_MAX_WRITER_ID, and announces it to the service; 0 if all are in use. An id
+ * is reused as late as possible. */
 uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
-/* Commits first, so that the service knows the writer of all data it receives. */
+/* Unregisters a writer id. Commits first, so that the service knows the writer of all data it
+ * receives. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
-/* Takes a free chunk and writes its header. Returns false if none becomes free in the time that the policy
- * allows. */
+/* Takes a free chunk and writes its header. Returns false if none becomes free in the time that the
+ * policy allows. */
 bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
 		  enum writer_policy policy, struct smb_chunk *ret);
-/* Gives back a written chunk; patches may follow. header: the final content of the chunk's header. */
+/* Returns a written chunk; patches may follow. header: the final content of the chunk's header. */
 void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 		  const struct smb_chunk_header *header, uint16_t target_buffer);
 
-/* A patch of a chunk given before. */
+/* Adds a patch for a chunk that was returned before. */
 void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch);

@@ -10,10 +10,10 @@
 #include "gen/fields.h"
 
 /*
- * The encoder is not asked when a message is closed; it writes the length wherever the size field
- * points. A finished slot is known by its first byte: the encoder writes lengths outside the
- * current range as four-byte varints, the first byte of which has its top bit set, and an open
- * slot's is zero.
+ * The encoder does not report when a message is closed. It writes the length to the address in
+ * size_field. A finished slot is recognised by its first byte: outside the current range the
+ * encoder writes lengths as four-byte varints, whose first byte has its top bit set. An open slot
+ * has 0 there.
  *
  *	chunk 7    |..|tag|len 1|..|tag|len 2|..|      both open when the chunk is full
  *	slot[0]    {7, offset of len 1, 0 0 0 0}
@@ -48,7 +48,7 @@ bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chun
 	return any;
 }
 
-/* Does another slot wait for the same chunk? */
+/* Returns true if another slot waits for the same chunk. */
 static bool more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
 {
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++)
@@ -71,21 +71,21 @@ bool patch_list_take(struct patch_list *l, struct chunk_patch *ret)
 }
 
 /*
- * Three arrays that fill up and are emptied at once. A CommitDataRequest is encoded by hand into a
- * buffer of its own:
+ * Three arrays that are filled and then sent and emptied together. A CommitDataRequest is encoded
+ * by hand into a separate buffer:
  *
  *	| move | move | ... | patches of a chunk | ... | flush id |
  *
- * Where no memory is shared a move has its chunk in it.
+ * Without shared memory a move contains its chunk.
  *
- * Before each piece the room is checked against the most that the piece can take; where it does not
- * suffice the request so far is sent, and the next one begins.
+ * Before each element the room is checked against its maximum size. If it does not fit, the request
+ * is sent and the next one begins.
  */
 
-#define MOVE_ROOM 32u /* besides the chunk itself */
+#define MOVE_ROOM 32u /* in addition to the chunk itself */
 #define PATCH_ROOM 24u
 #define FLUSH_ROOM 16u
-/* Patches told in one ChunkToPatch; the service would take up to 1024. */
+/* Patches in one ChunkToPatch; the service accepts up to 1024. */
 #define GROUP_MAX PB_MAX_DEPTH
 #define GROUP_ROOM (40u + GROUP_MAX * PATCH_ROOM)
 
@@ -122,7 +122,7 @@ void commit_batch_add(struct commit_batch *b, const struct commit_move *move)
 
 struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id, uint32_t chunk_id)
 {
-	/* Newest first: it is requested soon after it was added. */
+	/* Newest first: a chunk is usually looked up soon after it was added. */
 	for (uint32_t i = b->n_moves; i-- > 0;)
 		if (b->moves[i].writer_id == writer_id && b->moves[i].chunk_id == chunk_id)
 			return &b->moves[i];
@@ -142,7 +142,7 @@ struct request {
 	struct commit_batch *batch;
 	int (*send)(void *ctx, const void *request, size_t len);
 	void *ctx;
-	int error; /* the first; nothing is sent after it */
+	int error; /* the first error; sending stops there */
 };
 
 static void never_refill(struct pb_enc *e)
@@ -176,8 +176,8 @@ static uint32_t inline_len(const struct commit_batch *b, const struct commit_mov
 	return b->inlines ? SMB_CHUNK_HEADER + m->chunk.payload_size : 0;
 }
 
-/* A chunk that is sent itself has no place: Perfetto's service would look for it in a memory of its
- * own, which may be smaller than ours. */
+/* Writes a move. An inline chunk is sent without page and index: Perfetto's service would look for
+ * the chunk in its own memory, which may be smaller than ours. */
 static void put_move(struct pb_enc *e, const struct commit_move *m, uint32_t data_len)
 {
 	pb_enc_open(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE);
@@ -210,7 +210,7 @@ static void put_patches(struct pb_enc *e, const struct chunk_patch *p, uint32_t 
 	pb_enc_close(e);
 }
 
-/* Patches of one chunk that stand together. */
+/* Returns the number of adjacent patches for one chunk. */
 static uint32_t group_len(const struct chunk_patch *p, uint32_t n)
 {
 	uint32_t len = 1;

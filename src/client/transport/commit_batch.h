@@ -9,8 +9,8 @@
 #include "wire/smb_layout.h"
 
 /*
- * Backpatching: length fields of nested messages that were still open when their chunk was given back. A
- * patch writes these four bytes later.
+ * Backpatching: length fields of nested messages that were still open when their chunk was
+ * returned. A patch writes these four bytes later.
  */
 
 struct chunk_patch {
@@ -18,34 +18,35 @@ struct chunk_patch {
 	uint16_t writer_id;
 	uint16_t target_buffer;
 	uint16_t offset; /* of the length field, from the start of the chunk's payload */
-	bool more; /* patches of the same chunk are going to follow */
+	bool more; /* more patches of the same chunk follow */
 	uint8_t data[PB_SIZE_FIELD];
 };
 
 /*
- * A message has at most one length field, and messages nest at most PB_MAX_DEPTH deep: so one
- * slot for each depth is enough. Zero-initialise.
+ * A message has at most one length field, and messages nest at most PB_MAX_DEPTH deep, so one slot
+ * per depth suffices. Zero-initialise.
  */
 struct patch_list {
-	unsigned used; /* bit i: slot[i] waits */
+	unsigned used; /* bit i: slot[i] is in use */
 	struct chunk_patch slot[PB_MAX_DEPTH];
 };
 
 /*
- * Called before the encoder leaves a chunk: redirects each open length field of its current range to a slot.
- * proto carries the ids of the chunk; offsets count from payload. Finished slots must have been taken
- * before. Returns true if there were any.
+ * Called before the encoder leaves a chunk: redirects each open length field of its current range
+ * to a slot. proto carries the ids of the chunk; offsets count from payload. Finished slots must
+ * have been taken before. Returns true if there were any.
  */
 bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
 		       const uint8_t *payload);
 
-/* Takes one patch whose message was closed meanwhile, with `more` set. Returns false if there is none. */
+/* Takes one patch whose message was closed meanwhile, with `more` set. Returns false if there is
+ * none. */
 bool patch_list_take(struct patch_list *l, struct chunk_patch *ret);
 
 /*
- * Content of the next CommitData requests: written chunks, patches for chunks of earlier requests, and the
- * flush to acknowledge. All memory is allocated when the shared memory is attached, so adding never fails;
- * the owner sends a full batch before it adds more.
+ * Content of the next CommitData requests: written chunks, patches for chunks of earlier requests,
+ * and the flush to acknowledge. All memory is allocated when the shared memory is attached, so
+ * adding never fails; the owner sends a full batch before it adds more.
  */
 
 #define COMMIT_MAX_PATCHES 512u
@@ -66,12 +67,12 @@ struct commit_batch {
 	uint32_t n_moves, max_moves;
 	uint32_t n_patches;
 	uint64_t flush_id; /* 0: none */
-	uint64_t bytes; /* of the memory that the moves hold */
-	bool inlines; /* the chunks themselves are sent: the memory is not shared */
+	uint64_t bytes; /* total size of the chunks of the moves */
+	bool inlines; /* chunks are sent inline: the memory is not shared */
 };
 
-/* max_moves: chunks in the memory. max_request: bytes, at least 1024, and, where chunks are sent
- * themselves, one of them and 64. Returns 0 or -ENOMEM. */
+/* max_moves: chunks in the memory. max_request: bytes, at least 1024; for inline chunks also at
+ * least one chunk and 64 bytes. Returns 0 or -ENOMEM. */
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 
@@ -93,9 +94,9 @@ struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id
 void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *patch);
 
 /*
- * Writes everything as requests of at most max_request bytes, all moves first, then all patches,
- * the flush id in the last one, and calls send for each until one fails. Empties the batch in any
- * case; what was in moves stays there until something is added.
+ * Writes the batch as requests of at most max_request bytes: all moves, then all patches, the flush
+ * id in the last one. Calls send for each request until one fails. The batch is empty afterwards in
+ * either case; the content of moves remains until the next addition.
  */
 int commit_batch_send(struct commit_batch *b,
 		      int (*send)(void *ctx, const void *request, size_t len), void *ctx);

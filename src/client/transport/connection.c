@@ -20,7 +20,7 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-/* Without one the service takes the address. */
+/* Writes the boot id of this machine. Without it the service identifies the machine by address. */
 static void put_hint(struct pb_enc *e)
 {
 	_cleanup_(closep) int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
@@ -45,9 +45,9 @@ static void put_name(struct pb_enc *e)
 }
 
 /*
- * Who we are, for a service on another machine, which has only our word for it: an IPCFrame with
- * SetPeerIdentity. The machine is known by the kernel's boot id, and named by the environment's
- * PERFETTO_MACHINE_NAME, else by uname(2)'s sysname, as Perfetto's relay does.
+ * Writes an IPCFrame with SetPeerIdentity: our identity for a remote service, which cannot verify
+ * it. The machine is identified by the kernel's boot id. Its name is PERFETTO_MACHINE_NAME of the
+ * environment, else uname(2)'s sysname, as in Perfetto's relay.
  */
 static void identity_put_frame(struct pb_enc *e)
 {
@@ -61,8 +61,8 @@ static void identity_put_frame(struct pb_enc *e)
 
 /*
  * One msgsock whose messages are IPCFrames. Frames are matched to open calls by request id only;
- * replies to different calls may interleave. What does not fit any open call (an unknown id, a
- * frame that does not parse, a kind that only a host gets) is skipped, as the protocol wants.
+ * replies to different calls may interleave. Frames that match no open call (an unknown id, a
+ * malformed frame, a kind for hosts only) are skipped, as the protocol requires.
  *
  *	BINDING --bind reply, success--> BOUND --socket ends--> LOST
  *	   |--bind reply, no success / socket ends------------> LOST
@@ -74,7 +74,7 @@ enum connection_state { CONNECTION_BINDING, CONNECTION_BOUND, CONNECTION_LOST };
 
 struct connection_method {
 	uint32_t id;
-	char name[60]; /* longer names are none that we know */
+	char name[60]; /* longer than all names that we use */
 };
 
 struct connection_request {
@@ -91,7 +91,7 @@ struct connection {
 	enum connection_state state;
 	uint32_t service_id;
 	uint64_t next_id;
-	bool *freed; /* where connection_lost watches for connection_free in a callback, else NULL */
+	bool *freed; /* set by connection_free() during connection_lost(); else NULL */
 	TAILQ_HEAD(request_list, connection_request) open; /* owned, oldest first */
 	unsigned n_methods;
 	struct connection_method methods[CONNECTION_MAX_METHODS];
@@ -105,7 +105,7 @@ static const struct connection_method *find_method(const struct connection *c, c
 	return NULL;
 }
 
-/* Answers every open call and then the owner. Nothing of c is used once a callback freed it. */
+/* Ends every open call, then calls on_lost. A callback may free c. */
 static void connection_lost(struct connection *c, int error)
 {
 	struct connection_reply reply = {.error = -EPIPE};
@@ -222,7 +222,7 @@ static int send_bind(struct connection *c, const char *service)
 	return msgsock_send(c->sock, &(struct iovec){m.buf, pb_mem_len(&m)}, 1, -1);
 }
 
-/* The kernel does not tell it there. */
+/* Sends our identity: the kernel does not report it over TCP and vsock. */
 static int send_identity(struct connection *c)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -325,7 +325,7 @@ int connection_call(struct connection *c, const char *method, const void *args, 
 	if (!m)
 		return -ENOSYS;
 	if (len > MSGSOCK_MAX_MESSAGE)
-		return -EMSGSIZE; /* before the length goes into a head */
+		return -EMSGSIZE; /* before the length is written into a frame head */
 	if (fn) {
 		request = malloc(sizeof(*request));
 		if (!request)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Each request is one call of the connection with a small record beside it: who asked, and how the
- * reply's bytes become that callback's arguments. The record lives from the call to its last reply;
- * a stream that broke our rules stays as a silent one until the service ends it.
+ * Each request is one call of the connection and a record of its callback and of how to convert the
+ * reply into the callback's arguments. The record lives from the call to its last reply. A stream
+ * with an invalid reply keeps its record, without callbacks, until the service ends the stream.
  *
  *	consumer_stats() --> request{on_stats} --> connection_call("GetTraceStats")
  *	    done(stats)  <-- on_stats()       <-- connection_reply{bytes}
@@ -167,7 +167,7 @@ void consumer_free(struct consumer *c)
 	free(c);
 }
 
-/* ---- requests answered by a bare yes or no ---- */
+/* ---- requests with an empty reply ---- */
 
 static void on_done(struct request *r, const struct connection_reply *reply)
 {
@@ -250,7 +250,7 @@ int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
 	error = pb_mem_init(&args);
 	if (error)
 		return error;
-	/* As it is: fields that we do not know reach the service untouched. */
+	/* Unchanged: fields unknown to us reach the service. */
 	pb_enc_bytes(&args.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
 	r = args.failed ? NULL : request_new(c, request_on_enabled, ctx);
 	if (r) {
@@ -263,7 +263,7 @@ int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
 	return error;
 }
 
-/* Hands one slice on. Returns false if the callback freed the consumer. */
+/* Passes one slice to the callback. Returns false if the callback freed the consumer. */
 static bool give_slice(struct request *r, const struct pb_field *slice, int *error)
 {
 	const uint8_t *data = NULL;
@@ -292,7 +292,7 @@ static bool give_slice(struct request *r, const struct pb_field *slice, int *err
 	return !freed;
 }
 
-/* Slices are handed on from where the socket put them: no message object for each. */
+/* Passes slices directly from the socket's buffer, without a message object for each. */
 static void on_slices(struct request *r, const struct connection_reply *reply)
 {
 	consumer_slice fn = r->fn.slice;
@@ -358,7 +358,7 @@ int consumer_stats(struct consumer *c,
 
 /* ---- the service ---- */
 
-/* Appends a reply's part. Parts of one message, put one behind the other, are that message. */
+/* Appends a part of a reply. Concatenated parts of a message are that message. */
 static int gather_state(struct request *r, const struct connection_reply *reply)
 {
 	struct pb_field f;

@@ -18,7 +18,7 @@ static void on_cloned(struct request *r, const struct connection_reply *reply)
 	request_free_message(m);
 }
 
-/* The clone says why it was made. */
+/* Adds the trigger, so that the clone contains its reason. */
 static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
 			Pb__CloneSessionRequest *ret)
 {

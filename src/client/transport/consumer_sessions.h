@@ -35,7 +35,7 @@ struct consumer {
 	const struct consumer_ops *ops; /* borrowed from the owner for our life */
 	void *ctx;
 	bool bound;
-	bool *freed; /* where a callback in the middle of a reply watches for consumer_free */
+	bool *freed; /* set by consumer_free(); NULL outside of callbacks within a reply */
 	LIST_HEAD(, request) open; /* owned */
 };
 
@@ -48,12 +48,14 @@ struct request *request_new_done(struct consumer *c, consumer_done done, void *c
 /* Calls the method; frees the request on failure. fd is borrowed, -1 for none. */
 int request_send(struct request *r, const char *method, const void *args, size_t len, int fd);
 int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd);
-/* Ends a request that was answered: frees it, or keeps it silent until the service ends the stream. */
+/* Ends a request that was answered: frees it, or keeps it silent until the service ends the
+ * stream. */
 void request_retire(struct request *r, const struct connection_reply *reply);
-/* Unpacks a reply. Returns NULL and sets *error if the reply is an error or not a message of this type. */
+/* Unpacks a reply. Returns NULL and sets *error if the reply is an error or not a message of this
+ * type. */
 void *request_unpack(const ProtobufCMessageDescriptor *type, const struct connection_reply *reply,
 		     int *error);
-/* Frees what request_unpack gave. No-op for NULL. */
+/* Frees a message of request_unpack(). No-op for NULL. */
 void request_free_message(void *message);
 /* Handles the answer to EnableTracing. */
 void request_on_enabled(struct request *r, const struct connection_reply *reply);

@@ -33,7 +33,8 @@ static bool owns_folder(uid_t uid)
 	return stat(SOCK_RUN_FOLDER, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid;
 }
 
-/* Root has said so, in one way or another. */
+/* Returns true for root, and for users that root has authorised: the owner of /run/perfetto, and
+ * the named user if this process runs as root. */
 static bool is_of_root(uid_t uid)
 {
 	return uid == 0 || owns_folder(uid) || (getuid() == 0 && is_named_user(uid));

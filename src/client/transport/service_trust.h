@@ -6,29 +6,31 @@
 #include "base/core/err.h"
 
 /*
- * Checks whether the peer of a unix socket may be trusted as tracing service. Any user can listen at an address
- * before the service does, so a client asks the kernel for the user that called listen(2) (SO_PEERCRED)
- * before it sends anything. Trusted users are
+ * Checks whether the peer of a unix socket may be trusted as tracing service. Any user can listen
+ * at an address before the service does, so a client asks the kernel for the user that called
+ * listen(2) (SO_PEERCRED) before it sends anything. Trusted users are
  *
  *	root
  *	the user of this process, real or effective
- *	the owner of /run/perfetto, which root alone can make: the service's own user where a unit
- *	gives it that folder (RuntimeDirectory=perfetto)
- *	the user that SONDA_SERVICE_USER names, by name or number. A set-user-id program ignores it
+ *	the owner of /run/perfetto, which only root can create: the service's own user if a unit has
+ *	RuntimeDirectory=perfetto
+ *	the user that SONDA_SERVICE_USER names, by name or number; set-user-id programs ignore it
  *
  * TCP and vsock have no such proof, and are used only where an address names them.
  */
 #define SERVICE_USER_VARIABLE "SONDA_SERVICE_USER"
 
-/* Returns 0 if fd is not a unix socket or its peer is trusted; -EKEYREJECTED if it is not; or -errno. */
+/* Returns 0 if fd is not a unix socket or its peer is trusted; -EKEYREJECTED if it is not; or
+ * -errno. */
 int service_trust_check(int fd);
 
 /*
- * Returns true if the service's statements are trusted as those of root, such as the uid of a consumer. A
- * service that is trusted only because it runs as the user of this process is not, nor is a remote one.
+ * Returns true if the service's statements are trusted as those of root, such as the uid of a
+ * consumer. A service that is trusted only because it runs as the user of this process is not, nor
+ * is a remote one.
  */
 bool service_trust_speaks_for_root(int fd);
 
-/* Sets e for the last -EKEYREJECTED of this thread: which user listens at address, and the remedy. Returns
- * -EKEYREJECTED. */
+/* Sets e for the last -EKEYREJECTED of this thread: which user listens at address, and the remedy.
+ * Returns -EKEYREJECTED. */
 int service_trust_explain(const char *address, struct err_text *e);

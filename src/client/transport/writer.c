@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder's range is always the rest of one chunk, behind the size field of the open fragment:
+ * The encoder's range is always the rest of one chunk, after the size field of the open fragment:
  *
  *	payload                      size_field  enc.begin    enc.cur          enc.end
  *	v                            v           v            v                v
  *	| 3a | fragment | 0c | fragm.| ?  ?  ?  ?| fields ....|      free      |
  *
- * A packet that ends gives its size to the field: one byte, with the packet moved back over the
- * other three, or four. A packet that fills the chunk continues in the next one as a further fragment
- * (flags on both chunks); lengths of nested messages that are still open are detached to the patch
- * list. The next chunk is taken before the full one is given away, because only then is there still
- * a place to write down that the rest of the packet is missing:
+ * When a packet ends, its size is written into the field: one byte, with the packet moved back over
+ * the other three, or four. A packet that fills the chunk continues in the next one as a further
+ * fragment (flags on both chunks). Lengths of nested messages that are still open are moved to the
+ * patch list. The next chunk is taken before the full one is returned: only the full chunk can
+ * record that the rest of the packet is missing:
  *
  *	begin --> chunk --full--> next chunk --full--> ...
  *	  |         |                 |
@@ -18,11 +18,11 @@
  *	  |                                scratch until writer_end: dropped
  *	  +--- none free --> scratch until writer_end: dropped
  *
- * Scratch is a small piece of private memory that is written over again and again.
+ * Scratch is a small private buffer that is overwritten repeatedly.
  *
- * The chunk's packet count includes the packet after the last one that ended, so that a service
- * which reads chunks that were not committed knows the last one to be whole. When no such packet
- * follows, an empty fragment stands in for it.
+ * The chunk's packet count includes the packet after the last complete one. So a service that
+ * scrapes uncommitted chunks knows that the last one is complete. If no further packet follows, an
+ * empty fragment is added for it.
  */
 #include "client/transport/writer.h"
 
@@ -35,9 +35,9 @@
 #include "gen/fields.h"
 #include "wire/smb.h"
 
-/* A chunk with less is full: a size field and the smallest packet worth to begin. */
+/* A chunk with less room is full: a size field and the smallest useful packet. */
 #define MIN_ROOM 12
-/* One less than the header can count: see above. */
+/* One less than the header's maximum: see above. */
 #define MAX_PACKETS ((int)SMB_MAX_PACKETS - 1)
 #define SCRATCH 256
 
@@ -45,16 +45,16 @@
 #define DATA_LOSS_PRESENT 1u
 #define DATA_LOSS_SMB_FULL 256u
 
-/* What the next packet that arrives has to tell. */
+/* State that the next packet must report. */
 enum { NEWS_FIRST = 1, NEWS_LOSS = 2 };
 
 struct writer {
-	struct pb_enc enc; /* between packets cur and end are what is left of the chunk */
+	struct pb_enc enc; /* between packets, cur to end is the rest of the chunk */
 	uint8_t *size_field; /* of the open fragment; NULL: none, or in scratch */
 	struct smb_chunk chunk; /* payload NULL: none */
-	struct smb_chunk_header header; /* the chunk's, our copy */
-	bool open; /* a packet is */
-	bool inflated; /* header.count counts a packet that is not begun */
+	struct smb_chunk_header header; /* our copy of the chunk's header */
+	bool open; /* a packet is open */
+	bool inflated; /* header.count includes a packet that has not begun */
 	uint8_t news; /* NEWS_* */
 	enum writer_policy policy;
 	uint32_t next_chunk_id;
@@ -64,7 +64,7 @@ struct writer {
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */
 	struct patch_list patches;
-	uint8_t lost_size[PB_SIZE_FIELD]; /* where lengths of lost messages go */
+	uint8_t lost_size[PB_SIZE_FIELD]; /* target for lengths of lost messages */
 	uint8_t scratch[SCRATCH];
 };
 _Static_assert(SCRATCH >= PB_MIN_RANGE, "a range");
@@ -130,7 +130,7 @@ static void give_chunk(struct writer *w)
 	w->chunk.payload = NULL;
 }
 
-/* Between packets. */
+/* Closes the chunk; no packet is open. */
 static void close_chunk(struct writer *w)
 {
 	if (w->inflated) {
@@ -141,7 +141,7 @@ static void close_chunk(struct writer *w)
 	w->enc.cur = w->enc.end = NULL;
 }
 
-/* Counts a fragment at p, and gives the place behind its size field. */
+/* Counts a fragment at p. Returns the address after its size field. */
 static uint8_t *begin_fragment(struct writer *w, uint8_t *p)
 {
 	w->size_field = p;
@@ -173,7 +173,7 @@ static void tell_news(struct writer *w)
 			   DATA_LOSS_PRESENT | DATA_LOSS_SMB_FULL);
 }
 
-/* The chunk has no room for one more packet, or there is none. */
+/* Takes a new chunk: the old one has no room for a packet, or there is none. */
 static void change_chunk(struct writer *w)
 {
 	struct smb_chunk chunk;
@@ -254,7 +254,7 @@ void writer_flush(struct writer *w)
 
 /* ---- the encoder wants more room inside a packet ---- */
 
-/* Lengths of messages that are lost anyway must not be written where others read. */
+/* Redirects the lengths of lost messages, so that they are not written into shared memory. */
 static void forget_lengths(struct writer *w)
 {
 	struct pb_enc *e = &w->enc;
@@ -267,7 +267,8 @@ static void forget_lengths(struct writer *w)
 	}
 }
 
-/* There is no place for the rest of the packet; the service shall forget what it has of it. */
+/* Drops the packet: no chunk is free for its rest. The size field tells the service to discard its
+ * first part. */
 static void drop_rest(struct writer *w)
 {
 	forget_lengths(w);
@@ -308,7 +309,7 @@ static void writer_refill(struct pb_enc *e)
 		pb_enc_set_range(e, w->scratch, w->scratch + SCRATCH);
 		return;
 	}
-	send_patches(w); /* also: their slots are needed */
+	send_patches(w); /* also frees the slots */
 	if (take_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
 		continue_in(w, &next, &header);
 	else

@@ -7,18 +7,18 @@
 #include "wire/pb_enc.h"
 
 /*
- * A trace writer: one sequence of packets of this producer, written in place into chunks of the
- * shared memory.
+ * A trace writer: one packet sequence of this producer, written in place into chunks of the shared
+ * memory.
  *
  *	struct pb_enc *e = writer_begin(w);
  *	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
  *	...
  *	writer_end(w);
  *
- * One thread: the one that runs the producer. Nothing here allocates or fails: when the memory is
- * full the packet is dropped (or the caller waits, by the writer's policy), counted, and the next
- * packet says so (previous_packet_dropped). Packets may be larger than a chunk and than the whole
- * memory.
+ * One thread: the producer's. No function allocates or fails after writer_new(). If the memory is
+ * full, the packet is dropped (or the caller waits, by the writer's policy) and counted, and the
+ * next packet reports it (previous_packet_dropped). A packet may be larger than a chunk, and larger
+ * than the whole memory.
  */
 struct writer;
 struct arbiter;
@@ -29,9 +29,10 @@ enum writer_policy {
 		       * drop without waiting until a chunk is free again */
 };
 
-/* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids are out. */
+/* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids
+ * are out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
-/* Commits what is written and frees the writer. No-op for NULL. No packet may be open. */
+/* Commits the written data and frees the writer. No-op for NULL. No packet may be open. */
 void writer_free(struct writer *w);
 
 /* Opens a packet; the encoder takes the fields of one TracePacket. No other packet of this writer
@@ -40,8 +41,8 @@ struct pb_enc *writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
 /*
- * Completes the open chunk, so that the service can read everything written so far. The next CommitData
- * announces it: ds_flushed() or the next iteration of the loop sends it.
+ * Completes the open chunk, so that the service can read everything written so far. The next
+ * CommitData announces it: ds_flushed() or the next iteration of the loop sends it.
  */
 void writer_flush(struct writer *w);
 
