@@ -3,7 +3,7 @@
 #
 # Each allocation in turn fails: in sondad over a session from connect to read, and in sonda over a recording with a
 # config of text. No process dies of it, sondad keeps no memory, and serves the next session. (sonda-probes and its data
-# sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n, as tests/system/test_nth_alloc_all.sh does; else n grows by
+# sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n; else n grows by
 # EVERY percent.
 set -u
 . "$(dirname "$0")/lib.sh"

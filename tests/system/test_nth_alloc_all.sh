@@ -3,5 +3,5 @@
 #
 # check: long
 #
-# test_nth_alloc.sh with each n.
-EVERY=0 exec "$(dirname "$0")/test_nth_alloc.sh"
+# test_nth_alloc.sh with more of the n: each up to 16, then in steps of 4 percent.
+EVERY=4 exec "$(dirname "$0")/test_nth_alloc.sh"
