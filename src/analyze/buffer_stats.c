@@ -156,7 +156,7 @@ void stats_message_decode(const Pb__TraceStats *message, struct service_stats *r
 	size_t len = pb__trace_stats__get_packed_size(message);
 	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
 
-	/* One decoder for the answer of the service and for the packets of a trace. */
+	/* The service's answer and the packets of a trace use the same decoder. */
 	*ret = (struct service_stats){0};
 	if (!bytes)
 		return;

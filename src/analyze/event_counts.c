@@ -14,7 +14,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/* The table is made from protos/trace/ftrace by tools/ftrace_names.awk. */
+/* tools/ftrace_names.awk generates the table from protos/trace/ftrace. */
 
 static const struct event_name names[] = {
 #include "gen/ftrace_names.h"
@@ -33,14 +33,14 @@ uint32_t event_names_end(void)
 }
 
 /*
- * Counting is the one thing done for each event, so known events are an array index and nothing is
- * looked up by name until the end. Numbers above the array are rare enough for a hash.
+ * Counting is the only work per event, so known events are an array index, and names are looked up
+ * at the end only. Numbers above the array are rare enough for a hash.
  *
  *	field number --+-- < event_names_end()  known[number]
  *	               +-- else                 by_id   {number -> group, name, count}
  *	name only ------------------------------ by_name {name -> count}
  *
- * A trace may come from anywhere: names are cut, and the number of kinds has a limit.
+ * A trace is untrusted: names are cut, and the number of kinds is limited.
  */
 
 struct generic_count {
@@ -69,7 +69,7 @@ void event_counts_deinit(struct event_counts *c)
 	*c = (struct event_counts){0};
 }
 
-/* Text of the trace that a terminal will see: cut, and without control characters. */
+/* Copies text of the trace for a terminal: cut, and without control characters. */
 static void copy_name(char dst[static EVENT_COUNTS_MAX_NAME + 1], const uint8_t *src, size_t len)
 {
 	len = MIN(len, (size_t)EVENT_COUNTS_MAX_NAME);
@@ -232,7 +232,7 @@ static void gather(void *ctx, const char *group, const char *name, uint64_t coun
 		return;
 	if (g->n >= EVENT_COUNTS_MAX_GROUPS)
 		group = ""; /* the limit keeps this search short */
-	/* Known events come group by group, so the last one is the likely one. */
+	/* Known events are sorted by group, so the last group is the likely one. */
 	for (i = g->n; i-- > 0;)
 		if (!strcmp(g->groups[i].group, group)) {
 			g->groups[i].count += count;
@@ -272,9 +272,8 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 }
 
 /*
- * How it works: the bytes are compared with those that an event of this form has, one after another,
- * so no state of a decoder has to be kept and no field looked up. An event that differs ends the loop
- * before anything of it is counted.
+ * Compares the bytes one after another with those of an event of this form, without decoder state
+ * and without field lookups. An event that differs ends the loop before any part of it is counted.
  *
  *	12 len | 08 timestamp ... | 10 pid ... | tag len | message |
  *	        ^ body                                     ^ must end where the event ends
@@ -285,7 +284,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "tags of one byte");
 
-/* Bytes of the varint at p; 0: it has more than 8, or the event ends within 8. */
+/* Returns the bytes of the varint at p; 0: it has more than 8, or the event ends within 8. */
 static inline size_t varint_len(const uint8_t *p, const uint8_t *end)
 {
 	uint64_t word, last;
@@ -306,7 +305,7 @@ static inline bool is_message_of_event(uint64_t tag)
 	       field <= PB_MAX_FIELD_ID;
 }
 
-/* The event's body, [p, end). 0: another form. */
+/* Returns the field number of the event with the body [p, end); 0: another form. */
 static inline uint32_t field_of(const uint8_t *p, const uint8_t *end, uint64_t *ret_ns)
 {
 	uint64_t tag, size;
@@ -350,7 +349,7 @@ const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct e
 		if (!field)
 			break;
 		count(counts, field, known);
-		/* 0 is not a time, and as unsigned - 1 it is the latest */
+		/* 0 is not a time; minus 1, unsigned, it is larger than all times */
 		first = ns - 1 < first - 1 ? ns : first;
 		last = ns > last ? ns : last;
 		p = body + size;

@@ -130,7 +130,7 @@ static bool scan_event(struct ftrace_scan *s, const uint8_t *data, size_t len)
 	return ok && pb_dec_ok(&d);
 }
 
-/* The timestamps of one compact array: how many, the first and the last. */
+/* Scans the timestamps of one compact array: their number, the first and the last. */
 static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const struct pb_field *f)
 {
 	struct pb_packed p = pb_packed_of(f);
@@ -339,7 +339,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, uint32_t sequence, uint64_t ph
 	return pb_dec_ok(&d);
 }
 
-/* The phase decides how the other fields count, and may stand anywhere. */
+/* Returns the phase. It may be the last field, but decides how the other fields are read. */
 static uint64_t phase_of(const uint8_t *data, size_t len)
 {
 	uint64_t phase = 0;
@@ -353,13 +353,14 @@ static uint64_t phase_of(const uint8_t *data, size_t len)
 	return phase;
 }
 
-/* Counters begin at 0 when a ring is made or cleared; one that went back was cleared meanwhile. */
+/* Returns the growth of a counter. Counters start at 0 when a ring is created or cleared; a counter
+ * that decreased was cleared meanwhile. */
 static uint64_t grown(uint64_t start, uint64_t end)
 {
 	return end >= start ? end - start : end;
 }
 
-/* As in per-CPU counters: what there was before the recording is not the recording's. */
+/* As with the per-CPU counters, misses before the recording do not count. */
 static bool scan_kprobe_stats(struct ftrace_scan *s, uint64_t phase, const uint8_t *data,
 			      size_t len)
 {
@@ -386,7 +387,7 @@ static struct probe_loss *find_probe(struct ftrace_scan *s, const char *name)
 	return NULL;
 }
 
-/* Each flush tells anew; the numbers only grow. */
+/* Stores the misses of a probe. Each flush reports them again; the numbers only grow. */
 static void note_probe(struct ftrace_scan *s, const char *name, uint64_t misses)
 {
 	struct probe_loss *p = find_probe(s, name);
@@ -430,7 +431,7 @@ static bool scan_probe_stats(struct ftrace_scan *s, const uint8_t *data, size_t 
 	return pb_dec_ok(&d);
 }
 
-/* "and 57 more" at a list's end. Each flush tells anew; the numbers only grow. */
+/* Reads "and 57 more" at the end of a list. Each flush reports it again; the numbers only grow. */
 static bool is_more(const struct pb_field *f, uint64_t *more)
 {
 	unsigned long long n;
@@ -453,7 +454,7 @@ static void add_name(struct name_list *l, const struct pb_field *f)
 		name_list_add(l, f->data, f->len);
 }
 
-/* Reasons may have several lines. */
+/* Adds a reason, which may have several lines. */
 static void add_text(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)

@@ -13,7 +13,7 @@ struct hole_cpu {
 	uint32_t sequence, cpu;
 	uint64_t end_ns; /* of the last bundle with events */
 	bool after_gap; /* packets of the sequence are missing since then */
-	uint64_t unnumbered; /* holes that a range may still tell the number of */
+	uint64_t unnumbered; /* holes for which a range may still supply the count */
 };
 
 void holes_deinit(struct holes *h)
@@ -51,7 +51,7 @@ static bool is_after(const struct hole *a, const struct hole *b)
 	return a->cpu != b->cpu ? a->cpu > b->cpu : a->from_ns > b->from_ns;
 }
 
-/* Returns false if none is shorter than this one. */
+/* Removes the shortest hole. Returns false if none is shorter than the new one. */
 static bool remove_shorter(struct holes *h, const struct hole *new)
 {
 	size_t shortest = 0;
@@ -101,7 +101,7 @@ static bool decode_range(const uint8_t *data, size_t len, struct hole *ret)
 	return pb_dec_ok(&d) && ret->to_ns >= ret->from_ns;
 }
 
-/* The range is of these. */
+/* Removes the holes of unknown size that the range covers: the range replaces them. */
 static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct hole *range)
 {
 	size_t kept = 0;

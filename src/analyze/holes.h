@@ -6,11 +6,12 @@
 #include <stdint.h>
 
 /*
- * Where kernel events are missing within a trace: by CPU, from the last event before to the first
- * one after. Three marks tell:
+ * Intervals of a trace without kernel events, per CPU: from the last event before a loss to the
+ * first one after it. Three marks show a loss:
  *
- *	lost_ranges		of a bundle of sonda-probes: the kernel's ring overwrote events, in this
- *				bundle or an earlier one that has lost_events only; with their number
+ *	lost_ranges		of a bundle of sonda-probes: the kernel's ring overwrote events, in
+ *				this bundle or an earlier one that has lost_events only; with their
+ *				number
  *	lost_events		of a bundle: the kernel's ring overwrote events before it, how many
  *				is in lost_event_count where the kernel knows
  *	previous_packet_dropped	of a packet: packets of its sequence are missing before it. A bundle
@@ -20,13 +21,13 @@
  * Format: FtraceEventBundle of protos/trace/ftrace/ftrace_event_bundle.proto.
  */
 
-#define HOLES_MAX 256u /* kept one by one: the longest; the others are summed up */
+#define HOLES_MAX 256u /* the longest holes; the others are only counted */
 #define HOLES_MAX_CPUS 8192u /* CPUs x sequences that are distinguished */
 
 struct hole {
 	uint32_t cpu;
-	bool on_the_way; /* between ring and file; else in the kernel's ring */
-	uint64_t from_ns, to_ns; /* in the clock of the events; from_ns 0: since tracing began */
+	bool on_the_way; /* lost between ring and file; else in the kernel's ring */
+	uint64_t from_ns, to_ns; /* events' clock; from_ns 0: since the start of tracing */
 	uint64_t events; /* 0 unknown */
 };
 
@@ -34,27 +35,27 @@ struct hole {
 struct holes {
 	struct hole list[HOLES_MAX]; /* by CPU and time */
 	size_t n;
-	uint64_t total; /* with those that are not in the list */
+	uint64_t total; /* including holes that are not in the list */
 	struct hole_cpu *cpus; /* owned */
 	size_t n_cpus, cap_cpus;
 };
 
 void holes_deinit(struct holes *h);
 
-/* What of a bundle counts here. Times are 0 where there is none. */
+/* The relevant fields of a bundle. Times are 0 if absent. */
 struct bundle_span {
 	uint32_t cpu;
-	bool has_ranges; /* they tell of what is lost */
+	bool has_ranges; /* the bundle has lost_ranges */
 	bool lost;
 	uint64_t lost_count;
 	uint64_t previous_end_ns;
 	uint64_t first_ns, last_ns; /* of its events */
 };
 
-/* Packets of this sequence are missing before the next one. */
+/* Notes that packets of this sequence are missing before the next one. */
 void holes_gap(struct holes *h, uint32_t sequence);
-/* After its ranges. */
+/* Adds a bundle. Call it after holes_range() for its ranges. */
 void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);
-/* A serialized LostRange. Returns false if it breaks protobuf's rules, or ends before it begins, and is left
- * out. */
+/* Adds a serialized LostRange. Returns false, and ignores the range, if it violates protobuf's
+ * rules or ends before it begins. */
 bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lists of this kind are short (event names with a mistake in them): a linear search will do. */
+/* Such lists are short (misspelt event names), so a linear search suffices. */
 
 #include "analyze/name_list.h"
 

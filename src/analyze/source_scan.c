@@ -10,9 +10,9 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
-/* The messages of a file that could not be read: the same two fields by other numbers. */
+/* Field numbers of the messages that report unreadable files. */
 struct unread_fields {
-	uint32_t list; /* in the payload */
+	uint32_t list; /* the field of the payload */
 	uint32_t name;
 	uint32_t error;
 	const char *folder;
@@ -93,7 +93,7 @@ static bool scan_list(struct source_scan *s, const struct unread_fields *of, con
 	return ok && pb_dec_ok(&d);
 }
 
-/* A number that is reported again and again, and only grows. */
+/* Stores a counter that is reported repeatedly and only grows. */
 static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
@@ -113,7 +113,7 @@ static void take_text(char *to, size_t size, const struct pb_field *f)
 	str_make_plain(to, strlen(to), "");
 }
 
-/* Told again and again, the number only grows. */
+/* Stores a counter of a family. It is reported repeatedly and only grows. */
 static void keep_counted(struct source_scan *s, const struct pb_field *family,
 			 const struct pb_field *what, uint64_t n)
 {

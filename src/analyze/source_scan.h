@@ -8,14 +8,14 @@
 #include "analyze/name_list.h"
 
 /*
- * What the sources that poll /proc, /sys, the journal and maps of the kernel say of their own losses,
- * and of what they cost.
+ * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps.
  *
- * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures, SystemdJournaldEvent.num_dropped, our
- * own fields of those messages; EbpfCountersStats and PolledCountersStats, ours.
+ * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
+ * SystemdJournaldEvent.num_dropped, our own fields of those messages; EbpfCountersStats and
+ * PolledCountersStats, ours.
  */
 
-/* Data sources whose refused tracks are kept apart; those of further ones are not told. */
+/* Data sources whose refused tracks are counted; further sources are omitted. */
 #define SOURCE_SCAN_SOURCES 8u
 
 struct source_refusals {
@@ -23,7 +23,7 @@ struct source_refusals {
 	uint64_t tracks;
 };
 
-/* Of the eBPF counters, by family and kind; further ones are left out. */
+/* Counters of the eBPF families, by family and kind; further ones are omitted. */
 #define SOURCE_SCAN_COUNTED 32u
 
 struct source_counted {
@@ -36,20 +36,21 @@ struct source_counted {
 struct source_scan {
 	struct name_list unread; /* "/proc/PID/io: Permission denied" */
 	struct name_list uncounted; /* "runq: the kernel has no BTF ..." */
-	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* what the eBPF counters lost */
+	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* losses of the eBPF counters */
 	size_t n_counted;
-	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine */
-	uint64_t ebpf_ppm; /* of all of them */
+	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */
+	uint64_t ebpf_ppm; /* sum over all families */
 	uint64_t journal_dropped; /* lines */
-	uint64_t refused_tracks; /* of tasks */
-	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* of polled counters */
+	uint64_t refused_tracks; /* tracks of tasks */
+	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* tracks of polled counters */
 	size_t n_refused;
 };
 
 void source_scan_deinit(struct source_scan *s);
 
-/* Is this payload of a TracePacket one of theirs? */
+/* Returns true if this scan reads the payload of a TracePacket with this field. */
 bool source_scan_reads(uint32_t packet_field);
-/* One payload. Returns false if it breaks protobuf's rules; what could be read of it counts. */
+/* Scans one payload. Returns false if it violates protobuf's rules; fields before the error are
+ * used. */
 bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
 			 size_t len);

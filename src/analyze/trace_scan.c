@@ -46,7 +46,7 @@ static struct sequence_node *find(struct sequence_table *t, uint32_t id)
 		return NULL;
 	n->s.id = id;
 	HASH_ADD(hh, t->by_id, s.id, sizeof(n->s.id), n);
-	if (!n->hh.tbl) { /* out of memory: uthash took it out again */
+	if (!n->hh.tbl) { /* out of memory: uthash has removed it again */
 		free(n);
 		return NULL;
 	}
@@ -90,11 +90,11 @@ void sequence_table_each(const struct sequence_table *t,
 }
 
 /*
- * What TracePacket.compressed_packets (zlib's format) and zstd_compressed_packets (zstd frames)
- * hold: the bytes of Trace.packet records. Any bytes may come in.
+ * Contents of TracePacket.compressed_packets (zlib format) and zstd_compressed_packets (zstd
+ * frames): bytes of Trace.packet records. The bytes are untrusted.
  */
 
-/* So much a compressed packet may hold; a service makes them of a mebibyte or less. */
+/* Limit of the contents; services compress a mebibyte or less at a time. */
 #define UNPACK_MAX_BYTES (64u << 20)
 
 #define STEP_BYTES (64u << 10)
@@ -148,8 +148,8 @@ static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
 	return r;
 }
 
-/* Puts what it holds into ret (cleared first). 0, -EBADMSG (not the format, or cut off), -EFBIG or
- * -ENOMEM. field: which of the two it is. */
+/* Unpacks the packet into ret (cleared first). Returns 0, -EBADMSG (invalid or truncated), -EFBIG
+ * or -ENOMEM. field: the compressed field. */
 static int unpack_packets(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret)
 {
 	strbuf_clear(ret);
@@ -225,11 +225,11 @@ const char *sample_counts_name(enum sample_kind kind)
 }
 
 /*
- * The service appends its own fields (sequence, pid, gap) behind the producer's, so a packet is
- * walked once to find its parts, and then the part that it carries is read.
+ * The service appends its own fields (sequence, pid, gap) after the producer's. So a packet is
+ * first scanned for its parts, then its payload is read.
  */
 
-/* Linux gives no pid above this (PID_MAX_LIMIT). */
+/* The kernel assigns no pid above this (PID_MAX_LIMIT). */
 #define MAX_PID (1u << 22)
 
 void trace_scan_deinit(struct trace_scan *s)
@@ -245,7 +245,7 @@ void trace_scan_deinit(struct trace_scan *s)
 
 /* ---- processes ---- */
 
-/* False when the pid was seen before, or cannot be one. */
+/* Returns false if the pid was seen before, or is invalid. */
 static bool first_time(struct trace_scan *s, uint64_t pid)
 {
 	uint8_t *grown;
@@ -326,9 +326,9 @@ static bool scan_uuid(struct trace_scan *s, const uint8_t *data, size_t len)
 
 /* ---- packets ---- */
 
-/* What one packet is made of. */
+/* The parts of one packet. */
 struct parts {
-	struct pb_field payload; /* the one field that we read; id 0 for none */
+	struct pb_field payload; /* the payload field that we read; id 0: none */
 	uint64_t timestamp;
 	uint32_t sequence;
 	uint32_t dropped;
@@ -373,7 +373,7 @@ static void note_part(struct parts *p, const struct pb_field *f)
 	}
 }
 
-/* The packets inside count, and the one around them does not. */
+/* Counts the packets inside, not the packet around them. */
 static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
 {
 	int r = s->is_unpacking ? -EFBIG : unpack_packets(f->id, f->data, f->len, &s->unpacked);
