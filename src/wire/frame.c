@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame is one message: the request's id, and a sub-message whose field number is its kind.
- * What carries a payload is laid out so that the payload comes last of all:
+ * The frame is one message: the request's id, and a sub-message whose field number is its kind. In
+ * frames with a payload, the payload is the last field:
  *
  *	| request_id | kind, length | its small fields | payload's tag, length | payload
  *	|<---------------- head, written here -------------------------------->| the caller's bytes
  *
  * Decoding is as tolerant as protobuf: unknown fields, and known ones of another wire type, are
- * passed over; of several kinds in one frame the last one counts.
+ * skipped. If a frame has several kinds, the last one counts.
  *
  * Format: perfetto.protos.IPCFrame.
  */
@@ -21,7 +21,7 @@
 
 /* ---- decoding ---- */
 
-/* A field's number with its wire type, so that one switch checks both. */
+/* Combines a field number with its wire type, so that one switch checks both. */
 #define VARINT(field) ((uint64_t)(field) << 3 | PB_WIRE_VARINT)
 #define BYTES(field) ((uint64_t)(field) << 3 | PB_WIRE_BYTES)
 
@@ -128,7 +128,7 @@ static const struct kind *kind_of(const struct pb_field *field)
 	return NULL;
 }
 
-/* Replaces what an earlier kind in the frame has set; the request's id stays. */
+/* Replaces the fields of an earlier kind in the frame; the request id stays. */
 static int decode_kind(const struct kind *kind, const struct pb_field *msg, struct frame *f)
 {
 	struct pb_field field;
@@ -168,7 +168,7 @@ int frame_decode(const uint8_t *data, size_t len, struct frame *ret)
 	return 0;
 }
 
-/* False for an entry that cannot be used. */
+/* Decodes a method. Returns false if the entry is invalid. */
 static bool decode_method(const struct pb_field *entry, uint32_t *ret_id, const char **ret_name,
 			  size_t *ret_len)
 {
@@ -229,7 +229,7 @@ static uint8_t *put_length(uint8_t *p, uint32_t field, size_t len)
 	return pb_put_varint(pb_put_varint(p, pb_tag(field, PB_WIRE_BYTES)), len);
 }
 
-/* inner: the small fields, and the payload's tag and length unless it is empty. */
+/* Writes a head. inner: the small fields, and the payload's tag and length unless it is empty. */
 static size_t put_head(uint8_t *buf, uint64_t request_id, uint32_t kind, const uint8_t *inner,
 		       size_t inner_len, size_t payload_len)
 {

@@ -8,13 +8,13 @@
 #include "wire/pb_enc.h"
 
 /*
- * IPCFrame: the envelope of every message on the protocol's sockets (the 4-byte length in front of
- * it is base/msgsock's). Decoding gives views into the frame; encoding writes the envelope around
- * bytes made elsewhere.
+ * IPCFrame: the envelope of every message on the protocol's sockets. base's msgsock writes the
+ * 4-byte length before it. Decoding returns views into the frame. Encoding writes the envelope
+ * around a payload that the caller has encoded.
  */
 
 enum frame_kind {
-	FRAME_UNKNOWN, /* parses, but carries nothing we know */
+	FRAME_UNKNOWN, /* valid, but of an unknown kind */
 	FRAME_BIND_SERVICE,
 	FRAME_BIND_SERVICE_REPLY,
 	FRAME_INVOKE_METHOD,
@@ -42,21 +42,21 @@ struct frame {
 	size_t payload_len;
 };
 
-/* Returns 0, or -EBADMSG for bytes that are no IPCFrame. The views live as long as data. */
+/* Returns 0, or -EBADMSG if the bytes are not an IPCFrame. The views are valid as long as data. */
 int frame_decode(const uint8_t *data, size_t len, struct frame *ret);
 
-/* Iterates the methods of a bind reply: *pos starts at 0. False at the end. Entries with no name or
- * id 0 are passed over. */
+/* Iterates the methods of a bind reply; *pos starts at 0. Returns false at the end. Entries without
+ * a name or with id 0 are skipped. */
 bool frame_next_method(const struct frame *f, size_t *pos, uint32_t *ret_id, const char **ret_name,
 		       size_t *ret_len);
 
-/* The largest envelope around a payload: what the functions below write before it. */
+/* Maximum size of an envelope: the bytes that the functions below write before a payload. */
 #define FRAME_MAX_HEAD 64
 
 /*
- * Heads of invoke and reply frames: the caller sends head, then the payload, as one message. Each
- * returns the number of bytes written to buf. The payload is the last field of the innermost
- * message, so that nothing follows it.
+ * Write the heads of invoke and reply frames: the caller sends head and payload as one message.
+ * Each function returns the number of bytes written to buf. The payload is the last field of the
+ * innermost message, so nothing follows it.
  */
 size_t frame_put_invoke(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id,
 			uint32_t service_id, uint32_t method_id, bool drop_reply,
@@ -64,7 +64,7 @@ size_t frame_put_invoke(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id,
 size_t frame_put_reply(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id, bool success,
 		       bool has_more, size_t payload_len);
 
-/* Whole frames. */
+/* Write whole frames. */
 void frame_put_bind(struct pb_enc *e, uint64_t request_id, const char *service_name);
 struct frame_method {
 	uint32_t id;

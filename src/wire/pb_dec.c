@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every step takes the position and the end, and gives the next position or NULL; no length is
- * added to a pointer before it was compared with what is left.
+ * Every step takes the position and the end, and returns the next position or NULL. A length is
+ * compared with the remaining bytes before it is added to a pointer.
  */
 #include "wire/pb_dec.h"
 
@@ -27,7 +27,7 @@ static const uint8_t *get_varint_bytewise(const uint8_t *p, const uint8_t *end, 
 	return NULL;
 }
 
-/* Eight bytes of 7 bits each become 56 bits, pair by pair. */
+/* Joins eight groups of 7 bits to 56 bits, pair by pair. */
 static uint64_t join_groups(uint64_t w)
 {
 	w = (w & 0x007f007f007f007f) | (w & 0x7f007f007f007f00) >> 1;
@@ -42,7 +42,7 @@ const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t
 	if ((size_t)(end - p) < sizeof(word))
 		return get_varint_bytewise(p, end, ret_v);
 	memcpy(&word, p, sizeof(word)); /* little-endian hosts only, as the ABI */
-	last = ~word & 0x8080808080808080; /* the top bit of the byte that ends it is the lowest */
+	last = ~word & 0x8080808080808080; /* the lowest set bit is the top bit of the last byte */
 	if (!last)
 		return get_varint_bytewise(p, end, ret_v);
 	*ret_v = join_groups(word & (last ^ (last - 1)));

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Iterates the fields of one protobuf message in untrusted bytes. Nothing is copied or allocated:
- * length-delimited fields point into the message, which must not change meanwhile (so: never
- * directly in shared memory).
+ * Iterates the fields of one protobuf message in untrusted bytes, without copies or allocations.
+ * Length-delimited fields point into the message, which must not change meanwhile. So never use it
+ * directly on shared memory.
  *
  *	struct pb_dec d;
  *	struct pb_field f;
@@ -20,8 +20,8 @@
  *		return -EBADMSG;
  *
  * Rejected: groups, wire types 6 and 7, field number 0 or above 2^29-1, a varint of more than 64
- * bits, a length past the end, an end inside a field. The caller compares wire_type with what the
- * field should have: protobuf treats one of another type as unknown.
+ * bits, a length past the end, an end inside a field. The caller checks wire_type: protobuf treats
+ * a field of another type as unknown.
  */
 
 #define PB_MAX_FIELD_ID ((1u << 29) - 1)
@@ -29,18 +29,18 @@
 struct pb_field {
 	uint32_t id;
 	uint8_t wire_type; /* PB_WIRE_* */
-	uint64_t u64; /* varint, fixed32, fixed64; for the others the length */
+	uint64_t u64; /* varint, fixed32, fixed64; for other types the length */
 	const uint8_t *data; /* length-delimited: the bytes, never NULL; else NULL */
 	size_t len;
 };
 
 struct pb_dec {
-	const uint8_t *cur; /* after the last field given */
+	const uint8_t *cur; /* after the last field returned */
 	const uint8_t *end;
 	bool bad;
 };
 
-/* data may be NULL when len is 0. */
+/* data may be NULL if len is 0. */
 static inline void pb_dec_init(struct pb_dec *d, const void *data, size_t len)
 {
 	d->cur = data;
@@ -48,17 +48,17 @@ static inline void pb_dec_init(struct pb_dec *d, const void *data, size_t len)
 	d->bad = false;
 }
 
-/* False at the end of the message, and at the first rule broken. */
+/* Returns false at the end of the message, and at the first error. */
 bool pb_dec_next(struct pb_dec *d, struct pb_field *f);
 
-/* After pb_dec_next gave false: was it the end? */
+/* After pb_dec_next() returned false: returns true if the message ended without an error. */
 static inline bool pb_dec_ok(const struct pb_dec *d)
 {
 	return !d->bad;
 }
 
-/* Reads a varint at p; gives the byte after, or NULL when it runs past end or has more than 64
- * bits. Redundant continuation bytes are allowed, up to 10 bytes in all. */
+/* Reads a varint at p. Returns the byte after it, or NULL if it extends past end or has more than
+ * 64 bits. Redundant continuation bytes are allowed, up to 10 bytes in total. */
 const uint8_t *pb_get_varint_slow(const uint8_t *p, const uint8_t *end, uint64_t *ret_v);
 
 static inline const uint8_t *pb_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret_v)
@@ -79,15 +79,15 @@ static inline int64_t pb_unzigzag(uint64_t v)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-/* A length-delimited field compared with a C string. */
+/* Returns true if a length-delimited field equals a C string. */
 bool pb_field_is(const struct pb_field *f, const char *s);
 
 /*
- * Iterates the varints of a packed field, or takes the one of an unpacked field:
+ * Iterates the varints of a packed field, or returns the one of an unpacked field:
  *
  *	for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &v);)
  *
- * Ends at the first broken varint; fields of other wire types have none.
+ * Ends at the first invalid varint. Fields of other wire types have no values.
  */
 struct pb_packed {
 	const uint8_t *cur;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the encoder that meet the end of a range, and nested messages:
+ * The parts of the encoder that handle the end of a range, and nested messages:
  *
  *	open     | tag | ?  ?  ?  ? |                      size_field points at them
  *	close    | tag | s' s' s' s | message ...          a redundant varint, 3 continuation bits
- *	   or    | tag | s | message ...                   shorter than 128, and all in this range
+ *	   or    | tag | s | message ...                   shorter than 128, completely in this
+ * range
  */
 #include "wire/pb_enc.h"
 
@@ -84,7 +85,7 @@ void pb_enc_open(struct pb_enc *e, uint32_t field)
 		uint8_t tmp[PB_SIMPLE_FIELD], *p = pb_put_varint(tmp, tag);
 
 		pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
-		/* The length field is never split: a patch is four bytes in one place. */
+		/* The length field is never split: a patch writes four adjacent bytes. */
 		if (!pb_enc_has_room(e, PB_SIZE_FIELD))
 			e->refill(e);
 	}
@@ -106,8 +107,8 @@ void pb_enc_close(struct pb_enc *e)
 	f = n->size_field;
 	assert(size <= PB_MAX_MESSAGE);
 	if (size < 0x80 && f >= e->begin && f < e->cur) {
-		/* Whole in this range: one byte is enough, and the message moves back over the
-		 * other three. */
+		/* The message is completely in this range: one byte suffices, and the message moves
+		 * back over the other three. */
 		f[0] = (uint8_t)size;
 		memmove(f + 1, f + PB_SIZE_FIELD, size);
 		e->cur -= PB_SIZE_FIELD - 1;

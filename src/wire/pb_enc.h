@@ -11,10 +11,10 @@
 /*
  * Append-only protobuf encoder, over the ranges of wire/pb_sink.h.
  *
- * Nothing is built twice: the length of a nested message is reserved as 4 bytes, and filled in when
- * the message is closed (as a redundant varint, or compacted to 1 byte when the message is short
- * and lies whole in the current range). When the length field lies in a range that has gone, the
- * sink has pointed it elsewhere (a patch that is sent later).
+ * No message is encoded twice. The length of a nested message is reserved as 4 bytes and written
+ * when the message is closed: as a redundant varint, or compacted to 1 byte if the message is short
+ * and completely in the current range. If the length field is in an earlier range, the sink has
+ * redirected it (to a patch that is sent later).
  *
  * Fields appear in the order of the calls. Strings are not validated. A message is shorter than
  * 2^28 bytes.
@@ -23,8 +23,8 @@
  */
 
 /*
- * The inline parts are for a range with room to spare: one compare, a tag that folds to a constant,
- * a varint. At the end of a range the slow parts take over and split the bytes.
+ * The inline parts handle a range with enough room: one compare, a tag that folds to a constant, a
+ * varint. At the end of a range the slow parts split the bytes.
  */
 void pb_enc_raw_slow(struct pb_enc *e, const void *data, size_t len);
 void pb_enc_simple_slow(struct pb_enc *e, uint32_t tag, uint64_t v);
@@ -34,10 +34,11 @@ static inline bool pb_enc_has_room(const struct pb_enc *e, ptrdiff_t n)
 	return __builtin_expect(e->end - e->cur >= n, 1);
 }
 
-/* Bytes as they are, over as many ranges as it takes. data may be NULL when len is 0. */
+/* Appends raw bytes, across ranges if necessary. data may be NULL if len is 0. */
 static inline void pb_enc_raw(struct pb_enc *e, const void *data, size_t len)
 {
-	/* One compare for both: 0 - 1 is above all, and the slow part does nothing then. */
+	/* One compare for both cases: 0 - 1 is the largest value, and the slow part then does
+	 * nothing. */
 	if (__builtin_expect(len - 1 >= (size_t)(e->end - e->cur), 0)) {
 		pb_enc_raw_slow(e, data, len);
 		return;
@@ -46,7 +47,7 @@ static inline void pb_enc_raw(struct pb_enc *e, const void *data, size_t len)
 	e->cur += len;
 }
 
-/* A tag and one varint: a number, or the length of what follows. */
+/* Appends a tag and one varint: a number, or the length of the following bytes. */
 static inline void pb_enc_simple(struct pb_enc *e, uint32_t tag, uint64_t v)
 {
 	if (pb_enc_has_room(e, PB_SIMPLE_FIELD))
@@ -60,7 +61,7 @@ static inline void pb_enc_u64(struct pb_enc *e, uint32_t field, uint64_t v)
 	pb_enc_simple(e, pb_tag(field, PB_WIRE_VARINT), v);
 }
 
-/* int32 and int64 of the format: negative values take 10 bytes. */
+/* Appends an int32 or int64: negative values take 10 bytes. */
 static inline void pb_enc_i64(struct pb_enc *e, uint32_t field, int64_t v)
 {
 	pb_enc_u64(e, field, (uint64_t)v);
@@ -80,13 +81,14 @@ void pb_enc_fixed32(struct pb_enc *e, uint32_t field, uint32_t v);
 void pb_enc_fixed64(struct pb_enc *e, uint32_t field, uint64_t v);
 void pb_enc_double(struct pb_enc *e, uint32_t field, double v);
 
-/* Tag and length only, of a length-delimited field whose bytes follow by pb_enc_raw. */
+/* Appends tag and length of a length-delimited field. The caller appends its bytes with
+ * pb_enc_raw(). */
 static inline void pb_enc_header(struct pb_enc *e, uint32_t field, uint64_t len)
 {
 	pb_enc_simple(e, pb_tag(field, PB_WIRE_BYTES), len);
 }
 
-/* bytes, string, and packed fields whose varints were gathered before. */
+/* Appends bytes, a string, or a packed field whose varints were encoded before. */
 static inline void pb_enc_bytes(struct pb_enc *e, uint32_t field, const void *data, size_t len)
 {
 	pb_enc_header(e, field, len);
@@ -98,7 +100,7 @@ static inline void pb_enc_str(struct pb_enc *e, uint32_t field, const char *s)
 	pb_enc_bytes(e, field, s, strlen(s));
 }
 
-/* Opens a nested message; fields go into it until the matching pb_enc_close. Strictly last in,
- * first out. */
+/* Opens a nested message. Fields are appended to it until the matching pb_enc_close(), in strict
+ * LIFO order. */
 void pb_enc_open(struct pb_enc *e, uint32_t field);
 void pb_enc_close(struct pb_enc *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sink of one range that grows. Open length fields always lie in it, so every short message is
- * compacted.
+ * A sink with one growing range. It always contains all open length fields, so every short message
+ * is compacted.
  */
 #include "wire/pb_mem.h"
 
@@ -12,7 +12,7 @@
 
 #define MEM_FIRST 512
 
-/* Not a new range but the same one, larger: the open length fields move with it. */
+/* Grows the range instead of starting a new one; the open length fields move with it. */
 static void mem_refill(struct pb_enc *e)
 {
 	struct pb_mem *m = container_of(e, struct pb_mem, enc);
@@ -20,7 +20,7 @@ static void mem_refill(struct pb_enc *e)
 	uint8_t *buf;
 
 	if (m->failed || !(buf = realloc(m->buf, cap))) {
-		/* Write over the same bytes again and again; nobody reads them. */
+		/* Overwrite the same bytes repeatedly; they are never read. */
 		m->failed = true;
 		e->cur = e->begin;
 		for (unsigned i = 0; i < e->depth; i++) {

@@ -9,13 +9,13 @@
 
 /* A message of any size in one heap buffer. */
 struct pb_mem {
-	struct pb_enc enc; /* use it between init and take/deinit */
+	struct pb_enc enc; /* valid between init and take/deinit */
 	uint8_t *buf; /* owned; the message is the first pb_enc_pos(&enc) bytes */
 	uint8_t scratch[PB_MIN_RANGE];
-	bool failed; /* memory ran out: the message is broken. Sticky */
+	bool failed; /* memory ran out: the message is invalid. Sticky */
 };
 
-/* Returns 0 or -ENOMEM (deinit is not needed then). */
+/* Returns 0 or -ENOMEM (then deinit is not required). */
 int pb_mem_init(struct pb_mem *m);
 void pb_mem_deinit(struct pb_mem *m);
 /* Starts a new message in the same buffer. */

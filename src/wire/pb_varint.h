@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Pieces of protobuf's wire format, for code that writes into memory of its own. */
+/* Parts of protobuf's wire format, for code that writes into its own memory. */
 
 enum {
 	PB_WIRE_VARINT = 0,
@@ -17,7 +17,7 @@ static inline uint32_t pb_tag(uint32_t field, uint32_t wire_type)
 	return field << 3 | wire_type;
 }
 
-/* Writes 1..10 bytes; gives the byte after. */
+/* Writes 1 to 10 bytes. Returns the byte after them. */
 static inline uint8_t *pb_put_varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {

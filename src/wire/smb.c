@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every move is one compare-and-exchange of the page's header word, from a word that was loaded
- * once and checked. The exchange fails when the other side has moved one of its own chunks of the
- * page; then the new word is checked from the start.
+ * Every state change is one compare-and-exchange of the page's header word, from a value that was
+ * loaded once and checked. The exchange fails if the other side has changed one of its own chunks
+ * of the page; then the new value is checked from the start.
  */
 #include "wire/smb.h"
 
 #include <sched.h>
 
-#define MAX_TRIES 64u /* of an exchange, before the other side is taken for hostile */
+#define MAX_TRIES 64u /* exchanges until the other side is considered hostile */
 #define ALL_STATES 0x0fffffffu
 
 struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layout, uint32_t index)
@@ -39,7 +39,7 @@ bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum s
 		if (index >= smb_layout_chunks(layout) || smb_word_state(word, index) != from)
 			return false;
 		next = (word & ~(3u << 2 * index)) | (uint32_t)to << 2 * index;
-		/* The last chunk given back takes the layout with it. */
+		/* Freeing the last chunk also clears the layout. */
 		if (to == SMB_FREE && (next & ALL_STATES) == 0)
 			next = 0;
 		if (smb_exchange_word(m, page, &word, next)) {
@@ -67,7 +67,7 @@ bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,
 
 	if (!smb_change_state(m, page, index, SMB_FREE, SMB_BEING_WRITTEN, &c))
 		return false;
-	/* A scraper looks at ids only of chunks with packets, hence packets last, with release. */
+	/* A scraper reads ids only of chunks with packets, so store packets last, with release. */
 	smb_header_store_ids(c.header, header->writer_id, header->chunk_id);
 	smb_header_store_packets(c.header, header->count, header->flags);
 	*ret_chunk = c;
@@ -87,7 +87,7 @@ bool smb_acquire_complete(const struct smb *m, uint32_t page, uint32_t index,
 
 bool smb_release_free(const struct smb *m, const struct smb_chunk *chunk)
 {
-	/* Before the state changes: from then on the producer may write a header of its own. */
+	/* Before the state change: after it the producer may write its own header. */
 	smb_header_store_ids(chunk->header, 0, 0);
 	smb_header_store_packets(chunk->header, 0, 0);
 	return smb_change_state(m, chunk->page, chunk->index, SMB_BEING_READ, SMB_FREE, NULL);

@@ -9,8 +9,8 @@
 #include "wire/smb_layout.h"
 
 /*
- * The words of the shared memory, and the moves that the state machine of wire/smb_layout.h allows.
- * All ordering between the two processes is in this file.
+ * The header words of the shared memory, and the state transitions that wire/smb_layout.h allows.
+ * This file has all memory ordering between the two processes.
  */
 
 struct smb_shared_header {
@@ -33,14 +33,15 @@ static inline struct smb_page_header *smb_page(const struct smb *m, uint32_t pag
 	return (struct smb_page_header *)(m->base + (size_t)page * m->page_size);
 }
 
-/* Pairs with smb_exchange_word: what the other side wrote before it changed a state is seen. */
+/* Pairs with smb_exchange_word(): the data that the other side wrote before a state change is
+ * visible. */
 static inline uint32_t smb_load_word(const struct smb *m, uint32_t page)
 {
 	return atomic_load_explicit(&smb_page(m, page)->word, memory_order_acquire);
 }
 
-/* Exchanges the header word if it still is *expected, else loads it into *expected. acq_rel: what
- * was written into a chunk before is seen by whoever sees its new state. */
+/* Exchanges the header word if it equals *expected, else loads it into *expected. acq_rel: earlier
+ * writes into a chunk are visible to a process that sees its new state. */
 static inline bool smb_exchange_word(const struct smb *m, uint32_t page, uint32_t *expected,
 				     uint32_t word)
 {
@@ -50,14 +51,15 @@ static inline bool smb_exchange_word(const struct smb *m, uint32_t page, uint32_
 
 /* ---- chunk headers ---- */
 
-/* Publishes the fragments written so far; pairs with the acquire in smb_header_load. */
+/* Publishes the fragments written so far; pairs with the acquire in smb_header_load(). */
 static inline void smb_header_store_packets(struct smb_shared_header *h, uint16_t count,
 					    uint8_t flags)
 {
 	atomic_store_explicit(&h->packets, (uint16_t)(count | flags << 10), memory_order_release);
 }
 
-/* Nobody looks at the ids of a chunk just taken before smb_header_store_packets. */
+/* Sets the ids of a chunk that was just taken. Readers ignore them before
+ * smb_header_store_packets(). */
 static inline void smb_header_store_ids(struct smb_shared_header *h, uint16_t writer_id,
 					uint32_t chunk_id)
 {
@@ -65,7 +67,7 @@ static inline void smb_header_store_ids(struct smb_shared_header *h, uint16_t wr
 	atomic_store_explicit(&h->chunk_id, chunk_id, memory_order_relaxed);
 }
 
-/* A copy of the header; the fragments that it counts are visible. */
+/* Returns a copy of the header; the fragments that it counts are visible. */
 static inline struct smb_chunk_header smb_header_load(const struct smb_shared_header *h)
 {
 	uint16_t packets = atomic_load_explicit(&h->packets, memory_order_acquire);
@@ -78,31 +80,31 @@ static inline struct smb_chunk_header smb_header_load(const struct smb_shared_he
 	};
 }
 
-/* The chunk's place under a layout that has it; page and index must be in range. */
+/* Returns the chunk under a layout that contains it; page and index must be in range. */
 struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layout, uint32_t index);
 
-/* ---- state changes; each gives false when the chunk is not in the state it starts from ---- */
+/* ---- state changes; each returns false if the chunk is not in the initial state ---- */
 
 /*
- * Moves one chunk from one state to another, and gives its place in *ret_chunk (may be NULL). The
- * other side may change its own chunks of the page at the same time, so the exchange is tried
- * again, a bounded number of times. A page whose layout lacks the chunk, or whose chunk is in
- * another state, is left alone: whoever rewrites the word against the rules can lose its own data
- * only. page and index may be anything.
+ * Changes the state of one chunk, and returns its view in *ret_chunk (may be NULL). The other side
+ * may change its own chunks of the page at the same time, so the exchange is retried a bounded
+ * number of times. The word is unchanged if the layout lacks the chunk or the chunk is in another
+ * state. A process that violates the rules can lose only its own data. page and index are
+ * untrusted.
  */
 bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum smb_state from,
 		      enum smb_state to, struct smb_chunk *ret_chunk);
 
-/* Producer: divides a page that is wholly free; page is in range, layout is one with chunks. */
+/* Producer: partitions a free page; page must be in range, layout must have chunks. */
 bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout);
 /* Producer: takes a free chunk of a partitioned page and writes its header. */
 bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,
 		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk);
-/* Producer: hands a written chunk over. */
+/* Producer: passes a written chunk to the service. */
 bool smb_release_complete(const struct smb *m, uint32_t page, uint32_t index);
-/* Service: takes a complete chunk. page and index come from the producer and may be anything. */
+/* Service: takes a complete chunk. page and index come from the producer and are untrusted. */
 bool smb_acquire_complete(const struct smb *m, uint32_t page, uint32_t index,
 			  struct smb_chunk *ret_chunk);
-/* Service: clears the header and gives the chunk back; a page with all chunks free becomes
+/* Service: clears the header and frees the chunk. A page whose chunks are all free becomes
  * unpartitioned. */
 bool smb_release_free(const struct smb *m, const struct smb_chunk *chunk);

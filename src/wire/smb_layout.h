@@ -7,8 +7,8 @@
 
 /*
  * Layout and state machine of the memory that one producer and the service share. Little-endian;
- * zeroed memory is a valid, wholly free one. Both sides may be hostile to each other: a word is
- * loaded once into a local, checked, used.
+ * zeroed memory is valid and free. Both sides are untrusted: a word is loaded once into a local
+ * variable, checked, then used.
  *
  *   memory   | page | page | page | ...                  n_pages pages of page_size bytes
  *   page     | header word | 0 | chunk | chunk | ...     1, 2, 4, 7 or 14 equal chunks
@@ -28,19 +28,19 @@
 #define SMB_PAGE_HEADER 8u
 #define SMB_CHUNK_HEADER 8u
 #define SMB_MIN_PAGE 4096u
-#define SMB_MAX_PAGE 32768u /* of the service; the ABI would allow 65536 */
+#define SMB_MAX_PAGE 32768u /* limit of the service; the ABI allows 65536 */
 #define SMB_MAX_SIZE (32u << 20)
 #define SMB_MAX_CHUNKS 14u /* in a page */
 #define SMB_MAX_PACKETS 1023u
 #define SMB_MAX_WRITER_ID 32767u
-#define SMB_PACKET_HEADER 4u /* bytes a writer reserves for a fragment's size */
-#define SMB_DROP_PACKET 0x0fffffffu /* a fragment size that says: throw this packet away */
+#define SMB_PACKET_HEADER 4u /* bytes reserved for a fragment's size */
+#define SMB_DROP_PACKET 0x0fffffffu /* fragment size that marks a packet to be dropped */
 
 enum smb_layout { SMB_UNPARTITIONED, SMB_DIV1, SMB_DIV2, SMB_DIV4, SMB_DIV7, SMB_DIV14 };
 enum smb_state { SMB_FREE, SMB_BEING_WRITTEN, SMB_BEING_READ, SMB_COMPLETE };
 
 enum smb_chunk_flags {
-	/* the first fragment belongs to a packet begun in the chunk before */
+	/* the first fragment continues a packet of the previous chunk */
 	SMB_CONTINUES_FROM_PREV = 1 << 0,
 	/* the last fragment continues in the next chunk */
 	SMB_CONTINUES_ON_NEXT = 1 << 1,
@@ -48,7 +48,7 @@ enum smb_chunk_flags {
 	SMB_CHUNK_FLAGS = 7,
 };
 
-/* The three header fields of a chunk, as a private copy. */
+/* A private copy of the three header fields of a chunk. */
 struct smb_chunk_header {
 	uint32_t chunk_id;
 	uint16_t writer_id;
@@ -56,14 +56,14 @@ struct smb_chunk_header {
 	uint8_t flags; /* SMB_CHUNK_FLAGS */
 };
 
-/* A view of the mapping; owns nothing. */
+/* A view of the mapping; it owns nothing. */
 struct smb {
 	uint8_t *base;
 	uint32_t page_size;
 	uint32_t n_pages;
 };
 
-/* One chunk of the memory. payload_size counts the bytes after the header. */
+/* A view of one chunk. payload_size counts the bytes after the header. */
 struct smb_chunk {
 	struct smb_shared_header *header;
 	uint8_t *payload;
@@ -86,7 +86,7 @@ static inline int smb_init(struct smb *m, void *base, size_t size, uint32_t page
 	return 0;
 }
 
-/* 0 for the reserved layouts too. */
+/* Returns the number of chunks; 0 for reserved layouts, too. */
 static inline uint32_t smb_layout_chunks(uint32_t layout)
 {
 	static const uint8_t chunks[8] = {0, 1, 2, 4, 7, 14, 0, 0};
@@ -94,7 +94,7 @@ static inline uint32_t smb_layout_chunks(uint32_t layout)
 	return chunks[layout & 7];
 }
 
-/* Bytes of a chunk, its header included; layout must have chunks. */
+/* Returns the bytes of a chunk, including its header; layout must have chunks. */
 static inline uint32_t smb_chunk_size(uint32_t page_size, uint32_t layout)
 {
 	return (page_size - SMB_PAGE_HEADER) / smb_layout_chunks(layout) & ~3u;

@@ -3,6 +3,6 @@
 
 #include "wire/pb_enc.h"
 
-/* The fields of SystemInfo that every machine has: uname(2), page size, time zone, processors,
+/* Writes the SystemInfo fields that every machine has: uname(2), page size, time zone, processors,
  * memory. The caller opens and closes the message. */
 void system_info_put(struct pb_enc *e);
