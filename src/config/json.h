@@ -6,12 +6,12 @@
 #include "base/text/str.h"
 
 /*
- * Appends a message as one JSON object, without white space: fields under their names in protos/, a
- * repeated one as a list, enum values by name, bytes in base64, 64-bit numbers as numbers, what is
- * no finite number as null. Of strings, which are often of other processes, control characters and what is
- * no UTF-8 are '?'. Fields that the descriptor does not know are left out.
+ * Appends a message as one JSON object, without white space: fields under their names in protos/,
+ * repeated fields as lists, enum values by name, bytes in base64, 64-bit numbers as numbers,
+ * infinity and NaN as null. Strings often come from other processes, so control characters and
+ * invalid UTF-8 in them become '?'. Fields that the descriptor does not know are omitted.
  */
 void json_print(const ProtobufCMessage *message, struct strbuf *out);
 
-/* Appends one string with its quotes, as above. */
+/* Appends one string with its quotes, in the same form. */
 void json_print_string(const char *s, struct strbuf *out);

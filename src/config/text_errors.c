@@ -15,13 +15,13 @@
  *	    ...ation_ms: 1000 buffer { size_kb: 64 }
  *	                      ^~~~~~
  *
- * What is shown of the line is one stretch of it around the place, made harmless for a terminal:
- * a byte that is not printable stands there as '?'. Tabs stay tabs in both rows, so that the caret
- * is in its column whatever a tab is.
+ * The error shows one part of the line around the position. Bytes that are not printable become
+ * '?', because the output may be a terminal. Tabs remain tabs in both rows, so that the caret is in
+ * its column for any tab width.
  */
 
 #define MESSAGE_MAX_BYTES 400
-#define SHOWN_BEFORE 60 /* bytes of the line before the place */
+#define SHOWN_BEFORE 60 /* bytes of the line before the position */
 #define SHOWN_AFTER 60 /* and from it on */
 #define INDENT "    "
 
@@ -59,7 +59,7 @@ static bool is_continuation(char c)
 	return (c & 0xc0) == 0x80;
 }
 
-/* Writes the stretch first..last of a line, and collects the row that goes below it. */
+/* Writes the part first..last of a line, and collects the row of carets below it. */
 static void show_stretch(struct strbuf *out, struct strbuf *carets, const char *first,
 			 const char *last, const char *at, size_t n)
 {
@@ -125,8 +125,9 @@ void text_report_at(struct text_report *r, const char *at, size_t n, const char 
 }
 
 /*
- * A forgotten quote makes a string run on to the next quote, maybe lines below, and the error shows
- * there. So every complaint about a line in which a longer string ended says where that one began.
+ * A missing quote makes a string continue to the next quote, maybe lines below, and the error
+ * appears there. Therefore every error in a line where a multi-line string ended also names the
+ * line where that string began.
  */
 
 #define PARSER_MESSAGE_MAX_BYTES 512

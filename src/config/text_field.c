@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * protobuf-c keeps no capacity beside an array's length. Arrays grow here when their length is a
- * power of two, to the next one, so that the capacity follows from the length.
+ * protobuf-c stores only the length of an array, not its capacity. Arrays grow here when the length
+ * is a power of two, to the next one, so the length determines the capacity.
  */
 #include "config/text_field.h"
 
@@ -20,7 +20,7 @@ static bool in_oneof(const ProtobufCFieldDescriptor *field)
 	return field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
 }
 
-/* Bytes of one value in the struct or array. */
+/* Returns the bytes of one value in the struct or array. */
 static size_t text_field_size(const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {
@@ -43,7 +43,7 @@ static size_t text_field_size(const ProtobufCFieldDescriptor *field)
 	}
 }
 
-/* Of a singular pointer: is it a value of the message's own? */
+/* Returns true if a singular pointer holds a value of the message, not a default. */
 static bool pointer_is_set(const void *slot, const ProtobufCFieldDescriptor *field)
 {
 	const void *p = *(void *const *)slot;
@@ -51,7 +51,7 @@ static bool pointer_is_set(const void *slot, const ProtobufCFieldDescriptor *fie
 	return p && p != field->default_value;
 }
 
-/* What proto3 leaves out: zero, and the empty string. */
+/* Returns true for values that proto3 omits: zero, and the empty string. */
 static bool is_zero(const void *slot, const ProtobufCFieldDescriptor *field)
 {
 	static const char zeros[sizeof(ProtobufCBinaryData)];

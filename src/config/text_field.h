@@ -7,7 +7,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 /*
- * Where the value of a field lies in a protobuf-c message, and what says that it is there:
+ * Location of a field's value in a protobuf-c message, and how its presence is stored:
  *
  *	label      type              present            offset holds
  *	optional   string, message   pointer not NULL   the pointer; a default is borrowed
@@ -18,20 +18,20 @@
  *	none       any               not zero           the value or pointer
  */
 
-/* Number of values: 0 or 1, of a repeated field any. */
+/* Returns the number of values: 0 or 1, for repeated fields any. */
 size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
-/* Value i < count. */
+/* Returns value i; i must be less than the count. */
 const void *text_field_get(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 			   size_t i);
 
-/* Of a field in a oneof: the member that is set, or NULL. */
+/* For a field in a oneof: returns the member that is set, or NULL. */
 const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *message,
 						  const ProtobufCFieldDescriptor *field);
 
 /*
- * Copies a value in as protobuf_c_message_unpack would have: sets or appends it. Memory that it
- * points to is the message's from then on. Only for a message that began empty and was filled by
- * this function alone. Returns 0, or -ENOMEM with nothing changed.
+ * Sets a field, or appends to it, as protobuf_c_message_unpack() does. The message takes ownership
+ * of memory that the value points to. The message must have been empty at first and filled by this
+ * function only. Returns 0, or -ENOMEM and changes nothing.
  */
 int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
 		   const void *value);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A token ends where no character can be added to it. A number takes every letter, digit, '_' and
- * point that follows, and is classified as a whole, so that "64kb" is one wrong number and not a
- * number and a word.
+ * A token extends as far as possible. A number includes every letter, digit, '_' and point that
+ * follows, and is classified as a whole. So "64kb" is one invalid number, not a number and a word.
  */
 #include "config/text_lex.h"
 
@@ -97,7 +96,8 @@ static const char *skip_digits(const char *p, const char *end)
 	return p;
 }
 
-/* p is behind the digits before a point. Everything up to end must be: .digits e+digits f */
+/* Classifies the rest of a number. p is after the digits before a point. Valid up to end: .digits
+ * e+digits f */
 static enum text_token_kind classify_fraction(const char *p, const char *end)
 {
 	if (p < end && *p == '.')
@@ -149,7 +149,7 @@ static const char *number_end(const char *s, const char *end)
 	return p;
 }
 
-/* A backslash takes the next character with it, whatever it is. */
+/* Reads a string. A backslash and the next character stay together. */
 static struct text_token lex_string(const char *s, const char *end)
 {
 	const char *eol;

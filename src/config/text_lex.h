@@ -4,18 +4,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Text format cut into tokens. Nothing is copied: tokens point into the text. */
+/* Splits text format into tokens. Nothing is copied: tokens point into the text. */
 
 enum text_token_kind {
 	TEXT_END,
-	TEXT_WORD, /* letters, digits and '_', not beginning with a digit */
-	TEXT_INTEGER, /* decimal, 0octal or 0xhex; a sign is a token of its own */
+	TEXT_WORD, /* letters, digits and '_', not starting with a digit */
+	TEXT_INTEGER, /* decimal, 0octal or 0xhex; a sign is a separate token */
 	TEXT_FLOAT, /* with a point, an exponent or the suffix f */
-	TEXT_STRING, /* with its quotes; may run over several lines */
+	TEXT_STRING, /* with its quotes; may span several lines */
 	TEXT_SYMBOL, /* one punctuation character */
-	TEXT_BAD_NUMBER, /* begins as a number and is none: 64kb, 09, 1.2.3 */
-	TEXT_OPEN_STRING, /* its closing quote is missing; cut at the end of its first line */
-	TEXT_BAD_BYTES, /* a run of bytes that no token may have */
+	TEXT_BAD_NUMBER, /* starts like a number but is invalid: 64kb, 09, 1.2.3 */
+	TEXT_OPEN_STRING, /* the closing quote is missing; cut at the end of its first line */
+	TEXT_BAD_BYTES, /* a run of bytes that are invalid in tokens */
 };
 
 struct text_token {
@@ -31,7 +31,8 @@ struct text_lexer {
 };
 
 void text_lexer_init(struct text_lexer *l, const char *text, size_t len);
-/* Skips white space and comments and gives the next token; at the end again and again TEXT_END. */
+/* Skips white space and comments and returns the next token; at the end, returns TEXT_END at every
+ * call. */
 struct text_token text_lexer_next(struct text_lexer *l);
 
 static inline bool text_token_is(const struct text_token *t, char symbol)
@@ -39,5 +40,5 @@ static inline bool text_token_is(const struct text_token *t, char symbol)
 	return t->kind == TEXT_SYMBOL && *t->s == symbol;
 }
 
-/* Length in bytes of the printable character at s (ASCII or UTF-8), 0 when there is none. */
+/* Returns the length in bytes of the printable character at s (ASCII or UTF-8); 0: none. */
 size_t text_printable_len(const char *s, const char *end);

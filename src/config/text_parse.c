@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grammar, by recursive descent, one function a rule:
+ * The grammar, by recursive descent, one function per rule:
  *
  *	message:  field*
  *	field:    name [':'] (value | '[' [value {',' value}] ']') [',' | ';']
  *	name:     WORD | INTEGER
  *	value:    '{' message '}' | '<' message '>' | scalar
  *
- * After an error of meaning (an unknown name, a wrong type) exactly the field is skipped. After one
- * of form, everything up to what looks like the next field of the same message: the name of a
- * field; a word with ':' or a brace after it, or at the start of a line; "[name." of an extension.
- * Every rule that complains has read a token or leaves one that its caller reads, so the end is
- * always reached.
+ * After a semantic error (an unknown name, a wrong type) exactly the field is skipped. After a
+ * syntax error, the parser skips to what looks like the next field of the same message: the name of
+ * a field; a word followed by ':' or a brace, or at the start of a line; "[name." of an extension.
+ * Every rule that reports an error has read a token, or leaves one that its caller reads. So the
+ * parser always reaches the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct scope {
 	ProtobufCMessage *message; /* owned by its parent */
 	struct text_token opener; /* its '{' or '<'; TEXT_END for the whole text */
 	unsigned depth;
-	const char **seen; /* for each field of the type the place of its name, or NULL. Owned */
+	const char **seen; /* owned; for each field of the type the position of its name, or NULL */
 };
 
 static const ProtobufCMessageDescriptor *type_of(const struct scope *s)
@@ -52,9 +52,9 @@ static bool is_separator(const struct text_token *t)
 	return text_token_is(t, ',') || text_token_is(t, ';');
 }
 
-/* ---- getting over what is wrong ---- */
+/* ---- error recovery ---- */
 
-/* Reads from an opener to behind its end, whatever is between. */
+/* Reads from an opener to the matching closer, whatever is between. */
 static void skip_group(struct text_parser *p)
 {
 	struct text_token opener = p->token;
@@ -106,7 +106,7 @@ static bool begins_field(const struct text_parser *p, const ProtobufCMessageDesc
 	       is_first_in_line(p);
 }
 
-/* Skips to where a message of the type can be read on. */
+/* Skips to the next position where a message of the type can continue. */
 static void resync(struct text_parser *p, const ProtobufCMessageDescriptor *type)
 {
 	while (p->token.kind != TEXT_END && !is_closer(&p->token) && !is_separator(&p->token) &&
@@ -118,7 +118,8 @@ static void resync(struct text_parser *p, const ProtobufCMessageDescriptor *type
 	}
 }
 
-/* What follows a name that means nothing. Without ':' a word may be its value or the next field. */
+/* Skips the rest of a field with an unknown name. Without ':' a word may be its value or the next
+ * field. */
 static void skip_field(struct text_parser *p, const ProtobufCMessageDescriptor *type)
 {
 	bool colon = text_token_is(&p->token, ':');
@@ -189,7 +190,7 @@ static void read_value(struct text_parser *p, const struct scope *s,
 		read_scalar(p, s, field);
 }
 
-/* From '[' to ']'. */
+/* Reads a list from '[' to ']'. */
 static void read_list(struct text_parser *p, const struct scope *s,
 		      const ProtobufCFieldDescriptor *field)
 {
@@ -225,7 +226,7 @@ static void read_list(struct text_parser *p, const struct scope *s,
 
 /* ---- fields ---- */
 
-/* May a field that was named at `name` have a (further) value? */
+/* Returns true if the field that was named at `name` may have a (further) value. */
 static bool check_single(struct text_parser *p, const struct scope *s,
 			 const ProtobufCFieldDescriptor *field, const struct text_token *name)
 {
@@ -264,7 +265,7 @@ static void complain_of_name(struct text_parser *p, const struct scope *s,
 			  type_of(s)->short_name, text_names_hint_field(type_of(s), name, hint));
 }
 
-/* Is there nothing of this field's but the name of the next? */
+/* Returns true if the field has no value and the name of the next field follows. */
 static bool value_is_missing(const struct text_parser *p, const struct scope *s,
 			     const ProtobufCFieldDescriptor *field)
 {
@@ -297,7 +298,7 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 	s->seen[field - type_of(s)->fields] = name->s;
 }
 
-/* "[pkg.extension]" or "[type.googleapis.com/message]" */
+/* Rejects "[pkg.extension]" and "[type.googleapis.com/message]". */
 static void read_extension(struct text_parser *p, const struct scope *s)
 {
 	text_parser_error(p, p->token.s, 1, "extensions and Any (a name in [ ]) are not supported");
@@ -333,7 +334,7 @@ static void read_field(struct text_parser *p, struct scope *s)
 		text_parser_advance(p);
 }
 
-/* At the end of a message: is it its own? */
+/* Reads the closer of a message, and checks that it matches the opener. */
 static void read_closer(struct text_parser *p, const struct scope *s)
 {
 	char want = text_token_is(&s->opener, '<') ? '>' : '}';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One field a line; repeated fields one line a value. Unknown fields, which the descriptor gives no
- * type, stand under their numbers as what their bytes on the wire are.
+ * One field per line; repeated fields one line per value. Unknown fields have no type in the
+ * descriptor. They are printed under their numbers, by their wire types.
  */
 #include <inttypes.h>
 #include <string.h>

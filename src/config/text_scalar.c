@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value is a word, or a number with an optional '-' before it, or any number of strings which
- * are one. What it means depends on the type of the field: 1 is a number, true, a float or an enum.
+ * A value is a word, a number with an optional '-' before it, or several adjacent strings, which
+ * are concatenated. The type of the field decides its meaning: 1 is a number, true, a float or an
+ * enum.
  */
 #include "config/text_scalar.h"
 
@@ -15,17 +16,17 @@
 #include "config/text_values.h"
 
 #define WANTED_MAX 160
-#define QUOTED_MAX 40 /* bytes of a number shown in a complaint */
+#define QUOTED_MAX 40 /* bytes of a number shown in an error */
 
-/* What was written where a value belongs. */
+/* The tokens of a value. */
 struct literal {
-	struct text_token token; /* of a string the first */
+	struct text_token token; /* for strings the first one */
 	bool negative;
-	const char *at; /* from the '-' on */
+	const char *at; /* start of the value, including the '-' */
 	size_t len;
 };
 
-/* A type of integers. */
+/* The range of an integer type. */
 struct range {
 	int64_t min;
 	uint64_t max;
@@ -44,12 +45,12 @@ static struct range range_of(ProtobufCType type)
 	case PROTOBUF_C_TYPE_SINT64:
 	case PROTOBUF_C_TYPE_SFIXED64:
 		return (struct range){INT64_MIN, INT64_MAX};
-	default: /* the signed ones of 32 bits, and enums */
+	default: /* signed 32-bit types, and enums */
 		return (struct range){INT32_MIN, INT32_MAX};
 	}
 }
 
-/* "a whole number from 0 to 4294967295" */
+/* Returns the expected value, such as "a whole number from 0 to 4294967295". */
 static const char *wanted(const ProtobufCFieldDescriptor *field, char buf[static WANTED_MAX])
 {
 	struct range range;
@@ -111,9 +112,9 @@ static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescrip
 			  l->token.len > QUOTED_MAX ? "..." : "", field->name, wanted(field, buf));
 }
 
-/* ---- one conversion a type ---- */
+/* ---- one conversion per type ---- */
 
-/* In two's complement of 64 bits. */
+/* Converts to 64-bit two's complement. */
 static bool to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *field,
 		       const struct literal *l, uint64_t *ret_v)
 {
@@ -210,7 +211,7 @@ static bool to_float(struct text_parser *p, const ProtobufCFieldDescriptor *fiel
 
 /* ---- strings ---- */
 
-/* Reads the strings that stand side by side. All are read, also behind a wrong one. */
+/* Reads adjacent strings. All are read, also after an invalid one. */
 static bool read_strings(struct text_parser *p, struct strbuf *out)
 {
 	bool good = true;
@@ -269,7 +270,7 @@ static bool begins_string(const struct text_token *t)
 	return t->kind == TEXT_STRING || t->kind == TEXT_OPEN_STRING;
 }
 
-/* Reads an optional '-' and the token after it; false: there is no such thing. */
+/* Reads an optional '-' and the token after it. Returns false if there is no value. */
 static bool read_literal(struct text_parser *p, struct literal *ret)
 {
 	struct literal l = {.at = p->token.s};
@@ -338,7 +339,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	while (begins_string(&l.token) && begins_string(&p->token))
 		text_parser_advance(p);
 	if (l.token.kind == TEXT_OPEN_STRING)
-		return false; /* the lexer's error is reported */
+		return false; /* the lexer's error was reported */
 	if (l.token.kind == TEXT_BAD_NUMBER) {
 		text_parser_error(p, l.at, l.len, "this is no number; field \"%s\" takes %s",
 				  field->name, wanted(field, buf));

@@ -8,7 +8,7 @@
 
 #include "config/text_errors.h"
 
-/* A value as it lies in a message: text_field_put copies as much of it as the field's type has. */
+/* A value as stored in a message; text_field_put() copies as many bytes as the field's type has. */
 union text_scalar {
 	uint32_t u32; /* all 4-byte integers, and enums */
 	uint64_t u64; /* all 8-byte integers */
@@ -21,14 +21,14 @@ union text_scalar {
 };
 
 /*
- * Reads the tokens of one value and converts them for the field, whose type is any but a message.
- * False when that could not be, which has been complained about. Then the tokens of the value are
- * behind us as far as there was one.
+ * Reads the tokens of one value and converts them for the field, which must not be a message.
+ * Returns false if the value is invalid; the error was reported and the tokens of the value, if
+ * any, were read.
  */
 bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *field,
 		      union text_scalar *ret_v);
-/* Frees what a value that was not put into a message holds. */
+/* Frees the memory of a value that was not put into a message. */
 void text_scalar_drop(const ProtobufCFieldDescriptor *field, union text_scalar *v);
 
-/* Reads over the tokens of a value of any kind but a message or list; complains of nothing. */
+/* Skips the tokens of a value, except a message or list. Reports no errors. */
 void text_scalar_skip(struct text_parser *p);

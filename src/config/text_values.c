@@ -17,15 +17,15 @@
 #include "base/text/str.h"
 
 /*
- * A hint is the first of: the same name in other letters (Buffers, ring_buffer); of an enum the
- * name without its prefix; the message one level down that has the field (a buffer_size_kb that
- * stands outside of ftrace_config); the name nearest by typing errors; of an enum of few values,
- * all of them.
+ * A hint is the first of these: the same name in other spelling (Buffers, ring_buffer); for an
+ * enum, the name without its prefix; the message one level down that has the field (a
+ * buffer_size_kb outside of ftrace_config); the name with the smallest edit distance; for a small
+ * enum, all its values.
  */
 
 #define LISTED_VALUES 6
 
-/* The word NUL-terminated, or NULL for what is not a word or too long. */
+/* Returns the word NUL-terminated, or NULL if the token is not a word or too long. */
 static const char *word_of(const struct text_token *t, char buf[static TEXT_NAME_MAX])
 {
 	if (t->kind != TEXT_WORD || t->len >= TEXT_NAME_MAX)
@@ -64,7 +64,7 @@ static const char *did_you_mean(const char *name, char *buf)
 	return buf;
 }
 
-/* The field of this type whose message has a field of that name. */
+/* Returns the field of this type whose message has a field of that name. */
 static const ProtobufCFieldDescriptor *one_level_down(const ProtobufCMessageDescriptor *type,
 						      const char *word)
 {
@@ -103,7 +103,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 	return str_nearest_get(&nearest) ? did_you_mean(str_nearest_get(&nearest), buf) : buf;
 }
 
-/* MEM_TOTAL of MEMINFO_MEM_TOTAL, in any case. */
+/* Returns true if word is the end of name, in any case: MEM_TOTAL of MEMINFO_MEM_TOTAL. */
 static bool is_end_of(const char *name, const char *word)
 {
 	size_t n = strlen(name), m = strlen(word);
@@ -145,8 +145,8 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 }
 
 /*
- * Numbers are read and printed in the C locale whatever the program has set: a comma for a point
- * would make a config of one country unreadable in another.
+ * Numbers are read and printed in the C locale, whatever locale the program has set. With a decimal
+ * comma, a config of one country would be unreadable in another.
  */
 
 #define NUMBER_MAX_BYTES 64 /* of a printed number */
@@ -184,7 +184,8 @@ static bool token_is_word(const struct text_token *t, const char *word)
 	return t->len == strlen(word) && strncasecmp(t->s, word, t->len) == 0;
 }
 
-/* Returns the words of a float as C spells them, and what is not a float as NULL with -EINVAL. */
+/* Copies the number in C's spelling to *ret_s. Returns 0, -EINVAL if the token is not a float, or
+ * -ENOMEM. */
 static int spell_float(const struct text_token *t, char **ret_s)
 {
 	const char *s = t->s;
@@ -203,7 +204,7 @@ static int spell_float(const struct text_token *t, char **ret_s)
 	return *ret_s ? 0 : -ENOMEM;
 }
 
-/* One of the two results is wanted. */
+/* Reads a float. The caller passes one of the two results. */
 static int read_float(const struct text_token *t, float *ret_f, double *ret_d)
 {
 	_cleanup_(freep) char *s = NULL;
@@ -237,7 +238,7 @@ int text_value_float(const struct text_token *t, float *ret_v)
 
 /* ---- strings ---- */
 
-/* Reads up to max digits at *p and moves it behind them; gives how many there were. */
+/* Reads up to max digits at *p and advances *p. Returns their number. */
 static unsigned read_digits(const char **p, const char *end, int base, unsigned max,
 			    uint32_t *ret_v)
 {
@@ -267,7 +268,7 @@ static void add_utf8(struct strbuf *out, uint32_t c)
 	}
 }
 
-/* Behind "\u": one code point, of which a pair of surrogates makes one. */
+/* Reads the digits after "\u": one code point, or a surrogate pair for one. */
 static const char *unescape_u4(const char **p, const char *end, struct strbuf *out)
 {
 	const char *next;
@@ -285,7 +286,7 @@ static const char *unescape_u4(const char **p, const char *end, struct strbuf *o
 	return NULL;
 }
 
-/* *p is behind the backslash and ends behind the escape. */
+/* Reads one escape. *p is after the backslash, and afterwards after the escape. */
 static const char *unescape(const char **p, const char *end, struct strbuf *out)
 {
 	static const char from[] = "abfnrtv\\?'\"", to[] = "\a\b\f\n\r\t\v\\?'\"";
@@ -350,7 +351,7 @@ static bool reads_back(const char *s, double v, bool is_float)
 	return is_float ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v;
 }
 
-/* digits: as many as always read back. */
+/* digits: enough to read back the same number. */
 static void print_number(double v, int digits, bool is_float, struct strbuf *out)
 {
 	char s[NUMBER_MAX_BYTES];

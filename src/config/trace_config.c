@@ -7,8 +7,8 @@
 #include "config/unpack.h"
 
 /*
- * Text or bytes is reported by the bytes themselves: a serialized config has numbers below 32 for its
- * tags and lengths, which no text has.
+ * The content decides between text and serialized: a serialized config has bytes below 32 as tags
+ * and lengths, which text does not have.
  */
 
 static int load_text(const char *name, const void *data, size_t len, struct strbuf *errors,

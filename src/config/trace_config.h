@@ -10,15 +10,15 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * Reads a whole trace config, in text or serialized. Text is what looks like it (text_looks_like);
- * force_text says that it is text whatever it looks like. name stands for the file in errors.
+ * Reads a whole trace config, as text or serialized. text_looks_like() decides which it is;
+ * force_text: it is text in any case. name is the file in error messages.
  *
- * Returns 0 (free with pb__trace_config__free_unpacked), -EINVAL with at least one error appended
- * to errors, each line ended, or -ENOMEM. A config that says nothing is an error, too.
+ * Returns 0 (the caller frees with pb__trace_config__free_unpacked), -EINVAL with at least one
+ * error appended to errors, each line ended, or -ENOMEM. An empty config is an error.
  */
 int trace_config_load(const char *name, const void *data, size_t len, bool force_text,
 		      struct strbuf *errors, Pb__TraceConfig **ret);
 
-/* priority_boost of a TraceConfig or a DataSourceConfig; NULL is PRIORITY_BOOST_NONE. Returns 0 or -EINVAL: a policy
- * or a priority that is none. */
+/* Reads priority_boost of a TraceConfig or a DataSourceConfig; NULL is PRIORITY_BOOST_NONE. Returns
+ * 0, or -EINVAL for an invalid policy or priority. */
 int priority_boost_read(const Pb__PriorityBoostConfig *config, struct priority_boost *ret);

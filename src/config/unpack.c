@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Goes through the bytes along the descriptors, so that only what protobuf-c would enter counts as
- * nested. Its own checks (required fields, known wire types) are left to it.
+ * Scans the bytes along the descriptors, so that only messages that protobuf-c would unpack count
+ * as nested. Other checks (required fields, valid wire types) are left to protobuf-c.
  */
 #include "config/unpack.h"
 
@@ -14,7 +14,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/* Whole, and at most `left` levels of messages inside this one. */
+/* Returns true if the message is complete and nests at most `left` further levels. */
 static bool is_shallow(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t len,
 		       unsigned left)
 {
@@ -62,7 +62,8 @@ static void *allocate(void *ctx, size_t size)
 	return malloc(size);
 }
 
-/* What is freed under way was of something that does not parse. */
+/* Frees memory of an unpack that fails. The budget is not restored, because its result is an
+ * error. */
 static void release(void *ctx, void *p)
 {
 	(void)ctx;
@@ -73,7 +74,7 @@ int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, siz
 		   ProtobufCMessage **ret_message, size_t *ret_bytes)
 {
 	struct budget b = {.left = max};
-	/* As the system's own, so that whoever frees the message need not know. */
+	/* Compatible with the default allocator, so that any caller can free the message. */
 	ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = &b};
 	ProtobufCMessage *message;
 

@@ -5,22 +5,23 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#define UNPACK_MAX_DEPTH 100 /* messages inside messages */
+#define UNPACK_MAX_DEPTH 100 /* nested messages */
 
 /*
- * protobuf_c_message_unpack for bytes of another process. That function calls itself for each
- * message inside a message, as deep as the bytes say, and 128 KiB of them say deep enough to
- * overrun the stack. Here what is nested deeper than UNPACK_MAX_DEPTH is refused first.
+ * protobuf_c_message_unpack() for untrusted bytes. That function recurses once per nested message,
+ * and 128 KiB can nest deeply enough to overflow the stack. Therefore messages nested deeper than
+ * UNPACK_MAX_DEPTH are rejected first.
  *
- * Returns 0 (free with protobuf_c_message_free_unpacked), or -EBADMSG: not a message of the type,
- * nested too deep, or no memory for it, which protobuf-c does not tell apart.
+ * Returns 0 (the caller frees with protobuf_c_message_free_unpacked), or -EBADMSG: not a message of
+ * the type, nested too deep, or out of memory, which protobuf-c does not distinguish.
  */
 int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, size_t len,
 		     ProtobufCMessage **ret_message);
 
 /*
- * The same with a limit: two bytes of a message may say a structure of a thousand, and so 128 KiB
- * tens of MiB. -E2BIG: it would take more than max bytes; *ret_bytes are those that it took.
+ * As unpack_untrusted(), with a memory limit: two bytes of a message may unpack to a structure of a
+ * thousand, so 128 KiB to tens of MiB. Returns -E2BIG if it would take more than max bytes.
+ * *ret_bytes is the memory that it took.
  */
 int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, size_t len, size_t max,
 		   ProtobufCMessage **ret_message, size_t *ret_bytes);
