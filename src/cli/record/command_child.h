@@ -29,7 +29,7 @@ pid_t command_child_pid(const struct command_child *c);
  * Returns 0 or -ENOMEM. */
 int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
 			void *ctx);
-/* The caller must call it before it frees the loop. */
+/* Stops watching the child. Must be called before the loop is freed. */
 void command_child_unwatch(struct command_child *c);
 
 /* Executes the command. Returns 0, or -errno and sets e: the program does not exist, may not be

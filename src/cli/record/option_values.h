@@ -14,15 +14,15 @@
  * for the message in e. Each function returns 0, or -EINVAL and sets e.
  */
 
-/* "10", "500ms", "2m": at most the longest duration of a session. */
+/* Parses "10", "500ms", "2m": at most the longest duration of a session. */
 int option_time(const char *option, const char *text, uint32_t *ret_ms, struct err_text *e);
 
-/* "64mb", "512k", "512": more than 0, less than 4 GiB. */
+/* Parses "64mb", "512k", "512": more than 0, less than 4 GiB. */
 int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
-/* As above for a file: less than 4 TiB. */
+/* As option_size(), for a file: less than 4 TiB. */
 int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e);
 
-/* A number above 0. */
+/* Parses a number above 0. */
 int option_number(const char *option, const char *text, uint32_t *ret, struct err_text *e);
 
 /* Processes by number: "1234" or "1,2,3". Zero-initialise; free pids. */

@@ -25,7 +25,7 @@ struct private_daemons_ops {
 	void (*on_failed)(void *ctx, const char *why);
 	/* After on_ready: the producer has ended, the service has not. Called once. */
 	void (*on_producer_ended)(void *ctx, const char *why);
-	/* A warning of one of them. */
+	/* A daemon logged a warning. */
 	void (*on_line)(void *ctx, const char *line);
 };
 

@@ -279,7 +279,7 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
 			k->probe);
 	if (m) {
-		/* A call and its return must be the same kind of probe. */
+		/* A probe on the call and one on the return are merged into one of type BOTH. */
 		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))
 			m->type = PROBE_TYPE(BOTH);
 		return 0;

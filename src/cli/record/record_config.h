@@ -12,7 +12,7 @@
 #include "cli/terminal/kernel_events.h"
 #include "config/trace_config.pb-c.h"
 
-/* The trace config of a recording from the file of -c. */
+/* Reads the trace config of a recording from the file of -c. */
 
 #define RECORD_CONFIG_FILE_MAX (1u << 20) /* bytes; a frame takes 128 KiB serialized */
 
@@ -25,7 +25,7 @@
 int record_config_file_read(const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret);
 
-/* The trace config of a recording, from the shorthand of the command line. */
+/* Builds the trace config of a recording from the shorthand of the command line. */
 
 /*
  * Builds the config. Patterns are matched against events (may be NULL). Patterns with '!' that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  *	private_daemons --> record_session -- packet by packet --+--> trace_file --> FILE
- *	(if nobody listens)     |                                |
+ *	(if no service runs)    |                                |
  *	                        +-- stats, state --> result <----+--> trace_scan
  *	command_child <---------+-- all started
  *	        +--- ended ---> stop

@@ -59,7 +59,7 @@ void losses_write(const struct losses *l, struct strbuf *lines)
  */
 
 #define CPUS_NAMED 8 /* in a line, those with most losses; the others are summed */
-#define PROBES_NAMED 4 /* likewise */
+#define PROBES_NAMED 4 /* in a line, those with most misses */
 #define SAME_MOMENT_NS (50 * NS_PER_MS) /* sources of one producer go one by one */
 #define LARGEST_CHUNK 65536u /* largest page of shared memory that producers may use */
 
