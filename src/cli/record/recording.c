@@ -7,8 +7,7 @@
  *	        +--- ended ---> stop
  *	                        +-- triggers --> snapshots --> FILE.0, FILE.1 ...
  *
- * The callbacks write into one struct. The loop ends when the result is known: the session ended,
- * the private service ended, or the user sent a last signal.
+ * The loop ends when the session or the private service ended, or the user sent a last signal.
  */
 
 #include "cli/record/recording.h"
@@ -395,11 +394,9 @@ static void on_clone_trigger(void *ctx, const Pb__ObservableEvents__CloneTrigger
 		record_session_hold(r->session, true);
 }
 
-static void on_snapshots_idle(void *ctx)
+static void on_snapshots_idle(void *recording)
 {
-	struct recording *r = ctx;
-
-	record_session_hold(r->session, false);
+	record_session_hold(((struct recording *)recording)->session, false);
 }
 
 static void on_end(void *ctx, int error, const char *why)
@@ -463,9 +460,8 @@ static void on_daemons_ready(void *ctx)
 {
 	struct recording *r = ctx;
 	struct err_text e;
-	int error;
+	int error = start_session(r, private_daemons_address(r->daemons), &e);
 
-	error = start_session(r, private_daemons_address(r->daemons), &e);
 	if (error)
 		decide(r, error, e.text);
 }
