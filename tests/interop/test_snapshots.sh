@@ -77,7 +77,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   ends 0
   verdict "$what: Ctrl-C ends it well" $? "$dir/log"
   grep -q '^Recorded .*: 2 snapshots$' "$dir/log" &&
-    [ "$(grep -cE "^ .* $dir/slow\.[02]\.trace: trigger 'slow-request' of sonda at 20.*, [0-9.]+ [KM]iB, [0-9,]+ events from [0-9.]+ s before it; lost nothing" "$dir/log")" = 2 ] &&
+    [ "$(grep -cE "^ .* $dir/slow\.[02]\.trace: trigger 'slow-request' of sonda at 20.*, [0-9.]+ [KM]iB, [0-9,]+ events( from [0-9.]+ s before it)?; lost nothing" "$dir/log")" = 2 ] &&
     [ ! -e "$dir/slow.trace" ]
   verdict "$what: the summary names both" $? "$dir/log"
   is_good "$what: the second is good" "$dir/slow.2.trace"

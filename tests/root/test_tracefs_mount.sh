@@ -23,14 +23,15 @@ echo "== record ended with $?"
 mounts && echo '== still mounted after record'
 
 echo '== kill'
-"$BIN/sonda" record -t 60s -o "$TMP/killed" sched -- sh -c 'touch "$TMP/is_on"; exec sleep 60' &
-for i in $(seq 200); do [ ! -e "$TMP/is_on" ] || break; sleep 0.1; done
+"$BIN/sonda" record -t 60s -o "$TMP/killed" sched -- sh -c 'echo $$ >"$TMP/is_on"; exec sleep 60' &
+for i in $(seq 200); do [ ! -s "$TMP/is_on" ] || break; sleep 0.1; done
 [ -e "$TMP/is_on" ] && mounts && echo '== seen while it records'
 for pid in $(cat /proc/$!/task/*/children); do
   case $(readlink "/proc/$pid/exe") in */sonda-probes) kill -KILL "$pid" && echo '== killed' ;; esac
 done
 kill -TERM $!
 wait
+kill "$(cat "$TMP/is_on")" 2>/dev/null # a recording that ends by itself leaves its command running
 mounts && echo '== still mounted after SIGKILL'
 true
 END

@@ -110,7 +110,11 @@ verdict "stop: what is in a file is there already" $?
 
 # ---- until its end
 
-timeout -s INT 1 "$B/bin/sonda" attach other -o f.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null
+# On a busy machine the signal may come before it has attached, which leaves the session as it was.
+for seconds in 1 5 20; do
+  timeout -s INT $seconds "$B/bin/sonda" attach other -o f.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null
+  [ ! -e f.pftrace ] || break
+done
 complete f.pftrace
 verdict "attach: Ctrl-C ends the session and saves it" $?
 config timed "write_into_file: true output_path: \"$TMP/out/timed.pftrace\" duration_ms: 1000"
