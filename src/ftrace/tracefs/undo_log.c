@@ -308,12 +308,9 @@ struct undo_log *undo_log_close(struct undo_log *r, bool keep)
 {
 	if (!r)
 		return NULL;
-	if (!keep) {
+	/* The directory stays: other processes may be confined to it by Landlock. */
+	if (!keep)
 		unlink(r->path);
-		/* rmdir fails while the directory has other logs. */
-		*strrchr(r->path, '/') = '\0';
-		rmdir(r->path);
-	}
 	close(r->fd);
 	free(r);
 	return NULL;
@@ -421,7 +418,5 @@ int undo_logs_roll_back(const char *state, const char *root)
 
 	if (!r)
 		r = fs_each(state, roll_back_if_stale, &s);
-	if (!r)
-		rmdir(state);
 	return r == -ENOENT ? 0 : r ? r : s.rolled_back;
 }
