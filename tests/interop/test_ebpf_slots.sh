@@ -53,7 +53,7 @@ awk -F'|' 'function near(a, b) { return a > b * 0.9 - 2 && a < b * 1.1 + 2 }
     printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f\n", pid, ms, told[pid, "CPU time"], runnable, waited
     if (!near(told[pid, "CPU time"], ms)) bad_times = 1
     all_waited += waited; all_runnable += runnable
-    if (waited > runnable * 1.1 + 2 || waited < 50) bad_waits = 1 }
+    if (waited > runnable * 1.1 + 2 || waited < runnable * 0.75 || waited < 50) bad_waits = 1 }
   END { exit (n != 8) * 4 + bad_times * 2 + (bad_waits || all_waited < all_runnable * 0.95) }' "$TMP/last" "$TMP/ones" >"$TMP/times"
 status=$?
 ((status < 2))

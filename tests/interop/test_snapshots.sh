@@ -34,7 +34,7 @@ recorder() { # OPTION... <CONFIG: sets pid; its words come to $dir/log
   PIDS+=("$pid")
   until_true told 'a snapshot is saved at trigger' && until_true all_record
 }
-all_record() { grep -q 'STARTED' <("$BIN/sonda" sessions) && compgen -G '/sys/kernel/tracing/instances/*' || [ "$probes" = perfetto ]; }
+all_record() { grep -q 'STARTED' <("$BIN/sonda" sessions) && grep -qsx 1 "/sys/kernel/tracing/instances/sonda-$probes_pid"-*/tracing_on || [ "$probes" = perfetto ]; }
 ends() { # EXIT_CODE
   until_true ended "$pid" || return 1
   wait "$pid"
@@ -56,6 +56,7 @@ begin() { # SERVICE PROBES
   use_sockets "$dir"
   start_service "$1" "$dir" && start_probes "$2" "$dir"
   verdict "$what: start" $?
+  probes_pid=${PIDS[-1]}
 }
 
 # ---- what each pair does ----
@@ -77,7 +78,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   ends 0
   verdict "$what: Ctrl-C ends it well" $? "$dir/log"
   grep -q '^Recorded .*: 2 snapshots$' "$dir/log" &&
-    [ "$(grep -cE "^ .* $dir/slow\.[02]\.trace: trigger 'slow-request' of sonda at 20.*, [0-9.]+ [KM]iB, [0-9,]+ events( from [0-9.]+ s before it)?; lost nothing" "$dir/log")" = 2 ] &&
+    [ "$(grep -cE "^ .* $dir/slow\.[02]\.trace: trigger 'slow-request' of sonda at 20.*, [0-9.]+ [KM]iB, [0-9,]+ events from [0-9.]+ s before it; lost nothing" "$dir/log")" = 2 ] &&
     [ ! -e "$dir/slow.trace" ]
   verdict "$what: the summary names both" $? "$dir/log"
   is_good "$what: the second is good" "$dir/slow.2.trace"
