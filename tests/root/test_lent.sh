@@ -128,6 +128,10 @@ b=${PIDS[-1]}
 kill -TERM "$b"
 wait "$b"
 verdict "two sessions of one process: the second" $? "$TMP/b.log"
+logged() { grep -aq "^was .*$1" "/run/sonda/instances:$name"; }
+rewritten() { logged events/sched/sched_switch/enable && ! logged events/sched/sched_waking/enable; }
+wait_for rewritten
+verdict "two sessions of one process: the undo log has the settings of the first alone" $? "/run/sonda/instances:$name"
 kill -TERM "$a"
 wait "$a"
 verdict "two sessions of one process: the first" $? "$TMP/a.log"

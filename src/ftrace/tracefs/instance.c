@@ -202,9 +202,9 @@ int instance_append(const struct instance *i, const char *file, const char *text
 int instance_keep_ring(const struct instance *i)
 {
 	_cleanup_(freep) char *on = instance_read(i, "tracing_on");
-	int r = override_join(i->override);
 
-	return r ? r : instance_write(i, "tracing_on", on && *on == '0' ? "0" : "1");
+	override_join(i->override);
+	return instance_write(i, "tracing_on", on && *on == '0' ? "0" : "1");
 }
 
 int instance_stop(const struct instance *i)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	dirs --> dir "" (top level)  -- undo log on disk
- *	           |  path, overrides: 2
- *	           +- "tracing_on"    old "0"  new "1"   holders: 2
- *	           +- "trace_clock"   old "[local] boot"  new "local [boot]"  holders: 1
- *
- *	         override of session 1 --> tracing_on, trace_clock
- *	         override of session 2 --> tracing_on
+ *	dirs --> dir "" (top level), sessions 1 and 2 --> undo log, in memory and on disk
+ *	           |
+ *	           +- "tracing_on"    old "0"  new "1"   holders: sessions 1, 2
+ *	           +- "trace_clock"   old "[local] boot"  new "local [boot]"  holders: session 1
  *
  * Settings are kept in the order of their changes and restored in reverse order. A setting that
  * had the wanted value is held as well, so that no other session changes it, but it is not
@@ -14,12 +11,10 @@
  */
 #include "ftrace/tracefs/override.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
@@ -30,28 +25,14 @@
 
 struct override_dir {
 	LIST_ENTRY(override_dir) link;
-	char *path; /* owned */
-	struct undo_log *log; /* owned; NULL: not logged */
-	bool keep_log; /* a setting could not be restored */
-	struct setting_changes changes; /* of struct held_setting */
-	unsigned n_overrides;
-	unsigned n_readers; /* of them, those that read records */
-};
-
-/* A setting of a directory, held by at least one session. */
-struct held_setting {
-	struct setting_change change;
-	bool changed; /* must be restored */
-	char *value; /* owned: the text written; NULL: the holder writes the file itself */
-	unsigned holders;
+	struct undo_log log; /* of the settings that at least one session holds */
+	uint64_t sessions; /* a bit each */
+	uint64_t readers; /* of them, those that read records */
 };
 
 struct override {
 	struct override_dir *dir;
-	bool reads;
-	struct held_setting **held; /* owned; the settings belong to the directory */
-	size_t n_held;
-	size_t held_cap;
+	uint64_t bit; /* this session in the directory */
 	char *refused; /* owned */
 };
 
@@ -60,143 +41,149 @@ static LIST_HEAD(, override_dir) dirs = LIST_HEAD_INITIALIZER(dirs);
 
 /* ---- directories ---- */
 
-static struct override_dir *find_dir(const char *path)
+static struct override_dir *find_dir(const struct override_target *terms)
 {
-	struct override_dir *p;
+	size_t len = strlen(terms->root);
+	struct override_dir *d;
 
-	LIST_FOREACH (p, &dirs, link)
-		if (!strcmp(p->path, path))
-			return p;
+	LIST_FOREACH (d, &dirs, link)
+		if (!strncmp(d->log.dir, terms->root, len) &&
+		    !strcmp(d->log.dir + len + (d->log.dir[len] == '/'), terms->place))
+			return d;
 	return NULL;
 }
 
-static const char *restricted_by(const struct override_dir *p)
+static int dir_new(const struct override_target *terms, struct override_dir **ret,
+		   struct err_text *e)
+{
+	struct override_dir *d = calloc(1, sizeof(*d));
+	int r = d ? undo_log_open(&d->log, terms->state, terms->root, terms->place, e)
+		  : err_set(e, -ENOMEM, "out of memory");
+
+	if (r) {
+		free(d);
+		return r;
+	}
+	LIST_INSERT_HEAD(&dirs, d, link);
+	*ret = d;
+	return 0;
+}
+
+static int check_dir(const struct override_target *terms, const struct override_dir *d,
+		     struct err_text *e)
 {
 	const struct setting_change *c;
 
-	TAILQ_FOREACH (c, &p->changes, link)
-		if (setting_restricts(c->file))
-			return c->file;
-	return NULL;
+	if (!~d->sessions)
+		return err_set(e, -EBUSY, "too many recordings use %s", d->log.dir);
+	TAILQ_FOREACH (c, &d->log.changes, link)
+		if (!terms->reads_nothing && setting_restricts(c->file))
+			return err_set(e, -EBUSY,
+				       "another recording restricts the records of %s (%s)",
+				       d->log.dir, c->file);
+	return 0;
 }
 
-static void dir_free(struct override_dir *p)
+int override_new(const struct override_target *terms, struct override **ret, struct err_text *e)
 {
-	assert(TAILQ_EMPTY(&p->changes));
-	LIST_REMOVE(p, link);
-	undo_log_close(p->log, p->keep_log);
-	free(p->path);
-	free(p);
-}
+	struct override *l = calloc(1, sizeof(*l));
+	int r = l ? 0 : err_set(e, -ENOMEM, "out of memory");
 
-/* Takes ownership of path. */
-static int dir_new(const struct override_target *terms, char *path, struct override_dir **ret,
-		   struct err_text *e)
-{
-	struct override_dir *p = calloc(1, sizeof(*p));
-	int r = 0;
-
-	if (!p) {
-		free(path);
-		return err_set(e, -ENOMEM, "out of memory");
+	if (!r) {
+		l->dir = find_dir(terms);
+		r = l->dir ? check_dir(terms, l->dir, e) : dir_new(terms, &l->dir, e);
 	}
-	p->path = path;
-	TAILQ_INIT(&p->changes);
-	LIST_INSERT_HEAD(&dirs, p, link);
-	if (terms->state)
-		r = undo_log_open(terms->state, terms->root, terms->place, &p->log, e);
 	if (r) {
-		dir_free(p);
+		free(l);
 		return r;
 	}
-	*ret = p;
+	l->bit = ~l->dir->sessions & (l->dir->sessions + 1);
+	l->dir->sessions |= l->bit;
+	l->dir->readers |= terms->reads_nothing ? 0 : l->bit;
+	*ret = l;
 	return 0;
 }
 
-static int use_dir(const struct override_target *terms, struct override_dir **ret,
-		   struct err_text *e)
+struct override *override_free(struct override *l)
 {
-	char *path = NULL;
-	const char *file;
-	struct override_dir *p;
+	struct override_dir *d;
 
-	if (asprintf(&path, "%s%s%s", terms->root, *terms->place ? "/" : "", terms->place) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	p = find_dir(path);
-	if (!p)
-		return dir_new(terms, path, ret, e);
-	free(path);
-	file = terms->reads_nothing ? NULL : restricted_by(p);
-	if (file)
-		return err_set(e, -EBUSY, "another recording restricts the records of %s (%s)",
-			       p->path, file);
-	*ret = p;
-	return 0;
+	if (!l)
+		return NULL;
+	d = l->dir;
+	override_restore(l);
+	d->readers &= ~l->bit;
+	d->sessions &= ~l->bit;
+	if (d->sessions) {
+		undo_log_rewrite(&d->log);
+	} else {
+		LIST_REMOVE(d, link);
+		undo_log_close(&d->log);
+		free(d);
+	}
+	free(l->refused);
+	free(l);
+	return NULL;
 }
 
 /* ---- held settings ---- */
 
-static struct held_setting *find_held(const struct override_dir *p, const char *file,
-				      const char *text)
+static bool is_command(const char *file)
 {
-	bool command = setting_kind_of(file) == SETTING_COMMAND;
-	struct setting_change *c;
-	struct held_setting *h;
+	return setting_kind_of(file) == SETTING_COMMAND;
+}
 
-	TAILQ_FOREACH (c, &p->changes, link) {
-		h = container_of(c, struct held_setting, change);
-		if (!strcmp(c->file, file) && (!command || (h->value && !strcmp(h->value, text))))
-			return h;
-	}
+/* A setting has one change; a trigger file has one for each command. */
+static struct setting_change *find(const struct override *l, const char *file, const char *text)
+{
+	struct setting_change *c;
+
+	TAILQ_FOREACH (c, &l->dir->log.changes, link)
+		if (!strcmp(c->file, file) &&
+		    (!is_command(file) || (c->text && !strcmp(c->text, text))))
+			return c;
 	return NULL;
 }
 
-static bool is_mine(const struct override *l, const struct held_setting *h)
+/* Returns the latest change that this session holds; file: NULL: of any file. */
+static struct setting_change *find_mine(const struct override *l, const char *file,
+					const char *prefix)
 {
-	for (size_t i = 0; i < l->n_held; i++)
-		if (l->held[i] == h)
-			return true;
-	return false;
+	struct setting_change *c;
+
+	TAILQ_FOREACH_REVERSE(c, &l->dir->log.changes, setting_changes, link)
+	if ((c->holders & l->bit) && (!file || !strcmp(c->file, file)) &&
+	    (!*prefix || (c->text && str_starts(c->text, prefix))))
+		return c;
+	return NULL;
 }
 
-static void held_setting_free(struct held_setting *h)
+/* The last holder restores the setting. */
+static int drop(struct override *l, struct setting_change *c)
 {
-	setting_change_deinit(&h->change);
-	free(h->value);
-	free(h);
+	c->holders &= ~l->bit;
+	return c->holders ? 0 : undo_log_undo(&l->dir->log, c);
 }
 
-static int hold(struct override *l, struct held_setting *h)
+static void drop_all(struct override *l, const char *file, const char *prefix)
 {
-	if (is_mine(l, h))
-		return 0;
-	if (array_reserve(&l->held, &l->held_cap, l->n_held + 1, sizeof(*l->held)))
+	struct setting_change *c;
+
+	while ((c = find_mine(l, file, prefix)))
+		drop(l, c);
+}
+
+/* text NULL: the session writes the file itself. */
+static int set_text(struct setting_change *c, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
 		return -ENOMEM;
-	l->held[l->n_held++] = h;
-	h->holders++;
+	free(c->text);
+	c->text = copy;
 	return 0;
 }
-
-/* Restores and frees the setting of the last holder. */
-static int restore_setting(struct override_dir *p, struct held_setting *h)
-{
-	int r = h->changed ? setting_change_undo(&h->change, p->path) : 0;
-
-	p->keep_log = p->keep_log || setting_change_may_retry(r);
-	TAILQ_REMOVE(&p->changes, &h->change, link);
-	held_setting_free(h);
-	return r;
-}
-
-static int drop(struct override *l, size_t i)
-{
-	struct held_setting *h = l->held[i];
-
-	memmove(l->held + i, l->held + i + 1, (--l->n_held - i) * sizeof(*l->held));
-	return --h->holders ? 0 : restore_setting(l->dir, h);
-}
-
-/* ---- changing ---- */
 
 static int refuse(struct override *l, const char *file)
 {
@@ -205,293 +192,189 @@ static int refuse(struct override *l, const char *file)
 	return -EBUSY;
 }
 
-static int path_of(const struct override *l, const char *file, char path[static 4096])
+/* Holds a setting that no session holds yet. was: NULL: the current value. */
+static int hold_new(struct override *l, const char *file, const char *was, const char *text,
+		    struct setting_change **ret)
 {
-	return fs_join(path, 4096, l->dir->path, file);
-}
-
-/* Reads and logs the new value after a write. */
-static int log_new_value(struct override *l, struct held_setting *h, const char *path)
-{
-	char *is = setting_kind_of(path) == SETTING_COMMAND ? strdup(h->value) : setting_read(path);
-
-	free(h->change.new_value);
-	h->change.new_value = is;
-	return undo_log_new_value(l->dir->log, &h->change);
-}
-
-static int set_value(struct held_setting *h, const char *text)
-{
-	char *copy = text ? strdup(text) : NULL;
-
-	if (text && !copy)
-		return -ENOMEM;
-	free(h->value);
-	h->value = copy;
-	return 0;
-}
-
-/* Holds a setting that no session holds yet. text NULL: the holder writes the file itself. */
-static int hold_new_as(struct override *l, const char *file, const char *was, const char *text,
-		       struct held_setting **ret)
-{
-	struct held_setting *h;
-	int r;
-
-	if (setting_restricts(file) && l->dir->n_readers > l->reads)
-		return refuse(l, file);
-	h = calloc(1, sizeof(*h));
-	if (!h || setting_change_init(&h->change, file, was)) {
-		free(h);
-		return -ENOMEM;
-	}
-	TAILQ_INSERT_TAIL(&l->dir->changes, &h->change, link);
-	r = set_value(h, text);
-	if (!r)
-		r = hold(l, h);
-	if (r) {
-		restore_setting(l->dir, h);
-		return r;
-	}
-	*ret = h;
-	return 0;
-}
-
-static int hold_new(struct override *l, const char *file, const char *text, const char *path,
-		    struct held_setting **ret)
-{
-	bool command = setting_kind_of(file) == SETTING_COMMAND;
-	_cleanup_(freep) char *was = NULL;
-
-	if (!fs_exists(path))
-		return -ENOENT;
-	was = command ? strdup("") : setting_read(path);
-	return was ? hold_new_as(l, file, was, text, ret) : -EACCES;
-}
-
-/* Logs the old value before the first change. */
-static int log_old_value(struct override *l, struct held_setting *h)
-{
-	int r = undo_log_old_value(l->dir->log, &h->change);
-
-	/*
-	 * Equal triggers cannot be distinguished after the write; so log the one to remove before
-	 * it.
-	 */
-	if (!r && setting_kind_of(h->change.file) == SETTING_COMMAND)
-		r = log_new_value(l, h, h->change.file);
-	if (!r)
-		h->changed = true;
-	return r;
-}
-
-/* The kernel refused the latest write. Some files change nevertheless. */
-static void write_refused(struct override *l, struct held_setting *h, const char *path)
-{
-	_cleanup_(freep) char *now = setting_read(path);
-
-	if (now && setting_kind_of(path) != SETTING_COMMAND &&
-	    !setting_equal(path, now, h->change.old_value)) {
-		log_new_value(l, h, path);
-		return;
-	}
-	h->changed = false;
-	drop(l, l->n_held - 1);
-	undo_log_rewrite(l->dir->log, &l->dir->changes);
-}
-
-static int write_first(struct override *l, const char *file, const char *text, const char *path)
-{
-	struct held_setting *h;
-	int r = hold_new(l, file, text, path, &h);
-
-	if (r || (setting_kind_of(file) != SETTING_COMMAND &&
-		  setting_reads(file, h->change.old_value, text)))
-		return r;
-	r = log_old_value(l, h);
-	if (!r)
-		r = setting_write(path, text);
-	if (r) {
-		write_refused(l, h, path);
-		return r;
-	}
-	return setting_kind_of(file) == SETTING_COMMAND ? 0 : log_new_value(l, h, path);
-}
-
-static int write_again(struct override *l, struct held_setting *h, const char *text,
-		       const char *path)
-{
-	int r = h->changed ? 0 : log_old_value(l, h);
+	_cleanup_(freep) char *now = NULL;
+	struct setting_change *c;
+	char path[4096];
+	int r = fs_join(path, sizeof(path), l->dir->log.dir, file);
 
 	if (r)
 		return r;
-	/* The setting stays held; growing rings takes the kernel long. */
-	coroutine_block_begin();
-	r = setting_write(path, text);
-	coroutine_block_end();
-	if (!r)
-		r = set_value(h, text);
-	if (!r)
-		r = log_new_value(l, h, path);
+	if (!was && !fs_exists(path))
+		return -ENOENT;
+	if (!was)
+		was = now = is_command(file) ? strdup("") : setting_read(path);
+	if (!was)
+		return -EACCES;
+	if (setting_restricts(file) && (l->dir->readers & ~l->bit))
+		return refuse(l, file);
+	r = undo_log_add(&l->dir->log, file, was, &c);
+	if (r)
+		return r;
+	c->holders = l->bit;
+	r = set_text(c, text);
+	if (r)
+		drop(l, c);
+	else
+		*ret = c;
 	return r;
 }
 
-/* Any session may switch it on; it is switched off after the last one. */
-static bool is_additive(const char *file)
+/* ---- changing ---- */
+
+/* Reads and logs the new value after a write. */
+static int log_new_value(struct override *l, struct setting_change *c, const char *path)
 {
-	return !strcmp(file, "tracing_on");
+	free(c->new_value);
+	c->new_value = is_command(c->file) ? strdup(c->text) : setting_read(path);
+	return undo_log_new_value(&l->dir->log, c);
 }
 
-/*
- * Drops the triggers of this kind that this session added; the last holder removes them from the
- * kernel.
- */
-static int drop_triggers(struct override *l, const char *file, const char *kind)
+/* Logs the old value before the first change. */
+static int log_old_value(struct override *l, struct setting_change *c)
 {
-	for (size_t i = l->n_held; i-- > 0;)
-		if (!strcmp(l->held[i]->change.file, file) && l->held[i]->value &&
-		    str_starts(l->held[i]->value, kind))
-			drop(l, i);
-	return 0;
+	int r = undo_log_old_value(&l->dir->log, c);
+
+	/* Equal triggers cannot be distinguished after the write. */
+	return r || !is_command(c->file) ? r : log_new_value(l, c, NULL);
+}
+
+/* Some files change although the kernel refuses the text. */
+static void write_refused(struct override *l, struct setting_change *c, const char *path)
+{
+	_cleanup_(freep) char *now = setting_read(path);
+
+	if (now && !is_command(path) && !setting_equal(path, now, c->old_value)) {
+		log_new_value(l, c, path);
+		return;
+	}
+	c->logged = false;
+	drop(l, c);
+	undo_log_rewrite(&l->dir->log);
+}
+
+static int put(struct override *l, struct setting_change *c, const char *text, const char *path)
+{
+	bool first = !c->logged;
+	int r = first ? log_old_value(l, c) : 0;
+
+	if (r)
+		return r;
+	/* The kernel needs long to grow rings. Others may not hold a setting before it is set. */
+	if (!first)
+		coroutine_block_begin();
+	r = setting_write(path, text);
+	if (!first)
+		coroutine_block_end();
+	if (!r)
+		r = set_text(c, text);
+	return r || is_command(path) ? r : log_new_value(l, c, path);
 }
 
 int override_write(struct override *l, const char *file, const char *text)
 {
-	struct held_setting *h = find_held(l->dir, file, text);
+	struct setting_change *c = find(l, file, text);
+	/* Any session may switch it on; it is switched off after the last one. */
+	bool is_additive = !strcmp(file, "tracing_on");
+	bool is_new = !c, same = c && c->text && !strcmp(c->text, text);
 	char path[4096];
-	int r = path_of(l, file, path);
+	int r = fs_join(path, sizeof(path), l->dir->log.dir, file);
 
+	if (!r && is_command(file) && *text == '!') {
+		drop_all(l, file, text + 1);
+		return 0;
+	}
+	if (!r && is_new)
+		r = hold_new(l, file, NULL, text, &c);
 	if (r)
 		return r;
-	if (setting_kind_of(file) == SETTING_COMMAND && *text == '!')
-		return drop_triggers(l, file, text + 1);
-	if (!h)
-		return write_first(l, file, text, path);
-	if (h->value && !strcmp(h->value, text))
-		return hold(l, h);
-	if (!is_additive(file) && (!is_mine(l, h) || h->holders > 1))
+	if (!is_new && !same && !is_additive && c->holders != l->bit)
 		return refuse(l, file);
-	r = hold(l, h);
-	return r ? r : write_again(l, h, text, path);
+	c->holders |= l->bit;
+	if (same || (is_new && !is_command(file) && setting_reads(file, c->old_value, text)))
+		return 0;
+	r = put(l, c, text, path);
+	if (r && is_new)
+		write_refused(l, c, path);
+	return r;
 }
 
 int override_append(struct override *l, const char *file, const char *text)
 {
-	struct held_setting *h = find_held(l->dir, file, text);
-	_cleanup_(freep) char *value = NULL;
+	struct setting_change *c = find(l, file, text);
+	_cleanup_(freep) char *all = NULL;
 	char path[4096];
-	int r = path_of(l, file, path);
+	int r = fs_join(path, sizeof(path), l->dir->log.dir, file);
 
 	if (r)
 		return r;
-	if (!h || !is_mine(l, h) || h->holders > 1 || !h->value)
+	if (!c || c->holders != l->bit || !c->text)
 		return refuse(l, file);
-	if (asprintf(&value, "%s%s", h->value, text) < 0) {
-		value = NULL;
+	if (asprintf(&all, "%s%s", c->text, text) < 0) {
+		all = NULL;
 		return -ENOMEM;
 	}
-	r = h->changed ? 0 : log_old_value(l, h);
+	r = c->logged ? 0 : log_old_value(l, c);
 	if (!r)
 		r = setting_append(path, text);
-	if (!r)
-		r = set_value(h, value);
-	return r;
+	return r ? r : set_text(c, all);
 }
 
 int override_save(struct override *l, const char *file, const char *was)
 {
-	struct held_setting *h = find_held(l->dir, file, "");
-	char path[4096];
-	int r = path_of(l, file, path);
+	struct setting_change *c = find(l, file, "");
+	int r;
 
-	if (r)
-		return r;
-	if (h && (!is_mine(l, h) || h->holders > 1))
+	if (c && c->holders != l->bit)
 		return refuse(l, file);
-	if (!h)
-		r = was ? hold_new_as(l, file, was, NULL, &h) : hold_new(l, file, NULL, path, &h);
-	return r || h->changed ? r : log_old_value(l, h);
+	r = c ? 0 : hold_new(l, file, was, NULL, &c);
+	return r || c->logged ? r : log_old_value(l, c);
 }
 
-int override_join(struct override *l)
+/* ---- sessions ---- */
+
+void override_join(struct override *l)
 {
 	struct setting_change *c;
-	int r = 0;
 
-	TAILQ_FOREACH (c, &l->dir->changes, link)
-		if (!r && !str_starts(c->file, "events/"))
-			r = hold(l, container_of(c, struct held_setting, change));
-	return r;
+	TAILQ_FOREACH (c, &l->dir->log.changes, link)
+		if (!str_starts(c->file, "events/"))
+			c->holders |= l->bit;
 }
 
 void override_release(struct override *l, const char *file)
 {
-	for (size_t i = l->n_held; i-- > 0;)
-		if (!strcmp(l->held[i]->change.file, file))
-			drop(l, i);
-}
-
-/* ---- overrides ---- */
-
-int override_new(const struct override_target *terms, struct override **ret, struct err_text *e)
-{
-	struct override *l = calloc(1, sizeof(*l));
-	int r = l ? use_dir(terms, &l->dir, e) : err_set(e, -ENOMEM, "out of memory");
-
-	if (r) {
-		free(l);
-		return r;
-	}
-	l->reads = !terms->reads_nothing;
-	l->dir->n_overrides++;
-	l->dir->n_readers += l->reads;
-	*ret = l;
-	return 0;
+	drop_all(l, file, "");
 }
 
 int override_restore(struct override *l)
 {
+	struct setting_change *c;
 	int one, r = 0;
 
-	while (l->n_held) {
-		one = drop(l, l->n_held - 1);
+	while ((c = find_mine(l, NULL, ""))) {
+		one = drop(l, c);
 		r = r ? r : one;
 		coroutine_yield(); /* restores all settings even if cancelled */
 	}
 	return r;
 }
 
-struct override *override_free(struct override *l)
-{
-	struct override_dir *p;
-
-	if (!l)
-		return NULL;
-	p = l->dir;
-	override_restore(l);
-	p->n_readers -= l->reads;
-	if (!--p->n_overrides)
-		dir_free(p);
-	else
-		undo_log_rewrite(p->log, &p->changes);
-	free(l->held);
-	free(l->refused);
-	free(l);
-	return NULL;
-}
-
 bool override_others_hold(const struct override *l, const char *file)
 {
-	const struct held_setting *h = find_held(l->dir, file, "");
+	const struct setting_change *c = find(l, file, "");
 
-	return h && h->holders > (is_mine(l, h) ? 1u : 0u);
+	return c && (c->holders & ~l->bit);
 }
 
 bool override_has_changed(const struct override *l, const char *file)
 {
-	const struct held_setting *h = find_held(l->dir, file, "");
+	const struct setting_change *c = find(l, file, "");
 
-	return h && h->changed && h->holders == 1 && is_mine(l, h);
+	return c && c->logged && c->holders == l->bit;
 }
 
 const char *override_refused(const struct override *l)

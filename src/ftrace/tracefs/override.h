@@ -13,7 +13,8 @@
  *
  * All sessions of this process share one override per directory. Settings that only add records
  * (events, tracing_on) may be set by any of them. A single-valued setting keeps the first
- * session's value. Restricting settings need exclusive use. A conflict returns -EBUSY.
+ * session's value. Restricting settings need exclusive use. A conflict returns -EBUSY, as does the
+ * 65th session of a directory.
  *
  * File names are relative to the directory. Functions return 0 or -errno unless stated otherwise.
  */
@@ -58,7 +59,7 @@ int override_append(struct override *l, const char *file, const char *text);
  * current one.
  */
 int override_save(struct override *l, const char *file, const char *was);
-/* Holds all settings of the other sessions except events. Returns 0 or -ENOMEM. */
-int override_join(struct override *l);
+/* Holds all settings of the other sessions except events. */
+void override_join(struct override *l);
 /* Releases the setting for this session. */
 void override_release(struct override *l, const char *file);

@@ -154,66 +154,15 @@ int setting_append(const char *path, const char *text)
 	return write_list(path, text, O_APPEND);
 }
 
-int setting_change_init(struct setting_change *c, const char *file, const char *was)
+int setting_remove_command(const char *path, const char *text)
 {
-	*c = (struct setting_change){.file = strdup(file), .old_value = strdup(was)};
-	if (c->file && c->old_value)
-		return 0;
-	setting_change_deinit(c);
-	return -ENOMEM;
-}
-
-void setting_change_deinit(struct setting_change *c)
-{
-	free(c->file);
-	free(c->old_value);
-	free(c->new_value);
-	*c = (struct setting_change){0};
-}
-
-/* Removes a trigger that was added. */
-static int take_back(const struct setting_change *c, const char *path)
-{
-	struct strbuf text = {0};
+	_cleanup_(freep) char *command = NULL;
 	int r;
 
-	if (!c->new_value)
-		return 0;
-	strbuf_printf(&text, "!%s", c->new_value);
-	r = text.failed ? -ENOMEM : setting_write(path, text.s);
-	strbuf_deinit(&text);
+	if (asprintf(&command, "!%s", text) < 0) {
+		command = NULL;
+		return -ENOMEM;
+	}
+	r = setting_write(path, command);
 	return r == -ENOENT ? 0 : r;
-}
-
-int setting_change_undo(const struct setting_change *c, const char *folder)
-{
-	_cleanup_(freep) char *now = NULL, *text = NULL;
-	enum setting_kind kind = setting_kind_of(c->file);
-	char path[4096];
-	int r = fs_join(path, sizeof(path), folder, c->file);
-
-	if (r || !fs_exists(path))
-		return r;
-	if (kind == SETTING_COMMAND)
-		return take_back(c, path);
-	now = setting_read(path);
-	text = setting_text(c->file, c->old_value);
-	/* A list whose threads have all ended matches no thread, but reads like an empty list. */
-	if (now && !(kind == SETTING_LIST && text && !*text) &&
-	    setting_equal(c->file, now, c->old_value))
-		return 0;
-	/* The kernel removes ended threads from a list, so it rarely reads as written. */
-	if (now && c->new_value && kind != SETTING_LIST &&
-	    !setting_equal(c->file, now, c->new_value))
-		return 0;
-	/*
-	 * A value without a write form ("X") is a summary of other settings, which are restored
-	 * themselves.
-	 */
-	return text ? setting_write(path, text) : 0;
-}
-
-bool setting_change_may_retry(int error)
-{
-	return error == -EBUSY || error == -ENOMEM;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/queue.h>
 
 /*
  * A setting file of tracefs. What a read returns is often not what has to be written to set it.
@@ -41,27 +40,5 @@ char *setting_read(const char *path);
 int setting_write(const char *path, const char *text);
 /* Adds to a list. Returns 0 or -errno. */
 int setting_append(const char *path, const char *text);
-
-/* One changed setting: the value before our change, and the value we set. */
-struct setting_change {
-	TAILQ_ENTRY(setting_change) link;
-	char *file; /* owned: relative to the directory */
-	char *old_value; /* owned: as read; empty for a command */
-	/* owned: as read after the write; for a command, the text written; NULL: unknown */
-	char *new_value;
-};
-
-TAILQ_HEAD(setting_changes, setting_change);
-
-/* Returns 0, or -ENOMEM with nothing to free. */
-int setting_change_init(struct setting_change *c, const char *file, const char *was);
-/* A zeroed change is allowed. */
-void setting_change_deinit(struct setting_change *c);
-
-/*
- * Restores the old value, unless another process has changed the setting since. folder: the
- * tracefs directory. Returns 0 or -errno; 0 if the file no longer exists.
- */
-int setting_change_undo(const struct setting_change *c, const char *folder);
-/* Returns true if the error may be temporary. */
-bool setting_change_may_retry(int error);
+/* Removes a command; 0 if it is not there. path: of the file. Returns 0 or -errno. */
+int setting_remove_command(const char *path, const char *text);

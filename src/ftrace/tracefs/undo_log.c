@@ -10,8 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,45 +21,111 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "ftrace/tracefs/setting_file.h"
 
 #define HEAD "sonda-loan 1"
 #define TOP_LEVEL "top-level"
 
-#define TRIES 10 /* opening a file can fail when another process removes the empty directory */
+/* ---- changes ---- */
 
-struct undo_log {
-	int fd; /* owned, with the lock */
+int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
+		 struct setting_change **ret)
+{
+	struct setting_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	TAILQ_INSERT_TAIL(&l->changes, c, link);
+	c->file = strdup(file);
+	c->old_value = strdup(old_value);
+	if (!c->file || !c->old_value) {
+		undo_log_undo(l, c);
+		return -ENOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+static int restore(const struct setting_change *c, const char *dir)
+{
+	_cleanup_(freep) char *now = NULL, *text = NULL;
+	enum setting_kind kind = setting_kind_of(c->file);
 	char path[4096];
-};
+	int r = fs_join(path, sizeof(path), dir, c->file);
+
+	if (r || !fs_exists(path))
+		return r;
+	if (kind == SETTING_COMMAND)
+		return c->new_value ? setting_remove_command(path, c->new_value) : 0;
+	now = setting_read(path);
+	text = setting_text(c->file, c->old_value);
+	/* A list whose threads have all ended matches no thread, but reads like an empty list. */
+	if (now && !(kind == SETTING_LIST && text && !*text) &&
+	    setting_equal(c->file, now, c->old_value))
+		return 0;
+	/* The kernel removes ended threads from a list, so it rarely reads as written. */
+	if (now && c->new_value && kind != SETTING_LIST &&
+	    !setting_equal(c->file, now, c->new_value))
+		return 0;
+	/*
+	 * A value without a write form ("X") is a summary of other settings, which are restored
+	 * themselves.
+	 */
+	return text ? setting_write(path, text) : 0;
+}
+
+int undo_log_undo(struct undo_log *l, struct setting_change *c)
+{
+	int r = c->logged ? restore(c, l->dir) : 0;
+
+	/* These errors may be temporary. */
+	l->keep = l->keep || r == -EBUSY || r == -ENOMEM;
+	TAILQ_REMOVE(&l->changes, c, link);
+	free(c->file);
+	free(c->old_value);
+	free(c->new_value);
+	free(c->text);
+	free(c);
+	return r;
+}
+
+static int undo_all(struct undo_log *l)
+{
+	int one, r = 0;
+
+	while (!TAILQ_EMPTY(&l->changes)) {
+		one = undo_log_undo(l, TAILQ_LAST(&l->changes, setting_changes));
+		r = r ? r : one;
+	}
+	return r;
+}
 
 /* ---- names ---- */
 
 /* "instances/foo" <-> "instances:foo", "" <-> "top-level" */
-static int path_of_log(char *path, size_t size, const char *state, const char *place)
+static char *path_of_log(const char *state, const char *place)
 {
-	char name[512];
-	int n = snprintf(name, sizeof(name), "%s", *place ? place : TOP_LEVEL);
-	char *slash = strchr(name, '/');
+	char *path = NULL, *slash;
 
-	if (n < 0 || (size_t)n >= sizeof(name))
-		return -ENAMETOOLONG;
+	if (asprintf(&path, "%s/%s", state, *place ? place : TOP_LEVEL) < 0)
+		return NULL;
+	slash = strchr(path + strlen(state) + 1, '/');
 	if (slash)
 		*slash = ':';
-	return fs_join(path, size, state, name);
+	return path;
 }
 
-static int dir_of_log(char *path, size_t size, const char *root, const char *name)
+static void place_of_log(const char *name, char place[static NAME_MAX + 1])
 {
-	static const char prefix[] = "instances:";
-	bool top = !strcmp(name, TOP_LEVEL), instance = str_starts(name, prefix);
-	int n = snprintf(path, size, "%s%s%s", root, top ? "" : (instance ? "/instances/" : "/"),
-			 top ? "" : (instance ? name + strlen(prefix) : name));
+	char *colon;
 
-	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+	snprintf(place, NAME_MAX + 1, "%s", strcmp(name, TOP_LEVEL) ? name : "");
+	colon = strchr(place, ':');
+	if (colon)
+		*colon = '/';
 }
 
-/* ---- the directory ---- */
-
+/* The directory of the logs must be writable for this user alone. */
 static int check_state(const char *state)
 {
 	struct stat st;
@@ -70,18 +135,7 @@ static int check_state(const char *state)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EPERM;
 }
 
-static int make_state(const char *state, struct err_text *e)
-{
-	int r;
-
-	if (mkdir(state, 0700) && errno != EEXIST)
-		return err_set(e, -errno, "cannot make %s: %s", state, strerror(errno));
-	r = check_state(state);
-	return r ? err_set(e, r, "%s is not a directory that only this user may write to", state)
-		 : 0;
-}
-
-/* ---- parsing ---- */
+/* ---- the file: writing ---- */
 
 static int read_boot_id(char id[static 64])
 {
@@ -93,49 +147,55 @@ static int read_boot_id(char id[static 64])
 	return r;
 }
 
-static struct setting_change *find_change(struct setting_changes *list, const char *file,
-					  size_t len)
+/* A single write, so an entry is complete or absent. */
+static int write_entry(int fd, const char *kind, const char *file, const char *value)
 {
-	struct setting_change *c;
+	struct strbuf b = {0};
+	int r;
 
-	TAILQ_FOREACH_REVERSE(c, list, setting_changes, link)
-	if (strlen(c->file) == len && !memcmp(c->file, file, len))
-		return c;
-	return NULL;
+	strbuf_printf(&b, "%s %zu %s\n%s\n", kind, strlen(value), file, value);
+	r = b.failed ? -ENOMEM : fs_write_all(fd, b.s, b.len);
+	strbuf_deinit(&b);
+	return r;
 }
 
-/* A setting has one change; a trigger file has one for each command. */
-static int add_entry(struct setting_changes *list, bool was, const char *file, const char *text,
-		     size_t len)
+int undo_log_old_value(struct undo_log *l, struct setting_change *c)
 {
-	_cleanup_(freep) char *copy = strndup(text, len);
-	struct setting_change *c = find_change(list, file, strlen(file));
+	int r = l->path ? write_entry(l->fd, "was", c->file, c->old_value) : 0;
 
-	if (!copy)
-		return -ENOMEM;
-	if (!was) {
-		if (c) {
-			free(c->new_value);
-			c->new_value = TAKE_PTR(copy);
-		}
-		return 0;
+	c->logged = c->logged || !r;
+	return r;
+}
+
+int undo_log_new_value(struct undo_log *l, const struct setting_change *c)
+{
+	return l->path && c->new_value ? write_entry(l->fd, "is", c->file, c->new_value) : 0;
+}
+
+/* ---- the file: reading ---- */
+
+static int parse_entry(struct undo_log *l, bool is_old, const char *file, const char *value)
+{
+	struct setting_change *c;
+	int r;
+
+	if (is_old) {
+		r = undo_log_add(l, file, value, &c);
+		if (!r)
+			c->logged = true;
+		return r;
 	}
-	c = malloc(sizeof(*c));
-	if (!c || setting_change_init(c, file, copy)) {
-		free(c);
-		return -ENOMEM;
+	TAILQ_FOREACH_REVERSE(c, &l->changes, setting_changes, link)
+	if (!strcmp(c->file, file)) {
+		free(c->new_value);
+		c->new_value = strdup(value);
+		return c->new_value ? 0 : -ENOMEM;
 	}
-	TAILQ_INSERT_TAIL(list, c, link);
 	return 0;
 }
 
-static bool is_inside(const char *file)
-{
-	return *file && *file != '/' && !strstr(file, "..");
-}
-
 /* The last entry is incomplete if the process was killed while writing it. */
-static int parse(const char *text, size_t len, struct setting_changes *list)
+static int parse(struct undo_log *l, const char *text, size_t len)
 {
 	const char *at = text, *end = text + len;
 	char kind[8], file[600];
@@ -143,69 +203,44 @@ static int parse(const char *text, size_t len, struct setting_changes *list)
 	int head, r = 0;
 
 	while (!r && at < end && memchr(at, '\n', (size_t)(end - at))) {
+		_cleanup_(freep) char *value = NULL;
+
 		if (sscanf(at, "%7s %zu %599[^\n]%n", kind, &bytes, file, &head) != 3)
 			break;
 		at += head + 1;
-		if (at > end || bytes > (size_t)(end - at) || !is_inside(file))
+		if (at > end || bytes > (size_t)(end - at) || *file == '/' || strstr(file, ".."))
 			break;
-		r = add_entry(list, !strcmp(kind, "was"), file, at, bytes);
+		value = strndup(at, bytes);
+		r = value ? parse_entry(l, !strcmp(kind, "was"), file, value) : -ENOMEM;
 		at += bytes + 1;
 	}
 	return r;
 }
 
-static void free_changes(struct setting_changes *list)
-{
-	struct setting_change *c;
-
-	while ((c = TAILQ_FIRST(list))) {
-		TAILQ_REMOVE(list, c, link);
-		setting_change_deinit(c);
-		free(c);
-	}
-}
-
-/* ---- rollback ---- */
-
-static int roll_back_all(struct setting_changes *list, const char *dir)
-{
-	struct setting_change *c;
-	int one, r = 0;
-
-	TAILQ_FOREACH_REVERSE(c, list, setting_changes, link)
-	{
-		one = setting_change_undo(c, dir);
-		r = r ? r : one;
-	}
-	return r;
-}
-
 /* A reboot has reset all settings. */
-static int roll_back_text(const char *text, size_t len, const char *dir)
-{
-	struct setting_changes list = TAILQ_HEAD_INITIALIZER(list);
-	const char *eol = memchr(text, '\n', len);
-	char now[64], then[64];
-	int r;
-
-	if (!eol || sscanf(text, HEAD " %63s", then) != 1 || read_boot_id(now) || strcmp(now, then))
-		return 0;
-	r = parse(eol + 1, len - (size_t)(eol + 1 - text), &list);
-	if (!r)
-		r = roll_back_all(&list, dir);
-	free_changes(&list);
-	return r;
-}
-
-static int roll_back_file(int fd, const char *dir)
+static int roll_back(struct undo_log *l)
 {
 	struct strbuf b = {0};
-	int r = fs_read_fd(fd, UNDO_LOG_MAX, &b);
+	char now[64], then[64];
+	int undone, r = fs_read_fd(l->fd, UNDO_LOG_MAX, &b);
+	const char *eol = !r && b.s ? strchr(b.s, '\n') : NULL;
 
-	if (!r && b.s)
-		r = roll_back_text(b.s, b.len, dir);
+	if (eol && sscanf(b.s, HEAD " %63s", then) == 1 && !read_boot_id(now) && !strcmp(now, then))
+		r = parse(l, eol + 1, b.len - (size_t)(eol + 1 - b.s));
 	strbuf_deinit(&b);
-	return r;
+	undone = undo_all(l);
+	return r ? r : undone;
+}
+
+static int pid_of_log(const char *path)
+{
+	struct strbuf b = {0};
+	int pid = 0;
+
+	if (!fs_read_file(path, UNDO_LOG_MAX, &b) && b.s && sscanf(b.s, HEAD " %*s %d", &pid) != 1)
+		pid = 0;
+	strbuf_deinit(&b);
+	return pid;
 }
 
 /* ---- the lock ---- */
@@ -219,7 +254,7 @@ static bool has_name(int fd, const char *path)
 }
 
 /* Returns a descriptor with the lock, or -EWOULDBLOCK if another process holds it. */
-static int lock(const char *path, int flags)
+static int open_locked(const char *path, int flags)
 {
 	for (;;) {
 		int r, fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
@@ -235,149 +270,103 @@ static int lock(const char *path, int flags)
 	}
 }
 
-static int owner_of_log(const char *path)
-{
-	struct strbuf b = {0};
-	int pid = 0;
-
-	if (!fs_read_file(path, UNDO_LOG_MAX, &b) && b.s && sscanf(b.s, HEAD " %*s %d", &pid) != 1)
-		pid = 0;
-	strbuf_deinit(&b);
-	return pid;
-}
-
-static int write_head(int fd)
-{
-	char text[160], boot[64];
-
-	if (read_boot_id(boot))
-		return -EIO;
-	snprintf(text, sizeof(text), HEAD " %s %d\n", boot, (int)getpid());
-	return fs_write_all(fd, text, strlen(text));
-}
-
 /* ---- the log of this process ---- */
 
-static int open_log(struct undo_log *r, const char *dir, struct err_text *e)
-{
-	int error;
-
-	r->fd = lock(r->path, O_CREAT | O_APPEND);
-	if (r->fd == -EWOULDBLOCK)
-		return err_set(e, -EBUSY, "another sonda-probes (process %d) uses %s",
-			       owner_of_log(r->path), dir);
-	if (r->fd < 0)
-		return err_set(e, r->fd, "cannot write %s: %s", r->path, strerror(-r->fd));
-	error = roll_back_file(r->fd, dir);
-	if (!error)
-		error = ftruncate(r->fd, 0) ? -errno : write_head(r->fd);
-	if (error) {
-		close(r->fd);
-		return err_set(e, error, "cannot roll back %s: %s", r->path, strerror(-error));
-	}
-	return 0;
-}
-
-int undo_log_open(const char *state, const char *root, const char *place, struct undo_log **ret,
-		  struct err_text *e)
-{
-	_cleanup_(freep) struct undo_log *r = calloc(1, sizeof(*r));
-	char dir[4096];
-	int error;
-
-	if (!r)
-		return err_set(e, -ENOMEM, "out of memory");
-	error = path_of_log(r->path, sizeof(r->path), state, place);
-	if (!error)
-		error = dir_of_log(dir, sizeof(dir), root, strrchr(r->path, '/') + 1);
-	if (error)
-		return err_set(e, error, "the name %s is too long", place);
-	for (int i = 0; i < TRIES; i++) {
-		error = make_state(state, e);
-		if (!error)
-			error = open_log(r, dir, e);
-		if (error != -ENOENT)
-			break;
-	}
-	if (!error)
-		*ret = TAKE_PTR(r);
-	return error;
-}
-
-struct undo_log *undo_log_close(struct undo_log *r, bool keep)
-{
-	if (!r)
-		return NULL;
-	/* The directory stays: other processes may be confined to it by Landlock. */
-	if (!keep)
-		unlink(r->path);
-	close(r->fd);
-	free(r);
-	return NULL;
-}
-
-/* A single write, so an entry is complete or absent. */
-static int add(int fd, const char *kind, const char *file, const char *text)
-{
-	struct strbuf b = {0};
-	int r;
-
-	strbuf_printf(&b, "%s %zu %s\n%s\n", kind, strlen(text), file, text);
-	r = b.failed ? -ENOMEM : fs_write_all(fd, b.s, b.len);
-	strbuf_deinit(&b);
-	return r;
-}
-
-int undo_log_old_value(struct undo_log *r, const struct setting_change *c)
-{
-	return r ? add(r->fd, "was", c->file, c->old_value) : 0;
-}
-
-int undo_log_new_value(struct undo_log *r, const struct setting_change *c)
-{
-	return r && c->new_value ? add(r->fd, "is", c->file, c->new_value) : 0;
-}
-
-static int write_changes(int fd, const struct setting_changes *changes)
-{
-	const struct setting_change *c;
-	int r = write_head(fd);
-
-	TAILQ_FOREACH (c, changes, link) {
-		if (!r)
-			r = add(fd, "was", c->file, c->old_value);
-		if (!r && c->new_value)
-			r = add(fd, "is", c->file, c->new_value);
-	}
-	return r;
-}
-
 /* A new file replaces the old one; it is locked before the rename. */
-int undo_log_rewrite(struct undo_log *r, const struct setting_changes *changes)
+int undo_log_rewrite(struct undo_log *l)
 {
-	char path[4096 + 8];
+	char path[4096], head[160], boot[64];
+	struct setting_change *c;
 	const char *name;
-	int fd, error;
+	int fd, r;
 
-	if (!r)
+	if (!l->path)
 		return 0;
-	name = strrchr(r->path, '/');
-	snprintf(path, sizeof(path), "%.*s/.%s", (int)(name - r->path), r->path, name + 1);
+	name = strrchr(l->path, '/') + 1;
+	if (snprintf(path, sizeof(path), "%.*s.%s", (int)(name - l->path), l->path, name) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
 	unlink(path);
-	fd = lock(path, O_CREAT | O_EXCL | O_APPEND);
+	fd = open_locked(path, O_CREAT | O_EXCL | O_APPEND);
 	if (fd < 0)
 		return fd;
-	error = write_changes(fd, changes);
-	if (!error && rename(path, r->path))
-		error = -errno;
-	if (error) {
+	r = read_boot_id(boot);
+	snprintf(head, sizeof(head), HEAD " %s %d\n", boot, (int)getpid());
+	if (!r)
+		r = fs_write_all(fd, head, strlen(head));
+	TAILQ_FOREACH (c, &l->changes, link) {
+		if (!r && c->logged)
+			r = write_entry(fd, "was", c->file, c->old_value);
+		if (!r && c->logged && c->new_value)
+			r = write_entry(fd, "is", c->file, c->new_value);
+	}
+	if (!r && rename(path, l->path))
+		r = -errno;
+	if (r) {
 		unlink(path);
 		close(fd);
-		return error;
+		return r;
 	}
-	close(r->fd);
-	r->fd = fd;
+	close(l->fd);
+	l->fd = fd;
 	return 0;
+}
+
+static int open_file(struct undo_log *l, const char *state, const char *place, struct err_text *e)
+{
+	int r;
+
+	l->path = path_of_log(state, place);
+	if (!l->path)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (mkdir(state, 0700) && errno != EEXIST)
+		return err_set(e, -errno, "cannot make %s: %s", state, strerror(errno));
+	r = check_state(state);
+	if (r)
+		return err_set(e, r, "%s is not a directory that only this user may write to",
+			       state);
+	l->fd = open_locked(l->path, O_CREAT | O_APPEND);
+	if (l->fd == -EWOULDBLOCK)
+		return err_set(e, -EBUSY, "another sonda-probes (process %d) uses %s",
+			       pid_of_log(l->path), l->dir);
+	if (l->fd < 0)
+		return err_set(e, l->fd, "cannot write %s: %s", l->path, strerror(-l->fd));
+	r = roll_back(l);
+	if (!r)
+		r = undo_log_rewrite(l);
+	return r ? err_set(e, r, "cannot roll back %s: %s", l->path, strerror(-r)) : 0;
+}
+
+static void release(struct undo_log *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l->path);
+	free(l->dir);
+}
+
+int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *place,
+		  struct err_text *e)
+{
+	int r = 0;
+
+	*l = (struct undo_log){.changes = TAILQ_HEAD_INITIALIZER(l->changes), .fd = -1};
+	if (asprintf(&l->dir, "%s%s%s", root, *place ? "/" : "", place) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (state)
+		r = open_file(l, state, place, e);
+	if (r)
+		release(l);
+	return r;
+}
+
+void undo_log_close(struct undo_log *l)
+{
+	undo_all(l);
+	/* The directory stays: other processes may be confined to it by Landlock. */
+	if (l->path && !l->keep)
+		unlink(l->path);
+	release(l);
 }
 
 /* ---- logs of other processes ---- */
@@ -392,22 +381,15 @@ struct sweep {
 static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
 	struct sweep *s = ctx;
-	char path[4096], dir[4096];
-	int fd, r;
+	char place[NAME_MAX + 1];
+	struct undo_log l;
 
 	(void)d_type;
-	if (fs_join(path, sizeof(path), s->state, name) ||
-	    dir_of_log(dir, sizeof(dir), s->root, name))
+	place_of_log(name, place);
+	if (undo_log_open(&l, s->state, s->root, place, NULL))
 		return 0;
-	fd = lock(path, 0);
-	if (fd < 0)
-		return 0;
-	r = *name == '.' ? 0 : roll_back_file(fd, dir);
-	if (!r) {
-		unlink(path);
-		s->rolled_back += *name != '.';
-	}
-	close(fd);
+	undo_log_close(&l);
+	s->rolled_back += *name != '.';
 	return 0;
 }
 

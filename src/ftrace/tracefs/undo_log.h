@@ -2,15 +2,17 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/core/err.h"
-#include "ftrace/tracefs/setting_file.h"
 
 /*
- * Undo log on disk. If this process is killed, a later one rolls its changes back. A file lock
- * shows that the owner is alive; so one process at a time uses a tracefs directory. Each entry is
- * written before the change is made, with a single write(2) and no fsync: the log has to survive
- * the process, not the machine, because a reboot resets tracefs.
+ * Undo log of one tracefs directory: the settings that this process changed there, in memory and
+ * on disk. If this process is killed, a later one rolls its changes back. A file lock shows that
+ * the owner is alive; so one process at a time uses a tracefs directory. Each entry is written
+ * before the change is made, with a single write(2) and no fsync: the log has to survive the
+ * process, not the machine, because a reboot resets tracefs.
  *
  *	STATE/top-level			log of the top level
  *	STATE/instances:NAME		log of an instance; hyp likewise
@@ -22,30 +24,52 @@
  *	is 26 trace_clock		new value
  *	local global [boot] mono
  */
-struct undo_log;
+struct setting_change {
+	TAILQ_ENTRY(setting_change) link;
+	char *file; /* owned: relative to the directory */
+	char *old_value; /* owned: as read; empty for a command */
+	/* owned: as read after the write; for a command, the text written; NULL: unknown */
+	char *new_value;
+	bool logged; /* the old value is on disk, so the setting may be changed */
+	/* For override.c, which shares a log between sessions: */
+	char *text; /* owned: the text written; NULL: the session writes the file itself */
+	uint64_t holders; /* the sessions that need it, a bit each */
+};
+
+struct undo_log {
+	TAILQ_HEAD(setting_changes, setting_change) changes; /* oldest first */
+	char *dir; /* owned: the tracefs directory */
+	char *path; /* owned: of the file; NULL: nothing is logged on disk */
+	int fd; /* owned, with the lock */
+	bool keep; /* a change could not be undone */
+};
 
 #define UNDO_LOG_MAX (16 << 20) /* bytes of a log that are read */
 
 /*
- * Starts the log of a tracefs directory ("" is the top level). First rolls back the changes of a
- * killed process. root: of tracefs. Returns 0, -EBUSY if another process uses the directory, or
- * -errno; sets e on failure.
+ * Opens the log of a tracefs directory ("" is the top level). First rolls back the changes of a
+ * killed process. root: of tracefs. state: directory of the logs; NULL: nothing is logged on disk.
+ * Returns 0, -EBUSY if another process uses the directory, or -errno; sets e on failure.
  */
-int undo_log_open(const char *state, const char *root, const char *place, struct undo_log **ret,
+int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *place,
 		  struct err_text *e);
-/*
- * Deletes the file, or keeps it for the next process if a change could not be undone. NULL is
- * allowed.
- */
-struct undo_log *undo_log_close(struct undo_log *r, bool keep);
+/* Deletes the file, or keeps it for the next process if a change could not be undone. */
+void undo_log_close(struct undo_log *l);
 
+/* Adds a change in memory. The caller may set its text and holders. Returns 0 or -ENOMEM. */
+int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
+		 struct setting_change **ret);
+/* Log the old value before the setting is changed, and the new value. Return 0 or -errno. */
+int undo_log_old_value(struct undo_log *l, struct setting_change *c);
+int undo_log_new_value(struct undo_log *l, const struct setting_change *c);
 /*
- * Append the old and the new value of a change. r may be NULL: no log is kept. Return 0 or -errno.
+ * Restores the old value of a logged change, unless another process has changed the setting since.
+ * Removes and frees c. Returns 0 or -errno; 0 if the file no longer exists. The change stays on
+ * disk until undo_log_rewrite or undo_log_close.
  */
-int undo_log_old_value(struct undo_log *r, const struct setting_change *c);
-int undo_log_new_value(struct undo_log *r, const struct setting_change *c);
-/* Replaces the content by these changes. */
-int undo_log_rewrite(struct undo_log *r, const struct setting_changes *changes);
+int undo_log_undo(struct undo_log *l, struct setting_change *c);
+/* Replaces the content of the file by the logged changes. Returns 0 or -errno. */
+int undo_log_rewrite(struct undo_log *l);
 
 /* Rolls back the logs of all processes that have ended. Returns the number of logs, or -errno. */
 int undo_logs_roll_back(const char *state, const char *root);

@@ -20,20 +20,21 @@ static const char *records(void **state)
 	return temp_dir_path(state, 1, "s");
 }
 
-static int open_one(void **state, const char *place, struct undo_log **ret, struct err_text *e)
+static int open_one(void **state, const char *place, struct undo_log *r, struct err_text *e)
 {
-	return undo_log_open(records(state), root(state), place, ret, e);
+	return undo_log_open(r, records(state), root(state), place, e);
 }
 
-static void change(struct undo_log *r, const char *file, const char *was, const char *is)
+static struct setting_change *change(struct undo_log *r, const char *file, const char *was,
+				     const char *is)
 {
-	struct setting_change c;
+	struct setting_change *c;
 
-	assert_int_equal(setting_change_init(&c, file, was), 0);
-	assert_int_equal(undo_log_old_value(r, &c), 0);
-	c.new_value = is ? strdup(is) : NULL;
-	assert_int_equal(undo_log_new_value(r, &c), 0);
-	setting_change_deinit(&c);
+	assert_int_equal(undo_log_add(r, file, was, &c), 0);
+	assert_int_equal(undo_log_old_value(r, c), 0);
+	c->new_value = is ? strdup(is) : NULL;
+	assert_int_equal(undo_log_new_value(r, c), 0);
+	return c;
 }
 
 /* Runs fn in a process that is killed then. */
@@ -53,20 +54,20 @@ static void killed_after(void **state, void (*fn)(void **state))
 
 static void change_two(void **state)
 {
-	struct undo_log *r;
+	struct undo_log r;
 
 	if (open_one(state, "", &r, NULL))
 		_exit(1);
-	change(r, "tracing_on", "0\n", "1\n");
-	change(r, "trace_clock", "[local] boot\n", "local [boot]\n");
-	change(r, "trace_clock", "[local] boot\n", "local [boot] tai\n");
+	change(&r, "tracing_on", "0\n", "1\n");
+	change(&r, "trace_clock", "[local] boot\n", "local [boot]\n");
+	change(&r, "trace_clock", "[local] boot\n", "local [boot] tai\n");
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
 FIXTURE_TEST(test_the_next_one_undoes)
 {
-	struct undo_log *r;
+	struct undo_log r;
 
 	fake_text(*state, "t/tracing_on", "1\n");
 	fake_text(*state, "t/trace_clock", "local [boot] tai\n");
@@ -83,18 +84,18 @@ FIXTURE_TEST(test_the_next_one_undoes)
 	killed_after(state, change_two);
 	assert_int_equal(open_one(state, "", &r, NULL), 0);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
-	undo_log_close(r, false);
+	undo_log_close(&r);
 }
 
 FIXTURE_TEST(test_who_lives_keeps_his_place)
 {
-	struct undo_log *r, *other;
+	struct undo_log r, other;
 	struct err_text e;
 	char pid[32];
 
 	fake_text(*state, "t/tracing_on", "1\n");
 	assert_int_equal(open_one(state, "", &r, NULL), 0);
-	change(r, "tracing_on", "0\n", "1\n");
+	change(&r, "tracing_on", "0\n", "1\n");
 	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
 	assert_int_equal(open_one(state, "", &other, &e), -EBUSY);
@@ -104,29 +105,32 @@ FIXTURE_TEST(test_who_lives_keeps_his_place)
 	/* Another place is free. */
 	assert_int_equal(open_one(state, "instances/x", &other, &e), 0);
 	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), 0);
-	undo_log_close(other, false);
+	undo_log_close(&other);
 	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), -1);
-	undo_log_close(r, true);
+	/* A change that could not be undone keeps the file. */
+	r.keep = true;
+	TAILQ_FIRST(&r.changes)->logged = false;
+	undo_log_close(&r);
 	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
 }
 
 static void rewrite(void **state)
 {
-	struct setting_change a, b;
-	struct setting_changes list = TAILQ_HEAD_INITIALIZER(list);
-	struct undo_log *r;
+	struct setting_change *gone;
+	struct undo_log r;
 
 	if (open_one(state, "instances/x", &r, NULL))
 		_exit(1);
-	change(r, "tracing_on", "0\n", "1\n");
-	assert_int_equal(setting_change_init(&a, "options/raw", "0\n"), 0);
-	a.new_value = strdup("1\n");
-	assert_int_equal(setting_change_init(&b, "events/a/b/trigger", ""), 0);
-	b.new_value = strdup("traceoff:1 if x == 1");
-	TAILQ_INSERT_TAIL(&list, &a, link);
-	TAILQ_INSERT_TAIL(&list, &b, link);
-	assert_int_equal(undo_log_rewrite(r, &list), 0);
+	change(&r, "tracing_on", "0\n", "1\n");
+	change(&r, "options/raw", "0\n", "1\n");
+	change(&r, "events/a/b/trigger", "", "traceoff:1 if x == 1");
+	/* Held, but not changed: a later process has nothing to undo. */
+	assert_int_equal(undo_log_add(&r, "trace_clock", "[local] boot\n", &gone), 0);
+	gone = TAILQ_FIRST(&r.changes);
+	gone->logged = false;
+	undo_log_undo(&r, gone);
+	assert_int_equal(undo_log_rewrite(&r), 0);
 	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
 }
 
@@ -134,10 +138,12 @@ FIXTURE_TEST(test_rewritten)
 {
 	fake_text(*state, "t/instances/x/tracing_on", "1\n");
 	fake_text(*state, "t/instances/x/options/raw", "1\n");
+	fake_text(*state, "t/instances/x/trace_clock", "local [boot]\n");
 	fake_text(*state, "t/instances/x/events/a/b/trigger", "");
 	killed_after(state, rewrite);
 	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
 	assert_string_equal(fake_read(*state, "t/instances/x/tracing_on"), "1\n");
+	assert_string_equal(fake_read(*state, "t/instances/x/trace_clock"), "local [boot]\n");
 	assert_string_equal(fake_read(*state, "t/instances/x/options/raw"), "0");
 	assert_string_equal(fake_read(*state, "t/instances/x/events/a/b/trigger"),
 			    "!traceoff:1 if x == 1");
@@ -202,7 +208,7 @@ FIXTURE_TEST(test_another_boots_record_says_nothing)
 
 FIXTURE_TEST(test_a_folder_of_others_is_not_believed)
 {
-	struct undo_log *r;
+	struct undo_log r;
 	struct err_text e;
 
 	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
@@ -213,4 +219,74 @@ FIXTURE_TEST(test_a_folder_of_others_is_not_believed)
 	rmdir(records(state));
 	assert_int_equal(symlink("/tmp", records(state)), 0);
 	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
+}
+
+/* ---- one change ---- */
+
+/* Undoes a change in a folder where the file reads `now`; returns what it reads then. */
+static const char *undone(void **state, const char *file, const char *was, const char *is,
+			  const char *now)
+{
+	struct undo_log r;
+
+	if (now)
+		fake_text(*state, file, now);
+	assert_int_equal(undo_log_open(&r, NULL, *state, "", NULL), 0);
+	assert_int_equal(undo_log_undo(&r, change(&r, file, was, is)), 0);
+	undo_log_close(&r);
+	return now ? fake_read(*state, file) : NULL;
+}
+
+FIXTURE_TEST(test_put_back)
+{
+	assert_string_equal(undone(state, "tracing_on", "0\n", "1\n", "1\n"), "0");
+	assert_string_equal(
+		undone(state, "trace_clock", "[local] boot\n", "local [boot]\n", "local [boot]\n"),
+		"local");
+	/* We were killed before we knew how it reads. */
+	assert_string_equal(undone(state, "tracing_on", "0\n", NULL, "1\n"), "0");
+	/* Sizes are rounded by the kernel; the text is the kernel's. */
+	assert_string_equal(
+		undone(state, "buffer_size_kb", "7 (expanded: 1408)\n", "8195\n", "8195\n"),
+		"1408");
+}
+
+FIXTURE_TEST(test_others_have_changed_it_since)
+{
+	assert_string_equal(
+		undone(state, "current_tracer", "nop\n", "function_graph\n", "function\n"),
+		"function\n");
+	assert_string_equal(undone(state, "buffer_size_kb", "7\n", "8195\n", "100\n"), "100\n");
+}
+
+FIXTURE_TEST(test_it_is_as_it_was)
+{
+	assert_string_equal(undone(state, "tracing_on", "0\n", "1\n", "0\n"), "0\n");
+	assert_string_equal(undone(state, "tracing_on", "0\n", NULL, "0\n"), "0\n");
+}
+
+/* Threads that end leave it, so it reads otherwise than it was written. */
+FIXTURE_TEST(test_a_list_goes_back_however_it_reads)
+{
+	assert_string_equal(undone(state, "set_event_pid", "", "1\n2\n", "2\n"), "");
+	assert_string_equal(undone(state, "set_event_pid", "7\n", "1\n2\n", "2\n"), "7\n");
+}
+
+/* Which is not as it was: no thread is traced then, where it was all of them. It is written. */
+FIXTURE_TEST(test_a_list_whose_threads_have_ended_goes_back)
+{
+	assert_string_equal(undone(state, "set_ftrace_pid", "no pid\n", "1\n", "no pid\n"), "");
+}
+
+FIXTURE_TEST(test_a_trigger_is_taken_away)
+{
+	assert_string_equal(undone(state, "events/a/b/trigger", "", "stacktrace", ""),
+			    "!stacktrace");
+}
+
+FIXTURE_TEST(test_what_is_not_there)
+{
+	assert_null(undone(state, "nope/tracing_on", "0\n", NULL, NULL));
+	/* Sizes that differ from CPU to CPU have each their own file. */
+	assert_string_equal(undone(state, "buffer_size_kb", "X\n", NULL, "1408\n"), "1408\n");
 }
