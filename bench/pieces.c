@@ -14,7 +14,6 @@
  *
  * Prints the packets, and the bytes that were written into the file.
  */
-#include <event2/event.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +40,6 @@
 
 struct line {
 	struct smb smb;
-	struct event_base *loop;
 	struct arbiter *arbiter;
 	struct writer *writer;
 	struct trace_buffer *buffer;
@@ -117,6 +115,14 @@ PIECE static int piece_commit(void *ctx, const void *request, size_t len)
 	return 0;
 }
 
+static void schedule(void *ctx, bool urgent)
+{
+	struct line *l = ctx;
+
+	if (urgent)
+		arbiter_commit(l->arbiter);
+}
+
 static int drain(void *ctx, int timeout_ms)
 {
 	(void)ctx, (void)timeout_ms;
@@ -158,7 +164,8 @@ PIECE static void piece_read(struct line *l)
 
 /* ---- all of it ---- */
 
-static const struct arbiter_ops ops = {.commit = piece_commit,
+static const struct arbiter_ops ops = {.schedule = schedule,
+				       .commit = piece_commit,
 				       .drain = drain,
 				       .writer_added = ignore_added,
 				       .writer_removed = ignore_removed};
@@ -169,8 +176,7 @@ static void line_init(struct line *l)
 	void *base;
 	int fd;
 
-	l->loop = options.loop = event_base_new();
-	must(l->loop && shm_create(PAGE_SIZE * PAGES, &fd, &base) == 0, "no memory");
+	must(shm_create(PAGE_SIZE * PAGES, &fd, &base) == 0, "no memory");
 	must(smb_init(&l->smb, base, PAGE_SIZE * PAGES, PAGE_SIZE) == 0, "shared memory");
 	must(trace_buffer_new(RING, TRACE_BUFFER_RING, &l->buffer) == 0, "trace buffer");
 	must(arbiter_new(&options, &l->arbiter) == 0, "arbiter");
@@ -242,6 +248,5 @@ int main(int argc, char **argv)
 	writer_free(l.writer);
 	arbiter_free(l.arbiter);
 	trace_buffer_free(l.buffer);
-	event_base_free(l.loop);
 	return 0;
 }

@@ -60,17 +60,31 @@ bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout)
 	return smb_exchange_word(m, page, &expected, (uint32_t)layout << 28);
 }
 
+/* A scraper reads ids only of chunks with packets, so store packets last, with release. */
+static void store_header(const struct smb_chunk *c, const struct smb_chunk_header *header)
+{
+	smb_header_store_ids(c->header, header->writer_id, header->chunk_id);
+	smb_header_store_packets(c->header, header->count, header->flags);
+}
+
+bool smb_acquire_page(const struct smb *m, uint32_t page, enum smb_layout layout,
+		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk)
+{
+	uint32_t expected = 0;
+
+	if (!smb_exchange_word(m, page, &expected, (uint32_t)layout << 28 | SMB_BEING_WRITTEN))
+		return false;
+	*ret_chunk = smb_chunk_at(m, page, layout, 0);
+	store_header(ret_chunk, header);
+	return true;
+}
+
 bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,
 		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk)
 {
-	struct smb_chunk c;
-
-	if (!smb_change_state(m, page, index, SMB_FREE, SMB_BEING_WRITTEN, &c))
+	if (!smb_change_state(m, page, index, SMB_FREE, SMB_BEING_WRITTEN, ret_chunk))
 		return false;
-	/* A scraper reads ids only of chunks with packets, so store packets last, with release. */
-	smb_header_store_ids(c.header, header->writer_id, header->chunk_id);
-	smb_header_store_packets(c.header, header->count, header->flags);
-	*ret_chunk = c;
+	store_header(ret_chunk, header);
 	return true;
 }
 

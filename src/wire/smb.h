@@ -97,6 +97,9 @@ bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum s
 
 /* Producer: partitions a free page; page must be in range, layout must have chunks. */
 bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout);
+/* Producer: partitions a free page and takes its first chunk, in one exchange. */
+bool smb_acquire_page(const struct smb *m, uint32_t page, enum smb_layout layout,
+		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk);
 /* Producer: takes a free chunk of a partitioned page and writes its header. */
 bool smb_acquire_free(const struct smb *m, uint32_t page, uint32_t index,
 		      const struct smb_chunk_header *header, struct smb_chunk *ret_chunk);

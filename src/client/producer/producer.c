@@ -211,6 +211,7 @@ static void wait_for_service(struct producer *p)
 static void tear_down(struct producer *p)
 {
 	instance_table_free(TAKE_PTR(p->instances));
+	event_freep(&p->commit);
 	arbiter_free(TAKE_PTR(p->arbiter));
 	connection_free(TAKE_PTR(p->conn));
 	relay_client_free(TAKE_PTR(p->link));
@@ -345,10 +346,13 @@ static int introduce(struct producer *p)
 static void on_bound(void *ctx)
 {
 	struct producer *p = ctx;
-	const struct arbiter_options o = {
-		.loop = p->o.env.loop, .ops = &producer_arbiter_ops, .ctx = p};
+	const struct arbiter_options o = {.ops = &producer_arbiter_ops, .ctx = p};
 	int r = arbiter_new(&o, &p->arbiter);
 
+	if (r == 0) {
+		p->commit = evtimer_new(p->o.env.loop, producer_on_commit_due, p);
+		r = p->commit ? 0 : -ENOMEM;
+	}
 	if (r == 0) {
 		p->o.env.arbiter = p->arbiter;
 		p->instances = instance_table_new(p->o.sources, &p->o.env, &producer_ds_ops, p);

@@ -24,7 +24,38 @@
 _Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONNECTION_SEND_LIMIT,
 	       "room for all chunks");
 
+#define CHOKED_MS 5 /* until commits that wait for the socket are retried */
+
 /* ---- requests ---- */
+
+static void commit_after(struct producer *p, long ms)
+{
+	const struct timeval wait = {.tv_usec = ms * 1000};
+
+	if (!evtimer_pending(p->commit, NULL))
+		evtimer_add(p->commit, &wait);
+}
+
+void producer_on_commit_due(evutil_socket_t fd, short what, void *ctx)
+{
+	struct producer *p = ctx;
+
+	(void)fd, (void)what;
+	if (!arbiter_commit_due(p->arbiter))
+		commit_after(p, CHOKED_MS);
+}
+
+/* What is not urgent waits for the next iteration of the loop, so that the data of one iteration is
+ * sent as one frame. */
+static void schedule_commit(void *ctx, bool urgent)
+{
+	struct producer *p = ctx;
+
+	if (urgent)
+		producer_on_commit_due(-1, 0, p);
+	else
+		commit_after(p, 0);
+}
 
 static int send_commit(void *ctx, const void *request, size_t len)
 {
@@ -69,6 +100,7 @@ static void writer_removed(void *ctx, uint16_t writer_id)
 }
 
 const struct arbiter_ops producer_arbiter_ops = {
+	.schedule = schedule_commit,
 	.commit = send_commit,
 	.is_choked = is_choked,
 	.drain = drain,

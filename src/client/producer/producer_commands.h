@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <event2/event.h>
+
 #include "client/producer/instance_table.h"
 #include "client/producer/producer.h"
 #include "client/transport/arbiter.h"
@@ -17,6 +19,7 @@ struct producer {
 	/* of the connection: */
 	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
+	struct event *commit; /* owned; with arbiter; pending while commits are due */
 	struct relay_client *link; /* owned; NULL: the service is on this machine */
 	bool emulated; /* no shared memory: chunks are sent through the socket */
 	struct instance_table *instances; /* owned; with arbiter */
@@ -32,5 +35,7 @@ void producer_give_up(struct producer *p);
 /* producer_commands.c; ctx is the producer */
 extern const struct arbiter_ops producer_arbiter_ops;
 extern const struct instance_table_ops producer_ds_ops;
+/* A timer: sends the commits that are due. */
+void producer_on_commit_due(evutil_socket_t fd, short what, void *ctx);
 /* A reply of GetAsyncCommand. */
 void producer_on_command(void *ctx, const struct connection_reply *reply);

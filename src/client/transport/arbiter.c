@@ -3,18 +3,23 @@
  * The life of a chunk:
  *
  *	       arbiter_take                  arbiter_give                  commit
- *	Free --------------> BeingWritten --------------> in the batch ------------> service
+ *	Free --------------> BeingWritten --------------> given ---------------------> service
  *	  ^                  (a writer's)                 Complete, or held             |
  *	  |                                               BeingWritten for              |
  *	  |                                               patches in place              |
  *	  +------------------------------- frees it ------------------------------------+
  *
- * The batch is sent in the next loop iteration, so that the data of one iteration is sent as one
- * frame. It is sent at once when it holds half of the memory, because the other half may not last
- * until then. A writer that finds no free chunk also sends it, before it waits or drops.
+ * Any thread takes and gives chunks without a lock: a chunk is taken by an exchange of its page's
+ * header word, and given by a push on a stack. A commit takes the whole stack, turns it round, and
+ * sends it, so a writer's chunks stay in order. The lock is for what is rare: commits, patches and
+ * chunks that are held for them, writer ids.
+ *
+ * The owner commits soon after the first chunk was given, so that more of them are sent as one
+ * frame. It commits at once when half of the memory is given, because the other half may not last
+ * until then. A writer that finds no free chunk also commits, before it waits or drops.
  *
  * A remote service shares no memory: a chunk is sent as bytes and freed here. If the socket is
- * slower than the writers, the batch waits for it.
+ * slower than the writers, the given chunks wait for it.
  *
  * The service frees chunks without a message: only the states in the shared memory show it. The
  * search continues where the last one ended, and wraps.
@@ -23,16 +28,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <event2/event.h>
-
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/event_free.h"
 #include "base/system/shm.h"
 #include "client/transport/commit_batch.h"
 #include "wire/smb.h"
@@ -40,38 +44,57 @@
 #define STALL_FIRST_US 0u
 #define STALL_MAX_US 2000u /* the kernel's rings fill meanwhile */
 #define STALL_DRAIN_MS 10
-#define CHOKED_MS 5 /* until a batch that waits for the socket is retried */
 
 #define ID_WORDS ((SMB_MAX_WRITER_ID + 1) / 64)
+/* Chunks that can wait for patches in place; further ones are patched by messages. */
+#define HELD_MAX 64u
+
+/* One for each chunk of the memory. */
+struct given {
+	_Atomic bool waits; /* it is on the stack */
+	uint32_t next; /* number of the chunk below, plus 1; 0: none */
+	struct commit_move move;
+};
+
+/* A given chunk that is not Complete, because length fields in it are still open. */
+struct held {
+	struct smb_chunk chunk;
+	uint32_t chunk_id;
+	uint16_t writer_id;
+};
+
+enum due { NOT_DUE, DUE, URGENT };
 
 struct arbiter {
 	struct smb smb; /* base NULL: not attached */
 	size_t mapped;
-	bool attached; /* chunks are available and commits can be sent */
+	_Atomic bool attached; /* chunks are available and commits can be sent */
 	bool is_private; /* private memory: chunks are sent inline and freed here */
-	bool in_place;
-	bool starved; /* a stall timed out: no writer waits until a chunk is free again */
-	uint32_t next_page; /* where the search continues */
+	_Atomic bool starved; /* a stall timed out: no writer waits until a chunk is free again */
+	_Atomic uint32_t next_page; /* where the search continues */
 	enum smb_layout layout;
+
+	struct given *given; /* owned; chunk i of page p is number p * SMB_MAX_CHUNKS + i */
+	_Atomic uint32_t top; /* of the stack: number plus 1; 0: empty */
+	_Atomic uint64_t given_bytes; /* on the stack, about */
+	_Atomic int due; /* enum due: what the owner was told */
+
+	pthread_mutex_t lock; /* of all that follows, and of commit, writer_added, writer_removed */
+	bool in_place;
+	struct held held[HELD_MAX];
+	uint32_t n_held;
 	struct commit_batch batch;
-	struct event *turn; /* owned; pending while turn_due */
-	bool turn_due;
+	uint16_t last_id;
+	uint64_t ids[ID_WORDS]; /* bit set: in use */
+
 	const struct arbiter_ops *ops;
 	void *ctx;
 	uint32_t stall_ms;
-	uint16_t last_id;
-	uint64_t ids[ID_WORDS]; /* bit set: in use */
 };
 
-static void commit_unless_choked(struct arbiter *a);
-
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static bool is_attached(const struct arbiter *a)
 {
-	struct arbiter *a = ctx;
-
-	(void)fd, (void)what;
-	a->turn_due = false;
-	commit_unless_choked(a);
+	return atomic_load_explicit(&a->attached, memory_order_acquire);
 }
 
 int arbiter_new(const struct arbiter_options *options, struct arbiter **ret)
@@ -85,11 +108,7 @@ int arbiter_new(const struct arbiter_options *options, struct arbiter **ret)
 	a->stall_ms = options->stall_ms ? options->stall_ms : ARBITER_STALL_MS;
 	a->layout = options->layout ? options->layout : SMB_DIV1;
 	a->ids[0] = 1; /* 0 is not a valid id */
-	a->turn = event_new(options->loop, -1, 0, on_turn, a);
-	if (!a->turn) {
-		free(a);
-		return -ENOMEM;
-	}
+	pthread_mutex_init(&a->lock, NULL);
 	*ret = a;
 	return 0;
 }
@@ -98,28 +117,36 @@ void arbiter_free(struct arbiter *a)
 {
 	if (!a)
 		return;
-	event_freep(&a->turn);
+	pthread_mutex_destroy(&a->lock);
 	commit_batch_deinit(&a->batch);
 	shm_unmap(a->smb.base, a->mapped);
+	free(a->given);
 	free(a);
 }
 
 /* Uses the mapping. Takes ownership, also on failure. */
-static int use_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size)
+static int use_memory(struct arbiter *a, void *base, size_t size, uint32_t page_size,
+		      bool is_private)
 {
 	struct smb smb;
 	int r = smb_init(&smb, base, size, page_size);
 
 	if (r == 0)
-		r = commit_batch_init(&a->batch, smb.n_pages * smb_layout_chunks(a->layout),
-				      ARBITER_MAX_COMMIT);
+		r = commit_batch_init(&a->batch, smb.n_pages * SMB_MAX_CHUNKS, ARBITER_MAX_COMMIT);
+	if (r == 0) {
+		a->given = calloc((size_t)smb.n_pages * SMB_MAX_CHUNKS, sizeof(*a->given));
+		r = a->given ? 0 : -ENOMEM;
+	}
 	if (r < 0) {
+		commit_batch_deinit(&a->batch);
+		a->batch = (struct commit_batch){0};
 		shm_unmap(base, size);
 		return r;
 	}
 	a->smb = smb;
 	a->mapped = size;
-	a->attached = true;
+	a->is_private = a->batch.inlines = is_private;
+	atomic_store_explicit(&a->attached, true, memory_order_release);
 	return 0;
 }
 
@@ -132,13 +159,12 @@ int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size)
 	if (a->smb.base)
 		return -EALREADY;
 	r = shm_attach(fd, SMB_MAX_SIZE, &base, &size);
-	return r < 0 ? r : use_memory(a, base, size, page_size);
+	return r < 0 ? r : use_memory(a, base, size, page_size, false);
 }
 
 int arbiter_attach_private(struct arbiter *a, uint32_t page_size)
 {
 	void *base;
-	int r;
 
 	if (a->smb.base)
 		return -EALREADY;
@@ -146,48 +172,78 @@ int arbiter_attach_private(struct arbiter *a, uint32_t page_size)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (base == MAP_FAILED)
 		return -ENOMEM;
-	r = use_memory(a, base, ARBITER_PRIVATE_BYTES, page_size);
-	if (r == 0)
-		a->is_private = a->batch.inlines = true;
-	return r;
+	return use_memory(a, base, ARBITER_PRIVATE_BYTES, page_size, true);
+}
+
+static void detach(struct arbiter *a)
+{
+	atomic_store_explicit(&a->attached, false, memory_order_release);
+	a->batch.n_moves = a->batch.n_patches = 0;
+	a->batch.flush_id = 0;
+	a->n_held = 0;
 }
 
 void arbiter_detach(struct arbiter *a)
 {
-	a->attached = false;
-	a->batch.n_moves = a->batch.n_patches = 0;
-	a->batch.flush_id = a->batch.bytes = 0;
-	event_del(a->turn);
-	a->turn_due = false;
+	pthread_mutex_lock(&a->lock);
+	detach(a);
+	pthread_mutex_unlock(&a->lock);
 }
 
 void arbiter_patch_in_place(struct arbiter *a, bool yes)
 {
+	pthread_mutex_lock(&a->lock);
 	a->in_place = yes;
+	pthread_mutex_unlock(&a->lock);
 }
 
-/* ---- commits ---- */
+/* ---- given chunks ---- */
 
-static void commit_after(struct arbiter *a, long ms)
+static void push(struct arbiter *a, const struct commit_move *move)
 {
-	const struct timeval wait = {.tv_usec = ms * 1000};
+	uint32_t n = move->chunk.page * SMB_MAX_CHUNKS + move->chunk.index;
+	uint32_t top = atomic_load_explicit(&a->top, memory_order_relaxed);
+	struct given *g = &a->given[n];
 
-	if (!a->turn_due)
-		a->turn_due = event_add(a->turn, &wait) == 0;
+	/* Only a service that breaks the rules has freed a chunk that was not sent. The chunk is
+	 * then lost. */
+	if (atomic_exchange_explicit(&g->waits, true, memory_order_acquire))
+		return;
+	g->move = *move;
+	do
+		g->next = top;
+	while (!atomic_compare_exchange_weak_explicit(&a->top, &top, n + 1, memory_order_acq_rel,
+						      memory_order_relaxed));
 }
 
-static void commit_next_turn(struct arbiter *a)
+/* Tells the owner that chunks wait, if it does not know. The exchange in push() and the one in
+ * pop_all() order this with the NOT_DUE before pop_all(): no chunk is left behind. */
+static void tell_owner(struct arbiter *a)
 {
-	commit_after(a, 0);
+	uint64_t bytes = atomic_load_explicit(&a->given_bytes, memory_order_relaxed);
+	int due = bytes >= a->mapped / 2 ? URGENT : DUE;
+
+	if (atomic_load_explicit(&a->due, memory_order_relaxed) < due &&
+	    atomic_exchange_explicit(&a->due, due, memory_order_acq_rel) < due)
+		a->ops->schedule(a->ctx, due == URGENT);
 }
 
-/* Completes a chunk that was patched in place, or can no longer be. It then belongs to the
- * service. */
-static void release_held(struct arbiter *a, struct commit_move *m)
+/* Empties the stack. Returns the number, plus 1, of the chunk that was given first. */
+static uint32_t pop_all(struct arbiter *a)
 {
-	m->held = false;
-	smb_release_complete(&a->smb, m->chunk.page, m->chunk.index);
+	uint32_t n = atomic_exchange_explicit(&a->top, 0, memory_order_acq_rel), next, first = 0;
+
+	for (; n; n = next) {
+		struct given *g = &a->given[n - 1];
+
+		next = g->next;
+		g->next = first;
+		first = n;
+	}
+	return first;
 }
+
+/* ---- commits; a->lock is held ---- */
 
 /* Frees chunks that were sent inline. */
 static void free_sent(struct arbiter *a, uint32_t n)
@@ -200,33 +256,102 @@ static void free_sent(struct arbiter *a, uint32_t n)
 			smb_release_free(&a->smb, &c);
 }
 
-void arbiter_commit(struct arbiter *a)
+static void send_batch(struct arbiter *a)
 {
 	uint32_t n = a->batch.n_moves;
 
-	if (!a->attached || commit_batch_empty(&a->batch))
+	if (commit_batch_empty(&a->batch))
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		if (a->batch.moves[i].held)
-			release_held(a, &a->batch.moves[i]);
 	if (commit_batch_send(&a->batch, a->ops->commit, a->ctx) < 0)
-		arbiter_detach(a);
+		detach(a);
 	else if (a->is_private)
 		free_sent(a, n);
 }
 
-static void commit_unless_choked(struct arbiter *a)
+/* Completes the chunks that can no longer be patched in place. They then belong to the service. */
+static void release_held(struct arbiter *a)
 {
-	if (a->is_private && a->ops->is_choked && a->ops->is_choked(a->ctx))
-		commit_after(a, CHOKED_MS);
-	else
+	for (uint32_t i = 0; i < a->n_held; i++)
+		smb_release_complete(&a->smb, a->held[i].chunk.page, a->held[i].chunk.index);
+	a->n_held = 0;
+}
+
+static void commit(struct arbiter *a)
+{
+	uint32_t next;
+
+	atomic_store_explicit(&a->due, NOT_DUE, memory_order_relaxed);
+	if (!is_attached(a))
+		return;
+	release_held(a);
+	atomic_store_explicit(&a->given_bytes, 0, memory_order_relaxed);
+	for (uint32_t n = pop_all(a); n; n = next) {
+		struct given *g = &a->given[n - 1];
+
+		next = g->next;
+		commit_batch_add(&a->batch, &g->move);
+		atomic_store_explicit(&g->waits, false, memory_order_release);
+	}
+	send_batch(a);
+}
+
+static bool is_choked(const struct arbiter *a)
+{
+	return a->is_private && a->ops->is_choked && a->ops->is_choked(a->ctx);
+}
+
+/* ---- commits ---- */
+
+void arbiter_commit(struct arbiter *a)
+{
+	pthread_mutex_lock(&a->lock);
+	commit(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool arbiter_commit_due(struct arbiter *a)
+{
+	bool choked = is_choked(a);
+
+	if (!choked)
 		arbiter_commit(a);
+	return !choked;
+}
+
+/* For a thread that wants memory: if another thread commits now, that is as good. */
+static void commit_for_memory(struct arbiter *a)
+{
+	if (is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
+		return;
+	commit(a);
+	pthread_mutex_unlock(&a->lock);
 }
 
 void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id)
 {
+	pthread_mutex_lock(&a->lock);
 	a->batch.flush_id = MAX(a->batch.flush_id, flush_id);
-	commit_unless_choked(a);
+	pthread_mutex_unlock(&a->lock);
+	if (!arbiter_commit_due(a))
+		a->ops->schedule(a->ctx, false);
+}
+
+/* Returns false if the chunk cannot be held: it is patched by messages. */
+static bool hold(struct arbiter *a, const struct smb_chunk *chunk,
+		 const struct smb_chunk_header *header)
+{
+	bool held;
+
+	pthread_mutex_lock(&a->lock);
+	held = a->in_place && a->n_held < HELD_MAX;
+	if (held)
+		a->held[a->n_held++] = (struct held){
+			.chunk = *chunk,
+			.chunk_id = header->chunk_id,
+			.writer_id = header->writer_id,
+		};
+	pthread_mutex_unlock(&a->lock);
+	return held;
 }
 
 void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
@@ -237,53 +362,57 @@ void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 		.chunk_id = header->chunk_id,
 		.writer_id = header->writer_id,
 		.target_buffer = target_buffer,
-		.held = a->in_place && header->flags & SMB_NEEDS_PATCHING,
 	};
 
-	if (!a->attached)
+	if (!is_attached(a))
 		return;
-	if (!m.held && !smb_release_complete(&a->smb, chunk->page, chunk->index))
+	if (!(header->flags & SMB_NEEDS_PATCHING && hold(a, chunk, header)) &&
+	    !smb_release_complete(&a->smb, chunk->page, chunk->index))
 		return; /* another process rewrote the page; the chunk is lost */
-	if (commit_batch_full(&a->batch))
-		arbiter_commit(a);
-	if (!a->attached)
-		return;
-	commit_batch_add(&a->batch, &m);
-	if (a->batch.bytes >= a->mapped / 2)
-		commit_unless_choked(a);
-	else
-		commit_next_turn(a);
+	push(a, &m);
+	atomic_fetch_add_explicit(&a->given_bytes, chunk->payload_size + SMB_CHUNK_HEADER,
+				  memory_order_relaxed);
+	tell_owner(a);
 }
 
-static void patch_held(struct arbiter *a, struct commit_move *m, const struct chunk_patch *p)
+/* Patches a held chunk, and completes it with its last patch. Returns false if it is not held. */
+static bool patch_held(struct arbiter *a, const struct chunk_patch *p)
 {
-	struct smb_chunk_header h;
+	struct smb_chunk_header header;
+	struct held *h = NULL;
 
-	memcpy(m->chunk.payload + p->offset, p->data, sizeof(p->data));
+	/* Newest first: a chunk is usually patched soon after it was given. */
+	for (uint32_t i = a->n_held; i-- > 0 && !h;)
+		if (a->held[i].writer_id == p->writer_id && a->held[i].chunk_id == p->chunk_id)
+			h = &a->held[i];
+	if (!h)
+		return false;
+	memcpy(h->chunk.payload + p->offset, p->data, sizeof(p->data));
 	if (p->more)
-		return;
-	h = smb_header_load(m->chunk.header);
-	smb_header_store_packets(m->chunk.header, h.count, h.flags & ~SMB_NEEDS_PATCHING);
-	release_held(a, m);
+		return true;
+	header = smb_header_load(h->chunk.header);
+	smb_header_store_packets(h->chunk.header, header.count, header.flags & ~SMB_NEEDS_PATCHING);
+	smb_release_complete(&a->smb, h->chunk.page, h->chunk.index);
+	*h = a->held[--a->n_held];
+	return true;
 }
 
 void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 {
-	struct commit_move *m;
+	bool waits = false;
 
-	if (!a->attached)
-		return;
-	m = commit_batch_find(&a->batch, patch->writer_id, patch->chunk_id);
-	if (m && m->held) {
-		patch_held(a, m, patch);
-		return;
+	pthread_mutex_lock(&a->lock);
+	if (is_attached(a) && !patch_held(a, patch)) {
+		if (commit_batch_full(&a->batch))
+			commit(a);
+		if (is_attached(a)) {
+			commit_batch_add_patch(&a->batch, patch);
+			waits = true;
+		}
 	}
-	if (commit_batch_full(&a->batch))
-		arbiter_commit(a);
-	if (!a->attached)
-		return;
-	commit_batch_add_patch(&a->batch, patch);
-	commit_next_turn(a);
+	pthread_mutex_unlock(&a->lock);
+	if (waits)
+		tell_owner(a);
 }
 
 /* ---- free chunks ---- */
@@ -293,8 +422,11 @@ static bool take_in_page(struct arbiter *a, uint32_t page, const struct smb_chun
 {
 	uint32_t word = smb_load_word(&a->smb, page), n;
 
-	if (word == 0 && smb_partition(&a->smb, page, a->layout))
-		word = (uint32_t)a->layout << 28;
+	if (word == 0) {
+		if (smb_acquire_page(&a->smb, page, a->layout, header, ret))
+			return true;
+		word = smb_load_word(&a->smb, page); /* another thread was faster */
+	}
 	/* A partitioned page keeps its layout. */
 	n = smb_layout_chunks(smb_word_layout(word));
 	for (uint32_t i = 0; i < n; i++)
@@ -307,12 +439,13 @@ static bool take_in_page(struct arbiter *a, uint32_t page, const struct smb_chun
 static bool take_any(struct arbiter *a, const struct smb_chunk_header *header,
 		     struct smb_chunk *ret)
 {
-	uint32_t page = a->next_page;
+	uint32_t page = atomic_load_explicit(&a->next_page, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < a->smb.n_pages; i++) {
 		if (take_in_page(a, page, header, ret)) {
-			a->next_page = page;
-			a->starved = false;
+			atomic_store_explicit(&a->next_page, page, memory_order_relaxed);
+			if (atomic_load_explicit(&a->starved, memory_order_relaxed))
+				atomic_store_explicit(&a->starved, false, memory_order_relaxed);
 			return true;
 		}
 		if (++page == a->smb.n_pages)
@@ -337,7 +470,7 @@ static bool service_has_any(const struct arbiter *a)
 }
 
 /*
- * Waits for the service, with growing intervals. The loop does not run meanwhile, so pending data
+ * Waits for the service, with growing intervals. The owner's loop may be what waits, so pending data
  * is sent from here. The total wait is bounded for all writers: after a timeout every writer drops
  * at once until a chunk is free.
  */
@@ -347,8 +480,8 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 	uint64_t deadline = clock_mono_ns() + a->stall_ms * NS_PER_MS;
 	uint32_t us = STALL_FIRST_US;
 
-	while (a->attached && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
-		commit_unless_choked(a);
+	while (is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
+		commit_for_memory(a);
 		if (take_any(a, header, ret))
 			return true;
 		if (!service_has_any(a))
@@ -358,45 +491,51 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 		usleep(us);
 		us = MIN((us + 1) * 8, STALL_MAX_US);
 	}
-	a->starved = true;
+	atomic_store_explicit(&a->starved, true, memory_order_relaxed);
 	return false;
 }
 
 bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
 		  enum writer_policy policy, struct smb_chunk *ret)
 {
-	if (!a->attached)
+	if (!is_attached(a))
 		return false;
 	if (take_any(a, header, ret))
 		return true;
-	commit_unless_choked(a);
-	if (policy == WRITER_STALL && !a->starved)
+	commit_for_memory(a);
+	if (policy == WRITER_STALL && !atomic_load_explicit(&a->starved, memory_order_relaxed))
 		return take_stalling(a, header, ret);
-	return a->attached && take_any(a, header, ret);
+	return is_attached(a) && take_any(a, header, ret);
 }
 
 /* ---- writer ids ---- */
 
 uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer)
 {
-	uint32_t id = a->last_id;
+	uint16_t id = 0;
 
-	for (uint32_t i = 0; i <= SMB_MAX_WRITER_ID; i++) {
-		id = (id + 1) & SMB_MAX_WRITER_ID;
-		if (a->ids[id / 64] >> id % 64 & 1)
-			continue;
-		a->ids[id / 64] |= 1ull << id % 64;
-		a->last_id = (uint16_t)id;
-		a->ops->writer_added(a->ctx, (uint16_t)id, target_buffer);
-		return (uint16_t)id;
+	pthread_mutex_lock(&a->lock);
+	for (uint32_t i = 1; i <= SMB_MAX_WRITER_ID + 1 && !id; i++) {
+		uint32_t next = (a->last_id + i) & SMB_MAX_WRITER_ID;
+
+		if (!(a->ids[next / 64] >> next % 64 & 1))
+			id = (uint16_t)next;
 	}
-	return 0;
+	if (id) {
+		a->ids[id / 64] |= 1ull << id % 64;
+		a->last_id = id;
+		a->ops->writer_added(a->ctx, id, target_buffer);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return id;
 }
 
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id)
 {
+	pthread_mutex_lock(&a->lock);
 	assert(writer_id && a->ids[writer_id / 64] >> writer_id % 64 & 1);
-	arbiter_commit(a);
+	commit(a);
 	a->ids[writer_id / 64] &= ~(1ull << writer_id % 64);
 	a->ops->writer_removed(a->ctx, writer_id);
+	pthread_mutex_unlock(&a->lock);
 }

@@ -9,15 +9,16 @@
 #include "client/transport/writer.h"
 #include "wire/smb_layout.h"
 
-struct event_base;
-
 /*
  * The producer's side of the shared memory: gives free chunks to writers, takes written chunks
  * back, and announces them to the service in CommitData requests.
  *
- * One arbiter per connection, one thread. It sends through arbiter_ops and uses no sockets itself.
+ * One arbiter per connection. It sends through arbiter_ops and uses no sockets and no event loop
+ * itself. Its owner calls new, attach, detach and free; several threads may have writers, each
+ * writer being used by one thread at a time. Taking a chunk and returning it do not lock.
+ *
  * Without memory (not attached yet, or connection lost) there are no chunks, so writers drop
- * packets and count them. Only arbiter_new, the attach functions and arbiter_add_writer allocate.
+ * packets and count them. Only arbiter_new and the attach functions allocate.
  */
 struct arbiter;
 
@@ -26,7 +27,13 @@ struct arbiter;
 /* How long a writer may stall while no chunk is free; then all writers drop. */
 #define ARBITER_STALL_MS 10000u
 
+/* All are called by the thread that uses the arbiter or one of its writers; commit, writer_added and
+ * writer_removed by one thread at a time. */
 struct arbiter_ops {
+	/* Written chunks wait: the owner calls arbiter_commit_due() soon; if urgent is true, at once,
+	 * because they are half of the memory. Called once until then, and once more when it becomes
+	 * urgent. */
+	void (*schedule)(void *ctx, bool urgent);
 	/* Sends one serialized CommitDataRequest (borrowed, at most ARBITER_MAX_COMMIT bytes).
 	 * Returns 0, or -errno if the connection is lost. */
 	int (*commit)(void *ctx, const void *request, size_t len);
@@ -42,7 +49,6 @@ struct arbiter_ops {
 };
 
 struct arbiter_options {
-	struct event_base *loop; /* commits of one iteration are sent in the next one */
 	const struct arbiter_ops *ops; /* borrowed */
 	void *ctx;
 	uint32_t stall_ms; /* 0: ARBITER_STALL_MS */
@@ -74,6 +80,9 @@ void arbiter_patch_in_place(struct arbiter *a, bool yes);
 
 /* Sends all pending commits now, even if the socket is congested. */
 void arbiter_commit(struct arbiter *a);
+/* Answers arbiter_ops.schedule: sends all pending commits. Returns false if they wait because the
+ * socket is congested: then the owner calls again after a few milliseconds. */
+bool arbiter_commit_due(struct arbiter *a);
 /* Acknowledges the flush and all earlier ones, after all pending commits. */
 void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id);
 
@@ -86,7 +95,7 @@ uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
  * receives. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
-/* Takes a free chunk and writes its header. Returns false if none becomes free in the time that the
+/* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if none becomes free in the time that the
  * policy allows. */
 bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
 		  enum writer_policy policy, struct smb_chunk *ret);

@@ -117,16 +117,6 @@ void commit_batch_add(struct commit_batch *b, const struct commit_move *move)
 {
 	assert(b->n_moves < b->max_moves);
 	b->moves[b->n_moves++] = *move;
-	b->bytes += move->chunk.payload_size + SMB_CHUNK_HEADER;
-}
-
-struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id, uint32_t chunk_id)
-{
-	/* Newest first: a chunk is usually looked up soon after it was added. */
-	for (uint32_t i = b->n_moves; i-- > 0;)
-		if (b->moves[i].writer_id == writer_id && b->moves[i].chunk_id == chunk_id)
-			return &b->moves[i];
-	return NULL;
 }
 
 void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *patch)
@@ -242,7 +232,7 @@ int commit_batch_send(struct commit_batch *b,
 	if (b->flush_id)
 		pb_enc_u64(&q.enc, PB_COMMIT_DATA_REQUEST_FLUSH_REQUEST_ID, b->flush_id);
 	b->n_moves = b->n_patches = 0;
-	b->flush_id = b->bytes = 0;
+	b->flush_id = 0;
 	request_send(&q);
 	return q.error;
 }

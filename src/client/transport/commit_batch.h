@@ -46,7 +46,7 @@ bool patch_list_take(struct patch_list *l, struct chunk_patch *ret);
 /*
  * Content of the next CommitData requests: written chunks, patches for chunks of earlier requests,
  * and the flush to acknowledge. All memory is allocated when the shared memory is attached, so
- * adding never fails; the owner sends a full batch before it adds more.
+ * adding never fails; the owner sends a batch that is full of patches before it adds one more.
  */
 
 #define COMMIT_MAX_PATCHES 512u
@@ -56,7 +56,6 @@ struct commit_move {
 	uint32_t chunk_id;
 	uint16_t writer_id;
 	uint16_t target_buffer;
-	bool held; /* not Complete yet: patches are written in place until the batch is sent */
 };
 
 struct commit_batch {
@@ -67,19 +66,18 @@ struct commit_batch {
 	uint32_t n_moves, max_moves;
 	uint32_t n_patches;
 	uint64_t flush_id; /* 0: none */
-	uint64_t bytes; /* total size of the chunks of the moves */
 	bool inlines; /* chunks are sent inline: the memory is not shared */
 };
 
-/* max_moves: chunks in the memory. max_request: bytes, at least 1024; for inline chunks also at
+/* max_moves: chunks that the memory can have. max_request: bytes, at least 1024; for inline chunks also at
  * least one chunk and 64 bytes. Returns 0 or -ENOMEM. */
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 
-/* If true, the batch must be sent before a move or patch is added. */
+/* If true, the batch must be sent before a patch is added. */
 static inline bool commit_batch_full(const struct commit_batch *b)
 {
-	return b->n_moves == b->max_moves || b->n_patches == COMMIT_MAX_PATCHES;
+	return b->n_patches == COMMIT_MAX_PATCHES;
 }
 
 static inline bool commit_batch_empty(const struct commit_batch *b)
@@ -88,9 +86,6 @@ static inline bool commit_batch_empty(const struct commit_batch *b)
 }
 
 void commit_batch_add(struct commit_batch *b, const struct commit_move *move);
-/* Returns the move of a chunk that is still in the batch, or NULL. */
-struct commit_move *commit_batch_find(struct commit_batch *b, uint16_t writer_id,
-				      uint32_t chunk_id);
 void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *patch);
 
 /*

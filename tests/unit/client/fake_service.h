@@ -46,6 +46,8 @@ struct fake_service {
 	int fd;
 	bool hold; /* requests wait until fake_work() */
 	bool gone; /* refuses requests */
+	struct arbiter *a; /* commits what is urgent */
+	bool due; /* a commit is due: fake_turn() */
 	bool work_on_drain;
 	struct fake_request *requests;
 	size_t n_requests, cap_requests;
@@ -247,6 +249,20 @@ static inline void fake_work(struct fake_service *s)
 
 /* ---- struct arbiter_ops ---- */
 
+static inline void fake_schedule(void *ctx, bool urgent)
+{
+	struct fake_service *s = ctx;
+
+	s->due = !urgent || !arbiter_commit_due(s->a);
+}
+
+/* One iteration of the owner's loop. */
+static inline void fake_turn(struct fake_service *s)
+{
+	if (s->due)
+		s->due = !arbiter_commit_due(s->a);
+}
+
 static inline int fake_on_commit(void *ctx, const void *request, size_t len)
 {
 	struct fake_service *s = ctx;
@@ -294,6 +310,7 @@ static inline void fake_on_removed(void *ctx, uint16_t id)
 }
 
 static const struct arbiter_ops fake_ops = {
+	.schedule = fake_schedule,
 	.commit = fake_on_commit,
 	.drain = fake_on_drain,
 	.writer_added = fake_on_added,

@@ -607,7 +607,7 @@ FIXTURE_TEST(many_open_flushes_end_the_oldest)
 FIXTURE_TEST(a_writer_has_the_buffer_and_policy_of_its_config)
 {
 	Pb__DataSourceConfig c = config_of("plain", 7);
-	struct arbiter_options o = {.loop = env.loop, .ops = &fake_ops, .stall_ms = 1};
+	struct arbiter_options o = {.ops = &fake_ops, .stall_ms = 1};
 	static struct fake_service s;
 	struct writer *drop, *stall;
 
@@ -615,6 +615,7 @@ FIXTURE_TEST(a_writer_has_the_buffer_and_policy_of_its_config)
 	s.hold = true;
 	o.ctx = &s;
 	assert_int_equal(arbiter_new(&o, &env.arbiter), 0);
+	s.a = env.arbiter;
 	assert_int_equal(arbiter_attach(env.arbiter, s.fd, 4096), 0);
 	instance_table_setup(all, 7, &c);
 	stall = ds_writer_new(fakes[7]->h);

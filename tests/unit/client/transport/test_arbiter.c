@@ -2,14 +2,12 @@
 /* What the arbiter does by itself; together with writers it is tested in test_writer.c. */
 
 #include <errno.h>
-#include <event2/event.h>
 
 #include "unit/test.h"
 #include "client/transport/arbiter.h"
 #include "unit/client/fake_service.h"
 
 static struct fake_service s;
-static struct event_base *loop;
 static struct arbiter *a;
 
 static void rig_init(uint32_t page_size, uint32_t n_pages, enum smb_layout layout)
@@ -17,8 +15,8 @@ static void rig_init(uint32_t page_size, uint32_t n_pages, enum smb_layout layou
 	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s, .stall_ms = 20, .layout = layout};
 
 	fake_init(&s, page_size, n_pages);
-	o.loop = loop = event_base_new();
 	assert_int_equal(arbiter_new(&o, &a), 0);
+	s.a = a;
 	assert_int_equal(arbiter_attach(a, s.fd, page_size), 0);
 }
 
@@ -26,13 +24,12 @@ static void rig_deinit(void)
 {
 	assert_int_equal(s.violations, 0);
 	arbiter_free(a);
-	event_base_free(loop);
 	fake_deinit(&s);
 }
 
 static void turn(void)
 {
-	event_base_loop(loop, EVLOOP_NONBLOCK);
+	fake_turn(&s);
 }
 
 static uint32_t next_chunk_id;
@@ -76,8 +73,8 @@ FIXTURE_TEST(memory_that_breaks_the_abi_is_refused)
 	int fd;
 
 	fake_init(&s, 4096, 3);
-	o.loop = loop = event_base_new();
 	assert_int_equal(arbiter_new(&o, &a), 0);
+	s.a = a;
 	assert_false(take(&c));
 	assert_int_equal(arbiter_attach(a, s.fd, 0), -EINVAL);
 	assert_int_equal(arbiter_attach(a, s.fd, 8192), -EINVAL); /* 3 pages of 4 KiB */
@@ -267,6 +264,59 @@ FIXTURE_TEST(patches_in_place_complete_the_chunk)
 	turn();
 	assert_int_equal(s.n_commits, 1);
 	assert_int_equal(s.n_patches, 0);
+	rig_deinit();
+}
+
+FIXTURE_TEST(more_chunks_than_can_be_held_are_patched_by_messages)
+{
+	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8};
+	struct smb_chunk c;
+
+	rig_init(32768, 10, SMB_DIV14);
+	s.target_of[1] = 5;
+	arbiter_patch_in_place(a, true);
+	for (int i = 0; i < 66; i++) {
+		assert_true(take(&c));
+		give(&c, SMB_NEEDS_PATCHING);
+	}
+	memcpy(p.data, "\x81\x80\x80\x00", 4);
+	for (uint32_t i = 0; i < 66; i++) {
+		p.chunk_id = i;
+		arbiter_add_patch(a, &p);
+	}
+	turn();
+	assert_int_equal(s.n_chunks, 66);
+	assert_int_equal(s.n_patches, 2);
+	for (int i = 0; i < 66; i++) {
+		assert_int_equal(s.chunks[i].h.flags, 0);
+		assert_memory_equal(s.chunks[i].payload + 8, p.data, 4);
+	}
+	rig_deinit();
+}
+
+FIXTURE_TEST(a_service_that_frees_chunks_before_they_are_sent_loses_only_them)
+{
+	struct smb_chunk c;
+
+	rig_init(4096, 20, SMB_DIV1);
+	s.target_of[1] = 5;
+	for (int i = 0; i < 5; i++) {
+		assert_true(take(&c));
+		assert_int_equal(c.page, 0);
+		give(&c, 0);
+		assert_true(smb_acquire_complete(&s.smb, c.page, c.index, &c));
+		assert_true(smb_release_free(&s.smb, &c));
+	}
+	turn(); /* one chunk is announced, and is not there */
+	assert_int_equal(s.violations, 1);
+	s.violations = 0;
+	next_chunk_id = 0;
+	for (int i = 0; i < 3; i++) {
+		assert_true(take(&c));
+		give(&c, 0);
+	}
+	turn();
+	assert_int_equal(s.n_chunks, 3);
 	rig_deinit();
 }
 

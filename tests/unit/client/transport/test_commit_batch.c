@@ -77,7 +77,6 @@ FIXTURE_TEST(one_request_says_it_all)
 	assert_true(commit_batch_empty(&b));
 	add_move(0, 0, 1, 10);
 	add_move(8191, 13, 2, UINT32_MAX);
-	assert_int_equal(b.bytes, 200);
 	add_patch(1, 9, 0, true);
 	add_patch(1, 9, 32700, false);
 	add_patch(32767, UINT32_MAX, 5, true);
@@ -106,7 +105,6 @@ FIXTURE_TEST(one_request_says_it_all)
 	assert_true(m->chunks_to_patch[1]->has_more_patches);
 	assert_int_equal(m->flush_request_id, UINT64_MAX);
 	assert_true(commit_batch_empty(&b));
-	assert_int_equal(b.bytes, 0);
 }
 
 FIXTURE_TEST(chunks_themselves_are_sent_without_a_place)
@@ -184,9 +182,10 @@ FIXTURE_TEST(requests_stay_below_the_limit_and_in_order)
 
 	for (uint32_t i = 0; i < 1000; i++)
 		add_move(i, 13, 1, i);
-	assert_true(commit_batch_full(&b));
+	assert_false(commit_batch_full(&b));
 	for (uint32_t i = 0; i < COMMIT_MAX_PATCHES; i++)
 		add_patch(1, i / 12, (uint16_t)i, i % 12 != 11);
+	assert_true(commit_batch_full(&b));
 	b.flush_id = 77;
 	assert_int_equal(commit_batch_send(&b, on_send, NULL), 0);
 	assert_true(n_sent > 5);
@@ -226,19 +225,6 @@ FIXTURE_TEST(patches_of_a_chunk_that_stand_apart_keep_their_word)
 	assert_false(m->chunks_to_patch[1]->has_more_patches);
 	assert_int_equal(m->chunks_to_patch[1]->writer_id, 2);
 	assert_false(m->chunks_to_patch[3]->has_more_patches);
-}
-
-FIXTURE_TEST(moves_are_found_until_they_are_sent)
-{
-	add_move(0, 0, 1, 10);
-	add_move(1, 0, 1, 11);
-	add_move(2, 0, 2, 10);
-	assert_int_equal(commit_batch_find(&b, 1, 10)->chunk.page, 0);
-	assert_int_equal(commit_batch_find(&b, 1, 11)->chunk.page, 1);
-	assert_int_equal(commit_batch_find(&b, 2, 10)->chunk.page, 2);
-	assert_null(commit_batch_find(&b, 2, 11));
-	commit_batch_send(&b, on_send, NULL);
-	assert_null(commit_batch_find(&b, 1, 10));
 }
 
 FIXTURE_TEST(after_an_error_nothing_more_is_sent)

@@ -4,7 +4,6 @@
  * read, or is accounted for as dropped.
  */
 
-#include <event2/event.h>
 #include <pthread.h>
 
 #include "unit/test.h"
@@ -45,7 +44,6 @@ struct log {
 
 struct rig {
 	struct fake_service s;
-	struct event_base *loop;
 	struct arbiter *a;
 };
 
@@ -56,15 +54,15 @@ static void rig_init(struct rig *r, uint32_t page_size, uint32_t n_pages, enum s
 		.ops = &fake_ops, .ctx = &r->s, .stall_ms = 50, .layout = layout};
 
 	fake_init(&r->s, page_size, n_pages);
-	o.loop = r->loop = event_base_new();
 	assert_int_equal(arbiter_new(&o, &r->a), 0);
+	r->s.a = r->a;
 	assert_int_equal(arbiter_attach(r->a, r->s.fd, page_size), 0);
 	arbiter_patch_in_place(r->a, in_place);
 }
 
 static void rig_turn(struct rig *r)
 {
-	event_base_loop(r->loop, EVLOOP_NONBLOCK);
+	fake_turn(&r->s);
 }
 
 static void rig_deinit(struct rig *r)
@@ -73,7 +71,6 @@ static void rig_deinit(struct rig *r)
 		print_error("violation: %s\n", r->s.violation);
 	assert_int_equal(r->s.violations, 0);
 	arbiter_free(r->a);
-	event_base_free(r->loop);
 	fake_deinit(&r->s);
 }
 
@@ -270,6 +267,12 @@ static int worker_commit(void *ctx, const void *request, size_t len)
 	return 0;
 }
 
+static void worker_schedule(void *ctx, bool urgent)
+{
+	if (urgent)
+		arbiter_commit_due(((struct worker *)ctx)->s->a);
+}
+
 static int worker_drain(void *ctx, int timeout_ms)
 {
 	(void)ctx, (void)timeout_ms;
@@ -315,44 +318,120 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static const struct arbiter_ops worker_ops = {
+	.schedule = worker_schedule,
+	.commit = worker_commit,
+	.drain = worker_drain,
+	.writer_added = worker_added,
+	.writer_removed = worker_removed,
+};
+
+static void worker_start(struct worker *k, struct rig *r, uint32_t n_pages, pthread_t *ret_thread)
+{
+	struct arbiter_options o = {.ops = &worker_ops, .ctx = k, .layout = SMB_DIV4};
+
+	*k = (struct worker){.lock = PTHREAD_MUTEX_INITIALIZER, .s = &r->s};
+	fake_init(&r->s, 4096, n_pages);
+	r->s.hold = true;
+	assert_int_equal(arbiter_new(&o, &r->a), 0);
+	r->s.a = r->a;
+	assert_int_equal(arbiter_attach(r->a, r->s.fd, 4096), 0);
+	arbiter_patch_in_place(r->a, true);
+	assert_int_equal(pthread_create(ret_thread, NULL, work, k), 0);
+}
+
+static void worker_end(struct worker *k, struct rig *r, pthread_t thread)
+{
+	arbiter_commit(r->a);
+	pthread_mutex_lock(&k->lock);
+	k->end = true;
+	pthread_mutex_unlock(&k->lock);
+	pthread_join(thread, NULL);
+}
+
 TEST(random_packets_arrive_whole_at_a_service_that_works_meanwhile)
 {
-	static const struct arbiter_ops worker_ops = {
-		.commit = worker_commit,
-		.drain = worker_drain,
-		.writer_added = worker_added,
-		.writer_removed = worker_removed,
-	};
-	struct worker k = {.lock = PTHREAD_MUTEX_INITIALIZER};
-	struct arbiter_options o = {.ops = &worker_ops, .ctx = &k, .layout = SMB_DIV4};
 	uint64_t rng = 99;
+	pthread_t thread;
+	struct worker k;
 	struct rig r;
 	struct log l;
-	pthread_t thread;
 
-	fake_init(&r.s, 4096, 4);
-	r.s.hold = true;
-	k.s = &r.s;
-	o.loop = r.loop = event_base_new();
-	assert_int_equal(arbiter_new(&o, &r.a), 0);
-	assert_int_equal(arbiter_attach(r.a, r.s.fd, 4096), 0);
-	arbiter_patch_in_place(r.a, true);
+	worker_start(&k, &r, 4, &thread);
 	log_open(&l, &r, WRITER_STALL);
-	assert_int_equal(pthread_create(&thread, NULL, work, &k), 0);
 	for (int i = 0; i < 300; i++) {
 		log_write(&l, rng_next(&rng), random_size(&rng), test_depth);
 		if (i % 7 == 0)
-			rig_turn(&r);
+			arbiter_commit(r.a);
 	}
 	writer_flush(l.w);
-	arbiter_commit(r.a);
-	pthread_mutex_lock(&k.lock);
-	k.end = true;
-	pthread_mutex_unlock(&k.lock);
-	pthread_join(thread, NULL);
+	worker_end(&k, &r, thread);
 	assert_int_equal(writer_dropped(l.w), 0);
 	log_close(&l, &r);
 	rig_deinit(&r);
+}
+
+/* ---- several threads, each with a writer ---- */
+
+#define THREADS 4
+
+struct writing {
+	pthread_t thread;
+	struct log log;
+	uint64_t rng;
+	unsigned packets;
+};
+
+static void *write_random(void *arg)
+{
+	struct writing *x = arg;
+
+	for (unsigned i = 0; i < x->packets; i++) {
+		bool small = i % 8;
+
+		log_write(&x->log, rng_next(&x->rng), small ? 40 : random_size(&x->rng),
+			  test_depth);
+		if (i % 50 == 0)
+			writer_flush(x->log.w);
+	}
+	writer_flush(x->log.w);
+	return NULL;
+}
+
+static void write_in_threads(enum writer_policy policy, uint32_t n_pages)
+{
+	struct writing x[THREADS];
+	pthread_t service;
+	struct worker k;
+	struct rig r;
+
+	worker_start(&k, &r, n_pages, &service);
+	for (unsigned i = 0; i < THREADS; i++) {
+		log_open(&x[i].log, &r, policy);
+		x[i].rng = i + 1;
+		x[i].packets = 8 * RANDOM_PACKETS;
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&x[i].thread, NULL, write_random, &x[i]), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(x[i].thread, NULL);
+	worker_end(&k, &r, service);
+	for (unsigned i = 0; i < THREADS; i++) {
+		if (policy == WRITER_STALL)
+			assert_int_equal(writer_dropped(x[i].log.w), 0);
+		log_close(&x[i].log, &r);
+	}
+	rig_deinit(&r);
+}
+
+TEST(what_threads_write_at_once_arrives_whole)
+{
+	write_in_threads(WRITER_STALL, 16);
+}
+
+TEST(what_threads_write_at_once_arrives_whole_or_is_counted)
+{
+	write_in_threads(WRITER_DROP, 4);
 }
 
 /* ---- exhaustion at every point ---- */
@@ -705,8 +784,8 @@ TEST(without_memory_packets_are_counted_and_told)
 	struct log l;
 
 	fake_init(&s, 4096, 4);
-	o.loop = event_base_new();
 	assert_int_equal(arbiter_new(&o, &r.a), 0);
+	s.a = r.a;
 	r.s = s;
 	memset(&l, 0, sizeof(l));
 	l.w = writer_new(r.a, TARGET, WRITER_STALL);
@@ -731,7 +810,6 @@ TEST(without_memory_packets_are_counted_and_told)
 	assert_int_equal(s.violations, 0);
 	free(l.packets);
 	arbiter_free(r.a);
-	event_base_free(o.loop);
 	fake_deinit(&s);
 }
 
