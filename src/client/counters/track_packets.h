@@ -4,7 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/counters/tracks.h"
+#include "client/counters/track_spec.h"
+
+struct writer;
 
 /* The packets of client/counters/tracks.h, one function each. */
 

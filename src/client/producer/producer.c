@@ -5,9 +5,7 @@
 #include <event2/event.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -50,19 +48,6 @@
 
 #define SCRAPING(mode)                                                                             \
 	PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_##mode
-
-void producer_trouble(struct producer *p, const char *fmt, ...)
-{
-	char sentence[512];
-	va_list args;
-
-	if (!p->o.on_trouble)
-		return;
-	va_start(args, fmt);
-	vsnprintf(sentence, sizeof(sentence), fmt, args);
-	va_end(args);
-	p->o.on_trouble(p->o.ctx, sentence);
-}
 
 /* ---- socket_watch: reports that a socket may have appeared at a path ---- */
 
@@ -218,7 +203,7 @@ static void tear_down(struct producer *p)
 	p->o.env.arbiter = NULL;
 }
 
-void producer_give_up(struct producer *p)
+static void give_up(struct producer *p)
 {
 	bool connected = p->connected;
 
@@ -314,13 +299,19 @@ static void on_initialized(void *ctx, const struct connection_reply *reply)
 				     reply->len, &m);
 	if (r < 0) {
 		producer_trouble(p, "the service on %s refuses us as a producer", p->o.socket);
-		producer_give_up(p);
+		give_up(p);
 		return;
 	}
 	r = on_welcome(p, (Pb__InitializeConnectionResponse *)m);
 	protobuf_c_message_free_unpacked(m, NULL);
 	if (r < 0)
-		producer_give_up(p);
+		give_up(p);
+}
+
+static void on_command(void *ctx, const struct connection_reply *reply)
+{
+	if (!producer_run_command(ctx, reply))
+		give_up(ctx);
 }
 
 static int introduce(struct producer *p)
@@ -338,8 +329,7 @@ static int introduce(struct producer *p)
 	/* At once: the service does not queue commands for a producer that has not requested
 	 * them. */
 	if (r == 0)
-		r = connection_call(p->conn, "GetAsyncCommand", NULL, 0, -1, producer_on_command,
-				    p);
+		r = connection_call(p->conn, "GetAsyncCommand", NULL, 0, -1, on_command, p);
 	return r;
 }
 
@@ -361,7 +351,7 @@ static void on_bound(void *ctx)
 	if (r < 0) {
 		producer_trouble(p, "the service on %s cannot be used: %s", p->o.socket,
 				 strerror(-r));
-		producer_give_up(p);
+		give_up(p);
 	}
 }
 
@@ -385,7 +375,7 @@ static void on_lost(void *ctx, int error)
 
 	if (!p->arbiter && error < 0)
 		connect_failed(p, error);
-	producer_give_up(p);
+	give_up(p);
 }
 
 static const struct connection_ops connection_ops = {.on_bound = on_bound, .on_lost = on_lost};
@@ -456,11 +446,5 @@ void producer_free(struct producer *p)
 
 int producer_activate_triggers(struct producer *p, const char *const *names, size_t n)
 {
-	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
-
-	if (!p->connected)
-		return -ENOTCONN;
-	m.n_trigger_names = n;
-	m.trigger_names = (char **)names;
-	return connection_call_msg(p->conn, "ActivateTriggers", &m.base, NULL, NULL);
+	return producer_send_triggers(p, names, n);
 }

@@ -12,6 +12,8 @@
 #include "client/producer/producer_commands.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -25,6 +27,19 @@ _Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONNECTION_SEND_LIMIT,
 	       "room for all chunks");
 
 #define CHOKED_MS 5 /* until commits that wait for the socket are retried */
+
+void producer_trouble(struct producer *p, const char *fmt, ...)
+{
+	char sentence[512];
+	va_list args;
+
+	if (!p->o.on_trouble)
+		return;
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	p->o.on_trouble(p->o.ctx, sentence);
+}
 
 /* ---- requests ---- */
 
@@ -166,9 +181,20 @@ static void capabilities_changed(void *ctx, uint64_t mask)
 		p->o.on_capabilities(p->o.ctx, mask);
 }
 
+int producer_send_triggers(struct producer *p, const char *const *names, size_t n)
+{
+	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
+
+	if (!p->connected)
+		return -ENOTCONN;
+	m.n_trigger_names = n;
+	m.trigger_names = (char **)names;
+	return connection_call_msg(p->conn, "ActivateTriggers", &m.base, NULL, NULL);
+}
+
 static void triggers_fired(void *ctx, const char *const *names, size_t n)
 {
-	int r = producer_activate_triggers(ctx, names, n);
+	int r = producer_send_triggers(ctx, names, n);
 
 	if (r < 0)
 		producer_trouble(ctx, "the trigger %s%s could not be activated: %s", names[0],
@@ -198,7 +224,7 @@ const struct instance_table_ops producer_ds_ops = {
 
 /* ---- commands of the service ---- */
 
-/* Handles SetupTracing. Returns false if the connection cannot be used. */
+/* Returns false if the connection cannot be used. */
 static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse__SetupTracing *m)
 {
 	_cleanup_(closep) int fd = connection_take_fd(p->conn);
@@ -218,15 +244,13 @@ static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse
 	return false;
 }
 
-static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
+static bool dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 {
 	struct instance_table *s = p->instances;
 
 	switch (m->cmd_case) {
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING:
-		if (!set_up_tracing(p, m->setup_tracing))
-			producer_give_up(p);
-		break;
+		return set_up_tracing(p, m->setup_tracing);
 	case PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE:
 		instance_table_setup(s, m->setup_data_source->new_instance_id,
 				     m->setup_data_source->config);
@@ -249,23 +273,24 @@ static void dispatch(struct producer *p, const Pb__GetAsyncCommandResponse *m)
 	default: /* a command of a later version: ignored */
 		break;
 	}
+	return true;
 }
 
-void producer_on_command(void *ctx, const struct connection_reply *reply)
+bool producer_run_command(struct producer *p, const struct connection_reply *reply)
 {
-	struct producer *p = ctx;
 	ProtobufCMessage *m;
+	bool usable;
 
 	if (reply->error == -EPIPE)
-		return; /* on_lost follows */
+		return true; /* on_lost follows */
 	if (!reply->has_more) {
 		producer_trouble(p, "the service ended its commands");
-		producer_give_up(p);
-		return;
+		return false;
 	}
 	if (unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,
 			     &m) < 0)
-		return;
-	dispatch(p, (Pb__GetAsyncCommandResponse *)m);
+		return true;
+	usable = dispatch(p, (Pb__GetAsyncCommandResponse *)m);
 	protobuf_c_message_free_unpacked(m, NULL);
+	return usable;
 }

@@ -4,7 +4,7 @@
 #include <event2/event.h>
 
 #include "client/producer/instance_table.h"
-#include "client/producer/producer.h"
+#include "client/producer/producer_options.h"
 #include "client/transport/arbiter.h"
 #include "client/transport/connection.h"
 
@@ -29,13 +29,14 @@ struct producer {
 /* Formats one sentence for on_trouble. */
 void producer_trouble(struct producer *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Ends a lost or unusable connection with all its instances, and waits for the next one. */
-void producer_give_up(struct producer *p);
 
-/* producer_commands.c; ctx is the producer */
+/* Their ctx is the producer. */
 extern const struct arbiter_ops producer_arbiter_ops;
 extern const struct instance_table_ops producer_ds_ops;
 /* A timer: sends the commits that are due. */
 void producer_on_commit_due(evutil_socket_t fd, short what, void *ctx);
-/* A reply of GetAsyncCommand. */
-void producer_on_command(void *ctx, const struct connection_reply *reply);
+/* Sends ActivateTriggers. Returns 0, -ENOTCONN, or as connection_call(). */
+int producer_send_triggers(struct producer *p, const char *const *names, size_t n);
+/* Carries out one command: a reply of GetAsyncCommand. Returns false if the connection cannot be
+ * used any more. */
+bool producer_run_command(struct producer *p, const struct connection_reply *reply);

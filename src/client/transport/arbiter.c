@@ -495,15 +495,15 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 	return false;
 }
 
-bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
-		  enum writer_policy policy, struct smb_chunk *ret)
+bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, bool may_wait,
+		  struct smb_chunk *ret)
 {
 	if (!is_attached(a))
 		return false;
 	if (take_any(a, header, ret))
 		return true;
 	commit_for_memory(a);
-	if (policy == WRITER_STALL && !atomic_load_explicit(&a->starved, memory_order_relaxed))
+	if (may_wait && !atomic_load_explicit(&a->starved, memory_order_relaxed))
 		return take_stalling(a, header, ret);
 	return is_attached(a) && take_any(a, header, ret);
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "client/transport/commit_batch.h"
-#include "client/transport/writer.h"
 #include "wire/smb_layout.h"
 
 /*
@@ -95,10 +94,10 @@ uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
  * receives. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
-/* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if none becomes free in the time that the
- * policy allows. */
-bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header,
-		  enum writer_policy policy, struct smb_chunk *ret);
+/* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if no chunk
+ * is free, with may_wait after stall_ms. */
+bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, bool may_wait,
+		  struct smb_chunk *ret);
 /* Returns a written chunk; patches may follow. header: the final content of the chunk's header. */
 void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 		  const struct smb_chunk_header *header, uint16_t target_buffer);

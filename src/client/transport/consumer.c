@@ -17,95 +17,12 @@
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
 #include "client/transport/connection.h"
-#include "client/transport/consumer_sessions.h"
+#include "client/transport/consumer_request.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
-
-static void request_free(struct request *r)
-{
-	LIST_REMOVE(r, link);
-	strbuf_deinit(&r->gathered);
-	free(r);
-}
-
-void request_retire(struct request *r, const struct connection_reply *reply)
-{
-	if (reply->has_more)
-		r->over = true;
-	else
-		request_free(r);
-}
-
-static void on_reply(void *ctx, const struct connection_reply *reply)
-{
-	struct request *r = ctx;
-
-	if (r->over)
-		request_retire(r, reply);
-	else
-		r->on_reply(r, reply);
-}
-
-struct request *request_new(struct consumer *c,
-			    void (*fn)(struct request *r, const struct connection_reply *reply),
-			    void *ctx)
-{
-	struct request *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	r->consumer = c;
-	r->on_reply = fn;
-	r->ctx = ctx;
-	LIST_INSERT_HEAD(&c->open, r, link);
-	return r;
-}
-
-int request_send(struct request *r, const char *method, const void *args, size_t len, int fd)
-{
-	int error = connection_call(r->consumer->conn, method, args, len, fd, on_reply, r);
-
-	if (error)
-		request_free(r);
-	return error;
-}
-
-int request_send_msg(struct request *r, const char *method, const ProtobufCMessage *args, int fd)
-{
-	size_t len = protobuf_c_message_get_packed_size(args);
-	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
-
-	if (!bytes) {
-		request_free(r);
-		return -ENOMEM;
-	}
-	protobuf_c_message_pack(args, bytes);
-	return request_send(r, method, bytes, len, fd);
-}
-
-void *request_unpack(const ProtobufCMessageDescriptor *type, const struct connection_reply *reply,
-		     int *error)
-{
-	ProtobufCMessage *m;
-
-	*error = reply->error;
-	if (*error)
-		return NULL;
-	if (unpack_untrusted(type, reply->data, reply->len, &m)) {
-		*error = -EPROTO;
-		return NULL;
-	}
-	return m;
-}
-
-void request_free_message(void *message)
-{
-	if (message)
-		protobuf_c_message_free_unpacked(message, NULL);
-}
 
 /* ---- connection ---- */
 
@@ -179,7 +96,7 @@ static void on_done(struct request *r, const struct connection_reply *reply)
 	done(ctx, error);
 }
 
-struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx)
+static struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx)
 {
 	struct request *r = request_new(c, on_done, ctx);
 
@@ -227,7 +144,7 @@ int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, cons
 
 /* ---- a session ---- */
 
-void request_on_enabled(struct request *r, const struct connection_reply *reply)
+static void on_enabled(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const char *) = r->fn.enabled;
 	Pb__EnableTracingResponse *m;
@@ -252,7 +169,7 @@ int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
 		return error;
 	/* Unchanged: fields unknown to us reach the service. */
 	pb_enc_bytes(&args.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
-	r = args.failed ? NULL : request_new(c, request_on_enabled, ctx);
+	r = args.failed ? NULL : request_new(c, on_enabled, ctx);
 	if (r) {
 		r->fn.enabled = done;
 		error = request_send(r, "EnableTracing", args.buf, pb_mem_len(&args), fd);
@@ -452,4 +369,109 @@ int consumer_observe(struct consumer *c, uint32_t events,
 		if (events & 1u << bit)
 			types[args.n_events_to_observe++] = (Pb__ObservableEvents__Type)(1u << bit);
 	return request_send_msg(r, "ObserveEvents", &args.base, -1);
+}
+
+/* ---- existing sessions ---- */
+
+static void on_cloned(struct request *r, const struct connection_reply *reply)
+{
+	void (*done)(void *, int, const Pb__CloneSessionResponse *) = r->fn.cloned;
+	Pb__CloneSessionResponse *m;
+	void *ctx = r->ctx;
+	int error;
+
+	m = request_unpack(&pb__clone_session_response__descriptor, reply, &error);
+	request_retire(r, reply);
+	done(ctx, error, m);
+	request_free_message(m);
+}
+
+/* Adds the trigger, so that the clone contains its reason. */
+static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
+			Pb__CloneSessionRequest *ret)
+{
+	ret->clone_trigger_name = hit->trigger_name;
+	ret->clone_trigger_producer_name = hit->producer_name;
+	ret->has_clone_trigger_trusted_producer_uid = hit->has_producer_uid;
+	ret->clone_trigger_trusted_producer_uid = (int32_t)hit->producer_uid;
+	ret->has_clone_trigger_boot_time_ns = hit->has_boot_time_ns;
+	ret->clone_trigger_boot_time_ns = hit->boot_time_ns;
+	ret->has_clone_trigger_delay_ms = hit->has_trigger_delay_ms;
+	ret->clone_trigger_delay_ms = hit->trigger_delay_ms;
+}
+
+int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
+		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
+		   void *ctx)
+{
+	Pb__CloneSessionRequest args = PB__CLONE_SESSION_REQUEST__INIT;
+	struct request *r = request_new(c, on_cloned, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.cloned = done;
+	if (request->name) {
+		args.selector_case = PB__CLONE_SESSION_REQUEST__SELECTOR_UNIQUE_SESSION_NAME;
+		args.unique_session_name = (char *)request->name;
+	} else {
+		args.selector_case = PB__CLONE_SESSION_REQUEST__SELECTOR_SESSION_ID;
+		args.session_id = request->session_id;
+	}
+	if (request->trigger)
+		put_trigger(request->trigger, &args);
+	return request_send_msg(r, "CloneSession", &args.base, fd);
+}
+
+int consumer_detach(struct consumer *c, const char *key, consumer_done done, void *ctx)
+{
+	Pb__DetachRequest args = PB__DETACH_REQUEST__INIT;
+	struct request *r = request_new_done(c, done, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	args.key = (char *)key;
+	return request_send_msg(r, "Detach", &args.base, -1);
+}
+
+static void on_attached(struct request *r, const struct connection_reply *reply)
+{
+	void (*done)(void *, int, const Pb__TraceConfig *) = r->fn.attached;
+	Pb__TraceConfig nothing = PB__TRACE_CONFIG__INIT;
+	Pb__AttachResponse *m;
+	void *ctx = r->ctx;
+	int error;
+
+	m = request_unpack(&pb__attach_response__descriptor, reply, &error);
+	request_retire(r, reply);
+	if (m)
+		done(ctx, 0, m->trace_config ? m->trace_config : &nothing);
+	else
+		done(ctx, error, NULL);
+	request_free_message(m);
+}
+
+int consumer_attach(struct consumer *c, const char *key,
+		    void (*done)(void *ctx, int error, const Pb__TraceConfig *config), void *ctx)
+{
+	Pb__AttachRequest args = PB__ATTACH_REQUEST__INIT;
+	struct request *r = request_new(c, on_attached, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.attached = done;
+	args.key = (char *)key;
+	return request_send_msg(r, "Attach", &args.base, -1);
+}
+
+int consumer_await_end(struct consumer *c,
+		       void (*done)(void *ctx, int error, const char *error_text), void *ctx)
+{
+	Pb__EnableTracingRequest args = PB__ENABLE_TRACING_REQUEST__INIT;
+	struct request *r = request_new(c, on_enabled, ctx);
+
+	if (!r)
+		return -ENOMEM;
+	r->fn.enabled = done;
+	args.has_attach_notification_only = args.attach_notification_only = true;
+	return request_send_msg(r, "EnableTracing", &args.base, -1);
 }

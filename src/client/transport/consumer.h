@@ -81,7 +81,7 @@ int consumer_observe(struct consumer *c, uint32_t events,
 				   bool last),
 		     void *ctx);
 
-/* ---- existing sessions (consumer_sessions.c) ---- */
+/* ---- existing sessions ---- */
 
 struct consumer_clone_request {
 	const char *name; /* unique_session_name; NULL: select by number */

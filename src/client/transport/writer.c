@@ -116,7 +116,7 @@ static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header 
 	struct smb_chunk_header h = {
 		.chunk_id = w->next_chunk_id, .writer_id = w->id, .flags = flags};
 
-	if (!arbiter_take(w->arbiter, &h, w->policy, ret))
+	if (!arbiter_take(w->arbiter, &h, w->policy == WRITER_STALL, ret))
 		return false;
 	w->next_chunk_id++;
 	*ret_header = h;

@@ -5,6 +5,7 @@
 
 #include "unit/test.h"
 #include "client/transport/arbiter.h"
+#include "client/transport/writer.h"
 #include "unit/client/fake_service.h"
 
 static struct fake_service s;
@@ -38,7 +39,7 @@ static bool take(struct smb_chunk *c)
 {
 	const struct smb_chunk_header h = {.writer_id = 1, .chunk_id = next_chunk_id};
 
-	if (!arbiter_take(a, &h, WRITER_DROP, c))
+	if (!arbiter_take(a, &h, false, c))
 		return false;
 	next_chunk_id++;
 	return true;

@@ -89,11 +89,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static bool take(struct smb_chunk *c, enum writer_policy policy)
+static bool take(struct smb_chunk *c, bool may_wait)
 {
 	const struct smb_chunk_header h = {.writer_id = 3, .chunk_id = t.next_chunk};
 
-	if (!arbiter_take(t.a, &h, policy, c))
+	if (!arbiter_take(t.a, &h, may_wait, c))
 		return false;
 	t.next_chunk++;
 	memset(c->payload, 'x', c->payload_size);
@@ -125,10 +125,10 @@ FIXTURE_TEST(memory_is_attached_once_and_by_the_rules)
 	assert_int_equal(arbiter_attach_private(t.a, 0), -EINVAL);
 	assert_int_equal(arbiter_attach_private(t.a, 5000), -EINVAL);
 	assert_int_equal(arbiter_attach_private(t.a, 65536), -EINVAL);
-	assert_false(take(&c, WRITER_DROP));
+	assert_false(take(&c, false));
 	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
 	assert_int_equal(arbiter_attach_private(t.a, 4096), -EALREADY);
-	assert_true(take(&c, WRITER_DROP));
+	assert_true(take(&c, false));
 }
 
 FIXTURE_TEST(chunk_goes_with_its_header_and_is_free_again)
@@ -138,7 +138,7 @@ FIXTURE_TEST(chunk_goes_with_its_header_and_is_free_again)
 
 	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
 	for (int i = 0; i < 3; i++) {
-		assert_true(take(&c, WRITER_DROP));
+		assert_true(take(&c, false));
 		give(&c, 0);
 		turn();
 	}
@@ -152,8 +152,8 @@ FIXTURE_TEST(chunk_goes_with_its_header_and_is_free_again)
 	assert_memory_equal(m->data.data, "\x02\x00\x00\x00\x03\x00\x01\x00xxxx", 12);
 	/* All of the memory is there: 256 pages of one chunk. */
 	for (int i = 0; i < 256; i++)
-		assert_true(take(&c, WRITER_DROP));
-	assert_false(take(&c, WRITER_DROP));
+		assert_true(take(&c, false));
+	assert_false(take(&c, false));
 }
 
 FIXTURE_TEST(requests_fit_a_frame)
@@ -164,7 +164,7 @@ FIXTURE_TEST(requests_fit_a_frame)
 	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
 	t.choked = true; /* so that they gather */
 	for (int i = 0; i < 32; i++) {
-		assert_true(take(&c[i], WRITER_DROP));
+		assert_true(take(&c[i], false));
 		give(&c[i], 0);
 	}
 	arbiter_commit(t.a);
@@ -183,11 +183,11 @@ FIXTURE_TEST(choked_chunks_wait_and_writers_drop)
 	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
 	t.choked = true;
 	for (int i = 0; i < 32; i++) {
-		assert_true(take(&c, WRITER_DROP));
+		assert_true(take(&c, false));
 		give(&c, 0);
 	}
 	turn();
-	assert_false(take(&c, WRITER_DROP));
+	assert_false(take(&c, false));
 	arbiter_ack_flush(t.a, 7);
 	assert_int_equal(t.n, 0);
 	turn();
@@ -196,7 +196,7 @@ FIXTURE_TEST(choked_chunks_wait_and_writers_drop)
 	t.choked = false;
 	turn();
 	assert_int_equal(t.sent[t.n - 1]->flush_request_id, 7);
-	assert_true(take(&c, WRITER_DROP));
+	assert_true(take(&c, false));
 }
 
 FIXTURE_TEST(stalling_writer_goes_on_when_the_socket_does)
@@ -206,11 +206,11 @@ FIXTURE_TEST(stalling_writer_goes_on_when_the_socket_does)
 	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
 	t.choked = true;
 	for (int i = 0; i < 32; i++) {
-		assert_true(take(&c, WRITER_DROP));
+		assert_true(take(&c, false));
 		give(&c, 0);
 	}
 	t.opens_on_drain = true;
-	assert_true(take(&c, WRITER_STALL));
+	assert_true(take(&c, true));
 	assert_true(t.n > 0);
 }
 
@@ -221,7 +221,7 @@ FIXTURE_TEST(patched_in_place_before_it_is_sent)
 
 	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);
 	arbiter_patch_in_place(t.a, true);
-	assert_true(take(&c, WRITER_DROP));
+	assert_true(take(&c, false));
 	give(&c, SMB_NEEDS_PATCHING);
 	arbiter_add_patch(t.a, &p);
 	turn();
