@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/missing_data.c"
+#include "cli/report/missing_events.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

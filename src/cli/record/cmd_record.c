@@ -29,7 +29,7 @@
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"
 #include "cli/report/data_losses.h"
-#include "cli/report/missing_data.h"
+#include "cli/report/missing_events.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"

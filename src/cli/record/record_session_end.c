@@ -40,10 +40,9 @@ static void free_buffers(struct record_session *s)
 		end_well(s);
 }
 
-void record_session_hold(struct record_session *s, bool hold)
+void record_session_release(struct record_session *s)
 {
-	s->held = hold;
-	if (!hold && s->state == RECORD_HELD)
+	if (s->state == RECORD_HELD)
 		free_buffers(s);
 }
 
@@ -93,7 +92,7 @@ static void on_sign(void *ctx)
 
 static bool is_read(const struct record_session *s)
 {
-	return s->state == RECORD_READING || record_session_is_recording(s);
+	return s->state == RECORD_READING || record_session_tracing(s);
 }
 
 static int on_packet(void *ctx, const uint8_t *data, size_t len)
@@ -154,7 +153,7 @@ static void on_pause_over(evutil_socket_t fd, short what, void *ctx)
 	begin_pass(ctx);
 }
 
-int record_session_read_on(struct record_session *s, struct event_base *loop)
+int record_session_new_passes(struct record_session *s, struct event_base *loop)
 {
 	s->pass = evtimer_new(loop, on_pause_over, s);
 	return s->pass ? 0 : -ENOMEM;

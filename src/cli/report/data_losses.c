@@ -8,7 +8,6 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "cli/report/summary.h"
 
 static void clear(struct loss *l)
 {
@@ -521,13 +520,6 @@ static bool went_round(const struct record_facts *f, const struct service_stats 
 	for (size_t i = 0; s && i < s->n_buffers; i++)
 		overwritten |= s->buffers[i].bytes_overwritten != 0;
 	return overwritten && triggers_end_a_ring(f->config);
-}
-
-const struct service_stats *record_stats(const struct record_facts *f)
-{
-	if (f->stats)
-		return f->stats;
-	return f->scan->has_stats ? &f->scan->stats : NULL;
 }
 
 void record_losses(const struct record_facts *f, struct losses *ret)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/text/str.h"
-#include "cli/report/summary.h"
+#include "cli/report/record_facts.h"
 
 /* Losses of a recording, one entry for each place and kind. */
 
@@ -33,6 +33,3 @@ void losses_write(const struct losses *l, struct strbuf *lines);
  * shared memory, central buffer) and from producers that disconnected.
  */
 void record_losses(const struct record_facts *f, struct losses *ret);
-
-/* Returns the service's counters: those at the end, else those in the trace, else NULL. */
-const struct service_stats *record_stats(const struct record_facts *f);

@@ -11,7 +11,8 @@
 #include "base/core/err.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "cli/report/missing_data.h"
+#include "cli/report/config_sources.h"
+#include "cli/report/missing_events.h"
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 

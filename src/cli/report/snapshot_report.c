@@ -7,8 +7,8 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
-#include "cli/report/missing_data.h"
 
 #define LONGEST_DELAY_NS                                                                           \
 	(8 * 24 * 3600 * NS_PER_S) /* a trigger before that is of no clock of ours */

@@ -5,60 +5,10 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
-#include "cli/report/missing_data.h"
-
-#define NAMES_TOLD 4
-
-#define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
-
-bool triggers_take_snapshots(const Pb__TraceConfig *config)
-{
-	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
-
-	return t && (t->trigger_mode == MODE(CLONE_SNAPSHOT) || t->use_clone_snapshot_if_available);
-}
-
-bool triggers_end_a_ring(const Pb__TraceConfig *config)
-{
-	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
-
-	return triggers_take_snapshots(config) || (t && t->trigger_mode == MODE(STOP_TRACING));
-}
-
-static void put_names(const Pb__TraceConfig__TriggerConfig *t, struct strbuf *out)
-{
-	size_t n = t->n_triggers, told = n > NAMES_TOLD + 1 ? NAMES_TOLD : n;
-
-	for (size_t i = 0; i < told; i++)
-		strbuf_printf(out, "%s'%.100s'",
-			      i == 0	   ? ""
-			      : i + 1 == n ? " or "
-					   : ", ",
-			      t->triggers[i]->name ? t->triggers[i]->name : "");
-	if (told < n)
-		strbuf_printf(out, " or one of %zu more", n - told);
-}
-
-void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
-{
-	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
-	bool snapshots = triggers_take_snapshots(config);
-
-	if (!t || t->n_triggers == 0)
-		return;
-	if (!snapshots && t->trigger_mode != MODE(STOP_TRACING) &&
-	    t->trigger_mode != MODE(START_TRACING))
-		return;
-	if (snapshots)
-		strbuf_puts(out, "recording; a snapshot is saved at trigger ");
-	else if (t->trigger_mode == MODE(STOP_TRACING))
-		strbuf_puts(out, "recording until trigger ");
-	else
-		strbuf_puts(out, "waiting for trigger ");
-	put_names(t, out);
-	strbuf_puts(out, snapshots ? "; Ctrl-C ends it" : "; without it nothing is saved");
-}
+#include "cli/report/missing_events.h"
+#include "cli/report/snapshot_report.h"
 
 /*
  *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
@@ -74,16 +24,6 @@ void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
 #define GROUPS_NAMED 8 /* in a line; the others are summed */
 #define HOLE_LINES_TOLD 8
 #define LINES_TOLD 20 /* of missing items; the others are counted */
-
-double record_seconds(const struct record_facts *f)
-{
-	const struct trace_scan *s = f->scan;
-
-	/* A snapshot is taken before the recording ends. */
-	if (!f->snapshots && s->started_ns && s->disabled_ns > s->started_ns)
-		return (double)(s->disabled_ns - s->started_ns) / 1e9;
-	return (double)f->elapsed_ms / 1e3;
-}
 
 static void write_time(const struct record_facts *f, struct strbuf *out)
 {
@@ -295,12 +235,6 @@ static void write_lines(const char *word, const char *lines, struct strbuf *out)
 	write_some_lines(word, lines, LINES_TOLD, out);
 }
 
-bool record_losses_unknown(const struct record_facts *f)
-{
-	return f->unread ||
-	       (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
-}
-
 static bool write_lost(const struct record_facts *f, const struct losses *losses,
 		       struct strbuf *out)
 {
@@ -320,17 +254,6 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 }
 
 /* ---- holes ---- */
-
-double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
-{
-	uint64_t boot = ns + (uint64_t)s->ftrace.to_boot_ns;
-
-	if (!ns)
-		return 0;
-	if (s->started_ns)
-		return (double)(int64_t)(boot - s->started_ns) / 1e9;
-	return (double)(int64_t)(ns - s->ftrace.first_ns) / 1e9;
-}
 
 static void write_hole(const struct trace_scan *s, const struct hole *h, struct strbuf *b)
 {

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
-#include "cli/report/missing_data.h"
+#include "cli/report/snapshot_report.h"
 #include "cli/report/summary.h"
 #include "config/json.h"
 

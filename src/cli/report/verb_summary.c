@@ -7,8 +7,8 @@
 
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
-#include "cli/report/missing_data.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/verb.h"

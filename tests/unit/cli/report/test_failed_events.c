@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "cli/report/missing_data.c"
+#include "cli/report/missing_events.c"
 
 /* entries ends with NULL. */
 static void check(const char *const *entries, const char *expected)

@@ -4,7 +4,8 @@
 #include "unit/test.h"
 #include "config/text.h"
 #include "unit/cli/kernel_events.h"
-#include "cli/report/missing_data.h"
+#include "cli/report/config_sources.h"
+#include "cli/report/missing_events.h"
 
 static struct fake_tracefs tracefs;
 static struct tracefs_events events;

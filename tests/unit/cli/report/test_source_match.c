@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "unit/test.h"
-#include "cli/report/missing_data.h"
+#include "cli/report/config_sources.h"
 
 static enum source_match by_names(const char *exact, const char *regex, const char *name)
 {

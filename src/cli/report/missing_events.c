@@ -1,100 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report/missing_data.h"
+#include "cli/report/missing_events.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "analyze/name_list.h"
-#include "base/text/regex.h"
 #include "base/text/str.h"
-
-/*
- * A producer must match the machine filter first, then one of the name filters, if there are any.
- *
- * A service reports the machine of a remote producer, but not its own machine name. That name comes
- * from PERFETTO_MACHINE_NAME in the service's environment, for which we take ours, or else from
- * uname(2).
- *
- * An expression that base/text/regex.h does not support may be valid for another service: it is not
- * evaluated.
- */
-
-#define REGEX_STEPS (1u << 24)
-
-static bool has(char *const *list, size_t n, const char *text)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i], text))
-			return true;
-	return false;
-}
-
-/* ---- machines ---- */
-
-static bool names_host(const Pb__TraceConfig__DataSource *s)
-{
-	const char *name = getenv("PERFETTO_MACHINE_NAME");
-	char *const *list = s->machine_name_filter;
-	size_t n = s->n_machine_name_filter;
-	struct utsname u;
-
-	if (has(list, n, "host"))
-		return true;
-	if (name && *name)
-		return has(list, n, name);
-	return uname(&u) < 0 || has(list, n, u.sysname);
-}
-
-static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *s,
-			   const Pb__TracingServiceState__Producer *p)
-{
-	bool remote = p->has_machine_id && p->machine_id;
-
-	if (s->n_machine_name_filter == 0)
-		return !remote || config->trace_all_machines;
-	if (!remote)
-		return names_host(s);
-	return !p->machine_name ||
-	       has(s->machine_name_filter, s->n_machine_name_filter, p->machine_name);
-}
-
-/* ---- names ---- */
-
-static bool regex_passes(const char *pattern, const char *name)
-{
-	uint64_t steps = REGEX_STEPS;
-	struct regex *re;
-	int r;
-
-	if (regex_new(pattern, NULL, &re) < 0)
-		return true;
-	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, &steps);
-	regex_free(re);
-	return r != 0;
-}
-
-static bool name_passes(const Pb__TraceConfig__DataSource *s, const char *name)
-{
-	if (!name || (s->n_producer_name_filter == 0 && s->n_producer_name_regex_filter == 0))
-		return true;
-	if (has(s->producer_name_filter, s->n_producer_name_filter, name))
-		return true;
-	for (size_t i = 0; i < s->n_producer_name_regex_filter; i++)
-		if (regex_passes(s->producer_name_regex_filter[i], name))
-			return true;
-	return false;
-}
-
-enum source_match source_match(const Pb__TraceConfig *config,
-			       const Pb__TraceConfig__DataSource *source,
-			       const Pb__TracingServiceState__Producer *producer)
-{
-	if (!machine_passes(config, source, producer))
-		return SOURCE_OTHER_MACHINE;
-	return name_passes(source, producer->name) ? SOURCE_GIVEN : SOURCE_OTHER_PRODUCER;
-}
+#include "cli/report/config_sources.h"
 
 /*
  *	sched/sched_switch (filter refused: Field not found at character 18: prev_pid == 1 && ^x)
@@ -292,40 +205,6 @@ static void failed_events_tell(const struct name_list *failed, struct strbuf *li
  * producer records the existing events and writes the others into a packet that no viewer shows.
  */
 
-static const Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *source)
-{
-	const Pb__DataSourceConfig *c = source->config;
-
-	return c && c->name && !strcmp(c->name, "linux.ftrace") ? c->ftrace_config : NULL;
-}
-
-bool asks_for_ftrace(const Pb__TraceConfig *config)
-{
-	for (size_t i = 0; i < config->n_data_sources; i++)
-		if (ftrace_of(config->data_sources[i]))
-			return true;
-	return false;
-}
-
-bool asks_for_ftrace_only(const Pb__TraceConfig *config)
-{
-	for (size_t i = 0; i < config->n_data_sources; i++)
-		if (!ftrace_of(config->data_sources[i]))
-			return false;
-	return config->n_data_sources != 0;
-}
-
-bool asks_for_source(const Pb__TraceConfig *config, const char *name)
-{
-	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
-
-		if (c && c->name && !strcmp(c->name, name))
-			return true;
-	}
-	return false;
-}
-
 /* ---- events ---- */
 
 /* Ends the line with the nearest name, if there is one. */
@@ -432,7 +311,7 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	size_t n;
 
 	for (size_t i = 0; i < config->n_data_sources; i++) {
-		f = ftrace_of(config->data_sources[i]);
+		f = requested_ftrace(config->data_sources[i]);
 		for (size_t k = 0; f && events && k < f->n_ftrace_events; k++)
 			if (!tracefs_events_has(events, f->ftrace_events[k]))
 				add_text(&missing, f->ftrace_events[k]);
@@ -486,7 +365,7 @@ bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_even
 		return false;
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
-		const Pb__FtraceConfig *f = ftrace_of(d);
+		const Pb__FtraceConfig *f = requested_ftrace(d);
 
 		if (!f && only_names(d->config))
 			continue;
@@ -500,87 +379,4 @@ bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_even
 	if (any)
 		missing_events(config, NULL, events, lines);
 	return any;
-}
-
-/* ---- data sources ---- */
-
-static const Pb__TracingServiceState__Producer *producer_of(const Pb__TracingServiceState *state,
-							    int32_t id)
-{
-	static const Pb__TracingServiceState__Producer unknown =
-		PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
-
-	for (size_t i = 0; i < state->n_producers; i++)
-		if (state->producers[i]->id == id)
-			return state->producers[i];
-	return &unknown;
-}
-
-/* Finds the best match of a source among all producers that have registered it. Returns false if
- * none has. */
-static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-		       const Pb__TracingServiceState *state, enum source_match *ret)
-{
-	enum source_match m;
-	bool found = false;
-
-	for (size_t i = 0; i < state->n_data_sources; i++) {
-		const Pb__TracingServiceState__DataSource *r = state->data_sources[i];
-		const Pb__DataSourceDescriptor *d = r->ds_descriptor;
-
-		if (r->left_out || !d || !d->name || strcmp(d->name, source->config->name))
-			continue;
-		m = source_match(config, source, producer_of(state, r->producer_id));
-		*ret = found && *ret < m ? *ret : m;
-		found = true;
-	}
-	return found;
-}
-
-static void put_filter(struct strbuf *s, const char *field, char *const *values, size_t n)
-{
-	if (n)
-		strbuf_printf(s, " %s \"%s\"%s", field, values[0], n > 1 ? ", ..." : "");
-}
-
-static void tell_left_out(const Pb__TraceConfig__DataSource *d, enum source_match why,
-			  struct name_list *ret)
-{
-	struct strbuf s = {0};
-
-	strbuf_printf(&s, "data source '%s' is left out: ", d->config->name);
-	if (why == SOURCE_OTHER_MACHINE && d->n_machine_name_filter == 0) {
-		strbuf_puts(&s,
-			    "only other machines provide it, and trace_all_machines is not set");
-	} else {
-		strbuf_puts(&s, "no producer that provides it matches");
-		if (why == SOURCE_OTHER_MACHINE) {
-			put_filter(&s, "machine_name_filter", d->machine_name_filter,
-				   d->n_machine_name_filter);
-		} else {
-			put_filter(&s, "producer_name_filter", d->producer_name_filter,
-				   d->n_producer_name_filter);
-			put_filter(&s, "producer_name_regex_filter", d->producer_name_regex_filter,
-				   d->n_producer_name_regex_filter);
-		}
-	}
-	if (s.s)
-		add_text(ret, s.s);
-	strbuf_deinit(&s);
-}
-
-void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-		     struct name_list *ret_names, struct name_list *ret_left_out)
-{
-	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
-		enum source_match match;
-
-		if (!d->config || !d->config->name || !*d->config->name)
-			continue;
-		if (!find_match(config, d, state, &match))
-			add_text(ret_names, d->config->name);
-		else if (match != SOURCE_GIVEN)
-			tell_left_out(d, match, ret_left_out);
-	}
 }

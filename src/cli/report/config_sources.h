@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "analyze/name_list.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
+
+/* The data sources that a config requests, and those that no producer starts. */
+
+/* Returns the ftrace config of a data source; NULL if it is another one or has none. */
+const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *source);
+/* Return true if the config requests ftrace, and if it requests nothing else. */
+bool asks_for_ftrace(const Pb__TraceConfig *config);
+bool asks_for_ftrace_only(const Pb__TraceConfig *config);
+bool asks_for_source(const Pb__TraceConfig *config, const char *name);
+
+/*
+ * Predicts whether the service will start a data source of a config on this producer, by the rules
+ * of the service and its description of the producer. In doubt the answer is SOURCE_GIVEN, to avoid
+ * false warnings.
+ */
+enum source_match {
+	SOURCE_GIVEN,
+	SOURCE_OTHER_PRODUCER, /* producer_name_filter, producer_name_regex_filter */
+	SOURCE_OTHER_MACHINE, /* machine_name_filter; without one: trace_all_machines is not set */
+};
+
+enum source_match source_match(const Pb__TraceConfig *config,
+			       const Pb__TraceConfig__DataSource *source,
+			       const Pb__TracingServiceState__Producer *producer);
+
+/*
+ * Adds the names of the config's data sources that no producer has registered, and a sentence for
+ * each that is registered but excluded by the config's filters.
+ */
+void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
+		     struct name_list *ret_names, struct name_list *ret_left_out);

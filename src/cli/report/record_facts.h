@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/name_list.h"
+#include "analyze/trace_scan.h"
+#include "base/text/str.h"
+#include "cli/terminal/event_patterns.h"
+#include "cli/terminal/kernel_events.h"
+#include "config/trace_config.pb-c.h"
+
+struct snapshot_log;
+
+/* What is known of a recording or a snapshot at its end. All pointers are borrowed. */
+
+struct record_facts {
+	const Pb__TraceConfig *config;
+	const struct trace_scan *scan;
+	const struct service_stats *stats; /* at the end; NULL: those in the trace */
+	const struct service_stats *before; /* at the beginning; NULL unknown */
+	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
+	const struct name_list *sources; /* requested, never registered */
+	const struct name_list *left_out; /* registered, but filtered out; sentences */
+	const struct name_list *skipped; /* fields that a producer does not know; sentences */
+	const struct event_requests *idle; /* patterns with '!' that excluded nothing */
+	const struct name_list *offered; /* data sources that are registered; NULL unknown */
+	const struct name_list *gone; /* producers that disconnected meanwhile; NULL unknown */
+	bool from_words; /* advice names options of the command line, not fields of a config */
+	bool origin_unknown; /* the advice names both */
+	bool unread; /* this process cannot read the trace that the service has written */
+	bool goes_on; /* a snapshot of a session that continues */
+	const char *end; /* why the recording ended; NULL: unknown */
+	bool not_started; /* some data sources had not started at the end */
+	bool flush_failed; /* the last flush failed */
+	bool file_is_cut; /* the file has no room for the whole trace */
+	const struct snapshot_log *snapshots; /* saved snapshots; NULL: one trace was saved */
+	const char *command_end; /* how the command ended; NULL: there was none */
+	const char *output; /* name for the user */
+	uint64_t file_bytes;
+	uint64_t elapsed_ms; /* by our clock; used if the trace has no duration */
+	unsigned cpus; /* 0 unknown */
+};
+
+/* Returns the service's counters: those at the end, else those in the trace, else NULL. */
+const struct service_stats *record_stats(const struct record_facts *f);
+/* Returns the duration of tracing, in seconds. */
+double record_seconds(const struct record_facts *f);
+/* Converts a time of the events' clock to seconds since the start of tracing, or since the first
+ * event if the start is unknown. */
+double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
+/* Returns true if the kernel's rings were requested and their counters are not in the trace. */
+bool record_losses_unknown(const struct record_facts *f);
+
+/* The triggers of a trace config. */
+
+/* Returns true if each trigger requests a snapshot from the consumer (CLONE_SNAPSHOT). */
+bool triggers_take_snapshots(const Pb__TraceConfig *config);
+/* Returns true if the buffers are meant to wrap until a trigger is hit; then overwritten data is
+ * not a loss. */
+bool triggers_end_a_ring(const Pb__TraceConfig *config);
+
+/* Appends what the recording waits for, without a newline; nothing without triggers. */
+void trigger_text(const Pb__TraceConfig *config, struct strbuf *out);
