@@ -4,6 +4,7 @@
 #include "unit/test.h"
 #include "unit/cli/facts.h"
 #include "unit/cli/kernel_events.h"
+#include "cli/report/snapshot_report.h"
 
 static struct facts x;
 
