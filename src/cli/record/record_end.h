@@ -26,7 +26,8 @@ struct record_command {
 	struct command_child *child; /* owned; NULL: no command */
 	Pb__TraceConfig *config;
 	struct event_requests idle; /* patterns that exclude no event */
-	struct tracefs_events events; /* of this kernel; n is 0 if tracefs cannot be read */
+	const char *tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
+	struct tracefs_events events; /* of this kernel; n is 0 if unreadable or not needed */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* as shown to the user */
 	bool passes_file; /* the service writes into our file, not into one of its own */

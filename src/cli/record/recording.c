@@ -331,8 +331,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		stats_message_decode(stats, &result->before);
 		result->has_before = true;
 	}
-	recording_progress_note_stats(&r->progress,
-				      r->setup->events ? r->setup->events->root : NULL, stats);
+	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
 	if (r->setup->streams)
 		stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
 }

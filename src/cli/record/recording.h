@@ -33,7 +33,8 @@ struct recording_setup {
 	struct command_child *command; /* NULL: there is none */
 	const char *socket; /* address of a running service; NULL: default, or a private one */
 	const char *detach; /* key of the detached session, which continues in a running service */
-	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
+	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown, or not needed */
+	const char *tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
 	unsigned same_signal_ms; /* see terminal/signals.h */
 	bool needs_ftrace; /* fails if linux.ftrace is not provided */
 	struct trace_file *file; /* NULL: snapshots are saved instead */

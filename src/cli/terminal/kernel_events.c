@@ -131,6 +131,19 @@ int tracefs_events_load(const char *root, struct tracefs_events *ret)
 	return r;
 }
 
+bool tracefs_event_exists(const char *root, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	char path[512];
+	int n;
+
+	if (!slash || slash == name || strchr(slash + 1, '/') || strpbrk(name, "*?[:") ||
+	    strstr(name, ".."))
+		return false;
+	n = snprintf(path, sizeof(path), "%s/events/%s/format", root, name);
+	return n > 0 && (size_t)n < sizeof(path) && fs_exists(path);
+}
+
 /* Returns the length of "group/" in "group/name", with the slash; 0 without a group. */
 static size_t group_len(const char *word)
 {

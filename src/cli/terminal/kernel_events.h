@@ -27,6 +27,10 @@ const char *tracefs_events_root(const char *const *roots);
  * 0, or -EACCES or -ENOENT (no tracefs) and sets e: the refused file and the remedy. */
 int tracefs_events_may_record(const char *const *roots, struct err_text *e);
 
+/* Returns true if root has an event of this "group/name". Patterns and bare names are none. Takes one
+ * system call, where the list takes a millisecond of the kernel's time. */
+bool tracefs_event_exists(const char *root, const char *name);
+
 /* Reads root/available_events, without the events that sessions of sonda-probes have created.
  * Returns 0 or -errno (-EACCES, -ENOENT). */
 int tracefs_events_load(const char *root, struct tracefs_events *ret);

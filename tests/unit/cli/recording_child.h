@@ -73,7 +73,8 @@ static inline int teardown(void **state)
 
 static inline void run_child(int err)
 {
-	struct recording_setup setup_ = {.config = &config, .events = &events};
+	struct recording_setup setup_ = {
+		.config = &config, .events = &events, .tracefs_root = dir};
 	struct recording_result result = {0};
 	struct strbuf end = {0};
 	struct console console;

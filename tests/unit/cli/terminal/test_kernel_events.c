@@ -127,6 +127,19 @@ TEST(test_has)
 			fail_msg("%s should not be there", not_there[i]);
 }
 
+/* Only a whole name is looked up without the list. */
+TEST(test_an_event_is_found_without_the_list)
+{
+	static const char *const no_name[] = {"print", "ftrace/*", "ftrace/pr?nt", "ftrace:print",
+					      "ftrace/", "/print", "", "../events/ftrace/print",
+					      "..//print", "ftrace/nope"};
+
+	assert_true(tracefs_event_exists(tracefs.root, "ftrace/print"));
+	for (size_t i = 0; i < sizeof(no_name) / sizeof(no_name[0]); i++)
+		if (tracefs_event_exists(tracefs.root, no_name[i]))
+			fail_msg("%s", no_name[i]);
+}
+
 static void check_nearest(const struct tracefs_events *t, const char *word, const char *expected)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
