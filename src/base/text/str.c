@@ -228,13 +228,12 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb, uns
 void str_nearest_try(struct str_nearest *n, const char *candidate)
 {
 	size_t na = strlen(n->word), nb = strlen(candidate);
-	unsigned d;
+	unsigned d, limit = n->best_distance + (n->best != NULL); /* as near as the best: decided below */
 
-	if (na > MAX_WORD || nb > MAX_WORD || na + n->best_distance <= nb ||
-	    nb + n->best_distance <= na)
+	if (na > MAX_WORD || nb > MAX_WORD || na + limit <= nb || nb + limit <= na)
 		return;
-	d = distance(n->word, na, candidate, nb, n->best_distance);
-	if (d < n->best_distance) {
+	d = distance(n->word, na, candidate, nb, limit);
+	if (d < n->best_distance || (d < limit && strcmp(candidate, n->best) < 0)) {
 		n->best_distance = d;
 		n->best = candidate;
 	}

@@ -55,7 +55,7 @@ char *str_bytes(uint64_t v, char buf[static 32]);
 
 /*
  * Finds the candidate with the smallest edit distance to word (insert, delete, replace, swap of
- * neighbours), the first one of equals. The result is NULL if the distance is more than a third of the
+ * neighbours), of equals the first in the alphabet. The result is NULL if the distance is more than a third of the
  * word's length, or the word is longer than 64 bytes. word and candidates are borrowed.
  */
 #define STR_NEAREST_SIZE 65 /* of such a word, and a NUL */

@@ -30,11 +30,12 @@ TEST(one_edit_of_each_kind)
 	assert_string_equal(NEAREST("abc", "bac"), "bac");
 }
 
-TEST(the_nearest_wins_and_the_first_of_equals)
+TEST(the_nearest_wins_and_of_equals_the_first_in_the_alphabet)
 {
 	assert_string_equal(NEAREST("sched_waking", "sched_wakeup", "sched_wakin", "sched_wak"),
 			    "sched_wakin");
 	assert_string_equal(NEAREST("sched_wak", "sched_waka", "sched_wakb"), "sched_waka");
+	assert_string_equal(NEAREST("sched_wak", "sched_wakb", "sched_waka"), "sched_waka");
 	assert_string_equal(NEAREST("buffers", "buffer", "duffers", "buffers"), "buffers");
 }
 
@@ -130,7 +131,7 @@ TEST(agrees_with_the_definition)
 		for (int c = 0; c < 6; c++) {
 			unsigned d = plain_distance(word, candidates[c]);
 
-			if (d < least) {
+			if (d < least || (best && d == least && strcmp(candidates[c], best) < 0)) {
 				least = d;
 				best = candidates[c];
 			}
