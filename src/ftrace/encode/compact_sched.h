@@ -109,7 +109,7 @@ static inline void compact_tell(struct encode_ctx *ctx, const struct ring_record
 				const struct field_op *pid)
 {
 	if (ctx->metadata)
-		tid_set_add(metadata_tids(ctx->metadata, r->time),
+		tid_list_add(metadata_tids(ctx->metadata, r->time),
 			    (int32_t)load32(r->payload + pid->offset));
 }
 

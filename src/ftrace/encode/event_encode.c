@@ -27,7 +27,7 @@ _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one 
 
 __attribute__((noinline)) void encode_add_tid(struct encode_ctx *ctx, int32_t tid)
 {
-	tid_set_add(ctx->tids, tid);
+	tid_list_add(ctx->tids, tid);
 }
 
 /* A task name, char[16]. Always copies 16 bytes, whatever the length of the name. */

@@ -27,7 +27,7 @@ struct encode_ctx {
 	struct sym_index *syms;
 	const struct printk_formats *strings;
 	const struct symbol_table *symbols; /* NULL: addresses have no names */
-	struct tid_set *tids; /* set for the time of the record; NULL: no subscriber */
+	struct tid_list *tids; /* set for the time of the record; NULL: no subscriber */
 	struct metadata_events *metadata; /* set with tids, which belong to it */
 	bool bad_field; /* set if a field was outside its record; the event lacks that field */
 };
@@ -56,7 +56,7 @@ static inline void event_add_tids(const struct compiled_event *ev, const struct 
 
 	memcpy(&tid, r->payload + ev->pid_offset, sizeof(tid));
 	ctx->tids = metadata_tids(ctx->metadata, r->time);
-	tid_set_add(ctx->tids, tid);
+	tid_list_add(ctx->tids, tid);
 	if (ev->metadata.kind)
 		metadata_add(ctx->metadata, &ev->metadata, r, tid);
 }

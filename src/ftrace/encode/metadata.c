@@ -16,60 +16,50 @@
 
 /* Clearing visits the members of the list, never the whole bitmap. */
 
-static void tid_set_deinit(struct tid_set *s)
+static void tid_list_deinit(struct tid_list *s)
 {
-	free(s->seen);
+	pid_set_clear(&s->seen);
 	free(s->tids);
-	*s = (struct tid_set){0};
+	*s = (struct tid_list){0};
 }
 
 /*
  * Allocates room for cap threads; further ones are ignored until the next clear. Returns 0 or
  * -ENOMEM.
  */
-static int tid_set_init(struct tid_set *s, size_t cap)
+static int tid_list_init(struct tid_list *s, size_t cap)
 {
-	*s = (struct tid_set){
-		.seen = calloc(TID_LIMIT / 64, sizeof(*s->seen)),
-		.tids = calloc(cap, sizeof(*s->tids)),
-		.cap = cap,
-	};
-	if (s->seen && s->tids)
+	*s = (struct tid_list){.tids = calloc(cap, sizeof(*s->tids)), .cap = cap};
+	if (s->tids && !pid_set_reserve(&s->seen))
 		return 0;
-	tid_set_deinit(s);
+	tid_list_deinit(s);
 	return -ENOMEM;
 }
 
-static void tid_set_clear(struct tid_set *s)
+static void tid_list_clear(struct tid_list *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		s->seen[s->tids[i] >> 6] = 0;
+		pid_set_remove(&s->seen, s->tids[i]);
 	s->n = 0;
 }
 
-/* Marks a thread for removal by the next tid_set_close_up. */
-static void tid_set_mark_out(struct tid_set *s, int32_t tid)
-{
-	if ((uint32_t)tid < TID_LIMIT)
-		s->seen[tid >> 6] &= ~(1ull << (tid & 63));
-}
-
-static void tid_set_close_up(struct tid_set *s)
+/* Drops the threads that were removed from `seen`. */
+static void tid_list_close_up(struct tid_list *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (s->seen[s->tids[i] >> 6] >> (s->tids[i] & 63) & 1)
+		if (pid_set_has(&s->seen, s->tids[i]))
 			s->tids[n++] = s->tids[i];
 	s->n = n;
 }
 
 /* Moves all members, as far as there is room. */
-static void tid_set_move(struct tid_set *from, struct tid_set *to)
+static void tid_list_move(struct tid_list *from, struct tid_list *to)
 {
 	for (size_t i = 0; i < from->n; i++)
-		tid_set_add(to, from->tids[i]);
-	tid_set_clear(from);
+		tid_list_add(to, from->tids[i]);
+	tid_list_clear(from);
 }
 
 /*
@@ -85,10 +75,10 @@ static void tid_set_move(struct tid_set *from, struct tid_set *to)
 int metadata_init(struct metadata_events *n, unsigned wants)
 {
 	bool wants_fds = wants & METADATA_FDS, wants_inodes = wants & METADATA_INODES;
-	int r = tid_set_init(&n->tids, METADATA_MAX_TIDS);
+	int r = tid_list_init(&n->tids, METADATA_MAX_TIDS);
 
 	if (!r)
-		r = tid_set_init(&n->later, METADATA_MAX_TIDS);
+		r = tid_list_init(&n->later, METADATA_MAX_TIDS);
 	n->complete_before = UINT64_MAX;
 	n->tasks = malloc(METADATA_MAX_TASKS * sizeof(*n->tasks));
 	n->spare = malloc(METADATA_MAX_TASKS * sizeof(*n->spare));
@@ -114,8 +104,8 @@ int metadata_init(struct metadata_events *n, unsigned wants)
 
 void metadata_deinit(struct metadata_events *n)
 {
-	tid_set_deinit(&n->tids);
-	tid_set_deinit(&n->later);
+	tid_list_deinit(&n->tids);
+	tid_list_deinit(&n->later);
 	free(n->tasks);
 	free(n->spare);
 	free(n->text);
@@ -343,8 +333,8 @@ static void hold_back(struct metadata_events *n)
 	if (n->n_published == n->n_tasks)
 		return;
 	for (size_t i = n->n_published; i < n->n_tasks; i++)
-		tid_set_mark_out(&n->tids, n->tasks[i].tid);
-	tid_set_close_up(&n->tids);
+		pid_set_remove(&n->tids.seen, n->tasks[i].tid);
+	tid_list_close_up(&n->tids);
 }
 
 bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
@@ -355,7 +345,7 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 	if (until != UINT64_MAX)
 		n->published_until = until;
 	else
-		tid_set_move(&n->later, &n->tids);
+		tid_list_move(&n->later, &n->tids);
 	n->n_published = tell_tasks(n, sync, until);
 	hold_back(n);
 	*ret = (struct metadata_batch){
@@ -382,9 +372,9 @@ static void keep(struct metadata_events *n, struct metadata_task *t)
 	n->text_len += t->file_len;
 }
 
-static void swap(struct tid_set *a, struct tid_set *b)
+static void swap(struct tid_list *a, struct tid_list *b)
 {
-	struct tid_set c = *a;
+	struct tid_list c = *a;
 
 	*a = *b;
 	*b = c;
@@ -403,7 +393,7 @@ void metadata_drop_batch(struct metadata_events *n)
 		keep(n, &n->tasks[i]);
 	n->text = n->spare_text;
 	n->spare_text = text;
-	tid_set_clear(&n->tids);
+	tid_list_clear(&n->tids);
 	swap(&n->tids, &n->later);
 	if (n->n_fds)
 		memset(n->recent, 0, METADATA_RECENT * sizeof(*n->recent));

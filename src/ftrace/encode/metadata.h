@@ -5,35 +5,24 @@
 #include <stdint.h>
 #include <stdbool.h>
 
+#include "base/core/pid_set.h"
 #include "client/producer/metadata_bus.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/ring_page.h"
 
-/*
- * The set of threads seen since the last clear: a bitmap for lookups and a list. The bitmap for
- * all thread ids of Linux (2^22) is half a MiB of address space; only used pages are ever touched.
- */
-#define TID_LIMIT (1u << 22) /* PID_MAX_LIMIT of 64-bit kernels */
-
-struct tid_set {
-	uint64_t *seen; /* owned */
+/* The threads seen since the last clear, each once, in the order of their first records. */
+struct tid_list {
+	struct pid_set seen; /* reserved */
 	int32_t *tids; /* owned */
 	size_t n;
 	size_t cap;
 };
 
 /* Ignores thread 0 (idle) and invalid ids. */
-static inline void tid_set_add(struct tid_set *s, int32_t tid)
+static inline void tid_list_add(struct tid_list *s, int32_t tid)
 {
-	uint64_t bit = 1ull << (tid & 63), *word;
-
-	if ((uint32_t)tid - 1 >= TID_LIMIT - 1)
-		return;
-	word = s->seen + (tid >> 6);
-	if ((*word & bit) || s->n == s->cap)
-		return;
-	*word |= bit;
-	s->tids[s->n++] = tid;
+	if (s->n < s->cap && pid_set_insert(&s->seen, tid))
+		s->tids[s->n++] = tid;
 }
 
 struct clock_sync;
@@ -57,8 +46,8 @@ struct clock_sync;
 #define METADATA_RECENT 1024u /* recent fds or inodes, to skip duplicates */
 
 struct metadata_events {
-	struct tid_set tids;
-	struct tid_set later; /* threads seen at or after complete_before */
+	struct tid_list tids;
+	struct tid_list later; /* threads seen at or after complete_before */
 	uint64_t complete_before; /* trace clock */
 	struct metadata_task *tasks; /* owned; on the trace clock until published */
 	struct metadata_task *spare; /* owned: output of the sort */
@@ -95,7 +84,7 @@ void metadata_complete_before(struct metadata_events *n, const struct clock_sync
 			      uint64_t boot_ns);
 
 /* Returns the set for threads of a record of this time. */
-static inline struct tid_set *metadata_tids(struct metadata_events *n, uint64_t time)
+static inline struct tid_list *metadata_tids(struct metadata_events *n, uint64_t time)
 {
 	return time < n->complete_before ? &n->tids : &n->later;
 }

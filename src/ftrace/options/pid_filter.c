@@ -19,10 +19,10 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/core/pid_set.h"
 #include "base/text/str.h"
 #include "ftrace/options/function_graph.h"
 
-#define PID_MAX_LIMIT (1u << 22) /* the largest limit of any kernel */
 #define WRITE_BYTES 32768
 #define TOLD_MAX 20 /* missing threads that are named; the others are counted */
 #define ROUNDS_MAX 100 /* of scanning; usually 2 or 3 */
@@ -51,7 +51,7 @@ static uint32_t read_tid_end(const char *proc_root)
 			end = 0;
 	}
 	strbuf_deinit(&text);
-	return end ? MIN(end, PID_MAX_LIMIT) : PID_MAX_LIMIT;
+	return end ? MIN(end, PID_LIMIT) : PID_LIMIT;
 }
 
 static bool is_there(const char *proc_root, uint32_t tid)
@@ -139,30 +139,17 @@ static int write_list(const struct instance *i, const char *file, const struct s
 
 /* ---- threads of processes ---- */
 
-#define WORDS (PID_MAX_LIMIT / 64)
-
-/* One bit per thread. */
-struct tid_bits {
-	uint64_t words[WORDS];
-};
-
-static void add_bit(struct tid_bits *b, unsigned long tid)
-{
-	if (tid < PID_MAX_LIMIT)
-		b->words[tid / 64] |= 1ull << tid % 64;
-}
-
 static int add_thread(void *ctx, const char *name, unsigned char d_type)
 {
 	uint32_t tid;
 
 	(void)d_type;
 	if (!str_to_u32(name, &tid))
-		add_bit(ctx, tid);
+		(void)pid_set_add(ctx, (int32_t)tid);
 	return 0;
 }
 
-static void add_process(const char *proc_root, uint32_t pid, struct tid_bits *to)
+static void add_process(const char *proc_root, uint32_t pid, struct pid_set *to)
 {
 	char path[256];
 
@@ -171,7 +158,7 @@ static void add_process(const char *proc_root, uint32_t pid, struct tid_bits *to
 }
 
 /* Adds the kernel's current list. An empty file contains no text. */
-static void add_listed(const struct instance *i, const char *file, struct tid_bits *to)
+static void add_listed(const struct instance *i, const char *file, struct pid_set *to)
 {
 	_cleanup_(freep) char *text = instance_read(i, file);
 	unsigned long tid;
@@ -181,7 +168,7 @@ static void add_listed(const struct instance *i, const char *file, struct tid_bi
 		tid = strtoul(at, &end, 10);
 		if (end == at)
 			break;
-		add_bit(to, tid);
+		(void)pid_set_add(to, (int32_t)tid);
 	}
 }
 
@@ -189,40 +176,37 @@ static void add_listed(const struct instance *i, const char *file, struct tid_bi
  * Lists the threads in `all` that are not in `listed`; skips those that have ended. Returns false
  * if there are none.
  */
-static bool list_missing(const struct tid_bits *all, const struct tid_bits *listed,
+static bool list_missing(const struct pid_set *all, const struct pid_set *listed,
 			 const char *proc_root, struct strbuf *ret)
 {
 	bool found = false;
 
-	for (uint32_t w = 0; w < WORDS; w++)
-		for (uint64_t left = all->words[w] & ~listed->words[w]; left; left &= left - 1) {
-			uint32_t tid = w * 64 + (uint32_t)__builtin_ctzll(left);
-
-			if (is_there(proc_root, tid))
-				strbuf_printf(ret, "%" PRIu32 " ", tid);
-			found = true;
-		}
+	for (int32_t tid = 0; (tid = pid_set_next(all, tid));) {
+		if (pid_set_has(listed, tid))
+			continue;
+		if (is_there(proc_root, (uint32_t)tid))
+			strbuf_printf(ret, "%" PRId32 " ", tid);
+		found = true;
+	}
 	return found;
 }
 
-struct look {
-	struct tid_bits threads, listed;
-};
-
 /* Adds the missing threads. Returns 0 or -errno; *ret_done: none was missing. */
 static int add_missing(const struct setup *s, const char *proc_root, const char *file,
-		       struct look *l, bool *ret_done)
+		       bool *ret_done)
 {
+	_cleanup_(pid_set_clear) struct pid_set threads = {0}, listed = {0};
 	const Pb__FtraceConfig *c = s->config;
 	struct strbuf list = {0};
 	int r = 0;
 
-	memset(l, 0, sizeof(*l));
-	add_listed(s->instance, file, &l->listed);
+	if (pid_set_reserve(&threads) || pid_set_reserve(&listed))
+		return -ENOMEM;
+	add_listed(s->instance, file, &listed);
 	for (size_t i = 0; i < c->n_pids_to_trace; i++)
-		add_process(proc_root, c->pids_to_trace[i], &l->threads);
-	add_listed(s->instance, file, &l->listed);
-	*ret_done = !list_missing(&l->threads, &l->listed, proc_root, &list);
+		add_process(proc_root, c->pids_to_trace[i], &threads);
+	add_listed(s->instance, file, &listed);
+	*ret_done = !list_missing(&threads, &listed, proc_root, &list);
 	if (list.failed)
 		r = -ENOMEM;
 	else if (list.len)
@@ -233,9 +217,8 @@ static int add_missing(const struct setup *s, const char *proc_root, const char 
 
 static int add_processes(const struct setup *s, const char *proc_root, const char *file)
 {
-	_cleanup_(freep) struct look *look = malloc(sizeof(*look));
 	bool done = !s->config->n_pids_to_trace;
-	int r = look ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (unsigned n = 0; !r && !done; n++) {
 		if (n == ROUNDS_MAX) {
@@ -246,7 +229,7 @@ static int add_processes(const struct setup *s, const char *proc_root, const cha
 				file);
 			return 0;
 		}
-		r = add_missing(s, proc_root, file, look, &done);
+		r = add_missing(s, proc_root, file, &done);
 	}
 	return r;
 }

@@ -4,27 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * A set of task ids (pids and tids), as a bitmap in two levels. It takes at most 512 KiB, and 4 KiB
- * while all ids are small.
- */
-
-/* Above the largest task id of the kernel (PID_MAX_LIMIT). */
-#define PID_LIMIT (1 << 22)
-#define PID_SET_LEAF (1 << 15) /* ids in a leaf of 4 KiB */
-
-/* Zero-initialise. */
-struct pid_set {
-	uint64_t
-		*leaf[PID_LIMIT / PID_SET_LEAF]; /* owned; NULL: no id of its range is in the set */
-};
-
-/* Returns false for ids outside of 0 < tid < PID_LIMIT. */
-bool pid_set_has(const struct pid_set *s, int32_t tid);
-/* Returns 0, -ERANGE or -ENOMEM. */
-int pid_set_add(struct pid_set *s, int32_t tid);
-void pid_set_remove(struct pid_set *s, int32_t tid);
-void pid_set_clear(struct pid_set *s);
+#include "base/core/pid_set.h"
 
 /*
  * A map from task ids to numbers; every number is 0 at first. It takes at most 16 MiB, and 4 KiB

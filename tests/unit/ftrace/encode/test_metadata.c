@@ -382,9 +382,9 @@ FIXTURE_TEST(test_names_of_files_are_kept)
 
 FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
 {
-	tid_set_add(&news.tids, 70);
-	tid_set_add(&news.tids, 71);
-	tid_set_add(&news.tids, 72);
+	tid_list_add(&news.tids, 70);
+	tid_list_add(&news.tids, 71);
+	tid_list_add(&news.tids, 72);
 	add_new(5, 71, 70, 0, "early");
 	add_new(15, 72, 70, 0, "late");
 	assert_true(tell(10));
@@ -393,7 +393,7 @@ FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
 	assert_int_equal(repr.tids[0], 70);
 	assert_int_equal(repr.tids[1], 71);
 	metadata_drop_batch(&news);
-	tid_set_add(&news.tids, 72);
+	tid_list_add(&news.tids, 72);
 	assert_true(tell(20));
 	assert_int_equal(repr.n_tasks, 1);
 	assert_int_equal(repr.n_tids, 1);
@@ -401,7 +401,7 @@ FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
 
 static void see(uint64_t time, int32_t tid)
 {
-	tid_set_add(metadata_tids(&news, time), tid);
+	tid_list_add(metadata_tids(&news, time), tid);
 }
 
 /* On one CPU it is seen to run, on another one its beginning has not been read yet. */
@@ -454,7 +454,7 @@ FIXTURE_TEST(test_nothing_new_before_the_next_pass)
 {
 	assert_false(tell(10));
 	add_rename(5, 70, "a");
-	tid_set_add(&news.tids, 70);
+	tid_list_add(&news.tids, 70);
 	assert_false(tell(10));
 	assert_false(tell(9));
 	assert_true(tell(11));

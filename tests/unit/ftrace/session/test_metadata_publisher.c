@@ -323,13 +323,13 @@ FIXTURE_TEST(test_what_is_told_when)
 	begin();
 	metadata_publisher_publish(&teller, &boot, 10);
 	assert_int_equal(heard.calls, 0);
-	tid_set_add(&teller.news.tids, 70);
+	tid_list_add(&teller.news.tids, 70);
 	metadata_publisher_publish(&teller, &boot, 20);
 	assert_int_equal(heard.n_tids, 1);
 	metadata_publisher_publish(&teller, &boot, 30);
 	assert_int_equal(heard.calls, 1);
 	/* The rest when it leaves, and then that it has left. */
-	tid_set_add(&teller.news.tids, 70);
+	tid_list_add(&teller.news.tids, 70);
 	metadata_publisher_unregister(&teller, &boot);
 	assert_int_equal(heard.n_tids, 2);
 	assert_int_equal(heard.calls, 3);

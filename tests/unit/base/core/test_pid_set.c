@@ -2,12 +2,12 @@
 #include <errno.h>
 
 #include "unit/test.h"
-#include "procfs/process/pid_map.h"
+#include "base/core/pid_set.h"
 
-TEST(counters_appear_and_disappear)
+TEST(ids_are_added_and_removed)
 {
 	static const int32_t tids[] = {
-		1, 63, 64, 65, PID_SET_LEAF - 1, PID_SET_LEAF, PID_SET_LEAF + 1, PID_LIMIT - 1};
+		1, 63, 64, 65, 32767, 32768, 32769, PID_LIMIT - 1};
 	struct pid_set s = {0};
 
 	for (size_t i = 0; i < sizeof(tids) / sizeof(tids[0]); i++) {
@@ -37,8 +37,12 @@ TEST(invalid_ids_are_never_in_the_set)
 		pid_set_remove(&s, bad[i]);
 	}
 	pid_set_remove(&s, 5);
-	for (size_t i = 0; i < sizeof(s.leaf) / sizeof(s.leaf[0]); i++)
-		assert_null(s.leaf[i]);
+	assert_null(s.words);
+	assert_int_equal(pid_set_reserve(&s), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(pid_set_insert(&s, bad[i]));
+	assert_int_equal(pid_set_next(&s, 0), 0);
+	pid_set_clear(&s);
 }
 
 TEST(every_number_is_its_own)
@@ -49,5 +53,22 @@ TEST(every_number_is_its_own)
 		assert_int_equal(pid_set_add(&s, i), 0);
 	for (int32_t i = 1; i < PID_LIMIT; i++)
 		assert_int_equal(pid_set_has(&s, i), i % 3 == 1);
+	pid_set_clear(&s);
+}
+
+TEST(ids_are_visited_in_their_order)
+{
+	static const int32_t tids[] = {1, 63, 64, 127, 70000, PID_LIMIT - 1};
+	struct pid_set s = {0};
+	int32_t at = 0;
+
+	assert_int_equal(pid_set_next(&s, 0), 0);
+	for (size_t i = 6; i-- > 0;)
+		assert_int_equal(pid_set_add(&s, tids[i]), 0);
+	for (size_t i = 0; i < 6; i++) {
+		at = pid_set_next(&s, at);
+		assert_int_equal(at, tids[i]);
+	}
+	assert_int_equal(pid_set_next(&s, at), 0);
 	pid_set_clear(&s);
 }
