@@ -19,28 +19,60 @@
 #include <endian.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <event2/event_struct.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock_send.h"
+#include "base/event_loop/send_queue.h"
+#include "base/event_loop/sock.h"
 
+#define LENGTH_WORD 4u
+#define DIRECT_PIECES 64 /* more are gathered in the queue first */
 #define MAX_IN (MSGSOCK_MAX_MESSAGE + LENGTH_WORD)
-#define MAX_PASSED 253 /* descriptors in one message: SCM_MAX_FD of the kernel */
 #define MAX_AT_ONCE 2u /* descriptors in a message of a sound peer */
 #define LEAST_IN 4096u /* bytes to begin reading with */
 
+struct msgsock {
+	const struct msgsock_ops *ops;
+	void *ctx;
+	int fd;
+	int got_fd; /* owned, -1: none */
+	int error; /* of sending; reported by on_close after the last message */
+	bool closed; /* on_close was called */
+	bool freed; /* in a callback: freed when the callback returns */
+	unsigned busy; /* number of active callbacks */
+
+	uint8_t *in;
+	size_t in_len, in_cap;
+	bool held; /* reading is suspended until wake_reader() */
+	bool paused; /* its time slice ended with complete messages left */
+	bool is_urgent; /* on_readable has priority 0 while there is little to read */
+	bool is_first; /* on_readable has priority 0 now */
+	uint64_t time_slice_ns; /* UINT64_MAX: no end */
+	uint64_t slice_start_ns;
+
+	struct send_queue queue;
+	size_t send_limit;
+	size_t hold_limit; /* SIZE_MAX: never */
+	size_t memory; /* last value passed to on_memory */
+
+	struct event on_readable, on_writable;
+};
+
 /* ---- life ---- */
 
-int msgsock_tell_memory(struct msgsock *m)
+/* Reports the size of the buffers. Returns 0 or the result of on_memory. */
+static int report_memory(struct msgsock *m)
 {
 	size_t before = m->memory;
 	int r = 0;
 
-	/* What it begins reading with counts while it waits, too: it will not be refused then. */
-	m->memory = MAX(m->in_cap, LEAST_IN) + m->out_cap;
+	/* The smallest buffer is always counted, so a connection can always start to read. */
+	m->memory = MAX(m->in_cap, LEAST_IN) + m->queue.cap;
 	if (m->ops->on_memory && m->memory != before)
 		r = m->ops->on_memory(m->ctx, before, m->memory);
 	if (r < 0)
@@ -48,7 +80,7 @@ int msgsock_tell_memory(struct msgsock *m)
 	return r;
 }
 
-static void tell_memory_end(struct msgsock *m)
+static void report_no_memory(struct msgsock *m)
 {
 	if (m->ops->on_memory && m->memory > 0)
 		m->ops->on_memory(m->ctx, m->memory, 0);
@@ -58,12 +90,17 @@ static void tell_memory_end(struct msgsock *m)
 static void free_memory(struct msgsock *m)
 {
 	free(m->in);
-	free(m->out);
-	free(m->fds);
+	send_queue_deinit(&m->queue);
 	free(m);
 }
 
-bool msgsock_leave(struct msgsock *m)
+/* Callbacks are called between enter and leave, which returns false if m was freed. */
+static void enter(struct msgsock *m)
+{
+	m->busy++;
+}
+
+static bool leave(struct msgsock *m)
 {
 	if (--m->busy == 0 && m->freed) {
 		free_memory(m);
@@ -99,22 +136,27 @@ void msgsock_free(struct msgsock *m)
 	if (!m)
 		return;
 	stop_events(m);
-	msgsock_drop_queue(m);
+	send_queue_clear(&m->queue);
 	set_got_fd(m, -1);
 	close_foreign(m, TAKE_FD(m->fd));
 	m->freed = true;
-	tell_memory_end(m);
+	report_no_memory(m);
 	if (m->busy == 0)
 		free_memory(m);
 }
 
+size_t msgsock_queued(const struct msgsock *m)
+{
+	return send_queue_bytes(&m->queue);
+}
+
 /* ---- receiving ---- */
 
-/* The connection is over for the reader. The last thing that happens to m. */
+/* Ends the connection. The caller must not use m afterwards. */
 static void finish(struct msgsock *m, int error)
 {
 	stop_events(m);
-	msgsock_drop_queue(m);
+	send_queue_clear(&m->queue);
 	m->closed = true;
 	m->ops->on_close(m->ctx, m->error ? m->error : error);
 }
@@ -132,10 +174,10 @@ static bool must_hold(const struct msgsock *m)
 	return msgsock_queued(m) > m->hold_limit;
 }
 
-static bool turn_is_over(const struct msgsock *m)
+static bool slice_is_over(const struct msgsock *m)
 {
 	return m->time_slice_ns != UINT64_MAX &&
-	       clock_mono_ns() - m->turn_start_ns >= m->time_slice_ns;
+	       clock_mono_ns() - m->slice_start_ns >= m->time_slice_ns;
 }
 
 static bool has_message(const struct msgsock *m, size_t pos)
@@ -145,7 +187,7 @@ static bool has_message(const struct msgsock *m, size_t pos)
 }
 
 /*
- * Hands out the whole messages in the buffer, as long as the turn lasts and their answers may be
+ * Hands out the whole messages in the buffer, until the time slice is over or no more answers may be
  * queued, and moves what is left to the front. Returns 0, or -EMSGSIZE. May free m (m->freed).
  */
 static int deliver(struct msgsock *m)
@@ -167,7 +209,7 @@ static int deliver(struct msgsock *m)
 		if (m->freed)
 			return 0;
 		pos += LENGTH_WORD + len;
-		m->paused = turn_is_over(m) && has_message(m, pos);
+		m->paused = slice_is_over(m) && has_message(m, pos);
 		if (m->paused)
 			break;
 	}
@@ -182,10 +224,10 @@ static int set_in_cap(struct msgsock *m, size_t cap)
 	bool counts = MAX(m->in_cap, cap) > LEAST_IN;
 
 	m->in_cap = cap;
-	return counts ? msgsock_tell_memory(m) : 0;
+	return counts ? report_memory(m) : 0;
 }
 
-/* Makes the buffer as large as the begun message; small when there is none. Returns 0 or -errno. */
+/* Makes room for the partial message; a small buffer if there is none. Returns 0 or -errno. */
 static int fit_in(struct msgsock *m)
 {
 	size_t want = LEAST_IN;
@@ -202,7 +244,7 @@ static int fit_in(struct msgsock *m)
 	return set_in_cap(m, want);
 }
 
-/* Nothing is begun: nothing to keep for it. */
+/* Without a partial message the buffer is not needed. */
 static void drop_in(struct msgsock *m)
 {
 	if (m->in_len > 0)
@@ -212,55 +254,15 @@ static void drop_in(struct msgsock *m)
 	set_in_cap(m, 0);
 }
 
-/* Keeps the last descriptor of a received message and closes the others. How many there were. */
-static size_t keep_fd(struct msgsock *m, struct msghdr *msg)
+/* Keeps the last descriptor that the peer sent. */
+static void on_fd(void *ctx, int fd)
 {
-	size_t n_all = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		int fd;
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			set_got_fd(m, fd);
-		}
-		n_all += n;
-	}
-	return n_all;
+	set_got_fd(ctx, fd);
 }
 
-/*
- * Reads once. Returns the number of bytes, 0 at the end of the stream, or -errno. There is room for as
- * many descriptors as a message can carry: one that finds none the kernel would close in this call,
- * and that may take long.
- */
 static ssize_t receive(struct msgsock *m)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(MAX_PASSED * sizeof(int))];
-	} control;
-	struct iovec iov = {.iov_base = m->in + m->in_len, .iov_len = m->in_cap - m->in_len};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t n;
-
-	do
-		n = recvmsg(m->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	/* No request has so many; or none is left in this process, and a message has lost its own. */
-	if (keep_fd(m, &msg) > MAX_AT_ONCE || msg.msg_flags & MSG_CTRUNC)
-		return -ETOOMANYREFS;
-	return n;
+	return sock_receive(m->fd, m->in + m->in_len, m->in_cap - m->in_len, MAX_AT_ONCE, on_fd, m);
 }
 
 /* A priority is that of an event which is not active. */
@@ -271,10 +273,10 @@ static void set_urgent(struct msgsock *m, bool urgent)
 	if (!m->is_urgent)
 		return;
 	(void)event_priority_set(&m->on_readable, urgent ? 0 : normal);
-	m->hurries = urgent;
+	m->is_first = urgent;
 }
 
-/* Goes on in the next turn, after those that wait now: libevent looks for them first. */
+/* Continues in the next loop iteration, after the events that are due now. */
 static void pause_reading(struct msgsock *m)
 {
 	set_urgent(m, false);
@@ -282,7 +284,7 @@ static void pause_reading(struct msgsock *m)
 	(void)event_base_loopcontinue(event_get_base(&m->on_readable));
 }
 
-/* Hands out what is in the buffer and makes room for more. Returns false if no reading now, or ever. */
+/* Delivers the buffered messages and makes room. Returns false if reading must stop. */
 static bool digest(struct msgsock *m)
 {
 	int r = deliver(m);
@@ -305,7 +307,7 @@ static bool digest(struct msgsock *m)
 	return r == 0;
 }
 
-/* Goes on after holding, with what is in the buffer. */
+/* Reading is no longer suspended: first handles what is in the buffer. */
 static bool resume(struct msgsock *m)
 {
 	m->held = false;
@@ -316,14 +318,14 @@ static bool resume(struct msgsock *m)
 	return digest(m);
 }
 
-/* One turn of reading: about one buffer's worth, then the other connections have theirs. */
-static void read_turn(struct msgsock *m)
+/* Reads about one buffer, so that the other connections are served, too. */
+static void read_slice(struct msgsock *m)
 {
 	bool was_paused = m->paused, may_have_more = false;
 	size_t total = 0;
 	int r;
 
-	m->turn_start_ns = clock_mono_ns();
+	m->slice_start_ns = clock_mono_ns();
 	m->paused = false;
 	if (m->held && !resume(m))
 		return;
@@ -348,7 +350,7 @@ static void read_turn(struct msgsock *m)
 		total += (size_t)n;
 		if (!digest(m))
 			return;
-		if ((size_t)n < room || turn_is_over(m)) {
+		if ((size_t)n < room || slice_is_over(m)) {
 			may_have_more = (size_t)n == room;
 			break;
 		}
@@ -362,29 +364,170 @@ static void readable(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (m->hurries && m->ops->may_hurry && !m->ops->may_hurry(m->ctx)) {
+	if (m->is_first && m->ops->may_be_urgent && !m->ops->may_be_urgent(m->ctx)) {
 		pause_reading(m);
 		return;
 	}
-	msgsock_enter(m);
-	read_turn(m);
-	if (msgsock_leave(m))
+	enter(m);
+	read_slice(m);
+	if (leave(m))
 		drop_in(m);
 }
 
-/* From the loop, not from here: the caller may be anywhere. */
-void msgsock_wake_reader(struct msgsock *m)
+/* ---- sending: straight from the pieces of the caller while nothing waits ---- */
+
+/* Reading resumes from the loop, because the caller may be inside a callback. */
+static void wake_reader(struct msgsock *m)
 {
 	if (m->held)
 		event_active(&m->on_readable, EV_READ, 0);
 }
+
+/* Sending ends; the reader ends the connection. */
+static int fail(struct msgsock *m, int error)
+{
+	if (!m->error) {
+		m->error = error;
+		send_queue_clear(&m->queue);
+		event_del(&m->on_writable);
+		shutdown(m->fd, SHUT_RDWR);
+		wake_reader(m);
+	}
+	return -EPIPE;
+}
+
+static int flush_queue(struct msgsock *m)
+{
+	int r = send_queue_flush(&m->queue, m->fd);
+
+	report_memory(m);
+	return r;
+}
+
+static void writable(int fd, short what, void *arg)
+{
+	struct msgsock *m = arg;
+	int r = flush_queue(m);
+
+	(void)fd;
+	(void)what;
+	if (r == -EAGAIN)
+		return;
+	if (r < 0) {
+		fail(m, r);
+		return;
+	}
+	event_del(&m->on_writable);
+	wake_reader(m);
+	enter(m);
+	if (m->ops->on_drained)
+		m->ops->on_drained(m->ctx);
+	(void)leave(m);
+}
+
+/* Queues a message without its first `sent` bytes. fd is sent with the first byte that is left. */
+static int queue_rest(struct msgsock *m, const struct iovec *pieces, int n_pieces, size_t len,
+		      size_t sent, int fd)
+{
+	uint32_t word = htole32((uint32_t)len);
+	size_t rest = LENGTH_WORD + len - sent;
+	int r;
+
+	if (rest > m->send_limit || msgsock_queued(m) > m->send_limit - rest)
+		return -ENOBUFS;
+	r = send_queue_reserve(&m->queue, rest);
+	if (r == 0)
+		r = report_memory(m);
+	if (r == 0 && fd >= 0)
+		r = send_queue_add_fd(&m->queue, fd);
+	if (r < 0)
+		return r;
+	if (msgsock_queued(m) == 0 && event_add(&m->on_writable, NULL) < 0)
+		return -ENOMEM;
+	send_queue_add(&m->queue, &word, sizeof(word), &sent);
+	for (int i = 0; i < n_pieces; i++)
+		send_queue_add(&m->queue, pieces[i].iov_base, pieces[i].iov_len, &sent);
+	return 0;
+}
+
+/* Returns the number of bytes that the socket accepted at once, or -errno. */
+static ssize_t send_direct(struct msgsock *m, const struct iovec *pieces, int n_pieces, size_t len,
+			   int fd)
+{
+	uint32_t word = htole32((uint32_t)len);
+	struct iovec iov[1 + DIRECT_PIECES];
+	ssize_t n;
+
+	if (msgsock_queued(m) > 0 || n_pieces > DIRECT_PIECES)
+		return 0;
+	iov[0] = (struct iovec){.iov_base = &word, .iov_len = sizeof(word)};
+	if (n_pieces > 0)
+		memcpy(iov + 1, pieces, (size_t)n_pieces * sizeof(*pieces));
+	n = sock_send(m->fd, iov, 1 + (size_t)n_pieces, fd);
+	return n == -EAGAIN ? 0 : n;
+}
+
+int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, int fd)
+{
+	size_t len = 0;
+	ssize_t n;
+	int r;
+
+	for (int i = 0; i < n_pieces; i++) {
+		if (pieces[i].iov_len > MSGSOCK_MAX_MESSAGE - len)
+			return -EMSGSIZE;
+		len += pieces[i].iov_len;
+	}
+	if (m->error || m->closed)
+		return -EPIPE;
+	n = send_direct(m, pieces, n_pieces, len, fd);
+	if (n == (ssize_t)(LENGTH_WORD + len))
+		return 0;
+	if (n < 0)
+		return fail(m, (int)n);
+	r = queue_rest(m, pieces, n_pieces, len, (size_t)n, n > 0 ? -1 : fd);
+	return r < 0 ? fail(m, r) : 0;
+}
+
+/* The loop finds the end itself; this is for a caller that waits while the loop does not run. */
+static bool peer_is_gone(const struct msgsock *m)
+{
+	struct pollfd p = {.fd = m->fd, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+int msgsock_drain(struct msgsock *m, int timeout_ms)
+{
+	uint64_t now = clock_mono_ns(), deadline = now + (uint64_t)timeout_ms * NS_PER_MS;
+
+	for (;;) {
+		struct pollfd p = {.fd = m->fd, .events = POLLOUT};
+		int r;
+
+		if (m->error || m->closed)
+			return -EPIPE;
+		r = flush_queue(m);
+		/* The event stays, so the loop calls on_drained next. */
+		if (r == 0)
+			return peer_is_gone(m) ? -EPIPE : 0;
+		if (r != -EAGAIN)
+			return fail(m, r);
+		now = clock_mono_ns();
+		if (now >= deadline)
+			return -EAGAIN;
+		poll(&p, 1, (int)((deadline - now + NS_PER_MS - 1) / NS_PER_MS));
+	}
+}
+
+/* ---- settings ---- */
 
 void msgsock_hold_reads(struct msgsock *m, size_t limit)
 {
 	m->hold_limit = limit;
 }
 
-void msgsock_set_turn(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent)
+void msgsock_set_time_slice(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent)
 {
 	m->time_slice_ns = time_slice_ns;
 	m->is_urgent = is_urgent;
@@ -416,15 +559,14 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 			      .send_limit = send_limit,
 			      .hold_limit = SIZE_MAX,
 			      .time_slice_ns = UINT64_MAX};
-	r = msgsock_tell_memory(m);
+	r = report_memory(m);
 	if (r == 0 &&
 	    (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||
-	     event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, msgsock_writable, m) <
-		     0 ||
+	     event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, writable, m) < 0 ||
 	     event_add(&m->on_readable, NULL) < 0))
 		r = -ENOMEM;
 	if (r < 0) {
-		tell_memory_end(m);
+		report_no_memory(m);
 		free_memory(m);
 		return r;
 	}

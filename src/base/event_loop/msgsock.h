@@ -49,10 +49,10 @@ struct msgsock_ops {
 	 */
 	void (*close_fd)(void *ctx, int fd);
 	/*
-	 * Optional, for an urgent socket (msgsock_set_turn): is called before a turn that would come
-	 * first. false: this turn comes when those of others come.
+	 * Optional, for an urgent socket (msgsock_set_time_slice): called before it is served first.
+	 * Returns false if it must be served like the others this time.
 	 */
-	bool (*may_hurry)(void *ctx);
+	bool (*may_be_urgent)(void *ctx);
 };
 
 /* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. Returns 0, or -errno
@@ -82,7 +82,7 @@ void msgsock_hold_reads(struct msgsock *m, size_t limit);
  * until one time slice was too short for its messages; then it has the default priority until it has
  * caught up.
  */
-void msgsock_set_turn(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
+void msgsock_set_time_slice(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
 /* Blocks up to timeout_ms until the send queue is empty. Returns 0; -EAGAIN if data is left; -EPIPE if the
  * connection is over or the peer has closed it (checked even with an empty queue). */

@@ -361,3 +361,80 @@ const char *sock_default_consumer(void)
 	return default_address("PERFETTO_CONSUMER_SOCK_NAME",
 			       SOCK_RUN_FOLDER "traced-consumer.sock", "/tmp/perfetto-consumer");
 }
+
+/* ---- descriptors with data (SCM_RIGHTS) ---- */
+
+#define MAX_PASSED 253 /* in one message: SCM_MAX_FD of the kernel */
+
+ssize_t sock_send(int sock, const struct iovec *iov, size_t n_iov, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct msghdr msg = {.msg_iov = (struct iovec *)iov, .msg_iovlen = n_iov};
+	ssize_t n;
+
+	if (fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	do
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static size_t take_fds(struct msghdr *msg, void (*on_fd)(void *ctx, int fd), void *ctx)
+{
+	size_t n_all = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		int fd;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			on_fd(ctx, fd);
+		}
+		n_all += n;
+	}
+	return n_all;
+}
+
+/*
+ * There is room for as many descriptors as a message can carry: one without room would be closed
+ * by the kernel in this call, and that may take long.
+ */
+ssize_t sock_receive(int sock, void *data, size_t len, size_t max_fds,
+		     void (*on_fd)(void *ctx, int fd), void *ctx)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(MAX_PASSED * sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = data, .iov_len = len};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	do
+		n = recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	/* MSG_CTRUNC: this process has no descriptor left, so the message lacks its own. */
+	if (take_fds(&msg, on_fd, ctx) > max_fds || msg.msg_flags & MSG_CTRUNC)
+		return -ETOOMANYREFS;
+	return n;
+}

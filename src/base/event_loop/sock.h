@@ -2,7 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "base/core/err.h"
 
@@ -62,3 +64,13 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 #define SOCK_RUN_FOLDER "/run/perfetto/"
 const char *sock_default_producer(void);
 const char *sock_default_consumer(void);
+
+/* Calls sendmsg(2) without blocking, with fd (-1: none). Returns the bytes sent or -errno. */
+ssize_t sock_send(int sock, const struct iovec *iov, size_t n_iov, int fd);
+/*
+ * Calls recvmsg(2) without blocking and passes each received descriptor to on_fd, which owns it.
+ * Returns the bytes received, 0 at the end of the stream, -ETOOMANYREFS if there were more than
+ * max_fds descriptors or some were lost, or -errno.
+ */
+ssize_t sock_receive(int sock, void *data, size_t len, size_t max_fds,
+		     void (*on_fd)(void *ctx, int fd), void *ctx);

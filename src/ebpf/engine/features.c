@@ -11,7 +11,6 @@
 
 #include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "ebpf/engine/object.h"
 
 static int lacks_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
 			    const char *name, struct err_text *e)

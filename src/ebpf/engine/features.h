@@ -117,3 +117,10 @@ bool ebpf_has_field(const struct ebpf_features *f, const char *event, const char
 /* Fills in the slots of fields that the variant requires; fields has SONDA_FIELDS elements. */
 void ebpf_find_fields(const struct ebpf_features *f, const struct ebpf_variant *variant,
 		      struct sonda_field *fields);
+
+/*
+ * Sets *ret to the features of the running kernel; free them with ebpf_features_free().
+ * tracefs_root may be NULL. Returns 0 or -ENOMEM.
+ */
+int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret);
+void ebpf_features_free(struct ebpf_features *f);

@@ -83,10 +83,3 @@ void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *r
 int ebpf_stats_on(void);
 /* Returns the number of values of a per-CPU map; at least 1. */
 uint32_t ebpf_cpus(void);
-
-/*
- * Sets *ret to the features of the running kernel; free them with ebpf_features_free().
- * tracefs_root may be NULL. Returns 0 or -ENOMEM.
- */
-int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret);
-void ebpf_features_free(struct ebpf_features *f);

@@ -21,13 +21,6 @@
  * the session has symbols, the names of the numbered addresses follow in the same packet.
  */
 
-/* The same moment on the trace clock and on CLOCK_BOOTTIME, in ns. */
-struct clock_sync {
-	enum ftrace_clock clock;
-	uint64_t ftrace_ns;
-	uint64_t boot_ns;
-};
-
 struct symbol_table;
 
 struct bundle {

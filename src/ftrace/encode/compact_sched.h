@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "ftrace/encode/intern_tables.h"
-#include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/field_value.h"
 #include "ftrace/format/unaligned.h"
 #include "ftrace/encode/pb_unchecked.h"
 #include "wire/pb_enc.h"

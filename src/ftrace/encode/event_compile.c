@@ -12,6 +12,7 @@
 #include <event-parse.h>
 
 #include "base/core/mem.h"
+#include "common/descriptor.pb-c.h"
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/format/compiled_event.h"
 #include "ftrace/encode/event_legacy.h"
@@ -208,6 +209,50 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 	return ev;
 }
 
+/* ---- descriptors ---- */
+
+/* Describes an event so that readers without a message for it can show its fields by name. */
+
+static unsigned descriptor_type(enum field_type type)
+{
+	if (field_is_str(type) || field_is_text(type))
+		return PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_STRING;
+	if (!field_is_int(type))
+		return PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_BYTES;
+	return field_type_is_signed(type) ? PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_INT64
+					  : PB__FIELD_DESCRIPTOR_PROTO__TYPE__TYPE_UINT64;
+}
+
+static void write_descriptor_field(struct pb_enc *e, const struct described_field *f)
+{
+	size_t len = strlen(f->name), suffix_len = strlen(f->suffix);
+
+	pb_enc_open(e, PB_DESCRIPTOR_PROTO_FIELD);
+	pb_enc_header(e, PB_FIELD_DESCRIPTOR_PROTO_NAME, len + suffix_len);
+	pb_enc_raw(e, f->name, len);
+	pb_enc_raw(e, f->suffix, suffix_len);
+	pb_enc_u64(e, PB_FIELD_DESCRIPTOR_PROTO_NUMBER, f->number);
+	pb_enc_u64(e, PB_FIELD_DESCRIPTOR_PROTO_TYPE, descriptor_type(f->type));
+	pb_enc_close(e);
+}
+
+/*
+ * Writes the content of a GenericEventDescriptor: the number of the event's field in FtraceEvent,
+ * its message as a DescriptorProto, and its group.
+ */
+static void write_event_descriptor(struct pb_enc *e, uint32_t number, const char *group,
+				   const char *name, const struct described_field *fields,
+				   unsigned n_fields)
+{
+	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, number);
+	pb_enc_open(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR);
+	pb_enc_str(e, PB_DESCRIPTOR_PROTO_NAME, name);
+	for (unsigned i = 0; i < n_fields; i++)
+		write_descriptor_field(e, &fields[i]);
+	pb_enc_close(e);
+	pb_enc_str(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME, group);
+}
+
 /* Packs the event with a descriptor of its fields, or of its further fields. */
 static struct compiled_event *pack_described(const struct draft *d, uint32_t number,
 					     const struct described_field *fields,
@@ -218,7 +263,7 @@ static struct compiled_event *pack_described(const struct draft *d, uint32_t num
 
 	if (pb_mem_init(&m))
 		return NULL;
-	event_descriptor_write(&m.enc, number, d->event->system, d->event->name, fields, n_fields);
+	write_event_descriptor(&m.enc, number, d->event->system, d->event->name, fields, n_fields);
 	if (!m.failed)
 		ev = draft_pack(d, is_further ? NULL : &m, is_further ? &m : NULL);
 	pb_mem_deinit(&m);

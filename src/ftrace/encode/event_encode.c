@@ -25,11 +25,6 @@
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one byte each");
 
-__attribute__((noinline)) void encode_add_tid(struct encode_ctx *ctx, int32_t tid)
-{
-	tid_list_add(ctx->tids, tid);
-}
-
 /* A task name, char[16]. Always copies 16 bytes, whatever the length of the name. */
 static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
 {

@@ -4,8 +4,8 @@
 
 #include "ftrace/encode/event_legacy.h"
 #include "ftrace/encode/text_fields.h"
-#include "ftrace/format/field_type.h"
 #include "ftrace/encode/field_value.h"
+#include "ftrace/format/field_type.h"
 #include "ftrace/encode/pb_unchecked.h"
 #include "gen/fields.h"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/field_value.h"
 
 /*
  * The older encoding of events without a message: GenericFtraceEvent, which repeats the names of

@@ -1,11 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/intern_tables.h"
+#include "ftrace/encode/metadata.h"
+#include "ftrace/format/compiled_event.h"
+#include "ftrace/format/printk_formats.h"
+#include "ftrace/format/ring_page.h"
 #include "ftrace/format/unaligned.h"
+
+struct symbol_table;
+
+/* The state of an encoder between the records of a bundle. */
+struct encode_ctx {
+	struct {
+		uint64_t top; /* bits 28 and up of the previous time; 0: none yet */
+		uint8_t bytes[8]; /* as a varint */
+		uint8_t len; /* bytes of a complete time; 0: none yet */
+	} time; /* private to the encoder; starts zeroed */
+	struct sym_index *syms;
+	const struct printk_formats *strings;
+	const struct symbol_table *symbols; /* NULL: addresses have no names */
+	struct tid_list *tids; /* set for the time of the record; NULL: no subscriber */
+	struct metadata_events *metadata; /* set with tids, which belong to it */
+	bool bad_field; /* set if a field was outside its record; the event lacks that field */
+};
+
+/* Notes a thread of a field for the metadata bus. Requires ctx->tids. */
+void encode_add_tid(struct encode_ctx *ctx, int32_t tid);
+
+/*
+ * Notes the record's thread and its metadata fields for the metadata bus. Call it before the
+ * fields are encoded. Requires ctx->tids.
+ */
+static inline void event_add_tids(const struct compiled_event *ev, const struct ring_record *r,
+				  struct encode_ctx *ctx)
+{
+	int32_t tid;
+
+	memcpy(&tid, r->payload + ev->pid_offset, sizeof(tid));
+	ctx->tids = metadata_tids(ctx->metadata, r->time);
+	tid_list_add(ctx->tids, tid);
+	if (ev->metadata.kind)
+		metadata_add(ctx->metadata, &ev->metadata, r, tid);
+}
 
 /*
  * Reads the values of a record's fields by their ops. Inline, because both encoders use it in

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "ftrace/encode/bundle.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/unaligned.h"
 

@@ -25,7 +25,12 @@ static inline void tid_list_add(struct tid_list *s, int32_t tid)
 		s->tids[s->n++] = tid;
 }
 
-struct clock_sync;
+/* The same moment on the trace clock and on CLOCK_BOOTTIME, in ns. */
+struct clock_sync {
+	enum ftrace_clock clock;
+	uint64_t ftrace_ns;
+	uint64_t boot_ns;
+};
 
 /*
  * Collects task and file metadata from the records of a session, for the metadata bus. All memory

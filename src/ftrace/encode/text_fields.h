@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "ftrace/encode/event_encode.h"
+#include "ftrace/encode/field_value.h"
 
 /*
  * Encodes fields that become text (FIELD_FIRST_TEXT and up): stacks, function names, printf

@@ -322,3 +322,18 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 	sort_and_deduplicate(s);
 	return r;
 }
+
+bool event_is_ftrace(const struct event_name *e, const char *one, const char *other)
+{
+	return !strcmp(e->group, "ftrace") && (!strcmp(e->name, one) || !strcmp(e->name, other));
+}
+
+bool event_is_marker(const struct event_name *e)
+{
+	return event_is_ftrace(e, "print", "raw_data");
+}
+
+bool event_is_printk(const struct event_name *e)
+{
+	return event_is_ftrace(e, "bprint", "bputs");
+}

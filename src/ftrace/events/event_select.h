@@ -79,3 +79,9 @@ static inline bool event_is_meant(const char *request, const struct event_name *
 {
 	return event_request_means(request, event_name_group(e), event_name_name(e));
 }
+
+/* Returns true if the event is one of these of the group ftrace. */
+bool event_is_ftrace(const struct event_name *e, const char *one, const char *other);
+/* Written by trace_marker or trace_marker_raw; written by trace_printk(). */
+bool event_is_marker(const struct event_name *e);
+bool event_is_printk(const struct event_name *e);

@@ -151,10 +151,3 @@ struct described_field {
 	uint16_t number;
 	uint8_t type; /* enum field_type */
 };
-
-/*
- * Writes the content of a GenericEventDescriptor: the number of the event's field in FtraceEvent,
- * its message as a DescriptorProto, and its group.
- */
-void event_descriptor_write(struct pb_enc *e, uint32_t number, const char *group, const char *name,
-			    const struct described_field *fields, unsigned n_fields);

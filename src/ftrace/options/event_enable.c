@@ -303,21 +303,6 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 	return 0;
 }
 
-static bool is_one_of(const struct event_name *e, const char *one, const char *other)
-{
-	return !strcmp(e->group, "ftrace") && (!strcmp(e->name, one) || !strcmp(e->name, other));
-}
-
-bool event_is_marker(const struct event_name *e)
-{
-	return is_one_of(e, "print", "raw_data");
-}
-
-bool event_is_printk(const struct event_name *e)
-{
-	return is_one_of(e, "bprint", "bputs");
-}
-
 static int enable(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace"))
@@ -327,7 +312,7 @@ static int enable(const struct setup *s, const struct event_name *e)
 	if (event_is_printk(e))
 		return instance_has_printk(s->instance) ? 0 : -ENOSYS;
 	/* The kernel writes these after other events, by a trigger or an option of the instance. */
-	if (is_one_of(e, "kernel_stack", "user_stack"))
+	if (event_is_ftrace(e, "kernel_stack", "user_stack"))
 		return 0;
 	/* The owner of an attached instance may have set a tracer. */
 	if (!instance_is_own(s->instance))

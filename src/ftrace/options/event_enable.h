@@ -62,7 +62,3 @@ int event_enable_all(struct event_selection *events, const struct setup *s,
  * the kernel as long, but blocks all other users of tracefs meanwhile.
  */
 void event_disable_all(const struct event_selection *events, const struct instance *i);
-
-/* Written by trace_marker or trace_marker_raw; written by trace_printk(). */
-bool event_is_marker(const struct event_name *e);
-bool event_is_printk(const struct event_name *e);

@@ -21,7 +21,6 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/filter_file.h"
-#include "ftrace/options/event_enable.h"
 #include "ftrace/options/pid_filter.h"
 
 typedef Pb__FtraceConfig__EventTrigger config_trigger;

@@ -59,15 +59,6 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-bool function_graph_is_offered(const struct instance *i)
-{
-	_cleanup_(freep) char *text = instance_read(i, "available_tracers");
-
-	if (text)
-		text[strcspn(text, "\n")] = '\0';
-	return has_word(text, TRACER);
-}
-
 static bool is_asked_for(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;

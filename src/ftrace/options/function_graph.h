@@ -24,9 +24,6 @@ int function_graph_select(struct event_selection *events, const struct setup *s)
 void function_graph_deselect(struct event_selection *events);
 bool function_graph_event(const struct event_name *e);
 
-/* Returns true if the instance can have the tracer. */
-bool function_graph_is_offered(const struct instance *i);
-
 /*
  * Sets filters, roots, depth and the tracer in s->instance, which must not be recording. Reports
  * filters that match nothing and applies the others. Returns 0, or -errno after reporting; then

@@ -21,7 +21,6 @@
 #include "base/core/mem.h"
 #include "base/core/pid_set.h"
 #include "base/text/str.h"
-#include "ftrace/options/function_graph.h"
 
 #define WRITE_BYTES 32768
 #define TOLD_MAX 20 /* missing threads that are named; the others are counted */
@@ -269,7 +268,7 @@ static int fail(const struct setup *s, int error, const char *file)
 static int set_lists(const struct setup *s, const char *proc_root, const struct strbuf *tids)
 {
 	/* A kernel without the tracer has the file but refuses writes. */
-	bool functions = s->config->enable_function_graph && function_graph_is_offered(s->instance);
+	bool functions = s->config->enable_function_graph && instance_has_tracer(s->instance, "function_graph");
 	int r;
 
 	if (!tids->len) {

@@ -23,7 +23,6 @@
 #include "base/core/mem.h"
 #include "ftrace/ring/cpu_reader.h"
 #include "ftrace/ring/ring_poll.h"
-#include "ftrace/ring/ring_config.h"
 
 struct ring {
 	LIST_ENTRY(ring) link;
@@ -209,7 +208,7 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 	LIST_INSERT_HEAD(&rings, r, link);
 	error = read_layout(r, i, e);
 	if (!error)
-		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, ring_size_kb(i), e);
+		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, instance_ring_kb(i), e);
 	if (!error && ring_poll_new(
 			      &(struct ring_poll_options){
 				      .loop = loop,

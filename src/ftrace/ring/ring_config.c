@@ -28,7 +28,11 @@ static uint32_t page_kb(void)
 	return (uint32_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
+/*
+ * Returns the size of sub-buffers for rings of buffer_kb: a power of two, at least a page of the
+ * machine. watermark: drain_buffer_percent; 0: none.
+ */
+static uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
 {
 	/*
 	 * The kernel counts the sub-buffer being written as full. With fewer than two to a
@@ -48,51 +52,6 @@ static int write_kb(const struct instance *i, const char *file, uint32_t kb)
 
 	snprintf(text, sizeof(text), "%u", kb);
 	return instance_write(i, file, text);
-}
-
-static uint32_t read_kb(const struct instance *i, const char *file)
-{
-	_cleanup_(freep) char *text = instance_read(i, file);
-	unsigned kb;
-
-	/* "7 (expanded: 1408)": the top level before its first use. */
-	return text && sscanf(text, "%u", &kb) == 1 ? kb : 0;
-}
-
-struct largest {
-	const struct instance *i;
-	uint32_t kb;
-};
-
-static int look_at_cpu(void *ctx, const char *name, unsigned char d_type)
-{
-	struct largest *l = ctx;
-	char file[300];
-	uint32_t kb;
-
-	(void)d_type;
-	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
-	kb = read_kb(l->i, file);
-	l->kb = MAX(l->kb, kb);
-	return 0;
-}
-
-/* "X": the CPUs have different sizes. */
-uint32_t ring_size_kb(const struct instance *i)
-{
-	_cleanup_(freep) char *cpus = NULL;
-	struct largest l = {.i = i, .kb = read_kb(i, "buffer_size_kb")};
-
-	if (!l.kb && (cpus = instance_path_of(i, "per_cpu")))
-		fs_each(cpus, look_at_cpu, &l);
-	return l.kb;
-}
-
-uint32_t ring_size_subbuf_kb(const struct instance *i)
-{
-	uint32_t kb = read_kb(i, "buffer_subbuf_size_kb");
-
-	return kb ? kb : page_kb();
 }
 
 /* Sets that size or, if memory is short, a smaller one. Returns 0 or -errno. */
@@ -145,7 +104,7 @@ static int grow_to(const struct instance *i, uint32_t kb)
 	uint32_t step = step_kb();
 	int r = 0;
 
-	for (uint32_t at = ring_size_kb(i); !r && at && at < kb && kb - at > step; at += step) {
+	for (uint32_t at = instance_ring_kb(i); !r && at && at < kb && kb - at > step; at += step) {
 		r = write_kb(i, "buffer_size_kb", at + step);
 		r = r ? r : coroutine_yield();
 	}
@@ -158,7 +117,7 @@ void ring_size_release(const struct instance *i)
 
 	if (!instance_has_changed(i, "buffer_size_kb"))
 		return;
-	for (kb = ring_size_kb(i); kb > step; kb -= step) {
+	for (kb = instance_ring_kb(i); kb > step; kb -= step) {
 		if (write_kb(i, "buffer_size_kb", kb - step))
 			return;
 		coroutine_yield();
@@ -171,7 +130,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 		       struct setup_errors *errors)
 {
 	int r, subbuf_r = set_asked_subbufs(i, s);
-	uint32_t kb = s->buffer_size_kb, subbuf_kb = ring_size_subbuf_kb(i);
+	uint32_t kb = s->buffer_size_kb, subbuf_kb = instance_subbuf_kb(i);
 
 	while ((r = grow_to(i, kb)) == -ENOMEM) {
 		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
@@ -181,14 +140,14 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 		else
 			break;
 	}
-	report_subbufs(s->subbuf_size_kb, ring_size_subbuf_kb(i), subbuf_r, errors);
+	report_subbufs(s->subbuf_size_kb, instance_subbuf_kb(i), subbuf_r, errors);
 	if (r)
 		setup_error_add(errors, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
 				strerror(-r));
 	else if (kb < s->buffer_size_kb)
 		setup_error_add(errors, "option:buffer_size_kb (%u: no memory; %u is taken)",
 				s->buffer_size_kb, kb);
-	return r ? ring_size_kb(i) : kb;
+	return r ? instance_ring_kb(i) : kb;
 }
 
 /*
@@ -199,7 +158,8 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * With 8 sub-buffers, a watermark of 12 percent would be reached by an empty ring.
  */
 
-bool watermark_kernel_can(const char *release)
+/* Returns true if a kernel of this release reliably wakes pollers at the watermark. */
+static bool watermark_kernel_can(const char *release)
 {
 	unsigned major, minor;
 
@@ -207,7 +167,11 @@ bool watermark_kernel_can(const char *release)
 	       (major > 6 || (major == 6 && minor >= 9));
 }
 
-uint32_t watermark_least(uint32_t percent, uint32_t subbufs)
+/*
+ * Returns the percentage to write for a ring of that many sub-buffers: percent, or the smallest
+ * value that the kernel can distinguish from zero. A result above 100 means that there is none.
+ */
+static uint32_t watermark_least(uint32_t percent, uint32_t subbufs)
 {
 	uint32_t least = subbufs ? 200 / subbufs + 1 : UINT32_MAX;
 
@@ -259,7 +223,7 @@ static const char *watch_as_asked(const struct instance *i, uint32_t asked, uint
 void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
 		      struct ring_listener *l, struct setup_errors *errors)
 {
-	uint32_t subbufs = ring_size_kb(i) / ring_size_subbuf_kb(i);
+	uint32_t subbufs = instance_ring_kb(i) / instance_subbuf_kb(i);
 	const char *why = NULL;
 
 	if (s->watermark)

@@ -21,12 +21,6 @@
 #define RING_SMALL_KB 1024u
 
 /*
- * Returns the size of sub-buffers for rings of buffer_kb: a power of two, at least a page of the
- * machine. watermark: drain_buffer_percent; 0: none.
- */
-uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page_kb);
-
-/*
  * Sets the sizes of an instance that does not record yet. If memory is short, first sub-buffers
  * become smaller, then rings. Reports differences from the config. Returns the KiB of a ring that
  * the kernel was asked for; 0 if the size was neither read nor set.
@@ -40,14 +34,6 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * gigabytes.
  */
 void ring_size_release(const struct instance *i);
-
-/*
- * Returns the KiB of the largest ring as allocated: at least the size asked for, plus the reader's
- * sub-buffer; 0 if it cannot be read.
- */
-uint32_t ring_size_kb(const struct instance *i);
-/* Returns the KiB of a sub-buffer; of a page if the kernel has no other size (before 6.8). */
-uint32_t ring_size_subbuf_kb(const struct instance *i);
 
 /*
  * The kernel wakes us when a ring reaches its watermark, so the timer can be slow. Reading nearly
@@ -64,14 +50,3 @@ uint32_t ring_size_subbuf_kb(const struct instance *i);
  */
 void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
 		      struct ring_listener *l, struct setup_errors *errors);
-
-/*
- * Returns true if a kernel of this release reliably wakes pollers at the watermark: 6.9 or later.
- */
-bool watermark_kernel_can(const char *release);
-
-/*
- * Returns the percentage to write for a ring of that many sub-buffers: percent, or the smallest
- * value that the kernel can distinguish from zero. A result above 100 means that there is none.
- */
-uint32_t watermark_least(uint32_t percent, uint32_t subbufs);

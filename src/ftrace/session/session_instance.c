@@ -246,7 +246,7 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 		      struct instance *i, uint32_t *ret_kb)
 {
 	i->keeps_ring = true;
-	*ret_kb = ring_size_kb(i);
+	*ret_kb = instance_ring_kb(i);
 	instance_keep_ring(i);
 	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
 		setup_error_add(s->errors, "option:buffer_size_kb (%u: what is there is kept: %u)",
@@ -271,7 +271,7 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 		return r;
 	}
 	set_clock(s, settings, i);
-	*ret_kb = ring_size_kb(i);
+	*ret_kb = instance_ring_kb(i);
 	/* The owner's sizes are kept unless the config sets some. */
 	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||
 	    *ret_kb < settings->buffer_size_kb) {

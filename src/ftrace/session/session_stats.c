@@ -289,7 +289,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;
 	st->start_extra.ksyms_kb = s->extra.ksyms_kb;
 	if (instance_is_made(&s->instance))
-		p.buffer_pages = pages_of(ring_size_kb(&s->instance));
+		p.buffer_pages = pages_of(instance_ring_kb(&s->instance));
 	write_packet(w, &p);
 
 	s->extra.probes = &s->made;

@@ -122,7 +122,7 @@ static int move(struct event_selection *events, struct event_name *e, struct eve
 int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s)
 {
 	const struct instance *i = s->instance;
-	bool graph = s->config->enable_function_graph && !function_graph_is_offered(i);
+	bool graph = s->config->enable_function_graph && !instance_has_tracer(i, "function_graph");
 	bool markers = !instance_can_copy_markers(i);
 	bool printk = !instance_has_printk(i);
 	int r = 0;
@@ -185,7 +185,7 @@ static void set_size(const struct instance *place, bool markers_alone,
 
 	if (markers_alone && !o->setup->config->buffer_size_kb)
 		settings.buffer_size_kb = MARKERS_KB;
-	if (markers_alone && ring_size_kb(place) >= settings.buffer_size_kb)
+	if (markers_alone && instance_ring_kb(place) >= settings.buffer_size_kb)
 		return;
 	instance_save_sizes(place);
 	ring_size_set(place, &settings, o->setup->errors);

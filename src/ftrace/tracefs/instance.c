@@ -264,7 +264,7 @@ struct cpu_sizes {
 	char *of_last; /* owned: the size of its ring, as read */
 };
 
-static int look_at_cpu(void *ctx, const char *name, unsigned char d_type)
+static int find_last_cpu(void *ctx, const char *name, unsigned char d_type)
 {
 	struct cpu_sizes *s = ctx;
 	char file[300];
@@ -309,12 +309,57 @@ void instance_save_sizes(const struct instance *i)
 	if (!i->override || !size || !cpus)
 		return;
 	if (*size == 'X')
-		fs_each(cpus, look_at_cpu, &s);
+		fs_each(cpus, find_last_cpu, &s);
 	if (s.of_last)
 		fs_each(cpus, hold_size_of_cpu, &s);
 	override_save(i->override, "buffer_size_kb", s.of_last);
 	override_save(i->override, "buffer_subbuf_size_kb", NULL);
 	free(s.of_last);
+}
+
+static uint32_t read_kb(const struct instance *i, const char *file)
+{
+	_cleanup_(freep) char *text = instance_read(i, file);
+	unsigned kb;
+
+	/* "7 (expanded: 1408)": the top level before its first use. */
+	return text && sscanf(text, "%u", &kb) == 1 ? kb : 0;
+}
+
+struct largest {
+	const struct instance *i;
+	uint32_t kb;
+};
+
+static int add_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	struct largest *l = ctx;
+	char file[300];
+	uint32_t kb;
+
+	(void)d_type;
+	snprintf(file, sizeof(file), "per_cpu/%s/buffer_size_kb", name);
+	kb = read_kb(l->i, file);
+	l->kb = MAX(l->kb, kb);
+	return 0;
+}
+
+/* "X": the CPUs have different sizes. */
+uint32_t instance_ring_kb(const struct instance *i)
+{
+	_cleanup_(freep) char *cpus = NULL;
+	struct largest l = {.i = i, .kb = read_kb(i, "buffer_size_kb")};
+
+	if (!l.kb && (cpus = instance_path_of(i, "per_cpu")))
+		fs_each(cpus, add_size_of_cpu, &l);
+	return l.kb;
+}
+
+uint32_t instance_subbuf_kb(const struct instance *i)
+{
+	uint32_t kb = read_kb(i, "buffer_subbuf_size_kb");
+
+	return kb ? kb : (uint32_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 /* ---- clock ---- */
@@ -394,4 +439,15 @@ bool instance_has_printk(const struct instance *i)
 	_cleanup_(freep) char *is_set = instance_read(i, "options/trace_printk_dest");
 
 	return i->override || (is_set && *is_set == '1');
+}
+
+bool instance_has_tracer(const struct instance *i, const char *tracer)
+{
+	_cleanup_(freep) char *text = instance_read(i, "available_tracers");
+	char *rest = text, *word;
+
+	while (rest && (word = strsep(&rest, " \n")))
+		if (!strcmp(word, tracer))
+			return true;
+	return false;
 }

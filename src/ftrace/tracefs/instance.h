@@ -92,6 +92,13 @@ char *instance_read(const struct instance *i, const char *file);
  * they can be restored.
  */
 void instance_save_sizes(const struct instance *i);
+/*
+ * Returns the KiB of the largest ring as allocated: at least the size asked for, plus the reader's
+ * sub-buffer; 0 if it cannot be read.
+ */
+uint32_t instance_ring_kb(const struct instance *i);
+/* Returns the KiB of a sub-buffer; of a page if the kernel has no other size (before 6.8). */
+uint32_t instance_subbuf_kb(const struct instance *i);
 /* Returns a descriptor or -errno. */
 int instance_open(const struct instance *i, const char *file, int flags);
 
@@ -116,6 +123,8 @@ bool instance_can_copy_markers(const struct instance *i);
  * level, unless the option trace_printk_dest of another instance is set.
  */
 bool instance_has_printk(const struct instance *i);
+/* Returns true if the instance can have the tracer. */
+bool instance_has_tracer(const struct instance *i, const char *tracer);
 
 /*
  * Removes the instances under root that a killed process left behind: those whose process has

@@ -9,8 +9,6 @@
 #include "base/text/span.h"
 #include "procfs/sys/sys_packet.h"
 
-/* Directory of the CPUs, below the root of /sys. */
-#define SYS_CPUS "devices/system/cpu"
 /* No machine has more CPUs. */
 #define SYS_CPUS_MAX 8192
 

@@ -10,7 +10,6 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "gen/fields.h"
-#include "procfs/sys/sys_file.h"
 
 int extra_counters_init(struct extra_counters *x, const char *source, struct writer *w)
 {

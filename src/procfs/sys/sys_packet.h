@@ -16,6 +16,9 @@
  * Zero-initialise; before extra_counters_init() all functions are no-ops.
  */
 
+/* Directory of the CPUs, below the root of /sys. */
+#define SYS_CPUS "devices/system/cpu"
+
 #define EXTRA_COUNTERS_MAX 32768
 #define EXTRA_COUNTER_NONE UINT32_MAX
 

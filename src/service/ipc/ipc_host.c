@@ -241,7 +241,7 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 		spend_time(c->host, c->account.user, begin);
 }
 
-static bool may_hurry(void *ctx)
+static bool may_be_urgent(void *ctx)
 {
 	const struct ipc_conn *c = ctx;
 
@@ -321,7 +321,7 @@ static const struct msgsock_ops sock_ops = {
 	.on_drained = on_drained,
 	.on_memory = on_memory,
 	.close_fd = close_fd,
-	.may_hurry = may_hurry,
+	.may_be_urgent = may_be_urgent,
 };
 
 /* From Linux 6.16 on a socket can say that nobody may send descriptors to it; a connection has that
@@ -408,7 +408,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 		return r;
 	}
 	fd = -1; /* the msgsock has it */
-	msgsock_set_turn(c->sock, TIME_SLICE_NS, h->service->is_urgent);
+	msgsock_set_time_slice(c->sock, TIME_SLICE_NS, h->service->is_urgent);
 	if (h->service->hold_limit > 0)
 		msgsock_hold_reads(c->sock, h->service->hold_limit);
 	c->peer = taken;

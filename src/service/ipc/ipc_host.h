@@ -58,7 +58,7 @@ struct ipc_service {
 	/* A peer may send descriptors once it has bound the service, not before, where the kernel can
 	 * refuse them (Linux 6.16). False: always. */
 	bool descriptors_when_bound;
-	bool is_urgent; /* served before others, as long as it asks for little (msgsock_set_turn) */
+	bool is_urgent; /* served before others, as long as it asks for little (msgsock_set_time_slice) */
 	enum quota_kind connections; /* what a connection counts as */
 	unsigned max_remote_conns; /* of these */
 	unsigned max_conns_per_address;

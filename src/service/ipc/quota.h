@@ -144,7 +144,7 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * A user whose requests take long is served after those of other users (msgsock_set_turn): here it is
+ * A user whose requests take long is served after those of other users (msgsock_set_time_slice): here it is
  * noted what a request has taken, and asked whether the user has had its share of the first turns. The
  * share is QUOTA_TIME_SHARE of all time; what was taken at once is paid back at this rate.
  */

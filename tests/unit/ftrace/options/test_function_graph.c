@@ -83,11 +83,11 @@ FIXTURE_TEST(test_events)
 	assert_int_equal(events.n, 2);
 	assert_true(event_selection_has(&events, "ftrace", "print"));
 	event_selection_deinit(&events);
-	assert_true(function_graph_is_offered(&own));
+	assert_true(instance_has_tracer(&own, "function_graph"));
 	assert_null(errors.failed);
 
 	fake_text(*state, "instances/x/available_tracers", "function nop\n");
-	assert_false(function_graph_is_offered(&own));
+	assert_false(instance_has_tracer(&own, "function_graph"));
 	fake_text(*state, "available_tracers", "blk function_graph_old nop\n");
 	assert_int_equal(function_graph_select(&events, &s), 0);
 	assert_int_equal(events.n, 0);

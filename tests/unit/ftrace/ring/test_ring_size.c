@@ -8,7 +8,7 @@
 
 #include "unit/test.h"
 #include "base/core/mem.h"
-#include "ftrace/ring/ring_config.h"
+#include "ftrace/ring/ring_config.c"
 
 static struct kernel {
 	bool old; /* one size of sub-buffers */
@@ -52,19 +52,6 @@ int instance_write(const struct instance *i, const char *file, const char *text)
 	return 0;
 }
 
-char *instance_read(const struct instance *i, const char *file)
-{
-	bool subbuf = !strcmp(file, "buffer_subbuf_size_kb");
-	char text[64];
-
-	(void)i;
-	if (subbuf && kernel.old)
-		return NULL;
-	snprintf(text, sizeof(text), "%u%s\n", subbuf ? kernel.subbuf_kb : kernel.buffer_kb,
-		 subbuf ? "" : " (expanded: 1408)");
-	return strdup(text);
-}
-
 bool instance_has_changed(const struct instance *i, const char *file)
 {
 	(void)i;
@@ -72,11 +59,16 @@ bool instance_has_changed(const struct instance *i, const char *file)
 	return !kernel.others;
 }
 
-char *instance_path_of(const struct instance *i, const char *file)
+uint32_t instance_ring_kb(const struct instance *i)
 {
 	(void)i;
-	(void)file;
-	return NULL;
+	return kernel.buffer_kb;
+}
+
+uint32_t instance_subbuf_kb(const struct instance *i)
+{
+	(void)i;
+	return kernel.old ? 4 : kernel.subbuf_kb;
 }
 
 static int setup(void **state)
@@ -163,7 +155,6 @@ WITH_KERNEL(test_a_kernel_with_one_size)
 	assert_null(errors.failed);
 	assert_int_equal(set(2048, 64), 2048);
 	assert_report("option:subbuf_size_kb (the kernel supports only 4)");
-	assert_int_equal(ring_size_subbuf_kb(&(struct instance){0}), 4);
 }
 
 WITH_KERNEL(test_no_memory_in_a_row)

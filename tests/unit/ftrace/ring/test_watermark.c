@@ -7,7 +7,7 @@
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/ring/ring_config.h"
+#include "ftrace/ring/ring_config.c"
 
 static struct event_base *loop;
 static struct instance instance;

@@ -193,7 +193,8 @@ WITH_FOLDER(test_rings_of_different_sizes)
 	fake_text(*state, "per_cpu/cpu10/buffer_size_kb", "100\n");
 	i = lent(state, "");
 	assert_string_equal(i.path, *state);
-	assert_int_equal(ring_size_kb(&i), 300);
+	assert_int_equal(instance_ring_kb(&i), 300);
+	assert_int_equal(instance_subbuf_kb(&i), 4);
 	instance_save_sizes(&i);
 	assert_int_equal(instance_write(&i, "buffer_subbuf_size_kb", "32"), 0);
 	assert_int_equal(instance_write(&i, "buffer_size_kb", "512"), 0);
@@ -224,4 +225,21 @@ WITH_FOLDER(test_what_another_session_needs_stays)
 	assert_int_equal(instance_remove(&i), 0);
 	assert_int_equal(instance_remove(&j), 0);
 	assert_string_equal(fake_read(*state, "trace_clock"), "global");
+}
+
+FIXTURE_TEST(test_tracers_and_sizes_of_an_instance)
+{
+	struct instance i;
+
+	fake_text(*state, "tracing_on", "1\n");
+	fake_text(*state, "available_tracers", "blk function_graph nop\n");
+	fake_text(*state, "buffer_size_kb", "7 (expanded: 1408)\n");
+	i = lent(state, "");
+	assert_true(instance_has_tracer(&i, "function_graph"));
+	assert_true(instance_has_tracer(&i, "nop"));
+	assert_false(instance_has_tracer(&i, "function"));
+	assert_int_equal(instance_ring_kb(&i), 7);
+	/* Before Linux 6.8 a sub-buffer is a page. */
+	assert_int_equal(instance_subbuf_kb(&i), sysconf(_SC_PAGESIZE) / 1024);
+	assert_int_equal(instance_remove(&i), 0);
 }

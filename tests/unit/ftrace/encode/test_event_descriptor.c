@@ -4,7 +4,7 @@
 #include "unit/test.h"
 #include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
-#include "ftrace/format/compiled_event.h"
+#include "ftrace/encode/event_compile.c"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
@@ -27,7 +27,7 @@ TEST(test_what_a_reader_needs)
 	struct pb_dec d;
 
 	assert_int_equal(pb_mem_init(&m), 0);
-	event_descriptor_write(&m.enc, 65540, "rcu", "rcu_utilization", fields, ARRAY_SIZE(fields));
+	write_event_descriptor(&m.enc, 65540, "rcu", "rcu_utilization", fields, ARRAY_SIZE(fields));
 
 	pb_dec_init(&d, m.buf, pb_mem_len(&m));
 	assert_true(pb_dec_next(&d, &f));
