@@ -227,7 +227,7 @@ WITH_FOLDER(test_what_another_session_needs_stays)
 	assert_string_equal(fake_read(*state, "trace_clock"), "global");
 }
 
-FIXTURE_TEST(test_tracers_and_sizes_of_an_instance)
+TEST_WITH(test_tracers_and_sizes_of_an_instance, temp_dir_setup, temp_dir_teardown)
 {
 	struct instance i;
 
