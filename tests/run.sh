@@ -130,7 +130,7 @@ run_one() { # CLASS NAME COMMAND...
     case $class in
     alone) flock 9 ;;
     shared) flock -s 9 ;;
-    top) exec 8<$tracing/instances && flock 8 && flock -s 9 ;;
+    top) exec 8<$tracing/events && flock 8 && flock -s 9 ;;
     esac
   fi
   began=$SECONDS

@@ -68,8 +68,8 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 
 /*
  * Instances of a killed process are recognized by their name, sonda-PID-SESSION. The owner has
- * ended if no process has the pid, or one that started after the directory was made. The kernel
- * prevents mistakes: it does not remove an instance whose rings are open.
+ * ended if no process holds the lock of the directory, and no process has the pid, or one that
+ * started after the directory was made. A process of another pid namespace has the lock alone.
  */
 
 /* Start times have the resolution of ticks, and the two clocks are read one after the other. */
@@ -114,7 +114,7 @@ static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 
 	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s", s->instances, name);
-	if (!pid || owner_lives(pid, path))
+	if (!pid || owner_lives(pid, path) || instance_is_locked(path))
 		return 0;
 	synthetic_events_release(path);
 	s->removed += !rmdir(path);
@@ -124,6 +124,7 @@ static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 int instance_remove_stale(const char *root)
 {
 	struct sweep s = {.removed = 0};
+	_cleanup_(closep) int others = instances_lock(root);
 	int before, r = fs_join(s.instances, sizeof(s.instances), root, "instances");
 
 	/* readdir() may skip entries of a directory that shrinks. */

@@ -2,10 +2,13 @@
 /* The files of one instance, through libtracefs. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tracefs.h>
@@ -20,6 +23,12 @@
 
 #define COPY_MARKERS "options/copy_trace_marker"
 
+/* Another sonda-probes makes an instance in less; a stranger may hold the lock for longer. */
+#define LOCK_TRIES 50
+/* A process that looks at every instance has a file of ours open for less. */
+#define REMOVE_TRIES 10
+#define PAUSE_NS (10 * 1000 * 1000)
+
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
 
 /* Writes the path of attempt n. Returns 0 or -ENAMETOOLONG. */
@@ -33,6 +42,11 @@ static int instance_path(char *path, size_t size, const char *root, uint64_t ses
 	len = snprintf(path, size, "%s/instances/sonda-%d-%llu%s", root, (int)getpid(),
 		       (unsigned long long)session_id, suffix);
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+static void pause_a_moment(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
 /*
@@ -51,16 +65,57 @@ static int make_folder(const char *path)
 
 static int remove_folder(const char *path)
 {
-	int r;
+	int r = -EBUSY;
 
 	coroutine_block_begin();
-	r = rmdir(path) ? -errno : 0;
+	for (int i = 0; i < REMOVE_TRIES && r == -EBUSY; i++) {
+		if (i)
+			pause_a_moment();
+		r = rmdir(path) ? -errno : 0;
+	}
 	coroutine_block_end();
 	return r;
 }
 
+/* Returns a descriptor of the directory with its lock, or -errno. */
+static int lock_folder(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) ? -errno : TAKE_FD(fd);
+}
+
+int instances_lock(const char *root)
+{
+	char path[4096];
+	int r = fs_join(path, sizeof(path), root, "instances");
+
+	if (r)
+		return r;
+	coroutine_block_begin();
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		r = lock_folder(path);
+		if (r != -EWOULDBLOCK)
+			break;
+		pause_a_moment();
+	}
+	coroutine_block_end();
+	return r;
+}
+
+bool instance_is_locked(const char *path)
+{
+	int fd = lock_folder(path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EWOULDBLOCK;
+}
+
 static void release(struct instance *i)
 {
+	if (i->tracefs && !i->override && i->lock >= 0)
+		close(i->lock);
 	if (i->tracefs)
 		tracefs_instance_free(i->tracefs);
 	free(i->path);
@@ -70,10 +125,11 @@ static void release(struct instance *i)
 
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
+	_cleanup_(closep) int others = instances_lock(root); /* a stale one is one without a lock */
 	char path[4096];
 	int r;
 
-	*i = (struct instance){0};
+	*i = (struct instance){.lock = -1};
 	for (unsigned n = 1; n <= MAX_SAME_SESSION; n++) {
 		r = instance_path(path, sizeof(path), root, session_id, n);
 		if (r)
@@ -92,6 +148,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 		release(i);
 		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 	}
+	i->lock = lock_folder(path);
 	/* The kernel starts a new instance with tracing on. */
 	r = instance_write(i, "tracing_on", "0");
 	if (r) {

@@ -28,6 +28,7 @@ struct instance {
 	struct tracefs_instance *tracefs; /* owned */
 	char *path; /* owned; stored so that removal needs no memory */
 	struct override *override; /* owned; NULL for an own instance */
+	int lock; /* own instance: its directory, locked while the session lives; or -1 */
 	bool copies_markers; /* set by instance_copy_markers */
 	bool keeps_ring; /* its records, size and clock must not change */
 };
@@ -37,6 +38,15 @@ struct instance {
  * of one session), "-2" and so on is appended. Sets e on failure.
  */
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e);
+/*
+ * Returns a descriptor of the directory root/instances, locked against other processes that make
+ * instances or look for stale ones; close() unlocks it. -EWOULDBLOCK if another process has kept it
+ * for half a second, or another -errno; the caller goes on without it.
+ */
+int instances_lock(const char *root);
+/* Returns true if a process holds the lock of an instance: its session lives, in whatever pid
+ * namespace. Call it with instances_lock() held. */
+bool instance_is_locked(const char *path);
 /* Attaches to an existing directory. Sets e on failure. Returns -ENOENT if it does not exist. */
 int instance_attach(struct instance *i, const struct override_target *terms, struct err_text *e);
 /*

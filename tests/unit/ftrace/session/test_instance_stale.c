@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Empty folders, which rmdir takes as tracefs takes instances. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -50,6 +52,20 @@ WITH_FOLDER(test_whose_process_is_gone)
 	assert_false(exists(one) || exists(two) || exists(ours));
 	assert_true(exists(alive));
 	assert_int_equal(instance_remove_stale(*state), 0);
+}
+
+/* A process of another pid namespace has a pid that no process has here. */
+WITH_FOLDER(test_whose_directory_is_locked)
+{
+	const char *path = make(state, "sonda-%d-1", dead_pid());
+	int fd = open(path, O_RDONLY | O_DIRECTORY);
+
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(instance_remove_stale(*state), 0);
+	assert_true(exists(path));
+	close(fd);
+	assert_int_equal(instance_remove_stale(*state), 1);
+	assert_false(exists(path));
 }
 
 WITH_FOLDER(test_whose_process_lives)
