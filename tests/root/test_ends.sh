@@ -88,6 +88,36 @@ verdict "record -t: a name that does not exist is told while it records" $? "$TM
 kill "$recorder"
 wait "$recorder" 2>/dev/null
 
+# A user who cannot read the kernel's list of events, and root's daemons.
+if command -v setpriv >/dev/null; then
+  mkdir "$TMP/open" && cp "$BIN/sonda" "$TMP/open/" && chmod 777 "$TMP/open" && chmod 711 "$TMP" && chmod 666 "$TMP"/*consumer*
+  setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/open/sonda" record -t 3s -o "$TMP/open/t" sched_switch sched_swich 2>"$TMP/log" &&
+    sed '/^Recorded/,$d' "$TMP/log" | grep -q "event 'sched_swich' does not exist; did you mean sched/sched_switch"
+  verdict "record of a user without tracefs: a name that does not exist is told while it records" $? "$TMP/log"
+fi
+
+# ---- data sources that do not exist ----
+
+cat >"$TMP/source.cfg" <<'CONFIG'
+buffers { size_kb: 64 }
+data_sources { config { name: "linx.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
+data_sources { config { name: "linux.sys_stat" sys_stats_config { meminfo_period_ms: 100 } } }
+data_sources { config { name: "linux.process_stats" } }
+CONFIG
+sonda 1 record -c "$TMP/source.cfg" -o "$TMP/none" &&
+  says "nothing would be recorded: no producer provides the data source 'linx.ftrace'; did you mean linux.ftrace\?" && [ ! -e "$TMP/none" ]
+verdict "record of data sources that are all mistyped: ends at once, with what was meant" $? "$TMP/log"
+sonda 1 record -c "$TMP/source.cfg" --detach mistyped && says 'did you mean linux.ftrace' && sonda 0 sessions && ! lists mistyped
+verdict "record --detach: likewise, and no session stays" $? "$TMP/log"
+sed -i 's/linx/linux/' "$TMP/source.cfg"
+"$BIN/sonda" record -c "$TMP/source.cfg" -o "$TMP/e" 2>"$TMP/log" &
+recorder=$!
+PIDS+=($!)
+wait_for says "no producer provides the data source 'linux.sys_stat' yet; did you mean linux.sys_stats\?"
+verdict "record of a mistyped data source among others: told while it records" $? "$TMP/log"
+kill "$recorder"
+wait "$recorder" 2>/dev/null
+
 # ---- counters ----
 
 cat >"$TMP/stat.cfg" <<'CONFIG'

@@ -27,6 +27,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/daemon_process.h"
+#include "cli/record/early_errors.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_config.h"
@@ -62,6 +63,7 @@ struct recording {
 	uint64_t stopped_ns;
 	struct recording_progress progress;
 	struct stream_watch watch;
+	struct early_errors early;
 };
 
 /* ---- the end ---- */
@@ -332,8 +334,10 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
-	if (r->setup->streams)
-		stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
+	if (!r->setup->streams)
+		return;
+	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
+	early_errors_tell(&r->early, r->setup, &result->scan);
 }
 
 static void on_stopped(void *ctx, int flush_error)
@@ -480,15 +484,9 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 	record_session_stop(r->session);
 }
 
-static void on_daemons_line(void *ctx, const char *line)
+static void on_daemons_line(void *recording, const char *line)
 {
-	struct recording *r = ctx;
-	struct strbuf b = {0};
-
-	strbuf_printf(&b, "%s\n", line);
-	if (b.s)
-		console_block(r->setup->console, b.s);
-	strbuf_deinit(&b);
+	console_line(((struct recording *)recording)->setup->console, line);
 }
 
 static const struct private_daemons_ops daemon_ops = {

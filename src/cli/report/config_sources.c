@@ -33,6 +33,15 @@ bool asks_for_ftrace_only(const Pb__TraceConfig *config)
 	return config->n_data_sources != 0;
 }
 
+bool only_names_processes(const Pb__DataSourceConfig *c)
+{
+	const Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
+
+	return c && c->name &&
+	       (!strcmp(c->name, "linux.system_info") ||
+		(!strcmp(c->name, "linux.process_stats") && (!p || !p->proc_stats_poll_ms)));
+}
+
 bool asks_for_source(const Pb__TraceConfig *config, const char *name)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
@@ -216,4 +225,57 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 		else if (match != SOURCE_GIVEN)
 			tell_left_out(d, match, ret_left_out);
 	}
+}
+
+/* ---- names that nobody has ---- */
+
+const char *nearest_source(const struct name_list *offered, const char *name)
+{
+	struct str_nearest nearest;
+
+	str_nearest_init(&nearest, name);
+	for (size_t i = 0; i < offered->n; i++)
+		str_nearest_try(&nearest, offered->names[i]);
+	return str_nearest_get(&nearest);
+}
+
+static bool is_kernel_source(const char *name)
+{
+	return str_starts(name, "linux.");
+}
+
+/* Returns true if no producer is going to register the name: it is a data source of the kernel, by its
+ * prefix or but for a typing error, and another producer than the daemons of the kernel's data sources,
+ * which have registered theirs, would not have it. */
+static bool is_out_of_reach(const struct name_list *offered, const char *name)
+{
+	const char *meant;
+
+	if (is_kernel_source(name))
+		return strcmp(name, "linux.perf") != 0; /* of a daemon of its own */
+	meant = nearest_source(offered, name);
+	return meant && is_kernel_source(meant);
+}
+
+bool no_source_will_come(const Pb__TraceConfig *config, const struct name_list *missing,
+			 const struct name_list *offered)
+{
+	bool any = false, kernel = false;
+
+	for (size_t i = 0; i < offered->n; i++)
+		kernel = kernel || is_kernel_source(offered->names[i]);
+	if (!kernel || config->trace_all_machines)
+		return false;
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
+
+		if (only_names_processes(d->config))
+			continue;
+		if (!d->config || !d->config->name || d->n_machine_name_filter ||
+		    !name_list_has(missing, d->config->name) ||
+		    !is_out_of_reach(offered, d->config->name))
+			return false;
+		any = true;
+	}
+	return any;
 }

@@ -15,6 +15,8 @@ const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *sour
 bool asks_for_ftrace(const Pb__TraceConfig *config);
 bool asks_for_ftrace_only(const Pb__TraceConfig *config);
 bool asks_for_source(const Pb__TraceConfig *config, const char *name);
+/* Returns true if the data source only names processes, and records nothing by itself. */
+bool only_names_processes(const Pb__DataSourceConfig *c);
 
 /*
  * Predicts whether the service will start a data source of a config on this producer, by the rules
@@ -37,3 +39,12 @@ enum source_match source_match(const Pb__TraceConfig *config,
  */
 void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
 		     struct name_list *ret_names, struct name_list *ret_left_out);
+
+/* Returns the offered data source whose name is nearest; NULL if none is similar. Borrowed. */
+const char *nearest_source(const struct name_list *offered, const char *name);
+/*
+ * Returns true if nothing would be recorded: the config requests only data sources of the kernel that
+ * are missing (missing_sources), although a daemon that offers such sources is connected.
+ */
+bool no_source_will_come(const Pb__TraceConfig *config, const struct name_list *missing,
+			 const struct name_list *offered);

@@ -346,16 +346,6 @@ static bool makes_events(const Pb__FtraceConfig *f)
 	       f->n_atrace_apps;
 }
 
-/* Returns true if the data source only names processes, and records nothing by itself. */
-static bool only_names(const Pb__DataSourceConfig *c)
-{
-	const Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
-
-	return c && c->name &&
-	       (!strcmp(c->name, "linux.system_info") ||
-		(!strcmp(c->name, "linux.process_stats") && (!p || !p->proc_stats_poll_ms)));
-}
-
 bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
 			struct strbuf *lines)
 {
@@ -367,7 +357,7 @@ bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_even
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
 		const Pb__FtraceConfig *f = requested_ftrace(d);
 
-		if (!f && only_names(d->config))
+		if (!f && only_names_processes(d->config))
 			continue;
 		if (!f || makes_events(f) || d->n_machine_name_filter)
 			return false;

@@ -256,12 +256,25 @@ static void note_offered(struct recording_sources *s, const Pb__TracingServiceSt
 	}
 }
 
+/* Refuses a recording of which no data source exists. */
+static int refuse_missing(const struct recording_sources *s, struct err_text *e)
+{
+	const char *name = s->missing.names[0], *nearest = nearest_source(&s->offered, name);
+
+	return err_set(
+		e, -ENODEV,
+		"nothing would be recorded: no producer provides the data source '%.80s'%s%s%s",
+		name, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e)
 {
 	note_offered(s, state);
 	source_producers_note(&s->producers, config, state);
 	missing_sources(config, state, &s->missing, &s->left_out);
+	if (no_source_will_come(config, &s->missing, &s->offered))
+		return refuse_missing(s, e);
 	return own_fields_check(config, state, &s->skipped, e);
 }
 
@@ -310,9 +323,13 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 {
 	size_t from = lines->len;
 
-	for (size_t i = 0; i < s->missing.n; i++)
-		strbuf_printf(lines, "no producer provides the data source '%s' yet\n",
-			      s->missing.names[i]);
+	for (size_t i = 0; i < s->missing.n; i++) {
+		const char *nearest = nearest_source(&s->offered, s->missing.names[i]);
+
+		strbuf_printf(lines, "no producer provides the data source '%s' yet%s%s%s\n",
+			      s->missing.names[i], nearest ? "; did you mean " : "",
+			      nearest ? nearest : "", nearest ? "?" : "");
+	}
 	for (size_t i = 0; i < s->left_out.n; i++)
 		strbuf_printf(lines, "%s\n", s->left_out.names[i]);
 	for (size_t i = 0; i < s->skipped.n; i++)

@@ -314,14 +314,11 @@ static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 /* Reports a missing source. If a registered name is similar, it suggests that one. */
 static void tell_source(const struct record_facts *f, const char *name, struct strbuf *lines)
 {
-	struct str_nearest nearest;
+	const char *nearest = f->offered ? nearest_source(f->offered, name) : NULL;
 
-	str_nearest_init(&nearest, name);
-	for (size_t i = 0; f->offered && i < f->offered->n; i++)
-		str_nearest_try(&nearest, f->offered->names[i]);
 	strbuf_printf(lines, "no producer provides the data source '%s'", name);
-	if (str_nearest_get(&nearest))
-		strbuf_printf(lines, "; did you mean %s?", str_nearest_get(&nearest));
+	if (nearest)
+		strbuf_printf(lines, "; did you mean %s?", nearest);
 	else if (str_starts(name, "linux.") &&
 		 !(f->offered && name_list_has(f->offered, "linux.ftrace")))
 		strbuf_puts(lines, ": is sonda-probes running?");

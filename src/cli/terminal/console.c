@@ -71,6 +71,16 @@ void console_block(struct console *c, const char *text)
 		console_error_block(c, text);
 }
 
+void console_line(struct console *c, const char *line)
+{
+	struct strbuf b = {0};
+
+	strbuf_printf(&b, "%s\n", line);
+	if (b.s)
+		console_block(c, b.s);
+	strbuf_deinit(&b);
+}
+
 bool console_shows_progress(const struct console *c)
 {
 	return c->tty && !c->quiet;

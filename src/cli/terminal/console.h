@@ -22,6 +22,8 @@ void console_say(struct console *c, const char *fmt, ...) __attribute__((format(
  * also with quiet. */
 void console_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
+/* As console_block(), for one line without its end. */
+void console_line(struct console *c, const char *line);
 
 bool console_shows_progress(const struct console *c);
 /* Replaces the progress line, ASCII; cut to the terminal's width. */

@@ -181,6 +181,15 @@ int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 	return error;
 }
 
+void written_trace_peek(int fd, uint64_t max, struct trace_scan *scan)
+{
+	struct reading r = {.fd = fd};
+
+	while (scan_packet(&r, scan) > 0 && (uint64_t)r.at < max)
+		;
+	free(r.buf);
+}
+
 /* ---- files of a rotation ---- */
 
 /* Numbers of the files that belong to one output_path. */

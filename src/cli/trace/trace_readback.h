@@ -60,6 +60,9 @@ void packet_read_deinit(struct packet_read *r);
  * cover the packets before it. */
 int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
+/* Scans the whole packets in the first max bytes of a trace that is still being written. Best effort. */
+void written_trace_peek(int fd, uint64_t max, struct trace_scan *scan);
+
 /* As written_trace_scan(), over the files of a session with rotate as one trace; *ret_files is
  * their number. Files of other sessions (by uuid) are skipped. Returns -ENOENT if there are
  * none. */

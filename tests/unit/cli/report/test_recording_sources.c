@@ -84,6 +84,38 @@ FIXTURE_TEST(test_a_producer_that_would_record_something_else)
 	assert_non_null(strstr(why.text, "event_filters"));
 }
 
+#define ONLY(name) "data_sources { config { name: '" name "' } }"
+#define PROBES "producers { id: 1 } " SOURCE("linux.ftrace", 1) SOURCE("my.own", 1)
+
+/* Only of what is a kernel's data source, or a typing error of one, is it known that nobody will come. */
+FIXTURE_TEST(test_a_recording_of_sources_that_do_not_exist_is_refused)
+{
+	static const char *const refused[] = {ONLY("linx.ftrace"), ONLY("linux.nosuch"),
+					      ONLY("linux.ftrac") ONLY("linux.process_stats")};
+	static const char *const begun[] = {
+		ONLY("linux.ftrace"),
+		ONLY("my.other"),
+		ONLY("linux.perf"),
+		ONLY("linux.ftrac") ONLY("linux.ftrace"),
+		ONLY("linux.process_stats"),
+		ONLY("linux.nosuch") "trace_all_machines: true",
+		"data_sources { machine_name_filter: 'x' config { name: 'linux.nosuch' } }"};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		assert_int_equal(begin(refused[i], PROBES), -ENODEV);
+		recording_sources_deinit(&sources);
+		sources = (struct recording_sources){0};
+	}
+	assert_non_null(strstr(why.text, "'linux.ftrac'; did you mean linux.ftrace?"));
+	for (size_t i = 0; i < sizeof(begun) / sizeof(*begun); i++) {
+		assert_int_equal(begin(begun[i], PROBES), 0);
+		recording_sources_deinit(&sources);
+		sources = (struct recording_sources){0};
+	}
+	/* The daemon of the kernel's data sources may connect later. */
+	assert_int_equal(begin(ONLY("linux.ftrac"), "producers { id: 1 } " SOURCE("my.own", 1)), 0);
+}
+
 static const char *warnings(const char *config_text)
 {
 	static char text[8192];

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/record/early_errors.h"
+
+#include "cli/report/missing_events.h"
+#include "cli/terminal/console.h"
+#include "cli/trace/trace_file.h"
+#include "cli/trace/trace_readback.h"
+
+#define LOOKS 5
+#define LOOK_BYTES (16u << 20) /* the statistics come before the first events */
+
+static bool tell(const struct recording_setup *setup, const struct trace_scan *scan)
+{
+	const struct ftrace_scan *f = &scan->ftrace;
+	struct strbuf lines = {0};
+	bool any = f->unknown.n || f->failed.n || f->problems.n;
+
+	if (any)
+		missing_events(setup->config, f, NULL, &lines);
+	if (lines.s)
+		console_block(setup->console, lines.s);
+	strbuf_deinit(&lines);
+	return any;
+}
+
+void early_errors_tell(struct early_errors *e, const struct recording_setup *setup,
+		       const struct trace_scan *read)
+{
+	struct trace_scan begin = {0};
+
+	if (e->done || setup->events || !setup->needs_ftrace)
+		return;
+	e->done = ++e->looks >= LOOKS;
+	if (!setup->passes_file) {
+		e->done |= tell(setup, read);
+		return;
+	}
+	written_trace_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
+	e->done |= tell(setup, &begin);
+	trace_scan_deinit(&begin);
+}

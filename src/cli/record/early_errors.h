@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cli/record/recording.h"
+
+/*
+ * Reports, while a streaming recording runs, what its producer of linux.ftrace could not record. A
+ * user who cannot read the kernel's list of events learns of a typing error this way: the first
+ * statistics of the producer list it, and they are in the trace within the first second.
+ */
+
+/* Zero-initialise. */
+struct early_errors {
+	unsigned looks;
+	bool done;
+};
+
+/* Call about once a second. Looks into what is written, a few times at most, and prints what was
+ * refused once. */
+void early_errors_tell(struct early_errors *e, const struct recording_setup *setup,
+		       const struct trace_scan *read);
