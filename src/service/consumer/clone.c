@@ -13,9 +13,10 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "service/consumer/consumer_port.h"
+#include "service/consumer/consumer_state.h"
 #include "service/ipc/request_decode.h"
 #include "service/output/file_writer.h"
+#include "service/output/passed_file.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/session/sessions.h"
@@ -246,7 +247,7 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
 	if (p->consumer->session)
 		return err_set(e, -EBUSY,
 			       "The consumer is already attached to another tracing session");
-	r = session_clone_finish(&p->result, p->source, consumer_port_owner(p->consumer), ret);
+	r = session_clone_finish(&p->result, p->source, p->consumer->owner, ret);
 	if (r < 0)
 		return err_set(e, r, "The service has no memory or no numbers left for the clone");
 	return 0;
@@ -511,7 +512,7 @@ int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 {
 	struct consumer_port *c = endpoint;
 	struct err_text e;
-	_cleanup_(closep) int fd = consumer_port_take_file(c, &e);
+	_cleanup_(closep) int fd = passed_file_take(c->conn, &e);
 	_cleanup_(request_deinit) struct clone_request request = {0};
 	int r = decode_request(&request, args, len);
 

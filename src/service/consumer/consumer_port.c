@@ -58,22 +58,11 @@ static void tracing_ended(struct consumer_port *c, const char *error)
 	reply_disabled(c, &c->enable, error);
 }
 
-int consumer_port_take_file(struct consumer_port *c, struct err_text *e)
-{
-	int fd = ipc_conn_take_fd(c->conn);
-
-	err_set(e, 0, "%s", "");
-	if (fd < 0 || passed_file_check(fd, c->uid, e) == 0)
-		return fd;
-	ipc_conn_close_fd(c->conn, fd);
-	return -1;
-}
-
 /* Takes the config. */
 static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
 			int fd, struct err_text *e)
 {
-	const struct session_request r = {.owner = consumer_port_owner(c),
+	const struct session_request r = {.owner = c->owner,
 					  .uid = c->uid,
 					  .config = request->trace_config,
 					  .config_bytes = bytes,
@@ -89,7 +78,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 			  Pb__EnableTracingRequest *request, size_t bytes)
 {
 	struct err_text e;
-	_cleanup_(closep) int fd = consumer_port_take_file(c, &e);
+	_cleanup_(closep) int fd = passed_file_take(c->conn, &e);
 	int r = -EBUSY;
 
 	if (e.text[0] && request->trace_config && request->trace_config->write_into_file)
@@ -265,19 +254,23 @@ static void on_ended(void *ctx, const char *error)
 
 static void on_all_started(void *ctx)
 {
-	observe_all_started(ctx);
+	struct consumer_port *c = ctx;
+
+	observe_all_started(&c->observer);
 }
 
 static void on_instance_changed(void *ctx, const struct source_instance *i)
 {
-	observe_instance(ctx, i);
+	struct consumer_port *c = ctx;
+
+	observe_instance(&c->observer, i);
 }
 
 static void on_clone_due(void *ctx, const struct received_trigger *trigger)
 {
 	struct consumer_port *c = ctx;
 
-	observe_clone_trigger(c, session_id(c->session), trigger);
+	observe_clone_trigger(&c->observer, session_id(c->session), trigger);
 }
 
 static void on_abort(void *ctx, const char *reason)
@@ -292,7 +285,7 @@ static void on_abort(void *ctx, const char *reason)
 	end_session(c);
 }
 
-struct session_owner consumer_port_owner(struct consumer_port *c)
+static struct session_owner owner_of(struct consumer_port *c)
 {
 	static const struct session_owner_ops ops = {
 		.ended = on_ended,
@@ -412,6 +405,7 @@ static int consumer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	c->sessions = ctx;
 	c->conn = conn;
 	c->uid = ipc_conn_peer(conn)->uid;
+	c->owner = owner_of(c);
 	r = observer_init(&c->observer, c->sessions->loop, conn);
 	if (r == 0)
 		r = reader_init(&c->reader, c->sessions->loop, conn);

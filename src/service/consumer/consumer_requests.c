@@ -96,7 +96,7 @@ int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args
 	r = reply_config(c, call, session_config(s));
 	if (r < 0)
 		return r;
-	session_attach(s, consumer_port_owner(c));
+	session_attach(s, c->owner);
 	c->session = s;
 	return 0;
 }

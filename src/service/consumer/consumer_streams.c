@@ -15,7 +15,6 @@
 #include "wire/frame.h"
 #include "wire/pb_varint.h"
 #include "common/observable_events.pb-c.h"
-#include "service/consumer/consumer_port.h"
 #include "service/producer/producer_port.h"
 #include "service/trace/trace.h"
 
@@ -279,23 +278,22 @@ static void put_all_started(struct observer *o)
 	send_soon(o);
 }
 
-void observe_instance(struct consumer_port *c, const struct source_instance *i)
+void observe_instance(struct observer *o, const struct source_instance *i)
 {
-	if (observes(&c->observer, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
-		put_instance(&c->observer, i);
+	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
+		put_instance(o, i);
 }
 
-void observe_all_started(struct consumer_port *c)
+void observe_all_started(struct observer *o)
 {
-	if (observes(&c->observer, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
-		put_all_started(&c->observer);
+	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
+		put_all_started(o);
 }
 
 /* Each goes out by itself: in an ObservableEvents there is room for one. */
-void observe_clone_trigger(struct consumer_port *c, uint64_t session_id,
+void observe_clone_trigger(struct observer *o, uint64_t session_id,
 			   const struct received_trigger *trigger)
 {
-	struct observer *o = &c->observer;
 	struct pb_enc *e = &o->pending.enc;
 
 	if (!observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT))

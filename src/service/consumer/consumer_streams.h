@@ -45,10 +45,7 @@ void reader_on_drained(struct reader *r);
 /* The session is going away: a stream that still runs is rejected. */
 void reader_cancel(struct reader *r);
 
-struct consumer_port;
-struct event_base;
 struct received_trigger;
-struct session;
 struct source_instance;
 
 /*
@@ -79,7 +76,7 @@ void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t eve
 void observe_send(struct observer *o);
 
 /* Something happened; nothing is sent to who did not ask. */
-void observe_instance(struct consumer_port *c, const struct source_instance *i);
-void observe_all_started(struct consumer_port *c);
-void observe_clone_trigger(struct consumer_port *c, uint64_t session_id,
+void observe_instance(struct observer *o, const struct source_instance *i);
+void observe_all_started(struct observer *o);
+void observe_clone_trigger(struct observer *o, uint64_t session_id,
 			   const struct received_trigger *trigger);

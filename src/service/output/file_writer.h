@@ -7,7 +7,7 @@
 
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
-#include "base/system/priority_boost.h"
+#include "service/output/file_owner.h"
 
 /* What a TraceConfig says about the file that the service writes, and what zero means there. */
 
@@ -23,10 +23,6 @@ uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
 /* Is it synced each time; and when it ends? */
 bool file_config_syncs_at_end(const Pb__TraceConfig *config);
 bool file_config_syncs(const Pb__TraceConfig *config);
-
-struct event_base;
-struct quota_account;
-struct trace;
 
 /*
  * write_into_file: the service writes a session's trace itself, into a file that the consumer passed
@@ -45,32 +41,6 @@ struct trace;
  * An error ends the session with its reason; so does max_file_size_bytes.
  */
 struct file_writer;
-
-/* What the file asks of its session, always from the loop. */
-struct file_writer_ops {
-	/* Flushes the producers; file_writer_flushed() follows. number 0: the data is due. Else the
-	 * file of this number begins, and producers also write their incremental state anew. Returns
-	 * 0 or -errno (then nothing follows). */
-	int (*flush)(void *ctx, uint32_t number);
-	/* The file cannot be written; text says why. stop() or closed() follows. */
-	void (*failed)(void *ctx, const char *text);
-	/* The file is closed before its session has ended: it failed, or is full. */
-	void (*stop)(void *ctx);
-	/* The file is closed after file_writer_finish(). May free the file. */
-	void (*closed)(void *ctx);
-};
-
-/* The session of a file; everything is borrowed from it. */
-struct file_owner {
-	const struct file_writer_ops *ops;
-	void *ctx;
-	struct event_base *loop;
-	struct trace *trace;
-	const Pb__TraceConfig *config;
-	struct quota_account *account;
-	uid_t uid;
-	struct priority_boost boost; /* the thread that writes runs with it */
-};
 
 /*
  * For a config with write_into_file. fd (taken, also on failure; -1 for none) or output_path says

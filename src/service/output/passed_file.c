@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "service/ipc/ipc_host.h"
+
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of the kernel */
 
 /* /dev/null and /dev/full */
@@ -38,7 +40,7 @@ static bool is_of_fuse(int fd)
 	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == FUSE_MAGIC;
 }
 
-int passed_file_check(int fd, uid_t user, struct err_text *e)
+static int check(int fd, uid_t user, struct err_text *e)
 {
 	if (!has_type_of_file(fd))
 		return err_set(e, -EINVAL,
@@ -49,4 +51,15 @@ int passed_file_check(int fd, uid_t user, struct err_text *e)
 			       "write_into_file: the file is of a FUSE file system, which could "
 			       "block the service; only root may pass one");
 	return 0;
+}
+
+int passed_file_take(struct ipc_conn *conn, struct err_text *e)
+{
+	int fd = ipc_conn_take_fd(conn);
+
+	err_set(e, 0, "%s", "");
+	if (fd < 0 || check(fd, ipc_conn_peer(conn)->uid, e) == 0)
+		return fd;
+	ipc_conn_close_fd(conn, fd);
+	return -1;
 }

@@ -12,7 +12,6 @@
 
 #include "base/core/mem.h"
 #include "service/output/file_helper.h"
-#include "service/output/file_writer.h"
 #include "service/filter/packet_validate.h"
 #include "service/trace/service_packets.h"
 #include "service/trace/trace.h"

@@ -237,6 +237,11 @@ static void reply_registered(struct producer_port *p, const struct ipc_call *cal
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
 }
 
+static bool is_trusted(const struct producer_port *p)
+{
+	return producers_trust(p->producers, p->peer);
+}
+
 static int register_data_source(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 				size_t len)
 {
@@ -251,7 +256,8 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 	if (!find_bytes(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_add(&p->producers->registry, p, descriptor.data, descriptor.len, &e, &source);
+	r = registry_add(&p->producers->registry, &p->offer, is_trusted(p), descriptor.data,
+			 descriptor.len, &e, &source);
 	if (r < 0)
 		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: data source refused: %s", p->name,
@@ -280,7 +286,8 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 	if (!find_bytes(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_update(&p->producers->registry, p, descriptor.data, descriptor.len, &e);
+	r = registry_update(&p->producers->registry, &p->offer, is_trusted(p), descriptor.data,
+			    descriptor.len, &e);
 	if (r < 0) {
 		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: update of a data source refused: %s", p->name,
@@ -305,7 +312,7 @@ static int unregister_data_source(void *endpoint, const struct ipc_call *call, c
 	if (decode_string(&f, MAX_NAME_BYTES, &name) < 0)
 		return -EINVAL;
 	ipc_reply_empty(p->conn, call);
-	if (registry_remove(&p->producers->registry, p, name))
+	if (registry_remove(&p->producers->registry, &p->offer, name))
 		p->producers->events->source_unregistered(p->producers->ctx, p, name);
 	return 0;
 }
@@ -485,7 +492,9 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	p->conn = conn;
 	p->peer = ipc_conn_peer(conn);
 	p->smb_fd = -1;
-	TAILQ_INIT(&p->sources);
+	p->offer.producer = p;
+	p->offer.account = &p->account;
+	TAILQ_INIT(&p->offer.sources);
 	TAILQ_INIT(&p->instances);
 	TAILQ_INIT(&p->flush_waits);
 	quota_open(&p->account, p->producers->quota, ipc_peer_user(p->peer));
@@ -514,7 +523,7 @@ static void leave(struct producer_port *p)
 	TAILQ_REMOVE(&ps->list, p, link);
 	ps->n--;
 	producers_free_id(ps, p->id);
-	registry_remove_all(&ps->registry, p);
+	registry_remove_all(&ps->registry, &p->offer);
 	ps->events->gone(ps->ctx, p);
 }
 

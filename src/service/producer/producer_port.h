@@ -62,8 +62,7 @@ struct producer_port {
 	uint16_t *writer_buffers; /* owned */
 	size_t n_writers;
 
-	struct source_list sources; /* owned by the registry */
-	size_t n_sources;
+	struct source_offer offer;
 	struct instance_list instances; /* of all sessions, borrowed from them */
 	/* What it has not acknowledged yet, of all sessions, in the order of the requests; borrowed from
 	 * the flushes. */

@@ -17,8 +17,7 @@
 #include "gen/fields.h"
 #include "service/ipc/request_decode.h"
 #include "service/ipc/limits.h"
-#include "service/producer/producer_port.h"
-#include "service/producer/producers.h"
+#include "service/ipc/quota.h"
 
 struct source_name {
 	UT_hash_handle hh;
@@ -154,21 +153,22 @@ static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
 }
 
 /* A new source that is in no list yet. */
-static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t len,
+static int source_new(struct source_offer *o, bool trusted, const uint8_t *descriptor, size_t len,
 		      struct err_text *e, struct registered_source **ret)
 {
 	_cleanup_(source_freep) struct registered_source *r = NULL;
 	int error;
 
 	if (len > MAX_DESCRIPTOR_BYTES) {
-		p->account.quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
+		o->account->quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "a descriptor of %zu bytes; the limit is %u", len,
 			       MAX_DESCRIPTOR_BYTES);
 	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->producer = p;
+	r->producer = o->producer;
+	r->offer = o;
 	error = decode_descriptor(descriptor, len, r);
 	if (error == -EINVAL)
 		return err_set(e, error, "a data source name of more than %u bytes, or with a NUL",
@@ -186,7 +186,7 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 		return -ENOMEM;
 	memcpy(r->descriptor, descriptor, len);
 	r->descriptor_len = len;
-	r->left_out = is_system_name(r->name) && !producers_trust(p->producers, p->peer);
+	r->left_out = is_system_name(r->name) && !trusted;
 	r->cost = sizeof(*r) + 2 * (strlen(r->name) + 1) + len + ENTRY_COST + 3 * ALLOC_COST;
 	*ret = TAKE_PTR(r);
 	return 0;
@@ -195,55 +195,56 @@ static int source_new(struct producer_port *p, const uint8_t *descriptor, size_t
 /* ---- the lists ---- */
 
 /* Room for so many further bytes? */
-static int take_room(struct producer_port *p, size_t n, struct err_text *e)
+static int take_room(struct source_offer *o, size_t n, struct err_text *e)
 {
-	if (p->account.held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
-		p->account.quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
+	if (o->account->held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
+		o->account->quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "the producer's descriptors exceed %u bytes",
 			       MAX_DESCRIPTOR_BYTES_PER_PRODUCER);
 	}
-	return quota_charge(&p->account, QUOTA_DESCRIPTOR_BYTES, n, e);
+	return quota_charge(o->account, QUOTA_DESCRIPTOR_BYTES, n, e);
 }
 
-static struct registered_source *find_id(const struct producer_port *p, uint64_t id)
+static struct registered_source *find_id(const struct source_offer *o, uint64_t id)
 {
 	struct registered_source *r;
 
-	TAILQ_FOREACH (r, &p->sources, of_producer)
+	TAILQ_FOREACH (r, &o->sources, of_producer)
 		if (r->id == id)
 			return r;
 	return NULL;
 }
 
-int registry_add(struct registry *reg, struct producer_port *p, const uint8_t *descriptor,
-		 size_t len, struct err_text *e, struct registered_source **ret_source)
+int registry_add(struct registry *reg, struct source_offer *o, bool trusted,
+		 const uint8_t *descriptor, size_t len, struct err_text *e,
+		 struct registered_source **ret_source)
 {
 	_cleanup_(source_freep) struct registered_source *r = NULL;
-	int error = source_new(p, descriptor, len, e, &r);
+	int error = source_new(o, trusted, descriptor, len, e, &r);
 
 	if (error < 0)
 		return error;
-	if (r->id && find_id(p, r->id))
+	if (r->id && find_id(o, r->id))
 		return err_set(e, -EEXIST, "a data source with id %llu is registered already",
 			       (unsigned long long)r->id);
-	if (p->n_sources >= MAX_SOURCES_PER_PRODUCER) {
-		p->account.quota->refused[REFUSED_SOURCES_OF_PRODUCER]++;
+	if (o->n >= MAX_SOURCES_PER_PRODUCER) {
+		o->account->quota->refused[REFUSED_SOURCES_OF_PRODUCER]++;
 		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
 			       MAX_SOURCES_PER_PRODUCER);
 	}
-	error = take_room(p, r->cost, e);
+	error = take_room(o, r->cost, e);
 	if (error < 0)
 		return error;
 	r->named = find_or_add_name(reg, r->name);
 	if (!r->named) {
-		quota_release(&p->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
+		quota_release(o->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 		return -ENOMEM;
 	}
 	r->serial = ++reg->last_serial;
-	p->n_sources++;
+	o->n++;
 	reg->n++;
 	TAILQ_INSERT_TAIL(&reg->sources, r, link);
-	TAILQ_INSERT_TAIL(&p->sources, r, of_producer);
+	TAILQ_INSERT_TAIL(&o->sources, r, of_producer);
 	TAILQ_INSERT_TAIL(&r->named->sources, r, of_name);
 	*ret_source = TAKE_PTR(r);
 	return 0;
@@ -252,26 +253,26 @@ int registry_add(struct registry *reg, struct producer_port *p, const uint8_t *d
 static void take_out(struct registry *reg, struct registered_source *r)
 {
 	TAILQ_REMOVE(&reg->sources, r, link);
-	TAILQ_REMOVE(&r->producer->sources, r, of_producer);
+	TAILQ_REMOVE(&r->offer->sources, r, of_producer);
 	TAILQ_REMOVE(&r->named->sources, r, of_name);
 	forget_name_if_unused(reg, r->named);
-	quota_release(&r->producer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
+	quota_release(r->offer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 	source_free(r);
 }
 
-int registry_update(struct registry *reg, struct producer_port *p, const uint8_t *descriptor,
-		    size_t len, struct err_text *e)
+int registry_update(struct registry *reg, struct source_offer *o, bool trusted,
+		    const uint8_t *descriptor, size_t len, struct err_text *e)
 {
 	_cleanup_(source_freep) struct registered_source *r = NULL;
 	struct registered_source *old;
-	int error = source_new(p, descriptor, len, e, &r);
+	int error = source_new(o, trusted, descriptor, len, e, &r);
 
 	if (error < 0)
 		return error;
-	old = r->id ? find_id(p, r->id) : NULL;
+	old = r->id ? find_id(o, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
 		return err_set(e, -ENOENT, "no data source with this id and name is registered");
-	error = take_room(p, r->cost, e);
+	error = take_room(o, r->cost, e);
 	if (error < 0)
 		return error;
 	r->serial = old->serial;
@@ -286,16 +287,16 @@ int registry_update(struct registry *reg, struct producer_port *p, const uint8_t
 
 static void remove_source(struct registry *reg, struct registered_source *r)
 {
-	r->producer->n_sources--;
+	r->offer->n--;
 	reg->n--;
 	take_out(reg, r);
 }
 
-bool registry_remove(struct registry *reg, struct producer_port *p, const char *name)
+bool registry_remove(struct registry *reg, struct source_offer *o, const char *name)
 {
 	struct registered_source *r;
 
-	TAILQ_FOREACH (r, &p->sources, of_producer)
+	TAILQ_FOREACH (r, &o->sources, of_producer)
 		if (!strcmp(r->name, name)) {
 			remove_source(reg, r);
 			return true;
@@ -303,10 +304,10 @@ bool registry_remove(struct registry *reg, struct producer_port *p, const char *
 	return false;
 }
 
-void registry_remove_all(struct registry *reg, struct producer_port *p)
+void registry_remove_all(struct registry *reg, struct source_offer *o)
 {
 	struct registered_source *r;
 
-	while ((r = TAILQ_FIRST(&p->sources)))
+	while ((r = TAILQ_FIRST(&o->sources)))
 		remove_source(reg, r);
 }

@@ -8,6 +8,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "service/ipc/remote_machines.h"
+#include "service/trace/trace.h"
 #include "service/trace/trace_internal.h"
 #include "service/filter/trace_filter.h"
 #include "wire/pb_mem.h"

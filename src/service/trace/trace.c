@@ -113,27 +113,6 @@ void trace_mark_due(struct trace *t, unsigned due)
 
 /* ---- triggers ---- */
 
-void received_trigger_deinit(struct received_trigger *t)
-{
-	free(t->name);
-	free(t->producer);
-	*t = (struct received_trigger){0};
-}
-
-int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret)
-{
-	struct received_trigger t = *from;
-
-	t.name = strdup(from->name);
-	t.producer = strdup(from->producer);
-	if (!t.name || !t.producer) {
-		received_trigger_deinit(&t);
-		return -ENOMEM;
-	}
-	*ret = t;
-	return 0;
-}
-
 void trace_add_trigger(struct trace *t, const struct received_trigger *trigger)
 {
 	struct received_trigger copy;

@@ -7,13 +7,9 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
-#include "config/trace_config.pb-c.h"
-#include "service/ipc/quota.h"
 #include "service/trace/trace_events.h"
+#include "service/trace/trace_owner.h"
 
-struct extensions;
-struct pb_enc;
-struct remote_machines;
 struct trace_buffer;
 
 /*
@@ -26,22 +22,6 @@ struct trace_buffer;
  * All functions are called from the loop's thread.
  */
 struct trace;
-
-/* What all traces of the service share. Borrowed: it must outlive the traces. */
-struct trace_env {
-	const struct remote_machines *machines;
-	const struct extensions *extensions; /* NULL: none */
-	uid_t uid; /* trusted_uid of the service's own packets */
-};
-
-/* What a trace needs of its session. Everything is borrowed. */
-struct trace_owner {
-	const Pb__TraceConfig *config;
-	struct quota_account *account;
-	/* Writes the fields of TraceStats; begins no entry of a writer past max_bytes. */
-	void (*put_stats)(void *ctx, struct pb_enc *e, size_t max_bytes);
-	void *ctx;
-};
 
 /* A trace without buffers, with the uuid of the config or a random one. Returns 0, or -errno with
  * the reason in e if the config's filter is refused or memory is out. */
@@ -99,18 +79,6 @@ void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb);
 enum trace_due { TRACE_DUE_STATS = 1, TRACE_DUE_SYNC_MARKER = 2 };
 /* The next reading writes these packets once. due: a mask of enum trace_due. */
 void trace_mark_due(struct trace *t, unsigned due);
-
-/* A trigger that a session acted on. */
-struct received_trigger {
-	uint64_t boot_ns;
-	char *name, *producer; /* owned */
-	uid_t uid; /* of the producer */
-	uint64_t delay_ms;
-};
-
-/* Returns 0 or -ENOMEM. */
-int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret);
-void received_trigger_deinit(struct received_trigger *t);
 
 /* Copies the trigger. Drops and counts the oldest unwritten one past MAX_RECEIVED_TRIGGERS. */
 void trace_add_trigger(struct trace *t, const struct received_trigger *trigger);

@@ -156,3 +156,26 @@ void concurrent_deinit(struct concurrent_events *c)
 	concurrent_clear(c);
 	free(c->list);
 }
+
+/* ---- received triggers ---- */
+
+void received_trigger_deinit(struct received_trigger *t)
+{
+	free(t->name);
+	free(t->producer);
+	*t = (struct received_trigger){0};
+}
+
+int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret)
+{
+	struct received_trigger t = *from;
+
+	t.name = strdup(from->name);
+	t.producer = strdup(from->producer);
+	if (!t.name || !t.producer) {
+		received_trigger_deinit(&t);
+		return -ENOMEM;
+	}
+	*ret = t;
+	return 0;
+}

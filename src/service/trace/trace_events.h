@@ -85,3 +85,15 @@ struct concurrent_events {
 bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event);
 void concurrent_clear(struct concurrent_events *c);
 void concurrent_deinit(struct concurrent_events *c);
+
+/* A trigger that a session acted on. */
+struct received_trigger {
+	uint64_t boot_ns;
+	char *name, *producer; /* owned */
+	uid_t uid; /* of the producer */
+	uint64_t delay_ms;
+};
+
+/* Returns 0 or -ENOMEM. */
+int received_trigger_copy(const struct received_trigger *from, struct received_trigger *ret);
+void received_trigger_deinit(struct received_trigger *t);

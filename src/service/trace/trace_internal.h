@@ -4,7 +4,7 @@
 #include "service/ipc/remote_machines.h"
 #include "service/trace/trace_events.h"
 #include "service/trace/sequence_ids.h"
-#include "service/trace/trace.h"
+#include "service/trace/trace_owner.h"
 
 struct trace_filter;
 

@@ -39,6 +39,11 @@ static int teardown(void **state)
 	return 0;
 }
 
+static bool is_trusted(const struct fixture *f)
+{
+	return producers_trust(f->port->producers, f->port->peer);
+}
+
 /* A descriptor of `bytes` more bytes than it needs. */
 static struct pb_mem descriptor(const char *name, uint64_t id, size_t bytes)
 {
@@ -62,8 +67,8 @@ static int add(struct fixture *f, const char *name, uint64_t id, size_t bytes)
 	int r;
 
 	f->e.text[0] = '\0';
-	r = registry_add(&f->rig.service->producers.registry, f->port, m.buf, pb_mem_len(&m), &f->e,
-			 &s);
+	r = registry_add(&f->rig.service->producers.registry, &f->port->offer, is_trusted(f), m.buf,
+			 pb_mem_len(&m), &f->e, &s);
 	if (r == 0) {
 		assert_string_equal(s->name, name);
 		assert_int_equal(s->id, id);
@@ -78,7 +83,8 @@ static int add_raw(struct fixture *f, const void *bytes, size_t len)
 {
 	struct registered_source *s;
 
-	return registry_add(&f->rig.service->producers.registry, f->port, bytes, len, &f->e, &s);
+	return registry_add(&f->rig.service->producers.registry, &f->port->offer, is_trusted(f),
+			    bytes, len, &f->e, &s);
 }
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
@@ -109,7 +115,7 @@ FIXTURE_TEST(names_may_repeat_ids_may_not)
 	assert_int_equal(add(f, "a", 7, 0), 0);
 	assert_int_equal(add(f, "b", 7, 0), -EEXIST);
 	assert_non_null(strstr(f->e.text, "7"));
-	assert_int_equal(f->port->n_sources, 3);
+	assert_int_equal(f->port->offer.n, 3);
 }
 
 FIXTURE_TEST(ids_are_a_producers_own)
@@ -213,7 +219,7 @@ FIXTURE_TEST(a_producers_descriptors_have_a_limit)
 		assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 	assert_int_equal(add(f, "a", 0, 100 << 10), -ENOBUFS);
 	assert_int_equal(refused(f, REFUSED_DESCRIPTORS_OF_PRODUCER), 1);
-	assert_true(registry_remove(&f->rig.service->producers.registry, f->port, "a"));
+	assert_true(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
 	assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 }
 
@@ -228,8 +234,8 @@ FIXTURE_TEST(a_producers_sources_have_a_limit)
 static int update(struct fixture *f, const char *name, uint64_t id, size_t bytes)
 {
 	struct pb_mem m = descriptor(name, id, bytes);
-	int r = registry_update(&f->rig.service->producers.registry, f->port, m.buf, pb_mem_len(&m),
-				NULL);
+	int r = registry_update(&f->rig.service->producers.registry, &f->port->offer, is_trusted(f),
+				m.buf, pb_mem_len(&m), NULL);
 
 	pb_mem_deinit(&m);
 	return r;
@@ -258,9 +264,9 @@ FIXTURE_TEST(removed_by_name_one_at_a_time)
 	assert_int_equal(add(f, "a", 1, 0), 0);
 	assert_int_equal(add(f, "b", 0, 0), 0);
 	assert_int_equal(add(f, "a", 2, 0), 0);
-	assert_true(registry_remove(&f->rig.service->producers.registry, f->port, "a"));
+	assert_true(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
 	assert_string_equal(TAILQ_FIRST(&f->rig.service->producers.registry.sources)->name, "b");
-	assert_true(registry_remove(&f->rig.service->producers.registry, f->port, "a"));
-	assert_false(registry_remove(&f->rig.service->producers.registry, f->port, "a"));
-	assert_false(registry_remove(&f->rig.service->producers.registry, f->port, ""));
+	assert_true(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
+	assert_false(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
+	assert_false(registry_remove(&f->rig.service->producers.registry, &f->port->offer, ""));
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/system/priority_boost.h"
+#include "config/trace_config.pb-c.h"
+
+struct event_base;
+struct quota_account;
+struct trace;
+
+/* What the files of a trace report to their session, always from the loop. */
+struct file_writer_ops {
+	/* Flushes the producers; file_writer_flushed() must follow. number 0: the data is due. Else
+	 * the file of this number begins, and producers also write their incremental state again.
+	 * Returns 0, or -errno if no flush was begun. */
+	int (*flush)(void *ctx, uint32_t number);
+	/* The file cannot be written; text is the reason. stop() or closed() follows. */
+	void (*failed)(void *ctx, const char *text);
+	/* The file was closed before its session has ended: it failed, or is full. */
+	void (*stop)(void *ctx);
+	/* The file was closed after file_writer_finish(). May free the file writer. */
+	void (*closed)(void *ctx);
+};
+
+/* The session of a file writer. Everything is borrowed from it. */
+struct file_owner {
+	const struct file_writer_ops *ops;
+	void *ctx;
+	struct event_base *loop;
+	struct trace *trace;
+	const Pb__TraceConfig *config;
+	struct quota_account *account;
+	uid_t uid;
+	struct priority_boost boost; /* of the thread that writes */
+};
