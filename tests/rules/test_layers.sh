@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Folders and rooms of src/ include only what the arrows of docs/architecture.md allow: those between folders stand here,
-# those between the rooms of a folder in tests/rules/rooms. Words shared between processes are touched in two files only.
+# those between the rooms of a folder in tests/rules/rooms. No units include each other in a circle. Words shared between
+# processes are touched in two files only.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 
@@ -100,6 +101,7 @@ verdict "rooms include along the arrows of tests/rules/rooms" "$(rooms arrow)"
 verdict "other rooms enter by a door" "$(rooms door)"
 verdict "the arrows between rooms have no circle" "$(rooms circle)"
 verdict "every exception of tests/rules/rooms_exceptions is needed" "$(rooms unused)"
+verdict "no units include each other in a circle" "$(python3 tests/rules/check_circles.py 2>&1)"
 verdict "no two files of a folder have one name" "$(find src -name '*.c' |
   sed -E 's,^src/([^/]+)/(.*/)?([^/]+)$,\1/\3,' | sort | uniq -d)"
 
