@@ -9,7 +9,7 @@
 #define LOOKS 5
 #define LOOK_BYTES (16u << 20) /* the statistics come before the first events */
 
-static bool tell(const struct recording_setup *setup, const struct trace_scan *scan)
+static bool report(const struct recording_setup *setup, const struct trace_scan *scan)
 {
 	const struct ftrace_scan *f = &scan->ftrace;
 	struct strbuf lines = {0};
@@ -23,8 +23,8 @@ static bool tell(const struct recording_setup *setup, const struct trace_scan *s
 	return any;
 }
 
-void early_errors_tell(struct early_errors *e, const struct recording_setup *setup,
-		       const struct trace_scan *read)
+void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
+			 const struct trace_scan *read)
 {
 	struct trace_scan begin = {0};
 
@@ -32,10 +32,10 @@ void early_errors_tell(struct early_errors *e, const struct recording_setup *set
 		return;
 	e->done = ++e->looks >= LOOKS;
 	if (!setup->passes_file) {
-		e->done |= tell(setup, read);
+		e->done |= report(setup, read);
 		return;
 	}
 	written_trace_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
-	e->done |= tell(setup, &begin);
+	e->done |= report(setup, &begin);
 	trace_scan_deinit(&begin);
 }

@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 
-#include "cli/record/recording.h"
+#include "analyze/trace_scan.h"
+#include "cli/record/recording_setup.h"
 
 /*
  * Reports, while a streaming recording runs, what its producer of linux.ftrace could not record. A
@@ -19,5 +20,5 @@ struct early_errors {
 
 /* Call about once a second. Looks into what is written, a few times at most, and prints what was
  * refused once. */
-void early_errors_tell(struct early_errors *e, const struct recording_setup *setup,
-		       const struct trace_scan *read);
+void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
+			 const struct trace_scan *read);

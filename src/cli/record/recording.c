@@ -337,7 +337,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	if (!r->setup->streams)
 		return;
 	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
-	early_errors_tell(&r->early, r->setup, &result->scan);
+	early_errors_report(&r->early, r->setup, &result->scan);
 }
 
 static void on_stopped(void *ctx, int flush_error)

@@ -6,14 +6,9 @@
 
 #include "analyze/trace_scan.h"
 #include "base/core/err.h"
-#include "cli/record/command_child.h"
-#include "cli/record/option_values.h"
+#include "cli/record/recording_setup.h"
 #include "cli/report/recording_sources.h"
 #include "cli/report/snapshot_report.h"
-#include "cli/terminal/console.h"
-#include "cli/terminal/kernel_events.h"
-#include "cli/trace/trace_file.h"
-#include "config/trace_config.pb-c.h"
 
 /*
  * A whole recording: finds the service or starts one, runs the session, shows progress, handles
@@ -25,25 +20,6 @@
  *
  * With CLONE_SNAPSHOT each trigger saves a snapshot, and nothing else is saved.
  */
-
-/* Set by the caller, borrowed while recording_run runs. */
-struct recording_setup {
-	Pb__TraceConfig *config; /* its threads are listed again just before the start */
-	const struct pid_list *pids; /* the processes of -p; n is 0 without -p */
-	struct command_child *command; /* NULL: there is none */
-	const char *socket; /* address of a running service; NULL: default, or a private one */
-	const char *detach; /* key of the detached session, which continues in a running service */
-	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown, or not needed */
-	const char *tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
-	unsigned same_signal_ms; /* see terminal/signals.h */
-	bool needs_ftrace; /* fails if linux.ftrace is not provided */
-	struct trace_file *file; /* NULL: snapshots are saved instead */
-	bool passes_file; /* the service writes into the file; this process reads nothing */
-	bool streams; /* the trace is streamed into the file */
-	uint64_t max_bytes; /* of a file that is read into; 0: no limit */
-	const char *snapshots; /* their path (cli/record/snapshots.h); NULL: the config has none */
-	struct console *console;
-};
 
 /* The result. Zero-initialise; recording_result_deinit frees. */
 struct recording_result {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A flush asks each producer with an instance in the session to commit its data. A producer
+ * acknowledges it in a CommitData request. When all have done so, or at the timeout, the service
+ * scrapes the rest from the shared memories, and the flush is done.
+ *
  *	flush_begin --> waiting for { producer, ... } --acked by all--> timer at 0 --> done
  *	                               |
  *	                               +--timeout----------------------------------> done
  *
- * A flush always ends from its own timer, so nothing that a producer sends makes a session change
- * below the feet of who is at work on it.
+ * A flush always ends from its own timer, so that no request of a producer changes a session while a
+ * caller walks over its fields.
  */
-#include "service/session/flush.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,6 +21,7 @@
 #include "base/event_loop/loop_timer.h"
 #include "service/producer/producer_port.h"
 #include "service/session/session_internal.h"
+#include "service/session/source_instances.h"
 #include "wire/pb_mem.h"
 
 struct flush_wait {

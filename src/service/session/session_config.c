@@ -11,7 +11,7 @@
 #include "service/output/file_writer.h"
 #include "service/ipc/limits.h"
 #include "service/session/admission.h"
-#include "service/session/triggers.h"
+#include "service/session/trigger_config.h"
 #include "service/ipc/config_limits.h"
 
 int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e)

@@ -4,6 +4,7 @@
 
 #include "config/limits.h"
 #include "service/session/session_internal.h"
+#include "service/session/source_instances.h"
 
 static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
 {

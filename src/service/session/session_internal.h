@@ -4,16 +4,35 @@
 #include "base/event_loop/loop_timer.h"
 #include "base/system/priority_boost.h"
 #include "service/output/file_writer.h"
-#include "service/ipc/quota.h"
-#include "service/session/departures.h"
-#include "service/session/flush.h"
-#include "service/session/source_instances.h"
+#include "service/producer/producer_port.h"
 #include "service/session/session.h"
+#include "service/ipc/quota.h"
 #include "service/session/sessions.h"
-#include "service/session/triggers.h"
 #include "service/trace/trace.h"
 
 /* The fields of struct session, and what its files call of each other: for service/session alone. */
+
+struct pb_enc;
+struct pending_flush;
+TAILQ_HEAD(flush_list, pending_flush);
+
+/*
+ * The data sources that a session lost while it recorded: for each data source of the config, how
+ * often a producer went away or unregistered it, the last of them, and when another one took its
+ * place. Format: SourceDeparture of protos/common/source_departure.proto.
+ */
+struct departures {
+	struct departure *list; /* owned, by index of the config's data sources; NULL: none */
+	size_t n;
+};
+
+struct session_triggers {
+	bool hit; /* some trigger counted, ever */
+	struct due_trigger *due; /* owned; CLONE_SNAPSHOT: delayed */
+	size_t n_due, cap_due;
+	struct loop_timer timeout; /* START_TRACING: gives up */
+	struct loop_timer delay; /* STOP_TRACING: the end; CLONE_SNAPSHOT: the next that is due */
+};
 
 enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };
 
@@ -100,3 +119,25 @@ void session_flush_and_end(struct session *s);
 /* An instance was started, stopped or withdrawn: checks whether the session waited for that. */
 void session_check_all_started(struct session *s);
 void session_check_all_stopped(struct session *s);
+
+/* ---- flush.c ---- */
+
+/* The producer has flushed for this request and all before it, in any session. */
+void flush_acked(struct producer_port *p, uint64_t flush_id);
+/* It is gone: nobody waits for it. */
+void flush_forget_producer(struct producer_port *p);
+/* The session ends: all requests get done(false). */
+void flush_cancel_all(struct session *s);
+
+/* ---- departures.c ---- */
+
+/* An instance goes away. Counted if it has been started and not stopped. */
+void departures_note(struct session *s, const struct source_instance *i);
+/* An instance is started: it ends the departure of an earlier one. */
+void departures_note_start(struct session *s, const struct source_instance *i);
+/* Writes each under this field. */
+void departures_put(const struct session *s, uint32_t field, struct pb_enc *e);
+/* Gives a clone the list of its source. Both have the same config, so the indexes agree. Returns 0 or
+ * -ENOMEM. */
+int departures_copy(const struct departures *from, struct departures *to);
+void departures_deinit(struct departures *d);

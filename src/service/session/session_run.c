@@ -19,6 +19,8 @@
 #include "config/limits.h"
 #include "service/output/file_writer.h"
 #include "service/session/session_internal.h"
+#include "service/session/source_instances.h"
+#include "service/session/trigger_config.h"
 #include "service/session/triggers.h"
 #include "wire/pb_mem.h"
 

@@ -9,7 +9,7 @@
 #include "base/system/priority_boost.h"
 #include "service/ipc/quota.h"
 #include "service/producer/producers.h"
-#include "service/session/triggers.h"
+#include "service/session/trigger_config.h"
 #include "service/trace/trace.h"
 
 struct event_base;

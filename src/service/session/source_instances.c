@@ -21,7 +21,7 @@
 #include "service/producer/registry.h"
 #include "service/session/session_internal.h"
 #include "service/session/session_config.h"
-#include "service/session/triggers.h"
+#include "service/session/trigger_config.h"
 #include "wire/pb_mem.h"
 
 /* ---- the config as the producer gets it ---- */

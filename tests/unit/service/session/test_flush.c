@@ -2,7 +2,6 @@
 #include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
-#include "service/session/flush.h"
 #include "service/session/session_internal.h"
 
 static int setup(void **state)

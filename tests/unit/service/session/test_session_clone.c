@@ -2,6 +2,7 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 #include "service/session/session_internal.h"
+#include "service/session/triggers.h"
 #include "service/session/session_clone.h"
 #include "service/session/session_internal.h"
 

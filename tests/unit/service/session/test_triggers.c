@@ -4,6 +4,7 @@
 #include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
+#include "service/session/triggers.h"
 #include "service/ipc/limits.h"
 
 static int setup(void **state)

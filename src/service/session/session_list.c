@@ -4,6 +4,8 @@
 #include "service/output/file_writer.h"
 #include "service/session/admission.h"
 #include "service/session/session_internal.h"
+#include "service/session/source_instances.h"
+#include "service/session/triggers.h"
 
 /* ---- ids and counts ---- */
 

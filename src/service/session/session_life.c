@@ -14,6 +14,8 @@
 #include "service/session/admission.h"
 #include "service/session/session_config.h"
 #include "service/session/session_internal.h"
+#include "service/session/source_instances.h"
+#include "service/session/trigger_config.h"
 #include "service/session/triggers.h"
 #include "service/trace/trace_events.h"
 #include "service/ipc/config_limits.h"
