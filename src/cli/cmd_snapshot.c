@@ -157,7 +157,8 @@ int cmd_snapshot(int argc, char **argv)
 	code = r == 0 ? EXIT_GOOD : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 	summary.output = name.text;
 	if (r == 0 || summary.file_is_cut) {
-		const struct verb_summary_form form = {o.quiet, o.json, o.strict};
+		const struct verb_summary_form form = {
+			.quiet = o.quiet, .json = o.json, .strict = o.strict};
 		int verdict = verb_summary_print(&summary, &form);
 
 		code = code ? code : verdict;

@@ -24,6 +24,7 @@ static const struct verb verbs[] = {
 	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
 	{"stop", cmd_stop, "end a detached session and write its trace"},
 	{"attach", cmd_attach, "attach to a detached session until it ends"},
+	{"info", cmd_info, "show the summary of a trace file"},
 	{"sessions", cmd_sessions, "list the sessions of the tracing service"},
 	{"status", cmd_status,
 	 "show the state of the tracing service: sessions, producers, data sources"},

@@ -39,6 +39,9 @@ sonda 3 stop small --strict -o "$TMP/b" && says "lost +$lossy" && says 'end +son
   # In a guest the load is too small to fill it.
   { [ -n "${KERNEL:-}" ] || says 'central buffer 0 \(1 MiB\): the oldest [0-9.]+ [KMG]iB were overwritten.*; try -b [0-9]+mb \(size_kb: [0-9]+\)'; }
 verdict "stop: likewise" $? "$TMP/log"
+grep -E '^  (events|lost|holes|    ) ' "$TMP/log" >"$TMP/told"
+sonda 3 info "$TMP/b" --strict && grep -E '^  (events|lost|holes|    ) ' "$TMP/stdout" | diff "$TMP/told" - >>"$TMP/log"
+verdict "info: the same of the file alone" $? "$TMP/log"
 sonda 0 record --detach small -b 64mb -B 16k 'sched:*'
 kill -STOP "$probes"
 many_events
@@ -51,6 +54,23 @@ sonda 0 record --detach large -b 64mb -B 16mb sched
 "$helpers/ping_pong" 1000 >"$TMP/load.log" 2>&1 # far less than the rings hold
 sonda 0 stop large --strict -o "$TMP/c" && says 'lost +nothing' && ! says holes
 verdict "stop of a session that lost nothing: says so, and --strict gives 0" $? "$TMP/log"
+
+cat >"$TMP/own.cfg" <<'CONFIG'
+buffers { size_kb: 4096 }
+duration_ms: 1500
+write_into_file: true
+file_write_period_ms: 250
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/*" ftrace_events: "sched/nosuch" buffer_size_kb: 16 } } }
+CONFIG
+sonda 0 record --detach own -c "$TMP/own.cfg" -o "$TMP/own"
+kill -STOP "$probes"
+many_events
+kill -CONT "$probes"
+gone() { sonda 1 stop own && says 'ended by itself .* sonda info FILE'; }
+wait_for gone
+verdict "stop of a session that wrote its file and has ended: names the verb for it" $? "$TMP/log"
+sonda 3 info --strict "$TMP/own" && lists "lost +$lossy" && lists '^  holes' && lists 'end +its time is over' && lists "missing .*'sched/nosuch' does not exist"
+verdict "info of its file: events, losses, holes, what is missing, the end" $? "$TMP/stdout"
 
 # ---- a producer that is killed ----
 

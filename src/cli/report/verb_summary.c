@@ -64,7 +64,7 @@ static void say(const struct verb_summary_form *form, const struct strbuf *text)
 	console_init(&c, form->quiet);
 	if (!text->s)
 		log_error("no memory for the summary");
-	else if (form->json)
+	else if (form->json || form->to_stdout)
 		fs_write_all(STDOUT_FILENO, text->s, text->len);
 	else
 		console_block(&c, text->s);

@@ -39,6 +39,7 @@ void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState 
 
 struct verb_summary_form {
 	bool quiet; /* print nothing */
+	bool to_stdout; /* text on standard output, too */
 	bool json; /* print JSON on standard output; else text on standard error */
 	bool strict;
 };

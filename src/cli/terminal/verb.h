@@ -54,5 +54,6 @@ int cmd_sessions(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
+int cmd_info(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);

@@ -292,7 +292,10 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 	int r = wait_for_answer(c, sent, ANSWER_TIMEOUT_MS, "attaching", e);
 
 	if (r == -EPROTO)
-		return err_set(e, r, "this user has no detached session named '%.200s'", key);
+		return err_set(e, r,
+			       "this user has no detached session named '%.200s'; of one that "
+			       "ended by itself there is the file that it wrote: sonda info FILE",
+			       key);
 	return r < 0 ? r : take_message(c, ret, e);
 }
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonda info: prints the summary of a trace file, which is what sonda record and stop print at the end
+ * of a session. A session that wrote its file and ended by itself has no other.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/err.h"
+#include "base/core/mem.h"
+#include "base/system/log.h"
+#include "cli/report/verb_summary.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace/trace_readback.h"
+
+#define FILES_MAX 4096
+
+/* Scans one file as the continuation of those before it. A file that is cut off counts up to there. */
+static int scan_file(struct verb_summary *s, const char *path, struct err_text *e)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t bytes = 0, packets = s->scan.packets;
+	int r = fd < 0 ? -errno : written_trace_scan(fd, &s->scan, &bytes);
+
+	if (r == -EBADMSG && s->scan.packets == packets)
+		return err_set(e, r, "%s is not a trace", path);
+	if (r == -EBADMSG)
+		s->file_is_cut = true;
+	else if (r < 0)
+		return err_set(e, r, "cannot read %s: %s", path,
+			       r == -ESPIPE ? "it is not a regular file" : strerror(-r));
+	s->file_bytes += bytes;
+	return 0;
+}
+
+static int tell(const struct verb_options *o, struct err_text *e)
+{
+	const struct verb_summary_form form = {
+		.json = o->json,
+		.strict = o->strict,
+		.to_stdout = true,
+	};
+	struct verb_summary s = {.output = o->words[0]};
+	int r = 0;
+
+	for (size_t i = 0; i < o->n_words && !r; i++)
+		r = scan_file(&s, o->words[i], e);
+	if (!r)
+		r = verb_summary_print(&s, &form);
+	verb_summary_deinit(&s);
+	return r;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	static const char usage[] =
+		"usage: sonda info [OPTION]... FILE...\n\n"
+		"Prints the summary of a trace: events, losses, holes, what is missing, and why "
+		"the "
+		"session\n"
+		"ended. Several files are those of one rotation, in their order.\n\n"
+		"      --strict           exit with 3 if data was lost or something is missing\n"
+		"      --json             print the summary as JSON\n"
+		"  -h, --help         print this help\n";
+	struct verb_options o;
+	struct err_text e;
+	int r = verb_options_parse(argc, argv, "jx", 1, FILES_MAX, usage, &o);
+
+	if (r >= 0)
+		return r;
+	r = tell(&o, &e);
+	if (r >= 0)
+		return r;
+	log_error("%s", e.text);
+	return EXIT_FAILED;
+}
