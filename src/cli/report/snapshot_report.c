@@ -78,6 +78,24 @@ static void put_losses(const struct snapshot_facts *f, const struct trace_scan *
 	}
 }
 
+/* Appends the number of holes of each CPU and their length in all. */
+static void put_holes(const struct trace_scan *scan, struct strbuf *b)
+{
+	const struct holes *h = &scan->ftrace.holes;
+	double s;
+
+	for (size_t i = 0, next; i < h->n; i = next) {
+		s = 0;
+		for (next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++)
+			s += record_hole_seconds(scan, h->list[next].to_ns) -
+			     record_hole_seconds(scan, h->list[next].from_ns);
+		strbuf_printf(b, "%s cpu%u %zu (%.3f s)", i ? "," : "; holes:", h->list[i].cpu,
+			      next - i, s);
+	}
+	if (h->total > h->n)
+		strbuf_printf(b, ", %llu shorter ones", (unsigned long long)(h->total - h->n));
+}
+
 /* ---- all of them ---- */
 
 static const char *keep(struct snapshot_log *log, struct strbuf *line)
@@ -109,6 +127,7 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 	record_losses(&facts, &losses);
 	losses_write(&losses, &lines);
 	put_losses(f, scan, lines.s ? lines.s : "", &line);
+	put_holes(scan, &line);
 	if (f->cut)
 		strbuf_printf(&line, "; cut: %s", f->cut);
 	log->saved++;

@@ -102,6 +102,22 @@ FIXTURE_TEST(losses_are_in_the_line)
 	assert_true(x->log.lossy);
 }
 
+FIXTURE_TEST(holes_are_in_the_line)
+{
+	struct trace_scan *scan = &x->facts.scan;
+	struct holes *h = &scan->ftrace.holes;
+
+	facts_ring(&x->facts, 0, 12);
+	scan->started_ns = NS_PER_S;
+	h->list[h->n++] = (struct hole){.cpu = 0, .to_ns = 2 * NS_PER_S, .events = 5};
+	h->list[h->n++] = (struct hole){0, true, 4 * NS_PER_S, 4 * NS_PER_S + 250 * NS_PER_MS, 0};
+	h->list[h->n++] = (struct hole){3, false, 4 * NS_PER_S, 4 * NS_PER_S + NS_PER_MS, 7};
+	h->total = 5;
+	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan),
+		"*; lost: kernel rings: 12 events*; holes: cpu0 2 (1.250 s), cpu3 1 (0.001 s), 2 "
+		"shorter ones");
+}
+
 /* That a ring goes round is what it is for. */
 FIXTURE_TEST(what_a_ring_overwrote_is_no_loss)
 {
