@@ -178,4 +178,16 @@ sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && say
   sonda 2 record --exit-code -c "$TMP/short" -o h.pftrace
 verdict "record --exit-code: the command's, else 0" $?
 
+# ---- a signal between the opening of the sockets and the loop
+
+preload=$B/tests/system/preload/signal_at_bind.so
+if ! ldd "$B/bin/sondad" | grep -q san; then # a sanitizer has to be loaded first
+  for n in 1 2; do
+    export PERFETTO_PRODUCER_SOCK_NAME=$TMP/early/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/early/consumer
+    mkdir "$TMP/early"
+    SIGNAL_AT_BIND=$n LD_PRELOAD=$preload timeout 20 "$B/bin/sondad" >"$TMP/log" 2>&1 && ! ls "$TMP/early/"* 2>>"$TMP/none.log" && rmdir "$TMP/early"
+    verdict "sondad: SIGTERM as soon as socket $n is bound ends it well and leaves no socket" $?
+  done
+fi
+
 exit $BAD
