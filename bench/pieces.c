@@ -22,6 +22,7 @@
 #include "base/core/clock.h"
 #include "base/system/shm.h"
 #include "client/transport/arbiter.h"
+#include "client/transport/writer.h"
 #include "gen/fields.h"
 #include "procfs/process/process_scan.h"
 #include "service/output/out_file.h"
