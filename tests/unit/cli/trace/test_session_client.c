@@ -212,7 +212,9 @@ TEST_WITH(refusals_are_told, setup, teardown)
 	x->service.refuse = "Attach";
 	begin(x);
 	assert_int_equal(session_client_attach(x->client, "key", &config, &e), -EPROTO);
-	assert_string_equal(e.text, "this user has no detached session named 'key'");
+	assert_string_equal(e.text,
+			    "this user has no detached session named 'key'; of one that ended by "
+			    "itself there is the file that it wrote: sonda info FILE");
 	assert_int_equal(session_client_clone(x->client, &request, -1, &written, &e), -EPROTO);
 	assert_string_equal(e.text, "the tracing service says: no reason given");
 }
