@@ -155,12 +155,12 @@ static inline int load_run(struct load *l)
 		.sources = sources,
 		.on_connected = load_registered,
 		.ctx = l,
-		.env = {.loop = loop, .feed = metadata_bus_new()},
+		.env = {.loop = loop, .bus = metadata_bus_new()},
 	};
 	struct producer *p;
 
 	load_of_process = l;
-	if (!loop || !o.env.feed || producer_new(&o, &p) < 0)
+	if (!loop || !o.env.bus || producer_new(&o, &p) < 0)
 		return 1;
 	event_base_dispatch(loop);
 	return 0;

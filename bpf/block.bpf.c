@@ -54,7 +54,7 @@ struct seen {
 struct on_its_way {
 	struct block_key key;
 	__u64 since; /* 0: it is not issued */
-	__u32 tgid; /* who pays */
+	__u32 tgid; /* the process that is charged */
 	__u32 is_counted;
 	__u32 tid, bytes; /* as seen */
 	__u64 sector;
@@ -217,7 +217,7 @@ static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32
 		__sync_fetch_and_add(&p->written, bytes);
 }
 
-static __always_inline void tell_outlier(const struct on_its_way *w, const char *disk,
+static __always_inline void report_outlier(const struct on_its_way *w, const char *disk,
 					 __u64 latency)
 {
 	struct sonda_event_text *e = outlier_begin(latency, w->since, w->tgid, w->tid);
@@ -270,7 +270,7 @@ static __always_inline void complete(const struct on_its_way *w, __u32 error, __
 	latency = now > w->since ? now - w->since : 0;
 	sonda_hist_add_atomic(&d->latency, latency);
 	sonda_max_put(&d->latency_max, generation, latency);
-	tell_outlier(w, d->name, latency);
+	report_outlier(w, d->name, latency);
 }
 
 #ifndef SONDA_RECORDS
@@ -392,7 +392,7 @@ static __always_inline int see(void *ctx, __u32 event, struct seen *s)
 	s->key.op = op;
 	s->sector = ARG(0, BLOCK_SECTOR(event));
 	s->id.key = s->key;
-	/* A flush is nowhere, of which records tell in two ways. */
+	/* A flush has no sector; records store 0 or -1. */
 	s->id.sector = op == BLOCK_FLUSH ? 0 : s->sector;
 	if (event == BLOCK_ISSUE)
 		s->bytes = ARG(0, BLOCK_BYTES);

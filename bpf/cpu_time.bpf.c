@@ -107,7 +107,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	__u64 now = bpf_ktime_get_boot_ns(), state;
 
-	if (settings.switches & CPU_TIME_STATE_IS_TOLD)
+	if (settings.switches & CPU_TIME_HAS_STATE)
 		state = (unsigned int)ctx[3];
 	else
 		state = task_state(prev);

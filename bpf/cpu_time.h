@@ -6,7 +6,7 @@
 /* The family "cpu_time": what cpu_time.bpf.c counts and src/ebpf/families/cpu_time.c reads. */
 
 /* Bits of sonda_settings.switches. */
-#define CPU_TIME_STATE_IS_TOLD 1u /* sched_switch has prev_state: 5.18 */
+#define CPU_TIME_HAS_STATE 1u /* sched_switch has prev_state: 5.18 */
 
 enum cpu_time_state {
 	CPU_TIME_ON,

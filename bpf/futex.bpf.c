@@ -24,7 +24,7 @@ SONDA_THREADS(struct thread)
 #define NR_WAITV 449
 #define NR_WAIT 455
 
-/* linux/futex.h; the other bits tell of clocks, and of futexes of one process. */
+/* linux/futex.h; the other bits select the clock, and futexes of one process. */
 #define OPERATION 0x7f
 #define WAIT 0
 #define LOCK_PI 6

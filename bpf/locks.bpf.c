@@ -10,7 +10,7 @@
 #include "locks.h"
 #include "thread.h"
 
-/* From include/trace/events/lock.h: part of what the tracepoint says, as the format file tells. */
+/* From include/trace/events/lock.h: flags of the tracepoint, as in its format file. */
 #define LCB_F_SPIN 1
 #define LCB_F_READ 2
 #define LCB_F_WRITE 4

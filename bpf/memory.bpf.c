@@ -16,7 +16,7 @@ struct stall {
 
 struct begun {
 	__u64 since;
-	__u64 order; /* of the pages that are wanted; compaction does not tell */
+	__u64 order; /* of the requested pages; unknown for compaction */
 };
 
 struct {
@@ -54,7 +54,7 @@ static __always_inline void begin(__u32 kind, __u64 order)
 		__sync_fetch_and_add(&c->lost, 1);
 }
 
-static __always_inline void tell_outlier(__u32 kind, const struct begun *b, __u64 ns, __u64 pages)
+static __always_inline void report_outlier(__u32 kind, const struct begun *b, __u64 ns, __u64 pages)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	struct sonda_event_text *e = outlier_begin(ns, b->since, id >> 32, (__u32)id);
@@ -96,7 +96,7 @@ static __always_inline void end(__u32 kind, __u64 pages)
 		__sync_fetch_and_add(&c->stalls[kind].ns, ns);
 		__sync_fetch_and_add(&c->stalls[kind].count, 1);
 	}
-	tell_outlier(kind, b, ns, pages);
+	report_outlier(kind, b, ns, pages);
 	bpf_map_delete_elem(&stalls, &key);
 }
 
@@ -114,7 +114,7 @@ static __always_inline void end(__u32 kind, __u64 pages)
 	}
 
 #ifdef SONDA_NO_BTF
-/* Where flags are in a task is told by BTF only. */
+/* The place of the flags in a task is known by BTF only. */
 static __always_inline __u32 compaction(void)
 {
 	static const char background[] = "kcompactd";

@@ -17,7 +17,7 @@ struct waiting {
 SONDA_SLOTS(struct waiting)
 
 /* The previous thread is the cause of the wait, at least the last one. */
-static __always_inline void tell_outlier(struct task_struct *t, struct task_struct *ran,
+static __always_inline void report_outlier(struct task_struct *t, struct task_struct *ran,
 					 __u64 since, __u64 wait)
 {
 	struct sonda_event_text *e = outlier_begin(wait, since, t->tgid, t->pid);
@@ -48,7 +48,7 @@ static __always_inline void end_wait(struct runq_cpu *c, struct task_struct *t,
 		return;
 	sonda_hist_add(&c->wait, wait);
 	sonda_max_put(&c->wait_max, generation, wait);
-	tell_outlier(t, ran, since, wait);
+	report_outlier(t, ran, since, wait);
 }
 
 static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int idle, __u64 now)
@@ -93,7 +93,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 /* What it was at the decision; the task's own may be another one by now. */
 static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struct *prev)
 {
-	if (settings.switches & RUNQ_STATE_IS_TOLD)
+	if (settings.switches & RUNQ_HAS_STATE)
 		return (unsigned int)ctx[3];
 	return task_state(prev);
 }

@@ -6,8 +6,8 @@
 /* The family "runq": what runq.bpf.c counts and src/ebpf/families/runq.c reads. */
 
 /* Bits of sonda_settings.switches. */
-#define RUNQ_STATE_IS_TOLD 1u /* sched_switch has prev_state: 5.18 */
-#define RUNQ_NO_SLEEPERS 2u /* cfs_rq tells threads that sleep but are queued still: 6.14 */
+#define RUNQ_HAS_STATE 1u /* sched_switch has prev_state: 5.18 */
+#define RUNQ_NO_SLEEPERS 2u /* cfs_rq has a count without threads that sleep but are still queued: 6.14 */
 
 /* The single value of the per-CPU array "cpus". */
 struct runq_cpu {

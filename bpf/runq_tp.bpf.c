@@ -59,7 +59,7 @@ int BPF_PROG(on_wakeup_new)
 }
 
 /* The running thread is the one that is switched out: why the other waited, if only as the last. */
-static __always_inline void tell_outlier(const struct waiting *w, __u32 pid, __u64 wait)
+static __always_inline void report_outlier(const struct waiting *w, __u32 pid, __u64 wait)
 {
 	__u64 ran = bpf_get_current_pid_tgid();
 	struct sonda_event_text *e = NULL;
@@ -96,7 +96,7 @@ static __always_inline void end_wait(struct runq_cpu *c, __u32 pid, __u64 now)
 	if (is_waiting_counted(w)) {
 		sonda_hist_add(&c->wait, wait);
 		sonda_max_put(&c->wait_max, generation, wait);
-		tell_outlier(w, pid, wait);
+		report_outlier(w, pid, wait);
 	}
 	w->since = 0;
 }

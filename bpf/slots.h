@@ -7,7 +7,7 @@
  * What is kept with a thread as in thread.h, for hooks so hot that its look-up is too dear: most
  * threads have a slot of an array, which takes a few instructions and no call.
  *
- * A thread is told by the address of its stack, which is its own until it is dead (exec() may give
+ * A thread is identified by the address of its stack, which is its own until it is dead (exec() may give
  * it the pid of another one). Stacks lie 32 KiB apart where they are mapped (VMAP_STACK), from one
  * place on, so they nearly number the threads; elsewhere a few more meet in one slot.
  *
@@ -18,7 +18,7 @@
  * instruction that compares and exchanges, nor a verifier that skips one.)
  */
 #ifdef SONDA_NO_BTF
-#define SONDA_SLOTS(value_t) SONDA_THREADS(value_t) /* where a stack is, types tell */
+#define SONDA_SLOTS(value_t) SONDA_THREADS(value_t) /* types have the place of the stack */
 #else
 #define SONDA_STACK_BITS 15
 #define SONDA_SLOTS_MAX 32768 /* a power of two */
@@ -32,7 +32,7 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 #define SONDA_SLOTS(value_t)                                                                       \
 	SONDA_THREADS(value_t)                                                                     \
 	struct slot {                                                                              \
-		__u64 owner; /* a stack; 0: nobody's */                                            \
+		__u64 owner; /* a stack; 0: free */                                                \
 		__u32 claims;                                                                      \
 		value_t value;                                                                     \
 	};                                                                                         \

@@ -28,7 +28,7 @@ int BPF_PROG(on_retransmit)
 {
 	int error = 0;
 
-	if (settings.switches & TCP_ERROR_IS_TOLD)
+	if (settings.switches & TCP_HAS_ERROR)
 		error = (int)ARG(2, TCP_ERROR);
 	if (error)
 		COUNT(retransmits_failed);
@@ -57,7 +57,7 @@ int BPF_PROG(on_drop)
 	__u32 reason;
 
 	COUNT(dropped);
-	if (!(settings.switches & TCP_REASON_IS_TOLD))
+	if (!(settings.switches & TCP_HAS_REASON))
 		return 0;
 	reason = (__u32)ARG(2, TCP_REASON);
 	if (reason >= TCP_REASONS)

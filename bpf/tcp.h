@@ -6,8 +6,8 @@
 /* The family "tcp": what tcp.bpf.c counts and src/ebpf/families/tcp.c reads. */
 
 /* Bits of sonda_settings.switches. */
-#define TCP_ERROR_IS_TOLD 1u /* tcp_retransmit_skb is also emitted for failures, with the error */
-#define TCP_REASON_IS_TOLD 2u /* kfree_skb has a reason: 5.17 */
+#define TCP_HAS_ERROR 1u /* tcp_retransmit_skb is also emitted for failures, with the error */
+#define TCP_HAS_REASON 2u /* kfree_skb has a reason: 5.17 */
 
 /* Indices in sonda_settings.fields. */
 #define TCP_ERROR 0 /* of tcp/tcp_retransmit_skb */

@@ -224,7 +224,7 @@ static void on_disconnected(void *ctx)
 	log_info("disconnected from the tracing service; all recordings ended; reconnecting");
 }
 
-static void on_trouble(void *ctx, const char *sentence)
+static void on_error(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	log_warn("%s", sentence);
@@ -313,7 +313,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 		.env =
 			{
 				.loop = p->loop,
-				.feed = p->bus,
+				.bus = p->bus,
 				.trusts_consumers = p->trusts_consumers,
 				.proc_root = "/proc",
 				.sys_root = "/sys",
@@ -323,7 +323,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 			},
 		.on_connected = on_connected,
 		.on_disconnected = on_disconnected,
-		.on_trouble = on_trouble,
+		.on_error = on_error,
 		.on_boost = on_boost,
 		.on_capabilities = on_capabilities,
 		.ctx = p,

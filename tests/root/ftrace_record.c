@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 {
 	struct recording *r = &recording;
 	struct ds_env env = {
-		.feed = metadata_bus_new(),
+		.bus = metadata_bus_new(),
 		.proc_root = "/proc",
 		.sys_root = "/sys",
 		.tracefs_root = getenv("TRACEFS") ? getenv("TRACEFS") : "/sys/kernel/tracing",
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
 	r->handle.session_id = 1;
 	r->handle.on_answer = on_answer;
 	if (getenv("NEWS"))
-		assert(metadata_bus_subscribe(env.feed, 1, METADATA_TASKS, on_news, r) == 0);
+		assert(metadata_bus_subscribe(env.bus, 1, METADATA_TASKS, on_news, r) == 0);
 	ftrace_remove_stale_instances(env.tracefs_root ? env.tracefs_root : "/nowhere");
 	if (env.state_root && env.tracefs_root)
 		ftrace_undo_stale_overrides(env.tracefs_root, env.state_root);
@@ -368,8 +368,8 @@ int main(int argc, char **argv)
 
 	ftrace_data_source.destroy(r->instance);
 	if (getenv("NEWS"))
-		metadata_bus_unsubscribe(env.feed, 1, r);
-	metadata_bus_free(env.feed);
+		metadata_bus_unsubscribe(env.bus, 1, r);
+	metadata_bus_free(env.bus);
 	event_free(r->tick);
 	event_free(term);
 	event_free(intr);

@@ -187,8 +187,8 @@ static inline void soak_produce(struct soak_life *l)
 
 	soak_life = l;
 	o.env.loop = soak_loop = event_base_new();
-	o.env.feed = metadata_bus_new();
-	if (!o.env.loop || !o.env.feed || producer_new(&o, &p) < 0)
+	o.env.bus = metadata_bus_new();
+	if (!o.env.loop || !o.env.bus || producer_new(&o, &p) < 0)
 		_exit(1);
 	event_base_dispatch(soak_loop);
 	producer_free(p);

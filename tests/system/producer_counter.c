@@ -206,7 +206,7 @@ static void on_disconnected(void *ctx)
 	fprintf(stderr, "disconnected\n");
 }
 
-static void on_trouble(void *ctx, const char *sentence)
+static void on_error(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	fprintf(stderr, "%s\n", sentence);
@@ -221,7 +221,7 @@ static int run(void)
 		.sources = sources,
 		.on_connected = on_connected,
 		.on_disconnected = on_disconnected,
-		.on_trouble = on_trouble,
+		.on_error = on_error,
 	});
 }
 

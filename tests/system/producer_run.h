@@ -37,13 +37,13 @@ static inline int producer_run(struct producer_options o)
 
 	signal(SIGPIPE, SIG_IGN);
 	o.env.loop = loop;
-	o.env.feed = metadata_bus_new();
+	o.env.bus = metadata_bus_new();
 	event_add(term, NULL);
 	if (producer_new(&o, &p) < 0)
 		return 1;
 	event_base_dispatch(loop);
 	producer_free(p);
-	metadata_bus_free(o.env.feed);
+	metadata_bus_free(o.env.bus);
 	event_free(term);
 	event_base_free(loop);
 	return 0;

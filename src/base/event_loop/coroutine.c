@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Two semaphores pass control: `go` resumes the coroutine, `back` returns to the loop. Only the side that has
- * control touches the fields, except `is_away`, which belongs to the coroutine, and `wake`, by which it
+ * control touches the fields, except `is_blocked`, which belongs to the coroutine, and `wake`, by which it
  * asks the loop for control.
  *
  *	RUNNING -- yield -------> WAITING   resumes in the next iteration of the loop
@@ -46,11 +46,11 @@ struct coroutine {
 	sem_t back;
 	int wake; /* owned: an eventfd */
 	struct event *event; /* owned: of wake */
-	struct time_slice turn;
+	struct time_slice slice;
 	enum coroutine_state state; /* valid while the loop has control */
 	bool cancelled;
 	bool is_awaited; /* the loop does nothing else */
-	bool is_away;
+	bool is_blocked;
 };
 
 static _Thread_local struct coroutine *current;
@@ -63,22 +63,22 @@ static void await(sem_t *s)
 
 /* ---- in the coroutine ---- */
 
-static void hand_back(struct coroutine *w, enum coroutine_state state)
+static void yield_control(struct coroutine *w, enum coroutine_state state)
 {
 	w->state = state;
 	sem_post(&w->back);
 }
 
-static void want(struct coroutine *w)
+static void request_resume(struct coroutine *w)
 {
 	uint64_t one = 1;
-	ssize_t n = write(w->wake, &one, sizeof(one)); /* full is as good */
+	ssize_t n = write(w->wake, &one, sizeof(one)); /* a full counter wakes the loop as well */
 
 	(void)n;
 }
 
 /* While the loop waits for the coroutine, the coroutine runs with the priority of the loop. */
-static void follow(struct coroutine *w)
+static void adopt_priority(struct coroutine *w)
 {
 	if (w->policy != w->loop_policy && !sched_setscheduler(0, w->loop_policy, &w->loop_param))
 		w->policy = w->loop_policy;
@@ -90,16 +90,16 @@ int coroutine_yield(void)
 
 	if (!w)
 		return 0;
-	if (!w->is_awaited && time_slice_over(&w->turn)) {
-		want(w);
-		hand_back(w, COROUTINE_WAITING);
+	if (!w->is_awaited && time_slice_over(&w->slice)) {
+		request_resume(w);
+		yield_control(w, COROUTINE_WAITING);
 		await(&w->go);
-		follow(w);
+		adopt_priority(w);
 	}
 	return w->cancelled ? -ECANCELED : 0;
 }
 
-/* Nobody waits for what it does in the kernel: it takes its turn there as anybody else. */
+/* No other work waits for a blocking call, so it runs with normal priority. */
 static void give_up_priority(struct coroutine *w)
 {
 	static const struct sched_param none = {0};
@@ -126,8 +126,8 @@ void coroutine_block_begin(void)
 	if (!w || w->is_awaited)
 		return;
 	give_up_priority(w);
-	w->is_away = true;
-	hand_back(w, COROUTINE_AWAY);
+	w->is_blocked = true;
+	yield_control(w, COROUTINE_AWAY);
 }
 
 void coroutine_block_end(void)
@@ -135,13 +135,13 @@ void coroutine_block_end(void)
 	struct coroutine *w = current;
 	int error = errno;
 
-	if (!w || !w->is_away)
+	if (!w || !w->is_blocked)
 		return;
-	w->is_away = false;
+	w->is_blocked = false;
 	take_priority(w);
-	want(w);
+	request_resume(w);
 	await(&w->go);
-	follow(w);
+	adopt_priority(w);
 	errno = error;
 }
 
@@ -151,9 +151,9 @@ static void *begin(void *arg)
 
 	current = w;
 	await(&w->go);
-	follow(w);
+	adopt_priority(w);
 	w->ops->run(w->ctx);
-	hand_back(w, COROUTINE_ENDED);
+	yield_control(w, COROUTINE_ENDED);
 	return NULL;
 }
 
@@ -166,10 +166,10 @@ static void show_priority(struct coroutine *w)
 		w->loop_policy = SCHED_OTHER;
 }
 
-static void lend(struct coroutine *w)
+static void resume(struct coroutine *w)
 {
 	show_priority(w);
-	w->turn = time_slice_start(clock_mono_ns);
+	w->slice = time_slice_start(clock_mono_ns);
 	sem_post(&w->go);
 	await(&w->back);
 }
@@ -185,12 +185,12 @@ static void release(struct coroutine *w)
 	free(w);
 }
 
-static void take_turn(struct coroutine *w)
+static void resume_once(struct coroutine *w)
 {
 	const struct coroutine_ops *ops = w->ops;
 	void *ctx = w->ctx;
 
-	lend(w);
+	resume(w);
 	if (w->state != COROUTINE_ENDED)
 		return;
 	pthread_join(w->thread, NULL);
@@ -205,7 +205,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	if (read(fd, &n, sizeof(n)) == sizeof(n))
-		take_turn(w);
+		resume_once(w);
 }
 
 /* Signals are the loop's. */
@@ -253,7 +253,7 @@ void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		sem_init(&w->go, 0, 0);
 		sem_init(&w->back, 0, 0);
 		if (!set_up(w, loop)) {
-			take_turn(w);
+			resume_once(w);
 			return;
 		}
 		release(w);
@@ -274,7 +274,7 @@ void coroutine_finish(struct coroutine *w)
 		return;
 	w->cancelled = w->is_awaited = true;
 	do
-		lend(w);
+		resume(w);
 	while (w->state != COROUTINE_ENDED);
 	pthread_join(w->thread, NULL);
 	release(w);

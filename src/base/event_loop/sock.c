@@ -174,8 +174,10 @@ static bool is_tcp(int family)
 	return family == AF_INET || family == AF_INET6;
 }
 
-/* Messages leave at once, and a peer whose machine is gone is missed within a minute: it says no
- * word, and who waits for its answers would wait for ever. */
+/*
+ * Sends messages at once. Detects within a minute that the machine of a peer is gone; otherwise a
+ * caller would wait forever for its answers.
+ */
 static void tune_tcp(int fd)
 {
 	int idle_s = 30, interval_s = 10, probes = 3;
@@ -235,9 +237,9 @@ static int remove_stale(const struct address *a, struct err_text *e)
 }
 
 /*
- * Between bind and listen a server's socket looks like one that was left behind, and two that start
- * at once would take each other's: so one after the other, under a lock of the folder. Whoever
- * holds it for longer than a start takes is not waited for. The descriptor, or -1.
+ * Between bind and listen the socket of a server looks like a stale one, and two servers that start
+ * at once would remove each other's. So they take a lock of the directory, one after the other. A
+ * lock that is held for longer than a start takes is ignored. Returns the descriptor or -1.
  */
 static int lock_folder(const char *path)
 {
@@ -293,16 +295,16 @@ static int listen_on_path(const struct address *a, int *ret_fd, struct err_text 
 
 int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 {
-	struct err_text told = {""};
+	struct err_text why = {""};
 	struct address a;
 	int r = parse_address(address, true, &a);
 
 	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH)
-		r = listen_on_path(&a, ret_fd, &told);
+		r = listen_on_path(&a, ret_fd, &why);
 	else if (r == 0)
 		r = bind_and_listen(&a, ret_fd);
-	if (r < 0 && told.text[0])
-		return err_set(e, r, "%s", told.text);
+	if (r < 0 && why.text[0])
+		return err_set(e, r, "%s", why.text);
 	return r < 0 ? listen_error(r, address, e) : 0;
 }
 
@@ -346,7 +348,7 @@ static const char *default_address(const char *variable, const char *run, const 
 
 	if (set && *set)
 		return set;
-	/* In /tmp any user may listen before the service does; in /run root alone says who may. */
+	/* In /tmp any user may listen before the service does; in /run only root permits it. */
 	return geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0 ? run : tmp;
 }
 

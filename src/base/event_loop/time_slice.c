@@ -4,27 +4,27 @@
 #include "base/core/mem.h"
 
 static struct {
-	bool known; /* Another process tells of rounds */
-	uint64_t end; /* of this one, from its first turn on */
-	unsigned turns; /* of this one, so far */
-	unsigned before; /* of the one before */
-} round_;
+	bool counted; /* the owner of the loop reports its iterations */
+	uint64_t end; /* of the first slice of this iteration */
+	unsigned slices; /* of this iteration, so far */
+	unsigned slices_before; /* of the previous iteration */
+} iteration;
 
 void time_slice_loop_iteration(void)
 {
-	round_.known = true;
-	round_.before = round_.turns;
-	round_.turns = 0;
+	iteration.counted = true;
+	iteration.slices_before = iteration.slices;
+	iteration.slices = 0;
 }
 
 struct time_slice time_slice_start(uint64_t (*now)(void))
 {
 	uint64_t begin = now(), end = begin + TIME_SLICE_NS;
 
-	if (round_.known) {
-		if (round_.turns++ == 0)
-			round_.end = end;
-		end = MIN(begin + TIME_SLICE_NS / MAX(round_.before, 1u), round_.end);
+	if (iteration.counted) {
+		if (iteration.slices++ == 0)
+			iteration.end = end;
+		end = MIN(begin + TIME_SLICE_NS / MAX(iteration.slices_before, 1u), iteration.end);
 	}
 	return (struct time_slice){.now = now, .end = end};
 }

@@ -14,7 +14,7 @@
 
 #define MAX_KEPT 64 /* more than there are */
 
-/* What of the list this process has; the rest cannot be kept. */
+/* Returns the capabilities of the list that this process has; others cannot be kept. */
 static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX_KEPT])
 {
 	size_t n_held = 0;
@@ -25,7 +25,7 @@ static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX
 	return n_held;
 }
 
-/* By itself: it is done often, and in a process that may make few system calls. */
+/* Without libcap, which makes more system calls than the filter allows. */
 int caps_set_effective(uint64_t mask)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -59,7 +59,7 @@ int caps_keep_only(const unsigned *keep, size_t n)
 	return capng_apply(which) < 0 ? -EPERM : 0;
 }
 
-/* The groups first: afterwards it may not. */
+/* The groups first: without the old user they cannot be changed. */
 static int set_ids(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
@@ -76,7 +76,7 @@ int caps_change_user(uid_t uid, gid_t gid)
 		return -errno;
 	r = set_ids(uid, gid);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
-	/* The kernel has forgotten the signal with the old user, and the parent may have ended meanwhile. */
+	/* Changing the user clears the signal; the parent may have ended meanwhile. */
 	if (death_signal > 0) {
 		prctl(PR_SET_PDEATHSIG, death_signal);
 		if (getppid() != parent)

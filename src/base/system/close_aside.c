@@ -94,7 +94,7 @@ static int take(void)
 
 /* ---- the threads ---- */
 
-/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is not a promise. */
+/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is no guarantee. */
 static void close_for_long(int fd)
 {
 	const struct linger none = {0};
@@ -127,7 +127,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* What a thread does before its function would not pass a system call filter. */
+/* libc starts a thread with calls that a system call filter does not allow. */
 static void wait_for_threads(unsigned n)
 {
 	pthread_mutex_lock(&aside.lock);
@@ -147,7 +147,7 @@ static int start_threads(void)
 		return -r;
 	/* Signals are for the loop. */
 	sigfillset(&all);
-	sigdelset(&all, SIGSYS); /* of the system call filter: about the thread itself */
+	sigdelset(&all, SIGSYS); /* the system call filter sends it to the thread itself */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
@@ -181,7 +181,7 @@ int close_aside_start(void)
 		return -ENOMEM;
 	r = start_threads();
 	if (r < 0) {
-		free(places); /* the threads that were started wait for ever */
+		free(places); /* threads that were started wait forever */
 		return r;
 	}
 	pthread_atfork(NULL, NULL, forget_in_child);
@@ -190,7 +190,7 @@ int close_aside_start(void)
 	return 0;
 }
 
-/* ---- the loop's side ---- */
+/* ---- called by the loop ---- */
 
 void close_aside(int fd, uint64_t owner)
 {

@@ -12,7 +12,7 @@
 #include "base/core/mem.h"
 
 #define READ_CHUNK 4096
-/* Larger than nearly every file that is read again and again. */
+/* Larger than most files that are read repeatedly. */
 #define REREAD_CHUNK (32u << 10)
 
 int fs_read_fd(int fd, size_t max, struct strbuf *b)
@@ -22,7 +22,7 @@ int fs_read_fd(int fd, size_t max, struct strbuf *b)
 
 	/* Files of /proc and tracefs have size 0 and may grow: only the end of the file counts. */
 	for (;;) {
-		/* One byte more than allowed, to see that there is more than allowed. */
+		/* One byte above the limit shows that the file is longer. */
 		size_t left = max - (b->len - start), room = MIN(left, (size_t)READ_CHUNK - 1) + 1;
 		char *to = strbuf_reserve(b, room);
 		ssize_t n;
@@ -134,7 +134,7 @@ const char *fs_reason(int error)
 
 bool fs_exists(const char *path)
 {
-	/* As open(2) would see it: by the effective ids and capabilities. */
+	/* Checks with the effective ids and capabilities, as open(2) does. */
 	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libc has no functions for it, and the header of Debian 12 not all of the rights. */
+/* libc has no functions for Landlock, and the header of Debian 12 lacks some rights. */
 #include "base/system/landlock.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ bool landlock_is_there(void)
 	return version() > 0;
 }
 
-/* What a kernel of that version knows. */
+/* Returns the rights that a kernel with this ABI version supports. */
 static uint64_t known(long abi)
 {
 	uint64_t all = READS | WRITES | MAKES | NOWHERE;

@@ -2,7 +2,7 @@
 /*
  * Each message is put together in one buffer and leaves with one write(2), so that lines of several
  * processes on the same terminal do not mix. Control characters become '?': parts of a message may
- * come from a peer, and must neither start a line of their own nor steer the terminal.
+ * come from a peer, and must neither start a new line nor control the terminal.
  */
 #include "base/system/log.h"
 
@@ -29,7 +29,7 @@ static struct {
 	bool journal;
 } log_state = {.program = "sonda", .level = LOG_LEVEL_INFO};
 
-/* Is stderr the journal? JOURNAL_STREAM holds "device:inode" of the socket that systemd made. */
+/* Returns true if stderr is the journal: JOURNAL_STREAM holds "device:inode" of the socket that systemd made. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

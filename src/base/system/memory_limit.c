@@ -5,8 +5,8 @@
  *	0::/system.slice/sondad.service		v2
  *	4:memory:/system.slice			v1: its controllers
  *
- * A path may lead out of what is mounted here (a container without a namespace of control groups):
- * then the mounted folder itself is the group, or one above it.
+ * In a container without a cgroup namespace a path may lie outside the mount. Then the mounted
+ * directory is the group itself, or one above it.
  */
 #include "base/system/memory_limit.h"
 
@@ -29,7 +29,7 @@ static uint64_t machine_memory(void)
 	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
 }
 
-/* "max" and files that are not there are no limit. */
+/* "max" or a missing file means no limit. */
 static uint64_t read_limit(const char *folder, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
@@ -55,7 +55,7 @@ static uint64_t limit_of_folder(const char *folder)
 	return limit;
 }
 
-/* Of the group at the path and of all above it, up to the mounted folder. */
+/* Returns the lowest limit of the group and of those above it, up to the mount. */
 static uint64_t limit_of_group(const char *mount, const char *group)
 {
 	uint64_t limit = limit_of_folder(mount);
@@ -82,7 +82,7 @@ static bool has_memory(const char *controllers)
 	return false;
 }
 
-/* Of one line, which is cut up. */
+/* Parses one line, which it modifies. */
 static uint64_t limit_of_line(char *line, const char *mounts)
 {
 	char *controllers = strchr(line, ':'), *group, mount[PATH_MAX];

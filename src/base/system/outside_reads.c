@@ -7,9 +7,9 @@
  * The child works on one request at a time. An answer that comes after its caller has given up is
  * dropped; until then the child is busy, and every other request fails at once.
  *
- * The child knows no more of the request than its length and its kind. Its parent is as privileged as
- * it is, but for what the Landlock domain forbids: what an attacker there could win is to read what
- * ptrace(2) would let it see.
+ * The child checks only the length and the kind of a request. The parent has the same privileges,
+ * except what its Landlock domain forbids. So an attacker in the parent gains only what ptrace(2)
+ * would show.
  */
 #include "base/system/outside_reads.h"
 
@@ -36,7 +36,7 @@ enum kind { READ_FILE, READ_LINK, READ_STAT, RUN_AS };
 
 struct request {
 	uint32_t kind;
-	uint32_t size; /* how many bytes the answer may have, OUTSIDE_READ_MAX at most */
+	uint32_t size; /* limit of the answer in bytes, at most OUTSIDE_READ_MAX */
 	struct priority_boost boost; /* of RUN_AS, which has no answer */
 	char path[256]; /* with a NUL */
 };
@@ -45,12 +45,12 @@ struct request {
 #define ANSWER_HEAD sizeof(int32_t)
 
 static struct helper_process child = {.fd = -1};
-static bool is_busy; /* an answer is still to come */
+static bool is_busy; /* an answer is pending */
 static bool is_timely;
 
-/* ---- here or there ---- */
+/* ---- in either process ---- */
 
-/* The kernel gives some files in pieces. */
+/* The kernel returns some files in pieces. */
 static ssize_t read_here(const char *path, char *buf, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -103,7 +103,7 @@ static void serve(int fd)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n != sizeof(q))
-			_exit(0); /* the parent has gone */
+			_exit(0); /* the parent has ended */
 		priority_boost_tick(&boost);
 		if (q.kind == RUN_AS) {
 			(void)priority_boost_apply(&boost, q.boost);
@@ -116,7 +116,7 @@ static void serve(int fd)
 	}
 }
 
-/* It stays as it is where that is refused: it does no more than before. */
+/* If this is refused the child continues: it has the rights that it had before. */
 static void confine(void)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_NICE, CAP_SYS_PTRACE};
@@ -173,7 +173,7 @@ pid_t outside_reads_pid(void)
 
 /* ---- asking ---- */
 
-/* The number of bytes of the answer at buf; -EAGAIN: it does not come in time; or -errno. */
+/* Returns the number of bytes of the answer at buf, -EAGAIN if it is late, or -errno. */
 static ssize_t take_answer(void *buf, size_t size, int wait_ms)
 {
 	struct pollfd p = {.fd = child.fd, .events = POLLIN};

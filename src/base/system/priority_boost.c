@@ -4,8 +4,8 @@
  *	| SCHED_FIFO ....... | nice -20  | SCHED_FIFO ...
  *	  50 ms of CPU used  ^
  *
- * The CPU time is looked at every few ms, between two callbacks of the loop. SIGXCPU comes while one
- * is running: after 200 ms of real time without a wait.
+ * The CPU time is checked every few ms, between two callbacks of the loop. SIGXCPU interrupts a
+ * callback after 200 ms of real time without a wait.
  */
 #include "base/system/priority_boost.h"
 
@@ -20,7 +20,7 @@
 #define LOOK_NS 5000000u
 #define RUNAWAY_US 200000u
 
-/* For the signal's handler: the policy of this thread without the budget; -1: it has none. */
+/* For the signal handler: the policy of this thread without the budget; -1: none. */
 static _Thread_local volatile sig_atomic_t runaway_policy = -1;
 
 bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b)
@@ -28,7 +28,7 @@ bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b
 	return a.policy != b.policy ? a.policy > b.policy : a.priority > b.priority;
 }
 
-/* ---- what the kernel is set to ---- */
+/* ---- scheduling of this thread ---- */
 
 static int save(struct priority_boost_state *s)
 {
@@ -39,7 +39,7 @@ static int save(struct priority_boost_state *s)
 		return -errno;
 	s->priority = param.sched_priority;
 	errno = 0;
-	s->nice = getpriority(PRIO_PROCESS, 0); /* -1 is a good value */
+	s->nice = getpriority(PRIO_PROCESS, 0); /* -1 is a valid value */
 	return -errno;
 }
 
@@ -47,7 +47,7 @@ static int run_as(int policy, int priority, int nice)
 {
 	const struct sched_param param = {.sched_priority = priority};
 
-	/* The nice value first: if it may not be, nothing has changed. */
+	/* The nice value first: if it is refused, nothing has changed. */
 	if (setpriority(PRIO_PROCESS, 0, nice) < 0 || sched_setscheduler(0, policy, &param) < 0)
 		return -errno;
 	return 0;
@@ -84,7 +84,7 @@ static void begin_window(struct priority_boost_state *s, uint64_t now)
 
 static int run_on_budget(struct priority_boost_state *s)
 {
-	/* Whoever started it so has thought of it. */
+	/* The administrator started it as a real-time task. */
 	if (is_real_time(s->policy))
 		return run_as_found(s);
 	if (run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice) < 0)
@@ -95,8 +95,8 @@ static int run_on_budget(struct priority_boost_state *s)
 }
 
 /*
- * RLIMIT_RTTIME counts from the last wake-up. A loop that always has work keeps its budget without a
- * wait, for many windows: it is not a runaway.
+ * RLIMIT_RTTIME counts from the last wake-up. A loop that always has work keeps to its budget
+ * without a wait, for many windows; it is not a runaway.
  */
 static void wait_once(void)
 {
@@ -140,7 +140,7 @@ void priority_boost_tick(struct priority_boost_state *s)
 		return;
 	s->looked_ns = now;
 	if (now - s->window_ns >= PRIORITY_BOOST_WINDOW_NS) {
-		/* Also after a signal, which nobody else knows of. */
+		/* Also after a signal, which only this code handles. */
 		run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice);
 		if (cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS / 2)
 			wait_once();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Is this a build with a sanitizer that needs more of the system than the program itself? */
+/* 1 if built with a sanitizer, which needs more system calls than the program itself. */
 #ifdef __has_feature
 #define SANITIZER_HAS_FEATURE(feature) __has_feature(feature)
 #else

@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 
 #define SHM_NAME "perfetto_shmem" /* what users look for in /proc/PID/maps */
-/* The size is final; and so are the seals: nobody can add one against writing later. */
+/* The size is final; and so are the seals: no process can add a seal against writing later. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static int map(int fd, size_t size, void **ret_addr)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lists are what the programs and their libraries call between their start and their end, of more
- * than one libc and kernel: some do with newfstatat what others do with fstat. Names that this
- * machine's libseccomp does not know, or its processor does not have, are passed over.
+ * The lists have the calls of the programs and their libraries, with several versions of libc and
+ * kernel: some use newfstatat where others use fstat. Names that libseccomp does not know, or that
+ * the architecture lacks, are skipped.
  */
 #include "base/system/syscall_filter.h"
 
@@ -37,7 +37,7 @@
 #define RESULT(context) ((context)->uc_mcontext.__gregs[REG_A0])
 #endif
 
-/* ---- what each program does ---- */
+/* ---- calls of every program ---- */
 
 static const char *const common[] = {
 	/* memory; mmap and mprotect are below */
@@ -61,7 +61,7 @@ static const char *const common[] = {
 	"readv",
 	"write",
 	"writev",
-	/* sockets that are there */
+	/* open sockets */
 	"getpeername",
 	"getsockname",
 	"getsockopt",
@@ -90,7 +90,7 @@ static const char *const common[] = {
 	"timerfd_gettime",
 	"timerfd_settime",
 	"timerfd_settime64",
-	/* files, and those that libc reads (the time zone) */
+	/* files, also those that libc reads (time zone) */
 	"access",
 	"faccessat",
 	"faccessat2",
@@ -146,8 +146,8 @@ static const struct syscall_without common_without[] = {
 	{"mmap", 2, PROT_EXEC},
 	{"mmap2", 2, PROT_EXEC},
 	{"mprotect", 2, PROT_EXEC},
-	{"prlimit64", 2, UINT64_MAX}, /* asking, not setting */
-	{"sched_setscheduler", 0, UINT32_MAX}, /* for priority_boost: of ourselves */
+	{"prlimit64", 2, UINT64_MAX}, /* reads a limit, sets none */
+	{"sched_setscheduler", 0, UINT32_MAX}, /* for priority_boost, of this thread */
 	{"sched_setattr", 0, UINT32_MAX}, /* likewise */
 	{"sched_getattr", 0, UINT32_MAX},
 };
@@ -165,31 +165,31 @@ static const struct syscall_without library_without[] = {
 	{"mmap2", 2, PROT_WRITE},
 };
 
-/* ---- what is blocked ---- */
+/* ---- blocked calls ---- */
 
 #ifdef RESULT
 #define BLOCKED SCMP_ACT_TRAP
 
 /*
- * The call itself raised it, so this is no other place than that of any log message. One that
- * another process sent may come anywhere, and has no call whose result could be set.
+ * The blocked call raised the signal, so logging is safe here. A SIGSYS of another process may
+ * arrive anywhere and has no call whose result could be set.
  */
 static void on_blocked(int signal_number, siginfo_t *info, void *context)
 {
-	static uint64_t told[8]; /* a bit for each number */
+	static uint64_t logged[8]; /* a bit for each number */
 	unsigned nr = (unsigned)info->si_syscall;
 
 	(void)signal_number;
 	if (info->si_code != SYS_SECCOMP)
 		return;
-	if (nr / 64 >= ARRAY_SIZE(told) || !(told[nr / 64] & 1ull << nr % 64))
+	if (nr / 64 >= ARRAY_SIZE(logged) || !(logged[nr / 64] & 1ull << nr % 64))
 		log_warn("the sandbox does not allow system call %u; it failed (EPERM)", nr);
-	if (nr / 64 < ARRAY_SIZE(told))
-		told[nr / 64] |= 1ull << nr % 64;
+	if (nr / 64 < ARRAY_SIZE(logged))
+		logged[nr / 64] |= 1ull << nr % 64;
 	RESULT((ucontext_t *)context) = -EPERM;
 }
 
-static int tell_blocked(scmp_filter_ctx f)
+static int log_blocked(scmp_filter_ctx f)
 {
 	struct sigaction action = {.sa_sigaction = on_blocked, .sa_flags = SA_SIGINFO | SA_RESTART};
 
@@ -199,7 +199,7 @@ static int tell_blocked(scmp_filter_ctx f)
 #else
 #define BLOCKED SCMP_ACT_ERRNO(EPERM)
 
-static int tell_blocked(scmp_filter_ctx f)
+static int log_blocked(scmp_filter_ctx f)
 {
 	return seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, 1);
 }
@@ -240,7 +240,7 @@ static int allow_without(scmp_filter_ctx f, const struct syscall_without *w)
 	return allow(f, w->name, 1, &none);
 }
 
-/* The flags of clone3 are in memory, where a filter does not look: libc continues with clone. */
+/* A filter cannot read the flags of clone3, which are in memory; libc falls back to clone. */
 static int allow_threads(scmp_filter_ctx f)
 {
 	const struct scmp_arg_cmp thread[] = {
@@ -333,18 +333,19 @@ int syscall_filter_install(const struct syscall_list *list)
 	f = seccomp_init(BLOCKED);
 	if (!f)
 		return -ENOMEM;
-	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors of the kernel as they are */
+	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC,
+			     1); /* return errors of the kernel unchanged */
 	/* Wishes: a search instead of a walk through the numbers; and no mitigations that slow down
 	 * the whole process, as kernels before 5.16 have for one that runs code of other processes. */
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)
 		r = add_rules(f, list);
-	/* Threads that run already; later ones have it from the one that starts them. */
+	/* Applies to running threads as well; later ones inherit it. */
 	if (r == 0 && !list->has_threads)
 		r = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (r == 0)
-		r = tell_blocked(f);
+		r = log_blocked(f);
 	if (r == 0)
 		r = seccomp_load(f);
 	seccomp_release(f);

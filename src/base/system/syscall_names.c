@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables are libseccomp's, of the version that is installed; what came after it is below. */
+/* The tables are those of the installed libseccomp; newer system calls are listed below. */
 #include "base/system/syscall_names.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-#define NUMBERS_END 1024 /* above every table's last one */
+#define NUMBERS_END 1024 /* above the last number of every table */
 
 /* Since 424 a call has the same number on all architectures but those whose numbers begin
  * elsewhere; from scripts/syscall.tbl of the kernel, and syscall_64.tbl of x86. */
 static const struct {
 	const char *name;
 	uint32_t nr;
-	uint32_t arch; /* which alone has it; 0: all */
+	uint32_t arch; /* the only one that has it; 0: all */
 } recent[] = {
 	{"uretprobe", 335, SCMP_ARCH_X86_64},
 	{"uprobe", 336, SCMP_ARCH_X86_64},
@@ -57,7 +57,7 @@ static const struct {
 	{"newuname", "uname"}, {"umount", "umount2"}, {"sendfile64", "sendfile"},
 };
 
-/* The 32-bit programs that a 64-bit kernel runs; 0: none. */
+/* The 32-bit architecture of programs on a 64-bit kernel; 0: none. */
 static uint32_t compat_of(uint32_t arch)
 {
 	switch (arch) {
@@ -89,7 +89,7 @@ static bool numbers_are_common(uint32_t arch)
 	}
 }
 
-/* The bare name's number, or a negative value. */
+/* Returns the number of a name without prefix, or a negative value. */
 static int number_of(uint32_t arch, const char *name)
 {
 	int nr = __NR_SCMP_ERROR;
@@ -144,7 +144,7 @@ int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static
 		return 0;
 	}
 	*nearest = '\0';
-	/* What only 32-bit programs have. */
+	/* System calls of 32-bit programs only. */
 	if (arch == native && number_of(compat_of(native), bare) >= 0) {
 		snprintf(nearest, SYSCALL_NAME_MAX, "compat_sys_%s", bare);
 		return -ENOENT;
@@ -162,7 +162,7 @@ int syscall_number(const char *name, bool compat)
 	return number_of(compat ? compat_of(native) : native, name);
 }
 
-/* In zeros, cut to len. */
+/* Copies the name, truncated to len; buf is zeroed. */
 static void name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
 {
 	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;

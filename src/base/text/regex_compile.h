@@ -53,7 +53,7 @@ struct regex {
 
 	struct regex_threads now, next; /* owned */
 	uint32_t *seen; /* owned; by place: the list that it was last added to */
-	uint32_t round; /* number of the list being made */
+	uint32_t list; /* number of the list being made */
 	uint32_t *bounds; /* owned: of the thread that is added, and of the match */
 };
 

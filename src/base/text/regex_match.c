@@ -22,7 +22,7 @@ struct run {
 	struct regex *re;
 	const uint8_t *text;
 	size_t len;
-	unsigned n_slots; /* 0: nobody asks for groups */
+	unsigned n_slots; /* 0: no groups are requested */
 	uint32_t *bounds; /* of the thread that is being added */
 	uint64_t steps; /* places that were looked at */
 };
@@ -46,9 +46,9 @@ static bool is_edge(const struct run *r, size_t at)
 /* Returns false if the place is in the list that is being made already. */
 static bool is_new(struct regex *re, unsigned place)
 {
-	if (re->seen[place] == re->round)
+	if (re->seen[place] == re->list)
 		return false;
-	re->seen[place] = re->round;
+	re->seen[place] = re->list;
 	return true;
 }
 
@@ -139,7 +139,7 @@ static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
 {
 	struct regex *re = r->re;
 
-	re->round++;
+	re->list++;
 	for (unsigned i = 0; i < re->now.n; i++) {
 		const uint32_t *slots = &re->now.slots[i * r->n_slots];
 		unsigned place = re->now.places[i];
@@ -178,11 +178,11 @@ static void advance(struct regex *re)
 /* Rounds are numbered anew before the numbers run out. */
 static void begin_rounds(struct regex *re, size_t n)
 {
-	if (UINT32_MAX - re->round <= n + 2) {
+	if (UINT32_MAX - re->list <= n + 2) {
 		memset(re->seen, 0, re->n_ops * sizeof(*re->seen));
-		re->round = 0;
+		re->list = 0;
 	}
-	re->round++;
+	re->list++;
 	re->now.n = re->next.n = 0;
 }
 
@@ -299,7 +299,7 @@ static int compile(struct regex *re, const char *pattern, struct err_text *why)
 	if (!re->bounds || !re->seen || alloc_threads(&re->now, re) < 0 ||
 	    alloc_threads(&re->next, re) < 0)
 		return -ENOMEM;
-	re->round = 1;
+	re->list = 1;
 	find_first(re, 0);
 	return 0;
 }

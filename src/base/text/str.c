@@ -127,7 +127,7 @@ bool str_glob(const char *pattern, const char *s)
 }
 
 /*
- * UTF-8 as of RFC 3629: the first byte tells the length, and a range for the second that leaves out
+ * UTF-8 as of RFC 3629: the first byte gives the length, and a range for the second that leaves out
  * what could be written shorter, surrogates, and numbers past U+10FFFF. The controls are
  *
  *	00..1F 7F         as in ASCII
@@ -186,7 +186,7 @@ void str_make_plain(char *s, size_t len, const char *keep)
  *	  row      . . c d
  */
 
-#define MAX_WORD (STR_NEAREST_SIZE - 1) /* longer ones are nobody's typing error */
+#define MAX_WORD (STR_NEAREST_SIZE - 1) /* longer words are not compared */
 
 void str_nearest_init(struct str_nearest *n, const char *word)
 {
@@ -228,7 +228,8 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb, uns
 void str_nearest_try(struct str_nearest *n, const char *candidate)
 {
 	size_t na = strlen(n->word), nb = strlen(candidate);
-	unsigned d, limit = n->best_distance + (n->best != NULL); /* as near as the best: decided below */
+	unsigned d, limit = n->best_distance +
+			    (n->best != NULL); /* as near as the best: decided below */
 
 	if (na > MAX_WORD || nb > MAX_WORD || na + limit <= nb || nb + limit <= na)
 		return;

@@ -39,7 +39,7 @@ struct ds_handle;
 struct ds_env {
 	struct event_base *loop;
 	struct arbiter *arbiter;
-	struct metadata_bus *feed;
+	struct metadata_bus *bus;
 	bool knows_consumers; /* DataSourceConfig.consumer_uid is trustworthy */
 	bool trusts_consumers; /* all consumers are treated as root */
 	const char *proc_root; /* "/proc" but in tests */

@@ -18,7 +18,7 @@ struct producer;
  * -ENAMETOOLONG. */
 int producer_new(const struct producer_options *options, struct producer **ret);
 /* Stops and destroys every instance, sends their data, disconnects. No-op for NULL. Must not be
- * called from a data source or from on_trouble. */
+ * called from a data source or from on_error. */
 void producer_free(struct producer *p);
 
 /* Activates triggers by name. Returns 0, -ENOTCONN, or as connection_call(). */

@@ -33,12 +33,12 @@ void producer_trouble(struct producer *p, const char *fmt, ...)
 	char sentence[512];
 	va_list args;
 
-	if (!p->o.on_trouble)
+	if (!p->o.on_error)
 		return;
 	va_start(args, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
-	p->o.on_trouble(p->o.ctx, sentence);
+	p->o.on_error(p->o.ctx, sentence);
 }
 
 /* ---- requests ---- */

@@ -26,7 +26,7 @@ struct producer {
 	bool connected; /* on_connected was called */
 };
 
-/* Formats one sentence for on_trouble. */
+/* Formats one sentence for on_error. */
 void producer_trouble(struct producer *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -21,15 +21,15 @@ struct producer_options {
 	bool scraping;
 	/* Borrowed for the producer's life; NULL-terminated. */
 	const struct data_source *const *sources;
-	struct ds_env env; /* loop, feed, roots and trust; the producer sets the rest */
+	struct ds_env env; /* loop, bus, roots and trust; the producer sets the rest */
 	/* All optional. */
 	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
 	void (*on_disconnected)(void *ctx); /* after on_connected; all instances are destroyed */
 	/* Reports a problem in one sentence; the producer continues: no service (reported once
 	 * until the next connection), a data source that could not be set up. */
-	void (*on_trouble)(void *ctx, const char *sentence);
+	void (*on_error)(void *ctx, const char *sentence);
 	/* The strongest priority_boost of the running data sources has changed;
-	 * PRIORITY_BOOST_NONE: restore the original priority. If NULL, on_trouble reports configs
+	 * PRIORITY_BOOST_NONE: restore the original priority. If NULL, on_error reports configs
 	 * with a priority_boost. */
 	void (*on_boost)(void *ctx, struct priority_boost strongest);
 	/* The capabilities (bits 1 << CAP_*) that the running data sources or the connection to the

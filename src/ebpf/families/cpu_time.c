@@ -55,7 +55,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 {
 	(void)o;
 	(void)n_cpus;
-	return f->count_args(f->ctx, "sched_switch") >= 4 ? CPU_TIME_STATE_IS_TOLD : 0;
+	return f->count_args(f->ctx, "sched_switch") >= 4 ? CPU_TIME_HAS_STATE : 0;
 }
 
 const struct ebpf_family cpu_time_family = {

@@ -62,7 +62,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 	    f->has_member(f->ctx, "cfs_rq", "h_nr_queued"))
 		switches |= RUNQ_NO_SLEEPERS;
 	if (f->count_args(f->ctx, "sched_switch") >= 4)
-		switches |= RUNQ_STATE_IS_TOLD;
+		switches |= RUNQ_HAS_STATE;
 	return switches;
 }
 

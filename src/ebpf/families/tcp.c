@@ -63,9 +63,9 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 	(void)n_cpus;
 	if (f->count_args(f->ctx, "tcp_retransmit_skb") >= 3 ||
 	    ebpf_has_field(f, "tcp/tcp_retransmit_skb", "err"))
-		switches |= TCP_ERROR_IS_TOLD;
+		switches |= TCP_HAS_ERROR;
 	if (f->count_args(f->ctx, "kfree_skb") >= 3 || ebpf_has_field(f, "skb/kfree_skb", "reason"))
-		switches |= TCP_REASON_IS_TOLD;
+		switches |= TCP_HAS_REASON;
 	return switches;
 }
 

@@ -105,12 +105,12 @@ static inline uint64_t compact_s32(const struct ring_record *r, const struct fie
  * Notes the next thread for the metadata bus. The current thread (common_pid) was the next thread
  * of an earlier switch.
  */
-static inline void compact_tell(struct encode_ctx *ctx, const struct ring_record *r,
-				const struct field_op *pid)
+static inline void compact_add_tid(struct encode_ctx *ctx, const struct ring_record *r,
+				   const struct field_op *pid)
 {
 	if (ctx->metadata)
 		tid_list_add(metadata_tids(ctx->metadata, r->time),
-			    (int32_t)load32(r->payload + pid->offset));
+			     (int32_t)load32(r->payload + pid->offset));
 }
 
 /*
@@ -132,7 +132,7 @@ static inline void compact_sched_switch(struct compact_sched *s, const struct co
 	compact_put_task(s, SWITCH_NEXT_PID, (int32_t)load32(r->payload + pid->offset),
 			 SWITCH_NEXT_COMM, r->payload + comm->offset);
 	s->room--;
-	compact_tell(ctx, r, pid);
+	compact_add_tid(ctx, r, pid);
 }
 
 static inline void compact_sched_waking(struct compact_sched *s, const struct compiled_event *ev,
@@ -149,5 +149,5 @@ static inline void compact_sched_waking(struct compact_sched *s, const struct co
 			 r->payload + comm->offset);
 	compact_put(s, WAKING_FLAGS, r->payload[flags->offset]);
 	s->room--;
-	compact_tell(ctx, r, pid);
+	compact_add_tid(ctx, r, pid);
 }

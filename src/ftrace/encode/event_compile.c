@@ -280,7 +280,7 @@ static bool is_left_out(const struct tep_event *event, const struct tep_format_f
 }
 
 /* A record must also be long enough for its metadata fields. */
-static void add_news(struct compiled_event *ev, const struct tep_event *event)
+static void set_metadata_fields(struct compiled_event *ev, const struct tep_event *event)
 {
 	uint16_t min_len = 0;
 
@@ -385,7 +385,7 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 		return -ENOMEM;
 	ev->kind = COMPILED_FIELDS;
 	ev->event_tag_len = unchecked_tag(message.number, PB_WIRE_BYTES, &ev->event_tag);
-	add_news(ev, event);
+	set_metadata_fields(ev, event);
 	set_bounds(ev, ctx->max_text);
 	*ret = ev;
 	return 0;
@@ -431,7 +431,7 @@ int event_compile_generic(const struct tep_event *event, const struct compile_co
 	return 0;
 }
 
-int event_compile_feed(const struct tep_event *event, struct compiled_event **ret)
+int event_compile_metadata(const struct tep_event *event, struct compiled_event **ret)
 {
 	struct compiled_event *ev;
 	struct draft d;
@@ -443,8 +443,8 @@ int event_compile_feed(const struct tep_event *event, struct compiled_event **re
 	ev = draft_pack(&d, NULL, NULL);
 	if (!ev)
 		return -ENOMEM;
-	ev->kind = COMPILED_FEED;
-	add_news(ev, event);
+	ev->kind = COMPILED_METADATA;
+	set_metadata_fields(ev, event);
 	if (ev->metadata.kind == METADATA_NONE) {
 		free(ev);
 		return -EPROTO;

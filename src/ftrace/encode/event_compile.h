@@ -41,7 +41,7 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 int event_compile_generic(const struct tep_event *event, const struct compile_context *ctx,
 			  uint32_t number, bool legacy, struct compiled_event **ret);
 /* Compiles an event for the metadata bus alone. Returns -EPROTO if it has no metadata fields. */
-int event_compile_feed(const struct tep_event *event, struct compiled_event **ret);
+int event_compile_metadata(const struct tep_event *event, struct compiled_event **ret);
 /* Compiles to a KprobeEvent with the event's name. type: a value of KprobeEvent.KprobeType. */
 int event_compile_probe(const struct tep_event *event, unsigned type, struct compiled_event **ret);
 /*

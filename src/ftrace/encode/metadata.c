@@ -311,7 +311,8 @@ static uint64_t boot_ns(const struct clock_sync *sync, uint64_t time)
 }
 
 /* Converts the times of the tasks before until. Returns their number. */
-static size_t tell_tasks(struct metadata_events *n, const struct clock_sync *sync, uint64_t until)
+static size_t convert_times(struct metadata_events *n, const struct clock_sync *sync,
+			    uint64_t until)
 {
 	size_t i;
 
@@ -327,7 +328,7 @@ static size_t tell_tasks(struct metadata_events *n, const struct clock_sync *syn
 }
 
 /* Threads with events in the next batch are removed from this one. */
-static void hold_back(struct metadata_events *n)
+static void withhold_threads(struct metadata_events *n)
 {
 	if (n->n_published == n->n_tasks)
 		return;
@@ -345,8 +346,8 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 		n->published_until = until;
 	else
 		tid_list_move(&n->later, &n->tids);
-	n->n_published = tell_tasks(n, sync, until);
-	hold_back(n);
+	n->n_published = convert_times(n, sync, until);
+	withhold_threads(n);
 	*ret = (struct metadata_batch){
 		.tasks = n->tasks,
 		.n_tasks = n->n_published,

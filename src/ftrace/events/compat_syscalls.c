@@ -31,10 +31,10 @@
  */
 #ifdef __x86_64__
 #define KERNEL_MARK "sys/abi/vsyscall32"
-#define EXEC_TELLS true
+#define EXEC_SHOWS_SIZE true
 #else
 #define KERNEL_MARK ""
-#define EXEC_TELLS false
+#define EXEC_SHOWS_SIZE false
 #endif
 
 enum state { UNSEEN, GONE, NATIVE, COMPAT };
@@ -77,7 +77,7 @@ static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 	read_numbers(&t->numbers[1], true);
 	if (t->numbers[0].execve < 0 || t->numbers[1].execve < 0)
 		return -EOPNOTSUPP;
-	t->exec_tells = EXEC_TELLS;
+	t->exec_shows_size = EXEC_SHOWS_SIZE;
 	t->threads = calloc(COMPAT_THREADS_MAX, sizeof(*t->threads));
 	return t->threads ? 0 : -ENOMEM;
 }
@@ -178,7 +178,7 @@ static bool leads_away(const struct compat_threads *t, struct compat_thread *thr
 
 	if (!seen)
 		thread->state = (uint16_t)look(t, c->tid);
-	if (!t->exec_tells || c->ret || c->nr == thread->last)
+	if (!t->exec_shows_size || c->ret || c->nr == thread->last)
 		return false;
 	if (thread->state == COMPAT && !seen && c->nr == t->numbers[1].execve) {
 		thread->state = NATIVE; /* it was in this table, */
@@ -204,7 +204,7 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 		thread->since = c->time;
 	} else {
 		compat = thread->state == COMPAT;
-		if (!t->exec_tells && !c->ret && is_exec(&t->numbers[compat], c->nr))
+		if (!t->exec_shows_size && !c->ret && is_exec(&t->numbers[compat], c->nr))
 			thread->ended = c->time; /* its new state must be read from /proc */
 	}
 	if (c->nr == thread->last || is_exec(&t->numbers[compat], c->nr))

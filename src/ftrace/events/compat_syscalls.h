@@ -10,7 +10,7 @@
 #include "ftrace/format/ring_page.h"
 
 /*
- * Tells which threads of a 64-bit kernel run 32-bit programs, while the records of their system
+ * Finds out which threads of a 64-bit kernel run 32-bit programs, while the records of their system
  * calls are read. The records do not contain this fact. It is known from:
  *
  *	/proc/TID/auxv	word size of the program; read when a thread is first seen
@@ -30,7 +30,7 @@ struct compat_threads {
 	struct compat_numbers {
 		int execve, execveat, exit, exit_group; /* negative: none */
 	} numbers[2]; /* of the 64-bit table and the 32-bit table */
-	bool exec_tells; /* execve shows the word size (see above) */
+	bool exec_shows_size; /* execve shows the word size (see above) */
 };
 
 #define COMPAT_THREADS_MAX 8192u /* the table is cleared when three quarters are used, */

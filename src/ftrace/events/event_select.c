@@ -258,7 +258,7 @@ bool event_request_means(const char *request, const char *group, const char *nam
 }
 
 /* Returns true for an event that the session has made, which is selected without a request. */
-static bool means_told(const struct event_selection *s, const char *request)
+static bool means_represented(const struct event_selection *s, const char *request)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->events[i].repr && event_is_meant(request, &s->events[i]))
@@ -279,7 +279,7 @@ static int select_one(const char *root, const char *request, struct event_select
 	name = split(copy, &group);
 	if (name)
 		r = select_in_groups(root, group, name, s);
-	if (!r && s->n == before && !means_told(s, request))
+	if (!r && s->n == before && !means_represented(s, request))
 		setup_error_unknown_event(errors, request);
 	return r;
 }

@@ -37,7 +37,7 @@ struct entry {
 /* Of this process. */
 static struct entry *by_shape;
 static struct entry *by_number[GENERIC_NUMBERS]; /* from GENERIC_NUMBER_FIRST on; owned */
-static uint32_t turn;
+static uint32_t next_number;
 
 /* At least one number is free. Returns NULL if out of memory. */
 static struct entry *new_entry(uint64_t shape)
@@ -46,17 +46,17 @@ static struct entry *new_entry(uint64_t shape)
 
 	if (!e)
 		return NULL;
-	while (by_number[turn])
-		turn = (turn + 1) % GENERIC_NUMBERS;
+	while (by_number[next_number])
+		next_number = (next_number + 1) % GENERIC_NUMBERS;
 	e->shape = shape;
-	e->number = GENERIC_NUMBER_FIRST + turn;
+	e->number = GENERIC_NUMBER_FIRST + next_number;
 	HASH_ADD(hh, by_shape, shape, sizeof(e->shape), e);
 	if (!e->hh.tbl) {
 		free(e);
 		return NULL;
 	}
-	by_number[turn] = e;
-	turn = (turn + 1) % GENERIC_NUMBERS;
+	by_number[next_number] = e;
+	next_number = (next_number + 1) % GENERIC_NUMBERS;
 	return e;
 }
 
@@ -264,7 +264,7 @@ static int compile(struct event_table *t, const struct tep_event *event,
 	struct proto_event message;
 
 	if (o->metadata_only)
-		return event_compile_feed(event, ret);
+		return event_compile_metadata(event, ret);
 	if (repr && repr->as >= EVENT_AS_PROBE_BEGIN)
 		return event_compile_probe(event, repr->as - EVENT_AS_PROBE_BEGIN + 1, ret);
 	if (repr && repr->as == EVENT_AS_FIELDS)

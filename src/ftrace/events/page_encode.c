@@ -5,7 +5,7 @@
  *	          -> COMPILED_COMPACT_SWITCH    columns of compact_sched
  *	          -> COMPILED_PRINT             written or skipped by its text
  *	          -> COMPILED_OF_THREADS        written or skipped by its thread
- *	          -> COMPILED_FEED              metadata for the bus, not written
+ *	          -> COMPILED_METADATA              metadata for the bus, not written
  *	          -> none                       skipped
  *
  * A bundle starts with the first record or error. It ends after BUNDLE_MAX_BYTES, when one of its
@@ -143,7 +143,7 @@ static __attribute__((noinline)) bool is_wanted(struct page_encoder *t,
 						const struct compiled_event *ev,
 						struct ring_record r)
 {
-	if (ev->kind != COMPILED_FEED && print_is_wanted(t, ev, &r))
+	if (ev->kind != COMPILED_METADATA && print_is_wanted(t, ev, &r))
 		return true;
 	if (t->ctx.tids)
 		event_add_tids(ev, &r, &t->ctx);

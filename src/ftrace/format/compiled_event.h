@@ -85,7 +85,7 @@ enum compiled_kind {
 	COMPILED_PRINT = COMPILED_FIRST_ASKED,
 	COMPILED_OF_THREADS, /* like COMPILED_FIELDS; other markers, filtered by thread */
 	COMPILED_LEGACY_OF_THREADS, /* like COMPILED_LEGACY; other markers, filtered by thread */
-	COMPILED_FEED, /* not written: enabled only for the metadata bus */
+	COMPILED_METADATA, /* not written: enabled only for the metadata bus */
 };
 
 #define COMPILED_NOT_GENERIC UINT16_MAX

@@ -114,20 +114,20 @@ static int add_events(const struct category *c, struct event_selection *events,
 		      const struct setup *s)
 {
 	struct event_selection there = {0};
-	struct setup_errors nobodys = {0};
+	struct setup_errors ignored = {0};
 	struct proto_event known;
 	size_t n = 0;
 	int r;
 
 	while (c->requests[n])
 		n++;
-	r = event_select(s->root, (char *const *)c->requests, n, &there, &nobodys);
+	r = event_select(s->root, (char *const *)c->requests, n, &there, &ignored);
 	for (size_t i = 0; !r && i < there.n; i++)
 		if (proto_events_find(there.events[i].group, there.events[i].name, &known))
 			r = event_selection_add(events, there.events[i].group,
 						there.events[i].name);
 	event_selection_deinit(&there);
-	setup_errors_deinit(&nobodys);
+	setup_errors_deinit(&ignored);
 	return r;
 }
 

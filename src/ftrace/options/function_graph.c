@@ -59,7 +59,7 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-static bool is_asked_for(const struct setup *s)
+static bool is_requested(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 	const struct {
@@ -84,7 +84,7 @@ int function_graph_select(struct event_selection *events, const struct setup *s)
 	char file[64], path[4096];
 	int r = 0;
 
-	if (!is_asked_for(s))
+	if (!is_requested(s))
 		return 0;
 	tracers = read_line(s->root, "available_tracers");
 	if (!has_word(tracers, TRACER)) {
@@ -185,7 +185,7 @@ static unsigned add_each(const struct functions *f, const struct instance *i, co
 }
 
 /* Returns true if the list was set by another process, in a directory that is not our own. */
-static bool is_somebodys(const struct instance *i, const char *file, const char *idle)
+static bool is_foreign(const struct instance *i, const char *file, const char *idle)
 {
 	_cleanup_(freep) char *now = instance_read(i, file);
 
@@ -205,7 +205,7 @@ static int write_list(const struct functions *f, const struct instance *i, const
 	unsigned taken = 0;
 	int r;
 
-	if (is_somebodys(i, f->file, ""))
+	if (is_foreign(i, f->file, ""))
 		return fail(s, f->option, -EBUSY, "another user has set functions there");
 	join(f, s, &lines);
 	if (lines.failed) {
@@ -245,7 +245,7 @@ static int borrow_globals(struct function_graph *g, const struct setup *s)
 }
 
 /* Limits that others have set apply to us, too. */
-static void tell_limit(const struct setup *s, const char *file)
+static void report_limit(const struct setup *s, const char *file)
 {
 	setup_error_add(s->errors,
 			"option:enable_function_graph (limited by %s, which another user has set "
@@ -264,9 +264,9 @@ static int set_roots(struct function_graph *g, const struct setup *s)
 
 	if (roots.n)
 		return write_list(&roots, &g->globals, s);
-	if (is_somebodys(&g->globals, roots.file, "") ||
+	if (is_foreign(&g->globals, roots.file, "") ||
 	    instance_write(&g->globals, roots.file, "") == -EBUSY)
-		tell_limit(s, roots.file);
+		report_limit(s, roots.file);
 	return 0;
 }
 
@@ -274,18 +274,18 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 {
 	static const char file[] = "max_graph_depth";
 	uint32_t depth = s->config->function_graph_max_depth;
-	bool somebodys = is_somebodys(&g->globals, file, "0");
+	bool is_set = is_foreign(&g->globals, file, "0");
 	char text[16];
 	int r;
 
 	snprintf(text, sizeof(text), "%u", depth);
-	r = somebodys ? -EBUSY : instance_write(&g->globals, file, text);
+	r = is_set ? -EBUSY : instance_write(&g->globals, file, text);
 	if (r && depth)
 		return fail(s, "function_graph_max_depth", r,
 			    r == -EBUSY ? "it goes for the whole kernel, and is in use"
 					: strerror(-r));
 	if (r == -EBUSY)
-		tell_limit(s, file);
+		report_limit(s, file);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ static int set_filters(const struct setup *s)
 
 	if (filters.n)
 		return write_list(&filters, s->instance, s);
-	if (is_somebodys(s->instance, filters.file, ""))
+	if (is_foreign(s->instance, filters.file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,
 			    "another user has set functions there");
 	/* An own instance has no filter. An attached one must have none while we use it. */
@@ -319,7 +319,7 @@ static int set_threads(const struct setup *s)
 
 	if (pid_filter_wanted(s->config) || instance_is_own(s->instance))
 		return 0;
-	if (is_somebodys(s->instance, file, ""))
+	if (is_foreign(s->instance, file, ""))
 		return fail(s, "enable_function_graph", -EBUSY,
 			    "another user has set threads there");
 	if (instance_write(s->instance, file, "") == -EBUSY)

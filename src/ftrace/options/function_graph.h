@@ -7,8 +7,8 @@
  * FtraceConfig.enable_function_graph and related options: the kernel's function graph tracer,
  * whose records are ftrace/funcgraph_entry and funcgraph_exit. Since Linux 6.11 each instance can
  * have the tracer; before, only the top level (top_level.h). Function filters belong to an
- * instance. Graph roots and depth are global to the kernel and are used only if nobody else uses
- * them.
+ * instance. Graph roots and depth are global to the kernel and are used only if no other process
+ * uses them.
  *
  * The tracer cannot be changed while the rings of its instance are open.
  */

@@ -105,15 +105,15 @@ static const char *option_of(enum dynevent_type type)
 	return type == DYNEVENT_KPROBE ? "kprobe_events" : "uprobe_events";
 }
 
-static const struct group *group_for(struct making *m, enum dynevent_type type, const char *said,
-				     enum event_represented_as as)
+static const struct group *group_for(struct making *m, enum dynevent_type type,
+				     const char *as_written, enum event_represented_as as)
 {
 	struct group *g = m->groups;
 
 	for (unsigned i = 0; i < m->n_groups; i++, g++)
-		if (g->type == type && g->as == as && !strcmp(g->written, said))
+		if (g->type == type && g->as == as && !strcmp(g->written, as_written))
 			return g;
-	*g = (struct group){.written = strdup(said), .type = type, .as = as};
+	*g = (struct group){.written = strdup(as_written), .type = type, .as = as};
 	if (!g->written)
 		return NULL;
 	owner_tag_new(g->name);
@@ -167,7 +167,7 @@ static void explain(struct making *m, enum dynevent_type type, const struct prob
 
 /* Returns 0, -ENOMEM, or another -errno with e. */
 static int make(struct making *m, enum dynevent_type type, const struct probe_spec *line,
-		const char *told_name, enum event_represented_as as, struct err_text *e)
+		const char *shown_name, enum event_represented_as as, struct err_text *e)
 {
 	const struct group *group = group_for(m, type, line->group, as);
 	struct strbuf command = {0};
@@ -181,7 +181,7 @@ static int make(struct making *m, enum dynevent_type type, const struct probe_sp
 					     .type = type,
 					     .group = (char *)group->name,
 					     .name = line->name,
-					     .repr = {line->group, told_name, as},
+					     .repr = {line->group, shown_name, as},
 				     },
 				     command.s);
 		if (r && r != -ENOMEM)
@@ -213,7 +213,7 @@ static int make_line(struct making *m, enum dynevent_type type, const char *text
 }
 
 /* Returns true if there is room for one more and the kernel supports it; reports once if not. */
-static bool may_make(struct making *m, enum dynevent_type type, size_t asked)
+static bool may_make(struct making *m, enum dynevent_type type, size_t n_requested)
 {
 	if (m->n_probes < PROBES_MAX) {
 		m->n_probes++;
@@ -222,7 +222,7 @@ static bool may_make(struct making *m, enum dynevent_type type, size_t asked)
 	if (m->n_probes++ == PROBES_MAX)
 		setup_error_add(m->setup->errors,
 				"option:%s (the config has %zu probes, only the first %u are used)",
-				option_of(type), asked, PROBES_MAX);
+				option_of(type), n_requested, PROBES_MAX);
 	return false;
 }
 
@@ -312,10 +312,10 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 
 /* ---- all of them ---- */
 
-static bool is_there(const struct making *m, enum dynevent_type type, size_t asked)
+static bool is_there(const struct making *m, enum dynevent_type type, size_t n_requested)
 {
-	if (!asked || dynevent_supported(m->setup->root, type))
-		return asked;
+	if (!n_requested || dynevent_supported(m->setup->root, type))
+		return n_requested;
 	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_of(type),
 			dynevent_file_name(type));
 	return false;
@@ -324,18 +324,18 @@ static bool is_there(const struct making *m, enum dynevent_type type, size_t ask
 static int make_all(struct making *m)
 {
 	const Pb__FtraceConfig *c = m->setup->config;
-	size_t asked = c->n_kprobe_events + c->n_uprobe_events;
+	size_t n_requested = c->n_kprobe_events + c->n_uprobe_events;
 	struct err_text e = {""};
 	int r = 0;
 
 	if (is_there(m, DYNEVENT_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
-			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_KPROBE, asked))
+			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_KPROBE, n_requested))
 				r = report(m, DYNEVENT_KPROBE,
 					   make_kprobe(m, c->kprobe_events[i], &e), &e);
 	if (is_there(m, DYNEVENT_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
-			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_UPROBE, asked))
+			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_UPROBE, n_requested))
 				r = report(m, DYNEVENT_UPROBE,
 					   make_line(m, DYNEVENT_UPROBE, c->uprobe_events[i], &e),
 					   &e);

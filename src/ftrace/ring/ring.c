@@ -92,12 +92,12 @@ static void each_listener(struct ring *r, void (*fn)(struct ring_listener *l))
 		free(r);
 }
 
-static void tell_before(struct ring_listener *l)
+static void call_before_slice(struct ring_listener *l)
 {
 	l->ops->before_slice(l);
 }
 
-static void tell_after(struct ring_listener *l)
+static void call_after_slice(struct ring_listener *l)
 {
 	l->ops->after_slice(l);
 }
@@ -112,7 +112,7 @@ static void before_slice(void *ctx)
 		l->encoder->sync = sync;
 		l->pass_began = ring_poll_pass_start(r->poll);
 	}
-	each_listener(r, tell_before);
+	each_listener(r, call_before_slice);
 }
 
 static void after_slice(void *ctx)
@@ -124,7 +124,7 @@ static void after_slice(void *ctx)
 	if (ring_poll_read_until(r->poll, &until))
 		TAILQ_FOREACH (l, &r->attached, link)
 			l->read_until = until;
-	each_listener(r, tell_after);
+	each_listener(r, call_after_slice);
 }
 
 static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
@@ -139,7 +139,7 @@ static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
 	return n;
 }
 
-static void tell_read(struct ring_listener *l)
+static void call_all_read(struct ring_listener *l)
 {
 	if (!l->reading_all || l->read_all_pass > ring_poll_passes(l->ring->poll))
 		return;
@@ -149,7 +149,7 @@ static void tell_read(struct ring_listener *l)
 
 static void pass_over(void *ctx)
 {
-	each_listener(ctx, tell_read);
+	each_listener(ctx, call_all_read);
 }
 
 static const struct ring_poll_ops ring_poll_ops = {
@@ -208,7 +208,8 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 	LIST_INSERT_HEAD(&rings, r, link);
 	error = read_layout(r, i, e);
 	if (!error)
-		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, instance_ring_kb(i), e);
+		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, instance_ring_kb(i),
+					 e);
 	if (!error && ring_poll_new(
 			      &(struct ring_poll_options){
 				      .loop = loop,

@@ -67,7 +67,7 @@ static int set_subbufs(const struct instance *i, uint32_t kb)
 }
 
 /* Sets the configured or the chosen size. Returns the kernel's answer to the first attempt. */
-static int set_asked_subbufs(const struct instance *i, const struct ftrace_settings *s)
+static int set_requested_subbufs(const struct instance *i, const struct ftrace_settings *s)
 {
 	int r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
 
@@ -76,17 +76,17 @@ static int set_asked_subbufs(const struct instance *i, const struct ftrace_setti
 	return r;
 }
 
-static void report_subbufs(uint32_t asked, uint32_t kb, int r, struct setup_errors *errors)
+static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_errors *errors)
 {
-	if (!asked || asked == kb)
+	if (!requested || requested == kb)
 		return;
 	if (r == -ENOENT)
 		setup_error_add(errors, "option:subbuf_size_kb (the kernel supports only %u)", kb);
 	else if (r)
-		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is taken)", asked,
+		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is taken)", requested,
 				strerror(-r), kb);
 	else
-		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel uses %u)", asked,
+		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel uses %u)", requested,
 				kb);
 }
 
@@ -129,7 +129,7 @@ void ring_size_release(const struct instance *i)
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct setup_errors *errors)
 {
-	int r, subbuf_r = set_asked_subbufs(i, s);
+	int r, subbuf_r = set_requested_subbufs(i, s);
 	uint32_t kb = s->buffer_size_kb, subbuf_kb = instance_subbuf_kb(i);
 
 	while ((r = grow_to(i, kb)) == -ENOMEM) {
@@ -203,20 +203,21 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 }
 
 /* Sets the watermark that the config requests, and reports a failure. */
-static const char *watch_as_asked(const struct instance *i, uint32_t asked, uint32_t subbufs,
-				  struct ring_listener *l, struct setup_errors *errors)
+static const char *set_requested_watermark(const struct instance *i, uint32_t requested,
+					   uint32_t subbufs, struct ring_listener *l,
+					   struct setup_errors *errors)
 {
-	uint32_t percent = watermark_least(asked, subbufs);
-	const char *why = asked > 100 ? "more than 100" : start_watching(i, percent, l);
+	uint32_t percent = watermark_least(requested, subbufs);
+	const char *why = requested > 100 ? "more than 100" : start_watching(i, percent, l);
 
 	if (why)
 		setup_error_add(errors, "option:drain_buffer_percent (%u: %s; read by the clock)",
-				asked, why);
-	else if (percent != asked)
+				requested, why);
+	else if (percent != requested)
 		setup_error_add(errors,
 				"option:drain_buffer_percent (%u: %u is used, because the ring has "
 				"few sub-buffers)",
-				asked, percent);
+				requested, percent);
 	return why;
 }
 
@@ -227,7 +228,7 @@ void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
 	const char *why = NULL;
 
 	if (s->watermark)
-		why = watch_as_asked(i, s->watermark, subbufs, l, errors);
+		why = set_requested_watermark(i, s->watermark, subbufs, l, errors);
 	else if (!s->period_is_set)
 		why = start_watching(i, watermark_least(WATERMARK_PRESET, subbufs), l);
 	if (!why && !s->period_is_set)

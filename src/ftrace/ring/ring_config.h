@@ -23,7 +23,7 @@
 /*
  * Sets the sizes of an instance that does not record yet. If memory is short, first sub-buffers
  * become smaller, then rings. Reports differences from the config. Returns the KiB of a ring that
- * the kernel was asked for; 0 if the size was neither read nor set.
+ * was requested of the kernel; 0 if the size was neither read nor set.
  */
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct setup_errors *errors);

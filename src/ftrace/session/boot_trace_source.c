@@ -34,7 +34,7 @@
  *	text delta:	1000000			6.12 to 6.14: only the difference of the addresses
  */
 enum last_boot {
-	LAST_BOOT_UNTOLD, /* not a persistent instance, or an unknown format */
+	LAST_BOOT_UNKNOWN, /* not a persistent instance, or an unknown format */
 	LAST_BOOT_NONE,
 	LAST_BOOT_CURRENT,
 	LAST_BOOT_THERE,
@@ -58,7 +58,7 @@ static enum last_boot last_boot_of(const char *info)
 	char name[NAME_SIZE];
 
 	if (!info)
-		return LAST_BOOT_UNTOLD;
+		return LAST_BOOT_UNKNOWN;
 	if (str_starts(info, "# Current"))
 		return LAST_BOOT_CURRENT;
 	if (parse_line(info, &address, name) && !strcmp(name, "[kernel]") && !address)
@@ -142,7 +142,7 @@ static char *read_file(const char *folder, const char *name)
 	return fs_join(path, sizeof(path), folder, name) ? NULL : setting_read(path);
 }
 
-/* Reports if the records are not from the previous boot, as far as the kernel tells. */
+/* Reports if the records are not from the previous boot, as far as the kernel says. */
 static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 {
 	_cleanup_(freep) char *info = read_file(ds->instance.path, "last_boot_info");
@@ -158,7 +158,7 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 		setup_error_add(&ds->errors,
 				"option:instance_name (it holds no records of an earlier boot)");
 		return;
-	case LAST_BOOT_UNTOLD:
+	case LAST_BOOT_UNKNOWN:
 		setup_error_add(
 			&ds->errors,
 			"option:instance_name (the kernel does not preserve it across reboots, "
@@ -181,20 +181,20 @@ static int know_all_events(struct boot_trace_source *ds, const char *root)
 {
 	struct event_table_options options = {0};
 	struct event_selection all = {0};
-	struct setup_errors untold = {0};
+	struct setup_errors ignored = {0};
 	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
 	const struct setup setup = {
 		.root = root,
 		.config = &none,
 		.instance = &ds->instance,
-		.errors = &untold,
+		.errors = &ignored,
 	};
-	int r = event_select(setup.root, (char *[]){(char *)"*/*"}, 1, &all, &untold);
+	int r = event_select(setup.root, (char *[]){(char *)"*/*"}, 1, &all, &ignored);
 
 	if (!r)
 		r = event_enable_compile(&all, &setup, &options, &ds->table);
 	event_selection_deinit(&all);
-	setup_errors_deinit(&untold);
+	setup_errors_deinit(&ignored);
 	return r;
 }
 

@@ -41,8 +41,7 @@ static int set_print_filter(struct ftrace_session *s, const Pb__FtraceConfig *c)
 				  "nothing is recorded: a print_filter may have %u rules",
 				  PRINT_FILTER_MAX_RULES);
 	if (c->print_filter && !event_selection_has(&s->events, "ftrace", "print"))
-		setup_error_add(&s->errors,
-				"option:print_filter (ftrace/print is not recorded)");
+		setup_error_add(&s->errors, "option:print_filter (ftrace/print is not recorded)");
 	return r;
 }
 
@@ -193,19 +192,19 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
  */
 static void leave_tracefs(struct ftrace_session *s)
 {
-	bool lent = !instance_is_own(&s->instance);
+	bool is_attached = !instance_is_own(&s->instance);
 	size_t stay;
 	int r;
 
 	s->n_listeners = 0;
 	ring_close(&s->ring);
 	r = top_level_close(&s->top);
-	if (instance_is_made(&s->instance) && !lent) {
+	if (instance_is_made(&s->instance) && !is_attached) {
 		synthetic_events_release(s->instance.path);
 		event_disable_all(&s->events, &s->instance);
 	}
 	ring_size_release(&s->instance);
-	if (instance_remove(&s->instance) && lent)
+	if (instance_remove(&s->instance) && is_attached)
 		r = -EBUSY;
 	function_graph_end(&s->graph);
 	if (r)

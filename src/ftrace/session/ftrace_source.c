@@ -53,13 +53,13 @@ struct ftrace_source {
 	bool start_waits; /* for setting_up */
 	uint32_t stop_patience_ms;
 	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: end of that time */
-	struct metadata_publisher teller;
+	struct metadata_publisher publisher;
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
 	struct session_stats stats;
 	struct override *top_markers; /* owned; NULL: the top level gets markers as ever */
 	/* owned: the timer of session_refresh; or of the wait for setting_up after a stop */
-	struct event *looking;
+	struct event *timer;
 	bool started; /* ds_started was sent */
 	bool reading; /* its rings are being read */
 	bool stopping;
@@ -68,13 +68,13 @@ struct ftrace_source {
 	uint64_t flushes[MAX_FLUSHES];
 	unsigned n_flushes;
 	/*
-	 * A round reads all rings to the end. Requests that arrive meanwhile belong to the next
-	 * round.
+	 * A flush pass reads all rings to the end. Requests that arrive meanwhile belong to the
+	 * next pass.
 	 */
-	bool in_round;
+	bool in_flush_pass;
 	bool once_more;
-	bool last_round; /* recording has stopped */
-	unsigned n_in_round; /* flushes of this round, the first ones */
+	bool is_last_pass; /* recording has stopped */
+	unsigned n_in_flush_pass; /* flushes of this pass, the first ones */
 };
 
 /* ---- callbacks of the rings ---- */
@@ -85,7 +85,7 @@ static void before_slice(struct ring_listener *l)
 	bool is_own = l == &ds->session.ring;
 
 	/* Metadata of other rings is published after the next pass over the own ring. */
-	metadata_publisher_gather(&ds->teller, l->encoder, is_own ? l->pass_began : 0);
+	metadata_publisher_gather(&ds->publisher, l->encoder, is_own ? l->pass_began : 0);
 }
 
 /* Tasks are created and renamed in the session's own instance; other rings only mention them. */
@@ -96,8 +96,8 @@ static void after_slice(struct ring_listener *l)
 	if (ring_events(l))
 		session_symbols_report_missing(&ds->session.symbols, &ds->session.errors);
 	if (ds->session.encoder->lost)
-		metadata_publisher_lost(&ds->teller);
-	metadata_publisher_publish(&ds->teller, &ds->session.encoder->sync,
+		metadata_publisher_lost(&ds->publisher);
+	metadata_publisher_publish(&ds->publisher, &ds->session.encoder->sync,
 				   ds->session.ring.read_until);
 }
 
@@ -109,29 +109,29 @@ static void answer_flushes(struct ftrace_source *ds, unsigned n)
 	memcpy(ids, ds->flushes, n * sizeof(*ids));
 	ds->n_flushes -= n;
 	memmove(ds->flushes, ds->flushes + n, ds->n_flushes * sizeof(*ds->flushes));
-	ds->n_in_round = 0;
+	ds->n_in_flush_pass = 0;
 	for (unsigned i = 0; i < n; i++)
 		ds_flushed(ds->handle, ids[i]);
 }
 
-static void leave_feed(struct ftrace_source *ds)
+static void leave_bus(struct ftrace_source *ds)
 {
 	static const struct clock_sync boot;
 	const struct page_encoder *t = ds->session.encoder;
 
-	metadata_publisher_unregister(&ds->teller, t ? &t->sync : &boot);
+	metadata_publisher_unregister(&ds->publisher, t ? &t->sync : &boot);
 }
 
-static void look_in(struct ftrace_source *ds, uint32_t ms)
+static void set_timer(struct ftrace_source *ds, uint32_t ms)
 {
 	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
-	event_add(ds->looking, &tv);
+	event_add(ds->timer, &tv);
 }
 
 static void look_again(struct ftrace_source *ds)
 {
-	look_in(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
+	set_timer(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
 /*
@@ -197,7 +197,7 @@ static const struct coroutine_ops winding_ops = {.run = wind_down, .done = wound
 
 static void finish(struct ftrace_source *ds)
 {
-	leave_feed(ds);
+	leave_bus(ds);
 	ds->stopped = true;
 	answer_flushes(ds, ds->n_flushes);
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
@@ -205,23 +205,23 @@ static void finish(struct ftrace_source *ds)
 	coroutine_start(&ds->winding_down, ds->env.loop, &winding_ops, ds);
 }
 
-static void begin_round(struct ftrace_source *ds);
+static void begin_flush_pass(struct ftrace_source *ds);
 
-static void end_round(struct ftrace_source *ds)
+static void end_flush_pass(struct ftrace_source *ds)
 {
-	bool last = ds->last_round;
+	bool last = ds->is_last_pass;
 
-	session_stats_write(&ds->stats, &ds->session, ds->writer, ds->n_in_round);
+	session_stats_write(&ds->stats, &ds->session, ds->writer, ds->n_in_flush_pass);
 	writer_flush(ds->writer);
 	if (!ds->once_more)
-		metadata_publisher_set_busy(&ds->teller, false);
-	ds->in_round = false;
-	/* An answer may cause a flush or a stop, which starts a round. */
-	answer_flushes(ds, ds->n_in_round);
+		metadata_publisher_set_busy(&ds->publisher, false);
+	ds->in_flush_pass = false;
+	/* An answer may cause a flush or a stop, which starts a pass. */
+	answer_flushes(ds, ds->n_in_flush_pass);
 	if (last)
 		finish(ds);
-	else if (ds->once_more && !ds->in_round)
-		begin_round(ds);
+	else if (ds->once_more && !ds->in_flush_pass)
+		begin_flush_pass(ds);
 }
 
 static void all_read(struct ring_listener *l)
@@ -232,7 +232,7 @@ static void all_read(struct ring_listener *l)
 	for (unsigned i = 0; i < s->n_listeners; i++)
 		if (s->listeners[i]->reading_all)
 			return;
-	end_round(ds);
+	end_flush_pass(ds);
 }
 
 static const struct ring_listener_ops ring_ops = {
@@ -241,28 +241,28 @@ static const struct ring_listener_ops ring_ops = {
 	.all_read = all_read,
 };
 
-/* Without a ring the round is over immediately. */
-static void begin_round(struct ftrace_source *ds)
+/* Without a ring the pass is over immediately. */
+static void begin_flush_pass(struct ftrace_source *ds)
 {
 	const struct ftrace_session *s = &ds->session;
 
-	ds->in_round = true;
+	ds->in_flush_pass = true;
 	ds->once_more = false;
-	ds->last_round = ds->stopping;
-	ds->n_in_round = ds->n_flushes;
-	metadata_publisher_set_busy(&ds->teller, true);
+	ds->is_last_pass = ds->stopping;
+	ds->n_in_flush_pass = ds->n_flushes;
+	metadata_publisher_set_busy(&ds->publisher, true);
 	for (unsigned i = 0; i < s->n_listeners; i++)
 		ring_read_all(s->listeners[i]);
 	if (!s->n_listeners)
-		end_round(ds);
+		end_flush_pass(ds);
 }
 
 static void read_everything(struct ftrace_source *ds)
 {
-	if (ds->in_round)
+	if (ds->in_flush_pass)
 		ds->once_more = true;
 	else
-		begin_round(ds);
+		begin_flush_pass(ds);
 }
 
 /* ---- commands of the producer ---- */
@@ -312,10 +312,10 @@ static void ftrace_destroy(void *instance)
 
 	coroutine_finish(ds->setting_up);
 	coroutine_finish(ds->winding_down);
-	leave_feed(ds);
+	leave_bus(ds);
 	ds->top_markers = override_free(ds->top_markers);
 	ftrace_session_close(&ds->session);
-	event_freep(&ds->looking);
+	event_freep(&ds->timer);
 	writer_free(ds->writer);
 	session_stats_deinit(&ds->stats);
 	free(ds);
@@ -341,7 +341,7 @@ static void begin_recording(struct ftrace_source *ds)
 	int r;
 
 	session_stats_begin(&ds->stats, s, ds->writer);
-	metadata_publisher_begin(&ds->teller, &s->setup, &s->table);
+	metadata_publisher_begin(&ds->publisher, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
 		r = begin_instance(s);
 		if (r)
@@ -386,13 +386,14 @@ static void on_symbols(void *ctx)
 		read_rest(ds);
 }
 
-/* Suspends reading until the symbols are loaded, unless a round has begun. */
+/* Suspends reading until the symbols are loaded, unless a flush pass has begun. */
 static bool wait_for_symbols(struct ftrace_source *ds)
 {
 	uint64_t now = clock_mono_ns();
 	uint32_t ms = ds->stop_by_ns > now ? (uint32_t)((ds->stop_by_ns - now) / NS_PER_MS) : 0;
 
-	if (ds->in_round || !ms || !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
+	if (ds->in_flush_pass || !ms ||
+	    !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
 		return false;
 	hold(ds, true);
 	ds->rest_waits = true;
@@ -401,7 +402,7 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 
 static void end_recording(struct ftrace_source *ds)
 {
-	event_del(ds->looking);
+	event_del(ds->timer);
 	if (instance_is_made(&ds->session.instance))
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
 	ds->top_markers = override_free(ds->top_markers);
@@ -425,7 +426,7 @@ static void was_set_up(void *ctx)
 	struct ftrace_source *ds = ctx;
 	bool stop_waits = ds->stopping;
 
-	event_del(ds->looking);
+	event_del(ds->timer);
 	if (ds->session.errors.fatal)
 		log_warn("linux.ftrace: %s", ds->session.errors.fatal);
 	log_debug("linux.ftrace: rings of %u KiB a CPU", ds->session.settings.buffer_size_kb);
@@ -449,12 +450,12 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 	ds->env = *env;
 	ds->stop_patience_ms = STOP_PATIENCE(config->stop_timeout_ms ? config->stop_timeout_ms
 								     : DEFAULT_STOP_TIMEOUT_MS);
-	metadata_publisher_register(&ds->teller, env->feed, ds_session_id(h));
+	metadata_publisher_register(&ds->publisher, env->bus, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
-	ds->looking = evtimer_new(env->loop, on_look, ds);
+	ds->timer = evtimer_new(env->loop, on_look, ds);
 	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_is_root(h),
 				config->ftrace_config);
-	if (r || !ds->writer || !ds->looking) {
+	if (r || !ds->writer || !ds->timer) {
 		ftrace_destroy(ds);
 		return -ENOMEM;
 	}
@@ -476,7 +477,7 @@ static void ftrace_start(void *instance)
 /* Returns true if the records would have no names now. */
 static bool leaves_to_stop(const struct ftrace_source *ds)
 {
-	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_round &&
+	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_flush_pass &&
 				  session_symbols_pending(&ds->session.symbols));
 }
 
@@ -492,7 +493,7 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 	}
 	if (ds->n_flushes == MAX_FLUSHES) {
 		memmove(ds->flushes, ds->flushes + 1, --ds->n_flushes * sizeof(*ds->flushes));
-		ds->n_in_round -= ds->n_in_round > 0;
+		ds->n_in_flush_pass -= ds->n_in_flush_pass > 0;
 	}
 	ds->flushes[ds->n_flushes++] = flush_id;
 	session_refresh(&ds->session);
@@ -509,7 +510,7 @@ static void ftrace_stop(void *instance)
 	ds->stopping = true;
 	ds->stop_by_ns = clock_mono_ns() + ds->stop_patience_ms * NS_PER_MS;
 	if (ds->setting_up)
-		look_in(ds, ds->stop_patience_ms);
+		set_timer(ds, ds->stop_patience_ms);
 	else
 		end_recording(ds);
 }

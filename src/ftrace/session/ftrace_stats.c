@@ -93,7 +93,7 @@ void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)
 			pb_enc_u64(e, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, i);
 	if (p->buffer_pages)
 		pb_enc_u64(e, PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES, p->buffer_pages);
-	if (p->asked_pages)
-		pb_enc_u64(e, PB_FTRACE_STATS_CACHED_CPU_BUFFER_SIZE_PAGES, p->asked_pages);
+	if (p->requested_pages)
+		pb_enc_u64(e, PB_FTRACE_STATS_CACHED_CPU_BUFFER_SIZE_PAGES, p->requested_pages);
 	pb_enc_close(e);
 }

@@ -32,7 +32,7 @@ struct ftrace_stats_packet {
 	const struct ftrace_stats_extra *more; /* NULL: omitted */
 	/* of a ring as allocated, in pages of the machine; 0: unknown */
 	uint32_t buffer_pages;
-	uint32_t asked_pages;
+	uint32_t requested_pages;
 };
 
 /* Writes the field ftrace_stats of an open packet. */

@@ -31,21 +31,21 @@ static const struct metadata_event {
 
 /* ---- registration ---- */
 
-void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *feed,
+void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *bus,
 				 uint64_t session_id)
 {
 	*t = (struct metadata_publisher){.session_id = session_id};
-	if (feed && !metadata_bus_register(feed, session_id, t))
-		t->feed = feed;
+	if (bus && !metadata_bus_register(bus, session_id, t))
+		t->bus = bus;
 }
 
 void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync)
 {
-	if (!t->feed)
+	if (!t->bus)
 		return;
 	metadata_publisher_publish(t, sync, UINT64_MAX);
-	metadata_bus_unregister(t->feed, t->session_id, t);
-	metadata_deinit(&t->news);
+	metadata_bus_unregister(t->bus, t->session_id, t);
+	metadata_deinit(&t->collected);
 	*t = (struct metadata_publisher){0};
 }
 
@@ -62,8 +62,8 @@ static bool is_on(const struct event_table *table, const struct metadata_event *
 	return false;
 }
 
-static int turn_on(const struct metadata_event *e, const struct instance *i,
-		   struct event_table *table)
+static int enable_event(const struct metadata_event *e, const struct instance *i,
+			struct event_table *table)
 {
 	static const struct event_table_options options = {.metadata_only = true};
 	_cleanup_(freep) char *format =
@@ -90,8 +90,8 @@ static const char *reason_of(int error)
 	return error > 0 ? "unexpected format" : strerror(-error);
 }
 
-static void turn_on_all(unsigned wanted, const struct instance *i, struct event_table *table,
-			struct setup_errors *errors)
+static void enable_events(unsigned wanted, const struct instance *i, struct event_table *table,
+			  struct setup_errors *errors)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
 		const struct metadata_event *e = &events[n];
@@ -99,7 +99,7 @@ static void turn_on_all(unsigned wanted, const struct instance *i, struct event_
 
 		if (!(wanted & e->wants) || is_on(table, e))
 			continue;
-		r = turn_on(e, i, table);
+		r = enable_event(e, i, table);
 		if (r)
 			setup_error_add(errors, "%s/%s (%s; without it process_stats knows less)",
 					e->group, e->name, reason_of(r));
@@ -110,8 +110,8 @@ static void turn_on_all(unsigned wanted, const struct instance *i, struct event_
  * Task names are available from /proc as well; descriptors only from here, and a subscriber wants
  * them.
  */
-static void tell_files_left_out(unsigned wanted, const struct event_table *table,
-				struct setup_errors *errors)
+static void report_missing_files(unsigned wanted, const struct event_table *table,
+				 struct setup_errors *errors)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
 		const struct metadata_event *e = &events[n];
@@ -141,38 +141,38 @@ static bool some_tasks_are_left_out(const struct setup *s)
 static bool is_whole(const struct setup *s, const struct event_table *table,
 		     const struct metadata_event *e)
 {
-	const struct event_name *asked = event_selection_find(s->events, e->group, e->name);
+	const struct event_name *requested = event_selection_find(s->events, e->group, e->name);
 
-	return is_on(table, e) && !(asked && asked->filter);
+	return is_on(table, e) && !(requested && requested->filter);
 }
 
-static void promise_tasks(struct metadata_publisher *t, unsigned wanted, const struct setup *s,
-			  const struct event_table *table)
+static void set_complete_kinds(struct metadata_publisher *t, unsigned wanted, const struct setup *s,
+			       const struct event_table *table)
 {
 	if (some_tasks_are_left_out(s))
 		return;
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
 		if (events[n].wants == METADATA_TASKS && !is_whole(s, table, &events[n]))
 			return;
-	metadata_bus_set_complete(t->feed, t->session_id, t, wanted & METADATA_TASKS);
+	metadata_bus_set_complete(t->bus, t->session_id, t, wanted & METADATA_TASKS);
 }
 
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table)
 {
-	unsigned wanted = t->feed ? metadata_bus_wanted(t->feed, t->session_id) : 0;
+	unsigned wanted = t->bus ? metadata_bus_wanted(t->bus, t->session_id) : 0;
 
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
-	if (metadata_init(&t->news, wanted)) {
+	if (metadata_init(&t->collected, wanted)) {
 		setup_error_add(s->errors, "option:process_stats (no memory for what events tell)");
 		return;
 	}
 	if (instance_is_own(s->instance))
-		turn_on_all(wanted, s->instance, table, s->errors);
+		enable_events(wanted, s->instance, table, s->errors);
 	else
-		tell_files_left_out(wanted, table, s->errors);
-	promise_tasks(t, wanted, s, table);
+		report_missing_files(wanted, table, s->errors);
+	set_complete_kinds(t, wanted, s, table);
 	t->wanted = wanted;
 }
 
@@ -181,37 +181,37 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
 			       uint64_t began)
 {
-	bool wanted = t->wanted && metadata_bus_wanted(t->feed, t->session_id);
+	bool wanted = t->wanted && metadata_bus_wanted(t->bus, t->session_id);
 
-	page_encoder->ctx.tids = wanted ? &t->news.tids : NULL;
-	page_encoder->ctx.metadata = wanted ? &t->news : NULL;
+	page_encoder->ctx.tids = wanted ? &t->collected.tids : NULL;
+	page_encoder->ctx.metadata = wanted ? &t->collected : NULL;
 	if (wanted)
-		metadata_complete_before(&t->news, &page_encoder->sync, began);
+		metadata_complete_before(&t->collected, &page_encoder->sync, began);
 }
 
 void metadata_publisher_lost(struct metadata_publisher *t)
 {
 	if (t->wanted)
-		metadata_bus_set_complete(t->feed, t->session_id, t, 0);
+		metadata_bus_set_complete(t->bus, t->session_id, t, 0);
 }
 
 void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,
 				uint64_t until)
 {
-	struct metadata_batch news;
+	struct metadata_batch batch;
 
 	if (!t->wanted)
 		return;
-	if (metadata_is_urgent(&t->news))
+	if (metadata_is_urgent(&t->collected))
 		until = UINT64_MAX;
-	if (!metadata_take_batch(&t->news, sync, until, &news))
+	if (!metadata_take_batch(&t->collected, sync, until, &batch))
 		return;
-	metadata_bus_publish(t->feed, t->session_id, &news);
-	metadata_drop_batch(&t->news);
+	metadata_bus_publish(t->bus, t->session_id, &batch);
+	metadata_drop_batch(&t->collected);
 }
 
-void metadata_publisher_set_busy(struct metadata_publisher *t, bool owes)
+void metadata_publisher_set_busy(struct metadata_publisher *t, bool is_busy)
 {
-	if (t->feed)
-		metadata_bus_set_busy(t->feed, t->session_id, t, owes);
+	if (t->bus)
+		metadata_bus_set_busy(t->bus, t->session_id, t, is_busy);
 }

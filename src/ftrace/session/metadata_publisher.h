@@ -15,17 +15,17 @@
  * subscriber.
  */
 struct metadata_publisher {
-	struct metadata_bus *feed; /* borrowed; NULL: not registered */
+	struct metadata_bus *bus; /* borrowed; NULL: not registered */
 	uint64_t session_id;
 	unsigned wanted; /* kinds wanted at the beginning; 0: nothing is collected */
-	struct metadata_events news;
+	struct metadata_events collected;
 };
 
 /*
  * Registers as a publisher until metadata_publisher_unregister. Without memory it stays
  * unregistered.
  */
-void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *feed,
+void metadata_publisher_register(struct metadata_publisher *t, struct metadata_bus *bus,
 				 uint64_t session_id);
 /* Publishes the rest and unregisters. Zeroed is allowed. */
 void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync);
@@ -52,4 +52,4 @@ void metadata_publisher_publish(struct metadata_publisher *t, const struct clock
 				uint64_t until);
 
 /* Marks the publisher busy while a read of all records is in progress. */
-void metadata_publisher_set_busy(struct metadata_publisher *t, bool owes);
+void metadata_publisher_set_busy(struct metadata_publisher *t, bool is_busy);

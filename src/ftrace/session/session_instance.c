@@ -215,7 +215,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	return r;
 }
 
-/* A tracer that somebody has set there is in use; clearing the rings would destroy its output. */
+/* A tracer that another process has set there is in use; clearing the rings would destroy its output. */
 static int check_tracer(const struct setup *s, const struct instance *i)
 {
 	_cleanup_(freep) char *tracer = instance_read(i, "current_tracer");

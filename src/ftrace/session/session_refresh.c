@@ -194,7 +194,7 @@ static size_t alike(const struct ftrace_session *s, const struct event_name *e, 
 	return i;
 }
 
-static void tell_gone(struct ftrace_session *s, const struct event_selection *gone)
+static void report_gone(struct ftrace_session *s, const struct event_selection *gone)
 {
 	bool emptied = gone->n && rings_were_emptied(s);
 	const char *lost = emptied ? "; what the rings held then is lost" : "";
@@ -217,7 +217,7 @@ static void tell_gone(struct ftrace_session *s, const struct event_selection *go
 }
 
 /* Options were reported during setup. */
-static void tell_failed(struct ftrace_session *s, const struct setup_errors *again)
+static void report_failed(struct ftrace_session *s, const struct setup_errors *again)
 {
 	for (char **line = again->failed; line && *line; line++)
 		if (!str_starts(*line, "option:"))
@@ -251,8 +251,8 @@ void session_refresh(struct ftrace_session *s)
 		event_watch_again(&s->watch);
 	}
 	event_table_sweep(&s->table);
-	tell_gone(s, &gone);
-	tell_failed(s, &again);
+	report_gone(s, &gone);
+	report_failed(s, &again);
 	event_selection_deinit(&gone);
 	event_selection_deinit(&new);
 	setup_errors_deinit(&again);

@@ -203,7 +203,7 @@ static void write_packet(struct writer *w, const struct ftrace_stats_packet *p)
 	writer_end(w);
 }
 
-static void tell_preserved(const struct ftrace_session *s, struct writer *w)
+static void write_preserved(const struct ftrace_session *s, struct writer *w)
 {
 	const struct ftrace_stats_extra more = {.preserved = true};
 	const struct ftrace_stats_packet p = {.phase = FTRACE_STATS_START, .more = &more};
@@ -258,7 +258,7 @@ static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_a
 
 void session_stats_begin(struct session_stats *st, struct ftrace_session *s, struct writer *w)
 {
-	tell_preserved(s, w);
+	write_preserved(s, w);
 	read_stats(s, &st->start);
 	read_probes(s);
 	st->start_extra = s->extra;
@@ -272,7 +272,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		.all = &st->start,
 		.errors = &s->errors,
 		.more = &st->start_extra,
-		.asked_pages = pages_of(s->buffer_kb),
+		.requested_pages = pages_of(s->buffer_kb),
 	};
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	struct ring_stats_all now;

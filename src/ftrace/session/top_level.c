@@ -63,7 +63,7 @@ static uint64_t count_records(const char *root)
 }
 
 /*
- * Checks that nobody uses the top-level ring buffer: no tracer set, no event enabled, no reader,
+ * Checks that no other process uses the top-level ring buffer: no tracer set, no event enabled, no reader,
  * no stopped recording. Reading it would steal records from another tracer. (Markers in rings that
  * are on, without anything else, are not a recording.)
  *

@@ -174,7 +174,7 @@ struct symbol_cache {
 	uint64_t modules; /* hash of /proc/modules when loading started */
 	struct err_text problem;
 	/* While loading. */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	struct symbol_table_build *build; /* owned; NULL: not loading */
 	int fd; /* owned; -1: at the end */
 	uint64_t text_len;
@@ -187,7 +187,7 @@ static struct symbol_cache *cache;
 
 static void stop_loading(struct symbol_cache *s)
 {
-	event_freep(&s->turn);
+	event_freep(&s->next_slice);
 	s->build = symbol_table_build_free(s->build);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -208,7 +208,7 @@ static const char *problem_of(const struct symbol_cache *s)
 }
 
 /* Notifies all users. A callback may drop the last reference. */
-static void tell(struct symbol_cache *s)
+static void notify_users(struct symbol_cache *s)
 {
 	struct symbol_cache_user *u;
 
@@ -234,7 +234,7 @@ static void finish(struct symbol_cache *s, int error)
 	if (!s->table.n_functions && !*s->problem.text)
 		err_set(&s->problem, -ENOENT, "/proc/kallsyms has no functions");
 	stop_loading(s);
-	tell(s);
+	notify_users(s);
 }
 
 /* One read or one step, less than a millisecond. Returns 1 if there is more to do, 0, or -errno. */
@@ -257,7 +257,7 @@ static int load_some(struct symbol_cache *s)
 	return n ? (int)n : 1;
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *arg)
+static void on_slice(evutil_socket_t fd, short what, void *arg)
 {
 	uint64_t end = clock_mono_ns() + SYMBOL_CACHE_SLICE_NS;
 	struct timeval at_once = {0};
@@ -269,7 +269,7 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 	do
 		r = load_some(s);
 	while (r == 1 && clock_mono_ns() < end);
-	if (r == 1 && !event_add(s->turn, &at_once))
+	if (r == 1 && !event_add(s->next_slice, &at_once))
 		return;
 	finish(s, r == 1 ? -ENOMEM : r);
 }
@@ -299,8 +299,9 @@ static int start_loading(struct symbol_cache *s, struct event_base *loop, const 
 		s->is_there = true;
 		return 0;
 	}
-	s->turn = evtimer_new(loop, on_turn, s);
-	if (!s->turn || symbol_table_build_new(&s->build) || event_add(s->turn, &at_once))
+	s->next_slice = evtimer_new(loop, on_slice, s);
+	if (!s->next_slice || symbol_table_build_new(&s->build) ||
+	    event_add(s->next_slice, &at_once))
 		return -ENOMEM;
 	return 0;
 }
@@ -337,7 +338,7 @@ int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, cons
 	u->problem = NULL;
 	TAILQ_INSERT_TAIL(&cache->users, u, link);
 	if (cache->is_there)
-		tell(cache);
+		notify_users(cache);
 	return 0;
 }
 

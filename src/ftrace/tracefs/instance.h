@@ -17,7 +17,7 @@ struct tracefs_instance;
  *
  *	own		root/instances/sonda-PID-SESSION, made for this session alone. Everything
  *			is off when it is made; removing it removes all settings.
- *	attached	an existing instance of somebody else, or the top level. Settings changed
+ *	attached	an existing instance of another process, or the top level. Settings changed
  *			through these functions are restored when it is removed from here
  *			(override.h). Other sessions may use it at the same time.
  *

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Tells whether the process that made an object in tracefs still runs. A pid alone is ambiguous
+ * Whether the process that made an object in tracefs still runs. A pid alone is ambiguous
  * because pids are reused, so the tag has the start time as well.
  */
 struct owner_tag {
@@ -20,7 +20,7 @@ uint64_t owner_tag_start_ns(const struct owner_tag *o);
 /*
  * Names for objects that a session makes outside its instance, in namespaces shared by all tracers
  * (groups of probes, synthetic events): sonda_PID_START_NUMBER, with the process's start in ticks.
- * The name alone tells whether the object was left behind by a killed process.
+ * The name alone shows whether the object was left behind by a killed process.
  */
 #define OWNER_NAME_SIZE 56 /* the kernel's limit is 63 characters */
 

@@ -37,7 +37,7 @@ void inode_mounts_encode(struct pb_enc *e, uint32_t field, const char *mountinfo
 
 /* The directories that linux.inode_file_map walks: those of the config, or those of a device. */
 
-/* Limit of directories in a config, and in a round. */
+/* Limit of directories in a config, and in a pass. */
 #define INODE_ROOTS_MAX 64
 
 struct inode_root {

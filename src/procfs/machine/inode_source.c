@@ -27,11 +27,11 @@
  * mount points of their devices are walked, unless the config says otherwise, and only the paths of
  * those inodes are written, once each:
  *
- *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... end of the round:
+ *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... end of the pass:
  *	                       |                                                  the rest has no path
  *	                       +-- slice, slice, slice ...: a packet in each
  *
- * Inodes named meanwhile are for the next round. Without linux.ftrace there is one round over the
+ * Inodes named meanwhile are for the next pass. Without linux.ftrace there is one pass over the
  * directories of the config, and every path is written; the paths are not remembered, so memory
  * does not grow with the number of files.
  */
@@ -49,7 +49,7 @@ struct inode_source {
 	struct event *next_slice; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
 	struct inode_roots named; /* of the config */
-	struct inode_roots roots; /* of a round for what events named */
+	struct inode_roots roots; /* of a pass for what events named */
 	struct inode_requests requests;
 	unsigned next_root;
 	uint32_t left_in_batch;
@@ -60,11 +60,11 @@ struct inode_source {
 	uint64_t written; /* inodes */
 	bool do_not_scan;
 	bool has_publisher; /* which inodes are requested */
-	bool active; /* a round is active or due */
+	bool active; /* a pass is active or due */
 	bool walking; /* below next_root - 1 */
 };
 
-/* The directories of the round. */
+/* The directories of the pass. */
 static const struct inode_roots *roots_of(const struct inode_source *ds)
 {
 	return ds->has_publisher ? &ds->roots : &ds->named;
@@ -151,7 +151,7 @@ static int begin_walk(struct inode_source *ds, const struct inode_root *root)
 	return r < 0 ? r : inode_walk_begin(&ds->walk, root->path);
 }
 
-static void begin_round(struct inode_source *ds)
+static void begin_pass(struct inode_source *ds)
 {
 	uint64_t devices[INODE_DEVICES_MAX];
 	unsigned n = inode_requests_begin(&ds->requests, devices);
@@ -167,7 +167,7 @@ static void begin_round(struct inode_source *ds)
 }
 
 /* All requests have a path, or no directory is left. */
-static void end_round(struct inode_source *ds)
+static void end_pass(struct inode_source *ds)
 {
 	close_packet(ds);
 	inode_walk_end(&ds->walk);
@@ -183,7 +183,7 @@ static void next_root(struct inode_source *ds)
 
 	close_packet(ds);
 	if (ds->next_root == roots_of(ds)->n) {
-		end_round(ds);
+		end_pass(ds);
 		return;
 	}
 	ds->next_root++;
@@ -211,7 +211,7 @@ static void step(struct inode_source *ds)
 	if (!ds->has_publisher || inode_requests_take(&ds->requests, ds->device, f.inode))
 		write_path(ds, &f);
 	if (ds->has_publisher && ds->requests.sought == 0)
-		end_round(ds);
+		end_pass(ds);
 }
 
 static void run_in(struct inode_source *ds, uint32_t ms)
@@ -237,7 +237,7 @@ static void on_slice(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	if (ds->has_publisher && ds->requests.sought == 0)
-		begin_round(ds);
+		begin_pass(ds);
 	while (ds->active && ds->left_in_batch > 0 && !time_slice_over(&slice))
 		step(ds);
 	close_packet(ds);
@@ -325,9 +325,10 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	 * Before the start of any source: publishers check at their start whether there are
 	 * subscribers.
 	 */
-	if (env->feed && !ds->do_not_scan &&
-	    metadata_bus_subscribe(env->feed, ds_session_id(h), METADATA_INODES, on_metadata, ds) == 0)
-		ds->bus = env->feed;
+	if (env->bus && !ds->do_not_scan &&
+	    metadata_bus_subscribe(env->bus, ds_session_id(h), METADATA_INODES, on_metadata, ds) ==
+		    0)
+		ds->bus = env->bus;
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }

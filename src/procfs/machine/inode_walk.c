@@ -11,7 +11,7 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-enum wanted_state { WAITING, SOUGHT, TOLD, NOT_THERE };
+enum wanted_state { WAITING, SOUGHT, WRITTEN, NOT_THERE };
 
 struct inode_requests_key {
 	uint64_t device;
@@ -99,7 +99,7 @@ bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t ino
 
 	if (!e || e->state != SOUGHT)
 		return false;
-	e->state = TOLD;
+	e->state = WRITTEN;
 	w->sought--;
 	w->written++;
 	return true;

@@ -10,16 +10,16 @@
 #include "base/text/str.h"
 
 /*
- * The requested inodes: files that events named by inode. Each is searched once, in the round that
+ * The requested inodes: files that events named by inode. Each is searched once, in the pass that
  * begins after its request:
  *
- *	add --> waiting --round--> sought --take--> written
- *	                             \--end of the round--> not found
+ *	add --> waiting --pass--> sought --take--> written
+ *	                             \--end of the pass--> not found
  */
 
 /* Limit of requests (about 90 bytes each); further ones are dropped. */
 #define INODE_REQUESTS_MAX 65536u
-/* Limit of devices in one round. */
+/* Limit of devices in one pass. */
 #define INODE_DEVICES_MAX 64u
 
 struct inode_requests_entry;
@@ -37,12 +37,12 @@ struct inode_requests {
 void inode_requests_deinit(struct inode_requests *w);
 /* Adds a request; no-op if it exists. */
 void inode_requests_add(struct inode_requests *w, uint64_t device, uint64_t inode);
-/* Starts a round with all waiting requests. Returns the number of their devices. */
+/* Starts a pass with all waiting requests. Returns the number of their devices. */
 unsigned inode_requests_begin(struct inode_requests *w,
 			      uint64_t ret_devices[static INODE_DEVICES_MAX]);
-/* Returns true if the inode is sought in this round; it counts as written from then on. */
+/* Returns true if the inode is sought in this pass; it counts as written from then on. */
 bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t inode);
-/* Ends a round: inodes that are still sought do not exist. */
+/* Ends a pass: inodes that are still sought do not exist. */
 void inode_requests_end(struct inode_requests *w);
 
 /*

@@ -12,7 +12,7 @@
 
 /*
  * Lists the processes of /proc, or the threads of /proc/PID/task. A list may stay open between time
- * slices. The kernel lists by id, so the walk goes on although tasks have started or exited.
+ * slices. The kernel lists by id, so the walk continues although tasks have started or exited.
  */
 
 /* About 80 names at a time: the kernel allocates an inode for each. */
@@ -117,7 +117,7 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path);
 /*
  * Returns whether the process has run. Its id appears in /proc just before the kernel emits
  * task_newtask. So the row of a process that has not run could be written with a time before its
- * start. s: its status, or NULL. Returns true if the kernel does not tell.
+ * start. s: its status, or NULL. Returns true if it is unknown.
  */
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s);
 

@@ -18,7 +18,7 @@
  *
  *	CPU time of the process	unchanged: none of its threads has run, so none has mapped,
  *				locked or touched memory
- *	statm			unchanged: nobody else has added or removed pages (reclaim,
+ *	statm			unchanged: no other process has added or removed pages (reclaim,
  *				process_madvise, userfaultfd)
  *
  * Neither detects another process that shares the memory (CLONE_VM without CLONE_THREAD), as long
@@ -81,9 +81,9 @@ static bool memory_is_unchanged(struct memory_check *q, struct proc_files *f, in
 		q->len = 0;
 		return false;
 	}
-	q->asked++;
+	q->checks++;
 	/* Spread over passes, so that not all processes are read again in one pass. */
-	return has_same_pages(q, f, pid) && (q->asked + (unsigned)pid) % MEMORY_CHECK_TIMES != 0;
+	return has_same_pages(q, f, pid) && (q->checks + (unsigned)pid) % MEMORY_CHECK_TIMES != 0;
 }
 
 static void memory_check_deinit(struct memory_check *q)

@@ -20,7 +20,7 @@ struct memory_check {
 	struct proc_cached_file statm; /* owned */
 	uint32_t threads; /* number of threads, set by the owner; 0: unknown */
 	uint64_t ran_ns; /* CPU time of all threads at the last check */
-	uint8_t asked; /* number of checks */
+	uint8_t checks; /* number of checks */
 	uint8_t len; /* length of text; 0: not read since the process ran */
 	char text[MEMORY_CHECK_STATM];
 };

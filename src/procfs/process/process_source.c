@@ -268,7 +268,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	schedule(ds);
 }
 
-static bool has_news(const struct process_source *ds)
+static bool has_waiting_metadata(const struct process_source *ds)
 {
 	return !process_events_is_empty(&ds->events) || !process_queue_is_empty(&ds->queue) ||
 	       !process_fds_is_empty(&ds->fds);
@@ -299,7 +299,7 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 				  "some may have an old name or none");
 	ds->fds.dropped = 0;
 	/* At once: the next slice may be too late for a task that is about to exit. */
-	if (has_news(ds) && !evtimer_pending(ds->next_slice, NULL))
+	if (has_waiting_metadata(ds) && !evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
 		schedule(ds);
@@ -428,7 +428,7 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	if (!ds)
 		return -ENOMEM;
 	ds->h = h;
-	ds->bus = env->feed;
+	ds->bus = env->bus;
 	ds->files.root = -1;
 	ds->tree.files = &ds->files;
 	ds->tree.packet = &ds->packet;

@@ -282,7 +282,7 @@ bool process_tracks_thread(struct process_tracks *u, struct proc_files *f, int32
 
 bool process_tracks_drop_exited(struct process_tracks *u)
 {
-	struct thread_usage *t = u->turned ? u->next : u->by_tid;
+	struct thread_usage *t = u->has_next ? u->next : u->by_tid;
 
 	for (unsigned i = 0; t && i < PROCESS_TRACKS_PIECE; i++) {
 		u->next = t->hh.next;
@@ -292,7 +292,7 @@ bool process_tracks_drop_exited(struct process_tracks *u)
 		}
 		t = u->next;
 	}
-	u->turned = t != NULL;
+	u->has_next = t != NULL;
 	if (!t)
 		u->pass++;
 	return t != NULL;

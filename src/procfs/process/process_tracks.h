@@ -50,7 +50,7 @@ struct process_tracks {
 	struct thread_usage *by_tid; /* owned, a hash table */
 	struct thread_usage
 		*next; /* points into by_tid: where process_tracks_drop_exited continues */
-	bool turned; /* next is set */
+	bool has_next; /* next is set */
 	struct pid_set used; /* ids of tasks that have exited */
 	uint64_t now;
 	uint32_t pass;

@@ -28,11 +28,11 @@ static inline int setup(void **state)
 	stats.record_thread_names = true;
 	env = (struct ds_env){
 		.loop = event_base_new(),
-		.feed = metadata_bus_new(),
+		.bus = metadata_bus_new(),
 		.proc_root = proc_root,
 	};
 	instance = NULL;
-	return env.loop && env.feed ? 0 : -1;
+	return env.loop && env.bus ? 0 : -1;
 }
 
 static inline int teardown(void **state)
@@ -40,7 +40,7 @@ static inline int teardown(void **state)
 	(void)state;
 	if (instance)
 		source->destroy(instance);
-	metadata_bus_free(env.feed);
+	metadata_bus_free(env.bus);
 	event_base_free(env.loop);
 	assert(!fake.live);
 	fake_reset();
@@ -65,7 +65,7 @@ static inline void tell(const struct metadata_task *tasks, size_t n_tasks, const
 			size_t n_tids)
 {
 	metadata_bus_publish(
-		env.feed, FAKE_SESSION,
+		env.bus, FAKE_SESSION,
 		&(struct metadata_batch){
 			.tasks = tasks, .n_tasks = n_tasks, .tids = tids, .n_tids = n_tids});
 }

@@ -7,7 +7,7 @@
 static const struct metadata_batch news;
 
 struct ear {
-	struct metadata_bus *feed;
+	struct metadata_bus *bus;
 	uint64_t session_id;
 	int heard;
 	int leaves; /* unlistens itself when it hears */
@@ -20,7 +20,7 @@ static void on_news(void *ctx, const struct metadata_batch *n)
 	assert_ptr_equal(n, &news);
 	e->heard++;
 	if (e->leaves)
-		metadata_bus_unsubscribe(e->feed, e->session_id, e);
+		metadata_bus_unsubscribe(e->bus, e->session_id, e);
 }
 
 TEST(listeners_hear_their_own_session_only)

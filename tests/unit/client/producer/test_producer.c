@@ -189,7 +189,7 @@ static void on_disconnected(void *ctx)
 	((struct rig *)ctx)->disconnected++;
 }
 
-static void on_trouble(void *ctx, const char *sentence)
+static void on_error(void *ctx, const char *sentence)
 {
 	snprintf(((struct rig *)ctx)->sentence, sizeof(rig->sentence), "%s", sentence);
 }
@@ -215,7 +215,7 @@ static void rig_start(struct rig *r, const struct producer_options *extra)
 	o.env.loop = r->loop;
 	o.on_connected = on_connected;
 	o.on_disconnected = on_disconnected;
-	o.on_trouble = on_trouble;
+	o.on_error = on_error;
 	o.ctx = r;
 	assert_int_equal(producer_new(&o, &r->p), 0);
 }

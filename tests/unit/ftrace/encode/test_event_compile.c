@@ -188,8 +188,8 @@ TEST(test_rows_for_the_feed_alone)
 	const struct tep_event *event = format_event("task", "task_rename", fields, &tep);
 	struct compiled_event *ev;
 
-	assert_int_equal(event_compile_feed(event, &ev), 0);
-	assert_int_equal(ev->kind, COMPILED_FEED);
+	assert_int_equal(event_compile_metadata(event, &ev), 0);
+	assert_int_equal(ev->kind, COMPILED_METADATA);
 	assert_int_equal(ev->metadata.kind, METADATA_RENAMED);
 	assert_int_equal(ev->n_ops, 0);
 	assert_int_equal(ev->min_len, 44);
@@ -197,7 +197,7 @@ TEST(test_rows_for_the_feed_alone)
 	free(ev);
 	tep_free(tep);
 	event = format_event("sched", "sched_waking", fields, &tep);
-	assert_int_equal(event_compile_feed(event, &ev), -EPROTO);
+	assert_int_equal(event_compile_metadata(event, &ev), -EPROTO);
 	tep_free(tep);
 }
 

@@ -102,8 +102,8 @@ FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 	int to32, to64;
 
 	begin(state);
-	to32 = threads.exec_tells ? threads.numbers[1].execve : threads.numbers[0].execve;
-	to64 = threads.exec_tells ? threads.numbers[0].execve : threads.numbers[1].execve;
+	to32 = threads.exec_shows_size ? threads.numbers[1].execve : threads.numbers[0].execve;
+	to64 = threads.exec_shows_size ? threads.numbers[0].execve : threads.numbers[1].execve;
 	assert_false(enter(NATIVE, threads.numbers[0].execve));
 	put_compat(*state, NATIVE);
 	/* It ends in the one that it began in. */
@@ -111,7 +111,7 @@ FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 	assert_true(enter(NATIVE, getppid32));
 	assert_true(enter(NATIVE, threads.numbers[1].execveat));
 	put_native(*state, NATIVE);
-	if (threads.exec_tells)
+	if (threads.exec_shows_size)
 		assert_int_equal(leave(NATIVE, to64, 0), -threads.numbers[1].execveat);
 	else
 		assert_int_equal(leave(NATIVE, to64, 0), -to64);
@@ -121,7 +121,7 @@ FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
 {
 	begin(state);
-	if (!threads.exec_tells)
+	if (!threads.exec_shows_size)
 		skip();
 	assert_false(enter(GONE, threads.numbers[0].execve));
 	assert_int_equal(leave(GONE, threads.numbers[1].execve, 0), threads.numbers[0].execve);
@@ -135,7 +135,7 @@ FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
 FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
 {
 	begin(state);
-	if (!threads.exec_tells)
+	if (!threads.exec_shows_size)
 		skip();
 	now = 1000;
 	assert_int_equal(leave(GONE, threads.numbers[1].execve, 0), threads.numbers[0].execve);
@@ -160,7 +160,7 @@ FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
 FIXTURE_TEST(test_a_munmap_is_no_exec)
 {
 	begin(state);
-	if (!threads.exec_tells)
+	if (!threads.exec_shows_size)
 		skip();
 	assert_false(enter(NATIVE, threads.numbers[1].execve));
 	assert_int_equal(leave(NATIVE, threads.numbers[1].execve, 0), threads.numbers[1].execve);
@@ -185,7 +185,7 @@ FIXTURE_TEST(test_an_exec_that_fails_or_stays)
 	/* The end of another call comes in between, out of another ring. */
 	assert_false(enter(NATIVE, threads.numbers[0].execve));
 	assert_int_equal(leave(NATIVE, getppid64, 1), getppid64);
-	if (threads.exec_tells) {
+	if (threads.exec_shows_size) {
 		leave(NATIVE, threads.numbers[1].execve, 0);
 		assert_true(enter(NATIVE, getppid32));
 		enter(NATIVE, threads.numbers[1].exit);

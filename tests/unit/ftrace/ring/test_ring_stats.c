@@ -70,7 +70,7 @@ TEST(test_the_packet)
 				.probes = &probes,
 			},
 		.buffer_pages = 2049,
-		.asked_pages = 2048,
+		.requested_pages = 2048,
 	};
 	static const uint32_t order[] = {
 		PB_FTRACE_STATS_PHASE,

@@ -6,7 +6,7 @@
 
 TEST(test_which_boot)
 {
-	assert_int_equal(last_boot_of(NULL), LAST_BOOT_UNTOLD);
+	assert_int_equal(last_boot_of(NULL), LAST_BOOT_UNKNOWN);
 	assert_int_equal(last_boot_of("# Current\n"), LAST_BOOT_CURRENT);
 	assert_int_equal(last_boot_of("0\t[kernel]\n"), LAST_BOOT_NONE);
 	assert_int_equal(last_boot_of("ffffffff81000000\t[kernel]\nffffffffc0400000\tvirtio_blk\n"),

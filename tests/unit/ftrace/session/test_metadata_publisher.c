@@ -10,7 +10,7 @@
 #define SESSION 7
 
 static const struct clock_sync boot;
-static struct metadata_bus *feed;
+static struct metadata_bus *bus;
 static struct metadata_publisher teller;
 static struct event_table table;
 static struct event_selection selected;
@@ -54,18 +54,18 @@ static int setup_folder(void **state)
 	fake_formatted_event(*state, "raw_syscalls/sys_exit", 5,
 			     FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
 	begin_setup(state, "");
-	feed = metadata_bus_new();
+	bus = metadata_bus_new();
 	memset(&heard, 0, sizeof(heard));
 	memset(&encoder, 0, sizeof(encoder));
-	metadata_publisher_register(&teller, feed, SESSION);
+	metadata_publisher_register(&teller, bus, SESSION);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	metadata_publisher_unregister(&teller, &boot);
-	metadata_bus_unsubscribe(feed, SESSION, &heard);
-	metadata_bus_free(feed);
+	metadata_bus_unsubscribe(bus, SESSION, &heard);
+	metadata_bus_free(bus);
 	event_table_deinit(&table);
 	event_selection_deinit(&selected);
 	return setup_teardown(state);
@@ -73,7 +73,7 @@ static int teardown(void **state)
 
 static void listen_for(unsigned wants)
 {
-	assert_int_equal(metadata_bus_subscribe(feed, SESSION, wants, on_news, &heard), 0);
+	assert_int_equal(metadata_bus_subscribe(bus, SESSION, wants, on_news, &heard), 0);
 }
 
 static void begin(void)
@@ -100,7 +100,7 @@ static enum compiled_kind kind_of(uint16_t id)
 
 FIXTURE_TEST(test_nobody_listens)
 {
-	assert_true(metadata_bus_has_publisher(feed, SESSION));
+	assert_true(metadata_bus_has_publisher(bus, SESSION));
 	begin();
 	assert_false(is_on(state, "task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
@@ -129,11 +129,11 @@ FIXTURE_TEST(test_events_for_a_listener)
 	assert_true(is_on(state, "sched/sched_process_exit"));
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 4; id++)
-		assert_int_equal(kind_of(id), COMPILED_FEED);
-	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
-	assert_ptr_equal(encoder.ctx.metadata, &teller.news);
-	assert_false(teller.news.wants & METADATA_FDS);
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
+		assert_int_equal(kind_of(id), COMPILED_METADATA);
+	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
+	assert_ptr_equal(encoder.ctx.metadata, &teller.collected);
+	assert_false(teller.collected.wants & METADATA_FDS);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
 	begin();
@@ -147,8 +147,8 @@ FIXTURE_TEST(test_descriptors_for_a_listener)
 	assert_true(is_on(state, "raw_syscalls/sys_exit"));
 	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
 			    fd_syscalls_filter());
-	assert_int_equal(kind_of(5), COMPILED_FEED);
-	assert_true(teller.news.wants & METADATA_FDS);
+	assert_int_equal(kind_of(5), COMPILED_METADATA);
+	assert_true(teller.collected.wants & METADATA_FDS);
 }
 
 FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
@@ -188,8 +188,8 @@ FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 	for (uint16_t id = 1; id <= 5; id++)
 		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
-	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
 }
 
 FIXTURE_TEST(test_without_an_instance)
@@ -214,8 +214,8 @@ FIXTURE_TEST(test_somebody_elses_instance)
 	assert_int_equal(table.n_events, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
-	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
@@ -224,11 +224,11 @@ FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 	listen_for(METADATA_TASKS);
 	begin();
 	metadata_publisher_unregister(&teller, &boot);
-	metadata_publisher_register(&teller, feed, SESSION);
+	metadata_publisher_register(&teller, bus, SESSION);
 	instance.override = (struct override *)state;
 	begin();
 	instance.override = NULL;
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 }
 
 /* All of their events are on, but do not come always. */
@@ -246,13 +246,13 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 		begin_setup(state, restricted[i]);
 		begin();
 		assert_int_equal(table.n_events, 4);
-		assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
+		assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 		metadata_publisher_unregister(&teller, &boot);
-		metadata_publisher_register(&teller, feed, SESSION);
+		metadata_publisher_register(&teller, bus, SESSION);
 	}
 	begin_setup(state, "event_triggers { event: 'a' action: ACTION_STACKTRACE }");
 	begin();
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
 }
 
 FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
@@ -268,14 +268,14 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 	selected.events[0].filter = strdup("pid == 1");
 	begin();
 	assert_int_equal(table.n_events, 4);
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 	/* That event without one is fine. */
 	metadata_publisher_unregister(&teller, &boot);
-	metadata_publisher_register(&teller, feed, SESSION);
+	metadata_publisher_register(&teller, bus, SESSION);
 	free(selected.events[0].filter);
 	selected.events[0].filter = NULL;
 	begin();
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
 }
 
 FIXTURE_TEST(test_a_loss_ends_the_promise)
@@ -283,10 +283,10 @@ FIXTURE_TEST(test_a_loss_ends_the_promise)
 	metadata_publisher_lost(&teller); /* before it began */
 	listen_for(METADATA_TASKS);
 	begin();
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), METADATA_TASKS);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
 	metadata_publisher_lost(&teller);
-	assert_int_equal(metadata_bus_complete_kinds(feed, SESSION), 0);
-	assert_ptr_equal(encoder.ctx.tids, &teller.news.tids);
+	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
 }
 
 FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
@@ -323,18 +323,18 @@ FIXTURE_TEST(test_what_is_told_when)
 	begin();
 	metadata_publisher_publish(&teller, &boot, 10);
 	assert_int_equal(heard.calls, 0);
-	tid_list_add(&teller.news.tids, 70);
+	tid_list_add(&teller.collected.tids, 70);
 	metadata_publisher_publish(&teller, &boot, 20);
 	assert_int_equal(heard.n_tids, 1);
 	metadata_publisher_publish(&teller, &boot, 30);
 	assert_int_equal(heard.calls, 1);
 	/* The rest when it leaves, and then that it has left. */
-	tid_list_add(&teller.news.tids, 70);
+	tid_list_add(&teller.collected.tids, 70);
 	metadata_publisher_unregister(&teller, &boot);
 	assert_int_equal(heard.n_tids, 2);
 	assert_int_equal(heard.calls, 3);
 	assert_int_equal(heard.empty, 1);
-	assert_false(metadata_bus_has_publisher(feed, SESSION));
+	assert_false(metadata_bus_has_publisher(bus, SESSION));
 	metadata_publisher_unregister(&teller, &boot);
 	assert_int_equal(heard.calls, 3);
 }
@@ -347,7 +347,7 @@ FIXTURE_TEST(test_too_much_to_wait)
 	listen_for(METADATA_TASKS);
 	begin();
 	for (unsigned i = 0; i <= METADATA_MAX_TASKS / 2; i++)
-		metadata_add(&teller.news, &plan,
+		metadata_add(&teller.collected, &plan,
 			     &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
 	metadata_publisher_publish(&teller, &boot, 10);
 	assert_int_equal(heard.n_tasks, METADATA_MAX_TASKS / 2 + 1);
@@ -357,7 +357,7 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 {
 	listen_for(METADATA_TASKS);
 	begin();
-	metadata_bus_unsubscribe(feed, SESSION, &heard);
+	metadata_bus_unsubscribe(bus, SESSION, &heard);
 	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
 	assert_null(encoder.ctx.tids);
 	assert_null(encoder.ctx.metadata);
@@ -366,7 +366,7 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 FIXTURE_TEST(test_debts)
 {
 	metadata_publisher_set_busy(&teller, true);
-	assert_true(metadata_bus_is_busy(feed, SESSION));
+	assert_true(metadata_bus_is_busy(bus, SESSION));
 	metadata_publisher_set_busy(&teller, false);
-	assert_false(metadata_bus_is_busy(feed, SESSION));
+	assert_false(metadata_bus_is_busy(bus, SESSION));
 }

@@ -49,10 +49,10 @@ static int setup(void **state)
 	config.inode_file_config = &inodes;
 	env = (struct ds_env){
 		.loop = event_base_new(),
-		.feed = metadata_bus_new(),
+		.bus = metadata_bus_new(),
 		.proc_root = proc_root,
 	};
-	return env.loop && env.feed ? 0 : -1;
+	return env.loop && env.bus ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -62,7 +62,7 @@ static int teardown(void **state)
 		source->destroy(instance);
 	instance = NULL;
 	assert_false(fake.live);
-	metadata_bus_free(env.feed);
+	metadata_bus_free(env.bus);
 	event_base_free(env.loop);
 	fake_reset();
 	proc_remove("");
@@ -274,16 +274,16 @@ static void name_file(const char *relative, uint64_t dev)
 	snprintf(path, sizeof(path), "%s%s", files, relative);
 	assert_int_equal(stat(path, &st), 0);
 	metadata_bus_publish(
-		env.feed, FAKE_SESSION,
+		env.bus, FAKE_SESSION,
 		&(struct metadata_batch){.inodes = &(struct metadata_inode){dev, st.st_ino},
 					 .n_inodes = 1});
 }
 
 static void start_with_events(void)
 {
-	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, env.feed), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, env.bus), 0);
 	start();
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_INODES);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_INODES);
 }
 
 static void stop_with_events(void)
@@ -291,7 +291,7 @@ static void stop_with_events(void)
 	source->stop(instance);
 	/* What is told behind that is too late. */
 	name_file("/c", device);
-	metadata_bus_unregister(env.feed, FAKE_SESSION, env.feed);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, env.bus);
 	event_base_dispatch(env.loop);
 }
 
@@ -393,9 +393,9 @@ FIXTURE_TEST(only_in_the_folders_of_the_config)
 FIXTURE_TEST(do_not_scan_records_no_inodes_of_events)
 {
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
-	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, env.feed), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, env.bus), 0);
 	start();
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 	stop_with_events();
 	assert_int_equal(fake.n, 0);
 }

@@ -268,7 +268,7 @@ static void expect_named(const struct named *named)
 	}
 }
 
-/* Of the real machine: where the kernel may be asked for names, and where it may not. */
+/* Of the real machine: where the kernel may be checks for names, and where it may not. */
 FIXTURE_TEST(threads_by_the_kernel_and_by_their_files)
 {
 	static struct named named[NAMED];

@@ -129,23 +129,23 @@ FIXTURE_TEST(after_the_stop_there_is_silence)
 	tell_tid(70);
 	run_loop();
 	assert_int_equal(fake.n, n);
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 }
 
 FIXTURE_TEST(destroyed_at_any_time)
 {
 	put_processes(3000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_TASKS);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_TASKS);
 	tell_tid(2); /* not yet */
 	source->destroy(instance);
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 	assert_int_equal(fake.n, 0);
 	create_and_start();
 	source->destroy(instance); /* in the middle of the scan */
 	instance = NULL;
 	run_loop();
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 }
 
 FIXTURE_TEST(counters_of_every_process)

@@ -140,35 +140,34 @@ FIXTURE_TEST(files_that_were_opened)
 	snprintf(to, sizeof(to), "%s/2/fd/3", proc_root);
 	assert_int_equal(symlink("/etc/passwd", to), 0);
 	create_and_start();
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), METADATA_TASKS);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_TASKS);
 	run_loop();
 	fake_reset_packets();
-	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
+	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
 	run_loop();
-	assert_int_equal(fake.n, 0); /* nobody asked for them */
+	assert_int_equal(fake.n, 0); /* nobody checks for them */
 	source->destroy(instance);
 
 	stats.resolve_process_fds = true;
 	create_and_start();
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION),
-			 METADATA_TASKS | METADATA_FDS);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_TASKS | METADATA_FDS);
 	run_loop();
 	fake_reset_packets();
-	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
-	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
+	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
+	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 1);
 	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len,
 			       PB_TRACE_PACKET_PROCESS_STATS, 0, &f));
 	source->clear(instance);
-	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
+	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 3); /* and who it is */
 	/* Another program has opened it anew. */
 	tell(&exec, 1, NULL, 0);
 	run_loop();
 	fake_reset_packets();
-	metadata_bus_publish(env.feed, FAKE_SESSION, &batch);
+	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
 	run_loop();
 	assert_int_equal(fake.n, 1);
 }
@@ -179,7 +178,7 @@ FIXTURE_TEST(more_than_could_be_held)
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
 	for (int i = 0; i < 100; i++)
-		metadata_bus_publish(env.feed, FAKE_SESSION, &(struct metadata_batch){.lost = 1});
+		metadata_bus_publish(env.bus, FAKE_SESSION, &(struct metadata_batch){.lost = 1});
 	run_loop();
 	assert_int_equal(fake.n, 0);
 	log_set_level(LOG_LEVEL_INFO);
@@ -192,7 +191,7 @@ FIXTURE_TEST(other_sessions_are_none_of_ours)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	metadata_bus_publish(env.feed, FAKE_SESSION + 1,
+	metadata_bus_publish(env.bus, FAKE_SESSION + 1,
 			     &(struct metadata_batch){.tids = &tid, .n_tids = 1});
 	run_loop();
 	assert_int_equal(fake.n, 0);
@@ -207,7 +206,7 @@ FIXTURE_TEST(the_quirk_disable_on_demand)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 	tell_tid(2);
 	run_loop();
 	assert_int_equal(fake.n, 0);
@@ -254,15 +253,15 @@ FIXTURE_TEST(a_flush_waits_for_pending_metadata)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
 	source->flush(instance, 11);
-	metadata_bus_set_busy(env.feed, FAKE_SESSION, &teller, true);
+	metadata_bus_set_busy(env.bus, FAKE_SESSION, &teller, true);
 	run_loop();
 	assert_int_equal(fake.flushed, 0);
 	tell_tid(2);
 	run_loop();
 	assert_int_equal(fake.flushed, 0);
-	metadata_bus_set_busy(env.feed, FAKE_SESSION, &teller, false);
+	metadata_bus_set_busy(env.bus, FAKE_SESSION, &teller, false);
 	run_loop();
 	assert_int_equal(fake.flushed, 1);
 	assert_int_equal(fake.packets_at_flush, 1);
@@ -270,7 +269,7 @@ FIXTURE_TEST(a_flush_waits_for_pending_metadata)
 	source->flush(instance, 12);
 	run_loop();
 	assert_int_equal(fake.flushed, 2);
-	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
 }
 
 FIXTURE_TEST(events_before_the_stop_are_written)
@@ -293,7 +292,7 @@ FIXTURE_TEST(a_stop_waits_for_the_last_events)
 
 	put_processes(300);
 	create_and_start();
-	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
 	source->stop(instance);
 	source->flush(instance, 3);
 	run_loop();
@@ -303,10 +302,10 @@ FIXTURE_TEST(a_stop_waits_for_the_last_events)
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
 	assert_int_equal(fake_process(5000, NULL), 1);
-	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
 	run_loop();
 	assert_int_equal(fake.stopped, 1);
-	assert_int_equal(metadata_bus_wanted(env.feed, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 }
 
 static void two_polls(void)
@@ -324,9 +323,9 @@ FIXTURE_TEST(a_publisher_that_is_incomplete)
 
 	stats.proc_stats_poll_ms = 100;
 	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
-	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
 	for (unsigned promised = 0; promised <= METADATA_TASKS; promised++) {
-		metadata_bus_set_complete(env.feed, FAKE_SESSION, &teller, promised);
+		metadata_bus_set_complete(env.bus, FAKE_SESSION, &teller, promised);
 		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
 		create_and_start();
 		two_polls();
@@ -339,7 +338,7 @@ FIXTURE_TEST(a_publisher_that_is_incomplete)
 		instance = NULL;
 		fake_reset_packets();
 	}
-	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
 }
 
 FIXTURE_TEST(destroyed_while_it_waits)
@@ -348,11 +347,11 @@ FIXTURE_TEST(destroyed_while_it_waits)
 
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(metadata_bus_register(env.feed, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
 	source->stop(instance);
 	source->destroy(instance);
 	instance = NULL;
-	metadata_bus_unregister(env.feed, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
 }
