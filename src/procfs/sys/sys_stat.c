@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
@@ -19,13 +20,23 @@
 /* The id of an interrupt is its position in the line; further ones are skipped. */
 #define IRQS_MAX (1u << 20)
 
+/* Lines of one number without a field in SysStats: each is an extra counter. To add one, add a row. */
+static const struct stat_extra {
+	const char *word; /* the first word of its line, and a blank */
+	bool total;
+} stat_extras[] = {
+	{"ctxt ", true},
+	{"procs_running ", false},
+	{"procs_blocked ", false},
+};
+
 struct sys_stat {
 	struct sys_file file;
 	struct sys_errors errors;
 	bool cpu_times, irqs, softirqs, forks;
 	uint64_t ns_per_tick;
-	/* Extra counters; EXTRA_COUNTER_NONE if they are not selected. */
-	uint32_t ctxt, running, blocked;
+	/* EXTRA_COUNTER_NONE if they are not selected */
+	uint32_t extras[ARRAY_SIZE(stat_extras)];
 	bool guests; /* theirs are wanted */
 	uint32_t group; /* group of all extra counters */
 	struct guest_times *of_cpu; /* owned; by CPU */
@@ -144,24 +155,22 @@ static int parse_line(struct sys_stat *s, struct sys_packet *p, struct span line
 				    PB_SYS_STATS_NUM_SOFTIRQ, true);
 	if (s->forks && number_table_take(&line, "processes "))
 		return parse_forks(p, line);
-	if (number_table_take(&line, "ctxt "))
-		return parse_extra(p, line, s->ctxt);
-	if (number_table_take(&line, "procs_running "))
-		return parse_extra(p, line, s->running);
-	if (number_table_take(&line, "procs_blocked "))
-		return parse_extra(p, line, s->blocked);
+	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
+		if (number_table_take(&line, stat_extras[i].word))
+			return parse_extra(p, line, s->extras[i]);
 	return 0;
 }
 
 /* Checks whether any is selected. */
 static bool is_known(struct span line)
 {
-	static const char *const words[] = {"cpu",	     "intr ", "softirq ",
-					    "processes ",    "ctxt ", "procs_running ",
-					    "procs_blocked "};
+	static const char *const words[] = {"cpu", "intr ", "softirq ", "processes "};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (number_table_take(&line, words[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
+		if (number_table_take(&line, stat_extras[i].word))
 			return true;
 	return false;
 }
@@ -183,16 +192,16 @@ static int stat_parse(void *state, struct sys_packet *p, struct span text)
 
 static void choose_all(struct sys_stat *s, struct sys_packet *p)
 {
-	static const struct track_spec total = {.unit = TRACK_UNIT_COUNT, .total = true};
-	static const struct track_spec now = {.unit = TRACK_UNIT_COUNT};
-
 	s->group = extra_counters_group(&p->extras, "stat");
 	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
-	s->ctxt = extra_counters_find(&p->extras, s->group, (struct span){"ctxt", 4}, &total);
-	s->running =
-		extra_counters_find(&p->extras, s->group, (struct span){"procs_running", 13}, &now);
-	s->blocked =
-		extra_counters_find(&p->extras, s->group, (struct span){"procs_blocked", 13}, &now);
+	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++) {
+		const struct track_spec kind = {.unit = TRACK_UNIT_COUNT,
+						.total = stat_extras[i].total};
+		const char *word = stat_extras[i].word;
+
+		s->extras[i] = extra_counters_find(&p->extras, s->group,
+						   (struct span){word, strlen(word) - 1}, &kind);
+	}
 }
 
 static void choose(struct sys_stat *s, int counter, struct unknown_ids *unknown)
@@ -227,7 +236,8 @@ static int stat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **r
 	}
 	s->errors.what = "stat";
 	s->ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100);
-	s->ctxt = s->running = s->blocked = EXTRA_COUNTER_NONE;
+	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
+		s->extras[i] = EXTRA_COUNTER_NONE;
 	if (c->n_stat_counters == 0)
 		choose_all(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)

@@ -7,8 +7,8 @@
 
 /*
  * What sources made of the files of a whole machine, a line a value, against the list of what must
- * come out. tests/data/procfs/machines has both for each machine; the lists were made from the files
- * by other means than the code under test.
+ * come out. tests/data/procfs/machines has the files of each machine, and one list for all machines. The
+ * lists were made from the files by other means than the code under test.
  */
 
 #define MACHINES "tests/data/procfs/machines/"
@@ -32,18 +32,27 @@ static inline size_t machine_sort(char *text, char **lines)
 	return n;
 }
 
+/* Returns the lines of the list below "== MACHINE". */
 static inline char *machine_list(const char *machine, const char *list)
 {
 	static char text[1 << 20];
-	char path[256];
+	char path[256], head[64], *from, *to;
 	FILE *f;
 
-	snprintf(path, sizeof(path), MACHINES "%s/%s", machine, list);
+	snprintf(path, sizeof(path), MACHINES "%s", list);
 	f = fopen(path, "r");
 	assert_non_null(f);
-	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	text[0] = '\n';
+	text[1 + fread(text + 1, 1, sizeof(text) - 2, f)] = '\0';
 	fclose(f);
-	return text;
+	snprintf(head, sizeof(head), "\n== %s\n", machine);
+	from = strstr(text, head);
+	assert_non_null(from);
+	from += strlen(head);
+	to = strstr(from, "\n== ");
+	if (to)
+		*to = '\0';
+	return from;
 }
 
 /* The same lines, in any order, and at_least of them; those that begin with except are not looked
