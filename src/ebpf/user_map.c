@@ -26,7 +26,7 @@
 
 struct walk {
 	const struct btf *btf;
-	struct btf_layout *layout;
+	struct map_layout *layout;
 	struct err_text *e;
 };
 
@@ -180,7 +180,7 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
  * map: name of the variable whose tags apply to all fields; may be NULL. Returns 0, or -EINVAL and
  * sets e to the end of a sentence: "has ..., which is ...".
  */
-static int layout_of(const struct btf *btf, uint32_t type, const char *map, struct btf_layout *ret,
+static int layout_of(const struct btf *btf, uint32_t type, const char *map, struct map_layout *ret,
 		     struct err_text *e)
 {
 	struct walk w = {.btf = btf, .layout = ret, .e = e};
@@ -228,7 +228,7 @@ static void add_value(const struct btf_field *f, const void *key, struct strbuf 
 }
 
 /* Formats a key: "bash", "12", "cpu 3, vector 7". */
-static void layout_text(const struct btf_layout *s, const void *key, struct strbuf *b)
+static void layout_text(const struct map_layout *s, const void *key, struct strbuf *b)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct btf_field *f = &s->fields[i];

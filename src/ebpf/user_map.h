@@ -33,7 +33,7 @@ struct btf_field {
 	char unit_name[24]; /* a unit that is no enum track_unit */
 };
 
-struct btf_layout {
+struct map_layout {
 	struct btf_field fields[BTF_LAYOUT_FIELDS_MAX];
 	uint32_t n;
 };
@@ -59,7 +59,7 @@ struct btf;
 struct user_map {
 	const char *name; /* without the prefix; borrowed from the object, as is the descriptor */
 	struct map_reader reader;
-	struct btf_layout key, value;
+	struct map_layout key, value;
 	uint32_t value_stride; /* bytes of the value of one CPU */
 	uint32_t n_cpus; /* values of one element */
 	bool is_array, is_single;

@@ -10,7 +10,7 @@
 
 static struct btf *btf;
 static int u32, s64, chars, wrapped; /* types */
-static struct btf_layout layout;
+static struct map_layout layout;
 static struct err_text why;
 
 static int setup(void **state)
