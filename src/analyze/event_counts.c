@@ -193,9 +193,12 @@ static void each_known(const struct event_counts *c,
 	}
 }
 
-void event_counts_each(const struct event_counts *c,
-		       void (*fn)(void *ctx, const char *group, const char *name, uint64_t count),
-		       void *ctx)
+/* Calls fn for each kind of event in the trace, in no order. The strings are valid during the call.
+ * An event without a group has "", one without a name "#NUMBER". */
+static void event_counts_each(const struct event_counts *c,
+			      void (*fn)(void *ctx, const char *group, const char *name,
+					 uint64_t count),
+			      void *ctx)
 {
 	const struct generic_count *g;
 	char number[16];

@@ -50,12 +50,6 @@ void event_counts_add_named(struct event_counts *c, const uint8_t *name, size_t 
 void event_counts_describe(struct event_counts *c, uint32_t field, const uint8_t *group,
 			   size_t group_len, const uint8_t *name, size_t name_len);
 
-/* Calls fn for each kind of event in the trace, in no order. The strings are valid during the call.
- * An event without a group has "", one without a name "#NUMBER". */
-void event_counts_each(const struct event_counts *c,
-		       void (*fn)(void *ctx, const char *group, const char *name, uint64_t count),
-		       void *ctx);
-
 struct group_count {
 	char group[EVENT_COUNTS_MAX_NAME + 1]; /* "": none */
 	uint64_t count;

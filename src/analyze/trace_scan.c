@@ -21,7 +21,7 @@ struct sequence_node {
 	UT_hash_handle hh;
 };
 
-void sequence_table_deinit(struct sequence_table *t)
+static void sequence_table_deinit(struct sequence_table *t)
 {
 	struct sequence_node *n, *next;
 
@@ -64,8 +64,13 @@ static void count_gap(struct sequence *s, uint32_t dropped)
 		s->by_reason[i] += dropped >> i & 1;
 }
 
-void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid, uint32_t dropped,
-			   bool first)
+/*
+ * Adds one packet. first: it is its writer's first (first_packet_on_sequence). A bare 1 on the
+ * first packet of a sequence is ignored: one kind of buffer sets it on each first packet, and
+ * overwritten data is in the buffer's own counters.
+ */
+static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid,
+				  uint32_t dropped, bool first)
 {
 	struct sequence_node *n = find(t, id);
 
@@ -176,7 +181,8 @@ static int kind_of(uint32_t packet_field)
 	return -1;
 }
 
-bool sample_counts_reads(uint32_t packet_field)
+/* Returns true if the payload with this field is counted. */
+static bool sample_counts_reads(uint32_t packet_field)
 {
 	return kind_of(packet_field) >= 0;
 }
@@ -193,8 +199,8 @@ static bool is_counter(const uint8_t *data, size_t len)
 	return false;
 }
 
-void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
-		       size_t len)
+static void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
+			      size_t len)
 {
 	int kind = kind_of(packet_field);
 

@@ -48,16 +48,6 @@ struct sequence_table {
 	uint64_t left_out; /* packets of further sequences */
 };
 
-void sequence_table_deinit(struct sequence_table *t);
-
-/*
- * Adds one packet. first: it is its writer's first (first_packet_on_sequence). A bare 1 on the
- * first packet of a sequence is ignored: one kind of buffer sets it on each first packet, and
- * overwritten data is in the buffer's own counters.
- */
-void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid, uint32_t dropped,
-			   bool first);
-
 /* Calls fn for each sequence in the order of first use. */
 void sequence_table_each(const struct sequence_table *t,
 			 void (*fn)(void *ctx, const struct sequence *s), void *ctx);
@@ -79,11 +69,7 @@ struct sample_counts {
 	uint64_t of[SAMPLES_KINDS];
 };
 
-/* Returns true if the payload with this field is counted. */
-bool sample_counts_reads(uint32_t packet_field);
 /* Counts one payload of any kind. */
-void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
-		       size_t len);
 uint64_t sample_counts_total(const struct sample_counts *c);
 /* Returns a name such as "sys_stats", for display and programs. */
 const char *sample_counts_name(enum sample_kind kind);

@@ -110,7 +110,8 @@ static void show_line(struct text_report *r, const char *at, size_t n)
 	strbuf_deinit(&carets);
 }
 
-void text_report_at(struct text_report *r, const char *at, size_t n, const char *fmt, ...)
+/* Appends an error about the n bytes at `at`, which is inside the text or at its end. */
+static void text_report_at(struct text_report *r, const char *at, size_t n, const char *fmt, ...)
 {
 	char message[MESSAGE_MAX_BYTES];
 	va_list ap;

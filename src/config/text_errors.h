@@ -18,10 +18,6 @@ struct text_report {
 	unsigned n_errors;
 };
 
-/* Appends an error about the n bytes at `at`, which is inside the text or at its end. */
-void text_report_at(struct text_report *r, const char *at, size_t n, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
 /* Returns the line number of `at`, from 1. */
 unsigned text_report_line(const struct text_report *r, const char *at);
 

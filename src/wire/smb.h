@@ -85,16 +85,6 @@ struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layou
 
 /* ---- state changes; each returns false if the chunk is not in the initial state ---- */
 
-/*
- * Changes the state of one chunk, and returns its view in *ret_chunk (may be NULL). The other side
- * may change its own chunks of the page at the same time, so the exchange is retried a bounded
- * number of times. The word is unchanged if the layout lacks the chunk or the chunk is in another
- * state. A process that violates the rules can lose only its own data. page and index are
- * untrusted.
- */
-bool smb_change_state(const struct smb *m, uint32_t page, uint32_t index, enum smb_state from,
-		      enum smb_state to, struct smb_chunk *ret_chunk);
-
 /* Producer: partitions a free page; page must be in range, layout must have chunks. */
 bool smb_partition(const struct smb *m, uint32_t page, enum smb_layout layout);
 /* Producer: partitions a free page and takes its first chunk, in one exchange. */

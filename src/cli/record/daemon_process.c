@@ -303,11 +303,6 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 	return 0;
 }
 
-pid_t daemon_process_pid(const struct daemon_process *d)
-{
-	return d->pid;
-}
-
 /* ---- ending ---- */
 
 bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)

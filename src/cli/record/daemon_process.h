@@ -50,8 +50,6 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 			 const struct daemon_env *env, const struct daemon_process_ops *ops,
 			 void *ctx, struct err_text *e, struct daemon_process **ret);
 
-pid_t daemon_process_pid(const struct daemon_process *d);
-
 /* Returns true if the daemon has ended; then why (may be NULL) is set to the reason, with its last
  * line. Never blocks. */
 bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);

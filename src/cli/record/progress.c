@@ -152,8 +152,10 @@ static struct sums sum_up(const Pb__TraceStats *stats)
 	return sums;
 }
 
-bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint64_t buffer_bytes,
-		       char ret[static STREAM_WATCH_TEXT])
+/* Checks the counters. buffer_bytes: size of the buffer. Returns true if the user should be
+ * informed; ret is the message. */
+static bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats,
+			      uint64_t buffer_bytes, char ret[static STREAM_WATCH_TEXT])
 {
 	struct sums now = sum_up(stats);
 	bool loses = now.lost > w->lost, moves = now.read > w->read, was_behind = w->is_behind;

@@ -39,10 +39,6 @@ struct stream_watch {
 };
 
 #define STREAM_WATCH_TEXT 160
-/* Checks the counters. buffer_bytes: size of the buffer. Returns true if the user should be
- * informed; ret is the message. */
-bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats, uint64_t buffer_bytes,
-		       char ret[static STREAM_WATCH_TEXT]);
 /* As stream_watch_note() for a session with one buffer; prints the message, even with --quiet. */
 void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 		      const Pb__TraceConfig *config, struct console *console);

@@ -16,7 +16,8 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-void source_producers_deinit(struct source_producers *p)
+/* Zero-initialise; source_producers_deinit frees. */
+static void source_producers_deinit(struct source_producers *p)
 {
 	free(p->ids);
 	name_list_deinit(&p->names);
@@ -65,8 +66,9 @@ static void note(struct source_producers *p, const Pb__TracingServiceState__Prod
 		p->ids[p->n++] = producer->id;
 }
 
-void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
-			   const Pb__TracingServiceState *state)
+/* Call at the start. Entries without memory are skipped. */
+static void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
+				  const Pb__TracingServiceState *state)
 {
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
@@ -80,8 +82,9 @@ void source_producers_note(struct source_producers *p, const Pb__TraceConfig *co
 	}
 }
 
-void source_producers_gone(const struct source_producers *p, const Pb__TracingServiceState *state,
-			   struct name_list *ret)
+/* Call at the end: adds the producers that are no longer connected. */
+static void source_producers_gone(const struct source_producers *p,
+				  const Pb__TracingServiceState *state, struct name_list *ret)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (!find(state, p->ids[i]))

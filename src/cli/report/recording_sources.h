@@ -24,15 +24,6 @@ struct source_producers {
 	struct name_list names; /* of ids[i]: "NAME (pid N)" */
 };
 
-/* Zero-initialise; source_producers_deinit frees. */
-void source_producers_deinit(struct source_producers *p);
-/* Call at the start. Entries without memory are skipped. */
-void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
-			   const Pb__TracingServiceState *state);
-/* Call at the end: adds the producers that are no longer connected. */
-void source_producers_gone(const struct source_producers *p, const Pb__TracingServiceState *state,
-			   struct name_list *ret);
-
 /*
  * The producers of the data sources of a recording, from the state of the service at the start and
  * at the end. A source is missing if it is missing both times.

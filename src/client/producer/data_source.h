@@ -87,7 +87,6 @@ bool ds_consumer_is_root(const struct ds_handle *h);
 
 /* Returns the id of the session, and the service's number of the instance's buffer. */
 uint64_t ds_session_id(const struct ds_handle *h);
-uint16_t ds_target_buffer(const struct ds_handle *h);
 /* Creates a writer for the instance's buffer, with the policy of its config. The caller owns it. */
 struct writer *ds_writer_new(struct ds_handle *h);
 

@@ -477,11 +477,6 @@ uint64_t ds_session_id(const struct ds_handle *h)
 	return h->session_id;
 }
 
-uint16_t ds_target_buffer(const struct ds_handle *h)
-{
-	return h->target_buffer;
-}
-
 struct writer *ds_writer_new(struct ds_handle *h)
 {
 	return writer_new(h->all->env->arbiter, h->target_buffer, h->policy);

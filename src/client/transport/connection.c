@@ -269,12 +269,6 @@ static int new_conn(struct event_base *loop, int fd, bool is_remote, const char 
 	return 0;
 }
 
-int connection_new_fd(struct event_base *loop, int fd, const char *service,
-		      const struct connection_ops *ops, void *ctx, struct connection **ret)
-{
-	return new_conn(loop, fd, false, service, ops, ctx, ret);
-}
-
 int connection_new(struct event_base *loop, const char *address, const char *service,
 		   const struct connection_ops *ops, void *ctx, struct connection **ret)
 {

@@ -52,10 +52,6 @@ typedef void (*connection_reply_fn)(void *ctx, const struct connection_reply *re
  */
 int connection_new(struct event_base *loop, const char *address, const char *service,
 		   const struct connection_ops *ops, void *ctx, struct connection **ret);
-/* As connection_new(), on a connected socket whose peer the caller trusts. Takes ownership of fd,
- * also on failure. */
-int connection_new_fd(struct event_base *loop, int fd, const char *service,
-		      const struct connection_ops *ops, void *ctx, struct connection **ret);
 /* Disconnects. Callbacks of open calls and on_lost are not called. No-op for NULL. */
 void connection_free(struct connection *c);
 

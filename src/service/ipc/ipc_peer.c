@@ -36,7 +36,8 @@ static void take_ipv6(struct remote_address *a, const struct in6_addr *ip)
 	memcpy(a->ip, ip, sizeof(a->ip));
 }
 
-int remote_address_of_peer(int fd, struct remote_address *ret)
+/* Who is at the other end of a connected socket, without the port. 0 or -errno. */
+static int remote_address_of_peer(int fd, struct remote_address *ret)
 {
 	union {
 		struct sockaddr sa;
@@ -61,7 +62,8 @@ int remote_address_of_peer(int fd, struct remote_address *ret)
 	return 0;
 }
 
-void remote_address_text(const struct remote_address *a, char ret_text[static REMOTE_ADDRESS_TEXT])
+static void remote_address_text(const struct remote_address *a,
+				char ret_text[static REMOTE_ADDRESS_TEXT])
 {
 	if (a->family == AF_VSOCK)
 		snprintf(ret_text, REMOTE_ADDRESS_TEXT, VSOCK_PREFIX "%u", a->cid);
@@ -69,7 +71,7 @@ void remote_address_text(const struct remote_address *a, char ret_text[static RE
 		snprintf(ret_text, REMOTE_ADDRESS_TEXT, "unknown");
 }
 
-bool remote_address_is_loopback(const struct remote_address *a)
+static bool remote_address_is_loopback(const struct remote_address *a)
 {
 	if (a->family == AF_INET)
 		return a->ip[0] == 127;
@@ -92,7 +94,7 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 	return rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
 }
 
-bool remote_allow_has(const struct remote_allow *a, const struct remote_address *peer)
+static bool remote_allow_has(const struct remote_allow *a, const struct remote_address *peer)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		const struct remote_address *rule = &a->rules[i].address;

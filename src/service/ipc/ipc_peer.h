@@ -37,16 +37,11 @@ struct remote_allow {
 
 /* Adds the rules of a list separated by commas. 0, or with the reason in e -EINVAL or -E2BIG. */
 int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *e);
-bool remote_allow_has(const struct remote_allow *a, const struct remote_address *peer);
 
-/* Who is at the other end of a connected socket, without the port. 0 or -errno. */
-int remote_address_of_peer(int fd, struct remote_address *ret);
 /* 127.0.0.0/8 and ::1 */
-bool remote_address_is_loopback(const struct remote_address *a);
 bool remote_address_same(const struct remote_address *a, const struct remote_address *b);
 /* As in a rule: "10.0.0.1", "fd00::1", "vsock://3". */
 #define REMOTE_ADDRESS_TEXT 64
-void remote_address_text(const struct remote_address *a, char ret_text[static REMOTE_ADDRESS_TEXT]);
 
 /*
  * Who is at the other end of a connection.

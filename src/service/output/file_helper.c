@@ -279,11 +279,6 @@ void file_helper_end(void)
 	folder_path[0] = '\0';
 }
 
-pid_t file_helper_pid(void)
-{
-	return child.pid;
-}
-
 /* Fills in what follows the folder. */
 static int make_request(struct request *q, const char *path, uid_t user, struct err_text *e)
 {

@@ -33,8 +33,6 @@ struct file_helper_options {
 int file_helper_start(const struct file_helper_options *o, struct err_text *e);
 /* Removes the files of the list, and ends the child. Nothing where none was started. */
 void file_helper_end(void);
-/* 0: none was started. */
-pid_t file_helper_pid(void);
 
 /*
  * The file of an output_path, an absolute path, for a user: output_folder_create(). Without an output

@@ -68,7 +68,8 @@ int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
 	return 0;
 }
 
-uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
+/* How often the file is written. */
+static uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
 {
 	if (!c->file_write_period_ms)
 		return DEFAULT_FILE_WRITE_PERIOD_MS;
@@ -82,7 +83,8 @@ static bool is_seldom(const Pb__TraceConfig *c)
 	return file_config_write_period_ms(c) > FILE_AUTO_FLUSH_PERIOD_MS;
 }
 
-bool file_config_flushes_first(const Pb__TraceConfig *c)
+/* Are all producers flushed before it is written? */
+static bool file_config_flushes_first(const Pb__TraceConfig *c)
 {
 	if (!c->write_into_file)
 		return false;
@@ -104,12 +106,13 @@ uint32_t file_config_flush_period_ms(const Pb__TraceConfig *c)
 	return file_config_flushes_first(c) ? 0 : FILE_AUTO_FLUSH_PERIOD_MS;
 }
 
-bool file_config_syncs(const Pb__TraceConfig *c)
+static bool file_config_syncs(const Pb__TraceConfig *c)
 {
 	return c->fflush_post_write == PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_ENABLED;
 }
 
-bool file_config_syncs_at_end(const Pb__TraceConfig *c)
+/* Is it synced each time; and when it ends? */
+static bool file_config_syncs_at_end(const Pb__TraceConfig *c)
 {
 	return c->fflush_post_write != PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_DISABLED;
 }

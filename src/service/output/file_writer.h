@@ -14,15 +14,8 @@
 /* 0 or -EINVAL. Whether a descriptor came with it is file_writer_new's. */
 int file_config_check(const Pb__TraceConfig *config, struct err_text *e);
 
-/* How often the file is written. */
-uint32_t file_config_write_period_ms(const Pb__TraceConfig *config);
-/* Are all producers flushed before it is written? */
-bool file_config_flushes_first(const Pb__TraceConfig *config);
 /* How often they are flushed for another reason, of a session without a file too; 0: never. */
 uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
-/* Is it synced each time; and when it ends? */
-bool file_config_syncs_at_end(const Pb__TraceConfig *config);
-bool file_config_syncs(const Pb__TraceConfig *config);
 
 /*
  * write_into_file: the service writes a session's trace itself, into a file that the consumer passed

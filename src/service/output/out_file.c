@@ -20,7 +20,8 @@
 
 /* ---- packets in ---- */
 
-size_t out_file_record_size(size_t packet_size)
+/* What a packet of so many bytes takes in the file. */
+static size_t out_file_record_size(size_t packet_size)
 {
 	return 1 + pb_varint_len(packet_size) + packet_size;
 }
@@ -105,7 +106,7 @@ int out_file_cut(struct out_file *o, uint64_t bytes)
 	return 0;
 }
 
-static int fail(struct out_file *o, int error)
+static int file_failed(struct out_file *o, int error)
 {
 	o->error = error;
 	o->used = o->sent = 0;
@@ -168,7 +169,7 @@ int out_file_write(struct out_file *o)
 	ssize_t n;
 
 	if (o->error)
-		return fail(o, o->error);
+		return file_failed(o, o->error);
 	if (o->writer)
 		return hand_over(o);
 	if (o->sent < o->used) {
@@ -176,7 +177,7 @@ int out_file_write(struct out_file *o)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
 		if (n <= 0)
-			return fail(o, n < 0 ? -errno : -EIO);
+			return file_failed(o, n < 0 ? -errno : -EIO);
 		o->sent += (size_t)n;
 		o->written += (size_t)n;
 	}

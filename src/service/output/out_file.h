@@ -55,8 +55,6 @@ int out_file_write_rest(struct out_file *o);
 /* Drops what was not written. Fine on a zeroed one with fd -1, and twice. */
 void out_file_deinit(struct out_file *o);
 
-/* What a packet of so many bytes takes in the file. */
-size_t out_file_record_size(size_t packet_size);
 /* Where in a regular file the trace ends by now. The offset of the descriptor does not say it: that
  * is also of whoever passed it. */
 off_t out_file_end(const struct out_file *o);

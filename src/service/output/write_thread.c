@@ -49,7 +49,8 @@ struct worker {
 	struct priority_boost boost;
 };
 
-size_t write_thread_whole(const uint8_t *records, size_t len)
+/* Of a buffer of records, where the last one ends that ends within the first len bytes. */
+static size_t write_thread_whole(const uint8_t *records, size_t len)
 {
 	const uint8_t *p = records, *end = records + len, *body;
 	uint64_t size;

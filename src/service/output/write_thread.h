@@ -61,6 +61,3 @@ int write_thread_next(struct write_thread *w, struct file_result *ret);
 unsigned write_thread_pending(const struct write_thread *w);
 /* Waits until there is one. 0, or -ETIMEDOUT after so many ms. */
 int write_thread_wait(struct write_thread *w, int timeout_ms);
-
-/* Of a buffer of records, where the last one ends that ends within the first len bytes. */
-size_t write_thread_whole(const uint8_t *records, size_t len);

@@ -58,7 +58,6 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		struct err_text *e, struct session **ret);
 /* Stops everything at once and frees the buffers. NULL is allowed. */
 void session_free(struct session *s);
-void session_freep(struct session **s);
 
 /* Sets up the data sources that match, and starts unless the config defers that. Call once. */
 void session_begin(struct session *s);

@@ -86,8 +86,6 @@ static inline bool session_is_detached(const struct session *s)
 
 /* Records the new state in the traces of the other sessions that want to know it. */
 void session_set_state(struct session *s, enum session_state state);
-/* The session is in the list of all: records the states of the others in its trace, if it wants them. */
-void session_record_others(struct session *s);
 
 /* Commits what producers wrote into the session's buffers and did not commit. */
 void session_scrape(struct session *s);

@@ -116,7 +116,8 @@ static void record_other(struct session *s, const struct session *other)
 	trace_add_concurrent(s->trace, &event);
 }
 
-void session_record_others(struct session *s)
+/* The session is in the list of all: records the states of the others in its trace, if it wants them. */
+static void session_record_others(struct session *s)
 {
 	const struct session *other;
 
@@ -261,11 +262,6 @@ void session_free(struct session *s)
 	TAILQ_REMOVE(&s->sessions->list, s, link);
 	(void)priority_apply(s->sessions, NULL);
 	session_destroy(s);
-}
-
-void session_freep(struct session **s)
-{
-	session_free(*s);
 }
 
 /* With exclusive_prio what the others hold will be gone. */

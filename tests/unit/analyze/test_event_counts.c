@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "analyze/event_counts.h"
+#include "analyze/event_counts.c"
 
 static void describe(struct event_counts *c, uint32_t field, const char *group, const char *name)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "analyze/trace_scan.h"
+#include "analyze/trace_scan.c"
 #include "gen/fields.h"
 
 /* TrackEvent.type: slice begin, counter. */

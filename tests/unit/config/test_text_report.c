@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "config/text_errors.h"
+#include "config/text_errors.c"
 
 /* Reports the first `what` in text, n bytes of it, and compares. */
 static void expect(const char *text, const char *what, size_t n, const char *expected)

@@ -163,12 +163,6 @@ uint64_t ds_session_id(const struct ds_handle *h)
 	return FAKE_SESSION;
 }
 
-uint16_t ds_target_buffer(const struct ds_handle *h)
-{
-	(void)h;
-	return 1;
-}
-
 struct writer *ds_writer_new(struct ds_handle *h)
 {
 	(void)h;

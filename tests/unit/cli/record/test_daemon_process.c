@@ -15,7 +15,7 @@
 #include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
-#include "cli/record/daemon_process.h"
+#include "cli/record/daemon_process.c"
 
 static char dir[64], script[96];
 static struct event_base *loop;
@@ -133,7 +133,7 @@ FIXTURE_TEST(test_it_tells_that_it_is_ready)
 	start("echo -n 1 >&$NOTIFY; exec sleep 100");
 	run();
 	assert_string_equal(heard, "ready ");
-	assert_true(is_alive(daemon_process_pid(child)));
+	assert_true(is_alive(child->pid));
 	assert_false(daemon_process_has_ended(child, NULL));
 }
 
@@ -241,7 +241,7 @@ FIXTURE_TEST(test_free_ends_it_and_hears_its_last_words)
 	start("trap 'echo cleaning up >&2; exit 0' TERM; echo -n 1 >&$NOTIFY;"
 	      "while :; do sleep 0.05; done");
 	run();
-	pid = daemon_process_pid(child);
+	pid = child->pid;
 	daemon_process_free(child, 10000);
 	child = NULL;
 	assert_false(is_alive(pid));
@@ -270,7 +270,7 @@ FIXTURE_TEST(test_free_kills_one_that_does_not_listen)
 
 	start("trap '' TERM; echo -n 1 >&$NOTIFY; while :; do sleep 0.05; done");
 	run();
-	pid = daemon_process_pid(child);
+	pid = child->pid;
 	begin = clock_mono_ns();
 	daemon_process_free(child, 200);
 	child = NULL;
@@ -316,7 +316,7 @@ FIXTURE_TEST(test_it_dies_with_its_parent)
 	if (parent == 0) {
 		start("echo -n 1 >&$NOTIFY; exec sleep 100");
 		run();
-		pid = daemon_process_pid(child);
+		pid = child->pid;
 		if (write(p[1], &pid, sizeof(pid)) != sizeof(pid))
 			_exit(1);
 		raise(SIGKILL);

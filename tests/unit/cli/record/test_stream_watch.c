@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "unit/test.h"
-#include "cli/record/progress.h"
+#include "cli/record/progress.c"
 
 #define BUFFER (32u << 20)
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "unit/test.h"
+#include "analyze/trace_scan.c"
 #include "unit/cli/facts.h"
 #include "cli/report/data_losses.h"
 

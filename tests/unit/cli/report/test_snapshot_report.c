@@ -4,6 +4,7 @@
 #include "unit/test.h"
 #include "base/core/clock.h"
 #include "cli/report/snapshot_report.h"
+#include "analyze/trace_scan.c"
 #include "unit/cli/facts.h"
 
 #define RECORDER                                                                                   \

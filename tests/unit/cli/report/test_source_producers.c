@@ -4,7 +4,7 @@
 
 #include "unit/test.h"
 #include "config/text.h"
-#include "cli/report/recording_sources.h"
+#include "cli/report/recording_sources.c"
 
 #define CONFIG                                                                                     \
 	"buffers { size_kb: 64 } data_sources { config { name: 'linux.ftrace' } }"                 \

@@ -16,7 +16,7 @@
 #include "base/text/str.h"
 #include "client/transport/arbiter.h"
 #include "unit/client/fake_service.h"
-#include "client/producer/instance_table.h"
+#include "client/producer/instance_table.c"
 #include "config/limits.h"
 
 static struct strbuf story;
@@ -64,7 +64,7 @@ static int fake_create(struct ds_handle *h, const struct ds_env *env,
 	f->h = h;
 	f->number = (unsigned)config->tracing_session_id;
 	assert_int_equal(ds_session_id(h), config->tracing_session_id);
-	assert_int_equal(ds_target_buffer(h), config->target_buffer);
+	assert_int_equal(h->target_buffer, config->target_buffer);
 	fakes[f->number] = f;
 	note("create:%u", f->number);
 	*ret_instance = f;

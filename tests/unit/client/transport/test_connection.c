@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/event_loop/sock.h"
-#include "client/transport/connection.h"
+#include "client/transport/connection.c"
 #include "ipc/producer_port.pb-c.h"
 
 static const struct frame_method methods[] = {{1, "First"}, {2, "Second"}, {7, "Seventh"}};
@@ -62,7 +62,7 @@ static void on_lost(void *ctx, int error)
 
 static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-static void on_reply(void *ctx, const struct connection_reply *reply)
+static void note_reply(void *ctx, const struct connection_reply *reply)
 {
 	struct pair *p = the_pair;
 
@@ -74,7 +74,7 @@ static void on_reply(void *ctx, const struct connection_reply *reply)
 		 reply->data ? (const char *)reply->data : "");
 	p->n++;
 	if (p->call_in_reply)
-		p->call_result = connection_call(p->c, "First", NULL, 0, -1, on_reply, NULL);
+		p->call_result = connection_call(p->c, "First", NULL, 0, -1, note_reply, NULL);
 	else if (reply->error == 0)
 		p->fd = connection_take_fd(p->c);
 	if (p->free_in_reply)
@@ -83,7 +83,7 @@ static void on_reply(void *ctx, const struct connection_reply *reply)
 
 static void call(struct pair *p, const char *method, intptr_t number)
 {
-	assert_int_equal(connection_call(p->c, method, "args", 4, -1, on_reply, (void *)number), 0);
+	assert_int_equal(connection_call(p->c, method, "args", 4, -1, note_reply, (void *)number), 0);
 }
 
 /* Gives the other end, for a host that writes its bytes itself. */
@@ -97,7 +97,7 @@ static int pair_init_raw(struct pair *p)
 	p->loop = p->host.loop = event_base_new();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	assert_int_equal(connection_new_fd(p->loop, fds[0], "SomePort", &ops, p, &p->c), 0);
+	assert_int_equal(new_conn(p->loop, fds[0], false, "SomePort", &ops, p, &p->c), 0);
 	return fds[1];
 }
 
@@ -132,13 +132,13 @@ TEST(methods_are_known_by_name_once_bound)
 
 	pair_init(&p);
 	assert_false(connection_has(p.c, "First"));
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -ENOSYS);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -ENOSYS);
 	pair_bind(&p);
 	assert_true(connection_has(p.c, "First"));
 	assert_true(connection_has(p.c, "Seventh"));
 	assert_false(connection_has(p.c, "Third"));
 	assert_false(connection_has(p.c, ""));
-	assert_int_equal(connection_call(p.c, "Third", NULL, 0, -1, on_reply, NULL), -ENOSYS);
+	assert_int_equal(connection_call(p.c, "Third", NULL, 0, -1, note_reply, NULL), -ENOSYS);
 	spin_idle(p.loop);
 	assert_int_equal(p.host.n, 1);
 	assert_int_equal(p.n, 0);
@@ -258,7 +258,7 @@ TEST(descriptors_go_both_ways)
 
 	pair_init(&p);
 	pair_bind(&p);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, fd, on_reply, (void *)1), 0);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, fd, note_reply, (void *)1), 0);
 	host_expect(&p.host, FRAME_INVOKE_METHOD);
 	got = msgsock_take_fd(p.host.sock);
 	assert_true(got >= 0);
@@ -303,7 +303,7 @@ TEST(a_loss_answers_every_call_once_and_in_order)
 	assert_int_equal(p.replies[3].call, 2);
 	assert_int_equal(p.replies[4].call, 4);
 	assert_int_equal(p.replies[5].call, 5);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
 	assert_int_equal(connection_drain(p.c, 10), -EPIPE);
 	assert_int_equal(connection_take_fd(p.c), -1);
 	pair_deinit(&p);
@@ -385,7 +385,7 @@ static void lose_after(const struct stream *s, size_t cut, bool reset)
 	spin_idle(p.loop);
 	assert_int_equal(p.lost, 1);
 	assert_all_answered(&p, p.bound ? 2 : 0);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, on_reply, NULL), -EPIPE);
+	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
 	pair_deinit(&p);
 }
 
@@ -546,11 +546,11 @@ TEST(arguments_larger_than_a_frame_are_refused_here)
 
 	pair_init(&p);
 	pair_bind(&p);
-	assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, on_reply, NULL),
+	assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, note_reply, NULL),
 			 -EMSGSIZE);
-	assert_int_equal(connection_call(p.c, "First", big, sizeof(big) - 5, -1, on_reply, NULL),
+	assert_int_equal(connection_call(p.c, "First", big, sizeof(big) - 5, -1, note_reply, NULL),
 			 -EMSGSIZE); /* with its envelope */
-	assert_int_equal(connection_call(p.c, "First", big, 131072 - 512, -1, on_reply, NULL), 0);
+	assert_int_equal(connection_call(p.c, "First", big, 131072 - 512, -1, note_reply, NULL), 0);
 	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->payload_len, 131072 - 512);
 	host_reply(&p.host, f->request_id, true, false, "", 0);
@@ -572,7 +572,7 @@ TEST(what_waits_can_be_drained_without_the_loop)
 			 0);
 	p.host.loop = p.loop;
 	host_take(&p.host, fds[1]);
-	assert_int_equal(connection_new_fd(p.loop, fds[0], "SomePort", &ops, &p, &p.c), 0);
+	assert_int_equal(new_conn(p.loop, fds[0], false, "SomePort", &ops, &p, &p.c), 0);
 	pair_bind(&p);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, NULL, NULL),

@@ -9,7 +9,7 @@
 #include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
-#include "service/ipc/ipc_peer.h"
+#include "service/ipc/ipc_peer.c"
 
 static struct remote_address address(const char *text)
 {

@@ -4,7 +4,7 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 #include "base/core/mem.h"
-#include "service/output/file_writer.h"
+#include "service/output/file_writer.c"
 
 static Pb__TraceConfig *config; /* of the text given last */
 

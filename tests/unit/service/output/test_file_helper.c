@@ -9,7 +9,7 @@
 
 #include "unit/test.h"
 #include "base/system/sanitizer.h"
-#include "service/output/file_helper.h"
+#include "service/output/file_helper.c"
 #include "unit/temp_dir.h"
 
 static void start(const struct file_helper_options *o)
@@ -151,11 +151,11 @@ DIR_TEST(signals_do_not_end_it)
 	struct err_text e;
 
 	start(&(struct file_helper_options){.output_dir = *state});
-	assert_true(file_helper_pid() > 0);
-	kill(file_helper_pid(), SIGTERM);
-	kill(file_helper_pid(), SIGINT);
+	assert_true(child.pid > 0);
+	kill(child.pid, SIGTERM);
+	kill(child.pid, SIGINT);
 	assert_int_equal(create(temp_dir_path(state, 0, "x"), &e), 0);
-	kill(file_helper_pid(), SIGKILL);
+	kill(child.pid, SIGKILL);
 	assert_int_equal(create(temp_dir_path(state, 0, "y"), &e), -EPIPE);
 	assert_non_null(strstr(e.text, "has ended"));
 	file_helper_end();

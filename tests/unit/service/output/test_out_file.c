@@ -5,7 +5,7 @@
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/output/out_file.h"
+#include "service/output/out_file.c"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
