@@ -97,7 +97,7 @@ why() {
   tail -n 20 "$lane/err"
 }
 
-report() { # NAME STATUS SECONDS: what the test in $lane came to
+report() { # NAME STATUS SECONDS CPU_SECONDS: what the test in $lane came to
   local name=$1 status=$2 n_ok n_bad n_skip findings left
   findings=$(cat "$lane"/findings/* 2>/dev/null)
   left=$(cat "$lane/left")
@@ -116,7 +116,7 @@ report() { # NAME STATUS SECONDS: what the test in $lane came to
       [ -z "$findings" ] || head -n 120 <<<"$findings" | sed 's/^/     /'
     } | tee "$lane/failure"
   else
-    echo "ok   $name ($n_ok, $3 s)"
+    echo "ok   $name ($n_ok, $3 s, CPU $4 s)"
   fi
   grep -E '^(not )?ok [0-9]+.*# *SKIP' "$lane/out" | sed -E "s,^(not )?ok [0-9]+ *-? *,skip $name: ,; s/# *SKIP *//"
   echo "$n_ok $n_bad $n_skip" >"$lane/sum"
@@ -143,12 +143,15 @@ run_one() { # CLASS NAME COMMAND...
   wait $group
   status=$?
   left_behind "$class" $group >"$lane/left"
-  report "$name" $status $((SECONDS - began)) >"$lane/said"
+  times >"$lane/times" # second line: of the processes that this one has waited for, and of theirs
+  report "$name" $status $((SECONDS - began)) \
+    "$(awk 'NR == 2 { gsub(/[ms]/, " "); printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' "$lane/times")" >"$lane/said"
 }
 
 # ---- which tests, and when ------------------------------------------------------------------------
 
 alone=() top=() shared=() none=() # names of the tests that wait
+guests=
 
 said_in() { # FILE WORD
   sed -n "2,20s/^# $2: *//p" "$1"
@@ -179,7 +182,7 @@ for kind; do
   fuzz) for t in tests/fuzz/fuzz_*.c; do t=${t%.c}; add none "fuzz/${t##*/fuzz_}"; done ;;
   rules | system | root | interop) add_scripts "$kind" short ;;
   long) for folder in rules system root interop; do add_scripts $folder long; done ;;
-  kernels) none=(kernels "${none[@]}") ;;
+  kernels) guests=1 ;;
   *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
   esac
 done
@@ -262,6 +265,8 @@ tell_progress() {
 
 jobs=${JOBS:-$(($(nproc) + 1))}
 ticker=
+# The guests take the longest of all, and only the time that the other tests leave.
+[ -z "$guests" ] || { start_job none kernels && jobs=$((jobs + 1)); }
 while :; do
   while [ ${#CLASS[@]} -lt "$jobs" ] && start_next; do :; done
   [ ${#CLASS[@]} != 0 ] || break

@@ -161,13 +161,12 @@ buffers { size_kb: 16384 }
 data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
 data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
 data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 100 } } }
-duration_ms: 400
 CONFIG
-records() { # WHAT [COMMAND...]: a recording by the config, and what is in it
+records() { # WHAT [COMMAND...]: a recording by the config, for 400 ms of all its data sources, and what is in it
   local what=$1
   shift
   rm -f "$TMP/out/trace"
-  "${@:-inside}" "$TMP/usr/bin/sonda" record -c "$TMP/out/config" -o "$TMP/out/trace" >"$TMP/log" 2>&1
+  "${@:-inside}" "$TMP/usr/bin/sonda" record -c "$TMP/out/config" -o "$TMP/out/trace" -- sleep 0.4 >"$TMP/log" 2>&1
   verdict "$what" $? "$TMP/log"
   query "$TMP/out/trace" "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0" \
     "select count(*) > 10 as many from sched" "select count(*) > 3 as named from thread where name is not null" \
@@ -187,7 +186,7 @@ records "a member of the group records, compressed" as_nobody "$(inside id -g so
 without '^compression_type'
 
 # Files that the service makes itself.
-with 'write_into_file: true' 'file_write_period_ms: 100' 'flush_period_ms: 100'
+with 'write_into_file: true' 'file_write_period_ms: 100' 'flush_period_ms: 100' 'duration_ms: 400'
 makes() { # FOLDER: a file of the service's there, for root's session
   inside rm -f "$1/made.pftrace"
   (cat "$TMP/out/config" && echo "output_path: \"$1/made.pftrace\"") >"$TMP/out/config.path"
@@ -220,7 +219,7 @@ files=$(pid_of sondad.service sonda-files)
   "0000000000000000 0000000000000001 $(inside id -u sonda)" ]
 verdict "its child sonda-files has CAP_CHOWN, the service has nothing" $? "/proc/$files/status"
 output_dir off
-without '^write_into_file\|^file_write\|^flush_period'
+without '^write_into_file\|^file_write\|^flush_period\|^duration'
 
 if grep -qE '^Max nice priority +40 +40' "/proc/$(main_pid sondad.service)/limits"; then
   with 'priority_boost { policy: POLICY_SCHED_OTHER priority: 15 }'

@@ -106,14 +106,18 @@ is_ours() { # PID
     grep -qzxF "SONDA_TEST=$TMP" "/proc/$1/environ"
 }
 
-# Instances of this test's processes, and of processes that were killed.
+# Instances of this test's processes, also of those that were killed: they are known if they were started by
+# start_ready, or seen here while they lived.
 our_folders() {
   local i pid
   for i in "$TRACEFS"/instances/sonda-*; do
     pid=${i##*/sonda-}
     pid=${pid%%-*}
-    is_ours "$pid" || [ ! -e "/proc/$pid" ] || continue
-    # The process of another test removes its instance before it ends.
+    if is_ours "$pid"; then
+      echo "$pid" >>"$TMP/ours"
+    else
+      [ ! -e "/proc/$pid" ] && grep -qsx "$pid" "$TMP/ours" || continue
+    fi
     [ ! -e "$i" ] || echo "$i"
   done 2>/dev/null
 }
@@ -134,6 +138,7 @@ start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
   mkfifo "$TMP/ready"
   env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
   PIDS+=($!)
+  echo $! >>"$TMP/ours"
   [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ] || { echo "${1##*/} does not start" >&2; exit 1; }
   rm "$TMP/ready"
 }

@@ -8,7 +8,7 @@
 # tests/system/test_nth_alloc.sh.
 set -u
 . "$(dirname "$0")/lib.sh"
-every=${EVERY:-35}
+every=${EVERY:-60}
 B=$(dirname "$BIN")
 nth=$B/tests/system/nth_alloc
 preload=$B/tests/system/preload/nth_alloc.so

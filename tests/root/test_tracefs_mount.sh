@@ -27,7 +27,7 @@ echo '== kill'
 for i in $(seq 200); do [ ! -s "$TMP/is_on" ] || break; sleep 0.1; done
 [ -e "$TMP/is_on" ] && mounts && echo '== seen while it records'
 for pid in $(cat /proc/$!/task/*/children); do
-  case $(readlink "/proc/$pid/exe") in */sonda-probes) kill -KILL "$pid" && echo '== killed' ;; esac
+  case $(readlink "/proc/$pid/exe") in */sonda-probes) kill -KILL "$pid" && echo '== killed' && echo "$pid" >>"$TMP/ours" ;; esac
 done
 kill -TERM $!
 wait

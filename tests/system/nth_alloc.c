@@ -4,7 +4,7 @@
  *
  * Runs COMMAND again and again, each time with the nth allocation of a process made to fail, for n
  * from 1 until COMMAND needs fewer than n. The process runs under preload/nth_alloc.c with FILE: it
- * is the daemon DAEMON_PID, or COMMAND itself if that is 0. n grows by one up to 16, then by
+ * is the daemon DAEMON_PID, or COMMAND itself if that is 0. n grows by one up to 8, then by
  * FACTOR percent of itself (0: always by one).
  *
  * COMMAND may fail, but must not be killed by a signal or take longer than a minute; the daemon must
@@ -27,7 +27,7 @@
 
 #define MAX_SECONDS 60
 #define N_WARM_UP 3
-#define N_SINGLE 16
+#define N_SINGLE 8
 #define N_LEAKS 4 /* so often in a row it is one: caches and histories grow, too */
 
 static volatile struct nth_alloc *numbers;
