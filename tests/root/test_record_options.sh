@@ -27,6 +27,8 @@ cat >"$TMP/look" <<LOOK
 for i in $TRACEFS/instances/sonda-*; do
   pid=\${i##*/sonda-} pid=\${pid%%-*}
   grep -qzxF "SONDA_TEST=$TMP" /proc/\$pid/environ || continue
+  # That of the session before is off, and may not be gone yet.
+  [ "\$(cat "\$i/tracing_on")" = 1 ] || continue
   cd "\$i" && cat "\$@"
 done
 LOOK

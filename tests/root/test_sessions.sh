@@ -17,9 +17,12 @@ esac
 
 # ---- top level ----
 
-# All that can be set there, file by file.
+# All that can be set there, file by file; without the events that sessions of other tests have made for themselves.
 whole_top_level() {
   top_level
+  every_file | awk -v own="sonda_${probes:-0}_" '!/sonda_[0-9]+_/ || index($0, own)'
+}
+every_file() {
   (cd $TRACEFS && grep -H '' set_ftrace_filter set_ftrace_notrace set_graph_function set_ftrace_pid kprobe_events uprobe_events \
     synthetic_events dynamic_events buffer_subbuf_size_kb saved_cmdlines_size options/* 2>/dev/null
     find events \( -name enable -o -name filter -o -name trigger \) -print0 | sort -z | xargs -0 grep -H '' 2>/dev/null)

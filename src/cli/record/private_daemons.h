@@ -14,7 +14,7 @@ struct event_base;
  */
 struct private_daemons;
 
-#define PRIVATE_START_TIMEOUT_MS 10000 /* for each of the two to become ready */
+#define PRIVATE_START_TIMEOUT_MS 30000 /* for each of the two to become ready */
 #define PRIVATE_STOP_TIMEOUT_MS 10000 /* for each to end before it is killed */
 
 struct private_daemons_ops {
