@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A unit test is one C file that includes this header. Its tests register themselves and run in the
- * order of the file:
+ * A unit test is one C file that includes this header, and with it what most tests need of libc.
+ * Its tests register themselves and run in the order of the file:
  *
  *	TEST(empty_text_is_no_number)
  *	{
@@ -12,12 +12,24 @@
  *
  * build/tests/unit/.../test_X [PATTERN] runs them, or those whose names match ("*" and "?").
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/core/mem.h"
 
 #define TESTS_MAX 256
 

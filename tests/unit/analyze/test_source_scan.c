@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <string.h>
-
 #include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "gen/fields.h"

@@ -3,10 +3,6 @@
  * Packets made by hand, and two traces that Perfetto 56 recorded (names of programs blanked), of
  * which the numbers that protoc --decode shows are expected.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <zlib.h>
 

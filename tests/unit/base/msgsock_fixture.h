@@ -6,19 +6,14 @@
  * that every fragmentation and every descriptor is of the test's making.
  */
 
-#include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "base/event_loop/msgsock.h"
 #include "base/text/str.h"
 #include "unit/rng.h"

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/record/record_session.h"
 #include "unit/cli/fake_session.h"

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <event2/event.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "base/event_loop/msgsock.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"

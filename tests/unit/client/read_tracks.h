@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include <stdio.h>
-#include <string.h>
-
 #include "unit/test.h"
 #include "gen/fields.h"
 #include "unit/procfs/fake_producer.h"

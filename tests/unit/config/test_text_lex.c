@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "config/text.h"
 #include "config/text_lex.h"
 

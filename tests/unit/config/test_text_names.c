@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "unit/test.h"
 #include "common/sys_stats_counters.pb-c.h"

@@ -4,11 +4,6 @@
  * tests/data/textconfig/bad/X.txt is none, and X.err what there is to say about it.
  */
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "common/data_source_descriptor.pb-c.h"

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <string.h>
 
 #include <bpf/btf.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ebpf/user_map.c"
 
 static struct btf *btf;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"
-#include "base/core/mem.h"
 #include "ebpf/user_program.c"
 
 static char root[64], folder[96];

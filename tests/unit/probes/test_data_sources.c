@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "probes/data_sources.h"
 
 TEST(every_row_is_whole)

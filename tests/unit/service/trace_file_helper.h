@@ -3,9 +3,6 @@
 
 /* Files that the service wrote, taken apart. */
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "unit/test.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our frames are read by protobuf-c and protobuf-c's by us. */
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The generated code belongs to a layer above; this one message is built into the test. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wextra"
@@ -12,7 +8,6 @@
 #include "ipc/wire_protocol.pb-c.c"
 #pragma GCC diagnostic pop
 
-#include "base/core/mem.h"
 #include "unit/rng.h"
 #include "wire/frame.h"
 #include "wire/pb_dec.h"

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
 
 #include <protobuf-c/protobuf-c.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/rng.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/rng.h"
 #include "wire/pb_enc.h"
 #include "unit/wire/random_message.h"

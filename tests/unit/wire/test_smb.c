@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "base/system/shm.h"
 #include "unit/rng.h"
 #include "wire/smb.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "gen/fields.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 
 TEST(array_keeps_its_elements_while_it_grows)
 {

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"
-#include "base/core/mem.h"
 #include "unit/temp_dir.h"
 
 static void make_file(const char *path, const void *data, size_t len)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 #include "unit/test.h"
 #include "base/system/memory_limit.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each test in a child of its own: who may not boost cannot go back either. */
 
-#include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/system/priority_boost.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Numbers are compared with those of this machine's headers. */
-#include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "unit/test.h"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "unit/test.h"
 #include "base/text/regex.h"
-#include "base/core/mem.h"
 
 #define STEPS (1u << 24)
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 
 TEST(starts_empty_and_costs_nothing)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 
 TEST(whole_numbers)

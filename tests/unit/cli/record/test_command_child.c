@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "unit/test.h"
 #include "unit/temp_dir.h"
 #include "cli/record/option_values.h"

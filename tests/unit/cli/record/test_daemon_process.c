@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Shell scripts stand in for daemons. */
-#include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"

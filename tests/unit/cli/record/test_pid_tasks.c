@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A folder stands in for /proc; the real one once. */
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "unit/temp_dir.h"

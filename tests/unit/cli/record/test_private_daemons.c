@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Shell scripts named sondad and sonda-probes stand in PATH for the real ones. */
-#include <errno.h>
 #include <event2/event.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"

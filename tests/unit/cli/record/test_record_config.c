@@ -3,13 +3,8 @@
  * From a command line to the config, which is compared as text, the way a person would write it;
  * whole once, and then only what ftrace_config says.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "cli/record/record_config.h"
 #include "config/text.h"
 #include "unit/cli/kernel_events.h"

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/record/record_config.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "cli/record/record_options.h"
 
 #define MAX_ARGS 32

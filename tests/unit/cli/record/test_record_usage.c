@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The help of `sonda record` says what its command line takes: no more, no less, on one screen. */
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/record/record_options.h"
 

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A recording with a command of its own: when it runs, when it ends, who gets the signals. */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What goes into the line; the line itself is progress.c's. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "config/text.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A snapshot from a service that follows a script. */
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "unit/test.h"
 #include "cli/trace/trace_file.h"
 #include "unit/cli/fake_session.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which of them are made, wait or are left out, and what they are called. */
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"

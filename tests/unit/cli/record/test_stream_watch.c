@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string.h>
-
 #include "unit/test.h"
 #include "cli/record/progress.c"
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-#include <string.h>
-
 #include "unit/test.h"
 #include "cli/report/missing_events.c"
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Configs and states of the service, both as text. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "unit/test.h"
 #include "config/text.h"

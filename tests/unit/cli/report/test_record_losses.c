@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-#include <unistd.h>
-
 #include "unit/test.h"
 #include "analyze/trace_scan.c"
 #include "unit/cli/facts.h"

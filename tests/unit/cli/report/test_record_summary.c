@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-
 #include "unit/test.h"
 #include "unit/cli/facts.h"
 #include "unit/cli/kernel_events.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Configs and states of the service, both as text; each part has a test of its own. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "unit/test.h"
 #include "config/text.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-
 #include "unit/test.h"
 #include "base/core/clock.h"
 #include "cli/report/snapshot_report.h"

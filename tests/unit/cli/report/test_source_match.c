@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "unit/test.h"

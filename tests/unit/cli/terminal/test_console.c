@@ -5,8 +5,6 @@
  * heard when a last byte is.
  */
 #include <pty.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "cli/terminal/console.h"

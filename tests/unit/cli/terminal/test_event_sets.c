@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "cli/terminal/event_patterns.c"
 
 TEST(test_words)

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Words in, requests out, both as one line. The kernel's list is that of kernel_events.h. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
 #include "unit/cli/kernel_events.h"

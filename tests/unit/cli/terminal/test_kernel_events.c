@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <sys/wait.h>
-
 #include "unit/test.h"
 #include "unit/cli/kernel_events.h"
 

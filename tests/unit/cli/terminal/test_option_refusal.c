@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "cli/terminal/verb.h"
 
 static const struct option options[] = {

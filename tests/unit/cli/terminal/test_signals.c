@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* In a child each, since signals and masks are the whole process's. */
 #include <event2/event.h>
-#include <fcntl.h>
 #include <pty.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "cli/terminal/signals.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "cli/terminal/verb.h"
 
 /* stderr and stdout are the test's; what comes there is not looked at here. */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 #include <pty.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/text/str.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <fcntl.h>
-
 #include "unit/test.h"
 #include "base/system/fs.h"
-#include "base/core/mem.h"
 #include "cli/trace/trace_readback.h"
 #include "unit/temp_dir.h"
 

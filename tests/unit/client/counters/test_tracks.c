@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <stdlib.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
 #include "client/counters/tracks.h"
 

@@ -4,12 +4,7 @@
  * ("start:7"), and what they answer to the service ("[started:7]").
  */
 
-#include <errno.h>
 #include <event2/event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"

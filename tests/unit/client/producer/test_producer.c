@@ -3,10 +3,6 @@
 #include "unit/test.h"
 #include "unit/client/fake_host.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <sys/stat.h>
-
 #include "base/system/shm.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the arbiter does by itself; together with writers it is tested in test_writer.c. */
 
-#include <errno.h>
-
 #include "unit/test.h"
 #include "client/transport/arbiter.h"
 #include "client/transport/writer.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter without shared memory: chunks go with the requests. */
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit/test.h"
 #include "base/event_loop/msgsock.h"
 #include "client/transport/arbiter.h"

@@ -2,13 +2,8 @@
 #include "unit/test.h"
 #include "unit/client/fake_host.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/event_loop/sock.h"
 #include "client/transport/connection.c"

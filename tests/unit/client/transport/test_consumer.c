@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "client/transport/consumer.h"
 #include "unit/fake_port.h"
 #include "gen/fields.h"

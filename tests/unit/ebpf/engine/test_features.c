@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of events by their format files, of a tracefs that the test writes and of this machine's. */
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "unit/test.h"
 #include "ebpf/engine/object.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ebpf/engine/features.h"
 
 /* A kernel, as the test tells of it. */

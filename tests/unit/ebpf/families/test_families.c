@@ -5,19 +5,14 @@
  */
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/families/families.h"
 #include "ebpf/engine/family.h"

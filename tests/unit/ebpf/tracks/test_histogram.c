@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
 
 /* What the kernel runs, here compiled for this machine. */
 #define __bpf__
 #include "unit/test.h"
 #include "bpf/histogram.h"
 
-#include "base/core/mem.h"
 #include "ebpf/tracks/counter.c"
 #include "unit/rng.h"
 

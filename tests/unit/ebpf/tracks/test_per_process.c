@@ -3,7 +3,6 @@
 #include "unit/ebpf/family_rig.h"
 
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "bpf/process.h"
 #include "ebpf/families/families.h"

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Arguments as the kernel stores them, against printf, and against libtraceevent. */
-#include <stdio.h>
-#include <string.h>
 
 #include <event-parse.h>
 #include <trace-seq.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/text_fields.c"
 #include "unit/rng.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-
 #include "unit/test.h"
 #include "ftrace/encode/intern_tables.h"
 #include "unit/rng.h"

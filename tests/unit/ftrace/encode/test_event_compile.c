@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_compile.h"

@@ -2,7 +2,6 @@
 /* Read back by protobuf-c: the descriptor is a google.protobuf.DescriptorProto. */
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "ftrace/encode/event_compile.c"
 #include "gen/fields.h"

@@ -8,7 +8,6 @@
 #include <sys/sysmacros.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ftrace/encode/event_encode.h"
 #include "gen/fields.h"
 #include "unit/ftrace/formats.h"

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdlib.h>
-#include <string.h>
-
 #include "unit/test.h"
 #include "ftrace/encode/intern_tables.h"
 

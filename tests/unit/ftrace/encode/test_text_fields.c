@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stacks, names and formatted text, as whole events. */
-#include <stdio.h>
-#include <string.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/formats.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is taken for a 32-bit program, and until when. With a kernel: tests/root/test_compat.sh. */
-#include <errno.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"

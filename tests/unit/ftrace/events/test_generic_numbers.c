@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-
 #include "unit/test.h"
 #include "ftrace/events/event_table.c"
 

@@ -2,7 +2,6 @@
 /* Pages to bundles: recorded ones both ways, made ones for what seldom happens. */
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/ring/ring_stats.h"

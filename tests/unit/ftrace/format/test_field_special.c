@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/format/field_type.c"
 

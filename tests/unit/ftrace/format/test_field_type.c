@@ -2,7 +2,6 @@
 /* Each declaration that kernels use, against each type that messages use. */
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/format/field_type.h"
 

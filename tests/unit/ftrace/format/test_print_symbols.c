@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ftrace/format/event_format.h"
 
 TEST(test_formats_of_the_kernel)

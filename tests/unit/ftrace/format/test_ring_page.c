@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The page walk: by hand, one test a kind of record and of damage; and on recorded pages against
  * libtraceevent's kbuffer. */
-#include <errno.h>
 
 #include <event-parse.h>
 #include <kbuffer.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/ftrace/page_set.h"
 #include "unit/rng.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
-#include <errno.h>
-#include <sys/wait.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with them is in tests/root/test_filters.sh. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "ftrace/options/event_triggers.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* In plain files, which take any function; what a kernel takes is in tests/kernels/guest. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

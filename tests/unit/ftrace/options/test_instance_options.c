@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The order of the steps: each is tested by itself. */
-#include <errno.h>
 #include <sys/syscall.h>
 
 #include "unit/test.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-#include <string.h>
-
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ftrace/options/probe_spec.h"
 
 static void check(const char *line, enum probe_kind kind, const char *group, const char *name,

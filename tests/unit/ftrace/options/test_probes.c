@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "config/text.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a kernel with histograms makes of it is in tests/kernels. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of pages stand in for rings: reading is the same, but for the end. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/bundles.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pipes stand in for rings: one is over its watermark when anything is in it. */
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <event2/event.h>
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One reader, many listeners: FIFOs of pages stand in for rings. */
-#include <errno.h>
-#include <fcntl.h>
 
 #include <event2/event.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"

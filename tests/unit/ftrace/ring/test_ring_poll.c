@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Passes and turns over rings that are files, on a real loop. */
-#include <errno.h>
-#include <fcntl.h>
 
 #include <event2/event.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"

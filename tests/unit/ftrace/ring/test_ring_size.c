@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Against a kernel of this test's own, which is short of what a test wants it to be short of. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ftrace/ring/ring_config.c"
 
 static struct kernel {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/ftrace_stats.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A FIFO stands in for a ring: poll of one in which nothing is waits. */
-#include <fcntl.h>
 #include <sys/utsname.h>
 
 #include <event2/event.h>

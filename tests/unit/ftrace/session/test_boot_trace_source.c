@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A FIFO with pages stands in for the ring of a boot before. */
-#include <errno.h>
-#include <fcntl.h>
 
 #include <event2/event.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions that cannot be had say why. Those that can are in tests/root/test_ftrace.sh. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

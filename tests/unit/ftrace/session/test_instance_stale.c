@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Empty folders, which rmdir takes as tracefs takes instances. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "unit/test.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lent places in plain files; what a kernel does with them is in tests/root/test_lent.sh. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* FIFOs stand in for the rings of a top level in plain files. */
-#include <errno.h>
-#include <fcntl.h>
 
 #include <event2/event.h>
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A folder stands in for /proc; what the kernel does with kptr_restrict is tests/root's. */
-#include <stdio.h>
-#include <string.h>
-
-#include <errno.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
-#include <string.h>
-
 #include <event2/event.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/core/mem.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/symbols/symbol_cache.h"
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A table put together by hand: what stands in it byte by byte, and what is found in it. */
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ftrace/symbols/symbol_table.h"
 
 TEST(test_numbers_of_words)

@@ -2,7 +2,6 @@
 /* Made tables, and that of the running kernel against a plain reading of it. */
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "ftrace/symbols/symbol_table_build.h"
 #include "unit/ftrace/oracle_symbols.h"
 #include "unit/rng.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What can be told with plain files; the kernel's part is in tests/root/test_ftrace.sh. */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

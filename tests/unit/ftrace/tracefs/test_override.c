@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
-
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/override.h"

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "unit/test.h"
 #include "base/core/clock.h"
 #include "ftrace/tracefs/owner_tag.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes that are killed are children of this one. */
-#include <errno.h>
-
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 
 #include "unit/test.h"
 #include "unit/client/read_tracks.h"

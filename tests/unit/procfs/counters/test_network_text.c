@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-
-#include <stdio.h>
-#include <string.h>
 
 #include "unit/test.h"
 #include "procfs/counters/network_tables.c"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "procfs/process/proc_status.h"
 

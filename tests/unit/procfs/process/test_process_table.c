@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "procfs/process/process_scan.c"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "procfs/process/taskstats.c"

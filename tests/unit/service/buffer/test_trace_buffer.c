@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "unit/test.h"
 #include "service/buffer/buffer_sequences.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/trace_buffer_helper.h"
 #include "wire/pb_enc.h"
 

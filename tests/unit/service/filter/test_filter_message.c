@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/filter_words.h"
 #include "unit/service/rig.h"
 #include "unit/rng.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "service/filter/packet_validate.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <zlib.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/filter_words.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "config/limits.h"
 #include "unit/service/filter_words.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/vm_sockets.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "service/ipc/ipc_peer.c"
 

@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/remote_rig.h"
 #include "service/ipc/limits.h"
 

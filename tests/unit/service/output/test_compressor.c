@@ -3,7 +3,6 @@
 #include <zstd.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "unit/rng.h"
 #include "service/output/compressor.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "base/core/mem.h"
 #include "service/output/file_writer.c"
 
 static Pb__TraceConfig *config; /* of the text given last */

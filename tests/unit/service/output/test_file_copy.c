@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "unit/test.h"
 #include "unit/service/rig.h"

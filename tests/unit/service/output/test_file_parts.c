@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/output/trace_files.h"
 #include "service/filter/packet_validate.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <errno.h>
 
 #include "unit/test.h"
 #include "config/limits.h"

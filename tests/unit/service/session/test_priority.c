@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/session/admission.h"
 

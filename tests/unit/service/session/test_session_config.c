@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"

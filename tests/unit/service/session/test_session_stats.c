@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "common/trace_stats.pb-c.h"
 #include "unit/service/rig.h"
 #include "service/trace/trace_stats.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "common/observable_events.pb-c.h"
-#include "base/core/mem.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/session/triggers.h"

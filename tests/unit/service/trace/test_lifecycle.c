@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "unit/test.h"
-#include "base/core/mem.h"
 #include "service/trace/trace_events.h"
 
 TEST(events_keep_their_order)
