@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: shared
 #
 # The ends of sessions between the two families: sonda tells the losses of a session in Perfetto's traced as it does of
 # one in sondad, and as trace_processor counts them; and Perfetto's command line hears from sondad why it ended.

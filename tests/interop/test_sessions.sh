@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: shared
 #
 # The life of sessions: every way in which Perfetto's command line runs a session, against sondad with sonda-probes.
 # Each trace must load in trace_processor with no error, and hold the threads that ran meanwhile. PROBES=perfetto: the

@@ -8,13 +8,13 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-name=lent-$$
-lent=$TRACEFS/instances/$name
-give_up_lent() {
+name=attached-$$
+attached=$TRACEFS/instances/$name
+remove_attached() {
   leave
-  [ ! -e "$lent" ] || rmdir "$lent"
+  [ ! -e "$attached" ] || rmdir "$attached"
 }
-trap '[ "$BASHPID" != $$ ] || give_up_lent' EXIT
+trap '[ "$BASHPID" != $$ ] || remove_attached' EXIT
 
 "$BIN/sondad" >"$TMP/service.log" 2>&1 </dev/null &
 PIDS+=($!)
@@ -63,7 +63,7 @@ data_sources { config { name: "linux.ftrace" ftrace_config {
   event_triggers { event: "sched/sched_waking" action: ACTION_STACKTRACE }
   $functions $probe } } }
 CONFIG
-cat >"$TMP/lent.cfg" <<CONFIG
+cat >"$TMP/attached.cfg" <<CONFIG
 buffers { size_kb: 8192 }
 data_sources { config { name: "linux.ftrace" ftrace_config {
   instance_name: "$name" ftrace_events: "sched/*" ftrace_events: "irq/*" buffer_size_kb: 3000 drain_buffer_percent: 20
@@ -78,12 +78,12 @@ buffers { size_kb: 1024 }
 data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
 CONFIG
 
-mkdir "$lent"
-echo 123 >"$lent/buffer_size_kb"
-echo mono >"$lent/trace_clock"
-echo 1 >"$lent/events/sched/sched_wakeup/enable"
-echo 'prev_prio > 100' >"$lent/events/sched/sched_switch/filter"
-echo 'traceoff:1 if prev_prio == 1234' >"$lent/events/sched/sched_switch/trigger"
+mkdir "$attached"
+echo 123 >"$attached/buffer_size_kb"
+echo mono >"$attached/trace_clock"
+echo 1 >"$attached/events/sched/sched_wakeup/enable"
+echo 'prev_prio > 100' >"$attached/events/sched/sched_switch/filter"
+echo 'traceoff:1 if prev_prio == 1234' >"$attached/events/sched/sched_switch/trigger"
 
 start_probes "before"
 # Some kernels have made no rings for the top level before the first event is on anywhere.
@@ -91,14 +91,14 @@ start_probes "before"
 verdict "before: a recording" $? "$TMP/warm.log"
 wait_for gone "$probes"
 settings_of $TRACEFS >"$TMP/top.before"
-settings_of "$lent" >"$TMP/lent.before"
+settings_of "$attached" >"$TMP/attached.before"
 
 record own
 record lent
-wait_for own_is_recording && wait_for is_recording "$lent"
+wait_for own_is_recording && wait_for is_recording "$attached"
 verdict "two recordings are on" $? "$TMP/own.log"
 sleep 0.5
-settings_of "$lent" | diff "$TMP/lent.before" - >"$TMP/diff"
+settings_of "$attached" | diff "$TMP/attached.before" - >"$TMP/diff"
 [ $? = 1 ] && grep -q '^> buffer_size_kb' "$TMP/diff" && grep -q '^> .*sched_switch/filter' "$TMP/diff"
 verdict "the lent instance is changed" $? "$TMP/diff"
 kill_probes
@@ -114,7 +114,7 @@ start_probes "the next start"
 verdict "the next start: it says that it tidied up" $? "$TMP/probes.log"
 gone "$killed"
 verdict "the next start: instances/ is clean" $?
-settings_of "$lent" | diff "$TMP/lent.before" - >"$TMP/diff"
+settings_of "$attached" | diff "$TMP/attached.before" - >"$TMP/diff"
 verdict "the next start: the lent instance is as it was" $? "$TMP/diff"
 settings_of $TRACEFS | diff "$TMP/top.before" - >"$TMP/diff"
 verdict "the next start: the top level is as it was" $? "$TMP/diff"
@@ -126,14 +126,14 @@ verdict "the next start: and no record" $?
 # ---- what somebody has changed since it was killed is his
 
 record lent
-wait_for is_recording "$lent"
+wait_for is_recording "$attached"
 sleep 0.5
 kill_probes
-echo global >"$lent/trace_clock"
-echo 77 >"$lent/buffer_size_kb"
+echo global >"$attached/trace_clock"
+echo 77 >"$attached/buffer_size_kb"
 start_probes "after a change"
-grep -q '\[global\]' "$lent/trace_clock" && [ "$(cat "$lent/buffer_size_kb")" -lt 100 ] &&
-  [ "$(cat "$lent/events/sched/sched_switch/filter")" = 'prev_prio > 100' ]
+grep -q '\[global\]' "$attached/trace_clock" && [ "$(cat "$attached/buffer_size_kb")" -lt 100 ] &&
+  [ "$(cat "$attached/events/sched/sched_switch/filter")" = 'prev_prio > 100' ]
 verdict "what somebody has changed since stays, the rest goes back" $? "$TMP/probes.log"
 kill "$probes"
 wait "$probes"

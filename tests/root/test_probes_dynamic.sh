@@ -202,7 +202,6 @@ wait_for test -S "$PERFETTO_PRODUCER_SOCK_NAME"
 PIDS+=($!)
 cat >"$TMP/two.cfg" <<END
 buffers { size_kb: 4096 }
-duration_ms: 3000
 data_sources { config { name: "linux.ftrace" ftrace_config { uprobe_events: "p:left/known $at a=$a:s32" } } }
 data_sources { config { name: "linux.ftrace" ftrace_config { uprobe_events: "p:right/known $at b=$b:u64" } } }
 END
@@ -211,6 +210,7 @@ PIDS+=($!)
 ready() { [ "$(cat "$TRACEFS"/instances/sonda-"${PIDS[-2]}"-*/tracing_on 2>/dev/null | tr -d '\n')" = 11 ]; }
 wait_for ready
 "$TMP/probed" 50
+kill -TERM "${PIDS[-1]}"
 wait "${PIDS[-1]}"
 unset 'PIDS[-1]'
 "$print" "$TMP/two.trace" >"$TMP/two.events"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # kernels: 6.12
+# tracefs: shared
 #
 # The reader of linux.ftrace on the real kernel: rings and sub-buffers of any size, what is lost counted exactly,
 # watermarks that wake seldom and in time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From requests to rows and switches. On a kernel: tests/root/test_filters.sh, test_lent.sh. */
+/* From requests to rows and switches. On a kernel: tests/root/test_filters.sh, test_attached_instance.sh. */
 
 #include "unit/test.h"
 #include "ftrace/options/event_enable.h"

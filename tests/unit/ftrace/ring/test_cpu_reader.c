@@ -179,7 +179,7 @@ WITH_RINGS(test_no_rings)
 	assert_int_equal(r.n, 0);
 }
 
-WITH_RINGS(test_turns_of_bounded_length)
+WITH_RINGS(test_time_slices_of_bounded_length)
 {
 	make_ring(state, 0, 10, 200);
 	open_rings(state, 4000);

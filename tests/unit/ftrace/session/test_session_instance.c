@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lent places in plain files; what a kernel does with them is in tests/root/test_lent.sh. */
+/* Lent places in plain files; what a kernel does with them is in tests/root/test_attached_instance.sh. */
 
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
@@ -55,7 +55,7 @@ static void leave(struct place *p)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
 
-FIXTURE_TEST(test_lent_and_given_back)
+FIXTURE_TEST(test_attached_and_detached)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};

@@ -133,7 +133,7 @@ static struct instance lent(void **state, const char *place)
 	return i;
 }
 
-WITH_FOLDER(test_lent_ones_are_left_as_they_were)
+WITH_FOLDER(test_attached_instances_are_left_as_they_were)
 {
 	struct instance i, j;
 	struct err_text e;

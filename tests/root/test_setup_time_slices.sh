@@ -15,7 +15,7 @@ picture >"$TMP/before"
 # The top level's ring, which such a session has as well, is as large.
 ram_kb=$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo)
 large=$((ram_kb / 20 / $(nproc)))
-[ $large -le 262144 ] || large=262144
+[ $large -le 131072 ] || large=131072
 
 config() { # NAME FTRACE_CONFIG
   printf 'buffers { size_kb: 524288 }\ndata_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$2" \

@@ -9,34 +9,34 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 record=${BUILD:-build}/tests/root/ftrace_record
-name=lent-$$
-lent=$TRACEFS/instances/$name
+name=attached-$$
+attached=$TRACEFS/instances/$name
 export STATE=$TMP/state
 
-give_up_lent() {
+remove_attached() {
   leave
-  [ ! -e "$lent" ] || rmdir "$lent"
+  [ ! -e "$attached" ] || rmdir "$attached"
 }
-trap '[ "$BASHPID" != $$ ] || give_up_lent' EXIT
+trap '[ "$BASHPID" != $$ ] || remove_attached' EXIT
 
 # With nothing in it as a new instance has it.
-mkdir "$lent"
-echo 123 >"$lent/buffer_size_kb"
-echo mono >"$lent/trace_clock"
-echo 0 >"$lent/options/overwrite"
-echo 0 >"$lent/tracing_on"
-echo 1 >"$lent/events/sched/sched_wakeup/enable"
-echo 'prev_prio > 100' >"$lent/events/sched/sched_switch/filter"
-echo $$ >"$lent/set_event_pid"
-echo 1 >"$lent/tracing_cpumask"
+mkdir "$attached"
+echo 123 >"$attached/buffer_size_kb"
+echo mono >"$attached/trace_clock"
+echo 0 >"$attached/options/overwrite"
+echo 0 >"$attached/tracing_on"
+echo 1 >"$attached/events/sched/sched_wakeup/enable"
+echo 'prev_prio > 100' >"$attached/events/sched/sched_switch/filter"
+echo $$ >"$attached/set_event_pid"
+echo 1 >"$attached/tracing_cpumask"
 # A CPU that is not plugged in has no ring whose size could be another.
-! grep -qsx 1 /sys/devices/system/cpu/cpu1/online || echo 456 >"$lent/per_cpu/cpu1/buffer_size_kb"
+! grep -qsx 1 /sys/devices/system/cpu/cpu1/online || echo 456 >"$attached/per_cpu/cpu1/buffer_size_kb"
 before() { # so that later parts do not depend on earlier ones
-  settings_of "$lent" >"$TMP/lent.before"
+  settings_of "$attached" >"$TMP/attached.before"
   settings_of $TRACEFS >"$TMP/top.before"
 }
 as_it_was() { # WHAT
-  settings_of "$lent" | diff "$TMP/lent.before" - >"$TMP/diff"
+  settings_of "$attached" | diff "$TMP/attached.before" - >"$TMP/diff"
   verdict "$1: the instance is as it was" $? "$TMP/diff"
   settings_of $TRACEFS | diff "$TMP/top.before" - >"$TMP/diff"
   verdict "$1: the top level is as it was" $? "$TMP/diff"
@@ -62,9 +62,9 @@ run one 300 "instance_name: '$name' ftrace_events: 'sched/*' ftrace_events: 'irq
   event_filters { event: 'sched/sched_switch' filter: 'prev_prio < 200' }
   event_triggers { event: 'sched/sched_switch' action: ACTION_STACKTRACE }
   tracefs_options { name: 'overwrite' state: STATE_ENABLED } syscall_events: 'sys_write'" \
-  bash -c "cat '$lent'/{tracing_on,trace_clock,buffer_size_kb,tracing_cpumask,options/overwrite} >'$TMP/during'
-    cat '$lent'/events/sched/sched_switch/{filter,trigger} >>'$TMP/during'; cat '$STATE'/* >'$TMP/record'
-    echo 'to the instance' >'$lent/trace_marker'"
+  bash -c "cat '$attached'/{tracing_on,trace_clock,buffer_size_kb,tracing_cpumask,options/overwrite} >'$TMP/during'
+    cat '$attached'/events/sched/sched_switch/{filter,trigger} >>'$TMP/during'; cat '$STATE'/* >'$TMP/record'
+    echo 'to the instance' >'$attached/trace_marker'"
 verdict "one session: it records" $? "$TMP/one.err"
 grep -q 'mono_raw\]' "$TMP/during" && grep -q 'prev_prio < 200' "$TMP/during" &&
   { grep -q '^stacktrace' "$TMP/during" || grep -q '^failed option:event_triggers' "$TMP/one.out"; }
@@ -77,9 +77,9 @@ as_it_was "one session"
 
 # ---- a plain one records what happens, whatever its owner had set
 
-echo >"$lent/set_event_pid"
-echo 3 >"$lent/tracing_cpumask"
-echo 0 >"$lent/events/sched/sched_switch/filter"
+echo >"$attached/set_event_pid"
+echo 3 >"$attached/tracing_cpumask"
+echo 0 >"$attached/events/sched/sched_switch/filter"
 before
 run plain 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch' ftrace_events: 'sched/sched_wakeup'" "${load[@]}" &&
   [ "$(sum plain events)" -gt 800 ] && ! grep -qE '^(failed|problem|unknown)' "$TMP/plain.out" &&
@@ -93,7 +93,7 @@ as_it_was "a plain session"
   >"$TMP/first.out" 2>"$TMP/first.err" &
 first=$!
 PIDS+=($first)
-records() { [ "$(cat "$lent/tracing_on")" = 1 ]; }
+records() { [ "$(cat "$attached/tracing_on")" = 1 ]; }
 wait_for records
 run second 100 "instance_name: '$name' ftrace_events: 'sched/sched_wakeup' use_monotonic_raw_clock: true" "${load[@]}"
 verdict "another process cannot have it at the same time: it starts, empty" $? "$TMP/second.out"
@@ -143,26 +143,26 @@ as_it_was "two sessions of one process"
 
 # ---- what was there before
 
-echo 1 >"$lent/options/overwrite"
-echo 16384 >"$lent/buffer_size_kb"
-echo 1 >"$lent/events/sched/sched_switch/enable"
-echo 1 >"$lent/tracing_on"
+echo 1 >"$attached/options/overwrite"
+echo 16384 >"$attached/buffer_size_kb"
+echo 1 >"$attached/events/sched/sched_switch/enable"
+echo 1 >"$attached/tracing_on"
 "${load[@]}"
-echo 'from before' >"$lent/trace_marker"
+echo 'from before' >"$attached/trace_marker"
 before
 run preserved 200 "instance_name: '$name' preserve_ftrace_buffer: true ftrace_events: 'ftrace/print'
   ftrace_events: 'irq/softirq_entry'" &&
   [ "$(grep -ac 'from before' "$TMP/preserved.trace")" = 1 ] && ! grep -qE '^(failed|problem)' "$TMP/preserved.out"
 verdict "preserve_ftrace_buffer: what was in the rings is in the trace" $? "$TMP/preserved.out"
 as_it_was "preserve_ftrace_buffer"
-echo 'from before' >"$lent/trace_marker"
+echo 'from before' >"$attached/trace_marker"
 run cleared 200 "instance_name: '$name' ftrace_events: 'ftrace/print'" && ! grep -aq 'from before' "$TMP/cleared.trace"
 verdict "without it, it is not" $? "$TMP/cleared.out"
 as_it_was "cleared"
 
 # ---- others in it
 
-sleep 30 <"$lent/trace_pipe" &
+sleep 30 <"$attached/trace_pipe" &
 PIDS+=($!)
 run reader 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&
   grep -q "^failed option:instance_name (sleep, process ${PIDS[-1]}, reads the same rings" "$TMP/reader.out"
@@ -171,11 +171,11 @@ kill "${PIDS[-1]}"
 wait "${PIDS[-1]}" 2>/dev/null
 unset 'PIDS[-1]'
 
-if grep -qw function "$lent/available_tracers" && echo function >"$lent/current_tracer" 2>/dev/null; then
+if grep -qw function "$attached/available_tracers" && echo function >"$attached/current_tracer" 2>/dev/null; then
   run tracer 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&
-    grep -q '^problem .*current_tracer is function' "$TMP/tracer.out" && [ "$(cat "$lent/current_tracer")" = function ]
+    grep -q '^problem .*current_tracer is function' "$TMP/tracer.out" && [ "$(cat "$attached/current_tracer")" = function ]
   verdict "somebody's tracer is left alone" $? "$TMP/tracer.out"
-  echo nop >"$lent/current_tracer"
+  echo nop >"$attached/current_tracer"
 fi
 
 # ---- names
