@@ -58,10 +58,15 @@ PIDS+=($!)
 
 # ---- a ring that wraps ----
 
+# A thread that exits leaves its CPU for the last time when its process may have been reaped: sched_process_free of the
+# process comes first, and trace_processor takes that switch for another thread's of the same number.
+last_step="(p.pid is null and not exists (select 1 from sched s where s.utid = t.utid and s.end_state not glob 'X*')
+  and exists (select 1 from thread u join process q using (upid) where u.tid = t.tid
+    and q.end_ts <= (select min(ts) from sched s where s.utid = t.utid)))"
 wrapped() { # TRACE: the first event is later than the start, and all that has run is named
   query "$1" "select idx from stats where name = 'traced_buf_bytes_overwritten' and value > 0" \
     "select tid, t.name, p.pid from thread t left join process p using (upid)
-      where utid in (select utid from sched) and tid > 0 and (t.name is null or p.name is null)" >"$TMP/rows"
+      where utid in (select utid from sched) and tid > 0 and (t.name is null or p.name is null) and not $last_step" >"$TMP/rows"
   [ "$(cat "$TMP/rows")" = '[{"idx":0}]
 []' ]
 }

@@ -184,7 +184,7 @@ refused() { # NAME WHY
   run refused 50 "instance_name: '$1' ftrace_events: 'sched/sched_switch'" && grep -q "^problem .*$2" "$TMP/refused.out"
   verdict "instance_name: '$1'" $? "$TMP/refused.out"
 }
-refused "lnt-$$" "no such instance; did you mean $name?"
+refused "atached-$$" "no such instance; did you mean $name?"
 refused "../instances/$name" "not the name of an instance"
 refused "sonda-1-1" "another recording"
 

@@ -94,13 +94,13 @@ settings_of $TRACEFS >"$TMP/top.before"
 settings_of "$attached" >"$TMP/attached.before"
 
 record own
-record lent
+record attached
 wait_for own_is_recording && wait_for is_recording "$attached"
 verdict "two recordings are on" $? "$TMP/own.log"
 sleep 0.5
 settings_of "$attached" | diff "$TMP/attached.before" - >"$TMP/diff"
 [ $? = 1 ] && grep -q '^> buffer_size_kb' "$TMP/diff" && grep -q '^> .*sched_switch/filter' "$TMP/diff"
-verdict "the lent instance is changed" $? "$TMP/diff"
+verdict "the attached instance is changed" $? "$TMP/diff"
 kill_probes
 { [ -e "/run/sonda/instances:$name" ] && own; } || others_were_here
 verdict "killed: the instance is there, and what has to be undone is on record" $?
@@ -115,7 +115,7 @@ verdict "the next start: it says that it tidied up" $? "$TMP/probes.log"
 gone "$killed"
 verdict "the next start: instances/ is clean" $?
 settings_of "$attached" | diff "$TMP/attached.before" - >"$TMP/diff"
-verdict "the next start: the lent instance is as it was" $? "$TMP/diff"
+verdict "the next start: the attached instance is as it was" $? "$TMP/diff"
 settings_of $TRACEFS | diff "$TMP/top.before" - >"$TMP/diff"
 verdict "the next start: the top level is as it was" $? "$TMP/diff"
 ! grep -q "sonda_${killed}_" $TRACEFS/dynamic_events 2>/dev/null
@@ -125,7 +125,7 @@ verdict "the next start: and no record" $?
 
 # ---- what somebody has changed since it was killed is his
 
-record lent
+record attached
 wait_for is_recording "$attached"
 sleep 0.5
 kill_probes

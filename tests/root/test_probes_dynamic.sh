@@ -121,12 +121,6 @@ verdict "lines that the kernel refuses: its reason, and where" $? "$TMP/bad.out"
 [ "$(grep -c ^unknown "$TMP/bad.out")" = 1 ] && [ "$(grep -c '^mine/known' "$TMP/bad.events")" = 10 ]
 verdict "... and the rest is recorded" $? "$TMP/bad.out"
 
-if [ -z "${SLOWNESS:-}" ]; then # it takes the kernel long to stop as many
-  for i in $(seq 300); do echo "uprobe_events: 'p:many/p$i $at a=$a:s32'"; done >"$TMP/many.cfg"
-  run many 100 "$(cat "$TMP/many.cfg")" "$TMP/probed" 2
-  [ "$(grep -c '^many/' "$TMP/many.events")" = 512 ] && grep -q 'the config has 300 probes, only the first 256 are used' "$TMP/many.out"
-  verdict "more probes than a session may have: the first ones record, the others are told" $? "$TMP/many.out"
-fi
 dynamic | diff "$TMP/before" - >"$TMP/diff"
 verdict "nothing of it is left" $? "$TMP/diff"
 
