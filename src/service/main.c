@@ -30,7 +30,7 @@
 #include "service/service.h"
 #include "service/session/shutdown.h"
 #include "service/trace/service_packets.h"
-#include "service/sockets.h"
+#include "service/listen_sockets.h"
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
 

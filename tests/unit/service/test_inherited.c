@@ -3,7 +3,7 @@
 #include <sys/un.h>
 
 #include "unit/test.h"
-#include "service/inherited.h"
+#include "service/listen_sockets.c"
 
 #define FIRST 3 /* where systemd's descriptors begin */
 

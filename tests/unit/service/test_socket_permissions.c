@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "service/socket_permissions.h"
+#include "service/listen_sockets.c"
 #include "unit/temp_dir.h"
 
 TEST(four_parts_are_read)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "service/sockets.h"
+#include "service/listen_sockets.h"
 #include "unit/temp_dir.h"
 
 static void use(const char *producers, const char *consumers)

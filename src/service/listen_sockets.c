@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/listen_sockets.h"
+
+#include <sys/types.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/core/err.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "base/event_loop/sock.h"
+#include "service/service.h"
+
+/* ---- permissions ---- */
+
+#define FORM "it must be PGROUP:PMODE:CGROUP:CMODE, as in perfetto:0666:perfetto:0660"
+
+static int parse_group(const char *text, gid_t *ret, struct err_text *e)
+{
+	const struct group *g;
+	uint32_t number;
+
+	if (str_to_u32(text, &number) == 0) {
+		*ret = number;
+		return 0;
+	}
+	g = getgrnam(text);
+	if (!g)
+		return err_set(e, -ENOENT, "there is no group \"%.100s\"", text);
+	*ret = g->gr_gid;
+	return 0;
+}
+
+static int parse_mode(const char *text, mode_t *ret, struct err_text *e)
+{
+	mode_t mode = 0;
+
+	if (strlen(text) != 4 || strspn(text, "01234567") != 4)
+		return err_set(e, -EINVAL, "\"%.100s\" is no mode: four octal digits, as in 0660",
+			       text);
+	for (; *text; text++)
+		mode = mode * 8 + (mode_t)(*text - '0');
+	*ret = mode;
+	return 0;
+}
+
+int socket_permissions_parse(const char *text, struct socket_permissions ret[static 2],
+			     struct err_text *e)
+{
+	_cleanup_(freep) char *copy = strdup(text);
+	struct socket_permissions found[2];
+	char *parts[4], *rest = copy;
+	int r = 0;
+
+	if (!copy)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < 4; i++) {
+		parts[i] = strsep(&rest, ":");
+		if (!parts[i] || !parts[i][0])
+			return err_set(e, -EINVAL, "\"%.100s\": " FORM, text);
+	}
+	if (rest)
+		return err_set(e, -EINVAL, "\"%.100s\": " FORM, text);
+	for (size_t i = 0; i < 2 && r == 0; i++) {
+		r = parse_group(parts[2 * i], &found[i].group, e);
+		if (r == 0)
+			r = parse_mode(parts[2 * i + 1], &found[i].mode, e);
+	}
+	if (r == 0)
+		memcpy(ret, found, sizeof(found));
+	return r;
+}
+
+/* Sets group and mode of a socket's file. The group comes first, so that the new mode never applies to
+ * the old group. Returns 0, or -errno and sets e. */
+static int socket_permissions_set(const char *path, const struct socket_permissions *p,
+				  struct err_text *e)
+{
+	if (fchownat(AT_FDCWD, path, (uid_t)-1, p->group, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(e, -errno, "cannot give %s to group %u: %s", path,
+			       (unsigned)p->group, strerror(errno));
+	if (chmod(path, p->mode) < 0)
+		return err_set(e, -errno, "cannot set the mode of %s to %04o: %s", path,
+			       (unsigned)p->mode, strerror(errno));
+	return 0;
+}
+
+/* ---- inherited sockets ---- */
+
+/*
+ * Sockets that the process that started this one has opened:
+ *
+ *	systemd	LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: descriptors from 3 on. The consumers' is
+ *		the one with FileDescriptorName=consumer, else the one with the consumers' default
+ *		address, else the last one; the others are the producers'
+ *	Android	ANDROID_SOCKET_traced_producer and ANDROID_SOCKET_traced_consumer: the number of
+ *		the descriptor; both or none
+ */
+#define INHERITED_MAX 16
+
+struct inherited {
+	int fds[INHERITED_MAX]; /* owned by the caller: listening, close-on-exec, non-blocking */
+	size_t n; /* 0: none were passed; else at least 2, of which the last is the consumers' */
+};
+
+#define FIRST_FD 3
+#define CONSUMER_NAME "consumer"
+
+/* ---- a passed socket ---- */
+
+static int int_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
+}
+
+/* Android's init binds the socket and does not listen. On any other socket listen() must not be called
+ * again: SO_PEERCRED of the clients would then name this process, in place of systemd, which they
+ * trust. */
+static int prepare(int fd, struct err_text *e)
+{
+	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
+		return err_set(e, -ENOTSOCK,
+			       "descriptor %d that was passed is no unix stream socket", fd);
+	if ((int_option(fd, SO_ACCEPTCONN) != 1 && listen(fd, SOMAXCONN) < 0) ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
+		return err_set(e, -errno, "descriptor %d that was passed: %s", fd, strerror(errno));
+	return 0;
+}
+
+/* Returns true if the socket is bound to the address of consumers. */
+static bool has_consumer_address(int fd)
+{
+	const char *address = sock_default_consumer();
+	struct sockaddr_un a;
+	socklen_t len = sizeof(a);
+	char text[sizeof(a.sun_path) + 1] = "";
+
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0 ||
+	    len <= offsetof(struct sockaddr_un, sun_path))
+		return false;
+	memcpy(text, a.sun_path, len - offsetof(struct sockaddr_un, sun_path));
+	if (!text[0])
+		text[0] = '@';
+	return strcmp(text, address) == 0;
+}
+
+/* ---- systemd ---- */
+
+static bool next_is_consumer(char **names)
+{
+	const char *name = *names ? strsep(names, ":") : NULL;
+
+	return name && strcmp(name, CONSUMER_NAME) == 0;
+}
+
+/* Returns the index of the consumers' socket: the last one if none is marked. */
+static size_t find_consumer(const struct inherited *s, char *names)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (next_is_consumer(&names))
+			return i;
+	for (size_t i = 0; i < s->n; i++)
+		if (has_consumer_address(s->fds[i]))
+			return i;
+	return s->n - 1;
+}
+
+static void put_last(struct inherited *s, size_t i)
+{
+	int fd = s->fds[i];
+
+	s->fds[i] = s->fds[s->n - 1];
+	s->fds[s->n - 1] = fd;
+}
+
+static int from_systemd(struct inherited *s, struct err_text *e)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	const char *names = getenv("LISTEN_FDNAMES");
+	_cleanup_(freep) char *copy = names ? strdup(names) : NULL;
+	uint32_t number, n;
+	int r = 0;
+
+	if (!pid || !count || str_to_u32(pid, &number) < 0 || number != (uint32_t)getpid())
+		return 0; /* for another process, or for none */
+	if (str_to_u32(count, &n) < 0 || n < 2 || n > INHERITED_MAX)
+		return err_set(e, -EINVAL,
+			       "LISTEN_FDS=%.20s: 2 to %d sockets can be passed, one of them "
+			       "for consumers",
+			       count, INHERITED_MAX);
+	for (; s->n < n && r == 0; s->n++) {
+		s->fds[s->n] = FIRST_FD + (int)s->n;
+		r = prepare(s->fds[s->n], e);
+	}
+	if (r == 0)
+		put_last(s, find_consumer(s, copy));
+	return r;
+}
+
+/* ---- Android ---- */
+
+static int from_android(struct inherited *s, struct err_text *e)
+{
+	static const char *const variables[] = {"ANDROID_SOCKET_traced_producer",
+						"ANDROID_SOCKET_traced_consumer"};
+	uint32_t fd;
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		if (!getenv(variables[i]) && getenv(variables[1 - i]))
+			return err_set(e, -EINVAL, "%s is there, but no %s", variables[1 - i],
+				       variables[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(variables) && getenv(variables[i]) && r == 0; i++) {
+		const char *text = getenv(variables[i]);
+
+		if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX)
+			return err_set(e, -EINVAL, "%s=%.20s is no descriptor", variables[i], text);
+		s->fds[s->n++] = (int)fd;
+		r = prepare((int)fd, e);
+	}
+	return r;
+}
+
+/* Finds the sockets and removes them from the environment. Returns 0, or -errno and sets e if a passed
+ * descriptor cannot be used. */
+static int inherited_find(struct inherited *ret, struct err_text *e)
+{
+	struct inherited found = {.n = 0};
+	int r = from_systemd(&found, e);
+
+	if (r == 0 && found.n == 0)
+		r = from_android(&found, e);
+	if (r < 0)
+		return r;
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+	*ret = found;
+	return 0;
+}
+
+/* ---- own sockets ---- */
+
+#define OWN_USER_ONLY 0177 /* umask: 0600 is left */
+
+/* Binds a socket to a file that only our user and root may connect to. */
+static int listen_for_own_user(const char *address, int *ret_fd, struct err_text *e)
+{
+	mode_t before = umask(OWN_USER_ONLY);
+	int r = sock_listen(address, ret_fd, e);
+
+	umask(before);
+	return r;
+}
+
+/* Sets the permissions of the socket's file before another user can connect. */
+static int listen_with(const char *address, const struct socket_permissions *p, int *ret_fd,
+		       struct err_text *e)
+{
+	int r;
+
+	if (!p || sock_is_remote(address))
+		return sock_listen(address, ret_fd, e);
+	if (sock_family_of(address) == SOCK_FAMILY_UNIX_ABSTRACT)
+		return err_set(
+			e, -EINVAL,
+			"--set-socket-permissions: the abstract socket %s has no permissions",
+			address);
+	r = listen_for_own_user(address, ret_fd, e);
+	return r < 0 ? r : socket_permissions_set(address, p, e);
+}
+
+static void remember_file(struct sockets *s, size_t i)
+{
+	struct stat st;
+
+	if (sock_family_of(s->list[i].address) != SOCK_FAMILY_UNIX_PATH ||
+	    lstat(s->list[i].address, &st) < 0)
+		return;
+	s->list[i].file = (struct output_file){.dev = st.st_dev, .ino = st.st_ino};
+}
+
+static int listen_on(struct sockets *s, const char *address, const struct socket_permissions *p,
+		     bool own_user_only, struct err_text *e)
+{
+	_cleanup_(freep) char *copy = strdup(address);
+	int fd = -1, r;
+
+	if (!copy)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (s->n == MAX_SOCKETS)
+		return err_set(e, -E2BIG, "%s: more than %d sockets", address, MAX_SOCKETS);
+	r = own_user_only && !p ? listen_for_own_user(address, &fd, e)
+				: listen_with(address, p, &fd, e);
+	if (fd < 0)
+		return r;
+	s->list[s->n].address = TAKE_PTR(copy);
+	s->list[s->n].fd = fd;
+	remember_file(s, s->n++);
+	return r;
+}
+
+/* ---- all of them ---- */
+
+/* TCP and vsock do not authenticate the peer. */
+static int listen_for_producers(struct sockets *s, const char *address,
+				const struct socket_options *o, struct err_text *e)
+{
+	if (sock_is_remote(address) && o->allow.n == 0)
+		return err_set(
+			e, -EPERM,
+			"%s: a remote address needs --allow-remote ADDRESS, the addresses of "
+			"producers: TCP and vsock do not authenticate the peer",
+			address);
+	return listen_on(s, address,
+			 o->has_permissions ? &o->permissions[SOCKET_OF_PRODUCERS] : NULL, false,
+			 e);
+}
+
+static int listen_for_consumers(struct sockets *s, const struct socket_options *o,
+				struct err_text *e)
+{
+	const char *address = sock_default_consumer();
+
+	if (sock_is_remote(address))
+		return err_set(e, -EAFNOSUPPORT,
+			       "%s: consumers need a unix socket: any peer of this address could "
+			       "read every trace",
+			       address);
+	return listen_on(s, address,
+			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);
+}
+
+/* As root, creates the directory of the default addresses if no systemd unit has. listen() reports a
+ * failure. */
+static void make_run_folder(const char *address)
+{
+	mode_t before;
+
+	if (geteuid() != 0 || !str_starts(address, SOCK_RUN_FOLDER))
+		return;
+	before = umask(022);
+	(void)mkdir(SOCK_RUN_FOLDER, 0755);
+	umask(before);
+}
+
+static int listen_on_all(struct sockets *s, const struct socket_options *o, struct err_text *e)
+{
+	_cleanup_(freep) char *producers = strdup(sock_default_producer());
+	char *rest = NULL;
+	int r = 0;
+
+	if (!producers)
+		return err_set(e, -ENOMEM, "out of memory");
+	make_run_folder(sock_default_consumer());
+	for (char *a = strtok_r(producers, ",", &rest); a && r == 0; a = strtok_r(NULL, ",", &rest))
+		r = listen_for_producers(s, a, o, e);
+	s->n_producers = s->n;
+	return r < 0 ? r : listen_for_consumers(s, o, e);
+}
+
+static int take_inherited(struct sockets *s, const struct inherited *passed,
+			  const struct socket_options *o, struct err_text *e)
+{
+	_Static_assert(INHERITED_MAX <= MAX_SOCKETS, "list");
+	for (; s->n < passed->n; s->n++)
+		s->list[s->n].fd = passed->fds[s->n];
+	s->n_producers = s->n - 1;
+	if (o->has_permissions)
+		return err_set(e, -EINVAL,
+			       "--set-socket-permissions: the sockets were passed to this process; "
+			       "set their permissions where they are created");
+	return 0;
+}
+
+static int mark_relays(struct sockets *s, const struct socket_options *o, struct err_text *e)
+{
+	for (size_t i = 0; i < s->n_producers; i++)
+		s->list[i].is_relay = o->relay;
+	for (size_t i = 0; i < o->n_relay_on; i++) {
+		size_t k = 0;
+
+		while (k < s->n_producers &&
+		       (!s->list[k].address || strcmp(s->list[k].address, o->relay_on[i]) != 0))
+			k++;
+		if (k == s->n_producers)
+			return err_set(e, -EINVAL,
+				       "--enable-relay-endpoint-on %s: not a producer socket",
+				       o->relay_on[i]);
+		s->list[k].is_relay = true;
+	}
+	return 0;
+}
+
+int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e)
+{
+	struct inherited passed;
+	int r;
+
+	*s = (struct sockets){.n = 0};
+	r = inherited_find(&passed, e);
+	if (r == 0)
+		r = passed.n > 0 ? take_inherited(s, &passed, o, e) : listen_on_all(s, o, e);
+	return r < 0 ? r : mark_relays(s, o, e);
+}
+
+int sockets_give(struct sockets *s, const struct socket_options *o, struct service *service)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n && r == 0; i++) {
+		int fd = TAKE_FD(s->list[i].fd);
+
+		r = i < s->n_producers
+			    ? service_listen_producers(service, fd, &o->allow, s->list[i].is_relay)
+			    : service_listen_consumers(service, fd);
+	}
+	return r;
+}
+
+void sockets_give_files(struct sockets *s, struct file_helper_options *o)
+{
+	_Static_assert(MAX_SOCKETS <= FILE_HELPER_REMOVES, "list");
+	for (size_t i = 0; i < s->n; i++)
+		if (s->list[i].file.ino) {
+			o->remove[o->n_remove].path = s->list[i].address;
+			o->remove[o->n_remove++].file = s->list[i].file;
+		}
+}
+
+/* Removes the file unless another socket has replaced it. */
+static void remove_file(const struct sockets *s, size_t i)
+{
+	const struct output_file *file = &s->list[i].file;
+	struct stat st;
+
+	if (file->ino && lstat(s->list[i].address, &st) == 0 && st.st_ino == file->ino &&
+	    st.st_dev == file->dev)
+		unlink(s->list[i].address);
+}
+
+void sockets_close(struct sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		closep(&s->list[i].fd);
+		if (!s->files_are_given)
+			remove_file(s, i);
+		free(s->list[i].address);
+	}
+	s->n = 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sys/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/err.h"
+#include "service/ipc/ipc_peer.h"
+#include "service/output/file_helper.h"
+
+/* Group and mode of a socket's file, from --set-socket-permissions. */
+struct socket_permissions {
+	gid_t group;
+	mode_t mode;
+};
+
+enum { SOCKET_OF_PRODUCERS, SOCKET_OF_CONSUMERS };
+
+/* Parses PGROUP:PMODE:CGROUP:CMODE. A group is a name or a number; a mode is four octal digits.
+ * Returns 0, or -EINVAL or -ENOENT (no such group) and sets e. */
+int socket_permissions_parse(const char *text, struct socket_permissions ret[static 2],
+			     struct err_text *e);
+
+struct service;
+
+/*
+ * The listening sockets of the service: those that another process has passed to this one (socket
+ * activation), else those that the environment names. The last one is for consumers, the others for
+ * producers.
+ */
+#define MAX_SOCKETS 16 /* PERFETTO_PRODUCER_SOCK_NAME may be a list */
+
+struct socket_options {
+	struct remote_allow allow; /* addresses of producers on TCP and vsock */
+	bool relay; /* RelayPort on every producer socket */
+	const char *relay_on[MAX_SOCKETS]; /* borrowed from argv: on these */
+	size_t n_relay_on;
+	bool has_permissions;
+	struct socket_permissions permissions[2]; /* by SOCKET_OF_... */
+};
+
+struct sockets {
+	struct {
+		char *address; /* owned; NULL: the socket was passed to us */
+		int fd; /* owned until the service takes it */
+		/* removed at the end if the path still names it; ino 0: none */
+		struct output_file file;
+		bool is_relay; /* offers RelayPort */
+	} list[MAX_SOCKETS];
+	size_t n;
+	size_t n_producers; /* they come first */
+	bool files_are_given; /* the file helper removes them, sockets_close() does not */
+};
+
+/* Returns 0, or -errno and sets e. Call sockets_close() after both. */
+int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e);
+/* Gives the sockets to the service, which borrows the rules of o for its life. Returns 0 or -errno. */
+int sockets_give(struct sockets *s, const struct socket_options *o, struct service *service);
+/* Adds the files of the sockets to the list of o. The paths are borrowed from s. */
+void sockets_give_files(struct sockets *s, struct file_helper_options *o);
+/* Closes the sockets that the service did not take, and removes the files of all sockets, so that a
+ * later connect() fails at once. */
+void sockets_close(struct sockets *s);
