@@ -87,7 +87,7 @@ DIR_TEST(what_is_not_safe_is_refused)
 	use("127.0.0.1:0", c);
 	expect_refusal(&o, -EPERM, "--allow-remote");
 	use(p, "127.0.0.1:0");
-	expect_refusal(&o, -EAFNOSUPPORT, "unix sockets only");
+	expect_refusal(&o, -EAFNOSUPPORT, "need a unix socket");
 	assert_true(access(p, F_OK) < 0);
 	use(p, c);
 	o.relay_on[o.n_relay_on++] = "/other";
