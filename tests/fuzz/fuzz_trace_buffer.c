@@ -6,6 +6,7 @@
 
 #include "base/core/mem.h"
 #include "fuzz_trace_buffer_writer.h"
+#include "service/buffer/buffer_clone.c"
 #include "service/buffer/buffer_sequences.h"
 #include "wire/smb.h"
 
@@ -40,6 +41,7 @@ struct input {
 struct world {
 	struct input in;
 	struct trace_buffer *b;
+	struct trace_buffer *clone; /* NULL, or of b, maybe not complete */
 	struct honest_writer honest[2];
 	struct smb smb;
 };
@@ -352,6 +354,26 @@ static void read_all(struct world *w)
 	check_buffer(w->b);
 }
 
+/* ---- a clone ---- */
+
+/* Begins one, or goes on with it, or ends it. */
+static void do_clone(struct world *w)
+{
+	uint8_t how = take8(&w->in);
+	size_t steps = how & 31;
+
+	if (!w->clone) {
+		trace_buffer_settle(w->b, NULL);
+		assert(begin_clone(w->b, &w->clone) == 0);
+	} else if (how & 32) {
+		trace_buffer_settle(how & 64 ? w->b : w->clone, &steps);
+	} else {
+		if (how & 64 && trace_buffer_settle(w->clone, NULL))
+			check_buffer(w->clone);
+		trace_buffer_free(TAKE_PTR(w->clone));
+	}
+}
+
 /* ---- the program ---- */
 
 static void (*const operations[])(struct world *w) = {
@@ -375,7 +397,6 @@ static void stand_in(struct world *w, unsigned n)
 	while (n--)
 		for_a_while[take8(&w->in) % ARRAY_SIZE(for_a_while)](w);
 	trace_buffer_append(live, w->b);
-	trace_buffer_free(w->b);
 	w->b = live;
 }
 
@@ -397,10 +418,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (how & 16 && operation >= 240)
 			stand_in(&w, operation & 15);
+		else if (how & 64 && operation >= 192 && operation < 240)
+			do_clone(&w);
 		else
 			operations[operation % ARRAY_SIZE(operations)](&w);
 		check_buffer(w.b);
 	}
+	if (how & 128)
+		trace_buffer_free(TAKE_PTR(w.clone));
 	read_all(&w);
 	/* Once nobody is waited for, everything comes out. */
 	for (const struct tb_seq *s = w.b->seqs.by_key; s; s = s->hh.next)
@@ -410,5 +435,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < ARRAY_SIZE(w.honest); i++)
 		honest_deinit(&w.honest[i]);
 	trace_buffer_free(w.b);
+	if (w.clone && trace_buffer_settle(w.clone, NULL))
+		check_buffer(w.clone);
+	trace_buffer_free(w.clone);
 	return 0;
 }

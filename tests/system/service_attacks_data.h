@@ -6,6 +6,7 @@
 /* Attacks by what is recorded, and by how much there is of it. */
 
 #define CLONED_MB 32
+#define LARGE_CLONED_MB 256
 
 static struct peer *large_producer(const char *source, uint32_t size, uint32_t page, bool scraping,
 				   uint64_t *ret_stream)
@@ -69,6 +70,31 @@ static void clones(void)
 	if (!good)
 		attack_fails(__LINE__);
 	for (int i = 0; i < 4; i++) {
+		consumer();
+		repeats(&all);
+	}
+	go_on();
+}
+
+/* Copies of a buffer that is so large that a copy of it takes longer than an answer may, each kept until
+ * it is made. */
+static void large_clones(void)
+{
+	struct pb_mem all =
+		once(C_CLONE, text(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, "full"));
+	struct pb_mem args = nothing();
+	bool good;
+
+	for (int i = 0; i < 300; i++) {
+		struct pb_mem query = nothing();
+
+		put_request(&all, C_QUERY_CAPABILITIES, &query);
+	}
+	put_request(&all, C_FREE, &args);
+	full_session(LARGE_CLONED_MB, &good);
+	if (!good)
+		attack_fails(__LINE__);
+	for (int i = 0; i < 3; i++) {
 		consumer();
 		repeats(&all);
 	}

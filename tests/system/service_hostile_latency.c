@@ -163,6 +163,7 @@ static bool query_is_answered_while(void (*attack)(void))
 	X(triggers_that_snapshot, "triggers of snapshots")                                         \
 	X(equal_triggers, "equal triggers with heavy expressions")                                 \
 	X(clones, "clones of large buffers")                                                       \
+	X(large_clones, "clones of a buffer of 256 MB that are kept")                              \
 	X(flushes, "as many flushes as may run")                                                   \
 	X(flushes_that_scrape, "flushes of producers that leave much to be scraped")               \
 	X(detached_and_attached, "sessions with large configs that change hands")                  \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
+#include "service/buffer/buffer_backlog.h"
 #include "service/buffer/buffer_sequences.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
@@ -261,6 +262,8 @@ static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trac
 
 void trace_buffer_begin_read(struct trace_buffer *b)
 {
+	if (b->held && tb_backlog_begin_read(b))
+		return;
 	b->cursor = MIN(b->cursor, b->rewind);
 	b->rewind = UINT64_MAX;
 }
@@ -293,8 +296,11 @@ static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_pa
 
 bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret)
 {
-	bool found = next_packet(b, steps ? *steps : SIZE_MAX, ret);
+	bool found;
 
+	if (b->held && !trace_buffer_settle(b, steps))
+		return false;
+	found = next_packet(b, steps ? *steps : SIZE_MAX, ret);
 	if (steps)
 		*steps -= MIN(*steps, b->work);
 	return found;

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "service/buffer/buffer_backlog.h"
+
 /*
  * How it works: a record in the ring names its sequence by a slot number; a writer's chunk finds
  * it by key. A sequence is kept for as long as it has unread records, and after that for as long
@@ -53,7 +55,7 @@ static int take_slot(struct tb_seqs *t, struct tb_seq *s)
 {
 	if (t->free_slot) {
 		s->slot = (uint32_t)t->free_slot;
-		t->free_slot = t->slots[s->slot].next_free;
+		t->free_slot = t->slots[s->slot].next_free >> 1;
 	} else {
 		if (array_reserve(&t->slots, &t->cap_slots, t->n_slots + 1, sizeof(*t->slots)))
 			return -ENOMEM;
@@ -65,7 +67,7 @@ static int take_slot(struct tb_seqs *t, struct tb_seq *s)
 
 static void give_slot(struct tb_seqs *t, uint32_t slot)
 {
-	t->slots[slot].next_free = t->free_slot;
+	t->slots[slot].next_free = t->free_slot << 1 | 1;
 	t->free_slot = slot;
 }
 
@@ -168,8 +170,11 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 
 void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
 {
-	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
+	struct tb_seq *s;
 
+	if (b->held && tb_backlog_end_writer(b, producer_id, writer_id))
+		return;
+	s = tb_seq_find(b, producer_id, writer_id);
 	if (!s)
 		return;
 	s->ended = true;
@@ -186,24 +191,22 @@ void tb_seqs_collect(struct trace_buffer *b)
 
 void tb_seqs_init(struct trace_buffer *b)
 {
+	b->seqs = (struct tb_seqs){.n_slots = 1};
 	TAILQ_INIT(&b->seqs.empty);
-	b->seqs.n_slots = 1;
 }
 
 void tb_seqs_deinit(struct trace_buffer *b)
 {
 	struct tb_seqs *t = &b->seqs;
 
-	for (uintptr_t slot = t->free_slot, next; slot; slot = next) {
-		next = t->slots[slot].next_free;
-		t->slots[slot].seq = NULL;
-	}
-	t->free_slot = 0;
+	HASH_CLEAR(hh, t->by_key);
 	for (size_t i = 1; i < t->n_slots; i++) {
-		if (t->slots[i].seq)
-			seq_free(t, t->slots[i].seq);
+		if (tb_slot_is_free(t->slots[i]))
+			continue;
+		tb_refs_deinit(&t->slots[i].seq->refs);
+		free(t->slots[i].seq);
 	}
-	free(t->slots);
+	free(TAKE_PTR(t->slots));
 }
 
 /* ---- its unread records ---- */

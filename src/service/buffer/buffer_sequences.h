@@ -47,8 +47,13 @@ TAILQ_HEAD(tb_seq_list, tb_seq);
 
 union tb_slot {
 	struct tb_seq *seq; /* owned */
-	uintptr_t next_free;
+	uintptr_t next_free; /* twice the number of the next free slot, plus 1: odd, as no pointer is */
 };
+
+static inline bool tb_slot_is_free(union tb_slot slot)
+{
+	return slot.next_free & 1;
+}
 
 struct tb_seqs {
 	struct tb_seq *by_key;
@@ -72,6 +77,9 @@ struct trace_buffer {
 	size_t cap_slices;
 	size_t work; /* steps that the call of trace_buffer_next_packet took so far */
 	struct trace_buffer_stats stats;
+	bool held; /* operations wait: there is a clone or a backlog */
+	struct tb_clone *clone; /* in progress, from or into this buffer. Both own it; NULL: none */
+	STAILQ_HEAD(, tb_operation) backlog; /* owned */
 };
 
 /* TRACE_BUFFER_DISCARD: bytes of records that it still takes. They count down to 0 once, though memory
@@ -91,6 +99,7 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 /* Frees the sequences that were emptied longest ago. */
 void tb_seqs_collect(struct trace_buffer *b);
 void tb_seqs_init(struct trace_buffer *b);
+/* Frees all sequences, also those of a clone that is not complete. Init may follow. */
 void tb_seqs_deinit(struct trace_buffer *b);
 
 static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struct tb_record *rec)

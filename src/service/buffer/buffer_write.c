@@ -2,6 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "service/buffer/buffer_backlog.h"
+#include "service/buffer/buffer_clone.h"
 #include "service/buffer/buffer_sequences.h"
 #include "service/buffer/chunk_copy.h"
 
@@ -232,6 +234,8 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 	struct tb_seq *s;
 
 	assert(writer->producer_id);
+	if (b->held && tb_backlog_commit(b, writer, header, payload, len, complete))
+		return;
 	if (!is_valid(writer, header, len)) {
 		b->stats.abi_violations++;
 		return;
@@ -279,15 +283,9 @@ static void append_record(struct trace_buffer *to, const struct tb_seq *from, st
 		      complete, &flags);
 }
 
-void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
+/* Of the sequences: what was lost, and which ended. */
+static void end_append(struct trace_buffer *to, const struct trace_buffer *from)
 {
-	tb_place place = 0;
-	struct tb_record *rec;
-
-	while ((rec = tb_ring_seek(&from->ring, &place))) {
-		append_record(to, tb_seq_of(from, rec), rec);
-		place += tb_stride(rec->used);
-	}
 	for (const struct tb_seq *s = from->seqs.by_key; s; s = s->hh.next) {
 		struct tb_seq *same = tb_seq_find(to, s->writer.producer_id, s->writer.writer_id);
 
@@ -297,6 +295,22 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 			trace_buffer_end_writer(to, s->writer.producer_id, s->writer.writer_id);
 	}
 	tb_seqs_collect(to);
+}
+
+bool tb_append_some(struct trace_buffer *to, struct trace_buffer *from, tb_place *place,
+		    size_t *steps)
+{
+	struct tb_record *rec;
+
+	while (*steps > 0 && (rec = tb_ring_seek(&from->ring, place))) {
+		append_record(to, tb_seq_of(from, rec), rec);
+		*place += tb_stride(rec->used);
+		*steps -= MIN(*steps, 1 + rec->used / TB_STEP_BYTES);
+	}
+	if (*steps == 0)
+		return false;
+	end_append(to, from);
+	return true;
 }
 
 /*
@@ -348,11 +362,16 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 				uint32_t chunk_id, const struct trace_buffer_patch *patches,
 				size_t n, bool more)
 {
-	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
+	struct tb_seq *s;
+	uint32_t i;
+
+	if (b->held &&
+	    tb_backlog_patches(b, producer_id, writer_id, chunk_id, patches, n, more))
+		return;
 	/* A writer that ended sends no patches: they are of a later one with its id, of which no
 	 * chunk was taken. */
-	uint32_t i = s && !s->ended ? tb_refs_upper(&s->refs, chunk_id) : 0;
-
+	s = tb_seq_find(b, producer_id, writer_id);
+	i = s && !s->ended ? tb_refs_upper(&s->refs, chunk_id) : 0;
 	if (i == 0 || tb_refs_at(&s->refs, i - 1)->chunk_id != chunk_id) {
 		b->stats.patches_failed++;
 		return;

@@ -61,20 +61,6 @@ uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id)
 	return upper_by_bisection(r, chunk_id);
 }
 
-int tb_refs_copy(const struct tb_refs *from, struct tb_refs *to)
-{
-	*to = (struct tb_refs){0};
-	if (from->n == 0)
-		return 0;
-	to->array = malloc(from->cap * sizeof(*to->array));
-	if (!to->array)
-		return -ENOMEM;
-	memcpy(to->array, tb_refs_at(from, 0), from->n * sizeof(*to->array));
-	to->n = from->n;
-	to->cap = from->cap;
-	return 0;
-}
-
 /* ---- room ---- */
 
 static int grow(struct tb_refs *r)

@@ -30,8 +30,6 @@ static inline uint32_t tb_refs_moves(const struct tb_refs *r, uint32_t i)
 }
 
 void tb_refs_deinit(struct tb_refs *r);
-/* to is taken as empty. 0 or -ENOMEM. */
-int tb_refs_copy(const struct tb_refs *from, struct tb_refs *to);
 /* Would this id keep the order unambiguous? */
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
 /* The number of refs whose id is not after this one; it must be admitted. */

@@ -12,6 +12,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/loop_timer.h"
 #include "gen/fields.h"
 #include "service/consumer/consumer_state.h"
 #include "service/ipc/request_decode.h"
@@ -142,7 +143,9 @@ struct pending_clone {
 		enum group group;
 		bool wanted; /* the config has such buffers */
 		bool running;
+		bool taken; /* the buffers are */
 	} flushes[N_GROUPS];
+	struct loop_timer retry; /* while a buffer is held for an earlier clone */
 	bool no_memory;
 };
 
@@ -154,6 +157,7 @@ static void pending_free(struct pending_clone *p)
 		if (p->flushes[g].running)
 			session_forget_flushes(p->source, &p->flushes[g]);
 	give_back_buffers(p);
+	loop_timer_deinit(&p->retry);
 	session_unwatch(p->source, &p->watch);
 	p->consumer->clone = NULL;
 	session_clone_deinit(&p->result);
@@ -179,6 +183,18 @@ static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 	return 0;
 }
 
+static bool is_held(const struct pending_clone *p, enum group group)
+{
+	const struct session *s = p->source;
+
+	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++)
+		if (group_of(s, i) == group &&
+		    trace_buffer_is_held(trace_get_buffer(session_trace(s), i)))
+			return true;
+	return false;
+}
+
+/* None of them is held. They are taken at this moment, though copied later (trace_buffer_clone()). */
 static void take_buffers(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
@@ -195,9 +211,11 @@ static void take_buffers(struct pending_clone *p, enum group group)
 		p->no_memory = r < 0;
 		p->result.taken_boot_ns[i] = clock_boot_ns();
 	}
+	p->flushes[group].taken = true;
+	sessions_settle(p->consumer->sessions);
 }
 
-/* Nobody takes what was moved: it is the source's again, with what came since. */
+/* The clone is not made: the source gets back the buffers that were moved, with what came since. */
 static void give_back_buffers(struct pending_clone *p)
 {
 	struct session *s = p->source;
@@ -207,10 +225,10 @@ static void give_back_buffers(struct pending_clone *p)
 
 		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
 			continue;
-		trace_buffer_append(p->result.buffers[i], fresh);
-		session_replace_buffer(s, i, TAKE_PTR(p->result.buffers[i]));
-		trace_buffer_free(fresh);
+		session_replace_buffer(s, i, p->result.buffers[i]);
+		trace_buffer_append(TAKE_PTR(p->result.buffers[i]), fresh);
 	}
+	sessions_settle(p->consumer->sessions);
 }
 
 /* clear_before_clone: what was before the snapshot is in nobody's interest. */
@@ -332,11 +350,32 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 	return i >= 0 && group_of(s, (size_t)i) == f->group;
 }
 
-/* With a file all buffers are taken in the end. */
-static void group_is_flushed(struct pending_clone *p, enum group group)
+/* Takes the buffers that are flushed; with a file all of them are taken in the end. */
+static void advance(struct pending_clone *p)
 {
-	if (p->fd < 0)
-		take_buffers(p, group);
+	bool ready = true, held = false;
+
+	for (size_t g = 0; g < N_GROUPS; g++) {
+		const struct clone_flush *f = &p->flushes[g];
+
+		if (f->taken)
+			continue;
+		if (f->running || is_held(p, f->group)) {
+			ready = false;
+			held |= !f->running;
+		} else if (p->fd < 0) {
+			take_buffers(p, f->group);
+		}
+	}
+	if (ready)
+		finish(p);
+	else if (held)
+		loop_timer_once(&p->retry, 0, false);
+}
+
+static void on_retry(void *ctx)
+{
+	advance(ctx);
 }
 
 static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
@@ -348,9 +387,7 @@ static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 	f->running = false;
 	p->result.flush_failed |= !success;
 	p->result.flush_succeeded |= success;
-	group_is_flushed(p, f->group);
-	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
-		finish(p);
+	advance(p);
 }
 
 /* Of a source that is not running what there is was flushed when it ended. */
@@ -364,14 +401,11 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 
 		if (p->flushes[g].wanted)
 			p->flushes[g].running = session_flush(p->source, &request) == 0;
-		if (p->flushes[g].running)
-			continue;
-		if (p->flushes[g].wanted && session_state(p->source) == SESSION_STARTED)
+		if (!p->flushes[g].running && p->flushes[g].wanted &&
+		    session_state(p->source) == SESSION_STARTED)
 			p->result.flush_failed = true;
-		group_is_flushed(p, (enum group)g);
 	}
-	if (!p->flushes[GROUP_MOVED].running && !p->flushes[GROUP_COPIED].running)
-		finish(p);
+	advance(p);
 }
 
 /* ---- which session, and may it be cloned? ---- */
@@ -455,7 +489,10 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	struct pending_clone *p = calloc(1, sizeof(*p));
 
 	err_set(e, 0, "out of memory");
-	if (!p || session_clone_init(&p->result, source, c->uid, e) < 0) {
+	if (!p || loop_timer_init(&p->retry, c->sessions->loop, on_retry, p) < 0 ||
+	    session_clone_init(&p->result, source, c->uid, e) < 0) {
+		if (p)
+			loop_timer_deinit(&p->retry);
 		free(p);
 		return NULL;
 	}

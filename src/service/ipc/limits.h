@@ -98,6 +98,8 @@
 /* ---- clones ---- */
 
 #define MAX_CLONES 128u /* cloned sessions, and those that are being made */
+/* Of trace_buffer_settle(), in a turn: 256 bytes each, about 2 ms in all. */
+#define SETTLE_TURN_STEPS 16384u
 
 /* ---- a file that the service writes ---- */
 

@@ -11,6 +11,15 @@
 #include "service/producer/producer_port.h"
 #include "service/session/session_internal.h"
 
+/* Bytes of a buffer of the clone: as many as in the source, and while it is copied, the operations that
+ * wait (trace_buffer_clone()). */
+static uint64_t buffer_room(const struct session *source, size_t i)
+{
+	uint64_t size = trace_buffer_size(trace_get_buffer(source->trace, i));
+
+	return source->config->buffers[i]->transfer_on_clone ? size : size + size / 4;
+}
+
 /* As much as the source has. */
 static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
 {
@@ -22,8 +31,7 @@ static int take_room(struct quota_account *a, const struct session *source, stru
 		r = quota_charge(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES],
 				 e);
 	for (size_t i = 0; i < trace_n_buffers(source->trace) && r == 0; i++)
-		r = quota_charge(a, QUOTA_BUFFER_BYTES,
-				 trace_buffer_size(trace_get_buffer(source->trace, i)), e);
+		r = quota_charge(a, QUOTA_BUFFER_BYTES, buffer_room(source, i), e);
 	return r;
 }
 

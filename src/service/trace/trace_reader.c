@@ -4,6 +4,7 @@
 #include "service/ipc/limits.h"
 #include "service/filter/packet_validate.h"
 #include "service/trace/service_packets.h"
+#include "service/trace/trace.h"
 #include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 #include "service/filter/trace_filter.h"
@@ -89,6 +90,9 @@ bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch)
 	struct trace_packet packet;
 	size_t size = 0, steps = READ_PASS_STEPS;
 
+	/* The statistics in the head are of all that came. */
+	if (!trace_settle(t, &steps))
+		return true;
 	service_packets_put_head(t, sink);
 	while (t->reading_buffer < t->n_buffers) {
 		struct trace_buffer *b = t->buffers[t->reading_buffer].buffer;
