@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a program or a library: its segments that cannot be written to, and so are as in the file. */
+/* Drops the pages of the read-only segments of one program or library: they equal the file. */
 static int release_object(struct dl_phdr_info *object, size_t size, void *ctx)
 {
 	uintptr_t page = *(const uintptr_t *)ctx;

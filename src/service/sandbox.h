@@ -4,26 +4,26 @@
 #include "base/core/err.h"
 
 /*
- * What the service gives up for good once its sockets are open:
+ * Drops all privileges of the service, permanently. Call it after the sockets were opened.
  *
- *	root		started by root it becomes the user sonda, or nobody where there is no such
- *			user. Where it cannot (a user namespace without users) it says so
- *	capabilities	all, in all sets, and no_new_privs; but for CAP_SYS_NICE where the next
- *			paragraph says so
- *	files		it opens none (Landlock; for writing also the filter of system calls), and
- *			makes and removes none: service/output/file_helper.h does. Where the kernel
- *			has no Landlock it says so
- *	being looked at	no core dumps, no ptrace by its own user: it holds what others recorded
- *	system calls	those that a running service does not make (syscall_filter.h)
+ *	user		root changes to the user sonda, or to nobody if sonda does not exist. A user
+ *			namespace without other users is logged
+ *	capabilities	all are dropped from all sets, and no_new_privs is set; except CAP_SYS_NICE,
+ *			see below
+ *	files		cannot be opened (Landlock; for writing also seccomp), created or removed:
+ *			service/output/file_helper.h does that. A kernel without Landlock is logged
+ *	inspection	no core dumps, and no ptrace by the same user: the memory has data of others
+ *	system calls	only those that a running service makes (base/system/syscall_filter.h)
  *
- * Before that it raises its own limits of priority, so that priority needs no capability. Where they
- * cannot be raised far enough, CAP_SYS_NICE stays, of a process that has it; the system calls that are
- * left set the priority of the service itself only. A build with a sanitizer, which needs all of that, gives up nothing
- * and says so.
+ * First the process raises its own limits of priority, so that priority_boost needs no capability.
+ * If the limits cannot be raised far enough, a process that has CAP_SYS_NICE keeps it; the allowed
+ * system calls can set its own priority only. A build with a sanitizer keeps all privileges and logs
+ * that.
  *
- * 0, also where the kernel has no system call filters, which is logged; else -errno with the
- * reason: the process must not go on.
+ * Returns 0, also without seccomp in the kernel, which is logged. Else returns -errno and sets e,
+ * and the process must end.
  */
 int sandbox_enter(struct err_text *e);
-/* In place of it: only starts the threads of base/system/close_aside.h, which sandbox_enter does too. */
+/* For --no-sandbox: only starts the threads of base/system/close_aside.h, as sandbox_enter() does.
+ */
 int sandbox_leave_out(struct err_text *e);

@@ -13,9 +13,9 @@ struct sessions;
 /*
  * The tracing service: puts its parts together. One thread, one loop.
  *
- *	producers --offer--> registry --instances of--> sessions --owned by--> consumers
- *	    |                                               |
- *	    +-------------- chunks ------> buffers <--------+
+ *	producers --register--> registry --instances--> sessions --owned by--> consumers
+ *	    |                                              |
+ *	    +-------------- chunks ------> buffers <-------+
  */
 struct service;
 
@@ -23,7 +23,7 @@ struct service;
 struct service_options {
 	const struct extensions *extensions; /* for the head of each trace; NULL: none */
 	bool is_timely; /* sessions without a priority_boost have PRIORITY_BOOST_BUDGETED */
-	const uid_t *system_users; /* may offer data sources of the system, as root may */
+	const uid_t *system_users; /* may register data sources of the system, as root may */
 	size_t n_system_users;
 };
 
@@ -35,9 +35,9 @@ void service_free(struct service *s);
 
 /*
  * Listening sockets, taken also on failure; several of each kind are allowed. Consumers connect by
- * AF_UNIX. An abstract socket has no permissions, so it serves root and our own user only. Producers may
- * connect by TCP and vsock from the addresses in allow (borrowed for the service's life; NULL: none).
- * relay: RelayPort is offered beside ProducerPort. Returns 0 or -errno.
+ * AF_UNIX. An abstract socket has no permissions, so it serves root and our own user only.
+ * Producers may connect by TCP and vsock from the addresses in allow (borrowed for the service's
+ * life; NULL: none). relay: RelayPort is offered beside ProducerPort. Returns 0 or -errno.
  */
 int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,
 			     bool relay);
@@ -45,5 +45,5 @@ int service_listen_consumers(struct service *s, int fd);
 
 /* For the shutdown of the service. */
 struct sessions *service_sessions(struct service *s);
-/* Call before each round of the loop: keeps to the budget of the priority. */
+/* Call before each iteration of the loop: applies the budget of the real-time priority. */
 void service_tick(struct service *s);

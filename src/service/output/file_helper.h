@@ -9,12 +9,14 @@
 #include "service/output/output_folder.h"
 
 /*
- * The child "sonda-files", which does for the service what takes a file system: it makes the files of
- * output_path, and removes the files of the service's sockets at the end. It keeps the user that
- * started the service; the service itself can then change its user, open no file and remove none.
+ * The child process "sonda-files" makes all changes to the file system for the service: it creates
+ * the files of output_path, and removes the files of the service's sockets at the end. It runs as
+ * the user that started the service. So the service itself can change its user and give up opening
+ * and removing files.
  *
- * The child keeps CAP_CHOWN where there is an output folder, else no capability. Landlock leaves it that
- * folder and those of the sockets' files, and its system calls are filtered. One child a process.
+ * The child keeps CAP_CHOWN if there is an output directory, else no capability. Landlock confines
+ * it to that directory and those of the sockets' files, and its system calls are filtered. There is
+ * at most one child.
  */
 #define FILE_HELPER_REMOVES 16
 
@@ -22,22 +24,23 @@ struct file_helper_options {
 	const char *output_dir; /* absolute; NULL: output_path is off */
 	struct {
 		const char *path;
-		struct output_file file; /* removed if it is still that */
+		struct output_file file; /* removed if the path still names it */
 	} remove[FILE_HELPER_REMOVES]; /* at the end */
 	size_t n_remove;
 	bool no_sandbox;
 };
 
-/* Before the first thread. What o points to is borrowed during the call. 0; or -errno with the reason:
- * the folder is not there, or the child may not make files in it. */
+/* Call before the first thread. o is borrowed during the call. Returns 0, or -errno and sets e if
+ * the directory does not exist or the child cannot create files in it. */
 int file_helper_start(const struct file_helper_options *o, struct err_text *e);
-/* Removes the files of the list, and ends the child. Nothing where none was started. */
+/* Removes the files of the list and ends the child. No-op if none was started. */
 void file_helper_end(void);
 
 /*
- * The file of an output_path, an absolute path, for a user: output_folder_create(). Without an output
- * folder, or where the path is not below it, -EPERM with a sentence that names --output-dir.
+ * Creates the file of an output_path, an absolute path, for a user: see output_folder_create().
+ * Returns -EPERM and names --output-dir in e if there is no output directory or the path is not
+ * below it.
  */
 int file_helper_create(const char *path, uid_t user, struct err_text *e, int *ret_fd);
-/* output_folder_remove() of one that was made so. */
+/* Removes a file that file_helper_create() made: see output_folder_remove(). */
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file);

@@ -8,12 +8,13 @@
 /*
  * Files of TraceConfig.output_path in the folder that --output-dir names.
  *
- * The path is relative to that folder, and leads to no place outside: it has no component "." or "..",
- * and no symbolic link is followed. Every consumer may have files in the folder itself; in a folder
- * below it root, the service's user, and users that own it or may write there as everybody may.
+ * The path is relative to that folder and cannot leave it: components "." and ".." are refused, and
+ * symbolic links are not followed. Every consumer may create files in the folder itself. In a
+ * folder below it these may: root, the service's user, its owner, and every user if others may
+ * write there.
  */
 
-/* Which file it is, whatever its path leads to later. */
+/* The identity of a file, independent of its path. */
 struct output_file {
 	dev_t dev;
 	ino_t ino; /* 0: none */
@@ -21,13 +22,11 @@ struct output_file {
 struct output_file output_file_of(int fd);
 
 /*
- * Makes a file that is not there yet, with mode 0600, open for reading and writing, and gives it to
- * the user; giving it to another user than this process' takes CAP_CHOWN. The umask of the process
- * must be 0.
+ * Creates a new file with mode 0600, open for reading and writing, and changes its owner to the
+ * user, which needs CAP_CHOWN for another user than that of this process. The umask must be 0.
  *
- * 0, or -errno (-EEXIST: it is there) with the reason in e (may be NULL).
+ * Returns 0, or -errno (-EEXIST: the path exists) and sets e (may be NULL).
  */
 int output_folder_create(int folder, const char *path, uid_t user, struct err_text *e, int *ret_fd);
-/* Removes one that was made so, with the same checks, if it is still that file. Somebody else may
- * have done it already. */
+/* Removes such a file, with the same checks, if the path still names it. */
 void output_folder_remove(int folder, const char *path, uid_t user, const struct output_file *file);

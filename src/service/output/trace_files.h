@@ -15,8 +15,8 @@
 
 /*
  * The open files of a session: one, or with TraceConfig.rotate several for a while. When the next
- * one begins, producers are asked to begin their incremental state anew and to flush. Until they
- * have, what needs the state of an older file goes on in that one, and everything else in the
+ * file begins, the service asks producers to clear their incremental state and to flush. Until they
+ * have done so, packets that need the state of an older file go into that file, all others into the
  * newest.
  */
 struct trace_files {
@@ -28,80 +28,84 @@ struct trace_files {
 	struct file_part list[MAX_FILE_PARTS]; /* the newest last */
 	size_t n; /* 0: closed */
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
-	size_t tail_bytes; /* of them, for what is said at the end */
+	size_t tail_bytes; /* of them: reserved for the statistics at the end */
 	bool full; /* without rotate: max_bytes is reached, and packets are dropped */
-	struct write_thread *writer; /* owned; NULL: what was passed is no regular file */
-	uint64_t last_id; /* of a part, as the writer knows it */
-	uint64_t results; /* that the writer has given */
+	struct write_thread *writer; /* owned; NULL: the files are written from the loop */
+	uint64_t last_id; /* id of the newest part, for the writer */
+	uint64_t results; /* number of results that the writer has returned */
 	bool removed; /* the newest file has no name any more */
 	int error; /* -errno of making or ending another file, with the reason in error_text */
 	struct err_text error_text;
 
-	/* the packet that is coming */
-	uint32_t sequence, state; /* 0: one of the service's own */
+	/* the packet being written */
+	uint32_t sequence, state; /* 0: a packet of the service */
 	struct file_part *target; /* NULL: dropped */
-	struct file_part *forced; /* where it goes in any case */
+	struct file_part *forced; /* overrides the choice of the file */
 };
 
-/* Makes or takes the file that the config says, as file_writer_new has it; deinit also on failure. */
+/* Creates or takes the file of the config, as file_writer_new(). Call deinit also after a failure.
+ */
 int trace_files_open(struct trace_files *f, const struct file_owner *owner, int fd,
 		     struct err_text *e);
-/* A file of the session's that has no path and no limits, for what its config says of packets. fd
- * is taken in any case. 0 or -errno with the reason in e; deinit also on failure. */
+/* Takes a descriptor (also on failure) as a file without a path and without limits. Packets are
+ * compressed as the config says. Returns 0, or -errno and sets e. Call deinit also after a failure.
+ */
 int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner, int fd,
 			    struct err_text *e);
-/* Is it open for writing? 0, or -EINVAL with the reason in e. */
+/* Returns 0 if fd is open for writing, else -EINVAL and sets e. */
 int trace_files_check_passed(int fd, struct err_text *e);
-void trace_files_close(struct trace_files *f); /* drops what was not written */
+/* Closes the files and drops the data that is not written yet. */
+void trace_files_close(struct trace_files *f);
 void trace_files_deinit(struct trace_files *f);
-/* The session comes to nothing: the file that was made is removed. */
+/* Removes the file that was created: the session was refused. */
 void trace_files_discard(struct trace_files *f);
 
 struct file_part *trace_files_newest(struct trace_files *f);
-/* For people. */
+/* Returns the name of the file for messages. */
 const char *trace_files_name(const struct trace_files *f);
 
-/* Goes on in the next file, if the newest holds something. */
+/* Begins the next file, unless the newest has no data. */
 void trace_files_rotate(struct trace_files *f);
-/* A piece of each. enum out_file_state of them all, or -errno. */
+/* Writes one piece of each file. Returns their common enum out_file_state, or -errno. */
 int trace_files_write(struct trace_files *f);
-/* Grows whenever something was written. */
+/* Returns a number that grows whenever data was written. */
 uint64_t trace_files_progress(const struct trace_files *f);
-/* Has the writer something to do? */
+/* Returns true while the writer has jobs. */
 bool trace_files_are_busy(const struct trace_files *f);
-/* Writes all that there is by now, and waits for the writer at most so many ms. 0, -ETIMEDOUT or
- * -errno. What a pipe does not take is left. */
+/* Writes all pending data and waits up to timeout_ms for the writer. Returns 0, -ETIMEDOUT or
+ * -errno. Data that a full pipe does not accept stays pending. */
 int trace_files_write_now(struct trace_files *f, int timeout_ms);
-/* Ends the older files that nobody needs: no sequence goes on in them, or they are older than
- * `below`. 0 or -errno. */
+/* Closes the older files that no sequence continues in, or whose number is less than `below`.
+ * Returns 0 or -errno. */
 int trace_files_end_older(struct trace_files *f, uint32_t below);
 
 struct trace_files;
 struct out_file;
 
 /*
- * What a session has written into its files up to a moment, to be copied a piece at a time. The
- * files may grow meanwhile, and be removed: what was there at the moment is copied.
+ * A copy of the open files of a session as they are at one moment, made piece by piece. The files
+ * may grow or be removed meanwhile.
  */
 struct file_copy {
 	struct file_range {
 		int fd; /* owned */
-		off_t pos, end; /* what is still to be copied */
+		off_t pos, end; /* the rest to copy */
 	} ranges[MAX_FILE_PARTS];
 	size_t n, next;
 };
 
-/* Can the open files of f be copied into to, which must be none of them? They must be open for reading,
- * too: the service opens none anew. 0, or -errno with the reason in e. */
+/* Returns 0 if the open files of f can be copied into `to`, which must not be one of them. They
+ * must be open for reading as well, because the service cannot reopen them. Else returns -errno and
+ * sets e. */
 int file_copy_check(const struct trace_files *f, int to, struct err_text *e);
 /*
- * All that was ever put into the open files of f, which writes out first what it holds in memory,
- * after that check. 0; or -errno with the reason in e, then the copy is empty.
+ * Begins a copy of everything that was put into the open files of f: checks as above, then writes
+ * the pending data. Returns 0, or -errno with an empty copy and sets e.
  */
 int file_copy_take(struct file_copy *c, struct trace_files *f, int to, struct err_text *e);
-/* Fine on a zeroed one, and twice. */
+/* May be called on zeroed memory and twice. */
 void file_copy_deinit(struct file_copy *c);
 
-/* Puts the next FILE_BATCH_BYTES, or less, into a file that holds nothing in memory. 1; 0: there is
- * nothing left; or -errno. */
+/* Copies up to FILE_BATCH_BYTES into a file that has no pending data. Returns 1, 0 at the end, or
+ * -errno. */
 int file_copy_next(struct file_copy *c, struct out_file *to);

@@ -9,55 +9,57 @@
 #include "base/system/priority_boost.h"
 
 /*
- * A thread that writes regular files and pipes, so that a disk that is slow, a file system that hangs, or
- * a peer that holds the lock of a pipe with a write of its own that does not end, holds up nobody else. Jobs are done one after the other, in the order in which they were given.
+ * A thread that writes regular files and pipes, so that the loop never waits for a slow disk, a
+ * file system that hangs, or a peer that holds the lock of a pipe. Jobs are done in the order in
+ * which they were given.
  *
  *	loop --jobs--> pipe --> thread: write(2), fdatasync(2), ftruncate(2), close(2)
  *	     <-- pipe <--results--
  *
- * The pipes are all that loop and thread share: what a job has is the thread's until its result is
- * taken. A thread whose writer was freed does the jobs that it has, but waits for no reader of a pipe,
- * and ends; where the file system hangs, that may be never, so there is a limit of MAX_WRITE_THREADS.
+ * Loop and thread share the two pipes only: a job belongs to the thread until its result is taken.
+ * After write_thread_free() the thread finishes its jobs, without waiting for readers of pipes, and
+ * ends. In a file system that hangs it never ends, so the number of threads is limited
+ * (MAX_WRITE_THREADS).
  */
 struct write_thread;
 
 /*
- * boost: how urgently the thread runs. On a machine whose CPUs are busy, what is written late fills the
- * session's buffers. 0; -EUSERS: there are too many, most of which hang; -ENOMEM or -errno.
+ * boost: the scheduling priority of the thread. On a busy machine, late writes fill the session's
+ * buffers. Returns 0, -EUSERS (MAX_WRITE_THREADS exist), -ENOMEM or -errno.
  */
 int write_thread_new(struct priority_boost boost, struct write_thread **ret);
-/* Nobody waits; results are not told any more. NULL is fine. */
+/* Does not wait for the jobs; their results are dropped. No-op for NULL. */
 void write_thread_free(struct write_thread *w);
-/* An event loop can wait for it: readable when there is a result. */
+/* Returns a descriptor that is readable when there is a result. */
 int write_thread_fd(const struct write_thread *w);
 
 struct file_result {
-	uint64_t id; /* of who gave the job */
-	int error; /* -errno: not everything was written, or it may not be on the disk */
-	uint8_t *buf; /* of the write, the caller's again; NULL: it was another job */
-	size_t cap, len; /* as they were given */
-	size_t kept; /* bytes of it that are in the file: all, or whole records of them */
-	bool removed; /* the file has no name in any folder */
-	bool is_progress; /* of a write to a pipe that goes on: only the id is set */
+	uint64_t id; /* as given with the job */
+	int error; /* -errno: the write or the sync is incomplete */
+	uint8_t *buf; /* of a write, owned by the caller again; NULL: another job */
+	size_t cap, len; /* as given with the job */
+	size_t kept; /* bytes of buf that are in the file, whole records only */
+	bool removed; /* the file was unlinked */
+	bool is_progress; /* a write to a pipe made progress and continues; only id is set */
 };
 
 /*
- * Writes records (Trace.packet: a tag of one byte, a length, the packet) that are all whole. buf, of cap
- * bytes from malloc, is taken on success. What an error leaves of the last record is cut off, of a
- * regular file. 0 or -EAGAIN: too many jobs wait.
+ * Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
+ * bytes from malloc, on success. After an error a regular file is truncated to whole records.
+ * Returns 0, or -EAGAIN if too many jobs wait.
  */
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len);
-/* fdatasync(2), where the file can. As above. */
+/* Calls fdatasync(2), if the file supports it. Returns as above. */
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
-/* Cuts the file to so many bytes; no result. */
+/* Truncates the file; has no result. */
 void write_thread_cut(struct write_thread *w, int fd, off_t end);
-/* Takes the descriptor; no result. */
+/* Closes the descriptor; has no result. */
 void write_thread_close(struct write_thread *w, int fd);
 
-/* 1: the next result; 0: there is none now. */
+/* Returns 1 and the next result, or 0 if there is none yet. */
 int write_thread_next(struct write_thread *w, struct file_result *ret);
-/* How many are still to come. */
+/* Returns the number of results to come. */
 unsigned write_thread_pending(const struct write_thread *w);
-/* Waits until there is one. 0, or -ETIMEDOUT after so many ms. */
+/* Waits for the next result. Returns 0, or -ETIMEDOUT after timeout_ms. */
 int write_thread_wait(struct write_thread *w, int timeout_ms);

@@ -15,29 +15,30 @@ struct quota;
 
 TAILQ_HEAD(producer_list, producer_port);
 
-/* What sessions must know of producers. Called from the loop, after the producer's call was answered. */
+/* Events of producers for the sessions. Called from the loop, after the producer's call was
+ * answered. */
 struct producer_events {
 	void (*source_registered)(void *ctx, const struct registered_source *source);
 	/* Called when the source is gone from the registry. */
 	void (*source_unregistered)(void *ctx, struct producer_port *p, const char *name);
-	/* The producer confirms a start or a stop; id is the instance's, and may be a made-up one. */
+	/* The producer acknowledges a start or a stop. id is the instance's, and unchecked. */
 	void (*instance_started)(void *ctx, const struct producer_port *p, uint64_t id);
 	void (*instance_stopped)(void *ctx, const struct producer_port *p, uint64_t id);
-	/* Chunks came into buffers. On the hot path. */
+	/* Chunks were written into buffers. On the hot path. */
 	void (*committed)(void *ctx);
 	/* The producer has flushed for this request and all before it. */
 	void (*flush_done)(void *ctx, struct producer_port *p, uint64_t flush_id);
-	/* *budget: steps of regular expressions that are left (service/session/name_regex.h). */
+	/* *budget: remaining steps of regular expressions (service/session/name_regex.h). */
 	void (*trigger)(void *ctx, const struct producer_port *p, const char *name,
 			uint64_t *budget);
-	/* The producer disconnected. It is in no list any more; its memory was scraped. */
+	/* The producer disconnected. It was removed from all lists, and its memory was scraped. */
 	void (*gone)(void *ctx, struct producer_port *p);
 };
 
 /*
- * The producers that introduced themselves, and the data sources that they offer.
+ * The initialized producers and their registered data sources.
  *
- *	producers --offer--> registry
+ *	producers --register--> registry
  *	    |
  *	    +-- producer_events --> sessions
  */
@@ -49,8 +50,8 @@ struct producers {
 	size_t n;
 	struct registry registry; /* owned */
 
-	uint64_t ids[(UINT16_MAX + 1) / 64]; /* those in use, a bit each */
-	uint16_t last_id; /* the last one given out; they wrap */
+	uint64_t ids[(UINT16_MAX + 1) / 64]; /* one bit each: set while in use */
+	uint16_t last_id; /* the last id allocated; they wrap */
 
 	/* refused before they reached a buffer, since the service began */
 	uint64_t chunks_discarded;
@@ -58,7 +59,8 @@ struct producers {
 
 	bool lockdown; /* only producers of root and of our own user are admitted */
 	uid_t uid; /* of this process */
-	const uid_t *system_users; /* borrowed: others that may offer data sources of the system */
+	const uid_t *system_users; /* borrowed: other users that may register data sources of the
+				      system */
 	size_t n_system_users;
 };
 
@@ -71,8 +73,8 @@ void producers_free_id(struct producers *ps, uint16_t id);
 
 /* Applies a LockdownModeOperation of a config. */
 void producers_set_lockdown(struct producers *ps, int operation);
-/* Returns false for a peer that the lockdown keeps out. */
+/* Returns false if the lockdown excludes the peer. */
 bool producers_admit(const struct producers *ps, const struct ipc_peer *peer);
-/* Returns true if the data sources of this peer may have names of the system: for root, the service's
- * own user, the users named when the service started, and admitted remote machines. */
+/* Returns true if the data sources of this peer may have names of the system: for root, the
+ * service's own user, the users named when the service started, and admitted remote machines. */
 bool producers_trust(const struct producers *ps, const struct ipc_peer *peer);
