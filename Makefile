@@ -133,7 +133,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 all: ## build the three programs into build/bin; installs nothing
 	$(Q)tools/deps.sh --check $(BUILD_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
-programs: $(PROGRAMS) $(B)/libsonda.a $(BPF_EXAMPLES)
+programs: $(PROGRAMS) $(LIBSONDA) $(BPF_EXAMPLES)
 	$(if $(filter yes no,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev 1.0 (make deps)")
 
 deps: ## install the Debian packages that are missing
@@ -216,10 +216,33 @@ $(eval $(call layer_rule,config,$(PB_O)))
 $(eval $(call layer_rule,ftrace,$(GEN_FTRACE)))
 $(eval $(call layer_rule,ebpf,$(GEN_EBPF)))
 
-# libsonda: what a producer or consumer of its own links.
-$(B)/libsonda.a: $(foreach l,base wire config client,$(call layer_obj,$(l))) $(PB_O)
+# libsonda, the library for any program: position-independent objects of its own, and of the layers below only what it
+# needs. It links the C library alone. libsonda.a is one object, so that hidden functions cannot meet the program's.
+LIB_SRC := $(wildcard src/lib/*/*.c) $(filter-out %/system_info.c,$(wildcard src/wire/*.c)) $(wildcard src/base/core/*.c) \
+	src/base/text/str.c src/base/text/str_number.c src/base/system/shm.c src/base/event_loop/sock.c \
+	$(addprefix src/client/transport/,arbiter.c commit_batch.c service_trust.c writer.c)
+LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/pic/%.o)
+LIB_CFLAGS = $(CFLAGS_ALL) -Iinclude -fPIC -fvisibility=hidden
+LIB_LDFLAGS = $(SAN_FLAGS) -Wl,--gc-sections,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,nodelete $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
+LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
+
+$(B)/pic/%.o: src/%.c $(GEN_HEADERS) Makefile
+	@echo "  CC      $< (pic)"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_CFLAGS) $(WARN) -MMD -MP -c -o $@ $<
+
+$(B)/lib/libsonda.so.0: $(LIB_OBJ) src/lib/libsonda.map
+	@echo "  LD      $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_LDFLAGS) -shared -Wl,-soname,libsonda.so.0 -Wl,--version-script=src/lib/libsonda.map -o $@ $(LIB_OBJ)
+$(B)/lib/libsonda.so: $(B)/lib/libsonda.so.0
+	$(Q)ln -sf libsonda.so.0 $@
+$(B)/lib/libsonda.a: $(LIB_OBJ)
 	@echo "  AR      $@"
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)mkdir -p $(@D) && rm -f $@
+	$(Q)ld -r -o $(B)/lib/libsonda.o $(LIB_OBJ)
+	$(Q)objcopy --localize-hidden $(B)/lib/libsonda.o
+	$(Q)ar rcs $@ $(B)/lib/libsonda.o && rm $(B)/lib/libsonda.o
 
 define program_rule
 $(B)/bin/$(1): $(B)/obj/$(2)/main.o $(call libs,$(2))
@@ -248,6 +271,19 @@ $(foreach l,$(LAYERS),$(eval $(call unit_rule,$(l))))
 $(HELPERS): $(B)/%: $(B)/%.o $(ALL_LIBS)
 	@echo "  TEST    $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+
+# Programs of tests/library see the public headers and the library only, each as C and linked with the shared library.
+LIBRARY_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/library/*.c))
+$(LIBRARY_TESTS): $(B)/%: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile
+	@echo "  TEST    $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g $(SAN_FLAGS) $(WARN) -Iinclude -o $@ $< -L$(B)/lib -lsonda -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
+
+LIBRARY_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/library/plugin/*.c))
+$(LIBRARY_PLUGINS): $(B)/%.so: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile
+	@echo "  TEST    $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g -fPIC -fvisibility=hidden -shared $(SAN_FLAGS) $(WARN) -Iinclude -o $@ $< $(B)/lib/libsonda.a -pthread $(LDFLAGS)
 
 # What a test loads before a program of its own.
 PRELOADS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/system/preload/*.c))
@@ -285,7 +321,7 @@ check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and
 	$(Q)tests/distros/run.sh $(DISTROS)
 clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, see KERNEL_DIR in tests/kernels/fetch.sh)
 	$(Q)tests/kernels/fetch.sh --remove
-tests: $(UNIT) $(HELPERS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
+tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
 unit: $(UNIT) ## only the unit tests
 	$(Q)tests/run.sh $(B) unit
 interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
@@ -351,4 +387,4 @@ help: ## this list
 .PHONY: all programs deps deps-build deps-check deps-cost check check-long check-all check-distros check-kernels clean-kernels tests \
 	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install uninstall format lint compdb flags clean help
 
--include $(shell find $(B)/obj $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

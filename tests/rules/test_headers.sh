@@ -14,7 +14,7 @@ compile_alone() { # HEADER: a line, and behind it what the compiler says
   local err
   # Words are meant.
   # shellcheck disable=SC2086
-  err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -iquote . -Isrc -I"$BUILD" -I"$BUILD/gen/pb" $CFLAGS \
+  err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -iquote . -Isrc -Iinclude -I"$BUILD" -I"$BUILD/gen/pb" $CFLAGS \
     -fsyntax-only -include "$1" -xc /dev/null 2>&1) && [ -z "$err" ]
   printf '%s %s\t%s\n' $? "$1" "${err//$'\n'/ | }"
 }
@@ -29,6 +29,23 @@ while IFS=$'\t' read -r status err; do
     bad=1
   fi
 done < <(printf '%s\n' src/*/*.h src/*/*/*.h | xargs -P "$(nproc)" -I{} bash -c 'compile_alone {}' | sort -k2)
+
+# What programs include: C11 and C++17, by both compilers, and nothing of this tree besides.
+for header in include/sonda/*.h; do
+  for compiler in 'gcc -std=c11 -xc' 'clang -std=c11 -xc' 'g++ -std=c++17 -xc++' 'clang++ -std=c++17 -xc++'; do
+    command -v "${compiler%% *}" >/dev/null || continue
+    n=$((n + 1))
+    # shellcheck disable=SC2086
+    if said=$(echo "#include <sonda/${header##*/}>" |
+      $compiler -pedantic -Wall -Wextra -Wshadow -Werror -Iinclude -fsyntax-only - 2>&1); then
+      echo "ok $n - <sonda/${header##*/}> compiles with ${compiler% *}"
+    else
+      echo "not ok $n - <sonda/${header##*/}> compiles with ${compiler% *}"
+      printf '%s\n' "$said" | sed 's/^/#   /'
+      bad=1
+    fi
+  done
+done
 
 n=$((n + 1))
 without=$(git ls-files '*.c' '*.h' '*.proto' '*.sh' '*.awk' '*.mjs' Makefile | while IFS= read -r f; do

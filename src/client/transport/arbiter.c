@@ -190,6 +190,15 @@ void arbiter_detach(struct arbiter *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
+void arbiter_forget(struct arbiter *a)
+{
+	pthread_mutex_init(&a->lock, NULL);
+	detach(a);
+	if (a->smb.base)
+		mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 void arbiter_patch_in_place(struct arbiter *a, bool yes)
 {
 	pthread_mutex_lock(&a->lock);

@@ -74,6 +74,9 @@ int arbiter_attach_private(struct arbiter *a, uint32_t page_size);
 /* The connection is lost: from now on no chunk is free and nothing is sent. Chunks that writers
  * hold stay mapped until arbiter_free. */
 void arbiter_detach(struct arbiter *a);
+/* In a child after fork(), instead of arbiter_free(): the memory is the parent's. It is replaced by
+ * private memory, so a writer that was in a packet does no harm. Nothing is freed. */
+void arbiter_forget(struct arbiter *a);
 /* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);
 

@@ -187,6 +187,23 @@ static void change_chunk(struct writer *w)
 	w->enc.end = chunk.payload + chunk.payload_size;
 }
 
+bool writer_has_lost(const struct writer *w)
+{
+	return w->news & NEWS_LOSS;
+}
+
+bool writer_recover(struct writer *w)
+{
+	assert(!w->open);
+	if (!(w->news & NEWS_LOSS) || w->chunk.payload)
+		return true;
+	change_chunk(w);
+	if (w->chunk.payload)
+		return true;
+	w->dropped++;
+	return false;
+}
+
 struct pb_enc *writer_begin(struct writer *w)
 {
 	struct pb_enc *e = &w->enc;

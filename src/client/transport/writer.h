@@ -15,7 +15,7 @@
  *	...
  *	writer_end(w);
  *
- * One thread: the producer's. No function allocates or fails after writer_new(). If the memory is
+ * One thread at a time. No function allocates or fails after writer_new(). If the memory is
  * full, the packet is dropped (or the caller waits, by the writer's policy) and counted, and the
  * next packet reports it (previous_packet_dropped). A packet may be larger than a chunk, and larger
  * than the whole memory.
@@ -45,6 +45,14 @@ void writer_end(struct writer *w);
  * CommitData announces it: ds_flushed() or the next iteration of the loop sends it.
  */
 void writer_flush(struct writer *w);
+
+/* Returns true if the last packet was dropped: the next one will report it. */
+bool writer_has_lost(const struct writer *w);
+/*
+ * Before a packet: takes a chunk if the last packet was dropped for want of one. Returns false, and
+ * counts a dropped packet, if there is still none: so the caller need not encode it.
+ */
+bool writer_recover(struct writer *w);
 
 /* Returns the number of packets dropped since writer_new because no chunk was free. */
 uint64_t writer_dropped(const struct writer *w);

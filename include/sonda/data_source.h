@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SONDA_DATA_SOURCE_H
+#define SONDA_DATA_SOURCE_H
+
+#include <sonda/packet.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A custom data source: a name that a TraceConfig can ask for, and packets of this process.
+ *
+ *	static struct sonda_data_source ds = SONDA_DATA_SOURCE_INIT;
+ *
+ *	sonda_data_source_register(&ds, &options);	// once
+ *	...
+ *	SONDA_TRACE (&ds, w) {				// any thread, for each session that records
+ *		struct sonda_packet *p = sonda_packet_begin(w);
+ *		sonda_packet_u64(p, 8, sonda_now());
+ *		...
+ *		sonda_packet_end(w);
+ *	}
+ *
+ * Each session that asks for the source makes an instance of it, of which SONDA_MAX_INSTANCES can
+ * exist at once. Each thread has a writer (a packet sequence) of its own for each instance.
+ */
+
+#define SONDA_MAX_INSTANCES 8
+
+struct sonda_source; /* the library's part of a data source */
+
+struct sonda_data_source {
+	uint32_t enabled; /* bit i: instance i records. Only the library writes it */
+	uint32_t reserved;
+	struct sonda_source *source; /* NULL: not registered */
+};
+#define SONDA_DATA_SOURCE_INIT                                                                     \
+	{                                                                                          \
+		0, 0, NULL                                                                         \
+	}
+
+/* ---- life of an instance ---- */
+
+/* What is known of an instance when it is set up; valid during on_setup. */
+struct sonda_setup {
+	const void *config; /* DataSourceConfig, serialized */
+	size_t config_len;
+	uint64_t session_id;
+	unsigned instance; /* 0..SONDA_MAX_INSTANCES - 1: its bit in `enabled` */
+};
+
+/* A stop or a flush that is to be answered. */
+struct sonda_answer;
+
+/*
+ * All callbacks are optional and come from the library's thread, one after another. They must not
+ * block: no data is sent meanwhile. They may trace. `instance` is what on_setup has returned.
+ *
+ *	on_setup -> on_start -> (on_flush | on_clear)* -> on_stop -> on_destroy
+ *	on_setup -> on_destroy				a session that never starts
+ */
+struct sonda_data_source_callbacks {
+	/* Returns 0, and optionally *ret_instance; or -errno: the instance records nothing, and no
+	 * further callback comes for it. */
+	int (*on_setup)(void *ctx, const struct sonda_setup *setup, void **ret_instance);
+	/* The bit in `enabled` is set right after. */
+	void (*on_start)(void *ctx, void *instance);
+	/* The instance records until the stop is answered: at the return of the callback, or later
+	 * with sonda_answer_send() if the callback has called sonda_answer_later(). The service
+	 * waits 5 s for it. */
+	void (*on_stop)(void *ctx, void *instance, struct sonda_answer *answer);
+	/* Writes what the source still holds back. Writers need no flush: when the answer is sent,
+	 * the library sends what all threads have written. flags: TraceConfig's flush flags. */
+	void (*on_flush)(void *ctx, void *instance, uint64_t flags, struct sonda_answer *answer);
+	/* The service asks for a new incremental state; sonda_writer_was_cleared() tells each
+	 * writer. */
+	void (*on_clear)(void *ctx, void *instance);
+	/* No thread uses the instance any more. */
+	void (*on_destroy)(void *ctx, void *instance);
+	/* Before a thread state is freed: the thread exits, or the instance ends. Called on that
+	 * thread or on the library's. */
+	void (*on_thread_state_free)(void *ctx, void *state);
+};
+
+/* In on_stop or on_flush: the answer is sent with sonda_answer_send(), by any thread, once. */
+void sonda_answer_later(struct sonda_answer *answer);
+void sonda_answer_send(struct sonda_answer *answer);
+
+/* When no memory is left for a packet. */
+enum sonda_full_policy {
+	SONDA_FULL_DEFAULT, /* as the session's config says, else SONDA_FULL_DROP */
+	SONDA_FULL_DROP, /* the packet is dropped and counted */
+	SONDA_FULL_STALL, /* the thread waits for the service, at most some seconds; then it drops
+			     until there is room again. The process is never aborted */
+};
+
+struct sonda_data_source_options {
+	size_t size; /* sizeof(struct sonda_data_source_options) */
+	const char *name; /* copied */
+	const struct sonda_data_source_callbacks *callbacks; /* borrowed; NULL: none */
+	void *ctx;
+	/* Zeroed memory for each thread in each instance: sonda_writer_state(). */
+	size_t thread_state_size;
+	enum sonda_full_policy full_policy;
+	/* The source keeps an incremental state: the service may ask to clear it. */
+	bool handles_incremental_state_clear;
+	/* Further fields of the DataSourceDescriptor, serialized (track_event_descriptor); copied.
+	 * The library writes name, id and the flags of stop, start, clear and flush itself. */
+	const void *descriptor;
+	size_t descriptor_len;
+};
+
+/*
+ * Registers a data source with every backend, those of a later sonda_init() too. ds must stay valid
+ * until it is unregistered. Returns 0; -EEXIST: the name or ds is registered already; -EINVAL;
+ * -ENOMEM.
+ */
+int sonda_data_source_register(struct sonda_data_source *ds,
+			       const struct sonda_data_source_options *options);
+/* Replaces the further fields of the descriptor and tells the services. Returns 0, -ENOENT or
+ * -ENOMEM. */
+int sonda_data_source_update(struct sonda_data_source *ds, const void *descriptor, size_t len);
+/* Ends all instances (on_stop cannot be put off), and waits until no callback runs and no thread
+ * uses ds. Not from a callback. No-op if ds is not registered. */
+void sonda_data_source_unregister(struct sonda_data_source *ds);
+
+/* ---- the way of a packet ---- */
+
+/* The calling thread's writer for one instance. */
+struct sonda_writer;
+
+/* Returns bits 1 << i of the instances that record now: one load. */
+static inline uint32_t sonda_data_source_enabled(const struct sonda_data_source *ds)
+{
+	return __atomic_load_n(&ds->enabled, __ATOMIC_RELAXED);
+}
+
+/*
+ * Enters an instance and returns the calling thread's writer, which is made on first use. NULL: it
+ * does not record (any more), this thread is inside another SONDA_TRACE (a signal handler, an
+ * allocator's hook), or memory is missing. Neither locks nor makes a system call when the writer
+ * exists and has room. Between enter and leave the instance cannot end.
+ */
+struct sonda_writer *sonda_writer_enter(struct sonda_data_source *ds, unsigned instance);
+void sonda_writer_leave(struct sonda_writer *w);
+
+/* One packet at a time. */
+struct sonda_packet *sonda_packet_begin(struct sonda_writer *w);
+void sonda_packet_end(struct sonda_writer *w);
+
+/*
+ * Returns true if what earlier packets of this writer have defined (interned names, deltas) is not
+ * known to readers: the writer is new, the service asked for a clear, or packets were dropped and
+ * there is room again. The next call returns false. The packets that follow must define all anew,
+ * the first of them with sequence_flags 1.
+ */
+bool sonda_writer_was_cleared(struct sonda_writer *w);
+/* thread_state_size bytes, zeroed when the writer was made. NULL if the size is 0. */
+void *sonda_writer_state(struct sonda_writer *w);
+/* What on_setup has returned. */
+void *sonda_writer_instance(struct sonda_writer *w);
+/* Hands what was written so far to the service, with the next commit. */
+void sonda_writer_flush(struct sonda_writer *w);
+
+/* Returns how many packets of this source were dropped since it was registered. */
+uint64_t sonda_data_source_dropped(struct sonda_data_source *ds);
+
+/* CLOCK_BOOTTIME in nanoseconds, the default clock of packets. */
+uint64_t sonda_now(void);
+
+/* ---- SONDA_TRACE ---- */
+
+struct sonda_iterator {
+	struct sonda_data_source *ds;
+	uint32_t left; /* instances that were not visited */
+	struct sonda_writer *writer;
+};
+
+static inline void sonda_iterator_next(struct sonda_iterator *it)
+{
+	if (it->writer)
+		sonda_writer_leave(it->writer);
+	it->writer = NULL;
+	while (it->left && !it->writer) {
+		unsigned i = (unsigned)__builtin_ctz(it->left);
+
+		it->left &= it->left - 1;
+		it->writer = sonda_writer_enter(it->ds, i);
+	}
+}
+
+static inline struct sonda_iterator sonda_iterator_begin(struct sonda_data_source *ds)
+{
+	struct sonda_iterator it = {ds, sonda_data_source_enabled(ds), NULL};
+
+	if (__builtin_expect(it.left != 0, 0))
+		sonda_iterator_next(&it);
+	return it;
+}
+
+static inline void sonda_iterator_end(struct sonda_iterator *it)
+{
+	if (it->writer)
+		sonda_writer_leave(it->writer);
+}
+
+/* Runs the statement once for each instance that records, with w its writer. break, return and goto
+ * may leave it; longjmp() and exceptions from C code may not. */
+#define SONDA_TRACE(data_source, w)                                                                \
+	for (struct sonda_iterator w##_iterator                                                    \
+	     __attribute__((cleanup(sonda_iterator_end))) = sonda_iterator_begin(data_source);     \
+	     w##_iterator.writer; sonda_iterator_next(&w##_iterator))                              \
+		for (struct sonda_writer *w = w##_iterator.writer; w; w = NULL)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SONDA_SONDA_H
+#define SONDA_SONDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonda/data_source.h>
+#include <sonda/packet.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * libsonda: track events and custom data sources for any program.
+ *
+ * Functions return 0 or a negative errno. Loading the library starts nothing; sonda_init() starts
+ * one thread, which owns the connections and runs all callbacks.
+ */
+
+#define SONDA_VERSION_MAJOR 0
+#define SONDA_VERSION_MINOR 1
+
+enum sonda_backends {
+	SONDA_BACKEND_SYSTEM = 1 << 0, /* sondad, or Perfetto's traced */
+};
+
+struct sonda_init_options {
+	size_t size; /* sizeof(struct sonda_init_options) */
+	unsigned backends; /* enum sonda_backends; 0: SONDA_BACKEND_SYSTEM */
+	/* Address of the service's producer socket. NULL: $PERFETTO_PRODUCER_SOCK_NAME, else the
+	 * default. */
+	const char *producer_socket;
+	const char *producer_name; /* NULL: the first word of /proc/self/cmdline */
+	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */
+	uint32_t shm_page_size; /* 0: 4096 */
+	/* Problems, in one sentence each, from the library's thread. NULL: they are not told. */
+	void (*on_trouble)(void *ctx, const char *sentence);
+	void *ctx;
+};
+
+/*
+ * Starts the library's thread, which connects to the services, and connects again when they come or
+ * come back. options may be NULL. A second call has no effect, except in a child after fork(),
+ * where nothing is traced before it. Returns 0, -EINVAL or -errno of the thread.
+ */
+int sonda_init(const struct sonda_init_options *options);
+
+/* Waits until the system service has accepted this process's data sources. Returns 0, -ETIMEDOUT or
+ * -ENOTCONN (sonda_init() was not called). */
+int sonda_wait_connected(int timeout_ms);
+
+/*
+ * Sends what all threads have written, disconnects and ends the library's thread. Data sources stay
+ * registered; sonda_init() may start it anew. Runs by itself when the process ends by exit().
+ */
+void sonda_shutdown(void);
+
+/* Activates triggers of sessions. Unconnected: they are sent if the service comes within ttl_ms.
+ * Returns 0, -ENOMEM, -ENOTCONN (no sonda_init()). */
+int sonda_activate_triggers(const char *const *names, size_t n, unsigned ttl_ms);
+
+/* "0.1.0" of the library that is loaded. */
+const char *sonda_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* Bytes that a non-blocking socket has not taken yet. Zero-initialise. */
+
+#define OUT_QUEUE_MAX (4u << 20)
+
+struct out_queue {
+	uint8_t *bytes; /* owned */
+	size_t start, len, cap; /* queued: len bytes from start */
+};
+
+/* Sends the parts behind what is queued; what the socket does not take is queued. fd: sent along, -1
+ * for none. Returns 0; -EAGAIN: something is queued; -ENOBUFS: the queue is too long, and half a
+ * frame may be sent: the connection is over; or -errno of the socket. */
+int out_queue_put(struct out_queue *q, int sock, const struct iovec *parts, int n, int fd);
+/* Sends what is queued. Returns 0, -EAGAIN or -errno. */
+int out_queue_send(struct out_queue *q, int sock);
+void out_queue_deinit(struct out_queue *q);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/data_source/event_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/public.h"
+
+static unsigned slot_of(const struct instance *in)
+{
+	return in->source->index * SONDA_MAX_INSTANCES + in->slot;
+}
+
+/* Adds what was dropped to the sum that the user can read. */
+static void sum_dropped(struct sonda_writer *w)
+{
+	uint64_t dropped = writer_dropped(w->w);
+
+	if (dropped == w->dropped)
+		return;
+	atomic_fetch_add_explicit(&w->instance->source->dropped, dropped - w->dropped,
+				  memory_order_relaxed);
+	w->dropped = dropped;
+}
+
+static void drop_one(struct source *s)
+{
+	atomic_fetch_add_explicit(&s->dropped, 1, memory_order_relaxed);
+}
+
+/* ---- a thread's writers ---- */
+
+static void free_slot(struct thread *t, unsigned slot)
+{
+	struct sonda_writer *w = t->slots[slot];
+	struct source *s;
+
+	if (!w)
+		return;
+	t->slots[slot] = NULL;
+	s = w->instance->source;
+	sum_dropped(w);
+	if (s->thread_state_size && s->callbacks.on_thread_state_free)
+		s->callbacks.on_thread_state_free(s->ctx, w->state);
+	writer_free(w->w);
+	free(w);
+}
+
+void event_writer_free(struct thread *t, struct instance *in)
+{
+	if (slot_of(in) < t->n_slots)
+		free_slot(t, slot_of(in));
+}
+
+void event_writer_flush(struct thread *t, struct instance *in)
+{
+	unsigned slot = slot_of(in);
+
+	if (slot < t->n_slots && t->slots[slot])
+		writer_flush(t->slots[slot]->w);
+}
+
+void event_writers_free(struct thread *t)
+{
+	for (unsigned i = 0; i < t->n_slots; i++)
+		free_slot(t, i);
+}
+
+static int reserve_slot(struct thread *t, unsigned slot)
+{
+	unsigned n = (slot / SONDA_MAX_INSTANCES + 1) * SONDA_MAX_INSTANCES;
+	struct sonda_writer **slots;
+
+	if (slot < t->n_slots)
+		return 0;
+	slots = realloc(t->slots, n * sizeof(struct sonda_writer *));
+	if (!slots)
+		return -ENOMEM;
+	memset(slots + t->n_slots, 0, (n - t->n_slots) * sizeof(struct sonda_writer *));
+	t->slots = slots;
+	t->n_slots = n;
+	return 0;
+}
+
+/* The thread's first packet in this instance. It is inside. */
+static struct sonda_writer *make(struct thread *t, struct instance *in)
+{
+	struct sonda_writer *w;
+
+	if (t->exits || reserve_slot(t, slot_of(in)) < 0)
+		return NULL;
+	w = calloc(1, sizeof(*w) + in->source->thread_state_size);
+	if (!w)
+		return NULL;
+	w->w = writer_new(in->host->arbiter, in->target_buffer,
+			  in->stalls ? WRITER_STALL : WRITER_DROP);
+	if (!w->w) {
+		free(w);
+		return NULL;
+	}
+	w->thread = t;
+	w->instance = in;
+	w->clears = atomic_load_explicit(&in->clears, memory_order_relaxed);
+	w->cleared = true;
+	t->slots[slot_of(in)] = w;
+	return w;
+}
+
+static struct sonda_writer *writer_of(struct thread *t, struct instance *in)
+{
+	unsigned slot = slot_of(in);
+
+	if (slot < t->n_slots && t->slots[slot])
+		return t->slots[slot];
+	return make(t, in);
+}
+
+/* Called when packets were dropped: returns whether there is room again. */
+static bool recover(struct sonda_writer *w)
+{
+	bool good = writer_recover(w->w);
+
+	w->lost = true;
+	sum_dropped(w);
+	return good;
+}
+
+/* ---- public ---- */
+
+SONDA_PUBLIC struct sonda_writer *sonda_writer_enter(struct sonda_data_source *ds,
+						     unsigned instance)
+{
+	struct thread *t = thread_enter();
+	struct sonda_writer *w;
+	struct source *s;
+
+	/* The bit again, with acquire: only now can the instance not end any more. */
+	if (!(__atomic_load_n(&ds->enabled, __ATOMIC_ACQUIRE) >> instance & 1)) {
+		if (t)
+			thread_leave(t);
+		return NULL;
+	}
+	if (!t) {
+		if (thread_self_) /* it is inside already, so the source cannot go away */
+			drop_one((struct source *)ds->source);
+		return NULL;
+	}
+	s = (struct source *)ds->source;
+	w = writer_of(t, &s->instances[instance]);
+	if (!w) {
+		drop_one(s);
+	} else if (__builtin_expect(writer_has_lost(w->w), 0) && !recover(w)) {
+		w = NULL;
+	}
+	if (!w)
+		thread_leave(t);
+	return w;
+}
+
+SONDA_PUBLIC void sonda_writer_leave(struct sonda_writer *w)
+{
+	struct thread *t = w->thread;
+
+	if (__builtin_expect(writer_dropped(w->w) != w->dropped, 0)) {
+		w->lost = true;
+		sum_dropped(w);
+	}
+	thread_leave(t);
+}
+
+SONDA_PUBLIC struct sonda_packet *sonda_packet_begin(struct sonda_writer *w)
+{
+	w->packet.enc = writer_begin(w->w);
+	w->packet.left_out = 0;
+	return &w->packet;
+}
+
+SONDA_PUBLIC void sonda_packet_end(struct sonda_writer *w)
+{
+	while (__builtin_expect(w->packet.left_out > 0 || w->packet.enc->depth > 0, 0))
+		sonda_packet_close(&w->packet);
+	writer_end(w->w);
+}
+
+SONDA_PUBLIC bool sonda_writer_was_cleared(struct sonda_writer *w)
+{
+	uint32_t clears = atomic_load_explicit(&w->instance->clears, memory_order_relaxed);
+	bool cleared = w->cleared || w->lost || clears != w->clears;
+
+	if (__builtin_expect(cleared, 0)) {
+		w->cleared = w->lost = false;
+		w->clears = clears;
+	}
+	return cleared;
+}
+
+SONDA_PUBLIC void *sonda_writer_state(struct sonda_writer *w)
+{
+	return w->instance->source->thread_state_size ? w->state : NULL;
+}
+
+SONDA_PUBLIC void *sonda_writer_instance(struct sonda_writer *w)
+{
+	return w->instance->user->object;
+}
+
+SONDA_PUBLIC void sonda_writer_flush(struct sonda_writer *w)
+{
+	writer_flush(w->w);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	FREE --setup--> SET_UP --start--> STARTED --stop--> STOPPING --answered--> FREE
+ *	                   |                 |  bit in ds->enabled   |  still set
+ *	                   +---- the connection is lost, or the source is unregistered ----> FREE
+ *
+ * All of this runs on the loop's thread. The end of an instance clears its bit, waits until no
+ * thread is inside, and frees the writers of all threads, which hands over their last chunks. So
+ * when a stop is answered, nothing that was written before it is missing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "lib/data_source/event_writer.h"
+#include "lib/data_source/source.h"
+#include "lib/public.h"
+#include "wire/pb_dec.h"
+
+/* How long a flush waits for threads that are inside; what they have written follows later. */
+#define FLUSH_WAIT_MS 100
+#define MAX_IDS 64
+
+/* DataSourceConfig.buffer_exhausted_policy */
+enum { POLICY_DROP = 1, POLICY_STALL_THEN_ABORT = 2, POLICY_STALL_THEN_DROP = 3 };
+
+/* ---- answers ---- */
+
+/* One flush command; it is answered when no source owes an answer. */
+struct flush {
+	struct source_host *host; /* NULL: lost */
+	uint64_t request;
+	unsigned open;
+	struct flush *next; /* all, in their order */
+};
+
+static struct flush *flushes;
+
+struct sonda_answer {
+	struct loop_task task;
+	struct user_object *user; /* a reference */
+	struct instance *instance; /* of a stop, as long as its epoch is this one */
+	uint32_t epoch;
+	struct flush *flush; /* NULL: a stop */
+	bool later;
+};
+
+void user_object_free(struct user_object *u)
+{
+	struct source *s = u->source;
+
+	for (struct user_object **p = &s->users; *p; p = &(*p)->next)
+		if (*p == u) {
+			*p = u->next;
+			break;
+		}
+	u->source = NULL;
+	if (s->callbacks.on_destroy)
+		s->callbacks.on_destroy(s->ctx, u->object);
+	if (u->refs == 0)
+		free(u);
+}
+
+static void user_unref(struct user_object *u)
+{
+	if (--u->refs > 0)
+		return;
+	if (u->source)
+		user_object_free(u);
+	else
+		free(u);
+}
+
+/* Writers hand over what they have, then the flush is answered; later ones wait for earlier ones,
+ * since an answer is for all before it. */
+static void flush_thread(struct thread *t, void *ctx)
+{
+	const struct source_host *h = ctx;
+
+	for (struct source *s = source_next(-1); s; s = source_next((int)s->index))
+		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
+			if (s->instances[i].state != INSTANCE_FREE && s->instances[i].host == h)
+				event_writer_flush(t, &s->instances[i]);
+}
+
+static void answer_flushes(void)
+{
+	while (flushes && flushes->open == 0) {
+		struct flush *f = flushes;
+
+		flushes = f->next;
+		if (f->host) {
+			threads_claim(flush_thread, f->host, FLUSH_WAIT_MS);
+			f->host->flushed(f->host, f->request);
+		}
+		free(f);
+	}
+}
+
+void flushes_forget(void)
+{
+	flushes = NULL;
+}
+
+static void stop_answered(struct instance *in)
+{
+	struct source_host *h = in->host;
+	uint64_t id = in->id;
+
+	instance_end(in);
+	h->stopped(h, id);
+}
+
+static void on_answer(struct loop_task *t)
+{
+	struct sonda_answer *a = container_of(t, struct sonda_answer, task);
+
+	if (a->flush) {
+		a->flush->open--;
+		answer_flushes();
+	} else if (a->user->source && a->instance->epoch == a->epoch &&
+		   a->instance->state == INSTANCE_STOPPING) {
+		stop_answered(a->instance);
+	}
+	user_unref(a->user);
+	free(a);
+}
+
+SONDA_PUBLIC void sonda_answer_later(struct sonda_answer *answer)
+{
+	answer->later = true;
+}
+
+SONDA_PUBLIC void sonda_answer_send(struct sonda_answer *answer)
+{
+	loop_post(&answer->task);
+}
+
+static struct sonda_answer *answer_new(struct instance *in, struct flush *flush)
+{
+	struct sonda_answer *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	*a = (struct sonda_answer){.task = {.fn = on_answer},
+				   .user = in->user,
+				   .instance = in,
+				   .epoch = in->epoch,
+				   .flush = flush};
+	in->user->refs++;
+	return a;
+}
+
+/* ---- setup ---- */
+
+struct config {
+	const uint8_t *name;
+	size_t name_len;
+	uint64_t target_buffer, session_id, policy;
+};
+
+/* Returns false if it is no message. */
+static bool read_config(const void *data, size_t len, struct config *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	*ret = (struct config){0};
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_DATA_SOURCE_CONFIG_NAME && f.data) {
+			ret->name = f.data;
+			ret->name_len = f.len;
+		} else if (f.wire_type != PB_WIRE_VARINT) {
+			continue;
+		} else if (f.id == PB_DATA_SOURCE_CONFIG_TARGET_BUFFER) {
+			ret->target_buffer = f.u64;
+		} else if (f.id == PB_DATA_SOURCE_CONFIG_TRACING_SESSION_ID) {
+			ret->session_id = f.u64;
+		} else if (f.id == PB_DATA_SOURCE_CONFIG_BUFFER_EXHAUSTED_POLICY) {
+			ret->policy = f.u64;
+		}
+	}
+	return pb_dec_ok(&d) && ret->name;
+}
+
+static bool stalls(const struct source *s, const struct config *c)
+{
+	if (s->full_policy != SONDA_FULL_DEFAULT)
+		return s->full_policy == SONDA_FULL_STALL;
+	return c->policy == POLICY_STALL_THEN_ABORT || c->policy == POLICY_STALL_THEN_DROP;
+}
+
+static struct instance *find(const struct source_host *h, uint64_t id)
+{
+	for (struct source *s = source_next(-1); s; s = source_next((int)s->index))
+		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
+			if (s->instances[i].state != INSTANCE_FREE && s->instances[i].host == h &&
+			    s->instances[i].id == id)
+				return &s->instances[i];
+	return NULL;
+}
+
+static struct instance *free_slot(struct source *s)
+{
+	for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
+		if (s->instances[i].state == INSTANCE_FREE)
+			return &s->instances[i];
+	return NULL;
+}
+
+static void tell(struct source_host *h, const struct source *s, const char *why)
+{
+	char sentence[256];
+
+	snprintf(sentence, sizeof(sentence), "data source %s records nothing: %s", s->name, why);
+	h->trouble(h, sentence);
+}
+
+static int make_user(struct instance *in, const struct sonda_setup *setup)
+{
+	struct source *s = in->source;
+	struct user_object *u = calloc(1, sizeof(*u));
+	int r = u ? 0 : -ENOMEM;
+
+	if (r == 0 && s->callbacks.on_setup)
+		r = s->callbacks.on_setup(s->ctx, setup, &u->object);
+	if (r < 0) {
+		free(u);
+		return r;
+	}
+	u->refs = 1;
+	u->source = s;
+	u->next = s->users;
+	s->users = u;
+	in->user = u;
+	return 0;
+}
+
+void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
+{
+	struct sonda_setup setup = {.config = config, .config_len = len};
+	struct source *s = NULL;
+	struct instance *in;
+	struct config c;
+	int r;
+
+	if (find(h, id))
+		return;
+	if (read_config(config, len, &c))
+		s = source_find((const char *)c.name, c.name_len);
+	if (!s || c.target_buffer > UINT16_MAX)
+		return;
+	in = free_slot(s);
+	if (!in) {
+		tell(h, s, "too many sessions use it");
+		return;
+	}
+	setup.session_id = c.session_id;
+	setup.instance = in->slot;
+	r = make_user(in, &setup);
+	if (r < 0) {
+		tell(h, s, strerror(-r));
+		return;
+	}
+	in->epoch++;
+	in->host = h;
+	in->id = id;
+	in->target_buffer = (uint16_t)c.target_buffer;
+	in->stalls = stalls(s, &c);
+	in->state = INSTANCE_SET_UP;
+}
+
+/* ---- start, clear, flush ---- */
+
+static void set_bit(struct instance *in, bool on)
+{
+	uint32_t bit = 1u << in->slot;
+
+	if (on)
+		__atomic_fetch_or(&in->source->ds->enabled, bit, __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_and(&in->source->ds->enabled, ~bit, __ATOMIC_SEQ_CST);
+}
+
+void sources_start(struct source_host *h, uint64_t id, const void *config, size_t len)
+{
+	struct instance *in;
+	struct source *s;
+
+	sources_setup(h, id, config, len); /* unless it is: old services send no Setup */
+	in = find(h, id);
+	if (in && in->state == INSTANCE_SET_UP) {
+		s = in->source;
+		in->state = INSTANCE_STARTED;
+		if (s->callbacks.on_start)
+			s->callbacks.on_start(s->ctx, in->user->object);
+		set_bit(in, true);
+	}
+	h->started(h, id);
+}
+
+void sources_clear(struct source_host *h, const uint64_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct instance *in = find(h, ids[i]);
+		struct source *s;
+
+		if (!in || in->state != INSTANCE_STARTED)
+			continue;
+		s = in->source;
+		if (s->callbacks.on_clear)
+			s->callbacks.on_clear(s->ctx, in->user->object);
+		atomic_fetch_add_explicit(&in->clears, 1, memory_order_relaxed);
+	}
+}
+
+static void flush_instance(struct instance *in, struct flush *f, uint64_t flags)
+{
+	struct source *s = in->source;
+	struct sonda_answer *a;
+
+	if (in->state != INSTANCE_STARTED || !s->callbacks.on_flush)
+		return;
+	a = answer_new(in, f);
+	if (!a)
+		return;
+	f->open++;
+	s->callbacks.on_flush(s->ctx, in->user->object, flags, a);
+	if (!a->later)
+		sonda_answer_send(a);
+}
+
+void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_t request,
+		   uint64_t flags)
+{
+	struct flush *f = calloc(1, sizeof(*f)), **last = &flushes;
+
+	if (!f) {
+		h->flushed(h, request);
+		return;
+	}
+	*f = (struct flush){.host = h, .request = request, .open = 1};
+	while (*last)
+		last = &(*last)->next;
+	*last = f;
+	for (size_t i = 0; i < n; i++) {
+		struct instance *in = find(h, ids[i]);
+
+		if (in)
+			flush_instance(in, f, flags);
+	}
+	f->open--;
+	answer_flushes();
+}
+
+/* ---- stop ---- */
+
+static void free_writer(struct thread *t, void *ctx)
+{
+	event_writer_free(t, ctx);
+}
+
+void instance_end(struct instance *in)
+{
+	struct source *s = in->source;
+
+	if (in->state == INSTANCE_STARTED && s->callbacks.on_stop) {
+		/* Nobody waits for this answer. */
+		struct sonda_answer *a = answer_new(in, NULL);
+
+		if (a) {
+			s->callbacks.on_stop(s->ctx, in->user->object, a);
+			if (!a->later)
+				sonda_answer_send(a);
+		}
+	}
+	set_bit(in, false);
+	threads_claim(free_writer, in, -1);
+	in->state = INSTANCE_FREE;
+	in->epoch++;
+	user_unref(TAKE_PTR(in->user));
+}
+
+void sources_stop(struct source_host *h, uint64_t id)
+{
+	struct instance *in = find(h, id);
+	struct sonda_answer *a;
+	struct source *s;
+
+	if (!in) {
+		h->stopped(h, id);
+		return;
+	}
+	s = in->source;
+	if (in->state == INSTANCE_STOPPING)
+		return;
+	a = in->state == INSTANCE_STARTED && s->callbacks.on_stop ? answer_new(in, NULL) : NULL;
+	in->state = INSTANCE_STOPPING;
+	if (!a) {
+		stop_answered(in);
+		return;
+	}
+	s->callbacks.on_stop(s->ctx, in->user->object, a);
+	if (!a->later)
+		sonda_answer_send(a);
+}
+
+void sources_lost(struct source_host *h)
+{
+	for (struct flush *f = flushes; f; f = f->next)
+		if (f->host == h)
+			f->host = NULL;
+	for (struct source *s = source_next(-1); s; s = source_next((int)s->index))
+		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
+			if (s->instances[i].state != INSTANCE_FREE && s->instances[i].host == h)
+				instance_end(&s->instances[i]);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sonda/data_source.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/loop/loop.h"
+
+/*
+ * Registered data sources and their instances.
+ *
+ *	register, update, unregister    any thread; the list has a lock
+ *	commands of a service           the loop's thread; so do all callbacks run
+ *	sonda_writer_enter()            any thread, without a lock
+ *
+ * An instance's fields change only while its bit in ds->enabled is 0 and no thread is inside, so a
+ * thread that has entered and has seen the bit may read them.
+ */
+
+#define SOURCES_MAX 64 /* in a process */
+
+struct arbiter;
+struct source;
+
+/* The service that an instance records for. */
+struct source_host {
+	struct arbiter *arbiter;
+	/* Answers to the service, on the loop's thread. */
+	void (*started)(struct source_host *h, uint64_t id);
+	void (*stopped)(struct source_host *h, uint64_t id);
+	void (*flushed)(struct source_host *h, uint64_t request);
+	/* One sentence for the user. */
+	void (*trouble)(struct source_host *h, const char *sentence);
+};
+
+enum instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, INSTANCE_STOPPING };
+
+/* The user's object of an instance. Answers that were put off may outlive the instance. */
+struct user_object {
+	void *object;
+	unsigned refs; /* the instance's, and one for each answer that is open */
+	struct source *source; /* NULL: unregistered, on_destroy was called */
+	struct user_object *next; /* all of the source */
+};
+
+struct instance {
+	struct source *source;
+	unsigned slot;
+	enum instance_state state;
+	uint32_t epoch; /* changes with each use of the slot */
+	struct source_host *host;
+	uint64_t id; /* the service's */
+	uint16_t target_buffer;
+	bool stalls;
+	struct user_object *user; /* a reference */
+	_Atomic uint32_t clears; /* how often the service has asked for a clear */
+};
+
+struct source {
+	struct sonda_data_source *ds; /* borrowed */
+	char *name; /* owned */
+	struct sonda_data_source_callbacks callbacks;
+	void *ctx;
+	size_t thread_state_size;
+	enum sonda_full_policy full_policy;
+	bool clears;
+	unsigned index; /* 0..SOURCES_MAX - 1 */
+	_Atomic uint64_t dropped;
+	struct instance instances[SONDA_MAX_INSTANCES];
+	struct user_object *users;
+	/* with the lock: */
+	void *descriptor; /* owned; further fields */
+	size_t descriptor_len;
+	uint32_t version; /* of the descriptor; unique in the process, never 0 */
+};
+
+/* ---- for the connection to a service; on the loop's thread ---- */
+
+/* Setup, Start, Stop. Every start and stop is answered, also of what could not be set up. */
+void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len);
+void sources_start(struct source_host *h, uint64_t id, const void *config, size_t len);
+void sources_stop(struct source_host *h, uint64_t id);
+/* Answers with flushed() once, when the sources have answered and what threads have written is
+ * committed to the arbiter. */
+void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_t request,
+		   uint64_t flags);
+void sources_clear(struct source_host *h, const uint64_t *ids, size_t n);
+/* The connection is lost: ends all its instances, at once. Then no writer uses the arbiter. */
+void sources_lost(struct source_host *h);
+
+/* Returns the descriptor of source number index as it is to be registered (a serialized
+ * DataSourceDescriptor in memory of the caller's, to be freed) and its version; NULL: there is
+ * none, or no memory. */
+void *sources_describe(unsigned index, uint32_t *ret_version, size_t *ret_len);
+
+/* Called on the loop's thread when a source was added or has a new descriptor; and when one was
+ * removed, with its name. */
+extern void (*sources_on_change)(void);
+extern void (*sources_on_removed)(unsigned index, const char *name);
+
+/* In a child after fork(): sources stay, instances are gone. Before and after it in the parent. */
+void sources_before_fork(void);
+void sources_after_fork(void);
+void sources_forget_instances(void);
+
+/* ---- within the room ---- */
+
+/* Returns the source of a name, or NULL; on the loop's thread, where none can go away. */
+struct source *source_find(const char *name, size_t len);
+/* Returns the next source after index `after` (-1: the first), or NULL. */
+struct source *source_next(int after);
+/* Ends an instance in any state but INSTANCE_FREE: no thread uses it any more. */
+void instance_end(struct instance *in);
+/* In a child after fork(). */
+void flushes_forget(void);
+/* Calls on_destroy, and frees it. */
+void user_object_free(struct user_object *u);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/producer/producer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "client/transport/service_trust.h"
+#include "gen/fields.h"
+#include "lib/producer/producer_internal.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+
+/*
+ * One connection at a time; all that belongs to it is made when the port is bound and freed with it.
+ *
+ *	          connect                bind, InitializeConnection     its reply
+ *	waiting ------------> channel -------------------------> arbiter --------> welcome
+ *	   ^   retry timer,     |  refused                          |  sources registered: connected
+ *	   |   inotify          v                                   v
+ *	   +--------------- give up: end instances, free the arbiter, close the channel
+ */
+
+#define PORT "ProducerPort"
+#define RETRY_MIN_MS 100u
+#define RETRY_MAX_MS 30000u
+#define FAREWELL_MS 500
+#define SCRAPING_ENABLED 1
+
+void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
+{
+	char sentence[512];
+	va_list args;
+
+	if (!p->o.on_trouble)
+		return;
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	p->o.on_trouble(p->o.ctx, sentence);
+}
+
+/* ---- waiting ---- */
+
+static void try_connect(struct service_producer *p);
+
+static void on_retry(struct loop_timer *t)
+{
+	try_connect(container_of(t, struct service_producer, retry));
+}
+
+/* Something happened in the socket's folder: a service may have come. */
+static void on_watch(struct loop_fd *f, short revents)
+{
+	struct service_producer *p = container_of(f, struct service_producer, watch);
+	char events[4096];
+
+	(void)revents;
+	while (read(f->fd, events, sizeof(events)) > 0)
+		;
+	p->retry_ms = RETRY_MIN_MS;
+	try_connect(p);
+}
+
+static void end_watch(struct service_producer *p)
+{
+	loop_remove_fd(&p->watch);
+	closep(&p->watch.fd);
+}
+
+static void begin_watch(struct service_producer *p)
+{
+	const char *slash = strrchr(p->o.socket, '/');
+	char folder[PATH_MAX] = ".";
+
+	if (p->watch.fd >= 0 || sock_family_of(p->o.socket) != SOCK_FAMILY_UNIX_PATH)
+		return;
+	if (slash)
+		snprintf(folder, sizeof(folder), "%.*s", (int)MAX(slash - p->o.socket, 1),
+			 p->o.socket);
+	p->watch.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (p->watch.fd < 0)
+		return;
+	/* A service binds (the file appears), changes its mode, then listens. */
+	if (inotify_add_watch(p->watch.fd, folder,
+			      IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR) < 0) {
+		closep(&p->watch.fd);
+		return;
+	}
+	loop_add_fd(&p->watch);
+}
+
+static void wait_for_service(struct service_producer *p)
+{
+	begin_watch(p);
+	loop_arm(&p->retry, p->retry_ms);
+	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
+}
+
+static void tear_down(struct service_producer *p)
+{
+	if (p->arbiter)
+		sources_lost(&p->host);
+	loop_disarm(&p->commit);
+	loop_unpost(&p->want_commit);
+	loop_unpost(&p->must_commit);
+	arbiter_free(TAKE_PTR(p->arbiter));
+	channel_close(TAKE_PTR(p->channel));
+	p->host.arbiter = NULL;
+	p->welcome = p->emulated = false;
+	memset(p->told, 0, sizeof(p->told));
+}
+
+void service_producer_give_up(struct service_producer *p)
+{
+	bool connected = p->connected;
+
+	p->connected = false;
+	if (p->arbiter)
+		arbiter_detach(p->arbiter); /* no writer waits for this service any more */
+	tear_down(p);
+	wait_for_service(p);
+	if (connected)
+		p->o.on_connected(p->o.ctx, false);
+}
+
+/* ---- introduction ---- */
+
+static void on_synced(void *ctx, const struct channel_reply *reply)
+{
+	struct service_producer *p = ctx;
+
+	(void)reply; /* a refusal shows as well that all earlier requests were read */
+	if (p->connected)
+		return;
+	p->connected = true;
+	p->o.on_connected(p->o.ctx, true);
+}
+
+/* Registers source number i, or updates it, if the service does not know its descriptor. */
+static int tell_source(struct service_producer *p, unsigned i)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	_cleanup_(freep) void *bytes = NULL;
+	uint32_t version;
+	size_t len;
+	int r;
+
+	bytes = sources_describe(i, &version, &len);
+	if (!bytes || p->told[i] == version)
+		return 0;
+	r = pb_mem_init(&m);
+	if (r < 0)
+		return r;
+	_Static_assert((int)PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR ==
+			       (int)PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
+		       "one message for both");
+	pb_enc_bytes(&m.enc, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR, bytes, len);
+	if (m.failed)
+		return -ENOMEM;
+	r = channel_send(p->channel, p->told[i] ? "UpdateDataSource" : "RegisterDataSource", m.buf,
+			 pb_mem_len(&m));
+	if (r == -ENOSYS && p->told[i])
+		r = 0; /* an old service shows the first descriptor */
+	if (r == 0)
+		p->told[i] = version;
+	return r;
+}
+
+void service_producer_sources_changed(struct service_producer *p)
+{
+	for (unsigned i = 0; p->welcome && i < SOURCES_MAX; i++) {
+		int r = tell_source(p, i);
+
+		if (r < 0 && r != -EPIPE)
+			service_producer_trouble(p, "a data source cannot be registered: %s",
+						 strerror(-r));
+	}
+}
+
+void service_producer_source_removed(struct service_producer *p, unsigned index, const char *name)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+
+	if (!p->told[index])
+		return;
+	p->told[index] = 0;
+	if (pb_mem_init(&m) < 0)
+		return;
+	pb_enc_str(&m.enc, PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, name);
+	if (!m.failed)
+		channel_send(p->channel, "UnregisterDataSource", m.buf, pb_mem_len(&m));
+}
+
+static void on_initialized(void *ctx, const struct channel_reply *reply)
+{
+	struct service_producer *p = ctx;
+	bool in_place = false;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, reply->data, reply->len);
+	while (reply->success && pb_dec_next(&d, &f)) {
+		if (f.id == PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED)
+			in_place = f.u64;
+		else if (f.id == PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION)
+			p->emulated = f.u64;
+	}
+	if (!reply->success) {
+		service_producer_trouble(p, "the service on %s refuses us as a producer",
+					 p->o.socket);
+		service_producer_give_up(p);
+		return;
+	}
+	arbiter_patch_in_place(p->arbiter, in_place);
+	p->welcome = true;
+	p->retry_ms = RETRY_MIN_MS;
+	service_producer_sources_changed(p);
+	if (channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p) == -ENOSYS)
+		on_synced(p, reply);
+}
+
+static int introduce(struct service_producer *p)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	int r = pb_mem_init(&m);
+
+	if (r < 0)
+		return r;
+	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_PAGE_SIZE_HINT_BYTES,
+		   p->o.shm_page_size);
+	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_SIZE_HINT_BYTES,
+		   p->o.shm_size);
+	pb_enc_str(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_NAME, p->o.name);
+	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SMB_SCRAPING_MODE, SCRAPING_ENABLED);
+	if (m.failed)
+		return -ENOMEM;
+	r = channel_call(p->channel, "InitializeConnection", m.buf, pb_mem_len(&m), -1,
+			 on_initialized, p);
+	/* At once: the service keeps no commands for a producer that has not asked for them. */
+	if (r == 0)
+		r = channel_call(p->channel, "GetAsyncCommand", NULL, 0, -1, service_on_command, p);
+	return r;
+}
+
+static void on_bound(void *ctx)
+{
+	struct service_producer *p = ctx;
+	const struct arbiter_options o = {.ops = &service_arbiter_ops, .ctx = p};
+	int r = arbiter_new(&o, &p->arbiter);
+
+	p->host.arbiter = p->arbiter;
+	if (r == 0)
+		r = introduce(p);
+	if (r < 0) {
+		service_producer_trouble(p, "the service on %s cannot be used: %s", p->o.socket,
+					 strerror(-r));
+		service_producer_give_up(p);
+	}
+}
+
+static void on_lost(void *ctx, int error)
+{
+	struct service_producer *p = ctx;
+
+	if (error < 0 && !p->arbiter && error != -ECONNREFUSED)
+		service_producer_trouble(p, "cannot connect to %s: %s", p->o.socket,
+					 strerror(-error));
+	service_producer_give_up(p);
+}
+
+static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
+
+static void tell_refusal(struct service_producer *p, int error)
+{
+	struct err_text e;
+
+	if (error == -ENOENT || error == -ECONNREFUSED)
+		return; /* no service is no error */
+	if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
+		service_producer_trouble(p, "cannot connect to %s", e.text);
+	else
+		service_producer_trouble(p, "cannot connect to %s: %s", p->o.socket,
+					 strerror(-error));
+}
+
+static void try_connect(struct service_producer *p)
+{
+	int r;
+
+	if (p->channel)
+		return;
+	loop_disarm(&p->retry);
+	r = channel_open(p->o.socket, PORT, &channel_ops, p, &p->channel);
+	if (r < 0) {
+		tell_refusal(p, r);
+		wait_for_service(p);
+		return;
+	}
+	end_watch(p);
+}
+
+/* ---- lifetime ---- */
+
+int service_producer_new(const struct service_producer_options *o, struct service_producer **ret)
+{
+	const char *socket = o->socket ? o->socket : sock_default_producer();
+	struct service_producer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->o = *o;
+	/* The variable is a list for services; a producer takes the first. */
+	p->o.socket = strndup(socket, strcspn(socket, ","));
+	p->o.name = strdup(o->name);
+	p->retry_ms = RETRY_MIN_MS;
+	p->retry.fn = on_retry;
+	p->watch = (struct loop_fd){.fd = -1, .events = POLLIN, .fn = on_watch};
+	service_host_init(p);
+	if (!p->o.socket || !p->o.name) {
+		service_producer_free(p);
+		return -ENOMEM;
+	}
+	try_connect(p);
+	*ret = p;
+	return 0;
+}
+
+void service_producer_free(struct service_producer *p)
+{
+	if (!p)
+		return;
+	if (p->arbiter) {
+		sources_lost(&p->host);
+		arbiter_commit(p->arbiter);
+		channel_drain(p->channel, FAREWELL_MS);
+	}
+	tear_down(p);
+	end_watch(p);
+	loop_disarm(&p->retry);
+	free((char *)p->o.socket);
+	free((char *)p->o.name);
+	free(p);
+}
+
+void service_producer_forget(struct service_producer *p)
+{
+	if (p->arbiter)
+		arbiter_forget(p->arbiter);
+	if (p->channel)
+		channel_forget(p->channel);
+	closep(&p->watch.fd);
+}
+
+int service_producer_activate_triggers(struct service_producer *p, const void *args, size_t len)
+{
+	return p->connected ? channel_send(p->channel, "ActivateTriggers", args, len) : -ENOTCONN;
+}

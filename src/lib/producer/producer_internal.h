@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/transport/arbiter.h"
+#include "lib/channel/channel.h"
+#include "lib/data_source/source.h"
+#include "lib/loop/loop.h"
+#include "lib/producer/producer_options.h"
+
+/* Private to this room. */
+
+struct service_producer {
+	struct service_producer_options o; /* socket and name are owned */
+	struct loop_timer retry; /* armed while there is no connection */
+	unsigned retry_ms;
+	struct loop_fd watch; /* inotify of the socket's folder; fd -1: none */
+	/* of the connection: */
+	struct channel *channel; /* owned; NULL: none */
+	struct arbiter *arbiter; /* owned; NULL until the port is bound */
+	struct source_host host;
+	bool emulated; /* no shared memory: chunks go through the socket */
+	bool welcome; /* InitializeConnection was answered */
+	bool connected; /* on_connected was called */
+	uint32_t told[SOURCES_MAX]; /* versions of descriptors that the service has; 0: none */
+	struct loop_task want_commit; /* commits are due soon */
+	struct loop_task must_commit; /* at once */
+	struct loop_timer commit;
+};
+
+void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The connection is of no use: ends all that belongs to it, and connects anew later. */
+void service_producer_give_up(struct service_producer *p);
+
+/* service_commands.c */
+extern const struct arbiter_ops service_arbiter_ops;
+void service_host_init(struct service_producer *p);
+void service_on_command(void *ctx, const struct channel_reply *reply);
+void service_commit_now(struct service_producer *p);
