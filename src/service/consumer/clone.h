@@ -10,24 +10,23 @@ struct consumer_port;
 struct session;
 
 /*
- * CloneSession: a snapshot of a session becomes a session of the consumer that asks, to be read
- * only. The source goes on.
+ * CloneSession: a snapshot of a session becomes a session of the calling consumer, which can only
+ * be read. The source continues.
  *
- *	asked --> flush of transfer_on_clone buffers --> moved  --+--> all there: new session, reply
- *	     \--> flush of the others -----------------> copied --+
+ *	call --> flush of transfer_on_clone buffers --> moved  --+--> all there: new session, reply
+ *	    \--> flush of the others -----------------> copied --+
  *
- * Of a session that writes into a file the clone is a file as well, which the consumer passes: what
- * the source has written, and after it what is in the buffers, all of one moment. It is written from
- * the loop before the reply.
+ * The clone of a session that writes into a file is a file as well, which the consumer passes. It
+ * has the data that the source has written, then that of the buffers, as of one moment. It is
+ * written from the loop before the reply.
  *
- * A clone that is on its way is known to the source, which may end first, and to the consumer,
- * which may hang up first.
+ * Both the source and the consumer may end before the clone is complete; either cancels it.
  */
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 
-/* The file of the consumer's clone is written, or cannot be. */
+/* The file of the consumer's clone is complete, or failed: answers the call. */
 void clone_is_written(struct consumer_port *c);
-/* The consumer's session goes before its file is written: the call is rejected. */
+/* The consumer's session is freed before its file is complete: rejects the call. */
 void clone_give_up_file(struct consumer_port *c);
-/* The consumer wants the clone that is on its way no more; it is rejected. */
+/* Cancels a clone in progress and rejects its call. */
 void clone_cancel(struct consumer_port *c);

@@ -15,67 +15,67 @@ struct event_base;
 struct session;
 
 /*
- * ReadBuffers: turns reading passes over a session into a stream of replies. One pass a turn of the
- * loop, and none while the consumer has not read the replies before: what waits for it is bounded
- * by one pass, however large the buffers are.
+ * ReadBuffers: sends the trace of a session as a stream of replies. It reads one batch in each
+ * iteration of the loop, and none while earlier replies are queued. So the queue is bounded by one
+ * batch, for buffers of any size.
  */
 struct reader {
 	struct packet_sink sink;
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	struct loop_timer turn;
-	struct session *session; /* borrowed; NULL while nothing is read */
+	struct session *session; /* borrowed; NULL: no stream */
 	struct ipc_call call; /* the stream */
-	struct compressor *compressor; /* owned; NULL: packets go out as they are */
+	struct compressor *compressor; /* owned; NULL: packets are not compressed */
 
 	/* the reply that is being filled: a ReadBuffersResponse */
-	uint8_t *reply; /* owned, of a frame's size; only while something is read */
+	uint8_t *reply; /* owned, of a frame's size; NULL: no stream */
 	size_t reply_len;
 	size_t packet_left, slice_left; /* bytes of the packet and its slice still to come */
 };
 
-/* 0 or -ENOMEM; deinit is fine on zeroed memory. */
+/* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */
 int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn);
 void reader_deinit(struct reader *r);
 
-/* A call of ReadBuffers; one that still runs is rejected. session NULL: answers at once, with
- * nothing. 0 or -ENOMEM. */
+/* Begins the stream of a ReadBuffers call; rejects an earlier call. session NULL: answers at once
+ * without data. Returns 0 or -ENOMEM. */
 int reader_begin(struct reader *r, const struct ipc_call *call, struct session *session);
-/* The connection's replies are out: goes on. */
+/* All queued replies were sent: continues. */
 void reader_on_drained(struct reader *r);
-/* The session is going away: a stream that still runs is rejected. */
+/* The session is about to be freed: rejects the stream. */
 void reader_cancel(struct reader *r);
 
 struct received_trigger;
 struct source_instance;
 
 /*
- * ObserveEvents: what a consumer wants to hear about its own session. The events of one turn of the
- * loop go out in one reply.
+ * ObserveEvents: events of the consumer's own session. The events of one iteration of the loop are
+ * sent in one reply.
  */
 struct observer {
 	bool active;
 	uint32_t events; /* mask of Pb__ObservableEvents__Type */
 	struct ipc_call call; /* the stream */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
-	struct pb_mem pending; /* fields of ObservableEvents of this turn */
+	struct pb_mem pending; /* fields of ObservableEvents of this iteration */
 	struct loop_timer turn; /* sends them */
 };
 
-/* 0 or -ENOMEM; deinit is fine on zeroed memory. */
+/* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */
 int observer_init(struct observer *o, struct event_base *loop, struct ipc_conn *conn);
 void observer_deinit(struct observer *o);
 
 /*
- * A call of ObserveEvents: ends the stream before, begins a new one for these events, and tells
- * what is the case now (session may be NULL). No events: the stream ends at once.
+ * Begins the stream of an ObserveEvents call for these events: ends an earlier stream, and reports
+ * the present state (session may be NULL). Without events the stream ends at once.
  */
 void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
 		   struct session *session);
 
-/* Sends what has happened in this turn at once. */
+/* Sends the collected events at once. */
 void observe_send(struct observer *o);
 
-/* Something happened; nothing is sent to who did not ask. */
+/* Each adds an event, if the consumer has requested its type. */
 void observe_instance(struct observer *o, const struct source_instance *i);
 void observe_all_started(struct observer *o);
 void observe_clone_trigger(struct observer *o, uint64_t session_id,

@@ -7,45 +7,46 @@
 #include "base/core/err.h"
 
 /*
- * Which fields of a trace stay: an allow-list, compiled from the bytecode of TraceFilter. Of each
- * message of the schema it says what happens to each field.
+ * The allow-list of a trace filter, compiled from the bytecode of TraceFilter: an action for each
+ * field of each message of the schema.
  *
- * The bytecode is a list of varints of 32 bits; the last is the low half of the 64-bit FNV-1a of
- * those before, each taken as four bytes, the lowest first. Message after message:
+ * The bytecode is a list of varints of 32 bits. The last one is a checksum: the low half of the
+ * 64-bit FNV-1a of the others, each as four bytes in little-endian order. For each message in turn:
  *
- *	field << 3 | 1			it stays
- *	field << 3 | 2, count		so do the fields from it on
- *	field << 3 | 3, index		it is filtered as that message of this list
- *	field << 3 | 4			it stays, a string that the rules for strings are for
- *	field << 3 | 5, type		the same, of a semantic type
+ *	field << 3 | 1			keep the field
+ *	field << 3 | 2, count		keep `count` fields from this one on
+ *	field << 3 | 3, index		a nested message: filter it as message `index` of this list
+ *	field << 3 | 4			keep the field, a string, after the string rules
+ *	field << 3 | 5, type		the same, for strings of a semantic type
  *	0				end of the message
  *
- * Of fields below 128 that are named twice the last counts; those above come in order, each once.
+ * If a field below 128 occurs twice, the last entry counts. Fields above must be in ascending
+ * order.
  *
- * An overlay changes that: triples of the message's index, one of the words above (1, 4 or 5) and its
- * argument (or 0), in order of message and field, each once; and the sum. What it says of a field
- * replaces what the bytecode says.
+ * An overlay replaces actions of the bytecode. It has triples of the message's index, one of the
+ * words above (1, 4 or 5) and its argument (or 0), in ascending order of message and field; then a
+ * checksum.
  */
 
 enum filter_action {
 	FILTER_DROP,
 	FILTER_KEEP,
 	FILTER_NESTED, /* argument: number of the message */
-	FILTER_STRING, /* argument: semantic type, FILTER_OTHER_TYPE for one that nobody knows */
+	FILTER_STRING, /* argument: semantic type, FILTER_OTHER_TYPE for an unknown one */
 };
 
 #define FILTER_OTHER_TYPE 64u /* semantic types are below; 0 is none in particular */
 
 #define FILTER_ACTION_BITS 2
 
-/* Of these the lookup below alone knows more than the name. */
+/* Private to filter_bytecode_find() and filter_bytecode_action(). */
 struct filter_range {
 	uint32_t first, end, action;
 };
 
 struct filter_table {
-	uint32_t direct, n_direct; /* in actions: of the fields below n_direct */
-	uint32_t ranges, n_ranges; /* in ranges: of all others, in order */
+	uint32_t direct, n_direct; /* in actions: fields below n_direct */
+	uint32_t ranges, n_ranges; /* in ranges: all other fields, in order */
 };
 
 struct filter_bytecode {
@@ -57,21 +58,21 @@ struct filter_bytecode {
 };
 
 /*
- * overlay may be empty. 0; -ENOMEM; -EINVAL with the reason in e: broken, or without a message that
- * Trace.packet is.
+ * overlay may be empty. Returns 0, -ENOMEM, or -EINVAL and sets e: the code is malformed, or lacks
+ * the message of Trace.packet.
  */
 int filter_bytecode_new(const void *code, size_t len, const void *overlay, size_t overlay_len,
 			struct err_text *e, struct filter_bytecode **ret);
-/* NULL is fine. */
+/* No-op for NULL. */
 void filter_bytecode_free(struct filter_bytecode *b);
 
-/* The message of Trace.packet. */
+/* Returns the message of Trace.packet. */
 uint32_t filter_bytecode_root(const struct filter_bytecode *b);
 
 uint32_t filter_bytecode_find(const struct filter_bytecode *b, const struct filter_table *t,
 			      uint64_t field);
 
-/* Of a message that is there; any field number. */
+/* Returns the action for any field of an existing message. */
 static inline enum filter_action filter_bytecode_action(const struct filter_bytecode *b,
 							uint32_t message, uint64_t field,
 							uint32_t *ret_argument)

@@ -8,15 +8,15 @@ struct filter_bytecode;
 struct filter_strings;
 
 /*
- * Leaves of a message what the bytecode allows, with its strings as the rules leave them. A field
- * that should be a message or a string by the bytecode, and is a number in the packet, goes.
+ * Filters a message: keeps the fields that the bytecode allows, and applies the string rules. A
+ * field that is a message or a string in the bytecode, but a number in the packet, is dropped.
  *
- * out has room for len bytes, and is `in` itself or does not overlap it; what comes out is never
- * longer than what goes in. A nested message keeps as many bytes for its length as the old length
- * needs. *budget: as filter_strings_apply has it.
+ * out has room for len bytes, and is `in` itself or does not overlap it. The result is never longer
+ * than the input. The length of a nested message keeps its number of bytes. *budget: see
+ * filter_strings_apply().
  *
- * 0; -EBADMSG: not a message, where it had to be read, or nested deeper than MAX_FILTER_DEPTH; -E2BIG:
- * the budget is used up. out holds nothing of use then.
+ * Returns 0; -EBADMSG (malformed, or nested deeper than MAX_FILTER_DEPTH) or -E2BIG (the budget is
+ * used up), then out is undefined.
  */
 int filter_message(const struct filter_bytecode *code, struct filter_strings *strings,
 		   const uint8_t *in, size_t len, uint8_t *out, size_t *ret_len, uint64_t *budget);

@@ -6,8 +6,8 @@
 #include "service/ipc/quota.h"
 
 /*
- * How much a TraceConfig may hold of what. The limits stand in service/ipc/limits.h and config/limits.h;
- * each has a counter of its own in TraceStats.limits.
+ * Limits of the repeated fields of a TraceConfig. The values are in service/ipc/limits.h and
+ * config/limits.h; each has its own counter in TraceStats.limits.
  */
 enum config_limit {
 	CONFIG_BUFFERS,
@@ -20,9 +20,9 @@ enum config_limit {
 	N_CONFIG_LIMITS
 };
 
-/* 0, or -EINVAL with how many there are and the limit. */
+/* Returns 0, or -EINVAL and sets e to the number and the limit. */
 int config_limit_check(const Pb__TraceConfig *c, enum config_limit which, struct err_text *e);
 
-/* Where a config that was refused counts: with the first limit that it is past, else with the
- * configs that are wrong. */
+/* Returns the counter of a refused config: that of the first exceeded limit, else that of invalid
+ * configs. */
 enum quota_kind config_limit_counter(const Pb__TraceConfig *c);

@@ -10,19 +10,19 @@
 #include "base/core/err.h"
 
 /*
- * The addresses that may connect to a producer socket on TCP or vsock. On those nobody proves who
- * is at the other end; the address is all that there is to go by.
+ * The addresses that may connect to a producer socket on TCP or vsock. These do not authenticate
+ * the peer; only its address is known.
  *
  *	127.0.0.1   10.0.0.0/8   ::1   fd00::/8   vsock://3
  *
- * No names: what they stand for is for others to say. An IPv4 peer of an IPv6 socket is an IPv4
- * address. An IPv6 rule never covers it.
+ * Host names are not supported, because a name server could then grant access. An IPv4 peer of an
+ * IPv6 socket has its IPv4 address; IPv6 rules do not match it.
  */
 
 #define REMOTE_ALLOW_MAX 64 /* rules */
 
 struct remote_address {
-	sa_family_t family; /* AF_INET, AF_INET6, AF_VSOCK; AF_UNSPEC: none of these */
+	sa_family_t family; /* AF_INET, AF_INET6, AF_VSOCK; AF_UNSPEC: another one */
 	uint8_t ip[16]; /* network order; of AF_INET the first 4 */
 	uint32_t cid;
 };
@@ -31,11 +31,11 @@ struct remote_allow {
 	size_t n;
 	struct {
 		struct remote_address address;
-		unsigned bits; /* of ip that must be the same */
+		unsigned bits; /* length of the prefix of ip that must match */
 	} rules[REMOTE_ALLOW_MAX];
 };
 
-/* Adds the rules of a list separated by commas. 0, or with the reason in e -EINVAL or -E2BIG. */
+/* Adds the rules of a comma-separated list. Returns 0, or -EINVAL or -E2BIG and sets e. */
 int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *e);
 
 /* 127.0.0.0/8 and ::1 */
@@ -44,36 +44,36 @@ bool remote_address_same(const struct remote_address *a, const struct remote_add
 #define REMOTE_ADDRESS_TEXT 64
 
 /*
- * Who is at the other end of a connection.
+ * The peer of a connection.
  *
- *	AF_UNIX      what the kernel says (SO_PEERCRED), and nothing else
- *	TCP, vsock   the address, if it is allowed; and what the peer says of itself, once, before
- *	             its first call: told to readers of a trace, believed by nobody
+ *	AF_UNIX      the credentials of the kernel (SO_PEERCRED) only
+ *	TCP, vsock   the address, if it is allowed; and the identity that the peer sends once
+ *	             before its first call, which is written into traces and never trusted
  *
- * A remote peer's user is never root: that would be another machine's, or a lie.
+ * The user of a remote peer is never root: that would be root of another machine, or false.
  */
 struct ipc_peer {
 	bool is_remote;
-	bool introduced; /* has said who it is */
-	uid_t uid; /* remote: as it says; UID_UNKNOWN for root, and until then */
+	bool introduced; /* has sent its identity */
+	uid_t uid; /* remote: of its identity; UID_UNKNOWN for root, and without identity */
 	pid_t pid; /* 0: unknown */
 	struct remote_address address; /* remote only */
-	uint32_t
-		machine_id; /* 0: this machine. Of a remote peer only on loopback, without identity */
-	char *machine_name; /* owned; of a remote peer, NULL: it has none */
+	uint32_t machine_id; /* 0: this machine. Of a remote peer only on loopback, without identity
+			      */
+	char *machine_name; /* owned; of a remote peer; NULL: none */
 };
 
 #define UID_UNKNOWN ((uid_t)-1)
 #define MAX_MACHINE_NAME 256 /* bytes; a longer one is none */
 
-/* Of a connected socket. allow (may be NULL): remote peers that are let in. 0; -EACCES: a remote
- * one that is not, with its address in *ret; -errno of the kernel. */
+/* Identifies the peer of a connected socket. allow (may be NULL): the allowed remote peers. Returns
+ * 0, -EACCES if a remote peer is not allowed (*ret has its address), or -errno of the kernel. */
 int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret);
 void ipc_peer_deinit(struct ipc_peer *p);
-/* Whose limits it counts against: a uid of this machine, or a number above all uids that stands for
- * the address. */
+/* Returns the user for quotas: a uid of this machine, or a number above all uids for a remote
+ * address. */
 uint64_t ipc_peer_user(const struct ipc_peer *p);
-/* SetPeerIdentity: of a remote peer, the first; else no effect. */
+/* SetPeerIdentity: takes the first identity of a remote peer; else a no-op. */
 void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len);
 
 /* "process 12 of uid 1000", "10.0.0.1"; for messages. */

@@ -2,13 +2,11 @@
 #pragma once
 
 /*
- * What the service alone decides: how much each kind of peer may make it hold. Limits that clients
- * must know too are in config/limits.h. MAX_X is that of all users together; one user has a quarter
- * of it (quota.h). docs/security.md lists them.
+ * Limits of the service. Limits that clients need as well are in config/limits.h. MAX_X applies to
+ * all users together; one user may have a quarter of it (quota.h). docs/security.md lists them.
  */
 
-/* Limits of memory are lower where the process may use little memory: its share of the machine's, or
- * of its control group's, is in quota.c. */
+/* Limits of memory are lower on a machine or in a control group with little memory: see quota.c. */
 
 /* ---- connections; a further one is accepted and closed ---- */
 
@@ -16,41 +14,41 @@
 #define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* on TCP and vsock, relays too; of the above */
 #define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
-/* Of the descriptors that the process may have, so many are not for connections. */
+/* Descriptors of the process that are reserved for other uses than connections. */
 #define OTHER_DESCRIPTORS 1024u
 
-/* Descriptors of a user that wait to be closed (base/system/close_aside.h); past it the user's connections end
- * when they send more, and further connections are refused. */
+/* Descriptors of a user that wait to be closed (base/system/close_aside.h). Above it the user's
+ * connections end when they send another one, and new connections are refused. */
 #define MAX_CLOSING 2048u
 
-/* Bytes that may wait for a peer that does not read; past it the connection is closed. A producer
- * is sent configs, twice each; a consumer the list of all data sources (MAX_DESCRIPTOR_BYTES_ALL)
- * and never more than one batch of its trace. */
+/* Queued bytes for a peer that does not read; above it the connection is closed. A producer
+ * receives each config twice; a consumer the list of all data sources (MAX_DESCRIPTOR_BYTES_ALL)
+ * and at most one batch of its trace. */
 #define PRODUCER_SEND_LIMIT (4u << 20)
 #define CONSUMER_SEND_LIMIT (48u << 20)
-/* Of all connections: frames of which not everything has come, and replies that wait. Past it the
- * connection that wants more is closed. */
+/* Incomplete frames and queued replies of all connections. A connection that would exceed it is
+ * closed. */
 #define MAX_CONN_BYTES (512ull << 20)
-/* While more waits for a consumer, its further requests are not read. Producers are always read:
- * they may be busy sending when commands come, and a pair that waits for each other is stuck. */
+/* While more is queued for a consumer, its requests are not read. Requests of producers are always
+ * read: a producer that sends may not read commands, and both sides would wait for each other. */
 #define CONSUMER_HOLD_LIMIT (256u << 10)
 
 /* ---- a producer ---- */
 
 #define MAX_NAME_BYTES 1024 /* of a producer, a data source, an SDK version */
 #define MAX_SOURCES_PER_PRODUCER 512 /* registered data sources */
-#define MAX_DESCRIPTOR_BYTES (128u << 10) /* one: as much as a frame brings */
+#define MAX_DESCRIPTOR_BYTES (128u << 10) /* of one: the limit of a frame */
 #define MAX_DESCRIPTOR_BYTES_PER_PRODUCER (512u << 10)
 #define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
-/* Shared memory of producers; past it one gets DEFAULT_SMB_BYTES, whatever it asks. All of a user's may
- * have to be scraped in one turn. */
+/* Shared memory of producers; above it a producer gets DEFAULT_SMB_BYTES. All memory of a user may
+ * be scraped in one iteration of the loop. */
 #define MAX_SMB_BYTES (1ull << 30)
-/* Registered writers: what counts is the highest id of each producer, in powers of 2. */
+/* Registered writers: the sum of the highest id of each producer, rounded up to a power of 2. */
 #define MAX_WRITERS (4u << 20)
 
 /* ---- other machines ---- */
 
-#define MAX_MACHINES 64 /* of which relays told something; see remote_machines.h who goes then */
+#define MAX_MACHINES 64 /* reported by relays; remote_machines.h says which one is replaced */
 #define MAX_MACHINES_PER_ADDRESS (MAX_MACHINES / 4)
 #define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
 #define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
@@ -62,14 +60,18 @@
 #define MAX_CONFIG_BYTES_ALL (192u << 20)
 #define MAX_CONFIG_SOURCES 1024u /* data_sources of a config */
 
-#define MAX_SESSIONS (LIMIT_SESSIONS / 3 * 4) /* without root's: LIMIT_SESSIONS (config/limits.h) */
+#define MAX_SESSIONS                                                                               \
+	(LIMIT_SESSIONS / 3 * 4) /* without root's: LIMIT_SESSIONS (config/limits.h)  \
+					       */
 #define MAX_BUFFERS 4096
 #define MAX_INSTANCES 4096 /* data sources running for it */
-/* Steps of work to set up the data sources of a session, and for one that is registered later; what would
- * take more is left out. A step is one of a regular expression, some 10 ns. */
+/* Steps of work to set up the data sources of a session, and for one that is registered later; what
+ * would take more is left out. A step is one of a regular expression, some 10 ns. */
 #define MAX_SETUP_STEPS (4u << 20)
 #define MAX_OFFER_STEPS (512u << 10)
-#define MAX_SEQUENCES (1u << 20) /* writers seen; packets of further ones are dropped as invalid */
+#define MAX_SEQUENCES                                                                              \
+	(1u << 20) /* writers seen; packets of further ones are dropped as invalid   \
+				  */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
 
 /* ---- reading ---- */
@@ -82,7 +84,8 @@
 
 #define MAX_TRIGGERS 256u /* of a config */
 #define MAX_TRIGGER_NAMES 256u /* in one ActivateTriggers; one with more is rejected */
-/* Steps of regular expressions for one ActivateTriggers; the triggers that need more do not count. */
+/* Steps of regular expressions for one ActivateTriggers; the triggers that need more do not count.
+ */
 #define MAX_TRIGGER_STEPS (1u << 20)
 #define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; then the oldest goes */
 #define MAX_DUE_TRIGGERS 64u /* of a session: clones whose delay runs */
@@ -107,9 +110,12 @@
 #define FILE_FILL_BYTES                                                                            \
 	(256u << 10) /* new in a buffer: they are written before the period is over */
 #define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
-#define FILE_TAIL_BYTES (16u << 10) /* of a rotated file: kept free for the statistics at its end */
+#define FILE_TAIL_BYTES                                                                            \
+	(16u << 10) /* of a rotated file: kept free for the statistics at its end  \
+				     */
 #define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */
-/* The service has been told to end, and waits for sessions to end and for consumers to read them. */
+/* The service has been told to end, and waits for sessions to end and for consumers to read them.
+ */
 #define SHUTDOWN_READER_MS 3000 /* without a byte read */
 #define SHUTDOWN_SESSION_MS 15000 /* without progress of a session that has not ended */
 #define SHUTDOWN_MS 60000 /* in all */

@@ -7,14 +7,13 @@
 #include "base/system/log.h"
 
 /*
- * How much each user, and all together, may make the service hold. Whoever holds something for a
- * peer (a connection, a producer, a session) has an account of that peer's user, takes from it what
- * it is about to hold and gives it back; closing the account gives back the rest. What a limit has
- * refused is counted, and told in TraceStats.
+ * Limits of the resources that each user, and all users together, may use in the service. Each
+ * object of a peer (a connection, a producer, a session) has an account of the peer's user. It
+ * charges the account before it allocates, and releases the charge afterwards; closing the account
+ * releases the rest. TraceStats reports the number of refusals.
  *
- * A quarter of everything is kept for root. Of the rest a user may have a part of what the others
- * leave, and never more than per_user: whatever one user takes, each other user and root can have a
- * quarter.
+ * A quarter of each resource is reserved for root. A user gets at most per_user, and only a part of
+ * what the others leave. So each other user and root can always have a quarter.
  *
  * A user is a uid of this machine, or an address of another one (ipc_peer_user()).
  */
@@ -30,13 +29,12 @@ enum quota_kind {
 	QUOTA_SMB_BYTES, /* memory shared with producers */
 	QUOTA_DESCRIPTOR_BYTES, /* of registered data sources */
 	QUOTA_WRITERS, /* registered: entries of tables by writer id, up to the highest */
-	QUOTA_CONN_BYTES, /* begun frames, and replies that wait for their readers */
+	QUOTA_CONN_BYTES, /* incomplete frames and queued replies */
 	QUOTA_CONFIG_BYTES, /* of sessions, decoded */
-	QUOTA_MACHINES, /* that relays told of */
+	QUOTA_MACHINES, /* reported by relays */
 	N_QUOTAS,
 
-	/* Limits of one peer, session or request, which has no account: what they refused is counted
-	 * here all the same. */
+	/* Limits of one peer, session or request, without an account: only refusals are counted. */
 	REFUSED_REMOTE_PRODUCERS = N_QUOTAS,
 	REFUSED_PRODUCERS_OF_ADDRESS,
 	REFUSED_SOURCES_OF_PRODUCER,
@@ -77,7 +75,7 @@ struct quota_log_user {
 	struct log_limit limit;
 };
 
-/* Messages that users caused lately. */
+/* Recent messages by the user that caused them. */
 struct quota_log {
 	struct quota_log_user users[QUOTA_LOG_USERS];
 	struct quota_log_user others;
@@ -85,11 +83,11 @@ struct quota_log {
 
 #define QUOTA_TIME_USERS 32
 
-/* How long the service has worked for requests of consumers lately. */
+/* Recent CPU time of the service for requests of consumers. */
 struct quota_time {
 	struct {
 		uint64_t user;
-		uint64_t ns, at_ns; /* so much, as of then */
+		uint64_t ns, at_ns; /* the time, as of at_ns */
 	} users[QUOTA_TIME_USERS];
 };
 
@@ -97,7 +95,7 @@ struct quota {
 	struct quota_limit limits[N_QUOTAS];
 	uint64_t own_user; /* counts as root */
 	uint64_t held[N_QUOTAS];
-	uint64_t held_by_users[N_QUOTAS]; /* of it, not by root */
+	uint64_t held_by_users[N_QUOTAS]; /* the part that is not root's */
 	uint64_t refused[N_REFUSED]; /* times */
 	struct quota_user *users; /* owned: those that hold something */
 	struct quota_log log;
@@ -110,43 +108,44 @@ struct quota_account {
 	uint64_t held[N_QUOTAS];
 };
 
-/* With the limits of this machine. */
+/* Sets the limits of this machine. */
 void quota_init(struct quota *q);
-/* All accounts are closed. */
+/* All accounts must be closed. */
 void quota_deinit(struct quota *q);
-/* The limit of this user, whatever others hold. */
+/* Returns the limit of a user if others hold nothing. */
 uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
-/* What a user holds now. */
+/* Returns the amount that a user holds. */
 uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 
 void quota_open(struct quota_account *a, struct quota *q, uint64_t user);
-/* Gives everything back. Fine on a zeroed one, and twice. */
+/* Releases everything. May be called on zeroed memory and twice. */
 void quota_close(struct quota_account *a);
-/* to is opened, of the same quota; from is closed. */
+/* Moves all charges. to must be open, with the same quota; from is closed. */
 void quota_move(struct quota_account *from, struct quota_account *to);
 
-/* Is there room for n more? 0; -EDQUOT, counted as refused, with the sentence in e (may be NULL). */
+/* Returns 0 if n more may be charged, else counts the refusal, sets e (may be NULL) and returns
+ * -EDQUOT. */
 int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 		struct err_text *e);
-/* The same, and takes them; -ENOMEM. */
+/* Checks and charges n. Returns 0, -EDQUOT as above, or -ENOMEM. */
 int quota_charge(struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e);
-/* Takes them even past the limit: for what was checked before, or must be. Where there is no memory
- * they do not count. */
+/* Charges n without a check: after quota_check(), or where refusal is impossible. Without memory
+ * the charge is dropped. */
 void quota_charge_unchecked(struct quota_account *a, enum quota_kind kind, uint64_t n);
-/* At most what is held. */
+/* Releases n, at most what the account holds. */
 void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n);
 
 /*
  * Writes a message that a peer of this user caused, unless the user has caused too many lately
- * (struct log_limit). The number of those that were left out is reported later.
+ * (struct log_limit). The number of suppressed messages is reported later.
  */
 void quota_log(struct quota *q, uint64_t user, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * A user whose requests take long is served after those of other users (msgsock_set_time_slice): here it is
- * noted what a request has taken, and asked whether the user has had its share of the first turns. The
- * share is QUOTA_TIME_SHARE of all time; what was taken at once is paid back at this rate.
+ * Accounts the time of requests, so that a user with long requests is served after other users
+ * (msgsock_set_time_slice). quota_time_spend() adds the time of a request. quota_time_is_left()
+ * returns true while the user has used less than its share, QUOTA_TIME_SHARE of all time.
  */
 #define QUOTA_TIME_SHARE 8 /* 1 of so many ns */
 void quota_time_spend(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns);

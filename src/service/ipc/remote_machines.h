@@ -10,8 +10,8 @@
 #include "service/ipc/quota.h"
 
 /*
- * Readings of all clocks at one moment, kept until a reading pass writes them: they let whoever
- * reads the trace convert between clocks.
+ * Readings of all clocks at one moment, kept until they are written into the trace. Readers of the
+ * trace convert between clocks with them.
  */
 
 /* BOOTTIME, REALTIME_COARSE, MONOTONIC_COARSE, REALTIME, MONOTONIC, MONOTONIC_RAW, and the TSC
@@ -31,7 +31,7 @@ struct clock_snapshots {
 	size_t n;
 };
 
-/* How many clocks this machine has, and the BuiltinClock number of each. */
+/* Returns the number of clocks of this machine, and the BuiltinClock id of clock i. */
 size_t clock_snapshot_clocks(void);
 uint32_t clock_snapshot_id(size_t i);
 
@@ -39,21 +39,22 @@ void clock_snapshot_take(struct clock_snapshot *ret);
 #define CLOCK_SNAPSHOT_BOOTTIME 0 /* index of value */
 #define CLOCK_SNAPSHOT_REALTIME 3
 
-/* Keeps now in the ring, if it says anything new: a clock has drifted against CLOCK_BOOTTIME by
- * CLOCK_SNAPSHOT_MIN_DRIFT_NS since the newest one that is kept, or none is. When the ring is full
- * the oldest one goes. */
+/* Adds a snapshot to the ring if a clock has drifted against CLOCK_BOOTTIME by
+ * CLOCK_SNAPSHOT_MIN_DRIFT_NS since the newest one, or if the ring is empty. A full ring drops the
+ * oldest one. */
 void clock_snapshots_add(struct clock_snapshots *c, const struct clock_snapshot *now);
 void clock_snapshots_clear(struct clock_snapshots *c);
 
 struct ipc_peer;
 
 /*
- * What relays have told of their machines: kept when they leave, for traces that are read later.
+ * The machines that relays have reported. Entries stay after a relay disconnects, for traces that
+ * are read later.
  *
- * At most MAX_MACHINES, and MAX_MACHINES_PER_ADDRESS of those that one address has told of
- * (service/ipc/limits.h). For a further one the one told of longest ago goes: of the same address if
- * that has its share, else of the address that has the most. So nobody makes the machines of others
- * forgotten who tells of less than they.
+ * There are at most MAX_MACHINES, and MAX_MACHINES_PER_ADDRESS of one address
+ * (service/ipc/limits.h). Another machine replaces the one reported longest ago: of the same
+ * address if it is at its limit, else of the address with the most machines. So an address cannot
+ * displace machines of an address that has reported fewer.
  */
 
 struct machine_clock {
@@ -61,7 +62,7 @@ struct machine_clock {
 	uint64_t value;
 };
 
-/* The clocks of the other machine, and ours when we heard of them. */
+/* The clocks of the other machine, and ours when they were received. */
 struct clock_sync {
 	struct machine_clock client[MAX_SYNC_CLOCKS];
 	size_t n_client;
@@ -73,10 +74,10 @@ struct clock_sync {
 
 struct remote_machine {
 	TAILQ_ENTRY(remote_machine) link;
-	struct quota_account account; /* of the address that told of it first */
+	struct quota_account account; /* of the address that reported it first */
 	uint32_t id; /* machine_id of packets */
 	char *name; /* owned; NULL: it has none */
-	uint8_t *system_info; /* owned; a sound SystemInfo, as it came. NULL: none */
+	uint8_t *system_info; /* owned; a valid SystemInfo, unchanged. NULL: none */
 	size_t system_info_len;
 	struct clock_sync syncs[MAX_CLOCK_SYNCS]; /* the oldest first */
 	size_t n_syncs;
@@ -86,19 +87,19 @@ struct remote_machine {
 };
 
 struct remote_machines {
-	TAILQ_HEAD(, remote_machine) list; /* owned; the one told of last is last */
+	TAILQ_HEAD(, remote_machine) list; /* owned; the one reported last is last */
 	size_t n;
-	uint64_t last; /* things told */
+	uint64_t last; /* number of reports */
 	struct quota *quota; /* borrowed: it outlives us */
 };
 
 void remote_machines_init(struct remote_machines *ms, struct quota *quota);
 void remote_machines_deinit(struct remote_machines *ms);
 
-/* A relay begins: what earlier ones said of the machine does not count any more. Which machine, and
- * its name, is in relay. 0 or -ENOMEM. */
+/* A relay begins: replaces earlier reports of the machine. relay has the machine's id and name.
+ * Returns 0 or -ENOMEM. */
 int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
 			  const void *system_info, size_t len);
-/* Of a machine that has not begun, or was forgotten, too. 0 or -ENOMEM. */
+/* Adds readings of clocks, also for a machine that has no entry. Returns 0 or -ENOMEM. */
 int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync);

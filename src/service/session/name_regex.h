@@ -6,17 +6,18 @@
 
 #include "base/core/err.h"
 
-/* Regular expressions for names that come from a peer, as base/text/regex.h has them. */
+/* Regular expressions for names of a peer, in the syntax of base/text/regex.h. */
 
-/* 0; -EINVAL: one that cannot be used; -ENOMEM. e quotes it and says why. */
+/* Returns 0, -EINVAL if the expression is invalid or unsupported, or -ENOMEM. Sets e to the
+ * expression and the reason. */
 int name_regex_check(const char *pattern, struct err_text *e);
 
 /*
- * Is the whole name an instance of the expression? False for one that cannot be compiled. *budget is
- * the number of steps that the caller has left, and is reduced by those that were taken; false
- * without any left. Answers are remembered for a while: the same pair again takes no steps.
+ * Returns true if the expression matches the whole name; false for an invalid expression. *budget
+ * is the number of steps that remain; the call reduces it, and returns false at 0. Results are
+ * cached: the same pair again takes no steps.
  */
 bool name_regex_matches(const char *pattern, const char *name, uint64_t *budget);
 
-/* As many steps as any expression and name of the limits' lengths may take. */
+/* Enough steps for any expression and name within the limits. */
 #define NAME_REGEX_STEPS (1u << 24)

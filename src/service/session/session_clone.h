@@ -10,29 +10,31 @@
 
 struct trace_buffer;
 
-/* What a cloned session is made of. It is collected while the source still runs. */
+/* The parts of a cloned session, collected while the source runs. */
 struct session_clone {
 	struct trace_buffer **buffers; /* owned, and the array; NULL where not taken yet */
 	uint64_t *taken_boot_ns; /* owned; when each buffer was taken */
 	size_t n_buffers;
 	uint64_t begun_boot_ns;
-	bool unfiltered; /* its packets are given out as they are, whatever the config says */
-	bool flush_failed, flush_succeeded; /* neither: the last flush is the source's */
-	struct received_trigger trigger; /* owned; why it is cloned. name NULL: by itself */
+	bool unfiltered; /* the trace filter of the config is not applied */
+	bool flush_failed,
+		flush_succeeded; /* neither: the result of the source's last flush applies */
+	struct received_trigger
+		trigger; /* owned; the cause of the clone. name NULL: a request of the consumer */
 	struct quota_account account; /* of the user who clones */
 	uid_t uid; /* of that user */
 };
 
-/* For a clone of source by a user, begun now. 0, or with the reason in e -EDQUOT or -ENOMEM; deinit
- * is fine after both, and after finish. */
+/* Prepares a clone of source for a user. Returns 0, or -EDQUOT or -ENOMEM and sets e. deinit may be
+ * called after both, and after finish. */
 int session_clone_init(struct session_clone *c, const struct session *source, uid_t uid,
 		       struct err_text *e);
 void session_clone_deinit(struct session_clone *c);
 
 /*
- * All buffers are there: makes the session, in CLONED, owned by the consumer, with the source's
- * config and what the source has to say in its trace; the triggers that the source has received
- * move to it. 0; -ENOMEM or -ENOSPC (no number for a buffer): c is as before.
+ * Makes the session, in CLONED, after all buffers were taken. It has the source's config, and its
+ * trace has the source's own packets. The triggers that the source has received move to it. Returns
+ * 0, or -ENOMEM or -ENOSPC (no free buffer id) and leaves c unchanged.
  */
 int session_clone_finish(struct session_clone *c, struct session *source,
 			 struct session_owner owner, struct session **ret);

@@ -8,33 +8,34 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * Which producers a data source of a config is for: producer_name_filter (exact),
- * producer_name_regex_filter (the whole name), any of the two if there is one; and
- * machine_name_filter, where "host" is this machine too. Without the latter, producers of other
- * machines are not asked unless the config says trace_all_machines.
+ * The producer filters of a data source in a config. A producer must match producer_name_filter
+ * (exact) or producer_name_regex_filter (the whole name), if one of them is set; and
+ * machine_name_filter, in which "host" also names this machine. Without machine_name_filter,
+ * producers of other machines need trace_all_machines.
  */
 struct source_of {
 	const char *producer; /* name */
-	const char *machine; /* name; NULL: it has none */
+	const char *machine; /* name, or NULL */
 	bool is_remote;
 };
 
-/* 0, or -EINVAL: an expression that cannot be used, named in e. */
+/* Returns 0, or -EINVAL and sets e if an expression is invalid. */
 int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e);
 
-/* *budget: steps of expressions, as name_regex_matches() has them. */
+/* *budget: remaining steps of expressions, see name_regex_matches(). */
 bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 			   const struct source_of *of, uint64_t *budget);
 
 /*
- * Is this TraceConfig one that the service can run? What would change what is recorded, and is not
- * built, is refused by its name. The first reason is told; whether there is room for the session
- * now is service/session/admission.h's.
+ * Checks a TraceConfig. A field that would change the recorded data and is not supported is refused
+ * by name. admission_check() checks the limits of the service.
  *
- * 0; -EINVAL (it makes no sense, or exceeds a limit) or -ENOTSUP (asks for what is not built).
+ * Returns 0, -EINVAL (invalid, or above a limit of a config) or -ENOTSUP (not supported), and sets
+ * e to the first reason.
  */
 int session_config_check(const Pb__TraceConfig *config, struct err_text *e);
 
-/* The index in config->buffers that a data source writes to. 0 or -EINVAL. */
+/* Sets *ret_index to the index in config->buffers that a data source writes to. Returns 0 or
+ * -EINVAL. */
 int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSourceConfig *source,
 				 uint32_t *ret_index, struct err_text *e);

@@ -10,7 +10,8 @@
 #include "service/session/sessions.h"
 #include "service/trace/trace.h"
 
-/* The fields of struct session, and what its files call of each other: for service/session alone. */
+/* The fields of struct session, and what its files call of each other: for service/session alone.
+ */
 
 struct pb_enc;
 struct pending_flush;
@@ -18,8 +19,8 @@ TAILQ_HEAD(flush_list, pending_flush);
 
 /*
  * The data sources that a session lost while it recorded: for each data source of the config, how
- * often a producer went away or unregistered it, the last of them, and when another one took its
- * place. Format: SourceDeparture of protos/common/source_departure.proto.
+ * often its producer disconnected or unregistered it, the last such producer, and when another one
+ * replaced it. Format: SourceDeparture of protos/common/source_departure.proto.
  */
 struct departures {
 	struct departure *list; /* owned, by index of the config's data sources; NULL: none */
@@ -27,11 +28,11 @@ struct departures {
 };
 
 struct session_triggers {
-	bool hit; /* some trigger counted, ever */
+	bool hit; /* a trigger was accepted */
 	struct due_trigger *due; /* owned; CLONE_SNAPSHOT: delayed */
 	size_t n_due, cap_due;
-	struct loop_timer timeout; /* START_TRACING: gives up */
-	struct loop_timer delay; /* STOP_TRACING: the end; CLONE_SNAPSHOT: the next that is due */
+	struct loop_timer timeout; /* START_TRACING: trigger_timeout_ms */
+	struct loop_timer delay; /* STOP_TRACING: the end; CLONE_SNAPSHOT: the next delayed clone */
 };
 
 enum final_flush { FINAL_FLUSH_NONE, FINAL_FLUSH_SUCCEEDED, FINAL_FLUSH_FAILED };
@@ -57,11 +58,10 @@ struct session {
 	TAILQ_HEAD(, session_watch) watches; /* borrowed */
 
 	struct session_triggers triggers;
-	struct priority_boost
-		boost; /* how urgently the service works for it (service/session/admission.h) */
+	struct priority_boost boost; /* scheduling priority (service/session/admission.h) */
 	struct file_writer *file; /* owned; NULL without write_into_file */
-	char *error; /* owned; why it ended, where that is not what was asked for */
-	char *end_reason; /* owned; why it ended, in any case; NULL: it goes on */
+	char *error; /* owned; why it ended, if not as requested */
+	char *end_reason; /* owned; why it ended, in all cases; NULL: not ended */
 
 	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
 		abandoned;
@@ -72,7 +72,8 @@ struct session {
 
 /* ---- session.c ---- */
 
-/* Makes a session in DISABLED that is in no list, with no config and no trace. Returns 0 or -ENOMEM. */
+/* Makes a session in DISABLED that is in no list, with no config and no trace. Returns 0 or
+ * -ENOMEM. */
 int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
 		  struct session **ret);
 /* Frees a session that is in no list. */
@@ -84,10 +85,10 @@ static inline bool session_is_detached(const struct session *s)
 	return !s->owner.ops;
 }
 
-/* Records the new state in the traces of the other sessions that want to know it. */
+/* Changes the state, and records it in the traces of other sessions that request such events. */
 void session_set_state(struct session *s, enum session_state state);
 
-/* Commits what producers wrote into the session's buffers and did not commit. */
+/* Commits uncommitted chunks of producers to the session's buffers. */
 void session_scrape(struct session *s);
 
 /* The config's times, or the defaults. */
@@ -107,11 +108,11 @@ void session_deinit_timers(struct session *s);
 
 /* Returns why the session ended, or NULL while it goes on. */
 const char *session_end_reason(const struct session *s);
-/* DISABLED or CLONED, and its file, if any, is closed: reports to the owner. Frees a clone whose file
- * could not be written. */
+/* DISABLED or CLONED, and its file, if any, is closed: reports to the owner. Frees a clone whose
+ * file could not be written. */
 void session_ended(struct session *s);
-/* As when the duration is over: flushes, and then stops, or, if detached, frees the session. Nothing of
- * that is done before this returns, unless the flush is refused. */
+/* Flushes the session, then stops it, or frees it if it is detached, as at the end of its duration.
+ * All of that happens after this returns, unless the flush is refused. */
 void session_flush_and_end(struct session *s);
 
 /* An instance was started, stopped or withdrawn: checks whether the session waited for that. */
@@ -120,22 +121,22 @@ void session_check_all_stopped(struct session *s);
 
 /* ---- flush.c ---- */
 
-/* The producer has flushed for this request and all before it, in any session. */
+/* The producer has flushed for this request and all earlier ones, in any session. */
 void flush_acked(struct producer_port *p, uint64_t flush_id);
-/* It is gone: nobody waits for it. */
+/* The producer disconnected: flushes stop waiting for it. */
 void flush_forget_producer(struct producer_port *p);
-/* The session ends: all requests get done(false). */
+/* The session ends: calls done(false) for all requests. */
 void flush_cancel_all(struct session *s);
 
 /* ---- departures.c ---- */
 
-/* An instance goes away. Counted if it has been started and not stopped. */
+/* An instance is withdrawn. Counts it if it was started and not stopped. */
 void departures_note(struct session *s, const struct source_instance *i);
-/* An instance is started: it ends the departure of an earlier one. */
+/* An instance is started: ends the departure of an earlier one. */
 void departures_note_start(struct session *s, const struct source_instance *i);
-/* Writes each under this field. */
+/* Writes each departure under this field. */
 void departures_put(const struct session *s, uint32_t field, struct pb_enc *e);
-/* Gives a clone the list of its source. Both have the same config, so the indexes agree. Returns 0 or
- * -ENOMEM. */
+/* Copies the list of the source of a clone. Both have the same config, so the indexes agree.
+ * Returns 0 or -ENOMEM. */
 int departures_copy(const struct departures *from, struct departures *to);
 void departures_deinit(struct departures *d);

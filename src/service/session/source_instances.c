@@ -438,10 +438,10 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 }
 
 void source_instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
-			       bool tell)
+			       bool send_stop)
 {
 	struct session *s;
 
 	TAILQ_FOREACH (s, &sessions->list, link)
-		withdraw_from(s, p, name, tell);
+		withdraw_from(s, p, name, send_stop);
 }

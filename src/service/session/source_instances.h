@@ -15,31 +15,32 @@ struct producer_port;
 struct registered_source;
 struct sessions;
 
-/* Sets up an instance of everything registered that the config asks for. */
+/* Sets up an instance of each registered data source that the config requests. */
 void source_instances_setup_all(struct session *s);
-/* A source was registered: if the session wants it, sets it up, and starts it in a started one. */
+/* A source was registered: sets up an instance if the config requests it, and starts it if the
+ * session is started. */
 void source_instances_offer(struct session *s, const struct registered_source *source);
-/* One data source of the config has other filters: the same for registrations that have no instance
- * of it. *steps: what it may take, from MAX_SETUP_STEPS on. */
+/* The filters of one data source of the config have changed: sets up instances of matching
+ * registrations that have none. *steps: remaining steps, at first MAX_SETUP_STEPS. */
 void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
 				uint64_t *steps);
 void source_instances_start_all(struct session *s);
-/* at_once: no instance is waited for. */
+/* at_once: does not wait for acknowledgements. */
 void source_instances_stop_all(struct session *s, bool at_once);
-/* Forgets all of them, without a word to the producers. */
+/* Frees all instances, without commands to the producers. */
 void source_instances_deinit(struct session *s);
 bool source_instances_all_in(const struct session *s, enum instance_state state);
-/* Tells the producers of all instances that can to clear their incremental state. */
+/* Sends ClearIncrementalState to the producers of all instances that support it. */
 void source_instances_clear_incremental_state(struct session *s);
 
-/* Adds one to a TracingServiceEvent.DataSources: whose it is, and its name. */
+/* Writes one entry of TracingServiceEvent.DataSources: producer and name. */
 void source_instances_put_source(const struct source_instance *i, struct pb_enc *e);
 
-/* ---- what a producer says, about its own instances in any session ---- */
+/* ---- notifications of a producer, about its instances in any session ---- */
 
 void source_instances_notify_started(const struct producer_port *p, uint64_t id);
 void source_instances_notify_stopped(const struct producer_port *p, uint64_t id);
-/* It no longer offers the data source of this name (NULL: any). Those that run are told to stop,
- * if tell. */
+/* The producer unregistered the data source of this name (NULL: all of them). send_stop: running
+ * instances get a stop command. */
 void source_instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
-			       bool tell);
+			       bool send_stop);

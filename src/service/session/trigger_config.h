@@ -8,31 +8,30 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 
-/* TraceConfig.trigger_config: what a session waits for, and what happens then. */
+/* TraceConfig.trigger_config, and how often triggers were hit. */
 
 enum trigger_mode {
 	TRIGGER_NONE,
 	TRIGGER_START, /* records after a trigger */
 	TRIGGER_STOP, /* records until a while after the first trigger */
-	TRIGGER_CLONE, /* records on, and tells the consumer of each trigger */
+	TRIGGER_CLONE, /* continues, and notifies the consumer of each trigger */
 };
 
-/* Of a checked config. */
+/* config must have been checked. */
 enum trigger_mode trigger_mode(const Pb__TraceConfig *config);
-/* The trigger of this name that the config declares, or NULL. */
+/* Returns the trigger of this name that the config declares, or NULL. */
 const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfig *config,
 							    const char *name);
 
-/* 0, or -EINVAL with the reason: the mode and the times; and, which the protocol's order checks
- * later, the triggers themselves. */
+/* Check the mode and the times, and later (as the protocol orders its errors) the triggers. Return
+ * 0, or -EINVAL and set e. */
 int trigger_config_check_times(const Pb__TraceConfig *config, struct err_text *e);
 int trigger_config_check_triggers(const Pb__TraceConfig *config, struct err_text *e);
 
 /*
- * How often each trigger did something within 24 hours, in any session: what max_per_24_h is
- * compared with. Of a name the newest MAX_TRIGGER_HITS_PER_NAME are known, of all names the newest
- * MAX_TRIGGER_HITS (service/ipc/limits.h), so that one that is pulled without end makes no other one
- * forgotten.
+ * The hits of each trigger within 24 hours, in all sessions, for max_per_24_h. The newest
+ * MAX_TRIGGER_HITS_PER_NAME of each name are kept, and the newest MAX_TRIGGER_HITS of all names
+ * (service/ipc/limits.h). So a trigger that is activated all the time does not displace others.
  */
 struct trigger_history {
 	struct trigger_hit *hits; /* owned; the oldest first */
@@ -40,7 +39,7 @@ struct trigger_history {
 };
 
 void trigger_history_deinit(struct trigger_history *h);
-/* boot_ns: CLOCK_BOOTTIME, never before that of an earlier call. Not remembered when memory is
- * out. True: an older one was forgotten for it. */
+/* Adds a hit. boot_ns: CLOCK_BOOTTIME, not less than in an earlier call. Without memory the hit is
+ * dropped. Returns true if an older hit was dropped for it. */
 bool trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns);
 size_t trigger_history_count(struct trigger_history *h, const char *name, uint64_t boot_ns);

@@ -10,28 +10,29 @@ struct session_triggers;
 struct sessions;
 
 /*
- * Triggers: a producer says a name, and every session that waits for it acts.
+ * Triggers: a producer activates a name, and every session that declares it acts.
  *
  *	START_TRACING	the session waits in CONFIGURED; it starts, and ends after stop_delay_ms
  *	STOP_TRACING	it runs; it ends stop_delay_ms after the first trigger
- *	CLONE_SNAPSHOT	it runs; stop_delay_ms after each trigger its consumer is told to clone it
+ *	CLONE_SNAPSHOT	it runs; stop_delay_ms after each trigger the consumer is notified
  *
- * Without a trigger within trigger_timeout_ms the session ends, and there is nothing to read.
+ * Without a trigger within trigger_timeout_ms the session ends without data.
  */
 
-/* 0 or -ENOMEM; deinit is fine on zeroed memory. */
+/* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */
 int triggers_init(struct session *s);
 void triggers_deinit(struct session_triggers *t);
 
-/* The session is CONFIGURED. False: it must not start yet, it waits for a trigger. */
+/* Call in CONFIGURED. Returns false if the session must wait for a trigger before it starts. */
 bool triggers_begin(struct session *s);
-/* The session records no longer: nothing is waited for. */
+/* The session stops: cancels the timers. */
 void triggers_end(struct session *s);
 
-/* A producer activates a trigger. *budget: steps of regular expressions that its request has left
- * (name_regex.h); without any left a trigger with an expression does not count. */
+/* A producer activates a trigger. *budget: remaining steps of regular expressions of its request
+ * (name_regex.h); at 0 a trigger with an expression is ignored. */
 void triggers_activate(struct sessions *v, const char *producer, uid_t uid, const char *name,
 		       uint64_t *budget);
 
-/* Has nothing to give out: it waits for a trigger, or is there to be cloned only. */
+/* Returns true if the session has no data to read: it waits for a trigger, or serves clones only.
+ */
 bool triggers_withhold_data(const struct session *s);

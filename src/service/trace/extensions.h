@@ -8,19 +8,19 @@
 #include "base/core/err.h"
 
 /*
- * Descriptors of protobuf extensions: with them at the head of a trace, its readers know the fields
- * that somebody has added to TrackEvent and its like (TracePacket.extension_descriptor). They are
- * given to the service when it starts, and the same for all of its traces.
+ * Descriptors of protobuf extensions, written at the head of each trace
+ * (TracePacket.extension_descriptor), so that readers know fields that were added to TrackEvent and
+ * similar messages. They are loaded when the service starts.
  */
 
 #define MAX_EXTENSIONS 16
 #define MAX_EXTENSION_BYTES (1u << 20) /* of a file */
-#define MAX_EXTENSION_SET_BYTES (16u << 20) /* of what a compressed one holds */
+#define MAX_EXTENSION_SET_BYTES (16u << 20) /* of a file after decompression */
 
 struct extension_descriptor {
 	uint8_t *data; /* owned; a FileDescriptorSet, serialized */
 	size_t len;
-	bool gzip; /* the same in gzip's format */
+	bool gzip; /* data is compressed with gzip */
 };
 
 /* Zeroed memory is an empty list. */
@@ -30,8 +30,8 @@ struct extensions {
 };
 
 /*
- * Adds a file: what protoc --descriptor_set_out writes, or that compressed with gzip. 0, or with the
- * reason in *e: -EINVAL (it is neither), -EFBIG, -ENOBUFS (too many), or -errno of reading.
+ * Adds a file of protoc --descriptor_set_out, optionally compressed with gzip. Returns 0, or
+ * -EINVAL (another format), -EFBIG, -ENOBUFS (too many files) or -errno of reading, and sets e.
  */
 int extensions_load(struct extensions *x, const char *path, struct err_text *e);
 void extensions_deinit(struct extensions *x);

@@ -6,21 +6,22 @@
 #include <stdint.h>
 
 /*
- * The trusted_packet_sequence_id of each writer of a session: 2, 3, 4 ... in the order in which
- * they are first asked for. 1 is the service itself.
+ * The trusted_packet_sequence_id of each writer of a session: 2, 3, 4 ... in the order of the first
+ * packets. 1 is the service itself.
  */
 struct sequence_ids {
 	struct sequence_slot *slots; /* owned; n_slots is 0 or a power of two */
 	size_t n_slots;
-	uint32_t last; /* given out; 0: none yet */
+	uint32_t last; /* the last id allocated; 0: none yet */
 };
 
 #define SEQUENCE_ID_SERVICE 1
 
-/* to is empty. 0 or -ENOMEM; deinit is fine after both. */
+/* to is empty. Returns 0 or -ENOMEM; deinit may be called after both. */
 int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to);
 void sequence_ids_deinit(struct sequence_ids *s);
-/* Are there MAX_SEQUENCES? */
+/* Returns true if there are MAX_SEQUENCES. */
 bool sequence_ids_full(const struct sequence_ids *s);
-/* 0 when there are MAX_SEQUENCES (service/ipc/limits.h), or memory is out. producer_id is not 0. */
+/* Returns the id of a writer, or 0 if there are MAX_SEQUENCES (service/ipc/limits.h) or memory is
+ * out. producer_id is not 0. */
 uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t writer_id);

@@ -6,19 +6,19 @@
 
 struct trace;
 
-/* What TraceStats and SystemInfo call this program. */
+/* The version of this program in TraceStats and SystemInfo. */
 #define SERVICE_VERSION "sondad " SONDA_VERSION
 
 /*
- * What the service itself writes into a trace, on sequence 1:
+ * The service's own packets in a trace, on sequence 1:
  *
  *	head	clock snapshots, sync marker, config, uuid, provenance, system info, events
  *		(the packets of the producers)
- *	tail	the event that all was read, and statistics
+ *	tail	the read_tracing_buffers_completed event, and statistics
  *
- * Each is written when there is something new to say, some once a session; the config's
- * builtin_data_sources turn some of them off.
+ * Each is written when its content has changed, some once a session. builtin_data_sources of the
+ * config disables some of them.
  */
 void service_packets_put_head(struct trace *t, struct packet_sink *sink);
-/* Ends a reading that came to the end of all buffers. */
+/* Call when a reading has reached the end of all buffers. */
 void service_packets_put_tail(struct trace *t, struct packet_sink *sink);

@@ -49,17 +49,17 @@ struct service_events {
 
 void service_events_deinit(struct service_events *l);
 void service_events_add(struct service_events *l, enum service_event_kind kind, uint64_t boot_ns);
-/* At its place in the order of time. */
+/* Inserts the event in the order of time. */
 void service_events_add_value(struct service_events *l, enum service_event_kind kind,
 			      uint64_t boot_ns, uint32_t value);
-/* to is empty. 0 or -ENOMEM; deinit is fine after both. */
+/* to is empty. Returns 0 or -ENOMEM; deinit may be called after both. */
 int service_events_copy(const struct service_events *from, struct service_events *to);
-/* One of the slow kinds; copies the bytes. Nothing is recorded when memory is out. */
+/* Adds an event of a slow kind; copies the bytes. Without memory the event is dropped. */
 void service_events_add_sources(struct service_events *l, enum service_event_kind kind,
 				uint64_t boot_ns, const void *bytes, size_t len);
 void service_events_remove(struct service_events *l, enum service_event_kind kind);
 void service_events_clear(struct service_events *l);
-/* The sources of an event of a slow kind, else NULL. */
+/* Returns the sources of an event of a slow kind, else NULL. */
 const struct slow_sources *service_events_sources(const struct service_events *l,
 						  enum service_event_kind kind);
 
@@ -73,7 +73,7 @@ struct concurrent_event {
 	uint32_t state; /* ConcurrentSessionEvent.State */
 	uid_t uid;
 	uint32_t n_sources;
-	char *name; /* owned once it is in a list; NULL: the reader may not see it, or it has none */
+	char *name; /* owned once it is in a list; NULL: no name, or hidden from the reader */
 };
 
 struct concurrent_events {

@@ -22,7 +22,7 @@ struct trace {
 	struct session_buffer *buffers; /* owned, in the order of the config */
 	size_t n_buffers, cap_buffers;
 
-	/* what the service writes */
+	/* the service's own packets */
 	struct clock_snapshots clocks;
 	struct service_events service_events;
 	struct received_trigger clone_trigger; /* owned; of a clone. name NULL: there was none */
@@ -30,14 +30,14 @@ struct trace {
 	size_t n_received, cap_received;
 	struct concurrent_events concurrent;
 	bool head_written; /* config, uuid, system info ...: once a session */
-	uint64_t remote_written; /* of other machines: what was written up to here */
+	uint64_t remote_written; /* of other machines: written up to this count */
 	bool sync_marker_due, stats_due; /* once a snapshot tick */
 	int64_t uuid_msb, uuid_lsb;
 	int64_t start_realtime_ns; /* 0: not started */
 
 	/* reading */
 	struct sequence_ids sequences;
-	size_t reading_buffer; /* where the next pass continues */
+	size_t reading_buffer; /* the buffer that the next batch continues with */
 	uint64_t invalid_packets;
-	struct trace_filter *filter; /* owned; NULL: everything is passed on unchanged */
+	struct trace_filter *filter; /* owned; NULL: packets are not filtered */
 };

@@ -9,17 +9,17 @@
 struct trace;
 
 /*
- * Reading a trace, a bounded pass at a time:
+ * Reads a trace in bounded batches:
  *
  *	trace_read_begin(t);
  *	while (trace_read_batch(t, sink, batch))
  *		;
  *
- * Each pass writes what the service has to say by now and then packets of producers, from buffer to
- * buffer, until about `batch` bytes are out, or so much was looked at that the turn must end (then
- * also with nothing that was written): each packet checked, and with the trusted fields
- * appended. What was read is gone from the buffers.
+ * Each batch has the service's own packets that are due, then packets of producers, buffer by
+ * buffer. It ends after about `batch` bytes, or when so many chunks were examined that the loop must
+ * continue; then it may be empty. Each packet is checked, and the trusted fields are appended.
+ * Reading removes the data from the buffers.
  */
 void trace_read_begin(struct trace *t);
-/* True: there is more. */
+/* Returns true if more data remains. */
 bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch);
