@@ -17,7 +17,8 @@ endif
 # ---- what it takes from Debian -------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
-	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev
+	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
+	libsqlite3-dev libedit-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf python3
@@ -66,7 +67,8 @@ NEED_cli := analyze client config wire base
 LIBS_base := -levent_core -lcap-ng -lseccomp -lm
 LIBS_config := -lprotobuf-c
 LIBS_service := -lz -lzstd
-LIBS_analyze := -lz -lzstd
+LIBS_analyze := -lz -lzstd -lsqlite3
+LIBS_cli := -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
@@ -88,7 +90,8 @@ FTRACE_PROTOS := $(filter protos/trace/ftrace/%,$(PROTOS))
 PB_C := $(PB_PROTOS:protos/%.proto=$(B)/gen/pb/%.pb-c.c)
 PB_O := $(PB_C:.c=.o)
 
-GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h $(B)/gen/ftrace_names.h
+GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h $(B)/gen/ftrace_names.h $(B)/gen/ftrace_event_fields.h \
+	$(B)/gen/ftrace_event_rows.h
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_O := $(BPF_SRC:%.c=$(B)/gen/%.o)
 GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
@@ -165,6 +168,11 @@ $(B)/gen/ftrace_names.h: tools/ftrace_names.awk $(FTRACE_PROTOS)
 	@echo "  GEN     $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f $< $(FTRACE_PROTOS) >$@
+
+$(B)/gen/ftrace_event_fields.h $(B)/gen/ftrace_event_rows.h: tools/ftrace_fields.awk $(FTRACE_PROTOS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -v list=$(if $(findstring rows,$@),events,fields) -f $< $(FTRACE_PROTOS) >$@
 
 $(B)/gen/ftrace_events.c: tools/ftrace_events.awk $(FTRACE_PROTOS)
 	@echo "  GEN     $@"

@@ -2,15 +2,13 @@
 #include "analyze/trace_scan.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-#include <zstd.h>
 
+#include "analyze/packets.h"
 #include "base/core/hash_table.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
@@ -92,74 +90,6 @@ void sequence_table_each(const struct sequence_table *t,
 
 	for (n = t->by_id; n; n = n->hh.next)
 		fn(ctx, &n->s);
-}
-
-/*
- * Contents of TracePacket.compressed_packets (zlib format) and zstd_compressed_packets (zstd
- * frames): bytes of Trace.packet records. The bytes are untrusted.
- */
-
-/* Limit of the contents; services compress a mebibyte or less at a time. */
-#define UNPACK_MAX_BYTES (64u << 20)
-
-#define STEP_BYTES (64u << 10)
-
-static int add(struct strbuf *ret, const uint8_t *step, size_t n)
-{
-	if (n > UNPACK_MAX_BYTES - ret->len)
-		return -EFBIG;
-	strbuf_add(ret, step, n);
-	return ret->failed ? -ENOMEM : 0;
-}
-
-static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
-{
-	uint8_t step[STEP_BYTES];
-	z_stream z = {.next_in = (uint8_t *)data, .avail_in = (uInt)len};
-	int r = 0, status = Z_OK;
-
-	if (len > UINT_MAX || inflateInit(&z) != Z_OK)
-		return -ENOMEM;
-	while (r == 0 && status == Z_OK) {
-		z.next_out = step;
-		z.avail_out = sizeof(step);
-		status = inflate(&z, Z_NO_FLUSH);
-		r = add(ret, step, sizeof(step) - z.avail_out);
-	}
-	inflateEnd(&z);
-	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
-}
-
-static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
-{
-	uint8_t step[STEP_BYTES];
-	ZSTD_DStream *z = ZSTD_createDStream();
-	ZSTD_inBuffer in = {.src = data, .size = len};
-	size_t left = 1;
-	int r = 0;
-
-	if (!z)
-		return -ENOMEM;
-	while (r == 0 && left > 0) {
-		ZSTD_outBuffer out = {.dst = step, .size = sizeof(step)};
-
-		left = ZSTD_decompressStream(z, &out, &in);
-		if (ZSTD_isError(left) || (left > 0 && out.pos < out.size && in.pos == in.size))
-			r = -EBADMSG;
-		else
-			r = add(ret, step, out.pos);
-	}
-	ZSTD_freeDStream(z);
-	return r;
-}
-
-/* Unpacks the packet into ret (cleared first). Returns 0, -EBADMSG (invalid or truncated), -EFBIG
- * or -ENOMEM. field: the compressed field. */
-static int unpack_packets(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret)
-{
-	strbuf_clear(ret);
-	return field == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS ? unpack_zstd(data, len, ret)
-								: unpack_deflate(data, len, ret);
 }
 
 #define TRACK_EVENT_COUNTER 4 /* TrackEvent.Type */
@@ -332,34 +262,9 @@ static bool scan_uuid(struct trace_scan *s, const uint8_t *data, size_t len)
 
 /* ---- packets ---- */
 
-/* The parts of one packet. */
-struct parts {
-	struct pb_field payload; /* the payload field that we read; id 0: none */
-	uint64_t timestamp;
-	uint32_t sequence;
-	uint32_t dropped;
-	int32_t pid;
-	bool first;
-};
-
-static void note_part(struct parts *p, const struct pb_field *f)
+static bool reads_payload(uint32_t field)
 {
-	switch (f->id) {
-	case PB_TRACE_PACKET_TIMESTAMP:
-		p->timestamp = f->u64;
-		break;
-	case PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
-		p->sequence = (uint32_t)f->u64;
-		break;
-	case PB_TRACE_PACKET_TRUSTED_PID:
-		p->pid = (int32_t)f->u64;
-		break;
-	case PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
-		p->dropped = (uint32_t)f->u64;
-		break;
-	case PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE:
-		p->first = f->u64 != 0;
-		break;
+	switch (field) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
 	case PB_TRACE_PACKET_FTRACE_STATS:
 	case PB_TRACE_PACKET_TRACE_CONFIG:
@@ -369,20 +274,15 @@ static void note_part(struct parts *p, const struct pb_field *f)
 	case PB_TRACE_PACKET_SERVICE_EVENT:
 	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
 	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
-		if (f->data)
-			p->payload = *f;
-		break;
-	default:
-		if (f->data && (source_scan_reads(f->id) || sample_counts_reads(f->id)))
-			p->payload = *f;
-		break;
+		return true;
 	}
+	return source_scan_reads(field) || sample_counts_reads(field);
 }
 
 /* Counts the packets inside, not the packet around them. */
 static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
 {
-	int r = s->is_unpacking ? -EFBIG : unpack_packets(f->id, f->data, f->len, &s->unpacked);
+	int r = s->is_unpacking ? -EFBIG : packets_unpack(f->id, f->data, f->len, &s->unpacked);
 
 	if (r < 0) {
 		s->compressed_packets += r != -EBADMSG;
@@ -396,7 +296,7 @@ static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size
 	return r == 0;
 }
 
-static bool scan_payload(struct trace_scan *s, const struct parts *p, size_t packet_len)
+static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t packet_len)
 {
 	const struct pb_field *f = &p->payload;
 
@@ -429,20 +329,16 @@ static bool scan_payload(struct trace_scan *s, const struct parts *p, size_t pac
 
 void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 {
-	struct parts p = {0};
-	struct pb_field f;
-	struct pb_dec d;
+	struct packet p;
+	bool ok = packet_read(&p, data, len, reads_payload);
 
 	s->packets++;
 	s->bytes += len;
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		note_part(&p, &f);
 	if (p.sequence && p.dropped)
 		holes_gap(&s->ftrace.holes, p.sequence);
 	if (p.sequence)
 		sequence_table_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
-	if (!scan_payload(s, &p, len) || !pb_dec_ok(&d))
+	if (!scan_payload(s, &p, len) || !ok)
 		s->bad_packets++;
 }
 

@@ -52,6 +52,7 @@ enum exit_code {
 int cmd_record(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
+int cmd_sql(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_info(int argc, char **argv);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/store/store.h"
+
+/*
+ * Conversion between the clocks of one machine, by snapshots: clocks that were read at one moment. A time is
+ * converted by the last snapshot before it, over as few snapshots as there need to be. Nothing is
+ * interpolated.
+ */
+
+#define CLOCK_MONOTONIC_ID 3u /* BuiltinClock */
+#define CLOCK_MONOTONIC_RAW_ID 5u
+#define CLOCK_BOOTTIME_ID 6u
+#define CLOCK_SEQUENCE_FIRST 64u /* to 127: of one sequence */
+#define CLOCK_SEQUENCE_END 128u
+
+/* A clock: its number, and the sequence for 64 to 127. */
+typedef uint64_t clock_key;
+
+static inline clock_key clock_of(uint32_t id, uint32_t sequence)
+{
+	return id >= CLOCK_SEQUENCE_FIRST && id < CLOCK_SEQUENCE_END ? (uint64_t)sequence << 32 | id : id;
+}
+
+struct clock_reading {
+	clock_key clock;
+	int64_t value; /* in units of unit */
+	int64_t unit; /* ns */
+	bool incremental;
+};
+
+struct clock_edge;
+
+struct clock_node {
+	clock_key clock;
+	int64_t unit;
+	bool incremental;
+	bool not_monotonic; /* its readings went back: no source of conversions */
+	int64_t last; /* an incremental clock's last value, ns */
+};
+
+#define CLOCKS_MAX 256u /* different clocks of a machine; others are not converted */
+
+struct clocks {
+	struct store *store;
+	clock_key trace; /* what everything is converted to */
+	bool has_trace; /* a snapshot named it, or something was converted */
+	bool assumed; /* it was converted before the first snapshot */
+	uint32_t n_snapshots;
+	struct clock_node nodes[CLOCKS_MAX];
+	size_t n_nodes;
+	struct clock_edge *edges; /* owned */
+	size_t n_edges, cap_edges;
+};
+
+void clocks_init(struct clocks *c, struct store *store);
+void clocks_deinit(struct clocks *c);
+
+/* Adds a snapshot. Returns its number, or -1 if it contradicts itself or others. */
+int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n);
+
+enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET, CLOCK_NO_PATH };
+
+/* Converts a time of the clock to the trace's clock. */
+enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
+
+/* The name of a clock with a number of BuiltinClock, or NULL. */
+const char *clock_name(uint32_t id);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A kernel event to a row of ftrace_event, and to whatever else it makes. What an event makes stands in the
+ * table `rules`: one row an event.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/import/event_rules.h"
+#include "analyze/import/import_steps.h"
+#include "analyze/store/event_args.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+/* ---- events that the trace describes ---- */
+
+struct generic_number {
+	uint64_t key; /* machine, number */
+	uint32_t index; /* in store.generic */
+	UT_hash_handle hh;
+};
+
+static uint64_t generic_key(const struct machine *m, uint32_t number)
+{
+	return (uint64_t)m->row << 32 | number;
+}
+
+uint32_t generic_find(struct import *im, const struct machine *m, uint32_t number)
+{
+	uint64_t key = generic_key(m, number);
+	struct generic_number *n;
+
+	HASH_FIND(hh, im->generic, &key, sizeof(key), n);
+	return n ? n->index : NULL_U32;
+}
+
+void generic_add(struct import *im, const struct machine *m, uint32_t number, struct generic_event *g)
+{
+	struct store *s = im->store;
+	struct generic_number *n;
+
+	if (s->n_generic >= GENERIC_KINDS_MAX || !budget_take(&s->budget, sizeof(*n) + sizeof(*g)))
+		goto drop;
+	n = malloc(sizeof(*n));
+	if (!n || array_reserve(&s->generic, &s->cap_generic, s->n_generic + 1, sizeof(*g))) {
+		free(n);
+		goto fail;
+	}
+	n->key = generic_key(m, number);
+	n->index = (uint32_t)s->n_generic;
+	HASH_ADD(hh, im->generic, key, sizeof(n->key), n);
+	if (!n->hh.tbl) {
+		free(n);
+		goto fail;
+	}
+	s->generic[s->n_generic++] = *g;
+	return;
+fail:
+	s->budget.error = -ENOMEM;
+drop:
+	free(g->fields);
+}
+
+void generic_deinit(struct import *im)
+{
+	struct generic_number *n, *next;
+
+	HASH_ITER (hh, im->generic, n, next) {
+		HASH_DEL(im->generic, n);
+		free(n);
+	}
+}
+
+/* Events that name themselves share their number; they are found by their name, above all numbers. */
+static uint32_t self_named(struct import *im, const struct machine *m, const struct pb_field *event)
+{
+	struct generic_event g = {.name = 0};
+	struct pb_field f;
+	struct pb_dec d;
+	uint32_t number;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME && f.data)
+			g.name = strings_intern(&im->store->strings, f.data, f.len);
+	number = 0x80000000u | g.name;
+	if (generic_find(im, m, number) == NULL_U32)
+		generic_add(im, m, number, &g);
+	return generic_find(im, m, number);
+}
+
+/* ---- rows ---- */
+
+/* The first byte of the length that stands before a message's bytes; the byte before it ends a tag. */
+static uint64_t address_of(const uint8_t *data)
+{
+	const uint8_t *p = data - 1;
+
+	while (p[-1] & 0x80)
+		p--;
+	return (uintptr_t)p;
+}
+
+void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind, uint32_t utid,
+		     enum payload_kind payload, uint64_t value)
+{
+	struct table *t = import_table(im, TABLE_FTRACE);
+	uint32_t row = table_append(t);
+
+	if (payload == PAYLOAD_RAW)
+		value = address_of((const uint8_t *)(uintptr_t)value);
+	table_set_ts(t, FTRACE_TS, row, ts);
+	table_set_u32(t, FTRACE_CPU, row, m->row * MAX_CPUS + cpu);
+	table_set_u32(t, FTRACE_UTID, row, utid);
+	TABLE_CELL(uint16_t, t, FTRACE_KIND, row) = (uint16_t)kind;
+	table_set_i64(t, FTRACE_PAYLOAD, row, (int64_t)((uint64_t)payload << PAYLOAD_SHIFT | value));
+	m->cpus[cpu].seen = true;
+	import_note_ts(im, ts);
+}
+
+/* Arguments with kernel symbols are stored: their names are in the sequence's state, which ends. */
+static uint64_t store_args(struct import *im, struct machine *m, const struct ftrace_event *e,
+			   const struct event_rule *rule)
+{
+	uint32_t set;
+
+	event_args_decode(im->store, e->number, NULL, e->data, e->len, &im->list);
+	for (size_t i = 0; i < im->list.n; i++) {
+		const struct arg *a = &im->list.args[i];
+		uint32_t key = strings_intern(&im->store->strings, a->key, a->key_len);
+		struct stored_arg stored = {.key = key, .flat_key = key, .type = a->type, .value = a->i};
+		uint32_t symbol = NULL_U32;
+
+		if (a->type == ARG_STRING)
+			stored.value = strings_intern(&im->store->strings, a->s, a->len);
+		else if (strings_find(&im->store->strings, rule->symbol, strlen(rule->symbol)) == key)
+			symbol = event_symbol(m, e, (uint64_t)a->i);
+		if (symbol != NULL_U32) {
+			stored.type = ARG_STRING;
+			stored.value = symbol;
+		}
+		arg_builder_add(im->store, &im->args, &stored);
+	}
+	set = arg_sets_add(im->store, &im->args);
+	return set == NULL_U32 ? PAYLOAD_NONE : set;
+}
+
+static void add_row(struct import *im, struct machine *m, const struct ftrace_event *e,
+		    const struct event_rule *rule)
+{
+	uint32_t kind = e->number;
+
+	if (e->generic != NULL_U32)
+		kind = GENERIC_KINDS + e->generic;
+	if (!e->len)
+		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, PAYLOAD_NONE);
+	else if (rule && rule->symbol)
+		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, store_args(im, m, e, rule));
+	else
+		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_RAW, (uintptr_t)e->data);
+}
+
+uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid)
+{
+	return e->sequence_state == NULL_U32 ? NULL_U32
+					     : sequences_string(&m->sequences, e->sequence_state,
+								PB_INTERNED_DATA_KERNEL_SYMBOLS, iid);
+}
+
+/* ---- one event ---- */
+
+/* Returns false if there is no event that this version or the trace knows. */
+static bool find_kind(struct import *im, struct machine *m, struct ftrace_event *e, const struct pb_field *f)
+{
+	e->generic = NULL_U32;
+	if (e->number == PB_FTRACE_EVENT_GENERIC) {
+		e->generic = self_named(im, m, f);
+		return e->generic != NULL_U32;
+	}
+	if (event_args_known(e->number))
+		return true;
+	e->generic = generic_find(im, m, e->number);
+	if (e->generic == NULL_U32 && e->number >= 65536)
+		stats_add(im->store, STAT_FTRACE_GENERIC_DESCRIPTOR_ERRORS, STAT_NO_INDEX, 1);
+	return e->generic != NULL_U32;
+}
+
+static void make_rows(struct import *im, struct machine *m, struct ftrace_event *e, const struct pb_field *f)
+{
+	const struct event_rule *rule;
+
+	e->number = f->id;
+	e->data = f->data;
+	e->len = f->len;
+	if (e->number == PB_FTRACE_EVENT_SCHED_SWITCH) {
+		rows_full_switch(im, m, e->cpu, e->ts, f->data, f->len);
+		return;
+	}
+	if (!find_kind(im, m, e, f))
+		return;
+	rule = event_rule_of(e->number);
+	e->utid = tasks_thread(&m->tasks, e->tid);
+	add_row(im, m, e, rule);
+	if (rule && rule->fn && (rule->always || !rows_is_early(m, e->ts)))
+		rule->fn(im, m, e);
+}
+
+void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *q)
+{
+	struct ftrace_event e = {.cpu = cpu, .ts = q->ts, .sequence_state = q->b};
+	struct pb_field f, event = {.id = 0};
+	struct pb_dec d;
+
+	pb_dec_init(&d, q->data, q->a);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FTRACE_EVENT_PID)
+			e.tid = (int32_t)f.u64;
+		else if (f.data)
+			event = f;
+	}
+	if (event.id)
+		make_rows(im, m, &e, &event);
+	else
+		stats_add(im->store, STAT_FTRACE_MISSING_EVENT_ID, STAT_NO_INDEX, 1);
+}

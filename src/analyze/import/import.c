@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/import.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/import/event_rules.h"
+#include "analyze/import/import_steps.h"
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "gen/fields.h"
+
+static bool reads_sorted(uint32_t field)
+{
+	return field == PB_TRACE_PACKET_PROCESS_TREE;
+}
+
+static void release_packet(struct import *im, struct machine *m, const struct queued_event *e)
+{
+	struct packet p;
+
+	packet_read(&p, e->data, e->a, reads_sorted);
+	if (p.payload.id == PB_TRACE_PACKET_PROCESS_TREE)
+		rows_process_tree(im, m, &p.payload);
+}
+
+/* Before the first event of the kernel, it is known when the data of all CPUs begins. */
+static void begin_ftrace(struct import *im, struct machine *m)
+{
+	m->ftrace_begun = true;
+	if (!m->preserve_ring)
+		m->first_data = MAX(m->first_data, m->tracing_started);
+	else
+		m->tracing_started = INT64_MIN;
+	if (m->first_data != INT64_MIN)
+		metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false, m->first_data);
+}
+
+static void release(void *ctx, const struct event_queue *q, const struct queued_event *e)
+{
+	struct import *im = ctx;
+	struct machine *m = im->machines[q->machine];
+
+	if (q->kind == QUEUE_PACKETS) {
+		release_packet(im, m, e);
+		return;
+	}
+	if (q->kind == QUEUE_TRACK_EVENTS)
+		return;
+	if (!m->ftrace_begun)
+		begin_ftrace(im, m);
+	if (e->ts < m->tracing_started) {
+		stats_add(im->store, STAT_FTRACE_PACKET_BEFORE_TRACING_START, STAT_NO_INDEX, 1);
+		return;
+	}
+	if (q->kind == QUEUE_FTRACE)
+		rows_ftrace_event(im, m, q->cpu, e);
+	else if (q->kind == QUEUE_SWITCH)
+		rows_compact_switch(im, m, q->cpu, e);
+	else
+		rows_compact_waking(im, m, q->cpu, e);
+}
+
+/* ---- the end ---- */
+
+static void add_cpus(struct import *im)
+{
+	struct table *t = import_table(im, TABLE_CPU);
+
+	for (size_t i = 0; i < im->n_machines; i++) {
+		const struct machine *m = im->machines[i];
+
+		for (uint32_t cpu = 0; cpu < m->n_cpus; cpu++) {
+			const struct cpu_state *c = &m->cpus[cpu];
+			uint32_t row;
+
+			if (!c->seen)
+				continue;
+			row = table_append(t);
+			table_set_u32(t, CPU_ID, row, m->row * MAX_CPUS + cpu);
+			table_set_u32(t, CPU_CPU, row, cpu);
+			table_set_u32(t, CPU_CLUSTER, row, c->described ? 0 : NULL_U32);
+			table_set_u32(t, CPU_PROCESSOR, row, c->described ? c->processor : NULL_U32);
+			table_set_u32(t, CPU_MACHINE, row, m->row);
+			table_set_u32(t, CPU_CAPACITY, row, c->described ? c->capacity : NULL_U32);
+			table_set_u32(t, CPU_ARGS, row, NULL_U32);
+		}
+	}
+}
+
+static void add_bounds(struct store *s)
+{
+	struct table *t = &s->tables[TABLE_TRACE_BOUNDS];
+	uint32_t row = table_append(t);
+
+	if (s->start_ts > s->end_ts)
+		s->start_ts = s->end_ts = 0;
+	else if (s->start_ts == s->end_ts)
+		s->end_ts++;
+	table_set_i64(t, BOUNDS_START, row, s->start_ts);
+	table_set_i64(t, BOUNDS_END, row, s->end_ts);
+}
+
+static void import_deinit(struct import *im)
+{
+	for (size_t i = 0; i < im->n_machines; i++) {
+		struct machine *m = im->machines[i];
+
+		clocks_deinit(&m->clocks);
+		sequences_deinit(&m->sequences);
+		tasks_deinit(&m->tasks);
+		free(m->cpus);
+		free(m);
+	}
+	event_queues_deinit(&im->queues);
+	task_infos_deinit(&im->infos);
+	generic_deinit(im);
+	free(im->args.args);
+	free(im->list.args);
+	free(im->deferred);
+	free(im);
+}
+
+/* Returns NULL without memory. The host is the first machine, whatever the trace holds. */
+static struct import *import_new(struct store *s)
+{
+	struct import *im = calloc(1, sizeof(*im));
+
+	if (!im)
+		return NULL;
+	im->store = s;
+	s->start_ts = INT64_MAX;
+	s->end_ts = INT64_MIN;
+	event_queues_init(&im->queues, &s->budget);
+	if (array_reserve(&im->infos.threads, &im->infos.cap_threads, 64, sizeof(*im->infos.threads)) ||
+	    array_reserve(&im->infos.processes, &im->infos.cap_processes, 64, sizeof(*im->infos.processes)) ||
+	    !import_machine(im, 0) || s->budget.error) {
+		import_deinit(im);
+		return NULL;
+	}
+	return im;
+}
+
+/* Returns -EBADMSG if not one packet could be read. */
+static int read_packets(struct import *im, const uint8_t *data, size_t len, bool *ret_cut_off)
+{
+	struct pb_field f;
+	bool found = false;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (!im->store->budget.error && pb_dec_next(&d, &f)) {
+		if (f.id != PB_TRACE_PACKET || !f.data)
+			continue;
+		found = true;
+		tokens_packet(im, f.data, f.len);
+	}
+	*ret_cut_off = found && !pb_dec_ok(&d);
+	return found || !len ? 0 : -EBADMSG;
+}
+
+int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret)
+{
+	struct import *im;
+	int r = store_keep(s, bytes);
+
+	*ret = (struct import_result){.cut_off = false};
+	if (r < 0)
+		return r;
+	im = import_new(s);
+	if (!im)
+		return s->budget.error ? s->budget.error : -ENOMEM;
+	r = read_packets(im, bytes.data, bytes.len, &ret->cut_off);
+	if (r == 0) {
+		tokens_deferred(im);
+		event_queues_release(&im->queues, release, im);
+		rows_process_args(im);
+		metadata_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
+		metadata_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false, (int64_t)bytes.len);
+		add_cpus(im);
+	}
+	add_bounds(s);
+	stats_fill_table(s);
+	ret->undecodable = im->undecodable;
+	ret->not_unpacked = im->not_unpacked;
+	import_deinit(im);
+	return r < 0 ? r : s->budget.error;
+}
+
+/* ---- files ---- */
+
+static int read_stream(int fd, uint64_t limit, struct trace_bytes *ret)
+{
+	struct strbuf b = {0};
+	int r = fs_read_fd(fd, (size_t)MIN(limit, (uint64_t)SIZE_MAX / 2), &b);
+
+	if (r < 0) {
+		strbuf_deinit(&b);
+		return r;
+	}
+	*ret = (struct trace_bytes){.len = b.len, .data = (uint8_t *)strbuf_take(&b)};
+	return ret->data || !ret->len ? 0 : -ENOMEM;
+}
+
+int trace_import_file(struct store *s, int fd, struct import_result *ret)
+{
+	struct trace_bytes bytes = {.mapped = true};
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (S_ISREG(st.st_mode) && st.st_size > 0) {
+		bytes.len = (size_t)st.st_size;
+		bytes.data = mmap(NULL, bytes.len, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes.data == MAP_FAILED)
+			return -errno;
+	} else {
+		r = read_stream(fd, s->budget.limit, &bytes);
+		if (r < 0)
+			return r;
+	}
+	return trace_import(s, bytes, ret);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/store/store.h"
+
+/* What an import could not use, beyond the table `stats`. */
+struct import_result {
+	bool cut_off; /* the file ends inside a packet */
+	uint64_t undecodable; /* packets that violate protobuf's rules; fields before the error are used */
+	uint64_t not_unpacked; /* compressed packets that are invalid, nested or too large */
+};
+
+/*
+ * Imports a serialized Trace into the store, which store_init() made and which keeps the bytes, also on
+ * failure. Returns 0; -EBADMSG: no Perfetto trace; -EFBIG: over the store's limit; -ENOMEM. After an error
+ * the store holds a part of the trace.
+ */
+int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret);
+
+/* Imports a file, or all that comes through a pipe. Returns as trace_import(), or -errno of open(2), read(2)
+ * or mmap(2). */
+int trace_import_file(struct store *s, int fd, struct import_result *ret);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/importer.h"
+
+/*
+ * The steps between the files of this room. First, in the file's order (tokens_*): what a packet changes at
+ * once, and events into queues. Then, in the order of time (rows_*).
+ */
+
+/* packet_tokens.c: one TracePacket. */
+void tokens_packet(struct import *im, const uint8_t *data, size_t len);
+/* At the end of the file: packets whose clock was not known. */
+void tokens_deferred(struct import *im);
+/* Returns the machine, made at its first packet; NULL: too many. */
+struct machine *import_machine(struct import *im, uint32_t raw_id);
+
+/* ftrace_tokens.c: a FtraceEventBundle. */
+void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
+		   const struct packet_sequence_info *seq);
+/* Converts an event's time; counts a failure. */
+bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts, int64_t *ret);
+
+/* trace_info.c: packets of the service and of the machine. */
+void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *f);
+void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *f);
+void tokens_service_event(struct import *im, struct machine *m, const struct packet *p);
+void tokens_trace_uuid(struct import *im, const struct pb_field *f);
+void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p);
+
+/* trace_stats.c */
+void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);
+void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pb_field *f);
+
+/* process_tree.c */
+void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
+void rows_process_args(struct import *im);
+
+/* sched_rows.c: the scheduler's events. prev_state is the kernel's word. */
+struct sched_switch {
+	int32_t prev_tid, prev_prio, next_tid, next_prio;
+	int64_t prev_state;
+	uint32_t prev_comm, next_comm; /* strings */
+};
+void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e);
+void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e);
+void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, const uint8_t *data,
+		      size_t len);
+void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker, uint8_t irq);
+void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t parent);
+void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait, uint32_t function);
+
+/* ftrace_rows.c: one FtraceEvent. */
+void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e);
+/* Adds a row of ftrace_event. payload: see enum payload_kind. */
+void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind, uint32_t utid,
+		     enum payload_kind payload, uint64_t value);
+/* True for an event that is older than the data of all CPUs: it only has a row of ftrace_event. */
+bool rows_is_early(const struct machine *m, int64_t ts);

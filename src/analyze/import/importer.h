@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/import/clocks.h"
+#include "analyze/import/event_queues.h"
+#include "analyze/import/sequences.h"
+#include "analyze/import/tasks.h"
+#include "analyze/packets.h"
+#include "analyze/store/arg_sets.h"
+#include "analyze/store/stats.h"
+#include "analyze/store/store.h"
+
+/*
+ * What the files of this room share while one trace is imported:
+ *
+ *	packet_tokens.c, ftrace_tokens.c	each packet in the file's order: state of its sequence, clock,
+ *						then into a queue
+ *	event_queues.c				sorts
+ *	everything else				each event in the order of time: rows
+ */
+
+#define MAX_CPUS 4096u /* of a machine; ucpu = machine * MAX_CPUS + cpu */
+#define MAX_MACHINES 64u
+
+struct import;
+
+/* The scheduler of one CPU. */
+struct cpu_sched {
+	bool has_last; /* a switch was seen */
+	uint32_t slice; /* the open row of sched; NULL_U32: none */
+	uint32_t utid; /* of the thread that was switched to */
+	int32_t tid;
+	int32_t prio;
+};
+
+struct cpu_state {
+	uint32_t queues[QUEUE_KINDS]; /* number + 1; 0: not made yet */
+	bool seen; /* has a row of the table `cpu` */
+	bool has_first_bundle;
+	bool described; /* by CpuInfo: */
+	uint32_t processor, capacity, max_khz;
+	struct cpu_sched sched;
+};
+
+struct machine {
+	uint32_t raw_id;
+	uint32_t row;
+	struct clocks clocks;
+	struct sequences sequences;
+	struct tasks tasks;
+	struct cpu_state *cpus; /* owned */
+	size_t n_cpus, cap_cpus;
+	size_t n_queues[QUEUE_KINDS]; /* CPUs that have a queue of the kind */
+	int64_t latest; /* of its packets */
+	unsigned kernel_major, kernel_minor; /* 0: unknown */
+	uint32_t page_size;
+	char arch[32];
+	uint16_t states[512]; /* by the kernel's word: number + 1 in store.states */
+	int64_t tracing_started; /* INT64_MIN: unknown */
+	int64_t first_data; /* ftrace events before it only make a row of ftrace_event */
+	bool preserve_ring;
+	bool ftrace_begun; /* the first ftrace event was released */
+};
+
+struct deferred_packet;
+struct generic_number;
+
+struct import {
+	struct store *store;
+	struct machine *machines[MAX_MACHINES]; /* owned */
+	size_t n_machines;
+	struct event_queues queues;
+	struct arg_builder args; /* for whoever makes a set */
+	struct arg_list list; /* likewise, for reading one */
+	struct deferred_packet *deferred; /* owned: packets whose clock is not known yet */
+	size_t n_deferred, cap_deferred;
+	bool at_end; /* no snapshot will come */
+	bool compressed; /* inside a compressed packet */
+	uint64_t undecodable; /* packets that violate protobuf's rules */
+	uint64_t not_unpacked; /* compressed packets that could not be unpacked */
+	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];
+	struct task_infos infos;
+	int64_t n_buffers; /* in TraceStats */
+	bool has_ring_begin; /* FtraceStats of the start were seen */
+	struct generic_number *generic; /* owned hash */
+};
+
+static inline struct table *import_table(struct import *im, enum store_table which)
+{
+	return &im->store->tables[which];
+}
+
+/* Returns the state of a CPU, or NULL for a number that is too large. */
+struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu);
+
+/* Notes the time of a row for trace_bounds. */
+static inline void import_note_ts(struct import *im, int64_t ts)
+{
+	struct store *s = im->store;
+
+	if (ts < s->start_ts)
+		s->start_ts = ts;
+	if (ts > s->end_ts)
+		s->end_ts = ts;
+}
+
+/* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added, else the
+ * row of the name is overwritten. */
+enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
+void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
+		  bool multi, int64_t v);
+void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
+		     bool multi, const void *s, size_t len);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A packet in the file's order: its sequence's state, its clock, then into a queue. What has to be known
+ * before any event is read at once: snapshots of clocks, statistics, the machine.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/import/import_steps.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+struct deferred_packet {
+	const uint8_t *data;
+	size_t len;
+};
+
+#define MAX_PACKET_BYTES UINT32_MAX
+
+static bool wants(uint32_t field)
+{
+	switch (field) {
+	case PB_TRACE_PACKET_FTRACE_EVENTS:
+	case PB_TRACE_PACKET_FTRACE_STATS:
+	case PB_TRACE_PACKET_PROCESS_TREE:
+	case PB_TRACE_PACKET_PROCESS_STATS:
+	case PB_TRACE_PACKET_SYS_STATS:
+	case PB_TRACE_PACKET_CLOCK_SNAPSHOT:
+	case PB_TRACE_PACKET_TRACE_STATS:
+	case PB_TRACE_PACKET_TRACE_UUID:
+	case PB_TRACE_PACKET_SYSTEM_INFO:
+	case PB_TRACE_PACKET_CPU_INFO:
+	case PB_TRACE_PACKET_SERVICE_EVENT:
+	case PB_TRACE_PACKET_TRACK_EVENT:
+	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
+	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
+	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
+		return true;
+	}
+	return false;
+}
+
+struct machine *import_machine(struct import *im, uint32_t raw_id)
+{
+	struct table *t = import_table(im, TABLE_MACHINE);
+	struct machine *m;
+
+	for (size_t i = 0; i < im->n_machines; i++)
+		if (im->machines[i]->raw_id == raw_id)
+			return im->machines[i];
+	if (im->n_machines == MAX_MACHINES)
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m) {
+		im->store->budget.error = -ENOMEM;
+		return NULL;
+	}
+	m->raw_id = raw_id;
+	m->row = table_append(t);
+	m->latest = INT64_MIN;
+	m->tracing_started = m->first_data = INT64_MIN;
+	m->page_size = 4096;
+	for (unsigned c = MACHINE_SYSNAME; c <= MACHINE_ARCH; c++)
+		table_set_u32(t, c, m->row, NULL_U32);
+	table_set_u32(t, MACHINE_RAW_ID, m->row, raw_id);
+	table_set_u32(t, MACHINE_CPUS, m->row, NULL_U32);
+	table_set_i64(t, MACHINE_RAM_BYTES, m->row, NULL_I64);
+	table_set_u32(t, MACHINE_RAM_GB, m->row, NULL_U32);
+	clocks_init(&m->clocks, im->store);
+	sequences_init(&m->sequences, im->store);
+	tasks_init(&m->tasks, im->store, &im->infos, m->row);
+	for (unsigned kind = 0; kind <= QUEUE_TRACK_EVENTS; kind++)
+		im->packet_queues[m->row][kind] = event_queues_new(&im->queues, kind, m->row, 0);
+	im->machines[im->n_machines++] = m;
+	return m;
+}
+
+static void unpack(struct import *im, const struct pb_field *f)
+{
+	struct strbuf b = {0};
+	struct trace_bytes bytes;
+	struct pb_field packet;
+	struct pb_dec d;
+
+	if (im->compressed || packets_unpack(f->id, f->data, f->len, &b) < 0) {
+		im->not_unpacked++;
+		strbuf_deinit(&b);
+		return;
+	}
+	bytes = (struct trace_bytes){.len = b.len, .data = (uint8_t *)strbuf_take(&b)};
+	if (!bytes.data)
+		return;
+	/* The strbuf grew by doubling; the bytes stay until the end. */
+	bytes.data = realloc(bytes.data, bytes.len + 1) ?: bytes.data;
+	if (store_keep(im->store, bytes) < 0)
+		return;
+	im->compressed = true;
+	pb_dec_init(&d, bytes.data, bytes.len);
+	while (pb_dec_next(&d, &packet) && !im->store->budget.error)
+		if (packet.id == PB_TRACE_PACKET && packet.data)
+			tokens_packet(im, packet.data, packet.len);
+	im->compressed = false;
+	im->not_unpacked += !pb_dec_ok(&d);
+}
+
+/* ---- the state of the sequence ---- */
+
+static void count_missing_sequence(struct import *im, const struct packet *p)
+{
+	struct store *s = im->store;
+
+	stats_add(s, STAT_INCREMENTAL_STATE_CLEARED_MISSING_SEQUENCE_ID, STAT_NO_INDEX,
+		  !!(p->flags & PACKET_STATE_CLEARED));
+	stats_add(s, STAT_PREVIOUS_PACKET_DROPPED_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->dropped);
+	stats_add(s, STAT_TRACE_PACKET_DEFAULTS_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->defaults.id);
+	stats_add(s, STAT_INTERNED_DATA_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->interned.id);
+}
+
+/* Returns false if the packet needs a state that its sequence lost. */
+static bool update_sequence(struct import *im, struct machine *m, const struct packet *p,
+			    struct packet_sequence_info *seq)
+{
+	if (p->dropped && seq->seen)
+		seq->drops++;
+	seq->seen = true;
+	if (p->flags & PACKET_STATE_CLEARED)
+		sequences_clear(&m->sequences, seq);
+	else if (p->dropped)
+		seq->valid = false;
+	if (p->defaults.data)
+		sequences_set_defaults(&m->sequences, seq, &p->defaults);
+	if (p->interned.data && seq->valid)
+		sequences_intern(&m->sequences, seq, &p->interned);
+	else if (p->interned.data)
+		stats_add(im->store, STAT_INTERNED_DATA_SKIPPED_INCREMENTAL_STATE_INVALID, STAT_NO_INDEX, 1);
+	if (!(p->flags & PACKET_NEEDS_STATE))
+		return true;
+	seq->flagged++;
+	if (seq->valid)
+		return true;
+	seq->skipped++;
+	stats_add(im->store, STAT_PACKET_SKIPPED_SEQ_NEEDS_INCREMENTAL_STATE_INVALID, STAT_NO_INDEX, 1);
+	return false;
+}
+
+/* ---- the time ---- */
+
+static void count_failure(struct import *im, enum clock_result r)
+{
+	static const enum stat_number stats[] = {
+		[CLOCK_UNKNOWN_SOURCE] = STAT_CLOCK_SYNC_FAILURE_UNKNOWN_SOURCE_CLOCK,
+		[CLOCK_UNKNOWN_TARGET] = STAT_CLOCK_SYNC_FAILURE_UNKNOWN_TARGET_CLOCK,
+		[CLOCK_NO_PATH] = STAT_CLOCK_SYNC_FAILURE_NO_PATH,
+	};
+
+	stats_add(im->store, stats[r], STAT_NO_INDEX, 1);
+}
+
+bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts, int64_t *ret)
+{
+	enum clock_result r = clocks_convert(&m->clocks, clock, ts, ret);
+
+	if (r != CLOCK_CONVERTED)
+		count_failure(im, r);
+	return r == CLOCK_CONVERTED;
+}
+
+static void defer(struct import *im, const uint8_t *data, size_t len)
+{
+	if (!budget_take(&im->store->budget, sizeof(*im->deferred)))
+		return;
+	if (array_reserve(&im->deferred, &im->cap_deferred, im->n_deferred + 1, sizeof(*im->deferred))) {
+		im->store->budget.error = -ENOMEM;
+		return;
+	}
+	im->deferred[im->n_deferred++] = (struct deferred_packet){.data = data, .len = len};
+}
+
+/* Returns false if the packet is put aside until more clocks are known, or dropped. */
+static bool packet_time(struct import *im, struct machine *m, const struct packet *p,
+			const struct packet_sequence_info *seq, const uint8_t *data, size_t len, int64_t *ret)
+{
+	uint32_t clock = p->has_clock ? p->clock : seq ? sequences_state(&m->sequences, seq->state)->default_clock : 0;
+	enum clock_result r;
+
+	if (!p->has_timestamp) {
+		*ret = MAX(m->latest, im->queues.latest);
+		if (*ret == INT64_MIN)
+			*ret = 0;
+		if (p->payload.id != PB_TRACE_PACKET_TRACK_EVENT)
+			return true;
+		stats_add(im->store, STAT_TRACK_EVENT_MISSING_TIMESTAMP, STAT_NO_INDEX, 1);
+		return false;
+	}
+	*ret = (int64_t)p->timestamp;
+	if (clock) {
+		r = clocks_convert(&m->clocks, clock_of(clock, p->sequence), (int64_t)p->timestamp, ret);
+		if (r != CLOCK_CONVERTED && !im->at_end) {
+			defer(im, data, len);
+			return false;
+		}
+		if (r != CLOCK_CONVERTED) {
+			count_failure(im, r);
+			stats_add(im->store, STAT_CLOCK_SYNC_FAILURE_UNDEFERRABLE_PACKET_LOSS, STAT_NO_INDEX, 1);
+			return false;
+		}
+	}
+	if (*ret < 0) {
+		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX, 1);
+		return false;
+	}
+	m->latest = MAX(m->latest, *ret);
+	return true;
+}
+
+/* ---- into a queue ---- */
+
+static void queue_packet(struct import *im, struct machine *m, const struct packet *p,
+			 const struct packet_sequence_info *seq, const uint8_t *data, size_t len)
+{
+	enum queue_kind kind = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT ? QUEUE_TRACK_EVENTS : QUEUE_PACKETS;
+	struct queued_event e = {.data = data, .a = (uint32_t)len, .b = seq ? seq->state : NULL_U32};
+
+	if (len > MAX_PACKET_BYTES || !packet_time(im, m, p, seq, data, len, &e.ts))
+		return;
+	if (kind == QUEUE_TRACK_EVENTS && !seq) {
+		stats_add(im->store, STAT_TRACK_EVENT_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+		return;
+	}
+	event_queues_add(&im->queues, im->packet_queues[m->row][kind], &e);
+}
+
+/* Reads what counts at once. Returns false for what is sorted by time. */
+static bool read_now(struct import *im, struct machine *m, const struct packet *p,
+		     const struct packet_sequence_info *seq)
+{
+	const struct pb_field *f = &p->payload;
+
+	switch (f->id) {
+	case PB_TRACE_PACKET_FTRACE_EVENTS:
+		tokens_bundle(im, m, p, seq);
+		return true;
+	case PB_TRACE_PACKET_FTRACE_STATS:
+		tokens_ftrace_stats(im, m, f);
+		return true;
+	case PB_TRACE_PACKET_SYSTEM_INFO:
+		tokens_system_info(im, m, f);
+		return true;
+	case PB_TRACE_PACKET_CPU_INFO:
+		tokens_cpu_info(im, m, f);
+		return true;
+	case PB_TRACE_PACKET_TRACE_UUID:
+		tokens_trace_uuid(im, f);
+		return true;
+	case PB_TRACE_PACKET_TRACE_STATS:
+		tokens_trace_stats(im, m, f);
+		return true;
+	case 0:
+		return true;
+	}
+	return false;
+}
+
+void tokens_packet(struct import *im, const uint8_t *data, size_t len)
+{
+	struct packet_sequence_info *seq = NULL;
+	struct machine *m;
+	struct packet p;
+
+	if (!packet_read(&p, data, len, wants))
+		im->undecodable++;
+	if (p.payload.id == PB_TRACE_PACKET_COMPRESSED_PACKETS ||
+	    p.payload.id == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS) {
+		unpack(im, &p.payload);
+		return;
+	}
+	m = import_machine(im, p.machine);
+	if (!m)
+		return;
+	if (p.sequence)
+		seq = sequences_get(&m->sequences, p.sequence);
+	else
+		count_missing_sequence(im, &p);
+	if (seq && !update_sequence(im, m, &p, seq))
+		return;
+	if (p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
+		tokens_clock_snapshot(im, m, &p);
+	else if (p.payload.id == PB_TRACE_PACKET_SERVICE_EVENT)
+		tokens_service_event(im, m, &p);
+	else if (!read_now(im, m, &p, seq))
+		queue_packet(im, m, &p, seq, data, len);
+}
+
+void tokens_deferred(struct import *im)
+{
+	size_t n = im->n_deferred;
+
+	im->at_end = true;
+	for (size_t i = 0; i < n && !im->store->budget.error; i++) {
+		const struct deferred_packet *f = &im->deferred[i];
+		struct packet_sequence_info *seq;
+		struct machine *m;
+		struct packet p;
+
+		packet_read(&p, f->data, f->len, wants);
+		m = import_machine(im, p.machine);
+		if (!m)
+			continue;
+		seq = sequences_find(&m->sequences, p.sequence);
+		queue_packet(im, m, &p, seq, f->data, f->len);
+	}
+}

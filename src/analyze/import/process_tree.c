@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ProcessTree: names, parents and threads of processes, as /proc shows them. */
+#include <string.h>
+
+#include "analyze/import/import_steps.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+#define KTHREADD_PID 2
+#define KWORKER "kworker/"
+
+struct tree_process {
+	int32_t pid, ppid;
+	uint32_t uid; /* NULL_U32: unknown */
+	uint64_t start_ns; /* CLOCK_BOOTTIME; 0: unknown */
+	bool is_kthread, has_kthread, is_comm, has_start;
+	size_t n_words;
+	const uint8_t *name; /* the first word */
+	size_t name_len;
+	struct strbuf cmdline; /* all words, with spaces */
+};
+
+static void read_process(const struct pb_field *process, struct tree_process *p)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, process->data, process->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_PROCESS_TREE_PROCESS_PID:
+			p->pid = (int32_t)f.u64;
+			break;
+		case PB_PROCESS_TREE_PROCESS_PPID:
+			p->ppid = (int32_t)f.u64;
+			break;
+		case PB_PROCESS_TREE_PROCESS_CMDLINE:
+			if (!f.data)
+				break;
+			if (p->n_words++)
+				strbuf_putc(&p->cmdline, ' ');
+			else
+				p->name = f.data;
+			if (p->n_words == 1)
+				p->name_len = f.len;
+			strbuf_add(&p->cmdline, f.data, f.len);
+			break;
+		case PB_PROCESS_TREE_PROCESS_UID:
+			p->uid = (uint32_t)f.u64;
+			break;
+		case PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT:
+			p->start_ns = f.u64;
+			p->has_start = true;
+			break;
+		case PB_PROCESS_TREE_PROCESS_IS_KTHREAD:
+			p->has_kthread = true;
+			p->is_kthread = f.u64 != 0;
+			break;
+		case PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM:
+			p->is_comm = f.u64 != 0;
+			break;
+		}
+}
+
+/* Where the name of a worker's work begins: it changes, the worker does not. */
+static size_t worker_len(const uint8_t *name, size_t len)
+{
+	if (len <= strlen(KWORKER) || memcmp(name, KWORKER, strlen(KWORKER)))
+		return len;
+	for (size_t i = strlen(KWORKER); i < len; i++)
+		if (name[i] == '+' || name[i] == '-')
+			return i;
+	return len;
+}
+
+/* A process with another parent than before is another process with the same pid. */
+static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid, uint32_t parent)
+{
+	uint32_t upid = tasks_process(&m->tasks, pid), main_thread;
+	struct table *t = import_table(im, TABLE_PROCESS);
+	uint32_t known = table_u32(t, PROCESS_PARENT, upid);
+
+	if (known != NULL_U32 && known != parent)
+		upid = tasks_new_process(&m->tasks, pid, NULL_I64, &main_thread);
+	if (upid != parent || pid == 0)
+		table_set_u32(t, PROCESS_PARENT, upid, parent);
+	return upid;
+}
+
+static void add_process(struct import *im, struct machine *m, struct tree_process *p)
+{
+	struct table *t = import_table(im, TABLE_PROCESS);
+	struct strings *strings = &im->store->strings;
+	size_t cmdline_len = p->cmdline.len;
+	uint32_t upid, name;
+	int64_t start;
+
+	if (p->ppid == KTHREADD_PID) {
+		p->name_len = worker_len(p->name, p->name_len);
+		cmdline_len = worker_len((const uint8_t *)p->cmdline.s, cmdline_len);
+	}
+	if (p->n_words == 1 && memchr(p->name, ' ', p->name_len) && !p->is_comm)
+		p->name_len = (size_t)((const uint8_t *)memchr(p->name, ' ', p->name_len) - p->name);
+	upid = process_with_parent(im, m, p->pid, tasks_process(&m->tasks, p->ppid));
+	name = strings_intern(strings, p->name, p->name_len);
+	tasks_name_process(&m->tasks, upid, name, PROCESS_BY_SYSTEM);
+	table_set_u32(t, PROCESS_CMDLINE, upid, strings_intern(strings, p->cmdline.s, cmdline_len));
+	if (p->uid != NULL_U32)
+		table_set_u32(t, PROCESS_UID, upid, p->uid);
+	if (p->has_start && table_i64(t, PROCESS_START_TS, upid) == NULL_I64 &&
+	    tokens_convert(im, m, CLOCK_BOOTTIME_ID, (int64_t)p->start_ns, &start))
+		table_set_i64(t, PROCESS_START_TS, upid, start);
+	if (p->has_kthread)
+		im->infos.processes[upid].is_kthread = p->is_kthread;
+	if (p->is_comm)
+		tasks_name_thread(&m->tasks, tasks_thread_of(&m->tasks, p->pid, p->pid), name, THREAD_BY_TREE);
+}
+
+static void add_thread(struct import *im, struct machine *m, const struct pb_field *thread)
+{
+	int32_t tid = 0, tgid = 0;
+	uint32_t name = NULL_U32, utid;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, thread->data, thread->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_PROCESS_TREE_THREAD_TID)
+			tid = (int32_t)f.u64;
+		else if (f.id == PB_PROCESS_TREE_THREAD_TGID)
+			tgid = (int32_t)f.u64;
+		else if (f.id == PB_PROCESS_TREE_THREAD_NAME && f.data)
+			name = strings_intern(&im->store->strings, f.data, f.len);
+	}
+	utid = tasks_thread_of(&m->tasks, tid, tgid);
+	tasks_name_thread(&m->tasks, utid, name, THREAD_BY_TREE);
+}
+
+void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *tree)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, tree->data, tree->len);
+	while (pb_dec_next(&d, &f)) {
+		struct tree_process p = {.uid = NULL_U32};
+
+		if (f.id == PB_PROCESS_TREE_PROCESSES && f.data) {
+			read_process(&f, &p);
+			if (p.n_words)
+				add_process(im, m, &p);
+			strbuf_deinit(&p.cmdline);
+		}
+	}
+	pb_dec_init(&d, tree->data, tree->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PROCESS_TREE_THREADS && f.data)
+			add_thread(im, m, &f);
+}
+
+void rows_process_args(struct import *im)
+{
+	struct table *t = import_table(im, TABLE_PROCESS);
+
+	for (uint32_t upid = 0; upid < t->rows && upid < im->infos.n_processes; upid++) {
+		uint8_t is_kthread = im->infos.processes[upid].is_kthread;
+
+		if (is_kthread == NULL_U8)
+			continue;
+		arg_builder_int(im->store, &im->args, "is_kthread", ARG_BOOL, is_kthread);
+		table_set_u32(t, PROCESS_ARGS, upid, arg_sets_add(im->store, &im->args));
+	}
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Switches and wakings to rows of sched and thread_state. Each thread has at most one open row of
+ * thread_state; the idle thread of a machine has none. A CPU has one open row of sched.
+ */
+#include "analyze/import/import_steps.h"
+#include "analyze/store/table_defs.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+bool rows_is_early(const struct machine *m, int64_t ts)
+{
+	return ts < m->first_data;
+}
+
+/* ---- states ---- */
+
+#define IS_NEW_LAYOUT(m) ((m)->kernel_major > 4 || ((m)->kernel_major == 4 && (m)->kernel_minor >= 14))
+
+/* Bits in the order of their letters in the text. Kernels before 4.14 and after. */
+static const struct {
+	uint16_t bit;
+	char letter;
+} old_bits[] = {{0x1, 'S'}, {0x2, 'D'}, {0x4, 'T'}, {0x8, 't'}, {0x10, 'X'}, {0x20, 'Z'},
+		{0x40, 'x'}, {0x80, 'K'}, {0x100, 'W'}, {0x200, 'P'}, {0x400, 'N'}},
+  new_bits[] = {{0x1, 'S'}, {0x2, 'D'}, {0x4, 'T'}, {0x8, 't'}, {0x10, 'X'}, {0x20, 'Z'}, {0x40, 'P'}, {0x80, 'I'}};
+
+static size_t state_text(const struct machine *m, uint16_t bits, char text[static 16])
+{
+	size_t n = 0;
+	bool is_new = IS_NEW_LAYOUT(m);
+	uint16_t preempted = is_new ? 0x100 : m->kernel_major == 4 && m->kernel_minor >= 8 ? 0x1000 : 0x800;
+
+	if (is_new && bits & 0xfe00)
+		return 0;
+	if (!is_new && (bits & (uint16_t)~(preempted | 0x7ff)))
+		return 0;
+	if (bits == preempted) {
+		text[0] = 'R';
+		text[1] = '+';
+		return 2;
+	}
+	bits &= (uint16_t)~preempted;
+	if (!bits)
+		text[n++] = 'R';
+	if (!is_new && bits == 0x402) {
+		text[n++] = 'I';
+		return n;
+	}
+	for (size_t i = 0; i < (is_new ? ARRAY_SIZE(new_bits) : ARRAY_SIZE(old_bits)); i++)
+		if (bits & (is_new ? new_bits[i].bit : old_bits[i].bit))
+			text[n++] = is_new ? new_bits[i].letter : old_bits[i].letter;
+	return n;
+}
+
+/* Returns the number of the state, NULL_U16 for a word that no kernel has. */
+static uint16_t state_of(struct import *im, struct machine *m, int64_t prev_state)
+{
+	uint16_t bits = (uint16_t)prev_state;
+	char text[16];
+	size_t n;
+
+	if (bits < ARRAY_SIZE(m->states) && m->states[bits])
+		return (uint16_t)(m->states[bits] - 1);
+	n = state_text(m, bits, text);
+	if (!n) {
+		stats_add(im->store, STAT_TASK_STATE_INVALID, STAT_NO_INDEX, 1);
+		return NULL_U16;
+	}
+	n = store_state(im->store, strings_intern(&im->store->strings, text, n));
+	if (bits < ARRAY_SIZE(m->states) && n != NULL_U16)
+		m->states[bits] = (uint16_t)(n + 1);
+	return (uint16_t)n;
+}
+
+/* ---- thread_state ---- */
+
+static void open_state(struct import *im, uint32_t utid, int64_t ts, uint16_t state, uint32_t more)
+{
+	struct table *t = import_table(im, TABLE_THREAD_STATE);
+	struct thread_info *info = &im->infos.threads[utid];
+	uint32_t row = table_append(t);
+
+	table_set_ts(t, STATE_TS, row, ts);
+	table_set_dur(t, STATE_DUR, row, -1);
+	table_set_u32(t, STATE_UTID, row, utid);
+	TABLE_CELL(uint16_t, t, STATE_STATE, row) = state;
+	table_set_u32(t, STATE_MORE, row, more);
+	info->state_row = row;
+	if (state == STORE_STATE_RUNNING)
+		info->blocked_row = NULL_U32;
+	else if (state != STORE_STATE_RUNNABLE)
+		info->blocked_row = row;
+}
+
+static void close_state(struct import *im, uint32_t utid, int64_t ts)
+{
+	struct table *t = import_table(im, TABLE_THREAD_STATE);
+	uint32_t row = im->infos.threads[utid].state_row;
+
+	if (row != NULL_U32)
+		table_set_dur(t, STATE_DUR, row, ts - table_ts(t, STATE_TS, row));
+}
+
+/* The state of the thread's open row; NULL_U16 also for an unknown one. */
+static uint16_t open_state_of(struct import *im, uint32_t utid)
+{
+	uint32_t row = im->infos.threads[utid].state_row;
+
+	return row == NULL_U32 ? NULL_U16
+			       : TABLE_CELL(uint16_t, import_table(im, TABLE_THREAD_STATE), STATE_STATE, row);
+}
+
+static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
+{
+	struct table *t = import_table(im, TABLE_WAKER);
+	uint32_t row = table_append(t);
+
+	table_set_u32(t, WAKER_UTID, row, waker);
+	table_set_u32(t, WAKER_ROW, row,
+		      open_state_of(im, waker) == STORE_STATE_RUNNING ? im->infos.threads[waker].state_row
+								      : NULL_U32);
+	TABLE_CELL(uint8_t, t, WAKER_IRQ_CONTEXT, row) = irq;
+	return row;
+}
+
+static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t prev,
+			     uint16_t prev_state, uint32_t next)
+{
+	if (prev != m->tasks.idle) {
+		/* A thread that was not running was switched out unseen: its row stays open. */
+		if (open_state_of(im, prev) == STORE_STATE_RUNNING)
+			close_state(im, prev, ts);
+		open_state(im, prev, ts, prev_state, NULL_U32);
+	}
+	if (next != m->tasks.idle) {
+		close_state(im, next, ts);
+		open_state(im, next, ts, STORE_STATE_RUNNING, m->row * MAX_CPUS + cpu);
+	}
+}
+
+void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker, uint8_t irq)
+{
+	uint32_t open = im->infos.threads[utid].state_row;
+	uint16_t state = open_state_of(im, utid);
+
+	if (utid == m->tasks.idle)
+		return;
+	if (open != NULL_U32 && (state == STORE_STATE_RUNNING || state == STORE_STATE_RUNNABLE)) {
+		struct table *t = import_table(im, TABLE_SPURIOUS_WAKEUP);
+		uint32_t row = table_append(t);
+
+		table_set_ts(t, SPURIOUS_TS, row, ts);
+		table_set_u32(t, SPURIOUS_STATE, row, open);
+		TABLE_CELL(uint8_t, t, SPURIOUS_IRQ, row) = irq;
+		table_set_u32(t, SPURIOUS_UTID, row, utid);
+		table_set_u32(t, SPURIOUS_WAKER, row, waker);
+		return;
+	}
+	close_state(im, utid, ts);
+	open_state(im, utid, ts, STORE_STATE_RUNNABLE, add_waker(im, waker, irq));
+}
+
+void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t parent)
+{
+	if (utid != m->tasks.idle)
+		open_state(im, utid, ts, STORE_STATE_RUNNABLE, add_waker(im, parent, 0));
+}
+
+void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait, uint32_t function)
+{
+	uint32_t blocked = im->infos.threads[utid].blocked_row, row;
+	struct table *t = import_table(im, TABLE_BLOCKED);
+
+	if (blocked == NULL_U32 || utid == m->tasks.idle)
+		return;
+	row = table_append(t);
+	TABLE_CELL(uint8_t, t, BLOCKED_IO_WAIT, row) = io_wait;
+	table_set_u32(t, BLOCKED_FUNCTION, row, function);
+	table_set_u32(import_table(im, TABLE_THREAD_STATE), STATE_MORE, blocked, row);
+}
+
+/* ---- sched ---- */
+
+static void close_slice(struct import *im, struct cpu_sched *c, int64_t ts, uint16_t state)
+{
+	struct table *t = import_table(im, TABLE_SCHED);
+
+	if (c->slice == NULL_U32)
+		return;
+	table_set_dur(t, SCHED_DUR, c->slice, ts - table_ts(t, SCHED_TS, c->slice));
+	TABLE_CELL(uint16_t, t, SCHED_END_STATE, c->slice) = state;
+}
+
+static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t utid,
+			   int32_t prio)
+{
+	struct table *t = import_table(im, TABLE_SCHED);
+	uint32_t row = table_append(t);
+
+	table_set_ts(t, SCHED_TS, row, ts);
+	table_set_dur(t, SCHED_DUR, row, -1);
+	table_set_u32(t, SCHED_CPU, row, m->row * MAX_CPUS + cpu);
+	table_set_u32(t, SCHED_UTID, row, utid);
+	TABLE_CELL(uint16_t, t, SCHED_END_STATE, row) = NULL_U16;
+	TABLE_CELL(int32_t, t, SCHED_PRIORITY, row) = prio;
+	return row;
+}
+
+static void note_switch(struct cpu_sched *c, uint32_t utid, int32_t tid, int32_t prio)
+{
+	c->has_last = true;
+	c->utid = utid;
+	c->tid = tid;
+	c->prio = prio;
+}
+
+static uint32_t named_thread(struct machine *m, int32_t tid, uint32_t comm)
+{
+	uint32_t utid = tasks_thread(&m->tasks, tid);
+
+	tasks_name_thread(&m->tasks, utid, comm, THREAD_BY_FTRACE);
+	return utid;
+}
+
+void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e)
+{
+	struct table *compact = import_table(im, TABLE_COMPACT_SWITCH);
+	struct cpu_sched *c = &m->cpus[cpu].sched;
+	uint32_t next = named_thread(m, e->tid, e->comm), prev = c->utid, row;
+	int32_t next_prio = (int32_t)e->a;
+	uint16_t state;
+
+	if (!c->has_last) {
+		stats_add(im->store, STAT_COMPACT_SCHED_SWITCH_SKIPPED, STAT_NO_INDEX, 1);
+		note_switch(c, next, e->tid, next_prio);
+		return;
+	}
+	row = table_append(compact);
+	table_set_u32(compact, SWITCH_PREV_COMM, row, table_u32(import_table(im, TABLE_THREAD), THREAD_NAME, prev));
+	TABLE_CELL(int32_t, compact, SWITCH_PREV_PRIO, row) = c->prio;
+	TABLE_CELL(int32_t, compact, SWITCH_PREV_STATE, row) = (int32_t)e->b;
+	table_set_u32(compact, SWITCH_NEXT_COMM, row, e->comm);
+	table_set_u32(compact, SWITCH_NEXT_UTID, row, next);
+	TABLE_CELL(int32_t, compact, SWITCH_NEXT_PRIO, row) = next_prio;
+	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_SWITCH, row);
+	if (!rows_is_early(m, e->ts)) {
+		state = state_of(im, m, (int32_t)e->b);
+		close_slice(im, c, e->ts, state);
+		c->slice = open_slice(im, m, cpu, e->ts, next, next_prio);
+		states_of_switch(im, m, cpu, e->ts, prev, state, next);
+	}
+	note_switch(c, next, e->tid, next_prio);
+}
+
+void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e)
+{
+	struct table *compact = import_table(im, TABLE_COMPACT_WAKING);
+	const struct cpu_sched *c = &m->cpus[cpu].sched;
+	uint16_t flags = (uint16_t)(e->b >> 16);
+	uint32_t utid, row;
+
+	if (!c->has_last) {
+		stats_add(im->store, STAT_COMPACT_SCHED_WAKING_SKIPPED, STAT_NO_INDEX, 1);
+		return;
+	}
+	utid = tasks_thread(&m->tasks, e->tid);
+	row = table_append(compact);
+	table_set_u32(compact, WAKING_COMM, row, e->comm);
+	table_set_u32(compact, WAKING_UTID, row, utid);
+	TABLE_CELL(int32_t, compact, WAKING_PRIO, row) = (int32_t)e->a;
+	TABLE_CELL(int32_t, compact, WAKING_CPU, row) = (int16_t)e->b;
+	TABLE_CELL(uint16_t, compact, WAKING_FLAGS, row) = flags;
+	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING, row);
+	if (!rows_is_early(m, e->ts)) /* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */
+		rows_waking(im, m, e->ts, utid, c->utid, !!(flags & 0x18));
+}
+
+/* ---- sched_switch with all of its fields ---- */
+
+static void read_switch(struct store *s, const uint8_t *data, size_t len, struct sched_switch *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_SCHED_SWITCH_FTRACE_EVENT_PREV_COMM:
+			ret->prev_comm = strings_intern(&s->strings, f.data, f.len);
+			break;
+		case PB_SCHED_SWITCH_FTRACE_EVENT_PREV_PID:
+			ret->prev_tid = (int32_t)f.u64;
+			break;
+		case PB_SCHED_SWITCH_FTRACE_EVENT_PREV_PRIO:
+			ret->prev_prio = (int32_t)f.u64;
+			break;
+		case PB_SCHED_SWITCH_FTRACE_EVENT_PREV_STATE:
+			ret->prev_state = (int64_t)f.u64;
+			break;
+		case PB_SCHED_SWITCH_FTRACE_EVENT_NEXT_COMM:
+			ret->next_comm = strings_intern(&s->strings, f.data, f.len);
+			break;
+		case PB_SCHED_SWITCH_FTRACE_EVENT_NEXT_PID:
+			ret->next_tid = (int32_t)f.u64;
+			break;
+		case PB_SCHED_SWITCH_FTRACE_EVENT_NEXT_PRIO:
+			ret->next_prio = (int32_t)f.u64;
+			break;
+		}
+}
+
+void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, const uint8_t *data,
+		      size_t len)
+{
+	struct cpu_sched *c = &m->cpus[cpu].sched;
+	struct sched_switch sw = {.prev_tid = 0};
+	uint32_t next, prev;
+	uint16_t state;
+
+	read_switch(im->store, data, len, &sw);
+	next = named_thread(m, sw.next_tid, sw.next_comm);
+	prev = named_thread(m, sw.prev_tid, sw.prev_comm);
+	rows_add_ftrace(im, m, cpu, ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_RAW, (uintptr_t)data);
+	if (rows_is_early(m, ts))
+		return;
+	state = state_of(im, m, sw.prev_state);
+	if (c->has_last && c->tid == sw.prev_tid)
+		close_slice(im, c, ts, state);
+	else if (c->has_last)
+		stats_add(im->store, STAT_MISMATCHED_SCHED_SWITCH_TIDS, STAT_NO_INDEX, 1);
+	c->slice = open_slice(im, m, cpu, ts, next, sw.next_prio);
+	states_of_switch(im, m, cpu, ts, prev, state, next);
+	note_switch(c, next, sw.next_tid, sw.next_prio);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/sequences.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/store/stats.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+struct interned_key {
+	uint64_t iid;
+	uint64_t table;
+};
+
+struct interned_entry {
+	struct interned_key key;
+	uint32_t string;
+	UT_hash_handle hh;
+};
+
+struct packet_sequence {
+	struct packet_sequence_info info;
+	UT_hash_handle hh;
+};
+
+static void fail(struct sequences *q)
+{
+	if (!q->store->budget.error)
+		q->store->budget.error = -ENOMEM;
+}
+
+void sequences_init(struct sequences *q, struct store *store)
+{
+	*q = (struct sequences){.store = store};
+}
+
+static void free_state(struct sequence_state *s)
+{
+	struct interned_entry *e, *next;
+
+	HASH_ITER (hh, s->interned, e, next) {
+		HASH_DEL(s->interned, e);
+		free(e);
+	}
+	free(s);
+}
+
+void sequences_deinit(struct sequences *q)
+{
+	struct packet_sequence *s, *next;
+
+	HASH_ITER (hh, q->by_id, s, next) {
+		HASH_DEL(q->by_id, s);
+		free(s);
+	}
+	for (size_t i = 0; i < q->n_states; i++)
+		free_state(q->states[i]);
+	free(q->states);
+	*q = (struct sequences){0};
+}
+
+static uint32_t new_state(struct sequences *q)
+{
+	struct sequence_state *s;
+
+	if (!budget_take(&q->store->budget, sizeof(*s)) ||
+	    array_reserve(&q->states, &q->cap_states, q->n_states + 1, sizeof(*q->states)))
+		goto fail;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		goto fail;
+	s->thread_utid = -1;
+	q->states[q->n_states] = s;
+	return (uint32_t)q->n_states++;
+fail:
+	fail(q);
+	return NULL_U32;
+}
+
+struct packet_sequence_info *sequences_find(struct sequences *q, uint32_t id)
+{
+	struct packet_sequence *s;
+
+	HASH_FIND(hh, q->by_id, &id, sizeof(id), s);
+	return s ? &s->info : NULL;
+}
+
+struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
+{
+	struct packet_sequence_info *found = sequences_find(q, id);
+	struct packet_sequence *s;
+	uint32_t state;
+
+	if (found)
+		return found;
+	state = new_state(q);
+	s = state != NULL_U32 && budget_take(&q->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s)) : NULL;
+	if (!s) {
+		fail(q);
+		return NULL;
+	}
+	s->info.id = id;
+	s->info.state = state;
+	HASH_ADD(hh, q->by_id, info.id, sizeof(s->info.id), s);
+	if (!s->hh.tbl) {
+		free(s);
+		fail(q);
+		return NULL;
+	}
+	return &s->info;
+}
+
+void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i), void *ctx)
+{
+	for (struct packet_sequence *s = q->by_id; s; s = s->hh.next)
+		fn(ctx, &s->info);
+}
+
+struct sequence_state *sequences_state(struct sequences *q, uint32_t number)
+{
+	return q->states[number];
+}
+
+void sequences_clear(struct sequences *q, struct packet_sequence_info *s)
+{
+	uint32_t state = new_state(q);
+
+	if (state == NULL_U32)
+		return;
+	s->state = state;
+	s->valid = true;
+}
+
+void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f)
+{
+	struct sequence_state *state = sequences_state(q, s->state);
+	struct pb_field part, inner;
+	struct pb_dec d, e;
+
+	state->defaults = *f;
+	state->default_clock = 0;
+	state->has_default_track = false;
+	pb_dec_init(&d, f->data, f->len);
+	while (pb_dec_next(&d, &part)) {
+		if (part.id == PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID)
+			state->default_clock = (uint32_t)part.u64;
+		if (part.id != PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS || !part.data)
+			continue;
+		pb_dec_init(&e, part.data, part.len);
+		while (pb_dec_next(&e, &inner))
+			if (inner.id == PB_TRACK_EVENT_DEFAULTS_TRACK_UUID) {
+				state->default_track = inner.u64;
+				state->has_default_track = true;
+			}
+	}
+}
+
+static struct interned_entry *find(struct sequence_state *s, uint32_t table, uint64_t iid)
+{
+	struct interned_key key = {.iid = iid, .table = table};
+	struct interned_entry *e;
+
+	HASH_FIND(hh, s->interned, &key, sizeof(key), e);
+	return e;
+}
+
+/* The first entry with a number counts. */
+static void add_entry(struct sequences *q, struct sequence_state *s, uint32_t table, uint64_t iid,
+		      const struct pb_field *text)
+{
+	struct interned_entry *e;
+
+	if (find(s, table, iid))
+		return;
+	e = budget_take(&q->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
+	if (!e)
+		return fail(q);
+	e->key = (struct interned_key){.iid = iid, .table = table};
+	e->string = strings_intern(&q->store->strings, text->data, text->data ? text->len : 0);
+	HASH_ADD(hh, s->interned, key, sizeof(e->key), e);
+	if (!e->hh.tbl) {
+		free(e);
+		fail(q);
+	}
+}
+
+/* All entries have the form {iid = 1, text = 2}; those whose second field is no text are left out. */
+void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f)
+{
+	struct sequence_state *state = sequences_state(q, s->state);
+	struct pb_field entry, part;
+	struct pb_dec d, e;
+
+	pb_dec_init(&d, f->data, f->len);
+	while (pb_dec_next(&d, &entry)) {
+		struct pb_field text = {.id = 0};
+		uint64_t iid = 0;
+
+		if (!entry.data)
+			continue;
+		pb_dec_init(&e, entry.data, entry.len);
+		while (pb_dec_next(&e, &part)) {
+			if (part.id == PB_INTERNED_STRING_IID)
+				iid = part.u64;
+			else if (part.id == PB_INTERNED_STRING_STR && part.data)
+				text = part;
+		}
+		if (iid)
+			add_entry(q, state, entry.id, iid, &text);
+		else
+			stats_add(q->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+	}
+}
+
+uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid)
+{
+	struct interned_entry *e = find(sequences_state(q, state), table, iid);
+
+	return e ? e->string : NULL_U32;
+}

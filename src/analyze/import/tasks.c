@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/store/stats.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+
+/* Tids of Linux (PID_MAX_LIMIT) have an array by page; others, as track events invent them, a hash. */
+#define ARRAY_TIDS (1u << 22)
+#define PAGE_TIDS 1024u
+#define PAGES (ARRAY_TIDS / PAGE_TIDS)
+
+struct task_number {
+	int64_t number;
+	uint32_t id; /* utid or upid */
+	UT_hash_handle hh;
+};
+
+/* What is done once the process of a thread is known: `other` is a utid that shares it, or a child's upid. */
+struct task_wait {
+	uint32_t next;
+	uint32_t other;
+	bool is_child;
+};
+
+static void fail(struct tasks *t)
+{
+	if (!t->store->budget.error)
+		t->store->budget.error = -ENOMEM;
+}
+
+static struct table *threads(const struct tasks *t)
+{
+	return &t->store->tables[TABLE_THREAD];
+}
+
+static struct table *processes(const struct tasks *t)
+{
+	return &t->store->tables[TABLE_PROCESS];
+}
+
+/* ---- numbers ---- */
+
+static uint32_t get(struct task_number *const *hash, int64_t number)
+{
+	struct task_number *n;
+
+	HASH_FIND(hh, *hash, &number, sizeof(number), n);
+	return n ? n->id : NULL_U32;
+}
+
+static void put(struct tasks *t, struct task_number **hash, int64_t number, uint32_t id)
+{
+	struct task_number *n;
+
+	HASH_FIND(hh, *hash, &number, sizeof(number), n);
+	if (!n) {
+		n = budget_take(&t->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
+		if (!n)
+			return fail(t);
+		n->number = number;
+		HASH_ADD(hh, *hash, number, sizeof(n->number), n);
+		if (!n->hh.tbl) {
+			free(n);
+			return fail(t);
+		}
+	}
+	n->id = id;
+}
+
+static void free_numbers(struct task_number **hash)
+{
+	struct task_number *n, *next;
+
+	HASH_ITER (hh, *hash, n, next) {
+		HASH_DEL(*hash, n);
+		free(n);
+	}
+}
+
+static uint32_t newest(const struct tasks *t, int64_t tid)
+{
+	const uint32_t *page;
+
+	if (tid < 0 || tid >= ARRAY_TIDS)
+		return get(&t->tids, tid);
+	page = t->pages ? t->pages[tid / PAGE_TIDS] : NULL;
+	return page ? page[tid % PAGE_TIDS] : NULL_U32;
+}
+
+static void set_newest(struct tasks *t, int64_t tid, uint32_t utid)
+{
+	uint32_t **page;
+
+	if (tid < 0 || tid >= ARRAY_TIDS) {
+		put(t, &t->tids, tid, utid);
+		return;
+	}
+	if (!t->pages)
+		t->pages = calloc(PAGES, sizeof(*t->pages));
+	if (!t->pages)
+		return fail(t);
+	page = &t->pages[tid / PAGE_TIDS];
+	if (!*page) {
+		*page = malloc(PAGE_TIDS * sizeof(**page));
+		if (!*page)
+			return fail(t);
+		for (unsigned i = 0; i < PAGE_TIDS; i++)
+			(*page)[i] = NULL_U32;
+	}
+	(*page)[tid % PAGE_TIDS] = utid;
+}
+
+/* ---- rows ---- */
+
+static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
+{
+	struct table *rows = threads(t);
+	uint32_t utid = table_append(rows);
+
+	table_set_i64(rows, THREAD_TID, utid, tid);
+	table_set_u32(rows, THREAD_NAME, utid, NULL_U32);
+	table_set_i64(rows, THREAD_START_TS, utid, start);
+	table_set_i64(rows, THREAD_END_TS, utid, NULL_I64);
+	table_set_u32(rows, THREAD_UPID, utid, NULL_U32);
+	TABLE_CELL(uint8_t, rows, THREAD_IS_MAIN, utid) = NULL_U8;
+	TABLE_CELL(uint8_t, rows, THREAD_IS_IDLE, utid) = 0;
+	table_set_u32(rows, THREAD_MACHINE, utid, t->machine);
+	table_set_u32(rows, THREAD_ARGS, utid, NULL_U32);
+	if (array_reserve(&t->infos->threads, &t->infos->cap_threads, (size_t)utid + 1,
+			  sizeof(*t->infos->threads))) {
+		fail(t);
+		return t->infos->n_threads ? (uint32_t)t->infos->n_threads - 1 : 0;
+	}
+	t->infos->threads[utid] = (struct thread_info){.older = NULL_U32, .state_row = NULL_U32,
+						       .blocked_row = NULL_U32, .waits = NULL_U32,
+						       .in_write = NULL_U32};
+	t->infos->n_threads = MAX(t->infos->n_threads, (size_t)utid + 1);
+	return utid;
+}
+
+static uint32_t add_process(struct tasks *t, int64_t pid)
+{
+	struct table *rows = processes(t);
+	uint32_t upid = table_append(rows);
+
+	table_set_i64(rows, PROCESS_PID, upid, pid);
+	table_set_u32(rows, PROCESS_NAME, upid, NULL_U32);
+	table_set_i64(rows, PROCESS_START_TS, upid, NULL_I64);
+	table_set_i64(rows, PROCESS_END_TS, upid, NULL_I64);
+	table_set_u32(rows, PROCESS_PARENT, upid, NULL_U32);
+	table_set_u32(rows, PROCESS_UID, upid, NULL_U32);
+	table_set_u32(rows, PROCESS_CMDLINE, upid, NULL_U32);
+	table_set_u32(rows, PROCESS_ARGS, upid, NULL_U32);
+	table_set_u32(rows, PROCESS_MACHINE, upid, t->machine);
+	if (array_reserve(&t->infos->processes, &t->infos->cap_processes, (size_t)upid + 1,
+			  sizeof(*t->infos->processes))) {
+		fail(t);
+		return t->infos->n_processes ? (uint32_t)t->infos->n_processes - 1 : 0;
+	}
+	t->infos->processes[upid] = (struct process_info){.is_kthread = NULL_U8};
+	t->infos->n_processes = MAX(t->infos->n_processes, (size_t)upid + 1);
+	return upid;
+}
+
+uint32_t tasks_upid(const struct tasks *t, uint32_t utid)
+{
+	return table_u32(threads(t), THREAD_UPID, utid);
+}
+
+static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
+{
+	if (table_u32(processes(t), PROCESS_PARENT, upid) == NULL_U32)
+		table_set_u32(processes(t), PROCESS_PARENT, upid, parent);
+}
+
+static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
+{
+	struct table *rows = threads(t);
+	int64_t tid = table_i64(rows, THREAD_TID, utid), pid = table_i64(processes(t), PROCESS_PID, upid);
+
+	if (table_u32(rows, THREAD_UPID, utid) != NULL_U32)
+		return false;
+	table_set_u32(rows, THREAD_UPID, utid, upid);
+	TABLE_CELL(uint8_t, rows, THREAD_IS_MAIN, utid) = tid == pid;
+	return true;
+}
+
+/* Takes the list of what waits for the thread, and puts `rest` behind it. */
+static uint32_t take_waits(struct tasks *t, uint32_t utid, uint32_t rest)
+{
+	uint32_t first = t->infos->threads[utid].waits, last = first;
+
+	if (first == NULL_U32)
+		return rest;
+	t->infos->threads[utid].waits = NULL_U32;
+	while (t->infos->waits[last].next != NULL_U32)
+		last = t->infos->waits[last].next;
+	t->infos->waits[last].next = rest;
+	return first;
+}
+
+/* Binds the thread, all threads that wait for its process, those that wait for theirs, and so on. */
+static void bind(struct tasks *t, uint32_t utid, uint32_t upid)
+{
+	uint32_t wait = bind_one(t, utid, upid) ? take_waits(t, utid, NULL_U32) : NULL_U32;
+
+	while (wait != NULL_U32) {
+		struct task_wait w = t->infos->waits[wait];
+
+		wait = w.next;
+		if (w.is_child)
+			set_parent(t, w.other, upid);
+		else if (bind_one(t, w.other, upid))
+			wait = take_waits(t, w.other, wait);
+	}
+}
+
+static void wait_for(struct tasks *t, uint32_t thread, uint32_t other, bool is_child)
+{
+	struct task_infos *in = t->infos;
+
+	if (!budget_take(&t->store->budget, sizeof(*in->waits)) ||
+	    array_reserve(&in->waits, &in->cap_waits, in->n_waits + 1, sizeof(*in->waits)))
+		return fail(t);
+	in->waits[in->n_waits] = (struct task_wait){
+		.next = in->threads[thread].waits, .other = other, .is_child = is_child};
+	in->threads[thread].waits = (uint32_t)in->n_waits++;
+}
+
+void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread)
+{
+	uint32_t parent = tasks_upid(t, thread);
+
+	if (parent != NULL_U32)
+		set_parent(t, upid, parent);
+	else
+		wait_for(t, thread, upid, true);
+}
+
+void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
+{
+	uint32_t known = tasks_upid(t, thread);
+
+	if (known != NULL_U32) {
+		bind(t, utid, known);
+		return;
+	}
+	if (tasks_upid(t, utid) != NULL_U32) {
+		bind(t, thread, tasks_upid(t, utid));
+		return;
+	}
+	wait_for(t, thread, utid, false);
+	wait_for(t, utid, thread, false);
+}
+
+/* ---- look-up ---- */
+
+static bool is_alive(const struct tasks *t, uint32_t utid)
+{
+	uint32_t upid = tasks_upid(t, utid);
+
+	if (table_i64(threads(t), THREAD_END_TS, utid) != NULL_I64)
+		return false;
+	if (upid == NULL_U32)
+		return true;
+	return table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
+	       get(&t->pids, table_i64(processes(t), PROCESS_PID, upid)) == upid;
+}
+
+/* pid: NULL_I64 for any process. */
+static uint32_t find_thread(const struct tasks *t, int64_t tid, int64_t pid)
+{
+	uint32_t utid = newest(t, tid);
+
+	for (; utid != NULL_U32; utid = t->infos->threads[utid].older) {
+		uint32_t upid = tasks_upid(t, utid);
+
+		if (!is_alive(t, utid))
+			continue;
+		if (pid == NULL_I64 || upid == NULL_U32 ||
+		    table_i64(processes(t), PROCESS_PID, upid) == pid)
+			return utid;
+	}
+	return NULL_U32;
+}
+
+uint32_t tasks_find_thread(const struct tasks *t, int64_t tid)
+{
+	return find_thread(t, tid, NULL_I64);
+}
+
+uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
+{
+	uint32_t older = newest(t, tid), utid = add_thread(t, tid, start);
+
+	if (older != utid)
+		t->infos->threads[utid].older = older;
+	set_newest(t, tid, utid);
+	return utid;
+}
+
+uint32_t tasks_thread(struct tasks *t, int64_t tid)
+{
+	uint32_t utid = tid == 0 ? t->idle : find_thread(t, tid, NULL_I64);
+
+	return utid != NULL_U32 ? utid : tasks_new_thread(t, tid, NULL_I64);
+}
+
+uint32_t tasks_process(struct tasks *t, int64_t pid)
+{
+	uint32_t upid = get(&t->pids, pid), utid;
+
+	if (upid != NULL_U32)
+		return upid;
+	upid = add_process(t, pid);
+	put(t, &t->pids, pid, upid);
+	utid = find_thread(t, pid, pid);
+	if (utid == NULL_U32)
+		utid = tasks_new_thread(t, pid, NULL_I64);
+	bind(t, utid, upid);
+	return upid;
+}
+
+uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t *ret_main)
+{
+	struct task_number *n;
+	uint32_t upid;
+
+	HASH_FIND(hh, t->pids, &pid, sizeof(pid), n);
+	if (n) {
+		HASH_DEL(t->pids, n);
+		free(n);
+	}
+	set_newest(t, pid, NULL_U32);
+	*ret_main = tasks_new_thread(t, pid, start);
+	upid = tasks_process(t, pid);
+	table_set_i64(processes(t), PROCESS_START_TS, upid, start);
+	return upid;
+}
+
+uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid)
+{
+	uint32_t utid = find_thread(t, tid, pid);
+
+	if (utid == NULL_U32)
+		utid = tasks_new_thread(t, tid, NULL_I64);
+	if (tasks_upid(t, utid) == NULL_U32)
+		bind(t, utid, tasks_process(t, pid));
+	return utid;
+}
+
+/* ---- names, ends ---- */
+
+void tasks_name_thread(struct tasks *t, uint32_t utid, uint32_t name, enum thread_namer by)
+{
+	struct thread_info *info = &t->infos->threads[utid];
+
+	if (name == NULL_U32 || by < info->namer)
+		return;
+	info->namer = (uint8_t)by;
+	table_set_u32(threads(t), THREAD_NAME, utid, name);
+}
+
+void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum process_namer by)
+{
+	struct process_info *info = &t->infos->processes[upid];
+
+	if (name == NULL_U32 || by < info->namer)
+		return;
+	info->namer = (uint8_t)by;
+	table_set_u32(processes(t), PROCESS_NAME, upid, name);
+}
+
+void tasks_end(struct tasks *t, int64_t tid, int64_t ts)
+{
+	uint32_t utid = find_thread(t, tid, NULL_I64), upid;
+
+	if (utid == NULL_U32 || utid == t->idle)
+		return;
+	table_set_i64(threads(t), THREAD_END_TS, utid, ts);
+	set_newest(t, tid, NULL_U32);
+	upid = tasks_upid(t, utid);
+	if (upid != NULL_U32 && table_i64(processes(t), PROCESS_PID, upid) == tid) {
+		struct task_number *n;
+
+		table_set_i64(processes(t), PROCESS_END_TS, upid, ts);
+		HASH_FIND(hh, t->pids, &tid, sizeof(tid), n);
+		if (n) {
+			HASH_DEL(t->pids, n);
+			free(n);
+		}
+	}
+}
+
+/* ---- life ---- */
+
+void tasks_init(struct tasks *t, struct store *store, struct task_infos *infos, uint32_t machine)
+{
+	uint32_t upid;
+
+	*t = (struct tasks){.store = store, .infos = infos, .machine = machine};
+	upid = add_process(t, 0);
+	put(t, &t->pids, 0, upid);
+	t->idle = tasks_new_thread(t, 0, NULL_I64);
+	bind(t, t->idle, upid);
+	TABLE_CELL(uint8_t, threads(t), THREAD_IS_IDLE, t->idle) = 1;
+	tasks_name_thread(t, t->idle, strings_intern_z(&store->strings, "swapper"), THREAD_IDLE);
+}
+
+void tasks_deinit(struct tasks *t)
+{
+	for (unsigned i = 0; t->pages && i < PAGES; i++)
+		free(t->pages[i]);
+	free(t->pages);
+	free_numbers(&t->tids);
+	free_numbers(&t->pids);
+	*t = (struct tasks){0};
+}
+
+void task_infos_deinit(struct task_infos *infos)
+{
+	free(infos->threads);
+	free(infos->processes);
+	free(infos->waits);
+	*infos = (struct task_infos){0};
+}

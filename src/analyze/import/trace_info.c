@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets about the trace and its machines: clocks, kernel, CPUs, the service's events; metadata. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/import/import_steps.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+/* ---- metadata ---- */
+
+static uint32_t metadata_row(struct import *im, enum metadata_scope scope, const struct machine *m,
+			     const char *name, bool multi)
+{
+	struct table *t = import_table(im, TABLE_METADATA);
+	uint32_t id = strings_intern_z(&im->store->strings, name), row;
+	uint32_t machine = m && (scope == SCOPE_MACHINE || scope == SCOPE_BOTH) ? m->row : NULL_U32;
+
+	for (row = 0; !multi && row < t->rows; row++)
+		if (table_u32(t, METADATA_NAME, row) == id && table_u32(t, METADATA_MACHINE, row) == machine)
+			break;
+	if (multi || row == t->rows)
+		row = table_append(t);
+	table_set_u32(t, METADATA_NAME, row, id);
+	table_set_u32(t, METADATA_KEY_TYPE, row, strings_intern_z(&im->store->strings, multi ? "multi" : "single"));
+	table_set_i64(t, METADATA_INT, row, NULL_I64);
+	table_set_u32(t, METADATA_STR, row, NULL_U32);
+	table_set_u32(t, METADATA_MACHINE, row, machine);
+	table_set_u32(t, METADATA_TRACE, row, scope == SCOPE_TRACE || scope == SCOPE_BOTH ? 0 : NULL_U32);
+	return row;
+}
+
+void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
+		  bool multi, int64_t v)
+{
+	uint32_t row = metadata_row(im, scope, m, name, multi);
+
+	table_set_i64(import_table(im, TABLE_METADATA), METADATA_INT, row, v);
+}
+
+void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
+		     bool multi, const void *s, size_t len)
+{
+	uint32_t row = metadata_row(im, scope, m, name, multi);
+
+	table_set_u32(import_table(im, TABLE_METADATA), METADATA_STR, row,
+		      strings_intern(&im->store->strings, s, len));
+}
+
+/* ---- clocks ---- */
+
+static struct clock_reading read_clock(const struct pb_field *clock, uint32_t sequence)
+{
+	struct clock_reading r = {.unit = 1};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, clock->data, clock->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
+			r.clock = clock_of((uint32_t)f.u64, sequence);
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP:
+			r.value = (int64_t)f.u64;
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL:
+			r.incremental = f.u64 != 0;
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS:
+			r.unit = f.u64 ? (int64_t)f.u64 : 1;
+			break;
+		}
+	return r;
+}
+
+static int64_t scaled(const struct clock_reading *r)
+{
+	int64_t ns;
+
+	return __builtin_mul_overflow(r->value, r->unit, &ns) ? INT64_MAX : ns;
+}
+
+/* A row a clock. Its time is the reading in the trace's clock, else what that clock itself read. */
+static void add_clock_rows(struct import *im, struct machine *m, const struct clock_reading *r, size_t n,
+			   uint32_t snapshot)
+{
+	struct table *t = import_table(im, TABLE_CLOCK_SNAPSHOT);
+	int64_t trace_ts = NULL_I64, ts;
+
+	for (size_t i = 0; i < n; i++)
+		if (r[i].clock == m->clocks.trace)
+			trace_ts = r[i].value;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = (uint32_t)r[i].clock, row;
+		const char *name = clock_name(id);
+
+		if (r[i].incremental || clocks_convert(&m->clocks, r[i].clock, r[i].value, &ts) != CLOCK_CONVERTED)
+			ts = trace_ts;
+		if (ts == NULL_I64)
+			continue;
+		row = table_append(t);
+		table_set_i64(t, CLOCK_TS, row, ts);
+		table_set_i64(t, CLOCK_CLOCK, row, id);
+		table_set_u32(t, CLOCK_NAME, row, name ? strings_intern_z(&im->store->strings, name) : NULL_U32);
+		table_set_i64(t, CLOCK_VALUE, row, scaled(&r[i]));
+		table_set_u32(t, CLOCK_SNAPSHOT, row, snapshot);
+		table_set_u32(t, CLOCK_MACHINE, row, m->row);
+	}
+}
+
+static void choose_trace_clock(struct import *im, struct machine *m, uint64_t primary,
+			       const struct clock_reading *r, size_t n)
+{
+	bool has_boot = false;
+
+	if (m->clocks.has_trace || m->clocks.n_snapshots)
+		return;
+	for (size_t i = 0; i < n; i++)
+		has_boot |= r[i].clock == CLOCK_BOOTTIME_ID;
+	if (primary && primary < CLOCK_SEQUENCE_FIRST)
+		m->clocks.trace = primary;
+	else if (!has_boot)
+		return;
+	if (m->row == 0)
+		metadata_int(im, SCOPE_GLOBAL, NULL, "trace_time_clock_id", false, (int64_t)m->clocks.trace);
+}
+
+void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p)
+{
+	struct clock_reading r[32];
+	uint64_t primary = 0;
+	struct pb_field f;
+	int64_t snapshot;
+	struct pb_dec d;
+	size_t n = 0;
+
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_CLOCK_SNAPSHOT_CLOCKS && f.data && n < ARRAY_SIZE(r))
+			r[n++] = read_clock(&f, p->sequence);
+		else if (f.id == PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK)
+			primary = f.u64;
+	}
+	choose_trace_clock(im, m, primary, r, n);
+	snapshot = clocks_snapshot(&m->clocks, r, n);
+	if (snapshot < 0)
+		stats_add(im->store, STAT_INVALID_CLOCK_SNAPSHOTS, STAT_NO_INDEX, 1);
+	else
+		add_clock_rows(im, m, r, n, (uint32_t)snapshot);
+}
+
+/* ---- the machine ---- */
+
+static void set_version(struct machine *m, const struct pb_field *f)
+{
+	char text[32];
+	size_t n = MIN(f->len, sizeof(text) - 1);
+
+	if (n)
+		memcpy(text, f->data, n);
+	text[n] = '\0';
+	if (sscanf(text, "%u.%u", &m->kernel_major, &m->kernel_minor) != 2)
+		m->kernel_major = m->kernel_minor = 0;
+}
+
+static void read_utsname(struct import *im, struct machine *m, const struct pb_field *utsname)
+{
+	static const struct {
+		uint32_t field;
+		const char *name;
+		uint8_t column;
+	} parts[] = {
+		{PB_UTSNAME_SYSNAME, "system_name", MACHINE_SYSNAME},
+		{PB_UTSNAME_VERSION, "system_version", MACHINE_VERSION},
+		{PB_UTSNAME_RELEASE, "system_release", MACHINE_RELEASE},
+		{PB_UTSNAME_MACHINE, "system_machine", MACHINE_ARCH},
+	};
+	struct table *t = import_table(im, TABLE_MACHINE);
+	struct pb_field found[ARRAY_SIZE(parts)] = {0}, f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, utsname->data, utsname->len);
+	while (pb_dec_next(&d, &f))
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+			if (f.id == parts[i].field && f.data)
+				found[i] = f;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!found[i].data)
+			continue;
+		metadata_string(im, SCOPE_MACHINE, m, parts[i].name, false, found[i].data, found[i].len);
+		table_set_u32(t, parts[i].column, m->row,
+			      strings_intern(&im->store->strings, found[i].data, found[i].len));
+		if (parts[i].field == PB_UTSNAME_RELEASE)
+			set_version(m, &found[i]);
+		if (parts[i].field == PB_UTSNAME_MACHINE)
+			snprintf(m->arch, sizeof(m->arch), "%.*s", (int)MIN(found[i].len, (size_t)31),
+				 (const char *)found[i].data);
+	}
+}
+
+void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *info)
+{
+	struct table *t = import_table(im, TABLE_MACHINE);
+	struct pb_field f;
+	struct pb_dec d;
+	int64_t gb;
+
+	pb_dec_init(&d, info->data, info->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_SYSTEM_INFO_UTSNAME:
+			if (f.data)
+				read_utsname(im, m, &f);
+			break;
+		case PB_SYSTEM_INFO_TRACING_SERVICE_VERSION:
+			if (f.data)
+				metadata_string(im, SCOPE_MACHINE, m, "tracing_service_version", false, f.data, f.len);
+			break;
+		case PB_SYSTEM_INFO_TIMEZONE_OFF_MINS:
+			metadata_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false, (int32_t)f.u64);
+			break;
+		case PB_SYSTEM_INFO_PAGE_SIZE:
+			m->page_size = (uint32_t)f.u64;
+			break;
+		case PB_SYSTEM_INFO_NUM_CPUS:
+			table_set_u32(t, MACHINE_CPUS, m->row, (uint32_t)f.u64);
+			break;
+		case PB_SYSTEM_INFO_SYSTEM_RAM_BYTES:
+			gb = (int64_t)round((double)f.u64 / 1e9);
+			metadata_int(im, SCOPE_MACHINE, m, "system_ram_bytes", false, (int64_t)f.u64);
+			metadata_int(im, SCOPE_MACHINE, m, "system_ram_gb", false, gb);
+			table_set_i64(t, MACHINE_RAM_BYTES, m->row, (int64_t)f.u64);
+			table_set_u32(t, MACHINE_RAM_GB, m->row, (uint32_t)gb);
+			break;
+		}
+}
+
+void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *info)
+{
+	uint32_t cpu = 0;
+	struct pb_field f, part;
+	struct pb_dec d, e;
+
+	pb_dec_init(&d, info->data, info->len);
+	while (pb_dec_next(&d, &f)) {
+		struct cpu_state *c;
+
+		if (f.id != PB_CPU_INFO_CPUS || !f.data)
+			continue;
+		c = import_cpu(im, m, cpu++);
+		if (!c)
+			return;
+		c->seen = c->described = true;
+		c->processor = c->capacity = NULL_U32;
+		pb_dec_init(&e, f.data, f.len);
+		while (pb_dec_next(&e, &part)) {
+			if (part.id == PB_CPU_INFO_CPU_PROCESSOR && part.data)
+				c->processor = strings_intern(&im->store->strings, part.data, part.len);
+			else if (part.id == PB_CPU_INFO_CPU_CAPACITY)
+				c->capacity = (uint32_t)part.u64;
+			else if (part.id == PB_CPU_INFO_CPU_FREQUENCIES && !part.data)
+				c->max_khz = MAX(c->max_khz, (uint32_t)part.u64);
+		}
+	}
+}
+
+void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
+{
+	uint64_t msb = 0, lsb = 0;
+	struct pb_field f;
+	struct pb_dec d;
+	char text[40];
+
+	pb_dec_init(&d, uuid->data, uuid->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACE_UUID_MSB)
+			msb = f.u64;
+		else if (f.id == PB_TRACE_UUID_LSB)
+			lsb = f.u64;
+	}
+	snprintf(text, sizeof(text), "%08x-%04x-%04x-%04x-%012llx", (unsigned)(msb >> 32),
+		 (unsigned)(msb >> 16 & 0xffff), (unsigned)(msb & 0xffff), (unsigned)(lsb >> 48),
+		 (unsigned long long)(lsb & 0xffffffffffff));
+	metadata_string(im, SCOPE_TRACE, NULL, "trace_uuid", false, text, strlen(text));
+}
+
+void tokens_service_event(struct import *im, struct machine *m, const struct packet *p)
+{
+	int64_t ts = (int64_t)p->timestamp, converted;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_TRACING_SERVICE_EVENT_TRACING_STARTED:
+			metadata_int(im, SCOPE_BOTH, m, "tracing_started_ns", false, ts);
+			if (clocks_convert(&m->clocks, CLOCK_BOOTTIME_ID, ts, &converted) == CLOCK_CONVERTED)
+				m->tracing_started = converted;
+			break;
+		case PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED:
+			metadata_int(im, SCOPE_BOTH, m, "all_data_source_started_ns", false, ts);
+			break;
+		case PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_FLUSHED:
+			metadata_int(im, SCOPE_BOTH, m, "all_data_source_flushed_ns", true, ts);
+			break;
+		case PB_TRACING_SERVICE_EVENT_TRACING_DISABLED:
+			metadata_int(im, SCOPE_BOTH, m, "tracing_disabled_ns", false, ts);
+			break;
+		}
+}

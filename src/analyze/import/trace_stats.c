@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TraceStats and FtraceStats into `stats`, by tables: a row says which field is which stat. */
+#include <string.h>
+
+#include "analyze/import/import_steps.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+struct stat_field {
+	uint32_t field;
+	enum stat_number stat;
+};
+
+static const struct stat_field buffer_fields[] = {
+	{PB_TRACE_STATS_BUFFER_STATS_BUFFER_SIZE, STAT_TRACED_BUF_BUFFER_SIZE},
+	{PB_TRACE_STATS_BUFFER_STATS_BYTES_WRITTEN, STAT_TRACED_BUF_BYTES_WRITTEN},
+	{PB_TRACE_STATS_BUFFER_STATS_BYTES_READ, STAT_TRACED_BUF_BYTES_READ},
+	{PB_TRACE_STATS_BUFFER_STATS_BYTES_OVERWRITTEN, STAT_TRACED_BUF_BYTES_OVERWRITTEN},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_WRITTEN, STAT_TRACED_BUF_CHUNKS_WRITTEN},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_READ, STAT_TRACED_BUF_CHUNKS_READ},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED, STAT_TRACED_BUF_CHUNKS_DISCARDED},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN, STAT_TRACED_BUF_CHUNKS_OVERWRITTEN},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_REWRITTEN, STAT_TRACED_BUF_CHUNKS_REWRITTEN},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_COMMITTED_OUT_OF_ORDER, STAT_TRACED_BUF_CHUNKS_COMMITTED_OUT_OF_ORDER},
+	{PB_TRACE_STATS_BUFFER_STATS_PADDING_BYTES_WRITTEN, STAT_TRACED_BUF_PADDING_BYTES_WRITTEN},
+	{PB_TRACE_STATS_BUFFER_STATS_PADDING_BYTES_CLEARED, STAT_TRACED_BUF_PADDING_BYTES_CLEARED},
+	{PB_TRACE_STATS_BUFFER_STATS_PATCHES_SUCCEEDED, STAT_TRACED_BUF_PATCHES_SUCCEEDED},
+	{PB_TRACE_STATS_BUFFER_STATS_READAHEADS_SUCCEEDED, STAT_TRACED_BUF_READAHEADS_SUCCEEDED},
+	{PB_TRACE_STATS_BUFFER_STATS_READAHEADS_FAILED, STAT_TRACED_BUF_READAHEADS_FAILED},
+	{PB_TRACE_STATS_BUFFER_STATS_WRITE_WRAP_COUNT, STAT_TRACED_BUF_WRITE_WRAP_COUNT},
+	{PB_TRACE_STATS_BUFFER_STATS_PATCHES_FAILED, STAT_TRACED_BUF_PATCHES_FAILED},
+	{PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS, STAT_TRACED_BUF_TRACE_WRITER_PACKET_LOSS},
+	{PB_TRACE_STATS_BUFFER_STATS_ABI_VIOLATIONS, STAT_TRACED_BUF_ABI_VIOLATIONS},
+};
+
+static const struct stat_field trace_fields[] = {
+	{PB_TRACE_STATS_CHUNKS_DISCARDED, STAT_TRACED_CHUNKS_DISCARDED},
+	{PB_TRACE_STATS_PATCHES_DISCARDED, STAT_TRACED_PATCHES_DISCARDED},
+	{PB_TRACE_STATS_PRODUCERS_CONNECTED, STAT_TRACED_PRODUCERS_CONNECTED},
+	{PB_TRACE_STATS_PRODUCERS_SEEN, STAT_TRACED_PRODUCERS_SEEN},
+	{PB_TRACE_STATS_DATA_SOURCES_REGISTERED, STAT_TRACED_DATA_SOURCES_REGISTERED},
+	{PB_TRACE_STATS_DATA_SOURCES_SEEN, STAT_TRACED_DATA_SOURCES_SEEN},
+	{PB_TRACE_STATS_TRACING_SESSIONS, STAT_TRACED_TRACING_SESSIONS},
+	{PB_TRACE_STATS_TOTAL_BUFFERS, STAT_TRACED_TOTAL_BUFFERS},
+	{PB_TRACE_STATS_FLUSHES_REQUESTED, STAT_TRACED_FLUSHES_REQUESTED},
+	{PB_TRACE_STATS_FLUSHES_SUCCEEDED, STAT_TRACED_FLUSHES_SUCCEEDED},
+	{PB_TRACE_STATS_FLUSHES_FAILED, STAT_TRACED_FLUSHES_FAILED},
+};
+
+#define FINAL_FLUSH_SUCCEEDED 1 /* TraceStats.FinalFlushOutcome */
+#define FINAL_FLUSH_FAILED 2
+#define MAX_BUFFERS 1024
+
+/* Sets the stats of all rows; absent fields are 0. */
+static void set_fields(struct store *s, const struct stat_field *fields, size_t n, int64_t index,
+		       const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	for (size_t i = 0; i < n; i++)
+		stats_set(s, fields[i].stat, index, 0);
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		for (size_t i = 0; i < n; i++)
+			if (fields[i].field == f.id && !f.data)
+				stats_set(s, fields[i].stat, index, (int64_t)f.u64);
+}
+
+/* Losses of the sequences that wrote into one buffer. */
+static void add_sequence(struct import *im, struct machine *m, const struct pb_field *writer)
+{
+	const struct packet_sequence_info *seq;
+	uint64_t id = 0, buffer = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, writer->data, writer->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID)
+			id = f.u64;
+		else if (f.id == PB_TRACE_STATS_WRITER_STATS_BUFFER)
+			buffer = f.u64;
+	}
+	if (buffer >= MAX_BUFFERS || id > UINT32_MAX)
+		return;
+	seq = sequences_find(&m->sequences, (uint32_t)id);
+	stats_add(im->store, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, (int64_t)buffer, seq ? (int64_t)seq->drops : 0);
+	stats_add(im->store, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, (int64_t)buffer,
+		  seq && seq->flagged && seq->flagged == seq->skipped);
+}
+
+void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
+{
+	struct store *s = im->store;
+	int64_t buffer = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	set_fields(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data, stats->len);
+	for (int64_t i = 0; i < MAX_BUFFERS && i < im->n_buffers; i++) {
+		stats_set(s, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, i, 0);
+		stats_set(s, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, i, 0);
+	}
+	pb_dec_init(&d, stats->data, stats->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACE_STATS_BUFFER_STATS && f.data && buffer < MAX_BUFFERS)
+			set_fields(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++, f.data, f.len);
+		else if (f.id == PB_TRACE_STATS_WRITER_STATS && f.data)
+			add_sequence(im, m, &f);
+		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME && f.u64 == FINAL_FLUSH_SUCCEEDED)
+			stats_add(s, STAT_TRACED_FINAL_FLUSH_SUCCEEDED, STAT_NO_INDEX, 1);
+		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME && f.u64 == FINAL_FLUSH_FAILED)
+			stats_add(s, STAT_TRACED_FINAL_FLUSH_FAILED, STAT_NO_INDEX, 1);
+	}
+	im->n_buffers = MAX(im->n_buffers, buffer);
+}
+
+/* ---- FtraceStats ---- */
+
+#define PHASE_START 1
+#define PHASE_END 2
+
+/* Counters of a CPU's ring, each in three stats; delta STATS: none. */
+static const struct ring_stat {
+	uint32_t field;
+	enum stat_number begin, end, delta;
+	bool seconds; /* a double */
+} ring_stats[] = {
+	{PB_FTRACE_CPU_STATS_ENTRIES, STAT_FTRACE_CPU_ENTRIES_BEGIN, STAT_FTRACE_CPU_ENTRIES_END,
+	 STAT_FTRACE_CPU_ENTRIES_DELTA, false},
+	{PB_FTRACE_CPU_STATS_OVERRUN, STAT_FTRACE_CPU_OVERRUN_BEGIN, STAT_FTRACE_CPU_OVERRUN_END,
+	 STAT_FTRACE_CPU_OVERRUN_DELTA, false},
+	{PB_FTRACE_CPU_STATS_COMMIT_OVERRUN, STAT_FTRACE_CPU_COMMIT_OVERRUN_BEGIN,
+	 STAT_FTRACE_CPU_COMMIT_OVERRUN_END, STAT_FTRACE_CPU_COMMIT_OVERRUN_DELTA, false},
+	{PB_FTRACE_CPU_STATS_BYTES_READ, STAT_FTRACE_CPU_BYTES_BEGIN, STAT_FTRACE_CPU_BYTES_END,
+	 STAT_FTRACE_CPU_BYTES_DELTA, false},
+	{PB_FTRACE_CPU_STATS_DROPPED_EVENTS, STAT_FTRACE_CPU_DROPPED_EVENTS_BEGIN,
+	 STAT_FTRACE_CPU_DROPPED_EVENTS_END, STAT_FTRACE_CPU_DROPPED_EVENTS_DELTA, false},
+	{PB_FTRACE_CPU_STATS_READ_EVENTS, STAT_FTRACE_CPU_READ_EVENTS_BEGIN, STAT_FTRACE_CPU_READ_EVENTS_END,
+	 STAT_FTRACE_CPU_READ_EVENTS_DELTA, false},
+	{PB_FTRACE_CPU_STATS_NOW_TS, STAT_FTRACE_CPU_NOW_TS_BEGIN, STAT_FTRACE_CPU_NOW_TS_END, STATS, true},
+	{PB_FTRACE_CPU_STATS_OLDEST_EVENT_TS, STAT_FTRACE_CPU_OLDEST_EVENT_TS_BEGIN,
+	 STAT_FTRACE_CPU_OLDEST_EVENT_TS_END, STATS, true},
+};
+
+static int64_t ns_of_seconds(uint64_t bits)
+{
+	double s;
+
+	memcpy(&s, &bits, sizeof(s));
+	s *= 1e9;
+	if (!(s > -9.2e18))
+		return 0;
+	return s < 9.2e18 ? (int64_t)s : INT64_MAX;
+}
+
+static void set_ring(struct import *im, uint64_t phase, const struct pb_field *cpu)
+{
+	uint64_t values[ARRAY_SIZE(ring_stats)] = {0}, index = 0;
+	struct store *s = im->store;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, cpu->data, cpu->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FTRACE_CPU_STATS_CPU)
+			index = f.u64;
+		for (size_t i = 0; i < ARRAY_SIZE(ring_stats); i++)
+			if (f.id == ring_stats[i].field && !f.data)
+				values[i] = ring_stats[i].seconds ? (uint64_t)ns_of_seconds(f.u64) : f.u64;
+	}
+	if (index >= MAX_CPUS)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(ring_stats); i++) {
+		const struct ring_stat *r = &ring_stats[i];
+
+		stats_set(s, phase == PHASE_END ? r->end : r->begin, (int64_t)index, (int64_t)values[i]);
+		if (phase == PHASE_END && r->delta != STATS && im->has_ring_begin)
+			stats_set(s, r->delta, (int64_t)index,
+				  (int64_t)(values[i] - (uint64_t)stats_get(s, r->begin, (int64_t)index)));
+	}
+}
+
+static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field *k)
+{
+	int64_t hits = 0, misses = 0, begin;
+	struct store *s = im->store;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, k->data, k->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FTRACE_KPROBE_STATS_HITS)
+			hits = (int64_t)f.u64;
+		else if (f.id == PB_FTRACE_KPROBE_STATS_MISSES)
+			misses = (int64_t)f.u64;
+	}
+	stats_set(s, phase == PHASE_END ? STAT_FTRACE_KPROBE_HITS_END : STAT_FTRACE_KPROBE_HITS_BEGIN, STAT_NO_INDEX,
+		  hits);
+	stats_set(s, phase == PHASE_END ? STAT_FTRACE_KPROBE_MISSES_END : STAT_FTRACE_KPROBE_MISSES_BEGIN,
+		  STAT_NO_INDEX, misses);
+	if (phase != PHASE_END)
+		return;
+	begin = stats_get(s, STAT_FTRACE_KPROBE_HITS_BEGIN, STAT_NO_INDEX);
+	if (begin)
+		stats_set(s, STAT_FTRACE_KPROBE_HITS_DELTA, STAT_NO_INDEX,
+			  (int64_t)((uint64_t)hits - (uint64_t)begin));
+	begin = stats_get(s, STAT_FTRACE_KPROBE_MISSES_BEGIN, STAT_NO_INDEX);
+	if (begin)
+		stats_set(s, STAT_FTRACE_KPROBE_MISSES_DELTA, STAT_NO_INDEX,
+			  (int64_t)((uint64_t)misses - (uint64_t)begin));
+}
+
+void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
+{
+	uint64_t phase = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, stats->data, stats->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_STATS_PHASE)
+			phase = f.u64;
+	pb_dec_init(&d, stats->data, stats->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FTRACE_STATS_CPU_STATS && f.data)
+			set_ring(im, phase, &f);
+		else if (f.id == PB_FTRACE_STATS_KPROBE_STATS && f.data)
+			set_kprobes(im, phase, &f);
+		else if (f.id == PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER && phase == PHASE_START)
+			m->preserve_ring |= f.u64 != 0;
+		else if ((f.id == PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS || f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS) &&
+			 phase == PHASE_START)
+			stats_add(im->store, STAT_FTRACE_SETUP_ERRORS, STAT_NO_INDEX, 1);
+	}
+	im->has_ring_begin |= phase == PHASE_START;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/packets.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "gen/fields.h"
+
+static void note_part(struct packet *p, const struct pb_field *f, bool (*wants)(uint32_t field))
+{
+	switch (f->id) {
+	case PB_TRACE_PACKET_TIMESTAMP:
+		p->timestamp = f->u64;
+		p->has_timestamp = true;
+		break;
+	case PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+		p->clock = (uint32_t)f->u64;
+		p->has_clock = true;
+		break;
+	case PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
+		p->sequence = (uint32_t)f->u64;
+		break;
+	case PB_TRACE_PACKET_TRUSTED_PID:
+		p->pid = (int32_t)f->u64;
+		break;
+	case PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
+		p->dropped = (uint32_t)f->u64;
+		break;
+	case PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE:
+		p->first = f->u64 != 0;
+		break;
+	case PB_TRACE_PACKET_SEQUENCE_FLAGS:
+		p->flags |= (uint32_t)f->u64;
+		break;
+	case PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED:
+		p->flags |= f->u64 ? PACKET_STATE_CLEARED : 0;
+		break;
+	case PB_TRACE_PACKET_MACHINE_ID:
+		p->machine = (uint32_t)f->u64;
+		break;
+	case PB_TRACE_PACKET_INTERNED_DATA:
+		p->interned = *f;
+		break;
+	case PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
+		p->defaults = *f;
+		break;
+	default:
+		if (f->data && wants(f->id))
+			p->payload = *f;
+		break;
+	}
+}
+
+bool packet_read(struct packet *ret, const uint8_t *data, size_t len, bool (*wants)(uint32_t field))
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	*ret = (struct packet){.sequence = 0};
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		note_part(ret, &f, wants);
+	return pb_dec_ok(&d);
+}
+
+/*
+ * Contents of TracePacket.compressed_packets (zlib format) and zstd_compressed_packets (zstd
+ * frames): bytes of Trace.packet records. The bytes are untrusted.
+ */
+
+/* Limit of the contents; services compress a mebibyte or less at a time. */
+#define UNPACK_MAX_BYTES (64u << 20)
+
+#define STEP_BYTES (64u << 10)
+
+static int add(struct strbuf *ret, const uint8_t *step, size_t n)
+{
+	if (n > UNPACK_MAX_BYTES - ret->len)
+		return -EFBIG;
+	strbuf_add(ret, step, n);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
+{
+	uint8_t step[STEP_BYTES];
+	z_stream z = {.next_in = (uint8_t *)data, .avail_in = (uInt)len};
+	int r = 0, status = Z_OK;
+
+	if (len > UINT_MAX || inflateInit(&z) != Z_OK)
+		return -ENOMEM;
+	while (r == 0 && status == Z_OK) {
+		z.next_out = step;
+		z.avail_out = sizeof(step);
+		status = inflate(&z, Z_NO_FLUSH);
+		r = add(ret, step, sizeof(step) - z.avail_out);
+	}
+	inflateEnd(&z);
+	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
+}
+
+static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
+{
+	uint8_t step[STEP_BYTES];
+	ZSTD_DStream *z = ZSTD_createDStream();
+	ZSTD_inBuffer in = {.src = data, .size = len};
+	size_t left = 1;
+	int r = 0;
+
+	if (!z)
+		return -ENOMEM;
+	while (r == 0 && left > 0) {
+		ZSTD_outBuffer out = {.dst = step, .size = sizeof(step)};
+
+		left = ZSTD_decompressStream(z, &out, &in);
+		if (ZSTD_isError(left) || (left > 0 && out.pos < out.size && in.pos == in.size))
+			r = -EBADMSG;
+		else
+			r = add(ret, step, out.pos);
+	}
+	ZSTD_freeDStream(z);
+	return r;
+}
+
+int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret)
+{
+	strbuf_clear(ret);
+	return field == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS ? unpack_zstd(data, len, ret)
+								: unpack_deflate(data, len, ret);
+}
+

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text/str.h"
+#include "wire/pb_dec.h"
+
+/* One TracePacket, split into its header and its payload. Fields point into the packet's bytes. */
+
+#define PACKET_STATE_CLEARED 1u /* sequence_flags: the sequence's state begins anew */
+#define PACKET_NEEDS_STATE 2u
+
+struct packet {
+	struct pb_field payload; /* id 0: none that the caller wants */
+	struct pb_field interned, defaults; /* id 0: none */
+	uint64_t timestamp;
+	uint32_t clock; /* timestamp_clock_id */
+	uint32_t sequence;
+	uint32_t flags; /* sequence_flags; the older incremental_state_cleared is its bit */
+	uint32_t dropped; /* previous_packet_dropped */
+	uint32_t machine;
+	int32_t pid;
+	bool has_timestamp, has_clock;
+	bool first; /* first_packet_on_sequence */
+};
+
+/*
+ * Splits a packet. wants: returns true for the number of a payload field that the caller reads; of several
+ * the last counts. Returns false if the packet violates protobuf's rules; *ret then has the fields before
+ * the error.
+ */
+bool packet_read(struct packet *ret, const uint8_t *data, size_t len, bool (*wants)(uint32_t field));
+
+/*
+ * Unpacks TracePacket.compressed_packets or zstd_compressed_packets, whichever the field's number says,
+ * into ret (cleared first): bytes of Trace.packet records. Returns 0, -EBADMSG (invalid or truncated),
+ * -EFBIG (more than 64 MiB) or -ENOMEM.
+ */
+int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret);

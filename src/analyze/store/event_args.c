@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/store/event_args.h"
+
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+struct event_field {
+	uint16_t number;
+	char type; /* tools/ftrace_fields.awk */
+	const char *name;
+};
+
+struct event_row {
+	const char *name;
+	uint16_t first, n; /* fields */
+};
+
+static const struct event_field fields[] = {
+#include "gen/ftrace_event_fields.h"
+};
+
+static const struct event_row events[] = {
+#include "gen/ftrace_event_rows.h"
+};
+
+const char *event_args_known(uint32_t number)
+{
+	return number < ARRAY_SIZE(events) ? events[number].name : NULL;
+}
+
+uint32_t event_args_number(const char *name)
+{
+	for (uint32_t i = 0; i < ARRAY_SIZE(events); i++)
+		if (events[i].name && !strcmp(events[i].name, name))
+			return i;
+	return 0;
+}
+
+void event_args_name(const struct store *s, uint32_t row, struct value *ret)
+{
+	uint32_t kind = TABLE_CELL(uint16_t, &s->tables[TABLE_FTRACE], FTRACE_KIND, row);
+	const char *name = kind < GENERIC_KINDS			       ? event_args_known(kind)
+			   : kind - GENERIC_KINDS < s->n_generic ? strings_get(&s->strings,
+									       s->generic[kind - GENERIC_KINDS].name)
+								 : NULL;
+
+	if (name)
+		*ret = (struct value){.kind = VALUE_TEXT, .s = name, .len = strlen(name)};
+}
+
+/* The message of a raw payload: its length stands before it. The importer has checked both. */
+static struct pb_dec message_at(uint64_t address)
+{
+	const uint8_t *p = (const uint8_t *)(uintptr_t)address;
+	uint64_t len = 0;
+	struct pb_dec d;
+
+	for (unsigned shift = 0; shift < 63; shift += 7) {
+		len |= (uint64_t)(*p & 0x7f) << shift;
+		if (!(*p++ & 0x80))
+			break;
+	}
+	pb_dec_init(&d, p, (size_t)len);
+	return d;
+}
+
+int64_t event_args_set(const struct store *s, uint32_t row)
+{
+	uint64_t payload = (uint64_t)table_i64(&s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
+	uint64_t value = payload & PAYLOAD_VALUE;
+
+	if (payload >> PAYLOAD_SHIFT == PAYLOAD_STORED)
+		return value == PAYLOAD_NONE ? -1 : (int64_t)value;
+	return FTRACE_ARGS_BASE + (int64_t)row * FTRACE_ARGS_STRIDE;
+}
+
+/* ---- lists ---- */
+
+static struct arg *add(struct arg_list *l, const char *key, size_t key_len)
+{
+	struct arg *a;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->args[i].key_len == key_len && !memcmp(l->args[i].key, key, key_len))
+			return &l->args[i];
+	if (l->n >= FTRACE_ARGS_STRIDE || array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
+		return NULL;
+	a = &l->args[l->n++];
+	*a = (struct arg){.key = key, .key_len = (uint32_t)key_len};
+	return a;
+}
+
+static void add_int(struct arg_list *l, const char *key, int64_t v)
+{
+	struct arg *a = add(l, key, strlen(key));
+
+	if (!a)
+		return;
+	a->type = ARG_INT;
+	a->i = v;
+}
+
+static void add_string(const struct store *s, struct arg_list *l, const char *key, uint32_t id)
+{
+	struct arg *a = add(l, key, strlen(key));
+
+	if (!a)
+		return;
+	a->type = id < s->strings.n ? ARG_STRING : ARG_NULL;
+	a->s = strings_get(&s->strings, id);
+	a->len = id < s->strings.n ? s->strings.of[id].len : 0;
+}
+
+static int64_t tid_of(const struct store *s, uint32_t utid)
+{
+	const struct table *t = &s->tables[TABLE_THREAD];
+
+	return utid < t->rows ? table_i64(t, THREAD_TID, utid) : 0;
+}
+
+static void list_switch(const struct store *s, uint32_t row, uint32_t at, struct arg_list *l)
+{
+	const struct table *t = &s->tables[TABLE_COMPACT_SWITCH];
+
+	add_string(s, l, "prev_comm", table_u32(t, SWITCH_PREV_COMM, at));
+	add_int(l, "prev_pid", tid_of(s, table_u32(&s->tables[TABLE_FTRACE], FTRACE_UTID, row)));
+	add_int(l, "prev_prio", TABLE_CELL(int32_t, t, SWITCH_PREV_PRIO, at));
+	add_int(l, "prev_state", TABLE_CELL(int32_t, t, SWITCH_PREV_STATE, at));
+	add_string(s, l, "next_comm", table_u32(t, SWITCH_NEXT_COMM, at));
+	add_int(l, "next_pid", tid_of(s, table_u32(t, SWITCH_NEXT_UTID, at)));
+	add_int(l, "next_prio", TABLE_CELL(int32_t, t, SWITCH_NEXT_PRIO, at));
+}
+
+static void list_waking(const struct store *s, uint32_t at, struct arg_list *l)
+{
+	const struct table *t = &s->tables[TABLE_COMPACT_WAKING];
+
+	add_string(s, l, "comm", table_u32(t, WAKING_COMM, at));
+	add_int(l, "pid", tid_of(s, table_u32(t, WAKING_UTID, at)));
+	add_int(l, "prio", TABLE_CELL(int32_t, t, WAKING_PRIO, at));
+	add_int(l, "target_cpu", TABLE_CELL(int32_t, t, WAKING_CPU, at));
+}
+
+/* ---- messages ---- */
+
+static void set_value(struct arg *a, const struct pb_field *f, char type)
+{
+	uint32_t bits = (uint32_t)f->u64;
+	float real;
+
+	a->i = (int64_t)f->u64;
+	switch (type) {
+	case 's':
+		a->type = f->data ? ARG_STRING : ARG_NULL;
+		a->s = (const char *)f->data;
+		a->len = (uint32_t)f->len;
+		return;
+	case 'u':
+		a->type = ARG_UINT;
+		return;
+	case 'r':
+		a->type = ARG_REAL;
+		memcpy(&a->real, &f->u64, sizeof(a->real));
+		return;
+	case 'f':
+		a->type = ARG_REAL;
+		memcpy(&real, &bits, sizeof(real));
+		a->real = (double)real;
+		return;
+	default:
+		a->type = ARG_INT;
+		return;
+	}
+}
+
+static const struct event_field *field_of(const struct event_row *e, uint32_t number)
+{
+	for (unsigned i = 0; i < e->n; i++)
+		if (fields[e->first + i].number == number)
+			return &fields[e->first + i];
+	return NULL;
+}
+
+static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg_list *l)
+{
+	struct pb_field f;
+	struct arg *a;
+
+	while (pb_dec_next(d, &f)) {
+		const struct event_field *field = field_of(e, f.id);
+
+		a = field && (field->type == 's') == !!f.data ? add(l, field->name, strlen(field->name)) : NULL;
+		if (a)
+			set_value(a, &f, field->type);
+	}
+}
+
+/* FieldDescriptorProto.Type, as the descriptors of the trace have it. */
+static char type_of_descriptor(uint8_t type)
+{
+	static const char of[] = {0, 'r', 'f', 'i', 'u', 'i', 'u', 'u', 'i', 's', 0, 0, 's', 'u', 'i', 'i', 'i', 'i', 'i'};
+
+	return type < sizeof(of) ? of[type] : 0;
+}
+
+static void decode_described(const struct store *s, const struct generic_event *g, struct pb_dec *d,
+			     struct arg_list *l)
+{
+	struct pb_field f;
+
+	while (pb_dec_next(d, &f))
+		for (size_t i = 0; i < g->n_fields; i++) {
+			const char *name = strings_get(&s->strings, g->fields[i].name);
+			char type = type_of_descriptor(g->fields[i].type);
+			struct arg *a;
+
+			if (g->fields[i].number != f.id || !type || (type == 's') != !!f.data)
+				continue;
+			a = add(l, name, strlen(name));
+			if (a)
+				set_value(a, &f, type);
+		}
+}
+
+/* GenericFtraceEvent.Field: the event names its fields itself. */
+static void decode_self_named(struct pb_dec *d, struct arg_list *l)
+{
+	struct pb_field f, part;
+
+	while (pb_dec_next(d, &f)) {
+		struct pb_field name = {.data = NULL}, value = {.id = 0};
+		struct pb_dec field;
+		struct arg *a;
+
+		if (f.id != PB_GENERIC_FTRACE_EVENT_FIELD || !f.data)
+			continue;
+		pb_dec_init(&field, f.data, f.len);
+		while (pb_dec_next(&field, &part)) {
+			if (part.id == PB_GENERIC_FTRACE_EVENT_FIELD_NAME)
+				name = part;
+			else
+				value = part;
+		}
+		a = name.data && value.id ? add(l, (const char *)name.data, name.len) : NULL;
+		if (a)
+			set_value(a, &value, value.data ? 's' : 'i');
+	}
+}
+
+int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *generic,
+		      const uint8_t *data, size_t len, struct arg_list *ret)
+{
+	struct pb_dec d;
+
+	ret->n = 0;
+	pb_dec_init(&d, data, len);
+	if (number == PB_FTRACE_EVENT_GENERIC)
+		decode_self_named(&d, ret);
+	else if (generic)
+		decode_described(s, generic, &d, ret);
+	else if (event_args_known(number))
+		decode_known(&events[number], &d, ret);
+	return 0;
+}
+
+/* sched_switch shows all its arguments, those of value 0 as well, in the kernel's order. */
+static void list_full_switch(struct pb_dec d, struct arg_list *l)
+{
+	const struct event_row *e = &events[PB_FTRACE_EVENT_SCHED_SWITCH];
+
+	for (unsigned i = 0; i < e->n && i < 7; i++) {
+		const struct event_field *field = &fields[e->first + i];
+		struct arg *a = add(l, field->name, strlen(field->name));
+
+		if (!a)
+			return;
+		a->type = field->type == 's' ? ARG_STRING : ARG_INT;
+		a->s = "";
+	}
+	decode_known(e, &d, l);
+	l->n = MIN(l->n, (size_t)7);
+}
+
+int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
+{
+	const struct table *t = &s->tables[TABLE_FTRACE];
+	uint64_t row = (uint64_t)(set - FTRACE_ARGS_BASE) / FTRACE_ARGS_STRIDE, payload, value;
+	const struct generic_event *g = NULL;
+	struct pb_dec d;
+	uint32_t kind;
+
+	ret->n = 0;
+	if (row >= t->rows || set != event_args_set(s, (uint32_t)row))
+		return 0;
+	payload = (uint64_t)table_i64(t, FTRACE_PAYLOAD, (uint32_t)row);
+	value = payload & PAYLOAD_VALUE;
+	kind = TABLE_CELL(uint16_t, t, FTRACE_KIND, (uint32_t)row);
+	if (payload >> PAYLOAD_SHIFT == PAYLOAD_SWITCH) {
+		list_switch(s, (uint32_t)row, (uint32_t)value, ret);
+	} else if (payload >> PAYLOAD_SHIFT == PAYLOAD_WAKING) {
+		list_waking(s, (uint32_t)value, ret);
+	} else {
+		d = message_at(value);
+		if (kind == PB_FTRACE_EVENT_SCHED_SWITCH) {
+			list_full_switch(d, ret);
+			return 0;
+		}
+		if (kind >= GENERIC_KINDS)
+			g = &s->generic[kind - GENERIC_KINDS];
+		/* An event that names itself has no described fields. */
+		return event_args_decode(s, g && !g->n_fields ? PB_FTRACE_EVENT_GENERIC : kind, g, d.cur,
+					 (size_t)(d.end - d.cur), ret);
+	}
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/store/stat_numbers.h"
+#include "analyze/store/store.h"
+
+/*
+ * Counters of losses and of what the importer could not use. Names, severity and source are those of
+ * trace_processor's table `stats`.
+ */
+
+#define STAT_NO_INDEX INT64_MIN
+
+void stats_deinit(struct store *s);
+
+/* index: a buffer, a CPU; STAT_NO_INDEX for a stat without one. */
+void stats_add(struct store *s, enum stat_number stat, int64_t index, int64_t n);
+void stats_set(struct store *s, enum stat_number stat, int64_t index, int64_t value);
+int64_t stats_get(const struct store *s, enum stat_number stat, int64_t index);
+
+/* Fills TABLE_STATS: each stat without an index has a row, each with one a row an index. */
+void stats_fill_table(struct store *s);

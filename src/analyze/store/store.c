@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "analyze/store/stats.h"
+#include "analyze/store/table_defs.h"
+#include "base/core/mem.h"
+
+void store_init(struct store *s, uint64_t limit)
+{
+	*s = (struct store){.budget.limit = limit};
+	strings_init(&s->strings, &s->budget);
+	for (unsigned i = 0; i < TABLES; i++)
+		table_init(&s->tables[i], &table_defs[i], &s->budget);
+	store_state(s, strings_intern_z(&s->strings, "Running"));
+	store_state(s, strings_intern_z(&s->strings, "R"));
+}
+
+static void free_bytes(struct trace_bytes *b)
+{
+	if (b->mapped)
+		munmap(b->data, b->len);
+	else
+		free(b->data);
+}
+
+void store_deinit(struct store *s)
+{
+	for (unsigned i = 0; i < TABLES; i++)
+		table_deinit(&s->tables[i]);
+	for (size_t i = 0; i < s->n_generic; i++)
+		free(s->generic[i].fields);
+	for (size_t i = 0; i < s->n_bytes; i++)
+		free_bytes(&s->bytes[i]);
+	stats_deinit(s);
+	strings_deinit(&s->strings);
+	free(s->generic);
+	free(s->bytes);
+	free(s->states);
+	free(s->arg_slots);
+	*s = (struct store){0};
+}
+
+int store_keep(struct store *s, struct trace_bytes bytes)
+{
+	if ((!bytes.mapped && !budget_take(&s->budget, bytes.len)) ||
+	    array_reserve(&s->bytes, &s->cap_bytes, s->n_bytes + 1, sizeof(*s->bytes))) {
+		free_bytes(&bytes);
+		return s->budget.error ? s->budget.error : -ENOMEM;
+	}
+	s->bytes[s->n_bytes++] = bytes;
+	return 0;
+}
+
+uint16_t store_state(struct store *s, uint32_t string)
+{
+	for (size_t i = 0; i < s->n_states; i++)
+		if (s->states[i] == string)
+			return (uint16_t)i;
+	if (s->n_states >= NULL_U16 ||
+	    array_reserve(&s->states, &s->cap_states, s->n_states + 1, sizeof(*s->states)))
+		return NULL_U16;
+	s->states[s->n_states] = string;
+	return (uint16_t)s->n_states++;
+}
+
+static void set_int(struct value *ret, int64_t i)
+{
+	ret->kind = VALUE_INT;
+	ret->i = i;
+}
+
+static void set_string(const struct store *s, struct value *ret, uint32_t id)
+{
+	if (id >= s->strings.n)
+		return;
+	ret->kind = VALUE_TEXT;
+	ret->s = s->strings.of[id].s;
+	ret->len = s->strings.of[id].len;
+}
+
+void store_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
+		 struct value *ret)
+{
+	const struct column_def *c = &t->def->columns[column];
+	uint32_t v;
+
+	ret->kind = VALUE_NULL;
+	if (c->kind == COLUMN_SAME) {
+		column = c->arg;
+		c = &t->def->columns[column];
+	}
+	switch (c->kind) {
+	case COLUMN_ID:
+		return set_int(ret, row);
+	case COLUMN_TS:
+		return set_int(ret, table_ts(t, column, row));
+	case COLUMN_DUR:
+		return set_int(ret, table_dur(t, column, row));
+	case COLUMN_I64:
+		if (table_i64(t, column, row) != NULL_I64)
+			set_int(ret, table_i64(t, column, row));
+		return;
+	case COLUMN_I32:
+		return set_int(ret, TABLE_CELL(int32_t, t, column, row));
+	case COLUMN_U32:
+		v = table_u32(t, column, row);
+		if (v != NULL_U32)
+			set_int(ret, v);
+		return;
+	case COLUMN_U16:
+		v = TABLE_CELL(uint16_t, t, column, row);
+		if (v != NULL_U16)
+			set_int(ret, v);
+		return;
+	case COLUMN_U8:
+		v = TABLE_CELL(uint8_t, t, column, row);
+		if (v != NULL_U8)
+			set_int(ret, v);
+		return;
+	case COLUMN_F64:
+		ret->kind = VALUE_REAL;
+		ret->real = TABLE_CELL(double, t, column, row);
+		return;
+	case COLUMN_STRING:
+		return set_string(s, ret, table_u32(t, column, row));
+	case COLUMN_STATE:
+		v = TABLE_CELL(uint16_t, t, column, row);
+		if (v < s->n_states)
+			set_string(s, ret, s->states[v]);
+		return;
+	case COLUMN_COMPUTED:
+		return c->compute(s, row, ret);
+	case COLUMN_SAME:
+		return;
+	}
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Columns of integers in memory. A table has chunks of 4096 rows; in a chunk each column is an array:
+ *
+ *	chunk 0   ts ts ts ... | dur dur dur ... | utid utid utid ...
+ *	chunk 1   ts ts ts ... | dur dur dur ... | utid utid utid ...
+ *
+ * Rows are only appended. A time stamp takes 4 bytes: its upper half stands in the list of epochs, once
+ * for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the few that are
+ * longer are in a hash by row. Strings are ids of struct strings.
+ *
+ * Out of memory, or over the limit of the store: the table keeps its error in *budget and overwrites its
+ * last row from then on. The importer looks at the error once a packet.
+ */
+
+#define TABLE_CHUNK_BITS 12
+#define TABLE_CHUNK_ROWS (1u << TABLE_CHUNK_BITS)
+#define TABLE_MAX_COLUMNS 24
+#define TABLE_MAX_ROWS (UINT32_MAX - 16)
+
+#define NULL_U32 UINT32_MAX
+#define NULL_U16 UINT16_MAX
+#define NULL_U8 UINT8_MAX
+#define NULL_I64 INT64_MIN
+
+/* Memory that one import may take. */
+struct budget {
+	uint64_t used, limit; /* bytes */
+	int error; /* 0, -ENOMEM, or -EFBIG: over the limit */
+};
+
+/* Takes bytes out of the budget. Returns false, and sets the error, if they are not left. */
+bool budget_take(struct budget *b, uint64_t bytes);
+
+enum column_kind {
+	COLUMN_ID, /* the row's number; not stored */
+	COLUMN_TS,
+	COLUMN_DUR, /* -1: open */
+	COLUMN_I64, /* NULL_I64 is NULL; the other kinds likewise */
+	COLUMN_I32, /* never NULL */
+	COLUMN_U32,
+	COLUMN_U16,
+	COLUMN_U8,
+	COLUMN_F64, /* never NULL */
+	COLUMN_STRING, /* 32 bits */
+	COLUMN_STATE, /* 16 bits: one of the store's states */
+	COLUMN_SAME, /* another name of the column `arg` */
+	COLUMN_COMPUTED, /* by the function; not stored */
+};
+
+enum value_kind { VALUE_NULL, VALUE_INT, VALUE_REAL, VALUE_TEXT };
+
+/* A value of SQL. Text is borrowed from the store, without a NUL. */
+struct value {
+	enum value_kind kind;
+	int64_t i;
+	double real;
+	const char *s;
+	size_t len;
+};
+
+struct store;
+
+struct column_def {
+	const char *name; /* NULL: not shown in SQL */
+	enum column_kind kind;
+	uint8_t arg;
+	void (*compute)(const struct store *s, uint32_t row, struct value *ret);
+};
+
+struct table_def {
+	const char *name; /* NULL: not shown in SQL */
+	const struct column_def *columns;
+	uint8_t n_columns;
+	uint8_t ts; /* the column of time by which rows are sorted mostly; 0: none */
+};
+
+struct epoch {
+	uint32_t row; /* the first one */
+	uint32_t high;
+};
+
+struct long_duration;
+
+/* Row numbers by value of one column, made when a query first asks for it. */
+struct row_index {
+	uint32_t *starts; /* owned: of value v starts[v] to starts[v + 1] in rows */
+	uint32_t *rows; /* owned; ascending for each value */
+	uint32_t n_values;
+	uint32_t n_rows; /* rows of the table when it was made */
+};
+
+struct table {
+	const struct table_def *def;
+	struct budget *budget;
+	uint8_t **chunks; /* owned */
+	size_t n_chunks, cap_chunks;
+	uint32_t rows;
+	bool unsorted; /* some time stamp is below the one before */
+	int64_t last_ts;
+	uint32_t offsets[TABLE_MAX_COLUMNS]; /* of a column in a chunk */
+	uint8_t widths[TABLE_MAX_COLUMNS];
+	size_t chunk_bytes;
+	struct epoch *epochs; /* owned */
+	size_t n_epochs, cap_epochs;
+	struct long_duration *longs; /* owned hash */
+	struct row_index *indexes[TABLE_MAX_COLUMNS]; /* owned */
+};
+
+void table_init(struct table *t, const struct table_def *def, struct budget *budget);
+void table_deinit(struct table *t);
+
+/* Appends a row of unset columns and returns its number. */
+uint32_t table_append(struct table *t);
+
+static inline void *table_cell(const struct table *t, unsigned column, uint32_t row)
+{
+	return t->chunks[row >> TABLE_CHUNK_BITS] + t->offsets[column] +
+	       (size_t)(row & (TABLE_CHUNK_ROWS - 1)) * t->widths[column];
+}
+
+static inline uint32_t table_u32(const struct table *t, unsigned column, uint32_t row)
+{
+	return *(const uint32_t *)table_cell(t, column, row);
+}
+
+static inline void table_set_u32(struct table *t, unsigned column, uint32_t row, uint32_t v)
+{
+	*(uint32_t *)table_cell(t, column, row) = v;
+}
+
+static inline int64_t table_i64(const struct table *t, unsigned column, uint32_t row)
+{
+	return *(const int64_t *)table_cell(t, column, row);
+}
+
+static inline void table_set_i64(struct table *t, unsigned column, uint32_t row, int64_t v)
+{
+	*(int64_t *)table_cell(t, column, row) = v;
+}
+
+#define TABLE_CELL(type, t, column, row) (*(type *)table_cell(t, column, row))
+
+/* The time of a row: of the last appended row to set, of any row to read. */
+void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts);
+int64_t table_ts(const struct table *t, unsigned column, uint32_t row);
+void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur);
+int64_t table_dur(const struct table *t, unsigned column, uint32_t row);
+
+/* Returns the number of rows with a time below ts. The table is sorted. */
+uint32_t table_lower_bound(const struct table *t, int64_t ts);
+
+/* Returns the index of a 32-bit column, or NULL if it takes too much memory. */
+const struct row_index *table_index(struct table *t, unsigned column);

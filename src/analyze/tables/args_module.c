@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The virtual table `args`: stored sets first, then those of the kernel events, decoded set by set. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/store/arg_sets.h"
+#include "analyze/store/event_args.h"
+#include "analyze/tables/table_module.h"
+
+enum { ID, SET, FLAT_KEY, KEY, INT_VALUE, STRING_VALUE, REAL_VALUE, VALUE_TYPE, DISPLAY_VALUE };
+
+static const char schema[] = "CREATE TABLE t(id INTEGER, arg_set_id INTEGER, flat_key TEXT, key TEXT,"
+			     "int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
+			     "display_value TEXT)";
+
+struct args_vtab {
+	sqlite3_vtab base;
+	struct store *store;
+};
+
+struct args_cursor {
+	sqlite3_vtab_cursor base;
+	struct arg_list list; /* of the set */
+	int64_t set;
+	size_t at; /* in the list */
+	uint32_t row; /* of the next kernel event */
+	bool one, done;
+};
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+{
+	struct args_vtab *v;
+	int r = sqlite3_declare_vtab(db, schema);
+
+	(void)argc;
+	(void)argv;
+	(void)error;
+	if (r != SQLITE_OK)
+		return r;
+	v = sqlite3_malloc(sizeof(*v));
+	if (!v)
+		return SQLITE_NOMEM;
+	*v = (struct args_vtab){.store = aux};
+	*ret = &v->base;
+	return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *v)
+{
+	sqlite3_free(v);
+	return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
+{
+	info->estimatedCost = 1e7;
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+		if (!c->usable || c->iColumn != SET || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		info->aConstraintUsage[i].argvIndex = 1;
+		info->idxNum = 1;
+		info->estimatedCost = 5;
+		info->estimatedRows = 5;
+		break;
+	}
+	(void)v;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+{
+	struct args_cursor *c = sqlite3_malloc(sizeof(*c));
+
+	(void)v;
+	if (!c)
+		return SQLITE_NOMEM;
+	*c = (struct args_cursor){.at = 0};
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct args_cursor *c = (struct args_cursor *)base;
+
+	free(c->list.args);
+	sqlite3_free(c);
+	return SQLITE_OK;
+}
+
+static struct store *store_of(const struct args_cursor *c)
+{
+	return ((const struct args_vtab *)c->base.pVtab)->store;
+}
+
+/* Goes to the next set that has an argument. Sets of events are those that a stored one does not hold. */
+static int next_set(struct args_cursor *c)
+{
+	const struct store *s = store_of(c);
+	const struct table *stored = &s->tables[TABLE_ARGS];
+	int r = 0;
+
+	c->at = 0;
+	if (c->set < FTRACE_ARGS_BASE) {
+		c->set += (int64_t)c->list.n;
+		c->list.n = 0;
+		if (c->set < stored->rows)
+			return arg_sets_list(s, c->set, &c->list);
+		c->set = FTRACE_ARGS_BASE;
+	}
+	for (c->list.n = 0; !c->list.n && r == 0 && c->row < s->tables[TABLE_FTRACE].rows;) {
+		c->set = event_args_set(s, c->row++);
+		if (c->set >= FTRACE_ARGS_BASE)
+			r = arg_sets_list(s, c->set, &c->list);
+	}
+	c->done = !c->list.n;
+	return r;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
+{
+	struct args_cursor *c = (struct args_cursor *)base;
+	int r;
+
+	(void)text;
+	(void)argc;
+	c->at = c->list.n = 0;
+	c->row = 0;
+	c->set = 0;
+	c->done = false;
+	c->one = plan && sqlite3_value_type(argv[0]) != SQLITE_FLOAT && sqlite3_value_type(argv[0]) != SQLITE_TEXT;
+	if (!c->one)
+		return next_set(c) < 0 ? SQLITE_NOMEM : SQLITE_OK;
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
+		c->done = true;
+	c->set = sqlite3_value_int64(argv[0]);
+	r = c->done ? 0 : arg_sets_list(store_of(c), c->set, &c->list);
+	c->done |= !c->list.n;
+	return r < 0 ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct args_cursor *c = (struct args_cursor *)base;
+
+	if (++c->at < c->list.n)
+		return SQLITE_OK;
+	if (!c->one)
+		return next_set(c) < 0 ? SQLITE_NOMEM : SQLITE_OK;
+	c->done = true;
+	return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	return ((const struct args_cursor *)base)->done;
+}
+
+static void text(sqlite3_context *ctx, const char *s, size_t len)
+{
+	sqlite3_result_text64(ctx, s, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void display(sqlite3_context *ctx, const struct arg *a)
+{
+	char buf[40];
+
+	switch (a->type) {
+	case ARG_INT:
+		snprintf(buf, sizeof(buf), "%" PRId64, a->i);
+		break;
+	case ARG_UINT:
+		snprintf(buf, sizeof(buf), "%" PRIu64, (uint64_t)a->i);
+		break;
+	case ARG_BOOL:
+		snprintf(buf, sizeof(buf), "%s", a->i ? "true" : "false");
+		break;
+	case ARG_POINTER:
+		snprintf(buf, sizeof(buf), "0x%" PRIx64, (uint64_t)a->i);
+		break;
+	case ARG_STRING:
+	case ARG_JSON:
+		text(ctx, a->s, a->len);
+		return;
+	case ARG_REAL:
+		sqlite3_snprintf(sizeof(buf), buf, "%!.15g", a->real);
+		break;
+	case ARG_NULL:
+		return;
+	}
+	text(ctx, buf, strlen(buf));
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	struct args_cursor *c = (struct args_cursor *)base;
+	const struct arg *a = &c->list.args[c->at];
+
+	switch (i) {
+	case ID:
+		sqlite3_result_int64(ctx, c->set + (int64_t)c->at);
+		break;
+	case SET:
+		sqlite3_result_int64(ctx, c->set);
+		break;
+	case FLAT_KEY:
+		if (a->flat_key)
+			text(ctx, a->flat_key, a->flat_key_len);
+		else
+			text(ctx, a->key, a->key_len);
+		break;
+	case KEY:
+		text(ctx, a->key, a->key_len);
+		break;
+	case INT_VALUE:
+		if (a->type == ARG_INT || a->type == ARG_UINT || a->type == ARG_BOOL || a->type == ARG_POINTER)
+			sqlite3_result_int64(ctx, a->i);
+		break;
+	case STRING_VALUE:
+		if (a->type == ARG_STRING || a->type == ARG_JSON)
+			text(ctx, a->s, a->len);
+		break;
+	case REAL_VALUE:
+		if (a->type == ARG_REAL)
+			sqlite3_result_double(ctx, a->real);
+		break;
+	case VALUE_TYPE:
+		sqlite3_result_text(ctx, arg_type_name(a->type), -1, SQLITE_STATIC);
+		break;
+	case DISPLAY_VALUE:
+		display(ctx, a);
+		break;
+	}
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	const struct args_cursor *c = (const struct args_cursor *)base;
+
+	*ret = c->set + (int64_t)c->at;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.iVersion = 1,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = at_end,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+int args_module_register(sqlite3 *db, struct store *s)
+{
+	return sqlite3_create_module(db, "args", &module, s);
+}

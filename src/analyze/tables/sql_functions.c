@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of SQL: EXTRACT_ARG, EXTRACT_METADATA, and the bounds of the trace. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/store/arg_sets.h"
+#include "analyze/tables/table_module.h"
+
+static void arg_value(const struct arg *a, struct value *ret)
+{
+	*ret = (struct value){.kind = VALUE_NULL};
+	switch (a->type) {
+	case ARG_INT:
+	case ARG_UINT:
+	case ARG_BOOL:
+	case ARG_POINTER:
+		*ret = (struct value){.kind = VALUE_INT, .i = a->i};
+		break;
+	case ARG_REAL:
+		*ret = (struct value){.kind = VALUE_REAL, .real = a->real};
+		break;
+	case ARG_STRING:
+	case ARG_JSON:
+		*ret = (struct value){.kind = VALUE_TEXT, .s = a->s, .len = a->len};
+		break;
+	case ARG_NULL:
+		break;
+	}
+}
+
+static void extract_arg(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct store *s = sqlite3_user_data(ctx);
+	struct arg_list list = {.n = 0};
+	const char *key;
+	struct value v;
+	size_t len;
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || sqlite3_value_type(argv[1]) != SQLITE_TEXT) {
+		sqlite3_result_error(ctx, "EXTRACT_ARG: the first argument is an arg_set_id, the second a key", -1);
+		return;
+	}
+	key = (const char *)sqlite3_value_text(argv[1]);
+	len = (size_t)sqlite3_value_bytes(argv[1]);
+	if (arg_sets_list(s, sqlite3_value_int64(argv[0]), &list) < 0)
+		sqlite3_result_error_nomem(ctx);
+	for (size_t i = 0; i < list.n; i++)
+		if (list.args[i].key_len == len && !memcmp(list.args[i].key, key, len)) {
+			arg_value(&list.args[i], &v);
+			table_module_result(ctx, &v);
+			break;
+		}
+	free(list.args);
+}
+
+static void extract_metadata(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct store *s = sqlite3_user_data(ctx);
+	const struct table *t = &s->tables[TABLE_METADATA];
+	uint32_t name;
+	struct value v;
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT)
+		return;
+	name = strings_find(&s->strings, sqlite3_value_text(argv[0]), (size_t)sqlite3_value_bytes(argv[0]));
+	for (uint32_t row = 0; row < t->rows; row++)
+		if (name != NULL_U32 && table_u32(t, METADATA_NAME, row) == name) {
+			store_value(s, t, row, METADATA_INT, &v);
+			if (v.kind == VALUE_NULL)
+				store_value(s, t, row, METADATA_STR, &v);
+			table_module_result(ctx, &v);
+			return;
+		}
+}
+
+static void trace_start(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	(void)argv;
+	sqlite3_result_int64(ctx, ((const struct store *)sqlite3_user_data(ctx))->start_ts);
+}
+
+static void trace_end(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	(void)argv;
+	sqlite3_result_int64(ctx, ((const struct store *)sqlite3_user_data(ctx))->end_ts);
+}
+
+static void trace_dur(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct store *s = sqlite3_user_data(ctx);
+
+	(void)argc;
+	(void)argv;
+	sqlite3_result_int64(ctx, s->end_ts - s->start_ts);
+}
+
+int sql_functions_register(sqlite3 *db, struct store *s)
+{
+	static const struct {
+		const char *name;
+		int n_args;
+		void (*fn)(sqlite3_context *ctx, int argc, sqlite3_value **argv);
+	} functions[] = {
+		{"extract_arg", 2, extract_arg}, {"extract_metadata", 1, extract_metadata},
+		{"trace_start", 0, trace_start}, {"trace_end", 0, trace_end},
+		{"trace_dur", 0, trace_dur},
+	};
+	int r = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && r == SQLITE_OK; i++)
+		r = sqlite3_create_function(db, functions[i].name, functions[i].n_args,
+					    SQLITE_UTF8 | SQLITE_DETERMINISTIC, s, functions[i].fn, NULL, NULL);
+	return r;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table of the store as a virtual table. A query's plan is the number that xBestIndex gives to xFilter: how
+ * rows are found, and which column each argument is compared with.
+ *
+ *	id = ?			one row
+ *	utid = ?		rows of an index that is made at the first use; of a 32-bit column or a string
+ *	ts >= ? and ts < ?	a range of rows, found by bisection: rows are sorted by ts
+ *
+ * SQLite checks each constraint again. A value of another type than the column's takes part in no plan then.
+ */
+#include "analyze/tables/table_module.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+/* Bits of a plan. Arguments come in this order. */
+#define PLAN_ID 0x1 /* = */
+#define PLAN_EQUAL 0x2 /* = of the column in bits 16 and up */
+#define PLAN_TS_EQUAL 0x4
+#define PLAN_TS_FROM 0x8 /* >= or > */
+#define PLAN_TS_TO 0x10 /* <= or < */
+#define PLAN_TS_LESS 0x20 /* with PLAN_TS_TO: < */
+#define PLAN_DESC 0x40
+#define PLAN_COLUMN_SHIFT 16
+
+struct store_vtab {
+	sqlite3_vtab base;
+	struct store *store;
+	struct table *table;
+	uint8_t column_of[TABLE_MAX_COLUMNS]; /* columns that SQL sees to those of the table */
+	int n_columns;
+};
+
+struct store_cursor {
+	sqlite3_vtab_cursor base;
+	const struct row_index *index; /* NULL: all rows from begin to end */
+	uint32_t begin, end; /* rows, or places of index->rows */
+	uint32_t at; /* counted from begin */
+	bool desc;
+};
+
+static const char *type_of(const struct column_def *c)
+{
+	switch (c->kind) {
+	case COLUMN_F64:
+		return "REAL";
+	case COLUMN_STRING:
+	case COLUMN_STATE:
+		return "TEXT";
+	case COLUMN_COMPUTED:
+		return c->arg ? "TEXT" : "INTEGER";
+	default:
+		return "INTEGER";
+	}
+}
+
+static struct table *find_table(struct store *s, const char *name)
+{
+	for (unsigned i = 0; i < TABLES; i++)
+		if (s->tables[i].def->name && !strcmp(s->tables[i].def->name, name))
+			return &s->tables[i];
+	return NULL;
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+{
+	struct strbuf sql = {0};
+	struct store_vtab *v;
+	int r;
+
+	(void)argc;
+	(void)error;
+	v = sqlite3_malloc(sizeof(*v));
+	if (!v)
+		return SQLITE_NOMEM;
+	*v = (struct store_vtab){.store = aux, .table = find_table(aux, argv[0])};
+	strbuf_puts(&sql, "CREATE TABLE t(");
+	for (unsigned i = 0; i < v->table->def->n_columns; i++) {
+		const struct column_def *c = &v->table->def->columns[i];
+
+		if (!c->name)
+			continue;
+		strbuf_printf(&sql, "%s\"%s\" %s", v->n_columns ? "," : "", c->name, type_of(c));
+		v->column_of[v->n_columns++] = (uint8_t)i;
+	}
+	strbuf_putc(&sql, ')');
+	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.s);
+	strbuf_deinit(&sql);
+	if (r != SQLITE_OK) {
+		sqlite3_free(v);
+		return r;
+	}
+	*ret = &v->base;
+	return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *v)
+{
+	sqlite3_free(v);
+	return SQLITE_OK;
+}
+
+/* ---- plans ---- */
+
+/* The stored column behind a column of SQL. */
+static unsigned stored_column(const struct store_vtab *v, int column)
+{
+	unsigned c = v->column_of[column];
+	const struct column_def *d = &v->table->def->columns[c];
+
+	return d->kind == COLUMN_SAME ? d->arg : c;
+}
+
+static bool has_index(enum column_kind kind)
+{
+	return kind == COLUMN_U32 || kind == COLUMN_STRING;
+}
+
+/* The bit of a constraint in a plan, or 0. */
+static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constraint *c)
+{
+	const struct table_def *def = v->table->def;
+	unsigned column;
+
+	if (!c->usable || c->iColumn < 0)
+		return 0;
+	column = stored_column(v, c->iColumn);
+	if (def->columns[column].kind == COLUMN_ID)
+		return c->op == SQLITE_INDEX_CONSTRAINT_EQ ? PLAN_ID : 0;
+	if (def->ts && column == def->ts && !v->table->unsorted)
+		switch (c->op) {
+		case SQLITE_INDEX_CONSTRAINT_EQ:
+			return PLAN_TS_EQUAL;
+		case SQLITE_INDEX_CONSTRAINT_GT:
+		case SQLITE_INDEX_CONSTRAINT_GE:
+			return PLAN_TS_FROM;
+		case SQLITE_INDEX_CONSTRAINT_LE:
+			return PLAN_TS_TO;
+		case SQLITE_INDEX_CONSTRAINT_LT:
+			return PLAN_TS_TO | PLAN_TS_LESS;
+		default:
+			return 0;
+		}
+	return c->op == SQLITE_INDEX_CONSTRAINT_EQ && has_index(def->columns[column].kind) ? PLAN_EQUAL : 0;
+}
+
+/* Rows come by id and by time, up or down. */
+static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
+{
+	const struct table_def *def = v->table->def;
+	unsigned column;
+
+	if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0)
+		return false;
+	column = stored_column(v, info->aOrderBy[0].iColumn);
+	if (def->columns[column].kind != COLUMN_ID && !(def->ts && column == def->ts && !v->table->unsorted))
+		return false;
+	if (info->aOrderBy[0].desc)
+		*plan |= PLAN_DESC;
+	return true;
+}
+
+static double cost_of(int plan, double rows)
+{
+	if (plan & PLAN_ID)
+		return 1;
+	if (plan & PLAN_TS_EQUAL)
+		return 1 + log2(rows + 1);
+	if (plan & PLAN_EQUAL)
+		rows = rows / 50 + 1;
+	if (plan & PLAN_TS_FROM)
+		rows = rows / 4 + 1;
+	if (plan & PLAN_TS_TO)
+		rows = rows / 4 + 1;
+	return rows;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	static const int order[] = {PLAN_ID, PLAN_EQUAL, PLAN_TS_EQUAL, PLAN_TS_FROM, PLAN_TS_TO};
+	const struct store_vtab *v = (const struct store_vtab *)base;
+	int plan = 0, n = 0;
+
+	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
+		for (int i = 0; i < info->nConstraint && !(plan & order[o]); i++) {
+			int bit = bit_of(v, &info->aConstraint[i]);
+
+			if (!(bit & order[o]))
+				continue;
+			if (bit & PLAN_EQUAL && strcmp(sqlite3_vtab_collation(info, i), "BINARY"))
+				continue;
+			plan |= bit;
+			if (bit & PLAN_EQUAL)
+				plan |= (int)stored_column(v, info->aConstraint[i].iColumn) << PLAN_COLUMN_SHIFT;
+			info->aConstraintUsage[i].argvIndex = ++n;
+		}
+	info->orderByConsumed = is_sorted_for(v, info, &plan);
+	info->idxNum = plan;
+	info->estimatedCost = cost_of(plan, v->table->rows);
+	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
+	if (plan & PLAN_ID)
+		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+	return SQLITE_OK;
+}
+
+/* ---- cursors ---- */
+
+static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+{
+	struct store_cursor *c = sqlite3_malloc(sizeof(*c));
+
+	(void)v;
+	if (!c)
+		return SQLITE_NOMEM;
+	*c = (struct store_cursor){.begin = 0};
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *c)
+{
+	sqlite3_free(c);
+	return SQLITE_OK;
+}
+
+static uint32_t row_of(const struct store_cursor *c)
+{
+	uint32_t at = c->desc ? c->end - 1 - c->at : c->begin + c->at;
+
+	return c->index ? c->index->rows[at] : at;
+}
+
+static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
+{
+	c->begin = MAX(c->begin, begin);
+	c->end = MIN(c->end, end);
+	if (c->begin > c->end)
+		c->begin = c->end;
+}
+
+/* All rows with a value in an indexed column. */
+static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigned column, sqlite3_value *arg)
+{
+	bool is_text = v->table->def->columns[column].kind == COLUMN_STRING;
+	const struct row_index *x;
+	sqlite3_int64 value;
+
+	if (sqlite3_value_type(arg) != (is_text ? SQLITE_TEXT : SQLITE_INTEGER))
+		return;
+	value = is_text ? strings_find(&v->store->strings, sqlite3_value_text(arg), (size_t)sqlite3_value_bytes(arg))
+			: sqlite3_value_int64(arg);
+	x = table_index(v->table, column);
+	if (!x)
+		return;
+	c->index = x;
+	if (value < 0 || value >= x->n_values)
+		c->begin = c->end = 0;
+	else {
+		c->begin = x->starts[value];
+		c->end = x->starts[value + 1];
+	}
+}
+
+/* Narrows to rows from a first one on (index: places whose row is not below it). */
+static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
+{
+	uint32_t lo = c->begin, hi = c->end;
+
+	if (!c->index) {
+		narrow(c, first, last);
+		return;
+	}
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->index->rows[mid] < first)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	c->begin = lo;
+	for (hi = c->end; lo < hi;) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->index->rows[mid] < last)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	c->end = lo;
+}
+
+static uint32_t rows_before(const struct store_vtab *v, int64_t ts, bool inclusive)
+{
+	if (inclusive && ts == INT64_MAX)
+		return v->table->rows;
+	return table_lower_bound(v->table, ts + inclusive);
+}
+
+static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan, int bit, sqlite3_value *arg)
+{
+	int64_t ts = sqlite3_value_int64(arg);
+
+	if (sqlite3_value_type(arg) != SQLITE_INTEGER)
+		return;
+	if (bit == PLAN_TS_EQUAL)
+		by_rows(c, rows_before(v, ts, false), rows_before(v, ts, true));
+	else if (bit == PLAN_TS_FROM)
+		by_rows(c, rows_before(v, ts, false), v->table->rows);
+	else
+		by_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
+{
+	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
+	struct store_cursor *c = (struct store_cursor *)base;
+	int n = 0;
+
+	(void)text;
+	(void)argc;
+	c->index = NULL;
+	c->at = 0;
+	c->begin = 0;
+	c->end = v->table->rows;
+	c->desc = plan & PLAN_DESC;
+	if (plan & PLAN_ID) {
+		sqlite3_int64 id = sqlite3_value_int64(argv[n]);
+
+		if (sqlite3_value_type(argv[n++]) == SQLITE_INTEGER)
+			narrow(c, id < 0 || id >= c->end ? c->end : (uint32_t)id,
+			       id < 0 || id >= c->end ? c->end : (uint32_t)id + 1);
+	}
+	if (plan & PLAN_EQUAL && !(plan & PLAN_ID))
+		by_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT, argv[n]);
+	n += !!(plan & PLAN_EQUAL);
+	if (plan & PLAN_TS_EQUAL)
+		by_time(v, c, plan, PLAN_TS_EQUAL, argv[n++]);
+	if (plan & PLAN_TS_FROM)
+		by_time(v, c, plan, PLAN_TS_FROM, argv[n++]);
+	if (plan & PLAN_TS_TO)
+		by_time(v, c, plan, PLAN_TS_TO, argv[n]);
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	((struct store_cursor *)base)->at++;
+	return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	const struct store_cursor *c = (const struct store_cursor *)base;
+
+	return c->at >= c->end - c->begin;
+}
+
+void table_module_result(sqlite3_context *ctx, const struct value *v)
+{
+	switch (v->kind) {
+	case VALUE_NULL:
+		sqlite3_result_null(ctx);
+		break;
+	case VALUE_INT:
+		sqlite3_result_int64(ctx, v->i);
+		break;
+	case VALUE_REAL:
+		sqlite3_result_double(ctx, v->real);
+		break;
+	case VALUE_TEXT:
+		sqlite3_result_text64(ctx, v->s, v->len, SQLITE_STATIC, SQLITE_UTF8);
+		break;
+	}
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
+	struct value value;
+
+	store_value(v->store, v->table, row_of((const struct store_cursor *)base), v->column_of[i], &value);
+	table_module_result(ctx, &value);
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = row_of((const struct store_cursor *)base);
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.iVersion = 1,
+	.xConnect = connect, /* no xCreate: each table exists without a statement that makes it */
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = at_end,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+int table_module_register(sqlite3 *db, struct store *s)
+{
+	int r = SQLITE_OK;
+
+	for (unsigned i = 0; i < TABLES && r == SQLITE_OK; i++)
+		if (s->tables[i].def->name)
+			r = sqlite3_create_module(db, s->tables[i].def->name, &module, s);
+	return r;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "analyze/store/store.h"
+
+/* The virtual tables of a database: those of the store, and `args`. Return an SQLite result code. */
+int table_module_register(sqlite3 *db, struct store *s);
+int args_module_register(sqlite3 *db, struct store *s);
+int sql_functions_register(sqlite3 *db, struct store *s);
+int sql_views_create(sqlite3 *db);
+
+/* Gives SQLite a value; text stays valid as long as the store. */
+void table_module_result(sqlite3_context *ctx, const struct value *v);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda sql FILE STATEMENT...: SQL on a trace. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
+#include "cli/sql_output.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace_tables.h"
+
+#define MAX_SCRIPT_BYTES (16u << 20)
+
+struct sql_options {
+	const char *file, *script;
+	enum sql_format format;
+	uint64_t memory; /* bytes; 0: the default */
+	char **statements;
+	int n_statements;
+};
+
+static const char usage[] =
+	"usage: sonda sql [OPTION]... FILE STATEMENT...\n"
+	"       sonda sql [OPTION]... -f SCRIPT FILE\n\n"
+	"Runs SQL on a trace. FILE is a trace of sonda or Perfetto; - is the standard input. The tables are\n"
+	"those of trace_processor: sched, thread_state, thread, process, ftrace_event, args, stats, ...\n\n"
+	"  -f, --file SCRIPT  run the statements of a file; - is the standard input\n"
+	"      --csv          print rows as CSV\n"
+	"      --json         print rows as JSON: an array of objects for each statement\n"
+	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of the machine's\n"
+	"  -h, --help         print this help\n\n"
+	"example: sonda sql trace.pftrace 'select name, sum(dur) from sched join thread using (utid) group by utid'\n";
+
+static const char letters[] = ":f:h";
+
+static const struct option long_options[] = {
+	{"file", required_argument, NULL, 'f'}, {"csv", no_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'},	{"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},	{0},
+};
+
+static int take_memory(const char *text, struct sql_options *o, struct err_text *e)
+{
+	uint32_t kb;
+
+	if (str_to_size_kb(text, &kb) < 0 || !kb)
+		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
+	o->memory = (uint64_t)kb << 10;
+	return 0;
+}
+
+static int take_option(int option, const char *typed, struct sql_options *o, struct err_text *e)
+{
+	switch (option) {
+	case 'f':
+		o->script = optarg;
+		return 0;
+	case 'c':
+		o->format = SQL_CSV;
+		return 0;
+	case 'j':
+		o->format = SQL_JSON;
+		return 0;
+	case 'm':
+		return take_memory(optarg, o, e);
+	default:
+		return option_refuse(option, typed, letters, long_options, e);
+	}
+}
+
+/* Returns 0, 1 after the help, or -EINVAL. */
+static int parse(int argc, char **argv, struct sql_options *o, struct err_text *e)
+{
+	int option, r = 0;
+
+	opterr = 0;
+	optind = 0;
+	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 1;
+		}
+		r = take_option(option, argv[optind - 1], o, e);
+	}
+	if (r < 0)
+		return r;
+	if (optind == argc)
+		return err_set(e, -EINVAL, "which trace? name a file");
+	o->file = argv[optind++];
+	o->statements = argv + optind;
+	o->n_statements = argc - optind;
+	if (!o->script && !o->n_statements)
+		return err_set(e, -EINVAL, "which statement? for example: 'select * from sched limit 5'");
+	return 0;
+}
+
+/* Runs all statements of a text. Returns an exit code. */
+static int run_text(sqlite3 *db, const char *sql, enum sql_format format)
+{
+	while (*sql) {
+		sqlite3_stmt *st;
+		const char *rest;
+		int r = sqlite3_prepare_v2(db, sql, -1, &st, &rest);
+
+		if (r == SQLITE_OK && st)
+			r = sql_output(st, format, stdout);
+		if (r != SQLITE_OK) {
+			log_error("sql: %s", sqlite3_errmsg(db));
+			sqlite3_finalize(st);
+			return EXIT_FAILED;
+		}
+		sqlite3_finalize(st);
+		sql = rest;
+	}
+	return EXIT_GOOD;
+}
+
+static int run_script(sqlite3 *db, const struct sql_options *o)
+{
+	bool is_stdin = !strcmp(o->script, "-");
+	struct strbuf text = {0};
+	int r = is_stdin ? fs_read_fd(STDIN_FILENO, MAX_SCRIPT_BYTES, &text)
+			 : fs_read_file(o->script, MAX_SCRIPT_BYTES, &text);
+
+	if (r < 0)
+		log_error("sql: cannot read %s: %s", o->script, strerror(-r));
+	else if (text.s)
+		r = run_text(db, text.s, o->format);
+	strbuf_deinit(&text);
+	return r < 0 ? EXIT_FAILED : r;
+}
+
+static int run(const struct sql_options *o)
+{
+	struct trace_tables tables;
+	struct err_text e;
+	int code = EXIT_GOOD;
+
+	if (trace_tables_open(o->file, o->memory, &tables, &e) < 0) {
+		log_error("sql: %s", e.text);
+		return EXIT_FAILED;
+	}
+	trace_tables_warn(&tables);
+	if (o->script)
+		code = run_script(tables.db, o);
+	for (int i = 0; i < o->n_statements && code == EXIT_GOOD; i++)
+		code = run_text(tables.db, o->statements[i], o->format);
+	if (fflush(stdout) || ferror(stdout)) {
+		log_error("sql: cannot write: %s", strerror(errno));
+		code = EXIT_FAILED;
+	}
+	trace_tables_close(&tables);
+	return code;
+}
+
+int cmd_sql(int argc, char **argv)
+{
+	struct sql_options o = {.format = SQL_TABLE};
+	struct err_text e;
+	int r = parse(argc, argv, &o, &e);
+
+	if (r > 0)
+		return EXIT_GOOD;
+	if (r == 0)
+		return run(&o);
+	log_error("sql: %s", e.text);
+	log_error("see sonda help sql");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sql_output.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "config/json.h"
+
+/* ---- table: the first rows decide how wide the columns are ---- */
+
+#define WIDTH_ROWS 1000u
+#define MAX_WIDTH 60
+
+struct table_text {
+	char **cells; /* owned, with the strings: rows x columns */
+	size_t n, cap;
+	int *widths; /* owned */
+	int columns;
+};
+
+/* Columns on a terminal: characters of UTF-8. */
+static int width_of(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static char *cell(sqlite3_stmt *st, int i)
+{
+	struct strbuf b = {0};
+
+	if (sqlite3_column_type(st, i) == SQLITE_NULL)
+		strbuf_puts(&b, "NULL");
+	else
+		strbuf_add(&b, sqlite3_column_text(st, i), (size_t)sqlite3_column_bytes(st, i));
+	strbuf_puts(&b, "");
+	if (b.s)
+		str_make_plain(b.s, b.len, "");
+	return strbuf_take(&b);
+}
+
+static bool is_number(sqlite3_stmt *st, int i)
+{
+	return sqlite3_column_type(st, i) == SQLITE_INTEGER || sqlite3_column_type(st, i) == SQLITE_FLOAT;
+}
+
+static void put_cell(const char *s, int width, bool right, bool last, FILE *to)
+{
+	int pad = MAX(0, width - width_of(s));
+
+	if (right)
+		fprintf(to, "%*s%s", pad, "", s);
+	else
+		fprintf(to, "%s%*s", s, last ? 0 : pad, "");
+	fputs(last ? "\n" : "  ", to);
+}
+
+static void put_head(sqlite3_stmt *st, const struct table_text *t, FILE *to)
+{
+	for (int i = 0; i < t->columns; i++)
+		put_cell(sqlite3_column_name(st, i), t->widths[i], false, i == t->columns - 1, to);
+	for (int i = 0; i < t->columns; i++) {
+		for (int n = 0; n < t->widths[i]; n++)
+			fputc('-', to);
+		fputs(i == t->columns - 1 ? "\n" : "  ", to);
+	}
+}
+
+static void put_row(char *const *cells, const struct table_text *t, const bool *right, FILE *to)
+{
+	for (int i = 0; i < t->columns; i++)
+		put_cell(cells[i] ? cells[i] : "", t->widths[i], right[i], i == t->columns - 1, to);
+}
+
+static int output_table(sqlite3_stmt *st, FILE *to)
+{
+	struct table_text t = {.columns = sqlite3_column_count(st)};
+	size_t columns = (size_t)t.columns, rows = 0;
+	bool *right = calloc(columns, sizeof(*right));
+	int r = SQLITE_NOMEM;
+
+	t.widths = calloc(columns, sizeof(*t.widths));
+	if (!t.widths || !right)
+		goto end;
+	for (int i = 0; i < t.columns; i++)
+		t.widths[i] = width_of(sqlite3_column_name(st, i));
+	while (rows < WIDTH_ROWS && (r = sqlite3_step(st)) == SQLITE_ROW) {
+		if (array_reserve(&t.cells, &t.cap, t.n + columns, sizeof(*t.cells))) {
+			r = SQLITE_NOMEM;
+			break;
+		}
+		for (int i = 0; i < t.columns; i++) {
+			char *s = cell(st, i);
+
+			right[i] |= is_number(st, i);
+			t.cells[t.n++] = s;
+			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], s ? width_of(s) : 0));
+		}
+		rows++;
+	}
+	put_head(st, &t, to);
+	for (size_t i = 0; i < t.n; i += columns)
+		put_row(t.cells + i, &t, right, to);
+	while (r == SQLITE_ROW && (r = sqlite3_step(st)) == SQLITE_ROW)
+		for (int i = 0; i < t.columns; i++) {
+			_cleanup_(freep) char *s = cell(st, i);
+
+			put_cell(s ? s : "", t.widths[i], right[i], i == t.columns - 1, to);
+		}
+end:
+	for (size_t i = 0; i < t.n; i++)
+		free(t.cells[i]);
+	free(t.cells);
+	free(t.widths);
+	free(right);
+	return r;
+}
+
+/* ---- CSV ---- */
+
+static void put_csv(const char *s, size_t len, FILE *to)
+{
+	if (!memchr(s, '"', len) && !memchr(s, ',', len) && !memchr(s, '\n', len) && !memchr(s, '\r', len)) {
+		fwrite(s, 1, len, to);
+		return;
+	}
+	fputc('"', to);
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '"')
+			fputc('"', to);
+		fputc(s[i], to);
+	}
+	fputc('"', to);
+}
+
+static int output_csv(sqlite3_stmt *st, FILE *to)
+{
+	int columns = sqlite3_column_count(st), r;
+
+	for (int i = 0; i < columns; i++) {
+		put_csv(sqlite3_column_name(st, i), strlen(sqlite3_column_name(st, i)), to);
+		fputs(i == columns - 1 ? "\r\n" : ",", to);
+	}
+	while ((r = sqlite3_step(st)) == SQLITE_ROW)
+		for (int i = 0; i < columns; i++) {
+			const char *s = (const char *)sqlite3_column_text(st, i);
+
+			if (s)
+				put_csv(s, (size_t)sqlite3_column_bytes(st, i), to);
+			fputs(i == columns - 1 ? "\r\n" : ",", to);
+		}
+	return r;
+}
+
+/* ---- JSON ---- */
+
+static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
+{
+	double real;
+
+	switch (sqlite3_column_type(st, i)) {
+	case SQLITE_INTEGER:
+		strbuf_printf(b, "%lld", (long long)sqlite3_column_int64(st, i));
+		break;
+	case SQLITE_FLOAT:
+		real = sqlite3_column_double(st, i);
+		if (isfinite(real))
+			strbuf_printf(b, "%.17g", real);
+		else
+			strbuf_puts(b, "null");
+		break;
+	case SQLITE_NULL:
+		strbuf_puts(b, "null");
+		break;
+	default:
+		json_print_string((const char *)sqlite3_column_text(st, i), b);
+	}
+}
+
+static int output_json(sqlite3_stmt *st, FILE *to)
+{
+	int columns = sqlite3_column_count(st), r;
+	struct strbuf b = {0};
+	bool first = true;
+
+	fputc('[', to);
+	while ((r = sqlite3_step(st)) == SQLITE_ROW) {
+		strbuf_clear(&b);
+		strbuf_puts(&b, first ? "\n{" : ",\n{");
+		for (int i = 0; i < columns; i++) {
+			json_print_string(sqlite3_column_name(st, i), &b);
+			strbuf_putc(&b, ':');
+			put_json(st, i, &b);
+			strbuf_putc(&b, i == columns - 1 ? '}' : ',');
+		}
+		if (b.failed) {
+			r = SQLITE_NOMEM;
+			break;
+		}
+		fwrite(b.s, 1, b.len, to);
+		first = false;
+	}
+	fputs(first ? "]\n" : "\n]\n", to);
+	strbuf_deinit(&b);
+	return r;
+}
+
+int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to)
+{
+	int r;
+
+	if (!sqlite3_column_count(st))
+		r = sqlite3_step(st);
+	else if (format == SQL_CSV)
+		r = output_csv(st, to);
+	else if (format == SQL_JSON)
+		r = output_json(st, to);
+	else
+		r = output_table(st, to);
+	return r == SQLITE_DONE || r == SQLITE_ROW ? SQLITE_OK : r;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace_tables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/tables/database.h"
+#include "base/core/mem.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
+
+static uint64_t half_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : UINT64_C(1) << 30;
+}
+
+static int explain(const struct trace_tables *t, int r, struct err_text *e)
+{
+	char size[32];
+
+	switch (r) {
+	case -EBADMSG:
+		return err_set(e, r, "%s is no Perfetto trace", t->path);
+	case -EFBIG:
+		return err_set(e, r, "%s needs more than %s of memory; give more with --memory SIZE, or record less",
+			       t->path, str_bytes(t->store.budget.limit, size));
+	default:
+		return err_set(e, r, "cannot read %s: %s", t->path, strerror(-r));
+	}
+}
+
+int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret, struct err_text *e)
+{
+	_cleanup_(closep) int opened = -1;
+	bool is_stdin = !strcmp(path, "-");
+	int fd = STDIN_FILENO, r;
+
+	*ret = (struct trace_tables){.path = is_stdin ? "the standard input" : path};
+	if (!is_stdin) {
+		fd = opened = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
+	}
+	store_init(&ret->store, memory ? memory : half_of_memory());
+	r = trace_import_file(&ret->store, fd, &ret->result);
+	if (r == 0)
+		r = database_open(&ret->store, &ret->db);
+	if (r < 0) {
+		explain(ret, r, e);
+		store_deinit(&ret->store);
+	}
+	return r;
+}
+
+void trace_tables_close(struct trace_tables *t)
+{
+	sqlite3_close(t->db);
+	store_deinit(&t->store);
+}
+
+void trace_tables_warn(const struct trace_tables *t)
+{
+	if (t->result.cut_off)
+		log_warn("%s is cut off inside a packet; its whole packets are used", t->path);
+	if (t->result.undecodable)
+		log_warn("%s: %" PRIu64 " packets are not valid protobuf", t->path, t->result.undecodable);
+	if (t->result.not_unpacked)
+		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked", t->path, t->result.not_unpacked);
+}

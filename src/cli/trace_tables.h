@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "analyze/import/import.h"
+#include "analyze/store/store.h"
+#include "base/core/err.h"
+
+/* A trace file as an SQL database, for the verbs that read traces. */
+
+struct trace_tables {
+	const char *path; /* borrowed */
+	struct store store;
+	struct import_result result;
+	sqlite3 *db; /* owned */
+};
+
+/* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the machine's.
+ * Returns 0, or -errno and sets e; then there is nothing to close. */
+int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret, struct err_text *e);
+void trace_tables_close(struct trace_tables *t);
+
+/* Logs what could not be used: a file that is cut off, packets that are invalid. */
+void trace_tables_warn(const struct trace_tables *t);
