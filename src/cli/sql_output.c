@@ -7,7 +7,6 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "config/json.h"
 
 /* ---- table: the first rows decide how wide the columns are ---- */
 
@@ -160,6 +159,29 @@ static int output_csv(sqlite3_stmt *st, FILE *to)
 
 /* ---- JSON ---- */
 
+/* Control characters stay, as escapes; bytes that are not UTF-8 become '?'. */
+static void put_json_string(const char *s, size_t len, struct strbuf *b)
+{
+	size_t start = b->len + 1;
+
+	strbuf_putc(b, '"');
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c == '\n')
+			strbuf_puts(b, "\\n");
+		else if (c == '"' || c == '\\')
+			strbuf_printf(b, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			strbuf_printf(b, "\\u%04x", c);
+		else
+			strbuf_putc(b, (char)c);
+	}
+	if (!b->failed)
+		str_make_plain(b->s + start, b->len - start, "");
+	strbuf_putc(b, '"');
+}
+
 static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 {
 	double real;
@@ -179,7 +201,7 @@ static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 		strbuf_puts(b, "null");
 		break;
 	default:
-		json_print_string((const char *)sqlite3_column_text(st, i), b);
+		put_json_string((const char *)sqlite3_column_text(st, i), (size_t)sqlite3_column_bytes(st, i), b);
 	}
 }
 
@@ -194,7 +216,9 @@ static int output_json(sqlite3_stmt *st, FILE *to)
 		strbuf_clear(&b);
 		strbuf_puts(&b, first ? "\n{" : ",\n{");
 		for (int i = 0; i < columns; i++) {
-			json_print_string(sqlite3_column_name(st, i), &b);
+			const char *name = sqlite3_column_name(st, i);
+
+			put_json_string(name, strlen(name), &b);
 			strbuf_putc(&b, ':');
 			put_json(st, i, &b);
 			strbuf_putc(&b, i == columns - 1 ? '}' : ',');

@@ -31,12 +31,11 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
+	metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false, MAX(m->first_data, (int64_t)0));
 	if (!m->preserve_ring)
 		m->first_data = MAX(m->first_data, m->tracing_started);
 	else
 		m->tracing_started = INT64_MIN;
-	if (m->first_data != INT64_MIN)
-		metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false, m->first_data);
 }
 
 static void release(void *ctx, const struct event_queue *q, const struct queued_event *e)

@@ -30,7 +30,8 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 
 /* trace_stats.c */
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);
-void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pb_field *f);
+void tokens_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
+			 struct packet_sequence_info *seq);
 
 /* process_tree.c */
 void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *f);

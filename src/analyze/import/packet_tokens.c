@@ -232,7 +232,7 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 
 /* Reads what counts at once. Returns false for what is sorted by time. */
 static bool read_now(struct import *im, struct machine *m, const struct packet *p,
-		     const struct packet_sequence_info *seq)
+		     struct packet_sequence_info *seq)
 {
 	const struct pb_field *f = &p->payload;
 
@@ -241,7 +241,7 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 		tokens_bundle(im, m, p, seq);
 		return true;
 	case PB_TRACE_PACKET_FTRACE_STATS:
-		tokens_ftrace_stats(im, m, f);
+		tokens_ftrace_stats(im, m, p, seq);
 		return true;
 	case PB_TRACE_PACKET_SYSTEM_INFO:
 		tokens_system_info(im, m, f);

@@ -40,9 +40,9 @@ struct packet_sequence_info {
 	uint32_t state; /* a number of sequences.states */
 	bool valid;
 	bool seen; /* had a packet before this one */
+	bool told_setup_errors; /* in FtraceStats */
 	uint64_t flagged, skipped; /* packets that need the state; without it */
 	uint64_t drops; /* packets with a gap before them */
-	int64_t incremental_ns[64]; /* last value of the sequence's own clocks 64 to 127 */
 };
 
 void sequences_init(struct sequences *q, struct store *store);

@@ -212,8 +212,41 @@ static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field
 			  (int64_t)((uint64_t)misses - (uint64_t)begin));
 }
 
-void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
+/* What the kernel refused, a line each. Every data source tells it once, at its start. */
+static void add_setup_errors(struct import *im, struct machine *m, const struct pb_field *stats)
 {
+	static const struct {
+		uint32_t field;
+		const char *text;
+	} kinds[] = {
+		{PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, "Ftrace event failed: "},
+		{PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, "Ftrace event unknown: "},
+		{PB_FTRACE_STATS_ATRACE_ERRORS, "Atrace failures: "},
+	};
+	struct strbuf text = {0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		pb_dec_init(&d, stats->data, stats->len);
+		while (pb_dec_next(&d, &f)) {
+			if (f.id != kinds[i].field || !f.data)
+				continue;
+			strbuf_puts(&text, kinds[i].text);
+			strbuf_add(&text, f.data, f.len);
+			strbuf_putc(&text, '\n');
+			stats_add(im->store, STAT_FTRACE_SETUP_ERRORS, STAT_NO_INDEX, 1);
+		}
+	}
+	if (text.len)
+		metadata_string(im, SCOPE_BOTH, m, "ftrace_setup_errors", true, text.s, text.len);
+	strbuf_deinit(&text);
+}
+
+void tokens_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
+			 struct packet_sequence_info *seq)
+{
+	const struct pb_field *stats = &p->payload;
 	uint64_t phase = 0;
 	struct pb_field f;
 	struct pb_dec d;
@@ -222,6 +255,10 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pb_f
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_STATS_PHASE)
 			phase = f.u64;
+	if (phase == PHASE_START && seq && !seq->told_setup_errors) {
+		seq->told_setup_errors = true;
+		add_setup_errors(im, m, stats);
+	}
 	pb_dec_init(&d, stats->data, stats->len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_FTRACE_STATS_CPU_STATS && f.data)
@@ -230,9 +267,6 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pb_f
 			set_kprobes(im, phase, &f);
 		else if (f.id == PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER && phase == PHASE_START)
 			m->preserve_ring |= f.u64 != 0;
-		else if ((f.id == PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS || f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS) &&
-			 phase == PHASE_START)
-			stats_add(im->store, STAT_FTRACE_SETUP_ERRORS, STAT_NO_INDEX, 1);
 	}
 	im->has_ring_begin |= phase == PHASE_START;
 }

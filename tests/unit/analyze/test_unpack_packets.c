@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include "unit/test.h"
-#include "analyze/trace_scan.c"
+#include "analyze/packets.c"
 #include "gen/fields.h"
 
 #define DEFLATE PB_TRACE_PACKET_COMPRESSED_PACKETS
@@ -40,7 +40,7 @@ TEST(what_was_packed_comes_out)
 	for (size_t f = 0; f < 2; f++)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			packed = pack(formats[f], data, sizes[i], &len);
-			assert_int_equal(unpack_packets(formats[f], packed, len, &b), 0);
+			assert_int_equal(packets_unpack(formats[f], packed, len, &b), 0);
 			assert_int_equal(b.len, sizes[i]);
 			if (b.len)
 				assert_memory_equal(b.s, data, b.len);
@@ -59,8 +59,8 @@ TEST(what_is_cut_off_or_something_else_is_refused)
 	for (size_t f = 0; f < 2; f++) {
 		packed = pack(formats[f], "some text, some text", 20, &len);
 		for (size_t cut = 0; cut < len; cut++)
-			assert_int_equal(unpack_packets(formats[f], packed, cut, &b), -EBADMSG);
-		assert_int_equal(unpack_packets(formats[!f], packed, len, &b), -EBADMSG);
+			assert_int_equal(packets_unpack(formats[f], packed, cut, &b), -EBADMSG);
+		assert_int_equal(packets_unpack(formats[!f], packed, len, &b), -EBADMSG);
 		free(packed);
 	}
 	strbuf_deinit(&b);
@@ -77,10 +77,10 @@ TEST(what_grows_without_end_is_refused)
 	assert_non_null(data);
 	for (size_t f = 0; f < 2; f++) {
 		packed = pack(formats[f], data, huge, &len);
-		assert_int_equal(unpack_packets(formats[f], packed, len, &b), -EFBIG);
+		assert_int_equal(packets_unpack(formats[f], packed, len, &b), -EFBIG);
 		free(packed);
 		packed = pack(formats[f], data, UNPACK_MAX_BYTES, &len);
-		assert_int_equal(unpack_packets(formats[f], packed, len, &b), 0);
+		assert_int_equal(packets_unpack(formats[f], packed, len, &b), 0);
 		assert_int_equal(b.len, UNPACK_MAX_BYTES);
 		free(packed);
 	}
