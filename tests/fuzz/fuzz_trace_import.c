@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_bytes bytes = {.data = malloc(size + 1), .len = size};
 	struct import_result result;
-	volatile uint64_t sum = 0;
+	uint64_t sum = 0;
 	struct store s;
 
 	if (!bytes.data)
@@ -63,5 +63,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					sum += touch_args(&s, v.i);
 			}
 	store_deinit(&s);
-	return 0;
+	return sum == 1; /* so that the reads are not optimised away; libFuzzer ignores other values than -1 */
 }

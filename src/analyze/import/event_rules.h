@@ -21,7 +21,6 @@ struct event_rule {
 	uint32_t number;
 	void (*fn)(struct import *im, struct machine *m, const struct ftrace_event *e);
 	const char *symbol; /* a field that is the number of a kernel symbol; NULL: none */
-	bool always; /* also for events that are older than the data of all CPUs */
 };
 
 /* Returns the rule of an event, or NULL. */

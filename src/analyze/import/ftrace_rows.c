@@ -203,7 +203,7 @@ static void make_rows(struct import *im, struct machine *m, struct ftrace_event 
 	rule = event_rule_of(e->number);
 	e->utid = tasks_thread(&m->tasks, e->tid);
 	add_row(im, m, e, rule);
-	if (rule && rule->fn && (rule->always || !rows_is_early(m, e->ts)))
+	if (rule && rule->fn && !rows_is_early(m, e->ts))
 		rule->fn(im, m, e);
 }
 

@@ -200,7 +200,8 @@ static int read_stream(int fd, uint64_t limit, struct trace_bytes *ret)
 		strbuf_deinit(&b);
 		return r;
 	}
-	*ret = (struct trace_bytes){.len = b.len, .data = (uint8_t *)strbuf_take(&b)};
+	*ret = (struct trace_bytes){.len = b.len};
+	ret->data = (uint8_t *)strbuf_take(&b);
 	return ret->data || !ret->len ? 0 : -ENOMEM;
 }
 

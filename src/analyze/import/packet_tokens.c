@@ -87,7 +87,8 @@ static void unpack(struct import *im, const struct pb_field *f)
 		strbuf_deinit(&b);
 		return;
 	}
-	bytes = (struct trace_bytes){.len = b.len, .data = (uint8_t *)strbuf_take(&b)};
+	bytes = (struct trace_bytes){.len = b.len};
+	bytes.data = (uint8_t *)strbuf_take(&b);
 	if (!bytes.data)
 		return;
 	/* The strbuf grew by doubling; the bytes stay until the end. */

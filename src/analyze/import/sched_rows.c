@@ -258,22 +258,21 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu, con
 	struct table *compact = import_table(im, TABLE_COMPACT_WAKING);
 	const struct cpu_sched *c = &m->cpus[cpu].sched;
 	uint16_t flags = (uint16_t)(e->b >> 16);
-	uint32_t utid, row;
+	uint32_t row;
 
 	if (!c->has_last) {
 		stats_add(im->store, STAT_COMPACT_SCHED_WAKING_SKIPPED, STAT_NO_INDEX, 1);
 		return;
 	}
-	utid = tasks_thread(&m->tasks, e->tid);
 	row = table_append(compact);
 	table_set_u32(compact, WAKING_COMM, row, e->comm);
-	table_set_u32(compact, WAKING_UTID, row, utid);
+	TABLE_CELL(int32_t, compact, WAKING_TID, row) = e->tid;
 	TABLE_CELL(int32_t, compact, WAKING_PRIO, row) = (int32_t)e->a;
 	TABLE_CELL(int32_t, compact, WAKING_CPU, row) = (int16_t)e->b;
 	TABLE_CELL(uint16_t, compact, WAKING_FLAGS, row) = flags;
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING, row);
 	if (!rows_is_early(m, e->ts)) /* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */
-		rows_waking(im, m, e->ts, utid, c->utid, !!(flags & 0x18));
+		rows_waking(im, m, e->ts, tasks_thread(&m->tasks, e->tid), c->utid, !!(flags & 0x18));
 }
 
 /* ---- sched_switch with all of its fields ---- */

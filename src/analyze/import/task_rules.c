@@ -44,8 +44,7 @@ static void new_task(struct import *im, struct machine *m, const struct ftrace_e
 		tasks_name_process(tasks, upid, t.comm, PROCESS_BY_SYSTEM);
 		tasks_set_parent_of(tasks, upid, e->utid);
 	}
-	if (!rows_is_early(m, e->ts))
-		rows_new_task(im, m, e->ts, utid, e->utid);
+	rows_new_task(im, m, e->ts, utid, e->utid);
 }
 
 static void rename(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -97,8 +96,7 @@ static void waking(struct import *im, struct machine *m, const struct ftrace_eve
 	}
 	utid = tasks_thread(&m->tasks, t.tid);
 	tasks_name_thread(&m->tasks, utid, t.comm, THREAD_BY_FTRACE);
-	if (!rows_is_early(m, e->ts))
-		rows_waking(im, m, e->ts, utid, e->utid, NULL_U8);
+	rows_waking(im, m, e->ts, utid, e->utid, NULL_U8);
 }
 
 static void blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -120,19 +118,19 @@ static void blocked_reason(struct import *im, struct machine *m, const struct ft
 }
 
 static const struct event_rule rules[] = {
-	{PB_FTRACE_EVENT_TASK_NEWTASK, new_task, NULL, true},
-	{PB_FTRACE_EVENT_TASK_RENAME, rename, NULL, true},
-	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, process_free, NULL, true},
-	{PB_FTRACE_EVENT_SCHED_WAKING, waking, NULL, true},
-	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller", false},
-	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function", false},
-	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function", false},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, NULL, "function", false},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, NULL, "function", false},
-	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, NULL, "func", false},
-	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, NULL, "func", false},
-	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, NULL, "shrink", false},
-	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_ENTRY, NULL, "function", false},
+	{PB_FTRACE_EVENT_TASK_NEWTASK, new_task, NULL},
+	{PB_FTRACE_EVENT_TASK_RENAME, rename, NULL},
+	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, process_free, NULL},
+	{PB_FTRACE_EVENT_SCHED_WAKING, waking, NULL},
+	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller"},
+	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
+	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
+	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, NULL, "function"},
+	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, NULL, "function"},
+	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, NULL, "func"},
+	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, NULL, "func"},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, NULL, "shrink"},
+	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_ENTRY, NULL, "function"},
 };
 
 const struct event_rule *event_rule_of(uint32_t number)

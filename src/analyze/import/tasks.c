@@ -344,12 +344,15 @@ uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t
 
 uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid)
 {
-	uint32_t utid = find_thread(t, tid, pid);
+	uint32_t utid = find_thread(t, tid, pid), upid;
 
+	if (utid != NULL_U32 && tasks_upid(t, utid) != NULL_U32)
+		return utid;
+	upid = tasks_process(t, pid); /* its main thread may be the one */
+	utid = find_thread(t, tid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, tid, NULL_I64);
-	if (tasks_upid(t, utid) == NULL_U32)
-		bind(t, utid, tasks_process(t, pid));
+	bind(t, utid, upid);
 	return utid;
 }
 

@@ -113,7 +113,7 @@ enum compact_switch_column {
 	SWITCH_NEXT_PRIO,
 };
 
-enum compact_waking_column { WAKING_COMM, WAKING_UTID, WAKING_PRIO, WAKING_CPU, WAKING_FLAGS };
+enum compact_waking_column { WAKING_COMM, WAKING_TID, WAKING_PRIO, WAKING_CPU, WAKING_FLAGS };
 
 enum args_column { ARGS_ID, ARGS_SET, ARGS_KEY, ARGS_FLAT_KEY, ARGS_TYPE, ARGS_VALUE };
 

@@ -139,7 +139,7 @@ static void list_waking(const struct store *s, uint32_t at, struct arg_list *l)
 	const struct table *t = &s->tables[TABLE_COMPACT_WAKING];
 
 	add_string(s, l, "comm", table_u32(t, WAKING_COMM, at));
-	add_int(l, "pid", tid_of(s, table_u32(t, WAKING_UTID, at)));
+	add_int(l, "pid", TABLE_CELL(int32_t, t, WAKING_TID, at));
 	add_int(l, "prio", TABLE_CELL(int32_t, t, WAKING_PRIO, at));
 	add_int(l, "target_cpu", TABLE_CELL(int32_t, t, WAKING_CPU, at));
 }

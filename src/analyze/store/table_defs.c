@@ -257,7 +257,7 @@ static const struct column_def switch_columns[] = {
 
 static const struct column_def waking_columns[] = {
 	[WAKING_COMM] = {NULL, COLUMN_STRING, 0, NULL},
-	[WAKING_UTID] = {NULL, COLUMN_U32, 0, NULL},
+	[WAKING_TID] = {NULL, COLUMN_I32, 0, NULL},
 	[WAKING_PRIO] = {NULL, COLUMN_I32, 0, NULL},
 	[WAKING_CPU] = {NULL, COLUMN_I32, 0, NULL},
 	[WAKING_FLAGS] = {NULL, COLUMN_U16, 0, NULL},

@@ -269,7 +269,8 @@ TEST(an_import_over_its_limit_ends_with_an_error)
 	for (uint64_t i = 0; i < 20000; i++)
 		put_print(&b, i, 11);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
-	bytes = (struct trace_bytes){.len = t.len, .data = (uint8_t *)strbuf_take(&t)};
+	bytes = (struct trace_bytes){.len = t.len};
+	bytes.data = (uint8_t *)strbuf_take(&t);
 	store_init(&s, 700000);
 	assert_int_equal(trace_import(&s, bytes, &result), -EFBIG);
 	store_deinit(&s);

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: shared
+#
+# sonda sql on recorded traces: every row of the tables is trace_processor's.
+set -u
+. "$(dirname "$0")/lib.sh"
+need_tracefs
+dir=$TMP/sql
+mkdir "$dir"
+use_sockets "$dir"
+
+# Statements whose rows are equal. Arguments are joined to what has them, since their ids are not equal.
+tables=(
+  "select id, ts, dur, cpu, utid, end_state, priority, ucpu, ts_end from sched order by id"
+  "select id, ts, dur, cpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu
+   from thread_state order by id"
+  "select * from spurious_sched_wakeup order by id"
+  "select utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id from thread order by utid"
+  "select upid, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, machine_id
+   from process order by upid"
+  "select id, ts, name, cpu, utid, common_flags, arg_set_id is null as no_args from ftrace_event order by id"
+  "select e.id as event, a.key, a.flat_key, a.value_type, a.int_value, a.string_value, a.real_value, a.display_value
+   from ftrace_event e join args a using (arg_set_id) order by e.id, a.id"
+  "select p.upid as process, a.key, a.value_type, a.int_value, a.string_value from process p
+   join args a using (arg_set_id) order by p.upid, a.id"
+  "select name, idx, severity, source, value from stats where value != 0 and name not in
+   ('parse_trace_duration_ns', 'guess_trace_type_duration_ns', 'clock_sync_cache_miss') order by name, idx"
+  "select name, key_type, int_value, str_value, machine_id, trace_id from metadata
+   where name not in ('trace_uuid', 'trace_config_pbtxt', 'trace_size_bytes') order by name, int_value"
+  "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id"
+  "select id, raw_id, sysname, release, version, arch, num_cpus from machine order by id"
+  "select * from clock_snapshot order by id"
+  "select * from trace_bounds"
+)
+
+equal() { # NAME TRACE
+  local status
+  query "$2" "${tables[@]}" >"$dir/theirs"
+  "$BIN/sonda" sql --json "$2" "${tables[@]}" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
+  node "$HERE/compare_sql.mjs" "$dir/theirs" "$dir/ours" >"$dir/diff" 2>&1
+  status=$?
+  verdict "$1: every row is equal ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"
+}
+
+config() { # EVENTS... : of a recording
+  cat <<CONFIG
+buffers { size_kb: ${SIZE:-32768} }
+data_sources { config { name: "linux.ftrace" ftrace_config { $(printf 'ftrace_events: "%s" ' "${@:2}") $1 } } }
+data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
+data_sources { config { name: "linux.system_info" } }
+duration_ms: 700
+$MORE
+CONFIG
+}
+
+start_service sonda "$dir" && start_probes sonda "$dir"
+verdict "sondad and sonda-probes start" $? "$dir/service.log"
+sched=(sched/sched_switch sched/sched_waking task/task_newtask task/task_rename sched/sched_process_free)
+MORE=
+config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/compact.config"
+config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
+  timer/hrtimer_expire_entry irq/softirq_entry >"$dir/full.config"
+MORE='compression_type: COMPRESSION_TYPE_DEFLATE' config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/deflated.config"
+SIZE=64 config 'compact_sched { enabled: true }' "${sched[@]}" raw_syscalls/sys_enter >"$dir/lossy.config"
+while sleep 0.02; do :; done &
+load=$!
+PIDS+=("$load")
+for name in compact full deflated lossy; do
+  record sonda "$dir/$name.config" "$dir/$name.trace" "$dir/$name.log"
+  verdict "a $name trace is recorded" $? "$dir/$name.log"
+done
+kill "$load"
+for name in compact full deflated lossy; do equal "$name" "$dir/$name.trace"; done
+
+head -c "$(($(stat -c %s "$dir/full.trace") * 2 / 3))" "$dir/full.trace" >"$dir/cut.trace"
+equal "cut off" "$dir/cut.trace"
+exit $BAD

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda sql as a command: its forms of output, what it reads, its mistakes and their exit codes.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+TRACE=tests/data/traces/ring_losses.pftrace
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+
+check() { # NAME EXIT_CODE STDOUT STDERR_REGEX ARGS... : the exact output
+  local name=$1 code=$2 out=$3 err=$4 got
+  shift 4
+  "$SONDA" sql "$@" >"$TMP/out" 2>"$TMP/err" <"${INPUT:-/dev/null}"
+  got=$?
+  N=$((N + 1))
+  if [ $got = "$code" ] && [ "$(tr -d '\r' <"$TMP/out")" = "$out" ] && [[ $(<"$TMP/err") =~ $err ]]; then
+    echo "ok $N - $name"
+  else
+    echo "not ok $N - $name"
+    { echo "exit code $got"; cat "$TMP/out" "$TMP/err"; } | sed 's/^/#   /'
+    BAD=1
+  fi
+}
+
+two="select utid, name, is_idle / 2.0 as half from thread where utid = 0"
+check "a table" 0 $'utid  name     half\n----  -------  ----\n   0  swapper   0.5' '^$' "$TRACE" "$two"
+check "CSV" 0 $'utid,name,half\n0,swapper,0.5' '^$' --csv "$TRACE" "$two"
+check "CSV quotes" 0 $'a,b\n"x,""y""",' '^$' --csv "$TRACE" "select 'x,\"y\"' as a, null as b"
+check "JSON" 0 $'[\n{"utid":0,"name":"swapper","half":0.5}\n]' '^$' --json "$TRACE" "$two"
+check "JSON escapes" 0 $'[\n{"a":"\\u0009\\"\\n"}\n]' '^$' --json "$TRACE" $'select char(9) || \'"\' || char(10) as a'
+check "several statements" 0 $'1\n1\n2\n2' '^$' --csv "$TRACE" "select 1; select 2;"
+check "a statement without rows" 0 'x' '^$' --csv "$TRACE" "select 1 as x where 0"
+echo "select 3 as three;" >"$TMP/script"
+check "a script" 0 $'three\n3' '^$' --csv -f "$TMP/script" "$TRACE"
+INPUT=$TRACE check "a trace from a pipe" 0 $'n\n1' '^$' --csv - "select count(*) as n from trace_bounds"
+head -c 3001 "$TRACE" >"$TMP/cut"
+check "a file that is cut off" 0 $'n\n1' 'cut off' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
+check "no such table" 1 '' 'no such table: nowhere' "$TRACE" "select * from nowhere"
+check "the first mistake ends it" 1 $'1\n1' 'syntax error' --csv "$TRACE" "select 1" "selec 2" "select 3"
+check "no such file" 1 '' "cannot open $TMP/none: No such file" "$TMP/none" "select 1"
+echo "this is text, not protobuf" >"$TMP/text"
+check "not a trace" 1 '' 'is no Perfetto trace' "$TMP/text" "select 1"
+check "a folder" 1 '' 'Is a directory' "$TMP" "select 1"
+check "too little memory" 1 '' 'needs more than 16 KiB of memory; give more with --memory' --memory 16k "$TRACE" "select 1"
+check "no statement" 2 '' 'which statement' "$TRACE"
+check "no file" 2 '' 'which trace'
+check "an unknown option" 2 '' 'did you mean --json' --jsn "$TRACE" "select 1"
+
+"$SONDA" sql "$TRACE" "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n" 2>"$TMP/err" | head -n 3 >"$TMP/out"
+N=$((N + 1))
+grep -qx " *1" "$TMP/out" && [ ! -s "$TMP/err" ] && echo "ok $N - a closed pipe ends it" || { echo "not ok $N - a closed pipe ends it"; BAD=1; }
+exit $BAD
