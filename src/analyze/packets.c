@@ -130,4 +130,3 @@ int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbu
 	return field == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS ? unpack_zstd(data, len, ret)
 								: unpack_deflate(data, len, ret);
 }
-

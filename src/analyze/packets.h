@@ -32,7 +32,8 @@ struct packet {
  * the last counts. Returns false if the packet violates protobuf's rules; *ret then has the fields before
  * the error.
  */
-bool packet_read(struct packet *ret, const uint8_t *data, size_t len, bool (*wants)(uint32_t field));
+bool packet_read(struct packet *ret, const uint8_t *data, size_t len,
+		 bool (*wants)(uint32_t field));
 
 /*
  * Unpacks TracePacket.compressed_packets or zstd_compressed_packets, whichever the field's number says,

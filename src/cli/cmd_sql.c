@@ -30,14 +30,18 @@ struct sql_options {
 static const char usage[] =
 	"usage: sonda sql [OPTION]... FILE STATEMENT...\n"
 	"       sonda sql [OPTION]... -f SCRIPT FILE\n\n"
-	"Runs SQL on a trace. FILE is a trace of sonda or Perfetto; - is the standard input. The tables are\n"
-	"those of trace_processor: sched, thread_state, thread, process, ftrace_event, args, stats, ...\n\n"
+	"Runs SQL on a trace. FILE is a trace of sonda or Perfetto; - is the standard input. The "
+	"tables are\n"
+	"those of trace_processor: sched, thread_state, thread, process, ftrace_event, args, "
+	"stats, ...\n\n"
 	"  -f, --file SCRIPT  run the statements of a file; - is the standard input\n"
 	"      --csv          print rows as CSV\n"
 	"      --json         print rows as JSON: an array of objects for each statement\n"
-	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of the machine's\n"
+	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
+	"the machine's\n"
 	"  -h, --help         print this help\n\n"
-	"example: sonda sql trace.pftrace 'select name, sum(dur) from sched join thread using (utid) group by utid'\n";
+	"example: sonda sql trace.pftrace 'select name, sum(dur) from sched join thread using "
+	"(utid) group by utid'\n";
 
 static const char letters[] = ":f:h";
 
@@ -98,7 +102,8 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 	o->statements = argv + optind;
 	o->n_statements = argc - optind;
 	if (!o->script && !o->n_statements)
-		return err_set(e, -EINVAL, "which statement? for example: 'select * from sched limit 5'");
+		return err_set(e, -EINVAL,
+			       "which statement? for example: 'select * from sched limit 5'");
 	return 0;
 }
 

@@ -46,7 +46,8 @@ static char *cell(sqlite3_stmt *st, int i)
 
 static bool is_number(sqlite3_stmt *st, int i)
 {
-	return sqlite3_column_type(st, i) == SQLITE_INTEGER || sqlite3_column_type(st, i) == SQLITE_FLOAT;
+	return sqlite3_column_type(st, i) == SQLITE_INTEGER ||
+	       sqlite3_column_type(st, i) == SQLITE_FLOAT;
 }
 
 static void put_cell(const char *s, int width, bool right, bool last, FILE *to)
@@ -125,7 +126,8 @@ end:
 
 static void put_csv(const char *s, size_t len, FILE *to)
 {
-	if (!memchr(s, '"', len) && !memchr(s, ',', len) && !memchr(s, '\n', len) && !memchr(s, '\r', len)) {
+	if (!memchr(s, '"', len) && !memchr(s, ',', len) && !memchr(s, '\n', len) &&
+	    !memchr(s, '\r', len)) {
 		fwrite(s, 1, len, to);
 		return;
 	}
@@ -201,7 +203,8 @@ static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 		strbuf_puts(b, "null");
 		break;
 	default:
-		put_json_string((const char *)sqlite3_column_text(st, i), (size_t)sqlite3_column_bytes(st, i), b);
+		put_json_string((const char *)sqlite3_column_text(st, i),
+				(size_t)sqlite3_column_bytes(st, i), b);
 	}
 }
 

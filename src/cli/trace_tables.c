@@ -27,14 +27,17 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 	case -EBADMSG:
 		return err_set(e, r, "%s is no Perfetto trace", t->path);
 	case -EFBIG:
-		return err_set(e, r, "%s needs more than %s of memory; give more with --memory SIZE, or record less",
+		return err_set(e, r,
+			       "%s needs more than %s of memory; give more with --memory SIZE, or "
+			       "record less",
 			       t->path, str_bytes(t->store.budget.limit, size));
 	default:
 		return err_set(e, r, "cannot read %s: %s", t->path, strerror(-r));
 	}
 }
 
-int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret, struct err_text *e)
+int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
+		      struct err_text *e)
 {
 	_cleanup_(closep) int opened = -1;
 	bool is_stdin = !strcmp(path, "-");
@@ -68,7 +71,9 @@ void trace_tables_warn(const struct trace_tables *t)
 	if (t->result.cut_off)
 		log_warn("%s is cut off inside a packet; its whole packets are used", t->path);
 	if (t->result.undecodable)
-		log_warn("%s: %" PRIu64 " packets are not valid protobuf", t->path, t->result.undecodable);
+		log_warn("%s: %" PRIu64 " packets are not valid protobuf", t->path,
+			 t->result.undecodable);
 	if (t->result.not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked", t->path, t->result.not_unpacked);
+		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked", t->path,
+			 t->result.not_unpacked);
 }

@@ -19,7 +19,8 @@ struct trace_tables {
 
 /* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the machine's.
  * Returns 0, or -errno and sets e; then there is nothing to close. */
-int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret, struct err_text *e);
+int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
+		      struct err_text *e);
 void trace_tables_close(struct trace_tables *t);
 
 /* Logs what could not be used: a file that is cut off, packets that are invalid. */

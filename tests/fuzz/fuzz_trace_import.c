@@ -63,5 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					sum += touch_args(&s, v.i);
 			}
 	store_deinit(&s);
-	return sum == 1; /* so that the reads are not optimised away; libFuzzer ignores other values than -1 */
+	return sum ==
+	       1; /* so that the reads are not optimised away; libFuzzer ignores other values than -1 */
 }

@@ -130,7 +130,7 @@ verdict('make targets exist', offenders)
 # ---- options -------------------------------------------------------------------------------------------------------
 
 programs = [f'{build}/bin/{name}' for name in ('sonda', 'sondad', 'sonda-probes')]
-verbs = 'record snapshot stop attach sessions status trigger help version'.split()
+verbs = 'record snapshot stop attach sessions sql status trigger help version'.split()
 
 
 def output(*command):

@@ -16,8 +16,8 @@ struct clock_edge {
 const char *clock_name(uint32_t id)
 {
 	static const char *const names[] = {
-		[1] = "REALTIME", [2] = "REALTIME_COARSE", [3] = "MONOTONIC",
-		[4] = "MONOTONIC_COARSE", [5] = "MONOTONIC_RAW", [6] = "BOOTTIME",
+		[1] = "REALTIME",	  [2] = "REALTIME_COARSE", [3] = "MONOTONIC",
+		[4] = "MONOTONIC_COARSE", [5] = "MONOTONIC_RAW",   [6] = "BOOTTIME",
 	};
 
 	return id < ARRAY_SIZE(names) ? names[id] : NULL;
@@ -104,7 +104,8 @@ static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 		for (size_t j = 0; node && j < c->n_edges; j++) {
 			const struct clock_edge *e = &c->edges[j];
 
-			if (e->from == node - c->nodes && e->n && ns_of(&r[i]) < e->values[e->n - 2])
+			if (e->from == node - c->nodes && e->n &&
+			    ns_of(&r[i]) < e->values[e->n - 2])
 				return true;
 		}
 	}
@@ -123,7 +124,8 @@ int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, 
 
 		if (!node && c->n_nodes < CLOCKS_MAX) {
 			node = &c->nodes[c->n_nodes++];
-			*node = (struct clock_node){.clock = readings[i].clock, .unit = readings[i].unit,
+			*node = (struct clock_node){.clock = readings[i].clock,
+						    .unit = readings[i].unit,
 						    .incremental = readings[i].incremental};
 		}
 		if (!node)
@@ -151,7 +153,8 @@ static int64_t by_edge(const struct clock_edge *e, int64_t ts)
 		else
 			hi = mid;
 	}
-	return (int64_t)((uint64_t)ts - (uint64_t)e->values[2 * lo] + (uint64_t)e->values[2 * lo + 1]);
+	return (int64_t)((uint64_t)ts - (uint64_t)e->values[2 * lo] +
+			 (uint64_t)e->values[2 * lo + 1]);
 }
 
 /* Breadth first from the target, so that each node knows its next edge on the shortest way. */
@@ -169,8 +172,8 @@ static bool find_way(struct clocks *c, uint16_t from, uint16_t to, uint16_t next
 		for (size_t i = 0; i < c->n_edges && i < UINT16_MAX; i++) {
 			const struct clock_edge *e = &c->edges[i];
 
-			if (e->to != node || e->from == to || next[e->from] != UINT16_MAX || !e->n ||
-			    c->nodes[e->from].not_monotonic)
+			if (e->to != node || e->from == to || next[e->from] != UINT16_MAX ||
+			    !e->n || c->nodes[e->from].not_monotonic)
 				continue;
 			next[e->from] = (uint16_t)i;
 			if (e->from == from)

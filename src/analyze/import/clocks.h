@@ -24,7 +24,8 @@ typedef uint64_t clock_key;
 
 static inline clock_key clock_of(uint32_t id, uint32_t sequence)
 {
-	return id >= CLOCK_SEQUENCE_FIRST && id < CLOCK_SEQUENCE_END ? (uint64_t)sequence << 32 | id : id;
+	return id >= CLOCK_SEQUENCE_FIRST && id < CLOCK_SEQUENCE_END ? (uint64_t)sequence << 32 | id
+								     : id;
 }
 
 struct clock_reading {

@@ -56,7 +56,8 @@ void event_queues_deinit(struct event_queues *qs)
 	*qs = (struct event_queues){0};
 }
 
-uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine, uint32_t cpu)
+uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
+			  uint32_t cpu)
 {
 	if (!budget_take(qs->budget, sizeof(*qs->queues)) ||
 	    array_reserve(&qs->queues, &qs->cap, qs->n + 1, sizeof(*qs->queues))) {

@@ -35,7 +35,8 @@ struct queued_event {
 		};
 	};
 	uint32_t a; /* length of data; SWITCH: next_prio; WAKING: prio */
-	uint32_t b; /* number of the sequence's state; SWITCH: prev_state; WAKING: cpu, flags << 16 */
+	uint32_t
+		b; /* number of the sequence's state; SWITCH: prev_state; WAKING: cpu, flags << 16 */
 };
 
 struct event_chunk;
@@ -58,13 +59,15 @@ struct event_queues {
 	int64_t latest; /* of all events that were added */
 };
 
-typedef void (*queue_release_fn)(void *ctx, const struct event_queue *q, const struct queued_event *e);
+typedef void (*queue_release_fn)(void *ctx, const struct event_queue *q,
+				 const struct queued_event *e);
 
 void event_queues_init(struct event_queues *qs, struct budget *budget);
 void event_queues_deinit(struct event_queues *qs);
 
 /* Makes a queue; returns its number, or 0 without memory. */
-uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine, uint32_t cpu);
+uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
+			  uint32_t cpu);
 
 void event_queues_add(struct event_queues *qs, uint32_t queue, const struct queued_event *e);
 

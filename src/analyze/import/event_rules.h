@@ -32,5 +32,6 @@ uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t 
 /* Events without a number in FtraceEvent, by the number that the trace gave them. */
 uint32_t generic_find(struct import *im, const struct machine *m, uint32_t number);
 /* Takes over g->fields. */
-void generic_add(struct import *im, const struct machine *m, uint32_t number, struct generic_event *g);
+void generic_add(struct import *im, const struct machine *m, uint32_t number,
+		 struct generic_event *g);
 void generic_deinit(struct import *im);

@@ -36,7 +36,8 @@ uint32_t generic_find(struct import *im, const struct machine *m, uint32_t numbe
 	return n ? n->index : NULL_U32;
 }
 
-void generic_add(struct import *im, const struct machine *m, uint32_t number, struct generic_event *g)
+void generic_add(struct import *im, const struct machine *m, uint32_t number,
+		 struct generic_event *g)
 {
 	struct store *s = im->store;
 	struct generic_number *n;
@@ -103,8 +104,8 @@ static uint64_t address_of(const uint8_t *data)
 	return (uintptr_t)p;
 }
 
-void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind, uint32_t utid,
-		     enum payload_kind payload, uint64_t value)
+void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind,
+		     uint32_t utid, enum payload_kind payload, uint64_t value)
 {
 	struct table *t = import_table(im, TABLE_FTRACE);
 	uint32_t row = table_append(t);
@@ -115,7 +116,8 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 	table_set_u32(t, FTRACE_CPU, row, m->row * MAX_CPUS + cpu);
 	table_set_u32(t, FTRACE_UTID, row, utid);
 	TABLE_CELL(uint16_t, t, FTRACE_KIND, row) = (uint16_t)kind;
-	table_set_i64(t, FTRACE_PAYLOAD, row, (int64_t)((uint64_t)payload << PAYLOAD_SHIFT | value));
+	table_set_i64(t, FTRACE_PAYLOAD, row,
+		      (int64_t)((uint64_t)payload << PAYLOAD_SHIFT | value));
 	m->cpus[cpu].seen = true;
 	import_note_ts(im, ts);
 }
@@ -130,12 +132,14 @@ static uint64_t store_args(struct import *im, struct machine *m, const struct ft
 	for (size_t i = 0; i < im->list.n; i++) {
 		const struct arg *a = &im->list.args[i];
 		uint32_t key = strings_intern(&im->store->strings, a->key, a->key_len);
-		struct stored_arg stored = {.key = key, .flat_key = key, .type = a->type, .value = a->i};
+		struct stored_arg stored = {
+			.key = key, .flat_key = key, .type = a->type, .value = a->i};
 		uint32_t symbol = NULL_U32;
 
 		if (a->type == ARG_STRING)
 			stored.value = strings_intern(&im->store->strings, a->s, a->len);
-		else if (strings_find(&im->store->strings, rule->symbol, strlen(rule->symbol)) == key)
+		else if (strings_find(&im->store->strings, rule->symbol, strlen(rule->symbol)) ==
+			 key)
 			symbol = event_symbol(m, e, (uint64_t)a->i);
 		if (symbol != NULL_U32) {
 			stored.type = ARG_STRING;
@@ -157,22 +161,26 @@ static void add_row(struct import *im, struct machine *m, const struct ftrace_ev
 	if (!e->len)
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, PAYLOAD_NONE);
 	else if (rule && rule->symbol)
-		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, store_args(im, m, e, rule));
+		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED,
+				store_args(im, m, e, rule));
 	else
-		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_RAW, (uintptr_t)e->data);
+		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_RAW,
+				(uintptr_t)e->data);
 }
 
 uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid)
 {
-	return e->sequence_state == NULL_U32 ? NULL_U32
-					     : sequences_string(&m->sequences, e->sequence_state,
-								PB_INTERNED_DATA_KERNEL_SYMBOLS, iid);
+	return e->sequence_state == NULL_U32
+		       ? NULL_U32
+		       : sequences_string(&m->sequences, e->sequence_state,
+					  PB_INTERNED_DATA_KERNEL_SYMBOLS, iid);
 }
 
 /* ---- one event ---- */
 
 /* Returns false if there is no event that this version or the trace knows. */
-static bool find_kind(struct import *im, struct machine *m, struct ftrace_event *e, const struct pb_field *f)
+static bool find_kind(struct import *im, struct machine *m, struct ftrace_event *e,
+		      const struct pb_field *f)
 {
 	e->generic = NULL_U32;
 	if (e->number == PB_FTRACE_EVENT_GENERIC) {
@@ -187,7 +195,8 @@ static bool find_kind(struct import *im, struct machine *m, struct ftrace_event 
 	return e->generic != NULL_U32;
 }
 
-static void make_rows(struct import *im, struct machine *m, struct ftrace_event *e, const struct pb_field *f)
+static void make_rows(struct import *im, struct machine *m, struct ftrace_event *e,
+		      const struct pb_field *f)
 {
 	const struct event_rule *rule;
 
@@ -207,7 +216,8 @@ static void make_rows(struct import *im, struct machine *m, struct ftrace_event 
 		rule->fn(im, m, e);
 }
 
-void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *q)
+void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
+		       const struct queued_event *q)
 {
 	struct ftrace_event e = {.cpu = cpu, .ts = q->ts, .sequence_state = q->b};
 	struct pb_field f, event = {.id = 0};

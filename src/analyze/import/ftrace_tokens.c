@@ -71,7 +71,8 @@ static bool timestamp_of(const uint8_t *data, size_t len, uint64_t *ret)
 	struct pb_dec d;
 	bool found = false;
 
-	if (len && data[0] == (PB_FTRACE_EVENT_TIMESTAMP << 3) && pb_get_varint(data + 1, data + len, ret))
+	if (len && data[0] == (PB_FTRACE_EVENT_TIMESTAMP << 3) &&
+	    pb_get_varint(data + 1, data + len, ret))
 		return true;
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
@@ -128,7 +129,8 @@ static void read_compact(struct store *s, const struct pb_field *f, struct compa
 	while (pb_dec_next(&d, &part)) {
 		if (part.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE && part.data) {
 			if (c->n_comms < COMMS_MAX)
-				c->comms[c->n_comms++] = strings_intern(&s->strings, part.data, part.len);
+				c->comms[c->n_comms++] =
+					strings_intern(&s->strings, part.data, part.len);
 		} else if (part.id < ARRAY_SIZE(fields) && fields[part.id]) {
 			*fields[part.id] = part;
 		}
@@ -173,7 +175,8 @@ static void add_wakings(const struct bundle *b, const struct compact *c)
 {
 	struct pb_packed ts = pb_packed_of(&c->waking_ts), pid = pb_packed_of(&c->waking_pid),
 			 cpu = pb_packed_of(&c->waking_cpu), prio = pb_packed_of(&c->waking_prio),
-			 comm = pb_packed_of(&c->waking_comm), flags = pb_packed_of(&c->waking_flags);
+			 comm = pb_packed_of(&c->waking_comm),
+			 flags = pb_packed_of(&c->waking_flags);
 	uint64_t now = 0, delta, v_pid, v_cpu, v_prio, v_comm, v_flags;
 	uint32_t queue;
 
@@ -187,7 +190,8 @@ static void add_wakings(const struct bundle *b, const struct compact *c)
 		v_flags = 0;
 		if (!pb_packed_next(&pid, &v_pid) || !pb_packed_next(&cpu, &v_cpu) ||
 		    !pb_packed_next(&prio, &v_prio) || !pb_packed_next(&comm, &v_comm) ||
-		    v_comm >= c->n_comms || (c->waking_flags.id && !pb_packed_next(&flags, &v_flags)))
+		    v_comm >= c->n_comms ||
+		    (c->waking_flags.id && !pb_packed_next(&flags, &v_flags)))
 			return compact_error(b);
 		if (!event_time(b, (int64_t)now, &e.ts))
 			return;
@@ -210,7 +214,8 @@ static void add_compact(const struct bundle *b, const struct pb_field *f)
 
 /* ---- descriptions of events without a message ---- */
 
-static void read_field_descriptor(struct store *s, struct generic_event *g, const struct pb_field *field)
+static void read_field_descriptor(struct store *s, struct generic_event *g,
+				  const struct pb_field *field)
 {
 	struct generic_field new = {.number = 0};
 	struct pb_field f;
@@ -242,10 +247,12 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 	while (pb_dec_next(&d, &part)) {
 		if (part.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
 			number = part.u64;
-		else if (part.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR)
+		else if (part.id ==
+			 PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR)
 			descriptor = part;
 	}
-	if (number > PB_MAX_FIELD_ID || !descriptor.data || generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
+	if (number > PB_MAX_FIELD_ID || !descriptor.data ||
+	    generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
 		return;
 	pb_dec_init(&d, descriptor.data, descriptor.len);
 	while (pb_dec_next(&d, &part)) {
@@ -307,13 +314,15 @@ static void set_clock(struct bundle *b, const struct bundle_head *h, uint32_t se
 {
 	struct clock_reading pair[2];
 
-	b->clock = h->clock == CLOCK_MONO_RAW ? CLOCK_MONOTONIC_RAW_ID
+	b->clock = h->clock == CLOCK_MONO_RAW	   ? CLOCK_MONOTONIC_RAW_ID
 		   : h->clock == CLOCK_UNSPECIFIED ? CLOCK_BOOTTIME_ID
 						   : clock_of(CLOCK_SEQUENCE_FIRST, sequence);
 	if (!h->ftrace_ns || !h->boot_ns || b->clock == CLOCK_BOOTTIME_ID)
 		return;
-	pair[0] = (struct clock_reading){.clock = b->clock, .value = (int64_t)h->ftrace_ns, .unit = 1};
-	pair[1] = (struct clock_reading){.clock = CLOCK_BOOTTIME_ID, .value = (int64_t)h->boot_ns, .unit = 1};
+	pair[0] = (struct clock_reading){
+		.clock = b->clock, .value = (int64_t)h->ftrace_ns, .unit = 1};
+	pair[1] = (struct clock_reading){
+		.clock = CLOCK_BOOTTIME_ID, .value = (int64_t)h->boot_ns, .unit = 1};
 	clocks_snapshot(&b->m->clocks, pair, 2);
 }
 

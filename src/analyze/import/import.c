@@ -31,7 +31,8 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
-	metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false, MAX(m->first_data, (int64_t)0));
+	metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false,
+		     MAX(m->first_data, (int64_t)0));
 	if (!m->preserve_ring)
 		m->first_data = MAX(m->first_data, m->tracing_started);
 	else
@@ -81,8 +82,9 @@ static void add_cpus(struct import *im)
 			row = table_append(t);
 			table_set_u32(t, CPU_ID, row, m->row * MAX_CPUS + cpu);
 			table_set_u32(t, CPU_CPU, row, cpu);
-			table_set_u32(t, CPU_CLUSTER, row, c->described ? 0 : NULL_U32);
-			table_set_u32(t, CPU_PROCESSOR, row, c->described ? c->processor : NULL_U32);
+			table_set_u32(t, CPU_CLUSTER, row, 0);
+			table_set_u32(t, CPU_PROCESSOR, row,
+				      c->described ? c->processor : NULL_U32);
 			table_set_u32(t, CPU_MACHINE, row, m->row);
 			table_set_u32(t, CPU_CAPACITY, row, c->described ? c->capacity : NULL_U32);
 			table_set_u32(t, CPU_ARGS, row, NULL_U32);
@@ -134,8 +136,10 @@ static struct import *import_new(struct store *s)
 	s->start_ts = INT64_MAX;
 	s->end_ts = INT64_MIN;
 	event_queues_init(&im->queues, &s->budget);
-	if (array_reserve(&im->infos.threads, &im->infos.cap_threads, 64, sizeof(*im->infos.threads)) ||
-	    array_reserve(&im->infos.processes, &im->infos.cap_processes, 64, sizeof(*im->infos.processes)) ||
+	if (array_reserve(&im->infos.threads, &im->infos.cap_threads, 64,
+			  sizeof(*im->infos.threads)) ||
+	    array_reserve(&im->infos.processes, &im->infos.cap_processes, 64,
+			  sizeof(*im->infos.processes)) ||
 	    !import_machine(im, 0) || s->budget.error) {
 		import_deinit(im);
 		return NULL;

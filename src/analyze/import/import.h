@@ -10,7 +10,8 @@
 /* What an import could not use, beyond the table `stats`. */
 struct import_result {
 	bool cut_off; /* the file ends inside a packet */
-	uint64_t undecodable; /* packets that violate protobuf's rules; fields before the error are used */
+	uint64_t
+		undecodable; /* packets that violate protobuf's rules; fields before the error are used */
 	uint64_t not_unpacked; /* compressed packets that are invalid, nested or too large */
 };
 

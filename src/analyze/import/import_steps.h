@@ -19,7 +19,8 @@ struct machine *import_machine(struct import *im, uint32_t raw_id);
 void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		   const struct packet_sequence_info *seq);
 /* Converts an event's time; counts a failure. */
-bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts, int64_t *ret);
+bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts,
+		    int64_t *ret);
 
 /* trace_info.c: packets of the service and of the machine. */
 void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *f);
@@ -43,18 +44,24 @@ struct sched_switch {
 	int64_t prev_state;
 	uint32_t prev_comm, next_comm; /* strings */
 };
-void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e);
-void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e);
-void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, const uint8_t *data,
-		      size_t len);
-void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker, uint8_t irq);
-void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t parent);
-void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait, uint32_t function);
+void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
+			 const struct queued_event *e);
+void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
+			 const struct queued_event *e);
+void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+		      const uint8_t *data, size_t len);
+void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker,
+		 uint8_t irq);
+void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+		   uint32_t parent);
+void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait,
+			 uint32_t function);
 
 /* ftrace_rows.c: one FtraceEvent. */
-void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e);
+void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
+		       const struct queued_event *e);
 /* Adds a row of ftrace_event. payload: see enum payload_kind. */
-void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind, uint32_t utid,
-		     enum payload_kind payload, uint64_t value);
+void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind,
+		     uint32_t utid, enum payload_kind payload, uint64_t value);
 /* True for an event that is older than the data of all CPUs: it only has a row of ftrace_event. */
 bool rows_is_early(const struct machine *m, int64_t ts);

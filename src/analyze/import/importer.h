@@ -111,7 +111,7 @@ static inline void import_note_ts(struct import *im, int64_t ts)
 /* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added, else the
  * row of the name is overwritten. */
 enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
-void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
-		  bool multi, int64_t v);
-void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
-		     bool multi, const void *s, size_t len);
+void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
+		  const char *name, bool multi, int64_t v);
+void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
+		     const char *name, bool multi, const void *s, size_t len);

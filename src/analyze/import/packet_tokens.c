@@ -113,7 +113,8 @@ static void count_missing_sequence(struct import *im, const struct packet *p)
 	stats_add(s, STAT_INCREMENTAL_STATE_CLEARED_MISSING_SEQUENCE_ID, STAT_NO_INDEX,
 		  !!(p->flags & PACKET_STATE_CLEARED));
 	stats_add(s, STAT_PREVIOUS_PACKET_DROPPED_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->dropped);
-	stats_add(s, STAT_TRACE_PACKET_DEFAULTS_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->defaults.id);
+	stats_add(s, STAT_TRACE_PACKET_DEFAULTS_MISSING_SEQUENCE_ID, STAT_NO_INDEX,
+		  !!p->defaults.id);
 	stats_add(s, STAT_INTERNED_DATA_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->interned.id);
 }
 
@@ -133,14 +134,16 @@ static bool update_sequence(struct import *im, struct machine *m, const struct p
 	if (p->interned.data && seq->valid)
 		sequences_intern(&m->sequences, seq, &p->interned);
 	else if (p->interned.data)
-		stats_add(im->store, STAT_INTERNED_DATA_SKIPPED_INCREMENTAL_STATE_INVALID, STAT_NO_INDEX, 1);
+		stats_add(im->store, STAT_INTERNED_DATA_SKIPPED_INCREMENTAL_STATE_INVALID,
+			  STAT_NO_INDEX, 1);
 	if (!(p->flags & PACKET_NEEDS_STATE))
 		return true;
 	seq->flagged++;
 	if (seq->valid)
 		return true;
 	seq->skipped++;
-	stats_add(im->store, STAT_PACKET_SKIPPED_SEQ_NEEDS_INCREMENTAL_STATE_INVALID, STAT_NO_INDEX, 1);
+	stats_add(im->store, STAT_PACKET_SKIPPED_SEQ_NEEDS_INCREMENTAL_STATE_INVALID, STAT_NO_INDEX,
+		  1);
 	return false;
 }
 
@@ -170,7 +173,8 @@ static void defer(struct import *im, const uint8_t *data, size_t len)
 {
 	if (!budget_take(&im->store->budget, sizeof(*im->deferred)))
 		return;
-	if (array_reserve(&im->deferred, &im->cap_deferred, im->n_deferred + 1, sizeof(*im->deferred))) {
+	if (array_reserve(&im->deferred, &im->cap_deferred, im->n_deferred + 1,
+			  sizeof(*im->deferred))) {
 		im->store->budget.error = -ENOMEM;
 		return;
 	}
@@ -179,9 +183,12 @@ static void defer(struct import *im, const uint8_t *data, size_t len)
 
 /* Returns false if the packet is put aside until more clocks are known, or dropped. */
 static bool packet_time(struct import *im, struct machine *m, const struct packet *p,
-			const struct packet_sequence_info *seq, const uint8_t *data, size_t len, int64_t *ret)
+			const struct packet_sequence_info *seq, const uint8_t *data, size_t len,
+			int64_t *ret)
 {
-	uint32_t clock = p->has_clock ? p->clock : seq ? sequences_state(&m->sequences, seq->state)->default_clock : 0;
+	uint32_t clock = p->has_clock ? p->clock
+			 : seq	      ? sequences_state(&m->sequences, seq->state)->default_clock
+				      : 0;
 	enum clock_result r;
 
 	if (!p->has_timestamp) {
@@ -195,19 +202,22 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 	}
 	*ret = (int64_t)p->timestamp;
 	if (clock) {
-		r = clocks_convert(&m->clocks, clock_of(clock, p->sequence), (int64_t)p->timestamp, ret);
+		r = clocks_convert(&m->clocks, clock_of(clock, p->sequence), (int64_t)p->timestamp,
+				   ret);
 		if (r != CLOCK_CONVERTED && !im->at_end) {
 			defer(im, data, len);
 			return false;
 		}
 		if (r != CLOCK_CONVERTED) {
 			count_failure(im, r);
-			stats_add(im->store, STAT_CLOCK_SYNC_FAILURE_UNDEFERRABLE_PACKET_LOSS, STAT_NO_INDEX, 1);
+			stats_add(im->store, STAT_CLOCK_SYNC_FAILURE_UNDEFERRABLE_PACKET_LOSS,
+				  STAT_NO_INDEX, 1);
 			return false;
 		}
 	}
 	if (*ret < 0) {
-		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX, 1);
+		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX,
+			  1);
 		return false;
 	}
 	m->latest = MAX(m->latest, *ret);
@@ -219,8 +229,10 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 static void queue_packet(struct import *im, struct machine *m, const struct packet *p,
 			 const struct packet_sequence_info *seq, const uint8_t *data, size_t len)
 {
-	enum queue_kind kind = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT ? QUEUE_TRACK_EVENTS : QUEUE_PACKETS;
-	struct queued_event e = {.data = data, .a = (uint32_t)len, .b = seq ? seq->state : NULL_U32};
+	enum queue_kind kind =
+		p->payload.id == PB_TRACE_PACKET_TRACK_EVENT ? QUEUE_TRACK_EVENTS : QUEUE_PACKETS;
+	struct queued_event e = {
+		.data = data, .a = (uint32_t)len, .b = seq ? seq->state : NULL_U32};
 
 	if (len > MAX_PACKET_BYTES || !packet_time(im, m, p, seq, data, len, &e.ts))
 		return;

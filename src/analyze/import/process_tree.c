@@ -74,7 +74,8 @@ static size_t worker_len(const uint8_t *name, size_t len)
 }
 
 /* A process with another parent than before is another process with the same pid. */
-static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid, uint32_t parent)
+static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid,
+				    uint32_t parent)
 {
 	uint32_t upid = tasks_process(&m->tasks, pid), main_thread;
 	struct table *t = import_table(im, TABLE_PROCESS);
@@ -100,7 +101,8 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 		cmdline_len = worker_len((const uint8_t *)p->cmdline.s, cmdline_len);
 	}
 	if (p->n_words == 1 && memchr(p->name, ' ', p->name_len) && !p->is_comm)
-		p->name_len = (size_t)((const uint8_t *)memchr(p->name, ' ', p->name_len) - p->name);
+		p->name_len =
+			(size_t)((const uint8_t *)memchr(p->name, ' ', p->name_len) - p->name);
 	upid = process_with_parent(im, m, p->pid, tasks_process(&m->tasks, p->ppid));
 	name = strings_intern(strings, p->name, p->name_len);
 	tasks_name_process(&m->tasks, upid, name, PROCESS_BY_SYSTEM);
@@ -113,7 +115,8 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 	if (p->has_kthread)
 		im->infos.processes[upid].is_kthread = p->is_kthread;
 	if (p->is_comm)
-		tasks_name_thread(&m->tasks, tasks_thread_of(&m->tasks, p->pid, p->pid), name, THREAD_BY_TREE);
+		tasks_name_thread(&m->tasks, tasks_thread_of(&m->tasks, p->pid, p->pid), name,
+				  THREAD_BY_TREE);
 }
 
 static void add_thread(struct import *im, struct machine *m, const struct pb_field *thread)

@@ -15,25 +15,29 @@ bool rows_is_early(const struct machine *m, int64_t ts)
 
 /* ---- states ---- */
 
-#define IS_NEW_LAYOUT(m) ((m)->kernel_major > 4 || ((m)->kernel_major == 4 && (m)->kernel_minor >= 14))
+#define IS_NEW_LAYOUT(m)                                                                           \
+	((m)->kernel_major > 4 || ((m)->kernel_major == 4 && (m)->kernel_minor >= 14))
 
 /* Bits in the order of their letters in the text. Kernels before 4.14 and after. */
 static const struct {
 	uint16_t bit;
 	char letter;
-} old_bits[] = {{0x1, 'S'}, {0x2, 'D'}, {0x4, 'T'}, {0x8, 't'}, {0x10, 'X'}, {0x20, 'Z'},
+} old_bits[] = {{0x1, 'S'},  {0x2, 'D'},  {0x4, 'T'},	{0x8, 't'},   {0x10, 'X'}, {0x20, 'Z'},
 		{0x40, 'x'}, {0x80, 'K'}, {0x100, 'W'}, {0x200, 'P'}, {0x400, 'N'}},
-  new_bits[] = {{0x1, 'S'}, {0x2, 'D'}, {0x4, 'T'}, {0x8, 't'}, {0x10, 'X'}, {0x20, 'Z'}, {0x40, 'P'}, {0x80, 'I'}};
+  new_bits[] = {{0x1, 'S'},  {0x2, 'D'},  {0x4, 'T'},  {0x8, 't'},
+		{0x10, 'X'}, {0x20, 'Z'}, {0x40, 'P'}, {0x80, 'I'}};
 
 static size_t state_text(const struct machine *m, uint16_t bits, char text[static 16])
 {
 	size_t n = 0;
 	bool is_new = IS_NEW_LAYOUT(m);
-	uint16_t preempted = is_new ? 0x100 : m->kernel_major == 4 && m->kernel_minor >= 8 ? 0x1000 : 0x800;
+	uint16_t preempted = is_new					    ? 0x100
+			     : m->kernel_major == 4 && m->kernel_minor >= 8 ? 0x1000
+									    : 0x800;
 
 	if (is_new && bits & 0xfe00)
 		return 0;
-	if (!is_new && (bits & (uint16_t)~(preempted | 0x7ff)))
+	if (!is_new && (bits & (uint16_t) ~(preempted | 0x7ff)))
 		return 0;
 	if (bits == preempted) {
 		text[0] = 'R';
@@ -108,7 +112,8 @@ static uint16_t open_state_of(struct import *im, uint32_t utid)
 	uint32_t row = im->infos.threads[utid].state_row;
 
 	return row == NULL_U32 ? NULL_U16
-			       : TABLE_CELL(uint16_t, import_table(im, TABLE_THREAD_STATE), STATE_STATE, row);
+			       : TABLE_CELL(uint16_t, import_table(im, TABLE_THREAD_STATE),
+					    STATE_STATE, row);
 }
 
 static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
@@ -118,14 +123,15 @@ static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
 
 	table_set_u32(t, WAKER_UTID, row, waker);
 	table_set_u32(t, WAKER_ROW, row,
-		      open_state_of(im, waker) == STORE_STATE_RUNNING ? im->infos.threads[waker].state_row
-								      : NULL_U32);
+		      open_state_of(im, waker) == STORE_STATE_RUNNING
+			      ? im->infos.threads[waker].state_row
+			      : NULL_U32);
 	TABLE_CELL(uint8_t, t, WAKER_IRQ_CONTEXT, row) = irq;
 	return row;
 }
 
-static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t prev,
-			     uint16_t prev_state, uint32_t next)
+static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+			     uint32_t prev, uint16_t prev_state, uint32_t next)
 {
 	if (prev != m->tasks.idle) {
 		/* A thread that was not running was switched out unseen: its row stays open. */
@@ -139,7 +145,8 @@ static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu,
 	}
 }
 
-void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker, uint8_t irq)
+void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker,
+		 uint8_t irq)
 {
 	uint32_t open = im->infos.threads[utid].state_row;
 	uint16_t state = open_state_of(im, utid);
@@ -167,7 +174,8 @@ void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t ut
 		open_state(im, utid, ts, STORE_STATE_RUNNABLE, add_waker(im, parent, 0));
 }
 
-void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait, uint32_t function)
+void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait,
+			 uint32_t function)
 {
 	uint32_t blocked = im->infos.threads[utid].blocked_row, row;
 	struct table *t = import_table(im, TABLE_BLOCKED);
@@ -192,8 +200,8 @@ static void close_slice(struct import *im, struct cpu_sched *c, int64_t ts, uint
 	TABLE_CELL(uint16_t, t, SCHED_END_STATE, c->slice) = state;
 }
 
-static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t utid,
-			   int32_t prio)
+static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+			   uint32_t utid, int32_t prio)
 {
 	struct table *t = import_table(im, TABLE_SCHED);
 	uint32_t row = table_append(t);
@@ -223,7 +231,8 @@ static uint32_t named_thread(struct machine *m, int32_t tid, uint32_t comm)
 	return utid;
 }
 
-void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e)
+void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
+			 const struct queued_event *e)
 {
 	struct table *compact = import_table(im, TABLE_COMPACT_SWITCH);
 	struct cpu_sched *c = &m->cpus[cpu].sched;
@@ -237,7 +246,8 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu, con
 		return;
 	}
 	row = table_append(compact);
-	table_set_u32(compact, SWITCH_PREV_COMM, row, table_u32(import_table(im, TABLE_THREAD), THREAD_NAME, prev));
+	table_set_u32(compact, SWITCH_PREV_COMM, row,
+		      table_u32(import_table(im, TABLE_THREAD), THREAD_NAME, prev));
 	TABLE_CELL(int32_t, compact, SWITCH_PREV_PRIO, row) = c->prio;
 	TABLE_CELL(int32_t, compact, SWITCH_PREV_STATE, row) = (int32_t)e->b;
 	table_set_u32(compact, SWITCH_NEXT_COMM, row, e->comm);
@@ -253,7 +263,8 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu, con
 	note_switch(c, next, e->tid, next_prio);
 }
 
-void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu, const struct queued_event *e)
+void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
+			 const struct queued_event *e)
 {
 	struct table *compact = import_table(im, TABLE_COMPACT_WAKING);
 	const struct cpu_sched *c = &m->cpus[cpu].sched;
@@ -270,9 +281,11 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu, con
 	TABLE_CELL(int32_t, compact, WAKING_PRIO, row) = (int32_t)e->a;
 	TABLE_CELL(int32_t, compact, WAKING_CPU, row) = (int16_t)e->b;
 	TABLE_CELL(uint16_t, compact, WAKING_FLAGS, row) = flags;
-	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING, row);
+	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING,
+			row);
 	if (!rows_is_early(m, e->ts)) /* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */
-		rows_waking(im, m, e->ts, tasks_thread(&m->tasks, e->tid), c->utid, !!(flags & 0x18));
+		rows_waking(im, m, e->ts, tasks_thread(&m->tasks, e->tid), c->utid,
+			    !!(flags & 0x18));
 }
 
 /* ---- sched_switch with all of its fields ---- */
@@ -309,8 +322,8 @@ static void read_switch(struct store *s, const uint8_t *data, size_t len, struct
 		}
 }
 
-void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, const uint8_t *data,
-		      size_t len)
+void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+		      const uint8_t *data, size_t len)
 {
 	struct cpu_sched *c = &m->cpus[cpu].sched;
 	struct sched_switch sw = {.prev_tid = 0};
@@ -320,7 +333,8 @@ void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_
 	read_switch(im->store, data, len, &sw);
 	next = named_thread(m, sw.next_tid, sw.next_comm);
 	prev = named_thread(m, sw.prev_tid, sw.prev_comm);
-	rows_add_ftrace(im, m, cpu, ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_RAW, (uintptr_t)data);
+	rows_add_ftrace(im, m, cpu, ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_RAW,
+			(uintptr_t)data);
 	if (rows_is_early(m, ts))
 		return;
 	state = state_of(im, m, sw.prev_state);

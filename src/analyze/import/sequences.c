@@ -96,7 +96,8 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	if (found)
 		return found;
 	state = new_state(q);
-	s = state != NULL_U32 && budget_take(&q->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s)) : NULL;
+	s = state != NULL_U32 && budget_take(&q->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s))
+									    : NULL;
 	if (!s) {
 		fail(q);
 		return NULL;
@@ -112,7 +113,8 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	return &s->info;
 }
 
-void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i), void *ctx)
+void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i),
+		    void *ctx)
 {
 	for (struct packet_sequence *s = q->by_id; s; s = s->hh.next)
 		fn(ctx, &s->info);
@@ -133,7 +135,8 @@ void sequences_clear(struct sequences *q, struct packet_sequence_info *s)
 	s->valid = true;
 }
 
-void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f)
+void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
+			    const struct pb_field *f)
 {
 	struct sequence_state *state = sequences_state(q, s->state);
 	struct pb_field part, inner;

@@ -51,12 +51,15 @@ void sequences_deinit(struct sequences *q);
 /* Returns the sequence, made at its first use; NULL without memory. */
 struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id);
 struct packet_sequence_info *sequences_find(struct sequences *q, uint32_t id);
-void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i), void *ctx);
+void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i),
+		    void *ctx);
 
 void sequences_clear(struct sequences *q, struct packet_sequence_info *s);
-void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f);
+void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
+			    const struct pb_field *f);
 /* Stores the entries of an InternedData. */
-void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f);
+void sequences_intern(struct sequences *q, struct packet_sequence_info *s,
+		      const struct pb_field *f);
 
 struct sequence_state *sequences_state(struct sequences *q, uint32_t number);
 /* Returns the string of an entry, or NULL_U32. table: the field number in InternedData. */

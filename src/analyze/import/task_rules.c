@@ -64,7 +64,8 @@ static void rename(struct import *im, struct machine *m, const struct ftrace_eve
 	utid = tasks_thread(&m->tasks, t.tid);
 	tasks_name_thread(&m->tasks, utid, t.comm, THREAD_BY_FTRACE);
 	upid = tasks_upid(&m->tasks, utid);
-	if (upid != NULL_U32 && table_i64(import_table(im, TABLE_PROCESS), PROCESS_PID, upid) == t.tid)
+	if (upid != NULL_U32 &&
+	    table_i64(import_table(im, TABLE_PROCESS), PROCESS_PID, upid) == t.tid)
 		tasks_name_process(&m->tasks, upid, t.comm, PROCESS_BY_SYSTEM);
 }
 
@@ -114,7 +115,8 @@ static void blocked_reason(struct import *im, struct machine *m, const struct ft
 		else if (f.id == PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT)
 			t.io_wait = f.u64 != 0;
 	}
-	rows_blocked_reason(im, m, tasks_thread(&m->tasks, t.tid), t.io_wait, event_symbol(m, e, t.number));
+	rows_blocked_reason(im, m, tasks_thread(&m->tasks, t.tid), t.io_wait,
+			    event_symbol(m, e, t.number));
 }
 
 static const struct event_rule rules[] = {

@@ -135,8 +135,10 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 		fail(t);
 		return t->infos->n_threads ? (uint32_t)t->infos->n_threads - 1 : 0;
 	}
-	t->infos->threads[utid] = (struct thread_info){.older = NULL_U32, .state_row = NULL_U32,
-						       .blocked_row = NULL_U32, .waits = NULL_U32,
+	t->infos->threads[utid] = (struct thread_info){.older = NULL_U32,
+						       .state_row = NULL_U32,
+						       .blocked_row = NULL_U32,
+						       .waits = NULL_U32,
 						       .in_write = NULL_U32};
 	t->infos->n_threads = MAX(t->infos->n_threads, (size_t)utid + 1);
 	return utid;
@@ -180,7 +182,8 @@ static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
 static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	struct table *rows = threads(t);
-	int64_t tid = table_i64(rows, THREAD_TID, utid), pid = table_i64(processes(t), PROCESS_PID, upid);
+	int64_t tid = table_i64(rows, THREAD_TID, utid),
+		pid = table_i64(processes(t), PROCESS_PID, upid);
 
 	if (table_u32(rows, THREAD_UPID, utid) != NULL_U32)
 		return false;

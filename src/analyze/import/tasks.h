@@ -13,8 +13,21 @@
  */
 
 /* Who named a thread or a process. A name is replaced by one of the same rank or above. */
-enum thread_namer { THREAD_UNNAMED, THREAD_BY_FTRACE, THREAD_BY_TREE, THREAD_BY_TYPE, THREAD_BY_DESCRIPTOR, THREAD_IDLE };
-enum process_namer { PROCESS_UNNAMED, PROCESS_BY_LABEL, PROCESS_BY_DESCRIPTOR, PROCESS_BY_RENDERER, PROCESS_BY_SYSTEM };
+enum thread_namer {
+	THREAD_UNNAMED,
+	THREAD_BY_FTRACE,
+	THREAD_BY_TREE,
+	THREAD_BY_TYPE,
+	THREAD_BY_DESCRIPTOR,
+	THREAD_IDLE
+};
+enum process_namer {
+	PROCESS_UNNAMED,
+	PROCESS_BY_LABEL,
+	PROCESS_BY_DESCRIPTOR,
+	PROCESS_BY_RENDERER,
+	PROCESS_BY_SYSTEM
+};
 
 struct task_number; /* by tid or pid */
 struct task_wait;

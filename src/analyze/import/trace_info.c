@@ -18,29 +18,32 @@ static uint32_t metadata_row(struct import *im, enum metadata_scope scope, const
 	uint32_t machine = m && (scope == SCOPE_MACHINE || scope == SCOPE_BOTH) ? m->row : NULL_U32;
 
 	for (row = 0; !multi && row < t->rows; row++)
-		if (table_u32(t, METADATA_NAME, row) == id && table_u32(t, METADATA_MACHINE, row) == machine)
+		if (table_u32(t, METADATA_NAME, row) == id &&
+		    table_u32(t, METADATA_MACHINE, row) == machine)
 			break;
 	if (multi || row == t->rows)
 		row = table_append(t);
 	table_set_u32(t, METADATA_NAME, row, id);
-	table_set_u32(t, METADATA_KEY_TYPE, row, strings_intern_z(&im->store->strings, multi ? "multi" : "single"));
+	table_set_u32(t, METADATA_KEY_TYPE, row,
+		      strings_intern_z(&im->store->strings, multi ? "multi" : "single"));
 	table_set_i64(t, METADATA_INT, row, NULL_I64);
 	table_set_u32(t, METADATA_STR, row, NULL_U32);
 	table_set_u32(t, METADATA_MACHINE, row, machine);
-	table_set_u32(t, METADATA_TRACE, row, scope == SCOPE_TRACE || scope == SCOPE_BOTH ? 0 : NULL_U32);
+	table_set_u32(t, METADATA_TRACE, row,
+		      scope == SCOPE_TRACE || scope == SCOPE_BOTH ? 0 : NULL_U32);
 	return row;
 }
 
-void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
-		  bool multi, int64_t v)
+void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
+		  const char *name, bool multi, int64_t v)
 {
 	uint32_t row = metadata_row(im, scope, m, name, multi);
 
 	table_set_i64(import_table(im, TABLE_METADATA), METADATA_INT, row, v);
 }
 
-void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m, const char *name,
-		     bool multi, const void *s, size_t len)
+void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
+		     const char *name, bool multi, const void *s, size_t len)
 {
 	uint32_t row = metadata_row(im, scope, m, name, multi);
 
@@ -83,8 +86,8 @@ static int64_t scaled(const struct clock_reading *r)
 }
 
 /* A row a clock. Its time is the reading in the trace's clock, else what that clock itself read. */
-static void add_clock_rows(struct import *im, struct machine *m, const struct clock_reading *r, size_t n,
-			   uint32_t snapshot)
+static void add_clock_rows(struct import *im, struct machine *m, const struct clock_reading *r,
+			   size_t n, uint32_t snapshot)
 {
 	struct table *t = import_table(im, TABLE_CLOCK_SNAPSHOT);
 	int64_t trace_ts = NULL_I64, ts;
@@ -96,14 +99,16 @@ static void add_clock_rows(struct import *im, struct machine *m, const struct cl
 		uint32_t id = (uint32_t)r[i].clock, row;
 		const char *name = clock_name(id);
 
-		if (r[i].incremental || clocks_convert(&m->clocks, r[i].clock, r[i].value, &ts) != CLOCK_CONVERTED)
+		if (r[i].incremental ||
+		    clocks_convert(&m->clocks, r[i].clock, r[i].value, &ts) != CLOCK_CONVERTED)
 			ts = trace_ts;
 		if (ts == NULL_I64)
 			continue;
 		row = table_append(t);
 		table_set_i64(t, CLOCK_TS, row, ts);
 		table_set_i64(t, CLOCK_CLOCK, row, id);
-		table_set_u32(t, CLOCK_NAME, row, name ? strings_intern_z(&im->store->strings, name) : NULL_U32);
+		table_set_u32(t, CLOCK_NAME, row,
+			      name ? strings_intern_z(&im->store->strings, name) : NULL_U32);
 		table_set_i64(t, CLOCK_VALUE, row, scaled(&r[i]));
 		table_set_u32(t, CLOCK_SNAPSHOT, row, snapshot);
 		table_set_u32(t, CLOCK_MACHINE, row, m->row);
@@ -124,7 +129,8 @@ static void choose_trace_clock(struct import *im, struct machine *m, uint64_t pr
 	else if (!has_boot)
 		return;
 	if (m->row == 0)
-		metadata_int(im, SCOPE_GLOBAL, NULL, "trace_time_clock_id", false, (int64_t)m->clocks.trace);
+		metadata_int(im, SCOPE_GLOBAL, NULL, "trace_time_clock_id", false,
+			     (int64_t)m->clocks.trace);
 }
 
 void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p)
@@ -189,14 +195,15 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (!found[i].data)
 			continue;
-		metadata_string(im, SCOPE_MACHINE, m, parts[i].name, false, found[i].data, found[i].len);
+		metadata_string(im, SCOPE_MACHINE, m, parts[i].name, false, found[i].data,
+				found[i].len);
 		table_set_u32(t, parts[i].column, m->row,
 			      strings_intern(&im->store->strings, found[i].data, found[i].len));
 		if (parts[i].field == PB_UTSNAME_RELEASE)
 			set_version(m, &found[i]);
 		if (parts[i].field == PB_UTSNAME_MACHINE)
-			snprintf(m->arch, sizeof(m->arch), "%.*s", (int)MIN(found[i].len, (size_t)31),
-				 (const char *)found[i].data);
+			snprintf(m->arch, sizeof(m->arch), "%.*s",
+				 (int)MIN(found[i].len, (size_t)31), (const char *)found[i].data);
 	}
 }
 
@@ -216,10 +223,12 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 			break;
 		case PB_SYSTEM_INFO_TRACING_SERVICE_VERSION:
 			if (f.data)
-				metadata_string(im, SCOPE_MACHINE, m, "tracing_service_version", false, f.data, f.len);
+				metadata_string(im, SCOPE_MACHINE, m, "tracing_service_version",
+						false, f.data, f.len);
 			break;
 		case PB_SYSTEM_INFO_TIMEZONE_OFF_MINS:
-			metadata_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false, (int32_t)f.u64);
+			metadata_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false,
+				     (int32_t)f.u64);
 			break;
 		case PB_SYSTEM_INFO_PAGE_SIZE:
 			m->page_size = (uint32_t)f.u64;
@@ -229,7 +238,8 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 			break;
 		case PB_SYSTEM_INFO_SYSTEM_RAM_BYTES:
 			gb = (int64_t)round((double)f.u64 / 1e9);
-			metadata_int(im, SCOPE_MACHINE, m, "system_ram_bytes", false, (int64_t)f.u64);
+			metadata_int(im, SCOPE_MACHINE, m, "system_ram_bytes", false,
+				     (int64_t)f.u64);
 			metadata_int(im, SCOPE_MACHINE, m, "system_ram_gb", false, gb);
 			table_set_i64(t, MACHINE_RAM_BYTES, m->row, (int64_t)f.u64);
 			table_set_u32(t, MACHINE_RAM_GB, m->row, (uint32_t)gb);
@@ -257,7 +267,8 @@ void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field
 		pb_dec_init(&e, f.data, f.len);
 		while (pb_dec_next(&e, &part)) {
 			if (part.id == PB_CPU_INFO_CPU_PROCESSOR && part.data)
-				c->processor = strings_intern(&im->store->strings, part.data, part.len);
+				c->processor =
+					strings_intern(&im->store->strings, part.data, part.len);
 			else if (part.id == PB_CPU_INFO_CPU_CAPACITY)
 				c->capacity = (uint32_t)part.u64;
 			else if (part.id == PB_CPU_INFO_CPU_FREQUENCIES && !part.data)
@@ -297,7 +308,8 @@ void tokens_service_event(struct import *im, struct machine *m, const struct pac
 		switch (f.id) {
 		case PB_TRACING_SERVICE_EVENT_TRACING_STARTED:
 			metadata_int(im, SCOPE_BOTH, m, "tracing_started_ns", false, ts);
-			if (clocks_convert(&m->clocks, CLOCK_BOOTTIME_ID, ts, &converted) == CLOCK_CONVERTED)
+			if (clocks_convert(&m->clocks, CLOCK_BOOTTIME_ID, ts, &converted) ==
+			    CLOCK_CONVERTED)
 				m->tracing_started = converted;
 			break;
 		case PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED:

@@ -21,7 +21,8 @@ static const struct stat_field buffer_fields[] = {
 	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED, STAT_TRACED_BUF_CHUNKS_DISCARDED},
 	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN, STAT_TRACED_BUF_CHUNKS_OVERWRITTEN},
 	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_REWRITTEN, STAT_TRACED_BUF_CHUNKS_REWRITTEN},
-	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_COMMITTED_OUT_OF_ORDER, STAT_TRACED_BUF_CHUNKS_COMMITTED_OUT_OF_ORDER},
+	{PB_TRACE_STATS_BUFFER_STATS_CHUNKS_COMMITTED_OUT_OF_ORDER,
+	 STAT_TRACED_BUF_CHUNKS_COMMITTED_OUT_OF_ORDER},
 	{PB_TRACE_STATS_BUFFER_STATS_PADDING_BYTES_WRITTEN, STAT_TRACED_BUF_PADDING_BYTES_WRITTEN},
 	{PB_TRACE_STATS_BUFFER_STATS_PADDING_BYTES_CLEARED, STAT_TRACED_BUF_PADDING_BYTES_CLEARED},
 	{PB_TRACE_STATS_BUFFER_STATS_PATCHES_SUCCEEDED, STAT_TRACED_BUF_PATCHES_SUCCEEDED},
@@ -29,7 +30,8 @@ static const struct stat_field buffer_fields[] = {
 	{PB_TRACE_STATS_BUFFER_STATS_READAHEADS_FAILED, STAT_TRACED_BUF_READAHEADS_FAILED},
 	{PB_TRACE_STATS_BUFFER_STATS_WRITE_WRAP_COUNT, STAT_TRACED_BUF_WRITE_WRAP_COUNT},
 	{PB_TRACE_STATS_BUFFER_STATS_PATCHES_FAILED, STAT_TRACED_BUF_PATCHES_FAILED},
-	{PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS, STAT_TRACED_BUF_TRACE_WRITER_PACKET_LOSS},
+	{PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS,
+	 STAT_TRACED_BUF_TRACE_WRITER_PACKET_LOSS},
 	{PB_TRACE_STATS_BUFFER_STATS_ABI_VIOLATIONS, STAT_TRACED_BUF_ABI_VIOLATIONS},
 };
 
@@ -85,7 +87,8 @@ static void add_sequence(struct import *im, struct machine *m, const struct pb_f
 	if (buffer >= MAX_BUFFERS || id > UINT32_MAX)
 		return;
 	seq = sequences_find(&m->sequences, (uint32_t)id);
-	stats_add(im->store, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, (int64_t)buffer, seq ? (int64_t)seq->drops : 0);
+	stats_add(im->store, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, (int64_t)buffer,
+		  seq ? (int64_t)seq->drops : 0);
 	stats_add(im->store, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, (int64_t)buffer,
 		  seq && seq->flagged && seq->flagged == seq->skipped);
 }
@@ -97,7 +100,8 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 	struct pb_field f;
 	struct pb_dec d;
 
-	set_fields(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data, stats->len);
+	set_fields(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data,
+		   stats->len);
 	for (int64_t i = 0; i < MAX_BUFFERS && i < im->n_buffers; i++) {
 		stats_set(s, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, i, 0);
 		stats_set(s, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, i, 0);
@@ -105,10 +109,12 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 	pb_dec_init(&d, stats->data, stats->len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_TRACE_STATS_BUFFER_STATS && f.data && buffer < MAX_BUFFERS)
-			set_fields(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++, f.data, f.len);
+			set_fields(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++, f.data,
+				   f.len);
 		else if (f.id == PB_TRACE_STATS_WRITER_STATS && f.data)
 			add_sequence(im, m, &f);
-		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME && f.u64 == FINAL_FLUSH_SUCCEEDED)
+		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME &&
+			 f.u64 == FINAL_FLUSH_SUCCEEDED)
 			stats_add(s, STAT_TRACED_FINAL_FLUSH_SUCCEEDED, STAT_NO_INDEX, 1);
 		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME && f.u64 == FINAL_FLUSH_FAILED)
 			stats_add(s, STAT_TRACED_FINAL_FLUSH_FAILED, STAT_NO_INDEX, 1);
@@ -137,9 +143,10 @@ static const struct ring_stat {
 	 STAT_FTRACE_CPU_BYTES_DELTA, false},
 	{PB_FTRACE_CPU_STATS_DROPPED_EVENTS, STAT_FTRACE_CPU_DROPPED_EVENTS_BEGIN,
 	 STAT_FTRACE_CPU_DROPPED_EVENTS_END, STAT_FTRACE_CPU_DROPPED_EVENTS_DELTA, false},
-	{PB_FTRACE_CPU_STATS_READ_EVENTS, STAT_FTRACE_CPU_READ_EVENTS_BEGIN, STAT_FTRACE_CPU_READ_EVENTS_END,
-	 STAT_FTRACE_CPU_READ_EVENTS_DELTA, false},
-	{PB_FTRACE_CPU_STATS_NOW_TS, STAT_FTRACE_CPU_NOW_TS_BEGIN, STAT_FTRACE_CPU_NOW_TS_END, STATS, true},
+	{PB_FTRACE_CPU_STATS_READ_EVENTS, STAT_FTRACE_CPU_READ_EVENTS_BEGIN,
+	 STAT_FTRACE_CPU_READ_EVENTS_END, STAT_FTRACE_CPU_READ_EVENTS_DELTA, false},
+	{PB_FTRACE_CPU_STATS_NOW_TS, STAT_FTRACE_CPU_NOW_TS_BEGIN, STAT_FTRACE_CPU_NOW_TS_END,
+	 STATS, true},
 	{PB_FTRACE_CPU_STATS_OLDEST_EVENT_TS, STAT_FTRACE_CPU_OLDEST_EVENT_TS_BEGIN,
 	 STAT_FTRACE_CPU_OLDEST_EVENT_TS_END, STATS, true},
 };
@@ -168,17 +175,20 @@ static void set_ring(struct import *im, uint64_t phase, const struct pb_field *c
 			index = f.u64;
 		for (size_t i = 0; i < ARRAY_SIZE(ring_stats); i++)
 			if (f.id == ring_stats[i].field && !f.data)
-				values[i] = ring_stats[i].seconds ? (uint64_t)ns_of_seconds(f.u64) : f.u64;
+				values[i] = ring_stats[i].seconds ? (uint64_t)ns_of_seconds(f.u64)
+								  : f.u64;
 	}
 	if (index >= MAX_CPUS)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(ring_stats); i++) {
 		const struct ring_stat *r = &ring_stats[i];
 
-		stats_set(s, phase == PHASE_END ? r->end : r->begin, (int64_t)index, (int64_t)values[i]);
+		stats_set(s, phase == PHASE_END ? r->end : r->begin, (int64_t)index,
+			  (int64_t)values[i]);
 		if (phase == PHASE_END && r->delta != STATS && im->has_ring_begin)
 			stats_set(s, r->delta, (int64_t)index,
-				  (int64_t)(values[i] - (uint64_t)stats_get(s, r->begin, (int64_t)index)));
+				  (int64_t)(values[i] -
+					    (uint64_t)stats_get(s, r->begin, (int64_t)index)));
 	}
 }
 
@@ -196,9 +206,12 @@ static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field
 		else if (f.id == PB_FTRACE_KPROBE_STATS_MISSES)
 			misses = (int64_t)f.u64;
 	}
-	stats_set(s, phase == PHASE_END ? STAT_FTRACE_KPROBE_HITS_END : STAT_FTRACE_KPROBE_HITS_BEGIN, STAT_NO_INDEX,
-		  hits);
-	stats_set(s, phase == PHASE_END ? STAT_FTRACE_KPROBE_MISSES_END : STAT_FTRACE_KPROBE_MISSES_BEGIN,
+	stats_set(s,
+		  phase == PHASE_END ? STAT_FTRACE_KPROBE_HITS_END : STAT_FTRACE_KPROBE_HITS_BEGIN,
+		  STAT_NO_INDEX, hits);
+	stats_set(s,
+		  phase == PHASE_END ? STAT_FTRACE_KPROBE_MISSES_END
+				     : STAT_FTRACE_KPROBE_MISSES_BEGIN,
 		  STAT_NO_INDEX, misses);
 	if (phase != PHASE_END)
 		return;

@@ -25,11 +25,13 @@ void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored
 	b->args[b->n++] = *a;
 }
 
-void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type, int64_t v)
+void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type,
+		     int64_t v)
 {
 	uint32_t id = strings_intern_z(&s->strings, key);
 
-	arg_builder_add(s, b, &(struct stored_arg){.key = id, .flat_key = id, .type = type, .value = v});
+	arg_builder_add(s, b,
+			&(struct stored_arg){.key = id, .flat_key = id, .type = type, .value = v});
 }
 
 void arg_builder_string(struct store *s, struct arg_builder *b, const char *key, uint32_t string)
@@ -49,7 +51,8 @@ static uint32_t hash_of(const struct arg_builder *b)
 		size_t n = MIN(b->n - i, ARRAY_SIZE(parts));
 
 		for (size_t j = 0; j < n; j++, i++)
-			parts[j] = (struct siphash_part){b->args[i].key, b->args[i].type, b->args[i].value};
+			parts[j] = (struct siphash_part){b->args[i].key, b->args[i].type,
+							 b->args[i].value};
 		hash = hash * 31 + (uint32_t)siphash_keyed(parts, n * sizeof(*parts));
 	}
 	return hash;
@@ -66,8 +69,7 @@ static bool is_set(const struct table *t, uint32_t first, const struct arg_build
 		    table_i64(t, ARGS_VALUE, row) != b->args[i].value)
 			return false;
 	}
-	return first + b->n >= t->rows ||
-	       table_u32(t, ARGS_SET, first + (uint32_t)b->n) != first;
+	return first + b->n >= t->rows || table_u32(t, ARGS_SET, first + (uint32_t)b->n) != first;
 }
 
 /* Hashes of stored sets are made again when the slots grow. */
@@ -166,12 +168,16 @@ static void read_arg(const struct store *s, const struct table *t, uint32_t row,
 	uint32_t key = table_u32(t, ARGS_KEY, row), flat = table_u32(t, ARGS_FLAT_KEY, row);
 	int64_t v = table_i64(t, ARGS_VALUE, row);
 
-	*ret = (struct arg){.key = s->strings.of[key].s, .key_len = s->strings.of[key].len,
-			    .flat_key = s->strings.of[flat].s, .flat_key_len = s->strings.of[flat].len,
-			    .type = TABLE_CELL(uint8_t, t, ARGS_TYPE, row), .i = v};
+	*ret = (struct arg){.key = s->strings.of[key].s,
+			    .key_len = s->strings.of[key].len,
+			    .flat_key = s->strings.of[flat].s,
+			    .flat_key_len = s->strings.of[flat].len,
+			    .type = TABLE_CELL(uint8_t, t, ARGS_TYPE, row),
+			    .i = v};
 	if (ret->type == ARG_REAL) {
 		memcpy(&ret->real, &v, sizeof(ret->real));
-	} else if ((ret->type == ARG_STRING || ret->type == ARG_JSON) && (uint64_t)v < s->strings.n) {
+	} else if ((ret->type == ARG_STRING || ret->type == ARG_JSON) &&
+		   (uint64_t)v < s->strings.n) {
 		ret->s = s->strings.of[v].s;
 		ret->len = s->strings.of[v].len;
 	} else if (ret->type == ARG_STRING || ret->type == ARG_JSON) {
@@ -188,7 +194,8 @@ int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret)
 		return event_args_list(s, set, ret);
 	if (set < 0 || set >= t->rows)
 		return 0;
-	for (uint32_t row = (uint32_t)set; row < t->rows && table_u32(t, ARGS_SET, row) == set; row++) {
+	for (uint32_t row = (uint32_t)set; row < t->rows && table_u32(t, ARGS_SET, row) == set;
+	     row++) {
 		int r = array_reserve(&ret->args, &ret->cap, ret->n + 1, sizeof(*ret->args));
 
 		if (r < 0)
@@ -201,8 +208,9 @@ int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret)
 const char *arg_type_name(enum arg_type type)
 {
 	static const char *const names[] = {
-		[ARG_NULL] = "null", [ARG_INT] = "int",		[ARG_UINT] = "uint", [ARG_STRING] = "string",
-		[ARG_REAL] = "real", [ARG_POINTER] = "pointer", [ARG_BOOL] = "bool", [ARG_JSON] = "json",
+		[ARG_NULL] = "null",	 [ARG_INT] = "int",   [ARG_UINT] = "uint",
+		[ARG_STRING] = "string", [ARG_REAL] = "real", [ARG_POINTER] = "pointer",
+		[ARG_BOOL] = "bool",	 [ARG_JSON] = "json",
 	};
 
 	return names[type];

@@ -39,7 +39,7 @@ enum thread_column {
 	THREAD_IS_MAIN,
 	THREAD_IS_IDLE,
 	THREAD_MACHINE,
-	THREAD_ARGS,
+	THREAD_ARGS
 };
 
 enum process_column {
@@ -55,7 +55,7 @@ enum process_column {
 	PROCESS_USER_ID,
 	PROCESS_CMDLINE,
 	PROCESS_ARGS,
-	PROCESS_MACHINE,
+	PROCESS_MACHINE
 };
 
 enum sched_column {
@@ -67,7 +67,7 @@ enum sched_column {
 	SCHED_END_STATE,
 	SCHED_PRIORITY,
 	SCHED_UCPU,
-	SCHED_TS_END,
+	SCHED_TS_END
 };
 
 enum thread_state_column {
@@ -89,7 +89,14 @@ enum thread_state_column {
 enum waker_column { WAKER_UTID, WAKER_ROW, WAKER_IRQ_CONTEXT };
 enum blocked_column { BLOCKED_IO_WAIT, BLOCKED_FUNCTION };
 
-enum spurious_column { SPURIOUS_ID, SPURIOUS_TS, SPURIOUS_STATE, SPURIOUS_IRQ, SPURIOUS_UTID, SPURIOUS_WAKER };
+enum spurious_column {
+	SPURIOUS_ID,
+	SPURIOUS_TS,
+	SPURIOUS_STATE,
+	SPURIOUS_IRQ,
+	SPURIOUS_UTID,
+	SPURIOUS_WAKER
+};
 
 enum ftrace_column {
 	FTRACE_ID,
@@ -101,7 +108,7 @@ enum ftrace_column {
 	FTRACE_FLAGS,
 	FTRACE_UCPU,
 	FTRACE_KIND,
-	FTRACE_PAYLOAD,
+	FTRACE_PAYLOAD
 };
 
 enum compact_switch_column {
@@ -110,7 +117,7 @@ enum compact_switch_column {
 	SWITCH_PREV_STATE,
 	SWITCH_NEXT_COMM,
 	SWITCH_NEXT_UTID,
-	SWITCH_NEXT_PRIO,
+	SWITCH_NEXT_PRIO
 };
 
 enum compact_waking_column { WAKING_COMM, WAKING_TID, WAKING_PRIO, WAKING_CPU, WAKING_FLAGS };
@@ -130,7 +137,7 @@ enum track_column {
 	TRACK_UNIT,
 	TRACK_UTID,
 	TRACK_UPID,
-	TRACK_CPU,
+	TRACK_CPU
 };
 
 enum counter_column { COUNTER_ID, COUNTER_TS, COUNTER_TRACK, COUNTER_VALUE, COUNTER_ARGS };
@@ -144,7 +151,7 @@ enum slice_column {
 	SLICE_NAME,
 	SLICE_DEPTH,
 	SLICE_PARENT,
-	SLICE_ARGS,
+	SLICE_ARGS
 };
 
 enum flow_column { FLOW_ID, FLOW_OUT, FLOW_IN, FLOW_TRACE_ID, FLOW_ARGS };
@@ -156,7 +163,7 @@ enum metadata_column {
 	METADATA_INT,
 	METADATA_STR,
 	METADATA_MACHINE,
-	METADATA_TRACE,
+	METADATA_TRACE
 };
 
 enum clock_snapshot_column {
@@ -166,7 +173,7 @@ enum clock_snapshot_column {
 	CLOCK_NAME,
 	CLOCK_VALUE,
 	CLOCK_SNAPSHOT,
-	CLOCK_MACHINE,
+	CLOCK_MACHINE
 };
 
 enum machine_column {
@@ -178,7 +185,7 @@ enum machine_column {
 	MACHINE_ARCH,
 	MACHINE_CPUS,
 	MACHINE_RAM_BYTES,
-	MACHINE_RAM_GB,
+	MACHINE_RAM_GB
 };
 
 enum cpu_column {
@@ -189,8 +196,16 @@ enum cpu_column {
 	CPU_PROCESSOR,
 	CPU_MACHINE,
 	CPU_CAPACITY,
-	CPU_ARGS,
+	CPU_ARGS
 };
 
-enum stats_column { STATS_NAME, STATS_IDX, STATS_SEVERITY, STATS_SOURCE, STATS_VALUE, STATS_DESCRIPTION, STATS_KEY };
+enum stats_column {
+	STATS_NAME,
+	STATS_IDX,
+	STATS_SEVERITY,
+	STATS_SOURCE,
+	STATS_VALUE,
+	STATS_DESCRIPTION,
+	STATS_KEY
+};
 enum bounds_column { BOUNDS_START, BOUNDS_END };

@@ -42,10 +42,10 @@ uint32_t event_args_number(const char *name)
 void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint32_t kind = TABLE_CELL(uint16_t, &s->tables[TABLE_FTRACE], FTRACE_KIND, row);
-	const char *name = kind < GENERIC_KINDS			       ? event_args_known(kind)
-			   : kind - GENERIC_KINDS < s->n_generic ? strings_get(&s->strings,
-									       s->generic[kind - GENERIC_KINDS].name)
-								 : NULL;
+	const char *name = kind < GENERIC_KINDS ? event_args_known(kind)
+			   : kind - GENERIC_KINDS < s->n_generic
+				   ? strings_get(&s->strings, s->generic[kind - GENERIC_KINDS].name)
+				   : NULL;
 
 	if (name)
 		*ret = (struct value){.kind = VALUE_TEXT, .s = name, .len = strlen(name)};
@@ -86,7 +86,8 @@ static struct arg *add(struct arg_list *l, const char *key, size_t key_len)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->args[i].key_len == key_len && !memcmp(l->args[i].key, key, key_len))
 			return &l->args[i];
-	if (l->n >= FTRACE_ARGS_STRIDE || array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
+	if (l->n >= FTRACE_ARGS_STRIDE ||
+	    array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
 		return NULL;
 	a = &l->args[l->n++];
 	*a = (struct arg){.key = key, .key_len = (uint32_t)key_len};
@@ -192,7 +193,9 @@ static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg
 	while (pb_dec_next(d, &f)) {
 		const struct event_field *field = field_of(e, f.id);
 
-		a = field && (field->type == 's') == !!f.data ? add(l, field->name, strlen(field->name)) : NULL;
+		a = field && (field->type == 's') == !!f.data
+			    ? add(l, field->name, strlen(field->name))
+			    : NULL;
 		if (a)
 			set_value(a, &f, field->type);
 	}
@@ -201,7 +204,8 @@ static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg
 /* FieldDescriptorProto.Type, as the descriptors of the trace have it. */
 static char type_of_descriptor(uint8_t type)
 {
-	static const char of[] = {0, 'r', 'f', 'i', 'u', 'i', 'u', 'u', 'i', 's', 0, 0, 's', 'u', 'i', 'i', 'i', 'i', 'i'};
+	static const char of[] = {0, 'r', 'f', 'i', 'u', 'i', 'u', 'u', 'i', 's',
+				  0, 0,	  's', 'u', 'i', 'i', 'i', 'i', 'i'};
 
 	return type < sizeof(of) ? of[type] : 0;
 }
@@ -311,8 +315,8 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 		if (kind >= GENERIC_KINDS)
 			g = &s->generic[kind - GENERIC_KINDS];
 		/* An event that names itself has no described fields. */
-		return event_args_decode(s, g && !g->n_fields ? PB_FTRACE_EVENT_GENERIC : kind, g, d.cur,
-					 (size_t)(d.end - d.cur), ret);
+		return event_args_decode(s, g && !g->n_fields ? PB_FTRACE_EVENT_GENERIC : kind, g,
+					 d.cur, (size_t)(d.end - d.cur), ret);
 	}
 	return 0;
 }

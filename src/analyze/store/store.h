@@ -43,7 +43,16 @@ struct generic_event {
 	size_t n_fields, cap_fields;
 };
 
-enum arg_type { ARG_NULL, ARG_INT, ARG_UINT, ARG_STRING, ARG_REAL, ARG_POINTER, ARG_BOOL, ARG_JSON };
+enum arg_type {
+	ARG_NULL,
+	ARG_INT,
+	ARG_UINT,
+	ARG_STRING,
+	ARG_REAL,
+	ARG_POINTER,
+	ARG_BOOL,
+	ARG_JSON
+};
 
 /* One argument. Text is borrowed from the store or the trace. */
 struct arg {

@@ -111,9 +111,11 @@ static const char *store_bytes(struct strings *t, const void *s, size_t len)
 
 uint32_t strings_intern(struct strings *t, const void *s, size_t len)
 {
-	uint32_t hash = (uint32_t)siphash_keyed(s, len), slot;
+	uint32_t hash, slot;
 	const char *copy;
 
+	s = len ? s : "";
+	hash = (uint32_t)siphash_keyed(s, len);
 	if (len > STRING_MAX_BYTES || ((t->n + 1) * 2 > t->n_slots && !grow_slots(t)))
 		return 0;
 	slot = find_slot(t, s, len, hash);
@@ -156,6 +158,7 @@ uint32_t strings_find(const struct strings *t, const void *s, size_t len)
 
 	if (!t->n_slots)
 		return NULL_U32;
+	s = len ? s : "";
 	slot = find_slot(t, s, len, (uint32_t)siphash_keyed(s, len));
 	return t->slots[slot] ? t->slots[slot] - 1 : NULL_U32;
 }

@@ -32,7 +32,8 @@ void strings_deinit(struct strings *t);
 /* Returns the id. Without memory it returns 0 and sets the budget's error. s may be NULL if len is 0. */
 uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
-uint32_t strings_intern_f(struct strings *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Returns the id of a string that was interned before, or NULL_U32. */
 uint32_t strings_find(const struct strings *t, const void *s, size_t len);

@@ -18,9 +18,9 @@ struct long_duration {
 #define DUR_LONG (UINT32_MAX - 1)
 
 static const uint8_t width_of[] = {
-	[COLUMN_TS] = 4,  [COLUMN_DUR] = 4, [COLUMN_I64] = 8, [COLUMN_I32] = 4,	   [COLUMN_U32] = 4,
-	[COLUMN_U16] = 2, [COLUMN_U8] = 1,  [COLUMN_F64] = 8, [COLUMN_STRING] = 4, [COLUMN_STATE] = 2,
-	[COLUMN_COMPUTED] = 0,
+	[COLUMN_TS] = 4,     [COLUMN_DUR] = 4,	 [COLUMN_I64] = 8,	[COLUMN_I32] = 4,
+	[COLUMN_U32] = 4,    [COLUMN_U16] = 2,	 [COLUMN_U8] = 1,	[COLUMN_F64] = 8,
+	[COLUMN_STRING] = 4, [COLUMN_STATE] = 2, [COLUMN_COMPUTED] = 0,
 };
 
 /* A chunk that nothing reads stands in for the first one that there is no memory for. */
@@ -89,8 +89,8 @@ static bool add_chunk(struct table *t)
 	if (!budget_take(t->budget, t->rows >= TABLE_MAX_ROWS ? UINT64_MAX : t->chunk_bytes))
 		return false;
 	chunk = malloc(t->chunk_bytes);
-	if (!chunk || array_reserve(&t->chunks, &t->cap_chunks, t->n_chunks + 1,
-				    sizeof(*t->chunks))) {
+	if (!chunk ||
+	    array_reserve(&t->chunks, &t->cap_chunks, t->n_chunks + 1, sizeof(*t->chunks))) {
 		t->budget->error = -ENOMEM;
 		free(chunk);
 		return false;

@@ -29,7 +29,7 @@
 #define NULL_U8 UINT8_MAX
 #define NULL_I64 INT64_MIN
 
-/* Memory that one import may take. */
+/* Memory of one import. */
 struct budget {
 	uint64_t used, limit; /* bytes */
 	int error; /* 0, -ENOMEM, or -EFBIG: over the limit */

@@ -27,9 +27,8 @@ static void set_u32(struct value *ret, uint32_t v)
 static void set_string(const struct store *s, struct value *ret, uint32_t id)
 {
 	if (id < s->strings.n)
-		*ret = (struct value){.kind = VALUE_TEXT,
-				      .s = s->strings.of[id].s,
-				      .len = s->strings.of[id].len};
+		*ret = (struct value){
+			.kind = VALUE_TEXT, .s = s->strings.of[id].s, .len = s->strings.of[id].len};
 }
 
 /* ---- process, sched ---- */
@@ -104,9 +103,9 @@ static void state_waker_id(const struct store *s, uint32_t row, struct value *re
 static void state_irq_context(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint32_t more = more_of(s, row, STATE_RUNNABLE);
-	uint8_t irq = more == NULL_U32
-			      ? NULL_U8
-			      : TABLE_CELL(uint8_t, table_of(s, TABLE_WAKER), WAKER_IRQ_CONTEXT, more);
+	uint8_t irq = more == NULL_U32 ? NULL_U8
+				       : TABLE_CELL(uint8_t, table_of(s, TABLE_WAKER),
+						    WAKER_IRQ_CONTEXT, more);
 
 	if (irq != NULL_U8)
 		set_int(ret, irq);
@@ -117,7 +116,8 @@ static void state_io_wait(const struct store *s, uint32_t row, struct value *ret
 	uint32_t more = more_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
-		set_int(ret, TABLE_CELL(uint8_t, table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
+		set_int(ret,
+			TABLE_CELL(uint8_t, table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
 }
 
 static void state_blocked_function(const struct store *s, uint32_t row, struct value *ret)
@@ -256,10 +256,8 @@ static const struct column_def switch_columns[] = {
 };
 
 static const struct column_def waking_columns[] = {
-	[WAKING_COMM] = {NULL, COLUMN_STRING, 0, NULL},
-	[WAKING_TID] = {NULL, COLUMN_I32, 0, NULL},
-	[WAKING_PRIO] = {NULL, COLUMN_I32, 0, NULL},
-	[WAKING_CPU] = {NULL, COLUMN_I32, 0, NULL},
+	[WAKING_COMM] = {NULL, COLUMN_STRING, 0, NULL}, [WAKING_TID] = {NULL, COLUMN_I32, 0, NULL},
+	[WAKING_PRIO] = {NULL, COLUMN_I32, 0, NULL},	[WAKING_CPU] = {NULL, COLUMN_I32, 0, NULL},
 	[WAKING_FLAGS] = {NULL, COLUMN_U16, 0, NULL},
 };
 
@@ -374,7 +372,10 @@ static const struct column_def bounds_columns[] = {
 	[BOUNDS_END] = {"end_ts", COLUMN_I64, 0, NULL},
 };
 
-#define DEF(name, columns, ts) {name, columns, ARRAY_SIZE(columns), ts}
+#define DEF(name, columns, ts)                                                                     \
+	{                                                                                          \
+		name, columns, ARRAY_SIZE(columns), ts                                             \
+	}
 
 const struct table_def table_defs[TABLES] = {
 	[TABLE_THREAD] = DEF("thread", thread_columns, 0),

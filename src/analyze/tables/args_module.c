@@ -11,9 +11,10 @@
 
 enum { ID, SET, FLAT_KEY, KEY, INT_VALUE, STRING_VALUE, REAL_VALUE, VALUE_TYPE, DISPLAY_VALUE };
 
-static const char schema[] = "CREATE TABLE t(id INTEGER, arg_set_id INTEGER, flat_key TEXT, key TEXT,"
-			     "int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
-			     "display_value TEXT)";
+static const char schema[] =
+	"CREATE TABLE t(id INTEGER, arg_set_id INTEGER, flat_key TEXT, key TEXT,"
+	"int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
+	"display_value TEXT)";
 
 struct args_vtab {
 	sqlite3_vtab base;
@@ -29,7 +30,8 @@ struct args_cursor {
 	bool one, done;
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
+		   char **error)
 {
 	struct args_vtab *v;
 	int r = sqlite3_declare_vtab(db, schema);
@@ -121,7 +123,8 @@ static int next_set(struct args_cursor *c)
 	return r;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+		  sqlite3_value **argv)
 {
 	struct args_cursor *c = (struct args_cursor *)base;
 	int r;
@@ -132,7 +135,8 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	c->row = 0;
 	c->set = 0;
 	c->done = false;
-	c->one = plan && sqlite3_value_type(argv[0]) != SQLITE_FLOAT && sqlite3_value_type(argv[0]) != SQLITE_TEXT;
+	c->one = plan && sqlite3_value_type(argv[0]) != SQLITE_FLOAT &&
+		 sqlite3_value_type(argv[0]) != SQLITE_TEXT;
 	if (!c->one)
 		return next_set(c) < 0 ? SQLITE_NOMEM : SQLITE_OK;
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
@@ -217,7 +221,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 		text(ctx, a->key, a->key_len);
 		break;
 	case INT_VALUE:
-		if (a->type == ARG_INT || a->type == ARG_UINT || a->type == ARG_BOOL || a->type == ARG_POINTER)
+		if (a->type == ARG_INT || a->type == ARG_UINT || a->type == ARG_BOOL ||
+		    a->type == ARG_POINTER)
 			sqlite3_result_int64(ctx, a->i);
 		break;
 	case STRING_VALUE:

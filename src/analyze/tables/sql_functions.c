@@ -39,8 +39,11 @@ static void extract_arg(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	(void)argc;
 	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;
-	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || sqlite3_value_type(argv[1]) != SQLITE_TEXT) {
-		sqlite3_result_error(ctx, "EXTRACT_ARG: the first argument is an arg_set_id, the second a key", -1);
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
+	    sqlite3_value_type(argv[1]) != SQLITE_TEXT) {
+		sqlite3_result_error(
+			ctx, "EXTRACT_ARG: the first argument is an arg_set_id, the second a key",
+			-1);
 		return;
 	}
 	key = (const char *)sqlite3_value_text(argv[1]);
@@ -66,7 +69,8 @@ static void extract_metadata(sqlite3_context *ctx, int argc, sqlite3_value **arg
 	(void)argc;
 	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT)
 		return;
-	name = strings_find(&s->strings, sqlite3_value_text(argv[0]), (size_t)sqlite3_value_bytes(argv[0]));
+	name = strings_find(&s->strings, sqlite3_value_text(argv[0]),
+			    (size_t)sqlite3_value_bytes(argv[0]));
 	for (uint32_t row = 0; row < t->rows; row++)
 		if (name != NULL_U32 && table_u32(t, METADATA_NAME, row) == name) {
 			store_value(s, t, row, METADATA_INT, &v);
@@ -115,6 +119,7 @@ int sql_functions_register(sqlite3 *db, struct store *s)
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && r == SQLITE_OK; i++)
 		r = sqlite3_create_function(db, functions[i].name, functions[i].n_args,
-					    SQLITE_UTF8 | SQLITE_DETERMINISTIC, s, functions[i].fn, NULL, NULL);
+					    SQLITE_UTF8 | SQLITE_DETERMINISTIC, s, functions[i].fn,
+					    NULL, NULL);
 	return r;
 }

@@ -67,7 +67,8 @@ static struct table *find_table(struct store *s, const char *name)
 	return NULL;
 }
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
+		   char **error)
 {
 	struct strbuf sql = {0};
 	struct store_vtab *v;
@@ -146,7 +147,9 @@ static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constra
 		default:
 			return 0;
 		}
-	return c->op == SQLITE_INDEX_CONSTRAINT_EQ && has_index(def->columns[column].kind) ? PLAN_EQUAL : 0;
+	return c->op == SQLITE_INDEX_CONSTRAINT_EQ && has_index(def->columns[column].kind)
+		       ? PLAN_EQUAL
+		       : 0;
 }
 
 /* Rows come by id and by time, up or down. */
@@ -158,7 +161,8 @@ static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *
 	if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0)
 		return false;
 	column = stored_column(v, info->aOrderBy[0].iColumn);
-	if (def->columns[column].kind != COLUMN_ID && !(def->ts && column == def->ts && !v->table->unsorted))
+	if (def->columns[column].kind != COLUMN_ID &&
+	    !(def->ts && column == def->ts && !v->table->unsorted))
 		return false;
 	if (info->aOrderBy[0].desc)
 		*plan |= PLAN_DESC;
@@ -196,7 +200,8 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 				continue;
 			plan |= bit;
 			if (bit & PLAN_EQUAL)
-				plan |= (int)stored_column(v, info->aConstraint[i].iColumn) << PLAN_COLUMN_SHIFT;
+				plan |= (int)stored_column(v, info->aConstraint[i].iColumn)
+					<< PLAN_COLUMN_SHIFT;
 			info->aConstraintUsage[i].argvIndex = ++n;
 		}
 	info->orderByConsumed = is_sorted_for(v, info, &plan);
@@ -244,7 +249,8 @@ static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
 }
 
 /* All rows with a value in an indexed column. */
-static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigned column, sqlite3_value *arg)
+static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigned column,
+		     sqlite3_value *arg)
 {
 	bool is_text = v->table->def->columns[column].kind == COLUMN_STRING;
 	const struct row_index *x;
@@ -252,7 +258,8 @@ static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigne
 
 	if (sqlite3_value_type(arg) != (is_text ? SQLITE_TEXT : SQLITE_INTEGER))
 		return;
-	value = is_text ? strings_find(&v->store->strings, sqlite3_value_text(arg), (size_t)sqlite3_value_bytes(arg))
+	value = is_text ? strings_find(&v->store->strings, sqlite3_value_text(arg),
+				       (size_t)sqlite3_value_bytes(arg))
 			: sqlite3_value_int64(arg);
 	x = table_index(v->table, column);
 	if (!x)
@@ -302,7 +309,8 @@ static uint32_t rows_before(const struct store_vtab *v, int64_t ts, bool inclusi
 	return table_lower_bound(v->table, ts + inclusive);
 }
 
-static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan, int bit, sqlite3_value *arg)
+static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan, int bit,
+		    sqlite3_value *arg)
 {
 	int64_t ts = sqlite3_value_int64(arg);
 
@@ -316,7 +324,8 @@ static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan
 		by_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+		  sqlite3_value **argv)
 {
 	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
 	struct store_cursor *c = (struct store_cursor *)base;
@@ -384,7 +393,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
 	struct value value;
 
-	store_value(v->store, v->table, row_of((const struct store_cursor *)base), v->column_of[i], &value);
+	store_value(v->store, v->table, row_of((const struct store_cursor *)base), v->column_of[i],
+		    &value);
 	table_module_result(ctx, &value);
 	return SQLITE_OK;
 }

@@ -44,7 +44,8 @@ static void put_message(struct strbuf *b, uint32_t field, struct strbuf *inner)
 	strbuf_deinit(inner);
 }
 
-static void put_packet(struct strbuf *trace, uint32_t sequence, uint32_t field, struct strbuf *payload)
+static void put_packet(struct strbuf *trace, uint32_t sequence, uint32_t field,
+		       struct strbuf *payload)
 {
 	struct strbuf p = {0};
 
@@ -62,7 +63,8 @@ static void put_kernel(struct strbuf *trace, const char *release)
 	put_packet(trace, 1, PB_TRACE_PACKET_SYSTEM_INFO, &info);
 }
 
-static void put_event(struct strbuf *bundle, uint64_t ts, int tid, uint32_t field, struct strbuf *event)
+static void put_event(struct strbuf *bundle, uint64_t ts, int tid, uint32_t field,
+		      struct strbuf *event)
 {
 	struct strbuf e = {0};
 
@@ -156,7 +158,8 @@ TEST(equal_times_of_two_cpus_come_in_bursts)
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &a);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &c);
-	expect(&t, "select ts, tid from ftrace_event join thread using (utid) order by ftrace_event.id",
+	expect(&t,
+	       "select ts, tid from ftrace_event join thread using (utid) order by ftrace_event.id",
 	       "5|11\n10|12\n20|12\n20|11\n");
 	strbuf_deinit(&t);
 }
@@ -178,11 +181,15 @@ TEST(a_switch_from_another_thread_leaves_the_slice_open)
 
 	put_kernel(&t, "6.1.0");
 	put_mismatch(&t, 1);
-	expect(&t, "select ts, dur, end_state from sched order by id", "100|100|S\n200|-1|-\n300|100|R\n400|-1|-\n");
+	expect(&t, "select ts, dur, end_state from sched order by id",
+	       "100|100|S\n200|-1|-\n300|100|R\n400|-1|-\n");
 	expect(&t, "select value from stats where name = 'mismatched_sched_switch_tids'", "1\n");
-	expect(&t, "select state, dur from thread_state join thread using (utid) where tid = 30", "Running|-1\n");
-	expect(&t, "select state, s.ts from thread_state s join thread using (utid) where tid = 99", "D|300\n");
-	expect(&t, "select group_concat(tid) from (select tid from thread order by utid)", "0,20,10,30,40,99\n");
+	expect(&t, "select state, dur from thread_state join thread using (utid) where tid = 30",
+	       "Running|-1\n");
+	expect(&t, "select state, s.ts from thread_state s join thread using (utid) where tid = 99",
+	       "D|300\n");
+	expect(&t, "select group_concat(tid) from (select tid from thread order by utid)",
+	       "0,20,10,30,40,99\n");
 	strbuf_deinit(&t);
 }
 
@@ -192,7 +199,8 @@ TEST(letters_of_states_depend_on_the_kernel)
 
 	put_kernel(&t, "6.1.0");
 	put_mismatch(&t, 0x100);
-	expect(&t, "select state from thread_state join thread using (utid) where tid = 10", "R+\n");
+	expect(&t, "select state from thread_state join thread using (utid) where tid = 10",
+	       "R+\n");
 	put_mismatch(&u, 0x100);
 	expect(&u, "select state from thread_state join thread using (utid) where tid = 10", "W\n");
 	strbuf_deinit(&t);
@@ -207,7 +215,9 @@ TEST(a_thread_gets_the_process_of_its_creator)
 	put_new_task(&b, 20, 20, 30, 0);
 	put_new_task(&b, 30, 30, 32, 0x10000);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
-	expect(&t, "select tid, upid is null, is_main_thread from thread where tid > 30 order by utid", "31|1|-\n32|0|0\n");
+	expect(&t,
+	       "select tid, upid is null, is_main_thread from thread where tid > 30 order by utid",
+	       "31|1|-\n32|0|0\n");
 	expect(&t, "select pid, name, start_ts from process where pid = 30", "30|kid|20\n");
 	strbuf_deinit(&t);
 }
@@ -221,7 +231,8 @@ TEST(events_before_the_data_of_all_cpus_only_make_a_raw_row)
 	put_switch(&b, 1100, 10, 1, 20);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &a);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
-	expect(&t, "select (select count(*) from ftrace_event), (select count(*) from sched)", "2|0\n");
+	expect(&t, "select (select count(*) from ftrace_event), (select count(*) from sched)",
+	       "2|0\n");
 	expect(&t, "select extract_metadata('ftrace_latest_data_start_ns')", "1200\n");
 	strbuf_deinit(&t);
 }
@@ -233,10 +244,15 @@ TEST(arguments_of_an_event_are_found_by_its_set)
 	put_switch(&b, 100, 10, 1, 20);
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
 	expect(&t,
-	       "select key, value_type, display_value from ftrace_event join args using (arg_set_id) order by args.id",
-	       "prev_comm|string|p\nprev_pid|int|10\nprev_prio|int|0\nprev_state|int|1\nnext_comm|string|n\n"
+	       "select key, value_type, display_value from ftrace_event join args using "
+	       "(arg_set_id) order by args.id",
+	       "prev_comm|string|p\nprev_pid|int|10\nprev_prio|int|0\nprev_state|int|1\nnext_comm|"
+	       "string|n\n"
 	       "next_pid|int|20\nnext_prio|int|120\n");
-	expect(&t, "select extract_arg(arg_set_id, 'next_pid'), extract_arg(arg_set_id, 'none') from ftrace_event", "20|-\n");
+	expect(&t,
+	       "select extract_arg(arg_set_id, 'next_pid'), extract_arg(arg_set_id, 'none') from "
+	       "ftrace_event",
+	       "20|-\n");
 	strbuf_deinit(&t);
 }
 
@@ -248,12 +264,18 @@ TEST(times_and_ids_are_found_without_a_scan_and_are_the_same_rows)
 		put_print(&b, UINT64_C(4294960000) + i * 2, 10 + (int)(i % 3));
 	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
 	expect(&t,
-	       "select count(*), sum(+ts > 4294967300 and +ts <= 4294967310) = (select count(*) from ftrace_event"
-	       " where ts > 4294967300 and ts <= 4294967310) from ftrace_event", "9000|1\n");
+	       "select count(*), sum(+ts > 4294967300 and +ts <= 4294967310) = (select count(*) "
+	       "from ftrace_event"
+	       " where ts > 4294967300 and ts <= 4294967310) from ftrace_event",
+	       "9000|1\n");
 	expect(&t, "select count(*) from ftrace_event where ts = 4294967302", "1\n");
 	expect(&t, "select count(*) from ftrace_event where ts = 4294967301", "0\n");
-	expect(&t, "select count(*), min(utid), max(utid) from ftrace_event where utid = 2 and ts < 4294967296", "1216|2|2\n");
-	expect(&t, "select ts from ftrace_event order by ts desc limit 2", "4294977998\n4294977996\n");
+	expect(&t,
+	       "select count(*), min(utid), max(utid) from ftrace_event where utid = 2 and ts < "
+	       "4294967296",
+	       "1216|2|2\n");
+	expect(&t, "select ts from ftrace_event order by ts desc limit 2",
+	       "4294977998\n4294977996\n");
 	expect(&t, "select ts from ftrace_event where id = 5000", "4294970000\n");
 	expect(&t, "select count(*) from ftrace_event where ts >= 4294977990.5", "4\n");
 	strbuf_deinit(&t);
