@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The columns of tracks and of what is on them, and of the tables about the trace itself. */
+
+enum track_column {
+	TRACK_ID,
+	TRACK_NAME,
+	TRACK_PARENT,
+	TRACK_SOURCE_ARGS,
+	TRACK_MACHINE,
+	TRACK_TYPE,
+	TRACK_DIMENSIONS,
+	TRACK_GROUP,
+	TRACK_EVENT_TYPE,
+	TRACK_UNIT,
+	TRACK_UTID,
+	TRACK_UPID,
+	TRACK_CPU
+};
+
+enum counter_column { COUNTER_ID, COUNTER_TS, COUNTER_TRACK, COUNTER_VALUE, COUNTER_ARGS };
+
+enum slice_column {
+	SLICE_ID,
+	SLICE_TS,
+	SLICE_DUR,
+	SLICE_TRACK,
+	SLICE_CATEGORY,
+	SLICE_NAME,
+	SLICE_DEPTH,
+	SLICE_PARENT,
+	SLICE_ARGS
+};
+
+enum flow_column { FLOW_ID, FLOW_OUT, FLOW_IN, FLOW_TRACE_ID, FLOW_ARGS };
+
+enum metadata_column {
+	METADATA_ID,
+	METADATA_NAME,
+	METADATA_KEY_TYPE,
+	METADATA_INT,
+	METADATA_STR,
+	METADATA_MACHINE,
+	METADATA_TRACE
+};
+
+enum clock_snapshot_column {
+	CLOCK_ID,
+	CLOCK_TS,
+	CLOCK_CLOCK,
+	CLOCK_NAME,
+	CLOCK_VALUE,
+	CLOCK_SNAPSHOT,
+	CLOCK_MACHINE
+};
+
+enum machine_column {
+	MACHINE_ID,
+	MACHINE_RAW_ID,
+	MACHINE_SYSNAME,
+	MACHINE_RELEASE,
+	MACHINE_VERSION,
+	MACHINE_ARCH,
+	MACHINE_CPUS,
+	MACHINE_RAM_BYTES,
+	MACHINE_RAM_GB
+};
+
+enum cpu_column {
+	CPU_ID,
+	CPU_UCPU,
+	CPU_CPU,
+	CPU_CLUSTER,
+	CPU_PROCESSOR,
+	CPU_MACHINE,
+	CPU_CAPACITY,
+	CPU_ARGS
+};
+
+enum stats_column {
+	STATS_NAME,
+	STATS_IDX,
+	STATS_SEVERITY,
+	STATS_SOURCE,
+	STATS_VALUE,
+	STATS_DESCRIPTION,
+	STATS_KEY
+};
+enum bounds_column { BOUNDS_START, BOUNDS_END };
