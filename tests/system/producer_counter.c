@@ -21,7 +21,7 @@
 #include <event2/event.h>
 
 #include "unit/../unit/client/packets.h"
-#include "analyze/trace_scan.c"
+#include "analyze/packets.h"
 #include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
@@ -312,7 +312,7 @@ static void check_record(struct check *c, const uint8_t *data, size_t len)
 		return;
 	}
 	c->compressed++;
-	expect(c, unpack_packets(f.id, f.data, f.len, &unpacked) == 0, "cannot be unpacked",
+	expect(c, packets_unpack(f.id, f.data, f.len, &unpacked) == 0, "cannot be unpacked",
 	       c->next);
 	pb_dec_init(&d, unpacked.s, unpacked.len);
 	while (pb_dec_next(&d, &f))
