@@ -61,7 +61,7 @@ NEED_ftrace := client config wire base
 NEED_procfs := client config wire base
 NEED_ebpf := client config wire base
 NEED_probes := ftrace procfs ebpf client config wire base
-NEED_analyze := wire base
+NEED_analyze := config wire base
 NEED_cli := analyze client config wire base
 
 LIBS_base := -levent_core -lcap-ng -lseccomp -lm

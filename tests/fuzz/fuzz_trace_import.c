@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/import/import.h"
+#include "analyze/store/store_open.h"
 #include "analyze/store/arg_sets.h"
 #include "analyze/store/table_defs.h"
 

@@ -32,13 +32,18 @@ tables=(
   "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id"
   "select id, raw_id, sysname, release, version, arch, num_cpus from machine order by id"
   "select * from clock_snapshot order by id"
-  "select * from trace_bounds"
+  "select c.ts, c.value, t.type, t.name, t.unit, d.flat_key, d.value_type, d.display_value, a.key, a.display_value as arg
+   from counter c join counter_track t on c.track_id = t.id
+   left join args d on d.arg_set_id = t.dimension_arg_set_id left join args a on a.arg_set_id = c.arg_set_id
+   where t.type not glob '*track_event' order by c.ts, t.type, t.name, d.flat_key, d.display_value, a.key, c.value"
 )
+# trace_bounds are those of the other tables, where no track event is older.
+bounds="select * from trace_bounds"
 
 equal() { # NAME TRACE
   local status
-  query "$2" "${tables[@]}" >"$dir/theirs"
-  "$BIN/sonda" sql --json "$2" "${tables[@]}" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
+  query "$2" "${tables[@]}" "${@:3}" >"$dir/theirs"
+  "$BIN/sonda" sql --json "$2" "${tables[@]}" "${@:3}" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
   node "$HERE/compare_sql.mjs" "$dir/theirs" "$dir/ours" >"$dir/diff" 2>&1
   status=$?
   verdict "$1: every row is equal ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"
@@ -64,15 +69,25 @@ config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sc
   timer/hrtimer_expire_entry irq/softirq_entry >"$dir/full.config"
 MORE='compression_type: COMPRESSION_TYPE_DEFLATE' config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/deflated.config"
 SIZE=64 config 'compact_sched { enabled: true }' "${sched[@]}" raw_syscalls/sys_enter >"$dir/lossy.config"
+cat >"$dir/counters.config" <<CONFIG
+buffers { size_kb: 8192 }
+data_sources { config { name: "linux.process_stats" process_stats_config {
+  scan_all_processes_on_start: true proc_stats_poll_ms: 200 scan_smaps_rollup: true record_process_runtime: true } } }
+data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 200 vmstat_period_ms: 200
+  stat_period_ms: 200 cpufreq_period_ms: 200 buddyinfo_period_ms: 200 psi_period_ms: 200 thermal_period_ms: 200
+  cpuidle_period_ms: 200 slab_period_ms: 200 devfreq_period_ms: 200 } } }
+duration_ms: 700
+CONFIG
 while sleep 0.02; do :; done &
 load=$!
 PIDS+=("$load")
-for name in compact full deflated lossy; do
+for name in compact full deflated lossy counters; do
   record sonda "$dir/$name.config" "$dir/$name.trace" "$dir/$name.log"
   verdict "a $name trace is recorded" $? "$dir/$name.log"
 done
 kill "$load"
-for name in compact full deflated lossy; do equal "$name" "$dir/$name.trace"; done
+for name in compact full deflated lossy; do equal "$name" "$dir/$name.trace" "$bounds"; done
+equal counters "$dir/counters.trace"
 
 head -c "$(($(stat -c %s "$dir/full.trace") * 2 / 3))" "$dir/full.trace" >"$dir/cut.trace"
 equal "cut off" "$dir/cut.trace"

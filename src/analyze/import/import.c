@@ -3,19 +3,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
+#include "analyze/import/tracks.h"
 #include "base/core/mem.h"
-#include "base/system/fs.h"
 #include "gen/fields.h"
 
 static bool reads_sorted(uint32_t field)
 {
-	return field == PB_TRACE_PACKET_PROCESS_TREE;
+	return field == PB_TRACE_PACKET_PROCESS_TREE || field == PB_TRACE_PACKET_SYS_STATS ||
+	       field == PB_TRACE_PACKET_PROCESS_STATS;
 }
 
 static void release_packet(struct import *im, struct machine *m, const struct queued_event *e)
@@ -25,6 +23,10 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 	packet_read(&p, e->data, e->a, reads_sorted);
 	if (p.payload.id == PB_TRACE_PACKET_PROCESS_TREE)
 		rows_process_tree(im, m, &p.payload);
+	else if (p.payload.id == PB_TRACE_PACKET_SYS_STATS)
+		rows_sys_stats(im, m, e->ts, &p.payload);
+	else if (p.payload.id == PB_TRACE_PACKET_PROCESS_STATS)
+		rows_process_stats(im, m, e->ts, &p.payload);
 }
 
 /* Before the first event of the kernel, it is known when the data of all CPUs begins. */
@@ -119,6 +121,7 @@ static void import_deinit(struct import *im)
 	event_queues_deinit(&im->queues);
 	task_infos_deinit(&im->infos);
 	generic_deinit(im);
+	tracks_deinit(im);
 	free(im->args.args);
 	free(im->list.args);
 	free(im->deferred);
@@ -191,43 +194,4 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	ret->not_unpacked = im->not_unpacked;
 	import_deinit(im);
 	return r < 0 ? r : s->budget.error;
-}
-
-/* ---- files ---- */
-
-static int read_stream(int fd, uint64_t limit, struct trace_bytes *ret)
-{
-	struct strbuf b = {0};
-	int r = fs_read_fd(fd, (size_t)MIN(limit, (uint64_t)SIZE_MAX / 2), &b);
-
-	if (r < 0) {
-		strbuf_deinit(&b);
-		return r;
-	}
-	*ret = (struct trace_bytes){.len = b.len};
-	ret->data = (uint8_t *)strbuf_take(&b);
-	return ret->data || !ret->len ? 0 : -ENOMEM;
-}
-
-int trace_import_file(struct store *s, int fd, struct import_result *ret)
-{
-	struct trace_bytes bytes = {.mapped = true};
-	struct stat st;
-	int r;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	if (S_ISREG(st.st_mode) && st.st_size > 0) {
-		bytes.len = (size_t)st.st_size;
-		bytes.data = mmap(NULL, bytes.len, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (bytes.data == MAP_FAILED)
-			return -errno;
-	} else {
-		r = read_stream(fd, s->budget.limit, &bytes);
-		if (r < 0)
-			return r;
-	}
-	return trace_import(s, bytes, ret);
 }

@@ -21,7 +21,3 @@ struct import_result {
  * the store holds a part of the trace.
  */
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret);
-
-/* Imports a file, or all that comes through a pipe. Returns as trace_import(), or -errno of open(2), read(2)
- * or mmap(2). */
-int trace_import_file(struct store *s, int fd, struct import_result *ret);

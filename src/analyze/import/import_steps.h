@@ -38,6 +38,11 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pack
 void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
 void rows_process_args(struct import *im);
 
+/* sys_stats_rows.c, process_stats_rows.c */
+void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const struct pb_field *stats);
+void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
+			const struct pb_field *stats);
+
 /* sched_rows.c: the scheduler's events. prev_state is the kernel's word. */
 struct sched_switch {
 	int32_t prev_tid, prev_prio, next_tid, next_prio;

@@ -68,6 +68,7 @@ struct machine {
 
 struct deferred_packet;
 struct generic_number;
+struct track_node;
 
 struct import {
 	struct store *store;
@@ -87,6 +88,7 @@ struct import {
 	int64_t n_buffers; /* in TraceStats */
 	bool has_ring_begin; /* FtraceStats of the start were seen */
 	struct generic_number *generic; /* owned hash */
+	struct track_node *tracks; /* owned hash */
 };
 
 static inline struct table *import_table(struct import *im, enum store_table which)

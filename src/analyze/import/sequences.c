@@ -113,13 +113,6 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	return &s->info;
 }
 
-void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i),
-		    void *ctx)
-{
-	for (struct packet_sequence *s = q->by_id; s; s = s->hh.next)
-		fn(ctx, &s->info);
-}
-
 struct sequence_state *sequences_state(struct sequences *q, uint32_t number)
 {
 	return q->states[number];

@@ -51,8 +51,6 @@ void sequences_deinit(struct sequences *q);
 /* Returns the sequence, made at its first use; NULL without memory. */
 struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id);
 struct packet_sequence_info *sequences_find(struct sequences *q, uint32_t id);
-void sequences_each(struct sequences *q, void (*fn)(void *ctx, struct packet_sequence_info *i),
-		    void *ctx);
 
 void sequences_clear(struct sequences *q, struct packet_sequence_info *s);
 void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,

@@ -291,11 +291,6 @@ static uint32_t find_thread(const struct tasks *t, int64_t tid, int64_t pid)
 	return NULL_U32;
 }
 
-uint32_t tasks_find_thread(const struct tasks *t, int64_t tid)
-{
-	return find_thread(t, tid, NULL_I64);
-}
-
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 {
 	uint32_t older = newest(t, tid), utid = add_thread(t, tid, start);

@@ -73,8 +73,6 @@ void task_infos_deinit(struct task_infos *infos);
 
 /* Returns the utid that lives under the tid, made if there is none. */
 uint32_t tasks_thread(struct tasks *t, int64_t tid);
-/* The same, or NULL_U32 instead of making one. */
-uint32_t tasks_find_thread(const struct tasks *t, int64_t tid);
 /* Makes a new one, whatever lives under the tid. start: NULL_I64 unknown. */
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
 /* Returns the upid that lives under the pid, made (with a main thread) if there is none. */

@@ -34,11 +34,6 @@ void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, en
 			&(struct stored_arg){.key = id, .flat_key = id, .type = type, .value = v});
 }
 
-void arg_builder_string(struct store *s, struct arg_builder *b, const char *key, uint32_t string)
-{
-	arg_builder_int(s, b, key, ARG_STRING, string);
-}
-
 static uint32_t hash_of(const struct arg_builder *b)
 {
 	struct siphash_part {

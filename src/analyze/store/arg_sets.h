@@ -24,7 +24,6 @@ struct arg_builder {
 void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored_arg *a);
 void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type,
 		     int64_t v);
-void arg_builder_string(struct store *s, struct arg_builder *b, const char *key, uint32_t string);
 
 /* Stores the set and empties the builder. Returns its id, or NULL_U32 for an empty one. */
 uint32_t arg_sets_add(struct store *s, struct arg_builder *b);

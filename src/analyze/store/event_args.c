@@ -31,14 +31,6 @@ const char *event_args_known(uint32_t number)
 	return number < ARRAY_SIZE(events) ? events[number].name : NULL;
 }
 
-uint32_t event_args_number(const char *name)
-{
-	for (uint32_t i = 0; i < ARRAY_SIZE(events); i++)
-		if (events[i].name && !strcmp(events[i].name, name))
-			return i;
-	return 0;
-}
-
 void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint32_t kind = TABLE_CELL(uint16_t, &s->tables[TABLE_FTRACE], FTRACE_KIND, row);

@@ -8,9 +8,6 @@
  * are. Rows are of TABLE_FTRACE.
  */
 
-/* The number of an event in FtraceEvent that has the name; 0: none. */
-uint32_t event_args_number(const char *name);
-
 /* Returns the name of the event's number, or NULL if this version knows no such event. */
 const char *event_args_known(uint32_t number);
 

@@ -6,21 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "analyze/store/stats.h"
-#include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
-void store_init(struct store *s, uint64_t limit)
-{
-	*s = (struct store){.budget.limit = limit};
-	strings_init(&s->strings, &s->budget);
-	for (unsigned i = 0; i < TABLES; i++)
-		table_init(&s->tables[i], &table_defs[i], &s->budget);
-	store_state(s, strings_intern_z(&s->strings, "Running"));
-	store_state(s, strings_intern_z(&s->strings, "R"));
-}
-
-static void free_bytes(struct trace_bytes *b)
+void trace_bytes_free(struct trace_bytes *b)
 {
 	if (b->mapped)
 		munmap(b->data, b->len);
@@ -28,28 +16,11 @@ static void free_bytes(struct trace_bytes *b)
 		free(b->data);
 }
 
-void store_deinit(struct store *s)
-{
-	for (unsigned i = 0; i < TABLES; i++)
-		table_deinit(&s->tables[i]);
-	for (size_t i = 0; i < s->n_generic; i++)
-		free(s->generic[i].fields);
-	for (size_t i = 0; i < s->n_bytes; i++)
-		free_bytes(&s->bytes[i]);
-	stats_deinit(s);
-	strings_deinit(&s->strings);
-	free(s->generic);
-	free(s->bytes);
-	free(s->states);
-	free(s->arg_slots);
-	*s = (struct store){0};
-}
-
 int store_keep(struct store *s, struct trace_bytes bytes)
 {
 	if ((!bytes.mapped && !budget_take(&s->budget, bytes.len)) ||
 	    array_reserve(&s->bytes, &s->cap_bytes, s->n_bytes + 1, sizeof(*s->bytes))) {
-		free_bytes(&bytes);
+		trace_bytes_free(&bytes);
 		return s->budget.error ? s->budget.error : -ENOMEM;
 	}
 	s->bytes[s->n_bytes++] = bytes;

@@ -103,8 +103,7 @@ struct store {
 	int64_t start_ts, end_ts; /* of all events; set by the importer */
 };
 
-void store_init(struct store *s, uint64_t limit);
-void store_deinit(struct store *s);
+void trace_bytes_free(struct trace_bytes *b);
 
 /* Keeps bytes until the store is freed; they belong to it also on failure. Returns 0 or -errno. */
 int store_keep(struct store *s, struct trace_bytes bytes);

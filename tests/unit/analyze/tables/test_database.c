@@ -9,6 +9,7 @@
 
 #include "unit/test.h"
 #include "analyze/import/import.h"
+#include "analyze/store/store_open.h"
 #include "analyze/tables/database.h"
 #include "base/text/str.h"
 #include "gen/fields.h"

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ProcessStats to counters of processes: a row of `fields` says which field is which counter. */
+#include "analyze/import/import_steps.h"
+#include "analyze/import/tracks.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+static const struct track_type memory = {
+	"process_memory", NULL, true, {{"upid", false}, {"process_memory_key", true}}};
+static const struct track_type smaps = {
+	"smaps", NULL, true, {{"upid", false}, {"smaps_key", true}}};
+static const struct track_type runtime = {
+	"proc_stat_runtime", NULL, true, {{"upid", false}, {"proc_stat_runtime_key", true}}};
+static const struct track_type oom_score = {"oom_score_adj", NULL, true, {{"upid", false}}};
+
+static const struct process_field {
+	uint32_t field;
+	const struct track_type *type;
+	const char *name, *key;
+	int64_t scale;
+} fields[] = {
+	{PB_PROCESS_STATS_PROCESS_VM_SIZE_KB, &memory, "mem.virt", "virt", 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_RSS_KB, &memory, "mem.rss", "rss", 1024},
+	{PB_PROCESS_STATS_PROCESS_RSS_ANON_KB, &memory, "mem.rss.anon", "rss.anon", 1024},
+	{PB_PROCESS_STATS_PROCESS_RSS_FILE_KB, &memory, "mem.rss.file", "rss.file", 1024},
+	{PB_PROCESS_STATS_PROCESS_RSS_SHMEM_KB, &memory, "mem.rss.shmem", "rss.shmem", 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_SWAP_KB, &memory, "mem.swap", "swap", 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_LOCKED_KB, &memory, "mem.locked", "locked", 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_HWM_KB, &memory, "mem.rss.watermark", "rss.watermark", 1024},
+	{PB_PROCESS_STATS_PROCESS_DMABUF_RSS_KB, &memory, "mem.dmabuf_rss", "dmabuf_rss", 1024},
+	{PB_PROCESS_STATS_PROCESS_OOM_SCORE_ADJ, &oom_score, "oom_score_adj", NULL, 1},
+	{PB_PROCESS_STATS_PROCESS_SMR_RSS_KB, &smaps, "mem.smaps.rss", "rss", 1024},
+	{PB_PROCESS_STATS_PROCESS_SMR_PSS_KB, &smaps, "mem.smaps.pss", "pss", 1024},
+	{PB_PROCESS_STATS_PROCESS_SMR_PSS_ANON_KB, &smaps, "mem.smaps.pss.anon", "pss.anon", 1024},
+	{PB_PROCESS_STATS_PROCESS_SMR_PSS_FILE_KB, &smaps, "mem.smaps.pss.file", "pss.file", 1024},
+	/* trace_processor's own spelling */
+	{PB_PROCESS_STATS_PROCESS_SMR_PSS_SHMEM_KB, &smaps, "mem.smaps.pss.smem", "pss.smem", 1024},
+	{PB_PROCESS_STATS_PROCESS_SMR_SWAP_PSS_KB, &smaps, "mem.smaps.swap.pss", "swap.pss", 1024},
+	{PB_PROCESS_STATS_PROCESS_RUNTIME_USER_MODE, &runtime, "runtime.user_ns", "user_ns", 1},
+	{PB_PROCESS_STATS_PROCESS_RUNTIME_KERNEL_MODE, &runtime, "runtime.kernel_ns", "kernel_ns",
+	 1},
+};
+
+static const struct process_field *field_of(uint32_t number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i].field == number)
+			return &fields[i];
+	return NULL;
+}
+
+static void add_counter(struct import *im, struct machine *m, int64_t ts, uint32_t upid,
+			const struct process_field *p, uint64_t v)
+{
+	struct strings *s = &im->store->strings;
+	int64_t values[] = {upid, p->key ? strings_intern_z(s, p->key) : 0};
+	uint32_t track = tracks_get(im, m, p->type, strings_intern_z(s, p->name), values);
+
+	rows_counter(im, ts, track, (double)(int64_t)(v * (uint64_t)p->scale), NULL_U32);
+}
+
+static void add_thread(struct import *im, struct machine *m, int64_t pid,
+		       const struct pb_field *thread)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	(void)im;
+	pb_dec_init(&d, thread->data, thread->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PROCESS_STATS_THREAD_TID)
+			tasks_thread_of(&m->tasks, (int32_t)f.u64, pid);
+}
+
+static void add_process(struct import *im, struct machine *m, int64_t ts,
+			const struct pb_field *process)
+{
+	int32_t pid = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, process->data, process->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PROCESS_STATS_PROCESS_PID)
+			pid = (int32_t)f.u64;
+	pb_dec_init(&d, process->data, process->len);
+	while (pb_dec_next(&d, &f)) {
+		const struct process_field *p = field_of(f.id);
+
+		if (p && !f.data)
+			add_counter(im, m, ts, tasks_process(&m->tasks, pid), p, f.u64);
+		else if (f.id == PB_PROCESS_STATS_PROCESS_THREADS && f.data)
+			add_thread(im, m, pid, &f);
+	}
+}
+
+void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
+			const struct pb_field *stats)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, stats->data, stats->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
+			add_process(im, m, ts, &f);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SysStats to counters. The table `parts` lists its fields in the order in which their values become rows,
+ * whatever their order in the packet.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/import/import_steps.h"
+#include "analyze/import/tracks.h"
+#include "base/core/mem.h"
+#include "common/sys_stats_counters.pb-c.h"
+#include "gen/fields.h"
+
+/* One packet. */
+struct sys_packet_rows {
+	struct import *im;
+	struct machine *m;
+	int64_t ts;
+	unsigned position; /* of a repeated field without a key */
+};
+
+static void add(const struct sys_packet_rows *p, const struct track_type *type, uint32_t name,
+		const int64_t *values, double value)
+{
+	rows_counter(p->im, p->ts, tracks_get(p->im, p->m, type, name, values), value, NULL_U32);
+}
+
+static uint32_t intern(const struct sys_packet_rows *p, const char *s)
+{
+	return strings_intern_z(&p->im->store->strings, s);
+}
+
+/* The first two fields of a message {key, value}; a key may be text. */
+struct key_value {
+	uint64_t number, value;
+	const uint8_t *text;
+	size_t len;
+};
+
+static struct key_value read_key_value(const struct pb_field *message)
+{
+	struct key_value kv = {.number = 0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == 1 && f.data) {
+			kv.text = f.data;
+			kv.len = f.len;
+		} else if (f.id == 1) {
+			kv.number = f.u64;
+		} else if (f.id == 2 && !f.data) {
+			kv.value = f.u64;
+		}
+	}
+	return kv;
+}
+
+/* ---- memory ---- */
+
+static const struct track_type meminfo_type = {"meminfo", "bytes", true, {{"meminfo_key", true}}};
+static const struct track_type vmstat_type = {"vmstat", NULL, true, {{"vmstat_key", true}}};
+
+/* By number of MeminfoCounters; the kernel's names. */
+static const char *const meminfo_names[] = {
+	NULL,
+	"MemTotal",
+	"MemFree",
+	"MemAvailable",
+	"Buffers",
+	"Cached",
+	"SwapCached",
+	"Active",
+	"Inactive",
+	"Active(anon)",
+	"Inactive(anon)",
+	"Active(file)",
+	"Inactive(file)",
+	"Unevictable",
+	"Mlocked",
+	"SwapTotal",
+	"SwapFree",
+	"Dirty",
+	"Writeback",
+	"AnonPages",
+	"Mapped",
+	"Shmem",
+	"Slab",
+	"SReclaimable",
+	"SUnreclaim",
+	"KernelStack",
+	"PageTables",
+	"CommitLimit",
+	"Committed_AS",
+	"VmallocTotal",
+	"VmallocUsed",
+	"VmallocChunk",
+	"CmaTotal",
+	"CmaFree",
+	"Gpu",
+	"Zram",
+	"Misc",
+	"ION_heap",
+	"ION_heap_pool",
+};
+
+static void meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	struct key_value kv = read_key_value(f);
+	int64_t key;
+
+	if (kv.number >= ARRAY_SIZE(meminfo_names) || !meminfo_names[kv.number]) {
+		stats_add(p->im->store, STAT_MEMINFO_UNKNOWN_KEYS, STAT_NO_INDEX, 1);
+		return;
+	}
+	key = intern(p, meminfo_names[kv.number]);
+	add(p, &meminfo_type, (uint32_t)key, &key, (double)(int64_t)(kv.value * 1024));
+}
+
+/* The name of a number is its constant's, in lower case. */
+static void vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	struct key_value kv = read_key_value(f);
+	const ProtobufCEnumValue *v =
+		kv.number && kv.number < INT32_MAX
+			? protobuf_c_enum_descriptor_get_value(&pb__vmstat_counters__descriptor,
+							       (int)kv.number)
+			: NULL;
+	char name[64] = "";
+	int64_t key;
+
+	if (!v) {
+		stats_add(p->im->store, STAT_VMSTAT_UNKNOWN_KEYS, STAT_NO_INDEX, 1);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(name) - 1 && v->name[strlen("VMSTAT_") + i]; i++)
+		name[i] = (char)tolower((unsigned char)v->name[strlen("VMSTAT_") + i]);
+	key = intern(p, name);
+	add(p, &vmstat_type, (uint32_t)key, &key, (double)(int64_t)kv.value);
+}
+
+static const struct track_type slab_type = {"slabinfo", "bytes", true, {{"slab_name", true}}};
+
+static void slab(const struct sys_packet_rows *p, const struct pb_field *message)
+{
+	struct import *im = p->im;
+	uint64_t pages = 0, slabs = 0;
+	const char *text = "";
+	struct pb_field f;
+	struct pb_dec d;
+	size_t len = 0;
+	int64_t key;
+	uint32_t track;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_SLAB_INFO_NAME && f.data) {
+			text = (const char *)f.data;
+			len = f.len;
+		} else if (f.id == PB_SYS_STATS_SLAB_INFO_PAGES_PER_SLAB) {
+			pages = (uint32_t)f.u64;
+		} else if (f.id == PB_SYS_STATS_SLAB_INFO_NUM_SLABS) {
+			slabs = (uint32_t)f.u64;
+		}
+	}
+	key = strings_intern(&im->store->strings, text, len);
+	track = tracks_get(im, p->m, &slab_type,
+			   strings_intern_f(&im->store->strings, "mem.slab.%.*s",
+					    (int)MIN(len, (size_t)200), text),
+			   &key);
+	arg_builder_int(im->store, &im->args, "pages_per_slab", ARG_UINT, (int64_t)pages);
+	arg_builder_int(im->store, &im->args, "num_slabs", ARG_UINT, (int64_t)slabs);
+	rows_counter(im, p->ts, track, (double)(pages * slabs * p->m->page_size),
+		     arg_sets_add(im->store, &im->args));
+}
+
+static const struct track_type buddy_type = {
+	"buddyinfo",
+	NULL,
+	true,
+	{{"buddyinfo_node", true}, {"buddyinfo_zone", true}, {"buddyinfo_chunk_size_kb", false}}};
+
+static void buddy(const struct sys_packet_rows *p, const struct pb_field *message)
+{
+	struct strings *strings = &p->im->store->strings;
+	uint32_t node = 0, zone = 0;
+	unsigned order = 0;
+	struct pb_field f;
+	struct pb_dec d;
+	uint64_t pages;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_BUDDY_INFO_NODE)
+			node = strings_intern(strings, f.data, f.len);
+		else if (f.id == PB_SYS_STATS_BUDDY_INFO_ZONE)
+			zone = strings_intern(strings, f.data, f.len);
+	}
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES)
+			continue;
+		for (struct pb_packed v = pb_packed_of(&f);
+		     pb_packed_next(&v, &pages) && order < 32; order++) {
+			int64_t kb = (int64_t)(((uint64_t)1 << order) * p->m->page_size / 1024);
+			int64_t values[] = {node, zone, kb};
+
+			add(p, &buddy_type,
+			    strings_intern_f(strings, "mem.buddyinfo[%s][%s][%lld kB]",
+					     strings_get(strings, node), strings_get(strings, zone),
+					     (long long)kb),
+			    values, (double)pages);
+		}
+	}
+}
+
+/* ---- CPUs, interrupts ---- */
+
+static const struct track_type cpustat_type = {
+	"cpustat", NULL, true, {{"cpu", false}, {"cpustat_key", true}}};
+
+static void cpu_times(const struct sys_packet_rows *p, const struct pb_field *message)
+{
+	static const char *const keys[] = {"user_ns",	 "user_nice_ns", "system_mode_ns",
+					   "idle_ns",	 "io_wait_ns",	 "irq_ns",
+					   "softirq_ns", "steal_ns"};
+	uint64_t ns[ARRAY_SIZE(keys)] = {0}, cpu = UINT64_MAX;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_CPU_TIMES_CPU_ID)
+			cpu = f.u64;
+		else if (f.id >= PB_SYS_STATS_CPU_TIMES_USER_NS &&
+			 f.id <= PB_SYS_STATS_CPU_TIMES_STEAL_NS)
+			ns[f.id - PB_SYS_STATS_CPU_TIMES_USER_NS] = f.u64;
+	}
+	if (cpu >= MAX_CPUS) {
+		stats_add(p->im->store, STAT_INVALID_CPU_TIMES, STAT_NO_INDEX, 1);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		int64_t values[] = {(int64_t)cpu, intern(p, keys[i])};
+
+		add(p, &cpustat_type,
+		    strings_intern_f(&p->im->store->strings, "cpu.times.%s", keys[i]), values,
+		    (double)ns[i]);
+	}
+}
+
+static const struct track_type num_irq_type = {"num_irq", NULL, true, {{"irq", false}}};
+static const struct track_type num_softirq_type = {"num_softirq", NULL, true, {{"irq", false}}};
+
+static void interrupts(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	const struct track_type *type =
+		f->id == PB_SYS_STATS_NUM_IRQ ? &num_irq_type : &num_softirq_type;
+	struct key_value kv = read_key_value(f);
+	int64_t irq = (int32_t)kv.number;
+
+	add(p, type,
+	    strings_intern_f(&p->im->store->strings, "%s (id: %lld)", type->type, (long long)irq),
+	    &irq, (double)kv.value);
+}
+
+static const struct track_type num_forks_type = {"num_forks", NULL, true, {{NULL, false}}};
+static const struct track_type num_irq_total_type = {"num_irq_total", NULL, true, {{NULL, false}}};
+static const struct track_type num_softirq_total_type = {
+	"num_softirq_total", NULL, true, {{NULL, false}}};
+
+static void total(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	const struct track_type *type = f->id == PB_SYS_STATS_NUM_FORKS ? &num_forks_type
+					: f->id == PB_SYS_STATS_NUM_IRQ_TOTAL
+						? &num_irq_total_type
+						: &num_softirq_total_type;
+
+	add(p, type, intern(p, type->type), NULL, (double)f->u64);
+}
+
+static const struct track_type cpufreq_type = {"cpu_frequency", NULL, true, {{"cpu", false}}};
+
+static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	int64_t cpu = p->position;
+	uint64_t khz;
+
+	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &khz) && cpu < MAX_CPUS;
+	     cpu++)
+		add(p, &cpufreq_type, intern(p, "cpufreq"), &cpu, (double)khz);
+}
+
+static const struct track_type devfreq_type = {
+	"clock_frequency", NULL, true, {{"linux_device", true}}};
+
+static void devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	struct key_value kv = read_key_value(f);
+	int64_t key = strings_intern(&p->im->store->strings, kv.text, kv.len);
+
+	add(p, &devfreq_type,
+	    strings_intern_f(&p->im->store->strings, "%s Frequency",
+			     strings_get(&p->im->store->strings, (uint32_t)key)),
+	    &key, (double)kv.value);
+}
+
+/* ---- pressure, heat ---- */
+
+static const struct track_type psi_type = {"psi", NULL, true, {{"psi_resource", true}}};
+
+static void psi(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	static const char *const names[] = {"psi.resource.unspecified",
+					    "psi.cpu.some",
+					    "psi.cpu.full",
+					    "psi.io.some",
+					    "psi.io.full",
+					    "psi.mem.some",
+					    "psi.mem.full"};
+	struct key_value kv = read_key_value(f);
+	int64_t key;
+
+	if (kv.number >= ARRAY_SIZE(names)) {
+		stats_add(p->im->store, STAT_PSI_UNKNOWN_RESOURCE, STAT_NO_INDEX, 1);
+		return;
+	}
+	key = intern(p, names[kv.number] + strlen("psi."));
+	add(p, &psi_type, intern(p, names[kv.number]), &key, (double)kv.value);
+}
+
+static const struct track_type thermal_type = {
+	"thermal_temperature_sys", "C", true, {{"thermal_zone", true}}};
+
+static void thermal(const struct sys_packet_rows *p, const struct pb_field *message)
+{
+	uint64_t temp = 0;
+	int64_t key = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_THERMAL_ZONE_TYPE)
+			key = strings_intern(&p->im->store->strings, f.data, f.len);
+		else if (f.id == PB_SYS_STATS_THERMAL_ZONE_TEMP)
+			temp = f.u64;
+	}
+	add(p, &thermal_type, (uint32_t)key, &key, (double)temp);
+}
+
+static const struct track_type cpuidle_type = {
+	"cpu_idle_state", "us", true, {{"cpu", false}, {"state", true}}};
+
+static void cpuidle(const struct sys_packet_rows *p, const struct pb_field *message)
+{
+	struct strings *strings = &p->im->store->strings;
+	uint64_t cpu = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_CPU_IDLE_STATE_CPU_ID)
+			cpu = f.u64;
+		if (f.id != PB_SYS_STATS_CPU_IDLE_STATE_CPUIDLE_STATE_ENTRY || !f.data ||
+		    cpu >= MAX_CPUS)
+			continue;
+		struct key_value kv = read_key_value(&f);
+		uint32_t state = strings_intern(strings, kv.text, kv.len);
+		int64_t values[] = {(int64_t)cpu, state};
+
+		add(p, &cpuidle_type,
+		    strings_intern_f(strings, "cpuidle%u.%s", (unsigned)cpu,
+				     strings_get(strings, state)),
+		    values, (double)kv.value);
+	}
+}
+
+/* ---- the packet ---- */
+
+static const struct sys_part {
+	uint32_t field;
+	void (*fn)(const struct sys_packet_rows *p, const struct pb_field *f);
+	bool is_number; /* else a message */
+} parts[] = {
+	{PB_SYS_STATS_MEMINFO, meminfo, false},
+	{PB_SYS_STATS_DEVFREQ, devfreq, false},
+	{PB_SYS_STATS_CPUFREQ_KHZ, cpufreq, true},
+	{PB_SYS_STATS_VMSTAT, vmstat, false},
+	{PB_SYS_STATS_CPU_STAT, cpu_times, false},
+	{PB_SYS_STATS_NUM_IRQ, interrupts, false},
+	{PB_SYS_STATS_NUM_SOFTIRQ, interrupts, false},
+	{PB_SYS_STATS_NUM_FORKS, total, true},
+	{PB_SYS_STATS_NUM_IRQ_TOTAL, total, true},
+	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, total, true},
+	{PB_SYS_STATS_BUDDY_INFO, buddy, false},
+	{PB_SYS_STATS_PSI, psi, false},
+	{PB_SYS_STATS_THERMAL_ZONE, thermal, false},
+	{PB_SYS_STATS_CPUIDLE_STATE, cpuidle, false},
+	{PB_SYS_STATS_SLAB_INFO, slab, false},
+};
+
+void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const struct pb_field *stats)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		struct sys_packet_rows p = {.im = im, .m = m, .ts = ts};
+		struct pb_field f;
+		struct pb_dec d;
+
+		pb_dec_init(&d, stats->data, stats->len);
+		while (pb_dec_next(&d, &f))
+			if (f.id == parts[i].field && (parts[i].is_number || f.data)) {
+				parts[i].fn(&p, &f);
+				p.position++;
+			}
+	}
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/importer.h"
+
+/*
+ * Tracks: what slices and counters are of. A track is made at its first use; its identity is its machine, its
+ * type and the values of its dimensions.
+ */
+
+#define TRACK_DIMENSIONS_MAX 3
+
+struct track_dimension {
+	const char *key; /* "cpu", "utid", ... */
+	bool is_string; /* the value is a string's id */
+};
+
+struct track_type {
+	const char *type;
+	const char *unit; /* NULL: none */
+	bool is_counter;
+	struct track_dimension dimensions[TRACK_DIMENSIONS_MAX]; /* ends with a NULL key */
+};
+
+/* Returns the track. name: a string or NULL_U32. values: of the dimensions. A track that exists keeps its
+ * name. */
+uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
+		    uint32_t name, const int64_t *values);
+void tracks_deinit(struct import *im);
+
+/* Adds a value of a counter. args: a set, or NULL_U32. */
+void rows_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args);
