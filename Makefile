@@ -306,7 +306,7 @@ $(REPLAYS): $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/r
 
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -Itests -MMD -MP -c -o $@ $<
 $(B)/bench/%.o: bench/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -MMD -MP -c -o $@ $<

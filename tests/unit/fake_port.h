@@ -112,14 +112,12 @@ static inline void fake_on_message(void *ctx, const uint8_t *data, size_t len)
 			return;
 		}
 	assert(!"a method that was not offered");
-	(void)r;
 }
 
 static inline void fake_on_close(void *ctx, int error)
 {
 	struct fake_port *p = ctx;
 
-	(void)error;
 	p->hung_up = true;
 	fake_hang_up(p);
 }
@@ -134,7 +132,6 @@ static inline void fake_on_accept(evutil_socket_t fd, short what, void *ctx)
 	struct fake_port *p = ctx;
 	int peer;
 
-	(void)what;
 	if (sock_accept(fd, &peer))
 		return;
 	fake_hang_up(p);
@@ -157,7 +154,6 @@ static inline void fake_port_open(struct fake_port *p, struct event_base *loop)
 	assert(r == 0);
 	p->accept_event = event_new(loop, p->listen_fd, EV_READ | EV_PERSIST, fake_on_accept, p);
 	event_add(p->accept_event, NULL);
-	(void)r;
 }
 
 static inline void fake_port_close(struct fake_port *p)

@@ -23,9 +23,6 @@ static inline int temp_dir_setup(void **state)
 static inline int temp_dir_remove_one(const char *path, const struct stat *st, int type,
 				      struct FTW *ftw)
 {
-	(void)st;
-	(void)type;
-	(void)ftw;
 	return remove(path);
 }
 

@@ -6,14 +6,12 @@ static struct holes h;
 
 static int setup(void **state)
 {
-	(void)state;
 	h = (struct holes){0};
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	holes_deinit(&h);
 	return 0;
 }

@@ -8,14 +8,12 @@ static struct trace_scan s;
 
 static int setup(void **state)
 {
-	(void)state;
 	s = (struct trace_scan){0};
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	trace_scan_deinit(&s);
 	return 0;
 }

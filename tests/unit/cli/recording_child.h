@@ -32,7 +32,6 @@ static struct tracefs_events events;
 
 static inline int setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/test-recording-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -54,7 +53,6 @@ static inline int teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	fake_port_close(&service.port);
 	event_base_free(loop);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
@@ -106,8 +104,6 @@ static inline void on_child_output(evutil_socket_t fd, short what, void *ctx)
 	size_t n = strlen(heard);
 	ssize_t got = read(fd, heard + n, sizeof(heard) - n - 1);
 
-	(void)what;
-	(void)ctx;
 	if (got > 0) {
 		heard[n + (size_t)got] = '\0';
 		return;

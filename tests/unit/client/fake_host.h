@@ -51,7 +51,6 @@ static inline void host_on_close(void *ctx, int error)
 {
 	struct host *h = ctx;
 
-	(void)error;
 	h->closed++;
 	host_drop(h);
 }

@@ -77,7 +77,6 @@ static inline void fake_init(struct fake_service *s, uint32_t page_size, uint32_
 	assert(r == 0);
 	r = smb_init(&s->smb, base, s->size, page_size);
 	assert(r == 0);
-	(void)r;
 }
 
 static inline void fake_deinit(struct fake_service *s)
@@ -282,7 +281,6 @@ static inline int fake_on_drain(void *ctx, int timeout_ms)
 {
 	struct fake_service *s = ctx;
 
-	(void)timeout_ms;
 	s->n_drains++;
 	if (s->work_on_drain)
 		fake_work(s);

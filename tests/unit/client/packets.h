@@ -107,7 +107,6 @@ typedef bool (*is_message)(unsigned level, uint32_t id);
 
 static inline bool only_nested(unsigned level, uint32_t id)
 {
-	(void)level;
 	return id == NESTED;
 }
 

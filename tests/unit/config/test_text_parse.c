@@ -61,7 +61,6 @@ static int check_file(void *ctx, const char *name, unsigned char d_type)
 	char base[256];
 	int r;
 
-	(void)d_type;
 	if (!str_ends(name, ".txt"))
 		return 0;
 	snprintf(base, sizeof(base), "%.*s", (int)strlen(name) - 4, name);
@@ -120,7 +119,6 @@ static int check_prefixes(void *ctx, const char *name, unsigned char d_type)
 	struct strbuf text = {0}, out = {0};
 	char base[256];
 
-	(void)d_type;
 	if (!str_ends(name, ".txt"))
 		return 0;
 	snprintf(base, sizeof(base), "%.*s", (int)strlen(name) - 4, name);

@@ -10,14 +10,12 @@ static struct strbuf errors;
 
 static int setup(void **state)
 {
-	(void)state;
 	strbuf_clear(&errors);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	strbuf_deinit(&errors);
 	return 0;
 }

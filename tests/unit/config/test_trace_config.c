@@ -11,7 +11,6 @@ static struct strbuf errors;
 
 static int clear_errors(void **state)
 {
-	(void)state;
 	strbuf_deinit(&errors);
 	return 0;
 }
@@ -104,7 +103,6 @@ static int check_sample(void *ctx, const char *name, unsigned char d_type)
 	char path[300];
 	int *n = ctx;
 
-	(void)d_type;
 	if (!str_ends(name, ".cfg"))
 		return 0;
 	snprintf(path, sizeof(path), "configs/%s", name);

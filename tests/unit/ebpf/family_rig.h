@@ -47,7 +47,6 @@ static inline int rig_find_field(void *ctx, const char *event, const char *field
 
 static inline int rig_setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	fake_bpf_reset(RIG_CPUS);
 	memset(&rig, 0, sizeof(rig));
@@ -72,7 +71,6 @@ static inline int rig_setup(void **state)
 
 static inline int rig_end(void **state)
 {
-	(void)state;
 	if (rig.run.object)
 		ebpf_run_stop(&rig.run);
 	tracks_free(rig.run.tracks);

@@ -18,14 +18,12 @@ static struct ebpf_errors errors;
 
 static int setup(void **state)
 {
-	(void)state;
 	pb__ebpf_counters_config__init(&config);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	ebpf_config_deinit(&s);
 	ebpf_errors_deinit(&errors);
 	return 0;

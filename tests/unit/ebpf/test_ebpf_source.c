@@ -18,14 +18,10 @@ static Pb__EbpfCountersConfig__Family families[8];
 
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n)
 {
-	(void)h;
-	(void)names;
-	(void)n;
 }
 
 static int setup(void **state)
 {
-	(void)state;
 	rig_setup(&ebpf_counters_data_source);
 	env.tracefs_root = "/sys/kernel/tracing";
 	env.sys_root = "/sys";
@@ -39,7 +35,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rig_teardown();
 	fake_bpf_reset(0);
 	return 0;

@@ -8,14 +8,12 @@
 
 static int setup(void **state)
 {
-	(void)state;
 	rig_setup(&ebpf_counters_data_source);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	rig_teardown();
 	return 0;
 }

@@ -39,7 +39,6 @@ static void init(Pb__EbpfCountersConfig__Trigger *all, size_t n)
 
 static int teardown(void **state)
 {
-	(void)state;
 	tracks_free(tracks);
 	thresholds_free(t);
 	ebpf_errors_deinit(&errors);

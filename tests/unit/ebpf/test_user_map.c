@@ -14,7 +14,6 @@ static int setup(void **state)
 {
 	int char_type;
 
-	(void)state;
 	btf = btf__new_empty();
 	u32 = btf__add_int(btf, "unsigned int", 4, 0);
 	s64 = btf__add_int(btf, "long", 8, BTF_INT_SIGNED);
@@ -26,7 +25,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	btf__free(btf);
 	return 0;
 }

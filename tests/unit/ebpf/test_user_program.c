@@ -29,7 +29,6 @@ static void make_file(const char *name, const char *text)
 
 static int setup(void **state)
 {
-	(void)state;
 	snprintf(root, sizeof(root), "/tmp/test_user_program.XXXXXX");
 	assert_non_null(mkdtemp(root));
 	snprintf(folder, sizeof(folder), "%s/d", root);
@@ -43,14 +42,12 @@ static int remove_name(void *ctx, const char *name, unsigned char type)
 {
 	char path[512];
 
-	(void)type;
 	snprintf(path, sizeof(path), "%s/%s", (const char *)ctx, name);
 	return remove(path) < 0 ? -1 : 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	return fs_each(folder, remove_name, folder) || rmdir(folder) ||
 	       fs_each(root, remove_name, root) || rmdir(root);
 }

@@ -52,7 +52,6 @@ bool ds_stop_follows(const struct ds_handle *h)
 
 bool ds_consumer_is_root(const struct ds_handle *h)
 {
-	(void)h;
 	return true;
 }
 

@@ -18,7 +18,6 @@ static void make(const char *dir, const char *name)
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(root + strlen(root) - 6, "XXXXXX");
 	if (!mkdtemp(root) || chmod(root, 0755) != 0)
 		return -1;
@@ -31,7 +30,6 @@ static int teardown(void **state)
 {
 	char path[128];
 
-	(void)state;
 	for (unsigned i = 0; places[i]; i++) {
 		chmod(places[i], 0755);
 		snprintf(path, sizeof(path), "%s/instances", places[i]);

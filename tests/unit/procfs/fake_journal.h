@@ -118,7 +118,6 @@ static inline int do_add_match(struct sd_journal *j, const void *data, size_t si
 {
 	char *m = journal.matches[journal.n_matches++];
 
-	(void)j;
 	assert(journal.n_matches <= JOURNAL_MATCHES && size < 64);
 	memcpy(m, data, size);
 	m[size] = '\0';
@@ -127,7 +126,6 @@ static inline int do_add_match(struct sd_journal *j, const void *data, size_t si
 
 static inline int do_get_fd(struct sd_journal *j)
 {
-	(void)j;
 	return journal.fds[0];
 }
 
@@ -135,7 +133,6 @@ static inline int do_process(struct sd_journal *j)
 {
 	char c[64];
 
-	(void)j;
 	journal.processed++;
 	journal.hidden = 0;
 	while (read(journal.fds[0], c, sizeof(c)) > 0)
@@ -145,33 +142,28 @@ static inline int do_process(struct sd_journal *j)
 
 static inline int do_has_files(struct sd_journal *j)
 {
-	(void)j;
 	return journal.exists;
 }
 
 static inline int do_has_no_files(struct sd_journal *j)
 {
-	(void)j;
 	return 0;
 }
 
 static inline int do_seek_head(struct sd_journal *j)
 {
-	(void)j;
 	journal.place = AT_HEAD;
 	return 0;
 }
 
 static inline int do_seek_tail(struct sd_journal *j)
 {
-	(void)j;
 	journal.place = AT_TAIL;
 	return 0;
 }
 
 static inline int do_previous(struct sd_journal *j)
 {
-	(void)j;
 	assert(journal.place == AT_TAIL);
 	for (size_t i = journal.n; i-- > 0 && journal.exists;) {
 		if (!line_matches(&journal.lines[i]))
@@ -185,7 +177,6 @@ static inline int do_previous(struct sd_journal *j)
 
 static inline int do_next(struct sd_journal *j)
 {
-	(void)j;
 	if (journal.next_error)
 		return journal.next_error;
 	if (journal.place == AT_TAIL || !journal.exists)
@@ -205,7 +196,6 @@ static inline int do_get_monotonic(struct sd_journal *j, uint64_t *ret_usec, voi
 {
 	const struct journal_line *l = &journal.lines[journal.at];
 
-	(void)j;
 	assert(journal.place == AT_LINE && !boot_id);
 	*ret_usec = l->us;
 	return l->time_error;
@@ -215,7 +205,6 @@ static inline void do_restart(struct sd_journal *j)
 {
 	uint64_t until = clock_mono_ns() + journal.line_ns;
 
-	(void)j;
 	while (clock_mono_ns() < until)
 		;
 	journal.field = 0;
@@ -226,7 +215,6 @@ static inline int do_enumerate(struct sd_journal *j, const void **data, size_t *
 	const struct journal_line *l = &journal.lines[journal.at];
 	const char *f = journal.field < 8 ? l->fields[journal.field++] : NULL;
 
-	(void)j;
 	if (!f)
 		return l->data_error;
 	*data = f;

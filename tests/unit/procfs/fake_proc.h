@@ -30,9 +30,6 @@ static inline void proc_new(void)
 
 static inline int proc_unlink(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st;
-	(void)type;
-	(void)ftw;
 	return remove(path);
 }
 

@@ -64,9 +64,6 @@ static inline void fake_reset(void)
 
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy)
 {
-	(void)a;
-	(void)target_buffer;
-	(void)policy;
 	for (struct writer *w = fake_writers; w < fake_writers + FAKE_WRITERS; w++) {
 		if (w->live)
 			continue;
@@ -121,25 +118,21 @@ void writer_flush(struct writer *w)
 
 uint64_t writer_dropped(const struct writer *w)
 {
-	(void)w;
 	return fake.dropped;
 }
 
 uint64_t writer_bytes(const struct writer *w)
 {
-	(void)w;
 	return 0;
 }
 
 void ds_started(struct ds_handle *h)
 {
-	(void)h;
 	fake.started++;
 }
 
 void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 {
-	(void)h;
 	fake.flushed++;
 	fake.last_flush_id = flush_id;
 	fake.packets_at_flush = fake.n;
@@ -147,25 +140,21 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 
 void ds_stopped(struct ds_handle *h)
 {
-	(void)h;
 	fake.stopped++;
 }
 
 bool ds_consumer_is_root(const struct ds_handle *h)
 {
-	(void)h;
 	return true;
 }
 
 uint64_t ds_session_id(const struct ds_handle *h)
 {
-	(void)h;
 	return FAKE_SESSION;
 }
 
 struct writer *ds_writer_new(struct ds_handle *h)
 {
-	(void)h;
 	return writer_new(NULL, 1, WRITER_STALL);
 }
 

@@ -18,7 +18,6 @@ static void *instance;
 
 static inline int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	pb__process_stats_config__init(&stats);
@@ -37,7 +36,6 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	(void)state;
 	if (instance)
 		source->destroy(instance);
 	metadata_bus_free(env.bus);

@@ -26,7 +26,6 @@ static size_t rig_n_groups;
 
 static inline int rig_setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	pb__sys_stats_config__init(&stats);
@@ -41,7 +40,6 @@ static inline int rig_setup(void **state)
 
 static inline int rig_teardown(void **state)
 {
-	(void)state;
 	sys_packet_deinit(&poll_state);
 	assert(poll_state.fds == 0);
 	writer_free(poll_state.w);

@@ -10,13 +10,11 @@ static inline int output_dir_start(void **state)
 	const struct file_helper_options o = {.output_dir = "/tmp"};
 	struct err_text e;
 
-	(void)state;
 	return file_helper_start(&o, &e);
 }
 
 static inline int output_dir_end(void **state)
 {
-	(void)state;
 	file_helper_end();
 	return 0;
 }

@@ -11,7 +11,6 @@ static uint8_t array[1 << 17];
 
 static void no_refill(struct pb_enc *e)
 {
-	(void)e;
 	fail_msg("the array is too small");
 }
 

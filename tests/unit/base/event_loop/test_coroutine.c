@@ -23,7 +23,6 @@ static void note(char c)
 
 static int setup(void **state)
 {
-	(void)state;
 	loop = event_base_new();
 	memset(notes, 0, sizeof(notes));
 	turns = 0;
@@ -33,7 +32,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	assert_null(work);
 	event_base_free(loop);
 	close(pipe_fds[0]);
@@ -58,7 +56,6 @@ static void begin(void (*run)(void *ctx))
 
 static void run_short(void *ctx)
 {
-	(void)ctx;
 	note('a');
 	assert_int_equal(coroutine_yield(), 0);
 	note('b');
@@ -93,7 +90,6 @@ static void use_up_turn(void)
 
 static void run_long(void *ctx)
 {
-	(void)ctx;
 	for (unsigned i = 0; i < 5; i++) {
 		note('a');
 		use_up_turn();
@@ -106,9 +102,6 @@ static void run_long(void *ctx)
 
 static void on_timer(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
-	(void)ctx;
 	turns++;
 	note('.');
 }
@@ -155,7 +148,6 @@ static void run_away(void *ctx)
 	char c = 0;
 	ssize_t n;
 
-	(void)ctx;
 	note('a');
 	coroutine_block_begin();
 	n = read(pipe_fds[0], &c, 1);
@@ -192,13 +184,11 @@ FIXTURE_TEST(test_an_end_while_the_kernel_works)
 
 static void run_other(void *ctx)
 {
-	(void)ctx;
 	note('o');
 }
 
 static void done_other(void *ctx)
 {
-	(void)ctx;
 	note('p');
 }
 

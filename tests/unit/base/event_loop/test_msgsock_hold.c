@@ -236,13 +236,11 @@ static void on_answer(void *ctx, const uint8_t *data, size_t len)
 {
 	struct asker *a = ctx;
 
-	(void)data;
 	a->answers += len == REQUEST;
 }
 
 static void on_asker_close(void *ctx, int error)
 {
-	(void)error;
 	((struct asker *)ctx)->closes++;
 }
 

@@ -481,7 +481,6 @@ static void end_message(void *ctx, const uint8_t *data, size_t len)
 
 static void end_close(void *ctx, int error)
 {
-	(void)error;
 	((struct end *)ctx)->wrong++;
 }
 

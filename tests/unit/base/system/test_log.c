@@ -12,7 +12,6 @@ static off_t text_pos;
 
 static int capture(void **state)
 {
-	(void)state;
 	text_pos = 0;
 	saved_stderr = dup(STDERR_FILENO);
 	captured = memfd_create("stderr", MFD_CLOEXEC);
@@ -23,7 +22,6 @@ static int capture(void **state)
 
 static int release(void **state)
 {
-	(void)state;
 	dup2(saved_stderr, STDERR_FILENO);
 	close(saved_stderr);
 	close(captured);

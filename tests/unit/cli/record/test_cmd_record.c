@@ -52,7 +52,6 @@ static void load_packets(void)
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/test-record-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -73,7 +72,6 @@ static int teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	fake_port_close(&service.port);
 	event_base_free(loop);
 	pb_mem_deinit(&slices);
@@ -109,9 +107,6 @@ static void run_child(const char *line)
 
 static void look_at_child(evutil_socket_t fd, short what, void *ctx)
 {
-	(void)fd;
-	(void)what;
-	(void)ctx;
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		if (signals[i].after && strstr(service.port.calls, signals[i].after)) {
 			kill(child, signals[i].number);
@@ -183,7 +178,6 @@ static int list_name(void *ctx, const char *name, unsigned char d_type)
 {
 	char *list = ctx;
 
-	(void)d_type;
 	if (strcmp(name, "stdout") && strcmp(name, "c.cfg"))
 		sprintf(list + strlen(list), "%s ", name);
 	return 0;

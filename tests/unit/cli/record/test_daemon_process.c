@@ -16,7 +16,6 @@ static const char *const none[] = {NULL};
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/test-daemon-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -31,7 +30,6 @@ static int teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	daemon_process_free(child, 1000);
 	event_base_free(loop);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
@@ -55,23 +53,18 @@ static void hear(const char *what)
 
 static void on_ready(void *ctx, struct daemon_process *d)
 {
-	(void)ctx;
-	(void)d;
 	hear("ready ");
 	event_base_loopbreak(loop);
 }
 
 static void on_not_ready(void *ctx, struct daemon_process *d)
 {
-	(void)ctx;
-	(void)d;
 	hear("not-ready ");
 	event_base_loopbreak(loop);
 }
 
 static void on_line(void *ctx, const char *line)
 {
-	(void)ctx;
 	hear("[");
 	hear(line);
 	hear("] ");

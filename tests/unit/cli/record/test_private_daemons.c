@@ -38,7 +38,6 @@ static int setup(void **state)
 {
 	char path[1024];
 
-	(void)state;
 	strcpy(dir, "/tmp/test-private-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -56,8 +55,6 @@ static int setup(void **state)
 
 static int count(void *ctx, const char *name, unsigned char d_type)
 {
-	(void)name;
-	(void)d_type;
 	++*(int *)ctx;
 	return 0;
 }
@@ -75,7 +72,6 @@ static int teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	private_daemons_free(daemons);
 	event_base_free(loop);
 	setenv("PATH", old_path, 1);
@@ -92,14 +88,12 @@ static void hear(const char *what)
 
 static void on_ready(void *ctx)
 {
-	(void)ctx;
 	hear("ready ");
 	event_base_loopbreak(loop);
 }
 
 static void on_failed(void *ctx, const char *why)
 {
-	(void)ctx;
 	hear("failed(");
 	hear(why);
 	hear(") ");
@@ -108,7 +102,6 @@ static void on_failed(void *ctx, const char *why)
 
 static void on_producer_ended(void *ctx, const char *why)
 {
-	(void)ctx;
 	hear("cut short(");
 	hear(why);
 	hear(") ");
@@ -117,7 +110,6 @@ static void on_producer_ended(void *ctx, const char *why)
 
 static void on_line(void *ctx, const char *line)
 {
-	(void)ctx;
 	hear("[");
 	hear(line);
 	hear("] ");

@@ -15,14 +15,12 @@ static struct err_text why;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_tracefs_make(&tracefs);
 	return tracefs_events_load(tracefs.root, &events);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	tracefs_events_deinit(&events);
 	fake_tracefs_remove(&tracefs);
 	return 0;

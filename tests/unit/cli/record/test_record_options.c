@@ -35,7 +35,6 @@ static struct record_options good(const char *line)
 
 static int forget(void **state)
 {
-	(void)state;
 	good("-h");
 	return 0;
 }

@@ -6,7 +6,6 @@ static char instance[64];
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(instance, "/tmp/test-instance-XXXXXX");
 	return mkdtemp(instance) ? 0 : -1;
 }
@@ -15,7 +14,6 @@ static int teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", instance);
 	return system(command);
 }

@@ -9,7 +9,6 @@ static char text[STREAM_WATCH_TEXT];
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&watch, 0, sizeof(watch));
 	return 0;
 }

@@ -10,14 +10,12 @@ static struct tracefs_events events;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_tracefs_make(&tracefs);
 	return tracefs_events_load(tracefs.root, &events);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	tracefs_events_deinit(&events);
 	fake_tracefs_remove(&tracefs);
 	return 0;

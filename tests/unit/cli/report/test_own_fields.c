@@ -34,7 +34,6 @@ static int check(const char *config_text, const char *state_text)
 
 static int teardown(void **state)
 {
-	(void)state;
 	name_list_deinit(&skipped);
 	return 0;
 }

@@ -8,14 +8,12 @@ static struct facts x;
 
 static int setup(void **state)
 {
-	(void)state;
 	facts_init(&x, FACTS_FTRACE);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	facts_deinit(&x);
 	return 0;
 }

@@ -10,7 +10,6 @@ static struct err_text why;
 
 static int teardown(void **state)
 {
-	(void)state;
 	recording_sources_deinit(&sources);
 	return 0;
 }

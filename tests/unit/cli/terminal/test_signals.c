@@ -13,7 +13,6 @@ static struct end_signals *signals;
 
 static void on_signal(void *ctx, int number, bool by_terminal)
 {
-	(void)ctx;
 	sprintf(heard + strlen(heard), "%d%s ", number, by_terminal ? "t" : "");
 }
 

@@ -15,7 +15,6 @@ static char dir[64], path[96];
 
 static int setup(void **state)
 {
-	(void)state;
 	strcpy(dir, "/tmp/test-trace-file-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -27,7 +26,6 @@ static int teardown(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
 }

@@ -9,7 +9,6 @@ static struct writer *w;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	trouble = (struct counter_errors){0};
 	w = writer_new(NULL, 1, WRITER_STALL);
@@ -18,7 +17,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	writer_free(w);
 	fake_reset();
 	return 0;

@@ -47,7 +47,6 @@ static const struct counter_poll_ops ops = {
 static int slow_create(struct ds_handle *h, const struct ds_env *e,
 		       const Pb__DataSourceConfig *unused, void **ret_instance)
 {
-	(void)unused;
 	assert_int_equal(counter_poll_init(&slow.poll, &ops, h, e, period), 0);
 	slow.track = tracks_add(slow.poll.tracks, &(struct track_spec){.kind = TRACK_COUNTER,
 								       .parent = slow.poll.group,
@@ -68,7 +67,6 @@ static const struct data_source slow_source = {
 
 static int setup(void **state)
 {
-	(void)state;
 	rig_setup(&slow_source);
 	slow = (struct slow){.steps = 3};
 	period = 1;
@@ -77,7 +75,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rig_teardown();
 	return 0;
 }

@@ -7,7 +7,6 @@ static struct writer *w;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_STALL);
 	return 0;
@@ -15,7 +14,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	writer_free(w);
 	fake_reset();
 	return 0;

@@ -10,7 +10,6 @@ static struct writer *w;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_STALL);
 	return tracks_new("linux.test_stats", w, &t);
@@ -18,7 +17,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	tracks_free(t);
 	writer_free(w);
 	fake_reset();

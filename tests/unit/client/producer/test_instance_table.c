@@ -52,7 +52,6 @@ static int fake_create(struct ds_handle *h, const struct ds_env *env,
 {
 	struct fake *f;
 
-	(void)env;
 	if (create_result < 0)
 		return create_result;
 	f = calloc(1, sizeof(*f));
@@ -142,43 +141,36 @@ static const struct data_source *const sources[] = {&plain, &clearing, &timely, 
 
 static void on_started(void *ctx, uint64_t id)
 {
-	(void)ctx;
 	note("[started:%u]", (unsigned)id);
 }
 
 static void on_stopped(void *ctx, uint64_t id)
 {
-	(void)ctx;
 	note("[stopped:%u]", (unsigned)id);
 }
 
 static void on_flushed(void *ctx, uint64_t flush_id)
 {
-	(void)ctx;
 	note("[flushed/%u]", (unsigned)flush_id);
 }
 
 static void on_failed(void *ctx, const char *name, int error)
 {
-	(void)ctx;
 	note("[failed:%s:%d]", name, error);
 }
 
 static void on_boosted(void *ctx, struct priority_boost strongest)
 {
-	(void)ctx;
 	note("[boost:%u/%u]", (unsigned)strongest.policy, strongest.priority);
 }
 
 static void on_bad_boost(void *ctx, const char *name)
 {
-	(void)ctx;
 	note("[bad boost:%s]", name);
 }
 
 static void on_triggered(void *ctx, const char *const *names, size_t n)
 {
-	(void)ctx;
 	note("[triggers:%s,%s/%zu]", names[0], names[n - 1], n);
 }
 
@@ -197,7 +189,6 @@ static struct instance_table *all;
 
 static int setup(void **state)
 {
-	(void)state;
 	answer_later = false;
 	create_result = 0;
 	env.loop = event_base_new();
@@ -207,7 +198,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	instance_table_free(all);
 	event_base_free(env.loop);
 	strbuf_deinit(&story);

@@ -68,7 +68,6 @@ static int one_create(struct ds_handle *h, const struct ds_env *env,
 {
 	struct one *o;
 
-	(void)env;
 	strbuf_puts(&rig->story, "create ");
 	if (config->legacy_config) {
 		assert_string_equal(config->legacy_config, "fail");
@@ -107,7 +106,6 @@ static void one_flush(void *instance, uint64_t flush_id)
 
 static void one_clear(void *instance)
 {
-	(void)instance;
 	strbuf_puts(&rig->story, "clear ");
 }
 
@@ -163,7 +161,6 @@ static void on_acceptable(evutil_socket_t fd, short what, void *ctx)
 	struct rig *r = ctx;
 	int peer;
 
-	(void)what;
 	if (sock_accept(fd, &peer) == 0)
 		host_take(&r->host, peer);
 }

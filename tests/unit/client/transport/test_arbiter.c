@@ -55,7 +55,6 @@ static void give(const struct smb_chunk *c, uint8_t flags)
 
 static int setup(void **state)
 {
-	(void)state;
 	next_chunk_id = 0;
 	return 0;
 }

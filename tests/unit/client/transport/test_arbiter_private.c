@@ -20,7 +20,6 @@ static struct {
 
 static int on_commit(void *ctx, const void *request, size_t len)
 {
-	(void)ctx;
 	assert_true(t.n < MAX_SENT);
 	t.largest = len > t.largest ? len : t.largest;
 	t.sent[t.n] = pb__commit_data_request__unpack(NULL, len, request);
@@ -30,7 +29,6 @@ static int on_commit(void *ctx, const void *request, size_t len)
 
 static bool is_choked(void *ctx)
 {
-	(void)ctx;
 	return t.choked;
 }
 
@@ -54,7 +52,6 @@ static void on_no_writer(void *ctx, uint16_t writer_id)
 
 static void on_schedule(void *ctx, bool urgent)
 {
-	(void)ctx;
 	t.due = !urgent || !arbiter_commit_due(t.a);
 }
 
@@ -71,14 +68,12 @@ static int setup(void **state)
 {
 	struct arbiter_options o = {.ops = &ops, .stall_ms = 20};
 
-	(void)state;
 	memset(&t, 0, sizeof(t));
 	return arbiter_new(&o, &t.a);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < t.n; i++)
 		pb__commit_data_request__free_unpacked(t.sent[i], NULL);
 	arbiter_free(t.a);

@@ -12,7 +12,6 @@ static int send_result;
 
 static int on_send(void *ctx, const void *request, size_t len)
 {
-	(void)ctx;
 	largest = len > largest ? len : largest;
 	sent[n_sent] = pb__commit_data_request__unpack(NULL, len, request);
 	assert_non_null(sent[n_sent]);
@@ -31,14 +30,12 @@ static struct commit_batch b;
 
 static int setup(void **state)
 {
-	(void)state;
 	send_result = 0;
 	return commit_batch_init(&b, 1000, 1024);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	commit_batch_deinit(&b);
 	forget();
 	return 0;

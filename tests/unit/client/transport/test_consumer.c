@@ -156,8 +156,6 @@ TEST_UNCONNECTED(test_a_method_that_the_service_lacks)
 static void answer_yes_but_refuse_flush(struct fixture *x, const char *method, uint64_t id,
 					const uint8_t *args, size_t len)
 {
-	(void)args;
-	(void)len;
 	if (!strcmp(method, "Flush"))
 		fake_refuse(&x->port, id);
 	else
@@ -181,7 +179,6 @@ static void answer_with_flush_arguments(struct fixture *x, const char *method, u
 {
 	Pb__FlushRequest *r = pb__flush_request__unpack(NULL, len, args);
 
-	(void)method;
 	assert_non_null(r);
 	hear(x, "flush(%d:%u,%d:%#llx) ", r->has_timeout_ms, r->timeout_ms, r->has_flags,
 	     (unsigned long long)r->flags);
@@ -205,7 +202,6 @@ static void answer_with_config(struct fixture *x, const char *method, uint64_t i
 {
 	Pb__EnableTracingResponse m = PB__ENABLE_TRACING_RESPONSE__INIT;
 
-	(void)method;
 	hear(x, "config(%.*s) ", (int)len - 2, (const char *)args + 2);
 	m.state_case = PB__ENABLE_TRACING_RESPONSE__STATE_DISABLED;
 	m.disabled = 1;
@@ -251,9 +247,6 @@ static void answer_with_slices(struct fixture *x, const char *method, uint64_t i
 {
 	struct pb_mem m;
 
-	(void)method;
-	(void)args;
-	(void)len;
 	assert_int_equal(pb_mem_init(&m), 0);
 	put_slice(&m, "one", true);
 	put_slice(&m, "tw", false);
@@ -303,9 +296,6 @@ static void answer_with_broken_slices(struct fixture *x, const char *method, uin
 	static const uint8_t no_slice[] = {0x10, 0x01}; /* slices as a number */
 	static const uint8_t bad_slice[] = {0x12, 0x02, 0x0a, 0x05};
 
-	(void)method;
-	(void)args;
-	(void)len;
 	fake_reply(&x->port, id, true, cut_short, sizeof(cut_short));
 	fake_reply(&x->port, id, true, no_slice, sizeof(no_slice));
 	fake_reply(&x->port, id, false, bad_slice, sizeof(bad_slice));
@@ -374,7 +364,6 @@ static void answer_questions(struct fixture *x, const char *method, uint64_t id,
 	Pb__GetTraceStatsResponse stats = PB__GET_TRACE_STATS_RESPONSE__INIT;
 	Pb__TraceStats body = PB__TRACE_STATS__INIT;
 
-	(void)args;
 	if (!strcmp(method, "GetTraceStats")) {
 		body.n_buffer_stats = 1;
 		body.buffer_stats = buffers;
@@ -405,9 +394,6 @@ TEST_WITH(test_questions_are_answered, setup, teardown)
 static void answer_garbage(struct fixture *x, const char *method, uint64_t id, const uint8_t *args,
 			   size_t len)
 {
-	(void)method;
-	(void)args;
-	(void)len;
 	fake_reply(&x->port, id, false, "\x0a\xff\xff", 3);
 }
 
@@ -437,7 +423,6 @@ static void answer_events(struct fixture *x, const char *method, uint64_t id, co
 	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
 	Pb__ObservableEvents e = PB__OBSERVABLE_EVENTS__INIT;
 
-	(void)method;
 	assert_int_equal(r->n_events_to_observe, 2);
 	assert_int_equal(r->events_to_observe[0], 2);
 	assert_int_equal(r->events_to_observe[1], 4);
@@ -472,9 +457,6 @@ FIXTURE_TEST(test_the_observer_may_free_the_consumer)
 static void answer_by_leaving(struct fixture *x, const char *method, uint64_t id,
 			      const uint8_t *args, size_t len)
 {
-	(void)id;
-	(void)args;
-	(void)len;
 	if (!strcmp(method, "ObserveEvents"))
 		fake_hang_up(&x->port);
 }

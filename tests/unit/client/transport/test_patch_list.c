@@ -17,7 +17,6 @@ static void to_second_chunk(struct pb_enc *enc)
 
 static int setup(void **state)
 {
-	(void)state;
 	list = (struct patch_list){0};
 	pb_enc_init(&e, chunk[0] + 4, chunk[0] + sizeof(chunk[0]), to_second_chunk);
 	return 0;

@@ -732,7 +732,6 @@ TEST(patches_in_place_need_no_request)
 		struct rig r;
 		struct log l;
 
-		(void)state;
 		rig_init(&r, 4096, 64, SMB_DIV1, in_place);
 		log_open(&l, &r, WRITER_DROP);
 		log_write(&l, 12345, 30000, test_depth);

@@ -9,7 +9,6 @@ static struct ebpf_errors errors;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	return 0;
@@ -17,7 +16,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	writer_free(w);
 	ebpf_errors_deinit(&errors);
 	fake_reset();

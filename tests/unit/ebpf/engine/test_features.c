@@ -37,7 +37,6 @@ static int setup(void **state)
 	char path[128];
 	FILE *f;
 
-	(void)state;
 	snprintf(root, sizeof(root), "/tmp/sonda-facts-XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
@@ -61,7 +60,6 @@ static int teardown(void **state)
 					  "/events/group", "/events", ""};
 	char path[128];
 
-	(void)state;
 	ebpf_features_free(&features);
 	for (int i = 0; i < 5; i++) {
 		path_of(all[i], path);

@@ -15,7 +15,6 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 
 static int setup(void **state)
 {
-	(void)state;
 	words = (struct libbpf_log){.error = {0}};
 	return 0;
 }

@@ -13,7 +13,6 @@ static uint64_t sum, seen;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_bpf_reset(3);
 	reader = (struct map_reader){.key_size = sizeof(uint32_t), .value_size = sizeof(uint64_t)};
 	sum = seen = 0;
@@ -23,7 +22,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	map_reader_deinit(&reader);
 	close(fd);
 	fake_bpf_reset(0);

@@ -30,7 +30,6 @@ static struct {
 
 static int count_args(void *ctx, const char *tracepoint)
 {
-	(void)ctx;
 	if (kernel.no_btf)
 		return -EOPNOTSUPP;
 	if (kernel.tracepoint && !strcmp(tracepoint, kernel.tracepoint))
@@ -42,7 +41,6 @@ static int find_field(void *ctx, const char *event, const char *field, struct so
 {
 	const char *name = strchr(event, '/');
 
-	(void)ctx;
 	if (kernel.no_events)
 		return -ENOENT;
 	if (kernel.tracepoint && kernel.args < 0 && name && !strcmp(name + 1, kernel.tracepoint))
@@ -52,7 +50,6 @@ static int find_field(void *ctx, const char *event, const char *field, struct so
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	if (ebpf_features_new(TRACEFS, &real) < 0)
 		return -1;
@@ -64,7 +61,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	ebpf_features_free(&real);
 	ebpf_errors_deinit(&errors);
 	return 0;
@@ -313,7 +309,6 @@ static void touch_memory(void)
 /* All want the lock of the process's memory. */
 static void *map_and_unmap(void *arg)
 {
-	(void)arg;
 	for (int i = 0; i < 10000; i++)
 		munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
 	return NULL;

@@ -17,7 +17,6 @@ static const struct track_spec columns[] = {
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	now = 0;
 	sums = (struct syscall_sums){0};
@@ -28,7 +27,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	syscall_sums_deinit(&sums);
 	top_n_free(top);
 	tracks_free(tracks);

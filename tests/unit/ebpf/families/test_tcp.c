@@ -13,7 +13,6 @@ static struct tcp_cpu *cpu(uint32_t i)
 static void each_enumerator(void *ctx, const char *type,
 			    void (*fn)(void *arg, const char *name, int64_t value), void *arg)
 {
-	(void)ctx;
 	assert_string_equal(type, "skb_drop_reason");
 	fn(arg, "SKB_DROP_REASON_NO_SOCKET", 3);
 	fn(arg, "SKB_DROP_REASON_MAX", TCP_REASONS + 7);
@@ -23,7 +22,6 @@ static void each_enumerator(void *ctx, const char *type,
 static void each_symbol(void *ctx, const char *event, const char *field,
 			void (*fn)(void *arg, const char *name, int64_t value), void *arg)
 {
-	(void)ctx;
 	assert_string_equal(event, "skb/kfree_skb");
 	assert_string_equal(field, "reason");
 	fn(arg, "NO_SOCKETS", 3); /* types know better */

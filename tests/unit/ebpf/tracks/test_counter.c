@@ -12,7 +12,6 @@ static const struct ebpf_family family = {.name = "waits"};
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
@@ -24,7 +23,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	ebpf_errors_deinit(&errors);
 	tracks_free(tracks);
 	writer_free(w);

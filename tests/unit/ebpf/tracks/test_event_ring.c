@@ -17,7 +17,6 @@ static int fd;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	fake_bpf_reset(1);
 	w = writer_new(NULL, 1, WRITER_DROP);
@@ -27,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_ring_free(ring);
 	ring = NULL;
 	tracks_free(tracks);

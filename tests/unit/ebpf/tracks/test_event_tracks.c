@@ -16,7 +16,6 @@ static int setup(void **state)
 {
 	uint32_t group;
 
-	(void)state;
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
@@ -27,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_tracks_free(lanes);
 	tracks_free(tracks);
 	writer_free(w);

@@ -7,14 +7,12 @@ static struct process_sums sums;
 
 static int setup(void **state)
 {
-	(void)state;
 	sums = (struct process_sums){.n_values = 2};
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	process_sums_deinit(&sums);
 	return 0;
 }

@@ -15,7 +15,6 @@ static const struct track_spec columns[] = {
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	now = 0;
 	w = writer_new(NULL, 1, WRITER_DROP);
@@ -25,7 +24,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	top_n_free(top);
 	tracks_free(tracks);
 	writer_free(w);

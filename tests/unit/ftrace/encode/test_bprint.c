@@ -54,7 +54,6 @@ static size_t name_pointer(void *ctx, uint64_t address, char *to, size_t size)
 	char text[64];
 	size_t n = (size_t)snprintf(text, sizeof(text), "<%llx>", (unsigned long long)address);
 
-	(void)ctx;
 	n = MIN(n, size);
 	memcpy(to, text, n);
 	return n;
@@ -218,7 +217,6 @@ TEST(test_records_against_libtraceevent)
 	static const char *const fmt = "%d %s %llx %6u| %s 0x%08lx";
 	uint8_t record[512] = {100};
 	struct tep_handle *tep;
-	const struct tep_event *e = format_event("ftrace", "bprint", fields, &tep);
 	struct tep_record r = {.data = record};
 	uint64_t seed = 5, address = 0xffffffff82000000;
 	struct trace_seq s;
@@ -226,6 +224,7 @@ TEST(test_records_against_libtraceevent)
 	char text[64];
 	size_t len;
 
+	assert_non_null(format_event("ftrace", "bprint", fields, &tep));
 	tep_set_long_size(tep, 8);
 	assert_int_equal(tep_register_print_string(tep, fmt, address), 0);
 	memcpy(record + 16, &address, 8);
@@ -249,6 +248,5 @@ TEST(test_records_against_libtraceevent)
 		assert_memory_equal(s.buffer + strlen(s.buffer) - len, want, len);
 		trace_seq_destroy(&s);
 	}
-	(void)e;
 	tep_free(tep);
 }

@@ -10,7 +10,6 @@ static struct clock_sync moment;
 
 static int setup(void **state)
 {
-	(void)state;
 	w = fake_writer_new(100);
 	memset(&b, 0, sizeof(b));
 	moment = (struct clock_sync){0};
@@ -19,7 +18,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	bundle_deinit(&b);
 	writer_free(w);
 	return 0;

@@ -33,7 +33,6 @@ static int setup(void **state)
 	struct tep_handle *tep;
 	int r;
 
-	(void)state;
 	r = event_compile_compact(format_event("sched", "sched_switch",
 					       FIELD("long prev_state", 8, 8,
 						     1) FIELD("char next_comm[16]", 16, 16, 0)
@@ -56,7 +55,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	free(switch_row);
 	free(waking_row);
 	return 0;

@@ -452,7 +452,6 @@ TEST(test_times_of_every_length)
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_table_deinit(&made);
 	return 0;
 }

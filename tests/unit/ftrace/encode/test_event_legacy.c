@@ -136,7 +136,6 @@ TEST(test_arrays_of_strings)
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_table_deinit(&table);
 	return 0;
 }

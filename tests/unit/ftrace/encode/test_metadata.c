@@ -13,13 +13,11 @@ static struct metadata_batch repr;
 
 static int setup(void **state)
 {
-	(void)state;
 	return metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	metadata_deinit(&news);
 	return 0;
 }

@@ -41,7 +41,6 @@ static int setup(void **state)
 				   "ffffffff81000200 D data\n";
 	struct symbol_table_build *b;
 
-	(void)state;
 	assert_int_equal(symbol_table_build_new(&b), 0);
 	assert_int_equal(symbol_table_build_feed(b, text, strlen(text)), 0);
 	while (symbol_table_build_step(b))
@@ -57,7 +56,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_table_deinit(&table);
 	symbol_table_deinit(&symbol_table);
 	return 0;

@@ -22,7 +22,6 @@ static int add(const char *group, const char *name, unsigned id,
 
 static int teardown(void **state)
 {
-	(void)state;
 	event_table_deinit(&t);
 	return 0;
 }

@@ -12,7 +12,6 @@ static struct setup_errors errors;
 
 static int teardown(void **state)
 {
-	(void)state;
 	setup_errors_deinit(&errors);
 	return 0;
 }

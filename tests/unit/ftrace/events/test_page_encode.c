@@ -213,7 +213,6 @@ static void add(const char *group, const char *name, unsigned id, const char *fi
 
 static int setup(void **state)
 {
-	(void)state;
 	add("sched", "sched_switch", ID_SWITCH,
 	    FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
 		    FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1),
@@ -229,7 +228,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);

@@ -10,7 +10,6 @@ static bool follow;
 
 static int teardown(void **state)
 {
-	(void)state;
 	filter = print_filter_free(filter);
 	n_tids = 0;
 	follow = false;

@@ -280,7 +280,6 @@ TEST(test_noise)
 				records++;
 			}
 		assert_true(p.cur <= p.end);
-		(void)last;
 		free(bytes);
 	}
 	assert_true(records > 1000);

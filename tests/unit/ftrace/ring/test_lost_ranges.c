@@ -11,7 +11,6 @@ static struct lost_range range;
 
 static int setup(void **state)
 {
-	(void)state;
 	l = (struct lost_ranges){0};
 	range = (struct lost_range){0};
 	return 0;

@@ -25,7 +25,6 @@ static int setup(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	for (unsigned i = 0; i < CPUS; i++) {
 		assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
 		cpus[i] = (struct cpu_reader){.cpu = i, .fd = fds[0], .stats_fd = -1};
@@ -39,7 +38,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	w = poll_events_free(w);
 	event_base_free(loop);
 	for (unsigned i = 0; i < CPUS; i++) {

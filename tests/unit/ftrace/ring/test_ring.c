@@ -282,7 +282,6 @@ static void close_it(struct side *s)
 
 static void close_all(struct side *s)
 {
-	(void)s;
 	for (unsigned i = 0; i < LISTENERS; i++)
 		ring_close(&sides[i].l);
 }

@@ -41,13 +41,11 @@ static uint32_t pages_read(void)
 
 static void before_slice(void *ctx)
 {
-	(void)ctx;
 	pages_before = pages_read();
 }
 
 static void after_slice(void *ctx)
 {
-	(void)ctx;
 	turns++;
 	through += ring_poll_read_until(d, &read_until);
 	most_pages = MAX(most_pages, pages_read() - pages_before);
@@ -59,7 +57,6 @@ static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
 	static struct page_encode_target to;
 
-	(void)ctx;
 	to = (struct page_encode_target){.t = t, .cpu = &streams[cpu]};
 	*ret = &to;
 	return 1;
@@ -67,7 +64,6 @@ static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
 
 static void pass_over(void *ctx)
 {
-	(void)ctx;
 	passes++;
 	assert_int_equal(passes, ring_poll_passes(d));
 	if (in_pass_over)
@@ -215,8 +211,6 @@ static void on_command(evutil_socket_t fd, short what, void *arg)
 {
 	char byte;
 
-	(void)what;
-	(void)arg;
 	assert_int_equal(read(fd, &byte, 1), 1);
 	served_at = turns;
 }

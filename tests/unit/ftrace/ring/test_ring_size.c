@@ -21,7 +21,6 @@ int instance_write(const struct instance *i, const char *file, const char *text)
 {
 	uint32_t kb = (uint32_t)strtoul(text, NULL, 10), size;
 
-	(void)i;
 	kernel.writes++;
 	if (!strcmp(file, "buffer_size_kb")) {
 		if (kernel.deaf)
@@ -48,26 +47,22 @@ int instance_write(const struct instance *i, const char *file, const char *text)
 
 bool instance_has_changed(const struct instance *i, const char *file)
 {
-	(void)i;
 	assert_string_equal(file, "buffer_size_kb");
 	return !kernel.others;
 }
 
 uint32_t instance_ring_kb(const struct instance *i)
 {
-	(void)i;
 	return kernel.buffer_kb;
 }
 
 uint32_t instance_subbuf_kb(const struct instance *i)
 {
-	(void)i;
 	return kernel.old ? 4 : kernel.subbuf_kb;
 }
 
 static int setup(void **state)
 {
-	(void)state;
 	kernel = (struct kernel){
 		.row_kb = 512, .room_kb = 1 << 20, .subbuf_kb = 4, .buffer_kb = 1410};
 	return 0;
@@ -75,7 +70,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	setup_errors_deinit(&errors);
 	return 0;
 }

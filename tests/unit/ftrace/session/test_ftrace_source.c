@@ -625,8 +625,6 @@ WITH_LOOP(test_a_stop_while_it_is_set_up)
 
 static void on_late(evutil_socket_t fd, short what, void *state)
 {
-	(void)what;
-	(void)fd;
 	fifo = let_the_kernel_end(state);
 }
 

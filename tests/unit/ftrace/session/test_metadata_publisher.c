@@ -22,7 +22,6 @@ static struct {
 
 static void on_news(void *ctx, const struct metadata_batch *n)
 {
-	(void)ctx;
 	heard.calls++;
 	heard.empty += !n->n_tasks && !n->n_tids && !n->n_fds;
 	heard.n_tasks += n->n_tasks;

@@ -14,7 +14,6 @@ static struct writer *w;
 
 static int setup(void **state)
 {
-	(void)state;
 	s = (struct ftrace_session){0};
 	stats = (struct session_stats){0};
 	w = fake_writer_new(4096);
@@ -23,7 +22,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	session_stats_deinit(&stats);
 	setup_errors_deinit(&s.errors);
 	writer_free(w);

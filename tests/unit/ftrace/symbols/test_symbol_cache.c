@@ -174,8 +174,6 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	struct ticker *t = arg;
 	uint64_t now = clock_mono_ns();
 
-	(void)fd;
-	(void)what;
 	t->longest = MAX(t->longest, now - t->last);
 	t->last = now;
 	if (++t->n < 100000)

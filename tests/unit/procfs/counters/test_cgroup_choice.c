@@ -9,14 +9,12 @@ static Pb__CgroupStatsConfig c;
 
 static int setup(void **state)
 {
-	(void)state;
 	pb__cgroup_stats_config__init(&c);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	cgroup_choice_deinit(&choice);
 	return 0;
 }

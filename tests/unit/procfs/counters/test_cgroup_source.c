@@ -16,7 +16,6 @@ static Pb__CgroupStatsConfig stats;
 
 static int setup(void **state)
 {
-	(void)state;
 	rig_setup(&cgroup_stats_data_source);
 	pb__cgroup_stats_config__init(&stats);
 	stats.period_ms = 1; /* the least there is */
@@ -26,7 +25,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rig_teardown();
 	return 0;
 }

@@ -9,7 +9,6 @@ static void note(void *ctx, struct span name, const struct counter_number *v)
 {
 	size_t n = strlen(got);
 
-	(void)ctx;
 	n += (size_t)snprintf(got + n, sizeof(got) - n, "%.*s=", (int)name.len, name.p);
 	if (v->is_double)
 		snprintf(got + n, sizeof(got) - n, "%.2f;", v->d);

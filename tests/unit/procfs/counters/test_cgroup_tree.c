@@ -12,7 +12,6 @@ static Pb__CgroupStatsConfig c;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	pb__cgroup_stats_config__init(&c);
@@ -22,7 +21,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	cgroup_tree_deinit(&tree);
 	assert_int_equal(tree.n, 0);
 	cgroup_choice_deinit(&choice);

@@ -12,7 +12,6 @@ static int at;
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	p = (struct counter_poll){.pass = 1};
 	f = (struct counter_file){.fd = -1};
@@ -22,7 +21,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	counter_file_close(&f, &p);
 	assert_int_equal(p.fds, 0);
 	strbuf_deinit(&p.text);

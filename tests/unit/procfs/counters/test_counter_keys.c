@@ -13,7 +13,6 @@ static unsigned asked;
 /* Wants all but names with an x. */
 static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
-	(void)ctx;
 	asked++;
 	*ret_spec = (struct track_spec){.unit = TRACK_UNIT_BYTES};
 	return !strchr(shown, 'x');
@@ -21,7 +20,6 @@ static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_STALL);
 	keys = (struct counter_keys){.decide = decide, .prefix = "f"};
@@ -31,7 +29,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	counter_keys_deinit(&keys);
 	counter_tracks_deinit(&a);
 	counter_tracks_deinit(&b);

@@ -9,15 +9,12 @@ static struct network_links links;
 
 static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
-	(void)ctx;
-	(void)shown;
 	*ret_spec = (struct track_spec){.total = true};
 	return true;
 }
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	p = (struct counter_poll){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
 	links = (struct network_links){.keys = {.decide = decide}};
@@ -27,7 +24,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	network_links_deinit(&links);
 	tracks_free(p.tracks);
 	writer_free(p.writer);

@@ -12,7 +12,6 @@ static int setup(void **state)
 	char *wanted[] = {(char[]){"Tcp *"}, (char[]){"TcpExt Listen*"}, (char[]){"IpExt *Octets"},
 			  (char[]){"P* *"}};
 
-	(void)state;
 	fake_reset();
 	p = (struct counter_poll){.writer = writer_new(NULL, 1, WRITER_STALL)};
 	protocols = (struct network_protocols){.poll = &p, .counters = &counters};
@@ -22,7 +21,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	network_protocols_deinit(&protocols);
 	counter_patterns_deinit(&counters);
 	tracks_free(p.tracks);

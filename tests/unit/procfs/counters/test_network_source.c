@@ -11,7 +11,6 @@ static Pb__NetworkStatsConfig stats;
 
 static int setup(void **state)
 {
-	(void)state;
 	rig_setup(&network_stats_data_source);
 	pb__network_stats_config__init(&stats);
 	stats.period_ms = 1;
@@ -21,7 +20,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	rig_teardown();
 	return 0;
 }

@@ -9,7 +9,6 @@ static void note(void *ctx, struct span name, const struct counter_number *v)
 {
 	size_t n = strlen(got);
 
-	(void)ctx;
 	snprintf(got + n, sizeof(got) - n, "%.*s=%lld;", (int)name.len, name.p, (long long)v->i);
 }
 

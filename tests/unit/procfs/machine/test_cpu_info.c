@@ -14,14 +14,12 @@ static struct cpu_info info;
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new(); /* stands in for /sys */
 	return pb_mem_init(&mem);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	strbuf_deinit(&text);
 	pb_mem_deinit(&mem);
 	proc_remove("");

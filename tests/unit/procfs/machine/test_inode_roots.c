@@ -15,14 +15,12 @@ static struct inode_roots named, roots;
 
 static int setup(void **state)
 {
-	(void)state;
 	pb__inode_file_config__init(&config);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	inode_roots_deinit(&named);
 	inode_roots_deinit(&roots);
 	return 0;

@@ -28,7 +28,6 @@ static int setup(void **state)
 	struct stat st;
 	int n;
 
-	(void)state;
 	fake_reset();
 	proc_new();
 	proc_put("x", 1, "files/a/b");
@@ -55,7 +54,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (instance)
 		source->destroy(instance);
 	instance = NULL;

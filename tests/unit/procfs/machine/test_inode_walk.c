@@ -8,7 +8,6 @@ static struct inode_walk walk;
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	walk = (struct inode_walk){0};
 	return 0;
@@ -16,7 +15,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	inode_walk_end(&walk);
 	proc_remove("");
 	return 0;

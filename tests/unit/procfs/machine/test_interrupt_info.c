@@ -11,13 +11,11 @@ static struct pb_mem mem;
 
 static int setup(void **state)
 {
-	(void)state;
 	return pb_mem_init(&mem);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	pb_mem_deinit(&mem);
 	return 0;
 }

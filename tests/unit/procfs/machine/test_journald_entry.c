@@ -8,14 +8,12 @@ static struct journald_entry entry;
 
 static int setup(void **state)
 {
-	(void)state;
 	entry = (struct journald_entry){0};
 	return pb_mem_init(&mem);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	pb_mem_deinit(&mem);
 	return 0;
 }

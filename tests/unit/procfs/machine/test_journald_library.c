@@ -7,7 +7,6 @@ static struct strbuf why;
 
 static int teardown(void **state)
 {
-	(void)state;
 	strbuf_deinit(&why);
 	return 0;
 }

@@ -10,7 +10,6 @@ static struct journald_filter filter;
 
 static int setup(void **state)
 {
-	(void)state;
 	journal_reset();
 	lib = journal_library();
 	filter = (struct journald_filter){.max_priority = -1};
@@ -19,7 +18,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	journald_reader_close(&reader);
 	assert_int_equal(journal.opened, journal.closed);
 	return 0;

@@ -27,12 +27,10 @@ int journald_library_open(struct journald_library *l, const char *file, struct s
 
 void journald_library_close(struct journald_library *l)
 {
-	(void)l;
 }
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	journal_reset();
 	pb__systemd_journald_config__init(&journald);
@@ -44,7 +42,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (instance)
 		source->destroy(instance);
 	instance = NULL;

@@ -15,7 +15,6 @@ static void *instance;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	env = (struct ds_env){
@@ -25,7 +24,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (instance)
 		source->destroy(instance);
 	instance = NULL;

@@ -11,7 +11,6 @@ static char dir[128];
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	snprintf(dir, sizeof(dir), "%s/bat", proc_root);
 	values = (struct power_values){0};
@@ -20,7 +19,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	strbuf_deinit(&text);
 	proc_remove("");
 	return 0;

@@ -17,7 +17,6 @@ static struct ds_env env;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	pb__system_info_config__init(&info);
@@ -30,7 +29,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fake_reset();
 	event_base_free(env.loop);
 	proc_remove("");

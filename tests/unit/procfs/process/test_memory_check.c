@@ -13,14 +13,12 @@ static struct memory_check memory_check;
 
 static int setup(void **state)
 {
-	(void)state;
 	memory_check = MEMORY_CHECK_NONE;
 	return sleeper_start(&sleeper) == 0 ? proc_files_init(&files, "/proc") : -1;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	memory_check_deinit(&memory_check);
 	proc_files_deinit(&files);
 	sleeper_end(&sleeper);

@@ -9,7 +9,6 @@ static int root;
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	root = open(proc_root, O_RDONLY | O_DIRECTORY);
 	return root < 0 ? -1 : 0;
@@ -17,7 +16,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	close(root);
 	proc_remove("");
 	return 0;

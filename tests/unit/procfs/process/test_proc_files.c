@@ -9,14 +9,12 @@ static struct proc_files files;
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	return proc_files_init(&files, proc_root);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	proc_files_deinit(&files);
 	proc_remove("");
 	return 0;

@@ -14,7 +14,6 @@ static const struct process_counters_options all = {true, true, true}, none;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
@@ -23,7 +22,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();

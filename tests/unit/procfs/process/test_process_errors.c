@@ -11,7 +11,6 @@ static struct proc_files files;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	errors = (struct process_errors){0};
 	files = (struct proc_files){0};
@@ -21,7 +20,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	writer_free(packet.w);
 	fake_reset();
 	return 0;

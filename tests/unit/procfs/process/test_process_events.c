@@ -3,46 +3,24 @@
  * test_process_writer.c. */
 
 #include "unit/test.h"
-#include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_queue.h"
 
-static struct proc_files files;
-static struct process_packet packet;
-static struct process_writer writer;
 static struct process_events events;
-static uint64_t time_ns, step_ns;
-
-static uint64_t stepping(void)
-{
-	return time_ns += step_ns;
-}
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_reset();
-	proc_new();
-	time_ns = 0;
-	step_ns = 1;
+	int r = writer_rig_begin();
+
 	events = (struct process_events){0};
-	writer = (struct process_writer){.files = &files, .packet = &packet};
 	writer.options.thread_names = true;
-	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	return proc_files_init(&files, proc_root);
+	return r;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
-	process_packet_end(&packet);
 	process_events_deinit(&events);
-	process_writer_deinit(&writer);
-	proc_files_deinit(&files);
-	writer_free(packet.w);
-	fake_reset();
-	proc_remove("");
-	return 0;
+	return writer_rig_end();
 }
 
 static bool one_turn(void)

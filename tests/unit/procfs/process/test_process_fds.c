@@ -1,46 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_queue.h"
 
-static struct proc_files files;
-static struct process_packet packet;
-static struct process_writer writer;
 static struct process_fds fds;
-static uint64_t time_ns, step_ns;
-
-static uint64_t stepping(void)
-{
-	return time_ns += step_ns;
-}
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_reset();
-	proc_new();
-	time_ns = 0;
-	step_ns = 1;
+	int r = writer_rig_begin();
+
 	fds = (struct process_fds){0};
-	writer = (struct process_writer){.files = &files, .packet = &packet};
-	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
 	pid_relations_put_process(&writer.relations, 70, 1);
 	pid_relations_put_thread(&writer.relations, 71, 70);
-	return proc_files_init(&files, proc_root);
+	return r;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
-	process_packet_end(&packet);
 	process_fds_deinit(&fds);
-	process_writer_deinit(&writer);
-	proc_files_deinit(&files);
-	writer_free(packet.w);
-	fake_reset();
-	proc_remove("");
-	return 0;
+	return writer_rig_end();
 }
 
 static void lead(int tid, int fd, const char *to)

@@ -7,7 +7,6 @@ static struct process_packet packet;
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL), .new_state = true};
 	return 0;
@@ -15,7 +14,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	writer_free(packet.w);
 	fake_reset();
 	return 0;

@@ -3,48 +3,24 @@
 #include <sys/resource.h>
 
 #include "unit/test.h"
-#include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_scan.h"
 
-static struct proc_files files;
-static struct process_packet packet;
-static struct process_writer writer;
 static struct process_queue queue;
 static struct process_poll poll_;
-static uint64_t time_ns, step_ns;
-
-static uint64_t stepping(void)
-{
-	return time_ns += step_ns;
-}
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_reset();
-	proc_new();
-	time_ns = 0;
-	step_ns = 1;
-	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	writer = (struct process_writer){.files = &files, .packet = &packet};
 	queue = (struct process_queue){0};
 	poll_ = (struct process_poll){.options.full_every = 1};
-	return proc_files_init(&files, proc_root);
+	return writer_rig_begin();
 }
 
 static int teardown(void **state)
 {
-	(void)state;
-	process_packet_end(&packet);
 	process_poll_deinit(&poll_);
 	process_queue_deinit(&queue);
-	process_writer_deinit(&writer);
-	proc_files_deinit(&files);
-	writer_free(packet.w);
-	fake_reset();
-	proc_remove("");
-	return 0;
+	return writer_rig_end();
 }
 
 static void put_process(int pid, unsigned rss)

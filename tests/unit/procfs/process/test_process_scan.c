@@ -3,48 +3,25 @@
 #include <sys/prctl.h>
 
 #include "unit/test.h"
-#include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_scan.h"
 
-static struct proc_files files;
-static struct process_packet packet;
-static struct process_writer writer;
 static struct process_scan scan;
-
-/* Time passes by one step each time somebody looks. */
-static uint64_t time_ns, step_ns;
-
-static uint64_t stepping(void)
-{
-	return time_ns += step_ns;
-}
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_reset();
-	proc_new();
-	time_ns = 0;
-	step_ns = 1;
+	int r = writer_rig_begin();
+
 	scan = (struct process_scan){0};
-	writer = (struct process_writer){
-		.options = {.thread_names = true}, .files = &files, .packet = &packet};
-	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	return proc_files_init(&files, proc_root);
+	writer.options.thread_names = true;
+	return r;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	process_packet_end(&packet);
 	process_scan_end(&scan);
-	proc_files_deinit(&files);
-	process_writer_deinit(&writer);
-	writer_free(packet.w);
-	fake_reset();
-	proc_remove("");
-	return 0;
+	return writer_rig_end();
 }
 
 /* One turn: true when there is more. */

@@ -16,7 +16,6 @@ static void count_gone(void *ctx, struct polled *p)
 
 static int setup(void **state)
 {
-	(void)state;
 	n_gone = 0;
 	table = (struct process_table){.gone = count_gone, .ctx = &n_gone};
 	return 0;
@@ -24,7 +23,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	process_table_deinit(&table);
 	return 0;
 }

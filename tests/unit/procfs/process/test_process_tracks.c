@@ -11,7 +11,6 @@ static struct process_tracks_row rows[100];
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	memset(rows, 0, sizeof(rows));
@@ -23,7 +22,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	process_tracks_deinit(&tracks);
 	proc_files_deinit(&files);
 	writer_free(writer);

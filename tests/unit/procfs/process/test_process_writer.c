@@ -24,21 +24,18 @@ static int begin(const char *root)
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	return begin(proc_root);
 }
 
 static int setup_recorded(void **state)
 {
-	(void)state;
 	proc_root[0] = '\0';
 	return begin(RECORDED);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	process_packet_end(&packet);
 	proc_files_deinit(&files);
 	process_writer_deinit(&writer);

@@ -2,35 +2,20 @@
 /* Tasks described by what was heard of them, there or gone. */
 
 #include "unit/test.h"
-#include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_writer.h"
-
-static struct proc_files files;
-static struct process_packet packet;
-static struct process_writer writer;
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_reset();
-	proc_new();
-	writer = (struct process_writer){.files = &files, .packet = &packet};
+	int r = writer_rig_begin();
+
 	writer.options.thread_names = true;
-	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	return proc_files_init(&files, proc_root);
+	return r;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
-	process_packet_end(&packet);
-	process_writer_deinit(&writer);
-	proc_files_deinit(&files);
-	writer_free(packet.w);
-	fake_reset();
-	proc_remove("");
-	return 0;
+	return writer_rig_end();
 }
 
 static void put_name(struct task_state *t, const char *name)

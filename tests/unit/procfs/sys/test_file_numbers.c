@@ -9,7 +9,6 @@ static FILE *out;
 
 static void check_number(void *ctx, struct span name, const struct counter_number *v)
 {
-	(void)ctx;
 	if (v->is_double)
 		fprintf(out, "%.*s = %g; ", (int)name.len, name.p, v->d);
 	else
@@ -31,7 +30,6 @@ static int parse(const char *text, size_t len)
 
 static int teardown(void **state)
 {
-	(void)state;
 	free(got);
 	got = NULL;
 	return 0;

@@ -5,14 +5,12 @@
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	proc_remove("");
 	return 0;
 }

@@ -8,14 +8,12 @@ static struct sys_names names;
 
 static int setup(void **state)
 {
-	(void)state;
 	proc_new();
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	sys_names_deinit(&names);
 	proc_remove("");
 	return 0;

@@ -23,7 +23,6 @@ static void put(const char *path, const char *text)
 
 static int setup(void **state)
 {
-	(void)state;
 	fake_reset();
 	proc_new();
 	put("meminfo", "MemTotal: 10 kB\n");
@@ -43,7 +42,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (instance)
 		source->destroy(instance);
 	event_base_free(env.loop);

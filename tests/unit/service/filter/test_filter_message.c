@@ -22,7 +22,6 @@ static int setup(void **state)
 		"trace_filter { string_filter_chain { rules { policy: SFP_MATCH_REDACT_GROUPS "
 		"regex_pattern: 'secret: (.*)' } } }");
 
-	(void)state;
 	assert_int_equal(filter_bytecode_new(c.bytes, c.len, NULL, 0, NULL, &code), 0);
 	assert_int_equal(
 		filter_strings_new(config->trace_filter->string_filter_chain, NULL, NULL, &strings),
@@ -33,7 +32,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	filter_bytecode_free(code);
 	filter_strings_free(strings);
 	return 0;

@@ -11,13 +11,11 @@ static struct pb_mem message;
 
 static int setup(void **state)
 {
-	(void)state;
 	return pb_mem_init(&message);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	pb_mem_deinit(&message);
 	return 0;
 }

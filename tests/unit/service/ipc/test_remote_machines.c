@@ -9,7 +9,6 @@ static struct quota quota;
 
 static int setup(void **state)
 {
-	(void)state;
 	quota_init(&quota);
 	remote_machines_init(&ms, &quota);
 	return 0;
@@ -17,7 +16,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	remote_machines_deinit(&ms);
 	quota_deinit(&quota);
 	return ms.n != 0;

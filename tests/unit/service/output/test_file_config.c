@@ -110,7 +110,6 @@ TEST(only_enabled_syncs)
 
 static int free_config(void **state)
 {
-	(void)state;
 	of("");
 	pb__trace_config__free_unpacked(config, NULL);
 	return 0;
