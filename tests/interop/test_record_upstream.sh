@@ -46,7 +46,7 @@ end_load() {
 } 2>/dev/null
 
 start_load
-sonda_record 0 -t 1s sched
+sonda_record 0 -t 300ms sched
 verdict "shorthand: exit code 0" $? "$TMP/log"
 end_load
 [ "$(trace_errors "$TMP/trace")" = '[]' ]
@@ -60,13 +60,13 @@ expected=$(($(count switch_timestamp:) + $(count waking_timestamp:) +
 said "^  events   sched $(thousands $expected)(,|\$)"
 verdict "shorthand: as many events as protoc finds" $? "$TMP/log"
 
-sonda_record 0 -t 1s sched/sched_swich sched:sched_switch 'nosuch/*' 'irq/softirq_e[nx]*' &&
+sonda_record 0 -t 300ms sched/sched_swich sched:sched_switch 'nosuch/*' 'irq/softirq_e[nx]*' &&
   said "missing +event 'sched/sched_swich' does not exist; did you mean sched/sched_switch\?" &&
   said "no event matches 'nosuch/\*'"
 verdict "events that do not exist are told with the nearest name" $? "$TMP/log"
-sonda_record 3 --strict -q -t 1s sched/sched_swich sched && [ -s "$TMP/trace" ]
+sonda_record 3 --strict -q -t 300ms sched/sched_swich sched && [ -s "$TMP/trace" ]
 verdict "events that do not exist: exit code 3 with --strict" $? "$TMP/log"
-sonda_record 0 --strict -q -t 1s -B 16mb sched
+sonda_record 0 --strict -q -t 300ms -B 16mb sched
 verdict "nothing lost, nothing missing: exit code 0 with --strict" $? "$TMP/log"
 
 # Anew: these probes keep the ring of a session that is just ending.
