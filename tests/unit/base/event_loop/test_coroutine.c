@@ -13,7 +13,7 @@ static struct event_base *loop;
 static struct coroutine *work;
 static char notes[64];
 static int pipe_fds[2];
-static unsigned turns; /* of the loop's timer */
+static unsigned slices; /* of the loop's timer */
 static int last_pause;
 
 static void note(char c)
@@ -25,7 +25,7 @@ static int setup(void **state)
 {
 	loop = event_base_new();
 	memset(notes, 0, sizeof(notes));
-	turns = 0;
+	slices = 0;
 	last_pause = 0;
 	return pipe(pipe_fds);
 }
@@ -67,7 +67,7 @@ FIXTURE_TEST(test_short_work_ends_at_once)
 {
 	bool at_once = false;
 
-	/* Unless somebody else has the CPU for longer than a turn, which is not always so. */
+	/* Unless somebody else has the CPU for longer than a time slice, which is not always so. */
 	for (unsigned i = 0; i < 100 && !at_once; i++) {
 		memset(notes, 0, sizeof(notes));
 		begin(run_short);
@@ -78,7 +78,7 @@ FIXTURE_TEST(test_short_work_ends_at_once)
 	assert_true(at_once);
 }
 
-/* ---- turns ---- */
+/* ---- slices ---- */
 
 static void use_up_turn(void)
 {
@@ -102,12 +102,12 @@ static void run_long(void *ctx)
 
 static void on_timer(evutil_socket_t fd, short what, void *ctx)
 {
-	turns++;
+	slices++;
 	note('.');
 }
 
 /* Whatever else waits on the loop has its turn in each round that the work has one in. */
-FIXTURE_TEST(test_the_loop_goes_on_between_turns)
+FIXTURE_TEST(test_the_loop_goes_on_between_time_slices)
 {
 	struct event *timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
 	const struct timeval soon = {.tv_usec = 1};
@@ -117,7 +117,7 @@ FIXTURE_TEST(test_the_loop_goes_on_between_turns)
 	assert_string_equal(notes, "a");
 	while (work)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
-	assert_true(turns >= 2);
+	assert_true(slices >= 2);
 	assert_null(strstr(notes, "aaa"));
 	assert_non_null(strstr(notes, "zd"));
 	event_free(timer);

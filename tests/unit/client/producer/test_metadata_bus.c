@@ -111,36 +111,36 @@ static void count_calls(void *ctx, const struct metadata_batch *n)
 	++*(int *)ctx;
 }
 
-TEST(tellers_say_for_how_long)
+TEST(publishers_say_for_how_long)
 {
 	struct metadata_bus *f = metadata_bus_new();
-	int teller, other, calls = 0;
+	int publisher, other, calls = 0;
 
 	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, count_calls, &calls), 0);
 	assert_false(metadata_bus_has_publisher(f, 1));
-	metadata_bus_unregister(f, 1, &teller); /* not there */
-	metadata_bus_set_busy(f, 1, &teller, true);
+	metadata_bus_unregister(f, 1, &publisher); /* not there */
+	metadata_bus_set_busy(f, 1, &publisher, true);
 	assert_false(metadata_bus_is_busy(f, 1));
-	assert_int_equal(metadata_bus_register(f, 1, &teller), 0);
-	assert_int_equal(metadata_bus_register(f, 1, &teller), -EEXIST);
+	assert_int_equal(metadata_bus_register(f, 1, &publisher), 0);
+	assert_int_equal(metadata_bus_register(f, 1, &publisher), -EEXIST);
 	assert_int_equal(metadata_bus_register(f, 1, &other), 0);
 	assert_true(metadata_bus_has_publisher(f, 1));
 	assert_false(metadata_bus_has_publisher(f, 2));
-	metadata_bus_set_complete(f, 2, &teller, METADATA_TASKS); /* not there */
+	metadata_bus_set_complete(f, 2, &publisher, METADATA_TASKS); /* not there */
 	assert_int_equal(metadata_bus_complete_kinds(f, 1) | metadata_bus_complete_kinds(f, 2), 0);
 	metadata_bus_set_complete(f, 1, &other, METADATA_TASKS);
 	assert_int_equal(metadata_bus_complete_kinds(f, 1), METADATA_TASKS);
 	assert_int_equal(metadata_bus_complete_kinds(f, 2), 0);
 	assert_int_equal(calls, 0);
 
-	metadata_bus_set_busy(f, 1, &teller, true);
-	metadata_bus_set_busy(f, 1, &teller, true);
+	metadata_bus_set_busy(f, 1, &publisher, true);
+	metadata_bus_set_busy(f, 1, &publisher, true);
 	metadata_bus_set_busy(f, 1, &other, true);
 	assert_true(metadata_bus_is_busy(f, 1));
 	assert_false(metadata_bus_is_busy(f, 2));
 	assert_int_equal(calls, 0);
-	metadata_bus_set_busy(f, 1, &teller, false);
-	metadata_bus_set_busy(f, 1, &teller, false);
+	metadata_bus_set_busy(f, 1, &publisher, false);
+	metadata_bus_set_busy(f, 1, &publisher, false);
 	assert_int_equal(calls, 1);
 	assert_true(metadata_bus_is_busy(f, 1));
 	metadata_bus_unregister(f, 1, &other);
@@ -148,7 +148,7 @@ TEST(tellers_say_for_how_long)
 	assert_int_equal(metadata_bus_complete_kinds(f, 1), 0);
 	assert_false(metadata_bus_is_busy(f, 1));
 	assert_true(metadata_bus_has_publisher(f, 1));
-	metadata_bus_unregister(f, 1, &teller);
+	metadata_bus_unregister(f, 1, &publisher);
 	assert_int_equal(calls, 3);
 	assert_false(metadata_bus_has_publisher(f, 1));
 	metadata_bus_unsubscribe(f, 1, &calls);

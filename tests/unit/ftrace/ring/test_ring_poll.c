@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Passes and turns over rings that are files, on a real loop. */
+/* Passes and slices over rings that are files, on a real loop. */
 
 #include <event2/event.h>
 
@@ -23,8 +23,8 @@ static struct cpu_stream streams[8];
 static struct event_base *loop;
 static struct ring_poll *d;
 
-static unsigned turns, passes, most_pages;
-static unsigned through; /* turns after which every ring was through */
+static unsigned slices, passes, most_pages;
+static unsigned through; /* slices after which every ring was through */
 static uint64_t read_until;
 static uint32_t pages_before;
 static void (*in_pass_over)(void);
@@ -46,7 +46,7 @@ static void before_slice(void *ctx)
 
 static void after_slice(void *ctx)
 {
-	turns++;
+	slices++;
 	through += ring_poll_read_until(d, &read_until);
 	most_pages = MAX(most_pages, pages_read() - pages_before);
 	if (in_after_turn)
@@ -87,7 +87,7 @@ static int setup(void **state)
 	w = fake_writer_new(4096);
 	assert_int_equal(page_encoder_new(&table, &page_maker_layout, w, &t), 0);
 	loop = event_base_new();
-	turns = passes = most_pages = through = 0;
+	slices = passes = most_pages = through = 0;
 	in_pass_over = in_after_turn = NULL;
 	memset(streams, 0, sizeof(streams));
 	r = (struct cpu_readers){0};
@@ -154,15 +154,15 @@ static void run_until(unsigned *counter, unsigned want)
 
 #define WITH_LOOP(name) TEST_WITH(name, setup, teardown)
 
-WITH_LOOP(test_all_of_it_in_bounded_turns)
+WITH_LOOP(test_all_of_it_in_bounded_time_slices)
 {
 	start(state, 2, (const unsigned[]){700, 10}, 60000);
 	ring_poll_read_all(d);
-	assert_int_equal(turns, 0); /* not from inside */
+	assert_int_equal(slices, 0); /* not from inside */
 	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 710);
 	assert_int_equal(most_pages, CPU_PAGES + 10);
-	assert_true(turns >= 700 / CPU_PAGES);
+	assert_true(slices >= 700 / CPU_PAGES);
 	assert_int_equal(passes, 1);
 }
 
@@ -177,7 +177,7 @@ WITH_LOOP(test_how_far_all_rings_have_been_read)
 	after = clock_boot_ns();
 	run_until(&passes, 1);
 	assert_int_equal(through, 1);
-	assert_true(turns > 1);
+	assert_true(slices > 1);
 	assert_in_range(read_until, before, after);
 	assert_false(ring_poll_read_until(d, &until)); /* no pass is on */
 	assert_true(until == 0);
@@ -194,11 +194,11 @@ WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too)
 
 	start(state, 8, pages, 60000);
 	ring_poll_read_all(d);
-	run_until(&turns, 1);
+	run_until(&slices, 1);
 	assert_int_equal(most_pages, TURN_PAGES);
 	assert_int_equal(streams[3].events, CPU_PAGES);
 	assert_int_equal(streams[4].events, 0);
-	run_until(&turns, 2); /* goes on with those that had no turn */
+	run_until(&slices, 2); /* goes on with those that had no turn */
 	assert_int_equal(streams[0].events, CPU_PAGES);
 	assert_int_equal(streams[7].events, CPU_PAGES);
 	run_until(&passes, 1);
@@ -212,11 +212,11 @@ static void on_command(evutil_socket_t fd, short what, void *arg)
 	char byte;
 
 	assert_int_equal(read(fd, &byte, 1), 1);
-	served_at = turns;
+	served_at = slices;
 }
 
 /* Somebody has something to say in the middle of a long pass. */
-WITH_LOOP(test_others_are_served_between_turns)
+WITH_LOOP(test_others_are_served_between_time_slices)
 {
 	struct event *command;
 	int fds[2];
@@ -227,9 +227,9 @@ WITH_LOOP(test_others_are_served_between_turns)
 	event_add(command, NULL);
 	ring_poll_read_all(d);
 	for (unsigned at = 5; at < 25; at += 5) {
-		run_until(&turns, at);
+		run_until(&slices, at);
 		assert_int_equal(write(fds[1], "x", 1), 1);
-		run_until(&turns, at + 2);
+		run_until(&slices, at + 2);
 		assert_in_range(served_at, at, at + 2);
 	}
 	event_free(command);
@@ -240,15 +240,15 @@ WITH_LOOP(test_others_are_served_between_turns)
 WITH_LOOP(test_ticks)
 {
 	start(state, 1, (const unsigned[]){5}, 1);
-	run_until(&turns, 5);
+	run_until(&slices, 5);
 	assert_int_equal(pages_read(), 5);
 	assert_int_equal(passes, 0);
 	ring_poll_set_period(d, 0);
-	turns = 0;
+	slices = 0;
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* no event is left */
-	assert_int_equal(turns, 0);
+	assert_int_equal(slices, 0);
 	ring_poll_set_period(d, 2);
-	run_until(&turns, 1);
+	run_until(&slices, 1);
 }
 
 static uint64_t asked_from_inside;
@@ -264,7 +264,7 @@ WITH_LOOP(test_asked_again_meanwhile)
 	start(state, 1, (const unsigned[]){300}, 60000);
 	assert_int_equal(ring_poll_read_all(d), 1);
 	assert_int_equal(ring_poll_read_all(d), 1); /* nothing has been read yet */
-	run_until(&turns, 2);
+	run_until(&slices, 2);
 	/* The pass that is on may have gone by what is asked for now; the first one need not wait. */
 	assert_int_equal(ring_poll_read_all(d), 2);
 	assert_int_equal(ring_poll_read_all(d), 2);
@@ -304,7 +304,7 @@ WITH_LOOP(test_all_of_it_is_of_every_cpu)
 WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end)
 {
 	start(state, 1, (const unsigned[]){300}, 1);
-	run_until(&turns, 1);
+	run_until(&slices, 1);
 	assert_int_equal(pages_read(), CPU_PAGES);
 	assert_int_equal(ring_poll_read_all(d), 1);
 	run_until(&passes, 1);
@@ -363,16 +363,16 @@ WITH_LOOP(test_a_full_ring_is_read_before_the_tick)
 {
 	watch(state, 2, 60000);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
-	assert_int_equal(turns, 0);
+	assert_int_equal(slices, 0);
 	put_pages(1, 3);
-	run_until(&turns, 1);
+	run_until(&slices, 1);
 	assert_int_equal(streams[1].events, 3);
 	put_pages(0, 2);
 	put_pages(1, 5);
-	run_until(&turns, 2); /* both in one pass */
+	run_until(&slices, 2); /* both in one pass */
 	assert_int_equal(pages_read(), 10);
 	put_pages(1, 2);
-	run_until(&turns, 3);
+	run_until(&slices, 3);
 	assert_int_equal(pages_read(), 12);
 	assert_int_equal(passes, 0);
 	stop_watching(2);
@@ -385,7 +385,7 @@ WITH_LOOP(test_only_the_full_ring_is_read)
 	watch_first(state, 60000);
 	put_pages(0, 4);
 	put_pages(1, 1);
-	run_until(&turns, 1);
+	run_until(&slices, 1);
 	assert_int_equal(streams[0].events, 4);
 	assert_int_equal(streams[1].events, 0);
 	assert_false(ring_poll_read_until(d, &until)); /* of the other nobody knows */
@@ -401,7 +401,7 @@ WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
 	event_base_loopexit(loop, &(struct timeval){.tv_usec = 200000});
 	assert_int_equal(event_base_loop(loop, 0), 0);
 	/* 10 ticks, and a wake-up after each; the machine may be slow, so fewer is fine. */
-	assert_in_range(turns, 2, 24);
+	assert_in_range(slices, 2, 24);
 	stop_watching(0);
 }
 
@@ -415,7 +415,7 @@ WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end)
 	run_until(&passes, 1);
 	assert_int_equal(pages_read(), 4);
 	put_pages(0, 3); /* and the watch is armed again */
-	run_until(&turns, turns + 1);
+	run_until(&slices, slices + 1);
 	assert_int_equal(pages_read(), 7);
 	stop_watching(2);
 }
@@ -437,7 +437,7 @@ static void fill_first_ring(void)
 	put_pages(0, 2);
 }
 
-/* Nor one that is full enough again after every turn. */
+/* Nor one that is full enough again after every time slice. */
 WITH_LOOP(test_ticks_come_though_wake_ups_never_end)
 {
 	uint64_t until = 0;
@@ -448,7 +448,7 @@ WITH_LOOP(test_ticks_come_though_wake_ups_never_end)
 	fill_first_ring();
 	while (!streams[1].events) {
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
-		assert_true(turns < 100000);
+		assert_true(slices < 100000);
 	}
 	assert_true(through > 0); /* as a tick's pass, which tells how far all has been read */
 	assert_false(ring_poll_read_until(d, &until));

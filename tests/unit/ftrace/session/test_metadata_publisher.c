@@ -11,7 +11,7 @@
 
 static const struct clock_sync boot;
 static struct metadata_bus *bus;
-static struct metadata_publisher teller;
+static struct metadata_publisher publisher;
 static struct event_table table;
 static struct event_selection selected;
 static struct page_encoder encoder;
@@ -56,13 +56,13 @@ static int setup_folder(void **state)
 	bus = metadata_bus_new();
 	memset(&heard, 0, sizeof(heard));
 	memset(&encoder, 0, sizeof(encoder));
-	metadata_publisher_register(&teller, bus, SESSION);
+	metadata_publisher_register(&publisher, bus, SESSION);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	metadata_publisher_unregister(&teller, &boot);
+	metadata_publisher_unregister(&publisher, &boot);
 	metadata_bus_unsubscribe(bus, SESSION, &heard);
 	metadata_bus_free(bus);
 	event_table_deinit(&table);
@@ -77,8 +77,8 @@ static void listen_for(unsigned wants)
 
 static void begin(void)
 {
-	metadata_publisher_begin(&teller, &setup, &table);
-	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
+	metadata_publisher_begin(&publisher, &setup, &table);
+	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 }
 
 static bool is_on(void **state, const char *event)
@@ -105,16 +105,16 @@ FIXTURE_TEST(test_nobody_listens)
 	assert_int_equal(table.n_events, 0);
 	assert_null(encoder.ctx.tids);
 	assert_null(encoder.ctx.metadata);
-	metadata_publisher_publish(&teller, &boot, UINT64_MAX);
+	metadata_publisher_publish(&publisher, &boot, UINT64_MAX);
 	assert_int_equal(n_failed(), 0);
 }
 
 FIXTURE_TEST(test_no_feed_at_all)
 {
-	metadata_publisher_unregister(&teller, &boot);
-	metadata_publisher_register(&teller, NULL, SESSION);
+	metadata_publisher_unregister(&publisher, &boot);
+	metadata_publisher_register(&publisher, NULL, SESSION);
 	begin();
-	metadata_publisher_set_busy(&teller, true);
+	metadata_publisher_set_busy(&publisher, true);
 	assert_null(encoder.ctx.tids);
 }
 
@@ -129,9 +129,9 @@ FIXTURE_TEST(test_events_for_a_listener)
 	assert_false(is_on(state, "raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 4; id++)
 		assert_int_equal(kind_of(id), COMPILED_METADATA);
-	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
-	assert_ptr_equal(encoder.ctx.metadata, &teller.collected);
-	assert_false(teller.collected.wants & METADATA_FDS);
+	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
+	assert_ptr_equal(encoder.ctx.metadata, &publisher.collected);
+	assert_false(publisher.collected.wants & METADATA_FDS);
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
@@ -147,7 +147,7 @@ FIXTURE_TEST(test_descriptors_for_a_listener)
 	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
 			    fd_syscalls_filter());
 	assert_int_equal(kind_of(5), COMPILED_METADATA);
-	assert_true(teller.collected.wants & METADATA_FDS);
+	assert_true(publisher.collected.wants & METADATA_FDS);
 }
 
 FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
@@ -188,7 +188,7 @@ FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
-	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
+	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
 FIXTURE_TEST(test_without_an_instance)
@@ -197,8 +197,8 @@ FIXTURE_TEST(test_without_an_instance)
 
 	listen_for(METADATA_TASKS);
 	setup.instance = &none;
-	metadata_publisher_begin(&teller, &setup, &table);
-	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
+	metadata_publisher_begin(&publisher, &setup, &table);
+	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 	assert_null(encoder.ctx.tids);
 	assert_int_equal(n_failed(), 0);
 }
@@ -214,7 +214,7 @@ FIXTURE_TEST(test_somebody_elses_instance)
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
-	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
+	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
@@ -222,8 +222,8 @@ FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 {
 	listen_for(METADATA_TASKS);
 	begin();
-	metadata_publisher_unregister(&teller, &boot);
-	metadata_publisher_register(&teller, bus, SESSION);
+	metadata_publisher_unregister(&publisher, &boot);
+	metadata_publisher_register(&publisher, bus, SESSION);
 	instance.override = (struct override *)state;
 	begin();
 	instance.override = NULL;
@@ -246,8 +246,8 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 		begin();
 		assert_int_equal(table.n_events, 4);
 		assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
-		metadata_publisher_unregister(&teller, &boot);
-		metadata_publisher_register(&teller, bus, SESSION);
+		metadata_publisher_unregister(&publisher, &boot);
+		metadata_publisher_register(&publisher, bus, SESSION);
 	}
 	begin_setup(state, "event_triggers { event: 'a' action: ACTION_STACKTRACE }");
 	begin();
@@ -269,8 +269,8 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 	assert_int_equal(table.n_events, 4);
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 	/* That event without one is fine. */
-	metadata_publisher_unregister(&teller, &boot);
-	metadata_publisher_register(&teller, bus, SESSION);
+	metadata_publisher_unregister(&publisher, &boot);
+	metadata_publisher_register(&publisher, bus, SESSION);
 	free(selected.events[0].filter);
 	selected.events[0].filter = NULL;
 	begin();
@@ -279,13 +279,13 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 
 FIXTURE_TEST(test_a_loss_ends_the_promise)
 {
-	metadata_publisher_lost(&teller); /* before it began */
+	metadata_publisher_lost(&publisher); /* before it began */
 	listen_for(METADATA_TASKS);
 	begin();
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
-	metadata_publisher_lost(&teller);
+	metadata_publisher_lost(&publisher);
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
-	assert_ptr_equal(encoder.ctx.tids, &teller.collected.tids);
+	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
 FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
@@ -320,21 +320,21 @@ FIXTURE_TEST(test_what_is_told_when)
 {
 	listen_for(METADATA_TASKS);
 	begin();
-	metadata_publisher_publish(&teller, &boot, 10);
+	metadata_publisher_publish(&publisher, &boot, 10);
 	assert_int_equal(heard.calls, 0);
-	tid_list_add(&teller.collected.tids, 70);
-	metadata_publisher_publish(&teller, &boot, 20);
+	tid_list_add(&publisher.collected.tids, 70);
+	metadata_publisher_publish(&publisher, &boot, 20);
 	assert_int_equal(heard.n_tids, 1);
-	metadata_publisher_publish(&teller, &boot, 30);
+	metadata_publisher_publish(&publisher, &boot, 30);
 	assert_int_equal(heard.calls, 1);
 	/* The rest when it leaves, and then that it has left. */
-	tid_list_add(&teller.collected.tids, 70);
-	metadata_publisher_unregister(&teller, &boot);
+	tid_list_add(&publisher.collected.tids, 70);
+	metadata_publisher_unregister(&publisher, &boot);
 	assert_int_equal(heard.n_tids, 2);
 	assert_int_equal(heard.calls, 3);
 	assert_int_equal(heard.empty, 1);
 	assert_false(metadata_bus_has_publisher(bus, SESSION));
-	metadata_publisher_unregister(&teller, &boot);
+	metadata_publisher_unregister(&publisher, &boot);
 	assert_int_equal(heard.calls, 3);
 }
 
@@ -346,9 +346,9 @@ FIXTURE_TEST(test_too_much_to_wait)
 	listen_for(METADATA_TASKS);
 	begin();
 	for (unsigned i = 0; i <= METADATA_MAX_TASKS / 2; i++)
-		metadata_add(&teller.collected, &plan,
+		metadata_add(&publisher.collected, &plan,
 			     &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
-	metadata_publisher_publish(&teller, &boot, 10);
+	metadata_publisher_publish(&publisher, &boot, 10);
 	assert_int_equal(heard.n_tasks, METADATA_MAX_TASKS / 2 + 1);
 }
 
@@ -357,15 +357,15 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 	listen_for(METADATA_TASKS);
 	begin();
 	metadata_bus_unsubscribe(bus, SESSION, &heard);
-	metadata_publisher_gather(&teller, &encoder, UINT64_MAX);
+	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 	assert_null(encoder.ctx.tids);
 	assert_null(encoder.ctx.metadata);
 }
 
 FIXTURE_TEST(test_debts)
 {
-	metadata_publisher_set_busy(&teller, true);
+	metadata_publisher_set_busy(&publisher, true);
 	assert_true(metadata_bus_is_busy(bus, SESSION));
-	metadata_publisher_set_busy(&teller, false);
+	metadata_publisher_set_busy(&publisher, false);
 	assert_false(metadata_bus_is_busy(bus, SESSION));
 }

@@ -188,7 +188,7 @@ static void stop_ticking(void *ctx)
 	event_base_loopbreak(loop);
 }
 
-FIXTURE_TEST(test_everybody_gets_turns)
+FIXTURE_TEST(test_everybody_gets_time_slices)
 {
 	struct ticker t = {.last = clock_mono_ns()};
 	struct symbol_cache_user u = {.ready = stop_ticking, .ctx = &t};
@@ -200,7 +200,7 @@ FIXTURE_TEST(test_everybody_gets_turns)
 		event_add(t.event, &(struct timeval){0});
 		run();
 		assert_true(u.is_ready);
-		print_message("%.1f ms in %llu turns, the longest of %.1f ms\n",
+		print_message("%.1f ms in %llu slices, the longest of %.1f ms\n",
 			      (double)(clock_mono_ns() - begin) / 1e6, (unsigned long long)t.n,
 			      (double)t.longest / 1e6);
 		if (symbol_cache_table(&u) && symbol_cache_table(&u)->n_functions > 10000)

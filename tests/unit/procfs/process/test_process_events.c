@@ -23,7 +23,7 @@ static int teardown(void **state)
 	return writer_rig_end();
 }
 
-static bool one_turn(void)
+static bool one_slice(void)
 {
 	struct time_slice slice = time_slice_start(stepping);
 	bool more = process_events_run(&events, &writer, &slice);
@@ -87,7 +87,7 @@ FIXTURE_TEST(one_life_is_one_entry)
 	hear_exec(15, 70, "/bin/two");
 	assert_int_equal(waiting(), 2);
 	assert_int_equal(events.text, 8);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_true(process_events_is_empty(&events));
 	assert_int_equal(events.text, 0);
 	assert_int_equal(fake_process(70, &row), 1);
@@ -113,7 +113,7 @@ FIXTURE_TEST(a_number_that_is_used_again)
 	hear_new(20, 70, 8);
 	hear_name(21, 70, "second");
 	assert_int_equal(waiting(), 2);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_process(70, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "second"));
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 8);
@@ -126,10 +126,10 @@ FIXTURE_TEST(an_event_after_the_entry_was_served_is_a_new_entry)
 	struct pb_field row;
 
 	hear_new(10, 70, 7);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	hear_name(20, 70, "later");
 	assert_int_equal(waiting(), 1);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_thread(70, &row), 2);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "later"));
 }
@@ -150,12 +150,12 @@ FIXTURE_TEST(one_that_has_ended)
 	hear_new(10, 70, 7);
 	hear_name(11, 70, "mine");
 	hear_end(12, 70);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
 	assert_int_equal(time_of(0), 12); /* it was so before it ended */
 	hear_end(13, 70);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake.n, 1);
 }
 
@@ -169,7 +169,7 @@ FIXTURE_TEST(a_queue_that_wraps_its_serial_number)
 	hear_end(12, 70);
 	hear_name(13, 70, "prog");
 	hear_exec(14, 70, "/bin/prog");
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
 }
@@ -182,7 +182,7 @@ FIXTURE_TEST(one_that_ends_as_a_stranger)
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "old"});
 	hear_name(11, 71, "old");
 	hear_end(12, 71);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_thread(71, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
 }
@@ -198,7 +198,7 @@ FIXTURE_TEST(a_late_start_event)
 	hear_end(13, 70);
 	hear_new(10, 70, 7);
 	assert_int_equal(waiting(), 1);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/mine"));
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
@@ -209,22 +209,22 @@ FIXTURE_TEST(a_late_start_event)
 
 FIXTURE_TEST(a_slice_is_bounded)
 {
-	unsigned turns = 0;
+	unsigned slices = 0;
 
 	for (int32_t i = 0; i < 1000; i++)
 		hear_new(10, 100 + i, 7);
 	step_ns = TIME_SLICE_NS / 10;
 	do
-		turns++;
-	while (one_turn());
-	assert_in_range(turns, 100, 200);
+		slices++;
+	while (one_slice());
+	assert_in_range(slices, 100, 200);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 1000);
 	/* At least one however late it is. */
 	hear_new(10, 5000, 7);
 	hear_new(10, 5001, 7);
 	step_ns = 2 * TIME_SLICE_NS;
-	assert_true(one_turn());
-	assert_false(one_turn());
+	assert_true(one_slice());
+	assert_false(one_slice());
 }
 
 /* Entries are found while others are served and come. */
@@ -239,11 +239,11 @@ FIXTURE_TEST(served_and_added_alternately)
 		hear_name(11, 100 + i, "mine");
 		hear_name(12, 100 + i / 2, "half");
 		if (i % 3 == 0)
-			(void)one_turn();
+			(void)one_slice();
 		if (fake.n > FAKE_PACKETS / 2)
 			fake_reset_packets();
 	}
-	while (one_turn())
+	while (one_slice())
 		;
 	snprintf(name, sizeof(name), "%s", "mine");
 	assert_int_equal(fake_thread(3099, &row), 1);
@@ -253,7 +253,7 @@ FIXTURE_TEST(served_and_added_alternately)
 FIXTURE_TEST(a_burst_is_written_in_slices_and_not_when_it_is_added)
 {
 	const uint32_t n = PROCESS_EVENTS_MANY + 100;
-	unsigned turns = 1;
+	unsigned slices = 1;
 	struct pb_field row;
 
 	/* Both have another name by now. */
@@ -264,15 +264,15 @@ FIXTURE_TEST(a_burst_is_written_in_slices_and_not_when_it_is_added)
 	assert_int_equal(fake.n, 0);
 	assert_int_equal(waiting(), n);
 	step_ns = TIME_SLICE_NS / 1000;
-	for (; one_turn(); turns++) {
-		assert_true(waiting() >= n - turns * 1000);
+	for (; one_slice(); slices++) {
+		assert_true(waiting() >= n - slices * 1000);
 		/* The first were too many for a look at what they are now. */
-		assert_int_equal(fake_process(50, &row), turns == 1);
-		if (turns == 1)
+		assert_int_equal(fake_process(50, &row), slices == 1);
+		if (slices == 1)
 			assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));
 		fake_reset_packets();
 	}
-	assert_true(turns >= n / 1000);
+	assert_true(slices >= n / 1000);
 	assert_int_equal(fake_process((int32_t)n, &row), 1);
 	assert_true(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
 	/* And what they took is not kept. */
@@ -306,7 +306,7 @@ FIXTURE_TEST(long_names_of_files)
 	for (size_t i = 0; i < n; i++)
 		hear_exec(10, (int32_t)n, file);
 	assert_true(events.text < PROCESS_EVENTS_TEXT_MAX + 4096);
-	while (one_turn())
+	while (one_slice())
 		;
 	assert_int_equal(events.text, 0);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), n);
@@ -319,7 +319,7 @@ FIXTURE_TEST(a_file_without_a_name)
 
 	hear_new(10, 70, 7);
 	hear((struct metadata_task){.kind = METADATA_TASK_EXEC, .time_ns = 11, .tid = 70});
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake_process(70, &row), 1);
 	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);

@@ -32,7 +32,7 @@ static void lead(int tid, int fd, const char *to)
 		abort();
 }
 
-static bool one_turn(void)
+static bool one_slice(void)
 {
 	struct time_slice slice = time_slice_start(stepping);
 	bool more = process_fds_run(&fds, &writer, &slice);
@@ -78,7 +78,7 @@ FIXTURE_TEST(the_target_of_a_descriptor)
 	see(70, 3);
 	see(71, 4); /* a thread's: its process */
 	see(70, 3);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(told(70, 3, "/etc/passwd"), 1);
 	assert_int_equal(told(70, 4, "socket:[1]"), 1);
 	assert_int_equal(fake.n, 1);
@@ -89,17 +89,17 @@ FIXTURE_TEST(once_for_as_long_as_it_leads_there)
 	lead(70, 3, "/a");
 	for (int i = 0; i < 3; i++) {
 		see(70, 3);
-		assert_false(one_turn());
+		assert_false(one_slice());
 	}
 	assert_int_equal(told(70, 3, "/a"), 1);
 	lead(70, 3, "/b");
 	see(70, 3);
 	see(71, 3);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(told(70, 3, "/b"), 1);
 	process_fds_clear(&fds);
 	see(70, 3);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(told(70, 3, "/b"), 2);
 }
 
@@ -109,7 +109,7 @@ FIXTURE_TEST(another_process_or_program)
 	for (unsigned round = 1; round <= 3; round++) {
 		see(70, 3);
 		see(71, 3);
-		assert_false(one_turn());
+		assert_false(one_slice());
 		assert_int_equal(told(70, 3, "/a"), round);
 		process_fds_renew(&fds, 71); /* not its number */
 		process_fds_renew(&fds, 70);
@@ -124,7 +124,7 @@ FIXTURE_TEST(closed_descriptors_and_exited_processes)
 	see(99, 3); /* nobody knows whose it is */
 	lead(99, 3, "/a");
 	see(71, 3);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake.n, 0);
 }
 
@@ -136,7 +136,7 @@ FIXTURE_TEST(a_long_path)
 	path[sizeof(path) - 1] = '\0';
 	lead(70, 3, path);
 	see(70, 3);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(told(70, 3, path), 1);
 }
 
@@ -148,8 +148,8 @@ FIXTURE_TEST(many_of_them)
 		for (int i = 0; i < 3000; i++)
 			see(70, i);
 		step_ns = TIME_SLICE_NS / 1000;
-		assert_true(one_turn());
-		while (one_turn())
+		assert_true(one_slice());
+		while (one_slice())
 			;
 	}
 	for (int i = 0; i < 3000; i += 100)
@@ -164,6 +164,6 @@ FIXTURE_TEST(more_than_may_wait)
 		see(70, i);
 	assert_int_equal(fds.dropped, 10);
 	assert_int_equal(fds.n - fds.next, PROCESS_FDS_MAX);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_true(process_fds_is_empty(&fds));
 }

@@ -31,7 +31,7 @@ static void put_process(int pid, unsigned rss)
 	proc_put_task((struct proc_task){.pid = pid, .name = "x", .more = more});
 }
 
-static bool one_turn(void)
+static bool one_slice(void)
 {
 	struct time_slice slice = time_slice_start(stepping);
 	bool more = process_poll_run(&poll_, &writer, &queue, &slice);
@@ -42,13 +42,13 @@ static bool one_turn(void)
 
 static unsigned one_pass(void)
 {
-	unsigned turns = 1;
+	unsigned slices = 1;
 
 	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
-	while (one_turn())
-		turns++;
+	while (one_slice())
+		slices++;
 	assert_false(process_poll_is_active(&poll_));
-	return turns;
+	return slices;
 }
 
 struct sum {
@@ -248,7 +248,7 @@ FIXTURE_TEST(many_exits_take_several_slices)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
 	char pid_of[16];
-	unsigned before, turns;
+	unsigned before, slices;
 
 	poll_.tracks.options.sched = true;
 	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
@@ -257,7 +257,7 @@ FIXTURE_TEST(many_exits_take_several_slices)
 		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
 	}
 	one_pass();
-	step_ns = TIME_SLICE_NS; /* a step is a turn */
+	step_ns = TIME_SLICE_NS; /* a step is a time slice */
 	for (int pid = 2; pid <= 300; pid++) {
 		snprintf(pid_of, sizeof(pid_of), "%d", pid);
 		proc_remove(pid_of);
@@ -265,14 +265,14 @@ FIXTURE_TEST(many_exits_take_several_slices)
 	before = tracks_counts(poll_.tracks.tracks).tracks;
 	assert_int_equal(before, 3 * 300);
 	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
-	for (turns = 0; one_turn(); turns++) {
+	for (slices = 0; one_slice(); slices++) {
 		unsigned now = tracks_counts(poll_.tracks.tracks).tracks;
 
 		assert_true(process_poll_is_active(&poll_));
 		assert_true(before - now <= 3 * PROCESS_TRACKS_PIECE);
 		before = now;
 	}
-	assert_true(turns > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_TRACKS_PIECE);
+	assert_true(slices > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_TRACKS_PIECE);
 	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 3);
 	assert_int_equal(poll_.table.last.n, 1);
 	process_tracks_deinit(&poll_.tracks);

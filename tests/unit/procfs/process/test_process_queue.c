@@ -17,7 +17,7 @@ static int teardown(void **state)
 	return writer_rig_end();
 }
 
-static bool one_turn(void)
+static bool one_slice(void)
 {
 	struct time_slice slice = time_slice_start(stepping);
 	bool more = process_queue_run(&queue, &writer, &slice);
@@ -43,26 +43,26 @@ FIXTURE_TEST(fifo_order_and_each_id_once)
 	process_queue_add(&queue, 2);
 	assert_int_equal(waiting(), 3);
 	step_ns = TIME_SLICE_NS;
-	assert_true(one_turn());
+	assert_true(one_slice());
 	assert_int_equal(fake_process(3, NULL), 1);
-	assert_true(one_turn());
+	assert_true(one_slice());
 	assert_int_equal(fake_process(1, NULL), 1);
 	/* Served once, it may come again. */
 	pid_set_remove(&writer.seen, 3);
 	process_queue_add(&queue, 3);
-	assert_true(one_turn());
-	assert_false(one_turn());
+	assert_true(one_slice());
+	assert_false(one_slice());
 	assert_int_equal(fake_process(2, NULL), 1);
 	assert_int_equal(fake_process(3, NULL), 2);
 	assert_true(process_queue_is_empty(&queue));
-	assert_false(one_turn());
+	assert_false(one_slice());
 }
 
 FIXTURE_TEST(tasks_that_ended_while_they_waited)
 {
 	for (int pid = 1; pid <= 1000; pid++)
 		process_queue_add(&queue, pid);
-	assert_false(one_turn());
+	assert_false(one_slice());
 	assert_int_equal(fake.n, 0);
 	assert_false(pid_set_has(&writer.seen, 1));
 }
@@ -91,7 +91,7 @@ FIXTURE_TEST(a_queue_that_is_never_empty)
 	process_queue_add(&queue, 1);
 	for (int pid = 2; pid <= 100000; pid++) {
 		process_queue_add(&queue, pid);
-		assert_true(one_turn());
+		assert_true(one_slice());
 	}
 	assert_true(queue.cap < 1024);
 	assert_int_equal(waiting(), 1);

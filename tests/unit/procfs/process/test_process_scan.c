@@ -24,8 +24,8 @@ static int teardown(void **state)
 	return writer_rig_end();
 }
 
-/* One turn: true when there is more. */
-static bool one_turn(void)
+/* One time slice: true when there is more. */
+static bool one_slice(void)
 {
 	struct time_slice slice = time_slice_start(stepping);
 	bool more = process_scan_run(&scan, &writer, &slice);
@@ -34,15 +34,15 @@ static bool one_turn(void)
 	return more;
 }
 
-static unsigned all_turns(void)
+static unsigned all_slices(void)
 {
-	unsigned turns = 1;
+	unsigned slices = 1;
 
 	assert_int_equal(process_scan_begin(&scan, &writer), 0);
-	while (one_turn())
-		turns++;
+	while (one_slice())
+		slices++;
 	assert_false(process_scan_is_active(&scan));
-	return turns;
+	return slices;
 }
 
 /* Threads have folders in the root of the real /proc that readdir hides. */
@@ -75,7 +75,7 @@ FIXTURE_TEST(every_task_in_one_slice)
 	put_process(10, 1);
 	put_process(20, 5);
 	put_process(30, 2);
-	assert_int_equal(all_turns(), 1);
+	assert_int_equal(all_slices(), 1);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), 8);
 	for (int tid = 21; tid <= 24; tid++) {
@@ -89,11 +89,11 @@ FIXTURE_TEST(every_task_in_one_slice)
 
 FIXTURE_TEST(an_empty_machine)
 {
-	assert_int_equal(all_turns(), 1);
+	assert_int_equal(all_slices(), 1);
 	assert_int_equal(fake.n, 0);
 }
 
-/* Thousands of tasks, and a clock by which a turn has time for ten. */
+/* Thousands of tasks, and a clock by which a time slice has time for ten. */
 FIXTURE_TEST(a_slice_ends_in_time)
 {
 	enum { PROCESSES = 1000, THREADS = 3, A_TURN = 10 };
@@ -103,7 +103,7 @@ FIXTURE_TEST(a_slice_ends_in_time)
 		put_process(i * THREADS, THREADS);
 	step_ns = TIME_SLICE_NS / A_TURN;
 	assert_int_equal(process_scan_begin(&scan, &writer), 0);
-	while (one_turn()) {
+	while (one_slice()) {
 		now = fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL);
 		assert_true(now - rows <= A_TURN);
 		rows = now;
@@ -118,7 +118,7 @@ FIXTURE_TEST(an_expired_slice_serves_one_task)
 	for (int i = 1; i <= 20; i++)
 		put_process(i, 1);
 	step_ns = 10ull * TIME_SLICE_NS;
-	assert_in_range(all_turns(), 20, 22);
+	assert_in_range(all_slices(), 20, 22);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 20);
 }
 
@@ -128,7 +128,7 @@ FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 		put_process(i * 100, 10);
 	step_ns = TIME_SLICE_NS / 5;
 	assert_int_equal(process_scan_begin(&scan, &writer), 0);
-	assert_true(one_turn());
+	assert_true(one_slice());
 	/* The one whose threads are being walked, and some to come. */
 	assert_true(pid_list_is_open(&scan.threads));
 	for (int i = 1; i <= 50; i += 2) {
@@ -137,7 +137,7 @@ FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 		snprintf(path, sizeof(path), "%d", i * 100);
 		proc_remove(path);
 	}
-	while (one_turn())
+	while (one_slice())
 		;
 	for (int i = 2; i <= 50; i += 2) {
 		assert_int_equal(fake_process(i * 100, NULL), 1);
@@ -158,7 +158,7 @@ FIXTURE_TEST(files_that_are_missing)
 	proc_remove("30/task/31/comm");
 	proc_put("no colon in this", 16, "40/status");
 	put_process(50, 1);
-	all_turns();
+	all_slices();
 	assert_int_equal(fake_process(10, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
 	assert_int_equal(fake_process(20, NULL), 1);
@@ -178,8 +178,8 @@ FIXTURE_TEST(emitted_tasks_are_skipped)
 	assert_int_equal(pid_list_open(&threads, files.root, 10), 0);
 	process_writer_write_thread(&writer, &threads, 12, false);
 	pid_list_close(&threads);
-	all_turns();
-	all_turns();
+	all_slices();
+	all_slices();
 	assert_int_equal(fake_process(10, NULL), 1);
 	for (int tid = 10; tid <= 12; tid++)
 		assert_int_equal(fake_thread(tid, NULL), 1);
@@ -195,7 +195,7 @@ FIXTURE_TEST(threads_in_a_namespace)
 	proc_put_task((struct proc_task){
 		.pid = 10, .tid = 11, .name = "t", .threads = 2, .more = "NSpid:\t11\t2\n"});
 	hide_threads(11, 11);
-	all_turns();
+	all_slices();
 	assert_int_equal(fake_thread(11, &row), 1);
 	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 2);
 }
@@ -206,7 +206,7 @@ FIXTURE_TEST(a_scan_that_is_given_up)
 		put_process(i * 10, 3);
 	step_ns = TIME_SLICE_NS;
 	assert_int_equal(process_scan_begin(&scan, &writer), 0);
-	assert_true(one_turn());
+	assert_true(one_slice());
 	assert_true(process_scan_is_active(&scan));
 	process_scan_end(&scan);
 	assert_false(process_scan_is_active(&scan));
@@ -259,14 +259,14 @@ FIXTURE_TEST(threads_by_the_kernel_and_by_their_files)
 		assert_int_equal(pthread_create(&named[i].thread, NULL, be_named, &named[i]), 0);
 	}
 	pthread_barrier_wait(&barrier);
-	all_turns();
+	all_slices();
 	expect_named(named);
 	fake_reset_packets();
 	process_writer_clear(&writer);
 	files.own_numbers = false;
 	assert_int_equal(process_scan_begin(&scan, &writer), 0);
 	assert_false(scan.taskstats.open);
-	while (one_turn())
+	while (one_slice())
 		;
 	expect_named(named);
 	pthread_barrier_wait(&barrier);

@@ -248,20 +248,20 @@ FIXTURE_TEST(a_flush_waits_for_earlier_events)
 
 FIXTURE_TEST(a_flush_waits_for_pending_metadata)
 {
-	int teller;
+	int publisher;
 
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
 	source->flush(instance, 11);
-	metadata_bus_set_busy(env.bus, FAKE_SESSION, &teller, true);
+	metadata_bus_set_busy(env.bus, FAKE_SESSION, &publisher, true);
 	run_loop();
 	assert_int_equal(fake.flushed, 0);
 	tell_tid(2);
 	run_loop();
 	assert_int_equal(fake.flushed, 0);
-	metadata_bus_set_busy(env.bus, FAKE_SESSION, &teller, false);
+	metadata_bus_set_busy(env.bus, FAKE_SESSION, &publisher, false);
 	run_loop();
 	assert_int_equal(fake.flushed, 1);
 	assert_int_equal(fake.packets_at_flush, 1);
@@ -269,7 +269,7 @@ FIXTURE_TEST(a_flush_waits_for_pending_metadata)
 	source->flush(instance, 12);
 	run_loop();
 	assert_int_equal(fake.flushed, 2);
-	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 }
 
 FIXTURE_TEST(events_before_the_stop_are_written)
@@ -288,11 +288,11 @@ FIXTURE_TEST(a_stop_waits_for_the_last_events)
 {
 	static const struct metadata_task last = {
 		.kind = METADATA_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
-	int teller;
+	int publisher;
 
 	put_processes(300);
 	create_and_start();
-	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
 	source->stop(instance);
 	source->flush(instance, 3);
 	run_loop();
@@ -302,7 +302,7 @@ FIXTURE_TEST(a_stop_waits_for_the_last_events)
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
 	assert_int_equal(fake_process(5000, NULL), 1);
-	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 	run_loop();
 	assert_int_equal(fake.stopped, 1);
 	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
@@ -319,13 +319,13 @@ static void two_polls(void)
 /* The number of one that has ended, where nobody tells who has it next. */
 FIXTURE_TEST(a_publisher_that_is_incomplete)
 {
-	int teller;
+	int publisher;
 
 	stats.proc_stats_poll_ms = 100;
 	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
-	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
 	for (unsigned promised = 0; promised <= METADATA_TASKS; promised++) {
-		metadata_bus_set_complete(env.bus, FAKE_SESSION, &teller, promised);
+		metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, promised);
 		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
 		create_and_start();
 		two_polls();
@@ -338,20 +338,20 @@ FIXTURE_TEST(a_publisher_that_is_incomplete)
 		instance = NULL;
 		fake_reset_packets();
 	}
-	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 }
 
 FIXTURE_TEST(destroyed_while_it_waits)
 {
-	int teller;
+	int publisher;
 
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &teller), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
 	source->stop(instance);
 	source->destroy(instance);
 	instance = NULL;
-	metadata_bus_unregister(env.bus, FAKE_SESSION, &teller);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
 }
