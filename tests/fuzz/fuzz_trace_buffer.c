@@ -7,7 +7,7 @@
 #include "base/core/mem.h"
 #include "fuzz_trace_buffer_writer.h"
 #include "service/buffer/buffer_clone.c"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "wire/smb.h"
 
 /*

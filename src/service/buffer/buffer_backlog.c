@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "service/buffer/buffer_clone.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 
 /*
  * How it works: first the clone is completed, then the operations that came meanwhile are done:
@@ -41,15 +41,11 @@ struct tb_operation {
 	_Alignas(struct trace_buffer_patch) uint8_t data[]; /* payload, or patches */
 };
 
-bool tb_backlog_is_there(const struct trace_buffer *b)
-{
-	return !STAILQ_EMPTY(&b->backlog);
-}
-
 /* ---- in ---- */
 
 /* Returns NULL if the buffer is not held any more. */
-static struct tb_operation *put(struct trace_buffer *b, enum kind kind, const void *data, size_t len)
+static struct tb_operation *put(struct trace_buffer *b, enum kind kind, const void *data,
+				size_t len)
 {
 	size_t size = sizeof(struct tb_operation) + len;
 	size_t steps = PAID * (1 + size / TB_STEP_BYTES);

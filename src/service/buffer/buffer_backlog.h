@@ -6,15 +6,17 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "service/buffer/buffer_ring.h"
+#include "service/buffer/buffer_record.h"
 #include "service/buffer/trace_buffer.h"
 
 /*
- * Operations on a trace buffer that is held, in their order. Internal: only service/buffer includes it.
+ * Operations on a trace buffer that is held, in their order. Internal: only service/buffer includes
+ * it.
  *
- * The functions below are for a held buffer. Each first does some of the work that the buffer is held
- * for. Returns true if the operation was put into the backlog; false: the buffer is not held any more,
- * and the caller does the operation. If there is no memory for the backlog, all of the work is done.
+ * The functions below are for a held buffer. Each first does some of the work that the buffer is
+ * held for. Returns true if the operation was put into the backlog; false: the buffer is not held
+ * any more, and the caller does the operation. If there is no memory for the backlog, all of the
+ * work is done.
  */
 bool tb_backlog_commit(struct trace_buffer *b, const struct trace_buffer_writer *writer,
 		       const struct smb_chunk_header *header, const void *payload, size_t len,
@@ -25,9 +27,9 @@ bool tb_backlog_patches(struct trace_buffer *b, uint16_t producer_id, uint16_t w
 bool tb_backlog_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
 bool tb_backlog_begin_read(struct trace_buffer *b);
 
-bool tb_backlog_is_there(const struct trace_buffer *b);
 void tb_backlog_drop(struct trace_buffer *b);
 
-/* Of trace_buffer_append(): goes on at *place of `from`, for up to *steps. Returns true at the end. */
+/* Of trace_buffer_append(): goes on at *place of `from`, for up to *steps. Returns true at the end.
+ */
 bool tb_append_some(struct trace_buffer *to, struct trace_buffer *from, tb_place *place,
 		    size_t *steps);

@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "service/buffer/buffer_backlog.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 
 /*
  * How it works: records name their sequence by slot, refs name records by offset, so a clone is the

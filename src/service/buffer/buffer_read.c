@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "service/buffer/buffer_backlog.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 

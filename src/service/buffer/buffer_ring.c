@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/buffer/buffer_ring.h"
+#include "service/buffer/buffer_record.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "service/buffer/chunk_copy.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 
 /*
  * How it works: the memory of one buffer, as laps.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 
 #include <assert.h>
 #include <errno.h>

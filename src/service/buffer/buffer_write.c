@@ -4,7 +4,7 @@
 
 #include "service/buffer/buffer_backlog.h"
 #include "service/buffer/buffer_clone.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "service/buffer/chunk_copy.h"
 
 /*
@@ -365,8 +365,7 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 	struct tb_seq *s;
 	uint32_t i;
 
-	if (b->held &&
-	    tb_backlog_patches(b, producer_id, writer_id, chunk_id, patches, n, more))
+	if (b->held && tb_backlog_patches(b, producer_id, writer_id, chunk_id, patches, n, more))
 		return;
 	/* A writer that ended sends no patches: they are of a later one with its id, of which no
 	 * chunk was taken. */

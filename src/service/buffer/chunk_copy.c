@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

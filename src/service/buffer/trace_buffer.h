@@ -21,9 +21,9 @@
  *
  * Memory: one anonymous mapping of `size` bytes, touched only as far as it was written (behind
  * the first 4 MB in steps of 2 MB, where the kernel has huge pages); 8 to 22 bytes for each unread
- * chunk; and some 500 bytes for each sequence with unread chunks, and for the 1024 to 1152 that were
- * emptied last (the others are freed by the next commit). Where there are more than 4096, each takes
- * as much room in the buffer too.
+ * chunk; and some 500 bytes for each sequence with unread chunks, and for the 1024 to 1152 that
+ * were emptied last (the others are freed by the next commit). Where there are more than 4096, each
+ * takes as much room in the buffer too.
  */
 struct trace_buffer;
 
@@ -34,35 +34,35 @@ enum trace_buffer_policy {
 
 /* size in bytes, 1..2^32-1, is rounded up to 4096. 0 or -ENOMEM / -EINVAL. */
 int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_buffer **ret);
-void trace_buffer_free(struct trace_buffer *b); /* NULL is fine */
+/* No-op for NULL. */
+void trace_buffer_free(struct trace_buffer *b);
 /* An empty one of the same size and policy. 0 or -ENOMEM. */
 int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **ret);
 /*
- * Makes a copy of what is in the buffer, as far as it is read, and of what is counted; only the counters
- * of readaheads begin anew. The copy is of this moment, but is made in time slices: by readings of
- * both buffers, by commits into b (four times as many bytes as they bring) and by trace_buffer_settle().
- * Until then both buffers are held:
+ * Makes a copy of what is in the buffer, as far as it is read, and of what is counted; only the
+ * counters of readaheads begin anew. The copy is of this moment, but is made in time slices: by
+ * readings of both buffers, by commits into b (four times as many bytes as they bring) and by
+ * trace_buffer_settle(). Until then both buffers are held:
  *
- *	b       frozen; operations on it wait, and are done in their order when the copy is complete.
- *	        Its statistics are of the moment of the clone. They take at most a quarter of the
- *	        memory that is copied.
- *	*ret    not to be read yet; its statistics and writers are complete
+ *	b       frozen; operations on it wait, and are done in their order when the copy is
+ * complete. Its statistics are of the moment of the clone. They take at most a quarter of the memory
+ * that is copied. *ret    not to be read yet; its statistics and writers are complete
  *
- * Either buffer may be freed at any time: if b is freed first, the copy takes over its memory. If memory
- * runs out in the middle, all that is in the copy is dropped and counted as overwritten. b must not be
- * held. Returns 0 or -ENOMEM.
+ * Either buffer may be freed at any time: if b is freed first, the copy takes over its memory. If
+ * memory runs out in the middle, all that is in the copy is dropped and counted as overwritten. b
+ * must not be held. Returns 0 or -ENOMEM.
  */
 int trace_buffer_clone(struct trace_buffer *b, struct trace_buffer **ret);
 
 /* Appends what came into `from` while it stood in for `to`, as if it had come there in the first
- * place. The counters of `from`, and what was read from it, are dropped. Takes `from`; what is a lot is
- * appended in time slices, as above. */
+ * place. The counters of `from`, and what was read from it, are dropped. Takes `from`; what is a
+ * lot is appended in time slices, as above. */
 void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from);
 
 /* Returns true while operations on the buffer wait for a clone or an append. */
 bool trace_buffer_is_held(const struct trace_buffer *b);
-/* Goes on with what the buffer is held for. Counts down *steps, of about 100 ns, to 0 at least; NULL: no
- * limit. Returns true if the buffer is not held any more. */
+/* Goes on with what the buffer is held for. Counts down *steps, of about 100 ns, to 0 at least;
+ * NULL: no limit. Returns true if the buffer is not held any more. */
 bool trace_buffer_settle(struct trace_buffer *b, size_t *steps);
 
 /*
@@ -95,10 +95,10 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 /* Starts a pass from the oldest data that is left. A pass may be broken off at any packet. */
 void trace_buffer_begin_read(struct trace_buffer *b);
 /*
- * The next packet that is whole now. False: no more in this pass; or *steps, which is counted down, is
- * 0: the caller's share of work is done, and the pass goes on when it calls with more. A step is a
- * fragment or a chunk that was looked at, or 256 bytes that were copied for a clone, and one packet may
- * take more than are left: as many as it has chunks. NULL: no limit.
+ * The next packet that is whole now. False: no more in this pass; or *steps, which is counted down,
+ * is 0: the caller's share of work is done, and the pass goes on when it calls with more. A step is
+ * a fragment or a chunk that was looked at, or 256 bytes that were copied for a clone, and one
+ * packet may take more than are left: as many as it has chunks. NULL: no limit.
  */
 bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret);
 

@@ -4,7 +4,7 @@
 
 #include "base/system/sanitizer.h"
 #include "service/buffer/buffer_clone.c"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/trace_buffer_helper.h"

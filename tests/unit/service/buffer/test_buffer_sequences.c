@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "unit/test.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "unit/service/trace_buffer_helper.h"
 
 /* Sequences: how many are kept, whose they are, and how they end. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "unit/service/trace_buffer_helper.h"
 
 TEST(sizes_and_their_limits)

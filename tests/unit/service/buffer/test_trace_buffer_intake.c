@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "unit/rng.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 #include "unit/service/trace_buffer_helper.h"
 
 /* The copy of a chunk, and the check of the copy. */

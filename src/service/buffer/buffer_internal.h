@@ -9,17 +9,17 @@
 #include "base/core/mem.h"
 #include "service/buffer/trace_buffer.h"
 #include "service/buffer/chunk_index.h"
-#include "service/buffer/buffer_ring.h"
+#include "service/buffer/buffer_record.h"
 
-/* The sequences of a trace buffer, and the buffer itself. Internal: only trace_buffer*.c includes
+/* The sequences of a trace buffer, and the buffer itself. Internal: only service/buffer includes
  * it. */
 
-/* Why a sequence cannot be read on. Reading passes it over until something wakes it. */
+/* The reason why a sequence cannot be read further. Reading skips it until tb_seq_wake(). */
 enum tb_stall {
 	TB_READY,
 	TB_WAITS_FOR_PATCH,
 	TB_WAITS_FOR_REST, /* of a chunk that was scraped */
-	TB_WAITS_FOR_NEXT, /* chunk: the packet goes on there */
+	TB_WAITS_FOR_NEXT, /* the packet continues in the next chunk */
 };
 
 struct tb_seq {
@@ -32,12 +32,12 @@ struct tb_seq {
 	enum tb_stall stall;
 	bool ended; /* by trace_buffer_end_writer */
 	bool unordered; /* some ref may lie before the head's in the ring */
-	/* the last chunk that was given out or dropped, as far as it was there */
+	/* the last chunk that was read or dropped, as far as it was committed */
 	bool has_last;
 	bool last_complete;
 	uint16_t last_frags, last_bytes;
 	uint32_t last_id;
-	uint32_t run_start; /* every id from here to last_id was there */
+	uint32_t run_start; /* all ids from here to last_id were committed */
 	tb_place paid; /* where its place in the ring is; 0: nowhere */
 	struct trace_buffer_histogram histogram;
 	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */
@@ -47,7 +47,8 @@ TAILQ_HEAD(tb_seq_list, tb_seq);
 
 union tb_slot {
 	struct tb_seq *seq; /* owned */
-	uintptr_t next_free; /* twice the number of the next free slot, plus 1: odd, as no pointer is */
+	uintptr_t next_free; /* twice the number of the next free slot, plus 1: odd, as no pointer
+				is */
 };
 
 static inline bool tb_slot_is_free(union tb_slot slot)
@@ -61,7 +62,7 @@ struct tb_seqs {
 	size_t n_slots, cap_slots;
 	uintptr_t free_slot; /* 0: none */
 	size_t n; /* all of them */
-	struct tb_seq_list empty; /* the one that was emptied last is the last */
+	struct tb_seq_list empty; /* in the order in which they became empty */
 	size_t n_empty;
 };
 
@@ -69,9 +70,9 @@ struct trace_buffer {
 	struct tb_ring ring;
 	struct tb_seqs seqs;
 	enum trace_buffer_policy policy;
-	bool refusing; /* TRACE_BUFFER_DISCARD: it was full once */
+	bool refusing; /* TRACE_BUFFER_DISCARD: it has been full */
 	size_t n_unread; /* records */
-	tb_place cursor; /* of the reading: before it all is read, or waits */
+	tb_place cursor; /* of the reading: all records before it are read, or wait */
 	tb_place rewind; /* the first place before the cursor that waits no longer */
 	struct iovec *slices; /* of the last packet */
 	size_t cap_slices;
@@ -82,8 +83,8 @@ struct trace_buffer {
 	STAILQ_HEAD(, tb_operation) backlog; /* owned */
 };
 
-/* TRACE_BUFFER_DISCARD: bytes of records that it still takes. They count down to 0 once, though memory
- * that was read is written again. */
+/* Returns the bytes of records that TRACE_BUFFER_DISCARD still accepts. They only decrease,
+ * although memory that was read is written again. */
 static inline size_t tb_room_left(const struct trace_buffer *b)
 {
 	return b->ring.size - (size_t)(b->stats.bytes_written + b->stats.padding_bytes_written);
@@ -91,12 +92,17 @@ static inline size_t tb_room_left(const struct trace_buffer *b)
 
 void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);
 
-/* ---- trace_buffer_seq.c: the table ---- */
+static inline bool tb_backlog_is_there(const struct trace_buffer *b)
+{
+	return !STAILQ_EMPTY(&b->backlog);
+}
+
+/* ---- buffer_sequences.c: the table ---- */
 
 struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
-/* The writer's sequence, made if there is none. NULL: no memory. */
+/* Returns the writer's sequence; creates it if there is none. NULL: no memory. */
 struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writer *writer);
-/* Frees the sequences that were emptied longest ago. */
+/* Frees the sequences that have been empty for the longest time. */
 void tb_seqs_collect(struct trace_buffer *b);
 void tb_seqs_init(struct trace_buffer *b);
 /* Frees all sequences, also those of a clone that is not complete. Init may follow. */
@@ -107,19 +113,19 @@ static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struc
 	return b->seqs.slots[rec->seq].seq;
 }
 
-/* 0 or -ENOMEM. Ref i of the sequence becomes the record at an offset of the ring. */
+/* Makes the record at an offset of the ring ref i of the sequence. Returns 0 or -ENOMEM. */
 int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t chunk_id,
 		  size_t offset);
-/* An unread record goes from an offset of the ring to another. */
+/* Updates the ref of an unread record that was moved in the ring. */
 void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
-/* The first ref goes; its record is free or will be. */
+/* Removes the first ref; its record is free or will be. */
 void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
-/* Its newest record ends at the write cursor: leaves the room that the sequence itself costs. */
+/* Leaves the room that the sequence itself costs, after its newest record at the write cursor. */
 void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s);
-/* Something came that it may have waited for. */
+/* Data was committed that the sequence may wait for. */
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
 
-/* ---- trace_buffer_consume.c: records leave their sequence, at its head ---- */
+/* ---- buffer_read.c: records leave their sequence, at its head ---- */
 
 static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, const struct tb_seq *s,
 					      uint32_t i)
@@ -127,10 +133,10 @@ static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, cons
 	return tb_record_at(&b->ring, (size_t)tb_refs_at(&s->refs, i)->unit * TB_UNIT);
 }
 
-/* Before the first fragment of a record is used, which is at the head: notes what is missing in
- * front of it, and that there is no way back behind it. */
+/* Call before the first fragment of the head record is used: records what is missing before it, and
+ * that earlier chunks are too late from now on. */
 void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec);
-/* The head was read to its end, or what is left of it is given up. */
+/* Removes the head, which was read to its end or whose rest is dropped. */
 void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s);
-/* The space of this record is needed: drops all of its sequence up to it. */
+/* Drops all records of the sequence up to this one, whose space is needed. */
 void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec);

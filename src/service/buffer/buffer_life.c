@@ -6,7 +6,7 @@
 
 #include "service/buffer/buffer_backlog.h"
 #include "service/buffer/buffer_clone.h"
-#include "service/buffer/buffer_sequences.h"
+#include "service/buffer/buffer_internal.h"
 
 /*
  * How the trace buffer works.

@@ -10,8 +10,8 @@
 
 struct trace_buffer;
 
-/* The memory of a trace buffer: records, and where they lie. Internal: only trace_buffer*.c
- * includes it. The picture is at the head of trace_buffer.c. */
+/* The memory of a trace buffer: records and the ring. Internal: only service/buffer includes it.
+ * The picture is at the head of buffer_life.c. */
 
 #define TB_UNIT 16u /* records begin at multiples of it */
 #define TB_RECORD_HEADER 16u
@@ -20,18 +20,18 @@ enum tb_flags {
 	TB_FROM_PREV = SMB_CONTINUES_FROM_PREV,
 	TB_ON_NEXT = SMB_CONTINUES_ON_NEXT,
 	TB_NEEDS_PATCHING = SMB_NEEDS_PATCHING,
-	TB_COMPLETE = 8, /* no more of this chunk will come */
-	TB_CORRUPTED = 16, /* after the payload the chunk broke the format */
+	TB_COMPLETE = 8, /* the chunk is complete */
+	TB_CORRUPTED = 16, /* the chunk was malformed after the payload */
 	TB_ABORTED = 32, /* after the payload the writer dropped the packet */
 	TB_ALL_FLAGS = 63,
 };
 
 /* A piece of a chunk, in the ring; payload follows. */
 struct tb_record {
-	uint32_t chunk_id; /* of a free run: its length in units, this header included */
-	uint32_t seq; /* slot of the sequence; 0: a free run, nothing in it is unread */
+	uint32_t chunk_id; /* of a free run: its length in units, with this header */
+	uint32_t seq; /* slot of the sequence; 0: a free run without unread data */
 	uint16_t used; /* bytes of payload: whole fragments */
-	uint16_t read; /* of them given out */
+	uint16_t read; /* bytes of them that were read */
 	uint16_t base; /* bytes of the chunk's payload in earlier records */
 	uint16_t frags : 10; /* fragments of the chunk in this record and the earlier ones */
 	uint16_t flags : 6;
@@ -43,14 +43,14 @@ static inline uint8_t *tb_payload(struct tb_record *rec)
 	return (uint8_t *)(rec + 1);
 }
 
-/* Bytes from a record to the next. */
+/* Returns the distance of two records in bytes. */
 static inline size_t tb_stride(size_t used)
 {
 	return (TB_RECORD_HEADER + used + TB_UNIT - 1) & ~(size_t)(TB_UNIT - 1);
 }
 
-/* Writers fill in the size of a fragment when it is done, and so reserve 4 bytes for it: a varint
- * that goes on three times. True if these 4 bytes are one. */
+/* Writers reserve 4 bytes for the size of a fragment and fill them in at its end, as a varint of 4
+ * bytes. Returns true if p has such a varint. */
 static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 {
 	uint32_t v;
@@ -65,13 +65,13 @@ static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 struct tb_ring {
 	uint8_t *base;
 	size_t size; /* multiple of TB_UNIT */
-	bool is_large; /* what was written a lap ago is in no cache; and there is copy_nontemporal */
-	uint64_t lap; /* times that the writing went back to 0 */
+	bool is_large; /* data of the previous lap is not in a cache, and copy_nontemporal exists */
+	uint64_t lap; /* number of wraps */
 	size_t wr; /* records of this lap: [0, wr) */
-	size_t old, old_end; /* records that are left of the lap before: [old, old_end) */
+	size_t old, old_end; /* remaining records of the previous lap: [old, old_end) */
 };
 
-/* A place over all laps: lap * size + offset. Later is larger. */
+/* A position over all laps: lap * size + offset. */
 typedef uint64_t tb_place;
 
 static inline struct tb_record *tb_record_at(const struct tb_ring *r, size_t offset)
@@ -79,8 +79,8 @@ static inline struct tb_record *tb_record_at(const struct tb_ring *r, size_t off
 	return (struct tb_record *)(r->base + offset);
 }
 
-/* Is the place of the writing in no cache? It is where the lap before was written a whole ring ago,
- * and nobody reads in time. */
+/* Returns true if the memory at the write cursor is not in a cache: it was written a whole ring
+ * ago, and the reader does not keep up. */
 static inline bool tb_ring_is_far(const struct tb_ring *r)
 {
 	return r->is_large && r->old < r->old_end;
@@ -89,12 +89,12 @@ static inline bool tb_ring_is_far(const struct tb_ring *r)
 int tb_ring_init(struct tb_ring *r, size_t size);
 void tb_ring_deinit(struct tb_ring *r);
 tb_place tb_ring_place(const struct tb_ring *r, size_t offset);
-/* The first unread record at *place or after, whose place goes to *place; NULL at the end. */
+/* Returns the first unread record at *place or after and sets *place to it; NULL at the end. */
 struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place);
-/* Drops what is unread in [wr, limit), so that it may be written. */
+/* Drops unread records in [wr, limit), so that it can be written. */
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);
-/* Goes back to 0; what was left of the lap before is dropped. */
+/* Wraps: continues at 0, and drops the remaining records of the previous lap. */
 void tb_ring_wrap(struct trace_buffer *b);
-/* Where (nearly) all is read, goes back to 0 as well; nothing is dropped, nothing becomes padding.
- * Records that are unread may move. */
+/* Continues at 0 if (nearly) all records are read, without drops and padding. May move unread
+ * records. */
 void tb_ring_restart(struct trace_buffer *b);
