@@ -21,7 +21,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 	libsqlite3-dev libedit-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
-TEST_PACKAGES := libcmocka-dev linux-perf python3
+TEST_PACKAGES := libcmocka-dev linux-perf procps python3
 COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils

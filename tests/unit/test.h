@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#undef stop /* a macro of cmocka 2; data sources have a function of that name */
 
 #include "base/core/mem.h"
 
