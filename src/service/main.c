@@ -20,6 +20,7 @@
 #include "base/system/priority_boost.h"
 #include "base/core/err.h"
 #include "service/code_pages.h"
+#include "service/output/passed_file.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/system/notify.h"
@@ -144,6 +145,10 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	struct notify notify;
 	int r = service_new(loop, &service_options, &service);
 
+	if (passed_file_start() < 0)
+		log_warn("cannot read /proc/self/mountinfo: %s; a file system that does not answer can "
+			 "hold up the check of a file that a consumer passes",
+			 strerror(errno));
 	if (r == 0)
 		r = shutdown_init(&shutdown, service_sessions(service));
 	priority_boost_init();

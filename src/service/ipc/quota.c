@@ -141,14 +141,14 @@ void quota_open(struct quota_account *a, struct quota *q, uint64_t user)
 	*a = (struct quota_account){.quota = q, .user = user};
 }
 
-static bool is_root(const struct quota *q, uint64_t user)
+bool quota_is_root(const struct quota *q, uint64_t user)
 {
 	return user == 0 || user == q->own_user;
 }
 
 uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
-	return is_root(q, user) ? q->limits[kind].of_root : q->limits[kind].per_user;
+	return quota_is_root(q, user) ? q->limits[kind].of_root : q->limits[kind].per_user;
 }
 
 /*
@@ -166,7 +166,7 @@ static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind
 	uint64_t others = q->held[kind] - quota_of_user(q, user, kind);
 	uint64_t of_users = q->held_by_users[kind], left;
 
-	if (is_root(q, user))
+	if (quota_is_root(q, user))
 		return MIN(limit->of_root, limit->all - MIN(limit->all, others));
 	of_users -= quota_of_user(q, user, kind);
 	left = limit->all - limit->all / 4;
@@ -208,7 +208,7 @@ static int add(struct quota_account *a, enum quota_kind kind, uint64_t n)
 	u->held[kind] += n;
 	a->held[kind] += n;
 	a->quota->held[kind] += n;
-	if (!is_root(a->quota, a->user))
+	if (!quota_is_root(a->quota, a->user))
 		a->quota->held_by_users[kind] += n;
 	return 0;
 }
@@ -237,7 +237,7 @@ void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n)
 	u->held[kind] -= n;
 	a->held[kind] -= n;
 	a->quota->held[kind] -= n;
-	if (!is_root(a->quota, a->user))
+	if (!quota_is_root(a->quota, a->user))
 		a->quota->held_by_users[kind] -= n;
 	forget_if_empty(a->quota, u);
 }

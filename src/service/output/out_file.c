@@ -14,6 +14,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 #include "service/output/compressor.h"
+#include "service/output/passed_file.h"
 
 #define BUF_BYTES (512u << 10) /* grows for packets that are larger */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
@@ -201,26 +202,27 @@ int out_file_sync(const struct out_file *o)
 
 /* ---- life ---- */
 
-static off_t begin_of(int fd, const struct stat *st)
+static off_t begin_of(int fd, const struct statx *st)
 {
 	int flags = fcntl(fd, F_GETFL);
-	off_t here = flags >= 0 && flags & O_APPEND ? st->st_size : lseek(fd, 0, SEEK_CUR);
+	off_t here = flags >= 0 && flags & O_APPEND ? (off_t)st->stx_size : lseek(fd, 0, SEEK_CUR);
 
 	return MAX(here, 0);
 }
 
 void out_file_init(struct out_file *o, int fd)
 {
-	struct stat st = {0};
+	struct statx st;
 
 	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
-	if (fstat(fd, &st) < 0)
+	if (passed_file_stat(fd, &st) < 0)
 		return;
-	if (S_ISREG(st.st_mode))
+	o->is_regular = S_ISREG(st.stx_mode);
+	if (o->is_regular)
 		o->begin = begin_of(fd, &st);
-	o->is_socket = S_ISSOCK(st.st_mode);
-	o->is_pollable = S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode);
-	o->is_pipe = S_ISFIFO(st.st_mode);
+	o->is_socket = S_ISSOCK(st.stx_mode);
+	o->is_pollable = S_ISSOCK(st.stx_mode) || S_ISFIFO(st.stx_mode);
+	o->is_pipe = S_ISFIFO(st.stx_mode);
 }
 
 void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id)

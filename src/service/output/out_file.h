@@ -26,6 +26,7 @@
 struct out_file {
 	struct packet_sink sink; /* packets in; without memory for a packet, error is set */
 	int fd; /* owned; -1: closed */
+	bool is_regular; /* file */
 	bool is_socket;
 	bool is_pipe;
 	bool is_pollable; /* poll(2) supports it */

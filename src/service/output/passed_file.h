@@ -4,6 +4,14 @@
 #include "base/core/err.h"
 
 struct ipc_conn;
+struct statx;
+
+/* Opens the list of mounts, for the check: a process in a sandbox cannot. Without it, the check asks each
+ * file system, and waits for it. Returns 0 or -errno. */
+int passed_file_start(void);
+
+/* As fstat(2), but from what the kernel knows: no file system is asked. Returns 0 or -errno. */
+int passed_file_stat(int fd, struct statx *ret);
 
 /*
  * Returns the descriptor that came with the present call of the connection, now the caller's, if it
@@ -15,6 +23,6 @@ struct ipc_conn;
  *	- files of FUSE, unless the peer is root: each call on them, also close(2), takes as long as
  *	  the process that serves the file system likes
  *
- * The check itself waits for no file system.
+ * The check waits for no file system that is mounted in the service's namespace, and for no FUSE.
  */
 int passed_file_take(struct ipc_conn *conn, struct err_text *e);

@@ -12,6 +12,7 @@
 
 #include "base/core/mem.h"
 #include "service/output/file_helper.h"
+#include "service/output/passed_file.h"
 #include "service/filter/packet_validate.h"
 #include "service/trace/service_packets.h"
 #include "service/trace/trace.h"
@@ -54,17 +55,19 @@ static struct file_part *part_of(struct trace_files *f, uint32_t number)
 static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
 {
 	struct file_part *p = &f->list[f->n];
-	struct stat st;
+	const struct quota_account *a = f->owner->account;
 	int r = file_part_init(p, c, fd, f->rotation.last);
 
-	if (r == 0 && !f->writer && fstat(fd, &st) == 0 &&
-	    (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
-		r = write_thread_new(f->owner->boost, &f->writer);
+	if (r == 0 && !f->writer && (p->out.is_regular || p->out.is_pipe))
+		r = write_thread_new(a->user, quota_is_root(a->quota, a->user), f->owner->boost,
+				     &f->writer);
 	if (r < 0) {
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
-			       r == -EUSERS ? "too many files that the service writes are open"
-					    : strerror(-r));
+			       r == -EUSERS   ? "too many files that the service writes are open"
+			       : r == -EDQUOT ? "the user has its share of the files that the "
+						"service writes, or they hang"
+					      : strerror(-r));
 	}
 	if (f->writer)
 		out_file_set_writer(&p->out, f->writer, ++f->last_id);
@@ -378,15 +381,17 @@ static bool is_readable(int fd)
 	return flags >= 0 && (flags & O_ACCMODE) == O_RDWR;
 }
 
-static int check_part(const struct file_part *p, const struct stat *to)
+static int check_part(const struct file_part *p, const struct statx *to)
 {
-	struct stat st;
+	struct statx st;
+	int r = passed_file_stat(p->out.fd, &st);
 
-	if (fstat(p->out.fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (r < 0)
+		return r;
+	if (!S_ISREG(st.stx_mode))
 		return -ESPIPE;
-	if (st.st_dev == to->st_dev && st.st_ino == to->st_ino)
+	if (st.stx_dev_major == to->stx_dev_major && st.stx_dev_minor == to->stx_dev_minor &&
+	    st.stx_ino == to->stx_ino)
 		return -EDEADLK;
 	return is_readable(p->out.fd) ? 0 : -EACCES;
 }
@@ -421,8 +426,8 @@ static int refuse(const struct trace_files *f, int r, struct err_text *e)
 
 int file_copy_check(const struct trace_files *f, int to, struct err_text *e)
 {
-	struct stat st;
-	int r = fstat(to, &st) < 0 ? -errno : 0;
+	struct statx st;
+	int r = passed_file_stat(to, &st);
 
 	for (size_t i = 0; i < f->n && r == 0; i++)
 		r = check_part(&f->list[i], &st);

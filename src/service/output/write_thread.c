@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -45,7 +44,9 @@ _Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
 /* ---- the thread ---- */
 
 struct worker {
-	int jobs, results, slots; /* owned, but for slots */
+	int jobs, results; /* owned */
+	int ended; /* borrowed: where the end of the thread is reported */
+	uint8_t place; /* of the thread */
 	struct priority_boost boost;
 };
 
@@ -214,7 +215,6 @@ static void take_priority(struct priority_boost_state *s, struct priority_boost 
 static void *run(void *ctx)
 {
 	struct worker *w = ctx;
-	static const uint64_t one = 1;
 	struct priority_boost_state boost = {0};
 	struct job j;
 	ssize_t n;
@@ -227,7 +227,7 @@ static void *run(void *ctx)
 	}
 	close(w->jobs);
 	close(w->results);
-	while (write(w->slots, &one, sizeof(one)) < 0 && errno == EINTR)
+	while (write(w->ended, &w->place, sizeof(w->place)) < 0 && errno == EINTR)
 		;
 	free(w);
 	return NULL;
@@ -250,26 +250,62 @@ static int put(struct write_thread *w, const struct job *j)
 
 /* ---- its life ---- */
 
-/* How many threads there may still be: a semaphore, since only its end says when one is gone. */
-static int take_slot(void)
-{
-	static int slots = -1;
-	uint64_t one;
+/*
+ * The threads by user, as quota.h shares other things out: a quarter for root, and a user may have half of
+ * what the other users leave, a quarter of all at most. A thread counts until it has ended, which only
+ * the thread knows: it writes its place into the pipe.
+ */
+static struct {
+	int ended, tell; /* the pipe; -1: not open */
+	struct {
+		bool taken, of_root;
+		uint64_t user;
+	} places[MAX_WRITE_THREADS];
+} threads = {.ended = -1, .tell = -1};
 
-	if (slots < 0)
-		slots = eventfd(MAX_WRITE_THREADS, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
-	if (slots < 0)
-		return -errno;
-	return read(slots, &one, sizeof(one)) == sizeof(one) ? slots : -EUSERS;
+_Static_assert(MAX_WRITE_THREADS <= UINT8_MAX, "a place is a byte in the pipe");
+
+static int take_ended(void)
+{
+	uint8_t place;
+	int p[2];
+
+	if (threads.ended < 0) {
+		if (pipe2(p, O_CLOEXEC) < 0 || fcntl(p[0], F_SETFL, O_NONBLOCK) < 0)
+			return -errno;
+		threads.ended = p[0];
+		threads.tell = p[1];
+	}
+	while (read(threads.ended, &place, sizeof(place)) == sizeof(place))
+		threads.places[place].taken = false;
+	return 0;
 }
 
-static void give_slot_back(int slots)
+/* Returns the place, -EDQUOT if the user has its share, or -EUSERS if there is none. */
+static int take_place(uint64_t user, bool is_root)
 {
-	static const uint64_t one = 1;
+	unsigned of_user = 0, of_others = 0, left = MAX_WRITE_THREADS - MAX_WRITE_THREADS / 4;
+	int r = take_ended(), place = -EUSERS;
 
-	if (write(slots, &one, sizeof(one)) < 0) {
-		/* It counts as hanging. */
+	if (r < 0)
+		return r;
+	for (int i = 0; i < (int)MAX_WRITE_THREADS; i++) {
+		if (!threads.places[i].taken)
+			place = i;
+		else if (threads.places[i].user == user)
+			of_user++;
+		else if (!threads.places[i].of_root)
+			of_others++;
 	}
+	left -= MIN(left, of_others);
+	if (!is_root && of_user >= MIN(MAX_WRITE_THREADS / 4, (left + 1) / 2))
+		return -EDQUOT;
+	if (place >= 0) {
+		threads.places[place].taken = true;
+		threads.places[place].of_root = is_root;
+		threads.places[place].user = user;
+	}
+	return place;
 }
 
 /* Signals are the loop's; but one that the kernel raises for a system call stays where it is. */
@@ -310,15 +346,16 @@ static int open_pipes(struct write_thread *w, struct worker *worker)
 	return 0;
 }
 
-int write_thread_new(struct priority_boost boost, struct write_thread **ret)
+int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
+		     struct write_thread **ret)
 {
 	struct write_thread *w = malloc(sizeof(*w));
 	struct worker *worker = malloc(sizeof(*worker));
-	int slots = take_slot(), r = slots < 0 ? slots : -ENOMEM;
+	int place = take_place(user, is_root), r = place < 0 ? place : -ENOMEM;
 
-	if (w && worker && slots >= 0) {
+	if (w && worker && place >= 0) {
 		*w = (struct write_thread){-1, -1, 0};
-		*worker = (struct worker){-1, -1, slots, boost};
+		*worker = (struct worker){-1, -1, threads.tell, (uint8_t)place, boost};
 		r = open_pipes(w, worker);
 		if (r == 0)
 			r = start(worker);
@@ -330,8 +367,8 @@ int write_thread_new(struct priority_boost boost, struct write_thread **ret)
 		closep(&worker->results);
 		write_thread_free(TAKE_PTR(w));
 	}
-	if (slots >= 0)
-		give_slot_back(slots);
+	if (place >= 0)
+		threads.places[place].taken = false;
 	free(w);
 	free(worker);
 	return r;

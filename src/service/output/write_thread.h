@@ -19,15 +19,18 @@
  * Loop and thread share the two pipes only: a job belongs to the thread until its result is taken.
  * After write_thread_free() the thread finishes its jobs, without waiting for readers of pipes, and
  * ends. In a file system that hangs it never ends, so the number of threads is limited
- * (MAX_WRITE_THREADS).
+ * (MAX_WRITE_THREADS), and each user has a share of them.
  */
 struct write_thread;
 
 /*
+ * user: the owner of the file; is_root: whether the user has what is kept for root (quota_is_root()).
  * boost: the scheduling priority of the thread. On a busy machine, late writes fill the session's
- * buffers. Returns 0, -EUSERS (MAX_WRITE_THREADS exist), -ENOMEM or -errno.
+ * buffers. Returns 0, -EUSERS (MAX_WRITE_THREADS exist), -EDQUOT (the user has its share), -ENOMEM or
+ * -errno.
  */
-int write_thread_new(struct priority_boost boost, struct write_thread **ret);
+int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
+		     struct write_thread **ret);
 /* Does not wait for the jobs; their results are dropped. No-op for NULL. */
 void write_thread_free(struct write_thread *w);
 /* Returns a descriptor that is readable when there is a result. */

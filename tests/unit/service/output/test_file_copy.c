@@ -17,11 +17,15 @@ static int new_file(void *const *state, unsigned slot, const char *name, int fla
 
 static struct trace_files parts_of(int fd)
 {
+	static struct quota quota;
+	static struct quota_account account;
 	static struct file_owner owner;
 	Pb__TraceConfig *c = peer_parse_config("");
 	struct err_text e;
 	struct trace_files f;
 
+	quota_open(&account, &quota, 0);
+	owner.account = &account;
 	owner.config = c;
 	assert_int_equal(trace_files_open_passed(&f, &owner, fd, &e), 0);
 	pb__trace_config__free_unpacked(c, NULL);

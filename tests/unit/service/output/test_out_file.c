@@ -27,7 +27,7 @@ static void end_writer(void)
 static int open_writer(void **state)
 {
 	return temp_dir_setup(state) ||
-	       write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+	       write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
 static int close_writer(void **state)

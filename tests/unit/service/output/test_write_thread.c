@@ -18,7 +18,7 @@ static struct write_thread *writer;
 static int setup(void **state)
 {
 	return temp_dir_setup(state) ||
-	       write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
+	       write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
 static int teardown(void **state)
@@ -129,6 +129,39 @@ WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record)
 }
 
 /* A socket that nobody reads stands in for a file system that hangs: write(2) does not return. */
+static const struct priority_boost no_boost = {PRIORITY_BOOST_NONE, 0};
+
+/* Starts threads until there is no place for the user. */
+static size_t take_all(uint64_t user, bool is_root, int last_error, struct write_thread **list)
+{
+	size_t n = 0;
+	int r;
+
+	while ((r = write_thread_new(user, is_root, no_boost, &list[n])) == 0)
+		n++;
+	assert_int_equal(r, last_error);
+	return n;
+}
+
+WRITER_TEST(a_user_has_a_share_of_the_threads_and_root_a_quarter)
+{
+	static struct write_thread *list[MAX_WRITE_THREADS + 1];
+	struct write_thread *one;
+	size_t n = take_all(1, false, -EDQUOT, list), of_root;
+
+	assert_int_equal(n, MAX_WRITE_THREADS / 4);
+	for (uint64_t user = 2; user < 100; user++)
+		n += take_all(user, false, -EDQUOT, list + n);
+	assert_int_equal(n, MAX_WRITE_THREADS / 4 * 3);
+	of_root = take_all(0, true, -EUSERS, list + n);
+	assert_int_equal(of_root, MAX_WRITE_THREADS / 4 - 1); /* and that of the fixture */
+	for (size_t i = 0; i < n + of_root; i++)
+		write_thread_free(list[i]);
+	while (write_thread_new(1, false, no_boost, &one) < 0)
+		usleep(1000);
+	write_thread_free(one);
+}
+
 WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 {
 	static struct write_thread *hung[MAX_WRITE_THREADS];
@@ -138,7 +171,7 @@ WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 	int fds[2], r_new;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	while ((r_new = write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0},
+	while ((r_new = write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0},
 					 &hung[n])) == 0) {
 		int fd = dup(fds[1]);
 
@@ -152,12 +185,12 @@ WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 	assert_in_range(n, 1, MAX_WRITE_THREADS - 1); /* there is the one of the fixture */
 	for (size_t i = 0; i < n; i++)
 		write_thread_free(hung[i]);
-	assert_int_equal(write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
+	assert_int_equal(write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
 			 -EUSERS);
 	/* Then it fails, the threads end, and their places are free. */
 	close(fds[0]);
 	close(fds[1]);
-	while (write_thread_new((struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
+	while (write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
 		usleep(1000);
 	write_thread_free(one);
 }
@@ -207,6 +240,7 @@ WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
 /* Or each session with a pipe could leave a thread behind. */
 WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
 {
+	struct pollfd end = {0};
 	int fds[2];
 
 	assert_int_equal(pipe(fds), 0);
@@ -214,6 +248,9 @@ WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
 	give(writer, 2, fds[1], 'b', 10000);
 	write_thread_close(writer, fds[1]);
 	write_thread_free(TAKE_PTR(writer));
+	end.fd = fds[0];
+	assert_int_equal(poll(&end, 1, 60000), 1); /* closed, though nobody has read */
+	assert_true(end.revents & POLLHUP);
 	assert_in_range(read_to_the_end(fds[0]), 1, 1999999);
 	close(fds[0]);
 }
