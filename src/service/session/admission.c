@@ -193,7 +193,11 @@ void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config)
 			continue;
 		}
 		session_set_error(other, why.text);
-		session_free(other);
+		/* A detached session is freed when what its file still lacks is written. */
+		if (session_writes_file(other))
+			session_disable(other, true);
+		else
+			session_free(other);
 	}
 }
 

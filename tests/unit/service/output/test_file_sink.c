@@ -5,6 +5,7 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 #include "unit/service/output_dir.h"
+#include "service/session/admission.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
@@ -234,6 +235,25 @@ FILE_TEST(detached_session_goes_when_its_file_is_full)
 		usleep(500);
 	}
 	assert_true(count_in_file(path_of(x), text) >= 10);
+}
+
+/* Its file may be slow: what is missing there is written from the loop, which goes on. */
+FILE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
+{
+	struct stage *g = x->stage;
+	struct sessions *all = &g->rig.service->sessions;
+	Pb__TraceConfig *c = peer_parse_config("exclusive_prio: 7");
+
+	stage_start(g, config_of(x, ""));
+	for (uint32_t i = 0; i < 12; i++)
+		stage_write(g, i % 8, 1, i, "text");
+	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
+	admission_stop_others(all, c);
+	assert_false(TAILQ_EMPTY(&all->list));
+	while (!TAILQ_EMPTY(&all->list))
+		event_base_loop(all->loop, EVLOOP_ONCE);
+	assert_int_equal(count_in_file(path_of(x), "text"), 12);
+	pb__trace_config__free_unpacked(c, NULL);
 }
 
 TEST_WITH(full_disk_is_told, setup, teardown)
