@@ -2,7 +2,7 @@
 /*
  * The table of the built-in families. A family consists of:
  *
- *	protos/config/linux/ebpf_counters_config.proto   its number (all ten exist)
+ *	protos/config/linux/ebpf_counters_config.proto   its number
  *	bpf/NAME.h                      the values of its maps; the programs and the reader include it
  *	bpf/NAME.bpf.c                  its programs; the Makefile finds it
  *	src/ebpf/families/NAME.c        struct ebpf_family NAME_family: program variants, maps -> tracks

@@ -77,3 +77,14 @@ FIXTURE_TEST(lines_of_another_format_are_left_out)
 	assert_int_equal(poll_state.errors->count, 3);
 	rig_close(&sys_meminfo, s);
 }
+
+/* A number above the limit of the table (SYS_TABLE_NUMBERS) would be recorded nowhere. */
+TEST(numbers_fit_the_table)
+{
+	const ProtobufCEnumDescriptor *const all[] = {&pb__meminfo_counters__descriptor,
+						      &pb__vmstat_counters__descriptor};
+
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned n = 0; n < all[i]->n_values; n++)
+			assert_in_range(all[i]->values[n].value, 0, 255);
+}
