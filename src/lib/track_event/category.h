@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sonda/category.h>
+
+#include "lib/track_event/event_config.h"
+#include "wire/pb_enc.h"
+
+/* The categories of the process, and which instance records which. Any thread. */
+
+/* An instance records from now on: sets its bit in all categories that config enables, those that
+ * are added later too. config is borrowed until categories_stop(). */
+void categories_start(unsigned instance, const struct event_config *config);
+void categories_stop(unsigned instance);
+
+/* Writes the fields of a TrackEventDescriptor: all categories but groups and dynamic ones. */
+void categories_describe(struct pb_enc *e);
+
+/* Around fork(). In the child, no instance records any more. */
+void categories_lock(void);
+void categories_unlock(void);
+void categories_stop_all(void);

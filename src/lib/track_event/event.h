@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sonda/track_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/track_event/event_sequence.h"
+#include "wire/pb_enc.h"
+
+/* One track event on its way from the caller's macros into the sequences of the instances. */
+
+/* Which parts the arguments have; each is written in a pass of its own if it is there. */
+enum event_part {
+	EVENT_ANNOTATIONS = 1 << 0,
+	EVENT_FIELDS = 1 << 1,
+	EVENT_COUNTER = 1 << 2,
+	EVENT_FLOWS = 1 << 3,
+	EVENT_CATEGORIES = 1 << 4,
+	EVENT_LOCATION = 1 << 5,
+	EVENT_LOG = 1 << 6,
+	EVENT_CORRELATION = 1 << 7,
+	EVENT_EXTRA_COUNTERS = 1 << 8,
+	EVENT_CLOCK = 1 << 9, /* the caller's time */
+	EVENT_TRACK = 1 << 10,
+};
+
+struct event {
+	const struct sonda_category *category;
+	struct sonda_string *name; /* NULL: none, or dynamic_name */
+	const char *dynamic_name;
+	const struct sonda_arg *args; /* never NULL */
+	uint64_t now_ns;
+	uint64_t time; /* EVENT_CLOCK */
+	const struct sonda_track *track; /* EVENT_TRACK; NULL: others describe it */
+	uint64_t track_uuid;
+	uint32_t clock;
+	uint32_t parts; /* enum event_part */
+	uint32_t bound; /* at most so many bytes without definitions of interned texts */
+	uint8_t type; /* enum sonda_event_type */
+};
+
+/* A packet of at most so many bytes has 1-byte lengths. */
+#define EVENT_SMALL 127u
+
+/* Reads the arguments once: sets all members from track on. */
+void event_scan(struct event *ev);
+/* Returns true if the sequence has defined all texts of the event. */
+bool event_texts_known(const struct event *ev, const struct event_sequence *s);
+
+/* Writes the event's packet. Its track is described already. */
+void event_encode(const struct event *ev, struct event_sequence *s, struct sonda_writer *w,
+		  const struct event_config *c);
+
+/* ---- parts of the encoder ---- */
+
+#define EVENT_DEFINITIONS 24 /* new texts of one event; further ones are written in full */
+
+struct event_definition {
+	uint8_t field; /* enum intern_field */
+	uint32_t iid;
+	const char *text;
+	uint32_t len;
+	const struct sonda_location *location;
+};
+
+/* An event's packet while it is written. */
+struct event_encoder {
+	struct pb_enc *enc;
+	struct event_sequence *sequence;
+	bool small; /* lengths have 1 byte, and the packet is in one range */
+	uint8_t n_definitions;
+	struct event_definition definitions[EVENT_DEFINITIONS];
+};
+
+/* Returns the interning id of a text, which is defined in this packet if it is new; 0: write it in
+ * full. */
+uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct sonda_string *s);
+uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l);
+/* Writes InternedData, if the packet has definitions. */
+void event_write_definitions(struct event_encoder *x);
+
+/* debug_annotations, and fields by number. */
+void event_write_annotations(struct event_encoder *x, const struct sonda_arg *args);
+void event_write_fields(struct event_encoder *x, const struct sonda_arg *args);
+
+/* Opens a nested message, and returns what event_close() gets. */
+static inline uint8_t *event_open(struct event_encoder *x, uint32_t field)
+{
+	struct pb_enc *e = x->enc;
+
+	if (!x->small) {
+		pb_enc_open(e, field);
+		return NULL;
+	}
+	e->cur = pb_put_varint(e->cur, pb_tag(field, PB_WIRE_BYTES));
+	return e->cur++;
+}
+
+static inline void event_close(struct event_encoder *x, uint8_t *length)
+{
+	if (length)
+		*length = (uint8_t)(x->enc->cur - length - 1);
+	else
+		pb_enc_close(x->enc);
+}
+
+static inline size_t event_text_len(const struct sonda_arg *a)
+{
+	if (!a->value.p)
+		return 0;
+	return a->len == SONDA_LEN_TEXT ? strlen((const char *)a->value.p) : a->len;
+}

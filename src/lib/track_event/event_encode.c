@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The packet of an event. Fields are in the order of their numbers; the texts that are new to the
+ * sequence are collected while the event is written, and defined after it in the same packet:
+ *
+ *	timestamp | track_event { ... name_iid 3 } | interned_data { event_names { 3, "send" } } | flags
+ *
+ * Most events are short and have no new text. Their packet is written in one piece, with 1-byte
+ * lengths, and nothing is moved afterwards.
+ */
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "lib/data_source/packet.h"
+#include "lib/track_event/event.h"
+#include "lib/track_event/process_identity.h"
+#include "lib/track_event/string_ids.h"
+#include "lib/track_event/track_descriptor.h"
+
+#define NEEDS_STATE 2u
+#define FILTERED "FILTERED" /* what Perfetto's library writes in place of dynamic names */
+#define MAX_EXTRA 8u /* extra counter values of one event; readers take no more */
+
+/* ---- interning ---- */
+
+static struct event_definition *new_definition(struct event_encoder *x, enum intern_field field,
+					       uint32_t id)
+{
+	struct event_definition *d = &x->definitions[x->n_definitions];
+	uint32_t iid;
+
+	if (x->small || x->n_definitions == EVENT_DEFINITIONS)
+		return NULL;
+	iid = intern_map_add(&x->sequence->maps[field], id);
+	if (!iid)
+		return NULL;
+	x->n_definitions++;
+	*d = (struct event_definition){.field = (uint8_t)field, .iid = iid};
+	return d;
+}
+
+uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct sonda_string *s)
+{
+	uint32_t id = string_id(s);
+	uint32_t iid = intern_map_find(&x->sequence->maps[field], id);
+	struct event_definition *d;
+
+	if (__builtin_expect(iid != 0, 1))
+		return iid;
+	d = new_definition(x, field, id);
+	if (!d)
+		return 0;
+	d->text = s->text;
+	d->len = (uint32_t)strlen(s->text);
+	return d->iid;
+}
+
+uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l)
+{
+	uint32_t id = location_id(l);
+	uint32_t iid = intern_map_find(&x->sequence->maps[INTERN_LOCATION], id);
+	struct event_definition *d;
+
+	if (iid)
+		return iid;
+	d = new_definition(x, INTERN_LOCATION, id);
+	if (!d)
+		return 0;
+	d->location = l;
+	return d->iid;
+}
+
+/* The body of a log message is new each time. */
+static uint32_t define_log_body(struct event_encoder *x, const struct sonda_arg *a)
+{
+	if (x->n_definitions == EVENT_DEFINITIONS)
+		return 0;
+	x->definitions[x->n_definitions++] = (struct event_definition){
+		.field = INTERN_LOG_BODY,
+		.iid = ++x->sequence->last_log_body,
+		.text = a->value.p,
+		.len = (uint32_t)event_text_len(a),
+	};
+	return x->sequence->last_log_body;
+}
+
+static void write_location(struct pb_enc *e, const struct sonda_location *l)
+{
+	if (l->file)
+		pb_enc_str(e, PB_SOURCE_LOCATION_FILE_NAME, l->file);
+	if (l->function)
+		pb_enc_str(e, PB_SOURCE_LOCATION_FUNCTION_NAME, l->function);
+	pb_enc_u64(e, PB_SOURCE_LOCATION_LINE_NUMBER, l->line);
+}
+
+static void write_definition(struct pb_enc *e, const struct event_definition *d)
+{
+	static const uint32_t fields[INTERN_FIELDS] = {
+		[INTERN_CATEGORY] = PB_INTERNED_DATA_EVENT_CATEGORIES,
+		[INTERN_NAME] = PB_INTERNED_DATA_EVENT_NAMES,
+		[INTERN_ANNOTATION] = PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES,
+		[INTERN_LOCATION] = PB_INTERNED_DATA_SOURCE_LOCATIONS,
+		[INTERN_TYPE_NAME] = PB_INTERNED_DATA_DEBUG_ANNOTATION_VALUE_TYPE_NAMES,
+		[INTERN_VALUE] = PB_INTERNED_DATA_DEBUG_ANNOTATION_STRING_VALUES,
+		[INTERN_LOG_BODY] = PB_INTERNED_DATA_LOG_MESSAGE_BODY,
+	};
+
+	pb_enc_open(e, fields[d->field]);
+	/* All of them have the id as field 1, and those with one text have it as field 2. */
+	pb_enc_u64(e, PB_INTERNED_STRING_IID, d->iid);
+	if (d->location)
+		write_location(e, d->location);
+	else
+		pb_enc_bytes(e, PB_INTERNED_STRING_STR, d->text, d->len);
+	pb_enc_close(e);
+}
+
+void event_write_definitions(struct event_encoder *x)
+{
+	if (x->n_definitions == 0)
+		return;
+	pb_enc_open(x->enc, PB_TRACE_PACKET_INTERNED_DATA);
+	for (int i = 0; i < x->n_definitions; i++)
+		write_definition(x->enc, &x->definitions[i]);
+	pb_enc_close(x->enc);
+}
+
+/* ---- categories and names ---- */
+
+/* Those without an id are written in full, after fields of lower numbers. */
+static void write_category_iids(struct event_encoder *x, const struct sonda_category *c)
+{
+	for (int i = 0; i < c->n_names; i++) {
+		uint32_t iid =
+			event_intern(x, INTERN_CATEGORY, (struct sonda_string *)&c->names[i]);
+
+		if (iid)
+			pb_enc_u64(x->enc, PB_TRACK_EVENT_CATEGORY_IIDS, iid);
+		else
+			pb_enc_str(x->enc, PB_TRACK_EVENT_CATEGORIES, c->names[i].text);
+	}
+}
+
+static void write_categories(struct event_encoder *x, const struct event *ev)
+{
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++)
+		if (a->type == SONDA_ARG_CATEGORY)
+			pb_enc_bytes(x->enc, PB_TRACK_EVENT_CATEGORIES, a->value.p,
+				     event_text_len(a));
+}
+
+static void write_name(struct event_encoder *x, const struct event *ev,
+		       const struct event_config *c)
+{
+	uint32_t iid;
+
+	if (ev->name) {
+		iid = event_intern(x, INTERN_NAME, ev->name);
+		if (iid)
+			pb_enc_u64(x->enc, PB_TRACK_EVENT_NAME_IID, iid);
+		else
+			pb_enc_str(x->enc, PB_TRACK_EVENT_NAME, ev->name->text);
+	} else if (ev->dynamic_name) {
+		pb_enc_str(x->enc, PB_TRACK_EVENT_NAME,
+			   c->filter_dynamic_event_names ? FILTERED : ev->dynamic_name);
+	}
+}
+
+/* ---- counters ---- */
+
+/* Readers add up the values of an incremental counter. */
+static int64_t difference(struct event_encoder *x, const struct sonda_track *t, uint64_t uuid,
+			  int64_t value)
+{
+	struct seen_track *seen;
+	int64_t last;
+
+	if (!t || !t->is_incremental)
+		return value;
+	seen = track_set_find(&x->sequence->tracks, uuid);
+	if (!seen)
+		return value;
+	last = seen->last_value;
+	seen->last_value = value;
+	return (int64_t)((uint64_t)value - (uint64_t)last);
+}
+
+static void write_counter(struct event_encoder *x, const struct event *ev, uint8_t type)
+{
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++) {
+		if (a->type != type)
+			continue;
+		if (type == SONDA_ARG_COUNTER_INT)
+			pb_enc_i64(x->enc, PB_TRACK_EVENT_COUNTER_VALUE,
+				   difference(x, ev->track, ev->track_uuid, a->value.i));
+		else
+			pb_enc_double(x->enc, PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE, a->value.d);
+		return;
+	}
+}
+
+struct extra_counters {
+	struct {
+		uint64_t uuid;
+		int64_t value;
+	} ints[MAX_EXTRA];
+	struct {
+		uint64_t uuid;
+		double value;
+	} doubles[MAX_EXTRA];
+	unsigned n_ints, n_doubles;
+	bool named; /* the event has tracks of its own, not those of the sequence's defaults */
+};
+
+static void collect_extra(struct event_encoder *x, const struct event *ev, struct extra_counters *m)
+{
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++) {
+		if (m->n_ints + m->n_doubles == MAX_EXTRA)
+			return;
+		if (a->type == SONDA_ARG_EXTRA_INT) {
+			uint64_t uuid = track_uuid(a->key.track);
+
+			m->ints[m->n_ints].uuid = uuid;
+			m->ints[m->n_ints++].value =
+				difference(x, a->key.track, uuid, a->value.i);
+			m->named = true;
+		} else if (a->type == SONDA_ARG_EXTRA_DOUBLE) {
+			m->doubles[m->n_doubles].uuid = track_uuid(a->key.track);
+			m->doubles[m->n_doubles++].value = a->value.d;
+		}
+	}
+}
+
+static void write_extra_values(struct event_encoder *x, const struct extra_counters *m)
+{
+	for (unsigned i = 0; i < m->n_ints; i++)
+		pb_enc_i64(x->enc, PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, m->ints[i].value);
+}
+
+static void write_extra_tracks(struct event_encoder *x, const struct extra_counters *m)
+{
+	for (unsigned i = 0; m->named && i < m->n_ints; i++)
+		pb_enc_u64(x->enc, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS, m->ints[i].uuid);
+}
+
+static void write_extra_doubles(struct event_encoder *x, const struct extra_counters *m)
+{
+	for (unsigned i = 0; i < m->n_doubles; i++)
+		pb_enc_u64(x->enc, PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
+			   m->doubles[i].uuid);
+	for (unsigned i = 0; i < m->n_doubles; i++)
+		pb_enc_double(x->enc, PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES,
+			      m->doubles[i].value);
+}
+
+/* ---- the other parts ---- */
+
+static uint32_t location_iid(struct event_encoder *x, const struct event *ev)
+{
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++)
+		if (a->type == SONDA_ARG_LOCATION)
+			return event_intern_location(x, (struct sonda_location *)a->value.p);
+	return 0;
+}
+
+static void write_log(struct event_encoder *x, const struct event *ev)
+{
+	struct pb_enc *e = x->enc;
+
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++) {
+		uint32_t location;
+
+		if (a->type != SONDA_ARG_LOG)
+			continue;
+		pb_enc_open(e, PB_TRACK_EVENT_LOG_MESSAGE);
+		location = location_iid(x, ev);
+		if (location)
+			pb_enc_u64(e, PB_LOG_MESSAGE_SOURCE_LOCATION_IID, location);
+		pb_enc_u64(e, PB_LOG_MESSAGE_BODY_IID, define_log_body(x, a));
+		pb_enc_u64(e, PB_LOG_MESSAGE_PRIO, a->key.number);
+		pb_enc_close(e);
+		return;
+	}
+}
+
+static void write_flows(struct event_encoder *x, const struct event *ev, uint8_t type,
+			uint32_t field)
+{
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++)
+		if (a->type == type)
+			pb_enc_fixed64(x->enc, field,
+				       a->value.u ^ (a->key.number ? process_identity.uuid : 0));
+}
+
+static void write_correlation(struct event_encoder *x, const struct event *ev)
+{
+	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++) {
+		if (a->type == SONDA_ARG_CORRELATION)
+			pb_enc_u64(x->enc, PB_TRACK_EVENT_CORRELATION_ID, a->value.u);
+		else if (a->type == SONDA_ARG_CORRELATION_TEXT)
+			pb_enc_bytes(x->enc, PB_TRACK_EVENT_CORRELATION_ID_STR, a->value.p,
+				     event_text_len(a));
+		else
+			continue;
+		return;
+	}
+}
+
+/* Fields after the track, by number. */
+static void write_rare_parts(struct event_encoder *x, const struct event *ev,
+			     const struct event_config *c, const struct extra_counters *m)
+{
+	uint32_t iid;
+
+	write_extra_values(x, m);
+	if (ev->parts & EVENT_LOG)
+		write_log(x, ev);
+	if (ev->parts & EVENT_CATEGORIES)
+		write_categories(x, ev);
+	if (!ev->name)
+		write_name(x, ev, c);
+	if (ev->parts & EVENT_COUNTER)
+		write_counter(x, ev, SONDA_ARG_COUNTER_INT);
+	write_extra_tracks(x, m);
+	if (ev->parts & EVENT_LOCATION) {
+		iid = location_iid(x, ev);
+		if (iid)
+			pb_enc_u64(x->enc, PB_TRACK_EVENT_SOURCE_LOCATION_IID, iid);
+	}
+	if (ev->parts & EVENT_COUNTER)
+		write_counter(x, ev, SONDA_ARG_COUNTER_DOUBLE);
+	write_extra_doubles(x, m);
+	if (ev->parts & EVENT_FLOWS) {
+		write_flows(x, ev, SONDA_ARG_FLOW, PB_TRACK_EVENT_FLOW_IDS);
+		write_flows(x, ev, SONDA_ARG_FLOW_END, PB_TRACK_EVENT_TERMINATING_FLOW_IDS);
+	}
+	if (ev->parts & EVENT_CORRELATION)
+		write_correlation(x, ev);
+	if (ev->parts & EVENT_FIELDS)
+		event_write_fields(x, ev->args);
+}
+
+static void write_event(struct event_encoder *x, const struct event *ev,
+			const struct event_config *c)
+{
+	struct event_sequence *s = x->sequence;
+	struct extra_counters extra;
+
+	extra.n_ints = extra.n_doubles = 0;
+	extra.named = false;
+	if (c->enable_thread_time_sampling && !(ev->parts & EVENT_TRACK)) {
+		extra.ints[0].uuid = thread_time_uuid(s->tid);
+		extra.ints[0].value = (int64_t)event_sequence_thread_time(s, c, ev->now_ns);
+		extra.n_ints = 1;
+	}
+	if (ev->parts & EVENT_EXTRA_COUNTERS)
+		collect_extra(x, ev, &extra);
+	write_category_iids(x, ev->category);
+	if (ev->parts & EVENT_ANNOTATIONS && !c->filter_debug_annotations)
+		event_write_annotations(x, ev->args);
+	pb_enc_u64(x->enc, PB_TRACK_EVENT_TYPE, ev->type);
+	if (ev->name)
+		write_name(x, ev, c);
+	if (ev->parts & EVENT_TRACK)
+		pb_enc_u64(x->enc, PB_TRACK_EVENT_TRACK_UUID, ev->track_uuid);
+	if (ev->parts & ~(EVENT_ANNOTATIONS | EVENT_TRACK | EVENT_CLOCK) || extra.n_ints ||
+	    ev->dynamic_name)
+		write_rare_parts(x, ev, c, &extra);
+}
+
+void event_encode(const struct event *ev, struct event_sequence *s, struct sonda_writer *w,
+		  const struct event_config *c)
+{
+	struct event_encoder x;
+	struct event_stamp stamp;
+	struct sonda_packet *p = NULL;
+	uint8_t *length;
+
+	x.sequence = s;
+	x.n_definitions = 0;
+	x.small = ev->bound <= EVENT_SMALL && !c->enable_thread_time_sampling &&
+		  event_texts_known(ev, s);
+	if (x.small)
+		p = packet_begin_small(w);
+	if (!p) {
+		x.small = false;
+		p = sonda_packet_begin(w);
+	}
+	x.enc = packet_enc(p);
+	stamp = ev->parts & EVENT_CLOCK ? event_sequence_stamp_of(s, c, ev->clock, ev->time)
+					: event_sequence_stamp(s, c, ev->now_ns);
+	pb_enc_u64(x.enc, PB_TRACE_PACKET_TIMESTAMP, stamp.value);
+	length = event_open(&x, PB_TRACE_PACKET_TRACK_EVENT);
+	write_event(&x, ev, c);
+	event_close(&x, length);
+	event_write_definitions(&x);
+	pb_enc_u64(x.enc, PB_TRACE_PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	if (stamp.clock)
+		pb_enc_u64(x.enc, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, stamp.clock);
+	sonda_packet_end(w);
+}

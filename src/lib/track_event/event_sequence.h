@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sonda/data_source.h>
+#include <sonda/event_args.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/track_event/event_config.h"
+#include "lib/track_event/intern_map.h"
+#include "lib/track_event/track_set.h"
+
+/*
+ * The incremental state of one sequence: what the packets of one thread in one instance have
+ * defined since the last reset. Zeroed memory is a valid start; only the thread of the sequence
+ * uses it.
+ */
+
+/* Fields of InternedData. */
+enum intern_field {
+	INTERN_CATEGORY,
+	INTERN_NAME,
+	INTERN_ANNOTATION,
+	INTERN_LOCATION,
+	INTERN_TYPE_NAME,
+	INTERN_VALUE,
+	INTERN_LOG_BODY, /* each body is new: it has no numbers */
+	INTERN_FIELDS,
+};
+
+/* Clocks of a sequence. */
+#define CLOCK_ID_BOOTTIME 6u
+#define CLOCK_ID_INCREMENTAL 64u /* differences, in units */
+#define CLOCK_ID_UNITS 65u /* boot time in units of more than 1 ns */
+
+#define DYNAMIC_CATEGORIES 32u /* decisions that are remembered */
+
+struct event_sequence {
+	uint64_t last_ns; /* of the incremental clock */
+	uint32_t default_clock;
+	int32_t tid;
+	uint64_t thread_time_ns; /* what the thread_time counter has summed up to */
+	uint64_t thread_time_read_ns; /* boot time of the last reading */
+	uint32_t last_log_body;
+	bool overflow; /* a table is full: reset before the next event */
+	struct intern_map maps[INTERN_FIELDS];
+	struct track_set tracks;
+	/* Dynamic categories by hash: hash with the lowest bit replaced by the decision; 0: none */
+	uint64_t categories[DYNAMIC_CATEGORIES];
+};
+
+void event_sequence_deinit(struct event_sequence *s);
+
+/* Forgets everything, and writes the packets that each sequence begins with: the reset with its
+ * clocks and defaults, and the descriptors of the thread and the process. */
+void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
+			  const struct event_config *c, uint64_t now_ns);
+
+/* Writes the descriptors of a track and its parents, if the sequence has not yet. */
+void event_sequence_describe(struct event_sequence *s, struct sonda_writer *w,
+			     const struct event_config *c, const struct sonda_track *track,
+			     uint64_t uuid, uint64_t now_ns);
+
+/* A value of TracePacket.timestamp; clock 0 is the sequence's default. */
+struct event_stamp {
+	uint64_t value;
+	uint32_t clock;
+};
+
+/* Converts a boot time to a timestamp, and moves the incremental clock. */
+static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
+						      const struct event_config *c, uint64_t ns)
+{
+	uint64_t units;
+
+	if (s->default_clock == CLOCK_ID_INCREMENTAL && ns >= s->last_ns) {
+		units = ns - s->last_ns;
+		if (__builtin_expect(c->unit_multiplier == 1, 1)) {
+			s->last_ns = ns;
+			return (struct event_stamp){units, 0};
+		}
+		units /= c->unit_multiplier;
+		s->last_ns += units * c->unit_multiplier;
+		return (struct event_stamp){units, 0};
+	}
+	units = c->unit_multiplier == 1 ? ns : ns / c->unit_multiplier;
+	if (s->default_clock != CLOCK_ID_INCREMENTAL)
+		return (struct event_stamp){units, 0};
+	return (struct event_stamp){
+		units, c->unit_multiplier == 1 ? CLOCK_ID_BOOTTIME : CLOCK_ID_UNITS};
+}
+
+/* Converts a time that the caller gave. It may be far in the future: then it does not move the
+ * incremental clock, which could not come back. */
+struct event_stamp event_sequence_stamp_of(struct event_sequence *s, const struct event_config *c,
+					   uint32_t clock, uint64_t value);
+
+/* Returns the decision of the config, remembered by the sequence. */
+bool event_sequence_enables(struct event_sequence *s, const struct event_config *c,
+			    const char *category);
+
+/* Returns the units of CPU time that the thread has used since the last call; 0 in the time in
+ * which the config asks for no reading. */
+uint64_t event_sequence_thread_time(struct event_sequence *s, const struct event_config *c,
+				    uint64_t now_ns);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sonda/event_args.h>
+#include <stdint.h>
+
+/*
+ * Numbers of static texts and source locations, the same in the whole process: equal contents have
+ * one number. Each sequence maps them to its own interning ids (intern_map.h). The contents are
+ * copied: a library that is unloaded leaves valid numbers behind. All functions may be called by
+ * any thread.
+ */
+
+#define STRING_IDS_MAX 65535u /* numbers, in all; they are never freed */
+
+/* Give a text its number, 1..STRING_IDS_MAX. Return 0 if there is none left, or no memory. */
+uint32_t string_id_register(struct sonda_string *s);
+uint32_t location_id_register(struct sonda_location *l);
+
+/* The number is stored last, and nothing else is read through it: no ordering is needed. */
+static inline uint32_t string_id(struct sonda_string *s)
+{
+	uint32_t id = __atomic_load_n(&s->id, __ATOMIC_RELAXED);
+
+	return __builtin_expect(id != 0, 1) ? id : string_id_register(s);
+}
+
+static inline uint32_t location_id(struct sonda_location *l)
+{
+	uint32_t id = __atomic_load_n(&l->id, __ATOMIC_RELAXED);
+
+	return __builtin_expect(id != 0, 1) ? id : location_id_register(l);
+}
+
+/* Around fork(): no other thread is inside the table when the child gets its copy. */
+void string_ids_lock(void);
+void string_ids_unlock(void);

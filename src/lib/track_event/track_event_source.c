@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/track_event/track_event_source.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "gen/fields.h"
+#include "lib/track_event/category.h"
+#include "lib/track_event/event_config.h"
+#include "lib/track_event/event_sequence.h"
+#include "lib/track_event/process_identity.h"
+#include "lib/track_event/string_ids.h"
+#include "wire/pb_mem.h"
+
+struct sonda_data_source track_event_source = SONDA_DATA_SOURCE_INIT;
+
+/* ---- instances: each is its config ---- */
+
+static int on_setup(void *ctx, const struct sonda_setup *setup, void **ret_instance)
+{
+	struct event_config *config;
+	int r = event_config_new(setup->config, setup->config_len, &config);
+
+	(void)ctx;
+	if (r < 0)
+		return r;
+	config->instance = setup->instance;
+	*ret_instance = config;
+	return 0;
+}
+
+static void on_start(void *ctx, void *instance)
+{
+	const struct event_config *config = instance;
+
+	(void)ctx;
+	categories_start(config->instance, config);
+}
+
+static void on_stop(void *ctx, void *instance, struct sonda_answer *answer)
+{
+	const struct event_config *config = instance;
+
+	(void)ctx, (void)answer;
+	categories_stop(config->instance);
+}
+
+static void on_destroy(void *ctx, void *instance)
+{
+	(void)ctx;
+	event_config_free(instance);
+}
+
+static void on_thread_state_free(void *ctx, void *state)
+{
+	(void)ctx;
+	event_sequence_deinit(state);
+}
+
+static const struct sonda_data_source_callbacks callbacks = {
+	.on_setup = on_setup,
+	.on_start = on_start,
+	.on_stop = on_stop,
+	.on_destroy = on_destroy,
+	.on_thread_state_free = on_thread_state_free,
+};
+
+/* ---- the descriptor ---- */
+
+/* Around each registration and update, so that the last one has the newest list. */
+static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool registered;
+
+static int register_source(const void *descriptor, size_t len)
+{
+	const struct sonda_data_source_options options = {
+		.size = sizeof(options),
+		.name = "track_event",
+		.callbacks = &callbacks,
+		.thread_state_size = sizeof(struct event_sequence),
+		.handles_incremental_state_clear = true,
+		.descriptor = descriptor,
+		.descriptor_len = len,
+	};
+	int r;
+
+	process_identity_read();
+	r = sonda_data_source_register(&track_event_source, &options);
+	registered = r == 0;
+	return r;
+}
+
+/* register_it: else only a source that is registered is updated. */
+static int publish(bool register_it)
+{
+	struct pb_mem m;
+	int r = pb_mem_init(&m);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&publish_lock);
+	pb_enc_open(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_TRACK_EVENT_DESCRIPTOR);
+	categories_describe(&m.enc);
+	pb_enc_close(&m.enc);
+	if (m.failed)
+		r = -ENOMEM;
+	else if (registered && !register_it)
+		r = sonda_data_source_update(&track_event_source, m.buf, pb_mem_len(&m));
+	else if (!registered && register_it)
+		r = register_source(m.buf, pb_mem_len(&m));
+	pthread_mutex_unlock(&publish_lock);
+	pb_mem_deinit(&m);
+	return r;
+}
+
+int track_event_init(void)
+{
+	return publish(true);
+}
+
+void track_event_publish(void)
+{
+	/* Without memory the service lists the categories of before; all of them can record. */
+	(void)publish(false);
+}
+
+/* ---- fork ---- */
+
+void track_event_before_fork(void)
+{
+	pthread_mutex_lock(&publish_lock);
+	categories_lock();
+	string_ids_lock();
+}
+
+void track_event_after_fork_in_parent(void)
+{
+	string_ids_unlock();
+	categories_unlock();
+	pthread_mutex_unlock(&publish_lock);
+}
+
+void track_event_after_fork_in_child(void)
+{
+	categories_stop_all();
+	process_identity_read();
+	track_event_after_fork_in_parent();
+}
