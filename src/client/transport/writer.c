@@ -37,6 +37,8 @@
 
 /* A chunk with less room is full: a size field and the smallest useful packet. */
 #define MIN_ROOM 12
+/* For writer_begin_small(): the encoder asks for room for a whole field before each field. */
+#define SMALL_ROOM (1 + WRITER_SMALL_PACKET + PB_SIMPLE_FIELD)
 /* One less than the header's maximum: see above. */
 #define MAX_PACKETS ((int)SMB_MAX_PACKETS - 1)
 #define SCRATCH 256
@@ -221,12 +223,28 @@ struct pb_enc *writer_begin(struct writer *w)
 	return e;
 }
 
+struct pb_enc *writer_begin_small(struct writer *w)
+{
+	struct pb_enc *e = &w->enc;
+
+	assert(!w->open);
+	if (e->end - e->cur < SMALL_ROOM || w->news || !w->chunk.payload ||
+	    w->header.count - w->inflated >= MAX_PACKETS)
+		return NULL;
+	w->open = true;
+	pb_enc_init(e, begin_fragment(w, e->cur) - SMB_PACKET_HEADER + 1, e->end, writer_refill);
+	return e;
+}
+
 static void end_fragment(struct writer *w)
 {
 	struct pb_enc *e = &w->enc;
 	size_t size = (size_t)(e->cur - e->begin);
 
-	if (size < 0x80) {
+	if (e->begin == w->size_field + 1) {
+		assert(size < 0x80);
+		w->size_field[0] = (uint8_t)size;
+	} else if (size < 0x80) {
 		w->size_field[0] = (uint8_t)size;
 		memmove(w->size_field + 1, e->begin, size);
 		e->cur -= SMB_PACKET_HEADER - 1;

@@ -40,6 +40,11 @@ void writer_free(struct writer *w);
 struct pb_enc *writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
+#define WRITER_SMALL_PACKET 127
+/* As writer_begin(), for a packet of at most WRITER_SMALL_PACKET bytes. writer_end() then moves
+ * nothing. Returns NULL, and opens none, if the chunk has not enough room: use writer_begin(). */
+struct pb_enc *writer_begin_small(struct writer *w);
+
 /*
  * Completes the open chunk, so that the service can read everything written so far. The next
  * CommitData announces it: ds_flushed() or the next iteration of the loop sends it.

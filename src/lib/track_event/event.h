@@ -42,6 +42,12 @@ struct event {
 	uint8_t type; /* enum sonda_event_type */
 };
 
+/* An end closes what is open, and a counter's track has its name: they need no category. */
+static inline bool event_has_category(const struct event *ev)
+{
+	return ev->type == SONDA_EVENT_BEGIN || ev->type == SONDA_EVENT_INSTANT;
+}
+
 /* A packet of at most so many bytes has 1-byte lengths. */
 #define EVENT_SMALL 127u
 

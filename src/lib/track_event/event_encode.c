@@ -354,7 +354,8 @@ static void write_event(struct event_encoder *x, const struct event *ev,
 	}
 	if (ev->parts & EVENT_EXTRA_COUNTERS)
 		collect_extra(x, ev, &extra);
-	write_category_iids(x, ev->category);
+	if (event_has_category(ev))
+		write_category_iids(x, ev->category);
 	if (ev->parts & EVENT_ANNOTATIONS && !c->filter_debug_annotations)
 		event_write_annotations(x, ev->args);
 	pb_enc_u64(x->enc, PB_TRACK_EVENT_TYPE, ev->type);

@@ -131,7 +131,7 @@ bool event_texts_known(const struct event *ev, const struct event_sequence *s)
 
 	if (ev->name && !known(s, INTERN_NAME, ev->name))
 		return false;
-	for (int i = 0; i < c->n_names; i++)
+	for (int i = 0; i < c->n_names && event_has_category(ev); i++)
 		if (!known(s, INTERN_CATEGORY, (struct sonda_string *)&c->names[i]))
 			return false;
 	if (!(ev->parts & EVENT_ANNOTATIONS))

@@ -42,7 +42,7 @@ static void describe_tracks(const struct event *ev, struct event_sequence *s,
 						ev->now_ns);
 }
 
-static void write_to(struct event *ev, unsigned instance)
+static void write_to(const struct event *ev, unsigned instance)
 {
 	struct sonda_writer *w = sonda_writer_enter(&track_event_source, instance);
 	const struct event_config *c;
@@ -53,10 +53,8 @@ static void write_to(struct event *ev, unsigned instance)
 	s = sonda_writer_state(w);
 	c = sonda_writer_instance(w);
 	if (wanted(ev, s, c)) {
-		if (__builtin_expect(sonda_writer_was_cleared(w) || s->overflow, 0)) {
-			ev->now_ns = clock_boot_ns();
+		if (__builtin_expect(sonda_writer_was_cleared(w) || s->overflow, 0))
 			event_sequence_reset(s, w, c, ev->now_ns);
-		}
 		if (ev->parts & (EVENT_TRACK | EVENT_EXTRA_COUNTERS))
 			describe_tracks(ev, s, w, c);
 		event_encode(ev, s, w, c);

@@ -84,11 +84,28 @@ static void log_open(struct log *l, struct rig *r, enum writer_policy policy)
 			l->id = id; /* the newest: ids go up */
 }
 
+/* As small as writer_begin_small() wants it, with lengths of 4 bytes while messages are open. */
+static bool is_small(uint64_t number, uint64_t seed, size_t size, unsigned depth)
+{
+	struct pb_mem m;
+	bool small;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	put_packet(&m.enc, number, seed, size, depth);
+	small = pb_mem_len(&m) + 4 * depth <= WRITER_SMALL_PACKET;
+	pb_mem_deinit(&m);
+	return small;
+}
+
 static void log_write(struct log *l, uint64_t seed, size_t size, unsigned depth)
 {
+	struct pb_enc *e = NULL;
+
 	array_reserve(&l->packets, &l->cap, l->n + 1, sizeof(*l->packets));
 	l->packets[l->n] = (struct written){.seed = seed, .size = size};
-	put_packet(writer_begin(l->w), l->n, seed, size, depth);
+	if (seed & 1 && is_small(l->n, seed, size, depth))
+		e = writer_begin_small(l->w);
+	put_packet(e ? e : writer_begin(l->w), l->n, seed, size, depth);
 	writer_end(l->w);
 	l->n++;
 }
