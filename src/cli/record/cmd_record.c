@@ -24,6 +24,7 @@
 #include "cli/record/command_child.h"
 #include "cli/record/daemon_process.h"
 #include "cli/record/record_config.h"
+#include "cli/record/record_config_file.h"
 #include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
 #include "cli/record/recording.h"

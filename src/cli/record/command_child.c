@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  *	this process                       child
- *	go     w -------- pipe ----------> r   a byte: execute; EOF: exit
+ *	go     w -------- pipe ----------> r   an address and a 0 byte: execute; EOF: exit
  *	error  r <------- pipe ----------- w   errno of exec; EOF: executed
  *
  * The second pipe closes itself when exec succeeds. Both close when either process dies.
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,15 +41,18 @@ struct command_child {
 
 static void run_child(char **argv, int go, int error)
 {
-	char byte;
+	char address[PATH_MAX];
 	ssize_t n;
 	int code;
 
+	/* One write of less than PIPE_BUF bytes comes in one piece. */
 	do
-		n = read(go, &byte, 1);
+		n = read(go, address, sizeof(address));
 	while (n < 0 && errno == EINTR);
-	if (n != 1)
+	if (n < 1)
 		_exit(0); /* the parent does not need the child any more */
+	if (address[0])
+		setenv("PERFETTO_PRODUCER_SOCK_NAME", address, 1);
 	execvp(argv[0], argv);
 	code = errno;
 	n = write(error, &code, sizeof(code));
@@ -156,17 +160,18 @@ void command_child_unwatch(struct command_child *c)
 	event_freep(&c->child_event);
 }
 
-int command_child_run(struct command_child *c, struct err_text *e)
+int command_child_run(struct command_child *c, const char *producer_socket, struct err_text *e)
 {
+	const char *address = producer_socket ? producer_socket : "";
+	ssize_t len = (ssize_t)strlen(address) + 1, n;
 	int code = 0;
-	ssize_t n;
 
 	if (c->state != WAITS)
 		return err_set(e, -ESRCH, "'%.80s' was killed before it ran", c->argv[0]);
-	n = write(c->go, "", 1);
+	n = len > PIPE_BUF ? -1 : write(c->go, address, (size_t)len);
 	closep(&c->go);
 	c->go = -1;
-	if (n != 1)
+	if (n != len)
 		return err_set(e, -ESRCH, "'%.80s' was killed before it ran", c->argv[0]);
 	do
 		n = read(c->error, &code, sizeof(code));

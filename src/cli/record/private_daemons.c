@@ -214,6 +214,11 @@ const char *private_daemons_address(const struct private_daemons *p)
 	return p->consumer_socket;
 }
 
+const char *private_daemons_producer_address(const struct private_daemons *p)
+{
+	return p->producer_socket;
+}
+
 /* Finds the directory of the path. Returns false without a path, or with a relative one, which the
  * service refuses. */
 static bool find_folder(const char *path, char buf[static PATH_MAX])

@@ -40,6 +40,8 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 
 /* Returns the address of the consumer socket, valid as long as the daemons. */
 const char *private_daemons_address(const struct private_daemons *p);
+/* The same of the producer socket. */
+const char *private_daemons_producer_address(const struct private_daemons *p);
 
 /* Returns true if the service has ended, or the producer before it was ready. Does not run the
  * loop. why as for daemon_process_has_ended(). */

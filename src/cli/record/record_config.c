@@ -4,63 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/record/option_values.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
-
-/* Returns the first field that requests an action of the consumer that sonda record does not
- * support, or NULL. */
-static const char *refused_field(const Pb__TraceConfig *c)
-{
-	if (c->n_activate_triggers)
-		return "activate_triggers";
-	if (c->incident_report_config)
-		return "incident_report_config";
-	if (c->android_report_config)
-		return "android_report_config";
-	return NULL;
-}
-
-static int read_config(const char *path, struct strbuf *text)
-{
-	if (!strcmp(path, "-"))
-		return fs_read_fd(STDIN_FILENO, RECORD_CONFIG_FILE_MAX, text);
-	return fs_read_file(path, RECORD_CONFIG_FILE_MAX, text);
-}
-
-int record_config_file_read(const char *path, bool is_text, struct strbuf *errors,
-			    Pb__TraceConfig **ret)
-{
-	struct strbuf text = {0};
-	Pb__TraceConfig *config;
-	const char *field;
-	int r;
-
-	r = read_config(path, &text);
-	if (r) {
-		strbuf_printf(errors, "%s: %s\n", path,
-			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
-		strbuf_deinit(&text);
-		return r;
-	}
-	r = trace_config_load(path, text.s ? text.s : "", text.len, is_text, errors, &config);
-	strbuf_deinit(&text);
-	if (r)
-		return r;
-	field = refused_field(config);
-	if (field) {
-		strbuf_printf(errors, "%s: %s is not supported by sonda record\n", path, field);
-		pb__trace_config__free_unpacked(config, NULL);
-		return -EINVAL;
-	}
-	*ret = config;
-	return 0;
-}
 
 /*
  * The message is built in place. Each part is allocated separately, as protobuf-c does when it
@@ -466,28 +415,72 @@ static int put_processes(Pb__DataSourceConfig *source)
 	return 0;
 }
 
+/* ---- events of programs ---- */
+
+/* Adds each name of a list with commas. */
+static int add_names(size_t *n, char ***list, const char *names)
+{
+	_cleanup_(freep) char *copy = strdup(names);
+	char *rest = copy, *name;
+	int r = copy ? 0 : -ENOMEM;
+
+	while (!r && (name = strsep(&rest, ",")))
+		if (*name)
+			r = add_string(n, list, name);
+	return r;
+}
+
+/* Without the disabled "*", programs record what no name matches. */
+static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
+{
+	Pb__DataSourceConfig *source = add_source(config, "track_event", EVENTS_BUFFER);
+	Pb__TrackEventConfig *t = source ? malloc(sizeof(*t)) : NULL;
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	pb__track_event_config__init(t);
+	source->track_event_config = t;
+	r = add_string(&t->n_disabled_categories, &t->disabled_categories, "*");
+	for (size_t i = 0; i < o->apps.n && !r; i++)
+		r = add_names(&t->n_enabled_categories, &t->enabled_categories, o->apps.args[i]);
+	return r;
+}
+
+static int put_kernel(const struct record_options *o, const struct tracefs_events *events,
+		      struct err_text *e, struct event_requests *ret_idle, Pb__TraceConfig *config)
+{
+	Pb__DataSourceConfig *source = add_source(config, "linux.ftrace", EVENTS_BUFFER);
+
+	if (!source)
+		return -ENOMEM;
+	source->ftrace_config = malloc(sizeof(*source->ftrace_config));
+	if (!source->ftrace_config)
+		return -ENOMEM;
+	pb__ftrace_config__init(source->ftrace_config);
+	if (o->no_priority && !(source->priority_boost = no_boost()))
+		return -ENOMEM;
+	return put_ftrace(o, events, e, ret_idle, source->ftrace_config);
+}
+
 static int build(const struct record_options *o, const struct tracefs_events *events,
 		 struct err_text *e, struct event_requests *ret_idle, Pb__TraceConfig *config)
 {
-	Pb__DataSourceConfig *ftrace, *processes;
+	Pb__DataSourceConfig *processes;
 	unsigned names = record_options_stream(o) ? EVENTS_BUFFER : NAMES_BUFFER;
 	int r = put_frame(o, config);
 
-	ftrace = r ? NULL : add_source(config, "linux.ftrace", EVENTS_BUFFER);
-	processes = ftrace ? add_source(config, "linux.process_stats", names) : NULL;
+	if (!r && record_options_kernel(o))
+		r = put_kernel(o, events, e, ret_idle, config);
+	if (r)
+		return r;
+	processes = add_source(config, "linux.process_stats", names);
 	if (!processes || !add_source(config, "linux.system_info", names))
 		return -ENOMEM;
-	ftrace->ftrace_config = malloc(sizeof(*ftrace->ftrace_config));
-	if (!ftrace->ftrace_config)
-		return -ENOMEM;
-	pb__ftrace_config__init(ftrace->ftrace_config);
 	r = put_processes(processes);
-	if (!r && o->no_priority) {
-		config->priority_boost = no_boost();
-		ftrace->priority_boost = no_boost();
-		r = config->priority_boost && ftrace->priority_boost ? 0 : -ENOMEM;
-	}
-	return r ? r : put_ftrace(o, events, e, ret_idle, ftrace->ftrace_config);
+	if (!r && o->no_priority && !(config->priority_boost = no_boost()))
+		r = -ENOMEM;
+	return r || !o->apps.n ? r : put_apps(o, config);
 }
 
 int record_config_from_words(const struct record_options *o, const struct tracefs_events *events,
@@ -521,10 +514,18 @@ static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size
 	return 0;
 }
 
+/* Returns NULL if no event of the kernel is named. */
+static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig *config)
+{
+	return config->data_sources[0]->config->ftrace_config;
+}
+
 int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 {
-	Pb__FtraceConfig *f = config->data_sources[0]->config->ftrace_config;
+	Pb__FtraceConfig *f = ftrace_of(config);
 
+	if (!f)
+		return 0;
 	f->has_follow_children = f->follow_children = true;
 	return set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
 }
@@ -541,8 +542,8 @@ int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 	if (!r)
 		r = record_config_set_tids(config, tids, n);
 	if (!r) {
-		f = config->data_sources[0]->config->ftrace_config;
-		r = set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
+		f = ftrace_of(config);
+		r = !f ? 0 : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
 	}
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }

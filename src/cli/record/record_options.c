@@ -12,8 +12,7 @@
 #include "cli/terminal/verb.h"
 
 const char record_usage[] =
-	"usage: sonda record [OPTION]... EVENT... [-- COMMAND [ARG]...]\n"
-	"       sonda record [OPTION]... -c FILE [-- COMMAND [ARG]...]\n"
+	"usage: sonda record [OPTION]... EVENT...|-c FILE [-- COMMAND [ARG]...]\n"
 	"\n"
 	"Records until COMMAND ends, the duration is over, or Ctrl-C is pressed; a second Ctrl-C\n"
 	"discards the recording. Uses the tracing service of this machine, or starts its own.\n"
@@ -36,6 +35,7 @@ const char record_usage[] =
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
+	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
 	"Scope (default: all processes on all CPUs, or COMMAND and its children):\n"
 	"  -p, --pid PIDS         processes 12,34 and their future children\n"
@@ -86,6 +86,7 @@ enum {
 	OPT_GRAPH_FILTER,
 	OPT_GRAPH_DEPTH,
 	OPT_KSYMS,
+	OPT_APP,
 	OPT_SUBBUF,
 	OPT_CLOCK,
 	OPT_NO_PRIORITY,
@@ -112,6 +113,7 @@ static const struct option long_options[] = {
 	{"function-filter", required_argument, NULL, OPT_GRAPH_FILTER},
 	{"function-depth", required_argument, NULL, OPT_GRAPH_DEPTH},
 	{"ksyms", no_argument, NULL, OPT_KSYMS},
+	{"app", required_argument, NULL, OPT_APP},
 	{"pid", required_argument, NULL, 'p'},
 	{"all", no_argument, NULL, 'a'},
 	{"cpu", required_argument, NULL, 'C'},
@@ -152,6 +154,7 @@ void record_options_deinit(struct record_options *o)
 	free(o->uprobes.args);
 	free(o->graph_roots.args);
 	free(o->graph_filters.args);
+	free(o->apps.args);
 	free(o->pids.pids);
 	*o = (struct record_options){0};
 }
@@ -281,6 +284,8 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	case OPT_KSYMS:
 		o->ksyms = true;
 		return 0;
+	case OPT_APP:
+		return add_arg(&o->apps, optarg);
 	case 'p':
 		return option_pids("-p", optarg, &o->pids, e);
 	case 'C':
@@ -354,7 +359,7 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 
 static bool names_something(const struct record_options *o)
 {
-	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+	return record_options_kernel(o) || o->apps.n;
 }
 
 static int check_command(const struct record_options *o, struct err_text *e)

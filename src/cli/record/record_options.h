@@ -58,6 +58,7 @@ struct record_options {
 	struct arg_list graph_filters; /* functions to record; none: all */
 	uint32_t graph_depth; /* 0: without limit */
 	bool ksyms;
+	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
 
 	/* of whom, */
 	struct pid_list pids; /* none: all processes, or the command */
@@ -84,6 +85,12 @@ struct record_options {
 	bool exit_code; /* exit with the command's exit code */
 	bool quiet;
 };
+
+/* Returns true if events of the kernel are named. */
+static inline bool record_options_kernel(const struct record_options *o)
+{
+	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+}
 
 extern const char record_usage[];
 

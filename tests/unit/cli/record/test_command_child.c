@@ -53,7 +53,7 @@ static void fork_sh(const char *text)
 
 static void run_it(void)
 {
-	if (command_child_run(child, &why))
+	if (command_child_run(child, NULL, &why))
 		fail_msg("%s", why.text);
 }
 
@@ -79,6 +79,15 @@ static const char *described(void)
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+
+FIXTURE_TEST(test_it_is_told_the_address_of_the_service)
+{
+	(void)state;
+	fork_sh("test \"$PERFETTO_PRODUCER_SOCK_NAME\" = /some/where");
+	assert_int_equal(command_child_run(child, "/some/where", &why), 0);
+	wait_for_end();
+	assert_int_equal(command_child_exit_code(child), 0);
+}
 
 FIXTURE_TEST(test_it_waits_and_then_runs)
 {
@@ -153,14 +162,14 @@ FIXTURE_TEST(test_no_such_program)
 
 	fclose(f);
 	fork_it(nowhere);
-	assert_int_equal(command_child_run(child, &why), -ENOENT);
+	assert_int_equal(command_child_run(child, NULL, &why), -ENOENT);
 	assert_string_equal(why.text, "cannot run 'no\033such': No such file or directory");
 	assert_string_equal(described(), "'no\033such' did not run");
 	wait_for_end();
 	command_child_free(child);
 	ends = 0;
 	fork_it(no_right);
-	assert_int_equal(command_child_run(child, &why), -EACCES);
+	assert_int_equal(command_child_run(child, NULL, &why), -EACCES);
 	assert_non_null(strstr(why.text, "Permission denied"));
 }
 
@@ -171,7 +180,7 @@ FIXTURE_TEST(test_one_that_is_killed_before_it_runs)
 	kill(command_child_pid(child), SIGKILL);
 	wait_for_end();
 	assert_false(command_child_is_running(child));
-	assert_int_equal(command_child_run(child, &why), -ESRCH);
+	assert_int_equal(command_child_run(child, NULL, &why), -ESRCH);
 	assert_string_equal(why.text, "'/bin/sh' was killed before it ran");
 	command_child_free(child);
 	ends = 0;
@@ -179,7 +188,7 @@ FIXTURE_TEST(test_one_that_is_killed_before_it_runs)
 	fork_sh("exit 0");
 	kill(command_child_pid(child), SIGKILL);
 	usleep(20000);
-	assert_int_equal(command_child_run(child, &why), -ESRCH);
+	assert_int_equal(command_child_run(child, NULL, &why), -ESRCH);
 	wait_for_end();
 }
 

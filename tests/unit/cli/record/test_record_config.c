@@ -397,6 +397,38 @@ TEST(test_refused)
 	}
 }
 
+TEST(test_events_of_programs)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	assert_int_equal(config_of(ARGS("--app", "net*,disk", "--app", "x", "sched"), &idle,
+				   &config),
+			 0);
+	assert_string_equal(config->data_sources[0]->config->name, "linux.ftrace");
+	text = text_of(&config->data_sources[3]->config->track_event_config->base);
+	assert_string_equal(text, "disabled_categories: \"*\"\n"
+				  "enabled_categories: \"net*\"\n"
+				  "enabled_categories: \"disk\"\n"
+				  "enabled_categories: \"x\"\n");
+	free(text);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+TEST(test_events_of_programs_alone_need_no_kernel)
+{
+	static const uint32_t tids[] = {7};
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	assert_int_equal(config_of(ARGS("--app", "*"), &idle, &config), 0);
+	for (size_t i = 0; i < config->n_data_sources; i++)
+		assert_null(config->data_sources[i]->config->ftrace_config);
+	assert_int_equal(record_config_set_tids(config, tids, 1), 0);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
 TEST(test_packed_and_unpacked_it_is_the_same)
 {
 	struct event_requests idle = {0};

@@ -2,6 +2,7 @@
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/record/record_config.h"
+#include "cli/record/record_config_file.h"
 
 static int load(const char *content, size_t len, bool is_text, struct strbuf *errors,
 		Pb__TraceConfig **ret)

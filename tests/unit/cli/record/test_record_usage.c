@@ -11,7 +11,7 @@ TEST(test_it_names_every_option)
 	static const char *const options[] = {
 		"-e (--event)", "  --filter",	      "  --trigger",	     "  --syscalls",
 		"  --kprobe",	"  --kretprobe",      "  --uprobe",	     "  --function-graph[",
-		"  --ksyms",	"  --function-depth", "  --function-filter", "-p, --pid",
+		"  --ksyms", "  --app",	"  --function-depth", "  --function-filter", "-p, --pid",
 		"-a, --all",	"-C, --cpu",	      "-t, --time",	     "-b, --buffer",
 		"-B, --ring",	"  --subbuf",	      "  --clock",	     "-c, --config",
 		"  --txt",	"-o, --out",	      "    --socket",	     "    --strict",

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record/record_config_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "config/trace_config.h"
+
+/* Returns the first field that requests an action of the consumer that sonda record does not
+ * support, or NULL. */
+static const char *refused_field(const Pb__TraceConfig *c)
+{
+	if (c->n_activate_triggers)
+		return "activate_triggers";
+	if (c->incident_report_config)
+		return "incident_report_config";
+	if (c->android_report_config)
+		return "android_report_config";
+	return NULL;
+}
+
+static int read_config(const char *path, struct strbuf *text)
+{
+	if (!strcmp(path, "-"))
+		return fs_read_fd(STDIN_FILENO, RECORD_CONFIG_FILE_MAX, text);
+	return fs_read_file(path, RECORD_CONFIG_FILE_MAX, text);
+}
+
+int record_config_file_read(const char *path, bool is_text, struct strbuf *errors,
+			    Pb__TraceConfig **ret)
+{
+	struct strbuf text = {0};
+	Pb__TraceConfig *config;
+	const char *field;
+	int r;
+
+	r = read_config(path, &text);
+	if (r) {
+		strbuf_printf(errors, "%s: %s\n", path,
+			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
+		strbuf_deinit(&text);
+		return r;
+	}
+	r = trace_config_load(path, text.s ? text.s : "", text.len, is_text, errors, &config);
+	strbuf_deinit(&text);
+	if (r)
+		return r;
+	field = refused_field(config);
+	if (field) {
+		strbuf_printf(errors, "%s: %s is not supported by sonda record\n", path, field);
+		pb__trace_config__free_unpacked(config, NULL);
+		return -EINVAL;
+	}
+	*ret = config;
+	return 0;
+}
