@@ -231,7 +231,7 @@ LIB_SRC := $(wildcard src/lib/*/*.c) $(filter-out %/system_info.c,$(wildcard src
 	$(addprefix src/client/transport/,arbiter.c commit_batch.c service_trust.c writer.c)
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/pic/%.o)
 LIB_CFLAGS = $(CFLAGS_ALL) -Iinclude -fPIC -fvisibility=hidden
-LIB_LDFLAGS = $(SAN_FLAGS) -Wl,--gc-sections,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,nodelete $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
+LIB_LDFLAGS = $(SAN_FLAGS) -Wl,--gc-sections,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,nodelete,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
 LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
 
 $(B)/pic/%.o: src/%.c $(GEN_HEADERS) Makefile

@@ -7,6 +7,7 @@
 
 #include <sonda/data_source.h>
 #include <sonda/packet.h>
+#include <sonda/track_event.h>
 
 #ifdef __cplusplus
 extern "C" {

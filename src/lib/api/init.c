@@ -23,6 +23,7 @@
 #include "lib/producer/producer.h"
 #include "lib/public.h"
 #include "lib/threads/thread.h"
+#include "lib/track_event/track_event_source.h"
 
 #define SHM_SIZE (1u << 20)
 #define SHM_PAGE_SIZE 4096u
@@ -171,6 +172,7 @@ SONDA_PUBLIC int sonda_wait_connected(int timeout_ms)
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
+	track_event_before_fork();
 	threads_before_fork();
 	sources_before_fork();
 	loop_before_fork();
@@ -181,6 +183,7 @@ static void after_fork(void)
 	loop_after_fork();
 	sources_after_fork();
 	threads_after_fork();
+	track_event_after_fork_in_parent();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -200,6 +203,7 @@ static void in_child(void)
 {
 	sources_forget_instances();
 	threads_forget_others();
+	track_event_after_fork_in_child();
 	if (producer)
 		service_producer_forget(producer);
 	producer = NULL;
@@ -266,8 +270,10 @@ static void on_end(struct loop_task *t)
 static int start(void)
 {
 	struct start s = {.task = {.fn = on_start}};
-	int r = loop_start();
+	int r = track_event_init();
 
+	if (r == 0)
+		r = loop_start();
 	if (r < 0)
 		return r;
 	loop_call(&s.task);

@@ -176,6 +176,17 @@ SONDA_PUBLIC struct sonda_packet *sonda_packet_begin(struct sonda_writer *w)
 	return &w->packet;
 }
 
+struct sonda_packet *packet_begin_small(struct sonda_writer *w)
+{
+	struct pb_enc *e = writer_begin_small(w->w);
+
+	if (!e)
+		return NULL;
+	w->packet.enc = e;
+	w->packet.left_out = 0;
+	return &w->packet;
+}
+
 SONDA_PUBLIC void sonda_packet_end(struct sonda_writer *w)
 {
 	while (__builtin_expect(w->packet.left_out > 0 || w->packet.enc->depth > 0, 0))
