@@ -275,6 +275,10 @@ $(B)/tests/unit/$(1)/%: $(B)/tests/unit/$(1)/%.o $(call libs,$(1))
 	$$(Q)$$(CC) $$(LDFLAGS_ALL) -Wl,--allow-multiple-definition -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call unit_rule,$(l))))
+# Of the library, with its hidden functions.
+$(B)/tests/unit/lib/%: $(B)/tests/unit/lib/%.o $(LIB_OBJ)
+	@echo "  TEST    $@"
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--allow-multiple-definition -o $@ $< $(LIB_OBJ) -lcmocka -pthread
 
 $(HELPERS): $(B)/%: $(B)/%.o $(ALL_LIBS)
 	@echo "  TEST    $@"
@@ -309,7 +313,7 @@ $(REPLAYS): $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/r
 $(B)/tests/unit/%.o: OPT := $(patsubst -O2,-O0,$(OPT))
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -Itests -Iinclude -MMD -MP -c -o $@ $<
 $(B)/bench/%.o: bench/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -MMD -MP -c -o $@ $<
