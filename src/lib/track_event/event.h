@@ -42,7 +42,8 @@ struct event {
 	uint8_t type; /* enum sonda_event_type */
 };
 
-/* An end closes what is open, and a counter's track has its name: they need no category. */
+/* A counter's track has its name, and an end closes what is open: with a category it would close
+ * only a slice of that category. */
 static inline bool event_has_category(const struct event *ev)
 {
 	return ev->type == SONDA_EVENT_BEGIN || ev->type == SONDA_EVENT_INSTANT;

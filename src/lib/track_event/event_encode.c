@@ -314,7 +314,7 @@ static void write_rare_parts(struct event_encoder *x, const struct event *ev,
 	write_extra_values(x, m);
 	if (ev->parts & EVENT_LOG)
 		write_log(x, ev);
-	if (ev->parts & EVENT_CATEGORIES)
+	if (ev->parts & EVENT_CATEGORIES && event_has_category(ev))
 		write_categories(x, ev);
 	if (!ev->name)
 		write_name(x, ev, c);

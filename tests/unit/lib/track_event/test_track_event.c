@@ -95,6 +95,14 @@ TEST(dynamic_categories_are_filtered_one_by_one)
 	}
 }
 
+TEST(an_end_has_no_category_that_could_keep_it_from_its_slice)
+{
+	fake_start(NULL, 0);
+	SONDA_BEGIN(any, "x", SONDA_IN_CATEGORY("a"));
+	SONDA_END(any, SONDA_IN_CATEGORY("a"));
+	expect_bytes(PREAMBLE + 1, "40 00 5A 02 48 02 68 02");
+}
+
 /* ---- interning ---- */
 
 TEST(a_text_is_defined_once_a_generation)
