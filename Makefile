@@ -284,12 +284,12 @@ $(HELPERS): $(B)/%: $(B)/%.o $(ALL_LIBS)
 	@echo "  TEST    $@"
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
 
-# Programs of tests/library see the public headers and the library only, each as C and linked with the shared library.
-LIBRARY_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/library/*.c))
+# Programs of tests/library and bench/library see the public headers and the library only, each as C and linked with the shared library.
+LIBRARY_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/library/*.c bench/library/*.c))
 $(LIBRARY_TESTS): $(B)/%: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile
 	@echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O1 -g $(SAN_FLAGS) $(WARN) -Iinclude -o $@ $< -L$(B)/lib -lsonda -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
+	$(Q)$(CC) -std=gnu11 -O1 -g $(SAN_FLAGS) $(WARN) -O2 -Iinclude -o $@ $< -L$(B)/lib -lsonda -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
 
 LIBRARY_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/library/plugin/*.c))
 $(LIBRARY_PLUGINS): $(B)/%.so: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+#
+# The programs of examples/ that write track events, built with the public headers and the library alone, as C and as C++, and
+# recorded with sonda record --app.
+set -u
+. "$(dirname "$0")/lib.sh"
+LIB=$(realpath "${BUILD:-build}/lib")
+[ -e "$LIB/libsonda.so" ] || { echo "libsonda.so is not built" >&2; exit 77; }
+
+dir=$TMP/examples
+mkdir "$dir"
+use_sockets "$dir"
+
+build() { # COMPILER... EXAMPLE
+  # shellcheck disable=SC2086
+  "${@:1:$#-1}" -Wall -Wextra -pedantic -Werror -O2 -Iinclude -o "$dir/${*: -1}" "examples/${*: -1}.c" -L"$LIB" -lsonda \
+    -Wl,-rpath,"$LIB" ${SAN:+-fsanitize=$SAN} -pthread >"$dir/log" 2>&1
+}
+
+for example in thread_pool server counters; do
+  for compiler in "clang -std=gnu11" "gcc -std=gnu11"; do
+    command -v "${compiler%% *}" >/dev/null || continue
+    # shellcheck disable=SC2086
+    build $compiler $example
+    verdict "$example builds with $compiler" $? "$dir/log"
+  done
+done
+# The headers alone, under each compiler and language.
+cat >"$dir/headers.c" <<'C'
+#include <sonda/sonda.h>
+SONDA_CATEGORY_DEFINE(net, "net", "Requests", "slow");
+SONDA_CATEGORY_DEFINE(other, "other");
+SONDA_DYNAMIC_CATEGORY_DEFINE(dynamic);
+void use(int n, const char *text);
+void use(int n, const char *text)
+{
+	struct sonda_track ram = sonda_track_counter("ram", NULL);
+	SONDA_SCOPE(net, "one");
+	SONDA_SCOPE(net, "two", SONDA_INT("n", n));
+	SONDA_INSTANT(net, "alone");
+	SONDA_INSTANT(dynamic, "all", SONDA_IN_CATEGORY(text), SONDA_HERE(), SONDA_LOG(SONDA_LOG_INFO, "x"));
+	SONDA_BEGIN(other, "nested", SONDA_DOUBLE("d", 1.5), SONDA_POINTER("p", text), SONDA_BOOL("b", n == 3),
+		    SONDA_DICT("dict", SONDA_STRING("s", text), SONDA_ARRAY("a", SONDA_INT_ITEM(1), SONDA_DICT_ITEM(SONDA_UINT("u", 2)))),
+		    SONDA_FIELD_MESSAGE(9900, SONDA_FIELD_INT(1, 2)), SONDA_PROTO("m", ".a.B", text, 3), SONDA_EXTRA_INT(&ram, 3));
+	SONDA_END(other);
+	SONDA_END(other, SONDA_FLOW_END(7));
+	if (n)
+		SONDA_COUNTER(other, &ram, n);
+	else
+		SONDA_COUNTER_DOUBLE(other, &ram, 1.5);
+	SONDA_INSTANT_DYNAMIC(other, text, sonda_arg_named(SONDA_INT_ITEM(3), text));
+}
+C
+for compiler in "gcc -std=c11" "clang -std=c11" "g++ -std=c++17 -xc++" "clang++ -std=c++17 -xc++"; do
+  command -v "${compiler%% *}" >/dev/null || continue
+  # shellcheck disable=SC2086
+  $compiler -O2 -Wall -Wextra -Wshadow -pedantic -Werror -Iinclude -c -o "$dir/headers.o" "$dir/headers.c" >"$dir/log" 2>&1
+  verdict "the headers and macros are clean under $compiler" $? "$dir/log"
+done
+
+start_service sonda "$dir"
+run() { # EXAMPLE CATEGORIES
+  timeout 60 "$BIN/sonda" record --app "$2" -o "$dir/trace" -- "$dir/$1" >"$dir/log" 2>&1
+  verdict "sonda record --app '$2' -- $1" $? "$dir/log"
+}
+check() { # NAME SQL WANT
+  query "$dir/trace" "$2" >"$dir/got"
+  grep -qxF "$3" "$dir/got"
+  verdict "$1" $? "$dir/got"
+}
+
+run thread_pool 'pool*'
+check "40 jobs" "select count() as n from slice where name = 'job' and dur > 0" '[{"n":40}]'
+check "each by a flow from where it was queued" "select count() as n from flow f join slice o on slice_out = o.id
+  join slice i on slice_in = i.id where o.name = 'queue' and i.name = 'job'" '[{"n":40}]'
+check "the queue is empty at last" "select value from counter c join counter_track t on c.track_id = t.id
+  where t.name = 'queued jobs' order by ts desc limit 1" '[{"value":0}]'
+run server 'http,other'
+check "20 requests with their phases and results" "select count() as n, sum(extract_arg(arg_set_id, 'debug.status') = 200) as ok,
+  (select count() from slice p join slice r on p.parent_id = r.id where r.name = 'request' and p.name in ('parse', 'reply')) as phases
+  from slice where name = 'request' and dur > 0" '[{"n":20,"ok":20,"phases":40}]'
+run counters 'app.*'
+check "50 samples of each" "select count() as n, count(distinct track_id) as t from counter c join counter_track t on c.track_id = t.id
+  where t.name in ('heap', 'load', 'bytes handled')" '[{"n":150,"t":3}]'
+check "the total only grows" "select count() as n from (select value - lag(value) over (order by ts) as d from counter c
+  join counter_track t on c.track_id = t.id where t.name = 'bytes handled') where d < 0" '[{"n":0}]'
+run counters 'nothing'
+check "what no --app names is not recorded" "select count() as n from counter c join counter_track t on c.track_id = t.id
+  where t.name = 'heap'" '[{"n":0}]'
+exit $BAD
