@@ -286,8 +286,7 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 		    })),                                                                           \
 		    0)
 /* A log message; with SONDA_HERE() it has a place. For events on the thread's track. */
-#define SONDA_LOG(priority, text)                                                                  \
-	sonda_arg_np(SONDA_ARG_LOG, (priority), (text), SONDA_LEN_TEXT)
+#define SONDA_LOG(priority, text) sonda_arg_np(SONDA_ARG_LOG, (priority), (text), SONDA_LEN_TEXT)
 
 #ifdef __cplusplus
 }

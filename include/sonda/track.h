@@ -35,7 +35,12 @@ enum sonda_track_kind {
 	SONDA_TRACK_COUNTER,
 };
 
-enum sonda_unit { SONDA_UNIT_NONE = 0, SONDA_UNIT_NS = 1, SONDA_UNIT_COUNT = 2, SONDA_UNIT_BYTES = 3 };
+enum sonda_unit {
+	SONDA_UNIT_NONE = 0,
+	SONDA_UNIT_NS = 1,
+	SONDA_UNIT_COUNT = 2,
+	SONDA_UNIT_BYTES = 3
+};
 
 /* How the children of a track are sorted in the UI. */
 enum sonda_child_ordering {

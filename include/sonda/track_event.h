@@ -98,8 +98,7 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 #define SONDA_SCOPE_NAME_(line) SONDA_SCOPE_NAME_2_(line)
 #define SONDA_SCOPE_NAME_2_(line) sonda_scope_##line
 
-#define SONDA_IF_(category)                                                                        \
-	if (__builtin_expect(sonda_category_enabled(&(category)) != 0, 0))
+#define SONDA_IF_(category) if (__builtin_expect(sonda_category_enabled(&(category)) != 0, 0))
 
 #define SONDA_EVENT_(category, type, name, ...)                                                    \
 	do {                                                                                       \

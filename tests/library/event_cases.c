@@ -26,7 +26,7 @@ SONDA_DYNAMIC_CATEGORY_DEFINE(any);
 #define MS 1000000u
 
 /* A track for one case, at the time `at` ms after the start. */
-#define ON(t, at) SONDA_TRACK(&(t)), SONDA_TIMESTAMP(base + (uint64_t)(at) * MS)
+#define ON(t, at) SONDA_TRACK(&(t)), SONDA_TIMESTAMP(base + (uint64_t)(at)*MS)
 
 static uint64_t base;
 
@@ -120,10 +120,10 @@ static void annotations(void)
 	static char big[65536 + 1];
 
 	SONDA_INSTANT(cases, "types", ON(t, 0), SONDA_BOOL("bool", true),
-		      SONDA_UINT("uint", UINT64_MAX), SONDA_INT("int", -3), SONDA_DOUBLE("real", 1.5),
-		      SONDA_STRING("string", "s"), SONDA_POINTER("pointer", 0x1234),
-		      SONDA_INTERNED("interned", "again"), SONDA_BYTES("bytes", "abcdef", 3),
-		      SONDA_JSON("json", "{\"k\": 7}"));
+		      SONDA_UINT("uint", UINT64_MAX), SONDA_INT("int", -3),
+		      SONDA_DOUBLE("real", 1.5), SONDA_STRING("string", "s"),
+		      SONDA_POINTER("pointer", 0x1234), SONDA_INTERNED("interned", "again"),
+		      SONDA_BYTES("bytes", "abcdef", 3), SONDA_JSON("json", "{\"k\": 7}"));
 	SONDA_INSTANT(cases, "nested", ON(t, 1),
 		      SONDA_DICT("d", SONDA_ARRAY("a", SONDA_INT_ITEM(1),
 						  SONDA_DICT_ITEM(SONDA_STRING("k", "deep")))));
@@ -236,8 +236,8 @@ static void times(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	SONDA_INSTANT(cases, "monotonic", SONDA_TRACK(&t),
-		      SONDA_TIMESTAMP_OF(SONDA_CLOCK_MONOTONIC,
-					 (uint64_t)mono.tv_sec * 1000000000 + (uint64_t)mono.tv_nsec),
+		      SONDA_TIMESTAMP_OF(SONDA_CLOCK_MONOTONIC, (uint64_t)mono.tv_sec * 1000000000 +
+									(uint64_t)mono.tv_nsec),
 		      SONDA_UINT("boot", sonda_now()));
 	SONDA_INSTANT(cases, "now", SONDA_TRACK(&t), SONDA_UINT("boot", sonda_now()));
 	SONDA_INSTANT(cases, "past", SONDA_TRACK(&t), SONDA_TIMESTAMP(base - 5 * MS),

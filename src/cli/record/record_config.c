@@ -543,7 +543,8 @@ int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 		r = record_config_set_tids(config, tids, n);
 	if (!r) {
 		f = ftrace_of(config);
-		r = !f ? 0 : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
+		r = !f ? 0
+		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
 	}
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }

@@ -222,9 +222,9 @@ static void on_all_started(void *ctx)
 	if (!r->setup->command)
 		return;
 	event_del(r->command_timer);
-	error = command_child_run(
-		r->setup->command,
-		r->daemons ? private_daemons_producer_address(r->daemons) : NULL, &e);
+	error = command_child_run(r->setup->command,
+				  r->daemons ? private_daemons_producer_address(r->daemons) : NULL,
+				  &e);
 	if (error)
 		decide(r, error, e.text);
 	r->command_ran = !error;

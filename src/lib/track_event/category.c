@@ -2,13 +2,16 @@
 #include "lib/track_event/category.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
+
+#include <sonda/data_source.h>
 
 #include "gen/fields.h"
 #include "lib/public.h"
-#include "lib/track_event/track_event_source.h"
+
+void (*_Atomic categories_on_change)(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* In the order in which they were added. */
@@ -60,8 +63,7 @@ static void set_bit(struct sonda_category *c, unsigned instance, bool on)
 {
 	uint8_t bit = (uint8_t)(1u << instance);
 
-	__atomic_store_n(&c->enabled,
-			 (uint8_t)(on ? c->enabled | bit : c->enabled & (uint8_t)~bit),
+	__atomic_store_n(&c->enabled, (uint8_t)(on ? c->enabled | bit : c->enabled & (uint8_t)~bit),
 			 __ATOMIC_RELAXED);
 }
 
@@ -146,6 +148,14 @@ static void unlink_category(struct sonda_category *category)
 	category->n_names = 0;
 }
 
+static void changed(void)
+{
+	void (*fn)(void) = atomic_load_explicit(&categories_on_change, memory_order_acquire);
+
+	if (fn)
+		fn();
+}
+
 SONDA_PUBLIC void sonda_category_add(struct sonda_category *category)
 {
 	bool added;
@@ -156,7 +166,7 @@ SONDA_PUBLIC void sonda_category_add(struct sonda_category *category)
 		add(category);
 	pthread_mutex_unlock(&lock);
 	if (added)
-		track_event_publish();
+		changed();
 }
 
 SONDA_PUBLIC void sonda_category_remove(struct sonda_category *category)
@@ -169,7 +179,7 @@ SONDA_PUBLIC void sonda_category_remove(struct sonda_category *category)
 		unlink_category(category);
 	pthread_mutex_unlock(&lock);
 	if (removed)
-		track_event_publish();
+		changed();
 }
 
 static void describe(struct pb_enc *e, const struct sonda_category *c)

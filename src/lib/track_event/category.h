@@ -8,6 +8,9 @@
 
 /* The categories of the process, and which instance records which. Any thread. */
 
+/* Called without a lock after a category was added or removed. NULL: nobody wants to know. */
+extern void (*_Atomic categories_on_change)(void);
+
 /* An instance records from now on: sets its bit in all categories that config enables, those that
  * are added later too. config is borrowed until categories_stop(). */
 void categories_start(unsigned instance, const struct event_config *config);

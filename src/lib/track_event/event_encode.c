@@ -220,8 +220,7 @@ static void collect_extra(struct event_encoder *x, const struct event *ev, struc
 			uint64_t uuid = track_uuid(a->key.track);
 
 			m->ints[m->n_ints].uuid = uuid;
-			m->ints[m->n_ints++].value =
-				difference(x, a->key.track, uuid, a->value.i);
+			m->ints[m->n_ints++].value = difference(x, a->key.track, uuid, a->value.i);
 			m->named = true;
 		} else if (a->type == SONDA_ARG_EXTRA_DOUBLE) {
 			m->doubles[m->n_doubles].uuid = track_uuid(a->key.track);

@@ -86,8 +86,8 @@ static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
 	units = c->unit_multiplier == 1 ? ns : ns / c->unit_multiplier;
 	if (s->default_clock != CLOCK_ID_INCREMENTAL)
 		return (struct event_stamp){units, 0};
-	return (struct event_stamp){
-		units, c->unit_multiplier == 1 ? CLOCK_ID_BOOTTIME : CLOCK_ID_UNITS};
+	return (struct event_stamp){units,
+				    c->unit_multiplier == 1 ? CLOCK_ID_BOOTTIME : CLOCK_ID_UNITS};
 }
 
 /* Converts a time that the caller gave. It may be far in the future: then it does not move the

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "gen/fields.h"
@@ -114,15 +115,17 @@ static int publish(bool register_it)
 	return r;
 }
 
-int track_event_init(void)
+/* Without memory the service lists the categories of before; all of them can record. */
+static void update_source(void)
 {
-	return publish(true);
+	(void)publish(false);
 }
 
-void track_event_publish(void)
+int track_event_init(void)
 {
-	/* Without memory the service lists the categories of before; all of them can record. */
-	(void)publish(false);
+	/* First: a category that is added meanwhile waits for the registration, then updates it. */
+	atomic_store_explicit(&categories_on_change, update_source, memory_order_release);
+	return publish(true);
 }
 
 /* ---- fork ---- */

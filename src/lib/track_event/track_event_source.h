@@ -10,8 +10,6 @@ extern struct sonda_data_source track_event_source;
 /* Registers the data source with the categories that are known. Further calls do nothing. Returns 0
  * or a negative errno. */
 int track_event_init(void);
-/* The categories have changed: updates the descriptor, if the source is registered. */
-void track_event_publish(void);
 
 /* Around fork(): so that no lock is held in the child. The child records nothing until the library
  * is started there, and has an identity of its own. */

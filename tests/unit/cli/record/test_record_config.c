@@ -403,9 +403,8 @@ TEST(test_events_of_programs)
 	Pb__TraceConfig *config;
 	char *text;
 
-	assert_int_equal(config_of(ARGS("--app", "net*,disk", "--app", "x", "sched"), &idle,
-				   &config),
-			 0);
+	assert_int_equal(
+		config_of(ARGS("--app", "net*,disk", "--app", "x", "sched"), &idle, &config), 0);
 	assert_string_equal(config->data_sources[0]->config->name, "linux.ftrace");
 	text = text_of(&config->data_sources[3]->config->track_event_config->base);
 	assert_string_equal(text, "disabled_categories: \"*\"\n"

@@ -122,7 +122,7 @@ TEST(a_config_that_is_cut_is_refused)
 TEST(numbers_are_read_and_a_multiplier_of_0_is_1)
 {
 	static const uint8_t bytes[] = {0x8a, 0x07, 12, /* bytes */
-					0x28, 1, 0x30, 0, 0x38, 1, 0x40, 1, 0x48, 1, 0x50, 9};
+					0x28, 1,    0x30, 0, 0x38, 1, 0x40, 1, 0x48, 1, 0x50, 9};
 	struct event_config *c;
 
 	assert_int_equal(event_config_new(bytes, sizeof(bytes), &c), 0);

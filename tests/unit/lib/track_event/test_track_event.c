@@ -171,8 +171,9 @@ TEST(a_place_is_defined_once_and_a_log_body_each_time)
 
 		assert_int_equal(field_of(log.data, log.len, PB_LOG_MESSAGE_BODY_IID).u64, i + 1);
 		assert_int_equal(field_of(log.data, log.len, PB_LOG_MESSAGE_PRIO).u64, 5);
-		assert_int_equal(field_of(data.data, data.len, PB_INTERNED_DATA_SOURCE_LOCATIONS).id,
-				 i ? 0 : PB_INTERNED_DATA_SOURCE_LOCATIONS);
+		assert_int_equal(
+			field_of(data.data, data.len, PB_INTERNED_DATA_SOURCE_LOCATIONS).id,
+			i ? 0 : PB_INTERNED_DATA_SOURCE_LOCATIONS);
 		assert_int_equal(event_field(PREAMBLE + i, PB_TRACK_EVENT_SOURCE_LOCATION_IID).u64,
 				 1);
 	}
