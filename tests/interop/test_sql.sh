@@ -32,6 +32,11 @@ tables=(
   "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id"
   "select id, raw_id, sysname, release, version, arch, num_cpus from machine order by id"
   "select * from clock_snapshot order by id"
+  "select s.ts, s.dur, s.category, s.name, s.depth, p.ts as parent_ts, p.name as parent, t.type, t.name as track, x.utid
+   from slice s join track t on s.track_id = t.id join __intrinsic_track x on x.id = t.id left join slice p on p.id = s.parent_id
+   where t.type not glob '*track_event' order by s.ts, t.type, t.name, x.utid, s.id"
+  "select s.ts, s.name, t.type, a.key, a.flat_key, a.value_type, a.display_value from slice s join track t on s.track_id = t.id
+   join args a using (arg_set_id) where t.type not glob '*track_event' order by s.ts, t.type, t.name, s.name, a.key"
   "select c.ts, c.value, t.type, t.name, t.unit, d.flat_key, d.value_type, d.display_value, a.key, a.display_value as arg
    from counter c join counter_track t on c.track_id = t.id
    left join args d on d.arg_set_id = t.dimension_arg_set_id left join args a on a.arg_set_id = c.arg_set_id
@@ -66,7 +71,9 @@ sched=(sched/sched_switch sched/sched_waking task/task_newtask task/task_rename 
 MORE=
 config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/compact.config"
 config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
-  timer/hrtimer_expire_entry irq/softirq_entry >"$dir/full.config"
+  timer/hrtimer_expire_entry \
+  timer/hrtimer_expire_exit irq/softirq_entry irq/softirq_exit irq/irq_handler_entry irq/irq_handler_exit \
+  workqueue/workqueue_execute_start workqueue/workqueue_execute_end ftrace/print >"$dir/full.config"
 MORE='compression_type: COMPRESSION_TYPE_DEFLATE' config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/deflated.config"
 SIZE=64 config 'compact_sched { enabled: true }' "${sched[@]}" raw_syscalls/sys_enter >"$dir/lossy.config"
 cat >"$dir/counters.config" <<CONFIG
@@ -81,11 +88,17 @@ CONFIG
 while sleep 0.02; do :; done &
 load=$!
 PIDS+=("$load")
+# Markers as programs write them, good and bad, while there are recordings.
+while sleep 0.1; do
+  for line in "B|$$|outer|part" "B|$$|" "E|$$" "C|$$|depth|7" "I|$$|now" E "text" "C|$$|none|x"; do echo "$line" >/sys/kernel/tracing/trace_marker; done 2>/dev/null
+done &
+markers=$!
+PIDS+=("$markers")
 for name in compact full deflated lossy counters; do
   record sonda "$dir/$name.config" "$dir/$name.trace" "$dir/$name.log"
   verdict "a $name trace is recorded" $? "$dir/$name.log"
 done
-kill "$load"
+kill "$load" "$markers"
 for name in compact full deflated lossy; do equal "$name" "$dir/$name.trace" "$bounds"; done
 equal counters "$dir/counters.trace"
 

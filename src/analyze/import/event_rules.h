@@ -23,8 +23,8 @@ struct event_rule {
 	const char *symbol; /* a field that is the number of a kernel symbol; NULL: none */
 };
 
-/* Returns the rule of an event, or NULL. */
-const struct event_rule *event_rule_of(uint32_t number);
+/* task_rules.c: returns the rule of an event, or NULL. */
+const struct event_rule *task_rule_of(uint32_t number);
 
 /* Returns the name of a kernel symbol, or NULL_U32. */
 uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid);

@@ -9,6 +9,7 @@
 
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
+#include "analyze/import/slice_rules.h"
 #include "analyze/store/event_args.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
@@ -195,6 +196,18 @@ static bool find_kind(struct import *im, struct machine *m, struct ftrace_event 
 	return e->generic != NULL_U32;
 }
 
+/* Looked up once a number: most events have the same few. */
+static const struct event_rule *rule_of(struct import *im, uint32_t number)
+{
+	if (number >= RULES_MAX)
+		return NULL;
+	if (!im->rules_known[number]) {
+		im->rules_known[number] = true;
+		im->rules[number] = task_rule_of(number) ?: slice_rule_of(number);
+	}
+	return im->rules[number];
+}
+
 static void make_rows(struct import *im, struct machine *m, struct ftrace_event *e,
 		      const struct pb_field *f)
 {
@@ -209,7 +222,7 @@ static void make_rows(struct import *im, struct machine *m, struct ftrace_event 
 	}
 	if (!find_kind(im, m, e, f))
 		return;
-	rule = event_rule_of(e->number);
+	rule = rule_of(im, e->number);
 	e->utid = tasks_thread(&m->tasks, e->tid);
 	add_row(im, m, e, rule);
 	if (rule && rule->fn && !rows_is_early(m, e->ts))

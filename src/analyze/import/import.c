@@ -6,6 +6,7 @@
 
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
+#include "analyze/import/slices.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -122,6 +123,7 @@ static void import_deinit(struct import *im)
 	task_infos_deinit(&im->infos);
 	generic_deinit(im);
 	tracks_deinit(im);
+	slices_deinit(im);
 	free(im->args.args);
 	free(im->list.args);
 	free(im->deferred);
@@ -183,6 +185,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	if (r == 0) {
 		tokens_deferred(im);
 		event_queues_release(&im->queues, release, im);
+		slices_finish(im);
 		rows_process_args(im);
 		metadata_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false, (int64_t)bytes.len);

@@ -25,6 +25,7 @@
 
 #define MAX_CPUS 4096u /* of a machine; ucpu = machine * MAX_CPUS + cpu */
 #define MAX_MACHINES 64u
+#define RULES_MAX 1024u /* events above have no rule */
 
 struct import;
 
@@ -60,6 +61,7 @@ struct machine {
 	uint32_t page_size;
 	char arch[32];
 	uint16_t states[512]; /* by the kernel's word: number + 1 in store.states */
+	uint32_t syscalls[550]; /* names by number: string + 1; 0: not looked up yet */
 	int64_t tracing_started; /* INT64_MIN: unknown */
 	int64_t first_data; /* ftrace events before it only make a row of ftrace_event */
 	bool preserve_ring;
@@ -69,6 +71,8 @@ struct machine {
 struct deferred_packet;
 struct generic_number;
 struct track_node;
+struct slice_stack;
+struct event_rule;
 
 struct import {
 	struct store *store;
@@ -89,6 +93,10 @@ struct import {
 	bool has_ring_begin; /* FtraceStats of the start were seen */
 	struct generic_number *generic; /* owned hash */
 	struct track_node *tracks; /* owned hash */
+	const struct event_rule *rules[RULES_MAX]; /* by event, where rules_known */
+	bool rules_known[RULES_MAX];
+	struct slice_stack *stacks; /* owned, by track */
+	size_t cap_stacks;
 };
 
 static inline struct table *import_table(struct import *im, enum store_table which)

@@ -127,15 +127,12 @@ static const struct event_rule rules[] = {
 	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller"},
 	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, NULL, "function"},
-	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, NULL, "function"},
 	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, NULL, "func"},
 	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, NULL, "func"},
 	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, NULL, "shrink"},
-	{PB_FTRACE_EVENT_HRTIMER_EXPIRE_ENTRY, NULL, "function"},
 };
 
-const struct event_rule *event_rule_of(uint32_t number)
+const struct event_rule *task_rule_of(uint32_t number)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (rules[i].number == number)

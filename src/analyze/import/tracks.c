@@ -33,10 +33,16 @@ void tracks_deinit(struct import *im)
 static uint32_t dimension_args(struct import *im, const struct track_type *type,
 			       const int64_t *values)
 {
+	struct arg_builder b = {
+		.n = 0}; /* im->args may hold those of the slice that needs the track */
+	uint32_t set;
+
 	for (size_t i = 0; i < TRACK_DIMENSIONS_MAX && type->dimensions[i].key; i++)
-		arg_builder_int(im->store, &im->args, type->dimensions[i].key,
+		arg_builder_int(im->store, &b, type->dimensions[i].key,
 				type->dimensions[i].is_string ? ARG_STRING : ARG_INT, values[i]);
-	return arg_sets_add(im->store, &im->args);
+	set = arg_sets_add(im->store, &b);
+	free(b.args);
+	return set;
 }
 
 static void set_owner(struct import *im, struct machine *m, struct table *t, uint32_t row,

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 
 #include "unit/test.h"
 #include "analyze/import/import.h"
@@ -58,8 +60,11 @@ static void put_packet(struct strbuf *trace, uint32_t sequence, uint32_t field,
 static void put_kernel(struct strbuf *trace, const char *release)
 {
 	struct strbuf info = {0}, name = {0};
+	struct utsname here;
 
+	uname(&here); /* names of system calls are known for this machine */
 	put_bytes(&name, PB_UTSNAME_RELEASE, release, strlen(release));
+	put_bytes(&name, PB_UTSNAME_MACHINE, here.machine, strlen(here.machine));
 	put_message(&info, PB_SYSTEM_INFO_UTSNAME, &name);
 	put_packet(trace, 1, PB_TRACE_PACKET_SYSTEM_INFO, &info);
 }
@@ -88,12 +93,26 @@ static void put_switch(struct strbuf *bundle, uint64_t ts, int prev, uint64_t st
 	put_event(bundle, ts, prev, PB_FTRACE_EVENT_SCHED_SWITCH, &e);
 }
 
-static void put_print(struct strbuf *bundle, uint64_t ts, int tid)
+static void put_line(struct strbuf *bundle, uint64_t ts, int tid, const char *line)
 {
 	struct strbuf e = {0};
 
-	put_bytes(&e, PB_PRINT_FTRACE_EVENT_BUF, "text", 4);
+	put_bytes(&e, PB_PRINT_FTRACE_EVENT_BUF, line, strlen(line));
 	put_event(bundle, ts, tid, PB_FTRACE_EVENT_PRINT, &e);
+}
+
+static void put_print(struct strbuf *bundle, uint64_t ts, int tid)
+{
+	put_line(bundle, ts, tid, "text");
+}
+
+static void put_call(struct strbuf *bundle, uint64_t ts, int tid, bool enter, uint64_t number)
+{
+	struct strbuf e = {0};
+
+	put_u64(&e, PB_SYS_ENTER_FTRACE_EVENT_ID, number);
+	put_event(bundle, ts, tid, enter ? PB_FTRACE_EVENT_SYS_ENTER : PB_FTRACE_EVENT_SYS_EXIT,
+		  &e);
 }
 
 static void put_new_task(struct strbuf *bundle, uint64_t ts, int by, int tid, uint64_t flags)
@@ -254,6 +273,49 @@ TEST(arguments_of_an_event_are_found_by_its_set)
 	       "select extract_arg(arg_set_id, 'next_pid'), extract_arg(arg_set_id, 'none') from "
 	       "ftrace_event",
 	       "20|-\n");
+	strbuf_deinit(&t);
+}
+
+TEST(markers_nest_and_bind_their_thread)
+{
+	struct strbuf t = {0}, b = bundle_of(0);
+
+	put_line(&b, 10, 21, "B|20|outer|more\n");
+	put_line(&b, 20, 21, "B|20|");
+	put_line(&b, 30, 21, "E");
+	put_line(&b, 40, 21, "I|20|now");
+	put_line(&b, 50, 21, "E|20");
+	put_line(&b, 60, 21, "C|20|depth|-7");
+	put_line(&b, 70, 21, "B|20|open");
+	put_line(&b, 80, 21, "no marker");
+	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	expect(&t,
+	       "select s.ts, s.dur, s.name, s.depth, p.name from slice s left join slice p on p.id "
+	       "= s.parent_id",
+	       "10|40|outer|more|0|-\n20|10|[empty slice "
+	       "name]|1|outer|more\n40|0|now|1|outer|more\n70|-1|open|0|-\n");
+	expect(&t, "select tid, pid from thread join process using (upid) where tid = 21",
+	       "21|20\n");
+	expect(&t,
+	       "select value, t.name, pid from counter c join process_counter_track t on t.id = "
+	       "c.track_id"
+	       " join process using (upid)",
+	       "-7.0|depth|20\n");
+	expect(&t, "select value from stats where name = 'systrace_parse_failure'", "1\n");
+	strbuf_deinit(&t);
+}
+
+TEST(a_marker_ends_the_write_that_carries_it)
+{
+	struct strbuf t = {0}, b = bundle_of(0);
+
+	put_kernel(&t, "6.1.0");
+	put_call(&b, 1000, 20, true, SYS_write);
+	put_line(&b, 1010, 20, "B|20|at");
+	put_call(&b, 1020, 20, false, SYS_write);
+	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	expect(&t, "select ts, dur, depth from slice order by id", "1000|10|0\n1010|-1|0\n");
+	expect(&t, "select value from stats where name = 'truncated_sys_write_duration'", "1\n");
 	strbuf_deinit(&t);
 }
 

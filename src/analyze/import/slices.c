@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/slices.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+#define MAX_DEPTH 512u
+
+struct open_slice {
+	uint32_t row;
+	int64_t ts, dur; /* -1: open */
+	struct arg_builder args; /* owned */
+};
+
+struct slice_stack {
+	struct open_slice *slices; /* owned, the outermost first */
+	size_t n, cap;
+};
+
+static struct slice_stack *stack_of(struct import *im, uint32_t track)
+{
+	size_t n = im->cap_stacks;
+
+	if (track >= n) {
+		if (array_reserve(&im->stacks, &im->cap_stacks, (size_t)track + 1,
+				  sizeof(*im->stacks))) {
+			im->store->budget.error = -ENOMEM;
+			return NULL;
+		}
+		memset(im->stacks + n, 0, (im->cap_stacks - n) * sizeof(*im->stacks));
+	}
+	return &im->stacks[track];
+}
+
+static void set_dur(struct import *im, struct open_slice *o, int64_t dur)
+{
+	o->dur = dur;
+	table_set_dur(import_table(im, TABLE_SLICE), SLICE_DUR, o->row, dur);
+}
+
+static void pop(struct import *im, struct slice_stack *s)
+{
+	struct open_slice *o = &s->slices[--s->n];
+
+	if (o->args.n)
+		table_set_u32(import_table(im, TABLE_SLICE), SLICE_ARGS, o->row,
+			      arg_sets_add(im->store, &o->args));
+	free(o->args.args);
+}
+
+/*
+ * Removes what ended at or before ts. A slice that ended under open ones takes them with it. An instant stays
+ * for another one of the same time.
+ */
+static void pop_past(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
+{
+	bool has_open = false;
+
+	for (size_t i = s->n; i-- > 0;) {
+		struct open_slice *o = &s->slices[i];
+		int64_t end = (int64_t)((uint64_t)o->ts + (uint64_t)o->dur);
+
+		if (o->dur < 0) {
+			has_open = true;
+			continue;
+		}
+		if (end > ts || (for_instant && o->dur == 0 && o->ts == ts))
+			continue;
+		if (has_open)
+			stats_add(im->store, STAT_MISPLACED_END_EVENT, STAT_NO_INDEX, 1);
+		has_open = false;
+		while (s->n > i + 1) {
+			struct open_slice *child = &s->slices[s->n - 1];
+
+			if (child->dur < 0)
+				set_dur(im, child, end - child->ts);
+			pop(im, s);
+		}
+		pop(im, s);
+	}
+}
+
+static void take_args(struct import *im, struct open_slice *o, struct arg_builder *args)
+{
+	if (!args || !args->n)
+		return;
+	for (size_t i = 0; i < args->n; i++)
+		arg_builder_add(im->store, &o->args, &args->args[i]);
+	args->n = 0;
+}
+
+static uint32_t add_row(struct import *im, const struct slice_stack *s, int64_t ts, int64_t dur,
+			uint32_t track, uint32_t category, uint32_t name)
+{
+	struct table *t = import_table(im, TABLE_SLICE);
+	bool nests = s->n < MAX_DEPTH;
+	uint32_t row = table_append(t);
+
+	table_set_ts(t, SLICE_TS, row, ts);
+	table_set_dur(t, SLICE_DUR, row, dur);
+	table_set_u32(t, SLICE_TRACK, row, track);
+	table_set_u32(t, SLICE_CATEGORY, row, category);
+	table_set_u32(t, SLICE_NAME, row, name);
+	table_set_u32(t, SLICE_DEPTH, row, nests ? (uint32_t)s->n : 0);
+	table_set_u32(t, SLICE_PARENT, row, nests && s->n ? s->slices[s->n - 1].row : NULL_U32);
+	table_set_u32(t, SLICE_ARGS, row, NULL_U32);
+	import_note_ts(im, ts);
+	if (dur > 0)
+		import_note_ts(im, ts + dur);
+	return row;
+}
+
+uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track, uint32_t category,
+		      uint32_t name, struct arg_builder *args)
+{
+	struct slice_stack *s = stack_of(im, track);
+	struct open_slice *o;
+	uint32_t row;
+
+	if (!s)
+		return NULL_U32;
+	pop_past(im, s, ts, dur == 0);
+	row = add_row(im, s, ts, dur, track, category, name);
+	if (s->n >= MAX_DEPTH) {
+		if (args)
+			args->n = 0;
+		return row;
+	}
+	if (array_reserve(&s->slices, &s->cap, s->n + 1, sizeof(*s->slices))) {
+		im->store->budget.error = -ENOMEM;
+		return row;
+	}
+	o = &s->slices[s->n++];
+	*o = (struct open_slice){.row = row, .ts = ts, .dur = dur};
+	take_args(im, o, args);
+	return row;
+}
+
+static bool matches(const struct table *t, unsigned column, uint32_t row, uint32_t wanted)
+{
+	uint32_t has = table_u32(t, column, row);
+
+	return wanted == NULL_U32 || has == wanted || (column == SLICE_NAME && has == NULL_U32);
+}
+
+uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
+		    struct arg_builder *args)
+{
+	const struct table *t = import_table(im, TABLE_SLICE);
+	struct slice_stack *s = stack_of(im, track);
+
+	if (!s)
+		return NULL_U32;
+	pop_past(im, s, ts, false);
+	for (size_t i = s->n; i-- > 0;) {
+		struct open_slice *o = &s->slices[i];
+		uint32_t row = o->row;
+
+		if (o->dur >= 0 || !matches(t, SLICE_NAME, row, name) ||
+		    !matches(t, SLICE_CATEGORY, row, category))
+			continue;
+		set_dur(im, o, ts - o->ts);
+		import_note_ts(im, ts);
+		take_args(im, o, args);
+		if (i == s->n - 1)
+			pop(im, s);
+		return row;
+	}
+	if (args)
+		args->n = 0;
+	return NULL_U32;
+}
+
+void slices_finish(struct import *im)
+{
+	for (size_t i = 0; i < im->cap_stacks; i++)
+		while (im->stacks[i].n)
+			pop(im, &im->stacks[i]);
+}
+
+void slices_deinit(struct import *im)
+{
+	for (size_t i = 0; i < im->cap_stacks; i++) {
+		struct slice_stack *s = &im->stacks[i];
+
+		for (size_t j = 0; j < s->n; j++)
+			free(s->slices[j].args.args);
+		free(s->slices);
+	}
+	free(im->stacks);
+}
