@@ -111,9 +111,13 @@ wait "$recorder" 2>/dev/null
 # A user who cannot read the kernel's list of events, and root's daemons.
 if command -v setpriv >/dev/null; then
   mkdir "$TMP/open" && cp "$BIN/sonda" "$TMP/open/" && chmod 777 "$TMP/open" && chmod 711 "$TMP" && chmod 666 "$TMP"/*consumer*
-  setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/open/sonda" record -t 3s -o "$TMP/open/t" sched_switch sched_swich 2>"$TMP/log" &&
-    sed '/^Recorded/,$d' "$TMP/log" | grep -q "event 'sched_swich' does not exist; did you mean sched/sched_switch"
+  setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/open/sonda" record -t 60s -o "$TMP/open/t" sched_switch sched_swich 2>"$TMP/log" &
+  recorder=$!
+  PIDS+=($!)
+  wait_for says "event 'sched_swich' does not exist; did you mean sched/sched_switch" && ! says '^Recorded'
   verdict "record of a user without tracefs: a name that does not exist is told while it records" $? "$TMP/log"
+  kill "$recorder"
+  wait "$recorder" 2>/dev/null
 fi
 
 # ---- data sources that do not exist ----

@@ -6,9 +6,10 @@
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
 
-#define LOOKS 5
+#define LOOKS 30 /* a busy machine takes long to begin */
 #define LOOK_BYTES (16u << 20) /* the statistics come before the first events */
 
+/* Returns true if there is no more to learn: the first statistics come before the first events. */
 static bool report(const struct recording_setup *setup, const struct trace_scan *scan)
 {
 	const struct ftrace_scan *f = &scan->ftrace;
@@ -20,7 +21,7 @@ static bool report(const struct recording_setup *setup, const struct trace_scan 
 	if (lines.s)
 		console_block(setup->console, lines.s);
 	strbuf_deinit(&lines);
-	return any;
+	return any || f->counts.total;
 }
 
 void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
