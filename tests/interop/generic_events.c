@@ -22,7 +22,7 @@
 #include "ftrace/format/proto_events.h"
 #include "ftrace/events/page_encode.h"
 
-#define N_PAGES 100
+#define N_PAGES 200
 
 static struct tep_handle *tep;
 static struct printk_formats strings;

@@ -58,6 +58,11 @@ begin_cell() { # PROBES SERVICE CONSUMER
   verdict "probes=$1 service=$2 consumer=$3: starts" $?
   "${BUILD:-build}/tests/interop/named_threads" $threads 60 >"$dir/tids" &
   PIDS+=("$!")
+  # It is that program by then, not yet the shell that becomes it.
+  for ((i = 0; i < 1200; i++)); do
+    [ ! -s "$dir/tids" ] || break
+    sleep 0.05
+  done
   record "$3" "$TMP/config" "$dir/trace" "$dir/record.log" &
   recorder=$!
 }
