@@ -109,7 +109,7 @@ measure() { # VARIANT SESSIONS LOAD
 
 # Runs the same load while ring_floor alone reads the rings and walks the records. Writes $TMP/floor.
 measure_floor() { # BUFFER_KB LOAD EVENT...
-  local kb=$1 load=$2 ns events lost
+  local kb=$1 load=$2 ns events lost session
   shift 2
   "$BENCH/ring_floor" "$kb" 32 "$@" >"$TMP/floor.out" &
   PIDS+=("$!")
@@ -118,10 +118,10 @@ measure_floor() { # BUFFER_KB LOAD EVENT...
   "$load"
   sleep 0.2
   stop_all
-  read -r ns events lost < <(tail -n 1 "$TMP/floor.out")
+  read -r ns events lost session < <(tail -n 1 "$TMP/floor.out")
   [ "${events:-0}" -gt 1000 ] || { echo "ring_floor read ${events:-0} events" >&2; exit 1; }
-  awk -v ns="$ns" -v n="$events" 'BEGIN { printf "%.2f\n", ns / n }' >>"$TMP/floor"
-  echo "floor: $events events, lost $lost; $(tail -n 1 "$TMP/floor") ns an event"
+  awk -v ns="$ns" -v n="$events" -v session="$session" 'BEGIN { printf "%.2f %.2f\n", ns / n, session / n }' >>"$TMP/floor"
+  echo "floor: $events events, lost $lost; $(tail -n 1 "$TMP/floor" | sed 's/ / ns an event, with the session /')"
   [ -z "${RAW:-}" ] || echo "floor $(tail -n 1 "$TMP/floor") $events $lost 0" >>"$RAW"
 }
 
@@ -163,7 +163,8 @@ ratios() { # TITLE
       split("all probes service client bytes resident_probes resident_service whole", name)
       for (f in n) {
         printf "%s: %s, median of %d:", title, f, n[f]
-        for (c = 1; c <= (f == "floor" ? 1 : 8); c++) printf " %s %s", name[c], median(f, c)
+        if (f == "floor") printf " reading %s session %s", median(f, 1), median(f, 2)
+        else for (c = 1; c <= 8; c++) printf " %s %s", name[c], median(f, c)
         print ""
       }
       best = !n["perfetto_file"] || (n["perfetto"] && median("perfetto", 1) <= median("perfetto_file", 1)) ? "perfetto" : "perfetto_file"
@@ -173,7 +174,7 @@ ratios() { # TITLE
         printf "%s %.3f\n", name[c], ratio(best, c, c) >out
       }
       if (n["floor"]) {
-        printf "; all by the floor %.2f", ratio("floor", 1, 1)
+        printf "; all by the floor %.2f, by that of a session %.2f", ratio("floor", 1, 1), ratio("floor", 1, 2)
         printf "floor %.3f\n", ratio("floor", 1, 1) >out
       }
       print ""

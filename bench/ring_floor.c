@@ -4,7 +4,8 @@
  *
  * The least that a recorder of kernel events can cost: an instance with these events, whose rings are read every 100 ms
  * and whose records are walked, and nothing else. Writes a line "ready" to stdout when it records; at SIGTERM reads what
- * is left, removes the instance, and prints "CPU-ns EVENTS LOST". The CPU time is from the first line to the last read.
+ * is left, removes the instance, and prints "CPU-ns EVENTS LOST SESSION-CPU-ns". The CPU time is from the first line to
+ * the last read; that of the session is all of the process, with the instance made and removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,11 +38,14 @@ static void leave(void)
 {
 	char path[256];
 
+	if (!*dir)
+		return;
 	for (unsigned i = 0; i < n_rings; i++)
 		close(rings[i]);
 	snprintf(path, sizeof(path), "%s/events/enable", dir);
 	fs_write_file(path, "0", false);
 	rmdir(dir);
+	*dir = '\0';
 }
 
 static void give_up(const char *what)
@@ -134,7 +138,7 @@ int main(int argc, char **argv)
 {
 	struct pollfd end;
 	sigset_t set_of;
-	uint64_t start;
+	uint64_t start, used;
 
 	if (argc < 4) {
 		fprintf(stderr, "usage: %s BUFFER_KB SUBBUF_KB GROUP/EVENT|GROUP/...\n", argv[0]);
@@ -163,7 +167,9 @@ int main(int argc, char **argv)
 		read_rings(false);
 	set("tracing_on", "0");
 	read_rings(true);
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start,
-	       events, lost);
+	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+	leave();
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", used, events, lost,
+	       clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	return 0;
 }
