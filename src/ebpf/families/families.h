@@ -32,3 +32,8 @@ extern const size_t ebpf_n_families;
 		NEED_FIELD("task/task_newtask", "clone_flags", SWITCH_NEW_FLAGS),                  \
 		NEED_FIELD("sched/sched_process_exec", "old_pid", SWITCH_EXEC_OLD),                \
 		NEED_FIELD("sched/sched_process_exec", "pid", SWITCH_EXEC)
+
+/* The requirements of a program variant at the raw tracepoints of system calls. */
+#define NEEDS_OF_RAW_SYSCALLS                                                                      \
+	NEED_RAW_TP("raw_syscalls/sys_enter", "id", 2, 2),                                         \
+		NEED_RAW_TP("raw_syscalls/sys_exit", "ret", 2, 2)

@@ -245,8 +245,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 
 #if defined(__x86_64__) || defined(__aarch64__)
 static const struct ebpf_need needs_of_raw_tp[] = {
-	NEED_RAW_TP("raw_syscalls/sys_enter", "id", 2, 2),
-	NEED_RAW_TP("raw_syscalls/sys_exit", "ret", 2, 2),
+	NEEDS_OF_RAW_SYSCALLS,
 	NEED_END,
 };
 #endif

@@ -28,7 +28,12 @@ static void put_run(struct strbuf *text, uint32_t first, uint32_t last)
 		strbuf_printf(text, "%sid == %u", or, first);
 }
 
-char *syscall_filter(const uint32_t *numbers, size_t n)
+/*
+ * Returns the filter for sorted, unique numbers: "id == 0 || (id >= 3 && id <= 7)". Ranges keep
+ * any list of one architecture below the kernel's limit of a page. The caller frees it. Returns
+ * NULL if out of memory.
+ */
+static char *syscall_filter(const uint32_t *numbers, size_t n)
 {
 	struct strbuf text = {0};
 	size_t first = 0;
@@ -103,35 +108,6 @@ static void drop_both(struct event_selection *events, const struct setup *s)
 	}
 }
 
-int syscall_events_apply(struct event_selection *events, const struct setup *s)
-{
-	_cleanup_(freep) uint32_t *numbers = NULL;
-	_cleanup_(freep) char *filter = NULL;
-	size_t n = s->config->n_syscall_events;
-
-	if (!n)
-		return 0;
-	numbers = calloc(n, sizeof(*numbers));
-	if (!numbers)
-		return -ENOMEM;
-	n = resolve(s, numbers);
-	if (!n) {
-		drop_both(events, s);
-		return 0;
-	}
-	filter = syscall_filter(numbers, n);
-	if (!filter)
-		return -ENOMEM;
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		if (event_selection_add(events, GROUP, names[i]))
-			return -ENOMEM;
-		if (event_filter_add(events, event_selection_find(events, GROUP, names[i]), filter,
-				     s) == -ENOMEM)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 /*
  * Each filter is written alone first, so that the kernel's error refers to the user's text and not
  * to the combined one:
@@ -174,8 +150,12 @@ static int write_filter(struct event_name *e, const char *filter, const struct s
 	return r;
 }
 
-int event_filter_add(struct event_selection *events, struct event_name *e, const char *filter,
-		     const struct setup *s)
+/*
+ * Adds a filter to one selected event. Returns 0, -ENOMEM, or the -errno of a refused filter; then
+ * the event was reported and dropped.
+ */
+static int event_filter_add(struct event_selection *events, struct event_name *e,
+			    const char *filter, const struct setup *s)
 {
 	_cleanup_(freep) char *clean = filter_clean(filter);
 	struct err_text why;
@@ -187,6 +167,35 @@ int event_filter_add(struct event_selection *events, struct event_name *e, const
 	if (r && r != -ENOMEM)
 		refuse(events, e, why.text, s);
 	return r;
+}
+
+int syscall_events_apply(struct event_selection *events, const struct setup *s)
+{
+	_cleanup_(freep) uint32_t *numbers = NULL;
+	_cleanup_(freep) char *filter = NULL;
+	size_t n = s->config->n_syscall_events;
+
+	if (!n)
+		return 0;
+	numbers = calloc(n, sizeof(*numbers));
+	if (!numbers)
+		return -ENOMEM;
+	n = resolve(s, numbers);
+	if (!n) {
+		drop_both(events, s);
+		return 0;
+	}
+	filter = syscall_filter(numbers, n);
+	if (!filter)
+		return -ENOMEM;
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		if (event_selection_add(events, GROUP, names[i]))
+			return -ENOMEM;
+		if (event_filter_add(events, event_selection_find(events, GROUP, names[i]), filter,
+				     s) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /*

@@ -32,7 +32,8 @@ void probe_spec_deinit(struct probe_spec *l)
 	*l = (struct probe_spec){0};
 }
 
-bool probe_name_is_good(const char *name)
+/* Returns true if the kernel accepts the name for a group or an event. */
+static bool probe_name_is_good(const char *name)
 {
 	if (!*name || isdigit((unsigned char)*name) || strlen(name) > NAME_MAX_BYTES)
 		return false;

@@ -54,6 +54,3 @@ void probe_spec_deinit(struct probe_spec *l);
 void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b);
 /* Returns the offset in `written` of a byte of that command. */
 size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at);
-
-/* Returns true if the kernel accepts the name for a group or an event. */
-bool probe_name_is_good(const char *name);

@@ -50,7 +50,11 @@ static const char *find_reason(char *text, size_t *ret_at)
 	return reason;
 }
 
-int filter_file_explain(char *left, const char *filter, int error, struct err_text *e)
+/*
+ * Formats the refusal of filter_file_write. left: the text of the file after the write; modified;
+ * NULL if it cannot be read. Returns error.
+ */
+static int filter_file_explain(char *left, const char *filter, int error, struct err_text *e)
 {
 	size_t at;
 	const char *reason = left ? find_reason(left, &at) : NULL;

@@ -16,11 +16,6 @@
  */
 int filter_file_write(const struct instance *i, const char *group, const char *name,
 		      const char *filter, struct err_text *e);
-/*
- * Formats the refusal of filter_file_write. left: the text of the file after the write; modified;
- * NULL if it cannot be read. Returns error.
- */
-int filter_file_explain(char *left, const char *filter, int error, struct err_text *e);
 /* Removes the filter. */
 void filter_file_clear(const struct instance *i, const char *group, const char *name);
 

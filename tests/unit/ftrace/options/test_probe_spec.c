@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "ftrace/options/probe_spec.h"
+#include "ftrace/options/probe_spec.c"
 
 static void check(const char *line, enum probe_kind kind, const char *group, const char *name,
 		  const char *command)

@@ -2,7 +2,7 @@
 #include <sys/syscall.h>
 
 #include "unit/test.h"
-#include "ftrace/options/event_filters.h"
+#include "ftrace/options/event_filters.c"
 #include "unit/ftrace/setups.h"
 
 #define ENTER "events/raw_syscalls/sys_enter/filter"
@@ -25,7 +25,7 @@ static int teardown(void **state)
 	return setup_teardown(state);
 }
 
-static void apply(void **state, const char *config)
+static void apply_config(void **state, const char *config)
 {
 	event_selection_deinit(&events);
 	setup_begin(*state, config);
@@ -80,23 +80,23 @@ WITH_FOLDER(test_both_events_are_implied)
 {
 	char want[64];
 
-	apply(state, "syscall_events: 'sys_read' syscall_events: 'read'");
+	apply_config(state, "syscall_events: 'sys_read' syscall_events: 'read'");
 	snprintf(want, sizeof(want), "id == %u", SYS_read);
 	assert_string_equal(fake_written(*state, ENTER), want);
 	assert_string_equal(fake_written(*state, EXIT), want);
 	assert_int_equal(events.n, 2);
 	assert_string_equal(events.events[0].filter, want);
 	assert_int_equal(n_failed(), 0);
-	apply(state, "syscall_events: 'read' ftrace_events: 'raw_syscalls/*'");
+	apply_config(state, "syscall_events: 'read' ftrace_events: 'raw_syscalls/*'");
 	assert_int_equal(events.n, 2);
 }
 
 WITH_FOLDER(test_without_names_nothing_is_filtered)
 {
-	apply(state, "ftrace_events: 'raw_syscalls/*'");
+	apply_config(state, "ftrace_events: 'raw_syscalls/*'");
 	assert_string_equal(fake_written(*state, ENTER), "");
 	assert_int_equal(events.n, 2);
-	apply(state, "");
+	apply_config(state, "");
 	assert_int_equal(events.n, 0);
 }
 
@@ -104,8 +104,8 @@ WITH_FOLDER(test_unknown_names)
 {
 	char want[64];
 
-	apply(state, "syscall_events: 'sys_wriet' syscall_events: 'write' "
-		     "syscall_events: 'nonsense'");
+	apply_config(state, "syscall_events: 'sys_wriet' syscall_events: 'write' "
+			    "syscall_events: 'nonsense'");
 	snprintf(want, sizeof(want), "id == %u", SYS_write);
 	assert_string_equal(fake_written(*state, ENTER), want);
 	assert_int_equal(n_failed(), 2);
@@ -118,10 +118,10 @@ WITH_FOLDER(test_unknown_names)
 /* Recording all calls is no answer to "record this one". */
 WITH_FOLDER(test_only_unknown_names)
 {
-	apply(state, "syscall_events: 'nonsense'");
+	apply_config(state, "syscall_events: 'nonsense'");
 	assert_int_equal(events.n, 0);
 	assert_int_equal(n_failed(), 1);
-	apply(state, "syscall_events: 'nonsense' ftrace_events: 'raw_syscalls/sys_enter'");
+	apply_config(state, "syscall_events: 'nonsense' ftrace_events: 'raw_syscalls/sys_enter'");
 	assert_int_equal(events.n, 0);
 	assert_int_equal(n_failed(), 2);
 	assert_string_equal(errors.failed[1],
@@ -131,7 +131,7 @@ WITH_FOLDER(test_only_unknown_names)
 WITH_FOLDER(test_a_kernel_that_does_not_filter_them)
 {
 	fake_refusal(*state, ENTER);
-	apply(state, "syscall_events: 'read'");
+	apply_config(state, "syscall_events: 'read'");
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.events[0].name, "sys_exit");
 	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_enter (filter refused"));

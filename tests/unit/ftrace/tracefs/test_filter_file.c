@@ -2,7 +2,7 @@
 /* What the kernel itself does with filters is in tests/root/test_filters.sh. */
 
 #include "unit/test.h"
-#include "ftrace/tracefs/filter_file.h"
+#include "ftrace/tracefs/filter_file.c"
 #include "unit/ftrace/setups.h"
 
 static struct err_text e;
