@@ -488,7 +488,7 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 			break;
 		case PB_FTRACE_STATS_FTRACE_PARSE_ERRORS:
 			if (!f.data)
-				s->told_statuses |= 1u << MIN(f.u64, (uint64_t)FTRACE_STATUSES);
+				s->reported_statuses |= 1u << MIN(f.u64, (uint64_t)FTRACE_STATUSES);
 			break;
 		case PB_FTRACE_STATS_KPROBE_STATS:
 			ok = f.data && scan_kprobe_stats(s, phase, f.data, f.len) && ok;

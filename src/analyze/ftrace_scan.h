@@ -69,7 +69,7 @@ struct ftrace_scan {
 	uint64_t counted_losses; /* number of these events, where the bundles have it */
 	uint64_t bad_pages; /* pages that the producer could not parse completely */
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason; the last: unknown reasons */
-	uint32_t told_statuses; /* bit mask: reasons in FtraceStats, which has no counts */
+	uint32_t reported_statuses; /* bit mask: reasons in FtraceStats, which has no counts */
 	uint64_t kprobe_misses; /* sum over all probes in the kernel */
 	struct probe_loss *probes; /* owned; probes with misses, by the last report */
 	size_t n_probes;

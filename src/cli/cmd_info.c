@@ -23,7 +23,7 @@ static int scan_file(struct verb_summary *s, const char *path, struct err_text *
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t bytes = 0, packets = s->scan.packets;
-	int r = fd < 0 ? -errno : written_trace_scan(fd, &s->scan, &bytes);
+	int r = fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &bytes);
 
 	if (r == -EBADMSG && s->scan.packets == packets)
 		return err_set(e, r, "%s is not a trace", path);

@@ -94,7 +94,7 @@ static int take_written(struct trace_file *file, struct verb_summary *s, struct 
 
 	if (r < 0)
 		return err_set(e, r, "cannot read the file: %s", strerror(-r));
-	s->unread = written_trace_scan(trace_file_fd(file), &s->scan, &bytes) < 0;
+	s->unread = trace_readback_scan(trace_file_fd(file), &s->scan, &bytes) < 0;
 	return trace_file_save(file, e);
 }
 

@@ -108,11 +108,11 @@ static int scan_written(struct ending *x)
 
 	if (!config->output_path || !*config->output_path)
 		return -ENOENT;
-	written_trace_name(config, x->written, sizeof(x->written));
+	trace_readback_name(config, x->written, sizeof(x->written));
 	if (config->rotate)
-		return written_trace_scan_files(config, &s->scan, &s->file_bytes, &n);
+		return trace_readback_scan_files(config, &s->scan, &s->file_bytes, &n);
 	fd = open(config->output_path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : written_trace_scan(fd, &s->scan, &s->file_bytes);
+	return fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &s->file_bytes);
 }
 
 static int end_written(struct ending *x, struct err_text *e)

@@ -59,7 +59,7 @@
 
 #define MAX_FILES 65536 /* each session opens a ring buffer for each CPU */
 
-static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
+static const int termination_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct probes {
 	const char *bpf_root; /* borrowed from the arguments */
@@ -68,7 +68,7 @@ struct probes {
 	struct event_base *loop; /* owned, as are the rest */
 	struct metadata_bus *bus;
 	struct producer *producer;
-	struct event *signals[ARRAY_SIZE(end_signals)];
+	struct event *signals[ARRAY_SIZE(termination_signals)];
 	struct priority_boost_state boost;
 	bool no_priority;
 	bool priority_logged; /* the priority of the reader, or that there is none */
@@ -290,8 +290,8 @@ static void on_end_signal(evutil_socket_t number, short what, void *ctx)
 static int handle_signals(struct probes *p)
 {
 	signal(SIGPIPE, SIG_IGN);
-	for (size_t i = 0; i < ARRAY_SIZE(end_signals); i++) {
-		p->signals[i] = evsignal_new(p->loop, end_signals[i], on_end_signal, p);
+	for (size_t i = 0; i < ARRAY_SIZE(termination_signals); i++) {
+		p->signals[i] = evsignal_new(p->loop, termination_signals[i], on_end_signal, p);
 		if (!p->signals[i] || event_add(p->signals[i], NULL) < 0)
 			return -ENOMEM;
 	}

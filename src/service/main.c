@@ -99,8 +99,8 @@ static void on_signal(evutil_socket_t signal_number, short what, void *shutdown)
 	shutdown_begin(shutdown);
 }
 
-/* Whoever started us may wait for that. */
-static void tell_ready(struct notify *n)
+/* Notifies the process that started the service, if it waits for that. */
+static void report_ready(struct notify *n)
 {
 	struct err_text e;
 
@@ -120,7 +120,7 @@ static void run_loop(struct event_base *loop, struct service *service)
  * A signal that comes between the making of the sockets' files and the loop waits for the loop, which removes
  * the files.
  */
-static void hold_back_signals(int how)
+static void block_signals(int how)
 {
 	sigset_t set;
 
@@ -159,20 +159,20 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0 && (!sigint || !sigterm || evsignal_add(sigint, NULL) < 0 ||
 		       evsignal_add(sigterm, NULL) < 0))
 		r = -ENOMEM;
-	hold_back_signals(SIG_UNBLOCK);
+	block_signals(SIG_UNBLOCK);
 	if (r < 0)
 		err_set(e, r, "%s", strerror(-r));
 	else
 		r = o->no_sandbox ? sandbox_leave_out(e) : sandbox_enter(e);
 	if (r == 0) {
-		tell_ready(&notify);
+		report_ready(&notify);
 		code_pages_release();
 		run_loop(loop, service);
 	}
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);
 	service_free(service);
-	hold_back_signals(SIG_BLOCK); /* the files are still there */
+	block_signals(SIG_BLOCK); /* the files are still there */
 	event_freep(&sigint);
 	event_freep(&sigterm);
 	return r;
@@ -219,7 +219,7 @@ static int serve(const struct options *o)
 	struct sockets sockets;
 	int r;
 
-	hold_back_signals(SIG_BLOCK);
+	block_signals(SIG_BLOCK);
 	r = sockets_open(&sockets, &o->sockets, &e);
 	if (r == 0 && o->background) {
 		r = go_background();

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			name_list_add_text(&failed, data, n);
 		n += end != NULL;
 	}
-	failed_events_tell(&failed, &lines);
+	failed_events_put(&failed, &lines);
 	/* Something is said, in whole lines, and it is fit for a terminal. */
 	if (failed.n && (!lines.s || lines.s[lines.len - 1] != '\n' ||
 			 strlen(lines.s) != lines.len || !is_plain(lines.s)))

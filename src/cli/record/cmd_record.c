@@ -68,7 +68,7 @@ static int check_dashes(struct record_command *c, struct err_text *e)
 	for (size_t i = 0; i < words->n && c->events.n && !c->child; i++) {
 		const char *word = words->args[i];
 
-		if (!strpbrk(word, "*?[!,:") && !event_word_is_known(word, &c->events) &&
+		if (!strpbrk(word, "*?[!,:") && !event_pattern_is_known(word, &c->events) &&
 		    !path_program(word, path, sizeof(path)))
 			return err_set(e, -EINVAL,
 				       "'%.80s' is a program, not an event; put a command after --",
@@ -88,20 +88,20 @@ static int set_threads(struct record_command *c, struct err_text *e)
 	return c->child && !o->all ? record_config_set_tids(c->config, &tid, 1) : 0;
 }
 
-#define EVENTS_NAMED 20 /* of the missing events */
+#define EVENTS_LISTED 20 /* of the missing events */
 
 /* Prints the first lines, and the number of the others. */
-static void tell_first(struct record_command *c, struct strbuf *lines)
+static void print_first(struct record_command *c, struct strbuf *lines)
 {
 	struct strbuf text = {0};
 	size_t n = 0, named = 0;
 
 	for (const char *p = lines->s; p && *p; p = strchr(p, '\n') + 1)
-		if (n++ == EVENTS_NAMED)
+		if (n++ == EVENTS_LISTED)
 			named = (size_t)(p - lines->s);
 	strbuf_add(&text, lines->s, named ? named : lines->len);
 	if (named)
-		strbuf_printf(&text, "and %zu more\n", n - EVENTS_NAMED);
+		strbuf_printf(&text, "and %zu more\n", n - EVENTS_LISTED);
 	if (text.s)
 		console_error_block(&c->console, text.s);
 	strbuf_deinit(&text);
@@ -119,7 +119,7 @@ static int check_events(struct record_command *c)
 	}
 	if (!c->events.n || !missing_all_events(c->config, &c->events, &lines))
 		return EXIT_GOOD;
-	tell_first(c, &lines);
+	print_first(c, &lines);
 	console_error(&c->console, "nothing would be recorded: this kernel has none of the events");
 	strbuf_deinit(&lines);
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;

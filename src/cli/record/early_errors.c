@@ -36,7 +36,7 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 		e->done |= report(setup, read);
 		return;
 	}
-	written_trace_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
+	trace_readback_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
 	e->done |= report(setup, &begin);
 	trace_scan_deinit(&begin);
 }

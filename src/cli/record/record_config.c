@@ -135,7 +135,7 @@ static int put_extras(const struct record_options *o, const struct tracefs_event
 	for (size_t w = 0; w < o->words.n && !r && (o->n_filters || o->n_triggers); w++) {
 		struct event_requests events = {0};
 
-		r = event_word_read(o->words.args[w], list, &events, e);
+		r = event_pattern_read(o->words.args[w], list, &events, e);
 		for (size_t i = 0; i < events.n && !r; i++)
 			if (is_requested(f, events.names[i]))
 				r = add_extras(o, w, events.names[i], f);
@@ -148,7 +148,7 @@ static int put_events(const struct record_options *o, const struct tracefs_event
 		      struct err_text *e, struct event_requests *ret_idle, Pb__FtraceConfig *f)
 {
 	struct event_requests requests = {0};
-	int r = event_words_read(o->words.args, o->words.n, events, &requests, ret_idle, e);
+	int r = event_patterns_read(o->words.args, o->words.n, events, &requests, ret_idle, e);
 
 	for (size_t i = 0; i < requests.n && !r; i++)
 		r = add_string(&f->n_ftrace_events, &f->ftrace_events, requests.names[i]);

@@ -156,8 +156,8 @@ static int scan_written(struct record_command *c, int fd)
 	size_t files;
 
 	if (c->is_local && c->config->rotate)
-		return written_trace_scan_files(c->config, &c->result.scan, &c->written, &files);
-	return fd < 0 ? -EBADF : written_trace_scan(fd, &c->result.scan, &c->written);
+		return trace_readback_scan_files(c->config, &c->result.scan, &c->written, &files);
+	return fd < 0 ? -EBADF : trace_readback_scan(fd, &c->result.scan, &c->written);
 }
 
 static int remove_file(struct record_command *c, int code)
@@ -183,7 +183,7 @@ static int end_written(struct record_command *c, int error)
 	int r;
 
 	if (!c->passes_file)
-		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
+		trace_readback_name(c->config, c->output.text, sizeof(c->output.text));
 	r = scan_written(c, fd);
 	if (r == -EBADMSG && error)
 		r = cut_written(c);
@@ -228,12 +228,12 @@ static int end_snapshots(struct record_command *c, int error)
 	return error || !log->saved ? EXIT_FAILED : code;
 }
 
-static int tell_detached(struct record_command *c)
+static int print_detached(struct record_command *c)
 {
 	if (!c->result.all_started)
 		console_say(&c->console, "not all data sources have started yet");
 	if (record_service_has_path(c))
-		written_trace_name(c->config, c->output.text, sizeof(c->output.text));
+		trace_readback_name(c->config, c->output.text, sizeof(c->output.text));
 	if (c->config->write_into_file)
 		console_say(&c->console, "the service writes the trace to %s", c->output.text);
 	console_say(&c->console, "the recording continues; use sonda snapshot %s and sonda stop %s",
@@ -287,7 +287,7 @@ static bool is_at_limit(const struct record_command *c)
 }
 
 /* Reports that the file reached its size limit. The recording is valid up to there. */
-static int tell_limit(struct record_command *c, int code)
+static int report_limit(struct record_command *c, int code)
 {
 	if (!is_at_limit(c))
 		return code;
@@ -323,7 +323,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 	if (error && !is_kept(c, error))
 		return fail(c);
 	if (!error && c->options.detach)
-		return tell_detached(c);
+		return print_detached(c);
 	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
-	return error ? EXIT_FAILED : tell_limit(c, code);
+	return error ? EXIT_FAILED : report_limit(c, code);
 }

@@ -183,7 +183,7 @@ static int check_word_before(const struct pass *p, const char *option, struct er
 	if (!p->after_word)
 		return err_set(e, -EINVAL, "%s must follow the event that it applies to", option);
 	word = p->o.words.args[p->o.words.n - 1];
-	if (event_word_is_negative(word))
+	if (event_pattern_is_negative(word))
 		return err_set(e, -EINVAL, "%s cannot follow '%.80s', which excludes events",
 			       option, word);
 	return 0;

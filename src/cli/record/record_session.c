@@ -148,7 +148,7 @@ static void on_start_answer(void *ctx, int error)
 		record_session_fail(s, error);
 }
 
-static void tell_started(struct record_session *s)
+static void report_started(struct record_session *s)
 {
 	if (!s->ops->on_started || s->started || s->state != RECORD_RECORDING)
 		return;
@@ -173,14 +173,14 @@ static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events
 		s->ops->on_clone_trigger(s->ctx, events->clone_trigger_hit);
 	/* A service that refuses the request will not report the start. */
 	if (error || (events && events->all_data_sources_started))
-		tell_started(s);
+		report_started(s);
 }
 
 static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
 {
 	(void)error;
 	(void)stats;
-	tell_started(ctx);
+	report_started(ctx);
 }
 
 /* Waits for the start. With an old service, any answer after EnableTracing shows that the service
@@ -196,7 +196,7 @@ static void await_start(struct record_session *s)
 	if (s->ops->on_clone_trigger)
 		record_session_end(s, -ENOSYS, no_triggers);
 	else if (consumer_stats(s->consumer, on_sign_of_life, s))
-		tell_started(s);
+		report_started(s);
 }
 
 static void enable(struct record_session *s)

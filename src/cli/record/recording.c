@@ -44,7 +44,7 @@ struct recording {
 	const struct recording_setup *setup; /* borrowed from the caller */
 	struct recording_result *result; /* likewise */
 	struct event_base *loop;
-	struct end_signals *signals;
+	struct termination_signals *signals;
 	struct event *tick;
 	struct event *command_timer; /* until all have started; then after its first signal */
 	struct private_daemons *daemons; /* NULL: a service was running */
@@ -153,7 +153,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Prints what the recording waits for, and the effect of Ctrl-C. */
-static void tell_triggers(struct recording *r)
+static void print_triggers(struct recording *r)
 {
 	struct strbuf b = {0};
 
@@ -331,7 +331,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	}
 	name_passed_file(r);
 	if (!result->has_before) {
-		tell_triggers(r); /* the service accepted the config */
+		print_triggers(r); /* the service accepted the config */
 		stats_message_decode(stats, &result->before);
 		result->has_before = true;
 	}
@@ -456,7 +456,7 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 	else if (!error && r->setup->streams && record_session_read_on(r->session, r->loop))
 		return err_set(e, -ENOMEM, "no memory");
 	if (!error && r->setup->streams)
-		trace_file_watch_stalls(r->setup->file, end_signals_fd(r->signals),
+		trace_file_watch_stalls(r->setup->file, termination_signals_fd(r->signals),
 					stream_watch_stall, r->setup->console);
 	return error;
 }
@@ -553,7 +553,8 @@ static int run(struct recording *r, struct err_text *why)
 
 	r->loop = event_base_new();
 	if (!r->loop ||
-	    end_signals_watch(r->loop, r->setup->same_signal_ms, on_signal, r, &r->signals) ||
+	    termination_signals_watch(r->loop, r->setup->same_signal_ms, on_signal, r,
+				      &r->signals) ||
 	    watch_command(r))
 		return err_set(why, -ENOMEM, "no memory");
 	error = connect_or_start(r, why);
@@ -571,7 +572,7 @@ static void clean_up(struct recording *r)
 	snapshots_free(r->snapshots);
 	record_session_free(r->session);
 	private_daemons_free(r->daemons);
-	end_signals_free(r->signals);
+	termination_signals_free(r->signals);
 	if (r->setup->command)
 		command_child_unwatch(r->setup->command);
 	event_freep(&r->command_timer);

@@ -320,7 +320,7 @@ int snapshots_check_path(const char *path, struct err_text *e)
 
 /* ---- the end of a snapshot ---- */
 
-static void tell_saved(struct job *j, const char *name, const char *cut)
+static void report_saved(struct job *j, const char *name, const char *cut)
 {
 	struct snapshots *s = j->owner;
 	const struct snapshot_facts facts = {
@@ -336,8 +336,8 @@ static void tell_saved(struct job *j, const char *name, const char *cut)
 	console_say(s->setup.console, "snapshot %s", line);
 }
 
-static void tell_failed(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit,
-			const char *why)
+static void report_failed(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit,
+			  const char *why)
 {
 	console_error(s->setup.console, "snapshot %s", snapshot_log_failed(s->setup.log, hit, why));
 }
@@ -365,9 +365,9 @@ static void save(struct job *j)
 		s->next += r >= 0 || r == -EEXIST;
 	}
 	if (r < 0)
-		tell_failed(s, j->hit, why.text);
+		report_failed(s, j->hit, why.text);
 	else
-		tell_saved(j, path, r > 0 ? why.text : NULL);
+		report_saved(j, path, r > 0 ? why.text : NULL);
 }
 
 static void free_job(struct job *j)
@@ -387,7 +387,7 @@ static void on_end(void *ctx, struct session_snapshot *snapshot, int error, cons
 
 	(void)snapshot;
 	if (error)
-		tell_failed(s, j->hit, why);
+		report_failed(s, j->hit, why);
 	else
 		save(j);
 	TAILQ_REMOVE(&s->running, j, link);
@@ -409,7 +409,7 @@ static bool start(struct job *j)
 	if (name_file(s, path, &why) ||
 	    session_snapshot_start(s->setup.loop, s->address, j->hit, path, on_end, j, &why,
 				   &j->snapshot)) {
-		tell_failed(s, j->hit, why.text);
+		report_failed(s, j->hit, why.text);
 		free_job(j);
 		return false;
 	}
@@ -446,7 +446,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 	struct job *j;
 
 	if (s->n_waiting == SNAPSHOTS_WAITING) {
-		tell_failed(s, hit, "too many triggers: the queue of waiting snapshots is full");
+		report_failed(s, hit, "too many triggers: the queue of waiting snapshots is full");
 		return false;
 	}
 	j = calloc(1, sizeof(*j));
@@ -454,7 +454,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 		j->hit = copy_hit(hit);
 	if (!j || !j->hit) {
 		free(j);
-		tell_failed(s, hit, "no memory");
+		report_failed(s, hit, "no memory");
 		return false;
 	}
 	j->owner = s;
@@ -490,7 +490,7 @@ static void drop_all(struct snapshots *s, struct job_list *list)
 
 	while ((j = TAILQ_FIRST(list))) {
 		TAILQ_REMOVE(list, j, link);
-		tell_failed(s, j->hit, "the recording ended first");
+		report_failed(s, j->hit, "the recording ended first");
 		free_job(j);
 	}
 }

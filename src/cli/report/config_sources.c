@@ -185,8 +185,8 @@ static void put_filter(struct strbuf *s, const char *field, char *const *values,
 		strbuf_printf(s, " %s \"%s\"%s", field, values[0], n > 1 ? ", ..." : "");
 }
 
-static void tell_left_out(const Pb__TraceConfig__DataSource *d, enum source_match why,
-			  struct name_list *ret)
+static void put_left_out(const Pb__TraceConfig__DataSource *d, enum source_match why,
+			 struct name_list *ret)
 {
 	struct strbuf s = {0};
 
@@ -223,7 +223,7 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 		if (!find_match(config, d, state, &match))
 			add_text(ret_names, d->config->name);
 		else if (match != SOURCE_GIVEN)
-			tell_left_out(d, match, ret_left_out);
+			put_left_out(d, match, ret_left_out);
 	}
 }
 

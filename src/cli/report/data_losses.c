@@ -101,7 +101,7 @@ static int worst_first(const void *a, const void *b)
 	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
 }
 
-static void tell_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
+static void put_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
 {
 	char number[32];
 	uint64_t rest = 0;
@@ -133,7 +133,7 @@ static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
 		sum += losses[i].events;
 	loss = losses_add(ret, "kernel rings", sum, "events");
 	strbuf_printf(&loss->text, "%s events (", str_thousands(sum, number));
-	tell_cpus(losses, n, &loss->text);
+	put_cpus(losses, n, &loss->text);
 	if (s->pages_per_cpu)
 		strbuf_printf(&loss->text, "; ring %s a CPU", str_bytes(ring_bytes(s), number));
 	strbuf_putc(&loss->text, ')');
@@ -161,13 +161,13 @@ static void ring_losses(const struct record_facts *f, struct losses *ret)
 }
 
 /* Appends the statuses, each with its count if that is known. */
-static void tell_statuses(const struct ftrace_scan *s, struct strbuf *b)
+static void put_statuses(const struct ftrace_scan *s, struct strbuf *b)
 {
 	const char *separator = ": ";
 	char number[32];
 
 	for (unsigned i = 0; i <= FTRACE_STATUSES; i++) {
-		if (i == FTRACE_STATUS_OK || (!s->statuses[i] && !(s->told_statuses & 1u << i)))
+		if (i == FTRACE_STATUS_OK || (!s->statuses[i] && !(s->reported_statuses & 1u << i)))
 			continue;
 		strbuf_printf(b, "%s%s", separator, ftrace_status_words(i));
 		if (s->statuses[i])
@@ -182,13 +182,13 @@ static void bad_pages(const struct record_facts *f, struct losses *ret)
 	struct loss *loss;
 	char number[32];
 
-	if (!s->bad_pages && !(s->told_statuses & ~(1u << FTRACE_STATUS_OK)))
+	if (!s->bad_pages && !(s->reported_statuses & ~(1u << FTRACE_STATUS_OK)))
 		return;
 	loss = losses_add(ret, "kernel rings", s->bad_pages, "pages");
 	if (s->bad_pages)
 		strbuf_printf(&loss->text, "%s ", str_thousands(s->bad_pages, number));
 	strbuf_puts(&loss->text, "sub-buffers that could not be parsed completely");
-	tell_statuses(s, &loss->text);
+	put_statuses(s, &loss->text);
 }
 
 static int more_misses_first(const void *a, const void *b)
@@ -200,7 +200,7 @@ static int more_misses_first(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void tell_probes(const struct ftrace_scan *s, struct strbuf *b)
+static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 {
 	_cleanup_(freep) struct probe_loss *l = malloc((s->n_probes + 1) * sizeof(*l));
 	char number[32];
@@ -232,7 +232,7 @@ static void probe_misses(const struct record_facts *f, struct losses *ret)
 	loss = losses_add(ret, "probes", sum, "hits");
 	strbuf_printf(&loss->text, "hit %s times without recording an event",
 		      str_thousands(sum, number));
-	tell_probes(s, &loss->text);
+	put_probes(s, &loss->text);
 	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
 
@@ -430,8 +430,8 @@ static bool is_first(const struct service_stats *s, size_t i)
 	return is_loss(&s->departures[i]);
 }
 
-static void tell_departure(const struct record_facts *f, const struct service_stats *s, size_t i,
-			   struct losses *ret)
+static void put_departure(const struct record_facts *f, const struct service_stats *s, size_t i,
+			  struct losses *ret)
 {
 	const struct departure_stats *d = &s->departures[i];
 	struct strbuf *b = &losses_add(ret, "", d->times, "producers")->text;
@@ -461,7 +461,7 @@ static void departures(const struct record_facts *f, const struct service_stats 
 {
 	for (size_t i = 0; s && i < s->n_departures; i++)
 		if (is_first(s, i))
-			tell_departure(f, s, i, ret);
+			put_departure(f, s, i, ret);
 	if (s && s->n_departures)
 		return;
 	/* Other services do not report the time of a departure. */
@@ -512,8 +512,8 @@ static void others(const struct record_facts *f, const struct service_stats *s,
 }
 
 /* Returns true if a ring buffer wrapped that is meant to wrap. */
-static bool went_round(const struct record_facts *f, const struct service_stats *s,
-		       const struct gaps *g)
+static bool ring_wrapped(const struct record_facts *f, const struct service_stats *s,
+			 const struct gaps *g)
 {
 	bool overwritten = g->overwritten;
 
@@ -522,7 +522,7 @@ static bool went_round(const struct record_facts *f, const struct service_stats 
 	return overwritten && triggers_end_a_ring(f->config);
 }
 
-void record_losses(const struct record_facts *f, struct losses *ret)
+void losses_collect(const struct record_facts *f, struct losses *ret)
 {
 	const struct service_stats *s = record_stats(f);
 	uint64_t packets = 0;
@@ -544,6 +544,6 @@ void record_losses(const struct record_facts *f, struct losses *ret)
 	else if (g.overwritten && !triggers_end_a_ring(f->config))
 		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
 			    "the oldest data was overwritten");
-	others(f, s, &g, ret->n > in_kernel || went_round(f, s, &g), ret);
+	others(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);
 	polled(f, ret);
 }

@@ -32,4 +32,4 @@ void losses_write(const struct losses *l, struct strbuf *lines);
  * Collects the losses of a recording from the three places where data can be lost (kernel rings,
  * shared memory, central buffer) and from producers that disconnected.
  */
-void record_losses(const struct record_facts *f, struct losses *ret);
+void losses_collect(const struct record_facts *f, struct losses *ret);

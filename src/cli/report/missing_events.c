@@ -116,7 +116,7 @@ static void put_reason(const struct entry *e, struct strbuf *lines)
 
 /* ---- entries ---- */
 
-static void tell_option(const struct entry *e, struct strbuf *lines)
+static void put_option(const struct entry *e, struct strbuf *lines)
 {
 	size_t prefix = strlen("option:");
 
@@ -133,7 +133,7 @@ static bool is_trigger(const struct entry *e)
 	return e->reason_len > strlen(trigger_refused) && str_starts(e->reason, trigger_refused);
 }
 
-static void tell_refused(struct entry *e, struct strbuf *lines)
+static void put_refused(struct entry *e, struct strbuf *lines)
 {
 	strbuf_puts(lines, " is refused");
 	e->reason += strlen(trigger_refused);
@@ -141,7 +141,7 @@ static void tell_refused(struct entry *e, struct strbuf *lines)
 }
 
 /* Reports the entry at first, and all later ones of the same reason. */
-static void tell_events(const struct name_list *failed, size_t first, struct strbuf *lines)
+static void put_events(const struct name_list *failed, size_t first, struct strbuf *lines)
 {
 	struct entry e = read_entry(failed->names[first]);
 	struct strbuf names = {0};
@@ -162,14 +162,14 @@ static void tell_events(const struct name_list *failed, size_t first, struct str
 	if (n > NAMED)
 		strbuf_printf(lines, " and %zu others", n - NAMED);
 	if (is_trigger(&e))
-		tell_refused(&e, lines);
+		put_refused(&e, lines);
 	else
 		strbuf_puts(lines, " could not be recorded");
 	put_reason(&e, lines);
 	strbuf_deinit(&names);
 }
 
-static bool is_told(const struct name_list *failed, size_t i, const struct entry *e)
+static bool is_reported(const struct name_list *failed, size_t i, const struct entry *e)
 {
 	while (i-- > 0) {
 		struct entry earlier = read_entry(failed->names[i]);
@@ -188,15 +188,15 @@ static bool is_told(const struct name_list *failed, size_t i, const struct entry
  *
  * The position at which the kernel rejected an expression is shown below it.
  */
-static void failed_events_tell(const struct name_list *failed, struct strbuf *lines)
+static void failed_events_put(const struct name_list *failed, struct strbuf *lines)
 {
 	for (size_t i = 0; i < failed->n; i++) {
 		struct entry e = read_entry(failed->names[i]);
 
 		if (is_option(&e))
-			tell_option(&e, lines);
-		else if (!is_told(failed, i, &e))
-			tell_events(failed, i, lines);
+			put_option(&e, lines);
+		else if (!is_reported(failed, i, &e))
+			put_events(failed, i, lines);
 	}
 }
 
@@ -226,8 +226,8 @@ static bool is_pattern(const char *word)
 	return strpbrk(word, "*?[");
 }
 
-static void tell_missing(const char *word, const struct tracefs_events *events, bool with_nearest,
-			 struct strbuf *lines)
+static void put_missing(const char *word, const struct tracefs_events *events, bool with_nearest,
+			struct strbuf *lines)
 {
 	strbuf_printf(lines,
 		      is_pattern(word) ? "no event matches '%s'" : "event '%s' does not exist",
@@ -266,7 +266,7 @@ static bool is_deaf(const Pb__ProcessStatsConfig *c)
 
 /* Reports resolve_process_fds that has no effect: linux.process_stats gets the opened files only
  * from the events of linux.ftrace. */
-static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *lines)
+static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *lines)
 {
 	const char *why;
 	size_t n = 0;
@@ -293,8 +293,8 @@ static size_t tell_files_missing(const Pb__TraceConfig *config, struct strbuf *l
 
 /* Reports that a list is truncated. Names past the list's own limit are counted again at each
  * flush, so their number is not given. */
-static size_t tell_more(const char *what, uint64_t more, const struct name_list *l,
-			struct strbuf *lines)
+static size_t put_more(const char *what, uint64_t more, const struct name_list *l,
+		       struct strbuf *lines)
 {
 	if (more)
 		strbuf_printf(lines, "and %llu more %s\n", (unsigned long long)more, what);
@@ -319,19 +319,19 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	for (size_t i = 0; ftrace && i < ftrace->unknown.n; i++)
 		add_text(&missing, ftrace->unknown.names[i]);
 	for (size_t i = 0; i < missing.n; i++)
-		tell_missing(missing.names[i], events, i < MISSING_NEAREST, lines);
+		put_missing(missing.names[i], events, i < MISSING_NEAREST, lines);
 	n = missing.n;
 	if (ftrace)
-		n += tell_more("events that do not exist", ftrace->unknown_more, &ftrace->unknown,
-			       lines);
-	n += tell_files_missing(config, lines);
+		n += put_more("events that do not exist", ftrace->unknown_more, &ftrace->unknown,
+			      lines);
+	n += put_missing_files(config, lines);
 	name_list_deinit(&missing);
 
 	if (ftrace) {
-		failed_events_tell(&ftrace->failed, lines);
+		failed_events_put(&ftrace->failed, lines);
 		n += ftrace->failed.n;
-		n += tell_more("that could not be recorded", ftrace->failed_more, &ftrace->failed,
-			       lines);
+		n += put_more("that could not be recorded", ftrace->failed_more, &ftrace->failed,
+			      lines);
 	}
 	for (size_t i = 0; ftrace && i < ftrace->problems.n; i++, n++)
 		strbuf_printf(lines, "ftrace: %s\n", ftrace->problems.names[i]);

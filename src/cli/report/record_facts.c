@@ -31,7 +31,7 @@ double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
 	return (double)(int64_t)(ns - s->ftrace.first_ns) / 1e9;
 }
 
-bool record_losses_unknown(const struct record_facts *f)
+bool losses_are_unknown(const struct record_facts *f)
 {
 	return f->unread ||
 	       (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
@@ -39,7 +39,7 @@ bool record_losses_unknown(const struct record_facts *f)
 
 /* ---- triggers ---- */
 
-#define NAMES_TOLD 4
+#define NAMES_LISTED 4
 
 #define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
 
@@ -59,16 +59,16 @@ bool triggers_end_a_ring(const Pb__TraceConfig *config)
 
 static void put_names(const Pb__TraceConfig__TriggerConfig *t, struct strbuf *out)
 {
-	size_t n = t->n_triggers, told = n > NAMES_TOLD + 1 ? NAMES_TOLD : n;
+	size_t n = t->n_triggers, listed = n > NAMES_LISTED + 1 ? NAMES_LISTED : n;
 
-	for (size_t i = 0; i < told; i++)
+	for (size_t i = 0; i < listed; i++)
 		strbuf_printf(out, "%s'%.100s'",
 			      i == 0	   ? ""
 			      : i + 1 == n ? " or "
 					   : ", ",
 			      t->triggers[i]->name ? t->triggers[i]->name : "");
-	if (told < n)
-		strbuf_printf(out, " or one of %zu more", n - told);
+	if (listed < n)
+		strbuf_printf(out, " or one of %zu more", n - listed);
 }
 
 void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)

@@ -51,7 +51,7 @@ double record_seconds(const struct record_facts *f);
  * event if the start is unknown. */
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
 /* Returns true if the kernel's rings were requested and their counters are not in the trace. */
-bool record_losses_unknown(const struct record_facts *f);
+bool losses_are_unknown(const struct record_facts *f);
 
 /* The triggers of a trace config. */
 

@@ -24,7 +24,7 @@ static void source_producers_deinit(struct source_producers *p)
 	*p = (struct source_producers){0};
 }
 
-static bool is_asked_for(const Pb__TraceConfig *config, const char *source)
+static bool is_requested(const Pb__TraceConfig *config, const char *source)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
@@ -76,7 +76,7 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 
 		if (!producer || !s->ds_descriptor || !s->ds_descriptor->name ||
 		    !str_starts(s->ds_descriptor->name, "linux.") ||
-		    !is_asked_for(config, s->ds_descriptor->name) || is_noted(p, producer->id))
+		    !is_requested(config, s->ds_descriptor->name) || is_noted(p, producer->id))
 			continue;
 		note(p, producer);
 	}
@@ -148,8 +148,8 @@ static void put_producer(const Pb__TracingServiceState__Producer *p, struct strb
 	strbuf_putc(b, ')');
 }
 
-static int tell(const struct field *field, const Pb__TracingServiceState__Producer *p,
-		struct name_list *ret_skipped, struct err_text *e)
+static int report_skipped(const struct field *field, const Pb__TracingServiceState__Producer *p,
+			  struct name_list *ret_skipped, struct err_text *e)
 {
 	struct strbuf b = {0};
 	int r = 0;
@@ -209,7 +209,7 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
 		p = blind_producer(config, source, state, state->data_sources[i]);
 		for (size_t k = 0; p && k < FIELDS && !r; k++)
 			if (fields[k].is_used)
-				r = tell(&fields[k], p, ret_skipped, e);
+				r = report_skipped(&fields[k], p, ret_skipped, e);
 	}
 	return r;
 }
@@ -237,7 +237,7 @@ static int own_fields_check(const Pb__TraceConfig *config, const Pb__TracingServ
 	return r;
 }
 
-#define LINES_TOLD 20 /* of a warning; the summary counts the others */
+#define LINES_LISTED 20 /* of a warning; the summary counts the others */
 
 void recording_sources_deinit(struct recording_sources *s)
 {
@@ -307,12 +307,12 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	name_list_deinit(&left_out);
 }
 
-/* Cuts the text after the first LINES_TOLD lines. */
+/* Cuts the text after the first LINES_LISTED lines. */
 static void cut(struct strbuf *lines, size_t from)
 {
 	char *p = lines->s + from;
 
-	for (int i = 0; i < LINES_TOLD && *p; i++)
+	for (int i = 0; i < LINES_LISTED && *p; i++)
 		p = strchr(p, '\n') + 1;
 	if (!*p)
 		return;

@@ -124,7 +124,7 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 	put_trigger(f->hit, &line);
 	strbuf_printf(&line, ", %s", str_bytes(f->bytes, number));
 	put_events(f, scan, &line);
-	record_losses(&facts, &losses);
+	losses_collect(&facts, &losses);
 	losses_write(&losses, &lines);
 	put_losses(f, scan, lines.s ? lines.s : "", &line);
 	put_holes(scan, &line);

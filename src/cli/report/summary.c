@@ -20,10 +20,10 @@
  *	  missing  event 'sched/sched_swich' does not exist; did you mean sched/sched_switch?
  */
 
-#define HOLES_NAMED 3 /* per CPU */
-#define GROUPS_NAMED 8 /* in a line; the others are summed */
-#define HOLE_LINES_TOLD 8
-#define LINES_TOLD 20 /* of missing items; the others are counted */
+#define HOLES_LISTED 3 /* per CPU */
+#define GROUPS_LISTED 8 /* in a line; the others are summed */
+#define HOLE_LINES_LISTED 8
+#define LINES_LISTED 20 /* of missing items; the others are counted */
 
 static void write_time(const struct record_facts *f, struct strbuf *out)
 {
@@ -166,14 +166,14 @@ static void write_groups(const struct record_facts *f, struct strbuf *out)
 	if (event_counts_by_group(&f->scan->ftrace.counts, &groups, &n))
 		return;
 	strbuf_puts(out, "  events   ");
-	for (i = 0; i < n && i < GROUPS_NAMED; i++)
+	for (i = 0; i < n && i < GROUPS_LISTED; i++)
 		strbuf_printf(out, "%s%s %s", i ? ", " : "",
 			      groups[i].group[0] ? groups[i].group : "without a group",
 			      str_thousands(groups[i].count, number));
 	for (; i < n; i++)
 		rest += groups[i].count;
 	if (rest)
-		strbuf_printf(out, ", %zu other groups %s", n - GROUPS_NAMED,
+		strbuf_printf(out, ", %zu other groups %s", n - GROUPS_LISTED,
 			      str_thousands(rest, number));
 	strbuf_putc(out, '\n');
 }
@@ -232,7 +232,7 @@ static void write_some_lines(const char *word, const char *lines, size_t max, st
 
 static void write_lines(const char *word, const char *lines, struct strbuf *out)
 {
-	write_some_lines(word, lines, LINES_TOLD, out);
+	write_some_lines(word, lines, LINES_LISTED, out);
 }
 
 static bool write_lost(const struct record_facts *f, const struct losses *losses,
@@ -245,12 +245,12 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 		write_lines("lost", lines.s ? lines.s : "no memory for the details", out);
 	else if (f->unread)
 		write_lines("lost", "not known: the trace was not read here", out);
-	else if (record_losses_unknown(f))
+	else if (losses_are_unknown(f))
 		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
 	else
 		write_lines("lost", "nothing", out);
 	strbuf_deinit(&lines);
-	return losses->n || record_losses_unknown(f);
+	return losses->n || losses_are_unknown(f);
 }
 
 /* ---- holes ---- */
@@ -275,19 +275,19 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 	for (size_t i = 0, next; i < h->n; i = next) {
 		strbuf_printf(&lines, "cpu%u", h->list[i].cpu);
 		for (next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++) {
-			if (next - i >= HOLES_NAMED)
+			if (next - i >= HOLES_LISTED)
 				continue;
 			strbuf_puts(&lines, next > i ? "," : "");
 			write_hole(s, &h->list[next], &lines);
 		}
-		if (next - i > HOLES_NAMED)
-			strbuf_printf(&lines, ", %zu more", next - i - HOLES_NAMED);
+		if (next - i > HOLES_LISTED)
+			strbuf_printf(&lines, ", %zu more", next - i - HOLES_LISTED);
 		strbuf_putc(&lines, '\n');
 	}
 	if (h->total > h->n)
 		strbuf_printf(&lines, "%llu shorter ones\n", (unsigned long long)(h->total - h->n));
 	if (lines.s)
-		write_some_lines("holes", lines.s, HOLE_LINES_TOLD, out);
+		write_some_lines("holes", lines.s, HOLE_LINES_LISTED, out);
 	strbuf_deinit(&lines);
 }
 
@@ -312,7 +312,7 @@ static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 }
 
 /* Reports a missing source. If a registered name is similar, it suggests that one. */
-static void tell_source(const struct record_facts *f, const char *name, struct strbuf *lines)
+static void put_source(const struct record_facts *f, const char *name, struct strbuf *lines)
 {
 	const char *nearest = f->offered ? nearest_source(f->offered, name) : NULL;
 
@@ -337,7 +337,7 @@ static bool has_departed(const struct record_facts *f, const char *source)
 }
 
 /* Reports sources of the config that have polled nothing: this machine has no such device. */
-static size_t tell_idle_sources(const struct record_facts *f, struct strbuf *lines)
+static size_t put_idle_sources(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct {
 		const char *source, *nothing;
@@ -370,7 +370,7 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 
 	for (size_t i = 0; f->sources && i < f->sources->n; i++)
 		if (!has_departed(f, f->sources->names[i])) {
-			tell_source(f, f->sources->names[i], &lines);
+			put_source(f, f->sources->names[i], &lines);
 			n++;
 		}
 	for (size_t i = 0; f->left_out && i < f->left_out->n; i++, n++)
@@ -388,7 +388,7 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
 		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
-	n += tell_idle_sources(f, &lines);
+	n += put_idle_sources(f, &lines);
 	strbuf_puts(ret, lines.s ? lines.s : "");
 	strbuf_deinit(&lines);
 	return n;
@@ -453,7 +453,7 @@ static void write_trace(const struct record_facts *f, struct strbuf *out,
 {
 	struct losses losses = {0};
 
-	record_losses(f, &losses);
+	losses_collect(f, &losses);
 	write_head(f, out);
 	ret->missing = !write_events(f, losses.n, out);
 	write_samples(&f->scan->samples, out);

@@ -190,7 +190,7 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 	const struct trace_scan *s = f->scan;
 	struct losses losses = {0};
 
-	record_losses(f, &losses);
+	losses_collect(f, &losses);
 	put_text(b, "output", f->output);
 	put_bool(b, "read", !f->unread);
 	if (!f->unread) {
@@ -202,8 +202,8 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 		put_holes(s, b);
 	}
 	put_losses(&losses, b);
-	v->lost = losses.n || record_losses_unknown(f);
-	put_bool(b, "losses_known", !record_losses_unknown(f));
+	v->lost = losses.n || losses_are_unknown(f);
+	put_bool(b, "losses_known", !losses_are_unknown(f));
 	v->missing = asks_for_ftrace(f->config) && !s->ftrace.counts.total &&
 		     !s->compressed_packets && !f->unread;
 	losses_deinit(&losses);

@@ -88,7 +88,7 @@ static int add_request(struct event_requests *r, const char *name)
 
 /* ---- one word ---- */
 
-bool event_word_is_negative(const char *word)
+bool event_pattern_is_negative(const char *word)
 {
 	return *word == '!';
 }
@@ -129,7 +129,7 @@ static bool is_group(const char *word, const struct tracefs_events *events,
 	return tracefs_events_has(events, ret);
 }
 
-bool event_word_is_known(const char *word, const struct tracefs_events *events)
+bool event_pattern_is_known(const char *word, const struct tracefs_events *events)
 {
 	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
 
@@ -148,7 +148,7 @@ static int read_one(const char *word, size_t len, const struct tracefs_events *e
 	if (set)
 		return add_set(ret, set);
 	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
-	if (event_word_is_negative(copy))
+	if (event_pattern_is_negative(copy))
 		return err_set(e, -EINVAL,
 			       "'%.80s' excludes events and must be an argument of its own", copy);
 	colon = strchr(copy, ':');
@@ -161,10 +161,10 @@ static int read_one(const char *word, size_t len, const struct tracefs_events *e
 	return add_request(ret, is_group(copy, events, whole) ? whole : copy);
 }
 
-int event_word_read(const char *typed, const struct tracefs_events *events,
-		    struct event_requests *ret, struct err_text *e)
+int event_pattern_read(const char *typed, const struct tracefs_events *events,
+		       struct event_requests *ret, struct err_text *e)
 {
-	const char *word = typed + event_word_is_negative(typed), *end;
+	const char *word = typed + event_pattern_is_negative(typed), *end;
 	int r = 0;
 
 	for (; !r; word = end + 1) {
@@ -325,9 +325,9 @@ static int do_word(struct selection *s, const char *word, struct event_requests 
 		   struct err_text *e)
 {
 	struct event_requests requests = {0};
-	bool negative = event_word_is_negative(word);
+	bool negative = event_pattern_is_negative(word);
 	size_t taken = 0;
-	int r = event_word_read(word, s->events->n ? s->events : NULL, &requests, e);
+	int r = event_pattern_read(word, s->events->n ? s->events : NULL, &requests, e);
 
 	for (size_t i = 0; i < requests.n && !r; i++)
 		r = negative ? take_away(s, requests.names[i], &taken, e)
@@ -343,7 +343,7 @@ struct group {
 	size_t len; /* including the slash */
 	size_t n;
 	size_t matched;
-	bool told;
+	bool reported;
 };
 
 struct groups {
@@ -387,9 +387,9 @@ static int request_event(struct groups *groups, const char *event, struct event_
 
 	if (g->n == 1 || g->matched < g->n || g->len >= TRACEFS_EVENTS_MAX_NAME)
 		return add_request(ret, event);
-	if (g->told)
+	if (g->reported)
 		return 0;
-	g->told = true;
+	g->reported = true;
 	snprintf(whole, sizeof(whole), "%.*s*", (int)g->len, g->name);
 	return add_request(ret, whole);
 }
@@ -412,14 +412,14 @@ static int make_requests(const struct selection *s, struct event_requests *ret)
 static const char *first_negative(const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (event_word_is_negative(words[i]))
+		if (event_pattern_is_negative(words[i]))
 			return words[i];
 	return "";
 }
 
-int event_words_read(const char *const *words, size_t n, const struct tracefs_events *events,
-		     struct event_requests *ret, struct event_requests *ret_idle,
-		     struct err_text *e)
+int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
+			struct event_requests *ret, struct event_requests *ret_idle,
+			struct err_text *e)
 {
 	static const struct tracefs_events none;
 	struct selection s = {.events = events ? events : &none};

@@ -30,19 +30,19 @@ struct event_requests {
 void event_requests_deinit(struct event_requests *r);
 
 /* Returns true if the word excludes events. */
-bool event_word_is_negative(const char *word);
+bool event_pattern_is_negative(const char *word);
 
 /* Returns true if the word names an event, a group or an event set. Returns false for patterns and
  * lists. */
-bool event_word_is_known(const char *word, const struct tracefs_events *events);
+bool event_pattern_is_known(const char *word, const struct tracefs_events *events);
 
 /*
  * Reads one word by itself, with '/' for ':' and patterns unchanged; a leading '!' is ignored.
  * events: the kernel's list; without it (NULL) groups are unknown. Returns 0, -EINVAL and sets e if
  * the word cannot be an event, or -ENOMEM.
  */
-int event_word_read(const char *word, const struct tracefs_events *events,
-		    struct event_requests *ret, struct err_text *e);
+int event_pattern_read(const char *word, const struct tracefs_events *events,
+		       struct event_requests *ret, struct err_text *e);
 
 /*
  * Reads all words in order. Patterns and bare names become events of the kernel's list. A group
@@ -53,6 +53,6 @@ int event_word_read(const char *word, const struct tracefs_events *events,
  * Words with '!' that exclude nothing are added to ret_idle. Returns 0, -EINVAL and sets e (also if
  * no event is left), or -ENOMEM.
  */
-int event_words_read(const char *const *words, size_t n, const struct tracefs_events *events,
-		     struct event_requests *ret, struct event_requests *ret_idle,
-		     struct err_text *e);
+int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
+			struct event_requests *ret, struct event_requests *ret_idle,
+			struct err_text *e);

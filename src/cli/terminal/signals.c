@@ -18,33 +18,33 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 
-struct end_signals {
-	end_signals_fn fn;
+struct termination_signals {
+	termination_signals_fn fn;
 	void *ctx;
 	uint64_t same_ns;
-	uint64_t told_ns; /* time of the last reported signal, monotonic; 0: none */
+	uint64_t reported_ns; /* time of the last reported signal, monotonic; 0: none */
 	sigset_t set;
 	sigset_t before; /* the previous signal mask */
 	int fd;
 	struct event *event; /* owned */
 };
 
-static bool take(const struct end_signals *s, struct signalfd_siginfo *ret)
+static bool take(const struct termination_signals *s, struct signalfd_siginfo *ret)
 {
 	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
 }
 
 /* Returns true if the signal belongs to the last reported one. The time counts from that report, so
  * a key that is held down is reported again in the end. */
-static bool is_same_wish(const struct end_signals *s)
+static bool is_same_wish(const struct termination_signals *s)
 {
-	return s->told_ns && clock_mono_ns() - s->told_ns < s->same_ns;
+	return s->reported_ns && clock_mono_ns() - s->reported_ns < s->same_ns;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *ctx)
 {
 	struct signalfd_siginfo info, more;
-	struct end_signals *s = ctx;
+	struct termination_signals *s = ctx;
 
 	(void)fd;
 	(void)what;
@@ -54,7 +54,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 	while (s->same_ns && take(s, &more))
 		if (more.ssi_code == SI_KERNEL)
 			info = more;
-	s->told_ns = clock_mono_ns();
+	s->reported_ns = clock_mono_ns();
 	/* One signal per loop iteration: the callback may free s. */
 	s->fn(s->ctx, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
 }
@@ -70,14 +70,15 @@ static void fill(sigset_t *set)
 		sigaddset(set, SIGHUP);
 }
 
-int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn fn, void *ctx,
-		      struct end_signals **ret)
+int termination_signals_watch(struct event_base *loop, unsigned same_ms, termination_signals_fn fn,
+			      void *ctx, struct termination_signals **ret)
 {
-	struct end_signals *s = malloc(sizeof(*s));
+	struct termination_signals *s = malloc(sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct end_signals){.fn = fn, .ctx = ctx, .same_ns = same_ms * (uint64_t)NS_PER_MS};
+	*s = (struct termination_signals){
+		.fn = fn, .ctx = ctx, .same_ns = same_ms * (uint64_t)NS_PER_MS};
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	fill(&s->set);
@@ -85,14 +86,14 @@ int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn 
 	s->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->event = s->fd < 0 ? NULL : event_new(loop, s->fd, EV_READ | EV_PERSIST, on_readable, s);
 	if (!s->event || event_add(s->event, NULL)) {
-		end_signals_free(s);
+		termination_signals_free(s);
 		return -ENOMEM;
 	}
 	*ret = s;
 	return 0;
 }
 
-void end_signals_free(struct end_signals *s)
+void termination_signals_free(struct termination_signals *s)
 {
 	struct signalfd_siginfo info;
 
@@ -106,7 +107,7 @@ void end_signals_free(struct end_signals *s)
 	free(s);
 }
 
-int end_signals_fd(const struct end_signals *s)
+int termination_signals_fd(const struct termination_signals *s)
 {
 	return s->fd;
 }

@@ -14,20 +14,20 @@ struct event_base;
  * wrapper forwards a Ctrl-C that the process receives as well, the end of a login sends SIGTERM and
  * SIGHUP. Therefore signals shortly after a reported one are dropped.
  */
-struct end_signals;
+struct termination_signals;
 
 #define END_SIGNALS_SAME_MS 500 /* shorter than a user needs to react to the first one */
 
 /* by_terminal: the terminal sent it to all foreground processes. */
-typedef void (*end_signals_fn)(void *ctx, int number, bool by_terminal);
+typedef void (*termination_signals_fn)(void *ctx, int number, bool by_terminal);
 
 /* same_ms: signals within this time after a reported one are dropped; 0: each is reported. Returns
  * 0 or -errno. */
-int end_signals_watch(struct event_base *loop, unsigned same_ms, end_signals_fn fn, void *ctx,
-		      struct end_signals **ret);
+int termination_signals_watch(struct event_base *loop, unsigned same_ms, termination_signals_fn fn,
+			      void *ctx, struct termination_signals **ret);
 /* Drops pending signals and restores the previous signal handling. No-op for NULL. */
-void end_signals_free(struct end_signals *s);
+void termination_signals_free(struct termination_signals *s);
 
 /* Returns a descriptor that is readable when a signal is pending, for code that waits without the
  * loop. */
-int end_signals_fd(const struct end_signals *s);
+int termination_signals_fd(const struct termination_signals *s);

@@ -378,14 +378,14 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
 		       struct session_end *ret, struct err_text *e)
 {
-	struct end_signals *signals;
-	int r = end_signals_watch(c->loop, END_SIGNALS_SAME_MS, on_signal, c, &signals);
+	struct termination_signals *signals;
+	int r = termination_signals_watch(c->loop, END_SIGNALS_SAME_MS, on_signal, c, &signals);
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
 	*ret = (struct session_end){0};
 	r = wait_and_stop(c, config, at_once, ret, e);
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	ret->by_signal = c->signals > 0;
 	ret->aborted = c->end_text;
 	return r;

@@ -163,7 +163,7 @@ static int scan_packet(struct reading *r, struct trace_scan *scan)
 	return 1;
 }
 
-int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
+int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 {
 	struct reading r = {.fd = fd};
 	struct stat st;
@@ -181,7 +181,7 @@ int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 	return error;
 }
 
-void written_trace_peek(int fd, uint64_t max, struct trace_scan *scan)
+void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan)
 {
 	struct reading r = {.fd = fd};
 
@@ -292,8 +292,8 @@ static size_t first_of_session(const struct row *row)
 	return i;
 }
 
-int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
-			     uint64_t *ret_bytes, size_t *ret_files)
+int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
+			      uint64_t *ret_bytes, size_t *ret_files)
 {
 	struct row row = {.path = config->output_path};
 	uint64_t bytes, sum = 0;
@@ -310,7 +310,7 @@ int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *s
 	for (size_t i = first; i < row.n && !error; i++) {
 		_cleanup_(closep) int fd = open_number(&row, i);
 
-		error = fd < 0 ? -errno : written_trace_scan(fd, scan, &bytes);
+		error = fd < 0 ? -errno : trace_readback_scan(fd, scan, &bytes);
 		sum += error ? 0 : bytes;
 	}
 	*ret_bytes = sum;
@@ -319,7 +319,7 @@ int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *s
 	return error;
 }
 
-void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size)
+void trace_readback_name(const Pb__TraceConfig *config, char *buf, size_t size)
 {
 	char first[PATH_MAX];
 

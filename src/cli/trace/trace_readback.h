@@ -58,17 +58,17 @@ void packet_read_deinit(struct packet_read *r);
  * not a regular file (nothing is set); -EBADMSG if it ends within a packet or is not a trace;
  * -EFBIG for a packet above the limit; -ENOMEM or -errno of reading. On failure scan and *ret_bytes
  * cover the packets before it. */
-int written_trace_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
+int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
 /* Scans the whole packets in the first max bytes of a trace that is still being written. Best effort. */
-void written_trace_peek(int fd, uint64_t max, struct trace_scan *scan);
+void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 
-/* As written_trace_scan(), over the files of a session with rotate as one trace; *ret_files is
+/* As trace_readback_scan(), over the files of a session with rotate as one trace; *ret_files is
  * their number. Files of other sessions (by uuid) are skipped. Returns -ENOENT if there are
  * none. */
-int written_trace_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
-			     uint64_t *ret_bytes, size_t *ret_files);
+int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
+			      uint64_t *ret_bytes, size_t *ret_files);
 
 /* Writes the name of the file that the service created: output_path, or the first name of a
  * series. */
-void written_trace_name(const Pb__TraceConfig *config, char *buf, size_t size);
+void trace_readback_name(const Pb__TraceConfig *config, char *buf, size_t size);

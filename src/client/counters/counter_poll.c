@@ -93,8 +93,8 @@ static void schedule(struct counter_poll *p)
 	static const struct timeval at_once;
 
 	/* Use a zero timeout, not event_active(), which would run before due timers and sockets. */
-	if (!evtimer_pending(p->turn, NULL))
-		evtimer_add(p->turn, &at_once);
+	if (!evtimer_pending(p->next_slice, NULL))
+		evtimer_add(p->next_slice, &at_once);
 }
 
 static void set_tick(struct counter_poll *p)
@@ -156,7 +156,7 @@ static void end_pass(struct counter_poll *p)
 		set_tick(p);
 }
 
-static void run_pass(struct counter_poll *p, const struct time_slice *turn)
+static void run_pass(struct counter_poll *p, const struct time_slice *slice)
 {
 	tracks_begin(p->tracks, clock_boot_ns());
 	do {
@@ -164,15 +164,15 @@ static void run_pass(struct counter_poll *p, const struct time_slice *turn)
 			end_pass(p);
 			break;
 		}
-	} while (!time_slice_over(turn));
+	} while (!time_slice_over(slice));
 	tracks_end(p->tracks);
 }
 
 /* Answers the flushes and the stop, after the last values were written. */
-static void answer(struct counter_poll *p, const struct time_slice *turn)
+static void answer(struct counter_poll *p, const struct time_slice *slice)
 {
 	while (tracks_flush_piece(p->tracks)) {
-		if (time_slice_over(turn)) {
+		if (time_slice_over(slice)) {
 			schedule(p);
 			return;
 		}
@@ -186,12 +186,12 @@ static void answer(struct counter_poll *p, const struct time_slice *turn)
 	ds_stopped(p->h);
 }
 
-static void run_turn(struct counter_poll *p)
+static void run_slice(struct counter_poll *p)
 {
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	if (p->in_pass)
-		run_pass(p, &turn);
+		run_pass(p, &slice);
 	if (p->in_pass) {
 		schedule(p);
 	} else if (!p->start_answered) {
@@ -199,14 +199,14 @@ static void run_turn(struct counter_poll *p)
 		ds_started(p->h);
 	}
 	if ((p->flushes.n || p->stopping) && !p->is_waited_for)
-		answer(p, &turn);
+		answer(p, &slice);
 }
 
-static void on_turn(evutil_socket_t fd, short what, void *ctx)
+static void on_next_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_turn(ctx);
+	run_slice(ctx);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
@@ -216,7 +216,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	begin_pass(p);
-	run_turn(p);
+	run_slice(p);
 }
 
 int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
@@ -229,12 +229,13 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
 		log_warn("%s: every %u ms is taken for every %u ms", ops->name, period_ms,
 			 COUNTER_PERIOD_MIN_MS);
-	p->turn = evtimer_new(env->loop, on_turn, p);
+	p->next_slice = evtimer_new(env->loop, on_next_slice, p);
 	p->tick = evtimer_new(env->loop, on_tick, p);
 	p->writer = ds_writer_new(h);
 	if (ops->has_thread_tracks)
 		p->thread_writer = ds_writer_new(h);
-	if (!p->turn || !p->tick || !p->writer || (ops->has_thread_tracks && !p->thread_writer))
+	if (!p->next_slice || !p->tick || !p->writer ||
+	    (ops->has_thread_tracks && !p->thread_writer))
 		return -ENOMEM;
 	r = tracks_new(ops->name, p->writer, &p->tracks);
 	if (r < 0)
@@ -251,7 +252,7 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 
 void counter_poll_deinit(struct counter_poll *p)
 {
-	event_freep(&p->turn);
+	event_freep(&p->next_slice);
 	event_freep(&p->tick);
 	tracks_free(p->tracks);
 	writer_free(p->writer);
@@ -290,7 +291,7 @@ static void renew(struct counter_poll *p)
 
 void counter_poll_flush(void *instance, uint64_t flush_id)
 {
-	struct time_slice turn = time_slice_start(clock_mono_ns);
+	struct time_slice slice = time_slice_start(clock_mono_ns);
 	struct counter_poll *p = instance;
 
 	if (!flushes_add(&p->flushes, flush_id)) {
@@ -300,9 +301,9 @@ void counter_poll_flush(void *instance, uint64_t flush_id)
 	}
 	renew(p);
 	if (!p->is_waited_for)
-		answer(p, &turn);
-	else if (!evtimer_pending(p->turn, NULL))
-		run_turn(p);
+		answer(p, &slice);
+	else if (!evtimer_pending(p->next_slice, NULL))
+		run_slice(p);
 }
 
 void counter_poll_clear(void *instance)
@@ -320,12 +321,12 @@ void counter_poll_stop(void *instance)
 	if (p->stopping)
 		return;
 	p->stopping = true;
-	evtimer_del(p->turn);
+	evtimer_del(p->next_slice);
 	evtimer_del(p->tick);
 	/* Cancel a long pass. */
 	p->in_pass &= p->is_waited_for;
 	renew(p);
-	run_turn(p);
+	run_slice(p);
 }
 
 void counter_poll_destroy(void *instance)

@@ -71,7 +71,7 @@ struct counter_poll {
 	struct writer *writer; /* owned */
 	struct writer *thread_writer; /* owned; for tracks of threads. NULL: none */
 	struct tracks *tracks; /* owned */
-	struct event *turn; /* owned */
+	struct event *next_slice; /* owned */
 	struct event *tick; /* owned */
 	struct strbuf text; /* the last file read */
 	uint32_t group; /* the track of ops->group */

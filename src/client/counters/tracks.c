@@ -428,8 +428,8 @@ void tracks_watch(struct tracks *t, track_update_fn fn, void *ctx)
 	t->seen_ctx = ctx;
 }
 
-static void tell_watcher(const struct tracks *t, const struct track *k, const struct track_value *v,
-			 bool is_last)
+static void notify_watcher(const struct tracks *t, const struct track *k,
+			   const struct track_value *v, bool is_last)
 {
 	const struct track_update seen = {
 		.track = k->handle,
@@ -452,7 +452,7 @@ static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
 	if (!k)
 		return;
 	assert(k->spec.kind == TRACK_COUNTER);
-	tell_watcher(t, k, &v, false);
+	notify_watcher(t, k, &v, false);
 	same = k->has_value && k->written_in == t->state && same_value(&k->value, &v);
 	k->seen_ns = t->now;
 	if (same)
@@ -545,7 +545,7 @@ static void end_value(struct tracks *t, struct track *k)
 		return;
 	if (!k->spec.total)
 		k->value = (struct track_value){.is_double = k->value.is_double};
-	tell_watcher(t, k, &k->value, true);
+	notify_watcher(t, k, &k->value, true);
 	if (k->written_ns != t->now || !k->spec.total)
 		write_value(t, k, t->now);
 }

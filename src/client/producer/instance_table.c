@@ -51,7 +51,7 @@ struct ds_handle {
 	enum writer_policy policy;
 	struct priority_boost boost; /* valid while the instance exists */
 	enum ds_state state;
-	bool told_started;
+	bool reported_started;
 	bool flush_before_stop; /* the last flush requested it */
 };
 
@@ -352,9 +352,9 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 void ds_started(struct ds_handle *h)
 {
 	assert(h->state != DS_SET_UP);
-	if (h->all->closing || h->told_started)
+	if (h->all->closing || h->reported_started)
 		return;
-	h->told_started = true;
+	h->reported_started = true;
 	h->all->ops->started(h->all->ctx, h->id);
 }
 

@@ -107,7 +107,7 @@ void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
 	}
 }
 
-static void tell_of_change(struct metadata_bus *f, uint64_t session_id)
+static void publish_change(struct metadata_bus *f, uint64_t session_id)
 {
 	static const struct metadata_batch none;
 
@@ -126,7 +126,7 @@ void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *
 	if (!m)
 		return;
 	drop(m);
-	tell_of_change(f, session_id);
+	publish_change(f, session_id);
 }
 
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy)
@@ -137,7 +137,7 @@ void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *pu
 		return;
 	m->busy = busy;
 	if (!busy)
-		tell_of_change(f, session_id);
+		publish_change(f, session_id);
 }
 
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,

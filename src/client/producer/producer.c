@@ -233,7 +233,7 @@ static void on_synced(void *ctx, const struct connection_reply *reply)
 static void on_registered(void *ctx, const struct connection_reply *reply)
 {
 	if (reply->error == -EPROTO)
-		producer_trouble(ctx, "the service refuses one of our data sources");
+		producer_report(ctx, "the service refuses one of our data sources");
 }
 
 static void put_descriptor(struct pb_enc *e, const struct data_source *source)
@@ -281,7 +281,7 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	if (sock_is_remote(p->o.socket) && !p->link)
 		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->link);
 	p->retry_ms = RETRY_MIN_MS;
-	p->told = 0;
+	p->reported_error = 0;
 	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
 	return register_sources(p);
 }
@@ -298,7 +298,7 @@ static void on_initialized(void *ctx, const struct connection_reply *reply)
 		r = unpack_untrusted(&pb__initialize_connection_response__descriptor, reply->data,
 				     reply->len, &m);
 	if (r < 0) {
-		producer_trouble(p, "the service on %s refuses us as a producer", p->o.socket);
+		producer_report(p, "the service on %s refuses us as a producer", p->o.socket);
 		give_up(p);
 		return;
 	}
@@ -349,8 +349,8 @@ static void on_bound(void *ctx)
 		r = p->instances ? introduce(p) : -ENOMEM;
 	}
 	if (r < 0) {
-		producer_trouble(p, "the service on %s cannot be used: %s", p->o.socket,
-				 strerror(-r));
+		producer_report(p, "the service on %s cannot be used: %s", p->o.socket,
+				strerror(-r));
 		give_up(p);
 	}
 }
@@ -360,13 +360,13 @@ static void connect_failed(struct producer *p, int error)
 	struct err_text e;
 
 	/* A missing service is not an error: the producer waits for it. */
-	if (error == -ENOENT || error == -ECONNREFUSED || error == p->told)
+	if (error == -ENOENT || error == -ECONNREFUSED || error == p->reported_error)
 		;
 	else if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
-		producer_trouble(p, "cannot connect to %s", e.text);
+		producer_report(p, "cannot connect to %s", e.text);
 	else
-		producer_trouble(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
-	p->told = error;
+		producer_report(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
+	p->reported_error = error;
 }
 
 static void on_lost(void *ctx, int error)

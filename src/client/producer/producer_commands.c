@@ -28,7 +28,7 @@ _Static_assert(CHOKED_BYTES + 2 * ARBITER_PRIVATE_BYTES < CONNECTION_SEND_LIMIT,
 
 #define CHOKED_MS 5 /* until commits that wait for the socket are retried */
 
-void producer_trouble(struct producer *p, const char *fmt, ...)
+void producer_report(struct producer *p, const char *fmt, ...)
 {
 	char sentence[512];
 	va_list args;
@@ -156,10 +156,9 @@ static void instance_failed(void *ctx, const char *name, int error)
 	struct producer *p = ctx;
 
 	if (error == -ENOENT)
-		producer_trouble(p, "the service asks for a data source that is not ours: %s",
-				 name);
+		producer_report(p, "the service asks for a data source that is not ours: %s", name);
 	else
-		producer_trouble(p, "data source %s records nothing: %s", name, strerror(-error));
+		producer_report(p, "data source %s records nothing: %s", name, strerror(-error));
 }
 
 static void boost_changed(void *ctx, struct priority_boost strongest)
@@ -169,8 +168,8 @@ static void boost_changed(void *ctx, struct priority_boost strongest)
 	if (p->o.on_boost)
 		p->o.on_boost(p->o.ctx, strongest);
 	else if (strongest.policy != PRIORITY_BOOST_NONE)
-		producer_trouble(p, "priority_boost is not supported by %s; recording without it",
-				 p->o.name);
+		producer_report(p, "priority_boost is not supported by %s; recording without it",
+				p->o.name);
 }
 
 static void capabilities_changed(void *ctx, uint64_t mask)
@@ -197,18 +196,17 @@ static void triggers_fired(void *ctx, const char *const *names, size_t n)
 	int r = producer_send_triggers(ctx, names, n);
 
 	if (r < 0)
-		producer_trouble(ctx, "the trigger %s%s could not be activated: %s", names[0],
-				 n > 1 ? ", and others," : "", strerror(-r));
+		producer_report(ctx, "the trigger %s%s could not be activated: %s", names[0],
+				n > 1 ? ", and others," : "", strerror(-r));
 }
 
 static void boost_is_bad(void *ctx, const char *name)
 {
-	producer_trouble(
-		ctx,
-		"data source %s: priority_boost must be POLICY_SCHED_OTHER with a "
-		"priority of 0 to 20, or POLICY_SCHED_FIFO with 1 to 99; recording without "
-		"it",
-		name);
+	producer_report(ctx,
+			"data source %s: priority_boost must be POLICY_SCHED_OTHER with a "
+			"priority of 0 to 20, or POLICY_SCHED_FIFO with 1 to 99; recording without "
+			"it",
+			name);
 }
 
 const struct instance_table_ops producer_ds_ops = {
@@ -240,7 +238,7 @@ static bool set_up_tracing(struct producer *p, const Pb__GetAsyncCommandResponse
 		r = arbiter_attach(p->arbiter, fd, m->shared_buffer_page_size_kb * 1024);
 	if (r == 0 || r == -EALREADY)
 		return true;
-	producer_trouble(p, "the service's shared memory cannot be used: %s", strerror(-r));
+	producer_report(p, "the service's shared memory cannot be used: %s", strerror(-r));
 	return false;
 }
 
@@ -284,7 +282,7 @@ bool producer_run_command(struct producer *p, const struct connection_reply *rep
 	if (reply->error == -EPIPE)
 		return true; /* on_lost follows */
 	if (!reply->has_more) {
-		producer_trouble(p, "the service ended its commands");
+		producer_report(p, "the service ended its commands");
 		return false;
 	}
 	if (unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,

@@ -15,7 +15,7 @@ struct producer {
 	struct event *retry; /* owned; pending while WAITING */
 	uint32_t retry_ms; /* the next wait */
 	struct socket_watch *watch; /* owned; only while WAITING */
-	int told; /* the last connection error that was reported */
+	int reported_error; /* the last connection error that was reported */
 	/* of the connection: */
 	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
@@ -27,7 +27,7 @@ struct producer {
 };
 
 /* Formats one sentence for on_error. */
-void producer_trouble(struct producer *p, const char *fmt, ...)
+void producer_report(struct producer *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Their ctx is the producer. */

@@ -87,7 +87,7 @@ static void on_next_round(evutil_socket_t fd, short what, void *ctx)
 		begin_round(l);
 }
 
-static void on_told(void *ctx, const struct connection_reply *reply)
+static void on_relay_reply(void *ctx, const struct connection_reply *reply)
 {
 	if (!reply->error)
 		begin_round(ctx);
@@ -104,7 +104,8 @@ static void on_bound(void *ctx)
 	system_info_put(&m.enc);
 	pb_enc_close(&m.enc);
 	if (!m.failed)
-		(void)connection_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1, on_told, l);
+		(void)connection_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1,
+				      on_relay_reply, l);
 }
 
 /* The owner has its own connection, which reports the loss. */

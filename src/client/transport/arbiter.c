@@ -227,7 +227,7 @@ static void push(struct arbiter *a, const struct commit_move *move)
 
 /* Tells the owner that chunks wait, if it does not know. The exchange in push() and the one in
  * pop_all() order this with the NOT_DUE before pop_all(): no chunk is left behind. */
-static void tell_owner(struct arbiter *a)
+static void notify_owner(struct arbiter *a)
 {
 	uint64_t bytes = atomic_load_explicit(&a->given_bytes, memory_order_relaxed);
 	int due = bytes >= a->mapped / 2 ? URGENT : DUE;
@@ -381,7 +381,7 @@ void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 	push(a, &m);
 	atomic_fetch_add_explicit(&a->given_bytes, chunk->payload_size + SMB_CHUNK_HEADER,
 				  memory_order_relaxed);
-	tell_owner(a);
+	notify_owner(a);
 }
 
 /* Patches a held chunk, and completes it with its last patch. Returns false if it is not held. */
@@ -421,7 +421,7 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	}
 	pthread_mutex_unlock(&a->lock);
 	if (waits)
-		tell_owner(a);
+		notify_owner(a);
 }
 
 /* ---- free chunks ---- */

@@ -48,7 +48,7 @@
 #define DATA_LOSS_SMB_FULL 256u
 
 /* State that the next packet must report. */
-enum { NEWS_FIRST = 1, NEWS_LOSS = 2 };
+enum { PENDING_FIRST = 1, PENDING_LOSS = 2 };
 
 struct writer {
 	struct pb_enc enc; /* between packets, cur to end is the rest of the chunk */
@@ -57,7 +57,7 @@ struct writer {
 	struct smb_chunk_header header; /* our copy of the chunk's header */
 	bool open; /* a packet is open */
 	bool inflated; /* header.count includes a packet that has not begun */
-	uint8_t news; /* NEWS_* */
+	uint8_t pending; /* NEWS_* */
 	enum writer_policy policy;
 	uint32_t next_chunk_id;
 	uint16_t id;
@@ -87,7 +87,7 @@ struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer
 	w->arbiter = a;
 	w->target_buffer = target_buffer;
 	w->policy = policy;
-	w->news = NEWS_FIRST;
+	w->pending = PENDING_FIRST;
 	return w;
 }
 
@@ -166,11 +166,11 @@ static void send_patches(struct writer *w)
 
 /* ---- packets ---- */
 
-static void tell_news(struct writer *w)
+static void put_pending(struct writer *w)
 {
-	if (w->news & NEWS_FIRST)
+	if (w->pending & PENDING_FIRST)
 		pb_enc_bool(&w->enc, PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE, true);
-	if (w->news & NEWS_LOSS)
+	if (w->pending & PENDING_LOSS)
 		pb_enc_u64(&w->enc, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED,
 			   DATA_LOSS_PRESENT | DATA_LOSS_SMB_FULL);
 }
@@ -191,13 +191,13 @@ static void change_chunk(struct writer *w)
 
 bool writer_has_lost(const struct writer *w)
 {
-	return w->news & NEWS_LOSS;
+	return w->pending & PENDING_LOSS;
 }
 
 bool writer_recover(struct writer *w)
 {
 	assert(!w->open);
-	if (!(w->news & NEWS_LOSS) || w->chunk.payload)
+	if (!(w->pending & PENDING_LOSS) || w->chunk.payload)
 		return true;
 	change_chunk(w);
 	if (w->chunk.payload)
@@ -218,8 +218,8 @@ struct pb_enc *writer_begin(struct writer *w)
 		pb_enc_init(e, begin_fragment(w, e->cur), e->end, writer_refill);
 	else
 		pb_enc_init(e, w->scratch, w->scratch + SCRATCH, writer_refill);
-	if (w->news)
-		tell_news(w);
+	if (w->pending)
+		put_pending(w);
 	return e;
 }
 
@@ -264,11 +264,11 @@ void writer_end(struct writer *w)
 		send_patches(w);
 	if (!w->size_field) {
 		w->dropped++;
-		w->news |= NEWS_LOSS;
+		w->pending |= PENDING_LOSS;
 		e->cur = e->end = NULL;
 		return;
 	}
-	w->news = 0;
+	w->pending = 0;
 	w->bytes += pb_enc_pos(e);
 	end_fragment(w);
 	if (e->cur == e->end) {

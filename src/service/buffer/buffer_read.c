@@ -64,7 +64,7 @@ static enum step stall(struct tb_seq *s, enum tb_stall why)
 }
 
 /* The packet that begins at the head is whole: tells what is missing before it. */
-static void tell_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
+static void put_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
 {
 	if (head->read == 0)
 		tb_seq_enter(s, head);
@@ -167,7 +167,7 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 	}
 	b->stats.readaheads_succeeded++;
 	if (ret->size)
-		tell_loss(s, tb_seq_record(b, s, 0), ret);
+		put_loss(s, tb_seq_record(b, s, 0), ret);
 	drop_heads(b, s, last, 0);
 	advance_head(b, s, tb_seq_record(b, s, 0), end);
 	return ret->size ? STEP_PACKET : STEP_ON;
@@ -223,7 +223,7 @@ static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_
 		b->slices[0] = (struct iovec){(void *)f->data, f->size};
 		ret->n_slices = 1;
 		ret->size = f->size;
-		tell_loss(s, head, ret);
+		put_loss(s, head, ret);
 	}
 	advance_head(b, s, head, f->end);
 	return f->size ? STEP_PACKET : STEP_ON;

@@ -101,7 +101,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 
 static void stop(struct reader *r)
 {
-	loop_timer_stop(&r->turn);
+	loop_timer_stop(&r->next_slice);
 	free(TAKE_PTR(r->reply));
 	compressor_free(TAKE_PTR(r->compressor));
 	r->reply_len = 0;
@@ -120,7 +120,7 @@ static bool do_pass(struct reader *r)
 	return more;
 }
 
-static void on_turn(void *ctx)
+static void on_next_slice(void *ctx)
 {
 	struct reader *r = ctx;
 	bool more;
@@ -131,7 +131,7 @@ static void on_turn(void *ctx)
 	if (r->reply_len > 0 || !more)
 		send_reply(r, more);
 	if (more)
-		loop_timer_once(&r->turn, 0, false);
+		loop_timer_once(&r->next_slice, 0, false);
 	else
 		stop(r);
 }
@@ -139,7 +139,7 @@ static void on_turn(void *ctx)
 void reader_on_drained(struct reader *r)
 {
 	if (r->session)
-		loop_timer_once(&r->turn, 0, false);
+		loop_timer_once(&r->next_slice, 0, false);
 }
 
 void reader_cancel(struct reader *r)
@@ -165,7 +165,7 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 	r->call = *call;
 	r->session = session;
 	trace_read_begin(session_trace(session));
-	on_turn(r);
+	on_next_slice(r);
 	return 0;
 }
 
@@ -175,12 +175,12 @@ int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn
 	r->sink.begin = sink_begin;
 	r->sink.bytes = sink_bytes;
 	r->conn = conn;
-	return loop_timer_init(&r->turn, loop, on_turn, r);
+	return loop_timer_init(&r->next_slice, loop, on_next_slice, r);
 }
 
 void reader_deinit(struct reader *r)
 {
-	loop_timer_deinit(&r->turn);
+	loop_timer_deinit(&r->next_slice);
 	free(r->reply);
 	compressor_free(r->compressor);
 }
@@ -220,7 +220,7 @@ static void send_soon(struct observer *o)
 	if (pb_mem_len(&o->pending) >= SEND_AT_BYTES)
 		send_pending(o);
 	else
-		loop_timer_once(&o->turn, 0, false);
+		loop_timer_once(&o->next_slice, 0, false);
 }
 
 static void end_stream(struct observer *o)
@@ -229,7 +229,7 @@ static void end_stream(struct observer *o)
 		return;
 	send_pending(o);
 	o->active = false;
-	loop_timer_stop(&o->turn);
+	loop_timer_stop(&o->next_slice);
 	ipc_reply_empty(o->conn, &o->call);
 }
 
@@ -337,11 +337,11 @@ int observer_init(struct observer *o, struct event_base *loop, struct ipc_conn *
 	memset(o, 0, sizeof(*o));
 	o->conn = conn;
 	r = pb_mem_init(&o->pending);
-	return r < 0 ? r : loop_timer_init(&o->turn, loop, send_pending, o);
+	return r < 0 ? r : loop_timer_init(&o->next_slice, loop, send_pending, o);
 }
 
 void observer_deinit(struct observer *o)
 {
-	loop_timer_deinit(&o->turn);
+	loop_timer_deinit(&o->next_slice);
 	pb_mem_deinit(&o->pending);
 }

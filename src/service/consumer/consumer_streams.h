@@ -22,7 +22,7 @@ struct session;
 struct reader {
 	struct packet_sink sink;
 	struct ipc_conn *conn; /* borrowed: it outlives us */
-	struct loop_timer turn;
+	struct loop_timer next_slice;
 	struct session *session; /* borrowed; NULL: no stream */
 	struct ipc_call call; /* the stream */
 	struct compressor *compressor; /* owned; NULL: packets are not compressed */
@@ -58,7 +58,7 @@ struct observer {
 	struct ipc_call call; /* the stream */
 	struct ipc_conn *conn; /* borrowed: it outlives us */
 	struct pb_mem pending; /* fields of ObservableEvents of this iteration */
-	struct loop_timer turn; /* sends them */
+	struct loop_timer next_slice; /* sends them */
 };
 
 /* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */

@@ -12,11 +12,11 @@
 
 #define MAX_TRIES 10000 /* numbers that others took */
 
-int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t asker)
+int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t user)
 {
 	const Pb__TraceConfig__Rotate *c = config->rotate;
 
-	*r = (struct file_rotation){.max_bytes = UINT64_MAX, .asker = asker};
+	*r = (struct file_rotation){.max_bytes = UINT64_MAX, .user = user};
 	if (!c)
 		return 0;
 	if (c->max_file_size_bytes)
@@ -46,7 +46,7 @@ static void remove_file(const struct file_rotation *r, uint32_t number,
 	char path[PATH_MAX];
 
 	if (path_of(r, number, path, sizeof(path)) == 0)
-		file_helper_remove(path, r->asker, file);
+		file_helper_remove(path, r->user, file);
 }
 
 static void keep_newest(struct file_rotation *r)
@@ -70,7 +70,7 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 		error = path_of(r, r->last, path, sizeof(path));
 		if (error < 0)
 			return err_set(e, error, "output_path %.300s is too long", r->path);
-		error = file_helper_create(path, r->asker, e, ret_fd);
+		error = file_helper_create(path, r->user, e, ret_fd);
 	}
 	if (error < 0)
 		return error;

@@ -19,7 +19,7 @@
  */
 struct file_rotation {
 	char *path; /* owned; NULL: there is no rotation */
-	uid_t asker; /* the user of the session */
+	uid_t user; /* the user of the session */
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
 	uint32_t period_ms; /* 0: size only */
 	uint32_t keep; /* files; 0: all */
@@ -35,7 +35,7 @@ struct file_rotation {
 };
 
 /* No-op for a config without rotate. Returns 0 or -ENOMEM. Call deinit after both. */
-int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t asker);
+int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t user);
 void file_rotation_deinit(struct file_rotation *r);
 
 /* Creates the next file and removes the oldest one above keep. Returns 0 and sets r->last to its

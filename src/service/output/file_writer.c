@@ -133,7 +133,7 @@ struct file_writer {
 	struct trace_files parts;
 	struct file_copy copy; /* of a clone: goes in front of everything */
 	bool is_clone;
-	struct loop_timer tick, turn, stall, period;
+	struct loop_timer tick, next_slice, stall, period;
 	struct event
 		*writable; /* owned; or its writer has done something; NULL: never waited for */
 	bool started; /* the session did: there is something to write */
@@ -165,7 +165,7 @@ static void begin_reading(struct file_writer *f);
 static void close_file(struct file_writer *f)
 {
 	loop_timer_stop(&f->tick);
-	loop_timer_stop(&f->turn);
+	loop_timer_stop(&f->next_slice);
 	loop_timer_stop(&f->stall);
 	loop_timer_stop(&f->period);
 	event_freep(&f->writable);
@@ -260,7 +260,7 @@ static void came_to_rest(struct file_writer *f)
 static void wait_for_file(struct file_writer *f)
 {
 	if (!f->writable || event_add(f->writable, NULL) < 0)
-		loop_timer_once(&f->turn, FILE_RETRY_MS, false);
+		loop_timer_once(&f->next_slice, FILE_RETRY_MS, false);
 	/* While the session runs there is time; its end cannot wait for ever. */
 	if ((f->finishing || f->parts.full) && !f->stalled) {
 		loop_timer_once(&f->stall, f->synced ? FILE_SYNC_MS : FILE_STALL_MS, false);
@@ -269,7 +269,7 @@ static void wait_for_file(struct file_writer *f)
 }
 
 /* One piece of the file that is cloned, or one pass; and one write. enum out_file_state or -errno. */
-static int do_turn(struct file_writer *f)
+static int run_slice(struct file_writer *f)
 {
 	int r = trace_files_write(&f->parts);
 
@@ -293,11 +293,11 @@ static int do_turn(struct file_writer *f)
 	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
 }
 
-static void on_turn(void *ctx)
+static void on_next_slice(void *ctx)
 {
 	struct file_writer *f = ctx;
 	uint64_t before = trace_files_progress(&f->parts);
-	int r = do_turn(f);
+	int r = run_slice(f);
 
 	if (trace_files_progress(&f->parts) != before) {
 		loop_timer_stop(&f->stall);
@@ -308,7 +308,7 @@ static void on_turn(void *ctx)
 	else if (r == OUT_FILE_WAIT)
 		wait_for_file(f);
 	else if (r == OUT_FILE_MORE)
-		loop_timer_once(&f->turn, 0, false);
+		loop_timer_once(&f->next_slice, 0, false);
 	else
 		came_to_rest(f);
 }
@@ -316,7 +316,7 @@ static void on_turn(void *ctx)
 static void on_writable(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what;
-	on_turn(ctx);
+	on_next_slice(ctx);
 }
 
 static void begin_reading(struct file_writer *f)
@@ -327,7 +327,7 @@ static void begin_reading(struct file_writer *f)
 	f->reading = true;
 	f->again = false;
 	f->leaving = f->answered;
-	loop_timer_once(&f->turn, 0, false);
+	loop_timer_once(&f->next_slice, 0, false);
 }
 
 void file_writer_flushed(struct file_writer *f, uint32_t number)
@@ -344,7 +344,7 @@ static void on_period(void *ctx)
 	struct file_writer *f = ctx;
 
 	trace_files_rotate(&f->parts);
-	loop_timer_once(&f->turn, 0, false);
+	loop_timer_once(&f->next_slice, 0, false);
 }
 
 void file_writer_committed(struct file_writer *f)
@@ -388,7 +388,7 @@ void file_writer_finish(struct file_writer *f)
 	f->reading = f->started && !f->parts.full;
 	if (f->reading)
 		trace_read_begin(f->owner.trace);
-	on_turn(f);
+	on_next_slice(f);
 }
 
 void file_writer_finish_now(struct file_writer *f)
@@ -398,7 +398,7 @@ void file_writer_finish_now(struct file_writer *f)
 	if (is_closed(f))
 		return;
 	do {
-		r = do_turn(f);
+		r = run_slice(f);
 		if (r == OUT_FILE_WAIT && file_writer_await_writer(f))
 			r = OUT_FILE_MORE;
 	} while (r == OUT_FILE_MORE);
@@ -431,7 +431,7 @@ static int init_events(struct file_writer *f)
 	int r = loop_timer_init(&f->tick, loop, on_tick, f);
 
 	if (r == 0)
-		r = loop_timer_init(&f->turn, loop, on_turn, f);
+		r = loop_timer_init(&f->next_slice, loop, on_next_slice, f);
 	if (r == 0)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
 	if (r == 0)
@@ -523,7 +523,7 @@ void file_writer_free(struct file_writer *f)
 	if (f->is_clone && !is_closed(f))
 		take_back(f);
 	loop_timer_deinit(&f->tick);
-	loop_timer_deinit(&f->turn);
+	loop_timer_deinit(&f->next_slice);
 	loop_timer_deinit(&f->stall);
 	loop_timer_deinit(&f->period);
 	event_freep(&f->writable);

@@ -80,7 +80,7 @@ static void cut(int fd, off_t end)
 static void answer(const struct worker *w, const struct file_result *r);
 
 /* The loop is told, so that a slow reader does not look like one that has stopped. */
-static void tell_progress(const struct worker *w, const struct job *j, size_t before, size_t done)
+static void report_progress(const struct worker *w, const struct job *j, size_t before, size_t done)
 {
 	const struct file_result r = {.id = j->id, .is_progress = true};
 
@@ -114,7 +114,7 @@ static ssize_t write_to_pipe(const struct worker *w, const struct job *j, size_t
 	}
 	n = write_at_once(j->fd, j->buf + done, j->len - done);
 	if (n > 0)
-		tell_progress(w, j, done, done + (size_t)n);
+		report_progress(w, j, done, done + (size_t)n);
 	if (n < 0 && errno == EAGAIN)
 		errno = EINTR; /* a peer was faster */
 	return n;

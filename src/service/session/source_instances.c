@@ -72,7 +72,7 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 
 /* ---- one instance ---- */
 
-static void tell_observer(const struct session *s, const struct source_instance *i)
+static void notify_owner(const struct session *s, const struct source_instance *i)
 {
 	if (!session_is_detached(s))
 		s->owner.ops->instance_changed(s->owner.ctx, i);
@@ -91,15 +91,16 @@ static void start_instance(struct session *s, struct source_instance *i)
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
 	departures_note_start(s, i);
 	producer_port_send_start(i->producer, i->id, config.bytes, config.len);
-	tell_observer(s, i);
+	notify_owner(s, i);
 }
 
-static void stop_instance(struct session *s, struct source_instance *i, bool at_once, bool tell)
+static void stop_instance(struct session *s, struct source_instance *i, bool at_once,
+			  bool send_stop)
 {
 	i->state = i->will_notify_on_stop && !at_once ? INSTANCE_STOPPING : INSTANCE_STOPPED;
-	if (tell)
+	if (send_stop)
 		producer_port_send_stop(i->producer, i->id);
-	tell_observer(s, i);
+	notify_owner(s, i);
 }
 
 static void forget_instance(struct session *s, struct source_instance *i)
@@ -152,7 +153,7 @@ static void spend(uint64_t *steps, uint64_t n)
 }
 
 /* What was not looked at is left out. */
-static void tell_work_is_over(const struct session *s)
+static void log_steps_used_up(const struct session *s)
 {
 	s->account.quota->refused[REFUSED_INSTANCES]++;
 	quota_log(
@@ -209,7 +210,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 	TAILQ_INSERT_TAIL(&s->instances, i, link);
 	TAILQ_INSERT_TAIL(&i->producer->instances, i, of_producer);
 	s->n_instances++;
-	tell_observer(s, i);
+	notify_owner(s, i);
 	if (s->state == SESSION_STARTED)
 		start_instance(s, i);
 }
@@ -250,7 +251,7 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 		if (wants(s, s->config->data_sources[i], source, &steps))
 			add_instance(s, s->config->data_sources[i], source, &steps);
 	if (steps == 0)
-		tell_work_is_over(s);
+		log_steps_used_up(s);
 }
 
 static const struct registered_source *first_of_name(const struct session *s,
@@ -272,7 +273,7 @@ void source_instances_setup_all(struct session *s)
 			if (wants(s, s->config->data_sources[i], r, &steps))
 				add_instance(s, s->config->data_sources[i], r, &steps);
 	if (steps == 0)
-		tell_work_is_over(s);
+		log_steps_used_up(s);
 }
 
 static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
@@ -298,7 +299,7 @@ void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSo
 		if (wants(s, config, r, steps) && !has_instance(s, config, r, steps))
 			add_instance(s, config, r, steps);
 	if (any_left && *steps == 0)
-		tell_work_is_over(s);
+		log_steps_used_up(s);
 }
 
 size_t session_n_instances(const struct session *s)
@@ -400,7 +401,7 @@ void source_instances_notify_started(const struct producer_port *p, uint64_t id)
 	if (!i || s->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
 		return;
 	i->state = INSTANCE_STARTED;
-	tell_observer(s, i);
+	notify_owner(s, i);
 	session_check_all_started(s);
 }
 
@@ -411,12 +412,12 @@ void source_instances_notify_stopped(const struct producer_port *p, uint64_t id)
 	if (!i || i->state != INSTANCE_STOPPING)
 		return;
 	i->state = INSTANCE_STOPPED;
-	tell_observer(i->session, i);
+	notify_owner(i->session, i);
 	session_check_all_stopped(i->session);
 }
 
 static void withdraw_from(struct session *s, const struct producer_port *p, const char *name,
-			  bool tell)
+			  bool send_stop)
 {
 	struct source_instance *i, *next;
 	bool any = false;
@@ -427,7 +428,7 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 			continue;
 		departures_note(s, i);
 		if (i->state != INSTANCE_STOPPED)
-			stop_instance(s, i, true, tell && i->state != INSTANCE_STOPPING);
+			stop_instance(s, i, true, send_stop && i->state != INSTANCE_STOPPING);
 		forget_instance(s, i);
 		any = true;
 	}

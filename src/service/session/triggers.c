@@ -47,7 +47,7 @@ static void arm_delay(struct session_triggers *t)
 				false);
 }
 
-static void tell_due(struct session *s)
+static void notify_due(struct session *s)
 {
 	struct session_triggers *t = &s->triggers;
 	uint64_t now = clock_mono_ns();
@@ -96,7 +96,7 @@ static void on_delay(void *ctx)
 	struct session *s = ctx;
 
 	if (trigger_mode(s->config) == TRIGGER_CLONE)
-		tell_due(s);
+		notify_due(s);
 	else
 		session_flush_and_end(s);
 }

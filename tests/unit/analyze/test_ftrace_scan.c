@@ -386,7 +386,7 @@ FIXTURE_TEST(test_reasons_that_only_the_end_tells)
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, 17);
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_FTRACE_PARSE_ERRORS, UINT64_MAX);
 	assert_true(scan_stats(x, 2));
-	assert_int_equal(x->s.told_statuses, 1u << 2 | 1u << 17 | 1u << FTRACE_STATUSES);
+	assert_int_equal(x->s.reported_statuses, 1u << 2 | 1u << 17 | 1u << FTRACE_STATUSES);
 	assert_int_equal(x->s.bad_pages, 0);
 }
 

@@ -127,7 +127,7 @@ TEST(test_its_examples_are_good)
 	for (size_t i = 0; i < o.words.n; i++) {
 		struct event_requests r = {0};
 
-		if (event_word_read(o.words.args[i], NULL, &r, &e))
+		if (event_pattern_read(o.words.args[i], NULL, &r, &e))
 			fail_msg("%s", e.text);
 		event_requests_deinit(&r);
 	}

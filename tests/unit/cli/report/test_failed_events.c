@@ -11,7 +11,7 @@ static void check(const char *const *entries, const char *expected)
 	for (; *entries; entries++)
 		name_list_add_text(&failed, (const uint8_t *)*entries, strlen(*entries));
 	strbuf_puts(&lines, "");
-	failed_events_tell(&failed, &lines);
+	failed_events_put(&failed, &lines);
 	assert_string_equal(lines.s, expected);
 	strbuf_deinit(&lines);
 	name_list_deinit(&failed);

@@ -23,7 +23,7 @@ static void check(size_t n, const char *expected)
 	struct strbuf lines = {0};
 	struct losses losses = {0};
 
-	record_losses(&x.f, &losses);
+	losses_collect(&x.f, &losses);
 	losses_write(&losses, &lines);
 	assert_string_equal(lines.s ? lines.s : "", expected);
 	assert_int_equal(losses.n, n);
@@ -152,15 +152,15 @@ FIXTURE_TEST(test_pages_that_could_not_be_read)
 	x.scan.ftrace.bad_pages = 2;
 	check(1, "kernel rings: 2 sub-buffers that could not be parsed completely\n");
 	x.scan.ftrace.statuses[15] = 2;
-	x.scan.ftrace.told_statuses = 1u << 15 | 1u << 2 | 1u << FTRACE_STATUS_OK;
+	x.scan.ftrace.reported_statuses = 1u << 15 | 1u << 2 | 1u << FTRACE_STATUS_OK;
 	check(1, "kernel rings: 2 sub-buffers that could not be parsed completely: reading failed, "
 		 "an event longer than its page (2)\n");
 	x.scan.ftrace.bad_pages = 0;
 	memset(x.scan.ftrace.statuses, 0, sizeof(x.scan.ftrace.statuses));
-	x.scan.ftrace.told_statuses = 1u << FTRACE_STATUSES;
+	x.scan.ftrace.reported_statuses = 1u << FTRACE_STATUSES;
 	check(1, "kernel rings: sub-buffers that could not be parsed completely: a reason that "
 		 "this version does not know\n");
-	x.scan.ftrace.told_statuses = 1u << FTRACE_STATUS_OK;
+	x.scan.ftrace.reported_statuses = 1u << FTRACE_STATUS_OK;
 	check(0, "");
 }
 

@@ -9,7 +9,7 @@
 
 static char heard[128];
 static struct event_base *loop;
-static struct end_signals *signals;
+static struct termination_signals *signals;
 
 static void on_signal(void *ctx, int number, bool by_terminal)
 {
@@ -40,14 +40,14 @@ static int in_child(int (*fn)(void))
 
 static int hear_each(void)
 {
-	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGINT);
 	listen_to_all();
 	kill(getpid(), SIGTERM);
 	kill(getpid(), SIGHUP);
 	listen_to_all();
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	event_base_free(loop);
 	return strcmp(heard, "2 1 15 ") && strcmp(heard, "2 15 1 ") ? 2 : 0;
 }
@@ -62,7 +62,7 @@ TEST(test_each_is_told_with_its_number)
 /* Two of each, as a wrapper sends them. */
 static int hear_one_wish(void)
 {
-	if (end_signals_watch(loop, HOUR_MS, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, HOUR_MS, on_signal, NULL, &signals))
 		return 1;
 	for (int i = 0; i < 2; i++) {
 		kill(getpid(), SIGTERM);
@@ -71,7 +71,7 @@ static int hear_one_wish(void)
 		kill(getpid(), SIGINT);
 		listen_to_all();
 	}
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	return strcmp(heard, "15 ") ? 2 : 0;
 }
 
@@ -83,7 +83,7 @@ TEST(test_what_comes_at_the_same_moment_is_one_wish)
 /* All that is there when it is looked: however long that takes. */
 static int hear_all_at_once(void)
 {
-	if (end_signals_watch(loop, 1, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, 1, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGINT);
 	kill(getpid(), SIGTERM);
@@ -91,7 +91,7 @@ static int hear_all_at_once(void)
 	event_base_loop(loop, EVLOOP_ONCE);
 	usleep(1000);
 	listen_to_all();
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	return strlen(heard) > strlen("15 ") ? 2 : 0;
 }
 
@@ -103,13 +103,13 @@ TEST(test_what_is_there_already_is_the_same_wish)
 /* However fast they come: the time is counted from the first. */
 static int hear_two_wishes(void)
 {
-	if (end_signals_watch(loop, 2, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, 2, on_signal, NULL, &signals))
 		return 1;
 	while (strlen(heard) < strlen("2 2 ")) {
 		kill(getpid(), SIGINT);
 		listen_to_all();
 	}
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	return strcmp(heard, "2 2 ") ? 2 : 0;
 }
 
@@ -121,11 +121,11 @@ TEST(test_whoever_keeps_the_key_down_is_heard_again)
 static int with_nohup(void)
 {
 	signal(SIGHUP, SIG_IGN);
-	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGHUP);
 	listen_to_all();
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	return strcmp(heard, "") ? 2 : 0;
 }
 
@@ -137,11 +137,11 @@ TEST(test_nohup_is_respected)
 /* What came and was not told is gone, and from then on they kill again. */
 static int after_it(void)
 {
-	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGINT);
 	kill(getpid(), SIGTERM);
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	if (strcmp(heard, ""))
 		return 2;
 	kill(getpid(), SIGTERM);
@@ -161,7 +161,7 @@ static int at_terminal(void)
 	if (openpty(&master, &slave, NULL, NULL, NULL) || setsid() < 0 ||
 	    ioctl(slave, TIOCSCTTY, 0))
 		return 77;
-	if (end_signals_watch(loop, 0, on_signal, NULL, &signals))
+	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	if (write(master, "\003", 1) != 1)
 		return 2;
@@ -171,7 +171,7 @@ static int at_terminal(void)
 	}
 	kill(getpid(), SIGINT);
 	listen_to_all();
-	end_signals_free(signals);
+	termination_signals_free(signals);
 	return strcmp(heard, "2t 2 ") ? 3 : 0;
 }
 
@@ -187,5 +187,5 @@ TEST(test_a_key_of_the_terminal_is_known_as_such)
 
 TEST(test_free_of_nothing)
 {
-	end_signals_free(NULL);
+	termination_signals_free(NULL);
 }

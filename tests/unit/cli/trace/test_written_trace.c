@@ -14,7 +14,7 @@ static int scan_file(void **state, const struct strbuf *b, struct trace_scan *sc
 	if (b->len)
 		assert_int_equal(fs_write_all(fd, b->s, b->len), 0);
 	/* It is looked at from its beginning wherever the descriptor stands. */
-	return written_trace_scan(fd, scan, ret_bytes);
+	return trace_readback_scan(fd, scan, ret_bytes);
 }
 
 #define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
@@ -100,10 +100,10 @@ TEST(only_files_can_be_looked_at)
 	int p[2];
 
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(written_trace_scan(p[0], &scan, &bytes), -ESPIPE);
+	assert_int_equal(trace_readback_scan(p[0], &scan, &bytes), -ESPIPE);
 	close(p[0]);
 	close(p[1]);
-	assert_int_equal(written_trace_scan(-1, &scan, &bytes), -EBADF);
+	assert_int_equal(trace_readback_scan(-1, &scan, &bytes), -EBADF);
 }
 
 TEST(a_row_of_files_has_other_names)
@@ -113,9 +113,9 @@ TEST(a_row_of_files_has_other_names)
 	char name[64];
 
 	config.output_path = (char *)"/a/x.pftrace";
-	written_trace_name(&config, name, sizeof(name));
+	trace_readback_name(&config, name, sizeof(name));
 	assert_string_equal(name, "/a/x.pftrace");
 	config.rotate = &rotate;
-	written_trace_name(&config, name, sizeof(name));
+	trace_readback_name(&config, name, sizeof(name));
 	assert_string_equal(name, "files from /a/x.000001.pftrace on");
 }
