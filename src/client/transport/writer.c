@@ -57,7 +57,7 @@ struct writer {
 	struct smb_chunk_header header; /* our copy of the chunk's header */
 	bool open; /* a packet is open */
 	bool inflated; /* header.count includes a packet that has not begun */
-	uint8_t pending; /* NEWS_* */
+	uint8_t pending; /* PENDING_* */
 	enum writer_policy policy;
 	uint32_t next_chunk_id;
 	uint16_t id;
@@ -228,7 +228,7 @@ struct pb_enc *writer_begin_small(struct writer *w)
 	struct pb_enc *e = &w->enc;
 
 	assert(!w->open);
-	if (e->end - e->cur < SMALL_ROOM || w->news || !w->chunk.payload ||
+	if (e->end - e->cur < SMALL_ROOM || w->pending || !w->chunk.payload ||
 	    w->header.count - w->inflated >= MAX_PACKETS)
 		return NULL;
 	w->open = true;
