@@ -144,8 +144,12 @@ for service in perfetto sonda; do
   mkdir "$dir"
   use_sockets "$dir"
   start_service $service "$dir" && start_probes sonda "$dir"
-  perfetto --txt -c "$TMP/live.cfg" -o "$dir/trace" >"$dir/log" 2>&1
-  shape "$dir/trace" >"$dir/shape"
+  for ms in 800 3000 12000; do # a busy machine takes long to begin
+    sed "s/^duration_ms: .*/duration_ms: $ms/" "$TMP/live.cfg" >"$dir/live.cfg"
+    perfetto --txt -c "$dir/live.cfg" -o "$dir/trace" >"$dir/log" 2>&1
+    shape "$dir/trace" >"$dir/shape"
+    ! grep -q '/print/' "$dir/shape" || break
+  done
   grep -aq 'open P60REDACTED---' "$dir/trace" && ! grep -aq taxes "$dir/trace" && ! decode "$dir/trace" | grep -q 'system_info {'
   verdict "$service: markers of the kernel are redacted" $? "$dir/log"
 done
