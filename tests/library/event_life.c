@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: event_life flood | fork
+ *
+ * flood: says "enabled" and waits for a line; writes far more events than the shared memory holds, says
+ * "flooded" and waits for a line; then writes ten events "after". fork: a child writes events before and
+ * after it starts the library, while its parent goes on.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sonda/sonda.h>
+
+SONDA_CATEGORY_DEFINE(life, "life");
+
+#define FLOOD 100000
+#define SHM_SIZE (128u << 10)
+
+static void wait_for_session(void)
+{
+	while (!sonda_category_enabled(&life))
+		usleep(1000);
+}
+
+static void say_and_wait(const char *what)
+{
+	puts(what);
+	fflush(stdout);
+	getchar();
+}
+
+static void write_flood(void)
+{
+	say_and_wait("enabled");
+	for (int i = 0; i < FLOOD; i++)
+		SONDA_INSTANT(life, "flood", SONDA_INT("n", i));
+	say_and_wait("flooded");
+	for (int i = 0; i < 10; i++) {
+		usleep(20000);
+		SONDA_INSTANT(life, "after", SONDA_INT("n", i));
+	}
+}
+
+static int child(const struct sonda_init_options *o)
+{
+	SONDA_INSTANT(life, "lost");
+	if (sonda_category_enabled(&life) || sonda_init(o) < 0 || sonda_wait_connected(20000) < 0)
+		return 1;
+	wait_for_session();
+	SONDA_INSTANT(life, "of the child", SONDA_INT("pid", getpid()));
+	sonda_shutdown();
+	return 0;
+}
+
+static int write_around_fork(const struct sonda_init_options *o)
+{
+	int status = 1;
+	pid_t pid;
+
+	SONDA_BEGIN(life, "around");
+	SONDA_INSTANT(life, "before", SONDA_INT("pid", getpid()));
+	pid = fork();
+	if (pid == 0)
+		_exit(child(o));
+	for (int i = 0; i < 100; i++)
+		SONDA_INSTANT(life, "meanwhile", SONDA_INT("pid", getpid()));
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return 1;
+	SONDA_END(life);
+	return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sonda_init_options o = {.size = sizeof(o), .shm_size = SHM_SIZE};
+	int r = 0;
+
+	if (argc != 2 || sonda_init(&o) < 0 || sonda_wait_connected(20000) < 0)
+		return 2;
+	wait_for_session();
+	if (strcmp(argv[1], "flood") == 0)
+		write_flood();
+	else
+		r = write_around_fork(&o);
+	sonda_shutdown();
+	return r;
+}
