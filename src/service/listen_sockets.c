@@ -37,7 +37,7 @@ static int parse_group(const char *text, gid_t *ret, struct err_text *e)
 	}
 	g = getgrnam(text);
 	if (!g)
-		return err_set(e, -ENOENT, "there is no group \"%.100s\"", text);
+		return err_set(e, -ENOENT, "group \"%.100s\" does not exist", text);
 	*ret = g->gr_gid;
 	return 0;
 }
@@ -47,8 +47,8 @@ static int parse_mode(const char *text, mode_t *ret, struct err_text *e)
 	mode_t mode = 0;
 
 	if (strlen(text) != 4 || strspn(text, "01234567") != 4)
-		return err_set(e, -EINVAL, "\"%.100s\" is no mode: four octal digits, as in 0660",
-			       text);
+		return err_set(e, -EINVAL,
+			       "\"%.100s\" is not a mode: use four octal digits, as in 0660", text);
 	for (; *text; text++)
 		mode = mode * 8 + (mode_t)(*text - '0');
 	*ret = mode;
@@ -133,12 +133,12 @@ static int int_option(int fd, int option)
 static int prepare(int fd, struct err_text *e)
 {
 	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
-		return err_set(e, -ENOTSOCK,
-			       "descriptor %d that was passed is no unix stream socket", fd);
+		return err_set(e, -ENOTSOCK, "passed descriptor %d is not a unix stream socket",
+			       fd);
 	if ((int_option(fd, SO_ACCEPTCONN) != 1 && listen(fd, SOMAXCONN) < 0) ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
-		return err_set(e, -errno, "descriptor %d that was passed: %s", fd, strerror(errno));
+		return err_set(e, -errno, "passed descriptor %d: %s", fd, strerror(errno));
 	return 0;
 }
 
@@ -223,13 +223,14 @@ static int from_android(struct inherited *s, struct err_text *e)
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
 		if (!getenv(variables[i]) && getenv(variables[1 - i]))
-			return err_set(e, -EINVAL, "%s is there, but no %s", variables[1 - i],
+			return err_set(e, -EINVAL, "%s is set, but %s is not", variables[1 - i],
 				       variables[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(variables) && getenv(variables[i]) && r == 0; i++) {
 		const char *text = getenv(variables[i]);
 
 		if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX)
-			return err_set(e, -EINVAL, "%s=%.20s is no descriptor", variables[i], text);
+			return err_set(e, -EINVAL, "%s=%.20s is not a descriptor", variables[i],
+				       text);
 		s->fds[s->n++] = (int)fd;
 		r = prepare((int)fd, e);
 	}

@@ -146,7 +146,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	int r = service_new(loop, &service_options, &service);
 
 	if (passed_file_start() < 0)
-		log_warn("cannot read /proc/self/mountinfo: %s; a file system that does not answer can "
+		log_warn("cannot read /proc/self/mountinfo: %s; a file system that does not answer "
+			 "can "
 			 "hold up the check of a file that a consumer passes",
 			 strerror(errno));
 	if (r == 0)
@@ -299,7 +300,7 @@ static int parse_user(const char *text, uid_t *ret, struct err_text *e)
 	}
 	p = getpwnam(text);
 	if (!p)
-		return err_set(e, -ENOENT, "there is no user \"%.100s\"", text);
+		return err_set(e, -ENOENT, "user \"%.100s\" does not exist", text);
 	*ret = p->pw_uid;
 	return 0;
 }

@@ -93,7 +93,7 @@ static int give_up_files(struct err_text *e)
 		log_info("this kernel has no Landlock: what files may be read is limited by the "
 			 "rights of the user only");
 	else if (r < 0)
-		return err_set(e, r, "cannot give up the file system: %s", strerror(-r));
+		return err_set(e, r, "cannot restrict file access: %s", strerror(-r));
 	return 0;
 }
 
@@ -114,7 +114,7 @@ int sandbox_enter(struct err_text *e)
 	}
 	r = give_up_rights();
 	if (r < 0)
-		return err_set(e, r, "cannot give up capabilities: %s", strerror(-r));
+		return err_set(e, r, "cannot drop capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
 	r = give_up_files(e);
@@ -127,7 +127,7 @@ int sandbox_enter(struct err_text *e)
 	r = syscall_filter_install(&(struct syscall_list){
 		.allowed = own_calls, .opens_to_read_only = true, .has_threads = true});
 	if (r == -ENOSYS)
-		log_warn("this kernel has no system call filters; going on without");
+		log_warn("this kernel has no seccomp; continuing without a filter of system calls");
 	else if (r < 0)
 		return err_set(e, r, "cannot install the system call filter: %s", strerror(-r));
 	return 0;

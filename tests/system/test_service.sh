@@ -55,7 +55,7 @@ check "a TCP socket is refused without a list of addresses" refuses 1 "127.0.0.1
 check "so is a vsock" refuses 1 "vsock://-1:5: a remote address needs --allow-remote" \
   env PERFETTO_PRODUCER_SOCK_NAME=vsock://-1:5 "$sondad"
 check "what was opened before is gone" test ! -e "$tmp/producer"
-check "a name is no address" refuses 2 "localhost is no address" "$sondad" --allow-remote localhost
+check "a name is no address" refuses 2 "localhost is not an address" "$sondad" --allow-remote localhost
 check "no list opens TCP to consumers" refuses 1 "consumers need a unix socket" \
   env PERFETTO_CONSUMER_SOCK_NAME=127.0.0.1:0 "$sondad" --allow-remote 0.0.0.0/0
 check "relays are taken on producer sockets only" refuses 1 "$tmp/consumer: not a producer socket" \
@@ -191,7 +191,7 @@ if [ "$(id -u)" = 0 ]; then
   stop TERM
 fi
 check "three parts are a usage error" refuses 2 PGROUP:PMODE "$sondad" --set-socket-permissions root:0666:root
-check "so is a group that is not there" refuses 2 'no group "nobody-has-it"' \
+check "so is a group that is not there" refuses 2 'group "nobody-has-it" does not exist' \
   "$sondad" --set-socket-permissions root:0666:nobody-has-it:0660
 check "an abstract socket has no permissions" refuses 1 'abstract' \
   env PERFETTO_PRODUCER_SOCK_NAME="@sonda-test-$$" "$sondad" --set-socket-permissions root:0666:root:0660
@@ -201,7 +201,7 @@ if [ "$(id -u)" != 0 ]; then
   check "and no socket is left" test ! -e "$tmp/producer"
 fi
 
-check "a user of data sources of the system must exist" refuses 2 'no user "nobody-has-it"' \
+check "a user of data sources of the system must exist" refuses 2 'user "nobody-has-it" does not exist' \
   "$sondad" --system-users root,nobody-has-it
 
 # ---- a memory control group

@@ -267,7 +267,8 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
 			       "The consumer is already attached to another tracing session");
 	r = session_clone_finish(&p->result, p->source, p->consumer->owner, ret);
 	if (r < 0)
-		return err_set(e, r, "The service has no memory or no numbers left for the clone");
+		return err_set(e, r,
+			       "The service has no memory or no buffer ids left for the clone");
 	return 0;
 }
 

@@ -111,7 +111,7 @@ static bool remote_allow_has(const struct remote_allow *a, const struct remote_a
 static int bad_rule(struct err_text *e, const char *rule)
 {
 	return err_set(e, -EINVAL,
-		       "%s is no address of a peer: say 10.0.0.1, 10.0.0.0/8, ::1, fd00::/8 or "
+		       "%s is not an address: use 10.0.0.1, 10.0.0.0/8, ::1, fd00::/8 or "
 		       "vsock://3",
 		       rule);
 }

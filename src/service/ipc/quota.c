@@ -272,10 +272,10 @@ static void report_dropped(struct quota_log_user *u)
 		return;
 	u->limit = (struct log_limit){0};
 	if (u->user <= UINT32_MAX)
-		log_warn("%" PRIu32 " messages about peers of uid %" PRIu64 " were left out", n,
+		log_warn("%" PRIu32 " messages about peers of uid %" PRIu64 " were suppressed", n,
 			 u->user);
 	else
-		log_warn("%" PRIu32 " messages about other peers were left out", n);
+		log_warn("%" PRIu32 " messages about other peers were suppressed", n);
 }
 
 /* The user's entry, or a free one, or that of all further users. */

@@ -115,10 +115,10 @@ static int confine(const struct file_helper_options *o, int folder, struct err_t
 	if (r == 0)
 		r = keep_folders(o);
 	if (r < 0)
-		return err_set(e, r, "cannot give up what is not needed: %s", strerror(-r));
+		return err_set(e, r, "cannot drop privileges: %s", strerror(-r));
 	if (folder >= 0 && faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return err_set(e, -errno,
-			       "--output-dir %.300s: user %u may not make files there: %s",
+			       "--output-dir %.300s: user %u may not create files there: %s",
 			       o->output_dir, (unsigned)geteuid(), strerror(errno));
 	r = filter_calls(o);
 	return r < 0 ? err_set(e, r, "cannot install the system call filter: %s", strerror(-r)) : 0;
@@ -323,7 +323,9 @@ int file_helper_create(const char *path, uid_t user, struct err_text *e, int *re
 	r = make_request(&q, path, user, e);
 	if (r == 0)
 		r = ask(&q, e, ret_fd);
-	return r == 0 && *ret_fd < 0 ? err_set(e, -EPIPE, "output_path: no descriptor came") : r;
+	return r == 0 && *ret_fd < 0
+		       ? err_set(e, -EPIPE, "output_path: the helper process sent no descriptor")
+		       : r;
 }
 
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file)

@@ -37,8 +37,8 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 			       "files need names");
 	if (c->max_file_size_bytes)
 		return err_set(e, -EINVAL,
-			       "rotate with max_file_size_bytes beside it: which of "
-			       "them counts? rotate has its own");
+			       "rotate has its own max_file_size_bytes; remove the "
+			       "other one");
 	if (!r->max_file_size_bytes && !r->period_ms)
 		return err_set(e, -EINVAL, "rotate: max_file_size_bytes, period_ms or both");
 	if (r->max_file_size_bytes && r->max_file_size_bytes < MIN_ROTATE_BYTES)

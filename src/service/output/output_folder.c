@@ -68,7 +68,7 @@ static int walk(int top, const char *path, uid_t user, struct err_text *e, int *
 		return fail(e, -r);
 	if (name != path && !may_write(folder, user))
 		return err_set(e, -EACCES,
-			       "its folder is neither user %u's nor writable for everybody",
+			       "its directory is neither owned by user %u nor writable by all",
 			       (unsigned)user);
 	*ret_folder = TAKE_FD(folder);
 	*ret_name = name;

@@ -64,7 +64,7 @@ static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, str
 	if (r < 0) {
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
-			       r == -EUSERS   ? "too many files that the service writes are open"
+			       r == -EUSERS   ? "the service writes too many files already"
 			       : r == -EDQUOT ? "the user has its share of the files that the "
 						"service writes, or they hang"
 					      : strerror(-r));
@@ -412,7 +412,7 @@ static int take_part(struct file_part *p, struct file_range *ret)
 static int refuse(const struct trace_files *f, int r, struct err_text *e)
 {
 	if (r == -ESPIPE)
-		return err_set(e, r, "%.300s is no file that can be read again",
+		return err_set(e, r, "%.300s cannot be read back: it is not a regular file",
 			       trace_files_name(f));
 	if (r == -EDEADLK)
 		return err_set(e, r, "%.300s cannot be cloned into itself", trace_files_name(f));

@@ -133,7 +133,7 @@ static int check_guardrails(const Pb__TraceConfig *c, struct err_text *e)
 		max = MAX(max, c->guardrail_overrides->max_tracing_buffer_size_kb);
 	for (size_t i = 0; i < c->n_buffers; i++) {
 		if (c->buffers[i]->size_kb % GUARDRAIL_BUFFER_STEP_KB)
-			return err_set(e, -EINVAL, "guardrail: size_kb %u is no multiple of %u",
+			return err_set(e, -EINVAL, "guardrail: size_kb %u is not a multiple of %u",
 				       c->buffers[i]->size_kb, GUARDRAIL_BUFFER_STEP_KB);
 		sum += c->buffers[i]->size_kb;
 	}

@@ -16,9 +16,10 @@ static void warn_if_lost(const struct session *s)
 {
 	if (!session_is_detached(s) || s->file || s->state == SESSION_CLONED)
 		return;
-	log_warn("session %llu%s%s ends with the service: nobody is attached to read its trace",
-		 (unsigned long long)s->id, s->config->unique_session_name ? " " : "",
-		 s->config->unique_session_name ? s->config->unique_session_name : "");
+	log_warn(
+		"session %llu%s%s ends with the service: no consumer is attached to read its trace",
+		(unsigned long long)s->id, s->config->unique_session_name ? " " : "",
+		s->config->unique_session_name ? s->config->unique_session_name : "");
 }
 
 static void end_session(struct session *s)

@@ -156,11 +156,10 @@ static void spend(uint64_t *steps, uint64_t n)
 static void log_steps_used_up(const struct session *s)
 {
 	s->account.quota->refused[REFUSED_INSTANCES]++;
-	quota_log(
-		s->account.quota, s->account.user, LOG_LEVEL_WARN,
-		"session %llu: to find the producers for its data sources takes too long; some are "
-		"left out",
-		(unsigned long long)s->id);
+	quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
+		  "session %llu: matching its data sources with producers takes too long; some are "
+		  "left out",
+		  (unsigned long long)s->id);
 }
 
 /* Gives the producer its memory, its right to write, and its config. */

@@ -74,15 +74,15 @@ static void delay_clone(struct session *s, const struct received_trigger *trigge
 	if (t->n_due >= MAX_DUE_TRIGGERS) {
 		s->account.quota->refused[REFUSED_DUE_TRIGGERS]++;
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
-			  "session %llu: %u clones wait for the end of their delay; trigger "
-			  "%s causes no further one",
+			  "session %llu: %u delayed clones are pending; trigger "
+			  "%s is ignored",
 			  (unsigned long long)s->id, MAX_DUE_TRIGGERS, trigger->name);
 		return;
 	}
 	if (array_reserve(&t->due, &t->cap_due, t->n_due + 1, sizeof(t->due[0])) < 0 ||
 	    received_trigger_copy(trigger, &due.trigger) < 0) {
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
-			  "out of memory: trigger %s causes no clone", trigger->name);
+			  "out of memory: trigger %s is ignored", trigger->name);
 		return;
 	}
 	t->due[t->n_due++] = due;

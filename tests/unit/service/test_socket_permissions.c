@@ -28,12 +28,12 @@ TEST(anything_else_is_refused)
 		{"root:0666:root:", "must be"},
 		{"root:0666:root:0660:", "must be"},
 		{"root:0666:root:0660:x", "must be"},
-		{"root:666:root:0660", "\"666\" is no mode"},
-		{"root:0668:root:0660", "no mode"},
-		{"root:00666:root:0660", "no mode"},
-		{"no-such-group:0666:root:0660", "no group \"no-such-group\""},
-		{"root:0666:-1:0660", "no group"},
-		{"root:0666:4294967296:0660", "no group"},
+		{"root:666:root:0660", "\"666\" is not a mode"},
+		{"root:0668:root:0660", "not a mode"},
+		{"root:00666:root:0660", "not a mode"},
+		{"no-such-group:0666:root:0660", "group \"no-such-group\" does not exist"},
+		{"root:0666:-1:0660", "does not exist"},
+		{"root:0666:4294967296:0660", "does not exist"},
 	};
 	struct socket_permissions p[2] = {{.group = 7}};
 	struct err_text e;

@@ -310,7 +310,7 @@ FILE_TEST(pipe_has_nothing_to_clone)
 	close(pipes[1]);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
 	id = ask(x, fd);
-	assert_not_cloned(x, id, "read again");
+	assert_not_cloned(x, id, "cannot be read back");
 	close(fd);
 	close(pipes[0]);
 }

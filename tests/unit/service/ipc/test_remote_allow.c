@@ -85,7 +85,7 @@ TEST(what_is_no_address_is_refused_with_its_text)
 		struct err_text e = {""};
 
 		assert_int_equal(remote_allow_add(&a, bad[i], &e), -EINVAL);
-		assert_non_null(strstr(e.text, "is no address"));
+		assert_non_null(strstr(e.text, "is not an address"));
 	}
 }
 

@@ -106,7 +106,7 @@ DIR_TEST(a_folder_that_may_not_be_written_is_an_error)
 	assert_int_equal(mkdir(path, 0555), 0);
 	assert_int_equal(file_helper_start(&(struct file_helper_options){.output_dir = path}, &e),
 			 -EACCES);
-	assert_non_null(strstr(e.text, "may not make files there"));
+	assert_non_null(strstr(e.text, "may not create files there"));
 	file_helper_end();
 }
 

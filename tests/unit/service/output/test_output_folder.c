@@ -117,7 +117,7 @@ DIR_TEST(others_get_files_below_where_they_may_write_themselves)
 	make_folder(state, "ours", 0755);
 	make_folder(state, "everybodys", 01777);
 	assert_int_equal(create(state, "ours/x", OTHER, &e), -EACCES);
-	assert_non_null(strstr(e.text, "neither user 12345's nor writable for everybody"));
+	assert_non_null(strstr(e.text, "neither owned by user 12345 nor writable by all"));
 	assert_int_equal(create(state, "everybodys/x", OTHER, &e), 0);
 	assert_int_equal(create(state, "ours/x", 0, &e), 0);
 }
