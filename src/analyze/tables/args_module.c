@@ -16,6 +16,9 @@ static const char schema[] =
 	"int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
 	"display_value TEXT)";
 
+/* How rows are found: all arguments of a set; of the set that has an argument. */
+enum args_plan { PLAN_ALL, PLAN_SET, PLAN_ID };
+
 struct args_vtab {
 	sqlite3_vtab base;
 	struct store *store;
@@ -61,10 +64,11 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 
-		if (!c->usable || c->iColumn != SET || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+		if (!c->usable || (c->iColumn != SET && c->iColumn != ID) ||
+		    c->op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		info->aConstraintUsage[i].argvIndex = 1;
-		info->idxNum = 1;
+		info->idxNum = c->iColumn == SET ? PLAN_SET : PLAN_ID;
 		info->estimatedCost = 5;
 		info->estimatedRows = 5;
 		break;
@@ -123,6 +127,17 @@ static int next_set(struct args_cursor *c)
 	return r;
 }
 
+/* The set that an argument is in. */
+static int64_t set_with(const struct store *s, int64_t id)
+{
+	const struct table *stored = &s->tables[TABLE_ARGS];
+
+	if (id >= FTRACE_ARGS_BASE)
+		return id - (id - FTRACE_ARGS_BASE) % FTRACE_ARGS_STRIDE;
+	return id >= 0 && id < stored->rows ? (int64_t)table_u32(stored, ARGS_SET, (uint32_t)id)
+					    : -1;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
 		  sqlite3_value **argv)
 {
@@ -142,6 +157,8 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
 		c->done = true;
 	c->set = sqlite3_value_int64(argv[0]);
+	if (plan == PLAN_ID)
+		c->set = set_with(store_of(c), c->set);
 	r = c->done ? 0 : arg_sets_list(store_of(c), c->set, &c->list);
 	c->done |= !c->list.n;
 	return r < 0 ? SQLITE_NOMEM : SQLITE_OK;
