@@ -332,12 +332,14 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	int n = 0;
 
 	(void)text;
-	(void)argc;
 	c->index = NULL;
 	c->at = 0;
 	c->begin = 0;
 	c->end = v->table->rows;
 	c->desc = plan & PLAN_DESC;
+	for (int i = 0; i < argc; i++)
+		if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
+			c->end = 0; /* a comparison with NULL is never true */
 	if (plan & PLAN_ID) {
 		sqlite3_int64 id = sqlite3_value_int64(argv[n]);
 
