@@ -31,12 +31,12 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 
 	if (e->done || setup->events || !setup->needs_ftrace)
 		return;
-	e->done = ++e->looks >= LOOKS;
-	if (!setup->passes_file) {
-		e->done |= report(setup, read);
-		return;
+	if (setup->passes_file) {
+		trace_readback_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
+		read = &begin;
 	}
-	trace_readback_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
-	e->done |= report(setup, &begin);
+	/* On a busy machine the first packets come late. */
+	e->looks += read->packets != 0;
+	e->done = report(setup, read) || e->looks >= LOOKS;
 	trace_scan_deinit(&begin);
 }
