@@ -57,7 +57,7 @@ verdict "stop of a session that lost nothing: says so, and --strict gives 0" $? 
 
 cat >"$TMP/own.cfg" <<'CONFIG'
 buffers { size_kb: 4096 }
-duration_ms: 6000
+duration_ms: 3000
 write_into_file: true
 file_write_period_ms: 250
 data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/*" ftrace_events: "sched/nosuch" buffer_size_kb: 16 } } }
@@ -66,8 +66,9 @@ sonda 0 record --detach own -c "$TMP/own.cfg" -o "$TMP/own"
 kill -STOP "$probes"
 many_events
 kill -CONT "$probes"
-gone() { sonda 1 stop own && says 'ended by itself .* sonda info FILE'; }
-wait_for gone
+ended() { sonda 0 sessions && ! lists '\bown\b'; }
+wait_for ended
+sonda 1 stop own && says 'ended by itself .* sonda info FILE'
 verdict "stop of a session that wrote its file and has ended: names the verb for it" $? "$TMP/log"
 sonda 3 info --strict "$TMP/own" && lists "lost +$lossy" && lists '^  holes' && lists 'end +its time is over' && lists "missing .*'sched/nosuch' does not exist"
 verdict "info of its file: events, losses, holes, what is missing, the end" $? "$TMP/stdout"
