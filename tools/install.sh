@@ -15,6 +15,15 @@ files() {
     echo "644 $f share/sonda/configs/$(basename "$f")"
   done
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
+  for f in include/sonda/*.h; do
+    echo "644 $f $f"
+  done
+  echo "755 $B/lib/libsonda.so.0 lib/libsonda.so.0"
+  echo "644 $B/lib/libsonda.a lib/libsonda.a"
+  echo "644 tools/sonda.pc lib/pkgconfig/sonda.pc"
+  for f in examples/*.*; do
+    echo "644 $f share/doc/sonda/$f"
+  done
   for f in bpf/examples/*.bpf.c; do
     echo "644 $f share/doc/sonda/bpf/examples/$(basename "$f")"
   done
@@ -30,18 +39,19 @@ files() {
   echo "644 configs/systemd/sonda.sysusers lib/sysusers.d/sonda.conf"
 }
 
-# Units name the place of the programs.
+# Units and pkg-config name the place of the programs and of the library.
 install_one() { # MODE SOURCE PLACE
   install -D -m "$1" "$2" "$to/$3"
-  case $3 in lib/systemd/*) sed -i "s|@PREFIX@|$prefix|g" "$to/$3" ;; esac
+  case $3 in lib/systemd/* | lib/pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g" "$to/$3" ;; esac
+  case $3 in *.so.0) ln -sf "${3##*/}" "$to/${3%.0}" ;; esac
 }
 
 files | while read -r mode from place; do
   case $action in
   install) install_one "$mode" "$from" "$place" ;;
-  uninstall) rm -f "$to/$place" ;;
+  uninstall) rm -f "$to/$place" "$to/${place%.so.0}.so" ;;
   esac
 done
 # Folders that nothing else is in go too.
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" "$to/include/sonda" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :
+  "$to/share/sonda/configs" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/lib/pkgconfig" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

@@ -44,6 +44,8 @@ int main(int argc, char **argv)
 	}
 	printf("called %llu dropped %llu\n", (unsigned long long)(events * n),
 	       (unsigned long long)sonda_data_source_dropped(&numbers));
+	/* Ends a session that waits for it. */
+	sonda_activate_triggers((const char *const[]){"sonda.test.numbers.written"}, 1, 0);
 	say("done");
 	WAIT_FOR(!sonda_data_source_enabled(&numbers));
 	WAIT_FOR(__atomic_load_n(&seen.destroys, __ATOMIC_RELAXED) ==

@@ -43,6 +43,22 @@ else
   n=$((n + 1))
   echo "ok $n - exposure of the units # SKIP no systemd-analyze security --threshold here"
 fi
+# What a program of somebody else's needs: the installed files alone.
+export PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig
+builds() { # COMPILER STANDARD EXAMPLE
+  "$1" -std="$2" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "$tmp/usr/share/doc/sonda/examples/$3" \
+    $(pkg-config --cflags --libs sonda) -pthread -o "$tmp/example"
+}
+builds_static() { # EXAMPLE
+  cc -O1 "$tmp/usr/share/doc/sonda/examples/$1" $(pkg-config --cflags sonda) "$tmp/usr/lib/libsonda.a" -pthread -o "$tmp/example" &&
+    ! readelf -d "$tmp/example" | grep sonda
+}
+sanitized=$(nm -D "$tmp/usr/lib/libsonda.so.0" | grep -c '__[at]san_')
+for f in examples/*.c; do
+  [ "$sanitized" = 0 ] || break
+  check "$f builds against the installed library" builds cc gnu11 "${f##*/}"
+  check "$f builds with libsonda.a" builds_static "${f##*/}"
+done
 check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
 check "and nothing is left" test ! -e "$tmp/usr"
 exit $bad
