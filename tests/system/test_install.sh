@@ -46,7 +46,7 @@ fi
 # What a program of somebody else's needs: the installed files alone.
 export PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig
 builds() { # COMPILER STANDARD EXAMPLE
-  "$1" -std="$2" -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "$tmp/usr/share/doc/sonda/examples/$3" \
+  "$1" -std="$2" -D_GNU_SOURCE -O1 -Wall -Werror "$tmp/usr/share/doc/sonda/examples/$3" \
     $(pkg-config --cflags --libs sonda) -pthread -o "$tmp/example"
 }
 builds_static() { # EXAMPLE
