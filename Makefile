@@ -111,6 +111,8 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/probes/main.c),$(B)/bin/sonda-probes) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
+LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
+
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 # Of parts that are left out there is nothing to test.
 EBPF_TESTS_PURE := none counter histogram top_n errors ebpf_config cgroup_ids thresholds
@@ -232,7 +234,6 @@ LIB_SRC := $(wildcard src/lib/*/*.c) $(filter-out %/system_info.c,$(wildcard src
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/pic/%.o)
 LIB_CFLAGS = $(CFLAGS_ALL) -Iinclude -fPIC -fvisibility=hidden
 LIB_LDFLAGS = $(SAN_FLAGS) -Wl,--gc-sections,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,nodelete,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
-LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
 
 $(B)/pic/%.o: src/%.c $(GEN_HEADERS) Makefile
 	@echo "  CC      $< (pic)"
