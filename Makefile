@@ -18,7 +18,7 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
-	libsqlite3-dev libedit-dev
+	libsqlite3-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps python3
@@ -68,7 +68,6 @@ LIBS_base := -levent_core -lcap-ng -lseccomp -lm
 LIBS_config := -lprotobuf-c
 LIBS_service := -lz -lzstd
 LIBS_analyze := -lz -lzstd -lsqlite3
-LIBS_cli := -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
