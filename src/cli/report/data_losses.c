@@ -362,6 +362,9 @@ static void overwritten(const struct record_facts *f, size_t i, const struct buf
 static void one_buffer(const struct record_facts *f, size_t i, const struct buffer_stats *s,
 		       struct losses *ret)
 {
+	/* The chunk that a patch is for may be gone for want of room, which is told by itself. */
+	bool had_no_room = s->bytes_overwritten || s->chunks_discarded;
+	uint64_t violations = s->abi_violations + (had_no_room ? 0 : s->patches_failed);
 	struct loss *loss;
 	char number[32];
 
@@ -373,16 +376,20 @@ static void one_buffer(const struct record_facts *f, size_t i, const struct buff
 			      str_thousands(s->chunks_discarded, number));
 		advise_buffer(f, s->size * 2, &loss->advice);
 	}
+	if (s->patches_failed && s->chunks_discarded) {
+		loss = add_buffer(f, i, s->size, s->patches_failed, "packets", ret);
+		strbuf_printf(&loss->text, "%s packets lack chunks that had no room",
+			      str_thousands(s->patches_failed, number));
+	}
 	if (s->abi_violations && s->size < LARGEST_CHUNK) {
 		loss = add_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
 		strbuf_printf(&loss->text, "too small for %s chunks",
 			      str_thousands(s->abi_violations, number));
 		advise_buffer(f, LARGEST_CHUNK, &loss->advice);
-	} else if (s->patches_failed || s->abi_violations) {
-		loss = add_buffer(f, i, s->size, s->patches_failed + s->abi_violations, "packets",
-				  ret);
+	} else if (violations) {
+		loss = add_buffer(f, i, s->size, violations, "packets", ret);
 		strbuf_printf(&loss->text, "packets that violated the protocol: %s",
-			      str_thousands(s->patches_failed + s->abi_violations, number));
+			      str_thousands(violations, number));
 	}
 }
 

@@ -251,6 +251,16 @@ FIXTURE_TEST(test_what_a_full_buffer_discarded)
 		 "try -b 2mb\n");
 }
 
+/* A patch for a chunk that was discarded or overwritten is no fault of the producer. */
+FIXTURE_TEST(test_packets_that_lost_a_chunk)
+{
+	x.stats.buffers[0].chunks_discarded = 1234;
+	x.stats.buffers[0].patches_failed = 2;
+	check(2, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; "
+		 "try -b 2mb\n"
+		 "central buffer (977 KiB): 2 packets lack chunks that had no room\n");
+}
+
 FIXTURE_TEST(test_a_buffer_that_has_no_room_for_a_chunk)
 {
 	x.stats.buffers[0].size = 4096;
