@@ -59,7 +59,7 @@ int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
 		return r;
 	if (!c->write_into_file)
 		return err_set(e, -EINVAL, "output_path without write_into_file");
-	/* The service has a working directory of its own, which is nobody's business. */
+	/* A relative path would depend on the working directory of the service. */
 	if (c->output_path[0] != '/')
 		return err_set(e, -EINVAL, "output_path \"%.200s\" must begin with a slash",
 			       c->output_path);

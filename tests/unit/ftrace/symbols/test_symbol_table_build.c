@@ -196,14 +196,20 @@ TEST(test_the_running_kernel)
 	uint64_t seed = 9;
 	size_t len = 0, n;
 	struct symbol_table k;
+	char copy[] = "/tmp/sonda-kallsyms-XXXXXX";
 	FILE *f;
 
-	oracle_symbols_load(&o, "/proc/kallsyms");
+	/* Read once: other tests load and unload BPF programs meanwhile. */
 	f = fopen("/proc/kallsyms", "r");
 	while (f && len < sizeof(text) && (n = fread(text + len, 1, sizeof(text) - len, f)))
 		len += n;
 	if (f)
 		fclose(f);
+	f = fdopen(mkstemp(copy), "w");
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+	oracle_symbols_load(&o, copy);
+	unlink(copy);
 	if (!o.n || len == sizeof(text)) {
 		oracle_symbols_free(&o);
 		skip();

@@ -45,7 +45,8 @@ TEST(rotation_must_make_sense)
 		 "max_file_size_bytes below"},
 		{"period_ms: 2000 keep: 10001", "write_into_file: true output_path: '/x'", "keep"},
 		{"period_ms: 2000",
-		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000", "beside"},
+		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000",
+		 "its own max_file_size_bytes"},
 	};
 	struct err_text e;
 	char text[512];
