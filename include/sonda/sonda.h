@@ -7,6 +7,7 @@
 
 #include <sonda/data_source.h>
 #include <sonda/packet.h>
+#include <sonda/session.h>
 #include <sonda/track_event.h>
 
 #ifdef __cplusplus
@@ -25,6 +26,7 @@ extern "C" {
 
 enum sonda_backends {
 	SONDA_BACKEND_SYSTEM = 1 << 0, /* sondad, or Perfetto's traced */
+	SONDA_BACKEND_NONE = 1 << 1, /* no data is recorded of this process: for sessions only */
 };
 
 struct sonda_init_options {

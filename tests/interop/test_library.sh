@@ -41,6 +41,13 @@ CONFIG
 }
 
 for service in sonda perfetto; do
+  mkdir "$TMP/$service"
+  use_sockets "$TMP/$service"
+  start_service $service "$TMP/$service"
+  "$P/sessions" "$TMP/$service/trace" >"$TMP/$service/said" 2>"$TMP/$service/errors" &&
+    "$CHECK" "$TMP/$service/trace" | grep -q "^packets $(awk '{ print $2 }' "$TMP/$service/said") missing 0 bad 0"
+  verdict "service=$service: a program that records itself through a session" $? "$TMP/$service/said" "$TMP/$service/errors"
+  stop_all
   for consumer in sonda perfetto; do
     run_one $service $consumer 4 20000 stall
   done

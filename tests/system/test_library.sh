@@ -80,6 +80,9 @@ if ! sanitized tsan && ! sanitized asan; then # the plugin would bring a second 
   verdict "loading the library starts no thread and opens nothing" $? "$TMP/errors"
 fi
 
+"$P/sessions" "$TMP/trace" >"$TMP/said" 2>"$TMP/errors" && complete
+verdict "a program that records itself through a session" $? "$TMP/said" "$TMP/errors" "$TMP/found"
+
 # The ninth does not record, and neither its start nor its stop waits for anything.
 one=$(grep data_sources "$TMP/config")
 cp "$TMP/config" "$TMP/one"

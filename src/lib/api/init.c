@@ -22,11 +22,13 @@
 #include "lib/loop/loop.h"
 #include "lib/producer/producer.h"
 #include "lib/public.h"
+#include "lib/session/sessions.h"
 #include "lib/threads/thread.h"
 #include "lib/track_event/track_event_source.h"
 
 #define SHM_SIZE (1u << 20)
 #define SHM_PAGE_SIZE 4096u
+#define BACKENDS (SONDA_BACKEND_SYSTEM | SONDA_BACKEND_NONE)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of init and shutdown */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -207,6 +209,7 @@ static void in_child(void)
 	if (producer)
 		service_producer_forget(producer);
 	producer = NULL;
+	sessions_forget();
 	loop_forget();
 	init_state();
 	pthread_mutex_init(&lock, NULL);
@@ -255,6 +258,8 @@ static void on_start(struct loop_task *t)
 		.ctx = options.ctx,
 	};
 
+	if (options.backends & SONDA_BACKEND_NONE)
+		return;
 	read_name(name, sizeof(name));
 	s->result = service_producer_new(&o, &producer);
 }
@@ -263,6 +268,7 @@ static void on_end(struct loop_task *t)
 {
 	(void)t;
 	service_producer_free(TAKE_PTR(producer));
+	sessions_lost();
 	forget_triggers();
 }
 
@@ -286,7 +292,7 @@ SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 {
 	int r = 0;
 
-	if (o && (o->size < sizeof(*o) || (o->backends & ~(unsigned)SONDA_BACKEND_SYSTEM)))
+	if (o && (o->size < sizeof(*o) || (o->backends & ~(unsigned)BACKENDS)))
 		return -EINVAL;
 	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);

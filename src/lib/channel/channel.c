@@ -276,6 +276,14 @@ static void keep_fd(struct channel *c, struct msghdr *m)
 	}
 }
 
+void channel_pause(struct channel *c, bool pause)
+{
+	if (pause)
+		c->fd.events &= ~POLLIN;
+	else
+		c->fd.events |= POLLIN;
+}
+
 int channel_take_fd(struct channel *c)
 {
 	return TAKE_FD(c->in_fd);

@@ -53,5 +53,7 @@ int channel_send(struct channel *c, const char *method, const void *args, size_t
 int channel_drain(struct channel *c, int timeout_ms);
 /* Any thread: returns the bytes that wait for the socket. */
 size_t channel_queued(struct channel *c);
+/* Reads no replies, or does again: its owner has enough. */
+void channel_pause(struct channel *c, bool pause);
 /* In a reply: the descriptor that came along, which the caller then owns; or -1. */
 int channel_take_fd(struct channel *c);
