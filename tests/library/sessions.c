@@ -3,15 +3,20 @@
  * usage: sessions OUT
  *
  * A program that records itself through the service: starts a session, writes numbered packets, flushes,
- * reads, asks for statistics and the service's state, clones and stops. OUT gets the trace.
+ * detaches and attaches, reads, asks for statistics and the service's state, clones and stops. OUT gets the trace.
  */
 #define _GNU_SOURCE 1
 #include <sonda/session.h>
 
 #include "numbers.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 
 #define EVENTS 300000
 #define PATIENCE 20000
@@ -65,8 +70,106 @@ static void check_errors(void)
 	if (sonda_session_clone(s, "there is none", PATIENCE) != -EPROTO ||
 	    !*sonda_session_error(s))
 		exit(1);
+	/* What the service would not answer, or answer with success. */
+	if (sonda_session_flush(s, PATIENCE) != -EINVAL ||
+	    sonda_session_stop(s, PATIENCE) != -EINVAL || sonda_session_wait(s, -1) != -EINVAL ||
+	    sonda_session_read(s, refuse, NULL, PATIENCE) != -EINVAL ||
+	    sonda_session_detach(s, "key", PATIENCE) != -EINVAL)
+		exit(1);
 	sonda_session_free(s);
 	sonda_session_free(NULL);
+}
+
+static void *accept_and_close(void *listener)
+{
+	close(accept(*(int *)listener, NULL, NULL));
+	return NULL;
+}
+
+/* A service that answers nothing, and one that dies. */
+static void check_bad_services(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sonda_session *s = NULL;
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), peer, r;
+	pthread_t closer;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s.mute",
+		 getenv("PERFETTO_CONSUMER_SOCK_NAME"));
+	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener, 8) < 0 || sonda_session_new(address.sun_path, 10, &s) != -ETIMEDOUT)
+		exit(1);
+	peer = accept(listener, NULL, NULL);
+	close(peer); /* of the session that timed out */
+	if (pthread_create(&closer, NULL, accept_and_close, &listener) != 0)
+		exit(1);
+	r = sonda_session_new(address.sun_path, -1, &s);
+	if (r != -EPIPE && r != -ECONNRESET)
+		exit(1);
+	pthread_join(closer, NULL);
+	close(listener);
+	unlink(address.sun_path);
+}
+
+/* The library's thread polls so many connections. */
+static void check_many(void)
+{
+	struct sonda_session *s[33] = {NULL};
+
+	for (unsigned i = 0; i < 32; i++)
+		if (sonda_session_new(NULL, PATIENCE, &s[i]) != 0)
+			exit(1);
+	if (sonda_session_new(NULL, PATIENCE, &s[32]) != -EMFILE)
+		exit(1);
+	for (unsigned i = 0; i < 32; i++)
+		sonda_session_free(s[i]);
+}
+
+static unsigned count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* A child has no session any more, though the parent's was asleep in a call. */
+static void check_fork(struct sonda_session *s)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (sonda_session_flush(s, PATIENCE) != -ENOTCONN)
+			_exit(1);
+		sonda_session_free(s);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+		exit(1);
+}
+
+/* Detaches a session, which goes on, and takes it up again by its key. */
+static struct sonda_session *take_up(struct sonda_session *s)
+{
+	struct sonda_session *other = NULL;
+
+	MUST(sonda_session_detach(s, "sonda.test.key", PATIENCE));
+	if (sonda_session_flush(s, PATIENCE) != -EINVAL)
+		exit(1);
+	sonda_session_free(s);
+	s = NULL;
+	MUST(sonda_session_new(NULL, PATIENCE, &other));
+	if (sonda_session_attach(other, "there is none", PATIENCE) != -EPROTO ||
+	    sonda_session_attach(other, "", PATIENCE) != -EINVAL)
+		exit(1);
+	MUST(sonda_session_attach(other, "sonda.test.key", PATIENCE));
+	if (sonda_session_attach(other, "sonda.test.key", PATIENCE) != -EBUSY)
+		exit(1);
+	return other;
 }
 
 int main(int argc, char **argv)
@@ -76,6 +179,7 @@ int main(int argc, char **argv)
 	int fd = argc == 2 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	size_t len, cloned = 0;
 	const void *config;
+	unsigned fds;
 	void *answer;
 
 	if (fd < 0 || !m)
@@ -84,12 +188,20 @@ int main(int argc, char **argv)
 		return 1;
 	numbers_register(SONDA_FULL_STALL);
 	numbers_init();
+	fds = count_fds();
 	check_errors();
+	check_bad_services();
+	check_many();
+	if (count_fds() != fds)
+		return 1;
 	config = make_config(m, "sonda.test.numbers", &len);
 	MUST(sonda_session_new(NULL, PATIENCE, &s));
 	MUST(sonda_session_start(s, config, len, PATIENCE));
 	if (!sonda_data_source_enabled(&numbers))
 		return 1; /* all data sources have started */
+	if (sonda_session_start(s, config, len, PATIENCE) != -EBUSY)
+		return 1;
+	check_fork(s);
 	MUST(sonda_session_new(NULL, PATIENCE, &clone)); /* two of one name */
 	if (sonda_session_start(clone, config, len, PATIENCE) != -EINVAL ||
 	    !*sonda_session_error(clone))
@@ -98,6 +210,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < EVENTS; i++)
 		numbers_write(0, i, i % 30);
 	MUST(sonda_session_flush(s, PATIENCE));
+	s = take_up(s);
 	MUST(sonda_session_new(NULL, PATIENCE, &clone));
 	MUST(sonda_session_clone(clone, "sonda.test.session", PATIENCE));
 	MUST(sonda_session_read(clone, count_bytes, &cloned, PATIENCE));

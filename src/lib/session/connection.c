@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/session/session_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "lib/public.h"
+#include "lib/session/sessions.h"
+
+#define PORT "ConsumerPort"
+/* The loop polls 64 descriptors, and the producer needs some. */
+#define MAX_SESSIONS 32
+/* A service that sends more for one answer or one packet is not trusted with the memory. */
+#define MAX_BYTES (256u << 20)
+
+int session_append(struct session_bytes *b, const void *data, size_t len)
+{
+	int r;
+
+	if (len > MAX_BYTES - MIN(b->len, (size_t)MAX_BYTES))
+		return -EMSGSIZE;
+	r = array_reserve(&b->data, &b->cap, b->len + len, 1);
+	if (r == 0 && len > 0) {
+		memcpy(b->data + b->len, data, len);
+		b->len += len;
+	}
+	return r;
+}
+
+/* ---- the loop's side ---- */
+
+static struct sonda_session *sessions;
+static unsigned n_sessions;
+
+static void drop_channel(struct sonda_session *s, int why)
+{
+	for (struct sonda_session **p = &sessions; *p; p = &(*p)->next)
+		if (*p == s) {
+			*p = s->next;
+			n_sessions--;
+			break;
+		}
+	channel_close(TAKE_PTR(s->channel));
+	pthread_mutex_lock(&s->lock);
+	s->lost = s->lost ? s->lost : why;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sessions_lost(void)
+{
+	while (sessions)
+		drop_channel(sessions, -EPIPE);
+}
+
+void sessions_forget(void)
+{
+	for (struct sonda_session *s = sessions; s; s = s->next) {
+		channel_forget(s->channel);
+		/* A thread of the parent may hold the lock, or sleep. */
+		pthread_mutex_init(&s->lock, NULL);
+		pthread_cond_init(&s->changed, NULL);
+		s->channel = NULL;
+		s->lost = -EPIPE;
+	}
+	sessions = NULL;
+	n_sessions = 0;
+}
+
+static void on_bound(void *ctx)
+{
+	struct sonda_session *s = ctx;
+
+	pthread_mutex_lock(&s->lock);
+	s->bound = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void on_lost(void *ctx, int error)
+{
+	struct sonda_session *s = ctx;
+
+	drop_channel(s, error < 0 && !s->bound ? error : -EPIPE);
+}
+
+static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
+
+static void on_connect(struct loop_task *t)
+{
+	struct sonda_session *s = container_of(t, struct sonda_session, task);
+	int r = -ENOTCONN; /* the loop has ended meanwhile */
+
+	if (loop_is_here())
+		r = n_sessions >= MAX_SESSIONS ? -EMFILE :
+						 channel_open(s->socket ? s->socket :
+									  sock_default_consumer(),
+							      PORT, &channel_ops, s, &s->channel);
+	if (r < 0) {
+		drop_channel(s, r);
+		return;
+	}
+	s->next = sessions;
+	sessions = s;
+	n_sessions++;
+}
+
+static void on_disconnect(struct loop_task *t)
+{
+	struct sonda_session *s = container_of(t, struct sonda_session, task);
+
+	drop_channel(s, -EPIPE);
+	loop_unpost(&s->resume);
+}
+
+void session_finish(struct sonda_session *s, int error)
+{
+	s->reply_done = true;
+	s->reply_error = s->reply_error ? s->reply_error : error;
+	pthread_cond_broadcast(&s->changed);
+}
+
+static void on_call(struct loop_task *t)
+{
+	struct sonda_session *s = container_of(t, struct sonda_session, task);
+	int r = -EPIPE;
+
+	if (s->channel)
+		r = channel_call(s->channel, s->method, s->args->buf, pb_mem_len(s->args), -1,
+				 s->reply, s);
+	if (r == 0)
+		return;
+	pthread_mutex_lock(&s->lock);
+	session_finish(s, r);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void on_resume(struct loop_task *t)
+{
+	struct sonda_session *s = container_of(t, struct sonda_session, resume);
+
+	pthread_mutex_lock(&s->lock);
+	if (s->channel && !s->paused)
+		channel_pause(s->channel, false);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the caller's side ---- */
+
+struct session_deadline session_deadline(int timeout_ms)
+{
+	uint64_t ns = clock_mono_ns() + (uint64_t)MAX(timeout_ms, 0) * NS_PER_MS;
+
+	return (struct session_deadline){.never = timeout_ms < 0,
+					 .end = {.tv_sec = (time_t)(ns / NS_PER_S),
+						 .tv_nsec = (long)(ns % NS_PER_S)}};
+}
+
+int session_sleep(struct sonda_session *s, const struct session_deadline *d)
+{
+	if (d->never)
+		return -pthread_cond_wait(&s->changed, &s->lock);
+	return -pthread_cond_timedwait(&s->changed, &s->lock, &d->end);
+}
+
+int session_give_up(struct sonda_session *s, int error)
+{
+	s->task.fn = on_disconnect;
+	loop_call(&s->task);
+	return error;
+}
+
+int session_wait_for(struct sonda_session *s, const bool *what, const struct session_deadline *d)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (r == 0 && !*what && !s->lost)
+		r = session_sleep(s, d);
+	if (*what)
+		r = 0;
+	else if (s->lost)
+		r = s->lost;
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int session_check_caller(struct sonda_session *s)
+{
+	int r;
+
+	if (loop_is_here())
+		return -EDEADLK;
+	if (!loop_runs())
+		return -ENOTCONN;
+	pthread_mutex_lock(&s->lock);
+	r = s->lost;
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+void session_reset(struct sonda_session *s)
+{
+	s->error[0] = '\0';
+	pthread_mutex_lock(&s->lock);
+	s->reply_done = false;
+	s->reply_error = 0;
+	s->packet.len = 0;
+	s->out.len = 0;
+	s->said[0] = '\0';
+	pthread_mutex_unlock(&s->lock);
+}
+
+int session_post(struct sonda_session *s, const char *method, const struct pb_mem *args,
+		 channel_reply_fn reply)
+{
+	int r = session_check_caller(s);
+
+	if (r < 0)
+		return r;
+	if (args->failed)
+		return -ENOMEM;
+	s->method = method;
+	s->args = args;
+	s->reply = reply;
+	s->task.fn = on_call;
+	loop_call(&s->task);
+	return 0;
+}
+
+int session_end_call(struct sonda_session *s, const struct session_deadline *d)
+{
+	int r = session_wait_for(s, &s->reply_done, d);
+
+	if (r == -ETIMEDOUT)
+		return session_give_up(s, r);
+	pthread_mutex_lock(&s->lock);
+	if (r == 0)
+		r = s->reply_error;
+	memcpy(s->error, s->said, sizeof(s->error));
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int session_call(struct sonda_session *s, const char *method, const struct pb_mem *args,
+		 channel_reply_fn reply, const struct session_deadline *d)
+{
+	int r;
+
+	session_reset(s);
+	r = session_post(s, method, args, reply);
+	return r < 0 ? r : session_end_call(s, d);
+}
+
+SONDA_PUBLIC int sonda_session_new(const char *socket, int timeout_ms, struct sonda_session **ret)
+{
+	const struct session_deadline d = session_deadline(timeout_ms);
+	struct sonda_session *s;
+	pthread_condattr_t attr;
+	int r = 0;
+
+	if (loop_is_here())
+		return -EDEADLK;
+	if (!loop_runs())
+		return -ENOTCONN;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	s->resume.fn = on_resume;
+	s->task.fn = on_connect;
+	if (socket && !(s->socket = strdup(socket)))
+		r = -ENOMEM;
+	else
+		loop_call(&s->task);
+	if (r == 0)
+		r = session_wait_for(s, &s->bound, &d);
+	if (r < 0) {
+		sonda_session_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+SONDA_PUBLIC void sonda_session_free(struct sonda_session *s)
+{
+	if (!s)
+		return;
+	session_give_up(s, 0);
+	pthread_cond_destroy(&s->changed);
+	pthread_mutex_destroy(&s->lock);
+	free(s->packet.data);
+	free(s->out.data);
+	free(s->socket);
+	free(s);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/session/session_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "lib/public.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_varint.h"
+
+/* With more than so many bytes that were not taken, the channel reads no more. */
+#define PAUSE_BYTES (4u << 20)
+
+/* ---- the loop's side ---- */
+
+/* A slice: appends it to the packet; a whole packet goes to the output with its preamble. */
+static int add_slice(struct sonda_session *s, const struct pb_field *slice)
+{
+	uint8_t preamble[16] = {PB_WIRE_BYTES | 1 << 3}, *end;
+	bool last = false;
+	struct pb_field f;
+	struct pb_dec d;
+	int r = 0;
+
+	pb_dec_init(&d, slice->data, slice->len);
+	while (r == 0 && pb_dec_next(&d, &f)) {
+		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_DATA && f.data)
+			r = session_append(&s->packet, f.data, f.len);
+		else if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET)
+			last = f.u64;
+	}
+	if (r < 0 || !last)
+		return r;
+	end = pb_put_varint(preamble + 1, s->packet.len);
+	r = session_append(&s->out, preamble, (size_t)(end - preamble));
+	if (r == 0)
+		r = session_append(&s->out, s->packet.data, s->packet.len);
+	s->packet.len = 0;
+	return r;
+}
+
+static void on_read(void *ctx, const struct channel_reply *reply)
+{
+	struct sonda_session *s = ctx;
+	struct pb_field f;
+	struct pb_dec d;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	pb_dec_init(&d, reply->data, reply->len);
+	while (r == 0 && pb_dec_next(&d, &f))
+		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICES && f.data)
+			r = add_slice(s, &f);
+	if (r < 0)
+		session_finish(s, r);
+	else if (!reply->has_more)
+		session_finish(s, reply->success ? 0 : -EPROTO);
+	if (s->out.len > PAUSE_BYTES && !s->paused) {
+		s->paused = true;
+		channel_pause(s->channel, true);
+	}
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the caller's side ---- */
+
+/* Waits for a part of the trace. Returns 0 with *ret, whose len is 0 at the end. */
+static int next_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
+{
+	const struct session_deadline d = session_deadline(timeout_ms);
+	struct session_bytes empty = {.data = ret->data, .cap = ret->cap};
+	bool was_paused;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (r == 0 && s->out.len == 0 && !s->reply_done && !s->lost)
+		r = session_sleep(s, &d);
+	if (s->out.len > 0 && s->reply_error == 0)
+		r = 0;
+	else if (s->reply_done)
+		r = s->reply_error;
+	else if (s->lost)
+		r = s->lost;
+	*ret = s->out;
+	s->out = empty;
+	was_paused = s->paused;
+	s->paused = false;
+	pthread_mutex_unlock(&s->lock);
+	if (was_paused)
+		loop_post(&s->resume);
+	return r;
+}
+
+SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
+				    int (*fn)(void *ctx, const void *data, size_t len), void *ctx,
+				    int timeout_ms)
+{
+	const struct pb_mem none = {0};
+	struct session_bytes part = {0};
+	int r;
+
+	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
+		return -EINVAL;
+	session_reset(s);
+	r = session_post(s, "ReadBuffers", &none, on_read);
+	if (r < 0)
+		return r;
+	do {
+		r = next_part(s, timeout_ms, &part);
+		if (r == 0 && part.len > 0)
+			r = fn(ctx, part.data, part.len);
+	} while (r == 0 && part.len > 0);
+	free(part.data);
+	return r == 0 ? 0 : session_give_up(s, r);
+}
+
+struct output {
+	int fd; /* borrowed */
+	int timeout_ms;
+};
+
+static int write_all(void *ctx, const void *data, size_t len)
+{
+	const struct output *o = ctx;
+	struct pollfd p = {.fd = o->fd, .events = POLLOUT};
+	const uint8_t *at = data;
+
+	while (len > 0) {
+		ssize_t n = write(o->fd, at, len);
+
+		if (n >= 0) {
+			at += n;
+			len -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			if (poll(&p, 1, o->timeout_ms) == 0)
+				return -ETIMEDOUT;
+		} else if (errno != EINTR) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+SONDA_PUBLIC int sonda_session_read_fd(struct sonda_session *s, int fd, int timeout_ms)
+{
+	struct output o = {.fd = fd, .timeout_ms = timeout_ms};
+
+	return sonda_session_read(s, write_all, &o, timeout_ms);
+}
