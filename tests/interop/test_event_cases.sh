@@ -69,7 +69,7 @@ order and description | select extract_arg(source_arg_set_id, 'child_ordering') 
 operations that overlap | select t.name, count(*) as n, count(distinct track_id) as tracks, count(distinct coalesce(track_group_id, -t.id)) as groups, max(depth) as depth from slice s join track t on s.track_id = t.id where t.name glob '* ops' group by t.name | merged ops 2 2 1 0; separate ops 2 2 2 0
 counters | select t.name, group_concat(value, ' ') as v, t.unit from (select * from counter order by ts) c join counter_track t on c.track_id = t.id where t.name in ('ints', 'reals', 'sums', 'extra', 'named unit') group by t.name order by t.name | extra 5.0 NULL; ints 307200.0 bytes; named unit 1.0 widgets; reals 0.25 0.5 NULL; sums 10.0 7.0 4.0 1.0 NULL
 flows | select o.name as a, i.name as b from flow f join slice o on f.slice_out = o.id join slice i on f.slice_in = i.id order by o.ts | A B; B C; D E; F G
-times of other clocks, of now and of the past | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by s.id | past 1; monotonic 1; now 1; now 1
+times of other clocks, of now and of the past | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by name desc, s.id | past 1; now 1; now 1; monotonic 1
 threads and their process | select count(distinct upid) as processes, count(distinct tid) as threads, sum(thread.name = 'other') as others from thread join process using (upid) where process.name glob '*event_cases' and thread.name in ('cases-main', 'other') | 1 52 1
 TABLE
   )
@@ -106,16 +106,16 @@ all_cases "sondad and perfetto" "$dir/trace"
 
 under "units of a microsecond" 'timestamp_unit_multiplier: 1000' <<'TABLE'
 all times are multiples | select count(*) from slice s where ts % 1000 and not ON(times) | 0
-and right | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by s.id | past 1; monotonic 1; now 1; now 1
+and right | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by name desc, s.id | past 1; now 1; now 1; monotonic 1
 durations | select name, dur from slice s where ON(nested) order by ts | A 10000000; B 2000000; I 0
 TABLE
 under "absolute times" 'disable_incremental_timestamps: true' <<'TABLE'
 durations | select name, dur from slice s where ON(nested) order by ts | A 10000000; B 2000000; I 0
-times | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by s.id | past 1; monotonic 1; now 1; now 1
+times | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by name desc, s.id | past 1; now 1; now 1; monotonic 1
 TABLE
 under "absolute microseconds" 'disable_incremental_timestamps: true timestamp_unit_multiplier: 1000' <<'TABLE'
 durations | select name, dur from slice s where ON(nested) order by ts | A 10000000; B 2000000; I 0
-times | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by s.id | past 1; monotonic 1; now 1; now 1
+times | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by name desc, s.id | past 1; now 1; now 1; monotonic 1
 TABLE
 under "a multiplier of 0" 'timestamp_unit_multiplier: 0' <<'TABLE'
 is 1 | select name, dur from slice s where ON(nested) order by ts | A 10000000; B 2000000; I 0

@@ -32,12 +32,13 @@ before=$(cpu_ticks "$service" "$probes" $(pgrep -P "$probes")) machine_before=$(
 code=$?
 used=$(($(cpu_ticks "$service" "$probes" $(pgrep -P "$probes")) - before)) machine=$(($(machine_ticks) - machine_before))
 
-# A second session begins and ends meanwhile: it makes rings, switches events on and off, and removes the rings.
-"$BIN/sonda" record -t 3s --strict -o "$TMP/first" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/first.log" 2>&1 &
+# A second session begins and ends meanwhile: it makes rings, switches events on and off, and removes the rings. The kernel
+# holds up the first for some tenths of a second in that, for which its rings have room.
+"$BIN/sonda" record -t 6s -B 64mb --strict -o "$TMP/first" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/first.log" 2>&1 &
 first=$!
 PIDS+=($!)
 wait_for we_record
-"$BIN/sonda" record -t 1s --strict -o "$TMP/second" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/second.log" 2>&1
+"$BIN/sonda" record -t 3s -B 64mb --strict -o "$TMP/second" sched 'irq:*' 'timer:*' 'raw_syscalls:*' >"$TMP/second.log" 2>&1
 second_code=$?
 wait "$first"
 first_code=$?

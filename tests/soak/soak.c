@@ -349,8 +349,8 @@ static bool end_consumers(void)
 /* ---- the soak ---- */
 
 static struct peer ring;
-/* The service keeps the semaphore that counts its file writers, from the first file on. */
-#define FDS_KEPT 1
+/* The service keeps the pipe in which its file writers say that they end, from the first file on. */
+#define FDS_KEPT 2
 
 static struct weight at_first, at_last;
 static uint64_t top_kb[3]; /* of each third of the time */
