@@ -173,10 +173,10 @@ uint32_t tasks_upid(const struct tasks *t, uint32_t utid)
 	return table_u32(threads(t), THREAD_UPID, utid);
 }
 
+/* Replaces what a process tree said: the tree reads 0 for the parent of a process that ends. */
 static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
 {
-	if (table_u32(processes(t), PROCESS_PARENT, upid) == NULL_U32)
-		table_set_u32(processes(t), PROCESS_PARENT, upid, parent);
+	table_set_u32(processes(t), PROCESS_PARENT, upid, parent);
 }
 
 static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)

@@ -125,6 +125,29 @@ static void put_new_task(struct strbuf *bundle, uint64_t ts, int by, int tid, ui
 	put_event(bundle, ts, by, PB_FTRACE_EVENT_TASK_NEWTASK, &e);
 }
 
+static void put_free(struct strbuf *bundle, uint64_t ts, int tid)
+{
+	struct strbuf e = {0};
+
+	put_u64(&e, PB_SCHED_PROCESS_FREE_FTRACE_EVENT_PID, (uint64_t)tid);
+	put_event(bundle, ts, tid, PB_FTRACE_EVENT_SCHED_PROCESS_FREE, &e);
+}
+
+/* A packet with a process tree of one process. */
+static void put_process(struct strbuf *trace, uint64_t ts, int pid, int ppid, const char *name)
+{
+	struct strbuf process = {0}, tree = {0}, p = {0};
+
+	put_u64(&process, PB_PROCESS_TREE_PROCESS_PID, (uint64_t)pid);
+	put_u64(&process, PB_PROCESS_TREE_PROCESS_PPID, (uint64_t)ppid);
+	put_bytes(&process, PB_PROCESS_TREE_PROCESS_CMDLINE, name, strlen(name));
+	put_message(&tree, PB_PROCESS_TREE_PROCESSES, &process);
+	put_message(&p, PB_TRACE_PACKET_PROCESS_TREE, &tree);
+	put_u64(&p, PB_TRACE_PACKET_TIMESTAMP, ts);
+	put_u64(&p, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, 3);
+	put_message(trace, PB_TRACE_PACKET, &p);
+}
+
 static struct strbuf bundle_of(uint32_t cpu)
 {
 	struct strbuf b = {0};
@@ -240,6 +263,40 @@ TEST(a_thread_gets_the_process_of_its_creator)
 	       "31|1|-\n32|0|0\n");
 	expect(&t, "select pid, name, start_ts from process where pid = 30", "30|kid|20\n");
 	strbuf_deinit(&t);
+}
+
+TEST(the_creator_of_a_process_replaces_the_parent_of_its_tree)
+{
+	static const char processes[] =
+		"select p.upid, p.pid, p.name, p.start_ts, p.end_ts, p.parent_upid, q.pid "
+		"from process p left join process q on q.upid = p.parent_upid order by p.upid";
+	struct strbuf t = {0}, u = {0}, b = bundle_of(0);
+
+	/* The tree sees the process at its end, and its creator after that. */
+	put_new_task(&b, 10, 20, 30, 0);
+	put_free(&b, 17, 30);
+	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	put_process(&t, 15, 30, 0, "bash");
+	put_process(&t, 20, 20, 1, "sh");
+	expect(&t, processes,
+	       "0|0|-|-|-|-|-\n1|30|bash|10|17|3|20\n2|1|-|-|-|-|-\n3|20|sh|-|-|2|1\n");
+
+	/* The pid is used again before the creators are known; a later tree has another parent. */
+	b = bundle_of(0);
+	put_new_task(&b, 10, 20, 30, 0);
+	put_free(&b, 17, 30);
+	put_new_task(&b, 18, 21, 30, 0);
+	put_packet(&u, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	put_process(&u, 15, 30, 0, "bash");
+	put_process(&u, 20, 20, 1, "sh");
+	put_process(&u, 21, 30, 7, "x");
+	put_process(&u, 22, 21, 20, "y");
+	put_process(&u, 23, 30, 20, "z");
+	expect(&u, processes,
+	       "0|0|-|-|-|-|-\n1|30|bash|10|17|4|20\n2|30|x|18|-|6|21\n3|1|-|-|-|-|-\n"
+	       "4|20|sh|-|-|3|1\n5|7|-|-|-|-|-\n6|21|y|-|-|4|20\n7|30|z|-|-|4|20\n");
+	strbuf_deinit(&t);
+	strbuf_deinit(&u);
 }
 
 TEST(events_before_the_data_of_all_cpus_only_make_a_raw_row)
