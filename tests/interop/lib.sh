@@ -98,18 +98,17 @@ exec {TPQ_IN}>"$TMP/questions" {TPQ_OUT}<"$TMP/answers"
 
 # The rows of each statement, as a line of JSON; a complaint in their place.
 query() { # TRACE SQL...
-  local word line answer='' request=()
+  local word answer request=()
   for word; do request+=("$(base64 -w 0 <<<"$word")"); done
   (
     flock 8
     echo "${request[*]}" >&"$TPQ_IN"
-    while IFS= read -r -t 60 -u "$TPQ_OUT" line; do
-      case $line in
-      end) printf %s "$answer" && exit 0 ;;
-      'error '*) printf '%s%s\n' "$answer" "$line" && exit 0 ;;
-      esac
-      answer=$answer$line$'\n' # all of it is read, also if the caller wants less
-    done
+    # All of it is read, also if the caller wants less; sed reads blocks, where read takes a byte at a time.
+    answer=$(timeout 60 sed -e '/^end$/q' -e '/^error /q' <&"$TPQ_OUT")
+    case $answer in
+    end | *$'\n'end) printf %s "${answer%end}" && exit 0 ;;
+    'error '* | *$'\n''error '*) printf '%s\n' "$answer" && exit 0 ;;
+    esac
     echo "trace_processor does not answer"
     cat "$TMP/tpq.err"
   ) 8>"$TMP/tpq.lock"

@@ -60,7 +60,7 @@ buffers { size_kb: ${SIZE:-32768} }
 data_sources { config { name: "linux.ftrace" ftrace_config { $(printf 'ftrace_events: "%s" ' "${@:2}") $1 } } }
 data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
 data_sources { config { name: "linux.system_info" } }
-duration_ms: 700
+duration_ms: ${DURATION:-200}
 $MORE
 CONFIG
 }
@@ -75,21 +75,21 @@ config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sc
   timer/hrtimer_expire_exit irq/softirq_entry irq/softirq_exit irq/irq_handler_entry irq/irq_handler_exit \
   workqueue/workqueue_execute_start workqueue/workqueue_execute_end ftrace/print >"$dir/full.config"
 MORE='compression_type: COMPRESSION_TYPE_DEFLATE' config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/deflated.config"
-SIZE=64 config 'compact_sched { enabled: true }' "${sched[@]}" raw_syscalls/sys_enter >"$dir/lossy.config"
+SIZE=64 DURATION=700 config 'compact_sched { enabled: true }' "${sched[@]}" raw_syscalls/sys_enter >"$dir/lossy.config"
 cat >"$dir/counters.config" <<CONFIG
 buffers { size_kb: 8192 }
 data_sources { config { name: "linux.process_stats" process_stats_config {
-  scan_all_processes_on_start: true proc_stats_poll_ms: 200 scan_smaps_rollup: true record_process_runtime: true } } }
-data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 200 vmstat_period_ms: 200
-  stat_period_ms: 200 cpufreq_period_ms: 200 buddyinfo_period_ms: 200 psi_period_ms: 200 thermal_period_ms: 200
-  cpuidle_period_ms: 200 slab_period_ms: 200 devfreq_period_ms: 200 } } }
-duration_ms: 700
+  scan_all_processes_on_start: true proc_stats_poll_ms: 100 scan_smaps_rollup: true record_process_runtime: true } } }
+data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 100 vmstat_period_ms: 100
+  stat_period_ms: 100 cpufreq_period_ms: 100 buddyinfo_period_ms: 100 psi_period_ms: 100 thermal_period_ms: 100
+  cpuidle_period_ms: 100 slab_period_ms: 100 devfreq_period_ms: 100 } } }
+duration_ms: 300
 CONFIG
 while sleep 0.02; do :; done &
 load=$!
 PIDS+=("$load")
 # Markers as programs write them, good and bad, while there are recordings.
-while sleep 0.1; do
+while sleep 0.03; do
   for line in "B|$$|outer|part" "B|$$|" "E|$$" "C|$$|depth|7" "I|$$|now" E "text" "C|$$|none|x"; do echo "$line" >/sys/kernel/tracing/trace_marker; done 2>/dev/null
 done &
 markers=$!
