@@ -33,7 +33,14 @@ is_true missing "the rest is recorded" "select count(*) > 0 from ftrace_event wh
 
 # ---- names of functions, which an emulator takes seconds to read
 
-"$BIN/sonda" record --strict --ksyms -a -o "$OUT/short.pftrace" timer:hrtimer_expire_entry -- sleep 0.4 >"$TMP/log" 2>&1
+# Nor does the stop wait for them longer than the config allows, or the service flush meanwhile.
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 16384 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "timer/hrtimer_expire_entry" symbolize_ksyms: true } } }
+flush_timeout_ms: 60000
+data_source_stop_timeout_ms: 60000
+CONFIG
+"$BIN/sonda" record --strict -c "$TMP/config" -o "$OUT/short.pftrace" -- sleep 0.4 >"$TMP/log" 2>&1
 verdict "a recording that is shorter than that: exit code 0, nothing is missing" $? "$TMP/log"
 sed 's/^/# /' "$TMP/log"
 is_true short "it has events, and all have names" \
