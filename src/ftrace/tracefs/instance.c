@@ -25,8 +25,8 @@
 
 /* Another sonda-probes makes an instance in less; a stranger may hold the lock for longer. */
 #define LOCK_TRIES 50
-/* A process that looks at every instance has a file of ours open for less. */
-#define REMOVE_TRIES 10
+/* A process that looks at every instance has a file of ours open for less, also on a busy machine. */
+#define REMOVE_TRIES 50
 #define PAUSE_NS (10 * 1000 * 1000)
 
 #define MAX_SAME_SESSION 64 /* ftrace sources of one session */
