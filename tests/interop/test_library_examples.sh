@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: none
+# tracefs: shared
 #
 # The programs of examples/ that write track events, built with the public headers and the library alone, as C and as C++, and
 # recorded with sonda record --app.

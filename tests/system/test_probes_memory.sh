@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# tracefs: shared
 #
 # sonda-probes polls 36,000 times and takes no more memory than after the first 2,000: the sources that poll, many
 # instances of each in one session, every 10 ms. (The hour that it stands for is the same number of polls.)

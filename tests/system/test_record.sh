@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# tracefs: shared
 #
 # `sonda record` with our own sondad and nobody's rights: a producer of numbered packets, then private daemons that
 # record names of processes. Exit codes, what is said, which files remain; nothing stays behind.

@@ -79,7 +79,7 @@ struct import {
 	struct machine *machines[MAX_MACHINES]; /* owned */
 	size_t n_machines;
 	struct event_queues queues;
-	struct arg_builder args; /* for whoever makes a set */
+	struct arg_builder args; /* scratch: the set that is being made */
 	struct arg_list list; /* likewise, for reading one */
 	struct deferred_packet *deferred; /* owned: packets whose clock is not known yet */
 	size_t n_deferred, cap_deferred;

@@ -227,7 +227,7 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 	}
 }
 
-/* ---- names that nobody has ---- */
+/* ---- names that no producer offers ---- */
 
 const char *nearest_source(const struct name_list *offered, const char *name)
 {

@@ -30,9 +30,6 @@ struct encode_ctx {
 	bool bad_field; /* set if a field was outside its record; the event lacks that field */
 };
 
-/* Notes a thread of a field for the metadata bus. Requires ctx->tids. */
-void encode_add_tid(struct encode_ctx *ctx, int32_t tid);
-
 /*
  * Notes the record's thread and its metadata fields for the metadata bus. Call it before the
  * fields are encoded. Requires ctx->tids.
@@ -73,7 +70,7 @@ static inline uint64_t field_plain(const struct field_op *op, const uint8_t *pay
 		return (uint64_t)(int16_t)load16(at);
 	case FIELD_PID:
 		if (ctx->tids)
-			encode_add_tid(ctx, (int32_t)load32(at));
+			tid_list_add(ctx->tids, (int32_t)load32(at));
 		return (uint64_t)(int32_t)load32(at);
 	case FIELD_S32:
 		return (uint64_t)(int32_t)load32(at);

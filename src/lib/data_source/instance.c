@@ -369,7 +369,7 @@ void instance_end(struct instance *in)
 	struct source *s = in->source;
 
 	if (in->state == INSTANCE_STARTED && s->callbacks.on_stop) {
-		/* Nobody waits for this answer. */
+		/* The service does not wait for this answer. */
 		struct sonda_answer *a = answer_new(in, NULL);
 
 		if (a) {

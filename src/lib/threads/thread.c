@@ -88,21 +88,7 @@ static void on_exit_of_thread(void *arg)
 	thread_self_ = t;
 	if (!thread_enter())
 		return; /* it ends inside: its writers stay */
-	t->exits = true;
-	if (atomic_load(&thread_free_writers))
-		atomic_load (&thread_free_writers)(t);
-	thread_leave(t);
-	pthread_mutex_lock(&lock);
-	if (t->prev)
-		t->prev->next = t->next;
-	else
-		all = t->next;
-	if (t->next)
-		t->next->prev = t->prev;
-	pthread_mutex_unlock(&lock);
-	thread_self_ = NULL;
-	free(t->slots);
-	free(t);
+	forget(t);
 }
 
 static void init(void)

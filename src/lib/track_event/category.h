@@ -8,7 +8,7 @@
 
 /* The categories of the process, and which instance records which. Any thread. */
 
-/* Called without a lock after a category was added or removed. NULL: nobody wants to know. */
+/* Called without a lock after a category was added or removed. NULL: no function is called. */
 extern void (*_Atomic categories_on_change)(void);
 
 /* An instance records from now on: sets its bit in all categories that config enables, those that

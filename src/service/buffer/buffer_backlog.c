@@ -118,7 +118,7 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 	size_t steps = APPEND_STEPS;
 	tb_place place = 0;
 
-	trace_buffer_settle(from, NULL); /* nobody clones one that stands in */
+	trace_buffer_settle(from, NULL); /* a backlog buffer is never cloned */
 	if (!op) {
 		size_t all = SIZE_MAX;
 
