@@ -190,9 +190,10 @@ done
 command_of() { # NAME: in $command
   case $1 in
   # The guests' time does not depend on their speed.
-  kernels) command=(nice -n 10 tests/kernels/check.sh) && TEST_TIMEOUT=${TEST_TIMEOUT:-1200} ;;
-  unit/*) command=("$B/tests/$1") ;;
-  fuzz/*) command=("$B/tests/fuzz/replay_${1#fuzz/}" "tests/fuzz/corpus/${1#fuzz/}") ;;
+  kernels) command=(chrt --idle 0 tests/kernels/check.sh) && TEST_TIMEOUT=${TEST_TIMEOUT:-1200} ;;
+  # Recordings of the machine's events come first.
+  unit/*) command=(nice -n 10 "$B/tests/$1") ;;
+  fuzz/*) command=(nice -n 10 "$B/tests/fuzz/replay_${1#fuzz/}" "tests/fuzz/corpus/${1#fuzz/}") ;;
   *) command=("tests/$1") ;;
   esac
 }

@@ -83,9 +83,13 @@ start() { # SERVICE FOLDER
   verdict "$1's service and a program start" $? "$dir/cases.log"
 }
 
+# The program says when all is written, which ends the session.
 config() { # TEXT: of TrackEventConfig
-  printf 'buffers { size_kb: 16384 }\ndata_sources { config { name: "track_event" track_event_config { %s } } }\nduration_ms: 1000\n' \
-    "$1" >"$dir/config"
+  cat >"$dir/config" <<CONFIG
+buffers { size_kb: 16384 }
+data_sources { config { name: "track_event" track_event_config { $1 } } }
+trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 50000 triggers { name: "event_cases_written" } }
+CONFIG
 }
 
 # What fields of the packets say.
@@ -105,7 +109,7 @@ record perfetto "$dir/config" "$dir/trace" "$dir/log"
 all_cases "sondad and perfetto" "$dir/trace"
 
 under "units of a microsecond" 'timestamp_unit_multiplier: 1000' <<'TABLE'
-all times are multiples | select count(*) from slice s where ts % 1000 and not ON(times) | 0
+all times are multiples | select count(*) from slice s where ts % 1000 and not ON(times) and name != 'event_cases_written' | 0
 and right | select name, abs(s.ts - (select int_value from args where arg_set_id = s.arg_set_id and key = 'debug.boot')) < 1000000 as near from slice s where ON(times) order by name desc, s.id | past 1; now 1; now 1; monotonic 1
 durations | select name, dur from slice s where ON(nested) order by ts | A 10000000; B 2000000; I 0
 TABLE

@@ -264,6 +264,8 @@ static void wait_until(bool enabled)
 
 static void write_all(void)
 {
+	const char *written = "event_cases_written";
+
 	base = sonda_now();
 	slices();
 	across_threads();
@@ -276,8 +278,9 @@ static void write_all(void)
 	flows();
 	times();
 	busy();
-	/* The last event: whoever waits for it has all. */
 	SONDA_INSTANT(cases, "all written");
+	/* The session ends. */
+	(void)sonda_activate_triggers(&written, 1, 0);
 }
 
 int main(void)

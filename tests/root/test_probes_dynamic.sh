@@ -143,6 +143,10 @@ verdict "and nobody else's" $? "$TMP/diff"
 
 # ---- events that come, go and change
 
+# The kernel discards what is unread of an event that goes.
+is_read() { # PID
+  cat "$TRACEFS"/instances/sonda-"$1"-*/per_cpu/cpu*/stats | awk '/^entries: / { n += $2; seen = 1 } END { exit !seen || n }'
+}
 seen() { [ "$(cat "$TRACEFS"/instances/sonda-"$1"-*/events/$mine/"$2"/enable 2>/dev/null)" = 1 ]; } # PID EVENT
 "$record" "$TMP/change.trace" 60000 "ftrace_events: '$mine/*' event_filters { event: '$mine/two' filter: 'y >= 5000' }" \
   >"$TMP/change.out" 2>"$TMP/change.err" &
@@ -150,7 +154,7 @@ changing=$!
 PIDS+=("$changing")
 wait_for seen $changing one
 "$TMP/probed" 10
-sleep 0.2
+wait_for is_read $changing
 # Other fields, and most likely the other's id.
 remove_theirs
 echo "p:$mine/two $at y=$b:u64" >>$TRACEFS/uprobe_events
@@ -158,14 +162,14 @@ echo "p:$mine/one $at s=+0($s):string" >>$TRACEFS/uprobe_events
 wait_for seen $changing one && wait_for seen $changing two
 verdict "a probe that is made anew, and another one, are switched on" $? "$TMP/change.err"
 "$TMP/probed" 10
-sleep 0.2
+wait_for is_read $changing
 # Just as it was before.
 remove_theirs
 echo "p:$mine/two $at y=$b:u64" >>$TRACEFS/uprobe_events
 wait_for seen $changing two
 verdict "a probe that is made anew as it was is switched on" $?
 "$TMP/probed" 10
-sleep 0.2
+wait_for is_read $changing
 kill -TERM $changing
 wait $changing && "$print" "$TMP/change.trace" >"$TMP/change.events"
 verdict "one number of the trace stands for one event" $? "$TMP/change.events"

@@ -344,12 +344,14 @@ static void sleep_often(void)
 		nanosleep(&moment, NULL);
 }
 
-/* Each variant by itself; all see the same load. */
+#define LOAD_TRIES 100
+
+/* Each variant by itself; all see the same load, which goes on until the first counted min. */
 static void compare(const struct ebpf_family *f, const char *name, void (*load)(void), int64_t min)
 {
 	const uint32_t us = (uint32_t)getpid();
 	const struct ebpf_scope scope = {.own_pid = 1, .pids = &us, .n_pids = 1};
-	int64_t before[RUNGS_MAX], counted[RUNGS_MAX], least;
+	int64_t before[RUNGS_MAX], counted[RUNGS_MAX], first, least = 0;
 
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
@@ -369,9 +371,12 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 	/* The machine goes on between two looks: the first is looked at before and after the others. */
 	for (int i = 0; i < f->n_variants; i++)
 		before[i] = figure(&runs[i], name);
-	least = -figure(&runs[0], name);
-	load();
-	least += figure(&runs[0], name);
+	first = figure(&runs[0], name);
+	/* Threads that share too few CPUs hardly wait for each other. */
+	for (int tries = 0; tries < LOAD_TRIES && (!tries || least < min); tries++) {
+		load();
+		least = figure(&runs[0], name) - first;
+	}
 	for (int i = f->n_variants; i-- > 0;)
 		counted[i] = figure(&runs[i], name) - before[i];
 	for (int i = 0; i < f->n_variants; i++) {
