@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/rng.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/service/buffer_script.h"
 
 /* Space: laps, padding, the exact end, and both policies. Rings of 4096 bytes. */
 
@@ -9,98 +9,43 @@ static struct chunk c;
 
 /* ---- the end of the memory ---- */
 
-TEST_WITH(padding_where_a_record_does_not_fit, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(padding_where_a_record_does_not_fit, 4096, "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004",
+       "count write_wrap_count 0", "put 1.1#3 d*1020",
+       "count write_wrap_count 1 padding_bytes_written 1024 padding_bytes_cleared 0",
+       /* 'd' lies at 0, over 'a' and the first bytes of 'b'. */
+       "count chunks_overwritten 2 bytes_in_use 3088", "read 1.1 c*1004 -overwrite 1.1 d*1020 end",
+       "count bytes_in_use 1024", "put 1.1#4 e*2028",
+       "count padding_bytes_cleared 1024 bytes_in_use 2048", "read 1.1 e*2028 end")
 
-	for (uint32_t i = 0; i < 3; i++)
-		commit_record(b, 1, i, (char)('a' + i), 1024);
-	assert_int_equal(stats_of(state)->write_wrap_count, 0);
-	commit_record(b, 1, 3, 'd', 1040);
-	assert_int_equal(stats_of(state)->write_wrap_count, 1);
-	assert_int_equal(stats_of(state)->padding_bytes_written, 1024);
-	assert_int_equal(stats_of(state)->padding_bytes_cleared, 0);
-	/* 'd' lies at 0, over 'a' and the first bytes of 'b'. */
-	assert_int_equal(stats_of(state)->chunks_overwritten, 2);
-	assert_int_equal(bytes_in_use(b), 1040 + 1024 + 1024);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'c', 1024, DATA_LOSS_OVERWRITE);
-	expect_record(b, 1, 'd', 1040, 0);
-	expect_end(b);
-	assert_int_equal(bytes_in_use(b), 1024);
-	commit_record(b, 1, 4, 'e', 2048);
-	assert_int_equal(stats_of(state)->padding_bytes_cleared, 1024);
-	assert_int_equal(bytes_in_use(b), 2048);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'e', 2048, 0);
-	expect_end(b);
-}
+SCRIPT(a_record_that_ends_at_the_end, 4096,
+       "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004 1.1#3 d*1004",
+       "count write_wrap_count 1 chunks_overwritten 0 bytes_in_use 4096",
+       "put 1.1#4 a*1004 1.1#5 b*1004 1.1#6 c*1004 1.1#7 d*1004",
+       "count write_wrap_count 2 chunks_overwritten 4 bytes_in_use 4096",
+       "put 1.1#8 a*1004 1.1#9 b*1004 1.1#10 c*1004 1.1#11 d*1004",
+       "count write_wrap_count 3 chunks_overwritten 8 bytes_in_use 4096",
+       "put 1.1#12 a*1004 1.1#13 b*1004 1.1#14 c*1004 1.1#15 d*1004",
+       "count write_wrap_count 4 chunks_overwritten 12 bytes_in_use 4096",
+       "put 1.1#16 a*1004 1.1#17 b*1004 1.1#18 c*1004 1.1#19 d*1004",
+       "count write_wrap_count 5 chunks_overwritten 16 bytes_in_use 4096",
+       "count padding_bytes_written 0 padding_bytes_cleared 0",
+       "read 1.1 a*1004 -overwrite 1.1 b*1004 1.1 c*1004 1.1 d*1004 end")
 
-TEST_WITH(a_record_that_ends_at_the_end, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(one_record_fills_the_ring, 4096, "put 1.1#0 a*4076",
+       "count bytes_in_use 4096 write_wrap_count 1 chunks_overwritten 0", "put 1.1#1 b*4076",
+       "count bytes_in_use 4096 write_wrap_count 2 chunks_overwritten 1", "put 1.1#2 c*4076",
+       "count bytes_in_use 4096 write_wrap_count 3 chunks_overwritten 2",
+       "read 1.1 c*4076 -overwrite end")
 
-	for (uint32_t lap = 0; lap < 5; lap++) {
-		for (uint32_t i = 0; i < 4; i++)
-			commit_record(b, 1, lap * 4 + i, (char)('a' + i), 1024);
-		assert_int_equal(stats_of(state)->write_wrap_count, lap + 1);
-		assert_int_equal(stats_of(state)->chunks_overwritten, lap * 4);
-		assert_int_equal(bytes_in_use(b), 4096);
-	}
-	assert_int_equal(stats_of(state)->padding_bytes_written, 0);
-	assert_int_equal(stats_of(state)->padding_bytes_cleared, 0);
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 0; i < 4; i++)
-		expect_record(b, 1, (char)('a' + i), 1024, i == 0 ? DATA_LOSS_OVERWRITE : 0);
-	expect_end(b);
-}
+SCRIPT(one_unit_before_the_end, 4096, "put 1.1#0 a*4060", "count write_wrap_count 0",
+       /* A header fits there: a chunk without fragments. */
+       "put 1.2#0", "count write_wrap_count 1 padding_bytes_written 0 chunks_overwritten 0",
+       "read 1.1 a*4060 end", "count chunks_read 2")
 
-TEST_WITH(one_record_fills_the_ring, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	for (uint32_t i = 0; i < 3; i++) {
-		commit_record(b, 1, i, (char)('a' + i), 4096);
-		assert_int_equal(bytes_in_use(b), 4096);
-		assert_int_equal(stats_of(state)->write_wrap_count, i + 1);
-		assert_int_equal(stats_of(state)->chunks_overwritten, i);
-	}
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'c', 4096, DATA_LOSS_OVERWRITE);
-	expect_end(b);
-}
-
-TEST_WITH(one_unit_before_the_end, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	commit_record(b, 1, 0, 'a', 4096 - 16);
-	assert_int_equal(stats_of(state)->write_wrap_count, 0);
-	/* A header fits there: a chunk without fragments. */
-	commit_text(b, 1, 2, 0, 0, NULL);
-	assert_int_equal(stats_of(state)->write_wrap_count, 1);
-	assert_int_equal(stats_of(state)->padding_bytes_written, 0);
-	assert_int_equal(stats_of(state)->chunks_overwritten, 0);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'a', 4096 - 16, 0);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->chunks_read, 2);
-}
-
-TEST_WITH(padding_of_one_unit, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	commit_record(b, 1, 0, 'a', 4096 - 16);
-	commit_record(b, 1, 1, 'b', 32);
-	assert_int_equal(stats_of(state)->padding_bytes_written, 16);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'b', 32, DATA_LOSS_OVERWRITE);
-	expect_end(b);
-	/* The lap before is gone, and its padding with it. */
-	assert_int_equal(stats_of(state)->padding_bytes_cleared, 16);
-	assert_int_equal(bytes_in_use(b), 0);
-}
+SCRIPT(padding_of_one_unit, 4096, "put 1.1#0 a*4060 1.1#1 b*12", "count padding_bytes_written 16",
+       "read 1.1 b*12 -overwrite end",
+       /* The lap before is gone, and its padding with it. */
+       "count padding_bytes_cleared 16 bytes_in_use 0")
 
 TEST_WITH(replaced_by_sizes_that_differ_by_little, setup_4k, teardown)
 {
@@ -139,43 +84,19 @@ TEST_WITH(a_chunk_that_finds_no_room_while_it_is_copied, setup_4k, teardown)
 	expect_end(b);
 }
 
-TEST_WITH(a_large_source_whose_packets_fit_before_the_end, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	commit_record(b, 1, 0, 'a', 2048);
-	commit_record(b, 1, 1, 'b', 1024);
-	chunk_start(&c, 1, 1, 2, 0);
-	chunk_fill(&c, 'c', 1024 - 16 - 4);
-	chunk_commit_in(b, &c, 4000, true);
-	assert_int_equal(stats_of(state)->padding_bytes_written, 0);
-	assert_int_equal(stats_of(state)->write_wrap_count, 1);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'a', 2048, 0);
-	expect_record(b, 1, 'b', 1024, 0);
-	expect_record(b, 1, 'c', 1024, 0);
-}
+SCRIPT(a_large_source_whose_packets_fit_before_the_end, 4096,
+       "put 1.1#0 a*2028 1.1#1 b*1004 1.1#2 c*1004 [4000]",
+       "count padding_bytes_written 0 write_wrap_count 1", "read 1.1 a*2028 1.1 b*1004 1.1 c*1004")
 
 /* ---- reading while laps go by ---- */
 
-IN_4K(a_reader_that_is_overtaken)
-{
-	for (uint32_t i = 0; i < 4; i++)
-		commit_record(b, 1, i, (char)('a' + i), 1024);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'a', 1024, 0);
-	for (uint32_t i = 4; i < 7; i++)
-		commit_record(b, 1, i, (char)('a' + i), 1024);
-	expect_record(b, 1, 'd', 1024, DATA_LOSS_OVERWRITE);
-	for (uint32_t i = 7; i < 16; i++)
-		commit_record(b, 1, i, (char)('a' + i), 1024);
-	for (uint32_t i = 12; i < 16; i++)
-		expect_record(b, 1, (char)('a' + i), 1024, i == 12 ? DATA_LOSS_OVERWRITE : 0);
-	expect_end(b);
-	commit_record(b, 1, 16, 'q', 1024);
-	expect_record(b, 1, 'q', 1024, 0);
-	expect_end(b);
-}
+SCRIPT(a_reader_that_is_overtaken, 4096, "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004 1.1#3 d*1004",
+       "read 1.1 a*1004", "put 1.1#4 e*1004 1.1#5 f*1004 1.1#6 g*1004",
+       "next 1.1 d*1004 -overwrite",
+       "put 1.1#7 h*1004 1.1#8 i*1004 1.1#9 j*1004 1.1#10 k*1004 1.1#11 l*1004",
+       "put 1.1#12 m*1004 1.1#13 n*1004 1.1#14 o*1004 1.1#15 p*1004",
+       "next 1.1 m*1004 -overwrite 1.1 n*1004 1.1 o*1004 1.1 p*1004 end", "put 1.1#16 q*1004",
+       "next 1.1 q*1004 end")
 
 TEST_WITH(a_reader_that_follows_over_many_laps, setup_4k, teardown)
 {
@@ -197,23 +118,9 @@ TEST_WITH(a_reader_that_follows_over_many_laps, setup_4k, teardown)
 	assert_true(stats_of(state)->write_wrap_count > 500);
 }
 
-IN_4K(the_oldest_record_waits_and_wakes)
-{
-	commit_record(b, 1, 0, 'a', 1024);
-	chunk_start(&c, 1, 2, 0, NEEDS_PATCHING);
-	chunk_fill(&c, 'w', 1024 - 16 - 4);
-	chunk_commit(b, &c);
-	commit_record(b, 1, 1, 'b', 2048);
-	commit_record(b, 1, 2, 'c', 1024); /* in the place of 'a' */
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'b', 2048, DATA_LOSS_OVERWRITE);
-	expect_record(b, 1, 'c', 1024, 0);
-	expect_end(b);
-	trace_buffer_apply_patches(b, 1, 2, 0, NULL, 0, false);
-	trace_buffer_begin_read(b);
-	expect_record(b, 2, 'w', 1024, 0);
-	expect_end(b);
-}
+SCRIPT(the_oldest_record_waits_and_wakes, 4096,
+       "put 1.1#0 a*1004 1.2#0! w*1004 1.1#1 b*2028 1.1#2 c*1004", /* in the place of 'a' */
+       "read 1.1 b*2028 -overwrite 1.1 c*1004 end", "patch 1.2#0", "read 1.2 w*1004 end")
 
 /* Runs of read records are joined; a record between them that waits must be found again. */
 TEST_WITH(records_that_wait_between_runs_of_read_ones, setup_4k, teardown)

@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "service/buffer/buffer_internal.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/service/buffer_script.h"
 
 /* Sequences: how many are kept, whose they are, and how they end. */
 
@@ -182,29 +182,12 @@ TEST_WITH(a_producer_id_and_a_process_id_that_are_used_again, setup_64k, teardow
 
 /* ---- the end of a writer ---- */
 
-IN_64K(a_writer_id_that_is_used_again)
-{
-	commit_text(b, 1, 1, 100, 0, "read");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "read", 0);
-	commit_text(b, 1, 1, 101, 0, "unread");
-	trace_buffer_end_writer(b, 1, 1);
-	commit_text(b, 1, 1, 0, 0, "new writer");
-	commit_text(b, 1, 1, 1, 0, "new writer");
-	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 0);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "unread", 0);
-	expect_packet(b, 1, 1, "new writer", 0);
-	expect_packet(b, 1, 1, "new writer", 0);
-	expect_end(b);
-	/* Twice, and once more after nothing was left of it. */
-	trace_buffer_end_writer(b, 1, 1);
-	trace_buffer_end_writer(b, 1, 1);
-	commit_text(b, 1, 1, 0, 0, "third");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "third", 0);
-	trace_buffer_end_writer(b, 5, 5); /* unknown */
-}
+SCRIPT(a_writer_id_that_is_used_again, 64 << 10, "put 1.1#100 'read'", "read 1.1 'read'",
+       "put 1.1#101 'unread'", "gone 1.1", "put 1.1#0 'new writer' 1.1#1 'new writer'",
+       "count chunks_discarded 0", "read 1.1 'unread' 1.1 'new writer' 1.1 'new writer' end",
+       /* Twice, and once more after nothing was left of it. */
+       "gone 1.1 1.1", "put 1.1#0 'third'", "read 1.1 'third'", "gone 5.5")
+/* unknown */
 
 IN_64K(what_a_writer_left_unfinished_is_not_waited_for)
 {

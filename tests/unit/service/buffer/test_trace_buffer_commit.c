@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/service/buffer_script.h"
 
 /* Which chunks are taken, and what of those that come again. */
 
@@ -8,21 +8,10 @@ static struct chunk c;
 
 /* ---- ids, counts and flags that no writer sends ---- */
 
-TEST_WITH(ids_that_are_none, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	commit_text(b, 1, 0, 0, 0, "no writer");
-	commit_text(b, 1, SMB_MAX_WRITER_ID + 1, 0, 0, "no such writer");
-	commit_text(b, 1, UINT16_MAX, 0, 0, "no such writer");
-	assert_int_equal(stats_of(state)->abi_violations, 3);
-	commit_text(b, 1, SMB_MAX_WRITER_ID, 0, 0, "the last writer");
-	commit_text(b, UINT16_MAX, 1, 0, 0, "the last producer");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, SMB_MAX_WRITER_ID, "the last writer", 0);
-	expect_packet(b, UINT16_MAX, 1, "the last producer", 0);
-	expect_end(b);
-}
+SCRIPT(ids_that_are_none, 64 << 10,
+       "put 1.0#0 'no writer' 1.32768#0 'no such writer' 1.65535#0 'no such writer'",
+       "count abi_violations 3", "put 1.32767#0 'the last writer' 65535.1#0 'the last producer'",
+       "read 1.32767 'the last writer' 65535.1 'the last producer' end")
 
 TEST_WITH(a_count_or_a_length_that_no_header_can_have, setup_64k, teardown)
 {
@@ -39,36 +28,15 @@ TEST_WITH(a_count_or_a_length_that_no_header_can_have, setup_64k, teardown)
 	assert_int_equal(stats_of(state)->chunks_written, 0);
 }
 
-IN_64K(flags_on_chunks_without_fragments)
-{
-	commit_text(b, 1, 1, 0, FROM_PREV | ON_NEXT | NEEDS_PATCHING, NULL);
-	commit_text(b, 1, 1, 1, 0, "next");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "next", 0);
-	expect_end(b);
-}
+SCRIPT(flags_on_chunks_without_fragments, 64 << 10, "put 1.1#0<>! 1.1#1 'next'",
+       "read 1.1 'next' end")
 
 /* ids so far apart that nobody can say which is the first. */
-TEST_WITH(ids_half_the_way_round, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	commit_text(b, 1, 1, 0, 0, "a");
-	commit_text(b, 1, 1, 0x7fffffff, 0, "b");
-	commit_text(b, 1, 1, 0xbfffffff, 0, "refused");
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "a", 0);
-	expect_packet(b, 1, 1, "b", DATA_LOSS_READ_GAP);
-	expect_end(b);
-	commit_text(b, 1, 1, 0xbfffffff, 0, "c");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "c", DATA_LOSS_READ_GAP);
-	/* As far as can be before it: past. */
-	commit_text(b, 1, 1, 0x3fffffff, 0, "refused");
-	trace_buffer_begin_read(b);
-	expect_end(b);
-}
+SCRIPT(ids_half_the_way_round, 64 << 10,
+       "put 1.1#0 'a' 1.1#0x7fffffff 'b' 1.1#0xbfffffff 'refused'", "count abi_violations 1",
+       "read 1.1 'a' 1.1 'b' -gap end", "put 1.1#0xbfffffff 'c'", "read 1.1 'c' -gap",
+       /* As far as can be before it: past. */
+       "put 1.1#0x3fffffff 'refused'", "read end")
 
 /* Without a limit each one would cost more than the one before. */
 TEST(late_chunks_have_a_limit)
@@ -132,304 +100,67 @@ TEST(descending_ids_have_no_limit)
 
 /* ---- chunks that come again ---- */
 
-TEST_WITH(a_repetition_is_passed_over, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(a_repetition_is_passed_over, 64 << 10, "put 1.1#0 'one' 'two' 1.1#0+", "read 1.1 'one'",
+       "put 1.1#0+", "next 1.1 'two'", "put 1.1#0+", "next end", "put 1.1#1 'three'",
+       "next 1.1 'three'", "put 1.1#0+", "read end",
+       "count abi_violations 0 chunks_discarded 0 chunks_written 2 chunks_rewritten 0")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_commit(b, &c);
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	chunk_commit(b, &c);
-	expect_packet(b, 1, 1, "two", 0);
-	chunk_commit(b, &c);
-	expect_end(b);
-	commit_text(b, 1, 1, 1, 0, "three");
-	expect_packet(b, 1, 1, "three", 0);
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->abi_violations, 0);
-	assert_int_equal(stats_of(state)->chunks_discarded, 0);
-	assert_int_equal(stats_of(state)->chunks_written, 2);
-	assert_int_equal(stats_of(state)->chunks_rewritten, 0);
-}
+SCRIPT(other_contents_do_not_replace_what_was_taken, 64 << 10, "put 1.1#0 'first' 1.1#0 'other'",
+       "read 1.1 'first' end")
 
-IN_64K(other_contents_do_not_replace_what_was_taken)
-{
-	commit_text(b, 1, 1, 0, 0, "first");
-	commit_text(b, 1, 1, 0, 0, "other");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "first", 0);
-	expect_end(b);
-}
-
-TEST_WITH(shorter_longer_and_flagless_repetitions, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, ON_NEXT);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_commit(b, &c);
-	c.h.count = 1;
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	c.h.count = 2;
-	c.h.flags = 0;
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 2);
-	/* A complete chunk is complete. */
-	c.h.flags = ON_NEXT;
-	chunk_text(&c, "three");
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 3);
-	chunk_scrape(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 3);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	commit_text(b, 1, 1, 1, FROM_PREV, "!");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "two!", 0);
-	expect_end(b);
-}
+SCRIPT(shorter_longer_and_flagless_repetitions, 64 << 10, "put 1.1#0> 'one' 'two' 1.1#0+ /1",
+       "count abi_violations 1", "put 1.1#0+- /2", "count abi_violations 2",
+       /* A complete chunk is complete. */
+       "put 1.1#0+> 'three'", "count abi_violations 3", "scrape 1.1#0+", "count abi_violations 3",
+       "read 1.1 'one' end", "put 1.1#1< '!'", "read 1.1 'two!' end")
 
 /* ---- scraped chunks ---- */
 
-TEST_WITH(the_last_fragment_of_a_scraped_chunk_is_not_counted_on, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(the_last_fragment_of_a_scraped_chunk_is_not_counted_on, 64 << 10,
+       "scrape 1.1#0>! 'one' 'two' raw %ffff /3", "count abi_violations 0",
+       "read 1.1 'one' 1.1 'two' end")
 
-	chunk_start(&c, 1, 1, 0, ON_NEXT | NEEDS_PATCHING);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_raw(&c, "\xff\xff", 2);
-	c.h.count++;
-	chunk_scrape(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 0);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-}
+SCRIPT(scraped_chunks_with_nothing_sure, 64 << 10, "scrape 1.1#0 1.1#0+ 'one'",
+       "count chunks_written 0 bytes_written 0", "put 1.1#0+", "read 1.1 'one' end",
+       "count chunks_written 1")
 
-TEST_WITH(scraped_chunks_with_nothing_sure, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(a_scraped_chunk_grows_before_it_is_read, 64 << 10, "scrape 1.1#0 'one' 'two'",
+       "put 1.2#0 'other'", "scrape 1.1#0+ 'three' 1.1#0+", "put 1.1#0+ 'four'",
+       "count chunks_written 2 chunks_rewritten 2 chunks_relocated 0",
+       "read 1.1 'one' 1.2 'other' 1.1 'two' 1.1 'three' 1.1 'four' end",
+       "count chunks_read 2 bytes_in_use 0")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_scrape(b, &c);
-	chunk_text(&c, "one");
-	chunk_scrape(b, &c);
-	assert_int_equal(stats_of(state)->chunks_written, 0);
-	assert_int_equal(stats_of(state)->bytes_written, 0);
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->chunks_written, 1);
-}
+SCRIPT(a_scraped_chunk_grows_after_it_was_read, 64 << 10, "scrape 1.1#0 'one' 'two'",
+       "read 1.1 'one' end", "scrape 1.1#0+ 'three'", "read 1.1 'two' end", "put 1.1#0+ 'four'",
+       "count chunks_rewritten 0 chunks_relocated 2", "read 1.1 'three' 1.1 'four' end",
+       "count chunks_read 1 chunks_discarded 0")
 
-TEST_WITH(a_scraped_chunk_grows_before_it_is_read, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(a_scraped_chunk_grows_while_it_is_read, 64 << 10, "scrape 1.1#0 'one' 'two' 'three'",
+       "read 1.1 'one'", "put 1.1#0+ 'four'", "count chunks_rewritten 1",
+       "next 1.1 'two' 1.1 'three' 1.1 'four' end")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_scrape(b, &c);
-	commit_text(b, 1, 2, 0, 0, "other");
-	chunk_text(&c, "three");
-	chunk_scrape(b, &c);
-	chunk_scrape(b, &c);
-	chunk_text(&c, "four");
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->chunks_written, 2);
-	assert_int_equal(stats_of(state)->chunks_rewritten, 2);
-	assert_int_equal(stats_of(state)->chunks_relocated, 0);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 2, "other", 0);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_packet(b, 1, 1, "four", 0);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->chunks_read, 2);
-	assert_int_equal(bytes_in_use(b), 0);
-}
+SCRIPT(the_rest_of_a_scraped_chunk_comes_before_the_next, 64 << 10, "scrape 1.1#0 'one' 'two'",
+       "put 1.1#1 'four'", "read 1.1 'one' end", "put 1.1#0+ 'three'",
+       "read 1.1 'two' 1.1 'three' 1.1 'four' end")
 
-TEST_WITH(a_scraped_chunk_grows_after_it_was_read, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(a_scraped_chunk_ends_without_growing, 64 << 10, "scrape 1.1#0 'one' 'unsure'",
+       "put 1.1#1 'two'", "read 1.1 'one' end", "put 1.1#0+ /1", "read 1.1 'two' end",
+       /* The same with all of it unread. */
+       "scrape 1.1#2 'three' 'unsure'", "put 1.1#2+ /1 1.1#3 'four'", "read 1.1 'three' 1.1 'four'")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_scrape(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	chunk_text(&c, "three");
-	chunk_scrape(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-	chunk_text(&c, "four");
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->chunks_rewritten, 0);
-	assert_int_equal(stats_of(state)->chunks_relocated, 2);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_packet(b, 1, 1, "four", 0);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->chunks_read, 1);
-	assert_int_equal(stats_of(state)->chunks_discarded, 0);
-}
+SCRIPT(a_scraped_chunk_turns_out_to_go_on, 64 << 10, "put 1.1#0> 'start of a pa'",
+       "scrape 1.1#1< 'cket' 'whole' 'sta'", "read 1.1 'start of a packet' 1.1 'whole' end",
+       "put 1.1#1+<> 1.1#2< 'rt'", "read 1.1 'start' end", "count abi_violations 0")
 
-TEST_WITH(a_scraped_chunk_grows_while_it_is_read, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(the_next_chunk_of_a_packet_is_only_scraped, 64 << 10, "put 1.1#0> 'start '",
+       "scrape 1.1#1< 'end'", /* one fragment: nothing sure */
+       "read end", "scrape 1.1#1+ 'more'", "read 1.1 'start end' end", "put 1.1#1+",
+       "read 1.1 'more' end")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_text(&c, "three");
-	chunk_scrape(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	chunk_text(&c, "four");
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->chunks_rewritten, 1);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_packet(b, 1, 1, "four", 0);
-	expect_end(b);
-}
-
-IN_64K(the_rest_of_a_scraped_chunk_comes_before_the_next)
-{
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_scrape(b, &c);
-	commit_text(b, 1, 1, 1, 0, "four");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	chunk_text(&c, "three");
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_packet(b, 1, 1, "four", 0);
-	expect_end(b);
-}
-
-IN_64K(a_scraped_chunk_ends_without_growing)
-{
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "unsure");
-	chunk_scrape(b, &c);
-	commit_text(b, 1, 1, 1, 0, "two");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	c.h.count = 1;
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-	/* The same with all of it unread. */
-	chunk_start(&c, 1, 1, 2, 0);
-	chunk_text(&c, "three");
-	chunk_text(&c, "unsure");
-	chunk_scrape(b, &c);
-	c.h.count = 1;
-	chunk_commit(b, &c);
-	commit_text(b, 1, 1, 3, 0, "four");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_packet(b, 1, 1, "four", 0);
-}
-
-TEST_WITH(a_scraped_chunk_turns_out_to_go_on, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "start of a pa");
-	c.h.flags = ON_NEXT;
-	chunk_commit(b, &c);
-	chunk_start(&c, 1, 1, 1, FROM_PREV);
-	chunk_text(&c, "cket");
-	chunk_text(&c, "whole");
-	chunk_text(&c, "sta");
-	chunk_scrape(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "start of a packet", 0);
-	expect_packet(b, 1, 1, "whole", 0);
-	expect_end(b);
-	c.h.flags |= ON_NEXT;
-	chunk_commit(b, &c);
-	commit_text(b, 1, 1, 2, FROM_PREV, "rt");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "start", 0);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->abi_violations, 0);
-}
-
-IN_64K(the_next_chunk_of_a_packet_is_only_scraped)
-{
-	commit_text(b, 1, 1, 0, ON_NEXT, "start ");
-	chunk_start(&c, 1, 1, 1, FROM_PREV);
-	chunk_text(&c, "end");
-	chunk_scrape(b, &c); /* one fragment: nothing sure */
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	chunk_text(&c, "more");
-	chunk_scrape(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "start end", 0);
-	expect_end(b);
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "more", 0);
-	expect_end(b);
-}
-
-TEST_WITH(a_scraped_chunk_that_shrinks_or_loses_flags, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, FROM_PREV);
-	chunk_text(&c, "orphan");
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_scrape(b, &c);
-	c.h.count = 2;
-	chunk_scrape(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	c.h.count = 1;
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 2);
-	c.h.count = 3;
-	c.h.flags = 0;
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 3);
-	c.h.flags = FROM_PREV;
-	chunk_commit_in(b, &c, 5, true);
-	assert_int_equal(stats_of(state)->abi_violations, 4);
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", DATA_LOSS_ORPHAN_CONTINUATION);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-}
+SCRIPT(a_scraped_chunk_that_shrinks_or_loses_flags, 64 << 10,
+       "scrape 1.1#0< 'orphan' 'one' 'two' 1.1#0+ /2", "count abi_violations 1", "put 1.1#0+ /1",
+       "count abi_violations 2", "put 1.1#0+- /3", "count abi_violations 3", "put 1.1#0+< [5]",
+       "count abi_violations 4", "put 1.1#0+", "read 1.1 'one' -orphan 1.1 'two' end")
 
 TEST_WITH(a_scraped_chunk_that_changes_keeps_what_was_taken, setup_64k, teardown)
 {
@@ -447,46 +178,15 @@ TEST_WITH(a_scraped_chunk_that_changes_keeps_what_was_taken, setup_64k, teardown
 	assert_int_equal(stats_of(state)->abi_violations, 0);
 }
 
-TEST_WITH(a_scraped_chunk_that_breaks_the_format_is_over, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(a_scraped_chunk_that_breaks_the_format_is_over, 64 << 10,
+       "scrape 1.1#0 'one' raw %ffffff0f /3", "count abi_violations 1",
+       "put 1.1#0+ /4 1.1#1 'next'", "read 1.1 'one' 1.1 'next' -corrupted end")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_raw(&c, "\xff\xff\xff\x0f", 4);
-	c.h.count = 3;
-	chunk_scrape(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	c.h.count = 4;
-	chunk_commit(b, &c);
-	commit_text(b, 1, 1, 1, 0, "next");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 1, "next", DATA_LOSS_CHUNK_CORRUPTED);
-	expect_end(b);
-}
-
-TEST_WITH(scraped_overwritten_and_taken_up_again, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_scrape(b, &c);
-	for (uint32_t i = 0; i < 4; i++)
-		commit_fill(b, 2, i, 'x', 1000);
-	assert_int_equal(stats_of(state)->chunks_overwritten, 2);
-	chunk_text(&c, "three");
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->chunks_relocated, 1);
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 1; i < 4; i++)
-		expect_fill(b, 2, 'x', 1000, i == 1 ? DATA_LOSS_OVERWRITE : 0);
-	expect_packet(b, 1, 1, "two", DATA_LOSS_OVERWRITE);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_end(b);
-}
+SCRIPT(scraped_overwritten_and_taken_up_again, 4096, "scrape 1.1#0 'one' 'two'",
+       "put 1.2#0 x*1000 1.2#1 x*1000 1.2#2 x*1000 1.2#3 x*1000", "count chunks_overwritten 2",
+       "put 1.1#0+ 'three'", "count chunks_relocated 1",
+       "read 1.2 x*1000 -overwrite 1.2 x*1000 1.2 x*1000 1.1 'two' -overwrite",
+       "next 1.1 'three' end")
 
 TEST_WITH(scraped_complete_read_and_then_committed, setup_64k, teardown)
 {
@@ -515,21 +215,6 @@ TEST_WITH(scraped_complete_read_and_then_committed, setup_64k, teardown)
 	test_free(first);
 }
 
-TEST_WITH(the_rest_of_a_chunk_that_was_given_up_counts_as_discarded, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_scrape(b, &c);
-	commit_text(b, 1, 1, 2, 0, "four");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 1, "four", DATA_LOSS_READ_GAP);
-	chunk_text(&c, "three");
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->chunks_discarded, 1);
-	trace_buffer_begin_read(b);
-	expect_end(b);
-}
+SCRIPT(the_rest_of_a_chunk_that_was_given_up_counts_as_discarded, 64 << 10,
+       "scrape 1.1#0 'one' 'two'", "put 1.1#2 'four'", "read 1.1 'one' 1.1 'four' -gap",
+       "put 1.1#0+ 'three'", "count chunks_discarded 1", "read end")

@@ -4,7 +4,7 @@
 #include "unit/test.h"
 #include "unit/rng.h"
 #include "service/buffer/buffer_internal.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/service/buffer_script.h"
 
 /* The copy of a chunk, and the check of the copy. */
 
@@ -30,21 +30,9 @@ TEST_WITH(what_trails_in_a_chunk_takes_no_space, setup_4k, teardown)
 	expect_end(b);
 }
 
-TEST_WITH(a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_fill(&c, 'x', 4096 - 16 - 4);
-	chunk_commit_in(b, &c, 32760, true);
-	chunk_start(&c, 1, 1, 1, 0);
-	chunk_fill(&c, 'y', 4096 - 16 - 4);
-	chunk_commit_in(b, &c, 65535, true);
-	trace_buffer_begin_read(b);
-	expect_fill(b, 1, 'y', 4096 - 16 - 4, DATA_LOSS_OVERWRITE);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->abi_violations, 0);
-}
+SCRIPT(a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not, 4096,
+       "put 1.1#0 x*4076 [32760] 1.1#1 y*4076 [65535]", "read 1.1 y*4076 -overwrite end",
+       "count abi_violations 0")
 
 IN_64K(many_small_packets)
 {
@@ -64,50 +52,15 @@ IN_64K(many_small_packets)
 
 /* ---- hostile chunks ---- */
 
-TEST_WITH(no_payload, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(no_payload, 64 << 10, "put 1.1#0 /1 [0]", "count abi_violations 1", "read end",
+       "put 1.1#1 'next'", "next 1.1 'next' -corrupted")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	c.h.count = 1;
-	chunk_commit_in(b, &c, 0, true);
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	commit_text(b, 1, 1, 1, 0, "next");
-	expect_packet(b, 1, 1, "next", DATA_LOSS_CHUNK_CORRUPTED);
-}
-
-TEST_WITH(more_packets_than_fit, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	c.h.count = SMB_MAX_PACKETS;
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-}
+SCRIPT(more_packets_than_fit, 64 << 10, "put 1.1#0 'one' 'two' /1023", "count abi_violations 1",
+       "read 1.1 'one' 1.1 'two' end")
 
 /* Packets of zeroes behind the ones that are there are empty fragments, and no offence. */
-TEST_WITH(more_packets_than_were_written, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	c.h.count = 3;
-	chunk_commit_in(b, &c, 100, true);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	assert_int_equal(stats_of(state)->abi_violations, 0);
-}
+SCRIPT(more_packets_than_were_written, 64 << 10, "put 1.1#0 'one' /3 [100]", "read 1.1 'one' end",
+       "count abi_violations 0")
 
 /* A packet behind it, since a fragment that cannot be told ends the chunk. */
 static void bad_size(void **state, const void *size, size_t len)
@@ -167,45 +120,15 @@ TEST_WITH(a_size_that_goes_on_past_the_end, setup_64k, teardown)
 	assert_int_equal(stats_of(state)->abi_violations, 9);
 }
 
-TEST_WITH(a_size_of_ten_bytes_may_be_honest, setup_64k, teardown)
-{
-	struct trace_buffer *b = *state;
+SCRIPT(a_size_of_ten_bytes_may_be_honest, 64 << 10,
+       "put 1.1#0 raw %84808080808080808000666f7572 'next' /2", "read 1.1 'four' 1.1 'next'",
+       "count abi_violations 0")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_raw(&c,
-		  "\x84\x80\x80\x80\x80\x80\x80\x80\x80\x00"
-		  "four",
-		  14);
-	c.h.count = 1;
-	chunk_text(&c, "next");
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "four", 0);
-	expect_packet(b, 1, 1, "next", 0);
-	assert_int_equal(stats_of(state)->abi_violations, 0);
-}
-
-TEST_WITH(a_fragment_larger_than_the_ring, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	commit_text(b, 1, 2, 0, 0, "other");
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_fill(&c, 'x', 4096 - 16 - 4 + 1);
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 1);
-	assert_int_equal(stats_of(state)->chunks_written, 1);
-	chunk_start(&c, 1, 1, 1, 0);
-	chunk_fill(&c, 'x', 60000);
-	chunk_commit(b, &c);
-	assert_int_equal(stats_of(state)->abi_violations, 2);
-	commit_text(b, 1, 1, 2, 0, "fits");
-	/* And nobody lost anything by it. */
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 2, "other", 0);
-	expect_packet(b, 1, 1, "fits", 0);
-	expect_end(b);
-}
+SCRIPT(a_fragment_larger_than_the_ring, 4096, "put 1.2#0 'other' 1.1#0 x*4077",
+       "count abi_violations 1 chunks_written 1", "put 1.1#1 x*60000", "count abi_violations 2",
+       "put 1.1#2 'fits'",
+       /* And nobody lost anything by it. */
+       "read 1.2 'other' 1.1 'fits' end")
 
 /* A producer that writes on while its chunk is taken. volatile: it is meant. */
 struct scribbler {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/service/buffer_script.h"
 #include "wire/pb_enc.h"
 
 /* What comes out, in which order, and what waits. Buffers of 64 KiB, in which nothing is lost. */
@@ -10,58 +10,19 @@ static struct chunk c;
 
 /* ---- whole packets ---- */
 
-IN_64K(packets_of_one_chunk)
-{
-	const struct trace_buffer_stats *st = trace_buffer_stats(b);
+SCRIPT(packets_of_one_chunk, 64 << 10, "put 1.1#0 'one' 'two' 'three'",
+       "count chunks_written 1 bytes_written 48 bytes_in_use 48", "read 1.1 'one'",
+       "count chunks_read 0", "next 1.1 'two' 1.1 'three' end",
+       "count chunks_read 1 bytes_read 48 bytes_in_use 0")
 
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "one");
-	chunk_text(&c, "two");
-	chunk_text(&c, "three");
-	chunk_commit(b, &c);
-	assert_int_equal(st->chunks_written, 1);
-	assert_int_equal(st->bytes_written, 48);
-	assert_int_equal(bytes_in_use(b), 48);
+SCRIPT(each_packet_once, 64 << 10, "put 1.1#0 'one'", "read 1.1 'one'", "read end",
+       "put 1.1#1 'two'", "next 1.1 'two'", "read end")
 
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	assert_int_equal(st->chunks_read, 0);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_packet(b, 1, 1, "three", 0);
-	expect_end(b);
-	assert_int_equal(st->chunks_read, 1);
-	assert_int_equal(st->bytes_read, 48);
-	assert_int_equal(bytes_in_use(b), 0);
-}
-
-IN_64K(each_packet_once)
-{
-	commit_text(b, 1, 1, 0, 0, "one");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	commit_text(b, 1, 1, 1, 0, "two");
-	expect_packet(b, 1, 1, "two", 0);
-	trace_buffer_begin_read(b);
-	expect_end(b);
-}
-
-IN_64K(sequences_in_the_order_of_their_writes)
-{
-	commit_text(b, 2, 1, 0, 0, "2.1 first");
-	commit_text(b, 1, 2, 0, 0, "1.2 first");
-	commit_text(b, 1, 1, 0, 0, "1.1 first");
-	commit_text(b, 2, 1, 1, 0, "2.1 second");
-	commit_text(b, 1, 1, 1, 0, "1.1 second");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 2, 1, "2.1 first", 0);
-	expect_packet(b, 1, 2, "1.2 first", 0);
-	expect_packet(b, 1, 1, "1.1 first", 0);
-	expect_packet(b, 2, 1, "2.1 second", 0);
-	expect_packet(b, 1, 1, "1.1 second", 0);
-	expect_end(b);
-}
+SCRIPT(sequences_in_the_order_of_their_writes, 64 << 10,
+       "put 2.1#0 '2.1 first' 1.2#0 '1.2 first' 1.1#0 '1.1 first' 2.1#1 '2.1 second'",
+       "put 1.1#1 '1.1 second'",
+       "read 2.1 '2.1 first' 1.2 '1.2 first' 1.1 '1.1 first' 2.1 '2.1 second'",
+       "next 1.1 '1.1 second' end")
 
 IN_64K(a_pass_may_be_broken_off_anywhere)
 {
@@ -106,44 +67,15 @@ TEST_WITH(packets_of_all_lengths_of_the_size, setup_1m, teardown)
 	expect_end(b);
 }
 
-IN_64K(the_longest_chunk)
-{
-	commit_fill(b, 1, 0, 'x', 65535 - 4 - 16 - 1000);
-	trace_buffer_begin_read(b);
-	expect_fill(b, 1, 'x', 65535 - 4 - 16 - 1000, 0);
-	expect_end(b);
-}
+SCRIPT(the_longest_chunk, 64 << 10, "put 1.1#0 x*64515", "read 1.1 x*64515 end")
 
-IN_64K(empty_fragments_are_no_packets)
-{
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "");
-	chunk_text(&c, "one");
-	chunk_raw(&c, "", 1); /* a size of 0 in one byte: the end of an inflated count */
-	c.h.count++;
-	chunk_text(&c, "");
-	chunk_text(&c, "two");
-	chunk_text(&c, "");
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-	assert_int_equal(trace_buffer_stats(b)->chunks_read, 1);
-	assert_int_equal(trace_buffer_stats(b)->abi_violations, 0);
-}
+SCRIPT(empty_fragments_are_no_packets, 64 << 10,
+       /* a size of 0 in one byte: the end of an inflated count */
+       "put 1.1#0 '' 'one' raw %00 '' 'two' '' /6", "read 1.1 'one' 1.1 'two' end",
+       "count chunks_read 1 abi_violations 0")
 
-IN_64K(empty_chunks_keep_the_order_of_ids)
-{
-	commit_text(b, 1, 1, 0, 0, "zero");
-	commit_text(b, 1, 1, 1, 0, NULL);
-	commit_text(b, 1, 1, 2, 0, "two");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "zero", 0);
-	expect_packet(b, 1, 1, "two", 0);
-	expect_end(b);
-	assert_int_equal(trace_buffer_stats(b)->chunks_read, 3);
-}
+SCRIPT(empty_chunks_keep_the_order_of_ids, 64 << 10, "put 1.1#0 'zero' 1.1#1 1.1#2 'two'",
+       "read 1.1 'zero' 1.1 'two' end", "count chunks_read 3")
 
 TEST_WITH(writers_keep_their_identity, setup_64k, teardown)
 {
@@ -210,176 +142,55 @@ TEST(ids_wrap)
 	}
 }
 
-IN_64K(a_chunk_may_come_after_later_ones)
-{
-	/* The hole before 1 is not known to be one: 0 may come as long as 1 is unread. */
-	commit_text(b, 1, 1, 1, 0, "one");
-	commit_text(b, 1, 2, 0, 0, "other");
-	commit_text(b, 1, 1, 0, 0, "zero");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "zero", 0);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 2, "other", 0);
-	expect_end(b);
-}
+SCRIPT(a_chunk_may_come_after_later_ones, 64 << 10,
+       /* The hole before 1 is not known to be one: 0 may come as long as 1 is unread. */
+       "put 1.1#1 'one' 1.2#0 'other' 1.1#0 'zero'", "read 1.1 'zero' 1.1 'one' 1.2 'other' end")
 
-IN_64K(no_way_back_within_a_chunk_that_is_partly_read)
-{
-	commit_text(b, 1, 1, 0, 0, "zero");
-	chunk_start(&c, 1, 1, 2, 0);
-	chunk_text(&c, "two a");
-	chunk_text(&c, "two b");
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "zero", 0);
-	expect_packet(b, 1, 1, "two a", DATA_LOSS_READ_GAP);
-	commit_text(b, 1, 1, 1, 0, "one, too late");
-	expect_packet(b, 1, 1, "two b", 0);
-	expect_end(b);
-	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 1);
-}
+SCRIPT(no_way_back_within_a_chunk_that_is_partly_read, 64 << 10,
+       "put 1.1#0 'zero' 1.1#2 'two a' 'two b'", "read 1.1 'zero' 1.1 'two a' -gap",
+       "put 1.1#1 'one, too late'", "next 1.1 'two b' end", "count chunks_discarded 1")
 
 /* ---- packets over several chunks ---- */
 
-IN_64K(two_chunks)
-{
-	commit_text(b, 1, 1, 0, ON_NEXT, "be");
-	commit_text(b, 1, 1, 1, FROM_PREV, "gun");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "begun", 0);
-	expect_end(b);
-	assert_int_equal(trace_buffer_stats(b)->readaheads_succeeded, 1);
-	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 0);
-	assert_int_equal(bytes_in_use(b), 0);
-}
+SCRIPT(two_chunks, 64 << 10, "put 1.1#0> 'be' 1.1#1< 'gun'", "read 1.1 'begun' end",
+       "count readaheads_succeeded 1 readaheads_failed 0 bytes_in_use 0")
 
-IN_64K(between_whole_packets)
-{
-	chunk_start(&c, 1, 1, 0, ON_NEXT);
-	chunk_text(&c, "first");
-	chunk_text(&c, "on ");
-	chunk_commit(b, &c);
-	commit_text(b, 1, 2, 0, 0, "another writer");
-	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "and ");
-	chunk_start(&c, 1, 1, 2, FROM_PREV | ON_NEXT);
-	chunk_text(&c, "on");
-	chunk_text(&c, "last");
-	chunk_text(&c, "un");
-	chunk_commit(b, &c);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "first", 0);
-	expect_packet(b, 1, 1, "on and on", 0);
-	expect_packet(b, 1, 2, "another writer", 0);
-	expect_packet(b, 1, 1, "last", 0);
-	expect_end(b);
-	commit_text(b, 1, 1, 3, FROM_PREV, "til now");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "until now", 0);
-	expect_end(b);
-}
+SCRIPT(between_whole_packets, 64 << 10,
+       "put 1.1#0> 'first' 'on ' 1.2#0 'another writer' 1.1#1<> 'and '",
+       "put 1.1#2<> 'on' 'last' 'un'",
+       "read 1.1 'first' 1.1 'on and on' 1.2 'another writer' 1.1 'last' end",
+       "put 1.1#3< 'til now'", "read 1.1 'until now' end")
 
-IN_64K(fragments_that_come_out_of_order)
-{
-	commit_text(b, 1, 1, 2, FROM_PREV, "c");
-	commit_text(b, 1, 1, 0, ON_NEXT, "a");
-	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "b");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "abc", 0);
-	expect_end(b);
-}
+SCRIPT(fragments_that_come_out_of_order, 64 << 10, "put 1.1#2< 'c' 1.1#0> 'a' 1.1#1<> 'b'",
+       "read 1.1 'abc' end")
 
-IN_64K(empty_pieces_of_a_packet)
-{
-	/* A packet that begins at the last byte of one chunk and ends at the first of another. */
-	commit_text(b, 1, 1, 0, ON_NEXT, "");
-	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "middle");
-	commit_text(b, 1, 1, 2, FROM_PREV, "");
-	/* One that has nothing at all is none. */
-	commit_text(b, 1, 1, 3, ON_NEXT, "");
-	commit_text(b, 1, 1, 4, FROM_PREV, "");
-	commit_text(b, 1, 1, 5, 0, "next");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "middle", 0);
-	expect_packet(b, 1, 1, "next", 0);
-	expect_end(b);
-	assert_int_equal(bytes_in_use(b), 0);
-}
+SCRIPT(empty_pieces_of_a_packet, 64 << 10,
+       /* A packet that begins at the last byte of one chunk and ends at the first of another. */
+       "put 1.1#0> '' 1.1#1<> 'middle' 1.1#2< ''",
+       /* One that has nothing at all is none. */
+       "put 1.1#3> '' 1.1#4< '' 1.1#5 'next'", "read 1.1 'middle' 1.1 'next' end",
+       "count bytes_in_use 0")
 
-IN_64K(a_loss_is_kept_over_a_packet_without_bytes)
-{
-	commit_text(b, 1, 1, 0, 0, "zero");
-	commit_text(b, 1, 1, 3, ON_NEXT, "");
-	commit_text(b, 1, 1, 4, FROM_PREV, "");
-	commit_text(b, 1, 1, 5, 0, "five");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "zero", 0);
-	expect_packet(b, 1, 1, "five", DATA_LOSS_READ_GAP);
-}
+SCRIPT(a_loss_is_kept_over_a_packet_without_bytes, 64 << 10,
+       "put 1.1#0 'zero' 1.1#3> '' 1.1#4< '' 1.1#5 'five'", "read 1.1 'zero' 1.1 'five' -gap")
 
-IN_64K(empty_chunks_inside_of_a_packet)
-{
-	commit_text(b, 1, 1, 0, ON_NEXT, "over ");
-	commit_text(b, 1, 1, 1, 0, NULL);
-	commit_text(b, 1, 1, 2, 0, NULL);
-	commit_text(b, 1, 1, 3, FROM_PREV, "holes");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "over holes", 0);
-	expect_end(b);
-}
+SCRIPT(empty_chunks_inside_of_a_packet, 64 << 10, "put 1.1#0> 'over ' 1.1#1 1.1#2 1.1#3< 'holes'",
+       "read 1.1 'over holes' end")
 
-IN_64K(the_end_of_a_packet_is_waited_for)
-{
-	chunk_start(&c, 1, 1, 0, ON_NEXT);
-	chunk_text(&c, "whole");
-	chunk_text(&c, "be");
-	chunk_commit(b, &c);
-	commit_text(b, 1, 2, 0, 0, "other");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "whole", 0);
-	expect_packet(b, 1, 2, "other", 0);
-	expect_end(b);
-	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 1);
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	/* Nothing came for it: not looked at again. */
-	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 1);
-	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "gu");
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	commit_text(b, 1, 2, 1, 0, "other again");
-	commit_text(b, 1, 1, 2, FROM_PREV, "n");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "begun", 0);
-	expect_packet(b, 1, 2, "other again", 0);
-	expect_end(b);
-	assert_int_equal(trace_buffer_stats(b)->readaheads_failed, 2);
-	assert_int_equal(trace_buffer_stats(b)->readaheads_succeeded, 1);
-}
+SCRIPT(the_end_of_a_packet_is_waited_for, 64 << 10, "put 1.1#0> 'whole' 'be' 1.2#0 'other'",
+       "read 1.1 'whole' 1.2 'other' end", "count readaheads_failed 1", "read end",
+       /* Nothing came for it: not looked at again. */
+       "count readaheads_failed 1", "put 1.1#1<> 'gu'", "read end",
+       "put 1.2#1 'other again' 1.1#2< 'n'", "read 1.1 'begun' 1.2 'other again' end",
+       "count readaheads_failed 2 readaheads_succeeded 1")
 
 /* What is known of a packet that waits does not hold for one that comes in front of it. */
-IN_64K(an_earlier_packet_comes_while_one_waits)
-{
-	commit_text(b, 1, 1, 5, ON_NEXT, "five ");
-	commit_text(b, 1, 1, 6, FROM_PREV | ON_NEXT, "six ");
-	trace_buffer_begin_read(b);
-	expect_end(b);
-	commit_text(b, 1, 1, 4, ON_NEXT, "four ");
-	commit_text(b, 1, 1, 7, FROM_PREV, "seven");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "five six seven", DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
-	expect_end(b);
-}
+SCRIPT(an_earlier_packet_comes_while_one_waits, 64 << 10, "put 1.1#5> 'five ' 1.1#6<> 'six '",
+       "read end", "put 1.1#4> 'four ' 1.1#7< 'seven'",
+       "read 1.1 'five six seven' -broken_chain end")
 
-IN_64K(ids_that_wrap_inside_of_a_packet)
-{
-	commit_text(b, 1, 1, UINT32_MAX - 1, ON_NEXT, "a");
-	commit_text(b, 1, 1, UINT32_MAX, FROM_PREV | ON_NEXT, "b");
-	commit_text(b, 1, 1, 0, FROM_PREV | ON_NEXT, "c");
-	commit_text(b, 1, 1, 1, FROM_PREV, "d");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "abcd", 0);
-	expect_end(b);
-}
+SCRIPT(ids_that_wrap_inside_of_a_packet, 64 << 10,
+       "put 1.1#-2> 'a' 1.1#-1<> 'b' 1.1#0<> 'c' 1.1#1< 'd'", "read 1.1 'abcd' end")
 
 TEST(a_huge_packet)
 {
@@ -458,37 +269,14 @@ IN_64K(stalled_sequences_do_not_hold_up_others)
 	expect_end(b);
 }
 
-IN_64K(what_wakes_during_a_pass_is_read_in_the_next)
-{
-	commit_text(b, 1, 1, 0, NEEDS_PATCHING, "late");
-	commit_text(b, 1, 2, 0, 0, "first");
-	commit_text(b, 1, 2, 1, 0, "second");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 2, "first", 0);
-	trace_buffer_apply_patches(b, 1, 1, 0, NULL, 0, false);
-	expect_packet(b, 1, 2, "second", 0);
-	expect_end(b);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "late", 0);
-	expect_end(b);
-}
+SCRIPT(what_wakes_during_a_pass_is_read_in_the_next, 64 << 10,
+       "put 1.1#0! 'late' 1.2#0 'first' 1.2#1 'second'", "read 1.2 'first'", "patch 1.1#0",
+       "next 1.2 'second' end", "read 1.1 'late' end")
 
 /* A record that waits lies behind the cursor, though its sequence's first one does not. */
-IN_64K(an_unordered_sequence_that_wakes_is_read_whole)
-{
-	commit_text(b, 1, 1, 1, 0, "one");
-	commit_text(b, 1, 2, 0, 0, "other");
-	commit_text(b, 1, 1, 0, NEEDS_PATCHING, "zero");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 2, "other", 0);
-	expect_end(b);
-	trace_buffer_apply_patches(b, 1, 1, 0, NULL, 0, false);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "zero", 0);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_end(b);
-	assert_int_equal(bytes_in_use(b), 0);
-}
+SCRIPT(an_unordered_sequence_that_wakes_is_read_whole, 64 << 10,
+       "put 1.1#1 'one' 1.2#0 'other' 1.1#0! 'zero'", "read 1.2 'other' end", "patch 1.1#0",
+       "read 1.1 'zero' 1.1 'one' end", "count bytes_in_use 0")
 
 /* ---- work in shares ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/rng.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/service/buffer_script.h"
 
 /* Rings whose reader is in time: the writing begins again at the start. */
 
@@ -34,44 +34,16 @@ TEST_WITH(all_read_the_writing_begins_again, setup_4k, teardown)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-IN_4K(what_waits_keeps_its_place)
-{
-	chunk_start(&c, 1, 1, 0, NEEDS_PATCHING);
-	chunk_fill(&c, 'w', 1024 - 16 - 4);
-	chunk_commit(b, &c);
-	for (uint32_t i = 0; i < 2; i++) {
-		commit_record(b, 1, 1 + i, 'x', 1024);
-		commit_record(b, 2, i, 'a', 512);
-		trace_buffer_begin_read(b);
-		expect_record(b, 2, 'a', 512, 0);
-		expect_end(b);
-	}
-	trace_buffer_apply_patches(b, 1, 1, 0, NULL, 0, false);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'w', 1024, 0);
-	expect_record(b, 1, 'x', 1024, 0);
-	expect_record(b, 1, 'x', 1024, 0);
-	expect_end(b);
-}
+SCRIPT(what_waits_keeps_its_place, 4096, "put 1.1#0! w*1004 1.1#1 x*1004 1.2#0 a*492",
+       "read 1.2 a*492 end", "put 1.1#2 x*1004 1.2#1 a*492", "read 1.2 a*492 end", "patch 1.1#0",
+       "read 1.1 w*1004 1.1 x*1004 1.1 x*1004 end")
 
 /* A lap that was begun, and the padding of the one before, go with it. */
-TEST_WITH(a_begun_lap_ends_when_all_is_read, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	for (uint32_t i = 0; i < 3; i++)
-		commit_record(b, 1, i, 'a', 1024);
-	commit_record(b, 1, 3, 'b', 1040);
-	assert_int_equal(stats_of(state)->padding_bytes_written, 1024);
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 'a', 1024, DATA_LOSS_OVERWRITE);
-	expect_record(b, 1, 'b', 1040, 0);
-	commit_record(b, 1, 4, 'c', 4096);
-	assert_int_equal(stats_of(state)->padding_bytes_cleared, 1024);
-	assert_int_equal(stats_of(state)->chunks_overwritten, 2);
-	expect_record(b, 1, 'c', 4096, 0);
-	expect_end(b);
-}
+SCRIPT(a_begun_lap_ends_when_all_is_read, 4096,
+       "put 1.1#0 a*1004 1.1#1 a*1004 1.1#2 a*1004 1.1#3 b*1020",
+       "count padding_bytes_written 1024", "read 1.1 a*1004 -overwrite 1.1 b*1020",
+       "put 1.1#4 c*4076", "count padding_bytes_cleared 1024 chunks_overwritten 2",
+       "next 1.1 c*4076 end")
 
 /* ---- what waits moves to the start ---- */
 
