@@ -5,10 +5,10 @@
  * A test of a trace buffer as text, a step or a few a line:
  *
  *	SCRIPT(a_gap_between_passes, 64 << 10,
- *	       "put 1.1#0 'zero'",
- *	       "read 1.1 'zero' end",
- *	       "put 1.1#2> 'two' 'be' 1.1#3< 'gun'",
- *	       "read 1.1 'two' -gap 1.1 'begun' end",
+ *	       "put 1.1#0 'zero'\n"
+ *	       "read 1.1 'zero' end\n"
+ *	       "put 1.1#2> 'two' 'be' 1.1#3< 'gun'\n"
+ *	       "read 1.1 'two' -gap 1.1 'begun' end\n"
  *	       "count chunks_read 3")
  *
  * put, scrape   commits chunks, complete or not. A chunk is PRODUCER.WRITER#ID; "<" and ">" if a packet continues from the
@@ -26,17 +26,16 @@
  */
 #include "unit/service/trace_buffer_helper.h"
 
-#define SCRIPT(name, size, ...)                                                                    \
+#define SCRIPT(name, size, text)                                                                   \
 	TEST(name)                                                                                 \
 	{                                                                                          \
-		static const char *const lines[] = {__VA_ARGS__};                                  \
-                                                                                                   \
-		script_run(size, lines, ARRAY_SIZE(lines));                                        \
+		script_run(size, text);                                                            \
 	}
 
 struct script {
 	struct trace_buffer *b;
-	const char *line, *at;
+	char line[256];
+	const char *at;
 	struct chunk chunks[8]; /* the last ones */
 	unsigned n_chunks;
 };
@@ -299,14 +298,19 @@ static inline void script_step(struct script *s)
 		script_fail(s, "not understood");
 }
 
-static inline void script_run(size_t size, const char *const *lines, size_t n)
+static inline void script_run(size_t size, const char *text)
 {
 	static struct script s;
+	size_t len;
 
 	s.n_chunks = 0;
 	s.b = buffer_of(size, TRACE_BUFFER_RING);
-	for (size_t i = 0; i < n; i++) {
-		s.line = s.at = lines[i];
+	for (; *text; text += len + (text[len] == '\n')) {
+		len = strcspn(text, "\n");
+		assert_true(len < sizeof(s.line));
+		memcpy(s.line, text, len);
+		s.line[len] = '\0';
+		s.at = s.line;
 		script_step(&s);
 	}
 	trace_buffer_free(s.b);

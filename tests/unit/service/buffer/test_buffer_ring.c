@@ -9,41 +9,55 @@ static struct chunk c;
 
 /* ---- the end of the memory ---- */
 
-SCRIPT(padding_where_a_record_does_not_fit, 4096, "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004",
-       "count write_wrap_count 0", "put 1.1#3 d*1020",
-       "count write_wrap_count 1 padding_bytes_written 1024 padding_bytes_cleared 0",
+SCRIPT(padding_where_a_record_does_not_fit, 4096,
+       "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004\n"
+       "count write_wrap_count 0\n"
+       "put 1.1#3 d*1020\n"
+       "count write_wrap_count 1 padding_bytes_written 1024 padding_bytes_cleared 0\n"
        /* 'd' lies at 0, over 'a' and the first bytes of 'b'. */
-       "count chunks_overwritten 2 bytes_in_use 3088", "read 1.1 c*1004 -overwrite 1.1 d*1020 end",
-       "count bytes_in_use 1024", "put 1.1#4 e*2028",
-       "count padding_bytes_cleared 1024 bytes_in_use 2048", "read 1.1 e*2028 end")
+       "count chunks_overwritten 2 bytes_in_use 3088\n"
+       "read 1.1 c*1004 -overwrite 1.1 d*1020 end\n"
+       "count bytes_in_use 1024\n"
+       "put 1.1#4 e*2028\n"
+       "count padding_bytes_cleared 1024 bytes_in_use 2048\n"
+       "read 1.1 e*2028 end")
 
 SCRIPT(a_record_that_ends_at_the_end, 4096,
-       "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004 1.1#3 d*1004",
-       "count write_wrap_count 1 chunks_overwritten 0 bytes_in_use 4096",
-       "put 1.1#4 a*1004 1.1#5 b*1004 1.1#6 c*1004 1.1#7 d*1004",
-       "count write_wrap_count 2 chunks_overwritten 4 bytes_in_use 4096",
-       "put 1.1#8 a*1004 1.1#9 b*1004 1.1#10 c*1004 1.1#11 d*1004",
-       "count write_wrap_count 3 chunks_overwritten 8 bytes_in_use 4096",
-       "put 1.1#12 a*1004 1.1#13 b*1004 1.1#14 c*1004 1.1#15 d*1004",
-       "count write_wrap_count 4 chunks_overwritten 12 bytes_in_use 4096",
-       "put 1.1#16 a*1004 1.1#17 b*1004 1.1#18 c*1004 1.1#19 d*1004",
-       "count write_wrap_count 5 chunks_overwritten 16 bytes_in_use 4096",
-       "count padding_bytes_written 0 padding_bytes_cleared 0",
+       "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004 1.1#3 d*1004\n"
+       "count write_wrap_count 1 chunks_overwritten 0 bytes_in_use 4096\n"
+       "put 1.1#4 a*1004 1.1#5 b*1004 1.1#6 c*1004 1.1#7 d*1004\n"
+       "count write_wrap_count 2 chunks_overwritten 4 bytes_in_use 4096\n"
+       "put 1.1#8 a*1004 1.1#9 b*1004 1.1#10 c*1004 1.1#11 d*1004\n"
+       "count write_wrap_count 3 chunks_overwritten 8 bytes_in_use 4096\n"
+       "put 1.1#12 a*1004 1.1#13 b*1004 1.1#14 c*1004 1.1#15 d*1004\n"
+       "count write_wrap_count 4 chunks_overwritten 12 bytes_in_use 4096\n"
+       "put 1.1#16 a*1004 1.1#17 b*1004 1.1#18 c*1004 1.1#19 d*1004\n"
+       "count write_wrap_count 5 chunks_overwritten 16 bytes_in_use 4096\n"
+       "count padding_bytes_written 0 padding_bytes_cleared 0\n"
        "read 1.1 a*1004 -overwrite 1.1 b*1004 1.1 c*1004 1.1 d*1004 end")
 
-SCRIPT(one_record_fills_the_ring, 4096, "put 1.1#0 a*4076",
-       "count bytes_in_use 4096 write_wrap_count 1 chunks_overwritten 0", "put 1.1#1 b*4076",
-       "count bytes_in_use 4096 write_wrap_count 2 chunks_overwritten 1", "put 1.1#2 c*4076",
-       "count bytes_in_use 4096 write_wrap_count 3 chunks_overwritten 2",
+SCRIPT(one_record_fills_the_ring, 4096,
+       "put 1.1#0 a*4076\n"
+       "count bytes_in_use 4096 write_wrap_count 1 chunks_overwritten 0\n"
+       "put 1.1#1 b*4076\n"
+       "count bytes_in_use 4096 write_wrap_count 2 chunks_overwritten 1\n"
+       "put 1.1#2 c*4076\n"
+       "count bytes_in_use 4096 write_wrap_count 3 chunks_overwritten 2\n"
        "read 1.1 c*4076 -overwrite end")
 
-SCRIPT(one_unit_before_the_end, 4096, "put 1.1#0 a*4060", "count write_wrap_count 0",
+SCRIPT(one_unit_before_the_end, 4096,
+       "put 1.1#0 a*4060\n"
+       "count write_wrap_count 0\n"
        /* A header fits there: a chunk without fragments. */
-       "put 1.2#0", "count write_wrap_count 1 padding_bytes_written 0 chunks_overwritten 0",
-       "read 1.1 a*4060 end", "count chunks_read 2")
+       "put 1.2#0\n"
+       "count write_wrap_count 1 padding_bytes_written 0 chunks_overwritten 0\n"
+       "read 1.1 a*4060 end\n"
+       "count chunks_read 2")
 
-SCRIPT(padding_of_one_unit, 4096, "put 1.1#0 a*4060 1.1#1 b*12", "count padding_bytes_written 16",
-       "read 1.1 b*12 -overwrite end",
+SCRIPT(padding_of_one_unit, 4096,
+       "put 1.1#0 a*4060 1.1#1 b*12\n"
+       "count padding_bytes_written 16\n"
+       "read 1.1 b*12 -overwrite end\n"
        /* The lap before is gone, and its padding with it. */
        "count padding_bytes_cleared 16 bytes_in_use 0")
 
@@ -85,17 +99,21 @@ TEST_WITH(a_chunk_that_finds_no_room_while_it_is_copied, setup_4k, teardown)
 }
 
 SCRIPT(a_large_source_whose_packets_fit_before_the_end, 4096,
-       "put 1.1#0 a*2028 1.1#1 b*1004 1.1#2 c*1004 [4000]",
-       "count padding_bytes_written 0 write_wrap_count 1", "read 1.1 a*2028 1.1 b*1004 1.1 c*1004")
+       "put 1.1#0 a*2028 1.1#1 b*1004 1.1#2 c*1004 [4000]\n"
+       "count padding_bytes_written 0 write_wrap_count 1\n"
+       "read 1.1 a*2028 1.1 b*1004 1.1 c*1004")
 
 /* ---- reading while laps go by ---- */
 
-SCRIPT(a_reader_that_is_overtaken, 4096, "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004 1.1#3 d*1004",
-       "read 1.1 a*1004", "put 1.1#4 e*1004 1.1#5 f*1004 1.1#6 g*1004",
-       "next 1.1 d*1004 -overwrite",
-       "put 1.1#7 h*1004 1.1#8 i*1004 1.1#9 j*1004 1.1#10 k*1004 1.1#11 l*1004",
-       "put 1.1#12 m*1004 1.1#13 n*1004 1.1#14 o*1004 1.1#15 p*1004",
-       "next 1.1 m*1004 -overwrite 1.1 n*1004 1.1 o*1004 1.1 p*1004 end", "put 1.1#16 q*1004",
+SCRIPT(a_reader_that_is_overtaken, 4096,
+       "put 1.1#0 a*1004 1.1#1 b*1004 1.1#2 c*1004 1.1#3 d*1004\n"
+       "read 1.1 a*1004\n"
+       "put 1.1#4 e*1004 1.1#5 f*1004 1.1#6 g*1004\n"
+       "next 1.1 d*1004 -overwrite\n"
+       "put 1.1#7 h*1004 1.1#8 i*1004 1.1#9 j*1004 1.1#10 k*1004 1.1#11 l*1004\n"
+       "put 1.1#12 m*1004 1.1#13 n*1004 1.1#14 o*1004 1.1#15 p*1004\n"
+       "next 1.1 m*1004 -overwrite 1.1 n*1004 1.1 o*1004 1.1 p*1004 end\n"
+       "put 1.1#16 q*1004\n"
        "next 1.1 q*1004 end")
 
 TEST_WITH(a_reader_that_follows_over_many_laps, setup_4k, teardown)
@@ -119,8 +137,11 @@ TEST_WITH(a_reader_that_follows_over_many_laps, setup_4k, teardown)
 }
 
 SCRIPT(the_oldest_record_waits_and_wakes, 4096,
-       "put 1.1#0 a*1004 1.2#0! w*1004 1.1#1 b*2028 1.1#2 c*1004", /* in the place of 'a' */
-       "read 1.1 b*2028 -overwrite 1.1 c*1004 end", "patch 1.2#0", "read 1.2 w*1004 end")
+       "put 1.1#0 a*1004 1.2#0! w*1004 1.1#1 b*2028 1.1#2 c*1004\n"
+       /* in the place of 'a' */
+       "read 1.1 b*2028 -overwrite 1.1 c*1004 end\n"
+       "patch 1.2#0\n"
+       "read 1.2 w*1004 end")
 
 /* Runs of read records are joined; a record between them that waits must be found again. */
 TEST_WITH(records_that_wait_between_runs_of_read_ones, setup_4k, teardown)

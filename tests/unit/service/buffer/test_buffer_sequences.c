@@ -182,12 +182,20 @@ TEST_WITH(a_producer_id_and_a_process_id_that_are_used_again, setup_64k, teardow
 
 /* ---- the end of a writer ---- */
 
-SCRIPT(a_writer_id_that_is_used_again, 64 << 10, "put 1.1#100 'read'", "read 1.1 'read'",
-       "put 1.1#101 'unread'", "gone 1.1", "put 1.1#0 'new writer' 1.1#1 'new writer'",
-       "count chunks_discarded 0", "read 1.1 'unread' 1.1 'new writer' 1.1 'new writer' end",
+SCRIPT(a_writer_id_that_is_used_again, 64 << 10,
+       "put 1.1#100 'read'\n"
+       "read 1.1 'read'\n"
+       "put 1.1#101 'unread'\n"
+       "gone 1.1\n"
+       "put 1.1#0 'new writer' 1.1#1 'new writer'\n"
+       "count chunks_discarded 0\n"
+       "read 1.1 'unread' 1.1 'new writer' 1.1 'new writer' end\n"
        /* Twice, and once more after nothing was left of it. */
-       "gone 1.1 1.1", "put 1.1#0 'third'", "read 1.1 'third'", "gone 5.5")
-/* unknown */
+       "gone 1.1 1.1\n"
+       "put 1.1#0 'third'\n"
+       "read 1.1 'third'\n"
+       /* An unknown one. */
+       "gone 5.5")
 
 IN_64K(what_a_writer_left_unfinished_is_not_waited_for)
 {

@@ -31,7 +31,8 @@ TEST_WITH(what_trails_in_a_chunk_takes_no_space, setup_4k, teardown)
 }
 
 SCRIPT(a_chunk_may_be_larger_than_the_ring_if_its_packets_are_not, 4096,
-       "put 1.1#0 x*4076 [32760] 1.1#1 y*4076 [65535]", "read 1.1 y*4076 -overwrite end",
+       "put 1.1#0 x*4076 [32760] 1.1#1 y*4076 [65535]\n"
+       "read 1.1 y*4076 -overwrite end\n"
        "count abi_violations 0")
 
 IN_64K(many_small_packets)
@@ -52,14 +53,22 @@ IN_64K(many_small_packets)
 
 /* ---- hostile chunks ---- */
 
-SCRIPT(no_payload, 64 << 10, "put 1.1#0 /1 [0]", "count abi_violations 1", "read end",
-       "put 1.1#1 'next'", "next 1.1 'next' -corrupted")
+SCRIPT(no_payload, 64 << 10,
+       "put 1.1#0 /1 [0]\n"
+       "count abi_violations 1\n"
+       "read end\n"
+       "put 1.1#1 'next'\n"
+       "next 1.1 'next' -corrupted")
 
-SCRIPT(more_packets_than_fit, 64 << 10, "put 1.1#0 'one' 'two' /1023", "count abi_violations 1",
+SCRIPT(more_packets_than_fit, 64 << 10,
+       "put 1.1#0 'one' 'two' /1023\n"
+       "count abi_violations 1\n"
        "read 1.1 'one' 1.1 'two' end")
 
 /* Packets of zeroes behind the ones that are there are empty fragments, and no offence. */
-SCRIPT(more_packets_than_were_written, 64 << 10, "put 1.1#0 'one' /3 [100]", "read 1.1 'one' end",
+SCRIPT(more_packets_than_were_written, 64 << 10,
+       "put 1.1#0 'one' /3 [100]\n"
+       "read 1.1 'one' end\n"
        "count abi_violations 0")
 
 /* A packet behind it, since a fragment that cannot be told ends the chunk. */
@@ -121,12 +130,16 @@ TEST_WITH(a_size_that_goes_on_past_the_end, setup_64k, teardown)
 }
 
 SCRIPT(a_size_of_ten_bytes_may_be_honest, 64 << 10,
-       "put 1.1#0 raw %84808080808080808000666f7572 'next' /2", "read 1.1 'four' 1.1 'next'",
+       "put 1.1#0 raw %84808080808080808000666f7572 'next' /2\n"
+       "read 1.1 'four' 1.1 'next'\n"
        "count abi_violations 0")
 
-SCRIPT(a_fragment_larger_than_the_ring, 4096, "put 1.2#0 'other' 1.1#0 x*4077",
-       "count abi_violations 1 chunks_written 1", "put 1.1#1 x*60000", "count abi_violations 2",
-       "put 1.1#2 'fits'",
+SCRIPT(a_fragment_larger_than_the_ring, 4096,
+       "put 1.2#0 'other' 1.1#0 x*4077\n"
+       "count abi_violations 1 chunks_written 1\n"
+       "put 1.1#1 x*60000\n"
+       "count abi_violations 2\n"
+       "put 1.1#2 'fits'\n"
        /* And nobody lost anything by it. */
        "read 1.2 'other' 1.1 'fits' end")
 

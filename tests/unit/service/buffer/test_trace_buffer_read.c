@@ -10,18 +10,26 @@ static struct chunk c;
 
 /* ---- whole packets ---- */
 
-SCRIPT(packets_of_one_chunk, 64 << 10, "put 1.1#0 'one' 'two' 'three'",
-       "count chunks_written 1 bytes_written 48 bytes_in_use 48", "read 1.1 'one'",
-       "count chunks_read 0", "next 1.1 'two' 1.1 'three' end",
+SCRIPT(packets_of_one_chunk, 64 << 10,
+       "put 1.1#0 'one' 'two' 'three'\n"
+       "count chunks_written 1 bytes_written 48 bytes_in_use 48\n"
+       "read 1.1 'one'\n"
+       "count chunks_read 0\n"
+       "next 1.1 'two' 1.1 'three' end\n"
        "count chunks_read 1 bytes_read 48 bytes_in_use 0")
 
-SCRIPT(each_packet_once, 64 << 10, "put 1.1#0 'one'", "read 1.1 'one'", "read end",
-       "put 1.1#1 'two'", "next 1.1 'two'", "read end")
+SCRIPT(each_packet_once, 64 << 10,
+       "put 1.1#0 'one'\n"
+       "read 1.1 'one'\n"
+       "read end\n"
+       "put 1.1#1 'two'\n"
+       "next 1.1 'two'\n"
+       "read end")
 
 SCRIPT(sequences_in_the_order_of_their_writes, 64 << 10,
-       "put 2.1#0 '2.1 first' 1.2#0 '1.2 first' 1.1#0 '1.1 first' 2.1#1 '2.1 second'",
-       "put 1.1#1 '1.1 second'",
-       "read 2.1 '2.1 first' 1.2 '1.2 first' 1.1 '1.1 first' 2.1 '2.1 second'",
+       "put 2.1#0 '2.1 first' 1.2#0 '1.2 first' 1.1#0 '1.1 first' 2.1#1 '2.1 second'\n"
+       "put 1.1#1 '1.1 second'\n"
+       "read 2.1 '2.1 first' 1.2 '1.2 first' 1.1 '1.1 first' 2.1 '2.1 second'\n"
        "next 1.1 '1.1 second' end")
 
 IN_64K(a_pass_may_be_broken_off_anywhere)
@@ -67,15 +75,20 @@ TEST_WITH(packets_of_all_lengths_of_the_size, setup_1m, teardown)
 	expect_end(b);
 }
 
-SCRIPT(the_longest_chunk, 64 << 10, "put 1.1#0 x*64515", "read 1.1 x*64515 end")
+SCRIPT(the_longest_chunk, 64 << 10,
+       "put 1.1#0 x*64515\n"
+       "read 1.1 x*64515 end")
 
 SCRIPT(empty_fragments_are_no_packets, 64 << 10,
        /* a size of 0 in one byte: the end of an inflated count */
-       "put 1.1#0 '' 'one' raw %00 '' 'two' '' /6", "read 1.1 'one' 1.1 'two' end",
+       "put 1.1#0 '' 'one' raw %00 '' 'two' '' /6\n"
+       "read 1.1 'one' 1.1 'two' end\n"
        "count chunks_read 1 abi_violations 0")
 
-SCRIPT(empty_chunks_keep_the_order_of_ids, 64 << 10, "put 1.1#0 'zero' 1.1#1 1.1#2 'two'",
-       "read 1.1 'zero' 1.1 'two' end", "count chunks_read 3")
+SCRIPT(empty_chunks_keep_the_order_of_ids, 64 << 10,
+       "put 1.1#0 'zero' 1.1#1 1.1#2 'two'\n"
+       "read 1.1 'zero' 1.1 'two' end\n"
+       "count chunks_read 3")
 
 TEST_WITH(writers_keep_their_identity, setup_64k, teardown)
 {
@@ -144,53 +157,73 @@ TEST(ids_wrap)
 
 SCRIPT(a_chunk_may_come_after_later_ones, 64 << 10,
        /* The hole before 1 is not known to be one: 0 may come as long as 1 is unread. */
-       "put 1.1#1 'one' 1.2#0 'other' 1.1#0 'zero'", "read 1.1 'zero' 1.1 'one' 1.2 'other' end")
+       "put 1.1#1 'one' 1.2#0 'other' 1.1#0 'zero'\n"
+       "read 1.1 'zero' 1.1 'one' 1.2 'other' end")
 
 SCRIPT(no_way_back_within_a_chunk_that_is_partly_read, 64 << 10,
-       "put 1.1#0 'zero' 1.1#2 'two a' 'two b'", "read 1.1 'zero' 1.1 'two a' -gap",
-       "put 1.1#1 'one, too late'", "next 1.1 'two b' end", "count chunks_discarded 1")
+       "put 1.1#0 'zero' 1.1#2 'two a' 'two b'\n"
+       "read 1.1 'zero' 1.1 'two a' -gap\n"
+       "put 1.1#1 'one, too late'\n"
+       "next 1.1 'two b' end\n"
+       "count chunks_discarded 1")
 
 /* ---- packets over several chunks ---- */
 
-SCRIPT(two_chunks, 64 << 10, "put 1.1#0> 'be' 1.1#1< 'gun'", "read 1.1 'begun' end",
+SCRIPT(two_chunks, 64 << 10,
+       "put 1.1#0> 'be' 1.1#1< 'gun'\n"
+       "read 1.1 'begun' end\n"
        "count readaheads_succeeded 1 readaheads_failed 0 bytes_in_use 0")
 
 SCRIPT(between_whole_packets, 64 << 10,
-       "put 1.1#0> 'first' 'on ' 1.2#0 'another writer' 1.1#1<> 'and '",
-       "put 1.1#2<> 'on' 'last' 'un'",
-       "read 1.1 'first' 1.1 'on and on' 1.2 'another writer' 1.1 'last' end",
-       "put 1.1#3< 'til now'", "read 1.1 'until now' end")
+       "put 1.1#0> 'first' 'on ' 1.2#0 'another writer' 1.1#1<> 'and '\n"
+       "put 1.1#2<> 'on' 'last' 'un'\n"
+       "read 1.1 'first' 1.1 'on and on' 1.2 'another writer' 1.1 'last' end\n"
+       "put 1.1#3< 'til now'\n"
+       "read 1.1 'until now' end")
 
-SCRIPT(fragments_that_come_out_of_order, 64 << 10, "put 1.1#2< 'c' 1.1#0> 'a' 1.1#1<> 'b'",
+SCRIPT(fragments_that_come_out_of_order, 64 << 10,
+       "put 1.1#2< 'c' 1.1#0> 'a' 1.1#1<> 'b'\n"
        "read 1.1 'abc' end")
 
 SCRIPT(empty_pieces_of_a_packet, 64 << 10,
        /* A packet that begins at the last byte of one chunk and ends at the first of another. */
-       "put 1.1#0> '' 1.1#1<> 'middle' 1.1#2< ''",
+       "put 1.1#0> '' 1.1#1<> 'middle' 1.1#2< ''\n"
        /* One that has nothing at all is none. */
-       "put 1.1#3> '' 1.1#4< '' 1.1#5 'next'", "read 1.1 'middle' 1.1 'next' end",
+       "put 1.1#3> '' 1.1#4< '' 1.1#5 'next'\n"
+       "read 1.1 'middle' 1.1 'next' end\n"
        "count bytes_in_use 0")
 
 SCRIPT(a_loss_is_kept_over_a_packet_without_bytes, 64 << 10,
-       "put 1.1#0 'zero' 1.1#3> '' 1.1#4< '' 1.1#5 'five'", "read 1.1 'zero' 1.1 'five' -gap")
+       "put 1.1#0 'zero' 1.1#3> '' 1.1#4< '' 1.1#5 'five'\n"
+       "read 1.1 'zero' 1.1 'five' -gap")
 
-SCRIPT(empty_chunks_inside_of_a_packet, 64 << 10, "put 1.1#0> 'over ' 1.1#1 1.1#2 1.1#3< 'holes'",
+SCRIPT(empty_chunks_inside_of_a_packet, 64 << 10,
+       "put 1.1#0> 'over ' 1.1#1 1.1#2 1.1#3< 'holes'\n"
        "read 1.1 'over holes' end")
 
-SCRIPT(the_end_of_a_packet_is_waited_for, 64 << 10, "put 1.1#0> 'whole' 'be' 1.2#0 'other'",
-       "read 1.1 'whole' 1.2 'other' end", "count readaheads_failed 1", "read end",
+SCRIPT(the_end_of_a_packet_is_waited_for, 64 << 10,
+       "put 1.1#0> 'whole' 'be' 1.2#0 'other'\n"
+       "read 1.1 'whole' 1.2 'other' end\n"
+       "count readaheads_failed 1\n"
+       "read end\n"
        /* Nothing came for it: not looked at again. */
-       "count readaheads_failed 1", "put 1.1#1<> 'gu'", "read end",
-       "put 1.2#1 'other again' 1.1#2< 'n'", "read 1.1 'begun' 1.2 'other again' end",
+       "count readaheads_failed 1\n"
+       "put 1.1#1<> 'gu'\n"
+       "read end\n"
+       "put 1.2#1 'other again' 1.1#2< 'n'\n"
+       "read 1.1 'begun' 1.2 'other again' end\n"
        "count readaheads_failed 2 readaheads_succeeded 1")
 
 /* What is known of a packet that waits does not hold for one that comes in front of it. */
-SCRIPT(an_earlier_packet_comes_while_one_waits, 64 << 10, "put 1.1#5> 'five ' 1.1#6<> 'six '",
-       "read end", "put 1.1#4> 'four ' 1.1#7< 'seven'",
+SCRIPT(an_earlier_packet_comes_while_one_waits, 64 << 10,
+       "put 1.1#5> 'five ' 1.1#6<> 'six '\n"
+       "read end\n"
+       "put 1.1#4> 'four ' 1.1#7< 'seven'\n"
        "read 1.1 'five six seven' -broken_chain end")
 
 SCRIPT(ids_that_wrap_inside_of_a_packet, 64 << 10,
-       "put 1.1#-2> 'a' 1.1#-1<> 'b' 1.1#0<> 'c' 1.1#1< 'd'", "read 1.1 'abcd' end")
+       "put 1.1#-2> 'a' 1.1#-1<> 'b' 1.1#0<> 'c' 1.1#1< 'd'\n"
+       "read 1.1 'abcd' end")
 
 TEST(a_huge_packet)
 {
@@ -270,13 +303,19 @@ IN_64K(stalled_sequences_do_not_hold_up_others)
 }
 
 SCRIPT(what_wakes_during_a_pass_is_read_in_the_next, 64 << 10,
-       "put 1.1#0! 'late' 1.2#0 'first' 1.2#1 'second'", "read 1.2 'first'", "patch 1.1#0",
-       "next 1.2 'second' end", "read 1.1 'late' end")
+       "put 1.1#0! 'late' 1.2#0 'first' 1.2#1 'second'\n"
+       "read 1.2 'first'\n"
+       "patch 1.1#0\n"
+       "next 1.2 'second' end\n"
+       "read 1.1 'late' end")
 
 /* A record that waits lies behind the cursor, though its sequence's first one does not. */
 SCRIPT(an_unordered_sequence_that_wakes_is_read_whole, 64 << 10,
-       "put 1.1#1 'one' 1.2#0 'other' 1.1#0! 'zero'", "read 1.2 'other' end", "patch 1.1#0",
-       "read 1.1 'zero' 1.1 'one' end", "count bytes_in_use 0")
+       "put 1.1#1 'one' 1.2#0 'other' 1.1#0! 'zero'\n"
+       "read 1.2 'other' end\n"
+       "patch 1.1#0\n"
+       "read 1.1 'zero' 1.1 'one' end\n"
+       "count bytes_in_use 0")
 
 /* ---- work in shares ---- */
 

@@ -34,15 +34,21 @@ TEST_WITH(all_read_the_writing_begins_again, setup_4k, teardown)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-SCRIPT(what_waits_keeps_its_place, 4096, "put 1.1#0! w*1004 1.1#1 x*1004 1.2#0 a*492",
-       "read 1.2 a*492 end", "put 1.1#2 x*1004 1.2#1 a*492", "read 1.2 a*492 end", "patch 1.1#0",
+SCRIPT(what_waits_keeps_its_place, 4096,
+       "put 1.1#0! w*1004 1.1#1 x*1004 1.2#0 a*492\n"
+       "read 1.2 a*492 end\n"
+       "put 1.1#2 x*1004 1.2#1 a*492\n"
+       "read 1.2 a*492 end\n"
+       "patch 1.1#0\n"
        "read 1.1 w*1004 1.1 x*1004 1.1 x*1004 end")
 
 /* A lap that was begun, and the padding of the one before, go with it. */
 SCRIPT(a_begun_lap_ends_when_all_is_read, 4096,
-       "put 1.1#0 a*1004 1.1#1 a*1004 1.1#2 a*1004 1.1#3 b*1020",
-       "count padding_bytes_written 1024", "read 1.1 a*1004 -overwrite 1.1 b*1020",
-       "put 1.1#4 c*4076", "count padding_bytes_cleared 1024 chunks_overwritten 2",
+       "put 1.1#0 a*1004 1.1#1 a*1004 1.1#2 a*1004 1.1#3 b*1020\n"
+       "count padding_bytes_written 1024\n"
+       "read 1.1 a*1004 -overwrite 1.1 b*1020\n"
+       "put 1.1#4 c*4076\n"
+       "count padding_bytes_cleared 1024 chunks_overwritten 2\n"
        "next 1.1 c*4076 end")
 
 /* ---- what waits moves to the start ---- */
