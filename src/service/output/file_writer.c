@@ -436,7 +436,7 @@ static int init_events(struct file_writer *f)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
 	if (r == 0)
 		r = loop_timer_init(&f->period, loop, on_period, f);
-	if (r == 0 && newest(f)->is_pollable && !f->parts.writer)
+	if (r == 0 && newest(f)->is_pipe && !f->parts.writer)
 		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
 	else if (r == 0 && f->parts.writer)
 		f->writable = event_new(loop, write_thread_fd(f->parts.writer),

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,13 +79,6 @@ ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
 }
 
 /* ---- bytes out ---- */
-
-static ssize_t write_piece(const struct out_file *o, const uint8_t *data, size_t len)
-{
-	if (o->is_socket)
-		return send(o->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return write(o->fd, data, len);
-}
 
 off_t out_file_end(const struct out_file *o)
 {
@@ -174,7 +166,7 @@ int out_file_write(struct out_file *o)
 	if (o->writer)
 		return hand_over(o);
 	if (o->sent < o->used) {
-		n = write_piece(o, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
+		n = write(o->fd, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
 		if (n <= 0)
@@ -220,8 +212,6 @@ void out_file_init(struct out_file *o, int fd)
 	o->is_regular = S_ISREG(st.stx_mode);
 	if (o->is_regular)
 		o->begin = begin_of(fd, &st);
-	o->is_socket = S_ISSOCK(st.stx_mode);
-	o->is_pollable = S_ISSOCK(st.stx_mode) || S_ISFIFO(st.stx_mode);
 	o->is_pipe = S_ISFIFO(st.stx_mode);
 }
 

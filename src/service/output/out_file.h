@@ -27,9 +27,7 @@ struct out_file {
 	struct packet_sink sink; /* packets in; without memory for a packet, error is set */
 	int fd; /* owned; -1: closed */
 	bool is_regular; /* file */
-	bool is_socket;
 	bool is_pipe;
-	bool is_pollable; /* poll(2) supports it */
 	int error; /* -errno of the first failure; later packets are dropped */
 	off_t begin; /* of a regular file: start of the trace. Earlier data belongs to others */
 	uint64_t written; /* bytes accepted by write(2) or the writer */
