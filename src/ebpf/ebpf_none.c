@@ -4,21 +4,21 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 #include "ebpf/ebpf_source.h"
 #include "ebpf/engine/errors.h"
 
 struct none {
-	struct counter_poll poll;
+	struct polled_source poll;
 	struct ebpf_errors errors;
 };
 
-static void none_begin(struct counter_poll *p)
+static void none_begin(struct polled_source *p)
 {
 	(void)p;
 }
 
-static bool none_step(struct counter_poll *p)
+static bool none_step(struct polled_source *p)
 {
 	struct none *s = container_of(p, struct none, poll);
 
@@ -26,16 +26,16 @@ static bool none_step(struct counter_poll *p)
 	return false;
 }
 
-static void none_deinit(struct counter_poll *p)
+static void none_deinit(struct polled_source *p)
 {
 	struct none *s = container_of(p, struct none, poll);
 
 	ebpf_errors_deinit(&s->errors);
-	counter_poll_deinit(p);
+	polled_source_deinit(p);
 	free(s);
 }
 
-static const struct counter_poll_ops none_ops = {
+static const struct polled_source_ops none_ops = {
 	.name = "linux.ebpf_counters",
 	.group = "eBPF counters",
 	.begin = none_begin,
@@ -52,7 +52,7 @@ static int none_create(struct ds_handle *h, const struct ds_env *env,
 	(void)config;
 	if (!s)
 		return -ENOMEM;
-	r = counter_poll_init(&s->poll, &none_ops, h, env, 0);
+	r = polled_source_init(&s->poll, &none_ops, h, env, 0);
 	if (r < 0) {
 		none_deinit(&s->poll);
 		return r;
@@ -65,19 +65,19 @@ static int none_create(struct ds_handle *h, const struct ds_env *env,
 
 static void none_clear(void *instance)
 {
-	struct none *s = container_of((struct counter_poll *)instance, struct none, poll);
+	struct none *s = container_of((struct polled_source *)instance, struct none, poll);
 
 	ebpf_errors_clear(&s->errors);
-	counter_poll_clear(instance);
+	polled_source_clear(instance);
 }
 
 const struct data_source ebpf_counters_data_source = {
 	.name = "linux.ebpf_counters",
 	.handles_incremental_state_clear = true,
 	.create = none_create,
-	.start = counter_poll_start,
-	.flush = counter_poll_flush,
+	.start = polled_source_start,
+	.flush = polled_source_flush,
 	.clear = none_clear,
-	.stop = counter_poll_stop,
-	.destroy = counter_poll_destroy,
+	.stop = polled_source_stop,
+	.destroy = polled_source_destroy,
 };

@@ -5,7 +5,7 @@
  *
  *	load, load, load ... -> period -> read, read, read ..., cost -> period -> ...
  *
- * Periods are those of client/counters/counter_poll.h. The stop reads once more, so that totals are
+ * Periods are those of client/counters/polled_source.h. The stop reads once more, so that totals are
  * complete.
  */
 #include "ebpf/families/families.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 #include "ebpf/program_cost.h"
 #include "ebpf/engine/family.h"
 #include "ebpf/user_program.h"
@@ -27,7 +27,7 @@
 #include "ebpf/engine/errors.h"
 
 struct ebpf_counters {
-	struct counter_poll poll;
+	struct polled_source poll;
 	struct ebpf_config settings;
 	struct ebpf_errors errors;
 	struct ebpf_features features; /* valid while families are loaded */
@@ -90,10 +90,10 @@ static void read_one(struct ebpf_counters *s, struct ebpf_run *r)
 		return;
 	e = ebpf_run_read(r);
 	if (e < 0)
-		counter_poll_failed(&s->poll, &r->error_logged, r->family->name, -e);
+		polled_source_failed(&s->poll, &r->error_logged, r->family->name, -e);
 }
 
-static void ebpf_begin(struct counter_poll *p)
+static void ebpf_begin(struct polled_source *p)
 {
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
@@ -108,7 +108,7 @@ static void fire(struct ebpf_counters *s)
 
 	tracks_end(s->poll.tracks);
 	if (n)
-		counter_poll_flush_writers(&s->poll);
+		polled_source_flush_writers(&s->poll);
 	ds_activate_triggers(s->poll.h, names, n);
 }
 
@@ -130,7 +130,7 @@ static bool may_rest(const struct ebpf_counters *s, const struct ebpf_run *r)
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_rests(r);
 }
 
-static bool ebpf_step(struct counter_poll *p)
+static bool ebpf_step(struct polled_source *p)
 {
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
@@ -153,7 +153,7 @@ static void end_all(struct ebpf_counters *s)
 			ebpf_run_stop(&s->runs[i]);
 }
 
-static void ebpf_deinit(struct counter_poll *p)
+static void ebpf_deinit(struct polled_source *p)
 {
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
@@ -165,11 +165,11 @@ static void ebpf_deinit(struct counter_poll *p)
 	thresholds_free(s->thresholds);
 	ebpf_config_deinit(&s->settings);
 	ebpf_errors_deinit(&s->errors);
-	counter_poll_deinit(p);
+	polled_source_deinit(p);
 	free(s);
 }
 
-static const struct counter_poll_ops ebpf_ops = {
+static const struct polled_source_ops ebpf_ops = {
 	.name = "linux.ebpf_counters",
 	.group = "eBPF counters",
 	.has_thread_tracks = true,
@@ -212,7 +212,7 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 		r = ebpf_config_find_cgroups(&s->settings, config->ebpf_counters_config,
 					     env->sys_root, &s->errors);
 	if (r == 0)
-		r = counter_poll_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
+		r = polled_source_init(&s->poll, &ebpf_ops, h, env, s->settings.period_ms);
 	if (r == 0)
 		r = thresholds_new(config->ebpf_counters_config, &s->errors, &s->thresholds);
 	if (r == 0)
@@ -231,17 +231,17 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 static void ebpf_clear(void *instance)
 {
 	struct ebpf_counters *s =
-		container_of((struct counter_poll *)instance, struct ebpf_counters, poll);
+		container_of((struct polled_source *)instance, struct ebpf_counters, poll);
 
 	ebpf_errors_clear(&s->errors);
-	counter_poll_clear(instance);
+	polled_source_clear(instance);
 }
 
 /* The programs are unloaded here, not when the instance is destroyed. */
 static void ebpf_stop(void *instance)
 {
 	struct ebpf_counters *s =
-		container_of((struct counter_poll *)instance, struct ebpf_counters, poll);
+		container_of((struct polled_source *)instance, struct ebpf_counters, poll);
 
 	for (size_t i = 0; i < s->n_runs; i++)
 		read_one(s, &s->runs[i]);
@@ -252,7 +252,7 @@ static void ebpf_stop(void *instance)
 	program_cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
 	end_all(s);
 	program_cost_deinit(&s->cost);
-	counter_poll_stop(instance);
+	polled_source_stop(instance);
 }
 
 const struct data_source ebpf_counters_data_source = {
@@ -262,9 +262,9 @@ const struct data_source ebpf_counters_data_source = {
 			1ull << CAP_SYSLOG,
 	.handles_incremental_state_clear = true,
 	.create = ebpf_create,
-	.start = counter_poll_start,
-	.flush = counter_poll_flush,
+	.start = polled_source_start,
+	.flush = polled_source_flush,
 	.clear = ebpf_clear,
 	.stop = ebpf_stop,
-	.destroy = counter_poll_destroy,
+	.destroy = polled_source_destroy,
 };

@@ -136,7 +136,7 @@ struct file_kind {
 };
 
 struct cgroup_stats {
-	struct counter_poll poll;
+	struct polled_source poll;
 	struct cgroup_choice choice;
 	struct cgroup_tree tree;
 	struct file_kind *kinds; /* owned; one for each file of the choice */
@@ -175,7 +175,7 @@ static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 
 	n = snprintf(path, sizeof(path), "%s%s%s", g->path, g->path[0] ? "/" : "", k->name);
 	if ((size_t)n >= sizeof(path)) {
-		counter_poll_failed(&s->poll, &k->error_logged, g->path, ENAMETOOLONG);
+		polled_source_failed(&s->poll, &k->error_logged, g->path, ENAMETOOLONG);
 		return;
 	}
 	r = counter_file_read(&g->files[i].file, &s->poll, s->tree.fd, path, true, &text);
@@ -188,10 +188,10 @@ static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 	if (text.len > 0 && cgroup_text_parse(text, on_number, &reading) < 0)
 		r = -EBADMSG;
 	if (r < 0)
-		counter_poll_failed(&s->poll, &k->error_logged, path, -r);
+		polled_source_failed(&s->poll, &k->error_logged, path, -r);
 }
 
-static void cgroup_begin(struct counter_poll *p)
+static void cgroup_begin(struct polled_source *p)
 {
 	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
 
@@ -220,7 +220,7 @@ static void log_missing(struct cgroup_stats *s)
 		log_info("linux.cgroup_stats: no control group has %s", names.s);
 }
 
-static bool cgroup_step(struct counter_poll *p)
+static bool cgroup_step(struct polled_source *p)
 {
 	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
 
@@ -245,7 +245,7 @@ static bool cgroup_step(struct counter_poll *p)
 	return true;
 }
 
-static void cgroup_deinit(struct counter_poll *p)
+static void cgroup_deinit(struct polled_source *p)
 {
 	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
 
@@ -254,11 +254,11 @@ static void cgroup_deinit(struct counter_poll *p)
 		counter_keys_deinit(&s->kinds[i].keys);
 	free(s->kinds);
 	cgroup_choice_deinit(&s->choice);
-	counter_poll_deinit(&s->poll);
+	polled_source_deinit(&s->poll);
 	free(s);
 }
 
-static const struct counter_poll_ops cgroup_ops = {
+static const struct polled_source_ops cgroup_ops = {
 	.name = "linux.cgroup_stats",
 	.group = "cgroups",
 	.begin = cgroup_begin,
@@ -312,7 +312,7 @@ static int cgroup_create(struct ds_handle *h, const struct ds_env *env,
 	if (!s)
 		return -ENOMEM;
 	s->tree.fd = -1;
-	r = counter_poll_init(&s->poll, &cgroup_ops, h, env, c ? c->period_ms : 0);
+	r = polled_source_init(&s->poll, &cgroup_ops, h, env, c ? c->period_ms : 0);
 	if (r == 0)
 		r = cgroup_choice_init(&s->choice, c);
 	if (r == 0)
@@ -335,9 +335,9 @@ const struct data_source cgroup_stats_data_source = {
 	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
 	.handles_incremental_state_clear = true,
 	.create = cgroup_create,
-	.start = counter_poll_start,
-	.flush = counter_poll_flush,
-	.clear = counter_poll_clear,
-	.stop = counter_poll_stop,
-	.destroy = counter_poll_destroy,
+	.start = polled_source_start,
+	.flush = polled_source_flush,
+	.clear = polled_source_clear,
+	.stop = polled_source_stop,
+	.destroy = polled_source_destroy,
 };

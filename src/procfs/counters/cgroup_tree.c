@@ -244,7 +244,7 @@ static void cgroup_free(struct cgroup_tree *t, struct cgroup *g)
 /* ---- the tree ---- */
 
 int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
-		     struct counter_poll *poll, const char *path)
+		     struct polled_source *poll, const char *path)
 {
 	*t = (struct cgroup_tree){.choice = choice, .poll = poll};
 	TAILQ_INIT(&t->lost);
@@ -309,7 +309,7 @@ static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct 
 	struct cgroup *child;
 
 	if (t->n >= CGROUPS_MAX || g->depth >= CGROUP_DEPTH_MAX) {
-		counter_poll_failed(t->poll, &t->limit_logged, e->d_name, E2BIG);
+		polled_source_failed(t->poll, &t->limit_logged, e->d_name, E2BIG);
 		return NULL;
 	}
 	child = cgroup_new(t, g, e->d_name, e->d_ino);
@@ -393,7 +393,7 @@ void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
 	if (!dir) {
 		/* A group that was removed meanwhile is handled when its parent is listed next. */
 		if (errno != ENOENT && errno != ENODEV)
-			counter_poll_failed(t->poll, &t->list_error_logged, g->path, errno);
+			polled_source_failed(t->poll, &t->list_error_logged, g->path, errno);
 		closep(&fd);
 		return;
 	}

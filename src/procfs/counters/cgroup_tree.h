@@ -9,7 +9,7 @@
 #include "config/data_source_config.pb-c.h"
 #include "client/counters/counter_number.h"
 #include "procfs/counters/counter_files.h"
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 
 /* The selection of linux.cgroup_stats: which control groups, files and counters it records. */
 
@@ -66,7 +66,7 @@ struct cgroup {
 
 struct cgroup_tree {
 	const struct cgroup_choice *choice; /* borrowed, as is poll */
-	struct counter_poll *poll;
+	struct polled_source *poll;
 	int fd; /* owned; directory of the root of the hierarchy */
 	struct cgroup *root; /* owned */
 	struct cgroup_list
@@ -78,7 +78,7 @@ struct cgroup_tree {
 
 /* path: root of the hierarchy. Returns 0 or -errno. Call deinit in either case. */
 int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
-		     struct counter_poll *poll, const char *path);
+		     struct polled_source *poll, const char *path);
 void cgroup_tree_deinit(struct cgroup_tree *t);
 
 /* Lists the children of g: adds new ones and moves removed ones to lost. */

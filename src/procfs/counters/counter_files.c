@@ -11,7 +11,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 
-void counter_file_close(struct counter_file *f, struct counter_poll *p)
+void counter_file_close(struct counter_file *f, struct polled_source *p)
 {
 	if (f->fd < 0)
 		return;
@@ -26,7 +26,7 @@ static bool is_missing(int r)
 	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR || r == -EOPNOTSUPP;
 }
 
-static int open_file(struct counter_file *f, struct counter_poll *p, int at, const char *path)
+static int open_file(struct counter_file *f, struct polled_source *p, int at, const char *path)
 {
 	if (f->retry && (int32_t)(p->pass - f->retry) < 0)
 		return -ENOENT;
@@ -50,7 +50,7 @@ static int whole_lines(const struct strbuf *b, struct span *ret)
 	return ret->len == b->len ? 0 : -EBADMSG;
 }
 
-int counter_file_read(struct counter_file *f, struct counter_poll *p, int at, const char *path,
+int counter_file_read(struct counter_file *f, struct polled_source *p, int at, const char *path,
 		      bool whole, struct span *ret_text)
 {
 	int r = f->fd < 0 ? open_file(f, p, at, path) : 0;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 #include "base/text/span.h"
 #include "client/counters/tracks.h"
 
@@ -29,9 +29,9 @@ struct counter_file {
  * complete lines if the last one is cut; -ENODATA if it is empty; -ENOENT if it does not exist, or
  * did not lately (no system call is made then); -errno.
  */
-int counter_file_read(struct counter_file *f, struct counter_poll *p, int at, const char *path,
+int counter_file_read(struct counter_file *f, struct polled_source *p, int at, const char *path,
 		      bool whole, struct span *ret_text);
-void counter_file_close(struct counter_file *f, struct counter_poll *p);
+void counter_file_close(struct counter_file *f, struct polled_source *p);
 
 /*
  * The names of the counters in one kind of file, such as memory.stat, and their tracks in each file

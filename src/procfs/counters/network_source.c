@@ -69,7 +69,7 @@ static const char *const default_counters[] = {
 };
 
 struct network_stats {
-	struct counter_poll poll;
+	struct polled_source poll;
 	struct counter_patterns counters;
 	struct network_links links;
 	struct network_protocols protocols;
@@ -84,7 +84,7 @@ struct network_stats {
 
 /* ---- a pass ---- */
 
-static void network_begin(struct counter_poll *p)
+static void network_begin(struct polled_source *p)
 {
 	struct network_stats *s = container_of(p, struct network_stats, poll);
 
@@ -94,7 +94,7 @@ static void network_begin(struct counter_poll *p)
 static void check(struct network_stats *s, bool *error_logged, const char *path, int r)
 {
 	if (r < 0)
-		counter_poll_failed(&s->poll, error_logged, path, -r);
+		polled_source_failed(&s->poll, error_logged, path, -r);
 }
 
 static enum step read_dev(struct network_stats *s)
@@ -153,7 +153,7 @@ static void log_missing(struct network_stats *s)
 	counter_patterns_tell_unmatched(&s->counters, "linux.network_stats: counters");
 }
 
-static bool network_step(struct counter_poll *p)
+static bool network_step(struct polled_source *p)
 {
 	struct network_stats *s = container_of(p, struct network_stats, poll);
 
@@ -187,7 +187,7 @@ static bool network_step(struct counter_poll *p)
 	return false;
 }
 
-static void network_deinit(struct counter_poll *p)
+static void network_deinit(struct polled_source *p)
 {
 	struct network_stats *s = container_of(p, struct network_stats, poll);
 
@@ -199,11 +199,11 @@ static void network_deinit(struct counter_poll *p)
 	counter_file_close(&s->netstat, p);
 	counter_file_close(&s->snmp6, p);
 	closep(&s->proc_fd);
-	counter_poll_deinit(p);
+	polled_source_deinit(p);
 	free(s);
 }
 
-static const struct counter_poll_ops network_ops = {
+static const struct polled_source_ops network_ops = {
 	.name = "linux.network_stats",
 	.group = "network",
 	.begin = network_begin,
@@ -258,7 +258,7 @@ static int network_create(struct ds_handle *h, const struct ds_env *env,
 	if (!s)
 		return -ENOMEM;
 	s->dev.fd = s->snmp.fd = s->netstat.fd = s->snmp6.fd = s->proc_fd = -1;
-	r = counter_poll_init(&s->poll, &network_ops, h, env, c ? c->period_ms : 0);
+	r = polled_source_init(&s->poll, &network_ops, h, env, c ? c->period_ms : 0);
 	if (r == 0)
 		r = init_patterns(s, c);
 	if (r < 0) {
@@ -283,9 +283,9 @@ const struct data_source network_stats_data_source = {
 			1ull << CAP_SYS_PTRACE,
 	.handles_incremental_state_clear = true,
 	.create = network_create,
-	.start = counter_poll_start,
-	.flush = counter_poll_flush,
-	.clear = counter_poll_clear,
-	.stop = counter_poll_stop,
-	.destroy = counter_poll_destroy,
+	.start = polled_source_start,
+	.flush = polled_source_flush,
+	.clear = polled_source_clear,
+	.stop = polled_source_stop,
+	.destroy = polled_source_destroy,
 };

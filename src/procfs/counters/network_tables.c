@@ -152,7 +152,7 @@ struct network_link {
 	struct counter_tracks tracks;
 };
 
-void network_links_init(struct network_links *l, struct counter_poll *poll, uint32_t group)
+void network_links_init(struct network_links *l, struct polled_source *poll, uint32_t group)
 {
 	l->poll = poll;
 	l->group = group;
@@ -195,7 +195,7 @@ static struct network_link *link_add(struct network_links *l, const char *name)
 	struct network_link *k;
 
 	if (l->n >= NETWORK_LINKS_MAX) {
-		counter_poll_failed(l->poll, &l->limit_logged, name, E2BIG);
+		polled_source_failed(l->poll, &l->limit_logged, name, E2BIG);
 		return NULL;
 	}
 	k = calloc(1, sizeof(*k));

@@ -7,7 +7,7 @@
 
 #include "client/counters/counter_number.h"
 #include "procfs/counters/counter_files.h"
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 
 /*
  * Parsers of /proc/net. Each returns 0, or -EBADMSG if a part with an invalid format was skipped.
@@ -43,7 +43,7 @@ TAILQ_HEAD(network_link_list, network_link);
 
 /* Zero-initialise, then network_links_init. */
 struct network_links {
-	struct counter_poll *poll; /* borrowed */
+	struct polled_source *poll; /* borrowed */
 	uint32_t group; /* parent of their tracks */
 	struct counter_patterns only; /* owned; if empty, all are selected */
 	struct counter_patterns
@@ -56,7 +56,7 @@ struct network_links {
 	bool limit_logged;
 };
 
-void network_links_init(struct network_links *l, struct counter_poll *poll, uint32_t group);
+void network_links_init(struct network_links *l, struct polled_source *poll, uint32_t group);
 void network_links_deinit(struct network_links *l);
 
 /*
@@ -84,7 +84,7 @@ struct network_protocol {
 };
 
 struct network_protocols {
-	struct counter_poll *poll; /* borrowed */
+	struct polled_source *poll; /* borrowed */
 	const struct counter_patterns *counters; /* borrowed */
 	uint32_t group; /* parent of their tracks */
 	struct network_protocol *all[NETWORK_PROTOCOLS_MAX]; /* owned */

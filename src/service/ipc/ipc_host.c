@@ -227,7 +227,7 @@ static uint64_t work_ns(void)
 /* What was begun at begin_ns, of work_ns(), was done for a user. */
 static void spend_time(struct ipc_host *h, uint64_t user, uint64_t begin_ns)
 {
-	quota_time_spend(h->quota, user, work_ns() - begin_ns, clock_mono_ns());
+	cpu_share_charge(h->quota, user, work_ns() - begin_ns, clock_mono_ns());
 }
 
 /* A connection ends from the loop alone, not in here. */
@@ -245,7 +245,7 @@ static bool may_be_urgent(void *ctx)
 {
 	const struct ipc_conn *c = ctx;
 
-	return quota_time_is_left(c->host->quota, c->account.user, clock_mono_ns());
+	return cpu_share_is_left(c->host->quota, c->account.user, clock_mono_ns());
 }
 
 /* ---- connections ---- */

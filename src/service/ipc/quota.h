@@ -81,14 +81,14 @@ struct quota_log {
 	struct quota_log_user others;
 };
 
-#define QUOTA_TIME_USERS 32
+#define CPU_SHARE_USERS 32
 
 /* Recent CPU time of the service for requests of consumers. */
-struct quota_time {
+struct cpu_share {
 	struct {
 		uint64_t user;
 		uint64_t ns, at_ns; /* the time, as of at_ns */
-	} users[QUOTA_TIME_USERS];
+	} users[CPU_SHARE_USERS];
 };
 
 struct quota {
@@ -99,7 +99,7 @@ struct quota {
 	uint64_t refused[N_REFUSED]; /* times */
 	struct quota_user *users; /* owned: those that hold something */
 	struct quota_log log;
-	struct quota_time time;
+	struct cpu_share cpu;
 };
 
 struct quota_account {
@@ -146,9 +146,9 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 
 /*
  * Accounts the time of requests, so that a user with long requests is served after other users
- * (msgsock_set_time_slice). quota_time_spend() adds the time of a request. quota_time_is_left()
- * returns true while the user has used less than its share, QUOTA_TIME_SHARE of all time.
+ * (msgsock_set_time_slice). cpu_share_charge() adds the time of a request. cpu_share_is_left()
+ * returns true while the user has used less than its share, 1 / CPU_SHARE_PART of all time.
  */
-#define QUOTA_TIME_SHARE 8 /* 1 of so many ns */
-void quota_time_spend(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns);
-bool quota_time_is_left(struct quota *q, uint64_t user, uint64_t now_ns);
+#define CPU_SHARE_PART 8 /* one eighth */
+void cpu_share_charge(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns);
+bool cpu_share_is_left(struct quota *q, uint64_t user, uint64_t now_ns);

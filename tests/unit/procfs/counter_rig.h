@@ -4,7 +4,7 @@
 #include <event2/event.h>
 
 #include "unit/client/read_tracks.h"
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 
@@ -37,7 +37,7 @@ static inline void rig_teardown(void)
 	proc_remove("");
 }
 
-static inline struct counter_poll *rig_poll(void)
+static inline struct polled_source *rig_poll(void)
 {
 	return instance;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "client/counters/counter_poll.c"
+#include "client/counters/polled_source.c"
 #include "unit/client/read_tracks.h"
 
 static struct counter_errors trouble;

@@ -4,8 +4,8 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/client/read_tracks.h"
 
-static const struct counter_poll_ops ops = {.name = "test"};
-static struct counter_poll p;
+static const struct polled_source_ops ops = {.name = "test"};
+static struct polled_source p;
 static struct cgroup_choice choice;
 static struct cgroup_tree tree;
 static Pb__CgroupStatsConfig c;
@@ -15,7 +15,7 @@ static int setup(void **state)
 	fake_reset();
 	proc_new();
 	pb__cgroup_stats_config__init(&c);
-	p = (struct counter_poll){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
+	p = (struct polled_source){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
 	return tracks_new("test", p.writer, &p.tracks);
 }
 

@@ -5,7 +5,7 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 
-static struct counter_poll p;
+static struct polled_source p;
 static struct counter_file f;
 static struct span text;
 static int at;
@@ -13,7 +13,7 @@ static int at;
 static int setup(void **state)
 {
 	proc_new();
-	p = (struct counter_poll){.pass = 1};
+	p = (struct polled_source){.pass = 1};
 	f = (struct counter_file){.fd = -1};
 	at = open(proc_root, O_RDONLY | O_DIRECTORY);
 	return at < 0;

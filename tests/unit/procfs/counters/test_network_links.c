@@ -3,8 +3,8 @@
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/network_tables.h"
 
-static const struct counter_poll_ops ops = {.name = "test"};
-static struct counter_poll p;
+static const struct polled_source_ops ops = {.name = "test"};
+static struct polled_source p;
 static struct network_links links;
 
 static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
@@ -16,7 +16,7 @@ static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 static int setup(void **state)
 {
 	fake_reset();
-	p = (struct counter_poll){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
+	p = (struct polled_source){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
 	links = (struct network_links){.keys = {.decide = decide}};
 	network_links_init(&links, &p, TRACK_ROOT);
 	return tracks_new("test", p.writer, &p.tracks);

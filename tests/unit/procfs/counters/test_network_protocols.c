@@ -3,7 +3,7 @@
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/network_tables.h"
 
-static struct counter_poll p;
+static struct polled_source p;
 static struct counter_patterns counters;
 static struct network_protocols protocols;
 
@@ -13,7 +13,7 @@ static int setup(void **state)
 			  (char[]){"P* *"}};
 
 	fake_reset();
-	p = (struct counter_poll){.writer = writer_new(NULL, 1, WRITER_STALL)};
+	p = (struct polled_source){.writer = writer_new(NULL, 1, WRITER_STALL)};
 	protocols = (struct network_protocols){.poll = &p, .counters = &counters};
 	return counter_patterns_init(&counters, "counters", wanted, 4, NULL) ||
 	       tracks_new("test", p.writer, &p.tracks);

@@ -8,7 +8,7 @@
 /* A source of which every step takes as long as the test says. */
 
 struct slow {
-	struct counter_poll poll;
+	struct polled_source poll;
 	unsigned steps; /* of a pass */
 	unsigned done; /* in this one */
 	uint64_t step_ns;
@@ -18,12 +18,12 @@ struct slow {
 static struct slow slow;
 static uint32_t period;
 
-static void begin(struct counter_poll *p)
+static void begin(struct polled_source *p)
 {
 	((struct slow *)p)->done = 0;
 }
 
-static bool step(struct counter_poll *p)
+static bool step(struct polled_source *p)
 {
 	struct slow *s = (struct slow *)p;
 	uint64_t end = clock_mono_ns() + s->step_ns;
@@ -36,18 +36,18 @@ static bool step(struct counter_poll *p)
 	return true;
 }
 
-static void deinit(struct counter_poll *p)
+static void deinit(struct polled_source *p)
 {
-	counter_poll_deinit(p);
+	polled_source_deinit(p);
 }
 
-static const struct counter_poll_ops ops = {
+static const struct polled_source_ops ops = {
 	.name = "test", .group = "slow", .begin = begin, .step = step, .deinit = deinit};
 
 static int slow_create(struct ds_handle *h, const struct ds_env *e,
 		       const Pb__DataSourceConfig *unused, void **ret_instance)
 {
-	assert_int_equal(counter_poll_init(&slow.poll, &ops, h, e, period), 0);
+	assert_int_equal(polled_source_init(&slow.poll, &ops, h, e, period), 0);
 	slow.track = tracks_add(slow.poll.tracks, &(struct track_spec){.kind = TRACK_COUNTER,
 								       .parent = slow.poll.group,
 								       .name = "steps"});
@@ -58,11 +58,11 @@ static int slow_create(struct ds_handle *h, const struct ds_env *e,
 static const struct data_source slow_source = {
 	.name = "test",
 	.create = slow_create,
-	.start = counter_poll_start,
-	.flush = counter_poll_flush,
-	.clear = counter_poll_clear,
-	.stop = counter_poll_stop,
-	.destroy = counter_poll_destroy,
+	.start = polled_source_start,
+	.flush = polled_source_flush,
+	.clear = polled_source_clear,
+	.stop = polled_source_stop,
+	.destroy = polled_source_destroy,
 };
 
 static int setup(void **state)
@@ -243,15 +243,15 @@ FIXTURE_TEST(failures_are_counted_in_the_trace)
 
 	create_and_start();
 	assert_null(read_find("slow/failed reads"));
-	counter_poll_failed(rig_poll(), &said, "a", 5);
+	polled_source_failed(rig_poll(), &said, "a", 5);
 	assert_true(said);
-	counter_poll_failed(rig_poll(), &said, "a", 5);
+	polled_source_failed(rig_poll(), &said, "a", 5);
 	run_pass();
 	assert_int_equal(read_last("slow/failed reads"), 2);
 	run_pass();
 	assert_int_equal(read_count("slow/failed reads"), 1);
 	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1), 2);
-	counter_poll_failed(rig_poll(), &said, "a", 5);
+	polled_source_failed(rig_poll(), &said, "a", 5);
 	source->flush(instance, 1);
 	finish_pass();
 	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 2), 3);

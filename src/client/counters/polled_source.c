@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/counters/counter_poll.h"
+#include "client/counters/polled_source.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -81,14 +81,14 @@ static void counter_errors_write(struct counter_errors *t, struct writer *w, con
  * in a packet of their own, which the summary of a recording uses.
  */
 
-void counter_poll_flush_writers(struct counter_poll *p)
+void polled_source_flush_writers(struct polled_source *p)
 {
 	writer_flush(p->writer);
 	if (p->thread_writer)
 		writer_flush(p->thread_writer);
 }
 
-static void schedule(struct counter_poll *p)
+static void schedule(struct polled_source *p)
 {
 	static const struct timeval at_once;
 
@@ -97,7 +97,7 @@ static void schedule(struct counter_poll *p)
 		evtimer_add(p->next_slice, &at_once);
 }
 
-static void set_tick(struct counter_poll *p)
+static void set_tick(struct polled_source *p)
 {
 	uint64_t took = (clock_mono_ns() - p->pass_began) / NS_PER_MS;
 	uint64_t ms = MAX((uint64_t)clock_ms_to_tick(p->period_ms), took);
@@ -107,7 +107,7 @@ static void set_tick(struct counter_poll *p)
 	evtimer_add(p->tick, &next);
 }
 
-static uint32_t add_own(struct counter_poll *p, const char *name, const char *description)
+static uint32_t add_own(struct polled_source *p, const char *name, const char *description)
 {
 	return tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
 							  .parent = p->group,
@@ -117,13 +117,13 @@ static uint32_t add_own(struct counter_poll *p, const char *name, const char *de
 							  .total = true});
 }
 
-static void set_if_any(struct counter_poll *p, uint32_t track, uint64_t v)
+static void set_if_any(struct polled_source *p, uint32_t track, uint64_t v)
 {
 	if (v)
 		tracks_set(p->tracks, track, (int64_t)v);
 }
 
-static void begin_pass(struct counter_poll *p)
+static void begin_pass(struct polled_source *p)
 {
 	p->in_pass = true;
 	p->pass++;
@@ -131,20 +131,20 @@ static void begin_pass(struct counter_poll *p)
 	p->ops->begin(p);
 }
 
-static void count_refused(struct counter_poll *p)
+static void count_refused(struct polled_source *p)
 {
 	uint64_t refused = tracks_counts(p->tracks).refused;
 
 	set_if_any(p, p->refused_track, refused);
-	if (refused && !p->refused_told)
+	if (refused && !p->refused_reported)
 		log_warn("%s: there are more than %u counters, or more than there is memory for; "
 			 "counted as \"refused tracks\" from here on",
 			 p->ops->name, TRACKS_MAX);
-	p->refused_told = refused > 0;
+	p->refused_reported = refused > 0;
 	counter_errors_refused(&p->trouble, refused);
 }
 
-static void end_pass(struct counter_poll *p)
+static void end_pass(struct polled_source *p)
 {
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
@@ -156,7 +156,7 @@ static void end_pass(struct counter_poll *p)
 		set_tick(p);
 }
 
-static void run_pass(struct counter_poll *p, const struct time_slice *slice)
+static void run_pass(struct polled_source *p, const struct time_slice *slice)
 {
 	tracks_begin(p->tracks, clock_boot_ns());
 	do {
@@ -169,7 +169,7 @@ static void run_pass(struct counter_poll *p, const struct time_slice *slice)
 }
 
 /* Answers the flushes and the stop, after the last values were written. */
-static void answer(struct counter_poll *p, const struct time_slice *slice)
+static void answer(struct polled_source *p, const struct time_slice *slice)
 {
 	while (tracks_flush_piece(p->tracks)) {
 		if (time_slice_over(slice)) {
@@ -178,7 +178,7 @@ static void answer(struct counter_poll *p, const struct time_slice *slice)
 		}
 	}
 	counter_errors_write(&p->trouble, p->writer, p->ops->name, true);
-	counter_poll_flush_writers(p);
+	polled_source_flush_writers(p);
 	flushes_answer(&p->flushes, p->h);
 	if (!p->stopping)
 		return;
@@ -186,7 +186,7 @@ static void answer(struct counter_poll *p, const struct time_slice *slice)
 	ds_stopped(p->h);
 }
 
-static void run_slice(struct counter_poll *p)
+static void run_slice(struct polled_source *p)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
@@ -211,7 +211,7 @@ static void on_next_slice(evutil_socket_t fd, short what, void *ctx)
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
-	struct counter_poll *p = ctx;
+	struct polled_source *p = ctx;
 
 	(void)fd;
 	(void)what;
@@ -219,12 +219,12 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	run_slice(p);
 }
 
-int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
-		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms)
+int polled_source_init(struct polled_source *p, const struct polled_source_ops *ops,
+		       struct ds_handle *h, const struct ds_env *env, uint32_t period_ms)
 {
 	int r;
 
-	*p = (struct counter_poll){.ops = ops, .h = h};
+	*p = (struct polled_source){.ops = ops, .h = h};
 	p->period_ms = period_ms ? MAX(period_ms, COUNTER_PERIOD_MIN_MS) : COUNTER_PERIOD_MS;
 	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
 		log_warn("%s: every %u ms is taken for every %u ms", ops->name, period_ms,
@@ -250,7 +250,7 @@ int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops
 	return p->refused_track == TRACK_VOID ? -ENOMEM : 0;
 }
 
-void counter_poll_deinit(struct counter_poll *p)
+void polled_source_deinit(struct polled_source *p)
 {
 	event_freep(&p->next_slice);
 	event_freep(&p->tick);
@@ -260,7 +260,7 @@ void counter_poll_deinit(struct counter_poll *p)
 	strbuf_deinit(&p->text);
 }
 
-void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error)
+void polled_source_failed(struct polled_source *p, bool *said, const char *path, int error)
 {
 	counter_errors_read(&p->trouble, !*said, path, error);
 	if (!*said)
@@ -271,13 +271,13 @@ void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, i
 
 /* ---- the data source ---- */
 
-void counter_poll_start(void *instance)
+void polled_source_start(void *instance)
 {
 	on_tick(-1, 0, instance);
 }
 
 /* Starts an extra pass for current values, if it will be short. */
-static void renew(struct counter_poll *p)
+static void renew(struct polled_source *p)
 {
 	uint64_t age = clock_mono_ns() - p->pass_began;
 
@@ -289,13 +289,13 @@ static void renew(struct counter_poll *p)
 	p->is_waited_for = true;
 }
 
-void counter_poll_flush(void *instance, uint64_t flush_id)
+void polled_source_flush(void *instance, uint64_t flush_id)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
-	struct counter_poll *p = instance;
+	struct polled_source *p = instance;
 
 	if (!flushes_add(&p->flushes, flush_id)) {
-		counter_poll_flush_writers(p);
+		polled_source_flush_writers(p);
 		flushes_answer(&p->flushes, p->h);
 		(void)flushes_add(&p->flushes, flush_id);
 	}
@@ -306,17 +306,17 @@ void counter_poll_flush(void *instance, uint64_t flush_id)
 		run_slice(p);
 }
 
-void counter_poll_clear(void *instance)
+void polled_source_clear(void *instance)
 {
-	struct counter_poll *p = instance;
+	struct polled_source *p = instance;
 
 	tracks_clear(p->tracks);
 	counter_errors_clear(&p->trouble);
 }
 
-void counter_poll_stop(void *instance)
+void polled_source_stop(void *instance)
 {
-	struct counter_poll *p = instance;
+	struct polled_source *p = instance;
 
 	if (p->stopping)
 		return;
@@ -329,9 +329,9 @@ void counter_poll_stop(void *instance)
 	run_slice(p);
 }
 
-void counter_poll_destroy(void *instance)
+void polled_source_destroy(void *instance)
 {
-	struct counter_poll *p = instance;
+	struct polled_source *p = instance;
 
 	p->ops->deinit(p);
 }

@@ -52,21 +52,21 @@ struct counter_errors {
 /* Files that one instance keeps open; those beyond are opened for each read. */
 #define COUNTER_FDS_MAX 4096
 
-struct counter_poll;
+struct polled_source;
 
-struct counter_poll_ops {
+struct polled_source_ops {
 	const char *name; /* of the data source */
 	const char *group; /* of all its tracks */
 	bool has_thread_tracks;
-	void (*begin)(struct counter_poll *p);
+	void (*begin)(struct polled_source *p);
 	/* Does a short step, such as one file. Returns false at the end of the pass. */
-	bool (*step)(struct counter_poll *p);
+	bool (*step)(struct polled_source *p);
 	/* Frees the source with its poll. */
-	void (*deinit)(struct counter_poll *p);
+	void (*deinit)(struct polled_source *p);
 };
 
-struct counter_poll {
-	const struct counter_poll_ops *ops; /* borrowed, as is h */
+struct polled_source {
+	const struct polled_source_ops *ops; /* borrowed, as is h */
 	struct ds_handle *h;
 	struct writer *writer; /* owned */
 	struct writer *thread_writer; /* owned; for tracks of threads. NULL: none */
@@ -86,24 +86,24 @@ struct counter_poll {
 	struct flushes flushes;
 	bool in_pass;
 	bool is_waited_for; /* flushes or the stop wait for the pass */
-	bool refused_told;
+	bool refused_reported;
 	bool start_answered;
 	bool stopping;
 };
 
 /* Returns 0 or -errno; deinit in either case. */
-int counter_poll_init(struct counter_poll *p, const struct counter_poll_ops *ops,
-		      struct ds_handle *h, const struct ds_env *env, uint32_t period_ms);
-void counter_poll_deinit(struct counter_poll *p);
+int polled_source_init(struct polled_source *p, const struct polled_source_ops *ops,
+		       struct ds_handle *h, const struct ds_env *env, uint32_t period_ms);
+void polled_source_deinit(struct polled_source *p);
 /* Commits what the writers have written. */
-void counter_poll_flush_writers(struct counter_poll *p);
+void polled_source_flush_writers(struct polled_source *p);
 
 /* Counts a file that could not be read or parsed, and logs it unless *said is true. error is a
  * positive errno. */
-void counter_poll_failed(struct counter_poll *p, bool *said, const char *path, int error);
+void polled_source_failed(struct polled_source *p, bool *said, const char *path, int error);
 
-void counter_poll_start(void *instance);
-void counter_poll_flush(void *instance, uint64_t flush_id);
-void counter_poll_clear(void *instance);
-void counter_poll_stop(void *instance);
-void counter_poll_destroy(void *instance);
+void polled_source_start(void *instance);
+void polled_source_flush(void *instance, uint64_t flush_id);
+void polled_source_clear(void *instance);
+void polled_source_stop(void *instance);
+void polled_source_destroy(void *instance);
