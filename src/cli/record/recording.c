@@ -275,7 +275,8 @@ static void warn_early(struct recording *r)
 {
 	struct strbuf lines = {0};
 
-	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events, &lines);
+	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events,
+			       r->setup->command, &lines);
 	if (lines.s)
 		console_block(r->setup->console, lines.s);
 	strbuf_deinit(&lines);

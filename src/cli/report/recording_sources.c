@@ -307,6 +307,12 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	name_list_deinit(&left_out);
 }
 
+/* Programs come and go, so a source of theirs may be missing at the start. */
+static bool is_of_programs(const char *source)
+{
+	return strcmp(source, "track_event") == 0;
+}
+
 /* Cuts the text after the first LINES_LISTED lines. */
 static void cut(struct strbuf *lines, size_t from)
 {
@@ -322,13 +328,21 @@ static void cut(struct strbuf *lines, size_t from)
 }
 
 void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,
-			    const struct tracefs_events *events, struct strbuf *lines)
+			    const struct tracefs_events *events, bool runs_command,
+			    struct strbuf *lines)
 {
 	size_t from = lines->len;
 
 	for (size_t i = 0; i < s->missing.n; i++) {
 		const char *nearest = nearest_source(&s->offered, s->missing.names[i]);
 
+		if (is_of_programs(s->missing.names[i])) {
+			if (!runs_command)
+				strbuf_puts(lines, "no program that is running provides track "
+						   "events; a program that starts later is "
+						   "recorded\n");
+			continue;
+		}
 		strbuf_printf(lines, "no producer provides the data source '%s' yet%s%s%s\n",
 			      s->missing.names[i], nearest ? "; did you mean " : "",
 			      nearest ? nearest : "", nearest ? "?" : "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,8 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 			   const Pb__TracingServiceState *state);
 
 /* Appends warnings for the start of a recording, one a line; of many only the first ones. events:
- * of this machine's kernel, NULL unknown. */
+ * of this machine's kernel, NULL unknown. runs_command: the recording starts a program, which may
+ * provide track events. */
 void recording_sources_warn(const struct recording_sources *s, const Pb__TraceConfig *config,
-			    const struct tracefs_events *events, struct strbuf *lines);
+			    const struct tracefs_events *events, bool runs_command,
+			    struct strbuf *lines);

@@ -311,11 +311,29 @@ static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 	return log->lossy || log->failed;
 }
 
+static bool is_of_programs(const char *source)
+{
+	return !strcmp(source, "track_event");
+}
+
+/* Returns true if a program has provided the source that was missing at the start and the end. */
+static bool came_meanwhile(const struct record_facts *f, const char *source)
+{
+	const struct sample_counts *c = &f->scan->samples;
+
+	return is_of_programs(source) && (c->of[SAMPLES_SLICES] || c->of[SAMPLES_COUNTERS]);
+}
+
 /* Reports a missing source. If a registered name is similar, it suggests that one. */
 static void put_source(const struct record_facts *f, const char *name, struct strbuf *lines)
 {
 	const char *nearest = f->offered ? nearest_source(f->offered, name) : NULL;
 
+	if (is_of_programs(name)) {
+		strbuf_puts(lines, "no track events, and no program that provides them was running "
+				   "at the start or at the end\n");
+		return;
+	}
 	strbuf_printf(lines, "no producer provides the data source '%s'", name);
 	if (nearest)
 		strbuf_printf(lines, "; did you mean %s?", nearest);
@@ -369,7 +387,8 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 	size_t n = 0;
 
 	for (size_t i = 0; f->sources && i < f->sources->n; i++)
-		if (!has_departed(f, f->sources->names[i])) {
+		if (!has_departed(f, f->sources->names[i]) &&
+		    !came_meanwhile(f, f->sources->names[i])) {
 			put_source(f, f->sources->names[i], &lines);
 			n++;
 		}

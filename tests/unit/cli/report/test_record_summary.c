@@ -208,6 +208,25 @@ FIXTURE_TEST(test_a_mistyped_source_is_told_with_its_nearest)
 	      false, true);
 }
 
+FIXTURE_TEST(a_program_that_came_after_the_start_and_left_before_the_end_is_not_missing)
+{
+	facts_ring(&x, 0, 0);
+	name_list_add(&x.sources, (const uint8_t *)"track_event", 11);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  lost     nothing\n"
+	      "  missing  no track events, and no program that provides them was running at the "
+	      "start or at the end\n",
+	      false, true);
+	x.scan.samples.of[SAMPLES_SLICES] = 7;
+	check("Recorded 5.00 s on 2 CPUs: 2 events, 7 samples, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 2\n"
+	      "  samples  slices 7\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
 FIXTURE_TEST(test_a_recording_without_ftrace_has_nothing_to_lose_there)
 {
 	facts_deinit(&x);

@@ -111,6 +111,8 @@ FIXTURE_TEST(test_a_recording_of_sources_that_do_not_exist_is_refused)
 	assert_int_equal(begin(ONLY("linux.ftrac"), "producers { id: 1 } " SOURCE("my.own", 1)), 0);
 }
 
+static bool runs_command;
+
 static const char *warnings(const char *config_text)
 {
 	static char text[8192];
@@ -120,7 +122,7 @@ static const char *warnings(const char *config_text)
 	struct strbuf lines = {0};
 
 	strbuf_puts(&lines, "before\n");
-	recording_sources_warn(&sources, config, &events, &lines);
+	recording_sources_warn(&sources, config, &events, runs_command, &lines);
 	snprintf(text, sizeof(text), "%s", lines.s);
 	strbuf_deinit(&lines);
 	pb__trace_config__free_unpacked(config, NULL);
@@ -140,6 +142,18 @@ FIXTURE_TEST(test_early_warnings)
 			    "(pid 0)\n"
 			    "event 'sched/sched_swich' does not exist; did you mean "
 			    "sched/sched_switch?\n");
+}
+
+FIXTURE_TEST(track_events_may_come_with_the_command_or_later)
+{
+	begin("data_sources { config { name: 'track_event' } } data_sources { config {"
+	      " name: 'linux.ftrace' } }",
+	      "producers { id: 1 name: 'p' } " SOURCE("linux.ftrace", 1));
+	assert_string_equal(warnings(""), "before\nno program that is running provides track events; "
+					  "a program that starts later is recorded\n");
+	runs_command = true;
+	assert_string_equal(warnings(""), "before\n");
+	runs_command = false;
 }
 
 FIXTURE_TEST(test_many_warnings_are_cut)
