@@ -28,6 +28,9 @@ static void note_part(struct packet *p, const struct pb_field *f, bool (*wants)(
 	case PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
 		p->dropped = (uint32_t)f->u64;
 		break;
+	case PB_TRACE_PACKET_PACKETS_DROPPED:
+		p->n_dropped = f->u64;
+		break;
 	case PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE:
 		p->first = f->u64 != 0;
 		break;

@@ -21,6 +21,7 @@ struct packet {
 	uint32_t sequence;
 	uint32_t flags; /* sequence_flags; the older incremental_state_cleared is its bit */
 	uint32_t dropped; /* previous_packet_dropped */
+	uint64_t n_dropped; /* packets_dropped; 0 unknown */
 	uint32_t machine;
 	int32_t pid;
 	bool has_timestamp, has_clock;

@@ -10,6 +10,7 @@
 
 #include "analyze/packets.h"
 #include "base/core/hash_table.h"
+#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
@@ -81,6 +82,18 @@ static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t
 	if (dropped > 1 || (dropped == 1 && !first && n->s.packets))
 		count_gap(&n->s, dropped);
 	n->s.packets++;
+}
+
+/* The writer says how many packets are missing before a packet that sequence_table_packet() was called
+ * for. */
+static void sequence_table_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
+{
+	struct sequence_node *n = find(t, id);
+
+	if (!n)
+		return;
+	n->s.counted_gaps++;
+	n->s.dropped += MIN(packets, INT64_MAX - n->s.dropped);
 }
 
 void sequence_table_each(const struct sequence_table *t,
@@ -338,6 +351,8 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 		holes_gap(&s->ftrace.holes, p.sequence);
 	if (p.sequence)
 		sequence_table_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
+	if (p.dropped > 1 && p.n_dropped)
+		sequence_table_dropped(&s->sequences, p.sequence, p.n_dropped);
 	if (!scan_payload(s, &p, len) || !ok)
 		s->bad_packets++;
 }

@@ -38,6 +38,8 @@ struct sequence {
 	uint64_t packets;
 	uint64_t gaps; /* packets with missing packets before them */
 	uint64_t by_reason[GAP_REASONS]; /* a gap may have several */
+	uint64_t counted_gaps; /* gaps of which the writer says how many packets it has dropped */
+	uint64_t dropped; /* the sum of these */
 };
 
 struct sequence_node;

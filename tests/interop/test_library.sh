@@ -45,7 +45,7 @@ for service in sonda perfetto; do
   use_sockets "$TMP/$service"
   start_service $service "$TMP/$service"
   "$P/sessions" "$TMP/$service/trace" >"$TMP/$service/said" 2>"$TMP/$service/errors" &&
-    "$CHECK" "$TMP/$service/trace" | grep -q "^packets $(awk '{ print $2 }' "$TMP/$service/said") missing 0 bad 0 told 0$"
+    "$CHECK" "$TMP/$service/trace" | grep -q "^packets $(awk '{ print $2 }' "$TMP/$service/said") missing 0 bad 0 told 0 dropped 0$"
   verdict "service=$service: a program that records itself through a session" $? "$TMP/$service/said" "$TMP/$service/errors"
   stop_all
   for consumer in sonda perfetto; do

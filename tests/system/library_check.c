@@ -2,8 +2,8 @@
 /*
  * usage: library_check TRACE
  *
- * Reads the packets of tests/library/numbers.h. Prints how many there are, and how many are missing
- * between others of their writer. Fails if one is broken, comes twice or out of order, or if packets
+ * Reads the packets of tests/library/numbers.h. Prints how many there are, how many are missing
+ * between others of their writer, and how many the writers say they have dropped. Fails if one is broken, comes twice or out of order, or if packets
  * are missing in a sequence and none tells.
  */
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static struct {
 } writers[WRITERS];
 
 static bool has_begun[WRITERS]; /* sequences */
-static uint64_t packets, missing, bad, told;
+static uint64_t packets, missing, bad, told, dropped;
 
 static void read_numbers(const struct pb_field *m)
 {
@@ -67,6 +67,8 @@ static void read_packet(const struct pb_field *m)
 			read_numbers(&f);
 		else if (f.id == PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED)
 			loss = f.u64;
+		else if (f.id == PB_TRACE_PACKET_PACKETS_DROPPED)
+			dropped += f.u64;
 		else if (f.id == PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
 			sequence = f.u64;
 	}
@@ -101,8 +103,9 @@ int main(int argc, char **argv)
 		if (f.id == 1 && f.data)
 			read_packet(&f);
 	bad += !pb_dec_ok(&d);
-	printf("packets %llu missing %llu bad %llu told %llu\n", (unsigned long long)packets,
-	       (unsigned long long)missing, (unsigned long long)bad, (unsigned long long)told);
+	printf("packets %llu missing %llu bad %llu told %llu dropped %llu\n",
+	       (unsigned long long)packets, (unsigned long long)missing, (unsigned long long)bad,
+	       (unsigned long long)told, (unsigned long long)dropped);
 	free(data);
 	return bad > 0 || (missing > 0 && told == 0);
 }

@@ -268,7 +268,8 @@ static void polled(const struct record_facts *f, struct losses *ret)
 /* ---- shared memory, and gaps in general ---- */
 
 struct gaps {
-	uint64_t writer; /* reported by the writer: no free chunk */
+	uint64_t packets; /* that writers have dropped: no free chunk */
+	bool some_uncounted; /* writers that say that, but not how many */
 	uint64_t corrupt; /* invalid chunks */
 	uint64_t overwritten; /* reported by the service: the central buffer wrapped */
 	uint64_t other; /* reason unknown, or also in the counters of the buffer */
@@ -280,8 +281,10 @@ static void sum_gaps(void *ctx, const struct sequence *s)
 	struct gaps *g = ctx;
 	uint64_t writer = MAX(s->by_reason[GAP_WRITER_ABORT], s->by_reason[GAP_SMB_FULL]);
 	uint64_t corrupt = s->by_reason[GAP_CHUNK_CORRUPTED];
+	uint64_t counted = MIN(writer, s->counted_gaps);
 
-	g->writer += writer;
+	g->packets += MIN(s->dropped + (writer - counted), UINT64_MAX - g->packets);
+	g->some_uncounted |= writer > counted;
 	g->corrupt += corrupt;
 	g->overwritten += s->by_reason[GAP_OVERWRITE];
 	g->other += s->gaps - MIN(s->gaps, writer + corrupt);
@@ -289,16 +292,19 @@ static void sum_gaps(void *ctx, const struct sequence *s)
 		g->pid = s->pid;
 }
 
-static void shared_memory(const struct gaps *g, uint64_t packets, struct losses *ret)
+/* aborted: packets of which the service has found the beginning only. */
+static void shared_memory(const struct gaps *g, uint64_t aborted, struct losses *ret)
 {
-	uint64_t n = MAX(packets, g->writer);
+	uint64_t n = MAX(aborted, g->packets);
+	bool or_more = g->some_uncounted || aborted > g->packets;
 	struct loss *loss;
 	char number[32];
 
 	if (!n)
 		return;
 	loss = losses_add(ret, "shared memory", n, "packets");
-	strbuf_printf(&loss->text, "%s packets dropped: no room", str_thousands(n, number));
+	strbuf_printf(&loss->text, "%s packets%s dropped: no room", str_thousands(n, number),
+		      or_more ? " or more" : "");
 	if (g->pid)
 		strbuf_printf(&loss->text, " (written by pid %d)", g->pid);
 	strbuf_puts(&loss->advice,

@@ -484,9 +484,9 @@ static bool service_has_any(const struct arbiter *a)
  * at once until a chunk is free.
  */
 static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,
-			  struct smb_chunk *ret)
+			  uint32_t wait_ms, struct smb_chunk *ret)
 {
-	uint64_t deadline = clock_mono_ns() + a->stall_ms * NS_PER_MS;
+	uint64_t deadline = clock_mono_ns() + MIN(wait_ms, a->stall_ms) * NS_PER_MS;
 	uint32_t us = STALL_FIRST_US;
 
 	while (is_attached(a) && a->ops->drain(a->ctx, STALL_DRAIN_MS) != -EPIPE) {
@@ -500,11 +500,12 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 		usleep(us);
 		us = MIN((us + 1) * 8, STALL_MAX_US);
 	}
-	atomic_store_explicit(&a->starved, true, memory_order_relaxed);
+	if (wait_ms >= a->stall_ms)
+		atomic_store_explicit(&a->starved, true, memory_order_relaxed);
 	return false;
 }
 
-bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, bool may_wait,
+bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, uint32_t wait_ms,
 		  struct smb_chunk *ret)
 {
 	if (!is_attached(a))
@@ -512,8 +513,8 @@ bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, bool
 	if (take_any(a, header, ret))
 		return true;
 	commit_for_memory(a);
-	if (may_wait && !atomic_load_explicit(&a->starved, memory_order_relaxed))
-		return take_stalling(a, header, ret);
+	if (wait_ms && !atomic_load_explicit(&a->starved, memory_order_relaxed))
+		return take_stalling(a, header, wait_ms, ret);
 	return is_attached(a) && take_any(a, header, ret);
 }
 

@@ -97,9 +97,11 @@ uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
  * receives. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
 
+#define ARBITER_STALL UINT32_MAX /* as a wait: stall_ms of the options */
+
 /* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if no chunk
- * is free, with may_wait after stall_ms. */
-bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, bool may_wait,
+ * is free after wait_ms, or after stall_ms of the options if that is less. */
+bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, uint32_t wait_ms,
 		  struct smb_chunk *ret);
 /* Returns a written chunk; patches may follow. header: the final content of the chunk's header. */
 void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,

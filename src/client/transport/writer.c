@@ -58,11 +58,12 @@ struct writer {
 	bool open; /* a packet is open */
 	bool inflated; /* header.count includes a packet that has not begun */
 	uint8_t pending; /* PENDING_* */
-	enum writer_policy policy;
+	uint32_t wait_ms; /* for a free chunk, in each packet */
 	uint32_t next_chunk_id;
 	uint16_t id;
 	uint16_t target_buffer;
 	uint64_t dropped;
+	uint64_t reported; /* of dropped, in a packet that was written */
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */
 	struct patch_list patches;
@@ -86,18 +87,23 @@ struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer
 	}
 	w->arbiter = a;
 	w->target_buffer = target_buffer;
-	w->policy = policy;
+	w->wait_ms = policy == WRITER_STALL ? ARBITER_STALL : 0;
 	w->pending = PENDING_FIRST;
 	return w;
 }
 
-void writer_free(struct writer *w)
+uint64_t writer_free(struct writer *w)
 {
+	uint64_t unreported;
+
 	if (!w)
-		return;
+		return 0;
+	writer_report_loss(w, 0);
+	unreported = w->dropped - w->reported;
 	writer_flush(w);
 	arbiter_remove_writer(w->arbiter, w->id);
 	free(w);
+	return unreported;
 }
 
 uint64_t writer_dropped(const struct writer *w)
@@ -118,7 +124,7 @@ static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header 
 	struct smb_chunk_header h = {
 		.chunk_id = w->next_chunk_id, .writer_id = w->id, .flags = flags};
 
-	if (!arbiter_take(w->arbiter, &h, w->policy == WRITER_STALL, ret))
+	if (!arbiter_take(w->arbiter, &h, w->wait_ms, ret))
 		return false;
 	w->next_chunk_id++;
 	*ret_header = h;
@@ -170,9 +176,11 @@ static void put_pending(struct writer *w)
 {
 	if (w->pending & PENDING_FIRST)
 		pb_enc_bool(&w->enc, PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE, true);
-	if (w->pending & PENDING_LOSS)
-		pb_enc_u64(&w->enc, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED,
-			   DATA_LOSS_PRESENT | DATA_LOSS_SMB_FULL);
+	if (!(w->pending & PENDING_LOSS))
+		return;
+	pb_enc_u64(&w->enc, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED,
+		   DATA_LOSS_PRESENT | DATA_LOSS_SMB_FULL);
+	pb_enc_u64(&w->enc, PB_TRACE_PACKET_PACKETS_DROPPED, w->dropped - w->reported);
 }
 
 /* Takes a new chunk: the old one has no room for a packet, or there is none. */
@@ -194,16 +202,43 @@ bool writer_has_lost(const struct writer *w)
 	return w->pending & PENDING_LOSS;
 }
 
-bool writer_recover(struct writer *w)
+static bool has_room(struct writer *w)
 {
 	assert(!w->open);
-	if (!(w->pending & PENDING_LOSS) || w->chunk.payload)
-		return true;
-	change_chunk(w);
-	if (w->chunk.payload)
+	if (!w->chunk.payload)
+		change_chunk(w);
+	return w->chunk.payload;
+}
+
+bool writer_recover(struct writer *w)
+{
+	if (!(w->pending & PENDING_LOSS) || has_room(w))
 		return true;
 	w->dropped++;
 	return false;
+}
+
+void writer_adopt_loss(struct writer *w, uint64_t packets)
+{
+	w->dropped += packets;
+	w->pending |= PENDING_LOSS;
+}
+
+bool writer_report_loss(struct writer *w, uint32_t wait_ms)
+{
+	uint32_t usual = w->wait_ms;
+	bool room;
+
+	if (!(w->pending & PENDING_LOSS))
+		return true;
+	w->wait_ms = wait_ms;
+	room = has_room(w);
+	w->wait_ms = usual;
+	if (!room)
+		return false;
+	writer_begin(w);
+	writer_end(w);
+	return true;
 }
 
 struct pb_enc *writer_begin(struct writer *w)
@@ -269,6 +304,7 @@ void writer_end(struct writer *w)
 		return;
 	}
 	w->pending = 0;
+	w->reported = w->dropped;
 	w->bytes += pb_enc_pos(e);
 	end_fragment(w);
 	if (e->cur == e->end) {

@@ -17,8 +17,8 @@
  *
  * One thread at a time. No function allocates or fails after writer_new(). If the memory is
  * full, the packet is dropped (or the caller waits, by the writer's policy) and counted, and the
- * next packet reports it (previous_packet_dropped). A packet may be larger than a chunk, and larger
- * than the whole memory.
+ * next packet reports it (previous_packet_dropped, packets_dropped). A packet may be larger than a
+ * chunk, and larger than the whole memory.
  */
 struct writer;
 struct arbiter;
@@ -32,8 +32,9 @@ enum writer_policy {
 /* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids
  * are out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
-/* Commits the written data and frees the writer. No-op for NULL. No packet may be open. */
-void writer_free(struct writer *w);
+/* Commits the written data and frees the writer. No packet may be open. Returns the number of
+ * dropped packets that no packet reports, because there is still no room; 0 for NULL. */
+uint64_t writer_free(struct writer *w);
 
 /* Opens a packet; the encoder takes the fields of one TracePacket. No other packet of this writer
  * may be open. */
@@ -58,6 +59,12 @@ bool writer_has_lost(const struct writer *w);
  * counts a dropped packet, if there is still none: so the caller need not encode it.
  */
 bool writer_recover(struct writer *w);
+
+/* Adds packets that another writer has dropped and could not report. */
+void writer_adopt_loss(struct writer *w, uint64_t packets);
+/* If the last packet was dropped: writes an empty packet that reports the loss. Waits at most wait_ms
+ * for a free chunk. Returns false if there was none. */
+bool writer_report_loss(struct writer *w, uint32_t wait_ms);
 
 /* Returns the number of packets dropped since writer_new because no chunk was free. */
 uint64_t writer_dropped(const struct writer *w);

@@ -43,7 +43,8 @@ static void free_slot(struct thread *t, unsigned slot)
 	sum_dropped(w);
 	if (s->thread_state_size && s->callbacks.on_thread_state_free)
 		s->callbacks.on_thread_state_free(s->ctx, w->state);
-	writer_free(w->w);
+	atomic_fetch_add_explicit(&w->instance->unreported, writer_free(w->w),
+				  memory_order_relaxed);
 	free(w);
 }
 

@@ -22,7 +22,8 @@
 
 /* How long a flush waits for threads that are inside; what they have written follows later. */
 #define FLUSH_WAIT_MS 100
-#define MAX_IDS 64
+/* How long the end of an instance waits for room to report what was dropped. */
+#define REPORT_WAIT_MS 500
 
 /* DataSourceConfig.buffer_exhausted_policy */
 enum { POLICY_DROP = 1, POLICY_STALL_THEN_ABORT = 2, POLICY_STALL_THEN_DROP = 3 };
@@ -271,6 +272,7 @@ void sources_setup(struct source_host *h, uint64_t id, const void *config, size_
 	in->id = id;
 	in->target_buffer = (uint16_t)c.target_buffer;
 	in->stalls = stalls(s, &c);
+	atomic_store_explicit(&in->unreported, 0, memory_order_relaxed);
 	in->state = INSTANCE_SET_UP;
 }
 
@@ -364,6 +366,19 @@ static void free_writer(struct thread *t, void *ctx)
 	event_writer_free(t, ctx);
 }
 
+/* Reports, on a sequence of its own, what the freed writers could not. */
+static void report_dropped(const struct instance *in)
+{
+	uint64_t n = atomic_load_explicit(&in->unreported, memory_order_relaxed);
+	struct writer *w = n ? writer_new(in->host->arbiter, in->target_buffer, WRITER_DROP) : NULL;
+
+	if (!w)
+		return;
+	writer_adopt_loss(w, n);
+	writer_report_loss(w, REPORT_WAIT_MS);
+	writer_free(w);
+}
+
 void instance_end(struct instance *in)
 {
 	struct source *s = in->source;
@@ -380,6 +395,7 @@ void instance_end(struct instance *in)
 	}
 	set_bit(in, false);
 	threads_claim(free_writer, in, -1);
+	report_dropped(in);
 	in->state = INSTANCE_FREE;
 	in->epoch++;
 	user_unref(TAKE_PTR(in->user));

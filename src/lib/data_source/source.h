@@ -57,6 +57,8 @@ struct instance {
 	bool stalls;
 	struct user_object *user; /* a reference */
 	_Atomic uint32_t clears; /* how often the service has asked for a clear */
+	/* Dropped packets of threads that have ended, when there was no room to report them. */
+	_Atomic uint64_t unreported;
 };
 
 struct source {

@@ -125,7 +125,8 @@ static inline bool normal_form_of(const uint8_t *data, size_t len, unsigned leve
 
 		if (!nests(level, f.id)) {
 			if (level > 0 || (f.id != PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE &&
-					  f.id != PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED))
+					  f.id != PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED &&
+					  f.id != PB_TRACE_PACKET_PACKETS_DROPPED))
 				strbuf_add(out, at, (size_t)(d.cur - at));
 			at = d.cur;
 			continue;

@@ -191,25 +191,44 @@ FIXTURE_TEST(test_probes_that_were_missed)
 
 /* ---- shared memory ---- */
 
-FIXTURE_TEST(test_packets_that_found_no_room)
+static void check_no_room(const char *what)
 {
-	static const char advice[] = "; try a config with producers { producer_name: \"...\" "
-				     "shm_size_kb: ... }\n";
 	char text[256];
 
-	x.stats.buffers[0].writer_packet_loss = 4;
-	snprintf(text, sizeof(text), "shared memory: 4 packets dropped: no room%s", advice);
+	snprintf(text, sizeof(text),
+		 "shared memory: %s; try a config with producers { producer_name: \"...\" "
+		 "shm_size_kb: ... }\n",
+		 what);
 	check(1, text);
-	/* The same, told by the packets behind the gaps as well. */
+}
+
+FIXTURE_TEST(test_packets_that_found_no_room)
+{
+	/* Writers that do not say how many. */
+	x.stats.buffers[0].writer_packet_loss = 4;
+	check_no_room("4 packets or more dropped: no room");
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
-	snprintf(text, sizeof(text),
-		 "shared memory: 4 packets dropped: no room (written by pid 77)%s", advice);
-	check(1, text);
+	check_no_room("4 packets or more dropped: no room (written by pid 77)");
 	x.stats.buffers[0].writer_packet_loss = 0;
-	snprintf(text, sizeof(text),
-		 "shared memory: 2 packets dropped: no room (written by pid 77)%s", advice);
-	check(1, text);
+	check_no_room("2 packets or more dropped: no room (written by pid 77)");
+}
+
+FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
+{
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
+	sequence_table_dropped(&x.scan.sequences, 2, 1000);
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
+	sequence_table_dropped(&x.scan.sequences, 2, 234);
+	x.stats.buffers[0].writer_packet_loss = 1;
+	check_no_room("1,234 packets dropped: no room (written by pid 77)");
+	/* And one of a writer that says less. */
+	sequence_table_packet(&x.scan.sequences, 3, 78, 1 | 256, false);
+	check_no_room("1,235 packets or more dropped: no room (written by pid 78)");
+	/* A number that no writer can have reached. */
+	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
+	sequence_table_dropped(&x.scan.sequences, 2, UINT64_MAX);
+	check_no_room("9,223,372,036,854,775,808 packets or more dropped: no room (written by pid 78)");
 }
 
 FIXTURE_TEST(test_gaps_without_a_reason)

@@ -785,7 +785,7 @@ TEST(a_service_that_shares_no_memory_gets_the_chunks)
 	host_reply(&r.host, expect_call(&r, SYNC)->request_id, true, false, "", 0);
 	spin_until(r.loop, r.connected == 1);
 	send_memory(&r, 4, -1);
-	spin_until(r.loop, arbiter_take(r.p->arbiter, &h, false, &c));
+	spin_until(r.loop, arbiter_take(r.p->arbiter, &h, 0, &c));
 	memset(c.payload, 'x', c.payload_size);
 	arbiter_give(r.p->arbiter, &c, &h, 4);
 	f = expect_call(&r, COMMIT);

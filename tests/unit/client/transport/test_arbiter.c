@@ -37,7 +37,7 @@ static bool take(struct smb_chunk *c)
 {
 	const struct smb_chunk_header h = {.writer_id = 1, .chunk_id = next_chunk_id};
 
-	if (!arbiter_take(a, &h, false, c))
+	if (!arbiter_take(a, &h, 0, c))
 		return false;
 	next_chunk_id++;
 	return true;

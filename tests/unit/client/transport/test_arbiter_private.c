@@ -84,7 +84,7 @@ static bool take(struct smb_chunk *c, bool may_wait)
 {
 	const struct smb_chunk_header h = {.writer_id = 3, .chunk_id = t.next_chunk};
 
-	if (!arbiter_take(t.a, &h, may_wait, c))
+	if (!arbiter_take(t.a, &h, may_wait ? ARBITER_STALL : 0, c))
 		return false;
 	t.next_chunk++;
 	memset(c->payload, 'x', c->payload_size);

@@ -34,6 +34,7 @@ struct log {
 	struct written *packets; /* owned */
 	size_t n, cap;
 	uint64_t dropped; /* of the writer, when it was freed */
+	uint64_t reported; /* of these, by packets */
 	/* reading */
 	size_t next; /* number of the packet that should come */
 	size_t lost;
@@ -133,8 +134,10 @@ static void on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct log *l = ctx;
 	size_t number = SIZE_MAX;
+	uint64_t n_dropped = 0;
 	struct pb_field f;
 	struct pb_dec d;
+	bool gap = false;
 
 	if (!data) {
 		l->broken++;
@@ -146,7 +149,9 @@ static void on_packet(void *ctx, const uint8_t *data, size_t len)
 			number = (size_t)f.u64;
 		} else if (f.id == PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED) {
 			assert_int_equal(f.u64, 257);
-			l->loss_told = true;
+			l->loss_told = gap = true;
+		} else if (f.id == PB_TRACE_PACKET_PACKETS_DROPPED) {
+			n_dropped = f.u64;
 		} else if (f.id == PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE) {
 			assert_false(l->first_seen);
 			assert_int_equal(f.u64, 1);
@@ -155,8 +160,10 @@ static void on_packet(void *ctx, const uint8_t *data, size_t len)
 	}
 	assert_true(pb_dec_ok(&d));
 	assert_true(l->first_seen);
+	assert_int_equal(gap, n_dropped > 0);
+	l->reported += n_dropped;
 	if (number == SIZE_MAX)
-		return; /* nothing but news */
+		return; /* a report of a loss */
 	assert_true(number >= l->next && number < l->n);
 	assert_int_equal(l->loss_told, number > l->next);
 	l->loss_told = false;
@@ -167,10 +174,13 @@ static void on_packet(void *ctx, const uint8_t *data, size_t len)
 
 static void log_close(struct log *l, struct rig *r)
 {
+	uint64_t unreported;
+
 	l->dropped = writer_dropped(l->w);
 	r->s.hold = false;
-	writer_free(l->w);
+	unreported = writer_free(l->w);
 	fake_packets(&r->s, l->id, on_packet, l);
+	assert_int_equal(l->reported + unreported, l->dropped);
 	l->lost += l->n - l->next;
 	assert_int_equal(l->lost, l->dropped);
 	assert_true(l->broken <= l->dropped);
@@ -554,6 +564,63 @@ TEST(a_stall_is_bounded_and_then_everybody_drops_at_once)
 	fake_work(&r.s);
 	log_close(&l, &r);
 	log_close(&other, &r);
+	rig_deinit(&r);
+}
+
+TEST(the_end_of_a_writer_reports_its_last_losses)
+{
+	struct rig r;
+	struct log l;
+
+	rig_init(&r, 4096, 2, SMB_DIV1, false);
+	r.s.hold = true;
+	log_open(&l, &r, WRITER_DROP);
+	for (int i = 0; i < 20; i++)
+		log_write(&l, 1, 1000, test_depth);
+	assert_true(writer_dropped(l.w) > 0);
+	fake_work(&r.s);
+	log_close(&l, &r);
+	assert_int_equal(l.reported, l.dropped);
+	rig_deinit(&r);
+}
+
+static void sum_reported(void *ctx, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_PACKET_PACKETS_DROPPED)
+			*(uint64_t *)ctx += f.u64;
+}
+
+TEST(a_writer_reports_what_another_one_could_not)
+{
+	struct log holders[2], l, other;
+	uint64_t reported = 0;
+	struct rig r;
+
+	rig_init(&r, 4096, 2, SMB_DIV1, false);
+	for (int i = 0; i < 2; i++) {
+		log_open(&holders[i], &r, WRITER_DROP);
+		log_write(&holders[i], 1, 10, test_depth);
+	}
+	log_open(&l, &r, WRITER_DROP);
+	for (int i = 0; i < 20; i++)
+		log_write(&l, 1, 1000, test_depth);
+	assert_int_equal(writer_free(l.w), 20);
+	free(l.packets);
+	log_open(&other, &r, WRITER_DROP);
+	writer_adopt_loss(other.w, 20);
+	assert_false(writer_report_loss(other.w, 1));
+	for (int i = 0; i < 2; i++)
+		log_close(&holders[i], &r);
+	assert_true(writer_report_loss(other.w, 1));
+	assert_true(writer_report_loss(other.w, 1));
+	assert_int_equal(writer_free(other.w), 0);
+	fake_packets(&r.s, other.id, sum_reported, &reported);
+	assert_int_equal(reported, 20);
 	rig_deinit(&r);
 }
 
