@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: life short-threads|fork|fork-inside|exit|kill|signals|late-answers|reregister|nine
+ * usage: life short-threads|fork|fork-inside|exit|kill|kill-at-start|signals|late-answers|reregister|nine
  *
  * What happens to a program that traces. Says "ready" before the session, "done" after its events,
  * and what it expects of the trace: "expect N" packets.
@@ -186,6 +186,27 @@ static void write_and(bool be_killed)
 	exit(0);
 }
 
+/* The service has asked for a start, and gets no answer. */
+static void die(void *ctx, void *instance)
+{
+	(void)ctx, (void)instance;
+	expect(0);
+	raise(SIGKILL);
+}
+
+static void kill_at_start(void)
+{
+	static const struct sonda_data_source_callbacks callbacks = {.on_start = die};
+	const struct sonda_data_source_options o = {
+		.size = sizeof(o), .name = "sonda.test.numbers", .callbacks = &callbacks};
+
+	if (sonda_data_source_register(&numbers, &o) != 0)
+		exit(1);
+	numbers_init();
+	say("ready");
+	pause();
+}
+
 /* ---- signals ---- */
 
 static uint64_t in_handler;
@@ -323,6 +344,7 @@ int main(int argc, char **argv)
 		{"short-threads", short_threads},
 		{"fork", fork_in_the_middle},
 		{"fork-inside", fork_inside},
+		{"kill-at-start", kill_at_start},
 		{"signals", signals},
 		{"late-answers", late_answers},
 		{"reregister", reregister},

@@ -31,8 +31,10 @@
 		}                                                                                  \
 	} while (0)
 
-/* TraceConfig { buffers { size_kb, fill_policy DISCARD } data_sources { config { name } } unique_session_name } */
-static const void *make_config(struct sonda_packet *m, const char *name, size_t *ret_len)
+/* TraceConfig { buffers { size_kb, fill_policy DISCARD } data_sources { config { name } } }, with a unique_session_name, or
+ * with trigger_config { STOP_TRACING, triggers { name, stop_delay_ms }, trigger_timeout_ms }. */
+static const void *make_config(struct sonda_packet *m, const char *name, const char *trigger,
+			       size_t *ret_len)
 {
 	sonda_packet_open(m, 1);
 	sonda_packet_u64(m, 1, 65536);
@@ -43,7 +45,18 @@ static const void *make_config(struct sonda_packet *m, const char *name, size_t 
 	sonda_packet_str(m, 1, name);
 	sonda_packet_close(m);
 	sonda_packet_close(m);
-	sonda_packet_str(m, 22, "sonda.test.session");
+	if (!trigger) {
+		sonda_packet_str(m, 22, "sonda.test.session");
+		return sonda_message_data(m, ret_len);
+	}
+	sonda_packet_open(m, 17);
+	sonda_packet_u64(m, 1, 2);
+	sonda_packet_open(m, 2);
+	sonda_packet_str(m, 1, trigger);
+	sonda_packet_u64(m, 3, 1);
+	sonda_packet_close(m);
+	sonda_packet_u64(m, 3, 600000);
+	sonda_packet_close(m);
 	return sonda_message_data(m, ret_len);
 }
 
@@ -136,12 +149,44 @@ static unsigned count_fds(void)
 	return n;
 }
 
-/* A child has no session any more, though the parent's was asleep in a call. */
-static void check_fork(struct sonda_session *s)
-{
-	int status;
-	pid_t child = fork();
+static _Atomic pid_t waiter;
 
+static void *wait_for_end(void *session)
+{
+	waiter = gettid();
+	return (void *)(intptr_t)sonda_session_wait(session, -1);
+}
+
+static bool sleeps(pid_t tid)
+{
+	char path[64], stat[512] = "";
+	const char *state;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	f = fopen(path, "r");
+	if (!f || !fgets(stat, sizeof(stat), f))
+		return false;
+	fclose(f);
+	state = strrchr(stat, ')');
+	return state && state[1] == ' ' && state[2] == 'S';
+}
+
+/* A child has no session any more, though a thread of the parent sleeps in a call of it. */
+static void check_fork(const void *config, size_t len)
+{
+	struct sonda_session *s = NULL;
+	pthread_t thread;
+	pid_t child;
+	int status;
+	void *ret;
+
+	MUST(sonda_session_new(NULL, PATIENCE, &s));
+	MUST(sonda_session_start(s, config, len, PATIENCE));
+	if (pthread_create(&thread, NULL, wait_for_end, s) != 0)
+		exit(1);
+	WAIT_FOR(waiter && sleeps(waiter));
+	child = fork();
 	if (child == 0) {
 		if (sonda_session_flush(s, PATIENCE) != -ENOTCONN)
 			_exit(1);
@@ -150,6 +195,11 @@ static void check_fork(struct sonda_session *s)
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
 		exit(1);
+	/* The parent's goes on: its trigger ends it. */
+	sonda_activate_triggers((const char *const[]){"sonda.test.end"}, 1, 0);
+	if (pthread_join(thread, &ret) != 0 || (intptr_t)ret != 0)
+		exit(1);
+	sonda_session_free(s);
 }
 
 /* Detaches a session, which goes on, and takes it up again by its key. */
@@ -174,7 +224,7 @@ static struct sonda_session *take_up(struct sonda_session *s)
 
 int main(int argc, char **argv)
 {
-	struct sonda_packet *m = sonda_message_new();
+	struct sonda_packet *m = sonda_message_new(), *triggered = sonda_message_new();
 	struct sonda_session *s = NULL, *clone = NULL;
 	int fd = argc == 2 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	size_t len, cloned = 0;
@@ -182,7 +232,7 @@ int main(int argc, char **argv)
 	unsigned fds;
 	void *answer;
 
-	if (fd < 0 || !m)
+	if (fd < 0 || !m || !triggered)
 		return 2;
 	if (sonda_session_new(NULL, PATIENCE, &s) != -ENOTCONN)
 		return 1;
@@ -194,14 +244,15 @@ int main(int argc, char **argv)
 	check_many();
 	if (count_fds() != fds)
 		return 1;
-	config = make_config(m, "sonda.test.numbers", &len);
+	config = make_config(triggered, "sonda.test.numbers", "sonda.test.end", &len);
+	check_fork(config, len);
+	config = make_config(m, "sonda.test.numbers", NULL, &len);
 	MUST(sonda_session_new(NULL, PATIENCE, &s));
 	MUST(sonda_session_start(s, config, len, PATIENCE));
 	if (!sonda_data_source_enabled(&numbers))
 		return 1; /* all data sources have started */
 	if (sonda_session_start(s, config, len, PATIENCE) != -EBUSY)
 		return 1;
-	check_fork(s);
 	MUST(sonda_session_new(NULL, PATIENCE, &clone)); /* two of one name */
 	if (sonda_session_start(clone, config, len, PATIENCE) != -EINVAL ||
 	    !*sonda_session_error(clone))
@@ -241,6 +292,7 @@ int main(int argc, char **argv)
 		return 1;
 	sonda_session_free(s);
 	sonda_message_free(m);
+	sonda_message_free(triggered);
 	close(fd);
 	if (cloned < EVENTS * 20)
 		return 1;

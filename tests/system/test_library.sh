@@ -61,6 +61,8 @@ start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" || exit 1
 events=250000
 if sanitized tsan || sanitized asan; then events=5000; fi
 written "8 threads that drop: what came and what was dropped is what was written" 0 "$P/threads" 8 $events drop
+grep -q "dropped $(awk '$1 == "called" { print $4 }' "$TMP/said")$" "$TMP/found"
+verdict "8 threads that drop: the trace says how many packets are missing" $? "$TMP/said" "$TMP/found"
 written "8 threads that wait: all comes" 0 "$P/threads" 8 $events stall
 grep -q 'dropped 0$' "$TMP/said"
 verdict "8 threads that wait: nothing is dropped" $? "$TMP/said"
@@ -71,6 +73,7 @@ if ! sanitized tsan; then # which cannot follow a child with threads
 fi
 written "exit() hands over what was written" 0 "$P/life" exit
 written "SIGKILL loses nothing that was written" 137 "$P/life" kill
+written "SIGKILL before the start is answered: the recording ends" 137 "$P/life" kill-at-start
 written "events in signal handlers are written, or counted" 0 "$P/life" signals
 written "a flush and a stop that are answered later" 0 "$P/life" late-answers
 written "a data source that is unregistered and registered again while a session runs" 0 "$P/life" reregister

@@ -223,6 +223,7 @@ static void init_once(void)
 	sources_on_change = on_sources_change;
 	sources_on_removed = on_source_removed;
 	pthread_atfork(before_fork, after_fork, in_child);
+	threads_init();
 }
 
 /* ---- init, shutdown ---- */

@@ -35,8 +35,9 @@ static int membarrier(int command)
 /* The claims' half of the barrier: no thread has a store of `busy` on its way any more. */
 static void barrier_all(void)
 {
-	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed))
-		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed) &&
+	    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+		membarrier(MEMBARRIER_CMD_GLOBAL); /* slow, and needs no registration */
 #ifndef THREAD_SANITIZED
 	atomic_thread_fence(memory_order_seq_cst);
 #endif
@@ -91,11 +92,21 @@ static void on_exit_of_thread(void *arg)
 	forget(t);
 }
 
+static void register_barrier(void)
+{
+	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
+		atomic_store(&thread_full_barrier_, true);
+}
+
 static void init(void)
 {
 	has_key = pthread_key_create(&key, on_exit_of_thread) == 0;
-	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
-		atomic_store(&thread_full_barrier_, true);
+	register_barrier();
+}
+
+void threads_init(void)
+{
+	pthread_once(&once, init);
 }
 
 struct thread *thread_new(void)
@@ -106,7 +117,7 @@ struct thread *thread_new(void)
 	if (in_new)
 		return NULL;
 	in_new = true;
-	pthread_once(&once, init);
+	threads_init();
 	t = has_key ? calloc(1, sizeof(*t)) : NULL;
 	if (t && pthread_setspecific(key, t) != 0) {
 		free(t);
@@ -221,5 +232,5 @@ void threads_forget_others(void)
 		for (unsigned i = 0; i < all->n_slots; i++)
 			all->slots[i] = NULL;
 	}
-	membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	register_barrier();
 }

@@ -35,6 +35,9 @@ struct thread {
 extern __thread struct thread *thread_self_ __attribute__((tls_model("initial-exec")));
 extern _Atomic bool thread_full_barrier_; /* the kernel has no membarrier */
 
+/* Before the first thread of the library starts: the kernel registers a process with one thread for
+ * membarrier(2) at once; with more, it waits for all CPUs, on the first event's way. */
+void threads_init(void);
 /* Makes the calling thread known. Returns NULL if memory is out, or it was called inside itself. */
 struct thread *thread_new(void);
 /* After a failed check of `wanted`: waits until the claim is over. */
