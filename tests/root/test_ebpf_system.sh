@@ -131,6 +131,7 @@ interrupts_load() {
   irqs >"$TMP/irqs1"
   for i in {1..500}; do echo x >/dev/udp/127.0.0.1/9; done 2>/dev/null
   irqs >"$TMP/irqs2"
+  sleep 0.3 # The values of the end may be 100 ms old.
 }
 END
 . "$TMP/load"

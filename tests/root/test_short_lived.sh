@@ -173,7 +173,8 @@ verdict "DISABLE_ON_DEMAND: nothing is turned on" $? "$TMP/on"
 
 echo x >"$TMP/one opened file"
 open_files() {
-  bash -c 'exec 7<"$0"; sleep 1.5' "$TMP/one opened file" &
+  # Its command line, which is in the trace, has no such name.
+  FILE="$TMP/one opened file" bash -c 'exec 7<"$FILE"; sleep 1.5' &
   wait $!
 }
 record "$TMP/trace" "drain_period_ms: 100" "resolve_process_fds: true" open_files

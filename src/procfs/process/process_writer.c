@@ -310,9 +310,14 @@ static void take_in(struct process_writer *n, const struct task_state *t)
 			pid_relations_put_thread(&n->relations, t->tid, process);
 		return;
 	}
-	parent = process ? process : PID_NO_PARENT;
+	/*
+	 * A creator that is unknown by now was short-lived, so most likely the only thread of its
+	 * process. Without a parent in the row readers that know the creator as a process take the
+	 * row for another process of the same id.
+	 */
+	parent = process ? process : t->creator;
 	if (t->is_sibling)
-		parent = pid_relations_parent(&n->relations, process);
+		parent = process ? pid_relations_parent(&n->relations, process) : PID_NO_PARENT;
 	pid_relations_put_process(&n->relations, t->tid, parent);
 }
 
