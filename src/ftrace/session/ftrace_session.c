@@ -204,8 +204,13 @@ static void leave_tracefs(struct ftrace_session *s)
 		event_disable_all(&s->events, &s->instance);
 	}
 	ring_size_release(&s->instance);
-	if (instance_remove(&s->instance) && is_attached)
-		r = -EBUSY;
+	if (instance_remove(&s->instance)) {
+		if (is_attached)
+			r = -EBUSY;
+		else
+			log_warn("linux.ftrace: an empty instance stays in tracefs, because another "
+				 "process has a file of it open; the next start removes it");
+	}
 	function_graph_end(&s->graph);
 	if (r)
 		log_warn("linux.ftrace: cannot restore all settings of tracefs, "

@@ -144,7 +144,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	i->path = strdup(path);
 	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
 	if (!i->path || !i->tracefs) {
-		rmdir(path);
+		remove_folder(path);
 		release(i);
 		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 	}
