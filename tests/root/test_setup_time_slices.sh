@@ -21,7 +21,7 @@ config() { # NAME FTRACE_CONFIG
   printf 'buffers { size_kb: 524288 }\ndata_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$2" \
     >"$TMP/$1.cfg"
 }
-config small 'ftrace_events: "sched/sched_switch" drain_period_ms: 20 buffer_size_kb: 8192 compact_sched { enabled: false }
+config small 'ftrace_events: "sched/sched_switch" drain_period_ms: 20 buffer_size_kb: 16384 compact_sched { enabled: false }
   event_filters { event: "sched/sched_switch" filter: "prev_comm == \"ping_pong\" || next_comm == \"ping_pong\"" }'
 config large "ftrace_events: '*' buffer_size_kb: $large"
 
