@@ -2,12 +2,15 @@
 /*
  * tests/data/textconfig/ok/X.txt is a TraceConfig, and X.expect the same as text_print writes it.
  * tests/data/textconfig/bad/X.txt is none, and X.err what there is to say about it.
+ * tests/data/textconfig/values.txt has single values.
  */
 
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "common/data_source_descriptor.pb-c.h"
 #include "unit/config/handmade.h"
+#include "config/sys_stats/sys_stats_config.pb-c.h"
+#include "config/test_config.pb-c.h"
 #include "config/text.h"
 #include "config/trace_config.pb-c.h"
 
@@ -92,6 +95,87 @@ TEST(every_bad_file_has_its_errors)
 
 	assert_int_equal(fs_each(c.dir, check_file, &c), 0);
 	assert_in_range(c.n, 15, 1000);
+}
+
+/* The descriptor of the message that has the field; TraceConfig for unknown ones. */
+static const ProtobufCMessageDescriptor *message_of(const char *field)
+{
+	static const ProtobufCMessageDescriptor *const types[] = {
+		&pb__test_config__dummy_fields__descriptor,
+		&pb__trace_config__buffer_config__descriptor, &pb__sys_stats_config__descriptor};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (protobuf_c_message_descriptor_get_field_by_name(types[i], field))
+			return types[i];
+	return &pb__trace_config__descriptor;
+}
+
+/* As strsep(), with a separator of several characters. */
+static char *cut(char **at, const char *separator)
+{
+	char *begin = *at, *end = begin ? strstr(begin, separator) : NULL;
+
+	*at = end ? end + strlen(separator) : NULL;
+	if (end)
+		*end = '\0';
+	return begin;
+}
+
+static void check_error(const char *text, const char *errors, char *parts)
+{
+	const char *first = strstr(errors, "error: ");
+
+	if (!first || strstr(first + 1, "error: "))
+		fail_msg("%s: not one error: %s", text, errors);
+	for (char *part; (part = cut(&parts, " & "));) {
+		if (str_ends(part, "$"))
+			part[strlen(part) - 1] = '\n';
+		if (!strstr(errors, part))
+			fail_msg("expected: %s\n%s", part, errors);
+	}
+}
+
+static void check_value(const char *field, const char *value, char *expected)
+{
+	struct strbuf text = {0}, out = {0}, want = {0};
+	ProtobufCMessage *m;
+
+	strbuf_printf(&text, "%s: %s", field, value);
+	if (text_parse(message_of(field), "f", text.s, text.len, &out, &m) < 0) {
+		if (expected[0] != '!')
+			fail_msg("%s", out.s);
+		check_error(text.s, out.s, expected + 1);
+	} else {
+		if (strstr(expected, ": "))
+			strbuf_printf(&want, "%s\n", expected);
+		else
+			strbuf_printf(&want, "%s: %s\n", field, expected);
+		text_print(m, &out);
+		assert_string_equal(out.s, want.s);
+		protobuf_c_message_free_unpacked(m, NULL);
+	}
+	strbuf_deinit(&text);
+	strbuf_deinit(&out);
+	strbuf_deinit(&want);
+}
+
+TEST(single_values_are_read_and_printed)
+{
+	struct strbuf file = {0};
+	char *at, *row, *field, *value;
+	unsigned n = 0;
+
+	assert_int_equal(fs_read_file("tests/data/textconfig/values.txt", MAX_FILE, &file), 0);
+	for (at = file.s; (row = cut(&at, "\n"));) {
+		field = cut(&row, " | ");
+		value = cut(&row, " | ");
+		if (!row)
+			continue;
+		check_value(field, value, row);
+		n++;
+	}
+	assert_in_range(n, 200, 1000);
+	strbuf_deinit(&file);
 }
 
 static void good(const char *text)
@@ -245,6 +329,23 @@ TEST(a_name_of_a_field_can_be_a_value)
 	bad("lockdown_mode: buffers duration_ms: 1", "no value named \"buffers\"");
 	bad("lockdown_mode: buffers { }", "field \"lockdown_mode\" has no value");
 	bad("lockdown_mode: duration_ms: 1", "field \"lockdown_mode\" has no value");
+}
+
+TEST(a_word_longer_than_any_name_is_none)
+{
+	char text[1000] = "duration_ms";
+
+	memset(text + strlen(text), 'x', 600);
+	bad(text, "no field named");
+}
+
+/* Fields and values that a message cannot begin or continue with. */
+TEST(what_is_no_value_is_left_to_the_caller)
+{
+	bad("duration_ms: }", "f:1:");
+	bad("duration_ms: :", "f:1:");
+	bad("duration_ms: , 5", "f:1:");
+	bad("duration_ms:", "has no value");
 }
 
 static int parse_handmade(const char *text, struct strbuf *errors, struct handmade **ret)

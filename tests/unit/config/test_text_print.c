@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <locale.h>
 #include <math.h>
 
 #include "unit/test.h"
@@ -251,4 +252,69 @@ TEST(any_message_reads_back_as_it_was)
 		free(b);
 	}
 	assert_in_range(bytes, 100000, 1000000000); /* they are not all empty */
+}
+
+/* The first locale of this machine that writes 1,5. */
+static bool set_comma_locale(void)
+{
+	static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
+					    "it_IT.UTF-8", "ru_RU.UTF-8"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (setlocale(LC_ALL, names[i]) && localeconv()->decimal_point[0] == ',')
+			return true;
+	return false;
+}
+
+static Pb__TestConfig__DummyFields *read_dummy(const char *text)
+{
+	struct strbuf errors = {0};
+	ProtobufCMessage *m;
+
+	if (text_parse(&pb__test_config__dummy_fields__descriptor, "f", text, strlen(text), &errors,
+		       &m) < 0)
+		fail_msg("%s", errors.s);
+	return (Pb__TestConfig__DummyFields *)m;
+}
+
+TEST(the_locale_of_the_program_does_not_matter)
+{
+	static const char text[] = "field_double: 1.5\nfield_float: 2.5\n";
+	Pb__TestConfig__DummyFields *d;
+
+	if (!set_comma_locale())
+		skip();
+	d = read_dummy(text);
+	assert_true(d->field_double == 1.5 && d->field_float == 2.5f);
+	expect_print(&d->base, text);
+	protobuf_c_message_free_unpacked(&d->base, NULL);
+	setlocale(LC_ALL, "C");
+}
+
+TEST(every_byte_is_printed_so_that_it_reads_back)
+{
+	Pb__TestConfig__DummyFields d = PB__TEST_CONFIG__DUMMY_FIELDS__INIT, *again;
+	struct strbuf text = {0};
+	uint8_t all[512];
+
+	for (size_t i = 0; i < sizeof(all); i++)
+		all[i] = (uint8_t)(i < 256 ? i : i * 7); /* each byte before several others */
+	d.has_field_bytes = true;
+	d.field_bytes = (ProtobufCBinaryData){sizeof(all), all};
+	text_print(&d.base, &text);
+	for (size_t i = 0; i < text.len - 1; i++)
+		assert_in_range((uint8_t)text.s[i], 0x20, 0x7e);
+	again = read_dummy(text.s);
+	assert_int_equal(again->field_bytes.len, sizeof(all));
+	assert_memory_equal(again->field_bytes.data, all, sizeof(all));
+	protobuf_c_message_free_unpacked(&again->base, NULL);
+	strbuf_deinit(&text);
+}
+
+TEST(floats_are_read_as_the_compiler_reads_them)
+{
+	Pb__TestConfig__DummyFields *d = read_dummy("field_double: 5e-324 field_float: 0.1");
+
+	assert_true(d->field_double == 5e-324 && d->field_float == 0.1f);
+	protobuf_c_message_free_unpacked(&d->base, NULL);
 }
