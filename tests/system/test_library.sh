@@ -21,8 +21,8 @@ flush_timeout_ms: 10000
 CONFIG
 
 said() { # LINE FILE: waits for it, as long as the program runs
-  while ! grep -q "^$1" "$2"; do
-    kill -0 "$program" 2>/dev/null || grep -q "^$1" "$2"  || return 1
+  while ! grep -qs "^$1" "$2"; do
+    kill -0 "$program" 2>/dev/null || grep -qs "^$1" "$2" || return 1
     sleep 0.01
   done
 }
@@ -30,6 +30,7 @@ said() { # LINE FILE: waits for it, as long as the program runs
 program=
 run() { # PROGRAM ARGUMENTS...: records until it says "done"; its output is $TMP/said, its status $status
   local recorder
+  rm -f "$TMP/said" # else the lines of the program before are there until the shell's child opens it
   "$@" >"$TMP/said" 2>"$TMP/errors" &
   program=$!
   said ready "$TMP/said" || { wait $program; status=$?; return; }
@@ -98,6 +99,7 @@ mv "$TMP/one" "$TMP/config"
 
 # Without a service, and with one that comes back.
 leave
+rm -f "$TMP/said"
 "$P/life" exit >"$TMP/said" 2>"$TMP/errors" &
 program=$!
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && said ready "$TMP/said"
