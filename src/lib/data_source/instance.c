@@ -241,7 +241,7 @@ static int make_user(struct instance *in, const struct sonda_setup *setup)
 	return 0;
 }
 
-void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
+static void set_up(struct source_host *h, uint64_t id, const void *config, size_t len)
 {
 	struct sonda_setup setup = {.config = config, .config_len = len};
 	struct source *s = NULL;
@@ -276,6 +276,12 @@ void sources_setup(struct source_host *h, uint64_t id, const void *config, size_
 	in->state = INSTANCE_SET_UP;
 }
 
+void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
+{
+	h->sends_setup = true;
+	set_up(h, id, config, len);
+}
+
 /* ---- start, clear, flush ---- */
 
 static void set_bit(struct instance *in, bool on)
@@ -293,7 +299,8 @@ void sources_start(struct source_host *h, uint64_t id, const void *config, size_
 	struct instance *in;
 	struct source *s;
 
-	sources_setup(h, id, config, len); /* unless it is: old services send no Setup */
+	if (!h->sends_setup)
+		set_up(h, id, config, len);
 	in = find(h, id);
 	if (in && in->state == INSTANCE_SET_UP) {
 		s = in->source;

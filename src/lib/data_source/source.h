@@ -28,6 +28,7 @@ struct source;
 /* The service that an instance records for. */
 struct source_host {
 	struct arbiter *arbiter;
+	bool sends_setup; /* before each start; old services do not */
 	/* Answers to the service, on the loop's thread. */
 	void (*started)(struct source_host *h, uint64_t id);
 	void (*stopped)(struct source_host *h, uint64_t id);

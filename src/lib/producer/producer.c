@@ -115,6 +115,7 @@ static void tear_down(struct service_producer *p)
 	arbiter_free(TAKE_PTR(p->arbiter));
 	channel_close(TAKE_PTR(p->channel));
 	p->host.arbiter = NULL;
+	p->host.sends_setup = false;
 	p->welcome = p->emulated = false;
 	memset(p->told, 0, sizeof(p->told));
 }
