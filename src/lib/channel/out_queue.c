@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/core/mem.h"
@@ -29,19 +29,22 @@ int out_queue_send(struct out_queue *q, int sock)
 
 static int append(struct out_queue *q, const void *bytes, size_t len)
 {
-	int r;
-
 	if (len == 0)
 		return 0;
+	if (!q->bytes) {
+		void *p = mmap(NULL, OUT_QUEUE_MAX, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return -ENOBUFS;
+		q->bytes = p;
+	}
 	if (q->start > 0) {
 		memmove(q->bytes, q->bytes + q->start, q->len);
 		q->start = 0;
 	}
 	if (q->len + len > OUT_QUEUE_MAX)
 		return -ENOBUFS;
-	r = array_reserve(&q->bytes, &q->cap, q->len + len, 1);
-	if (r < 0)
-		return r;
 	memcpy(q->bytes + q->len, bytes, len);
 	q->len += len;
 	return 0;
@@ -98,13 +101,14 @@ int out_queue_put(struct out_queue *q, int sock, const struct iovec *parts, int 
 		skip -= have;
 		r = append(q, (const uint8_t *)parts[i].iov_base + have, parts[i].iov_len - have);
 		if (r < 0)
-			return r == -ENOMEM ? -ENOBUFS : r; /* half a frame is sent or queued */
+			return r; /* half a frame is sent or queued */
 	}
 	return q->len > 0 ? -EAGAIN : 0;
 }
 
 void out_queue_deinit(struct out_queue *q)
 {
-	free(q->bytes);
+	if (q->bytes)
+		munmap(q->bytes, OUT_QUEUE_MAX);
 	*q = (struct out_queue){0};
 }

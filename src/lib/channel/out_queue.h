@@ -5,13 +5,15 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* Bytes that a non-blocking socket has not taken yet. Zero-initialise. */
+/* Bytes that a non-blocking socket has not taken yet. Zero-initialise. The memory is mapped, not
+ * allocated: the queue has a lock around it, and a hook of the allocator may write events, which may
+ * need the queue. */
 
 #define OUT_QUEUE_MAX (4u << 20)
 
 struct out_queue {
-	uint8_t *bytes; /* owned */
-	size_t start, len, cap; /* queued: len bytes from start */
+	uint8_t *bytes; /* owned; OUT_QUEUE_MAX of them, or NULL */
+	size_t start, len; /* queued: len bytes from start */
 };
 
 /* Sends the parts behind what is queued; what the socket does not take is queued. fd: sent along, -1
