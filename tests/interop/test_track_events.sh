@@ -60,6 +60,13 @@ extra "$dir/trace" >"$dir/answers"
 grep -qx '\[{"n":500}\]' "$dir/answers"
 verdict "a field that others have added has its name and value" $? "$dir/answers"
 
+start_ready EVENT_CASES_NOTIFY_FD "$dir/cases.log" "${BUILD:-build}/tests/library/event_cases"
+record perfetto "$dir/config" "$dir/cases" "$dir/log"
+query "$dir/cases" "select args.string_value as v from slice s join args using (arg_set_id)
+  where s.name = 'extended' and args.key glob '*made_up'" >"$dir/answers"
+grep -qx '\[{"v":"made up"}\]' "$dir/answers"
+verdict "a field that a program adds with libsonda has its name and value" $? "$dir/answers"
+
 echo 'write_into_file: true file_write_period_ms: 100 flush_period_ms: 1000' >>"$dir/config"
 record perfetto "$dir/config" "$dir/written" "$dir/log"
 good "from a file" "$dir/written" 500

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: event_life flood | fork
+ * usage: event_life flood | fork | ring | steady
  *
  * flood: says "enabled" and waits for a line; writes far more events than the shared memory holds, says
  * "flooded" and waits for a line; then writes ten events "after". fork: a child writes events before and
- * after it starts the library, while its parent goes on.
+ * after it starts the library, while its parent goes on. ring: writes far more than a buffer of 1 MiB, and
+ * leaves time for clears of the incremental state. steady: writes until there is a line to read; says
+ * "recorded" after a thousand events of each session.
  */
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -72,6 +76,50 @@ static int write_around_fork(const struct sonda_init_options *o)
 	return status != 0;
 }
 
+#define RING 20000
+
+static void write_ring(void)
+{
+	char text[200];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < RING; i++) {
+		SONDA_INSTANT(life, "ring", SONDA_INT("n", i), SONDA_STRING("text", text));
+		if (i % 100 == 99)
+			usleep(2000);
+	}
+}
+
+static void *write_steadily(void *stop)
+{
+	unsigned n = 0;
+
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED)) {
+		if (!sonda_category_enabled(&life))
+			n = 0;
+		else if (++n == 1000)
+			puts("recorded");
+		SONDA_INSTANT(life, "steady", SONDA_INT("n", n));
+		if (n % 10 == 0)
+			usleep(1000);
+	}
+	return NULL;
+}
+
+static void write_until_a_line_comes(void)
+{
+	bool stop = false;
+	pthread_t thread;
+
+	setlinebuf(stdout);
+	if (pthread_create(&thread, NULL, write_steadily, &stop) != 0)
+		return;
+	getchar();
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct sonda_init_options o = {.size = sizeof(o), .shm_size = SHM_SIZE};
@@ -82,6 +130,10 @@ int main(int argc, char **argv)
 	wait_for_session();
 	if (strcmp(argv[1], "flood") == 0)
 		write_flood();
+	else if (strcmp(argv[1], "ring") == 0)
+		write_ring();
+	else if (strcmp(argv[1], "steady") == 0)
+		write_until_a_line_comes();
 	else
 		r = write_around_fork(&o);
 	sonda_shutdown();
