@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each allocation in turn fails: in sondad over a session from connect to read, and in sonda over a recording with a
-# config of text. No process dies of it, sondad keeps no memory, and serves the next session. (sonda-probes and its data
+# Each allocation in turn fails: in sondad over a session from connect to read, in sonda over a recording with a
+# config of text, and in a program that uses libsonda. No process dies of it, sondad keeps no memory, and serves the next session. (sonda-probes and its data
 # sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n; else n grows by
 # EVERY percent.
 set -u
@@ -11,6 +11,7 @@ every=${EVERY:-20}
 nth=$B/tests/system/nth_alloc
 preload=$B/tests/system/preload/nth_alloc.so
 [ -x "$nth" ] && [ -e "$preload" ] || { echo "$nth is not built" >&2; exit 77; }
+[ -x "$B/tests/library/alloc" ] || { echo "$B/tests/library/alloc is not built" >&2; exit 77; }
 nm -D "$B/bin/sondad" | grep -q __asan && { echo "a sanitizer has an allocator of its own" >&2; exit 77; }
 
 under() { # NUMBERS PROGRAM: the words that start it
@@ -79,6 +80,10 @@ sweep "sondad: a detached session, snapshot, trigger, queries" "$TMP/of_sondad" 
 # shellcheck disable=SC2046
 sweep "sonda: a recording with a config of text" "$TMP/of_sonda" 0 \
   sh "$TMP/with_producer" $(under "$TMP/of_sonda" "$B/bin/sonda") record -c "$TMP/config" -o "$TMP/trace"
+
+# shellcheck disable=SC2046
+sweep "libsonda: a program that records its own events" "$TMP/of_library" 0 \
+  $(under "$TMP/of_library" "$B/tests/library/alloc") "$TMP/trace"
 
 "${record[@]}" "$TMP/config" --strict -o "$TMP/trace" >"$TMP/log" 2>&1
 verdict "afterwards sondad records as before" $? "$TMP/log"

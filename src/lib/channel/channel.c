@@ -216,7 +216,11 @@ static void on_bind_reply(struct channel *c, const struct frame *f)
 
 		m->name = strndup(name, len);
 		m->id = id;
-		c->n_methods += m->name != NULL;
+		if (!m->name) {
+			lose(c, -ENOMEM);
+			return;
+		}
+		c->n_methods++;
 	}
 	c->ops->on_bound(c->ctx);
 }

@@ -214,23 +214,28 @@ static void put_descriptor(struct pb_enc *e, const struct source *s)
 	pb_enc_raw(e, s->descriptor, s->descriptor_len);
 }
 
-void *sources_describe(unsigned index, uint32_t *ret_version, size_t *ret_len)
+int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len)
 {
 	struct pb_mem m;
-	void *bytes = NULL;
+	int r = pb_mem_init(&m);
 
-	if (pb_mem_init(&m) < 0)
-		return NULL;
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&lock);
-	if (sources[index]) {
+	if (!sources[index]) {
+		r = -ENOENT;
+	} else {
 		put_descriptor(&m.enc, sources[index]);
+		r = m.failed ? -ENOMEM : 0;
+	}
+	if (r == 0) {
 		*ret_version = sources[index]->version;
 		*ret_len = pb_mem_len(&m);
-		bytes = m.failed ? NULL : TAKE_PTR(m.buf);
+		*ret = TAKE_PTR(m.buf);
 	}
 	pthread_mutex_unlock(&lock);
 	pb_mem_deinit(&m);
-	return bytes;
+	return r;
 }
 
 /* ---- fork ---- */

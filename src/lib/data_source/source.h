@@ -94,10 +94,9 @@ void sources_clear(struct source_host *h, const uint64_t *ids, size_t n);
 /* The connection is lost: ends all its instances, at once. Then no writer uses the arbiter. */
 void sources_lost(struct source_host *h);
 
-/* Returns the descriptor of source number index as it is to be registered (a serialized
- * DataSourceDescriptor in memory of the caller's, to be freed) and its version; NULL: there is
- * none, or no memory. */
-void *sources_describe(unsigned index, uint32_t *ret_version, size_t *ret_len);
+/* Sets *ret to the descriptor of source number index as it is to be registered: a serialized
+ * DataSourceDescriptor, which the caller frees. Returns 0, -ENOENT or -ENOMEM. */
+int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len);
 
 /* Called on the loop's thread when a source was added or has a new descriptor; and when one was
  * removed, with its name. */

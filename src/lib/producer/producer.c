@@ -155,10 +155,11 @@ static int tell_source(struct service_producer *p, unsigned i)
 	size_t len;
 	int r;
 
-	bytes = sources_describe(i, &version, &len);
-	if (!bytes || p->told[i] == version)
+	r = sources_describe(i, &version, &bytes, &len);
+	if (r == -ENOENT || (r == 0 && p->told[i] == version))
 		return 0;
-	r = pb_mem_init(&m);
+	if (r == 0)
+		r = pb_mem_init(&m);
 	if (r < 0)
 		return r;
 	_Static_assert((int)PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR ==
@@ -176,15 +177,25 @@ static int tell_source(struct service_producer *p, unsigned i)
 	return r;
 }
 
-void service_producer_sources_changed(struct service_producer *p)
+/* Returns 0 or the last error. */
+static int tell_sources(struct service_producer *p)
 {
+	int error = 0;
+
 	for (unsigned i = 0; p->welcome && i < SOURCES_MAX; i++) {
 		int r = tell_source(p, i);
 
 		if (r < 0 && r != -EPIPE)
 			service_producer_trouble(p, "a data source cannot be registered: %s",
 						 strerror(-r));
+		error = r < 0 ? r : error;
 	}
+	return error;
+}
+
+void service_producer_sources_changed(struct service_producer *p)
+{
+	tell_sources(p);
 }
 
 void service_producer_source_removed(struct service_producer *p, unsigned index, const char *name)
@@ -207,6 +218,7 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	bool in_place = false;
 	struct pb_field f;
 	struct pb_dec d;
+	int r;
 
 	pb_dec_init(&d, reply->data, reply->len);
 	while (reply->success && pb_dec_next(&d, &f)) {
@@ -224,9 +236,13 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	arbiter_patch_in_place(p->arbiter, in_place);
 	p->welcome = true;
 	p->retry_ms = RETRY_MIN_MS;
-	service_producer_sources_changed(p);
-	if (channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p) == -ENOSYS)
+	r = tell_sources(p);
+	if (r == 0)
+		r = channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p);
+	if (r == -ENOSYS)
 		on_synced(p, reply);
+	else if (r < 0)
+		service_producer_give_up(p); /* no memory for it now: tries again, all of it */
 }
 
 static int introduce(struct service_producer *p)
