@@ -61,6 +61,7 @@ written() { # NAME STATUS PROGRAM ARGUMENTS...
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" || exit 1
 events=250000
 if sanitized tsan || sanitized asan; then events=5000; fi
+events=${EVENTS:-$events}
 written "8 threads that drop: what came and what was dropped is what was written" 0 "$P/threads" 8 $events drop
 grep -q "dropped $(awk '$1 == "called" { print $4 }' "$TMP/said")$" "$TMP/found"
 verdict "8 threads that drop: the trace says how many packets are missing" $? "$TMP/said" "$TMP/found"
