@@ -9,7 +9,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 LIBRARY=${BUILD:-build}/tests/library
-for program in event_sessions event_hooks event_life plugin/event_plugin.so; do
+for program in event_sessions event_hooks event_life; do
   [ -x "$LIBRARY/$program" ] || { echo "$LIBRARY/$program is not built" >&2; exit 77; }
 done
 sanitized() { nm -D "$LIBRARY/event_hooks" | grep -q '__[at]san_'; }
@@ -28,28 +28,28 @@ check() { # NAME TRACE SQL WANT
 bad_stats="select name, value from stats where value > 0 and (severity in ('error', 'data_loss') or name in
   ('track_event_parser_errors', 'interned_data_tokenizer_errors', 'packet_skipped_seq_needs_incremental_state_invalid'))"
 
-if sanitized; then # the plugin would bring a second sanitizer
-  echo "# the cases of sessions run without sanitizers"
-else
-  timeout 300 "$LIBRARY/event_sessions" "$dir" "$LIBRARY/plugin/event_plugin.so" >"$dir/log" 2>&1
-  verdict "a program records itself through sessions, one of which finds no instance" $? "$dir/log"
-  for i in 0 1 2 3 4; do
-    query "$dir/nine.$i" "select count(*) as n from slice where name = 'of nine'"
-  done >"$dir/got"
-  printf '[{"n":%d}]\n' 2 2 2 2 0 | cmp -s - "$dir/got"
-  verdict "of nine instances, in five sessions, eight record" $? "$dir/got"
-  for name in first second third; do
-    check "the $name of three sessions has its own event only" "$dir/$name" "select name from slice" "[{\"name\":\"in the $name\"}]"
-  done
-  check "a category that comes while a session runs is recorded, if the config wants it" "$dir/late" \
-    "select name, category from slice" '[{"name":"late event","category":"late.wanted"}]'
-  check "ends that cross are counted, and the outer slice has its end" "$dir/nesting" "select name, dur,
-    (select value from stats where name = 'misplaced_end_event') as misplaced from slice
-    where track_id in (select id from track where name = 'crossed') and name = 'outer'" '[{"name":"outer","dur":2000000,"misplaced":1}]'
-  # An older trace_processor keeps the slices, on the last level, and counts nothing.
-  check "of 600 levels none is deeper than 512" "$dir/nesting" "select max(depth) as depth, count(*) +
-    coalesce((select value from stats where name = 'slice_max_depth_exceeded'), 0) as n from slice where name = 'level'" \
-    '[{"depth":511,"n":600}]'
+plugin=$LIBRARY/plugin/event_plugin.so
+! sanitized || plugin= # it would bring a second sanitizer
+timeout 300 "$LIBRARY/event_sessions" "$dir" ${plugin:+"$plugin"} >"$dir/log" 2>&1
+verdict "a program records itself through sessions, one of which finds no instance" $? "$dir/log"
+for i in 0 1 2 3 4; do
+  query "$dir/nine.$i" "select count(*) as n from slice where name = 'of nine'"
+done >"$dir/got"
+printf '[{"n":%d}]\n' 2 2 2 2 0 | cmp -s - "$dir/got"
+verdict "of nine instances, in five sessions, eight record" $? "$dir/got"
+for name in first second third; do
+  check "the $name of three sessions has its own event only" "$dir/$name" "select name from slice" "[{\"name\":\"in the $name\"}]"
+done
+check "a category that comes while a session runs is recorded, if the config wants it" "$dir/late" \
+  "select name, category from slice" '[{"name":"late event","category":"late.wanted"}]'
+check "ends that cross are counted, and the outer slice has its end" "$dir/nesting" "select name, dur,
+  (select value from stats where name = 'misplaced_end_event') as misplaced from slice
+  where track_id in (select id from track where name = 'crossed') and name = 'outer'" '[{"name":"outer","dur":2000000,"misplaced":1}]'
+# An older trace_processor keeps the slices, on the last level, and counts nothing.
+check "of 600 levels none is deeper than 512" "$dir/nesting" "select max(depth) as depth, count(*) +
+  coalesce((select value from stats where name = 'slice_max_depth_exceeded'), 0) as n from slice where name = 'level'" \
+  '[{"depth":511,"n":600}]'
+if [ "$plugin" ]; then
   check "two copies of the library have one process and one thread" "$dir/copies" "select count(distinct t.utid) as threads,
     count(distinct upid) as processes, group_concat(s.name, ', ') as names from (select * from slice order by ts) s
     join thread_track t on s.track_id = t.id join thread using (utid)" \
@@ -95,13 +95,13 @@ steady=$STEADY_PID
 config='buffers { size_kb: 65536 } data_sources { config { name: "track_event" track_event_config { disabled_categories: "*" enabled_categories: "life" } } }'
 "$BIN/sonda" record -c <(echo "$config") -o "$dir/killed" >"$dir/log" 2>&1 &
 recorder=$!
-read -r -t 60 line <&"${STEADY[0]}" # events are written
+read -r -t 60 _ <&"${STEADY[0]}" # events are written
 kill -KILL "$service"
 wait $recorder
 start_service sonda "$dir"
 "$BIN/sonda" record -c <(echo "$config") -o "$dir/again" >"$dir/log" 2>&1 &
 recorder=$!
-read -r -t 60 line <&"${STEADY[0]}" # and again, in another session
+read -r -t 60 _ <&"${STEADY[0]}" # and again, in another session
 kill -TERM $recorder
 wait $recorder
 echo >&"${STEADY[1]}"

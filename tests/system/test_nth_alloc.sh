@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each allocation in turn fails: in sondad over a session from connect to read, in sonda over a recording with a
-# config of text, and in a program that uses libsonda. No process dies of it, sondad keeps no memory, and serves the next session. (sonda-probes and its data
-# sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n; else n grows by
-# EVERY percent.
+# Each allocation in turn fails: in sondad over a session from connect to read, in sonda over a recording with a config of
+# text, and in a program that uses libsonda. No process dies of it, sondad keeps no memory, and serves the next session.
+# (sonda-probes and its data sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n; else n grows by EVERY percent.
 set -u
 . "$(dirname "$0")/lib.sh"
 every=${EVERY:-20}
