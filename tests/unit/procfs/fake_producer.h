@@ -77,14 +77,15 @@ struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer
 	return NULL;
 }
 
-void writer_free(struct writer *w)
+uint64_t writer_free(struct writer *w)
 {
 	if (!w)
-		return;
+		return 0;
 	assert(w->live && !w->open);
 	pb_mem_deinit(&w->mem);
 	w->live = false;
 	fake.live--;
+	return 0;
 }
 
 struct pb_enc *writer_begin(struct writer *w)
