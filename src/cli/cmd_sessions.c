@@ -159,9 +159,117 @@ static void state_text_producers(const Pb__TracingServiceState *state, struct st
 	}
 }
 
+/* ---- categories of track events ---- */
+
+/*
+ *	CATEGORY   TAGS   OF                         DESCRIPTION
+ *	net        -      /usr/sbin/httpd (4)        Requests and replies
+ */
+
+struct category_row {
+	const Pb__TrackEventCategory *category; /* borrowed, as the name */
+	const char *program;
+};
+
+static int by_name_and_program(const void *a, const void *b)
+{
+	const struct category_row *x = a, *y = b;
+	int order = strcmp(x->category->name, y->category->name);
+
+	return order ? order : strcmp(x->program, y->program);
+}
+
+static size_t count_categories(const Pb__TracingServiceState *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+
+		if (d && d->track_event_descriptor)
+			n += d->track_event_descriptor->n_available_categories;
+	}
+	return n;
+}
+
+static size_t list_categories(const Pb__TracingServiceState *state, struct category_row *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
+		const Pb__TrackEventDescriptor *d =
+			s->ds_descriptor ? s->ds_descriptor->track_event_descriptor : NULL;
+
+		for (size_t k = 0; d && k < d->n_available_categories; k++)
+			if (d->available_categories[k]->name)
+				rows[n++] = (struct category_row){
+					d->available_categories[k],
+					producer_name(state, s->producer_id)};
+	}
+	qsort(rows, n, sizeof(*rows), by_name_and_program);
+	return n;
+}
+
+static void pad(struct strbuf *out, size_t from, size_t width)
+{
+	size_t used = out->len - from;
+
+	strbuf_printf(out, "%*s", used < width ? (int)(width - used) : 1, "");
+}
+
+/* processes: so many of the program have the category. */
+static void put_category(const struct category_row *row, size_t processes, struct strbuf *out)
+{
+	const Pb__TrackEventCategory *c = row->category;
+	size_t from = out->len;
+
+	put_plain(out, c->name);
+	pad(out, from, 26);
+	from = out->len;
+	for (size_t i = 0; i < c->n_tags; i++) {
+		strbuf_puts(out, i ? "," : "");
+		put_plain(out, c->tags[i]);
+	}
+	strbuf_puts(out, c->n_tags ? "" : "-");
+	pad(out, from, 12);
+	from = out->len;
+	put_plain(out, row->program);
+	if (processes > 1)
+		strbuf_printf(out, " (%zu)", processes);
+	if (c->description && *c->description) {
+		pad(out, from, 30);
+		put_plain(out, c->description);
+	}
+	strbuf_putc(out, '\n');
+}
+
+/* Appends the categories that running programs have registered: words for sonda record --app. */
+static void state_text_categories(const Pb__TracingServiceState *state, struct strbuf *out)
+{
+	_cleanup_(freep) struct category_row *rows = NULL;
+	size_t n = count_categories(state);
+
+	if (n == 0)
+		return;
+	rows = calloc(n, sizeof(*rows));
+	if (!rows) {
+		out->failed = true;
+		return;
+	}
+	n = list_categories(state, rows);
+	strbuf_puts(out, "\nCATEGORY                  TAGS        OF                            "
+			 "DESCRIPTION\n");
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && by_name_and_program(&rows[i], &rows[next]) == 0;)
+			next++;
+		put_category(&rows[i], next - i, out);
+	}
+}
+
 /*
  * sonda sessions: lists the sessions of a tracing service. sonda status: lists these, the
- * producers, and their data sources.
+ * producers, their data sources, and the categories of track events.
  */
 
 static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
@@ -203,6 +311,7 @@ static void print_all(const Pb__TracingServiceState *state, struct strbuf *out)
 	state_text_sessions(state, out);
 	strbuf_putc(out, '\n');
 	state_text_producers(state, out);
+	state_text_categories(state, out);
 }
 
 static int print(int argc, char **argv, bool sessions_only, const char *usage)
@@ -250,8 +359,8 @@ int cmd_status(int argc, char **argv)
 	return print(argc, argv, false,
 		     "usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
 		     "Shows the state of the tracing service: its sessions, the connected "
-		     "producers, and their\n"
-		     "data sources.\n\n"
+		     "producers, their\n"
+		     "data sources, and the categories of track events that programs have.\n\n"
 		     "  --socket ADDRESS   address of the service's consumer socket\n"
 		     "  --json             print the message TracingServiceState as JSON\n"
 		     "  --raw              print the message TracingServiceState, serialized\n"

@@ -81,6 +81,53 @@ TEST(producers_and_their_sources)
 			    "                                  ? (9)\n");
 }
 
+TEST(categories_of_programs_are_sorted_and_equal_ones_are_one_line)
+{
+	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
+	Pb__TracingServiceState__Producer web = PB__TRACING_SERVICE_STATE__PRODUCER__INIT,
+					  web2 = web, other = web, *ps[] = {&web, &web2, &other};
+	Pb__TracingServiceState__DataSource a = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, b = a,
+					    c = a, *ds[] = {&a, &b, &c};
+	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
+	Pb__TrackEventDescriptor t = PB__TRACK_EVENT_DESCRIPTOR__INIT;
+	Pb__TrackEventCategory net = PB__TRACK_EVENT_CATEGORY__INIT, disk = net, unnamed = net,
+			       *list[] = {&net, &unnamed, &disk};
+	char *tags[] = {(char *)"slow", (char *)"io"};
+	struct strbuf text = {0};
+
+	state_text_categories(&s, &text);
+	assert_null(text.s);
+	web.id = 1;
+	web2.id = 2;
+	web.name = web2.name = (char *)"web";
+	other.id = 3;
+	other.name = (char *)"other\x1b";
+	net.name = (char *)"net";
+	net.description = (char *)"Requests";
+	disk.name = (char *)"disk";
+	disk.tags = tags;
+	disk.n_tags = 2;
+	t.available_categories = list;
+	t.n_available_categories = 3;
+	d.track_event_descriptor = &t;
+	a.ds_descriptor = b.ds_descriptor = c.ds_descriptor = &d;
+	a.producer_id = 1;
+	b.producer_id = 2;
+	c.producer_id = 3;
+	s.producers = ps;
+	s.n_producers = 3;
+	s.data_sources = ds;
+	s.n_data_sources = 3;
+	state_text_categories(&s, &text);
+	assert_lines(&text,
+		     "\n"
+		     "CATEGORY                  TAGS        OF                            DESCRIPTION\n"
+		     "disk                      slow,io     other?\n"
+		     "disk                      slow,io     web (2)\n"
+		     "net                       -           other?                        Requests\n"
+		     "net                       -           web (2)                       Requests\n");
+}
+
 TEST(nobody_records)
 {
 	Pb__TracingServiceState s = PB__TRACING_SERVICE_STATE__INIT;
