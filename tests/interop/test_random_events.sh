@@ -4,7 +4,8 @@
 # tracefs: none
 #
 # 10,000 track events of 8 threads, chosen by a seed (tests/library/random_events.c): trace_processor finds each of them as it
-# was written, through our service and through Perfetto's. SEEDS="FIRST LAST" runs more than the few of make check.
+# was written, through our service and through Perfetto's. SEEDS="FIRST LAST" runs more than the few of make check;
+# SERVICES="sonda" with one service only.
 set -u
 . "$(dirname "$0")/lib.sh"
 RANDOM_EVENTS=${BUILD:-build}/tests/library/random_events
@@ -48,7 +49,7 @@ one_seed() { # SERVICE SEED
   [ "$(wc -l <"$dir/got")" -gt 5000 ]
 }
 
-for service in sonda perfetto; do
+for service in ${SERVICES:-sonda perfetto}; do
   dir=$TMP/$service
   mkdir "$dir"
   use_sockets "$dir"
