@@ -8,20 +8,6 @@ static int put(struct packet_join *j, const char *data, size_t len, bool ends, c
 	return packet_join_slice(j, (const uint8_t *)data, len, ends, p, n);
 }
 
-TEST(test_one_slice_is_handed_through)
-{
-	static const char data[] = "packet";
-	struct packet_join j = {0};
-	const uint8_t *p;
-	size_t n;
-
-	assert_int_equal(put(&j, data, 6, true, &p, &n), 1);
-	assert_ptr_equal(p, data);
-	assert_int_equal(n, 6);
-	assert_null(j.buf);
-	assert_false(packet_join_is_inside(&j));
-}
-
 TEST(test_slices_become_one_packet)
 {
 	struct packet_join j = {0};

@@ -23,36 +23,6 @@ static void expect_ids(const struct tb_refs *r, const uint32_t *ids, uint32_t n)
 	expect_ids(r, (const uint32_t[]){__VA_ARGS__},                                             \
 		   sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
-TEST(ids_in_order)
-{
-	struct tb_refs r = {0};
-
-	for (uint32_t i = 0; i < 100; i++)
-		insert(&r, i, i);
-	for (uint32_t i = 0; i < 100; i++) {
-		assert_int_equal(tb_refs_at(&r, 0)->chunk_id, i);
-		assert_int_equal(tb_refs_at(&r, 0)->unit, i);
-		tb_refs_pop(&r);
-	}
-	assert_int_equal(r.n, 0);
-	tb_refs_deinit(&r);
-	assert_null(r.array);
-}
-
-TEST(ids_out_of_order)
-{
-	struct tb_refs r = {0};
-
-	insert(&r, 5, 0);
-	insert(&r, 9, 0);
-	insert(&r, 7, 0);
-	insert(&r, 1, 0);
-	insert(&r, 10, 0);
-	insert(&r, 0, 0);
-	EXPECT_IDS(&r, 0, 1, 5, 7, 9, 10);
-	tb_refs_deinit(&r);
-}
-
 TEST(records_of_one_chunk_in_the_order_of_insertion)
 {
 	struct tb_refs r = {0};
@@ -126,24 +96,6 @@ TEST(a_queue_of_any_length)
 		}
 		assert_int_equal(r.n, in - out);
 	}
-	tb_refs_deinit(&r);
-}
-
-TEST(late_ones_in_an_array_that_moved)
-{
-	struct tb_refs r = {0};
-
-	for (uint32_t i = 0; i < 6; i++)
-		insert(&r, i, 0);
-	for (uint32_t i = 0; i < 5; i++)
-		tb_refs_pop(&r);
-	for (uint32_t id = 20; id < 26; id++)
-		insert(&r, id, 0);
-	insert(&r, 10, 0);
-	EXPECT_IDS(&r, 5, 10, 20, 21, 22, 23, 24, 25);
-	insert(&r, 9, 0); /* and it grows */
-	insert(&r, 30, 0);
-	EXPECT_IDS(&r, 5, 9, 10, 20, 21, 22, 23, 24, 25, 30);
 	tb_refs_deinit(&r);
 }
 
