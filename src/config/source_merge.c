@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protobuf defines what two serialized messages mean one behind the other: lists are joined, messages
+ * united, and of two numbers the second counts. That is done first; then the lists, flags, periods
+ * and sizes of the result are corrected.
+ */
+#include "config/source_merge.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "config/text_field.h"
+
+typedef ProtobufCMessage message;
+typedef ProtobufCFieldDescriptor field;
+
+enum rule {
+	RULE_FLAG, /* set if one is */
+	RULE_SHORTER, /* of two periods; 0 is off */
+	RULE_LARGER, /* of two sizes */
+	RULE_OTHER, /* has no order */
+};
+
+static enum rule rule_of(const field *f)
+{
+	if (f->type == PROTOBUF_C_TYPE_BOOL)
+		return RULE_FLAG;
+	if (f->type != PROTOBUF_C_TYPE_UINT32)
+		return RULE_OTHER;
+	if (str_ends(f->name, "_period_ms") || str_ends(f->name, "_poll_ms") ||
+	    str_ends(f->name, "_ttl_ms") || !strcmp(f->name, "period_ms"))
+		return RULE_SHORTER;
+	return str_ends(f->name, "_size_kb") ? RULE_LARGER : RULE_OTHER;
+}
+
+static const message *message_in(const message *m, const field *f)
+{
+	return text_field_count(m, f) ? *(message *const *)text_field_get(m, f, 0) : NULL;
+}
+
+/* ---- values ---- */
+
+static size_t value_size(const field *f)
+{
+	switch (f->type) {
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return 8;
+	case PROTOBUF_C_TYPE_BOOL:
+		return sizeof(protobuf_c_boolean);
+	default:
+		return 4;
+	}
+}
+
+static bool same_message(const message *a, const message *b)
+{
+	size_t len = protobuf_c_message_get_packed_size(a);
+	_cleanup_(freep) uint8_t *of_a = malloc(2 * len + 1);
+
+	if (!of_a || protobuf_c_message_get_packed_size(b) != len)
+		return false;
+	protobuf_c_message_pack(a, of_a);
+	protobuf_c_message_pack(b, of_a + len);
+	return !memcmp(of_a, of_a + len, len);
+}
+
+static bool same_value(const field *f, const void *a, const void *b)
+{
+	const ProtobufCBinaryData *x = a, *y = b;
+
+	switch (f->type) {
+	case PROTOBUF_C_TYPE_STRING:
+		return !strcmp(*(const char *const *)a, *(const char *const *)b);
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return same_message(*(message *const *)a, *(message *const *)b);
+	case PROTOBUF_C_TYPE_BYTES:
+		return x->len == y->len && !memcmp(x->data, y->data, x->len);
+	default:
+		return !memcmp(a, b, value_size(f));
+	}
+}
+
+/* ---- can two messages be united without a loss? ---- */
+
+/* Returns true if the message asks for what a list of this field restricts: "vmstat_counters"
+ * without "vmstat_period_ms" restricts nothing. */
+static bool asks_for(const message *m, const field *list)
+{
+	size_t stem = strlen(list->name);
+	char period[64];
+	const field *f;
+
+	if (str_ends(list->name, "_counters"))
+		stem -= strlen("_counters");
+	snprintf(period, sizeof(period), "%.*s_period_ms", (int)stem, list->name);
+	f = protobuf_c_message_descriptor_get_field_by_name(m->descriptor, period);
+	return !f || (text_field_count(m, f) && *(const uint32_t *)text_field_get(m, f, 0));
+}
+
+static bool lists_fit(const message *a, const message *b, const field *f)
+{
+	size_t in_a = text_field_count(a, f), in_b = text_field_count(b, f);
+
+	if (!in_a == !in_b)
+		return true;
+	return !asks_for(in_a ? b : a, f);
+}
+
+static uint32_t number_of(const message *m, const field *f)
+{
+	return text_field_count(m, f) ? *(const uint32_t *)text_field_get(m, f, 0) : 0;
+}
+
+static bool numbers_fit(const message *a, const message *b, const field *f)
+{
+	bool in_a = text_field_count(a, f), in_b = text_field_count(b, f);
+	enum rule rule = rule_of(f);
+
+	if (!in_a && !in_b)
+		return true;
+	if (!strcmp(f->name, "target_buffer"))
+		return number_of(a, f) == number_of(b, f);
+	if (in_a && in_b && same_value(f, text_field_get(a, f, 0), text_field_get(b, f, 0)))
+		return true;
+	if (rule == RULE_FLAG)
+		return true;
+	/* "period_ms" has a default; the other periods are off where they are not set. */
+	return rule == RULE_SHORTER && ((in_a && in_b) || strcmp(f->name, "period_ms") != 0);
+}
+
+static bool messages_fit(const message *a, const message *b)
+{
+	bool fit = !a->n_unknown_fields && !b->n_unknown_fields;
+
+	for (unsigned i = 0; i < a->descriptor->n_fields && fit; i++) {
+		const field *f = &a->descriptor->fields[i];
+
+		if (f->label == PROTOBUF_C_LABEL_REPEATED)
+			fit = lists_fit(a, b, f);
+		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
+			fit = numbers_fit(a, b, f);
+		else if (message_in(a, f) && message_in(b, f))
+			fit = messages_fit(message_in(a, f), message_in(b, f));
+		else
+			fit = !message_in(a, f) && !message_in(b, f);
+	}
+	return fit;
+}
+
+/* ---- the united message ---- */
+
+static void free_value(const field *f, void *value)
+{
+	if (f->type == PROTOBUF_C_TYPE_STRING)
+		free(*(char **)value);
+	else if (f->type == PROTOBUF_C_TYPE_BYTES)
+		free(((ProtobufCBinaryData *)value)->data);
+	else if (f->type == PROTOBUF_C_TYPE_MESSAGE)
+		protobuf_c_message_free_unpacked(*(message **)value, NULL);
+}
+
+/* Removes values that the list has before. */
+static void remove_doubles(message *m, const field *f)
+{
+	size_t *n = (size_t *)((char *)m + f->quantifier_offset), kept = 0;
+	char *array = *(char **)((char *)m + f->offset);
+	size_t size = *n > 1 ? (size_t)((const char *)text_field_get(m, f, 1) - array) : 0;
+
+	if (*n < 2)
+		return;
+	for (size_t i = 0; i < *n; i++) {
+		size_t k = 0;
+
+		while (k < kept && !same_value(f, array + k * size, array + i * size))
+			k++;
+		if (k < kept)
+			free_value(f, array + i * size);
+		else
+			memmove(array + kept++ * size, array + i * size, size);
+	}
+	*n = kept;
+}
+
+/* Corrects a number of the result, which is that of b if both have one. */
+static void choose(message *result, const message *a, const message *b, const field *f)
+{
+	void *to = (void *)text_field_get(result, f, 0);
+	const void *of_a = text_field_get(a, f, 0), *of_b = text_field_get(b, f, 0);
+	uint32_t x, y;
+
+	if (!text_field_count(a, f) || !text_field_count(b, f))
+		return;
+	if (rule_of(f) == RULE_FLAG) {
+		*(protobuf_c_boolean *)to =
+			*(const protobuf_c_boolean *)of_a || *(const protobuf_c_boolean *)of_b;
+		return;
+	}
+	if (rule_of(f) == RULE_OTHER)
+		return;
+	x = *(const uint32_t *)of_a;
+	y = *(const uint32_t *)of_b;
+	if (rule_of(f) == RULE_LARGER || !x || !y)
+		*(uint32_t *)to = MAX(x, y);
+	else
+		*(uint32_t *)to = MIN(x, y);
+}
+
+static void correct(message *result, const message *a, const message *b)
+{
+	for (unsigned i = 0; i < result->descriptor->n_fields; i++) {
+		const field *f = &result->descriptor->fields[i];
+
+		if (f->label == PROTOBUF_C_LABEL_REPEATED)
+			remove_doubles(result, f);
+		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
+			choose(result, a, b, f);
+		else if (message_in(a, f) && message_in(b, f))
+			correct((message *)message_in(result, f), message_in(a, f),
+				message_in(b, f));
+	}
+}
+
+/* Returns a new message of the bytes of a and then b (may be NULL); NULL if memory is out. */
+static message *join(const message *a, const message *b)
+{
+	size_t of_a = protobuf_c_message_get_packed_size(a);
+	size_t of_b = b ? protobuf_c_message_get_packed_size(b) : 0;
+	_cleanup_(freep) uint8_t *bytes = malloc(of_a + of_b + 1);
+
+	if (!bytes)
+		return NULL;
+	protobuf_c_message_pack(a, bytes);
+	if (b)
+		protobuf_c_message_pack(b, bytes + of_a);
+	return protobuf_c_message_unpack(a->descriptor, NULL, of_a + of_b, bytes);
+}
+
+/* ---- data sources ---- */
+
+static bool has_name(const Pb__TraceConfig__DataSource *s, const char *name)
+{
+	return s->config && s->config->name && !strcmp(s->config->name, name);
+}
+
+Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (has_name(config->data_sources[i], "linux.ftrace") &&
+		    (!c->ftrace_config || !c->ftrace_config->instance_name))
+			return c;
+	}
+	return NULL;
+}
+
+/* Returns the place of the data source that source can be united with, or NULL. added: source, as it
+ * would be added. */
+static Pb__DataSourceConfig **find_place(Pb__TraceConfig *config, const Pb__DataSourceConfig *added)
+{
+	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);
+
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		Pb__TraceConfig__DataSource *s = config->data_sources[i];
+
+		if (!has_name(s, added->name) || s->n_producer_name_filter ||
+		    s->n_producer_name_regex_filter || s->n_machine_name_filter)
+			continue;
+		if (s->config == ftrace || messages_fit(&s->config->base, &added->base))
+			return &s->config;
+	}
+	return NULL;
+}
+
+static int append(Pb__TraceConfig *config, Pb__DataSourceConfig *source)
+{
+	Pb__TraceConfig__DataSource *s = malloc(sizeof(*s)), **longer;
+
+	longer = s ? realloc(config->data_sources, (config->n_data_sources + 1) * sizeof(*longer))
+		   : NULL;
+	if (!longer) {
+		free(s);
+		return -ENOMEM;
+	}
+	pb__trace_config__data_source__init(s);
+	s->config = source;
+	config->data_sources = longer;
+	longer[config->n_data_sources++] = s;
+	return 0;
+}
+
+static int unite(Pb__DataSourceConfig **place, Pb__DataSourceConfig *added)
+{
+	Pb__DataSourceConfig *old = *place;
+	message *both;
+
+	/* The buffer of linux.ftrace stays the one of the config. */
+	added->has_target_buffer = false;
+	both = join(&old->base, &added->base);
+	if (!both)
+		return -ENOMEM;
+	correct(both, &old->base, &added->base);
+	pb__data_source_config__free_unpacked(old, NULL);
+	*place = (Pb__DataSourceConfig *)both;
+	return 0;
+}
+
+int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer)
+{
+	Pb__DataSourceConfig *added = (Pb__DataSourceConfig *)join(&source->base, NULL);
+	Pb__DataSourceConfig **place;
+	int r;
+
+	if (!added)
+		return -ENOMEM;
+	added->has_target_buffer = buffer != 0;
+	added->target_buffer = buffer;
+	place = find_place(config, added);
+	r = place ? unite(place, added) : append(config, added);
+	if (place || r)
+		pb__data_source_config__free_unpacked(added, NULL);
+	return r;
+}

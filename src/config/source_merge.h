@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+#include "config/trace_config.pb-c.h"
+
+/*
+ * Adds a data source to a config that may have one of that name already, as the words of a command
+ * line do. The result records everything that either of the two asks for:
+ *
+ *	lists           both, each value once
+ *	flags           set if one of them is
+ *	periods         the shorter one
+ *	sizes in KiB    the larger one
+ *
+ * Where that is impossible, both stay: an empty list often means "all", and some numbers have no
+ * order. linux.ftrace is always united, because two of them would record each event twice; the other
+ * numbers and texts of its config are those of the added one.
+ */
+
+/* Adds a copy of source; as a new one it writes to the buffer of that number. Returns 0 or -ENOMEM. */
+int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer);
+
+/* Returns the first data source of linux.ftrace in the kernel's instance of the session (without
+ * instance_name), or NULL. */
+Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config);
