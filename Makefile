@@ -96,6 +96,9 @@ BPF_O := $(BPF_SRC:%.c=$(B)/gen/%.o)
 GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
 # Examples for people who write their own; nothing links them.
 BPF_EXAMPLES := $(if $(filter yes,$(EBPF)),$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/examples/*.bpf.c)))
+# The presets that the program has in it, for where none are installed.
+PRESETS := $(sort $(wildcard share/sonda/presets/*.cfg))
+GEN_CLI := $(B)/gen/presets.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -180,6 +183,11 @@ $(B)/gen/ftrace_events.c: tools/ftrace_events.awk $(FTRACE_PROTOS)
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(FTRACE_PROTOS) >$@
 
+$(B)/gen/presets.c: tools/built_in_presets.awk $(PRESETS) share/sonda/presets
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $< $(PRESETS) >$@
+
 # One object for all machines of a byte order: fields are found when it is loaded. Debug information but BTF is
 # dropped where llvm-strip is there.
 $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
@@ -220,10 +228,11 @@ $(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
 	@echo "  AR      $$@"
 	$$(Q)mkdir -p $$(@D) && rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
-$(foreach l,$(filter-out config ftrace ebpf,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
+$(foreach l,$(filter-out config ftrace ebpf cli,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
 $(eval $(call layer_rule,config,$(PB_O)))
 $(eval $(call layer_rule,ftrace,$(GEN_FTRACE)))
 $(eval $(call layer_rule,ebpf,$(GEN_EBPF)))
+$(eval $(call layer_rule,cli,$(GEN_CLI)))
 
 # libsonda, the library for any program: position-independent objects of its own, and of the layers below only what it
 # needs. It links the C library alone. libsonda.a is one object, so that hidden functions cannot meet the program's.

@@ -14,6 +14,9 @@ files() {
   for f in configs/*.cfg; do
     echo "644 $f share/sonda/configs/$(basename "$f")"
   done
+  for f in share/sonda/presets/*.cfg; do
+    echo "644 $f $f"
+  done
   echo "644 bpf/sonda_program.h include/sonda/sonda_program.h"
   for f in include/sonda/*.h; do
     echo "644 $f $f"
@@ -54,4 +57,4 @@ files | while read -r mode from place; do
 done
 # Folders that nothing else is in go too.
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/lib/pkgconfig" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :
+  "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/lib/pkgconfig" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

@@ -25,7 +25,7 @@ examples() {
 
 adapt() { # EXAMPLE
   sed -E "s/ +#.*//; s/-t [0-9]+[smh]/-t 200ms/; s/-p 1234(,99)?/-p ${PIDS[0]}/; s/-C 0[,-][0-9-]+/-C 0/; s/-b 512mb sched/-b 64mb sched -- true/
-    s|-c my.cfg|-c $TMP/configs/sched.cfg|; s|-c configs/|-c $TMP/configs/|
+    s,-c (my|mine).cfg,-c $TMP/configs/sched.cfg,; s|-c configs/|-c $TMP/configs/|
     s|\./app:0x1160|$helpers/do_calls:0x$entry|
     s|-- \./hello|-- $TMP/hello|; s/-- (make.*|\.\/app)/-- true/; s/sleep 5$/sleep 0.2/; s/ -o [a-z._-]+//" <<<"$1"
 }
@@ -36,6 +36,11 @@ sed -n '/hello\.c \*/,/^Build it/s/^    //p' docs/library.md >"$TMP/hello.c"
 lib=$(readlink -f "${BUILD:-build}/lib")
 cc -o "$TMP/hello" "$TMP/hello.c" -Iinclude -L"$lib" -lsonda -Wl,-rpath,"$lib" >"$TMP/log" 2>&1
 verdict "the program of docs/library.md is built" $? "$TMP/log"
+# The preset of docs/record.md.
+export HOME=$TMP
+unset XDG_CONFIG_HOME
+mkdir -p "$TMP/.config/sonda/presets"
+sed -n "/^    cat .*storage.cfg/,/^    CONFIG/s/^    //p" docs/record.md | sed '1d;$d' >"$TMP/.config/sonda/presets/storage.cfg"
 for config in configs/*.cfg; do
   sed 's/^duration_ms:.*/duration_ms: 200/' "$config" >"$TMP/$config"
 done

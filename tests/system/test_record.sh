@@ -178,7 +178,7 @@ echo 'buffers { size_kb: 64 } durations_ms: 5' >"$TMP/config"
 record 1 -c "$TMP/config" -o a.pftrace && files_are &&
   grep -q 'config:1:25: error: .*duration_ms' "$TMP/log" && grep -q '\^' "$TMP/log"
 verdict "a mistake in a config: where, and what was meant" $? "$TMP/log"
-record 2 -t 5x sched && record 2 && record 2 -c "$TMP/config" sched && record 2 --nonsense sched && files_are
+record 2 -t 5x sched && record 2 && record 2 -P sched,nosuch && record 2 --nonsense sched && files_are
 verdict "usage errors: exit code 2" $? "$TMP/log"
 
 timeout 60 "$B/bin/sonda" record -c - -o a.pftrace 2>"$TMP/log" <<<'buffers { size_kb: 64 } data_sources { config { name: "sonda.test.counter" } }' &

@@ -27,7 +27,9 @@
 #include "cli/record/record_config_file.h"
 #include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
+#include "cli/record/record_presets.h"
 #include "cli/record/recording.h"
+#include "cli/record/show_config.h"
 #include "cli/record/snapshots.h"
 #include "cli/report/data_losses.h"
 #include "cli/report/missing_events.h"
@@ -50,7 +52,7 @@ static int report(struct record_command *c, int error, const struct err_text *e)
 static int check_numbers(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
-	bool by_thread = o->pids.n || (c->child && !o->all);
+	bool by_thread = o->pids.n || (c->child && !o->all && !o->config);
 
 	if (by_thread && !c->is_local)
 		return err_set(e, -EREMOTE,
@@ -68,7 +70,8 @@ static int check_dashes(struct record_command *c, struct err_text *e)
 	for (size_t i = 0; i < words->n && c->events.n && !c->child; i++) {
 		const char *word = words->args[i];
 
-		if (!strpbrk(word, "*?[!,:") && !event_pattern_is_known(word, &c->events) &&
+		if (!strpbrk(word, "*?[!,:") &&
+		    !event_pattern_is_known(word, &c->events, c->presets) &&
 		    !path_program(word, path, sizeof(path)))
 			return err_set(e, -EINVAL,
 				       "'%.80s' is a program, not an event; put a command after --",
@@ -85,7 +88,8 @@ static int set_threads(struct record_command *c, struct err_text *e)
 
 	if (o->pids.n)
 		return record_config_set_pids(c->config, &o->pids, e);
-	return c->child && !o->all ? record_config_set_tids(c->config, &tid, 1) : 0;
+	/* A config says itself whom it is about. */
+	return c->child && !o->all && !o->config ? record_config_set_tids(c->config, &tid, 1) : 0;
 }
 
 #define EVENTS_LISTED 20 /* of the missing events */
@@ -125,16 +129,19 @@ static int check_events(struct record_command *c)
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
 }
 
+/* Adds the command line to the config of -c, or makes a config of it. */
 static int config_from_words(struct record_command *c)
 {
 	struct err_text e;
 	int error = check_numbers(c, &e);
 
 	if (!error)
+		error = record_presets_check(&c->options, c->presets, &e);
+	if (!error)
 		error = check_dashes(c, &e);
 	if (!error)
-		error = record_config_from_words(&c->options, c->events.n ? &c->events : NULL, &e,
-						 &c->idle, &c->config);
+		error = record_config_build(&c->options, c->events.n ? &c->events : NULL,
+					    c->presets, &e, &c->idle, &c->config);
 	if (!error)
 		error = set_threads(c, &e);
 	return error ? report(c, error, &e) : EXIT_GOOD;
@@ -313,20 +320,26 @@ static int prepare(struct record_command *c)
 	struct err_text e;
 	int code;
 
+	c->presets = presets_new(NULL);
+	if (!c->presets)
+		return report(c, -ENOMEM, NULL);
 	/* Fork now: the child inherits all open descriptors. */
-	if (c->options.command && command_child_fork(c->options.command, &e, &c->child)) {
+	if (c->options.command && !c->options.show_config &&
+	    command_child_fork(c->options.command, &e, &c->child)) {
 		console_error(&c->console, "%s", e.text);
 		return EXIT_FAILED;
 	}
 	c->is_local = family == SOCK_FAMILY_UNIX_PATH || family == SOCK_FAMILY_UNIX_ABSTRACT;
 	c->tracefs_root = c->is_local ? root : NULL;
 	code = c->options.config ? config_from_file(c) : EXIT_GOOD;
-	if (!code && c->tracefs_root && !has_all_events(c->config, root))
+	if (!code && c->tracefs_root && (c->options.words.n || !has_all_events(c->config, root)))
 		tracefs_events_load(root, &c->events);
-	if (!code && !c->options.config)
+	if (!code)
 		code = config_from_words(c);
 	if (!code)
 		code = check_events(c);
+	if (!code && c->options.show_config)
+		return code;
 	if (!code)
 		code = delay_start(c);
 	return code ? code : prepare_output(c);
@@ -362,6 +375,7 @@ static void clean_up(struct record_command *c)
 	trace_file_free(c->file);
 	command_child_free(c->child);
 	event_requests_deinit(&c->idle);
+	presets_free(c->presets);
 	record_options_deinit(&c->options);
 	recording_result_deinit(&c->result);
 	tracefs_events_deinit(&c->events);
@@ -389,7 +403,7 @@ int cmd_record(int argc, char **argv)
 	console_init(&c.console, c.options.quiet);
 	code = prepare(&c);
 	if (!code)
-		code = run(&c);
+		code = c.options.show_config ? record_show_config(&c) : run(&c);
 	clean_up(&c);
 	return code;
 }

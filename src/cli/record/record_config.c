@@ -7,17 +7,19 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/record/message_parts.h"
 #include "cli/record/option_values.h"
+#include "cli/record/record_ftrace.h"
+#include "cli/record/record_presets.h"
+#include "cli/report/config_sources.h"
 #include "config/limits.h"
+#include "config/source_merge.h"
 #include "config/trace_config.h"
 
 /*
- * The message is built in place. Each part is allocated separately, as protobuf-c does when it
- * unpacks a message, and protobuf-c frees it. The message is valid at every step, so the error path
- * frees it like any other.
- *
  *	config -- buffers: [0] the ring of events <---+      [1] "names" <--+
  *	       +- data_sources: linux.ftrace ---------+                     |
+ *	                        those of presets ------+                     |
  *	                        linux.process_stats   names of processes ---+
  *	                        linux.system_info -------------------------+
  *
@@ -26,297 +28,13 @@
  * each ClearIncrementalState.
  */
 
-/* ---- parts of a message ---- */
-
-/* Appends an element to a repeated message field. Returns NULL if memory is out. */
-static void *add_message(size_t *n, void *list, const ProtobufCMessageDescriptor *type)
-{
-	ProtobufCMessage ***messages = list, **longer;
-	ProtobufCMessage *m = malloc(type->sizeof_message);
-
-	longer = m ? realloc(*messages, (*n + 1) * sizeof(*longer)) : NULL;
-	if (!longer) {
-		free(m);
-		return NULL;
-	}
-	type->message_init(m);
-	*messages = longer;
-	longer[(*n)++] = m;
-	return m;
-}
-
-static int set_string(char **field, const char *s)
-{
-	*field = strdup(s);
-	return *field ? 0 : -ENOMEM;
-}
-
-static int add_string(size_t *n, char ***list, const char *s)
-{
-	char **longer = realloc(*list, (*n + 1) * sizeof(*longer));
-
-	if (!longer)
-		return -ENOMEM;
-	*list = longer;
-	if (set_string(&longer[*n], s))
-		return -ENOMEM;
-	++*n;
-	return 0;
-}
-
-static int add_strings(size_t *n, char ***list, const struct arg_list *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < from->n && !r; i++)
-		r = add_string(n, list, from->args[i]);
-	return r;
-}
-
-/* ---- options of an event ---- */
-
-static int add_filter(Pb__FtraceConfig *f, const char *event, const char *expr)
-{
-	Pb__FtraceConfig__EventFilter *m =
-		add_message(&f->n_event_filters, &f->event_filters,
-			    &pb__ftrace_config__event_filter__descriptor);
-
-	return m && !set_string(&m->event, event) && !set_string(&m->filter, expr) ? 0 : -ENOMEM;
-}
-
-static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trigger *t)
-{
-	Pb__FtraceConfig__EventTrigger *m =
-		add_message(&f->n_event_triggers, &f->event_triggers,
-			    &pb__ftrace_config__event_trigger__descriptor);
-
-	if (!m || set_string(&m->event, event) || (t->filter && set_string(&m->filter, t->filter)))
-		return -ENOMEM;
-	m->has_action = true;
-	m->action = t->action;
-	m->has_count = t->count != 0;
-	m->count = t->count;
-	return 0;
-}
-
-/* Adds the filters and triggers of one word to an event or pattern of that word. Several filters
- * are combined with AND. */
-static int add_extras(const struct record_options *o, size_t word, const char *event,
-		      Pb__FtraceConfig *f)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < o->n_filters && !r; i++)
-		if (o->filters[i].word == word)
-			r = add_filter(f, event, o->filters[i].expr);
-	for (size_t i = 0; i < o->n_triggers && !r; i++)
-		if (o->triggers[i].word == word)
-			r = add_trigger(f, event, &o->triggers[i].trigger);
-	return r;
-}
-
-/* Returns true if the event is still requested. Bare names and patterns are resolved by the
- * producer only. */
-static bool is_requested(const Pb__FtraceConfig *f, const char *event)
-{
-	if (!strchr(event, '/') || strpbrk(event, "*?["))
-		return true;
-	for (size_t i = 0; i < f->n_ftrace_events; i++)
-		if (str_glob(f->ftrace_events[i], event))
-			return true;
-	return false;
-}
-
-static int put_extras(const struct record_options *o, const struct tracefs_events *list,
-		      Pb__FtraceConfig *f, struct err_text *e)
-{
-	int r = 0;
-
-	for (size_t w = 0; w < o->words.n && !r && (o->n_filters || o->n_triggers); w++) {
-		struct event_requests events = {0};
-
-		r = event_pattern_read(o->words.args[w], list, &events, e);
-		for (size_t i = 0; i < events.n && !r; i++)
-			if (is_requested(f, events.names[i]))
-				r = add_extras(o, w, events.names[i], f);
-		event_requests_deinit(&events);
-	}
-	return r;
-}
-
-static int put_events(const struct record_options *o, const struct tracefs_events *events,
-		      struct err_text *e, struct event_requests *ret_idle, Pb__FtraceConfig *f)
-{
-	struct event_requests requests = {0};
-	int r = event_patterns_read(o->words.args, o->words.n, events, &requests, ret_idle, e);
-
-	for (size_t i = 0; i < requests.n && !r; i++)
-		r = add_string(&f->n_ftrace_events, &f->ftrace_events, requests.names[i]);
-	event_requests_deinit(&requests);
-	return r ? r : put_extras(o, events, f, e);
-}
-
-/* ---- options that create events ---- */
-
-static bool begins(const char *name, size_t len, const char *with)
-{
-	return len >= strlen(with) && !memcmp(name, with, strlen(with));
-}
-
-/* Names of system calls in the config begin with "sys_", or with "compat_sys_" for 32-bit
- * programs. */
-static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct err_text *e)
-{
-	struct strbuf b = {0};
-	int r;
-
-	strbuf_puts(&b,
-		    begins(name, len, "sys_") || begins(name, len, "compat_sys_") ? "" : "sys_");
-	strbuf_add(&b, name, len);
-	if (!len)
-		r = err_set(e, -EINVAL, "--syscalls: a name is empty");
-	else
-		r = b.failed ? -ENOMEM : add_string(&f->n_syscall_events, &f->syscall_events, b.s);
-	strbuf_deinit(&b);
-	return r;
-}
-
-static int put_syscalls(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
-{
-	const char *name, *end;
-	int r = 0;
-
-	for (size_t i = 0; i < o->syscalls.n; i++)
-		for (name = o->syscalls.args[i]; !r; name = end + 1) {
-			end = strchrnul(name, ',');
-			r = add_syscall(f, name, (size_t)(end - name), e);
-			if (!*end)
-				break;
-		}
-	return r;
-}
-
-/* Returns true for a line of kprobe_events ("p:name function ...", "r10:name function ..."), false
- * for a function. */
-static bool is_probe_line(const char *probe)
-{
-	size_t digits;
-
-	if (*probe != 'p' && *probe != 'r')
-		return false;
-	digits = strspn(probe + 1, "0123456789");
-	return probe[1 + digits] == ':' || probe[1 + digits] == ' ';
-}
-
-static Pb__FtraceConfig__KprobeEvent *find_probe(const Pb__FtraceConfig *f, const char *function)
-{
-	for (size_t i = 0; i < f->n_kprobe_events; i++)
-		if (f->kprobe_events[i]->probe && !strcmp(f->kprobe_events[i]->probe, function))
-			return f->kprobe_events[i];
-	return NULL;
-}
-
-#define PROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
-
-static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct err_text *e)
-{
-	Pb__FtraceConfig__KprobeEvent *m = find_probe(f, k->probe);
-
-	if (k->on_return && is_probe_line(k->probe))
-		return err_set(
-			e, -EINVAL,
-			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
-			k->probe);
-	if (m) {
-		/* A probe on the call and one on the return are merged into one of type BOTH. */
-		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))
-			m->type = PROBE_TYPE(BOTH);
-		return 0;
-	}
-	m = add_message(&f->n_kprobe_events, &f->kprobe_events,
-			&pb__ftrace_config__kprobe_event__descriptor);
-	if (!m)
-		return -ENOMEM;
-	if (is_probe_line(k->probe))
-		return set_string(&m->definition, k->probe);
-	m->has_type = true;
-	m->type = k->on_return ? PROBE_TYPE(KRETPROBE) : PROBE_TYPE(KPROBE);
-	return set_string(&m->probe, k->probe);
-}
-
-static int put_probes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < o->n_kprobes && !r; i++)
-		r = put_probe(&o->kprobes[i], f, e);
-	return r ? r : add_strings(&f->n_uprobe_events, &f->uprobe_events, &o->uprobes);
-}
-
-static int put_graph(const struct record_options *o, Pb__FtraceConfig *f)
-{
-	int r;
-
-	f->has_enable_function_graph = f->enable_function_graph = o->function_graph;
-	f->has_function_graph_max_depth = o->graph_depth != 0;
-	f->function_graph_max_depth = o->graph_depth;
-	r = add_strings(&f->n_function_graph_roots, &f->function_graph_roots, &o->graph_roots);
-	return r ? r : add_strings(&f->n_function_filters, &f->function_filters, &o->graph_filters);
-}
-
-/* Returns true if the recording needs kernel symbols: stacks and graphs contain kernel
- * addresses. */
-static bool wants_symbols(const struct record_options *o)
-{
-	for (size_t i = 0; i < o->n_triggers; i++)
-		if (o->triggers[i].trigger.action ==
-		    PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_STACKTRACE)
-			return true;
-	return o->ksyms || o->function_graph;
-}
-
-/* ---- ring buffers ---- */
-
-static int put_ring(const struct record_options *o, Pb__FtraceConfig *f)
-{
-	struct strbuf mask = {0};
-	int r = 0;
-
-	f->has_buffer_size_kb = o->ring_kb != 0;
-	f->buffer_size_kb = o->ring_kb;
-	f->has_subbuf_size_kb = o->subbuf_kb != 0;
-	f->subbuf_size_kb = o->subbuf_kb;
-	f->has_use_monotonic_raw_clock = f->use_monotonic_raw_clock = o->mono_raw_clock;
-	if (o->has_cpus) {
-		cpu_list_mask(&o->cpus, &mask);
-		r = mask.failed ? -ENOMEM : set_string(&f->tracing_cpumask, mask.s);
-	}
-	strbuf_deinit(&mask);
-	return r;
-}
-
-static int put_ftrace(const struct record_options *o, const struct tracefs_events *events,
-		      struct err_text *e, struct event_requests *ret_idle, Pb__FtraceConfig *f)
-{
-	int r = put_events(o, events, e, ret_idle, f);
-
-	if (!r)
-		r = put_syscalls(o, f, e);
-	if (!r)
-		r = put_probes(o, f, e);
-	if (!r)
-		r = put_graph(o, f);
-	f->has_symbolize_ksyms = f->symbolize_ksyms = wants_symbols(o);
-	return r ? r : put_ring(o, f);
-}
-
 /* ---- the whole config ---- */
 
 enum { EVENTS_BUFFER, NAMES_BUFFER };
 
 static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name, uint32_t buffer)
 {
-	Pb__TraceConfig__DataSource *s = add_message(&config->n_data_sources, &config->data_sources,
+	Pb__TraceConfig__DataSource *s = message_add(&config->n_data_sources, &config->data_sources,
 						     &pb__trace_config__data_source__descriptor);
 
 	if (!s)
@@ -327,16 +45,16 @@ static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *nam
 	pb__data_source_config__init(s->config);
 	s->config->has_target_buffer = buffer != 0;
 	s->config->target_buffer = buffer;
-	return set_string(&s->config->name, name) ? NULL : s->config;
+	return message_set_string(&s->config->name, name) ? NULL : s->config;
 }
 
 /* Adds a ring buffer. name NULL: none. */
 static int add_ring(Pb__TraceConfig *config, const char *name, uint32_t size_kb)
 {
-	Pb__TraceConfig__BufferConfig *buffer = add_message(
+	Pb__TraceConfig__BufferConfig *buffer = message_add(
 		&config->n_buffers, &config->buffers, &pb__trace_config__buffer_config__descriptor);
 
-	if (!buffer || (name && set_string(&buffer->name, name)))
+	if (!buffer || (name && message_set_string(&buffer->name, name)))
 		return -ENOMEM;
 	buffer->has_size_kb = true;
 	buffer->size_kb = size_kb;
@@ -402,20 +120,83 @@ static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
 	return 0;
 }
 
-static int put_processes(Pb__DataSourceConfig *source)
-{
-	Pb__ProcessStatsConfig *p = malloc(sizeof(*p));
+/* ---- -c with words and options ---- */
 
-	if (!p)
-		return -ENOMEM;
-	pb__process_stats_config__init(p);
-	p->has_scan_all_processes_on_start = p->scan_all_processes_on_start = true;
-	p->has_record_thread_names = p->record_thread_names = true;
-	source->process_stats_config = p;
+/* Returns the buffer of the kernel's events, to which words and options apply, too. */
+static uint32_t events_buffer(const Pb__TraceConfig *config)
+{
+	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);
+	const char *name = ftrace ? ftrace->target_buffer_name : NULL;
+
+	for (uint32_t i = 0; name && i < config->n_buffers; i++)
+		if (config->buffers[i]->name && !strcmp(config->buffers[i]->name, name))
+			return i;
+	return ftrace && ftrace->target_buffer < config->n_buffers ? ftrace->target_buffer : 0;
+}
+
+static int put_over_frame(const struct record_options *o, Pb__TraceConfig *config,
+			  struct err_text *e)
+{
+	Pb__TraceConfig__BufferConfig *buffer;
+
+	if (o->max_bytes && !config->write_into_file)
+		return err_set(e, -EINVAL,
+			       "--max-size needs write_into_file in the config: without it the "
+			       "buffers limit the trace");
+	if (o->max_bytes) {
+		config->has_max_file_size_bytes = true;
+		config->max_file_size_bytes = o->max_bytes;
+	}
+	if (o->duration_ms) {
+		config->has_duration_ms = true;
+		config->duration_ms = o->duration_ms;
+	}
+	if (!config->n_buffers)
+		return add_ring(config, NULL, events_kb(o));
+	buffer = config->buffers[events_buffer(config)];
+	if (o->buffer_kb) {
+		buffer->has_size_kb = true;
+		buffer->size_kb = o->buffer_kb;
+	}
 	return 0;
 }
 
+/* ---- names of processes ---- */
+
+/* Adds what names processes and describes the machine. A config of the user's that has these data
+ * sources says itself how. */
+static int put_names(const struct record_options *o, Pb__TraceConfig *config)
+{
+	Pb__ProcessStatsConfig names = PB__PROCESS_STATS_CONFIG__INIT;
+	Pb__DataSourceConfig processes = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__DataSourceConfig machine = PB__DATA_SOURCE_CONFIG__INIT;
+	uint32_t buffer = EVENTS_BUFFER;
+	int r = 0;
+
+	if (o->config)
+		buffer = events_buffer(config);
+	else if (!record_options_stream(o))
+		buffer = NAMES_BUFFER;
+	names.has_scan_all_processes_on_start = names.scan_all_processes_on_start = true;
+	names.has_record_thread_names = names.record_thread_names = true;
+	processes.name = (char *)"linux.process_stats";
+	processes.process_stats_config = &names;
+	machine.name = (char *)"linux.system_info";
+	if (!o->config || !asks_for_source(config, processes.name))
+		r = config_add_source(config, &processes, buffer);
+	if (!r && !asks_for_source(config, machine.name))
+		r = config_add_source(config, &machine, buffer);
+	return r;
+}
+
 /* ---- events of programs ---- */
+
+static void strings_free(size_t n, char **list)
+{
+	for (size_t i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+}
 
 /* Adds each name of a list with commas. */
 static int add_names(size_t *n, char ***list, const char *names)
@@ -426,80 +207,130 @@ static int add_names(size_t *n, char ***list, const char *names)
 
 	while (!r && (name = strsep(&rest, ",")))
 		if (*name)
-			r = add_string(n, list, name);
+			r = message_add_string(n, list, name);
 	return r;
 }
 
 /* Without the disabled "*", programs record what no name matches. */
 static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
 {
-	Pb__DataSourceConfig *source = add_source(config, "track_event", EVENTS_BUFFER);
-	Pb__TrackEventConfig *t = source ? malloc(sizeof(*t)) : NULL;
-	int r;
+	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__TrackEventConfig t = PB__TRACK_EVENT_CONFIG__INIT;
+	int r = message_add_string(&t.n_disabled_categories, &t.disabled_categories, "*");
 
-	if (!t)
-		return -ENOMEM;
-	pb__track_event_config__init(t);
-	source->track_event_config = t;
-	r = add_string(&t->n_disabled_categories, &t->disabled_categories, "*");
 	for (size_t i = 0; i < o->apps.n && !r; i++)
-		r = add_names(&t->n_enabled_categories, &t->enabled_categories, o->apps.args[i]);
+		r = add_names(&t.n_enabled_categories, &t.enabled_categories, o->apps.args[i]);
+	source.name = (char *)"track_event";
+	source.track_event_config = &t;
+	if (!r)
+		r = config_add_source(config, &source, events_buffer(config));
+	strings_free(t.n_disabled_categories, t.disabled_categories);
+	strings_free(t.n_enabled_categories, t.enabled_categories);
 	return r;
 }
 
-static int put_kernel(const struct record_options *o, const struct tracefs_events *events,
-		      struct err_text *e, struct event_requests *ret_idle, Pb__TraceConfig *config)
+/* ---- events of the kernel ---- */
+
+static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
 {
-	Pb__DataSourceConfig *source = add_source(config, "linux.ftrace", EVENTS_BUFFER);
+	Pb__DataSourceConfig *source = config_find_ftrace(config);
 
 	if (!source)
+		source = add_source(config, "linux.ftrace", events_buffer(config));
+	if (!source)
 		return -ENOMEM;
-	source->ftrace_config = malloc(sizeof(*source->ftrace_config));
-	if (!source->ftrace_config)
-		return -ENOMEM;
-	pb__ftrace_config__init(source->ftrace_config);
-	if (o->no_priority && !(source->priority_boost = no_boost()))
-		return -ENOMEM;
-	return put_ftrace(o, events, e, ret_idle, source->ftrace_config);
+	if (!source->ftrace_config) {
+		source->ftrace_config = malloc(sizeof(*source->ftrace_config));
+		if (!source->ftrace_config)
+			return -ENOMEM;
+		pb__ftrace_config__init(source->ftrace_config);
+	}
+	*ret = source->ftrace_config;
+	return 0;
+}
+
+/* Selects the events of the words; adds linux.ftrace if there are any, or options create some. */
+static int put_events(const struct record_options *o, const struct tracefs_events *events,
+		      struct presets *presets, struct event_requests *ret_idle,
+		      Pb__TraceConfig *config, struct err_text *e)
+{
+	Pb__FtraceConfig chosen = PB__FTRACE_CONFIG__INIT, *f = &chosen;
+	const Pb__DataSourceConfig *old = config_find_ftrace(config);
+	bool creates = o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
+	int r = 0;
+
+	if (!o->words.n && !creates)
+		return 0;
+	if (old && old->ftrace_config)
+		f = old->ftrace_config;
+	if (o->words.n)
+		r = record_ftrace_put_events(o, events, presets, ret_idle, f, e);
+	if (!r && f == &chosen && (chosen.n_ftrace_events || creates))
+		r = ensure_ftrace(config, &f);
+	if (!r && f != &chosen && chosen.n_ftrace_events) {
+		f->n_ftrace_events = chosen.n_ftrace_events;
+		f->ftrace_events = chosen.ftrace_events;
+		return 0;
+	}
+	strings_free(chosen.n_ftrace_events, chosen.ftrace_events);
+	return r;
+}
+
+/* Adds the options of kernel events, after everything that may have options of its own. */
+static int put_event_options(const struct record_options *o, const struct tracefs_events *events,
+			     struct presets *presets, Pb__TraceConfig *config, struct err_text *e)
+{
+	Pb__DataSourceConfig *source = config_find_ftrace(config);
+	const char *unused = record_options_of_rings(o);
+	Pb__FtraceConfig *f;
+	int r;
+
+	if (!source)
+		return !unused ? 0
+			       : err_set(e, -EINVAL,
+					 "%s is about events of the kernel, and there are none",
+					 unused);
+	r = ensure_ftrace(config, &f);
+	if (!r && o->no_priority && !source->priority_boost &&
+	    !(source->priority_boost = no_boost()))
+		r = -ENOMEM;
+	return r ? r : record_ftrace_put_options(o, events, presets, f, e);
 }
 
 static int build(const struct record_options *o, const struct tracefs_events *events,
-		 struct err_text *e, struct event_requests *ret_idle, Pb__TraceConfig *config)
+		 struct presets *presets, struct err_text *e, struct event_requests *ret_idle,
+		 Pb__TraceConfig *config)
 {
-	Pb__DataSourceConfig *processes;
-	unsigned names = record_options_stream(o) ? EVENTS_BUFFER : NAMES_BUFFER;
-	int r = put_frame(o, config);
+	int r = o->config ? put_over_frame(o, config, e) : put_frame(o, config);
 
-	if (!r && record_options_kernel(o))
-		r = put_kernel(o, events, e, ret_idle, config);
-	if (r)
-		return r;
-	processes = add_source(config, "linux.process_stats", names);
-	if (!processes || !add_source(config, "linux.system_info", names))
-		return -ENOMEM;
-	r = put_processes(processes);
-	if (!r && o->no_priority && !(config->priority_boost = no_boost()))
+	if (!r)
+		r = put_events(o, events, presets, ret_idle, config, e);
+	if (!r)
+		r = record_presets_put(o, presets, ret_idle, events_buffer(config), config, e);
+	if (!r && record_options_name_something(o))
+		r = put_names(o, config);
+	if (!r)
+		r = put_event_options(o, events, presets, config, e);
+	if (!r && o->no_priority && !config->priority_boost &&
+	    !(config->priority_boost = no_boost()))
 		r = -ENOMEM;
 	return r || !o->apps.n ? r : put_apps(o, config);
 }
 
-int record_config_from_words(const struct record_options *o, const struct tracefs_events *events,
-			     struct err_text *e, struct event_requests *ret_idle,
-			     Pb__TraceConfig **ret)
+int record_config_build(const struct record_options *o, const struct tracefs_events *events,
+			struct presets *presets, struct err_text *e,
+			struct event_requests *ret_idle, Pb__TraceConfig **config)
 {
-	Pb__TraceConfig *config = malloc(sizeof(*config));
-	int r;
-
-	if (!config)
-		return -ENOMEM;
-	pb__trace_config__init(config);
-	r = build(o, events, e, ret_idle, config);
-	if (r)
-		pb__trace_config__free_unpacked(config, NULL);
-	else
-		*ret = config;
-	return r;
+	if (!*config) {
+		*config = malloc(sizeof(**config));
+		if (!*config)
+			return -ENOMEM;
+		pb__trace_config__init(*config);
+	}
+	return build(o, events, presets, e, ret_idle, *config);
 }
+
+/* ---- whose events ---- */
 
 static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size_t count)
 {
@@ -514,15 +345,10 @@ static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size
 	return 0;
 }
 
-/* Returns NULL if no event of the kernel is named. */
-static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig *config)
-{
-	return config->data_sources[0]->config->ftrace_config;
-}
-
 int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 {
-	Pb__FtraceConfig *f = ftrace_of(config);
+	Pb__DataSourceConfig *source = config_find_ftrace(config);
+	Pb__FtraceConfig *f = source ? source->ftrace_config : NULL;
 
 	if (!f)
 		return 0;
@@ -530,19 +356,38 @@ int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t
 	return set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
 }
 
+/* Restricts the counters of eBPF programs, which count by process. */
+static int set_counted_pids(Pb__TraceConfig *config, const struct pid_list *pids)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+		Pb__EbpfCountersConfig *b = c ? c->ebpf_counters_config : NULL;
+
+		if (b)
+			r = set_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
+	}
+	return r;
+}
+
 /* sonda-probes follows threads that are created from here on. A producer that does not support
  * pids_to_trace records only the threads that exist now. */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
 {
 	_cleanup_(freep) uint32_t *tids = NULL;
+	Pb__DataSourceConfig *source;
 	Pb__FtraceConfig *f;
 	size_t n;
 	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
 
 	if (!r)
 		r = record_config_set_tids(config, tids, n);
+	if (!r)
+		r = set_counted_pids(config, pids);
 	if (!r) {
-		f = ftrace_of(config);
+		source = config_find_ftrace(config);
+		f = source ? source->ftrace_config : NULL;
 		r = !f ? 0
 		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
 	}

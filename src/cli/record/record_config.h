@@ -12,22 +12,26 @@
 #include "cli/terminal/kernel_events.h"
 #include "config/trace_config.pb-c.h"
 
-/* Builds the trace config of a recording from the shorthand of the command line. */
+/* Builds the trace config of a recording from the command line. */
 
 /*
- * Builds the config. Patterns are matched against events (may be NULL). Patterns with '!' that
- * exclude nothing are added to ret_idle. record_config_set_tids() selects the threads. Returns 0
- * (free with pb__trace_config__free_unpacked), -EINVAL and sets e, or -ENOMEM.
+ * Builds the config: a new one if *config is NULL; else adds to the config of -c, and overrides its
+ * settings. Patterns are matched against events (may be NULL); presets may be NULL. Patterns with '!'
+ * that exclude nothing are added to ret_idle. record_config_set_tids() selects the threads.
+ *
+ * Returns 0, -EINVAL and sets e, or -ENOMEM. In any case the caller frees *config, if it is not
+ * NULL, with pb__trace_config__free_unpacked.
  */
-int record_config_from_words(const struct record_options *o, const struct tracefs_events *events,
-			     struct err_text *e, struct event_requests *ret_idle,
-			     Pb__TraceConfig **ret);
+int record_config_build(const struct record_options *o, const struct tracefs_events *events,
+			struct presets *presets, struct err_text *e,
+			struct event_requests *ret_idle, Pb__TraceConfig **config);
 
 /* Restricts the config's kernel events to these threads and their future children; replaces those
- * of an earlier call. config: of record_config_from_words. Returns 0 or -ENOMEM. */
+ * of an earlier call. Returns 0 or -ENOMEM. */
 int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
-/* As record_config_set_tids(), with the current threads of processes of this machine. Returns 0, or
- * -errno and sets e (-ESRCH: a process does not exist). */
+/* As record_config_set_tids(), with the current threads of processes of this machine; restricts the
+ * counters of eBPF programs to these processes, too. Returns 0, or -errno and sets e (-ESRCH: a
+ * process does not exist). */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 			   struct err_text *e);
 

@@ -101,7 +101,13 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 
 bool record_needs_ftrace(const struct record_command *c)
 {
-	return !c->options.config || asks_for_ftrace_only(c->config);
+	if (c->options.config)
+		return asks_for_ftrace_only(c->config);
+	for (size_t i = 0; i < c->config->n_data_sources; i++)
+		if (!requested_ftrace(c->config->data_sources[i]) &&
+		    !only_names_processes(c->config->data_sources[i]->config))
+			return false;
+	return true;
 }
 
 static int explain_nothing(struct record_command *c)

@@ -11,6 +11,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/kernel_events.h"
+#include "cli/terminal/presets.h"
 #include "cli/trace/trace_file.h"
 #include "config/trace_config.pb-c.h"
 
@@ -25,8 +26,10 @@ struct record_command {
 	struct console console;
 	struct command_child *child; /* owned; NULL: no command */
 	Pb__TraceConfig *config;
+	struct presets *presets; /* owned */
 	struct event_requests idle; /* patterns that exclude no event */
-	const char *tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
+	const char
+		*tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
 	struct tracefs_events events; /* of this kernel; n is 0 if unreadable or not needed */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* as shown to the user */
@@ -49,6 +52,6 @@ int record_end(struct record_command *c, int error, const struct err_text *why);
 
 /* Returns true if the config names a file that the service itself creates (output_path). */
 bool record_service_has_path(const struct record_command *c);
-/* Returns true if the recording is about ftrace. The other data sources of a recording from the
- * command line only resolve names for ftrace events. */
+/* Returns true if the recording is about ftrace, and other data sources at most name processes for
+ * its events. */
 bool record_needs_ftrace(const struct record_command *c);

@@ -12,14 +12,14 @@
 #include "cli/terminal/verb.h"
 
 const char record_usage[] =
-	"usage: sonda record [OPTION]... EVENT...|-c FILE [-- COMMAND [ARG]...]\n"
+	"usage: sonda record [OPTION]... [-c FILE] WORD... [-- COMMAND [ARG]...]\n"
 	"\n"
 	"Records until COMMAND ends, the duration is over, or Ctrl-C is pressed; a second Ctrl-C\n"
 	"discards the recording. Uses the tracing service of this machine, or starts its own.\n"
 	"\n"
-	"Events; each may also follow -e (--event), and the order matters:\n"
-	"  sched                  scheduling: switches, wakeups, start and end of processes\n"
-	"  irq disk freq idle workq memreclaim pagecache   other areas of the kernel\n"
+	"Words; each may also follow -e (--event), and the order matters:\n"
+	"  sched irq io mem net runq processes ...   presets (sonda list presets)\n"
+	"  -P, --preset NAMES     presets only: io,net\n"
 	"  GROUP:NAME, NAME       one event of the kernel: sched:sched_switch, softirq_entry\n"
 	"  GROUP, 'GROUP:*'       all events of a group: block, tcp\n"
 	"  '*irq*'                all events with a matching name, in all groups\n"
@@ -32,8 +32,7 @@ const char record_usage[] =
 	"      --kretprobe FUNC   the return of a function of the kernel\n"
 	"      --uprobe LINE      a line as in uprobe_events: 'p:mine ./app:0x1160'\n"
 	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
-	"      --function-filter FUNC    only these functions\n"
-	"      --function-depth N        only N levels of calls\n"
+	"      --function-filter FUNC,  --function-depth N   only these; only N levels\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
@@ -50,11 +49,12 @@ const char record_usage[] =
 	"      --subbuf SIZE      size of its sub-buffers\n"
 	"      --clock CLOCK      boot (default) or mono_raw\n"
 	"      --no-priority      keep the daemons' priority (default: real time, half of a CPU)\n"
-	"  -c, --config FILE      trace config, text or binary, replaces the above; - is stdin\n"
+	"  -c, --config FILE      trace config, to which the rest adds; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
 	"  -o, --out FILE         output file; - is stdout (default "
 	"trace-HOST-TIME-RANDOM.pftrace)\n"
 	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"      --show-config      print the config of this command line, and record nothing\n"
 	"      --detach NAME      leave the session to the service (see sonda snapshot, stop)\n"
 	"      --strict           exit with 3 if data was lost or something is missing\n"
 	"      --json             print the summary as JSON on standard output\n"
@@ -97,12 +97,14 @@ enum {
 	OPT_JSON,
 	OPT_EXIT_CODE,
 	OPT_DETACH,
+	OPT_SHOW_CONFIG,
 };
 
-static const char short_options[] = "-:e:p:aC:t:b:B:c:o:qh";
+static const char short_options[] = "-:e:P:p:aC:t:b:B:c:o:qh";
 
 static const struct option long_options[] = {
 	{"event", required_argument, NULL, 'e'},
+	{"preset", required_argument, NULL, 'P'},
 	{"filter", required_argument, NULL, OPT_FILTER},
 	{"trigger", required_argument, NULL, OPT_TRIGGER},
 	{"syscalls", required_argument, NULL, OPT_SYSCALLS},
@@ -132,6 +134,7 @@ static const struct option long_options[] = {
 	{"json", no_argument, NULL, OPT_JSON},
 	{"exit-code", no_argument, NULL, OPT_EXIT_CODE},
 	{"detach", required_argument, NULL, OPT_DETACH},
+	{"show-config", optional_argument, NULL, OPT_SHOW_CONFIG},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -140,13 +143,13 @@ static const struct option long_options[] = {
 /* State of the parser besides the options. */
 struct pass {
 	struct record_options o;
-	int shorthand; /* the first option that excludes -c; 0: none */
 	bool after_word; /* --filter and --trigger have a word to apply to */
 };
 
 void record_options_deinit(struct record_options *o)
 {
 	free(o->words.args);
+	free(o->presets.args);
 	free(o->filters);
 	free(o->triggers);
 	free(o->syscalls.args);
@@ -161,7 +164,7 @@ void record_options_deinit(struct record_options *o)
 
 /* ---- one option ---- */
 
-static int add_arg(struct arg_list *l, const char *arg)
+int arg_list_add(struct arg_list *l, const char *arg)
 {
 	if (array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
 		return -ENOMEM;
@@ -172,7 +175,7 @@ static int add_arg(struct arg_list *l, const char *arg)
 static int take_word(struct pass *p, const char *word)
 {
 	p->after_word = true;
-	return add_arg(&p->o.words, word);
+	return arg_list_add(&p->o.words, word);
 }
 
 /* Checks that an option has a preceding word that it can apply to. */
@@ -231,7 +234,7 @@ static int take_kprobe(struct record_options *o, bool on_return)
 static int take_graph(struct record_options *o)
 {
 	o->function_graph = true;
-	return optarg ? add_arg(&o->graph_roots, optarg) : 0;
+	return optarg ? arg_list_add(&o->graph_roots, optarg) : 0;
 }
 
 static int take_cpus(struct record_options *o, struct err_text *e)
@@ -248,6 +251,7 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 
 static int take_clock(struct record_options *o, struct err_text *e)
 {
+	o->has_clock = true;
 	o->mono_raw_clock = !strcmp(optarg, "mono_raw");
 	if (!o->mono_raw_clock && strcmp(optarg, "boot"))
 		return err_set(e, -EINVAL, "--clock %.80s: not a clock; use boot or mono_raw",
@@ -255,7 +259,16 @@ static int take_clock(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* Handles the options that say what to record; they exclude -c. */
+static int take_show_config(struct record_options *o, struct err_text *e)
+{
+	o->show_config = true;
+	o->show_binary = optarg && !strcmp(optarg, "binary");
+	if (optarg && !o->show_binary && strcmp(optarg, "text") != 0)
+		return err_set(e, -EINVAL, "--show-config=%.80s: use text or binary", optarg);
+	return 0;
+}
+
+/* Handles the options that say what to record. */
 static int take_shorthand(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
@@ -264,28 +277,30 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	case OPT_WORD:
 	case 'e':
 		return take_word(p, optarg);
+	case 'P':
+		return arg_list_add(&o->presets, optarg) ? -ENOMEM : take_word(p, optarg);
 	case OPT_FILTER:
 		return take_filter(p, e);
 	case OPT_TRIGGER:
 		return take_trigger(p, e);
 	case OPT_SYSCALLS:
-		return add_arg(&o->syscalls, optarg);
+		return arg_list_add(&o->syscalls, optarg);
 	case OPT_KPROBE:
 	case OPT_KRETPROBE:
 		return take_kprobe(o, option == OPT_KRETPROBE);
 	case OPT_UPROBE:
-		return add_arg(&o->uprobes, optarg);
+		return arg_list_add(&o->uprobes, optarg);
 	case OPT_GRAPH:
 		return take_graph(o);
 	case OPT_GRAPH_FILTER:
-		return add_arg(&o->graph_filters, optarg);
+		return arg_list_add(&o->graph_filters, optarg);
 	case OPT_GRAPH_DEPTH:
 		return option_number("--function-depth", optarg, &o->graph_depth, e);
 	case OPT_KSYMS:
 		o->ksyms = true;
 		return 0;
 	case OPT_APP:
-		return add_arg(&o->apps, optarg);
+		return arg_list_add(&o->apps, optarg);
 	case 'p':
 		return option_pids("-p", optarg, &o->pids, e);
 	case 'C':
@@ -345,10 +360,10 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 	case OPT_DETACH:
 		o->detach = optarg;
 		return 0;
+	case OPT_SHOW_CONFIG:
+		return take_show_config(o, e);
 	}
 	r = take_shorthand(option, p, e);
-	if (!p->shorthand)
-		p->shorthand = option;
 	/* Filters do not apply to options that create events. */
 	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
 		p->after_word = false;
@@ -357,9 +372,15 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 
 /* ---- all options ---- */
 
-static bool names_something(const struct record_options *o)
+const char *record_options_of_rings(const struct record_options *o)
 {
-	return record_options_kernel(o) || o->apps.n;
+	if (o->ring_kb)
+		return "-B";
+	if (o->subbuf_kb)
+		return "--subbuf";
+	if (o->has_clock)
+		return "--clock";
+	return o->has_cpus ? "-C" : NULL;
 }
 
 static int check_command(const struct record_options *o, struct err_text *e)
@@ -397,38 +418,23 @@ static int check_detach(const struct record_options *o, struct err_text *e)
 
 static int check_words(const struct record_options *o, struct err_text *e)
 {
-	if (o->config_is_text)
+	if (o->config_is_text && !o->config)
 		return err_set(e, -EINVAL, "--txt needs -c");
 	if (o->all && o->pids.n)
 		return err_set(e, -EINVAL, "-a and -p cannot be combined");
 	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
 		return err_set(e, -EINVAL, "--function-%s needs --function-graph",
 			       o->graph_depth ? "depth" : "filter");
-	if (o->max_bytes && !record_options_stream(o))
+	if (o->max_bytes && !o->config && !record_options_stream(o))
 		return err_set(e, -EINVAL,
 			       "--max-size limits a trace that is written during the recording; "
 			       "with %s the buffer limits it",
 			       o->detach ? "--detach" : "-b");
-	if (!names_something(o))
+	if (!o->config && !record_options_name_something(o))
 		return err_set(
 			e, -EINVAL,
 			"nothing to record: name events ('sched', 'irq/*') or a config (-c)");
 	return 0;
-}
-
-/* Names the option that conflicts with -c: the word itself, "-t" or "--clock". */
-static int refuse_with_config(const struct pass *p, struct err_text *e)
-{
-	static const char fmt[] =
-		"-c and '%s%.80s' cannot be combined: the config contains all settings";
-	char letter[2] = {(char)p->shorthand, '\0'};
-
-	if (p->shorthand == OPT_WORD)
-		return err_set(e, -EINVAL, fmt, "", p->o.words.args[0]);
-	for (size_t i = 0; long_options[i].name; i++)
-		if (long_options[i].val == p->shorthand && p->shorthand >= OPT_FILTER)
-			return err_set(e, -EINVAL, fmt, "--", long_options[i].name);
-	return err_set(e, -EINVAL, fmt, "-", letter);
 }
 
 static int check(const struct pass *p, struct err_text *e)
@@ -446,9 +452,7 @@ static int check(const struct pass *p, struct err_text *e)
 		r = check_detach(o, e);
 	if (r)
 		return r;
-	if (!o->config)
-		return check_words(o, e);
-	return p->shorthand ? refuse_with_config(p, e) : 0;
+	return check_words(o, e);
 }
 
 /* Takes everything after "--" as the command. */

@@ -18,6 +18,8 @@ struct arg_list {
 	size_t n;
 	size_t cap;
 };
+/* Returns 0 or -ENOMEM. */
+int arg_list_add(struct arg_list *l, const char *arg);
 
 /* --filter and --trigger, for the event before them. */
 struct word_filter {
@@ -39,12 +41,13 @@ struct kprobe_option {
 struct record_options {
 	bool help; /* help was requested; nothing else is set then */
 
-	/* Either a config file ... */
-	const char *config; /* path, or "-" for stdin; NULL: shorthand */
+	/* A config file, to which the rest is added, and which it overrides; */
+	const char *config; /* path, or "-" for stdin; NULL: none */
 	bool config_is_text; /* the config is text, whatever its content looks like */
 
-	/* ... or shorthand: which events, */
+	/* what, */
 	struct arg_list words; /* as typed; cli/terminal/event_patterns.h */
+	struct arg_list presets; /* those words that are of -P: each a list of presets */
 	struct word_filter *filters;
 	size_t n_filters, cap_filters;
 	struct word_trigger *triggers;
@@ -72,8 +75,11 @@ struct record_options {
 	uint64_t max_bytes; /* limit of a streamed file; 0: until its file system is full */
 	uint32_t ring_kb; /* kernel ring of each CPU; 0: the producer's choice */
 	uint32_t subbuf_kb; /* sub-buffer of a ring; 0: the producer's choice */
+	bool has_clock;
 	bool mono_raw_clock;
 
+	bool show_config; /* print the config, and record nothing */
+	bool show_binary; /* serialized, not as text */
 	char **command; /* ends with NULL; NULL: there is none */
 	const char *output; /* path, "-" for stdout; NULL: a name with host and time */
 	const char *socket; /* of a running service; NULL: the default addresses */
@@ -91,6 +97,15 @@ static inline bool record_options_kernel(const struct record_options *o)
 {
 	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
 }
+
+/* Returns true if the command line names anything to record, besides the config. */
+static inline bool record_options_name_something(const struct record_options *o)
+{
+	return record_options_kernel(o) || o->apps.n;
+}
+
+/* Returns the first of the options for the kernel's rings that is given, or NULL. */
+const char *record_options_of_rings(const struct record_options *o);
 
 extern const char record_usage[];
 

@@ -13,46 +13,6 @@
 #include "base/text/str.h"
 
 /*
- * Event sets: words of a command line that stand for several events. Their names are those that
- * Perfetto's users know, with their meaning on a Linux machine. All events exist on kernels of
- * servers and desktops, because an event that does not exist is reported as missing.
- */
-
-#define MAX_REQUESTS 10
-
-static const struct event_set {
-	const char *word;
-	const char *requests[MAX_REQUESTS + 1];
-} sets[] = {
-	{"sched",
-	 {"sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup_new",
-	  "sched/sched_process_exec", "sched/sched_process_exit", "sched/sched_process_fork",
-	  "sched/sched_process_free", /* for readers of traces: the end of a process */
-	  "task/task_newtask", "task/task_rename"}},
-	{"irq", {"irq/*"}},
-	{"freq", {"power/cpu_frequency", "power/cpu_frequency_limits", "power/suspend_resume"}},
-	{"idle", {"power/cpu_idle"}},
-	{"disk",
-	 {"block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete",
-	  "block/block_rq_requeue", "block/block_bio_queue", "block/block_bio_complete"}},
-	{"workq", {"workqueue/*"}},
-	{"memreclaim",
-	 {"vmscan/mm_vmscan_direct_reclaim_begin", "vmscan/mm_vmscan_direct_reclaim_end",
-	  "vmscan/mm_vmscan_kswapd_wake", "vmscan/mm_vmscan_kswapd_sleep"}},
-	{"pagecache", {"filemap/*"}},
-};
-
-/* Returns the requests of an event set, ending with NULL; returns NULL if the word names none. len:
- * of the word. */
-static const char *const *event_set_find(const char *word, size_t len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-		if (strlen(sets[i].word) == len && !memcmp(sets[i].word, word, len))
-			return sets[i].requests;
-	return NULL;
-}
-
-/*
  *	words          picks, in this order                         requests
  *	sched:*   -->  sched/sched_kthread_stop ... (of the list) --> sched/sched_switch ...
  *	!*_stat_* -->  minus sched/sched_stat_iowait ...
@@ -109,12 +69,17 @@ static bool can_be_event(const char *word)
 	return *word && slash != word && (!slash || (slash[1] && !strchr(slash + 1, '/')));
 }
 
-static int add_set(struct event_requests *ret, const char *const *requests)
+/* Adds the events of a preset, which may have none. */
+static int add_preset(struct event_requests *ret, const struct preset *preset)
 {
 	int r = 0;
 
-	for (; *requests && !r; requests++)
-		r = add_request(ret, *requests);
+	for (size_t i = 0; i < preset->config->n_data_sources; i++) {
+		const Pb__FtraceConfig *f = preset->config->data_sources[i]->config->ftrace_config;
+
+		for (size_t k = 0; f && k < f->n_ftrace_events && !r; k++)
+			r = add_request(ret, f->ftrace_events[k]);
+	}
 	return r;
 }
 
@@ -129,24 +94,27 @@ static bool is_group(const char *word, const struct tracefs_events *events,
 	return tracefs_events_has(events, ret);
 }
 
-bool event_pattern_is_known(const char *word, const struct tracefs_events *events)
+bool event_pattern_is_known(const char *word, const struct tracefs_events *events,
+			    struct presets *presets)
 {
 	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
 
-	return event_set_find(word, strlen(word)) || tracefs_events_has(events, word) ||
+	return (presets && presets_has(presets, word, strlen(word))) ||
+	       tracefs_events_has(events, word) ||
 	       (strlen(word) < TRACEFS_EVENTS_MAX_NAME && is_group(word, events, whole));
 }
 
 /* Reads one of the words between commas. */
 static int read_one(const char *word, size_t len, const struct tracefs_events *events,
-		    struct event_requests *ret, struct err_text *e)
+		    struct presets *presets, struct event_requests *ret, struct err_text *e)
 {
-	const char *const *set = event_set_find(word, len);
 	char copy[TRACEFS_EVENTS_MAX_NAME], whole[TRACEFS_EVENTS_MAX_NAME + 2];
+	const struct preset *preset;
+	int r = presets ? presets_find(presets, word, len, &preset, e) : -ENOENT;
 	char *colon;
 
-	if (set)
-		return add_set(ret, set);
+	if (r != -ENOENT)
+		return r ? r : add_preset(ret, preset);
 	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
 	if (event_pattern_is_negative(copy))
 		return err_set(e, -EINVAL,
@@ -161,19 +129,28 @@ static int read_one(const char *word, size_t len, const struct tracefs_events *e
 	return add_request(ret, is_group(copy, events, whole) ? whole : copy);
 }
 
-int event_pattern_read(const char *typed, const struct tracefs_events *events,
-		       struct event_requests *ret, struct err_text *e)
+const char *event_pattern_next(const char **rest, size_t *ret_len)
 {
-	const char *word = typed + event_pattern_is_negative(typed), *end;
+	const char *part = *rest + strspn(*rest, ",");
+
+	*ret_len = strcspn(part, ",");
+	*rest = part + *ret_len;
+	return *ret_len ? part : NULL;
+}
+
+int event_pattern_read(const char *typed, const struct tracefs_events *events,
+		       struct presets *presets, struct event_requests *ret, struct err_text *e)
+{
+	const char *rest = typed + event_pattern_is_negative(typed), *part;
+	bool any = false;
+	size_t len;
 	int r = 0;
 
-	for (; !r; word = end + 1) {
-		end = strchrnul(word, ',');
-		r = read_one(word, (size_t)(end - word), events, ret, e);
-		if (!*end)
-			break;
+	while (!r && (part = event_pattern_next(&rest, &len))) {
+		any = true;
+		r = read_one(part, len, events, presets, ret, e);
 	}
-	return r;
+	return r || any ? r : err_set(e, -EINVAL, "'%.80s' is not a valid event name", typed);
 }
 
 /* ---- selections ---- */
@@ -189,6 +166,8 @@ struct pick {
 
 struct selection {
 	const struct tracefs_events *events; /* borrowed; n is 0 if it is unknown */
+	struct presets *presets; /* borrowed; NULL: none */
+	size_t n_taken; /* events that words with '!' excluded */
 	uint8_t *marks; /* enum mark, of each event of the list */
 	struct pick *picks;
 	size_t n;
@@ -327,12 +306,13 @@ static int do_word(struct selection *s, const char *word, struct event_requests 
 	struct event_requests requests = {0};
 	bool negative = event_pattern_is_negative(word);
 	size_t taken = 0;
-	int r = event_pattern_read(word, s->events->n ? s->events : NULL, &requests, e);
+	int r = event_pattern_read(word, s->events->n ? s->events : NULL, s->presets, &requests, e);
 
 	for (size_t i = 0; i < requests.n && !r; i++)
 		r = negative ? take_away(s, requests.names[i], &taken, e)
 			     : pick(s, requests.names[i], e);
 	event_requests_deinit(&requests);
+	s->n_taken += taken;
 	return !r && negative && !taken ? add_request(ret_idle, word) : r;
 }
 
@@ -409,6 +389,16 @@ static int make_requests(const struct selection *s, struct event_requests *ret)
 	return r;
 }
 
+/* Returns true if events are expected: something was excluded, or nothing else is there. */
+static bool lacks_events(const struct selection *s, const char *const *words, size_t n)
+{
+	size_t negative = 0;
+
+	for (size_t i = 0; i < n; i++)
+		negative += event_pattern_is_negative(words[i]);
+	return n && !s->n && (s->n_taken || negative == n);
+}
+
 static const char *first_negative(const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -418,11 +408,11 @@ static const char *first_negative(const char *const *words, size_t n)
 }
 
 int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
-			struct event_requests *ret, struct event_requests *ret_idle,
-			struct err_text *e)
+			struct presets *presets, struct event_requests *ret,
+			struct event_requests *ret_idle, struct err_text *e)
 {
 	static const struct tracefs_events none;
-	struct selection s = {.events = events ? events : &none};
+	struct selection s = {.events = events ? events : &none, .presets = presets};
 	int r = 0;
 
 	s.marks = calloc(s.events->n + 1, sizeof(*s.marks));
@@ -430,7 +420,7 @@ int event_patterns_read(const char *const *words, size_t n, const struct tracefs
 		r = -ENOMEM;
 	for (size_t i = 0; i < n && !r; i++)
 		r = do_word(&s, words[i], ret_idle, e);
-	if (!r && n && !s.n)
+	if (!r && lacks_events(&s, words, n))
 		r = err_set(e, -EINVAL,
 			    "no event is left: '%.80s' and other patterns excluded all events",
 			    first_negative(words, n));

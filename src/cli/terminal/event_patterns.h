@@ -6,16 +6,17 @@
 
 #include "base/core/err.h"
 #include "cli/terminal/kernel_events.h"
+#include "cli/terminal/presets.h"
 
 /*
  * Words of a command line, and the requests of FtraceConfig.ftrace_events that they expand to:
  *
- *	sched irq freq ...     an event set of sonda: several related events
+ *	sched irq mem ...      the events of a preset (cli/terminal/presets.h), which may have none
  *	group/name group:name  that event
  *	name                   the event of that name in every group that has one
  *	group                  all events of the group, if no event has this name
  *	pattern                with '*', '?', '[': of names in all groups, or of "group/name"
- *	word,word              several of these
+ *	word,word              several of these; empty ones are skipped
  *	!word                  excludes what was selected before it
  */
 
@@ -32,17 +33,22 @@ void event_requests_deinit(struct event_requests *r);
 /* Returns true if the word excludes events. */
 bool event_pattern_is_negative(const char *word);
 
-/* Returns true if the word names an event, a group or an event set. Returns false for patterns and
- * lists. */
-bool event_pattern_is_known(const char *word, const struct tracefs_events *events);
+/* Returns true if the word names a preset (presets may be NULL), an event or a group. Returns false
+ * for patterns and lists. */
+bool event_pattern_is_known(const char *word, const struct tracefs_events *events,
+			    struct presets *presets);
+
+/* Returns the next of the names between commas, and its length; NULL after the last one. *rest is at
+ * first the word without its '!'. */
+const char *event_pattern_next(const char **rest, size_t *ret_len);
 
 /*
  * Reads one word by itself, with '/' for ':' and patterns unchanged; a leading '!' is ignored.
- * events: the kernel's list; without it (NULL) groups are unknown. Returns 0, -EINVAL and sets e if
- * the word cannot be an event, or -ENOMEM.
+ * events: the kernel's list; without it (NULL) groups are unknown. presets may be NULL. Returns 0,
+ * -EINVAL and sets e if the word cannot be an event or its preset is bad, or -ENOMEM.
  */
 int event_pattern_read(const char *word, const struct tracefs_events *events,
-		       struct event_requests *ret, struct err_text *e);
+		       struct presets *presets, struct event_requests *ret, struct err_text *e);
 
 /*
  * Reads all words in order. Patterns and bare names become events of the kernel's list. A group
@@ -51,8 +57,8 @@ int event_pattern_read(const char *word, const struct tracefs_events *events,
  * too.
  *
  * Words with '!' that exclude nothing are added to ret_idle. Returns 0, -EINVAL and sets e (also if
- * no event is left), or -ENOMEM.
+ * no event is left; but words may be presets that have none), or -ENOMEM.
  */
 int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
-			struct event_requests *ret, struct event_requests *ret_idle,
-			struct err_text *e);
+			struct presets *presets, struct event_requests *ret,
+			struct event_requests *ret_idle, struct err_text *e);

@@ -7,14 +7,19 @@
 #include "unit/test.h"
 #include "cli/record/record_config.h"
 #include "config/text.h"
+#include "config/trace_config.h"
 #include "unit/cli/kernel_events.h"
 
 static struct fake_tracefs tracefs;
 static struct tracefs_events events;
+static struct presets *presets; /* those of the program */
 static struct err_text why;
 
 static int setup(void **state)
 {
+	static const char *const no_folders[] = {NULL};
+
+	presets = presets_new(no_folders);
 	fake_tracefs_make(&tracefs);
 	return tracefs_events_load(tracefs.root, &events);
 }
@@ -23,6 +28,7 @@ static int teardown(void **state)
 {
 	tracefs_events_deinit(&events);
 	fake_tracefs_remove(&tracefs);
+	presets_free(presets);
 	return 0;
 }
 
@@ -46,7 +52,10 @@ static int config_of(const char *const *argv, struct event_requests *idle, Pb__T
 	copy[argc] = NULL;
 	if (record_options_parse(argc, copy, &o, &why))
 		fail_msg("refused: %s", why.text);
-	r = record_config_from_words(&o, &events, &why, idle, ret);
+	*ret = NULL;
+	r = record_config_build(&o, &events, presets, &why, idle, ret);
+	if (r && *ret)
+		pb__trace_config__free_unpacked(TAKE_PTR(*ret), NULL);
 	record_options_deinit(&o);
 	return r;
 }
@@ -426,6 +435,185 @@ TEST(test_events_of_programs_alone_need_no_kernel)
 		assert_null(config->data_sources[i]->config->ftrace_config);
 	assert_int_equal(record_config_set_tids(config, tids, 1), 0);
 	pb__trace_config__free_unpacked(config, NULL);
+}
+
+/* ---- presets ---- */
+
+/* The config as text, and freed. */
+static char *text_of_config(const char *const *argv)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+	char *text;
+
+	if (config_of(argv, &idle, &config))
+		fail_msg("refused: %s", why.text);
+	assert_int_equal(idle.n, 0);
+	text = text_of(&config->base);
+	pb__trace_config__free_unpacked(config, NULL);
+	return text;
+}
+
+static void check_sources(const char *const *argv, const char *expected)
+{
+	struct event_requests idle = {0};
+	struct strbuf names = {0};
+	Pb__TraceConfig *config;
+
+	if (config_of(argv, &idle, &config))
+		fail_msg("refused: %s", why.text);
+	assert_int_equal(idle.n, 0);
+	strbuf_puts(&names, "");
+	for (size_t i = 0; i < config->n_data_sources; i++)
+		strbuf_printf(&names, "%s%s", i ? " " : "", config->data_sources[i]->config->name);
+	assert_string_equal(names.s, expected);
+	strbuf_deinit(&names);
+	pb__trace_config__free_unpacked(config, NULL);
+}
+
+TEST(test_presets_bring_data_sources)
+{
+	char *text;
+
+	check_sources(ARGS("sched", "meminfo", "network"),
+		      "linux.ftrace linux.sys_stats linux.network_stats linux.process_stats "
+		      "linux.system_info");
+	/* Without events of the kernel there is no linux.ftrace. */
+	check_sources(ARGS("-P", "journal,cgroups"),
+		      "linux.systemd_journald linux.cgroup_stats linux.process_stats "
+		      "linux.system_info");
+	check_sources(ARGS("processes"), "linux.process_stats linux.system_info");
+	/* A ring buffer has another one for names, which polled values would fill. */
+	check_sources(ARGS("processes", "-b", "1mb"),
+		      "linux.process_stats linux.process_stats linux.system_info");
+
+	text = text_of_config(ARGS("runq", "meminfo", "vmstat", "faults"));
+	assert_non_null(strstr(text, "families: RUNQ\n      families: FAULTS\n"));
+	assert_non_null(strstr(text, "meminfo_period_ms: 1000\n      vmstat_period_ms: 1000\n"));
+	free(text);
+}
+
+TEST(test_a_preset_is_taken_back)
+{
+	check_sources(ARGS("runq", "meminfo", "!runq"),
+		      "linux.sys_stats linux.process_stats linux.system_info");
+	check_sources(ARGS("runq", "!runq", "runq"),
+		      "linux.ebpf_counters linux.process_stats linux.system_info");
+	check_ftrace(ARGS("sched_switch", "irq", "disk", "!disk"),
+		     "ftrace_events: \"sched/sched_switch\"\nftrace_events: \"irq/*\"\n");
+}
+
+TEST(test_options_of_rings_need_events)
+{
+	struct event_requests idle = {0};
+	Pb__TraceConfig *config;
+
+	assert_int_equal(config_of(ARGS("meminfo", "-B", "1mb"), &idle, &config), -EINVAL);
+	assert_string_equal(why.text, "-B is about events of the kernel, and there are none");
+}
+
+/* ---- on top of a config ---- */
+
+static int add_to(const char *base, const char *const *argv, char **ret_text)
+{
+	char *copy[32] = {(char *)"record", (char *)"-c", (char *)"file"};
+	struct event_requests idle = {0};
+	struct strbuf errors = {0};
+	struct record_options o;
+	Pb__TraceConfig *config;
+	int argc = 3, r;
+
+	for (; *argv; argv++)
+		copy[argc++] = (char *)*argv;
+	if (record_options_parse(argc, copy, &o, &why))
+		fail_msg("refused: %s", why.text);
+	if (trace_config_load("file", base, strlen(base), true, &errors, &config))
+		fail_msg("%s", errors.s);
+	r = record_config_build(&o, &events, presets, &why, &idle, &config);
+	*ret_text = r ? NULL : text_of(&config->base);
+	pb__trace_config__free_unpacked(config, NULL);
+	record_options_deinit(&o);
+	return r;
+}
+
+static void check_added(const char *base, const char *const *argv, const char *expected)
+{
+	char *text, *want;
+
+	if (add_to(base, argv, &text))
+		fail_msg("refused: %s", why.text);
+	assert_int_equal(add_to(expected, ARGS("-q"), &want), 0);
+	assert_string_equal(text, want);
+	free(text);
+	free(want);
+}
+
+#define BASE                                                                                       \
+	"buffers { size_kb: 64 } buffers { size_kb: 128 fill_policy: DISCARD name: 'e' } "         \
+	"duration_ms: 9 unique_session_name: 'x' "
+#define NAMES(buffer)                                                                              \
+	"data_sources { config { name: 'linux.process_stats' " buffer                              \
+	" process_stats_config { scan_all_processes_on_start: true record_thread_names: true } } " \
+	"} data_sources { config { name: 'linux.system_info' " buffer " } }"
+#define EVENTS(config)                                                                             \
+	"data_sources { config { name: 'linux.ftrace' target_buffer_name: 'e' ftrace_config "      \
+	"{ " config " } } } "
+
+TEST(test_nothing_is_added_to_a_config_alone)
+{
+	char *text;
+
+	assert_int_equal(add_to("data_sources { } duration_ms: 5 buffers { size_kb: 4 }",
+				ARGS("-o", "x"), &text),
+			 0);
+	assert_string_equal(text,
+			    "buffers {\n  size_kb: 4\n}\ndata_sources {\n}\nduration_ms: 5\n");
+	free(text);
+}
+
+TEST(test_options_override_a_config)
+{
+	check_added(BASE EVENTS("buffer_size_kb: 1"), ARGS("-t", "7", "-b", "1mb", "-B", "2mb"),
+		    "buffers { size_kb: 64 } "
+		    "buffers { size_kb: 1024 fill_policy: DISCARD name: 'e' } duration_ms: 7000 "
+		    "unique_session_name: 'x' " EVENTS("buffer_size_kb: 2048"));
+	check_added("write_into_file: true buffers { size_kb: 4 }", ARGS("--max-size", "1mb"),
+		    "write_into_file: true buffers { size_kb: 4 } max_file_size_bytes: 1048576");
+}
+
+TEST(test_words_are_added_to_a_config)
+{
+	check_added(BASE EVENTS("ftrace_events: 'sched_switch' symbolize_ksyms: true"),
+		    ARGS("irq", "meminfo"),
+		    BASE EVENTS("ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*' "
+				"symbolize_ksyms: true") "data_sources { config { name: "
+							 "'linux.sys_stats' target_buffer: 1 "
+							 "sys_stats_config { meminfo_period_ms: "
+							 "1000 } } } " NAMES("target_buffer: 1"));
+	/* Words exclude events of the config. */
+	check_added(BASE EVENTS("ftrace_events: 'sched/*' ftrace_events: 'irq/*'") NAMES(""),
+		    ARGS("!sched_*", "--", "ls"), BASE EVENTS("ftrace_events: 'irq/*'") NAMES(""));
+	/* What the config says of process names stays. */
+	check_added(
+		"buffers { size_kb: 4 } data_sources { config { name: 'linux.process_stats' } }",
+		ARGS("idle"),
+		"buffers { size_kb: 4 } data_sources { config { name: 'linux.process_stats' } } "
+		"data_sources { config { name: 'linux.ftrace' ftrace_config { "
+		"ftrace_events: 'power/cpu_idle' } } } "
+		"data_sources { config { name: 'linux.system_info' } }");
+}
+
+TEST(test_what_does_not_fit_a_config_is_refused)
+{
+	char *text;
+
+	assert_int_equal(add_to(BASE, ARGS("-B", "1mb"), &text), -EINVAL);
+	assert_non_null(strstr(why.text, "-B is about events of the kernel"));
+	assert_int_equal(add_to(BASE, ARGS("--max-size", "1mb"), &text), -EINVAL);
+	assert_non_null(strstr(why.text, "--max-size needs write_into_file in the config"));
+	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), ARGS("!irq"), &text),
+			 -EINVAL);
+	assert_non_null(strstr(why.text, "no event is left"));
 }
 
 TEST(test_packed_and_unpacked_it_is_the_same)

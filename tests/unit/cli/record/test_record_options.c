@@ -194,7 +194,7 @@ TEST(test_sizes)
 	assert_int_equal(good("--subbuf 16k sched").subbuf_kb, 16);
 }
 
-TEST(test_a_config_instead_of_words)
+TEST(test_a_config_and_what_is_added_to_it)
 {
 	struct record_options o = good("-c - --txt -o -");
 
@@ -202,6 +202,33 @@ TEST(test_a_config_instead_of_words)
 	assert_true(o.config_is_text);
 	assert_string_equal(o.output, "-");
 	assert_string_equal(good("--config file --socket @name").socket, "@name");
+	o = good("-c file sched -t 5 -b 1mb --clock boot -p 1 -P io");
+	assert_string_equal(o.config, "file");
+	assert_int_equal(o.words.n, 2);
+	assert_int_equal(o.duration_ms, 5000);
+	assert_true(o.has_clock && !o.mono_raw_clock);
+	assert_int_equal(good("-c file --max-size 1gb").max_bytes, 1 << 30);
+}
+
+/* They are words, in their place among the others. */
+TEST(test_presets)
+{
+	struct record_options o = good("sched -P io,net !net -P mem --filter x");
+
+	assert_int_equal(o.words.n, 4);
+	assert_string_equal(o.words.args[1], "io,net");
+	assert_string_equal(o.words.args[3], "mem");
+	assert_int_equal(o.presets.n, 2);
+	assert_string_equal(o.presets.args[1], "mem");
+	assert_int_equal(o.filters[0].word, 3);
+}
+
+TEST(test_show_config)
+{
+	assert_false(good("sched").show_config);
+	assert_true(good("sched --show-config").show_config);
+	assert_false(good("sched --show-config=text").show_binary);
+	assert_true(good("sched --show-config=binary").show_binary);
 }
 
 /* A value that was left out is not found in the option behind it. */
@@ -253,6 +280,8 @@ TEST(test_refused)
 		{"", "nothing to record"},
 		{"-t 5", "nothing to record"},
 		{"--txt sched", "--txt"},
+		{"sched --show-config=json", "--show-config=json: use text or binary"},
+		{"-P", "-P needs a value"},
 		{"-t", "-t needs a value"},
 		{"--buffer", "--buffer needs a value"},
 		{"-t 5x sched", "-t 5x"},
@@ -270,13 +299,6 @@ TEST(test_refused)
 		{"--nonsense sched", "unknown option --nonsense"},
 		{"--strict=yes sched", "--strict=yes"},
 		{"-o '' sched", "-o needs"},
-		{"-c file sched", "'sched'"},
-		{"-c file -t 5", "'-t'"},
-		{"-c file -b 5", "'-b'"},
-		{"-c file -B 5", "'-B'"},
-		{"-c file --clock boot", "'--clock'"},
-		{"-c file -p 1", "'-p'"},
-		{"-c file -e sched", "'-e'"},
 		{"--filter x sched", "--filter must follow the event"},
 		{"--trigger x sched", "--trigger must follow the event"},
 		{"sched !x --filter y", "cannot follow '!x', which excludes events"},

@@ -9,13 +9,14 @@
 TEST(test_it_names_every_option)
 {
 	static const char *const options[] = {
-		"-e (--event)", "  --filter",	      "  --trigger",	     "  --syscalls",
-		"  --kprobe",	"  --kretprobe",      "  --uprobe",	     "  --function-graph[",
-		"  --ksyms", "  --app",	"  --function-depth", "  --function-filter", "-p, --pid",
-		"-a, --all",	"-C, --cpu",	      "-t, --time",	     "-b, --buffer",
-		"-B, --ring",	"  --subbuf",	      "  --clock",	     "-c, --config",
-		"  --txt",	"-o, --out",	      "    --socket",	     "    --strict",
-		"-q, --quiet",	"-h, --help",	      "    --detach NAME",
+		"-e (--event)",	      "-P, --preset",	     "  --show-config", "  --filter",
+		"  --trigger",	      "  --syscalls",	     "  --kprobe",	"  --kretprobe",
+		"  --uprobe",	      "  --function-graph[", "  --ksyms",	"  --app",
+		"  --function-depth", "  --function-filter", "-p, --pid",	"-a, --all",
+		"-C, --cpu",	      "-t, --time",	     "-b, --buffer",	"-B, --ring",
+		"  --subbuf",	      "  --clock",	     "-c, --config",	"  --txt",
+		"-o, --out",	      "    --socket",	     "    --strict",	"-q, --quiet",
+		"-h, --help",	      "    --detach NAME",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -94,7 +95,7 @@ TEST(test_its_examples_are_good)
 			(char[]){"!sched_stat_*"},
 			(char[]){"sched"},
 			(char[]){"irq"},
-			(char[]){"memreclaim"},
+			(char[]){"processes"},
 			(char[]){"block"},
 			(char[]){"sched:sched_switch"},
 			(char[]){"--filter"},
@@ -127,7 +128,7 @@ TEST(test_its_examples_are_good)
 	for (size_t i = 0; i < o.words.n; i++) {
 		struct event_requests r = {0};
 
-		if (event_pattern_read(o.words.args[i], NULL, &r, &e))
+		if (event_pattern_read(o.words.args[i], NULL, NULL, &r, &e))
 			fail_msg("%s", e.text);
 		event_requests_deinit(&r);
 	}

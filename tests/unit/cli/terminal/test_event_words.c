@@ -9,10 +9,14 @@
 static struct fake_tracefs tracefs;
 static struct tracefs_events events;
 static struct strbuf requests, idle; /* of the last call of read_words */
+static struct presets *presets; /* those of the program */
 static struct err_text why;
 
 static int setup(void **state)
 {
+	static const char *const no_folders[] = {NULL};
+
+	presets = presets_new(no_folders);
 	fake_tracefs_make(&tracefs);
 	return tracefs_events_load(tracefs.root, &events);
 }
@@ -21,6 +25,7 @@ static int teardown(void **state)
 {
 	tracefs_events_deinit(&events);
 	fake_tracefs_remove(&tracefs);
+	presets_free(presets);
 	strbuf_deinit(&requests);
 	strbuf_deinit(&idle);
 	return 0;
@@ -50,7 +55,7 @@ static int read_words(const char *line, const struct tracefs_events *of_kernel)
 			*next++ = '\0';
 		words[n++] = p;
 	}
-	error = event_patterns_read(words, n, of_kernel, &r, &i, &why);
+	error = event_patterns_read(words, n, of_kernel, presets, &r, &i, &why);
 	join(&r, &requests);
 	join(&i, &idle);
 	event_requests_deinit(&r);
@@ -145,15 +150,15 @@ TEST(test_which_words_are_known)
 {
 	static char longest[5000];
 
-	assert_true(event_pattern_is_known("sched", &events));
-	assert_true(event_pattern_is_known("freq", &events));
-	assert_true(event_pattern_is_known("block", &events));
-	assert_true(event_pattern_is_known("sched_switch", &events));
-	assert_true(event_pattern_is_known("print", &events));
-	assert_false(event_pattern_is_known("sleep", &events));
-	assert_false(event_pattern_is_known("", &events));
+	assert_true(event_pattern_is_known("sched", &events, presets));
+	assert_true(event_pattern_is_known("freq", &events, presets));
+	assert_true(event_pattern_is_known("block", &events, presets));
+	assert_true(event_pattern_is_known("sched_switch", &events, presets));
+	assert_true(event_pattern_is_known("print", &events, presets));
+	assert_false(event_pattern_is_known("sleep", &events, presets));
+	assert_false(event_pattern_is_known("", &events, presets));
 	memset(longest, 'x', sizeof(longest) - 1);
-	assert_false(event_pattern_is_known(longest, &events));
+	assert_false(event_pattern_is_known(longest, &events, presets));
 }
 
 /* A group is asked for as one only where patterns want all of it: its name was not typed else. */
@@ -274,11 +279,32 @@ TEST(test_words_that_cannot_be_events)
 	struct event_requests r = {0}, i = {0};
 
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
-		if (event_patterns_read(&words[k], 1, &events, &r, &i, &why) != -EINVAL)
+		if (event_patterns_read(&words[k], 1, &events, presets, &r, &i, &why) != -EINVAL)
 			fail_msg("'%s' was accepted", words[k]);
 		assert_non_null(strstr(why.text, "is not a valid event name"));
 		assert_int_equal(r.n + i.n, 0);
 	}
+}
+
+TEST(test_commas_without_a_name_between)
+{
+	assert_int_equal(read_words("sched_switch, ,irq,, !softirq_exit,", &events), 0);
+	assert_string_equal(requests.s,
+			    "sched/sched_switch irq/softirq_entry irq/irq_handler_entry");
+}
+
+/* A preset may have data sources and no events. */
+TEST(test_presets_without_events)
+{
+	assert_int_equal(read_words("meminfo counters", &events), 0);
+	assert_string_equal(requests.s, "");
+	assert_int_equal(read_words("meminfo irq !runq", &events), 0);
+	assert_string_equal(requests.s, "irq/*");
+	assert_string_equal(idle.s, "!runq");
+	assert_int_equal(read_words("meminfo irq !irq", &events), -EINVAL);
+	assert_non_null(strstr(why.text, "no event is left"));
+	assert_int_equal(read_words("cpu_time,cpu-time", NULL), 0);
+	assert_string_equal(requests.s, "");
 }
 
 TEST(test_a_list_that_gives_and_takes)
@@ -287,7 +313,8 @@ TEST(test_a_list_that_gives_and_takes)
 	struct event_requests r = {0}, i = {0};
 
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
-		assert_int_equal(event_patterns_read(&words[k], 1, &events, &r, &i, &why), -EINVAL);
+		assert_int_equal(event_patterns_read(&words[k], 1, &events, presets, &r, &i, &why),
+				 -EINVAL);
 		assert_non_null(
 			strstr(why.text, "excludes events and must be an argument of its own"));
 	}
@@ -302,14 +329,15 @@ TEST(test_a_word_of_any_length_is_refused_or_fits)
 		struct event_requests r = {0};
 
 		word[len] = '\0';
-		assert_int_equal(event_pattern_read(word, NULL, &r, &why), -EINVAL);
+		assert_int_equal(event_pattern_read(word, NULL, presets, &r, &why), -EINVAL);
 		assert_int_equal(r.n, 0);
 	}
 	word[TRACEFS_EVENTS_MAX_NAME] = '\0';
 	for (int i = 0; i < 2; i++) {
 		struct event_requests r = {0};
 
-		assert_int_equal(event_pattern_read(word, NULL, &r, &why), i ? 0 : -EINVAL);
+		assert_int_equal(event_pattern_read(word, NULL, presets, &r, &why),
+				 i ? 0 : -EINVAL);
 		event_requests_deinit(&r);
 		word[TRACEFS_EVENTS_MAX_NAME - 1] = '\0';
 	}
@@ -326,11 +354,12 @@ TEST(test_many_words)
 		snprintf(names[k], sizeof(names[k]), "no/such%zu", k);
 		words[k] = names[k];
 	}
-	assert_int_equal(event_patterns_read(words, 10000, &events, &r, &i, &why), 0);
+	assert_int_equal(event_patterns_read(words, 10000, &events, presets, &r, &i, &why), 0);
 	assert_int_equal(r.n, 10000);
 	event_requests_deinit(&r);
-	assert_int_equal(event_patterns_read(words, ARRAY_SIZE(words), &events, &r, &i, &why),
-			 -EINVAL);
+	assert_int_equal(
+		event_patterns_read(words, ARRAY_SIZE(words), &events, presets, &r, &i, &why),
+		-EINVAL);
 	assert_string_equal(why.text, "more than 16384 events");
 	assert_int_equal(r.n, 0);
 }

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record/record_ftrace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/record/message_parts.h"
+#include "cli/record/option_values.h"
+
+static int add_strings(size_t *n, char ***list, const struct arg_list *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->n && !r; i++)
+		r = message_add_string(n, list, from->args[i]);
+	return r;
+}
+
+/* ---- options of an event ---- */
+
+static int add_filter(Pb__FtraceConfig *f, const char *event, const char *expr)
+{
+	Pb__FtraceConfig__EventFilter *m =
+		message_add(&f->n_event_filters, &f->event_filters,
+			    &pb__ftrace_config__event_filter__descriptor);
+
+	return m && !message_set_string(&m->event, event) && !message_set_string(&m->filter, expr)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trigger *t)
+{
+	Pb__FtraceConfig__EventTrigger *m =
+		message_add(&f->n_event_triggers, &f->event_triggers,
+			    &pb__ftrace_config__event_trigger__descriptor);
+
+	if (!m || message_set_string(&m->event, event) ||
+	    (t->filter && message_set_string(&m->filter, t->filter)))
+		return -ENOMEM;
+	m->has_action = true;
+	m->action = t->action;
+	m->has_count = t->count != 0;
+	m->count = t->count;
+	return 0;
+}
+
+/* Adds the filters and triggers of one word to an event or pattern of that word. Several filters
+ * are combined with AND. */
+static int add_extras(const struct record_options *o, size_t word, const char *event,
+		      Pb__FtraceConfig *f)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < o->n_filters && !r; i++)
+		if (o->filters[i].word == word)
+			r = add_filter(f, event, o->filters[i].expr);
+	for (size_t i = 0; i < o->n_triggers && !r; i++)
+		if (o->triggers[i].word == word)
+			r = add_trigger(f, event, &o->triggers[i].trigger);
+	return r;
+}
+
+/* Returns true if the event is still requested. Bare names and patterns are resolved by the
+ * producer only. */
+static bool is_requested(const Pb__FtraceConfig *f, const char *event)
+{
+	if (!strchr(event, '/') || strpbrk(event, "*?["))
+		return true;
+	for (size_t i = 0; i < f->n_ftrace_events; i++)
+		if (str_glob(f->ftrace_events[i], event))
+			return true;
+	return false;
+}
+
+static int put_extras(const struct record_options *o, const struct tracefs_events *list,
+		      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t w = 0; w < o->words.n && !r && (o->n_filters || o->n_triggers); w++) {
+		struct event_requests events = {0};
+
+		r = event_pattern_read(o->words.args[w], list, presets, &events, e);
+		for (size_t i = 0; i < events.n && !r; i++)
+			if (is_requested(f, events.names[i]))
+				r = add_extras(o, w, events.names[i], f);
+		event_requests_deinit(&events);
+	}
+	return r;
+}
+
+int record_ftrace_put_events(const struct record_options *o, const struct tracefs_events *events,
+			     struct presets *presets, struct event_requests *ret_idle,
+			     Pb__FtraceConfig *f, struct err_text *e)
+{
+	struct event_requests requests = {0};
+	struct arg_list words = {0};
+	int r = 0;
+
+	/* Those of the config come first, so that words with '!' exclude events of it, too. */
+	for (size_t i = 0; i < f->n_ftrace_events && !r; i++)
+		r = arg_list_add(&words, f->ftrace_events[i]);
+	for (size_t i = 0; i < o->words.n && !r; i++)
+		r = arg_list_add(&words, o->words.args[i]);
+	if (!r)
+		r = event_patterns_read(words.args, words.n, events, presets, &requests, ret_idle,
+					e);
+	free(words.args);
+	for (size_t i = 0; i < f->n_ftrace_events && !r; i++)
+		free(f->ftrace_events[i]);
+	if (!r)
+		f->n_ftrace_events = 0;
+	for (size_t i = 0; i < requests.n && !r; i++)
+		r = message_add_string(&f->n_ftrace_events, &f->ftrace_events, requests.names[i]);
+	event_requests_deinit(&requests);
+	return r;
+}
+
+/* ---- options that create events ---- */
+
+static bool begins(const char *name, size_t len, const char *with)
+{
+	return len >= strlen(with) && !memcmp(name, with, strlen(with));
+}
+
+/* Names of system calls in the config begin with "sys_", or with "compat_sys_" for 32-bit
+ * programs. */
+static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct err_text *e)
+{
+	struct strbuf b = {0};
+	int r;
+
+	strbuf_puts(&b,
+		    begins(name, len, "sys_") || begins(name, len, "compat_sys_") ? "" : "sys_");
+	strbuf_add(&b, name, len);
+	if (!len)
+		r = err_set(e, -EINVAL, "--syscalls: a name is empty");
+	else
+		r = b.failed ? -ENOMEM
+			     : message_add_string(&f->n_syscall_events, &f->syscall_events, b.s);
+	strbuf_deinit(&b);
+	return r;
+}
+
+static int put_syscalls(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+{
+	const char *name, *end;
+	int r = 0;
+
+	for (size_t i = 0; i < o->syscalls.n; i++)
+		for (name = o->syscalls.args[i]; !r; name = end + 1) {
+			end = strchrnul(name, ',');
+			r = add_syscall(f, name, (size_t)(end - name), e);
+			if (!*end)
+				break;
+		}
+	return r;
+}
+
+/* Returns true for a line of kprobe_events ("p:name function ...", "r10:name function ..."), false
+ * for a function. */
+static bool is_probe_line(const char *probe)
+{
+	size_t digits;
+
+	if (*probe != 'p' && *probe != 'r')
+		return false;
+	digits = strspn(probe + 1, "0123456789");
+	return probe[1 + digits] == ':' || probe[1 + digits] == ' ';
+}
+
+static Pb__FtraceConfig__KprobeEvent *find_probe(const Pb__FtraceConfig *f, const char *function)
+{
+	for (size_t i = 0; i < f->n_kprobe_events; i++)
+		if (f->kprobe_events[i]->probe && !strcmp(f->kprobe_events[i]->probe, function))
+			return f->kprobe_events[i];
+	return NULL;
+}
+
+#define PROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
+
+static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct err_text *e)
+{
+	Pb__FtraceConfig__KprobeEvent *m = find_probe(f, k->probe);
+
+	if (k->on_return && is_probe_line(k->probe))
+		return err_set(
+			e, -EINVAL,
+			"--kretprobe takes the name of a function; pass '%.80s' with --kprobe",
+			k->probe);
+	if (m) {
+		/* A probe on the call and one on the return are merged into one of type BOTH. */
+		if (k->on_return != (m->type == PROBE_TYPE(KRETPROBE)))
+			m->type = PROBE_TYPE(BOTH);
+		return 0;
+	}
+	m = message_add(&f->n_kprobe_events, &f->kprobe_events,
+			&pb__ftrace_config__kprobe_event__descriptor);
+	if (!m)
+		return -ENOMEM;
+	if (is_probe_line(k->probe))
+		return message_set_string(&m->definition, k->probe);
+	m->has_type = true;
+	m->type = k->on_return ? PROBE_TYPE(KRETPROBE) : PROBE_TYPE(KPROBE);
+	return message_set_string(&m->probe, k->probe);
+}
+
+static int put_probes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < o->n_kprobes && !r; i++)
+		r = put_probe(&o->kprobes[i], f, e);
+	return r ? r : add_strings(&f->n_uprobe_events, &f->uprobe_events, &o->uprobes);
+}
+
+static int put_graph(const struct record_options *o, Pb__FtraceConfig *f)
+{
+	int r;
+
+	if (!o->function_graph)
+		return 0;
+	f->has_enable_function_graph = f->enable_function_graph = true;
+	if (o->graph_depth) {
+		f->has_function_graph_max_depth = true;
+		f->function_graph_max_depth = o->graph_depth;
+	}
+	r = add_strings(&f->n_function_graph_roots, &f->function_graph_roots, &o->graph_roots);
+	return r ? r : add_strings(&f->n_function_filters, &f->function_filters, &o->graph_filters);
+}
+
+/* Returns true if the recording needs kernel symbols: stacks and graphs contain kernel
+ * addresses. */
+static bool wants_symbols(const struct record_options *o)
+{
+	for (size_t i = 0; i < o->n_triggers; i++)
+		if (o->triggers[i].trigger.action ==
+		    PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_STACKTRACE)
+			return true;
+	return o->ksyms || o->function_graph;
+}
+
+/* ---- ring buffers ---- */
+
+static void set_number(protobuf_c_boolean *has, uint32_t *field, uint32_t number)
+{
+	if (!number)
+		return;
+	*has = true;
+	*field = number;
+}
+
+static int put_ring(const struct record_options *o, Pb__FtraceConfig *f)
+{
+	struct strbuf mask = {0};
+	int r = 0;
+
+	set_number(&f->has_buffer_size_kb, &f->buffer_size_kb, o->ring_kb);
+	set_number(&f->has_subbuf_size_kb, &f->subbuf_size_kb, o->subbuf_kb);
+	if (o->has_clock) {
+		f->has_use_monotonic_raw_clock = o->mono_raw_clock;
+		f->use_monotonic_raw_clock = o->mono_raw_clock;
+	}
+	if (o->has_cpus) {
+		cpu_list_mask(&o->cpus, &mask);
+		free(TAKE_PTR(f->tracing_cpumask));
+		r = mask.failed ? -ENOMEM : message_set_string(&f->tracing_cpumask, mask.s);
+	}
+	strbuf_deinit(&mask);
+	return r;
+}
+
+int record_ftrace_put_options(const struct record_options *o, const struct tracefs_events *events,
+			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e)
+{
+	int r = put_extras(o, events, presets, f, e);
+
+	if (!r)
+		r = put_syscalls(o, f, e);
+	if (!r)
+		r = put_probes(o, f, e);
+	if (!r)
+		r = put_graph(o, f);
+	if (wants_symbols(o))
+		f->has_symbolize_ksyms = f->symbolize_ksyms = true;
+	return r ? r : put_ring(o, f);
+}

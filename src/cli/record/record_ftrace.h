@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/core/err.h"
+#include "cli/record/record_options.h"
+#include "cli/terminal/event_patterns.h"
+#include "config/ftrace/ftrace_config.pb-c.h"
+
+/* What the command line says of kernel events, in the config of linux.ftrace. events and presets may
+ * be NULL. Both functions return 0, -EINVAL and set e, or -ENOMEM. */
+
+/* Replaces the events of the config by those that it and the words select together. Words with '!'
+ * that exclude nothing are added to ret_idle. */
+int record_ftrace_put_events(const struct record_options *o, const struct tracefs_events *events,
+			     struct presets *presets, struct event_requests *ret_idle,
+			     Pb__FtraceConfig *f, struct err_text *e);
+
+/* Adds filters and triggers of the words, options that create events, and options of the rings. */
+int record_ftrace_put_options(const struct record_options *o, const struct tracefs_events *events,
+			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e);

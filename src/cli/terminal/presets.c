@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal/presets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "config/text.h"
+#include "config/trace_config.h"
+
+struct presets {
+	char *folders[PRESET_FOLDERS + 1]; /* owned, each owned; ends with NULL */
+	struct preset **read; /* owned, each owned; those found until now */
+	size_t n;
+	size_t cap;
+};
+
+/* ---- folders ---- */
+
+static void add_folder(struct presets *p, const char *path, bool *failed)
+{
+	size_t n = 0;
+
+	while (p->folders[n])
+		n++;
+	if (n == PRESET_FOLDERS)
+		return;
+	p->folders[n] = strdup(path);
+	*failed = *failed || !p->folders[n];
+}
+
+static void add_joined(struct presets *p, const char *dir, const char *below, bool *failed)
+{
+	char path[PATH_MAX];
+
+	if (dir && *dir == '/' && !fs_join(path, sizeof(path), dir, below))
+		add_folder(p, path, failed);
+}
+
+/* Adds share/sonda/presets of the folder above the program's, or above that: of PREFIX/bin, and of a
+ * source tree with build/bin. */
+static void add_shared(struct presets *p, bool *failed)
+{
+	static const char *const above[] = {"../share/sonda/presets", "../../share/sonda/presets"};
+	char self[PATH_MAX], path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[MAX(n, 0)] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(above); i++) {
+		if (fs_join(path, sizeof(path), self, above[i]) || !fs_exists(path))
+			continue;
+		if (realpath(path, self))
+			add_folder(p, self, failed);
+		return;
+	}
+}
+
+static void add_default_folders(struct presets *p, bool *failed)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+
+	if (config && *config)
+		add_joined(p, config, "sonda/presets", failed);
+	else
+		add_joined(p, getenv("HOME"), ".config/sonda/presets", failed);
+	add_folder(p, "/etc/sonda/presets.d", failed);
+	add_shared(p, failed);
+}
+
+struct presets *presets_new(const char *const *folders)
+{
+	struct presets *p = calloc(1, sizeof(*p));
+	bool failed = !p;
+
+	if (p && !folders)
+		add_default_folders(p, &failed);
+	for (; p && folders && *folders; folders++)
+		add_folder(p, *folders, &failed);
+	if (failed)
+		presets_free(TAKE_PTR(p));
+	return p;
+}
+
+static void preset_free(struct preset *s)
+{
+	if (!s)
+		return;
+	if (s->config)
+		pb__trace_config__free_unpacked(s->config, NULL);
+	free(s->name);
+	free(s->path);
+	free(s->title);
+	free(s);
+}
+
+void presets_free(struct presets *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		preset_free(p->read[i]);
+	for (size_t i = 0; p->folders[i]; i++)
+		free(p->folders[i]);
+	free(p->read);
+	free(p);
+}
+
+const char *const *presets_folders(const struct presets *p)
+{
+	return (const char *const *)p->folders;
+}
+
+/* ---- names ---- */
+
+/* Writes the name as files have it. Returns false for text that is no name of a preset. */
+static bool read_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
+{
+	if (!len || len >= PRESET_MAX_NAME)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
+			return false;
+		ret[i] = name[i] == '_' ? '-' : name[i];
+	}
+	ret[len] = '\0';
+	return true;
+}
+
+/* Writes the path of the file that has the preset. Returns false if there is none. */
+static bool find_file(const struct presets *p, const char *name, char path[static PATH_MAX])
+{
+	char file[PRESET_MAX_NAME + sizeof(".cfg")];
+
+	snprintf(file, sizeof(file), "%s.cfg", name);
+	for (size_t i = 0; p->folders[i]; i++)
+		if (!fs_join(path, PATH_MAX, p->folders[i], file) && !access(path, F_OK))
+			return true;
+	return false;
+}
+
+static const struct built_in_preset *find_built_in(const char *name)
+{
+	const struct built_in_preset *b = built_in_presets;
+
+	while (b->name && strcmp(b->name, name) != 0)
+		b++;
+	return b->name ? b : NULL;
+}
+
+bool presets_has(struct presets *p, const char *typed, size_t len)
+{
+	char name[PRESET_MAX_NAME], path[PATH_MAX];
+
+	return read_name(typed, len, name) && (find_built_in(name) || find_file(p, name, path));
+}
+
+/* ---- reading ---- */
+
+/* Returns the first comment up to an empty line or the first line that is no comment, as one line. */
+static char *read_title(const char *text)
+{
+	struct strbuf b = {0};
+
+	strbuf_puts(&b, "");
+	while (*text == '#') {
+		const char *line = text + 1 + strspn(text + 1, " \t");
+		size_t len = strcspn(line, "\n");
+
+		text = line + len + (line[len] == '\n');
+		if (str_starts(line, "SPDX-"))
+			continue;
+		if (!len)
+			break;
+		strbuf_puts(&b, b.len ? " " : "");
+		strbuf_add(&b, line, len);
+	}
+	if (b.s)
+		str_make_plain(b.s, b.len, "");
+	return strbuf_take(&b);
+}
+
+/* Refuses fields that belong to a session: a preset is a part of one. */
+static int check_fields(Pb__TraceConfig *config, const char *path, struct err_text *e)
+{
+	size_t n = config->n_data_sources;
+	struct strbuf others = {0};
+	int r = 0;
+
+	config->n_data_sources = 0;
+	text_print(&config->base, &others);
+	config->n_data_sources = n;
+	if (others.len)
+		r = err_set(e, -EINVAL,
+			    "%s: %.*s: a preset has data_sources only; give a whole config with -c",
+			    path, (int)strcspn(others.s, ": {\n"), others.s);
+	strbuf_deinit(&others);
+	for (size_t i = 0; i < n && !r; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (!c || !c->name || !*c->name)
+			r = err_set(e, -EINVAL, "%s: a data source has no name", path);
+		else if (c->target_buffer || c->target_buffer_name)
+			r = err_set(e, -EINVAL,
+				    "%s: target_buffer: the command line chooses the buffers of a "
+				    "preset; give a whole config with -c",
+				    path);
+	}
+	return r;
+}
+
+static int parse(const char *path, const char *text, size_t len, struct preset *ret,
+		 struct err_text *e)
+{
+	struct strbuf errors = {0};
+	int r = trace_config_load(path, text, len, true, &errors, &ret->config);
+
+	/* The first line says where, and what was meant. */
+	if (r == -EINVAL)
+		err_set(e, r, "%.*s", (int)strcspn(errors.s, "\n"), errors.s);
+	strbuf_deinit(&errors);
+	if (!r)
+		r = check_fields(ret->config, path, e);
+	if (!r) {
+		ret->title = read_title(text);
+		r = ret->title ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+static int read_file(const char *path, struct preset *ret, struct err_text *e)
+{
+	struct strbuf text = {0};
+	int r = fs_read_file(path, PRESET_MAX_BYTES, &text);
+
+	if (r)
+		r = err_set(e, -EINVAL, "cannot read the preset %s: %s", path,
+			    r == -EFBIG ? "it is too large" : strerror(-r));
+	else
+		r = parse(path, text.s ? text.s : "", text.len, ret, e);
+	if (!r) {
+		ret->path = strdup(path);
+		r = ret->path ? 0 : -ENOMEM;
+	}
+	strbuf_deinit(&text);
+	return r;
+}
+
+static int read_preset(const struct presets *p, const char *name, struct preset *ret,
+		       struct err_text *e)
+{
+	const struct built_in_preset *built_in = find_built_in(name);
+	char path[PATH_MAX];
+	int r = -ENOENT;
+
+	if (find_file(p, name, path))
+		r = read_file(path, ret, e);
+	else if (built_in)
+		r = parse(name, built_in->text, strlen(built_in->text), ret, e);
+	if (!r) {
+		ret->name = strdup(name);
+		r = ret->name ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+int presets_find(struct presets *p, const char *typed, size_t len, const struct preset **ret,
+		 struct err_text *e)
+{
+	char name[PRESET_MAX_NAME];
+	struct preset *s;
+	int r;
+
+	if (!read_name(typed, len, name))
+		return -ENOENT;
+	for (size_t i = 0; i < p->n; i++)
+		if (!strcmp(p->read[i]->name, name)) {
+			*ret = p->read[i];
+			return 0;
+		}
+	s = calloc(1, sizeof(*s));
+	if (!s || array_reserve(&p->read, &p->cap, p->n + 1, sizeof(*p->read)))
+		r = -ENOMEM;
+	else
+		r = read_preset(p, name, s, e);
+	if (r) {
+		preset_free(s);
+		return r;
+	}
+	*ret = p->read[p->n++] = s;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+struct names {
+	char **list; /* owned, each owned */
+	size_t n;
+	size_t cap;
+};
+
+static int add_name(struct names *l, const char *name, size_t len)
+{
+	char copy[PRESET_MAX_NAME];
+
+	if (!read_name(name, len, copy) || strlen(copy) != len || memcmp(copy, name, len) != 0)
+		return 0; /* a file that no word finds */
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->list[i], copy))
+			return 0;
+	if (array_reserve(&l->list, &l->cap, l->n + 1, sizeof(*l->list)))
+		return -ENOMEM;
+	l->list[l->n] = strdup(copy);
+	return l->list[l->n] ? (l->n++, 0) : -ENOMEM;
+}
+
+static int on_file(void *names, const char *name, unsigned char d_type)
+{
+	(void)d_type;
+	return str_ends(name, ".cfg") ? add_name(names, name, strlen(name) - 4) : 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	struct names l = {0};
+	int r = 0;
+
+	for (const struct built_in_preset *b = built_in_presets; b->name && !r; b++)
+		r = add_name(&l, b->name, strlen(b->name));
+	for (size_t i = 0; p->folders[i] && !r; i++)
+		r = fs_each(p->folders[i], on_file, &l) == -ENOMEM ? -ENOMEM : 0;
+	if (l.n && !r)
+		qsort(l.list, l.n, sizeof(*l.list), by_name);
+	for (size_t i = 0; i < l.n && !r; i++)
+		r = fn(ctx, l.list[i]);
+	for (size_t i = 0; i < l.n; i++)
+		free(l.list[i]);
+	free(l.list);
+	return r;
+}
+
+struct search {
+	struct str_nearest nearest;
+	char *buf;
+};
+
+static int try_name(void *search, const char *name)
+{
+	struct search *s = search;
+
+	str_nearest_try_copy(&s->nearest, name, s->buf);
+	return 0;
+}
+
+const char *presets_nearest(struct presets *p, const char *word, char buf[static STR_NEAREST_SIZE])
+{
+	struct search s = {.buf = buf};
+
+	str_nearest_init(&s.nearest, word);
+	return presets_each(p, try_name, &s) ? NULL : str_nearest_get(&s.nearest);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/err.h"
+#include "base/text/str.h"
+#include "config/trace_config.pb-c.h"
+
+/*
+ * Presets: words that stand for events and data sources that belong together. Each is a file
+ * NAME.cfg, a trace config of data_sources only, whose first comment is its title:
+ *
+ *	# Idle states of CPUs.
+ *	data_sources {
+ *	  config { name: "linux.ftrace" ftrace_config { ftrace_events: "power/cpu_idle" } }
+ *	}
+ *
+ * The first of these folders that has NAME.cfg wins:
+ *
+ *	$XDG_CONFIG_HOME/sonda/presets, or ~/.config/sonda/presets    the user's
+ *	/etc/sonda/presets.d                                           the machine's
+ *	PREFIX/share/sonda/presets                                     beside the program
+ *	(in the program)                                               those of share/sonda/presets when
+ *	                                                               it was built
+ *
+ * In a name '_' means '-'.
+ */
+
+#define PRESET_MAX_NAME 64
+#define PRESET_MAX_BYTES (1u << 18) /* of a file */
+#define PRESET_FOLDERS 3
+
+struct preset {
+	char *name; /* owned */
+	char *path; /* owned; of its file; NULL: in the program */
+	char *title; /* owned; "" if it has none */
+	Pb__TraceConfig *config; /* owned; its data sources all have a config with a name */
+};
+
+/* The presets of this machine; each file is read when it is needed first. Not thread-safe. */
+struct presets;
+
+/* Returns the presets of the default folders (folders NULL), or of a list of folders that ends with
+ * NULL and those in the program; NULL if memory is out. */
+struct presets *presets_new(const char *const *folders);
+void presets_free(struct presets *p);
+
+/* Finds a preset. Returns 0 (*ret is borrowed from p), -ENOENT if there is none of this name,
+ * -EINVAL and sets e if its file is not a preset or cannot be read, or -ENOMEM. len: of name. */
+int presets_find(struct presets *p, const char *name, size_t len, const struct preset **ret,
+		 struct err_text *e);
+/* Returns true if there is such a preset, readable or not. */
+bool presets_has(struct presets *p, const char *name, size_t len);
+
+/* Calls fn with the name of each preset, in alphabetical order, until fn returns non-zero, which is
+ * then returned. Returns -ENOMEM if memory is out. */
+int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void *ctx);
+
+/* Returns the nearest name, copied to buf, or NULL. */
+const char *presets_nearest(struct presets *p, const char *word, char buf[static STR_NEAREST_SIZE]);
+
+/* Returns the folders, ending with NULL. Borrowed from p. */
+const char *const *presets_folders(const struct presets *p);
+
+/* The presets in the program: build/gen/presets.c. The list ends with a NULL name. */
+struct built_in_preset {
+	const char *name;
+	const char *text;
+};
+extern const struct built_in_preset built_in_presets[];
