@@ -686,7 +686,8 @@ FIXTURE_TEST(test_usage)
 	assert_int_equal(record(""), 2);
 	assert_true(says("nothing to record"));
 	assert_int_equal(record("-t 5x sched"), 2);
-	assert_int_equal(record("-c c.cfg sched"), 2);
+	assert_int_equal(record("-P nosuch"), 2);
+	assert_true(says("there is no preset 'nosuch'"));
 	assert_int_equal(record("-o x.pftrace sched !sched"), 2);
 	assert_true(says("no event is left"));
 	assert_int_equal(record("-o x.pftrace a/b/c"), 2);
