@@ -116,6 +116,9 @@ if command -v setpriv >/dev/null; then
   setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/open/sonda" record --exit-code -o "$TMP/open/t" sched_switch sched_swich -- \
     sh -c 'for i in $(seq 300); do grep -q "sched_swich.*did you mean sched/sched_switch" "$0" && exit; sleep 0.1; done; exit 1' "$TMP/log" 2>"$TMP/log"
   verdict "record of a user without tracefs: a name that does not exist is told while it records" $? "$TMP/log"
+  "$helpers/trace_lines" "$TMP/open/t" >"$TMP/lines"
+  awk '/^unknown / { told = 1 } /^(event|switch) / { events++; bad += !told } END { exit !(events && !bad) }' "$TMP/lines"
+  verdict "what was refused is in the trace before the first event" $? "$TMP/lines"
   kill "$recorder"
   wait "$recorder" 2>/dev/null
 fi

@@ -7,9 +7,17 @@
 #include "cli/trace/trace_readback.h"
 
 #define LOOKS 30 /* a busy machine takes long to begin */
-#define LOOK_BYTES (16u << 20) /* the statistics come before the first events */
+#define LOOK_BYTES (16u << 20) /* sonda-probes writes the statistics before the first events */
 
-/* Returns true if there is no more to learn: the first statistics come before the first events. */
+static bool has_start(const struct ftrace_scan *f)
+{
+	for (size_t i = 0; i < f->n_rings; i++)
+		if (f->rings[i].has_start)
+			return true;
+	return false;
+}
+
+/* Returns true if there is no more to learn: the producer's first statistics are there. */
 static bool report(const struct recording_setup *setup, const struct trace_scan *scan)
 {
 	const struct ftrace_scan *f = &scan->ftrace;
@@ -21,7 +29,7 @@ static bool report(const struct recording_setup *setup, const struct trace_scan 
 	if (lines.s)
 		console_block(setup->console, lines.s);
 	strbuf_deinit(&lines);
-	return any || f->counts.total;
+	return any || has_start(f);
 }
 
 void early_errors_report(struct early_errors *e, const struct recording_setup *setup,

@@ -9,7 +9,8 @@
 /*
  * Reports, while a streaming recording runs, what its producer of linux.ftrace could not record. A
  * user who cannot read the kernel's list of events learns of a typing error this way: the first
- * statistics of the producer list it, and they are in the trace within the first second.
+ * statistics of the producer list it. sonda-probes commits them before the first event; Perfetto's
+ * producer with the first flush.
  */
 
 /* Zero-initialise. */

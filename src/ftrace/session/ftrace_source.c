@@ -353,6 +353,8 @@ static void begin_recording(struct ftrace_source *ds)
 		look_again(ds);
 	}
 	attach(ds);
+	session_stats_write_start(&ds->stats, s, ds->writer);
+	writer_flush(ds->writer);
 	if (!session_symbols_wait(&s->symbols, SESSION_SYMBOLS_WAIT_MS, begin_reading, ds))
 		begin_reading(ds);
 }

@@ -264,15 +264,30 @@ void session_stats_begin(struct session_stats *st, struct ftrace_session *s, str
 	st->start_extra = s->extra;
 }
 
+void session_stats_write_start(struct session_stats *st, struct ftrace_session *s,
+			       struct writer *w)
+{
+	/* The symbols may have been loaded since the start. */
+	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;
+	st->start_extra.ksyms_kb = s->extra.ksyms_kb;
+	write_packet(w, &(struct ftrace_stats_packet){
+				.phase = FTRACE_STATS_START,
+				.all = &st->start,
+				.errors = &s->errors,
+				.more = &st->start_extra,
+				.requested_pages = pages_of(s->buffer_kb),
+				.buffer_pages = pages_of(s->ring_kb),
+			});
+}
+
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
 			 bool always)
 {
 	struct ftrace_stats_packet p = {
-		.phase = FTRACE_STATS_START,
-		.all = &st->start,
-		.errors = &s->errors,
-		.more = &st->start_extra,
+		.phase = FTRACE_STATS_END,
+		.more = &s->extra,
 		.requested_pages = pages_of(s->buffer_kb),
+		.buffer_pages = pages_of(s->ring_kb),
 	};
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	struct ring_stats_all now;
@@ -285,18 +300,9 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		ring_stats_deinit(&now);
 		return;
 	}
-	/* The symbols may have been loaded since the start. */
-	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;
-	st->start_extra.ksyms_kb = s->extra.ksyms_kb;
-	if (instance_is_made(&s->instance))
-		p.buffer_pages = pages_of(instance_ring_kb(&s->instance));
-	write_packet(w, &p);
-
+	session_stats_write_start(st, s, w);
 	s->extra.probes = &s->made;
-	p.phase = FTRACE_STATS_END;
 	p.all = &now;
-	p.errors = NULL;
-	p.more = &s->extra;
 	sum_status(s, status_counts);
 	p.status_counts = status_counts;
 	write_packet(w, &p);

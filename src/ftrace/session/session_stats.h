@@ -5,8 +5,9 @@
 #include "ftrace/session/ftrace_session.h"
 
 /*
- * The FtraceStats of one session. A pair is written with every flush, the counters at the start
- * and the current ones, so a truncated trace contains its losses up to the flush.
+ * The FtraceStats of one session. The counters at the start and what was refused are written before
+ * the first event, so that a reader of the unfinished trace learns of it. A pair is written with every
+ * flush, these and the current counters, so a truncated trace contains its losses up to the flush.
  */
 struct session_stats {
 	struct ring_stats_all start; /* owned */
@@ -20,7 +21,10 @@ struct session_stats {
  * writes that to the trace: otherwise trace readers drop records from before the start.
  */
 void session_stats_begin(struct session_stats *st, struct ftrace_session *s, struct writer *w);
-/* always: write even if nothing has changed. */
+/* Writes the counters at the start, and the errors until now. */
+void session_stats_write_start(struct session_stats *st, struct ftrace_session *s,
+			       struct writer *w);
+/* Writes both. always: write even if nothing has changed. */
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
 			 bool always);
 void session_stats_deinit(struct session_stats *st);
