@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -219,8 +220,13 @@ static void remove_histograms(const char *path)
 	static const char state[] = " [active]";
 	struct strbuf text = {0}, command = {0};
 	char *line, *next;
+	int r;
 
-	if (!fs_read_file(path, MAX_TRIGGERS, &text) && text.s)
+	/* It waits for locks of tracefs. */
+	coroutine_block_begin();
+	r = fs_read_file(path, MAX_TRIGGERS, &text);
+	coroutine_block_end();
+	if (!r && text.s)
 		for (line = text.s; *line; line = next) {
 			next = strchrnul(line, '\n');
 			if (*next)

@@ -183,6 +183,8 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 	session_instance_report_conflicts(setup);
 	if (!r)
 		r = listen_to_ring(s, env, writer);
+	/* Not while it records: the open of the file would delay the loop. */
+	s->ring_kb = instance_ring_kb(&s->instance);
 	return r ? r : listen_to_top(s, env, setup, writer);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <stdlib.h>
 
+#include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/override.h"
@@ -150,11 +151,17 @@ static void set_clock(const struct setup *s, const struct ftrace_settings *setti
 
 /* ---- own instances ---- */
 
+/* The open waits for locks of tracefs, for seconds while other tracers make and remove instances. */
 static char *read_top_size(const char *root)
 {
-	char path[4096];
+	char path[4096], *size;
 
-	return fs_join(path, sizeof(path), root, "buffer_size_kb") ? NULL : setting_read(path);
+	if (fs_join(path, sizeof(path), root, "buffer_size_kb"))
+		return NULL;
+	coroutine_block_begin();
+	size = setting_read(path);
+	coroutine_block_end();
+	return size;
 }
 
 /*

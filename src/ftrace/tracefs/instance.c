@@ -292,9 +292,19 @@ char *instance_path_of(const struct instance *i, const char *file)
 	return tracefs_instance_get_file(i->tracefs, file);
 }
 
+/*
+ * The open waits for locks of tracefs, for seconds while other tracers make and remove instances. An
+ * override must not change between a read and what follows from it, so its owner keeps control.
+ */
 char *instance_read(const struct instance *i, const char *file)
 {
-	return tracefs_instance_file_read(i->tracefs, file, NULL);
+	char *text;
+
+	if (!i->override)
+		coroutine_block_begin();
+	text = tracefs_instance_file_read(i->tracefs, file, NULL);
+	coroutine_block_end();
+	return text;
 }
 
 int instance_open(const struct instance *i, const char *file, int flags)
