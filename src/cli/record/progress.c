@@ -131,10 +131,10 @@ static int ring_watch_read(const char *instance, struct ring_totals *ret)
 	return r;
 }
 
-#define STILL_TIMES 3 /* a write to a busy disk may take a second */
+#define STALLED_MS 3000 /* a write to a busy disk may take a second */
 
 struct sums {
-	uint64_t waiting, read, lost;
+	uint64_t waiting, lost;
 };
 
 static struct sums sum_up(const Pb__TraceStats *stats)
@@ -146,27 +146,26 @@ static struct sums sum_up(const Pb__TraceStats *stats)
 		uint64_t gone = b->bytes_read + b->bytes_overwritten;
 
 		sums.waiting += b->bytes_written > gone ? b->bytes_written - gone : 0;
-		sums.read += b->bytes_read;
 		sums.lost += b->chunks_overwritten + b->chunks_discarded;
 	}
 	return sums;
 }
 
-/* Checks the counters. buffer_bytes: size of the buffer. Returns true if the user should be
+/* Checks the counters. What waits may be the beginning of a packet whose end its producer has not
+ * committed yet: only the service knows whether the output stalls. buffer_bytes: size of the buffer. Returns true if the user should be
  * informed; ret is the message. */
 static bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats,
 			      uint64_t buffer_bytes, char ret[static STREAM_WATCH_TEXT])
 {
 	struct sums now = sum_up(stats);
-	bool loses = now.lost > w->lost, moves = now.read > w->read, was_behind = w->is_behind;
+	bool loses = now.lost > w->lost, was_behind = w->is_behind;
+	bool stalls = stats->has_file_stalled_ms && stats->file_stalled_ms >= STALLED_MS;
 	char bytes[32];
 
-	w->still = now.waiting && !moves ? w->still + 1 : 0;
-	w->read = now.read;
 	w->lost = now.lost;
-	if (loses || now.waiting > buffer_bytes / 2 || w->still >= STILL_TIMES)
+	if (loses || now.waiting > buffer_bytes / 2 || stalls)
 		w->is_behind = true;
-	else if (moves && now.waiting < buffer_bytes / 8)
+	else if (now.waiting < buffer_bytes / 8)
 		w->is_behind = false;
 	str_bytes(now.waiting, bytes);
 	if (loses)
@@ -177,7 +176,7 @@ static bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stat
 	else if (w->is_behind && !was_behind)
 		snprintf(ret, STREAM_WATCH_TEXT,
 			 "the output accepts %s: %s wait in the service's buffer",
-			 w->still ? "no data" : "data too slowly", bytes);
+			 stalls ? "no data" : "data too slowly", bytes);
 	else if (was_behind && !w->is_behind)
 		snprintf(ret, STREAM_WATCH_TEXT, "the output accepts data again");
 	else

@@ -32,9 +32,7 @@ struct progress {
 
 /* Zero-initialise. */
 struct stream_watch {
-	uint64_t read; /* bytes read from the buffers at the last check */
 	uint64_t lost; /* chunks overwritten or discarded at the last check */
-	unsigned still; /* consecutive checks with waiting data and no progress */
 	bool is_behind; /* that was reported */
 };
 

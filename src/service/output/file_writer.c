@@ -425,6 +425,11 @@ bool file_writer_is_closed(const struct file_writer *f)
 	return is_closed(f);
 }
 
+uint64_t file_writer_stalled_ms(const struct file_writer *f)
+{
+	return f->parts.writer ? write_thread_waits_ms(f->parts.writer) : 0;
+}
+
 static int init_events(struct file_writer *f)
 {
 	struct event_base *loop = f->owner.loop;

@@ -63,6 +63,8 @@ void file_writer_finish_now(struct file_writer *f);
  * a pipe. */
 bool file_writer_await_writer(struct file_writer *f);
 bool file_writer_is_closed(const struct file_writer *f);
+/* Returns for how many ms the file has taken nothing of what waits for it. */
+uint64_t file_writer_stalled_ms(const struct file_writer *f);
 
 /* Returns 0 if a session that writes into f can be cloned into fd, else -errno and sets e. */
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);

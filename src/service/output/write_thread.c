@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "service/ipc/limits.h"
 #include "wire/pb_dec.h"
@@ -25,6 +26,7 @@ struct write_thread {
 	int jobs; /* owned; the thread has the other ends */
 	int results;
 	unsigned pending; /* results to come */
+	uint64_t waits_since_ns; /* CLOCK_MONOTONIC: of the last result, if any is to come */
 };
 
 enum job_kind { JOB_WRITE, JOB_SYNC, JOB_CUT, JOB_CLOSE, JOB_END };
@@ -244,7 +246,10 @@ static int put(struct write_thread *w, const struct job *j)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	w->pending += j->kind == JOB_WRITE || j->kind == JOB_SYNC;
+	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC) {
+		if (!w->pending++)
+			w->waits_since_ns = clock_mono_ns();
+	}
 	return 0;
 }
 
@@ -354,7 +359,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 	int place = take_place(user, is_root), r = place < 0 ? place : -ENOMEM;
 
 	if (w && worker && place >= 0) {
-		*w = (struct write_thread){-1, -1, 0};
+		*w = (struct write_thread){.jobs = -1, .results = -1};
 		*worker = (struct worker){-1, -1, threads.tell, (uint8_t)place, boost};
 		r = open_pipes(w, worker);
 		if (r == 0)
@@ -426,12 +431,18 @@ int write_thread_next(struct write_thread *w, struct file_result *ret)
 	if (n != sizeof(*ret))
 		return 0;
 	w->pending -= !ret->is_progress;
+	w->waits_since_ns = clock_mono_ns();
 	return 1;
 }
 
 unsigned write_thread_pending(const struct write_thread *w)
 {
 	return w->pending;
+}
+
+uint64_t write_thread_waits_ms(const struct write_thread *w)
+{
+	return w->pending ? (clock_mono_ns() - w->waits_since_ns) / NS_PER_MS : 0;
 }
 
 int write_thread_wait(struct write_thread *w, int timeout_ms)

@@ -64,5 +64,7 @@ void write_thread_close(struct write_thread *w, int fd);
 int write_thread_next(struct write_thread *w, struct file_result *ret);
 /* Returns the number of results to come. */
 unsigned write_thread_pending(const struct write_thread *w);
+/* Returns for how many ms a result has been due, since the last one that was taken; 0: none is. */
+uint64_t write_thread_waits_ms(const struct write_thread *w);
 /* Waits for the next result. Returns 0, or -ETIMEDOUT after timeout_ms. */
 int write_thread_wait(struct write_thread *w, int timeout_ms);

@@ -67,6 +67,8 @@ void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes)
 	pb_enc_u64(e, PB_TRACE_STATS_TRACING_SESSION_ID, s->id);
 	put_limits(s, e);
 	departures_put(s, PB_TRACE_STATS_DEPARTURES, e);
+	if (s->file)
+		pb_enc_u64(e, PB_TRACE_STATS_FILE_STALLED_MS, file_writer_stalled_ms(s->file));
 	if (session_end_reason(s))
 		pb_enc_str(e, PB_TRACE_STATS_END_REASON, session_end_reason(s));
 	trace_put_writer_stats(s->trace, e,

@@ -14,7 +14,7 @@ static int setup(void **state)
 }
 
 /* A second later so many bytes have come, and so many have left. */
-static bool note(uint64_t written, uint64_t read, uint64_t lost)
+static bool note_stalled(uint64_t written, uint64_t read, uint64_t lost, uint64_t stalled_ms)
 {
 	Pb__TraceStats__BufferStats buffer = PB__TRACE_STATS__BUFFER_STATS__INIT;
 	Pb__TraceStats__BufferStats *buffers[] = {&buffer};
@@ -25,8 +25,15 @@ static bool note(uint64_t written, uint64_t read, uint64_t lost)
 	buffer.chunks_overwritten = lost;
 	stats.n_buffer_stats = 1;
 	stats.buffer_stats = buffers;
+	stats.has_file_stalled_ms = true;
+	stats.file_stalled_ms = stalled_ms;
 	text[0] = '\0';
 	return stream_watch_note(&watch, &stats, BUFFER, text);
+}
+
+static bool note(uint64_t written, uint64_t read, uint64_t lost)
+{
+	return note_stalled(written, read, lost, 0);
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
@@ -56,13 +63,20 @@ FIXTURE_TEST(test_one_that_falls_behind_is_told_once_and_that_it_came_back)
 FIXTURE_TEST(test_one_that_takes_nothing_is_told_however_little_waits)
 {
 	assert_false(note(1000, 1000, 0));
-	assert_false(note(2000, 1000, 0));
-	assert_false(note(3000, 1000, 0));
-	assert_true(note(4000, 1000, 0));
+	assert_false(note_stalled(2000, 1000, 0, 1000));
+	assert_false(note_stalled(3000, 1000, 0, 2000));
+	assert_true(note_stalled(4000, 1000, 0, 3000));
 	assert_string_equal(text,
 			    "the output accepts no data: 2.93 KiB wait in the service's buffer");
-	assert_false(note(5000, 1000, 0));
+	assert_false(note_stalled(5000, 1000, 0, 4000));
 	assert_true(note(5000, 5000, 0));
+}
+
+FIXTURE_TEST(test_a_packet_whose_end_was_not_committed_is_no_stalled_output)
+{
+	assert_false(note(1000, 1000, 0));
+	for (int s = 0; s < 10; s++)
+		assert_false(note(40000, 1000, 0));
 }
 
 FIXTURE_TEST(test_each_loss_is_told)

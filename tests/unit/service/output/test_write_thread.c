@@ -237,6 +237,29 @@ WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
 	close(fds[1]);
 }
 
+WRITER_TEST(a_writer_knows_for_how_long_a_file_has_taken_nothing)
+{
+	static char buf[100000];
+	struct file_result r;
+	size_t total = 0;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write_thread_waits_ms(writer), 0);
+	give(writer, 1, fds[1], 'a', 10000);
+	while (write_thread_waits_ms(writer) == 0)
+		;
+	while (total < 1000000)
+		total += (size_t)read(fds[0], buf, sizeof(buf));
+	do
+		r = await(writer);
+	while (r.is_progress);
+	free(r.buf);
+	assert_int_equal(write_thread_waits_ms(writer), 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Or each session with a pipe could leave a thread behind. */
 WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
 {
