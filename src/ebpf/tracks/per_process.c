@@ -288,14 +288,17 @@ static void add_to_top_n(struct per_process *p)
 	HASH_ITER (hh, p->sums.all, sum, next) {
 		uint64_t weight = 0;
 
+		/* The kernel counts the last time on a CPU when the thread leaves it, which may be
+		 * after its process was reaped. */
+		if (sum->is_gone && !(sum->grew && top_n_shows(p->top, sum->pid)))
+			continue;
 		for (uint32_t i = 0; i < p->spec->n_values; i++)
 			if (p->spec->weights >> i & 1)
 				weight += sum->totals[i];
-		if (!sum->is_gone)
-			top_n_add(p->top, &(struct top_process){.pid = sum->pid,
-								.alive_ns = alive_ns(p, sum),
-								.weight = weight,
-								.values = sum->totals});
+		top_n_add(p->top, &(struct top_process){.pid = sum->pid,
+							.alive_ns = alive_ns(p, sum),
+							.weight = weight,
+							.values = sum->totals});
 	}
 	top_n_end(p->top);
 }

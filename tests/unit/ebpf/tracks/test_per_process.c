@@ -90,6 +90,31 @@ FIXTURE_TEST(exited_processes_make_room)
 	assert_int_equal(read_last("eBPF/page faults"), 10);
 }
 
+/* The kernel may count some when the process is reaped already. */
+FIXTURE_TEST(the_last_counts_of_a_process_that_is_gone)
+{
+	pid_t child = fork();
+	struct process_sum *sum;
+	uint32_t pid;
+	uint64_t *v;
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	rig_start(&faults_family);
+	pid = (uint32_t)child;
+	v = add_element(1, pid, 0);
+	v[0] = 7;
+	rig_read();
+	HASH_FIND(hh, rig.run.processes->sums.all, &pid, sizeof(pid), sum);
+	for (int i = 0; i < 11 && !sum->is_gone; i++)
+		rig_read();
+	assert_true(sum->is_gone);
+	v[0] = 9;
+	rig_read();
+	assert_int_equal(read_last(path_of(pid, "page faults")), 9);
+}
+
 /* After some were freed a key may be found no more, and has a second place. */
 FIXTURE_TEST(a_key_in_two_places)
 {
