@@ -4,6 +4,8 @@
 
 B ?= build
 PREFIX ?= /usr/local
+# Of libraries, below PREFIX; Debian has lib/x86_64-linux-gnu.
+LIBDIR ?= lib
 DESTDIR ?=
 CC ?= gcc
 CLANG ?= clang
@@ -21,7 +23,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 	libsqlite3-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
-TEST_PACKAGES := libcmocka-dev linux-perf procps python3
+TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db
 COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
@@ -113,6 +115,8 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/probes/main.c),$(B)/bin/sonda-probes) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
+MANUAL := $(B)/man/stamp
+
 LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
@@ -140,7 +144,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 all: ## build the three programs into build/bin; installs nothing
 	$(Q)tools/deps.sh --check $(BUILD_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
-programs: $(PROGRAMS) $(LIBSONDA) $(BPF_EXAMPLES)
+programs: $(PROGRAMS) $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
 	$(if $(filter yes no,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev 1.0 (make deps)")
 
 deps: ## install the Debian packages that are missing
@@ -271,6 +275,16 @@ $(eval $(call program_rule,sondad,service))
 $(eval $(call program_rule,sonda-probes,probes))
 $(eval $(call program_rule,sonda,cli))
 
+# ---- the manual ----------------------------------------------------------------------------------
+
+# Made from what the programs print for --help, so a cross build names programs of the same sources that run here.
+HELP_FROM ?= $(B)/bin
+$(MANUAL): $(PROGRAMS) $(wildcard tools/manual/*) $(PROTOS) README.md $(wildcard docs/*.md include/sonda/*.h)
+	@echo "  MAN     $(@D)"
+	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/manual.sh $(HELP_FROM) $(@D)
+	$(Q)touch $@
+man: $(MANUAL)
+
 # ---- tests ---------------------------------------------------------------------------------------
 
 # A unit test links its own layer and those below, and may replace functions of theirs by its own; a test helper links
@@ -388,9 +402,9 @@ demo: deps-build ## record 5 s of this machine's scheduling, and say where the t
 	$(Q)tools/demo.sh $(B)
 
 install: programs ## into $(DESTDIR)$(PREFIX)
-	$(Q)tools/install.sh install $(B) "$(DESTDIR)" "$(PREFIX)"
+	$(Q)tools/install.sh install $(B) "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)"
 uninstall: ## remove what install put there
-	$(Q)tools/install.sh uninstall $(B) "$(DESTDIR)" "$(PREFIX)"
+	$(Q)tools/install.sh uninstall $(B) "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)"
 
 ##@ Develop
 format: ## clang-format over all C
@@ -408,7 +422,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs deps deps-build deps-check deps-cost check check-long check-all check-distros check-kernels clean-kernels tests \
+.PHONY: all programs man deps deps-build deps-check deps-cost check check-long check-all check-distros check-kernels clean-kernels tests \
 	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

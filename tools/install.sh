@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX
+# usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX [LIBDIR]
+#
+# LIBDIR is the folder of libraries below PREFIX; default lib.
 set -eu
 
-action=$1 B=$2 to=$3$4 prefix=$4
+action=$1 B=$2 to=$3$4 prefix=$4 libdir=${5:-lib}
 
 # One line a file: mode, source, place below the prefix.
 files() {
@@ -21,9 +23,9 @@ files() {
   for f in include/sonda/*.h; do
     echo "644 $f $f"
   done
-  echo "755 $B/lib/libsonda.so.0 lib/libsonda.so.0"
-  echo "644 $B/lib/libsonda.a lib/libsonda.a"
-  echo "644 tools/sonda.pc lib/pkgconfig/sonda.pc"
+  echo "644 $B/lib/libsonda.so.0 $libdir/libsonda.so.0"
+  echo "644 $B/lib/libsonda.a $libdir/libsonda.a"
+  echo "644 tools/sonda.pc $libdir/pkgconfig/sonda.pc"
   for f in examples/*.*; do
     echo "644 $f share/doc/sonda/$f"
   done
@@ -36,6 +38,9 @@ files() {
   for f in docs/*.md; do
     echo "644 $f share/doc/sonda/docs/$(basename "$f")"
   done
+  for f in "$B"/man/man*/*; do
+    echo "644 $f share${f#"$B"}"
+  done
   for f in configs/systemd/*.socket configs/systemd/*.service; do
     echo "644 $f lib/systemd/system/$(basename "$f")"
   done
@@ -45,7 +50,7 @@ files() {
 # Units and pkg-config name the place of the programs and of the library.
 install_one() { # MODE SOURCE PLACE
   install -D -m "$1" "$2" "$to/$3"
-  case $3 in lib/systemd/* | lib/pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g" "$to/$3" ;; esac
+  case $3 in lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g" "$to/$3" ;; esac
   case $3 in *.so.0) ln -sf "${3##*/}" "$to/${3%.0}" ;; esac
 }
 
@@ -57,4 +62,6 @@ files | while read -r mode from place; do
 done
 # Folders that nothing else is in go too.
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/lib/pkgconfig" "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :
+  "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" \
+  "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/$libdir/pkgconfig" "$to"/share/man/man[1-8] \
+  "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

@@ -207,7 +207,8 @@ FIXTURE_TEST(stalling_writer_goes_on_when_the_socket_does)
 
 FIXTURE_TEST(patched_in_place_before_it_is_sent)
 {
-	struct chunk_patch p = {.writer_id = 3, .target_buffer = 5, .offset = 4, .data = "abcd"};
+	struct chunk_patch p = {
+		.writer_id = 3, .target_buffer = 5, .offset = 4, .data = {'a', 'b', 'c', 'd'}};
 	struct smb_chunk c;
 
 	assert_int_equal(arbiter_attach_private(t.a, 4096), 0);

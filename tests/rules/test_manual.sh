@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The manual is whole: every option that a program takes, every field of a config, every function and macro of the library
+# and every data source has its line, and man formats the pages without a warning.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+man=$BUILD/man bin=$BUILD/bin
+[ -e "$man/stamp" ] || { echo "$man is not built" >&2; exit 77; }
+# Sanitized programs are slow to start, and say the same.
+! grep -qaE '__[at]san_init' "$bin/sonda" || { echo "built with a sanitizer" >&2; exit 77; }
+. tools/manual/lib.sh
+
+n=0 bad=0
+verdict() { # NAME OFFENDERS
+  n=$((n + 1))
+  if [ -z "$2" ]; then
+    echo "ok $n - $1"
+  else
+    echo "not ok $n - $1"
+    sed 's/^/#   /; 60q' <<<"$2"
+    bad=1
+  fi
+}
+# Text without roff's escapes.
+plain() { # FILE...
+  sed 's/\\f[BIRP]//g; s/\\-/-/g; s/\\(aq/'\''/g; s/\\(ti/~/g; s/\\&//g' "$@"
+}
+
+# ---- options -------------------------------------------------------------------------------------
+
+options_of() { # FILE...: the long options in tables for getopt_long
+  grep -ohE '\{"[a-z][a-z0-9-]*", (no|required|optional)_argument' "$@" | cut -d '"' -f 2 | sort -u
+}
+# --help ends a program that knows the option before it, also if that takes a value.
+takes() { # OPTION COMMAND...
+  ! "${@:2}" "--$1" --help 2>&1 </dev/null | grep -qE "unknown option|unrecognized option|ambiguous"
+}
+# An abbreviation of an option is accepted as well.
+has_line() { # OPTION PAGE_TEXT
+  grep -qE -e "(^|[ ,])--$1[a-z-]*($|[][ ,=])" <<<"$2"
+}
+
+missing=
+for verb in $(verbs_of "$bin"); do
+  page=$(plain "$man/man1/sonda-$verb.1" 2>/dev/null | grep -A1 '^\.TP' | grep -v '^\.')
+  [ -n "$page" ] || missing+="sonda-$verb(1) is not there, or has no option"$'\n'
+  for option in $(options_of $(find src/cli -name '*.c')); do
+    takes "$option" "$bin/sonda" "$verb" || continue
+    has_line "$option" "$page" || missing+="sonda-$verb(1): --$option"$'\n'
+  done
+done
+for daemon in sondad:src/service/main.c sonda-probes:src/probes/main.c; do
+  page=$(plain "$man/man8/${daemon%%:*}.8" | grep -A1 '^\.TP' | grep -v '^\.')
+  for option in $(options_of "${daemon#*:}"); do
+    has_line "$option" "$page" || missing+="${daemon%%:*}(8): --$option"$'\n'
+  done
+done
+verdict "every option of a program has its line" "$missing"
+
+# ---- fields, functions, sources ------------------------------------------------------------------
+
+fields=$(plain "$man/man5/sonda.cfg.5" | grep -A1 '^\.TP' | cut -d ' ' -f 1 | sort -u)
+missing=$(find protos/config -name '*.proto' -exec grep -ohE '^ *(optional|repeated) [A-Za-z0-9_.]+ [a-z0-9_]+ =' {} + |
+  awk '{ print $3 }' | sort -u | comm -23 - <(echo "$fields"))
+verdict "every field of a config has its line in sonda.cfg(5)" "$missing"
+
+# What is exported, and what only the headers have.
+missing=$(
+  {
+    nm -D --defined-only "$BUILD/lib/libsonda.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -v '_$'
+    cat include/sonda/*.h | grep -oE '^#define SONDA_[A-Za-z0-9_]+[A-Za-z0-9]\(' | sed 's/#define //; s/(//'
+  } | sort -u | while read -r name; do [ -e "$man/man3/$name.3" ] || echo "$name"; done
+)
+verdict "every function and macro of the library has a page of section 3" "$missing"
+
+sources=$(sources_of "$bin")
+missing=$(for source in ${sources:-none}; do
+  [ "$(sed -n "/^\.SH \"$source\"/,/^\.SH/p" "$man/man7/sonda-trace.7" | wc -l)" -gt 5 ] || echo "$source"
+done)
+verdict "every data source of sonda-probes has a section in sonda-trace(7)" "$missing"
+
+# ---- form ----------------------------------------------------------------------------------------
+
+pages=$(find "$man" -name '*.[1-8]' -size +100c)
+if command -v man >/dev/null; then
+  said=$(for page in $pages; do
+    LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null |
+      sed "s|^|${page##*/}: |"
+  done)
+  verdict "man formats all pages without a warning" "$said"
+else
+  n=$((n + 1))
+  echo "ok $n - man formats all pages without a warning # SKIP no man here"
+fi
+lost=$(grep -L '^\.SH NAME' $pages)
+verdict "every page has a name, for apropos" "$lost"
+echo "1..$n"
+exit $bad
