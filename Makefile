@@ -24,6 +24,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db
+DEB_PACKAGES := debhelper libcmocka-dev lintian
 COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
@@ -40,6 +41,7 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -W
 # Makes it harder to turn a bug into an attack; tests/rules/test_hardening.sh checks it. What the compiler or the
 # architecture lacks is left out; CFLAGS and LDFLAGS of the caller come later and win.
 compiler_has = $(shell $(CC) -Werror $(1) -c -o /dev/null -xc /dev/null 2>/dev/null && echo $(1))
+linker_has = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o /dev/null -xc - 2>/dev/null && echo $(1))
 CONTROL_FLOW := $(or $(call compiler_has,-fcf-protection=full),$(call compiler_has,-mbranch-protection=standard))
 # It needs an optimizing compiler, sanitizers replace it, and a level of the caller's must not be defined twice.
 FORTIFY = $(if $(SAN)$(filter -O0,$(OPT) $(CFLAGS))$(findstring _FORTIFY_SOURCE,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
@@ -144,7 +146,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 all: ## build the three programs into build/bin; installs nothing
 	$(Q)tools/deps.sh --check $(BUILD_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
-programs: $(PROGRAMS) $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
+programs: $(PROGRAMS) $(B)/obj/multicall/main.o $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
 	$(if $(filter yes no,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev 1.0 (make deps)")
 
 deps: ## install the Debian packages that are missing
@@ -275,6 +277,31 @@ $(eval $(call program_rule,sondad,service))
 $(eval $(call program_rule,sonda-probes,probes))
 $(eval $(call program_rule,sonda,cli))
 
+# ---- one static program --------------------------------------------------------------------------
+
+# Of each program one object, in which only its main() is visible, under a name of its own: layers of two programs may
+# have functions of one name.
+define static_rule
+$(B)/static/$(2).o: $(B)/obj/$(2)/main.o $(B)/lib$(2).a
+	@echo "  LD      $$@"
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)ld -r -o $$@ $$< --whole-archive $(B)/lib$(2).a
+	$$(Q)objcopy --redefine-sym main=$(3)_main $$@
+	$$(Q)objcopy --keep-global-symbol=$(3)_main $$@
+endef
+$(eval $(call static_rule,sondad,service,sondad))
+$(eval $(call static_rule,sonda-probes,probes,sonda_probes))
+$(eval $(call static_rule,sonda,cli,sonda))
+
+STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
+STATIC_PKGS := $(PKGS) zlib libzstd sqlite3 $(if $(filter yes,$(EBPF)),libbpf libelf)
+# The linker names functions that need shared libraries for users and hosts in other places than files.
+$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
+	@echo "  LD      $@"
+	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
+		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) -Wl,--end-group $(shell pkg-config --static --libs $(STATIC_PKGS)) -lm
+static: $(B)/static/sonda ## build/static/sonda, the three programs as one file that needs no library
+
 # ---- the manual ----------------------------------------------------------------------------------
 
 # Made from what the programs print for --help, so a cross build names programs of the same sources that run here.
@@ -349,10 +376,10 @@ check: deps-check ## install what is missing, build, run the tests that this mac
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B)
 check-long: deps deps-cost ## what takes longer: the root tests on Debian's kernels in an emulator, long runs
-	+$(Q)$(SUBMAKE) programs tests
+	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)tests/run.sh $(B) long kernels
 check-all: deps deps-cost ## check and check-long side by side
-	+$(Q)$(SUBMAKE) programs tests
+	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)tests/run.sh $(B) rules unit fuzz system root interop long kernels
 check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
@@ -403,6 +430,9 @@ demo: deps-build ## record 5 s of this machine's scheduling, and say where the t
 
 install: programs ## into $(DESTDIR)$(PREFIX)
 	$(Q)tools/install.sh install $(B) "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)"
+deb: ## Debian packages of these sources into build/deb, checked by lintian
+	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(EBPF_PACKAGES) $(DEB_PACKAGES)
+	$(Q)tools/deb.sh $(B)
 uninstall: ## remove what install put there
 	$(Q)tools/install.sh uninstall $(B) "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)"
 
@@ -422,7 +452,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs man deps deps-build deps-check deps-cost check check-long check-all check-distros check-kernels clean-kernels tests \
-	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install uninstall format lint compdb flags clean help
+.PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-kernels clean-kernels tests \
+	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

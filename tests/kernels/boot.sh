@@ -125,7 +125,7 @@ for program in bash awk bc cat chmod chown chrt cksum cmp comm cp cut date dd di
 done
 
 # The programs and the helpers of the tests, without what only a debugger reads.
-(cd "$build" && find bin tests/root tests/system tests/interop bench -type f -perm -u+x 2>/dev/null) |
+(cd "$build" && find bin static tests/root tests/system tests/interop bench -type f -perm -u+x 2>/dev/null) |
   while IFS= read -r file; do
     mkdir -p "$initramfs/sonda/build/${file%/*}"
     strip -o "$initramfs/sonda/build/$file" "$build/$file" 2>/dev/null

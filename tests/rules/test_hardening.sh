@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The programs are built hardened: position independent, full RELRO, stack protector, FORTIFY_SOURCE, stack-clash
+# The programs and the library are built hardened: position independent, full RELRO, stack protector, FORTIFY_SOURCE, stack-clash
 # protection, and CET where the compiler has it. A build with a sanitizer is not checked.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -36,11 +36,26 @@ for program in sondad sonda-probes sonda; do
   verdict "$program calls libc's checked functions (FORTIFY_SOURCE)" $?
 done
 
+# The library is loaded into other programs.
+file=$BUILD/lib/libsonda.so.0
+dynamic=$(readelf -Wd "$file")
+segments=$(readelf -Wl "$file")
+symbols=$(readelf -W --dyn-syms "$file")
+grep -q GNU_RELRO <<<"$segments" && grep -qE 'BIND_NOW|FLAGS.* NOW' <<<"$dynamic" && ! grep -q TEXTREL <<<"$dynamic"
+verdict "libsonda: what the loader relocates is read-only after the load (full RELRO, now)" $?
+grep -q 'GNU_STACK .* RW ' <<<"$segments"
+verdict "libsonda does not need an executable stack" $?
+grep -q __stack_chk_fail <<<"$symbols"
+verdict "libsonda has stack protectors" $?
+grep -qE '__[a-z]+_chk' <<<"$symbols"
+verdict "libsonda calls libc's checked functions (FORTIFY_SOURCE)" $?
 # What leaves no mark in a program: the debug information of an object says how it was compiled, the preprocessor what
 # was defined.
-producer=$(readelf --debug-dump=info "$BUILD/obj/service/main.o" 2>/dev/null | grep -m 1 DW_AT_producer)
-has() { # OPTION
-  grep -q -e "$1" <<<"$producer"
+producers=$(for object in obj/service/main.o pic/lib/api/init.o; do
+  readelf --debug-dump=info "$BUILD/$object" 2>/dev/null | grep -m 1 DW_AT_producer
+done)
+has() { # OPTION: of a program and of the library
+  [ "$(grep -c -e "$1" <<<"$producers")" = 2 ]
 }
 case $(make -s --no-print-directory B="$BUILD" flags) in
 *' -D_FORTIFY_SOURCE=3 '*) true ;;
@@ -50,7 +65,7 @@ verdict "FORTIFY_SOURCE has level 3" $?
 for option in fstack-protector-strong fstack-clash-protection fcf-protection=full; do
   # Words are meant. clang says less in the debug information.
   # shellcheck disable=SC2086
-  if [[ $producer = *clang* ]] || ! ${CC:-gcc} -Werror "-$option" -c -o /dev/null -xc /dev/null 2>/dev/null; then
+  if [[ $producers = *clang* ]] || ! ${CC:-gcc} -Werror "-$option" -c -o /dev/null -xc /dev/null 2>/dev/null; then
     n=$((n + 1))
     echo "ok $n - -$option # SKIP this compiler does not have it, or does not say so"
     continue

@@ -19,6 +19,7 @@ allowed() {
   probes) echo "probes ftrace procfs ebpf client config wire base" ;;
   analyze) echo "analyze wire base" ;;
   cli) echo "cli analyze client config wire base" ;;
+  multicall) echo "multicall base" ;;
   *) echo "" ;;
   esac
 }

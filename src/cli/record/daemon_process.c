@@ -22,6 +22,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "base/system/multicall.h"
 #include "base/text/str.h"
 
 static bool is_program(const char *path)
@@ -81,6 +82,8 @@ struct daemon_process {
 
 /* ---- finding the program ---- */
 
+#define OURSELVES "/proc/self/exe"
+
 static int beside_us(const char *name, char *buf, size_t size)
 {
 	char self[PATH_MAX], path[PATH_MAX];
@@ -99,6 +102,8 @@ static int beside_us(const char *name, char *buf, size_t size)
 
 int daemon_program(const char *name, char *buf, size_t size)
 {
+	if (multicall_contains(name))
+		return path_program(OURSELVES, buf, size);
 	return beside_us(name, buf, size) ? path_program(name, buf, size) : 0;
 }
 
@@ -206,10 +211,11 @@ static void set_journal_stream(int fd)
 }
 
 /* Runs in the child. Reports errors on stderr, which the parent reads. */
-static void run_child(const char *path, const char *const *args, const char *notify_env,
-		      const struct daemon_env *env, int notify, int err, pid_t parent)
+static void run_child(const char *name, const char *path, const char *const *args,
+		      const char *notify_env, const struct daemon_env *env, int notify, int err,
+		      pid_t parent)
 {
-	char *argv[DAEMON_MAX_ARGS + 2] = {(char *)path};
+	char *argv[DAEMON_MAX_ARGS + 2] = {(char *)(strcmp(path, OURSELVES) ? path : name)};
 	char number[16];
 	sigset_t none;
 	int null;
@@ -289,7 +295,7 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 	d->stderr_fd = err[0];
 	d->pid = fork();
 	if (d->pid == 0)
-		run_child(path, args, notify_env, env, notify[1], err[1], parent);
+		run_child(name, path, args, notify_env, env, notify[1], err[1], parent);
 	r = d->pid < 0 ? -errno : 0;
 	close(notify[1]);
 	close(err[1]);

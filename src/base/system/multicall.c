@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/system/multicall.h"
+
+/* Not linked into the static build, which has its own. */
+bool multicall_contains(const char *name)
+{
+	(void)name;
+	return false;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The three programs in one file, for a static build (make static). The name that the file was
+ * called by chooses the program; a first argument "sondad" or "sonda-probes" does as well:
+ *
+ *	sonda record ...	sonda
+ *	sondad			sondad, by a link to the file
+ *	sonda sondad		sondad
+ *
+ * The build renames main() of each program, and hides all its other functions.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/system/multicall.h"
+
+int sonda_main(int argc, char **argv);
+int sonda_probes_main(int argc, char **argv);
+int sondad_main(int argc, char **argv);
+
+static const struct program {
+	const char *name;
+	int (*main)(int argc, char **argv);
+} programs[] = {
+	{"sonda", sonda_main},
+	{"sonda-probes", sonda_probes_main},
+	{"sondad", sondad_main},
+};
+
+static const struct program *find_program(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		if (!strcmp(programs[i].name, name))
+			return &programs[i];
+	return NULL;
+}
+
+bool multicall_contains(const char *name)
+{
+	return find_program(name) != NULL;
+}
+
+/* A static program has no loader: a shared library would bring a second C library with it. Callers
+ * do without the library, and log the reason. */
+void *dlopen(const char *file, int mode)
+{
+	(void)file;
+	(void)mode;
+	return NULL;
+}
+
+char *dlerror(void)
+{
+	return (char *)"this is a static program, which cannot load libraries";
+}
+
+int main(int argc, char **argv)
+{
+	const struct program *called = find_program(argv[0]), *named;
+
+	named = argc > 1 && !strchr(argv[1], '/') ? find_program(argv[1]) : NULL;
+	if ((!called || called == &programs[0]) && named)
+		return named->main(argc - 1, argv + 1);
+	return called ? called->main(argc, argv) : sonda_main(argc, argv);
+}
