@@ -22,6 +22,10 @@ verdict() { # NAME OFFENDERS
     bad=1
   fi
 }
+# The tags of a page, and lines that name an option as "-e (--event)".
+tags() { # FILE
+  plain "$1" 2>/dev/null | grep -A1 -e '^\.TP' -e '(--' | grep -v '^\.'
+}
 # Text without roff's escapes.
 plain() { # FILE...
   sed 's/\\f[BIRP]//g; s/\\-/-/g; s/\\(aq/'\''/g; s/\\(ti/~/g; s/\\&//g' "$@"
@@ -40,7 +44,7 @@ takes() { # OPTION COMMAND...
 }
 # An abbreviation of an option is accepted as well.
 has_line() { # OPTION PAGE_TEXT
-  [[ $2 =~ (^|[[:space:],])--$1[a-z-]*($|[][[:space:],=]) ]]
+  [[ $2 =~ (^|[[:space:],(])--$1[a-z-]*($|[][[:space:],=)]) ]]
 }
 
 missing=
@@ -48,14 +52,14 @@ missing=
 # shellcheck disable=SC2046
 options=$(options_of $(find src/cli -name '*.c'))
 for verb in $(verbs_of "$bin"); do
-  page=$(plain "$man/man1/sonda-$verb.1" 2>/dev/null | grep -A1 '^\.TP' | grep -v '^\.')
+  page=$(tags "$man/man1/sonda-$verb.1")
   [ -n "$page" ] || missing+="sonda-$verb(1) is not there, or has no option"$'\n'
   for option in $options; do
     has_line "$option" "$page" || ! takes "$option" "$bin/sonda" "$verb" || missing+="sonda-$verb(1): --$option"$'\n'
   done
 done
 for daemon in sondad:src/service/main.c sonda-probes:src/probes/main.c; do
-  page=$(plain "$man/man8/${daemon%%:*}.8" | grep -A1 '^\.TP' | grep -v '^\.')
+  page=$(tags "$man/man8/${daemon%%:*}.8")
   for option in $(options_of "${daemon#*:}"); do
     has_line "$option" "$page" || missing+="${daemon%%:*}(8): --$option"$'\n'
   done

@@ -445,7 +445,7 @@ static uint64_t random_number(uint64_t *rng)
 static int random_args(uint64_t *rng, struct sonda_arg *args, const struct sonda_track *track)
 {
 	static const char text[] = "a text of some bytes that may be cut somewhere";
-	int n = 0, open = 0;
+	int n = 0;
 
 	for (unsigned left = rng_below(rng, 6); left > 0; left--) {
 		struct sonda_string *name = random_name(rng);
@@ -467,7 +467,6 @@ static int random_args(uint64_t *rng, struct sonda_arg *args, const struct sonda
 			break;
 		case 4:
 			args[n++] = sonda_arg_u(SONDA_ARG_DICT, name, 0);
-			open++;
 			break;
 		case 5:
 			args[n++] = sonda_arg_end(SONDA_ARG_CLOSE);

@@ -42,7 +42,8 @@ static void commit(struct twins *t)
 
 static void patch(struct twins *t)
 {
-	struct trace_buffer_patch p[2] = {{below(t, 64), "PPPP"}, {below(t, 64), "QQQQ"}};
+	struct trace_buffer_patch p[2] = {{below(t, 64), {'P', 'P', 'P', 'P'}},
+					  {below(t, 64), {'Q', 'Q', 'Q', 'Q'}}};
 	uint16_t writer = (uint16_t)(1 + below(t, 40));
 	uint32_t id = t->ids[writer] - below(t, 4), n = below(t, 3);
 	bool more = below(t, 2);

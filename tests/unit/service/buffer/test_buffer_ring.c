@@ -235,7 +235,7 @@ TEST(discarding_does_not_count_what_trails)
 
 TEST(discarding_still_patches_and_grows)
 {
-	struct trace_buffer_patch p = {.offset = 4, .data = "done"};
+	struct trace_buffer_patch p = {.offset = 4, .data = {'d', 'o', 'n', 'e'}};
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 
 	chunk_start(&c, 1, 2, 0, 0);

@@ -238,7 +238,7 @@ IN_64K(what_a_writer_left_unfinished_is_not_waited_for)
 
 TEST_WITH(patches_of_a_later_writer_are_not_for_the_one_before, setup_64k, teardown)
 {
-	struct trace_buffer_patch p = {.offset = 4, .data = "xxxx"};
+	struct trace_buffer_patch p = {.offset = 4, .data = {'x', 'x', 'x', 'x'}};
 	struct trace_buffer *b = *state;
 
 	commit_text(b, 1, 1, 0, 0, "original");

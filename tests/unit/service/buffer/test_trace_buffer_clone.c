@@ -88,7 +88,7 @@ TEST(it_outlives_the_source)
 /* The packet is whole in neither; then its end comes to both. */
 TEST(fragments_and_patches_go_on_in_both)
 {
-	static const struct trace_buffer_patch patch = {.offset = 4, .data = "PPPP"};
+	static const struct trace_buffer_patch patch = {.offset = 4, .data = {'P', 'P', 'P', 'P'}};
 	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING), *clone;
 
 	commit_text(b, 1, 1, 0, ON_NEXT, "begin");
