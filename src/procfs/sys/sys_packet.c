@@ -17,7 +17,7 @@ int extra_counters_init(struct extra_counters *x, const char *source, struct wri
 	return tracks_new(source, w, &x->tracks);
 }
 
-void extra_counters_deinit(struct extra_counters *x)
+static void extra_counters_deinit(struct extra_counters *x)
 {
 	for (size_t i = 0; i < x->n; i++)
 		free(x->all[i].name);
@@ -60,8 +60,9 @@ static bool has_room(struct extra_counters *x)
 	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
 }
 
-uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
-			    const struct track_spec *kind)
+/* As extra_counters_find(), for a name that is new in its group. */
+static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
+				   const struct track_spec *kind)
 {
 	struct extra_counter extra = {.group = group};
 	struct track_spec spec = *kind;
@@ -125,7 +126,8 @@ bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group
 	return true;
 }
 
-void extra_counters_write(struct extra_counters *x, uint64_t boot_ns)
+/* Writes the values that were set, with that timestamp. No packet may be open. */
+static void extra_counters_write(struct extra_counters *x, uint64_t boot_ns)
 {
 	if (x->n_fresh == 0)
 		return;

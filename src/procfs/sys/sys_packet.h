@@ -39,8 +39,8 @@ struct extra_counters {
 	size_t n_fresh, fresh_cap;
 };
 
+/* sys_packet_end() writes the values, sys_packet_deinit() frees the counters. */
 int extra_counters_init(struct extra_counters *x, const char *source, struct writer *w);
-void extra_counters_deinit(struct extra_counters *x);
 
 /* Returns the group of a file, such as "vmstat". */
 uint32_t extra_counters_group(struct extra_counters *x, const char *name);
@@ -53,9 +53,6 @@ uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t c
  */
 uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct span name,
 			     const struct track_spec *kind);
-/* Like extra_counters_find(), for a name that is new in its group. */
-uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
-			    const struct track_spec *kind);
 /* Sets the value. Call it at most once for each counter between two writes. */
 void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value);
 /*
@@ -65,9 +62,6 @@ void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t valu
 bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group, struct span name,
 			const struct track_spec *kind, int64_t value);
 void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value);
-
-/* Writes the values that were set, with that timestamp. No packet may be open. */
-void extra_counters_write(struct extra_counters *x, uint64_t boot_ns);
 
 /*
  * The context of a poll of linux.sys_stats: the roots, the buffer for the file that is read, the

@@ -133,10 +133,5 @@ static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, cons
 	return tb_record_at(&b->ring, (size_t)tb_refs_at(&s->refs, i)->unit * TB_UNIT);
 }
 
-/* Call before the first fragment of the head record is used: records what is missing before it, and
- * that earlier chunks are too late from now on. */
-void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec);
-/* Removes the head, which was read to its end or whose rest is dropped. */
-void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s);
 /* Drops all records of the sequence up to this one, whose space is needed. */
 void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec);

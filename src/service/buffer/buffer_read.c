@@ -63,11 +63,71 @@ static enum step stall(struct tb_seq *s, enum tb_stall why)
 	return STEP_STALL;
 }
 
+/*
+ * A record leaves its sequence always at the head, in the order of chunk ids, either
+ * read to its end or dropped because the writing needs its space. Then the sequence notes how far
+ * it is (last_*), what is missing (loss), and the record becomes a free run in the ring.
+ *
+ *      refs   | 5 | 7 | 8 |        last_id 4, complete
+ *               ^ head: 5 follows 4. When it has left, 7 does not follow 5: READ_GAP.
+ */
+
+static bool follows(const struct tb_seq *s, const struct tb_record *rec)
+{
+	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
+}
+
+/* Call before the first fragment of the head record is used: records what is missing before it, and that
+ * earlier chunks are too late from now on. */
+static void enter_head(struct tb_seq *s, const struct tb_record *rec)
+{
+	if (!s->has_last || !follows(s, rec)) {
+		s->loss |= s->has_last ? DATA_LOSS_READ_GAP : 0;
+		s->run_start = rec->chunk_id;
+	}
+	s->has_last = true;
+	s->last_id = rec->chunk_id;
+	s->last_complete = false;
+}
+
+static uint32_t loss_after(const struct tb_record *rec)
+{
+	return (rec->flags & TB_CORRUPTED ? DATA_LOSS_CHUNK_CORRUPTED : 0) |
+	       (rec->flags & TB_ABORTED ? DATA_LOSS_WRITER_ABORT : 0);
+}
+
+static void leave_head(struct trace_buffer *b, struct tb_seq *s)
+{
+	struct tb_record *rec = tb_seq_record(b, s, 0);
+
+	if (rec->read == 0)
+		enter_head(s, rec);
+	s->loss |= loss_after(rec);
+	s->last_complete = rec->flags & TB_COMPLETE;
+	s->last_frags = rec->frags;
+	s->last_bytes = (uint16_t)(rec->base + rec->used);
+	tb_seq_pop(b, s);
+	b->n_unread--;
+	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
+	rec->seq = 0;
+}
+
+/* Removes the head, which was read to its end or whose rest is dropped. */
+static void finish_head(struct trace_buffer *b, struct tb_seq *s)
+{
+	const struct tb_record *rec = tb_seq_record(b, s, 0);
+
+	/* A chunk is counted once, with its first record. */
+	b->stats.chunks_read += rec->base == 0;
+	b->stats.bytes_read += tb_stride(rec->used);
+	leave_head(b, s);
+}
+
 /* The packet that begins at the head is whole: tells what is missing before it. */
 static void put_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
 {
 	if (head->read == 0)
-		tb_seq_enter(s, head);
+		enter_head(s, head);
 	ret->loss = s->loss ? s->loss | DATA_LOSS_PRESENT : 0;
 	s->loss = 0;
 }
@@ -77,10 +137,10 @@ static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_rec
 			 uint16_t end)
 {
 	if (head->read == 0)
-		tb_seq_enter(s, head);
+		enter_head(s, head);
 	head->read = end;
 	if (end == head->used)
-		tb_seq_finish_head(b, s);
+		finish_head(b, s);
 }
 
 /* Gives up what is left of the first n refs. */
@@ -89,7 +149,7 @@ static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n
 	s->loss |= loss;
 	b->work += n;
 	while (n--)
-		tb_seq_finish_head(b, s);
+		finish_head(b, s);
 	return STEP_ON;
 }
 
@@ -304,63 +364,6 @@ bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trac
 	if (steps)
 		*steps -= MIN(*steps, b->work);
 	return found;
-}
-
-/*
- * How it works: a record leaves its sequence always at the head, in the order of chunk ids, either
- * read to its end or dropped because the writing needs its space. Then the sequence notes how far
- * it is (last_*), what is missing (loss), and the record becomes a free run in the ring.
- *
- *      refs   | 5 | 7 | 8 |        last_id 4, complete
- *               ^ head: 5 follows 4. When it has left, 7 does not follow 5: READ_GAP.
- */
-
-static bool follows(const struct tb_seq *s, const struct tb_record *rec)
-{
-	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
-}
-
-void tb_seq_enter(struct tb_seq *s, const struct tb_record *rec)
-{
-	if (!s->has_last || !follows(s, rec)) {
-		s->loss |= s->has_last ? DATA_LOSS_READ_GAP : 0;
-		s->run_start = rec->chunk_id;
-	}
-	s->has_last = true;
-	s->last_id = rec->chunk_id;
-	s->last_complete = false;
-}
-
-static uint32_t loss_after(const struct tb_record *rec)
-{
-	return (rec->flags & TB_CORRUPTED ? DATA_LOSS_CHUNK_CORRUPTED : 0) |
-	       (rec->flags & TB_ABORTED ? DATA_LOSS_WRITER_ABORT : 0);
-}
-
-static void leave_head(struct trace_buffer *b, struct tb_seq *s)
-{
-	struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	if (rec->read == 0)
-		tb_seq_enter(s, rec);
-	s->loss |= loss_after(rec);
-	s->last_complete = rec->flags & TB_COMPLETE;
-	s->last_frags = rec->frags;
-	s->last_bytes = (uint16_t)(rec->base + rec->used);
-	tb_seq_pop(b, s);
-	b->n_unread--;
-	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
-	rec->seq = 0;
-}
-
-void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s)
-{
-	const struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	/* A chunk is counted once, with its first record. */
-	b->stats.chunks_read += rec->base == 0;
-	b->stats.bytes_read += tb_stride(rec->used);
-	leave_head(b, s);
 }
 
 static void overwrite_head(struct trace_buffer *b, struct tb_seq *s)

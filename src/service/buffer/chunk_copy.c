@@ -5,6 +5,17 @@
 
 #include "service/buffer/buffer_internal.h"
 
+/*
+ * copy_nontemporal() is memcpy with non-temporal stores, for a destination that is not cached and not
+ * read soon: whole cache lines are written without reading them first. If the destination is cached,
+ * or is read soon, it is several times slower than memcpy. It is fastest if dst begins and ends at a
+ * multiple of COPY_FAR_LINE; src should be cached.
+ *
+ * This thread sees the bytes as after memcpy. Another thread sees them after it has observed a later
+ * locked instruction (a lock, an atomic exchange) or system call of this one.
+ */
+#define COPY_FAR_LINE 64u
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 
@@ -30,7 +41,7 @@ static void copy_lines(uint8_t *dst, const uint8_t *src, size_t n)
 	}
 }
 
-void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
+static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 {
 	size_t head = -(uintptr_t)dst & (COPY_FAR_LINE - 1), lines;
 
@@ -52,7 +63,7 @@ bool copy_far_is_there(void)
 	return false;
 }
 
-void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
+static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 {
 	memcpy(dst, src, len);
 }

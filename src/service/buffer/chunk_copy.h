@@ -5,21 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * memcpy with non-temporal stores, for a destination that is not cached and not read soon: whole
- * cache lines are written without reading them first. If the destination is cached, or is read
- * soon, it is several times slower than memcpy.
- *
- * This thread sees the bytes as after memcpy. Another thread sees them after it has observed a
- * later locked instruction (a lock, an atomic exchange) or system call of this one.
- */
-
-/* Returns true if this CPU has such stores. Else copy_nontemporal() is memcpy. */
+/* Returns true if this CPU has non-temporal stores, with which tb_intake() fills large rings. */
 bool copy_far_is_there(void);
-
-/* Fastest if dst begins and ends at a multiple of COPY_FAR_LINE; src should be cached. */
-#define COPY_FAR_LINE 64u
-void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len);
 
 /* The only code that reads memory which producers can change. Internal: only service/buffer
  * includes it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "base/system/memory_limit.h"
+#include "base/system/memory_limit.c"
 
 struct fixture {
 	char dir[64];

@@ -33,7 +33,8 @@ static int set(const char *name, uint64_t first, size_t n)
 static void write_at(uint64_t ns)
 {
 	sys_disks_end(&disks, &poll_state);
-	extra_counters_write(&poll_state.extras, ns);
+	poll_state.begun = ns;
+	sys_packet_end(&poll_state);
 	read_tracks();
 }
 
@@ -96,8 +97,8 @@ FIXTURE_TEST(no_room_for_counters)
 		char name[16];
 		int n = snprintf(name, sizeof(name), "c%u", i);
 
-		extra_counters_add(&poll_state.extras, group, (struct span){name, (size_t)n},
-				   &(struct track_spec){.unit = TRACK_UNIT_COUNT});
+		extra_counters_find(&poll_state.extras, group, (struct span){name, (size_t)n},
+				    &(struct track_spec){.unit = TRACK_UNIT_COUNT});
 	}
 	for (unsigned pass = 0; pass < 3; pass++) {
 		sys_disks_begin(&disks);

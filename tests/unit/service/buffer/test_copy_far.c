@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "service/buffer/chunk_copy.h"
+#include "service/buffer/chunk_copy.c"
 
 enum { ROOM = 512, MAX_LEN = 4 * COPY_FAR_LINE + 1 };
 
