@@ -44,7 +44,7 @@ struct line {
 	struct arbiter *arbiter;
 	struct writer *writer;
 	struct trace_buffer *buffer;
-	struct out_file out;
+	struct file_part part;
 };
 
 static void must(bool good, const char *what)
@@ -143,7 +143,7 @@ static void ignore_removed(void *ctx, uint16_t writer_id)
 PIECE static void piece_file(struct line *l, const struct trace_packet *p, const uint8_t *trailer,
 			     size_t len)
 {
-	struct packet_sink *sink = &l->out.sink;
+	struct packet_sink *sink = &l->part.out.sink;
 
 	sink->begin(sink, p->size + len);
 	for (size_t i = 0; i < p->n_slices; i++)
@@ -173,6 +173,7 @@ static const struct arbiter_ops ops = {.schedule = schedule,
 
 static void line_init(struct line *l)
 {
+	static const Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
 	struct arbiter_options options = {.ops = &ops, .ctx = l};
 	void *base;
 	int fd;
@@ -185,7 +186,8 @@ static void line_init(struct line *l)
 	arbiter_patch_in_place(l->arbiter, true);
 	l->writer = writer_new(l->arbiter, 1, WRITER_STALL);
 	must(l->writer, "writer");
-	out_file_init(&l->out, open("/dev/null", O_WRONLY | O_CLOEXEC));
+	must(file_part_init(&l->part, &config, open("/dev/null", O_WRONLY | O_CLOEXEC), 0) == 0,
+	     "output");
 }
 
 static uint64_t run_line(struct line *l, size_t total)
@@ -203,7 +205,7 @@ static uint64_t run_line(struct line *l, size_t total)
 		batch = 0;
 		piece_send(l);
 		piece_read(l);
-		while (out_file_write(&l->out) == OUT_FILE_MORE)
+		while (out_file_write(&l->part.out) == OUT_FILE_MORE)
 			;
 	}
 	must(trace_buffer_stats(l->buffer)->chunks_overwritten == 0 &&
@@ -245,7 +247,7 @@ int main(int argc, char **argv)
 	scans = strtol(argv[3], NULL, 10);
 	for (long i = 0; i < scans; i++)
 		piece_proc(&l, argv[2]);
-	printf("%llu %llu\n", (unsigned long long)packets, (unsigned long long)l.out.written);
+	printf("%llu %llu\n", (unsigned long long)packets, (unsigned long long)l.part.out.written);
 	writer_free(l.writer);
 	arbiter_free(l.arbiter);
 	trace_buffer_free(l.buffer);

@@ -26,7 +26,8 @@ static size_t out_file_record_size(size_t packet_size)
 	return 1 + pb_varint_len(packet_size) + packet_size;
 }
 
-uint64_t out_file_size(const struct out_file *o)
+/* Returns the bytes of the file, including pending data. */
+static uint64_t out_file_size(const struct out_file *o)
 {
 	return o->written + (o->used - o->sent);
 }
@@ -202,7 +203,8 @@ static off_t begin_of(int fd, const struct statx *st)
 	return MAX(here, 0);
 }
 
-void out_file_init(struct out_file *o, int fd)
+/* Takes the descriptor, which must be open for writing. */
+static void out_file_init(struct out_file *o, int fd)
 {
 	struct statx st;
 
@@ -221,7 +223,8 @@ void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64
 	o->id = id;
 }
 
-void out_file_deinit(struct out_file *o)
+/* Drops pending data. May be called twice, and on zeroed memory with fd -1. */
+static void out_file_deinit(struct out_file *o)
 {
 	if (o->writer && o->fd >= 0)
 		write_thread_close(o->writer, o->fd);

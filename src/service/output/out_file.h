@@ -42,25 +42,19 @@ struct out_file {
 
 enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
 
-/* Takes the descriptor, which must be open for writing. */
-void out_file_init(struct out_file *o, int fd);
 /* Sets the writer thread (borrowed until the file is closed); id marks the results of this file. */
 void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id);
 /* Takes the result of a job of this file. */
 void out_file_take_result(struct out_file *o, struct file_result *r);
 /* Writes all pending data, then syncs. Returns as out_file_write(). With a writer it does not wait,
- * and errors are lost. Afterwards only out_file_deinit() may be called. */
+ * and errors are lost. Afterwards only file_part_deinit() may be called. */
 int out_file_write_rest(struct out_file *o);
-/* Drops pending data. May be called twice, and on zeroed memory with fd -1. */
-void out_file_deinit(struct out_file *o);
 
 /* Returns the offset of a regular file at which the trace ends. The offset of the descriptor is
  * shared with the process that passed it, so it may differ. */
 off_t out_file_end(const struct out_file *o);
 /* Removes the last bytes that were written, if the file supports it. Returns 0 or -errno. */
 int out_file_cut(struct out_file *o, uint64_t bytes);
-/* Returns the bytes of the file, including pending data. */
-uint64_t out_file_size(const struct out_file *o);
 
 /*
  * Writes up to OUT_FILE_PIECE bytes, or gives all pending data to the writer. Returns OUT_FILE_DONE
@@ -87,7 +81,7 @@ struct file_part {
 	bool has_data; /* of producers */
 };
 
-/* Takes the descriptor, also on failure. Returns 0 or -ENOMEM. */
+/* Takes the descriptor, which must be open for writing, also on failure. Returns 0 or -ENOMEM. */
 int file_part_init(struct file_part *p, const Pb__TraceConfig *config, int fd, uint32_t number);
 /* Drops pending data and closes. May be called twice. */
 void file_part_deinit(struct file_part *p);

@@ -44,6 +44,13 @@ static void put(struct trace_files *f, char c, size_t len)
 }
 
 /* All of it; how many turns it took. */
+static void part_init(struct file_part *p, int fd)
+{
+	static const Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+
+	assert_int_equal(file_part_init(p, &config, fd, 0), 0);
+}
+
 static unsigned copy_all(struct file_copy *c, struct out_file *to)
 {
 	unsigned n = 0;
@@ -68,7 +75,8 @@ DIR_TEST(copies_what_was_there)
 	int fd = new_file(state, 1, "to", O_RDWR);
 	struct peer_packets t;
 	struct file_copy copy;
-	struct out_file to;
+	struct file_part part;
+	struct out_file *to = &part.out;
 	struct err_text e;
 
 	for (unsigned i = 0; i < 10; i++)
@@ -78,13 +86,13 @@ DIR_TEST(copies_what_was_there)
 	assert_int_equal(trace_files_write_now(&f, -1), 0);
 	unlink(temp_dir_path(state, 0, "from"));
 	trace_files_deinit(&f);
-	out_file_init(&to, fd);
-	assert_int_equal(copy_all(&copy, &to), 4);
+	part_init(&part, fd);
+	assert_int_equal(copy_all(&copy, to), 4);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
 	assert_int_equal(t.n, 10);
 	assert_int_equal(t.list[9].len, 100000);
 	peer_packets_free(&t);
-	out_file_deinit(&to);
+	file_part_deinit(&part);
 	file_copy_deinit(&copy);
 	file_copy_deinit(&copy);
 }
@@ -96,7 +104,8 @@ DIR_TEST(offset_of_the_file_is_not_asked)
 	struct trace_files f;
 	struct peer_packets t;
 	struct file_copy copy;
-	struct out_file to;
+	struct file_part part;
+	struct out_file *to = &part.out;
 	struct err_text e;
 
 	assert_int_equal(write(fd, "another's", 9), 9);
@@ -104,14 +113,14 @@ DIR_TEST(offset_of_the_file_is_not_asked)
 	put(&f, 'a', 1000);
 	assert_int_equal(trace_files_write_now(&f, -1), 0);
 	lseek(fd, 3, SEEK_SET);
-	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
-	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
-	copy_all(&copy, &to);
+	part_init(&part, new_file(state, 1, "to", O_RDWR));
+	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
+	copy_all(&copy, to);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.list[0].len, 1000);
 	peer_packets_free(&t);
-	out_file_deinit(&to);
+	file_part_deinit(&part);
 	file_copy_deinit(&copy);
 	trace_files_deinit(&f);
 }
@@ -122,20 +131,21 @@ DIR_TEST(file_that_others_append_to_is_copied)
 	struct trace_files f;
 	struct peer_packets t;
 	struct file_copy copy;
-	struct out_file to;
+	struct file_part part;
+	struct out_file *to = &part.out;
 	struct err_text e;
 
 	assert_int_equal(write(fd, "another's", 9), 9);
 	lseek(fd, 0, SEEK_SET);
 	f = parts_of(fd);
 	put(&f, 'a', 1000);
-	out_file_init(&to, new_file(state, 1, "to", O_RDWR));
-	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
-	copy_all(&copy, &to);
+	part_init(&part, new_file(state, 1, "to", O_RDWR));
+	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
+	copy_all(&copy, to);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
 	assert_int_equal(t.n, 1);
 	peer_packets_free(&t);
-	out_file_deinit(&to);
+	file_part_deinit(&part);
 	file_copy_deinit(&copy);
 	trace_files_deinit(&f);
 }
@@ -143,33 +153,35 @@ DIR_TEST(file_that_others_append_to_is_copied)
 DIR_TEST(empty_file_is_copied_at_once)
 {
 	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
-	struct out_file to;
+	struct file_part part;
+	struct out_file *to = &part.out;
 	struct file_copy copy;
 	struct err_text e;
 
-	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
-	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
-	assert_int_equal(copy_all(&copy, &to), 0);
+	part_init(&part, new_file(state, 1, "to", O_WRONLY));
+	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
+	assert_int_equal(copy_all(&copy, to), 0);
 	file_copy_deinit(&copy);
 	trace_files_deinit(&f);
-	out_file_deinit(&to);
+	file_part_deinit(&part);
 }
 
 DIR_TEST(file_that_was_cut_is_an_error)
 {
 	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
-	struct out_file to;
+	struct file_part part;
+	struct out_file *to = &part.out;
 	struct file_copy copy;
 	struct err_text e;
 
 	put(&f, 'a', 1000);
-	out_file_init(&to, new_file(state, 1, "to", O_WRONLY));
-	assert_int_equal(file_copy_take(&copy, &f, to.fd, &e), 0);
+	part_init(&part, new_file(state, 1, "to", O_WRONLY));
+	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
 	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
-	assert_int_equal(file_copy_next(&copy, &to), -EIO);
+	assert_int_equal(file_copy_next(&copy, to), -EIO);
 	file_copy_deinit(&copy);
 	trace_files_deinit(&f);
-	out_file_deinit(&to);
+	file_part_deinit(&part);
 }
 
 DIR_TEST(what_cannot_be_copied_is_refused)
