@@ -8,6 +8,7 @@
 #include "analyze/name_list.h"
 #include "base/text/str.h"
 #include "cli/report/config_sources.h"
+#include "cli/terminal/suggestions.h"
 
 /*
  *	sched/sched_switch (filter refused: Field not found at character 18: prev_pid == 1 && ^x)
@@ -212,13 +213,15 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 			     struct strbuf *lines)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
-	const char *nearest = tracefs_events_nearest(events, word, buf);
+	struct presets *presets = presets_new(NULL);
+	const char *nearest = suggest_word(events, presets, word, buf);
 
 	if (nearest && strcmp(nearest, word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
 	else if (!strcmp(word, "help"))
 		strbuf_puts(lines, "; see 'sonda help record'");
 	strbuf_putc(lines, '\n');
+	presets_free(presets);
 }
 
 static bool is_pattern(const char *word)
@@ -232,7 +235,7 @@ static void put_missing(const char *word, const struct tracefs_events *events, b
 	strbuf_printf(lines,
 		      is_pattern(word) ? "no event matches '%s'" : "event '%s' does not exist",
 		      word);
-	if (is_pattern(word) || !with_nearest)
+	if (!with_nearest)
 		strbuf_putc(lines, '\n');
 	else
 		end_with_nearest(word, events, lines);
@@ -243,7 +246,7 @@ size_t missing_idle(const struct event_requests *idle, const struct tracefs_even
 {
 	for (size_t i = 0; i < idle->n; i++) {
 		strbuf_printf(lines, "'%s' excludes no event", idle->names[i]);
-		if (is_pattern(idle->names[i]) || i >= MISSING_NEAREST)
+		if (i >= MISSING_NEAREST)
 			strbuf_putc(lines, '\n');
 		else
 			end_with_nearest(idle->names[i] + 1, events, lines);

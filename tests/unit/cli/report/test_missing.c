@@ -156,10 +156,10 @@ static void check_all(const char *text, const char *expected)
 /* Nothing would be recorded. */
 TEST(test_every_event_is_missing)
 {
-	static const char says[] = "event 'shced' does not exist; did you mean sched/*?\n";
+	static const char says[] = "event 'shced' does not exist; did you mean sched?\n";
 
 	check_all(FTRACE("'shced', 'help'") NAMES,
-		  "event 'shced' does not exist; did you mean sched/*?\n"
+		  "event 'shced' does not exist; did you mean sched?\n"
 		  "event 'help' does not exist; see 'sonda help record'\n");
 	check_all(FTRACE("'shced'") FTRACE("'shced'"), says);
 	/* There is something to record. */

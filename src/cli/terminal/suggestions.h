@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cli/terminal/kernel_events.h"
+#include "cli/terminal/presets.h"
+
+/*
+ * Returns what the user may have meant by a word of sonda record that names nothing here: a preset,
+ * "group/name", "group/" and a star, or for a pattern a similar pattern that matches; NULL if nothing
+ * is similar. events NULL: those that sonda knows by itself. presets may be NULL. buf may hold the
+ * result.
+ */
+const char *suggest_word(const struct tracefs_events *events, struct presets *presets,
+			 const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME]);
