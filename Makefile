@@ -102,7 +102,9 @@ GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
 BPF_EXAMPLES := $(if $(filter yes,$(EBPF)),$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/examples/*.bpf.c)))
 # The presets that the program has in it, for where none are installed.
 PRESETS := $(sort $(wildcard share/sonda/presets/*.cfg))
-GEN_CLI := $(B)/gen/presets.o
+COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto inode_file/*.proto linux/*.proto \
+	process_stats/*.proto sys_stats/*.proto system_info/*.proto track_event/*.proto)))
+GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -193,6 +195,11 @@ $(B)/gen/presets.c: tools/built_in_presets.awk $(PRESETS) share/sonda/presets
 	@echo "  GEN     $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(PRESETS) >$@
+
+$(B)/gen/field_comments.c: tools/field_comments.awk $(COMMENTED_PROTOS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $< $(COMMENTED_PROTOS) >$@
 
 # One object for all machines of a byte order: fields are found when it is loaded. Debug information but BTF is
 # dropped where llvm-strip is there.

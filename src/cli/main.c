@@ -21,6 +21,8 @@ static int cmd_version(int argc, char **argv);
 
 static const struct verb verbs[] = {
 	{"record", cmd_record, "record kernel activity into a trace file"},
+	{"list", cmd_list, "list events, presets, data sources: what can be recorded here"},
+	{"describe", cmd_describe, "show everything about an event, a preset, a data source ..."},
 	{"snapshot", cmd_snapshot, "write the current contents of a running session to a file"},
 	{"stop", cmd_stop, "end a detached session and write its trace"},
 	{"attach", cmd_attach, "attach to a detached session until it ends"},

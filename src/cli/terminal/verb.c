@@ -77,6 +77,7 @@ static const struct option all[] = {
 	{"socket", required_argument, NULL, 's'}, {"out", required_argument, NULL, 'o'},
 	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},	  {"bugreport", no_argument, NULL, 'b'},
+	{"fields", no_argument, NULL, 'f'},
 	{"strict", no_argument, NULL, 'x'},	  {"help", no_argument, NULL, 'h'},
 };
 
@@ -121,6 +122,9 @@ static int take(int option, const char *usage, struct verb_options *o)
 		return -1;
 	case 'b':
 		o->bugreport = true;
+		return -1;
+	case 'f':
+		o->fields = true;
 		return -1;
 	case 'h':
 		fputs(usage, stdout);

@@ -27,13 +27,14 @@ struct verb_options {
 	bool json; /* --json */
 	bool strict; /* --strict */
 	bool bugreport; /* --bugreport */
+	bool fields; /* --fields */
 	char **words; /* arguments that are not options */
 	size_t n_words;
 };
 
 /*
  * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
- * j(son) b(ugreport) x (--strict). Returns -1 to continue; else the exit code, after printing help
+ * j(son) b(ugreport) f(ields) x (--strict). Returns -1 to continue; else the exit code, after printing help
  * on stdout or the error on stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
@@ -49,6 +50,8 @@ enum exit_code {
 };
 
 /* argv[0] is the verb. Returns an exit_code. */
+int cmd_describe(int argc, char **argv);
+int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_sessions(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonda list: what can be recorded here, by kind. sonda describe: everything about one of these. A
+ * word may mean several things: "power" is a preset and a group of events.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/log.h"
+#include "cli/list/list.h"
+#include "cli/terminal/suggestions.h"
+#include "cli/terminal/verb.h"
+
+static const char list_usage[] =
+	"usage: sonda list [OPTION]... [KIND] [PATTERN]...\n"
+	"\n"
+	"Lists what can be recorded here. Without KIND: the kinds, or what matches in all of "
+	"them.\n"
+	"\n"
+	"Kinds:\n"
+	"  events                 events of the kernel\n"
+	"  groups                 groups of events\n"
+	"  presets                words for events and counters, with what they expand to here\n"
+	"  sources                data sources of a config, with the names of their options\n"
+	"  families               counters of eBPF programs in the kernel\n"
+	"  categories             track events of programs that run now\n"
+	"  functions              functions of the kernel for --kprobe and --function-graph\n"
+	"\n"
+	"A pattern may have '*', '?' and '[]': sonda list events 'sched:*'.\n"
+	"\n"
+	"      --fields           events with their fields and the kernel's print format\n"
+	"      --json             print one JSON array\n"
+	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"  -h, --help             print this help\n"
+	"\n"
+	"Exit codes: 0 success, 1 nothing matches or a list cannot be read, 2 usage error.\n";
+
+static const char describe_usage[] =
+	"usage: sonda describe [OPTION]... WORD...\n"
+	"\n"
+	"Shows everything about an event, a group, a preset, a data source, an eBPF family, a "
+	"category\n"
+	"of track events, or a function of the kernel, with an example.\n"
+	"\n"
+	"      --json             print one JSON array\n"
+	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"  -h, --help             print this help\n"
+	"\n"
+	"Exit codes: 0 success, 1 nothing has this name, 2 usage error.\n";
+
+static const struct list_kind *find_kind(const char *name)
+{
+	for (const struct list_kind *k = list_kinds; k->name; k++)
+		if (!strcmp(k->name, name) || !strcmp(k->names, name))
+			return k;
+	return NULL;
+}
+
+static int init(struct list *l, const struct verb_options *o)
+{
+	l->socket = o->socket;
+	l->out.json = o->json;
+	l->presets = presets_new(NULL);
+	if (!l->presets)
+		log_error("no memory");
+	return l->presets ? 0 : -ENOMEM;
+}
+
+static int finish(struct list *l, int code)
+{
+	int r = list_out_end(&l->out);
+
+	if (r && r != -EPIPE) {
+		log_error("cannot write to standard output: %s", strerror(-r));
+		code = EXIT_FAILED;
+	}
+	presets_free(l->presets);
+	tracefs_events_deinit(&l->events);
+	if (l->state)
+		pb__tracing_service_state__free_unpacked(l->state, NULL);
+	return code;
+}
+
+/* ---- list ---- */
+
+static void put_kinds(struct list *l)
+{
+	for (const struct list_kind *k = list_kinds; k->name; k++)
+		list_out_item(&l->out, "kind", k->names, k->help);
+}
+
+static int fail(const struct err_text *e)
+{
+	log_error("%s", e->text);
+	return EXIT_FAILED;
+}
+
+/* Lists one kind. */
+static int list_kind(struct list *l, const struct list_kind *kind, char **patterns, size_t n)
+{
+	struct err_text e;
+	size_t before;
+
+	if (!n && kind->put(l, NULL, &e))
+		return fail(&e);
+	for (size_t i = 0; i < n; i++) {
+		before = l->out.n;
+		if (kind->put(l, patterns[i], &e))
+			return fail(&e);
+		if (l->out.n == before) {
+			log_error("no %s matches '%.80s'; see sonda list %s", kind->name,
+				  patterns[i], kind->names);
+			return EXIT_FAILED;
+		}
+	}
+	return EXIT_GOOD;
+}
+
+/* Lists what matches in all kinds; functions, of which there are many, if nothing else does. */
+static int list_all(struct list *l, const char *pattern, bool *found)
+{
+	size_t before = l->out.n;
+	struct err_text e, first = {""};
+
+	for (const struct list_kind *k = list_kinds; k->name; k++) {
+		if (k->put == list_functions && l->out.n > before)
+			break;
+		if (k->put(l, pattern, &e) && !first.text[0])
+			first = e;
+	}
+	*found = l->out.n > before;
+	if (!*found && first.text[0])
+		log_error("%s", first.text);
+	return EXIT_GOOD;
+}
+
+/* Says that nothing has the name, and what is similar. */
+static int refuse(struct list *l, const char *word)
+{
+	char buf[TRACEFS_EVENTS_MAX_NAME];
+	const char *nearest = suggest_word(l->events.n ? &l->events : NULL, l->presets, word, buf);
+
+	if (nearest)
+		log_error("nothing here is called '%.80s'; did you mean %s?", word, nearest);
+	else
+		log_error("nothing here is called '%.80s'; see sonda list", word);
+	return EXIT_FAILED;
+}
+
+static int list_words(struct list *l, char **words, size_t n)
+{
+	int code = EXIT_GOOD;
+	bool found;
+
+	for (size_t i = 0; i < n; i++) {
+		list_all(l, words[i], &found);
+		if (!found)
+			code = refuse(l, words[i]);
+	}
+	return code;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	const struct list_kind *kind;
+	struct list l = {0};
+	struct verb_options o;
+	int code = verb_options_parse(argc, argv, "sjf", 0, (size_t)argc, list_usage, &o);
+
+	if (code >= 0)
+		return code;
+	if (init(&l, &o))
+		return EXIT_FAILED;
+	kind = o.n_words ? find_kind(o.words[0]) : NULL;
+	l.detail = o.fields ? LIST_ALL : kind ? LIST_CONTENTS : LIST_NAMES;
+	l.out.with_kind = o.n_words && !kind;
+	code = EXIT_GOOD;
+	if (!o.n_words)
+		put_kinds(&l);
+	else if (kind)
+		code = list_kind(&l, kind, o.words + 1, o.n_words - 1);
+	else
+		code = list_words(&l, o.words, o.n_words);
+	return finish(&l, code);
+}
+
+/* ---- describe ---- */
+
+int cmd_describe(int argc, char **argv)
+{
+	struct list l = {.detail = LIST_ALL, .exact = true};
+	struct verb_options o;
+	int code = verb_options_parse(argc, argv, "sj", 1, (size_t)argc, describe_usage, &o);
+
+	if (code >= 0)
+		return code;
+	if (init(&l, &o))
+		return EXIT_FAILED;
+	l.out.with_kind = true;
+	return finish(&l, list_words(&l, o.words, o.n_words));
+}

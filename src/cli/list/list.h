@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+#include "cli/list/list_out.h"
+#include "cli/terminal/kernel_events.h"
+#include "cli/terminal/presets.h"
+#include "common/tracing_service_state.pb-c.h"
+
+/*
+ * What can be recorded here. Each kind of things has a row in the table of list.c, and a function
+ * that puts those that match a pattern into the list; the verbs list and describe call them.
+ */
+
+enum list_detail {
+	LIST_NAMES, /* name and title */
+	LIST_CONTENTS, /* what it expands to, in a list of its kind */
+	LIST_ALL, /* everything, for describe and --fields */
+};
+
+struct list {
+	struct list_out out;
+	enum list_detail detail;
+	bool exact; /* patterns are names: describe */
+	const char *socket; /* NULL: the default */
+	struct presets *presets; /* owned */
+	struct tracefs_events events; /* owned; n is 0 if it cannot be read, or is not read yet */
+	bool events_read;
+	int events_error; /* of reading it */
+	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
+	bool state_asked;
+};
+
+struct list_kind {
+	const char *name; /* "event" */
+	const char *names; /* "events" */
+	const char *help;
+	/* Puts the things whose names match; pattern NULL: all. Returns 0, or -errno and sets e. */
+	int (*put)(struct list *l, const char *pattern, struct err_text *e);
+};
+extern const struct list_kind list_kinds[]; /* ends with a NULL name */
+
+int list_events(struct list *l, const char *pattern, struct err_text *e);
+int list_groups(struct list *l, const char *pattern, struct err_text *e);
+int list_presets(struct list *l, const char *pattern, struct err_text *e);
+int list_sources(struct list *l, const char *pattern, struct err_text *e);
+int list_families(struct list *l, const char *pattern, struct err_text *e);
+int list_functions(struct list *l, const char *pattern, struct err_text *e);
+int list_categories(struct list *l, const char *pattern, struct err_text *e);
+
+/* Returns true if the name is selected. pattern NULL: all. */
+bool list_matches(const struct list *l, const char *pattern, const char *name);
+/* Reads the kernel's events, once. Returns 0, or -errno and sets e. */
+int list_need_events(struct list *l, struct err_text *e);
+/* Returns the state of the tracing service, asked once; NULL if none runs. */
+const Pb__TracingServiceState *list_service(struct list *l);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/list/list_out.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "config/json.h"
+
+#define NAME_WIDTH 24
+#define KEY_WIDTH 10
+#define LINE_WIDTH 100 /* lists and comments are broken there */
+
+/* ---- text ---- */
+
+/* Appends text in lines that begin with the indent; the first line has begun at column `at`. */
+static void put_wrapped(struct strbuf *out, const char *text, size_t at, size_t indent)
+{
+	size_t column = at;
+
+	while (*text) {
+		size_t word = strcspn(text, " \n");
+
+		if (column > indent && column + 1 + word > LINE_WIDTH) {
+			strbuf_printf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > at || (column > indent && at > indent)) {
+			strbuf_putc(out, ' ');
+			column++;
+		}
+		strbuf_add(out, text, word);
+		column += word;
+		text += word;
+		text += strspn(text, " \n");
+	}
+	strbuf_putc(out, '\n');
+}
+
+/* Appends the name in a column of the width, and at least two blanks. Returns the new column. */
+static size_t put_column(struct strbuf *out, const char *name, size_t indent, size_t width)
+{
+	size_t len = strlen(name), blanks = len + 2 > width ? 2 : width - len;
+
+	strbuf_printf(out, "%*s%s%*s", (int)indent, "", name, (int)blanks, "");
+	return indent + len + blanks;
+}
+
+static void put_key(struct list_out *o, const char *key)
+{
+	if (o->json) {
+		strbuf_putc(&o->text, ',');
+		json_print_string(key, &o->text);
+		strbuf_putc(&o->text, ':');
+	} else {
+		put_column(&o->text, key, 4, KEY_WIDTH);
+	}
+}
+
+/* ---- items ---- */
+
+static void end_item(struct list_out *o)
+{
+	if (o->json && o->n)
+		strbuf_putc(&o->text, '}');
+}
+
+void list_out_item(struct list_out *o, const char *kind, const char *name, const char *title)
+{
+	size_t at = 0;
+
+	end_item(o);
+	if (o->json) {
+		strbuf_puts(&o->text, o->n ? ",\n{\"kind\":" : "[{\"kind\":");
+		json_print_string(kind, &o->text);
+		list_out_value(o, "name", name);
+		list_out_value(o, "title", title);
+		o->n++;
+		return;
+	}
+	o->n++;
+	if (o->with_kind)
+		at = put_column(&o->text, kind, 0, 10);
+	if (!title || !*title) {
+		strbuf_printf(&o->text, "%s\n", name);
+		return;
+	}
+	at += put_column(&o->text, name, 0, NAME_WIDTH);
+	put_wrapped(&o->text, title, at, at);
+}
+
+void list_out_value(struct list_out *o, const char *key, const char *value)
+{
+	if (!value || !*value)
+		return;
+	put_key(o, key);
+	if (o->json)
+		json_print_string(value, &o->text);
+	else
+		put_wrapped(&o->text, value, 4 + KEY_WIDTH, 4 + KEY_WIDTH);
+}
+
+void list_out_number(struct list_out *o, const char *key, unsigned long long number)
+{
+	put_key(o, key);
+	strbuf_printf(&o->text, o->json ? "%llu" : "%llu\n", number);
+}
+
+void list_out_values(struct list_out *o, const char *key, const char *const *values, size_t n)
+{
+	struct strbuf line = {0};
+
+	if (!n)
+		return;
+	put_key(o, key);
+	for (size_t i = 0; i < n && o->json; i++) {
+		strbuf_putc(&o->text, i ? ',' : '[');
+		json_print_string(values[i], &o->text);
+	}
+	for (size_t i = 0; i < n && !o->json; i++)
+		strbuf_printf(&line, "%s%s", i ? ", " : "", values[i]);
+	if (o->json)
+		strbuf_putc(&o->text, ']');
+	else if (line.s)
+		put_wrapped(&o->text, line.s, 4 + KEY_WIDTH, 4 + KEY_WIDTH);
+	o->text.failed = o->text.failed || line.failed;
+	strbuf_deinit(&line);
+}
+
+void list_out_lines(struct list_out *o, const char *key, const char *const *values, size_t n)
+{
+	if (o->json)
+		list_out_values(o, key, values, n);
+	for (size_t i = 0; i < n && !o->json; i++)
+		list_out_value(o, key, values[i]);
+}
+
+/* ---- fields ---- */
+
+void list_out_fields(struct list_out *o, const char *key)
+{
+	o->n_fields = 0;
+	if (!o->json)
+		return;
+	put_key(o, key);
+	strbuf_putc(&o->text, '[');
+}
+
+void list_out_field(struct list_out *o, const char *name, const char *type, const char *comment)
+{
+	size_t at;
+
+	if (!o->json) {
+		put_column(&o->text, name, 4, 28);
+		if (!comment || !*comment) {
+			strbuf_printf(&o->text, "%s\n", type);
+			return;
+		}
+		at = put_column(&o->text, type, 0, 18);
+		put_wrapped(&o->text, comment, 4 + 28 + at, 4 + 28 + 18);
+		return;
+	}
+	strbuf_puts(&o->text, o->n_fields++ ? ",{\"name\":" : "{\"name\":");
+	json_print_string(name, &o->text);
+	strbuf_puts(&o->text, ",\"type\":");
+	json_print_string(type, &o->text);
+	if (comment && *comment) {
+		strbuf_puts(&o->text, ",\"comment\":");
+		json_print_string(comment, &o->text);
+	}
+	strbuf_putc(&o->text, '}');
+}
+
+void list_out_fields_end(struct list_out *o)
+{
+	if (o->json)
+		strbuf_putc(&o->text, ']');
+}
+
+int list_out_end(struct list_out *o)
+{
+	int r;
+
+	end_item(o);
+	if (o->json)
+		strbuf_puts(&o->text, o->n ? "]\n" : "[]\n");
+	else if (o->text.s)
+		str_make_plain(o->text.s, o->text.len, "\n");
+	r = o->text.failed ? -ENOMEM : fs_write_all(STDOUT_FILENO, o->text.s, o->text.len);
+	strbuf_deinit(&o->text);
+	return r;
+}

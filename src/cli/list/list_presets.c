@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/name_list.h"
+#include "cli/list/list.h"
+#include "config/text.h"
+
+struct pass {
+	struct list *l;
+	const char *pattern;
+	struct err_text *e;
+};
+
+static void add(struct name_list *l, const char *name)
+{
+	name_list_add(l, (const uint8_t *)name, strlen(name));
+}
+
+/* Adds the events of this kernel that a request of a preset stands for, else the request to missing.
+ * Without the kernel's list the request stands for itself. */
+static void expand(const struct tracefs_events *events, const char *request,
+		   struct name_list *found, struct name_list *missing)
+{
+	size_t before = found->n;
+
+	for (size_t i = 0; i < events->n; i++)
+		if (str_glob(request, events->names[i]))
+			add(found, events->names[i]);
+	if (!events->n || (found->n == before && tracefs_events_has(events, request)))
+		add(found, request);
+	else if (found->n == before && !name_list_has(found, request))
+		add(missing, request);
+}
+
+static void put_events(struct list *l, const struct preset *s)
+{
+	struct name_list found = {0}, missing = {0};
+	struct err_text e;
+
+	list_need_events(l, &e);
+	for (size_t i = 0; i < s->config->n_data_sources; i++) {
+		const Pb__FtraceConfig *f = s->config->data_sources[i]->config->ftrace_config;
+
+		for (size_t k = 0; f && k < f->n_ftrace_events; k++)
+			expand(&l->events, f->ftrace_events[k], &found, &missing);
+	}
+	list_out_values(&l->out, "events", (const char *const *)found.names, found.n);
+	list_out_values(&l->out, "missing", (const char *const *)missing.names, missing.n);
+	name_list_deinit(&found);
+	name_list_deinit(&missing);
+}
+
+/* Appends "linux.sys_stats sys_stats_config { meminfo_period_ms: 1000 }": the config on one line. */
+static void print_source(Pb__DataSourceConfig *c, struct strbuf *line)
+{
+	struct strbuf text = {0};
+	char *name = c->name;
+
+	c->name = NULL;
+	text_print(&c->base, &text);
+	c->name = name;
+	strbuf_puts(line, name);
+	for (const char *p = text.s, *end; p && *p; p = end + strspn(end, " \n")) {
+		end = p + strcspn(p, "\n");
+		strbuf_printf(line, " %.*s", (int)(end - p), p);
+	}
+	strbuf_deinit(&text);
+}
+
+static void put_sources(struct list *l, const struct preset *s)
+{
+	struct name_list lines = {0};
+
+	for (size_t i = 0; i < s->config->n_data_sources; i++) {
+		Pb__DataSourceConfig *c = s->config->data_sources[i]->config;
+		size_t n = c->ftrace_config ? c->ftrace_config->n_ftrace_events : 0;
+		struct strbuf line = {0};
+
+		if (n)
+			c->ftrace_config->n_ftrace_events = 0;
+		if (!n || pb__ftrace_config__get_packed_size(c->ftrace_config))
+			print_source(c, &line);
+		if (n)
+			c->ftrace_config->n_ftrace_events = n;
+		if (line.s)
+			name_list_add_text(&lines, (const uint8_t *)line.s, line.len);
+		strbuf_deinit(&line);
+	}
+	list_out_lines(&l->out, "source", (const char *const *)lines.names, lines.n);
+	name_list_deinit(&lines);
+}
+
+static int put_preset(void *pass, const char *name)
+{
+	struct pass *p = pass;
+	struct list *l = p->l;
+	const struct preset *s;
+	struct strbuf example = {0};
+	struct err_text e;
+	int r;
+
+	if (!list_matches(l, p->pattern, name))
+		return 0;
+	r = presets_find(l->presets, name, strlen(name), &s, &e);
+	if (r == -ENOMEM)
+		return r;
+	list_out_item(&l->out, "preset", name, r ? e.text : s->title);
+	if (r || l->detail == LIST_NAMES)
+		return 0;
+	put_events(l, s);
+	put_sources(l, s);
+	list_out_value(&l->out, "file", s->path ? s->path : "(in the program)");
+	strbuf_printf(&example, "sonda record -t 10s %s", name);
+	if (l->exact)
+		list_out_value(&l->out, "example", example.s);
+	strbuf_deinit(&example);
+	return 0;
+}
+
+int list_presets(struct list *l, const char *pattern, struct err_text *e)
+{
+	struct pass p = {l, pattern, e};
+	char name[PRESET_MAX_NAME];
+
+	/* A preset's name is typed with '_' as well. */
+	if (pattern && strlen(pattern) < sizeof(name)) {
+		strcpy(name, pattern);
+		for (char *c = name; *c; c++)
+			*c = *c == '_' ? '-' : *c;
+		p.pattern = name;
+	}
+	return presets_each(l->presets, put_preset, &p) ? err_set(e, -ENOMEM, "no memory") : 0;
+}

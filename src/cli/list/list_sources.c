@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/name_list.h"
+#include "base/core/mem.h"
+#include "cli/list/field_comments.h"
+#include "cli/list/list.h"
+
+/* Data sources of sonda-probes and libsonda; those of other programs are known while they run. */
+static const struct source {
+	const char *name;
+	const char *config; /* its field in DataSourceConfig; NULL: it has no options */
+	const char *title;
+	const char *example;
+} sources[] = {
+	{"linux.cgroup_stats", "cgroup_stats_config",
+	 "Counters of control groups: CPU, memory, I/O, processes, pressure.",
+	 "sonda record -t 10s cgroups"},
+	{"linux.ebpf_counters", "ebpf_counters_config",
+	 "Counters of programs in the kernel: latencies, stalls, time in interrupts.",
+	 "sonda record -t 10s ebpf"},
+	{"linux.frozen_ftrace", "frozen_ftrace_config",
+	 "Events that a ring of the kernel kept over a restart.",
+	 "sonda record -c configs/frozen_ftrace.cfg"},
+	{"linux.ftrace", "ftrace_config",
+	 "Events of the kernel: tracepoints, system calls, probes, the function graph.",
+	 "sonda record -t 10s sched 'irq:*'"},
+	{"linux.inode_file_map", "inode_file_config",
+	 "Paths of the files whose inode numbers are in events.",
+	 "sonda record -c configs/inodes.cfg"},
+	{"linux.network_stats", "network_stats_config",
+	 "Counters of network interfaces and protocols.", "sonda record -t 10s network"},
+	{"linux.process_stats", "process_stats_config",
+	 "Names of processes and threads, and counters of each.", "sonda record -t 10s processes"},
+	{"linux.sys_stats", "sys_stats_config",
+	 "Counters of the machine: memory, CPU times, disks, pressure, frequencies.",
+	 "sonda record -t 10s counters"},
+	{"linux.sysfs_power", NULL, "Batteries and power supplies.", "sonda record -t 10s battery"},
+	{"linux.system_info", "system_info_config",
+	 "CPUs, kernel and memory of the machine. sonda record adds it to every trace.",
+	 "sonda record -t 1s minimal"},
+	{"linux.systemd_journald", "journald_config", "Lines of the systemd journal.",
+	 "sonda record -t 10s journal"},
+	{"track_event", "track_event_config",
+	 "Slices, instants and counters of programs with libsonda or Perfetto's library.",
+	 "sonda record -t 10s --app '*'"},
+};
+
+/* ---- options ---- */
+
+static const char *comment_of(const char *name)
+{
+	const struct field_comment *c = field_comments;
+
+	while (c->name && strcmp(c->name, name) != 0)
+		c++;
+	return c->comment;
+}
+
+static const char *name_of_message(const ProtobufCMessageDescriptor *m)
+{
+	const char *dot = strchr(m->name, '.');
+
+	return dot ? dot + 1 : m->name;
+}
+
+static void type_of(const ProtobufCFieldDescriptor *f, char *buf, size_t size)
+{
+	static const char *const types[] = {
+		[PROTOBUF_C_TYPE_INT32] = "int32",   [PROTOBUF_C_TYPE_INT64] = "int64",
+		[PROTOBUF_C_TYPE_UINT32] = "uint32", [PROTOBUF_C_TYPE_UINT64] = "uint64",
+		[PROTOBUF_C_TYPE_BOOL] = "bool",     [PROTOBUF_C_TYPE_DOUBLE] = "double",
+		[PROTOBUF_C_TYPE_FLOAT] = "float",   [PROTOBUF_C_TYPE_STRING] = "string",
+		[PROTOBUF_C_TYPE_BYTES] = "bytes",   [PROTOBUF_C_TYPE_ENUM] = "enum",
+		[PROTOBUF_C_TYPE_MESSAGE] = "{}",
+	};
+	const char *type = f->type < ARRAY_SIZE(types) ? types[f->type] : NULL;
+
+	snprintf(buf, size, "%s%s", f->label == PROTOBUF_C_LABEL_REPEATED ? "list of " : "",
+		 type ? type : "number");
+}
+
+#define ENUM_SHOWN 16 /* values; longer lists are in protos/ */
+
+static void put_comment(const ProtobufCMessageDescriptor *m, const ProtobufCFieldDescriptor *f,
+			struct strbuf *out)
+{
+	const ProtobufCEnumDescriptor *values =
+		f->type == PROTOBUF_C_TYPE_ENUM ? f->descriptor : NULL;
+	struct strbuf name = {0};
+	const char *comment;
+
+	strbuf_printf(&name, "%s.%s", name_of_message(m), f->name);
+	comment = name.s ? comment_of(name.s) : NULL;
+	strbuf_puts(out, comment ? comment : "");
+	for (unsigned i = 0; values && i < values->n_values && values->n_values <= ENUM_SHOWN; i++)
+		strbuf_printf(out, "%s%s",
+			      i		 ? ", "
+			      : out->len ? " One of "
+					 : "One of ",
+			      values->values[i].name);
+	strbuf_deinit(&name);
+}
+
+#define MAX_DEPTH 3 /* of messages in messages */
+
+static void put_options(struct list *l, const ProtobufCMessageDescriptor *m, const char *prefix,
+			unsigned depth)
+{
+	for (unsigned i = 0; i < m->n_fields && depth < MAX_DEPTH; i++) {
+		const ProtobufCFieldDescriptor *f = &m->fields[i];
+		struct strbuf comment = {0};
+		char name[160], type[32];
+
+		snprintf(name, sizeof(name), "%s%s", prefix, f->name);
+		type_of(f, type, sizeof(type));
+		put_comment(m, f, &comment);
+		list_out_field(&l->out, name, type, comment.s);
+		strbuf_deinit(&comment);
+		snprintf(name, sizeof(name), "%s%s.", prefix, f->name);
+		if (f->type == PROTOBUF_C_TYPE_MESSAGE)
+			put_options(l, f->descriptor, name, depth + 1);
+	}
+}
+
+/* ---- presets that use a data source ---- */
+
+struct user {
+	struct list *l;
+	const char *source;
+	int32_t family; /* only data sources with this family, and no other; 0: any */
+	struct name_list names;
+};
+
+static bool has_family(const Pb__DataSourceConfig *c, int32_t family)
+{
+	const Pb__EbpfCountersConfig *b = c->ebpf_counters_config;
+
+	return !family || (b && b->n_families == 1 && (int32_t)b->families[0] == family);
+}
+
+static int look(void *user, const char *name)
+{
+	struct user *u = user;
+	const struct preset *s;
+	struct err_text e;
+
+	if (presets_find(u->l->presets, name, strlen(name), &s, &e))
+		return 0;
+	for (size_t i = 0; i < s->config->n_data_sources; i++)
+		if (!strcmp(s->config->data_sources[i]->config->name, u->source) &&
+		    has_family(s->config->data_sources[i]->config, u->family))
+			name_list_add(&u->names, (const uint8_t *)name, strlen(name));
+	return 0;
+}
+
+static void put_presets(struct list *l, const char *source)
+{
+	struct user u = {.l = l, .source = source};
+
+	presets_each(l->presets, look, &u);
+	list_out_values(&l->out, "presets", (const char *const *)u.names.names, u.names.n);
+	name_list_deinit(&u.names);
+}
+
+/* ---- producers that run ---- */
+
+static const char *producer_of(const Pb__TracingServiceState *state, int32_t id)
+{
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->id == id && state->producers[i]->name)
+			return state->producers[i]->name;
+	return "?";
+}
+
+static void put_producers(struct list *l, const char *source)
+{
+	const Pb__TracingServiceState *state = list_service(l);
+	struct name_list names = {0};
+
+	for (size_t i = 0; state && i < state->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
+		const char *producer = producer_of(state, d->producer_id);
+
+		if (d->ds_descriptor && d->ds_descriptor->name &&
+		    !strcmp(d->ds_descriptor->name, source))
+			name_list_add(&names, (const uint8_t *)producer, strlen(producer));
+	}
+	list_out_values(&l->out, "producers", (const char *const *)names.names, names.n);
+	name_list_deinit(&names);
+}
+
+/* ---- lists ---- */
+
+static const ProtobufCMessageDescriptor *config_of(const struct source *s)
+{
+	const ProtobufCFieldDescriptor *f =
+		s->config ? protobuf_c_message_descriptor_get_field_by_name(
+				    &pb__data_source_config__descriptor, s->config)
+			  : NULL;
+
+	return f ? f->descriptor : NULL;
+}
+
+static void put_source(struct list *l, const struct source *s)
+{
+	const ProtobufCMessageDescriptor *config = config_of(s);
+	struct name_list names = {0};
+
+	list_out_item(&l->out, "source", s->name, s->title);
+	if (l->detail == LIST_NAMES)
+		return;
+	list_out_value(&l->out, "config", s->config);
+	for (unsigned i = 0; config && i < config->n_fields && l->detail == LIST_CONTENTS; i++)
+		name_list_add(&names, (const uint8_t *)config->fields[i].name,
+			      strlen(config->fields[i].name));
+	list_out_values(&l->out, "options", (const char *const *)names.names, names.n);
+	if (config && l->detail == LIST_ALL) {
+		list_out_fields(&l->out, "options");
+		put_options(l, config, "", 0);
+		list_out_fields_end(&l->out);
+	}
+	put_presets(l, s->name);
+	put_producers(l, s->name);
+	list_out_value(&l->out, "example", s->example);
+	name_list_deinit(&names);
+}
+
+static bool is_known(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (!strcmp(sources[i].name, name))
+			return true;
+	return false;
+}
+
+int list_sources(struct list *l, const char *pattern, struct err_text *e)
+{
+	const Pb__TracingServiceState *state = list_service(l);
+	struct name_list others = {0};
+
+	(void)e;
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (list_matches(l, pattern, sources[i].name))
+			put_source(l, &sources[i]);
+	for (size_t i = 0; state && i < state->n_data_sources; i++) {
+		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+
+		if (d && d->name && !is_known(d->name) && list_matches(l, pattern, d->name))
+			name_list_add(&others, (const uint8_t *)d->name, strlen(d->name));
+	}
+	for (size_t i = 0; i < others.n; i++) {
+		list_out_item(&l->out, "source", others.names[i],
+			      "A data source of another program.");
+		if (l->detail != LIST_NAMES)
+			put_producers(l, others.names[i]);
+	}
+	name_list_deinit(&others);
+	return 0;
+}
+
+/* ---- families of eBPF counters ---- */
+
+int list_families(struct list *l, const char *pattern, struct err_text *e)
+{
+	const ProtobufCEnumDescriptor *families = &pb__ebpf_counters_config__family__descriptor;
+
+	for (unsigned i = 0; i < families->n_values; i++) {
+		struct user u = {l, "linux.ebpf_counters", families->values[i].value, {0}};
+		const char *name = families->values[i].name;
+		const struct preset *s = NULL;
+		struct strbuf example = {0};
+
+		if (!u.family)
+			continue;
+		presets_each(l->presets, look, &u);
+		if (u.names.n &&
+		    presets_find(l->presets, u.names.names[0], strlen(u.names.names[0]), &s, e))
+			s = NULL;
+		if (list_matches(l, pattern, name)) {
+			list_out_item(&l->out, "family", name, s ? s->title : NULL);
+			strbuf_printf(&example, "sonda record -t 10s %s", s ? s->name : "ebpf");
+			if (l->detail != LIST_NAMES)
+				list_out_value(&l->out, "example", example.s);
+		}
+		strbuf_deinit(&example);
+		name_list_deinit(&u.names);
+	}
+	return 0;
+}
