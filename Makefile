@@ -24,7 +24,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db
-DEB_PACKAGES := debhelper libcmocka-dev lintian
+DEB_PACKAGES := build-essential debhelper libcmocka-dev lintian
 COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
@@ -47,8 +47,11 @@ CONTROL_FLOW := $(or $(call compiler_has,-fcf-protection=full),$(call compiler_h
 FORTIFY = $(if $(SAN)$(filter -O0,$(OPT) $(CFLAGS))$(findstring _FORTIFY_SOURCE,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 HARDEN = -fPIE -fstack-protector-strong $(STACK_CLASH) $(CONTROL_FLOW) $(FORTIFY)
 STACK_CLASH := $(call compiler_has,-fstack-clash-protection)
+# Reproducible builds, which set SOURCE_DATE_EPOCH, are the same in every folder. Others keep the folder's name, which
+# debuggers look for.
+PREFIX_MAP = $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
 SAN_FLAGS = $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) $(HARDEN) $(SAN_FLAGS) -fno-strict-aliasing \
+CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) $(PREFIX_MAP) $(HARDEN) $(SAN_FLAGS) -fno-strict-aliasing \
 	-ffunction-sections -fdata-sections -iquote . -Isrc -I$(B) -I$(B)/gen/pb $(PKG_CFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS)
 
@@ -206,7 +209,7 @@ $(B)/gen/field_comments.c: tools/field_comments.awk $(COMMENTED_PROTOS)
 $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	@echo "  BPF     $<"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Werror -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g $(PREFIX_MAP) -Wall -Werror -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 	$(Q)if command -v llvm-strip >/dev/null; then llvm-strip -g $@; fi
 
 # One that is made again, with other hooks, includes the first.
@@ -316,6 +319,7 @@ HELP_FROM ?= $(B)/bin
 $(MANUAL): $(PROGRAMS) $(wildcard tools/manual/*) $(PROTOS) README.md $(wildcard docs/*.md include/sonda/*.h)
 	@echo "  MAN     $(@D)"
 	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/manual.sh $(HELP_FROM) $(@D)
+	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/completion.sh $(HELP_FROM) $(B)/completion
 	$(Q)touch $@
 man: $(MANUAL)
 
@@ -391,6 +395,11 @@ check-all: deps deps-cost ## check and check-long side by side
 check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
 	$(Q)tests/distros/run.sh $(DISTROS)
+check-packages: ## make deb, install and purge the packages in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
+	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
+	$(Q)for release in $(or $(DISTROS),12 13 sid); do \
+		debs=$$(mktemp -d) && DEBS=$$debs tests/distros/run.sh $$release -- 'make deb && cp build/deb/*.deb /debs' && \
+		DEBS=$$debs tests/distros/run.sh $$release -- tests/distros/installed.sh /debs || exit; rm -rf "$$debs"; done
 clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, see KERNEL_DIR in tests/kernels/fetch.sh)
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
@@ -459,7 +468,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-kernels clean-kernels tests \
+.PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-packages check-kernels clean-kernels tests \
 	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

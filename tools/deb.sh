@@ -33,6 +33,5 @@ dpkg-buildpackage --no-sign --build=binary >../build.log 2>&1 || {
 }
 cd ..
 rm -rf sonda
-# What has no place in packages of one's own: a bug that asks for the package, and a release of lintian that is older.
-lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,bad-distribution-in-changes-file ./*.changes
+lintian --allow-root --fail-on error,warning ./*.changes
 ls ./*.deb

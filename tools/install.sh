@@ -3,7 +3,8 @@
 #
 # usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX [LIBDIR]
 #
-# LIBDIR is the folder of libraries below PREFIX; default lib.
+# LIBDIR is the folder of libraries below PREFIX; default lib. ZSH_FUNCTIONS in the environment is that of zsh's functions;
+# default share/zsh/site-functions.
 set -eu
 
 action=$1 B=$2 to=$3$4 prefix=$4 libdir=${5:-lib}
@@ -38,6 +39,9 @@ files() {
   for f in docs/*.md; do
     echo "644 $f share/doc/sonda/docs/$(basename "$f")"
   done
+  echo "644 $B/completion/sonda.bash share/bash-completion/completions/sonda"
+  echo "644 $B/completion/_sonda ${ZSH_FUNCTIONS:-share/zsh/site-functions}/_sonda"
+  echo "644 $B/completion/sonda.fish share/fish/vendor_completions.d/sonda.fish"
   for f in "$B"/man/man*/*; do
     echo "644 $f share${f#"$B"}"
   done
@@ -64,4 +68,5 @@ done
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
   "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" \
   "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/$libdir/pkgconfig" "$to"/share/man/man[1-8] \
+  "$to/share/bash-completion/completions" "$to/${ZSH_FUNCTIONS:-share/zsh/site-functions}" "$to/share/fish/vendor_completions.d" \
   "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

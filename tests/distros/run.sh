@@ -8,6 +8,12 @@
 #
 #     tests/distros/run.sh 13 -- 'make deps programs tests && BUILD=build tests/root/test_record.sh'
 #
+# With DEBS=FOLDER the folder is /debs there, for packages: the first line makes them, the second installs, uses and purges
+# them in a chroot that has nothing else (tests/distros/installed.sh).
+#
+#     DEBS=/tmp/debs tests/distros/run.sh 13 -- 'make deb && cp build/deb/*.deb /debs'
+#     DEBS=/tmp/debs tests/distros/run.sh 13 -- tests/distros/installed.sh /debs
+#
 # Each chroot is made by debootstrap from the mirror that this machine uses, in a temporary folder (TMPDIR; 3 GB, in memory
 # where 8 GB are free), and removed again. The kernel is this machine's, with its /proc, /sys, /dev and tracefs, so root tests run there as well. All
 # mounts are made in a private mount namespace and end with this script. The interop tests run if this machine has node
@@ -76,6 +82,11 @@ make_chroot() { # RELEASE FOLDER
     mount --rbind "/$place" "$2/$place" || return
   done
   mount -t tmpfs none "$2/run" || return
+  # A mirror may be behind.
+  echo 'Acquire::Check-Valid-Until "false";' >"$2/etc/apt/apt.conf.d/90valid-until"
+  if [ -n "${DEBS:-}" ]; then
+    mkdir "$2/debs" && mount --bind "$DEBS" "$2/debs" || return
+  fi
   if [ -n "$peers" ]; then
     mkdir "$2/peers" && mount --bind "$peers" "$2/peers" || return
   fi

@@ -78,6 +78,8 @@ END
   roff markdown.awk -v depth=0 -v only="The first recording" README.md | sed 's|build/bin/||g; 1i.SH EXAMPLES'
   exit_codes
   environment
+  # Words are meant.
+  # shellcheck disable=SC2046
   see_also $(for v in $verbs; do echo "sonda-$v(1)"; done) "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)" "sonda-probes(8)"
 } >"$to/man1/sonda.1"
 

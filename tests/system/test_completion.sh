@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Completion in bash, zsh and fish: verbs, options of a verb, and the names that sonda gives for this machine, here a sonda
+# that answers with fixed names.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+files=$BUILD/completion
+[ -e "$files/sonda.bash" ] || { echo "$files is not built" >&2; exit 77; }
+files=$(realpath "$files")
+tmp=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
+cat >"$tmp/sonda" <<'SONDA'
+#!/bin/sh
+case "$1 $2" in
+'list events') printf '[{"kind":"event","name":"sched:sched_switch"},\n{"kind":"event","name":"irq:softirq_entry"}]\n' ;;
+'list presets') printf '[{"kind":"preset","name":"net"}]\n' ;;
+'list categories') printf '[{"kind":"category","name":"rendering"}]\n' ;;
+'sessions --json') echo '{"tracing_sessions":[{"id":1,"unique_session_name":"flight"},{"id":2,"unique_session_name":"other"}]}' ;;
+*) exit 1 ;;
+esac
+SONDA
+chmod +x "$tmp/sonda"
+PATH=$tmp:$PATH
+cd "$tmp" && touch here.cfg || exit 2
+
+n=0 bad=0
+verdict() { # NAME STATUS DETAIL
+  n=$((n + 1))
+  if [ "$2" = 0 ]; then echo "ok $n - $1"; else
+    echo "not ok $n - $1"
+    sed 's/^/#   /' <<<"$3" | head -n 20
+    bad=1
+  fi
+}
+in_bash() { # WORD...: the last one is completed
+  bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sonda 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' bash \
+    "$files/sonda.bash" "$@"
+}
+in_fish() {
+  HOME=$tmp fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | cut -f 1
+}
+# Its function for the names, as its completion proper needs a terminal.
+in_zsh() { # KIND
+  zsh -f -c 'functions[_arguments]=:; functions[_describe]=:; CURRENT=2; words=(sonda); . "$1"; _sonda_names "$2"' zsh "$files/_sonda" "$1"
+}
+offers() { # SHELL WANTED WORD...
+  local shell=$1 wanted=$2 said
+  shift 2
+  if ! command -v "$shell" >/dev/null; then
+    n=$((n + 1))
+    echo "ok $n - $shell: '$*' is completed to $wanted # SKIP no $shell here"
+    return
+  fi
+  said=$("in_$shell" "$@")
+  grep -qxF -e "$wanted" <<<"$said"
+  verdict "$shell: '$*' is completed to $wanted" $? "$said"
+}
+
+for shell in bash fish; do
+  offers $shell snapshot sonda sn
+  offers $shell --filter sonda record --fi
+  offers $shell sched/sched_switch sonda record sched/
+  offers $shell irq/softirq_entry sonda record --event irq
+  offers $shell net sonda record -P n
+  offers $shell rendering sonda record --app rend
+  offers $shell flight sonda stop fl
+  offers $shell other sonda snapshot ot
+  offers $shell here.cfg sonda record -c he
+done
+for kind in recordable:net recordable:sched/sched_switch sessions:flight categories:rendering; do
+  offers zsh "${kind#*:}" "${kind%:*}"
+done
+# Each option of the manual is one of zsh's.
+missing=$(sed -n 's/^ *options=.\(.*\).$/\1/p' "$files/sonda.bash" | tr ' ' '\n' | grep '^--' | sort -u | while read -r option; do
+  grep -qF -e "'*$option" "$files/_sonda" || echo "$option"
+done)
+[ -z "$missing" ]
+verdict "zsh has every option" $? "$missing"
+echo "1..$n"
+exit $bad

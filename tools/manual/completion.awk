@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Writes the completion of sonda for one shell (-v shell=bash|zsh|fish) from the table of completion.sh.
+
+# For a text between single quotes.
+function quoted(text) {
+	gsub(/'/, shell == "fish" ? "\\'" : "'\\''", text)
+	return "'" text "'"
+}
+
+BEGIN { FS = "\t" }
+$1 == "verb" { verbs[++n_verbs] = $2; what[$2] = $5; next }
+$2 == "words" { words[$1] = $4; next }
+$2 == "word" { fixed[$1] = fixed[$1] " " $4; next }
+{
+	n = ++n_options[$1]
+	long[$1, n] = $2
+	short[$1, n] = $3
+	kind[$1, n] = $4
+	text[$1, n] = $5
+}
+
+# The names of this machine, one a line. Names of events are GROUP/NAME, as shells take ':' for an end of a word.
+function print_names(    q) {
+	print "_sonda_names() { # KIND"
+	print "  case $1 in"
+	print "  recordable) _sonda_names presets; _sonda_names groups; _sonda_names events ;;"
+	print "  describable) _sonda_names recordable; _sonda_names sources; _sonda_names families ;;"
+	print "  sessions) sonda sessions --json 2>/dev/null | grep -o '\"unique_session_name\":\"[^\"]*\"' | cut -d '\"' -f 4 ;;"
+	print "  *) sonda list \"$1\" --json 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p' | tr : / ;;"
+	print "  esac"
+	print "}"
+}
+
+function bash(    v, i, name, list) {
+	print "# Completion of sonda for bash; made from sonda's --help."
+	print_names()
+	print "_sonda() {"
+	print "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]} kind= options= words="
+	print "  COMPREPLY=()"
+	list = ""
+	for (v = 1; v <= n_verbs; v++)
+		list = list " " verbs[v]
+	print "  if [ \"$COMP_CWORD\" = 1 ] || { [ \"$verb\" = help ] && [ \"$COMP_CWORD\" = 2 ]; }; then"
+	print "    mapfile -t COMPREPLY < <(compgen -W '" substr(list, 2) " help version' -- \"$cur\")"
+	print "    return"
+	print "  fi"
+	print "  local i"
+	print "  for ((i = 2; i < COMP_CWORD; i++)); do"
+	print "    if [ \"${COMP_WORDS[i]}\" = -- ]; then"
+	print "      if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); fi"
+	print "      return"
+	print "    fi"
+	print "  done"
+	print "  case $verb in"
+	for (v = 1; v <= n_verbs; v++) {
+		name = verbs[v]
+		print "  " name ")"
+		list = ""
+		for (i = 1; i <= n_options[name]; i++)
+			list = list (long[name, i] == "-" ? "" : " --" long[name, i]) (short[name, i] == "-" ? "" : " -" short[name, i])
+		print "    options='" substr(list, 2) "'"
+		print "    words='" substr(fixed[name], 2) "' kind=" words[name]
+		print "    case $prev in"
+		for (i = 1; i <= n_options[name]; i++) {
+			if (kind[name, i] == "-")
+				continue
+			list = (long[name, i] == "-" ? "" : "--" long[name, i]) (short[name, i] == "-" ? "" : (long[name, i] == "-" ? "" : " | ") "-" short[name, i])
+			print "    " list ") kind=" kind[name, i] " words= options= ;;"
+		}
+		print "    esac"
+		print "    ;;"
+	}
+	print "  esac"
+	print "  case $cur in"
+	print "  -*) mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\") ;;"
+	print "  *)"
+	print "    case $kind in"
+	print "    files) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
+	print "    folders) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
+	print "    any | - | '') mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;"
+	print "    *) mapfile -t COMPREPLY < <(compgen -W \"$words $(_sonda_names $kind)\" -- \"$cur\") ;;"
+	print "    esac"
+	print "    ;;"
+	print "  esac"
+	print "}"
+	print "complete -F _sonda sonda"
+}
+
+function zsh(    v, i, name, action, names) {
+	print "#compdef sonda"
+	print "# Completion of sonda for zsh; made from sonda's --help."
+	print_names()
+	print "_sonda_complete_names() { # KIND"
+	print "  local -a names"
+	print "  names=(${(f)\"$(_sonda_names $1)\"})"
+	print "  compadd -a names"
+	print "}"
+	print "_sonda() {"
+	print "  local -a verbs options"
+	print "  verbs=("
+	for (v = 1; v <= n_verbs; v++)
+		print "    " quoted(verbs[v] ":" what[verbs[v]])
+	print "    'help:show the options of a verb' 'version:show the version'"
+	print "  )"
+	print "  if (( CURRENT == 2 )) || [[ $words[2] = help ]]; then"
+	print "    _describe verb verbs"
+	print "    return"
+	print "  fi"
+	print "  local verb=$words[2]"
+	print "  shift words; (( CURRENT-- ))"
+	print "  case $verb in"
+	for (v = 1; v <= n_verbs; v++) {
+		name = verbs[v]
+		print "  " name ")"
+		print "    _arguments -s -S \\"
+		for (i = 1; i <= n_options[name]; i++) {
+			action = zsh_action(kind[name, i])
+			if (long[name, i] != "-")
+				print "      " quoted("*--" long[name, i] (kind[name, i] == "-" ? "" : "=") "[" zsh_text(text[name, i]) "]" action) " \\"
+			if (short[name, i] != "-")
+				print "      " quoted("*-" short[name, i] "[" zsh_text(text[name, i]) "]" action) " \\"
+		}
+		names = fixed[name] == "" ? "" : "(" substr(fixed[name], 2) ")"
+		action = zsh_action(words[name])
+		sub(/^:[^:]*:/, "", action)
+		print "      " quoted("*:word:" (names != "" ? names : action))
+		print "    ;;"
+	}
+	print "  esac"
+	print "}"
+	print "_sonda \"$@\""
+}
+function zsh_text(t) {
+	gsub(/\[|\]|:/, " ", t)
+	return t
+}
+function zsh_action(k) {
+	if (k == "-")
+		return ""
+	if (k == "files")
+		return ":file:_files"
+	if (k == "folders")
+		return ":folder:_files -/"
+	if (k == "any")
+		return ":value: "
+	return ":" k ":_sonda_complete_names " k
+}
+
+function fish(    v, i, name, line, names) {
+	print "# Completion of sonda for fish; made from sonda's --help."
+	print "function __sonda_names"
+	print "  switch $argv[1]"
+	print "    case recordable"
+	print "      __sonda_names presets; __sonda_names groups; __sonda_names events"
+	print "    case describable"
+	print "      __sonda_names recordable; __sonda_names sources; __sonda_names families"
+	print "    case sessions"
+	print "      sonda sessions --json 2>/dev/null | grep -o '\"unique_session_name\":\"[^\"]*\"' | cut -d '\"' -f 4"
+	print "    case '*'"
+	print "      sonda list $argv[1] --json 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p' | tr : /"
+	print "  end"
+	print "end"
+	print "complete -c sonda -f"
+	for (v = 1; v <= n_verbs; v++)
+		print "complete -c sonda -n __fish_use_subcommand -a " verbs[v] " -d " quoted(what[verbs[v]])
+	print "complete -c sonda -n __fish_use_subcommand -a 'help version'"
+	for (v = 1; v <= n_verbs; v++) {
+		name = verbs[v]
+		print ""
+		for (i = 1; i <= n_options[name]; i++) {
+			line = "complete -c sonda -n '__fish_seen_subcommand_from " name "'"
+			if (long[name, i] != "-")
+				line = line " -l " long[name, i]
+			if (short[name, i] != "-")
+				line = line " -s " short[name, i]
+			print line fish_values(kind[name, i], 1) " -d " quoted(text[name, i])
+		}
+		line = "complete -c sonda -n '__fish_seen_subcommand_from " name "'"
+		if (fixed[name] != "")
+			print line " -a " quoted(substr(fixed[name], 2))
+		if (words[name] != "-")
+			print line fish_values(words[name], 0)
+	}
+}
+function fish_values(k, is_option) {
+	if (k == "-")
+		return ""
+	if (k == "files" || k == "folders")
+		return is_option ? " -r -F" : " -F"
+	if (k == "any")
+		return " -x"
+	return (is_option ? " -x" : "") " -a '(__sonda_names " k ")'"
+}
+
+END {
+	if (shell == "bash")
+		bash()
+	else if (shell == "zsh")
+		zsh()
+	else
+		fish()
+}
