@@ -23,6 +23,8 @@ verifies() { systemd-analyze verify --man=no "$tmp/usr/lib/systemd/system/$1" >"
 
 check "it installs" tools/install.sh install "$BUILD" "" "$tmp/usr"
 check "the programs run from there" "$tmp/usr/bin/sondad" --version
+check "the installed presets are found" eval \
+  'HOME=$tmp "$tmp/usr/bin/sonda" describe irq | grep -F "$tmp/usr/share/sonda/presets/irq.cfg"'
 check "the README's links lead somewhere" eval \
   'for f in $(grep -oE "\(docs/[a-z]+\.md\)" README.md | tr -d "()"); do [ -f "$tmp/usr/share/doc/sonda/$f" ] || exit 1; done'
 check "units name the program's place" grep -q "^ExecStart=$tmp/usr/bin/sondad$" "$tmp/usr/lib/systemd/system/sondad.service"
