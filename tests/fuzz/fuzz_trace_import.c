@@ -60,7 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 				store_value(&s, &s.tables[t], row, c, &v);
 				sum += touch(&v);
-				if (t == TABLE_FTRACE && c == FTRACE_ARGS && v.kind == VALUE_INT)
+				if (((t == TABLE_FTRACE && c == FTRACE_ARGS) ||
+				     (t == TABLE_SLICE && c == SLICE_ARGS) ||
+				     (t == TABLE_TRACK && c == TRACK_SOURCE_ARGS)) &&
+				    v.kind == VALUE_INT)
 					sum += touch_args(&s, v.i);
 			}
 	store_deinit(&s);

@@ -8,6 +8,7 @@
 # A field that only the producer knows has a name there, since sondad was given its descriptor.
 set -u
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/sql_lib.sh"
 TRACK_EVENTS=${BUILD:-build}/tests/interop/track_events
 [ -x "$TRACK_EVENTS" ] || { echo "$TRACK_EVENTS is not built" >&2; exit 77; }
 
@@ -56,6 +57,7 @@ CONFIG
 record perfetto "$dir/config" "$dir/trace" "$dir/log"
 verdict "perfetto records it" $? "$dir/log"
 good "from memory" "$dir/trace" 500
+equal "sonda sql" "$dir/trace" "${track_tables[@]}"
 extra "$dir/trace" >"$dir/answers"
 grep -qx '\[{"n":500}\]' "$dir/answers"
 verdict "a field that others have added has its name and value" $? "$dir/answers"

@@ -4,14 +4,32 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
+
+struct edge_ends {
+	uint32_t from, to; /* nodes */
+};
 
 /* Readings of two clocks, ascending by time: values of from[i] and to[i] are of one moment. */
 struct clock_edge {
-	uint16_t from, to; /* nodes */
+	struct edge_ends ends;
 	int64_t *values; /* owned: pairs */
 	size_t n, cap;
+	UT_hash_handle hh;
 };
+
+struct clock_node {
+	clock_key clock;
+	uint16_t number;
+	int64_t unit;
+	bool incremental;
+	bool not_monotonic; /* its readings went back: no source of conversions */
+	int64_t last; /* an incremental clock's last value, ns */
+	UT_hash_handle hh;
+};
+
+#define NO_NODE UINT16_MAX
 
 const char *clock_name(uint32_t id)
 {
@@ -30,29 +48,92 @@ void clocks_init(struct clocks *c, struct store *store)
 
 void clocks_deinit(struct clocks *c)
 {
-	for (size_t i = 0; i < c->n_edges; i++)
-		free(c->edges[i].values);
-	free(c->edges);
+	struct clock_edge *e, *next;
+	struct clock_node *n, *next_node;
+
+	HASH_ITER (hh, c->by_ends, e, next) {
+		HASH_DEL(c->by_ends, e);
+		free(e->values);
+		free(e);
+	}
+	HASH_ITER (hh, c->by_key, n, next_node) {
+		HASH_DEL(c->by_key, n);
+		free(n);
+	}
+	free(c->nodes);
 	*c = (struct clocks){0};
+}
+
+static void fail(struct clocks *c)
+{
+	if (!c->store->budget.error)
+		c->store->budget.error = -ENOMEM;
 }
 
 static struct clock_node *find(struct clocks *c, clock_key clock)
 {
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (c->nodes[i].clock == clock)
-			return &c->nodes[i];
+	struct clock_node *n;
+
+	HASH_FIND(hh, c->by_key, &clock, sizeof(clock), n);
+	return n;
+}
+
+/* Of one sequence, not of the machine. */
+static bool is_of_sequence(clock_key clock)
+{
+	return clock >> 32 ||
+	       ((uint32_t)clock >= CLOCK_SEQUENCE_FIRST && (uint32_t)clock < CLOCK_SEQUENCE_END);
+}
+
+static struct clock_node *add_node(struct clocks *c, const struct clock_reading *r)
+{
+	struct clock_node *n;
+
+	if (c->n_nodes >= CLOCKS_MAX || (!is_of_sequence(r->clock) && c->n_wide >= CLOCKS_WIDE_MAX))
+		return NULL;
+	n = budget_take(&c->store->budget, sizeof(*n)) ? calloc(1, sizeof(*n)) : NULL;
+	if (!n || array_reserve(&c->nodes, &c->cap_nodes, c->n_nodes + 1, sizeof(*c->nodes)))
+		goto fail;
+	n->clock = r->clock;
+	n->number = (uint16_t)c->n_nodes;
+	n->unit = r->unit;
+	n->incremental = r->incremental;
+	HASH_ADD(hh, c->by_key, clock, sizeof(n->clock), n);
+	if (!n->hh.tbl)
+		goto fail;
+	if (!is_of_sequence(n->clock))
+		c->wide[c->n_wide++] = n;
+	return c->nodes[c->n_nodes++] = n;
+fail:
+	free(n);
+	fail(c);
 	return NULL;
+}
+
+static struct clock_edge *find_edge(const struct clocks *c, uint16_t from, uint16_t to)
+{
+	struct edge_ends ends = {.from = from, .to = to};
+	struct clock_edge *e;
+
+	HASH_FIND(hh, c->by_ends, &ends, sizeof(ends), e);
+	return e;
 }
 
 static struct clock_edge *edge_of(struct clocks *c, uint16_t from, uint16_t to)
 {
-	for (size_t i = 0; i < c->n_edges; i++)
-		if (c->edges[i].from == from && c->edges[i].to == to)
-			return &c->edges[i];
-	if (array_reserve(&c->edges, &c->cap_edges, c->n_edges + 1, sizeof(*c->edges)))
+	struct clock_edge *e = find_edge(c, from, to);
+
+	if (e)
+		return e;
+	e = budget_take(&c->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
+	if (!e)
 		return NULL;
-	c->edges[c->n_edges] = (struct clock_edge){.from = from, .to = to};
-	return &c->edges[c->n_edges++];
+	e->ends = (struct edge_ends){.from = from, .to = to};
+	HASH_ADD(hh, c->by_ends, ends, sizeof(e->ends), e);
+	if (e->hh.tbl)
+		return e;
+	free(e);
+	return NULL;
 }
 
 static int64_t ns_of(const struct clock_reading *r)
@@ -85,53 +166,52 @@ static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, in
 	struct clock_edge *e = edge_of(c, from, to);
 
 	if (!e || array_reserve(&e->values, &e->cap, e->n + 2, sizeof(*e->values))) {
-		c->store->budget.error = -ENOMEM;
+		fail(c);
 		return;
 	}
 	if (e->n && a < e->values[e->n - 2]) {
-		c->nodes[from].not_monotonic = true;
+		c->nodes[from]->not_monotonic = true;
 		return;
 	}
 	e->values[e->n++] = a;
 	e->values[e->n++] = b;
 }
 
+/* True if the trace's clock reads less than in an earlier snapshot with one of the other clocks. */
 static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct clock_node *node = r[i].clock == c->trace ? find(c, c->trace) : NULL;
+	const struct clock_node *trace = find(c, c->trace);
+	int64_t now = INT64_MAX;
 
-		for (size_t j = 0; node && j < c->n_edges; j++) {
-			const struct clock_edge *e = &c->edges[j];
+	for (size_t i = 0; i < n; i++)
+		if (r[i].clock == c->trace)
+			now = ns_of(&r[i]);
+	for (size_t i = 0; trace && i < n; i++) {
+		const struct clock_node *other = find(c, r[i].clock);
+		const struct clock_edge *e =
+			other && other != trace ? find_edge(c, trace->number, other->number) : NULL;
 
-			if (e->from == node - c->nodes && e->n &&
-			    ns_of(&r[i]) < e->values[e->n - 2])
-				return true;
-		}
+		if (e && e->n && now < e->values[e->n - 2])
+			return true;
 	}
 	return false;
 }
 
+#define SNAPSHOT_MAX 64 /* clocks */
+
 int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n)
 {
-	uint16_t at[CLOCKS_MAX];
-	size_t known = 0;
+	uint16_t at[SNAPSHOT_MAX];
 
-	if (n > CLOCKS_MAX || !is_acceptable(c, readings, n) || goes_back(c, readings, n))
+	if (n > SNAPSHOT_MAX || !is_acceptable(c, readings, n) || goes_back(c, readings, n))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		struct clock_node *node = find(c, readings[i].clock);
+		struct clock_node *node = find(c, readings[i].clock) ?: add_node(c, &readings[i]);
 
-		if (!node && c->n_nodes < CLOCKS_MAX) {
-			node = &c->nodes[c->n_nodes++];
-			*node = (struct clock_node){.clock = readings[i].clock,
-						    .unit = readings[i].unit,
-						    .incremental = readings[i].incremental};
-		}
 		if (!node)
 			return -1;
 		node->last = ns_of(&readings[i]);
-		at[known++] = (uint16_t)(node - c->nodes);
+		at[i] = node->number;
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
@@ -157,37 +237,70 @@ static int64_t by_edge(const struct clock_edge *e, int64_t ts)
 			 (uint64_t)e->values[2 * lo + 1]);
 }
 
-/* Breadth first from the target, so that each node knows its next edge on the shortest way. */
-static bool find_way(struct clocks *c, uint16_t from, uint16_t to, uint16_t next[static CLOCKS_MAX])
+#define CANDIDATES_MAX (CLOCKS_WIDE_MAX + CLOCK_SEQUENCE_END - CLOCK_SEQUENCE_FIRST)
+
+struct way {
+	struct clock_node *nodes
+		[CANDIDATES_MAX]; /* the machine's clocks, and those of the source's sequence */
+	uint16_t next[CANDIDATES_MAX]; /* place in nodes, towards the target */
+	size_t n;
+};
+
+static void list_candidates(struct clocks *c, const struct clock_node *source, struct way *w)
 {
-	uint16_t queue[CLOCKS_MAX];
+	w->n = 0;
+	for (size_t i = 0; i < c->n_wide; i++)
+		w->nodes[w->n++] = c->wide[i];
+	for (uint32_t id = CLOCK_SEQUENCE_FIRST;
+	     is_of_sequence(source->clock) && id < CLOCK_SEQUENCE_END; id++) {
+		struct clock_node *node = find(c, (source->clock & ~(uint64_t)UINT32_MAX) | id);
+
+		if (node)
+			w->nodes[w->n++] = node;
+	}
+}
+
+/* Breadth first from the target, so that each clock knows its next one on the shortest way. Returns the place of
+ * the source, or NO_NODE if there is no way. */
+static uint16_t find_way(struct clocks *c, const struct clock_node *source,
+			 const struct clock_node *target, struct way *w)
+{
+	uint16_t queue[CANDIDATES_MAX];
 	size_t n = 0, done = 0;
 
-	for (size_t i = 0; i < c->n_nodes; i++)
-		next[i] = UINT16_MAX;
-	queue[n++] = to;
+	list_candidates(c, source, w);
+	for (size_t i = 0; i < w->n; i++) {
+		w->next[i] = NO_NODE;
+		if (w->nodes[i] == target)
+			queue[n++] = (uint16_t)i;
+	}
 	while (done < n) {
-		uint16_t node = queue[done++];
+		uint16_t to = queue[done++];
 
-		for (size_t i = 0; i < c->n_edges && i < UINT16_MAX; i++) {
-			const struct clock_edge *e = &c->edges[i];
+		for (size_t i = 0; i < w->n; i++) {
+			const struct clock_edge *e;
 
-			if (e->to != node || e->from == to || next[e->from] != UINT16_MAX ||
-			    !e->n || c->nodes[e->from].not_monotonic)
+			if (w->next[i] != NO_NODE || w->nodes[i] == target ||
+			    w->nodes[i]->not_monotonic)
 				continue;
-			next[e->from] = (uint16_t)i;
-			if (e->from == from)
-				return true;
-			queue[n++] = e->from;
+			e = find_edge(c, w->nodes[i]->number, w->nodes[to]->number);
+			if (!e || !e->n)
+				continue;
+			w->next[i] = to;
+			if (w->nodes[i] == source)
+				return (uint16_t)i;
+			queue[n++] = (uint16_t)i;
 		}
 	}
-	return false;
+	return NO_NODE;
 }
 
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret)
 {
-	uint16_t next[CLOCKS_MAX];
 	struct clock_node *source, *target;
+	const struct clock_edge *direct;
+	struct way w;
+	uint16_t at;
 
 	if (from == c->trace) {
 		c->has_trace = true;
@@ -204,14 +317,16 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 		return CLOCK_NO_PATH;
 	if (source->incremental)
 		ts = source->last = (int64_t)((uint64_t)source->last + (uint64_t)ts);
-	if (!find_way(c, (uint16_t)(source - c->nodes), (uint16_t)(target - c->nodes), next))
-		return CLOCK_NO_PATH;
-	for (uint16_t node = (uint16_t)(source - c->nodes); node != target - c->nodes;) {
-		const struct clock_edge *e = &c->edges[next[node]];
-
-		ts = by_edge(e, ts);
-		node = e->to;
+	direct = find_edge(c, source->number, target->number);
+	if (direct && direct->n && !source->not_monotonic) {
+		*ret = by_edge(direct, ts);
+		return CLOCK_CONVERTED;
 	}
+	at = find_way(c, source, target, &w);
+	if (at == NO_NODE)
+		return CLOCK_NO_PATH;
+	for (; w.nodes[at] != target; at = w.next[at])
+		ts = by_edge(find_edge(c, w.nodes[at]->number, w.nodes[w.next[at]]->number), ts);
 	*ret = ts;
 	return CLOCK_CONVERTED;
 }

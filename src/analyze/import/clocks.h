@@ -36,16 +36,11 @@ struct clock_reading {
 };
 
 struct clock_edge;
+struct clock_node;
 
-struct clock_node {
-	clock_key clock;
-	int64_t unit;
-	bool incremental;
-	bool not_monotonic; /* its readings went back: no source of conversions */
-	int64_t last; /* an incremental clock's last value, ns */
-};
-
-#define CLOCKS_MAX 256u /* different clocks of a machine; others are not converted */
+/* Different clocks of a machine, with those of its sequences and without; others are not converted. */
+#define CLOCKS_MAX 65000u
+#define CLOCKS_WIDE_MAX 256u
 
 struct clocks {
 	struct store *store;
@@ -53,10 +48,12 @@ struct clocks {
 	bool has_trace; /* a snapshot named it, or something was converted */
 	bool assumed; /* it was converted before the first snapshot */
 	uint32_t n_snapshots;
-	struct clock_node nodes[CLOCKS_MAX];
-	size_t n_nodes;
-	struct clock_edge *edges; /* owned */
-	size_t n_edges, cap_edges;
+	struct clock_node *by_key; /* owned hash */
+	struct clock_node **nodes; /* by number */
+	size_t n_nodes, cap_nodes;
+	struct clock_edge *by_ends; /* owned hash */
+	struct clock_node *wide[CLOCKS_WIDE_MAX]; /* those of no sequence */
+	size_t n_wide;
 };
 
 void clocks_init(struct clocks *c, struct store *store);

@@ -273,7 +273,7 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 
 struct bundle_head {
 	uint64_t cpu, clock, ftrace_ns, boot_ns, previous_end;
-	bool has_cpu, lost, has_events;
+	bool has_cpu, lost, has_events, has_compact;
 };
 
 static void read_head(const struct pb_field *payload, struct bundle_head *h)
@@ -306,6 +306,9 @@ static void read_head(const struct pb_field *payload, struct bundle_head *h)
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
 			h->has_events = true;
+			break;
+		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
+			h->has_compact = true;
 			break;
 		}
 }
@@ -358,6 +361,11 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
 	set_clock(&b, &h, p->sequence);
 	note_first_bundle(&b, &h);
+	/* The scheduler's columns first: of equal times, the queue that was made first comes first. */
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (h.has_compact && pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
+			add_compact(&b, &f);
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	if (h.has_events)
 		queue = queue_of(im, m, b.cpu, QUEUE_FTRACE);
@@ -366,8 +374,6 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 			continue;
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.len <= UINT32_MAX)
 			add_event(&b, queue, &f);
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
-			add_compact(&b, &f);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
 			add_description(&b, &f);
 	}

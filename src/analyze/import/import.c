@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "analyze/import/event_rules.h"
+#include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -14,7 +16,10 @@
 static bool reads_sorted(uint32_t field)
 {
 	return field == PB_TRACE_PACKET_PROCESS_TREE || field == PB_TRACE_PACKET_SYS_STATS ||
-	       field == PB_TRACE_PACKET_PROCESS_STATS;
+	       field == PB_TRACE_PACKET_PROCESS_STATS || field == PB_TRACE_PACKET_TRACK_EVENT ||
+	       field == PB_TRACE_PACKET_TRACK_DESCRIPTOR ||
+	       field == PB_TRACE_PACKET_THREAD_DESCRIPTOR ||
+	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR;
 }
 
 static void release_packet(struct import *im, struct machine *m, const struct queued_event *e)
@@ -22,12 +27,29 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 	struct packet p;
 
 	packet_read(&p, e->data, e->a, reads_sorted);
-	if (p.payload.id == PB_TRACE_PACKET_PROCESS_TREE)
+	switch (p.payload.id) {
+	case PB_TRACE_PACKET_PROCESS_TREE:
 		rows_process_tree(im, m, &p.payload);
-	else if (p.payload.id == PB_TRACE_PACKET_SYS_STATS)
+		break;
+	case PB_TRACE_PACKET_SYS_STATS:
 		rows_sys_stats(im, m, e->ts, &p.payload);
-	else if (p.payload.id == PB_TRACE_PACKET_PROCESS_STATS)
+		break;
+	case PB_TRACE_PACKET_PROCESS_STATS:
 		rows_process_stats(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_TRACK_EVENT:
+		rows_track_event(im, m, e->ts, &p, e->data, e->b);
+		break;
+	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
+		rows_track_descriptor(im, m, &p.payload);
+		break;
+	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
+		rows_thread_descriptor(im, m, &p.payload);
+		break;
+	case PB_TRACE_PACKET_PROCESS_DESCRIPTOR:
+		rows_process_descriptor(im, m, &p.payload);
+		break;
+	}
 }
 
 /* Before the first event of the kernel, it is known when the data of all CPUs begins. */
@@ -47,12 +69,10 @@ static void release(void *ctx, const struct event_queue *q, const struct queued_
 	struct import *im = ctx;
 	struct machine *m = im->machines[q->machine];
 
-	if (q->kind == QUEUE_PACKETS) {
+	if (q->kind == QUEUE_PACKETS || q->kind == QUEUE_TRACK_EVENTS) {
 		release_packet(im, m, e);
 		return;
 	}
-	if (q->kind == QUEUE_TRACK_EVENTS)
-		return;
 	if (!m->ftrace_begun)
 		begin_ftrace(im, m);
 	if (e->ts < m->tracing_started) {
@@ -124,6 +144,12 @@ static void import_deinit(struct import *im)
 	generic_deinit(im);
 	tracks_deinit(im);
 	slices_deinit(im);
+	track_groups_deinit(im);
+	flows_deinit(im);
+	described_deinit(im);
+	event_values_deinit(im);
+	proto_fields_deinit(im);
+	free(im->labels);
 	free(im->args.args);
 	free(im->list.args);
 	free(im->deferred);

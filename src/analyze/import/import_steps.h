@@ -70,3 +70,12 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 		     uint32_t utid, enum payload_kind payload, uint64_t value);
 /* True for an event that is older than the data of all CPUs: it only has a row of ftrace_event. */
 bool rows_is_early(const struct machine *m, int64_t ts);
+
+/* trace_info.c. */
+/* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added, else the
+ * row of the name is overwritten. */
+enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
+void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
+		  const char *name, bool multi, int64_t v);
+void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
+		     const char *name, bool multi, const void *s, size_t len);

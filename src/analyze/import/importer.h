@@ -13,6 +13,7 @@
 #include "analyze/store/arg_sets.h"
 #include "analyze/store/stats.h"
 #include "analyze/store/store.h"
+#include "base/core/mem.h"
 
 /*
  * What the files of this room share while one trace is imported:
@@ -73,6 +74,25 @@ struct generic_number;
 struct track_node;
 struct slice_stack;
 struct event_rule;
+struct track_group;
+struct open_flow;
+struct described_node;
+struct event_value;
+struct proto_field;
+
+/* The uuid by which a program described a thread or process. */
+struct seen_uuid {
+	uint64_t uuid;
+	bool seen;
+};
+
+/* A ProcessDescriptor's. */
+struct process_label {
+	uint32_t upid;
+	unsigned index;
+	uint32_t text;
+	size_t order; /* among all labels */
+};
 
 struct import {
 	struct store *store;
@@ -97,6 +117,17 @@ struct import {
 	bool rules_known[RULES_MAX];
 	struct slice_stack *stacks; /* owned, by track */
 	size_t cap_stacks;
+	struct track_group *groups; /* owned hash */
+	uint32_t n_track_groups; /* those with a track */
+	struct open_flow *flows; /* owned hash */
+	struct described_node *described; /* owned hash */
+	struct event_value
+		*event_values; /* owned hash: of track events whose values are differences */
+	struct proto_field *proto_fields; /* owned hash: of messages that the trace describes */
+	struct seen_uuid *utid_uuids, *upid_uuids; /* owned */
+	size_t cap_utid_uuids, cap_upid_uuids;
+	struct process_label *labels; /* owned */
+	size_t n_labels, cap_labels;
 };
 
 static inline struct table *import_table(struct import *im, enum store_table which)
@@ -110,18 +141,15 @@ struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu)
 /* Notes the time of a row for trace_bounds. */
 static inline void import_note_ts(struct import *im, int64_t ts)
 {
-	struct store *s = im->store;
-
-	if (ts < s->start_ts)
-		s->start_ts = ts;
-	if (ts > s->end_ts)
-		s->end_ts = ts;
+	im->store->start_ts = MIN(im->store->start_ts, ts);
+	im->store->end_ts = MAX(im->store->end_ts, ts);
 }
 
-/* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added, else the
- * row of the name is overwritten. */
-enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
-void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
-		  const char *name, bool multi, int64_t v);
-void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
-		     const char *name, bool multi, const void *s, size_t len);
+/* Likewise of an interval; an open one (-1) ends before it begins, as in trace_processor. */
+static inline void import_note_span(struct import *im, int64_t ts, int64_t dur)
+{
+	int64_t end = (int64_t)((uint64_t)ts + (uint64_t)dur);
+
+	im->store->start_ts = MIN(im->store->start_ts, ts);
+	im->store->end_ts = MAX(im->store->end_ts, end);
+}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/import/import_steps.h"
+#include "analyze/import/track_event.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
@@ -33,6 +34,9 @@ static bool wants(uint32_t field)
 	case PB_TRACE_PACKET_SERVICE_EVENT:
 	case PB_TRACE_PACKET_TRACK_EVENT:
 	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
+	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
+	case PB_TRACE_PACKET_PROCESS_DESCRIPTOR:
+	case PB_TRACE_PACKET_EXTENSION_DESCRIPTOR:
 	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
 	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
 		return true;
@@ -125,6 +129,7 @@ static bool update_sequence(struct import *im, struct machine *m, const struct p
 	if (p->dropped && seq->seen)
 		seq->drops++;
 	seq->seen = true;
+	seq->has_first_packet |= p->first;
 	if (p->flags & PACKET_STATE_CLEARED)
 		sequences_clear(&m->sequences, seq);
 	else if (p->dropped)
@@ -183,14 +188,22 @@ static void defer(struct import *im, const uint8_t *data, size_t len)
 
 /* Returns false if the packet is put aside until more clocks are known, or dropped. */
 static bool packet_time(struct import *im, struct machine *m, const struct packet *p,
-			const struct packet_sequence_info *seq, const uint8_t *data, size_t len,
+			struct packet_sequence_info *seq, const uint8_t *data, size_t len,
 			int64_t *ret)
 {
+	int older = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT
+			    ? tokens_track_event_time(im, m, p, seq, ret)
+			    : 0;
 	uint32_t clock = p->has_clock ? p->clock
 			 : seq	      ? sequences_state(&m->sequences, seq->state)->default_clock
 				      : 0;
 	enum clock_result r;
 
+	if (older) {
+		if (older < 0 || *ret < 0)
+			stats_add(im->store, STAT_TRACK_EVENT_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+		return older > 0 && *ret >= 0;
+	}
 	if (!p->has_timestamp) {
 		*ret = MAX(m->latest, im->queues.latest);
 		if (*ret == INT64_MIN)
@@ -227,19 +240,21 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 /* ---- into a queue ---- */
 
 static void queue_packet(struct import *im, struct machine *m, const struct packet *p,
-			 const struct packet_sequence_info *seq, const uint8_t *data, size_t len)
+			 struct packet_sequence_info *seq, const uint8_t *data, size_t len)
 {
 	enum queue_kind kind =
 		p->payload.id == PB_TRACE_PACKET_TRACK_EVENT ? QUEUE_TRACK_EVENTS : QUEUE_PACKETS;
 	struct queued_event e = {
 		.data = data, .a = (uint32_t)len, .b = seq ? seq->state : NULL_U32};
 
-	if (len > MAX_PACKET_BYTES || !packet_time(im, m, p, seq, data, len, &e.ts))
-		return;
 	if (kind == QUEUE_TRACK_EVENTS && !seq) {
-		stats_add(im->store, STAT_TRACK_EVENT_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+		stats_add(im->store, STAT_TRACK_EVENT_MISSING_SEQUENCE_ID, STAT_NO_INDEX, 1);
 		return;
 	}
+	if (len > MAX_PACKET_BYTES || !packet_time(im, m, p, seq, data, len, &e.ts))
+		return;
+	if (kind == QUEUE_TRACK_EVENTS && !tokens_track_event(im, m, p, seq, data))
+		return;
 	event_queues_add(&im->queues, im->packet_queues[m->row][kind], &e);
 }
 
@@ -268,6 +283,15 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 	case PB_TRACE_PACKET_TRACE_STATS:
 		tokens_trace_stats(im, m, f);
 		return true;
+	case PB_TRACE_PACKET_EXTENSION_DESCRIPTOR:
+		tokens_extension_descriptor(im, f);
+		return true;
+	case PB_TRACE_PACKET_TRACK_DESCRIPTOR:
+		tokens_track_descriptor(im, m, f, seq);
+		return false;
+	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
+		tokens_thread_descriptor(im, m, f, seq);
+		return false;
 	case 0:
 		return true;
 	}

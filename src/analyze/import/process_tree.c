@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ProcessTree: names, parents and threads of processes, as /proc shows them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
@@ -161,16 +162,40 @@ void rows_process_tree(struct import *im, struct machine *m, const struct pb_fie
 			add_thread(im, m, &f);
 }
 
+static int by_process(const void *a, const void *b)
+{
+	const struct process_label *x = a, *y = b;
+
+	if (x->upid != y->upid)
+		return x->upid < y->upid ? -1 : 1;
+	if (x->index != y->index)
+		return x->index < y->index ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
 void rows_process_args(struct import *im)
 {
+	struct strings *s = &im->store->strings;
 	struct table *t = import_table(im, TABLE_PROCESS);
+	size_t at = 0;
 
+	if (im->n_labels)
+		qsort(im->labels, im->n_labels, sizeof(*im->labels), by_process);
 	for (uint32_t upid = 0; upid < t->rows && upid < im->infos.n_processes; upid++) {
 		uint8_t is_kthread = im->infos.processes[upid].is_kthread;
 
-		if (is_kthread == NULL_U8)
-			continue;
-		arg_builder_int(im->store, &im->args, "is_kthread", ARG_BOOL, is_kthread);
-		table_set_u32(t, PROCESS_ARGS, upid, arg_sets_add(im->store, &im->args));
+		if (is_kthread != NULL_U8)
+			arg_builder_int(im->store, &im->args, "is_kthread", ARG_BOOL, is_kthread);
+		for (; at < im->n_labels && im->labels[at].upid == upid; at++)
+			arg_builder_add(
+				im->store, &im->args,
+				&(struct stored_arg){
+					.key = strings_intern_f(s, "chrome.process_label[%u]",
+								im->labels[at].index),
+					.flat_key = strings_intern_z(s, "chrome.process_label"),
+					.type = ARG_STRING,
+					.value = im->labels[at].text});
+		if (im->args.n)
+			table_set_u32(t, PROCESS_ARGS, upid, arg_sets_add(im->store, &im->args));
 	}
 }

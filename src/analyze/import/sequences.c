@@ -17,6 +17,14 @@ struct interned_key {
 struct interned_entry {
 	struct interned_key key;
 	uint32_t string;
+	uint32_t len;
+	const uint8_t *data; /* the entry's message */
+	UT_hash_handle hh;
+};
+
+struct running_sum {
+	uint64_t track;
+	double sum;
 	UT_hash_handle hh;
 };
 
@@ -39,10 +47,15 @@ void sequences_init(struct sequences *q, struct store *store)
 static void free_state(struct sequence_state *s)
 {
 	struct interned_entry *e, *next;
+	struct running_sum *r, *next_sum;
 
 	HASH_ITER (hh, s->interned, e, next) {
 		HASH_DEL(s->interned, e);
 		free(e);
+	}
+	HASH_ITER (hh, s->sums, r, next_sum) {
+		HASH_DEL(s->sums, r);
+		free(r);
 	}
 	free(s);
 }
@@ -71,7 +84,7 @@ static uint32_t new_state(struct sequences *q)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		goto fail;
-	s->thread_utid = -1;
+	s->base = (uint32_t)q->n_states;
 	q->states[q->n_states] = s;
 	return (uint32_t)q->n_states++;
 fail:
@@ -118,6 +131,34 @@ struct sequence_state *sequences_state(struct sequences *q, uint32_t number)
 	return q->states[number];
 }
 
+struct sequence_state *sequences_base(struct sequences *q, uint32_t number)
+{
+	return q->states[q->states[number]->base];
+}
+
+double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v)
+{
+	struct sequence_state *s = sequences_base(q, state);
+	struct running_sum *r;
+
+	HASH_FIND(hh, s->sums, &track, sizeof(track), r);
+	if (!r) {
+		r = budget_take(&q->store->budget, sizeof(*r)) ? calloc(1, sizeof(*r)) : NULL;
+		if (!r) {
+			fail(q);
+			return v;
+		}
+		r->track = track;
+		HASH_ADD(hh, s->sums, track, sizeof(r->track), r);
+		if (!r->hh.tbl) {
+			free(r);
+			fail(q);
+			return v;
+		}
+	}
+	return r->sum += v;
+}
+
 void sequences_clear(struct sequences *q, struct packet_sequence_info *s)
 {
 	uint32_t state = new_state(q);
@@ -131,11 +172,21 @@ void sequences_clear(struct sequences *q, struct packet_sequence_info *s)
 void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 			    const struct pb_field *f)
 {
-	struct sequence_state *state = sequences_state(q, s->state);
+	struct sequence_state *state = sequences_state(q, s->state), *old = state;
 	struct pb_field part, inner;
 	struct pb_dec d, e;
 
-	state->defaults = *f;
+	if (old->queued) { /* queued events keep the defaults that they were written with */
+		uint32_t number = new_state(q);
+
+		if (number == NULL_U32)
+			return;
+		state = sequences_state(q, number);
+		state->base = old->base;
+		state->thread = old->thread;
+		s->state = number;
+	}
+	state->event_defaults = (struct pb_field){.id = 0};
 	state->default_clock = 0;
 	state->has_default_track = false;
 	pb_dec_init(&d, f->data, f->len);
@@ -144,6 +195,7 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 			state->default_clock = (uint32_t)part.u64;
 		if (part.id != PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS || !part.data)
 			continue;
+		state->event_defaults = part;
 		pb_dec_init(&e, part.data, part.len);
 		while (pb_dec_next(&e, &inner))
 			if (inner.id == PB_TRACK_EVENT_DEFAULTS_TRACK_UUID) {
@@ -163,17 +215,19 @@ static struct interned_entry *find(struct sequence_state *s, uint32_t table, uin
 }
 
 /* The first entry with a number counts. */
-static void add_entry(struct sequences *q, struct sequence_state *s, uint32_t table, uint64_t iid,
-		      const struct pb_field *text)
+static void add_entry(struct sequences *q, struct sequence_state *s, const struct pb_field *entry,
+		      uint64_t iid, const struct pb_field *text)
 {
 	struct interned_entry *e;
 
-	if (find(s, table, iid))
+	if (find(s, entry->id, iid) || entry->len > UINT32_MAX)
 		return;
 	e = budget_take(&q->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
 	if (!e)
 		return fail(q);
-	e->key = (struct interned_key){.iid = iid, .table = table};
+	e->key = (struct interned_key){.iid = iid, .table = entry->id};
+	e->data = entry->data;
+	e->len = (uint32_t)entry->len;
 	e->string = strings_intern(&q->store->strings, text->data, text->data ? text->len : 0);
 	HASH_ADD(hh, s->interned, key, sizeof(e->key), e);
 	if (!e->hh.tbl) {
@@ -182,10 +236,10 @@ static void add_entry(struct sequences *q, struct sequence_state *s, uint32_t ta
 	}
 }
 
-/* All entries have the form {iid = 1, text = 2}; those whose second field is no text are left out. */
+/* All entries have the form {iid = 1, text = 2, ...}. */
 void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f)
 {
-	struct sequence_state *state = sequences_state(q, s->state);
+	struct sequence_state *state = sequences_base(q, s->state);
 	struct pb_field entry, part;
 	struct pb_dec d, e;
 
@@ -204,7 +258,7 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const
 				text = part;
 		}
 		if (iid)
-			add_entry(q, state, entry.id, iid, &text);
+			add_entry(q, state, &entry, iid, &text);
 		else
 			stats_add(q->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 	}
@@ -212,7 +266,20 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const
 
 uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid)
 {
-	struct interned_entry *e = find(sequences_state(q, state), table, iid);
+	struct interned_entry *e = find(sequences_base(q, state), table, iid);
 
 	return e ? e->string : NULL_U32;
+}
+
+bool sequences_message(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid,
+		       struct pb_field *ret)
+{
+	struct interned_entry *e = find(sequences_base(q, state), table, iid);
+
+	if (!e) {
+		stats_add(q->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+		return false;
+	}
+	*ret = (struct pb_field){.id = table, .data = e->data, .len = e->len};
+	return true;
 }

@@ -13,16 +13,27 @@
  * their sequence had it. A clear begins a new state; events that are queued keep the number of theirs.
  */
 
-/* Tables of InternedData that are used, by its field number. */
 struct interned_entry;
+struct running_sum;
+
+/* What older programs' events refer to: the thread of the sequence's last descriptor, and times of events. */
+struct sequence_thread {
+	bool known;
+	bool has_times; /* from a ThreadDescriptor of its own */
+	int64_t pid, tid;
+	int64_t ns, thread_ns, instructions; /* of the last event */
+};
 
 struct sequence_state {
-	struct interned_entry *interned; /* owned hash: table and iid to a string */
-	struct pb_field defaults; /* TracePacketDefaults; id 0: none */
+	uint32_t base; /* the state whose tables and sums it uses: since the last clear */
+	struct interned_entry *interned; /* owned hash: table and iid to an entry */
+	struct running_sum *sums; /* owned hash: of incremental counters, by track */
+	struct pb_field event_defaults; /* TrackEventDefaults; id 0: none */
 	uint32_t default_clock; /* timestamp_clock_id; 0: none */
 	uint64_t default_track;
 	bool has_default_track;
-	int64_t thread_utid; /* of the last thread descriptor; -1: none */
+	bool queued; /* events refer to it: new defaults begin another one */
+	struct sequence_thread thread;
 };
 
 struct packet_sequence;
@@ -40,6 +51,7 @@ struct packet_sequence_info {
 	uint32_t state; /* a number of sequences.states */
 	bool valid;
 	bool seen; /* had a packet before this one */
+	bool has_first_packet; /* first_packet_on_sequence was set */
 	bool told_setup_errors; /* in FtraceStats */
 	uint64_t flagged, skipped; /* packets that need the state; without it */
 	uint64_t drops; /* packets with a gap before them */
@@ -60,5 +72,12 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s,
 		      const struct pb_field *f);
 
 struct sequence_state *sequences_state(struct sequences *q, uint32_t number);
+/* The one that has the tables of a state. */
+struct sequence_state *sequences_base(struct sequences *q, uint32_t number);
+/* Adds to the sum of a track since the last clear, and returns it. */
+double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v);
 /* Returns the string of an entry, or NULL_U32. table: the field number in InternedData. */
 uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid);
+/* Returns true and the entry's message. Counts an unknown iid. */
+bool sequences_message(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid,
+		       struct pb_field *ret);

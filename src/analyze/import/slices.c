@@ -107,10 +107,92 @@ static uint32_t add_row(struct import *im, const struct slice_stack *s, int64_t 
 	table_set_u32(t, SLICE_DEPTH, row, nests ? (uint32_t)s->n : 0);
 	table_set_u32(t, SLICE_PARENT, row, nests && s->n ? s->slices[s->n - 1].row : NULL_U32);
 	table_set_u32(t, SLICE_ARGS, row, NULL_U32);
-	import_note_ts(im, ts);
-	if (dur > 0)
-		import_note_ts(im, ts + dur);
+	import_note_span(im, ts, dur);
 	return row;
+}
+
+/* The row with a slice's thread times: rows are in the order of slices. */
+static uint32_t times_row(const struct table *t, uint32_t slice)
+{
+	uint32_t lo = 0, hi = t->rows;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (table_u32(t, SLICE_TIMES_SLICE, mid) < slice)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->rows && table_u32(t, SLICE_TIMES_SLICE, lo) == slice ? lo : NULL_U32;
+}
+
+static void set_delta(struct table *t, unsigned from, unsigned to, uint32_t row, int64_t now)
+{
+	int64_t begin = table_i64(t, from, row);
+
+	if (now != NULL_I64 && begin != NULL_I64)
+		table_set_i64(t, to, row, (int64_t)((uint64_t)now - (uint64_t)begin));
+}
+
+static uint32_t add_times(struct import *im, uint32_t slice)
+{
+	struct table *t = import_table(im, TABLE_SLICE_TIMES);
+	uint32_t row = table_append(t);
+
+	table_set_u32(t, SLICE_TIMES_SLICE, row, slice);
+	for (unsigned c = SLICE_TIMES_THREAD_TS; c <= SLICE_TIMES_INSTRUCTION_DELTA; c++)
+		table_set_i64(t, c, row, NULL_I64);
+	return row;
+}
+
+void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int64_t thread_ns,
+			     int64_t instructions)
+{
+	struct table *t = import_table(im, TABLE_SLICE_TIMES);
+	const struct table *slices = import_table(im, TABLE_SLICE);
+	uint32_t row;
+
+	if (slice == NULL_U32 || (thread_ns == NULL_I64 && instructions == NULL_I64))
+		return;
+	if (!is_end) {
+		row = add_times(im, slice);
+		table_set_i64(t, SLICE_TIMES_THREAD_TS, row, thread_ns);
+		table_set_i64(t, SLICE_TIMES_INSTRUCTIONS, row, instructions);
+		if (table_dur(slices, SLICE_DUR, slice) != 0)
+			return;
+	} else {
+		row = times_row(t, slice);
+		if (row == NULL_U32)
+			return;
+	}
+	set_delta(t, SLICE_TIMES_THREAD_TS, SLICE_TIMES_THREAD_DUR, row, thread_ns);
+	set_delta(t, SLICE_TIMES_INSTRUCTIONS, SLICE_TIMES_INSTRUCTION_DELTA, row, instructions);
+}
+
+void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_dur,
+			    int64_t instructions)
+{
+	struct table *t = import_table(im, TABLE_SLICE_TIMES);
+	uint32_t row;
+
+	if (slice == NULL_U32 || (thread_dur == NULL_I64 && instructions == NULL_I64))
+		return;
+	row = times_row(t, slice);
+	if (row == NULL_U32)
+		return;
+	if (table_i64(t, SLICE_TIMES_THREAD_TS, row) != NULL_I64)
+		table_set_i64(t, SLICE_TIMES_THREAD_DUR, row, thread_dur);
+	if (table_i64(t, SLICE_TIMES_INSTRUCTIONS, row) != NULL_I64)
+		table_set_i64(t, SLICE_TIMES_INSTRUCTION_DELTA, row, instructions);
+}
+
+/* True if a slice ends after the one that is around it. */
+static bool overlaps(const struct slice_stack *s, int64_t ts, int64_t dur)
+{
+	const struct open_slice *top = s->n ? &s->slices[s->n - 1] : NULL;
+
+	return top && top->dur >= 0 && ts > top->ts + top->dur - dur;
 }
 
 uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track, uint32_t category,
@@ -123,6 +205,12 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 	if (!s)
 		return NULL_U32;
 	pop_past(im, s, ts, dur == 0);
+	if (dur > 0 && overlaps(s, ts, dur)) {
+		stats_add(im->store, STAT_SLICE_DROP_OVERLAPPING_COMPLETE_EVENT, STAT_NO_INDEX, 1);
+		if (args)
+			args->n = 0;
+		return NULL_U32;
+	}
 	row = add_row(im, s, ts, dur, track, category, name);
 	if (s->n >= MAX_DEPTH) {
 		if (args)
@@ -163,7 +251,7 @@ uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t cate
 		    !matches(t, SLICE_CATEGORY, row, category))
 			continue;
 		set_dur(im, o, ts - o->ts);
-		import_note_ts(im, ts);
+		import_note_span(im, o->ts, ts - o->ts);
 		take_args(im, o, args);
 		if (i == s->n - 1)
 			pop(im, s);

@@ -16,6 +16,13 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
 		    struct arg_builder *args);
 
+/* The times that a slice's thread had run (NULL_I64: unknown) at its begin and, with is_end, at its end. */
+void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int64_t thread_ns,
+			     int64_t instructions);
+/* What it ran within the slice. */
+void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_dur,
+			    int64_t instructions);
+
 /* Stores the arguments of slices that are still open. */
 void slices_finish(struct import *im);
 void slices_deinit(struct import *im);

@@ -62,8 +62,8 @@ static void set_owner(struct import *im, struct machine *m, struct table *t, uin
 	}
 }
 
-static uint32_t new_track(struct import *im, struct machine *m, const struct track_type *type,
-			  uint32_t name, const int64_t *values)
+uint32_t tracks_make(struct import *im, struct machine *m, const struct track_type *type,
+		     uint32_t name, const int64_t *values)
 {
 	struct table *t = import_table(im, TABLE_TRACK);
 	struct strings *strings = &im->store->strings;
@@ -99,7 +99,7 @@ uint32_t tracks_get(struct import *im, struct machine *m, const struct track_typ
 	if (!n)
 		goto fail;
 	n->key = key;
-	n->track = new_track(im, m, type, name, values);
+	n->track = tracks_make(im, m, type, name, values);
 	HASH_ADD(hh, im->tracks, key, sizeof(n->key), n);
 	if (n->hh.tbl)
 		return n->track;

@@ -8,7 +8,7 @@
  * type and the values of its dimensions.
  */
 
-#define TRACK_DIMENSIONS_MAX 3
+#define TRACK_DIMENSIONS_MAX 5
 
 struct track_dimension {
 	const char *key; /* "cpu", "utid", ... */
@@ -26,6 +26,9 @@ struct track_type {
  * name. */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
 		    uint32_t name, const int64_t *values);
+/* Makes a track whose identity the caller keeps. */
+uint32_t tracks_make(struct import *im, struct machine *m, const struct track_type *type,
+		     uint32_t name, const int64_t *values);
 void tracks_deinit(struct import *im);
 
 /* Adds a value of a counter. args: a set, or NULL_U32. */

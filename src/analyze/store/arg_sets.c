@@ -18,6 +18,8 @@ void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored
 			b->args[i] = *a;
 			return;
 		}
+	if (b->n >= ARG_SET_MAX)
+		return;
 	if (array_reserve(&b->args, &b->cap, b->n + 1, sizeof(*b->args))) {
 		s->budget.error = -ENOMEM;
 		return;
@@ -175,8 +177,6 @@ static void read_arg(const struct store *s, const struct table *t, uint32_t row,
 		   (uint64_t)v < s->strings.n) {
 		ret->s = s->strings.of[v].s;
 		ret->len = s->strings.of[v].len;
-	} else if (ret->type == ARG_STRING || ret->type == ARG_JSON) {
-		ret->type = ARG_NULL;
 	}
 }
 

@@ -8,10 +8,12 @@
  * are read. Equal sets are stored once. A set's id is the row number of its first argument.
  */
 
+#define ARG_SET_MAX 1024u /* arguments of a set; what is above is left out */
+
 struct stored_arg {
 	uint32_t key, flat_key; /* strings */
 	enum arg_type type;
-	int64_t value; /* a string id, or the bits of a double */
+	int64_t value; /* a string id (NULL_U32: NULL), or the bits of a double */
 };
 
 /* Arguments that are collected. Zero-initialise; free(b->args) frees. */

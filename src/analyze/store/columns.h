@@ -19,6 +19,7 @@ enum store_table {
 	TABLE_TRACK,
 	TABLE_COUNTER,
 	TABLE_SLICE,
+	TABLE_SLICE_TIMES, /* of the slices whose thread's time is known */
 	TABLE_FLOW,
 	TABLE_METADATA,
 	TABLE_CLOCK_SNAPSHOT,

@@ -153,6 +153,46 @@ static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 			     : 0);
 }
 
+/* ---- slices: times of the thread are known of few ---- */
+
+static void slice_time(const struct store *s, uint32_t slice, unsigned column, struct value *ret)
+{
+	const struct table *t = table_of(s, TABLE_SLICE_TIMES);
+	uint32_t lo = 0, hi = t->rows;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (table_u32(t, SLICE_TIMES_SLICE, mid) < slice)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < t->rows && table_u32(t, SLICE_TIMES_SLICE, lo) == slice &&
+	    table_i64(t, column, lo) != NULL_I64)
+		set_int(ret, table_i64(t, column, lo));
+}
+
+static void slice_thread_ts(const struct store *s, uint32_t row, struct value *ret)
+{
+	slice_time(s, row, SLICE_TIMES_THREAD_TS, ret);
+}
+
+static void slice_thread_dur(const struct store *s, uint32_t row, struct value *ret)
+{
+	slice_time(s, row, SLICE_TIMES_THREAD_DUR, ret);
+}
+
+static void slice_instructions(const struct store *s, uint32_t row, struct value *ret)
+{
+	slice_time(s, row, SLICE_TIMES_INSTRUCTIONS, ret);
+}
+
+static void slice_instruction_delta(const struct store *s, uint32_t row, struct value *ret)
+{
+	slice_time(s, row, SLICE_TIMES_INSTRUCTION_DELTA, ret);
+}
+
 /* ---- the tables ---- */
 
 static const struct column_def thread_columns[] = {
@@ -304,6 +344,19 @@ static const struct column_def slice_columns[] = {
 	[SLICE_DEPTH] = {"depth", COLUMN_U32, 0, NULL},
 	[SLICE_PARENT] = {"parent_id", COLUMN_U32, 0, NULL},
 	[SLICE_ARGS] = {"arg_set_id", COLUMN_U32, 0, NULL},
+	[SLICE_THREAD_TS] = {"thread_ts", COLUMN_COMPUTED, 0, slice_thread_ts},
+	[SLICE_THREAD_DUR] = {"thread_dur", COLUMN_COMPUTED, 0, slice_thread_dur},
+	[SLICE_INSTRUCTIONS] = {"thread_instruction_count", COLUMN_COMPUTED, 0, slice_instructions},
+	[SLICE_INSTRUCTION_DELTA] = {"thread_instruction_delta", COLUMN_COMPUTED, 0,
+				     slice_instruction_delta},
+};
+
+static const struct column_def slice_times_columns[] = {
+	[SLICE_TIMES_SLICE] = {NULL, COLUMN_U32, 0, NULL},
+	[SLICE_TIMES_THREAD_TS] = {NULL, COLUMN_I64, 0, NULL},
+	[SLICE_TIMES_THREAD_DUR] = {NULL, COLUMN_I64, 0, NULL},
+	[SLICE_TIMES_INSTRUCTIONS] = {NULL, COLUMN_I64, 0, NULL},
+	[SLICE_TIMES_INSTRUCTION_DELTA] = {NULL, COLUMN_I64, 0, NULL},
 };
 
 static const struct column_def flow_columns[] = {
@@ -392,6 +445,7 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_TRACK] = DEF("__intrinsic_track", track_columns, 0),
 	[TABLE_COUNTER] = DEF("counter", counter_columns, COUNTER_TS),
 	[TABLE_SLICE] = DEF("__intrinsic_slice", slice_columns, SLICE_TS),
+	[TABLE_SLICE_TIMES] = DEF(NULL, slice_times_columns, 0),
 	[TABLE_FLOW] = DEF("flow", flow_columns, 0),
 	[TABLE_METADATA] = DEF("metadata", metadata_columns, 0),
 	[TABLE_CLOCK_SNAPSHOT] = DEF("clock_snapshot", clock_columns, 0),

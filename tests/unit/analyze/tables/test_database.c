@@ -430,3 +430,68 @@ TEST(a_file_that_is_cut_off_gives_its_whole_packets)
 	expect(&t, "select count(*) from ftrace_event", "1\n");
 	strbuf_deinit(&t);
 }
+
+/* ---- track events ---- */
+
+static void put_track_event(struct strbuf *trace, uint64_t ts, uint64_t track, unsigned type,
+			    const char *name)
+{
+	struct strbuf e = {0}, p = {0};
+
+	put_u64(&e, PB_TRACK_EVENT_TYPE, type);
+	put_u64(&e, PB_TRACK_EVENT_TRACK_UUID, track);
+	if (name)
+		put_bytes(&e, PB_TRACK_EVENT_NAME, name, strlen(name));
+	put_message(&p, PB_TRACE_PACKET_TRACK_EVENT, &e);
+	put_u64(&p, PB_TRACE_PACKET_TIMESTAMP, ts);
+	put_u64(&p, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, 4);
+	put_message(trace, PB_TRACE_PACKET, &p);
+}
+
+static void put_track(struct strbuf *trace, uint64_t uuid, uint64_t parent, const char *name)
+{
+	struct strbuf d = {0};
+
+	put_u64(&d, PB_TRACK_DESCRIPTOR_UUID, uuid);
+	if (parent)
+		put_u64(&d, PB_TRACK_DESCRIPTOR_PARENT_UUID, parent);
+	put_bytes(&d, PB_TRACK_DESCRIPTOR_NAME, name, strlen(name));
+	put_packet(trace, 4, PB_TRACE_PACKET_TRACK_DESCRIPTOR, &d);
+}
+
+TEST(slices_of_one_track_name_share_rows_that_are_free)
+{
+	struct strbuf t = {0};
+
+	put_track(&t, 20, 0, "line");
+	put_track(&t, 21, 0, "line");
+	put_track_event(&t, 100, 20, 1, "a");
+	put_track_event(&t, 110, 21, 1, "b");
+	put_track_event(&t, 120, 20, 2, NULL);
+	put_track_event(&t, 130, 21, 1, "c");
+	put_track_event(&t, 140, 21, 2, NULL);
+	put_track_event(&t, 150, 21, 2, NULL);
+	put_track_event(&t, 160, 20, 1, "d");
+	expect(&t, "select ts, dur, name, track_id, depth from slice order by id",
+	       "100|20|a|0|0\n110|40|b|1|0\n130|10|c|1|1\n160|-1|d|0|0\n");
+	expect(&t, "select name, track_group_id from track order by id", "line|0\nline|0\n");
+	strbuf_deinit(&t);
+}
+
+TEST(a_track_whose_ancestors_end_nowhere_has_no_slices)
+{
+	struct strbuf t = {0};
+
+	put_track(&t, 20, 99, "orphan");
+	put_track(&t, 21, 22, "loop");
+	put_track(&t, 22, 21, "loop");
+	put_track_event(&t, 100, 20, 3, "a");
+	put_track_event(&t, 110, 21, 3, "b");
+	put_track_event(&t, 120, 23, 3, "unknown tracks are of the machine");
+	expect(&t, "select ts from slice", "120\n");
+	expect(&t,
+	       "select name, value from stats where name in ('track_hierarchy_missing_uuid', "
+	       "'track_event_track_hierarchy_loop') order by name",
+	       "track_event_track_hierarchy_loop|3\ntrack_hierarchy_missing_uuid|2\n");
+	strbuf_deinit(&t);
+}

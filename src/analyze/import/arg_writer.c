@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/arg_writer.h"
+
+#include <string.h>
+
+void arg_writer_init(struct arg_writer *w, struct store *s, struct arg_builder *out)
+{
+	*w = (struct arg_writer){.store = s, .out = out};
+}
+
+void arg_writer_deinit(struct arg_writer *w)
+{
+	strbuf_deinit(&w->key);
+	strbuf_deinit(&w->flat);
+}
+
+static struct arg_mark mark_of(const struct arg_writer *w)
+{
+	return (struct arg_mark){.key = w->key.len, .flat = w->flat.len};
+}
+
+static void add_part(struct strbuf *b, const char *s, size_t len, bool clean)
+{
+	if (b->len)
+		strbuf_putc(b, '.');
+	for (size_t i = 0; i < len; i++)
+		strbuf_putc(b, clean && strchr(".[]", s[i]) && s[i] ? '_' : s[i]);
+}
+
+struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t len, bool clean)
+{
+	struct arg_mark mark = mark_of(w);
+
+	add_part(&w->key, name, len, clean);
+	add_part(&w->flat, name, len, clean);
+	return mark;
+}
+
+struct arg_mark arg_writer_index(struct arg_writer *w, unsigned index)
+{
+	struct arg_mark mark = mark_of(w);
+
+	strbuf_printf(&w->key, "[%u]", index);
+	return mark;
+}
+
+static void cut(struct strbuf *b, size_t len)
+{
+	if (b->len <= len)
+		return;
+	b->len = len;
+	b->s[len] = '\0';
+}
+
+void arg_writer_leave(struct arg_writer *w, struct arg_mark mark)
+{
+	cut(&w->key, mark.key);
+	cut(&w->flat, mark.flat);
+}
+
+static void add(struct arg_writer *w, enum arg_type type, int64_t v)
+{
+	struct strings *s = &w->store->strings;
+
+	arg_builder_add(w->store, w->out,
+			&(struct stored_arg){.key = strings_intern(s, w->key.s, w->key.len),
+					     .flat_key = strings_intern(s, w->flat.s, w->flat.len),
+					     .type = type,
+					     .value = v});
+}
+
+void arg_writer_int(struct arg_writer *w, enum arg_type type, int64_t v)
+{
+	add(w, type, v);
+}
+
+void arg_writer_real(struct arg_writer *w, double v)
+{
+	int64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	add(w, ARG_REAL, bits);
+}
+
+void arg_writer_text(struct arg_writer *w, const void *s, size_t len)
+{
+	add(w, ARG_STRING, strings_intern(&w->store->strings, s, len));
+}

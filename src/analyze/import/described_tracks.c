@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/import/described_tracks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/import/import_steps.h"
+#include "analyze/import/slice_rules.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+#define MAX_ANCESTORS 100
+
+struct described_node {
+	struct described_track d;
+	UT_hash_handle hh;
+};
+
+/* By owner. */
+static const struct track_type plain_types[] = {
+	[OWNER_NONE] = {"global_track_event", NULL, false, {{"track_uuid", false}}},
+	[OWNER_PROCESS] = {"process_track_event",
+			   NULL,
+			   false,
+			   {{"upid", false}, {"track_uuid", false}}},
+	[OWNER_THREAD] = {"thread_track_event",
+			  NULL,
+			  false,
+			  {{"utid", false}, {"track_uuid", false}}},
+};
+
+static const struct track_type counter_types[] = {
+	[OWNER_NONE] = {"global_counter_track_event", NULL, true, {{"track_uuid", false}}},
+	[OWNER_PROCESS] = {"process_counter_track_event",
+			   NULL,
+			   true,
+			   {{"upid", false}, {"track_uuid", false}}},
+	[OWNER_THREAD] = {"thread_counter_track_event",
+			  NULL,
+			  true,
+			  {{"utid", false}, {"track_uuid", false}}},
+};
+
+static const struct track_type merged_types[] = {
+	[OWNER_NONE] = {"global_merged_track_event",
+			NULL,
+			false,
+			{{"parent_track_uuid", false},
+			 {"merge_key_type", false},
+			 {"merge_key_value", true},
+			 {"track_compressor_idx", false}}},
+	[OWNER_PROCESS] = {"process_merged_track_event",
+			   NULL,
+			   false,
+			   {{"upid", false},
+			    {"parent_track_uuid", false},
+			    {"merge_key_type", false},
+			    {"merge_key_value", true},
+			    {"track_compressor_idx", false}}},
+	[OWNER_THREAD] = {"thread_merged_track_event",
+			  NULL,
+			  false,
+			  {{"utid", false},
+			   {"parent_track_uuid", false},
+			   {"merge_key_type", false},
+			   {"merge_key_value", true},
+			   {"track_compressor_idx", false}}},
+};
+
+/* ---- the tracks by uuid ---- */
+
+struct described_track *described_find(struct import *im, const struct machine *m, uint64_t uuid)
+{
+	struct described_key key = {.uuid = uuid, .machine = m->row};
+	struct described_node *n;
+
+	HASH_FIND(hh, im->described, &key, sizeof(key), n);
+	return n ? &n->d : NULL;
+}
+
+struct described_track *described_add(struct import *im, const struct described_track *d)
+{
+	struct described_node *n =
+		budget_take(&im->store->budget, sizeof(*n)) ? calloc(1, sizeof(*n)) : NULL;
+
+	if (!n)
+		goto fail;
+	n->d = *d;
+	HASH_ADD(hh, im->described, d.key, sizeof(n->d.key), n);
+	if (n->hh.tbl)
+		return &n->d;
+	free(n);
+fail:
+	if (!im->store->budget.error)
+		im->store->budget.error = -ENOMEM;
+	return NULL;
+}
+
+void described_deinit(struct import *im)
+{
+	struct described_node *n, *next;
+
+	HASH_ITER (hh, im->described, n, next) {
+		HASH_DEL(im->described, n);
+		free(n);
+	}
+	free(im->utid_uuids);
+	free(im->upid_uuids);
+}
+
+/* ---- owners ---- */
+
+/* Notes which uuid a thread or process has. Returns false if it had another one before: its number was used
+ * again. */
+static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
+		      uint64_t uuid, bool replace)
+{
+	size_t n = *cap;
+
+	if (id >= n) {
+		if (array_reserve(of, cap, (size_t)id + 1, sizeof(**of))) {
+			im->store->budget.error = -ENOMEM;
+			return true;
+		}
+		memset(*of + n, 0, (*cap - n) * sizeof(**of));
+	}
+	if (!replace && (*of)[id].seen && (*of)[id].uuid != uuid)
+		return false;
+	(*of)[id] = (struct seen_uuid){.uuid = uuid, .seen = true};
+	return true;
+}
+
+static void place_thread(struct import *im, struct machine *m, struct described_track *d)
+{
+	uint32_t utid = tasks_thread_of(&m->tasks, d->tid, d->pid);
+
+	if (!note_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, false)) {
+		tasks_new_thread(&m->tasks, d->tid, NULL_I64);
+		utid = tasks_thread_of(&m->tasks, d->tid, d->pid);
+		note_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, true);
+	}
+	d->owner = OWNER_THREAD;
+	d->owner_id = utid;
+}
+
+static void place_process(struct import *im, struct machine *m, struct described_track *d)
+{
+	uint32_t upid = tasks_process(&m->tasks, d->pid), utid;
+
+	if (!note_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, false)) {
+		upid = tasks_new_process(&m->tasks, d->pid, NULL_I64, &utid);
+		note_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, true);
+	}
+	d->owner = OWNER_PROCESS;
+	d->owner_id = upid;
+}
+
+static bool has_own_place(const struct described_track *d)
+{
+	return d->kind == DESCRIBED_THREAD || d->kind == DESCRIBED_PROCESS || !d->parent;
+}
+
+/* Places all ancestors up to the next one that is placed, then those below it. Returns false if there is none. */
+static bool place(struct import *im, struct machine *m, struct described_track *d)
+{
+	struct described_track *chain[MAX_ANCESTORS];
+	size_t n = 0;
+
+	for (struct described_track *a = d; a && !a->placed;) {
+		for (size_t i = 0; i < n; i++)
+			if (chain[i] == a) {
+				stats_add(im->store, STAT_TRACK_EVENT_TRACK_HIERARCHY_LOOP,
+					  STAT_NO_INDEX, 1);
+				return false;
+			}
+		if (n == MAX_ANCESTORS) {
+			stats_add(im->store, STAT_TRACK_EVENT_TRACK_HIERARCHY_TOO_DEEP,
+				  STAT_NO_INDEX, 1);
+			return false;
+		}
+		chain[n++] = a;
+		if (has_own_place(a))
+			break;
+		a = described_find(im, m, a->parent);
+		if (!a) {
+			stats_add(im->store, STAT_TRACK_HIERARCHY_MISSING_UUID, STAT_NO_INDEX, 1);
+			return false;
+		}
+	}
+	while (n--) {
+		struct described_track *a = chain[n];
+		const struct described_track *parent =
+			a->parent ? described_find(im, m, a->parent) : NULL;
+
+		if (a->kind == DESCRIBED_THREAD) {
+			place_thread(im, m, a);
+		} else if (a->kind == DESCRIBED_PROCESS) {
+			place_process(im, m, a);
+		} else if (parent) {
+			a->owner = parent->owner;
+			a->owner_id = parent->owner_id;
+		}
+		a->placed = true;
+	}
+	return true;
+}
+
+struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
+					   uint32_t name, const struct packet_sequence_info *seq)
+{
+	struct described_track *d = described_find(im, m, uuid);
+
+	if (!d) {
+		struct described_track new = {
+			.key = {uuid, m->row},
+			.name = uuid ? name
+				     : strings_intern_z(&im->store->strings, "Default Track"),
+			.description = NULL_U32,
+			.ordering = NULL_U32,
+			.track = NULL_U32,
+			.has_first = uuid && seq && seq->has_first_packet,
+			.first = true};
+		d = described_add(im, &new);
+	}
+	return d && (d->placed || place(im, m, d)) ? d : NULL;
+}
+
+/* ---- rows ---- */
+
+static void add_string(struct import *im, struct arg_builder *b, const char *key, uint32_t string)
+{
+	uint32_t id = strings_intern_z(&im->store->strings, key);
+
+	if (string != NULL_U32)
+		arg_builder_add(
+			im->store, b,
+			&(struct stored_arg){
+				.key = id, .flat_key = id, .type = ARG_STRING, .value = string});
+}
+
+static void set_source(struct import *im, const struct described_track *d, uint32_t track)
+{
+	static const char *const builtins[] = {NULL, "thread_time", "thread_instruction_count"};
+	struct store *s = im->store;
+	struct arg_builder b = {.n = 0};
+	bool is_root = !d->key.uuid || d->kind == DESCRIBED_PROCESS || d->kind == DESCRIBED_THREAD;
+
+	add_string(im, &b, "source", strings_intern_z(&s->strings, "descriptor"));
+	arg_builder_int(s, &b, "trace_id", ARG_INT, (int64_t)d->key.uuid);
+	arg_builder_int(s, &b, "is_root_in_scope", ARG_BOOL, is_root);
+	if (d->kind == DESCRIBED_COUNTER) {
+		add_string(im, &b, "category", d->counter.categories);
+		if (d->counter.builtin)
+			add_string(im, &b, "builtin_counter_type",
+				   strings_intern_z(&s->strings, builtins[d->counter.builtin]));
+		add_string(im, &b, "y_axis_share_key", d->counter.share_key);
+	}
+	if (d->has_first)
+		arg_builder_int(s, &b, "has_first_packet_on_sequence", ARG_BOOL, d->first);
+	add_string(im, &b, "child_ordering", d->ordering);
+	if (d->has_rank)
+		arg_builder_int(s, &b, "sibling_order_rank", ARG_INT, d->rank);
+	add_string(im, &b, "description", d->description);
+	table_set_u32(import_table(im, TABLE_TRACK), TRACK_SOURCE_ARGS, track, arg_sets_add(s, &b));
+	free(b.args);
+}
+
+/* Values of a track's dimensions: the owner, if any, then others. */
+static size_t owner_value(const struct described_track *d, int64_t values[static 1])
+{
+	values[0] = d->owner_id;
+	return d->owner != OWNER_NONE;
+}
+
+static uint32_t make_row(struct import *im, struct machine *m, const struct described_track *d)
+{
+	const struct track_type *type =
+		d->kind == DESCRIBED_COUNTER ? &counter_types[d->owner] : &plain_types[d->owner];
+	static const char *const names[] = {NULL, "thread_time", "thread_instruction_count"};
+	static const char *const units[] = {NULL, "ns", "count"};
+	struct table *t = import_table(im, TABLE_TRACK);
+	uint32_t name = d->name, unit = d->counter.unit, row;
+	int64_t values[TRACK_DIMENSIONS_MAX];
+	size_t n;
+
+	if (d->kind == DESCRIBED_THREAD && !d->own_track)
+		return slice_rules_thread_track(im, m, d->owner_id);
+	n = owner_value(d, values);
+	values[n] = (int64_t)d->key.uuid;
+	if (d->kind == DESCRIBED_COUNTER && d->counter.builtin) {
+		if (name == NULL_U32)
+			name = strings_intern_z(&im->store->strings, names[d->counter.builtin]);
+		unit = strings_intern_z(&im->store->strings, units[d->counter.builtin]);
+	}
+	row = tracks_make(im, m, type, name, values);
+	if (d->kind == DESCRIBED_COUNTER)
+		table_set_u32(t, TRACK_UNIT, row, unit);
+	set_source(im, d, row);
+	return row;
+}
+
+static bool is_merged(const struct described_track *d)
+{
+	return d->kind == DESCRIBED_PLAIN && d->merge != MERGE_NEVER;
+}
+
+static struct track_slot *slot_of(struct import *im, struct machine *m, struct described_track *d,
+				  uint32_t event_name)
+{
+	uint32_t name = d->name != NULL_U32 ? d->name : event_name;
+	int64_t values[TRACK_DIMENSIONS_MAX];
+	size_t n;
+
+	if (!d->group) {
+		n = owner_value(d, values);
+		values[n++] = (int64_t)d->parent;
+		values[n++] = d->merge == MERGE_BY_KEY ? 2 : 0;
+		values[n] = d->merge == MERGE_BY_KEY ? d->merge_key : name;
+		d->group = track_groups_get(im, m, &merged_types[d->owner], values);
+	}
+	return d->group ? track_group_slot(im, d->group, (int64_t)d->key.uuid) : NULL;
+}
+
+/* The row of a track as it is now, or NULL_U32: it has to be made. */
+static uint32_t present_row(struct import *im, struct machine *m, struct described_track *d,
+			    uint32_t event_name)
+{
+	struct track_slot *slot;
+
+	if (!is_merged(d))
+		return d->track;
+	slot = slot_of(im, m, d, event_name);
+	return slot ? slot->track : 0;
+}
+
+/* Rows of the ancestors are made first; a thread's or process's row is nobody's parent. depth: of the recursion,
+ * which a thread that names itself as its parent would not end. */
+static uint32_t row_of(struct import *im, struct machine *m, struct described_track *d,
+		       uint32_t event_name, int depth)
+{
+	uint32_t row = present_row(im, m, d, event_name), parent_row = NULL_U32;
+	struct described_track *parent;
+	struct track_slot *slot;
+
+	if (row != NULL_U32)
+		return row;
+	parent = d->parent && depth < MAX_ANCESTORS ? described_find(im, m, d->parent) : NULL;
+	if (parent && (parent->placed || place(im, m, parent)))
+		parent_row = row_of(im, m, parent, NULL_U32, depth + 1);
+	if (!parent || parent->kind == DESCRIBED_THREAD || parent->kind == DESCRIBED_PROCESS)
+		parent_row = NULL_U32;
+	if (is_merged(d)) {
+		slot = slot_of(im, m, d, event_name);
+		if (!slot)
+			return 0;
+		track_group_make(im, m, d->group, slot, d->name != NULL_U32 ? d->name : event_name);
+		row = slot->track;
+		set_source(im, d, row);
+	} else {
+		row = d->track = make_row(im, m, d);
+	}
+	if (d->kind != DESCRIBED_THREAD || d->own_track)
+		table_set_u32(import_table(im, TABLE_TRACK), TRACK_PARENT, row, parent_row);
+	return row;
+}
+
+uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
+			     uint32_t event_name, enum slice_step step)
+{
+	uint32_t row = row_of(im, m, d, event_name, 0);
+	struct track_slot *slot = is_merged(d) ? slot_of(im, m, d, event_name) : NULL;
+
+	if (slot && step == STEP_BEGIN)
+		slot->open++;
+	else if (slot && step == STEP_END && slot->open)
+		slot->open--;
+	return row;
+}
+
+uint32_t described_counter_row(struct import *im, struct machine *m, struct described_track *d)
+{
+	return row_of(im, m, d, NULL_U32, 0);
+}

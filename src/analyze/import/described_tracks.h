@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/track_groups.h"
+
+/*
+ * Tracks that programs describe: a TrackDescriptor gives a uuid its place, an event names the uuid. Descriptors
+ * are read in the file's order, before any event; a track becomes a row when the first event needs it.
+ *
+ *	thread		the thread's own track, which kernel events share
+ *	process		a track of the process
+ *	counter		of the thread or process that its ancestors lead to, or of none
+ *	plain		likewise; those of one name under one parent form a group, unless the descriptor forbids it
+ */
+
+enum described_kind { DESCRIBED_PLAIN, DESCRIBED_THREAD, DESCRIBED_PROCESS, DESCRIBED_COUNTER };
+enum track_owner { OWNER_NONE, OWNER_PROCESS, OWNER_THREAD };
+enum builtin_counter { BUILTIN_NONE, BUILTIN_THREAD_TIME, BUILTIN_THREAD_INSTRUCTIONS };
+enum merge_by { MERGE_BY_NAME, MERGE_NEVER, MERGE_BY_KEY };
+
+struct described_key {
+	uint64_t uuid;
+	uint64_t machine;
+};
+
+struct described_counter {
+	enum builtin_counter builtin;
+	int64_t multiplier;
+	bool incremental;
+	uint32_t unit, categories, share_key; /* strings or NULL_U32 */
+};
+
+struct described_track {
+	struct described_key key;
+	uint64_t parent; /* 0: none */
+	enum described_kind kind;
+	int64_t pid, tid;
+	struct described_counter counter;
+	enum merge_by merge;
+	uint32_t merge_key; /* a string */
+	uint32_t name, description, ordering; /* strings or NULL_U32 */
+	bool own_track; /* a thread's, not shared with kernel events */
+	bool has_rank, has_first, first;
+	int32_t rank;
+	bool placed; /* owner and owner_id are known */
+	enum track_owner owner;
+	uint32_t owner_id; /* utid or upid */
+	uint32_t track; /* NULL_U32: not made yet */
+	struct track_group *group; /* of a merged track, after its first event */
+};
+
+struct described_node;
+
+/* Reads a descriptor in the file's order. */
+void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+			     struct packet_sequence_info *seq);
+/* Reads its thread or process in the order of time. */
+void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+/* A ThreadDescriptor or ProcessDescriptor that is a packet of its own, or part of a track's. */
+uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
+void tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+			      struct packet_sequence_info *seq);
+
+struct described_track *described_find(struct import *im, const struct machine *m, uint64_t uuid);
+struct described_track *described_add(struct import *im, const struct described_track *d);
+
+/* Returns the track that an event names, described or not, with its owner known; NULL, and it is counted, if it
+ * has no place. name: of the event. has_first: of its sequence. */
+struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
+					   uint32_t name, const struct packet_sequence_info *seq);
+
+enum slice_step { STEP_BEGIN, STEP_END, STEP_INSTANT };
+/* Returns the row of the track that a slice of it is on. */
+uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
+			     uint32_t event_name, enum slice_step step);
+uint32_t described_counter_row(struct import *im, struct machine *m, struct described_track *d);
+void described_deinit(struct import *im);

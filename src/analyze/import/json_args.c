@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON text as arguments: objects and arrays become paths, their members arguments. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/import/arg_writer.h"
+
+#define MAX_DEPTH 64
+#define MAX_NUMBER 64
+
+struct json {
+	const uint8_t *p, *end;
+	struct arg_writer *w; /* NULL: the text is only checked */
+	int depth;
+};
+
+static bool value(struct json *j);
+
+static void skip_space(struct json *j)
+{
+	while (j->p < j->end && memchr(" \t\r\n", *j->p, 4))
+		j->p++;
+}
+
+static bool take(struct json *j, char c)
+{
+	skip_space(j);
+	if (j->p == j->end || *j->p != (uint8_t)c)
+		return false;
+	j->p++;
+	return true;
+}
+
+static bool word(struct json *j, const char *s)
+{
+	size_t len = strlen(s);
+
+	if ((size_t)(j->end - j->p) < len || memcmp(j->p, s, len) != 0)
+		return false;
+	j->p += len;
+	return true;
+}
+
+static void put_utf8(struct strbuf *b, uint32_t c)
+{
+	if (c < 0x80) {
+		strbuf_putc(b, (char)c);
+	} else if (c < 0x800) {
+		strbuf_putc(b, (char)(0xc0 | c >> 6));
+		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		strbuf_putc(b, (char)(0xe0 | c >> 12));
+		strbuf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
+	} else {
+		strbuf_putc(b, (char)(0xf0 | c >> 18));
+		strbuf_putc(b, (char)(0x80 | (c >> 12 & 0x3f)));
+		strbuf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
+static bool hex4(struct json *j, uint32_t *ret)
+{
+	*ret = 0;
+	for (int i = 0; i < 4; i++, j->p++) {
+		const char *digits = "0123456789abcdef", *at;
+
+		if (j->p == j->end || !*j->p)
+			return false;
+		at = strchr(digits, *j->p >= 'A' && *j->p <= 'F' ? *j->p + 32 : *j->p);
+		if (!at)
+			return false;
+		*ret = *ret << 4 | (uint32_t)(at - digits);
+	}
+	return true;
+}
+
+static bool escape(struct json *j, struct strbuf *out)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *at;
+	uint32_t c, low;
+
+	if (j->p == j->end || !*j->p)
+		return false;
+	if (*j->p != 'u') {
+		at = strchr(from, *j->p++);
+		if (at)
+			strbuf_putc(out, to[at - from]);
+		return at;
+	}
+	j->p++;
+	if (!hex4(j, &c))
+		return false;
+	if (c >= 0xd800 && c < 0xdc00 && word(j, "\\u")) {
+		if (!hex4(j, &low) || low < 0xdc00 || low > 0xdfff)
+			return false;
+		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+	}
+	put_utf8(out, c);
+	return true;
+}
+
+/* out is cleared first. */
+static bool text(struct json *j, struct strbuf *out)
+{
+	strbuf_clear(out);
+	if (!take(j, '"'))
+		return false;
+	while (j->p < j->end && *j->p != '"') {
+		uint8_t c = *j->p++;
+
+		if (c != '\\')
+			strbuf_putc(out, (char)c);
+		else if (!escape(j, out))
+			return false;
+	}
+	return j->p < j->end && *j->p++ == '"';
+}
+
+static bool object(struct json *j)
+{
+	struct strbuf name = {0};
+	bool ok = true;
+
+	if (take(j, '}'))
+		return true;
+	do {
+		struct arg_mark mark = {.key = 0};
+
+		ok = text(j, &name) && take(j, ':');
+		if (ok && j->w)
+			mark = arg_writer_enter(j->w, name.s, name.len, true);
+		ok = ok && value(j);
+		if (j->w)
+			arg_writer_leave(j->w, mark);
+	} while (ok && take(j, ','));
+	strbuf_deinit(&name);
+	return ok && take(j, '}');
+}
+
+static bool array(struct json *j)
+{
+	bool ok = true;
+
+	if (take(j, ']'))
+		return true;
+	/* Members that make no argument have no index. */
+	for (unsigned i = 0; ok;) {
+		struct arg_mark mark = {.key = 0};
+		size_t before = 0;
+
+		if (j->w) {
+			before = j->w->out->n;
+			mark = arg_writer_index(j->w, i);
+		}
+		ok = value(j);
+		if (j->w) {
+			i += j->w->out->n > before;
+			arg_writer_leave(j->w, mark);
+		}
+		if (!take(j, ','))
+			break;
+	}
+	return ok && take(j, ']');
+}
+
+static bool number(struct json *j)
+{
+	char s[MAX_NUMBER], *end;
+	bool is_real = false;
+	size_t n = 0;
+	int64_t v;
+	double real;
+
+	while (j->p + n < j->end && j->p[n] && strchr("+-.0123456789eE", j->p[n])) {
+		if (n + 1 >= sizeof(s))
+			return false;
+		s[n] = (char)j->p[n];
+		is_real |= s[n] == '.' || s[n] == 'e' || s[n] == 'E';
+		n++;
+	}
+	s[n] = '\0';
+	j->p += n;
+	errno = 0;
+	v = strtoll(s, &end, 10);
+	is_real |= errno == ERANGE;
+	real = strtod(s, &end);
+	if (!n || *end)
+		return false;
+	if (j->w && is_real)
+		arg_writer_real(j->w, real);
+	else if (j->w)
+		arg_writer_int(j->w, ARG_INT, v);
+	return true;
+}
+
+static bool string_value(struct json *j)
+{
+	struct strbuf s = {0};
+	bool ok = text(j, &s);
+
+	if (ok && j->w)
+		arg_writer_text(j->w, s.s, s.len);
+	strbuf_deinit(&s);
+	return ok;
+}
+
+static bool value(struct json *j)
+{
+	bool ok;
+
+	skip_space(j);
+	if (j->p == j->end || j->depth >= MAX_DEPTH)
+		return false;
+	j->depth++;
+	if (take(j, '{')) {
+		ok = object(j);
+	} else if (take(j, '[')) {
+		ok = array(j);
+	} else if (*j->p == '"') {
+		ok = string_value(j);
+	} else if (word(j, "null")) {
+		ok = true;
+	} else if (word(j, "true") || word(j, "false")) {
+		if (j->w)
+			arg_writer_int(j->w, ARG_BOOL, j->p[-2] == 'u');
+		ok = true;
+	} else {
+		ok = number(j);
+	}
+	j->depth--;
+	return ok;
+}
+
+bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len)
+{
+	struct json check = {.p = s, .end = s + len}, j = {.p = s, .end = s + len, .w = w};
+
+	if (!value(&check))
+		return false;
+	skip_space(&check);
+	return check.p == check.end && value(&j);
+}

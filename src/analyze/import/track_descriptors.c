@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say of their tracks and themselves. */
+#include <string.h>
+
+#include "analyze/import/described_tracks.h"
+#include "analyze/import/import_steps.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+/* Values of TrackDescriptor.ChildTracksOrdering, SiblingMergeBehavior, CounterDescriptor. */
+static const char *const orderings[] = {NULL, "lexicographic", "chronological", "explicit"};
+static const char *const units[] = {NULL, "ns", "count", "bytes"};
+#define MERGE_NONE_VALUE 2
+#define MERGE_KEY_VALUE 3
+
+static void count(struct import *im, enum stat_number stat)
+{
+	stats_add(im->store, stat, STAT_NO_INDEX, 1);
+}
+
+static uint32_t text_of(struct import *im, const struct pb_field *f)
+{
+	return strings_intern(&im->store->strings, f->data, f->data ? f->len : 0);
+}
+
+/* ---- the file's order ---- */
+
+struct task_numbers {
+	int64_t pid, tid;
+	bool has_pid, has_tid;
+};
+
+/* Both messages have the pid in field 1; a thread's has the tid in field 2. */
+static struct task_numbers read_numbers(const struct pb_field *message)
+{
+	struct task_numbers n = {.pid = 0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.data)
+			continue;
+		if (f.id == PB_THREAD_DESCRIPTOR_PID) {
+			n.pid = (int32_t)f.u64;
+			n.has_pid = true;
+		} else if (f.id == PB_THREAD_DESCRIPTOR_TID) {
+			n.tid = (int64_t)f.u64;
+			n.has_tid = true;
+		}
+	}
+	return n;
+}
+
+static void read_counter(struct import *im, const struct pb_field *message,
+			 struct described_counter *c)
+{
+	struct strings *s = &im->store->strings;
+	struct strbuf categories = {0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_COUNTER_DESCRIPTOR_TYPE:
+			c->builtin = f.u64 <= BUILTIN_THREAD_INSTRUCTIONS
+					     ? (enum builtin_counter)f.u64
+					     : BUILTIN_NONE;
+			break;
+		case PB_COUNTER_DESCRIPTOR_CATEGORIES:
+			strbuf_printf(&categories, "%s", categories.len ? "," : "");
+			if (f.data)
+				strbuf_add(&categories, f.data, f.len);
+			break;
+		case PB_COUNTER_DESCRIPTOR_UNIT:
+			if (f.u64 && f.u64 < ARRAY_SIZE(units))
+				c->unit = strings_intern_z(s, units[f.u64]);
+			break;
+		case PB_COUNTER_DESCRIPTOR_UNIT_NAME:
+			if (c->unit == NULL_U32)
+				c->unit = text_of(im, &f);
+			break;
+		case PB_COUNTER_DESCRIPTOR_UNIT_MULTIPLIER:
+			if ((int64_t)f.u64 > 0)
+				c->multiplier = (int64_t)f.u64;
+			break;
+		case PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL:
+			c->incremental = f.u64;
+			break;
+		case PB_COUNTER_DESCRIPTOR_Y_AXIS_SHARE_KEY:
+			c->share_key = text_of(im, &f);
+			break;
+		}
+	if (categories.len)
+		c->categories = strings_intern(s, categories.s, categories.len);
+	strbuf_deinit(&categories);
+}
+
+static void set_thread(struct described_track *d, const struct task_numbers *n)
+{
+	d->kind = DESCRIBED_THREAD;
+	d->pid = n->pid;
+	d->tid = n->tid;
+}
+
+/* Returns false for a thread or process without its numbers. */
+static bool read_part(struct import *im, struct described_track *d, const struct pb_field *f)
+{
+	struct task_numbers n;
+
+	switch (f->id) {
+	case PB_TRACK_DESCRIPTOR_UUID:
+		d->key.uuid = f->u64;
+		break;
+	case PB_TRACK_DESCRIPTOR_PARENT_UUID:
+		d->parent = f->u64;
+		break;
+	case PB_TRACK_DESCRIPTOR_NAME:
+	case PB_TRACK_DESCRIPTOR_STATIC_NAME:
+	case PB_TRACK_DESCRIPTOR_ATRACE_NAME:
+		d->name = text_of(im, f);
+		break;
+	case PB_TRACK_DESCRIPTOR_DESCRIPTION:
+		d->description = text_of(im, f);
+		break;
+	case PB_TRACK_DESCRIPTOR_THREAD:
+		n = read_numbers(f);
+		if (!n.has_pid || !n.has_tid) {
+			count(im, STAT_TRACK_DESCRIPTOR_THREAD_MISSING_PID_TID);
+			return false;
+		}
+		set_thread(d, &n);
+		break;
+	case PB_TRACK_DESCRIPTOR_PROCESS:
+		n = read_numbers(f);
+		if (!n.has_pid) {
+			count(im, STAT_TRACK_DESCRIPTOR_PROCESS_MISSING_PID);
+			return false;
+		}
+		if (d->kind == DESCRIBED_THREAD)
+			break;
+		d->kind = DESCRIBED_PROCESS;
+		d->pid = n.pid;
+		break;
+	case PB_TRACK_DESCRIPTOR_COUNTER:
+		if (d->kind == DESCRIBED_PLAIN)
+			d->kind = DESCRIBED_COUNTER;
+		read_counter(im, f, &d->counter);
+		break;
+	case PB_TRACK_DESCRIPTOR_DISALLOW_MERGING_WITH_SYSTEM_TRACKS:
+		d->own_track = f->u64;
+		break;
+	case PB_TRACK_DESCRIPTOR_CHILD_ORDERING:
+		if (f->u64 && f->u64 < ARRAY_SIZE(orderings))
+			d->ordering = strings_intern_z(&im->store->strings, orderings[f->u64]);
+		break;
+	case PB_TRACK_DESCRIPTOR_SIBLING_ORDER_RANK:
+		d->rank = (int32_t)f->u64;
+		d->has_rank = true;
+		break;
+	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR:
+		d->merge = f->u64 == MERGE_NONE_VALUE  ? MERGE_NEVER
+			   : f->u64 == MERGE_KEY_VALUE ? MERGE_BY_KEY
+						       : MERGE_BY_NAME;
+		break;
+	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_KEY:
+		d->merge_key = text_of(im, f);
+		break;
+	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_KEY_INT:
+		d->merge_key = strings_intern_f(&im->store->strings, "sibling_merge_key_int:%llu",
+						(unsigned long long)f->u64);
+		break;
+	}
+	return true;
+}
+
+static bool is_same(const struct described_track *a, const struct described_track *b)
+{
+	return a->parent == b->parent && a->kind == b->kind && a->pid == b->pid &&
+	       a->tid == b->tid && a->merge == b->merge && a->merge_key == b->merge_key &&
+	       a->own_track == b->own_track && a->counter.multiplier == b->counter.multiplier &&
+	       a->counter.incremental == b->counter.incremental &&
+	       a->counter.unit == b->counter.unit && a->counter.builtin == b->counter.builtin &&
+	       a->counter.categories == b->counter.categories &&
+	       a->counter.share_key == b->counter.share_key;
+}
+
+static void keep(struct import *im, struct machine *m, const struct described_track *new)
+{
+	struct described_track *old = described_find(im, m, new->key.uuid);
+
+	if (!old) {
+		described_add(im, new);
+		return;
+	}
+	if (!is_same(old, new)) {
+		count(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
+		return;
+	}
+	if (new->name != NULL_U32 && (old->name == NULL_U32 || old->merge == MERGE_NEVER))
+		old->name = new->name;
+}
+
+void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+			     struct packet_sequence_info *seq)
+{
+	struct described_track d = {
+		.key.machine = m->row,
+		.counter = {.multiplier = 1,
+			    .unit = NULL_U32,
+			    .categories = NULL_U32,
+			    .share_key = NULL_U32},
+		.merge_key = NULL_U32,
+		.name = NULL_U32,
+		.description = NULL_U32,
+		.ordering = NULL_U32,
+		.has_first = seq && seq->has_first_packet,
+		.first = true,
+		.track = NULL_U32,
+	};
+	bool has_uuid = false, good = true;
+	struct pb_field part;
+	struct pb_dec dec;
+
+	pb_dec_init(&dec, f->data, f->len);
+	while (pb_dec_next(&dec, &part)) {
+		bool is_message = part.id == PB_TRACK_DESCRIPTOR_THREAD ||
+				  part.id == PB_TRACK_DESCRIPTOR_PROCESS ||
+				  part.id == PB_TRACK_DESCRIPTOR_COUNTER;
+
+		has_uuid |= part.id == PB_TRACK_DESCRIPTOR_UUID;
+		if (!is_message || part.data)
+			good = read_part(im, &d, &part) && good;
+	}
+	if (!has_uuid)
+		count(im, STAT_TRACK_DESCRIPTOR_MISSING_UUID);
+	else if (!d.key.uuid && d.parent)
+		count(im, STAT_TRACK_DESCRIPTOR_DEFAULT_TRACK_WITH_PARENT);
+	else if (good)
+		keep(im, m, &d);
+	if (good && d.kind == DESCRIBED_THREAD && seq && seq->valid) {
+		struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
+
+		t->known = true;
+		t->pid = d.pid;
+		t->tid = d.tid;
+	}
+}
+
+void tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+			      struct packet_sequence_info *seq)
+{
+	struct task_numbers n = read_numbers(f);
+	struct sequence_thread *t;
+	struct pb_field part;
+	struct pb_dec d;
+
+	(void)im;
+	if (!seq || !seq->valid)
+		return;
+	t = &sequences_state(&m->sequences, seq->state)->thread;
+	*t = (struct sequence_thread){.known = true, .has_times = true, .pid = n.pid, .tid = n.tid};
+	pb_dec_init(&d, f->data, f->len);
+	while (pb_dec_next(&d, &part)) {
+		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
+			t->ns = (int64_t)(part.u64 * 1000);
+		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
+			t->thread_ns = (int64_t)(part.u64 * 1000);
+		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT)
+			t->instructions = (int64_t)part.u64;
+	}
+}
+
+/* ---- the order of time ---- */
+
+uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+{
+	struct task_numbers n = read_numbers(f);
+	uint32_t utid = tasks_thread_of(&m->tasks, n.tid, n.pid);
+	struct pb_field part;
+	struct pb_dec d;
+
+	pb_dec_init(&d, f->data, f->len);
+	while (pb_dec_next(&d, &part))
+		if (part.id == PB_THREAD_DESCRIPTOR_THREAD_NAME && part.data && part.len)
+			tasks_name_thread(&m->tasks, utid, text_of(im, &part),
+					  THREAD_BY_DESCRIPTOR);
+	return utid;
+}
+
+/* Labels are arguments of the process, which get their set at the end. */
+static void add_label(struct import *im, uint32_t upid, unsigned n, const struct pb_field *f)
+{
+	struct process_label label = {
+		.upid = upid, .index = n, .text = text_of(im, f), .order = im->n_labels};
+
+	if (!budget_take(&im->store->budget, sizeof(label)) ||
+	    array_reserve(&im->labels, &im->cap_labels, im->n_labels + 1, sizeof(label)))
+		return;
+	im->labels[im->n_labels++] = label;
+}
+
+uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+{
+	struct task_numbers n = read_numbers(f);
+	uint32_t upid = tasks_process(&m->tasks, n.pid);
+	struct table *t = import_table(im, TABLE_PROCESS);
+	struct pb_field part;
+	unsigned labels = 0;
+	struct pb_dec d;
+
+	pb_dec_init(&d, f->data, f->len);
+	while (pb_dec_next(&d, &part)) {
+		if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_NAME && part.data && part.len)
+			tasks_name_process(&m->tasks, upid, text_of(im, &part),
+					   PROCESS_BY_DESCRIPTOR);
+		else if (part.id == PB_PROCESS_DESCRIPTOR_START_TIMESTAMP_NS && part.u64 &&
+			 table_i64(t, PROCESS_START_TS, upid) == NULL_I64)
+			table_set_i64(t, PROCESS_START_TS, upid, (int64_t)part.u64);
+		else if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_LABELS && part.data)
+			add_label(im, upid, labels++, &part);
+	}
+	return upid;
+}
+
+void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
+{
+	struct pb_field part, thread = {.id = 0}, process = {.id = 0};
+	uint64_t uuid = 0;
+	struct pb_dec d;
+
+	pb_dec_init(&d, f->data, f->len);
+	while (pb_dec_next(&d, &part)) {
+		if (part.id == PB_TRACK_DESCRIPTOR_UUID)
+			uuid = part.u64;
+		else if (part.id == PB_TRACK_DESCRIPTOR_THREAD && part.data)
+			thread = part;
+		else if (part.id == PB_TRACK_DESCRIPTOR_PROCESS && part.data)
+			process = part;
+	}
+	if (!described_find(im, m, uuid)) /* it was refused when it was read */
+		return;
+	if (!described_of_event(im, m, uuid, NULL_U32, NULL)) {
+		count(im, STAT_TRACK_EVENT_PARSER_ERRORS);
+		return;
+	}
+	if (thread.id)
+		rows_thread_descriptor(im, m, &thread);
+	else if (process.id)
+		rows_process_descriptor(im, m, &process);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arguments of a track event: where it is in the source, what a program's log says, fields that programs
+ * added, and annotations (`debug.NAME`).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/import/track_event.h"
+#include "gen/fields.h"
+
+#define MAX_DEPTH 64
+
+struct event_args {
+	struct import *im;
+	struct machine *m;
+	const struct track_event *e;
+	struct arg_writer w;
+	int depth;
+};
+
+static struct arg_mark enter(struct event_args *a, const char *name)
+{
+	return arg_writer_enter(&a->w, name, strlen(name), false);
+}
+
+static void put_text(struct event_args *a, const char *key, const void *s, size_t len)
+{
+	struct arg_mark mark = enter(a, key);
+
+	arg_writer_text(&a->w, s, len);
+	arg_writer_leave(&a->w, mark);
+}
+
+static void put_int(struct event_args *a, const char *key, enum arg_type type, int64_t v)
+{
+	struct arg_mark mark = enter(a, key);
+
+	arg_writer_int(&a->w, type, v);
+	arg_writer_leave(&a->w, mark);
+}
+
+/* ---- places in the source ---- */
+
+/* Paths of Windows have their separators turned. */
+static void put_path(struct event_args *a, const struct pb_field *f)
+{
+	struct strbuf path = {0};
+
+	for (size_t i = 0; i < f->len; i++)
+		strbuf_putc(&path, f->data[i] == '\\' ? '/' : (char)f->data[i]);
+	put_text(a, "file_name", path.s, path.len);
+	strbuf_deinit(&path);
+}
+
+/* An interned place. */
+static void put_place(struct event_args *a, const char *key, uint64_t iid, bool turn,
+		      enum arg_type line_type)
+{
+	struct arg_mark mark = enter(a, key);
+	struct pb_field entry, f;
+	struct pb_dec d;
+
+	if (sequences_message(&a->m->sequences, a->e->state, PB_INTERNED_DATA_SOURCE_LOCATIONS, iid,
+			      &entry)) {
+		pb_dec_init(&d, entry.data, entry.len);
+		while (pb_dec_next(&d, &f)) {
+			if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data && turn)
+				put_path(a, &f);
+			else if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data)
+				put_text(a, "file_name", f.data, f.len);
+			else if (f.id == PB_SOURCE_LOCATION_FUNCTION_NAME && f.data)
+				put_text(a, "function_name", f.data, f.len);
+			else if (f.id == PB_SOURCE_LOCATION_LINE_NUMBER)
+				put_int(a, "line_number", line_type, (int64_t)f.u64);
+		}
+	}
+	arg_writer_leave(&a->w, mark);
+}
+
+/* A place in the event itself. */
+static void put_inline_place(struct event_args *a, const struct pb_field *place)
+{
+	struct arg_mark mark = enter(a, "source_location");
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, place->data, place->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data)
+			put_text(a, "file_name", f.data, f.len);
+		else if (f.id == PB_SOURCE_LOCATION_FUNCTION_NAME && f.data)
+			put_text(a, "function_name", f.data, f.len);
+		else if (f.id == PB_SOURCE_LOCATION_LINE_NUMBER)
+			put_int(a, "line_number", ARG_UINT, (int64_t)f.u64);
+	}
+	arg_writer_leave(&a->w, mark);
+}
+
+/* ---- log, task, correlation ---- */
+
+static void put_log(struct event_args *a, const struct pb_field *message)
+{
+	uint64_t place = 0, body = 0, priority = 0;
+	struct sequences *q = &a->m->sequences;
+	struct pb_field f, entry, part;
+	bool has_priority = false;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_LOG_MESSAGE_SOURCE_LOCATION_IID)
+			place = f.u64;
+		else if (f.id == PB_LOG_MESSAGE_BODY_IID)
+			body = f.u64;
+		else if (f.id == PB_LOG_MESSAGE_PRIO)
+			priority = f.u64;
+		has_priority |= f.id == PB_LOG_MESSAGE_PRIO;
+	}
+	if (!sequences_message(q, a->e->state, PB_INTERNED_DATA_LOG_MESSAGE_BODY, body, &entry))
+		return;
+	pb_dec_init(&d, entry.data, entry.len);
+	while (pb_dec_next(&d, &part))
+		if (part.id == PB_INTERNED_STRING_STR && part.data)
+			put_text(a, "track_event.log_message.message", part.data, part.len);
+	if (place)
+		put_place(a, "track_event.log_message", place, false, ARG_INT);
+	if (has_priority)
+		put_int(a, "track_event.priority", ARG_INT, (int64_t)priority);
+}
+
+static void put_correlation(struct event_args *a, const struct pb_field *f)
+{
+	char text[32];
+	uint32_t s;
+
+	if (f->id == PB_TRACK_EVENT_CORRELATION_ID) {
+		put_text(a, "correlation_id", text,
+			 (size_t)snprintf(text, sizeof(text), "tp:#%llu",
+					  (unsigned long long)f->u64));
+	} else if (f->id == PB_TRACK_EVENT_CORRELATION_ID_STR && f->data) {
+		put_text(a, "correlation_id", f->data, f->len);
+	} else {
+		s = sequences_string(&a->m->sequences, a->e->state,
+				     PB_INTERNED_DATA_CORRELATION_ID_STR, f->u64);
+		if (s != NULL_U32)
+			put_text(a, "correlation_id", strings_get(&a->im->store->strings, s),
+				 a->im->store->strings.of[s].len);
+	}
+}
+
+/* ---- annotations ---- */
+
+/* Returns true if it made an argument: places in arrays are counted by those. */
+static bool put_nested(struct event_args *a, const struct pb_field *value)
+{
+	size_t before = a->w.out->n, keys = 0;
+	struct pb_field f, key;
+	unsigned index = 0;
+	struct arg_mark mark;
+	struct pb_dec d, k;
+
+	if (a->depth >= MAX_DEPTH)
+		return false;
+	a->depth++;
+	pb_dec_init(&d, value->data, value->len);
+	pb_dec_init(&k, value->data, value->len);
+	while (pb_dec_next(&d, &f)) {
+		double real;
+
+		switch (f.id) {
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_VALUES: /* the n-th value has the n-th key */
+			do
+				key.id = 0;
+			while (pb_dec_next(&k, &key) &&
+			       (key.id != PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_KEYS || !key.data));
+			keys++;
+			if (!f.data || key.id != PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_KEYS)
+				break;
+			mark = arg_writer_enter(&a->w, key.data, key.len, true);
+			put_nested(a, &f);
+			arg_writer_leave(&a->w, mark);
+			break;
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_ARRAY_VALUES:
+			if (!f.data)
+				break;
+			mark = arg_writer_index(&a->w, index);
+			index += put_nested(a, &f);
+			arg_writer_leave(&a->w, mark);
+			break;
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_INT_VALUE:
+			arg_writer_int(&a->w, ARG_INT, (int64_t)f.u64);
+			break;
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_DOUBLE_VALUE:
+			memcpy(&real, &f.u64, sizeof(real));
+			arg_writer_real(&a->w, real);
+			break;
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_BOOL_VALUE:
+			arg_writer_int(&a->w, ARG_BOOL, f.u64 != 0);
+			break;
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_STRING_VALUE:
+			if (f.data)
+				arg_writer_text(&a->w, f.data, f.len);
+			break;
+		}
+	}
+	a->depth--;
+	return a->w.out->n > before;
+}
+
+static bool put_annotation(struct event_args *a, const struct pb_field *annotation, bool named);
+
+static bool put_json(struct event_args *a, const struct pb_field *f)
+{
+	size_t before = a->w.out->n, at = 0;
+
+	while (at < f->len && strchr(" \t\r\n", f->data[at]) && f->data[at])
+		at++;
+	if (at < f->len && (f->data[at] == '{' || f->data[at] == '['))
+		arg_writer_json(&a->w, f->data, f->len);
+	return a->w.out->n > before;
+}
+
+static bool put_string_iid(struct event_args *a, uint64_t iid)
+{
+	const struct strings *s = &a->im->store->strings;
+	uint32_t id = sequences_string(&a->m->sequences, a->e->state,
+				       PB_INTERNED_DATA_DEBUG_ANNOTATION_STRING_VALUES, iid);
+
+	if (id == NULL_U32) {
+		stats_add(a->im->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+		return false;
+	}
+	arg_writer_text(&a->w, strings_get(s, id), s->of[id].len);
+	return true;
+}
+
+/* A value that is no list. Returns true if it made an argument. */
+static bool put_scalar(struct event_args *a, const struct pb_field *f)
+{
+	double real;
+
+	switch (f->id) {
+	case PB_DEBUG_ANNOTATION_BOOL_VALUE:
+		arg_writer_int(&a->w, ARG_BOOL, f->u64 != 0);
+		return true;
+	case PB_DEBUG_ANNOTATION_UINT_VALUE:
+		arg_writer_int(&a->w, ARG_UINT, (int64_t)f->u64);
+		return true;
+	case PB_DEBUG_ANNOTATION_INT_VALUE:
+		arg_writer_int(&a->w, ARG_INT, (int64_t)f->u64);
+		return true;
+	case PB_DEBUG_ANNOTATION_DOUBLE_VALUE:
+		memcpy(&real, &f->u64, sizeof(real));
+		arg_writer_real(&a->w, real);
+		return true;
+	case PB_DEBUG_ANNOTATION_POINTER_VALUE:
+		arg_writer_int(&a->w, ARG_POINTER, (int64_t)f->u64);
+		return true;
+	case PB_DEBUG_ANNOTATION_STRING_VALUE:
+		if (f->data)
+			arg_writer_text(&a->w, f->data, f->len);
+		return f->data;
+	case PB_DEBUG_ANNOTATION_STRING_VALUE_IID:
+		return put_string_iid(a, f->u64);
+	case PB_DEBUG_ANNOTATION_LEGACY_JSON_VALUE:
+		return f->data && put_json(a, f);
+	case PB_DEBUG_ANNOTATION_NESTED_VALUE:
+		return f->data && put_nested(a, f);
+	}
+	return false;
+}
+
+/* The message of a type that the trace describes. */
+static bool put_proto(struct event_args *a, uint32_t type, const struct pb_field *f)
+{
+	size_t before = a->w.out->n;
+
+	proto_field_args(a->im, &a->w, strings_get(&a->im->store->strings, type), f, NULL);
+	if (a->w.out->n == before && f->len)
+		stats_add(a->im->store, STAT_TRACK_EVENT_PARSER_ERRORS, STAT_NO_INDEX, 1);
+	return a->w.out->n > before;
+}
+
+static bool put_value(struct event_args *a, const struct pb_field *annotation)
+{
+	struct strings *s = &a->im->store->strings;
+	uint32_t type = NULL_U32;
+	unsigned index = 0;
+	bool some = false;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, annotation->data, annotation->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_DEBUG_ANNOTATION_DICT_ENTRIES && f.data) {
+			some |= put_annotation(a, &f, true);
+		} else if (f.id == PB_DEBUG_ANNOTATION_ARRAY_VALUES && f.data) {
+			struct arg_mark mark = arg_writer_index(&a->w, index);
+			bool made = put_annotation(a, &f, false);
+
+			arg_writer_leave(&a->w, mark);
+			index += made;
+			some |= made;
+		} else if (f.id == PB_DEBUG_ANNOTATION_PROTO_TYPE_NAME && f.data) {
+			type = strings_intern(s, f.data, f.len);
+		} else if (f.id == PB_DEBUG_ANNOTATION_PROTO_TYPE_NAME_IID) {
+			type = sequences_string(&a->m->sequences, a->e->state,
+						PB_INTERNED_DATA_DEBUG_ANNOTATION_VALUE_TYPE_NAMES,
+						f.u64);
+		} else if (f.id == PB_DEBUG_ANNOTATION_PROTO_VALUE && f.data && type != NULL_U32) {
+			some |= put_proto(a, type, &f);
+		} else {
+			some |= put_scalar(a, &f);
+		}
+	}
+	return some;
+}
+
+static bool annotation_name(struct event_args *a, const struct pb_field *annotation,
+			    struct pb_field *ret)
+{
+	const struct strings *s = &a->im->store->strings;
+	struct pb_field f;
+	struct pb_dec d;
+	uint32_t id;
+	bool found = false;
+
+	pb_dec_init(&d, annotation->data, annotation->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_DEBUG_ANNOTATION_NAME && f.data) {
+			*ret = f;
+			found = true;
+		} else if (f.id == PB_DEBUG_ANNOTATION_NAME_IID) {
+			id = sequences_string(&a->m->sequences, a->e->state,
+					      PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES, f.u64);
+			if (id == NULL_U32) {
+				stats_add(a->im->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS,
+					  STAT_NO_INDEX, 1);
+				continue;
+			}
+			ret->data = (const uint8_t *)strings_get(s, id);
+			ret->len = s->of[id].len;
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* named: a member of a dictionary, or of the event. Returns true if it made an argument. */
+static bool put_annotation(struct event_args *a, const struct pb_field *annotation, bool named)
+{
+	struct pb_field name;
+	struct arg_mark mark = {.key = 0};
+	bool some = false;
+
+	if (a->depth >= MAX_DEPTH)
+		return false;
+	if (named && !annotation_name(a, annotation, &name)) {
+		stats_add(a->im->store, STAT_TRACK_EVENT_PARSER_ERRORS, STAT_NO_INDEX, 1);
+		return false;
+	}
+	a->depth++;
+	if (named)
+		mark = arg_writer_enter(&a->w, name.data, name.len, true);
+	some = put_value(a, annotation);
+	if (named)
+		arg_writer_leave(&a->w, mark);
+	a->depth--;
+	return some;
+}
+
+/* ---- all ---- */
+
+/* Fields that the importer reads itself. */
+static bool is_own_field(uint32_t field)
+{
+	return field < 1000;
+}
+
+/* Two fields that are shown as they stand, beside what is made of them. */
+static void put_plain_fields(struct event_args *a)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, a->e->message.data, a->e->message.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION && f.data)
+			put_inline_place(a, &f);
+		else if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
+			put_int(a, "source_location_iid", ARG_UINT, (int64_t)f.u64);
+	}
+	proto_field_args(a->im, &a->w, ".perfetto.protos.TrackEvent", &a->e->message, is_own_field);
+}
+
+/* Parts of the event that come before the annotations, each in its place. */
+struct event_parts {
+	struct pb_field place, task, log, correlation;
+};
+
+static void put_task(struct event_args *a, const struct pb_field *task)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, task->data, task->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TASK_EXECUTION_POSTED_FROM_IID)
+			put_place(a, "task.posted_from", f.u64, true, ARG_UINT);
+}
+
+void track_event_args(struct import *im, struct machine *m, const struct track_event *e)
+{
+	struct event_args a = {.im = im, .m = m, .e = e};
+	struct event_parts parts = {.place = {.id = 0}};
+	struct arg_mark mark;
+	struct pb_field f;
+	struct pb_dec d;
+
+	arg_writer_init(&a.w, im->store, &im->args);
+	pb_dec_init(&d, e->message.data, e->message.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
+			parts.place = f;
+		else if (f.id == PB_TRACK_EVENT_TASK_EXECUTION && f.data)
+			parts.task = f;
+		else if (f.id == PB_TRACK_EVENT_LOG_MESSAGE && f.data)
+			parts.log = f;
+		else if (f.id >= PB_TRACK_EVENT_CORRELATION_ID &&
+			 f.id <= PB_TRACK_EVENT_CORRELATION_ID_STR_IID)
+			parts.correlation = f;
+	}
+	if (parts.place.id)
+		put_place(&a, "source", parts.place.u64, true, ARG_UINT);
+	if (parts.task.id)
+		put_task(&a, &parts.task);
+	if (parts.log.id)
+		put_log(&a, &parts.log);
+	if (parts.correlation.id)
+		put_correlation(&a, &parts.correlation);
+	put_plain_fields(&a);
+	mark = enter(&a, "debug");
+	pb_dec_init(&d, e->message.data, e->message.len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACK_EVENT_DEBUG_ANNOTATIONS && f.data)
+			put_annotation(&a, &f, true);
+	arg_writer_leave(&a.w, mark);
+	arg_writer_deinit(&a.w);
+}

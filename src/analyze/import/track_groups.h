@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/tracks.h"
+
+/*
+ * Tracks of one name whose slices may overlap: the group has as many rows of `track` as slices were open at
+ * one time. A cookie says which slices belong together: they nest on one row. A row without open slices is
+ * taken over by the next cookie.
+ */
+
+struct track_slot {
+	int64_t cookie;
+	uint32_t open; /* slices */
+	uint32_t track; /* NULL_U32: not made yet */
+	uint32_t index; /* in the group */
+};
+
+struct track_group;
+
+/* Returns the group, made at its first use; NULL without memory. The last dimension of the type is the index of
+ * a track in its group; values: of the others. */
+struct track_group *track_groups_get(struct import *im, struct machine *m,
+				     const struct track_type *type, const int64_t *values);
+/* Returns the row of a cookie; NULL without memory. Valid until the next call. */
+struct track_slot *track_group_slot(struct import *im, struct track_group *g, int64_t cookie);
+/* Makes the slot's track. */
+void track_group_make(struct import *im, struct machine *m, struct track_group *g,
+		      struct track_slot *slot, uint32_t name);
+void track_groups_deinit(struct import *im);

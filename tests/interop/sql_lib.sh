@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# For scripts that compare the tables of sonda sql with trace_processor's; sourced after lib.sh.
+
+# equal NAME TRACE STATEMENT...: the rows of each statement are equal.
+equal() {
+  local status
+  query "$2" "${@:3}" >"$dir/theirs"
+  "$BIN/sonda" sql --json "$2" "${@:3}" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
+  node "$HERE/compare_sql.mjs" "$dir/theirs" "$dir/ours" >"$dir/diff" 2>&1
+  status=$?
+  verdict "$1: every row is equal ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"
+}
+
+# Tables of track events, by the rows' numbers: these are equal, too, except for sets of arguments.
+# shellcheck disable=SC2034 # for the scripts
+track_tables=(
+  "select id, name, type, parent_id, machine_id, track_group_id from track order by id"
+  "select id, event_type, counter_unit, utid, upid from __intrinsic_track order by id"
+  "select t.id as track, a.key, a.value_type, a.display_value from track t
+   join args a on a.arg_set_id = t.dimension_arg_set_id order by t.id, a.id"
+  "select t.id as track, a.key, a.flat_key, a.value_type, a.display_value from track t
+   join args a on a.arg_set_id = t.source_arg_set_id where t.type not glob 'process_memory*' order by t.id, a.id"
+  "select id, ts, dur, track_id, category, name, depth, parent_id, thread_ts, thread_dur, thread_instruction_count,
+   thread_instruction_delta, cat, slice_id, arg_set_id is null as no_args from slice order by id"
+  "select s.id as slice, a.key, a.flat_key, a.value_type, a.int_value, a.string_value, a.real_value from slice s
+   join args a using (arg_set_id) order by s.id, a.id"
+  "select id, ts, track_id, value from counter order by id"
+  "select id, slice_out, slice_in, trace_id from flow order by id"
+  "select id, name, type, parent_id, utid from thread_track order by id"
+  "select id, name, type, parent_id, upid from process_track order by id"
+  "select id, name, type, unit, utid from thread_counter_track order by id"
+  "select id, name, type, unit, upid from process_counter_track order by id"
+  "select ts, track_id, name from instant order by ts, track_id, name"
+  "select utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle from thread order by utid"
+  "select upid, pid, name, start_ts, end_ts, parent_upid, cmdline from process order by upid"
+  "select p.upid as process, a.key, a.flat_key, a.value_type, a.display_value from process p
+   join args a using (arg_set_id) order by p.upid, a.id"
+  "select name, idx, severity, source, value from stats where value != 0 and name not in
+   ('parse_trace_duration_ns', 'guess_trace_type_duration_ns', 'clock_sync_cache_miss') order by name, idx"
+  "select * from trace_bounds"
+)

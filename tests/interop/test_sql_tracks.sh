@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+#
+# sonda sql on track events: tracks, slices, counters, flows and their arguments are trace_processor's, of packets
+# made by hand and of the programs of examples/.
+set -u
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/sql_lib.sh"
+LIB=$(realpath "${BUILD:-build}/lib")
+[ -e "$LIB/libsonda.so" ] || { echo "libsonda.so is not built" >&2; exit 77; }
+
+dir=$TMP/sql_tracks
+mkdir "$dir"
+use_sockets "$dir"
+
+for text in tests/interop/sql_traces/*.txtpb; do
+  name=$(basename "$text" .txtpb)
+  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$text" >"$dir/$name" 2>"$dir/log"
+  verdict "protoc encodes $name" $? "$dir/log"
+  equal "$name" "$dir/$name" "${track_tables[@]}" "select id, ts, name from ftrace_event order by id"
+done
+
+# A field that the producer's own descriptor explains.
+cat >"$dir/extra.proto" <<'PROTO'
+syntax = "proto2";
+package tests.extra;
+import "trace/trace.proto";
+import "trace/track_event/track_event.proto";
+message Inner {
+  enum Colour { NONE = 0; RED = 1; }
+  optional Colour colour = 1;
+  repeated sint32 numbers = 2;
+  repeated Inner inner = 3;
+  optional bytes raw = 4;
+  optional float real = 5;
+}
+message Extra {
+  extend perfetto.protos.TrackEvent {
+    optional string made_up = 9900;
+    repeated Inner more = 9901;
+  }
+}
+PROTO
+mkdir -p "$dir/protos/trace/track_event"
+sed 's|^message TrackEvent {|&\n  extensions 9900 to 10000;|' protos/trace/track_event/track_event.proto \
+  >"$dir/protos/trace/track_event/track_event.proto"
+protoc -I"$dir/protos" -Iprotos -I"$dir" -o "$dir/extra.set" "$dir/extra.proto" 2>"$dir/log"
+verdict "protoc makes a descriptor set" $? "$dir/log"
+octal=$(od -An -v -to1 -w1 "$dir/extra.set" | tr -d '\n' | sed 's/ /\\/g')
+protoc -I"$dir/protos" -Iprotos -I"$dir" --encode=perfetto.protos.Trace "$dir/extra.proto" >"$dir/extended" 2>"$dir/log" <<TEXT
+packet { trusted_packet_sequence_id: 1 clock_snapshot { clocks { clock_id: 6 timestamp: 1000 } clocks { clock_id: 3 timestamp: 1000 } } }
+packet { trusted_packet_sequence_id: 1 extension_descriptor { extension_set: "$octal" } }
+packet { trusted_packet_sequence_id: 2 timestamp: 2000 sequence_flags: 1 track_event { type: TYPE_INSTANT name: "x" track_uuid: 5
+  [tests.extra.Extra.made_up]: "text"
+  [tests.extra.Extra.more] { colour: RED numbers: -1 numbers: 7 inner { } inner { colour: NONE real: 1.5 } raw: "\001\002\003\004" } } }
+TEXT
+verdict "protoc encodes it" $? "$dir/log"
+equal "a field that the trace describes" "$dir/extended" "${track_tables[@]}"
+
+for example in thread_pool server counters; do
+  gcc -O2 -Iinclude -o "$dir/$example" "examples/$example.c" -L"$LIB" -lsonda -Wl,-rpath,"$LIB" -pthread \
+    >"$dir/log" 2>&1
+  verdict "$example builds" $? "$dir/log"
+done
+start_service sonda "$dir"
+for example in thread_pool server counters; do
+  timeout 60 "$BIN/sonda" record --app '*' -o "$dir/$example.trace" -- "$dir/$example" >"$dir/log" 2>&1
+  verdict "$example is recorded" $? "$dir/log"
+  equal "$example" "$dir/$example.trace" "${track_tables[@]}"
+done
+exit $BAD
