@@ -149,7 +149,7 @@ static bool start_is_not_awaited(void)
 static bool notifications_count_for_ones_own_instances(void)
 {
 	struct peer_session theirs = {0};
-	uint64_t to_other, observe, enable;
+	uint64_t to_other, observe, enable, first;
 
 	begin(DS_NOTIFY_START | DS_NOTIFY_STOP);
 	peer_connect(&q, sock_default_producer());
@@ -160,13 +160,15 @@ static bool notifications_count_for_ones_own_instances(void)
 	enable = peer_enable(&c, CONFIG);
 	CHECK(peer_await_session(&p, stream, true, &mine));
 	CHECK(peer_await_session(&q, to_other, true, &theirs));
-	for (uint64_t id = 0; id < theirs.instance + 10; id++)
+	/* The service waits some seconds for a start: there were thousands of instances before. */
+	first = theirs.instance < 20 ? 0 : theirs.instance - 20;
+	for (uint64_t id = first; id < theirs.instance + 10; id++)
 		CHECK(peer_accepted(&p, peer_call_number(&p, P_STARTED, 1, id)));
 	CHECK(peer_is_quiet(&c));
 	CHECK(peer_accepted(&q, peer_call_number(&q, P_STARTED, 1, theirs.instance)));
 	CHECK(peer_reply(&c, observe));
 	CHECK(peer_accepted(&c, peer_call(&c, C_DISABLE, NULL, 0)));
-	for (uint64_t id = 0; id < theirs.instance + 10; id++)
+	for (uint64_t id = first; id < theirs.instance + 10; id++)
 		peer_call_as(&p, 1, P_STOPPED, true,
 			     (uint8_t[]){0x08, (uint8_t)(id | 0x80), (uint8_t)(id >> 7)}, 3, -1);
 	CHECK(peer_is_quiet(&c));
