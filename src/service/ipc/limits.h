@@ -110,10 +110,10 @@
 #define FILE_FILL_BYTES                                                                            \
 	(256u << 10) /* new in a buffer: they are written before the period is over */
 #define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
+#define MAX_FILE_MARKS 8 /* clones that wait for the writer of a file; further ones are refused */
 #define FILE_TAIL_BYTES                                                                            \
 	(16u << 10) /* of a rotated file: kept free for the statistics at its end  \
 				     */
-#define FILE_RETRY_MS 20 /* a file that takes nothing now, and has no way to say when */
 /* The service has been told to end, and waits for sessions to end and for consumers to read them.
  */
 #define SHUTDOWN_READER_MS 3000 /* without a byte read */
@@ -122,7 +122,6 @@
 #define FILE_STALL_MS                                                                              \
 	10000 /* so long a session that has ended waits for a file that takes nothing */
 #define FILE_SYNC_MS 60000 /* and so long for the disk to have it */
-#define FILE_COPY_WAIT_MS 2000 /* a clone waits so long for what its source has just read */
 #define MAX_WRITE_THREADS 64u /* threads; of a session with a file, and of a file that hangs */
 
 /* ---- a regular expression of a config ---- */

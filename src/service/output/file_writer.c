@@ -131,11 +131,9 @@ static bool file_config_syncs_at_end(const Pb__TraceConfig *c)
 struct file_writer {
 	struct file_owner owner;
 	struct trace_files parts;
-	struct file_copy copy; /* of a clone: goes in front of everything */
 	bool is_clone;
 	struct loop_timer tick, next_slice, stall, period;
-	struct event
-		*writable; /* owned; or its writer has done something; NULL: never waited for */
+	struct event *has_results; /* owned: the writer has done something */
 	bool started; /* the session did: there is something to write */
 	bool reading; /* the buffers have more */
 	bool again; /* producers flushed or answered while they were read: they have more */
@@ -168,7 +166,7 @@ static void close_file(struct file_writer *f)
 	loop_timer_stop(&f->next_slice);
 	loop_timer_stop(&f->stall);
 	loop_timer_stop(&f->period);
-	event_freep(&f->writable);
+	event_freep(&f->has_results);
 	trace_files_close(&f->parts);
 	f->reading = false;
 	if (f->finishing) {
@@ -181,8 +179,7 @@ static void close_file(struct file_writer *f)
 /* Half a clone is of no use to anybody. */
 static void take_back(struct file_writer *f)
 {
-	if (newest(f)->written > 0)
-		(void)out_file_cut(newest(f), newest(f)->written);
+	out_file_take_back(newest(f));
 }
 
 static void give_up(struct file_writer *f, const char *what)
@@ -200,7 +197,7 @@ static void on_stall(void *ctx)
 {
 	struct file_writer *f = ctx;
 
-	give_up(f, f->parts.writer && !newest(f)->is_pipe
+	give_up(f, !newest(f)->is_pipe
 			   ? "its file system took nothing for ten seconds"
 			   : "its reader did not take a byte for ten seconds");
 }
@@ -259,8 +256,6 @@ static void came_to_rest(struct file_writer *f)
 
 static void wait_for_file(struct file_writer *f)
 {
-	if (!f->writable || event_add(f->writable, NULL) < 0)
-		loop_timer_once(&f->next_slice, FILE_RETRY_MS, false);
 	/* While the session runs there is time; its end cannot wait for ever. */
 	if ((f->finishing || f->parts.full) && !f->stalled) {
 		loop_timer_once(&f->stall, f->synced ? FILE_SYNC_MS : FILE_STALL_MS, false);
@@ -268,18 +263,13 @@ static void wait_for_file(struct file_writer *f)
 	}
 }
 
-/* One piece of the file that is cloned, or one pass; and one write. enum out_file_state or -errno. */
+/* One pass and one write. enum out_file_state or -errno. */
 static int run_slice(struct file_writer *f)
 {
 	int r = trace_files_write(&f->parts);
 
 	if (r != OUT_FILE_DONE)
 		return r;
-	r = file_copy_next(&f->copy, newest(f));
-	if (r != 0) {
-		r = r < 0 ? r : trace_files_write(&f->parts);
-		return r == OUT_FILE_DONE ? OUT_FILE_MORE : r;
-	}
 	if (!f->reading)
 		return OUT_FILE_DONE;
 	f->reading =
@@ -313,7 +303,7 @@ static void on_next_slice(void *ctx)
 		came_to_rest(f);
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *ctx)
+static void on_results(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what;
 	on_next_slice(ctx);
@@ -441,16 +431,11 @@ static int init_events(struct file_writer *f)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
 	if (r == 0)
 		r = loop_timer_init(&f->period, loop, on_period, f);
-	if (r == 0 && newest(f)->is_pipe && !f->parts.writer)
-		f->writable = event_new(loop, newest(f)->fd, EV_WRITE, on_writable, f);
-	else if (r == 0 && f->parts.writer)
-		f->writable = event_new(loop, write_thread_fd(f->parts.writer),
-					EV_READ | EV_PERSIST, on_writable, f);
-	else
+	if (r < 0)
 		return r;
-	if (r == 0 && (!f->writable || (f->parts.writer && event_add(f->writable, NULL) < 0)))
-		r = -ENOMEM;
-	return r;
+	f->has_results = event_new(loop, write_thread_fd(f->parts.writer), EV_READ | EV_PERSIST,
+				   on_results, f);
+	return f->has_results && event_add(f->has_results, NULL) == 0 ? 0 : -ENOMEM;
 }
 
 int file_writer_new(const struct file_owner *owner, int fd, struct err_text *e,
@@ -479,7 +464,7 @@ int file_writer_check_clone(const struct file_writer *source, int fd, struct err
 {
 	int r = trace_files_check_passed(fd, e);
 
-	return r == 0 ? file_copy_check(&source->parts, fd, e) : r;
+	return r == 0 ? trace_files_check_copy(&source->parts, fd, e) : r;
 }
 
 int file_writer_new_clone(struct file_writer *source, int fd, struct err_text *e,
@@ -494,13 +479,11 @@ int file_writer_new_clone(struct file_writer *source, int fd, struct err_text *e
 	}
 	f->owner = source->owner;
 	f->is_clone = f->started = true;
-	r = file_copy_take(&f->copy, &source->parts, fd, e);
-	if (r < 0)
-		closep(&fd);
-	else
-		r = trace_files_open_passed(&f->parts, &f->owner, fd, e);
+	r = trace_files_open_passed(&f->parts, &f->owner, fd, e);
 	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = trace_files_copy(&f->parts, &source->parts, e);
 	if (r < 0) {
 		file_writer_free(f);
 		return r;
@@ -531,8 +514,7 @@ void file_writer_free(struct file_writer *f)
 	loop_timer_deinit(&f->next_slice);
 	loop_timer_deinit(&f->stall);
 	loop_timer_deinit(&f->period);
-	event_freep(&f->writable);
-	file_copy_deinit(&f->copy);
+	event_freep(&f->has_results);
 	trace_files_deinit(&f->parts);
 	free(f);
 }

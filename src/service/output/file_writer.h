@@ -70,8 +70,8 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f);
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
 /*
  * Creates the file writer of a clone: it copies what f has written so far, then writes the data of
- * the clone, into fd (taken, also on failure). file_writer_finish() begins this, from the loop,
- * without fdatasync. On failure the file is truncated to its original size. Returns 0, or -errno
+ * the clone, into fd (taken, also on failure). The copy waits for the writer thread of f, not the caller.
+ * file_writer_finish() begins the rest, without fdatasync. On failure the file is truncated to its original size. Returns 0, or -errno
  * and sets e.
  */
 int file_writer_new_clone(struct file_writer *f, int fd, struct err_text *e,

@@ -13,6 +13,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 #include "service/output/compressor.h"
+#include "service/ipc/limits.h"
 #include "service/output/passed_file.h"
 
 #define BUF_BYTES (512u << 10) /* grows for packets that are larger */
@@ -66,39 +67,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	o->used += len;
 }
 
-ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len)
-{
-	ssize_t n;
-
-	if (reserve(o, len) < 0)
-		return -ENOMEM;
-	n = pread(fd, o->buf + o->used, len, pos);
-	if (n < 0)
-		return -errno;
-	o->used += (size_t)n;
-	return n;
-}
-
 /* ---- bytes out ---- */
-
-off_t out_file_end(const struct out_file *o)
-{
-	return o->begin + (off_t)o->written;
-}
-
-int out_file_cut(struct out_file *o, uint64_t bytes)
-{
-	off_t end = out_file_end(o) - (off_t)bytes;
-
-	if (o->writer)
-		write_thread_cut(o->writer, o->fd, end);
-	else if (ftruncate(o->fd, end) < 0)
-		return -errno;
-	else
-		lseek(o->fd, end, SEEK_SET); /* for its owner, who may go on there */
-	o->written -= bytes;
-	return 0;
-}
 
 static int file_failed(struct out_file *o, int error)
 {
@@ -110,27 +79,37 @@ static int file_failed(struct out_file *o, int error)
 
 /* ---- through a writer ---- */
 
+static int give_buffer(struct out_file *o)
+{
+	int r = write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
+
+	if (r < 0)
+		return r;
+	o->written += o->used;
+	o->writing++;
+	o->used = 0;
+	o->buf = TAKE_PTR(o->spare);
+	o->cap = o->spare_cap;
+	return 0;
+}
+
 static int hand_over(struct out_file *o)
 {
 	if (o->used == 0)
 		return OUT_FILE_DONE;
-	if (o->writing || write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used) < 0)
-		return OUT_FILE_WAIT;
-	o->written += o->used;
-	o->writing = true;
-	o->used = 0;
-	o->buf = TAKE_PTR(o->spare);
-	o->cap = o->spare_cap;
-	return OUT_FILE_DONE;
+	return o->writing > 0 || give_buffer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;
 }
 
 void out_file_take_result(struct out_file *o, struct file_result *r)
 {
 	if (r->error && !o->error)
 		o->error = r->error;
-	if (!r->buf)
+	o->marks -= r->kind == FILE_MARKED;
+	o->writing -= r->kind == FILE_WRITTEN || r->kind == FILE_COPIED;
+	if (r->kind == FILE_COPIED)
+		o->written += r->kept;
+	if (r->kind != FILE_WRITTEN)
 		return;
-	o->writing = false;
 	o->written -= r->len - r->kept;
 	/* What a large packet took is not kept. */
 	if (!o->spare && r->cap <= BUF_BYTES) {
@@ -154,6 +133,58 @@ int out_file_write_rest(struct out_file *o)
 	while ((r = out_file_write(o)) == OUT_FILE_MORE)
 		;
 	return r == OUT_FILE_DONE ? out_file_sync(o) : r;
+}
+
+void out_file_take_back(struct out_file *o)
+{
+	if (o->writer)
+		write_thread_take_back(o->writer, o->fd);
+	o->written = 0;
+}
+
+/* ---- copies ---- */
+
+/* Returns a mark behind all that was put into the file. */
+static int new_mark(struct out_file *o, int *ret)
+{
+	int p[2], r = o->error;
+
+	if (r == 0 && o->marks >= MAX_FILE_MARKS)
+		r = -EBUSY;
+	/* A second buffer may wait then. The next one waits here until both are written. */
+	if (r == 0 && o->used > 0)
+		r = give_buffer(o);
+	if (r < 0)
+		return r;
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -errno;
+	r = write_thread_mark(o->writer, o->id, o->fd, p[1]);
+	if (r < 0) {
+		close(p[0]);
+		close(p[1]);
+		return r;
+	}
+	o->marks++;
+	*ret = p[0];
+	return 0;
+}
+
+int out_file_copy(struct out_file *to, struct out_file *from)
+{
+	int mark = -1, fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	r = new_mark(from, &mark);
+	if (r == 0)
+		r = write_thread_copy(to->writer, to->id, to->fd, fd, mark);
+	if (r < 0) {
+		closep(&mark);
+		write_thread_close(to->writer, fd);
+		return r;
+	}
+	to->writing++;
+	return 0;
 }
 
 /* ---- directly ---- */
@@ -195,32 +226,20 @@ int out_file_sync(const struct out_file *o)
 
 /* ---- life ---- */
 
-static off_t begin_of(int fd, const struct statx *st)
-{
-	int flags = fcntl(fd, F_GETFL);
-	off_t here = flags >= 0 && flags & O_APPEND ? (off_t)st->stx_size : lseek(fd, 0, SEEK_CUR);
-
-	return MAX(here, 0);
-}
-
 /* Takes the descriptor, which must be open for writing. */
 static void out_file_init(struct out_file *o, int fd)
 {
 	struct statx st;
 
 	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
-	if (passed_file_stat(fd, &st) < 0)
-		return;
-	o->is_regular = S_ISREG(st.stx_mode);
-	if (o->is_regular)
-		o->begin = begin_of(fd, &st);
-	o->is_pipe = S_ISFIFO(st.stx_mode);
+	o->is_pipe = passed_file_stat(fd, &st) == 0 && S_ISFIFO(st.stx_mode);
 }
 
-void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id)
+int out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id)
 {
 	o->writer = writer;
 	o->id = id;
+	return write_thread_open(writer, o->fd);
 }
 
 /* Drops pending data. May be called twice, and on zeroed memory with fd -1. */

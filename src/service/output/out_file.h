@@ -17,23 +17,22 @@
  *	buf	| sent | 0A len packet | 0A len      | ...
  *		0      sent                        used
  *
- * A regular file and a pipe have a writer thread. It takes the whole buffer while the next one
- * fills, so at most two buffers wait outside the session. Each write(2) ends with a whole packet.
- * After an error the file is truncated to the last whole packet.
+ * The writer thread takes the whole buffer while the next one fills, so at most two buffers wait
+ * outside the session. Each job ends with a whole packet. After an error the file is truncated to the
+ * last whole packet.
  *
  * A slow reader never blocks the loop: out_file_write() returns OUT_FILE_WAIT.
  */
 struct out_file {
 	struct packet_sink sink; /* packets in; without memory for a packet, error is set */
 	int fd; /* owned; -1: closed */
-	bool is_regular; /* file */
 	bool is_pipe;
 	int error; /* -errno of the first failure; later packets are dropped */
-	off_t begin; /* of a regular file: start of the trace. Earlier data belongs to others */
 	uint64_t written; /* bytes accepted by write(2) or the writer */
-	struct write_thread *writer; /* borrowed; NULL: written from the loop */
+	struct write_thread *writer; /* borrowed; NULL: written from the loop, which only a bench does */
 	uint64_t id; /* of our jobs in the writer */
-	bool writing; /* a job has no result yet */
+	unsigned writing; /* jobs that add to the file and have no result yet */
+	unsigned marks; /* marks without a result (write_thread_mark()) */
 	uint8_t *spare; /* owned: a buffer that the writer returned */
 	size_t spare_cap;
 	size_t sent, used, cap;
@@ -42,19 +41,23 @@ struct out_file {
 
 enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
 
-/* Sets the writer thread (borrowed until the file is closed); id marks the results of this file. */
-void out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id);
+/* Sets the writer thread (borrowed until the file is closed); id marks the results of this file. Returns 0
+ * or -EAGAIN. */
+int out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id);
 /* Takes the result of a job of this file. */
 void out_file_take_result(struct out_file *o, struct file_result *r);
 /* Writes all pending data, then syncs. Returns as out_file_write(). With a writer it does not wait,
  * and errors are lost. Afterwards only file_part_deinit() may be called. */
 int out_file_write_rest(struct out_file *o);
 
-/* Returns the offset of a regular file at which the trace ends. The offset of the descriptor is
- * shared with the process that passed it, so it may differ. */
-off_t out_file_end(const struct out_file *o);
-/* Removes the last bytes that were written, if the file supports it. Returns 0 or -errno. */
-int out_file_cut(struct out_file *o, uint64_t bytes);
+/* Removes all that was written, if the file supports it. */
+void out_file_take_back(struct out_file *o);
+/*
+ * Appends all that was put into `from` so far, pending data included; both have writers. The writer
+ * of `to` copies it when that of `from` has written it, and what is put into `to` later follows. Returns 0,
+ * -EBUSY (MAX_FILE_MARKS copies wait for `from`), the error of `from`, or -errno.
+ */
+int out_file_copy(struct out_file *to, struct out_file *from);
 
 /*
  * Writes up to OUT_FILE_PIECE bytes, or gives all pending data to the writer. Returns OUT_FILE_DONE
@@ -63,9 +66,6 @@ int out_file_cut(struct out_file *o, uint64_t bytes);
  */
 #define OUT_FILE_PIECE (1u << 20)
 int out_file_write(struct out_file *o);
-/* Copies len bytes of another file unchanged. All such calls together must end with a whole packet.
- * Returns the bytes copied, fewer at the end of that file, or -errno. */
-ssize_t out_file_take(struct out_file *o, int fd, off_t pos, size_t len);
 /* Calls fdatasync(2), if the file supports it, or gives the job to the writer. Returns 0 or -errno.
  */
 int out_file_sync(const struct out_file *o);

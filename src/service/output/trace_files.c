@@ -50,17 +50,18 @@ static struct file_part *part_of(struct trace_files *f, uint32_t number)
 	return NULL;
 }
 
-/* A writer writes regular files and pipes; the first one starts it. Takes the descriptor, also on
- * failure. */
+/* The first file starts the writer. Takes the descriptor, also on failure. */
 static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
 {
 	struct file_part *p = &f->list[f->n];
 	const struct quota_account *a = f->owner->account;
 	int r = file_part_init(p, c, fd, f->rotation.last);
 
-	if (r == 0 && !f->writer && (p->out.is_regular || p->out.is_pipe))
+	if (r == 0 && !f->writer)
 		r = write_thread_new(a->user, quota_is_root(a->quota, a->user), f->owner->boost,
 				     &f->writer);
+	if (r == 0)
+		r = out_file_set_writer(&p->out, f->writer, ++f->last_id);
 	if (r < 0) {
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
@@ -69,8 +70,6 @@ static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, str
 						"service writes, or they hang"
 					      : strerror(-r));
 	}
-	if (f->writer)
-		out_file_set_writer(&p->out, f->writer, ++f->last_id);
 	f->n++;
 	return 0;
 }
@@ -214,7 +213,7 @@ static void take_result(struct trace_files *f, struct file_result *r)
 	f->results++;
 	for (size_t i = 0; i < f->n; i++)
 		if (f->list[i].out.id == r->id) {
-			if (r->buf && i + 1 == f->n)
+			if (r->kind == FILE_WRITTEN && i + 1 == f->n)
 				f->removed = r->removed;
 			out_file_take_result(&f->list[i].out, r);
 			return;
@@ -258,11 +257,11 @@ int trace_files_write_now(struct trace_files *f, int timeout_ms)
 
 	for (;;) {
 		r = trace_files_write(f);
-		if (r < 0 || (!f->writer && r != OUT_FILE_MORE))
-			return MIN(r, 0);
+		if (r < 0)
+			return r;
 		if (r == OUT_FILE_DONE && !trace_files_are_busy(f))
 			return 0;
-		if (r != OUT_FILE_MORE && write_thread_wait(f->writer, timeout_ms) < 0)
+		if (write_thread_wait(f->writer, timeout_ms) < 0)
 			return -ETIMEDOUT;
 	}
 }
@@ -396,19 +395,6 @@ static int check_part(const struct file_part *p, const struct statx *to)
 	return is_readable(p->out.fd) ? 0 : -EACCES;
 }
 
-static int take_part(struct file_part *p, struct file_range *ret)
-{
-	struct file_range range = {.fd = -1};
-
-	range.pos = p->out.begin;
-	range.end = out_file_end(&p->out);
-	range.fd = fcntl(p->out.fd, F_DUPFD_CLOEXEC, 0);
-	if (range.fd < 0)
-		return -errno;
-	*ret = range;
-	return 0;
-}
-
 static int refuse(const struct trace_files *f, int r, struct err_text *e)
 {
 	if (r == -ESPIPE)
@@ -421,10 +407,13 @@ static int refuse(const struct trace_files *f, int r, struct err_text *e)
 			       "%.300s cannot be copied: it was passed for writing only, not for "
 			       "reading and writing",
 			       trace_files_name(f));
+	if (r == -EBUSY)
+		return err_set(e, r, "%.300s cannot be copied: %d clones wait for it already",
+			       trace_files_name(f), MAX_FILE_MARKS);
 	return err_set(e, r, "%.300s cannot be copied: %s", trace_files_name(f), strerror(-r));
 }
 
-int file_copy_check(const struct trace_files *f, int to, struct err_text *e)
+int trace_files_check_copy(const struct trace_files *f, int to, struct err_text *e)
 {
 	struct statx st;
 	int r = passed_file_stat(to, &st);
@@ -434,45 +423,15 @@ int file_copy_check(const struct trace_files *f, int to, struct err_text *e)
 	return r == 0 ? 0 : refuse(f, r, e);
 }
 
-int file_copy_take(struct file_copy *c, struct trace_files *f, int to, struct err_text *e)
+int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_text *e)
 {
-	int r = file_copy_check(f, to, e);
+	int r = trace_files_check_copy(f, trace_files_newest(to)->out.fd, e);
 
-	*c = (struct file_copy){0};
 	if (r < 0)
 		return r;
-	r = trace_files_write_now(f, FILE_COPY_WAIT_MS);
 	for (size_t i = 0; i < f->n && r == 0; i++) {
-		r = take_part(&f->list[i], &c->ranges[i]);
-		c->n += r == 0;
+		file_part_end_group(&f->list[i]);
+		r = out_file_copy(&trace_files_newest(to)->out, &f->list[i].out);
 	}
-	if (r == 0)
-		return 0;
-	file_copy_deinit(c);
-	return refuse(f, r, e);
-}
-
-void file_copy_deinit(struct file_copy *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		closep(&c->ranges[i].fd);
-	*c = (struct file_copy){0};
-}
-
-int file_copy_next(struct file_copy *c, struct out_file *to)
-{
-	struct file_range *range;
-	ssize_t n;
-
-	while (c->next < c->n && c->ranges[c->next].pos == c->ranges[c->next].end)
-		c->next++;
-	if (c->next == c->n)
-		return 0;
-	range = &c->ranges[c->next];
-	n = out_file_take(to, range->fd, range->pos,
-			  (size_t)MIN(range->end - range->pos, (off_t)FILE_BATCH_BYTES));
-	if (n <= 0)
-		return n < 0 ? (int)n : -EIO; /* somebody has cut it */
-	range->pos += n;
-	return 1;
+	return r == 0 ? 0 : refuse(f, r, e);
 }

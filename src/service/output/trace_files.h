@@ -30,7 +30,7 @@ struct trace_files {
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
 	size_t tail_bytes; /* of them: reserved for the statistics at the end */
 	bool full; /* without rotate: max_bytes is reached, and packets are dropped */
-	struct write_thread *writer; /* owned; NULL: the files are written from the loop */
+	struct write_thread *writer; /* owned; NULL: no file was opened */
 	uint64_t last_id; /* id of the newest part, for the writer */
 	uint64_t results; /* number of results that the writer has returned */
 	bool removed; /* the newest file has no name any more */
@@ -79,33 +79,10 @@ int trace_files_write_now(struct trace_files *f, int timeout_ms);
  * Returns 0 or -errno. */
 int trace_files_end_older(struct trace_files *f, uint32_t below);
 
-struct trace_files;
-struct out_file;
-
-/*
- * A copy of the open files of a session as they are at one moment, made piece by piece. The files
- * may grow or be removed meanwhile.
- */
-struct file_copy {
-	struct file_range {
-		int fd; /* owned */
-		off_t pos, end; /* the rest to copy */
-	} ranges[MAX_FILE_PARTS];
-	size_t n, next;
-};
-
 /* Returns 0 if the open files of f can be copied into `to`, which must not be one of them. They
  * must be open for reading as well, because the service cannot reopen them. Else returns -errno and
  * sets e. */
-int file_copy_check(const struct trace_files *f, int to, struct err_text *e);
-/*
- * Begins a copy of everything that was put into the open files of f: checks as above, then writes
- * the pending data. Returns 0, or -errno with an empty copy and sets e.
- */
-int file_copy_take(struct file_copy *c, struct trace_files *f, int to, struct err_text *e);
-/* May be called on zeroed memory and twice. */
-void file_copy_deinit(struct file_copy *c);
-
-/* Copies up to FILE_BATCH_BYTES into a file that has no pending data. Returns 1, 0 at the end, or
- * -errno. */
-int file_copy_next(struct file_copy *c, struct out_file *to);
+int trace_files_check_copy(const struct trace_files *f, int to, struct err_text *e);
+/* Appends everything that was put into the open files of f to the newest file of `to`. The writers copy
+ * it; the files may grow or be removed meanwhile. Returns 0, or -errno and sets e: a part may be copied. */
+int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_text *e);

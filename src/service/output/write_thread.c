@@ -15,6 +15,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/system/close_aside.h"
 #include "service/ipc/limits.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
@@ -27,17 +28,32 @@ struct write_thread {
 	int results;
 	unsigned pending; /* results to come */
 	uint64_t waits_since_ns; /* CLOCK_MONOTONIC: of the last result, if any is to come */
+	uint64_t user;
 };
 
-enum job_kind { JOB_WRITE, JOB_SYNC, JOB_CUT, JOB_CLOSE, JOB_END };
+enum job_kind {
+	JOB_OPEN,
+	JOB_WRITE,
+	JOB_SYNC,
+	JOB_MARK,
+	JOB_COPY,
+	JOB_TAKE_BACK,
+	JOB_CLOSE,
+	JOB_END
+};
 
 struct job {
 	enum job_kind kind;
 	int fd;
 	uint64_t id;
-	uint8_t *buf; /* owned by whoever has the job */
+	uint8_t *buf; /* JOB_WRITE: owned by whoever has the job */
 	size_t cap, len;
-	off_t end; /* of JOB_CUT */
+	int from, mark; /* JOB_COPY and JOB_MARK: owned likewise */
+};
+
+/* What a mark has: where the trace lies in the file. */
+struct file_range {
+	off_t begin, end;
 };
 
 _Static_assert(sizeof(struct job) <= 512, "a job is one write(2) to a pipe, POSIX's PIPE_BUF");
@@ -50,7 +66,30 @@ struct worker {
 	int ended; /* borrowed: where the end of the thread is reported */
 	uint8_t place; /* of the thread */
 	struct priority_boost boost;
+	struct priority_boost_state boost_state;
+	/* The offset of a descriptor is shared with the process that passed it, so it may differ. */
+	struct open_file {
+		int fd; /* -1: free */
+		off_t begin; /* of the trace. Earlier data belongs to others */
+		uint64_t written; /* bytes of the trace */
+	} files[MAX_FILE_PARTS];
 };
+
+static struct open_file *find_file(struct worker *w, int fd)
+{
+	for (size_t i = 0; i < MAX_FILE_PARTS; i++)
+		if (w->files[i].fd == fd)
+			return &w->files[i];
+	return NULL;
+}
+
+static void count_written(struct worker *w, int fd, uint64_t bytes)
+{
+	struct open_file *f = find_file(w, fd);
+
+	if (f)
+		f->written += bytes;
+}
 
 /* Of a buffer of records, where the last one ends that ends within the first len bytes. */
 static size_t write_thread_whole(const uint8_t *records, size_t len)
@@ -81,13 +120,12 @@ static void cut(int fd, off_t end)
 
 static void answer(const struct worker *w, const struct file_result *r);
 
-/* The loop is told, so that a slow reader does not look like one that has stopped. */
-static void report_progress(const struct worker *w, const struct job *j, size_t before, size_t done)
+/* So that a slow reader does not look like one that has stopped. */
+static void report_progress(const struct worker *w, uint64_t id)
 {
-	const struct file_result r = {.id = j->id, .is_progress = true};
+	const struct file_result r = {.id = id, .kind = FILE_PROGRESS};
 
-	if (before / PROGRESS_BYTES != done / PROGRESS_BYTES)
-		answer(w, &r);
+	answer(w, &r);
 }
 
 /*
@@ -103,9 +141,17 @@ static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
 	return n < 0 && errno == EOPNOTSUPP ? write(fd, data, MIN(len, PIPE_BUF)) : n;
 }
 
-static ssize_t write_to_pipe(const struct worker *w, const struct job *j, size_t done)
+/* Returns true if nobody wants the results any more. */
+static bool is_freed(const struct worker *w)
 {
-	struct pollfd fds[] = {{.fd = j->fd, .events = POLLOUT}, {.fd = w->jobs}};
+	struct pollfd p = {.fd = w->jobs};
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
+static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data, size_t len)
+{
+	struct pollfd fds[] = {{.fd = fd, .events = POLLOUT}, {.fd = w->jobs}};
 	ssize_t n;
 
 	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
@@ -114,44 +160,57 @@ static ssize_t write_to_pipe(const struct worker *w, const struct job *j, size_t
 		errno = ECANCELED; /* nobody wants it any more */
 		return -1;
 	}
-	n = write_at_once(j->fd, j->buf + done, j->len - done);
-	if (n > 0)
-		report_progress(w, j, done, done + (size_t)n);
+	n = write_at_once(fd, data, len);
 	if (n < 0 && errno == EAGAIN)
 		errno = EINTR; /* a peer was faster */
 	return n;
 }
 
-static struct file_result do_write(const struct worker *w, const struct job *j)
+/* Writes all bytes, unless there is an error. Returns how many are written, and *ret_error: 0 or -errno. */
+static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data, size_t len,
+			  int *ret_error)
 {
-	struct file_result r = {.id = j->id, .buf = j->buf, .cap = j->cap, .len = j->len};
-	bool is_pipe;
-	size_t done = 0;
+	size_t done = 0, before;
 	struct stat st;
+	bool is_pipe = fstat(j->fd, &st) == 0 && S_ISFIFO(st.st_mode);
 	ssize_t n;
 
-	is_pipe = fstat(j->fd, &st) == 0 && S_ISFIFO(st.st_mode);
-	while (done < j->len) {
-		n = is_pipe ? write_to_pipe(w, j, done)
-			    : write(j->fd, j->buf + done, j->len - done);
+	*ret_error = 0;
+	while (done < len) {
+		n = is_pipe ? write_to_pipe(w, j->fd, data + done, len - done)
+			    : write(j->fd, data + done, len - done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			r.error = n < 0 ? -errno : -EIO;
+			*ret_error = n < 0 ? -errno : -EIO;
 			break;
 		}
+		before = done;
 		done += (size_t)n;
+		if (is_pipe && before / PROGRESS_BYTES != done / PROGRESS_BYTES)
+			report_progress(w, j->id);
 	}
+	return done;
+}
+
+static struct file_result do_write(struct worker *w, const struct job *j)
+{
+	struct file_result r = {
+		.id = j->id, .kind = FILE_WRITTEN, .buf = j->buf, .cap = j->cap, .len = j->len};
+	size_t done = write_bytes(w, j, j->buf, j->len, &r.error);
+	struct stat st;
+
 	r.kept = r.error ? write_thread_whole(j->buf, done) : done;
 	if (r.kept < done)
 		cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
+	count_written(w, j->fd, r.kept);
 	return r;
 }
 
 static struct file_result do_sync(const struct job *j)
 {
-	struct file_result r = {.id = j->id};
+	struct file_result r = {.id = j->id, .kind = FILE_SYNCED};
 
 	if (fdatasync(j->fd) < 0 && errno != EINVAL && errno != EROFS)
 		r.error = -errno;
@@ -180,22 +239,129 @@ static void drain(int results)
 	close(results);
 }
 
-static void do_job(const struct worker *w, const struct job *j)
+/* ---- where the trace lies in a file ---- */
+
+static void do_open(struct worker *w, int fd)
+{
+	struct open_file *f = find_file(w, -1);
+	int flags = fcntl(fd, F_GETFL);
+	bool appends = flags >= 0 && flags & O_APPEND;
+	struct stat st;
+	off_t begin = appends && fstat(fd, &st) == 0 ? st.st_size : position(fd);
+
+	if (f)
+		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0)};
+}
+
+static void do_close(struct worker *w, int fd)
+{
+	struct open_file *f = find_file(w, fd);
+
+	if (f)
+		f->fd = -1;
+	close(fd);
+}
+
+static void do_take_back(struct worker *w, int fd)
+{
+	struct open_file *f = find_file(w, fd);
+
+	if (!f || f->written == 0)
+		return;
+	cut(fd, f->begin);
+	f->written = 0;
+}
+
+/* ---- copies ---- */
+
+static struct file_result do_mark(struct worker *w, const struct job *j)
+{
+	const struct open_file *f = find_file(w, j->fd);
+	struct file_range range = {0};
+
+	/* Without the range the copy fails. */
+	if (f) {
+		range = (struct file_range){f->begin, f->begin + (off_t)f->written};
+		(void)!write(j->mark, &range, sizeof(range));
+	}
+	close(j->mark);
+	return (struct file_result){.id = j->id, .kind = FILE_MARKED};
+}
+
+static int read_mark(const struct worker *w, int mark, struct file_range *ret)
+{
+	struct pollfd fds[] = {{.fd = mark, .events = POLLIN}, {.fd = w->jobs}};
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (!fds[0].revents)
+		return -ECANCELED;
+	return read(mark, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -EIO;
+}
+
+static int copy_range(struct worker *w, const struct job *j, struct file_range range, uint64_t *ret_kept)
+{
+	_cleanup_(freep) uint8_t *buf = malloc(FILE_BATCH_BYTES);
+	int r = buf ? 0 : -ENOMEM;
+	size_t done;
+	ssize_t n;
+
+	while (r == 0 && range.begin < range.end) {
+		if (is_freed(w))
+			return -ECANCELED;
+		n = pread(j->from, buf, (size_t)MIN(range.end - range.begin, (off_t)FILE_BATCH_BYTES),
+			  range.begin);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO; /* the file was truncated */
+		done = write_bytes(w, j, buf, (size_t)n, &r);
+		count_written(w, j->fd, done);
+		*ret_kept += done;
+		range.begin += n;
+		report_progress(w, j->id);
+		priority_boost_tick(&w->boost_state);
+	}
+	return r;
+}
+
+static struct file_result do_copy(struct worker *w, const struct job *j)
+{
+	struct file_result r = {.id = j->id, .kind = FILE_COPIED};
+	struct file_range range;
+
+	r.error = read_mark(w, j->mark, &range);
+	if (r.error == 0)
+		r.error = copy_range(w, j, range, &r.kept);
+	close(j->from);
+	close(j->mark);
+	return r;
+}
+
+static void do_job(struct worker *w, const struct job *j)
 {
 	struct file_result r;
 
 	switch (j->kind) {
+	case JOB_OPEN:
+		do_open(w, j->fd);
+		return;
 	case JOB_WRITE:
 		r = do_write(w, j);
 		break;
 	case JOB_SYNC:
 		r = do_sync(j);
 		break;
-	case JOB_CUT:
-		cut(j->fd, j->end);
+	case JOB_MARK:
+		r = do_mark(w, j);
+		break;
+	case JOB_COPY:
+		r = do_copy(w, j);
+		break;
+	case JOB_TAKE_BACK:
+		do_take_back(w, j->fd);
 		return;
 	case JOB_CLOSE:
-		close(j->fd);
+		do_close(w, j->fd);
 		return;
 	case JOB_END:
 		drain(j->fd);
@@ -217,13 +383,12 @@ static void take_priority(struct priority_boost_state *s, struct priority_boost 
 static void *run(void *ctx)
 {
 	struct worker *w = ctx;
-	struct priority_boost_state boost = {0};
 	struct job j;
 	ssize_t n;
 
-	take_priority(&boost, w->boost);
+	take_priority(&w->boost_state, w->boost);
 	while ((n = read(w->jobs, &j, sizeof(j))) == sizeof(j) || (n < 0 && errno == EINTR)) {
-		priority_boost_tick(&boost);
+		priority_boost_tick(&w->boost_state);
 		if (n > 0)
 			do_job(w, &j);
 	}
@@ -246,7 +411,7 @@ static int put(struct write_thread *w, const struct job *j)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC) {
+	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC || j->kind == JOB_MARK || j->kind == JOB_COPY) {
 		if (!w->pending++)
 			w->waits_since_ns = clock_mono_ns();
 	}
@@ -359,8 +524,14 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 	int place = take_place(user, is_root), r = place < 0 ? place : -ENOMEM;
 
 	if (w && worker && place >= 0) {
-		*w = (struct write_thread){.jobs = -1, .results = -1};
-		*worker = (struct worker){-1, -1, threads.tell, (uint8_t)place, boost};
+		*w = (struct write_thread){.jobs = -1, .results = -1, .user = user};
+		*worker = (struct worker){.jobs = -1,
+					  .results = -1,
+					  .ended = threads.tell,
+					  .place = (uint8_t)place,
+					  .boost = boost};
+		for (size_t i = 0; i < MAX_FILE_PARTS; i++)
+			worker->files[i].fd = -1;
 		r = open_pipes(w, worker);
 		if (r == 0)
 			r = start(worker);
@@ -396,6 +567,11 @@ int write_thread_fd(const struct write_thread *w)
 
 /* ---- jobs and results ---- */
 
+int write_thread_open(struct write_thread *w, int fd)
+{
+	return put(w, &(struct job){.kind = JOB_OPEN, .fd = fd});
+}
+
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len)
 {
@@ -410,15 +586,26 @@ int write_thread_sync(struct write_thread *w, uint64_t id, int fd)
 	return put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
 }
 
-void write_thread_cut(struct write_thread *w, int fd, off_t end)
+int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark)
 {
-	(void)put(w, &(struct job){.kind = JOB_CUT, .fd = fd, .end = end});
+	return put(w, &(struct job){.kind = JOB_MARK, .fd = fd, .id = id, .mark = mark});
+}
+
+int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark)
+{
+	return put(w, &(struct job){
+			      .kind = JOB_COPY, .fd = fd, .id = id, .from = from, .mark = mark});
+}
+
+void write_thread_take_back(struct write_thread *w, int fd)
+{
+	(void)put(w, &(struct job){.kind = JOB_TAKE_BACK, .fd = fd});
 }
 
 void write_thread_close(struct write_thread *w, int fd)
 {
 	if (put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
-		close(fd);
+		close_aside(fd, w->user);
 }
 
 int write_thread_next(struct write_thread *w, struct file_result *ret)
@@ -430,7 +617,7 @@ int write_thread_next(struct write_thread *w, struct file_result *ret)
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof(*ret))
 		return 0;
-	w->pending -= !ret->is_progress;
+	w->pending -= ret->kind != FILE_PROGRESS;
 	w->waits_since_ns = clock_mono_ns();
 	return 1;
 }

@@ -9,12 +9,20 @@
 #include "base/system/priority_boost.h"
 
 /*
- * A thread that writes regular files and pipes, so that the loop never waits for a slow disk, a
- * file system that hangs, or a peer that holds the lock of a pipe. Jobs are done in the order in
- * which they were given.
+ * A thread that makes all system calls on the files of a session that may wait, so that the loop
+ * never waits for a slow disk, a file system that hangs, or a peer that holds the lock of a pipe, of
+ * a file or of its offset. Jobs are done in the order in which they were given.
  *
- *	loop --jobs--> pipe --> thread: write(2), fdatasync(2), ftruncate(2), close(2)
+ *	loop --jobs--> pipe --> thread: lseek(2), write(2), fdatasync(2), ftruncate(2), close(2)
  *	     <-- pipe <--results--
+ *
+ * A copy of another session's file is made from thread to thread. The mark is a pipe: the thread of
+ * the source writes the range of its file into it when it has done all earlier jobs, and the thread of
+ * the copy waits for that.
+ *
+ *	thread of the source: write, write, mark, write ...
+ *	                                      |
+ *	thread of the copy:      copy: waits -+-> pread(2) of the range, write(2)
  *
  * Loop and thread share the two pipes only: a job belongs to the thread until its result is taken.
  * After write_thread_free() the thread finishes its jobs, without waiting for readers of pipes, and
@@ -36,27 +44,40 @@ void write_thread_free(struct write_thread *w);
 /* Returns a descriptor that is readable when there is a result. */
 int write_thread_fd(const struct write_thread *w);
 
+enum file_result_kind { FILE_WRITTEN, FILE_SYNCED, FILE_MARKED, FILE_COPIED, FILE_PROGRESS };
+
 struct file_result {
 	uint64_t id; /* as given with the job */
-	int error; /* -errno: the write or the sync is incomplete */
-	uint8_t *buf; /* of a write, owned by the caller again; NULL: another job */
-	size_t cap, len; /* as given with the job */
-	size_t kept; /* bytes of buf that are in the file, whole records only */
-	bool removed; /* the file was unlinked */
-	bool is_progress; /* a write to a pipe made progress and continues; only id is set */
+	/* FILE_PROGRESS: a write to a pipe or a copy made progress and continues; only id is set */
+	enum file_result_kind kind;
+	int error; /* -errno: the job is incomplete */
+	uint8_t *buf; /* FILE_WRITTEN: owned by the caller again */
+	size_t cap, len; /* FILE_WRITTEN: as given with the job */
+	uint64_t kept; /* bytes that are in the file: FILE_WRITTEN whole records only; FILE_COPIED */
+	bool removed; /* FILE_WRITTEN: the file was unlinked */
 };
 
+/* Call it first for each file: the trace begins where the descriptor stands, or at the end of a file
+ * open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or -EAGAIN if
+ * too many jobs wait. */
+int write_thread_open(struct write_thread *w, int fd);
 /*
  * Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
  * bytes from malloc, on success. After an error a regular file is truncated to whole records.
- * Returns 0, or -EAGAIN if too many jobs wait.
+ * Returns as above.
  */
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len);
 /* Calls fdatasync(2), if the file supports it. Returns as above. */
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
-/* Truncates the file; has no result. */
-void write_thread_cut(struct write_thread *w, int fd, off_t end);
+/* Writes the range of the trace in the file into mark, the write end of an empty pipe, which is taken
+ * on success. Returns as above. */
+int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark);
+/* Appends the range that is read from mark, of the file `from`; both descriptors are taken on success.
+ * After write_thread_free() the copy ends early. Returns as above. */
+int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark);
+/* Truncates the file to where the trace began; has no result. */
+void write_thread_take_back(struct write_thread *w, int fd);
 /* Closes the descriptor; has no result. */
 void write_thread_close(struct write_thread *w, int fd);
 

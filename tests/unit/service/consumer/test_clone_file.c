@@ -5,6 +5,7 @@
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
+#include "service/output/file_writer.c" /* its struct is private */
 #include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
@@ -447,47 +448,94 @@ FILE_TEST(reader_of_a_pipe_gets_it_as_it_reads)
 	close(reader);
 }
 
-/* The file that is cloned is there, what is in the buffers is not yet. */
-static uint64_t ask_and_stop_half_way(struct fixture *x)
+/*
+ * Asks for a clone of a file whose thread does not come to its mark: it writes into a pipe that nobody reads,
+ * which stands in for a file system that hangs.
+ */
+static uint64_t ask_while_the_source_hangs(struct fixture *x, int *ret_reader)
 {
 	struct stage *g = x->stage;
-	int fd = open_clone(x);
+	int fd = open_clone(x), pipes[2];
+	uint8_t *data = calloc(1, 1 << 20);
+	struct file_writer *source;
 	struct pb_field f;
 	uint64_t id;
 
+	assert_non_null(data);
 	assert_int_equal(write(fd, "head", 4), 4);
 	start(x, "");
 	stage_write(g, 0, 1, 0, "written");
 	rig_until(&g->rig, size_of_file(path_of(x, 0)) > 0);
+	assert_int_equal(pipe(pipes), 0);
+	source = rig_session(&g->rig)->file;
+	assert_int_equal(write_thread_write(source->parts.writer, 99, pipes[1], data, 1 << 20, 1 << 20),
+			 0);
+	write_thread_close(source->parts.writer, pipes[1]);
+	*ret_reader = pipes[0];
 	id = ask(x, fd);
 	close(fd);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)));
-	/* One round of the loop at a time, not all that it has to do. */
+	/* One round of the loop at a time: rig_pump() would wait for the thread. */
 	while (rig_session(&g->rig)->state != SESSION_CLONED)
 		event_base_loop(g->rig.loop, EVLOOP_ONCE);
-	for (int ms = 0; size_of_file(path_of(x, 1)) <= 4 && ms < PEER_TIMEOUT_MS; ms++)
-		usleep(1000); /* its writer has the first of many pieces */
-	assert_true(size_of_file(path_of(x, 1)) > 4);
 	return id;
+}
+
+static void turn(void *ctx)
+{
+	struct rig *r = ctx;
+
+	event_base_loop(r->loop, EVLOOP_NONBLOCK);
+}
+
+static void let_the_source_go_on(int reader)
+{
+	static char buf[65536];
+
+	while (read(reader, buf, sizeof(buf)) > 0)
+		;
+	close(reader);
+}
+
+FILE_TEST(source_that_hangs_holds_up_nobody_and_is_cloned_when_it_goes_on)
+{
+	int reader;
+	uint64_t id = ask_while_the_source_hangs(x, &reader);
+	struct peer *other = rig_consumer(&x->stage->rig);
+
+	other->pump = turn;
+	assert_true(peer_accepted(other, peer_call(other, C_QUERY_CAPABILITIES, NULL, 0)));
+	assert_int_equal(size_of_file(path_of(x, 1)), 4);
+	let_the_source_go_on(reader);
+	assert_cloned(x, id);
+	rig_hang_up(&x->stage->rig, other);
 }
 
 FILE_TEST(cloner_may_hang_up_while_it_is_written)
 {
-	ask_and_stop_half_way(x);
-	rig_hang_up(&x->stage->rig, x->cloner);
-	x->cloner = NULL;
+	int reader;
+
+	ask_while_the_source_hangs(x, &reader);
+	peer_close(x->cloner);
+	while (rig_session(&x->stage->rig)->state == SESSION_CLONED)
+		event_base_loop(x->stage->rig.loop, EVLOOP_ONCE);
+	free(TAKE_PTR(x->cloner));
+	let_the_source_go_on(reader);
 	assert_only_the_source_is_left(x);
 	await_size(x, 4);
 }
 
 FILE_TEST(free_buffers_ends_it_while_it_is_written)
 {
-	uint64_t id = ask_and_stop_half_way(x);
+	int reader;
+	uint64_t id = ask_while_the_source_hangs(x, &reader);
 
+	x->cloner->pump = turn;
 	peer_call(x->cloner, C_FREE, NULL, 0);
 	assert_true(peer_next(x->cloner)); /* of FreeBuffers */
 	assert_true(peer_rejected(x->cloner, id));
+	let_the_source_go_on(reader);
 	assert_only_the_source_is_left(x);
 	await_size(x, 4);
 }

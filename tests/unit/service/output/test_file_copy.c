@@ -43,27 +43,18 @@ static void put(struct trace_files *f, char c, size_t len)
 	free(text);
 }
 
-/* All of it; how many turns it took. */
-static void part_init(struct file_part *p, int fd)
+/* The clone's file, with the copy in front of what is put into it later. */
+static void copy_into(struct trace_files *to, struct trace_files *from)
 {
-	static const Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct err_text e;
 
-	assert_int_equal(file_part_init(p, &config, fd, 0), 0);
+	if (trace_files_copy(to, from, &e) < 0)
+		fail_msg("%s", e.text);
 }
 
-static unsigned copy_all(struct file_copy *c, struct out_file *to)
+static void write_all(struct trace_files *f)
 {
-	unsigned n = 0;
-	int r;
-
-	while ((r = file_copy_next(c, to)) == 1) {
-		n++;
-		while ((r = out_file_write(to)) == OUT_FILE_MORE)
-			;
-		assert_int_equal(r, OUT_FILE_DONE);
-	}
-	assert_int_equal(r, 0);
-	return n;
+	assert_int_equal(trace_files_write_now(f, -1), 0);
 }
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
@@ -71,133 +62,137 @@ static unsigned copy_all(struct file_copy *c, struct out_file *to)
 /* What is in memory counts as written; what comes later does not. */
 DIR_TEST(copies_what_was_there)
 {
-	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
-	int fd = new_file(state, 1, "to", O_RDWR);
+	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files to = parts_of(new_file(state, 1, "to", O_RDWR));
 	struct peer_packets t;
-	struct file_copy copy;
-	struct file_part part;
-	struct out_file *to = &part.out;
-	struct err_text e;
 
 	for (unsigned i = 0; i < 10; i++)
-		put(&f, 'a', 100000);
-	assert_int_equal(file_copy_take(&copy, &f, fd, &e), 0);
-	put(&f, 'b', 100);
-	assert_int_equal(trace_files_write_now(&f, -1), 0);
+		put(&from, 'a', 100000);
+	assert_int_equal(trace_files_write(&from), OUT_FILE_DONE);
+	put(&from, 'a', 100000); /* a second buffer */
+	copy_into(&to, &from);
+	put(&from, 'b', 100);
+	put(&to, 'c', 100);
 	unlink(temp_dir_path(state, 0, "from"));
-	trace_files_deinit(&f);
-	part_init(&part, fd);
-	assert_int_equal(copy_all(&copy, to), 4);
+	write_all(&from);
+	trace_files_deinit(&from);
+	write_all(&to);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
-	assert_int_equal(t.n, 10);
-	assert_int_equal(t.list[9].len, 100000);
+	assert_int_equal(t.n, 12);
+	assert_int_equal(t.list[10].len, 100000);
+	assert_int_equal(t.list[10].data[99999], 'a');
+	assert_int_equal(t.list[11].data[99], 'c');
 	peer_packets_free(&t);
-	file_part_deinit(&part);
-	file_copy_deinit(&copy);
-	file_copy_deinit(&copy);
+	trace_files_deinit(&to);
 }
 
 /* Who passed the file has the same offset; and what was in front of the trace is not of it. */
 DIR_TEST(offset_of_the_file_is_not_asked)
 {
 	int fd = new_file(state, 0, "from", O_RDWR);
-	struct trace_files f;
+	struct trace_files from, to = parts_of(new_file(state, 1, "to", O_RDWR));
 	struct peer_packets t;
-	struct file_copy copy;
-	struct file_part part;
-	struct out_file *to = &part.out;
-	struct err_text e;
 
 	assert_int_equal(write(fd, "another's", 9), 9);
-	f = parts_of(fd);
-	put(&f, 'a', 1000);
-	assert_int_equal(trace_files_write_now(&f, -1), 0);
+	from = parts_of(fd);
+	put(&from, 'a', 1000);
+	write_all(&from);
 	lseek(fd, 3, SEEK_SET);
-	part_init(&part, new_file(state, 1, "to", O_RDWR));
-	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
-	copy_all(&copy, to);
+	copy_into(&to, &from);
+	write_all(&to);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.list[0].len, 1000);
 	peer_packets_free(&t);
-	file_part_deinit(&part);
-	file_copy_deinit(&copy);
-	trace_files_deinit(&f);
+	trace_files_deinit(&to);
+	trace_files_deinit(&from);
 }
 
 DIR_TEST(file_that_others_append_to_is_copied)
 {
 	int fd = new_file(state, 0, "from", O_RDWR | O_APPEND);
-	struct trace_files f;
+	struct trace_files from, to = parts_of(new_file(state, 1, "to", O_RDWR));
 	struct peer_packets t;
-	struct file_copy copy;
-	struct file_part part;
-	struct out_file *to = &part.out;
-	struct err_text e;
 
 	assert_int_equal(write(fd, "another's", 9), 9);
 	lseek(fd, 0, SEEK_SET);
-	f = parts_of(fd);
-	put(&f, 'a', 1000);
-	part_init(&part, new_file(state, 1, "to", O_RDWR));
-	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
-	copy_all(&copy, to);
+	from = parts_of(fd);
+	put(&from, 'a', 1000);
+	copy_into(&to, &from);
+	write_all(&to);
 	t = packets_of_file(temp_dir_path(state, 1, "to"));
 	assert_int_equal(t.n, 1);
 	peer_packets_free(&t);
-	file_part_deinit(&part);
-	file_copy_deinit(&copy);
-	trace_files_deinit(&f);
+	trace_files_deinit(&to);
+	trace_files_deinit(&from);
 }
 
-DIR_TEST(empty_file_is_copied_at_once)
+DIR_TEST(empty_file_is_copied)
 {
-	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
-	struct file_part part;
-	struct out_file *to = &part.out;
-	struct file_copy copy;
-	struct err_text e;
+	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files to = parts_of(new_file(state, 1, "to", O_WRONLY));
 
-	part_init(&part, new_file(state, 1, "to", O_WRONLY));
-	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
-	assert_int_equal(copy_all(&copy, to), 0);
-	file_copy_deinit(&copy);
-	trace_files_deinit(&f);
-	file_part_deinit(&part);
+	copy_into(&to, &from);
+	write_all(&to);
+	assert_int_equal(size_of_file(temp_dir_path(state, 1, "to")), 0);
+	trace_files_deinit(&to);
+	trace_files_deinit(&from);
 }
 
 DIR_TEST(file_that_was_cut_is_an_error)
 {
-	struct trace_files f = parts_of(new_file(state, 0, "from", O_RDWR));
-	struct file_part part;
-	struct out_file *to = &part.out;
-	struct file_copy copy;
-	struct err_text e;
+	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files to = parts_of(new_file(state, 1, "to", O_WRONLY));
 
-	put(&f, 'a', 1000);
-	part_init(&part, new_file(state, 1, "to", O_WRONLY));
-	assert_int_equal(file_copy_take(&copy, &f, to->fd, &e), 0);
+	put(&from, 'a', 1000);
+	write_all(&from);
 	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
-	assert_int_equal(file_copy_next(&copy, to), -EIO);
-	file_copy_deinit(&copy);
-	trace_files_deinit(&f);
-	file_part_deinit(&part);
+	copy_into(&to, &from);
+	assert_int_equal(trace_files_write_now(&to, -1), -EIO);
+	trace_files_deinit(&to);
+	trace_files_deinit(&from);
+}
+
+/* The writer of the source does not come to the marks: a pipe that nobody reads stands in for a file system
+ * that hangs. */
+DIR_TEST(copies_that_wait_for_one_file_are_limited)
+{
+	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
+	struct trace_files to = parts_of(new_file(state, 1, "to", O_RDWR));
+	uint8_t *data = calloc(1, 1 << 20);
+	struct err_text e;
+	int pipes[2];
+
+	assert_non_null(data);
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(write_thread_write(from.writer, 99, pipes[1], data, 1 << 20, 1 << 20), 0);
+	for (unsigned i = 0; i < MAX_FILE_MARKS; i++)
+		copy_into(&to, &from);
+	assert_int_equal(trace_files_copy(&to, &from, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "clones wait for it"));
+	/* Then it goes on. */
+	signal(SIGPIPE, SIG_IGN);
+	close(pipes[0]);
+	write_all(&to);
+	while (from.list[0].out.marks > 0)
+		(void)trace_files_write_now(&from, -1);
+	trace_files_deinit(&to);
+	trace_files_deinit(&from);
+	close(pipes[1]);
 }
 
 DIR_TEST(what_cannot_be_copied_is_refused)
 {
 	int fd = new_file(state, 0, "from", O_RDWR), pipes[2];
 	struct trace_files f = parts_of(fd);
-	struct file_copy copy;
 	struct err_text e;
 
-	assert_int_equal(file_copy_take(&copy, &f, fd, &e), -EDEADLK);
+	assert_int_equal(trace_files_check_copy(&f, fd, &e), -EDEADLK);
 	assert_non_null(strstr(e.text, "into itself"));
-	assert_int_equal(copy.n, 0);
 	trace_files_deinit(&f);
 	assert_int_equal(pipe(pipes), 0);
 	f = parts_of(pipes[1]);
-	assert_int_equal(file_copy_take(&copy, &f, pipes[0], &e), -ESPIPE);
+	assert_int_equal(trace_files_check_copy(&f, pipes[0], &e), -ESPIPE);
 	trace_files_deinit(&f);
 	close(pipes[0]);
 }
@@ -209,7 +204,7 @@ DIR_TEST(what_is_open_for_writing_only_is_not_copied)
 	int to = new_file(state, 1, "to", O_RDWR);
 	struct err_text e;
 
-	assert_int_equal(file_copy_check(&f, to, &e), -EACCES);
+	assert_int_equal(trace_files_check_copy(&f, to, &e), -EACCES);
 	assert_non_null(strstr(e.text, "for writing only"));
 	trace_files_deinit(&f);
 	close(to);

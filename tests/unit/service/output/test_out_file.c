@@ -44,7 +44,7 @@ static struct out_file open_out(const char *path)
 
 	assert_true(fd >= 0);
 	out_file_init(&o, fd);
-	out_file_set_writer(&o, writer, 1);
+	assert_int_equal(out_file_set_writer(&o, writer, 1), 0);
 	return o;
 }
 

@@ -91,13 +91,12 @@ WRITER_TEST(jobs_are_done_in_their_order_and_buffers_come_back)
 	assert_int_equal(pread(fd, &c, 1, 302), 1);
 	assert_int_equal(c, 'b');
 	assert_int_equal(size_at(path), 500);
-	write_thread_cut(writer, fd, 300);
 	unlink(path);
 	give(writer, 4, fd, 'c', 1);
 	r = await(writer);
 	assert_true(r.removed);
 	free(r.buf);
-	assert_int_equal(lseek(fd, 0, SEEK_END), 400);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 600);
 	write_thread_close(writer, fd);
 	assert_int_equal(write_thread_sync(writer, 5, fd), 0);
 	assert_int_equal(await(writer).error, -EBADF);
@@ -218,13 +217,13 @@ WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
 	assert_int_equal(pipe(fds), 0);
 	give(writer, 7, fds[1], 'a', 10000);
 	r = await(writer);
-	assert_true(r.is_progress && r.id == 7 && !r.buf && !r.error);
+	assert_true(r.kind == FILE_PROGRESS && r.id == 7 && !r.buf && !r.error);
 	assert_int_equal(write_thread_pending(writer), 1);
 	while (total < 1000000)
 		total += (size_t)read(fds[0], buf, sizeof(buf));
 	do
 		r = await(writer);
-	while (r.is_progress);
+	while (r.kind == FILE_PROGRESS);
 	assert_int_equal(r.kept, 1000000);
 	assert_int_equal(write_thread_pending(writer), 0);
 	free(r.buf);
@@ -278,12 +277,140 @@ WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
 	close(fds[0]);
 }
 
-static int held_pipe[2];
+/* ---- copies ---- */
+
+static int new_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static struct write_thread *new_writer(void)
+{
+	struct write_thread *w = NULL;
+
+	assert_int_equal(write_thread_new(0, true, no_boost, &w), 0);
+	return w;
+}
+
+/* Waits for a result other than progress. */
+static struct file_result await_end(struct write_thread *w)
+{
+	struct file_result r;
+
+	do
+		r = await(w);
+	while (r.kind == FILE_PROGRESS);
+	return r;
+}
+
+WRITER_TEST(a_file_is_taken_back_to_where_the_trace_began)
+{
+	const char *path = temp_dir_path(state, 0, "file");
+	int fd = new_file(path);
+
+	assert_int_equal(write(fd, "head", 4), 4);
+	assert_int_equal(write_thread_open(writer, fd), 0);
+	give(writer, 1, fd, 'a', 3);
+	free(await(writer).buf);
+	assert_int_equal(size_at(path), 304);
+	write_thread_take_back(writer, fd);
+	assert_int_equal(write_thread_sync(writer, 2, fd), 0);
+	await(writer);
+	assert_int_equal(size_at(path), 4);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 4);
+	/* Others may have appended to it meanwhile. */
+	assert_int_equal(write(fd, "tail", 4), 4);
+	write_thread_take_back(writer, fd);
+	assert_int_equal(write_thread_sync(writer, 2, fd), 0);
+	await(writer);
+	assert_int_equal(size_at(path), 8);
+	write_thread_close(writer, fd);
+}
+
+/* Of a pipe that nobody reads, so that the thread of the source comes to the mark when the test wants it. */
+WRITER_TEST(a_copy_waits_for_its_mark)
+{
+	struct write_thread *source = new_writer();
+	int from = new_file(temp_dir_path(state, 0, "from")), to = new_file(temp_dir_path(state, 1, "to"));
+	int fds[2], mark[2];
+	struct file_result r;
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(pipe(mark), 0);
+	assert_int_equal(write(from, "head", 4), 4);
+	assert_int_equal(write_thread_open(source, from), 0);
+	give(source, 1, fds[1], 'x', 1000);
+	give(source, 2, from, 'a', 5000);
+	assert_int_equal(write_thread_mark(source, 3, from, mark[1]), 0);
+	give(source, 4, from, 'b', 1);
+	assert_int_equal(write_thread_open(writer, to), 0);
+	assert_int_equal(write_thread_copy(writer, 5, to, dup(from), mark[0]), 0);
+	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
+	close(fds[0]); /* the write into the pipe fails, and the thread goes on */
+	r = await_end(writer);
+	assert_int_equal(r.kind, FILE_COPIED);
+	assert_int_equal(r.error, 0);
+	assert_int_equal(r.kept, 500000);
+	assert_int_equal(size_at(temp_dir_path(state, 1, "to")), 500000);
+	write_thread_free(source);
+	close(fds[1]);
+	close(from);
+	close(to);
+}
+
+WRITER_TEST(a_copy_that_nobody_wants_any_more_waits_for_no_mark)
+{
+	const char *path = temp_dir_path(state, 1, "to");
+	int from = new_file(temp_dir_path(state, 0, "from")), to = new_file(path);
+	struct pollfd end = {0};
+	int fds[2], mark[2];
+
+	assert_int_equal(pipe(mark), 0);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write_thread_copy(writer, 1, to, from, mark[0]), 0);
+	write_thread_close(writer, fds[1]);
+	write_thread_free(TAKE_PTR(writer));
+	end.fd = fds[0];
+	assert_int_equal(poll(&end, 1, 60000), 1); /* the thread has come to the end of its jobs */
+	assert_true(end.revents & POLLHUP);
+	assert_int_equal(size_at(path), 0);
+	close(fds[0]);
+	close(mark[1]);
+	close(to);
+}
+
+WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
+{
+	const char *path = temp_dir_path(state, 0, "from");
+	int from = new_file(path), to = new_file(temp_dir_path(state, 1, "to")), mark[2];
+	struct file_result r;
+
+	assert_int_equal(pipe(mark), 0);
+	assert_int_equal(write_thread_open(writer, from), 0);
+	give(writer, 1, from, 'a', 5);
+	free(await(writer).buf);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(write_thread_mark(writer, 2, from, mark[1]), 0);
+	assert_int_equal(write_thread_copy(writer, 3, to, dup(from), mark[0]), 0);
+	assert_int_equal(await(writer).kind, FILE_MARKED);
+	r = await_end(writer);
+	assert_int_equal(r.kind, FILE_COPIED);
+	assert_int_equal(r.error, -EIO);
+	close(from);
+	close(to);
+}
+
+/* ---- locks that a peer holds ---- */
+
+static int held_fd;
 static char *absent_page;
 
 static void *write_absent_page(void *ctx)
 {
-	assert_int_equal(write(held_pipe[1], absent_page, 4096), 4096);
+	assert_int_equal(write(held_fd, absent_page, 4096), 4096);
 	return ctx;
 }
 
@@ -305,8 +432,9 @@ static int register_absent_page(void)
 	return fd;
 }
 
-/* The kernel holds the lock of the pipe while it copies what a peer writes. */
-WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
+/* The kernel holds the lock of the pipe or of the file, and of the offset, while it copies what a peer
+ * writes. */
+static void check_that_nothing_waits_for(int fd)
 {
 	int faults = register_absent_page();
 	struct uffdio_zeropage give_page = {.range = {(uintptr_t)absent_page, 4096}};
@@ -315,20 +443,38 @@ WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
 
 	if (faults < 0)
 		skip(); /* root alone may have it */
-	assert_int_equal(pipe(held_pipe), 0);
+	held_fd = fd;
 	assert_int_equal(pthread_create(&peer, NULL, write_absent_page, NULL), 0);
 	assert_int_equal(poll(&p, 1, -1), 1);
 	/* It is held. Nothing of this waits. */
-	give(writer, 1, held_pipe[1], 'a', 10);
-	write_thread_close(writer, dup(held_pipe[1]));
+	assert_int_equal(write_thread_open(writer, fd), 0);
+	give(writer, 1, fd, 'a', 10);
+	write_thread_take_back(writer, fd);
+	write_thread_close(writer, dup(fd));
 	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
 	write_thread_free(TAKE_PTR(writer));
 	assert_int_equal(ioctl(faults, UFFDIO_ZEROPAGE, &give_page), 0);
 	assert_int_equal(pthread_join(peer, NULL), 0);
-	close(held_pipe[0]);
-	close(held_pipe[1]);
 	munmap(absent_page, 4096);
 	close(faults);
+}
+
+WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	check_that_nothing_waits_for(fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+WRITER_TEST(a_peer_that_holds_the_locks_of_its_file_holds_up_nobody)
+{
+	int fd = new_file(temp_dir_path(state, 0, "file"));
+
+	check_that_nothing_waits_for(fd);
+	close(fd);
 }
 
 /* As sondad ignores them. */
