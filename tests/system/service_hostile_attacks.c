@@ -21,6 +21,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/system/sanitizer.h"
+#include "held_locks.h"
 #include "service/ipc/limits.h"
 #include "service_good_pair.h"
 
@@ -266,6 +267,56 @@ static bool socket_is_no_file_for_a_trace(void)
 		peer_close(&c);
 	}
 	return true;
+}
+
+/* ---- locks of files ---- */
+
+#define INTO_FILE                                                                                  \
+	"buffers { size_kb: 4 } write_into_file: true file_write_period_ms: 100 "                  \
+	"unique_session_name: 'held'"
+
+/* The kernel gives a lock of the file to a peer for as long as the peer likes: nothing that the service does
+ * with the file may wait for it in the loop. */
+static bool file_whose_locks_a_peer_holds(void)
+{
+	static struct peer cloner; /* large */
+	struct held_locks held;
+	struct pb_field f;
+	struct pb_mem args;
+	uint64_t call;
+	int fd = memfd_create("trace", MFD_CLOEXEC), to = memfd_create("clone", MFD_CLOEXEC);
+	bool good;
+
+	/* All seteuid(2) come first: libc waits for the thread that holds the locks. */
+	connect_as_attacker(&p, sock_default_consumer());
+	if (!held_locks_take(&held, fd))
+		SKIP("only root can hold the locks");
+	peer_enable_into(&p, INTO_FILE, fd);
+	good = query_is_answered();
+	peer_close(&p);
+	good = query_is_answered() && good;
+	CHECK(held_locks_release(&held) && good);
+	close(fd);
+
+	fd = memfd_create("trace", MFD_CLOEXEC);
+	connect_as_attacker(&p, sock_default_consumer());
+	connect_as_attacker(&cloner, sock_default_consumer());
+	peer_enable_into(&p, INTO_FILE, fd);
+	CHECK(peer_accepted(&p, peer_call(&p, C_QUERY_CAPABILITIES, NULL, 0)));
+	CHECK(held_locks_take(&held, fd));
+	assert(pb_mem_init(&args) == 0);
+	pb_enc_str(&args.enc, PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, "held");
+	call = peer_call_as(&cloner, 1, C_CLONE, false, args.buf, pb_mem_len(&args), to);
+	pb_mem_deinit(&args);
+	good = query_is_answered();
+	CHECK(held_locks_release(&held) && good);
+	CHECK(peer_accepted(&cloner, call));
+	CHECK(peer_field(&cloner, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f) && f.u64 == 1);
+	peer_close(&cloner);
+	peer_close(&p);
+	close(fd);
+	close(to);
+	return good_pair_records();
 }
 
 /* ---- connections ---- */
@@ -614,6 +665,7 @@ int main(int argc, char **argv)
 		{"descriptors of others are closed meanwhile",
 		 others_descriptors_are_closed_meanwhile},
 		{"a socket is no file for a trace", socket_is_no_file_for_a_trace},
+		{"a file whose locks a peer holds", file_whose_locks_a_peer_holds},
 		{"connections of others are kept for root",
 		 connections_of_others_are_kept_for_root},
 		{"many data sources are charged, and not walked",

@@ -136,7 +136,8 @@ struct pending_clone {
 	struct session *source; /* borrowed: its end ends us */
 	struct consumer_port *consumer; /* borrowed: it owns us */
 	struct ipc_call call;
-	int fd; /* owned: where to, of a source that writes into a file; else -1 */
+	struct passed_file
+		file; /* owned: where to, of a source that writes into a file; else none */
 	struct session_clone result; /* owned, as far as it is there */
 	struct clone_flush {
 		struct pending_clone *clone;
@@ -161,7 +162,7 @@ static void pending_free(struct pending_clone *p)
 	session_unwatch(p->source, &p->watch);
 	p->consumer->clone = NULL;
 	session_clone_deinit(&p->result);
-	closep(&p->fd);
+	passed_file_closep(&p->file);
 	free(p);
 }
 
@@ -281,7 +282,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 
 	if (!from || file_writer_is_closed(from))
 		return err_set(e, -ENOENT, "Original session ended");
-	r = file_writer_new_clone(from, TAKE_FD(p->fd), e, &file);
+	r = file_writer_new_clone(from, passed_file_release(&p->file), e, &file);
 	if (r < 0)
 		return r;
 	for (size_t g = 0; g < N_GROUPS; g++)
@@ -302,7 +303,8 @@ static void finish(struct pending_clone *p)
 	struct ipc_call call = p->call;
 	struct session *clone = NULL;
 	struct err_text e = {""};
-	int r = p->fd >= 0 ? make_session_with_file(p, &clone, &e) : make_session(p, &clone, &e);
+	int r = p->file.fd >= 0 ? make_session_with_file(p, &clone, &e)
+				: make_session(p, &clone, &e);
 
 	pending_free(p);
 	if (r < 0) {
@@ -364,7 +366,7 @@ static void advance(struct pending_clone *p)
 		if (f->running || is_held(p, f->group)) {
 			ready = false;
 			held |= !f->running;
-		} else if (p->fd < 0) {
+		} else if (p->file.fd < 0) {
 			take_buffers(p, f->group);
 		}
 	}
@@ -500,7 +502,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	p->source = source;
 	p->consumer = c;
 	p->call = *call;
-	p->fd = -1;
+	p->file.fd = -1;
 	for (size_t g = 0; g < N_GROUPS; g++)
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
 	for (size_t i = 0; i < trace_n_buffers(session_trace(source)); i++)
@@ -517,9 +519,9 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 }
 
 static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
-		       struct clone_request *r, int passed)
+		       struct clone_request *r, struct passed_file passed)
 {
-	_cleanup_(closep) int fd = passed;
+	_cleanup_(passed_file_closep) struct passed_file file = passed;
 	const char *error, *refused;
 	struct session *source = find_source(c, r, &error);
 	struct pending_clone *p;
@@ -528,17 +530,17 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 
 	if (!source)
 		return reply(c, call, NULL, error);
-	refused = why_not(c, source, fd);
+	refused = why_not(c, source, file.fd);
 	if (refused)
 		return reply(c, call, NULL, refused);
 	/* Before anything of the source is cleared or moved. */
-	if (session_file(source) && file_writer_check_clone(session_file(source), fd, &e) < 0)
+	if (session_file(source) && file_writer_check_clone(session_file(source), file.fd, &e) < 0)
 		return reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);
 	if (!p)
 		return reply(c, call, NULL, e.text);
 	if (session_file(source))
-		p->fd = TAKE_FD(fd);
+		p->file = passed_file_release(&file);
 	p->no_memory = clear_buffers(source) < 0;
 	if (r->for_bugreport || wants_bugreport(r))
 		flags |= FLUSH_FOR_BUGREPORT;
@@ -550,7 +552,7 @@ int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 {
 	struct consumer_port *c = endpoint;
 	struct err_text e;
-	_cleanup_(closep) int fd = passed_file_take(c->conn, &e);
+	_cleanup_(passed_file_closep) struct passed_file file = passed_file_take(c->conn, &e);
 	_cleanup_(request_deinit) struct clone_request request = {0};
 	int r = decode_request(&request, args, len);
 
@@ -559,7 +561,7 @@ int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 	clone_cancel(c);
 	if (e.text[0])
 		return reply(c, call, NULL, e.text);
-	return begin_clone(c, call, &request, TAKE_FD(fd));
+	return begin_clone(c, call, &request, passed_file_release(&file));
 }
 
 void clone_cancel(struct consumer_port *c)

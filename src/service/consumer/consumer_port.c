@@ -60,13 +60,13 @@ static void tracing_ended(struct consumer_port *c, const char *error)
 
 /* Takes the config. */
 static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
-			int fd, struct err_text *e)
+			struct passed_file file, struct err_text *e)
 {
 	const struct session_request r = {.owner = c->owner,
 					  .uid = c->uid,
 					  .config = request->trace_config,
 					  .config_bytes = bytes,
-					  .fd = fd};
+					  .file = file};
 	int error = session_new(c->sessions, &r, e, &c->session);
 
 	if (error == 0)
@@ -78,7 +78,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 			  Pb__EnableTracingRequest *request, size_t bytes)
 {
 	struct err_text e;
-	_cleanup_(closep) int fd = passed_file_take(c->conn, &e);
+	_cleanup_(passed_file_closep) struct passed_file file = passed_file_take(c->conn, &e);
 	int r = -EBUSY;
 
 	if (e.text[0] && request->trace_config && request->trace_config->write_into_file)
@@ -90,7 +90,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	else if (!request->trace_config)
 		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
 	else
-		r = make_session(c, request, bytes, TAKE_FD(fd), &e);
+		r = make_session(c, request, bytes, passed_file_release(&file), &e);
 	if (r < 0) {
 		quota_log(c->sessions->quota, c->uid, LOG_LEVEL_INFO,
 			  "a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);

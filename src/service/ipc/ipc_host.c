@@ -379,6 +379,15 @@ static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *
 		  h->service->name, why, who);
 }
 
+/* Descriptors that nobody received may be in its queue. Closing them may take long. */
+static void close_socket(const struct ipc_host *h, int fd, uint64_t user)
+{
+	if (h->refuses_descriptors)
+		close(fd);
+	else
+		close_aside(fd, user);
+}
+
 int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance,
 			struct ipc_peer *peer)
 {
@@ -393,8 +402,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	r = take_connection(h, &taken, &c->account);
 	if (r < 0) {
 		refuse(h, &taken, "too many connections");
-		if (!h->refuses_descriptors) /* there may be some in its queue */
-			close_aside(TAKE_FD(fd), ipc_peer_user(&taken));
+		close_socket(h, TAKE_FD(fd), ipc_peer_user(&taken));
 		return r;
 	}
 	c->host = h;
@@ -429,6 +437,7 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *
 	if (r == 0 && entrance && entrance->own_user_only && peer.uid != 0 &&
 	    peer.uid != h->quota->own_user) {
 		refuse(h, &peer, "an abstract socket is for root and the service's own user only");
+		close_socket(h, TAKE_FD(fd), ipc_peer_user(&peer));
 		r = -EACCES;
 	}
 	return r < 0 ? r : ipc_host_adopt_peer(h, TAKE_FD(fd), entrance, &peer);

@@ -197,9 +197,8 @@ static void on_stall(void *ctx)
 {
 	struct file_writer *f = ctx;
 
-	give_up(f, !newest(f)->is_pipe
-			   ? "its file system took nothing for ten seconds"
-			   : "its reader did not take a byte for ten seconds");
+	give_up(f, !newest(f)->is_pipe ? "its file system took nothing for ten seconds"
+				       : "its reader did not take a byte for ten seconds");
 }
 
 static void wait_for_file(struct file_writer *f);
@@ -438,18 +437,18 @@ static int init_events(struct file_writer *f)
 	return f->has_results && event_add(f->has_results, NULL) == 0 ? 0 : -ENOMEM;
 }
 
-int file_writer_new(const struct file_owner *owner, int fd, struct err_text *e,
+int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
 		    struct file_writer **ret)
 {
 	struct file_writer *f = calloc(1, sizeof(*f));
 	int r;
 
 	if (!f) {
-		closep(&fd);
+		passed_file_closep(&file);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	f->owner = *owner;
-	r = trace_files_open(&f->parts, &f->owner, fd, e);
+	r = trace_files_open(&f->parts, &f->owner, file, e);
 	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
@@ -467,19 +466,19 @@ int file_writer_check_clone(const struct file_writer *source, int fd, struct err
 	return r == 0 ? trace_files_check_copy(&source->parts, fd, e) : r;
 }
 
-int file_writer_new_clone(struct file_writer *source, int fd, struct err_text *e,
+int file_writer_new_clone(struct file_writer *source, struct passed_file file, struct err_text *e,
 			  struct file_writer **ret)
 {
 	struct file_writer *f = calloc(1, sizeof(*f));
 	int r;
 
 	if (!f) {
-		closep(&fd);
+		passed_file_closep(&file);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	f->owner = source->owner;
 	f->is_clone = f->started = true;
-	r = trace_files_open_passed(&f->parts, &f->owner, fd, e);
+	r = trace_files_open_passed(&f->parts, &f->owner, file, e);
 	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 #include "service/output/file_owner.h"
+#include "service/output/passed_file.h"
 
 /* The fields of TraceConfig about the file that the service writes, with the defaults for 0. */
 
@@ -37,11 +38,11 @@ uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
 struct file_writer;
 
 /*
- * For a config with write_into_file. The file is fd (taken, also on failure; -1 for none) or
+ * For a config with write_into_file. The file is the passed one (taken, also on failure) or
  * output_path; exactly one must be set. Returns 0, -EINVAL, or -errno of creating the file, and
  * sets e.
  */
-int file_writer_new(const struct file_owner *owner, int fd, struct err_text *e,
+int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
 		    struct file_writer **ret);
 /* Closes the file. The file of a clone that is not complete is truncated to its original size.
  * No-op for NULL. */
@@ -70,11 +71,11 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f);
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
 /*
  * Creates the file writer of a clone: it copies what f has written so far, then writes the data of
- * the clone, into fd (taken, also on failure). The copy waits for the writer thread of f, not the caller.
- * file_writer_finish() begins the rest, without fdatasync. On failure the file is truncated to its original size. Returns 0, or -errno
- * and sets e.
+ * the clone, into `file` (taken, also on failure). Its thread waits for that of f; the caller does not.
+ * file_writer_finish() begins the data of the clone, without fdatasync. On failure the file is
+ * truncated to its original size. Returns 0, or -errno and sets e.
  */
-int file_writer_new_clone(struct file_writer *f, int fd, struct err_text *e,
+int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct err_text *e,
 			  struct file_writer **ret);
 /* Moves the file to another session. */
 void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner);

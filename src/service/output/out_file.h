@@ -29,7 +29,8 @@ struct out_file {
 	bool is_pipe;
 	int error; /* -errno of the first failure; later packets are dropped */
 	uint64_t written; /* bytes accepted by write(2) or the writer */
-	struct write_thread *writer; /* borrowed; NULL: written from the loop, which only a bench does */
+	struct write_thread
+		*writer; /* borrowed; NULL: written from the loop, which only a bench does */
 	uint64_t id; /* of our jobs in the writer */
 	unsigned writing; /* jobs that add to the file and have no result yet */
 	unsigned marks; /* marks without a result (write_thread_mark()) */

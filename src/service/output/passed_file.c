@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/close_aside.h"
 #include "service/ipc/ipc_host.h"
 
 /*
@@ -117,13 +118,26 @@ static int check(int fd, uid_t user, struct err_text *e)
 	return 0;
 }
 
-int passed_file_take(struct ipc_conn *conn, struct err_text *e)
+void passed_file_closep(struct passed_file *f)
 {
-	int fd = ipc_conn_take_fd(conn);
+	close_aside(TAKE_FD(f->fd), f->user);
+}
+
+struct passed_file passed_file_release(struct passed_file *f)
+{
+	struct passed_file taken = *f;
+
+	f->fd = -1;
+	return taken;
+}
+
+struct passed_file passed_file_take(struct ipc_conn *conn, struct err_text *e)
+{
+	uid_t uid = ipc_conn_peer(conn)->uid;
+	struct passed_file f = {.fd = ipc_conn_take_fd(conn), .user = uid};
 
 	err_set(e, 0, "%s", "");
-	if (fd < 0 || check(fd, ipc_conn_peer(conn)->uid, e) == 0)
-		return fd;
-	ipc_conn_close_fd(conn, fd);
-	return -1;
+	if (f.fd >= 0 && check(f.fd, uid, e) < 0)
+		passed_file_closep(&f);
+	return f;
 }

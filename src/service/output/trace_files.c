@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
+#include "base/system/close_aside.h"
 #include "service/output/file_helper.h"
 #include "service/output/passed_file.h"
 #include "service/filter/packet_validate.h"
@@ -63,6 +64,8 @@ static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, str
 	if (r == 0)
 		r = out_file_set_writer(&p->out, f->writer, ++f->last_id);
 	if (r < 0) {
+		if (!f->writer)
+			close_aside(TAKE_FD(p->out.fd), a->user);
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
 			       r == -EUSERS   ? "the service writes too many files already"
@@ -286,31 +289,31 @@ int trace_files_check_passed(int fd, struct err_text *e)
 	return 0;
 }
 
-static int open_file(struct trace_files *f, int passed, struct err_text *e)
+static int open_file(struct trace_files *f, struct passed_file passed, struct err_text *e)
 {
 	const Pb__TraceConfig *c = f->owner->config;
 	bool has_path = c->output_path && c->output_path[0];
-	_cleanup_(closep) int fd = passed;
+	_cleanup_(passed_file_closep) struct passed_file file = passed;
 	int r;
 
-	if (has_path && fd >= 0)
+	if (has_path && file.fd >= 0)
 		return err_set(e, -EINVAL,
 			       "write_into_file with both output_path and a file that was passed");
-	if (!has_path && fd < 0)
+	if (!has_path && file.fd < 0)
 		return err_set(e, -EINVAL,
 			       "write_into_file needs output_path or a file that is passed");
 	if (c->rotate)
-		r = file_rotation_open(&f->rotation, e, &fd);
+		r = file_rotation_open(&f->rotation, e, &file.fd);
 	else
-		r = has_path ? file_helper_create(c->output_path, f->owner->uid, e, &fd)
-			     : trace_files_check_passed(fd, e);
+		r = has_path ? file_helper_create(c->output_path, f->owner->uid, e, &file.fd)
+			     : trace_files_check_passed(file.fd, e);
 	if (r < 0)
 		return r;
 	if (has_path && !c->rotate) {
 		f->path = strdup(c->output_path);
-		f->made = output_file_of(fd);
+		f->made = output_file_of(file.fd);
 	}
-	return add_part(f, c, TAKE_FD(fd), e);
+	return add_part(f, c, TAKE_FD(file.fd), e);
 }
 
 static void init(struct trace_files *f, const struct file_owner *owner)
@@ -320,24 +323,24 @@ static void init(struct trace_files *f, const struct file_owner *owner)
 	f->sink.bytes = sink_bytes;
 }
 
-int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner, int fd,
-			    struct err_text *e)
+int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner,
+			    struct passed_file file, struct err_text *e)
 {
-	int r = trace_files_check_passed(fd, e);
+	int r = trace_files_check_passed(file.fd, e);
 
 	init(f, owner);
 	if (r < 0) {
-		closep(&fd);
+		passed_file_closep(&file);
 		return r;
 	}
-	return add_part(f, owner->config, fd, e);
+	return add_part(f, owner->config, file.fd, e);
 }
 
-int trace_files_open(struct trace_files *f, const struct file_owner *owner, int passed_fd,
-		     struct err_text *e)
+int trace_files_open(struct trace_files *f, const struct file_owner *owner,
+		     struct passed_file passed, struct err_text *e)
 {
 	const Pb__TraceConfig *config = owner->config;
-	_cleanup_(closep) int fd = passed_fd;
+	_cleanup_(passed_file_closep) struct passed_file file = passed;
 
 	init(f, owner);
 	if (config->rotate)
@@ -347,7 +350,7 @@ int trace_files_open(struct trace_files *f, const struct file_owner *owner, int 
 	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
 	f->max_bytes =
 		config->max_file_size_bytes ? config->max_file_size_bytes : f->rotation.max_bytes;
-	return open_file(f, TAKE_FD(fd), e);
+	return open_file(f, passed_file_release(&file), e);
 }
 
 void trace_files_close(struct trace_files *f)

@@ -10,6 +10,7 @@
 #include "service/output/file_owner.h"
 #include "service/output/out_file.h"
 #include "service/output/file_rotation.h"
+#include "service/output/passed_file.h"
 #include "service/ipc/limits.h"
 #include "service/filter/packet_sink.h"
 
@@ -45,13 +46,13 @@ struct trace_files {
 
 /* Creates or takes the file of the config, as file_writer_new(). Call deinit also after a failure.
  */
-int trace_files_open(struct trace_files *f, const struct file_owner *owner, int fd,
+int trace_files_open(struct trace_files *f, const struct file_owner *owner, struct passed_file file,
 		     struct err_text *e);
-/* Takes a descriptor (also on failure) as a file without a path and without limits. Packets are
+/* Takes the file (also on failure) as one without a path and without limits. Packets are
  * compressed as the config says. Returns 0, or -errno and sets e. Call deinit also after a failure.
  */
-int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner, int fd,
-			    struct err_text *e);
+int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner,
+			    struct passed_file file, struct err_text *e);
 /* Returns 0 if fd is open for writing, else -EINVAL and sets e. */
 int trace_files_check_passed(int fd, struct err_text *e);
 /* Closes the files and drops the data that is not written yet. */

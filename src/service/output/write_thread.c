@@ -167,8 +167,8 @@ static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data
 }
 
 /* Writes all bytes, unless there is an error. Returns how many are written, and *ret_error: 0 or -errno. */
-static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data, size_t len,
-			  int *ret_error)
+static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data,
+			  size_t len, int *ret_error)
 {
 	size_t done = 0, before;
 	struct stat st;
@@ -300,7 +300,8 @@ static int read_mark(const struct worker *w, int mark, struct file_range *ret)
 	return read(mark, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -EIO;
 }
 
-static int copy_range(struct worker *w, const struct job *j, struct file_range range, uint64_t *ret_kept)
+static int copy_range(struct worker *w, const struct job *j, struct file_range range,
+		      uint64_t *ret_kept)
 {
 	_cleanup_(freep) uint8_t *buf = malloc(FILE_BATCH_BYTES);
 	int r = buf ? 0 : -ENOMEM;
@@ -310,7 +311,8 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 	while (r == 0 && range.begin < range.end) {
 		if (is_freed(w))
 			return -ECANCELED;
-		n = pread(j->from, buf, (size_t)MIN(range.end - range.begin, (off_t)FILE_BATCH_BYTES),
+		n = pread(j->from, buf,
+			  (size_t)MIN(range.end - range.begin, (off_t)FILE_BATCH_BYTES),
 			  range.begin);
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO; /* the file was truncated */
@@ -593,8 +595,8 @@ int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark)
 
 int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark)
 {
-	return put(w, &(struct job){
-			      .kind = JOB_COPY, .fd = fd, .id = id, .from = from, .mark = mark});
+	return put(w,
+		   &(struct job){.kind = JOB_COPY, .fd = fd, .id = id, .from = from, .mark = mark});
 }
 
 void write_thread_take_back(struct write_thread *w, int fd)

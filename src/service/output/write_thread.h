@@ -53,7 +53,8 @@ struct file_result {
 	int error; /* -errno: the job is incomplete */
 	uint8_t *buf; /* FILE_WRITTEN: owned by the caller again */
 	size_t cap, len; /* FILE_WRITTEN: as given with the job */
-	uint64_t kept; /* bytes that are in the file: FILE_WRITTEN whole records only; FILE_COPIED */
+	uint64_t
+		kept; /* bytes that are in the file: FILE_WRITTEN whole records only; FILE_COPIED */
 	bool removed; /* FILE_WRITTEN: the file was unlinked */
 };
 

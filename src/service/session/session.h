@@ -10,6 +10,7 @@
 #include "config/limits.h"
 #include "config/trace_config.pb-c.h"
 #include "service/ipc/ipc_host.h"
+#include "service/output/passed_file.h"
 #include "service/session/session_owner.h"
 
 struct file_writer;
@@ -49,7 +50,7 @@ struct session_request {
 	uid_t uid; /* of the consumer */
 	Pb__TraceConfig *config; /* taken on success; unknown fields and all */
 	size_t config_bytes; /* in memory, for the quota */
-	int fd; /* the file that came with the config, or -1; taken in any case */
+	struct passed_file file; /* that came with the config; taken in any case */
 };
 
 /* Makes a session in CONFIGURED, without data sources yet. Returns 0, or -errno with the reason in e

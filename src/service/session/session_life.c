@@ -332,12 +332,13 @@ int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t u
 	return 0;
 }
 
-static int make_file(struct session *s, const Pb__TraceConfig *config, int fd, struct err_text *e)
+static int make_file(struct session *s, const Pb__TraceConfig *config, struct passed_file file,
+		     struct err_text *e)
 {
 	struct file_owner owner = session_file_owner(s);
 
 	owner.config = config; /* not the session's yet */
-	return file_writer_new(&owner, fd, e, &s->file);
+	return file_writer_new(&owner, file, e, &s->file);
 }
 
 static int check_config_bytes(struct sessions *sessions, const struct session_request *request,
@@ -353,7 +354,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		struct err_text *e, struct session **ret)
 {
 	Pb__TraceConfig *config = request->config;
-	_cleanup_(closep) int fd = request->fd;
+	_cleanup_(passed_file_closep) struct passed_file file = request->file;
 	_cleanup_(session_destroyp) struct session *s = NULL;
 	int r = check_config_bytes(sessions, request, e);
 
@@ -378,7 +379,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	}
 	s->boost = priority_of(sessions, config);
 	if (config->write_into_file)
-		r = make_file(s, config, TAKE_FD(fd), e);
+		r = make_file(s, config, passed_file_release(&file), e);
 	if (r == 0)
 		r = allocate_buffers(s, config, e);
 	if (r < 0) {

@@ -27,7 +27,7 @@ static struct trace_files parts_of(int fd)
 	quota_open(&account, &quota, 0);
 	owner.account = &account;
 	owner.config = c;
-	assert_int_equal(trace_files_open_passed(&f, &owner, fd, &e), 0);
+	assert_int_equal(trace_files_open_passed(&f, &owner, (struct passed_file){fd, 0}, &e), 0);
 	pb__trace_config__free_unpacked(c, NULL);
 	return f;
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <linux/userfaultfd.h>
 #include <poll.h>
-#include <pthread.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "unit/test.h"
 #include "service/output/write_thread.h"
 #include "service/ipc/limits.h"
+#include "system/held_locks.h"
 #include "unit/temp_dir.h"
 
 static struct write_thread *writer;
@@ -405,58 +401,19 @@ WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
 
 /* ---- locks that a peer holds ---- */
 
-static int held_fd;
-static char *absent_page;
-
-static void *write_absent_page(void *ctx)
-{
-	assert_int_equal(write(held_fd, absent_page, 4096), 4096);
-	return ctx;
-}
-
-/* A page that comes when the test wants it, as one of FUSE comes when its server wants it. */
-static int register_absent_page(void)
-{
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-	struct uffdio_api api = {.api = UFFD_API};
-	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
-
-	if (fd < 0)
-		return fd;
-	absent_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_true(absent_page != MAP_FAILED);
-	range.range.start = (uintptr_t)absent_page;
-	range.range.len = 4096;
-	assert_int_equal(ioctl(fd, UFFDIO_API, &api), 0);
-	assert_int_equal(ioctl(fd, UFFDIO_REGISTER, &range), 0);
-	return fd;
-}
-
-/* The kernel holds the lock of the pipe or of the file, and of the offset, while it copies what a peer
- * writes. */
 static void check_that_nothing_waits_for(int fd)
 {
-	int faults = register_absent_page();
-	struct uffdio_zeropage give_page = {.range = {(uintptr_t)absent_page, 4096}};
-	struct pollfd p = {.fd = faults, .events = POLLIN};
-	pthread_t peer;
+	struct held_locks held;
 
-	if (faults < 0)
-		skip(); /* root alone may have it */
-	held_fd = fd;
-	assert_int_equal(pthread_create(&peer, NULL, write_absent_page, NULL), 0);
-	assert_int_equal(poll(&p, 1, -1), 1);
-	/* It is held. Nothing of this waits. */
+	if (!held_locks_take(&held, fd))
+		skip(); /* root alone may */
 	assert_int_equal(write_thread_open(writer, fd), 0);
 	give(writer, 1, fd, 'a', 10);
 	write_thread_take_back(writer, fd);
 	write_thread_close(writer, dup(fd));
 	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
 	write_thread_free(TAKE_PTR(writer));
-	assert_int_equal(ioctl(faults, UFFDIO_ZEROPAGE, &give_page), 0);
-	assert_int_equal(pthread_join(peer, NULL), 0);
-	munmap(absent_page, 4096);
-	close(faults);
+	assert_true(held_locks_release(&held));
 }
 
 WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
