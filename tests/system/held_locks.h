@@ -44,13 +44,15 @@ static inline bool held_locks_take(struct held_locks *h, int fd)
 	h->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (h->faults < 0)
 		return false;
-	h->page = mmap(NULL, HELD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	h->page =
+		mmap(NULL, HELD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	range.range.start = (uintptr_t)h->page;
 	range.range.len = HELD_BYTES;
 	fault = (struct pollfd){.fd = h->faults, .events = POLLIN};
 	return ioctl(h->faults, UFFDIO_API, &api) == 0 &&
 	       ioctl(h->faults, UFFDIO_REGISTER, &range) == 0 &&
-	       pthread_create(&h->thread, NULL, held_locks_write, h) == 0 && poll(&fault, 1, -1) == 1;
+	       pthread_create(&h->thread, NULL, held_locks_write, h) == 0 &&
+	       poll(&fault, 1, -1) == 1;
 }
 
 /* Returns true if the write succeeded then. */

@@ -271,9 +271,18 @@ static bool socket_is_no_file_for_a_trace(void)
 
 /* ---- locks of files ---- */
 
-#define INTO_FILE                                                                                  \
-	"buffers { size_kb: 4 } write_into_file: true file_write_period_ms: 100 "                  \
-	"unique_session_name: 'held'"
+#define INTO_FILE "buffers { size_kb: 4 } write_into_file: true file_write_period_ms: 100 "
+
+/* A file without a name. (A memfd has no lock of its offset.) */
+static int open_file(void)
+{
+	char path[] = "/tmp/sonda-test-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	assert(fd >= 0);
+	unlink(path);
+	return fd;
+}
 
 /* The kernel gives a lock of the file to a peer for as long as the peer likes: nothing that the service does
  * with the file may wait for it in the loop. */
@@ -284,7 +293,7 @@ static bool file_whose_locks_a_peer_holds(void)
 	struct pb_field f;
 	struct pb_mem args;
 	uint64_t call;
-	int fd = memfd_create("trace", MFD_CLOEXEC), to = memfd_create("clone", MFD_CLOEXEC);
+	int fd = open_file(), to = open_file();
 	bool good;
 
 	/* All seteuid(2) come first: libc waits for the thread that holds the locks. */
@@ -298,10 +307,10 @@ static bool file_whose_locks_a_peer_holds(void)
 	CHECK(held_locks_release(&held) && good);
 	close(fd);
 
-	fd = memfd_create("trace", MFD_CLOEXEC);
+	fd = open_file();
 	connect_as_attacker(&p, sock_default_consumer());
 	connect_as_attacker(&cloner, sock_default_consumer());
-	peer_enable_into(&p, INTO_FILE, fd);
+	peer_enable_into(&p, INTO_FILE "unique_session_name: 'held'", fd);
 	CHECK(peer_accepted(&p, peer_call(&p, C_QUERY_CAPABILITIES, NULL, 0)));
 	CHECK(held_locks_take(&held, fd));
 	assert(pb_mem_init(&args) == 0);

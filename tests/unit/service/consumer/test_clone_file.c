@@ -468,8 +468,8 @@ static uint64_t ask_while_the_source_hangs(struct fixture *x, int *ret_reader)
 	rig_until(&g->rig, size_of_file(path_of(x, 0)) > 0);
 	assert_int_equal(pipe(pipes), 0);
 	source = rig_session(&g->rig)->file;
-	assert_int_equal(write_thread_write(source->parts.writer, 99, pipes[1], data, 1 << 20, 1 << 20),
-			 0);
+	assert_int_equal(
+		write_thread_write(source->parts.writer, 99, pipes[1], data, 1 << 20, 1 << 20), 0);
 	write_thread_close(source->parts.writer, pipes[1]);
 	*ret_reader = pipes[0];
 	id = ask(x, fd);
