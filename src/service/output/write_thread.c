@@ -17,6 +17,7 @@
 #include "base/core/mem.h"
 #include "base/system/close_aside.h"
 #include "service/ipc/limits.h"
+#include "service/output/write_thread_places.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
@@ -422,64 +423,6 @@ static int put(struct write_thread *w, const struct job *j)
 
 /* ---- its life ---- */
 
-/*
- * The threads by user, as quota.h shares other things out: a quarter for root, and a user may have half of
- * what the other users leave, a quarter of all at most. A thread counts until it has ended, which only
- * the thread knows: it writes its place into the pipe.
- */
-static struct {
-	int ended, tell; /* the pipe; -1: not open */
-	struct {
-		bool taken, of_root;
-		uint64_t user;
-	} places[MAX_WRITE_THREADS];
-} threads = {.ended = -1, .tell = -1};
-
-_Static_assert(MAX_WRITE_THREADS <= UINT8_MAX, "a place is a byte in the pipe");
-
-static int take_ended(void)
-{
-	uint8_t place;
-	int p[2];
-
-	if (threads.ended < 0) {
-		if (pipe2(p, O_CLOEXEC) < 0 || fcntl(p[0], F_SETFL, O_NONBLOCK) < 0)
-			return -errno;
-		threads.ended = p[0];
-		threads.tell = p[1];
-	}
-	while (read(threads.ended, &place, sizeof(place)) == sizeof(place))
-		threads.places[place].taken = false;
-	return 0;
-}
-
-/* Returns the place, -EDQUOT if the user has its share, or -EUSERS if there is none. */
-static int take_place(uint64_t user, bool is_root)
-{
-	unsigned of_user = 0, of_others = 0, left = MAX_WRITE_THREADS - MAX_WRITE_THREADS / 4;
-	int r = take_ended(), place = -EUSERS;
-
-	if (r < 0)
-		return r;
-	for (int i = 0; i < (int)MAX_WRITE_THREADS; i++) {
-		if (!threads.places[i].taken)
-			place = i;
-		else if (threads.places[i].user == user)
-			of_user++;
-		else if (!threads.places[i].of_root)
-			of_others++;
-	}
-	left -= MIN(left, of_others);
-	if (!is_root && of_user >= MIN(MAX_WRITE_THREADS / 4, (left + 1) / 2))
-		return -EDQUOT;
-	if (place >= 0) {
-		threads.places[place].taken = true;
-		threads.places[place].of_root = is_root;
-		threads.places[place].user = user;
-	}
-	return place;
-}
-
 /* Signals are the loop's; but one that the kernel raises for a system call stays where it is. */
 static int start(struct worker *w)
 {
@@ -523,13 +466,13 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 {
 	struct write_thread *w = malloc(sizeof(*w));
 	struct worker *worker = malloc(sizeof(*worker));
-	int place = take_place(user, is_root), r = place < 0 ? place : -ENOMEM;
+	int place = write_thread_take_place(user, is_root), r = place < 0 ? place : -ENOMEM;
 
 	if (w && worker && place >= 0) {
 		*w = (struct write_thread){.jobs = -1, .results = -1, .user = user};
 		*worker = (struct worker){.jobs = -1,
 					  .results = -1,
-					  .ended = threads.tell,
+					  .ended = write_thread_ended_fd(),
 					  .place = (uint8_t)place,
 					  .boost = boost};
 		for (size_t i = 0; i < MAX_FILE_PARTS; i++)
@@ -546,7 +489,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		write_thread_free(TAKE_PTR(w));
 	}
 	if (place >= 0)
-		threads.places[place].taken = false;
+		write_thread_leave_place(place);
 	free(w);
 	free(worker);
 	return r;
