@@ -19,13 +19,16 @@ int32_t pid_map_get(const struct pid_map *m, int32_t tid)
 
 int pid_map_set(struct pid_map *m, int32_t tid, int32_t v)
 {
+	size_t i = (size_t)tid / PID_MAP_LEAF;
 	int32_t **leaf;
 
 	if (tid <= 0 || tid >= PID_LIMIT)
 		return -ERANGE;
-	leaf = &m->leaf[tid / PID_MAP_LEAF];
-	if (!*leaf && v)
+	leaf = &m->leaf[i];
+	if (!*leaf && v) {
 		*leaf = calloc(PID_MAP_LEAF, sizeof(**leaf));
+		m->n_leaves = MAX(m->n_leaves, i + 1);
+	}
 	if (*leaf)
 		(*leaf)[tid % PID_MAP_LEAF] = v;
 	return *leaf || !v ? 0 : -ENOMEM;
@@ -33,8 +36,7 @@ int pid_map_set(struct pid_map *m, int32_t tid, int32_t v)
 
 void pid_map_clear(struct pid_map *m)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(m->leaf); i++) {
-		free(m->leaf[i]);
-		m->leaf[i] = NULL;
-	}
+	for (size_t i = 0; i < m->n_leaves; i++)
+		free(TAKE_PTR(m->leaf[i]));
+	m->n_leaves = 0;
 }

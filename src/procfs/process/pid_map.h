@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/core/pid_set.h"
@@ -15,6 +16,7 @@
 /* Zero-initialise. */
 struct pid_map {
 	int32_t *leaf[PID_LIMIT / PID_MAP_LEAF]; /* owned; NULL: all values are 0 */
+	size_t n_leaves; /* up to the last one that is not NULL */
 };
 
 /* Returns 0 for ids outside of 0 < tid < PID_LIMIT. */
