@@ -392,3 +392,44 @@ STAGE_TEST(too_many_names_at_once_are_rejected)
 	assert_int_equal(n_received(g), 0);
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_TRIGGER_NAMES], 1);
 }
+
+STAGE_TEST(equal_triggers_of_a_request_count_once)
+{
+	struct pb_mem m;
+
+	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000", "triggers { name: 'a' }"));
+	assert_int_equal(pb_mem_init(&m), 0);
+	for (unsigned i = 0; i < MAX_TRIGGER_NAMES; i++)
+		pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, "a");
+	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, P_TRIGGERS, &m)));
+	assert_int_equal(n_received(g), 1);
+}
+
+/* Each expression is another one, so that neither its compiled form nor its answer is kept. */
+STAGE_TEST(triggers_of_a_request_have_a_budget_of_steps)
+{
+	static char config[MAX_TRIGGER_NAMES * 128];
+	char name[16], *end = config;
+	struct pb_mem m;
+
+	end += sprintf(end, STAGE_CONFIG
+		       " trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 ");
+	assert_int_equal(pb_mem_init(&m), 0);
+	for (unsigned i = 0; i + 1 < MAX_TRIGGER_NAMES; i++) {
+		end += sprintf(end,
+			       "triggers { name: 't%u' producer_name_regex: "
+			       "'(.?.?.?.?.?.?.?.?.?.?){13}%u' } ",
+			       i, i);
+		snprintf(name, sizeof(name), "t%u", i);
+		pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, name);
+	}
+	sprintf(end, "triggers { name: 'last' producer_name_regex: 'prod' } }");
+	pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, "last");
+	stage_start(g, config);
+	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, P_TRIGGERS, &m)));
+	assert_int_equal(n_received(g), 0);
+	assert_int_equal(g->rig.service->quota.refused[REFUSED_TRIGGER_NAMES], 1);
+	/* The next request has its own. */
+	pull(g, "last");
+	assert_int_equal(n_received(g), 1);
+}
