@@ -248,7 +248,7 @@ WRITER_TEST(a_writer_knows_for_how_long_a_file_has_taken_nothing)
 		total += (size_t)read(fds[0], buf, sizeof(buf));
 	do
 		r = await(writer);
-	while (r.is_progress);
+	while (r.kind == FILE_PROGRESS);
 	free(r.buf);
 	assert_int_equal(write_thread_waits_ms(writer), 0);
 	close(fds[0]);
