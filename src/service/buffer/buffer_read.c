@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
+#include "base/core/mem.h"
 #include "service/buffer/buffer_backlog.h"
 #include "service/buffer/buffer_internal.h"
 #include "wire/pb_dec.h"
@@ -40,7 +41,7 @@ struct fragment {
 	uint16_t end; /* offset of the next one */
 };
 
-static bool fragment_at(struct tb_record *rec, uint16_t off, struct fragment *ret)
+static NO_CANARY bool fragment_at(struct tb_record *rec, uint16_t off, struct fragment *ret)
 {
 	const uint8_t *p = tb_payload(rec) + off, *end = tb_payload(rec) + rec->used;
 	uint64_t size;
@@ -354,7 +355,8 @@ static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_pa
 	return false;
 }
 
-bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret)
+NO_CANARY bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps,
+					struct trace_packet *ret)
 {
 	bool found;
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/core/mem.h"
 #include "gen/fields.h"
 #include "wire/pb_enc.h"
 
@@ -94,7 +95,7 @@ static bool is_reserved(uint64_t id)
 	}
 }
 
-static bool skip_value(struct cursor *c, unsigned wire_type)
+static NO_CANARY bool skip_value(struct cursor *c, unsigned wire_type)
 {
 	uint64_t v;
 
@@ -112,7 +113,7 @@ static bool skip_value(struct cursor *c, unsigned wire_type)
 	}
 }
 
-bool packet_is_valid(const struct iovec *slices, size_t n_slices)
+NO_CANARY bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 {
 	struct cursor c = {.next = slices, .last = slices + n_slices};
 	uint64_t tag;
@@ -127,7 +128,7 @@ bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 	return true;
 }
 
-uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices)
+NO_CANARY uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices)
 {
 	struct cursor c = {.next = slices, .last = slices + n_slices};
 	uint64_t tag, v = 0;
