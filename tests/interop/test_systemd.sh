@@ -229,6 +229,15 @@ else
   echo "ok $((N += 1)) - its priority may be raised # SKIP root has no CAP_SYS_RESOURCE here"
 fi
 
+# ---- attacks ---------------------------------------------------------------------------------------------------------
+
+# As user 4242, who is a member of the group for what only a consumer can do.
+cp "${BUILD:-build}/tests/system/service_hostile_attacks" "$TMP/usr/bin/"
+inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/service_hostile_attacks" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
+verdict "no attack of user 4242 on the units' sockets keeps the service from others" $? "$TMP/log"
+is sondad.service NRestarts 0
+verdict "the service has not ended" $?
+
 # ---- kill -9, and back -----------------------------------------------------------------------------------------------
 
 restarted() { is "$1" NRestarts "$2" && is "$1" ActiveState active; } # UNIT TIMES
