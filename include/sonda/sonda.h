@@ -41,7 +41,19 @@ struct sonda_init_options {
 	/* Problems, in one sentence each, from the library's thread. NULL: they are not told. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	void *ctx;
+	/*
+	 * Startup tracing: track events of these categories ("net*,disk" or "*") are kept from
+	 * sonda_init() on, in memory of 1 MiB, also while there is no service. The first session that
+	 * records them all gets them. When the memory is full, or no session came within startup_ms
+	 * (0: 10,000), they are dropped and counted. NULL: none.
+	 */
+	const char *startup_categories;
+	unsigned startup_ms;
 };
+
+/* Returns how many packets of track events were dropped since sonda_init(): no memory was free, no
+ * session came for those of the start, or they were inside other events. */
+uint64_t sonda_track_events_dropped(void);
 
 /*
  * Starts the library's thread, which connects to the services, and connects again when they come or

@@ -129,10 +129,14 @@ int main(int argc, char **argv)
 	const struct sonda_data_source_options o = {
 		.size = sizeof(o), .name = "sonda.test.alloc", .thread_state_size = 64};
 
+	const struct sonda_init_options init = {.size = sizeof(init),
+						.startup_categories = "alloc"};
+
 	if (argc != 2)
 		return 2;
 	TRY(sonda_data_source_register(&source, &o));
-	TRY(sonda_init(NULL));
+	TRY(sonda_init(&init));
+	SONDA_BEGIN(alloc, "start");
 	TRY(sonda_wait_connected(PATIENCE));
 	TRY(sonda_activate_triggers((const char *const[]){"alloc"}, 1, 0));
 	record(argv[1]);

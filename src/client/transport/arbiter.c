@@ -81,6 +81,7 @@ struct arbiter {
 
 	pthread_mutex_t lock; /* of all that follows, and of commit, writer_added, writer_removed */
 	bool in_place;
+	bool keeps; /* nothing is committed */
 	struct held held[HELD_MAX];
 	uint32_t n_held;
 	struct commit_batch batch;
@@ -106,8 +107,10 @@ int arbiter_new(const struct arbiter_options *options, struct arbiter **ret)
 	a->ops = options->ops;
 	a->ctx = options->ctx;
 	a->stall_ms = options->stall_ms ? options->stall_ms : ARBITER_STALL_MS;
+	a->keeps = options->keeps;
 	a->layout = options->layout ? options->layout : SMB_DIV1;
 	a->ids[0] = 1; /* 0 is not a valid id */
+	a->last_id = options->first_writer_id ? options->first_writer_id - 1 : 0;
 	pthread_mutex_init(&a->lock, NULL);
 	*ret = a;
 	return 0;
@@ -197,6 +200,15 @@ void arbiter_forget(struct arbiter *a)
 	if (a->smb.base)
 		mmap(a->smb.base, a->mapped, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+void arbiter_retarget(struct arbiter *a, uint16_t target_buffer)
+{
+	pthread_mutex_lock(&a->lock);
+	a->keeps = false;
+	a->batch.retargets = true;
+	a->batch.target_buffer = target_buffer;
+	pthread_mutex_unlock(&a->lock);
 }
 
 void arbiter_patch_in_place(struct arbiter *a, bool yes)
@@ -289,6 +301,8 @@ static void commit(struct arbiter *a)
 {
 	uint32_t next;
 
+	if (a->keeps)
+		return;
 	atomic_store_explicit(&a->due, NOT_DUE, memory_order_relaxed);
 	if (!is_attached(a))
 		return;
@@ -414,6 +428,8 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	if (is_attached(a) && !patch_held(a, patch)) {
 		if (commit_batch_full(&a->batch))
 			commit(a);
+		if (commit_batch_full(&a->batch))
+			detach(a); /* it keeps all: the packet cannot become whole */
 		if (is_attached(a)) {
 			commit_batch_add_patch(&a->batch, patch);
 			waits = true;

@@ -52,6 +52,8 @@ struct arbiter_options {
 	void *ctx;
 	uint32_t stall_ms; /* 0: ARBITER_STALL_MS */
 	enum smb_layout layout; /* for pages that we partition; 0: SMB_DIV1 */
+	uint16_t first_writer_id; /* 0: 1 */
+	bool keeps; /* nothing is committed before arbiter_retarget() */
 };
 
 int arbiter_new(const struct arbiter_options *options, struct arbiter **ret);
@@ -77,6 +79,8 @@ void arbiter_detach(struct arbiter *a);
 /* In a child after fork(), instead of arbiter_free(): the memory is the parent's. It is replaced by
  * private memory, so a writer that was in a packet does no harm. Nothing is freed. */
 void arbiter_forget(struct arbiter *a);
+/* All that is committed, from now on, goes to this buffer of the service, whatever its writer was made for. */
+void arbiter_retarget(struct arbiter *a, uint16_t target_buffer);
 /* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);
 

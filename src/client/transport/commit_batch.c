@@ -168,24 +168,28 @@ static uint32_t inline_len(const struct commit_batch *b, const struct commit_mov
 
 /* Writes a move. An inline chunk is sent without page and index: Perfetto's service would look for
  * the chunk in its own memory, which may be smaller than ours. */
-static void put_move(struct pb_enc *e, const struct commit_move *m, uint32_t data_len)
+static void put_move(const struct commit_batch *b, struct pb_enc *e, const struct commit_move *m,
+		     uint32_t data_len)
 {
 	pb_enc_open(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE);
 	if (!data_len) {
 		pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_PAGE, m->chunk.page);
 		pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_CHUNK, m->chunk.index);
 	}
-	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_TARGET_BUFFER, m->target_buffer);
+	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_TARGET_BUFFER,
+		   b->retargets ? b->target_buffer : m->target_buffer);
 	if (data_len)
 		pb_enc_bytes(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_DATA, m->chunk.header,
 			     data_len);
 	pb_enc_close(e);
 }
 
-static void put_patches(struct pb_enc *e, const struct chunk_patch *p, uint32_t n)
+static void put_patches(const struct commit_batch *b, struct pb_enc *e, const struct chunk_patch *p,
+			uint32_t n)
 {
 	pb_enc_open(e, PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH);
-	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_TARGET_BUFFER, p->target_buffer);
+	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_TARGET_BUFFER,
+		   b->retargets ? b->target_buffer : p->target_buffer);
 	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_WRITER_ID, p->writer_id);
 	pb_enc_u64(e, PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_CHUNK_ID, p->chunk_id);
 	for (uint32_t i = 0; i < n; i++) {
@@ -221,12 +225,12 @@ int commit_batch_send(struct commit_batch *b,
 		uint32_t data_len = inline_len(b, &b->moves[i]);
 
 		request_need(&q, MOVE_ROOM + data_len);
-		put_move(&q.enc, &b->moves[i], data_len);
+		put_move(b, &q.enc, &b->moves[i], data_len);
 	}
 	for (uint32_t i = 0, n; i < b->n_patches; i += n) {
 		n = group_len(&b->patches[i], b->n_patches - i);
 		request_need(&q, GROUP_ROOM);
-		put_patches(&q.enc, &b->patches[i], n);
+		put_patches(b, &q.enc, &b->patches[i], n);
 	}
 	request_need(&q, FLUSH_ROOM);
 	if (b->flush_id)

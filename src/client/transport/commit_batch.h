@@ -67,6 +67,8 @@ struct commit_batch {
 	uint32_t n_patches;
 	uint64_t flush_id; /* 0: none */
 	bool inlines; /* chunks are sent inline: the memory is not shared */
+	bool retargets; /* all goes to target_buffer */
+	uint16_t target_buffer;
 };
 
 /* max_moves: chunks that the memory can have. max_request: bytes, at least 1024; for inline chunks also at

@@ -64,6 +64,7 @@ struct writer {
 	uint16_t target_buffer;
 	uint64_t dropped;
 	uint64_t reported; /* of dropped, in a packet that was written */
+	uint64_t packets;
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */
 	struct patch_list patches;
@@ -109,6 +110,11 @@ uint64_t writer_free(struct writer *w)
 uint64_t writer_dropped(const struct writer *w)
 {
 	return w->dropped;
+}
+
+uint64_t writer_packets(const struct writer *w)
+{
+	return w->packets;
 }
 
 uint64_t writer_bytes(const struct writer *w)
@@ -305,6 +311,7 @@ void writer_end(struct writer *w)
 	}
 	w->pending = 0;
 	w->reported = w->dropped;
+	w->packets++;
 	w->bytes += pb_enc_pos(e);
 	end_fragment(w);
 	if (e->cur == e->end) {

@@ -68,5 +68,7 @@ bool writer_report_loss(struct writer *w, uint32_t wait_ms);
 
 /* Returns the number of packets dropped since writer_new because no chunk was free. */
 uint64_t writer_dropped(const struct writer *w);
+/* Returns the number of packets written since writer_new, without dropped ones. */
+uint64_t writer_packets(const struct writer *w);
 /* Returns the bytes of packets written since writer_new, without dropped ones. */
 uint64_t writer_bytes(const struct writer *w);

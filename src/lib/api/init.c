@@ -19,6 +19,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "lib/data_source/source.h"
+#include "lib/data_source/startup.h"
 #include "lib/loop/loop.h"
 #include "lib/producer/producer.h"
 #include "lib/public.h"
@@ -28,6 +29,7 @@
 
 #define SHM_SIZE (1u << 20)
 #define SHM_PAGE_SIZE 4096u
+#define STARTUP_MS 10000u
 #define BACKENDS (SONDA_BACKEND_SYSTEM | SONDA_BACKEND_NONE)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of init and shutdown */
@@ -245,6 +247,12 @@ struct start {
 	int result;
 };
 
+static void on_startup_trouble(const char *sentence)
+{
+	if (options.on_trouble)
+		options.on_trouble(options.ctx, sentence);
+}
+
 static void on_start(struct loop_task *t)
 {
 	struct start *s = container_of(t, struct start, task);
@@ -261,13 +269,21 @@ static void on_start(struct loop_task *t)
 
 	if (options.backends & SONDA_BACKEND_NONE)
 		return;
+	if (options.startup_categories)
+		s->result = track_event_begin_startup(options.startup_categories,
+						      options.startup_ms ? options.startup_ms : STARTUP_MS,
+						      on_startup_trouble);
 	read_name(name, sizeof(name));
-	s->result = service_producer_new(&o, &producer);
+	if (s->result == 0)
+		s->result = service_producer_new(&o, &producer);
+	if (s->result < 0)
+		startup_end();
 }
 
 static void on_end(struct loop_task *t)
 {
 	(void)t;
+	startup_end();
 	service_producer_free(TAKE_PTR(producer));
 	sessions_lost();
 	forget_triggers();

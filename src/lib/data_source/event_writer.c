@@ -43,6 +43,8 @@ static void free_slot(struct thread *t, unsigned slot)
 	sum_dropped(w);
 	if (s->thread_state_size && s->callbacks.on_thread_state_free)
 		s->callbacks.on_thread_state_free(s->ctx, w->state);
+	atomic_fetch_add_explicit(&w->instance->written, writer_packets(w->w),
+				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&w->instance->unreported, writer_free(w->w),
 				  memory_order_relaxed);
 	free(w);

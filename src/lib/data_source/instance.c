@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
-#include "lib/data_source/source.h"
+#include "lib/data_source/instance.h"
 #include "lib/public.h"
 #include "wire/pb_dec.h"
 
@@ -39,6 +39,8 @@ struct flush {
 };
 
 static struct flush *flushes;
+
+const struct instance_taker *instance_taker;
 
 struct sonda_answer {
 	struct loop_task task;
@@ -65,7 +67,7 @@ void user_object_free(struct user_object *u)
 		free(u);
 }
 
-static void user_unref(struct user_object *u)
+void user_unref(struct user_object *u)
 {
 	if (--u->refs > 0)
 		return;
@@ -195,7 +197,7 @@ static bool stalls(const struct source *s, const struct config *c)
 	return c->policy == POLICY_STALL_THEN_ABORT || c->policy == POLICY_STALL_THEN_DROP;
 }
 
-static struct instance *find(const struct source_host *h, uint64_t id)
+struct instance *instance_find(const struct source_host *h, uint64_t id)
 {
 	for (struct source *s = source_next(-1); s; s = source_next((int)s->index))
 		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
@@ -221,9 +223,8 @@ static void tell(struct source_host *h, const struct source *s, const char *why)
 	h->trouble(h, sentence);
 }
 
-static int make_user(struct instance *in, const struct sonda_setup *setup)
+static int make_user(struct source *s, const struct sonda_setup *setup, struct user_object **ret)
 {
-	struct source *s = in->source;
 	struct user_object *u = calloc(1, sizeof(*u));
 	int r = u ? 0 : -ENOMEM;
 
@@ -237,43 +238,74 @@ static int make_user(struct instance *in, const struct sonda_setup *setup)
 	u->source = s;
 	u->next = s->users;
 	s->users = u;
-	in->user = u;
+	*ret = u;
+	return 0;
+}
+
+/* Offers the session the instance that has recorded since the start. Returns true if it may have it. */
+static bool set_up_startup(struct source *s, const struct instance_session *session,
+			   const struct sonda_setup *setup)
+{
+	const struct instance *in = instance_taker ? instance_taker->offer(s) : NULL;
+	struct instance_session next = *session;
+	struct sonda_setup of_slot = *setup;
+
+	if (!in)
+		return false;
+	of_slot.instance = in->slot;
+	if (make_user(s, &of_slot, &next.user) < 0)
+		return false;
+	if (instance_taker->set_up(&next))
+		return true;
+	user_unref(next.user);
+	return false;
+}
+
+static int set_up_slot(struct source *s, const struct instance_session *session,
+		       struct sonda_setup *setup)
+{
+	struct instance *in = free_slot(s);
+	int r;
+
+	if (!in)
+		return -EMFILE;
+	setup->instance = in->slot;
+	r = make_user(s, setup, &in->user);
+	if (r < 0)
+		return r;
+	in->epoch++;
+	in->host = session->host;
+	in->id = session->id;
+	in->target_buffer = session->target_buffer;
+	in->stalls = session->stalls;
+	atomic_store_explicit(&in->unreported, 0, memory_order_relaxed);
+	atomic_store_explicit(&in->written, 0, memory_order_relaxed);
+	in->state = INSTANCE_SET_UP;
 	return 0;
 }
 
 static void set_up(struct source_host *h, uint64_t id, const void *config, size_t len)
 {
 	struct sonda_setup setup = {.config = config, .config_len = len};
+	struct instance_session session = {.host = h, .id = id};
 	struct source *s = NULL;
-	struct instance *in;
 	struct config c;
 	int r;
 
-	if (find(h, id))
+	if (instance_find(h, id))
 		return;
 	if (read_config(config, len, &c))
 		s = source_find((const char *)c.name, c.name_len);
 	if (!s || c.target_buffer > UINT16_MAX)
 		return;
-	in = free_slot(s);
-	if (!in) {
-		tell(h, s, "too many sessions use it");
-		return;
-	}
 	setup.session_id = c.session_id;
-	setup.instance = in->slot;
-	r = make_user(in, &setup);
-	if (r < 0) {
-		tell(h, s, strerror(-r));
+	session.target_buffer = (uint16_t)c.target_buffer;
+	session.stalls = stalls(s, &c);
+	if (set_up_startup(s, &session, &setup))
 		return;
-	}
-	in->epoch++;
-	in->host = h;
-	in->id = id;
-	in->target_buffer = (uint16_t)c.target_buffer;
-	in->stalls = stalls(s, &c);
-	atomic_store_explicit(&in->unreported, 0, memory_order_relaxed);
-	in->state = INSTANCE_SET_UP;
+	r = set_up_slot(s, &session, &setup);
+	if (r < 0)
+		tell(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
 }
 
 void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
@@ -301,7 +333,11 @@ void sources_start(struct source_host *h, uint64_t id, const void *config, size_
 
 	if (!h->sends_setup)
 		set_up(h, id, config, len);
-	in = find(h, id);
+	if (instance_taker && instance_taker->start(h, id)) {
+		h->started(h, id);
+		return;
+	}
+	in = instance_find(h, id);
 	if (in && in->state == INSTANCE_SET_UP) {
 		s = in->source;
 		in->state = INSTANCE_STARTED;
@@ -315,7 +351,7 @@ void sources_start(struct source_host *h, uint64_t id, const void *config, size_
 void sources_clear(struct source_host *h, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct instance *in = find(h, ids[i]);
+		struct instance *in = instance_find(h, ids[i]);
 		struct source *s;
 
 		if (!in || in->state != INSTANCE_STARTED)
@@ -357,7 +393,7 @@ void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_
 		last = &(*last)->next;
 	*last = f;
 	for (size_t i = 0; i < n; i++) {
-		struct instance *in = find(h, ids[i]);
+		struct instance *in = instance_find(h, ids[i]);
 
 		if (in)
 			flush_instance(in, f, flags);
@@ -410,11 +446,13 @@ void instance_end(struct instance *in)
 
 void sources_stop(struct source_host *h, uint64_t id)
 {
-	struct instance *in = find(h, id);
+	struct instance *in = instance_find(h, id);
 	struct sonda_answer *a;
 	struct source *s;
 
 	if (!in) {
+		if (instance_taker)
+			instance_taker->stop(h, id);
 		h->stopped(h, id);
 		return;
 	}
@@ -434,6 +472,8 @@ void sources_stop(struct source_host *h, uint64_t id)
 
 void sources_lost(struct source_host *h)
 {
+	if (instance_taker)
+		instance_taker->lost(h);
 	for (struct flush *f = flushes; f; f = f->next)
 		if (f->host == h)
 			f->host = NULL;

@@ -8,7 +8,9 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
+#include "lib/data_source/instance.h"
 #include "lib/data_source/source.h"
+#include "lib/data_source/startup.h"
 #include "lib/loop/loop.h"
 #include "lib/public.h"
 #include "wire/pb_mem.h"
@@ -254,6 +256,7 @@ void sources_forget_instances(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	flushes_forget();
+	startup_forget();
 	for (unsigned k = 0; k < SOURCES_MAX; k++) {
 		struct source *s = sources[k];
 

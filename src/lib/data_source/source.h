@@ -33,6 +33,8 @@ struct source_host {
 	void (*started)(struct source_host *h, uint64_t id);
 	void (*stopped)(struct source_host *h, uint64_t id);
 	void (*flushed)(struct source_host *h, uint64_t request);
+	/* Sends a CommitDataRequest whose chunks are in it. Returns 0 or -errno. */
+	int (*commit)(const struct source_host *h, const void *request, size_t len);
 	/* One sentence for the user. */
 	void (*trouble)(struct source_host *h, const char *sentence);
 };
@@ -60,6 +62,7 @@ struct instance {
 	_Atomic uint32_t clears; /* how often the service has asked for a clear */
 	/* Dropped packets of threads that have ended, when there was no room to report them. */
 	_Atomic uint64_t unreported;
+	_Atomic uint64_t written; /* packets of writers that were freed */
 };
 
 struct source {
@@ -114,9 +117,3 @@ void sources_forget_instances(void);
 struct source *source_find(const char *name, size_t len);
 /* Returns the next source after index `after` (-1: the first), or NULL. */
 struct source *source_next(int after);
-/* Ends an instance in any state but INSTANCE_FREE: no thread uses it any more. */
-void instance_end(struct instance *in);
-/* In a child after fork(). */
-void flushes_forget(void);
-/* Calls on_destroy, and frees it. */
-void user_object_free(struct user_object *u);

@@ -151,6 +151,11 @@ static void flushed(struct source_host *h, uint64_t request)
 	arbiter_ack_flush(producer_of(h)->arbiter, request);
 }
 
+static int commit_inline(const struct source_host *h, const void *request, size_t len)
+{
+	return on_commit(container_of(h, struct service_producer, host), request, len);
+}
+
 static void trouble(struct source_host *h, const char *sentence)
 {
 	service_producer_trouble(producer_of(h), "%s", sentence);
@@ -159,7 +164,8 @@ static void trouble(struct source_host *h, const char *sentence)
 void service_host_init(struct service_producer *p)
 {
 	p->host = (struct source_host){
-		.started = started, .stopped = stopped, .flushed = flushed, .trouble = trouble};
+		.started = started, .stopped = stopped, .flushed = flushed, .commit = commit_inline,
+		.trouble = trouble};
 	p->want_commit.fn = on_want_commit;
 	p->must_commit.fn = on_must_commit;
 	p->commit.fn = on_commit_timer;

@@ -55,8 +55,10 @@ static void futex_wake_all(_Atomic uint32_t *word)
 
 void thread_wait_outside(struct thread *t)
 {
-	while (atomic_load_explicit(&t->wanted, memory_order_acquire))
-		futex_wait(&t->wanted, 1);
+	uint32_t wanted;
+
+	while ((wanted = atomic_load_explicit(&t->wanted, memory_order_acquire)))
+		futex_wait(&t->wanted, wanted);
 }
 
 /* ---- threads ---- */
@@ -154,7 +156,12 @@ static void release(struct thread *t)
 	futex_wake_all(&t->wanted);
 }
 
-void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms)
+/* Values of `wanted`. */
+enum { WANTED = 1, CLAIMED = 2 };
+
+/* last: NULL, or what is done while all threads are outside. */
+static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx,
+		  int timeout_ms)
 {
 	uint64_t end = clock_mono_ns() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * NS_PER_MS;
 	const struct timespec wait = {.tv_nsec = CLAIM_WAIT_US * 1000};
@@ -164,13 +171,13 @@ void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeo
 
 	pthread_mutex_lock(&lock);
 	for (struct thread *t = all; t; t = t->next)
-		atomic_store_explicit(&t->wanted, 1, memory_order_seq_cst);
+		atomic_store_explicit(&t->wanted, WANTED, memory_order_seq_cst);
 	barrier_all();
 	while (left) {
 		left = false;
 		give_up = timeout_ms >= 0 && clock_mono_ns() >= end;
 		for (struct thread *t = all; t; t = t->next) {
-			if (!atomic_load_explicit(&t->wanted, memory_order_relaxed))
+			if (atomic_load_explicit(&t->wanted, memory_order_relaxed) != WANTED)
 				continue;
 			if (t == me || is_outside(t))
 				fn(t, ctx);
@@ -178,14 +185,32 @@ void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeo
 				left = true;
 				continue;
 			}
-			release(t);
+			if (last)
+				atomic_store_explicit(&t->wanted, CLAIMED, memory_order_relaxed);
+			else
+				release(t);
 		}
 		if (left)
 			nanosleep(&wait, NULL);
 	}
+	if (last) {
+		last(ctx);
+		for (struct thread *t = all; t; t = t->next)
+			release(t);
+	}
 	pthread_mutex_unlock(&lock);
 	if (me)
 		thread_leave(me);
+}
+
+void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms)
+{
+	claim(fn, NULL, ctx, timeout_ms);
+}
+
+void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx)
+{
+	claim(fn, last, ctx, -1);
 }
 
 void threads_deinit(void)

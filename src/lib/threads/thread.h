@@ -96,6 +96,9 @@ static inline struct thread *thread_enter(void)
  */
 void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms);
 
+/* As threads_claim() without a limit, but all threads stay outside until `last` was called. */
+void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx);
+
 /* Frees the writers of a thread, which is claimed or exits. Set by the owner of writers. */
 extern void (*_Atomic thread_free_writers)(struct thread *t);
 

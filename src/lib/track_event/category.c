@@ -76,6 +76,17 @@ void categories_start(unsigned instance, const struct event_config *config)
 	pthread_mutex_unlock(&lock);
 }
 
+bool categories_covered(unsigned instance, const struct event_config *config)
+{
+	bool covered = true;
+
+	pthread_mutex_lock(&lock);
+	for (const struct sonda_category *c = first; c && covered; c = c->next)
+		covered = !(c->enabled >> instance & 1) || enables(config, c);
+	pthread_mutex_unlock(&lock);
+	return covered;
+}
+
 static void stop(unsigned instance)
 {
 	running[instance] = NULL;

@@ -15,6 +15,8 @@ extern void (*_Atomic categories_on_change)(void);
  * are added later too. config is borrowed until categories_stop(). */
 void categories_start(unsigned instance, const struct event_config *config);
 void categories_stop(unsigned instance);
+/* Returns true if the config enables all categories that the instance records. */
+bool categories_covered(unsigned instance, const struct event_config *config);
 
 /* Writes the fields of a TrackEventDescriptor: all categories but groups and dynamic ones. */
 void categories_describe(struct pb_enc *e);

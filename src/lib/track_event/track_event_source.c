@@ -5,8 +5,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <sonda/sonda.h>
 
 #include "gen/fields.h"
+#include "lib/data_source/startup.h"
+#include "lib/public.h"
 #include "lib/track_event/category.h"
 #include "lib/track_event/event_config.h"
 #include "lib/track_event/event_sequence.h"
@@ -126,6 +131,56 @@ int track_event_init(void)
 	/* First: a category that is added meanwhile waits for the registration, then updates it. */
 	atomic_store_explicit(&categories_on_change, update_source, memory_order_release);
 	return publish(true);
+}
+
+/* ---- events of the start ---- */
+
+/* A session that filters events gets none that were not filtered. */
+static bool may_take_over(unsigned instance, const void *object)
+{
+	const struct event_config *config = object;
+
+	return !config->filter_debug_annotations && !config->filter_dynamic_event_names &&
+	       categories_covered(instance, config);
+}
+
+static void put_startup_config(struct pb_enc *e, const char *categories)
+{
+	pb_enc_str(e, PB_DATA_SOURCE_CONFIG_NAME, "track_event");
+	pb_enc_open(e, PB_DATA_SOURCE_CONFIG_TRACK_EVENT_CONFIG);
+	pb_enc_str(e, PB_TRACK_EVENT_CONFIG_DISABLED_CATEGORIES, "*");
+	while (*categories) {
+		size_t n = strcspn(categories, ",");
+
+		pb_enc_bytes(e, PB_TRACK_EVENT_CONFIG_ENABLED_CATEGORIES, categories, n);
+		categories += n + (categories[n] == ',');
+	}
+	pb_enc_close(e);
+}
+
+int track_event_begin_startup(const char *categories, unsigned ms,
+			      void (*trouble)(const char *sentence))
+{
+	struct startup_options o = {.source = "track_event",
+				    .ms = ms,
+				    .may_take_over = may_take_over,
+				    .trouble = trouble};
+	struct pb_mem m;
+	int r = pb_mem_init(&m);
+
+	if (r < 0)
+		return r;
+	put_startup_config(&m.enc, categories);
+	o.config = m.buf;
+	o.config_len = pb_mem_len(&m);
+	r = m.failed ? -ENOMEM : startup_begin(&o);
+	pb_mem_deinit(&m);
+	return r;
+}
+
+SONDA_PUBLIC uint64_t sonda_track_events_dropped(void)
+{
+	return sonda_data_source_dropped(&track_event_source);
 }
 
 /* ---- fork ---- */

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/data_source/startup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "client/transport/arbiter.h"
+#include "lib/data_source/event_writer.h"
+#include "lib/data_source/instance.h"
+
+#define STARTUP_ID 1
+/* So far from the numbers of the connection's writers that they do not meet. */
+#define FIRST_WRITER_ID 16384u
+#define PAGE_SIZE 4096u
+
+static struct startup {
+	struct source_host host;
+	struct instance *in; /* NULL: none */
+	struct loop_timer timer;
+	bool (*may_take_over)(unsigned instance, const void *object);
+	void (*trouble)(const char *sentence);
+	struct instance_session next; /* was set up; host NULL: none */
+	const struct source_host *to; /* while chunks are sent: to this service */
+} startup;
+
+/* ---- the memory: nobody takes chunks out of it until a session has come ---- */
+
+static void on_schedule(void *ctx, bool urgent)
+{
+	(void)ctx, (void)urgent;
+}
+
+static int on_commit(void *ctx, const void *request, size_t len)
+{
+	(void)ctx;
+	return startup.to ? startup.to->commit(startup.to, request, len) : -EAGAIN;
+}
+
+static int on_drain(void *ctx, int timeout_ms)
+{
+	(void)ctx, (void)timeout_ms;
+	return -EPIPE; /* no writer waits for room */
+}
+
+static void on_writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffer)
+{
+	(void)ctx, (void)writer_id, (void)target_buffer;
+}
+
+static void on_writer_removed(void *ctx, uint16_t writer_id)
+{
+	(void)ctx, (void)writer_id;
+}
+
+static const struct arbiter_ops arbiter_ops = {
+	.schedule = on_schedule,
+	.commit = on_commit,
+	.drain = on_drain,
+	.writer_added = on_writer_added,
+	.writer_removed = on_writer_removed,
+};
+
+static int make_memory(struct arbiter **ret)
+{
+	const struct arbiter_options o = {
+		.ops = &arbiter_ops, .first_writer_id = FIRST_WRITER_ID, .keeps = true};
+	struct arbiter *a;
+	int r = arbiter_new(&o, &a);
+
+	if (r < 0)
+		return r;
+	r = arbiter_attach_private(a, PAGE_SIZE);
+	if (r < 0) {
+		arbiter_free(a);
+		return r;
+	}
+	/* Lengths that come later are put into the chunks themselves: no patch waits for a commit. */
+	arbiter_patch_in_place(a, true);
+	*ret = a;
+	return 0;
+}
+
+/* ---- its end ---- */
+
+static void answer_nothing(struct source_host *h, uint64_t id)
+{
+	(void)h, (void)id;
+}
+
+static void on_trouble(struct source_host *h, const char *sentence)
+{
+	(void)h;
+	if (startup.trouble)
+		startup.trouble(sentence);
+}
+
+static void on_timer(struct loop_timer *t)
+{
+	(void)t;
+	startup_end();
+}
+
+static void drop_next(void)
+{
+	if (startup.next.host)
+		user_unref(startup.next.user);
+	startup.next = (struct instance_session){0};
+}
+
+void startup_end(void)
+{
+	struct instance *in = TAKE_PTR(startup.in);
+	char sentence[128];
+	uint64_t n;
+
+	if (!in)
+		return;
+	loop_disarm(&startup.timer);
+	drop_next();
+	instance_end(in);
+	n = atomic_load_explicit(&in->written, memory_order_relaxed);
+	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
+	arbiter_free(TAKE_PTR(startup.host.arbiter));
+	snprintf(sentence, sizeof(sentence),
+		 "no session came for the events of the start: %llu packets are dropped",
+		 (unsigned long long)n);
+	on_trouble(&startup.host, sentence);
+}
+
+void startup_forget(void)
+{
+	if (startup.in)
+		arbiter_forget(startup.host.arbiter);
+	startup = (struct startup){0};
+}
+
+/* ---- a session takes it over ---- */
+
+static const struct instance *offer(const struct source *s)
+{
+	return startup.in && startup.in->source == s && !startup.next.host ? startup.in : NULL;
+}
+
+static bool set_up(const struct instance_session *next)
+{
+	if (!startup.may_take_over(startup.in->slot, next->user->object))
+		return false;
+	startup.next = *next;
+	return true;
+}
+
+static void free_writer(struct thread *t, void *ctx)
+{
+	event_writer_free(t, ctx);
+}
+
+/* While all threads are outside: no event is written into neither or both. */
+static void become_the_sessions(void *ctx)
+{
+	struct instance *in = ctx;
+	struct user_object *old = in->user;
+
+	in->epoch++;
+	in->host = startup.next.host;
+	in->id = startup.next.id;
+	in->target_buffer = startup.next.target_buffer;
+	in->stalls = startup.next.stalls;
+	in->user = startup.next.user;
+	startup.next.user = old;
+}
+
+/* Sends what was recorded to the service of the session. */
+static void hand_over(const struct instance *in)
+{
+	struct arbiter *a = TAKE_PTR(startup.host.arbiter);
+
+	startup.to = in->host;
+	arbiter_retarget(a, in->target_buffer);
+	arbiter_commit(a);
+	arbiter_free(a);
+	startup.to = NULL;
+}
+
+static bool start(const struct source_host *h, uint64_t id)
+{
+	struct instance *in = startup.in;
+	struct source *s;
+
+	if (!in || startup.next.host != h || startup.next.id != id)
+		return false;
+	s = in->source;
+	loop_disarm(&startup.timer);
+	threads_claim_all(free_writer, become_the_sessions, in);
+	if (s->callbacks.on_start)
+		s->callbacks.on_start(s->ctx, in->user->object);
+	hand_over(in);
+	startup.in = NULL;
+	drop_next(); /* the object of before */
+	return true;
+}
+
+static void stop(const struct source_host *h, uint64_t id)
+{
+	if (startup.next.host == h && startup.next.id == id)
+		drop_next();
+}
+
+static void lost(const struct source_host *h)
+{
+	if (startup.next.host == h)
+		drop_next();
+}
+
+static const struct instance_taker taker = {
+	.offer = offer, .set_up = set_up, .start = start, .stop = stop, .lost = lost};
+
+/* ---- its begin ---- */
+
+int startup_begin(const struct startup_options *o)
+{
+	struct source *s = source_find(o->source, strlen(o->source));
+	struct arbiter *a;
+	int r;
+
+	if (!s)
+		return -ENOENT;
+	if (startup.in)
+		return -EBUSY;
+	r = make_memory(&a);
+	if (r < 0)
+		return r;
+	startup = (struct startup){.host = {.arbiter = a,
+					    .started = answer_nothing,
+					    .stopped = answer_nothing,
+					    .flushed = answer_nothing,
+					    .trouble = on_trouble},
+				   .timer = {.fn = on_timer},
+				   .may_take_over = o->may_take_over,
+				   .trouble = o->trouble};
+	instance_taker = &taker;
+	sources_setup(&startup.host, STARTUP_ID, o->config, o->config_len);
+	startup.in = instance_find(&startup.host, STARTUP_ID);
+	if (!startup.in) {
+		arbiter_free(a);
+		return -ENOMEM; /* or eight sessions are there already */
+	}
+	sources_start(&startup.host, STARTUP_ID, o->config, o->config_len);
+	loop_arm(&startup.timer, o->ms);
+	return 0;
+}
