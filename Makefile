@@ -25,6 +25,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db
 DEB_PACKAGES := build-essential debhelper libcmocka-dev lintian
+TEST_PACKAGES += abigail-tools
 COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: tests/system/test_library_abi.sh [--write]
+#
+# A program that was built with the first version of libsonda runs with this one: abidiff compares the library with the
+# committed description of that version (tests/data/libsonda.abi). Functions and types may be added. --write makes the
+# description anew, which is for a change of libsonda.so's number only.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+LIB=${BUILD:-build}/lib/libsonda.so.0 ABI=tests/data/libsonda.abi
+command -v abidiff >/dev/null || { echo "no abidiff here (package abigail-tools)" >&2; exit 77; }
+[ "$(uname -m)" = x86_64 ] || { echo "$ABI is of x86_64" >&2; exit 77; }
+[ -e "$LIB" ] || { echo "$LIB is not built" >&2; exit 77; }
+! nm -D "$LIB" | grep -q '__[at]san_' || { echo "a sanitizer adds to the library" >&2; exit 77; }
+readelf -S "$LIB" | grep -q debug_info || { echo "$LIB has no debug information" >&2; exit 77; }
+tmp=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
+
+if [ "${1:-}" = --write ]; then
+  abidw --headers-dir include/sonda --drop-private-types --no-show-locs --no-corpus-path --no-comp-dir-path --no-elf-needed \
+    --no-parameter-names --exported-interfaces-only --type-id-style hash --out-file "$ABI" "$LIB"
+  exit
+fi
+
+# Its header has the name of a public one, so abidiff takes it for a public type.
+cat >"$tmp/private" <<'SUPPRESS'
+[suppress_type]
+  name_regexp = ^(sonda_packet|pb_enc)$
+SUPPRESS
+differs() { # DESCRIPTION: compares it with the library. Returns 0 if nothing but additions differs.
+  abidiff --no-added-syms --suppressions "$tmp/private" "$1" "$LIB" >"$tmp/out" 2>&1
+}
+n=0 bad=0
+verdict() { # NAME STATUS
+  n=$((n + 1))
+  [ "$2" = 0 ] && { echo "ok $n - $1"; return; }
+  echo "not ok $n - $1"
+  sed 's/^/#   /' "$tmp/out" | head -n 60
+  bad=1
+}
+differs "$ABI"
+verdict "programs that were built with the first version run with this one" $?
+# What it must find.
+sed 's/sonda_version/sonda_versiom/g' "$ABI" >"$tmp/abi"
+! differs "$tmp/abi"
+verdict "a function that is gone is found" $?
+sed "s/\(class-decl name='sonda_category' size-in-bits=\)'[0-9]*'/\1'64'/" "$ABI" >"$tmp/abi"
+! differs "$tmp/abi"
+verdict "a type of another size is found" $?
+echo "1..$n"
+exit $bad
