@@ -84,6 +84,35 @@ int sonda_session_attach(struct sonda_session *s, const char *key, int timeout_m
 int sonda_session_stats(struct sonda_session *s, int timeout_ms, void **ret, size_t *ret_len);
 int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret, size_t *ret_len);
 
+/*
+ * For a program with a loop of its own. sonda_session_fd() makes events: it is called before the start, and returns a
+ * descriptor (the session's) to poll for POLLIN, or -errno. sonda_session_next_event() returns 1 and the next
+ * event, or 0. Neither blocks.
+ */
+#define SONDA_SESSION_TEXT 128
+
+enum sonda_session_event_type {
+	SONDA_SESSION_SOURCE_STARTED = 1, /* producer, name: a data source of the session */
+	SONDA_SESSION_SOURCE_STOPPED = 2, /* also those that have not started yet */
+	SONDA_SESSION_ALL_STARTED = 3, /* of them */
+	SONDA_SESSION_ENDED = 4, /* tracing; sonda_session_wait() returns why, at once */
+	SONDA_SESSION_CLONE_TRIGGER = 5, /* producer, name: a trigger; it is time to clone */
+	SONDA_SESSION_LOST = 6, /* the connection; the last event */
+	SONDA_SESSION_EVENTS_LOST = 7, /* too many waited: sonda_session_query() */
+};
+
+struct sonda_session_event {
+	enum sonda_session_event_type type;
+	char producer[SONDA_SESSION_TEXT]; /* cut if it is longer; "" if it does not apply */
+	char name[SONDA_SESSION_TEXT];
+};
+
+int sonda_session_fd(struct sonda_session *s);
+int sonda_session_next_event(struct sonda_session *s, struct sonda_session_event *ret);
+/* Start and stop without waiting for the service: an event follows. */
+int sonda_session_begin(struct sonda_session *s, const void *config, size_t len);
+int sonda_session_end(struct sonda_session *s);
+
 /* What the service said of the last failure; "" if nothing. Valid until the next call. */
 const char *sonda_session_error(const struct sonda_session *s);
 

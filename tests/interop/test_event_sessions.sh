@@ -49,6 +49,7 @@ check "ends that cross are counted, and the outer slice has its end" "$dir/nesti
 check "of 600 levels none is deeper than 512" "$dir/nesting" "select max(depth) as depth, count(*) +
   coalesce((select value from stats where name = 'slice_max_depth_exceeded'), 0) as n from slice where name = 'level'" \
   '[{"depth":511,"n":600}]'
+check "a session of a program with a loop of its own" "$dir/loop" "select name from slice" '[{"name":"in a loop"}]'
 if [ "$plugin" ]; then
   check "two copies of the library have one process and one thread" "$dir/copies" "select count(distinct t.utid) as threads,
     count(distinct upid) as processes, group_concat(s.name, ', ') as names from (select * from slice order by ts) s
@@ -81,6 +82,7 @@ check "whatever was dropped: every event has its name, and no definition is miss
 cat >"$dir/ring.cfg" <<'CONFIG'
 buffers { size_kb: 1024 fill_policy: RING_BUFFER }
 data_sources { config { name: "track_event" track_event_config { disabled_categories: "*" enabled_categories: "life" } } }
+data_sources { config { name: "sonda.test.ring" } }
 incremental_state_config { clear_period_ms: 10 }
 CONFIG
 timeout 100 "$BIN/sonda" record -c "$dir/ring.cfg" -o "$dir/ring" -- "$LIBRARY/event_life" ring >"$dir/log" 2>&1

@@ -4,8 +4,8 @@
  *
  * flood: says "enabled" and waits for a line; writes far more events than the shared memory holds, says
  * "flooded" and waits for a line; then writes ten events "after". fork: a child writes events before and
- * after it starts the library, while its parent goes on. ring: writes far more than a buffer of 1 MiB, and
- * leaves time for clears of the incremental state. steady: writes until there is a line to read; says
+ * after it starts the library, while its parent goes on. ring: writes far more than a buffer of 1 MiB, with
+ * clears of the incremental state between. steady: writes until there is a line to read; says
  * "recorded" after a thousand events of each session.
  */
 #include <pthread.h>
@@ -77,17 +77,37 @@ static int write_around_fork(const struct sonda_init_options *o)
 }
 
 #define RING 20000
+#define RING_ROUND 500 /* 100 KB */
 
+static struct sonda_data_source source = SONDA_DATA_SOURCE_INIT;
+static unsigned clears;
+
+static void on_clear(void *ctx, void *instance)
+{
+	(void)ctx, (void)instance;
+	__atomic_fetch_add(&clears, 1, __ATOMIC_RELAXED);
+}
+
+/* After each round the session's incremental state is cleared at least once. */
 static void write_ring(void)
 {
+	static const struct sonda_data_source_callbacks callbacks = {.on_clear = on_clear};
+	const struct sonda_data_source_options o = {.size = sizeof(o),
+						    .name = "sonda.test.ring",
+						    .callbacks = &callbacks,
+						    .handles_incremental_state_clear = true};
 	char text[200];
 
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
+	sonda_data_source_register(&source, &o);
 	for (int i = 0; i < RING; i++) {
+		unsigned before = __atomic_load_n(&clears, __ATOMIC_RELAXED);
+
 		SONDA_INSTANT(life, "ring", SONDA_INT("n", i), SONDA_STRING("text", text));
-		if (i % 100 == 99)
-			usleep(2000);
+		while (i % RING_ROUND == RING_ROUND - 1 && sonda_category_enabled(&life) &&
+		       __atomic_load_n(&clears, __ATOMIC_RELAXED) == before)
+			usleep(1000);
 	}
 }
 

@@ -10,7 +10,9 @@
 #include <sonda/sonda.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +212,49 @@ static void bad_nesting(void)
 	finish(s, "nesting");
 }
 
+/* A session in a program's own loop: nothing blocks between its begin and the end of tracing. */
+static void own_loop(void)
+{
+	struct sonda_packet *m = sonda_message_new();
+	unsigned seen = 0, sources = 0;
+	struct sonda_session_event e;
+	struct sonda_session *s = NULL;
+	struct pollfd p = {.events = POLLIN};
+	const void *config;
+	size_t len;
+
+	MUST(sonda_session_new(NULL, PATIENCE, &s));
+	p.fd = sonda_session_fd(s);
+	CHECK(p.fd >= 0 && p.fd == sonda_session_fd(s));
+	sonda_packet_open(m, 1);
+	sonda_packet_u64(m, 1, 1024);
+	sonda_packet_close(m);
+	put_data_source(m, "own");
+	config = sonda_message_data(m, &len);
+	CHECK(poll(&p, 1, 0) == 0 && sonda_session_next_event(s, &e) == 0);
+	MUST(sonda_session_begin(s, config, len));
+	CHECK(sonda_session_begin(s, config, len) == -EBUSY);
+	while (!(seen & 1u << SONDA_SESSION_ENDED)) {
+		CHECK(poll(&p, 1, PATIENCE) == 1);
+		CHECK(sonda_session_next_event(s, &e) == 1);
+		seen |= 1u << e.type;
+		sources += e.type == SONDA_SESSION_SOURCE_STARTED &&
+			   strcmp(e.name, "track_event") == 0 && strstr(e.producer, "event_sessions");
+		if (e.type != SONDA_SESSION_ALL_STARTED)
+			continue;
+		CHECK(sonda_category_enabled(&own));
+		SONDA_INSTANT(own, "in a loop");
+		MUST(sonda_session_end(s));
+	}
+	CHECK(seen == (1u << SONDA_SESSION_SOURCE_STARTED | 1u << SONDA_SESSION_SOURCE_STOPPED |
+		       1u << SONDA_SESSION_ALL_STARTED | 1u << SONDA_SESSION_ENDED) ||
+	      seen == (1u << SONDA_SESSION_SOURCE_STARTED | 1u << SONDA_SESSION_ALL_STARTED |
+		       1u << SONDA_SESSION_ENDED));
+	CHECK(sources >= 1);
+	finish(s, "loop");
+	sonda_message_free(m);
+}
+
 /* Two copies of the library are two producers, of one process and its threads. */
 static void two_copies(const char *plugin)
 {
@@ -245,6 +290,7 @@ int main(int argc, char **argv)
 	on_off_on();
 	late_category();
 	bad_nesting();
+	own_loop();
 	if (argc > 2)
 		two_copies(argv[2]);
 	return 0;

@@ -46,6 +46,8 @@ static void drop_channel(struct sonda_session *s, int why)
 		}
 	channel_close(TAKE_PTR(s->channel));
 	pthread_mutex_lock(&s->lock);
+	if (!s->lost)
+		session_put_simple_event(s, SONDA_SESSION_LOST);
 	s->lost = s->lost ? s->lost : why;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
@@ -66,6 +68,8 @@ void sessions_forget(void)
 		pthread_cond_init(&s->changed, NULL);
 		s->channel = NULL;
 		s->lost = -EPIPE;
+		closep(&s->event_fd); /* the parent's, too */
+		s->n_events = 0;
 	}
 	sessions = NULL;
 	n_sessions = 0;
@@ -277,6 +281,7 @@ SONDA_PUBLIC int sonda_session_new(const char *socket, int timeout_ms, struct so
 	pthread_condattr_destroy(&attr);
 	s->resume.fn = on_resume;
 	s->task.fn = on_connect;
+	s->event_fd = -1;
 	if (socket && !(s->socket = strdup(socket)))
 		r = -ENOMEM;
 	else
@@ -296,6 +301,7 @@ SONDA_PUBLIC void sonda_session_free(struct sonda_session *s)
 	if (!s)
 		return;
 	session_give_up(s, 0);
+	session_events_deinit(s);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	free(s->packet.data);

@@ -10,7 +10,10 @@
 #include "lib/public.h"
 #include "wire/pb_dec.h"
 
-#define ALL_DATA_SOURCES_STARTED 2 /* ObservableEvents.Type */
+/* ObservableEvents.Type */
+#define DATA_SOURCES_INSTANCES 1
+#define ALL_DATA_SOURCES_STARTED 2
+#define CLONE_TRIGGER_HIT 4
 /* How much longer than the service's own time for a flush we wait. */
 #define FLUSH_GRACE_MS 2000
 /* FlushFlags: an explicit flush by a consumer of a library. */
@@ -69,6 +72,7 @@ static void on_ended(void *ctx, const struct channel_reply *reply)
 		if (f.id == PB_ENABLE_TRACING_RESPONSE_ERROR && f.data)
 			keep_words(s->end_said, &f);
 	s->ended = true;
+	session_put_simple_event(s, SONDA_SESSION_ENDED);
 	s->end_error = reply->success && !s->end_said[0] ? 0 : -EPROTO;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
@@ -86,9 +90,11 @@ static void on_observed(void *ctx, const struct channel_reply *reply)
 		if (f.id != PB_OBSERVE_EVENTS_RESPONSE_EVENTS || !f.data)
 			continue;
 		pb_dec_init(&events, f.data, f.len);
-		while (pb_dec_next(&events, &event))
+		while (pb_dec_next(&events, &event)) {
 			if (event.id == PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED && event.u64)
 				s->started = true;
+			session_put_observed(s, &event);
+		}
 	}
 	if (!reply->success)
 		s->observe_error = -EPROTO;
@@ -149,6 +155,11 @@ static int observe_start(struct sonda_session *s)
 	if (r < 0)
 		return r;
 	pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, ALL_DATA_SOURCES_STARTED);
+	if (s->event_fd >= 0) {
+		pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE,
+			   DATA_SOURCES_INSTANCES);
+		pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, CLONE_TRIGGER_HIT);
+	}
 	return session_post(s, "ObserveEvents", &m, on_observed);
 }
 
@@ -175,23 +186,54 @@ static int wait_for_start(struct sonda_session *s, const struct session_deadline
 	return r;
 }
 
-SONDA_PUBLIC int sonda_session_start(struct sonda_session *s, const void *config, size_t len,
-				     int timeout_ms)
+static int send_start(struct sonda_session *s, const void *config, size_t len)
 {
-	const struct session_deadline d = session_deadline(timeout_ms);
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	int r;
+	int r = pb_mem_init(&m);
 
-	if (s->state != SESSION_NEW)
-		return -EBUSY;
-	r = pb_mem_init(&m);
 	if (r < 0)
 		return r;
 	pb_enc_bytes(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
 	session_reset(s);
 	r = observe_start(s);
-	if (r == 0)
-		r = session_post(s, "EnableTracing", &m, on_ended);
+	return r < 0 ? r : session_post(s, "EnableTracing", &m, on_ended);
+}
+
+SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config, size_t len)
+{
+	int r;
+
+	if (s->state != SESSION_NEW)
+		return -EBUSY;
+	r = send_start(s, config, len);
+	s->state = r < 0 ? SESSION_OVER : SESSION_TRACING;
+	return r < 0 ? session_give_up(s, r) : 0;
+}
+
+static void on_nothing(void *ctx, const struct channel_reply *reply)
+{
+	(void)ctx, (void)reply; /* the end of tracing is what counts */
+}
+
+SONDA_PUBLIC int sonda_session_end(struct sonda_session *s)
+{
+	const struct pb_mem none = {0};
+
+	if (s->state != SESSION_TRACING)
+		return -EINVAL;
+	session_reset(s);
+	return session_post(s, "DisableTracing", &none, on_nothing);
+}
+
+SONDA_PUBLIC int sonda_session_start(struct sonda_session *s, const void *config, size_t len,
+				     int timeout_ms)
+{
+	const struct session_deadline d = session_deadline(timeout_ms);
+	int r;
+
+	if (s->state != SESSION_NEW)
+		return -EBUSY;
+	r = send_start(s, config, len);
 	if (r == 0)
 		r = wait_for_start(s, &d);
 	s->state = r < 0 ? SESSION_OVER : SESSION_TRACING;

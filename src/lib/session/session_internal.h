@@ -11,6 +11,7 @@
 
 #include "lib/channel/channel.h"
 #include "lib/loop/loop.h"
+#include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
 /*
@@ -62,6 +63,9 @@ struct sonda_session {
 	bool paused; /* the channel reads no replies until `out` is taken */
 	struct session_bytes packet; /* a packet whose end has not come */
 	struct session_bytes out; /* data of replies */
+	int event_fd; /* owned; -1: the program wants no events */
+	struct sonda_session_event *events; /* owned; that the program has not taken */
+	size_t n_events, cap_events;
 	char said[512]; /* the service's words on the call, */
 	char end_said[512]; /* and on the end of tracing */
 };
@@ -95,6 +99,13 @@ int session_call(struct sonda_session *s, const char *method, const struct pb_me
 void session_finish(struct sonda_session *s, int error);
 /* Closes the connection, so that no late reply finds the session. Returns error. */
 int session_give_up(struct sonda_session *s, int error);
+
+/* Events for the program's own loop (events.c). s->lock is held. */
+void session_put_event(struct sonda_session *s, const struct sonda_session_event *event);
+void session_put_simple_event(struct sonda_session *s, enum sonda_session_event_type type);
+/* A field of ObservableEvents. */
+void session_put_observed(struct sonda_session *s, const struct pb_field *event);
+void session_events_deinit(struct sonda_session *s);
 
 /* Returns 0, -ENOMEM, or -EMSGSIZE: more than any trace packet has. */
 int session_append(struct session_bytes *b, const void *data, size_t len);
