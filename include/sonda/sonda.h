@@ -43,9 +43,9 @@ struct sonda_init_options {
 	void *ctx;
 	/*
 	 * Startup tracing: track events of these categories ("net*,disk" or "*") are kept from
-	 * sonda_init() on, in memory of 1 MiB, also while there is no service. The first session that
-	 * records them all gets them. When the memory is full, or no session came within startup_ms
-	 * (0: 10,000), they are dropped and counted. NULL: none.
+	 * sonda_init() on, in memory of 1 MiB, also while there is no service. The first session
+	 * that records them all gets them. When the memory is full, or no session came within
+	 * startup_ms (0: 10,000), they are dropped and counted. NULL: none.
 	 */
 	const char *startup_categories;
 	unsigned startup_ms;

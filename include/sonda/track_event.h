@@ -23,8 +23,8 @@
  *
  * Any thread may write events, before and after sonda_init(), while sessions start and stop. A
  * category that no session records costs one load and one branch, and the arguments are not
- * evaluated. An event inside a callback of the library, or inside another event (an allocator's
- * hook), is dropped. Events are not for signal handlers.
+ * evaluated. Callbacks of data sources may write events. An event inside another one (an
+ * allocator's hook) is dropped. Events are not for signal handlers.
  *
  * Names of events are literals, and are written once a sequence. The *_DYNAMIC macros take any
  * text and copy it each time.

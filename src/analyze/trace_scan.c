@@ -84,8 +84,8 @@ static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t
 	n->s.packets++;
 }
 
-/* The writer says how many packets are missing before a packet that sequence_table_packet() was called
- * for. */
+/* The writer says how many packets are missing before a packet that sequence_table_packet() was
+ * called for. */
 static void sequence_table_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
 {
 	struct sequence_node *n = find(t, id);

@@ -197,8 +197,8 @@ static void bad_nesting(void)
 	struct sonda_string outer = {.text = "outer"};
 	struct sonda_session *s = start("own");
 	uint64_t base = sonda_now();
-	const struct sonda_arg end_outer[] = {SONDA_TRACK(&crossed),
-					      SONDA_TIMESTAMP(base + 2 * MS), SONDA_LIST_END_};
+	const struct sonda_arg end_outer[] = {SONDA_TRACK(&crossed), SONDA_TIMESTAMP(base + 2 * MS),
+					      SONDA_LIST_END_};
 
 	SONDA_BEGIN(own, "outer", SONDA_TRACK(&crossed), SONDA_TIMESTAMP(base));
 	SONDA_BEGIN(own, "inner", SONDA_TRACK(&crossed), SONDA_TIMESTAMP(base + MS));
@@ -239,7 +239,8 @@ static void own_loop(void)
 		CHECK(sonda_session_next_event(s, &e) == 1);
 		seen |= 1u << e.type;
 		sources += e.type == SONDA_SESSION_SOURCE_STARTED &&
-			   strcmp(e.name, "track_event") == 0 && strstr(e.producer, "event_sessions");
+			   strcmp(e.name, "track_event") == 0 &&
+			   strstr(e.producer, "event_sessions");
 		if (e.type != SONDA_SESSION_ALL_STARTED)
 			continue;
 		CHECK(sonda_category_enabled(&own));

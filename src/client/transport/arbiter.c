@@ -495,9 +495,9 @@ static bool service_has_any(const struct arbiter *a)
 }
 
 /*
- * Waits for the service, with growing intervals. The owner's loop may be what waits, so pending data
- * is sent from here. The total wait is bounded for all writers: after a timeout every writer drops
- * at once until a chunk is free.
+ * Waits for the service, with growing intervals. The owner's loop may be what waits, so pending
+ * data is sent from here. The total wait is bounded for all writers: after a timeout every
+ * writer drops at once until a chunk is free.
  */
 static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,
 			  uint32_t wait_ms, struct smb_chunk *ret)

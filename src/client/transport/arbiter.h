@@ -26,12 +26,12 @@ struct arbiter;
 /* How long a writer may stall while no chunk is free; then all writers drop. */
 #define ARBITER_STALL_MS 10000u
 
-/* All are called by the thread that uses the arbiter or one of its writers; commit, writer_added and
- * writer_removed by one thread at a time. */
+/* All are called by the thread that uses the arbiter or one of its writers; commit, writer_added
+ * and writer_removed by one thread at a time. */
 struct arbiter_ops {
-	/* Written chunks wait: the owner calls arbiter_commit_due() soon; if urgent is true, at once,
-	 * because they are half of the memory. Called once until then, and once more when it becomes
-	 * urgent. */
+	/* Written chunks wait: the owner calls arbiter_commit_due() soon; if urgent is true, at
+	 * once, because they are half of the memory. Called once until then, and once more when
+	 * it becomes urgent. */
 	void (*schedule)(void *ctx, bool urgent);
 	/* Sends one serialized CommitDataRequest (borrowed, at most ARBITER_MAX_COMMIT bytes).
 	 * Returns 0, or -errno if the connection is lost. */
@@ -79,7 +79,8 @@ void arbiter_detach(struct arbiter *a);
 /* In a child after fork(), instead of arbiter_free(): the memory is the parent's. It is replaced by
  * private memory, so a writer that was in a packet does no harm. Nothing is freed. */
 void arbiter_forget(struct arbiter *a);
-/* All that is committed, from now on, goes to this buffer of the service, whatever its writer was made for. */
+/* All that is committed, from now on, goes to this buffer of the service, whatever its writer
+ * was made for. */
 void arbiter_retarget(struct arbiter *a, uint16_t target_buffer);
 /* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);

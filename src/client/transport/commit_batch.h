@@ -71,8 +71,8 @@ struct commit_batch {
 	uint16_t target_buffer;
 };
 
-/* max_moves: chunks that the memory can have. max_request: bytes, at least 1024; for inline chunks also at
- * least one chunk and 64 bytes. Returns 0 or -ENOMEM. */
+/* max_moves: chunks that the memory can have. max_request: bytes, at least 1024; for inline
+ * chunks also at least one chunk and 64 bytes. Returns 0 or -ENOMEM. */
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 

@@ -62,8 +62,8 @@ bool writer_recover(struct writer *w);
 
 /* Adds packets that another writer has dropped and could not report. */
 void writer_adopt_loss(struct writer *w, uint64_t packets);
-/* If the last packet was dropped: writes an empty packet that reports the loss. Waits at most wait_ms
- * for a free chunk. Returns false if there was none. */
+/* If the last packet was dropped: writes an empty packet that reports the loss. Waits at most
+ * wait_ms for a free chunk. Returns false if there was none. */
 bool writer_report_loss(struct writer *w, uint32_t wait_ms);
 
 /* Returns the number of packets dropped since writer_new because no chunk was free. */

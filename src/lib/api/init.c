@@ -3,8 +3,8 @@
  * The library as a whole: its thread, its connection to the service, and what happens when the
  * process forks or ends.
  *
- * After fork() the child has the registered data sources and nothing else: no thread, no connection,
- * no shared memory. It may call sonda_init().
+ * After fork() the child has the registered data sources and nothing else: no thread, no
+ * connection, no shared memory. It may call sonda_init().
  */
 #include <sonda/sonda.h>
 
@@ -270,9 +270,9 @@ static void on_start(struct loop_task *t)
 	if (options.backends & SONDA_BACKEND_NONE)
 		return;
 	if (options.startup_categories)
-		s->result = track_event_begin_startup(options.startup_categories,
-						      options.startup_ms ? options.startup_ms : STARTUP_MS,
-						      on_startup_trouble);
+		s->result = track_event_begin_startup(
+			options.startup_categories,
+			options.startup_ms ? options.startup_ms : STARTUP_MS, on_startup_trouble);
 	read_name(name, sizeof(name));
 	if (s->result == 0)
 		s->result = service_producer_new(&o, &producer);

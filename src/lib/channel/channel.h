@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /*
- * One connection to a port of the service, on the library's loop: binds the port by name, then calls
- * its methods by name.
+ * One connection to a port of the service, on the library's loop: binds the port by name, then
+ * calls its methods by name.
  *
  *	channel_open ---> on_bound ---> channel_call ... reply, reply ---> on_lost
  *
- * All is for the loop's thread, but channel_send() and channel_drain(), which any thread may call
- * after on_bound. Any callback may close the channel; then no other follows.
+ * All is for the loop's thread, but channel_send() and channel_drain(), which any thread may
+ * call after on_bound. Any callback may close the channel; then no other follows.
  */
 struct channel;
 

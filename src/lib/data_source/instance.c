@@ -242,7 +242,8 @@ static int make_user(struct source *s, const struct sonda_setup *setup, struct u
 	return 0;
 }
 
-/* Offers the session the instance that has recorded since the start. Returns true if it may have it. */
+/* Offers the session the instance that has recorded since the start. Returns true if it may have
+ * it. */
 static bool set_up_startup(struct source *s, const struct instance_session *session,
 			   const struct sonda_setup *setup)
 {

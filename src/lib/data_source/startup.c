@@ -77,7 +77,8 @@ static int make_memory(struct arbiter **ret)
 		arbiter_free(a);
 		return r;
 	}
-	/* Lengths that come later are put into the chunks themselves: no patch waits for a commit. */
+	/* Lengths that come later are put into the chunks themselves: no patch waits for a
+	 * commit. */
 	arbiter_patch_in_place(a, true);
 	*ret = a;
 	return 0;

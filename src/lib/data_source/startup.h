@@ -8,9 +8,10 @@
 #include "lib/data_source/source.h"
 
 /*
- * Events from before a session: an instance of a data source that records into private memory. The first
- * session that may have it takes it over: the instance becomes the session's, and the service gets what
- * was recorded. Without one it ends after a time, and what was recorded is dropped and counted.
+ * Events from before a session: an instance of a data source that records into private memory.
+ * The first session that may have it takes it over: the instance becomes the session's, and the
+ * service gets what was recorded. Without one it ends after a time, and what was recorded is
+ * dropped and counted.
  *
  *	startup_begin --> records --setup, start of a session--> the session's instance
  *	                     |  full: drops, counts
@@ -24,7 +25,8 @@ struct startup_options {
 	const void *config; /* DataSourceConfig, serialized; borrowed */
 	size_t config_len;
 	unsigned ms; /* how long to wait for a session */
-	/* Returns true if the session with this object (on_setup) has all that the instance records. */
+	/* Returns true if the session with this object (on_setup) has all that the instance
+	 * records. */
 	bool (*may_take_over)(unsigned instance, const void *object);
 	/* One sentence for the user, when it ends without a session. */
 	void (*trouble)(const char *sentence);

@@ -43,12 +43,13 @@ void loop_before_fork(void);
 void loop_after_fork(void);
 void loop_forget(void);
 
-/* Runs the task on the loop's thread; a task that waits already is not posted twice. Any thread, and
- * before loop_start() too. Tasks run in their order. */
+/* Runs the task on the loop's thread; a task that waits already is not posted twice. Any thread,
+ * and before loop_start() too. Tasks run in their order. */
 void loop_post(struct loop_task *t);
 /* No-op if it is not posted. On the loop's thread, or when there is none. */
 void loop_unpost(struct loop_task *t);
-/* Posts and waits until the task has run; runs it directly on the loop's thread or if there is none. */
+/* Posts and waits until the task has run; runs it directly on the loop's thread or if there is
+ * none. */
 void loop_call(struct loop_task *t);
 
 void loop_add_fd(struct loop_fd *f);

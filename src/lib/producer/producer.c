@@ -20,7 +20,8 @@
 #include "wire/pb_mem.h"
 
 /*
- * One connection at a time; all that belongs to it is made when the port is bound and freed with it.
+ * One connection at a time; all that belongs to it is made when the port is bound and freed with
+ * it.
  *
  *	          connect                bind, InitializeConnection     its reply
  *	waiting ------------> channel -------------------------> arbiter --------> welcome

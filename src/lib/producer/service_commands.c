@@ -163,9 +163,11 @@ static void trouble(struct source_host *h, const char *sentence)
 
 void service_host_init(struct service_producer *p)
 {
-	p->host = (struct source_host){
-		.started = started, .stopped = stopped, .flushed = flushed, .commit = commit_inline,
-		.trouble = trouble};
+	p->host = (struct source_host){.started = started,
+				       .stopped = stopped,
+				       .flushed = flushed,
+				       .commit = commit_inline,
+				       .trouble = trouble};
 	p->want_commit.fn = on_want_commit;
 	p->must_commit.fn = on_must_commit;
 	p->commit.fn = on_commit_timer;

@@ -100,10 +100,10 @@ static void on_connect(struct loop_task *t)
 	int r = -ENOTCONN; /* the loop has ended meanwhile */
 
 	if (loop_is_here())
-		r = n_sessions >= MAX_SESSIONS ? -EMFILE :
-						 channel_open(s->socket ? s->socket :
-									  sock_default_consumer(),
-							      PORT, &channel_ops, s, &s->channel);
+		r = n_sessions >= MAX_SESSIONS
+			    ? -EMFILE
+			    : channel_open(s->socket ? s->socket : sock_default_consumer(), PORT,
+					   &channel_ops, s, &s->channel);
 	if (r < 0) {
 		drop_channel(s, r);
 		return;
@@ -159,9 +159,9 @@ struct session_deadline session_deadline(int timeout_ms)
 {
 	uint64_t ns = clock_mono_ns() + (uint64_t)MAX(timeout_ms, 0) * NS_PER_MS;
 
-	return (struct session_deadline){.never = timeout_ms < 0,
-					 .end = {.tv_sec = (time_t)(ns / NS_PER_S),
-						 .tv_nsec = (long)(ns % NS_PER_S)}};
+	return (struct session_deadline){
+		.never = timeout_ms < 0,
+		.end = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)}};
 }
 
 int session_sleep(struct sonda_session *s, const struct session_deadline *d)

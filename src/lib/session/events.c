@@ -13,8 +13,8 @@
 #include "wire/pb_dec.h"
 
 /*
- * Events of a session wait in an array until the program takes them. Its eventfd is readable as long as
- * the array has one.
+ * Events of a session wait in an array until the program takes them. Its eventfd is readable as
+ * long as the array has one.
  */
 
 #define MAX_EVENTS 1024 /* of a program that takes none; then SONDA_SESSION_EVENTS_LOST */

@@ -82,12 +82,13 @@ struct session_deadline session_deadline(int timeout_ms);
 int session_check_caller(struct sonda_session *s);
 /* Sleeps until something changes. Returns 0 or -ETIMEDOUT. s->lock is held. */
 int session_sleep(struct sonda_session *s, const struct session_deadline *d);
-/* Waits until *what, which s->lock protects, is true. Returns 0, -ETIMEDOUT or why the connection is lost. */
+/* Waits until *what, which s->lock protects, is true. Returns 0, -ETIMEDOUT or why the
+ * connection is lost. */
 int session_wait_for(struct sonda_session *s, const bool *what, const struct session_deadline *d);
 
-/* Forgets the last call's results; posts a call, whose replies are given to `reply` on the loop's
- * thread; waits until session_finish(). args: borrowed by session_post(). A call that times out ends
- * the connection. */
+/* Forgets the last call's results; posts a call, whose replies are given to `reply` on the
+ * loop's thread; waits until session_finish(). args: borrowed by session_post(). A call that
+ * times out ends the connection. */
 void session_reset(struct sonda_session *s);
 int session_post(struct sonda_session *s, const char *method, const struct pb_mem *args,
 		 channel_reply_fn reply);

@@ -68,7 +68,7 @@ static void forget(struct thread *t)
 {
 	t->exits = true;
 	if (atomic_load(&thread_free_writers))
-		atomic_load(&thread_free_writers)(t);
+		atomic_load (&thread_free_writers)(t);
 	thread_leave(t); /* a claim that waits for it may go on */
 	pthread_mutex_lock(&lock);
 	if (t->prev)

@@ -102,8 +102,9 @@ void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(voi
 /* Frees the writers of a thread, which is claimed or exits. Set by the owner of writers. */
 extern void (*_Atomic thread_free_writers)(struct thread *t);
 
-/* When the library is unloaded or the process ends: no thread is made known any more, and the calling
- * one is forgotten. Others may be between enter and leave at exit(), so what they have stays. */
+/* When the library is unloaded or the process ends: no thread is made known any more, and the
+ * calling one is forgotten. Others may be between enter and leave at exit(), so what they have
+ * stays. */
 void threads_deinit(void);
 
 /* Around fork(). In the child only the calling thread is left, without writers, but perhaps inside;

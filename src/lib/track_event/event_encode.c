@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet of an event. Fields are in the order of their numbers; the texts that are new to the
- * sequence are collected while the event is written, and defined after it in the same packet:
+ * The packet of an event. Fields are in the order of their numbers; the texts that are new to
+ * the sequence are collected while the event is written, and defined after it in the same
+ * packet:
  *
  *	timestamp | track_event { ... name_iid 3 } | interned_data { event_names { 3, "send" } } | flags
  *

@@ -10,8 +10,8 @@ extern struct sonda_data_source track_event_source;
 /* Registers the data source with the categories that are known. Further calls do nothing. Returns 0
  * or a negative errno. */
 int track_event_init(void);
-/* Records the categories (patterns with commas between them) until a session comes, at most ms. On the
- * loop's thread. Returns 0, or as startup_begin(). */
+/* Records the categories (patterns with commas between them) until a session comes, at most ms.
+ * On the loop's thread. Returns 0, or as startup_begin(). */
 int track_event_begin_startup(const char *categories, unsigned ms,
 			      void (*trouble)(const char *sentence));
 
