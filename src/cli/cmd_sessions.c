@@ -12,6 +12,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "common/tracing_service_state.pb-c.h"
 #include "config/json.h"
@@ -135,7 +136,7 @@ static const char *producer_name(const Pb__TracingServiceState *state, int32_t i
 static void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	if (state->n_producers == 0) {
-		strbuf_puts(out, "no producer is connected: is sonda-probes running?\n");
+		strbuf_printf(out, "no producer is connected; run: %s\n", service_start_probes());
 		return;
 	}
 	strbuf_puts(out, "PRODUCER  PID      UID    NAME\n");

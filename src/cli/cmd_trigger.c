@@ -10,6 +10,7 @@
 #include "base/event_loop/sock.h"
 #include "base/system/log.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "client/transport/connection.h"
 #include "config/limits.h"
@@ -101,7 +102,7 @@ static void explain(const char *address, int error, struct err_text *e)
 	else if (error == -EPROTO)
 		err_set(e, error, "the tracing service on %s refused the triggers", address);
 	else
-		session_client_explain(address, error, e);
+		service_explain(address, error, e);
 }
 
 int cmd_trigger(int argc, char **argv)

@@ -133,6 +133,9 @@ programs = [f'{build}/bin/{name}' for name in ('sonda', 'sondad', 'sonda-probes'
 verbs = 'record list describe snapshot stop attach sessions sql status trigger help version'.split()
 
 
+verbs.append('doctor')
+
+
 def output(*command):
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     return done.returncode, done.stdout + done.stderr

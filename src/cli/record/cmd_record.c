@@ -21,8 +21,8 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
+#include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
-#include "cli/record/daemon_process.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_config_file.h"
 #include "cli/record/record_end.h"
@@ -35,6 +35,7 @@
 #include "cli/report/missing_events.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"
+#include "cli/terminal/programs.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_file.h"
@@ -72,7 +73,7 @@ static int check_dashes(struct record_command *c, struct err_text *e)
 
 		if (!strpbrk(word, "*?[!,:") &&
 		    !event_pattern_is_known(word, &c->events, c->presets) &&
-		    !path_program(word, path, sizeof(path)))
+		    !program_find(word, path, sizeof(path)))
 			return err_set(e, -EINVAL,
 				       "'%.80s' is a program, not an event; put a command after --",
 				       word);
@@ -173,6 +174,17 @@ static int name_snapshots(struct record_command *c, struct err_text *e)
 	return r ? r : snapshots_check_path(c->snapshots, e);
 }
 
+static int explain_no_room(const char *path, struct err_text *e)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	return doctor_has_room(dir, e) ? -ENOSPC
+				       : err_set(e, -ENOSPC, "the file system of %s is nearly full",
+						 path);
+}
+
 /* Sets up streaming to the output. A service on this machine writes a regular file itself, which
  * saves copies. For other outputs, or a remote service, this process reads the trace and writes
  * it. */
@@ -183,8 +195,7 @@ static int stream_output(struct record_command *c, struct err_text *e)
 	uint64_t max = c->options.max_bytes;
 
 	if (room == 0)
-		return err_set(e, -ENOSPC, "cannot write %s: its file system is nearly full",
-			       c->output.text);
+		return explain_no_room(c->output.text, e);
 	c->streams = true;
 	c->max_bytes = max && max < room ? max : room < UINT64_MAX ? room : 0;
 	if (is_file && c->is_local)

@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
@@ -24,34 +23,6 @@
 #include "base/system/log.h"
 #include "base/system/multicall.h"
 #include "base/text/str.h"
-
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-int path_program(const char *name, char *buf, size_t size)
-{
-	const char *path = getenv("PATH"), *end;
-	char dir[PATH_MAX];
-
-	if (strchr(name, '/')) {
-		snprintf(buf, size, "%s", name);
-		return strlen(name) < size && is_program(name) ? 0 : -ENOENT;
-	}
-	for (; *name && path && *path; path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		if (end == path || (size_t)(end - path) >= sizeof(dir))
-			continue;
-		memcpy(dir, path, (size_t)(end - path));
-		dir[end - path] = '\0';
-		if (!fs_join(buf, size, dir, name) && is_program(buf))
-			return 0;
-	}
-	return -ENOENT;
-}
 
 /*
  *	this process                      child, own process group, dies with its parent
@@ -79,43 +50,6 @@ struct daemon_process {
 	size_t line_len;
 	char last[DAEMON_MAX_LINE]; /* the last complete line */
 };
-
-/* ---- finding the program ---- */
-
-#define OURSELVES "/proc/self/exe"
-
-static int beside_us(const char *name, char *buf, size_t size)
-{
-	char self[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n <= 0)
-		return -ENOENT;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return -ENOENT;
-	*slash = '\0';
-	return fs_join(path, sizeof(path), self, name) ? -ENOENT : path_program(path, buf, size);
-}
-
-int daemon_program(const char *name, char *buf, size_t size)
-{
-	if (multicall_contains(name))
-		return path_program(OURSELVES, buf, size);
-	return beside_us(name, buf, size) ? path_program(name, buf, size) : 0;
-}
-
-bool daemon_program_has_rights(const char *name)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	if (daemon_program(name, path, sizeof(path)) || stat(path, &st))
-		return false;
-	return st.st_mode & S_ISUID || getxattr(path, "security.capability", NULL, 0) > 0;
-}
 
 /* ---- its log lines ---- */
 

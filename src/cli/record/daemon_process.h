@@ -7,10 +7,6 @@
 
 #include "base/core/err.h"
 
-/* Finds a program as a shell does: name itself if it contains a '/', else in PATH. Returns 0 or
- * -ENOENT. */
-int path_program(const char *name, char *buf, size_t size);
-
 struct event_base;
 
 /*
@@ -57,8 +53,3 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);
 /* Ends the daemon with SIGTERM, and with SIGKILL after timeout_ms. Waits for its end, then frees d.
  * No-op for NULL. */
 void daemon_process_free(struct daemon_process *d, int timeout_ms);
-
-/* Finds a program: beside the running one, else in PATH. Returns 0 or -ENOENT. */
-int daemon_program(const char *name, char *buf, size_t size);
-/* Returns true if the program has privileges of its own (set-user-id, file capabilities). */
-bool daemon_program_has_rights(const char *name);

@@ -24,6 +24,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "cli/record/daemon_process.h"
+#include "cli/terminal/programs.h"
 
 #define SERVICE_NAME "sondad"
 #define PRODUCER_NAME "sonda-probes"
@@ -178,8 +179,8 @@ static int start_one(struct private_daemons *p, const char *name, const char *co
 	static const struct timeval timeout = {PRIVATE_START_TIMEOUT_MS / 1000, 0};
 	char path[PATH_MAX];
 
-	if (daemon_program(name, path, sizeof(path)))
-		return err_set(e, -ENOENT, "%s is neither beside sonda nor in PATH", name);
+	if (program_find_daemon(name, path, sizeof(path), e))
+		return -ENOENT;
 	event_add(p->deadline, &timeout);
 	return daemon_process_start(p->loop, name, path, args, notify_env, env, &process_ops, p, e,
 				    ret);

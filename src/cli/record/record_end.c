@@ -10,6 +10,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
+#include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
 #include "cli/record/daemon_process.h"
 #include "cli/record/record_config.h"
@@ -21,6 +22,7 @@
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
 
@@ -118,20 +120,24 @@ static int explain_nothing(struct record_command *c)
 	return EXIT_FAILED;
 }
 
-/* Returns why there are no ftrace events although they were requested; else NULL. Also NULL if the
- * trace has counters of the rings: then the summary has a remark only. */
-static const char *no_ftrace(const struct record_command *c)
+/* Returns true if there are no ftrace events although they were requested, and sets why. Returns
+ * false if the trace has counters of the rings: then the summary has a remark only. */
+static bool no_ftrace(const struct record_command *c, struct err_text *why)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
 
 	if (!record_needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
-		return NULL;
-	if (s->problems.n)
-		return s->problems.names[0];
-	if (name_list_has(&c->result.sources.missing, "linux.ftrace"))
-		return "no producer provides the data source linux.ftrace: is sonda-probes "
-		       "running?";
-	return NULL;
+		return false;
+	if (s->problems.n) {
+		err_set(why, 0, "%s", s->problems.names[0]);
+		return true;
+	}
+	if (!name_list_has(&c->result.sources.missing, "linux.ftrace"))
+		return false;
+	/* Of a service that this process started, the machine says why. */
+	if (!c->result.started_daemons || !doctor_may_record(why))
+		service_lacks_ftrace(why);
+	return true;
 }
 
 static int fail_without_events(struct record_command *c, const char *why)
@@ -195,8 +201,8 @@ static int end_written(struct record_command *c, int error)
 		r = cut_written(c);
 	if (r == 0 && c->streams && c->result.scan.packets == 0)
 		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
-	if (r == 0 && c->streams && !error && no_ftrace(c))
-		return remove_file(c, fail_without_events(c, no_ftrace(c)));
+	if (r == 0 && c->streams && !error && no_ftrace(c, &why))
+		return remove_file(c, fail_without_events(c, why.text));
 	if (c->passes_file && trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		return EXIT_FAILED;
@@ -255,8 +261,8 @@ static int save(struct record_command *c, int error)
 
 	if (!is_cut && !c->result.scan.packets)
 		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
-	if (!is_cut && !error && no_ftrace(c))
-		return remove_file(c, fail_without_events(c, no_ftrace(c)));
+	if (!is_cut && !error && no_ftrace(c, &why))
+		return remove_file(c, fail_without_events(c, why.text));
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		write_summary(c, true);

@@ -27,7 +27,7 @@
 #include "base/event_loop/sock.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_session_end.h"
-#include "cli/trace/session_client.h"
+#include "cli/trace/service_help.h"
 #include "config/limits.h"
 
 /* ---- tracing ---- */
@@ -299,7 +299,7 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 	if (!r)
 		r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
 	if (r) {
-		session_client_explain(address, r, e);
+		service_explain(address, r, e);
 		record_session_free(s);
 		return r;
 	}

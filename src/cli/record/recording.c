@@ -26,7 +26,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
-#include "cli/record/daemon_process.h"
+#include "cli/doctor/doctor.h"
 #include "cli/record/early_errors.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/progress.h"
@@ -35,6 +35,7 @@
 #include "cli/record/snapshots.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/signals.h"
+#include "cli/trace/service_help.h"
 
 #define TICK_MS 1000 /* between two progress lines */
 #define START_TIMEOUT_S 30 /* for all data sources, before a command is executed */
@@ -285,13 +286,15 @@ static void warn_early(struct recording *r)
 /* Fails if the recording is known to be empty, before the command is executed. */
 static int check_for_command(const struct recording *r, struct err_text *why)
 {
+	struct err_text e;
+
 	if (!r->setup->command || !r->setup->needs_ftrace)
 		return 0;
-	if (name_list_has(&r->result->sources.missing, "linux.ftrace"))
-		return err_set(why, -ENOENT,
-			       "no producer provides the data source linux.ftrace: the command was "
-			       "not run; is sonda-probes running?");
-	return 0;
+	if (!name_list_has(&r->result->sources.missing, "linux.ftrace"))
+		return 0;
+	if (!r->daemons || !doctor_may_record(&e))
+		service_lacks_ftrace(&e);
+	return err_set(why, -ENOENT, "the command was not run: %s", e.text);
 }
 
 static int before_recording(void *ctx, struct err_text *why)
@@ -499,23 +502,16 @@ static const struct private_daemons_ops daemon_ops = {
 	.on_line = on_daemons_line,
 };
 
-/* Checks the privileges, to report an error now in place of an empty trace. */
-static int check_rights(struct err_text *e)
-{
-	if (daemon_program_has_rights("sonda-probes") || geteuid() == 0)
-		return 0; /* sonda-probes has own privileges, or root's */
-	return tracefs_events_may_record(tracefs_roots, e);
-}
-
 static int connect_or_start(struct recording *r, struct err_text *e)
 {
 	int error = start_session(r, r->setup->socket, e);
 
 	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket || r->setup->detach)
 		return error;
-	error = r->setup->needs_ftrace ? check_rights(e) : 0;
+	error = r->setup->needs_ftrace ? doctor_may_record(e) : 0;
 	if (error)
 		return error;
+	r->result->started_daemons = true;
 	console_say(r->setup->console,
 		    "no tracing service runs on %s; starting one for this recording",
 		    sock_default_consumer());

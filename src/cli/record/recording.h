@@ -27,6 +27,7 @@ struct recording_result {
 	struct recording_sources sources;
 	struct service_stats before;
 	struct service_stats stats;
+	bool started_daemons; /* no service was running */
 	bool has_before;
 	bool has_stats;
 	bool all_started; /* all data sources had started before the stop; true if unknown */

@@ -16,6 +16,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "cli/terminal/console.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
@@ -260,7 +261,7 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 		return r;
 	r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
 	if (r)
-		return session_client_explain(address, r, e);
+		return service_explain(address, r, e);
 	enter(s, CONNECTING, CONNECT_TIMEOUT_MS);
 	*ret = TAKE_PTR(s);
 	return 0;

@@ -44,29 +44,6 @@ const char *tracefs_events_root(const char *const *roots)
 	return NULL;
 }
 
-int tracefs_events_may_record(const char *const *roots, struct err_text *e)
-{
-	int first = 0;
-
-	for (size_t i = 0; roots[i]; i++) {
-		int r = try_access(roots[i], "instances", W_OK | X_OK);
-
-		if (!r)
-			return 0;
-		if (!i)
-			first = r;
-	}
-	if (first == -ENOENT || first == -ENOTDIR)
-		return err_set(e, -ENOENT,
-			       "there is no tracefs on %s: run as root, or mount it: "
-			       "sudo mount -t tracefs tracefs %s",
-			       roots[0], roots[0]);
-	return err_set(e, -EACCES,
-		       "%s/instances: %s: run as root, or let this user make instances: "
-		       "sudo chown USER %s %s/instances",
-		       roots[0], strerror(-first), roots[0], roots[0]);
-}
-
 void tracefs_events_deinit(struct tracefs_events *t)
 {
 	free(t->text);

@@ -23,10 +23,6 @@ extern const char *const tracefs_roots[];
 /* Returns the first root whose events can be read, else NULL. Borrowed from roots. */
 const char *tracefs_events_root(const char *const *roots);
 
-/* Checks whether a program with our privileges may record, which needs a tracefs instance. Returns
- * 0, or -EACCES or -ENOENT (no tracefs) and sets e: the refused file and the remedy. */
-int tracefs_events_may_record(const char *const *roots, struct err_text *e);
-
 /* Returns true if root has an event of this "group/name". Patterns and bare names are none. Takes one
  * system call, where the list takes a millisecond of the kernel's time. */
 bool tracefs_event_exists(const char *root, const char *name);

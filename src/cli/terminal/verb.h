@@ -61,3 +61,4 @@ int cmd_stop(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);

@@ -6,10 +6,8 @@
 #include "cli/trace/session_client.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <event2/event.h>
@@ -20,9 +18,9 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/terminal/signals.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
-#include "client/transport/service_trust.h"
 #include "config/limits.h"
 
 struct session_client {
@@ -150,45 +148,6 @@ static void on_disconnected(void *ctx)
 
 static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
 
-/* Returns the group that may connect to the socket, if the file mode allows one. */
-static const struct group *group_of(const char *address)
-{
-	struct stat st;
-
-	if (stat(address, &st) < 0 || !S_ISSOCK(st.st_mode) || !(st.st_mode & S_IWGRP) ||
-	    st.st_gid == 0)
-		return NULL;
-	return getgrgid(st.st_gid);
-}
-
-int session_client_explain(const char *address, int error, struct err_text *e)
-{
-	const struct group *g;
-
-	switch (error) {
-	case -EACCES:
-	case -EPERM:
-		g = group_of(address);
-		if (g)
-			return err_set(e, error,
-				       "%s: permission denied; run as root, or join the group %s "
-				       "(adduser USER %s, then log in again)",
-				       address, g->gr_name, g->gr_name);
-		return err_set(e, error, "%s: permission denied; run as root", address);
-	case -ENOENT:
-	case -ECONNREFUSED:
-		return err_set(e, error,
-			       "no tracing service listens on %s: start sondad, or give its "
-			       "address with --socket",
-			       address);
-	case -EKEYREJECTED:
-		return service_trust_explain(address, e);
-	default:
-		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
-			       strerror(-error));
-	}
-}
-
 static void freecp(struct session_client **c)
 {
 	session_client_free(*c);
@@ -208,7 +167,7 @@ int session_client_open(const char *socket, struct session_client **ret, struct 
 		return err_set(e, -ENOMEM, "no memory");
 	r = consumer_connect(c->loop, c->address, &consumer_ops, c, &c->consumer);
 	if (r < 0)
-		return session_client_explain(c->address, r, e);
+		return service_explain(c->address, r, e);
 	r = wait_for_answer(c, 0, CONNECT_TIMEOUT_MS, "connecting", e);
 	if (r == 0)
 		*ret = TAKE_PTR(c);

@@ -50,6 +50,3 @@ int session_client_detach(struct session_client *c, const char *key, struct err_
  * file could not take all packets (it is saved with the others), -ENODATA if there are none. */
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e);
-
-/* Explains why no service was reached at address. Sets e and returns error. */
-int session_client_explain(const char *address, int error, struct err_text *e);

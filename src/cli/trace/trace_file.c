@@ -360,16 +360,21 @@ bool trace_file_is_regular(const struct trace_file *f)
 	return f->path != NULL;
 }
 
+uint64_t trace_room(const struct statvfs *st)
+{
+	uint64_t free = (uint64_t)st->f_bavail * st->f_frsize;
+	uint64_t spare = MIN((uint64_t)st->f_blocks * st->f_frsize / 20, MAX_SPARE_BYTES);
+
+	if (!st->f_blocks)
+		return UINT64_MAX;
+	return free > spare ? free - spare : 0;
+}
+
 uint64_t trace_file_room(const struct trace_file *f)
 {
 	struct statvfs st;
-	uint64_t free, spare;
 
-	if (fstatvfs(f->fd, &st) || !st.f_blocks)
-		return UINT64_MAX;
-	free = (uint64_t)st.f_bavail * st.f_frsize;
-	spare = MIN((uint64_t)st.f_blocks * st.f_frsize / 20, MAX_SPARE_BYTES);
-	return free > spare ? free - spare : 0;
+	return fstatvfs(f->fd, &st) ? UINT64_MAX : trace_room(&st);
 }
 
 int trace_file_flush(struct trace_file *f)

@@ -48,6 +48,8 @@ bool trace_file_is_regular(const struct trace_file *f);
 /* Returns how many bytes can be written until the file system is nearly full (a twentieth free, at
  * most 1 GiB). UINT64_MAX: unknown. */
 uint64_t trace_file_room(const struct trace_file *f);
+struct statvfs;
+uint64_t trace_room(const struct statvfs *st); /* the same of a file system */
 /* Writes pending data. Returns 0 or -errno, as trace_file_packet(). */
 int trace_file_flush(struct trace_file *f);
 /* Truncates the data of another process to this many bytes. Returns 0 or -errno. */

@@ -279,8 +279,7 @@ FIXTURE_TEST(test_nobody_listens)
 	assert_int_equal(record_session_start(x->loop, "/nonexistent/socket", &x->config, &ops, x,
 					      &e, &x->session),
 			 -ENOENT);
-	assert_string_equal(e.text, "no tracing service listens on /nonexistent/socket: start "
-				    "sondad, or give its address with --socket");
+	assert_true(str_starts(e.text, "no tracing service listens on /nonexistent/socket; run: "));
 	assert_null(x->session);
 }
 

@@ -106,7 +106,7 @@ FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 	needs_ftrace = true;
 	output = start(false);
 	assert_int_equal(finish(output), 1);
-	assert_non_null(strstr(heard, "no producer provides the data source linux.ftrace"));
+	assert_non_null(strstr(heard, "no producer of the service offers linux.ftrace"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 	/* A config may have other sources than that. */

@@ -44,38 +44,6 @@ TEST(test_the_first_place_that_can_be_read)
 	assert_null(tracefs_events_root(nowhere));
 }
 
-TEST(test_where_instances_can_be_made)
-{
-	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
-	struct err_text e;
-	char path[128];
-	pid_t pid;
-	int status;
-
-	/* The sentence is about the first place. */
-	assert_int_equal(tracefs_events_may_record(roots, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "no tracefs on /nonexistent"));
-	assert_non_null(strstr(e.text, "sudo mount -t tracefs"));
-	snprintf(path, sizeof(path), "%s/instances", tracefs.root);
-	mkdir(path, 0700);
-	assert_int_equal(tracefs_events_may_record(roots, &e), 0);
-	if (geteuid() == 0) {
-		chmod(tracefs.root, 0755);
-		pid = fork();
-		if (pid == 0) {
-			int r = setuid(65534) ? 0 : tracefs_events_may_record(roots + 1, &e);
-
-			_exit(r == -EACCES && strstr(e.text, "/instances: Permission denied") &&
-					      strstr(e.text, "run as root")
-				      ? 0
-				      : 1);
-		}
-		waitpid(pid, &status, 0);
-		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	}
-	rmdir(path);
-}
-
 TEST(test_a_folder_without_the_list)
 {
 	struct tracefs_events t = {.n = 7};

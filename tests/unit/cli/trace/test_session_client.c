@@ -3,6 +3,7 @@
 #include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "base/text/str.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
 #include "unit/cli/fake_session.h"
@@ -66,9 +67,9 @@ TEST(nobody_listens)
 	struct err_text e;
 
 	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
-	assert_string_equal(e.text, "no tracing service listens on /nonexistent/socket: start "
-				    "sondad, or give its address with --socket");
-	session_client_explain("here", -EACCES, &e);
+	assert_true(str_starts(e.text, "no tracing service listens on /nonexistent/socket; run: sudo "));
+	assert_non_null(strstr(e.text, "sonda-probes")); /* a service alone records nothing */
+	service_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
 }
 
@@ -84,11 +85,11 @@ FIXTURE_TEST(group_of_the_socket_is_named)
 		skip();
 	assert_int_equal(chown(address, 0, 1), 0);
 	assert_int_equal(chmod(address, 0660), 0);
-	session_client_explain(address, -EACCES, &e);
-	assert_non_null(strstr(e.text, "join the group daemon"));
+	service_explain(address, -EACCES, &e);
+	assert_non_null(strstr(e.text, "or the group daemon; run: sudo usermod -aG daemon "));
 	assert_int_equal(chmod(address, 0600), 0);
-	session_client_explain(address, -EACCES, &e);
-	assert_true(str_ends(e.text, "permission denied; run as root"));
+	service_explain(address, -EACCES, &e);
+	assert_true(str_ends(e.text, "permission denied; it takes root; run: sudo -E sonda ..."));
 }
 
 FIXTURE_TEST(answers_come_when_calls_return)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
 #include "unit/temp_dir.h"
-#include "cli/record/daemon_process.h"
+#include "cli/terminal/programs.h"
 
 static void make_file(void **state, const char *name, mode_t mode)
 {
@@ -35,16 +35,16 @@ FIXTURE_TEST(test_in_the_folders_of_path)
 	make_file(state, "a/both", 0700);
 	make_file(state, "b/both", 0700);
 	use_path(state, "/nonexistent");
-	assert_int_equal(path_program("both", buf, sizeof(buf)), 0);
+	assert_int_equal(program_find("both", buf, sizeof(buf)), 0);
 	assert_string_equal(buf, temp_dir_path(state, 0, "a/both"));
-	assert_int_equal(path_program("data", buf, sizeof(buf)), 0);
+	assert_int_equal(program_find("data", buf, sizeof(buf)), 0);
 	assert_string_equal(buf, temp_dir_path(state, 0, "b/data"));
-	assert_int_equal(path_program("folder", buf, sizeof(buf)), -ENOENT);
-	assert_int_equal(path_program("nosuch", buf, sizeof(buf)), -ENOENT);
-	assert_int_equal(path_program("", buf, sizeof(buf)), -ENOENT);
-	assert_int_equal(path_program("both", buf, 5), -ENOENT);
+	assert_int_equal(program_find("folder", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find("nosuch", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find("", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find("both", buf, 5), -ENOENT);
 	unsetenv("PATH");
-	assert_int_equal(path_program("both", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find("both", buf, sizeof(buf)), -ENOENT);
 	setenv("PATH", old, 1);
 	free(old);
 }
@@ -55,10 +55,10 @@ FIXTURE_TEST(test_by_its_own_path)
 
 	make_file(state, "program", 0700);
 	make_file(state, "data", 0600);
-	assert_int_equal(path_program(temp_dir_path(state, 1, "program"), buf, sizeof(buf)), 0);
+	assert_int_equal(program_find(temp_dir_path(state, 1, "program"), buf, sizeof(buf)), 0);
 	assert_string_equal(buf, temp_dir_path(state, 1, "program"));
-	assert_int_equal(path_program(temp_dir_path(state, 1, "data"), buf, sizeof(buf)), -ENOENT);
-	assert_int_equal(path_program(temp_dir_path(state, 1, "no"), buf, sizeof(buf)), -ENOENT);
-	assert_int_equal(path_program(*state, buf, sizeof(buf)), -ENOENT);
-	assert_int_equal(path_program(temp_dir_path(state, 1, "program"), buf, 8), -ENOENT);
+	assert_int_equal(program_find(temp_dir_path(state, 1, "data"), buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find(temp_dir_path(state, 1, "no"), buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find(*state, buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(program_find(temp_dir_path(state, 1, "program"), buf, 8), -ENOENT);
 }

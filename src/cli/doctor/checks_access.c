@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracing service, its programs, and who may use them. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/system/fs.h"
+#include "cli/doctor/doctor_check.h"
+#include "cli/terminal/programs.h"
+#include "cli/trace/service_help.h"
+#include "cli/trace/session_client.h"
+
+/* ---- the service ---- */
+
+/* Notes which producer offers the events of the kernel. */
+static void note_producers(struct doctor_machine *m, const Pb__TracingServiceState *s)
+{
+	for (size_t i = 0; i < s->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *d = s->data_sources[i];
+
+		if (d->left_out || !d->ds_descriptor || !d->ds_descriptor->name ||
+		    strcmp(d->ds_descriptor->name, "linux.ftrace") != 0)
+			continue;
+		m->has_ftrace = true;
+		for (size_t k = 0; k < s->n_producers; k++)
+			if (s->producers[k]->id == d->producer_id && !s->producers[k]->machine_id)
+				m->probes = s->producers[k]->pid;
+	}
+}
+
+static void find_service(struct doctor_machine *m, const char *address,
+			 const Pb__TracingServiceState *s, struct doctor_finding *f)
+{
+	const char *version = s->tracing_service_version;
+
+	m->service = DOCTOR_SERVICE_USABLE;
+	note_producers(m, s);
+	doctor_find(f, DOCTOR_OK, "%.80s listens on %s; this user may record with it",
+		    version ? version : "a tracing service", address);
+}
+
+static void find_no_service(struct doctor_machine *m, const char *address, int error,
+			    const struct err_text *e, struct doctor_finding *f)
+{
+	struct err_text text, remedy;
+
+	if ((error == -ENOENT || error == -ECONNREFUSED) && !m->socket) {
+		m->service = DOCTOR_SERVICE_NONE;
+		doctor_find(f, DOCTOR_OK,
+			    "no tracing service listens on %s: sonda record starts one for each "
+			    "recording",
+			    address);
+		return;
+	}
+	m->service = DOCTOR_SERVICE_UNUSABLE;
+	if (service_problem(address, error, &text, &remedy)) {
+		doctor_find(f, DOCTOR_FAULT, "%s", text.text);
+		doctor_mend(f, "%s", remedy.text);
+		return;
+	}
+	doctor_find(f, DOCTOR_FAULT, "%s", e->text);
+}
+
+void check_service(struct doctor_machine *m, struct doctor_finding *f)
+{
+	const char *address = m->socket ? m->socket : sock_default_consumer();
+	struct session_client *client = NULL;
+	Pb__TracingServiceState *state;
+	struct err_text e;
+	int r = session_client_open(m->socket, &client, &e);
+
+	if (!r)
+		r = session_client_query(client, false, &state, &e);
+	if (r) {
+		find_no_service(m, address, r, &e, f);
+	} else {
+		find_service(m, address, state, f);
+		pb__tracing_service_state__free_unpacked(state, NULL);
+	}
+	session_client_free(client);
+}
+
+void check_probes(struct doctor_machine *m, struct doctor_finding *f)
+{
+	if (m->service != DOCTOR_SERVICE_USABLE) {
+		doctor_find(f, DOCTOR_OK, "unknown without a service");
+	} else if (m->has_ftrace && m->probes) {
+		doctor_find(f, DOCTOR_OK, "sonda-probes (pid %d) offers linux.ftrace", m->probes);
+	} else if (m->has_ftrace) {
+		doctor_find(f, DOCTOR_OK, "a producer offers linux.ftrace");
+	} else {
+		doctor_find(f, DOCTOR_FAULT,
+			    "no producer of the service offers linux.ftrace: no kernel event can "
+			    "be recorded");
+		doctor_mend(f, "%s", service_start_probes());
+	}
+}
+
+void check_programs(struct doctor_machine *m, struct doctor_finding *f)
+{
+	static const char *const names[] = {"sondad", "sonda-probes"};
+	char path[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct err_text e;
+
+		if (!program_find_daemon(names[i], path, sizeof(path), &e))
+			continue;
+		doctor_find(f, m->service == DOCTOR_SERVICE_USABLE ? DOCTOR_NOTE : DOCTOR_FAULT,
+			    "%s", e.text);
+		doctor_mend(f, "sudo make install");
+		return;
+	}
+	doctor_find(f, DOCTOR_OK, "sondad and sonda-probes are there (%s)", path);
+}
+
+/* ---- rights ---- */
+
+static const struct capability {
+	unsigned number;
+	const char *name;
+	const char *use;
+} capabilities[] = {
+	{CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", "kernel events"},
+	{CAP_BPF, "CAP_BPF", "eBPF counters"},
+	{CAP_PERFMON, "CAP_PERFMON", "eBPF counters"},
+	{CAP_SYSLOG, "CAP_SYSLOG", "names of kernel functions"},
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "details of other users' processes"},
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", "paths of inodes, the journal"},
+	{CAP_SYS_NICE, "CAP_SYS_NICE", "real-time priority of the reader"},
+	{CAP_NET_ADMIN, "CAP_NET_ADMIN", "fast names of threads"},
+};
+
+uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line)
+{
+	struct strbuf text = {0};
+	char path[512], label[32];
+	uint64_t mask = 0;
+	const char *at;
+
+	if (pid)
+		snprintf(path, sizeof(path), "%s/%d/status", m->proc, (int)pid);
+	else
+		snprintf(path, sizeof(path), "%s/self/status", m->proc);
+	snprintf(label, sizeof(label), "\n%s:", line);
+	if (!fs_read_file(path, 1u << 16, &text) && text.s && (at = strstr(text.s, label)))
+		mask = strtoull(at + strlen(label), NULL, 16);
+	strbuf_deinit(&text);
+	return mask;
+}
+
+/* Appends the capabilities that the mask lacks. CAP_SYS_ADMIN contains CAP_BPF and CAP_PERFMON. */
+static void put_lacking(uint64_t mask, struct strbuf *b)
+{
+	bool admin = mask & (1ull << CAP_SYS_ADMIN);
+
+	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
+		const struct capability *c = &capabilities[i];
+		bool has = mask & (1ull << c->number);
+
+		if (has || (admin && (c->number == CAP_BPF || c->number == CAP_PERFMON ||
+				      c->number == CAP_SYSLOG)))
+			continue;
+		strbuf_printf(b, "%s%s (%s)", b->len ? ", " : "", c->name, c->use);
+	}
+}
+
+static void find_lacking(const char *who, uint64_t mask, bool ours, struct doctor_finding *f)
+{
+	struct strbuf lacking = {0};
+
+	put_lacking(mask, &lacking);
+	if (!lacking.len) {
+		doctor_find(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
+	} else {
+		doctor_find(f, DOCTOR_LIMIT, "%s lacks %s", who, lacking.s);
+		doctor_mend(f, "%s",
+			    ours ? "grep Cap /proc/self/status  # and start this shell with them"
+				 : "systemctl show sonda-probes -p CapabilityBoundingSet");
+	}
+	strbuf_deinit(&lacking);
+}
+
+static const char *user_name(uid_t uid, char buf[static 64])
+{
+	const struct passwd *p = getpwuid(uid);
+
+	if (p)
+		snprintf(buf, 64, "%.40s (uid %u)", p->pw_name, (unsigned)uid);
+	else
+		snprintf(buf, 64, "uid %u", (unsigned)uid);
+	return buf;
+}
+
+/* For a user who is not root, without a service: the way without root is a service. */
+static void find_refused(const struct doctor_machine *m, const char *root, struct doctor_finding *f)
+{
+	char user[64];
+
+	doctor_find(f, DOCTOR_FAULT,
+		    "%s may not create instances in %s, which kernel events need: that takes root, "
+		    "the group of a running service, or CAP_DAC_OVERRIDE (with CAP_BPF and "
+		    "CAP_PERFMON for eBPF counters)",
+		    user_name(m->uid, user), root);
+	doctor_mend(f, "%s", service_join_or_sudo());
+}
+
+void check_rights(struct doctor_machine *m, struct doctor_finding *f)
+{
+	const char *root = doctor_tracefs(m);
+	char path[512], user[64];
+
+	if (doctor_uses_service(m)) {
+		uint64_t mask = m->probes ? doctor_caps(m, m->probes, "CapPrm") : 0;
+
+		if (mask)
+			find_lacking("sonda-probes of the service", mask, false, f);
+		else
+			doctor_find(f, DOCTOR_OK, "those of the service's producers count");
+		return;
+	}
+	if (!program_find_daemon("sonda-probes", path, sizeof(path), NULL) &&
+	    program_has_rights(path)) {
+		doctor_find(f, DOCTOR_OK, "%s has rights of its own", path);
+		return;
+	}
+	if (root && !fs_join(path, sizeof(path), root, "instances") &&
+	    faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) && errno != EROFS) {
+		find_refused(m, root, f);
+		return;
+	}
+	find_lacking(user_name(m->uid, user), doctor_caps(m, 0, "CapEff"), true, f);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel was built with, and what it allows. */
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "cli/doctor/doctor_check.h"
+
+#if defined(__aarch64__)
+#define DEBIAN_KERNEL "linux-image-arm64"
+#else
+#define DEBIAN_KERNEL "linux-image-amd64"
+#endif
+#define OTHER_KERNEL "sudo apt install " DEBIAN_KERNEL " && sudo reboot"
+
+/* The oldest kernel on which the tests run. */
+#define OLDEST_MAJOR 5
+#define OLDEST_MINOR 10
+
+void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
+{
+	unsigned major = 0, minor = 0;
+	char release[128];
+
+	if (doctor_read_line(m->proc, "sys/kernel/osrelease", release, sizeof(release)) ||
+	    sscanf(release, "%u.%u", &major, &minor) != 2) {
+		doctor_find(f, DOCTOR_FAULT,
+			    "procfs is not mounted on %s: nothing of processes can be recorded",
+			    m->proc);
+		doctor_mend(f, "sudo mount -t proc proc %s", m->proc);
+		return;
+	}
+	if (major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR)) {
+		doctor_find(f, DOCTOR_OK, "Linux %s", release);
+		return;
+	}
+	doctor_find(f, DOCTOR_NOTE, "Linux %s is older than %d.%d: sonda is not tested on it",
+		    release, OLDEST_MAJOR, OLDEST_MINOR);
+	doctor_mend(f, OTHER_KERNEL);
+}
+
+/* ---- options ---- */
+
+enum place { IN_TRACEFS, IN_PROC, IN_SYS };
+
+/* A file that is there if the kernel has the option. */
+static const struct option {
+	const char *name; /* CONFIG_... */
+	enum place place;
+	const char *file;
+	const char *use; /* what needs it */
+} options[] = {
+	{"KPROBE_EVENTS", IN_TRACEFS, "kprobe_events", "--kprobe"},
+	{"UPROBE_EVENTS", IN_TRACEFS, "uprobe_events", "--uprobe"},
+	{"FTRACE_SYSCALLS", IN_TRACEFS, "events/raw_syscalls", "--syscalls"},
+	{"FUNCTION_GRAPH_TRACER", IN_TRACEFS, "set_graph_function", "--function-graph"},
+	{"DYNAMIC_FTRACE", IN_TRACEFS, "available_filter_functions", "--function-filter"},
+	{"HIST_TRIGGERS", IN_TRACEFS, "events/sched/sched_switch/hist",
+	 "throttle_rss_stat and suspend_resume of a config"},
+	{"BLK_DEV_IO_TRACE", IN_TRACEFS, "events/block", "disk"},
+	{"PSI", IN_PROC, "pressure", "pressure counters"},
+	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "I/O of processes"},
+	{"CGROUPS", IN_PROC, "cgroups", "linux.cgroup_stats"},
+	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq", "frequencies of CPUs (none in most guests)"},
+};
+
+#define CONFIG_MAX_LINE 1024
+
+/* Opens the kernel's own list of its options. gzopen(3) reads plain files too. */
+static gzFile open_config(const struct doctor_machine *m)
+{
+	char path[512], release[128];
+	gzFile config;
+
+	snprintf(path, sizeof(path), "%s/config.gz", m->proc);
+	config = gzopen(path, "rb");
+	if (config || doctor_read_line(m->proc, "sys/kernel/osrelease", release, sizeof(release)))
+		return config;
+	snprintf(path, sizeof(path), "%s/config-%s", m->boot, release);
+	return gzopen(path, "rb");
+}
+
+/* Marks the options of the config in has. */
+static void read_config(gzFile config, bool has[static ARRAY_SIZE(options)])
+{
+	char line[CONFIG_MAX_LINE];
+
+	while (gzgets(config, line, sizeof(line))) {
+		line[strcspn(line, "=\n")] = '\0';
+		for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+			if (str_starts(line, "CONFIG_") && !strcmp(line + 7, options[i].name))
+				has[i] = true;
+	}
+}
+
+static bool has_file(const struct doctor_machine *m, const struct option *o, const char *tracefs)
+{
+	const char *root = o->place == IN_TRACEFS ? tracefs : o->place == IN_PROC ? m->proc : m->sys;
+	char path[512];
+
+	return !fs_join(path, sizeof(path), root, o->file) && fs_exists(path);
+}
+
+/* Finds out which options the kernel has: by their files, which are the truth, else by its config.
+ * Returns false if neither can be read. */
+static bool find_options(const struct doctor_machine *m, bool has[static ARRAY_SIZE(options)])
+{
+	const char *tracefs = doctor_tracefs(m);
+	bool sees = tracefs && access(tracefs, R_OK | X_OK) == 0;
+	gzFile config = sees ? NULL : open_config(m);
+
+	if (config)
+		read_config(config, has);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (options[i].place != IN_TRACEFS || sees)
+			has[i] = has_file(m, &options[i], tracefs);
+	if (config)
+		gzclose(config);
+	return sees || config;
+}
+
+void check_options(struct doctor_machine *m, struct doctor_finding *f)
+{
+	bool has[ARRAY_SIZE(options)] = {false};
+	struct strbuf missing = {0};
+
+	if (!find_options(m, has)) {
+		doctor_find(f, DOCTOR_NOTE,
+			    "unknown: this user can read neither tracefs nor the kernel's config");
+		doctor_mend(f, "sudo sonda doctor options");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (!has[i])
+			strbuf_printf(&missing, "%sCONFIG_%s (%s)", missing.len ? ", " : "",
+				      options[i].name, options[i].use);
+	if (!missing.len) {
+		doctor_find(f, DOCTOR_OK, "the kernel has all options that recordings use");
+	} else {
+		doctor_find(f, DOCTOR_LIMIT, "the kernel lacks %s", missing.s);
+		doctor_mend(f, OTHER_KERNEL);
+	}
+	strbuf_deinit(&missing);
+}
+
+/* ---- BPF ---- */
+
+void check_btf(struct doctor_machine *m, struct doctor_finding *f)
+{
+	char path[512];
+
+	if (!fs_join(path, sizeof(path), m->sys, "kernel/btf/vmlinux") && !access(path, R_OK)) {
+		doctor_find(f, DOCTOR_OK, "the kernel describes its types in %s", path);
+		return;
+	}
+	doctor_find(f, DOCTOR_LIMIT,
+		    "the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): linux.ebpf_counters "
+		    "records nothing, all else works",
+		    path);
+	doctor_mend(f, OTHER_KERNEL);
+}
+
+/* Creates a map and closes it. Returns 0 or -errno. */
+static int try_map(void)
+{
+	union bpf_attr attr;
+	long fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.max_entries = 1;
+	attr.key_size = sizeof(uint32_t);
+	attr.value_size = sizeof(uint32_t);
+	fd = syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return -errno;
+	close((int)fd);
+	return 0;
+}
+
+static void find_refused_bpf(const struct doctor_machine *m, int error, struct doctor_finding *f)
+{
+	char paranoid[16];
+
+	if (error == -ENOSYS) {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "the kernel has no bpf(2) (CONFIG_BPF_SYSCALL): linux.ebpf_counters "
+			    "records nothing");
+		doctor_mend(f, OTHER_KERNEL);
+		return;
+	}
+	if (doctor_uses_service(m)) {
+		doctor_find(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+		return;
+	}
+	doctor_read_line(m->proc, "sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
+	doctor_find(f, DOCTOR_LIMIT,
+		    "bpf(2): %s (perf_event_paranoid %s): linux.ebpf_counters needs CAP_BPF and "
+		    "CAP_PERFMON, or root",
+		    strerror(-error), paranoid);
+	doctor_mend(f, "sudo sonda record EVENT...");
+}
+
+void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
+{
+	int r = try_map();
+	char jit[16];
+
+	if (r) {
+		find_refused_bpf(m, r, f);
+		return;
+	}
+	doctor_read_line(m->proc, "sys/net/core/bpf_jit_enable", jit, sizeof(jit));
+	if (!strcmp(jit, "0")) {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "BPF programs are interpreted, which makes linux.ebpf_counters slow");
+		doctor_mend(f, "sudo sysctl -w net.core.bpf_jit_enable=1");
+	} else {
+		doctor_find(f, DOCTOR_OK, "this user may use bpf(2)");
+	}
+}
+
+void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
+{
+	uint64_t caps = doctor_caps(m, 0, "CapEff");
+	bool log = caps & (1ull << CAP_SYSLOG), admin = caps & (1ull << CAP_SYS_ADMIN);
+	char restriction[16];
+
+	doctor_read_line(m->proc, "sys/kernel/kptr_restrict", restriction, sizeof(restriction));
+	if (doctor_uses_service(m)) {
+		doctor_find(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+	} else if (restriction[0] == '2' && !admin) {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "kptr_restrict is 2: stacks have addresses in place of names of kernel "
+			    "functions");
+		doctor_mend(f, "sudo sysctl -w kernel.kptr_restrict=1");
+	} else if (!log && !admin && restriction[0] != '0') {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "kptr_restrict is %s, and this user has no CAP_SYSLOG: stacks have "
+			    "addresses in place of names of kernel functions",
+			    restriction);
+		doctor_mend(f, "sudo sonda record EVENT...");
+	} else {
+		doctor_find(f, DOCTOR_OK, "names of kernel functions can be read (kptr_restrict %s)",
+			    restriction);
+	}
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clock, disk and memory. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "cli/doctor/doctor_check.h"
+#include "cli/trace/trace_file.h"
+#include "config/limits.h"
+
+void check_clock(struct doctor_machine *m, struct doctor_finding *f)
+{
+	static const char folder[] = "devices/system/clocksource/clocksource0";
+	static const char *const slow[] = {"hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"};
+	char name[64], all[256], path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", m->sys, folder);
+	doctor_read_line(path, "current_clocksource", name, sizeof(name));
+	doctor_read_line(path, "available_clocksource", all, sizeof(all));
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+		if (strcmp(name, slow[i]) != 0)
+			continue;
+		doctor_find(f, DOCTOR_LIMIT,
+			    "the kernel's clock is %s: each time stamp of an event costs about a "
+			    "microsecond",
+			    name);
+		if (strstr(all, "tsc"))
+			doctor_mend(f, "echo tsc | sudo tee %s/current_clocksource", path);
+		return;
+	}
+	doctor_find(f, DOCTOR_OK, "the kernel's clock is %s", *name ? name : "unknown");
+}
+
+#define LITTLE_ROOM (256ull << 20)
+
+void check_disk(struct doctor_machine *m, struct doctor_finding *f)
+{
+	char bytes[32], kept[32];
+	struct statvfs fs;
+	uint64_t free_bytes, room;
+
+	if (statvfs(m->dir, &fs)) {
+		doctor_find(f, DOCTOR_FAULT, "%s: %s", m->dir, strerror(errno));
+		return;
+	}
+	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	room = trace_room(&fs);
+	str_bytes(free_bytes, bytes);
+	str_bytes(free_bytes - room, kept);
+	if (fs.f_flag & ST_RDONLY || access(m->dir, W_OK)) {
+		doctor_find(f, DOCTOR_NOTE, "this user may not write into %s", m->dir);
+		doctor_mend(f, "sonda record -o /tmp/trace.pftrace EVENT...");
+	} else if (room == 0) {
+		doctor_find(f, DOCTOR_FAULT,
+			    "the file system of %s is nearly full (%s free, which a recording does "
+			    "not use up)",
+			    m->dir, bytes);
+		doctor_mend(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
+	} else if (room < LITTLE_ROOM) {
+		doctor_find(f, DOCTOR_NOTE,
+			    "%s has little room: %s free, of which a recording leaves %s", m->dir,
+			    bytes, kept);
+		doctor_mend(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
+	} else {
+		doctor_find(f, DOCTOR_OK, "%s free in %s", bytes, m->dir);
+	}
+}
+
+/* What sonda-probes takes for each CPU by default, and the service for a recording. */
+#define RING_BYTES (8ull << 20)
+#define BUFFER_BYTES ((uint64_t)DEFAULT_RECORD_BUFFER_KB << 10)
+
+/* Returns MemAvailable in bytes, UINT64_MAX if unknown. */
+static uint64_t available(const struct doctor_machine *m)
+{
+	struct strbuf text = {0};
+	uint64_t bytes = UINT64_MAX;
+	char path[512];
+	const char *at;
+
+	if (!fs_join(path, sizeof(path), m->proc, "meminfo") &&
+	    !fs_read_file(path, 1u << 16, &text) && text.s &&
+	    (at = strstr(text.s, "MemAvailable:")))
+		bytes = strtoull(at + strlen("MemAvailable:"), NULL, 10) << 10;
+	strbuf_deinit(&text);
+	return bytes;
+}
+
+void check_memory(struct doctor_machine *m, struct doctor_finding *f)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t need = (uint64_t)MAX(cpus, 1) * RING_BYTES + BUFFER_BYTES, has = available(m);
+	char a[32], b[32];
+
+	str_bytes(need, a);
+	str_bytes(has, b);
+	if (has == UINT64_MAX) {
+		doctor_find(f, DOCTOR_OK, "unknown");
+	} else if (has < need * 2) {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "%s are available, and a recording takes up to %s: rings of %ld CPUs and "
+			    "a buffer",
+			    b, a, cpus);
+		doctor_mend(f, "sonda record -B 512kb -b 8mb EVENT...");
+	} else {
+		doctor_find(f, DOCTOR_OK, "%s available; a recording takes up to %s by default", b, a);
+	}
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+
+/*
+ * The checks of sonda doctor: a function each. Each looks at one thing that a recording needs, and
+ * says what is there, what it means for a recording, and the command that mends it.
+ */
+
+enum doctor_verdict {
+	DOCTOR_OK,
+	DOCTOR_NOTE, /* recording works; worth knowing */
+	DOCTOR_LIMIT, /* something cannot be recorded, or costs more than it should */
+	DOCTOR_FAULT, /* kernel events cannot be recorded */
+};
+
+struct doctor_finding {
+	enum doctor_verdict verdict;
+	struct err_text text; /* what is there, and what it means; without a full stop */
+	struct err_text remedy; /* one command; "": none needed, or no command mends it */
+};
+
+/* How the service answered. */
+enum doctor_service {
+	DOCTOR_SERVICE_UNKNOWN, /* not asked yet */
+	DOCTOR_SERVICE_NONE, /* nothing listens */
+	DOCTOR_SERVICE_USABLE,
+	DOCTOR_SERVICE_UNUSABLE, /* it refuses this user, or does not answer */
+};
+
+/* The machine that is checked. Strings are borrowed; tests pass other roots. */
+struct doctor_machine {
+	const char *proc; /* "/proc" */
+	const char *sys; /* "/sys" */
+	const char *boot; /* "/boot" */
+	const char *dir; /* where the trace would be written */
+	const char *const *tracefs; /* possible mount points, best first; ends with NULL */
+	const char *socket; /* of the consumers; NULL: the default */
+	uid_t uid;
+	enum doctor_service service; /* set by check_service() */
+	bool has_ftrace; /* of a usable service: a producer offers linux.ftrace */
+	pid_t probes; /* of a usable service: that producer, of this machine; 0: unknown */
+};
+
+/* Set the verdict and the text; set the remedy. */
+void doctor_find(struct doctor_finding *f, enum doctor_verdict verdict, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void doctor_mend(struct doctor_finding *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Reads the first line of root/name. Returns 0 or -errno; buf is "" then. */
+int doctor_read_line(const char *root, const char *name, char *buf, size_t size);
+/* Returns a capability mask (a line of /proc/PID/status such as "CapEff"); 0 if it cannot be read.
+ * pid 0: this process. */
+uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line);
+/* Returns the mount point whose tracefs is mounted; NULL: none. */
+const char *doctor_tracefs(const struct doctor_machine *m);
+/* Returns true if recordings do not depend on the rights of this process. */
+bool doctor_uses_service(const struct doctor_machine *m);
+
+/* Each fills in all of f, which is zeroed. */
+typedef void doctor_check_fn(struct doctor_machine *m, struct doctor_finding *f);
+doctor_check_fn check_kernel;
+doctor_check_fn check_programs;
+doctor_check_fn check_service;
+doctor_check_fn check_probes;
+doctor_check_fn check_rights;
+doctor_check_fn check_tracefs;
+doctor_check_fn check_tracers;
+doctor_check_fn check_options;
+doctor_check_fn check_btf;
+doctor_check_fn check_bpf;
+doctor_check_fn check_symbols;
+doctor_check_fn check_lockdown;
+doctor_check_fn check_selinux;
+doctor_check_fn check_apparmor;
+doctor_check_fn check_container;
+doctor_check_fn check_clock;
+doctor_check_fn check_disk;
+doctor_check_fn check_memory;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal/programs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/system/fs.h"
+#include "base/system/multicall.h"
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+int program_find(const char *name, char *buf, size_t size)
+{
+	const char *path = getenv("PATH"), *end;
+	char dir[PATH_MAX];
+
+	if (strchr(name, '/')) {
+		snprintf(buf, size, "%s", name);
+		return strlen(name) < size && is_program(name) ? 0 : -ENOENT;
+	}
+	for (; *name && path && *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		if (end == path || (size_t)(end - path) >= sizeof(dir))
+			continue;
+		memcpy(dir, path, (size_t)(end - path));
+		dir[end - path] = '\0';
+		if (!fs_join(buf, size, dir, name) && is_program(buf))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+#define OURSELVES "/proc/self/exe"
+
+static int beside_us(const char *name, char *buf, size_t size)
+{
+	char self[PATH_MAX], path[PATH_MAX];
+	ssize_t n = readlink(OURSELVES, self, sizeof(self) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return -ENOENT;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	return fs_join(path, sizeof(path), self, name) ? -ENOENT : program_find(path, buf, size);
+}
+
+int program_find_daemon(const char *name, char *buf, size_t size, struct err_text *e)
+{
+	if (multicall_contains(name) && !program_find(OURSELVES, buf, size))
+		return 0;
+	if (!beside_us(name, buf, size) || !program_find(name, buf, size))
+		return 0;
+	return err_set(e, -ENOENT, "%s is neither beside sonda nor in PATH", name);
+}
+
+bool program_has_rights(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (st.st_mode & S_ISUID || getxattr(path, "security.capability", NULL, 0) > 0);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/err.h"
+
+/* Finds a program as a shell does: name itself if it contains a '/', else in PATH. Returns 0 or
+ * -ENOENT. */
+int program_find(const char *name, char *buf, size_t size);
+
+/* Finds a daemon of this project: beside the running program, else in PATH. Returns 0, or -ENOENT
+ * and sets e (may be NULL). */
+int program_find_daemon(const char *name, char *buf, size_t size, struct err_text *e);
+
+/* Returns true if the program at path has privileges of its own (set-user-id, file capabilities). */
+bool program_has_rights(const char *path);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace/service_help.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/system/fs.h"
+#include "client/transport/service_trust.h"
+
+#define GROUP "sonda" /* of the consumers' socket, in the units */
+
+/* Returns true if systemd runs and has the unit. */
+static bool has_unit(const char *name)
+{
+	static const char *const folders[] = {"/etc/systemd/system", "/usr/local/lib/systemd/system",
+					      "/usr/lib/systemd/system", "/lib/systemd/system"};
+	char path[128];
+
+	if (!fs_exists("/run/systemd/system"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (!fs_join(path, sizeof(path), folders[i], name) && fs_exists(path))
+			return true;
+	return false;
+}
+
+const char *service_start(void)
+{
+	return has_unit("sondad.socket")
+		       ? "sudo systemctl start sondad.socket sondad-consumer.socket sonda-probes"
+		       : "sudo sh -c 'sondad & sonda-probes &'";
+}
+
+const char *service_start_probes(void)
+{
+	return has_unit("sonda-probes.service") ? "sudo systemctl start sonda-probes"
+						: "sudo sh -c 'sonda-probes &'";
+}
+
+int service_lacks_ftrace(struct err_text *e)
+{
+	return err_set(e, -ENOENT,
+		       "no producer of the service offers linux.ftrace: no kernel event can be "
+		       "recorded; run: %s",
+		       service_start_probes());
+}
+
+const char *service_join_or_sudo(void)
+{
+	return has_unit("sondad.socket")
+		       ? "sudo systemctl enable --now sondad.socket sondad-consumer.socket "
+			 "sonda-probes && sudo usermod -aG " GROUP " $USER  # then log in again"
+		       : "sudo sonda record EVENT...";
+}
+
+/* Returns the group that may connect to the socket, if the file mode allows one. */
+static const struct group *group_of(const char *address)
+{
+	struct stat st;
+
+	if (stat(address, &st) < 0 || !S_ISSOCK(st.st_mode) || !(st.st_mode & S_IWGRP) ||
+	    st.st_gid == 0)
+		return NULL;
+	return getgrgid(st.st_gid);
+}
+
+static void refused(const char *address, struct err_text *text, struct err_text *remedy)
+{
+	const struct group *g = group_of(address);
+	const struct passwd *user = getpwuid(getuid());
+
+	if (g) {
+		err_set(text, 0, "%s: permission denied; it takes root, or the group %s", address,
+			g->gr_name);
+		err_set(remedy, 0, "sudo usermod -aG %s %s  # then log in again", g->gr_name,
+			user ? user->pw_name : "$USER");
+		return;
+	}
+	err_set(text, 0, "%s: permission denied; it takes root", address);
+	err_set(remedy, 0, "sudo -E sonda ...");
+}
+
+bool service_problem(const char *address, int error, struct err_text *text, struct err_text *remedy)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		refused(address, text, remedy);
+		return true;
+	case -ENOENT:
+	case -ECONNREFUSED:
+		err_set(text, 0, "no tracing service listens on %s", address);
+		err_set(remedy, 0, "%s", service_start());
+		return true;
+	case -EAGAIN:
+		err_set(text, 0, "the tracing service on %s accepts no connection: it hangs", address);
+		err_set(remedy, 0, "%s",
+			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
+		return true;
+	case -ETIMEDOUT:
+		err_set(text, 0, "the listener on %s does not answer: it hangs, or is not a tracing "
+				 "service",
+			address);
+		err_set(remedy, 0, "%s",
+			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
+		return true;
+	case -EKEYREJECTED:
+		service_trust_explain(address, text);
+		err_set(remedy, 0, "%s", "");
+		return true;
+	}
+	return false;
+}
+
+int service_explain(const char *address, int error, struct err_text *e)
+{
+	struct err_text text, remedy;
+
+	if (!service_problem(address, error, &text, &remedy))
+		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
+			       strerror(-error));
+	return err_set(e, error, "%s%s%s", text.text, remedy.text[0] ? "; run: " : "", remedy.text);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/core/err.h"
+
+/* What to do when the tracing service or its producer cannot be used: commands for this machine.
+ * Strings are static. */
+
+/* Returns the command that starts the service and sonda-probes: through systemd if the units are
+ * installed. */
+const char *service_start(void);
+/* Returns the command that starts sonda-probes. */
+const char *service_start_probes(void);
+/* Sets e: no producer of the service offers kernel events, and the remedy. Returns -ENOENT. */
+int service_lacks_ftrace(struct err_text *e);
+/* Returns the command by which a user who is not root gets to record. */
+const char *service_join_or_sudo(void);
+
+/* Explains why no service was reached at address: the finding, and the command that mends it.
+ * Returns false if error is no obstacle of this kind. */
+bool service_problem(const char *address, int error, struct err_text *ret_text,
+		     struct err_text *ret_remedy);
+
+/* Sets e to the same as one sentence, and returns error. */
+int service_explain(const char *address, int error, struct err_text *e);

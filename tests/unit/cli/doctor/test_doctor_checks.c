@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Each check on machines that are made of files. */
+#include "unit/test.h"
+#include "unit/cli/doctor/fake_machine.h"
+
+static struct fake_machine x;
+
+static int setup(void **state)
+{
+	memset(&x, 0, sizeof(x));
+	fake_machine_make(&x);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake_machine_remove(&x);
+	return 0;
+}
+
+#define MACHINE_TEST(name) TEST_WITH(name, setup, teardown)
+
+/* Runs a check; its verdict must be this, its text and its remedy contain these. */
+static void finds(doctor_check_fn *check, enum doctor_verdict verdict, const char *text,
+		  const char *remedy)
+{
+	struct doctor_finding f = {0};
+
+	check(&x.m, &f);
+	if (f.verdict != verdict || !strstr(f.text.text, text) || !strstr(f.remedy.text, remedy))
+		fail_msg("%d: %s; run: %s", f.verdict, f.text.text, f.remedy.text);
+	/* What is wrong has a command, what is in order has none. */
+	assert_int_equal(f.remedy.text[0] != 0, *remedy != 0);
+}
+
+MACHINE_TEST(test_a_kernel_is_named_and_an_old_one_noted)
+{
+	finds(check_kernel, DOCTOR_FAULT, "procfs is not mounted", "mount -t proc");
+	fake_machine_file(&x, "proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
+	finds(check_kernel, DOCTOR_OK, "Linux 6.1.0-18-amd64", "");
+	fake_machine_file(&x, "proc/sys/kernel/osrelease", "5.4.0\n");
+	finds(check_kernel, DOCTOR_NOTE, "older than 5.10", "apt install");
+}
+
+MACHINE_TEST(test_lockdown)
+{
+	finds(check_lockdown, DOCTOR_OK, "not locked down", "");
+	fake_machine_file(&x, "sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+	finds(check_lockdown, DOCTOR_OK, "not locked down", "");
+	fake_machine_file(&x, "sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+	finds(check_lockdown, DOCTOR_NOTE, "lockdown=integrity", "");
+	fake_machine_file(&x, "sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+	finds(check_lockdown, DOCTOR_FAULT, "refuses tracefs", "lockdown=integrity");
+}
+
+MACHINE_TEST(test_selinux_that_confines_this_user)
+{
+	finds(check_selinux, DOCTOR_OK, "does not enforce", "");
+	fake_machine_file(&x, "sys/fs/selinux/enforce", "1");
+	fake_machine_file(&x, "proc/self/attr/current", "unconfined_u:unconfined_r:unconfined_t:s0");
+	finds(check_selinux, DOCTOR_OK, "does not confine", "");
+	fake_machine_file(&x, "proc/self/attr/current", "system_u:system_r:sonda_t:s0");
+	finds(check_selinux, DOCTOR_NOTE, "sonda_t", "ausearch");
+}
+
+MACHINE_TEST(test_apparmor_that_confines_this_process)
+{
+	fake_machine_file(&x, "proc/self/attr/current", "unconfined\n");
+	finds(check_apparmor, DOCTOR_OK, "does not confine", "");
+	fake_machine_file(&x, "proc/self/attr/current", "docker-default (enforce)\n");
+	finds(check_apparmor, DOCTOR_LIMIT, "profile docker-default)", "aa-complain docker-default");
+}
+
+/* A file of another inode than that of the machine's own namespace. */
+MACHINE_TEST(test_a_container_has_namespaces_of_its_own)
+{
+	finds(check_container, DOCTOR_OK, "not a container", "");
+	fake_machine_file(&x, "proc/self/ns/pid", "");
+	finds(check_container, DOCTOR_LIMIT, "PID namespace", "--pid=host");
+	fake_machine_file(&x, "proc/self/ns/user", "");
+	finds(check_container, DOCTOR_LIMIT, "user namespace", "--privileged");
+	x.m.service = DOCTOR_SERVICE_USABLE;
+	finds(check_container, DOCTOR_OK, "", "");
+}
+
+MACHINE_TEST(test_a_slow_clock)
+{
+	finds(check_clock, DOCTOR_OK, "unknown", "");
+	fake_machine_file(&x, "sys/devices/system/clocksource/clocksource0/current_clocksource",
+			  "hpet\n");
+	fake_machine_file(&x, "sys/devices/system/clocksource/clocksource0/available_clocksource",
+			  "tsc hpet acpi_pm\n");
+	finds(check_clock, DOCTOR_LIMIT, "clock is hpet", "echo tsc");
+	fake_machine_file(&x, "sys/devices/system/clocksource/clocksource0/current_clocksource",
+			  "tsc\n");
+	finds(check_clock, DOCTOR_OK, "clock is tsc", "");
+}
+
+MACHINE_TEST(test_little_memory)
+{
+	finds(check_memory, DOCTOR_OK, "unknown", "");
+	fake_machine_file(&x, "proc/meminfo", "MemTotal: 65536 kB\nMemAvailable: 32768 kB\n");
+	finds(check_memory, DOCTOR_LIMIT, "32 MiB are available", "-B 512kb");
+	fake_machine_file(&x, "proc/meminfo", "MemAvailable: 999999999 kB\n");
+	finds(check_memory, DOCTOR_OK, "available", "");
+}
+
+MACHINE_TEST(test_a_folder_that_is_not_there_has_no_room)
+{
+	struct doctor_finding f = {0};
+
+	x.m.dir = "/nonexistent";
+	check_disk(&x.m, &f);
+	assert_int_equal(f.verdict, DOCTOR_FAULT);
+	assert_non_null(strstr(f.text.text, "/nonexistent: No such file"));
+}
+
+MACHINE_TEST(test_no_btf)
+{
+	finds(check_btf, DOCTOR_LIMIT, "CONFIG_DEBUG_INFO_BTF", "apt install");
+	fake_machine_file(&x, "sys/kernel/btf/vmlinux", "");
+	finds(check_btf, DOCTOR_OK, "describes its types", "");
+}
+
+MACHINE_TEST(test_options_by_their_files_and_by_the_config)
+{
+	finds(check_options, DOCTOR_NOTE, "unknown", "sudo sonda doctor options");
+	fake_machine_file(&x, "proc/sys/kernel/osrelease", "6.1.0\n");
+	fake_machine_file(&x, "boot/config-6.1.0",
+			  "CONFIG_UPROBE_EVENTS=y\n# CONFIG_KPROBE_EVENTS is not set\n");
+	finds(check_options, DOCTOR_LIMIT, "CONFIG_KPROBE_EVENTS (--kprobe)", "apt install");
+	fake_machine_file(&x, "tracing/instances", NULL);
+	fake_machine_file(&x, "tracing/kprobe_events", "");
+	finds(check_options, DOCTOR_LIMIT, "lacks CONFIG_UPROBE_EVENTS (--uprobe)", "apt install");
+}
+
+MACHINE_TEST(test_tracefs_that_is_not_mounted_or_cannot_be_there)
+{
+	finds(check_tracefs, DOCTOR_FAULT, "sysfs is not mounted", "mount -t sysfs");
+	fake_machine_file(&x, "sys/kernel", NULL);
+	finds(check_tracefs, DOCTOR_FAULT, "CONFIG_FTRACE", "apt install");
+	fake_machine_file(&x, "tracing", NULL);
+	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+	finds(check_tracefs, DOCTOR_FAULT, "no tracefs is mounted", "mount -t tracefs");
+	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t0000000000200000\n");
+	finds(check_tracefs, DOCTOR_LIMIT, "sonda-probes mounts it for itself", "mount -t tracefs");
+	fake_machine_file(&x, "tracing/instances", NULL);
+	finds(check_tracefs, DOCTOR_OK, "may create instances", "");
+}
+
+MACHINE_TEST(test_capabilities_that_lack)
+{
+	fake_machine_file(&x, "tracing/instances", NULL);
+	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+	finds(check_rights, DOCTOR_OK, "all capabilities", "");
+	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t00000000a80425fb\n");
+	finds(check_rights, DOCTOR_LIMIT, "CAP_BPF (eBPF counters), CAP_PERFMON", "Cap");
+}
+
+MACHINE_TEST(test_other_tracers_are_named)
+{
+	fake_machine_file(&x, "tracing/instances", NULL);
+	fake_machine_file(&x, "tracing/current_tracer", "nop\n");
+	fake_machine_file(&x, "tracing/set_event", "");
+	fake_machine_file(&x, "tracing/instances/sonda-1-2/current_tracer", "nop\n");
+	fake_machine_file(&x, "tracing/instances/sonda-1-2/set_event", "sched:sched_switch\n");
+	finds(check_tracers, DOCTOR_OK, "no other program", "");
+	fake_machine_file(&x, "tracing/instances/mine/current_tracer", "nop\n");
+	fake_machine_file(&x, "tracing/instances/mine/set_event", "a:b\nc:d\n");
+	finds(check_tracers, DOCTOR_NOTE, "instance mine (2 events)", "rmdir");
+	fake_machine_file(&x, "tracing/current_tracer", "function\n");
+	finds(check_tracers, DOCTOR_LIMIT, "the top level (tracer function)", "echo nop");
+}
