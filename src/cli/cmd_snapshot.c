@@ -75,14 +75,20 @@ static int find(struct session_client *client, const struct verb_options *o,
 	return r;
 }
 
-/* Adds the list of sessions to the error, so that the user can find the right one. */
-static int explain(const struct verb_options *o, int error, struct err_text *e)
+/* Adds the name that was probably meant to the error, or where the names are listed. */
+static int explain(struct session_client *client, const struct verb_options *o, int error,
+		   struct err_text *e)
 {
+	char nearest[STR_NEAREST_SIZE];
 	struct err_text why = *e;
 
 	if (o->n_words == 0)
 		return error;
-	return err_set(e, error, "cannot take a snapshot of '%.100s': %s (see sonda sessions)",
+	if (session_client_nearest(client, o->words[0], nearest))
+		return err_set(e, error,
+			       "cannot take a snapshot of '%.100s': %s; did you mean %s?",
+			       o->words[0], why.text, nearest);
+	return err_set(e, error, "cannot take a snapshot of '%.100s': %s; see sonda sessions",
 		       o->words[0], why.text);
 }
 
@@ -111,7 +117,7 @@ static int take(struct session_client *client, const struct verb_options *o,
 		return r;
 	r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
 	if (r < 0)
-		return r == -EPROTO ? explain(o, r, e) : r;
+		return r == -EPROTO ? explain(client, o, r, e) : r;
 	r = written ? take_written(file, s, e) : session_client_save(client, file, &s->scan, e);
 	s->file_is_cut = trace_file_error(file) != 0;
 	s->file_bytes = trace_file_bytes(file);

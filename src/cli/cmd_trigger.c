@@ -98,7 +98,7 @@ static const char usage[] =
 static void explain(const char *address, int error, struct err_text *e)
 {
 	if (error == -EINPROGRESS)
-		err_set(e, error, "the tracing service on %s does not answer", address);
+		service_explain(address, -ETIMEDOUT, e);
 	else if (error == -EPROTO)
 		err_set(e, error, "the tracing service on %s refused the triggers", address);
 	else

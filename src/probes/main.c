@@ -218,6 +218,12 @@ static void on_connected(void *ctx)
 		log_warn("%s", e.text);
 }
 
+static void on_waiting(void *ctx, const char *socket)
+{
+	(void)ctx;
+	log_info("no tracing service listens on %s; waiting for sondad to start", socket);
+}
+
 static void on_disconnected(void *ctx)
 {
 	(void)ctx;
@@ -322,6 +328,7 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 				.state_root = *p->state ? p->state : NULL,
 			},
 		.on_connected = on_connected,
+		.on_waiting = on_waiting,
 		.on_disconnected = on_disconnected,
 		.on_error = on_error,
 		.on_boost = on_boost,

@@ -410,7 +410,7 @@ int main(int argc, char **argv)
 			return code;
 	}
 	if (optind < argc) {
-		print_help(stderr);
+		log_error("unexpected argument '%.80s'; see sondad --help", argv[optind]);
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);

@@ -154,12 +154,14 @@ static int config_from_file(struct record_command *c)
 	int error = record_config_file_read(c->options.config, c->options.config_is_text, &errors,
 					    &c->config);
 
-	if (error && errors.s)
+	if (error && errors.s && strchr(errors.s, '\n') == errors.s + errors.len - 1)
+		console_error(&c->console, "%.*s", (int)errors.len - 1, errors.s);
+	else if (error && errors.s)
 		console_error_block(&c->console, errors.s);
 	else if (error)
 		console_error(&c->console, "no memory");
 	strbuf_deinit(&errors);
-	return error ? EXIT_FAILED : EXIT_GOOD;
+	return !error ? EXIT_GOOD : error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
 static int name_snapshots(struct record_command *c, struct err_text *e)

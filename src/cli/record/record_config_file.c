@@ -38,7 +38,7 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 
 	r = read_config(path, &text);
 	if (r) {
-		strbuf_printf(errors, "%s: %s\n", path,
+		strbuf_printf(errors, "cannot read the config %s: %s; see configs/ for examples\n", path,
 			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
 		strbuf_deinit(&text);
 		return r;

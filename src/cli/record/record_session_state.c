@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/record/record_session_state.h"
+#include "cli/trace/service_help.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -66,8 +67,11 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up during %s",
-		activity(s->state));
+	if (s->state == RECORD_CONNECTING)
+		service_explain(s->address, -ETIMEDOUT, &why);
+	else
+		err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up during %s",
+			activity(s->state));
 	record_session_end(s, -ETIMEDOUT, why.text);
 }
 

@@ -422,7 +422,8 @@ int event_patterns_read(const char *const *words, size_t n, const struct tracefs
 		r = do_word(&s, words[i], ret_idle, e);
 	if (!r && lacks_events(&s, words, n))
 		r = err_set(e, -EINVAL,
-			    "no event is left: '%.80s' and other patterns excluded all events",
+			    "no event is left: '%.80s' excludes what is named before it; name more "
+			    "events before it",
 			    first_negative(words, n));
 	if (!r)
 		r = make_requests(&s, ret);

@@ -169,6 +169,8 @@ int session_client_open(const char *socket, struct session_client **ret, struct 
 	if (r < 0)
 		return service_explain(c->address, r, e);
 	r = wait_for_answer(c, 0, CONNECT_TIMEOUT_MS, "connecting", e);
+	if (r == -ETIMEDOUT)
+		service_explain(c->address, r, e);
 	if (r == 0)
 		*ret = TAKE_PTR(c);
 	return r;
@@ -205,6 +207,25 @@ int session_client_query(struct session_client *c, bool sessions_only,
 				ANSWER_TIMEOUT_MS, "querying its sessions", e);
 
 	return r < 0 ? r : take_message(c, ret, e);
+}
+
+bool session_client_nearest(struct session_client *c, const char *name,
+			    char ret[static STR_NEAREST_SIZE])
+{
+	Pb__TracingServiceState *state;
+	struct str_nearest nearest;
+	struct err_text ignored;
+
+	str_nearest_init(&nearest, name);
+	if (session_client_query(c, true, &state, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < state->n_tracing_sessions; i++)
+		if (state->tracing_sessions[i]->unique_session_name)
+			str_nearest_try_copy(&nearest, state->tracing_sessions[i]->unique_session_name,
+					     ret);
+	pb__tracing_service_state__free_unpacked(state, NULL);
+	str_make_plain(ret, str_nearest_get(&nearest) ? strlen(ret) : 0, "");
+	return str_nearest_get(&nearest) != NULL;
 }
 
 /* ---- clones ---- */
@@ -247,9 +268,14 @@ static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e)
 {
+	char nearest[STR_NEAREST_SIZE];
 	int sent = consumer_attach(c->consumer, key, on_attached, c);
 	int r = wait_for_answer(c, sent, ANSWER_TIMEOUT_MS, "attaching", e);
 
+	if (r == -EPROTO && session_client_nearest(c, key, nearest))
+		return err_set(e, r,
+			       "this user has no detached session named '%.200s'; did you mean %s?",
+			       key, nearest);
 	if (r == -EPROTO)
 		return err_set(e, r,
 			       "this user has no detached session named '%.200s'; of one that "

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/core/err.h"
+#include "base/text/str.h"
 #include "client/transport/consumer.h"
 
 struct service_stats;
@@ -23,6 +24,10 @@ void session_client_free(struct session_client *c);
 
 int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e);
+
+/* Copies the name of a session that resembles this one to ret. Returns false if there is none. */
+bool session_client_nearest(struct session_client *c, const char *name,
+			    char ret[static STR_NEAREST_SIZE]);
 
 /* fd: as for consumer_clone(). *ret_written: the service wrote the trace to fd, and no packets
  * remain to be read. */

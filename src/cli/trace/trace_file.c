@@ -515,7 +515,8 @@ int output_open(const char *path, const char *kind, struct output_name *ret_name
 {
 	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
 		return err_set(e, -ENOTTY,
-			       "a trace is binary data: it is not written to a terminal");
+			       "a trace is binary data, and is not written to a terminal; choose a file "
+			       "with -o FILE, or pipe it: -o - | COMMAND");
 	int r = path ? 0 : output_name(kind, ret_name, e);
 
 	if (r < 0)

@@ -167,8 +167,16 @@ static void try_connect(struct producer *p);
 
 static void on_retry(evutil_socket_t fd, short what, void *ctx)
 {
+	struct producer *p = ctx;
+
 	(void)fd, (void)what;
-	try_connect(ctx);
+	/* Connected, but not bound: the listener hangs, or is not a tracing service. */
+	if (p->conn && p->reported_error != -ETIMEDOUT) {
+		p->reported_error = -ETIMEDOUT;
+		producer_report(p, "the listener on %s does not answer; waiting for it",
+				p->o.socket);
+	}
+	try_connect(p);
 }
 
 static void on_socket_appears(void *ctx)
@@ -339,6 +347,7 @@ static void on_bound(void *ctx)
 	const struct arbiter_options o = {.ops = &producer_arbiter_ops, .ctx = p};
 	int r = arbiter_new(&o, &p->arbiter);
 
+	evtimer_del(p->retry);
 	if (r == 0) {
 		p->commit = evtimer_new(p->o.env.loop, producer_on_commit_due, p);
 		r = p->commit ? 0 : -ENOMEM;
@@ -359,8 +368,14 @@ static void connect_failed(struct producer *p, int error)
 {
 	struct err_text e;
 
+	if (error == -ECONNREFUSED)
+		error = -ENOENT;
 	/* A missing service is not an error: the producer waits for it. */
-	if (error == -ENOENT || error == -ECONNREFUSED || error == p->reported_error)
+	if (error == p->reported_error)
+		;
+	else if (error == -ENOENT && p->o.on_waiting)
+		p->o.on_waiting(p->o.ctx, p->o.socket);
+	else if (error == -ENOENT)
 		;
 	else if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
 		producer_report(p, "cannot connect to %s", e.text);
@@ -382,6 +397,7 @@ static const struct connection_ops connection_ops = {.on_bound = on_bound, .on_l
 
 static void try_connect(struct producer *p)
 {
+	static const struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_MS / 1000};
 	int r;
 
 	if (p->conn)
@@ -398,6 +414,7 @@ static void try_connect(struct producer *p)
 		return;
 	}
 	socket_watch_free(TAKE_PTR(p->watch));
+	evtimer_add(p->retry, &patience);
 }
 
 /* ---- lifetime ---- */

@@ -701,10 +701,10 @@ FIXTURE_TEST(test_usage)
 FIXTURE_TEST(test_a_mistake_in_a_config)
 {
 	write_config("buffers { size_kb: 64 }\nbufers { }\n");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
+	assert_int_equal(record("-c c.cfg -o x.pftrace"), 2);
 	assert_true(says("c.cfg:2:1: error:"));
-	assert_int_equal(record("-c nosuch.cfg -o x.pftrace"), 1);
-	assert_true(says("nosuch.cfg: No such file or directory"));
+	assert_int_equal(record("-c nosuch.cfg -o x.pftrace"), 2);
+	assert_true(says("sonda: cannot read the config nosuch.cfg: No such file or directory"));
 	check_files("");
 	assert_string_equal(service.port.calls, "");
 }

@@ -312,39 +312,3 @@ FIXTURE_TEST(test_it_dies_with_its_parent)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
-
-/* ---- finding it ---- */
-
-FIXTURE_TEST(test_programs_are_found_in_path)
-{
-	char *old = strdup(getenv("PATH")), path[256], found[256];
-
-	write_script("exit 0");
-	assert_int_equal(daemon_program("daemon", found, sizeof(found)), -ENOENT);
-	snprintf(path, sizeof(path), "/nonexistent::%s:%s", dir, old);
-	setenv("PATH", path, 1);
-	assert_int_equal(daemon_program("daemon", found, sizeof(found)), 0);
-	assert_string_equal(found, script);
-	chmod(script, 0600);
-	assert_int_equal(daemon_program("daemon", found, sizeof(found)), -ENOENT);
-	unsetenv("PATH");
-	assert_int_equal(daemon_program("daemon", found, sizeof(found)), -ENOENT);
-	/* Beside the running program, whatever PATH says. */
-	assert_int_equal(daemon_program("test_daemon_process", found, sizeof(found)), 0);
-	setenv("PATH", old, 1);
-	free(old);
-}
-
-FIXTURE_TEST(test_a_program_with_rights_of_its_own)
-{
-	char *old = strdup(getenv("PATH"));
-
-	write_script("exit 0");
-	setenv("PATH", dir, 1);
-	assert_false(daemon_program_has_rights("daemon"));
-	assert_false(daemon_program_has_rights("nosuch"));
-	chmod(script, 04700);
-	assert_true(daemon_program_has_rights("daemon"));
-	setenv("PATH", old, 1);
-	free(old);
-}

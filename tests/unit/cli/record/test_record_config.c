@@ -391,7 +391,7 @@ TEST(test_refused)
 		const char *sentence;
 	} cases[] = {
 		{{"a/b/c"}, "'a/b/c' is not a valid event name"},
-		{{"irq/*", "!*"}, "no event is left: '!*' and other patterns excluded all events"},
+		{{"irq/*", "!*"}, "no event is left: '!*' excludes what is named before it; name more events before it"},
 		{{"--syscalls", "read,,write"}, "--syscalls: a name is empty"},
 		{{"--syscalls", ""}, "--syscalls: a name is empty"},
 		{{"--kretprobe", "r:x vfs_read"},

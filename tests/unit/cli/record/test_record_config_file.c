@@ -73,7 +73,8 @@ TEST(test_files_that_cannot_be_read)
 
 	assert_int_equal(record_config_file_read("/nonexistent/c.cfg", false, &errors, &config),
 			 -ENOENT);
-	assert_string_equal(errors.s, "/nonexistent/c.cfg: No such file or directory\n");
+	assert_string_equal(errors.s, "cannot read the config /nonexistent/c.cfg: No such file or "
+				      "directory; see configs/ for examples\n");
 	strbuf_clear(&errors);
 	assert_int_equal(record_config_file_read("/tmp", false, &errors, &config), -EISDIR);
 	strbuf_clear(&errors);

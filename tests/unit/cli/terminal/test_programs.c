@@ -62,3 +62,32 @@ FIXTURE_TEST(test_by_its_own_path)
 	assert_int_equal(program_find(*state, buf, sizeof(buf)), -ENOENT);
 	assert_int_equal(program_find(temp_dir_path(state, 1, "program"), buf, 8), -ENOENT);
 }
+
+FIXTURE_TEST(test_a_daemon_is_beside_the_program_or_in_path)
+{
+	char *old = strdup(getenv("PATH")), buf[256];
+	struct err_text e;
+
+	mkdir(temp_dir_path(state, 0, "a"), 0700);
+	make_file(state, "a/daemon", 0700);
+	unsetenv("PATH");
+	assert_int_equal(program_find_daemon("daemon", buf, sizeof(buf), &e), -ENOENT);
+	assert_string_equal(e.text, "daemon is neither beside sonda nor in PATH");
+	/* Beside the running program, whatever PATH says. */
+	assert_int_equal(program_find_daemon("test_programs", buf, sizeof(buf), NULL), 0);
+	setenv("PATH", old, 1);
+	use_path(state, "/nonexistent");
+	assert_int_equal(program_find_daemon("daemon", buf, sizeof(buf), NULL), 0);
+	assert_string_equal(buf, temp_dir_path(state, 0, "a/daemon"));
+	setenv("PATH", old, 1);
+	free(old);
+}
+
+FIXTURE_TEST(test_a_program_with_rights_of_its_own)
+{
+	make_file(state, "daemon", 0700);
+	assert_false(program_has_rights(temp_dir_path(state, 0, "daemon")));
+	assert_false(program_has_rights(temp_dir_path(state, 0, "nosuch")));
+	chmod(temp_dir_path(state, 0, "daemon"), 04700);
+	assert_true(program_has_rights(temp_dir_path(state, 0, "daemon")));
+}
