@@ -175,7 +175,7 @@ verdict "no room for all of it: what is there can be read" $? "$TMP/log"
 rm -f a.pftrace
 
 echo 'buffers { size_kb: 64 } durations_ms: 5' >"$TMP/config"
-record 1 -c "$TMP/config" -o a.pftrace && files_are &&
+record 2 -c "$TMP/config" -o a.pftrace && files_are &&
   grep -q 'config:1:25: error: .*duration_ms' "$TMP/log" && grep -q '\^' "$TMP/log"
 verdict "a mistake in a config: where, and what was meant" $? "$TMP/log"
 record 2 -t 5x sched && record 2 && record 2 -P sched,nosuch && record 2 --nonsense sched && files_are
@@ -208,7 +208,7 @@ for i in $(seq 10000); do many+=(-e "no/such$i"); done
 record 1 --socket "$TMP/consumer" -o a.pftrace "${many[@]}" && files_are
 verdict "ten thousand events" $? "$TMP/log"
 record 2 -o a.pftrace $'a\e[2Jb' && quiet && record 2 $'--\e]0;x\a' && quiet && record 2 sched --trigger $'\xc2\x9bJ' && quiet &&
-  record 1 -c $'no\rsuch' && quiet && record 1 -o $'/no\esuch/a' sched && quiet && record 2 -p 2147483647 $'s\xffched' && quiet &&
+  record 2 -c $'no\rsuch' && quiet && record 1 -o $'/no\esuch/a' sched && quiet && record 2 -p 2147483647 $'s\xffched' && quiet &&
   files_are
 verdict "control characters: the terminal sees none" $? "$TMP/log"
 

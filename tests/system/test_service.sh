@@ -47,7 +47,7 @@ refuses() { # STATUS PATTERN COMMAND...: ends with the status and one line on st
 check "help tells the sockets" eval '"$sondad" --help | grep -q "$tmp/producer"'
 check "version is told" eval '"$sondad" --version | grep -q sondad'
 check "an unknown option is a usage error" refuses 2 usage "$sondad" --no-such-option
-check "arguments are a usage error" refuses 2 usage "$sondad" something
+check "arguments are a usage error" refuses 2 'see sondad --help' "$sondad" something
 
 # What other machines could reach is opened only where the person says from where.
 check "a TCP socket is refused without a list of addresses" refuses 1 "127.0.0.1:0: a remote address needs --allow-remote" \

@@ -44,7 +44,7 @@ complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the fi
 
 # ---- without a service
 
-sonda 1 record --detach x -c /dev/null
+sonda 2 record --detach x -c /dev/null
 says 'no tracing service\|empty'
 verdict "nobody to leave a session with" $?
 sonda 1 sessions && says 'no tracing service listens on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
@@ -81,7 +81,7 @@ sonda 0 snapshot flight -q -o b.pftrace && [ ! -s "$TMP/log" ] && complete b.pft
 verdict "snapshot NAME: a later one has no less; -q" $?
 sonda 0 snapshot 1 -o - && complete "$TMP/stdout"
 verdict "snapshot NUMBER -o -" $?
-sonda 1 snapshot 99 -o c.pftrace && says "cannot take a snapshot of '99': .*Tracing session not found (see sonda sessions)" && [ ! -e c.pftrace ]
+sonda 1 snapshot 99 -o c.pftrace && says "cannot take a snapshot of '99': .*Tracing session not found; see sonda sessions" && [ ! -e c.pftrace ]
 verdict "snapshot: a number that is none leaves no file" $?
 sonda 1 snapshot --bugreport -o c.pftrace && says 'eligible'
 verdict "snapshot --bugreport: no session has a score" $?

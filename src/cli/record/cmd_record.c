@@ -120,7 +120,7 @@ static int check_events(struct record_command *c)
 	if (c->config->n_data_sources == 0) {
 		console_error(&c->console, "%s: no data_sources: nothing would be recorded",
 			      c->options.config);
-		return EXIT_FAILED;
+		return EXIT_USAGE;
 	}
 	if (!c->events.n || !missing_all_events(c->config, &c->events, &lines))
 		return EXIT_GOOD;

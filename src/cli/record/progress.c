@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 
-/* "  12 s of 60 s   1,204,331 events   21.4 MB   0 lost". Returns buf. */
+/* "  12 s of 60 s   1,204,331 events (98,112/s)   21.4 MiB   buffers 12%   0 lost". Returns buf. */
 static char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
 {
 	char number[32], of[32] = "";
@@ -27,9 +28,14 @@ static char *progress_format(const struct progress *p, char buf[static PROGRESS_
 	if (p->has_events)
 		n += (size_t)snprintf(buf + n, PROGRESS_MAX - n, "   %s events",
 				      str_thousands(p->events, number));
+	if (p->has_events && p->rate)
+		n += (size_t)snprintf(buf + n, PROGRESS_MAX - n, " (%s/s)",
+				      str_thousands(p->rate, number));
 	if (p->has_bytes)
 		n += (size_t)snprintf(buf + n, PROGRESS_MAX - n, "   %s",
 				      str_bytes(p->bytes, number));
+	if (p->has_fill)
+		n += (size_t)snprintf(buf + n, PROGRESS_MAX - n, "   buffers %u%%", p->fill);
 	if (p->has_events)
 		snprintf(buf + n, PROGRESS_MAX - n, "   %s lost", str_thousands(p->lost, number));
 	return buf;
@@ -44,6 +50,7 @@ static char *progress_format(const struct progress *p, char buf[static PROGRESS_
 struct ring_totals {
 	uint64_t events; /* written by the kernel, including lost ones */
 	uint64_t lost; /* overwritten or dropped before they were read */
+	uint64_t fullest; /* bytes in the fullest ring now */
 	unsigned cpus;
 };
 
@@ -54,6 +61,7 @@ struct ring_totals {
  *	overrun: 0              overwritten before they were read
  *	commit overrun: 0       lost: a nested writer wrapped the whole ring
  *	dropped events: 0       rejected by a full ring that does not overwrite
+ *	bytes: 5204             in the ring now
  *	read events: 13         consumed
  */
 
@@ -85,6 +93,7 @@ static void add_cpu(struct ring_totals *t, const char *stats)
 			number_after(stats, "dropped events");
 
 	t->lost += lost;
+	t->fullest = MAX(t->fullest, number_after(stats, "bytes"));
 	t->events += lost + number_after(stats, "entries") + number_after(stats, "read events");
 	t->cpus++;
 }
@@ -232,13 +241,109 @@ static void find_instance(struct recording_progress *p, const char *tracefs_root
 	strbuf_deinit(&path);
 }
 
+/* ---- the fill of the buffers ---- */
+
+/* Returns how full a buffer of the service is, in percent. */
+static unsigned fill_of(const Pb__TraceStats__BufferStats *b)
+{
+	uint64_t in = b->bytes_written + b->padding_bytes_written;
+	uint64_t out = b->bytes_read + b->bytes_overwritten + b->padding_bytes_cleared;
+
+	if (!b->buffer_size || in <= out)
+		return 0;
+	return (unsigned)MIN((in - out) * 100 / b->buffer_size, 100);
+}
+
+static bool goes_round(const Pb__TraceConfig *config, size_t i)
+{
+	return i >= config->n_buffers ||
+	       config->buffers[i]->fill_policy != PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
+}
+
+#define NEARLY_FULL 90 /* percent */
+
+/* Returns the size in MiB, a power of two, that holds what comes until the end at this rate. */
+static unsigned enough_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
+{
+	uint64_t need = bytes * 2;
+	unsigned mb = 1;
+
+	if (duration_ms > elapsed_ms && elapsed_ms)
+		need = MAX(need, bytes / elapsed_ms * duration_ms / 4 * 5);
+	while (mb < 4096 && ((uint64_t)mb << 20) < need)
+		mb *= 2;
+	return mb;
+}
+
+static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
+			const Pb__TraceStats *stats, uint64_t elapsed_ms,
+			char ret[static PROGRESS_NOTE])
+{
+	for (size_t i = 0; i < stats->n_buffer_stats && !p->told_buffer; i++) {
+		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
+		char size[32];
+		unsigned mb;
+
+		if (goes_round(config, i) || fill_of(b) < NEARLY_FULL)
+			continue;
+		p->told_buffer = true;
+		mb = enough_mb(b->bytes_written, elapsed_ms, config->duration_ms);
+		snprintf(ret, PROGRESS_NOTE,
+			 "buffer %zu (%s) is %u%% full, and data that finds no room is discarded; "
+			 "size_kb: %u would do",
+			 i, str_bytes(b->buffer_size, size), fill_of(b), mb * 1024);
+		return true;
+	}
+	return false;
+}
+
+bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig *config,
+			     const Pb__TraceStats *stats, uint64_t elapsed_ms,
+			     char ret[static PROGRESS_NOTE])
+{
+	struct ring_totals rings;
+	uint64_t kb = p->ring_kb ? p->ring_kb : 1024;
+	char lost[32];
+	unsigned mb = 1;
+
+	if (p->told_ring || !p->instance || ring_watch_read(p->instance, &rings) || !rings.lost)
+		return note_buffer(p, config, stats, elapsed_ms, ret);
+	p->told_ring = true;
+	while ((uint64_t)mb * 1024 < kb * 4)
+		mb *= 2;
+	snprintf(ret, PROGRESS_NOTE,
+		 "the kernel's rings have lost %s events so far; try -B %umb (buffer_size_kb: %u) or "
+		 "fewer events",
+		 str_thousands(rings.lost, lost), mb, mb * 1024);
+	return true;
+}
+
+/* Reads the size of a ring, once. The file has "1408", or "7 (expanded: 1408)", or "X". */
+static void find_ring_size(struct recording_progress *p)
+{
+	struct strbuf path = {0}, text = {0};
+
+	strbuf_printf(&path, "%s/per_cpu/cpu0/buffer_size_kb", p->instance);
+	if (!path.failed && !fs_read_file(path.s, MAX_STATS_BYTES, &text) && text.s)
+		p->ring_kb = strtoull(text.s, NULL, 10);
+	strbuf_deinit(&path);
+	strbuf_deinit(&text);
+}
+
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
 				   const Pb__TraceStats *stats)
 {
 	p->shown.has_bytes = true;
-	p->shown.bytes = 0;
-	for (size_t i = 0; i < stats->n_buffer_stats; i++)
-		p->shown.bytes += stats->buffer_stats[i]->bytes_written;
+	p->shown.has_fill = stats->n_buffer_stats > 0;
+	p->shown.bytes = p->chunks_lost = 0;
+	p->buffer_fill = 0;
+	for (size_t i = 0; i < stats->n_buffer_stats; i++) {
+		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
+
+		p->shown.bytes += b->bytes_written;
+		p->buffer_fill = MAX(p->buffer_fill, fill_of(b));
+		p->chunks_lost += b->chunks_discarded;
+	}
 	if (tracefs_root && stats->has_tracing_session_id)
 		find_instance(p, tracefs_root, stats->tracing_session_id);
 }
@@ -250,10 +355,22 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 	char line[PROGRESS_MAX];
 
 	p->shown.elapsed_ms = elapsed_ms;
+	p->shown.fill = p->buffer_fill;
 	if (p->instance && !ring_watch_read(p->instance, &rings)) {
+		uint64_t before = p->shown.has_events ? p->shown.events : 0;
+
 		p->shown.has_events = true;
+		p->shown.rate = rings.events > before && elapsed_ms > p->last_ms
+					? (rings.events - before) * 1000 / (elapsed_ms - p->last_ms)
+					: 0;
 		p->shown.events = rings.events;
-		p->shown.lost = rings.lost;
+		p->shown.lost = rings.lost + p->chunks_lost;
+		if (!p->ring_kb)
+			find_ring_size(p);
+		if (p->ring_kb)
+			p->shown.fill = MAX(p->shown.fill,
+					    (unsigned)MIN(rings.fullest * 100 / (p->ring_kb << 10), 100));
+		p->last_ms = elapsed_ms;
 	}
 	console_progress(console, progress_format(&p->shown, line));
 }

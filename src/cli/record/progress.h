@@ -20,10 +20,13 @@ struct progress {
 	uint64_t bytes; /* in the central buffer, overwritten ones included */
 	bool has_events;
 	uint64_t events; /* of the kernel's rings */
-	uint64_t lost;
+	uint64_t lost; /* so far: of these events, and chunks of the service's buffers */
+	uint64_t rate; /* events in a second, since the line before */
+	bool has_fill;
+	unsigned fill; /* percent of the fullest buffer: a ring of the kernel, or the service's */
 };
 
-#define PROGRESS_MAX 160
+#define PROGRESS_MAX 240
 
 /*
  * Detects that the output of a streaming recording does not keep up, from the service's counters,
@@ -57,6 +60,11 @@ struct recording_progress {
 		[RECORDING_PROGRESS_MAX_PROBES]; /* producers that may read the kernel's rings */
 	size_t n_probes;
 	char *instance; /* owned: the tracefs instance of one of them; NULL unknown */
+	uint64_t ring_kb; /* of each CPU; 0: unknown */
+	uint64_t last_ms; /* when the line before was shown */
+	unsigned buffer_fill; /* percent of the fullest buffer of the service */
+	uint64_t chunks_lost; /* of these buffers */
+	bool told_ring, told_buffer; /* a message was printed */
 };
 
 void recording_progress_deinit(struct recording_progress *p);
@@ -65,5 +73,12 @@ void recording_progress_note_state(struct recording_progress *p,
 /* tracefs_root: NULL if tracefs cannot be read. */
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
 				   const Pb__TraceStats *stats);
+
+/* Returns a message, once for each cause: the kernel's rings lose events, or a buffer that does not
+ * go round is nearly full; with the size that would do. Returns false if there is nothing to say. */
+#define PROGRESS_NOTE 256
+bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig *config,
+			     const Pb__TraceStats *stats, uint64_t elapsed_ms,
+			     char ret[static PROGRESS_NOTE]);
 void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 			     struct console *console);

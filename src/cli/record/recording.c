@@ -327,6 +327,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 {
 	struct recording *r = ctx;
 	struct recording_result *result = r->result;
+	char note[PROGRESS_NOTE];
 
 	if (at_end) {
 		stats_message_decode(stats, &result->stats);
@@ -340,6 +341,9 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
+	if (recording_progress_note(&r->progress, r->setup->config, stats,
+				    (clock_mono_ns() - r->started_ns) / NS_PER_MS, note))
+		console_say(r->setup->console, "%s", note);
 	if (!r->setup->streams)
 		return;
 	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);

@@ -2,8 +2,10 @@
 
 #include "cli/terminal/console.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -16,6 +18,56 @@
 void console_init(struct console *c, bool quiet)
 {
 	*c = (struct console){.tty = isatty(STDERR_FILENO), .quiet = quiet};
+	console_color(c, "auto");
+}
+
+int console_color(struct console *c, const char *when)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (!strcmp(when, "always"))
+		c->color = true;
+	else if (!strcmp(when, "never"))
+		c->color = false;
+	else if (!strcmp(when, "auto"))
+		c->color = c->tty && !(no && *no) && term && strcmp(term, "dumb") != 0;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+/* Returns true for a line of a summary that reports a loss, or something that is missing. */
+static bool needs_attention(const char *line)
+{
+	static const char *const labels[] = {"  holes  ", "  missing  "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		if (str_starts(line, labels[i]))
+			return true;
+	return str_starts(line, "  lost  ") && !str_starts(line, "  lost     nothing");
+}
+
+/* Writes lines; the labels of those that need attention are red. */
+static void write_colored(const char *text)
+{
+	struct strbuf b = {0};
+	const char *line = text, *end;
+
+	for (; *line; line = end) {
+		size_t label = needs_attention(line) ? 2 + strcspn(line + 2, " ") : 0;
+
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (label)
+			strbuf_printf(&b, RED "%.*s" PLAIN, (int)label, line);
+		strbuf_add(&b, line + label, (size_t)(end - line) - label);
+	}
+	if (b.s)
+		fs_write_all(STDERR_FILENO, b.s, b.len);
+	strbuf_deinit(&b);
 }
 
 void console_clear(struct console *c)
@@ -62,7 +114,10 @@ void console_error_block(struct console *c, const char *text)
 	if (!plain)
 		return;
 	str_make_plain(plain, strlen(plain), "\n\t");
-	fs_write_all(STDERR_FILENO, plain, strlen(plain));
+	if (c->color)
+		write_colored(plain);
+	else
+		fs_write_all(STDERR_FILENO, plain, strlen(plain));
 }
 
 void console_block(struct console *c, const char *text)

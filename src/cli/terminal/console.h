@@ -10,10 +10,14 @@
 struct console {
 	bool tty;
 	bool quiet; /* only errors */
+	bool color; /* what needs attention is red */
 	bool has_progress; /* a progress line is on the terminal */
 };
 
+/* Colours on a terminal, unless NO_COLOR is set (no-color.org) or TERM is "dumb". */
 void console_init(struct console *c, bool quiet);
+/* Sets colours by "always", "never" or "auto" (as console_init()). Returns 0 or -EINVAL. */
+int console_color(struct console *c, const char *when);
 /* Prints "sonda: text", also with quiet. */
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "sonda: text". */

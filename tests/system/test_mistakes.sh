@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Mistakes that people make, a row each: the exit code of the table in docs/messages.md, and an answer of one or two
+# sentences that says what to do. No row waits for a time; the service and its producer are real.
+set -u
+. "$(dirname "$0")/lib.sh"
+chmod 755 "$TMP"
+mkdir -m 777 "$TMP/work" "$TMP/bin"
+cp "$B"/bin/sonda* "$TMP/bin"
+cd "$TMP/work" || exit 2
+export PATH=$TMP/bin:$PATH
+
+sources='buffers { size_kb: 4096 } data_sources { config { name: "sonda.test.counter" } }'
+echo "$sources" >good.cfg
+echo "$sources duration_ms: 100" >short.cfg
+echo 'bufers { size_kb: 64 }' >typo.cfg
+echo 'buffers { size_kb: 64 fill_policy: DISCRAD }' >enum.cfg
+echo 'buffers { size_kb: lots }' >number.cfg
+echo 'buffers { size_kb: 64' >open.cfg
+echo 'buffers { size_kb: 64 } data_sources { config { name: "sonda.test.conuter" } } duration_ms: 100' >source.cfg
+echo 'buffers { size_kb: 64 }' >nothing.cfg
+echo 'activate_triggers: "x"' >trigger.cfg
+echo "$sources write_into_file: true output_path: \"relative\" duration_ms: 100" >relative.cfg
+echo "$sources cmd_trace_start_delay { min_delay_ms: 5 }" >delay.cfg
+: >empty.cfg
+echo 'no trace' >text.pftrace
+mkdir folder
+
+# One or two lines, the first with the name of the program or of the file, and no more than the answer: no usage.
+answers() { # EXIT_CODE REGEX
+  local lines
+  lines=$(wc -l <"$TMP/log")
+  [ "$status" = "$1" ] && grep -qE -- "$2" "$TMP/log" && [ "$lines" -le "${LINES_OF_ANSWER:-2}" ] && [ ! -s "$TMP/stdout" ]
+}
+
+try() { # NAME EXIT_CODE REGEX COMMAND...
+  local name=$1 code=$2 regex=$3
+  shift 3
+  timeout 60 "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null
+  status=$?
+  answers "$code" "$regex"
+  verdict "$name" $? "$TMP/log" "$TMP/stdout"
+}
+
+# EXIT_CODE | ARGUMENTS OF SONDA | WHAT IT SAYS. Arguments have no blanks within.
+rows() {
+  local code args regex
+  while IFS='|' read -r code args regex; do
+    case $code in '' | '#'*) continue ;; esac
+    read -ra args <<<"$args"
+    try "sonda ${args[*]}" "${code// /}" "${regex# }" sonda "${args[@]}"
+  done
+}
+
+# ---- no service runs
+
+rows <<'END'
+# verbs and options
+2 | recrod sched | unknown verb 'recrod'; did you mean record\?
+2 | dance | unknown verb 'dance'; see sonda help
+2 | help snapshto | unknown verb 'snapshto'; did you mean snapshot\?
+2 | record --tiem=5 sched | unknown option --tiem
+2 | record -Z sched | unknown option -Z
+2 | sessions --sokcet x | unknown option --sokcet; did you mean --socket\?
+2 | snapshot a b | unexpected argument 'b'
+2 | stop | a name is missing
+2 | attach | a name is missing
+2 | trigger | a name is missing
+2 | doctor traefs | unknown check 'traefs'; did you mean tracefs\?
+# words, units, numbers
+2 | record | nothing to record
+2 | record -t 5x sched | -t 5x
+2 | record -t | -t needs a value
+2 | record -t -5 sched | -t -5
+2 | record -b 64xb sched | -b 64xb
+2 | record -b 0 sched | -b 0
+2 | record -B 99999gb sched | -B 99999gb
+2 | record --max-size much sched | --max-size much
+2 | record --max-size 1gb -b 64mb sched | --max-size limits a trace
+2 | record -C 3-1 sched | -C 3-1: not a list of CPUs; example
+2 | record -C 99999 sched | -C 99999: CPU number is too large
+2 | record -p init sched | -p: .init. is not a process id; examples
+2 | record --clock tsc sched | --clock tsc: not a clock; use boot or mono_raw
+2 | record a/b/c | 'a/b/c' is not a valid event name
+2 | record !sched | excludes what is named before it; name more events
+2 | record --filter x>1 sched | --filter must follow the event
+2 | record sched_switch --trigger stop | unknown action .stop.; the actions are
+2 | record -a -p 1 sched | -a and -p cannot be combined
+2 | record sched -- | there is no command after --
+2 | record --exit-code sched | --exit-code needs a command
+2 | record --json -o - sched | --json and the trace
+2 | record --detach= sched | --detach needs a name
+# configs
+2 | record -c none.cfg | cannot read the config none.cfg: No such file or directory; see configs/
+2 | record -c folder | cannot read the config folder: Is a directory
+2 | record -c empty.cfg | empty.cfg
+2 | record -c nothing.cfg | no data_sources
+2 | record -c trigger.cfg | activate_triggers
+2 | record -c delay.cfg | cmd_trace_start_delay needs min_delay_ms and max_delay_ms
+# files
+1 | info none.pftrace | none.pftrace: No such file
+1 | info text.pftrace | text.pftrace
+1 | sql none.pftrace select | none.pftrace: No such file
+# no service
+1 | sessions | no tracing service listens on .*; run: sudo
+1 | status | no tracing service listens on .*; run: sudo
+1 | snapshot x | no tracing service listens on .*; run: sudo
+1 | stop x | no tracing service listens on .*; run: sudo
+1 | attach x | no tracing service listens on .*; run: sudo
+1 | trigger x | no tracing service listens on .*; run: sudo
+1 | record --socket none -c good.cfg | no tracing service listens on none; run: sudo
+END
+LINES_OF_ANSWER=4 rows <<'END'
+2 | record -c typo.cfg | typo.cfg:1:1: error: .*did you mean "buffers"
+2 | record -c enum.cfg | enum.cfg:1:.*DISCRAD
+2 | record -c number.cfg | number.cfg:1:.*takes a whole number
+2 | record -c open.cfg | open.cfg:1:.*
+END
+try "a daemon with an argument" 2 "^sondad: unexpected argument 'extra'; see sondad --help" sondad extra
+try "another daemon with an argument" 2 "unexpected argument 'extra'; see --help" sonda-probes extra
+try "an output in a folder that is not there" 1 'cannot write /nonexistent/x: No such file' sonda record -c good.cfg -o /nonexistent/x
+try "an output that is a folder" 1 'cannot write folder: Is a directory' sonda record -c good.cfg -o folder
+if command -v script >/dev/null; then
+  script -qec 'sonda record -c good.cfg -o - 2>log; echo "code $?" >>log' /dev/null >/dev/null 2>&1 </dev/null
+  grep -q 'binary data.*choose a file with -o FILE' log && grep -q 'code 2' log
+  verdict "a trace to a terminal" $? log
+fi
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  as_nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
+  # shellcheck disable=SC2086
+  try "without root" 1 'uid 65534.*; run: sudo' $as_nobody env -u PERFETTO_CONSUMER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME="$TMP/no" sonda record -t 1 sched
+fi
+
+# ---- with a service
+
+start TRACED_NOTIFY_FD "$TMP/service.log" sondad && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+verdict "service and producer start" $?
+sonda record --detach flight -c good.cfg 2>"$TMP/log"
+verdict "a session named flight" $? "$TMP/log"
+rows <<'END'
+1 | snapshot flght | cannot take a snapshot of 'flght': .*; did you mean flight\?
+1 | snapshot other | cannot take a snapshot of 'other': .*; see sonda sessions
+1 | snapshot 99999 | cannot take a snapshot of '99999'
+1 | stop flihgt | no detached session named 'flihgt'; did you mean flight\?
+1 | attach fligt | no detached session named 'fligt'; did you mean flight\?
+1 | record --detach flight -c good.cfg | already
+1 | record -c relative.cfg | output_path
+1 | snapshot flight -o /nonexistent/x | cannot write /nonexistent/x: No such file
+1 | snapshot flight -o folder | cannot write folder: Is a directory
+END
+LINES_OF_ANSWER=3 try "a full disk" 1 'No space left' sonda snapshot flight -o /dev/full
+LINES_OF_ANSWER=6 try "a full disk while it records" 1 'No space left' sonda record -q -c short.cfg -o /dev/full
+sonda snapshot -q flight -o - 2>"$TMP/log" | true
+[ "${PIPESTATUS[0]}" = 1 ] && grep -qE 'Broken pipe|reader' "$TMP/log" && [ "$(wc -l <"$TMP/log")" -le 2 ]
+verdict "a pipe whose reader is gone" $? "$TMP/log"
+
+# A recording that runs is one that has its file.
+interrupted() { # NAME SIGNALS CODE REGEX ARGS...
+  local name=$1 signals=$2 code=$3 regex=$4 pid i
+  shift 4
+  rm -f int.pftrace
+  sonda record "$@" -o int.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null &
+  pid=$!
+  for ((i = 0; i < 1000; i++)); do [ ! -e "$UNTIL" ] || break; sleep 0.02; done
+  for i in $signals; do kill "-$i" $pid; done
+  wait $pid
+  status=$?
+  [ $status = "$code" ] && grep -qE -- "$regex" "$TMP/log"
+  verdict "$name" $? "$TMP/log"
+}
+echo "$sources write_into_file: true" >file.cfg
+UNTIL=int.pftrace interrupted "Ctrl-C while it records: saved" INT 0 'stopped by SIGINT' -c file.cfg
+UNTIL=int.pftrace interrupted "SIGTERM while it records: saved" TERM 0 'stopped by SIGTERM' -c file.cfg
+rm -f ran
+UNTIL=ran interrupted "Ctrl-C while a command runs: the command gets it" 'INT' 0 'command' -c file.cfg -- sh -c ': >ran; exec sleep 60'
+sonda stop -q flight -o last.pftrace 2>"$TMP/log" && [ -s last.pftrace ]
+verdict "the session was not disturbed" $? "$TMP/log"
+exit $BAD
