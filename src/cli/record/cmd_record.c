@@ -414,6 +414,8 @@ int cmd_record(int argc, char **argv)
 		return EXIT_GOOD;
 	}
 	console_init(&c.console, c.options.quiet);
+	c.console.verbose = c.options.verbose;
+	console_color(&c.console, c.options.color ? c.options.color : "auto");
 	code = prepare(&c);
 	if (!code)
 		code = c.options.show_config ? record_show_config(&c) : run(&c);

@@ -59,7 +59,7 @@ const char record_usage[] =
 	"      --strict           exit with 3 if data was lost or something is missing\n"
 	"      --json             print the summary as JSON on standard output\n"
 	"      --exit-code        exit with COMMAND's exit code if it is not 0\n"
-	"  -q, --quiet            print only errors\n"
+	"  -q, --quiet; -v, --verbose; --color W  only errors; progress in pipes; always/never/auto\n"
 	"  -h, --help             print this help\n"
 	"\n"
 	"Exit codes: 0 success, 1 failure, 2 usage error, 3 see --strict, others see "
@@ -95,12 +95,13 @@ enum {
 	OPT_SOCKET,
 	OPT_STRICT,
 	OPT_JSON,
+	OPT_COLOR,
 	OPT_EXIT_CODE,
 	OPT_DETACH,
 	OPT_SHOW_CONFIG,
 };
 
-static const char short_options[] = "-:e:P:p:aC:t:b:B:c:o:qh";
+static const char short_options[] = "-:e:P:p:aC:t:b:B:c:o:qvh";
 
 static const struct option long_options[] = {
 	{"event", required_argument, NULL, 'e'},
@@ -136,6 +137,8 @@ static const struct option long_options[] = {
 	{"detach", required_argument, NULL, OPT_DETACH},
 	{"show-config", optional_argument, NULL, OPT_SHOW_CONFIG},
 	{"quiet", no_argument, NULL, 'q'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"color", required_argument, NULL, OPT_COLOR},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -324,6 +327,14 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	return -ENOENT;
 }
 
+static int take_color(struct record_options *o, struct err_text *e)
+{
+	o->color = optarg;
+	if (strcmp(optarg, "always") && strcmp(optarg, "never") && strcmp(optarg, "auto"))
+		return err_set(e, -EINVAL, "--color %.80s: use always, never or auto", optarg);
+	return 0;
+}
+
 static int take_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
@@ -342,6 +353,11 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 	case 'q':
 		o->quiet = true;
 		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case OPT_COLOR:
+		return take_color(o, e);
 	case OPT_TXT:
 		o->config_is_text = true;
 		return 0;

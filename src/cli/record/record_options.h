@@ -90,6 +90,8 @@ struct record_options {
 	bool no_priority; /* do not raise the priority of the daemons */
 	bool exit_code; /* exit with the command's exit code */
 	bool quiet;
+	bool verbose;
+	const char *color; /* --color: always, never or auto; NULL: auto */
 };
 
 /* Returns true if events of the kernel are named. */

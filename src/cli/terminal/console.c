@@ -138,7 +138,7 @@ void console_line(struct console *c, const char *line)
 
 bool console_shows_progress(const struct console *c)
 {
-	return c->tty && !c->quiet;
+	return (c->tty || c->verbose) && !c->quiet;
 }
 
 static size_t columns(void)
@@ -157,6 +157,10 @@ void console_progress(struct console *c, const char *line)
 
 	if (!console_shows_progress(c))
 		return;
+	if (!c->tty) {
+		console_say(c, "%s", line + strspn(line, " "));
+		return;
+	}
 	strbuf_puts(&b, "\r\033[K");
 	strbuf_add(&b, line, len < room ? len : room);
 	if (!b.failed)

@@ -10,6 +10,7 @@
 struct console {
 	bool tty;
 	bool quiet; /* only errors */
+	bool verbose; /* progress as lines where it cannot be rewritten */
 	bool color; /* what needs attention is red */
 	bool has_progress; /* a progress line is on the terminal */
 };

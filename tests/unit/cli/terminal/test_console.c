@@ -7,6 +7,8 @@
 #include <pty.h>
 
 #include "unit/test.h"
+#include <errno.h>
+
 #include "cli/terminal/console.h"
 
 #define LAST_BYTE '\001'
@@ -104,6 +106,55 @@ static void speak_long(struct console *c)
 	console_progress(c, "0123456789abcdef");
 	console_clear(c);
 	console_clear(c);
+}
+
+static void be_verbose(struct console *c)
+{
+	c->verbose = true;
+	console_progress(c, "  1 s   2 events");
+	console_progress(c, "  2 s   4 events");
+	console_block(c, "  lost     7 events\n");
+}
+
+TEST(test_progress_without_a_terminal_is_lines_and_only_if_it_is_asked_for)
+{
+	through_pipe(false, be_verbose);
+	assert_string_equal(heard, "sonda: 1 s   2 events\nsonda: 2 s   4 events\n"
+				   "  lost     7 events\n");
+}
+
+static void be_red(struct console *c)
+{
+	assert_int_equal(console_color(c, "sometimes"), -EINVAL);
+	assert_int_equal(console_color(c, "always"), 0);
+	console_block(c, "Recorded\n  lost     nothing\n  lost     7\n           8\n  missing  it\n");
+}
+
+TEST(test_what_was_lost_is_red)
+{
+	through_pipe(false, be_red);
+	assert_string_equal(heard, "Recorded\n  lost     nothing\n\033[31m  lost\033[0m     7\n           8\n"
+				   "\033[31m  missing\033[0m  it\n");
+}
+
+static void be_plain(struct console *c)
+{
+	setenv("NO_COLOR", "1", 1);
+	setenv("TERM", "xterm", 1);
+	c->tty = true;
+	console_color(c, "auto");
+	assert_false(c->color);
+	unsetenv("NO_COLOR");
+	console_color(c, "auto");
+	assert_true(c->color);
+	setenv("TERM", "dumb", 1);
+	console_color(c, "auto");
+	assert_false(c->color);
+}
+
+TEST(test_no_color)
+{
+	through_pipe(false, be_plain);
 }
 
 TEST(test_progress_is_cut_to_the_terminals_width)
