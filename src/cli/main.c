@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonda VERB ...: finds the verb in the table and passes it the remaining arguments. */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/core/version.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/perfetto/perfetto.h"
 #include "cli/terminal/verb.h"
 
 struct verb {
@@ -92,10 +94,20 @@ static int cmd_version(int argc, char **argv)
 	return EXIT_GOOD;
 }
 
+/* A link of that name makes scripts for Perfetto's command line go on. */
+static bool is_called_perfetto(const char *program)
+{
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	return program && !strcmp(slash ? slash + 1 : program, "perfetto");
+}
+
 int main(int argc, char **argv)
 {
 	const struct verb *v;
 
+	if (is_called_perfetto(argv[0]))
+		return perfetto_main(argc, argv);
 	log_init("sonda");
 	if (argc < 2) {
 		print_verbs(stderr);

@@ -71,7 +71,8 @@ static const struct option {
 	{"PSI", IN_PROC, "pressure", "pressure counters"},
 	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "I/O of processes"},
 	{"CGROUPS", IN_PROC, "cgroups", "linux.cgroup_stats"},
-	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq", "frequencies of CPUs (none in most guests)"},
+	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq",
+	 "frequencies of CPUs (none in most guests)"},
 };
 
 #define CONFIG_MAX_LINE 1024
@@ -105,7 +106,9 @@ static void read_config(gzFile config, bool has[static ARRAY_SIZE(options)])
 
 static bool has_file(const struct doctor_machine *m, const struct option *o, const char *tracefs)
 {
-	const char *root = o->place == IN_TRACEFS ? tracefs : o->place == IN_PROC ? m->proc : m->sys;
+	const char *root = o->place == IN_TRACEFS ? tracefs
+			   : o->place == IN_PROC  ? m->proc
+						  : m->sys;
 	char path[512];
 
 	return !fs_join(path, sizeof(path), root, o->file) && fs_exists(path);
@@ -251,7 +254,8 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 			    restriction);
 		doctor_mend(f, "sudo sonda record EVENT...");
 	} else {
-		doctor_find(f, DOCTOR_OK, "names of kernel functions can be read (kptr_restrict %s)",
+		doctor_find(f, DOCTOR_OK,
+			    "names of kernel functions can be read (kptr_restrict %s)",
 			    restriction);
 	}
 }

@@ -104,12 +104,14 @@ void check_memory(struct doctor_machine *m, struct doctor_finding *f)
 	if (has == UINT64_MAX) {
 		doctor_find(f, DOCTOR_OK, "unknown");
 	} else if (has < need * 2) {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "%s are available, and a recording takes up to %s: rings of %ld CPUs and "
-			    "a buffer",
-			    b, a, cpus);
+		doctor_find(
+			f, DOCTOR_LIMIT,
+			"%s are available, and a recording takes up to %s: rings of %ld CPUs and "
+			"a buffer",
+			b, a, cpus);
 		doctor_mend(f, "sonda record -B 512kb -b 8mb EVENT...");
 	} else {
-		doctor_find(f, DOCTOR_OK, "%s available; a recording takes up to %s by default", b, a);
+		doctor_find(f, DOCTOR_OK, "%s available; a recording takes up to %s by default", b,
+			    a);
 	}
 }

@@ -110,8 +110,7 @@ static size_t enabled_events(const char *root)
 	char path[512];
 	size_t n = 0;
 
-	if (!fs_join(path, sizeof(path), root, "set_event") &&
-	    !fs_read_file(path, 4u << 20, &text))
+	if (!fs_join(path, sizeof(path), root, "set_event") && !fs_read_file(path, 4u << 20, &text))
 		for (const char *p = text.s; p && (p = strchr(p, '\n')); p++)
 			n++;
 	strbuf_deinit(&text);
@@ -184,8 +183,7 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 		return 0;
 	target[n] = '\0';
 	for (const char *const *root = h->m->tracefs; *root; root++)
-		h->holds = h->holds ||
-			   (str_starts(target, *root) && target[strlen(*root)] == '/');
+		h->holds = h->holds || (str_starts(target, *root) && target[strlen(*root)] == '/');
 	return h->holds;
 }
 
@@ -229,11 +227,12 @@ void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 	if (!t.text.len && !h.text.len) {
 		doctor_find(f, DOCTOR_OK, "no other program traces the kernel");
 	} else {
-		doctor_find(f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
-			    "other tracers are at work: %s%s%s; sonda records in an instance of its "
-			    "own, but their events cost time too",
-			    t.text.len ? t.text.s : "", t.text.len && h.text.len ? "; by " : "",
-			    h.text.len ? h.text.s : "");
+		doctor_find(
+			f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
+			"other tracers are at work: %s%s%s; sonda records in an instance of its "
+			"own, but their events cost time too",
+			t.text.len ? t.text.s : "", t.text.len && h.text.len ? "; by " : "",
+			h.text.len ? h.text.s : "");
 		if (h.pids.len)
 			doctor_mend(f, "sudo kill%s", h.pids.s);
 		else

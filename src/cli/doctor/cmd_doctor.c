@@ -82,7 +82,8 @@ static int check_names(const struct verb_options *o)
 			log_error("doctor: unknown check '%s'; did you mean %s?", o->words[i],
 				  str_nearest_get(&nearest));
 		else
-			log_error("doctor: unknown check '%s'; sonda doctor lists them", o->words[i]);
+			log_error("doctor: unknown check '%s'; sonda doctor lists them",
+				  o->words[i]);
 		return EXIT_USAGE;
 	}
 	return EXIT_GOOD;
@@ -132,9 +133,9 @@ int cmd_doctor(int argc, char **argv)
 	if (o.json)
 		strbuf_printf(&out, "],\"can_record\":%s}\n",
 			      worst == DOCTOR_FAULT ? "false" : "true");
-	code = worst == DOCTOR_FAULT		      ? EXIT_FAILED
+	code = worst == DOCTOR_FAULT		   ? EXIT_FAILED
 	       : worst == DOCTOR_LIMIT && o.strict ? EXIT_LOSSY
-						      : EXIT_GOOD;
+						   : EXIT_GOOD;
 	if (out.failed || fs_write_all(STDOUT_FILENO, out.s ? out.s : "", out.len)) {
 		log_error("cannot write to standard output");
 		code = EXIT_FAILED;

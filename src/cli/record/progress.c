@@ -257,7 +257,8 @@ static unsigned fill_of(const Pb__TraceStats__BufferStats *b)
 static bool goes_round(const Pb__TraceConfig *config, size_t i)
 {
 	return i >= config->n_buffers ||
-	       config->buffers[i]->fill_policy != PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
+	       config->buffers[i]->fill_policy !=
+		       PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
 }
 
 #define NEARLY_FULL 90 /* percent */
@@ -312,7 +313,8 @@ bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig
 	while ((uint64_t)mb * 1024 < kb * 4)
 		mb *= 2;
 	snprintf(ret, PROGRESS_NOTE,
-		 "the kernel's rings have lost %s events so far; try -B %umb (buffer_size_kb: %u) or "
+		 "the kernel's rings have lost %s events so far; try -B %umb (buffer_size_kb: %u) "
+		 "or "
 		 "fewer events",
 		 str_thousands(rings.lost, lost), mb, mb * 1024);
 	return true;
@@ -368,8 +370,9 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 		if (!p->ring_kb)
 			find_ring_size(p);
 		if (p->ring_kb)
-			p->shown.fill = MAX(p->shown.fill,
-					    (unsigned)MIN(rings.fullest * 100 / (p->ring_kb << 10), 100));
+			p->shown.fill =
+				MAX(p->shown.fill,
+				    (unsigned)MIN(rings.fullest * 100 / (p->ring_kb << 10), 100));
 		p->last_ms = elapsed_ms;
 	}
 	console_progress(console, progress_format(&p->shown, line));

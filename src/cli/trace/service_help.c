@@ -19,7 +19,8 @@
 /* Returns true if systemd runs and has the unit. */
 static bool has_unit(const char *name)
 {
-	static const char *const folders[] = {"/etc/systemd/system", "/usr/local/lib/systemd/system",
+	static const char *const folders[] = {"/etc/systemd/system",
+					      "/usr/local/lib/systemd/system",
 					      "/usr/lib/systemd/system", "/lib/systemd/system"};
 	char path[128];
 
@@ -100,13 +101,15 @@ bool service_problem(const char *address, int error, struct err_text *text, stru
 		err_set(remedy, 0, "%s", service_start());
 		return true;
 	case -EAGAIN:
-		err_set(text, 0, "the tracing service on %s accepts no connection: it hangs", address);
+		err_set(text, 0, "the tracing service on %s accepts no connection: it hangs",
+			address);
 		err_set(remedy, 0, "%s",
 			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");
 		return true;
 	case -ETIMEDOUT:
-		err_set(text, 0, "the listener on %s does not answer: it hangs, or is not a tracing "
-				 "service",
+		err_set(text, 0,
+			"the listener on %s does not answer: it hangs, or is not a tracing "
+			"service",
 			address);
 		err_set(remedy, 0, "%s",
 			has_unit("sondad.service") ? "sudo systemctl restart sondad" : "");

@@ -31,6 +31,8 @@ struct session_client {
 	bool done, timed_out; /* of the pending request */
 	int error;
 	bool lost; /* the connection */
+	bool is_ours; /* the session was started here: its end is reported without a request */
+	bool started; /* all of its data sources */
 	bool ended; /* our session */
 	struct err_text end_text; /* "" or the reason */
 	unsigned signals;
@@ -221,8 +223,8 @@ bool session_client_nearest(struct session_client *c, const char *name,
 		return false;
 	for (size_t i = 0; i < state->n_tracing_sessions; i++)
 		if (state->tracing_sessions[i]->unique_session_name)
-			str_nearest_try_copy(&nearest, state->tracing_sessions[i]->unique_session_name,
-					     ret);
+			str_nearest_try_copy(&nearest,
+					     state->tracing_sessions[i]->unique_session_name, ret);
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	str_make_plain(ret, str_nearest_get(&nearest) ? strlen(ret) : 0, "");
 	return str_nearest_get(&nearest) != NULL;
@@ -308,6 +310,48 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 	event_base_loopbreak(c->loop);
 }
 
+int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
+			  struct err_text *e)
+{
+	size_t len = pb__trace_config__get_packed_size(config);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+	int r;
+
+	if (!bytes)
+		return err_set(e, -ENOMEM, "no memory");
+	pb__trace_config__pack(config, bytes);
+	r = consumer_enable(c->consumer, bytes, len, fd, on_ended, c);
+	c->is_ours = r == 0;
+	return r < 0 ? describe(c, r, "starting a session", e) : 0;
+}
+
+static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
+{
+	struct session_client *c = ctx;
+
+	(void)last;
+	if (error || (events && events->all_data_sources_started))
+		c->started = true;
+	event_base_loopbreak(c->loop);
+}
+
+int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
+{
+	int r = consumer_observe(c->consumer,
+				 PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED,
+				 on_observed, c);
+
+	if (r < 0)
+		return describe(c, r, "waiting for the start", e);
+	give_time(c, timeout_ms);
+	while (!c->started && !c->ended && !c->lost && !c->timed_out)
+		event_base_dispatch(c->loop);
+	event_del(c->timer);
+	r = c->timed_out ? -ETIMEDOUT : c->ended || c->lost ? -EPROTO : 0;
+	c->timed_out = false;
+	return r < 0 ? describe(c, r, "waiting for the start", e) : 0;
+}
+
 /* Stops the session. A failed flush loses the data that producers still hold, but the rest is
  * read. */
 static int stop(struct session_client *c, const Pb__TraceConfig *config, struct session_end *end,
@@ -345,7 +389,7 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 {
 	uint32_t stop_ms = config->data_source_stop_timeout_ms ? config->data_source_stop_timeout_ms
 							       : DEFAULT_STOP_TIMEOUT_MS;
-	int r = consumer_await_end(c->consumer, on_ended, c);
+	int r = c->is_ours ? 0 : consumer_await_end(c->consumer, on_ended, c);
 
 	if (r < 0)
 		return describe(c, r, "waiting for its end", e);

@@ -36,6 +36,13 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 
+/* Starts a session; fd: as for consumer_enable(). session_client_end() reports its end, and a refusal. */
+int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
+			  struct err_text *e);
+/* Waits until all data sources of our session have started. Returns 0, -ETIMEDOUT, or -EPROTO if it
+ * ended before. */
+int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e);
+
 /* How a session ended. aborted is the error text of the service, "" if it ended normally. */
 struct session_end {
 	bool by_signal;

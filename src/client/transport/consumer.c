@@ -417,6 +417,8 @@ int consumer_clone(struct consumer *c, const struct consumer_clone_request *requ
 		args.selector_case = PB__CLONE_SESSION_REQUEST__SELECTOR_SESSION_ID;
 		args.session_id = request->session_id;
 	}
+	args.has_skip_trace_filter = request->skip_filter;
+	args.skip_trace_filter = request->skip_filter;
 	if (request->trigger)
 		put_trigger(request->trigger, &args);
 	return request_send_msg(r, "CloneSession", &args.base, fd);

@@ -87,6 +87,7 @@ struct consumer_clone_request {
 	const char *name; /* unique_session_name; NULL: select by number */
 	uint64_t session_id; /* CONSUMER_CLONE_FOR_BUGREPORT: the one with the highest score */
 	const Pb__ObservableEvents__CloneTriggerHit *trigger; /* stored in the clone; NULL: none */
+	bool skip_filter; /* without the trace_filter of the session */
 };
 #define CONSUMER_CLONE_FOR_BUGREPORT UINT64_MAX
 

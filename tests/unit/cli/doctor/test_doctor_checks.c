@@ -57,7 +57,8 @@ MACHINE_TEST(test_selinux_that_confines_this_user)
 {
 	finds(check_selinux, DOCTOR_OK, "does not enforce", "");
 	fake_machine_file(&x, "sys/fs/selinux/enforce", "1");
-	fake_machine_file(&x, "proc/self/attr/current", "unconfined_u:unconfined_r:unconfined_t:s0");
+	fake_machine_file(&x, "proc/self/attr/current",
+			  "unconfined_u:unconfined_r:unconfined_t:s0");
 	finds(check_selinux, DOCTOR_OK, "does not confine", "");
 	fake_machine_file(&x, "proc/self/attr/current", "system_u:system_r:sonda_t:s0");
 	finds(check_selinux, DOCTOR_NOTE, "sonda_t", "ausearch");
@@ -68,7 +69,8 @@ MACHINE_TEST(test_apparmor_that_confines_this_process)
 	fake_machine_file(&x, "proc/self/attr/current", "unconfined\n");
 	finds(check_apparmor, DOCTOR_OK, "does not confine", "");
 	fake_machine_file(&x, "proc/self/attr/current", "docker-default (enforce)\n");
-	finds(check_apparmor, DOCTOR_LIMIT, "profile docker-default)", "aa-complain docker-default");
+	finds(check_apparmor, DOCTOR_LIMIT, "profile docker-default)",
+	      "aa-complain docker-default");
 }
 
 /* A file of another inode than that of the machine's own namespace. */

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perfetto: what the options say, with one synchronous consumer.
+ *
+ *	options --> config --> output --> (background) --> connect --> enable --> end --> save
+ *	                                              \--> attach --> (stop) --> end --> save
+ *	                                              \--> clone -------------------> save
+ */
+
+#include "cli/perfetto/perfetto.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyze/trace_scan.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "cli/perfetto/perfetto_background.h"
+#include "cli/perfetto/perfetto_config.h"
+#include "cli/perfetto/perfetto_options.h"
+#include "cli/perfetto/perfetto_query.h"
+#include "cli/trace/activate_triggers.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+
+#define NOT_THERE 2 /* exit code: no such detached session */
+
+struct perfetto {
+	struct perfetto_options o;
+	Pb__TraceConfig *config; /* owned; NULL: none is needed */
+	struct trace_file *file; /* owned; NULL: no output of ours */
+	struct session_client *client; /* owned */
+	int notify_fd;
+};
+
+static int fail(const char *why)
+{
+	perfetto_say("%s", why);
+	return 1;
+}
+
+/* Returns -1 or the exit code. */
+static int connect_service(struct perfetto *p)
+{
+	struct err_text e;
+
+	if (session_client_open(NULL, &p->client, &e) == 0)
+		return -1;
+	perfetto_say("Could not connect to the traced socket %s. Ensure traced is running or use "
+		     "tracebox. See https://perfetto.dev/docs/quickstart/linux-tracing.",
+		     sock_default_consumer());
+	perfetto_say("%s", e.text);
+	return 1;
+}
+
+/* ---- the output ---- */
+
+/* Makes the path absolute: in the background the directory is another one. */
+static int open_output(struct perfetto *p)
+{
+	const char *out = p->o.out;
+	struct err_text e = {""};
+	char cwd[PATH_MAX], path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", out);
+	if (strcmp(out, "-") != 0 && *out != '/' && getcwd(cwd, sizeof(cwd)) &&
+	    fs_join(path, sizeof(path), cwd, out))
+		return fail("Failed to open the output: its path is too long");
+	if (p->o.no_clobber && access(path, F_OK) == 0) {
+		perfetto_say("Error: Output file '%s' already exists, refusing to overwrite due to "
+			     "'--no-clobber'.",
+			     out);
+		return 1;
+	}
+	if (trace_file_open(path, &e, &p->file) == 0)
+		return -1;
+	perfetto_say("Failed to open %s. (%s)", out, e.text);
+	return 1;
+}
+
+static bool has_path(const Pb__TraceConfig *c)
+{
+	return c && c->output_path && *c->output_path;
+}
+
+/* Checks the combination of config and output, in Perfetto's order. Returns -1 or the exit code. */
+static int check_output(const struct perfetto *p)
+{
+	const struct perfetto_options *o = &p->o;
+
+	if (has_path(p->config) && o->out)
+		return fail(
+			"Can't pass --out or --upload if output_path is set in the trace config");
+	if (has_path(p->config) && fs_exists(p->config->output_path)) {
+		perfetto_say(
+			"The output_path must not exist, the service cannot overwrite existing "
+			"files for security reasons. Remove %s or use a different path.",
+			p->config->output_path);
+		return 1;
+	}
+	if (!o->out && !has_path(p->config))
+		return fail("Either --out or --upload is required");
+	if (o->detach && !(p->config && p->config->write_into_file))
+		return fail("TraceConfig's write_into_file must be true when using --detach");
+	return -1;
+}
+
+/* ---- saving ---- */
+
+/* Service errors have the exit code 0, as with Perfetto; an empty file is not kept. */
+static int service_error(const char *why)
+{
+	perfetto_say("Service error: %s", why);
+	return 0;
+}
+
+static int save(struct perfetto *p)
+{
+	struct trace_scan scan = {0};
+	struct err_text e;
+	int r = session_client_save(p->client, p->file, &scan, &e);
+
+	trace_scan_deinit(&scan);
+	if (r == -ENODATA) {
+		trace_file_save(p->file, &e);
+		perfetto_say("Wrote 0 bytes into %s", p->o.out);
+		return 0;
+	}
+	if (r < 0)
+		return fail(e.text);
+	perfetto_say("Wrote %llu bytes into %s", (unsigned long long)trace_file_bytes(p->file),
+		     strcmp(p->o.out, "-") ? p->o.out : "stdout");
+	return 0;
+}
+
+/* The service wrote into our file, or into a path of its own. */
+static int save_written(struct perfetto *p)
+{
+	struct err_text e;
+
+	if (p->file && trace_file_save(p->file, &e))
+		return fail(e.text);
+	perfetto_say("Trace written into the output file");
+	return 0;
+}
+
+/* ---- a session of ours ---- */
+
+/* Waits for the end. at_once: ends it now. */
+static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
+{
+	struct session_end end;
+	struct err_text e;
+
+	if (session_client_end(p->client, config, at_once, &end, &e) < 0)
+		return fail(e.text);
+	if (end.by_signal)
+		perfetto_say("SIGINT/SIGTERM received: disabling tracing.");
+	if (end.flush_failed)
+		perfetto_say("Final flush unsuccessful.");
+	if (end.aborted.text[0])
+		return service_error(end.aborted.text);
+	return config->write_into_file ? save_written(p) : save(p);
+}
+
+/* Tells whoever waits that all data sources have started. */
+static void notify_start(struct perfetto *p)
+{
+	struct err_text e;
+	int r;
+
+	if (p->notify_fd < 0)
+		return;
+	r = session_client_await_start(p->client, PERFETTO_START_TIMEOUT_MS, &e);
+	perfetto_notify(&p->notify_fd, r == 0		 ? PERFETTO_STARTED
+				       : r == -ETIMEDOUT ? PERFETTO_TIMEOUT
+							 : PERFETTO_FAILED);
+}
+
+/* Waits for the random time of cmd_trace_start_delay. */
+static void delay_start(const Pb__TraceConfig *c)
+{
+	const Pb__TraceConfig__CmdTraceStartDelay *d = c->cmd_trace_start_delay;
+	uint32_t n = 0, ms;
+	struct timespec t;
+
+	if (!d || d->max_delay_ms < d->min_delay_ms)
+		return;
+	if (getrandom(&n, sizeof(n), 0) != sizeof(n))
+		n = 0;
+	ms = d->min_delay_ms + (uint32_t)(n % ((uint64_t)d->max_delay_ms - d->min_delay_ms + 1));
+	t = (struct timespec){ms / 1000, (long)(ms % 1000) * 1000000};
+	nanosleep(&t, NULL);
+}
+
+static int run_session(struct perfetto *p)
+{
+	struct err_text e;
+	int code, fd = p->config->write_into_file && p->file ? trace_file_fd(p->file) : -1;
+
+	delay_start(p->config);
+	code = connect_service(p);
+	if (code >= 0)
+		return code;
+	if (session_client_enable(p->client, p->config, fd, &e) < 0)
+		return fail(e.text);
+	if (p->config->duration_ms)
+		perfetto_say("Connected to the Perfetto traced service, TTL: %us",
+			     (p->config->duration_ms + 999) / 1000);
+	else
+		perfetto_say("Connected to the Perfetto traced service, starting tracing");
+	if (p->o.detach) {
+		if (session_client_detach(p->client, p->o.detach, &e) < 0)
+			return fail(e.text);
+		return p->file && trace_file_save(p->file, &e) ? fail(e.text) : 0;
+	}
+	if (fd >= 0 && trace_file_name_now(p->file, &e))
+		return fail(e.text);
+	notify_start(p);
+	return end_session(p, p->config, false);
+}
+
+/* ---- sessions that are there ---- */
+
+static int attach(struct perfetto *p)
+{
+	const char *key = p->o.attach ? p->o.attach : p->o.is_detached;
+	Pb__TraceConfig *config;
+	struct err_text e;
+	int code;
+
+	if (p->o.out)
+		return fail("Can't pass an --out file (or --upload) with this option");
+	code = connect_service(p);
+	if (code >= 0)
+		return code;
+	if (session_client_attach(p->client, key, &config, &e) < 0) {
+		if (p->o.attach)
+			perfetto_say("Session re-attach failed. Check service logs for details");
+		return NOT_THERE;
+	}
+	if (p->o.is_detached)
+		code = session_client_detach(p->client, key, &e) < 0;
+	else if (!config->write_into_file)
+		code = fail("The session has no file (write_into_file): use sonda attach");
+	else
+		code = end_session(p, config, p->o.stop);
+	pb__trace_config__free_unpacked(config, NULL);
+	return code;
+}
+
+static int clone_session(struct perfetto *p)
+{
+	const struct consumer_clone_request request = {
+		.name = p->o.clone_name,
+		.session_id = p->o.clone_id,
+		.skip_filter = p->o.clone_for_bugreport,
+	};
+	struct err_text e;
+	bool written;
+	int code = connect_service(p);
+
+	if (code >= 0)
+		return code;
+	if (session_client_clone(p->client, &request, trace_file_fd(p->file), &written, &e) < 0)
+		return service_error(e.text);
+	return written ? save_written(p) : save(p);
+}
+
+/* Perfetto saves these where Android's bug reports look for them. */
+static int save_for_bugreport(struct perfetto *p)
+{
+	int code;
+
+	perfetto_say("Invoked perfetto with --save-for-bugreport");
+	code = connect_service(p);
+	if (code >= 0)
+		return code;
+	return service_error("bug reports are Android's; use sonda snapshot --bugreport -o FILE");
+}
+
+static int query(struct perfetto *p)
+{
+	Pb__TracingServiceState *state;
+	struct strbuf out = {0};
+	struct err_text e;
+	int code = connect_service(p);
+
+	if (code >= 0)
+		return code;
+	if (session_client_query(p->client, false, &state, &e) < 0)
+		return fail(e.text);
+	if (p->o.query_raw) {
+		size_t n = pb__tracing_service_state__get_packed_size(state);
+		char *to = strbuf_reserve(&out, n);
+
+		if (to)
+			out.len += pb__tracing_service_state__pack(state, (uint8_t *)to);
+	} else {
+		perfetto_query_text(state, p->o.query_long, &out);
+	}
+	pb__tracing_service_state__free_unpacked(state, NULL);
+	code = out.failed || fs_write_all(STDOUT_FILENO, out.s, out.len) < 0;
+	strbuf_deinit(&out);
+	return code;
+}
+
+static int activate(const Pb__TraceConfig *c)
+{
+	const char *socket = sock_default_producer();
+
+	return activate_triggers(socket, c->activate_triggers, c->n_activate_triggers) == 0 ? 0 : 1;
+}
+
+/* ---- all of it ---- */
+
+static int go_to_background(struct perfetto *p)
+{
+	int fd;
+
+	p->notify_fd = p->o.notify_fd;
+	if (!p->o.background)
+		return -1;
+	fd = perfetto_background(p->o.background_wait);
+	if (fd < -1)
+		return fail(strerror(-(fd + 1)));
+	if (fd >= 0)
+		p->notify_fd = fd;
+	return -1;
+}
+
+static bool is_clone(const struct perfetto_options *o)
+{
+	return o->clone || o->clone_name;
+}
+
+static int prepare(struct perfetto *p)
+{
+	int code = -1;
+
+	if (!is_clone(&p->o))
+		code = perfetto_config(&p->o, &p->config);
+	if (code < 0 && p->config && p->config->n_activate_triggers)
+		return activate(p->config);
+	if (code < 0 && p->config && p->config->cmd_trace_start_delay &&
+	    (!p->config->cmd_trace_start_delay->has_min_delay_ms ||
+	     !p->config->cmd_trace_start_delay->has_max_delay_ms))
+		code = fail("cmd_trace_start_delay field is only partially specified.");
+	if (code < 0)
+		code = check_output(p);
+	if (code < 0 && p->o.out)
+		code = open_output(p);
+	return code < 0 ? go_to_background(p) : code;
+}
+
+static int run(struct perfetto *p)
+{
+	int code;
+
+	if (p->o.query || p->o.query_raw)
+		return query(p);
+	if (p->o.attach || p->o.is_detached)
+		return attach(p);
+	if (p->o.save_for_bugreport || p->o.save_all_for_bugreport)
+		return save_for_bugreport(p);
+	code = prepare(p);
+	if (code >= 0)
+		return code;
+	return is_clone(&p->o) ? clone_session(p) : run_session(p);
+}
+
+int perfetto_main(int argc, char **argv)
+{
+	struct perfetto p = {.notify_fd = -1};
+	int code;
+
+	log_init("perfetto");
+	code = perfetto_options_parse(argc, argv, &p.o);
+	if (code < 0)
+		code = run(&p);
+	perfetto_notify(&p.notify_fd, PERFETTO_FAILED); /* nothing has started */
+	session_client_free(p.client);
+	trace_file_free(p.file);
+	if (p.config)
+		pb__trace_config__free_unpacked(p.config, NULL);
+	perfetto_options_deinit(&p.o);
+	return code;
+}

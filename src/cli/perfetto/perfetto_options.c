@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options, their conflicts in the order in which Perfetto checks them, and its messages: scripts
+ * search for these. */
+
+#include "cli/perfetto/perfetto_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/core/version.h"
+#include "base/text/str.h"
+
+static const char usage[] =
+	"  --background     -d      : continue in the background, and print the process id,\n"
+	"                             which SIGTERM stops\n"
+	"  --background-wait -D     : the same, after all data sources have started (30 s at "
+	"most)\n"
+	"  --notify-fd FD           : write a byte to FD then: 0 started, 1 error, 2 timeout\n"
+	"  --clone TSID             : write what the session with this number has\n"
+	"  --clone-by-name NAME     : the same, by its unique_session_name\n"
+	"  --clone-for-bugreport    : with one of these: without the trace_filter\n"
+	"  --config         -c      : a trace config, - for standard input\n"
+	"  --out            -o      : the trace, - for standard output\n"
+	"  --no-clobber             : do not replace an existing file\n"
+	"  --txt                    : the config is text\n"
+	"  --query [--long]         : print the state of the service\n"
+	"  --query-raw              : print it as TracingServiceState, serialized\n"
+	"  --add-note key[=value]   : note in the trace\n"
+	"  --version, --help -h\n\n"
+	"Without a config:\n"
+	"  --time           -t      : N{ms,s,m,h} (default: 10s)\n"
+	"  --buffer         -b      : ring buffer, N{k,m,g}[b] (default: 32mb)\n"
+	"  --size           -s      : size of the file; the service writes it meanwhile\n"
+	"  --app            -a      : application\n"
+	"  FTRACE_GROUP/FTRACE_NAME : kernel event\n"
+	"  ATRACE_CAT               : category: sched, irq, disk, ...\n\n"
+	"  --alert-id, --config-id, --config-uid, --subscription-id N: noted in the trace\n"
+	"  --save-for-bugreport, --save-all-for-bugreport, --no-guardrails, --reset-guardrails\n"
+	"  --upload, --dropbox TAG  : Android only\n\n"
+	"  --detach=key             : leave the session to the service\n"
+	"  --attach=key [--stop]    : attach to it (and stop it)\n"
+	"  --is_detached=key        : exit with 0 if there is one, 2 if not, 1 on errors\n\n"
+	"See docs/perfetto-cli.md for what differs, and sonda help for more.\n";
+
+void perfetto_say(const char *fmt, ...)
+{
+	uint64_t ms = clock_mono_ns() / NS_PER_MS;
+	char line[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	str_make_plain(line, strlen(line), "");
+	fprintf(stderr, "[%03u.%03u] %22s %s\n", (unsigned)(ms / 1000 % 1000),
+		(unsigned)(ms % 1000), "perfetto:", line);
+}
+
+enum {
+	OPT_TXT = 256,
+	OPT_NO_CLOBBER,
+	OPT_NOTIFY_FD,
+	OPT_CLONE,
+	OPT_CLONE_NAME,
+	OPT_CLONE_BUGREPORT,
+	OPT_QUERY,
+	OPT_QUERY_RAW,
+	OPT_LONG,
+	OPT_DETACH,
+	OPT_ATTACH,
+	OPT_STOP,
+	OPT_IS_DETACHED,
+	OPT_NOTE,
+	OPT_VERSION,
+	OPT_SAVE,
+	OPT_SAVE_ALL,
+	OPT_UPLOAD,
+	OPT_DROPBOX,
+	OPT_NO_GUARDRAILS,
+	OPT_RESET_GUARDRAILS,
+	OPT_ALERT_ID,
+	OPT_CONFIG_ID,
+	OPT_CONFIG_UID,
+	OPT_SUBSCRIPTION_ID,
+};
+
+static const struct option long_options[] = {
+	{"help", no_argument, NULL, 'h'},
+	{"config", required_argument, NULL, 'c'},
+	{"out", required_argument, NULL, 'o'},
+	{"background", no_argument, NULL, 'd'},
+	{"background-wait", no_argument, NULL, 'D'},
+	{"time", required_argument, NULL, 't'},
+	{"buffer", required_argument, NULL, 'b'},
+	{"size", required_argument, NULL, 's'},
+	{"app", required_argument, NULL, 'a'},
+	{"txt", no_argument, NULL, OPT_TXT},
+	{"no-clobber", no_argument, NULL, OPT_NO_CLOBBER},
+	{"notify-fd", required_argument, NULL, OPT_NOTIFY_FD},
+	{"clone", required_argument, NULL, OPT_CLONE},
+	{"clone-by-name", required_argument, NULL, OPT_CLONE_NAME},
+	{"clone-for-bugreport", no_argument, NULL, OPT_CLONE_BUGREPORT},
+	{"query", no_argument, NULL, OPT_QUERY},
+	{"query-raw", no_argument, NULL, OPT_QUERY_RAW},
+	{"long", no_argument, NULL, OPT_LONG},
+	{"detach", required_argument, NULL, OPT_DETACH},
+	{"attach", required_argument, NULL, OPT_ATTACH},
+	{"stop", no_argument, NULL, OPT_STOP},
+	{"is_detached", required_argument, NULL, OPT_IS_DETACHED},
+	{"add-note", required_argument, NULL, OPT_NOTE},
+	{"add-attribute", required_argument, NULL, OPT_NOTE},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{"save-for-bugreport", no_argument, NULL, OPT_SAVE},
+	{"save-all-for-bugreport", no_argument, NULL, OPT_SAVE_ALL},
+	{"upload", no_argument, NULL, OPT_UPLOAD},
+	{"dropbox", required_argument, NULL, OPT_DROPBOX},
+	{"no-guardrails", no_argument, NULL, OPT_NO_GUARDRAILS},
+	{"reset-guardrails", no_argument, NULL, OPT_RESET_GUARDRAILS},
+	{"alert-id", required_argument, NULL, OPT_ALERT_ID},
+	{"config-id", required_argument, NULL, OPT_CONFIG_ID},
+	{"config-uid", required_argument, NULL, OPT_CONFIG_UID},
+	{"subscription-id", required_argument, NULL, OPT_SUBSCRIPTION_ID},
+	{NULL, 0, NULL, 0},
+};
+
+static int print_usage(const struct perfetto_options *o)
+{
+	fprintf(stderr, "\nUsage: %s\n%s", o->program, usage);
+	return 1;
+}
+
+static int add(struct perfetto_list *l, const char *name)
+{
+	if (array_reserve(&l->names, &l->cap, l->n + 1, sizeof(*l->names)))
+		return 1;
+	l->names[l->n++] = name;
+	return -1;
+}
+
+static int fail(const char *why)
+{
+	perfetto_say("%s", why);
+	return 1;
+}
+
+static int take_note(struct perfetto_options *o)
+{
+	if (!*optarg || *optarg == '=')
+		return fail("add-note: key must be non-empty");
+	return add(&o->notes, optarg);
+}
+
+/* The options that end the program, or carry a number. */
+static int take_rare(int option, struct perfetto_options *o)
+{
+	switch (option) {
+	case OPT_VERSION:
+		puts("Perfetto v56.0 (sonda " SONDA_VERSION ")");
+		return 0;
+	case OPT_RESET_GUARDRAILS:
+		perfetto_say("Guardrails no longer exist in perfetto_cmd; this option only exists "
+			     "for backwards compatibility.");
+		return 0;
+	case OPT_UPLOAD:
+		return fail("--upload is only supported on Android");
+	case OPT_DROPBOX:
+		return fail("--dropbox is only supported on Android");
+	case OPT_NO_GUARDRAILS:
+		return -1;
+	case OPT_ALERT_ID:
+		o->alert_id = atoll(optarg);
+		return -1;
+	case OPT_CONFIG_ID:
+		o->config_id = atoll(optarg);
+		return -1;
+	case OPT_CONFIG_UID:
+		o->config_uid = atoll(optarg);
+		return -1;
+	case OPT_SUBSCRIPTION_ID:
+		o->subscription_id = atoll(optarg);
+		return -1;
+	case OPT_NOTIFY_FD:
+		o->notify_fd = atoi(optarg);
+		return -1;
+	}
+	return print_usage(o);
+}
+
+static int take_session(int option, struct perfetto_options *o)
+{
+	switch (option) {
+	case OPT_CLONE:
+		o->clone = true;
+		o->clone_id = strtoull(optarg, NULL, 10);
+		return -1;
+	case OPT_CLONE_NAME:
+		o->clone_name = optarg;
+		return -1;
+	case OPT_CLONE_BUGREPORT:
+		o->clone_for_bugreport = true;
+		return -1;
+	case OPT_SAVE:
+		o->save_for_bugreport = true;
+		return -1;
+	case OPT_SAVE_ALL:
+		o->save_all_for_bugreport = true;
+		return -1;
+	case OPT_QUERY_RAW:
+		o->query_raw = true;
+		return -1;
+	case OPT_QUERY:
+		o->query = true;
+		return -1;
+	case OPT_LONG:
+		o->query_long = true;
+		return -1;
+	case OPT_DETACH:
+		o->detach = optarg;
+		return -1;
+	case OPT_ATTACH:
+		o->attach = optarg;
+		return -1;
+	case OPT_IS_DETACHED:
+		o->is_detached = optarg;
+		return -1;
+	case OPT_STOP:
+		o->stop = true;
+		return -1;
+	}
+	return take_rare(option, o);
+}
+
+static int take(int option, struct perfetto_options *o)
+{
+	switch (option) {
+	case 'c':
+		o->config = optarg;
+		return -1;
+	case 'o':
+		o->out = optarg;
+		return -1;
+	case 'd':
+		o->background = true;
+		return -1;
+	case 'D':
+		o->background = o->background_wait = true;
+		return -1;
+	case 't':
+		o->time = optarg;
+		return -1;
+	case 'b':
+		o->buffer = optarg;
+		return -1;
+	case 's':
+		o->size = optarg;
+		return -1;
+	case 'a':
+		return add(&o->apps, optarg);
+	case OPT_TXT:
+		o->text = true;
+		return -1;
+	case OPT_NO_CLOBBER:
+		o->no_clobber = true;
+		return -1;
+	case OPT_NOTE:
+		return take_note(o);
+	}
+	return take_session(option, o);
+}
+
+static bool has_shorthand(const struct perfetto_options *o)
+{
+	return o->time || o->buffer || o->size || o->apps.n || o->words.n;
+}
+
+/* The order is Perfetto's: of several mistakes the same one is told. */
+static int check(const struct perfetto_options *o)
+{
+	bool query = o->query || o->query_raw, attach = o->attach || o->is_detached;
+	bool bugreport = o->save_for_bugreport || o->save_all_for_bugreport;
+
+	if (query && (o->detach || attach || o->background))
+		return fail("--query cannot be combined with any other argument");
+	if (o->query_long && !query)
+		return fail("--long can only be used with --query");
+	if (o->detach && attach)
+		return fail("--attach and --detach are mutually exclusive");
+	if (o->detach && o->background)
+		return fail("--detach and --background are mutually exclusive");
+	if (o->stop && !o->attach)
+		return fail("--stop is supported only in combination with --attach");
+	if (bugreport && (attach || o->detach || query || has_shorthand(o) || o->background_wait))
+		return fail("--save-for-bugreport cannot take any other argument");
+	if (o->clone && o->clone_name)
+		return fail("--clone and --clone-by-name are mutually exclusive");
+	if (o->clone_for_bugreport && !o->clone && !o->clone_name)
+		return fail("--clone-for-bugreport requires --clone or --clone-by-name");
+	if ((attach || query || o->save_all_for_bugreport) && (o->config || has_shorthand(o)))
+		return fail("Cannot specify a trace config with this option");
+	if (o->config && has_shorthand(o))
+		return fail("Cannot specify both -c/--config and any of --time, --size, --buffer, "
+			    "--app, ATRACE_CAT, FTRACE_EVENT");
+	return -1;
+}
+
+int perfetto_options_parse(int argc, char **argv, struct perfetto_options *o)
+{
+	int option, code = -1;
+
+	*o = (struct perfetto_options){.program = argv[0], .notify_fd = -1};
+	if (argc <= 1)
+		return print_usage(o);
+	while (code < 0 &&
+	       (option = getopt_long(argc, argv, "hc:o:dDt:b:s:a:", long_options, NULL)) != -1)
+		code = take(option, o);
+	for (int i = optind; code < 0 && i < argc; i++)
+		code = add(&o->words, argv[i]);
+	return code < 0 ? check(o) : code;
+}
+
+void perfetto_options_deinit(struct perfetto_options *o)
+{
+	free(o->apps.names);
+	free(o->words.names);
+	free(o->notes.names);
+}

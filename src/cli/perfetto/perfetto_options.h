@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The command line of Perfetto's perfetto (version 56). Strings are borrowed from argv. */
+
+struct perfetto_list {
+	const char **names; /* owned array */
+	size_t n, cap;
+};
+
+struct perfetto_options {
+	const char *program; /* argv[0] */
+	const char *config; /* -c: a path, "-" or ":test" */
+	const char *out; /* -o: a path or "-" */
+	bool text; /* --txt */
+	bool no_clobber;
+	const char *time, *buffer, *size; /* -t, -b, -s: as typed */
+	struct perfetto_list apps, words, notes;
+	bool background, background_wait; /* -d, -D */
+	int notify_fd; /* -1: none */
+	bool clone;
+	uint64_t clone_id;
+	const char *clone_name;
+	bool clone_for_bugreport, save_for_bugreport, save_all_for_bugreport;
+	bool query, query_raw, query_long;
+	const char *attach, *detach, *is_detached;
+	bool stop;
+	int64_t alert_id, config_id, config_uid, subscription_id;
+};
+
+/* Parses and checks. Returns -1 to continue, else the exit code; what was wrong is printed. */
+int perfetto_options_parse(int argc, char **argv, struct perfetto_options *ret);
+void perfetto_options_deinit(struct perfetto_options *o);
+
+/* Prints a line "[123.456] perfetto: text" on stderr, as Perfetto does but for the source line. */
+void perfetto_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
