@@ -21,8 +21,8 @@
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/system/multicall.h"
 #include "base/text/str.h"
+#include "cli/terminal/programs.h"
 
 /*
  *	this process                      child, own process group, dies with its parent

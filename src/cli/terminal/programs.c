@@ -41,8 +41,6 @@ int program_find(const char *name, char *buf, size_t size)
 	return -ENOENT;
 }
 
-#define OURSELVES "/proc/self/exe"
-
 static int beside_us(const char *name, char *buf, size_t size)
 {
 	char self[PATH_MAX], path[PATH_MAX];

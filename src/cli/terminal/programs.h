@@ -6,6 +6,9 @@
 
 #include "base/core/err.h"
 
+/* The file of this process, also if it is a multi-call program under another name. */
+#define OURSELVES "/proc/self/exe"
+
 /* Finds a program as a shell does: name itself if it contains a '/', else in PATH. Returns 0 or
  * -ENOENT. */
 int program_find(const char *name, char *buf, size_t size);
