@@ -48,18 +48,22 @@ int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, s
 struct budget {
 	size_t left;
 	bool exceeded;
+	bool out_of_memory;
 };
 
 static void *allocate(void *ctx, size_t size)
 {
 	struct budget *b = ctx;
+	void *p;
 
 	if (size > b->left) {
 		b->exceeded = true;
 		return NULL;
 	}
 	b->left -= size;
-	return malloc(size);
+	p = malloc(size);
+	b->out_of_memory |= !p;
+	return p;
 }
 
 /* Frees memory of an unpack that fails. The budget is not restored, because its result is an
@@ -82,7 +86,7 @@ int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, siz
 		return -EBADMSG;
 	message = protobuf_c_message_unpack(type, &allocator, len, data);
 	if (!message)
-		return b.exceeded ? -E2BIG : -EBADMSG;
+		return b.exceeded ? -E2BIG : b.out_of_memory ? -ENOMEM : -EBADMSG;
 	*ret_message = message;
 	*ret_bytes = max - b.left;
 	return 0;

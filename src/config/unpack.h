@@ -12,8 +12,8 @@
  * and 128 KiB can nest deeply enough to overflow the stack. Therefore messages nested deeper than
  * UNPACK_MAX_DEPTH are rejected first.
  *
- * Returns 0 (the caller frees with protobuf_c_message_free_unpacked), or -EBADMSG: not a message of
- * the type, nested too deep, or out of memory, which protobuf-c does not distinguish.
+ * Returns 0 (the caller frees with protobuf_c_message_free_unpacked), -EBADMSG if it is not a
+ * message of the type or nested too deep, or -ENOMEM.
  */
 int unpack_untrusted(const ProtobufCMessageDescriptor *type, const void *data, size_t len,
 		     ProtobufCMessage **ret_message);

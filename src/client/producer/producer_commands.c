@@ -278,6 +278,7 @@ bool producer_run_command(struct producer *p, const struct connection_reply *rep
 {
 	ProtobufCMessage *m;
 	bool usable;
+	int r;
 
 	if (reply->error == -EPIPE)
 		return true; /* on_lost follows */
@@ -285,9 +286,15 @@ bool producer_run_command(struct producer *p, const struct connection_reply *rep
 		producer_report(p, "the service ended its commands");
 		return false;
 	}
-	if (unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,
-			     &m) < 0)
-		return true;
+	r = unpack_untrusted(&pb__get_async_command_response__descriptor, reply->data, reply->len,
+			     &m);
+	if (r == -ENOMEM) {
+		/* If it is a stop, its data source would record until the connection ends. */
+		producer_report(p, "a command of the service is lost: %s", strerror(-r));
+		return false;
+	}
+	if (r < 0)
+		return true; /* malformed: ignored */
 	usable = dispatch(p, (Pb__GetAsyncCommandResponse *)m);
 	protobuf_c_message_free_unpacked(m, NULL);
 	return usable;
