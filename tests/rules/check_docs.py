@@ -130,7 +130,7 @@ verdict('make targets exist', offenders)
 # ---- options -------------------------------------------------------------------------------------------------------
 
 programs = [f'{build}/bin/{name}' for name in ('sonda', 'sondad', 'sonda-probes')]
-verbs = 'record list describe snapshot stop attach sessions sql status trigger help version'.split()
+verbs = 'record report list describe snapshot stop attach sessions sql status trigger help version'.split()
 
 
 verbs.append('doctor')

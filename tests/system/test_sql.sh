@@ -53,4 +53,23 @@ check "an unknown option" 2 '' 'did you mean --json' --jsn "$TRACE" "select 1"
 "$SONDA" sql "$TRACE" "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n" 2>"$TMP/err" | head -n 3 >"$TMP/out"
 N=$((N + 1))
 grep -qx " *1" "$TMP/out" && [ ! -s "$TMP/err" ] && echo "ok $N - a closed pipe ends it" || { echo "not ok $N - a closed pipe ends it"; BAD=1; }
+
+# The script is opened when the trace has been read; its rows are read from the file afterwards.
+cp "$TRACE" "$TMP/shrinks"
+mkfifo "$TMP/statements"
+"$SONDA" sql -f "$TMP/statements" "$TMP/shrinks" >"$TMP/out" 2>"$TMP/err" &
+exec 3>"$TMP/statements"
+: >"$TMP/shrinks"
+echo "select count(display_value) from args;" >&3
+exec 3>&-
+wait $!
+got=$?
+N=$((N + 1))
+if [ $got = 1 ] && grep -q 'became shorter' "$TMP/err"; then
+  echo "ok $N - a file that becomes shorter while it is read"
+else
+  echo "not ok $N - a file that becomes shorter while it is read"
+  { echo "exit code $got"; cat "$TMP/out" "$TMP/err"; } | sed 's/^/#   /'
+  BAD=1
+fi
 exit $BAD

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: shared
+#
+# sonda report against other witnesses of the same run: CPU time against the scheduler's account of the process,
+# waits for a CPU against perf sched latency, system calls against strace -c.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+report() { "$BIN/sonda" report --json "$@" 2>"$TMP/report.err"; }
+# rows TITLE FIELD...: of a report in JSON on stdin, a line each
+rows() {
+  python3 -c 'import json, sys
+for row in json.load(sys.stdin)[sys.argv[1]]:
+    print(*(row[k] for k in sys.argv[2:]))' "$@"
+}
+near() { # OURS THEIRS PER_CENT
+  echo "ours $1, theirs $2" >"$TMP/near"
+  awk -v a="$1" -v b="$2" -v p="$3" 'BEGIN { d = a - b; exit !(a > 0 && b > 0 && (d < 0 ? -d : d) <= b * p / 100) }'
+}
+
+# ---- a process that shares its CPU with another one
+cat >"$TMP/load" <<'LOAD'
+#!/bin/bash
+for ((i = 0; i < 400000; i++)); do :; done &
+for ((i = 0; i < 400000; i++)); do :; done
+wait
+read -r ran _ <"/proc/$$/schedstat"
+echo "$$ $ran" >"$1"
+LOAD
+chmod +x "$TMP/load"
+perf=()
+perf sched record -o "$TMP/perf.probe" -- true >"$TMP/log" 2>&1 && perf=(perf sched record -o "$TMP/perf.data" --)
+timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
+[ -s "$TMP/ran" ]
+verdict "a load is recorded" $? "$TMP/log"
+grep -q "sonda report $TMP/sched" "$TMP/log"
+verdict "the summary names the next step" $? "$TMP/log"
+read -r pid ran <"$TMP/ran"
+read -r ours < <(report cpu -p "$pid" --top 1000 "$TMP/sched" | rows Threads tid run_ns | awk -v p="$pid" '$1 == p { print $2 }')
+near "${ours:-0}" "$ran" 1
+verdict "report cpu: the time of the process is the scheduler's account of it, within 1 %" $? "$TMP/near"
+read -r states < <(report sched -p "$pid" --top 1000 "$TMP/sched" | rows Threads tid run_ns | awk -v p="$pid" '$1 == p { print $2 }')
+[ "${states:-0}" = "${ours:-1}" ]
+verdict "report sched: it is the same time" $?
+
+read -r longest at < <(report latency -p "$pid" --top 1000 "$TMP/sched" | rows "Waits for a CPU, by thread" tid max_ns max_at_ts |
+  awk -v p="$pid" '$1 == p { print $2, $3 }')
+behind=$(report latency -p "$pid" --top 1 "$TMP/sched" | rows "Longest waits" behind)
+[ -n "$behind" ] && [ "$behind" != None ]
+verdict "report latency: another thread had the CPU meanwhile" $? "$TMP/report.err"
+# perf merges tasks of a name, so its longest wait is that of both; it counts from sched_wakeup on, we from sched_waking on.
+if [ ${#perf[@]} -gt 0 ]; then
+  theirs=$(perf sched latency -i "$TMP/perf.data" 2>/dev/null | awk -F'|' '/ load:/ { sub(/.*max: */, "", $5); print $5 * 1000000 }')
+  both=$(report latency --top 100000 "$TMP/sched" | rows "Waits for a CPU, by thread" thread max_ns | awk '$1 == "load" && $2 > m { m = $2 } END { print m }')
+  near "${both:-0}" "${theirs:-0}" 2
+  verdict "report latency: the longest wait is that of perf sched latency, within 2 %" $? "$TMP/near"
+fi
+[ -n "${longest:-}" ] && [ "${at:-0}" -gt 0 ]
+verdict "report latency: the longest wait has its time" $?
+
+# A window: nothing outside of it counts.
+report cpu -p "$pid" --from 0 --to 1ms "$TMP/sched" | rows Threads run_ns | awk '$1 > 1000000 { exit 1 }'
+verdict "--from, --to: time is that of the window" $?
+"$BIN/sonda" report "$TMP/sched" >"$TMP/screen" 2>&1 && grep -q '^Used the CPUs' "$TMP/screen" && [ "$(wc -l <"$TMP/screen")" -le 50 ]
+verdict "sonda report: one screen" $? "$TMP/screen"
+
+# ---- system calls
+if command -v strace >/dev/null; then
+  timeout 120 "$BIN/sonda" record -a -o "$TMP/calls" sched raw_syscalls:sys_enter raw_syscalls:sys_exit -- \
+    strace -c -o "$TMP/strace" dd if=/dev/zero of=/dev/null bs=1 count=3000 >"$TMP/log" 2>&1
+  pid=$("$BIN/sonda" sql --csv "$TMP/calls" "select tid from thread where name = 'dd' order by utid limit 1" | tail -n 1 | tr -d '\r')
+  report syscalls -p "$pid" --top 1000 "$TMP/calls" | rows "System calls" syscall calls errors | sort >"$TMP/ours"
+  # The columns of strace: % time, seconds, usecs/call, calls, errors (may be empty), syscall.
+  awk '/^ *[0-9]/ && $NF != "total" { print $NF, $4, (NF > 5 ? $5 : 0) }' "$TMP/strace" | sort >"$TMP/theirs"
+  # Before dd starts, the process is strace's; only calls of dd alone are compared.
+  for call in read write openat lseek; do
+    diff <(grep "^$call " "$TMP/theirs") <(grep "^$call " "$TMP/ours") >"$TMP/diff" && [ -n "$(grep "^$call " "$TMP/theirs")" ]
+    verdict "report syscalls: calls and errors of $call are those of strace -c" $? "$TMP/diff"
+  done
+fi
+
+# ---- mistakes and output
+"$BIN/sonda" report latncy "$TMP/sched" 2>"$TMP/err"
+[ $? = 2 ] && grep -q 'did you mean latency' "$TMP/err"
+verdict "an unknown report: exit code 2 and a suggestion" $? "$TMP/err"
+"$BIN/sonda" report --csv cpu "$TMP/sched" | sed -n '1p;2p' | tr -d '\r' >"$TMP/csv"
+printf '# CPUs\ncpu,busy_ns,busy_pct,idle_ns,unknown_ns,switches\n' | diff - "$TMP/csv" >"$TMP/diff"
+verdict "--csv: numbers as they are, under their names" $? "$TMP/diff"
+exit $BAD
