@@ -180,12 +180,14 @@ WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
 	assert_in_range(n, 1, MAX_WRITE_THREADS - 1); /* there is the one of the fixture */
 	for (size_t i = 0; i < n; i++)
 		write_thread_free(hung[i]);
-	assert_int_equal(write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
-			 -EUSERS);
+	assert_int_equal(
+		write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
+		-EUSERS);
 	/* Then it fails, the threads end, and their places are free. */
 	close(fds[0]);
 	close(fds[1]);
-	while (write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) == -EUSERS)
+	while (write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) ==
+	       -EUSERS)
 		usleep(1000);
 	write_thread_free(one);
 }
@@ -326,11 +328,26 @@ WRITER_TEST(a_file_is_taken_back_to_where_the_trace_began)
 	write_thread_close(writer, fd);
 }
 
+/* Frees the writer, and waits until its thread has done all jobs. */
+static void free_and_await(struct write_thread *w)
+{
+	struct pollfd end = {0};
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	write_thread_close(w, fds[1]);
+	write_thread_free(w);
+	end.fd = fds[0];
+	assert_int_equal(poll(&end, 1, 60000), 1);
+	close(fds[0]);
+}
+
 /* Of a pipe that nobody reads, so that the thread of the source comes to the mark when the test wants it. */
 WRITER_TEST(a_copy_waits_for_its_mark)
 {
 	struct write_thread *source = new_writer();
-	int from = new_file(temp_dir_path(state, 0, "from")), to = new_file(temp_dir_path(state, 1, "to"));
+	int from = new_file(temp_dir_path(state, 0, "from")),
+	    to = new_file(temp_dir_path(state, 1, "to"));
 	int fds[2], mark[2];
 	struct file_result r;
 
@@ -351,9 +368,9 @@ WRITER_TEST(a_copy_waits_for_its_mark)
 	assert_int_equal(r.error, 0);
 	assert_int_equal(r.kept, 500000);
 	assert_int_equal(size_at(temp_dir_path(state, 1, "to")), 500000);
-	write_thread_free(source);
-	close(fds[1]);
-	close(from);
+	write_thread_close(source, fds[1]);
+	write_thread_close(source, from);
+	free_and_await(source);
 	close(to);
 }
 
@@ -401,19 +418,22 @@ WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
 
 /* ---- locks that a peer holds ---- */
 
+/* Takes fd. The thread closes it; the peer has a descriptor of its own, which shares the offset. */
 static void check_that_nothing_waits_for(int fd)
 {
 	struct held_locks held;
+	int of_peer = dup(fd);
 
-	if (!held_locks_take(&held, fd))
+	if (!held_locks_take(&held, of_peer))
 		skip(); /* root alone may */
 	assert_int_equal(write_thread_open(writer, fd), 0);
 	give(writer, 1, fd, 'a', 10);
 	write_thread_take_back(writer, fd);
-	write_thread_close(writer, dup(fd));
+	write_thread_close(writer, fd);
 	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
 	write_thread_free(TAKE_PTR(writer));
 	assert_true(held_locks_release(&held));
+	close(of_peer);
 }
 
 WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
@@ -423,15 +443,11 @@ WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
 	assert_int_equal(pipe(fds), 0);
 	check_that_nothing_waits_for(fds[1]);
 	close(fds[0]);
-	close(fds[1]);
 }
 
 WRITER_TEST(a_peer_that_holds_the_locks_of_its_file_holds_up_nobody)
 {
-	int fd = new_file(temp_dir_path(state, 0, "file"));
-
-	check_that_nothing_waits_for(fd);
-	close(fd);
+	check_that_nothing_waits_for(new_file(temp_dir_path(state, 0, "file")));
 }
 
 /* As sondad ignores them. */
