@@ -225,6 +225,10 @@ verdict "private daemons: names of processes" $? "$TMP/log"
 grep -q 'starting one for this recording' "$TMP/log"
 verdict "private daemons: they are told of" $? "$TMP/log"
 rm -f a.pftrace
+# What a recording of its own lets others see: the mode of the folder of its sockets.
+record 0 -c "$TMP/config" -o a.pftrace -- sh -c 'stat -c %a "$TMPDIR"/sonda-* >"$0"' "$TMP/mode" && [ "$(cat "$TMP/mode")" = 700 ]
+verdict "private daemons: no other user reaches their sockets" $? "$TMP/log"
+rm -f a.pftrace
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]
 verdict "private daemons: no folder is left" $?
 record 0 -q -c "$TMP/config" -- true && [ "$(find . -regextype egrep -regex './trace-.*-[0-9]{8}T[0-9]{6}-[0-9a-f]{6}\.pftrace' | wc -l)" = 1 ] && [ ! -s "$TMP/log" ]
