@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/core/open_table.h"
 #include "wire/pb_varint.h"
 
 /*
@@ -26,19 +27,19 @@ uint32_t comm_table_get(struct comm_table *t, struct comm raw)
 {
 	struct comm c = comm_load((const uint8_t *)&raw);
 	uint64_t hash = (c.low * 0x9e3779b97f4a7c15) ^ (c.high * 0xc2b2ae3d27d4eb4f);
-	uint32_t slot = (uint32_t)(hash >> 50), index;
+	size_t slot;
 
 	_Static_assert(COMM_TABLE_SLOTS == 16384, "14 bits of hash");
-	for (; t->slots[slot].generation == t->generation; slot = (slot + 1) % COMM_TABLE_SLOTS) {
-		index = t->slots[slot].index;
-		if (t->comms[index].low == c.low && t->comms[index].high == c.high)
-			return index;
-	}
-	index = t->n++;
-	t->comms[index] = c;
+	slot = OPEN_TABLE_FIND(COMM_TABLE_SLOTS, hash >> 50, at,
+			       t->slots[at].generation != t->generation ||
+				       (t->comms[t->slots[at].index].low == c.low &&
+					t->comms[t->slots[at].index].high == c.high));
+	if (t->slots[slot].generation == t->generation)
+		return t->slots[slot].index;
+	t->comms[t->n] = c;
 	t->slots[slot].generation = t->generation;
-	t->slots[slot].index = index;
-	return index;
+	t->slots[slot].index = t->n;
+	return t->n++;
 }
 
 const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, struct comm raw)
@@ -70,19 +71,16 @@ void sym_index_clear(struct sym_index *s)
 
 uint32_t sym_index_get(struct sym_index *s, uint64_t addr)
 {
-	uint32_t at = (uint32_t)((addr * 0x9e3779b97f4a7c15ull) >> 52);
 	struct sym_slot *slot;
 
 	_Static_assert(SYM_INDEX_SLOTS == 4096, "12 bits of hash");
 	if (!addr)
 		return 0;
-	for (;; at = (at + 1) % SYM_INDEX_SLOTS) {
-		slot = &s->slots[at];
-		if (slot->generation != s->generation)
-			break;
-		if (slot->addr == addr)
-			return slot->index;
-	}
+	slot = &s->slots[OPEN_TABLE_FIND(SYM_INDEX_SLOTS, (addr * 0x9e3779b97f4a7c15ull) >> 52, at,
+					 s->slots[at].generation != s->generation ||
+						 s->slots[at].addr == addr)];
+	if (slot->generation == s->generation)
+		return slot->index;
 	if (s->n == SYM_INDEX_MAX)
 		return 0;
 	s->addrs[s->n] = addr;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/core/open_table.h"
 #include "base/system/outside_reads.h"
 #include "base/system/syscall_names.h"
 
@@ -116,20 +117,15 @@ static void forget_all(struct compat_threads *t, uint64_t time)
 static struct compat_thread *find(struct compat_threads *t, const struct compat_call *c)
 {
 	struct compat_thread *thread;
-	uint32_t at = c->tid * 0x9e3779b1u;
 
 	if (t->n >= COMPAT_THREADS_MAX / 4 * 3 ||
 	    (c->time > t->since && c->time - t->since > COMPAT_THREADS_NS))
 		forget_all(t, c->time);
-	for (;; at++) {
-		thread = &t->threads[at % COMPAT_THREADS_MAX];
-		if (thread->tid == c->tid)
-			break;
-		if (thread->tid)
-			continue;
+	thread = &t->threads[OPEN_TABLE_FIND(COMPAT_THREADS_MAX, c->tid * 0x9e3779b1u, at,
+					     !t->threads[at].tid || t->threads[at].tid == c->tid)];
+	if (thread->tid != c->tid) {
 		t->n++;
 		*thread = (struct compat_thread){.tid = c->tid, .last = -1};
-		break;
 	}
 	if (thread->ended && c->time > thread->ended)
 		*thread = (struct compat_thread){.tid = c->tid, .last = -1};

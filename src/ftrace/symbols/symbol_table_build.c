@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/open_table.h"
 #include "base/text/str.h"
 #include "ftrace/symbols/symbol_table_build.h"
 #include "wire/pb_varint.h"
@@ -30,7 +31,9 @@ struct symbol {
 	uint32_t name; /* index in names */
 };
 
-/* All words, and a hash table of them: open addressing, at most half full. */
+#define FIRST_SLOTS 4096
+
+/* All words, and an open-addressing table of them, at most half full. */
 struct words {
 	char *text; /* owned */
 	size_t text_len;
@@ -109,32 +112,20 @@ static uint32_t hash(const char *s, size_t len)
 	return h ^ h >> 15;
 }
 
-static uint32_t *find_slot(const struct words *w, const char *s, size_t len)
+static bool word_is(const struct words *w, uint32_t word, const char *s, size_t len)
 {
-	uint32_t at = hash(s, len) & (w->n_slots - 1), word;
-
-	for (;; at = (at + 1) & (w->n_slots - 1)) {
-		if (!w->slots[at])
-			return &w->slots[at];
-		word = w->slots[at] - 1;
-		if (w->at[word + 1] - w->at[word] == len && !memcmp(w->text + w->at[word], s, len))
-			return &w->slots[at];
-	}
+	return w->at[word + 1] - w->at[word] == len && !memcmp(w->text + w->at[word], s, len);
 }
 
-static int grow_slots(struct words *w)
+static uint32_t *find_slot(const struct words *w, const char *s, size_t len)
 {
-	uint32_t n = w->n_slots ? w->n_slots * 2 : 4096;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	return &w->slots[OPEN_TABLE_FIND(w->n_slots, hash(s, len), at,
+					 !w->slots[at] || word_is(w, w->slots[at] - 1, s, len))];
+}
 
-	if (!slots)
-		return -ENOMEM;
-	free(w->slots);
-	w->slots = slots;
-	w->n_slots = n;
-	for (uint32_t i = 0; i < w->n; i++)
-		*find_slot(w, w->text + w->at[i], w->at[i + 1] - w->at[i]) = i + 1;
-	return 0;
+static uint32_t hash_of_word(const struct words *w, uint32_t word)
+{
+	return hash(w->text + w->at[word], w->at[word + 1] - w->at[word]);
 }
 
 static int add_word(struct words *w, const char *s, size_t len, uint32_t *slot)
@@ -156,10 +147,9 @@ static int word_number(struct words *w, const char *s, size_t len, uint32_t *ret
 	uint32_t *slot;
 	int r = 0;
 
-	if (w->n >= w->n_slots / 2)
-		r = grow_slots(w);
-	if (r)
-		return r;
+	if (w->n >= w->n_slots / 2 && !OPEN_TABLE_GROW(w->slots, w->n_slots, FIRST_SLOTS, word,
+						       !*word, hash_of_word(w, *word - 1)))
+		return -ENOMEM;
 	slot = find_slot(w, s, len);
 	if (!*slot)
 		r = add_word(w, s, len, slot);

@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "base/core/mem.h"
+#include "base/core/open_table.h"
 #include "gen/fields.h"
 
 void process_queue_deinit(struct process_queue *q)
@@ -225,41 +226,34 @@ void process_fds_renew(struct process_fds *f, int32_t pid)
 
 /* ---- written descriptors ---- */
 
+static uint32_t hash_of_fd(int32_t pid, int32_t fd)
+{
+	uint32_t hash = ((uint32_t)pid * 0x9e3779b1 ^ (uint32_t)fd) * 0x85ebca6b;
+
+	return hash ^ hash >> 15;
+}
+
 /* Returns the entry of the descriptor, or the empty entry for it. */
 static struct process_fd_entry *place(const struct process_fds *f, int32_t pid, int32_t fd)
 {
-	uint32_t hash = ((uint32_t)pid * 0x9e3779b1 ^ (uint32_t)fd) * 0x85ebca6b;
-	size_t i = (hash ^ hash >> 15) & (f->table_cap - 1);
+	size_t i = OPEN_TABLE_FIND(f->table_cap, hash_of_fd(pid, fd), at,
+				   !f->table[at].pid ||
+					   (f->table[at].pid == pid && f->table[at].fd == fd));
 
-	while (f->table[i].pid && (f->table[i].pid != pid || f->table[i].fd != fd))
-		i = (i + 1) & (f->table_cap - 1);
 	return &f->table[i];
 }
 
 /* Makes room for one more. Returns false if memory runs out. */
 static bool reserve(struct process_fds *f)
 {
-	struct process_fd_entry *old = f->table;
-	size_t old_cap = f->table_cap;
-
 	if (f->n_entries < f->table_cap / 2)
 		return true;
 	if (f->n_entries >= PROCESS_FDS_MAX) {
 		process_fds_clear(f);
 		return true;
 	}
-	f->table_cap = MAX(f->table_cap * 2, TABLE_MIN);
-	f->table = calloc(f->table_cap, sizeof(*f->table));
-	if (!f->table) {
-		f->table = old;
-		f->table_cap = old_cap;
-		return false;
-	}
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].pid)
-			*place(f, old[i].pid, old[i].fd) = old[i];
-	free(old);
-	return true;
+	return OPEN_TABLE_GROW(f->table, f->table_cap, TABLE_MIN, e, !e->pid,
+			       hash_of_fd(e->pid, e->fd));
 }
 
 static uint32_t hash_of(uint32_t life, const char *path, size_t len)

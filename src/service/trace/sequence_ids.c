@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An open hash table of eight-byte slots, at most half full: a long trace sees a writer for every
- * thread that ever wrote, so an entry of uthash (64 bytes and an allocation) would be most of what
- * a session holds. Entries are never removed.
+ * An open-addressing table of eight-byte slots, at most half full. A long trace has a writer for each
+ * thread that ever wrote; with an entry of uthash for each (64 bytes and an allocation) the table would
+ * be most of a session's memory.
  *
  *	slots  | key, id |  -  |  -  | key, id | key, id |  -  | ...       key 0: free
  *	          ^ hash(key)
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/open_table.h"
 #include "base/core/siphash.h"
 #include "service/ipc/limits.h"
 
@@ -23,35 +24,19 @@ struct sequence_slot {
 
 #define FIRST_SLOTS 16
 
-static size_t hash(uint32_t key, size_t n_slots)
+/* Returns the slot of the key, or the free one where it belongs. */
+static struct sequence_slot *find(const struct sequence_ids *s, uint32_t key)
 {
-	return (size_t)siphash_keyed(&key, sizeof(key)) & (n_slots - 1);
+	size_t i = OPEN_TABLE_FIND(s->n_slots, siphash_keyed(&key, sizeof(key)), at,
+				   !s->slots[at].key || s->slots[at].key == key);
+
+	return &s->slots[i];
 }
 
-/* The slot of the key, or the free one where it belongs. There always is a free one. */
-static struct sequence_slot *find(struct sequence_slot *slots, size_t n_slots, uint32_t key)
+static bool grow(struct sequence_ids *s)
 {
-	size_t i = hash(key, n_slots);
-
-	while (slots[i].key && slots[i].key != key)
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
-}
-
-static int grow(struct sequence_ids *s)
-{
-	size_t n = s->n_slots ? s->n_slots * 2 : FIRST_SLOTS;
-	struct sequence_slot *slots = calloc(n, sizeof(*slots));
-
-	if (!slots)
-		return -1;
-	for (size_t i = 0; i < s->n_slots; i++)
-		if (s->slots[i].key)
-			*find(slots, n, s->slots[i].key) = s->slots[i];
-	free(s->slots);
-	s->slots = slots;
-	s->n_slots = n;
-	return 0;
+	return OPEN_TABLE_GROW(s->slots, s->n_slots, FIRST_SLOTS, slot, !slot->key,
+			       siphash_keyed(&slot->key, sizeof(slot->key)));
 }
 
 bool sequence_ids_full(const struct sequence_ids *s)
@@ -62,16 +47,16 @@ bool sequence_ids_full(const struct sequence_ids *s)
 uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t writer_id)
 {
 	uint32_t key = (uint32_t)producer_id << 16 | writer_id;
-	struct sequence_slot *slot = s->n_slots ? find(s->slots, s->n_slots, key) : NULL;
+	struct sequence_slot *slot = s->n_slots ? find(s, key) : NULL;
 	uint32_t used = s->last ? s->last - SEQUENCE_ID_SERVICE : 0;
 
 	if (slot && slot->key)
 		return slot->id;
 	if (sequence_ids_full(s))
 		return 0;
-	if ((used + 1) * 2 > s->n_slots && grow(s) < 0)
+	if ((used + 1) * 2 > s->n_slots && !grow(s))
 		return 0;
-	slot = find(s->slots, s->n_slots, key);
+	slot = find(s, key);
 	s->last = SEQUENCE_ID_SERVICE + used + 1;
 	*slot = (struct sequence_slot){.key = key, .id = s->last};
 	return slot->id;
