@@ -76,7 +76,7 @@ static int go_background(void)
 	return 0;
 }
 
-/* Where the reader of a trace finds what a system has added to the format. Those that are there. */
+/* Files with additions of a system to the trace format. Missing files are skipped. */
 static void load_system_extensions(struct extensions *x)
 {
 	static const char *const paths[] = {"/etc/tracing_descriptors.gz",
@@ -320,7 +320,7 @@ static int add_system_users(struct options *o, char *list, struct err_text *e)
 	return r;
 }
 
-/* The exit code, or -1 to go on. */
+/* Returns the exit code, or -1 to continue. */
 static int take_option(struct options *opts, int option)
 {
 	struct socket_options *s = &opts->sockets;

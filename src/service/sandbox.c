@@ -120,7 +120,7 @@ int sandbox_enter(struct err_text *e)
 	r = give_up_files(e);
 	if (r < 0)
 		return r;
-	/* With what is given up per thread: those that are started later inherit it. */
+	/* Drops the privileges of this thread; threads that it starts later inherit that. */
 	r = sandbox_leave_out(e);
 	if (r < 0)
 		return r;

@@ -45,7 +45,7 @@ static void run_child(char **argv, int go, int error)
 	ssize_t n;
 	int code;
 
-	/* One write of less than PIPE_BUF bytes comes in one piece. */
+	/* A write of less than PIPE_BUF bytes is atomic. */
 	do
 		n = read(go, address, sizeof(address));
 	while (n < 0 && errno == EINTR);

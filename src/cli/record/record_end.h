@@ -20,7 +20,7 @@
  * the reason why there is none.
  */
 
-/* One run of sonda record. cmd_record.c fills it in and frees what it owns. */
+/* One run of sonda record. cmd_record.c fills it in and frees its members. */
 struct record_command {
 	struct record_options options;
 	struct console console;

@@ -10,7 +10,7 @@
 #include "common/trace_stats.pb-c.h"
 #include "common/tracing_service_state.pb-c.h"
 
-/* What a recording session reports to its owner (cli/record/record_session.h), from the loop. */
+/* Callbacks of a recording session to its owner (cli/record/record_session.h), from the loop. */
 struct record_session_ops {
 	/* The connected producers and their data sources, before tracing starts and again at the
 	 * end. Not called if the service is too old for the query. */

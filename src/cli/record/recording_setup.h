@@ -11,7 +11,7 @@
 #include "cli/trace/trace_file.h"
 #include "config/trace_config.pb-c.h"
 
-/* What a recording is made of (cli/record/recording.h). */
+/* The parameters of a recording (cli/record/recording.h). */
 
 /* Set by the caller, borrowed while recording_run runs. */
 struct recording_setup {

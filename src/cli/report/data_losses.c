@@ -59,7 +59,7 @@ void losses_write(const struct losses *l, struct strbuf *lines)
 
 #define CPUS_NAMED 8 /* in a line, those with most losses; the others are summed */
 #define PROBES_NAMED 4 /* in a line, those with most misses */
-#define SAME_MOMENT_NS (50 * NS_PER_MS) /* sources of one producer go one by one */
+#define SAME_MOMENT_NS (50 * NS_PER_MS) /* data sources of one producer are reported one by one */
 #define LARGEST_CHUNK 65536u /* largest page of shared memory that producers may use */
 
 /* ---- kernel rings ---- */
@@ -368,7 +368,7 @@ static void overwritten(const struct record_facts *f, size_t i, const struct buf
 static void one_buffer(const struct record_facts *f, size_t i, const struct buffer_stats *s,
 		       struct losses *ret)
 {
-	/* The chunk that a patch is for may be gone for want of room, which is told by itself. */
+	/* The chunk of a patch may have been overwritten; that loss is reported separately. */
 	bool had_no_room = s->bytes_overwritten || s->chunks_discarded;
 	uint64_t violations = s->abi_violations + (had_no_room ? 0 : s->patches_failed);
 	struct loss *loss;

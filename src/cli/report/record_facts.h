@@ -13,7 +13,7 @@
 
 struct snapshot_log;
 
-/* What is known of a recording or a snapshot at its end. All pointers are borrowed. */
+/* The facts about a recording or a snapshot at its end. All pointers are borrowed. */
 
 struct record_facts {
 	const Pb__TraceConfig *config;

@@ -307,7 +307,7 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 	name_list_deinit(&left_out);
 }
 
-/* Programs come and go, so a source of theirs may be missing at the start. */
+/* Programs start and end at any time, so their data source may be missing at the start. */
 static bool is_of_programs(const char *source)
 {
 	return strcmp(source, "track_event") == 0;

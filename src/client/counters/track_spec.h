@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a track is: the content of its TrackDescriptor. */
+/* The content of a TrackDescriptor. */
 
 enum track_kind {
 	TRACK_GROUP, /* a named container of other tracks */

@@ -7,7 +7,7 @@
 #include "base/system/priority_boost.h"
 #include "client/producer/data_source.h"
 
-/* What the owner of a producer sets, and what the producer reports to it. */
+/* The options of a producer and its callbacks to its owner. */
 
 struct producer_options {
 	const char *name; /* producer_name: "perfetto.traced_probes" for sonda-probes */

@@ -341,7 +341,7 @@ bool arbiter_commit_due(struct arbiter *a)
 	return !choked;
 }
 
-/* For a thread that wants memory: if another thread commits now, that is as good. */
+/* For a thread that waits for memory. If another thread is committing, this call does nothing. */
 static void commit_for_memory(struct arbiter *a)
 {
 	if (is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)

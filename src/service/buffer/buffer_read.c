@@ -124,7 +124,7 @@ static void finish_head(struct trace_buffer *b, struct tb_seq *s)
 	leave_head(b, s);
 }
 
-/* The packet that begins at the head is whole: tells what is missing before it. */
+/* The packet at the head is complete: sets the losses before it. */
 static void put_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
 {
 	if (head->read == 0)
@@ -144,7 +144,7 @@ static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_rec
 		finish_head(b, s);
 }
 
-/* Gives up what is left of the first n refs. */
+/* Drops the rest of the first n records. */
 static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n, uint32_t loss)
 {
 	s->loss |= loss;
@@ -169,7 +169,7 @@ enum link {
 	LINK_UNPATCHED,
 };
 
-/* How ref i, not the head, goes on with a packet that reaches up to ref i - 1. */
+/* Continues a packet, which reaches up to ref i - 1, with ref i. */
 static enum link link_at(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
@@ -383,8 +383,8 @@ void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
 {
 	struct tb_seq *s = tb_seq_of(b, rec);
 
-	/* Those with lower ids, which came late and lie later in the ring, go as well: the sequence
-	 * cannot go back to them from here. */
+	/* Records with lower ids that came late, and lie later in the ring, are dropped too:
+	 * the sequence cannot return to them. */
 	while (rec->seq)
 		overwrite_head(b, s);
 	tb_seq_wake(b, s);

@@ -136,7 +136,7 @@ static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_write
 	return TAKE_PTR(s);
 }
 
-/* Takes the key from a sequence whose writer has gone, so that a later one can have it. */
+/* Removes the key of a sequence whose writer has ended, so that a later writer can use it. */
 static void forget_key(struct tb_seqs *t, struct tb_seq *s)
 {
 	HASH_DELETE(hh, t->by_key, s);

@@ -30,7 +30,7 @@
  * chunks at most. */
 #define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE / 2)
 
-/* ---- what is known of a chunk ---- */
+/* ---- the stored part of a chunk ---- */
 
 struct known {
 	struct tb_record *rec; /* its last record, if unread */
@@ -88,7 +88,7 @@ static bool costs_too_much(const struct tb_seq *s, uint32_t chunk_id)
 	return tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER;
 }
 
-/* The chunk comes again: with more in it? */
+/* The chunk was committed before: has it grown? */
 static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
 		       const struct smb_chunk_header *h, size_t len, bool complete)
 {
@@ -148,7 +148,8 @@ static uint16_t record_flags(const struct smb_chunk_header *h, const struct know
 {
 	uint16_t flags = k->bytes == 0 ? h->flags & TB_FROM_PREV : 0;
 
-	/* What comes behind the break cannot be told apart, in this chunk for good. */
+	/* The bytes behind the invalid fragment cannot be split into packets. Later copies of
+	 * this chunk do not change that. */
 	if (r == TB_INTAKE_SHORT)
 		return flags | TB_COMPLETE | TB_CORRUPTED;
 	if (r == TB_INTAKE_ABORTED)
@@ -241,7 +242,7 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 		return;
 	}
 	if (!complete && header->count < 2)
-		return; /* nothing in it is sure to be whole */
+		return; /* no fragment in it is certainly complete */
 	tb_ring_restart(b);
 	s = b->refusing ? NULL : tb_seq_get(b, writer);
 	if (!s) {
@@ -283,7 +284,7 @@ static void append_record(struct trace_buffer *to, const struct tb_seq *from, st
 		      complete, &flags);
 }
 
-/* Of the sequences: what was lost, and which ended. */
+/* Copies the losses of the sequences, and which of them ended. */
 static void end_append(struct trace_buffer *to, const struct trace_buffer *from)
 {
 	for (const struct tb_seq *s = from->seqs.by_key; s; s = s->hh.next) {

@@ -114,7 +114,7 @@ static uint8_t *place_of(const struct intake *in, size_t i)
 	return in->b->ring.base + in->b->ring.wr + TB_RECORD_HEADER + i;
 }
 
-/* Goes back to the start of the memory, and takes along what was copied. */
+/* Wraps to the start of the memory and moves the copied bytes there. */
 static void move_to_start(struct intake *in)
 {
 	size_t stored = in->window ? in->from : in->got;
@@ -174,7 +174,7 @@ static void take_part(struct intake *in, size_t upto)
 	empty_window(in, in->got);
 	in->part = in->window ? in->window : place_of(in, in->got);
 	memcpy(in->part, in->src + in->got, n);
-	/* What is checked must be what is stored: nothing may be read from the source again. */
+	/* The check must see the bytes that are stored, so the source is not read again. */
 	__asm__ volatile("" ::: "memory");
 	in->from = in->got;
 	in->got += n;

@@ -81,7 +81,7 @@ static void move_to(struct tb_refs *r, uint32_t head)
 	r->head = head;
 }
 
-/* Makes one place free at an end. */
+/* Makes room for one element at an end. Returns 0 or -ENOMEM. */
 static int make_room(struct tb_refs *r, bool in_front)
 {
 	if (in_front ? r->head > 0 : r->head + r->n < r->cap)

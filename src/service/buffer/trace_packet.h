@@ -14,9 +14,9 @@ enum data_loss {
 	DATA_LOSS_PRESENT = 1, /* with any other */
 	DATA_LOSS_READ_GAP = 2, /* a chunk was not there when later ones were read */
 	DATA_LOSS_CHUNK_CORRUPTED = 4, /* a chunk broke the format: the rest of it */
-	DATA_LOSS_ORPHAN_CONTINUATION = 8, /* the end of a packet whose start is gone */
+	DATA_LOSS_ORPHAN_CONTINUATION = 8, /* the end of a packet whose start is missing */
 	DATA_LOSS_REASSEMBLY_GAP = 16, /* the start of a packet whose next chunk is missing */
-	DATA_LOSS_REASSEMBLY_BROKEN_CHAIN = 32, /* ... whose next chunk does not go on with it */
+	DATA_LOSS_REASSEMBLY_BROKEN_CHAIN = 32, /* ... whose next chunk does not continue it */
 	DATA_LOSS_OVERWRITE = 64, /* not read before the space was needed */
 	DATA_LOSS_WRITER_ABORT = 128, /* the writer gave up, or ended, inside of a packet */
 	DATA_LOSS_SMB_FULL = 256, /* set by producers */

@@ -54,7 +54,7 @@ static void tracing_ended(struct consumer_port *c, const char *error)
 	if (!c->has_enable)
 		return;
 	c->has_enable = false;
-	observe_send(&c->observer); /* what led to it is heard first */
+	observe_send(&c->observer); /* events that caused it are sent first */
 	reply_disabled(c, &c->enable, error);
 }
 
@@ -163,8 +163,8 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	return 0;
 }
 
-/* What a file still lacks is written without anybody waiting; then the session, which has no consumer
- * any more, is freed. */
+/* Pending data is written to the file in the background. Then the session, which has no
+ * consumer, is freed. */
 static void leave_file(struct consumer_port *c)
 {
 	struct session *s = c->session;

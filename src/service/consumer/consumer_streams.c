@@ -238,7 +238,7 @@ static void end_stream(struct observer *o)
 #define STATE(name)                                                                                \
 	PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_##name
 
-/* What is on its way between the two is told when it has got there. */
+/* Transitional states are not reported; the next one is. */
 static bool observable_state(enum instance_state state, uint32_t *ret)
 {
 	switch (state) {

@@ -39,7 +39,7 @@ struct pass {
 	struct level *levels, *level; /* all, and the innermost */
 };
 
-/* What is between the last field that was copied and `to`. */
+/* Copies the bytes between the last copied field and `to`. */
 static void copy_run(struct pass *p, const uint8_t *to)
 {
 	size_t len = (size_t)(to - p->run);
@@ -105,7 +105,8 @@ static int pass_bytes(struct pass *p, const uint8_t *start, const uint8_t *tag_e
 	return r;
 }
 
-/* Behind a varint whose value nobody asks for. NULL: it runs past the end or has over 64 bits. */
+/* Returns the end of a varint whose value is not needed. NULL: it runs past the end or has
+ * more than 64 bits. */
 static const uint8_t *skip_varint(const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *last = end - p > 10 ? p + 10 : end, *first = p;

@@ -174,7 +174,8 @@ static int init_rule(struct rule *r, const pb_rule *from, struct err_text *e)
 	return error < 0 ? err_set(e, error, "regex_pattern %s", why.text) : 0;
 }
 
-/* Where the rule goes: in place of one of its name, or at the end. NULL: there is no room. */
+/* Returns the place of the rule: that of a rule of the same name, or the end. NULL: the table
+ * is full. */
 static struct rule *place_of(struct filter_strings *s, const char *name)
 {
 	for (size_t i = 0; i < s->n && name && *name; i++)

@@ -20,7 +20,7 @@
  */
 
 #define MAX_FIELD_ID ((1u << 29) - 1)
-#define PACKET_PROTOVMS 125 /* nobody here decodes it, so it is not in protos/ */
+#define PACKET_PROTOVMS 125 /* the service does not decode it, so it is not in protos/ */
 
 struct cursor {
 	const uint8_t *cur, *end; /* in the current slice */

@@ -37,7 +37,7 @@ struct trace_filter {
 	struct filter_strings *strings;
 	uint8_t *out;
 	size_t cap_out;
-	uint64_t steps; /* of expressions, not yet asked for */
+	uint64_t steps; /* of expressions that no caller has taken yet */
 
 	/* statistics */
 	uint64_t packets, input_bytes, output_bytes, errors, time_ns, small_packets;

@@ -190,7 +190,7 @@ static void answer_unknown(struct ipc_conn *c, const struct frame *f)
 	send_frame(c, &m);
 }
 
-/* What was opened was told who it works for. */
+/* The service that was opened knows its peer. */
 static void hear_identity(struct ipc_conn *c, const struct frame *f)
 {
 	if (!c->services[0].endpoint && !c->services[1].endpoint)
@@ -218,13 +218,14 @@ static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-/* CPU time, which is what the service has worked: on a busy machine the clock goes on without it. */
+/* CPU time of the service. On a busy machine wall-clock time would include the work of other
+ * processes. */
 static uint64_t work_ns(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* What was begun at begin_ns, of work_ns(), was done for a user. */
+/* Charges the user for the work since begin_ns, a value of work_ns(). */
 static void spend_time(struct ipc_host *h, uint64_t user, uint64_t begin_ns)
 {
 	cpu_share_charge(h->quota, user, work_ns() - begin_ns, clock_mono_ns());
@@ -324,8 +325,8 @@ static const struct msgsock_ops sock_ops = {
 	.may_be_urgent = may_be_urgent,
 };
 
-/* From Linux 6.16 on a socket can say that nobody may send descriptors to it; a connection has that
- * from the socket that listens. 0 or -errno. */
+/* Since Linux 6.16 a socket can refuse descriptors. Connections inherit that from the
+ * listening socket. Returns 0 or -errno. */
 static int set_takes_descriptors(int fd, int on)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) < 0 ? -errno : 0;

@@ -202,7 +202,8 @@ static void be_remote(struct ipc_peer *p)
 {
 	p->is_remote = true;
 	p->uid = UID_UNKNOWN;
-	/* Who comes from this machine and claims to be no other is of this machine. */
+	/* A peer that connects from this machine, and reports no other machine, belongs to
+	 * this machine. */
 	if (!remote_address_is_loopback(&p->address))
 		number_by_address(p);
 }
@@ -270,7 +271,7 @@ void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len)
 				p->machine_id = machine_id_of(f.data, f.len);
 			break;
 		case KEY_BYTES(PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_NAME):
-			/* One that cannot be had is as one that is not said. */
+			/* A name that cannot be stored is ignored. */
 			if (f.len > 0)
 				(void)decode_string(&f, MAX_MACHINE_NAME, &p->machine_name);
 			break;

@@ -88,7 +88,7 @@
  */
 #define MAX_TRIGGER_STEPS (1u << 20)
 #define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; then the oldest goes */
-#define MAX_DUE_TRIGGERS 64u /* of a session: clones whose delay runs */
+#define MAX_DUE_TRIGGERS 64u /* of a session: clones that wait for their delay */
 /* Activations that are remembered for 24 hours. A max_per_24_h above the first is no limit. */
 #define MAX_TRIGGER_HITS_PER_NAME 2048u
 #define MAX_TRIGGER_HITS 16384u

@@ -112,7 +112,8 @@ struct quota_account {
 void quota_init(struct quota *q);
 /* All accounts must be closed. */
 void quota_deinit(struct quota *q);
-/* Returns true for root and the service's own user, who have what is kept for root. */
+/* Returns true for root and the service's own user, which may use the part that is reserved
+ * for root. */
 bool quota_is_root(const struct quota *q, uint64_t user);
 /* Returns the limit of a user if others hold nothing. */
 uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);

@@ -36,7 +36,7 @@ static int find_system_info(const uint8_t *args, size_t len, struct pb_field *re
 		return -EBADMSG;
 	if (found.len > MAX_SYSTEM_INFO_BYTES)
 		return -EMSGSIZE;
-	/* It is going to stand in traces. */
+	/* Its value is written to traces. */
 	if (unpack_untrusted(&pb__system_info__descriptor, found.data, found.len, &m) < 0)
 		return -EBADMSG;
 	protobuf_c_message_free_unpacked(m, NULL);

@@ -128,7 +128,8 @@ static uint64_t count_of(const struct remote_machines *ms, uint64_t user)
 	return quota_of_user(ms->quota, user, QUOTA_MACHINES);
 }
 
-/* Who has the most; of several the one that told of something longest ago. */
+/* Returns the user with the most machines; of several, the one whose last report is the
+ * oldest. */
 static uint64_t greediest(const struct remote_machines *ms)
 {
 	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);

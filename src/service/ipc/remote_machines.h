@@ -69,7 +69,7 @@ struct clock_sync {
 	struct clock_snapshot host;
 };
 
-/* From so many on the distance of the clocks can be told. */
+/* Number of samples from which the offset of the clocks is computed. */
 #define CLOCK_SYNC_MIN 2
 
 struct remote_machine {

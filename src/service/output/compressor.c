@@ -55,7 +55,7 @@ static size_t zstd_group(struct compressor *c)
 	return ZSTD_isError(n) ? 0 : n;
 }
 
-/* What could not be compressed is no reason to lose it. */
+/* Data that could not be compressed is written as it is. */
 static void hand_on_as_it_is(struct compressor *c)
 {
 	struct pb_field f;
@@ -139,7 +139,7 @@ struct packet_sink *compressor_sink(struct compressor *c, struct packet_sink *ne
 
 /* ---- life ---- */
 
-/* Deprecated for who writes a config; it is what older ones say. */
+/* Deprecated in new configs. Older configs use it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static bool wants_deflate(const Pb__TraceConfig *config)

@@ -55,7 +55,7 @@ struct answer {
 static struct helper_process child = {.fd = -1};
 static char folder_path[PATH_MAX]; /* with a slash at the end; "": none */
 
-/* ---- the child: what it keeps ---- */
+/* ---- the child: its state ---- */
 
 /* The folder that holds the path. */
 static void folder_of(const char *path, char buf[static PATH_MAX])
@@ -124,7 +124,7 @@ static int confine(const struct file_helper_options *o, int folder, struct err_t
 	return r < 0 ? err_set(e, r, "cannot install the system call filter: %s", strerror(-r)) : 0;
 }
 
-/* ---- the child: what it does ---- */
+/* ---- the child: requests ---- */
 
 static void remove_all(const struct file_helper_options *o)
 {
@@ -136,7 +136,7 @@ static void remove_all(const struct file_helper_options *o)
 			unlink(o->remove[i].path);
 }
 
-/* With the descriptor, unless it is -1. */
+/* Sends the descriptor along, unless it is -1. */
 static bool reply(int fd, const struct answer *a, int passed)
 {
 	union {
@@ -279,7 +279,7 @@ void file_helper_end(void)
 	folder_path[0] = '\0';
 }
 
-/* Fills in what follows the folder. */
+/* Fills in the fields after the folder. */
 static int make_request(struct request *q, const char *path, uid_t user, struct err_text *e)
 {
 	size_t len = strlen(folder_path);

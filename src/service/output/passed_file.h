@@ -26,7 +26,8 @@ struct passed_file passed_file_release(struct passed_file *f);
  * file system, and waits for it. Returns 0 or -errno. */
 int passed_file_start(void);
 
-/* As fstat(2), but from what the kernel knows: no file system is asked. Returns 0 or -errno. */
+/* Like fstat(2), but only with attributes that the kernel has cached: it does not wait for a
+ * file system. Returns 0 or -errno. */
 int passed_file_stat(int fd, struct statx *ret);
 
 /*

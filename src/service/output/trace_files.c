@@ -103,7 +103,7 @@ void trace_files_rotate(struct trace_files *f)
 	service_packets_put_head(f->owner->trace, &f->sink);
 	f->sequence = sequence;
 	f->forced = NULL;
-	/* What producers commit before their answer may still need the older files; what comes after
+	/* Data that producers commit before they answer may depend on older files. Later data
 	 * does not. */
 	(void)f->owner->ops->flush(f->owner->ctx, trace_files_newest(f)->number);
 }

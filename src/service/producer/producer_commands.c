@@ -19,7 +19,7 @@ static void send_command(struct producer_port *p, const struct pb_mem *m, int fd
 			  "out of memory for a command to producer %s", p->name);
 		return;
 	}
-	/* Where it fails the producer is gone. */
+	/* If this fails, the connection of the producer has ended. */
 	ipc_reply(p->conn, &p->commands, true, m->buf, pb_mem_len(m), fd);
 }
 

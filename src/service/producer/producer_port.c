@@ -502,7 +502,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	return 0;
 }
 
-/* Nothing more comes from its writers, so what they left unfinished is not waited for. */
+/* Its writers have ended, so the buffer does not wait for the rest of their packets. */
 static void end_writers(const struct producer_port *p)
 {
 	for (size_t i = 0; i < p->n_writers; i++) {

@@ -44,7 +44,7 @@ void producers_free_id(struct producers *ps, uint16_t id)
 	ps->ids[id / 64] &= ~(1ull << id % 64);
 }
 
-/* ---- who may do what ---- */
+/* ---- rights of producers ---- */
 
 void producers_set_lockdown(struct producers *ps, int operation)
 {

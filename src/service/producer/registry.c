@@ -25,7 +25,7 @@ struct source_name {
 	char text[];
 };
 
-/* What an allocation costs beside its bytes, and an entry of a hash table beside its own. */
+/* Overhead of an allocation, and of an entry of a hash table. */
 #define ALLOC_COST 16u
 #define ENTRY_COST (sizeof(struct source_name) + ALLOC_COST + 16u)
 

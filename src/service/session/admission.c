@@ -62,7 +62,8 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 
 	if (r == 0 || b.policy != PRIORITY_BOOST_BUDGETED)
 		return r;
-	/* No config has asked for it: on a machine that is busy more is lost, and that is told. */
+	/* No config requests it. On a busy machine more data is lost, which the summary
+	 * reports. */
 	log_info("cannot raise the priority while sessions record: %s (docs/security.md)",
 		 strerror(-r));
 	s->is_timely = false;

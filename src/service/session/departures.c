@@ -12,7 +12,7 @@
 #include "wire/pb_enc.h"
 
 struct departure {
-	uint32_t times; /* 0: this data source has lost nobody */
+	uint32_t times; /* 0: no producer of this data source has disconnected */
 	int32_t pid;
 	char producer[128]; /* cut */
 	uint64_t gone_boot_ns;

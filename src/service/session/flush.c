@@ -27,7 +27,7 @@
 struct flush_wait {
 	TAILQ_ENTRY(flush_wait) link; /* in the producer's list, while it is waited for */
 	struct pending_flush *flush; /* borrowed: it owns us */
-	struct producer_port *producer; /* borrowed; NULL: it has answered, or is gone */
+	struct producer_port *producer; /* borrowed; NULL: it has answered or disconnected */
 };
 
 struct pending_flush {
@@ -36,7 +36,7 @@ struct pending_flush {
 	uint64_t id; /* service-wide, ascending */
 	struct flush_request request;
 	struct loop_timer timer;
-	struct flush_wait *waits; /* owned: one for each producer that was asked */
+	struct flush_wait *waits; /* owned: one for each flushed producer */
 	size_t n_waits;
 	size_t n_waiting; /* of these, still */
 };
@@ -87,7 +87,8 @@ static bool waits_for(const struct pending_flush *f, const struct producer_port 
 	return false;
 }
 
-/* The last flush of a session loses what comes later, so its trace says who was late. */
+/* Data that arrives after the last flush of a session is lost, so the trace names the
+ * producers that were late. */
 static void record_slow(const struct pending_flush *f)
 {
 	struct session *s = f->session;
@@ -204,7 +205,8 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 		if (i->session == f->session && includes(f, i))
 			ids[n++] = i->id;
 	}
-	/* What a remote producer has not committed only it can scrape, and does so when asked. */
+	/* The service cannot scrape the memory of a remote producer. The producer does that
+	 * itself when it is flushed. */
 	if (n == 0 && !(takes_part && p->peer->is_remote && p->wants_scraping))
 		return;
 	f->waits[f->n_waits] = (struct flush_wait){.flush = f, .producer = p};

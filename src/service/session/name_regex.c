@@ -13,7 +13,7 @@
 #include "base/core/siphash.h"
 
 #define N_ANSWERS 1024u
-#define COMPILE_STEPS 4096u /* what compiling an expression counts as */
+#define COMPILE_STEPS 4096u /* charge for the compilation of an expression */
 
 static struct answer {
 	uint64_t pair; /* its hash; 0: none */

@@ -64,7 +64,7 @@ bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig_
 	       producer_matches(source, of->producer, budget);
 }
 
-/* ---- what is not built ---- */
+/* ---- unsupported fields ---- */
 
 static int check_built(const Pb__TraceConfig *c, struct err_text *e)
 {

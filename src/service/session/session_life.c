@@ -264,7 +264,7 @@ void session_free(struct session *s)
 	session_destroy(s);
 }
 
-/* With exclusive_prio what the others hold will be gone. */
+/* exclusive_prio ends the other sessions, so their charges do not count. */
 static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
 {
 	uint64_t bytes = 0;

@@ -11,7 +11,7 @@ struct producer_port;
 struct received_trigger;
 struct session;
 
-/* What a session reports: to its owner, and to those who watch its end. */
+/* Callbacks of a session: to its owner, and to objects that depend on the session. */
 
 /*
  * Data sources at work for a session: one instance for each match of a config's data source with a
@@ -44,7 +44,7 @@ struct source_instance {
 	bool no_flush;
 };
 
-/* What the owner of a session, a consumer, learns of it. */
+/* Callbacks to the owner of a session, a consumer. */
 struct session_owner_ops {
 	/* The session is DISABLED, or its file is written (of a clone). error: NULL if nothing went
 	 * wrong. May free the session. */
@@ -62,7 +62,7 @@ struct session_owner {
 	void *ctx; /* borrowed: it owns the session */
 };
 
-/* Embedded in what depends on a session. */
+/* Embedded in objects that depend on a session. */
 struct session_watch {
 	TAILQ_ENTRY(session_watch) link;
 	/* The session is about to be freed. Must call session_unwatch(). */

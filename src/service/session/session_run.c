@@ -282,7 +282,7 @@ void session_disable(struct session *s, bool at_once)
 			complete_disable(s);
 		return;
 	case SESSION_CONFIGURED:
-		at_once = true; /* nothing was started, so nobody has to finish */
+		at_once = true; /* no data source was started, so none has to stop */
 		break;
 	case SESSION_STARTED:
 		break;

@@ -63,5 +63,5 @@ struct session *sessions_next(const struct sessions *ss, const struct session *s
 size_t sessions_count(const struct sessions *ss);
 size_t sessions_count_buffers(const struct sessions *ss);
 
-/* What producers report to the sessions; ctx is struct sessions. */
+/* Callbacks of the producers to the sessions; ctx is struct sessions. */
 extern const struct producer_events sessions_producer_events;

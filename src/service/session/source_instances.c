@@ -152,7 +152,7 @@ static void spend(uint64_t *steps, uint64_t n)
 	*steps -= MIN(*steps, n);
 }
 
-/* What was not looked at is left out. */
+/* Skips data sources that were not checked. */
 static void log_steps_used_up(const struct session *s)
 {
 	s->account.quota->refused[REFUSED_INSTANCES]++;

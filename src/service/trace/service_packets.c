@@ -412,7 +412,7 @@ static void put_stats(struct writer_state *w)
 		counted = len;
 		len = make_stats(w);
 	}
-	/* What was lost is known whatever the filter leaves. */
+	/* The number of lost packets does not depend on the filter. */
 	end_packet_through(w, NULL);
 }
 

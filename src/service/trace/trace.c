@@ -220,7 +220,7 @@ static void random_uuid(struct trace *t)
 	t->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
 }
 
-/* The random first half tells traces apart; the second half tells which recording they belong to. */
+/* The random first half identifies the trace, the second half its recording. */
 static void make_uuid_with(struct trace *t, int64_t lsb)
 {
 	random_uuid(t);

@@ -32,7 +32,7 @@ enum service_event_kind {
 struct service_event {
 	uint64_t boot_ns;
 	enum service_event_kind kind;
-	uint32_t value; /* 1, or what the kind says */
+	uint32_t value; /* 1, or a value that depends on the kind */
 };
 
 /* The instances that a slow event names: serialized TracingServiceEvent.DataSources. */

@@ -11,14 +11,14 @@ struct extensions;
 struct pb_enc;
 struct remote_machines;
 
-/* What all traces of the service share. Borrowed: it must outlive the traces. */
+/* The state that all traces of the service share. Borrowed: it must outlive the traces. */
 struct trace_env {
 	const struct remote_machines *machines;
 	const struct extensions *extensions; /* NULL: none */
 	uid_t uid; /* trusted_uid of the service's own packets */
 };
 
-/* What a trace needs of its session. Everything is borrowed. */
+/* The data of a session that its trace uses. Everything is borrowed. */
 struct trace_owner {
 	const Pb__TraceConfig *config;
 	struct quota_account *account;
