@@ -36,7 +36,7 @@
 #define MAX_FILES 16384 /* a connection takes a descriptor */
 
 #define MAX_SYSTEM_USERS 16
-#define DISPATCH_US 1000 /* then the loop looks whether something urgent has come */
+#define DISPATCH_US 1000 /* then the loop checks for urgent events */
 
 enum { EXIT_USAGE = 2 };
 
@@ -306,7 +306,7 @@ static int parse_user(const char *text, uid_t *ret, struct err_text *e)
 	return 0;
 }
 
-/* A list of names and numbers, separated by commas; it is cut up. */
+/* Parses a list of names and numbers, separated by commas, in place. */
 static int add_system_users(struct options *o, char *list, struct err_text *e)
 {
 	char *rest = NULL;

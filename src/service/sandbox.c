@@ -21,17 +21,17 @@
 #define RLIMIT_NICE_MOST 40 /* nice -20 */
 #define RLIMIT_RTPRIO_MOST 99
 
-/* Connections that come, and the files that sessions write, which others have opened. */
+/* For connections, and for files of sessions that other processes have opened. */
 static const char *const own_calls[] = {
 	"accept",	"accept4",  "fdatasync", "ftruncate", "ftruncate64",
 	"memfd_create", "pwritev2", "wait4",	 NULL,
 };
 
-/* The first of them that the system has; the last one is nobody's everywhere. */
+/* The service runs as the first of them that the system has; the last one exists everywhere. */
 static const char *const own_users[] = {"sonda", "nobody"};
 #define NOBODY 65534
 
-/* To n where that is allowed: true. Else to the hard limit. */
+/* Sets the limit to n and returns true; if that is not permitted, sets it to the hard limit. */
 static bool raise_limit(__rlimit_resource_t which, rlim_t n)
 {
 	struct rlimit l = {n, n};
@@ -71,8 +71,9 @@ static void change_user(void)
 			 (unsigned)uid, strerror(-r));
 }
 
-/* What sets its priority: its limits, or, where they stay too low (a container without
- * CAP_SYS_RESOURCE), the capability, which the filter leaves of use for this process alone. */
+/* Keeps the right to raise the own priority: through resource limits or, if they are too low
+ * (a container without CAP_SYS_RESOURCE), through the capability, which the filter restricts
+ * to this process. */
 static int give_up_rights(void)
 {
 	static const unsigned nice_capability[] = {CAP_SYS_NICE};

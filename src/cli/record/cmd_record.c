@@ -89,7 +89,7 @@ static int set_threads(struct record_command *c, struct err_text *e)
 
 	if (o->pids.n)
 		return record_config_set_pids(c->config, &o->pids, e);
-	/* A config says itself whom it is about. */
+	/* A config selects its processes itself. */
 	return c->child && !o->all && !o->config ? record_config_set_tids(c->config, &tid, 1) : 0;
 }
 
@@ -247,7 +247,7 @@ static int start_delay_choose(const Pb__TraceConfig *config, uint32_t *ret_ms, s
 	return 0;
 }
 
-/* Waits. A signal has its default effect: it ends the process. */
+/* Waits. A signal ends the process, as by default. */
 static void start_delay_wait(uint32_t ms)
 {
 	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};

@@ -43,7 +43,7 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 		trace_readback_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
 		read = &begin;
 	}
-	/* On a busy machine the first packets come late. */
+	/* On a busy machine the first packets arrive late. */
 	e->looks += read->packets != 0;
 	e->done = report(setup, read) || e->looks >= LOOKS;
 	trace_scan_deinit(&begin);

@@ -19,7 +19,7 @@ struct early_errors {
 	bool done;
 };
 
-/* Call about once a second. Looks into what is written, a few times at most, and prints what was
- * refused once. */
+/* Call it about once a second. Scans the written packets, a few times at most, and prints each
+ * rejected option once. */
 void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
 			 const struct trace_scan *read);

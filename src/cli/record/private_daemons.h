@@ -15,7 +15,7 @@ struct event_base;
 struct private_daemons;
 
 #define PRIVATE_START_TIMEOUT_MS 30000 /* for each of the two to become ready */
-#define PRIVATE_STOP_TIMEOUT_MS 10000 /* for each to end before it is killed */
+#define PRIVATE_STOP_TIMEOUT_MS 10000 /* time for each daemon to end before it is killed */
 
 struct private_daemons_ops {
 	/* Both are ready: the caller may connect to private_daemons_address(). */

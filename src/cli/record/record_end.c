@@ -171,7 +171,7 @@ static int open_written(const struct record_command *c)
 		       : -1;
 }
 
-/* Scans what the service wrote: one file, or the remaining files of a rotation. */
+/* Scans the output of the service: one file, or the remaining files of a rotation. */
 static int scan_written(struct record_command *c, int fd)
 {
 	size_t files;

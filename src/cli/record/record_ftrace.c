@@ -101,7 +101,7 @@ int record_ftrace_put_events(const struct record_options *o, const struct tracef
 	struct arg_list words = {0};
 	int r = 0;
 
-	/* Those of the config come first, so that words with '!' exclude events of it, too. */
+	/* Events of the config come first, so that patterns with '!' exclude them, too. */
 	for (size_t i = 0; i < f->n_ftrace_events && !r; i++)
 		r = arg_list_add(&words, f->ftrace_events[i]);
 	for (size_t i = 0; i < o->words.n && !r; i++)

@@ -6,8 +6,8 @@
 #include "cli/terminal/event_patterns.h"
 #include "config/ftrace/ftrace_config.pb-c.h"
 
-/* What the command line says of kernel events, in the config of linux.ftrace. events and presets may
- * be NULL. Both functions return 0, -EINVAL and set e, or -ENOMEM. */
+/* Converts the options about kernel events to the config of linux.ftrace. events and presets
+ * may be NULL. Both functions return 0, -EINVAL and set e, or -ENOMEM. */
 
 /* Replaces the events of the config by those that it and the words select together. Words with '!'
  * that exclude nothing are added to ret_idle. */

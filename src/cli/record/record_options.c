@@ -271,7 +271,7 @@ static int take_show_config(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* Handles the options that say what to record. */
+/* Handles the options that select the data. */
 static int take_shorthand(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;

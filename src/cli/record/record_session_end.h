@@ -3,7 +3,7 @@
 
 #include "cli/record/record_session_state.h"
 
-/* Private to record_session.c: reading the data, and what follows it. */
+/* Private to record_session.c: reading the data, and the end of the session. */
 
 struct event_base;
 

@@ -10,8 +10,8 @@
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
 
-#define LONGEST_DELAY_NS                                                                           \
-	(8 * 24 * 3600 * NS_PER_S) /* a trigger before that is of no clock of ours */
+/* A trigger that is older has a time of another clock. */
+#define LONGEST_DELAY_NS (8 * 24 * 3600 * NS_PER_S)
 
 void snapshot_log_deinit(struct snapshot_log *log)
 {

@@ -34,7 +34,7 @@ static const Pb__TraceConfig *config_of(struct verb_summary *s)
 	return s->config ? s->config : &none;
 }
 
-/* Moves sources with events in the trace from missing to gone. */
+/* Moves data sources with events in the trace from missing to disconnected. */
 static void move_gone(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";

@@ -226,7 +226,7 @@ static int parse(const char *path, const char *text, size_t len, struct preset *
 	struct strbuf errors = {0};
 	int r = trace_config_load(path, text, len, true, &errors, &ret->config);
 
-	/* The first line says where, and what was meant. */
+	/* The first line has the place and a suggestion. */
 	if (r == -EINVAL)
 		err_set(e, r, "%.*s", (int)strcspn(errors.s, "\n"), errors.s);
 	strbuf_deinit(&errors);

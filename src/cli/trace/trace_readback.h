@@ -10,7 +10,7 @@
 
 /* Joins the slices of a packet. A packet of one slice is not copied. */
 
-#define PACKET_JOIN_MAX (1u << 28) /* bytes of a packet: what the protocol can carry */
+#define PACKET_JOIN_MAX (1u << 28) /* bytes of a packet: the limit of the protocol */
 
 /* Zero-initialise; packet_join_deinit frees. */
 struct packet_join {

@@ -92,7 +92,7 @@ struct writer *ds_writer_new(struct ds_handle *h);
 
 /* The flushes of an instance that are not answered yet. */
 
-/* Maximum; when it is reached, the owner answers these before it adds one more. */
+/* Maximum; when it is reached, the owner answers all before it adds one more. */
 #define FLUSHES_MAX 16
 
 /* Zero-initialise. */

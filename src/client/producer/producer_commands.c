@@ -60,8 +60,8 @@ void producer_on_commit_due(evutil_socket_t fd, short what, void *ctx)
 		commit_after(p, CHOKED_MS);
 }
 
-/* What is not urgent waits for the next iteration of the loop, so that the data of one iteration is
- * sent as one frame. */
+/* Requests that are not urgent wait for the next iteration of the loop, so that the data of
+ * one iteration is one frame. */
 static void schedule_commit(void *ctx, bool urgent)
 {
 	struct producer *p = ctx;

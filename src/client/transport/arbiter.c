@@ -42,7 +42,7 @@
 #include "wire/smb.h"
 
 #define STALL_FIRST_US 0u
-#define STALL_MAX_US 2000u /* the kernel's rings fill meanwhile */
+#define STALL_MAX_US 2000u /* the kernel's rings fill while the thread waits */
 #define STALL_DRAIN_MS 10
 
 #define ID_WORDS ((SMB_MAX_WRITER_ID + 1) / 64)

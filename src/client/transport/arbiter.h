@@ -76,8 +76,9 @@ int arbiter_attach_private(struct arbiter *a, uint32_t page_size);
 /* The connection is lost: from now on no chunk is free and nothing is sent. Chunks that writers
  * hold stay mapped until arbiter_free. */
 void arbiter_detach(struct arbiter *a);
-/* In a child after fork(), instead of arbiter_free(): the memory is the parent's. It is replaced by
- * private memory, so a writer that was in a packet does no harm. Nothing is freed. */
+/* Call it in a child after fork() instead of arbiter_free(), because the memory belongs to the
+ * parent. It is replaced by private memory, so that a writer within a packet cannot change the
+ * parent's. Frees nothing. */
 void arbiter_forget(struct arbiter *a);
 /* All that is committed, from now on, goes to this buffer of the service, whatever its writer
  * was made for. */

@@ -330,7 +330,7 @@ void writer_flush(struct writer *w)
 		close_chunk(w);
 }
 
-/* ---- the encoder wants more room inside a packet ---- */
+/* ---- the next chunk of a packet ---- */
 
 /* Redirects the lengths of lost messages, so that they are not written into shared memory. */
 static void forget_lengths(struct writer *w)

@@ -234,7 +234,7 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 	return ret->size ? STEP_PACKET : STEP_ON;
 }
 
-/* The head's last fragment goes on in the next chunk. */
+/* The head's last fragment continues in the next chunk. */
 static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
 {
 	for (uint32_t i = MAX(s->begun, 1); i < s->refs.n; i++) {
@@ -269,7 +269,7 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 
 /* ---- one step at the head ---- */
 
-/* Is there more to come of the chunk before? */
+/* Returns true if the chunk before may grow. */
 static bool must_wait_for_rest(const struct trace_buffer *b, const struct tb_seq *s,
 			       const struct tb_record *rec)
 {

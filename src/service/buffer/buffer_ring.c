@@ -151,7 +151,7 @@ struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place)
 
 /* ---- making room ---- */
 
-/* The lap before is used up: its padding goes with it. */
+/* The previous lap is empty: its padding is dropped. */
 static void end_old_lap(struct trace_buffer *b)
 {
 	struct tb_ring *r = &b->ring;

@@ -71,7 +71,7 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 	t->free_slot = slot;
 }
 
-/* ---- what they cost ---- */
+/* ---- memory of the sequences ---- */
 
 /* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
 #define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)

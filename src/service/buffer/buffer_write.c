@@ -115,7 +115,7 @@ static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct kn
 static bool wants_new(struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id)
 {
 	if (is_past(s, chunk_id)) {
-		/* Scraped and read, or overwritten, it is nothing new. */
+		/* A chunk that was scraped and read, or overwritten, has no new data. */
 		b->stats.chunks_discarded += s->last_id - chunk_id > s->last_id - s->run_start;
 		return false;
 	}
@@ -166,7 +166,7 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 	struct tb_ring *r = &b->ring;
 	uint32_t i = tb_refs_upper(&s->refs, chunk_id), n = s->refs.n;
 
-	/* Making room may have dropped what belongs after it. */
+	/* Making room may have dropped later records of the sequence. */
 	if (is_past(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
 		b->stats.chunks_discarded++;
 		return;
@@ -181,7 +181,7 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 		tb_ring_wrap(b);
 }
 
-/* TRACE_BUFFER_DISCARD: from now on nothing comes that a sequence could wait for, but patches. */
+/* TRACE_BUFFER_DISCARD: from now on a sequence can only wait for patches. */
 static void refuse_from_now_on(struct trace_buffer *b)
 {
 	b->refusing = true;
@@ -189,8 +189,8 @@ static void refuse_from_now_on(struct trace_buffer *b)
 		tb_seq_wake(b, s);
 }
 
-/* Stores what of a chunk is not known yet: src and len are of that. again: the flags that the record
- * had in another buffer; NULL: they follow from the chunk. */
+/* Stores the new part of a chunk, len bytes at src. again: the flags that the record had in
+ * another buffer; NULL: they follow from the chunk. */
 static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
 		  const struct known *k, const uint8_t *src, size_t len, bool complete,
 		  const uint16_t *again)

@@ -103,7 +103,7 @@ struct intake {
 	struct trace_buffer *b;
 	const uint8_t *src; /* may change at any time: each byte is read once */
 	size_t len;
-	size_t from, got; /* the bytes of the last part; what was copied before is in the ring */
+	size_t from, got; /* the bytes of the last part; earlier parts are in the ring */
 	uint8_t *part; /* where they are: in the ring or in the window */
 	uint8_t *window; /* of MAX_PART bytes; NULL: none */
 };
@@ -142,7 +142,7 @@ static enum tb_intake reserve(struct intake *in, size_t n)
 	return TB_INTAKE_OK;
 }
 
-/* The bytes before n, which were in the window, go to the ring. */
+/* Copies the bytes of the window, up to n, to the ring. */
 static void empty_window(struct intake *in, size_t n)
 {
 	if (in->window && n > in->from)

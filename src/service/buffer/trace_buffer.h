@@ -106,7 +106,7 @@ bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trac
 const struct trace_buffer_stats *trace_buffer_stats(const struct trace_buffer *b);
 size_t trace_buffer_size(const struct trace_buffer *b);
 
-/* Calls fn for each writer that the buffer knows. */
+/* Calls fn for each writer with a sequence in the buffer. */
 void trace_buffer_each_writer(const struct trace_buffer *b,
 			      void (*fn)(void *ctx, const struct trace_buffer_writer *writer,
 					 const struct trace_buffer_histogram *histogram),

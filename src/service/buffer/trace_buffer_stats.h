@@ -22,7 +22,7 @@ struct trace_buffer_stats {
 	uint64_t padding_bytes_written, padding_bytes_cleared;
 	uint64_t chunks_written, chunks_overwritten, chunks_read;
 	uint64_t chunks_rewritten, chunks_relocated;
-	uint64_t chunks_discarded; /* refused; a mere repetition of what was taken is not counted */
+	uint64_t chunks_discarded; /* refused; a repetition of a stored chunk is not counted */
 	uint64_t chunks_committed_out_of_order;
 	uint64_t write_wrap_count;
 	uint64_t patches_succeeded, patches_failed;

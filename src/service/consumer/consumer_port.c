@@ -314,7 +314,7 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 static int get_trace_stats(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			   size_t len)
 {
-	/* The writer that comes last may exceed it by its own size. */
+	/* The last writer may exceed the limit by its own size. */
 	const size_t max = MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD - 1024;
 	struct consumer_port *c = endpoint;
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};

@@ -290,7 +290,7 @@ void observe_all_started(struct observer *o)
 		put_all_started(o);
 }
 
-/* Each goes out by itself: in an ObservableEvents there is room for one. */
+/* Each one is sent by itself: ObservableEvents has room for one. */
 void observe_clone_trigger(struct observer *o, uint64_t session_id,
 			   const struct received_trigger *trigger)
 {

@@ -30,7 +30,7 @@ struct reader {
 	/* the reply that is being filled: a ReadBuffersResponse */
 	uint8_t *reply; /* owned, of a frame's size; NULL: no stream */
 	size_t reply_len;
-	size_t packet_left, slice_left; /* bytes of the packet and its slice still to come */
+	size_t packet_left, slice_left; /* remaining bytes of the packet and of its slice */
 };
 
 /* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */

@@ -22,7 +22,7 @@
 #include "wire/pb_mem.h"
 
 #define MAX_STATE_BYTES (MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD - 8)
-#define MAX_SOURCE_HEAD 32 /* what is around a descriptor in an entry */
+#define MAX_SOURCE_HEAD 32 /* bytes around a descriptor in an entry */
 
 struct answer {
 	struct consumer_port *consumer;

@@ -21,7 +21,7 @@
 #include "service/ipc/limits.h"
 #include "wire/pb_dec.h"
 
-#define LOW_FIELDS 128u /* rules for those may come in any order */
+#define LOW_FIELDS 128u /* rules for these fields may have any order */
 #define FIELDS (1u << 29)
 
 enum opcode {

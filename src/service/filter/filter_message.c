@@ -78,7 +78,7 @@ static void leave(struct pass *p)
 	put_length(l->length, l->width, (size_t)(p->out - (l->length + l->width)));
 }
 
-/* A length-delimited field whose contents p->in is at; it began at `start`. */
+/* Handles a length-delimited field that began at `start`; p->in is at its contents. */
 static int pass_bytes(struct pass *p, const uint8_t *start, const uint8_t *tag_end, size_t len,
 		      enum filter_action action, uint32_t argument)
 {

@@ -78,7 +78,7 @@ static int search_all(const struct rule *r, uint8_t *text, size_t len, uint64_t 
 	return any;
 }
 
-/* Behind the second bar of "B|123|text". NULL: it is not such a marker. */
+/* Returns the text behind the second bar of "B|123|text". NULL: it is not such a marker. */
 static const uint8_t *find_payload(const uint8_t *text, size_t len)
 {
 	const uint8_t *bar;

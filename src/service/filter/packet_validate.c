@@ -119,7 +119,7 @@ NO_CANARY bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 	uint64_t tag;
 
 	while (enter_next_slice(&c)) {
-		/* Field 0 stops some readers of traces before they come to the trailer. */
+		/* Some readers of traces stop at field 0, before the trailer. */
 		if (!read_varint(&c, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_FIELD_ID)
 			return false;
 		if (is_reserved(tag >> 3) || !skip_value(&c, tag & 7))

@@ -25,7 +25,7 @@
 #include "service/filter/packet_sink.h"
 #include "wire/pb_enc.h"
 
-#define KEPT_BYTES (1u << 20) /* of f->out; what a larger packet took is given back */
+#define KEPT_BYTES (1u << 20) /* of f->out; more is freed after a large packet */
 #define STEPS_PER_BYTE 8 /* of expressions; that takes about as long as a byte of a packet */
 /* Of packets below so many bytes the clock is read for one in so many: reading it costs as much as
  * filtering one of them. */

@@ -305,7 +305,7 @@ static int on_memory(void *ctx, size_t before, size_t now)
 	return 0;
 }
 
-/* A peer whose descriptors close slowly, and that sends more, is hung up on. */
+/* Disconnects a peer that sends more descriptors while earlier ones close slowly. */
 static void close_fd(void *ctx, int fd)
 {
 	struct ipc_conn *c = ctx;

@@ -120,7 +120,7 @@ static int sync_clock(void *endpoint, const struct ipc_call *call, const uint8_t
 	struct clock_sync sync = {0};
 	int r;
 
-	/* First of all: what lies between is taken for the way of the message. */
+	/* Must be first: the time until then counts as delay of the message. */
 	clock_snapshot_take(&sync.host);
 	r = decode_sync(args, len, &sync);
 	p->machines->quota->refused[REFUSED_RELAY_REQUESTS] += r == -ENOBUFS;

@@ -14,8 +14,8 @@
 #include <x86intrin.h>
 #endif
 
-/* In the order in which they are read: the reference first, the ones that come without a system
- * call near it. */
+/* The clocks in the order of reading: the reference first, then those that need no system
+ * call. */
 static const struct {
 	uint32_t id; /* BuiltinClock */
 	clockid_t clock;
@@ -112,7 +112,7 @@ static void forget(struct remote_machines *ms, struct remote_machine *m)
 
 /* ---- room for one more ---- */
 
-/* The machine that the user told of longest ago; there is one. */
+/* Returns the machine of the user whose report is the oldest. There must be one. */
 static struct remote_machine *oldest_of(const struct remote_machines *ms, uint64_t user)
 {
 	struct remote_machine *m;

@@ -62,7 +62,7 @@ struct machine_clock {
 	uint64_t value;
 };
 
-/* The clocks of the other machine, and ours when they were received. */
+/* The clocks of the other machine, and of this one when they were received. */
 struct clock_sync {
 	struct machine_clock client[MAX_SYNC_CLOCKS];
 	size_t n_client;
@@ -81,8 +81,8 @@ struct remote_machine {
 	size_t system_info_len;
 	struct clock_sync syncs[MAX_CLOCK_SYNCS]; /* the oldest first */
 	size_t n_syncs;
-	/* When it was told, and when the clocks could be told first, in the count of
-	 * remote_machines.last; 0: not yet. */
+	/* Times of the last report, and of the first one that gave the clock offset, in the
+	 * count of remote_machines.last; 0: not yet. */
 	uint64_t info_at, synced_at;
 };
 

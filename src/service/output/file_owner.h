@@ -11,7 +11,7 @@ struct event_base;
 struct quota_account;
 struct trace;
 
-/* What the files of a trace report to their session, always from the loop. */
+/* Callbacks of the files of a trace to their session, always from the loop. */
 struct file_writer_ops {
 	/* Flushes the producers; file_writer_flushed() must follow. number 0: the data is due. Else
 	 * the file of this number begins, and producers also write their incremental state again.

@@ -76,14 +76,14 @@ static uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
 	return MAX(c->file_write_period_ms, MIN_FILE_WRITE_PERIOD_MS);
 }
 
-/* AUTO: a file that is written seldom gets what there is when it is written; one that is written
- * often is not worth a flush each time. */
+/* AUTO: producers are flushed before each write of a file that is rarely written. For a file
+ * that is written often a flush each time would cost too much. */
 static bool is_seldom(const Pb__TraceConfig *c)
 {
 	return file_config_write_period_ms(c) > FILE_AUTO_FLUSH_PERIOD_MS;
 }
 
-/* Are all producers flushed before it is written? */
+/* Returns true if all producers are flushed before it is written. */
 static bool file_config_flushes_first(const Pb__TraceConfig *c)
 {
 	if (!c->write_into_file)
@@ -137,12 +137,12 @@ struct file_writer {
 	bool started; /* the session did: there is something to write */
 	bool reading; /* the buffers have more */
 	bool again; /* producers flushed or answered while they were read: they have more */
-	bool sync_due; /* a period is over: fdatasync, where the config wants it */
+	bool sync_due; /* end of a period: fdatasync, if the config requests it */
 	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
 	bool synced; /* fdatasync of the end was begun */
-	/* Of a rotation: files older than this are not needed by what producers commit from now on;
-	 * and by what is still to be read when this reading is done. */
+	/* Of a rotation: older files are not needed by data that producers commit from now on,
+	 * and, below, not by data that is unread after this pass. */
 	uint32_t answered, leaving;
 };
 
@@ -176,7 +176,7 @@ static void close_file(struct file_writer *f)
 	f->owner.ops->stop(f->owner.ctx);
 }
 
-/* Half a clone is of no use to anybody. */
+/* An incomplete clone is useless. */
 static void take_back(struct file_writer *f)
 {
 	out_file_take_back(newest(f));
@@ -322,7 +322,7 @@ static void begin_reading(struct file_writer *f)
 void file_writer_flushed(struct file_writer *f, uint32_t number)
 {
 	f->answered = MAX(f->answered, number);
-	/* The data may have come into a buffer that this reading has passed. */
+	/* The data may have arrived in a buffer that this pass has already read. */
 	f->again |= number > 0 || f->reading;
 	f->sync_due |= number == 0;
 	begin_reading(f);

@@ -100,7 +100,7 @@ void producer_port_send_stop(struct producer_port *p, uint64_t instance_id)
 	end_command(p, &m, -1);
 }
 
-/* Not packed: the format is proto2's. */
+/* Not packed, as in proto2. */
 static void put_ids(struct pb_enc *e, uint32_t field, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

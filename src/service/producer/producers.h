@@ -19,7 +19,7 @@ TAILQ_HEAD(producer_list, producer_port);
  * answered. */
 struct producer_events {
 	void (*source_registered)(void *ctx, const struct registered_source *source);
-	/* Called when the source is gone from the registry. */
+	/* Called after the data source was removed from the registry. */
 	void (*source_unregistered)(void *ctx, struct producer_port *p, const char *name);
 	/* The producer acknowledges a start or a stop. id is the instance's, and unchecked. */
 	void (*instance_started)(void *ctx, const struct producer_port *p, uint64_t id);

@@ -195,7 +195,7 @@ void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config)
 			continue;
 		}
 		session_set_error(other, why.text);
-		/* A detached session is freed when what its file still lacks is written. */
+		/* A detached session is freed when all data is in its file. */
 		if (session_writes_file(other))
 			session_disable(other, true);
 		else
@@ -257,7 +257,7 @@ static int check_semaphores(const struct sessions *s, const Pb__TraceConfig *con
 int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e)
 {
-	bool alone = config->exclusive_prio > 0; /* the others will be gone */
+	bool alone = config->exclusive_prio > 0; /* the other sessions are stopped */
 	int r = check_exclusive(s, config, uid, e);
 
 	if (r == 0 && !alone)

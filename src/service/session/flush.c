@@ -25,7 +25,7 @@
 #include "wire/pb_mem.h"
 
 struct flush_wait {
-	TAILQ_ENTRY(flush_wait) link; /* in the producer's list, while it is waited for */
+	TAILQ_ENTRY(flush_wait) link; /* in the producer's list, until it answers */
 	struct pending_flush *flush; /* borrowed: it owns us */
 	struct producer_port *producer; /* borrowed; NULL: it has answered or disconnected */
 };
@@ -77,7 +77,7 @@ static void detach(struct pending_flush *f)
 	f->session->n_flushes--;
 }
 
-/* ---- who was slow ---- */
+/* ---- producers that were late ---- */
 
 static bool waits_for(const struct pending_flush *f, const struct producer_port *p)
 {

@@ -20,7 +20,7 @@ static uint64_t buffer_room(const struct session *source, size_t i)
 	return source->config->buffers[i]->transfer_on_clone ? size : size + size / 4;
 }
 
-/* As much as the source has. */
+/* Charges the account for a clone of the source. Returns 0 or -EDQUOT. */
 static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
 {
 	int r = quota_charge(a, QUOTA_CLONES, 1, e);
@@ -85,7 +85,7 @@ static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
 	return pb__trace_config__unpack(NULL, size, packed);
 }
 
-/* Gives the clone as many empty places for buffers. */
+/* Gives the clone as many buffers as the source has, all NULL. */
 static int number_buffers(struct session *s, size_t n)
 {
 	int r = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's side of write_into_file: what the file asks of it. */
+/* The session's side of write_into_file: the callbacks of its file. */
 #include <errno.h>
 
 #include "config/limits.h"

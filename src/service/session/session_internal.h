@@ -106,7 +106,7 @@ struct file_owner session_file_owner(struct session *s);
 int session_init_timers(struct session *s);
 void session_deinit_timers(struct session *s);
 
-/* Returns why the session ended, or NULL while it goes on. */
+/* Returns why the session ended, or NULL while it runs. */
 const char *session_end_reason(const struct session *s);
 /* DISABLED or CLONED, and its file, if any, is closed: reports to the owner. Frees a clone whose
  * file could not be written. */

@@ -222,7 +222,7 @@ static void free_trace(struct session *s)
 	trace_free(TAKE_PTR(s->trace));
 }
 
-/* Everything but what session_free does to a session that others know. */
+/* Frees everything except the links to other objects, which session_free() removes. */
 static void session_destroy(struct session *s)
 {
 	file_writer_free(s->file);
@@ -405,7 +405,8 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	admission_stop_others(sessions, config);
 	admission_remember(sessions, config);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);
-	/* Those that made way may have taken the priority with them; it was allowed just now. */
+	/* The stopped sessions may have ended the priority boost. It was permitted a moment
+	 * ago, so it is set again. */
 	(void)priority_apply(sessions, NULL);
 	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
 	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);

@@ -71,7 +71,7 @@ static void on_settle(void *ctx)
 	}
 }
 
-/* Without memory for the timer, readers and writers of the buffers do it all. */
+/* Without memory for the timer, the calls that read or write the buffers do all the work. */
 void sessions_settle(struct sessions *ss)
 {
 	if (!ss->settling.event && loop_timer_init(&ss->settling, ss->loop, on_settle, ss) < 0)

@@ -34,7 +34,7 @@ struct source_instance {
 	struct session *session; /* borrowed: it owns us */
 	uint64_t id; /* service-wide */
 	enum instance_state state;
-	struct producer_port *producer; /* borrowed: withdrawn before it goes */
+	struct producer_port *producer; /* borrowed: removed before it is freed */
 	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
 	uint64_t source_serial; /* of the registration: a producer may offer a name several times */
 	uint16_t buffer_id; /* where its data goes, service-wide */

@@ -51,8 +51,8 @@ static void final_flush_done(void *ctx, const struct ipc_call *call, bool succes
 
 	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
-	/* The flush of a session that is being freed comes here too: it is DISABLED then. One with a
-	 * file is freed when all is in it. */
+	/* Also called for a session that is being freed; it is DISABLED then. A session with a
+	 * file is freed when all data is in the file. */
 	if (!session_is_detached(s) || s->file || s->state == SESSION_DISABLED)
 		session_disable(s, false);
 	else
@@ -79,7 +79,7 @@ static void on_duration(void *ctx)
 	session_flush_and_end(s);
 }
 
-/* Names those that have not started, for whoever wonders why their data is missing. */
+/* Logs the data sources that have not started, to explain missing data. */
 static void on_slow_start(void *ctx)
 {
 	struct session *s = ctx;
@@ -223,7 +223,7 @@ void session_set_end(struct session *s, const char *reason)
 
 const char *session_end_reason(const struct session *s)
 {
-	/* The trigger that will end it is known before it does. */
+	/* The reason of a trigger is set before the session ends. */
 	bool runs = s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED;
 
 	return runs ? NULL : s->end_reason;

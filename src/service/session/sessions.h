@@ -18,10 +18,10 @@ struct session;
 
 TAILQ_HEAD(session_list, session);
 
-/* Why sessions end, and none begins, once the process has been told to end. */
+/* Why sessions end, and none begins, during the shutdown. */
 #define SERVICE_STOPPED "the tracing service was stopped"
 
-/* All sessions of the service, and what they share. */
+/* All sessions of the service, and their shared state. */
 struct sessions {
 	struct event_base *loop; /* borrowed */
 	struct quota *quota; /* borrowed */

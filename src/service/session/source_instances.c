@@ -45,7 +45,7 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 	c.has_target_buffer = true;
 	c.target_buffer = i->buffer_id;
 	c.has_trace_duration_ms = true;
-	/* A trigger decides when it ends: nobody is to stop by themselves. */
+	/* With triggers data sources get no duration: a trigger ends the session. */
 	c.trace_duration_ms = trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
 	c.has_tracing_session_id = true;
 	c.tracing_session_id = s->id;
@@ -140,8 +140,8 @@ static struct source_instance *new_instance(struct session *s,
 
 /* ---- the work of it ---- */
 
-/* In steps: to look at a registered data source, at an instance of its producer, and to send a config to
- * the producer, and for the bytes of the config. */
+/* Steps charged for: a registered data source, an instance of its producer, a config that is
+ * sent to the producer, and its bytes. */
 #define LOOK_STEPS 16u
 #define HAVE_STEPS 4u
 #define CONFIG_STEPS 900u
@@ -381,7 +381,7 @@ void source_instances_clear_incremental_state(struct session *s)
 
 /* ---- what producers say ---- */
 
-/* Only its own: another producer's number is as unknown as one that never was. */
+/* Finds only instances of this producer; other numbers count as unknown. */
 static struct source_instance *find_instance(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i;

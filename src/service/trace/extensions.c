@@ -21,7 +21,7 @@ static bool is_gzip(const uint8_t *data, size_t len)
 	return len >= 2 && data[0] == 0x1f && data[1] == 0x8b;
 }
 
-/* As far as it matters to us: a message of files, at least one. */
+/* Checks only that it is a message with at least one file. */
 static bool is_set(const uint8_t *data, size_t len)
 {
 	struct pb_field f;

@@ -126,7 +126,7 @@ static void remote_packets_put(struct trace *t, struct packet_sink *sink)
 static const uint8_t sync_marker[16] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
 					0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
 
-/* One packet after another is made in the same memory and handed to the sink. */
+/* The packets are made in the same memory, one after another, and passed to the sink. */
 struct writer_state {
 	struct trace *trace;
 	struct packet_sink *sink;

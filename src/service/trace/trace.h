@@ -49,13 +49,13 @@ int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
 struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
 /* Returns true if some buffer received this many bytes, or half its size, since trace_read_begin(). */
 bool trace_has_unread(const struct trace *t, uint64_t bytes);
-/* Goes on with what buffers are held for (trace_buffer_settle()), for up to *steps, which it counts down.
- * Returns true if no buffer is held any more. */
+/* Continues the work for which buffers are held (trace_buffer_settle()), for up to *steps,
+ * which it counts down. Returns true if no buffer is held any more. */
 bool trace_settle(struct trace *t, size_t *steps);
 /* Returns the bytes read from all buffers. */
 uint64_t trace_bytes_read(const struct trace *t);
 
-/* ---- what the service writes into the trace ---- */
+/* ---- packets of the service ---- */
 
 /* Records an event of the session's life, at the present time. */
 void trace_record(struct trace *t, enum service_event_kind kind);
