@@ -40,6 +40,8 @@ data_sources {
   }
 }
 data_sources { config { name: "linux.system_info" target_buffer: 1 } }
+# On a slow machine Perfetto's probes drop names of processes when the usual memory is full.
+producers { producer_name: "perfetto.traced_probes" shm_size_kb: 8192 page_size_kb: 4 }
 duration_ms: 3000
 flush_timeout_ms: 4000
 trace_uuid_msb: -81985529216486896

@@ -41,7 +41,8 @@ static inline bool held_locks_take(struct held_locks *h, int fd)
 	struct pollfd fault;
 
 	h->fd = fd;
-	h->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	/* poll(2) waits for a fault only without blocking reads. */
+	h->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	if (h->faults < 0)
 		return false;
 	h->page =
@@ -52,7 +53,7 @@ static inline bool held_locks_take(struct held_locks *h, int fd)
 	return ioctl(h->faults, UFFDIO_API, &api) == 0 &&
 	       ioctl(h->faults, UFFDIO_REGISTER, &range) == 0 &&
 	       pthread_create(&h->thread, NULL, held_locks_write, h) == 0 &&
-	       poll(&fault, 1, -1) == 1;
+	       poll(&fault, 1, -1) == 1 && fault.revents == POLLIN;
 }
 
 /* Returns true if the write succeeded then. */
