@@ -54,7 +54,7 @@ wait_for larger_than "$TMP/mnt/a" 100000
 fsfreeze -f "$TMP/mnt"
 wait_for said 'the output accepts no data: .* wait in the service'
 verdict "a file system that hangs is told while it does" $? "$TMP/log"
-timeout 20 "$BIN/sonda" record -t 500ms -B 64mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
+timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 [ $? = 0 ] && is_whole "$TMP/b" && grep -q 'lost *nothing' "$TMP/log2"
 verdict "meanwhile the service records for others" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
@@ -78,7 +78,7 @@ wait $recorder
 verdict "a file system that hangs for good: given up with the reason, exit code 1" $? "$TMP/log"
 said '^Recorded '
 verdict "and what is kept is told" $? "$TMP/log"
-timeout 20 "$BIN/sonda" record -t 500ms -B 64mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
+timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 verdict "the service records on" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
 is_whole "$TMP/mnt/c"
@@ -92,7 +92,7 @@ fsfreeze -f "$TMP/mnt"
 wait_for said 'the output accepts no data'
 kill -KILL $recorder
 wait $recorder 2>/dev/null
-timeout 20 "$BIN/sonda" record -t 500ms -B 64mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
+timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 verdict "sonda is killed while its file hangs: the service records on" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
 no_sessions() { [ "$("$BIN/sonda" sessions --json | grep -c '"id"')" = 0 ]; }
