@@ -152,6 +152,7 @@ seen() { [ "$(cat "$TRACEFS"/instances/sonda-"$1"-*/events/$mine/"$2"/enable 2>/
   >"$TMP/change.out" 2>"$TMP/change.err" &
 changing=$!
 PIDS+=("$changing")
+wait_for recording $changing # events are on before the instance is
 wait_for seen $changing one
 "$TMP/probed" 10
 wait_for is_read $changing
