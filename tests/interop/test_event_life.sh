@@ -76,11 +76,15 @@ verdict "the service lists its categories, with description and tags" $? "$dir/l
 "$BIN/sonda" status >"$dir/status"
 grep -qE '^cases\.slow +slow +[^ ]*event_cases +Off by default$' "$dir/status"
 verdict "sonda status lists them" $? "$dir/status"
-timeout 100 "$BIN/sonda" record -c <(config second; echo 'duration_ms: 2500') -o "$dir/second" >"$dir/log2" 2>&1 &
+# The program writes when the first session begins: the second one records by then.
+timeout 100 "$BIN/sonda" record -c <(config second) -o "$dir/second" -- \
+  sh -c 'echo >"$0"; while [ ! -e "$1" ]; do sleep 0.1; done' "$dir/second_on" "$dir/first_done" >"$dir/log2" 2>&1 &
 second=$!
+for _ in $(seq 300); do [ ! -e "$dir/second_on" ] || break; sleep 0.1; done
 timeout 100 "$BIN/sonda" record -c <(config cases 'incremental_state_config { clear_period_ms: 10 }'; echo 'duration_ms: 1500') \
   -o "$dir/first" >"$dir/log" 2>&1
 verdict "two sessions at once" $? "$dir/log"
+echo >"$dir/first_done"
 wait $second
 verdict "with different categories" $? "$dir/log2"
 check "one has what it asked for, although its state was cleared often" "$dir/first" "select count(distinct name) as n,
