@@ -22,6 +22,8 @@
 # "shared" tests run first, then "alone" ones with "none" beside them. Tests that use the tracefs of the machine also wait
 # for those of another run.
 #
+# A test that fails beside others runs once more alone; if it passes then, it is listed as FLAKY.
+#
 # These also fail a test: what a sanitizer finds in any of its processes, files that it leaves in TMPDIR, processes that it
 # leaves running, and tracefs instances that it leaves behind.
 set -u
@@ -240,14 +242,20 @@ start_next() {
 }
 
 n_passed=0 n_failed=0 n_skipped=0
+again=() # classes and names of tests that failed beside others
+again_failed=() # how many of their checks
 finish_job() { # PROCESS
   local lane=${LANE[$1]} passed failed skipped
   cat "$lane/said" 2>/dev/null
   if read -r passed failed skipped 2>/dev/null <"$lane/sum"; then
     n_passed=$((n_passed + passed)) n_failed=$((n_failed + failed)) n_skipped=$((n_skipped + skipped))
   else # it did not reach its end
+    failed=1
     n_failed=$((n_failed + 1))
     echo "FAIL ${NAME[$1]} (nothing is known of it)" | tee "$lane/failure"
+  fi
+  if [ "${failed:-0}" != 0 ] && [ "${NAME[$1]}" != kernels ]; then
+    again+=("${CLASS[$1]} ${NAME[$1]}") again_failed+=("$failed")
   fi
   cat "$lane/failure" >>"$log/failures" 2>/dev/null
   rm -rf "$lane"
@@ -284,6 +292,21 @@ while :; do
 done
 [ -z "$ticker" ] || kill $ticker
 
+# A test that failed beside others runs once more, alone. One that passes then depends on the load: it is listed, and does
+# not fail the run. One that fails again is broken.
+retries=("${again[@]}") retries_failed=("${again_failed[@]}") flaky=()
+[ ${#retries[@]} -le 8 ] || retries=() # the machine or the build is broken, not a test
+for i in "${!retries[@]}"; do
+  failed_before=$n_failed
+  start_job ${retries[i]}
+  wait -n -p ended "${!CLASS[@]}"
+  finish_job "$ended"
+  if [ $n_failed = $failed_before ]; then
+    n_failed=$((n_failed - retries_failed[i]))
+    flaky+=("${retries[i]#* }")
+  fi
+done
+
 # What tests that ran side by side have left: nobody else is at it under this lock.
 if [ "$uses_tracefs" ] && [ -r $tracing ]; then
   exec 9<$tracing
@@ -299,5 +322,6 @@ if [ -s "$log/failures" ]; then
   echo "== what failed"
   cat "$log/failures"
 fi
+for name in "${flaky[@]}"; do echo "FLAKY $name: it failed beside others, see above, and passed alone"; done
 echo "$n_passed passed, $n_failed failed, $n_skipped skipped in $SECONDS s"
 [ "$n_failed" = 0 ] && [ "$n_passed" != 0 ]
