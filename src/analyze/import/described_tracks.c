@@ -335,7 +335,7 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
 	return slot ? slot->track : 0;
 }
 
-/* Rows of the ancestors are made first; a thread's or process's row is nobody's parent. depth: of the recursion,
+/* Rows of the ancestors are made first; no track has a thread's or process's row as parent. depth: of the recursion,
  * which a thread that names itself as its parent would not end. */
 static uint32_t row_of(struct import *im, struct machine *m, struct described_track *d,
 		       uint32_t event_name, int depth)

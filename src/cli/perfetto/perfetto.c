@@ -172,7 +172,7 @@ static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool a
 	return config->write_into_file ? save_written(p) : save(p);
 }
 
-/* Tells whoever waits that all data sources have started. */
+/* Notifies the process that waits that all data sources have started. */
 static void notify_start(struct perfetto *p)
 {
 	struct err_text e;

@@ -279,7 +279,7 @@ static bool has_shorthand(const struct perfetto_options *o)
 	return o->time || o->buffer || o->size || o->apps.n || o->words.n;
 }
 
-/* The order is Perfetto's: of several mistakes the same one is told. */
+/* The order is Perfetto's, so of several mistakes both programs report the same one. */
 static int check(const struct perfetto_options *o)
 {
 	bool query = o->query || o->query_raw, attach = o->attach || o->is_detached;

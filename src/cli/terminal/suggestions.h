@@ -5,7 +5,7 @@
 #include "cli/terminal/presets.h"
 
 /*
- * Returns what the user may have meant by a word of sonda record that names nothing here: a preset,
+ * Returns what the user may have meant by an unknown word of sonda record: a preset,
  * "group/name", "group/" and a star, or for a pattern a similar pattern that matches; NULL if nothing
  * is similar. events NULL: those that sonda knows by itself. presets may be NULL. buf may hold the
  * result.

@@ -26,7 +26,7 @@ static struct startup {
 	const struct source_host *to; /* while chunks are sent: to this service */
 } startup;
 
-/* ---- the memory: nobody takes chunks out of it until a session has come ---- */
+/* ---- the memory: its chunks stay until a session starts ---- */
 
 static void on_schedule(void *ctx, bool urgent)
 {

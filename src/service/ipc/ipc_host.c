@@ -380,7 +380,7 @@ static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *
 		  h->service->name, why, who);
 }
 
-/* Descriptors that nobody received may be in its queue. Closing them may take long. */
+/* Descriptors that were not received may be in its queue. Closing them may take long. */
 static void close_socket(const struct ipc_host *h, int fd, uint64_t user)
 {
 	if (h->refuses_descriptors)

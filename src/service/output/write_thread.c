@@ -47,7 +47,7 @@ struct job {
 	enum job_kind kind;
 	int fd;
 	uint64_t id;
-	uint8_t *buf; /* JOB_WRITE: owned by whoever has the job */
+	uint8_t *buf; /* JOB_WRITE: owned by the holder of the job */
 	size_t cap, len;
 	int from, mark; /* JOB_COPY and JOB_MARK: owned likewise */
 };
@@ -142,7 +142,7 @@ static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
 	return n < 0 && errno == EOPNOTSUPP ? write(fd, data, MIN(len, PIPE_BUF)) : n;
 }
 
-/* Returns true if nobody wants the results any more. */
+/* Returns true if the writer was freed, so no results are read any more. */
 static bool is_freed(const struct worker *w)
 {
 	struct pollfd p = {.fd = w->jobs};
