@@ -45,23 +45,6 @@ static const message *message_in(const message *m, const field *f)
 
 /* ---- values ---- */
 
-static size_t value_size(const field *f)
-{
-	switch (f->type) {
-	case PROTOBUF_C_TYPE_INT64:
-	case PROTOBUF_C_TYPE_SINT64:
-	case PROTOBUF_C_TYPE_SFIXED64:
-	case PROTOBUF_C_TYPE_UINT64:
-	case PROTOBUF_C_TYPE_FIXED64:
-	case PROTOBUF_C_TYPE_DOUBLE:
-		return 8;
-	case PROTOBUF_C_TYPE_BOOL:
-		return sizeof(protobuf_c_boolean);
-	default:
-		return 4;
-	}
-}
-
 static bool same_message(const message *a, const message *b)
 {
 	size_t len = protobuf_c_message_get_packed_size(a);
@@ -86,7 +69,7 @@ static bool same_value(const field *f, const void *a, const void *b)
 	case PROTOBUF_C_TYPE_BYTES:
 		return x->len == y->len && !memcmp(x->data, y->data, x->len);
 	default:
-		return !memcmp(a, b, value_size(f));
+		return !memcmp(a, b, text_field_size(f));
 	}
 }
 

@@ -20,8 +20,7 @@ static bool in_oneof(const ProtobufCFieldDescriptor *field)
 	return field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
 }
 
-/* Returns the bytes of one value in the struct or array. */
-static size_t text_field_size(const ProtobufCFieldDescriptor *field)
+size_t text_field_size(const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_INT64:

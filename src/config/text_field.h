@@ -18,6 +18,8 @@
  *	none       any               not zero           the value or pointer
  */
 
+/* Returns the bytes of one value in the struct or array. */
+size_t text_field_size(const ProtobufCFieldDescriptor *field);
 /* Returns the number of values: 0 or 1, for repeated fields any. */
 size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field);
 /* Returns value i; i must be less than the count. */

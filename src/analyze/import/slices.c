@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
 #define MAX_DEPTH 512u
@@ -111,22 +112,6 @@ static uint32_t add_row(struct import *im, const struct slice_stack *s, int64_t 
 	return row;
 }
 
-/* The row with a slice's thread times: rows are in the order of slices. */
-static uint32_t times_row(const struct table *t, uint32_t slice)
-{
-	uint32_t lo = 0, hi = t->rows;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (table_u32(t, SLICE_TIMES_SLICE, mid) < slice)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->rows && table_u32(t, SLICE_TIMES_SLICE, lo) == slice ? lo : NULL_U32;
-}
-
 static void set_delta(struct table *t, unsigned from, unsigned to, uint32_t row, int64_t now)
 {
 	int64_t begin = table_i64(t, from, row);
@@ -162,7 +147,7 @@ void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int
 		if (table_dur(slices, SLICE_DUR, slice) != 0)
 			return;
 	} else {
-		row = times_row(t, slice);
+		row = slice_times_row(t, slice);
 		if (row == NULL_U32)
 			return;
 	}
@@ -178,7 +163,7 @@ void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_du
 
 	if (slice == NULL_U32 || (thread_dur == NULL_I64 && instructions == NULL_I64))
 		return;
-	row = times_row(t, slice);
+	row = slice_times_row(t, slice);
 	if (row == NULL_U32)
 		return;
 	if (table_i64(t, SLICE_TIMES_THREAD_TS, row) != NULL_I64)

@@ -53,6 +53,16 @@ static void put_path(struct event_args *a, const struct pb_field *f)
 	strbuf_deinit(&path);
 }
 
+static void put_place_field(struct event_args *a, const struct pb_field *f, enum arg_type line_type)
+{
+	if (f->id == PB_SOURCE_LOCATION_FILE_NAME && f->data)
+		put_text(a, "file_name", f->data, f->len);
+	else if (f->id == PB_SOURCE_LOCATION_FUNCTION_NAME && f->data)
+		put_text(a, "function_name", f->data, f->len);
+	else if (f->id == PB_SOURCE_LOCATION_LINE_NUMBER)
+		put_int(a, "line_number", line_type, (int64_t)f->u64);
+}
+
 /* An interned place. */
 static void put_place(struct event_args *a, const char *key, uint64_t iid, bool turn,
 		      enum arg_type line_type)
@@ -67,12 +77,8 @@ static void put_place(struct event_args *a, const char *key, uint64_t iid, bool 
 		while (pb_dec_next(&d, &f)) {
 			if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data && turn)
 				put_path(a, &f);
-			else if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data)
-				put_text(a, "file_name", f.data, f.len);
-			else if (f.id == PB_SOURCE_LOCATION_FUNCTION_NAME && f.data)
-				put_text(a, "function_name", f.data, f.len);
-			else if (f.id == PB_SOURCE_LOCATION_LINE_NUMBER)
-				put_int(a, "line_number", line_type, (int64_t)f.u64);
+			else
+				put_place_field(a, &f, line_type);
 		}
 	}
 	arg_writer_leave(&a->w, mark);
@@ -86,14 +92,8 @@ static void put_inline_place(struct event_args *a, const struct pb_field *place)
 	struct pb_dec d;
 
 	pb_dec_init(&d, place->data, place->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data)
-			put_text(a, "file_name", f.data, f.len);
-		else if (f.id == PB_SOURCE_LOCATION_FUNCTION_NAME && f.data)
-			put_text(a, "function_name", f.data, f.len);
-		else if (f.id == PB_SOURCE_LOCATION_LINE_NUMBER)
-			put_int(a, "line_number", ARG_UINT, (int64_t)f.u64);
-	}
+	while (pb_dec_next(&d, &f))
+		put_place_field(a, &f, ARG_UINT);
 	arg_writer_leave(&a->w, mark);
 }
 

@@ -155,9 +155,8 @@ static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 
 /* ---- slices: times of the thread are known of few ---- */
 
-static void slice_time(const struct store *s, uint32_t slice, unsigned column, struct value *ret)
+uint32_t slice_times_row(const struct table *t, uint32_t slice)
 {
-	const struct table *t = table_of(s, TABLE_SLICE_TIMES);
 	uint32_t lo = 0, hi = t->rows;
 
 	while (lo < hi) {
@@ -168,9 +167,16 @@ static void slice_time(const struct store *s, uint32_t slice, unsigned column, s
 		else
 			hi = mid;
 	}
-	if (lo < t->rows && table_u32(t, SLICE_TIMES_SLICE, lo) == slice &&
-	    table_i64(t, column, lo) != NULL_I64)
-		set_int(ret, table_i64(t, column, lo));
+	return lo < t->rows && table_u32(t, SLICE_TIMES_SLICE, lo) == slice ? lo : NULL_U32;
+}
+
+static void slice_time(const struct store *s, uint32_t slice, unsigned column, struct value *ret)
+{
+	const struct table *t = table_of(s, TABLE_SLICE_TIMES);
+	uint32_t row = slice_times_row(t, slice);
+
+	if (row != NULL_U32 && table_i64(t, column, row) != NULL_I64)
+		set_int(ret, table_i64(t, column, row));
 }
 
 static void slice_thread_ts(const struct store *s, uint32_t row, struct value *ret)
