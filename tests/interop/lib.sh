@@ -90,6 +90,16 @@ record() { # sonda|perfetto CONFIG OUT LOG
   esac
 }
 
+# Makes DIR/extra.set of DIR/extra.proto, which extends TrackEvent, and DIR/protos with a TrackEvent that allows it: the
+# range is all that is added.
+extend_track_event() { # DIR
+  mkdir -p "$1/protos/trace/track_event"
+  sed 's|^message TrackEvent {|&\n  extensions 9900 to 10000;|' protos/trace/track_event/track_event.proto \
+    >"$1/protos/trace/track_event/track_event.proto"
+  protoc -I"$1/protos" -Iprotos -I"$1" -o "$1/extra.set" "$1/extra.proto" 2>"$1/protoc.log"
+  verdict "protoc makes a descriptor set" $? "$1/protoc.log"
+}
+
 # trace_processor serves all questions of a test; it starts beside the daemons.
 mkfifo "$TMP/questions" "$TMP/answers"
 TP_ASSETS=$PEERS/tp node "$HERE/tpq.mjs" --serve <"$TMP/questions" >"$TMP/answers" 2>"$TMP/tpq.err" &

@@ -88,8 +88,6 @@ check_cell() { # STATUS PROBES SERVICE CONSUMER
     verdict "$cell: $2" $? "$dir/answers"
   }
   expect 1 "no error stat" '^\[\]$'
-  # On a busy machine Perfetto's probes lose events, and may not come to the processes within 3 s.
-  [ "$2" != perfetto ] || { expect 3 "there are events" ':[1-9]'; return; }
   expect 2 "all named threads ran" 'sonda-t0.*sonda-t1.*sonda-t2.*sonda-t3.*sonda-t4.*sonda-t5'
   expect 3 "they ran often" ':[1-9][0-9]{3,}'
   expect 4 "the process has its command line" 'named_threads 6 60'

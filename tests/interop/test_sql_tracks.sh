@@ -43,11 +43,7 @@ message Extra {
   }
 }
 PROTO
-mkdir -p "$dir/protos/trace/track_event"
-sed 's|^message TrackEvent {|&\n  extensions 9900 to 10000;|' protos/trace/track_event/track_event.proto \
-  >"$dir/protos/trace/track_event/track_event.proto"
-protoc -I"$dir/protos" -Iprotos -I"$dir" -o "$dir/extra.set" "$dir/extra.proto" 2>"$dir/log"
-verdict "protoc makes a descriptor set" $? "$dir/log"
+extend_track_event "$dir"
 octal=$(od -An -v -to1 -w1 "$dir/extra.set" | tr -d '\n' | sed 's/ /\\/g')
 protoc -I"$dir/protos" -Iprotos -I"$dir" --encode=perfetto.protos.Trace "$dir/extra.proto" >"$dir/extended" 2>"$dir/log" <<TEXT
 packet { trusted_packet_sequence_id: 1 clock_snapshot { clocks { clock_id: 6 timestamp: 1000 } clocks { clock_id: 3 timestamp: 1000 } } }

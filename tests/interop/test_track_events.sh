@@ -25,12 +25,7 @@ message Extra {
   }
 }
 PROTO
-# The extension needs a message that allows it; the range is all that is added.
-mkdir -p "$dir/protos/trace/track_event"
-sed 's|^message TrackEvent {|&\n  extensions 9900 to 10000;|' protos/trace/track_event/track_event.proto \
-  >"$dir/protos/trace/track_event/track_event.proto"
-protoc -I"$dir/protos" -Iprotos -I"$dir" -o "$dir/extra.set" "$dir/extra.proto" 2>"$dir/protoc.log"
-verdict "protoc makes a descriptor set" $? "$dir/protoc.log"
+extend_track_event "$dir"
 gzip -k "$dir/extra.set"
 
 good() { # NAME TRACE SLICES

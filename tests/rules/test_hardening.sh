@@ -17,6 +17,18 @@ verdict() { # NAME STATUS
   fi
 }
 
+# What every file has. Its readelf output is in $dynamic, $segments and $symbols.
+hardened() { # NAME "start"|"load" CHECKED_FUNCTIONS
+  grep -q GNU_RELRO <<<"$segments" && grep -qE 'BIND_NOW|FLAGS.* NOW' <<<"$dynamic"
+  verdict "$1: what the loader relocates is read-only after the $2 (full RELRO, now)" $?
+  grep -q 'GNU_STACK .* RW ' <<<"$segments"
+  verdict "$1: the stack is not executable" $?
+  grep -q __stack_chk_fail <<<"$symbols"
+  verdict "$1 has stack protectors" $?
+  grep -qE "$3" <<<"$symbols"
+  verdict "$1 calls libc's checked functions (FORTIFY_SOURCE)" $?
+}
+
 for program in sondad sonda-probes sonda; do
   file=$BUILD/bin/$program
   [ -x "$file" ] || { echo "$file is not built" >&2; exit 77; }
@@ -26,14 +38,7 @@ for program in sondad sonda-probes sonda; do
   segments=$(readelf -Wl "$file")
   grep -q 'FLAGS_1.*PIE' <<<"$dynamic"
   verdict "$program is position independent (PIE)" $?
-  grep -q GNU_RELRO <<<"$segments" && grep -qE 'BIND_NOW|FLAGS.* NOW' <<<"$dynamic"
-  verdict "$program: what the loader relocates is read-only after the start (full RELRO, now)" $?
-  grep -q 'GNU_STACK .* RW ' <<<"$segments"
-  verdict "$program: the stack is not executable" $?
-  grep -q __stack_chk_fail <<<"$symbols"
-  verdict "$program has stack protectors" $?
-  grep -qE '__(memcpy|read|fprintf|snprintf|vsnprintf)_chk' <<<"$symbols"
-  verdict "$program calls libc's checked functions (FORTIFY_SOURCE)" $?
+  hardened "$program" start '__(memcpy|read|fprintf|snprintf|vsnprintf)_chk'
 done
 
 # The library is loaded into other programs.
@@ -41,14 +46,9 @@ file=$BUILD/lib/libsonda.so.0
 dynamic=$(readelf -Wd "$file")
 segments=$(readelf -Wl "$file")
 symbols=$(readelf -W --dyn-syms "$file")
-grep -q GNU_RELRO <<<"$segments" && grep -qE 'BIND_NOW|FLAGS.* NOW' <<<"$dynamic" && ! grep -q TEXTREL <<<"$dynamic"
-verdict "libsonda: what the loader relocates is read-only after the load (full RELRO, now)" $?
-grep -q 'GNU_STACK .* RW ' <<<"$segments"
-verdict "libsonda does not need an executable stack" $?
-grep -q __stack_chk_fail <<<"$symbols"
-verdict "libsonda has stack protectors" $?
-grep -qE '__[a-z]+_chk' <<<"$symbols"
-verdict "libsonda calls libc's checked functions (FORTIFY_SOURCE)" $?
+! grep -q TEXTREL <<<"$dynamic"
+verdict "libsonda: its code is not relocated" $?
+hardened libsonda load '__[a-z]+_chk'
 # What leaves no mark in a program: the debug information of an object says how it was compiled, the preprocessor what
 # was defined.
 producers=$(for object in obj/service/main.o pic/lib/api/init.o; do
