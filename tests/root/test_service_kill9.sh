@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 6.1
+# kernels: none
 #
 # tracefs: shared
 #
