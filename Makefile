@@ -9,6 +9,8 @@ LIBDIR ?= lib
 DESTDIR ?=
 CC ?= gcc
 CLANG ?= clang
+# The tools of another architecture, with Debian's libraries of it: CROSS=aarch64-linux-gnu- (tests/kernels/arm64.sh).
+CROSS ?=
 SAN ?=
 V ?=
 
@@ -30,8 +32,17 @@ COST_PACKAGES := valgrind
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
+ifneq ($(CROSS),)
+CC := $(CROSS)gcc
+PKG_CONFIG := PKG_CONFIG_LIBDIR=/usr/lib/$(CROSS:%-=%)/pkgconfig:/usr/share/pkgconfig pkg-config
+endif
+PKG_CONFIG ?= pkg-config
+AR := $(CROSS)ar
+LD := $(CROSS)ld
+OBJCOPY := $(CROSS)objcopy
+
 PKGS := libtracefs libtraceevent libprotobuf-c libevent_core libseccomp libcap-ng
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 
 # ---- flags ---------------------------------------------------------------------------------------
 
@@ -80,7 +91,7 @@ LIBS_ftrace := -ltracefs -ltraceevent
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
-EBPF ?= $(shell pkg-config --exists 'libbpf >= 1.0' && \
+EBPF ?= $(shell $(PKG_CONFIG) --exists 'libbpf >= 1.0' && \
 	echo 'int x;' | $(CLANG) -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
 LIBS_ebpf := $(if $(filter yes,$(EBPF)),-lbpf) -lm
 
@@ -123,7 +134,9 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 	$(if $(wildcard src/probes/main.c),$(B)/bin/sonda-probes) \
 	$(if $(wildcard src/cli/main.c),$(B)/bin/sonda)
 
-MANUAL := $(B)/man/stamp
+# Made from what the programs print for --help, so a cross build names a folder with programs of the same sources that run
+# here, or has no manual.
+MANUAL := $(if $(CROSS),$(if $(HELP_FROM),$(B)/man/stamp),$(B)/man/stamp)
 
 LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
 
@@ -154,6 +167,7 @@ all: ## build the three programs into build/bin; installs nothing
 	+$(Q)$(SUBMAKE) programs
 programs: $(PROGRAMS) $(B)/obj/multicall/main.o $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
 	$(if $(filter yes no,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev 1.0 (make deps)")
+	$(if $(MANUAL),,@echo "  NOTE    without the manual and completion: HELP_FROM=FOLDER names programs that run here")
 
 deps: ## install the Debian packages that are missing
 	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(EBPF_PACKAGES) $(TEST_PACKAGES) $(KERNEL_TEST_PACKAGES)
@@ -243,7 +257,7 @@ $(B)/obj/ftrace/encode/event_encode.o: FORTIFY =
 define layer_rule
 $(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
 	@echo "  AR      $$@"
-	$$(Q)mkdir -p $$(@D) && rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+	$$(Q)mkdir -p $$(@D) && rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach l,$(filter-out config ftrace ebpf cli,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
 $(eval $(call layer_rule,config,$(PB_O)))
@@ -274,9 +288,9 @@ $(B)/lib/libsonda.so: $(B)/lib/libsonda.so.0
 $(B)/lib/libsonda.a: $(LIB_OBJ)
 	@echo "  AR      $@"
 	$(Q)mkdir -p $(@D) && rm -f $@
-	$(Q)ld -r -o $(B)/lib/libsonda.o $(LIB_OBJ)
-	$(Q)objcopy --localize-hidden $(B)/lib/libsonda.o
-	$(Q)ar rcs $@ $(B)/lib/libsonda.o && rm $(B)/lib/libsonda.o
+	$(Q)$(LD) -r -o $(B)/lib/libsonda.o $(LIB_OBJ)
+	$(Q)$(OBJCOPY) --localize-hidden $(B)/lib/libsonda.o
+	$(Q)$(AR) rcs $@ $(B)/lib/libsonda.o && rm $(B)/lib/libsonda.o
 
 define program_rule
 $(B)/bin/$(1): $(B)/obj/$(2)/main.o $(call libs,$(2))
@@ -296,9 +310,9 @@ define static_rule
 $(B)/static/$(2).o: $(B)/obj/$(2)/main.o $(B)/lib$(2).a
 	@echo "  LD      $$@"
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)ld -r -o $$@ $$< --whole-archive $(B)/lib$(2).a
-	$$(Q)objcopy --redefine-sym main=$(3)_main $$@
-	$$(Q)objcopy --keep-global-symbol=$(3)_main $$@
+	$$(Q)$$(LD) -r -o $$@ $$< --whole-archive $(B)/lib$(2).a
+	$$(Q)$$(OBJCOPY) --redefine-sym main=$(3)_main $$@
+	$$(Q)$$(OBJCOPY) --keep-global-symbol=$(3)_main $$@
 endef
 $(eval $(call static_rule,sondad,service,sondad))
 $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
@@ -310,14 +324,13 @@ STATIC_PKGS := $(PKGS) zlib libzstd sqlite3 $(if $(filter yes,$(EBPF)),libbpf li
 $(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
 	@echo "  LD      $@"
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
-		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) -Wl,--end-group $(shell pkg-config --static --libs $(STATIC_PKGS)) -lm
+		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) -Wl,--end-group $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -lm
 static: $(B)/static/sonda ## build/static/sonda, the three programs as one file that needs no library
 
 # ---- the manual ----------------------------------------------------------------------------------
 
-# Made from what the programs print for --help, so a cross build names programs of the same sources that run here.
 HELP_FROM ?= $(B)/bin
-$(MANUAL): $(PROGRAMS) $(wildcard tools/manual/*) $(PROTOS) README.md $(wildcard docs/*.md include/sonda/*.h)
+$(B)/man/stamp: $(PROGRAMS) $(wildcard tools/manual/*) $(PROTOS) README.md $(wildcard docs/*.md include/sonda/*.h)
 	@echo "  MAN     $(@D)"
 	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/manual.sh $(HELP_FROM) $(@D)
 	$(Q)$(if $(SAN),$(NO_ASLR)) tools/manual/completion.sh $(HELP_FROM) $(B)/completion
@@ -396,11 +409,15 @@ check-all: deps deps-cost ## check and check-long side by side
 check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
 	$(Q)tests/distros/run.sh $(DISTROS)
-check-packages: ## make deb, install and purge the packages in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
-	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
+check-packages: ## make deb, install and purge them in clean chroots and booted guests of Debian 12, 13 and sid (or DISTROS='...'), as root
+	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES) $(KERNEL_TEST_PACKAGES) e2fsprogs
 	$(Q)for release in $(or $(DISTROS),12 13 sid); do \
 		debs=$$(mktemp -d) && DEBS=$$debs tests/distros/run.sh $$release -- 'make deb && cp build/deb/*.deb /debs' && \
-		DEBS=$$debs tests/distros/run.sh $$release -- tests/distros/installed.sh /debs || exit; rm -rf "$$debs"; done
+		DEBS=$$debs tests/distros/run.sh $$release -- tests/distros/installed.sh /debs && \
+		tests/distros/booted.sh $$release $$debs || exit; rm -rf "$$debs"; done
+check-arm64: ## cross build for arm64, which records in an emulator with Debian's arm64 kernel; as root
+	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES) $(KERNEL_TEST_PACKAGES) qemu-system-arm
+	$(Q)tests/kernels/arm64.sh
 clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, see KERNEL_DIR in tests/kernels/fetch.sh)
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
@@ -469,7 +486,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-packages check-kernels clean-kernels tests \
+.PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
 	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

@@ -8,28 +8,7 @@
 set -u
 debs=$1
 export DEBIAN_FRONTEND=noninteractive
-tmp=$(mktemp -d)
-n=0 bad=0
-check() { # NAME COMMAND...
-  local name=$1
-  shift
-  n=$((n + 1))
-  if "$@" >"$tmp/out" 2>&1; then echo "ok $n - $name"; else
-    echo "not ok $n - $name"
-    tail -n 20 "$tmp/out" | sed 's/^/#   /'
-    bad=1
-  fi
-}
-# What a system has that packages change. Logs and caches of apt, dpkg and man belong to these.
-picture() {
-  find /etc /usr /var /opt /lib -xdev \( -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \) -prune \
-    -o \( -type f -o -type l \) ! -name '*.pyc' ! -name '*-' -print | LC_ALL=C sort
-  cat /etc/passwd /etc/group
-}
-as_before() {
-  picture >"$tmp/after"
-  diff "$tmp/before" "$tmp/after"
-}
+. "$(dirname "$0")/lib.sh"
 install() { apt-get install -y --no-install-recommends "$@"; }
 records() {
   sonda record -t 1s -o "$tmp/trace" sched && sonda info "$tmp/trace" | grep -E 'events +sched'
@@ -46,21 +25,14 @@ compiles() {
   # shellcheck disable=SC2046
   gcc "$tmp/x.c" $(pkg-config --cflags --libs sonda) -o "$tmp/x" && "$tmp/x" | grep -E '^[0-9.]+$'
 }
-# The same package with a higher version.
-make_newer() {
-  dpkg-deb -R "$debs"/sonda_*.deb "$tmp/newer" && sed -i 's/^Version: .*/&+test/' "$tmp/newer/DEBIAN/control" &&
-    dpkg-deb -b "$tmp/newer" "$tmp/sonda_newer.deb"
-}
 
 apt-get update >/dev/null 2>&1
 # What the packages need and what the checks need is there before, so that the difference is theirs alone. Debian's
 # minimal systems have no manual: the pages of packages are left out.
 rm -f /etc/dpkg/dpkg.cfg.d/docker /etc/dpkg/dpkg.cfg.d/excludes
-needs=$(for deb in "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' |
-  sed 's/|.*//; s/(.*//; s/ //g' | sort -u)
 # Words are meant.
-# shellcheck disable=SC2086
-install man-db passwd procps gcc libc6-dev pkg-config $needs >"$tmp/out" 2>&1 || { tail -n 5 "$tmp/out"; exit 1; }
+# shellcheck disable=SC2046
+install man-db passwd procps gcc libc6-dev pkg-config $(needs_of "$debs") >"$tmp/out" 2>&1 || { tail -n 5 "$tmp/out"; exit 1; }
 picture >"$tmp/before"
 
 check "the packages are installed" install "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb "$debs"/libsonda-dev_*.deb
@@ -69,7 +41,7 @@ check "the user sonda is there" getent passwd sonda
 check "sonda records as root, without a service" records
 check "the manual is there" has_pages
 check "a program builds with libsonda-dev and runs with libsonda0" compiles
-make_newer >/dev/null 2>&1
+make_newer "$debs"/sonda_*.deb "$tmp/sonda_newer.deb" >/dev/null 2>&1
 check "an upgrade works" install "$tmp/sonda_newer.deb"
 check "what was upgraded records" records
 check "the packages are removed" apt-get remove -y sonda libsonda0 libsonda-dev

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs in the guest of booted.sh, as a service of systemd, in each of its two boots. Speaks TAP; "# the end" says that it
+# came to its last line.
+set -u
+# shellcheck source=tests/distros/lib.sh
+. /checks/lib.sh
+export DEBIAN_FRONTEND=noninteractive SYSTEMD_COLORS=0 SYSTEMD_PAGER='' LC_ALL=C.UTF-8
+units="sondad.socket sondad-consumer.socket sonda-probes.service"
+
+wait_for() { # COMMAND...: for as long as a slow guest may need
+  local i
+  for ((i = 0; i < 300; i++)); do
+    ! "$@" >/dev/null 2>&1 || return 0
+    sleep 0.2
+  done
+  "$@"
+}
+is() { # STATE UNIT...
+  local unit
+  for unit in "${@:2}"; do
+    [ "$(systemctl is-active "$unit")" = "$1" ] || { systemctl status --no-pager -l "$unit"; return 1; }
+  done
+}
+is_not_enabled() { ! systemctl is-enabled $units; }
+# shellcheck disable=SC2086
+enable() { systemctl enable --now $units; }
+# As the only way to a recording: a private service would need root and says that it starts.
+records() { # USER
+  local trace
+  trace=$(mktemp -u /tmp/trace.XXXXXX)
+  runuser -u "$1" -- sonda record -t 1s -o "$trace" sched minimal 2>"$tmp/said" || { cat "$tmp/said"; return 1; }
+  cat "$tmp/said"
+  ! grep -q 'starting one' "$tmp/said" && sonda info "$trace" | tee "$tmp/info" && grep -E 'events +sched' "$tmp/info"
+}
+is_refused() { # USER
+  ! runuser -u "$1" -- sonda record -t 1s -o "/tmp/refused-$1" sched >"$tmp/said" 2>&1 && cat "$tmp/said" &&
+    grep -q "group" "$tmp/said" && [ "$(wc -l <"$tmp/said")" -le 2 ]
+}
+owner_of() { stat -c '%U:%G %a' "$1"; }
+pid_of() { systemctl show -p MainPID --value "$1"; }
+runs_as() { # USER UNIT
+  [ "$(ps -o user= -p "$(pid_of "$2")")" = "$1" ]
+}
+no_complaints() { ! journalctl -b --no-pager -p warning -u sondad.service -u sonda-probes.service | grep -v '^--'; }
+
+first_boot() {
+  picture >/var/tmp/before
+  check "systemd has booted" wait_for systemctl is-system-running
+  check "the packages are installed" dpkg --install /debs/sonda_*.deb /debs/libsonda0_*.deb
+  check "no unit is enabled before the admin says so" is_not_enabled
+  check "nothing runs before the admin says so" is inactive sondad.socket sondad-consumer.socket sondad.service sonda-probes.service
+  check "doctor names what is missing" bash -c 'sonda doctor; [ $? -le 1 ]'
+  check "root records without a service" sonda record -t 1s -o /tmp/private.pftrace sched
+  check "a user is told about the group" is_refused nobody
+  check "the units are enabled, as README.Debian says" enable
+  check "the daemons are there" wait_for is active sondad.socket sondad-consumer.socket sondad.service sonda-probes.service
+  check "root records with the service" records root
+}
+
+second_boot() {
+  cp /var/tmp/before "$tmp/before"
+  check "systemd has booted" wait_for systemctl is-system-running
+  check "the sockets listen" is active sondad.socket sondad-consumer.socket
+  check "the producer's socket is for all" [ "$(owner_of /run/perfetto/traced-producer.sock)" = 'root:root 666' ]
+  check "the consumer's socket is for the group" [ "$(owner_of /run/perfetto/traced-consumer.sock)" = 'root:sonda 660' ]
+  check "the producer runs, and its socket has started the service" wait_for is active sonda-probes.service sondad.service
+  check "sondad runs as sonda" runs_as sonda sondad.service
+  useradd -m -G sonda member && useradd -m other
+  check "a member of the group records" records member
+  check "another user is told about the group" is_refused other
+  check "the service is stopped" systemctl stop sondad.service
+  check "a recording starts it by its socket" records member
+  check "it runs again" is active sondad.service
+  check "neither daemon complains" no_complaints
+  before=$(pid_of sondad.service)
+  make_newer /debs/sonda_*.deb "$tmp/sonda_newer.deb" >/dev/null 2>&1
+  check "an upgrade works" dpkg --install "$tmp/sonda_newer.deb"
+  check "it has started the daemons anew" [ "$(pid_of sondad.service)" != "$before" ]
+  check "after it a member records" records member
+  check "the packages are removed" dpkg --remove sonda libsonda0
+  check "nothing of them runs" bash -c '! pgrep -l sonda'
+  check "they are purged" dpkg --purge sonda libsonda0
+  userdel -r member 2>/dev/null && userdel -r other 2>/dev/null
+  systemctl daemon-reload
+  check "no unit is left" bash -c '! systemctl list-units --all --plain --no-legend "sonda*" | grep .'
+  check "no socket and no folder is left" bash -c '! ls -d /run/sonda /run/perfetto/*.sock /var/lib/sonda 2>/dev/null'
+  check "nothing else of them is left" as_before
+}
+
+case $(cat /proc/cmdline) in
+*checks.boot=1*) first_boot ;;
+*) second_boot ;;
+esac
+rm -rf "$tmp"
+echo "# the end"
+exit $bad

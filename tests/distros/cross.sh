@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: tests/distros/cross.sh FOLDER        in a clean chroot, as root: tests/kernels/arm64.sh runs it there
+#
+# Builds the programs for arm64 with Debian's cross compiler and its libraries of that architecture, as docs/install.md
+# says. FOLDER gets programs, static program, their libraries, a busybox, and Debian's kernel with the modules of a disk.
+set -eu
+to=$1
+export DEBIAN_FRONTEND=noninteractive
+dpkg --add-architecture arm64
+apt-get update
+packages() { sed -n "/^Build-Depends:/,/^[A-Z]/s/^ \([a-z0-9.+-]*\).*/\1/p" debian/control; }
+native=$(packages | grep -vE -- '-dev$|^debhelper' | paste -sd' ')
+foreign=$(packages | grep -E -- '-dev$' | grep -vE 'uthash|cmocka' | sed 's/$/:arm64/' | paste -sd' ')
+# Words are meant.
+# shellcheck disable=SC2086
+apt-get install -y --no-install-recommends make gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross uthash-dev kmod $native $foreign
+make -j"$(nproc)" CROSS=aarch64-linux-gnu- B=build/arm64 EBPF=yes programs static
+
+mkdir -p "$to/bin" "$to/static" "$to/lib"
+for file in build/arm64/bin/*; do aarch64-linux-gnu-strip -o "$to/bin/${file##*/}" "$file"; done
+cp build/arm64/static/sonda "$to/static"
+# Their libraries, those of these, and the loader.
+list() { aarch64-linux-gnu-objdump -p "$@" | awk '$1 == "NEEDED" { print $2 }' | sort -u; }
+copy() { # FILE...
+  local name
+  for name in $(list "$@"); do
+    [ ! -e "$to/lib/$name" ] || continue
+    for folder in /lib /usr/lib; do
+      [ ! -e "$folder/aarch64-linux-gnu/$name" ] || cp -L "$folder/aarch64-linux-gnu/$name" "$to/lib"
+    done
+    copy "$to/lib/$name"
+  done
+}
+copy "$to"/bin/*
+
+cd "$to"
+image=$(apt-cache depends linux-image-arm64:arm64 | awk '/Depends: linux-image-[0-9]/ { print $2; exit }')
+apt-get download busybox-static:arm64 "$image"
+mkdir -p kernel busybox
+dpkg-deb -x busybox-static*.deb busybox
+dpkg-deb --fsys-tarfile linux-image*.deb | tar -x -C kernel --wildcards ./boot/vmlinuz\* './lib/modules/*'
+cp kernel/boot/vmlinuz* vmlinuz
+cp "$(find busybox -name busybox -type f)" bin/busybox
+version=$(basename kernel/lib/modules/*)
+depmod -b kernel "$version"
+mkdir modules
+for module in virtio_pci virtio_blk; do
+  modprobe -d kernel -S "$version" --show-depends $module
+done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while IFS= read -r file; do
+  cp "$file" modules
+  echo "${file##*/}" >>modules/order
+done
+touch modules/order
+echo "$version" >version
+rm -rf kernel busybox ./*.deb

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# usage: tests/kernels/arm64.sh [FOLDER]
+#
+# The programs as a cross build makes them for arm64 (tests/distros/cross.sh, in a clean chroot of Debian 12), in an emulator
+# with Debian's arm64 kernel: they record there, and the traces are read here, by sonda and by trace_processor if it is
+# there. With FOLDER, what the build left there is taken if there is something, and left there. Speaks TAP. Takes some ten
+# minutes, and root.
+#
+# Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$root/$build ;; esac
+# shellcheck source=tests/distros/lib.sh
+. "$root/tests/distros/lib.sh"
+give_up() { # REASON
+  echo "arm64: $*" >&2
+  exit 77
+}
+qemu=
+finish() {
+  [ -z "$qemu" ] || { kill "$qemu" && wait "$qemu"; } 2>/dev/null
+  rm -rf "$tmp"
+}
+trap '[ "$BASHPID" != $$ ] || finish' EXIT
+trap 'exit 130' INT TERM HUP
+for program in qemu-system-aarch64 cpio; do
+  command -v $program >/dev/null || give_up "$program is missing (make check-arm64 installs it)"
+done
+made=${1:-$tmp/made}
+mkdir -p "$made"
+if [ ! -e "$made/version" ]; then
+  DEBS=$made "$root/tests/distros/run.sh" 12 -- tests/distros/cross.sh /debs >"$tmp/log" 2>&1 ||
+    { tail -n 20 "$tmp/log"; echo "not ok 1 - it builds"; exit 1; }
+fi
+[ -x "$build/bin/sonda" ] || give_up "$build/bin/sonda is missing, which reads the traces (make)"
+
+# ---- the guest -------------------------------------------------------------------------------------------------------
+
+initramfs=$tmp/initramfs
+mkdir -p "$initramfs"/{bin,dev,lib,etc,out,proc,root,run,sys,tmp,static}
+cp "$made"/bin/* "$initramfs/bin"
+cp "$made"/lib/* "$initramfs/lib"
+cp "$made/static/sonda" "$initramfs/static"
+cp -r "$made/modules" "$initramfs/modules"
+echo 'root:x:0:0:root:/root:/bin/sh' >"$initramfs/etc/passwd"
+echo 'root:x:0:' >"$initramfs/etc/group"
+# Static programs have their own loader; the others look for it here.
+cat >"$initramfs/init" <<'INIT'
+#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin HOME=/root
+mount -t proc none /proc && mount -t sysfs none /sys && mount -t devtmpfs none /dev
+mkdir -p /dev/shm && mount -t tmpfs none /dev/shm
+mount -t tracefs none /sys/kernel/tracing
+while read -r module; do insmod "/modules/$module"; done </modules/order
+until [ -b /dev/vda ]; do sleep 0.1; done
+uname -m >/out/machine
+uname -r >/out/release
+run() { # NAME COMMAND...
+  name=$1
+  shift
+  echo "== $*" >/dev/console
+  "$@" >/out/$name.out 2>/out/$name.err
+  echo $? >/out/$name.status
+  cat /out/$name.out /out/$name.err >/dev/console
+}
+load() { while :; do dd if=/dev/zero of=/dev/null bs=1k count=64 2>/dev/null; sleep 0.01; done; }
+load & load=$!
+run doctor sonda doctor
+run list sonda list events 'sched:*'
+run sched sonda record -t 1s -o /out/sched.pftrace sched
+run counters sonda record -t 2s -o /out/counters.pftrace runq mem minimal
+run syscalls sonda record -t 1s -o /out/syscalls.pftrace syscalls
+run stacks sonda record -t 1s -o /out/stacks.pftrace sched_switch --trigger stacktrace
+run command sonda record --exit-code -o /out/command.pftrace sched -- sh -c 'exit 7'
+run static /static/sonda record -t 1s -o /out/static.pftrace sched
+kill $load
+ls /sys/kernel/tracing/instances >/out/instances
+tar -C /out -cf /dev/vda . && sync
+poweroff -f
+INIT
+chmod +x "$initramfs/init"
+(cd "$initramfs" && find . -print0 | cpio --null --quiet -o -H newc --owner 0:0) >"$tmp/initramfs.cpio"
+truncate -s 256M "$tmp/disk"
+timeout --foreground "${BOOT_TIMEOUT:-600}" qemu-system-aarch64 -M virt -cpu max -accel tcg,thread=multi -smp 2 -m 1G \
+  -nodefaults -display none -no-reboot -kernel "$made/vmlinuz" -initrd "$tmp/initramfs.cpio" \
+  -append "console=ttyAMA0 panic=-1 loglevel=5" -serial "file:$tmp/console" \
+  -drive "file=$tmp/disk,format=raw,if=virtio,cache=unsafe" &
+qemu=$!
+wait $qemu
+status=$?
+qemu=
+out=$tmp/guest
+mkdir "$out"
+tar -xf "$tmp/disk" -C "$out" 2>/dev/null
+
+# ---- what it left ----------------------------------------------------------------------------------------------------
+
+is_status() { # NAME STATUS
+  cat "$out/$1.out" "$out/$1.err" && [ "$(cat "$out/$1.status")" = "$2" ]
+}
+value() { # TRACE SELECT
+  "$build/bin/sonda" sql "$out/$1.pftrace" "$2"
+}
+has() { # TRACE SELECT: which has at least one row
+  value "$1" "$2" | tee "$tmp/rows" && [ "$(wc -l <"$tmp/rows")" -gt 1 ]
+}
+by_peer() { # TRACE
+  local rows
+  rows=$(TP_ASSETS=$TP_ASSETS node "$root/tests/interop/tpq.mjs" "$out/$1.pftrace" \
+    "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0") && echo "$rows" && [ "$rows" = '[]' ]
+}
+check "the guest comes to its end" [ $status = 0 ] || tail -n 40 "$tmp/console" | sed 's/^/#   /'
+check "it is arm64" [ "$(cat "$out/machine")" = aarch64 ]
+echo "# Linux $(cat "$out/release")"
+check "doctor has no bad news" is_status doctor 0
+check "events are listed" grep -q sched_switch "$out/list.out"
+for trace in sched counters syscalls stacks static; do check "$trace is recorded" is_status $trace 0; done
+check "the exit code of a command is passed on" is_status command 7
+check "switches are there" has sched "select ts, cpu, utid from sched limit 1"
+check "both CPUs are there" [ "$(value sched 'select count(distinct cpu) from sched' | tail -n 1)" = 2 ]
+check "system calls have names of arm64" has syscalls "select name from slice where name = 'sys_clone' or name = 'sys_execve' or name = 'sys_openat' limit 1"
+check "counters of the kernel's own programs are there" has counters "select distinct name from counter_track limit 1"
+check "no instance is left" [ ! -s "$out/instances" ]
+TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
+for trace in sched counters syscalls stacks static command; do
+  if [ -d "$TP_ASSETS" ]; then
+    check "trace_processor reads $trace without an error" by_peer $trace
+  else
+    n=$((n + 1))
+    echo "ok $n - trace_processor reads $trace # SKIP $(tail -n 1 "$tmp/peers.err")"
+  fi
+done
+echo "1..$n"
+exit $bad
