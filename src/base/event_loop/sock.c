@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/vm_sockets.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +15,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/* It needs sys/socket.h, which older ones do not include. */
+#include <linux/vm_sockets.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"

@@ -5,6 +5,8 @@
  *	options --> config --> output --> (background) --> connect --> enable --> end --> save
  *	                                              \--> attach --> (stop) --> end --> save
  *	                                              \--> clone -------------------> save
+ *
+ * With CLONE_SNAPSHOT each trigger clones the session while it is waited for.
  */
 
 #include "cli/perfetto/perfetto.h"
@@ -19,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/trace_scan.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
@@ -28,6 +29,7 @@
 #include "cli/perfetto/perfetto_config.h"
 #include "cli/perfetto/perfetto_options.h"
 #include "cli/perfetto/perfetto_query.h"
+#include "cli/perfetto/perfetto_save.h"
 #include "cli/trace/activate_triggers.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
@@ -40,25 +42,13 @@ struct perfetto {
 	struct trace_file *file; /* owned; NULL: no output of ours */
 	struct session_client *client; /* owned */
 	int notify_fd;
+	char path[PATH_MAX]; /* of the output, absolute, or "-" */
+	unsigned n_snapshots;
 };
 
 static int fail(const char *why)
 {
 	perfetto_say("%s", why);
-	return 1;
-}
-
-/* Returns -1 or the exit code. */
-static int connect_service(struct perfetto *p)
-{
-	struct err_text e;
-
-	if (session_client_open(NULL, &p->client, &e) == 0)
-		return -1;
-	perfetto_say("Could not connect to the traced socket %s. Ensure traced is running or use "
-		     "tracebox. See https://perfetto.dev/docs/quickstart/linux-tracing.",
-		     sock_default_consumer());
-	perfetto_say("%s", e.text);
 	return 1;
 }
 
@@ -69,11 +59,11 @@ static int open_output(struct perfetto *p)
 {
 	const char *out = p->o.out;
 	struct err_text e = {""};
-	char cwd[PATH_MAX], path[PATH_MAX];
+	char cwd[PATH_MAX], *path = p->path;
 
-	snprintf(path, sizeof(path), "%s", out);
+	snprintf(path, sizeof(p->path), "%s", out);
 	if (strcmp(out, "-") != 0 && *out != '/' && getcwd(cwd, sizeof(cwd)) &&
-	    fs_join(path, sizeof(path), cwd, out))
+	    fs_join(path, sizeof(p->path), cwd, out))
 		return fail("Failed to open the output: its path is too long");
 	if (p->o.no_clobber && access(path, F_OK) == 0) {
 		perfetto_say("Error: Output file '%s' already exists, refusing to overwrite due to "
@@ -114,45 +104,6 @@ static int check_output(const struct perfetto *p)
 	return -1;
 }
 
-/* ---- saving ---- */
-
-/* Service errors have the exit code 0, as with Perfetto; an empty file is not kept. */
-static int service_error(const char *why)
-{
-	perfetto_say("Service error: %s", why);
-	return 0;
-}
-
-static int save(struct perfetto *p)
-{
-	struct trace_scan scan = {0};
-	struct err_text e;
-	int r = session_client_save(p->client, p->file, &scan, &e);
-
-	trace_scan_deinit(&scan);
-	if (r == -ENODATA) {
-		trace_file_save(p->file, &e);
-		perfetto_say("Wrote 0 bytes into %s", p->o.out);
-		return 0;
-	}
-	if (r < 0)
-		return fail(e.text);
-	perfetto_say("Wrote %llu bytes into %s", (unsigned long long)trace_file_bytes(p->file),
-		     strcmp(p->o.out, "-") ? p->o.out : "stdout");
-	return 0;
-}
-
-/* The service wrote into our file, or into a path of its own. */
-static int save_written(struct perfetto *p)
-{
-	struct err_text e;
-
-	if (p->file && trace_file_save(p->file, &e))
-		return fail(e.text);
-	perfetto_say("Trace written into the output file");
-	return 0;
-}
-
 /* ---- a session of ours ---- */
 
 /* Waits for the end. at_once: ends it now. */
@@ -168,8 +119,9 @@ static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool a
 	if (end.flush_failed)
 		perfetto_say("Final flush unsuccessful.");
 	if (end.aborted.text[0])
-		return service_error(end.aborted.text);
-	return config->write_into_file ? save_written(p) : save(p);
+		return perfetto_service_error(end.aborted.text);
+	return config->write_into_file ? perfetto_save_written(p->file)
+				       : perfetto_save(p->client, p->file, p->o.out);
 }
 
 /* Notifies the process that waits that all data sources have started. */
@@ -184,6 +136,22 @@ static void notify_start(struct perfetto *p)
 	perfetto_notify(&p->notify_fd, r == 0		 ? PERFETTO_STARTED
 				       : r == -ETIMEDOUT ? PERFETTO_TIMEOUT
 							 : PERFETTO_FAILED);
+}
+
+static bool has_snapshots(const Pb__TraceConfig *c)
+{
+	const Pb__TraceConfig__TriggerConfig *t = c->trigger_config;
+
+	return t &&
+	       (t->trigger_mode == PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__CLONE_SNAPSHOT ||
+		t->use_clone_snapshot_if_available);
+}
+
+static void on_hit(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit)
+{
+	struct perfetto *p = ctx;
+
+	perfetto_save_snapshot(hit, p->path, p->n_snapshots++);
 }
 
 /* Waits for the random time of cmd_trace_start_delay. */
@@ -208,7 +176,7 @@ static int run_session(struct perfetto *p)
 	int code, fd = p->config->write_into_file && p->file ? trace_file_fd(p->file) : -1;
 
 	delay_start(p->config);
-	code = connect_service(p);
+	code = perfetto_connect(&p->client);
 	if (code >= 0)
 		return code;
 	if (session_client_enable(p->client, p->config, fd, &e) < 0)
@@ -225,6 +193,8 @@ static int run_session(struct perfetto *p)
 	}
 	if (fd >= 0 && trace_file_name_now(p->file, &e))
 		return fail(e.text);
+	if (has_snapshots(p->config) && session_client_watch_hits(p->client, on_hit, p, &e) < 0)
+		return fail(e.text);
 	notify_start(p);
 	return end_session(p, p->config, false);
 }
@@ -240,7 +210,7 @@ static int attach(struct perfetto *p)
 
 	if (p->o.out)
 		return fail("Can't pass an --out file (or --upload) with this option");
-	code = connect_service(p);
+	code = perfetto_connect(&p->client);
 	if (code >= 0)
 		return code;
 	if (session_client_attach(p->client, key, &config, &e) < 0) {
@@ -265,27 +235,8 @@ static int clone_session(struct perfetto *p)
 		.session_id = p->o.clone_id,
 		.skip_filter = p->o.clone_for_bugreport,
 	};
-	struct err_text e;
-	bool written;
-	int code = connect_service(p);
 
-	if (code >= 0)
-		return code;
-	if (session_client_clone(p->client, &request, trace_file_fd(p->file), &written, &e) < 0)
-		return service_error(e.text);
-	return written ? save_written(p) : save(p);
-}
-
-/* Perfetto saves these where Android's bug reports look for them. */
-static int save_for_bugreport(struct perfetto *p)
-{
-	int code;
-
-	perfetto_say("Invoked perfetto with --save-for-bugreport");
-	code = connect_service(p);
-	if (code >= 0)
-		return code;
-	return service_error("bug reports are Android's; use sonda snapshot --bugreport -o FILE");
+	return perfetto_clone(&request, p->file, p->o.out);
 }
 
 static int query(struct perfetto *p)
@@ -293,7 +244,7 @@ static int query(struct perfetto *p)
 	Pb__TracingServiceState *state;
 	struct strbuf out = {0};
 	struct err_text e;
-	int code = connect_service(p);
+	int code = perfetto_connect(&p->client);
 
 	if (code >= 0)
 		return code;
@@ -370,8 +321,10 @@ static int run(struct perfetto *p)
 		return query(p);
 	if (p->o.attach || p->o.is_detached)
 		return attach(p);
-	if (p->o.save_for_bugreport || p->o.save_all_for_bugreport)
-		return save_for_bugreport(p);
+	if (p->o.save_for_bugreport)
+		return perfetto_save_for_bugreport();
+	if (p->o.save_all_for_bugreport)
+		return perfetto_save_all_for_bugreport();
 	code = prepare(p);
 	if (code >= 0)
 		return code;

@@ -41,7 +41,10 @@ static const char usage[] =
 	"  FTRACE_GROUP/FTRACE_NAME : kernel event\n"
 	"  ATRACE_CAT               : category: sched, irq, disk, ...\n\n"
 	"  --alert-id, --config-id, --config-uid, --subscription-id N: noted in the trace\n"
-	"  --save-for-bugreport, --save-all-for-bugreport, --no-guardrails, --reset-guardrails\n"
+	"  --save-for-bugreport     : write the session with the highest bugreport_score to\n"
+	"                             TMPDIR/systrace.pftrace\n"
+	"  --save-all-for-bugreport : write each to TMPDIR/its bugreport_filename\n"
+	"  --no-guardrails, --reset-guardrails: nothing\n"
 	"  --upload, --dropbox TAG  : Android only\n\n"
 	"  --detach=key             : leave the session to the service\n"
 	"  --attach=key [--stop]    : attach to it (and stop it)\n"
@@ -303,6 +306,10 @@ static int check(const struct perfetto_options *o)
 		return fail("--clone-for-bugreport requires --clone or --clone-by-name");
 	if ((attach || query || o->save_all_for_bugreport) && (o->config || has_shorthand(o)))
 		return fail("Cannot specify a trace config with this option");
+	if (o->save_all_for_bugreport && o->out)
+		return fail("Can't pass an --out file (or --upload) with this option");
+	if (o->save_for_bugreport && o->out)
+		return fail("The TraceConfig is empty");
 	if (o->config && has_shorthand(o))
 		return fail("Cannot specify both -c/--config and any of --time, --size, --buffer, "
 			    "--app, ATRACE_CAT, FTRACE_EVENT");

@@ -34,6 +34,9 @@ struct session_client {
 	bool is_ours; /* the session was started here: its end is reported without a request */
 	bool started; /* all of its data sources */
 	bool ended; /* our session */
+	bool observing;
+	void (*on_hit)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit); /* or NULL */
+	void *on_hit_ctx;
 	struct err_text end_text; /* "" or the reason */
 	unsigned signals;
 	/* destination of the answer */
@@ -332,14 +335,42 @@ static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events
 	(void)last;
 	if (error || (events && events->all_data_sources_started))
 		c->started = true;
+	if (events && events->clone_trigger_hit && c->on_hit)
+		c->on_hit(c->on_hit_ctx, events->clone_trigger_hit);
 	event_base_loopbreak(c->loop);
+}
+
+/* Another request would replace the first one. */
+static int observe(struct session_client *c)
+{
+	uint32_t events = PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED;
+	int r;
+
+	if (c->observing)
+		return 0;
+	if (c->on_hit)
+		events |= PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT;
+	r = consumer_observe(c->consumer, events, on_observed, c);
+	c->observing = r == 0;
+	return r;
+}
+
+int session_client_watch_hits(struct session_client *c,
+			      void (*fn)(void *ctx,
+					 const Pb__ObservableEvents__CloneTriggerHit *hit),
+			      void *ctx, struct err_text *e)
+{
+	int r;
+
+	c->on_hit = fn;
+	c->on_hit_ctx = ctx;
+	r = observe(c);
+	return r < 0 ? describe(c, r, "waiting for triggers", e) : 0;
 }
 
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
 {
-	int r = consumer_observe(c->consumer,
-				 PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED,
-				 on_observed, c);
+	int r = observe(c);
 
 	if (r < 0)
 		return describe(c, r, "waiting for the start", e);

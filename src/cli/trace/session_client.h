@@ -43,6 +43,13 @@ int session_client_enable(struct session_client *c, const Pb__TraceConfig *confi
  * ended before. */
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e);
 
+/* Calls fn for each trigger of CLONE_SNAPSHOT that is hit, from session_client_end() and
+ * session_client_await_start(). hit is borrowed during the call, which may use another client. */
+int session_client_watch_hits(struct session_client *c,
+			      void (*fn)(void *ctx,
+					 const Pb__ObservableEvents__CloneTriggerHit *hit),
+			      void *ctx, struct err_text *e);
+
 /* How a session ended. aborted is the error text of the service, "" if it ended normally. */
 struct session_end {
 	bool by_signal;
