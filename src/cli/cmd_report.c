@@ -298,10 +298,6 @@ static int run(const struct report_options *o)
 	if (!some && r == SQLITE_OK && o->format == REPORT_TEXT)
 		puts(o->report == &report_loss ? "nothing is missing"
 					       : "the trace has no data for this report");
-	if (fflush(stdout) || ferror(stdout)) {
-		log_error("report: cannot write: %s", strerror(errno));
-		r = SQLITE_IOERR;
-	}
 	trace_tables_close(&tables);
 	return r == SQLITE_OK ? EXIT_GOOD : EXIT_FAILED;
 }

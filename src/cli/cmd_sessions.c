@@ -12,6 +12,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/event_categories.h"
 #include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "common/tracing_service_state.pb-c.h"
@@ -167,51 +168,6 @@ static void state_text_producers(const Pb__TracingServiceState *state, struct st
  *	net        -      /usr/sbin/httpd (4)        Requests and replies
  */
 
-struct category_row {
-	const Pb__TrackEventCategory *category; /* borrowed, as the name */
-	const char *program;
-};
-
-static int by_name_and_program(const void *a, const void *b)
-{
-	const struct category_row *x = a, *y = b;
-	int order = strcmp(x->category->name, y->category->name);
-
-	return order ? order : strcmp(x->program, y->program);
-}
-
-static size_t count_categories(const Pb__TracingServiceState *state)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < state->n_data_sources; i++) {
-		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
-
-		if (d && d->track_event_descriptor)
-			n += d->track_event_descriptor->n_available_categories;
-	}
-	return n;
-}
-
-static size_t list_categories(const Pb__TracingServiceState *state, struct category_row *rows)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < state->n_data_sources; i++) {
-		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
-		const Pb__TrackEventDescriptor *d =
-			s->ds_descriptor ? s->ds_descriptor->track_event_descriptor : NULL;
-
-		for (size_t k = 0; d && k < d->n_available_categories; k++)
-			if (d->available_categories[k]->name)
-				rows[n++] = (struct category_row){
-					d->available_categories[k],
-					producer_name(state, s->producer_id)};
-	}
-	qsort(rows, n, sizeof(*rows), by_name_and_program);
-	return n;
-}
-
 static void pad(struct strbuf *out, size_t from, size_t width)
 {
 	size_t used = out->len - from;
@@ -220,7 +176,7 @@ static void pad(struct strbuf *out, size_t from, size_t width)
 }
 
 /* processes: so many of the program have the category. */
-static void put_category(const struct category_row *row, size_t processes, struct strbuf *out)
+static void put_category(const struct event_category *row, size_t processes, struct strbuf *out)
 {
 	const Pb__TrackEventCategory *c = row->category;
 	size_t from = out->len;
@@ -235,7 +191,7 @@ static void put_category(const struct category_row *row, size_t processes, struc
 	strbuf_puts(out, c->n_tags ? "" : "-");
 	pad(out, from, 12);
 	from = out->len;
-	put_plain(out, row->program);
+	put_plain(out, event_category_program(row));
 	if (processes > 1)
 		strbuf_printf(out, " (%zu)", processes);
 	if (c->description && *c->description) {
@@ -245,24 +201,28 @@ static void put_category(const struct category_row *row, size_t processes, struc
 	strbuf_putc(out, '\n');
 }
 
+static bool is_same(const struct event_category *a, const struct event_category *b)
+{
+	return !strcmp(a->category->name, b->category->name) &&
+	       !strcmp(event_category_program(a), event_category_program(b));
+}
+
 /* Appends the categories that running programs have registered: words for sonda record --app. */
 static void state_text_categories(const Pb__TracingServiceState *state, struct strbuf *out)
 {
-	_cleanup_(freep) struct category_row *rows = NULL;
-	size_t n = count_categories(state);
+	_cleanup_(freep) struct event_category *rows = NULL;
+	size_t n;
 
-	if (n == 0)
-		return;
-	rows = calloc(n, sizeof(*rows));
-	if (!rows) {
+	if (event_categories(state, &rows, &n) < 0) {
 		out->failed = true;
 		return;
 	}
-	n = list_categories(state, rows);
+	if (n == 0)
+		return;
 	strbuf_puts(out, "\nCATEGORY                  TAGS        OF                            "
 			 "DESCRIPTION\n");
 	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && by_name_and_program(&rows[i], &rows[next]) == 0;)
+		for (next = i + 1; next < n && is_same(&rows[i], &rows[next]);)
 			next++;
 		put_category(&rows[i], next - i, out);
 	}

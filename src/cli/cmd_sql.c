@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sonda sql FILE STATEMENT...: SQL on a trace. */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -158,10 +157,6 @@ static int run(const struct sql_options *o)
 		code = run_script(tables.db, o);
 	for (int i = 0; i < o->n_statements && code == EXIT_GOOD; i++)
 		code = run_text(tables.db, o->statements[i], o->format);
-	if (fflush(stdout) || ferror(stdout)) {
-		log_error("sql: cannot write: %s", strerror(errno));
-		code = EXIT_FAILED;
-	}
 	trace_tables_close(&tables);
 	return code;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sonda VERB ...: finds the verb in the table and passes it the remaining arguments. */
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,13 +104,10 @@ static bool is_called_perfetto(const char *program)
 	return program && !strcmp(slash ? slash + 1 : program, "perfetto");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct verb *v;
 
-	if (is_called_perfetto(argv[0]))
-		return perfetto_main(argc, argv);
-	log_init("sonda");
 	if (argc < 2) {
 		print_verbs(stderr);
 		return EXIT_USAGE;
@@ -120,4 +118,20 @@ int main(int argc, char **argv)
 		return cmd_version(1, argv + 1);
 	v = find_verb(argv[1]);
 	return v ? v->main(argc - 1, argv + 1) : unknown_verb(argv[1]);
+}
+
+/* What a verb printed may be in a buffer still: only its last write shows that a disk is full. */
+int main(int argc, char **argv)
+{
+	int code;
+
+	if (is_called_perfetto(argv[0]))
+		return perfetto_main(argc, argv);
+	log_init("sonda");
+	code = run(argc, argv);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	log_error("cannot write to standard output: %s",
+		  errno ? strerror(errno) : "it is incomplete");
+	return code ? code : EXIT_FAILED;
 }

@@ -33,6 +33,10 @@ delay.cfg cmd_trace_start_delay { min_delay_ms: 5 } buffers { size_kb: 128 } $so
 delayed.cfg cmd_trace_start_delay { min_delay_ms: 5 max_delay_ms: 9 } buffers { size_kb: 128 } duration_ms: 50 $sources
 trigger.cfg activate_triggers: "x"
 path.cfg buffers { size_kb: 128 } duration_ms: 50 write_into_file: true output_path: "$TMP/paths/p" $sources
+snap.cfg buffers { size_kb: 128 } trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 60000 triggers { name: "hit" stop_delay_ms: 50 } } $sources
+hit.cfg activate_triggers: "hit"
+report.cfg buffers { size_kb: 128 } bugreport_score: 5 bugreport_filename: "x" unique_session_name: "a" $sources
+report2.cfg buffers { size_kb: 128 } bugreport_score: 9 bugreport_filename: "x" unique_session_name: "b" $sources
 notes.cfg buffers { size_kb: 128 } duration_ms: 50 statsd_metadata { triggering_alert_id: 3 } $sources
 END
 
@@ -47,7 +51,7 @@ run_one() { # PROGRAM COMMAND_LINE
     rm -f "$TMP/paths/p"
     P=$1 timeout 60 bash -c "perfetto() { \$P \"\$@\"; }; $2" >"$dir/.out" 2>"$dir/.err" </dev/null
     echo "exit code $?"
-    for f in x y; do
+    for f in x y x_1 x.0 x.1 systrace.pftrace; do
       [ ! -e $f ] || { [ -s $f ] && echo "$f: data" || echo "$f: empty"; }
     done
     if grep -qxE '[0-9]+' "$dir/.out"; then echo "output: a pid"; elif [ -s "$dir/.out" ]; then echo "output: some"; fi
@@ -143,6 +147,14 @@ perfetto --clone 1 --clone-by-name x -o x
 perfetto --clone-for-bugreport -o x
 perfetto --save-for-bugreport -t 1s
 perfetto --save-all-for-bugreport -t 1s
+perfetto --save-for-bugreport
+perfetto --save-all-for-bugreport
+perfetto --save-for-bugreport -o x
+perfetto --save-all-for-bugreport -o x
+perfetto --save-all-for-bugreport --txt -c short.cfg
+export TMPDIR=$PWD; a=$(perfetto --txt -c report.cfg -o y -D) && perfetto --save-for-bugreport; kill $a; until [ -s y ]; do sleep 0.05; done
+export TMPDIR=$PWD; a=$(perfetto --txt -c report.cfg -o y -D) && b=$(perfetto --txt -c report2.cfg -o z -D) && perfetto --save-all-for-bugreport; kill $a $b; until [ -s y ] && [ -s z ]; do sleep 0.05; done
+pid=$(perfetto --txt -c snap.cfg -o $PWD/x -D) && perfetto --txt -c hit.cfg && until [ -s x.0 ]; do sleep 0.05; done; perfetto --txt -c hit.cfg && until [ -s x.1 ]; do sleep 0.05; done; kill $pid; while kill -0 $pid; do sleep 0.05; done
 perfetto --attach none
 perfetto --attach none -o x
 perfetto --attach none --stop
@@ -183,7 +195,10 @@ phrase() { # PHRASE COMMAND_LINE
 phrase 'Wrote [0-9]+ bytes into x' 'perfetto --txt -c short.cfg -o x'
 phrase 'Connected to the Perfetto traced service, TTL: 1s' 'perfetto --txt -c short.cfg -o x'
 phrase 'Trace written into the output file' 'perfetto --txt -c file.cfg -o x'
-phrase 'Service error: ' 'perfetto --clone 99 -o x'
+phrase 'Service error: Failed to clone tracing session 99: ' 'perfetto --clone 99 -o x'
+phrase 'Service error: Failed to clone tracing session "none": ' 'perfetto --clone-by-name none -o x'
+phrase 'No tracing sessions eligible for bugreport were found' 'perfetto --save-all-for-bugreport'
+phrase 'TTL: 61s' '$P --txt -c snap.cfg -o x 2>said & until grep TTL said; do sleep 0.05; done; kill -TERM $!; wait'
 phrase 'Could not connect to the traced socket .*no. Ensure traced is running' 'PERFETTO_CONSUMER_SOCK_NAME=$PWD/no perfetto --query'
 phrase 'Session re-attach failed. Check service logs for details' 'perfetto --attach none'
 phrase 'Looks like you are passing a textual config' 'perfetto -c short.cfg -o x'
@@ -191,4 +206,19 @@ phrase '^ID +PID +UID +FLAGS +NAME +SDK$' 'perfetto --query'
 phrase '^linux.ftrace +perfetto.traced_probes \([0-9]+\)' 'perfetto --query'
 phrase '^ID +UID +STATE +BUF .#. KB +DUR .s. +#DS +STARTED +NAME$' 'perfetto --query'
 phrase "Error: Output file 'there' already exists, refusing to overwrite" ': >there; perfetto -t 1s --no-clobber -o there sched'
+
+# The same words for the same state: of programs with track events, their categories, cut unless --long is given.
+mkfifo "$TMP/started"
+EVENT_CASES_NOTIFY_FD=9 "$BIN/../tests/library/event_cases" 9>"$TMP/started" >"$TMP/cases.log" 2>&1 &
+PIDS+=($!)
+read -r -n 1 <"$TMP/started"
+details() { # PROGRAM OPTION...
+  $1 --query "${@:2}" 2>/dev/null | grep -E '^(track_event|linux\.ftrace) '
+}
+for long in '' --long; do
+  # Words are meant.
+  # shellcheck disable=SC2086
+  diff <(details "$theirs perfetto" $long) <(details "$ours" $long) >"$TMP/log" && details "$ours" $long | grep -q cases
+  verdict "both print the same categories ${long:-cut}" $? "$TMP/log"
+done
 exit $BAD

@@ -170,9 +170,24 @@ static void delay_start(const Pb__TraceConfig *c)
 	nanosleep(&t, NULL);
 }
 
+/* How long the session may last; 0: without end. */
+static uint64_t longest_ms(const Pb__TraceConfig *c)
+{
+	const Pb__TraceConfig__TriggerConfig *t = c->trigger_config;
+	uint32_t stop_ms = 0;
+
+	if (!t || !t->trigger_timeout_ms)
+		return c->duration_ms;
+	for (size_t i = 0; i < t->n_triggers; i++)
+		if (t->triggers[i]->stop_delay_ms > stop_ms)
+			stop_ms = t->triggers[i]->stop_delay_ms;
+	return (uint64_t)t->trigger_timeout_ms + stop_ms;
+}
+
 static int run_session(struct perfetto *p)
 {
 	struct err_text e;
+	uint64_t ms;
 	int code, fd = p->config->write_into_file && p->file ? trace_file_fd(p->file) : -1;
 
 	delay_start(p->config);
@@ -181,9 +196,10 @@ static int run_session(struct perfetto *p)
 		return code;
 	if (session_client_enable(p->client, p->config, fd, &e) < 0)
 		return fail(e.text);
-	if (p->config->duration_ms)
-		perfetto_say("Connected to the Perfetto traced service, TTL: %us",
-			     (p->config->duration_ms + 999) / 1000);
+	ms = longest_ms(p->config);
+	if (ms)
+		perfetto_say("Connected to the Perfetto traced service, TTL: %llus",
+			     (unsigned long long)(ms + 999) / 1000);
 	else
 		perfetto_say("Connected to the Perfetto traced service, starting tracing");
 	if (p->o.detach) {

@@ -8,6 +8,8 @@
 
 #include "base/core/mem.h"
 
+#define DETAILS_WIDTH 40
+
 static const char *or_empty(const char *text)
 {
 	return text ? text : "";
@@ -36,7 +38,22 @@ static const char *producer_name(const Pb__TracingServiceState *s, int32_t id)
 	return "";
 }
 
-static void put_sources(const Pb__TracingServiceState *s, struct strbuf *out)
+/* The categories of track events, cut unless all of them are wanted. */
+static void put_details(const Pb__DataSourceDescriptor *d, bool whole, struct strbuf *out)
+{
+	const Pb__TrackEventDescriptor *t = d ? d->track_event_descriptor : NULL;
+	_cleanup_(strbuf_deinit) struct strbuf all = {0};
+
+	for (size_t i = 0; t && i < t->n_available_categories; i++)
+		strbuf_printf(&all, "%s%s", i ? "," : "",
+			      or_empty(t->available_categories[i]->name));
+	if (all.len > DETAILS_WIDTH && !whole)
+		strbuf_printf(out, "%.*s... (use --long to expand)", DETAILS_WIDTH, all.s);
+	else if (all.s)
+		strbuf_add(out, all.s, all.len);
+}
+
+static void put_sources(const Pb__TracingServiceState *s, bool whole, struct strbuf *out)
 {
 	strbuf_puts(
 		out,
@@ -49,8 +66,10 @@ static void put_sources(const Pb__TracingServiceState *s, struct strbuf *out)
 
 		snprintf(producer, sizeof(producer), "%s (%d)", producer_name(s, d->producer_id),
 			 d->producer_id);
-		strbuf_printf(out, "%-40s %-28s \n",
+		strbuf_printf(out, "%-40s %-28s ",
 			      d->ds_descriptor ? or_empty(d->ds_descriptor->name) : "", producer);
+		put_details(d->ds_descriptor, whole, out);
+		strbuf_putc(out, '\n');
 	}
 }
 
@@ -70,13 +89,12 @@ static void put_session(const Pb__TracingServiceState__TracingSession *s, struct
 
 void perfetto_query_text(const Pb__TracingServiceState *s, bool whole, struct strbuf *out)
 {
-	(void)whole; /* sonda prints no categories */
 	strbuf_printf(out, "Not meant for machine consumption. Use --query-raw for scripts.\n\n");
 	strbuf_printf(out, "Service: %s\nTracing sessions: %d (started: %d)\n",
 		      or_empty(s->tracing_service_version), s->num_sessions,
 		      s->num_sessions_started);
 	put_producers(s, out);
-	put_sources(s, out);
+	put_sources(s, whole, out);
 	strbuf_puts(out, "\n\nTRACING SESSIONS:\n\n"
 			 "ID      UID     STATE      BUF (#) KB   DUR (s)   #DS  STARTED  NAME\n"
 			 "===     ===     =====      ==========   =======   ===  =======  ====\n");

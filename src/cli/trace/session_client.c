@@ -259,6 +259,11 @@ int session_client_clone(struct session_client *c, const struct consumer_clone_r
 	return 0;
 }
 
+const char *session_client_refusal(const struct session_client *c)
+{
+	return c->said.text;
+}
+
 /* ---- our session ---- */
 
 static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)

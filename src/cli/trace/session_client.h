@@ -33,6 +33,8 @@ bool session_client_nearest(struct session_client *c, const char *name,
  * remain to be read. */
 int session_client_clone(struct session_client *c, const struct consumer_clone_request *request,
 			 int fd, bool *ret_written, struct err_text *e);
+/* Why the service refused a clone (-EPROTO), in its own words. Borrowed. */
+const char *session_client_refusal(const struct session_client *c);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/perfetto/perfetto_save.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/trace_scan.h"
+#include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "cli/perfetto/perfetto_options.h"
+#include "cli/trace/session_client.h"
+#include "cli/trace/trace_file.h"
+
+#define BUGREPORT_NAME "systrace.pftrace"
+
+static int fail(const char *why)
+{
+	perfetto_say("%s", why);
+	return 1;
+}
+
+int perfetto_connect(struct session_client **ret)
+{
+	struct err_text e;
+
+	if (session_client_open(NULL, ret, &e) == 0)
+		return -1;
+	perfetto_say("Could not connect to the traced socket %s. Ensure traced is running or use "
+		     "tracebox. See https://perfetto.dev/docs/quickstart/linux-tracing.",
+		     sock_default_consumer());
+	perfetto_say("%s", e.text);
+	return 1;
+}
+
+int perfetto_service_error(const char *why)
+{
+	perfetto_say("Service error: %s", why);
+	return 0;
+}
+
+int perfetto_save(struct session_client *client, struct trace_file *file, const char *name)
+{
+	struct trace_scan scan = {0};
+	struct err_text e;
+	int r = session_client_save(client, file, &scan, &e);
+
+	trace_scan_deinit(&scan);
+	if (r == -ENODATA)
+		r = trace_file_save(file, &e);
+	if (r < 0)
+		return fail(e.text);
+	perfetto_say("Wrote %llu bytes into %s", (unsigned long long)trace_file_bytes(file),
+		     strcmp(name, "-") ? name : "stdout");
+	return 0;
+}
+
+int perfetto_save_written(struct trace_file *file)
+{
+	struct err_text e;
+
+	if (file && trace_file_save(file, &e))
+		return fail(e.text);
+	perfetto_say("Trace written into the output file");
+	return 0;
+}
+
+static int refused(const struct consumer_clone_request *request, const char *why)
+{
+	struct err_text text;
+
+	if (request->name)
+		err_set(&text, 0, "Failed to clone tracing session \"%.100s\": %s", request->name,
+			why);
+	else
+		err_set(&text, 0, "Failed to clone tracing session %llu: %s",
+			(unsigned long long)request->session_id, why);
+	return perfetto_service_error(text.text);
+}
+
+int perfetto_clone(const struct consumer_clone_request *request, struct trace_file *file,
+		   const char *name)
+{
+	struct session_client *client = NULL;
+	struct err_text e;
+	bool written;
+	int r, code = perfetto_connect(&client);
+
+	if (code >= 0)
+		return code;
+	r = session_client_clone(client, request, trace_file_fd(file), &written, &e);
+	if (r < 0)
+		code = refused(request, r == -EPROTO ? session_client_refusal(client) : e.text);
+	else
+		code = written ? perfetto_save_written(file) : perfetto_save(client, file, name);
+	session_client_free(client);
+	return code;
+}
+
+static int clone_to(const struct consumer_clone_request *request, const char *path)
+{
+	struct trace_file *file = NULL;
+	struct err_text e;
+	int code;
+
+	if (trace_file_open(path, &e, &file)) {
+		perfetto_say("Failed to open %s. (%s)", path, e.text);
+		return 1;
+	}
+	code = perfetto_clone(request, file, path);
+	trace_file_free(file);
+	return code;
+}
+
+int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, const char *path,
+			   unsigned n)
+{
+	const struct consumer_clone_request request = {
+		.session_id = (uint64_t)hit->tracing_session_id,
+		.trigger = hit,
+	};
+	char name[PATH_MAX];
+
+	if ((size_t)snprintf(name, sizeof(name), "%s.%u", path, n) >= sizeof(name))
+		return fail("Failed to open the snapshot: its path is too long");
+	return clone_to(&request, name);
+}
+
+/* ---- bug reports ---- */
+
+/* Writes "FOLDER/name", or "FOLDER/stem_number.ending" for a number. Returns 0 or -ENAMETOOLONG. */
+static int bugreport_path(char path[static PATH_MAX], const char *name, unsigned number)
+{
+	const char *folder = getenv("TMPDIR"), *dot = strrchr(name, '.');
+	int stem = (int)(dot ? (size_t)(dot - name) : strlen(name)), n;
+
+	if (!folder || !*folder)
+		folder = "/tmp";
+	if (number)
+		n = snprintf(path, PATH_MAX, "%s/%.*s_%u%s", folder, stem, name, number,
+			     dot ? dot : "");
+	else
+		n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int perfetto_save_for_bugreport(void)
+{
+	const struct consumer_clone_request request = {
+		.session_id = CONSUMER_CLONE_FOR_BUGREPORT,
+		.skip_filter = true,
+	};
+	char path[PATH_MAX];
+
+	perfetto_say("Invoked perfetto with --save-for-bugreport");
+	if (bugreport_path(path, BUGREPORT_NAME, 0))
+		return fail("The path of TMPDIR is too long");
+	return clone_to(&request, path);
+}
+
+typedef Pb__TracingServiceState__TracingSession session;
+
+static int by_score(const void *a, const void *b)
+{
+	const session *x = *(session *const *)a, *y = *(session *const *)b;
+
+	return (x->bugreport_score < y->bugreport_score) -
+	       (x->bugreport_score > y->bugreport_score);
+}
+
+/* The name comes from the config of another user: it names a file of the folder, or is not used. */
+static const char *file_name(const session *s)
+{
+	const char *name = s->bugreport_filename;
+
+	return !name || !*name || strchr(name, '/') || *name == '.' ? BUGREPORT_NAME : name;
+}
+
+/* Of the first n sessions, how many have the name of session n? */
+static unsigned same_names(session *const *list, size_t n)
+{
+	unsigned same = 0;
+
+	for (size_t i = 0; i < n; i++)
+		same += !strcmp(file_name(list[i]), file_name(list[n]));
+	return same;
+}
+
+static int clone_scored(session *const *list, size_t i)
+{
+	const struct consumer_clone_request request = {
+		.session_id = list[i]->id,
+		.skip_filter = true,
+	};
+	char path[PATH_MAX];
+
+	if (bugreport_path(path, file_name(list[i]), same_names(list, i)))
+		return fail("The path of TMPDIR is too long");
+	perfetto_say("Cloning tracing session %llu with score %d into %s",
+		     (unsigned long long)list[i]->id, list[i]->bugreport_score, path);
+	return clone_to(&request, path);
+}
+
+int perfetto_save_all_for_bugreport(void)
+{
+	_cleanup_(freep) session **list = NULL;
+	Pb__TracingServiceState *state;
+	struct session_client *client = NULL;
+	struct err_text e;
+	size_t n = 0;
+	int code = perfetto_connect(&client);
+
+	if (code >= 0)
+		return code;
+	code = session_client_query(client, true, &state, &e);
+	session_client_free(client);
+	if (code < 0)
+		return fail(e.text);
+	list = calloc(state->n_tracing_sessions + 1, sizeof(*list));
+	for (size_t i = 0; list && i < state->n_tracing_sessions; i++)
+		if (state->tracing_sessions[i]->is_started &&
+		    state->tracing_sessions[i]->bugreport_score > 0)
+			list[n++] = state->tracing_sessions[i];
+	if (n)
+		qsort(list, n, sizeof(*list), by_score);
+	else
+		perfetto_say("No tracing sessions eligible for bugreport were found.");
+	for (size_t i = 0; i < n; i++)
+		if (clone_scored(list, i))
+			code = 1;
+	pb__tracing_service_state__free_unpacked(state, NULL);
+	return code;
+}
