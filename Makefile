@@ -120,6 +120,11 @@ PRESETS := $(sort $(wildcard share/sonda/presets/*.cfg))
 COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto inode_file/*.proto linux/*.proto \
 	process_stats/*.proto sys_stats/*.proto system_info/*.proto track_event/*.proto)))
 GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
+# The page of sonda report --html: its program is one script, in the order of this list.
+PAGE := src/analyze/page
+PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model colours view rows draw details tables search \
+	input main))
+GEN_ANALYZE := $(B)/gen/page/parts.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -231,6 +236,19 @@ $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_raw.bpf.c)): $(B)/gen/bpf/%_raw.bpf.o: bpf/%.bpf.c
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_tp.bpf.c)): $(B)/gen/bpf/%_tp.bpf.o: bpf/%.bpf.c
 
+$(B)/gen/page/before.html: tools/page_parts.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
+	@echo "  GEN     $(@D)"
+	$(Q)tools/page_parts.sh $(@D) $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
+$(B)/gen/page/parts.S: $(B)/gen/page/before.html
+	$(Q)for part in before after; do \
+		echo ".section .rodata; .global page_$$part, page_$${part}_end"; \
+		echo "page_$$part: .incbin \"$(B)/gen/page/$$part.html\""; \
+		echo "page_$${part}_end:"; \
+	done >$@
+	$(Q)echo '.section .note.GNU-stack,"",%progbits' >>$@
+$(B)/gen/page/parts.o: $(B)/gen/page/parts.S
+	$(Q)$(CC) -c -o $@ $<
+
 $(B)/gen/bpf/objects.S: $(BPF_O)
 	@echo "  GEN     $@"
 	$(Q)for o in $(notdir $(BPF_SRC:.bpf.c=)); do \
@@ -259,10 +277,11 @@ $(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
 	@echo "  AR      $$@"
 	$$(Q)mkdir -p $$(@D) && rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
-$(foreach l,$(filter-out config ftrace ebpf cli,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
+$(foreach l,$(filter-out config ftrace ebpf analyze cli,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
 $(eval $(call layer_rule,config,$(PB_O)))
 $(eval $(call layer_rule,ftrace,$(GEN_FTRACE)))
 $(eval $(call layer_rule,ebpf,$(GEN_EBPF)))
+$(eval $(call layer_rule,analyze,$(GEN_ANALYZE)))
 $(eval $(call layer_rule,cli,$(GEN_CLI)))
 
 # libsonda, the library for any program: position-independent objects of its own, and of the layers below only what it

@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/report_page.h"
 #include "cli/report_table.h"
 #include "cli/sql_output.h"
 #include "cli/terminal/verb.h"
@@ -20,11 +21,12 @@
 #define DEFAULT_TOP 20
 #define NO_PID INT64_MIN
 
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
 struct report_options {
 	const struct report *report;
 	const char *file;
+	const char *out; /* -o; NULL: not given */
 	enum report_format format;
 	int64_t pid; /* NO_PID: all */
 	int64_t from, to; /* ns since the trace's start; -1: not given */
@@ -48,12 +50,14 @@ static const char usage_tail[] =
 	"      --top N        at most N rows of a list; default: 20\n"
 	"      --json         one JSON object, with a list of rows for each table\n"
 	"      --csv          CSV: a line with its title before each table\n"
+	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
+	"  -o, --out FILE     the file of the page; - is the standard output\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
 	"  -h, --help         print this help\n\n"
 	"example: sonda report latency -p 4711 trace.pftrace\n";
 
-static const char letters[] = ":p:h";
+static const char letters[] = ":p:o:h";
 
 static const struct option long_options[] = {
 	{"pid", required_argument, NULL, 'p'},
@@ -62,6 +66,8 @@ static const struct option long_options[] = {
 	{"top", required_argument, NULL, 'n'},
 	{"json", no_argument, NULL, 'j'},
 	{"csv", no_argument, NULL, 'c'},
+	{"html", no_argument, NULL, 'H'},
+	{"out", required_argument, NULL, 'o'},
 	{"memory", required_argument, NULL, 'm'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -126,6 +132,12 @@ static int take_option(int option, const char *typed, struct report_options *o, 
 	case 'c':
 		o->format = REPORT_CSV;
 		return 0;
+	case 'H':
+		o->format = REPORT_HTML;
+		return 0;
+	case 'o':
+		o->out = optarg;
+		return 0;
 	case 'm':
 		if (str_to_size_kb(optarg, &kb) < 0 || !kb)
 			return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g",
@@ -162,6 +174,19 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 	return err_set(e, -EINVAL, "there is no report %.80s", words[0]);
 }
 
+/* A page is of the whole trace. */
+static int check_page(const struct report_options *o, struct err_text *e)
+{
+	if (o->format != REPORT_HTML)
+		return o->out ? err_set(e, -EINVAL, "-o is for --html; use > %.80s", o->out) : 0;
+	if (!o->out)
+		return err_set(e, -EINVAL, "--html needs the file of the page: -o page.html");
+	if (o->report != &report_overview || o->pid != NO_PID)
+		return err_set(e, -EINVAL,
+			       "--html shows all processes and reports; --from and --to limit it");
+	return 0;
+}
+
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int parse(int argc, char **argv, struct report_options *o, struct err_text *e)
 {
@@ -176,7 +201,8 @@ static int parse(int argc, char **argv, struct report_options *o, struct err_tex
 		}
 		r = take_option(option, argv[optind - 1], o, e);
 	}
-	return r < 0 ? r : take_words(argv + optind, argc - optind, o, e);
+	r = r < 0 ? r : take_words(argv + optind, argc - optind, o, e);
+	return r < 0 ? r : check_page(o, e);
 }
 
 /* ---- the report ---- */
@@ -288,6 +314,12 @@ static int run(const struct report_options *o)
 		log_error("report: nothing of the trace is between --from and --to");
 		trace_tables_close(&tables);
 		return EXIT_FAILED;
+	}
+	if (o->format == REPORT_HTML) {
+		/* The last event is in the page, too. */
+		r = report_page(&tables, w.from, o->to >= 0 ? w.to : w.to + 1, o->out);
+		trace_tables_close(&tables);
+		return r;
 	}
 	if (o->format == REPORT_JSON)
 		putchar('{');

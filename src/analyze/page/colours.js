@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colours of the canvases. The style sheet has those of the light and the dark theme; names get one of many hues.
+
+const HUES = 18;
+
+const colours = { dark: false, css: {}, fill: [], faint: [], state: [] };
+
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
+
+function readColours() {
+  const forced = document.documentElement.dataset.theme;
+  const style = getComputedStyle(document.documentElement);
+  colours.dark = forced ? forced === "dark" : darkScheme.matches;
+  for (const name of ["ink", "dim", "line", "row", "row-focus", "paper", "accent", "running", "runnable", "blocked", "sleeping",
+    "range", "counter", "counter-line", "on-fill"])
+    colours.css[name] = style.getPropertyValue(`--${name}`).trim();
+  for (let i = 0; i < HUES; i++) {
+    // Neighbours in number are far apart in hue.
+    const hue = (i * 137.508 + 250) % 360, step = i % 3;
+    colours.fill[i] = colours.dark ? `oklch(${0.5 + 0.05 * step} 0.105 ${hue})` : `oklch(${0.86 - 0.045 * step} 0.095 ${hue})`;
+    colours.faint[i] = colours.dark ? `oklch(0.33 0.02 ${hue})` : `oklch(0.93 0.012 ${hue})`;
+  }
+  colours.state = [colours.css.sleeping, colours.css.running, colours.css.runnable, colours.css.blocked];
+}
+
+function threadHue(thread) {
+  return thread % HUES;
+}
+
+const nameHues = new Map();
+
+// Of a string's number: equal names have equal hues in every trace.
+function nameHue(number) {
+  let hue = nameHues.get(number);
+  if (hue === undefined) {
+    hue = 5381;
+    for (const c of model.strings[number] || "")
+      hue = (hue * 33 + c.codePointAt(0)) % 1000003;
+    nameHues.set(number, hue %= HUES);
+  }
+  return hue;
+}
+
+function switchTheme() {
+  document.documentElement.dataset.theme = colours.dark ? "light" : "dark";
+  readColours();
+  drawSoon(true);
+  say(colours.dark ? "Dark theme" : "Light theme");
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file: the part of page.html before the data, the facts of the trace as one JSON object of numbers, the columns,
+ * and the part behind them. Names of the trace are in the columns only, so none of them can become markup.
+ */
+#include "analyze/page/page.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/page/page_rows.h"
+#include "base/core/mem.h"
+
+/* page.html with the program and the style in it, made by tools/page_parts.sh. */
+extern const char page_before[], page_before_end[], page_after[], page_after_end[];
+
+#define PAGE_VERSION 1
+#define MAX_LOSSES 100
+
+/* ---- the window ---- */
+
+static uint64_t rows_between(const struct store *s, int64_t from, int64_t to)
+{
+	static const enum store_table tables[] = {TABLE_SCHED, TABLE_THREAD_STATE, TABLE_SLICE,
+						  TABLE_COUNTER};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		uint32_t end = table_lower_bound(&s->tables[tables[i]], to);
+		uint32_t begin = table_lower_bound(&s->tables[tables[i]], from);
+
+		n += end > begin ? end - begin : 0;
+	}
+	return n;
+}
+
+/* Returns the latest end of the window with at most this many rows. */
+static int64_t end_for(const struct store *s, const struct page_options *o)
+{
+	int64_t lo = o->from, hi = o->to;
+
+	if (rows_between(s, lo, hi) <= o->max_rows)
+		return hi;
+	while (lo < hi) {
+		int64_t mid = lo + (hi - lo) / 2 + 1;
+
+		if (rows_between(s, o->from, mid) <= o->max_rows)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+/* ---- the facts ---- */
+
+/* Counts of what the importer or the recorder lost, as [name, value, description]. */
+static void put_losses(struct page *p, FILE *to)
+{
+	const struct table *t = &p->store->tables[TABLE_STATS];
+	unsigned n = 0;
+
+	fputs("\"losses\":[", to);
+	for (uint32_t row = 0; row < t->rows && n < MAX_LOSSES; row++) {
+		uint32_t severity = table_u32(t, STATS_SEVERITY, row);
+		int64_t value = table_i64(t, STATS_VALUE, row);
+		const char *s = strings_get(&p->store->strings, severity);
+
+		if (value <= 0 || (strcmp(s, "error") != 0 && strcmp(s, "data_loss") != 0))
+			continue;
+		fprintf(to, "%s[%" PRIu32 ",%" PRId64 ",%" PRIu32 "]", n++ ? "," : "",
+			page_string(p, table_u32(t, STATS_NAME, row)), value,
+			page_string(p, table_u32(t, STATS_DESCRIPTION, row)));
+	}
+	fputs("],", to);
+}
+
+static void put_facts(struct page *p, const struct page_options *o, uint64_t left_out, FILE *to)
+{
+	const struct table *tables = p->store->tables;
+	uint32_t title = strings_intern_z(&p->store->strings, o->title);
+
+	fprintf(to,
+		"<script type=\"application/json\" "
+		"id=\"facts\">{\"version\":%d,\"start\":\"%" PRId64 "\",\"end\":%" PRId64
+		",\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"wanted\":%" PRId64
+		",\"leftOut\":%" PRIu64 ",",
+		PAGE_VERSION, p->start, p->store->end_ts - p->start, p->from - p->start,
+		p->to - p->start, o->to - p->start, left_out);
+	put_losses(p, to);
+	fprintf(to,
+		"\"title\":%" PRIu32 ",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
+		",\"slices\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"events\":%" PRIu32
+		",\"arguments\":%" PRIu32 ",\"flows\":%" PRIu32 ",\"machines\":%" PRIu32
+		"}</script>\n",
+		page_string(p, title), p->runs, p->states, p->slices, p->samples,
+		tables[TABLE_FTRACE].rows, p->store->n_arg_sets, tables[TABLE_FLOW].rows,
+		tables[TABLE_MACHINE].rows);
+}
+
+static void put_strings(struct page *p)
+{
+	for (size_t i = 0; i < p->n_strings; i++) {
+		const struct interned_string *s = &p->store->strings.of[p->strings[i]];
+
+		page_put(&p->columns, PAGE_COLUMN_STRING, s->len);
+		page_put_bytes(&p->columns, PAGE_COLUMN_STRING, s->s, s->len);
+	}
+}
+
+/* ---- all of it ---- */
+
+static int write_parts(struct page *p, const struct page_options *o, uint64_t left_out, FILE *to)
+{
+	int r;
+
+	errno = 0;
+	fwrite(page_before, 1, (size_t)(page_before_end - page_before), to);
+	put_facts(p, o, left_out, to);
+	put_strings(p);
+	r = page_columns_write(&p->columns, to);
+	if (r < 0)
+		return r;
+	fwrite(page_after, 1, (size_t)(page_after_end - page_after), to);
+	return fflush(to) || ferror(to) ? -(errno ? errno : EIO) : 0;
+}
+
+int page_write(struct store *s, const struct page_options *o, FILE *to, struct page_result *ret)
+{
+	struct page p = {.store = s, .start = s->start_ts, .from = o->from, .to = end_for(s, o)};
+	int r = page_columns_init(&p.columns);
+
+	/* One more: the title becomes a string of the store. */
+	p.string_numbers = calloc(s->strings.n + 1, sizeof(*p.string_numbers));
+	if (r == 0 && !p.string_numbers)
+		r = -ENOMEM;
+	*ret = (struct page_result){.to = p.to, .left_out = rows_between(s, p.to, o->to)};
+	if (r == 0)
+		r = page_put_tasks(&p);
+	if (r == 0)
+		r = page_put_tracks(&p);
+	if (r == 0)
+		r = p.columns.error;
+	if (r == 0)
+		r = write_parts(&p, o, ret->left_out, to);
+	ret->rows = p.runs + p.states + p.slices + p.samples;
+	ret->bytes = r == 0 ? (uint64_t)MAX(ftello(to), 0) : 0;
+	page_columns_deinit(&p.columns);
+	free(p.string_numbers);
+	free(p.strings);
+	return r;
+}

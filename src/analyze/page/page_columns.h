@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <zlib.h>
+
+#include "wire/pb_varint.h"
+
+/*
+ * The columns of a page: each is a row of varints (PAGE_COLUMN_STRING and PAGE_COLUMN_COUNTER_REAL: bytes), compressed
+ * by zlib, and in the file one element of base64 whose id is the column's name. Numbers that may be negative are
+ * zigzag-encoded; "+1" is a number whose 0 is NULL. Times are ns since the trace's start.
+ *
+ * Rows are in groups: runs by CPU, states by thread, slices and samples by track, each sorted by time.
+ */
+
+/* X(identifier, name): page_columns.c and the program of the page list them in this order. */
+#define PAGE_COLUMN_LIST(X)                                                                        \
+	X(STRING, "string") /* a varint length and the bytes of each */                            \
+	X(STATE_NAME, "state.name") /* string of each state number */                              \
+	X(PROCESS_PID, "process.pid")                                                              \
+	X(PROCESS_NAME, "process.name") /* string +1 */                                            \
+	X(PROCESS_MACHINE, "process.machine")                                                      \
+	X(THREAD_TID, "thread.tid")                                                                \
+	X(THREAD_NAME, "thread.name") /* string +1 */                                              \
+	X(THREAD_PROCESS, "thread.process") /* +1 */                                               \
+	X(THREAD_IDLE, "thread.idle")                                                              \
+	X(THREAD_MACHINE, "thread.machine")                                                        \
+	X(THREAD_STATES, "thread.states") /* how many states it has */                             \
+	X(CPU_ID, "cpu.id") /* 4096 times the machine, and the CPU */                              \
+	X(CPU_RUNS, "cpu.runs") /* how many runs it has */                                         \
+	X(RUN_GAP, "run.gap") /* from the end of the run before; zigzag */                         \
+	X(RUN_DUR, "run.dur") /* +1; 0: it did not end */                                          \
+	X(RUN_THREAD, "run.thread")                                                                \
+	X(RUN_END_STATE, "run.end") /* state +1 */                                                 \
+	X(RUN_PRIORITY, "run.priority") /* minus that of the thread's last run here; zigzag */     \
+	X(STATE_GAP, "state.gap") /* as run.gap */                                                 \
+	X(STATE_END, "state.end") /* see page_tasks.c */                                           \
+	X(STATE_STATE, "state.state") /* +1 */                                                     \
+	X(STATE_CPU, "state.cpu") /* of running: 0 as its run, else CPU +2; 1: NULL */             \
+	X(STATE_WAKER, "state.waker") /* of runnable: thread +1 */                                 \
+	X(STATE_IRQ, "state.irq") /* of runnable: whether it was woken in an interrupt; +1 */      \
+	X(STATE_BLOCKED, "state.blocked") /* of others: 0, or 1 + io_wait + 2 * (function +1) */   \
+	X(TRACK_ID, "track.id")                                                                    \
+	X(TRACK_NAME, "track.name") /* string +1 */                                                \
+	X(TRACK_TYPE, "track.type") /* string +1 */                                                \
+	X(TRACK_UNIT, "track.unit") /* string +1 */                                                \
+	X(TRACK_THREAD, "track.thread") /* +1 */                                                   \
+	X(TRACK_PROCESS, "track.process") /* +1 */                                                 \
+	X(TRACK_CPU, "track.cpu") /* +1 */                                                         \
+	X(TRACK_PARENT, "track.parent") /* track id +1 */                                          \
+	X(TRACK_MACHINE, "track.machine")                                                          \
+	X(TRACK_SLICES, "track.slices") /* how many slices it has */                               \
+	X(TRACK_SAMPLES, "track.samples") /* how many samples it has */                            \
+	X(TRACK_REAL, "track.real") /* 1: values are doubles in counter.real */                    \
+	X(SLICE_TIME, "slice.time") /* minus that of the slice before; zigzag */                   \
+	X(SLICE_DUR, "slice.dur") /* +1; 0: it did not end */                                      \
+	X(SLICE_NAME, "slice.name") /* string +1 */                                                \
+	X(SLICE_CATEGORY, "slice.category") /* string +1 */                                        \
+	X(SLICE_DEPTH, "slice.depth")                                                              \
+	X(COUNTER_TIME, "counter.time") /* minus that of the sample before; zigzag */              \
+	X(COUNTER_VALUE, "counter.value") /* minus the value before; zigzag */                     \
+	X(COUNTER_REAL, "counter.real") /* 8 bytes, little endian */
+
+enum page_column_id {
+#define X(identifier, name) PAGE_COLUMN_##identifier,
+	PAGE_COLUMN_LIST(X)
+#undef X
+		PAGE_COLUMNS
+};
+
+#define PAGE_COLUMN_ROOM 8192
+
+struct page_column {
+	z_stream z;
+	uint8_t room[PAGE_COLUMN_ROOM]; /* not compressed yet */
+	size_t n_room;
+	uint8_t *bytes; /* owned: compressed */
+	size_t n_bytes, cap_bytes;
+};
+
+struct page_columns {
+	struct page_column *of; /* owned: PAGE_COLUMNS */
+	int error; /* 0 or -ENOMEM */
+};
+
+/* Returns 0 or -ENOMEM. */
+int page_columns_init(struct page_columns *c);
+void page_columns_deinit(struct page_columns *c);
+
+/* Compresses what is pending. Errors stay in c->error. */
+void page_column_compress(struct page_columns *c, enum page_column_id id, int flush);
+
+/* Appends a number. */
+static inline void page_put(struct page_columns *c, enum page_column_id id, uint64_t v)
+{
+	struct page_column *column = &c->of[id];
+
+	if (column->n_room > PAGE_COLUMN_ROOM - 10)
+		page_column_compress(c, id, Z_NO_FLUSH);
+	column->n_room = (size_t)(pb_put_varint(column->room + column->n_room, v) - column->room);
+}
+
+static inline void page_put_signed(struct page_columns *c, enum page_column_id id, int64_t v)
+{
+	page_put(c, id, pb_zigzag(v));
+}
+
+void page_put_bytes(struct page_columns *c, enum page_column_id id, const void *data, size_t len);
+
+/* Ends all columns and writes their elements. Returns 0 or -errno. */
+int page_columns_write(struct page_columns *c, FILE *to);

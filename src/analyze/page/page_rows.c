@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows of a table are in the page, and the strings that they refer to. */
+#include "analyze/page/page_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/store/table_defs.h"
+#include "base/core/mem.h"
+
+static bool in_window(const struct page *p, const struct table *t, uint32_t row, unsigned dur)
+{
+	int64_t ts = table_ts(t, t->def->ts, row), d;
+
+	if (ts >= p->to)
+		return false;
+	if (ts >= p->from)
+		return true;
+	if (!dur)
+		return false;
+	d = table_dur(t, dur, row);
+	return d < 0 || ts + d > p->from;
+}
+
+static int by_time(const void *a, const void *b, void *table)
+{
+	const struct table *t = table;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int64_t tx = table_ts(t, t->def->ts, x), ty = table_ts(t, t->def->ts, y);
+
+	return tx != ty ? (tx > ty) - (tx < ty) : (x > y) - (x < y);
+}
+
+/* Copies the rows of the window, sorted: what a table that is not sorted or a part of a trace needs. */
+static int copy_rows(const struct page *p, struct table *t, const uint32_t *rows, uint32_t n,
+		     unsigned dur, struct row_list *ret)
+{
+	ret->sorted = malloc(((size_t)n + 1) * sizeof(*ret->sorted));
+	if (!ret->sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (in_window(p, t, rows[i], dur))
+			ret->sorted[ret->n++] = rows[i];
+	if (t->unsorted)
+		qsort_r(ret->sorted, ret->n, sizeof(*ret->sorted), by_time, t);
+	ret->rows = ret->sorted;
+	return 0;
+}
+
+int page_rows(const struct page *p, enum store_table table, unsigned column, uint32_t value,
+	      unsigned dur, struct row_list *ret)
+{
+	struct table *t = &p->store->tables[table];
+	const struct row_index *x = table_index(t, column);
+	bool whole = p->from <= p->store->start_ts && p->to > p->store->end_ts;
+
+	*ret = (struct row_list){0};
+	if (!x)
+		return -ENOMEM;
+	if (value >= x->n_values)
+		return 0;
+	if (!whole || t->unsorted)
+		return copy_rows(p, t, x->rows + x->starts[value],
+				 x->starts[value + 1] - x->starts[value], dur, ret);
+	ret->rows = x->rows + x->starts[value];
+	ret->n = x->starts[value + 1] - x->starts[value];
+	return 0;
+}
+
+void row_list_deinit(struct row_list *l)
+{
+	freep(&l->sorted);
+}
+
+uint32_t page_string(struct page *p, uint32_t id)
+{
+	if (id >= p->store->strings.n)
+		return 0;
+	if (!p->string_numbers[id]) {
+		if (array_reserve(&p->strings, &p->cap_strings, p->n_strings + 1,
+				  sizeof(*p->strings))) {
+			p->columns.error = -ENOMEM;
+			return 0;
+		}
+		p->strings[p->n_strings++] = id;
+		p->string_numbers[id] = (uint32_t)p->n_strings;
+	}
+	return p->string_numbers[id];
+}
+
+void page_put_string(struct page *p, enum page_column_id column, uint32_t id)
+{
+	page_put(&p->columns, column, page_string(p, id));
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables below the timeline. They follow the range, or show the whole page if none is selected.
+
+const FIRST_ROWS = 200; // of a table; a button shows the rest
+
+// Columns: [name, how a value is shown, whether it is a number].
+const asText = (v) => v, asCount = countText, asDuration = durationText, asShare = shareText;
+const asTime = (v) => exactTimeText(v);
+
+const TABS = [
+  { id: "selection", name: "Selection" },
+  {
+    id: "threads", name: "CPU time", by: 3, about: "How each thread spent the range.", rows: threadRows,
+    columns: [["thread", asText], ["tid", asText, true], ["process", asText], ["running", asDuration, true],
+      ["of a CPU", asShare, true], ["runnable", asDuration, true], ["blocked", asDuration, true], ["asleep", asDuration, true]],
+  },
+  {
+    id: "wakeups", name: "Wakeup latency", by: 7, about: "How long threads that could run waited for a CPU; waits that began in the range.",
+    rows: waitRows,
+    columns: [["thread", asText], ["tid", asText, true], ["process", asText], ["waits", asCount, true], ["mean", asDuration, true],
+      ["p50", asDuration, true], ["p99", asDuration, true], ["longest", asDuration, true], ["at", asTime, true]],
+  },
+  {
+    id: "slices", name: "Slices", by: 2, about: "Slices by name; of those that reach out of the range, the part within it.", rows: sliceRows,
+    columns: [["name", asText], ["slices", asCount, true], ["total", asDuration, true], ["mean", asDuration, true],
+      ["longest", asDuration, true], ["at", asTime, true]],
+  },
+  {
+    id: "counters", name: "Counters", by: 0, up: true, about: "Samples within the range.", rows: counterRows,
+    columns: [["counter", asText], ["of", asText], ["unit", asText], ["samples", asCount, true], ["least", asValue, true],
+      ["mean", asValue, true], ["most", asValue, true], ["last", asValue, true], ["change", asValue, true]],
+  },
+  { id: "missing", name: "About this page" },
+];
+
+const tables = { tab: "threads", sort: {}, all: false, filling: 0, timer: 0 };
+
+function asValue(v, unit) {
+  return valueText(v, unit);
+}
+
+function tableRange() {
+  return view.range || { from: view.least, to: view.most + 1 };
+}
+
+// ---- rows: {cells, go, unit} where go is what a click shows. They stop between threads and tracks now and then. ----
+
+function* threadRows({ from, to }) {
+  for (const thread of model.threads) {
+    const { states } = thread;
+    if (!states || thread.idle)
+      continue;
+    const sums = states.sumsBetween(from, to);
+    const first = states.first(from), last = states.last(to);
+    if (first >= last)
+      continue;
+    let seen = Math.min(states.end[last - 1], to) - Math.max(states.start[first], from);
+    if (!(seen > 0))
+      seen = 0;
+    yield {
+      cells: [thread.name, thread.tid, thread.process ? thread.process.name : "", sums[RUNNING],
+        sums[RUNNING] / (Math.min(to, view.most) - from), sums[RUNNABLE], sums[BLOCKED],
+        Math.max(0, seen - sums[RUNNING] - sums[RUNNABLE] - sums[BLOCKED])],
+      go: () => goToThread(thread),
+    };
+  }
+}
+
+function* waitRows({ from, to }) {
+  for (const thread of model.threads) {
+    const { states } = thread;
+    if (!states || thread.idle)
+      continue;
+    const waits = [];
+    let sum = 0, longest = -1;
+    for (let i = lowerBound(states.start, from, 0, states.n), last = states.last(to); i < last; i++) {
+      if (stateClassOf(states.key[i]) !== RUNNABLE || states.open.has(i))
+        continue;
+      const length = states.end[i] - states.start[i];
+      waits.push(length);
+      sum += length;
+      if (longest < 0 || length > states.end[longest] - states.start[longest])
+        longest = i;
+    }
+    const n = waits.length;
+    if (!n) {
+      yield null;
+      continue;
+    }
+    const sorted = Float64Array.from(waits).sort();
+    yield {
+      cells: [thread.name, thread.tid, thread.process ? thread.process.name : "", n, Math.floor(sum / n),
+        sorted[Math.floor((n + 1) / 2) - 1], sorted[Math.floor((n * 99 + 99) / 100) - 1], sorted[n - 1], states.start[longest]],
+      go: () => goTo({ row: rowOfThread(thread), lane: states, index: longest }),
+    };
+  }
+}
+
+function* sliceRows({ from, to }) {
+  const byName = new Map();
+  for (const row of everyRow()) {
+    if (row.kind !== "slices")
+      continue;
+    for (const lane of row.track.lanes) {
+      const { start, end, key } = lane;
+      for (let i = lane.first(from), last = lane.last(to); i < last; i++) {
+        if (start[i] < from && end[i] <= from)
+          continue;
+        const length = Math.min(end[i], to) - Math.max(start[i], from);
+        let of = byName.get(key[i]);
+        if (!of)
+          byName.set(key[i], of = { n: 0, total: 0, longest: -1, at: null });
+        of.n++;
+        of.total += length;
+        if (length > of.longest) {
+          of.longest = length;
+          of.at = { row, lane, index: i };
+        }
+      }
+      yield null;
+    }
+  }
+  for (const [name, of] of byName)
+    yield {
+      cells: [model.strings[name] || "(no name)", of.n, of.total, of.total / of.n, of.longest, of.at.lane.start[of.at.index]],
+      go: () => goTo(of.at),
+    };
+}
+
+function* counterRows({ from, to }) {
+  for (const row of everyRow()) {
+    if (row.kind !== "samples")
+      continue;
+    const { track } = row, { samples } = track;
+    const first = lowerBound(samples.time, from, 0, samples.n), last = lowerBound(samples.time, to, 0, samples.n);
+    if (first >= last) {
+      yield null;
+      continue;
+    }
+    const [least, most] = samples.extremes(first, last);
+    let sum = 0;
+    for (let i = first; i < last; i++)
+      sum += samples.value[i];
+    const { value } = samples;
+    yield {
+      cells: [trackLabel(track), track.process ? processText(track.process) : track.thread ? threadText(track.thread) : "",
+        track.unit, last - first, least, sum / (last - first), most, value[last - 1], value[last - 1] - value[first]],
+      unit: track.unit,
+      go: () => goTo({ row, lane: null, index: last - 1 }),
+    };
+  }
+}
+
+// ---- filling ----
+
+function fillTablesSoon() {
+  const { range } = view;
+  byId("clear-range").hidden = !range;
+  byId("range-text").textContent = range
+    ? `${timeText(range.from, range.to - range.from)} to ${timeText(range.to, range.to - range.from)}: ${durationText(range.to - range.from)}`
+    : `whole ${model.facts.to < model.facts.wanted ? "page" : "trace"}`;
+  if (!tables.timer)
+    tables.timer = setTimeout(() => {
+      tables.timer = 0;
+      fillTable();
+    }, 60);
+}
+
+// Reads rows for some milliseconds at a time. A newer call ends an older one.
+async function fillTable() {
+  const tab = TABS.find(({ id }) => id === tables.tab), number = ++tables.filling;
+  const box = byId("table");
+  if (!tab.rows)
+    return box.replaceChildren(tab.id === "selection" ? selectionContent() : aboutContent());
+  const rows = [];
+  let since = performance.now();
+  for (const row of tab.rows(tableRange())) {
+    if (row)
+      rows.push(row);
+    if (performance.now() - since > 12) {
+      await breathe();
+      if (number !== tables.filling)
+        return undefined;
+      since = performance.now();
+    }
+  }
+  box.replaceChildren(tableOf(tab, rows));
+  box.dataset.filled = `${tab.id} ${tableRange().from} ${tableRange().to}`;
+  return undefined;
+}
+
+function tableOf(tab, rows) {
+  const { by, up } = tables.sort[tab.id] || { by: tab.by, up: tab.up || false };
+  rows.sort((a, b) => {
+    const x = a.cells[by], y = b.cells[by];
+    const order = typeof x === "number" ? x - y : String(x).localeCompare(String(y));
+    return up ? order : -order;
+  });
+  const table = document.createElement("table"), caption = table.createCaption();
+  caption.textContent = rows.length ? tab.about : `${tab.about} There are none.`;
+  if (!rows.length)
+    return table;
+  const head = table.createTHead().insertRow();
+  tab.columns.forEach(([name, , isNumber], i) => head.append(headOf(tab, name, isNumber, i, i === by, up)));
+  const body = table.createTBody();
+  const shown = tables.all ? rows : rows.slice(0, FIRST_ROWS);
+  for (const row of shown)
+    body.append(rowOf(tab, row));
+  if (shown.length < rows.length)
+    body.insertRow().append(restOf(tab, rows));
+  return table;
+}
+
+function headOf(tab, name, isNumber, i, sorted, up) {
+  const th = document.createElement("th"), button = document.createElement("button");
+  th.scope = "col";
+  button.type = "button";
+  button.textContent = name;
+  th.classList.toggle("number", Boolean(isNumber));
+  if (sorted) {
+    th.setAttribute("aria-sort", up ? "ascending" : "descending");
+    button.dataset.order = up ? "▴" : "▾";
+  }
+  button.onclick = () => {
+    tables.sort[tab.id] = { by: i, up: sorted ? !up : !isNumber };
+    fillTable().then(() => byId("table").querySelectorAll("th button")[i].focus());
+  };
+  th.append(button);
+  return th;
+}
+
+function rowOf(tab, row) {
+  const tr = document.createElement("tr");
+  row.cells.forEach((value, i) => {
+    const [, show, isNumber] = tab.columns[i], text = String(show(value, row.unit));
+    const cell = tr.insertCell();
+    if (isNumber) {
+      cell.className = "number";
+      cell.dataset.value = value;
+    }
+    if (i > 0) {
+      cell.textContent = text;
+      return;
+    }
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "go";
+    button.textContent = text || "(no name)";
+    button.onclick = row.go;
+    cell.append(button);
+  });
+  return tr;
+}
+
+function restOf(tab, rows) {
+  const cell = document.createElement("td"), button = document.createElement("button");
+  cell.colSpan = tab.columns.length;
+  button.type = "button";
+  button.textContent = `Show all ${countText(rows.length)} rows`;
+  button.onclick = () => {
+    tables.all = true;
+    fillTable();
+  };
+  cell.append(button);
+  return cell;
+}
+
+// ---- selection, and what the page has not ----
+
+function showSelection() {
+  const { selected } = view;
+  if (!selected)
+    return tables.tab === "selection" ? fillTable() : undefined;
+  const said = describe(selected);
+  say([said.title, ...said.pairs.map(([name, value]) => `${name} ${value}`)].join(", "));
+  return showTab("selection");
+}
+
+function selectionContent() {
+  const box = document.createElement("div"), { selected } = view;
+  box.className = "selection";
+  if (!selected) {
+    const text = document.createElement("p");
+    text.textContent = "Nothing is selected. Click an interval, or choose a row with ↑ and ↓ and an interval with ← and →.";
+    box.append(text);
+    return box;
+  }
+  const said = describe(selected), title = document.createElement("h2"), list = document.createElement("dl");
+  title.textContent = said.title;
+  fillPairs(list, said.pairs);
+  box.append(title, list);
+  if (selected.lane) {
+    const { lane, index } = selected;
+    box.append(
+      actionOf("Zoom to it (F)", () => showInterval(lane.start[index], lane.end[index])),
+      actionOf("Make it the range (M)", () => setRange(lane.start[index], lane.end[index])));
+  }
+  const waker = wakerOf(selected);
+  if (waker)
+    box.append(actionOf(`Show who woke it: ${threadText(waker)}`, () => goToThread(waker, selected.lane.start[selected.index])));
+  return box;
+}
+
+function actionOf(text, run) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = text;
+  button.onclick = run;
+  return button;
+}
+
+function wakerOf({ row, lane, index }) {
+  if (row.kind !== "thread" || model.states[lane.key[index] - 1] !== "R")
+    return null;
+  return model.threads[Math.floor(model.stateMore[lane.offset + index] / 4) - 1] || null;
+}
+
+// What a person should know who takes this page for the trace.
+function notes() {
+  const { facts } = model, list = [];
+  if (facts.to < facts.wanted)
+    list.push(`The page ends at ${timeText(facts.to)}: ${countText(facts.leftOut)} rows behind it are left out, because a browser would be slow with them. `
+      + `sonda report --html --from ${(facts.to / 1e9).toFixed(6)} makes a page of the rest.`);
+  for (const [name, value, description] of facts.losses)
+    list.push(`${model.strings[name]}: ${countText(value)}. ${model.strings[description] || ""}`);
+  if (model.overlaps)
+    list.push(`${countText(model.overlaps)} intervals overlap the one before them on the same row; the earlier one is cut.`);
+  return list;
+}
+
+function aboutContent() {
+  const { facts } = model, box = document.createElement("div");
+  const add = (tag, text, to = box) => {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    to.append(element);
+    return element;
+  };
+  box.className = "about";
+  const missing = notes();
+  add("h2", missing.length ? "What is missing" : "Nothing is known to be missing");
+  const list = add("ul", "");
+  missing.forEach((text) => add("li", text, list));
+  add("h2", "What the page has");
+  add("p", `${countText(facts.runs)} runs on CPUs, ${countText(facts.states)} states of threads, ${countText(facts.slices)} slices and `
+    + `${countText(facts.samples)} samples of counters. Times are since the start of the trace, which is ${facts.start} ns in its clock.`);
+  add("h2", "What only the trace has");
+  add("p", `The ${countText(facts.events)} kernel events themselves, ${countText(facts.arguments)} sets of arguments of slices and tracks, `
+    + `and ${countText(facts.flows)} flows. sonda sql FILE reads them.`);
+  return box;
+}
+
+// ---- tabs ----
+
+function showTab(id, focus = false) {
+  tables.tab = id;
+  tables.all = false;
+  for (const tab of byId("tabs").children) {
+    const is = tab.id === `tab-${id}`;
+    tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
+    if (is && focus)
+      tab.focus();
+    if (is)
+      byId("table").setAttribute("aria-labelledby", tab.id);
+  }
+  return fillTable();
+}
+
+function buildTabs() {
+  const bar = byId("tabs");
+  for (const { id, name } of TABS) {
+    const tab = document.createElement("button");
+    tab.type = "button";
+    tab.id = `tab-${id}`;
+    tab.textContent = id === "missing" && notes().length ? `${name} (${notes().length})` : name;
+    tab.setAttribute("role", "tab");
+    tab.setAttribute("aria-controls", "table");
+    tab.classList.toggle("warns", id === "missing" && notes().length > 0);
+    tab.onclick = () => showTab(id);
+    bar.append(tab);
+  }
+  bar.onkeydown = (event) => {
+    const at = TABS.findIndex(({ id }) => id === tables.tab);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: TABS.length - 1 }[event.key];
+    if (to === undefined)
+      return;
+    event.preventDefault();
+    showTab(TABS[(to + TABS.length) % TABS.length].id, true);
+  };
+}

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda report --html: every row of the page is one of sonda sql, whatever the names in the trace are; and its options.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+
+verdict() { # NAME STATUS [FILE that says why]
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+  else
+    echo "not ok $N - $1"
+    [ -z "${3-}" ] || sed 's/^/#   /' "$3"
+    BAD=1
+  fi
+}
+
+same() { # NAME TRACE PAGE [FROM TO]: the page has the rows of the trace
+  local line
+  python3 tests/page/decode.py "$SONDA" "${@:2}" >"$TMP/decoded" 2>&1 || BAD=1
+  while IFS= read -r line; do
+    case $line in
+    "ok "*) N=$((N + 1)) && echo "ok $N - $1: ${line#ok * - }" ;;
+    "not ok "*) N=$((N + 1)) && echo "not ok $N - $1: ${line#not ok * - }" ;;
+    *) echo "# $line" ;;
+    esac
+  done <"$TMP/decoded"
+}
+
+mistake() { # NAME STDERR_REGEX ARGS...
+  "$SONDA" report "${@:3}" >"$TMP/out" 2>"$TMP/err"
+  [ $? = 2 ] && grep -q -- "$2" "$TMP/err" && [ ! -s "$TMP/out" ]
+  verdict "$1" $? "$TMP/err"
+}
+
+python3 tests/page/make_trace.py "$TMP/made" 6000
+"$SONDA" report --html "$TMP/made" -o "$TMP/made.html" 2>"$TMP/err"
+verdict "it writes a page" $? "$TMP/err"
+same "names that are HTML" "$TMP/made" "$TMP/made.html"
+[ "$(stat -c %a "$TMP/made.html")" = 600 ]
+verdict "only the owner may read it, as the trace" $?
+
+"$SONDA" report --html --from 10ms --to 20ms -o - "$TMP/made" >"$TMP/part.html" 2>"$TMP/err"
+same "a part of the trace, on standard output" "$TMP/made" "$TMP/part.html" 10000000 20000000
+for trace in ring_losses generic_events; do
+  "$SONDA" report --html "tests/data/traces/$trace.pftrace" -o "$TMP/page.html" 2>"$TMP/err"
+  same "$trace" "tests/data/traces/$trace.pftrace" "$TMP/page.html"
+done
+echo before >"$TMP/kept"
+"$SONDA" report --html "$TMP/nothing" -o "$TMP/kept" >"$TMP/out" 2>&1
+[ $? = 1 ] && [ "$(<"$TMP/kept")" = before ]
+verdict "a trace that cannot be read leaves the file as it was" $? "$TMP/out"
+"$SONDA" report --html "$TMP/made" -o "$TMP/no/page.html" 2>"$TMP/err"
+[ $? = 1 ] && grep -q "cannot write $TMP/no/page.html: No such file" "$TMP/err"
+verdict "a folder that is not there" $? "$TMP/err"
+"$SONDA" report --html "$TMP/made" -o /dev/full 2>"$TMP/err"
+[ $? = 1 ] && grep -q "cannot write /dev/full: No space left" "$TMP/err"
+verdict "a full disk" $? "$TMP/err"
+[ -z "$(find "$TMP" -name '*.html.*')" ]
+verdict "no half page is left" $?
+
+mistake "--html without a file" '-o page.html' --html "$TMP/made"
+mistake "-o without --html" '-o is for --html' -o "$TMP/x" "$TMP/made"
+mistake "a page of one report" 'all processes and reports' --html -o "$TMP/x" cpu "$TMP/made"
+mistake "a page of one process" 'all processes and reports' --html -o "$TMP/x" -p 4 "$TMP/made"
+exit $BAD
