@@ -87,6 +87,9 @@ LIBS_base := -levent_core -lcap-ng -lseccomp -lm
 LIBS_config := -lprotobuf-c
 LIBS_service := -lz -lzstd
 LIBS_analyze := -lz -lzstd -lsqlite3
+# The server of sonda open: evhttp is in every build of libevent. libmicrohttpd needs GnuTLS, which Debian cannot link
+# statically, and which sonda would load at each start.
+LIBS_cli := -levent_extra
 LIBS_ftrace := -ltracefs -ltraceevent
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
@@ -338,7 +341,7 @@ $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
 $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
-STATIC_PKGS := $(PKGS) zlib libzstd sqlite3 $(if $(filter yes,$(EBPF)),libbpf libelf)
+STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 $(if $(filter yes,$(EBPF)),libbpf libelf)
 # The linker names functions that need shared libraries for users and hosts in other places than files.
 $(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
 	@echo "  LD      $@"

@@ -35,6 +35,7 @@ static const struct verb verbs[] = {
 	 "show the state of the tracing service: sessions, producers, data sources"},
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
 	{"report", cmd_report, "answer the common questions about a trace"},
+	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
 	{"sql", cmd_sql, "run SQL on a trace"},
 	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
 	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},

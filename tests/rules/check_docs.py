@@ -130,10 +130,6 @@ verdict('make targets exist', offenders)
 # ---- options -------------------------------------------------------------------------------------------------------
 
 programs = [f'{build}/bin/{name}' for name in ('sonda', 'sondad', 'sonda-probes')]
-verbs = 'record report list describe snapshot stop attach sessions sql status trigger help version'.split()
-
-
-verbs.append('doctor')
 
 
 def output(*command):
@@ -144,6 +140,7 @@ def output(*command):
 if all(os.access(p, os.X_OK) for p in programs):
     known = ''
     offenders = []
+    verbs = re.findall(r'^  ([a-z]+) ', output(programs[0], 'help')[1], re.M)
     for verb in verbs:
         code, said = output(programs[0], 'help', verb)
         known += said

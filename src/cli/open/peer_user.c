@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/open/peer_user.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+
+static void close_file(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+/* An address as the kernel prints it; of an IPv4 address in tcp6 the last eight digits are the same. */
+static void print_address(const struct sockaddr_in *a, char buf[static 16])
+{
+	snprintf(buf, 16, "%08X:%04X", a->sin_addr.s_addr, ntohs(a->sin_port));
+}
+
+static bool ends_with(const char *text, const char *address)
+{
+	size_t len = strlen(text), n = strlen(address);
+
+	return len >= n && !strcmp(text + len - n, address);
+}
+
+/* "  sl  local_address rem_address   st tx_queue:rx_queue tr:tm->when retrnsmt   uid ..." */
+static int find_in(const char *path, const char *from, const char *to, uid_t *ret_uid)
+{
+	_cleanup_(close_file) FILE *f = fopen(path, "re");
+	char line[512], local[64], remote[64];
+	unsigned uid;
+
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %*[^:]: %63s %63s %*s %*s %*s %*s %u", local, remote, &uid) !=
+			    3 ||
+		    !ends_with(local, from) || !ends_with(remote, to))
+			continue;
+		*ret_uid = uid;
+		return 0;
+	}
+	return ferror(f) ? -EIO : -ENOENT;
+}
+
+int peer_user(const struct sockaddr_in *local, const struct sockaddr_in *peer, uid_t *ret_uid)
+{
+	char from[16], to[16];
+	int r;
+
+	print_address(peer, from);
+	print_address(local, to);
+	r = find_in("/proc/net/tcp", from, to, ret_uid);
+	return r == -ENOENT ? find_in("/proc/net/tcp6", from, to, ret_uid) : r;
+}

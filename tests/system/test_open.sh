@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda open as a command: what it serves and to whom, what it says, which browser it starts, how it ends.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=$PWD/${BUILD:-build}/bin/sonda
+case ${BUILD:-} in /*) SONDA=$BUILD/bin/sonda ;; esac
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+TRACE=$PWD/tests/data/traces/ring_losses.pftrace
+N=0 BAD=0 SERVER=
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || { [ -z "$SERVER" ] || kill "$SERVER" 2>/dev/null; rm -rf "$TMP"; }' EXIT
+trap 'exit 1' INT TERM
+unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION SUDO_UID
+
+verdict() { # NAME STATUS
+  N=$((N + 1))
+  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
+  echo "not ok $N - $1"
+  cat "$TMP"/out "$TMP"/err "$TMP"/got 2>/dev/null | head -c 4000 | tr -cd '[:print:]\n' | sed 's/^/#   /'
+  BAD=1
+}
+
+start() { # ARGUMENT...: returns when it listens; PORT is its port
+  mkfifo "$TMP/ready"
+  "$SONDA" open --port 0 "$@" >"$TMP/ready" 2>"$TMP/err" &
+  SERVER=$!
+  : >"$TMP/out"
+  exec 8<"$TMP/ready"
+  while read -r line <&8; do
+    echo "$line" >>"$TMP/out"
+    [[ $line != Waiting* ]] || break
+  done
+  rm "$TMP/ready"
+  PORT=$(sed -n 's|.*url=http://127.0.0.1:\([0-9]*\)/.*|\1|p' "$TMP/out")
+}
+finish() { # [SIGNAL]: CODE is its exit code
+  [ $# = 0 ] || kill "-$1" "$SERVER"
+  wait "$SERVER"
+  CODE=$?
+  SERVER=
+  cat <&8 >>"$TMP/out"
+  exec 8<&-
+}
+
+ask() { # METHOD PATH [HEADER VALUE]...: prints the status, the headers and, after an empty line, the body
+  python3 - "$PORT" "$@" <<'END' >"$TMP/got" 2>&1
+import http.client, sys
+port, method, path, *headers = sys.argv[1:]
+c = http.client.HTTPConnection("127.0.0.1", int(port))
+headers = dict(zip(headers[::2], headers[1::2]))
+c.putrequest(method, path, skip_host="Host" in headers)
+for name, value in headers.items():
+    c.putheader(name, value)
+c.endheaders()
+r = c.getresponse()
+sys.stdout.write("%d\n%s\n" % (r.status, r.headers))
+sys.stdout.flush()
+sys.stdout.buffer.write(r.read())
+END
+}
+answers() { # NAME STATUS METHOD PATH [HEADER VALUE]...
+  local name=$1 status=$2
+  shift 2
+  ask "$@"
+  [ "$(head -n 1 "$TMP/got")" = "$status" ]
+  verdict "$name" $?
+}
+UI=https://ui.perfetto.dev
+
+start -n "$TRACE"
+grep -q "$UI/#!/?url=http://127.0.0.1:$PORT/ring_losses.pftrace" "$TMP/out"
+verdict "it says the address" $?
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  setpriv --reuid 65534 --clear-groups bash -c "
+    exec 3<>/dev/tcp/127.0.0.1/$PORT
+    printf 'GET /ring_losses.pftrace HTTP/1.1\r\nHost: 127.0.0.1:$PORT\r\nConnection: close\r\n\r\n' >&3
+    head -n 1 <&3" >"$TMP/got" 2>&1
+  grep -q '^HTTP/1.1 403' "$TMP/got" && grep -q 'refused a request of the user 65534' "$TMP/err"
+  verdict "another user of the machine is refused" $?
+fi
+answers "a page that calls 127.0.0.1 by another name is refused" 403 GET /ring_losses.pftrace Host "evil.example:$PORT"
+answers "the host without its port is refused" 403 GET /ring_losses.pftrace Host 127.0.0.1
+answers "a page of another origin is refused" 403 GET /ring_losses.pftrace Origin https://evil.example
+answers "the origin null is refused" 403 GET /ring_losses.pftrace Origin null
+answers "an image of another site is refused" 403 GET /ring_losses.pftrace Sec-Fetch-Site cross-site
+! grep -qi 'access-control' "$TMP/got"
+verdict "a refusal allows nothing" $?
+answers "other files are not served" 404 GET /etc/passwd
+answers "no path leads out" 404 GET /../../../../../etc/passwd
+answers "nor an encoded one" 404 GET /%2e%2e/%2e%2e/etc/passwd
+answers "nor a folder" 404 GET /
+answers "POST is refused" 501 POST /ring_losses.pftrace
+answers "HEAD says the length" 200 HEAD /ring_losses.pftrace Origin $UI
+grep -qix "content-length: $(stat -c %s "$TRACE")" "$TMP/got"
+verdict "HEAD has the length of the file" $?
+answers "OPTIONS is answered" 204 OPTIONS /ring_losses.pftrace Origin $UI Access-Control-Request-Private-Network true
+grep -qix "access-control-allow-origin: $UI" "$TMP/got" && grep -qix "access-control-allow-private-network: true" "$TMP/got"
+verdict "OPTIONS allows the UI to fetch from this machine" $?
+"$SONDA" open -n --port "$PORT" "$TRACE" >"$TMP/got" 2>&1
+[ $? = 1 ] && grep -q "port $PORT of this machine is taken.*ss -ltnp" "$TMP/got"
+verdict "a port that is taken: a sentence with what to do" $?
+kill -0 "$SERVER"
+verdict "none of that ended it" $?
+python3 -c "
+import urllib.request
+q = urllib.request.Request('http://127.0.0.1:$PORT/ring_losses.pftrace', headers={'Origin': '$UI'})
+r = urllib.request.urlopen(q)
+assert r.headers['Access-Control-Allow-Origin'] == '$UI'
+open('$TMP/got', 'wb').write(r.read())"
+finish
+cmp "$TMP/got" "$TRACE" && [ $CODE = 0 ] && grep -q 'browser has fetched the trace' "$TMP/out"
+verdict "it serves the file, and ends when it was fetched" $?
+
+start -n --ui http://localhost:10000/ "$TRACE"
+grep -q "http://localhost:10000/#!/?url=" "$TMP/out"
+verdict "--ui is the address" $?
+answers "with --ui the other UI is refused" 403 GET /ring_losses.pftrace Origin $UI
+finish INT
+[ $CODE = 0 ] && ! grep -q 'browser has fetched' "$TMP/out"
+verdict "Ctrl-C ends it" $?
+
+cp "$TRACE" "$TMP/a b&c#d%41?.pftrace"
+start -n "$TMP/a b&c#d%41?.pftrace"
+grep -q "/a_b_c_d_41_.pftrace$" "$TMP/out"
+verdict "a name with letters of URLs" $?
+answers "it is served by that name" 200 GET /a_b_c_d_41_.pftrace
+finish
+[ $CODE = 0 ]
+verdict "it ended" $?
+
+# Were the file read, its 3 GiB would be in memory: the client reads nothing of it before it looks.
+truncate -s 3G "$TMP/large"
+start -n "$TMP/large"
+python3 - "$PORT" "$SERVER" <<'END' >"$TMP/got" 2>&1
+import http.client, re, sys
+port, pid = sys.argv[1:]
+c = http.client.HTTPConnection("127.0.0.1", int(port))
+c.request("GET", "/large")
+r = c.getresponse()
+n = len(r.read(64 << 20))
+kb = int(re.search(r"VmHWM:\s*(\d+)", open(f"/proc/{pid}/status").read()).group(1))
+print(r.headers["Content-Length"], n, kb)
+sys.exit(not (int(r.headers["Content-Length"]) == 3 << 30 and n == 64 << 20 and kb < 65536))
+END
+verdict "a large file is sent without being read into memory" $?
+kill -0 "$SERVER"
+verdict "a browser that goes away early did not fetch it" $?
+finish TERM
+[ $CODE = 0 ]
+verdict "SIGTERM ends it" $?
+
+# ---- the browser ----
+
+mkdir "$TMP/bin"
+chmod 755 "$TMP" "$TMP/bin"
+cat >"$TMP/bin/xdg-open" <<END
+#!/bin/sh
+echo "\$1 \$(id -u) \$HOME" >"$TMP/visits/part" && mv "$TMP/visits/part" "$TMP/visits/url"
+END
+chmod 755 "$TMP/bin/xdg-open"
+mkdir -m 1777 "$TMP/visits"
+visited() { # waits for the browser's note
+  local i
+  for ((i = 0; i < 600; i++)); do
+    [ ! -e "$TMP/visits/url" ] || { mv "$TMP/visits/url" "$TMP/got"; return 0; }
+    kill -0 "$SERVER" || return 1
+    sleep 0.1
+  done
+  return 1
+}
+export PATH=$TMP/bin:$PATH
+if [ "$(id -u)" = 0 ]; then
+  nobody=$(getent passwd 65534) home=$(getent passwd 65534 | cut -d: -f6)
+  if [ -n "$nobody" ]; then
+    DISPLAY=:99 SUDO_UID=65534 start "$TRACE"
+    visited && grep -q "url=http://127.0.0.1:$PORT/ring_losses.pftrace 65534 $home\$" "$TMP/got"
+    verdict "under sudo the browser belongs to the calling user" $?
+    finish INT
+  fi
+  DISPLAY=:99 start "$TRACE"
+  grep -q "a browser does not run as root" "$TMP/out"
+  verdict "no browser runs as root" $?
+  finish INT
+else
+  DISPLAY=:99 start "$TRACE"
+  visited && grep -q "url=http://127.0.0.1:$PORT/ring_losses.pftrace $(id -u) " "$TMP/got"
+  verdict "the browser is started" $?
+  finish INT
+fi
+start "$TRACE"
+grep -q "there is no display here" "$TMP/out" && grep -q "Open in a browser:" "$TMP/out"
+verdict "without a display it says the address" $?
+finish INT
+DISPLAY=:99 SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 22" start "$TRACE"
+grep -qx "ssh -N -L $PORT:127.0.0.1:$PORT 192.0.2.2" "$TMP/out" && [ ! -e "$TMP/visits/url" ]
+verdict "over ssh it says what to type" $?
+finish INT
+SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 2222" start "$TRACE"
+grep -qx "ssh -N -L $PORT:127.0.0.1:$PORT -p 2222 192.0.2.2" "$TMP/out"
+verdict "with the port of its ssh" $?
+finish INT
+
+# ---- mistakes ----
+
+fails() { # NAME CODE TEXT ARGUMENT...
+  local name=$1 code=$2 text=$3
+  shift 3
+  "$SONDA" open "$@" >"$TMP/out" 2>"$TMP/err"
+  [ $? = "$code" ] && grep -q -- "$text" "$TMP/err"
+  verdict "$name" $?
+}
+: >"$TMP/empty"
+mkfifo "$TMP/pipe"
+fails "no file" 2 'which trace'
+fails "two files" 2 'one file at a time' "$TRACE" "$TRACE"
+fails "no such file" 1 'No such file' "$TMP/none"
+fails "a folder" 1 'not a regular file' "$TMP"
+fails "a pipe" 1 'not a regular file' "$TMP/pipe"
+fails "an empty file" 1 'is empty' "$TMP/empty"
+fails "a wrong port" 2 'no port' --port 70000 "$TRACE"
+fails "a wrong address" 2 'no address of a page' --ui ui.perfetto.dev "$TRACE"
+fails "an address with a path" 2 'no address of a page' --ui https://example.com/x "$TRACE"
+fails "an unknown option" 2 'did you mean --no-browser' --no-browsr "$TRACE"
+echo "1..$N"
+exit $BAD
