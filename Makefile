@@ -57,7 +57,8 @@ linker_has = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -o
 CONTROL_FLOW := $(or $(call compiler_has,-fcf-protection=full),$(call compiler_has,-mbranch-protection=standard))
 # It needs an optimizing compiler, sanitizers replace it, and a level of the caller's must not be defined twice.
 FORTIFY = $(if $(SAN)$(filter -O0,$(OPT) $(CFLAGS))$(findstring _FORTIFY_SOURCE,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
-HARDEN = -fPIE -fstack-protector-strong $(STACK_CLASH) $(CONTROL_FLOW) $(FORTIFY)
+HARDEN = $(PIE) -fstack-protector-strong $(STACK_CLASH) $(CONTROL_FLOW) $(FORTIFY)
+PIE := -fPIE
 STACK_CLASH := $(call compiler_has,-fstack-clash-protection)
 # Reproducible builds, which set SOURCE_DATE_EPOCH, are the same in every folder. Others keep the folder's name, which
 # debuggers look for.
@@ -146,7 +147,8 @@ PROGRAMS := $(if $(wildcard src/service/main.c),$(B)/bin/sondad) \
 # here, or has no manual.
 MANUAL := $(if $(CROSS),$(if $(HELP_FROM),$(B)/man/stamp),$(B)/man/stamp)
 
-LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a)
+LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/libsonda.a \
+	$(B)/lib/libsonda-service.so $(B)/lib/libsonda-service.a)
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 # Of parts that are left out there is nothing to test.
@@ -263,6 +265,9 @@ $(B)/gen/bpf/objects.S: $(BPF_O)
 $(B)/gen/bpf/objects.o: $(B)/gen/bpf/objects.S
 	$(Q)$(CC) -c -o $@ $<
 
+# What libsonda-service has in it, too. In a program the linker makes the same of it as of -fPIE.
+$(foreach l,base wire config service,$(B)/obj/$(l)/%.o) $(B)/gen/pb/%.o: PIE := -fPIC -fvisibility=hidden
+
 $(B)/gen/%.o: $(B)/gen/%.c $(GEN_HEADERS)
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -w -c -o $@ $<
 
@@ -305,14 +310,30 @@ $(B)/lib/libsonda.so.0: $(LIB_OBJ) src/lib/libsonda.map
 	@echo "  LD      $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_LDFLAGS) -shared -Wl,-soname,libsonda.so.0 -Wl,--version-script=src/lib/libsonda.map -o $@ $(LIB_OBJ)
-$(B)/lib/libsonda.so: $(B)/lib/libsonda.so.0
-	$(Q)ln -sf libsonda.so.0 $@
+$(B)/lib/%.so: $(B)/lib/%.so.0
+	$(Q)ln -sf $(<F) $@
 $(B)/lib/libsonda.a: $(LIB_OBJ)
 	@echo "  AR      $@"
 	$(Q)mkdir -p $(@D) && rm -f $@
 	$(Q)$(LD) -r -o $(B)/lib/libsonda.o $(LIB_OBJ)
 	$(Q)$(OBJCOPY) --localize-hidden $(B)/lib/libsonda.o
 	$(Q)$(AR) rcs $@ $(B)/lib/libsonda.o && rm $(B)/lib/libsonda.o
+
+# libsonda-service, the service in a program: the objects of sondad that it needs, behind src/embed. libsonda-service.a is
+# one object, too.
+EMBED_OBJ := $(patsubst src/%.c,$(B)/pic/%.o,$(wildcard src/embed/*.c))
+EMBED_LIBS := $(foreach l,service $(NEED_service),$(B)/lib$(l).a)
+$(B)/lib/libsonda-service.so.0: $(EMBED_OBJ) $(EMBED_LIBS) src/embed/libsonda-service.map
+	@echo "  LD      $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/embed/libsonda-service.map -o $@ \
+		$(EMBED_OBJ) $(EMBED_LIBS) $(call syslibs,service)
+$(B)/lib/libsonda-service.a: $(EMBED_OBJ) $(EMBED_LIBS)
+	@echo "  AR      $@"
+	$(Q)mkdir -p $(@D) && rm -f $@
+	$(Q)ld -r -o $(@:.a=.o) $(EMBED_OBJ) $(EMBED_LIBS)
+	$(Q)objcopy --localize-hidden $(@:.a=.o)
+	$(Q)ar rcs $@ $(@:.a=.o) && rm $(@:.a=.o)
 
 define program_rule
 $(B)/bin/$(1): $(B)/obj/$(2)/main.o $(call libs,$(2))
@@ -386,7 +407,7 @@ LIBRARY_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/library/*.c bench/librar
 $(LIBRARY_TESTS): $(B)/%: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile
 	@echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O1 -g $(SAN_FLAGS) $(WARN) -O2 -Iinclude -o $@ $< -L$(B)/lib -lsonda -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
+	$(Q)$(CC) -std=gnu11 -O1 -g $(SAN_FLAGS) $(WARN) -O2 -Iinclude -o $@ $< -L$(B)/lib -Wl,--as-needed -lsonda -lsonda-service -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
 
 LIBRARY_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/library/plugin/*.c))
 $(LIBRARY_PLUGINS): $(B)/%.so: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile

@@ -24,9 +24,11 @@ files() {
   for f in include/sonda/*.h; do
     echo "644 $f $f"
   done
-  echo "644 $B/lib/libsonda.so.0 $libdir/libsonda.so.0"
-  echo "644 $B/lib/libsonda.a $libdir/libsonda.a"
-  echo "644 tools/sonda.pc $libdir/pkgconfig/sonda.pc"
+  for l in sonda sonda-service; do
+    echo "644 $B/lib/lib$l.so.0 $libdir/lib$l.so.0"
+    echo "644 $B/lib/lib$l.a $libdir/lib$l.a"
+    echo "644 tools/$l.pc $libdir/pkgconfig/$l.pc"
+  done
   for f in examples/*.*; do
     echo "644 $f share/doc/sonda/$f"
   done

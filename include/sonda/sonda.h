@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sonda/backend.h>
 #include <sonda/data_source.h>
 #include <sonda/packet.h>
 #include <sonda/session.h>

@@ -36,7 +36,6 @@
 #define MAX_FILES 16384 /* a connection takes a descriptor */
 
 #define MAX_SYSTEM_USERS 16
-#define DISPATCH_US 1000 /* then the loop checks for urgent events */
 
 enum { EXIT_USAGE = 2 };
 
@@ -179,25 +178,6 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	return r;
 }
 
-static struct event_base *new_loop(void)
-{
-	const struct timeval most = {.tv_usec = DISPATCH_US};
-	struct event_config *config = event_config_new();
-	struct event_base *loop = NULL;
-
-	if (!config)
-		return NULL;
-	/* One thread: no locks. */
-	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	/* Consumers have priority 0 while they ask for little; all else has 1. */
-	event_config_set_max_dispatch_interval(config, &most, -1, 1);
-	loop = event_base_new_with_config(config);
-	event_config_free(config);
-	if (loop)
-		event_base_priority_init(loop, 2);
-	return loop;
-}
-
 static int start_helper(struct sockets *sockets, const struct options *o, struct err_text *e)
 {
 	struct file_helper_options helper = {.output_dir = o->output_dir,
@@ -230,7 +210,7 @@ static int serve(const struct options *o)
 	if (r == 0)
 		r = start_helper(&sockets, o, &e);
 	if (r == 0) {
-		loop = new_loop();
+		loop = service_loop_new();
 		r = loop ? run(loop, &sockets, o, &e) : -ENOMEM;
 	}
 	if (r < 0)

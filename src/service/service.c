@@ -10,6 +10,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <event2/event.h>
+
 #include "base/system/priority_boost.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/ipc_host.h"
@@ -19,6 +21,8 @@
 #include "service/producer/producer_port.h"
 #include "service/producer/producers.h"
 #include "service/session/sessions.h"
+
+#define DISPATCH_US 1000 /* then the loop checks for urgent events */
 
 struct service {
 	struct quota quota;
@@ -32,6 +36,25 @@ struct service {
 
 	char uname_name[65];
 };
+
+struct event_base *service_loop_new(void)
+{
+	const struct timeval most = {.tv_usec = DISPATCH_US};
+	struct event_config *config = event_config_new();
+	struct event_base *loop = NULL;
+
+	if (!config)
+		return NULL;
+	/* One thread: no locks. */
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	/* Consumers have priority 0 while they ask for little; all else has 1. */
+	event_config_set_max_dispatch_interval(config, &most, -1, 1);
+	loop = event_base_new_with_config(config);
+	event_config_free(config);
+	if (loop)
+		event_base_priority_init(loop, 2);
+	return loop;
+}
 
 /* PERFETTO_MACHINE_NAME, or the name of the kernel. */
 static const char *machine_name(struct service *s)
@@ -116,6 +139,16 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 
 	e->allow = allow;
 	return ipc_host_listen(s->producer_host, fd, e);
+}
+
+int service_adopt_producer(struct service *s, int fd)
+{
+	return ipc_host_adopt(s->producer_host, fd, NULL);
+}
+
+int service_adopt_consumer(struct service *s, int fd)
+{
+	return ipc_host_adopt(s->consumer_host, fd, NULL);
 }
 
 static bool is_abstract(int fd)

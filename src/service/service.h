@@ -27,6 +27,9 @@ struct service_options {
 	size_t n_system_users;
 };
 
+/* Makes the loop that a service runs on, for one thread, or returns NULL. The caller frees it. */
+struct event_base *service_loop_new(void);
+
 /* options may be NULL. Returns 0, -ENOMEM or -errno. */
 int service_new(struct event_base *loop, const struct service_options *options,
 		struct service **ret);
@@ -42,6 +45,10 @@ void service_free(struct service *s);
 int service_listen_producers(struct service *s, int fd, const struct remote_allow *allow,
 			     bool relay);
 int service_listen_consumers(struct service *s, int fd);
+
+/* Connected unix sockets, taken also on failure. Returns 0, -EDQUOT (a limit), -ENOMEM or -errno. */
+int service_adopt_producer(struct service *s, int fd);
+int service_adopt_consumer(struct service *s, int fd);
 
 /* For the shutdown of the service. */
 struct sessions *service_sessions(struct service *s);

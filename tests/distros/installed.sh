@@ -35,8 +35,9 @@ rm -f /etc/dpkg/dpkg.cfg.d/docker /etc/dpkg/dpkg.cfg.d/excludes
 install man-db passwd procps gcc libc6-dev pkg-config $(needs_of "$debs") >"$tmp/out" 2>&1 || { tail -n 5 "$tmp/out"; exit 1; }
 picture >"$tmp/before"
 
-check "the packages are installed" install "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb "$debs"/libsonda-dev_*.deb
-check "no file of theirs was changed" dpkg --verify sonda libsonda0 libsonda-dev
+check "the packages are installed" install "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb \
+  "$debs"/libsonda-service0_*.deb "$debs"/libsonda-dev_*.deb
+check "no file of theirs was changed" dpkg --verify sonda libsonda0 libsonda-service0 libsonda-dev
 check "the user sonda is there" getent passwd sonda
 check "sonda records as root, without a service" records
 check "the manual is there" has_pages
@@ -44,8 +45,8 @@ check "a program builds with libsonda-dev and runs with libsonda0" compiles
 make_newer "$debs"/sonda_*.deb "$tmp/sonda_newer.deb" >/dev/null 2>&1
 check "an upgrade works" install "$tmp/sonda_newer.deb"
 check "what was upgraded records" records
-check "the packages are removed" apt-get remove -y sonda libsonda0 libsonda-dev
-check "they are purged" dpkg --purge sonda libsonda-dev libsonda0
+check "the packages are removed" apt-get remove -y sonda libsonda0 libsonda-service0 libsonda-dev
+check "they are purged" dpkg --purge sonda libsonda-dev libsonda-service0 libsonda0
 check "nothing of them is left" as_before
 rm -rf "$tmp"
 echo "1..$n"

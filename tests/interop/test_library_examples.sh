@@ -16,11 +16,11 @@ use_sockets "$dir"
 
 build() { # COMPILER... EXAMPLE
   # shellcheck disable=SC2086
-  "${@:1:$#-1}" -Wall -Wextra -pedantic -Werror -O2 -Iinclude -o "$dir/${*: -1}" "examples/${*: -1}.c" -L"$LIB" -lsonda \
+  "${@:1:$#-1}" -Wall -Wextra -pedantic -Werror -O2 -Iinclude -o "$dir/${*: -1}" "examples/${*: -1}.c" -L"$LIB" -Wl,--as-needed -lsonda -lsonda-service \
     -Wl,-rpath,"$LIB" ${SAN:+-fsanitize=$SAN} -pthread >"$dir/log" 2>&1
 }
 
-for example in thread_pool server counters; do
+for example in thread_pool server counters record_itself; do
   for compiler in "clang -std=gnu11" "gcc -std=gnu11"; do
     command -v "${compiler%% *}" >/dev/null || continue
     # shellcheck disable=SC2086
@@ -61,15 +61,23 @@ for compiler in "gcc -std=c11" "clang -std=c11" "g++ -std=c++17 -xc++" "clang++ 
   verdict "the headers and macros are clean under $compiler" $? "$dir/log"
 done
 
-start_service sonda "$dir"
-run() { # EXAMPLE CATEGORIES
-  timeout 60 "$BIN/sonda" record --app "$2" -o "$dir/trace" -- "$dir/$1" >"$dir/log" 2>&1
-  verdict "sonda record --app '$2' -- $1" $? "$dir/log"
-}
 check() { # NAME SQL WANT
   query "$dir/trace" "$2" >"$dir/got"
   grep -qxF "$3" "$dir/got"
   verdict "$1" $? "$dir/got"
+}
+
+(cd "$dir" && ./record_itself trace) >"$dir/log" 2>&1
+verdict "record_itself records itself without a service" $? "$dir/log"
+check "20 rounds of 5 parts, and the sum after each" "select (select count() from slice where name = 'round' and dur > 0) as rounds,
+  (select count() from slice p join slice r on p.parent_id = r.id where p.name = 'part' and r.name = 'round') as parts,
+  (select count() from counter) as sums, (select count() from stats where severity = 'error' and value > 0) as bad" \
+  '[{"rounds":20,"parts":100,"sums":20,"bad":0}]'
+
+start_service sonda "$dir"
+run() { # EXAMPLE CATEGORIES
+  timeout 60 "$BIN/sonda" record --app "$2" -o "$dir/trace" -- "$dir/$1" >"$dir/log" 2>&1
+  verdict "sonda record --app '$2' -- $1" $? "$dir/log"
 }
 
 run thread_pool 'pool*'

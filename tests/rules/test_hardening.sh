@@ -41,14 +41,16 @@ for program in sondad sonda-probes sonda; do
   hardened "$program" start '__(memcpy|read|fprintf|snprintf|vsnprintf)_chk'
 done
 
-# The library is loaded into other programs.
-file=$BUILD/lib/libsonda.so.0
-dynamic=$(readelf -Wd "$file")
-segments=$(readelf -Wl "$file")
-symbols=$(readelf -W --dyn-syms "$file")
-! grep -q TEXTREL <<<"$dynamic"
-verdict "libsonda: its code is not relocated" $?
-hardened libsonda load '__[a-z]+_chk'
+# The libraries are loaded into other programs.
+for library in libsonda libsonda-service; do
+  file=$BUILD/lib/$library.so.0
+  dynamic=$(readelf -Wd "$file")
+  segments=$(readelf -Wl "$file")
+  symbols=$(readelf -W --dyn-syms "$file")
+  ! grep -q TEXTREL <<<"$dynamic"
+  verdict "$library: its code is not relocated" $?
+  hardened $library load '__[a-z]+_chk'
+done
 # What leaves no mark in a program: the debug information of an object says how it was compiled, the preprocessor what
 # was defined.
 producers=$(for object in obj/service/main.o pic/lib/api/init.o; do

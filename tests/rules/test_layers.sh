@@ -14,6 +14,7 @@ allowed() {
   config) echo "config wire base" ;;
   client | service) echo "$1 config wire base" ;;
   lib) echo "lib client wire base" ;;
+  embed) echo "embed service lib base" ;;
   ebpf) echo "ebpf bpf client config wire base" ;;
   ftrace | procfs) echo "$1 client config wire base" ;;
   probes) echo "probes ftrace procfs ebpf client config wire base" ;;
@@ -109,9 +110,9 @@ verdict "every global of src/ has a user in another file of src/" \
 verdict "no two files of a folder have one name" "$(find src -name '*.c' |
   sed -E 's,^src/([^/]+)/(.*/)?([^/]+)$,\1/\3,' | sort | uniq -d)"
 
-verdict "atomics are in wire/smb.h, client/transport/arbiter.c and libsonda only" \
+verdict "atomics are in wire/smb.h, client/transport/arbiter.c and the two libraries only" \
   "$(grep -lE '_Atomic|memory_order' src/*/*.[ch] src/*/*/*.[ch] |
-    grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c|src/lib/.*')"
+    grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c|src/(lib|embed)/.*')"
 verdict "libraries return errors, they do not log" \
   "$(grep -nE '\blog_(error|warn|info|debug)\(' src/{wire,config,analyze}/*.c)"
 verdict "libevent's objects are freed by base/event_loop/event_free.h only" \

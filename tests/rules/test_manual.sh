@@ -76,7 +76,7 @@ verdict "every field of a config has its line in sonda.cfg(5)" "$missing"
 # What is exported, and what only the headers have.
 missing=$(
   {
-    nm -D --defined-only "$BUILD/lib/libsonda.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -v '_$'
+    nm -D --defined-only "$BUILD/lib/libsonda.so.0" "$BUILD/lib/libsonda-service.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -v '_$'
     cat include/sonda/*.h | grep -oE '^#define SONDA_[A-Za-z0-9_]+[A-Za-z0-9]\(' | sed 's/#define //; s/(//'
   } | sort -u | while read -r name; do [ -e "$man/man3/$name.3" ] || echo "$name"; done
 )

@@ -47,13 +47,17 @@ else
 fi
 # What a program of somebody else's needs: the installed files alone.
 export PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig
+# An example names its packages in its head.
+packages_of() { # EXAMPLE
+  sed -n 's/.*pkg-config --cflags --libs \([a-z0-9 -]*\)).*/\1/p' "$tmp/usr/share/doc/sonda/examples/$1"
+}
 builds() { # COMPILER STANDARD EXAMPLE
   "$1" -std="$2" -D_GNU_SOURCE -O1 -Wall -Werror "$tmp/usr/share/doc/sonda/examples/$3" \
-    $(pkg-config --cflags --libs sonda) -pthread -o "$tmp/example"
+    $(pkg-config --cflags --libs $(packages_of "$3")) -pthread -o "$tmp/example"
 }
 builds_static() { # EXAMPLE
-  cc -O1 "$tmp/usr/share/doc/sonda/examples/$1" $(pkg-config --cflags sonda) "$tmp/usr/lib/libsonda.a" -pthread -o "$tmp/example" &&
-    ! readelf -d "$tmp/example" | grep sonda
+  cc -O1 "$tmp/usr/share/doc/sonda/examples/$1" $(pkg-config --static --cflags --libs $(packages_of "$1") |
+    sed 's/-l\(sonda[a-z-]*\)/-l:lib\1.a/g') -pthread -o "$tmp/example" && ! readelf -d "$tmp/example" | grep sonda
 }
 sanitized=$(nm -D "$tmp/usr/lib/libsonda.so.0" | grep -c '__[at]san_')
 for f in examples/*.c; do

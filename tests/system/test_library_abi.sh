@@ -3,12 +3,13 @@
 #
 # usage: tests/system/test_library_abi.sh [--write]
 #
-# A program that was built with the first version of libsonda runs with this one: abidiff compares the library with the
-# committed description of that version (tests/data/libsonda.abi). Functions and types may be added. --write makes the
-# description anew, which is for a change of libsonda.so's number only.
+# A program that was built with the first version of libsonda and libsonda-service runs with these: abidiff compares each
+# library with the committed description of that version (tests/data/libsonda*.abi). Functions and types may be added.
+# --write makes the descriptions that are missing; a new one in place of an old one is for a change of the library's number.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 LIB=${BUILD:-build}/lib/libsonda.so.0 ABI=tests/data/libsonda.abi
+SERVICE=${BUILD:-build}/lib/libsonda-service.so.0 SERVICE_ABI=tests/data/libsonda-service.abi
 command -v abidiff >/dev/null || { echo "no abidiff here (package abigail-tools)" >&2; exit 77; }
 [ "$(uname -m)" = x86_64 ] || { echo "$ABI is of x86_64" >&2; exit 77; }
 [ -e "$LIB" ] || { echo "$LIB is not built" >&2; exit 77; }
@@ -17,9 +18,12 @@ readelf -S "$LIB" | grep -q debug_info || { echo "$LIB has no debug information"
 tmp=$(mktemp -d)
 trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 
+write() { # DESCRIPTION LIBRARY
+  [ -e "$1" ] || abidw --headers-dir include/sonda --drop-private-types --no-show-locs --no-corpus-path --no-comp-dir-path \
+    --no-elf-needed --no-parameter-names --exported-interfaces-only --type-id-style hash --out-file "$1" "$2"
+}
 if [ "${1:-}" = --write ]; then
-  abidw --headers-dir include/sonda --drop-private-types --no-show-locs --no-corpus-path --no-comp-dir-path --no-elf-needed \
-    --no-parameter-names --exported-interfaces-only --type-id-style hash --out-file "$ABI" "$LIB"
+  write "$ABI" "$LIB" && write "$SERVICE_ABI" "$SERVICE"
   exit
 fi
 
@@ -28,8 +32,8 @@ cat >"$tmp/private" <<'SUPPRESS'
 [suppress_type]
   name_regexp = ^(sonda_packet|pb_enc)$
 SUPPRESS
-differs() { # DESCRIPTION: compares it with the library. Returns 0 if nothing but additions differs.
-  abidiff --no-added-syms --suppressions "$tmp/private" "$1" "$LIB" >"$tmp/out" 2>&1
+differs() { # DESCRIPTION [LIBRARY]: compares them. Returns 0 if nothing but additions differs.
+  abidiff --no-added-syms --suppressions "$tmp/private" "$1" "${2:-$LIB}" >"$tmp/out" 2>&1
 }
 n=0 bad=0
 verdict() { # NAME STATUS
@@ -41,6 +45,8 @@ verdict() { # NAME STATUS
 }
 differs "$ABI"
 verdict "programs that were built with the first version run with this one" $?
+differs "$SERVICE_ABI" "$SERVICE"
+verdict "and with this libsonda-service" $?
 # What it must find.
 sed 's/sonda_version/sonda_versiom/g' "$ABI" >"$tmp/abi"
 ! differs "$tmp/abi"

@@ -2,6 +2,7 @@
 #include "lib/channel/channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -121,6 +122,15 @@ bool channel_has(const struct channel *c, const char *method)
 	uint32_t id;
 
 	return method_id(c, method, &id) == 0;
+}
+
+bool channel_passes_fds(const struct channel *c)
+{
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return getsockopt(c->fd.fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	       domain == AF_UNIX;
 }
 
 static int invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,
@@ -372,19 +382,41 @@ static void on_ready(struct loop_fd *f, short revents)
 
 /* ---- lifetime ---- */
 
-static int bind_port(struct channel *c, const char *port)
+static int bind_port(struct channel *c, enum sonda_port port)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
 
 	if (r < 0)
 		return r;
-	frame_put_bind(&m.enc, ++c->last_request, port);
+	frame_put_bind(&m.enc, ++c->last_request,
+		       port == SONDA_PORT_PRODUCER ? "ProducerPort" : "ConsumerPort");
 	return m.failed ? -ENOMEM : put_frame(c, m.buf, pb_mem_len(&m), NULL, 0, -1);
 }
 
-int channel_open(const char *address, const char *port, const struct channel_ops *ops, void *ctx,
-		 struct channel **ret)
+static const char *default_address(enum sonda_port port)
+{
+	return port == SONDA_PORT_PRODUCER ? sock_default_producer() : sock_default_consumer();
+}
+
+/* Whom the program's own function connects to is the program's decision. */
+static int connect_to(const struct channel_target *t, enum sonda_port port, int *ret_fd)
+{
+	int r;
+
+	if (t->connect) {
+		r = t->connect(t->ctx, port);
+		if (r < 0)
+			return r;
+		*ret_fd = r;
+		return fcntl(r, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+	}
+	r = sock_connect(t->address ? t->address : default_address(port), ret_fd);
+	return r < 0 ? r : service_trust_check(*ret_fd);
+}
+
+int channel_open(const struct channel_target *target, enum sonda_port port,
+		 const struct channel_ops *ops, void *ctx, struct channel **ret)
 {
 	struct channel *c = calloc(1, sizeof(*c));
 	int r;
@@ -398,9 +430,7 @@ int channel_open(const char *address, const char *port, const struct channel_ops
 			      .in_fd = -1,
 			      .want_write = {.fn = on_want_write}};
 	pthread_mutex_init(&c->lock, NULL);
-	r = c->in ? sock_connect(address, &c->fd.fd) : -ENOMEM;
-	if (r == 0)
-		r = service_trust_check(c->fd.fd);
+	r = c->in ? connect_to(target, port, &c->fd.fd) : -ENOMEM;
 	if (r == 0)
 		r = bind_port(c, port);
 	if (r < 0) {

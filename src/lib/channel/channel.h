@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <sonda/backend.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,14 @@ struct channel_ops {
 	void (*on_lost)(void *ctx, int error);
 };
 
+/* How to reach a service. Everything is borrowed. */
+struct channel_target {
+	const char *address; /* NULL: the default of the port */
+	/* In place of an address, as in struct sonda_backend_options; NULL: none. */
+	int (*connect)(void *ctx, enum sonda_port port);
+	void *ctx;
+};
+
 struct channel_reply {
 	bool success; /* false: the service refused the call; no data */
 	bool has_more; /* the call stays open */
@@ -34,16 +43,18 @@ struct channel_reply {
 
 typedef void (*channel_reply_fn)(void *ctx, const struct channel_reply *reply);
 
-/* Returns 0, or -errno if the address refuses at once; -EKEYREJECTED: the listener is not to be
- * trusted as a service (client/transport/service_trust.h). */
-int channel_open(const char *address, const char *port, const struct channel_ops *ops, void *ctx,
-		 struct channel **ret);
+/* Returns 0, or -errno if the target refuses at once; -EKEYREJECTED: the listener at the address is
+ * not to be trusted as a service (client/transport/service_trust.h). */
+int channel_open(const struct channel_target *target, enum sonda_port port,
+		 const struct channel_ops *ops, void *ctx, struct channel **ret);
 /* No callback follows. No other thread may use it any more. No-op for NULL. */
 void channel_close(struct channel *c);
 /* In a child after fork(): closes the descriptor, frees nothing. */
 void channel_forget(struct channel *c);
 
 bool channel_has(const struct channel *c, const char *method);
+/* Returns true if the socket passes descriptors: a unix socket. */
+bool channel_passes_fds(const struct channel *c);
 /* fd: sent along, borrowed; -1: none. Returns 0, -ENOSYS, -EMSGSIZE, -EPIPE or -ENOMEM. */
 int channel_call(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		 channel_reply_fn fn, void *ctx);

@@ -13,6 +13,7 @@
 
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
+#include "base/system/shm.h"
 #include "client/transport/service_trust.h"
 #include "gen/fields.h"
 #include "lib/producer/producer_internal.h"
@@ -30,7 +31,6 @@
  *	   +--------------- give up: end instances, free the arbiter, close the channel
  */
 
-#define PORT "ProducerPort"
 #define RETRY_MIN_MS 100u
 #define RETRY_MAX_MS 30000u
 #define FAREWELL_MS 500
@@ -79,14 +79,14 @@ static void end_watch(struct service_producer *p)
 
 static void begin_watch(struct service_producer *p)
 {
-	const char *slash = strrchr(p->o.socket, '/');
+	const char *socket = p->o.target.address, *slash;
 	char folder[PATH_MAX] = ".";
 
-	if (p->watch.fd >= 0 || sock_family_of(p->o.socket) != SOCK_FAMILY_UNIX_PATH)
+	if (p->watch.fd >= 0 || !socket || sock_family_of(socket) != SOCK_FAMILY_UNIX_PATH)
 		return;
+	slash = strrchr(socket, '/');
 	if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", (int)MAX(slash - p->o.socket, 1),
-			 p->o.socket);
+		snprintf(folder, sizeof(folder), "%.*s", (int)MAX(slash - socket, 1), socket);
 	p->watch.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (p->watch.fd < 0)
 		return;
@@ -117,7 +117,8 @@ static void tear_down(struct service_producer *p)
 	channel_close(TAKE_PTR(p->channel));
 	p->host.arbiter = NULL;
 	p->host.sends_setup = false;
-	p->welcome = p->emulated = false;
+	p->welcome = p->emulated = p->has_own_memory = false;
+	closep(&p->own_fd);
 	memset(p->told, 0, sizeof(p->told));
 }
 
@@ -213,31 +214,46 @@ void service_producer_source_removed(struct service_producer *p, unsigned index,
 		channel_send(p->channel, "UnregisterDataSource", m.buf, pb_mem_len(&m));
 }
 
+/* The service has mapped the memory that it was offered. */
+static int use_own_memory(struct service_producer *p)
+{
+	int r = p->own_fd < 0 ? -EPROTO
+			      : arbiter_attach(p->arbiter, p->own_fd, p->o.shm_page_size);
+
+	p->has_own_memory = r == 0;
+	return r;
+}
+
 static void on_initialized(void *ctx, const struct channel_reply *reply)
 {
 	struct service_producer *p = ctx;
-	bool in_place = false;
+	bool in_place = false, own_memory = false;
 	struct pb_field f;
 	struct pb_dec d;
-	int r;
+	int r = 0;
 
 	pb_dec_init(&d, reply->data, reply->len);
 	while (reply->success && pb_dec_next(&d, &f)) {
+		if (f.id == PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER)
+			own_memory = f.u64;
 		if (f.id == PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED)
 			in_place = f.u64;
 		else if (f.id == PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION)
 			p->emulated = f.u64;
 	}
 	if (!reply->success) {
-		service_producer_trouble(p, "the service on %s refuses us as a producer",
-					 p->o.socket);
+		service_producer_trouble(p, "the service on %s refuses us as a producer", p->place);
 		service_producer_give_up(p);
 		return;
 	}
 	arbiter_patch_in_place(p->arbiter, in_place);
 	p->welcome = true;
 	p->retry_ms = RETRY_MIN_MS;
-	r = tell_sources(p);
+	if (own_memory)
+		r = use_own_memory(p);
+	closep(&p->own_fd);
+	if (r == 0)
+		r = tell_sources(p);
 	if (r == 0)
 		r = channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p);
 	if (r == -ENOSYS)
@@ -246,13 +262,31 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 		service_producer_give_up(p); /* no memory for it now: tries again, all of it */
 }
 
+/* Makes the memory that the service is offered: its size is sealed, as services demand. */
+static int make_own_memory(struct service_producer *p)
+{
+	void *addr;
+	int r;
+
+	if (!p->o.own_memory || !channel_passes_fds(p->channel))
+		return 0;
+	r = shm_create(p->o.shm_size, &p->own_fd, &addr);
+	if (r == 0)
+		shm_unmap(addr, p->o.shm_size); /* the arbiter maps it, if the service takes it */
+	return r;
+}
+
 static int introduce(struct service_producer *p)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
 
+	if (r == 0)
+		r = make_own_memory(p);
 	if (r < 0)
 		return r;
+	if (p->own_fd >= 0)
+		pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_PROVIDED_SHMEM, true);
 	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_PAGE_SIZE_HINT_BYTES,
 		   p->o.shm_page_size);
 	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SHARED_MEMORY_SIZE_HINT_BYTES,
@@ -261,7 +295,7 @@ static int introduce(struct service_producer *p)
 	pb_enc_u64(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_SMB_SCRAPING_MODE, SCRAPING_ENABLED);
 	if (m.failed)
 		return -ENOMEM;
-	r = channel_call(p->channel, "InitializeConnection", m.buf, pb_mem_len(&m), -1,
+	r = channel_call(p->channel, "InitializeConnection", m.buf, pb_mem_len(&m), p->own_fd,
 			 on_initialized, p);
 	/* At once: the service keeps no commands for a producer that has not asked for them. */
 	if (r == 0)
@@ -279,7 +313,7 @@ static void on_bound(void *ctx)
 	if (r == 0)
 		r = introduce(p);
 	if (r < 0) {
-		service_producer_trouble(p, "the service on %s cannot be used: %s", p->o.socket,
+		service_producer_trouble(p, "the service on %s cannot be used: %s", p->place,
 					 strerror(-r));
 		service_producer_give_up(p);
 	}
@@ -290,8 +324,7 @@ static void on_lost(void *ctx, int error)
 	struct service_producer *p = ctx;
 
 	if (error < 0 && !p->arbiter && error != -ECONNREFUSED)
-		service_producer_trouble(p, "cannot connect to %s: %s", p->o.socket,
-					 strerror(-error));
+		service_producer_trouble(p, "cannot connect to %s: %s", p->place, strerror(-error));
 	service_producer_give_up(p);
 }
 
@@ -303,11 +336,10 @@ static void tell_refusal(struct service_producer *p, int error)
 
 	if (error == -ENOENT || error == -ECONNREFUSED)
 		return; /* no service is no error */
-	if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
+	if (error == -EKEYREJECTED && service_trust_explain(p->place, &e))
 		service_producer_trouble(p, "cannot connect to %s", e.text);
 	else
-		service_producer_trouble(p, "cannot connect to %s: %s", p->o.socket,
-					 strerror(-error));
+		service_producer_trouble(p, "cannot connect to %s: %s", p->place, strerror(-error));
 }
 
 static void try_connect(struct service_producer *p)
@@ -317,7 +349,7 @@ static void try_connect(struct service_producer *p)
 	if (p->channel)
 		return;
 	loop_disarm(&p->retry);
-	r = channel_open(p->o.socket, PORT, &channel_ops, p, &p->channel);
+	r = channel_open(&p->o.target, SONDA_PORT_PRODUCER, &channel_ops, p, &p->channel);
 	if (r < 0) {
 		tell_refusal(p, r);
 		wait_for_service(p);
@@ -328,22 +360,31 @@ static void try_connect(struct service_producer *p)
 
 /* ---- lifetime ---- */
 
+/* The variable is a list for services; a producer takes the first. */
+static char *first_address(const struct channel_target *t)
+{
+	const char *list = t->address ? t->address : sock_default_producer();
+
+	return strndup(list, strcspn(list, ","));
+}
+
 int service_producer_new(const struct service_producer_options *o, struct service_producer **ret)
 {
-	const char *socket = o->socket ? o->socket : sock_default_producer();
 	struct service_producer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
 	p->o = *o;
-	/* The variable is a list for services; a producer takes the first. */
-	p->o.socket = strndup(socket, strcspn(socket, ","));
+	p->own_fd = -1;
+	p->o.target.address = o->target.connect ? NULL : first_address(&o->target);
+	snprintf(p->place, sizeof(p->place), "%s",
+		 p->o.target.address ? p->o.target.address : "the program's own transport");
 	p->o.name = strdup(o->name);
 	p->retry_ms = RETRY_MIN_MS;
 	p->retry.fn = on_retry;
 	p->watch = (struct loop_fd){.fd = -1, .events = POLLIN, .fn = on_watch};
 	service_host_init(p);
-	if (!p->o.socket || !p->o.name) {
+	if ((!p->o.target.address && !o->target.connect) || !p->o.name) {
 		service_producer_free(p);
 		return -ENOMEM;
 	}
@@ -364,7 +405,7 @@ void service_producer_free(struct service_producer *p)
 	tear_down(p);
 	end_watch(p);
 	loop_disarm(&p->retry);
-	free((char *)p->o.socket);
+	free((char *)p->o.target.address);
 	free((char *)p->o.name);
 	free(p);
 }
@@ -376,6 +417,7 @@ void service_producer_forget(struct service_producer *p)
 	if (p->channel)
 		channel_forget(p->channel);
 	closep(&p->watch.fd);
+	closep(&p->own_fd);
 }
 
 int service_producer_activate_triggers(struct service_producer *p, const void *args, size_t len)

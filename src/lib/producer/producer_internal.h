@@ -10,7 +10,8 @@
 /* Private to this room. */
 
 struct service_producer {
-	struct service_producer_options o; /* socket and name are owned */
+	struct service_producer_options o; /* the target's address and the name are owned */
+	char place[128]; /* the target, for messages */
 	struct loop_timer retry; /* armed while there is no connection */
 	unsigned retry_ms;
 	struct loop_fd watch; /* inotify of the socket's folder; fd -1: none */
@@ -19,6 +20,8 @@ struct service_producer {
 	struct arbiter *arbiter; /* owned; NULL until the port is bound */
 	struct source_host host;
 	bool emulated; /* no shared memory: chunks go through the socket */
+	int own_fd; /* owned: memory that the service was offered; -1: none */
+	bool has_own_memory; /* the service took it */
 	bool welcome; /* InitializeConnection was answered */
 	bool connected; /* on_connected was called */
 	uint32_t told[SOURCES_MAX]; /* versions of descriptors that the service has; 0: none */

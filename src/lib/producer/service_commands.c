@@ -226,6 +226,8 @@ static bool set_up_tracing(struct service_producer *p, uint64_t page_kb)
 	_cleanup_(closep) int fd = channel_take_fd(p->channel);
 	int r;
 
+	if (p->has_own_memory)
+		return true;
 	if (page_kb > SMB_MAX_PAGE / 1024)
 		r = -EINVAL;
 	else if (p->emulated)

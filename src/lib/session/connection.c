@@ -7,11 +7,9 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/sock.h"
 #include "lib/public.h"
 #include "lib/session/sessions.h"
 
-#define PORT "ConsumerPort"
 /* The loop polls 64 descriptors, and the producer needs some. */
 #define MAX_SESSIONS 32
 /* A service that sends more for one answer or one packet is not trusted with the memory. */
@@ -102,8 +100,8 @@ static void on_connect(struct loop_task *t)
 	if (loop_is_here())
 		r = n_sessions >= MAX_SESSIONS
 			    ? -EMFILE
-			    : channel_open(s->socket ? s->socket : sock_default_consumer(), PORT,
-					   &channel_ops, s, &s->channel);
+			    : channel_open(&s->target, SONDA_PORT_CONSUMER, &channel_ops, s,
+					   &s->channel);
 	if (r < 0) {
 		drop_channel(s, r);
 		return;
@@ -260,7 +258,7 @@ int session_call(struct sonda_session *s, const char *method, const struct pb_me
 	return r < 0 ? r : session_end_call(s, d);
 }
 
-SONDA_PUBLIC int sonda_session_new(const char *socket, int timeout_ms, struct sonda_session **ret)
+int session_new(const struct channel_target *target, int timeout_ms, struct sonda_session **ret)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 	struct sonda_session *s;
@@ -282,7 +280,8 @@ SONDA_PUBLIC int sonda_session_new(const char *socket, int timeout_ms, struct so
 	s->resume.fn = on_resume;
 	s->task.fn = on_connect;
 	s->event_fd = -1;
-	if (socket && !(s->socket = strdup(socket)))
+	s->target = *target;
+	if (target->address && !(s->target.address = strdup(target->address)))
 		r = -ENOMEM;
 	else
 		loop_call(&s->task);
@@ -296,6 +295,11 @@ SONDA_PUBLIC int sonda_session_new(const char *socket, int timeout_ms, struct so
 	return 0;
 }
 
+SONDA_PUBLIC int sonda_session_new(const char *socket, int timeout_ms, struct sonda_session **ret)
+{
+	return session_new(&(struct channel_target){.address = socket}, timeout_ms, ret);
+}
+
 SONDA_PUBLIC void sonda_session_free(struct sonda_session *s)
 {
 	if (!s)
@@ -306,6 +310,6 @@ SONDA_PUBLIC void sonda_session_free(struct sonda_session *s)
 	pthread_mutex_destroy(&s->lock);
 	free(s->packet.data);
 	free(s->out.data);
-	free(s->socket);
+	free((char *)s->target.address);
 	free(s);
 }

@@ -40,7 +40,7 @@ enum session_state {
 
 struct sonda_session {
 	/* The caller's: */
-	char *socket; /* owned; NULL: the default */
+	struct channel_target target; /* its address is owned */
 	enum session_state state;
 	char error[512];
 	/* For the loop's thread: */

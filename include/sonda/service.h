@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SONDA_SERVICE_H
+#define SONDA_SERVICE_H
+
+#include <stddef.h>
+
+#include <sonda/backend.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The tracing service in this process: libsonda-service. A program records itself without a daemon,
+ * without root, and without a socket that others can connect to: the service makes no file, no
+ * process and no listening socket. It is one thread, named sonda-service, with all signals blocked.
+ *
+ *	sonda_service_start(NULL, &service);
+ *	sonda_init(&(struct sonda_init_options){.size = sizeof(struct sonda_init_options),
+ *						.backends = SONDA_BACKEND_NONE});
+ *	sonda_backend_add(&(struct sonda_backend_options){
+ *		.size = sizeof(struct sonda_backend_options),
+ *		.connect = sonda_service_connect, .ctx = service}, &backend);
+ *	sonda_session_new_on(backend, 5000, &session);
+ *	...
+ *	sonda_session_free(session);
+ *	sonda_backend_remove(backend);
+ *	sonda_service_stop(service);
+ *
+ * It is the code of sondad, with its limits and its statistics, and records all that the process
+ * writes: track events and data sources of its own. The library needs what sondad needs: libevent_core,
+ * libprotobuf-c, libseccomp, libcap-ng, zlib and libzstd.
+ *
+ * After fork() the child has no service: it keeps the descriptors until it calls exec() or ends.
+ */
+struct sonda_service;
+
+struct sonda_service_options {
+	size_t size; /* sizeof(struct sonda_service_options) */
+	/* Not 0: the service writes its messages to stderr, as sondad does. */
+	int log_to_stderr;
+};
+
+/* Starts the service. options may be NULL. Returns 0; -EBUSY: the process has one; -EINVAL, -ENOMEM or
+ * -errno of the thread. */
+int sonda_service_start(const struct sonda_service_options *options, struct sonda_service **ret);
+
+/* Returns a descriptor, which the caller owns, of a new connection to the service; or -errno. For
+ * sonda_backend_options.connect; service is the struct sonda_service. Any thread. */
+int sonda_service_connect(void *service, enum sonda_port port);
+
+/* Ends all sessions and the thread, and frees the service. Backends and sessions of it are removed
+ * before. What sessions write into files is written to its end. No-op for NULL. */
+void sonda_service_stop(struct sonda_service *service);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The service of src/service on a thread of the program that uses it. A connection is a
+ * socketpair(2): one end goes to libsonda, the other one to the service, which adopts it as if it
+ * had accepted it.
+ *
+ *	sonda_service_connect() --fd, in a list--> wake (eventfd) --> service_adopt_*()
+ *	sonda_service_stop() ------- stop -------> wake ------------> shutdown_begin() --> the thread ends
+ *
+ * The pair is kept in place of calls from one library into the other: commands, limits, accounts
+ * and the checks of each frame are then those of sondad, and the kernel wakes the other thread.
+ * Trace data does not go through it, but through shared memory.
+ */
+#include <sonda/service.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/system/log.h"
+#include "lib/public.h"
+#include "service/output/passed_file.h"
+#include "service/service.h"
+#include "service/session/shutdown.h"
+
+struct connection {
+	struct connection *next;
+	enum sonda_port port;
+	int fd; /* owned */
+};
+
+struct sonda_service {
+	pthread_t thread;
+	struct event_base *loop; /* owned; of the thread, as are service, wakeup and shutdown */
+	struct service *service; /* owned */
+	struct event *wakeup; /* owned */
+	struct shutdown shutdown;
+	int wake; /* owned: eventfd */
+	pthread_mutex_t lock; /* of the following */
+	struct connection *connections; /* owned: that the thread has not adopted */
+	bool stop;
+};
+
+/* ---- the thread ---- */
+
+static void adopt_all(struct sonda_service *s, struct connection *list)
+{
+	struct connection *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		if (list->port == SONDA_PORT_PRODUCER)
+			service_adopt_producer(s->service, list->fd);
+		else
+			service_adopt_consumer(s->service, list->fd);
+		free(list);
+	}
+}
+
+static void on_wakeup(evutil_socket_t fd, short what, void *ctx)
+{
+	struct sonda_service *s = ctx;
+	struct connection *connections;
+	uint64_t count;
+	bool stop;
+
+	(void)what;
+	(void)!read(fd, &count, sizeof(count));
+	pthread_mutex_lock(&s->lock);
+	connections = TAKE_PTR(s->connections);
+	stop = s->stop;
+	pthread_mutex_unlock(&s->lock);
+	adopt_all(s, connections);
+	if (stop)
+		shutdown_begin(&s->shutdown);
+}
+
+static void *run(void *ctx)
+{
+	struct sonda_service *s = ctx;
+
+	pthread_setname_np(pthread_self(), "sonda-service");
+	do
+		service_tick(s->service);
+	while (event_base_loop(s->loop, EVLOOP_ONCE) == 0 && !event_base_got_break(s->loop));
+	shutdown_deinit(&s->shutdown);
+	service_free(TAKE_PTR(s->service));
+	return NULL;
+}
+
+/* ---- the program's threads ---- */
+
+/* Tables of src/service and src/base are the process's and have no locks: one service at a time. */
+static atomic_flag is_taken = ATOMIC_FLAG_INIT;
+
+static void init_process(bool log_to_stderr)
+{
+	log_init("sonda-service");
+	log_set_level(log_to_stderr ? LOG_LEVEL_INFO : (enum log_level)0);
+	passed_file_start();
+}
+
+static void wake(const struct sonda_service *s)
+{
+	uint64_t one = 1;
+
+	(void)!write(s->wake, &one, sizeof(one));
+}
+
+static void free_service(struct sonda_service *s)
+{
+	struct connection *next;
+
+	for (; s->connections; s->connections = next) {
+		next = s->connections->next;
+		closep(&s->connections->fd);
+		free(s->connections);
+	}
+	shutdown_deinit(&s->shutdown);
+	service_free(s->service);
+	event_freep(&s->wakeup);
+	event_base_freep(&s->loop);
+	closep(&s->wake);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	atomic_flag_clear(&is_taken);
+}
+
+static int set_up(struct sonda_service *s)
+{
+	int r;
+
+	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->wake < 0)
+		return -errno;
+	s->loop = service_loop_new();
+	if (!s->loop)
+		return -ENOMEM;
+	r = service_new(s->loop, NULL, &s->service);
+	if (r == 0)
+		r = shutdown_init(&s->shutdown, service_sessions(s->service));
+	if (r < 0)
+		return r;
+	s->wakeup = event_new(s->loop, s->wake, EV_READ | EV_PERSIST, on_wakeup, s);
+	return s->wakeup && event_add(s->wakeup, NULL) == 0 ? 0 : -ENOMEM;
+}
+
+/* The thread and those that it starts take no signal of the program's. */
+static int start_thread(struct sonda_service *s)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&s->thread, NULL, run, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -r;
+}
+
+SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
+				     struct sonda_service **ret)
+{
+	struct sonda_service *s;
+	int r;
+
+	if (o && o->size < sizeof(*o))
+		return -EINVAL;
+	if (atomic_flag_test_and_set(&is_taken))
+		return -EBUSY;
+	init_process(o && o->log_to_stderr);
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		atomic_flag_clear(&is_taken);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&s->lock, NULL);
+	s->wake = -1;
+	r = set_up(s);
+	if (r == 0)
+		r = start_thread(s);
+	if (r < 0) {
+		free_service(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+SONDA_PUBLIC int sonda_service_connect(void *service, enum sonda_port port)
+{
+	struct sonda_service *s = service;
+	struct connection *c;
+	int ends[2];
+
+	if (port != SONDA_PORT_PRODUCER && port != SONDA_PORT_CONSUMER)
+		return -EINVAL;
+	c = malloc(sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {
+		free(c);
+		return -errno;
+	}
+	pthread_mutex_lock(&s->lock);
+	*c = (struct connection){.next = s->connections, .port = port, .fd = ends[1]};
+	s->connections = c;
+	pthread_mutex_unlock(&s->lock);
+	wake(s);
+	return ends[0];
+}
+
+SONDA_PUBLIC void sonda_service_stop(struct sonda_service *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_mutex_unlock(&s->lock);
+	wake(s);
+	pthread_join(s->thread, NULL);
+	free_service(s);
+}
