@@ -8,9 +8,11 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <sonda/config.h>
 #include <sonda/service.h>
 #include <sonda/sonda.h>
 
@@ -43,28 +45,18 @@ static void work(void)
 	}
 }
 
-/* TraceConfig { buffers { size_kb: 4096 } data_sources { config { name: "track_event" } } } */
 static int start(struct sonda_session *session)
 {
-	struct sonda_packet *config = sonda_message_new();
-	const void *bytes;
+	static const char text[] = "buffers { size_kb: 4096 }\n"
+				   "data_sources { config { name: \"track_event\" } }\n";
+	void *config;
 	size_t len;
-	int r = -1;
+	int r = sonda_config_from_text(text, &config, &len, NULL);
 
-	if (!config)
+	if (r < 0)
 		return r;
-	sonda_packet_open(config, 1);
-	sonda_packet_u64(config, 1, 4096);
-	sonda_packet_close(config);
-	sonda_packet_open(config, 2);
-	sonda_packet_open(config, 1);
-	sonda_packet_str(config, 1, "track_event");
-	sonda_packet_close(config);
-	sonda_packet_close(config);
-	bytes = sonda_message_data(config, &len);
-	if (bytes)
-		r = sonda_session_start(session, bytes, len, PATIENCE_MS);
-	sonda_message_free(config);
+	r = sonda_session_start(session, config, len, PATIENCE_MS);
+	free(config);
 	return r;
 }
 

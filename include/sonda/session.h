@@ -44,8 +44,8 @@ int sonda_session_new(const char *socket, int timeout_ms, struct sonda_session *
 void sonda_session_free(struct sonda_session *s);
 
 /* Starts tracing. config: a serialized TraceConfig (protos/config/trace_config.proto), borrowed
- * during the call; docs/library.md says how to make it of a text config, which the library
- * cannot parse. Returns when all data sources have started, or tracing has ended already;
+ * during the call; sonda_config_from_text() (sonda/config.h) makes it of text. Returns when all data
+ * sources have started, or tracing has ended already;
  * -EINVAL if the service says that the config is wrong: sonda_session_error(). After an error
  * the session is of no use any more. */
 int sonda_session_start(struct sonda_session *s, const void *config, size_t len, int timeout_ms);

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE 1
 #include "numbers.h"
 
+#include <sonda/config.h>
 #include <sonda/service.h>
 
 #include <arpa/inet.h>
@@ -124,10 +125,8 @@ static struct sonda_backend *add(const struct sonda_backend_options *o)
 
 static struct sonda_backend *add_service(struct sonda_service *s)
 {
-	const struct sonda_backend_options o = {.size = sizeof(o),
-						.connect = sonda_service_connect,
-						.ctx = s,
-						.on_trouble = NULL};
+	const struct sonda_backend_options o = {
+		.size = sizeof(o), .connect = sonda_service_connect, .ctx = s, .on_trouble = NULL};
 
 	return add(&o);
 }
@@ -137,7 +136,7 @@ static struct sonda_backend *add_service(struct sonda_service *s)
 #define KILL SECCOMP_RET_KILL_PROCESS
 #define DENY(number, result)                                                                       \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, result)
-#define ARG(n) (offsetof(struct seccomp_data, args) + (n) * 8)
+#define ARG(n) (offsetof(struct seccomp_data, args) + (n)*8)
 
 /* A process that makes a socket, a file or a process is killed; threads are allowed. */
 static void enter_sandbox(void)
@@ -370,6 +369,26 @@ static void check_mistakes(void)
 	sonda_service_stop(NULL);
 }
 
+static void check_text(void)
+{
+	void *config = NULL;
+	char *errors = NULL;
+	size_t len;
+
+	MUST(sonda_config_from_text("duration_ms: 5 # comment", &config, &len, NULL));
+	if (len != 2 || memcmp(config, "\030\005", 2) != 0)
+		exit(13);
+	free(config);
+	if (sonda_config_from_text("buffers {\n  size_kbs: 4 }", &config, &len, &errors) !=
+		    -EINVAL ||
+	    !strstr(errors, "config:2:3: error: no field named \"size_kbs\"") ||
+	    !strstr(errors, "did you mean \"size_kb\"?"))
+		exit(14);
+	free(errors);
+	if (sonda_config_from_text("", &config, &len, NULL) != -EINVAL) /* empty */
+		exit(15);
+}
+
 static void check_starts(void)
 {
 	const struct sonda_service_options short_one = {.size = 1};
@@ -443,7 +462,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "memory") && argc == 3)
 		record_in_own_memory(argv[2]);
 	else if (!strcmp(mode, "life"))
-		check_mistakes(), check_starts(), check_child();
+		check_mistakes(), check_text(), check_starts(), check_child();
 	else if (argc == 4)
 		tcp_port = (uint16_t)atoi(argv[2]),
 		record_by(!strcmp(mode, "tcp") ? connect_directly : connect_by_pump, argv[3]);

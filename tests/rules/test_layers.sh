@@ -14,7 +14,7 @@ allowed() {
   config) echo "config wire base" ;;
   client | service) echo "$1 config wire base" ;;
   lib) echo "lib client wire base" ;;
-  embed) echo "embed service lib base" ;;
+  embed) echo "embed service config lib base" ;;
   ebpf) echo "ebpf bpf client config wire base" ;;
   ftrace | procfs) echo "$1 client config wire base" ;;
   probes) echo "probes ftrace procfs ebpf client config wire base" ;;

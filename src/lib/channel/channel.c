@@ -129,8 +129,7 @@ bool channel_passes_fds(const struct channel *c)
 	int domain = 0;
 	socklen_t len = sizeof(domain);
 
-	return getsockopt(c->fd.fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
-	       domain == AF_UNIX;
+	return getsockopt(c->fd.fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
 }
 
 static int invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,

@@ -217,8 +217,7 @@ void service_producer_source_removed(struct service_producer *p, unsigned index,
 /* The service has mapped the memory that it was offered. */
 static int use_own_memory(struct service_producer *p)
 {
-	int r = p->own_fd < 0 ? -EPROTO
-			      : arbiter_attach(p->arbiter, p->own_fd, p->o.shm_page_size);
+	int r = p->own_fd < 0 ? -EPROTO : arbiter_attach(p->arbiter, p->own_fd, p->o.shm_page_size);
 
 	p->has_own_memory = r == 0;
 	return r;
