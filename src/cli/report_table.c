@@ -2,6 +2,9 @@
 #include "cli/report_table.h"
 
 #include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,7 +16,7 @@
 #define MAX_COLUMNS 16
 #define MIN_TEXT 8 /* a column of text is not cut below this */
 
-enum unit { UNIT_NONE, UNIT_DURATION, UNIT_TIME, UNIT_SHARE };
+enum unit { UNIT_NONE, UNIT_DURATION, UNIT_TIME, UNIT_SHARE, UNIT_BYTES, UNIT_VALUE, UNIT_BAR };
 
 struct column {
 	char head[32];
@@ -25,97 +28,201 @@ struct column {
 struct rows {
 	struct column columns[MAX_COLUMNS];
 	int n_columns;
+	int shown; /* columns that the line has room for */
+	int unit_column; /* names the unit of columns of UNIT_VALUE; -1: none */
 	char **cells; /* owned, with the strings */
 	size_t n, cap;
 };
 
-struct report_style report_style_of(FILE *to)
+/* ---- style ---- */
+
+static bool wants_color(const char *when)
 {
-	struct report_style s = {.width = 0};
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (strcmp(when, "auto") != 0)
+		return !strcmp(when, "always");
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+struct report_style report_style_of_stdout(const char *color)
+{
+	struct report_style s = {.color = wants_color(color)};
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;
 
-	if (!isatty(fileno(to)))
+	setlocale(LC_CTYPE, "");
+	s.blocks = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	if (!isatty(STDOUT_FILENO))
 		return s;
-	s.bold = !(getenv("NO_COLOR") && *getenv("NO_COLOR"));
-	if (ioctl(fileno(to), TIOCGWINSZ, &w) == 0 && w.ws_col)
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
 		s.width = w.ws_col;
 	else if (columns)
 		s.width = atoi(columns);
 	return s;
 }
 
-/* Columns on a terminal: characters of UTF-8. */
-static int width_of(const char *s)
+const char *report_bold(const struct report_style *style)
+{
+	return style->color ? "\033[1m" : "";
+}
+
+const char *report_dim(const struct report_style *style)
+{
+	return style->color ? "\033[2m" : "";
+}
+
+const char *report_plain(const struct report_style *style)
+{
+	return style->color ? "\033[0m" : "";
+}
+
+const char *report_blocks(const struct report_style *style)
+{
+	return style->blocks ? "▁▂▃▄▅▆▇█" : ".:-=+*%#";
+}
+
+/* A byte that begins a character of UTF-8. */
+static bool begins(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+int report_width_of(const char *text)
 {
 	int n = 0;
 
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
+	for (; *text; text++)
+		n += begins(*text);
 	return n;
 }
+
+/* ---- cells ---- */
 
 static void read_heads(sqlite3_stmt *st, struct rows *r)
 {
 	static const struct {
 		const char *end;
 		enum unit unit;
-	} ends[] = {{"_ns", UNIT_DURATION}, {"_ts", UNIT_TIME}, {"_pct", UNIT_SHARE}};
+	} ends[] = {{"_ns", UNIT_DURATION}, {"_ts", UNIT_TIME},	    {"_pct", UNIT_SHARE},
+		    {"_bytes", UNIT_BYTES}, {"_value", UNIT_VALUE}, {"_bar", UNIT_BAR}};
 
 	r->n_columns = MIN(sqlite3_column_count(st), MAX_COLUMNS);
+	r->unit_column = -1;
 	for (int i = 0; i < r->n_columns; i++) {
 		struct column *c = &r->columns[i];
 		size_t len;
 
 		snprintf(c->head, sizeof(c->head) - strlen(" %"), "%s", sqlite3_column_name(st, i));
+		if (!strcmp(c->head, "unit"))
+			r->unit_column = i;
 		len = strlen(c->head);
-		for (size_t e = 0; e < ARRAY_SIZE(ends); e++) {
-			size_t end = strlen(ends[e].end);
-
-			if (len > end && !strcmp(c->head + len - end, ends[e].end)) {
+		for (size_t e = 0; e < ARRAY_SIZE(ends); e++)
+			if (str_ends(c->head, ends[e].end)) {
 				c->unit = ends[e].unit;
-				c->head[len - end] = '\0';
+				c->head[len - strlen(ends[e].end)] = '\0';
+				break;
 			}
-		}
 		if (c->unit == UNIT_SHARE)
 			strcat(c->head, " %");
 		for (char *p = c->head; *p; p++)
 			if (*p == '_')
 				*p = ' ';
-		c->width = width_of(c->head);
+		c->width = report_width_of(c->head);
 	}
 }
 
 /* Three digits and a unit: 1.23 ms. */
-static void format_duration(int64_t ns, char *buf, size_t size)
+static void format_duration(double ns, char *buf, size_t size)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s"};
-	double v = (double)ns;
+	double v = ns;
 	unsigned u = 0;
 
-	for (; v >= 999.5 && u < 3; u++)
+	for (; fabs(v) >= 999.5 && u < 3; u++)
 		v /= 1000;
-	snprintf(buf, size, "%.*f %s", u == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, units[u]);
+	snprintf(buf, size, "%.*f %s",
+		 u == 0		    ? 0
+		 : fabs(v) >= 99.95 ? 0
+		 : fabs(v) >= 9.995 ? 1
+				    : 2,
+		 v, units[u]);
 }
 
-static char *cell(sqlite3_stmt *st, int i, const struct column *c, int64_t start_ts)
+static void format_bytes(double v, char *buf, size_t size)
+{
+	char text[32];
+
+	snprintf(buf, size, "%s%s", v < 0 ? "-" : "", str_bytes((uint64_t)fabs(v), text));
+}
+
+/* A whole number with its thousands apart, else four digits. */
+static void format_number(double v, char *buf, size_t size)
+{
+	char text[32];
+
+	if (fabs(v) < 9e15 && (v == floor(v) || fabs(v) >= 10000))
+		snprintf(buf, size, "%s%s", v < 0 ? "-" : "",
+			 str_thousands((uint64_t)fabs(round(v)), text));
+	else
+		snprintf(buf, size, "%.4g", v);
+}
+
+static void format_value(double v, const char *unit, char *buf, size_t size)
+{
+	if (unit && !strcmp(unit, "ns"))
+		format_duration(v, buf, size);
+	else if (unit && !strcmp(unit, "bytes"))
+		format_bytes(v, buf, size);
+	else
+		format_number(v, buf, size);
+}
+
+static void format_cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_t start_ts,
+			char *buf, size_t size)
+{
+	double v = sqlite3_column_double(st, i);
+
+	switch (rows->columns[i].unit) {
+	case UNIT_DURATION:
+		format_duration(v, buf, size);
+		break;
+	case UNIT_TIME:
+		snprintf(buf, size, "%.6f s",
+			 (double)(sqlite3_column_int64(st, i) - start_ts) / 1e9);
+		break;
+	case UNIT_SHARE:
+		snprintf(buf, size, "%.1f", v);
+		break;
+	case UNIT_BYTES:
+		format_bytes(v, buf, size);
+		break;
+	case UNIT_VALUE:
+		format_value(v,
+			     rows->unit_column < 0
+				     ? NULL
+				     : (const char *)sqlite3_column_text(st, rows->unit_column),
+			     buf, size);
+		break;
+	default:
+		if (sqlite3_column_type(st, i) == SQLITE_FLOAT)
+			format_number(v, buf, size);
+		break;
+	}
+}
+
+static char *cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_t start_ts)
 {
 	int type = sqlite3_column_type(st, i);
-	char buf[64] = "";
 	struct strbuf b = {0};
+	char buf[64] = "";
 
-	if (type == SQLITE_NULL) {
+	if (type == SQLITE_NULL)
 		strbuf_puts(&b, "-");
-	} else if (c->unit == UNIT_DURATION) {
-		format_duration(sqlite3_column_int64(st, i), buf, sizeof(buf));
-	} else if (c->unit == UNIT_TIME) {
-		snprintf(buf, sizeof(buf), "%.6f s",
-			 (double)(sqlite3_column_int64(st, i) - start_ts) / 1e9);
-	} else if (c->unit == UNIT_SHARE) {
-		snprintf(buf, sizeof(buf), "%.1f", sqlite3_column_double(st, i));
-	} else {
+	else if (type != SQLITE_TEXT)
+		format_cell(st, i, rows, start_ts, buf, sizeof(buf));
+	if (type != SQLITE_NULL && !buf[0])
 		strbuf_add(&b, sqlite3_column_text(st, i), (size_t)sqlite3_column_bytes(st, i));
-	}
 	strbuf_puts(&b, buf);
 	if (b.s)
 		str_make_plain(b.s, b.len, "");
@@ -132,23 +239,26 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 			return SQLITE_NOMEM;
 		for (int i = 0; i < rows->n_columns; i++) {
 			struct column *c = &rows->columns[i];
-			char *s = cell(st, i, c, style->start_ts);
+			char *s = cell(st, i, rows, style->start_ts);
 
 			if (!s)
 				return SQLITE_NOMEM;
 			c->is_text |= sqlite3_column_type(st, i) == SQLITE_TEXT;
-			c->width = MAX(c->width, width_of(s));
+			c->width = MAX(c->width, report_width_of(s));
 			rows->cells[rows->n++] = s;
 		}
 	}
 	return r;
 }
 
-/* Takes what a line has too much from the widest columns of text. */
+/* ---- lines ---- */
+
+/* Takes what a line has too much from the widest columns of text, then columns from its end. */
 static void fit(struct rows *rows, int width)
 {
 	int total = 2 * (rows->n_columns - 1);
 
+	rows->shown = rows->n_columns;
 	for (int i = 0; i < rows->n_columns; i++)
 		total += rows->columns[i].width;
 	while (width && total > width) {
@@ -157,21 +267,24 @@ static void fit(struct rows *rows, int width)
 		for (int i = 0; i < rows->n_columns; i++) {
 			struct column *c = &rows->columns[i];
 
-			if (c->is_text && c->width > MIN_TEXT &&
+			if (c->is_text && c->unit != UNIT_BAR && c->width > MIN_TEXT &&
 			    (!widest || c->width > widest->width))
 				widest = c;
 		}
 		if (!widest)
-			return;
+			break;
 		widest->width--;
 		total--;
 	}
+	for (; width && total + 2 * (rows->shown < rows->n_columns) > width && rows->shown > 1;
+	     rows->shown--)
+		total -= rows->columns[rows->shown - 1].width + 2;
 }
 
 /* Prints a cell in its width; text that is longer ends in a dot. */
 static void put_cell(const char *s, const struct column *c, bool last, FILE *to)
 {
-	int n = width_of(s), pad = MAX(0, c->width - n);
+	int n = report_width_of(s), pad = MAX(0, c->width - n);
 
 	if (!c->is_text) {
 		fprintf(to, "%*s%s", pad, "", s);
@@ -180,25 +293,36 @@ static void put_cell(const char *s, const struct column *c, bool last, FILE *to)
 	} else {
 		const char *end = s;
 
-		for (int left = c->width - 1; left > 0 || ((unsigned char)*end & 0xc0) == 0x80;
-		     end++)
-			if (((unsigned char)*end & 0xc0) != 0x80 && left-- == 0)
+		for (int left = c->width - 1; left > 0 || !begins(*end); end++)
+			if (begins(*end) && left-- == 0)
 				break;
 		fprintf(to, "%.*s.", (int)(end - s), s);
 	}
-	fputs(last ? "\n" : "  ", to);
 }
 
-static void print(const struct rows *rows, const struct report_style *style, FILE *to)
+static void put_line(char *const *cells, const struct rows *rows, const struct report_style *style,
+		     FILE *to)
 {
-	fputs(style->bold ? "\033[2m" : "", to);
-	for (int i = 0; i < rows->n_columns; i++)
-		put_cell(rows->columns[i].head, &rows->columns[i], i == rows->n_columns - 1, to);
-	fputs(style->bold ? "\033[0m" : "", to);
-	for (size_t at = 0; at + (size_t)rows->n_columns <= rows->n; at += (size_t)rows->n_columns)
-		for (int i = 0; i < rows->n_columns; i++)
-			put_cell(rows->cells[at + (size_t)i], &rows->columns[i],
-				 i == rows->n_columns - 1, to);
+	for (int i = 0; i < rows->shown; i++) {
+		bool is_bar = rows->columns[i].unit == UNIT_BAR && style->color;
+
+		fputs(is_bar ? "\033[36m" : "", to);
+		put_cell(cells[i], &rows->columns[i], i == rows->shown - 1, to);
+		fputs(is_bar ? "\033[0m" : "", to);
+		fputs(i == rows->shown - 1 ? "\n" : "  ", to);
+	}
+}
+
+static void put_heads(const struct rows *rows, const struct report_style *style, FILE *to)
+{
+	fputs(report_dim(style), to);
+	for (int i = 0; i < rows->shown; i++) {
+		bool last = i == rows->shown - 1;
+
+		put_cell(rows->columns[i].head, &rows->columns[i], last, to);
+		fputs(!last ? "  " : rows->shown < rows->n_columns ? " +" : "", to);
+	}
+	fprintf(to, "%s\n", report_plain(style));
 }
 
 int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE *to)
@@ -211,7 +335,12 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 	n = rows.n_columns ? (int)(rows.n / (size_t)rows.n_columns) : 0;
 	if (r == SQLITE_DONE && n > 0) {
 		fit(&rows, style->width);
-		print(&rows, style, to);
+		put_heads(&rows, style, to);
+		for (int i = 0; i < n && i < style->top; i++)
+			put_line(&rows.cells[(size_t)i * (size_t)rows.n_columns], &rows, style, to);
+		if (n > style->top)
+			fprintf(to, "%s... and more: --top N%s\n", report_dim(style),
+				report_plain(style));
 	}
 	for (size_t i = 0; i < rows.n; i++)
 		free(rows.cells[i]);

@@ -9,14 +9,36 @@
 /* How the rows of a report are printed for people. */
 struct report_style {
 	int width; /* of a line; 0: as wide as need be */
-	bool bold; /* heads, on a terminal */
+	bool color;
+	bool blocks; /* the characters can be blocks of Unicode; else ASCII */
 	int64_t start_ts; /* times are counted from here */
+	int64_t top; /* at most this many rows are printed; then a line says that there are more */
 };
 
-/* The style of a stream: its terminal's width, colours unless NO_COLOR is set. */
-struct report_style report_style_of(FILE *to);
+/* The style of stdout: its terminal's width; colours by "always", "never" or "auto", which is:
+ * on a terminal, unless NO_COLOR is set or TERM is "dumb". */
+struct report_style report_style_of_stdout(const char *color);
 
-/* Runs the statement and prints its rows as a table: columns whose names end in _ns as durations, in _ts as times
- * since the trace's start, in _pct as shares. Text is cut where the line would be too long. Returns the
- * number of rows, or -1 after an error of SQLite. */
+/* Codes of a terminal, or "" without colours. */
+const char *report_bold(const struct report_style *style);
+const char *report_dim(const struct report_style *style);
+const char *report_plain(const struct report_style *style);
+
+/* Eight characters, from the lowest to the full block. */
+const char *report_blocks(const struct report_style *style);
+
+/* Characters that a text takes on a terminal. */
+int report_width_of(const char *text);
+
+/*
+ * Runs the statement and prints its rows as a table. The end of a column's name says how its
+ * numbers are printed:
+ *
+ *	_ns	duration	_pct	share			_bar	text in the colour of bars
+ *	_ts	time since the trace's start			_value	number in the unit that the column "unit" names
+ *	_bytes	size
+ *
+ * Where a line would be too long, texts are cut, then columns at its right end are left out, and
+ * the head ends in "+". Returns the number of rows, or -1 after an error of SQLite.
+ */
 int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE *to);

@@ -92,6 +92,6 @@ fi
 [ $? = 2 ] && grep -q 'did you mean latency' "$TMP/err"
 verdict "an unknown report: exit code 2 and a suggestion" $? "$TMP/err"
 "$BIN/sonda" report --csv cpu "$TMP/sched" | sed -n '1p;2p' | tr -d '\r' >"$TMP/csv"
-printf '# CPUs\ncpu,busy_ns,busy_pct,idle_ns,unknown_ns,switches\n' | diff - "$TMP/csv" >"$TMP/diff"
+printf '# CPUs\ncpu,busy_ns,busy_pct,others_ns,idle_ns,unknown_ns,switches\n' | diff - "$TMP/csv" >"$TMP/diff"
 verdict "--csv: numbers as they are, under their names" $? "$TMP/diff"
 exit $BAD

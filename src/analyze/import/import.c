@@ -221,6 +221,8 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	stats_fill_table(s);
 	ret->undecodable = im->undecodable;
 	ret->not_unpacked = im->not_unpacked;
+	ret->config = im->config.data;
+	ret->config_len = im->config.len;
 	import_deinit(im);
 	return r < 0 ? r : s->budget.error;
 }

@@ -13,6 +13,8 @@ struct import_result {
 	uint64_t
 		undecodable; /* packets that violate protobuf's rules; fields before the error are used */
 	uint64_t not_unpacked; /* compressed packets that are invalid, nested or too large */
+	const uint8_t *config; /* the first TraceConfig, of the store's bytes; NULL: none */
+	size_t config_len;
 };
 
 /*

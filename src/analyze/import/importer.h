@@ -107,6 +107,7 @@ struct import {
 	bool compressed; /* inside a compressed packet */
 	uint64_t undecodable; /* packets that violate protobuf's rules */
 	uint64_t not_unpacked; /* compressed packets that could not be unpacked */
+	struct pb_field config; /* the first TraceConfig */
 	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];
 	struct task_infos infos;
 	int64_t n_buffers; /* in TraceStats */

@@ -27,6 +27,7 @@ static bool wants(uint32_t field)
 	case PB_TRACE_PACKET_PROCESS_STATS:
 	case PB_TRACE_PACKET_SYS_STATS:
 	case PB_TRACE_PACKET_CLOCK_SNAPSHOT:
+	case PB_TRACE_PACKET_TRACE_CONFIG:
 	case PB_TRACE_PACKET_TRACE_STATS:
 	case PB_TRACE_PACKET_TRACE_UUID:
 	case PB_TRACE_PACKET_SYSTEM_INFO:
@@ -276,6 +277,10 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 		return true;
 	case PB_TRACE_PACKET_CPU_INFO:
 		tokens_cpu_info(im, m, f);
+		return true;
+	case PB_TRACE_PACKET_TRACE_CONFIG:
+		if (!im->config.data)
+			im->config = *f;
 		return true;
 	case PB_TRACE_PACKET_TRACE_UUID:
 		tokens_trace_uuid(im, f);

@@ -1,36 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
  * Reports: questions about a trace that have an SQL statement each. The statements refer to
  *
  *	:from, :to	the window, in the trace's clock	:top	at most this many rows of a list
- *	:pid		a process or thread, NULL: all
+ *	chosen(utid)	the threads that were asked for		:more	1 if one more row tells that there are more
+ *	asked(some, limited)	see chosen.h			:width	characters of a line of blocks
+ *	:blocks		eight characters, from the lowest to the full block
  *
- * A column's name says how people read it: _ns is a duration, _ts a time since the trace's start, _pct a share.
+ * A column's name says how people read it: _ns is a duration, _ts a time since the trace's start,
+ * _pct a share, _bytes a size, _bar a line of blocks, _value a number in the unit that the row's
+ * column unit names.
  */
 
 struct report_section {
 	const char *title;
 	const char *more; /* the report that says more; NULL: none */
 	const char *sql;
+	const char *by; /* what a row is, for --by; NULL: nothing that can be chosen */
+	bool on_request; /* only with --by */
 };
 
 struct report {
 	const char *name;
 	const char *help;
+	const char *records; /* words of sonda record for what it needs; NULL: any trace has it */
 	const struct report_section *sections;
 	size_t n_sections;
+	bool of_thread; /* is about a thread or process, which must be named */
 };
 
-/* The overview, which is shown if no report is named. */
-extern const struct report report_overview;
+#define REPORT(identifier, name, help, records, sections)                                          \
+	const struct report identifier = {                                                         \
+		name, help, records, sections, sizeof(sections) / sizeof((sections)[0]), false}
 
-extern const struct report report_cpu, report_sched, report_latency, report_syscalls, report_irq,
-	report_loss;
+/* One row a report, in the order of the help; its file is report_NAME.c. The first one is
+ * shown if none is named. */
+#define REPORT_ROWS(row)                                                                           \
+	row(overview) row(cpu) row(sched) row(latency) row(wakeups) row(why) row(timeline)         \
+		row(syscalls) row(io) row(irq) row(mem) row(net) row(counters) row(slices)         \
+			row(loss)
 
-#define REPORT(identifier, name, help, sections)                                                   \
-	const struct report identifier = {name, help, sections,                                    \
-					  sizeof(sections) / sizeof((sections)[0])}
+#define REPORT_DECLARE(name) extern const struct report report_##name;
+REPORT_ROWS(REPORT_DECLARE)
+
+/* Returns a report, or NULL after the last one. */
+const struct report *report_at(size_t i);
+
+/* Returns the report of a name, or NULL. */
+const struct report *report_find(const char *name);

@@ -1,40 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Parts of the statements that several reports have. An interval that did not end lasts to the end of the window;
- * one that reaches out of the window is cut. */
+/* It cannot break statements that have macros in them: */
+/* clang-format off */
 
-/* runs(id, utid, cpu, ts, dur): what ran. */
+/* Parts of the statements that several reports have. An interval that did not end lasts to the
+ * end of the window; one that reaches out of the window is cut. */
+
+/*
+ * runs(id, utid, cpu, ts, dur): what ran. A run without an end is the last one of its CPU. Others have
+ * none because the switch away from them is missing: it is not known how long they were.
+ */
+#define SQL_HAS_END(s)                                                                             \
+	"(" s ".dur >= 0 OR NOT EXISTS (SELECT 1 FROM sched later WHERE later.cpu = " s ".cpu "    \
+	"AND later.ts > " s ".ts))"
 #define SQL_RUNS                                                                                   \
 	"runs AS (SELECT id, utid, cpu, max(ts, :from) AS ts, min(iif(dur < 0, :to, ts + dur), "   \
-	":to) - max(ts, :from) AS dur FROM sched WHERE ts < :to AND iif(dur < 0, :to, ts + dur) "  \
-	"> :from)"
+	":to) - max(ts, :from) AS dur FROM sched WHERE ts < :to AND iif(dur < 0, :to, ts + "       \
+	"dur) > :from AND " SQL_HAS_END("sched") ")"
 
 /* states(id, utid, state, blocked_function, io_wait, woken, ts, dur) */
 #define SQL_STATES                                                                                 \
-	"states AS (SELECT id, utid, state, blocked_function, io_wait, waker_utid IS NOT NULL AS " \
-	"woken, max(ts, :from) AS ts, "                                                            \
-	"min(iif(dur < 0, :to, ts + dur), :to) - max(ts, :from) AS dur FROM thread_state WHERE "   \
-	"ts < :to AND iif(dur < 0, :to, ts + dur) > :from)"
+	"states AS (SELECT id, utid, state, blocked_function, io_wait, waker_utid IS NOT NULL "    \
+	"AS woken, max(ts, :from) AS ts, min(iif(dur < 0, :to, ts + dur), :to) - max(ts, "         \
+	":from) AS dur FROM thread_state WHERE ts < :to AND iif(dur < 0, :to, ts + dur) > "        \
+	":from)"
 
-/* waits(id, utid, ts, dur, woken): for a CPU, from the wakeup or the preemption until it ran. */
+/* waits(id, utid, ts, dur, woken, waker_utid): for a CPU, from the wakeup or the preemption until it
+ * ran. The waker is NULL if an interrupt woke it. */
 #define SQL_WAITS                                                                                  \
-	"waits AS (SELECT id, utid, ts, dur, waker_utid IS NOT NULL AS woken, waker_utid FROM "    \
-	"thread_state "                                                                            \
-	"WHERE state IN ('R', 'R+') AND dur >= 0 AND ts >= :from AND ts < :to)"
-
-/* chosen(utid): threads of the process, or the thread, that was asked for. */
-#define SQL_CHOSEN                                                                                 \
-	"chosen AS (SELECT utid FROM thread LEFT JOIN process USING (upid) WHERE (:pid IS NULL "   \
-	"OR pid = :pid OR tid = :pid) AND NOT is_idle)"
+	"waits AS (SELECT id, utid, ts, dur, waker_utid IS NOT NULL AS woken, iif(irq_context "    \
+	"= 1 OR waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, waker_utid) AS "      \
+	"waker_utid FROM thread_state WHERE state IN ('R', 'R+') AND dur >= 0 AND ts >= :from "    \
+	"AND ts < :to)"
 
 /* Columns that say which thread it is; of the tables thread and process. */
 #define SQL_WHO                                                                                    \
-	"coalesce(thread.name, process.name, '') AS thread, thread.tid, coalesce(process.name, "   \
-	"'') AS "                                                                                  \
-	"process"
+	"iif(thread.is_idle, '(idle)', coalesce(thread.name, process.name, '')) AS thread, "       \
+	"thread.tid, coalesce(process.name, '') AS process"
 
 #define SQL_WHO_FROM " JOIN thread USING (utid) LEFT JOIN process USING (upid) "
+
+/* Which other thread it is, in one column; of the table thread under another name. */
+#define SQL_THREAD(t) "iif(" t ".is_idle, '(idle)', coalesce(" t ".name, '') || ' ' || " t ".tid)"
+
+/* grp(utid, who): the process of each thread, and the columns of it. */
+#define SQL_BY_PROCESS "grp AS (SELECT utid, coalesce(upid, -1 - utid) AS who FROM thread)"
+#define SQL_PROCESS                                                                                \
+	"coalesce(process.name, thread.name, '') AS process, coalesce(process.pid, thread.tid) "   \
+	"AS pid"
+#define SQL_PROCESS_FROM                                                                           \
+	" LEFT JOIN process ON process.upid = who LEFT JOIN thread ON thread.utid = -1 - who "
+
+/* grp(utid, who): the name of the main thread, which is the program that the process runs. */
+#define SQL_BY_PROGRAM                                                                             \
+	"grp AS (SELECT g.utid, coalesce(m.name, g.name, '') AS who FROM thread g LEFT JOIN "      \
+	"thread m ON m.upid = g.upid AND m.is_main_thread)"
+#define SQL_PROGRAM "who AS program"
+
+/*
+ * Columns of a group of rows that the following has numbered: k from 1 by a number, n rows in all.
+ * The percentiles are by nearest rank.
+ */
+#define SQL_RANKS(group, number)                                                                   \
+	"row_number() OVER (PARTITION BY " group " ORDER BY " number ") AS k, count(*) OVER "      \
+	"(PARTITION BY " group ") AS n"
+#define SQL_P50(number) "max(iif(k = (n + 1) / 2, " number ", 0))"
+#define SQL_P99(number) "max(iif(k = (n * 99 + 99) / 100, " number ", 0))"
+
+/* A line of up to 40 full blocks, of which the largest number has all. */
+#define SQL_BAR(number, largest)                                                                   \
+	"replace(printf('%.*c', max(1, 40 * " number " / max(1, " largest ")), '#'), '#', "        \
+	"substr(:blocks, 8, 1))"
+
+/* Rows of the numbers of ns in the table b(dur) as a histogram by powers of two. */
+#define SQL_HISTOGRAM(what)                                                                        \
+	"b AS (SELECT CASE WHEN dur < 1000 THEN 0 ELSE 1 + CAST(ln(dur / 1000) / ln(2) AS "        \
+	"INTEGER) END AS bucket FROM spans), h AS (SELECT bucket, count(*) AS n FROM b GROUP "     \
+	"BY bucket) SELECT iif(bucket = 0, 0, 1000 << (bucket - 1)) AS from_ns, 1000 << bucket "   \
+	"AS to_ns, n AS " what ", " SQL_BAR("n", "(SELECT max(n) FROM h)") " AS share_bar FROM "   \
+	"h ORDER BY bucket"
+
+/* The growth of totals that begin with the recording (eBPF), in the window: name, upid, grown;
+ * condition is on track t. */
+#define SQL_GROWN(condition)                                                                       \
+	"SELECT t.name, t.upid, max(c.value) - coalesce((SELECT b.value FROM counter b WHERE "     \
+	"b.track_id = t.id AND b.ts < :from ORDER BY b.ts DESC LIMIT 1), 0) AS grown FROM "        \
+	"__intrinsic_track t JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "               \
+	"'*_counter_track_event' AND " condition " AND c.ts >= :from AND c.ts <= :to GROUP BY "    \
+	"t.id"
+
+/* The growth of the counters of pressure whose names match: name, stalled_ns, share_pct. */
+#define SQL_PRESSURE_ROWS(names)                                                                   \
+	"SELECT name, CAST(stalled AS INTEGER) AS stalled_ns, 100.0 * stalled / of AS "            \
+	"share_pct FROM (SELECT t.name, max(c.value) - min(c.value) AS stalled, max(c.ts) - "      \
+	"min(c.ts) AS of FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id WHERE "      \
+	"t.type = 'psi' AND t.name GLOB '" names "' AND c.ts >= :from AND c.ts <= :to GROUP BY "   \
+	"t.id) WHERE of > 0 AND stalled > 0"
+#define SQL_PRESSURE(names)                                                                        \
+	"SELECT iif(name GLOB '*.some', 'some threads', 'all threads') AS who, stalled_ns, "       \
+	"share_pct FROM (" SQL_PRESSURE_ROWS(names) ") ORDER BY name DESC"
+
+/* The number of a device as user space knows it: major:minor. */
+#define SQL_DEVICE "((dev >> 8) & 4095) || ':' || ((dev & 255) | ((dev >> 12) & 1048320))"
+
+/*
+ * requests(dev, op, bytes, sector, utid, queued, ts, dur): requests to block devices that were
+ * complete within the window. A request is a block_rq_issue and the block_rq_complete of the same
+ * device and sector that follows; a block_rq_insert before it tells who asked for it, and how long
+ * it was queued.
+ */
+#define SQL_REQUESTS                                                                               \
+	"ev AS (SELECT id, ts, utid, substr(name, 10) AS what, extract_arg(arg_set_id, 'dev') "    \
+	"AS dev, extract_arg(arg_set_id, 'sector') AS sector, extract_arg(arg_set_id, "            \
+	"'nr_sector') AS sectors, extract_arg(arg_set_id, 'rwbs') AS rwbs FROM ftrace_event "      \
+	"WHERE name IN ('block_rq_insert', 'block_rq_issue', 'block_rq_complete')), seq AS "       \
+	"(SELECT *, lag(what) OVER w AS what1, lag(ts) OVER w AS ts1, lag(utid) OVER w AS "        \
+	"utid1, lag(what, 2) OVER w AS what2, lag(ts, 2) OVER w AS ts2, lag(utid, 2) OVER w AS "   \
+	"utid2, lag(sectors) OVER w AS sectors1 FROM ev WINDOW w AS (PARTITION BY dev, sector "    \
+	"ORDER BY ts, id)), requests AS MATERIALIZED (SELECT dev, CASE WHEN rwbs GLOB 'R*' "       \
+	"THEN 'read' WHEN rwbs GLOB 'W*' OR rwbs GLOB 'FW*' THEN 'write' WHEN rwbs GLOB 'D*' "     \
+	"THEN 'discard' WHEN rwbs GLOB 'F*' THEN 'flush' ELSE 'other' END AS op, 512 * "           \
+	"sectors1 AS bytes, sector, iif(what2 = 'insert', utid2, utid1) AS utid, iif(what2 = "     \
+	"'insert', ts1 - ts2, 0) AS queued, ts1 AS ts, ts - ts1 AS dur FROM seq WHERE what = "     \
+	"'complete' AND what1 = 'issue' AND ts1 >= :from AND ts <= :to AND iif(what2 = "           \
+	"'insert', utid2, utid1) IN (SELECT utid FROM chosen UNION ALL SELECT utid FROM thread "   \
+	"WHERE is_idle AND NOT (SELECT some FROM asked)))"
 
 /*
  * The longest waits, with who had the CPU for the longest part of each.
@@ -42,20 +133,24 @@
  *	worst	the longest waits			since	the last run that had begun on that CPU
  *	placed	with the CPU on which it ran then	held	how long each other thread had it
  */
+#define SQL_PLACED                                                                                 \
+	SQL_WAITS ", worst AS (SELECT * FROM waits WHERE utid IN chosen ORDER BY dur DESC "        \
+	"LIMIT :top), placed AS MATERIALIZED (SELECT worst.*, r.cpu, r.ts AS ran, "                \
+	"coalesce((SELECT p.ts FROM sched p WHERE p.cpu = r.cpu AND p.ts <= worst.ts ORDER BY "    \
+	"p.ts DESC LIMIT 1), 0) AS since FROM worst JOIN thread_state r ON r.utid = worst.utid "   \
+	"AND r.ts = worst.ts + worst.dur AND r.state = 'Running'), held AS (SELECT placed.id, "    \
+	"o.utid AS holder, sum(min(iif(o.dur < 0, ran, o.ts + o.dur), ran) - max(o.ts, "           \
+	"placed.ts)) AS time, min(max(o.ts, placed.ts)) AS first, count(*) AS times FROM "         \
+	"placed CROSS JOIN sched o ON o.cpu = placed.cpu AND o.ts >= placed.since AND o.ts < "     \
+	"placed.ran WHERE " SQL_HAS_END("o") " AND o.utid != placed.utid AND iif(o.dur < 0, "      \
+	"ran, o.ts + o.dur) > placed.ts GROUP BY 1, 2)"
+
 #define SQL_WORST_WAITS                                                                            \
-	"WITH " SQL_WAITS ", " SQL_CHOSEN ", worst AS (SELECT * FROM waits WHERE utid IN chosen "  \
-	"ORDER BY dur DESC LIMIT :top), placed AS MATERIALIZED (SELECT worst.*, r.cpu, r.ts AS "   \
-	"ran, coalesce((SELECT p.ts FROM sched p WHERE p.cpu = r.cpu AND p.ts <= worst.ts ORDER "  \
-	"BY p.ts DESC LIMIT 1), 0) AS since FROM worst JOIN thread_state r ON r.utid = "           \
-	"worst.utid AND r.ts = worst.ts + worst.dur AND r.state = 'Running'), held AS (SELECT "    \
-	"placed.id, o.utid AS holder, sum(min(iif(o.dur < 0, ran, o.ts + o.dur), ran) - "          \
-	"max(o.ts, placed.ts)) AS time FROM placed CROSS JOIN sched o ON o.cpu = placed.cpu AND "  \
-	"o.ts "                                                                                    \
-	">= placed.since AND o.ts < placed.ran WHERE o.utid != placed.utid GROUP BY 1, 2), "       \
-	"behind AS (SELECT id, holder, max(time) AS time FROM held GROUP BY id) SELECT "           \
-	"placed.dur AS wait_ns, placed.ts AS at_ts, placed.cpu, " SQL_WHO ", iif(woken, "          \
-	"'wakeup', 'preemption') AS since, iif(h.is_idle, '(idle)', coalesce(h.name, '') || ' ' "  \
-	"|| h.tid) AS behind, time AS held_ns, (SELECT coalesce(name, '') || ' ' || tid FROM "     \
-	"thread k WHERE k.utid = placed.waker_utid) AS waker FROM placed JOIN thread ON "          \
-	"thread.utid = placed.utid LEFT JOIN process USING (upid) LEFT JOIN behind ON behind.id "  \
-	"= placed.id LEFT JOIN thread h ON h.utid = behind.holder ORDER BY wait_ns DESC"
+	"WITH " SQL_PLACED ", behind AS (SELECT id, holder, max(time) AS time FROM held GROUP "    \
+	"BY id) SELECT placed.dur AS wait_ns, placed.ts AS at_ts, placed.cpu, " SQL_WHO ", "       \
+	"iif(woken, 'wakeup', 'preemption') AS since, " SQL_THREAD("h") " AS behind, time AS "     \
+	"held_ns, iif(woken, coalesce((SELECT " SQL_THREAD("k") " FROM thread k WHERE k.utid = "   \
+	"placed.waker_utid), 'interrupt'), NULL) AS waker FROM placed JOIN thread ON "             \
+	"thread.utid = placed.utid LEFT JOIN process USING (upid) LEFT JOIN behind ON "            \
+	"behind.id = placed.id LEFT JOIN thread h ON h.utid = behind.holder ORDER BY wait_ns "     \
+	"DESC"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/report/chosen.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+static const char create[] =
+	"CREATE TEMP TABLE chosen(utid INTEGER PRIMARY KEY); "
+	"CREATE TEMP TABLE asked(some INTEGER NOT NULL, limited INTEGER NOT NULL); "
+	"CREATE TEMP TABLE recorded(utid INTEGER PRIMARY KEY); "
+	"CREATE TEMP TABLE selected(tid INTEGER PRIMARY KEY)";
+
+static const char choose_number[] =
+	"INSERT OR REPLACE INTO chosen SELECT utid FROM thread LEFT JOIN process USING (upid) "
+	"WHERE "
+	"(pid = CAST(?1 AS INTEGER) OR tid = CAST(?1 AS INTEGER)) AND NOT is_idle";
+
+static const char choose_name[] =
+	"WITH named AS (SELECT upid FROM process WHERE name GLOB ?1 OR name GLOB '*/' || ?1 UNION "
+	"SELECT upid FROM thread WHERE name GLOB ?1 AND is_main_thread) INSERT OR REPLACE INTO "
+	"chosen SELECT utid FROM thread WHERE (name GLOB ?1 OR upid IN (SELECT upid FROM named "
+	"WHERE upid IS NOT NULL)) AND NOT is_idle";
+
+static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
+
+/* Children are those that began in the trace. */
+static const char record_selected[] =
+	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "
+	"NOT NULL UNION SELECT p.upid FROM process p JOIN tree ON p.parent_upid = tree.upid WHERE "
+	"p.start_ts IS NOT NULL) INSERT INTO recorded SELECT utid FROM thread WHERE (tid IN "
+	"selected OR upid IN tree) AND NOT is_idle";
+
+static const char choose_recorded[] = "INSERT INTO chosen SELECT utid FROM recorded";
+
+/* A name that some recorded thread has is not one of the others. */
+static const char prefer_recorded[] =
+	"DELETE FROM chosen WHERE utid NOT IN recorded AND EXISTS (SELECT 1 FROM chosen WHERE utid "
+	"IN recorded)";
+
+/* Runs a statement with one parameter. */
+static int run(sqlite3 *db, const char *sql, const char *word, int64_t number)
+{
+	sqlite3_stmt *st;
+	int r = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+
+	if (r != SQLITE_OK)
+		return r;
+	if (sqlite3_bind_parameter_count(st) && word)
+		sqlite3_bind_text(st, 1, word, -1, SQLITE_STATIC);
+	else if (sqlite3_bind_parameter_count(st))
+		sqlite3_bind_int64(st, 1, number);
+	sqlite3_step(st);
+	return sqlite3_finalize(st);
+}
+
+/* ---- the selection of the config ---- */
+
+/* Adds the numbers that linux.ftrace is limited to. Returns false if it is not limited. */
+static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, int *r)
+{
+	bool some = false;
+	struct pb_field f;
+	struct pb_dec d;
+	uint64_t v;
+
+	pb_dec_init(&d, ftrace->data, ftrace->len);
+	while (*r == SQLITE_OK && pb_dec_next(&d, &f)) {
+		if (f.id != PB_FTRACE_CONFIG_TIDS_TO_TRACE &&
+		    f.id != PB_FTRACE_CONFIG_PIDS_TO_TRACE)
+			continue;
+		for (struct pb_packed p = pb_packed_of(&f);
+		     *r == SQLITE_OK && pb_packed_next(&p, &v); some = true)
+			*r = run(db, "INSERT OR IGNORE INTO selected VALUES (?)", NULL, (int64_t)v);
+	}
+	return some;
+}
+
+/* The field of a message in the field of a message; id 0: none. */
+static struct pb_field inner_field(const struct pb_field *outer, uint32_t id)
+{
+	struct pb_field f, found = {.id = 0};
+	struct pb_dec d;
+
+	if (!outer->data)
+		return found;
+	pb_dec_init(&d, outer->data, outer->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == id && f.data)
+			found = f;
+	return found;
+}
+
+/* Returns true if each data source with kernel events is limited to some threads. */
+static bool read_config(sqlite3 *db, const struct chosen_from *from, int *r)
+{
+	size_t sources = 0, limited = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, from->config, from->config_len);
+	while (pb_dec_next(&d, &f)) {
+		struct pb_field source, ftrace;
+
+		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES || !f.data)
+			continue;
+		source = inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
+		ftrace = inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
+		if (!ftrace.id)
+			continue;
+		sources++;
+		limited += add_selected(db, &ftrace, r);
+	}
+	return sources && sources == limited;
+}
+
+/* Chooses the threads of each word. */
+static int choose_words(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
+{
+	int r = SQLITE_OK;
+
+	for (size_t i = 0; i < from->n_words && r == SQLITE_OK && !*ret_missing; i++) {
+		const char *word = from->words[i];
+		bool is_number = word[strspn(word, "0123456789")] == '\0';
+
+		r = run(db, is_number ? choose_number : choose_name, word, 0);
+		if (sqlite3_changes(db) == 0)
+			*ret_missing = word;
+	}
+	return r == SQLITE_OK ? run(db, prefer_recorded, NULL, 0) : r;
+}
+
+int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
+{
+	int r = sqlite3_exec(db, create, NULL, NULL, NULL);
+	bool limited = r == SQLITE_OK && read_config(db, from, &r);
+
+	*ret_missing = NULL;
+	if (r == SQLITE_OK)
+		r = run(db,
+			limited ? "INSERT INTO asked VALUES (?, 1)"
+				: "INSERT INTO asked VALUES (?, 0)",
+			NULL, from->n_words > 0);
+	if (r == SQLITE_OK)
+		r = run(db, limited ? record_selected : record_all, NULL, 0);
+	if (r != SQLITE_OK)
+		return r;
+	return from->n_words ? choose_words(db, from, ret_missing)
+			     : run(db, choose_recorded, NULL, 0);
+}

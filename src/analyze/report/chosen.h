@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whom a report is about. */
+struct chosen_from {
+	/* The number of a process or thread, or the name of a program or thread, with * and ?. A process
+	 * that is named by itself or by its main thread is chosen with all its threads. */
+	char *const *words;
+	size_t n_words;
+	const uint8_t *config; /* a TraceConfig, unchecked; NULL: unknown */
+	size_t config_len;
+};
+
+/*
+ * Makes the tables that the statements of reports read:
+ *
+ *	chosen(utid)	the threads that the words name. Without words, those that were recorded: all
+ *			threads, or the processes that the config selects, with their children. Of
+ *			other threads such a trace has only what they have to do with these. Never
+ *			the idle threads.
+ *	asked		one row; some: 1 if there are words; limited: 1 if the config selects
+ *			processes, so that switches between others are missing
+ *
+ * Returns an SQLite result code, and sets *ret_missing to the first word without a thread, or to
+ * NULL.
+ */
+int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda report io: requests to block devices. */
+#include "analyze/report/report.h"
+#include "analyze/report/report_sql.h"
+
+/* It cannot break statements that have macros in them: */
+/* clang-format off */
+
+/* g(KEY, op, ...): requests by a key and operation. */
+#define SQL_GROUPS(key)                                                                            \
+	", ranked AS (SELECT *, " SQL_RANKS(key ", op", "dur") " FROM keyed), g AS (SELECT " key   \
+	", op, n, sum(bytes) AS bytes, avg(queued) AS queued, avg(dur) AS mean, " SQL_P50("dur")   \
+	" AS p50, " SQL_P99("dur") " AS p99, max(dur) AS worst FROM ranked GROUP BY " key ", "     \
+	"op) "
+
+#define SQL_IO_COLUMNS                                                                             \
+	", op, n AS requests, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS "           \
+	"INTEGER) AS per_s_bytes, CAST(queued AS INTEGER) AS queued_ns, CAST(mean AS INTEGER) "    \
+	"AS mean_ns, p50 AS p50_ns, p99 AS p99_ns, worst AS max_ns FROM g "
+
+/* Of the counters diskstat.[DEVICE].NAME the name's end. */
+#define SQL_DISKSTAT(name) "sum(iif(t.name GLOB '*." name "', c.value, 0))"
+
+static const struct report_section sections[] =
+	{
+	{.by = "device",
+	 .title = "Devices",
+	 .sql = "WITH " SQL_REQUESTS ", keyed AS (SELECT * FROM requests)" SQL_GROUPS("dev")
+		"SELECT " SQL_DEVICE " AS device" SQL_IO_COLUMNS "ORDER BY g.bytes DESC, n DESC "
+		"LIMIT :top + :more"},
+	{.by = "process",
+	 .title = "Processes",
+	 .sql = "WITH " SQL_REQUESTS ", " SQL_BY_PROCESS ", keyed AS (SELECT * FROM requests "
+		"JOIN grp USING (utid))" SQL_GROUPS("who") "SELECT " SQL_PROCESS SQL_IO_COLUMNS
+		SQL_PROCESS_FROM "ORDER BY g.bytes DESC, n DESC LIMIT :top + :more"},
+	{.by = "thread",
+	 .on_request = true,
+	 .title = "Threads",
+	 .sql = "WITH " SQL_REQUESTS ", keyed AS (SELECT * FROM requests)" SQL_GROUPS("utid")
+		"SELECT " SQL_WHO SQL_IO_COLUMNS SQL_WHO_FROM "ORDER BY g.bytes DESC, n DESC "
+		"LIMIT :top + :more"},
+	{.title = "Slowest requests",
+	 .sql = "WITH " SQL_REQUESTS " SELECT dur AS took_ns, queued AS queued_ns, ts AS at_ts, "
+		SQL_DEVICE " AS device, op, bytes AS size_bytes, sector, " SQL_WHO " FROM "
+		"requests" SQL_WHO_FROM "ORDER BY dur DESC LIMIT :top + :more"},
+	{.title = "All requests",
+	 .sql = "WITH " SQL_REQUESTS ", spans AS (SELECT dur FROM requests), "
+		SQL_HISTOGRAM("requests")},
+	{.by = "disk",
+	 .title = "Disks, by the kernel's counters",
+	 .more = "counters",
+	 .sql = "WITH d AS (SELECT substr(t.name, 11, instr(t.name, '].') - 11) AS disk, "
+		SQL_DISKSTAT("read_amount") " AS r, " SQL_DISKSTAT("write_amount") " AS w, "
+		SQL_DISKSTAT("discard_amount") " AS d, " SQL_DISKSTAT("flush_amount") " AS f "
+		"FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id WHERE t.type = "
+		"'diskstat' AND c.ts >= :from AND c.ts <= :to GROUP BY 1) SELECT disk, CAST(r * "
+		"1048576 AS INTEGER) AS read_bytes, CAST(w * 1048576 AS INTEGER) AS "
+		"written_bytes, CAST(d * 1048576 AS INTEGER) AS discarded_bytes, CAST(f AS "
+		"INTEGER) AS flushes FROM d WHERE r + w + d + f > 0 ORDER BY r + w DESC LIMIT "
+		":top + :more"},
+	{.title = "Stalls: time in which threads waited for I/O",
+	 .sql = SQL_PRESSURE("psi.io.*")},
+};
+
+REPORT(report_io, "io", "requests to disks: by device and process, bytes, latencies", "io",
+       sections);

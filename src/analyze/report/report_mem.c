@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda report mem: memory of the machine and of processes, and what it costs to get some. */
+#include "analyze/report/report.h"
+#include "analyze/report/report_sql.h"
+
+/* It cannot break statements that have macros in them: */
+/* clang-format off */
+
+/* The largest and the last value of a counter of each process. */
+#define SQL_LARGEST(name) "max(iif(t.name = '" name "', c.value, NULL))"
+
+/* Pairs of events of a thread that begin and end something: what(begin, end). */
+#define SQL_STALLS                                                                                 \
+	"ev AS (SELECT ts, utid, name, lead(name) OVER w AS next_name, lead(ts) OVER w AS "        \
+	"next_ts FROM ftrace_event WHERE name GLOB 'mm_vmscan_*reclaim_begin' OR name GLOB "       \
+	"'mm_vmscan_*reclaim_end' OR name IN ('mm_compaction_begin', 'mm_compaction_end', "        \
+	"'mm_vmscan_kswapd_wake', 'mm_vmscan_kswapd_sleep') WINDOW w AS (PARTITION BY utid, "      \
+	"substr(name, 1, 16) ORDER BY ts)), stalls AS (SELECT utid, ts, next_ts - ts AS dur, "     \
+	"CASE name WHEN 'mm_vmscan_direct_reclaim_begin' THEN 'direct reclaim' WHEN "              \
+	"'mm_vmscan_memcg_reclaim_begin' THEN 'control group reclaim' WHEN "                       \
+	"'mm_compaction_begin' THEN 'compaction' WHEN 'mm_vmscan_kswapd_wake' THEN 'background "   \
+	"reclaim' ELSE name END AS what FROM ev WHERE (name GLOB '*_begin' OR name GLOB "          \
+	"'*_wake') AND (next_name GLOB '*_end' OR next_name GLOB '*_sleep') AND ts >= :from "      \
+	"AND next_ts <= :to AND utid IN chosen)"
+
+static const struct report_section sections[] = {
+	{.by = "machine",
+	 .title = "Memory of the machine",
+	 .more = "counters",
+	 .sql = "WITH m AS (SELECT t.name, c.ts, c.value, first_value(c.value) OVER w AS first, "
+		"last_value(c.value) OVER w AS last FROM counter c JOIN __intrinsic_track t ON "
+		"t.id = c.track_id WHERE t.type = 'meminfo' AND c.ts >= :from AND c.ts <= :to "
+		"WINDOW w AS (PARTITION BY c.track_id ORDER BY c.ts ROWS BETWEEN UNBOUNDED "
+		"PRECEDING AND UNBOUNDED FOLLOWING)), g AS (SELECT name, min(value) AS low, "
+		"max(value) AS high, first, last FROM m GROUP BY name) SELECT name AS memory, "
+		"first AS first_bytes, last AS last_bytes, last - first AS change_bytes, low AS "
+		"min_bytes, high AS max_bytes FROM g WHERE name IN ('MemTotal', 'MemAvailable', "
+		"'MemFree') OR last != first ORDER BY name NOT IN ('MemTotal', 'MemAvailable', "
+		"'MemFree'), abs(last - first) DESC LIMIT :top + :more"},
+	{.by = "process",
+	 .title = "Processes, by their largest size",
+	 .sql = "WITH p AS (SELECT t.upid, " SQL_LARGEST("mem.rss") " AS rss, "
+		SQL_LARGEST("mem.rss.anon") " AS anon, " SQL_LARGEST("mem.rss.file") " AS file, "
+		SQL_LARGEST("mem.rss.shmem") " AS shmem, " SQL_LARGEST("mem.swap") " AS swap, "
+		"max(iif(t.name = 'mem.rss.watermark', c.value, NULL)) AS peak FROM counter c "
+		"JOIN __intrinsic_track t ON t.id = c.track_id WHERE t.type = 'process_memory' "
+		"AND c.ts >= :from AND c.ts <= :to AND t.upid IN (SELECT upid FROM thread WHERE "
+		"utid IN chosen) GROUP BY t.upid) SELECT coalesce(process.name, '') AS process, "
+		"pid, coalesce(rss, coalesce(anon, 0) + coalesce(file, 0) + coalesce(shmem, 0)) "
+		"AS rss_bytes, anon AS anon_bytes, file AS file_bytes, shmem AS shmem_bytes, "
+		"swap AS swap_bytes, peak AS peak_bytes FROM p JOIN process USING (upid) ORDER "
+		"BY rss_bytes DESC LIMIT :top + :more"},
+	{.by = "faults",
+	 .title = "Page faults",
+	 .sql = "WITH " SQL_BY_PROCESS ", f AS (SELECT utid, count(*) AS n FROM ftrace_event "
+		"WHERE name IN ('page_fault_user', 'page_fault_kernel') AND ts >= :from AND ts <= "
+		":to AND utid IN chosen GROUP BY utid), t AS (SELECT who, sum(n) AS n FROM f "
+		"JOIN grp USING (utid) GROUP BY who) SELECT " SQL_PROCESS ", n AS faults, 1e9 * "
+		"n / (:to - :from) AS per_s FROM t" SQL_PROCESS_FROM "ORDER BY n DESC LIMIT :top "
+		"+ :more"},
+	{.by = "faults",
+	 .title = "Page faults, counted in the kernel",
+	 .sql = "WITH g AS (" SQL_GROWN("t.name IN ('page faults', 'major page faults')") ") "
+		"SELECT coalesce(process.name, '(all)') AS process, pid, CAST(sum(iif(g.name = "
+		"'page faults', grown, 0)) AS INTEGER) AS faults, CAST(sum(iif(g.name != 'page "
+		"faults', grown, 0)) AS INTEGER) AS major FROM g LEFT JOIN process USING (upid) "
+		"WHERE NOT (SELECT some FROM asked) OR upid IN (SELECT upid FROM thread WHERE "
+		"utid IN chosen) GROUP BY upid HAVING sum(grown) > 0 ORDER BY faults DESC LIMIT "
+		":top + :more"},
+	{.by = "reclaim",
+	 .title = "Time spent to free memory",
+	 .sql = "WITH " SQL_STALLS ", s AS (SELECT utid, what, sum(dur) AS total, count(*) AS n, "
+		"max(dur) AS worst, ts FROM stalls GROUP BY 1, 2) SELECT what, " SQL_WHO ", "
+		"total AS total_ns, n AS times, worst AS max_ns, ts AS max_at_ts FROM s"
+		SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + :more"},
+	{.by = "reclaim",
+	 .title = "Work of the memory management",
+	 .more = "counters",
+	 .sql = "WITH v AS (SELECT t.name, max(c.value) - min(c.value) AS n FROM counter c JOIN "
+		"__intrinsic_track t ON t.id = c.track_id WHERE t.type = 'vmstat' AND (t.name "
+		"GLOB 'pgfault' OR t.name GLOB 'pgmajfault' OR t.name GLOB 'pgscan*' OR t.name "
+		"GLOB 'pgsteal*' OR t.name GLOB 'allocstall*' OR t.name GLOB 'compact_*' OR "
+		"t.name GLOB 'pswp*' OR t.name GLOB 'oom_kill' OR t.name GLOB "
+		"'workingset_refault*' OR t.name GLOB 'pgp*' OR t.name GLOB 'thp_*') AND c.ts >= "
+		":from AND c.ts <= :to GROUP BY t.id) SELECT name AS counter, CAST(n AS INTEGER) "
+		"AS grew_value, 1e9 * n / (:to - :from) AS per_s FROM v WHERE n > 0 ORDER BY n "
+		"DESC LIMIT :top + :more"},
+	{.title = "Stalls: time in which threads waited for memory",
+	 .sql = SQL_PRESSURE("psi.mem.*")},
+	{.by = "oom",
+	 .title = "Processes that the kernel killed for memory",
+	 .sql = "WITH v AS (SELECT ts, utid, extract_arg(arg_set_id, 'pid') AS pid FROM ftrace_event "
+		"WHERE name = 'mark_victim' AND ts >= :from AND ts <= :to) SELECT v.ts AS at_ts, "
+		"v.pid, coalesce((SELECT name FROM thread WHERE tid = v.pid ORDER BY utid DESC "
+		"LIMIT 1), '') AS process, " SQL_THREAD("thread") " AS asked_for_memory FROM v "
+		"JOIN thread USING (utid) ORDER BY v.ts LIMIT :top + :more"},
+};
+
+REPORT(report_mem, "mem", "memory: sizes, page faults, reclaim, compaction, stalls, OOM kills",
+       "mem", sections);

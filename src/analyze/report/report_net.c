@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda report net: packets, drops, retransmissions, and the counters of interfaces and
+ * protocols. */
+#include "analyze/report/report.h"
+#include "analyze/report/report_sql.h"
+
+/* It cannot break statements that have macros in them: */
+/* clang-format off */
+
+/* packets(way, device, len, good, utid): those that were given to a device, and those that
+ * came from one. */
+#define SQL_PACKETS                                                                                \
+	"packets AS (SELECT iif(name = 'net_dev_xmit', 'sent', 'received') AS way, "               \
+	"extract_arg(arg_set_id, 'name') AS device, extract_arg(arg_set_id, 'len') AS len, "       \
+	"name != 'net_dev_xmit' OR extract_arg(arg_set_id, 'rc') = 0 AS good, utid FROM "          \
+	"ftrace_event WHERE name IN ('net_dev_xmit', 'netif_receive_skb') AND ts >= :from AND "    \
+	"ts <= :to AND (utid IN chosen OR NOT (SELECT some FROM asked)))"
+
+#define SQL_TRAFFIC                                                                                \
+	"sum(good) AS packets, sum(iif(good, len, 0)) AS bytes, sum(NOT good) AS refused"
+
+#define SQL_TRAFFIC_COLUMNS                                                                        \
+	"packets, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS INTEGER) AS "           \
+	"per_s_bytes, refused"
+
+/* counts(device, name, grew): of the tracks below the group that is below network. */
+#define SQL_COUNTS(group)                                                                          \
+	"counts AS (SELECT i.name AS device, t.name, max(c.value) - min(c.value) AS grew, "        \
+	"max(c.value) AS last FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id "       \
+	"JOIN __intrinsic_track i ON i.id = t.parent_id JOIN __intrinsic_track g ON g.id = "       \
+	"i.parent_id WHERE g.name = '" group "' AND c.ts >= :from AND c.ts <= :to GROUP BY t.id)"
+
+#define SQL_COUNT(name) "CAST(sum(iif(name = '" name "', grew, 0)) AS INTEGER)"
+
+static const struct report_section sections[] = {
+	{.by = "device",
+	 .title = "Packets, by device",
+	 .sql = "WITH " SQL_PACKETS ", g AS (SELECT device, way, " SQL_TRAFFIC " FROM packets "
+		"GROUP BY device, way) SELECT device, way, " SQL_TRAFFIC_COLUMNS " FROM g ORDER "
+		"BY bytes DESC LIMIT :top + :more"},
+	{.by = "process",
+	 .title = "Packets, by the process that sent them",
+	 .sql = "WITH " SQL_PACKETS ", " SQL_BY_PROCESS ", g AS (SELECT who, " SQL_TRAFFIC " "
+		"FROM packets JOIN grp USING (utid) WHERE way = 'sent' GROUP BY who) SELECT "
+		SQL_PROCESS ", " SQL_TRAFFIC_COLUMNS " FROM g" SQL_PROCESS_FROM "ORDER BY bytes "
+		"DESC LIMIT :top + :more"},
+	{.by = "drop",
+	 .title = "Packets that the kernel dropped",
+	 .sql = "SELECT extract_arg(arg_set_id, 'location') AS location, printf('0x%04x', "
+		"extract_arg(arg_set_id, 'protocol')) AS protocol, count(*) AS packets FROM "
+		"ftrace_event WHERE name = 'kfree_skb' AND ts >= :from AND ts <= :to GROUP BY 1, 2 "
+		"ORDER BY 3 DESC LIMIT :top + :more"},
+	{.by = "tcp",
+	 .title = "TCP: retransmissions and resets",
+	 .sql = "SELECT replace(substr(name, 5), '_', ' ') AS what, extract_arg(arg_set_id, "
+		"'sport') AS sport, extract_arg(arg_set_id, 'dport') AS dport, count(*) AS "
+		"times, min(ts) AS first_ts, max(ts) AS last_ts FROM ftrace_event WHERE name IN "
+		"('tcp_retransmit_skb', 'tcp_send_reset', 'tcp_receive_reset') AND ts >= :from "
+		"AND ts <= :to GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT :top + :more"},
+	{.by = "tcp",
+	 .title = "Sockets: changes of their state",
+	 .sql = "WITH s AS (SELECT extract_arg(arg_set_id, 'protocol') AS protocol, "
+		"extract_arg(arg_set_id, 'newstate') AS state FROM ftrace_event WHERE name = "
+		"'inet_sock_set_state' AND ts >= :from AND ts <= :to) SELECT CASE protocol WHEN "
+		"6 THEN 'TCP' WHEN 132 THEN 'SCTP' WHEN 262 THEN 'MPTCP' ELSE protocol END AS "
+		"protocol, CASE state WHEN 1 THEN 'ESTABLISHED' WHEN 2 THEN 'SYN_SENT' WHEN 3 "
+		"THEN 'SYN_RECV' WHEN 4 THEN 'FIN_WAIT1' WHEN 5 THEN 'FIN_WAIT2' WHEN 6 THEN "
+		"'TIME_WAIT' WHEN 7 THEN 'CLOSE' WHEN 8 THEN 'CLOSE_WAIT' WHEN 9 THEN 'LAST_ACK' "
+		"WHEN 10 THEN 'LISTEN' WHEN 11 THEN 'CLOSING' WHEN 12 THEN 'NEW_SYN_RECV' ELSE "
+		"state END AS state, count(*) AS times FROM s GROUP BY protocol, state ORDER BY "
+		"times DESC LIMIT :top + :more"},
+	{.by = "napi",
+	 .title = "Polls of devices (NAPI)",
+	 .more = "irq",
+	 .sql = "WITH n AS (SELECT extract_arg(arg_set_id, 'dev_name') AS device, "
+		"extract_arg(arg_set_id, 'work') AS work, extract_arg(arg_set_id, 'budget') AS "
+		"budget FROM ftrace_event WHERE name = 'napi_poll' AND ts >= :from AND ts <= "
+		":to) SELECT device, count(*) AS polls, sum(work) AS packets, max(work) AS "
+		"max_packets, sum(work >= budget) AS exhausted FROM n GROUP BY device ORDER BY 3 "
+		"DESC LIMIT :top + :more"},
+	{.by = "interface",
+	 .title = "Interfaces, by the kernel's counters",
+	 .more = "counters",
+	 .sql = "WITH " SQL_COUNTS("interfaces") ", i AS (SELECT device, " SQL_COUNT("rx bytes")
+		" AS rx, " SQL_COUNT("rx packets") " AS rxp, " SQL_COUNT("tx bytes") " AS tx, "
+		SQL_COUNT("tx packets") " AS txp, " SQL_COUNT("rx errs") " + "
+		SQL_COUNT("tx errs") " AS errors, " SQL_COUNT("rx drop") " + "
+		SQL_COUNT("tx drop") " AS drops FROM counts GROUP BY device) SELECT device AS "
+		"interface, rx AS received_bytes, rxp AS received, tx AS sent_bytes, txp AS "
+		"sent, errors, drops FROM i WHERE rx + tx + errors + drops > 0 ORDER BY rx + tx "
+		"DESC LIMIT :top + :more"},
+	{.by = "protocol",
+	 .title = "Protocols: counters that grew",
+	 .more = "counters",
+	 .sql = "WITH " SQL_COUNTS("protocols") " SELECT device || ' ' || name AS counter, "
+		"CAST(grew AS INTEGER) AS grew, 1e9 * grew / (:to - :from) AS per_s FROM counts "
+		"WHERE grew > 0 ORDER BY grew DESC LIMIT :top + :more"},
+	{.by = "protocol",
+	 .title = "Counted in the kernel",
+	 .sql = "WITH g AS ("
+		SQL_GROWN("(t.name GLOB 'TCP *' OR t.name = 'dropped packets' OR t.parent_id IN (SELECT id FROM __intrinsic_track WHERE name = 'dropped packets'))")
+		") SELECT name AS counter, CAST(grown AS INTEGER) AS grew, 1e9 * grown / (:to - "
+		":from) AS per_s FROM g WHERE grown > 0 ORDER BY 2 DESC LIMIT :top + :more"},
+};
+
+REPORT(report_net, "net", "packets, drops, TCP, interfaces, protocols", "net", sections);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda report: one screen. Each part names the report that says more. */
+#include "analyze/report/report.h"
+#include "analyze/report/report_sql.h"
+
+/* It cannot break statements that have macros in them: */
+/* clang-format off */
+
+static const struct report_section sections[] = {
+	{.title = "Trace",
+	 .sql = "SELECT :to - :from AS duration_ns, (SELECT count(*) FROM sched) AS switches, "
+		"(SELECT count(*) FROM slice) AS slices, (SELECT count(*) FROM counter) AS "
+		"counters, (SELECT count(*) FROM ftrace_event) AS kernel_events, (SELECT release "
+		"FROM machine LIMIT 1) AS kernel"},
+	{.title = "CPUs",
+	 .more = "timeline",
+	 .sql = "WITH " SQL_RUNS ", c AS (SELECT cpu, sum(iif(utid IN chosen, dur, 0)) AS busy, "
+		"count(*) AS n FROM runs GROUP BY cpu) SELECT cpu, 100.0 * busy / (:to - :from) "
+		"AS busy_pct, n AS switches FROM c ORDER BY busy DESC LIMIT 4"},
+	{.title = "Programs: time of their processes on CPUs, waiting for a CPU, blocked",
+	 .more = "sched --by program",
+	 .sql = "WITH " SQL_STATES ", " SQL_BY_PROGRAM ", u AS (SELECT utid, sum(iif(state = "
+		"'Running', dur, 0)) AS run, sum(iif(state IN ('R', 'R+'), dur, 0)) AS waits, "
+		"sum(iif(state GLOB 'D*', dur, 0)) AS blocked FROM states WHERE utid IN chosen "
+		"GROUP BY utid), t AS (SELECT who, count(DISTINCT coalesce(upid, -1 - utid)) AS "
+		"processes, sum(run) AS run, sum(waits) AS waits, sum(blocked) AS blocked FROM u "
+		"JOIN grp USING (utid) JOIN thread USING (utid) GROUP BY who) SELECT " SQL_PROGRAM
+		", processes, run AS run_ns, 100.0 * run / (:to - :from) AS cpu_pct, waits AS "
+		"runnable_ns, blocked AS blocked_ns FROM t WHERE run + waits + blocked > 0 ORDER "
+		"BY run DESC LIMIT min(:top, 5)"},
+	{.title = "Used the CPUs",
+	 .more = "cpu",
+	 .sql = "WITH " SQL_RUNS ", t AS (SELECT utid, sum(dur) AS run FROM runs WHERE utid IN "
+		"chosen GROUP BY utid) SELECT " SQL_WHO ", run AS run_ns, 100.0 * run / (:to - "
+		":from) AS cpu_pct FROM t" SQL_WHO_FROM "ORDER BY run DESC LIMIT min(:top, 5)"},
+	{.title = "Waited: for a CPU (runnable), for something else in the kernel (blocked)",
+	 .more = "why",
+	 .sql = "WITH " SQL_STATES ", t AS (SELECT utid, sum(iif(state IN ('R', 'R+'), dur, 0)) "
+		"AS waits, sum(iif(state GLOB 'D*', dur, 0)) AS blocked FROM states WHERE utid "
+		"IN chosen GROUP BY utid) SELECT " SQL_WHO ", waits AS runnable_ns, blocked AS "
+		"blocked_ns FROM t" SQL_WHO_FROM "WHERE waits + blocked > 0 ORDER BY waits + "
+		"blocked DESC LIMIT min(:top, 5)"},
+	{.title = "Longest waits for a CPU",
+	 .more = "latency",
+	 .sql = "SELECT wait_ns, at_ts, cpu, thread, tid, behind FROM (" SQL_WORST_WAITS ") "
+		"LIMIT min(:top, 3)"},
+	{.title = "Disks",
+	 .more = "io",
+	 .sql = "WITH " SQL_REQUESTS " SELECT " SQL_DEVICE " AS device, count(*) AS requests, "
+		"sum(iif(op = 'read', bytes, 0)) AS read_bytes, sum(iif(op = 'write', bytes, 0)) "
+		"AS written_bytes, sum(dur) / count(*) AS mean_ns, max(dur) AS max_ns FROM "
+		"requests GROUP BY dev ORDER BY sum(bytes) DESC LIMIT min(:top, 3)"},
+	{.title = "Interrupts",
+	 .more = "irq",
+	 .sql = "SELECT s.name, sum(s.dur) AS total_ns, count(*) AS times, max(s.dur) AS max_ns "
+		"FROM slice s JOIN cpu_track t ON t.id = s.track_id WHERE t.type IN ('cpu_irq', "
+		"'cpu_softirq') AND s.dur >= 0 AND s.ts >= :from AND s.ts < :to GROUP BY s.name "
+		"ORDER BY total_ns DESC LIMIT min(:top, 3)"},
+	{.title = "Pressure: time in which threads waited for CPUs, I/O or memory",
+	 .more = "mem",
+	 .sql = "SELECT substr(name, 5) AS waits, stalled_ns, share_pct FROM ("
+		SQL_PRESSURE_ROWS("psi.*") ") WHERE share_pct >= 0.1 ORDER BY share_pct DESC "
+		"LIMIT min(:top, 3)"},
+	{.title = "Losses and errors",
+	 .more = "loss",
+	 .sql = "SELECT description, severity, sum(value) AS value FROM stats WHERE severity != "
+		"'info' AND value > 0 AND NOT (name = 'mismatched_sched_switch_tids' AND (SELECT "
+		"limited FROM asked)) GROUP BY name ORDER BY severity, value DESC LIMIT "
+		"min(:top, 5)"},
+};
+
+REPORT(report_overview, "overview", "one screen: who ran, what waited, what is missing", NULL,
+       sections);

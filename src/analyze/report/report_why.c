@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonda report why: what a thread waited for, who ended its waits, and who had its CPU meanwhile.
+ *
+ *	thread   ...Running| S or D: off   | R: wake      |Running...
+ *	waker              ...Running: ran, then woke it
+ *
+ * A wait for something else than a CPU (table off) ends with the row of state R that names the
+ * waker (wake_id).
+ */
+#include "analyze/report/report.h"
+#include "analyze/report/report_sql.h"
+
+/* It cannot break statements that have macros in them: */
+/* clang-format off */
+
+/* The name of the slice in which a thread is at a time: a system call, a work item, a slice of
+ * the program. It is the last one that began, or the one around it. */
+#define SQL_SLICE_AT(utid, at)                                                                     \
+	"(SELECT coalesce(iif(l.dur < 0 OR l.ts + l.dur >= " at ", iif(l.category = "              \
+	"'workqueue' AND l.name GLOB '0x*', 'work item', l.name), NULL), (SELECT u.name FROM "     \
+	"slice u WHERE u.id = l.parent_id AND (u.dur < 0 OR u.ts + u.dur >= " at "))) FROM "       \
+	"slice l WHERE l.id = (SELECT id FROM slice WHERE track_id = (SELECT id FROM "             \
+	"thread_track WHERE utid = " utid " AND type = 'thread_execution') AND ts <= " at " "      \
+	"ORDER BY ts DESC LIMIT 1))"
+
+/* The interrupt in which a CPU is at a time. */
+#define SQL_INTERRUPT_AT(cpu, at)                                                                  \
+	"(SELECT group_concat(name, ' in ') FROM (SELECT s.name FROM cpu_track t JOIN slice s "    \
+	"ON s.id = (SELECT id FROM slice WHERE track_id = t.id AND ts <= " at " ORDER BY ts "      \
+	"DESC LIMIT 1) WHERE t.cpu = " cpu " AND t.type IN ('cpu_irq', 'cpu_softirq', "            \
+	"'cpu_hrtimer') AND (s.dur < 0 OR s.ts + s.dur >= " at ") ORDER BY s.ts DESC))"
+
+/*
+ * From the wakeup in the table k: the waker (its thread w, its run q, NULL if it is not known),
+ * and what it did.
+ */
+#define SQL_WAKER_FROM                                                                             \
+	" LEFT JOIN thread w ON w.utid = k.waker_utid LEFT JOIN thread_state q ON q.id = "         \
+	"k.waker_id "
+#define SQL_WOKEN_BY "iif(k.irq_context = 1 OR w.is_idle, 'interrupt', " SQL_THREAD("w") ")"
+#define SQL_WAKER_DID                                                                              \
+	"iif(k.irq_context = 1 OR w.is_idle, " SQL_INTERRUPT_AT("q.ucpu", "k.ts") ", "             \
+	SQL_SLICE_AT("k.waker_utid", "k.ts") ")"
+
+#define SQL_STATE(t)                                                                               \
+	"CASE WHEN " t ".state IS NULL THEN 'new' WHEN " t ".state = 'Running' THEN 'running' "    \
+	"WHEN " t ".state GLOB 'D*' AND " t ".io_wait THEN 'blocked (I/O)' WHEN " t ".state "      \
+	"GLOB 'D*' THEN 'blocked' WHEN " t ".state = 'S' THEN 'asleep' WHEN " t ".state = 'I' "    \
+	"THEN 'idle' WHEN " t ".state IN ('R', 'R+') THEN 'runnable' WHEN " t ".state GLOB "       \
+	"'T*' OR " t ".state = 't' THEN 'stopped' WHEN " t ".state IN ('Z', 'X') THEN 'ended' "    \
+	"ELSE " t ".state END"
+
+/* off(id, utid, state, io_wait, blocked_function, ts, dur, wake_id): the longest waits that a
+ * wakeup ended in the window. */
+#define SQL_OFF(limit)                                                                             \
+	"ends AS (SELECT k.id AS wake_id, (SELECT o.id FROM thread_state o WHERE o.utid = "        \
+	"k.utid AND o.ts < k.ts ORDER BY o.ts DESC LIMIT 1) AS id FROM thread_state k WHERE "      \
+	"k.utid IN chosen AND k.waker_utid IS NOT NULL AND k.ts >= :from AND k.ts < :to), off "    \
+	"AS MATERIALIZED (SELECT o.id, o.utid, o.state, o.io_wait, o.blocked_function, o.ts, "     \
+	"o.dur, ends.wake_id FROM ends JOIN thread_state o ON o.id = ends.id WHERE o.state NOT "   \
+	"IN ('Running', 'R', 'R+') AND o.dur >= 0 ORDER BY o.dur DESC LIMIT " limit ")"
+
+/*
+ * chain(step, wake_id, until): the wakeup of the longest wait, the last wakeup of its waker before
+ * that, and so on, as long as the waker was woken while the first thread waited.
+ */
+#define SQL_CHAIN                                                                                  \
+	"chain AS (SELECT 1 AS step, wake_id, ts AS since FROM off UNION ALL SELECT step + 1, "    \
+	"(SELECT p.id FROM thread_state p WHERE p.utid = k.waker_utid AND p.ts < k.ts AND p.ts "   \
+	"> chain.since AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1), chain.since "     \
+	"FROM chain JOIN thread_state k ON k.id = chain.wake_id WHERE step < 16 AND "              \
+	"k.irq_context IS NOT 1)"
+
+static const struct report_section sections[] = {
+	{.title = "Its time",
+	 .more = "sched",
+	 .sql = "WITH " SQL_STATES ", u AS (SELECT utid, " SQL_STATE("states") " AS state, dur "
+		"FROM states WHERE utid IN chosen), t AS (SELECT utid, state, sum(dur) AS total, "
+		"count(*) AS n, max(dur) AS longest FROM u GROUP BY 1, 2) SELECT state, total AS "
+		"total_ns, 100.0 * total / (:to - :from) AS share_pct, n AS times, longest AS "
+		"longest_ns, " SQL_WHO " FROM t" SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + "
+		":more"},
+	{.title = "Longest waits for something else than a CPU, and who ended them",
+	 .more = "wakeups",
+	 .sql = "WITH " SQL_OFF(":top") " SELECT off.dur AS wait_ns, off.ts AS at_ts, "
+		SQL_STATE("off") " AS state, coalesce(off.blocked_function, "
+		SQL_SLICE_AT("off.utid", "off.ts") ") AS waits_in, " SQL_WOKEN_BY " AS woken_by, "
+		SQL_WAKER_DID " AS waker_in, k.ts - q.ts AS waker_ran_ns, (SELECT " SQL_WOKEN_BY
+		" FROM (SELECT * FROM thread_state p WHERE p.utid = off_waker.utid AND p.ts < "
+		"off_wake.ts AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1) k LEFT "
+		"JOIN thread w ON w.utid = k.waker_utid) AS waker_woken_by, " SQL_THREAD("me") " "
+		"AS thread FROM off JOIN thread_state k ON k.id = off.wake_id JOIN thread_state "
+		"off_wake ON off_wake.id = k.id JOIN thread me ON me.utid = off.utid"
+		SQL_WAKER_FROM "LEFT JOIN thread off_waker ON off_waker.utid = k.waker_utid AND "
+		"NOT off_waker.is_idle AND k.irq_context IS NOT 1 ORDER BY off.dur DESC"},
+	{.title = "Chain of wakers of the longest one: each line was woken by the next one",
+	 .sql = "WITH RECURSIVE " SQL_OFF("1") ", " SQL_CHAIN " SELECT step, " SQL_THREAD("me")
+		" AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, " SQL_STATE("o") " AS state, "
+		"coalesce(o.blocked_function, " SQL_SLICE_AT("o.utid", "o.ts") ") AS waits_in, "
+		"k.dur AS waited_for_cpu_ns, " SQL_WOKEN_BY " AS woken_by, " SQL_WAKER_DID " AS "
+		"waker_in, k.ts - q.ts AS waker_ran_ns FROM chain JOIN thread_state k ON k.id = "
+		"chain.wake_id JOIN thread me ON me.utid = k.utid LEFT JOIN thread_state o ON "
+		"o.id = (SELECT id FROM thread_state WHERE utid = k.utid AND ts < k.ts ORDER BY "
+		"ts DESC LIMIT 1)" SQL_WAKER_FROM "ORDER BY step"},
+	{.title = "Longest waits for a CPU", .more = "latency", .sql = SQL_WORST_WAITS},
+	{.title = "Who had the CPU during these waits",
+	 .more = "cpu",
+	 .sql = "WITH " SQL_PLACED ", h AS (SELECT holder, time, times, first FROM held UNION "
+		"ALL SELECT NULL, (SELECT sum(dur) FROM placed) - (SELECT coalesce(sum(time), 0) "
+		"FROM held), NULL, NULL) SELECT coalesce(iif(thread.is_idle, '(idle)', "
+		"thread.name), '(not recorded)') AS thread, thread.tid, coalesce(process.name, "
+		"'') AS process, sum(time) AS held_ns, 100.0 * sum(time) / (SELECT sum(dur) FROM "
+		"placed) AS of_the_waits_pct, count(times) AS waits, sum(times) AS runs, "
+		"min(first) AS first_at_ts FROM h LEFT JOIN thread ON thread.utid = h.holder "
+		"LEFT JOIN process USING (upid) GROUP BY h.holder HAVING sum(time) > 0 ORDER BY "
+		"held_ns DESC LIMIT :top + :more"},
+};
+
+const struct report report_why = {
+	.name = "why",
+	.help = "why a thread did not run: its waits, who woke it, who had the CPU",
+	.records = "sched",
+	.sections = sections,
+	.n_sections = sizeof(sections) / sizeof(sections[0]),
+	.of_thread = true,
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/terminal/verb.h"
+
+#define DEFAULT_TOP 20
+
+static const char usage_head[] =
+	"usage: sonda report [OPTION]... [NAME] [FILE]\n"
+	"       sonda report [OPTION]... why PID|NAME [FILE]\n\n"
+	"Answers the common questions about a trace; without a NAME on one screen. Without a FILE "
+	"it reads\n"
+	"the newest trace of the current folder. Names:\n\n";
+
+static const char usage_tail[] =
+	"\n"
+	"  -p, --pid WHO      only these processes or threads: 12,34, or names: make, 'kworker*'\n"
+	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
+	"      --to TIME      up to this time\n"
+	"      --by KEY       only the tables by cpu, thread, process, program, name, device ...\n"
+	"      --top N        at most N rows of a list; default: 20\n"
+	"      --json         one JSON object, with a list of rows for each table\n"
+	"      --csv          CSV: a line with its title before each table\n"
+	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
+	"  -o, --out FILE     the file of the page; - is the standard output\n"
+	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
+	"      --color WHEN   always, never or auto (default)\n"
+	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
+	"the machine's\n"
+	"  -h, --help         print this help\n\n"
+	"example: sonda report latency -p 4711 trace.pftrace\n";
+
+static const char letters[] = ":p:o:h";
+
+static const struct option long_options[] = {
+	{"pid", required_argument, NULL, 'p'},	 {"from", required_argument, NULL, 'F'},
+	{"to", required_argument, NULL, 'T'},	 {"by", required_argument, NULL, 'b'},
+	{"top", required_argument, NULL, 'n'},	 {"json", no_argument, NULL, 'j'},
+	{"csv", no_argument, NULL, 'c'},	 {"no-pager", no_argument, NULL, 'P'},
+	{"color", required_argument, NULL, 'C'}, {"memory", required_argument, NULL, 'm'},
+	{"html", no_argument, NULL, 'H'},	 {"out", required_argument, NULL, 'o'},
+	{"help", no_argument, NULL, 'h'},	 {0},
+};
+
+static void print_usage(void)
+{
+	const struct report *r;
+
+	fputs(usage_head, stdout);
+	for (size_t i = 0; (r = report_at(i)); i++)
+		printf("  %-10s %s\n", r->name, r->help);
+	fputs(usage_tail, stdout);
+}
+
+/* Seconds with a fraction, or with a unit: 1.5, 2s, 200ms, 30us. */
+static int take_time(const char *text, int64_t *ret, struct err_text *e)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}};
+	char *end;
+	double v = strtod(text, &end);
+
+	for (size_t i = 0; end != text && v >= 0 && v < 1e9 && i < ARRAY_SIZE(units); i++)
+		if (!strcmp(end, units[i].name)) {
+			*ret = (int64_t)(v * units[i].ns);
+			return 0;
+		}
+	return err_set(e, -EINVAL, "%.80s is no time; as 1.5, 2s or 200ms", text);
+}
+
+static int take_top(const char *text, int64_t *ret, struct err_text *e)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
+		return err_set(e, -EINVAL, "%.80s is no number of rows", text);
+	return 0;
+}
+
+static int take_memory(const char *text, uint64_t *ret, struct err_text *e)
+{
+	uint32_t kb;
+
+	if (str_to_size_kb(text, &kb) < 0 || !kb)
+		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
+	*ret = (uint64_t)kb << 10;
+	return 0;
+}
+
+/* Numbers and names, with commas between them. The list is cut in place. */
+static int take_who(char *text, struct report_options *o, struct err_text *e)
+{
+	char *rest = text, *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!*word)
+			return err_set(e, -EINVAL,
+				       "-p needs processes or threads; as 12,34 or make");
+		if (o->n_words == REPORT_MAX_WORDS)
+			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
+				       REPORT_MAX_WORDS);
+		o->words[o->n_words++] = word;
+	}
+	return 0;
+}
+
+static int take_color(const char *text, struct report_options *o, struct err_text *e)
+{
+	if (strcmp(text, "always") != 0 && strcmp(text, "never") != 0 && strcmp(text, "auto") != 0)
+		return err_set(e, -EINVAL, "--color is always, never or auto, not %.80s", text);
+	o->color = text;
+	return 0;
+}
+
+static int take_option(int option, const char *typed, struct report_options *o, struct err_text *e)
+{
+	switch (option) {
+	case 'p':
+		return take_who(optarg, o, e);
+	case 'F':
+		return take_time(optarg, &o->from, e);
+	case 'T':
+		return take_time(optarg, &o->to, e);
+	case 'b':
+		o->by = optarg;
+		return 0;
+	case 'n':
+		return take_top(optarg, &o->top, e);
+	case 'j':
+		o->format = REPORT_JSON;
+		return 0;
+	case 'c':
+		o->format = REPORT_CSV;
+		return 0;
+	case 'H':
+		o->format = REPORT_HTML;
+		return 0;
+	case 'o':
+		o->out = optarg;
+		return 0;
+	case 'P':
+		o->no_pager = true;
+		return 0;
+	case 'C':
+		return take_color(optarg, o, e);
+	case 'm':
+		return take_memory(optarg, &o->memory, e);
+	default:
+		return option_refuse(option, typed, letters, long_options, e);
+	}
+}
+
+static int refuse_name(const char *name, struct err_text *e)
+{
+	struct str_nearest nearest;
+	const struct report *r;
+
+	str_nearest_init(&nearest, name);
+	for (size_t i = 0; (r = report_at(i)); i++)
+		str_nearest_try(&nearest, r->name);
+	if (str_nearest_get(&nearest))
+		return err_set(e, -EINVAL, "there is no report %.80s; did you mean %s?", name,
+			       str_nearest_get(&nearest));
+	return err_set(e, -EINVAL, "there is no report %.80s", name);
+}
+
+/* [NAME] [PID|NAME] [FILE]. A single word that is no report is a file. */
+static int take_words(char **words, int n, struct report_options *o, struct err_text *e)
+{
+	const struct report *named = n ? report_find(words[0]) : NULL;
+	int i = 0, r = 0;
+
+	if (named) {
+		o->report = named;
+		i = 1;
+	} else if (n > 1) {
+		return refuse_name(words[0], e);
+	}
+	if (o->report->of_thread && !o->n_words) {
+		if (i == n)
+			return err_set(
+				e, -EINVAL,
+				"which process or thread? as sonda report %s 4711, or a name",
+				o->report->name);
+		r = take_who(words[i++], o, e);
+	}
+	if (i < n)
+		o->file = words[i++];
+	if (i < n)
+		return err_set(e, -EINVAL, "one report and one file at a time");
+	return r;
+}
+
+static bool has_key(const struct report *r, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (r->sections[i].by && !strcmp(r->sections[i].by, key))
+			return true;
+	return false;
+}
+
+/* A key must be that of a table; else the error names those that there are. */
+static int check_by(const struct report_options *o, struct err_text *e)
+{
+	const struct report *r = o->report;
+	struct strbuf keys = {0};
+
+	if (!o->by || has_key(r, r->n_sections, o->by))
+		return 0;
+	for (size_t i = 0; i < r->n_sections; i++)
+		if (r->sections[i].by && !has_key(r, i, r->sections[i].by))
+			strbuf_printf(&keys, "%s%s", keys.len ? ", " : "; it has ",
+				      r->sections[i].by);
+	err_set(e, -EINVAL, "report %s has no --by %.80s%s", r->name, o->by, keys.s ? keys.s : "");
+	strbuf_deinit(&keys);
+	return -EINVAL;
+}
+
+/* A page is of the whole trace. */
+static int check_page(const struct report_options *o, struct err_text *e)
+{
+	if (o->format != REPORT_HTML)
+		return o->out ? err_set(e, -EINVAL, "-o is for --html; use > %.80s", o->out) : 0;
+	if (!o->out)
+		return err_set(e, -EINVAL, "--html needs the file of the page: -o page.html");
+	if (o->report != report_at(0) || o->n_words || o->by)
+		return err_set(e, -EINVAL,
+			       "--html shows all processes and reports; --from and --to limit it");
+	return 0;
+}
+
+int report_options_parse(int argc, char **argv, struct report_options *ret, struct err_text *e)
+{
+	int option, r = 0;
+
+	*ret = (struct report_options){
+		.report = report_at(0), .from = -1, .to = -1, .top = DEFAULT_TOP, .color = "auto"};
+	opterr = 0;
+	optind = 0;
+	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+		if (option == 'h') {
+			print_usage();
+			return 1;
+		}
+		r = take_option(option, argv[optind - 1], ret, e);
+	}
+	if (r == 0)
+		r = take_words(argv + optind, argc - optind, ret, e);
+	if (r == 0)
+		r = check_by(ret, e);
+	return r == 0 ? check_page(ret, e) : r;
+}

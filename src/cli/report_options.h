@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/report/report.h"
+#include "base/core/err.h"
+
+/* The command line of sonda report. Strings are borrowed from argv. */
+
+#define REPORT_MAX_WORDS 64
+
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
+
+struct report_options {
+	const struct report *report;
+	const char *file; /* NULL: not named */
+	const char *out; /* of the page; NULL: not given */
+	enum report_format format;
+	char *words[REPORT_MAX_WORDS]; /* processes and threads; none: all */
+	size_t n_words;
+	const char *by; /* NULL: not given */
+	int64_t from, to; /* ns since the trace's start; -1: not given */
+	int64_t top;
+	uint64_t memory; /* bytes; 0: the default */
+	const char *color; /* always, never or auto */
+	bool no_pager;
+};
+
+/* Returns 0, 1 after the help was printed, or -EINVAL and sets e. */
+int report_options_parse(int argc, char **argv, struct report_options *ret, struct err_text *e);

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""usage: report_trace.py FIELDS_H OUT [only-app]
+
+Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers of the fields. Times are ms.
+
+ CPU 0  app 0-10, hog 10-30, app 30-55, idle -61, app 61-70, idle -80, hog 80-
+ CPU 1  server 1-2, idle -13, server 13-21, idle -90, server 90-
+
+ app    10 asleep in read(2), 20 woken by server, 30 runs; 55 blocked, 60 woken by an interrupt, 61 runs; 70 asleep
+ server  2 asleep, 12 woken by an interrupt, 13 runs, 21 asleep
+
+With only-app it is as sonda record -p writes it: switches between other threads are missing, so that it is not known how long
+hog runs after 70. app runs again 95-98.
+"""
+import re
+import struct
+import sys
+
+ONLY_APP = sys.argv[3:] == ["only-app"]
+START = 5_000_000_000
+ID = {}
+with open(sys.argv[1], encoding="ascii") as f:
+    for name, number in re.findall(r"^\tPB_(\w+) = (\d+),", f.read(), re.M):
+        ID[name] = int(number)
+
+
+def varint(v):
+    v &= (1 << 64) - 1
+    out = b""
+    while v > 0x7F:
+        out += bytes([v & 0x7F | 0x80])
+        v >>= 7
+    return out + bytes([v])
+
+
+def field(name, value):
+    number = ID[name]
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def message(prefix, **fields):
+    out = b""
+    for name, value in fields.items():
+        for v in value if isinstance(value, list) else [value]:
+            out += field(f"{prefix}_{name.upper()}", v)
+    return out
+
+
+def ns(ms):
+    return START + round(ms * 1_000_000)
+
+
+trace = b""
+events = {0: [], 1: []}
+
+
+def packet(payload, **fields):
+    global trace
+    if "timestamp" in fields:
+        fields["timestamp"] = ns(fields["timestamp"])
+    body = message("TRACE_PACKET", trusted_packet_sequence_id=3, **fields) + payload
+    trace += field("TRACE_PACKET", body)
+
+
+def event(cpu, ms, tid, kind, flags=0, **fields):
+    """An event of the kernel: its name, and its fields by name."""
+    body = field("FTRACE_EVENT_TIMESTAMP", ns(ms)) + field("FTRACE_EVENT_PID", tid)
+    if flags:
+        body += field("FTRACE_EVENT_COMMON_FLAGS", flags)
+    body += field(f"FTRACE_EVENT_{kind}", message(f"{kind}_FTRACE_EVENT", **fields))
+    events[cpu].append((ms, field("FTRACE_EVENT_BUNDLE_EVENT", body)))
+
+
+NAMES = {0: "swapper", 10: "app", 20: "server", 30: "hog", 40: "kworker/0:1"}
+
+
+def switch(cpu, ms, prev, state, to):
+    event(cpu, ms, prev, "SCHED_SWITCH", prev_comm=NAMES[prev], prev_pid=prev, prev_state=state,
+          next_comm=NAMES[to], next_pid=to, next_prio=120)
+
+
+def waking(cpu, ms, by, tid):
+    event(cpu, ms, by, "SCHED_WAKING", comm=NAMES[tid], pid=tid, success=1, target_cpu=0)
+
+
+def request(kind, cpu, ms, tid, dev, sector, sectors, rwbs):
+    size = {} if kind == "COMPLETE" else {"bytes": sectors * 512}
+    event(cpu, ms, tid, f"BLOCK_RQ_{kind}", dev=dev, sector=sector, nr_sector=sectors, rwbs=rwbs, **size)
+
+
+RUN, SLEEP, BLOCK = 0, 1, 2
+switch(0, 0, 0, RUN, 10)
+switch(0, 10, 10, SLEEP, 30)
+switch(0, 30, 30, RUN, 10)
+switch(0, 55, 10, BLOCK, 0)
+waking(0, 60, 0, 10)
+switch(0, 61, 0, RUN, 10)
+if ONLY_APP:
+    switch(0, 70, 10, SLEEP, 30)
+    switch(0, 95, 0, RUN, 10)
+    switch(0, 98, 10, SLEEP, 0)
+else:
+    switch(0, 70, 10, SLEEP, 0)
+    switch(0, 80, 0, RUN, 30)
+switch(1, 1, 0, RUN, 20)
+switch(1, 2, 20, SLEEP, 0)
+waking(1, 12, 0, 20)
+switch(1, 13, 0, RUN, 20)
+waking(1, 20, 20, 10)
+switch(1, 21, 20, SLEEP, 0)
+switch(1, 90, 0, RUN, 20)
+event(0, 100, 30, "PRINT", buf="the end")
+
+event(0, 9, 10, "SYS_ENTER", id=0)
+event(0, 31, 10, "SYS_EXIT", id=0, ret=1)
+
+# Slices: outer 32-42 of which inner is 3 and 2, a counter, one that does not end.
+for at, line in ((32, "B|10|outer"), (33, "B|10|inner"), (36, "E|10"), (37, "B|10|inner"), (39, "E|10"),
+                 (42, "E|10"), (32, "C|10|depth|4"), (42, "C|10|depth|14"), (52, "C|10|depth|0"),
+                 (54, "B|10|open")):
+    event(0, at, 10, "PRINT", buf=line)
+
+# Requests: a write of app that kworker issues, two reads of hog, one that does not complete. 259:300 and 8:0.
+NVME = 44 | 259 << 8 | 256 << 12
+request("INSERT", 0, 1, 10, NVME, 100, 8, "W")
+request("ISSUE", 0, 3, 40, NVME, 100, 8, "W")
+request("COMPLETE", 0, 7, 10, NVME, 100, 8, "W")
+request("ISSUE", 0, 14, 30, 8 << 8, 200, 16, "R")
+request("COMPLETE", 0, 15, 30, 8 << 8, 200, 16, "R")
+request("ISSUE", 0, 16, 30, 8 << 8, 216, 16, "RA")
+request("COMPLETE", 0, 19, 30, 8 << 8, 216, 16, "RA")
+request("ISSUE", 0, 20, 30, 8 << 8, 232, 16, "R")
+
+for at, rc in ((4, 0), (5, 0), (6, 1)):
+    event(0, at, 10, "NET_DEV_XMIT", name="eth0", len=1000, rc=rc)
+event(1, 14, 20, "NETIF_RECEIVE_SKB", name="eth0", len=60)
+event(1, 15, 20, "TCP_RETRANSMIT_SKB", sport=80, dport=4000)
+
+event(0, 40, 10, "MM_VMSCAN_DIRECT_RECLAIM_BEGIN", order=0)
+event(0, 44, 10, "MM_VMSCAN_DIRECT_RECLAIM_END", nr_reclaimed=32)
+event(0, 45, 10, "MARK_VICTIM", pid=30)
+
+if ONLY_APP:
+    events[1].clear()
+    ftrace = message("FTRACE_CONFIG", tids_to_trace=10, follow_children=1)
+    source = message("DATA_SOURCE_CONFIG", name="linux.ftrace", ftrace_config=ftrace)
+    config = field("TRACE_CONFIG_DATA_SOURCES", field("TRACE_CONFIG_DATA_SOURCE_CONFIG", source))
+    packet(field("TRACE_PACKET_TRACE_CONFIG", config))
+utsname = message("UTSNAME", sysname="Linux", release="6.1.0", machine="x86_64")
+packet(field("TRACE_PACKET_SYSTEM_INFO", message("SYSTEM_INFO", utsname=utsname)))
+processes = [message("PROCESS_TREE_PROCESS", pid=p, ppid=1, cmdline=f"/usr/bin/{NAMES[p]}") for p in (10, 20, 30)]
+packet(field("TRACE_PACKET_PROCESS_TREE", message("PROCESS_TREE", processes=processes)), timestamp=0)
+for at, free, forks, stalled in ((0, 1000, 100, 0), (100, 600, 150, 20_000_000)):
+    stats = message("SYS_STATS", meminfo=[message("SYS_STATS_MEMINFO_VALUE", key=k, value=v) for k, v in ((1, 2000), (2, free))],
+                    num_forks=forks, psi=[message("SYS_STATS_PSI_SAMPLE", resource=5, total_ns=stalled)])
+    packet(field("TRACE_PACKET_SYS_STATS", stats), timestamp=at)
+for at, rss in ((0, 300), (50, 500), (99, 400)):
+    stats = message("PROCESS_STATS", processes=[message("PROCESS_STATS_PROCESS", pid=10, vm_rss_kb=rss)])
+    packet(field("TRACE_PACKET_PROCESS_STATS", stats), timestamp=at)
+for cpu, of in events.items():
+    bundle = field("FTRACE_EVENT_BUNDLE_CPU", cpu) + b"".join(e for _, e in sorted(of, key=lambda e: e[0]))
+    packet(field("TRACE_PACKET_FTRACE_EVENTS", bundle))
+with open(sys.argv[2], "wb") as f:
+    f.write(trace)

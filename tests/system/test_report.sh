@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda report on a trace whose answers are known (report_trace.py): the numbers of each report, -p, --by, --from, --to,
+# --top; which file it takes; colours; mistakes and their exit codes.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
+SONDA=$B/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+command -v python3 >/dev/null || { echo "python3 is not here" >&2; exit 77; }
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+export LC_ALL=C
+TRACE=$TMP/trace.pf
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TRACE" || exit 1
+
+verdict() { # NAME STATUS FILE...
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+  else
+    echo "not ok $N - $1"
+    shift 2
+    sed 's/^/#   /' "$@"
+    BAD=1
+  fi
+}
+
+# rows NAME EXPECTED TITLE FIELDS ARGS...: the fields of the rows of a table, a line each; NULL is None. Numbers ending in
+# 000000 are printed in ms.
+rows() {
+  local name=$1 expected=$2 title=$3 fields=$4
+  shift 4
+  "$SONDA" report --json "$@" "$TRACE" 2>"$TMP/err" | python3 -c '
+import json, sys
+def text(v):
+    v = int(v) if isinstance(v, float) and v == int(v) else v
+    return f"{v / 1e6:g}ms" if isinstance(v, int) and v and v % 100000 == 0 else str(v)
+for row in json.load(sys.stdin)[sys.argv[1]]:
+    print("|".join(text(row[k]) for k in sys.argv[2].split()))' "$title" "$fields" >"$TMP/got" 2>>"$TMP/err"
+  printf '%s\n' "$expected" | diff - "$TMP/got" >"$TMP/diff"
+  verdict "$name" $? "$TMP/diff" "$TMP/err"
+}
+
+# ---- why
+rows "why: the time of a thread by state" $'running|44ms|3\nasleep|40ms|2\nrunnable|11ms|2\nblocked|5ms|1' \
+  "Its time" "state total_ns times" why app
+rows "why: what it waited in, who ended the wait, what the waker had done, and who woke the waker" \
+  $'10ms|asleep|sys_read|server 20|7ms|interrupt\n5ms|blocked|open|interrupt|None|None' \
+  "Longest waits for something else than a CPU, and who ended them" \
+  "wait_ns state waits_in woken_by waker_ran_ns waker_woken_by" why 10
+rows "why: the chain of wakers" $'1|app 10|10ms|sys_read|10ms|server 20\n2|server 20|10ms|None|1ms|interrupt' \
+  "Chain of wakers of the longest one: each line was woken by the next one" \
+  "step thread was_off_ns waits_in waited_for_cpu_ns woken_by" why app
+rows "why: who had the CPU while it was runnable" $'hog|10ms|1\n(idle)|1ms|1' \
+  "Who had the CPU during these waits" "thread held_ns waits" why app
+rows "why: of the waits in a window only" $'(idle)|1ms|1' \
+  "Who had the CPU during these waits" "thread held_ns waits" why app --from 50ms --to 65ms
+
+# ---- who wakes whom
+pairs=$'(interrupt)|app 10|1|1ms\n(interrupt)|server 20|1|1ms\nserver 20|app 10|1|10ms'
+rows "wakeups: who wakes whom, and the wait that follows; an interrupt is no thread" "$pairs" \
+  "Who wakes whom" "waker wakes wakeups wait_max_ns" wakeups
+rows "wakeups: -p has those of and by the thread" $'(interrupt)|server 20\nserver 20|app 10' "Who wakes whom" "waker wakes" wakeups -p server
+rows "wakeups --by program" $'(interrupt)|app\n(interrupt)|server\nserver|app' "Which program wakes which" "waker wakes" \
+  wakeups --by program
+
+# ---- timeline: 100 blocks of 1 ms
+repeat() { printf "%$1s" "" | tr ' ' "$2"; }
+rows "timeline: a line for each CPU" "$(repeat 55 '#')$(repeat 6 ' ')$(repeat 9 '#')$(repeat 10 ' ')$(repeat 20 '#')|CPU 0
+ #$(repeat 11 ' ')$(repeat 8 '#')$(repeat 69 ' ')$(repeat 10 '#')|CPU 1" CPUs "time_bar cpu" timeline
+rows "timeline: a line for each thread: # ran, w waited for a CPU, D blocked" \
+  "$(repeat 10 '#')$(repeat 10 ' ')$(repeat 10 w)$(repeat 25 '#')DDDDDw$(repeat 9 '#')$(repeat 30 ' ')|app 10" \
+  Threads "time_bar thread" timeline -p app
+
+# ---- disks
+rows "io: devices, in the numbers of user space" $'8:0|read|2|16384|0|1ms|3ms|3ms\n259:300|write|1|4096|2ms|4ms|4ms|4ms' \
+  Devices "device op requests size_bytes queued_ns p50_ns p99_ns max_ns" io
+rows "io: a request belongs to the process that queued it, not to the worker that issued it" \
+  $'/usr/bin/hog|2|16384\n/usr/bin/app|1|4096' Processes "process requests size_bytes" io
+rows "io -p" '259:300|write|1' Devices "device op requests" io -p app
+rows "io: a window has the requests that are wholly in it" '8:0|read|1' Devices "device op requests" io --from 2ms --to 15.5ms -p hog
+
+# ---- memory
+rows "mem: the machine" $'MemFree|1024000|614400\nMemTotal|2048000|2048000' "Memory of the machine" "memory first_bytes last_bytes" mem
+rows "mem: processes by their largest size" '/usr/bin/app|10|512000' "Processes, by their largest size" "process pid rss_bytes" mem
+rows "mem: reclaim" 'direct reclaim|app|4ms|1' "Time spent to free memory" "what thread total_ns times" mem
+rows "mem: stalls" 'some threads|20ms|20' "Stalls: time in which threads waited for memory" "who stalled_ns share_pct" mem
+rows "mem: OOM kills" '30|hog|app 10' "Processes that the kernel killed for memory" "pid process asked_for_memory" mem
+
+# ---- network
+rows "net: packets by device; refused ones are none" $'eth0|sent|2|2000|1\neth0|received|1|60|0' \
+  "Packets, by device" "device way packets size_bytes refused" net
+rows "net: who sent them" '/usr/bin/app|2|2000' "Packets, by the process that sent them" "process packets size_bytes" net
+rows "net: retransmissions" 'retransmit skb|80|4000|1' "TCP: retransmissions and resets" "what sport dport times" net
+
+# ---- counters and slices
+rows "counters: the mean is by time" $'depth|3|0|9|14|0|None\nmem.rss|1|512000|512000|512000|512000|None' \
+  Counters "counter times min_value mean_value max_value last_value per_s_value" counters -p app --from 30ms --to 60ms
+"$SONDA" report counters --csv "$TRACE" | grep '^num_forks,' >"$TMP/got"
+echo 'num_forks,,2,100.0,100.0,150.0,150.0,500.0,' | diff - <(tr -d '\r' <"$TMP/got") >"$TMP/diff"
+verdict "counters: a total has a rate" $? "$TMP/diff"
+rows "slices: total, self time without the slices inside, percentiles" \
+  $'outer|1|10ms|5ms|10ms|10ms\ninner|2|5ms|5ms|2ms|3ms' Slices "name times total_ns self_ns p50_ns max_ns" slices --from 31.5ms
+rows "slices that did not end are told apart" 'open|1' "Slices that did not end" "name times" slices
+
+# ---- processes and programs
+rows "cpu --by process" $'/usr/bin/app|10|44ms\n/usr/bin/hog|30|40ms\n/usr/bin/server|20|19ms' Processes "process pid run_ns" cpu --by process
+rows "sched --by program" 'app|44ms|11ms|5ms|40ms' Programs "program run_ns runnable_ns blocked_ns sleep_ns" sched --by program -p app
+rows "several words after -p, with patterns" $'hog|30\nserver|20' Threads "thread tid" cpu -p 'h?g,20'
+
+# ---- a recording of one process
+ALL=$TRACE TRACE=$TMP/only_app.pf
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TRACE" only-app || exit 1
+rows "a recording of a process is reported as that; runs of others without an end are not counted" '0|47ms|20ms' \
+  CPUs "cpu busy_ns others_ns" cpu
+rows "threads outside of it are not reported" 'app|47ms' Threads "thread run_ns" cpu
+rows "unless they are asked for" 'hog|20ms' Threads "thread run_ns" cpu -p hog
+
+"$SONDA" report loss "$TRACE" >"$TMP/out" 2>&1
+! grep -q 'switches from another thread' "$TMP/out" && "$SONDA" sql "$TRACE" 'select name from stats where value > 0' | grep -q mismatched_sched
+verdict "switches that are missing on purpose are no losses" $? "$TMP/out"
+TRACE=$ALL
+
+# ---- as text
+run() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
+  local name=$1 code=$2 out=$3 err=$4
+  shift 4
+  "$SONDA" report "$@" >"$TMP/out" 2>"$TMP/err"
+  local got=$?
+  [ $got = "$code" ] && [[ $(<"$TMP/out") =~ $out ]] && [[ $(<"$TMP/err") =~ $err ]]
+  verdict "$name (exit code $got)" $? "$TMP/out" "$TMP/err"
+}
+run "each part of the overview names the command that says more" 0 "Disks   \(sonda report io $TRACE\)" '^$' "$TRACE"
+run "the commands repeat -p" 0 "\(sonda report why app $TRACE\)" '^$' -p app "$TRACE"
+run "a list that was cut says so" 0 $'\\.\\.\\. and more: --top N$' '^$' cpu --top 1 "$TRACE"
+run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
+run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
+run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record irq$' '^$' irq "$TRACE"
+
+# ---- which file
+(cd "$TMP" && cp trace.pf newest && printf '\nno trace\n' >later && mkdir folder)
+run_here() { (cd "$TMP" && touch later && "$SONDA" report "$@" >out 2>err); }
+touch -d '2001-01-01' "$TRACE"
+run_here cpu
+[ $? = 0 ] && grep -q '^sonda: report: newest is the newest trace here$' "$TMP/err" && grep -q '(sonda report sched)' "$TMP/out"
+verdict "without a file it is the newest trace of the folder, which it names" $? "$TMP/err" "$TMP/out"
+run_here why app
+verdict "why PID without a file" $? "$TMP/err"
+(cd "$TMP/folder" && "$SONDA" report 2>../err)
+[ $? = 1 ] && grep -q 'no trace in this folder; name a file' "$TMP/err"
+verdict "no trace here: exit code 1" $? "$TMP/err"
+
+# ---- mistakes
+run "an unknown report: a suggestion" 2 '^$' 'there is no report latncy; did you mean latency\?' latncy "$TRACE"
+run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, program' cpu --by name "$TRACE"
+run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
+run "why without a process" 2 '^$' 'which process or thread\?' why
+run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
+exit $BAD
