@@ -19,7 +19,8 @@ extern "C" {
  *	sonda_session_read_fd(s, fd, 10000);
  *	sonda_session_free(s);
  *
- * All calls with a timeout block, at most timeout_ms (negative: no limit). All are for any thread
+ * All calls with a timeout block, at most timeout_ms (negative: no limit); none is a cancellation
+ * point of pthread_cancel(3). All are for any thread
  * but the library's, one at a time for each session. They need sonda_init(); with SONDA_BACKEND_NONE it
  * does not make the process a producer. Returns of all:
  *	0

@@ -25,6 +25,7 @@
 
 #include <event2/event.h>
 
+#include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/log.h"
@@ -171,6 +172,7 @@ static int start_thread(struct sonda_service *s)
 SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
 				     struct sonda_service **ret)
 {
+	NO_CANCEL();
 	struct sonda_service *s;
 	int r;
 
@@ -199,6 +201,7 @@ SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
 
 SONDA_PUBLIC int sonda_service_connect(void *service, enum sonda_port port)
 {
+	NO_CANCEL();
 	struct sonda_service *s = service;
 	struct connection *c;
 	int ends[2];
@@ -222,6 +225,7 @@ SONDA_PUBLIC int sonda_service_connect(void *service, enum sonda_port port)
 
 SONDA_PUBLIC void sonda_service_stop(struct sonda_service *s)
 {
+	NO_CANCEL();
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);

@@ -10,6 +10,7 @@
  *	tcp PORT OUT		a TCP connection that the program makes
  *	pump PORT OUT		bytes that the program carries between a socketpair and a TCP connection
  *	memory OUT		shared memory that this process makes
+ *	fewer			sessions of a service without ObserveEvents, CloneSession and QueryServiceState
  *	life			mistakes, a second start, a child
  */
 #define _GNU_SOURCE 1
@@ -332,6 +333,23 @@ static void record_in_own_memory(const char *out)
 	sonda_backend_remove(b);
 }
 
+/* ---- a service with fewer methods ---- */
+
+static void check_fewer(void)
+{
+	struct sonda_session *s;
+	void *state;
+	size_t len;
+
+	init(SONDA_BACKEND_NONE);
+	MUST(sonda_session_new(NULL, PATIENCE, &s));
+	if (sonda_session_query(s, PATIENCE, &state, &len) != -ENOSYS ||
+	    sonda_session_clone(s, "name", PATIENCE) != -ENOSYS ||
+	    sonda_session_start(s, "\030\005", 2, PATIENCE) != -ENOSYS)
+		exit(16);
+	sonda_session_free(s);
+}
+
 /* ---- life ---- */
 
 static int connect_nowhere(void *ctx, enum sonda_port port)
@@ -461,6 +479,8 @@ int main(int argc, char **argv)
 		record_both(argv[2], argv[3]);
 	else if (!strcmp(mode, "memory") && argc == 3)
 		record_in_own_memory(argv[2]);
+	else if (!strcmp(mode, "fewer"))
+		check_fewer();
 	else if (!strcmp(mode, "life"))
 		check_mistakes(), check_text(), check_starts(), check_child();
 	else if (argc == 4)

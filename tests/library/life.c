@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: life short-threads|fork|fork-inside|exit|kill|kill-at-start|signals|late-answers|reregister|nine
+ * usage: life short-threads|cancel|cancel-inside|fork|fork-inside|exit|kill|kill-at-start|signals|late-answers|reregister|nine
  *
  * What happens to a program that traces. Says "ready" before the session, "done" after its events,
  * and what it expects of the trace: "expect N" packets.
@@ -62,6 +62,96 @@ static void short_threads(void)
 	expect(SHORT * 3);
 	if (__atomic_load_n(&seen.states, __ATOMIC_RELAXED) != SHORT)
 		exit(1);
+	end();
+}
+
+/* ---- threads that are cancelled ---- */
+
+#define CANCELLED 400
+#define MOST 300 /* packets of a thread */
+
+static uint64_t written[CANCELLED];
+
+/* Only its own cancellation point ends it, after a packet was counted. */
+static void *write_until_cancelled(void *arg)
+{
+	uintptr_t i = (uintptr_t)arg;
+
+	for (;;) {
+		uint64_t n = written[i];
+
+		if (n < MOST)
+			n += numbers_write((unsigned)i, n, 300);
+		__atomic_store_n(&written[i], n, __ATOMIC_RELAXED);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void cancel_threads(void)
+{
+	pthread_t threads[AT_ONCE];
+	uint64_t sum = 0;
+
+	begin();
+	for (uintptr_t i = 0; i < CANCELLED; i += AT_ONCE) {
+		for (uintptr_t k = 0; k < AT_ONCE; k++)
+			if (pthread_create(&threads[k], NULL, write_until_cancelled,
+					   (void *)(i + k)) != 0)
+				exit(1);
+		for (uintptr_t k = 0; k < AT_ONCE; k++)
+			WAIT_FOR(__atomic_load_n(&written[i + k], __ATOMIC_RELAXED) > k % 5);
+		for (unsigned k = 0; k < AT_ONCE; k++)
+			pthread_cancel(threads[k]);
+		for (unsigned k = 0; k < AT_ONCE; k++)
+			pthread_join(threads[k], NULL);
+	}
+	for (unsigned i = 0; i < CANCELLED; i++)
+		sum += written[i];
+	expect(sum);
+	end();
+}
+
+static bool inside;
+
+/* It is cancelled, or ends itself, within a packet. */
+static void *stay_inside(void *arg)
+{
+	SONDA_TRACE(&numbers, w)
+	{
+		struct sonda_packet *p = sonda_packet_begin(w);
+
+		sonda_packet_u64(p, 8, sonda_now());
+		sonda_packet_open(p, 900);
+		sonda_packet_u64(p, 2, (unsigned)(uintptr_t)arg);
+		sonda_packet_u64(p, 3, 0);
+		sonda_packet_open(p, 7);
+		__atomic_store_n(&inside, true, __ATOMIC_RELAXED);
+		if ((uintptr_t)arg % 2)
+			pthread_exit(NULL);
+		for (;;)
+			pause();
+	}
+	return NULL;
+}
+
+static void cancel_inside(void)
+{
+	pthread_t thread;
+
+	begin();
+	for (uintptr_t i = 0; i < 4; i++) {
+		inside = false;
+		if (pthread_create(&thread, NULL, stay_inside, (void *)i) != 0)
+			exit(1);
+		WAIT_FOR(__atomic_load_n(&inside, __ATOMIC_RELAXED));
+		if (i % 2 == 0)
+			pthread_cancel(thread);
+		pthread_join(thread, NULL);
+	}
+	for (unsigned i = 0; i < 100; i++)
+		numbers_write(10, i, 10);
+	expect(104);
 	end();
 }
 
@@ -342,6 +432,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} all[] = {
 		{"short-threads", short_threads},
+		{"cancel", cancel_threads},
+		{"cancel-inside", cancel_inside},
 		{"fork", fork_in_the_middle},
 		{"fork-inside", fork_inside},
 		{"kill-at-start", kill_at_start},

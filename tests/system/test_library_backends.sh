@@ -41,5 +41,25 @@ recorded "bytes that the program carries" pump "$port"
 recorded "shared memory that the program makes" memory
 grep -qx "memory of this process: yes" "$TMP/said"
 verdict "the service uses that memory" $? "$TMP/said"
+
+# ---- services that know fewer methods than sondad ----
+service=$PERFETTO_PRODUCER_SOCK_NAME consumer=$PERFETTO_CONSUMER_SOCK_NAME
+start FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/oldest" "$service" \
+  Sync UpdateDataSource RegisterTraceWriter UnregisterTraceWriter ActivateTriggers
+PERFETTO_PRODUCER_SOCK_NAME=$TMP/oldest recorded "a service with the oldest methods alone records" memory
+for method in InitializeConnection GetAsyncCommand RegisterDataSource CommitData; do
+  start FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/without$method" "$service" $method
+  PERFETTO_PRODUCER_SOCK_NAME=$TMP/without$method "$P" memory "$TMP/trace" >"$TMP/said" 2>"$TMP/errors" &
+  program=$!
+  while kill -0 $program 2>/dev/null && ! grep -q "it has no $method" "$TMP/errors"; do sleep 0.01; done
+  grep -q "^the service on $TMP/without$method cannot be used: it has no $method$" "$TMP/errors"
+  verdict "one without $method cannot, and the program is told" $? "$TMP/errors"
+  kill $program
+  wait $program 2>/dev/null
+done
+start FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/consumers" "$consumer" \
+  ObserveEvents CloneSession QueryServiceState
+PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumers timeout 100 "$P" fewer >"$TMP/said" 2>"$TMP/errors"
+verdict "calls of sessions that a service does not have return -ENOSYS" $? "$TMP/errors"
 echo "1..$N"
 exit $BAD

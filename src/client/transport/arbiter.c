@@ -35,6 +35,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/shm.h"
@@ -502,6 +503,7 @@ static bool service_has_any(const struct arbiter *a)
 static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *header,
 			  uint32_t wait_ms, struct smb_chunk *ret)
 {
+	NO_CANCEL();
 	uint64_t deadline = clock_mono_ns() + MIN(wait_ms, a->stall_ms) * NS_PER_MS;
 	uint32_t us = STALL_FIRST_US;
 

@@ -203,6 +203,11 @@ static void change_chunk(struct writer *w)
 	w->enc.end = chunk.payload + chunk.payload_size;
 }
 
+bool writer_is_open(const struct writer *w)
+{
+	return w->open;
+}
+
 bool writer_has_lost(const struct writer *w)
 {
 	return w->pending & PENDING_LOSS;

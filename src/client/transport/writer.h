@@ -52,6 +52,7 @@ struct pb_enc *writer_begin_small(struct writer *w);
  */
 void writer_flush(struct writer *w);
 
+bool writer_is_open(const struct writer *w);
 /* Returns true if the last packet was dropped: the next one will report it. */
 bool writer_has_lost(const struct writer *w);
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "lib/producer/producer.h"
@@ -202,6 +203,7 @@ static void backend_end(struct sonda_backend *b)
 
 int backend_wait(struct sonda_backend *b, int timeout_ms)
 {
+	NO_CANCEL();
 	uint64_t ns = clock_mono_ns() + (uint64_t)MAX(timeout_ms, 0) * NS_PER_MS;
 	const struct timespec end = {.tv_sec = (time_t)(ns / NS_PER_S),
 				     .tv_nsec = (long)(ns % NS_PER_S)};

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "lib/api/backend.h"
 #include "lib/data_source/source.h"
@@ -146,6 +147,7 @@ static int start(void)
 
 SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 {
+	NO_CANCEL();
 	int r = 0;
 
 	if (o && (o->size < sizeof(*o) || (o->backends & ~(unsigned)BACKENDS)))
@@ -163,6 +165,7 @@ SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 
 SONDA_PUBLIC void sonda_shutdown(void)
 {
+	NO_CANCEL();
 	struct loop_task end = {.fn = on_end};
 
 	if (loop_is_here())

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "client/transport/service_trust.h"
@@ -135,6 +136,7 @@ bool channel_passes_fds(const struct channel *c)
 static int invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		  bool drop_reply, uint64_t *ret_request)
 {
+	NO_CANCEL();
 	uint8_t head[FRAME_MAX_HEAD];
 	size_t head_len;
 	uint32_t id;
@@ -179,6 +181,7 @@ int channel_call(struct channel *c, const char *method, const void *args, size_t
 
 int channel_drain(struct channel *c, int timeout_ms)
 {
+	NO_CANCEL();
 	struct pollfd p = {.fd = c->fd.fd, .events = POLLOUT};
 	int r;
 

@@ -39,6 +39,8 @@ static void free_slot(struct thread *t, unsigned slot)
 	if (!w)
 		return;
 	t->slots[slot] = NULL;
+	if (writer_is_open(w->w))
+		sonda_packet_end(w); /* the thread has ended within it */
 	s = w->instance->source;
 	sum_dropped(w);
 	if (s->thread_state_size && s->callbacks.on_thread_state_free)

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 
@@ -167,6 +168,7 @@ static void *run(void *arg)
 
 static void wake(void)
 {
+	NO_CANCEL();
 	uint64_t one = 1;
 
 	if (loop.wake >= 0)
@@ -229,6 +231,7 @@ static void run_call(struct loop_task *t)
 
 void loop_call(struct loop_task *t)
 {
+	NO_CANCEL();
 	struct call c = {.task = {.fn = run_call}, .inner = t};
 
 	pthread_mutex_lock(&loop.lock);
@@ -261,6 +264,7 @@ static int start_thread(void)
 
 int loop_start(void)
 {
+	NO_CANCEL();
 	int r = -EALREADY;
 
 	pthread_mutex_lock(&loop.lock);
@@ -280,6 +284,7 @@ int loop_start(void)
 
 void loop_stop(void)
 {
+	NO_CANCEL();
 	pthread_mutex_lock(&loop.lock);
 	if (!loop.runs || is_here) {
 		pthread_mutex_unlock(&loop.lock);

@@ -148,6 +148,16 @@ static void on_synced(void *ctx, const struct channel_reply *reply)
 	p->o.on_connected(p->o.ctx, true);
 }
 
+/* Asks for an answer after all requests so far. An old service answers any of them. */
+static int sync_requests(struct service_producer *p)
+{
+	int r = channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p);
+
+	if (r == -ENOSYS)
+		r = channel_call(p->channel, "UnregisterDataSource", NULL, 0, -1, on_synced, p);
+	return r;
+}
+
 /* Registers source number i, or updates it, if the service does not know its descriptor. */
 static int tell_source(struct service_producer *p, unsigned i)
 {
@@ -254,7 +264,7 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	if (r == 0)
 		r = tell_sources(p);
 	if (r == 0)
-		r = channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p);
+		r = sync_requests(p);
 	if (r == -ENOSYS)
 		on_synced(p, reply);
 	else if (r < 0)
@@ -302,12 +312,33 @@ static int introduce(struct service_producer *p)
 	return r;
 }
 
+/* Returns the first method that nothing can be recorded without and the service does not have; or
+ * NULL. */
+static const char *missing_method(const struct service_producer *p)
+{
+	static const char *const needed[] = {"InitializeConnection", "GetAsyncCommand",
+					     "RegisterDataSource", "CommitData"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (!channel_has(p->channel, needed[i]))
+			return needed[i];
+	return NULL;
+}
+
 static void on_bound(void *ctx)
 {
 	struct service_producer *p = ctx;
 	const struct arbiter_options o = {.ops = &service_arbiter_ops, .ctx = p};
-	int r = arbiter_new(&o, &p->arbiter);
+	const char *missing = missing_method(p);
+	int r;
 
+	if (missing) {
+		service_producer_trouble(p, "the service on %s cannot be used: it has no %s",
+					 p->place, missing);
+		service_producer_give_up(p);
+		return;
+	}
+	r = arbiter_new(&o, &p->arbiter);
 	p->host.arbiter = p->arbiter;
 	if (r == 0)
 		r = introduce(p);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/cancel.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "lib/public.h"
@@ -98,10 +99,9 @@ static void on_connect(struct loop_task *t)
 	int r = -ENOTCONN; /* the loop has ended meanwhile */
 
 	if (loop_is_here())
-		r = n_sessions >= MAX_SESSIONS
-			    ? -EMFILE
-			    : channel_open(&s->target, SONDA_PORT_CONSUMER, &channel_ops, s,
-					   &s->channel);
+		r = n_sessions >= MAX_SESSIONS ? -EMFILE
+					       : channel_open(&s->target, SONDA_PORT_CONSUMER,
+							      &channel_ops, s, &s->channel);
 	if (r < 0) {
 		drop_channel(s, r);
 		return;
@@ -164,6 +164,7 @@ struct session_deadline session_deadline(int timeout_ms)
 
 int session_sleep(struct sonda_session *s, const struct session_deadline *d)
 {
+	NO_CANCEL();
 	if (d->never)
 		return -pthread_cond_wait(&s->changed, &s->lock);
 	return -pthread_cond_timedwait(&s->changed, &s->lock, &d->end);

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/public.h"
@@ -113,6 +114,7 @@ SONDA_PUBLIC int sonda_session_fd(struct sonda_session *s)
 
 SONDA_PUBLIC int sonda_session_next_event(struct sonda_session *s, struct sonda_session_event *ret)
 {
+	NO_CANCEL();
 	uint64_t count;
 	int n;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/public.h"
@@ -100,6 +101,7 @@ SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
 				    int (*fn)(void *ctx, const void *data, size_t len), void *ctx,
 				    int timeout_ms)
 {
+	NO_CANCEL();
 	const struct pb_mem none = {0};
 	struct session_bytes part = {0};
 	int r;

@@ -89,9 +89,9 @@ static void on_exit_of_thread(void *arg)
 	struct thread *t = arg;
 
 	thread_self_ = t;
-	if (!thread_enter())
-		return; /* it ends inside: its writers stay */
-	forget(t);
+	/* A thread that was cancelled inside, or ended itself there, is still inside. */
+	if (atomic_load_explicit(&t->busy, memory_order_relaxed) || thread_enter())
+		forget(t);
 }
 
 static void register_barrier(void)

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/core/cancel.h"
 #include "gen/fields.h"
 #include "lib/public.h"
 #include "lib/track_event/process_identity.h"
@@ -63,6 +64,7 @@ const struct sonda_track *track_parent(const struct sonda_track *t)
 
 static void read_comm(int32_t tid, char comm[static COMM_LEN])
 {
+	NO_CANCEL();
 	char path[64];
 	ssize_t n = -1;
 	int fd;
