@@ -36,6 +36,7 @@ static const struct verb verbs[] = {
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
 	{"report", cmd_report, "answer the common questions about a trace"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
+	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
 	{"sql", cmd_sql, "run SQL on a trace"},
 	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
 	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},

@@ -9,8 +9,7 @@ int database_open(struct store *s, sqlite3 **ret_db)
 {
 	sqlite3 *db;
 
-	if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) !=
-		    SQLITE_OK ||
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
 	    table_module_register(db, s) != SQLITE_OK || args_module_register(db, s) != SQLITE_OK ||
 	    sql_functions_register(db, s) != SQLITE_OK || sql_views_create(db) != SQLITE_OK) {
 		sqlite3_close(db);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda export FILE: a trace in the forms of other programs. */
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
+#include "cli/export/export.h"
+#include "cli/export/out_path.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace_tables.h"
+
+static const char usage[] =
+	"usage: sonda export FORM [OPTION]... FILE\n\n"
+	"Writes a trace in the form of other programs. FILE - is the standard input. Forms:\n\n"
+	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
+	"      --csv            a folder with a CSV file for each table\n"
+	"      --sqlite         an SQLite database with all tables, and indexes\n"
+	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), or sched (time "
+	"by\n"
+	"                       thread and state)\n\n"
+	"  -o, --out FILE     the output; - is the standard output (JSON and folded stacks); "
+	"default: the\n"
+	"                     trace's name with .json, .csv, .sqlite or .folded\n"
+	"      --force        replace an output that exists\n"
+	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
+	"the machine's\n"
+	"  -h, --help         print this help\n\n"
+	"example: sonda export --sqlite trace.pftrace\n";
+
+static const char letters[] = ":o:h";
+
+static const struct option long_options[] = {
+	{"json", no_argument, NULL, 'j'},
+	{"csv", no_argument, NULL, 'c'},
+	{"sqlite", no_argument, NULL, 's'},
+	{"folded", required_argument, NULL, 'f'},
+	{"out", required_argument, NULL, 'o'},
+	{"force", no_argument, NULL, 'F'},
+	{"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct form {
+	const char *suffix;
+	int (*text)(sqlite3 *db, FILE *to); /* one stream */
+	int (*files)(sqlite3 *db, const struct out_path *out, struct err_text *e); /* or a path */
+	bool is_folder;
+};
+
+static const struct form form_json = {.suffix = "json", .text = export_json};
+static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
+static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
+static const struct form form_slices = {.suffix = "folded", .text = export_folded_slices};
+static const struct form form_sched = {.suffix = "folded", .text = export_folded_sched};
+
+struct export_options {
+	const struct form *form;
+	const char *file, *out;
+	char default_out[PATH_MAX];
+	uint64_t memory; /* bytes; 0: the default */
+	bool force;
+};
+
+/* ---- the command line ---- */
+
+static int take_form(const struct form *form, struct export_options *o, struct err_text *e)
+{
+	if (!form)
+		return err_set(e, -EINVAL, "--folded takes slices or sched, not %.80s", optarg);
+	if (o->form)
+		return err_set(e, -EINVAL, "one form at a time");
+	o->form = form;
+	return 0;
+}
+
+static int take_memory(const char *text, struct export_options *o, struct err_text *e)
+{
+	uint32_t kb;
+
+	if (str_to_size_kb(text, &kb) < 0 || !kb)
+		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
+	o->memory = (uint64_t)kb << 10;
+	return 0;
+}
+
+static int take_option(int option, const char *typed, struct export_options *o, struct err_text *e)
+{
+	switch (option) {
+	case 'j':
+		return take_form(&form_json, o, e);
+	case 'c':
+		return take_form(&form_csv, o, e);
+	case 's':
+		return take_form(&form_sqlite, o, e);
+	case 'f':
+		return take_form(!strcmp(optarg, "slices")  ? &form_slices
+				 : !strcmp(optarg, "sched") ? &form_sched
+							    : NULL,
+				 o, e);
+	case 'o':
+		o->out = optarg;
+		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
+	case 'F':
+		o->force = true;
+		return 0;
+	case 'm':
+		return take_memory(optarg, o, e);
+	default:
+		return option_refuse(option, typed, letters, long_options, e);
+	}
+}
+
+/* "a/trace.pftrace" becomes "a/trace.json". */
+static int default_out(struct export_options *o, struct err_text *e)
+{
+	const char *slash = strrchr(o->file, '/'), *name = slash ? slash + 1 : o->file;
+	const char *dot = strrchr(name, '.');
+	size_t len = dot && dot != name ? (size_t)(dot - o->file) : strlen(o->file);
+
+	if (!strcmp(o->file, "-"))
+		return err_set(e, -EINVAL, "a trace of the standard input needs -o FILE");
+	if (len + strlen(o->form->suffix) + 2 > sizeof(o->default_out))
+		return err_set(e, -EINVAL,
+			       "the name of the output is too long; choose one with -o");
+	snprintf(o->default_out, sizeof(o->default_out), "%.*s.%s", (int)len, o->file,
+		 o->form->suffix);
+	o->out = o->default_out;
+	return 0;
+}
+
+static int check(struct export_options *o, char **words, int n, struct err_text *e)
+{
+	if (!o->form)
+		return err_set(e, -EINVAL,
+			       "which form? --json, --csv, --sqlite or --folded slices");
+	if (n == 0)
+		return err_set(e, -EINVAL, "which trace? name a file");
+	if (n > 1)
+		return err_set(e, -EINVAL, "one file at a time");
+	o->file = words[0];
+	if (!o->out)
+		return default_out(o, e);
+	if (!strcmp(o->out, "-") && !o->form->text)
+		return err_set(e, -EINVAL, "--%s does not go to the standard output",
+			       o->form->suffix);
+	return 0;
+}
+
+/* Returns 0, 1 after the help, or -EINVAL. */
+static int parse(int argc, char **argv, struct export_options *o, struct err_text *e)
+{
+	int option, r = 0;
+
+	opterr = 0;
+	optind = 0;
+	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 1;
+		}
+		r = take_option(option, argv[optind - 1], o, e);
+	}
+	return r < 0 ? r : check(o, argv + optind, argc - optind, e);
+}
+
+/* ---- the output ---- */
+
+static int write_text(const struct export_options *o, sqlite3 *db, FILE *to, struct err_text *e)
+{
+	int r = o->form->text(db, to);
+	int closed = out_close(to, o->out, e);
+
+	if (closed < 0)
+		return closed;
+	return r == SQLITE_OK ? 0
+			      : err_set(e, -EIO, "cannot read the tables: %s", sqlite3_errmsg(db));
+}
+
+static int write_hidden(const struct export_options *o, const struct out_path *out, sqlite3 *db,
+			struct err_text *e)
+{
+	FILE *to;
+
+	if (o->form->files)
+		return o->form->files(db, out, e);
+	to = out_path_open(out, NULL);
+	if (!to)
+		return err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));
+	return write_text(o, db, to, e);
+}
+
+static int export_to(const struct export_options *o, struct out_path *out, struct err_text *e)
+{
+	struct trace_tables tables;
+	int r = trace_tables_open(o->file, o->memory, &tables, e);
+
+	if (r < 0)
+		return r;
+	trace_tables_warn(&tables);
+	r = out->hidden ? write_hidden(o, out, tables.db, e) : write_text(o, tables.db, stdout, e);
+	trace_tables_close(&tables);
+	return r;
+}
+
+static int run(const struct export_options *o, struct err_text *e)
+{
+	bool is_stdout = !strcmp(o->out, "-");
+	struct out_path out = {0};
+	int r = is_stdout ? 0 : out_path_create(&out, o->out, o->form->is_folder, o->force, e);
+
+	if (r == 0)
+		r = export_to(o, &out, e);
+	if (r == 0 && !is_stdout)
+		r = out_path_finish(&out, e);
+	if (out.hidden)
+		out_path_deinit(&out);
+	if (r == 0 && !is_stdout)
+		printf("%s\n", o->out);
+	return r;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_options o = {0};
+	struct err_text e;
+	int r = parse(argc, argv, &o, &e);
+
+	if (r > 0)
+		return EXIT_GOOD;
+	if (r < 0) {
+		log_error("export: %s", e.text);
+		log_error("see sonda help export");
+		return EXIT_USAGE;
+	}
+	if (run(&o, &e) == 0)
+		return EXIT_GOOD;
+	log_error("export: %s", e.text);
+	return EXIT_FAILED;
+}

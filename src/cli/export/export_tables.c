@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace's tables as CSV and as a database of SQLite. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "cli/export/export.h"
+#include "cli/export/out_path.h"
+#include "cli/sql_output.h"
+
+static void finalizep(sqlite3_stmt **st)
+{
+	sqlite3_finalize(*st);
+}
+
+static void closedbp(sqlite3 **db)
+{
+	sqlite3_close(*db);
+}
+
+/* ---- which tables there are ---- */
+
+/* SQLite has modules of its own, which every connection lists. */
+static bool is_in_every_database(const char *module)
+{
+	_cleanup_(closedbp) sqlite3 *empty = NULL;
+	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
+
+	if (sqlite3_open(":memory:", &empty) != SQLITE_OK ||
+	    sqlite3_prepare_v2(empty, "select 1 from pragma_module_list where name = ?1", -1, &st,
+			       NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(st, 1, module, -1, SQLITE_STATIC);
+	return sqlite3_step(st) == SQLITE_ROW || !strncmp(module, "pragma_", 7);
+}
+
+int export_each_table(sqlite3 *db, char kind,
+		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
+{
+	const char *list = kind == 'v' ? "select name, sql from sqlite_temp_master where type = "
+					 "'view' order by name"
+				       : "select name, null from pragma_module_list order by name";
+	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(db, list, -1, &st, NULL) != SQLITE_OK)
+		return -ENOMEM;
+	while (r == 0 && sqlite3_step(st) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+
+		if (!name)
+			return -ENOMEM;
+		if (kind == 'v' || !is_in_every_database(name))
+			r = fn(ctx, name, (const char *)sqlite3_column_text(st, 1));
+	}
+	return r;
+}
+
+/* ---- CSV ---- */
+
+struct csv {
+	sqlite3 *db;
+	const struct out_path *out;
+	struct err_text *e;
+};
+
+/* Other names of tables that have a file. */
+static bool is_second_name(const char *name)
+{
+	static const char *const names[] = {"raw", "slices", "sched_slice"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return !strncmp(name, "__", 2);
+}
+
+static int write_csv(void *ctx, const char *name, const char *sql)
+{
+	const struct csv *c = ctx;
+	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
+	char statement[160], file[80];
+	int r, closed;
+	FILE *to;
+
+	(void)sql;
+	if (is_second_name(name))
+		return 0;
+	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
+	snprintf(file, sizeof(file), "%.64s.csv", name);
+	to = out_path_open(c->out, file);
+	if (!to)
+		return err_set(c->e, -errno, "cannot create %s/%s: %s", c->out->path, file,
+			       strerror(errno));
+	r = sqlite3_prepare_v2(c->db, statement, -1, &st, NULL);
+	if (r == SQLITE_OK)
+		r = sql_output(st, SQL_CSV, to);
+	closed = out_close(to, c->out->path, c->e);
+	if (closed < 0)
+		return closed;
+	return r == SQLITE_OK ? 0
+			      : err_set(c->e, -EIO, "table %s: %s", name, sqlite3_errmsg(c->db));
+}
+
+int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e)
+{
+	struct csv c = {.db = db, .out = out, .e = e};
+	int r = export_each_table(db, 't', write_csv, &c);
+
+	return r < 0 ? r : export_each_table(db, 'v', write_csv, &c);
+}
+
+/* ---- SQLite ---- */
+
+struct copy {
+	sqlite3 *db; /* has the file as schema "out" */
+	sqlite3 *file; /* owned: the same file, without the trace's functions */
+	char (*tables)[80]; /* owned: names of views that become tables */
+	size_t n_tables, cap_tables;
+	const struct out_path *out;
+	struct err_text *e;
+};
+
+static int run(struct copy *c, sqlite3 *db, const char *sql)
+{
+	int r = sqlite3_exec(db, sql, NULL, NULL, NULL);
+
+	if (r == SQLITE_OK)
+		return 0;
+	return err_set(c->e, r == SQLITE_FULL ? -ENOSPC : -EIO, "cannot write %s: %s", c->out->path,
+		       r == SQLITE_FULL ? strerror(ENOSPC) : sqlite3_errmsg(db));
+}
+
+/* Runs a statement that has the table's name in some places. */
+static int run_on(struct copy *c, const char *format, const char *name, const char *column)
+{
+	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
+	int r = sql ? run(c, c->db, sql) : -ENOMEM;
+
+	sqlite3_free(sql);
+	return r;
+}
+
+static bool has_column(sqlite3 *db, const char *table, const char *column)
+{
+	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(db, "select 1 from pragma_table_info(?1) where name = ?2", -1, &st,
+			       NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, column, -1, SQLITE_STATIC);
+	return sqlite3_step(st) == SQLITE_ROW;
+}
+
+static int copy_table(void *ctx, const char *name, const char *sql)
+{
+	static const char *const indexed[] = {"id",  "ts",	 "utid",       "upid",
+					      "cpu", "track_id", "arg_set_id", "name"};
+	struct copy *c = ctx;
+	int r = run_on(c, "create table out.\"%w\" as select * from main.\"%w\"", name, NULL);
+
+	(void)sql;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexed); i++)
+		if (has_column(c->db, name, indexed[i]))
+			r = run_on(c, "create index out.\"%w_%w\" on \"%w\"(\"%w\")", name,
+				   indexed[i]);
+	return r;
+}
+
+/* A view stays a view where the sqlite3 program can run it; one with functions of sonda becomes a table. */
+static int copy_view(void *ctx, const char *name, const char *sql)
+{
+	struct copy *c = ctx;
+	sqlite3_stmt *st = NULL;
+	char query[160];
+	bool works;
+
+	if (sqlite3_exec(c->file, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return run(c, c->file, sql);
+	snprintf(query, sizeof(query), "select * from \"%.64s\"", name);
+	works = sqlite3_prepare_v2(c->file, query, -1, &st, NULL) == SQLITE_OK;
+	sqlite3_finalize(st);
+	if (works)
+		return 0;
+	if (array_reserve(&c->tables, &c->cap_tables, c->n_tables + 1, sizeof(*c->tables)))
+		return err_set(c->e, -ENOMEM, "no memory");
+	snprintf(c->tables[c->n_tables++], sizeof(*c->tables), "%.64s", name);
+	snprintf(query, sizeof(query), "drop view \"%.64s\"", name);
+	return run(c, c->file, query);
+}
+
+int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
+{
+	struct copy c = {.db = db, .out = out, .e = e};
+	char *attach = sqlite3_mprintf("attach %Q as out", out->hidden);
+	int r = attach ? run(&c, db, attach) : err_set(e, -ENOMEM, "no memory");
+
+	sqlite3_free(attach);
+	if (r == 0)
+		r = run(&c, db,
+			"pragma out.journal_mode = off; pragma out.synchronous = off; "
+			"pragma out.locking_mode = normal");
+	if (r == 0)
+		r = run(&c, db, "begin");
+	if (r == 0)
+		r = export_each_table(db, 't', copy_table, &c);
+	if (r == 0)
+		r = run(&c, db, "commit");
+	if (r == 0 &&
+	    sqlite3_open_v2(out->hidden, &c.file, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+		r = err_set(e, -EIO, "cannot write %s: %s", out->path, sqlite3_errmsg(c.file));
+	if (r == 0)
+		r = run(&c, c.file, "pragma journal_mode = off; pragma synchronous = off");
+	if (r == 0)
+		r = export_each_table(db, 'v', copy_view, &c);
+	sqlite3_close(c.file);
+	for (size_t i = 0; r == 0 && i < c.n_tables; i++)
+		r = run_on(&c, "create table out.\"%w\" as select * from temp.\"%w\"", c.tables[i],
+			   NULL);
+	free(c.tables);
+	return r;
+}
