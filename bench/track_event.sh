@@ -41,6 +41,11 @@ for n in 1 2 8; do
   told "$n threads at once, CPU of an instant" "$(tail -n 1 "$tmp/figures" | awk '{ print $3 }')" ns
 done
 
+# Perfetto's SDK writes the same fields: 13 bytes an instant and 9 an end, with a time of two bytes (a gap of 128 ns or more).
+"$B/bin/sonda" record -q --app bench -o "$tmp/instants" -- "$B/bench/library/event_cost" 1 20000 >/dev/null || exit 1
+asked "an instant in the trace" "$(bench/packet_bytes.py "$tmp/instants" 3)" 13 bytes
+asked "the end of a slice" "$(bench/packet_bytes.py "$tmp/trace" 2)" 9 bytes
+
 if command -v valgrind >/dev/null; then
   valgrind --tool=callgrind --callgrind-out-file="$tmp/callgrind" "$B/bench/library/event_cost" disabled 100000 2>"$tmp/err" ||
     { cat "$tmp/err"; exit 1; }

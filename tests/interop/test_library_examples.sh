@@ -3,8 +3,8 @@
 #
 # tracefs: shared
 #
-# The programs of examples/ that write track events, built with the public headers and the library alone, as C and as C++, and
-# recorded with sonda record --app.
+# The programs of examples/, built with the public headers and the libraries alone, as C and as C++: recorded with sonda record
+# --app, and all of them in one session of either family's service, by either family's command.
 set -u
 . "$(dirname "$0")/lib.sh"
 LIB=$(realpath "${BUILD:-build}/lib")
@@ -16,11 +16,11 @@ use_sockets "$dir"
 
 build() { # COMPILER... EXAMPLE
   # shellcheck disable=SC2086
-  "${@:1:$#-1}" -Wall -Wextra -pedantic -Werror -O2 -Iinclude -o "$dir/${*: -1}" "examples/${*: -1}.c" -L"$LIB" -Wl,--as-needed -lsonda -lsonda-service \
+  "${@:1:$#-1}" -Wall -Wextra -pedantic -Werror -O2 -Iinclude -o "$dir/${*: -1}" "examples/${*: -1}.c" -L"$LIB" -Wl,--as-needed -lsonda -lsonda-service -lsqlite3 \
     -Wl,-rpath,"$LIB" ${SAN:+-fsanitize=$SAN} -pthread >"$dir/log" 2>&1
 }
 
-for example in thread_pool server counters record_itself; do
+for example in thread_pool server counters load_average record_itself sqlite; do
   for compiler in "clang -std=gnu11" "gcc -std=gnu11"; do
     command -v "${compiler%% *}" >/dev/null || continue
     # shellcheck disable=SC2086
@@ -98,4 +98,55 @@ check "the total only grows" "select count() as n from (select value - lag(value
 run counters 'nothing'
 check "what no --app names is not recorded" "select count() as n from counter c join counter_track t on c.track_id = t.id
   where t.name = 'heap'" '[{"n":0}]'
+"$dir/load_average" &
+PIDS+=($!)
+for duration in 0.5 2 8 30; do # it may take a while until it has connected
+  "$BIN/sonda" record -c examples/load_average.cfg -t $duration -o "$dir/trace" >"$dir/log" 2>&1
+  query "$dir/trace" "select count(*) > 0 as n from counter c join counter_track t on c.track_id = t.id where t.name = 'load average'" >"$dir/got"
+  ! grep -q ':1' "$dir/got" || break
+done
+grep -q ':1' "$dir/got"
+verdict "the counter of load_average" $? "$dir/log"
+stop_all
+
+# ---- all of them, either service, either command ----
+cat >"$dir/statements.sql" <<'SQL'
+create table t (a integer primary key, b text);
+begin;
+insert into t (b) with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select 'text ' || i from n;
+commit;
+select count(*) from t where b glob 'text 9*';
+SQL
+cat >"$dir/config" <<'CONFIG'
+buffers { size_kb: 16384 }
+data_sources { config { name: "track_event" track_event_config { enabled_categories: "*" } } }
+trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 50000 triggers { name: "sonda.test.examples.end" stop_delay_ms: 1 } }
+CONFIG
+run_all() { # SERVICE COMMAND: until the command has written $dir/trace
+  local command
+  record "$2" "$dir/config" "$dir/trace" "$dir/log" &
+  command=$!
+  until "$BIN/sonda" sessions 2>/dev/null | grep -q STARTED; do kill -0 $command || return 1; sleep 0.05; done
+  "$dir/thread_pool" && "$dir/server" && "$dir/counters" && "$dir/sqlite" "$dir/$1.$2.db" <"$dir/statements.sql" >"$dir/rows"
+  "$BIN/sonda" trigger sonda.test.examples.end
+  wait $command
+}
+for service in sonda perfetto; do
+  start_service $service "$dir"
+  for command in sonda perfetto; do
+    run_all $service $command >"$dir/said" 2>&1
+    verdict "service=$service: $command records all examples" $? "$dir/log" "$dir/said"
+    check "service=$service: $command has their slices, flows, counters, statements and files, and no error" "select
+      (select count() from slice where name = 'job' and dur > 0) as jobs, (select count() from flow f join slice o on slice_out = o.id
+        join slice i on slice_in = i.id where o.name = 'queue' and i.name = 'job') as flows,
+      (select count() from slice where name = 'request' and dur > 0) as requests, (select count() from counter c
+        join counter_track t on c.track_id = t.id where t.name in ('heap', 'load', 'bytes handled')) as samples,
+      (select count() from slice where name = 'statement' and dur > 0 and extract_arg(arg_set_id, 'debug.sql') is not null
+        and extract_arg(arg_set_id, 'debug.vm_steps') > 0) as statements,
+      (select count() > 0 from slice where name = 'write' and category = 'sqlite.files') as files,
+      (select count() from stats where severity in ('error', 'data_loss') and value > 0) as bad" \
+      '[{"jobs":40,"flows":40,"requests":20,"samples":150,"statements":5,"files":1,"bad":0}]'
+  done
+  stop_all
+done
 exit $BAD
