@@ -55,6 +55,10 @@ files() {
 
 # Units and pkg-config name the place of the programs and of the library.
 install_one() { # MODE SOURCE PLACE
+  if [ -L "$2" ]; then # a page of the manual with another name
+    mkdir -p "$to/${3%/*}" && cp -P "$2" "$to/$3"
+    return
+  fi
   install -D -m "$1" "$2" "$to/$3"
   case $3 in lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g" "$to/$3" ;; esac
   case $3 in *.so.0) ln -sf "${3##*/}" "$to/${3%.0}" ;; esac

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The manual is whole: every option that a program takes, every field of a config, every function and macro of the library
-# and every data source has its line, and groff formats the pages without a warning.
+# and every data source has its line, and groff and mandoc format the pages
+# without a warning.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 man=$BUILD/man bin=$BUILD/bin
@@ -90,7 +91,7 @@ verdict "every data source of sonda-probes has a section in sonda-trace(7)" "$mi
 
 # ---- form ----------------------------------------------------------------------------------------
 
-pages=$(find "$man" -name '*.[1-8]' -size +100c)
+pages=$(find "$man" -name '*.[1-8]' -type f)
 if command -v groff >/dev/null; then
   # The pages are one text, each with its .TH.
   # shellcheck disable=SC2086
@@ -98,6 +99,13 @@ if command -v groff >/dev/null; then
 else
   n=$((n + 1))
   echo "ok $n - groff formats all pages without a warning # SKIP no groff here (it comes with man-db)"
+fi
+if command -v mandoc >/dev/null; then
+  # shellcheck disable=SC2086
+  verdict "mandoc has no warning for any page" "$(LC_ALL=C.UTF-8 mandoc -T lint -W warning "$man"/man?/* 2>&1)"
+else
+  n=$((n + 1))
+  echo "ok $n - mandoc has no warning for any page # SKIP no mandoc here"
 fi
 lost=$(grep -L '^\.SH NAME' $pages)
 verdict "every page has a name, for apropos" "$lost"

@@ -160,6 +160,11 @@ for header in include/sonda/*.h; do
     see_also "sonda(1)" "sonda-trace(7)"
   } >"$to/man3/$page.3"
   for name in $(roff header_page.awk -v names_only=1 "$header"); do
-    [ -e "$to/man3/$name.3" ] || echo ".so man3/$page.3" >"$to/man3/$name.3"
+    [ -e "$to/man3/$name.3" ] || ln -s "$page.3" "$to/man3/$name.3"
   done
+done
+
+# A section begins a paragraph by itself: mandoc warns of another one.
+find "$to" -name '*.[1-8]' -type f | while read -r page; do
+  awk '/^\.PP$/ && begins { next } { begins = /^\.S[HS] /; print }' "$page" >"$to/page" && mv "$to/page" "$page"
 done
