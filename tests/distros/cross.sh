@@ -42,7 +42,7 @@ mkdir -p kernel busybox
 dpkg-deb -x busybox-static*.deb busybox
 dpkg-deb --fsys-tarfile linux-image*.deb | tar -x -C kernel --wildcards ./boot/vmlinuz\* './lib/modules/*'
 cp kernel/boot/vmlinuz* vmlinuz
-cp "$(find busybox -name busybox -type f)" bin/busybox
+cp "$(find busybox/bin busybox/usr/bin -name busybox -type f -print -quit 2>/dev/null)" bin/busybox
 version=$(basename kernel/lib/modules/*)
 depmod -b kernel "$version"
 mkdir modules

@@ -154,7 +154,7 @@ static void put_correlation(struct event_args *a, const struct pb_field *f)
 /* Returns true if it made an argument: places in arrays are counted by those. */
 static bool put_nested(struct event_args *a, const struct pb_field *value)
 {
-	size_t before = a->w.out->n, keys = 0;
+	size_t before = a->w.out->n;
 	struct pb_field f, key;
 	unsigned index = 0;
 	struct arg_mark mark;
@@ -174,7 +174,6 @@ static bool put_nested(struct event_args *a, const struct pb_field *value)
 				key.id = 0;
 			while (pb_dec_next(&k, &key) &&
 			       (key.id != PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_KEYS || !key.data));
-			keys++;
 			if (!f.data || key.id != PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_KEYS)
 				break;
 			mark = arg_writer_enter(&a->w, key.data, key.len, true);

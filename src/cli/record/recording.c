@@ -463,7 +463,7 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
 	else if (!error && r->setup->streams && record_session_read_on(r->session, r->loop))
 		return err_set(e, -ENOMEM, "no memory");
-	if (!error && r->setup->streams)
+	if (!error && r->setup->file)
 		trace_file_watch_stalls(r->setup->file, termination_signals_fd(r->signals),
 					stream_watch_stall, r->setup->console);
 	return error;
