@@ -174,6 +174,39 @@ UNTIL=int.pftrace interrupted "Ctrl-C while it records: saved" INT 0 'stopped by
 UNTIL=int.pftrace interrupted "SIGTERM while it records: saved" TERM 0 'stopped by SIGTERM' -c file.cfg
 rm -f ran
 UNTIL=ran interrupted "Ctrl-C while a command runs: the command gets it" 'INT' 0 'command' -c file.cfg -- sh -c ': >ran; exec sleep 60'
+
+# A pipe that is full, with a reader that does not read.
+mkfifo full && exec 8<>full && dd if=/dev/zero of=full bs=4096 count=16 2>/dev/null
+sonda record -c short.cfg -o full >"$TMP/stdout" 2>"$TMP/log" </dev/null &
+pid=$!
+until grep -q 'accepts no data' "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill -INT $pid
+wait $pid
+[ $? = 1 ] && grep -q 'interrupted: the output has only the first 0 bytes' "$TMP/log" && ! grep -q 'again' "$TMP/log"
+verdict "Ctrl-C while it saves: told what the output has" $? "$TMP/log"
+exec 8>&-
+
+# A service that listens and does not answer.
+kill -STOP "${PIDS[0]}"
+sonda record -c good.cfg -o early.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null &
+pid=$!
+blocks_signals() { # PID: it takes SIGINT from a descriptor
+  local mask
+  mask=$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$1/status" 2>/dev/null)
+  [ $((16#${mask:-0} & 2)) != 0 ]
+}
+until blocks_signals $pid || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill -INT $pid
+wait $pid
+[ $? = 1 ] && grep -q 'interrupted before the recording started' "$TMP/log" && [ "$(wc -l <"$TMP/log")" = 1 ] && [ ! -e early.pftrace ]
+verdict "Ctrl-C before the start: nothing is left" $? "$TMP/log"
+sonda-probes >"$TMP/stdout" 2>"$TMP/log" </dev/null &
+pid=$!
+until grep -q . "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill $pid && wait $pid
+grep -qE '^sonda-probes: the listener on .* does not answer; waiting for it$' "$TMP/log" && [ "$(wc -l <"$TMP/log")" = 1 ]
+verdict "sonda-probes names a service that does not answer" $? "$TMP/log"
+kill -CONT "${PIDS[0]}"
 sonda stop -q flight -o last.pftrace 2>"$TMP/log" && [ -s last.pftrace ]
 verdict "the session was not disturbed" $? "$TMP/log"
 exit $BAD

@@ -518,7 +518,7 @@ static void others(const struct record_facts *f, const struct service_stats *s,
 	departures(f, s, ret);
 	if (f->file_is_cut)
 		strbuf_puts(&losses_add(ret, "file", 0, NULL)->text,
-			    "the rest of the trace: no room");
+			    "the rest of the trace was not written");
 	if (flush_failed(f, s))
 		strbuf_puts(&losses_add(ret, "", 0, NULL)->text,
 			    "the final flush did not finish: the newest events may be missing");

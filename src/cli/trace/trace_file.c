@@ -229,8 +229,10 @@ static bool await_reader(struct trace_file *f)
 	f->on_stall(f->stall_ctx, true);
 	while (poll(p, ARRAY_SIZE(p), -1) < 0 && errno == EINTR)
 		;
+	if (!p[0].revents)
+		return false;
 	f->on_stall(f->stall_ctx, false);
-	return p[0].revents != 0;
+	return true;
 }
 
 /* Writes at most PIPE_BUF bytes: a pipe that poll(2) reports writable accepts them at once. */
@@ -454,6 +456,9 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 	r = close_file(f);
 	if (!error)
 		error = r;
+	if (error == -ECANCELED)
+		return err_set(e, error, "interrupted: the output has only the first %llu bytes",
+			       (unsigned long long)f->whole);
 	if (error)
 		return err_set(e, error, "cannot write all of %s: %s",
 			       f->path ? f->path : "the output", strerror(-error));
@@ -514,9 +519,10 @@ int output_open(const char *path, const char *kind, struct output_name *ret_name
 		struct trace_file **ret, struct err_text *e)
 {
 	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
-		return err_set(e, -ENOTTY,
-			       "a trace is binary data, and is not written to a terminal; choose a file "
-			       "with -o FILE, or pipe it: -o - | COMMAND");
+		return err_set(
+			e, -ENOTTY,
+			"a trace is binary data, and is not written to a terminal; choose a file "
+			"with -o FILE, or pipe it: -o - | COMMAND");
 	int r = path ? 0 : output_name(kind, ret_name, e);
 
 	if (r < 0)

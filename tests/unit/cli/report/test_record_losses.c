@@ -348,7 +348,7 @@ FIXTURE_TEST(test_a_final_flush_that_failed)
 FIXTURE_TEST(test_a_file_that_was_cut)
 {
 	x.f.file_is_cut = true;
-	check(1, "file: the rest of the trace: no room\n");
+	check(1, "file: the rest of the trace was not written\n");
 }
 
 /* An old service may not answer for its counters; the trace has a copy. */
