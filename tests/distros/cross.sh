@@ -3,7 +3,7 @@
 #
 # usage: tests/distros/cross.sh FOLDER        in a clean chroot, as root: tests/kernels/arm64.sh runs it there
 #
-# Builds the programs for arm64 with Debian's cross compiler and its libraries of that architecture, as docs/install.md
+# Builds the programs for arm64 with Debian's cross compiler and its libraries of that architecture, as README.md
 # says. FOLDER gets programs, static program, their libraries, a busybox, and Debian's kernel with the modules of a disk.
 set -eu
 to=$1

@@ -5,8 +5,8 @@
 #
 # The programs as a cross build makes them for arm64 (tests/distros/cross.sh, in a clean chroot of Debian 12), in an emulator
 # with Debian's arm64 kernel: they record there, and the traces are read here, by sonda and by trace_processor if it is
-# there. With FOLDER, what the build left there is taken if there is something, and left there. Speaks TAP. Takes some ten
-# minutes, and root.
+# there. A build that is in FOLDER is taken; it and the traces (out/) stay there. Speaks TAP. Takes some ten minutes, and
+# root.
 #
 # Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
 set -u
@@ -94,8 +94,8 @@ qemu=$!
 wait $qemu
 status=$?
 qemu=
-out=$tmp/guest
-mkdir "$out"
+out=$made/out
+rm -rf "$out" && mkdir "$out"
 tar -xf "$tmp/disk" -C "$out" 2>/dev/null
 
 # ---- what it left ----------------------------------------------------------------------------------------------------
@@ -112,8 +112,10 @@ has() { # TRACE SELECT: which has at least one row
 by_peer() { # TRACE
   local rows
   rows=$(TP_ASSETS=$TP_ASSETS node "$root/tests/interop/tpq.mjs" "$out/$1.pftrace" \
-    "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0") && echo "$rows" && [ "$rows" = '[]' ]
+    "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0 and name not like 'traced_%flush%failed'") &&
+    echo "$rows" && [ "$rows" = '[]' ]
 }
+# Flushes may take longer than their limit in an emulator, which loads BPF programs for seconds: above, they do not count.
 check "the guest comes to its end" [ $status = 0 ] || tail -n 40 "$tmp/console" | sed 's/^/#   /'
 check "it is arm64" [ "$(cat "$out/machine")" = aarch64 ]
 echo "# Linux $(cat "$out/release")"
@@ -122,7 +124,7 @@ check "events are listed" grep -q sched_switch "$out/list.out"
 for trace in sched counters syscalls stacks static; do check "$trace is recorded" is_status $trace 0; done
 check "the exit code of a command is passed on" is_status command 7
 check "switches are there" has sched "select ts, cpu, utid from sched limit 1"
-check "both CPUs are there" [ "$(value sched 'select count(distinct cpu) from sched' | tail -n 1)" = 2 ]
+check "both CPUs are there" has sched "select 1 where (select count(distinct cpu) from sched) = 2"
 check "system calls have names of arm64" has syscalls "select name from slice where name = 'sys_clone' or name = 'sys_execve' or name = 'sys_openat' limit 1"
 check "counters of the kernel's own programs are there" has counters "select distinct name from counter_track limit 1"
 check "no instance is left" [ ! -s "$out/instances" ]

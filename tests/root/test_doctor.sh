@@ -59,7 +59,7 @@ if [ $? != 77 ] && [ -e /sys/kernel/btf ]; then
   verdict "without tracefs: root records, and sees what is limited" $? "$TMP/log"
   says '^sonda: no tracefs is mounted on .*; run: sudo mount -t tracefs' && says '^record 1'
   verdict "without tracefs: record tells others how to mount it" $? "$TMP/log"
-  says '^limit +btf +the kernel has no BTF.*linux.ebpf_counters records nothing'
+  says '^limit +btf +the kernel has no BTF.*BPF programs of your own may not load'
   verdict "without BTF" $? "$TMP/log"
 fi
 

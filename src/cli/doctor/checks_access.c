@@ -124,6 +124,11 @@ void check_programs(struct doctor_machine *m, struct doctor_finding *f)
 
 /* ---- rights ---- */
 
+/* As setcap(8) takes them: for all that sonda-probes records. */
+#define GIVEN_CAPABILITIES                                                                         \
+	"cap_dac_override,cap_dac_read_search,cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace,"      \
+	"cap_sys_nice,cap_net_admin+ep"
+
 static const struct capability {
 	unsigned number;
 	const char *name;
@@ -173,7 +178,8 @@ static void put_lacking(uint64_t mask, struct strbuf *b)
 	}
 }
 
-static void find_lacking(const char *who, uint64_t mask, bool ours, struct doctor_finding *f)
+static void find_lacking(const char *who, uint64_t mask, const char *remedy,
+			 struct doctor_finding *f)
 {
 	struct strbuf lacking = {0};
 
@@ -182,9 +188,7 @@ static void find_lacking(const char *who, uint64_t mask, bool ours, struct docto
 		doctor_find(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
 	} else {
 		doctor_find(f, DOCTOR_LIMIT, "%s lacks %s", who, lacking.s);
-		doctor_mend(f, "%s",
-			    ours ? "grep Cap /proc/self/status  # and start this shell with them"
-				 : "systemctl show sonda-probes -p CapabilityBoundingSet");
+		doctor_mend(f, "%s", remedy);
 	}
 	strbuf_deinit(&lacking);
 }
@@ -213,29 +217,55 @@ static void find_refused(const struct doctor_machine *m, const char *root, struc
 	doctor_mend(f, "%s", service_join_or_sudo());
 }
 
+/* Of a sonda-probes to which setcap(8) gave capabilities. */
+static void find_given(const char *path, uint64_t mask, bool may_make, struct doctor_finding *f)
+{
+	struct err_text remedy;
+
+	err_set(&remedy, 0, "sudo setcap " GIVEN_CAPABILITIES " %s", path);
+	if (may_make || mask & 1ull << CAP_DAC_OVERRIDE) {
+		find_lacking(path, mask, remedy.text, f);
+		return;
+	}
+	doctor_find(f, DOCTOR_FAULT,
+		    "%s has capabilities, but not CAP_DAC_OVERRIDE, which kernel events need",
+		    path);
+	doctor_mend(f, "%s", remedy.text);
+}
+
+uint64_t doctor_probes_capabilities(void)
+{
+	char path[512];
+
+	return program_find_daemon("sonda-probes", path, sizeof(path), NULL)
+		       ? 0
+		       : program_capabilities(path);
+}
+
 void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 {
+	uint64_t given = m->uid == 0 ? 0 : doctor_probes_capabilities();
 	const char *root = doctor_tracefs(m);
 	char path[512], user[64];
+	bool may_make;
 
 	if (doctor_uses_service(m)) {
 		uint64_t mask = m->probes ? doctor_caps(m, m->probes, "CapPrm") : 0;
 
 		if (mask)
-			find_lacking("sonda-probes of the service", mask, false, f);
+			find_lacking("sonda-probes of the service", mask,
+				     "systemctl show sonda-probes -p CapabilityBoundingSet", f);
 		else
 			doctor_find(f, DOCTOR_OK, "those of the service's producers count");
 		return;
 	}
-	if (!program_find_daemon("sonda-probes", path, sizeof(path), NULL) &&
-	    program_has_rights(path)) {
-		doctor_find(f, DOCTOR_OK, "%s has rights of its own", path);
-		return;
-	}
-	if (root && !fs_join(path, sizeof(path), root, "instances") &&
-	    faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) && errno != EROFS) {
+	may_make = !root || fs_join(path, sizeof(path), root, "instances") ||
+		   !faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) || errno == EROFS;
+	if (given && !program_find_daemon("sonda-probes", path, sizeof(path), NULL))
+		find_given(path, given, may_make, f);
+	else if (!may_make)
 		find_refused(m, root, f);
-		return;
-	}
-	find_lacking(user_name(m->uid, user), doctor_caps(m, 0, "CapEff"), true, f);
+	else
+		find_lacking(user_name(m->uid, user), doctor_caps(m, 0, "CapEff"),
+			     "grep Cap /proc/self/status  # and start this shell with them", f);
 }

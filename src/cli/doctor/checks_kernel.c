@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,8 +168,8 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 		return;
 	}
 	doctor_find(f, DOCTOR_LIMIT,
-		    "the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): linux.ebpf_counters "
-		    "records nothing, all else works",
+		    "the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): BPF programs of your own "
+		    "may not load, and some eBPF counters lack details",
 		    path);
 	doctor_mend(f, OTHER_KERNEL);
 }
@@ -195,6 +196,7 @@ static void find_refused_bpf(const struct doctor_machine *m, int error, struct d
 {
 	char paranoid[16];
 
+	f->stops_ebpf = !doctor_uses_service(m);
 	if (error == -ENOSYS) {
 		doctor_find(f, DOCTOR_LIMIT,
 			    "the kernel has no bpf(2) (CONFIG_BPF_SYSCALL): linux.ebpf_counters "
@@ -214,11 +216,21 @@ static void find_refused_bpf(const struct doctor_machine *m, int error, struct d
 	doctor_mend(f, "sudo sonda record EVENT...");
 }
 
+/* CAP_SYS_ADMIN contains both. */
+static bool probes_may_use_bpf(void)
+{
+	uint64_t mask = doctor_probes_capabilities(), both = 1ull << CAP_BPF | 1ull << CAP_PERFMON;
+
+	return mask & 1ull << CAP_SYS_ADMIN || (mask & both) == both;
+}
+
 void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 {
 	int r = try_map();
 	char jit[16];
 
+	if (r == -EPERM && probes_may_use_bpf())
+		r = 0;
 	if (r) {
 		find_refused_bpf(m, r, f);
 		return;
@@ -229,7 +241,7 @@ void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 			    "BPF programs are interpreted, which makes linux.ebpf_counters slow");
 		doctor_mend(f, "sudo sysctl -w net.core.bpf_jit_enable=1");
 	} else {
-		doctor_find(f, DOCTOR_OK, "this user may use bpf(2)");
+		doctor_find(f, DOCTOR_OK, "sonda-probes of this user may use bpf(2)");
 	}
 }
 

@@ -114,6 +114,17 @@ int doctor_may_record(struct err_text *e)
 	return 0;
 }
 
+int doctor_may_count(struct err_text *e)
+{
+	struct doctor_finding bpf = {0};
+	struct doctor_machine m;
+
+	doctor_machine_init(&m);
+	m.service = DOCTOR_SERVICE_NONE;
+	check_bpf(&m, &bpf);
+	return bpf.stops_ebpf ? explain(&bpf, -EACCES, e) : 0;
+}
+
 int doctor_has_room(const char *dir, struct err_text *e)
 {
 	struct doctor_finding f = {0};

@@ -24,6 +24,7 @@ struct doctor_finding {
 	enum doctor_verdict verdict;
 	struct err_text text; /* what is there, and what it means; without a full stop */
 	struct err_text remedy; /* one command; "": none needed, or no command mends it */
+	bool stops_ebpf; /* the producer of this user records no eBPF counters */
 };
 
 /* How the service answered. */
@@ -59,6 +60,8 @@ int doctor_read_line(const char *root, const char *name, char *buf, size_t size)
 /* Returns a capability mask (a line of /proc/PID/status such as "CapEff"); 0 if it cannot be read.
  * pid 0: this process. */
 uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line);
+/* Returns those that the file of sonda-probes gives to it (program_capabilities()). */
+uint64_t doctor_probes_capabilities(void);
 /* Returns the mount point whose tracefs is mounted; NULL: none. */
 const char *doctor_tracefs(const struct doctor_machine *m);
 /* Returns true if recordings do not depend on the rights of this process. */

@@ -58,6 +58,16 @@ static void write_text(const struct record_facts *f, struct strbuf *text,
 		strbuf_printf(text, "next      sonda report %s\n", f->output);
 }
 
+/* Of a producer that this process started, the machine says why it records no eBPF counters. */
+static void explain_uncounted(struct record_command *c)
+{
+	struct err_text why;
+
+	if (c->result.started_daemons && c->result.scan.sources.uncounted.n &&
+	    doctor_may_count(&why))
+		console_error(&c->console, "%s", why.text);
+}
+
 static int write_summary(struct record_command *c, bool file_is_cut)
 {
 	const struct recording_result *result = &c->result;
@@ -103,6 +113,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		fs_write_all(STDOUT_FILENO, text.s, text.len);
 	else if (text.s)
 		console_block(&c->console, text.s);
+	explain_uncounted(c);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
 	if (command > 0)

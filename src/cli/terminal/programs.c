@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/terminal/programs.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +68,20 @@ int program_find_daemon(const char *name, char *buf, size_t size, struct err_tex
 	return err_set(e, -ENOENT, "%s is neither beside sonda nor in PATH", name);
 }
 
-bool program_has_rights(const char *path)
+uint64_t program_capabilities(const char *path)
 {
+	struct vfs_cap_data c; /* little-endian; later versions add fields at its end */
+	char buf[64];
 	struct stat st;
+	ssize_t n;
 
-	return !stat(path, &st) &&
-	       (st.st_mode & S_ISUID || getxattr(path, "security.capability", NULL, 0) > 0);
+	if (stat(path, &st))
+		return 0;
+	if (st.st_mode & S_ISUID && st.st_uid == 0)
+		return UINT64_MAX;
+	n = getxattr(path, "security.capability", buf, sizeof(buf));
+	if (n < (ssize_t)sizeof(c))
+		return 0;
+	memcpy(&c, buf, sizeof(c));
+	return le32toh(c.data[0].permitted) | (uint64_t)le32toh(c.data[1].permitted) << 32;
 }

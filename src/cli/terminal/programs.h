@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/core/err.h"
 
@@ -17,5 +18,6 @@ int program_find(const char *name, char *buf, size_t size);
  * and sets e (may be NULL). */
 int program_find_daemon(const char *name, char *buf, size_t size, struct err_text *e);
 
-/* Returns true if the program at path has privileges of its own (set-user-id, file capabilities). */
-bool program_has_rights(const char *path);
+/* Returns the capabilities that the file at path gives to a program (setcap(8)), as a mask: all if it
+ * is set-user-id root, 0 if it gives none. */
+uint64_t program_capabilities(const char *path);
