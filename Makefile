@@ -29,6 +29,7 @@ TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db mandoc tmux
 DEB_PACKAGES := build-essential debhelper libcmocka-dev lintian
 TEST_PACKAGES += abigail-tools
 COST_PACKAGES := valgrind
+PAGE_PACKAGES := chromium fonts-dejavu-core
 DISTRO_TEST_PACKAGES := debootstrap
 KERNEL_TEST_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils
 
@@ -496,6 +497,10 @@ check-cost: ## only the instruction counts of the hot pieces, by callgrind (benc
 	$(Q)tools/deps.sh $(BUILD_PACKAGES) $(COST_PACKAGES)
 	+$(Q)$(SUBMAKE) programs $(HELPERS)
 	$(Q)BUILD=$(B) bench/cost.sh
+check-page: deps-check ## the page of sonda report --html in Chromium, with a trace of 5,000,000 events; installs Chromium
+	$(Q)tools/deps.sh $(PAGE_PACKAGES)
+	+$(Q)$(SUBMAKE) programs
+	$(Q)BUILD=$(B) PAGE_EVENTS=$(or $(EVENTS),5000000) tests/system/test_page_browser.sh
 bench: programs ## measure against Perfetto in the same run (bench/README.md)
 	+$(Q)$(SUBMAKE) $(HELPERS)
 	$(Q)bench/run.sh $(B)
@@ -530,6 +535,6 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
-	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost bench demo install deb uninstall format lint compdb flags clean help
+	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost check-page bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

@@ -101,10 +101,19 @@ class Browser:
             raise RuntimeError(f'{code}: {answer["exceptionDetails"]}')
         return answer['result'].get('value')
 
+    # A page that is about to go has no answer.
+    def holds(self, code):
+        try:
+            return self.run(code)
+        except RuntimeError as error:
+            if 'context' not in str(error):
+                raise
+            return False
+
     # Until the expression is true. The limit is for a page that never gets there.
     def wait(self, code, seconds=ANSWER_SECONDS):
         end = time.monotonic() + seconds
-        while not self.run(code):
+        while not self.holds(code):
             if time.monotonic() > end:
                 raise TimeoutError(f'never true: {code}')
             time.sleep(0.02)

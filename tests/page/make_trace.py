@@ -149,9 +149,7 @@ def others(n, threads, rng, begin, end, write):
         events += [(t, tid, f'B|{pid}|{name}'), (t + step, tid, f'B|{pid}|inner'), (t + 2 * step, tid, f'E|{pid}'),
                    (t + 3 * step, tid, f'E|{pid}'), (t + 4 * step, tid, f'C|{pid}|level {i % 2}|{rng.randrange(-5, 1000)}')]
     events.append((t + 1, threads[0]['tid'], f'B|{threads[0]["pid"]}|it does not end'))
-    body = number(1, 2)
-    for at, tid, text in sorted(events):
-        body += print_event(at, tid, text)
+    body = number(1, 2) + b''.join(print_event(*event) for event in sorted(events))
     for at, previous, state, following in ((10, 901, 1, 902), (20, 902, 2, 903), (30, 999, 2, 904), (40, 904, 0, 0), (40, 0, 0, 905)):
         body += switch_event(begin + at, previous, state, following)
     body += data(2, number(1, begin + 22) + number(2, 903) + data(18, number(1, 902) + number(2, 0xffff) + number(3, 1)))
@@ -177,7 +175,7 @@ def main():
     with open(path, 'wb') as f:
         f.write(clocks() + kernel() + tasks(threads))
         end = schedule(events, threads, rng, f.write)
-        others(max(events // 20, 200), threads, rng, START + 500, end, f.write)
+        others(min(max(events // 20, 200), 20000), threads, rng, START + 500, end, f.write)
 
 
 main()

@@ -3,7 +3,8 @@
 
 const HUES = 18;
 
-const colours = { dark: false, css: {}, fill: [], faint: [], state: [] };
+// fill, faint, state: as CSS has them; pixels: the same as numbers for an ImageData.
+const colours = { dark: false, css: {}, fill: [], faint: [], state: [], pixels: new Map() };
 
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
@@ -17,10 +18,25 @@ function readColours() {
   for (let i = 0; i < HUES; i++) {
     // Neighbours in number are far apart in hue.
     const hue = (i * 137.508 + 250) % 360, step = i % 3;
-    colours.fill[i] = colours.dark ? `oklch(${0.5 + 0.05 * step} 0.105 ${hue})` : `oklch(${0.86 - 0.045 * step} 0.095 ${hue})`;
+    colours.fill[i] = colours.dark ? `oklch(${0.44 + 0.035 * step} 0.105 ${hue})` : `oklch(${0.86 - 0.045 * step} 0.095 ${hue})`;
     colours.faint[i] = colours.dark ? `oklch(0.33 0.02 ${hue})` : `oklch(0.93 0.012 ${hue})`;
   }
-  colours.state = [colours.css.sleeping, colours.css.running, colours.css.runnable, colours.css.blocked];
+  colours.pixels.clear();
+  colours.state = ["sleeping", "running", "runnable", "blocked", "sleeping"].map((name) => colours.css[name]);
+}
+
+const onePixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+
+// The four bytes of a colour, in the order of memory.
+function pixelOf(colour) {
+  let pixel = colours.pixels.get(colour);
+  if (pixel === undefined) {
+    onePixel.fillStyle = colour;
+    onePixel.fillRect(0, 0, 1, 1);
+    pixel = new Uint32Array(onePixel.getImageData(0, 0, 1, 1).data.buffer)[0];
+    colours.pixels.set(colour, pixel);
+  }
+  return pixel;
 }
 
 function threadHue(thread) {

@@ -60,13 +60,15 @@ class Column {
     return list;
   }
 
+  // Characters that would control the text around a name are shown as unknown ones.
   text(length) {
     this.at += length;
-    return DECODER.decode(this.bytes.subarray(this.at - length, this.at));
+    return DECODER.decode(this.bytes.subarray(this.at - length, this.at)).replace(CONTROL, "\ufffd");
   }
 }
 
 const DECODER = new TextDecoder();
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 // Takes a column out of the document.
 async function takeColumn(name) {

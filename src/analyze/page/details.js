@@ -7,7 +7,7 @@ const STATE_TEXTS = {
 };
 
 function stateText(state) {
-  return STATE_TEXTS[state] || state || "unknown";
+  return STATE_TEXTS[state] || (/^D/.test(state) ? `blocked (${state})` : state || "unknown");
 }
 
 function pairsOfTime(lane, i) {
@@ -34,7 +34,7 @@ function describeRun(row, i) {
     title: thread.idle ? "idle" : threadText(thread),
     pairs: [
       ["ran on", row.label],
-      ...threadPairs(thread),
+      ["process", thread.process ? processText(thread.process) : ""],
       ...pairsOfTime(lane, i),
       ["then", lane.open.has(i) || !end ? "" : stateText(model.states[end - 1])],
       ["priority", String(model.runPriority[at])],
@@ -59,7 +59,7 @@ function describeState(row, i) {
     pairs.push(["blocked in", model.strings[more - 1 >> 1] || ""]);
     pairs.push(["for I/O", (more - 1) % 2 ? "yes" : ""]);
   }
-  return { title: kind === BLOCKED ? `${stateText("D")} (${name})` : stateText(name), pairs };
+  return { title: stateText(name), pairs };
 }
 
 function describeSlice(row, lane, i) {

@@ -24,13 +24,52 @@ function rect(context, x, y, width, height) {
   context.fillRect(x, y, width, height);
 }
 
+// The pixels of one row, for those that have many intervals: a column of an image costs less than a rectangle.
+const strip = { canvas: document.createElement("canvas"), context: null, image: null, pixels: null, ratio: 1, used: false };
+
+function clearStrip(height) {
+  const width = Math.ceil(view.width), ratio = devicePixelRatio || 1, rows = Math.ceil(height * ratio);
+  if (!strip.image || strip.image.width !== width || strip.image.height !== rows) {
+    strip.canvas.width = width;
+    strip.canvas.height = rows;
+    strip.context = strip.canvas.getContext("2d");
+    strip.image = strip.context.createImageData(width, rows);
+    strip.pixels = new Uint32Array(strip.image.data.buffer);
+  } else if (strip.used) {
+    strip.pixels.fill(0);
+  }
+  strip.ratio = ratio;
+  strip.used = false;
+}
+
+// Fills a pixel's column from `bottom` to `top`, which count from the lower edge. Returns the top.
+function stripColumn(x, bottom, top, colour) {
+  const { width, height } = strip.image, pixel = pixelOf(colour);
+  const from = Math.max(height - Math.round(top * strip.ratio), 0), to = Math.min(height - Math.round(bottom * strip.ratio), height);
+  strip.used = true;
+  frame.items++;
+  for (let y = from; y < to; y++)
+    strip.pixels[y * width + x] = pixel;
+  return top;
+}
+
+function drawStrip(context, y, height) {
+  if (!strip.used)
+    return;
+  strip.context.putImageData(strip.image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(strip.canvas, 0, y, strip.image.width, height);
+}
+
 // ---- intervals ----
 
-// Calls whole(i, x0, x1) for intervals of a pixel and more, and parts(x, i, j, t0, t1) for a pixel with the rows i to j.
+// Calls whole(i, x0, x1) for intervals of a pixel and more, and parts(x, i, j) for a pixel with the rows i to j; `shares`
+// then has the share of each class in its time.
 function walk(lane, whole, parts) {
   let i = lane.first(view.from);
   const last = lane.last(view.to);
   const least = span() / view.width; // a pixel
+  let sumsAt = NaN; // `after` is of this time
   for (let x = 0; i < last && x < view.width;) {
     const start = lane.start[i], end = lane.end[i];
     work.steps++;
@@ -42,26 +81,25 @@ function walk(lane, whole, parts) {
     }
     x = Math.max(x, Math.floor(xOf(start)));
     const t0 = timeAt(x), t1 = timeAt(x + 1);
-    let next = lowerBound(lane.start, t1, i + 1, last);
+    let next = Math.max(lowerBoundNear(lane.start, t1, i, last), i + 1);
+    if (sumsAt === t0)
+      before.set(after);
+    else
+      lane.addBefore(t0, before.fill(0), 1, start < t0 ? lowerBoundNear(lane.start, t0, i, last) : i);
+    lane.addBefore(t1, after.fill(0), 1, next);
+    sumsAt = t1;
+    for (let c = 1; c <= lane.classes; c++)
+      shares[c] = Math.min(Math.max((after[c] - before[c]) / (t1 - t0), 0), 1);
     // A long one that begins here is drawn as it is.
     while (next > i + 1 && lane.end[next - 1] - lane.start[next - 1] >= least)
       next--;
-    parts(x, i, next, t0, t1);
+    parts(x, i, next);
     i = next;
     x++;
   }
 }
 
-const shares = new Float64Array(STATE_CLASSES + 1);
-
-// The share of each class in a time, in `shares`.
-function sharesOf(lane, t0, t1) {
-  shares.fill(0);
-  lane.addBefore(t1, shares, 1);
-  lane.addBefore(t0, shares, -1);
-  for (let c = 1; c <= lane.classes; c++)
-    shares[c] = Math.min(Math.max(shares[c] / (t1 - t0), 0), 1);
-}
+const shares = new Float64Array(STATE_CLASSES + 1), before = new Float64Array(STATE_CLASSES + 1), after = new Float64Array(STATE_CLASSES + 1);
 
 function textIn(context, text, x0, x1, y, colour) {
   x0 = Math.max(x0, 0);
@@ -105,6 +143,7 @@ function drawCpu(context, row, y) {
   const colourOf = (id) => marked === undefined || marked === null || marked === false || id === marked
     ? colours.fill[threadHue(id)] : colours.faint[threadHue(id)];
   context.font = FONT;
+  clearStrip(height);
   walk(lane, (i, x0, x1) => {
     const id = lane.key[i];
     if (id === UNKNOWN || runClass(id) === 0)
@@ -113,15 +152,12 @@ function drawCpu(context, row, y) {
     rect(context, x0, top, Math.max(x1 - x0 - 0.5, 0.75), height);
     const thread = model.threads[id];
     textIn(context, `${thread.name} ${thread.tid}`, x0, x1, top + height / 2 + 0.5, colours.css["on-fill"]);
-  }, (x, i, j, t0, t1) => {
-    sharesOf(lane, t0, t1);
+  }, (x, i, j) => {
     const longest = lane.longestOf(i, j);
-    if (longest < 0)
-      return;
-    const part = Math.max(height * shares[1], 1);
-    context.fillStyle = colourOf(lane.key[longest]);
-    rect(context, x, top + height - part, 1, part);
+    if (longest >= 0)
+      stripColumn(x, 0, Math.max(height * shares[1], 1), colourOf(lane.key[longest]));
   });
+  drawStrip(context, top, height);
   drawFrames(context, lane, top, height);
 }
 
@@ -130,30 +166,28 @@ function drawStates(context, row, y) {
   if (!lane)
     return;
   context.font = SMALL_FONT;
+  clearStrip(height);
   walk(lane, (i, x0, x1) => {
     const state = lane.key[i];
     if (state === UNKNOWN)
       return;
     const kind = stateClassOf(state);
+    if (kind === 0 && /^[XxZ]/.test(model.states[state - 1]))
+      return;
     context.fillStyle = colours.state[kind];
-    if (kind === 0) { // asleep, or gone
+    if (kind === 0 || kind === ASLEEP) {
       rect(context, x0, top + height - 2, Math.max(x1 - x0, 0.75), 1.5);
       return;
     }
     rect(context, x0, top, Math.max(x1 - x0 - 0.5, 0.75), height);
     textIn(context, stateText(model.states[state - 1]), x0, x1, top + height / 2 + 0.5, colours.css["on-fill"]);
-  }, (x, i, j, t0, t1) => {
-    sharesOf(lane, t0, t1);
-    let bottom = top + height;
-    for (const kind of [RUNNING, RUNNABLE, BLOCKED]) {
-      if (!(shares[kind] > 0))
-        continue;
-      const part = Math.max(height * shares[kind], 0.75);
-      context.fillStyle = colours.state[kind];
-      rect(context, x, bottom - part, 1, part);
-      bottom -= part;
-    }
+  }, (x, i, j) => {
+    let bottom = 0;
+    for (const kind of [RUNNING, RUNNABLE, BLOCKED])
+      if (shares[kind] > 0)
+        bottom = stripColumn(x, bottom, bottom + Math.max(height * shares[kind], 0.5), colours.state[kind]);
   });
+  drawStrip(context, top, height);
   drawFrames(context, lane, top, height);
 }
 
@@ -163,17 +197,16 @@ function drawSlices(context, row, y) {
   context.font = SMALL_FONT;
   row.track.lanes.slice(0, MOST_DEPTHS).forEach((lane, depth) => {
     const top = y + 3 + depth * HEIGHT.slice, height = HEIGHT.slice - 1;
+    clearStrip(height);
     walk(lane, (i, x0, x1) => {
       context.fillStyle = colourOf(lane.key[i]);
       rect(context, x0, top, Math.max(x1 - x0 - 0.5, 0.75), height);
       textIn(context, model.strings[lane.key[i]] || "", x0, x1, top + height / 2 + 0.5, colours.css["on-fill"]);
-    }, (x, i, j, t0, t1) => {
-      const longest = lane.longestOf(i, j);
-      sharesOf(lane, t0, t1);
-      const part = height * Math.max(shares[1], 0.25); // instants have no length
-      context.fillStyle = colourOf(lane.key[longest]);
-      rect(context, x, top + height - part, 1, part);
+    }, (x, i, j) => {
+      // Instants have no length, but are seen.
+      stripColumn(x, 0, height * Math.max(shares[1], 0.25), colourOf(lane.key[lane.longestOf(i, j)]));
     });
+    drawStrip(context, top, height);
     drawFrames(context, lane, top, height);
   });
 }
@@ -347,8 +380,7 @@ function drawOverview() {
     const t0 = view.least + x / width * whole, t1 = view.least + (x + 1) / width * whole;
     let busy = 0;
     for (const { runs } of model.cpus) {
-      sharesOf(runs, t0, t1);
-      busy += shares[1];
+      busy += runs.sumsBetween(t0, t1)[1] / (t1 - t0);
     }
     const part = model.cpus.length ? room * busy / model.cpus.length : 0;
     context.fillStyle = colours.css.running;

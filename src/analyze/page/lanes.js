@@ -21,6 +21,17 @@ function lowerBound(values, v, low, high) {
   return low;
 }
 
+// The same, for an index that is not far behind `low`.
+function lowerBoundNear(values, v, low, high) {
+  let stride = 1;
+  while (low + stride < high && values[low + stride] < v) {
+    low += stride;
+    stride *= 2;
+    work.steps++;
+  }
+  return lowerBound(values, v, low, Math.min(low + stride, high));
+}
+
 class Lane {
   // start, end, key: typed arrays of n rows. classOf: the class of a key, 0 to classes, or NONE for what does not count.
   // Sums are kept of the classes from 1 on.
@@ -113,10 +124,9 @@ class Lane {
     return best - 1;
   }
 
-  // Adds, for each class, the time before t to sums[class] times sign.
-  addBefore(t, sums, sign) {
+  // Adds, for each class, the time before t to sums[class] times sign. next: the first row that does not begin before t.
+  addBefore(t, sums, sign, next = lowerBound(this.start, t, 0, this.n)) {
     const { start, end, key, classes, classOf } = this;
-    const next = lowerBound(start, t, 0, this.n);
     const block = next / SUM_BLOCK | 0;
     for (let c = 1; c <= classes; c++)
       sums[c] += sign * this.sums[block * classes + c - 1];

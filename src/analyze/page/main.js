@@ -72,6 +72,6 @@ async function begin() {
 }
 
 // For tests and curious people.
-window.sonda = { model, view, frame, tree, tables, showWindow, setRange, xOf };
+window.sonda = { model, view, frame, tree, colours, showWindow, xOf };
 
 begin();

@@ -3,7 +3,7 @@
 
 const UNKNOWN = -1; // the key of a row for time that the trace does not cover
 // Classes of thread states, whose time is summed up.
-const RUNNING = 1, RUNNABLE = 2, BLOCKED = 3, STATE_CLASSES = 3;
+const RUNNING = 1, RUNNABLE = 2, BLOCKED = 3, ASLEEP = 4, STATE_CLASSES = 4;
 
 const model = {
   facts: null, strings: [], states: [], stateClass: [],
@@ -44,8 +44,14 @@ async function readTasks() {
   }
   for (const name of (await takeColumn("state.name")).rest())
     model.states.push(model.strings[name] || "");
-  model.stateClass = model.states.map((name) =>
-    name === "Running" ? RUNNING : name.startsWith("R") ? RUNNABLE : name.startsWith("D") ? BLOCKED : 0);
+  model.stateClass = model.states.map(classOfState);
+}
+
+// By the first letter; the others are stopped, traced or gone.
+function classOfState(name) {
+  if (name === "Running")
+    return RUNNING;
+  return { R: RUNNABLE, D: BLOCKED, S: ASLEEP, I: ASLEEP }[name[0]] || 0;
 }
 
 // A name of the machine, where there is more than one.

@@ -57,12 +57,14 @@ function valueText(v, unit) {
     unit = "";
   const steps = bytes ? BINARY : SI;
   const size = Math.abs(v);
+  if (size >= 1e18 || (size > 0 && size < 1e-3))
+    return `${v.toExponential(3)}${unit ? ` ${unit}` : ""}`;
   let i = steps.length - 1;
   while (i > 0 && size < steps[i][1] * (bytes ? 1 : 10))
     i--;
   const scaled = v / steps[i][1];
   const text = Number.isInteger(scaled) ? String(scaled) : scaled.toPrecision(4).replace(/\.?0+$/, "");
-  const number = /e/.test(text) ? text : grouped(text);
+  const number = grouped(text);
   return bytes ? `${number} ${steps[i][0]}` : `${number}${steps[i][0] ? ` ${steps[i][0]}` : ""}${unit ? ` ${unit}` : ""}`;
 }
 

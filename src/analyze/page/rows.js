@@ -51,8 +51,6 @@ function processText(process) {
 
 function threadRow(thread) {
   const row = newRow("thread", threadText(thread), { thread, detail: thread.run ? durationText(thread.run) : "" });
-  if (thread.idle)
-    return row;
   row.children = thread.tracks.flatMap(trackRows);
   return row;
 }
@@ -80,8 +78,7 @@ function processRow(process, tracks) {
     return row;
   }
   return newRow("group", processText(process), {
-    process, path: process.name,
-    detail: `${countOf(threads.length, "thread")}${process.run ? `, ${durationText(process.run)}` : ""}`,
+    process, path: `${process.name}, ${countOf(threads.length, "thread")}`, detail: process.run ? durationText(process.run) : "",
     children: [...threads.map(threadRow), ...own],
   });
 }

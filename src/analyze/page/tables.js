@@ -33,7 +33,8 @@ const TABS = [
   { id: "missing", name: "About this page" },
 ];
 
-const tables = { tab: "threads", sort: {}, all: false, filling: 0, timer: 0 };
+// before: the table that was shown before the selection.
+const tables = { tab: "threads", before: "threads", sort: {}, all: false, filling: 0, timer: 0 };
 
 function asValue(v, unit) {
   return valueText(v, unit);
@@ -51,16 +52,11 @@ function* threadRows({ from, to }) {
     if (!states || thread.idle)
       continue;
     const sums = states.sumsBetween(from, to);
-    const first = states.first(from), last = states.last(to);
-    if (first >= last)
+    if (!sums.some((time) => time > 0))
       continue;
-    let seen = Math.min(states.end[last - 1], to) - Math.max(states.start[first], from);
-    if (!(seen > 0))
-      seen = 0;
     yield {
       cells: [thread.name, thread.tid, thread.process ? thread.process.name : "", sums[RUNNING],
-        sums[RUNNING] / (Math.min(to, view.most) - from), sums[RUNNABLE], sums[BLOCKED],
-        Math.max(0, seen - sums[RUNNING] - sums[RUNNABLE] - sums[BLOCKED])],
+        sums[RUNNING] / (Math.min(to, view.most) - from), sums[RUNNABLE], sums[BLOCKED], sums[ASLEEP]],
       go: () => goToThread(thread),
     };
   }
@@ -270,7 +266,7 @@ function restOf(tab, rows) {
 function showSelection() {
   const { selected } = view;
   if (!selected)
-    return tables.tab === "selection" ? fillTable() : undefined;
+    return tables.tab === "selection" ? showTab(tables.before) : undefined;
   const said = describe(selected);
   say([said.title, ...said.pairs.map(([name, value]) => `${name} ${value}`)].join(", "));
   return showTab("selection");
@@ -353,6 +349,8 @@ function aboutContent() {
 // ---- tabs ----
 
 function showTab(id, focus = false) {
+  if (tables.tab !== "selection")
+    tables.before = tables.tab;
   tables.tab = id;
   tables.all = false;
   for (const tab of byId("tabs").children) {

@@ -96,13 +96,12 @@ function select(selected) {
 
 // ---- frames ----
 
-let wanted = false, labelsWanted = true, overviewWanted = true;
+let wanted = false, overviewWanted = true;
 
 // all: the theme, the rows or the size changed.
 function drawSoon(all = false) {
   if (all)
     overviewWanted = true;
-  labelsWanted = true;
   if (wanted)
     return;
   wanted = true;
@@ -113,9 +112,7 @@ function drawSoon(all = false) {
     if (overviewWanted)
       drawOverview();
     overviewWanted = false;
-    if (labelsWanted)
-      placeLabels();
-    labelsWanted = false;
+    placeLabels();
     drawAll();
     frame.steps = work.steps;
     frame.number++;
