@@ -12,6 +12,7 @@
 
 #include <event2/event.h>
 
+#include "base/event_loop/event_free.h"
 #include "base/system/priority_boost.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/ipc_host.h"
@@ -51,8 +52,8 @@ struct event_base *service_loop_new(void)
 	event_config_set_max_dispatch_interval(config, &most, -1, 1);
 	loop = event_base_new_with_config(config);
 	event_config_free(config);
-	if (loop)
-		event_base_priority_init(loop, 2);
+	if (loop && event_base_priority_init(loop, 2) < 0)
+		event_base_freep(&loop);
 	return loop;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: alloc OUT
+ * usage: alloc OUT [in-process]
  *
  * Uses the library from sonda_init() to sonda_shutdown(), with a session of its own: for a run in which one
- * allocation fails (tests/system/test_nth_alloc.sh). Ends with 0; with 3 if a call has failed, after
+ * allocation fails (tests/system/test_nth_alloc.sh); or with the service in this process and a config of text. Ends with 0; with 3 if a call has failed, after
  * which the rest is done all the same; never with a signal.
  */
 #include <errno.h>
@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sonda/config.h>
+#include <sonda/service.h>
 #include <sonda/sonda.h>
 
 SONDA_CATEGORY_DEFINE(alloc, "alloc", "Events", "tag");
@@ -93,7 +95,26 @@ static int start(struct sonda_session *s)
 	return r;
 }
 
-static void record(const char *out)
+static int start_by_text(struct sonda_session *s)
+{
+	void *config;
+	char *errors = NULL;
+	size_t len;
+	int r = sonda_config_from_text(
+		"buffers { size_kb: 1024 } data_sources { config { name: \"track_event\" } }\n"
+		"data_sources { config { name: \"sonda.test.alloc\" } }",
+		&config, &len, &errors);
+
+	free(errors);
+	if (r < 0)
+		return r;
+	r = sonda_session_start(s, config, len, PATIENCE);
+	free(config);
+	return r;
+}
+
+/* b: NULL for the system's service */
+static void record(struct sonda_backend *b, const char *out)
 {
 	int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	struct sonda_category late = {.texts = {"late", "Added while a session runs"}};
@@ -103,10 +124,10 @@ static void record(const char *out)
 	size_t len;
 	int r;
 
-	TRY(sonda_session_new(NULL, PATIENCE, &s));
+	TRY(b ? sonda_session_new_on(b, PATIENCE, &s) : sonda_session_new(NULL, PATIENCE, &s));
 	if (!s)
 		return;
-	r = start(s);
+	r = b ? start_by_text(s) : start(s);
 	try("start", r);
 	sonda_category_add(&late);
 	if (pthread_create(&thread, NULL, write_events, NULL) == 0)
@@ -124,6 +145,32 @@ static void record(const char *out)
 	close(fd);
 }
 
+static void record_in_process(const char *out)
+{
+	const struct sonda_data_source_options o = {.size = sizeof(o), .name = "sonda.test.alloc"};
+	const struct sonda_init_options init = {.size = sizeof(init),
+						.backends = SONDA_BACKEND_NONE};
+	struct sonda_backend_options in_process = {.size = sizeof(in_process),
+						   .connect = sonda_service_connect};
+	struct sonda_service *service = NULL;
+	struct sonda_backend *b = NULL;
+
+	TRY(sonda_data_source_register(&source, &o));
+	TRY(sonda_service_start(NULL, &service));
+	TRY(sonda_init(&init));
+	in_process.ctx = service;
+	if (service)
+		TRY(sonda_backend_add(&in_process, &b));
+	if (b) {
+		TRY(sonda_backend_wait(b, PATIENCE));
+		record(b, out);
+	}
+	sonda_backend_remove(b);
+	sonda_data_source_unregister(&source);
+	sonda_shutdown();
+	sonda_service_stop(service);
+}
+
 int main(int argc, char **argv)
 {
 	const struct sonda_data_source_options o = {
@@ -132,6 +179,10 @@ int main(int argc, char **argv)
 	const struct sonda_init_options init = {.size = sizeof(init),
 						.startup_categories = "alloc"};
 
+	if (argc == 3) {
+		record_in_process(argv[1]);
+		return failed ? 3 : 0;
+	}
 	if (argc != 2)
 		return 2;
 	TRY(sonda_data_source_register(&source, &o));
@@ -139,7 +190,7 @@ int main(int argc, char **argv)
 	SONDA_BEGIN(alloc, "start");
 	TRY(sonda_wait_connected(PATIENCE));
 	TRY(sonda_activate_triggers((const char *const[]){"alloc"}, 1, 0));
-	record(argv[1]);
+	record(NULL, argv[1]);
 	sonda_data_source_unregister(&source);
 	sonda_shutdown();
 	return failed ? 3 : 0;

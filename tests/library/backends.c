@@ -407,6 +407,16 @@ static void check_text(void)
 		exit(15);
 }
 
+SONDA_CATEGORY_DEFINE(early, "early");
+
+static int find_early(void *ctx, const void *data, size_t len)
+{
+	static const char name[] = "before there is a service";
+
+	*(bool *)ctx |= memmem(data, len, name, sizeof(name) - 1) != NULL;
+	return 0;
+}
+
 static void check_starts(void)
 {
 	const struct sonda_service_options short_one = {.size = 1};
@@ -434,6 +444,40 @@ static void check_starts(void)
 		sonda_service_stop(service);
 		close(fd);
 	}
+}
+
+/* Events from before there is a service are in the first session of the one that comes. */
+static void check_startup(void)
+{
+	const struct sonda_init_options o = {.size = sizeof(o),
+					     .backends = SONDA_BACKEND_NONE,
+					     .startup_categories = "early",
+					     .startup_ms = PATIENCE};
+	struct sonda_service *service;
+	struct sonda_session *s;
+	struct sonda_backend *b;
+	bool found = false;
+	void *config;
+	size_t len;
+
+	MUST(sonda_init(&o));
+	SONDA_INSTANT(early, "before there is a service");
+	MUST(sonda_service_start(NULL, &service));
+	b = add_service(service);
+	MUST(sonda_config_from_text(
+		"buffers { size_kb: 64 } data_sources { config { name: \"track_event\" } }",
+		&config, &len, NULL));
+	MUST(sonda_session_new_on(b, PATIENCE, &s));
+	MUST(sonda_session_start(s, config, len, PATIENCE));
+	MUST(sonda_session_stop(s, PATIENCE));
+	MUST(sonda_session_read(s, find_early, &found, PATIENCE));
+	if (!found)
+		exit(17);
+	free(config);
+	sonda_session_free(s);
+	sonda_backend_remove(b);
+	sonda_shutdown();
+	sonda_service_stop(service);
 }
 
 /* A child has neither service nor backend, and can begin anew once it has removed them. */
@@ -482,7 +526,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "fewer"))
 		check_fewer();
 	else if (!strcmp(mode, "life"))
-		check_mistakes(), check_text(), check_starts(), check_child();
+		check_mistakes(), check_text(), check_startup(), check_starts(), check_child();
 	else if (argc == 4)
 		tcp_port = (uint16_t)atoi(argv[2]),
 		record_by(!strcmp(mode, "tcp") ? connect_directly : connect_by_pump, argv[3]);

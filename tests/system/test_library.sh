@@ -70,8 +70,8 @@ grep -q 'dropped 0$' "$TMP/said"
 verdict "8 threads that wait: nothing is dropped" $? "$TMP/said"
 written "1,000 threads that live a millisecond" 0 "$P/life" short-threads
 written "400 threads that are cancelled while they write: nothing is lost, no other thread waits for them" 0 "$P/life" cancel
-written "threads that end within a packet: it has the fields so far, and the session ends" 0 "$P/life" cancel-inside
-if ! sanitized tsan; then # which cannot follow a child with threads
+if ! sanitized tsan; then # which cannot follow a child with threads, nor what a thread does in pthread_exit()
+  written "threads that end within a packet: it has the fields so far, and the session ends" 0 "$P/life" cancel-inside
   written "fork() while threads write: the parent's trace is whole; a child that connects has its own" 0 "$P/life" fork
   written "fork() within a packet: nothing of the child is in the trace" 0 "$P/life" fork-inside
 fi
@@ -85,6 +85,8 @@ if ! sanitized tsan && ! sanitized asan; then # the plugin would bring a second 
   written "1,100 times loaded with a plugin, and unloaded" 0 "$P/dlopen" "$P/plugin/plugin.so" 1100 run
   "$P/dlopen" "$B/lib/libsonda.so.0" 1000 >"$TMP/said" 2>"$TMP/errors"
   verdict "loading the library starts no thread and opens nothing" $? "$TMP/errors"
+  "$P/dlopen" "$B/lib/libsonda-service.so.0" 1000 >"$TMP/said" 2>"$TMP/errors"
+  verdict "nor does loading libsonda-service" $? "$TMP/errors"
 fi
 
 "$P/sessions" "$TMP/trace" >"$TMP/said" 2>"$TMP/errors" && complete
@@ -120,10 +122,12 @@ verdict "a service that was killed and comes back records" $? "$TMP/said" "$TMP/
 # What the library is made of.
 needed=$(readelf -d "$B/lib/libsonda.so.0" | awk '/NEEDED/ { print $NF }' | grep -v '^\[libc\.so\.6\]$\|^\[ld-linux\|san\.so')
 verdict "libsonda.so needs the C library only${needed:+, and $needed}" "${#needed}"
-others=$(nm -D --defined-only "$B/lib/libsonda.so.0" | awk '$3 !~ /^sonda_/ && $2 != "A" { print $3 }')
-verdict "libsonda.so exports sonda_* only${others:+, and $others}" "${#others}"
-others=$(nm -g --defined-only "$B/lib/libsonda.a" | awk 'NF == 3 && $3 !~ /^sonda_/ { print $3 }')
-verdict "libsonda.a defines sonda_* only${others:+, and $others}" "${#others}"
+for library in libsonda libsonda-service; do
+  others=$(nm -D --defined-only "$B/lib/$library.so.0" | awk '$3 !~ /^sonda_/ && $2 != "A" { print $3 }')
+  verdict "$library.so exports sonda_* only${others:+, and $others}" "${#others}"
+  others=$(nm -g --defined-only "$B/lib/$library.a" | awk 'NF == 3 && $3 !~ /^sonda_/ { print $3 }')
+  verdict "$library.a defines sonda_* only${others:+, and $others}" "${#others}"
+done
 if ! sanitized tsan && ! sanitized asan; then
   strip -o "$TMP/stripped" "$B/lib/libsonda.so.0"
   [ "$(stat -c %s "$TMP/stripped")" -le 250000 ]

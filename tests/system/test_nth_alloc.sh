@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Each allocation in turn fails: in sondad over a session from connect to read, in sonda over a recording with a config of
-# text, and in a program that uses libsonda. No process dies of it, sondad keeps no memory, and serves the next session.
+# text, in a program that uses libsonda, and in one with the service in it. No process dies of it, sondad keeps no memory, and serves the next session.
 # (sonda-probes and its data sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n; else n grows by EVERY percent.
 set -u
 . "$(dirname "$0")/lib.sh"
@@ -83,6 +83,10 @@ sweep "sonda: a recording with a config of text" "$TMP/of_sonda" 0 \
 # shellcheck disable=SC2046
 sweep "libsonda: a program that records its own events" "$TMP/of_library" 0 \
   $(under "$TMP/of_library" "$B/tests/library/alloc") "$TMP/trace"
+
+# shellcheck disable=SC2046
+sweep "libsonda-service: a program that records itself" "$TMP/of_program" 0 \
+  $(under "$TMP/of_program" "$B/tests/library/alloc") "$TMP/trace" in-process
 
 "${record[@]}" "$TMP/config" --strict -o "$TMP/trace" >"$TMP/log" 2>&1
 verdict "afterwards sondad records as before" $? "$TMP/log"
