@@ -59,10 +59,13 @@ verdict "sondad and sonda-probes start" $? "$dir/service.log"
 sched=(sched/sched_switch sched/sched_waking task/task_newtask task/task_rename sched/sched_process_free)
 MORE=
 config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/compact.config"
-config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
+DURATION=800 config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
   timer/hrtimer_expire_entry \
   timer/hrtimer_expire_exit irq/softirq_entry irq/softirq_exit irq/irq_handler_entry irq/irq_handler_exit \
-  workqueue/workqueue_execute_start workqueue/workqueue_execute_end ftrace/print >"$dir/full.config"
+  workqueue/workqueue_execute_start workqueue/workqueue_execute_end ftrace/print kmem/rss_stat power/cpu_idle \
+  power/cpu_frequency oom/oom_score_adj_update net/netif_receive_skb net/net_dev_xmit skb/kfree_skb signal/signal_generate \
+  signal/signal_deliver sock/inet_sock_set_state tcp/tcp_retransmit_skb vmscan/mm_vmscan_direct_reclaim_begin \
+  vmscan/mm_vmscan_direct_reclaim_end block/block_io_start block/block_io_done napi/napi_poll >"$dir/full.config"
 MORE='compression_type: COMPRESSION_TYPE_DEFLATE' config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/deflated.config"
 SIZE=64 DURATION=700 config 'compact_sched { enabled: true }' "${sched[@]}" raw_syscalls/sys_enter >"$dir/lossy.config"
 cat >"$dir/counters.config" <<CONFIG
@@ -71,7 +74,7 @@ data_sources { config { name: "linux.process_stats" process_stats_config {
   scan_all_processes_on_start: true proc_stats_poll_ms: 100 scan_smaps_rollup: true record_process_runtime: true } } }
 data_sources { config { name: "linux.sys_stats" sys_stats_config { meminfo_period_ms: 100 vmstat_period_ms: 100
   stat_period_ms: 100 cpufreq_period_ms: 100 buddyinfo_period_ms: 100 psi_period_ms: 100 thermal_period_ms: 100
-  cpuidle_period_ms: 100 slab_period_ms: 100 devfreq_period_ms: 100 } } }
+  cpuidle_period_ms: 100 slab_period_ms: 100 devfreq_period_ms: 100 diskstat_period_ms: 100 } } }
 duration_ms: 300
 CONFIG
 while sleep 0.02; do :; done &
@@ -79,7 +82,8 @@ load=$!
 PIDS+=("$load")
 # Markers as programs write them, good and bad, while there are recordings.
 while sleep 0.03; do
-  for line in "B|$$|outer|part" "B|$$|" "E|$$" "C|$$|depth|7" "I|$$|now" E "text" "C|$$|none|x"; do echo "$line" >/sys/kernel/tracing/trace_marker; done 2>/dev/null
+  for line in "B|$$|outer|part" "B|$$|" "E|$$" "C|$$|depth|7" "I|$$|now" E "text" "S|$$|load|3" "S|$$|load|4" "F|$$|load|3" \
+    "G|$$|line|job|7" "H|$$|line|7" "N|$$|line|moment" "C|$$|none|x"; do echo "$line" >/sys/kernel/tracing/trace_marker; done 2>/dev/null
 done &
 markers=$!
 PIDS+=("$markers")

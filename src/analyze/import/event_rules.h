@@ -23,8 +23,21 @@ struct event_rule {
 	const char *symbol; /* a field that is the number of a kernel symbol; NULL: none */
 };
 
-/* task_rules.c: returns the rule of an event, or NULL. */
-const struct event_rule *task_rule_of(uint32_t number);
+/* Each ends with the number 0. */
+extern const struct event_rule task_rules[];
+extern const struct event_rule slice_rules[];
+extern const struct event_rule thread_slice_rules[];
+extern const struct event_rule device_slice_rules[];
+extern const struct event_rule counter_rules[];
+extern const struct event_rule memory_rules[];
+
+/* Sets *ret to the first value of a field; returns false, and sets it to 0 of no kind, if there is none. */
+bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret);
+/* Returns a field's text, NULL_U32 if there is none. */
+uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t number);
+/* Returns the name of the function whose number a field has, or the number in hexadecimal. */
+uint32_t event_function(struct import *im, struct machine *m, const struct ftrace_event *e,
+			uint32_t number);
 
 /* Returns the name of a kernel symbol, or NULL_U32. */
 uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A kernel event to a row of ftrace_event, and to whatever else it makes. What an event makes stands in the
- * table `rules`: one row an event.
+ * tables of event_rules.h: one row an event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -171,10 +171,53 @@ static void add_row(struct import *im, struct machine *m, const struct ftrace_ev
 
 uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid)
 {
-	return e->sequence_state == NULL_U32
-		       ? NULL_U32
-		       : sequences_string(&m->sequences, e->sequence_state,
-					  PB_INTERNED_DATA_KERNEL_SYMBOLS, iid);
+	uint32_t name;
+
+	if (e->sequence_state == NULL_U32)
+		return NULL_U32;
+	name = sequences_string(&m->sequences, e->sequence_state, PB_INTERNED_DATA_KERNEL_SYMBOLS,
+				iid);
+	if (name == NULL_U32)
+		stats_add(m->sequences.store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX,
+			  1);
+	return name;
+}
+
+/* ---- fields ---- */
+
+bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret)
+{
+	struct pb_dec d;
+
+	pb_dec_init(&d, e->data, e->len);
+	while (pb_dec_next(&d, ret))
+		if (ret->id == number)
+			return true;
+	*ret = (struct pb_field){.id = 0};
+	return false;
+}
+
+uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t number)
+{
+	struct pb_field f;
+
+	return event_field(e, number, &f) && f.data
+		       ? strings_intern(&im->store->strings, f.data, f.len)
+		       : NULL_U32;
+}
+
+uint32_t event_function(struct import *im, struct machine *m, const struct ftrace_event *e,
+			uint32_t number)
+{
+	struct pb_field f;
+	uint32_t name;
+
+	event_field(e, number, &f);
+	name = event_symbol(m, e, f.u64);
+	if (name != NULL_U32)
+		return name;
+	return f.u64 ? strings_intern_f(&im->store->strings, "0x%llx", (unsigned long long)f.u64)
+		     : strings_intern_z(&im->store->strings, "0");
 }
 
 /* ---- one event ---- */
@@ -196,6 +239,19 @@ static bool find_kind(struct import *im, struct machine *m, struct ftrace_event 
 	return e->generic != NULL_U32;
 }
 
+static const struct event_rule *find_rule(uint32_t number)
+{
+	static const struct event_rule *const tables[] = {task_rules,	 slice_rules,
+							  counter_rules, thread_slice_rules,
+							  memory_rules,	 device_slice_rules};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct event_rule *r = tables[i]; r->number; r++)
+			if (r->number == number)
+				return r;
+	return NULL;
+}
+
 /* Looked up once a number: most events have the same few. */
 static const struct event_rule *rule_of(struct import *im, uint32_t number)
 {
@@ -203,7 +259,7 @@ static const struct event_rule *rule_of(struct import *im, uint32_t number)
 		return NULL;
 	if (!im->rules_known[number]) {
 		im->rules_known[number] = true;
-		im->rules[number] = task_rule_of(number) ?: slice_rule_of(number);
+		im->rules[number] = find_rule(number);
 	}
 	return im->rules[number];
 }

@@ -7,6 +7,8 @@
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
+#include "analyze/import/late_tracks.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
@@ -19,7 +21,8 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_PROCESS_STATS || field == PB_TRACE_PACKET_TRACK_EVENT ||
 	       field == PB_TRACE_PACKET_TRACK_DESCRIPTOR ||
 	       field == PB_TRACE_PACKET_THREAD_DESCRIPTOR ||
-	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR;
+	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR || field == PB_TRACE_PACKET_BATTERY ||
+	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
 static void release_packet(struct import *im, struct machine *m, const struct queued_event *e)
@@ -48,6 +51,13 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 		break;
 	case PB_TRACE_PACKET_PROCESS_DESCRIPTOR:
 		rows_process_descriptor(im, m, &p.payload);
+		break;
+	case PB_TRACE_PACKET_BATTERY:
+		rows_battery(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_TRIGGER:
+	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
+		rows_trigger(im, m, e->ts, &p.payload);
 		break;
 	}
 }
@@ -149,6 +159,8 @@ static void import_deinit(struct import *im)
 	described_deinit(im);
 	event_values_deinit(im);
 	proto_fields_deinit(im);
+	remembered_deinit(im);
+	late_tracks_deinit(im);
 	free(im->labels);
 	free(im->args.args);
 	free(im->list.args);
@@ -212,6 +224,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		tokens_deferred(im);
 		event_queues_release(&im->queues, release, im);
 		slices_finish(im);
+		late_tracks_finish(im);
 		rows_process_args(im);
 		metadata_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false, (int64_t)bytes.len);

@@ -43,6 +43,13 @@ void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const stru
 void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
 			const struct pb_field *stats);
 
+/* counter_rules.c: the number of a machine's GPU among those of all machines. */
+int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t gpu);
+
+/* small_packets.c */
+void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *battery);
+void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *trigger);
+
 /* sched_rows.c: the scheduler's events. prev_state is the kernel's word. */
 struct sched_switch {
 	int32_t prev_tid, prev_prio, next_tid, next_prio;

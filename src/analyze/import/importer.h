@@ -79,6 +79,8 @@ struct open_flow;
 struct described_node;
 struct event_value;
 struct proto_field;
+struct remembered;
+struct late_track;
 
 /* The uuid by which a program described a thread or process. */
 struct seen_uuid {
@@ -127,6 +129,10 @@ struct import {
 	struct proto_field *proto_fields; /* owned hash: of messages that the trace describes */
 	struct seen_uuid *utid_uuids, *upid_uuids; /* owned */
 	size_t cap_utid_uuids, cap_upid_uuids;
+	struct remembered *remembered; /* owned hash: what rules keep */
+	uint32_t n_remembered[16]; /* by kind */
+	struct late_track *late; /* owned hash: tracks that are made at the end */
+	uint32_t n_late;
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
 };

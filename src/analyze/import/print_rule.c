@@ -2,45 +2,89 @@
 /*
  * Lines of trace_marker that programs write as Android's atrace does:
  *
- *	B|TGID|NAME	begins a slice of the thread	I|TGID|NAME	an instant of the thread
- *	E		ends it				C|TGID|NAME|N	a value of a counter of the process
+ *	B|TGID|NAME		begins a slice of the thread	I|TGID|NAME	an instant of the thread
+ *	E			ends it				C|TGID|NAME|N	a value of a counter of the process
+ *	S|TGID|NAME|COOKIE	begins an asynchronous slice of the process, which F ends
+ *	G|TGID|TRACK|NAME|COOKIE	likewise on a track with a name; H|TGID|TRACK|COOKIE ends it
+ *	N|TGID|TRACK|NAME	an instant on such a track
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/import/remembered.h"
 #include "analyze/import/slice_rules.h"
 #include "analyze/import/slices.h"
-#include "analyze/import/tracks.h"
+#include "analyze/import/track_groups.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
+#define FIELDS_MAX 5u
+
 static const struct track_type counter_type = {
 	"atrace_counter", NULL, true, {{"upid", false}, {"name", true}}};
+static const struct track_type screen_type = {"screen_state", NULL, true, {{NULL, false}}};
+static const struct track_type battery_type = {
+	"battery_stats", NULL, true, {{"counter_key", true}}};
+static const struct track_type async_type = {
+	"atrace_async_slice",
+	NULL,
+	false,
+	{{"upid", false}, {"name", true}, {"track_compressor_idx", false}}};
+static const struct track_type named_type = {
+	"atrace_async_slice_for_track",
+	NULL,
+	false,
+	{{"upid", false}, {"name", true}, {"track_compressor_idx", false}}};
+/* Instants have rows of their own. */
+static const struct track_type named_instant_type = {
+	"atrace_async_slice_for_track",
+	NULL,
+	false,
+	{{"upid", false}, {"name", true}, {"track_compressor_idx", false}}};
+
+struct part {
+	const char *s;
+	size_t len;
+};
 
 struct marker {
 	const char *s;
 	size_t len;
 	char phase;
 	int64_t tgid;
-	const char *name; /* NULL: none */
-	size_t name_len;
+	struct part rest; /* after TGID; NULL: nothing */
+	struct part parts[FIELDS_MAX]; /* of `rest`, separated by '|' */
+	size_t n_parts;
 };
 
-static bool read_number(const char *s, size_t len, int64_t *ret)
+static bool read_number(struct part p, int64_t *ret)
 {
 	char text[24], *end;
 
-	if (!len || len >= sizeof(text))
+	if (!p.len || p.len >= sizeof(text))
 		return false;
-	memcpy(text, s, len);
-	text[len] = '\0';
+	memcpy(text, p.s, p.len);
+	text[p.len] = '\0';
 	*ret = strtoll(text, &end, 10);
 	return end != text && !*end;
 }
 
+static void split(struct marker *mark)
+{
+	const char *p = mark->rest.s, *end = mark->s + mark->len;
+
+	while (p && mark->n_parts < FIELDS_MAX) {
+		const char *bar = memchr(p, '|', (size_t)(end - p));
+
+		mark->parts[mark->n_parts++] =
+			(struct part){.s = p, .len = (size_t)((bar ? bar : end) - p)};
+		p = bar ? bar + 1 : NULL;
+	}
+}
+
 static bool read_marker(struct marker *mark)
 {
-	const char *end = mark->s + mark->len, *bar, *name;
+	const char *end = mark->s + mark->len, *bar, *rest;
 
 	if (!mark->len)
 		return false;
@@ -50,66 +94,191 @@ static bool read_marker(struct marker *mark)
 		return mark->len == 1 || bar == mark->s + 1;
 	if (bar != mark->s + 1)
 		return false;
-	name = memchr(bar + 1, '|', (size_t)(end - bar - 1));
-	if (!read_number(bar + 1, (size_t)((name ? name : end) - bar - 1), &mark->tgid))
+	rest = memchr(bar + 1, '|', (size_t)(end - bar - 1));
+	if (!read_number((struct part){bar + 1, (size_t)((rest ? rest : end) - bar - 1)},
+			 &mark->tgid))
 		return false;
-	mark->name = name ? name + 1 : NULL;
-	mark->name_len = name ? (size_t)(end - name - 1) : 0;
+	if (rest)
+		mark->rest = (struct part){.s = rest + 1, .len = (size_t)(end - rest - 1)};
+	split(mark);
 	return true;
 }
 
-static uint32_t name_of(struct import *im, const char *s, size_t len)
+static uint32_t intern(struct import *im, struct part p)
 {
-	return len ? strings_intern(&im->store->strings, s, len)
-		   : strings_intern_z(&im->store->strings, "[empty slice name]");
+	return strings_intern(&im->store->strings, p.s, p.len);
+}
+
+/* ---- counters ---- */
+
+static bool starts_with(struct part p, const char *with)
+{
+	return p.len >= strlen(with) && !memcmp(p.s, with, strlen(with));
 }
 
 static bool add_counter(struct import *im, struct machine *m, const struct ftrace_event *e,
 			const struct marker *mark)
 {
-	const char *bar = mark->name ? memchr(mark->name, '|', mark->name_len) : NULL;
-	const char *end = mark->s + mark->len;
+	struct part name = mark->parts[0];
 	int64_t v, values[2];
 	uint32_t track;
 
-	if (!bar)
+	if (mark->n_parts < 2 || !name.len || !read_number(mark->parts[1], &v))
 		return false;
-	for (const char *more = bar + 1; more < end && *more != '|'; more++)
-		if (more + 1 == end || more[1] == '|')
-			end = more + 1;
-	if (!read_number(bar + 1, (size_t)(end - bar - 1), &v))
-		return false;
-	values[0] = tasks_process(&m->tasks, mark->tgid);
-	values[1] = strings_intern(&im->store->strings, mark->name, (size_t)(bar - mark->name));
-	track = tracks_get(im, m, &counter_type, (uint32_t)values[1], values);
-	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+	values[1] = intern(im, name);
+	if (starts_with(name, "battery_stats.")) {
+		track = tracks_get(im, m, &battery_type, (uint32_t)values[1], &values[1]);
+	} else if (starts_with(name, "ScreenState")) {
+		track = tracks_get(im, m, &screen_type, (uint32_t)values[1], NULL);
+	} else {
+		values[0] = tasks_process(&m->tasks, mark->tgid);
+		track = tracks_get(im, m, &counter_type, (uint32_t)values[1], values);
+		arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+	}
 	rows_counter(im, e->ts, track, (double)v, arg_sets_add(im->store, &im->args));
 	return true;
 }
 
-/* Returns false for a line that is no marker, or of a kind that is not imported. */
-static bool add_rows(struct import *im, struct machine *m, const struct ftrace_event *e,
-		     const struct marker *mark)
-{
-	uint32_t track;
+/* ---- slices of processes ---- */
 
-	if (mark->phase == 'C')
-		return add_counter(im, m, e, mark);
-	if (memchr("SFGHN", mark->phase, 5)) /* of asynchronous tracks: not imported */
-		return true;
-	if (mark->phase != 'B' && mark->phase != 'E' && mark->phase != 'I')
+/* Returns the row of the track with this name where the cookie's slices are; NULL without memory. */
+static struct track_slot *async_slot(struct import *im, struct machine *m,
+				     const struct track_type *type, const struct marker *mark,
+				     int64_t cookie)
+{
+	int64_t values[] = {tasks_process(&m->tasks, mark->tgid), intern(im, mark->parts[0])};
+	struct track_group *g = track_groups_get(im, m, type, values);
+	struct track_slot *slot = g ? track_group_slot(im, g, cookie) : NULL;
+
+	if (slot && slot->track == NULL_U32)
+		track_group_make(im, m, g, slot, (uint32_t)values[1]);
+	return slot;
+}
+
+/* S and F: begins of an open slice are counted only; the track counts on for its next slice. */
+static bool add_async(struct import *im, struct machine *m, const struct ftrace_event *e,
+		      const struct marker *mark)
+{
+	int64_t cookie, *begins, *last;
+	struct track_slot *slot;
+
+	if (mark->n_parts < 2 || !mark->parts[0].len || !read_number(mark->parts[1], &cookie))
 		return false;
-	if (mark->phase != 'E' && !mark->name)
+	slot = async_slot(im, m, &async_type, mark, cookie);
+	begins = slot ? import_remembered(im, m, REMEMBER_MARKER_BEGINS, slot->track) : NULL;
+	last = begins ? import_remembered(im, m, REMEMBER_MARKER_LAST, slot->track) : NULL;
+	if (!last)
+		return true;
+	if (mark->phase == 'S') {
+		*last = e->ts;
+		(*begins)++;
+		if (slot->open)
+			return true;
+		slot->open = 1;
+		arg_builder_int(im->store, &im->args, "cookie", ARG_INT, cookie);
+		slices_begin(im, e->ts, -1, slot->track, NULL_U32, intern(im, mark->parts[0]),
+			     &im->args);
+		return true;
+	}
+	if (*begins) {
+		arg_builder_int(im->store, &im->args, "legacy_unnestable_begin_count", ARG_INT,
+				*begins);
+		arg_builder_int(im->store, &im->args, "legacy_unnestable_last_begin_ts", ARG_INT,
+				*last);
+	}
+	slot->open = 0;
+	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
+	return true;
+}
+
+/* G, H: slices with one cookie nest. */
+static bool add_on_track(struct import *im, struct machine *m, const struct ftrace_event *e,
+			 const struct marker *mark)
+{
+	struct track_slot *slot;
+	int64_t cookie;
+
+	if (mark->n_parts < 2 || !mark->parts[0].len)
+		return false;
+	if (mark->phase == 'G' &&
+	    (mark->n_parts < 3 || !mark->parts[1].len || !read_number(mark->parts[2], &cookie)))
+		return false;
+	if (mark->phase == 'H' && !read_number(mark->parts[mark->n_parts > 2 ? 2 : 1], &cookie))
+		return false;
+	slot = async_slot(im, m, &named_type, mark, cookie);
+	if (!slot)
+		return true;
+	if (mark->phase == 'G') {
+		slot->open++;
+		arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+		slices_begin(im, e->ts, -1, slot->track, NULL_U32, intern(im, mark->parts[1]),
+			     &im->args);
+	} else {
+		slot->open -= slot->open != 0;
+		arg_builder_int(im->store, &im->args, "end_utid", ARG_UINT, e->utid);
+		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
+	}
+	return true;
+}
+
+static bool add_instant(struct import *im, struct machine *m, const struct ftrace_event *e,
+			const struct marker *mark)
+{
+	struct track_slot *slot;
+
+	if (mark->n_parts < 2 || !mark->parts[0].len || !mark->parts[1].len)
+		return false;
+	slot = async_slot(im, m, &named_instant_type, mark, 0);
+	if (!slot)
+		return true;
+	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+	slices_begin(im, e->ts, 0, slot->track, NULL_U32, intern(im, mark->parts[1]), &im->args);
+	return true;
+}
+
+/* ---- slices of threads ---- */
+
+static bool add_thread_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     const struct marker *mark)
+{
+	uint32_t track, name;
+
+	if (mark->phase == 'I' && !mark->rest.len)
 		return false;
 	if (mark->tgid > 0)
 		tasks_thread_of(&m->tasks, e->tid, mark->tgid);
 	track = slice_rules_thread_track(im, m, tasks_thread(&m->tasks, e->tid));
-	if (mark->phase == 'E')
+	if (mark->phase == 'E') {
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
-	else
-		slices_begin(im, e->ts, mark->phase == 'I' ? 0 : -1, track, NULL_U32,
-			     name_of(im, mark->name, mark->name_len), NULL);
+		return true;
+	}
+	name = mark->rest.len ? intern(im, mark->rest)
+			      : strings_intern_z(&im->store->strings, "[empty slice name]");
+	slices_begin(im, e->ts, mark->phase == 'I' ? 0 : -1, track, NULL_U32, name, NULL);
 	return true;
+}
+
+/* Returns false for a line that is no marker. */
+static bool add_rows(struct import *im, struct machine *m, const struct ftrace_event *e,
+		     const struct marker *mark)
+{
+	switch (mark->phase) {
+	case 'B':
+	case 'E':
+	case 'I':
+		return add_thread_slice(im, m, e, mark);
+	case 'C':
+		return add_counter(im, m, e, mark);
+	case 'S':
+	case 'F':
+		return add_async(im, m, e, mark);
+	case 'G':
+	case 'H':
+		return add_on_track(im, m, e, mark);
+	case 'N':
+		return add_instant(im, m, e, mark);
+	}
+	return false;
 }
 
 void print_event(struct import *im, struct machine *m, const struct ftrace_event *e)

@@ -5,13 +5,10 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-static const struct track_type memory = {
-	"process_memory", NULL, true, {{"upid", false}, {"process_memory_key", true}}};
 static const struct track_type smaps = {
 	"smaps", NULL, true, {{"upid", false}, {"smaps_key", true}}};
 static const struct track_type runtime = {
 	"proc_stat_runtime", NULL, true, {{"upid", false}, {"proc_stat_runtime_key", true}}};
-static const struct track_type oom_score = {"oom_score_adj", NULL, true, {{"upid", false}}};
 
 static const struct process_field {
 	uint32_t field;
@@ -19,16 +16,22 @@ static const struct process_field {
 	const char *name, *key;
 	int64_t scale;
 } fields[] = {
-	{PB_PROCESS_STATS_PROCESS_VM_SIZE_KB, &memory, "mem.virt", "virt", 1024},
-	{PB_PROCESS_STATS_PROCESS_VM_RSS_KB, &memory, "mem.rss", "rss", 1024},
-	{PB_PROCESS_STATS_PROCESS_RSS_ANON_KB, &memory, "mem.rss.anon", "rss.anon", 1024},
-	{PB_PROCESS_STATS_PROCESS_RSS_FILE_KB, &memory, "mem.rss.file", "rss.file", 1024},
-	{PB_PROCESS_STATS_PROCESS_RSS_SHMEM_KB, &memory, "mem.rss.shmem", "rss.shmem", 1024},
-	{PB_PROCESS_STATS_PROCESS_VM_SWAP_KB, &memory, "mem.swap", "swap", 1024},
-	{PB_PROCESS_STATS_PROCESS_VM_LOCKED_KB, &memory, "mem.locked", "locked", 1024},
-	{PB_PROCESS_STATS_PROCESS_VM_HWM_KB, &memory, "mem.rss.watermark", "rss.watermark", 1024},
-	{PB_PROCESS_STATS_PROCESS_DMABUF_RSS_KB, &memory, "mem.dmabuf_rss", "dmabuf_rss", 1024},
-	{PB_PROCESS_STATS_PROCESS_OOM_SCORE_ADJ, &oom_score, "oom_score_adj", NULL, 1},
+	{PB_PROCESS_STATS_PROCESS_VM_SIZE_KB, &track_process_memory, "mem.virt", "virt", 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_RSS_KB, &track_process_memory, "mem.rss", "rss", 1024},
+	{PB_PROCESS_STATS_PROCESS_RSS_ANON_KB, &track_process_memory, "mem.rss.anon", "rss.anon",
+	 1024},
+	{PB_PROCESS_STATS_PROCESS_RSS_FILE_KB, &track_process_memory, "mem.rss.file", "rss.file",
+	 1024},
+	{PB_PROCESS_STATS_PROCESS_RSS_SHMEM_KB, &track_process_memory, "mem.rss.shmem", "rss.shmem",
+	 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_SWAP_KB, &track_process_memory, "mem.swap", "swap", 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_LOCKED_KB, &track_process_memory, "mem.locked", "locked",
+	 1024},
+	{PB_PROCESS_STATS_PROCESS_VM_HWM_KB, &track_process_memory, "mem.rss.watermark",
+	 "rss.watermark", 1024},
+	{PB_PROCESS_STATS_PROCESS_DMABUF_RSS_KB, &track_process_memory, "mem.dmabuf_rss",
+	 "dmabuf_rss", 1024},
+	{PB_PROCESS_STATS_PROCESS_OOM_SCORE_ADJ, &track_oom_score_adj, "oom_score_adj", NULL, 1},
 	{PB_PROCESS_STATS_PROCESS_SMR_RSS_KB, &smaps, "mem.smaps.rss", "rss", 1024},
 	{PB_PROCESS_STATS_PROCESS_SMR_PSS_KB, &smaps, "mem.smaps.pss", "pss", 1024},
 	{PB_PROCESS_STATS_PROCESS_SMR_PSS_ANON_KB, &smaps, "mem.smaps.pss.anon", "pss.anon", 1024},

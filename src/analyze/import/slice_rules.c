@@ -42,26 +42,13 @@ static uint32_t intern(struct import *im, const char *s)
 	return strings_intern_z(&im->store->strings, s);
 }
 
-/* The first value of a field, and false if the event has none. */
-static bool field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret)
-{
-	struct pb_dec d;
-
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, ret))
-		if (ret->id == number)
-			return true;
-	*ret = (struct pb_field){.id = 0};
-	return false;
-}
-
 /* ---- interrupts ---- */
 
 static void irq_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 
-	field(e, PB_IRQ_HANDLER_ENTRY_FTRACE_EVENT_NAME, &f);
+	event_field(e, PB_IRQ_HANDLER_ENTRY_FTRACE_EVENT_NAME, &f);
 	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu), intern(im, "irq"),
 		     strings_intern_f(&im->store->strings, "IRQ (%.*s)",
 				      (int)MIN(f.len, (size_t)200),
@@ -74,7 +61,7 @@ static void irq_exit(struct import *im, struct machine *m, const struct ftrace_e
 	uint32_t key = intern(im, "ret");
 	struct pb_field f;
 
-	field(e, PB_IRQ_HANDLER_EXIT_FTRACE_EVENT_RET, &f);
+	event_field(e, PB_IRQ_HANDLER_EXIT_FTRACE_EVENT_RET, &f);
 	arg_builder_add(
 		im->store, &im->args,
 		&(struct stored_arg){.key = key,
@@ -92,7 +79,7 @@ static void softirq_entry(struct import *im, struct machine *m, const struct ftr
 {
 	struct pb_field f;
 
-	field(e, PB_SOFTIRQ_ENTRY_FTRACE_EVENT_VEC, &f);
+	event_field(e, PB_SOFTIRQ_ENTRY_FTRACE_EVENT_VEC, &f);
 	if (f.u64 < ARRAY_SIZE(softirqs))
 		slices_begin(im, e->ts, -1, cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu),
 			     intern(im, "irq"), intern(im, softirqs[f.u64]), NULL);
@@ -102,7 +89,7 @@ static void softirq_exit(struct import *im, struct machine *m, const struct ftra
 {
 	struct pb_field f;
 
-	field(e, PB_SOFTIRQ_EXIT_FTRACE_EVENT_VEC, &f);
+	event_field(e, PB_SOFTIRQ_EXIT_FTRACE_EVENT_VEC, &f);
 	if (f.u64 >= ARRAY_SIZE(softirqs))
 		return;
 	arg_builder_int(im->store, &im->args, "vec", ARG_INT, (int64_t)f.u64);
@@ -121,26 +108,11 @@ static void local_timer_exit(struct import *im, struct machine *m, const struct 
 	slices_end(im, e->ts, cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32, NULL);
 }
 
-/* The name of a function's address, or its number in hexadecimal. */
-static uint32_t function_name(struct import *im, struct machine *m, const struct ftrace_event *e,
-			      uint32_t number)
-{
-	struct pb_field f;
-	uint32_t name;
-
-	field(e, number, &f);
-	name = event_symbol(m, e, f.u64);
-	if (name != NULL_U32)
-		return name;
-	return f.u64 ? strings_intern_f(&im->store->strings, "0x%llx", (unsigned long long)f.u64)
-		     : intern(im, "0");
-}
-
 static void hrtimer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_begin(im, e->ts, -1, cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu),
 		     intern(im, "hrtimer"),
-		     function_name(im, m, e, PB_HRTIMER_EXPIRE_ENTRY_FTRACE_EVENT_FUNCTION), NULL);
+		     event_function(im, m, e, PB_HRTIMER_EXPIRE_ENTRY_FTRACE_EVENT_FUNCTION), NULL);
 }
 
 static void hrtimer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -201,7 +173,7 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 	struct pb_field f;
 	uint32_t slice, name;
 
-	field(e, PB_SYS_ENTER_FTRACE_EVENT_ID, &f);
+	event_field(e, PB_SYS_ENTER_FTRACE_EVENT_ID, &f);
 	if (f.u64 >= SYSCALLS_END)
 		return;
 	name = cached_syscall(im, m, f.u64);
@@ -218,7 +190,7 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 	struct pb_field f, ret;
 	uint32_t name;
 
-	field(e, PB_SYS_EXIT_FTRACE_EVENT_ID, &f);
+	event_field(e, PB_SYS_EXIT_FTRACE_EVENT_ID, &f);
 	if (f.u64 >= SYSCALLS_END)
 		return;
 	name = cached_syscall(im, m, f.u64);
@@ -229,7 +201,7 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 		}
 		info->in_write = NULL_U32;
 	}
-	field(e, PB_SYS_EXIT_FTRACE_EVENT_RET, &ret);
+	event_field(e, PB_SYS_EXIT_FTRACE_EVENT_RET, &ret);
 	arg_builder_int(im->store, &im->args, "ret", ARG_INT, (int64_t)ret.u64);
 	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, name, &im->args);
 }
@@ -251,7 +223,7 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 
 static void work_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t name = function_name(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
+	uint32_t name = event_function(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
 
 	arg_builder_int(im->store, &im->args, "cpu", ARG_INT, e->cpu);
 	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid),
@@ -264,7 +236,7 @@ static void work_end(struct import *im, struct machine *m, const struct ftrace_e
 		   NULL_U32, NULL);
 }
 
-static const struct event_rule rules[] = {
+const struct event_rule slice_rules[] = {
 	{PB_FTRACE_EVENT_IRQ_HANDLER_ENTRY, irq_entry, NULL},
 	{PB_FTRACE_EVENT_IRQ_HANDLER_EXIT, irq_exit, NULL},
 	{PB_FTRACE_EVENT_SOFTIRQ_ENTRY, softirq_entry, NULL},
@@ -278,12 +250,5 @@ static const struct event_rule rules[] = {
 	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, work_start, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, work_end, "function"},
 	{PB_FTRACE_EVENT_PRINT, print_event, NULL},
+	{0, NULL, NULL},
 };
-
-const struct event_rule *slice_rule_of(uint32_t number)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (rules[i].number == number)
-			return &rules[i];
-	return NULL;
-}

@@ -3,13 +3,10 @@
 
 #include "analyze/import/event_rules.h"
 
-/* Kernel events that make slices. */
+/* What files of kernel events that make slices share. */
 
 /* thread_info.in_write of a call whose slice a marker ended. */
 #define WRITE_CUT (UINT32_MAX - 1)
-
-/* Returns the rule of an event, or NULL. */
-const struct event_rule *slice_rule_of(uint32_t number);
 
 uint32_t slice_rules_thread_track(struct import *im, struct machine *m, uint32_t utid);
 void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uint32_t utid);

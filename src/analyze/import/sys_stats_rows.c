@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "common/sys_stats_counters.pb-c.h"
@@ -217,6 +218,78 @@ static void buddy(const struct sys_packet_rows *p, const struct pb_field *messag
 	}
 }
 
+/* ---- disks: what was done since the last sample ---- */
+
+static const struct track_type disk_mb = {
+	"diskstat", "MB", true, {{"device_name", true}, {"counter_name", true}}};
+static const struct track_type disk_mb_per_s = {
+	"diskstat", "MB/s", true, {{"device_name", true}, {"counter_name", true}}};
+static const struct track_type disk_count = {
+	"diskstat", "count", true, {{"device_name", true}, {"counter_name", true}}};
+static const struct track_type disk_ms = {
+	"diskstat", "ms", true, {{"device_name", true}, {"counter_name", true}}};
+
+static void disk_row(const struct sys_packet_rows *p, const struct track_type *type,
+		     uint32_t device, const char *what, double value)
+{
+	struct strings *s = &p->im->store->strings;
+	int64_t values[] = {device, strings_intern_z(s, what)};
+
+	add(p, type, strings_intern_f(s, "diskstat.[%s].%s", strings_get(s, device), what), values,
+	    value);
+}
+
+/* What a field has grown by; it is what the kernel counts, which starts again at 0 for a new disk. */
+static int64_t disk_delta(const struct sys_packet_rows *p, uint32_t device, uint32_t field,
+			  uint64_t value)
+{
+	int64_t *last =
+		import_remembered(p->im, p->m, REMEMBER_DISK, (uint64_t)device << 8 | field);
+	int64_t delta;
+
+	if (!last)
+		return 0;
+	delta = (int64_t)(value - (uint64_t)*last);
+	*last = (int64_t)value;
+	return delta;
+}
+
+static void disk(const struct sys_packet_rows *p, const struct pb_field *message)
+{
+	static const char *const amounts[] = {"read_amount", "write_amount", "discard_amount"};
+	static const char *const rates[] = {"read_throughput", "write_throughput",
+					    "discard_throughput"};
+	uint64_t values[PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS + 1] = {0};
+	int64_t deltas[ARRAY_SIZE(values)] = {0}, *seen;
+	uint32_t device = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYS_STATS_DISK_STAT_DEVICE_NAME && f.data)
+			device = strings_intern(&p->im->store->strings, f.data, f.len);
+		else if (f.id < ARRAY_SIZE(values))
+			values[f.id] = f.u64;
+	}
+	seen = import_remembered(p->im, p->m, REMEMBER_DISK_SEEN, device);
+	for (uint32_t i = PB_SYS_STATS_DISK_STAT_READ_SECTORS; i < ARRAY_SIZE(values); i++)
+		deltas[i] = disk_delta(p, device, i, values[i]);
+	if (!seen || !(*seen)++)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(amounts); i++) {
+		const int64_t *sectors = &deltas[PB_SYS_STATS_DISK_STAT_READ_SECTORS + 2 * i];
+		double mb = (double)sectors[0] / 2048, ms = (double)sectors[1];
+
+		disk_row(p, &disk_mb, device, amounts[i], mb);
+		disk_row(p, &disk_mb_per_s, device, rates[i], sectors[1] ? mb * 1000 / ms : 0);
+	}
+	disk_row(p, &disk_count, device, "flush_amount",
+		 (double)deltas[PB_SYS_STATS_DISK_STAT_FLUSH_COUNT]);
+	disk_row(p, &disk_ms, device, "flush_time",
+		 (double)deltas[PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS]);
+}
+
 /* ---- CPUs, interrupts ---- */
 
 static const struct track_type cpustat_type = {
@@ -282,8 +355,6 @@ static void total(const struct sys_packet_rows *p, const struct pb_field *f)
 	add(p, type, intern(p, type->type), NULL, (double)f->u64);
 }
 
-static const struct track_type cpufreq_type = {"cpu_frequency", NULL, true, {{"cpu", false}}};
-
 static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	int64_t cpu = p->position;
@@ -291,18 +362,24 @@ static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 
 	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &khz) && cpu < MAX_CPUS;
 	     cpu++)
-		add(p, &cpufreq_type, intern(p, "cpufreq"), &cpu, (double)khz);
+		add(p, &track_cpu_frequency, intern(p, "cpufreq"), &cpu, (double)khz);
 }
 
-static const struct track_type devfreq_type = {
-	"clock_frequency", NULL, true, {{"linux_device", true}}};
+static void gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	int64_t values[] = {counter_rules_ugpu(p->im, p->m, 0), 0};
+	uint64_t mhz;
+
+	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &mhz);)
+		add(p, &track_gpu_frequency, intern(p, "gpufreq"), values, (double)mhz);
+}
 
 static void devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);
 	int64_t key = strings_intern(&p->im->store->strings, kv.text, kv.len);
 
-	add(p, &devfreq_type,
+	add(p, &track_clock_frequency,
 	    strings_intern_f(&p->im->store->strings, "%s Frequency",
 			     strings_get(&p->im->store->strings, (uint32_t)key)),
 	    &key, (double)kv.value);
@@ -398,9 +475,11 @@ static const struct sys_part {
 	{PB_SYS_STATS_NUM_IRQ_TOTAL, total, true},
 	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, total, true},
 	{PB_SYS_STATS_BUDDY_INFO, buddy, false},
+	{PB_SYS_STATS_DISK_STAT, disk, false},
 	{PB_SYS_STATS_PSI, psi, false},
 	{PB_SYS_STATS_THERMAL_ZONE, thermal, false},
 	{PB_SYS_STATS_CPUIDLE_STATE, cpuidle, false},
+	{PB_SYS_STATS_GPUFREQ_MHZ, gpufreq, true},
 	{PB_SYS_STATS_SLAB_INFO, slab, false},
 };
 

@@ -119,7 +119,7 @@ static void blocked_reason(struct import *im, struct machine *m, const struct ft
 			    event_symbol(m, e, t.number));
 }
 
-static const struct event_rule rules[] = {
+const struct event_rule task_rules[] = {
 	{PB_FTRACE_EVENT_TASK_NEWTASK, new_task, NULL},
 	{PB_FTRACE_EVENT_TASK_RENAME, rename, NULL},
 	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, process_free, NULL},
@@ -127,15 +127,5 @@ static const struct event_rule rules[] = {
 	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller"},
 	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
-	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, NULL, "func"},
-	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, NULL, "func"},
-	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, NULL, "shrink"},
+	{0, NULL, NULL},
 };
-
-const struct event_rule *task_rule_of(uint32_t number)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
-		if (rules[i].number == number)
-			return &rules[i];
-	return NULL;
-}

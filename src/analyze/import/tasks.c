@@ -262,16 +262,17 @@ void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
 
 /* ---- look-up ---- */
 
-static bool is_alive(const struct tasks *t, uint32_t utid)
+bool tasks_is_alive(const struct tasks *t, uint32_t utid)
 {
-	uint32_t upid = tasks_upid(t, utid);
+	uint32_t upid = tasks_upid(t, utid), holder;
 
 	if (table_i64(threads(t), THREAD_END_TS, utid) != NULL_I64)
 		return false;
 	if (upid == NULL_U32)
 		return true;
+	holder = get(&t->pids, table_i64(processes(t), PROCESS_PID, upid));
 	return table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
-	       get(&t->pids, table_i64(processes(t), PROCESS_PID, upid)) == upid;
+	       (holder == upid || holder == NULL_U32);
 }
 
 /* pid: NULL_I64 for any process. */
@@ -282,7 +283,7 @@ static uint32_t find_thread(const struct tasks *t, int64_t tid, int64_t pid)
 	for (; utid != NULL_U32; utid = t->infos->threads[utid].older) {
 		uint32_t upid = tasks_upid(t, utid);
 
-		if (!is_alive(t, utid))
+		if (!tasks_is_alive(t, utid))
 			continue;
 		if (pid == NULL_I64 || upid == NULL_U32 ||
 		    table_i64(processes(t), PROCESS_PID, upid) == pid)
@@ -301,9 +302,14 @@ uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 	return utid;
 }
 
+uint32_t tasks_find_thread(struct tasks *t, int64_t tid)
+{
+	return tid == 0 ? t->idle : find_thread(t, tid, NULL_I64);
+}
+
 uint32_t tasks_thread(struct tasks *t, int64_t tid)
 {
-	uint32_t utid = tid == 0 ? t->idle : find_thread(t, tid, NULL_I64);
+	uint32_t utid = tasks_find_thread(t, tid);
 
 	return utid != NULL_U32 ? utid : tasks_new_thread(t, tid, NULL_I64);
 }

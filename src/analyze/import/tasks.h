@@ -73,6 +73,10 @@ void task_infos_deinit(struct task_infos *infos);
 
 /* Returns the utid that lives under the tid, made if there is none. */
 uint32_t tasks_thread(struct tasks *t, int64_t tid);
+/* False once it ended, or another process has its process's pid. */
+bool tasks_is_alive(const struct tasks *t, uint32_t utid);
+/* Returns the utid that lives under the tid, or NULL_U32. */
+uint32_t tasks_find_thread(struct tasks *t, int64_t tid);
 /* Makes a new one, whatever lives under the tid. start: NULL_I64 unknown. */
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
 /* Returns the upid that lives under the pid, made (with a main thread) if there is none. */

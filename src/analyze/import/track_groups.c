@@ -56,6 +56,14 @@ struct track_group *track_groups_get(struct import *im, struct machine *m,
 	return g;
 }
 
+struct track_slot *track_group_find(struct track_group *g, int64_t cookie)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->slots[i].cookie == cookie)
+			return &g->slots[i];
+	return NULL;
+}
+
 struct track_slot *track_group_slot(struct import *im, struct track_group *g, int64_t cookie)
 {
 	struct track_slot *unused = NULL;

@@ -24,6 +24,8 @@ struct track_group *track_groups_get(struct import *im, struct machine *m,
 				     const struct track_type *type, const int64_t *values);
 /* Returns the row of a cookie; NULL without memory. Valid until the next call. */
 struct track_slot *track_group_slot(struct import *im, struct track_group *g, int64_t cookie);
+/* Returns the row of a cookie; NULL if no row has the cookie. */
+struct track_slot *track_group_find(struct track_group *g, int64_t cookie);
 /* Makes the slot's track. */
 void track_group_make(struct import *im, struct machine *m, struct track_group *g,
 		      struct track_slot *slot, uint32_t name);

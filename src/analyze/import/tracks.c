@@ -8,6 +8,15 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
+const struct track_type track_cpu_frequency = {"cpu_frequency", NULL, true, {{"cpu", false}}};
+const struct track_type track_gpu_frequency = {
+	"gpu_frequency", "kHz", true, {{"ugpu", false}, {"gpu", false}}};
+const struct track_type track_clock_frequency = {
+	"clock_frequency", NULL, true, {{"linux_device", true}}};
+const struct track_type track_oom_score_adj = {"oom_score_adj", NULL, true, {{"upid", false}}};
+const struct track_type track_process_memory = {
+	"process_memory", NULL, true, {{"upid", false}, {"process_memory_key", true}}};
+
 struct track_key {
 	const struct track_type *type;
 	uint64_t machine;

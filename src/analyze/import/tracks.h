@@ -22,6 +22,10 @@ struct track_type {
 	struct track_dimension dimensions[TRACK_DIMENSIONS_MAX]; /* ends with a NULL key */
 };
 
+/* Types that several kinds of packets and events share. */
+extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_clock_frequency,
+	track_oom_score_adj, track_process_memory;
+
 /* Returns the track. name: a string or NULL_U32. values: of the dimensions. A track that exists keeps its
  * name. */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,

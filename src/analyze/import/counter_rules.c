@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel events that are values of counters: of CPUs, clocks, devices, network interfaces. A row of `counters`
+ * says which field of an event is the value, and which says whose it is.
+ */
+#include <string.h>
+
+#include "analyze/import/event_rules.h"
+#include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
+#include "analyze/import/tracks.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+#define CPU_COUNTER(name, type)                                                                    \
+	static const struct track_type name = {type, NULL, true, {{"cpu", false}}}
+
+CPU_COUNTER(cpu_idle, "cpu_idle");
+CPU_COUNTER(max_limit, "cpu_max_frequency_limit");
+CPU_COUNTER(min_limit, "cpu_min_frequency_limit");
+CPU_COUNTER(throttle, "cpu_frequency_throttle");
+CPU_COUNTER(utilization, "cpu_utilization");
+CPU_COUNTER(capacity, "cpu_capacity");
+CPU_COUNTER(nr_running, "cpu_nr_running");
+static const struct track_type clock_state = {"clock_state", NULL, true, {{"linux_device", true}}};
+static const struct track_type temperature = {
+	"thermal_temperature", NULL, true, {{"thermal_zone", true}}};
+static const struct track_type cooling = {
+	"cooling_device_counter", NULL, true, {{"linux_device", true}}};
+static const struct track_type device_frequency = {
+	"linux_device_frequency", NULL, true, {{"linux_device", true}}};
+static const struct track_type net_receive = {
+	"net_receive", NULL, true, {{"network_interface", true}}};
+static const struct track_type net_transmit = {
+	"net_transmit", NULL, true, {{"network_interface", true}}};
+static const struct track_type kfree_skb = {"net_kfree_skb", NULL, true, {{NULL, false}}};
+static const struct track_type gpu_memory = {
+	"gpu_memory", "bytes", true, {{"ugpu", false}, {"gpu", false}}};
+static const struct track_type process_gpu_memory = {
+	"process_gpu_memory", "bytes", true, {{"ugpu", false}, {"gpu", false}, {"upid", false}}};
+
+/* The counter's name is before, whose it is, and after: "Cpu " 3 " Util". Without `after` it is `before`. */
+static const struct kernel_counter {
+	uint32_t event;
+	const struct track_type *type;
+	const char *before, *after;
+	uint32_t owner, value; /* fields */
+} counters[] = {
+	{PB_FTRACE_EVENT_CPU_FREQUENCY, &track_cpu_frequency, "cpufreq", NULL,
+	 PB_CPU_FREQUENCY_FTRACE_EVENT_CPU_ID, PB_CPU_FREQUENCY_FTRACE_EVENT_STATE},
+	{PB_FTRACE_EVENT_CPU_IDLE, &cpu_idle, "cpuidle", NULL, PB_CPU_IDLE_FTRACE_EVENT_CPU_ID,
+	 PB_CPU_IDLE_FTRACE_EVENT_STATE},
+	{PB_FTRACE_EVENT_CPU_FREQUENCY_LIMITS, &max_limit, "Cpu ", " Max Freq Limit",
+	 PB_CPU_FREQUENCY_LIMITS_FTRACE_EVENT_CPU_ID,
+	 PB_CPU_FREQUENCY_LIMITS_FTRACE_EVENT_MAX_FREQ},
+	{PB_FTRACE_EVENT_CPU_FREQUENCY_LIMITS, &min_limit, "Cpu ", " Min Freq Limit",
+	 PB_CPU_FREQUENCY_LIMITS_FTRACE_EVENT_CPU_ID,
+	 PB_CPU_FREQUENCY_LIMITS_FTRACE_EVENT_MIN_FREQ},
+	{PB_FTRACE_EVENT_DCVSH_FREQ, &throttle, "cpufreq_throttle", NULL,
+	 PB_DCVSH_FREQ_FTRACE_EVENT_CPU, PB_DCVSH_FREQ_FTRACE_EVENT_FREQ},
+	{PB_FTRACE_EVENT_SCHED_CPU_UTIL_CFS, &utilization, "Cpu ", " Util",
+	 PB_SCHED_CPU_UTIL_CFS_FTRACE_EVENT_CPU, PB_SCHED_CPU_UTIL_CFS_FTRACE_EVENT_CPU_UTIL},
+	{PB_FTRACE_EVENT_SCHED_CPU_UTIL_CFS, &capacity, "Cpu ", " Cap",
+	 PB_SCHED_CPU_UTIL_CFS_FTRACE_EVENT_CPU, PB_SCHED_CPU_UTIL_CFS_FTRACE_EVENT_CAPACITY},
+	{PB_FTRACE_EVENT_SCHED_CPU_UTIL_CFS, &nr_running, "Cpu ", " Nr Running",
+	 PB_SCHED_CPU_UTIL_CFS_FTRACE_EVENT_CPU, PB_SCHED_CPU_UTIL_CFS_FTRACE_EVENT_NR_RUNNING},
+	{PB_FTRACE_EVENT_CLOCK_SET_RATE, &track_clock_frequency, "", " Frequency",
+	 PB_CLOCK_SET_RATE_FTRACE_EVENT_NAME, PB_CLOCK_SET_RATE_FTRACE_EVENT_STATE},
+	{PB_FTRACE_EVENT_CLOCK_ENABLE, &clock_state, "", " State",
+	 PB_CLOCK_ENABLE_FTRACE_EVENT_NAME, PB_CLOCK_ENABLE_FTRACE_EVENT_STATE},
+	{PB_FTRACE_EVENT_CLOCK_DISABLE, &clock_state, "", " State",
+	 PB_CLOCK_DISABLE_FTRACE_EVENT_NAME, PB_CLOCK_DISABLE_FTRACE_EVENT_STATE},
+	{PB_FTRACE_EVENT_THERMAL_TEMPERATURE, &temperature, "", " Temperature",
+	 PB_THERMAL_TEMPERATURE_FTRACE_EVENT_THERMAL_ZONE,
+	 PB_THERMAL_TEMPERATURE_FTRACE_EVENT_TEMP},
+	{PB_FTRACE_EVENT_CDEV_UPDATE, &cooling, "", " Cooling Device",
+	 PB_CDEV_UPDATE_FTRACE_EVENT_TYPE, PB_CDEV_UPDATE_FTRACE_EVENT_TARGET},
+};
+
+static uint32_t counter_name(struct import *im, const struct kernel_counter *c, int64_t owner)
+{
+	struct strings *s = &im->store->strings;
+
+	if (!c->after)
+		return strings_intern_z(s, c->before);
+	if (c->type->dimensions[0].is_string)
+		return strings_intern_f(s, "%s%s%s", c->before, strings_get(s, (uint32_t)owner),
+					c->after);
+	return strings_intern_f(s, "%s%u%s", c->before, (unsigned)owner, c->after);
+}
+
+static void add_counter(struct import *im, struct machine *m, const struct ftrace_event *e,
+			const struct kernel_counter *c)
+{
+	bool by_name = c->type->dimensions[0].is_string;
+	struct pb_field value, f;
+	int64_t owner;
+
+	event_field(e, c->value, &value);
+	event_field(e, c->owner, &f);
+	owner = by_name ? event_text(im, e, c->owner) : (int64_t)f.u64;
+	if (!by_name && f.u64 >= MAX_CPUS)
+		return;
+	rows_counter(im, e->ts, tracks_get(im, m, c->type, counter_name(im, c, owner), &owner),
+		     (double)(int64_t)value.u64, NULL_U32);
+}
+
+static void add_counters(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+		if (counters[i].event == e->number)
+			add_counter(im, m, e, &counters[i]);
+}
+
+/* "17000010.devfreq_mif" is named after its second part, "mif" by itself. */
+static void devfreq_frequency(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct strings *s = &im->store->strings;
+	uint32_t device = event_text(im, e, PB_DEVFREQ_FREQUENCY_FTRACE_EVENT_DEV_NAME);
+	const char *text = strings_get(s, device), *part = strstr(text, "devfreq_");
+	uint32_t name = part ? strings_intern_z(s, part) : strings_intern_f(s, "devfreq_%s", text);
+	int64_t owner = device;
+	struct pb_field f;
+
+	event_field(e, PB_DEVFREQ_FREQUENCY_FTRACE_EVENT_FREQ, &f);
+	rows_counter(im, e->ts, tracks_get(im, m, &device_frequency, name, &owner),
+		     (double)(int64_t)f.u64, NULL_U32);
+}
+
+/* ---- networks ---- */
+
+static void net_bytes(struct import *im, struct machine *m, const struct ftrace_event *e,
+		      const struct track_type *type, const char *what, uint32_t device,
+		      uint64_t len)
+{
+	struct strings *s = &im->store->strings;
+	int64_t owner = device, *sum;
+	uint32_t track = tracks_get(
+		im, m, type, strings_intern_f(s, "%s %s KB", strings_get(s, device), what), &owner);
+
+	sum = import_remembered(im, m, REMEMBER_NET_BYTES, track);
+	if (!sum)
+		return;
+	*sum += (int64_t)(uint32_t)len;
+	arg_builder_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
+	arg_builder_int(im->store, &im->args, "len", ARG_UINT, (int64_t)(uint32_t)len);
+	rows_counter(im, e->ts, track, (double)(*sum / 1024), arg_sets_add(im->store, &im->args));
+}
+
+static void received(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct pb_field f;
+
+	event_field(e, PB_NETIF_RECEIVE_SKB_FTRACE_EVENT_LEN, &f);
+	net_bytes(im, m, e, &net_receive, "Received",
+		  event_text(im, e, PB_NETIF_RECEIVE_SKB_FTRACE_EVENT_NAME), f.u64);
+}
+
+static void transmitted(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct pb_field f;
+
+	event_field(e, PB_NET_DEV_XMIT_FTRACE_EVENT_RC, &f);
+	if (f.u64) /* not sent */
+		return;
+	event_field(e, PB_NET_DEV_XMIT_FTRACE_EVENT_LEN, &f);
+	net_bytes(im, m, e, &net_transmit, "Transmitted",
+		  event_text(im, e, PB_NET_DEV_XMIT_FTRACE_EVENT_NAME), f.u64);
+}
+
+static void packet_dropped(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t key = strings_intern_z(&im->store->strings, "protocol"), track;
+	const char *protocol;
+	struct pb_field f;
+	int64_t *n;
+
+	event_field(e, PB_KFREE_SKB_FTRACE_EVENT_PROTOCOL, &f);
+	protocol = f.u64 == 0x0800 ? "IP" : f.u64 == 0x86dd ? "IPV6" : NULL;
+	if (!protocol)
+		return;
+	track = tracks_get(im, m, &kfree_skb,
+			   strings_intern_z(&im->store->strings, "Kfree Skb IP Prot"), NULL);
+	n = import_remembered(im, m, REMEMBER_DROPPED_PACKETS, track);
+	if (!n)
+		return;
+	arg_builder_add(
+		im->store, &im->args,
+		&(struct stored_arg){.key = key,
+				     .flat_key = key,
+				     .type = ARG_STRING,
+				     .value = strings_intern_z(&im->store->strings, protocol)});
+	rows_counter(im, e->ts, track, (double)++*n, arg_sets_add(im->store, &im->args));
+}
+
+/* ---- GPUs ---- */
+
+int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t gpu)
+{
+	int64_t *number = import_remembered(im, m, REMEMBER_GPU, gpu);
+
+	if (!number)
+		return 0;
+	if (!*number)
+		*number = import_remembered_count(im, REMEMBER_GPU);
+	return *number - 1;
+}
+
+static void gpu_frequency(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct pb_field gpu, f;
+	int64_t values[2];
+
+	event_field(e, PB_GPU_FREQUENCY_FTRACE_EVENT_GPU_ID, &gpu);
+	event_field(e, PB_GPU_FREQUENCY_FTRACE_EVENT_STATE, &f);
+	values[0] = counter_rules_ugpu(im, m, (uint32_t)gpu.u64);
+	values[1] = (uint32_t)gpu.u64;
+	rows_counter(im, e->ts,
+		     tracks_get(im, m, &track_gpu_frequency,
+				strings_intern_z(&im->store->strings, "gpufreq"), values),
+		     (double)f.u64, NULL_U32);
+}
+
+static void gpu_memory_total(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct pb_field gpu, pid, size;
+	int64_t values[3];
+
+	event_field(e, PB_GPU_MEM_TOTAL_FTRACE_EVENT_GPU_ID, &gpu);
+	event_field(e, PB_GPU_MEM_TOTAL_FTRACE_EVENT_PID, &pid);
+	event_field(e, PB_GPU_MEM_TOTAL_FTRACE_EVENT_SIZE, &size);
+	values[0] = counter_rules_ugpu(im, m, (uint32_t)gpu.u64);
+	values[1] = (uint32_t)gpu.u64;
+	if (pid.u64) {
+		values[2] = tasks_find_thread(&m->tasks, (int32_t)pid.u64);
+		if (values[2] != NULL_U32)
+			values[2] = tasks_upid(&m->tasks, (uint32_t)values[2]);
+		if (values[2] == NULL_U32)
+			return;
+	}
+	rows_counter(im, e->ts,
+		     tracks_get(im, m, pid.u64 ? &process_gpu_memory : &gpu_memory,
+				strings_intern_z(&im->store->strings, "GPU Memory"), values),
+		     (double)(int64_t)size.u64, NULL_U32);
+}
+
+const struct event_rule counter_rules[] = {
+	{PB_FTRACE_EVENT_CPU_FREQUENCY, add_counters, NULL},
+	{PB_FTRACE_EVENT_CPU_IDLE, add_counters, NULL},
+	{PB_FTRACE_EVENT_CPU_FREQUENCY_LIMITS, add_counters, NULL},
+	{PB_FTRACE_EVENT_DCVSH_FREQ, add_counters, NULL},
+	{PB_FTRACE_EVENT_SCHED_CPU_UTIL_CFS, add_counters, NULL},
+	{PB_FTRACE_EVENT_CLOCK_SET_RATE, add_counters, NULL},
+	{PB_FTRACE_EVENT_CLOCK_ENABLE, add_counters, NULL},
+	{PB_FTRACE_EVENT_CLOCK_DISABLE, add_counters, NULL},
+	{PB_FTRACE_EVENT_THERMAL_TEMPERATURE, add_counters, NULL},
+	{PB_FTRACE_EVENT_CDEV_UPDATE, add_counters, NULL},
+	{PB_FTRACE_EVENT_DEVFREQ_FREQUENCY, devfreq_frequency, NULL},
+	{PB_FTRACE_EVENT_NETIF_RECEIVE_SKB, received, NULL},
+	{PB_FTRACE_EVENT_NET_DEV_XMIT, transmitted, NULL},
+	{PB_FTRACE_EVENT_KFREE_SKB, packet_dropped, NULL},
+	{PB_FTRACE_EVENT_GPU_FREQUENCY, gpu_frequency, NULL},
+	{PB_FTRACE_EVENT_GPU_MEM_TOTAL, gpu_memory_total, NULL},
+	{0, NULL, NULL},
+};

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel events that are slices of a device, a connection, a CPU, or of the machine's sleep. */
+#include "analyze/import/event_rules.h"
+#include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
+#include "analyze/import/slices.h"
+#include "analyze/import/track_groups.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+static uint32_t intern(struct import *im, const char *s)
+{
+	return strings_intern_z(&im->store->strings, s);
+}
+
+static void add_text(struct import *im, const char *key, uint32_t text)
+{
+	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
+}
+
+static uint64_t number(const struct ftrace_event *e, uint32_t which)
+{
+	struct pb_field f;
+
+	event_field(e, which, &f);
+	return f.u64;
+}
+
+/* ---- block devices, devices' power, network interfaces ---- */
+
+/* trace_processor lists these tracks with the counters. */
+static const struct track_type block_io = {"block_io", NULL, true, {{"block_device", false}}};
+static const struct track_type device_power = {"linux_rpm", NULL, true, {{"linux_device", true}}};
+static const struct track_type napi_gro = {"cpu_napi_gro", NULL, false, {{"cpu", false}}};
+static const struct track_type hotplug = {"cpu_hotplug", NULL, false, {{"cpu", false}}};
+
+static void block_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	int64_t dev = (int64_t)number(e, PB_BLOCK_IO_START_FTRACE_EVENT_DEV);
+
+	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
+			(int64_t)number(e, PB_BLOCK_IO_START_FTRACE_EVENT_SECTOR));
+	slices_begin(im, e->ts, -1, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
+		     intern(im, "block_io"), &im->args);
+}
+
+static void block_done(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	int64_t dev = (int64_t)number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_DEV);
+
+	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
+			(int64_t)number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_SECTOR));
+	slices_end(im, e->ts, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
+		   intern(im, "block_io"), &im->args);
+}
+
+/* rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
+static void rpm_status(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	int64_t device = event_text(im, e, PB_RPM_STATUS_FTRACE_EVENT_NAME);
+	uint32_t track = tracks_get(im, m, &device_power, NULL_U32, &device);
+	uint64_t status = number(e, PB_RPM_STATUS_FTRACE_EVENT_STATUS);
+
+	slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
+	if (status != 2)
+		slices_begin(im, e->ts, -1, track, NULL_U32,
+			     intern(im, status == 0   ? "Active"
+					: status == 1 ? "Resuming"
+					: status == 3 ? "Suspending"
+						      : "Invalid State"),
+			     NULL);
+}
+
+static uint32_t napi_track(struct import *im, struct machine *m, uint32_t cpu)
+{
+	int64_t value = cpu;
+
+	return tracks_get(im, m, &napi_gro,
+			  strings_intern_f(&im->store->strings, "Napi Gro Cpu %u", (unsigned)cpu),
+			  &value);
+}
+
+static void napi_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	arg_builder_int(im->store, &im->args, "len", ARG_INT,
+			(int64_t)number(e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_LEN));
+	slices_begin(im, e->ts, -1, napi_track(im, m, e->cpu), intern(im, "napi_gro"),
+		     event_text(im, e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_NAME), &im->args);
+}
+
+static void napi_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	arg_builder_int(im->store, &im->args, "ret", ARG_INT,
+			(int64_t)number(e, PB_NAPI_GRO_RECEIVE_EXIT_FTRACE_EVENT_RET));
+	slices_end(im, e->ts, napi_track(im, m, e->cpu), intern(im, "napi_gro"), NULL_U32,
+		   &im->args);
+}
+
+/* ---- CPUs that come and go ---- */
+
+static uint32_t hotplug_track(struct import *im, struct machine *m, uint64_t cpu)
+{
+	int64_t value = (int64_t)cpu;
+
+	return tracks_get(im, m, &hotplug,
+			  strings_intern_f(&im->store->strings, "CPU Hotplug %u", (unsigned)cpu),
+			  &value);
+}
+
+/* cpuhp_enter and cpuhp_multi_enter have the same fields. */
+static void hotplug_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint64_t cpu = number(e, PB_CPUHP_ENTER_FTRACE_EVENT_CPU);
+	int32_t step = (int32_t)number(e, PB_CPUHP_ENTER_FTRACE_EVENT_IDX);
+
+	if (cpu >= MAX_CPUS)
+		return;
+	arg_builder_int(im->store, &im->args, "action_cpu", ARG_UINT, e->cpu);
+	arg_builder_int(im->store, &im->args, "cpuhp_idx", ARG_INT, step);
+	slices_begin(im, e->ts, -1, hotplug_track(im, m, cpu), intern(im, "cpu"),
+		     strings_intern_f(&im->store->strings, "cpuhp(%d)", (int)step), &im->args);
+}
+
+static void hotplug_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint64_t cpu = number(e, PB_CPUHP_EXIT_FTRACE_EVENT_CPU);
+
+	if (cpu < MAX_CPUS)
+		slices_end(im, e->ts, hotplug_track(im, m, cpu), NULL_U32, NULL_U32, NULL);
+}
+
+/* ---- sleep ---- */
+
+static const struct track_type sleep_steps = {
+	"suspend_resume", NULL, false, {{"track_compressor_idx", false}}};
+static const struct track_type sleep_minimal = {
+	"suspend_resume_minimal", NULL, false, {{NULL, false}}};
+static const struct track_type wakelock = {
+	"wakesource_wakelock", NULL, false, {{"wakelock_event", true}}};
+
+/* Adds the arguments that all steps have. cookie: what begins and ends it. */
+static void begin_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+		       uint32_t cookie, uint32_t name)
+{
+	struct track_group *g = track_groups_get(im, m, &sleep_steps, NULL);
+	struct track_slot *slot = g ? track_group_slot(im, g, cookie) : NULL;
+
+	if (!slot) {
+		im->args.n = 0;
+		return;
+	}
+	if (slot->track == NULL_U32)
+		track_group_make(im, m, g, slot, intern(im, "Suspend/Resume Latency"));
+	slot->open++;
+	slices_begin(im, e->ts, -1, slot->track, NULL_U32, name, &im->args);
+}
+
+static void end_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+		     uint32_t cookie)
+{
+	struct track_group *g = track_groups_get(im, m, &sleep_steps, NULL);
+	struct track_slot *slot = g ? track_group_find(g, cookie) : NULL;
+
+	if (!slot || !slot->open)
+		return;
+	slot->open--;
+	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, NULL);
+}
+
+static void add_step_args(struct import *im, const struct ftrace_event *e, const char *type,
+			  uint32_t device, uint32_t driver, uint32_t phase)
+{
+	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+	add_text(im, "event_type", intern(im, type));
+	arg_builder_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
+	add_text(im, "device_name", device);
+	add_text(im, "driver_name", driver);
+	add_text(im, "callback_phase", phase);
+}
+
+static void suspend_resume(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct strings *s = &im->store->strings;
+	uint32_t action = event_text(im, e, PB_SUSPEND_RESUME_FTRACE_EVENT_ACTION), name;
+	int32_t val = (int32_t)number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_VAL);
+
+	if (action == intern(im, "timekeeping_freeze")) /* begins and ends with different ones */
+		val = 0;
+	name = strings_intern_f(s, "%.200s(%d)", strings_get(s, action), (int)val);
+	if (number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START)) {
+		add_step_args(im, e, "Main Kernel Suspend Event", NULL_U32, NULL_U32, NULL_U32);
+		begin_step(im, m, e, name, name);
+	} else {
+		end_step(im, m, e, name);
+	}
+}
+
+/* What a device is told: a bit of pm_message_t. Without a level, a suspend prepares and a resume completes. */
+static const char *pm_phase(uint64_t event, bool has_level)
+{
+	switch (event) {
+	case 0x01:
+		return "freeze";
+	case 0x02:
+		return has_level ? "suspend" : "suspend:prepare";
+	case 0x04:
+		return "hibernate";
+	case 0x08:
+		return "quiesce";
+	case 0x10:
+		return has_level ? "resume" : "resume:complete";
+	case 0x20:
+		return "thaw";
+	case 0x40:
+		return "restore";
+	case 0x80:
+		return "recover";
+	}
+	return "(unknown PM event)";
+}
+
+static void pm_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct strings *s = &im->store->strings;
+	uint32_t device = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_DEVICE);
+	uint32_t driver = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_DRIVER);
+	uint32_t level = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_PM_OPS);
+	uint64_t event = number(e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_EVENT);
+
+	add_step_args(im, e, "Device PM Suspend Event", device, driver,
+		      intern(im, pm_phase(event, *strings_get(s, level))));
+	begin_step(im, m, e, device,
+		   strings_intern_f(s, "%s %s", strings_get(s, device), strings_get(s, driver)));
+}
+
+static void pm_end(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	end_step(im, m, e, event_text(im, e, PB_DEVICE_PM_CALLBACK_END_FTRACE_EVENT_DEVICE));
+}
+
+static void suspended(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t track =
+		tracks_get(im, m, &sleep_minimal, intern(im, "Suspend/Resume Minimal"), NULL);
+
+	if (number(e, PB_SUSPEND_RESUME_MINIMAL_FTRACE_EVENT_START))
+		slices_begin(im, e->ts, -1, track, NULL_U32, intern(im, "Suspended"), NULL);
+	else
+		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
+}
+
+/* ---- what keeps the machine awake: a slice from the first holder to the last ---- */
+
+static uint32_t lock_name(struct import *im, uint32_t source)
+{
+	return strings_intern_f(&im->store->strings, "Wakelock(%s)",
+				strings_get(&im->store->strings, source));
+}
+
+static void activate(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_ACTIVATE_FTRACE_EVENT_NAME);
+	int64_t *held = import_remembered(im, m, REMEMBER_WAKE_LOCKS, source), value = source;
+
+	if (held && ++*held == 1)
+		slices_begin(im, e->ts, -1,
+			     tracks_get(im, m, &wakelock, lock_name(im, source), &value), NULL_U32,
+			     lock_name(im, source), NULL);
+}
+
+static void deactivate(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_DEACTIVATE_FTRACE_EVENT_NAME);
+	int64_t *held = import_remembered(im, m, REMEMBER_WAKE_LOCKS, source), value = source;
+
+	if (held && *held > 0 && --*held == 0)
+		slices_end(im, e->ts, tracks_get(im, m, &wakelock, lock_name(im, source), &value),
+			   NULL_U32, NULL_U32, NULL);
+}
+
+/* ---- connections of TCP ---- */
+
+#define FAMILY_INET 2
+#define FAMILY_INET6 10
+#define PROTOCOL_TCP 6
+
+static const struct track_type tcp_stream = {
+	"net_socket_set_state", NULL, false, {{"tcp_stream_idx", false}}};
+static const struct track_type tcp_retransmits = {
+	"net_tcp_retransmit_skb", NULL, false, {{NULL, false}}};
+
+/* By the kernel's number of the state. */
+static const char *const tcp_states[] = {NULL,
+					 "TCP_ESTABLISHED",
+					 "TCP_SYN_SENT",
+					 "TCP_SYN_RECV",
+					 "TCP_FIN_WAIT1",
+					 "TCP_FIN_WAIT2",
+					 "TCP_TIME_WAIT",
+					 "TCP_CLOSE",
+					 "TCP_CLOSE_WAIT",
+					 "TCP_LAST_ACK",
+					 "TCP_LISTEN",
+					 "TCP_CLOSING",
+					 "TCP_NEW_SYN_RECV"};
+
+static uint32_t stream_track(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	int64_t *stream = import_remembered(im, m, REMEMBER_TCP_STREAM,
+					    number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SKADDR));
+
+	if (!stream)
+		return NULL_U32;
+	if (!*stream)
+		*stream = import_remembered_count(im, REMEMBER_TCP_STREAM);
+	return tracks_get(im, m, &tcp_stream,
+			  strings_intern_f(&im->store->strings, "TCP stream#%u", (unsigned)*stream),
+			  stream);
+}
+
+static void socket_state(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct strings *s = &im->store->strings;
+	uint64_t state = number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_NEWSTATE);
+	uint64_t family = number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_FAMILY);
+	uint32_t track, name;
+
+	if (number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_PROTOCOL) != PROTOCOL_TCP ||
+	    (family != FAMILY_INET && family != FAMILY_INET6) || state >= ARRAY_SIZE(tcp_states) ||
+	    !tcp_states[state])
+		return;
+	track = stream_track(im, m, e);
+	if (track == NULL_U32)
+		return;
+	name = intern(im, tcp_states[state]);
+	if (state == 2)
+		name = strings_intern_f(s, "%s(pid=%d)", tcp_states[state], (int)e->tid);
+	else if (state == 1)
+		name = strings_intern_f(
+			s, "%s(sport=%u,dport=%u)", tcp_states[state],
+			(unsigned)number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SPORT),
+			(unsigned)number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_DPORT));
+	slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
+	slices_begin(im, e->ts, -1, track, intern(im, "tcp_state"), name, NULL);
+}
+
+static void retransmit(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t track =
+		tracks_get(im, m, &tcp_retransmits, intern(im, "TCP Retransmit Skb"), NULL);
+
+	slices_begin(
+		im, e->ts, 0, track, intern(im, "tcp_event"),
+		strings_intern_f(&im->store->strings, "sport=%u,dport=%u",
+				 (unsigned)number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_SPORT),
+				 (unsigned)number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_DPORT)),
+		NULL);
+}
+
+const struct event_rule device_slice_rules[] = {
+	{PB_FTRACE_EVENT_BLOCK_IO_START, block_start, NULL},
+	{PB_FTRACE_EVENT_BLOCK_IO_DONE, block_done, NULL},
+	{PB_FTRACE_EVENT_RPM_STATUS, rpm_status, NULL},
+	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_ENTRY, napi_entry, NULL},
+	{PB_FTRACE_EVENT_NAPI_GRO_RECEIVE_EXIT, napi_exit, NULL},
+	{PB_FTRACE_EVENT_CPUHP_ENTER, hotplug_enter, NULL},
+	{PB_FTRACE_EVENT_CPUHP_MULTI_ENTER, hotplug_enter, NULL},
+	{PB_FTRACE_EVENT_CPUHP_EXIT, hotplug_exit, NULL},
+	{PB_FTRACE_EVENT_SUSPEND_RESUME, suspend_resume, NULL},
+	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_START, pm_start, NULL},
+	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_END, pm_end, NULL},
+	{PB_FTRACE_EVENT_SUSPEND_RESUME_MINIMAL, suspended, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, activate, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_DEACTIVATE, deactivate, NULL},
+	{PB_FTRACE_EVENT_INET_SOCK_SET_STATE, socket_state, NULL},
+	{PB_FTRACE_EVENT_TCP_RETRANSMIT_SKB, retransmit, NULL},
+	{0, NULL, NULL},
+};

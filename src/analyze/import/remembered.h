@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/importer.h"
+
+/* What rules keep from one event to the next: a number for each key. */
+enum remembered_kind {
+	REMEMBER_NET_BYTES, /* by track: sum of the packets' lengths */
+	REMEMBER_DROPPED_PACKETS, /* by track: number of packets */
+	REMEMBER_MM_THREAD, /* by mm_id: utid + 1 */
+	REMEMBER_GPU, /* by number of a machine's GPU: number among all machines + 1 */
+	REMEMBER_WAKE_LOCKS, /* by track: times that it is held */
+	REMEMBER_TCP_STREAM, /* by the kernel's socket: number + 1 */
+	REMEMBER_MARKER_BEGINS, /* by track: begins */
+	REMEMBER_MARKER_LAST, /* by track: time of the last one */
+	REMEMBER_DISK, /* by name and field: the last value */
+	REMEMBER_DISK_SEEN, /* by name: number of samples */
+	REMEMBERED_KINDS
+};
+
+/* Returns the number, 0 at first; NULL without memory. Valid until the import ends. */
+int64_t *import_remembered(struct import *im, const struct machine *m, enum remembered_kind kind,
+			   uint64_t key);
+/* Returns how many keys of the kind there are on all machines. */
+uint32_t import_remembered_count(const struct import *im, enum remembered_kind kind);
+void remembered_deinit(struct import *im);

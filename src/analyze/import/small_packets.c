@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets with a few values each: of batteries, of triggers. */
+#include <string.h>
+
+#include "analyze/import/import_steps.h"
+#include "analyze/import/slices.h"
+#include "analyze/import/tracks.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+/* ---- batteries ---- */
+
+static const struct track_type battery_type = {
+	"battery_counter", NULL, true, {{"battery_name", true}, {"counter_name", true}}};
+
+/* In the order of their rows. */
+enum battery_value { CHARGE, CAPACITY, CURRENT, CURRENT_AVG, VOLTAGE, POWER, BATTERY_VALUES };
+
+struct battery {
+	uint32_t name; /* NULL_U32: none */
+	double values[BATTERY_VALUES];
+	bool has[BATTERY_VALUES];
+	bool has_energy;
+	int64_t energy_uwh, current_ua, voltage_uv;
+};
+
+static void set(struct battery *b, enum battery_value which, double v)
+{
+	b->values[which] = v;
+	b->has[which] = true;
+}
+
+static void read_battery(struct import *im, const struct pb_field *packet, struct battery *b)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	float percent;
+	uint32_t bits;
+
+	pb_dec_init(&d, packet->data, packet->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_BATTERY_COUNTERS_NAME && f.data && f.len) {
+			b->name = strings_intern(&im->store->strings, f.data, f.len);
+		} else if (f.id == PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH) {
+			set(b, CHARGE, (double)(int64_t)f.u64);
+		} else if (f.id == PB_BATTERY_COUNTERS_CAPACITY_PERCENT) {
+			bits = (uint32_t)f.u64;
+			memcpy(&percent, &bits, sizeof(percent));
+			set(b, CAPACITY, (double)percent);
+		} else if (f.id == PB_BATTERY_COUNTERS_CURRENT_UA) {
+			b->current_ua = (int64_t)f.u64;
+			set(b, CURRENT, (double)b->current_ua);
+		} else if (f.id == PB_BATTERY_COUNTERS_CURRENT_AVG_UA) {
+			set(b, CURRENT_AVG, (double)(int64_t)f.u64);
+		} else if (f.id == PB_BATTERY_COUNTERS_VOLTAGE_UV) {
+			b->voltage_uv = (int64_t)f.u64;
+			set(b, VOLTAGE, (double)b->voltage_uv);
+		} else if (f.id == PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH) {
+			b->energy_uwh = (int64_t)f.u64;
+			b->has_energy = true;
+		}
+	}
+}
+
+/* Charge and power of a battery that only tells the other quantities. */
+static void derive(struct battery *b)
+{
+	double mw;
+
+	if (!b->has[CHARGE] && b->has_energy && b->voltage_uv)
+		set(b, CHARGE,
+		    (double)(int64_t)((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
+	if (b->has[CURRENT] && b->has[VOLTAGE]) {
+		mw = (double)b->current_ua * (double)b->voltage_uv / 1e9;
+		mw = mw < 0 ? -mw : mw;
+		set(b, POWER, mw < 1e18 ? (double)(int64_t)mw : mw);
+	}
+}
+
+void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
+{
+	static const char *const names[] = {"charge_uah",     "capacity_pct", "current_ua",
+					    "current.avg_ua", "voltage_uv",   "power_mw"};
+	struct strings *s = &im->store->strings;
+	struct battery b = {.name = NULL_U32};
+
+	read_battery(im, packet, &b);
+	derive(&b);
+	for (size_t i = 0; i < BATTERY_VALUES; i++) {
+		int64_t values[] = {b.name, strings_intern_z(s, names[i])};
+		uint32_t name;
+
+		if (!b.has[i])
+			continue;
+		name = b.name == NULL_U32 ? strings_intern_f(s, "batt.%s", names[i])
+					  : strings_intern_f(s, "batt.%s.%s",
+							     strings_get(s, b.name), names[i]);
+		rows_counter(im, ts, tracks_get(im, m, &battery_type, name, values), b.values[i],
+			     NULL_U32);
+	}
+}
+
+/* ---- triggers ---- */
+
+static const struct track_type trigger_type = {"triggers", NULL, false, {{NULL, false}}};
+
+void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
+{
+	struct strings *s = &im->store->strings;
+	uint32_t name = NULL_U32, track;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, packet->data, packet->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRIGGER_TRIGGER_NAME && f.data)
+			name = strings_intern(s, f.data, f.len);
+		else if (f.id == PB_TRIGGER_PRODUCER_NAME && f.data)
+			arg_builder_int(im->store, &im->args, "producer_name", ARG_STRING,
+					strings_intern(s, f.data, f.len));
+		else if (f.id == PB_TRIGGER_TRUSTED_PRODUCER_UID)
+			arg_builder_int(im->store, &im->args, "trusted_producer_uid", ARG_INT,
+					(int32_t)f.u64);
+	}
+	track = tracks_get(im, m, &trigger_type, strings_intern_z(s, "Trace Triggers"), NULL);
+	slices_begin(im, ts, 0, track, NULL_U32, name, &im->args);
+	metadata_string(im, SCOPE_TRACE, m, "trace_trigger", false, strings_get(s, name),
+			strlen(strings_get(s, name)));
+	if (packet->id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
+		stats_set(im->store, STAT_TRACED_CLONE_TRIGGER_TIMESTAMP_NS, STAT_NO_INDEX, ts);
+}

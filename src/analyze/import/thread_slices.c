@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel events that are slices of a thread: reclaim of memory, signals, functions, probes. A row of `steps`
+ * says what an event begins or ends, and which fields become arguments.
+ */
+#include "analyze/import/event_rules.h"
+#include "analyze/import/import_steps.h"
+#include "analyze/import/slice_rules.h"
+#include "analyze/import/slices.h"
+#include "analyze/import/tracks.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+struct arg_field {
+	uint32_t field;
+	const char *key;
+	enum arg_type type;
+};
+
+enum step_kind { STEP_BEGIN, STEP_END, STEP_INSTANT };
+
+static const struct slice_step {
+	uint32_t event;
+	enum step_kind kind;
+	const char *name;
+	uint32_t thread; /* field that says whose it is; 0: the event's */
+	struct arg_field args[5]; /* ends with a NULL key */
+} steps[] = {
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN,
+	 STEP_BEGIN,
+	 "mm_vmscan_direct_reclaim",
+	 0,
+	 {{PB_MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FTRACE_EVENT_ORDER, "direct_reclaim_order", ARG_INT},
+	  {PB_MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FTRACE_EVENT_MAY_WRITEPAGE,
+	   "direct_reclaim_may_writepage", ARG_INT},
+	  {PB_MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FTRACE_EVENT_GFP_FLAGS, "direct_reclaim_gfp_flags",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END,
+	 STEP_END,
+	 NULL,
+	 0,
+	 {{PB_MM_VMSCAN_DIRECT_RECLAIM_END_FTRACE_EVENT_NR_RECLAIMED, "direct_reclaim_nr_reclaimed",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN,
+	 STEP_BEGIN,
+	 "mm_vmscan_memcg_reclaim",
+	 0,
+	 {{PB_MM_VMSCAN_MEMCG_RECLAIM_BEGIN_FTRACE_EVENT_ORDER, "memcg_reclaim_order", ARG_INT},
+	  {PB_MM_VMSCAN_MEMCG_RECLAIM_BEGIN_FTRACE_EVENT_MAY_WRITEPAGE,
+	   "memcg_reclaim_may_writepage", ARG_INT},
+	  {PB_MM_VMSCAN_MEMCG_RECLAIM_BEGIN_FTRACE_EVENT_GFP_FLAGS, "memcg_reclaim_gfp_flags",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END,
+	 STEP_END,
+	 NULL,
+	 0,
+	 {{PB_MM_VMSCAN_MEMCG_RECLAIM_END_FTRACE_EVENT_NR_RECLAIMED, "memcg_reclaim_nr_reclaimed",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END,
+	 STEP_END,
+	 NULL,
+	 0,
+	 {{PB_MM_SHRINK_SLAB_END_FTRACE_EVENT_RETVAL, "freed", ARG_INT}}},
+	{PB_FTRACE_EVENT_SIGNAL_GENERATE,
+	 STEP_INSTANT,
+	 "signal_generate",
+	 PB_SIGNAL_GENERATE_FTRACE_EVENT_PID,
+	 {{PB_SIGNAL_GENERATE_FTRACE_EVENT_SIG, "signal.sig", ARG_INT}}},
+	{PB_FTRACE_EVENT_SIGNAL_DELIVER,
+	 STEP_INSTANT,
+	 "signal_deliver",
+	 0,
+	 {{PB_SIGNAL_DELIVER_FTRACE_EVENT_SIG, "signal.sig", ARG_INT}}},
+	{PB_FTRACE_EVENT_MARK_VICTIM,
+	 STEP_INSTANT,
+	 "mem.oom_kill",
+	 PB_MARK_VICTIM_FTRACE_EVENT_PID,
+	 {{0, NULL, ARG_NULL}}},
+};
+
+static uint32_t intern(struct import *im, const char *s)
+{
+	return strings_intern_z(&im->store->strings, s);
+}
+
+static void add_text(struct import *im, const char *key, uint32_t text)
+{
+	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
+}
+
+static void take_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+		      const struct slice_step *s)
+{
+	uint32_t utid = e->utid, track;
+	struct pb_field f;
+
+	if (s->thread) {
+		event_field(e, s->thread, &f);
+		utid = tasks_thread(&m->tasks, (int32_t)f.u64);
+	}
+	track = slice_rules_thread_track(im, m, utid);
+	for (const struct arg_field *a = s->args; a < s->args + ARRAY_SIZE(s->args) && a->key;
+	     a++) {
+		event_field(e, a->field, &f);
+		arg_builder_int(im->store, &im->args, a->key, a->type, (int64_t)f.u64);
+	}
+	if (s->kind == STEP_END)
+		slices_end(im, e->ts, track, NULL_U32, NULL_U32, &im->args);
+	else
+		slices_begin(im, e->ts, s->kind == STEP_INSTANT ? 0 : -1, track, NULL_U32,
+			     intern(im, s->name), &im->args);
+}
+
+static void step(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		if (steps[i].event == e->number)
+			take_step(im, m, e, &steps[i]);
+}
+
+static void shrink_slab(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct pb_field scan, priority;
+
+	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_TOTAL_SCAN, &scan);
+	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_PRIORITY, &priority);
+	add_text(im, "shrink_name",
+		 event_function(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
+	arg_builder_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
+	arg_builder_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
+	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+		     intern(im, "mm_vmscan_shrink_slab"), &im->args);
+}
+
+/* ---- contiguous memory: of kernels from 5.10 on ---- */
+
+static bool has_cma(const struct machine *m)
+{
+	return m->kernel_major > 5 || (m->kernel_major == 5 && m->kernel_minor >= 10);
+}
+
+static void cma_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	if (has_cma(m))
+		slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+			     intern(im, "mm_cma_alloc"), NULL);
+}
+
+static void cma_finish(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const char *const others[] = {"cma_nr_migrated", "cma_nr_reclaimed",
+					     "cma_nr_mapped"};
+	struct pb_field f;
+
+	if (!has_cma(m))
+		return;
+	add_text(im, "cma_name", event_text(im, e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_NAME));
+	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &f);
+	arg_builder_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)f.u64);
+	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &f);
+	arg_builder_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)f.u64);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) /* the event does not say */
+		arg_builder_int(im->store, &im->args, others[i], ARG_UINT, 0);
+	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
+		   &im->args);
+}
+
+/* ---- functions ---- */
+
+/* Idle tasks of all CPUs are one thread: their functions are on a track of the CPU. */
+static uint32_t function_track(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const struct track_type thread = {
+		"thread_funcgraph", NULL, false, {{"utid", false}}};
+	static const struct track_type cpu = {"cpu_funcgraph", NULL, false, {{"cpu", false}}};
+	int64_t utid = e->utid, number = e->cpu;
+
+	if (e->tid)
+		return tracks_get(im, m, &thread, intern(im, "Funcgraph"), &utid);
+	return tracks_get(
+		im, m, &cpu,
+		strings_intern_f(&im->store->strings, "swapper%u -funcgraph", (unsigned)e->cpu),
+		&number);
+}
+
+static void function_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	slices_begin(im, e->ts, -1, function_track(im, m, e), NULL_U32,
+		     event_function(im, m, e, PB_FUNCGRAPH_ENTRY_FTRACE_EVENT_FUNC), NULL);
+}
+
+static void function_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	slices_end(im, e->ts, function_track(im, m, e), NULL_U32,
+		   event_function(im, m, e, PB_FUNCGRAPH_EXIT_FTRACE_EVENT_FUNC), NULL);
+}
+
+/* KprobeType: 1 begins, 2 ends, 3 is an instant. */
+static void kprobe(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t track = slice_rules_thread_track(im, m, e->utid);
+	uint32_t name = event_text(im, e, PB_KPROBE_EVENT_NAME);
+	struct pb_field f;
+
+	event_field(e, PB_KPROBE_EVENT_TYPE, &f);
+	if (f.u64 == 2)
+		slices_end(im, e->ts, track, NULL_U32, name, NULL);
+	else if (f.u64 == 1 || f.u64 == 3)
+		slices_begin(im, e->ts, f.u64 == 3 ? 0 : -1, track, NULL_U32, name, NULL);
+}
+
+const struct event_rule thread_slice_rules[] = {
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN, step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, step, NULL},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, shrink_slab, "shrink"},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, step, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_GENERATE, step, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_DELIVER, step, NULL},
+	{PB_FTRACE_EVENT_MARK_VICTIM, step, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_START, cma_start, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, cma_finish, NULL},
+	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, function_entry, "func"},
+	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, function_exit, "func"},
+	{PB_FTRACE_EVENT_KPROBE_EVENT, kprobe, NULL},
+	{0, NULL, NULL},
+};
