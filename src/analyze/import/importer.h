@@ -124,14 +124,13 @@ struct import {
 	uint32_t n_track_groups; /* those with a track */
 	struct open_flow *flows; /* owned hash */
 	struct described_node *described; /* owned hash */
-	struct event_value
-		*event_values; /* owned hash: of track events whose values are differences */
+	struct event_value *event_values; /* owned hash: whose values are differences */
 	struct proto_field *proto_fields; /* owned hash: of messages that the trace describes */
 	struct seen_uuid *utid_uuids, *upid_uuids; /* owned */
 	size_t cap_utid_uuids, cap_upid_uuids;
 	struct remembered *remembered; /* owned hash: what rules keep */
 	uint32_t n_remembered[16]; /* by kind */
-	struct late_track *late; /* owned hash: tracks that are made at the end */
+	struct late_track *late; /* owned hash, n_late: tracks that are made at the end */
 	uint32_t n_late;
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
