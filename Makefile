@@ -22,7 +22,7 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
-	libsqlite3-dev
+	libsqlite3-dev libedit-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db mandoc tmux
@@ -91,7 +91,7 @@ LIBS_service := -lz -lzstd
 LIBS_analyze := -lz -lzstd -lsqlite3
 # The server of sonda open: evhttp is in every build of libevent. libmicrohttpd needs GnuTLS, which Debian cannot link
 # statically, and which sonda would load at each start.
-LIBS_cli := -levent_extra
+LIBS_cli := -levent_extra -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
@@ -363,7 +363,7 @@ $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
 $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
-STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 $(if $(filter yes,$(EBPF)),libbpf libelf)
+STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit $(if $(filter yes,$(EBPF)),libbpf libelf)
 # The linker names functions that need shared libraries for users and hosts in other places than files.
 $(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
 	@echo "  LD      $@"

@@ -14,6 +14,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/sql_output.h"
+#include "cli/sql_prompt.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace_tables.h"
 
@@ -22,6 +23,7 @@
 struct sql_options {
 	const char *file, *script;
 	enum sql_format format;
+	bool prompt;
 	uint64_t memory; /* bytes; 0: the default */
 	char **statements;
 	int n_statements;
@@ -29,12 +31,15 @@ struct sql_options {
 
 static const char usage[] =
 	"usage: sonda sql [OPTION]... FILE STATEMENT...\n"
-	"       sonda sql [OPTION]... -f SCRIPT FILE\n\n"
+	"       sonda sql [OPTION]... -f SCRIPT FILE\n"
+	"       sonda sql [OPTION]... -i FILE\n\n"
 	"Runs SQL on a trace. FILE is a trace of sonda or Perfetto; - is the standard input. The "
 	"tables are\n"
 	"those of trace_processor: sched, thread_state, thread, process, ftrace_event, args, "
 	"stats, ...\n\n"
 	"  -f, --file SCRIPT  run the statements of a file; - is the standard input\n"
+	"  -i, --interactive  read statements from a prompt with history and completion; .help in "
+	"it lists commands\n"
 	"      --csv          print rows as CSV\n"
 	"      --json         print rows as JSON: an array of objects for each statement\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
@@ -43,12 +48,16 @@ static const char usage[] =
 	"example: sonda sql trace.pftrace 'select name, sum(dur) from sched join thread using "
 	"(utid) group by utid'\n";
 
-static const char letters[] = ":f:h";
+static const char letters[] = ":f:ih";
 
 static const struct option long_options[] = {
-	{"file", required_argument, NULL, 'f'}, {"csv", no_argument, NULL, 'c'},
-	{"json", no_argument, NULL, 'j'},	{"memory", required_argument, NULL, 'm'},
-	{"help", no_argument, NULL, 'h'},	{0},
+	{"file", required_argument, NULL, 'f'},
+	{"csv", no_argument, NULL, 'c'},
+	{"json", no_argument, NULL, 'j'},
+	{"memory", required_argument, NULL, 'm'},
+	{"interactive", no_argument, NULL, 'i'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 static int take_memory(const char *text, struct sql_options *o, struct err_text *e)
@@ -66,6 +75,9 @@ static int take_option(int option, const char *typed, struct sql_options *o, str
 	switch (option) {
 	case 'f':
 		o->script = optarg;
+		return 0;
+	case 'i':
+		o->prompt = true;
 		return 0;
 	case 'c':
 		o->format = SQL_CSV;
@@ -101,9 +113,12 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 	o->file = argv[optind++];
 	o->statements = argv + optind;
 	o->n_statements = argc - optind;
-	if (!o->script && !o->n_statements)
+	if (o->prompt && !strcmp(o->file, "-"))
+		return err_set(e, -EINVAL, "-i reads statements from where the trace would come");
+	if (!o->script && !o->n_statements && !o->prompt)
 		return err_set(e, -EINVAL,
-			       "which statement? for example: 'select * from sched limit 5'");
+			       "which statement? for example: 'select * from sched limit 5', or "
+			       "-i for a prompt");
 	return 0;
 }
 
@@ -158,6 +173,8 @@ static int run(const struct sql_options *o)
 		code = run_script(tables.db, o);
 	for (int i = 0; i < o->n_statements && code == EXIT_GOOD; i++)
 		code = run_text(tables.db, o->statements[i], o->format);
+	if (o->prompt && code == EXIT_GOOD)
+		code = sql_prompt(tables.db, o->format);
 	trace_tables_close(&tables);
 	return code;
 }

@@ -423,10 +423,17 @@ static const sqlite3_module module = {
 
 int table_module_register(sqlite3 *db, struct store *s)
 {
+	struct strbuf names = {0};
 	int r = SQLITE_OK;
 
+	strbuf_puts(&names, "CREATE TEMP VIEW sonda_tables(name) AS VALUES ('args')");
 	for (unsigned i = 0; i < TABLES && r == SQLITE_OK; i++)
-		if (s->tables[i].def->name)
+		if (s->tables[i].def->name) {
 			r = sqlite3_create_module(db, s->tables[i].def->name, &module, s);
+			strbuf_printf(&names, ",('%s')", s->tables[i].def->name);
+		}
+	if (r == SQLITE_OK)
+		r = names.failed ? SQLITE_NOMEM : sqlite3_exec(db, names.s, NULL, NULL, NULL);
+	strbuf_deinit(&names);
 	return r;
 }

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sql_prompt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/core/mem.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
+#include "cli/sql_complete.h"
+#include "cli/terminal/verb.h"
+
+#define HISTORY_LINES 1000
+#define LISTED_MAX 200u /* words that may follow */
+
+struct sql_prompt {
+	sqlite3 *db;
+	enum sql_format format;
+	struct strbuf text; /* lines of a statement without its ';' */
+	EditLine *el; /* NULL: the input is no terminal */
+	History *history;
+	char history_file[4096]; /* "": none */
+	bool quit, failed;
+};
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t interrupted, resized;
+static sqlite3 *volatile running;
+
+static void on_signal(int number)
+{
+	if (number == SIGWINCH)
+		resized = 1;
+	else if (running)
+		sqlite3_interrupt(running);
+	else
+		interrupted = 1;
+}
+
+static void watch_signals(struct sigaction saved[2])
+{
+	struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: reads end */
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, &saved[0]);
+	sigaction(SIGWINCH, &action, &saved[1]);
+}
+
+static void restore_signals(const struct sigaction saved[2])
+{
+	sigaction(SIGINT, &saved[0], NULL);
+	sigaction(SIGWINCH, &saved[1], NULL);
+}
+
+/* ---- statements ---- */
+
+/* Returns an SQLite result code. */
+static int run_statements(struct sql_prompt *p, const char *sql)
+{
+	int r = SQLITE_OK;
+
+	while (*sql && r == SQLITE_OK) {
+		sqlite3_stmt *st;
+
+		r = sqlite3_prepare_v2(p->db, sql, -1, &st, &sql);
+		if (r == SQLITE_OK && st)
+			r = sql_output(st, p->format, stdout);
+		sqlite3_finalize(st);
+	}
+	return r;
+}
+
+static void run(struct sql_prompt *p, const char *sql)
+{
+	int r;
+
+	running = p->db;
+	r = run_statements(p, sql);
+	running = NULL;
+	fflush(stdout);
+	if (r == SQLITE_OK)
+		return;
+	p->failed = true;
+	if (r == SQLITE_INTERRUPT)
+		fputs("interrupted\n", stderr);
+	else
+		log_error("sql: %s", sqlite3_errmsg(p->db));
+}
+
+/* ---- commands ---- */
+
+static const char *const formats[] = {
+	[SQL_TABLE] = "table", [SQL_CSV] = "csv", [SQL_JSON] = "json"};
+
+static void show_tables(struct sql_prompt *p, const char *arg)
+{
+	struct sql_words tables = {.n = 0};
+
+	(void)arg;
+	sql_complete_tables(p->db, &tables);
+	for (size_t i = 0; i < tables.n; i++)
+		puts(tables.words[i]);
+	sql_words_deinit(&tables);
+}
+
+static void show_schema(struct sql_prompt *p, const char *arg)
+{
+	char *sql = sqlite3_mprintf("SELECT name AS column, type FROM pragma_table_info(%Q)", arg);
+	sqlite3_stmt *st = NULL;
+
+	if (!*arg)
+		log_error("sql: of which table? .schema TABLE");
+	else if (!sql || sqlite3_prepare_v2(p->db, sql, -1, &st, NULL) != SQLITE_OK)
+		log_error("sql: %s", sqlite3_errmsg(p->db));
+	else if (sqlite3_step(st) != SQLITE_ROW)
+		log_error("sql: there is no table %s; .tables lists them", arg);
+	else {
+		sqlite3_reset(st);
+		sql_output(st, p->format, stdout);
+		sqlite3_finalize(st);
+		sqlite3_free(sql);
+		return;
+	}
+	p->failed = true;
+	sqlite3_finalize(st);
+	sqlite3_free(sql);
+}
+
+static void set_mode(struct sql_prompt *p, const char *arg)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (!strcmp(arg, formats[i])) {
+			p->format = (enum sql_format)i;
+			return;
+		}
+	log_error("sql: the modes are table, csv and json");
+	p->failed = true;
+}
+
+static void quit(struct sql_prompt *p, const char *arg)
+{
+	(void)arg;
+	p->quit = true;
+}
+
+static void help(struct sql_prompt *p, const char *arg);
+
+static const struct command {
+	const char *name, *arg;
+	void (*fn)(struct sql_prompt *p, const char *arg);
+	const char *what;
+} commands[] = {
+	{".help", "", help, "print this list"},
+	{".mode", "MODE", set_mode, "print rows as table, csv or json"},
+	{".quit", "", quit, "end, as Ctrl-D does"},
+	{".schema", "TABLE", show_schema, "print the columns of a table"},
+	{".tables", "", show_tables, "print the names of all tables"},
+};
+
+static void help(struct sql_prompt *p, const char *arg)
+{
+	(void)p;
+	(void)arg;
+	puts("A statement of SQL may have several lines; it ends with ';'.\n"
+	     "Tab completes names of tables and columns. Ctrl-C ends a query, or clears what is "
+	     "typed.\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		printf("%-8s %-6s %s\n", commands[i].name, commands[i].arg, commands[i].what);
+}
+
+static void run_command(struct sql_prompt *p, char *line)
+{
+	char *arg = line + strcspn(line, " \t");
+
+	if (*arg)
+		*arg++ = '\0';
+	arg += strspn(arg, " \t");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(line, commands[i].name)) {
+			commands[i].fn(p, arg);
+			fflush(stdout);
+			return;
+		}
+	log_error("sql: there is no command %s; .help lists them", line);
+	p->failed = true;
+}
+
+/* ---- lines ---- */
+
+static void trim(char *line)
+{
+	size_t n = strlen(line);
+
+	while (n && isspace((unsigned char)line[n - 1]))
+		line[--n] = '\0';
+}
+
+static void clear(struct sql_prompt *p)
+{
+	strbuf_deinit(&p->text);
+	p->text = (struct strbuf){0};
+}
+
+static void take_line(struct sql_prompt *p, char *line)
+{
+	trim(line);
+	if (!p->text.len && *line == '.') {
+		run_command(p, line);
+		return;
+	}
+	if (!p->text.len && !line[strspn(line, " \t;")])
+		return;
+	strbuf_printf(&p->text, "%s\n", line);
+	if (p->text.failed) {
+		log_error("sql: out of memory");
+		clear(p);
+	} else if (sqlite3_complete(p->text.s)) {
+		run(p, p->text.s);
+		clear(p);
+	}
+}
+
+/* What follows the last ';' runs, too. */
+static void end_text(struct sql_prompt *p)
+{
+	if (p->text.len && !p->el)
+		run(p, p->text.s);
+	clear(p);
+}
+
+/* ---- the terminal ---- */
+
+static char *prompt_text(EditLine *el)
+{
+	static char first[] = "sql> ", next[] = "...> ";
+	struct sql_prompt *p;
+
+	el_get(el, EL_CLIENTDATA, &p);
+	return p->text.len ? next : first;
+}
+
+/* Reads one character. A new size of the terminal takes effect at once. */
+static int read_character(EditLine *el, wchar_t *ret)
+{
+	mbstate_t state = {0};
+	char c;
+
+	for (;;) {
+		ssize_t n = interrupted ? -1 : read(STDIN_FILENO, &c, 1);
+
+		if (resized) {
+			resized = 0;
+			el_resize(el);
+			el_set(el, EL_REFRESH);
+		}
+		if (n == 0)
+			return 0;
+		if (n < 0 && (interrupted || errno != EINTR)) {
+			errno = EINTR;
+			return -1;
+		}
+		if (n < 0)
+			continue;
+		switch (mbrtowc(ret, &c, 1, &state)) {
+		case (size_t)-2: /* more bytes follow */
+			continue;
+		case (size_t)-1:
+			*ret = (unsigned char)c;
+			return 1;
+		default:
+			return 1;
+		}
+	}
+}
+
+static void print_words(const struct sql_words *w)
+{
+	struct winsize size;
+	size_t width = 0, columns, rows;
+
+	for (size_t i = 0; i < w->n; i++)
+		width = MAX(width, strlen(w->words[i]) + 2);
+	columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > width
+			  ? size.ws_col / width
+			  : 1;
+	rows = (w->n + columns - 1) / columns;
+	putchar('\n');
+	for (size_t row = 0; row < rows; row++) {
+		for (size_t i = row; i < w->n; i += rows)
+			printf("%-*s", i + rows < w->n ? (int)width : 0, w->words[i]);
+		putchar('\n');
+	}
+	fflush(stdout);
+}
+
+static int list_commands(const char *line, size_t len, struct sql_words *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strncmp(commands[i].name, line, len)) {
+			char *name = strdup(commands[i].name);
+
+			if (!name || array_reserve(&ret->words, &ret->cap, ret->n + 1,
+						   sizeof(*ret->words))) {
+				free(name);
+				return -ENOMEM;
+			}
+			ret->words[ret->n++] = name;
+		}
+	return 0;
+}
+
+/* The whole statement up to the cursor decides. */
+static int list_words(struct sql_prompt *p, const char *line, size_t len, struct sql_words *ret,
+		      size_t *ret_typed)
+{
+	struct strbuf text = {0};
+	int r;
+
+	if (!p->text.len && len && line[0] == '.' && !memchr(line, ' ', len)) {
+		*ret_typed = len;
+		return list_commands(line, len, ret);
+	}
+	if (p->text.len)
+		strbuf_add(&text, p->text.s, p->text.len);
+	strbuf_add(&text, line, len);
+	r = text.failed ? -ENOMEM
+			: sql_complete(p->db, text.s ? text.s : "", text.len, ret, ret_typed);
+	strbuf_deinit(&text);
+	return r;
+}
+
+static unsigned char complete(EditLine *el, int key)
+{
+	const LineInfo *line = el_line(el);
+	struct sql_words words = {.n = 0};
+	unsigned char result = CC_ERROR;
+	struct sql_prompt *p;
+	size_t typed = 0, common;
+
+	(void)key;
+	el_get(el, EL_CLIENTDATA, &p);
+	if (list_words(p, line->buffer, (size_t)(line->cursor - line->buffer), &words, &typed) ==
+		    0 &&
+	    words.n) {
+		common = sql_words_common(&words);
+		if (common > typed) {
+			_cleanup_(freep) char *more =
+				strndup(words.words[0] + typed, common - typed);
+
+			if (more && el_insertstr(el, more) == 0)
+				result = CC_REFRESH;
+		}
+		if (words.n == 1 && common && words.words[0][common - 1] != '(' &&
+		    el_insertstr(el, " ") == 0)
+			result = CC_REFRESH;
+		if (words.n > 1 && common == typed && words.n <= LISTED_MAX) {
+			print_words(&words);
+			result = CC_REDISPLAY;
+		}
+	}
+	sql_words_deinit(&words);
+	return result;
+}
+
+/* $XDG_STATE_HOME/sonda/sql_history, in ~/.local/state by default. */
+static void find_history_file(struct sql_prompt *p)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char folder[3072];
+	int n;
+
+	if (state && *state)
+		n = snprintf(folder, sizeof(folder), "%s/sonda", state);
+	else if (home && *home)
+		n = snprintf(folder, sizeof(folder), "%s/.local/state/sonda", home);
+	else
+		return;
+	if (n < 0 || (size_t)n >= sizeof(folder))
+		return;
+	for (char *s = folder + 1; (s = strchr(s, '/')); s++) {
+		*s = '\0';
+		mkdir(folder, 0700);
+		*s = '/';
+	}
+	mkdir(folder, 0700);
+	snprintf(p->history_file, sizeof(p->history_file), "%s/sql_history", folder);
+}
+
+static int open_terminal(struct sql_prompt *p)
+{
+	HistEvent event;
+
+	setlocale(LC_CTYPE, "");
+	p->el = el_init("sonda", stdin, stdout, stderr);
+	p->history = history_init();
+	if (!p->el || !p->history)
+		return -ENOMEM;
+	find_history_file(p);
+	history(p->history, &event, H_SETSIZE, HISTORY_LINES);
+	history(p->history, &event, H_SETUNIQUE, 1);
+	if (p->history_file[0])
+		history(p->history, &event, H_LOAD, p->history_file);
+	el_set(p->el, EL_CLIENTDATA, p);
+	el_set(p->el, EL_PROMPT, prompt_text);
+	el_set(p->el, EL_EDITOR, "emacs");
+	el_set(p->el, EL_SIGNAL, 0);
+	el_set(p->el, EL_HIST, history, p->history);
+	el_set(p->el, EL_GETCFN, read_character);
+	el_set(p->el, EL_ADDFN, "complete", "completes a name", complete);
+	el_set(p->el, EL_BIND, "^I", "complete", NULL);
+	el_set(p->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	el_source(p->el, NULL);
+	return 0;
+}
+
+static void close_terminal(struct sql_prompt *p)
+{
+	HistEvent event;
+	mode_t mask = umask(0077);
+
+	if (p->history && p->history_file[0])
+		history(p->history, &event, H_SAVE, p->history_file);
+	umask(mask);
+	if (p->history)
+		history_end(p->history);
+	if (p->el)
+		el_end(p->el);
+}
+
+static void read_terminal(struct sql_prompt *p)
+{
+	while (!p->quit) {
+		HistEvent event;
+		const char *line;
+		int n;
+
+		interrupted = 0;
+		line = el_gets(p->el, &n);
+		if (interrupted) {
+			puts("^C");
+			el_reset(p->el);
+			clear(p);
+			continue;
+		}
+		if (!line || n <= 0)
+			break;
+		_cleanup_(freep) char *copy = strdup(line);
+
+		if (!copy)
+			break;
+		trim(copy);
+		if (*copy)
+			history(p->history, &event, H_ENTER, copy);
+		take_line(p, copy);
+	}
+	if (!p->quit)
+		putchar('\n');
+}
+
+static void read_lines(struct sql_prompt *p)
+{
+	_cleanup_(freep) char *line = NULL;
+	size_t cap = 0;
+
+	while (!p->quit && !interrupted && getline(&line, &cap, stdin) > 0)
+		take_line(p, line);
+	end_text(p);
+}
+
+int sql_prompt(sqlite3 *db, enum sql_format format)
+{
+	struct sql_prompt p = {.db = db, .format = format};
+	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	struct sigaction saved[2];
+	int r = 0;
+
+	watch_signals(saved);
+	if (is_terminal) {
+		r = open_terminal(&p);
+		if (r == 0)
+			read_terminal(&p);
+		else
+			log_error("sql: %s", strerror(-r));
+		close_terminal(&p);
+	} else {
+		read_lines(&p);
+	}
+	clear(&p);
+	restore_signals(saved);
+	return r < 0 || (p.failed && !is_terminal) ? EXIT_FAILED : EXIT_GOOD;
+}
