@@ -130,8 +130,7 @@ struct import {
 	size_t cap_utid_uuids, cap_upid_uuids;
 	struct remembered *remembered; /* owned hash: what rules keep */
 	uint32_t n_remembered[16]; /* by kind */
-	struct late_track *late; /* owned hash, n_late: tracks that are made at the end */
-	uint32_t n_late;
+	struct late_track *late; /* owned hash: tracks that are made at the end */
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
 };

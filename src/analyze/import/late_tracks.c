@@ -36,12 +36,11 @@ static struct late_track *late_get(struct import *im, const struct machine *m, u
 		return t;
 	t = budget_take(&im->store->budget, sizeof(*t)) ? malloc(sizeof(*t)) : NULL;
 	if (t) {
-		*t = (struct late_track){.key = key, .name = c->name, .number = im->n_late};
+		*t = (struct late_track){
+			.key = key, .name = c->name, .number = HASH_COUNT(im->late)};
 		HASH_ADD(hh, im->late, key, sizeof(t->key), t);
-		if (t->hh.tbl) {
-			im->n_late++;
+		if (t->hh.tbl)
 			return t;
-		}
 	}
 	free(t);
 	if (!im->store->budget.error)
@@ -76,9 +75,9 @@ void late_tracks_finish(struct import *im)
 	struct table *t = import_table(im, TABLE_COUNTER);
 	_cleanup_(freep) uint32_t *tracks = NULL;
 
-	if (!im->n_late)
+	if (!im->late)
 		return;
-	tracks = malloc(im->n_late * sizeof(*tracks));
+	tracks = malloc(HASH_COUNT(im->late) * sizeof(*tracks));
 	if (!tracks) {
 		im->store->budget.error = -ENOMEM;
 		return;
