@@ -361,7 +361,7 @@ static bool connections_of_others_are_kept_for_root(void)
 
 /* ---- many data sources ---- */
 
-enum { MANY_CONNECTIONS = 300 };
+enum { MANY_CONNECTIONS = 300, BATCHES = 20, BATCH = 100 };
 
 /* Registers as many data sources as are taken. *ret_last: the name of the last one. */
 static unsigned register_many(struct peer *peer, unsigned connection)
@@ -381,11 +381,12 @@ static unsigned register_many(struct peer *peer, unsigned connection)
 	return n;
 }
 
-static uint64_t cost_of_pairs(struct peer *peer, unsigned n)
+/* CPU time of the service for one batch of registrations, each of which is taken back; 0: no answer. */
+static uint64_t cost_of_batch(struct peer *peer)
 {
 	uint64_t before = cpu_ns();
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < BATCH; i++) {
 		peer_register(peer, "pair", 0);
 		peer_call_text(peer, P_UNREGISTER_SOURCE,
 			       PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, "pair");
@@ -393,6 +394,19 @@ static uint64_t cost_of_pairs(struct peer *peer, unsigned n)
 			return 0;
 	}
 	return cpu_ns() - before;
+}
+
+/* The cheapest of many batches: on a busy machine some cost several times as much. */
+static uint64_t cost_of_pairs(struct peer *peer)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < BATCHES; i++) {
+		uint64_t one = cost_of_batch(peer);
+
+		least = MIN(least, one);
+	}
+	return least;
 }
 
 /* What others have registered makes nothing slower, and is charged as what it takes. */
@@ -405,8 +419,7 @@ static bool many_data_sources_are_charged_and_not_walked(void)
 
 	connect_as_attacker(&p, sock_default_producer());
 	CHECK(peer_accepted(&p, peer_initialize(&p, "alone", false)));
-	CHECK(cost_of_pairs(&p, 200) > 0); /* the first ones take memory, too */
-	alone = cost_of_pairs(&p, 2000);
+	alone = cost_of_pairs(&p);
 	before_kb = resident_kb();
 	do {
 		peers[n] = malloc(sizeof(*peers[n]));
@@ -426,10 +439,10 @@ static bool many_data_sources_are_charged_and_not_walked(void)
 		free(peers[n]);
 	}
 	CHECK(query_is_answered());
-	among_many = cost_of_pairs(&p, 2000);
-	printf("# 2000 pairs: %" PRIu64 " us alone, %" PRIu64 " us among many\n", alone / 1000,
+	among_many = cost_of_pairs(&p);
+	printf("# %d pairs: %" PRIu64 " us alone, %" PRIu64 " us among many\n", BATCH, alone / 1000,
 	       among_many / 1000);
-	CHECK(alone > 0 && among_many > 0 && among_many < 10 * alone);
+	CHECK(alone > 0 && among_many > 0 && among_many < 5 * alone);
 	while (n > 0) {
 		peer_close(peers[--n]);
 		free(peers[n]);
