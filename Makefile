@@ -483,7 +483,7 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
 fuzz-live: ## the three programs, with sanitizers, through a proxy that changes all they say; FUZZ_SECONDS (600), root
-	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs $(B)/asan/tests/fuzz/live/proxy
+	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs $(patsubst %,$(B)/asan/tests/fuzz/live/%,proxy asker)
 	$(Q)$(NO_ASLR) tests/fuzz/live/run.sh $(B)/asan $(or $(FUZZ_SECONDS),600)
 fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
 $(B)/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h tests/system/*.h) $(ALL_LIBS)

@@ -7,7 +7,6 @@
  * loop between the request and the answer: the time on the clock, which is printed too, is also that
  * of a busy machine.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,74 +16,13 @@
 #include "base/system/fs.h"
 #include "base/system/sanitizer.h"
 #include "service_attacks_data.h"
+#include "service_latency.h"
 
 enum { ROUNDS = 60, ANSWER_MS = 100, TRIES = 40 };
 
 static int service_pid;
 
 /* ---- the other consumer ---- */
-
-/* What the first thread of a process has run, and waited for a CPU, so far, in ns. */
-static void read_times(int pid, uint64_t *ret_run, uint64_t *ret_wait)
-{
-	char path[64];
-	FILE *f;
-
-	*ret_run = *ret_wait = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, pid);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%" SCNu64 " %" SCNu64, ret_run, ret_wait) != 2)
-		*ret_run = 0;
-	if (f)
-		fclose(f);
-}
-
-/* CPU time of the service's loop so far. */
-static uint64_t cpu_ns(void)
-{
-	uint64_t run, wait;
-
-	read_times(service_pid, &run, &wait);
-	return run;
-}
-
-/* On a busy machine we run late ourselves, before we ask and after the answer has come; the service goes on
- * meanwhile. */
-static uint64_t own_wait_ns(void)
-{
-	uint64_t run, wait;
-
-	read_times(getpid(), &run, &wait);
-	return wait;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The service is at work on something else, or has nothing to do. */
-static void let_it_work(void)
-{
-	uint64_t before = cpu_ns(), end = clock_mono_ns() + 20 * NS_PER_MS;
-
-	while (cpu_ns() - before < NS_PER_MS && clock_mono_ns() < end)
-		usleep(500);
-}
-
-/* The queue of those that connect may be full of others. */
-static void connect_anew(struct peer *c)
-{
-	int fd;
-
-	if (c->fd >= 0)
-		peer_close(c);
-	while (sock_connect(consumers, &fd) == -EAGAIN)
-		usleep(100);
-	peer_init(c, fd);
-}
 
 /* The service may still be at work on what the attack before has left, and then takes no more of this
  * user. */
@@ -102,45 +40,39 @@ static pid_t start(void (*attack)(void))
 
 static bool query_is_answered_while(void (*attack)(void))
 {
-	static struct peer c; /* large */
+	static struct latency l = {.peer.fd = -1};
 	static uint64_t cpu[ROUNDS], wall[ROUNDS];
-	uint64_t begin = cpu_ns();
+	uint64_t begin;
 	pid_t pid;
 
 	if (geteuid() != 0)
 		SKIP("only root can be attacked by another user");
+	l.pid = service_pid;
+	begin = latency_cpu_ns(&l);
 	pid = start(attack);
 	CHECK(pid > 0);
-	c.fd = -1;
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t cpu_before, wall_before, late;
+		struct latency_sample one;
 
-		let_it_work();
-		late = own_wait_ns();
-		cpu_before = cpu_ns();
-		wall_before = clock_mono_ns();
-		if (i % 2 == 0)
-			connect_anew(&c);
-		if (!peer_accepted(&c, peer_call(&c, C_QUERY_CAPABILITIES, NULL, 0))) {
+		latency_let_it_work(&l);
+		if (!latency_ask(&l, consumers, i % 2 == 0, &one)) {
 			attack_end(pid);
 			CHECK(!"answered in time");
 		}
-		cpu[i] = cpu_ns() - cpu_before;
-		late = own_wait_ns() - late;
-		cpu[i] -= MIN(cpu[i], late);
-		wall[i] = clock_mono_ns() - wall_before;
+		cpu[i] = one.cpu;
+		wall[i] = one.clock;
 	}
 	CHECK(waitpid(pid, NULL, WNOHANG) == 0); /* it goes on */
-	peer_close(&c);
+	peer_close(&l.peer);
 	attack_end(pid);
-	qsort(cpu, ROUNDS, sizeof(cpu[0]), compare);
-	qsort(wall, ROUNDS, sizeof(wall[0]), compare);
+	qsort(cpu, ROUNDS, sizeof(cpu[0]), latency_compare);
+	qsort(wall, ROUNDS, sizeof(wall[0]), latency_compare);
 	printf("# CPU time before an answer: median %.1f ms, most %.1f ms; on the clock %.1f, "
 	       "%.1f; "
 	       "%.1f ms in all\n",
 	       (double)cpu[ROUNDS / 2] / 1e6, (double)cpu[ROUNDS - 1] / 1e6,
 	       (double)wall[ROUNDS / 2] / 1e6, (double)wall[ROUNDS - 1] / 1e6,
-	       (double)(cpu_ns() - begin) / 1e6);
+	       (double)(latency_cpu_ns(&l) - begin) / 1e6);
 	CHECK(cpu[ROUNDS - 1] < (BUILT_WITH_SANITIZER ? 10 : 1) * ANSWER_MS * NS_PER_MS);
 	return good_pair_records();
 }

@@ -4,14 +4,18 @@
 # usage: tests/fuzz/live/run.sh BUILD SECONDS [SEED]
 #
 # sondad, sonda-probes and sonda, built with sanitizers, talk to each other through a hostile proxy (proxy.c) for that
-# long: frames and shared memory are changed in both directions. Beside it consumers of sondad's own ask and record, and
-# must be served. A finding is a report of a sanitizer, the end of a daemon, or a query that goes unanswered.
+# long: frames and shared memory are changed in both directions. The proxy is uid 4242. Beside it consumers of root ask and
+# record, and must be served. A finding is a report of a sanitizer, the end of a daemon, or a query that is not answered
+# within 100 ms (asker.c).
 # Root: sonda-probes records this machine's kernel.
 set -u
 cd "$(dirname "$0")/../../.." || exit 2
 B=$1 seconds=$2 seed=${3:-$RANDOM$RANDOM}
 [ "$(id -u)" = 0 ] || { echo "needs root" >&2; exit 77; }
 tmp=$(mktemp -d)
+chmod 755 "$tmp"
+mkdir "$tmp/proxy"
+chown 4242 "$tmp/proxy"
 pids=()
 leave() {
   kill "${pids[@]}" 2>/dev/null
@@ -21,7 +25,7 @@ trap '[ "$BASHPID" != $$ ] || { leave; rm -rf "$tmp"; }' EXIT
 trap 'exit 1' INT TERM
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:exitcode=99
 real="PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer"
-false="PERFETTO_PRODUCER_SOCK_NAME=$tmp/p-proxy PERFETTO_CONSUMER_SOCK_NAME=$tmp/c-proxy"
+false="PERFETTO_PRODUCER_SOCK_NAME=$tmp/proxy/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/proxy/consumer SONDA_SERVICE_USER=4242"
 echo "seed $seed, $seconds s"
 
 start() { # NAME COMMAND...
@@ -32,10 +36,12 @@ start() { # NAME COMMAND...
 }
 # shellcheck disable=SC2086
 {
-  start sondad $real "$B/bin/sondad"
+  start sondad $real "$B/bin/sondad" --set-socket-permissions 0:0666:0:0666 --system-users 4242
   for _ in $(seq 100); do [ -S "$tmp/consumer" ] && break; sleep 0.1; done
-  start proxy "$B/tests/fuzz/live/proxy" "$seed" "$tmp/p-proxy" "$tmp/producer" "$tmp/c-proxy" "$tmp/consumer"
-  for _ in $(seq 100); do [ -S "$tmp/c-proxy" ] && break; sleep 0.1; done
+  cp "$B/tests/fuzz/live/proxy" "$tmp/proxy/program"
+  start proxy setpriv --reuid 4242 --regid 4242 --clear-groups "$tmp/proxy/program" "$seed" \
+    "$tmp/proxy/producer" "$tmp/producer" "$tmp/proxy/consumer" "$tmp/consumer"
+  for _ in $(seq 100); do [ -S "$tmp/proxy/consumer" ] && break; sleep 0.1; done
   start probes-good $real "$B/bin/sonda-probes"
   start probes $false "$B/bin/sonda-probes"
   start probes-too $false "$B/bin/sonda-probes"
@@ -77,7 +83,7 @@ for n in 1 2; do
   pids+=($!)
 done
 
-# The good ones: a recording all the time, a query every half second.
+# The good ones: a recording all the time, queries.
 honest_loop() {
   # shellcheck disable=SC2086
   while :; do env $real timeout -k 5 20 "$B/bin/sonda" record -c "$tmp/all.cfg" -o "$tmp/honest" >>"$tmp/honest.log" 2>&1 </dev/null; echo "exit $?" >>"$tmp/honest.log"; done
@@ -89,6 +95,9 @@ finding() {
   echo "FINDING: $1"
   bad=1
 }
+# shellcheck disable=SC2086
+env $real "$B/tests/fuzz/live/asker" "${pids[0]}" "$seconds" >"$tmp/asker.log" 2>&1 </dev/null &
+asker=$!
 end=$((SECONDS + seconds))
 while [ $SECONDS -lt $end ] && [ $bad = 0 ]; do
   begin=$(date +%s%N)
@@ -101,7 +110,10 @@ while [ $SECONDS -lt $end ] && [ $bad = 0 ]; do
   ! grep -lE 'ERROR: AddressSanitizer|runtime error:|AddressSanitizer:DEADLYSIGNAL|exit (99|13[1-689])$' "$tmp"/*.log >"$tmp/found" || finding "in $(tr '\n' ' ' <"$tmp/found")"
   sleep 0.5
 done
-echo "$asked queries, the slowest took $worst ms with the start of its program; $(grep -c ^exit "$tmp"/clients*.log | cut -d: -f2 | paste -sd+ | bc) runs of clients, $(grep -c '^exit 0' "$tmp/honest.log") of $(grep -c ^exit "$tmp/honest.log") good recordings"
+[ $bad = 0 ] || kill "$asker" 2>/dev/null
+wait "$asker" || [ $bad != 0 ] || finding "an answer took more than 100 ms, or did not come"
+cat "$tmp/asker.log"
+echo "$asked times sonda sessions, the slowest took $worst ms with the start of the program; $(grep -c ^exit "$tmp"/clients*.log | cut -d: -f2 | paste -sd+ | bc) runs of clients, $(grep -c '^exit 0' "$tmp/honest.log") of $(grep -c ^exit "$tmp/honest.log") good recordings"
 if [ $bad != 0 ]; then
   for f in "$tmp"/*.log; do
     echo "== ${f##*/}"
