@@ -18,9 +18,9 @@
  *	 we wait             for a CPU                                     we wait
  *	for a CPU                                                         for a CPU
  *
- * Two figures do not depend on what else runs on the machine: the CPU time of the service's loop between
- * the request and the answer, and the time on the clock without what both processes waited for a CPU.
- * Only the second one has the time that a call blocks the loop.
+ * The CPU time of the service's loop between the request and the answer does not depend on what else
+ * runs on the machine. The time on the clock without what both processes waited for a CPU hardly does,
+ * and includes the time that a call blocks the loop.
  */
 
 struct latency {
