@@ -178,8 +178,10 @@ start_all 200000
 record &
 recorder=$!
 until [ "$(stat -c %s "$TMP/killed" 2>/dev/null || echo 0)" -gt 1000000 ]; do sleep 0.05; done
+child=$(pgrep -P "${PIDS[0]}" -x sonda-files)
 { kill -KILL "${PIDS[0]}"; wait "${PIDS[0]}"; } 2>/dev/null
 wait $recorder
+until [ ! -e "/proc/$child" ]; do sleep 0.05; done
 whole begin 1000 "$TMP/killed"
 verdict "a service that is killed leaves a file of whole packets" $? "$TMP/check.log"
 leave

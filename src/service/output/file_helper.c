@@ -6,7 +6,9 @@
  *	                          <--- answer, descriptor ---
  *	REMOVE path, user, file   ---- request -->              unlinkat
  *	                          <--- answer ---
+ *	CLOSED file               ---- request -->              close
  *	END                       ---- request -->              unlink of the sockets' files
+ *	the service is killed     ---- end of file -->          ftruncate: service/output/file_ends.h
  *
  * The child checks each request as if somebody else had written it: what the service could win with a
  * wrong one is a new file below the folder, of any user, or to remove one that it knows.
@@ -32,13 +34,14 @@
 #include "base/system/landlock.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
+#include "service/output/file_ends.h"
 
 #define OPEN_FILE "; an open file can be passed instead"
 #define NO_FOLDER                                                                                  \
 	"output_path: this service makes no files, as it was started without "                     \
 	"--output-dir" OPEN_FILE
 
-enum kind { CREATE, REMOVE, END };
+enum kind { CREATE, REMOVE, CLOSED, END };
 
 struct request {
 	uint32_t kind;
@@ -94,9 +97,10 @@ static int filter_calls(const struct file_helper_options *o)
 	};
 	static const char *const making[] = {
 		"close",      "exit_group", "fchown",	 "fchown32",	 "fcntl",     "fcntl64",
-		"fstat",      "fstat64",    "fstatat64", "geteuid",	 "geteuid32", "lstat",
-		"newfstatat", "openat",	    "read",	 "rt_sigreturn", "recvfrom",  "sendmsg",
-		"statx",      "unlink",	    "unlinkat",	 "write",	 NULL,
+		"fstat",      "fstat64",    "fstatat64", "ftruncate",	 "ftruncate64", "geteuid",
+		"geteuid32",  "lstat",	    "newfstatat", "openat",	 "read",	"rt_sigreturn",
+		"recvfrom",   "sendmsg",    "statx",	  "unlink",	 "unlinkat",	"write",
+		NULL,
 	};
 	const struct syscall_list list = {.allowed = o->output_dir ? making : ending,
 					  .is_whole = true};
@@ -162,9 +166,15 @@ static bool serve_one(int fd, int folder, struct request *q)
 	_cleanup_(closep) int made = -1;
 	struct answer a = {.result = -EINVAL};
 
+	if (q->kind == CLOSED || q->kind == REMOVE)
+		file_ends_forget(&q->file);
+	if (q->kind == CLOSED)
+		return true; /* without an answer */
 	q->path[sizeof(q->path) - 1] = '\0';
 	if (q->kind == CREATE && folder >= 0) {
 		a.result = output_folder_create(folder, q->path, q->user, &a.reason, &made);
+		if (made >= 0)
+			file_ends_keep(made);
 	} else if (q->kind == REMOVE && folder >= 0) {
 		output_folder_remove(folder, q->path, q->user, &q->file);
 		a.result = 0;
@@ -183,6 +193,8 @@ static void run_child(int fd, void *ctx)
 	const struct child_start *s = ctx;
 	struct answer a = {0};
 
+	/* The end of the socket says that the service has ended; there is work to do then. */
+	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
 		a.result = confine(s->options, s->folder, &a.reason);
 	else
@@ -197,6 +209,7 @@ static void run_child(int fd, void *ctx)
 		if (!serve_one(fd, s->folder, &q))
 			break;
 	}
+	file_ends_cut();
 	_exit(0);
 }
 
@@ -251,6 +264,8 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 	assert(o->n_remove <= FILE_HELPER_REMOVES);
 	if (o->output_dir)
 		r = open_folder(o->output_dir, e, &s.folder);
+	if (r == 0 && o->output_dir)
+		r = file_ends_share();
 	if (r < 0)
 		return r;
 	r = helper_process_start("sonda-files", run_child, &s, s.folder, &child);
@@ -336,4 +351,12 @@ void file_helper_remove(const char *path, uid_t user, const struct output_file *
 	q = (struct request){.kind = REMOVE, .file = *file};
 	if (make_request(&q, path, user, NULL) == 0)
 		(void)ask(&q, NULL, &fd);
+}
+
+void file_helper_closed(const struct output_file *file)
+{
+	const struct request closed = {.kind = CLOSED, .file = *file};
+
+	if (folder_path[0])
+		(void)send(child.fd, &closed, sizeof(closed), MSG_NOSIGNAL);
 }

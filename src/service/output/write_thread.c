@@ -17,9 +17,9 @@
 #include "base/core/mem.h"
 #include "base/system/close_aside.h"
 #include "service/ipc/limits.h"
+#include "service/output/file_ends.h"
+#include "service/output/file_helper.h"
 #include "service/output/write_thread_places.h"
-#include "wire/pb_dec.h"
-#include "wire/pb_varint.h"
 
 #define STACK_BYTES (64u << 10)
 #define PROGRESS_BYTES (64u << 10)
@@ -92,21 +92,6 @@ static void count_written(struct worker *w, int fd, uint64_t bytes)
 		f->written += bytes;
 }
 
-/* Of a buffer of records, where the last one ends that ends within the first len bytes. */
-static size_t write_thread_whole(const uint8_t *records, size_t len)
-{
-	const uint8_t *p = records, *end = records + len, *body;
-	uint64_t size;
-
-	while (p < end) {
-		body = pb_get_varint(p + 1, end, &size);
-		if (!body || size > (uint64_t)(end - body))
-			break;
-		p = body + size;
-	}
-	return (size_t)(p - records);
-}
-
 /* Where the next write goes, or did: the descriptor may be shared with who passed it. */
 static off_t position(int fd)
 {
@@ -167,6 +152,11 @@ static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data
 	return n;
 }
 
+static unsigned part_of(const struct worker *w, const struct open_file *f)
+{
+	return (unsigned)(f - w->files);
+}
+
 /* Writes all bytes, unless there is an error. Returns how many are written, and *ret_error: 0 or -errno. */
 static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data,
 			  size_t len, int *ret_error)
@@ -198,12 +188,18 @@ static struct file_result do_write(struct worker *w, const struct job *j)
 {
 	struct file_result r = {
 		.id = j->id, .kind = FILE_WRITTEN, .buf = j->buf, .cap = j->cap, .len = j->len};
-	size_t done = write_bytes(w, j, j->buf, j->len, &r.error);
+	const struct open_file *f = find_file(w, j->fd);
 	struct stat st;
+	size_t done;
 
-	r.kept = r.error ? write_thread_whole(j->buf, done) : done;
+	if (f)
+		file_ends_begin(w->place, part_of(w, f), position(j->fd));
+	done = write_bytes(w, j, j->buf, j->len, &r.error);
+	r.kept = r.error ? file_ends_whole(j->buf, done) : done;
 	if (r.kept < done)
 		cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
+	if (f)
+		file_ends_end(w->place, part_of(w, f));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
 	count_written(w, j->fd, r.kept);
 	return r;
@@ -252,15 +248,22 @@ static void do_open(struct worker *w, int fd)
 
 	if (f)
 		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0)};
+	if (f)
+		file_ends_open(w->place, part_of(w, f), fd);
 }
 
 static void do_close(struct worker *w, int fd)
 {
 	struct open_file *f = find_file(w, fd);
+	struct output_file file = {0};
 
-	if (f)
+	if (f) {
+		file = file_ends_close(w->place, part_of(w, f));
 		f->fd = -1;
+	}
 	close(fd);
+	if (file.ino != 0)
+		file_helper_closed(&file);
 }
 
 static void do_take_back(struct worker *w, int fd)
@@ -330,11 +333,16 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 static struct file_result do_copy(struct worker *w, const struct job *j)
 {
 	struct file_result r = {.id = j->id, .kind = FILE_COPIED};
+	const struct open_file *f = find_file(w, j->fd);
 	struct file_range range;
 
 	r.error = read_mark(w, j->mark, &range);
+	if (f)
+		file_ends_begin(w->place, part_of(w, f), position(j->fd));
 	if (r.error == 0)
 		r.error = copy_range(w, j, range, &r.kept);
+	if (f)
+		file_ends_end(w->place, part_of(w, f));
 	close(j->from);
 	close(j->mark);
 	return r;

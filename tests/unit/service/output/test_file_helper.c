@@ -66,6 +66,90 @@ DIR_TEST(a_file_is_made_below_the_folder_and_removed)
 	file_helper_end();
 }
 
+/* A service of its own, which is killed in the middle of a write. */
+static void be_killed_during_a_write(const char *folder, const char *path, const char *other)
+{
+	struct err_text e;
+	int fd, fd2;
+
+	if (file_helper_start(&(struct file_helper_options){.output_dir = folder}, &e) < 0 ||
+	    file_helper_create(path, geteuid(), &e, &fd) < 0 ||
+	    file_helper_create(other, geteuid(), &e, &fd2) < 0)
+		_exit(1);
+	file_ends_open(1, 0, fd);
+	file_ends_open(1, 1, fd2);
+	file_ends_begin(1, 1, 0);
+	if (write(fd, "whole", 5) != 5 || write(fd2, "whole", 5) != 5)
+		_exit(1);
+	file_ends_end(1, 1);
+	file_ends_begin(1, 0, 5);
+	if (write(fd, "par", 3) != 3)
+		_exit(1);
+	kill(getpid(), SIGKILL);
+}
+
+/* The child keeps the service's standard error open, which is a pipe here. */
+DIR_TEST(a_write_that_sigkill_cuts_is_taken_back)
+{
+	const char *path = temp_dir_path(state, 0, "x");
+	char *other = strdup(temp_dir_path(state, 1, "y"));
+	struct stat st;
+	int p[2], status;
+	pid_t service;
+	char byte;
+
+	assert_int_equal(pipe(p), 0);
+	service = fork();
+	if (service == 0) {
+		dup2(p[1], STDERR_FILENO);
+		close(p[1]);
+		be_killed_during_a_write(*state, path, other);
+	}
+	close(p[1]);
+	assert_int_equal(waitpid(service, &status, 0), service);
+	assert_true(WIFSIGNALED(status));
+	while (read(p[0], &byte, 1) > 0)
+		;
+	close(p[0]);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 5);
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_size, 5);
+	free(other);
+}
+
+/* The kernel grants a lease for writing only if nobody else has the file open. */
+static bool is_open_elsewhere(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), r;
+
+	assert_true(fd >= 0);
+	r = fcntl(fd, F_SETLEASE, F_WRLCK);
+	close(fd);
+	return r < 0 && errno == EAGAIN;
+}
+
+DIR_TEST(a_closed_file_is_closed_in_the_child_too)
+{
+	const char *path = temp_dir_path(state, 0, "x");
+	struct err_text e = {""};
+	struct output_file file;
+	int fd;
+
+	start(&(struct file_helper_options){.output_dir = *state});
+	if (file_helper_create(path, geteuid(), &e, &fd) < 0)
+		fail_msg("%s", e.text);
+	file_ends_open(0, 0, fd);
+	close(fd);
+	assert_true(is_open_elsewhere(path));
+	file = file_ends_close(0, 0);
+	file_helper_closed(&file);
+	/* Requests are served one after the other. */
+	assert_int_equal(create(temp_dir_path(state, 1, "y"), &e), 0);
+	assert_false(is_open_elsewhere(path));
+	file_helper_end();
+}
+
 DIR_TEST(elsewhere_none_is_made)
 {
 	char path[300];
