@@ -37,6 +37,8 @@ static const struct verb verbs[] = {
 	{"report", cmd_report, "answer the common questions about a trace"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
+	{"cut", cmd_cut, "write a part of a trace"},
+	{"split", cmd_split, "write a trace as several files"},
 	{"sql", cmd_sql, "run SQL on a trace"},
 	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
 	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},

@@ -3,7 +3,8 @@
 #
 # tracefs: shared
 #
-# What sonda makes of a trace for other programs: sonda export --json, read by trace_processor.
+# What sonda makes of a trace, read by trace_processor: sonda export --json has the same slices, the parts of sonda split
+# have the same events.
 set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
@@ -59,4 +60,39 @@ for name in full columns tracks merged_tracks; do
   verdict "without an error" $? "$dir/errors"
 done
 
+# ---- split ----
+
+# Rows of each table, by name: sums over the parts are those of the whole.
+counts="select 'sched ' || t.tid as what, count(*) as n from sched join thread t using (utid) group by 1
+  union all select 'ftrace ' || e.name || ' ' || t.tid, count(*) from ftrace_event e join thread t using (utid) group by 1
+  union all select 'slice ' || ifnull(name, ''), count(*) from slice group by 1
+  union all select 'counter ' || t.type || ifnull(t.name, ''), count(*) from counter c join track t on t.id = c.track_id group by 1
+  union all select 'bounds', 0"
+errors="select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0"
+for name in full columns merged_tracks; do
+  every=150ms
+  [ $name != merged_tracks ] || every=7ns
+  "$BIN/sonda" split --every $every -o "$dir/$name-part" "$dir/$name" >"$dir/log" 2>&1
+  verdict "$name is split" $? "$dir/log"
+  query "$dir/$name" "$counts" "$errors" >"$dir/whole"
+  for part in "$dir/$name"-part.*; do query "$part" "$counts" "$errors"; done >"$dir/parts"
+  python3 - "$dir/whole" "$dir/parts" <<'END' >"$dir/diff" 2>&1
+import collections, json, sys
+def read(path):
+    sums, errors, lines = collections.Counter(), collections.Counter(), [json.loads(l) for l in open(path)]
+    for rows, stats in zip(lines[::2], lines[1::2]):
+        for r in rows:
+            sums[r["what"]] += r["n"]
+        for r in stats:
+            if not r["name"].startswith("track_descriptor"):
+                errors[r["name"], r["idx"]] += r["value"]
+    return len(lines) // 2, sums, errors
+n, whole, errors = read(sys.argv[1])
+parts, union, part_errors = read(sys.argv[2])
+print(parts, "parts,", sum(whole.values()), "rows; missing", list((whole - union).items())[:9], "more", list((union - whole).items())[:9])
+print(dict(errors), dict(part_errors))
+sys.exit(not (parts > 3 and whole == union and errors == part_errors and sum(whole.values()) > 10))
+END
+  verdict "trace_processor reads the same rows and no further error from the parts of $name" $? "$dir/diff"
+done
 exit $BAD

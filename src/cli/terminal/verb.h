@@ -61,6 +61,8 @@ int cmd_status(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_open(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_cut(int argc, char **argv);
+int cmd_split(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/cut/cut_reader.h"
+
+/*
+ * A FtraceEventBundle is cut at times: each event is in one piece. Times of other clocks become those of
+ * CLOCK_BOOTTIME where the clocks are known, so that a piece needs no pair of clocks of an earlier bundle.
+ */
+struct cut_bundle {
+	const struct cut_packet *packet; /* borrowed */
+	struct cut_reader *reader; /* borrowed */
+	struct cut_cpu *state; /* NULL: the bundle has no CPU, or too large a number */
+	uint32_t cpu;
+	clock_key clock;
+	bool rewrites; /* times become CLOCK_BOOTTIME */
+	bool any; /* it has events: */
+	int64_t first, last; /* in the trace's clock */
+	int64_t previous_end;
+	bool has_previous_end;
+	bool has_descriptors, has_columns;
+};
+
+/* Reads times and marks; adds the clocks that the bundle names to its machine's. */
+void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret);
+
+/* For the first pass: calls fn with the first and last time, *ts is the bundle's time (unchanged if it has none). */
+void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
+		      void (*fn)(void *ctx, int64_t ts), void *ctx);
+
+struct cut_piece {
+	int64_t from, to; /* events with from <= time < to */
+	bool leads; /* it has the marks of losses and everything that is no event */
+	uint64_t previous_end; /* of the piece, in its clock; 0: none */
+	bool seeded; /* columns need no switch before the first one */
+	/* Filled by cut_bundle_build(): */
+	uint64_t last; /* time of its last event, in its clock; 0: none */
+	bool has_columns;
+};
+
+/* Appends the fields of a piece. Returns 0 or -ENOMEM. */
+int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret);
+
+/* After the last piece: remembers the CPU's last switch. */
+void cut_bundle_finish(const struct cut_bundle *b);
+
+/* Calls fn for each description of events that have no message, whole fields. */
+void cut_bundle_descriptors(const struct cut_bundle *b,
+			    int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/cut/cut_overview.h"
+
+#include <string.h>
+
+#include "analyze/cut/cut_bundle.h"
+#include "analyze/cut/cut_kind.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+#define FIRST_WIDTH 1000000 /* ns */
+
+static int64_t bucket_of(const struct cut_overview *o, int64_t ts)
+{
+	return ts / o->width - (ts % o->width < 0) - o->base;
+}
+
+/* Buckets of twice the width, of which the first begins at base. */
+static void widen(struct cut_overview *o, int64_t base)
+{
+	uint64_t old[CUT_BUCKETS];
+	int64_t from = o->base;
+
+	memcpy(old, o->bytes, sizeof(old));
+	memset(o->bytes, 0, sizeof(o->bytes));
+	o->width *= 2;
+	o->base = base;
+	for (int64_t i = 0; i < CUT_BUCKETS; i++) {
+		int64_t at = ((from + i) >> 1) - base;
+
+		if (old[i] && at >= 0 && at < CUT_BUCKETS)
+			o->bytes[at] += old[i];
+	}
+}
+
+static void add_bytes(struct cut_overview *o, int64_t ts, size_t n)
+{
+	int64_t at;
+
+	if (ts < 0)
+		return;
+	if (!o->width) {
+		o->width = FIRST_WIDTH;
+		o->base = bucket_of(o, ts);
+	}
+	/* Earlier times move the first bucket, later ones only make all of them wider. */
+	while ((at = bucket_of(o, ts)) < 0 || at >= CUT_BUCKETS) {
+		int64_t base = o->base >> 1;
+
+		if (at < 0)
+			base = MAX(0, MIN(base, (o->base + at) >> 1));
+		widen(o, base);
+		if (o->width > INT64_MAX / 4)
+			return;
+	}
+	o->bytes[at] += n;
+}
+
+static void note(struct cut_overview *o, int64_t ts)
+{
+	if (ts < 0)
+		return;
+	o->start = MIN(o->start, ts);
+	o->end = MAX(o->end, ts);
+}
+
+static void note_event(void *ctx, int64_t ts)
+{
+	struct cut_overview *o = ctx;
+
+	if (ts >= o->started)
+		note(o, ts);
+}
+
+static int on_packet(void *ctx, const struct cut_packet *c)
+{
+	struct cut_overview *o = ctx;
+	int64_t ts = c->ts;
+
+	switch (cut_kind_of(c)) {
+	case CUT_STATE:
+		if (c->p.payload.id == PB_TRACE_PACKET_SERVICE_EVENT)
+			o->started = MAX(o->started, ts);
+		/* fall through */
+	case CUT_PROCESS_TREE:
+		o->state_bytes += c->len;
+		return 0;
+	case CUT_BUNDLE:
+		cut_bundle_times(&o->reader, c, &ts, note_event, o);
+		c->m->latest = MAX(c->m->latest, ts);
+		break;
+	case CUT_EVENT:
+		if (cut_is_row(c->p.payload.id))
+			note(o, ts);
+		break;
+	case CUT_SNAPSHOT:
+	case CUT_NOTHING:
+		return 0;
+	}
+	add_bytes(o, ts, c->len);
+	return 0;
+}
+
+int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped)
+{
+	memset(o, 0, sizeof(*o));
+	o->start = INT64_MAX;
+	o->end = o->started = INT64_MIN;
+	cut_reader_init(&o->reader);
+	o->reader.on_packet = on_packet;
+	o->reader.ctx = o;
+	return cut_reader_run(&o->reader, data, len, mapped);
+}
+
+void cut_overview_deinit(struct cut_overview *o)
+{
+	cut_reader_deinit(&o->reader);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/cut/cut_reader.h"
+
+/*
+ * The first pass over a trace that is to be cut: from when to when its events are, and how many bytes are of which
+ * time.
+ */
+
+#define CUT_BUCKETS 16384u
+
+struct cut_overview {
+	struct cut_reader reader; /* with all clocks */
+	int64_t started; /* by the service; INT64_MIN: unknown. Older kernel events are no rows */
+	int64_t start, end; /* of the events; start > end: there are none */
+	int64_t width, base; /* bucket i: bytes of [(base + i) * width, (base + i + 1) * width) */
+	uint64_t bytes[CUT_BUCKETS];
+	uint64_t state_bytes; /* of packets that each part has */
+};
+
+/* Returns 0, or -errno as cut_reader_run(). Deinit in either case. */
+int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped);
+void cut_overview_deinit(struct cut_overview *o);

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each packet goes to the part of its time, and its incremental state with it: a part that has not seen the sequence
+ * since its last clear gets all defaults and interned data since then in the same packet, one that has seen a part
+ * of them gets the rest.
+ *
+ *	sequence 7:   clear a  |  b      c  |  d         a, b, c, d: packets with interned data
+ *	part 1:       clear a  |
+ *	part 2:                   clear a b    c
+ *	part 3:                                   clear a b c d
+ */
+#include "analyze/cut/cut_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cut/cut_bundle.h"
+#include "analyze/cut/cut_fields.h"
+#include "analyze/cut/cut_kind.h"
+#include "analyze/cut/cut_state.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+/* What a part has of a sequence. */
+struct view {
+	uint64_t generation, defaults_version;
+	size_t interned; /* bytes */
+	bool valid;
+};
+
+/* What a part has of a CPU. */
+struct cpu_view {
+	bool had_bundle, had_columns;
+	uint64_t last; /* the last event's time, in its bundles' clock */
+};
+
+struct cpu_views {
+	struct cpu_view *of; /* owned, by CPU */
+	size_t n, cap;
+};
+
+struct part {
+	bool open; /* has packets */
+	size_t n_state; /* of parts.state, written */
+	struct view *views; /* owned, by the sequence's number */
+	size_t n_views, cap_views;
+	struct cpu_views cpus[CUT_MACHINES_MAX];
+	size_t n_descriptors[CUT_MACHINES_MAX];
+};
+
+struct parts {
+	struct cut_reader reader;
+	struct cut_overview *overview;
+	const struct cut_parts_config *config;
+	struct part *parts; /* owned */
+	struct cut_state state; /* packets of all parts */
+	struct cut_state descriptors[CUT_MACHINES_MAX]; /* fields of bundles */
+	struct strbuf last_snapshot; /* a packet; empty: none */
+	struct strbuf out, payload; /* scratch */
+};
+
+/* How a packet of a part differs from that of the trace. */
+struct changes {
+	uint32_t payload_field; /* replaced by payload; 0: it is not */
+	const struct strbuf *payload;
+	bool follows; /* another part has the packet's first piece: marks of a gap are there */
+	bool stateless; /* it needs no incremental state, and has none */
+	bool strips_state; /* fields of the incremental state are below: */
+	bool clears;
+	const struct strbuf *defaults; /* NULL: none */
+	const struct cut_sequence *interned; /* NULL: none; from this byte on: */
+	size_t interned_from;
+	bool adds_gap;
+};
+
+/* ---- one packet ---- */
+
+static bool is_changed(const struct changes *w, const struct cut_packet *c, uint32_t field)
+{
+	switch (field) {
+	case PB_TRACE_PACKET_INTERNED_DATA:
+	case PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
+	case PB_TRACE_PACKET_SEQUENCE_FLAGS:
+	case PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED:
+		return w->strips_state || w->stateless;
+	case PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
+	case PB_TRACE_PACKET_PACKETS_DROPPED:
+	case PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE:
+		return w->follows;
+	case PB_TRACE_PACKET_TIMESTAMP:
+	case PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+		return c->converted;
+	}
+	return field == w->payload_field;
+}
+
+static void add_state(struct strbuf *out, const struct cut_packet *c, const struct changes *w)
+{
+	uint32_t flags = (w->clears ? PACKET_STATE_CLEARED : 0) |
+			 (c->p.flags & ~(uint32_t)PACKET_STATE_CLEARED);
+
+	if (flags)
+		cut_put_number(out, PB_TRACE_PACKET_SEQUENCE_FLAGS, flags);
+	if (w->defaults && w->defaults->len)
+		cut_put_bytes(out, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS, w->defaults->s,
+			      w->defaults->len);
+	if (w->interned && w->interned->interned.len > w->interned_from)
+		cut_put_bytes(out, PB_TRACE_PACKET_INTERNED_DATA,
+			      w->interned->interned.s + w->interned_from,
+			      w->interned->interned.len - w->interned_from);
+	if (w->adds_gap)
+		cut_put_number(out, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 1);
+}
+
+static int build(const struct cut_packet *c, const struct changes *w, struct strbuf *out)
+{
+	const uint8_t *at = c->data;
+	struct pb_field f;
+	struct pb_dec d;
+
+	strbuf_clear(out);
+	pb_dec_init(&d, c->data, c->len);
+	while (pb_dec_next(&d, &f)) {
+		if (!is_changed(w, c, f.id))
+			strbuf_add(out, at, (size_t)(d.cur - at));
+		at = d.cur;
+	}
+	if (c->converted) {
+		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->ts);
+		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, c->m->clocks.trace);
+	}
+	if (w->strips_state || w->adds_gap)
+		add_state(out, c, w);
+	if (w->payload_field)
+		cut_put_bytes(out, w->payload_field, w->payload->s, w->payload->len);
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int write_built(struct parts *p, size_t part, const struct cut_packet *c,
+		       const struct changes *w)
+{
+	int r = build(c, w, &p->out);
+
+	return r < 0 ? r
+		     : p->config->write(p->config->ctx, part, (const uint8_t *)p->out.s,
+					p->out.len);
+}
+
+/* ---- parts ---- */
+
+/* Returns the part of a time, or n_ranges. */
+static size_t part_of(const struct parts *p, int64_t ts)
+{
+	size_t lo = 0, hi = p->config->n_ranges;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (ts >= p->config->ranges[mid].to)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->config->n_ranges && ts >= p->config->ranges[lo].from ? lo
+									    : p->config->n_ranges;
+}
+
+/* The first packet of a part comes after the state of everything before. */
+static int open_part(struct parts *p, size_t i)
+{
+	struct part *part = &p->parts[i];
+	int r = 0;
+
+	part->open = true;
+	for (; r == 0 && part->n_state < p->state.n; part->n_state++) {
+		size_t len;
+		const void *packet = cut_state_get(&p->state, part->n_state, &len);
+
+		r = p->config->write(p->config->ctx, i, packet, len);
+	}
+	if (r == 0 && p->last_snapshot.len)
+		r = p->config->write(p->config->ctx, i, (const uint8_t *)p->last_snapshot.s,
+				     p->last_snapshot.len);
+	return r;
+}
+
+static struct view *view_of(struct part *part, const struct cut_sequence *s)
+{
+	if (s->number >= part->n_views) {
+		if (array_reserve(&part->views, &part->cap_views, s->number + 1,
+				  sizeof(*part->views)))
+			return NULL;
+		memset(part->views + part->n_views, 0,
+		       (s->number + 1 - part->n_views) * sizeof(*part->views));
+		part->n_views = s->number + 1;
+	}
+	return &part->views[s->number];
+}
+
+static size_t machine_number(const struct parts *p, const struct cut_machine *m)
+{
+	size_t i = 0;
+
+	while (p->reader.machines[i] != m)
+		i++;
+	return i;
+}
+
+static struct cpu_view *cpu_view_of(const struct parts *p, struct part *part,
+				    const struct cut_machine *m, uint32_t cpu)
+{
+	struct cpu_views *v = &part->cpus[machine_number(p, m)];
+
+	if (cpu >= v->n) {
+		if (array_reserve(&v->of, &v->cap, (size_t)cpu + 1, sizeof(*v->of)))
+			return NULL;
+		memset(v->of + v->n, 0, ((size_t)cpu + 1 - v->n) * sizeof(*v->of));
+		v->n = (size_t)cpu + 1;
+	}
+	return &v->of[cpu];
+}
+
+/* Adds what the part lacks of the sequence's state. */
+static int bring_state(struct part *part, const struct cut_packet *c, struct changes *w)
+{
+	struct cut_sequence *s = c->seq;
+	struct view *v = view_of(part, s);
+
+	if (!v)
+		return -ENOMEM;
+	if (!s->valid) {
+		/* The gap is in another part, or outside of all. */
+		w->adds_gap = v->valid && (w->follows || !c->p.dropped);
+		v->valid = false;
+		return 0;
+	}
+	w->strips_state = true;
+	w->clears = !v->valid || v->generation != s->generation;
+	if (w->clears || v->defaults_version != s->defaults_version)
+		w->defaults = &s->defaults;
+	w->interned = s;
+	w->interned_from = w->clears ? 0 : v->interned;
+	*v = (struct view){
+		.generation = s->generation,
+		.defaults_version = s->defaults_version,
+		.interned = s->interned.len,
+		.valid = true,
+	};
+	return 0;
+}
+
+/* The sequence's thread is forgotten at a clear, so that it follows in a packet of its own. */
+static int write_thread(struct parts *p, size_t i, const struct cut_packet *c, struct changes *w)
+{
+	const struct cut_sequence *s = c->seq;
+	struct strbuf *out = &p->out;
+	int r;
+
+	for (int packet = 0; packet < 2; packet++) {
+		strbuf_clear(out);
+		cut_put_number(out, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, c->p.sequence);
+		if (c->p.machine)
+			cut_put_number(out, PB_TRACE_PACKET_MACHINE_ID, c->p.machine);
+		if (packet == 0)
+			add_state(out, &(struct cut_packet){.seq = c->seq}, w);
+		else
+			strbuf_add(out, s->thread.s, s->thread.len);
+		if (out->failed)
+			return -ENOMEM;
+		r = p->config->write(p->config->ctx, i, (const uint8_t *)out->s, out->len);
+		if (r < 0)
+			return r;
+	}
+	w->clears = false;
+	w->defaults = NULL;
+	w->interned_from = s->interned.len;
+	return 0;
+}
+
+static bool is_unchanged(const struct cut_packet *c, const struct changes *w)
+{
+	return !c->converted && !w->payload_field && !w->follows && !w->adds_gap &&
+	       (!w->strips_state || (!w->clears && !w->defaults && !c->p.defaults.data &&
+				     !c->p.interned.data && !(c->p.flags & PACKET_STATE_CLEARED) &&
+				     w->interned->interned.len == w->interned_from));
+}
+
+static int write_event(struct parts *p, size_t i, const struct cut_packet *c, struct changes *w)
+{
+	int r = p->parts[i].open ? 0 : open_part(p, i);
+
+	if (r == 0 && c->seq)
+		r = bring_state(&p->parts[i], c, w);
+	if (r == 0 && w->clears && c->seq->thread.len)
+		r = write_thread(p, i, c, w);
+	if (r < 0)
+		return r;
+	if (is_unchanged(c, w))
+		return p->config->write(p->config->ctx, i, c->data, c->len);
+	return write_built(p, i, c, w);
+}
+
+/* ---- what all parts have ---- */
+
+/* Two packets with the same machine, sequence and payload are the same. */
+static int state_key(const struct cut_packet *c, const struct pb_field *payload, struct strbuf *ret)
+{
+	uint64_t head[] = {c->p.machine, c->p.sequence, payload->id,
+			   cut_has_own_time(c->p.payload.id) ? c->p.timestamp : 0};
+
+	strbuf_clear(ret);
+	strbuf_add(ret, head, sizeof(head));
+	strbuf_add(ret, payload->data, payload->len);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+/* Adds a packet to the state and to the parts from `first` on that are open already. */
+static int add_to_all(struct parts *p, const struct cut_packet *c, const struct pb_field *key_of,
+		      const struct changes *w, size_t first)
+{
+	struct strbuf key = {0};
+	int r = state_key(c, key_of, &key);
+
+	if (r == 0)
+		r = build(c, w, &p->out);
+	if (r == 0)
+		r = cut_state_add(&p->state, c->ts, key.s, key.len, p->out.s, p->out.len);
+	strbuf_deinit(&key);
+	for (size_t i = first; r > 0 && i < p->config->n_ranges; i++) {
+		int written = 0;
+
+		if (p->parts[i].open)
+			written = p->config->write(p->config->ctx, i, (const uint8_t *)p->out.s,
+						   p->out.len);
+		if (written < 0)
+			r = written;
+	}
+	return MIN(r, 0);
+}
+
+static int on_state(struct parts *p, const struct cut_packet *c)
+{
+	const struct changes w = {.stateless = true, .follows = true};
+
+	return add_to_all(p, c, &c->p.payload, &w, 0);
+}
+
+/* linux.process_stats reads /proc a while after the first event of a process. */
+#define NAMES_COME_LATE_NS INT64_C(10000000000)
+
+/*
+ * Each process and thread is an entry of its own, as a later tree may repeat some of them. It is for the parts behind
+ * it, and for those shortly ahead of it.
+ */
+static int on_process_tree(struct parts *p, const struct cut_packet *c)
+{
+	size_t first = 0;
+	const uint8_t *at = c->p.payload.data;
+	struct pb_field f;
+	struct pb_dec d;
+	int r = 0;
+
+	while (first < p->config->n_ranges &&
+	       p->config->ranges[first].to < INT64_MAX - NAMES_COME_LATE_NS &&
+	       p->config->ranges[first].to + NAMES_COME_LATE_NS <= c->ts)
+		first++;
+	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
+	while (r == 0 && pb_dec_next(&d, &f)) {
+		struct strbuf entry = {0};
+		const struct changes w = {
+			.stateless = true,
+			.follows = true,
+			.payload_field = PB_TRACE_PACKET_PROCESS_TREE,
+			.payload = &entry,
+		};
+
+		strbuf_add(&entry, at, (size_t)(d.cur - at));
+		at = d.cur;
+		if (f.data)
+			r = entry.failed ? -ENOMEM : add_to_all(p, c, &f, &w, first);
+		strbuf_deinit(&entry);
+	}
+	return r;
+}
+
+/* The first snapshot decides which clock is the trace's. */
+static int on_snapshot(struct parts *p, const struct cut_packet *c)
+{
+	const struct changes w = {.stateless = true, .follows = true};
+	size_t own = part_of(p, c->ts);
+	int r = 0;
+
+	if (!p->last_snapshot.len) {
+		r = on_state(p, c);
+	} else if (own < p->config->n_ranges) {
+		r = p->parts[own].open ? 0 : open_part(p, own);
+		if (r == 0)
+			r = write_built(p, own, c, &w);
+	}
+	if (r == 0)
+		r = build(c, &w, &p->last_snapshot);
+	return r;
+}
+
+/* ---- kernel events ---- */
+
+static int note_descriptor(void *ctx, const uint8_t *field, size_t len)
+{
+	return cut_state_add(ctx, 0, field, len, field, len);
+}
+
+static int add_descriptors(struct parts *p, struct part *part, const struct cut_machine *m,
+			   struct strbuf *payload)
+{
+	size_t i = machine_number(p, m), len;
+
+	for (; part->n_descriptors[i] < p->descriptors[i].n; part->n_descriptors[i]++) {
+		const void *field = cut_state_get(&p->descriptors[i], part->n_descriptors[i], &len);
+
+		strbuf_add(payload, field, len);
+	}
+	return payload->failed ? -ENOMEM : 0;
+}
+
+/*
+ * In a part the first bundle of a CPU says from when on the data of the whole trace is complete. Later ones say where
+ * the one before it in the part ended.
+ */
+static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
+			     const struct cpu_view *cpu, bool leads)
+{
+	const struct cut_machine *known =
+		cut_reader_machine(&p->overview->reader, b->packet->m->id);
+
+	if (!cpu->had_bundle)
+		return known && !b->rewrites ? known->first_data : 0;
+	if (leads && b->has_previous_end && !b->rewrites)
+		return (uint64_t)b->previous_end;
+	return cpu->last;
+}
+
+static int write_piece(struct parts *p, const struct cut_bundle *b, size_t i, bool leads,
+		       bool whole)
+{
+	struct part *part = &p->parts[i];
+	struct cpu_view *cpu = cpu_view_of(p, part, b->packet->m, b->cpu);
+	struct changes w = {
+		.payload_field = PB_TRACE_PACKET_FTRACE_EVENTS,
+		.payload = &p->payload,
+		.follows = !leads,
+	};
+	struct cut_piece piece = {
+		.from = whole ? INT64_MIN : p->config->ranges[i].from,
+		.to = whole ? INT64_MAX : p->config->ranges[i].to,
+		.leads = leads,
+	};
+	int r;
+
+	if (!cpu)
+		return -ENOMEM;
+	piece.seeded = cpu->had_columns;
+	piece.previous_end = previous_end(p, b, cpu, leads);
+	strbuf_clear(&p->payload);
+	r = cut_bundle_build(b, &piece, &p->payload);
+	if (r == 0)
+		r = add_descriptors(p, part, b->packet->m, &p->payload);
+	if (r == 0)
+		r = write_event(p, i, b->packet, &w);
+	cpu->had_bundle = true;
+	cpu->had_columns |= piece.has_columns;
+	cpu->last = MAX(cpu->last, piece.last);
+	return r;
+}
+
+/* An event before or behind all parts is in none; marks of losses without an event are where the packets are. */
+static int on_bundle(struct parts *p, const struct cut_packet *c)
+{
+	size_t n = p->config->n_ranges, first, last;
+	struct cut_bundle b;
+	bool leads = true;
+	int r = 0;
+
+	cut_bundle_read(&p->reader, c, &b);
+	if (b.any)
+		c->m->latest = MAX(c->m->latest, b.first);
+	if (b.has_descriptors)
+		cut_bundle_descriptors(&b, note_descriptor,
+				       &p->descriptors[machine_number(p, c->m)]);
+	first = part_of(p, b.any ? b.first : c->ts);
+	last = b.any ? part_of(p, b.last) : first;
+	if (!b.state)
+		return first < n ? write_event(p, first, c, &(struct changes){0}) : 0;
+	if (b.any && first == n) {
+		/* It begins before the parts: losses before it are not theirs. */
+		leads = false;
+		for (first = 0; first < n && p->config->ranges[first].to <= b.first;)
+			first++;
+	}
+	for (size_t i = first; r == 0 && i < n && (i <= last || last == n); i++) {
+		if (b.any &&
+		    (b.last < p->config->ranges[i].from || b.first >= p->config->ranges[i].to))
+			break;
+		r = write_piece(p, &b, i, leads, !b.any);
+		leads = false;
+	}
+	cut_bundle_finish(&b);
+	return r;
+}
+
+/* ---- all packets ---- */
+
+static int on_event(struct parts *p, const struct cut_packet *c)
+{
+	size_t part = part_of(p, c->ts);
+
+	return part < p->config->n_ranges ? write_event(p, part, c, &(struct changes){0}) : 0;
+}
+
+static int on_packet(void *ctx, const struct cut_packet *c)
+{
+	enum cut_kind kind = cut_kind_of(c);
+	struct parts *p = ctx;
+	int r = 0;
+
+	if (kind == CUT_BUNDLE)
+		return on_bundle(p, c);
+	/* A packet that readers drop is no state. */
+	if (kind == CUT_EVENT || (c->p.flags & PACKET_NEEDS_STATE && (!c->seq || !c->seq->valid)))
+		return on_event(p, c);
+	if (kind == CUT_STATE)
+		r = on_state(p, c);
+	else if (kind == CUT_PROCESS_TREE)
+		r = on_process_tree(p, c);
+	else if (kind == CUT_SNAPSHOT)
+		r = on_snapshot(p, c);
+	/* The mark of a gap is in the part of its time; a sequence does not begin with one. */
+	return r == 0 && c->p.dropped && c->seq && c->seq->packets > 1 ? on_event(p, c) : r;
+}
+
+static void deinit(struct parts *p)
+{
+	for (size_t i = 0; p->parts && i < p->config->n_ranges; i++) {
+		free(p->parts[i].views);
+		for (size_t m = 0; m < CUT_MACHINES_MAX; m++)
+			free(p->parts[i].cpus[m].of);
+	}
+	free(p->parts);
+	cut_state_deinit(&p->state);
+	for (size_t m = 0; m < CUT_MACHINES_MAX; m++)
+		cut_state_deinit(&p->descriptors[m]);
+	strbuf_deinit(&p->last_snapshot);
+	strbuf_deinit(&p->out);
+	strbuf_deinit(&p->payload);
+	cut_reader_deinit(&p->reader);
+}
+
+int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped,
+		    const struct cut_parts_config *config, struct cut_result *ret)
+{
+	struct parts *p = calloc(1, sizeof(*p));
+	int r = -ENOMEM;
+
+	if (!p)
+		return r;
+	p->overview = o;
+	p->config = config;
+	p->parts = calloc(config->n_ranges, sizeof(*p->parts));
+	cut_reader_init(&p->reader);
+	p->reader.on_packet = on_packet;
+	p->reader.ctx = p;
+	p->reader.whole = &o->reader;
+	if (p->parts)
+		r = cut_reader_run(&p->reader, data, len, mapped);
+	*ret = (struct cut_result){
+		.cut_off = p->reader.cut_off,
+		.undecodable = p->reader.undecodable,
+		.not_unpacked = p->reader.not_unpacked,
+	};
+	deinit(p);
+	free(p);
+	return r;
+}
+
+const char *cut_parts_refusal(const struct cut_overview *o)
+{
+	if (o->start > o->end)
+		return "it has no events";
+	if (o->reader.relative)
+		return "it has track events of an old form, whose times are differences";
+	if (o->reader.incremental_counters)
+		return "it has counters that are recorded as differences";
+	if (o->reader.programs)
+		return "it has packets that change the state of a program (ProtoVM)";
+	return NULL;
+}

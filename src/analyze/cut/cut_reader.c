@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/cut/cut_reader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "analyze/cut/cut_fields.h"
+#include "analyze/store/store_open.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+#define PROTOVMS                                                                                   \
+	125 /* TracePacket.protovms: packets of an instance change what its program keeps */
+
+void cut_reader_init(struct cut_reader *r)
+{
+	*r = (struct cut_reader){0};
+	store_init(&r->store, UINT64_C(1) << 30);
+}
+
+void cut_reader_deinit(struct cut_reader *r)
+{
+	struct cut_sequence *s, *next;
+
+	HASH_ITER (hh, r->sequences, s, next) {
+		HASH_DEL(r->sequences, s);
+		strbuf_deinit(&s->defaults);
+		strbuf_deinit(&s->interned);
+		strbuf_deinit(&s->thread);
+		free(s);
+	}
+	for (size_t i = 0; i < r->n_machines; i++) {
+		clocks_deinit(&r->machines[i]->clocks);
+		free(r->machines[i]->cpus);
+		free(r->machines[i]);
+	}
+	strbuf_deinit(&r->unpacked);
+	store_deinit(&r->store);
+}
+
+/* ---- machines and sequences ---- */
+
+struct cut_machine *cut_reader_machine(struct cut_reader *r, uint32_t id)
+{
+	struct cut_machine *m;
+
+	for (size_t i = 0; i < r->n_machines; i++)
+		if (r->machines[i]->id == id)
+			return r->machines[i];
+	if (r->n_machines == CUT_MACHINES_MAX)
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->id = id;
+	m->latest = INT64_MIN;
+	clocks_init(&m->clocks, &r->store);
+	return r->machines[r->n_machines++] = m;
+}
+
+struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu)
+{
+	if (cpu >= CUT_CPUS_MAX)
+		return NULL;
+	if (cpu >= m->n_cpus) {
+		if (array_reserve(&m->cpus, &m->cap_cpus, (size_t)cpu + 1, sizeof(*m->cpus)))
+			return NULL;
+		memset(m->cpus + m->n_cpus, 0, ((size_t)cpu + 1 - m->n_cpus) * sizeof(*m->cpus));
+		m->n_cpus = (size_t)cpu + 1;
+	}
+	return &m->cpus[cpu];
+}
+
+static struct cut_sequence *sequence_of(struct cut_reader *r, uint32_t machine, uint32_t id)
+{
+	uint64_t key = (uint64_t)machine << 32 | id;
+	struct cut_sequence *s;
+
+	HASH_FIND(hh, r->sequences, &key, sizeof(key), s);
+	if (s || HASH_COUNT(r->sequences) >= CUT_SEQUENCES_MAX)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->key = key;
+	s->number = HASH_COUNT(r->sequences);
+	HASH_ADD(hh, r->sequences, key, sizeof(s->key), s);
+	if (s->hh.tbl)
+		return s;
+	free(s);
+	return NULL;
+}
+
+/* ---- the state of a sequence ---- */
+
+static void clear_state(struct cut_sequence *s)
+{
+	s->generation++;
+	s->defaults_version++;
+	s->valid = true;
+	s->default_clock = 0;
+	strbuf_clear(&s->defaults);
+	strbuf_clear(&s->interned);
+	strbuf_clear(&s->thread);
+}
+
+static void set_defaults(struct cut_sequence *s, const struct pb_field *defaults)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	strbuf_clear(&s->defaults);
+	strbuf_add(&s->defaults, defaults->data, defaults->len);
+	s->defaults_version++;
+	s->default_clock = 0;
+	pb_dec_init(&d, defaults->data, defaults->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID && !f.data)
+			s->default_clock = (uint32_t)f.u64;
+}
+
+/* Old track events are of the thread that their sequence described last. */
+static void note_thread(struct cut_sequence *s, const struct pb_field *payload)
+{
+	bool is_thread = payload->id == PB_TRACE_PACKET_THREAD_DESCRIPTOR;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, payload->data, payload->len);
+	while (payload->id == PB_TRACE_PACKET_TRACK_DESCRIPTOR && pb_dec_next(&d, &f))
+		is_thread |= f.id == PB_TRACK_DESCRIPTOR_THREAD && f.data;
+	if (!is_thread)
+		return;
+	strbuf_clear(&s->thread);
+	cut_put_bytes(&s->thread, payload->id, payload->data, payload->len);
+}
+
+static int update_state(struct cut_sequence *s, const struct packet *p)
+{
+	s->packets++;
+	if (p->flags & PACKET_STATE_CLEARED)
+		clear_state(s);
+	else if (p->dropped)
+		s->valid = false;
+	if (p->defaults.data)
+		set_defaults(s, &p->defaults);
+	if (p->interned.data && s->valid) {
+		if (s->interned.len + p->interned.len > CUT_INTERNED_MAX)
+			return -EFBIG;
+		strbuf_add(&s->interned, p->interned.data, p->interned.len);
+	}
+	note_thread(s, &p->payload);
+	return s->interned.failed || s->defaults.failed || s->thread.failed ? -ENOMEM : 0;
+}
+
+/* ---- time ---- */
+
+static struct clock_reading read_clock(const struct pb_field *clock, uint32_t sequence)
+{
+	struct clock_reading r = {.unit = 1};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, clock->data, clock->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
+			r.clock = clock_of((uint32_t)f.u64, sequence);
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP:
+			r.value = (int64_t)f.u64;
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL:
+			r.incremental = f.u64 != 0;
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS:
+			r.unit = f.u64 ? (int64_t)f.u64 : 1;
+			break;
+		}
+	return r;
+}
+
+static void read_snapshot(struct cut_machine *m, struct cut_packet *c)
+{
+	struct clock_reading r[32];
+	uint64_t primary = 0;
+	struct pb_field f;
+	struct pb_dec d;
+	size_t n = 0;
+
+	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_CLOCK_SNAPSHOT_CLOCKS && f.data && n < ARRAY_SIZE(r))
+			r[n++] = read_clock(&f, c->p.sequence);
+		else if (f.id == PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK)
+			primary = f.u64;
+	}
+	if (!m->has_snapshot && !m->clocks.has_trace && primary && primary < CLOCK_SEQUENCE_FIRST)
+		m->clocks.trace = primary;
+	m->has_snapshot = true;
+	clocks_snapshot(&m->clocks, r, n);
+	for (size_t i = 0; i < n; i++)
+		if (r[i].clock == m->clocks.trace)
+			c->ts = r[i].value;
+}
+
+bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
+			int64_t *ret)
+{
+	struct cut_machine *known;
+
+	if (clocks_convert(&m->clocks, clock, ts, ret) == CLOCK_CONVERTED)
+		return true;
+	if (!r->whole)
+		return false;
+	known = cut_reader_machine(r->whole, m->id);
+	return known && clocks_convert(&known->clocks, clock, ts, ret) == CLOCK_CONVERTED;
+}
+
+static int64_t later_of(const struct cut_reader *r)
+{
+	int64_t latest = INT64_MIN;
+
+	for (size_t i = 0; i < r->n_machines; i++)
+		latest = MAX(latest, r->machines[i]->latest);
+	return latest == INT64_MIN ? 0 : latest;
+}
+
+/* A packet without a time, or of an unknown clock, has that of the packets before it. */
+static void set_time(struct cut_reader *r, struct cut_packet *c)
+{
+	const struct packet *p = &c->p;
+	uint32_t clock = p->has_clock ? p->clock : c->seq ? c->seq->default_clock : 0;
+
+	c->ts = later_of(r);
+	if (!p->has_timestamp)
+		return;
+	if (!clock || clock == c->m->clocks.trace) {
+		c->ts = (int64_t)p->timestamp;
+	} else {
+		c->converted = cut_reader_convert(r, c->m, clock_of(clock, p->sequence),
+						  (int64_t)p->timestamp, &c->ts) &&
+			       c->m->has_snapshot;
+		if (!c->converted)
+			return;
+	}
+	if (p->payload.id != PB_TRACE_PACKET_FTRACE_EVENTS)
+		c->m->latest = MAX(c->m->latest, c->ts);
+}
+
+/* ---- packets ---- */
+
+#define TIMESTAMP_DELTA_US 1 /* TrackEvent */
+#define TIMESTAMP_ABSOLUTE_US 16
+
+/* What cannot be cut: values that are differences to those of earlier packets. */
+static void note_differences(struct cut_reader *r, const struct packet *p)
+{
+	bool is_event = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT;
+	struct pb_field f, part;
+	struct pb_dec d, e;
+
+	r->programs |= p->payload.id == PROTOVMS;
+	if ((!is_event || p->has_timestamp) && p->payload.id != PB_TRACE_PACKET_TRACK_DESCRIPTOR)
+		return;
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (pb_dec_next(&d, &f)) {
+		if (is_event)
+			r->relative |= f.id == TIMESTAMP_DELTA_US || f.id == TIMESTAMP_ABSOLUTE_US;
+		if (is_event || f.id != PB_TRACK_DESCRIPTOR_COUNTER || !f.data)
+			continue;
+		pb_dec_init(&e, f.data, f.len);
+		while (pb_dec_next(&e, &part))
+			if (part.id == PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL && part.u64)
+				r->incremental_counters = true;
+	}
+}
+
+static bool any_payload(uint32_t field)
+{
+	(void)field;
+	return true;
+}
+
+static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
+
+static int unpack(struct cut_reader *r, const struct pb_field *f)
+{
+	int result = r->unpacking ? -EBADMSG : packets_unpack(f->id, f->data, f->len, &r->unpacked);
+
+	if (result == -ENOMEM)
+		return result;
+	if (result < 0) {
+		r->not_unpacked++;
+		return 0;
+	}
+	r->unpacking = true;
+	result = read_all(r, (const uint8_t *)r->unpacked.s, r->unpacked.len, false);
+	r->unpacking = false;
+	if (result != -EBADMSG)
+		return result;
+	r->not_unpacked++;
+	return 0;
+}
+
+static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
+{
+	struct cut_packet c = {.data = data, .len = len};
+	int result = 0;
+
+	if (!packet_read(&c.p, data, len, any_payload)) {
+		r->undecodable++;
+		return 0;
+	}
+	if (c.p.payload.id == PB_TRACE_PACKET_COMPRESSED_PACKETS ||
+	    c.p.payload.id == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS)
+		return unpack(r, &c.p.payload);
+	c.m = cut_reader_machine(r, c.p.machine);
+	if (c.m && c.p.sequence)
+		c.seq = sequence_of(r, c.p.machine, c.p.sequence);
+	if (!c.m || (c.p.sequence && !c.seq))
+		return -EFBIG;
+	if (c.seq)
+		result = update_state(c.seq, &c.p);
+	r->packets++;
+	note_differences(r, &c.p);
+	set_time(r, &c);
+	if (c.p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
+		read_snapshot(c.m, &c);
+	if (result == 0)
+		result = r->store.budget.error;
+	return result < 0 ? result : r->on_packet(r->ctx, &c);
+}
+
+#define GIVE_BACK_BYTES ((size_t)16 << 20)
+
+/* A mapping's pages count as memory of the process until they are given back. */
+static const uint8_t *give_back(const uint8_t *from, const uint8_t *to)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = (size_t)(to - from) / page * page;
+
+	madvise((void *)from, bytes, MADV_DONTNEED);
+	return from + bytes;
+}
+
+static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped)
+{
+	const uint8_t *behind = data;
+	struct pb_field f;
+	struct pb_dec d;
+	int result = 0;
+
+	pb_dec_init(&d, data, len);
+	while (result == 0 && pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACE_PACKET && f.data)
+			result = read_packet(r, f.data, f.len);
+		else if (!r->unpacking && f.data == NULL && d.cur - data < 32)
+			return -EBADMSG;
+		if (mapped && (size_t)(d.cur - behind) >= GIVE_BACK_BYTES)
+			behind = give_back(behind, d.cur);
+	}
+	return result < 0 ? result : pb_dec_ok(&d) ? 0 : -EBADMSG;
+}
+
+int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped)
+{
+	int result = len && data[0] == (PB_TRACE_PACKET << 3 | 2) ? read_all(r, data, len, mapped)
+								  : -EBADMSG;
+
+	/* A trace that is cut off is good up to there. */
+	if (result == -EBADMSG && r->packets) {
+		r->cut_off = true;
+		return 0;
+	}
+	return result;
+}

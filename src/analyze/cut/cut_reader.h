@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/import/clocks.h"
+#include "analyze/packets.h"
+#include "analyze/store/store.h"
+#include "base/core/hash_table.h"
+#include "base/text/str.h"
+
+/*
+ * The packets of a trace in the file's order, each with its machine, its sequence with the incremental state after
+ * it, and its time. Memory grows with sequences, CPUs and clock snapshots, not with packets. The bytes are
+ * untrusted.
+ */
+
+#define CUT_CPUS_MAX 4096u
+#define CUT_MACHINES_MAX 64u
+#define CUT_SEQUENCES_MAX (1u << 20)
+#define CUT_INTERNED_MAX (256u << 20) /* bytes of one sequence's state */
+
+struct cut_sequence {
+	uint64_t key; /* machine and sequence */
+	size_t number; /* from 0 */
+	uint64_t packets;
+	bool valid; /* its state; else packets are missing */
+	uint64_t generation; /* clears so far */
+	uint64_t defaults_version;
+	struct strbuf defaults; /* TracePacketDefaults since the last clear; empty: none */
+	struct strbuf interned; /* InternedData since the last clear, all of it */
+	struct strbuf thread; /* the last thread descriptor since the clear, a field of a packet */
+	uint32_t default_clock;
+	UT_hash_handle hh;
+};
+
+/* The last switch of a CPU in columns: the importer skips the first one that it sees. */
+struct cut_switch {
+	bool known;
+	uint64_t ts; /* of the bundle's clock */
+	uint64_t prev_state, next_pid, next_prio;
+	uint8_t comm[32];
+	size_t comm_len;
+};
+
+struct cut_cpu {
+	bool had_bundle;
+	struct cut_switch last;
+};
+
+struct cut_machine {
+	uint32_t id; /* machine_id */
+	struct clocks clocks;
+	bool has_snapshot;
+	int64_t latest; /* of its packets */
+	uint64_t first_data; /* the latest previous end of the first bundles; 0: none */
+	struct cut_cpu *cpus; /* owned */
+	size_t n_cpus, cap_cpus;
+};
+
+struct cut_packet {
+	const uint8_t *data; /* a whole TracePacket */
+	size_t len;
+	struct packet p;
+	struct cut_machine *m;
+	struct cut_sequence *seq; /* NULL: of none */
+	int64_t ts; /* in the trace's clock; of a bundle its packet's */
+	bool converted; /* ts is not the packet's own number */
+};
+
+struct cut_reader {
+	struct store store; /* the budget of the clocks */
+	struct cut_machine *machines[CUT_MACHINES_MAX]; /* owned */
+	size_t n_machines;
+	struct cut_sequence *sequences; /* owned hash */
+	struct cut_reader *whole; /* of the first pass: clocks that are not known yet; or NULL */
+	struct strbuf unpacked;
+	bool unpacking, cut_off;
+	bool relative; /* has track events whose time is relative to the one before */
+	bool incremental_counters; /* describes counters whose values are differences */
+	bool programs; /* has packets that are patches for a ProtoVM */
+	uint64_t packets, undecodable, not_unpacked;
+	/* Called for each packet but compressed ones. Returns 0 or -errno, which ends reading. */
+	int (*on_packet)(void *ctx, const struct cut_packet *c);
+	void *ctx;
+};
+
+void cut_reader_init(struct cut_reader *r);
+void cut_reader_deinit(struct cut_reader *r);
+
+/* Reads a trace. Pages of a mapping are given back behind it. Returns 0, -EBADMSG if it is no trace, -EFBIG if the
+ * state of its sequences is larger than the limits above, -ENOMEM, or what on_packet returned. */
+int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
+
+/* Converts a time of a clock to the trace's. Returns false if the clock is not known. */
+bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
+			int64_t *ret);
+
+/* Returns the CPU, or NULL if its number is too large or memory is out. */
+struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu);
+struct cut_machine *cut_reader_machine(struct cut_reader *r, uint32_t id);

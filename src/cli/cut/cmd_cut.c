@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sonda cut and sonda split: a trace of a part of the time, or several. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/cut/cut_parts.h"
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
+#include "cli/terminal/verb.h"
+#include "cli/trace/trace_file.h"
+
+static const char cut_usage[] =
+	"usage: sonda cut [OPTION]... -o OUT FILE\n\n"
+	"Writes the part of a trace between two times. The part opens on its own: it has the "
+	"clocks, names\n"
+	"and descriptions of everything before it.\n\n"
+	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
+	"      --to TIME      up to this time\n"
+	"  -o, --out OUT      the file to write\n"
+	"      --force        replace a file that exists\n"
+	"  -h, --help         print this help\n\n"
+	"example: sonda cut --from 1.5 --to 2s -o part.pftrace trace.pftrace\n";
+
+static const char split_usage[] =
+	"usage: sonda split --every TIME | --size SIZE [OPTION]... FILE\n\n"
+	"Writes a trace as several files, PREFIX.000.pftrace and so on. Each opens on its own; "
+	"each event\n"
+	"is in one of them.\n\n"
+	"      --every TIME   a file for each stretch of this length: 10s, 500ms\n"
+	"      --size SIZE    files of about this size: 100mb\n"
+	"  -o, --out PREFIX   begin of the names; default: the trace's name\n"
+	"      --force        replace files that exist\n"
+	"  -h, --help         print this help\n\n"
+	"example: sonda split --every 10s trace.pftrace\n";
+
+static const char letters[] = ":o:h";
+
+static const struct option cut_options[] = {
+	{"from", required_argument, NULL, 'F'}, {"to", required_argument, NULL, 'T'},
+	{"out", required_argument, NULL, 'o'},	{"force", no_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	{0},
+};
+
+static const struct option split_options[] = {
+	{"every", required_argument, NULL, 'e'}, {"size", required_argument, NULL, 's'},
+	{"out", required_argument, NULL, 'o'},	 {"force", no_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},	 {0},
+};
+
+#define PARTS_MAX 4096
+
+struct cut_options {
+	const struct option *long_options;
+	const char *usage;
+	const char *file, *out;
+	bool is_split, force;
+	int64_t from, to; /* ns since the trace's start; -1: not given */
+	int64_t every; /* ns; 0: not given */
+	uint64_t size; /* bytes; 0: not given */
+};
+
+/* ---- the command line ---- */
+
+/* Seconds with a fraction, or with a unit: 1.5, 2s, 200ms, 30us. */
+static int take_time(const char *text, int64_t min, int64_t *ret, struct err_text *e)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1e9}, {"s", 1e9},  {"ms", 1e6},  {"us", 1e3},
+		     {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
+	char *end;
+	double v = strtod(text, &end);
+
+	for (size_t i = 0; end != text && v >= 0 && v < 1e9 && i < ARRAY_SIZE(units); i++)
+		if (!strcmp(end, units[i].name) && (int64_t)(v * units[i].ns) >= min) {
+			*ret = (int64_t)(v * units[i].ns);
+			return 0;
+		}
+	return err_set(e, -EINVAL, "%.80s is no time; as 1.5, 2s or 200ms", text);
+}
+
+static int take_option(int option, const char *typed, struct cut_options *o, struct err_text *e)
+{
+	uint32_t kb;
+
+	switch (option) {
+	case 'F':
+		return take_time(optarg, 0, &o->from, e);
+	case 'T':
+		return take_time(optarg, 0, &o->to, e);
+	case 'e':
+		return take_time(optarg, 1, &o->every, e);
+	case 's':
+		if (str_to_size_kb(optarg, &kb) < 0 || !kb)
+			return err_set(e, -EINVAL, "--size %.80s is no size; as 100mb", optarg);
+		o->size = (uint64_t)kb << 10;
+		return 0;
+	case 'o':
+		o->out = optarg;
+		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
+	case 'f':
+		o->force = true;
+		return 0;
+	default:
+		return option_refuse(option, typed, letters, o->long_options, e);
+	}
+}
+
+static int check(struct cut_options *o, char **words, int n, struct err_text *e)
+{
+	if (n == 0)
+		return err_set(e, -EINVAL, "which trace? name a file");
+	if (n > 1)
+		return err_set(e, -EINVAL, "one file at a time");
+	o->file = words[0];
+	if (o->is_split && !o->every == !o->size)
+		return err_set(e, -EINVAL, "how large are the parts? --every 10s or --size 100mb");
+	if (!o->is_split && !o->out)
+		return err_set(e, -EINVAL, "where to? name the output with -o");
+	if (!o->is_split && o->from < 0 && o->to < 0)
+		return err_set(e, -EINVAL, "which part? --from 1.5, --to 2s, or both");
+	if (o->to >= 0 && o->to <= o->from)
+		return err_set(e, -EINVAL, "--to is not later than --from");
+	return 0;
+}
+
+/* Returns 0, 1 after the help, or -EINVAL. */
+static int parse(int argc, char **argv, struct cut_options *o, struct err_text *e)
+{
+	int option, r = 0;
+
+	opterr = 0;
+	optind = 0;
+	while (r == 0 && (option = getopt_long(argc, argv, letters, o->long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(o->usage, stdout);
+			return 1;
+		}
+		r = take_option(option, argv[optind - 1], o, e);
+	}
+	return r < 0 ? r : check(o, argv + optind, argc - optind, e);
+}
+
+/* ---- the parts' times ---- */
+
+struct ranges {
+	struct cut_range *list; /* owned */
+	size_t n, cap;
+};
+
+static int add_range(struct ranges *r, int64_t from, int64_t to, struct err_text *e)
+{
+	if (r->n == PARTS_MAX)
+		return err_set(e, -EINVAL, "that would be more than %d files; take larger parts",
+			       PARTS_MAX);
+	if (array_reserve(&r->list, &r->cap, r->n + 1, sizeof(*r->list)))
+		return err_set(e, -ENOMEM, "no memory");
+	r->list[r->n++] = (struct cut_range){.from = from, .to = to};
+	return 0;
+}
+
+static int ranges_every(const struct cut_overview *v, int64_t every, struct ranges *ret,
+			struct err_text *e)
+{
+	int64_t from = v->start;
+	int r = 0;
+
+	for (; r == 0 && v->end - from >= every; from += every)
+		r = add_range(ret, from, from + every, e);
+	return r < 0 ? r : add_range(ret, from, INT64_MAX, e);
+}
+
+/* Each part has the state of the whole trace as well. */
+static int ranges_of_size(const struct cut_overview *v, uint64_t size, struct ranges *ret,
+			  struct err_text *e)
+{
+	uint64_t room = size > 2 * v->state_bytes ? size - v->state_bytes : size / 2, sum = 0;
+	int64_t from = v->start;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < CUT_BUCKETS; i++) {
+		int64_t at = (v->base + (int64_t)i) * v->width;
+
+		if (sum && sum + v->bytes[i] > room && at > from && at <= v->end) {
+			r = add_range(ret, from, at, e);
+			from = at;
+			sum = 0;
+		}
+		sum += v->bytes[i];
+	}
+	return r < 0 ? r : add_range(ret, from, INT64_MAX, e);
+}
+
+static int make_ranges(const struct cut_options *o, const struct cut_overview *v,
+		       struct ranges *ret, struct err_text *e)
+{
+	int r;
+
+	if (!o->is_split) {
+		if (o->from > v->end - v->start)
+			return err_set(e, -EINVAL,
+				       "--from is behind the end of the trace: it has %.3f s",
+				       (double)(v->end - v->start) / 1e9);
+		return add_range(ret, o->from > 0 ? v->start + o->from : INT64_MIN,
+				 o->to >= 0 ? v->start + o->to : INT64_MAX, e);
+	}
+	r = o->every ? ranges_every(v, o->every, ret, e) : ranges_of_size(v, o->size, ret, e);
+	if (r == 0)
+		ret->list[0].from = INT64_MIN;
+	return r;
+}
+
+/* ---- the files ---- */
+
+struct out_file {
+	char *path; /* owned */
+	struct trace_file *file; /* owned; NULL: no packet yet */
+};
+
+struct outputs {
+	struct out_file *of; /* owned */
+	size_t n;
+	struct err_text *e;
+};
+
+/* "trace.pftrace" splits into "trace.000.pftrace". */
+static char *part_path(const struct cut_options *o, size_t i)
+{
+	const char *name = o->out ? o->out : o->file;
+	const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
+	size_t len = !o->out && dot && dot > (slash ? slash + 1 : name) ? (size_t)(dot - name)
+									: strlen(name);
+	char *path;
+
+	if (!o->is_split)
+		return strdup(o->out);
+	return asprintf(&path, "%.*s.%03zu.pftrace", (int)len, name, i) < 0 ? NULL : path;
+}
+
+static int name_outputs(const struct cut_options *o, struct outputs *out, size_t n)
+{
+	struct stat st;
+
+	out->of = calloc(n, sizeof(*out->of));
+	if (!out->of)
+		return err_set(out->e, -ENOMEM, "no memory");
+	out->n = n;
+	for (size_t i = 0; i < n; i++) {
+		out->of[i].path = part_path(o, i);
+		if (!out->of[i].path)
+			return err_set(out->e, -ENOMEM, "no memory");
+		if (!o->force && strcmp(out->of[i].path, "-") != 0 &&
+		    stat(out->of[i].path, &st) == 0 && S_ISREG(st.st_mode))
+			return err_set(out->e, -EEXIST,
+				       "%s exists already; replace it with --force, or choose "
+				       "another name with -o",
+				       out->of[i].path);
+	}
+	return 0;
+}
+
+static int write_packet(void *ctx, size_t part, const uint8_t *packet, size_t len)
+{
+	struct outputs *out = ctx;
+	struct out_file *f = &out->of[part];
+	int r = f->file ? 0 : trace_file_open(f->path, out->e, &f->file);
+
+	if (r < 0)
+		return r;
+	r = trace_file_packet(f->file, packet, len);
+	return r < 0 ? err_set(out->e, r, "cannot write %s: %s", f->path, strerror(-r)) : 0;
+}
+
+static int save(struct outputs *out)
+{
+	char size[32];
+	int r = 0;
+
+	/* None has a name if one cannot be written. */
+	for (size_t i = 0; r == 0 && i < out->n; i++) {
+		r = out->of[i].file ? trace_file_flush(out->of[i].file) : 0;
+		if (r < 0)
+			return err_set(out->e, r, "cannot write %s: %s", out->of[i].path,
+				       strerror(-r));
+	}
+	for (size_t i = 0; r == 0 && i < out->n; i++) {
+		if (!out->of[i].file)
+			continue;
+		r = trace_file_save(out->of[i].file, out->e);
+		if (r == 0 && strcmp(out->of[i].path, "-") != 0)
+			printf("%s  %s\n", out->of[i].path,
+			       str_bytes(trace_file_bytes(out->of[i].file), size));
+	}
+	return r;
+}
+
+static void outputs_deinit(struct outputs *out)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		trace_file_free(out->of[i].file);
+		free(out->of[i].path);
+	}
+	free(out->of);
+}
+
+/* ---- the trace ---- */
+
+struct input {
+	uint8_t *data;
+	size_t len;
+};
+
+static int map_input(const char *path, struct input *ret, struct err_text *e)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL, "cannot read %s: it is not a regular file", path);
+	if (st.st_size == 0)
+		return err_set(e, -EBADMSG, "%s is empty", path);
+	ret->len = (size_t)st.st_size;
+	ret->data = mmap(NULL, ret->len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (ret->data == MAP_FAILED)
+		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* The pages of a mapped file that became shorter are gone. */
+static void tell_that_file_shrank(int signal)
+{
+	static const char text[] = "sonda: the trace file became shorter while it was read\n";
+	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)signal;
+	(void)n;
+	_exit(EXIT_FAILED);
+}
+
+static int explain(const char *path, int r, struct err_text *e)
+{
+	switch (r) {
+	case -EBADMSG:
+		return err_set(e, r, "%s is no Perfetto trace", path);
+	case -EFBIG:
+		return err_set(e, r, "%s has too many sequences, names or tracks", path);
+	}
+	return err_set(e, r, "cannot read %s: %s", path, strerror(-r));
+}
+
+static void warn(const char *path, const struct cut_result *r)
+{
+	if (r->cut_off)
+		log_warn("%s is cut off inside a packet; its whole packets are used", path);
+	if (r->undecodable)
+		log_warn("%s: %" PRIu64 " packets are not valid protobuf; no part has them", path,
+			 r->undecodable);
+	if (r->not_unpacked)
+		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked; no part has them",
+			 path, r->not_unpacked);
+}
+
+static int write_parts(const struct cut_options *o, const struct input *in, struct cut_overview *v,
+		       const struct ranges *ranges, struct err_text *e)
+{
+	struct outputs out = {.e = e};
+	const struct cut_parts_config config = {
+		.ranges = ranges->list,
+		.n_ranges = ranges->n,
+		.write = write_packet,
+		.ctx = &out,
+	};
+	struct cut_result result;
+	int r = name_outputs(o, &out, ranges->n);
+
+	if (r == 0) {
+		fs_raise_file_limit((unsigned)ranges->n + 64);
+		e->text[0] = '\0';
+		r = cut_parts_write(v, in->data, in->len, true, &config, &result);
+		if (r < 0 && !e->text[0])
+			explain(o->file, r, e);
+	}
+	if (r == 0) {
+		warn(o->file, &result);
+		r = save(&out);
+	}
+	outputs_deinit(&out);
+	return r;
+}
+
+static int run(const struct cut_options *o, struct err_text *e)
+{
+	struct cut_overview *v = calloc(1, sizeof(*v));
+	struct ranges ranges = {0};
+	struct input in = {0};
+	int r = v ? map_input(o->file, &in, e) : err_set(e, -ENOMEM, "no memory");
+
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	sigaction(SIGBUS, &(struct sigaction){.sa_handler = tell_that_file_shrank}, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+	r = cut_overview_read(v, in.data, in.len, true);
+	if (r < 0)
+		explain(o->file, r, e);
+	else if (cut_parts_refusal(v))
+		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_parts_refusal(v));
+	if (r == 0)
+		r = make_ranges(o, v, &ranges, e);
+	if (r == 0)
+		r = write_parts(o, &in, v, &ranges, e);
+	cut_overview_deinit(v);
+	free(v);
+	free(ranges.list);
+	munmap(in.data, in.len);
+	return r;
+}
+
+static int run_verb(int argc, char **argv, struct cut_options *o)
+{
+	struct err_text e;
+	int r = parse(argc, argv, o, &e);
+
+	if (r > 0)
+		return EXIT_GOOD;
+	if (r < 0) {
+		log_error("%s: %s", argv[0], e.text);
+		log_error("see sonda help %s", argv[0]);
+		return EXIT_USAGE;
+	}
+	if (run(o, &e) == 0)
+		return EXIT_GOOD;
+	log_error("%s: %s", argv[0], e.text);
+	return EXIT_FAILED;
+}
+
+int cmd_cut(int argc, char **argv)
+{
+	struct cut_options o = {
+		.long_options = cut_options,
+		.usage = cut_usage,
+		.from = -1,
+		.to = -1,
+	};
+
+	return run_verb(argc, argv, &o);
+}
+
+int cmd_split(int argc, char **argv)
+{
+	struct cut_options o = {
+		.long_options = split_options,
+		.usage = split_usage,
+		.is_split = true,
+		.from = -1,
+		.to = -1,
+	};
+
+	return run_verb(argc, argv, &o);
+}

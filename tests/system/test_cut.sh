@@ -1,0 +1,241 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda cut and sonda split as commands. The union of the parts has the rows of the whole, with their names, times and
+# arguments, of traces with everything that packets leave to earlier ones.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+TRACE=tests/data/traces/ring_losses.pftrace
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+
+verdict() { # NAME STATUS
+  N=$((N + 1))
+  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
+  echo "not ok $N - $1"
+  head -n 20 "$TMP/out" "$TMP/err" | sed 's/^/#   /'
+  BAD=1
+}
+fails() { # NAME CODE TEXT ARGUMENT...
+  "$SONDA" "${@:4}" >"$TMP/out" 2>"$TMP/err" </dev/null
+  [ $? = "$2" ] && grep -q -- "$3" "$TMP/err"
+  verdict "$1" $?
+}
+encode() { # FILE: a trace of text, compressed packets in the place of lines "compress { ... }"
+  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$1" 2>"$TMP/err"
+}
+
+# ---- a trace with all that parts need of earlier packets ----
+
+state() { # SEQUENCE MACHINE: interned names, defaults, a clock of the sequence in ten nanoseconds, from 1000 on
+  cat <<END
+packet { trusted_packet_sequence_id: $1 $2 sequence_flags: 1 timestamp: 1000
+  trace_packet_defaults { timestamp_clock_id: 64 track_event_defaults { track_uuid: $1 } }
+  interned_data { event_names { iid: 1 name: "one" } }
+  clock_snapshot { clocks { clock_id: 6 timestamp: 1000 } clocks { clock_id: 64 timestamp: 100 unit_multiplier_ns: 10 is_incremental: true } } }
+packet { trusted_packet_sequence_id: $1 $2 timestamp: 0 timestamp_clock_id: 6 track_descriptor { uuid: $1 thread { pid: $1 tid: $1 thread_name: "thread$1" } } }
+END
+}
+slice() { # SEQUENCE MACHINE NAME DELTA [MORE]
+  echo "packet { trusted_packet_sequence_id: $1 $2 sequence_flags: 2 timestamp: $4 track_event { type: 1 name_iid: $3 } ${5:-} }"
+  echo "packet { trusted_packet_sequence_id: $1 $2 sequence_flags: 2 timestamp: 1 track_event { type: 2 } }"
+}
+{
+  echo 'packet { trusted_packet_sequence_id: 1 clock_snapshot { primary_trace_clock: 6 clocks { clock_id: 6 timestamp: 900 } clocks { clock_id: 3 timestamp: 100 } clocks { clock_id: 5 timestamp: 500 } } }'
+  echo 'packet { trusted_packet_sequence_id: 1 timestamp: 950 service_event { tracing_started: true } }'
+  echo 'packet { trusted_packet_sequence_id: 1 trace_config { unique_session_name: "cut me" } }'
+  echo 'packet { trusted_packet_sequence_id: 1 system_info { utsname { release: "6.1.0" machine: "x86_64" } } }'
+  echo 'packet { trusted_packet_sequence_id: 8 timestamp: 1000 process_tree { processes { pid: 20 ppid: 1 cmdline: "/bin/worker" } threads { tid: 21 tgid: 20 name: "helper" } } }'
+  state 2 ""
+  state 3 "machine_id: 7"
+  for i in 1 2 3 4 5 6 7 8; do
+    slice 2 "" 1 8
+    slice 3 "machine_id: 7" 1 8 "$([ $i != 3 ] || echo 'interned_data { event_names { iid: 2 name: "two" } }')"
+    [ $i -lt 4 ] || slice 3 "machine_id: 7" 2 3
+    at=$((1000 + i * 100))
+    # Every bundle crosses a cut at a multiple of 50.
+    echo "packet { trusted_packet_sequence_id: 4 ftrace_events { cpu: 0 previous_bundle_end_timestamp: $((at - 40))
+      $([ $i != 1 ] || echo 'generic_event_descriptors { field_id: 65540 group_name: "my" event_descriptor: "\n\004mine\022\t\n\005value\030\001\050\003" }')
+      $([ $i != 5 ] || echo "lost_events: true lost_event_count: 9 lost_ranges { begin_timestamp: $((at - 35)) end_timestamp: $((at - 30)) event_count: 9 }")
+      event { timestamp: $((at - 30)) pid: 21 print { ip: 1 buf: \"C|20|level|$i\n\" } }
+      event { timestamp: $((at + 30)) pid: 21 print { ip: 1 buf: \"C|20|level|-$i\n\" } }
+      compact_sched { intern_table: \"helper\" intern_table: \"other\"
+        switch_timestamp: $((at - 25)) switch_timestamp: 50 switch_prev_state: 1 switch_prev_state: 1
+        switch_next_pid: 21 switch_next_pid: 30 switch_next_prio: 120 switch_next_prio: 110 switch_next_comm_index: 0 switch_next_comm_index: 1
+        waking_timestamp: $((at - 20)) waking_pid: 30 waking_target_cpu: 0 waking_prio: 110 waking_comm_index: 1 waking_common_flags: 1 } } }"
+    # A ring with another clock: 400 behind.
+    echo "packet { trusted_packet_sequence_id: 5 ftrace_events { cpu: 1 ftrace_clock: FTRACE_CLOCK_MONO_RAW
+      event { timestamp: $((at - 430)) pid: 21 sched_switch { prev_comm: \"helper\" prev_pid: 21 prev_prio: 120 prev_state: 1 next_comm: \"third\" next_pid: 31 next_prio: 120 } }
+      event { timestamp: $((at - 370)) pid: 31 sched_switch { prev_comm: \"third\" prev_pid: 31 prev_prio: 120 prev_state: 1 next_comm: \"helper\" next_pid: 21 next_prio: 120 } } } }"
+    echo "packet { trusted_packet_sequence_id: 6 timestamp: $((at - 800)) timestamp_clock_id: 3 sys_stats { meminfo { key: 1 value: $i } } }"
+    echo "packet { trusted_packet_sequence_id: 8 timestamp: $at process_stats { processes { pid: 20 vm_rss_kb: $i } } }"
+  done
+  # A gap: events that need the state are dropped from here to the next clear.
+  slice 2 "" 1 1 | sed '1s/sequence_flags: 2/sequence_flags: 2 previous_packet_dropped: 1/'
+  state 2 "" | sed 's/timestamp: 1000 }/timestamp: 1900 }/; s/timestamp: 1000$/timestamp: 1900/'
+  slice 2 "" 1 3
+} | encode "$TMP/hand"
+verdict "protoc encodes a trace" $?
+python3 - "$TMP/hand" "$TMP/compressed" <<'END' >"$TMP/out" 2>"$TMP/err"
+import sys, zlib
+data = open(sys.argv[1], "rb").read()
+def varint(n):
+    out = b""
+    while n >= 128:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+def packets():
+    at = 0
+    while at < len(data):
+        begin, at, n, shift = at, at + 1, 0, 0
+        while True:
+            b = data[at]
+            n, shift, at = n | (b & 127) << shift, shift + 7, at + 1
+            if b < 128:
+                break
+        at += n
+        yield data[begin:at]
+all_packets = list(packets())
+with open(sys.argv[2], "wb") as f:
+    for i in range(0, len(all_packets), 16):
+        z = zlib.compress(b"".join(all_packets[i:i + 16]))
+        packet = varint(50 << 3 | 2) + varint(len(z)) + z
+        f.write(b"\x0a" + varint(len(packet)) + packet)
+END
+verdict "and compresses its packets" $?
+for name in merged_tracks equal_times; do
+  encode "$TMP/$name" <tests/interop/sql_traces/$name.txtpb
+  verdict "protoc encodes $name" $?
+done
+
+union_is_whole() { # NAME WHOLE PART...
+  python3 - "$SONDA" "${@:2}" <<'END' >"$TMP/out" 2>"$TMP/err"
+import collections, json, subprocess, sys
+sonda, whole, *parts = sys.argv[1:]
+queries = [
+    """select s.ts, s.name, s.category, t.name, t.type, h.name, h.tid, p.name, t.machine_id, (select group_concat(a.key || a.display_value) from args a
+       where a.arg_set_id = s.arg_set_id) from slice s join __intrinsic_track t on t.id = s.track_id left join thread h on h.utid = t.utid
+       left join process p on p.upid = ifnull(t.upid, h.upid)""",
+    "select c.ts, c.value, t.name, t.type, t.cpu, p.name, p.pid from counter c join __intrinsic_track t on t.id = c.track_id left join process p on p.upid = t.upid",
+    "select s.ts, s.cpu, h.name, h.tid, p.name, s.priority from sched s join thread h using (utid) left join process p using (upid)",
+    """select e.ts, e.name, e.cpu, h.tid, h.name, p.name, (select group_concat(a.key || a.display_value) from args a where a.arg_set_id = e.arg_set_id)
+       from ftrace_event e join thread h using (utid) left join process p using (upid)""",
+    """select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0 and name <> 'ftrace_cpu_has_data_loss'
+       and name not like 'track_descriptor%'""",
+    "select t.ts, h.tid, t.state from thread_state t join thread h using (utid)",
+]
+def rows(trace):
+    said = subprocess.run([sonda, "sql", "--json", trace, *queries], capture_output=True, text=True, check=True).stdout
+    decoder, at, result = json.JSONDecoder(), 0, []
+    for _ in queries:
+        value, at = decoder.raw_decode(said, at)
+        at += len(said[at:]) - len(said[at:].lstrip())
+        result.append(collections.Counter(tuple(r.values()) for r in value))
+    counts = collections.Counter()
+    for (*stat, value), n in result[4].items():
+        counts[tuple(stat)] += value * n
+    result[4] = counts
+    return result
+expected = rows(whole)
+union = [collections.Counter() for _ in queries]
+for part in parts:
+    for i, r in enumerate(rows(part)):
+        union[i] += r
+print([sum(c.values()) for c in expected])
+for i in range(5):
+    missing, more = expected[i] - union[i], union[i] - expected[i]
+    for r in list(missing)[:5]:
+        print("missing", r)
+    for r in list(more)[:5]:
+        print("more", r)
+    if missing or more:
+        sys.exit(1)
+# What a thread does is not known in a part before its first switch: a waking that the whole ignores may count.
+more = union[5] - expected[5]
+if any(state != "R" for ts, tid, state in more):
+    print("states", list(more)[:5])
+    sys.exit(1)
+sys.exit(not sum(expected[i].total() for i in range(4)))
+END
+  verdict "$1" $?
+}
+
+for trace in hand compressed; do
+  "$SONDA" split --every 50ns -o "$TMP/$trace-50" "$TMP/$trace" >"$TMP/out" 2>"$TMP/err"
+  [ $? = 0 ] && [ "$(wc -l <"$TMP/out")" -gt 14 ]
+  verdict "$trace: --every makes a file of each stretch" $?
+  union_is_whole "$trace: the union of parts of 50 ns is the whole" "$TMP/$trace" "$TMP/$trace"-50.*
+  "$SONDA" split --size 2kb -o "$TMP/$trace-2k" "$TMP/$trace" >"$TMP/out" 2>"$TMP/err"
+  union_is_whole "$trace: the union of parts by size is the whole" "$TMP/$trace" "$TMP/$trace"-2k.*
+done
+{
+  "$SONDA" cut --to 333ns -o "$TMP/cut1" "$TMP/hand" && "$SONDA" cut --from 333ns --to 612ns -o "$TMP/cut2" "$TMP/hand" &&
+    "$SONDA" cut --from 612ns -o "$TMP/cut3" "$TMP/hand"
+} >"$TMP/out" 2>&1
+union_is_whole "three cuts are the whole" "$TMP/hand" "$TMP"/cut[123]
+{ "$SONDA" split --every 7ns -o "$TMP/m" "$TMP/merged_tracks" && "$SONDA" split --every 1ns -o "$TMP/e" "$TMP/equal_times"; } >"$TMP/out" 2>&1
+union_is_whole "tracks" "$TMP/merged_tracks" "$TMP"/m.*
+union_is_whole "equal times" "$TMP/equal_times" "$TMP"/e.*
+"$SONDA" split --every 300us -o "$TMP/r" "$TRACE" >"$TMP/out"
+[ "$(wc -l <"$TMP/out")" -gt 2 ]
+verdict "a recording: several files" $?
+union_is_whole "a recording with losses" "$TRACE" "$TMP"/r.*
+
+# ---- losses ----
+
+holes() { "$SONDA" info --json "$1" | python3 -c 'import json, sys; print(*[(h["cpu"], h.get("events")) for h in json.load(sys.stdin)["holes"]])'; }
+places=$(for part in "$TMP"/hand-50.*; do echo "$(holes "$part")"; done | grep -c .)
+[ "$(holes "$TMP/hand")" = "(0, 9)" ] && [ "$places" = 1 ]
+verdict "a hole is in one part" $?
+"$SONDA" info --json "$TRACE" >"$TMP/out"
+told=0
+for part in "$TMP"/r.*; do "$SONDA" info --json "$part" | grep -aq '"count":24275' && told=$((told + 1)); done
+grep -aq '"count":24275' "$TMP/out" && [ $told = 1 ]
+verdict "the kernel's counts are in the part of the recording's end" $?
+for i in 000 012; do
+  part=$TMP/hand-50.$i.pftrace
+  grep -aq 'cut me' "$part" && [ "$("$SONDA" sql --csv "$part" "select release from machine where id = 0" | tail -n 1 | tr -d '\r')" = 6.1.0 ]
+  verdict "part $i has the config and the machine" $?
+done
+
+# ---- files and mistakes ----
+
+[ "$(stat -c %a "$TMP/cut1")" = 600 ]
+verdict "only its owner can read a part" $?
+fails "a file that exists is not replaced" 1 'exists already; replace it with --force' cut --to 1 -o "$TMP/cut1" "$TMP/hand"
+fails "nor a part" 1 'hand-50.000.pftrace exists already' split --every 50ns -o "$TMP/hand-50" "$TMP/hand"
+"$SONDA" cut --force --from 100ns -o "$TMP/cut1" "$TMP/hand" >"$TMP/out" 2>"$TMP/err"
+verdict "with --force it is" $?
+head -c 3001 "$TRACE" >"$TMP/short"
+"$SONDA" cut --to 1 -o - "$TMP/short" 2>"$TMP/err" >"$TMP/out" && grep -q 'cut off inside a packet' "$TMP/err"
+verdict "a trace that is cut off" $?
+"$SONDA" cut --to 1s -o - "$TRACE" 2>"$TMP/err" >/dev/full
+[ $? = 1 ] && grep -q 'No space left on device' "$TMP/err"
+verdict "a full device is told" $?
+(ulimit -f 4; "$SONDA" cut --to 1s -o "$TMP/full" "$TRACE" >"$TMP/out" 2>"$TMP/err")
+[ $? = 1 ] && [ ! -e "$TMP/full" ]
+verdict "a part that cannot be written has no name" $?
+encode "$TMP/tracks" <tests/interop/sql_traces/tracks.txtpb
+fails "counters as differences" 1 'counters that are recorded as differences' cut --to 1 -o "$TMP/x" "$TMP/tracks"
+encode "$TMP/legacy" <tests/interop/sql_traces/legacy_events.txtpb
+fails "times as differences" 1 'whose times are differences' cut --to 1 -o "$TMP/x" "$TMP/legacy"
+echo text >"$TMP/text"
+fails "not a trace" 1 'no Perfetto trace' cut --to 1 -o "$TMP/x" "$TMP/text"
+fails "a pipe" 1 'not a regular file' cut --to 1 -o "$TMP/x" /dev/null
+fails "no such file" 1 'No such file' cut --to 1 -o "$TMP/x" "$TMP/none"
+fails "behind the end" 1 'behind the end of the trace' cut --from 1h -o "$TMP/x" "$TRACE"
+fails "too many parts" 1 'more than 4096 files' split --every 1ns -o "$TMP/x" "$TRACE"
+[ -z "$(find "$TMP" -name 'x*')" ]
+verdict "a mistake writes nothing" $?
+fails "no times" 2 'which part' cut -o "$TMP/x" "$TRACE"
+fails "no output" 2 'name the output with -o' cut --to 1 "$TRACE"
+fails "an end before the begin" 2 'not later than --from' cut --from 2 --to 1 -o "$TMP/x" "$TRACE"
+fails "no time" 2 'is no time' cut --from x -o "$TMP/x" "$TRACE"
+fails "neither time nor size" 2 'how large are the parts' split "$TRACE"
+fails "both" 2 'how large are the parts' split --every 1 --size 1mb "$TRACE"
+fails "no size" 2 'is no size' split --size x "$TRACE"
+echo "1..$N"
+exit $BAD
