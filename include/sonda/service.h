@@ -50,7 +50,8 @@ int sonda_service_start(const struct sonda_service_options *options, struct sond
 int sonda_service_connect(void *service, enum sonda_port port);
 
 /* Ends all sessions and the thread, and frees the service. Backends and sessions of it are removed
- * before. What sessions write into files is written to its end. No-op for NULL. */
+ * before; for a session that is left, it waits until nobody has read its trace for 3 s. What
+ * sessions write into files is written to its end. No-op for NULL. */
 void sonda_service_stop(struct sonda_service *service);
 
 #ifdef __cplusplus

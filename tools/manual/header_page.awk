@@ -197,7 +197,7 @@ END {
 	print ".SH SYNOPSIS\n.nf"
 	print bold("#include <" header ">")
 	print ".fi\n.PP"
-	put("Link with \\fB\\-lsonda\\fR.")
+	put("Link with \\fB" (description ~ /libsonda-service/ ? "\\-lsonda\\-service \\-lsonda" : "\\-lsonda") "\\fR.")
 	print ".SH DESCRIPTION"
 	print_comment(description)
 	print ".SH INTERFACE"

@@ -132,8 +132,11 @@ static void answer_bind(struct ipc_conn *c, const struct frame *f)
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	size_t n = id ? c->services[id - 1].service->n_methods : 0;
 
-	if (pb_mem_init(&m) < 0)
+	if (pb_mem_init(&m) < 0) {
+		/* Without this answer the peer would wait for ever. */
+		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
 		return;
+	}
 	if (id && c->services[id - 1].service->descriptors_when_bound)
 		ipc_conn_take_descriptors(c, true);
 	for (size_t i = 0; i < n; i++)
