@@ -332,8 +332,8 @@ $(B)/lib/libsonda-service.so.0: $(EMBED_OBJ) $(EMBED_LIBS) src/embed/libsonda-se
 $(B)/lib/libsonda-service.a: $(EMBED_OBJ) $(EMBED_LIBS)
 	@echo "  AR      $@"
 	$(Q)mkdir -p $(@D) && rm -f $@
-	$(Q)ld -r -o $(@:.a=.o) $(EMBED_OBJ) $(EMBED_LIBS)
-	$(Q)objcopy --localize-hidden $(@:.a=.o)
+	$(Q)$(LD) -r -o $(@:.a=.o) $(EMBED_OBJ) $(EMBED_LIBS)
+	$(Q)$(OBJCOPY) --localize-hidden $(@:.a=.o)
 	$(Q)ar rcs $@ $(@:.a=.o) && rm $(@:.a=.o)
 
 define program_rule
