@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,17 +74,22 @@ static void put_command(const struct report_section *s, const struct report_opti
 	strbuf_printf(b, "%s%s)", o->file ? " " : "", o->file ? o->file : "");
 }
 
-/* The title, and the command that says more: on the same line if there is room. */
+/* The title, what people should know of the table, and the command that says more. Without room for
+ * all of it the command is on a line of its own, then the note is left out. */
 static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};
-	int room = p->style.width;
+	int room = (p->style.width ?: INT_MAX) - report_width_of(s->title);
 
 	fprintf(p->out, "%s%s%s", report_bold(&p->style), s->title, report_plain(&p->style));
+	if (s->note && room >= report_width_of(s->note) + 2) {
+		fprintf(p->out, ": %s", s->note);
+		room -= report_width_of(s->note) + 2;
+	}
 	if (s->more) {
 		put_command(s, p->o, &more);
-		room -= report_width_of(s->title) + report_width_of(more.s ? more.s : "") + 3;
-		fprintf(p->out, "%s%s%s%s", !p->style.width || room >= 0 ? "   " : "\n  ",
+		fprintf(p->out, "%s%s%s%s",
+			room >= report_width_of(more.s ? more.s : "") + 3 ? "   " : "\n  ",
 			report_dim(&p->style), more.s ? more.s : "", report_plain(&p->style));
 		strbuf_deinit(&more);
 	}

@@ -49,10 +49,10 @@ rows "why: the time of a thread by state" $'running|44ms|3\nasleep|40ms|2\nrunna
   "Its time" "state total_ns times" why app
 rows "why: what it waited in, who ended the wait, what the waker had done, and who woke the waker" \
   $'10ms|asleep|sys_read|server 20|7ms|interrupt\n5ms|blocked|open|interrupt|None|None' \
-  "Longest waits for something else than a CPU, and who ended them" \
+  "Waits for something else than a CPU" \
   "wait_ns state waits_in woken_by waker_ran_ns waker_woken_by" why 10
 rows "why: the chain of wakers" $'1|app 10|10ms|sys_read|10ms|server 20\n2|server 20|10ms|None|1ms|interrupt' \
-  "Chain of wakers of the longest one: each line was woken by the next one" \
+  "Chain of wakers" \
   "step thread was_off_ns waits_in waited_for_cpu_ns woken_by" why app
 rows "why: who had the CPU while it was runnable" $'hog|10ms|1\n(idle)|1ms|1' \
   "Who had the CPU during these waits" "thread held_ns waits" why app
@@ -87,7 +87,7 @@ rows "io: a window has the requests that are wholly in it" '8:0|read|1' Devices 
 rows "mem: the machine" $'MemFree|1024000|614400\nMemTotal|2048000|2048000' "Memory of the machine" "memory first_bytes last_bytes" mem
 rows "mem: processes by their largest size" '/usr/bin/app|10|512000' "Processes, by their largest size" "process pid rss_bytes" mem
 rows "mem: reclaim" 'direct reclaim|app|4ms|1' "Time spent to free memory" "what thread total_ns times" mem
-rows "mem: stalls" 'some threads|20ms|20' "Stalls: time in which threads waited for memory" "who stalled_ns share_pct" mem
+rows "mem: stalls" 'some threads|20ms|20' "Stalls" "who stalled_ns share_pct" mem
 rows "mem: OOM kills" '30|hog|app 10' "Processes that the kernel killed for memory" "pid process asked_for_memory" mem
 
 # ---- network

@@ -58,7 +58,8 @@ static const struct report_section sections[] =
 		"written_bytes, CAST(d * 1048576 AS INTEGER) AS discarded_bytes, CAST(f AS "
 		"INTEGER) AS flushes FROM d WHERE r + w + d + f > 0 ORDER BY r + w DESC LIMIT "
 		":top + :more"},
-	{.title = "Stalls: time in which threads waited for I/O",
+	{.title = "Stalls",
+	 .note = "time in which threads waited for I/O",
 	 .sql = SQL_PRESSURE("psi.io.*")},
 };
 

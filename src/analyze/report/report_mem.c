@@ -85,7 +85,8 @@ static const struct report_section sections[] = {
 		":from AND c.ts <= :to GROUP BY t.id) SELECT name AS counter, CAST(n AS INTEGER) "
 		"AS grew_value, 1e9 * n / (:to - :from) AS per_s FROM v WHERE n > 0 ORDER BY n "
 		"DESC LIMIT :top + :more"},
-	{.title = "Stalls: time in which threads waited for memory",
+	{.title = "Stalls",
+	 .note = "time in which threads waited for memory",
 	 .sql = SQL_PRESSURE("psi.mem.*")},
 	{.by = "oom",
 	 .title = "Processes that the kernel killed for memory",

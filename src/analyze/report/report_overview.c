@@ -17,7 +17,8 @@ static const struct report_section sections[] = {
 	 .sql = "WITH " SQL_RUNS ", c AS (SELECT cpu, sum(iif(utid IN chosen, dur, 0)) AS busy, "
 		"count(*) AS n FROM runs GROUP BY cpu) SELECT cpu, 100.0 * busy / (:to - :from) "
 		"AS busy_pct, n AS switches FROM c ORDER BY busy DESC LIMIT 4"},
-	{.title = "Programs: time of their processes on CPUs, waiting for a CPU, blocked",
+	{.title = "Programs",
+	 .note = "time of their processes on CPUs, waiting for a CPU, blocked",
 	 .more = "sched --by program",
 	 .sql = "WITH " SQL_STATES ", " SQL_BY_PROGRAM ", u AS (SELECT utid, sum(iif(state = "
 		"'Running', dur, 0)) AS run, sum(iif(state IN ('R', 'R+'), dur, 0)) AS waits, "
@@ -33,7 +34,8 @@ static const struct report_section sections[] = {
 	 .sql = "WITH " SQL_RUNS ", t AS (SELECT utid, sum(dur) AS run FROM runs WHERE utid IN "
 		"chosen GROUP BY utid) SELECT " SQL_WHO ", run AS run_ns, 100.0 * run / (:to - "
 		":from) AS cpu_pct FROM t" SQL_WHO_FROM "ORDER BY run DESC LIMIT min(:top, 5)"},
-	{.title = "Waited: for a CPU (runnable), for something else in the kernel (blocked)",
+	{.title = "Waited",
+	 .note = "for a CPU (runnable), for something else in the kernel (blocked)",
 	 .more = "why",
 	 .sql = "WITH " SQL_STATES ", t AS (SELECT utid, sum(iif(state IN ('R', 'R+'), dur, 0)) "
 		"AS waits, sum(iif(state GLOB 'D*', dur, 0)) AS blocked FROM states WHERE utid "
@@ -56,7 +58,8 @@ static const struct report_section sections[] = {
 		"FROM slice s JOIN cpu_track t ON t.id = s.track_id WHERE t.type IN ('cpu_irq', "
 		"'cpu_softirq') AND s.dur >= 0 AND s.ts >= :from AND s.ts < :to GROUP BY s.name "
 		"ORDER BY total_ns DESC LIMIT min(:top, 3)"},
-	{.title = "Pressure: time in which threads waited for CPUs, I/O or memory",
+	{.title = "Pressure",
+	 .note = "time in which threads waited for CPUs, I/O or memory",
 	 .more = "mem",
 	 .sql = "SELECT substr(name, 5) AS waits, stalled_ns, share_pct FROM ("
 		SQL_PRESSURE_ROWS("psi.*") ") WHERE share_pct >= 0.1 ORDER BY share_pct DESC "

@@ -81,7 +81,8 @@ static const struct report_section sections[] = {
 		"total_ns, 100.0 * total / (:to - :from) AS share_pct, n AS times, longest AS "
 		"longest_ns, " SQL_WHO " FROM t" SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + "
 		":more"},
-	{.title = "Longest waits for something else than a CPU, and who ended them",
+	{.title = "Waits for something else than a CPU",
+	 .note = "the longest, and who ended them",
 	 .more = "wakeups",
 	 .sql = "WITH " SQL_OFF(":top") " SELECT off.dur AS wait_ns, off.ts AS at_ts, "
 		SQL_STATE("off") " AS state, coalesce(off.blocked_function, "
@@ -94,7 +95,8 @@ static const struct report_section sections[] = {
 		"off_wake ON off_wake.id = k.id JOIN thread me ON me.utid = off.utid"
 		SQL_WAKER_FROM "LEFT JOIN thread off_waker ON off_waker.utid = k.waker_utid AND "
 		"NOT off_waker.is_idle AND k.irq_context IS NOT 1 ORDER BY off.dur DESC"},
-	{.title = "Chain of wakers of the longest one: each line was woken by the next one",
+	{.title = "Chain of wakers",
+	 .note = "of the longest wait; each line was woken by the next one",
 	 .sql = "WITH RECURSIVE " SQL_OFF("1") ", " SQL_CHAIN " SELECT step, " SQL_THREAD("me")
 		" AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, " SQL_STATE("o") " AS state, "
 		"coalesce(o.blocked_function, " SQL_SLICE_AT("o.utid", "o.ts") ") AS waits_in, "
