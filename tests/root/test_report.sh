@@ -5,7 +5,8 @@
 # kernels: none
 #
 # sonda report against other witnesses of the same run: CPU time against the scheduler's account of the process,
-# waits for a CPU against perf sched latency, system calls against strace -c.
+# waits for a CPU against perf sched latency, system calls against strace -c, disks against the kernel's counters of the device,
+# packets against /proc/net/dev, memory against /proc/PID/status.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -21,6 +22,8 @@ near() { # OURS THEIRS PER_CENT [NS: of the machine's, in either]
   awk -v a="$1" -v b="$2" -v p="$3" -v more="${4:-0}" \
     'BEGIN { d = a - b; exit !(a > 0 && b > 0 && (d < 0 ? -d : d) <= b * p / 100 + more) }'
 }
+LOOP=
+trap '[ "$BASHPID" != $$ ] || { [ -z "$LOOP" ] || losetup -d "$LOOP"; leave; }' EXIT
 command -v python3 >/dev/null || { echo "python3 is not here" >&2; exit 77; }
 
 # ---- a process that shares its CPU with another one
@@ -86,6 +89,82 @@ if command -v strace >/dev/null; then
     verdict "report syscalls: calls and errors of $call are those of strace -c" $? "$TMP/diff"
   done
 fi
+
+# ---- a recording of the command alone: switches between other threads are missing
+sed -i 's/400000/100000/' "$TMP/load"
+timeout 120 "$BIN/sonda" record -o "$TMP/alone" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
+read -r pid ran others <"$TMP/ran"
+report cpu --by process --top 1000 "$TMP/alone" | rows Processes pid run_ns >"$TMP/processes"
+near "$(awk -v p="$pid" '$1 == p { print $2 }' "$TMP/processes")" "$ran" 1 $((others * 1000000000 / $(getconf CLK_TCK)))
+verdict "a recording of the command alone: the time of its process is the scheduler's account of it, within 1 %" $? "$TMP/near"
+[ "$(wc -l <"$TMP/processes")" -lt 20 ] && report cpu "$TMP/alone" | rows CPUs busy_pct | awk '$1 > 100 { exit 1 }'
+verdict "the report is about its processes only, and no CPU is busy for longer than the recording" $? "$TMP/processes"
+
+# ---- disks: a loop device of our own has no other user
+if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/log"); then
+  LOOP=$loop
+  ! command -v udevadm >/dev/null || udevadm settle
+  stat=/sys/block/${loop#/dev/}/stat
+  read -r -a before <"$stat"
+  timeout 120 "$BIN/sonda" record -a -o "$TMP/io" 'block:block_rq_*' sched -- sh -c "
+    dd if=/dev/zero of=$loop bs=64k count=100 oflag=direct && dd if=$loop of=/dev/null bs=32k count=150 iflag=direct" >"$TMP/log" 2>&1
+  read -r -a after <"$stat"
+  {
+    echo "read $((after[0] - before[0])) $(((after[2] - before[2]) * 512))"
+    echo "write $((after[4] - before[4])) $(((after[6] - before[6]) * 512))"
+  } >"$TMP/theirs"
+  # A request that the kernel splits is one in its counters, too: both count what the device completed.
+  report io --by device --top 1000 "$TMP/io" | rows Devices device op requests size_bytes |
+    awk -v d="$(lsblk -nro MAJ:MIN "$loop")" '$1 == d && ($2 == "read" || $2 == "write") { print $2, $3, $4 }' | sort >"$TMP/ours"
+  diff "$TMP/theirs" "$TMP/ours" >"$TMP/diff" && [ "$(awk '{ n += $2 } END { print n }' "$TMP/ours")" -ge 250 ]
+  verdict "report io: requests and bytes of a device are those of the kernel's counters" $? "$TMP/diff"
+  report io -p dd --by device --top 1000 "$TMP/io" | rows Devices op size_bytes | sort >"$TMP/ours"
+  printf 'read %s\nwrite %s\n' $((150 * 32768)) $((100 * 65536)) | diff - <(grep -E ' (4915200|6553600)$' "$TMP/ours") >"$TMP/diff"
+  verdict "report io -p: they belong to the process that asked for them" $? "$TMP/ours"
+  losetup -d "$loop"
+  LOOP=
+else
+  echo "# no loop device here"
+fi
+
+# ---- network: two interfaces of our own, in a namespace of our own
+if unshare -n ip link add name "sr$$" type veth peer name "sp$$" 2>"$TMP/log"; then
+  cat >"$TMP/send" <<SEND
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+ip link add name sr$$ type veth peer name sp$$ && ip addr add 10.9.9.1/24 broadcast + dev sr$$
+ip link set sp$$ up && ip link set sr$$ up
+python3 -c "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+for i in range(300):
+    s.sendto(bytes(100 + i), ('10.9.9.255', 9))"
+grep -E 'sr$$|sp$$' /proc/net/dev >"$TMP/dev"
+SEND
+  timeout 120 "$BIN/sonda" record -a -o "$TMP/net" net:net_dev_xmit net:netif_receive_skb sched -- unshare -n sh "$TMP/send" >"$TMP/log" 2>&1
+  tr ':' ' ' <"$TMP/dev" | awk '/ *sr/ { print $1, "sent", $11, $10 } / *sp/ { print $1, "received", $3 }' | sort >"$TMP/theirs"
+  # What is received has no link header any more: only packets are compared.
+  report net --by device --top 1000 "$TMP/net" | rows "Packets, by device" device way packets size_bytes |
+    awk -v r="sr$$" -v p="sp$$" '$1 == r && $2 == "sent"; $1 == p && $2 == "received" { print $1, $2, $3 }' | sort >"$TMP/ours"
+  diff "$TMP/theirs" "$TMP/ours" >"$TMP/diff" && [ "$(wc -l <"$TMP/ours")" = 2 ]
+  verdict "report net: packets and bytes of an interface are those of /proc/net/dev" $? "$TMP/diff"
+  report net --by process -p python3 "$TMP/net" | rows "Packets, by the process that sent them" packets | grep -qx 300
+  verdict "report net: the process that sent them" $?
+else
+  echo "# no network namespace with veth here"
+fi
+
+# ---- memory of a process that stays as it is
+mkfifo "$TMP/hold"
+python3 -c 'import sys; x = bytearray(b"x" * (64 << 20)); open(sys.argv[1], "w").write(open("/proc/self/status").read()); open(sys.argv[2]).read()' \
+  "$TMP/status" "$TMP/hold" &
+PIDS+=($!)
+until [ -s "$TMP/status" ]; do kill -0 "${PIDS[-1]}" || break; sleep 0.02; done
+timeout 120 "$BIN/sonda" record -a -o "$TMP/mem" processes -- true >"$TMP/log" 2>&1
+near "$(report mem --by process -p "${PIDS[-1]}" "$TMP/mem" | rows "Processes, by their largest size" rss_bytes)" \
+  "$(awk '/^VmRSS/ { print $2 * 1024 }' "$TMP/status")" 2
+verdict "report mem: the size of a process is VmRSS of /proc/PID/status, within 2 %" $? "$TMP/near"
+: >"$TMP/hold"
 
 # ---- mistakes and output
 "$BIN/sonda" report latncy "$TMP/sched" 2>"$TMP/err"
