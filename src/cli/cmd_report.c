@@ -10,6 +10,7 @@
 
 #include "analyze/report/chosen.h"
 #include "analyze/report/report.h"
+#include "analyze/report/totals.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -227,8 +228,8 @@ static int set_window(struct output *p, struct err_text *e)
 	return 0;
 }
 
-/* Makes the table of the threads that the report is about. */
-static int choose(struct output *p, struct err_text *e)
+/* Makes the tables that statements read beside those of the trace. */
+static int make_tables(struct output *p, struct err_text *e)
 {
 	const struct import_result *of = &p->tables.result;
 	const struct chosen_from from = {.words = p->o->words,
@@ -238,6 +239,9 @@ static int choose(struct output *p, struct err_text *e)
 	const char *missing;
 
 	if (chosen_create(p->tables.db, &from, &missing) != SQLITE_OK)
+		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
+	if (p->o->report->totals &&
+	    totals_create(p->tables.db, &p->tables.store, p->from, p->to) != SQLITE_OK)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
 	if (missing)
 		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,
@@ -268,7 +272,7 @@ static int run(const struct report_options *o)
 	trace_tables_warn(&p.tables);
 	r = set_window(&p, &e);
 	if (r == 0 && o->format != REPORT_HTML)
-		r = choose(&p, &e);
+		r = make_tables(&p, &e);
 	if (r < 0) {
 		log_error("report: %s", e.text);
 		r = EXIT_FAILED;

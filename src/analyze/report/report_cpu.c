@@ -3,11 +3,10 @@
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
-/* u(utid, run, longest, n): of each thread. */
+/* u(utid, run, longest, n, cpus): of each thread. */
 #define SQL_USED                                                                                   \
-	SQL_RUNS                                                                                   \
-	", u AS (SELECT utid, sum(dur) AS run, max(dur) AS longest, count(*) AS n, "               \
-	"count(DISTINCT cpu) AS cpus FROM runs WHERE utid IN chosen GROUP BY utid)"
+	"u AS (SELECT utid, sum(time) AS run, max(longest) AS longest, sum(n) AS n, count(*) AS "  \
+	"cpus FROM used WHERE utid IN chosen GROUP BY utid)"
 
 #define SQL_USED_BY(group, columns, from)                                                          \
 	"WITH " SQL_USED ", " group                                                                \
@@ -20,14 +19,12 @@ static const struct report_section sections[] = {
 	{.by = "cpu",
 	 .title = "CPUs",
 	 .more = "timeline",
-	 .sql = "WITH " SQL_RUNS ", c AS (SELECT cpu, sum(iif(utid IN chosen, dur, 0)) AS busy, "
-		"sum(iif(utid IN (SELECT utid FROM thread WHERE is_idle), dur, 0)) AS idle, "
-		"sum(dur) "
-		"AS seen, count(*) AS n FROM runs GROUP BY cpu) SELECT cpu, busy AS busy_ns, 100.0 "
-		"* "
-		"busy / (:to - :from) AS busy_pct, seen - busy - idle AS others_ns, idle AS "
-		"idle_ns, "
-		":to - :from - seen AS unknown_ns, n AS switches FROM c ORDER BY cpu"},
+	 .sql = "WITH c AS (SELECT cpu, sum(iif(utid IN chosen, time, 0)) AS busy, sum(iif(utid IN "
+		"(SELECT utid FROM thread WHERE is_idle), time, 0)) AS idle, sum(time) AS seen, "
+		"sum(n) AS n FROM used GROUP BY cpu) SELECT cpu, busy AS busy_ns, 100.0 * busy / "
+		"(:to - :from) AS busy_pct, seen - busy - idle AS others_ns, idle AS idle_ns, :to "
+		"- "
+		":from - seen AS unknown_ns, n AS switches FROM c ORDER BY cpu"},
 	{.by = "thread",
 	 .title = "Threads",
 	 .more = "sched",
@@ -45,5 +42,11 @@ static const struct report_section sections[] = {
 	 .sql = SQL_USED_BY(SQL_BY_PROGRAM, SQL_PROGRAM, " ")},
 };
 
-REPORT(report_cpu, "cpu", "who used the CPUs: time of each CPU, thread, process or program",
-       "sched", sections);
+const struct report report_cpu = {
+	.name = "cpu",
+	.help = "who used the CPUs: time of each CPU, thread, process or program",
+	.records = "sched",
+	.sections = sections,
+	.n_sections = sizeof(sections) / sizeof(sections[0]),
+	.totals = true,
+};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sonda report io: requests to block devices. */
+#include "analyze/report/counters_sql.h"
+#include "analyze/report/io_sql.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sonda report mem: memory of the machine and of processes, and what it costs to get some. */
+#include "analyze/report/counters_sql.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sonda report net: packets, drops, retransmissions, and the counters of interfaces and
  * protocols. */
+#include "analyze/report/counters_sql.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 

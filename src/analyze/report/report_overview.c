@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sonda report: one screen. Each part names the report that says more. */
+#include "analyze/report/counters_sql.h"
+#include "analyze/report/io_sql.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
@@ -14,34 +16,33 @@ static const struct report_section sections[] = {
 		"FROM machine LIMIT 1) AS kernel"},
 	{.title = "CPUs",
 	 .more = "timeline",
-	 .sql = "WITH " SQL_RUNS ", c AS (SELECT cpu, sum(iif(utid IN chosen, dur, 0)) AS busy, "
-		"count(*) AS n FROM runs GROUP BY cpu) SELECT cpu, 100.0 * busy / (:to - :from) "
-		"AS busy_pct, n AS switches FROM c ORDER BY busy DESC LIMIT 4"},
+	 .sql = "WITH c AS (SELECT cpu, sum(iif(utid IN chosen, time, 0)) AS busy, sum(n) AS n FROM "
+		"used GROUP BY cpu) SELECT cpu, 100.0 * busy / (:to - :from) AS busy_pct, n AS "
+		"switches FROM c ORDER BY busy DESC LIMIT 4"},
 	{.title = "Programs",
 	 .note = "time of their processes on CPUs, waiting for a CPU, blocked",
 	 .more = "sched --by program",
-	 .sql = "WITH " SQL_STATES ", " SQL_BY_PROGRAM ", u AS (SELECT utid, sum(iif(state = "
-		"'Running', dur, 0)) AS run, sum(iif(state IN ('R', 'R+'), dur, 0)) AS waits, "
-		"sum(iif(state GLOB 'D*', dur, 0)) AS blocked FROM states WHERE utid IN chosen "
-		"GROUP BY utid), t AS (SELECT who, count(DISTINCT coalesce(upid, -1 - utid)) AS "
-		"processes, sum(run) AS run, sum(waits) AS waits, sum(blocked) AS blocked FROM u "
-		"JOIN grp USING (utid) JOIN thread USING (utid) GROUP BY who) SELECT " SQL_PROGRAM
-		", processes, run AS run_ns, 100.0 * run / (:to - :from) AS cpu_pct, waits AS "
-		"runnable_ns, blocked AS blocked_ns FROM t WHERE run + waits + blocked > 0 ORDER "
-		"BY run DESC LIMIT min(:top, 5)"},
+	 .sql = "WITH " SQL_BY_PROGRAM ", t AS (SELECT who, count(DISTINCT coalesce(upid, -1 - "
+		"spent.utid)) AS processes, sum(iif(state = 'Running', time, 0)) AS run, "
+		"sum(iif(state IN ('R', 'R+'), time, 0)) AS waits, sum(iif(state GLOB 'D*', time, "
+		"0)) AS blocked FROM spent JOIN grp USING (utid) JOIN thread USING (utid) WHERE "
+		"utid IN chosen GROUP BY who) SELECT " SQL_PROGRAM ", processes, run AS run_ns, "
+		"100.0 * run / (:to - :from) AS cpu_pct, waits AS runnable_ns, blocked AS "
+		"blocked_ns FROM t WHERE run + waits + blocked > 0 ORDER BY run DESC LIMIT "
+		"min(:top, 5)"},
 	{.title = "Used the CPUs",
 	 .more = "cpu",
-	 .sql = "WITH " SQL_RUNS ", t AS (SELECT utid, sum(dur) AS run FROM runs WHERE utid IN "
-		"chosen GROUP BY utid) SELECT " SQL_WHO ", run AS run_ns, 100.0 * run / (:to - "
-		":from) AS cpu_pct FROM t" SQL_WHO_FROM "ORDER BY run DESC LIMIT min(:top, 5)"},
+	 .sql = "WITH t AS (SELECT utid, sum(time) AS run FROM used WHERE utid IN chosen GROUP BY "
+		"utid) SELECT " SQL_WHO ", run AS run_ns, 100.0 * run / (:to - :from) AS cpu_pct "
+		"FROM t" SQL_WHO_FROM "ORDER BY run DESC LIMIT min(:top, 5)"},
 	{.title = "Waited",
 	 .note = "for a CPU (runnable), for something else in the kernel (blocked)",
 	 .more = "why",
-	 .sql = "WITH " SQL_STATES ", t AS (SELECT utid, sum(iif(state IN ('R', 'R+'), dur, 0)) "
-		"AS waits, sum(iif(state GLOB 'D*', dur, 0)) AS blocked FROM states WHERE utid "
-		"IN chosen GROUP BY utid) SELECT " SQL_WHO ", waits AS runnable_ns, blocked AS "
-		"blocked_ns FROM t" SQL_WHO_FROM "WHERE waits + blocked > 0 ORDER BY waits + "
-		"blocked DESC LIMIT min(:top, 5)"},
+	 .sql = "WITH t AS (SELECT utid, sum(iif(state IN ('R', 'R+'), time, 0)) AS waits, "
+		"sum(iif(state GLOB 'D*', time, 0)) AS blocked FROM spent WHERE utid IN chosen "
+		"GROUP BY utid) SELECT " SQL_WHO ", waits AS runnable_ns, blocked AS blocked_ns "
+		"FROM t" SQL_WHO_FROM "WHERE waits + blocked > 0 ORDER BY waits + blocked DESC "
+		"LIMIT min(:top, 5)"},
 	{.title = "Longest waits for a CPU",
 	 .more = "latency",
 	 .sql = "SELECT wait_ns, at_ts, cpu, thread, tid, behind FROM (" SQL_WORST_WAITS ") "
@@ -72,5 +73,10 @@ static const struct report_section sections[] = {
 		"min(:top, 5)"},
 };
 
-REPORT(report_overview, "overview", "one screen: who ran, what waited, what is missing", NULL,
-       sections);
+const struct report report_overview = {
+	.name = "overview",
+	.help = "one screen: who ran, what waited, what is missing",
+	.sections = sections,
+	.n_sections = sizeof(sections) / sizeof(sections[0]),
+	.totals = true,
+};

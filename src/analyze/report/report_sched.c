@@ -6,12 +6,11 @@
 
 /* u(utid, run, waits, blocked, sleep, n, preempted): of each thread. */
 #define SQL_SPENT                                                                                  \
-	SQL_STATES                                                                                 \
-	", u AS (SELECT utid, sum(iif(state = 'Running', dur, 0)) AS run, sum(iif(state IN ('R', " \
-	"'R+'), dur, 0)) AS waits, sum(iif(state GLOB 'D*', dur, 0)) AS blocked, sum(iif(state = " \
-	"'S' OR state = 'I', dur, 0)) AS sleep, count(*) FILTER (WHERE state = 'Running') AS n, "  \
-	"count(*) FILTER (WHERE state IN ('R', 'R+') AND NOT woken) AS preempted FROM states "     \
-	"WHERE utid IN chosen GROUP BY utid)"
+	"u AS (SELECT utid, sum(iif(state = 'Running', time, 0)) AS run, sum(iif(state IN ('R', "  \
+	"'R+'), time, 0)) AS waits, sum(iif(state GLOB 'D*', time, 0)) AS blocked, sum(iif(state " \
+	"= 'S' OR state = 'I', time, 0)) AS sleep, sum(iif(state = 'Running', n, 0)) AS n, "       \
+	"sum(iif(state IN ('R', 'R+'), spent.n - woken, 0)) AS preempted FROM spent WHERE utid "   \
+	"IN chosen GROUP BY utid)"
 
 #define SQL_SPENT_COLUMNS                                                                          \
 	", run AS run_ns, waits AS runnable_ns, blocked AS blocked_ns, sleep AS sleep_ns, n AS "   \
@@ -50,5 +49,11 @@ static const struct report_section sections[] = {
 		"io FROM b" SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + :more"},
 };
 
-REPORT(report_sched, "sched", "how threads spent their time: running, runnable, blocked, asleep",
-       "sched", sections);
+const struct report report_sched = {
+	.name = "sched",
+	.help = "how threads spent their time: running, runnable, blocked, asleep",
+	.records = "sched",
+	.sections = sections,
+	.n_sections = sizeof(sections) / sizeof(sections[0]),
+	.totals = true,
+};

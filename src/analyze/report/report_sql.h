@@ -19,20 +19,27 @@
 	":to) - max(ts, :from) AS dur FROM sched WHERE ts < :to AND iif(dur < 0, :to, ts + "       \
 	"dur) > :from AND " SQL_HAS_END("sched") ")"
 
-/* states(id, utid, state, blocked_function, io_wait, woken, ts, dur) */
+/*
+ * states(id, utid, state, blocked_function, io_wait, woken, ts, dur): how each thread spent its time. A
+ * state without an end is the last one of its thread; of others it is not known how long they were.
+ */
 #define SQL_STATES                                                                                 \
 	"states AS (SELECT id, utid, state, blocked_function, io_wait, waker_utid IS NOT NULL "    \
 	"AS woken, max(ts, :from) AS ts, min(iif(dur < 0, :to, ts + dur), :to) - max(ts, "         \
-	":from) AS dur FROM thread_state WHERE ts < :to AND iif(dur < 0, :to, ts + dur) > "        \
-	":from)"
+	":from) AS dur FROM thread_state s WHERE ts < :to AND iif(dur < 0, :to, ts + dur) > "      \
+	":from AND (dur >= 0 OR NOT EXISTS (SELECT 1 FROM thread_state later WHERE later.utid "    \
+	"= s.utid AND later.ts > s.ts)))"
 
 /* waits(id, utid, ts, dur, woken, waker_utid): for a CPU, from the wakeup or the preemption until it
- * ran. The waker is NULL if an interrupt woke it. */
+ * ran; columns and condition for rows of thread_state w. The waker is NULL if an interrupt woke it. */
+#define SQL_WAIT_COLUMNS                                                                           \
+	"w.id, w.utid, w.ts, w.dur, w.waker_utid IS NOT NULL AS woken, iif(w.irq_context = 1 "     \
+	"OR w.waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, w.waker_utid) AS "      \
+	"waker_utid"
+#define SQL_IS_WAIT                                                                                \
+	"w.state IN ('R', 'R+') AND w.dur >= 0 AND w.ts >= :from AND w.ts < :to"
 #define SQL_WAITS                                                                                  \
-	"waits AS (SELECT id, utid, ts, dur, waker_utid IS NOT NULL AS woken, iif(irq_context "    \
-	"= 1 OR waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, waker_utid) AS "      \
-	"waker_utid FROM thread_state WHERE state IN ('R', 'R+') AND dur >= 0 AND ts >= :from "    \
-	"AND ts < :to)"
+	"waits AS (SELECT " SQL_WAIT_COLUMNS " FROM thread_state w WHERE " SQL_IS_WAIT ")"
 
 /* Columns that say which thread it is; of the tables thread and process. */
 #define SQL_WHO                                                                                    \
@@ -81,52 +88,6 @@
 	"AS to_ns, n AS " what ", " SQL_BAR("n", "(SELECT max(n) FROM h)") " AS share_bar FROM "   \
 	"h ORDER BY bucket"
 
-/* The growth of totals that begin with the recording (eBPF), in the window: name, upid, grown;
- * condition is on track t. */
-#define SQL_GROWN(condition)                                                                       \
-	"SELECT t.name, t.upid, max(c.value) - coalesce((SELECT b.value FROM counter b WHERE "     \
-	"b.track_id = t.id AND b.ts < :from ORDER BY b.ts DESC LIMIT 1), 0) AS grown FROM "        \
-	"__intrinsic_track t JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "               \
-	"'*_counter_track_event' AND " condition " AND c.ts >= :from AND c.ts <= :to GROUP BY "    \
-	"t.id"
-
-/* The growth of the counters of pressure whose names match: name, stalled_ns, share_pct. */
-#define SQL_PRESSURE_ROWS(names)                                                                   \
-	"SELECT name, CAST(stalled AS INTEGER) AS stalled_ns, 100.0 * stalled / of AS "            \
-	"share_pct FROM (SELECT t.name, max(c.value) - min(c.value) AS stalled, max(c.ts) - "      \
-	"min(c.ts) AS of FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id WHERE "      \
-	"t.type = 'psi' AND t.name GLOB '" names "' AND c.ts >= :from AND c.ts <= :to GROUP BY "   \
-	"t.id) WHERE of > 0 AND stalled > 0"
-#define SQL_PRESSURE(names)                                                                        \
-	"SELECT iif(name GLOB '*.some', 'some threads', 'all threads') AS who, stalled_ns, "       \
-	"share_pct FROM (" SQL_PRESSURE_ROWS(names) ") ORDER BY name DESC"
-
-/* The number of a device as user space knows it: major:minor. */
-#define SQL_DEVICE "((dev >> 8) & 4095) || ':' || ((dev & 255) | ((dev >> 12) & 1048320))"
-
-/*
- * requests(dev, op, bytes, sector, utid, queued, ts, dur): requests to block devices that were
- * complete within the window. A request is a block_rq_issue and the block_rq_complete of the same
- * device and sector that follows; a block_rq_insert before it tells who asked for it, and how long
- * it was queued.
- */
-#define SQL_REQUESTS                                                                               \
-	"ev AS (SELECT id, ts, utid, substr(name, 10) AS what, extract_arg(arg_set_id, 'dev') "    \
-	"AS dev, extract_arg(arg_set_id, 'sector') AS sector, extract_arg(arg_set_id, "            \
-	"'nr_sector') AS sectors, extract_arg(arg_set_id, 'rwbs') AS rwbs FROM ftrace_event "      \
-	"WHERE name IN ('block_rq_insert', 'block_rq_issue', 'block_rq_complete')), seq AS "       \
-	"(SELECT *, lag(what) OVER w AS what1, lag(ts) OVER w AS ts1, lag(utid) OVER w AS "        \
-	"utid1, lag(what, 2) OVER w AS what2, lag(ts, 2) OVER w AS ts2, lag(utid, 2) OVER w AS "   \
-	"utid2, lag(sectors) OVER w AS sectors1 FROM ev WINDOW w AS (PARTITION BY dev, sector "    \
-	"ORDER BY ts, id)), requests AS MATERIALIZED (SELECT dev, CASE WHEN rwbs GLOB 'R*' "       \
-	"THEN 'read' WHEN rwbs GLOB 'W*' OR rwbs GLOB 'FW*' THEN 'write' WHEN rwbs GLOB 'D*' "     \
-	"THEN 'discard' WHEN rwbs GLOB 'F*' THEN 'flush' ELSE 'other' END AS op, 512 * "           \
-	"sectors1 AS bytes, sector, iif(what2 = 'insert', utid2, utid1) AS utid, iif(what2 = "     \
-	"'insert', ts1 - ts2, 0) AS queued, ts1 AS ts, ts - ts1 AS dur FROM seq WHERE what = "     \
-	"'complete' AND what1 = 'issue' AND ts1 >= :from AND ts <= :to AND iif(what2 = "           \
-	"'insert', utid2, utid1) IN (SELECT utid FROM chosen UNION ALL SELECT utid FROM thread "   \
-	"WHERE is_idle AND NOT (SELECT some FROM asked)))"
-
 /*
  * The longest waits, with who had the CPU for the longest part of each.
  *
@@ -134,16 +95,18 @@
  *	placed	with the CPU on which it ran then	held	how long each other thread had it
  */
 #define SQL_PLACED                                                                                 \
-	SQL_WAITS ", worst AS (SELECT * FROM waits WHERE utid IN chosen ORDER BY dur DESC "        \
-	"LIMIT :top), placed AS MATERIALIZED (SELECT worst.*, r.cpu, r.ts AS ran, "                \
-	"coalesce((SELECT p.ts FROM sched p WHERE p.cpu = r.cpu AND p.ts <= worst.ts ORDER BY "    \
-	"p.ts DESC LIMIT 1), 0) AS since FROM worst JOIN thread_state r ON r.utid = worst.utid "   \
-	"AND r.ts = worst.ts + worst.dur AND r.state = 'Running'), held AS (SELECT placed.id, "    \
-	"o.utid AS holder, sum(min(iif(o.dur < 0, ran, o.ts + o.dur), ran) - max(o.ts, "           \
-	"placed.ts)) AS time, min(max(o.ts, placed.ts)) AS first, count(*) AS times FROM "         \
-	"placed CROSS JOIN sched o ON o.cpu = placed.cpu AND o.ts >= placed.since AND o.ts < "     \
-	"placed.ran WHERE " SQL_HAS_END("o") " AND o.utid != placed.utid AND iif(o.dur < 0, "      \
-	"ran, o.ts + o.dur) > placed.ts GROUP BY 1, 2)"
+	"longest AS MATERIALIZED (SELECT w.id FROM thread_state w WHERE " SQL_IS_WAIT " AND "      \
+	"+w.utid IN chosen ORDER BY w.dur DESC LIMIT :top), worst AS MATERIALIZED (SELECT "        \
+	SQL_WAIT_COLUMNS " FROM longest CROSS JOIN thread_state w ON w.id = longest.id), "         \
+	"placed AS MATERIALIZED (SELECT worst.*, r.cpu, r.ts AS ran, coalesce((SELECT p.ts "       \
+	"FROM sched p WHERE p.cpu = r.cpu AND p.ts <= worst.ts ORDER BY p.ts DESC LIMIT 1), 0) "   \
+	"AS since FROM worst JOIN thread_state r ON r.utid = worst.utid AND r.ts = worst.ts + "    \
+	"worst.dur AND r.state = 'Running'), held AS (SELECT placed.id, o.utid AS holder, "        \
+	"sum(min(iif(o.dur < 0, ran, o.ts + o.dur), ran) - max(o.ts, placed.ts)) AS time, "        \
+	"min(max(o.ts, placed.ts)) AS first, count(*) AS times FROM placed CROSS JOIN sched o "    \
+	"ON o.cpu = placed.cpu AND o.ts >= placed.since AND o.ts < placed.ran WHERE "              \
+	SQL_HAS_END("o") " AND o.utid != placed.utid AND iif(o.dur < 0, ran, o.ts + o.dur) > "     \
+	"placed.ts GROUP BY 1, 2)"
 
 #define SQL_WORST_WAITS                                                                            \
 	"WITH " SQL_PLACED ", behind AS (SELECT id, holder, max(time) AS time FROM held GROUP "    \
