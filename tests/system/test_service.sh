@@ -142,6 +142,16 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$tmp/log"; then
     "0000000000000001 0"
   stop TERM
 fi
+# Of a process without core dumps and ptrace /proc belongs to root.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && ! grep -q "no sandbox" "$tmp/log"; then
+  chmod 755 "$tmp"
+  mkdir -m 777 "$tmp/own"
+  cp "$sondad" "$tmp/own/sondad"
+  start PERFETTO_PRODUCER_SOCK_NAME="$tmp/own/p" PERFETTO_CONSUMER_SOCK_NAME="$tmp/own/c" \
+    setpriv --reuid 4242 --regid 4242 --clear-groups "$tmp/own/sondad"
+  check "processes of its user may not look into it" test "$(status Uid) $(stat -c %u "/proc/$pid/maps")" = "4242 0"
+  stop TERM
+fi
 check "an output folder must be there" refuses 1 "$tmp/none: No such file" "$sondad" --output-dir "$tmp/none"
 check "no socket is left" test ! -e "$tmp/producer"
 start "$sondad" --no-sandbox
