@@ -511,20 +511,62 @@ def work(p):
     return most, rows * width
 
 
-def frames_cost_by_pixels(b, small, large, events):
-    costs = []
-    for trace, page in (small, large):
-        p = Page(b, trace, page)
+def frames_cost_by_pixels(b, events):
+    # A tenth of many events has several in each pixel already: a frame of ten times as many costs hardly more.
+    costs = {}
+    for n in (events // 10, events) if events >= 1000000 else (events,):
+        p = Page(b, *make_page(n))
         p.open()
-        costs.append(work(p))
-        if (trace, page) == large:
-            p.picture('large')
-    (few, _), (many, pixels) = costs
-    verdict(f'a frame of {events} events draws at most a few things a pixel', many['items'] <= 4 * pixels, f'{costs}')
-    verdict('and looks at no more rows a pixel than their logarithm asks for', many['steps'] <= 120 * pixels, f'{costs}')
-    verdict('it draws at most twice as much as one of 5,000 events', many['items'] <= 2 * few['items'] + pixels, f'{costs}')
-    print(f'# {events} events: {os.path.getsize(large[1])} bytes of page, {many["items"]} items and {many["steps"]} steps a frame at most')
-    verdict('the page has at most 6 bytes an event', os.path.getsize(large[1]) <= 6 * events + 200000, os.path.getsize(large[1]))
+        costs[n] = work(p)
+    items, steps, pixels = costs[events][0]['items'], costs[events][0]['steps'], costs[events][1]
+    size = os.path.getsize(p.path)
+    verdict(f'a frame of {events} events draws at most a few things a pixel', items <= 4 * pixels, costs)
+    verdict('and looks at no more rows a pixel than their logarithm asks for', steps <= 60 * pixels, costs)
+    verdict('ten times as many events cost hardly more', all(items <= 1.3 * c['items'] and steps <= 2 * c['steps'] for c, _ in costs.values()), costs)
+    print(f'# {events} events: {size} bytes of page, {items} items and {steps} steps a frame at most, on {pixels} pixels')
+    verdict('the page has at most 6 bytes an event', size <= 6 * events + 200000, size)
+    pixels_are_shares(p)
+    p.picture('large')
+
+
+# The columns of a CPU's row that have many runs: how many of their pixels are coloured, and of which time they are.
+COLUMNS = """(() => {
+  const canvas = document.getElementById("canvas"), row = sonda.tree.list[%d], { runs } = row.cpu, { view } = sonda;
+  const top = row.y - document.getElementById("rows").scrollTop + 3, height = row.height - 6, width = canvas.clientWidth;
+  const { data } = canvas.getContext("2d").getImageData(0, top, width, height), found = [];
+  const timeAt = (x) => view.from + x / view.width * (view.to - view.from);
+  for (let x = 0; x < width; x++) {
+    const t0 = timeAt(x), t1 = timeAt(x + 1), least = t1 - t0;
+    let i = runs.first(t0), crowded = runs.last(t1) - i > 2;
+    for (; crowded && i < runs.last(t1); i++)
+      crowded = runs.end[i] - runs.start[i] < least;
+    if (!crowded)
+      continue;
+    let coloured = 0;
+    for (let y = 0; y < height; y++) {
+      const pixel = data.subarray(4 * (y * width + x), 4 * (y * width + x) + 3);
+      coloured += Math.max(...pixel) - Math.min(...pixel) > 20;
+    }
+    found.push({x, t0, t1, coloured, height});
+  }
+  return found;
+})()"""
+
+
+def pixels_are_shares(p):
+    p.b.key('0')
+    box = p.row_box('cpu')
+    p.settle()
+    start = int(p.b.run('sonda.model.facts.start'))
+    columns = p.b.run(COLUMNS % box['index'])
+    wrong = []
+    for column in columns[::max(len(columns) // 12, 1)]:
+        t0, t1 = start + column['t0'], start + column['t1']
+        busy = sql(p.trace, f'''select sum(min(iif(dur < 0, {t1}, ts + dur), {t1}) - max(ts, {t0})) from sched join thread using (utid)
+            where cpu = 0 and not is_idle and ts < {t1} and iif(dur < 0, {t1}, ts + dur) > {t0}''')[0][0] or 0
+        if abs(column['coloured'] - column['height'] * busy / (t1 - t0)) > 1.5:
+            wrong.append(f'{column}: {busy / (t1 - t0)} of it is busy')
+    verdict('the picture shows how busy a CPU was', len(columns) > 5 and not wrong, f'{len(columns)} columns ' + '\n'.join(wrong))
 
 
 def a_page_without_the_end(b, page):
@@ -575,7 +617,7 @@ def main():
                 verdict(f.__name__.replace('_', ' '), False, traceback.format_exc())
         refusals = [c for c in b.complaints() if 'Content Security Policy' not in c]
         verdict('nothing went wrong in the page', refusals == [], refusals)
-        frames_cost_by_pixels(b, small, make_page(EVENTS), EVENTS)
+        frames_cost_by_pixels(b, EVENTS)
         a_page_without_the_end(b, small[1])
         damaged_pages(b, small[1])
     finally:

@@ -46,7 +46,9 @@ async function begin() {
   }
   try {
     await breathe();
-    await readModel();
+    await readModel((text) => {
+      progress.textContent = `Reading the trace: ${text}.`;
+    });
   } catch (error) {
     progress.textContent = `The data of this page cannot be read: ${error.message}. Was the file changed or cut off?`;
     return;

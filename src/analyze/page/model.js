@@ -358,12 +358,18 @@ function readSamples(c, n, real) {
 
 // ---- all of it ----
 
-async function readModel() {
-  model.facts = takeFacts();
+// tell(text): what it reads.
+async function readModel(tell) {
+  const { runs, states, slices, samples } = model.facts = takeFacts();
+  tell("names");
   model.strings = await takeStrings();
   await readTasks();
+  tell(`${countText(runs)} runs on CPUs`);
   await readRuns();
+  tell(`${countText(states)} states of threads`);
+  await breathe();
   await readStates(mergeRuns());
+  tell(`${countText(slices)} slices and ${countText(samples)} samples of counters`);
   await readTracks();
   for (const thread of model.threads) {
     if (!thread.states)

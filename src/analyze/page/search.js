@@ -142,6 +142,14 @@ function goToThread(thread, time) {
   drawSoon();
 }
 
+// Selects the run of a CPU at a time.
+function goToRun(cpu, time) {
+  const row = [...everyRow()].find((candidate) => candidate.kind === "cpu" && candidate.cpu.id === cpu);
+  const index = row ? row.cpu.runs.at(time) : -1;
+  if (index >= 0)
+    goTo({ row, lane: row.cpu.runs, index });
+}
+
 // Selects an interval and shows it.
 function goTo(place) {
   goToRow(place.row);

@@ -291,9 +291,8 @@ function selectionContent() {
       actionOf("Zoom to it (F)", () => showInterval(lane.start[index], lane.end[index])),
       actionOf("Make it the range (M)", () => setRange(lane.start[index], lane.end[index])));
   }
-  const waker = wakerOf(selected);
-  if (waker)
-    box.append(actionOf(`Show who woke it: ${threadText(waker)}`, () => goToThread(waker, selected.lane.start[selected.index])));
+  for (const { text, go } of waysFrom(selected))
+    box.append(actionOf(text, go));
   return box;
 }
 
@@ -305,10 +304,17 @@ function actionOf(text, run) {
   return button;
 }
 
-function wakerOf({ row, lane, index }) {
-  if (row.kind !== "thread" || model.states[lane.key[index] - 1] !== "R")
-    return null;
-  return model.threads[Math.floor(model.stateMore[lane.offset + index] / 4) - 1] || null;
+// Where a person may want to go from an interval.
+function waysFrom({ row, lane, index }) {
+  if (row.kind === "cpu" && lane.key[index] !== UNKNOWN)
+    return [{ text: "Show its thread", go: () => goToThread(model.threads[lane.key[index]], lane.start[index]) }];
+  if (row.kind !== "thread" || lane.key[index] === UNKNOWN)
+    return [];
+  const more = model.stateMore[lane.offset + index], start = lane.start[index];
+  if (stateClassOf(lane.key[index]) === RUNNING)
+    return [{ text: "Show it on its CPU", go: () => goToRun(more - 1, start) }];
+  const waker = model.states[lane.key[index] - 1] === "R" && model.threads[Math.floor(more / 4) - 1];
+  return waker ? [{ text: `Show who woke it: ${threadText(waker)}`, go: () => goToThread(waker, start) }] : [];
 }
 
 // What a person should know who takes this page for the trace.
