@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file: the part of page.html before the data, the facts of the trace as one JSON object of numbers, the columns,
- * and the part behind them. Names of the trace are in the columns only, so none of them can become markup.
+ * The file: the part of page.html before the data, the facts of the trace as one JSON object of
+ * numbers, the columns, and the part behind them. Names of the trace are in the columns only, so
+ * none of them can become markup.
  */
 #include "analyze/page/page.h"
 

@@ -7,11 +7,11 @@
 #include "analyze/store/store.h"
 
 /*
- * A trace as one HTML file that needs no network: a timeline and its tables. The file has the rows of the trace as
- * compressed columns (page_columns.h), and the program that draws them (*.js).
+ * A trace as one HTML file that needs no network: a timeline and its tables. The file has the rows
+ * of the trace as compressed columns (page_columns.h), and the program that draws them (*.js).
  */
 
-/* More rows than this make a page that a browser does not draw smoothly: the page ends earlier then. */
+/* A page of a longer trace ends earlier: a browser would take too much memory. */
 #define PAGE_MAX_ROWS 24000000u
 
 struct page_options {
@@ -28,7 +28,7 @@ struct page_result {
 };
 
 /*
- * Writes the page. The store is not changed, but indexes of its tables are made. Returns 0, -ENOMEM, or -errno of a
- * failed write.
+ * Writes the page. The store gets indexes of its tables, and the title as a string. Returns 0,
+ * -ENOMEM, or -errno of a failed write.
  */
 int page_write(struct store *s, const struct page_options *o, FILE *to, struct page_result *ret);

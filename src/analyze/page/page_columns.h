@@ -9,11 +9,12 @@
 #include "wire/pb_varint.h"
 
 /*
- * The columns of a page: each is a row of varints (PAGE_COLUMN_STRING and PAGE_COLUMN_COUNTER_REAL: bytes), compressed
- * by zlib, and in the file one element of base64 whose id is the column's name. Numbers that may be negative are
- * zigzag-encoded; "+1" is a number whose 0 is NULL. Times are ns since the trace's start.
+ * The columns of a page: each is a row of varints (PAGE_COLUMN_STRING and PAGE_COLUMN_COUNTER_REAL:
+ * bytes), compressed by zlib, and in the file one element of base64 whose id is the column's name.
+ * Numbers that may be negative are zigzag-encoded; "+1" is a number whose 0 is NULL. Times are ns
+ * since the trace's start.
  *
- * Rows are in groups: runs by CPU, states by thread, slices and samples by track, each sorted by time.
+ * Rows are in groups, sorted by time: runs by CPU, states by thread, slices and samples by track.
  */
 
 /* X(identifier, name): page_columns.c and the program of the page list them in this order. */

@@ -24,8 +24,9 @@ struct row_list {
 	uint32_t *sorted; /* owned; NULL if the index is sorted */
 };
 
-/* Lists the rows whose column has the value and which reach into the window. dur: the column of the duration, 0 if
- * they have none. Returns 0 or -ENOMEM; the caller frees with row_list_deinit(). */
+/* Lists the rows whose column has the value and which reach into the window. dur: the column of
+ * the duration, 0 if they have none. Returns 0 or -ENOMEM; the caller frees with
+ * row_list_deinit(). */
 int page_rows(const struct page *p, enum store_table table, unsigned column, uint32_t value,
 	      unsigned dur, struct row_list *ret);
 void row_list_deinit(struct row_list *l);

@@ -2,9 +2,9 @@
 /*
  * Processes, threads, what ran on the CPUs, and the states of threads.
  *
- * Most of what the table thread_state says is known from the runs: a thread is running until its run ends, and
- * whatever it did before ended when it ran. So a state has the difference between this end and its own: 0 for all but
- * sleeps, for which it is the wait for a CPU that followed.
+ * Most of what the table thread_state says is known from the runs: a thread is running until its
+ * run ends, and whatever it did before ended when it ran. So a state has the difference between
+ * this end and its own: 0 for all but sleeps, for which it is the wait for a CPU that followed.
  */
 #include <errno.h>
 #include <stdlib.h>
