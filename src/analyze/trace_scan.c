@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "analyze/packets.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
@@ -353,6 +354,9 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 		sequence_table_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
 	if (p.dropped > 1 && p.n_dropped)
 		sequence_table_dropped(&s->sequences, p.sequence, p.n_dropped);
+	if (s->contents && p.payload.id != PB_TRACE_PACKET_COMPRESSED_PACKETS &&
+	    p.payload.id != PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS)
+		contents_packet(s->contents, data, len);
 	if (!scan_payload(s, &p, len) || !ok)
 		s->bad_packets++;
 }

@@ -42,6 +42,7 @@ struct sequence {
 	uint64_t dropped; /* the sum of these */
 };
 
+struct contents;
 struct sequence_node;
 
 /* Zero-initialise; sequence_table_deinit frees. */
@@ -102,6 +103,7 @@ struct trace_scan {
 	size_t pids_cap; /* bytes */
 	struct strbuf
 		config; /* owned: the first TraceConfig in the trace, serialized; empty: none */
+	struct contents *contents; /* borrowed: counts bytes as well; NULL: they are not counted */
 	struct strbuf unpacked; /* owned: contents of the current compressed packet */
 	bool is_unpacking;
 };

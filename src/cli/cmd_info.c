@@ -46,6 +46,7 @@ static int tell(const struct verb_options *o, struct err_text *e)
 	struct verb_summary s = {.output = o->words[0]};
 	int r = 0;
 
+	s.scan.contents = &s.contents;
 	for (size_t i = 0; i < o->n_words && !r; i++)
 		r = scan_file(&s, o->words[i], e);
 	if (!r)
@@ -58,10 +59,12 @@ int cmd_info(int argc, char **argv)
 {
 	static const char usage[] =
 		"usage: sonda info [OPTION]... FILE...\n\n"
-		"Prints the summary of a trace: events, losses, holes, what is missing, and why "
-		"the "
+		"Prints the summary of a trace: events, losses, holes, what is missing, why the "
 		"session\n"
-		"ended. Several files are those of one rotation, in their order.\n\n"
+		"ended; the machines, the config, the buffers, and what the bytes of the trace "
+		"are. "
+		"Several\n"
+		"files are those of one rotation, in their order.\n\n"
 		"      --strict           exit with 3 if data was lost or something is missing\n"
 		"      --json             print the summary as JSON\n"
 		"  -h, --help         print this help\n";

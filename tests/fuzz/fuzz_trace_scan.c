@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "analyze/contents.h"
 #include "analyze/trace_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,11 +17,14 @@ static void touch(void *ctx, const struct sequence *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_scan s = {0};
+	struct contents contents = {.n_machines = 0};
+	struct content_row *rows;
 	struct group_count *groups;
 	struct cpu_loss *losses;
 	uint64_t sum = 0;
 	size_t n;
 
+	s.contents = &contents;
 	/* As a file, and as one packet: the latter reaches deeper with fewer bytes. */
 	trace_scan_file(&s, data, size);
 	trace_scan_packet(&s, data, size);
@@ -36,6 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!ftrace_scan_losses(&s.ftrace, &losses, &n))
 		free(losses);
+	if (!contents_rows(&contents, &rows, &n))
+		free(rows);
+	contents_deinit(&contents);
 	trace_scan_deinit(&s);
 	return 0;
 }

@@ -17,6 +17,7 @@ struct snapshot_log;
 
 struct record_facts {
 	const Pb__TraceConfig *config;
+	const struct contents *contents; /* NULL: not counted */
 	const struct trace_scan *scan;
 	const struct service_stats *stats; /* at the end; NULL: those in the trace */
 	const struct service_stats *before; /* at the beginning; NULL unknown */

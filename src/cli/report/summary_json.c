@@ -2,8 +2,10 @@
 /* docs/record.md describes the keys. A key without a value is omitted. */
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/contents.h"
 #include "base/core/mem.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
@@ -209,6 +211,66 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 	losses_deinit(&losses);
 }
 
+static void put_contents(const struct record_facts *f, struct strbuf *b)
+{
+	const struct service_stats *s = record_stats(f);
+	struct content_row *rows;
+	size_t n;
+
+	if (contents_rows(f->contents, &rows, &n) < 0) {
+		b->failed = true;
+		return;
+	}
+	key(b, "machines");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < f->contents->n_machines; i++) {
+		const struct content_machine *m = &f->contents->machines[i];
+
+		open_element(b);
+		put_number(b, "id", m->id);
+		put_text(b, "system", m->system);
+		put_text(b, "release", m->release);
+		put_text(b, "arch", m->arch);
+		put_number(b, "cpus", m->cpus);
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+	key(b, "data_sources");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < f->config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *source = f->config->data_sources[i]->config;
+
+		open_element(b);
+		put_text(b, "name", source && source->name ? source->name : "");
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+	key(b, "buffers");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < f->config->n_buffers; i++) {
+		open_element(b);
+		put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
+		if (s && i < s->n_buffers) {
+			put_number(b, "bytes_written", s->buffers[i].bytes_written);
+			put_number(b, "bytes_overwritten", s->buffers[i].bytes_overwritten);
+			put_number(b, "chunks_discarded", s->buffers[i].chunks_discarded);
+		}
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+	key(b, "contents");
+	strbuf_putc(b, '[');
+	for (size_t i = 0; i < n; i++) {
+		open_element(b);
+		put_text(b, "name", rows[i].name);
+		put_number(b, "count", rows[i].count);
+		put_number(b, "bytes", rows[i].bytes);
+		strbuf_putc(b, '}');
+	}
+	strbuf_putc(b, ']');
+	free(rows);
+}
+
 void record_summary_json(const struct record_facts *f, struct strbuf *out,
 			 struct record_verdict *ret)
 {
@@ -228,6 +290,8 @@ void record_summary_json(const struct record_facts *f, struct strbuf *out,
 	put_departures(f, out);
 	v.missing |= record_missing(f, &missing) != 0;
 	put_lines(out, "missing", missing.s);
+	if (f->contents)
+		put_contents(f, out);
 	put_text(out, "command", f->command_end);
 	put_text(out, "end", f->end);
 	put_bool(out, "goes_on", f->goes_on);

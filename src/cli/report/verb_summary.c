@@ -10,6 +10,7 @@
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
 #include "cli/report/summary.h"
+#include "cli/report/trace_contents.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/verb.h"
 
@@ -17,6 +18,7 @@ void verb_summary_deinit(struct verb_summary *s)
 {
 	if (s->config)
 		pb__trace_config__free_unpacked(s->config, NULL);
+	contents_deinit(&s->contents);
 	trace_scan_deinit(&s->scan);
 	recording_sources_deinit(&s->sources);
 	*s = (struct verb_summary){0};
@@ -75,6 +77,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 	struct record_facts f = {
 		.config = config_of(s),
 		.scan = &s->scan,
+		.contents = s->scan.contents,
 		.stats = s->has_stats ? &s->stats : NULL,
 		.sources = &s->sources.missing,
 		.left_out = &s->sources.left_out,
@@ -102,6 +105,8 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 		record_summary_json(&f, &text, &verdict);
 	else
 		record_summary_write(&f, &text, &verdict);
+	if (f.contents && !form->json)
+		trace_contents_write(f.contents, &f, &text);
 	say(form, &text);
 	strbuf_deinit(&text);
 	return form->strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;

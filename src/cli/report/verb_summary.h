@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/contents.h"
 #include "analyze/trace_scan.h"
 #include "base/core/err.h"
 #include "cli/report/recording_sources.h"
@@ -18,6 +19,7 @@
 struct verb_summary {
 	Pb__TraceConfig *config; /* owned; NULL: the one in the trace */
 	struct trace_scan scan;
+	struct contents contents; /* used if scan.contents is this */
 	struct service_stats stats;
 	bool has_stats; /* false: the counters in the trace are used */
 	struct recording_sources sources;

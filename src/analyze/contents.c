@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/contents.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/event_counts.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+struct content_node {
+	struct content_row row;
+	uint32_t number; /* in by_number */
+	UT_hash_handle hh;
+};
+
+static void free_table(struct content_node **table)
+{
+	struct content_node *n, *next;
+
+	HASH_ITER (hh, *table, n, next) {
+		HASH_DEL(*table, n);
+		free(n);
+	}
+}
+
+void contents_deinit(struct contents *c)
+{
+	free_table(&c->by_name);
+	free_table(&c->by_number);
+	*c = (struct contents){.n_machines = 0};
+}
+
+/* ---- rows ---- */
+
+static struct content_row *row_of(struct contents *c, const char *name)
+{
+	size_t len = strnlen(name, CONTENTS_MAX_NAME - 1);
+	struct content_node *n;
+
+	HASH_FIND(hh, c->by_name, name, len, n);
+	if (n)
+		return &n->row;
+	if (HASH_COUNT(c->by_name) >= CONTENTS_MAX_KINDS)
+		return &c->other;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return &c->other;
+	memcpy(n->row.name, name, len);
+	HASH_ADD(hh, c->by_name, row.name, len, n);
+	if (n->hh.tbl)
+		return &n->row;
+	free(n);
+	return &c->other;
+}
+
+static void add(struct contents *c, const char *name, uint64_t count, uint64_t bytes)
+{
+	struct content_row *r = row_of(c, name);
+
+	r->count += count;
+	r->bytes += bytes;
+}
+
+/* Events without a message are counted by number, as their description may come behind them. */
+#define NUMBERED "kernel event "
+
+static void name_described(const struct contents *c, struct content_row *row)
+{
+	const struct content_node *n;
+	uint32_t number;
+
+	if (!str_starts(row->name, NUMBERED) ||
+	    str_to_u32(row->name + strlen(NUMBERED), &number) < 0)
+		return;
+	HASH_FIND(hh, c->by_number, &number, sizeof(number), n);
+	if (n && n->row.name[0])
+		memcpy(row->name, n->row.name, sizeof(row->name));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct content_row *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+int contents_rows(const struct contents *c, struct content_row **ret, size_t *ret_n)
+{
+	size_t n = 0;
+	struct content_row *rows = calloc(HASH_COUNT(c->by_name) + 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	for (const struct content_node *node = c->by_name; node; node = node->hh.next)
+		rows[n++] = node->row;
+	for (size_t i = 0; i < n; i++)
+		name_described(c, &rows[i]);
+	if (c->other.count) {
+		rows[n] = c->other;
+		snprintf(rows[n++].name, sizeof(rows->name), "other");
+	}
+	qsort(rows, n, sizeof(*rows), by_bytes);
+	*ret = rows;
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- kernel events ---- */
+
+static void copy_text(char *to, size_t size, const struct pb_field *f)
+{
+	size_t len = f->data ? MIN(f->len, size - 1) : 0;
+
+	memcpy(to, f->data ? (const char *)f->data : "", len);
+	to[len] = '\0';
+	str_make_plain(to, strlen(to), "");
+}
+
+/* A GenericEventDescriptor: the number of an event without a message, and its name. */
+static void describe(struct contents *c, const struct pb_field *descriptor)
+{
+	struct pb_field f, message = {.id = 0};
+	struct content_node *n;
+	uint32_t number = 0;
+	struct pb_dec d;
+
+	pb_dec_init(&d, descriptor->data, descriptor->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
+			number = (uint32_t)f.u64;
+		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR &&
+			 f.data)
+			message = f;
+	HASH_FIND(hh, c->by_number, &number, sizeof(number), n);
+	if (n || HASH_COUNT(c->by_number) >= CONTENTS_MAX_KINDS)
+		return;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return;
+	n->number = number;
+	pb_dec_init(&d, message.data, message.len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == 1 && f.data) /* DescriptorProto.name */
+			copy_text(n->row.name, sizeof(n->row.name), &f);
+	HASH_ADD(hh, c->by_number, number, sizeof(n->number), n);
+	if (!n->hh.tbl)
+		free(n);
+}
+
+static void add_event(struct contents *c, const struct pb_field *event, size_t bytes)
+{
+	const struct event_name *known;
+	char number[32];
+	uint32_t id = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		if (f.data)
+			id = f.id;
+	known = event_name_of(id);
+	snprintf(number, sizeof(number), NUMBERED "%u", id);
+	add(c, known ? known->name : number, 1, bytes);
+}
+
+static uint64_t count_values(const struct pb_field *f)
+{
+	uint64_t v, n = 0;
+
+	for (struct pb_packed p = pb_packed_of(f); pb_packed_next(&p, &v);)
+		n++;
+	return n;
+}
+
+/* CompactSched: columns of switches (1 to 6, but names in 5), then of wakings (7 to 12). */
+static void add_columns(struct contents *c, const struct pb_field *columns)
+{
+	const uint8_t *at = columns->data;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, columns->data, columns->len);
+	while (pb_dec_next(&d, &f)) {
+		size_t bytes = (size_t)(d.cur - at);
+
+		at = d.cur;
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE)
+			add(c, "names of threads in columns", 1, bytes);
+		else if (f.id < PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
+			add(c, "sched_switch",
+			    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
+				    ? count_values(&f)
+				    : 0,
+			    bytes);
+		else
+			add(c, "sched_waking",
+			    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
+				    ? count_values(&f)
+				    : 0,
+			    bytes);
+	}
+}
+
+/* Returns how many bytes were added to rows. */
+static size_t add_bundle(struct contents *c, const struct pb_field *bundle)
+{
+	const uint8_t *at = bundle->data;
+	size_t added = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, bundle->data, bundle->len);
+	while (pb_dec_next(&d, &f)) {
+		size_t bytes = (size_t)(d.cur - at);
+
+		at = d.cur;
+		if (!f.data)
+			continue;
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
+			describe(c, &f);
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
+			add_event(c, &f, bytes);
+			added += bytes;
+		} else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED) {
+			add_columns(c, &f);
+			added += f.len;
+		}
+	}
+	return added;
+}
+
+/* ---- packets ---- */
+
+static const char *name_of(uint32_t payload, char buf[static 32])
+{
+	static const struct {
+		uint32_t field;
+		const char *name;
+	} names[] = {
+		{PB_TRACE_PACKET_FTRACE_EVENTS, "frames of kernel events"},
+		{PB_TRACE_PACKET_PROCESS_TREE, "process_tree"},
+		{PB_TRACE_PACKET_INODE_FILE_MAP, "inode_file_map"},
+		{PB_TRACE_PACKET_CLOCK_SNAPSHOT, "clock_snapshot"},
+		{PB_TRACE_PACKET_SYS_STATS, "sys_stats"},
+		{PB_TRACE_PACKET_PROCESS_STATS, "process_stats"},
+		{PB_TRACE_PACKET_TRACK_EVENT, "track_event"},
+		{PB_TRACE_PACKET_TRACE_CONFIG, "trace_config"},
+		{PB_TRACE_PACKET_FTRACE_STATS, "ftrace_stats"},
+		{PB_TRACE_PACKET_TRACE_STATS, "trace_stats"},
+		{PB_TRACE_PACKET_SYNCHRONIZATION_MARKER, "synchronization_marker"},
+		{PB_TRACE_PACKET_BATTERY, "battery"},
+		{PB_TRACE_PACKET_PROCESS_DESCRIPTOR, "process_descriptor"},
+		{PB_TRACE_PACKET_THREAD_DESCRIPTOR, "thread_descriptor"},
+		{PB_TRACE_PACKET_SYSTEM_INFO, "system_info"},
+		{PB_TRACE_PACKET_TRIGGER, "trigger"},
+		{PB_TRACE_PACKET_TRACK_DESCRIPTOR, "track_descriptor"},
+		{PB_TRACE_PACKET_CPU_INFO, "cpu_info"},
+		{PB_TRACE_PACKET_SERVICE_EVENT, "service_event"},
+		{PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, "extension_descriptor"},
+		{PB_TRACE_PACKET_TRACE_UUID, "trace_uuid"},
+		{PB_TRACE_PACKET_REMOTE_CLOCK_SYNC, "remote_clock_sync"},
+		{PB_TRACE_PACKET_TRACE_PROVENANCE, "trace_provenance"},
+		{PB_TRACE_PACKET_INTERRUPT_INFO, "interrupt_info"},
+		{PB_TRACE_PACKET_JOURNALD_EVENT, "journald_event"},
+		{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, "ebpf_counters_stats"},
+		{PB_TRACE_PACKET_POLLED_COUNTERS_STATS, "polled_counters_stats"},
+		{0, "interned data, without a payload"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].field == payload)
+			return names[i].name;
+	snprintf(buf, 32, "packets of field %u", payload);
+	return buf;
+}
+
+static struct content_machine *machine_of(struct contents *c, uint32_t id)
+{
+	for (size_t i = 0; i < c->n_machines; i++)
+		if (c->machines[i].id == id)
+			return &c->machines[i];
+	if (c->n_machines == CONTENTS_MAX_MACHINES)
+		return NULL;
+	c->machines[c->n_machines] = (struct content_machine){.id = id};
+	return &c->machines[c->n_machines++];
+}
+
+static void read_system(struct content_machine *m, const struct pb_field *info)
+{
+	struct pb_field f, part;
+	struct pb_dec d, e;
+
+	pb_dec_init(&d, info->data, info->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SYSTEM_INFO_NUM_CPUS)
+			m->cpus = f.u64;
+		if (f.id != PB_SYSTEM_INFO_UTSNAME || !f.data)
+			continue;
+		pb_dec_init(&e, f.data, f.len);
+		while (pb_dec_next(&e, &part))
+			if (part.id == PB_UTSNAME_SYSNAME)
+				copy_text(m->system, sizeof(m->system), &part);
+			else if (part.id == PB_UTSNAME_RELEASE)
+				copy_text(m->release, sizeof(m->release), &part);
+			else if (part.id == PB_UTSNAME_MACHINE)
+				copy_text(m->arch, sizeof(m->arch), &part);
+	}
+}
+
+void contents_packet(struct contents *c, const uint8_t *data, size_t len)
+{
+	struct pb_field f, payload = {.id = 0};
+	struct content_machine *m;
+	uint32_t machine = 0;
+	size_t added = 0;
+	char buf[32];
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_PACKET_MACHINE_ID)
+			machine = (uint32_t)f.u64;
+		else if (f.data && f.id != PB_TRACE_PACKET_INTERNED_DATA &&
+			 f.id != PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS)
+			payload = f;
+	m = machine_of(c, machine);
+	if (m && payload.id == PB_TRACE_PACKET_SYSTEM_INFO)
+		read_system(m, &payload);
+	if (payload.id == PB_TRACE_PACKET_FTRACE_EVENTS)
+		added = add_bundle(c, &payload);
+	add(c, name_of(payload.id, buf), 1, len - MIN(added, len));
+	c->bytes += len;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What the bytes of a trace are spent on: kernel events by name, other packets by kind; and the machines that it is
+ * of. Packets are untrusted; names are copied without control characters.
+ */
+
+#define CONTENTS_MAX_NAME 96
+#define CONTENTS_MAX_KINDS 4096 /* further ones are "other" */
+#define CONTENTS_MAX_MACHINES 64
+
+struct content_row {
+	char name[CONTENTS_MAX_NAME];
+	uint64_t count;
+	uint64_t bytes;
+};
+
+struct content_machine {
+	uint32_t id; /* 0: the one of the service */
+	char system[64], release[96], arch[32]; /* "": unknown */
+	uint64_t cpus; /* 0: unknown */
+};
+
+struct content_node;
+
+/* Zero-initialise; contents_deinit frees. */
+struct contents {
+	struct content_node *by_name; /* owned hash */
+	struct content_node *by_number; /* owned hash: kernel events that the trace describes */
+	struct content_row other; /* past the limit, or without memory */
+	struct content_machine machines[CONTENTS_MAX_MACHINES];
+	size_t n_machines;
+	uint64_t bytes; /* of all packets */
+};
+
+void contents_deinit(struct contents *c);
+
+/* Adds one whole TracePacket that is not compressed. */
+void contents_packet(struct contents *c, const uint8_t *data, size_t len);
+
+/* Returns the rows, the most bytes first. The caller frees *ret. Returns 0 or -ENOMEM. */
+int contents_rows(const struct contents *c, struct content_row **ret, size_t *ret_n);

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda info: what a trace consists of. The summary before it is that of sonda record (tests/root/test_ends.sh).
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+TRACE=tests/data/traces/ring_losses.pftrace
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+
+verdict() { # NAME STATUS
+  N=$((N + 1))
+  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
+  echo "not ok $N - $1"
+  head -n 40 "$TMP/out" "$TMP/err" | sed 's/^/#   /'
+  BAD=1
+}
+shows() { # NAME REGEX: in the last output
+  grep -qE -- "$2" "$TMP/out"
+  verdict "$1" $?
+}
+
+"$SONDA" info "$TRACE" >"$TMP/out" 2>"$TMP/err"
+verdict "a recording" $?
+shows "the machine" '^  machine  of an unknown system$'
+shows "the config with its buffers" '^  config   .*buffer 0 of 4 MiB'
+shows "the data sources" '^  sources  linux.ftrace'
+shows "what went through the buffer" '^  buffer   0: 64 KiB went through 4 MiB$'
+shows "kernel events by name, with their share" '^sched_switch +131 +1011 B +4.2%$'
+shows "losses in words" '^  lost     kernel rings: 24,275 events'
+
+"$SONDA" info --json "$TRACE" >"$TMP/out" 2>"$TMP/err"
+python3 - "$TMP/out" "$("$SONDA" sql --csv "$TRACE" "select name || '=' || count(*) from ftrace_event group by name" | tr -d '\r' | tail -n +2)" <<'END' >"$TMP/err" 2>&1
+import json, sys
+d = json.load(open(sys.argv[1]))
+rows = {r["name"]: r["count"] for r in d["contents"]}
+events = dict(line.rsplit("=", 1) for line in sys.argv[2].split("\n"))
+# sonda sql skips the first switch of each CPU; the trace describes read_msr itself.
+for name, count in events.items():
+    assert rows[name] == int(count) + (2 if name == "sched_switch" else 0), (name, count, rows[name])
+assert d["buffers"][0]["size"] == 4 << 20 and d["buffers"][0]["bytes_overwritten"] == 0
+assert {"name": "linux.ftrace"} in d["data_sources"]
+assert [r["bytes"] for r in d["contents"]] == sorted((r["bytes"] for r in d["contents"]), reverse=True)
+END
+verdict "the numbers of events are those of sonda sql" $?
+
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/machines" 2>"$TMP/err" <<'END'
+packet { trusted_packet_sequence_id: 1 system_info { utsname { sysname: "Linux" release: "6.1.0" machine: "x86_64" } num_cpus: 8 } }
+packet { trusted_packet_sequence_id: 2 machine_id: 77 system_info { utsname { sysname: "Linux" release: "5.10\033[31m" machine: "aarch64" } num_cpus: 1 } }
+packet { trusted_packet_sequence_id: 3 timestamp: 5 track_event { type: 3 name: "x" } }
+packet { trusted_packet_sequence_id: 3 timestamp: 6 track_event { type: 3 name: "y" } }
+packet { trusted_packet_sequence_id: 4 ftrace_events { cpu: 0 event { timestamp: 7 pid: 1 print { buf: "a" } }
+  compact_sched { intern_table: "x" switch_timestamp: 10 switch_timestamp: 5 switch_prev_state: 1 switch_prev_state: 1 switch_next_pid: 3 switch_next_pid: 4
+    switch_next_prio: 120 switch_next_prio: 120 switch_next_comm_index: 0 switch_next_comm_index: 0 } } }
+END
+verdict "protoc encodes a trace" $?
+"$SONDA" info "$TMP/machines" >"$TMP/out" 2>"$TMP/err"
+shows "each machine" '^  machine  Linux 6.1.0 x86_64, 8 CPUs$'
+shows "a name of another machine is printed without control characters" '^  machine  77: Linux 5\.10\?\[31m aarch64, 1 CPU$'
+shows "packets by kind" '^track_event +2 '
+shows "columns of the scheduler are events" '^sched_switch +2 '
+shows "events of the kernel" '^print +1 '
+echo "1..$N"
+exit $BAD
