@@ -214,6 +214,14 @@ static int print_to_user(struct output *p)
 	return r == SQLITE_OK ? EXIT_GOOD : EXIT_FAILED;
 }
 
+/* The time so many ns after the trace's start, at most its end. */
+static int64_t time_after(const struct store *s, int64_t ns)
+{
+	int64_t ts;
+
+	return __builtin_add_overflow(s->start_ts, ns, &ts) ? s->end_ts : MIN(ts, s->end_ts);
+}
+
 /* Sets the window. */
 static int set_window(struct output *p, struct err_text *e)
 {
@@ -221,8 +229,8 @@ static int set_window(struct output *p, struct err_text *e)
 	const struct store *s = &p->tables.store;
 
 	p->style.start_ts = s->start_ts;
-	p->from = o->from >= 0 ? s->start_ts + o->from : s->start_ts;
-	p->to = o->to >= 0 ? MIN(s->end_ts, s->start_ts + o->to) : s->end_ts;
+	p->from = o->from >= 0 ? time_after(s, o->from) : s->start_ts;
+	p->to = o->to >= 0 ? time_after(s, o->to) : s->end_ts;
 	if (p->from >= p->to)
 		return err_set(e, -EINVAL, "nothing of the trace is between --from and --to");
 	return 0;

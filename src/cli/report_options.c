@@ -71,7 +71,7 @@ static int take_time(const char *text, int64_t *ret, struct err_text *e)
 	char *end;
 	double v = strtod(text, &end);
 
-	for (size_t i = 0; end != text && v >= 0 && v < 1e9 && i < ARRAY_SIZE(units); i++)
+	for (size_t i = 0; end != text && v >= 0 && v < 1e7 && i < ARRAY_SIZE(units); i++)
 		if (!strcmp(end, units[i].name)) {
 			*ret = (int64_t)(v * units[i].ns);
 			return 0;

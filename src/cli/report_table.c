@@ -58,7 +58,7 @@ struct report_style report_style_of_stdout(const char *color)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
 		s.width = w.ws_col;
 	else if (columns)
-		s.width = atoi(columns);
+		s.width = MAX(0, MIN(atoi(columns), 4096));
 	return s;
 }
 

@@ -14,7 +14,7 @@ struct total {
 	uint32_t key; /* the CPU or the state */
 	uint32_t next; /* of the thread, or NONE */
 	uint64_t n, woken;
-	int64_t time, longest;
+	uint64_t time, longest; /* ns; wraps around with times that no clock has */
 };
 
 struct totals {
@@ -58,6 +58,7 @@ static struct total *find(struct totals *t, uint32_t utid, uint32_t key)
 static bool add(struct totals *t, uint32_t utid, uint32_t key, int64_t begin, int64_t end,
 		bool woken)
 {
+	uint64_t time = (uint64_t)end - (uint64_t)begin;
 	struct total *total;
 
 	if (end <= begin || utid >= t->n_threads)
@@ -67,8 +68,8 @@ static bool add(struct totals *t, uint32_t utid, uint32_t key, int64_t begin, in
 		return false;
 	total->n++;
 	total->woken += woken;
-	total->time += end - begin;
-	total->longest = MAX(total->longest, end - begin);
+	total->time += time;
+	total->longest = MAX(total->longest, time);
 	return true;
 }
 
@@ -87,7 +88,9 @@ static uint32_t *last_rows(const struct table *t, unsigned column)
 
 static int64_t end_of(int64_t ts, int64_t dur, int64_t to)
 {
-	return dur < 0 ? to : MIN(ts + dur, to);
+	int64_t end;
+
+	return dur < 0 || __builtin_add_overflow(ts, dur, &end) ? to : MIN(end, to);
 }
 
 /* ---- sched ---- */
@@ -153,9 +156,9 @@ static int insert(sqlite3 *db, const char *sql, const struct store *s, const str
 						  -1, SQLITE_STATIC);
 			else
 				sqlite3_bind_int64(st, 2, total->key);
-			sqlite3_bind_int64(st, 3, total->time);
+			sqlite3_bind_int64(st, 3, (sqlite3_int64)total->time);
 			sqlite3_bind_int64(st, 4, (sqlite3_int64)total->n);
-			sqlite3_bind_int64(st, 5, total->longest);
+			sqlite3_bind_int64(st, 5, (sqlite3_int64)total->longest);
 			if (states)
 				sqlite3_bind_int64(st, 6, (sqlite3_int64)total->woken);
 			sqlite3_step(st);
