@@ -140,8 +140,8 @@ for at, rc in ((4, 0), (5, 0), (6, 1)):
 event(1, 14, 20, "NETIF_RECEIVE_SKB", name="eth0", len=60)
 event(1, 15, 20, "TCP_RETRANSMIT_SKB", sport=80, dport=4000)
 
-event(0, 40, 10, "MM_VMSCAN_DIRECT_RECLAIM_BEGIN", order=0)
-event(0, 44, 10, "MM_VMSCAN_DIRECT_RECLAIM_END", nr_reclaimed=32)
+event(0, 22, 30, "MM_VMSCAN_DIRECT_RECLAIM_BEGIN", order=0)
+event(0, 26, 30, "MM_VMSCAN_DIRECT_RECLAIM_END", nr_reclaimed=32)
 event(0, 45, 10, "MARK_VICTIM", pid=30)
 
 if ONLY_APP:

@@ -86,7 +86,7 @@ rows "io: a window has the requests that are wholly in it" '8:0|read|1' Devices 
 # ---- memory
 rows "mem: the machine" $'MemFree|1024000|614400\nMemTotal|2048000|2048000' "Memory of the machine" "memory first_bytes last_bytes" mem
 rows "mem: processes by their largest size" '/usr/bin/app|10|512000' "Processes, by their largest size" "process pid rss_bytes" mem
-rows "mem: reclaim" 'direct reclaim|app|4ms|1' "Time spent to free memory" "what thread total_ns times" mem
+rows "mem: reclaim" 'direct reclaim|hog|4ms|1' "Time spent to free memory" "what thread total_ns times" mem
 rows "mem: stalls" 'some threads|20ms|20' "Stalls" "who stalled_ns share_pct" mem
 rows "mem: OOM kills" '30|hog|app 10' "Processes that the kernel killed for memory" "pid process asked_for_memory" mem
 
@@ -103,7 +103,7 @@ rows "counters: the mean is by time" $'depth|3|0|9|14|0|None\nmem.rss|1|512000|5
 echo 'num_forks,,2,100.0,100.0,150.0,150.0,500.0,' | diff - <(tr -d '\r' <"$TMP/got") >"$TMP/diff"
 verdict "counters: a total has a rate" $? "$TMP/diff"
 rows "slices: total, self time without the slices inside, percentiles" \
-  $'outer|1|10ms|5ms|10ms|10ms\ninner|2|5ms|5ms|2ms|3ms' Slices "name times total_ns self_ns p50_ns max_ns" slices --from 31.5ms
+  $'outer|1|10ms|5ms|10ms|10ms\ninner|2|5ms|5ms|2ms|3ms' Slices "name times total_ns self_ns p50_ns max_ns" slices -p app --from 31.5ms
 rows "slices that did not end are told apart" 'open|1' "Slices that did not end" "name times" slices
 
 # ---- processes and programs
