@@ -73,22 +73,27 @@ void pb_enc_double(struct pb_enc *e, uint32_t field, double v)
 	pb_enc_fixed64(e, field, bits);
 }
 
+/* A function of its own: its array costs each caller a stack canary. */
+static __attribute__((noinline)) void put_tag_slow(struct pb_enc *e, uint32_t tag)
+{
+	uint8_t tmp[PB_SIMPLE_FIELD], *p = pb_put_varint(tmp, tag);
+
+	pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
+	/* The length field is never split: a patch writes four adjacent bytes. */
+	if (!pb_enc_has_room(e, PB_SIZE_FIELD))
+		e->refill(e);
+}
+
 void pb_enc_open(struct pb_enc *e, uint32_t field)
 {
 	uint32_t tag = pb_tag(field, PB_WIRE_BYTES);
 	struct pb_nest *n = &e->nest[e->depth];
 
 	assert(e->depth < PB_MAX_DEPTH);
-	if (pb_enc_has_room(e, PB_SIMPLE_FIELD)) {
+	if (pb_enc_has_room(e, PB_SIMPLE_FIELD))
 		e->cur = pb_put_varint(e->cur, tag);
-	} else {
-		uint8_t tmp[PB_SIMPLE_FIELD], *p = pb_put_varint(tmp, tag);
-
-		pb_enc_raw_slow(e, tmp, (size_t)(p - tmp));
-		/* The length field is never split: a patch writes four adjacent bytes. */
-		if (!pb_enc_has_room(e, PB_SIZE_FIELD))
-			e->refill(e);
-	}
+	else
+		put_tag_slow(e, tag);
 	n->size_field = e->cur;
 	e->cur += PB_SIZE_FIELD;
 	n->start = pb_enc_pos(e);
