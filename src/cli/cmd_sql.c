@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/tables/database.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -126,19 +127,19 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 static int run_text(sqlite3 *db, const char *sql, enum sql_format format)
 {
 	while (*sql) {
+		struct err_text e;
 		sqlite3_stmt *st;
-		const char *rest;
-		int r = sqlite3_prepare_v2(db, sql, -1, &st, &rest);
+		int r = database_prepare(db, sql, &st, &sql, &e);
 
-		if (r == SQLITE_OK && st)
+		if (r == 0 && st) {
 			r = sql_output(st, format, stdout);
-		if (r != SQLITE_OK) {
-			log_error("sql: %s", sqlite3_errmsg(db));
-			sqlite3_finalize(st);
-			return EXIT_FAILED;
+			err_set(&e, -EINVAL, "%s", sqlite3_errmsg(db));
 		}
 		sqlite3_finalize(st);
-		sql = rest;
+		if (r) {
+			log_error("sql: %s", e.text);
+			return EXIT_FAILED;
+		}
 	}
 	return EXIT_GOOD;
 }

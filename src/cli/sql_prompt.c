@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "analyze/tables/database.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -65,17 +66,20 @@ static void restore_signals(const struct sigaction saved[2])
 
 /* ---- statements ---- */
 
-/* Returns an SQLite result code. */
-static int run_statements(struct sql_prompt *p, const char *sql)
+/* Returns an SQLite result code, and sets e. */
+static int run_statements(struct sql_prompt *p, const char *sql, struct err_text *e)
 {
 	int r = SQLITE_OK;
 
 	while (*sql && r == SQLITE_OK) {
 		sqlite3_stmt *st;
 
-		r = sqlite3_prepare_v2(p->db, sql, -1, &st, &sql);
-		if (r == SQLITE_OK && st)
+		if (database_prepare(p->db, sql, &st, &sql, e) < 0)
+			return SQLITE_ERROR;
+		if (st)
 			r = sql_output(st, p->format, stdout);
+		if (r != SQLITE_OK)
+			err_set(e, -EINVAL, "%s", sqlite3_errmsg(p->db));
 		sqlite3_finalize(st);
 	}
 	return r;
@@ -83,10 +87,11 @@ static int run_statements(struct sql_prompt *p, const char *sql)
 
 static void run(struct sql_prompt *p, const char *sql)
 {
+	struct err_text e;
 	int r;
 
 	running = p->db;
-	r = run_statements(p, sql);
+	r = run_statements(p, sql, &e);
 	running = NULL;
 	fflush(stdout);
 	if (r == SQLITE_OK)
@@ -95,7 +100,7 @@ static void run(struct sql_prompt *p, const char *sql)
 	if (r == SQLITE_INTERRUPT)
 		fputs("interrupted\n", stderr);
 	else
-		log_error("sql: %s", sqlite3_errmsg(p->db));
+		log_error("sql: %s", e.text);
 }
 
 /* ---- commands ---- */

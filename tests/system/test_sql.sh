@@ -39,6 +39,18 @@ check "a script" 0 $'three\n3' '^$' --csv -f "$TMP/script" "$TRACE"
 INPUT=$TRACE check "a trace from a pipe" 0 $'n\n1' '^$' --csv - "select count(*) as n from trace_bounds"
 head -c 3001 "$TRACE" >"$TMP/cut"
 check "a file that is cut off" 0 $'n\n1' 'cut off' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
+check "a span join" 0 $'ts,dur,x,y\n5,5,1,2' '^$' --csv "$TRACE" "create table a as select 0 as ts, 10 as dur, 1 as x" \
+  "create table b as select 5 as ts, 9 as dur, 2 as y" "create virtual table j using span_join(a, b)" "select * from j"
+check "a span join of tables without times" 1 '' 'span join: b has no column ts' "$TRACE" "create table a as select 0 as ts, 1 as dur" \
+  "create table b as select 1 as y" "create virtual table j using span_join(a, b)"
+check "a span join of one table" 1 '' 'write it as SPAN_JOIN.a PARTITIONED c, b PARTITIONED c.' "$TRACE" "create virtual table j using SPAN_JOIN(a)"
+check "a span join of columns of one name" 1 '' 'both tables have a column x' "$TRACE" "create table a as select 0 as ts, 1 as x" \
+  "create virtual table j using span_join(a, a)"
+check "a module" 0 $'n\n1' '^$' --csv "$TRACE" "include perfetto module slices.with_context; select count(*) >= 0 as n from thread_slice"
+check "an unknown module" 1 '' 'there is no module android.startup; there are slices.with_context' "$TRACE" "INCLUDE PERFETTO MODULE android.startup;"
+check "a table in its dialect" 0 $'n\n7' '^$' --csv "$TRACE" " -- a comment
+  create perfetto table t(n long) as select 7 as n; select n from t;"
+check "a function in its dialect" 1 '' 'CREATE PERFETTO, sonda has TABLE and VIEW' "$TRACE" "create perfetto function f(a long) returns long as select \$a"
 check "no such table" 1 '' 'no such table: nowhere' "$TRACE" "select * from nowhere"
 check "the first mistake ends it" 1 $'1\n1' 'syntax error' --csv "$TRACE" "select 1" "selec 2" "select 3"
 check "no such file" 1 '' "cannot open $TMP/none: No such file" "$TMP/none" "select 1"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of SQL: EXTRACT_ARG, EXTRACT_METADATA, and the bounds of the trace. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/store/arg_sets.h"
 #include "analyze/tables/table_module.h"
+#include "base/core/mem.h"
 
 static void arg_value(const struct arg *a, struct value *ret)
 {
@@ -104,6 +106,53 @@ static void trace_dur(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int64(ctx, s->end_ts - s->start_ts);
 }
 
+/* Nanoseconds of a unit, as time_from_ms(n), and the units in a time. */
+static void time_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_int64(ctx,
+				     (int64_t)((uint64_t)sqlite3_value_int64(argv[0]) * (uint64_t) *
+					       (const int64_t *)sqlite3_user_data(ctx)));
+}
+
+static void time_to(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_int64(ctx, sqlite3_value_int64(argv[0]) /
+						  *(const int64_t *)sqlite3_user_data(ctx));
+}
+
+static int register_times(sqlite3 *db)
+{
+	static const struct time_unit {
+		const char *name;
+		int64_t ns;
+	} units[] = {{"ns", 1},
+		     {"us", 1000},
+		     {"ms", 1000000},
+		     {"s", 1000000000},
+		     {"min", 60000000000},
+		     {"hours", 3600000000000},
+		     {"days", 86400000000000}};
+	char name[24];
+	int r = SQLITE_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units) && r == SQLITE_OK; i++) {
+		void *ns = (void *)&units[i].ns;
+
+		snprintf(name, sizeof(name), "time_from_%s", units[i].name);
+		r = sqlite3_create_function(db, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, ns,
+					    time_from, NULL, NULL);
+		snprintf(name, sizeof(name), "time_to_%s", units[i].name);
+		if (r == SQLITE_OK)
+			r = sqlite3_create_function(db, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+						    ns, time_to, NULL, NULL);
+	}
+	return r;
+}
+
 int sql_functions_register(sqlite3 *db, struct store *s)
 {
 	static const struct {
@@ -121,5 +170,5 @@ int sql_functions_register(sqlite3 *db, struct store *s)
 		r = sqlite3_create_function(db, functions[i].name, functions[i].n_args,
 					    SQLITE_UTF8 | SQLITE_DETERMINISTIC, s, functions[i].fn,
 					    NULL, NULL);
-	return r;
+	return r == SQLITE_OK ? register_times(db) : r;
 }

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): intervals during which a row of both
+ * tables lasts. Each table is read once, sorted by partition and time, and the two streams are merged:
+ *
+ *	a	|--- a1 ---|     |--- a2 ---|
+ *	b	      |------- b1 -------|
+ *	x	      |a1b1|     |a2b1|			SPAN_LEFT_JOIN also has a1 alone, SPAN_OUTER_JOIN both alone
+ *
+ * For these two a stream also has gaps: intervals between its rows, whose columns are NULL.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/tables/table_module.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+enum join_kind { JOIN_INNER, JOIN_LEFT, JOIN_OUTER };
+
+/* One of the two tables. */
+struct join_table {
+	char *name, *partition; /* owned; partition may be NULL */
+	char **columns; /* owned, with the strings: all but ts, dur and the partition */
+	char **types; /* owned, with the strings: declared */
+	int n_columns;
+	bool has_dur;
+};
+
+struct join_vtab {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	struct join_table tables[2];
+	bool gaps[2]; /* the stream has gaps */
+};
+
+enum span_kind { SPAN_END, SPAN_ROW, SPAN_GAP };
+
+/* The rows of a table, and the span that is looked at. A row of dur -1 ends where it begins. */
+struct stream {
+	sqlite3_stmt *st; /* ts, dur, partition, columns */
+	bool partitioned, gaps;
+	bool has_row; /* of the statement: */
+	int64_t row_partition, row_ts;
+	int64_t partition; /* that is read */
+	int64_t rows_end; /* of the last row in it */
+	enum span_kind kind;
+	int64_t ts, end, literal_end; /* ts + dur, whatever dur is */
+};
+
+struct join_cursor {
+	sqlite3_vtab_cursor base;
+	struct stream streams[2];
+	bool eof;
+	int64_t row;
+	int error; /* an SQLite result code */
+};
+
+/* ---- the table ---- */
+
+static void table_clear(struct join_table *t)
+{
+	for (int i = 0; i < t->n_columns; i++) {
+		free(t->columns[i]);
+		free(t->types[i]);
+	}
+	free(t->columns);
+	free(t->types);
+	free(t->name);
+	free(t->partition);
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	struct join_vtab *v = (struct join_vtab *)base;
+
+	table_clear(&v->tables[0]);
+	table_clear(&v->tables[1]);
+	sqlite3_free(base->zErrMsg);
+	free(v);
+	return SQLITE_OK;
+}
+
+/* "a" or "a PARTITIONED c". */
+static bool parse_table(const char *text, struct join_table *t)
+{
+	_cleanup_(freep) char *copy = strdup(text);
+	char *save = NULL, *word = copy ? strtok_r(copy, " \t\r\n", &save) : NULL;
+
+	if (!word)
+		return false;
+	t->name = strdup(word);
+	word = strtok_r(NULL, " \t\r\n", &save);
+	if (!word)
+		return t->name;
+	if (strcasecmp(word, "PARTITIONED") != 0)
+		return false;
+	word = strtok_r(NULL, " \t\r\n", &save);
+	t->partition = word ? strdup(word) : NULL;
+	return t->name && t->partition && !strtok_r(NULL, " \t\r\n", &save);
+}
+
+static bool add_column(struct join_table *t, const char *name, const char *type)
+{
+	t->columns[t->n_columns] = strdup(name);
+	t->types[t->n_columns] = strdup(type ?: "");
+	t->n_columns++;
+	return t->columns[t->n_columns - 1] && t->types[t->n_columns - 1];
+}
+
+/* Returns an SQLite result code, and sets *error. */
+static int read_columns(sqlite3 *db, struct join_table *t, char **error)
+{
+	char *sql = sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", t->name);
+	bool has_ts = false, has_partition = !t->partition, ok = true;
+	sqlite3_stmt *st = NULL;
+	int r = sql ? sqlite3_prepare_v2(db, sql, -1, &st, NULL) : SQLITE_NOMEM, n;
+
+	sqlite3_free(sql);
+	if (r != SQLITE_OK) {
+		*error = sqlite3_mprintf("span join: %s", sqlite3_errmsg(db));
+		return r;
+	}
+	n = sqlite3_column_count(st);
+	t->columns = calloc((size_t)n + 1, sizeof(*t->columns));
+	t->types = calloc((size_t)n + 1, sizeof(*t->types));
+	for (int i = 0; ok && t->columns && t->types && i < n; i++) {
+		const char *name = sqlite3_column_name(st, i);
+
+		if (!strcasecmp(name, "ts"))
+			has_ts = true;
+		else if (!strcasecmp(name, "dur"))
+			t->has_dur = true;
+		else if (t->partition && !strcasecmp(name, t->partition))
+			has_partition = true;
+		else
+			ok = add_column(t, name, sqlite3_column_decltype(st, i));
+	}
+	ok = ok && t->columns && t->types;
+	sqlite3_finalize(st);
+	if (!ok)
+		return SQLITE_NOMEM;
+	if (has_ts && has_partition)
+		return SQLITE_OK;
+	*error = sqlite3_mprintf("span join: %s has no column %s", t->name,
+				 has_ts ? t->partition : "ts");
+	return SQLITE_ERROR;
+}
+
+static bool clash(const struct join_vtab *v, char **error)
+{
+	const struct join_table *a = &v->tables[0], *b = &v->tables[1];
+
+	for (int i = 0; i < a->n_columns; i++)
+		for (int j = 0; j < b->n_columns; j++)
+			if (!strcasecmp(a->columns[i], b->columns[j])) {
+				*error = sqlite3_mprintf(
+					"span join: both tables have a column %s; rename one in a "
+					"view",
+					a->columns[i]);
+				return true;
+			}
+	if (a->partition && b->partition && strcasecmp(a->partition, b->partition) != 0) {
+		*error = sqlite3_mprintf("span join: partitioned by %s and by %s; rename one in a "
+					 "view",
+					 a->partition, b->partition);
+		return true;
+	}
+	return false;
+}
+
+static const char *partition_of(const struct join_vtab *v)
+{
+	return v->tables[0].partition ?: v->tables[1].partition;
+}
+
+static int declare(struct join_vtab *v)
+{
+	struct strbuf sql = {0};
+	int r;
+
+	strbuf_puts(&sql, "CREATE TABLE x(\"ts\" BIGINT,\"dur\" BIGINT");
+	if (partition_of(v))
+		strbuf_printf(&sql, ",\"%s\" BIGINT", partition_of(v));
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < v->tables[side].n_columns; i++)
+			strbuf_printf(&sql, ",\"%s\" %s", v->tables[side].columns[i],
+				      v->tables[side].types[i]);
+	strbuf_putc(&sql, ')');
+	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(v->db, sql.s);
+	strbuf_deinit(&sql);
+	return r;
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
+		   char **error)
+{
+	enum join_kind kind = *(const enum join_kind *)aux;
+	struct join_vtab *v = calloc(1, sizeof(*v));
+	int r = SQLITE_OK;
+
+	if (!v)
+		return SQLITE_NOMEM;
+	v->db = db;
+	v->gaps[0] = kind == JOIN_OUTER;
+	v->gaps[1] = kind != JOIN_INNER;
+	if (argc != 5 || !parse_table(argv[3], &v->tables[0]) ||
+	    !parse_table(argv[4], &v->tables[1])) {
+		*error = sqlite3_mprintf("span join: write it as %s(a PARTITIONED c, b PARTITIONED "
+					 "c); a table may do without PARTITIONED",
+					 argv[0]);
+		r = SQLITE_ERROR;
+	}
+	for (int side = 0; side < 2 && r == SQLITE_OK; side++)
+		r = read_columns(db, &v->tables[side], error);
+	if (r == SQLITE_OK)
+		r = clash(v, error) ? SQLITE_ERROR : declare(v);
+	if (r != SQLITE_OK) {
+		disconnect(&v->base);
+		return r;
+	}
+	*ret = &v->base;
+	return SQLITE_OK;
+}
+
+/* ---- plans: 1 is partition = ? ---- */
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	const struct join_vtab *v = (const struct join_vtab *)base;
+	bool partitioned = partition_of(v), one = false;
+	int sorted;
+
+	info->estimatedCost = 1e6;
+	for (int i = 0; i < info->nConstraint && partitioned && !one; i++)
+		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == 2 &&
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
+			info->aConstraintUsage[i].argvIndex = 1;
+			info->idxNum = 1;
+			info->estimatedCost = 1e4;
+			one = true;
+		}
+	/* Rows come by partition, then by time. */
+	for (sorted = 0; sorted < info->nOrderBy; sorted++) {
+		int wanted = partitioned && !one && sorted == 0 ? 2 : 0;
+
+		if (info->aOrderBy[sorted].desc || info->aOrderBy[sorted].iColumn != wanted)
+			break;
+		if (wanted == 0) {
+			sorted++;
+			break;
+		}
+	}
+	info->orderByConsumed = info->nOrderBy && sorted == info->nOrderBy;
+	return SQLITE_OK;
+}
+
+static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+	struct join_cursor *c = calloc(1, sizeof(*c));
+
+	(void)base;
+	if (!c)
+		return SQLITE_NOMEM;
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int cursor_close(sqlite3_vtab_cursor *base)
+{
+	struct join_cursor *c = (struct join_cursor *)base;
+
+	sqlite3_finalize(c->streams[0].st);
+	sqlite3_finalize(c->streams[1].st);
+	free(c);
+	return SQLITE_OK;
+}
+
+/* ---- a stream ---- */
+
+static void stream_step(struct join_cursor *c, struct stream *s)
+{
+	int r = sqlite3_step(s->st);
+
+	s->has_row = r == SQLITE_ROW;
+	if (r != SQLITE_ROW && r != SQLITE_DONE)
+		c->error = r;
+	if (!s->has_row)
+		return;
+	s->row_ts = sqlite3_column_int64(s->st, 0);
+	s->row_partition = sqlite3_column_int64(s->st, 2);
+}
+
+static bool row_is_of(const struct stream *s, int64_t partition)
+{
+	return s->has_row && (!s->partitioned || s->row_partition == partition);
+}
+
+/* Looks at the statement's row, or at the gap before it. */
+static void stream_settle(struct stream *s)
+{
+	bool in = row_is_of(s, s->partition);
+	int64_t dur;
+
+	if (in && !(s->gaps && s->row_ts > s->rows_end)) {
+		dur = sqlite3_column_int64(s->st, 1);
+		s->kind = SPAN_ROW;
+		s->ts = s->row_ts;
+		s->literal_end = (int64_t)((uint64_t)s->ts + (uint64_t)dur);
+		s->end = dur == -1 ? s->ts : s->literal_end;
+		return;
+	}
+	s->kind = s->gaps && s->rows_end < INT64_MAX ? SPAN_GAP : SPAN_END;
+	s->ts = s->rows_end;
+	s->end = s->literal_end = in ? s->row_ts : INT64_MAX;
+}
+
+static void stream_next(struct join_cursor *c, struct stream *s)
+{
+	if (s->kind == SPAN_END)
+		return;
+	s->rows_end = s->end;
+	if (s->kind == SPAN_ROW)
+		stream_step(c, s);
+	stream_settle(s);
+}
+
+/* Looks at the first span of a partition. One without partitions starts again for each. */
+static void stream_begin(struct join_cursor *c, struct stream *s, int64_t partition, bool again)
+{
+	if (!s->partitioned && again) {
+		sqlite3_reset(s->st);
+		stream_step(c, s);
+	}
+	s->partition = partition;
+	s->rows_end = INT64_MIN;
+	stream_settle(s);
+}
+
+static void stream_skip(struct join_cursor *c, struct stream *s)
+{
+	while (row_is_of(s, s->partition) && c->error == SQLITE_OK)
+		stream_step(c, s);
+}
+
+/* ---- the merge ---- */
+
+static bool overlaps(const struct stream *a, const struct stream *b)
+{
+	if (a->kind != SPAN_ROW && b->kind != SPAN_ROW)
+		return false;
+	return (a->ts == b->ts && a->kind == SPAN_ROW && b->kind == SPAN_ROW) ||
+	       (a->ts >= b->ts && a->ts < b->end) || (b->ts >= a->ts && b->ts < a->end);
+}
+
+/* The one to go on with: it ends first. At one time, a gap of the first table ends before a row of the second. */
+static struct stream *first_to_end(struct stream *a, struct stream *b)
+{
+	if (a->end != b->end)
+		return a->end < b->end ? a : b;
+	return a->kind == SPAN_GAP && b->kind == SPAN_ROW ? a : b;
+}
+
+/* Goes to the next partition that has rows. */
+static bool next_partition(struct join_cursor *c, bool first)
+{
+	struct stream *a = &c->streams[0], *b = &c->streams[1];
+	int64_t partition;
+
+	if (!a->partitioned && !b->partitioned && !first)
+		return false;
+	if (!first) {
+		if (a->partitioned)
+			stream_skip(c, a);
+		if (b->partitioned)
+			stream_skip(c, b);
+	}
+	if (a->partitioned && b->partitioned) {
+		/* One that only the other table has is passed over, unless this one has gaps. */
+		while (a->has_row && b->has_row && c->error == SQLITE_OK) {
+			if (!b->gaps && a->row_partition < b->row_partition)
+				stream_step(c, a);
+			else if (!a->gaps && b->row_partition < a->row_partition)
+				stream_step(c, b);
+			else
+				break;
+		}
+		if ((!a->has_row && !(a->gaps && b->has_row)) ||
+		    (!b->has_row && !(b->gaps && a->has_row)))
+			return false;
+		partition = !a->has_row	  ? b->row_partition
+			    : !b->has_row ? a->row_partition
+					  : MIN(a->row_partition, b->row_partition);
+	} else if (a->partitioned || b->partitioned) {
+		const struct stream *s = a->partitioned ? a : b;
+
+		if (!s->has_row)
+			return false;
+		partition = s->row_partition;
+	} else {
+		partition = 0;
+	}
+	stream_begin(c, a, partition, !first);
+	stream_begin(c, b, partition, !first);
+	return true;
+}
+
+/* Goes on to the first two spans that overlap, from those that are looked at. */
+static int settle(struct join_cursor *c)
+{
+	struct stream *a = &c->streams[0], *b = &c->streams[1];
+
+	while (c->error == SQLITE_OK) {
+		if (a->kind == SPAN_END || b->kind == SPAN_END) {
+			if (next_partition(c, false))
+				continue;
+			c->eof = true;
+			break;
+		}
+		if (overlaps(a, b))
+			break;
+		stream_next(c, first_to_end(a, b));
+	}
+	return c->error;
+}
+
+static int cursor_next(sqlite3_vtab_cursor *base)
+{
+	struct join_cursor *c = (struct join_cursor *)base;
+	struct stream *a = &c->streams[0], *b = &c->streams[1];
+
+	c->row++;
+	stream_next(c, first_to_end(a, b));
+	return settle(c);
+}
+
+/* ---- a query ---- */
+
+static int stream_prepare(struct join_vtab *v, int side, sqlite3_value *partition,
+			  struct stream *ret)
+{
+	const struct join_table *t = &v->tables[side];
+	struct strbuf sql = {0};
+	int r;
+
+	sqlite3_finalize(ret->st);
+	*ret = (struct stream){.partitioned = t->partition, .gaps = v->gaps[side]};
+	strbuf_printf(&sql, "SELECT \"ts\",%s,", t->has_dur ? "\"dur\"" : "0");
+	if (t->partition)
+		strbuf_printf(&sql, "\"%s\"", t->partition);
+	else
+		strbuf_puts(&sql, "0");
+	for (int i = 0; i < t->n_columns; i++)
+		strbuf_printf(&sql, ",\"%s\"", t->columns[i]);
+	strbuf_printf(&sql, " FROM \"%s\" WHERE \"ts\" IS NOT NULL", t->name);
+	if (t->partition)
+		strbuf_printf(&sql, " AND typeof(\"%s\") = 'integer'", t->partition);
+	if (t->partition && partition)
+		strbuf_printf(&sql, " AND \"%s\" = ?1", t->partition);
+	strbuf_puts(&sql, " ORDER BY ");
+	if (t->partition)
+		strbuf_printf(&sql, "\"%s\",", t->partition);
+	strbuf_puts(&sql, "\"ts\"");
+	r = sql.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(v->db, sql.s, -1, &ret->st, NULL);
+	strbuf_deinit(&sql);
+	if (r == SQLITE_OK && t->partition && partition)
+		r = sqlite3_bind_value(ret->st, 1, partition);
+	return r;
+}
+
+static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+			 sqlite3_value **argv)
+{
+	struct join_cursor *c = (struct join_cursor *)base;
+	struct join_vtab *v = (struct join_vtab *)base->pVtab;
+
+	(void)text;
+	(void)argc;
+	c->eof = false;
+	c->row = 0;
+	c->error = SQLITE_OK;
+	for (int side = 0; side < 2 && c->error == SQLITE_OK; side++) {
+		c->error = stream_prepare(v, side, plan == 1 ? argv[0] : NULL, &c->streams[side]);
+		if (c->error == SQLITE_OK)
+			stream_step(c, &c->streams[side]);
+	}
+	if (c->error != SQLITE_OK) {
+		sqlite3_free(base->pVtab->zErrMsg);
+		base->pVtab->zErrMsg = sqlite3_mprintf("span join: %s", sqlite3_errmsg(v->db));
+		return c->error;
+	}
+	if (!next_partition(c, true)) {
+		c->eof = true;
+		return c->error;
+	}
+	return settle(c);
+}
+
+static int cursor_eof(sqlite3_vtab_cursor *base)
+{
+	return ((const struct join_cursor *)base)->eof;
+}
+
+static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+	struct join_cursor *c = (struct join_cursor *)base;
+	const struct join_vtab *v = (const struct join_vtab *)base->pVtab;
+	const struct stream *a = &c->streams[0], *b = &c->streams[1];
+	int64_t ts = MAX(a->ts, b->ts);
+
+	if (column == 0) {
+		sqlite3_result_int64(ctx, ts);
+		return SQLITE_OK;
+	}
+	if (column == 1) {
+		sqlite3_result_int64(ctx, (int64_t)((uint64_t)MIN(a->literal_end, b->literal_end) -
+						    (uint64_t)ts));
+		return SQLITE_OK;
+	}
+	column -= 2;
+	if (partition_of(v) && column-- == 0) {
+		sqlite3_result_int64(ctx, a->partition);
+		return SQLITE_OK;
+	}
+	if (column >= v->tables[0].n_columns) {
+		column -= v->tables[0].n_columns;
+		a = b;
+	}
+	if (a->kind == SPAN_ROW)
+		sqlite3_result_value(ctx, sqlite3_column_value(a->st, column + 3));
+	return SQLITE_OK;
+}
+
+static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = ((const struct join_cursor *)base)->row;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = cursor_open,
+	.xClose = cursor_close,
+	.xFilter = cursor_filter,
+	.xNext = cursor_next,
+	.xEof = cursor_eof,
+	.xColumn = cursor_column,
+	.xRowid = cursor_rowid,
+};
+
+int span_join_register(sqlite3 *db)
+{
+	static const enum join_kind kinds[] = {JOIN_INNER, JOIN_LEFT, JOIN_OUTER};
+	static const char *const names[] = {"span_join", "span_left_join", "span_outer_join"};
+	int r = SQLITE_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == SQLITE_OK; i++)
+		r = sqlite3_create_module(db, names[i], &module, (void *)&kinds[i]);
+	return r;
+}

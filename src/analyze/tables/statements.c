@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements of trace_processor's dialect that SQLite does not know:
+ *
+ *	INCLUDE PERFETTO MODULE a.b		makes the module's views
+ *	CREATE [OR REPLACE] PERFETTO TABLE t [(types)] AS SELECT ...
+ *	CREATE [OR REPLACE] PERFETTO VIEW v [(types)] AS SELECT ...
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/tables/database.h"
+#include "analyze/tables/table_module.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+/* A place in a text of SQL. */
+static const char *skip_space(const char *s)
+{
+	for (;;) {
+		const char *end;
+
+		if (isspace((unsigned char)*s)) {
+			s++;
+		} else if (s[0] == '-' && s[1] == '-') {
+			s += strcspn(s, "\n");
+		} else if (s[0] == '/' && s[1] == '*') {
+			end = strstr(s + 2, "*/");
+			s = end ? end + 2 : s + strlen(s);
+		} else {
+			return s;
+		}
+	}
+}
+
+static size_t name_length(const char *s)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.' || s[n] == '*')
+		n++;
+	return n;
+}
+
+/* Passes over the words, if they come next. */
+static bool take(const char **s, const char *words)
+{
+	const char *p = *s;
+
+	while (*words) {
+		size_t n = strcspn(words, " ");
+
+		p = skip_space(p);
+		if (name_length(p) != n || strncasecmp(p, words, n) != 0)
+			return false;
+		p += n;
+		words += n + (words[n] == ' ');
+	}
+	*s = p;
+	return true;
+}
+
+/* Passes over "(...)", if it comes next. */
+static void take_brackets(const char **s)
+{
+	const char *p = skip_space(*s);
+	int depth = 0;
+
+	if (*p != '(')
+		return;
+	for (; *p; p++) {
+		depth += (*p == '(') - (*p == ')');
+		if (!depth) {
+			*s = p + 1;
+			return;
+		}
+	}
+}
+
+static int fail(sqlite3 *db, struct err_text *e)
+{
+	return err_set(e, -EINVAL, "%s", sqlite3_errmsg(db));
+}
+
+/* ---- INCLUDE ---- */
+
+static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err_text *e)
+{
+	char name[80];
+	size_t n;
+
+	s = skip_space(s);
+	n = name_length(s);
+	if (!n || n >= sizeof(name))
+		return err_set(e, -EINVAL, "INCLUDE PERFETTO MODULE needs the name of a module");
+	memcpy(name, s, n);
+	name[n] = '\0';
+	s = skip_space(s + n);
+	if (*s && *s != ';')
+		return err_set(e, -EINVAL, "a ; is missing after INCLUDE PERFETTO MODULE %s", name);
+	*ret_rest = *s ? s + 1 : s;
+	if (!sql_module_known(name))
+		return err_set(e, -EINVAL, "there is no module %s; there are %s", name,
+			       sql_module_list());
+	return sql_module_include(db, name) == SQLITE_OK ? 0 : fail(db, e);
+}
+
+/* ---- CREATE ---- */
+
+/* s: after PERFETTO TABLE or VIEW. */
+static int create(sqlite3 *db, const char *s, const char *what, bool replace, sqlite3_stmt **ret,
+		  const char **ret_rest, struct err_text *e)
+{
+	struct strbuf sql = {0};
+	const char *rest, *name;
+	size_t n, head;
+	int r = SQLITE_OK;
+
+	name = skip_space(s);
+	n = name_length(name);
+	s = name + n;
+	take_brackets(&s);
+	if (!n || !take(&s, "AS"))
+		return err_set(e, -EINVAL, "write it as CREATE PERFETTO %s name AS SELECT ...",
+			       what);
+	if (replace) {
+		char *drop = sqlite3_mprintf("DROP %s IF EXISTS temp.\"%.*w\"", what, (int)n, name);
+
+		r = drop ? sqlite3_exec(db, drop, NULL, NULL, NULL) : SQLITE_NOMEM;
+		sqlite3_free(drop);
+	}
+	strbuf_printf(&sql, "CREATE TEMP %s \"%.*s\" AS ", what, (int)n, name);
+	head = sql.len;
+	strbuf_puts(&sql, s);
+	if (r == SQLITE_OK)
+		r = sql.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql.s, -1, ret, &rest);
+	if (r == SQLITE_OK)
+		*ret_rest = s + ((size_t)(rest - sql.s) - head);
+	strbuf_deinit(&sql);
+	return r == SQLITE_OK ? 0 : fail(db, e);
+}
+
+int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_rest,
+		     struct err_text *e)
+{
+	const char *s = sql;
+	bool replace;
+
+	*ret = NULL;
+	if (take(&s, "INCLUDE PERFETTO MODULE"))
+		return include(db, s, ret_rest, e);
+	replace = take(&s, "CREATE OR REPLACE PERFETTO");
+	if (replace || take(&s, "CREATE PERFETTO")) {
+		if (take(&s, "TABLE"))
+			return create(db, s, "TABLE", replace, ret, ret_rest, e);
+		if (take(&s, "VIEW"))
+			return create(db, s, "VIEW", replace, ret, ret_rest, e);
+		return err_set(
+			e, -EINVAL,
+			"of CREATE PERFETTO, sonda has TABLE and VIEW; write a function or a "
+			"macro as a view, and leave out an index");
+	}
+	return sqlite3_prepare_v2(db, sql, -1, ret, ret_rest) == SQLITE_OK ? 0 : fail(db, e);
+}
