@@ -62,18 +62,22 @@ static void read_battery(struct import *im, const struct pb_field *packet, struc
 	}
 }
 
+/* Without the part after the point; what is no 64-bit number stays. */
+static double whole(double v)
+{
+	return v > -9e18 && v < 9e18 ? (double)(int64_t)v : v;
+}
+
 /* Charge and power of a battery that only tells the other quantities. */
 static void derive(struct battery *b)
 {
 	double mw;
 
 	if (!b->has[CHARGE] && b->has_energy && b->voltage_uv)
-		set(b, CHARGE,
-		    (double)(int64_t)((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
+		set(b, CHARGE, whole((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
 	if (b->has[CURRENT] && b->has[VOLTAGE]) {
 		mw = (double)b->current_ua * (double)b->voltage_uv / 1e9;
-		mw = mw < 0 ? -mw : mw;
-		set(b, POWER, mw < 1e18 ? (double)(int64_t)mw : mw);
+		set(b, POWER, whole(mw < 0 ? -mw : mw));
 	}
 }
 
