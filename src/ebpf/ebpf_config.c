@@ -216,6 +216,7 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		s->period_ms = c->period_ms;
 	if (c->top_n)
 		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
+	s->no_call_names = c->no_call_names;
 	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
 	if (c->outliers)
 		set_outliers(s, c->outliers, errors);

@@ -192,6 +192,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 			.group = s->poll.group,
 			.n_cpus = ebpf_cpus(),
 			.top_n = s->settings.top_n,
+			.no_call_names = s->settings.no_call_names,
 			.proc_root = env->proc_root,
 		};
 }

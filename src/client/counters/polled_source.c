@@ -152,6 +152,8 @@ static void end_pass(struct polled_source *p)
 	count_refused(p);
 	tracks_end(p->tracks);
 	counter_errors_write(&p->trouble, p->writer, p->ops->name, false);
+	if (p->period_ms >= COUNTER_SLOW_MS)
+		polled_source_flush_writers(p);
 	if (!p->stopping)
 		set_tick(p);
 }

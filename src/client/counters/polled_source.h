@@ -41,11 +41,15 @@ struct counter_errors {
  * multiple of the period, but not before a pause as long as the last pass: a period that is too
  * short for the machine skips ticks.
  *
+ * With a period of COUNTER_SLOW_MS or more a pass is committed at its end, so that a consumer that reads while it
+ * records has it without a flush; faster ones leave their last chunk open.
+ *
  * Before a flush or stop is answered, an extra pass runs, if the last pass is old and was short.
  */
 
 #define COUNTER_PERIOD_MS 1000 /* if the config has none */
 #define COUNTER_PERIOD_MIN_MS 10u
+#define COUNTER_SLOW_MS 500u
 /* A pass that began less than this ago is recent; a pass that took less is short. */
 #define COUNTER_NEW_MS 100
 #define COUNTER_SHORT_MS 50

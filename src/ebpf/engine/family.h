@@ -90,6 +90,7 @@ struct ebpf_run {
 	uint32_t group; /* group of all tracks */
 	uint32_t n_cpus; /* possible CPUs: values of a per-CPU map */
 	uint32_t top_n; /* limit of processes with tracks */
+	bool no_call_names; /* of system calls: no tracks by name */
 	const char *proc_root;
 	uint64_t generation; /* number of the period that ended (bpf/histogram.h) */
 	struct outliers *outliers; /* owned; NULL: disabled */

@@ -307,7 +307,7 @@ static void see(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values)
 
 static int begin(struct ebpf_run *r)
 {
-	r->processes->each = see;
+	r->processes->each = r->no_call_names ? NULL : see;
 	r->processes->ctx = r->state;
 	return 0;
 }
@@ -316,6 +316,8 @@ static int read_calls(struct ebpf_run *r)
 {
 	int e;
 
+	if (r->no_call_names)
+		return per_process_read(r->processes, r);
 	syscall_sums_begin(r->state);
 	e = per_process_read(r->processes, r);
 	if (e == 0)

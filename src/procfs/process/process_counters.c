@@ -215,6 +215,7 @@ static bool read_status(struct proc_files *f, struct process_counter_files *s,
 		proc_cached_close(&s->status);
 		c->has |= s->memory;
 		c->same |= s->memory;
+		c->idle = true;
 		return true;
 	}
 	s->memory = 0;
@@ -256,10 +257,12 @@ int process_counters_read(struct proc_files *f, struct process_counter_files *s,
 	*ret = (struct process_counters){0};
 	if ((kept && has_oom == -ESRCH) || read_stat(f, s, o->runtime, ret) < 0)
 		return -ESRCH;
-	if (s->kthread > 0)
+	if (s->kthread > 0) {
 		s->kthread--;
-	else if (read_memory(f, s, o, ret) && has_oom == 0)
+		ret->idle = f->own_numbers && has_not_run(&s->memory_check, s->pid);
+	} else if (read_memory(f, s, o, ret) && has_oom == 0) {
 		set(ret, COUNTER_OOM_SCORE_ADJ, (uint64_t)oom);
+	}
 	return 0;
 }
 

@@ -68,6 +68,7 @@ struct process_counters_options {
 
 struct process_counters {
 	uint32_t has; /* bits by enum process_counter */
+	bool idle; /* the process has not run since the last read; false: it has, or unknown */
 	uint32_t same; /* bits of has: unchanged since the last read, and not in v */
 	uint64_t v[PROCESS_COUNTERS]; /* kB, ns, or a score (signed) */
 };

@@ -322,7 +322,7 @@ static void poll_process(struct process_poll *p, struct process_writer *n, int32
 	changed = polled_change(row, &now);
 	process_counters_write(n->packet, pid, row->v, changed);
 	if (process_tracks_is_on(&p->tracks))
-		process_tracks_read(&p->tracks, n->files, pid, &row->tracks);
+		process_tracks_read(&p->tracks, n->files, pid, now.idle, &row->tracks);
 }
 
 /* Exits of threads are not tracked here: a thread whose id is a process now has exited. */

@@ -42,6 +42,7 @@
 
 /* A shorter period would poll all the time. */
 #define POLL_MIN_MS 100u
+#define SLOW_POLL_MS 500
 #define READ_AGAIN_US 20000
 
 struct process_source {
@@ -216,6 +217,18 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
 	read_again_later(ds);
 }
 
+/* With a long period a poll is committed at its end, for consumers that read while they record. */
+static void commit_slow_poll(struct process_source *ds)
+{
+	if (ds->poll_ms < SLOW_POLL_MS)
+		return;
+	writer_flush(ds->writer);
+	if (ds->tracks_writer)
+		writer_flush(ds->tracks_writer);
+	if (ds->thread_writer)
+		writer_flush(ds->thread_writer);
+}
+
 /* The queues of the bus go first; a flush waits for them only. */
 static void run_slice(struct process_source *ds)
 {
@@ -230,10 +243,12 @@ static void run_slice(struct process_source *ds)
 	process_packet_end(&ds->packet);
 	ds->errors.refused_tracks = process_tracks_refused(&ds->poll.tracks);
 	process_errors_log(&ds->errors, &ds->files);
-	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue))
+	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue)) {
 		schedule(ds);
-	else
+	} else {
 		forget_dropped(ds);
+		commit_slow_poll(ds);
+	}
 	read_again_later(ds);
 	if (!scanning)
 		answer_start(ds);

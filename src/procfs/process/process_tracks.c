@@ -107,6 +107,7 @@ static void read_io(struct process_tracks *u, struct proc_files *f, int32_t pid,
 						});
 		tracks_set(u->tracks, row->io[k], (int64_t)io.v[k]);
 	}
+	row->has_io = true;
 }
 
 static uint64_t hash_of(struct span s)
@@ -166,7 +167,7 @@ void process_tracks_begin(struct process_tracks *u)
 	tracks_begin(u->tracks, u->now);
 }
 
-void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid,
+void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid, bool idle,
 			 struct process_tracks_row *row)
 {
 	process_tracks_begin(u);
@@ -176,7 +177,7 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
 							   .pid = pid,
 							   .incarnation = incarnation(u, pid),
 						   });
-	if (u->options.io)
+	if (u->options.io && !(idle && row->has_io))
 		read_io(u, f, pid, row);
 	if (u->options.cgroup)
 		read_cgroup(u, f, pid, row);

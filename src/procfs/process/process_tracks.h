@@ -34,6 +34,7 @@ struct process_tracks_row {
 	uint32_t group; /* handles of tracks */
 	uint32_t cgroup;
 	uint32_t io[PROC_IO_KEYS];
+	bool has_io; /* io was read */
 	uint64_t cgroup_hash; /* hash of the cgroup that was written; 0: none */
 	uint32_t cgroup_clears; /* number of clears at that time */
 };
@@ -68,8 +69,9 @@ static inline bool process_tracks_is_on(const struct process_tracks *u)
 
 /* Call it at the start of a time slice. */
 void process_tracks_begin(struct process_tracks *u);
-/* Reads and writes the tracks of one process. */
-void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid,
+/* Reads and writes the tracks of one process. idle: it has not run since the last call, so that its
+ * io is unchanged. */
+void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid, bool idle,
 			 struct process_tracks_row *row);
 /*
  * Reads one thread of that process. Returns true with its id in *ret_tid, or false if there are no

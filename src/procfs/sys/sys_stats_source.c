@@ -35,6 +35,8 @@ const struct sys_source *const sys_sources[] = {
 
 #define PERIOD_MIN_MS 10u
 #define SOURCES_MAX 16
+/* If all periods are so long, what was polled is committed at once. */
+#define SLOW_MS 500
 /* A flush and the stop poll tables that were polled longer ago than this. */
 #define NEW_MS 100u
 /*
@@ -62,6 +64,7 @@ struct sys_stats {
 	struct slot slots[SOURCES_MAX];
 	unsigned n_slots;
 	struct flushes flushes;
+	bool is_slow; /* all periods are at least SLOW_MS */
 	bool start_answered;
 	bool stopping;
 };
@@ -146,6 +149,8 @@ static void run_slice(struct sys_stats *ds)
 	while (more && !time_slice_over(&slice));
 	sys_packet_end(&ds->poll);
 	if (!more) {
+		if (ds->is_slow)
+			writer_flush(ds->writer);
 		answer_start(ds);
 		if (!ds->stopping)
 			set_tick(ds);
@@ -218,6 +223,7 @@ static void destroyp(struct sys_stats **ds)
 
 static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 {
+	ds->is_slow = true;
 	for (const struct sys_source *const *at = sys_sources; *at; at++) {
 		struct slot s = {.source = *at};
 		int r;
@@ -233,6 +239,7 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 		r = s.source->open(&ds->poll, c, &s.state);
 		if (r < 0)
 			return r;
+		ds->is_slow &= s.period_ms >= SLOW_MS;
 		ds->slots[ds->n_slots++] = s;
 	}
 	return 0;

@@ -47,7 +47,7 @@ static void one_pass(int pid)
 
 	process_tracks_begin(&tracks);
 	if (pid) {
-		process_tracks_read(&tracks, &files, pid, &rows[pid]);
+		process_tracks_read(&tracks, &files, pid, false, &rows[pid]);
 		while (process_tracks_thread(&tracks, &files, &tid))
 			;
 	}
@@ -196,7 +196,7 @@ FIXTURE_TEST(a_process_exits_meanwhile)
 
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);
 	process_tracks_begin(&tracks);
-	process_tracks_read(&tracks, &files, 7, &rows[7]);
+	process_tracks_read(&tracks, &files, 7, false, &rows[7]);
 	proc_remove("7");
 	while (process_tracks_thread(&tracks, &files, &tid))
 		;
@@ -223,7 +223,7 @@ FIXTURE_TEST(many_threads_end_piece_by_piece)
 	proc_remove("1/task");
 	put(1, 1, "schedstat", "1000 %u 3\n", 1);
 	process_tracks_begin(&tracks);
-	process_tracks_read(&tracks, &files, 1, &rows[1]);
+	process_tracks_read(&tracks, &files, 1, false, &rows[1]);
 	while (process_tracks_thread(&tracks, &files, &(int32_t){0}))
 		;
 	do {
