@@ -18,8 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
@@ -208,6 +210,18 @@ bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why
 {
 	return (p->producer && !p->ready && daemon_process_has_ended(p->producer, why)) ||
 	       (p->service && daemon_process_has_ended(p->service, why));
+}
+
+bool private_daemons_explain(struct private_daemons *p, struct err_text *why)
+{
+	static const struct timespec moment = {0, 10 * NS_PER_MS};
+
+	for (int i = 0; i < 50; i++) {
+		if (private_daemons_have_failed(p, why))
+			return true;
+		nanosleep(&moment, NULL);
+	}
+	return false;
 }
 
 const char *private_daemons_address(const struct private_daemons *p)

@@ -334,6 +334,38 @@ int record_session_read_on(struct record_session *s, struct event_base *loop)
 	return record_session_new_passes(s, loop);
 }
 
+static void on_caught_flush(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	s->catching_up = false;
+	if (s->state != RECORD_RECORDING)
+		return;
+	if (error == -EPIPE)
+		record_session_fail(s, error);
+	else
+		record_session_begin_pass(s); /* without the data of a producer that did not answer */
+}
+
+bool record_session_catch_up(struct record_session *s, bool flush)
+{
+	if (s->state != RECORD_RECORDING || !s->on_demand || s->passing || s->catching_up)
+		return false;
+	if (!flush) {
+		record_session_begin_pass(s);
+		return true;
+	}
+	s->catching_up = !consumer_flush(s->consumer, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_CLI,
+					 on_caught_flush, s);
+	return s->catching_up;
+}
+
+int record_session_read_when_asked(struct record_session *s, struct event_base *loop)
+{
+	s->on_demand = true;
+	return record_session_new_passes(s, loop);
+}
+
 void record_session_hold(struct record_session *s, bool hold)
 {
 	s->held = hold;

@@ -3,8 +3,8 @@
  * Reading and the end: READING --> STATS --> QUERYING_AGAIN --> (HELD) --> FREEING --> end.
  *
  * A streaming session is read in passes. Each pass reads the data that the service has at that
- * moment. The next pass starts at once if the last one read much, else after a pause. A pass in
- * progress when tracing ends is followed by a last one.
+ * moment. The next pass starts at once if the last one read much, else after a pause, or when the
+ * owner asks for it. A pass in progress when tracing ends is followed by a last one.
  */
 
 #include "cli/record/record_session_end.h"
@@ -103,13 +103,13 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 	return is_read(s) ? s->ops->on_packet(s->ctx, data, len) : -ECANCELED;
 }
 
-static void begin_pass(struct record_session *s);
-
 static void pause_passes(struct record_session *s)
 {
 	uint64_t ms = s->pass_bytes >= PASS_MUCH_BYTES ? 0 : PASS_PERIOD_MS;
 	struct timeval t = {0, (suseconds_t)(ms * 1000)};
 
+	if (s->on_demand)
+		return;
 	event_add(s->pass, &t);
 }
 
@@ -128,14 +128,14 @@ static void on_read(void *ctx, int error)
 	else if (last)
 		ask_last_stats(s);
 	else if (s->state == RECORD_READING)
-		begin_pass(s);
+		record_session_begin_pass(s);
 	else
 		pause_passes(s);
 }
 
 static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
 
-static void begin_pass(struct record_session *s)
+void record_session_begin_pass(struct record_session *s)
 {
 	int r;
 
@@ -150,7 +150,7 @@ static void begin_pass(struct record_session *s)
 static void on_pause_over(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what;
-	begin_pass(ctx);
+	record_session_begin_pass(ctx);
 }
 
 int record_session_new_passes(struct record_session *s, struct event_base *loop)
@@ -178,5 +178,5 @@ void record_session_read(struct record_session *s)
 	if (s->pass)
 		event_del(s->pass);
 	if (!s->passing)
-		begin_pass(s);
+		record_session_begin_pass(s);
 }

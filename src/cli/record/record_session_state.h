@@ -41,6 +41,8 @@ struct record_session {
 	struct event
 		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
 	bool passing, last_pass; /* a pass is in progress; no data can follow it */
+	bool on_demand; /* passes begin when the owner asks for them */
+	bool catching_up; /* the flush before such a pass is pending */
 	uint64_t pass_bytes; /* bytes that this pass has read */
 	bool stats_asked;
 	bool exists; /* the service has answered with the counters of the session */

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analyze/buffer_stats.h"
@@ -528,22 +527,13 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 		&daemon_ops, r, e, &r->daemons);
 }
 
-/* Reports the end of a private daemon as the reason of a broken connection. The end is known a
- * moment after the connection broke. */
+/* Reports the end of a private daemon as the reason of a broken connection. */
 static void explain_by_daemons(struct recording *r)
 {
-	static const struct timespec moment = {0, 10 * NS_PER_MS};
 	struct err_text why;
 
-	if (r->error != -EPIPE || !r->daemons)
-		return;
-	for (int i = 0; i < 50; i++) {
-		if (private_daemons_have_failed(r->daemons, &why)) {
-			r->why = why;
-			return;
-		}
-		nanosleep(&moment, NULL);
-	}
+	if (r->error == -EPIPE && r->daemons && private_daemons_explain(r->daemons, &why))
+		r->why = why;
 }
 
 /* ---- the whole recording ---- */
