@@ -34,6 +34,7 @@ static const struct verb verbs[] = {
 	{"status", cmd_status,
 	 "show the state of the tracing service: sessions, producers, data sources"},
 	{"trigger", cmd_trigger, "start, stop or snapshot the sessions that wait for a trigger"},
+	{"top", cmd_top, "show what processes do, a screen a second"},
 	{"report", cmd_report, "answer the common questions about a trace"},
 	{"open", cmd_open, "open a trace in the Perfetto UI, in your browser"},
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},

@@ -24,9 +24,9 @@ terminal() {
   local columns=$1 rows=$2
   shift 2
   terminal_end
-  env -u TMUX LC_ALL=C.UTF-8 "$@" PS1='shell> ' HISTFILE= INPUTRC=/dev/null tmux -u -S "$TMP/tmux" -f /dev/null \
+  env -u TMUX LC_ALL=C.UTF-8 "$@" PS1='shell \# $?> ' HISTFILE= INPUTRC=/dev/null tmux -u -S "$TMP/tmux" -f /dev/null \
     new-session -d -x "$columns" -y "$rows" bash --norc --noprofile --noediting -i
-  terminal_shows '^shell>'
+  terminal_wait terminal_is_idle
 }
 
 # Ends the terminal and everything in it. Without one it does nothing.
@@ -51,19 +51,24 @@ terminal_wait() {
 # Keys as tmux names them: q, Enter, C-c, Up ... A text of several letters is typed.
 terminal_keys() { terminal_tmux send-keys "$@"; }
 
-# Types a command line, on a clear screen.
+# The shell's prompt has the number of the command line and the exit code of the last one: "shell 3 0>".
+terminal_prompt() { terminal_screen | sed -n '/./h; ${g; s/^shell \([0-9]*\) \([0-9]*\)>$/\1 \2/p}'; }
+# Succeeds if the shell waits for a command line.
+terminal_is_idle() { [ -n "$(terminal_prompt)" ]; }
+terminal_is_back() { terminal_is_idle && [ "$(terminal_prompt | cut -d ' ' -f 1)" -gt "$TERMINAL_COMMAND" ]; }
+
+# Types a command line, on a clear screen, when the shell waits for one.
 terminal_run() {
+  terminal_wait terminal_is_idle || return 1
+  TERMINAL_COMMAND=$(terminal_prompt | cut -d ' ' -f 1)
   terminal_keys -l "clear; $*"
   terminal_keys Enter
 }
 
-# Prints the exit code of the command, when the shell is back.
+# Prints the exit code of the last command line, when the shell is back.
 terminal_exit_code() {
-  terminal_shows '^shell>' || return 1
-  terminal_keys -l 'echo "exit code $?"'
-  terminal_keys Enter
-  terminal_shows '^exit code [0-9]' || return 1
-  terminal_screen | sed -n 's/^exit code \([0-9]*\)$/\1/p' | tail -n 1
+  terminal_wait terminal_is_back || return 1
+  terminal_prompt | cut -d ' ' -f 2
 }
 
 # The text on the screen, and the same with its colours as escape sequences.

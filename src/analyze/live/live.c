@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Every counter grows. A value adds its growth since the last value of its track to the total of its
+ * owner, and the screen divides what the total grew by the time between the two values:
+ *
+ *	track     4711 ------> 4715 ------> 4730      last value of one track
+ *	total       40 ------>   44 ------>   59      sum of growth, of all tracks of the process
+ *	screen    base                        rate = (59 - 40) / (at - base_at)
+ */
+#include "analyze/live/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/live/live_internal.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+/* A process without a packet for so many periods has ended. */
+#define GONE_PERIODS 3
+/* A value older than this part of a period, compared with others of its source, did not change. */
+#define STALE_DIVISOR 2
+
+int live_new(const struct live_setup *setup, struct live **ret)
+{
+	struct live *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->setup = *setup;
+	for (size_t i = 0; i < LIVE_SOURCES; i++)
+		l->before[i] = setup->began_ns;
+	*ret = l;
+	return 0;
+}
+
+static void forget_process(struct live *l, struct live_entry *p)
+{
+	HASH_DEL(l->processes, p);
+	free(p);
+}
+
+void live_free(struct live *l)
+{
+	struct live_track *t, *next_track;
+	struct live_entry *p, *next;
+
+	if (!l)
+		return;
+	HASH_ITER (hh, l->processes, p, next)
+		forget_process(l, p);
+	HASH_ITER (hh, l->tracks, t, next_track) {
+		HASH_DEL(l->tracks, t);
+		free(t);
+	}
+	free(l->cpus);
+	strbuf_deinit(&l->failures);
+	strbuf_deinit(&l->losses.counters);
+	free(l);
+}
+
+struct live_entry *live_process_of(struct live *l, int32_t pid)
+{
+	struct live_entry *p;
+
+	HASH_FIND(hh, l->processes, &pid, sizeof(pid), p);
+	if (p)
+		return p;
+	if (HASH_COUNT(l->processes) >= LIVE_PROCESSES_MAX) {
+		l->losses.processes++;
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->p.pid = pid;
+	HASH_ADD(hh, l->processes, p.pid, sizeof(p->p.pid), p);
+	if (!p->hh.tbl)
+		free(TAKE_PTR(p));
+	return p;
+}
+
+void live_set_name(struct live_entry *p, const void *name, size_t len)
+{
+	size_t n = MIN(len, sizeof(p->p.name) - 1);
+
+	memcpy(p->p.name, name, n);
+	p->p.name[n] = '\0';
+	str_make_plain(p->p.name, n, "");
+}
+
+/* ---- values ---- */
+
+void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
+{
+	if (!v->base_at)
+		v->base_at = since;
+	v->total += more;
+	v->has_total = true;
+	v->at = MAX(v->at, at);
+}
+
+void live_rate(struct live_value *v, uint64_t before)
+{
+	/* A value is written when it changes: until the poll before it was the last one. */
+	v->base_at = MAX(v->base_at, MIN(before, v->at));
+	if (!v->has_total || v->at <= v->base_at)
+		return;
+	v->rate = (double)(v->total - v->base) * 1e9 / (double)(v->at - v->base_at);
+	v->has_rate = true;
+	v->base = v->total;
+	v->base_at = v->at;
+}
+
+/* ---- packets ---- */
+
+static const struct {
+	uint32_t field;
+	void (*read)(struct live *l, const struct packet *p);
+} readers[] = {
+	{PB_TRACE_PACKET_TRACK_EVENT, live_read_values},
+	{PB_TRACE_PACKET_TRACK_DESCRIPTOR, live_read_descriptor},
+	{PB_TRACE_PACKET_PROCESS_STATS, live_read_process_stats},
+	{PB_TRACE_PACKET_PROCESS_TREE, live_read_tree},
+	{PB_TRACE_PACKET_SYS_STATS, live_read_sys_stats},
+	{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, live_read_failures},
+};
+
+static bool wants(uint32_t field)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
+		if (readers[i].field == field)
+			return true;
+	return false;
+}
+
+void live_packet(struct live *l, const uint8_t *data, size_t len)
+{
+	struct packet p;
+
+	if (!packet_read(&p, data, len, wants)) {
+		l->losses.bad_packets++;
+		return;
+	}
+	/* The first packet of a sequence says that it does not know what came before. */
+	if (p.dropped && !p.first)
+		l->losses.packets++;
+	/* Counters of other machines have the same pids. */
+	if (p.machine)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
+		if (readers[i].field == p.payload.id)
+			readers[i].read(l, &p);
+}
+
+/* ---- processes ---- */
+
+/* Starts all counters of the process anew: another process has its pid, and its tracks. */
+static void renew(struct live *l, struct live_entry *p, uint64_t start_ns)
+{
+	struct live_track *t, *next;
+
+	HASH_ITER (hh, l->tracks, t, next)
+		if (t->pid == p->p.pid)
+			t->has_last = false;
+	memset(p->p.values, 0, sizeof(p->p.values));
+	p->p.has_rss = false;
+	p->start_ns = start_ns;
+}
+
+static void read_process(struct live *l, const struct pb_field *message, uint64_t at)
+{
+	struct pb_field f, name = {0};
+	uint64_t pid = 0, start = 0;
+	bool is_kthread = false;
+	struct live_entry *p;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_PROCESS_TREE_PROCESS_PID)
+			pid = f.u64;
+		else if (f.id == PB_PROCESS_TREE_PROCESS_CMDLINE && f.data && !name.data)
+			name = f;
+		else if (f.id == PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT)
+			start = f.u64;
+		else if (f.id == PB_PROCESS_TREE_PROCESS_IS_KTHREAD)
+			is_kthread = f.u64 != 0;
+	}
+	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	if (!p)
+		return;
+	if (p->start_ns && start && p->start_ns != start)
+		renew(l, p, start);
+	p->start_ns = start;
+	p->is_kthread = is_kthread;
+	p->seen_at = MAX(p->seen_at, at);
+	if (name.data)
+		live_set_name(p, name.data, name.len);
+}
+
+void live_read_tree(struct live *l, const struct packet *p)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PROCESS_TREE_PROCESSES && f.data)
+			read_process(l, &f, p->timestamp);
+}
+
+static void read_usage(struct live *l, const struct pb_field *message, uint64_t at)
+{
+	uint64_t pid = 0, rss_kb = 0;
+	bool has_rss = false;
+	struct live_entry *p;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_PROCESS_STATS_PROCESS_PID) {
+			pid = f.u64;
+		} else if (f.id == PB_PROCESS_STATS_PROCESS_VM_RSS_KB) {
+			rss_kb = f.u64;
+			has_rss = true;
+		}
+	}
+	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	if (!p)
+		return;
+	p->seen_at = MAX(p->seen_at, at);
+	p->polled_at = MAX(p->polled_at, at);
+	if (has_rss) {
+		p->p.rss = rss_kb << 10;
+		p->p.has_rss = true;
+	}
+}
+
+void live_read_process_stats(struct live *l, const struct packet *p)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
+			read_usage(l, &f, p->timestamp);
+	l->at[LIVE_PROCESS_STATS] = MAX(l->at[LIVE_PROCESS_STATS], p->timestamp);
+}
+
+/* ---- the screen ---- */
+
+uint64_t live_newest(const struct live *l)
+{
+	uint64_t newest = 0;
+
+	for (size_t i = 0; i < LIVE_SOURCES; i++)
+		newest = MAX(newest, l->at[i]);
+	return newest;
+}
+
+/* A process without a track of system calls has made none, if there is room for all processes. */
+static void count_no_calls(const struct live *l, struct live_entry *p)
+{
+	static const enum live_metric calls[] = {LIVE_SYSCALLS, LIVE_SYSCALL_TIME,
+						 LIVE_SYSCALL_ERRORS};
+
+	if (!l->counts_calls || HASH_COUNT(l->processes) >= l->setup.top_n)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct live_value *v = &p->p.values[calls[i]];
+
+		if (v->has_total && v->total)
+			continue;
+		p->source[calls[i]] = LIVE_EBPF;
+		live_grow(v, 0, l->at[LIVE_EBPF], l->before[LIVE_EBPF]);
+	}
+}
+
+/* Computes the rates of a process. A counter that its source does not write any more is 0. */
+static void rate_process(const struct live *l, struct live_entry *p)
+{
+	count_no_calls(l, p);
+	for (size_t i = 0; i < LIVE_METRICS; i++) {
+		struct live_value *v = &p->p.values[i];
+
+		if (v->has_rate && v->at <= v->base_at &&
+		    v->at + l->setup.period_ns / STALE_DIVISOR < l->at[p->source[i]])
+			v->rate = 0;
+		live_rate(v, l->before[p->source[i]]);
+	}
+}
+
+/*
+ * Hides a process that has ended, although its last values are still written: the last poll of /proc
+ * did not meet it. A process that no poll met, or a kernel thread, is shown while it does something.
+ */
+static void hide_ended(const struct live *l, struct live_entry *p)
+{
+	uint64_t polled = l->at[LIVE_PROCESS_STATS];
+
+	p->is_hidden =
+		!p->is_kthread && polled &&
+		p->polled_at + l->setup.period_ns + l->setup.period_ns / STALE_DIVISOR < polled;
+	for (size_t i = 0; i < LIVE_METRICS && p->is_hidden; i++)
+		p->is_hidden =
+			!(p->p.values[i].has_rate && p->p.values[i].rate > 0 && i != LIVE_SLEEP);
+}
+
+static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
+{
+	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
+
+	/* Kernel threads have no memory, so no packet until they do something. */
+	return !p->is_kthread && p->seen_at + patience < newest;
+}
+
+/* The tracks of a process that is gone are not referred to any more. */
+static void forget_tracks(struct live *l)
+{
+	struct live_track *t, *next;
+	struct live_entry *p;
+
+	HASH_ITER (hh, l->tracks, t, next) {
+		if (!t->pid)
+			continue;
+		HASH_FIND(hh, l->processes, &t->pid, sizeof(t->pid), p);
+		if (p)
+			continue;
+		HASH_DEL(l->tracks, t);
+		free(t);
+	}
+}
+
+bool live_screen(struct live *l)
+{
+	uint64_t newest = live_newest(l);
+	struct live_entry *p, *next;
+	bool forgot = false;
+
+	if (newest <= l->screen_at)
+		return false;
+	HASH_ITER (hh, l->processes, p, next) {
+		if (is_gone(l, p, newest)) {
+			forget_process(l, p);
+			forgot = true;
+			continue;
+		}
+		rate_process(l, p);
+		hide_ended(l, p);
+	}
+	if (forgot)
+		forget_tracks(l);
+	live_machine_screen(l);
+	for (size_t i = 0; i < LIVE_SOURCES; i++)
+		l->before[i] = MAX(l->before[i], l->at[i]);
+	l->screen_at = newest;
+	l->screens++;
+	return true;
+}
+
+const struct live_machine *live_machine(const struct live *l)
+{
+	return &l->machine;
+}
+
+const struct live_losses *live_losses(const struct live *l)
+{
+	return &l->losses;
+}
+
+const char *live_failures(const struct live *l)
+{
+	return l->failures.s ? l->failures.s : "";
+}
+
+bool live_lacks_cpu_time(const struct live *l)
+{
+	return l->lacks_cpu_time;
+}
+
+void live_each(const struct live *l, void (*fn)(void *ctx, const struct live_process *p), void *ctx)
+{
+	struct live_entry *p, *next;
+
+	HASH_ITER (hh, l->processes, p, next)
+		if (!p->is_hidden)
+			fn(ctx, &p->p);
+}

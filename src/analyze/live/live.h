@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/live/live_types.h"
+
+/*
+ * The counters of a session that is being recorded, as rates: packets go in as they arrive, and
+ * live_screen() computes the rates since the last screen.
+ *
+ *	live_new(&setup, &l)
+ *	live_packet(l, data, len) ...     packets of linux.ebpf_counters, process_stats and sys_stats
+ *	live_screen(l)                    rates of live_machine() and live_each()
+ *
+ * Times are CLOCK_BOOTTIME in ns, as in the packets. Not thread-safe.
+ */
+struct live;
+
+/* Returns 0 or -ENOMEM. */
+int live_new(const struct live_setup *setup, struct live **ret);
+void live_free(struct live *l);
+
+/* Takes a TracePacket. Its bytes are untrusted. */
+void live_packet(struct live *l, const uint8_t *data, size_t len);
+
+/* Ends a period: computes the rates from the values that came since the last call. Returns false
+ * if no counter has a value of this period yet; then nothing changed. */
+bool live_screen(struct live *l);
+
+/* Borrowed from l until the next call of live_packet() or live_screen(). */
+const struct live_machine *live_machine(const struct live *l);
+const struct live_losses *live_losses(const struct live *l);
+/* What linux.ebpf_counters could not do, one sentence a line; "" if there is nothing. */
+const char *live_failures(const struct live *l);
+/* Returns true if processes have, and will have, no CPU time from eBPF programs. */
+bool live_lacks_cpu_time(const struct live *l);
+/* Time of the last value of any source; 0: none yet. */
+uint64_t live_newest(const struct live *l);
+
+/* Calls fn with each process that exists, in no order. */
+void live_each(const struct live *l, void (*fn)(void *ctx, const struct live_process *p),
+	       void *ctx);

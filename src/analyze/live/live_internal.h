@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/live/live_types.h"
+#include "analyze/packets.h"
+#include "base/core/hash_table.h"
+
+/* Private to the room: the state that its files share. */
+
+#define LIVE_TRACKS_MAX (1u << 20)
+#define LIVE_CPUS_MAX 4096u
+
+enum live_source {
+	LIVE_EBPF,
+	LIVE_PROCESS_STATS,
+	LIVE_PROCESS_TRACKS, /* /proc/PID/io and schedstat */
+	LIVE_SYS_STATS,
+	LIVE_SOURCES
+};
+
+struct live_entry {
+	struct live_process p;
+	UT_hash_handle hh; /* by pid */
+	uint64_t seen_at; /* time of the last packet about it */
+	uint64_t polled_at; /* time of the last poll of /proc that met it */
+	uint64_t start_ns; /* of the process; 0 unknown */
+	enum live_source source[LIVE_METRICS]; /* of each value */
+	bool is_kthread;
+	bool is_hidden; /* it has ended */
+};
+
+/* What a track counts. The owner is a process, a CPU, or the machine. */
+enum live_track_kind {
+	LIVE_TRACK_OTHER, /* a counter that is not shown */
+	LIVE_TRACK_PROCESS,
+	LIVE_TRACK_THREAD,
+	LIVE_TRACK_CPU,
+	LIVE_TRACK_COUNTER, /* of a process or thread */
+	LIVE_TRACK_CPU_COUNTER,
+	LIVE_TRACK_LOST, /* what a family had no room for */
+};
+
+enum live_cpu_metric {
+	LIVE_RUNQ_P99,
+	LIVE_RUNQ_MAX,
+	LIVE_DEPTH,
+	LIVE_DEPTH_MAX,
+	LIVE_SWITCHES,
+	LIVE_CPU_METRICS
+};
+
+struct live_track {
+	uint64_t uuid;
+	UT_hash_handle hh;
+	enum live_track_kind kind;
+	enum live_source source;
+	int32_t pid;
+	uint32_t metric; /* live_metric or live_cpu_metric */
+	uint32_t cpu;
+	bool has_last;
+	uint64_t last; /* its last value */
+	char name[32]; /* of a LIVE_TRACK_LOST */
+};
+
+struct live_cpu {
+	bool is_seen;
+	double gauges[LIVE_CPU_METRICS];
+	struct live_value switches;
+};
+
+/* /proc/stat of all CPUs together, in the order of CpuTimes from user_ns on. */
+#define LIVE_CPU_TIMES 8
+
+struct live {
+	struct live_setup setup;
+	struct live_entry *processes;
+	struct live_track *tracks;
+	struct live_cpu *cpus; /* owned */
+	size_t n_cpus, cpus_cap;
+	struct live_machine machine;
+	struct live_losses losses;
+	struct strbuf failures;
+	uint64_t at[LIVE_SOURCES]; /* time of the last value */
+	uint64_t before[LIVE_SOURCES]; /* the same at the last screen, or when the session began */
+	uint64_t screens;
+	uint64_t screen_at; /* newest value at the last screen */
+	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];
+	bool has_cpu_times, has_cpu_base;
+	bool counts_calls; /* the family of system calls runs */
+	bool lacks_cpu_time; /* linux.ebpf_counters said that this family does not run */
+	struct live_value psi[3]; /* time in which some waited for: cpu, io, memory */
+};
+
+/* Returns the process, created if needed; NULL if there are too many (counted) or memory is out. */
+struct live_entry *live_process_of(struct live *l, int32_t pid);
+struct live_track *live_find_track(struct live *l, uint64_t uuid);
+
+void live_set_name(struct live_entry *p, const void *name, size_t len);
+
+/* Adds to a total. at: time of the value; since: from when on the first growth of v counts. */
+void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
+/* Computes the rate since the last screen; before: time of its source's last poll before that. */
+void live_rate(struct live_value *v, uint64_t before);
+
+/* Payloads of packets; data is untrusted. */
+void live_read_descriptor(struct live *l, const struct packet *p);
+void live_read_values(struct live *l, const struct packet *p);
+void live_read_failures(struct live *l, const struct packet *p);
+void live_read_tree(struct live *l, const struct packet *p);
+void live_read_process_stats(struct live *l, const struct packet *p);
+void live_read_sys_stats(struct live *l, const struct packet *p);
+/* Computes what the machine did since the last screen. */
+void live_machine_screen(struct live *l);

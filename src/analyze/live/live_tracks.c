@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Counter tracks of linux.ebpf_counters and linux.process_stats. A track's name says what it counts;
+ * its parent says whose counter it is. Names that are in neither table are counters that are not
+ * shown, and groups of other tracks.
+ */
+#include "analyze/live/live_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+static const struct {
+	const char *name;
+	enum live_metric metric;
+	enum live_source source;
+} counters[] = {
+	{"CPU time", LIVE_CPU, LIVE_EBPF},
+	{"off CPU: runnable", LIVE_RUNQ, LIVE_EBPF},
+	{"off CPU: blocked", LIVE_BLOCKED, LIVE_EBPF},
+	{"off CPU: sleeping", LIVE_SLEEP, LIVE_EBPF},
+	{"syscalls", LIVE_SYSCALLS, LIVE_EBPF},
+	{"syscall time", LIVE_SYSCALL_TIME, LIVE_EBPF},
+	{"syscall errors", LIVE_SYSCALL_ERRORS, LIVE_EBPF},
+	{"io.read_bytes", LIVE_READ, LIVE_PROCESS_TRACKS},
+	{"io.write_bytes", LIVE_WRITTEN, LIVE_PROCESS_TRACKS},
+	{"sched.run_ns", LIVE_CPU, LIVE_PROCESS_TRACKS},
+	{"sched.wait_ns", LIVE_RUNQ, LIVE_PROCESS_TRACKS},
+};
+
+static const char *const cpu_counters[LIVE_CPU_METRICS] = {
+	[LIVE_RUNQ_P99] = "runq latency p99", [LIVE_RUNQ_MAX] = "runq latency max",
+	[LIVE_DEPTH] = "runq depth",	      [LIVE_DEPTH_MAX] = "runq depth max",
+	[LIVE_SWITCHES] = "context switches",
+};
+
+struct live_track *live_find_track(struct live *l, uint64_t uuid)
+{
+	struct live_track *t;
+
+	HASH_FIND(hh, l->tracks, &uuid, sizeof(uuid), t);
+	return t;
+}
+
+static struct live_track *track_of(struct live *l, uint64_t uuid)
+{
+	struct live_track *t = live_find_track(l, uuid);
+
+	if (t || HASH_COUNT(l->tracks) >= LIVE_TRACKS_MAX)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->uuid = uuid;
+	HASH_ADD(hh, l->tracks, uuid, sizeof(t->uuid), t);
+	if (!t->hh.tbl)
+		free(TAKE_PTR(t));
+	return t;
+}
+
+/* ---- descriptions ---- */
+
+struct description {
+	uint64_t uuid, parent;
+	struct pb_field name, process_name;
+	int32_t pid;
+	bool is_process, is_thread;
+};
+
+static void read_owner(struct description *d, const struct pb_field *message, uint32_t pid_field,
+		       uint32_t name_field)
+{
+	struct pb_field f;
+	struct pb_dec dec;
+
+	pb_dec_init(&dec, message->data, message->len);
+	while (pb_dec_next(&dec, &f)) {
+		if (f.id == pid_field && f.u64 <= INT32_MAX)
+			d->pid = (int32_t)f.u64;
+		else if (f.id == name_field && f.data)
+			d->process_name = f;
+	}
+}
+
+static void read_description(struct description *d, const struct pb_field *message)
+{
+	struct pb_field f;
+	struct pb_dec dec;
+
+	*d = (struct description){0};
+	pb_dec_init(&dec, message->data, message->len);
+	while (pb_dec_next(&dec, &f)) {
+		if (f.id == PB_TRACK_DESCRIPTOR_UUID) {
+			d->uuid = f.u64;
+		} else if (f.id == PB_TRACK_DESCRIPTOR_PARENT_UUID) {
+			d->parent = f.u64;
+		} else if (f.id == PB_TRACK_DESCRIPTOR_NAME && f.data) {
+			d->name = f;
+		} else if (f.id == PB_TRACK_DESCRIPTOR_PROCESS && f.data) {
+			d->is_process = true;
+			read_owner(d, &f, PB_PROCESS_DESCRIPTOR_PID,
+				   PB_PROCESS_DESCRIPTOR_PROCESS_NAME);
+		} else if (f.id == PB_TRACK_DESCRIPTOR_THREAD && f.data) {
+			d->is_thread = true;
+			read_owner(d, &f, PB_THREAD_DESCRIPTOR_PID, 0);
+		}
+	}
+}
+
+/* Returns true for "CPU 3" and its number. */
+static bool is_cpu(const struct pb_field *name, uint32_t *ret_cpu)
+{
+	uint32_t cpu = 0;
+
+	if (!name->data || name->len < 5 || name->len > 9 || memcmp(name->data, "CPU ", 4) != 0)
+		return false;
+	for (size_t i = 4; i < name->len; i++) {
+		if (name->data[i] < '0' || name->data[i] > '9')
+			return false;
+		cpu = cpu * 10 + (uint32_t)(name->data[i] - '0');
+	}
+	*ret_cpu = cpu;
+	return cpu < LIVE_CPUS_MAX;
+}
+
+static void describe_counter_of_process(struct live_track *t, const struct pb_field *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		if (!pb_field_is(name, counters[i].name))
+			continue;
+		t->kind = LIVE_TRACK_COUNTER;
+		t->metric = counters[i].metric;
+		t->source = counters[i].source;
+	}
+}
+
+static void describe_counter_of_cpu(struct live_track *t, const struct pb_field *name)
+{
+	for (uint32_t i = 0; i < LIVE_CPU_METRICS; i++) {
+		if (!pb_field_is(name, cpu_counters[i]))
+			continue;
+		t->kind = LIVE_TRACK_CPU_COUNTER;
+		t->metric = i;
+	}
+}
+
+static bool ends_with_lost(const struct pb_field *name)
+{
+	static const char end[] = " lost";
+
+	return name->data && name->len > sizeof(end) &&
+	       !memcmp(name->data + name->len - (sizeof(end) - 1), end, sizeof(end) - 1);
+}
+
+static void describe_named(struct live *l, struct live_track *t, const struct description *d)
+{
+	const struct live_track *parent = d->parent ? live_find_track(l, d->parent) : NULL;
+
+	if (is_cpu(&d->name, &t->cpu)) {
+		t->kind = LIVE_TRACK_CPU;
+	} else if (parent &&
+		   (parent->kind == LIVE_TRACK_PROCESS || parent->kind == LIVE_TRACK_THREAD)) {
+		t->pid = parent->pid;
+		describe_counter_of_process(t, &d->name);
+	} else if (parent && parent->kind == LIVE_TRACK_CPU) {
+		t->cpu = parent->cpu;
+		describe_counter_of_cpu(t, &d->name);
+	} else if (parent && parent->pid) {
+		t->pid = parent->pid; /* of a group of the process: forgotten with it */
+	} else if (ends_with_lost(&d->name)) {
+		t->kind = LIVE_TRACK_LOST;
+		snprintf(t->name, sizeof(t->name), "%.*s", (int)d->name.len, d->name.data);
+		str_make_plain(t->name, strlen(t->name), "");
+	}
+}
+
+void live_read_descriptor(struct live *l, const struct packet *p)
+{
+	struct live_entry *process;
+	struct description d;
+	struct live_track *t;
+
+	read_description(&d, &p->payload);
+	t = d.uuid ? track_of(l, d.uuid) : NULL;
+	if (!t)
+		return;
+	if (d.is_process || d.is_thread) {
+		t->kind = d.is_process ? LIVE_TRACK_PROCESS : LIVE_TRACK_THREAD;
+		t->pid = d.pid;
+	} else {
+		describe_named(l, t, &d);
+	}
+	process = d.is_process && d.pid > 0 ? live_process_of(l, d.pid) : NULL;
+	if (!process)
+		return;
+	process->seen_at = MAX(process->seen_at, p->timestamp);
+	if (!process->p.name[0] && d.process_name.data)
+		live_set_name(process, d.process_name.data, d.process_name.len);
+}
+
+/* ---- values ---- */
+
+/*
+ * Returns true if the counter began at 0 in this session, or in this process that began in it: then
+ * its first value is growth. Else an unknown part of it is older.
+ */
+static bool began_here(const struct live *l, const struct live_track *t, const struct live_entry *p)
+{
+	if (t->source == LIVE_EBPF)
+		return HASH_COUNT(l->processes) < l->setup.top_n || !l->screens;
+	return p->start_ns ? p->start_ns >= l->setup.began_ns : l->screens > 0;
+}
+
+static void set_process_value(struct live *l, struct live_track *t, uint64_t v, uint64_t at)
+{
+	struct live_entry *p = live_process_of(l, t->pid);
+	struct live_value *value;
+
+	if (!p)
+		return;
+	value = &p->p.values[t->metric];
+	p->seen_at = MAX(p->seen_at, at);
+	p->source[t->metric] = t->source;
+	l->counts_calls |= t->metric == LIVE_SYSCALLS;
+	l->at[t->source] = MAX(l->at[t->source], at);
+	if (t->has_last)
+		live_grow(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
+	else if (began_here(l, t, p))
+		live_grow(value, v, at, l->before[t->source]);
+	else
+		live_grow(value, 0, at, at);
+}
+
+static struct live_cpu *cpu_of(struct live *l, uint32_t cpu)
+{
+	size_t n = (size_t)cpu + 1;
+
+	if (array_reserve(&l->cpus, &l->cpus_cap, n, sizeof(*l->cpus)) < 0)
+		return NULL;
+	if (n > l->n_cpus) {
+		memset(l->cpus + l->n_cpus, 0, (n - l->n_cpus) * sizeof(*l->cpus));
+		l->n_cpus = n;
+	}
+	l->cpus[cpu].is_seen = true;
+	return &l->cpus[cpu];
+}
+
+static void set_cpu_value(struct live *l, struct live_track *t, double v, uint64_t at)
+{
+	struct live_cpu *c = cpu_of(l, t->cpu);
+	uint64_t total = v > 0 ? (uint64_t)v : 0;
+
+	if (!c)
+		return;
+	l->at[LIVE_EBPF] = MAX(l->at[LIVE_EBPF], at);
+	c->gauges[t->metric] = v;
+	if (t->metric == LIVE_SWITCHES)
+		live_grow(&c->switches, t->has_last && total >= t->last ? total - t->last : total,
+			  at, l->before[LIVE_EBPF]);
+}
+
+static void set_value(struct live *l, uint64_t uuid, double v, uint64_t at)
+{
+	struct live_track *t = live_find_track(l, uuid);
+	uint64_t whole = v > 0 ? (uint64_t)v : 0;
+
+	if (!t) {
+		l->losses.unknown_values++;
+		return;
+	}
+	if (t->kind == LIVE_TRACK_COUNTER)
+		set_process_value(l, t, whole, at);
+	else if (t->kind == LIVE_TRACK_CPU_COUNTER)
+		set_cpu_value(l, t, v, at);
+	t->last = whole;
+	t->has_last = true;
+}
+
+/* Pairs tracks with values: two lists in one message, in the same order. */
+struct pairs {
+	const uint8_t *message;
+	size_t len;
+	uint32_t tracks_field, values_field;
+	bool is_double;
+};
+
+static double number_of(const struct pb_field *f, bool is_double)
+{
+	double v;
+
+	if (!is_double)
+		return (double)(int64_t)f->u64;
+	memcpy(&v, &f->u64, sizeof(v));
+	return v;
+}
+
+static bool next_of(struct pb_dec *d, struct pb_packed *packed, uint32_t field, uint64_t *ret)
+{
+	struct pb_field f;
+
+	while (!pb_packed_next(packed, ret)) {
+		do {
+			if (!pb_dec_next(d, &f))
+				return false;
+		} while (f.id != field);
+		*packed = pb_packed_of(&f);
+		if (!f.data && f.wire_type != 0) { /* a double */
+			*ret = f.u64;
+			*packed = (struct pb_packed){0};
+			return true;
+		}
+	}
+	return true;
+}
+
+static void read_pairs(struct live *l, const struct pairs *p, uint64_t at)
+{
+	struct pb_packed no = {0}, tracks = no, values = no;
+	struct pb_dec of_tracks, of_values;
+	uint64_t uuid, raw;
+
+	pb_dec_init(&of_tracks, p->message, p->len);
+	pb_dec_init(&of_values, p->message, p->len);
+	while (next_of(&of_tracks, &tracks, p->tracks_field, &uuid) &&
+	       next_of(&of_values, &values, p->values_field, &raw))
+		set_value(l, uuid, number_of(&(struct pb_field){.u64 = raw}, p->is_double), at);
+}
+
+void live_read_values(struct live *l, const struct packet *p)
+{
+	const struct pairs extra = {p->payload.data, p->payload.len,
+				    PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS,
+				    PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, false};
+	const struct pairs extra_doubles = {p->payload.data, p->payload.len,
+					    PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
+					    PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES, true};
+	struct pb_field f, value = {0};
+	uint64_t uuid = 0;
+	bool has_extra = false, has_doubles = false;
+	struct pb_dec d;
+
+	pb_dec_init(&d, p->payload.data, p->payload.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACK_EVENT_TRACK_UUID)
+			uuid = f.u64;
+		else if (f.id == PB_TRACK_EVENT_COUNTER_VALUE ||
+			 f.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE)
+			value = f;
+		has_extra |= f.id == extra.tracks_field;
+		has_doubles |= f.id == extra_doubles.tracks_field;
+	}
+	if (!pb_dec_ok(&d)) {
+		l->losses.bad_packets++;
+		return;
+	}
+	if (value.id)
+		set_value(l, uuid,
+			  number_of(&value, value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
+			  p->timestamp);
+	if (has_extra)
+		read_pairs(l, &extra, p->timestamp);
+	if (has_doubles)
+		read_pairs(l, &extra_doubles, p->timestamp);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text/str.h"
+
+/* What a live session knows of processes and of the machine (analyze/live/live.h). */
+
+/* What a process used. Those in ns are sums over its threads. */
+enum live_metric {
+	LIVE_CPU, /* ns on a CPU */
+	LIVE_RUNQ, /* ns ready to run, without a CPU */
+	LIVE_BLOCKED, /* ns blocked (D) */
+	LIVE_SLEEP, /* ns asleep (S) */
+	LIVE_SYSCALLS, /* number that returned */
+	LIVE_SYSCALL_TIME, /* ns in them */
+	LIVE_SYSCALL_ERRORS, /* number that returned an error */
+	LIVE_READ, /* bytes from storage: read_bytes of /proc/PID/io */
+	LIVE_WRITTEN, /* bytes to storage: write_bytes of /proc/PID/io */
+	LIVE_METRICS
+};
+
+struct live_value {
+	uint64_t total; /* growth since the session began, or since the first value */
+	double rate; /* per second, in the period of the last screen */
+	bool has_total, has_rate;
+	uint64_t at; /* time of the last value */
+	uint64_t base, base_at; /* total and time at the last screen */
+};
+
+#define LIVE_NAME_SIZE 128
+
+struct live_process {
+	int32_t pid;
+	char name[LIVE_NAME_SIZE]; /* plain text; "" unknown */
+	struct live_value values[LIVE_METRICS];
+	uint64_t rss; /* bytes */
+	bool has_rss;
+};
+
+/* Shares are of the time of all CPUs, 0 to 1. */
+struct live_machine {
+	bool has_cpu, has_memory, has_pressure, has_runq, has_depth;
+	unsigned cpus;
+	double user, system, irq, iowait, steal, idle;
+	uint64_t memory_total, memory_available, swap_total, swap_free; /* bytes */
+	double pressure_cpu, pressure_io, pressure_memory; /* share of time in which some waited */
+	/* Of the period: the sum of the depths of all CPUs, and the most at any CPU. */
+	double depth, depth_max;
+	double runq_p99_ns, runq_max_ns; /* of the CPU where it is longest */
+	unsigned runq_p99_cpu, runq_max_cpu;
+	double switches; /* per second, all CPUs */
+};
+
+/* What was not counted. */
+struct live_losses {
+	uint64_t packets; /* gaps: packets before this one of its sequence are missing */
+	uint64_t bad_packets; /* that violate protobuf's rules */
+	uint64_t unknown_values; /* of tracks whose description was lost */
+	uint64_t processes; /* values of processes beyond LIVE_PROCESSES_MAX */
+	struct strbuf counters; /* "cpu_time lost 12, syscalls lost 3"; empty: none */
+};
+
+#define LIVE_PROCESSES_MAX 65536u
+
+struct live_setup {
+	uint64_t began_ns; /* when the session began */
+	uint64_t period_ns; /* between two polls */
+	uint32_t top_n; /* processes of which each family writes counters */
+};

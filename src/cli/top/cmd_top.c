@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ *	top_session --> packets --> live --> top_view --> top_terminal, or lines on standard output
+ *	     ^                                  ^
+ *	     +--- tick: once a period           +--- keys
+ *
+ * A tick asks for everything that was counted until then. The polls of the data sources fall on the
+ * multiples of the period; a tick comes a moment later, when they are done.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/buffer_stats.h"
+#include "analyze/live/live.h"
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/signals.h"
+#include "cli/terminal/verb.h"
+#include "cli/top/top_losses.h"
+#include "cli/top/top_options.h"
+#include "cli/top/top_session.h"
+#include "cli/top/top_terminal.h"
+#include "cli/top/top_view.h"
+
+#define BATCH_ROWS 20
+/* A tick is so long after the polls: a part of the period, and at most so many ms. */
+#define AFTER_POLLS_DIVISOR 4
+#define AFTER_POLLS_MS 40u
+/* Values older than so many periods are reported. */
+#define LATE_PERIODS 3
+
+struct top {
+	struct top_options options;
+	struct top_view view;
+	struct console console;
+	struct event_base *loop;
+	struct termination_signals *signals;
+	struct event *tick, *key, *resized, *stopped, *continued; /* owned */
+	struct top_session_setup setup;
+	struct top_session *session; /* owned */
+	struct top_terminal *terminal; /* owned; NULL: lines on standard output */
+	struct live *live; /* owned; NULL until the session has begun */
+	struct strbuf lost, note, frame;
+	struct strbuf no_ebpf; /* why there are no eBPF counters */
+	struct err_text why; /* the end, if it is a failure */
+	uint64_t screens;
+	bool has_ebpf;
+	bool shown; /* live has a screen */
+	bool ended;
+	int code;
+};
+
+static void end(struct top *t, int code, const char *why)
+{
+	if (t->ended)
+		return;
+	t->ended = true;
+	t->code = code;
+	err_set(&t->why, 0, "%s", why ? why : "");
+	event_base_loopbreak(t->loop);
+}
+
+/* ---- the screen ---- */
+
+static uint64_t age_of_values(const struct top *t)
+{
+	uint64_t newest = t->live ? live_newest(t->live) : 0, now = clock_boot_ns();
+
+	return newest && now > newest ? now - newest : 0;
+}
+
+static bool is_late(const struct top *t)
+{
+	return age_of_values(t) > LATE_PERIODS * t->options.period_ms * NS_PER_MS;
+}
+
+static void update_note(struct top *t)
+{
+	strbuf_clear(&t->note);
+	if (is_late(t))
+		strbuf_printf(&t->note, "no new values for %llu s\n",
+			      (unsigned long long)(age_of_values(t) / NS_PER_S));
+	if (t->shown && !t->has_ebpf)
+		strbuf_printf(&t->note, "blocked time and system calls are unknown: %s\n",
+			      t->no_ebpf.s ? t->no_ebpf.s : "no producer of eBPF counters");
+}
+
+static struct top_state state_of(struct top *t)
+{
+	update_note(t);
+	return (struct top_state){
+		.live = t->shown ? t->live : NULL,
+		.lost = t->lost.s ? t->lost.s : "",
+		.note = t->note.s ? t->note.s : "",
+		.has_ebpf = t->has_ebpf,
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.screens = t->screens,
+	};
+}
+
+/* Removes the styles of lines that go to a file or pipe. */
+static void make_plain(struct strbuf *b)
+{
+	size_t to = 0;
+	bool begins = true;
+
+	for (size_t i = 0; i < b->len; i++) {
+		if (!begins)
+			b->s[to++] = b->s[i];
+		begins = b->s[i] == '\n';
+	}
+	b->len = to;
+}
+
+static void draw(struct top *t)
+{
+	struct top_state s = state_of(t);
+	size_t width, height;
+	int r;
+
+	if (!t->terminal)
+		return;
+	strbuf_clear(&t->frame);
+	top_terminal_size(t->terminal, &width, &height);
+	r = top_view_lines(&t->view, &s, width, height, &t->frame);
+	if (!r)
+		r = top_terminal_draw(t->terminal, t->frame.s ? t->frame.s : "",
+				      termination_signals_fd(t->signals));
+	if (r && r != -EAGAIN)
+		end(t, EXIT_FAILED, strerror(-r));
+}
+
+static void print(struct top *t)
+{
+	struct top_state s = state_of(t);
+	int r;
+
+	strbuf_clear(&t->frame);
+	if (t->options.json) {
+		r = top_view_json(&t->view, &s, &t->frame);
+	} else {
+		r = top_view_lines(&t->view, &s, 0, 0, &t->frame);
+		make_plain(&t->frame);
+		strbuf_putc(&t->frame, '\n');
+	}
+	if (!r)
+		r = top_write(STDOUT_FILENO, t->frame.s, t->frame.len,
+			      termination_signals_fd(t->signals));
+	/* The reader of a pipe may end first, as head(1) does. */
+	if (r == -EPIPE)
+		end(t, EXIT_GOOD, NULL);
+	else if (r && r != -EAGAIN)
+		end(t, EXIT_FAILED, strerror(-r));
+}
+
+static void show_screen(struct top *t)
+{
+	t->shown = true;
+	t->screens++;
+	if (t->terminal)
+		draw(t);
+	else
+		print(t);
+	if (t->options.count && t->screens >= t->options.count)
+		end(t, EXIT_GOOD, NULL);
+}
+
+/* ---- the session ---- */
+
+static void on_began(void *ctx, bool has_ebpf)
+{
+	struct top *t = ctx;
+	const struct live_setup setup = {
+		.began_ns = clock_boot_ns(),
+		.period_ns = t->options.period_ms * NS_PER_MS,
+		.top_n = TOP_SESSION_PROCESSES,
+	};
+
+	t->has_ebpf = has_ebpf;
+	t->shown = false;
+	live_free(TAKE_PTR(t->live));
+	if (live_new(&setup, &t->live))
+		end(t, EXIT_FAILED, "no memory");
+}
+
+static void on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct top *t = ctx;
+
+	if (t->live)
+		live_packet(t->live, data, len);
+}
+
+static void on_stats(void *ctx, const Pb__TraceStats *stats)
+{
+	struct top *t = ctx;
+
+	strbuf_clear(&t->lost);
+	top_losses(stats, &t->lost);
+}
+
+/* Until the second poll of /proc/stat there are no rates. */
+static void on_packets(void *ctx)
+{
+	struct top *t = ctx;
+
+	if (t->view.paused || !t->live || !live_screen(t->live))
+		return;
+	if (t->shown || live_machine(t->live)->has_cpu)
+		show_screen(t);
+}
+
+static void on_line(void *ctx, const char *line)
+{
+	struct top *t = ctx;
+
+	/* On a terminal the screen has what matters: missing counters and losses. */
+	if (!t->terminal)
+		console_line(&t->console, line);
+}
+
+static void on_end(void *ctx, int error, const char *why)
+{
+	end(ctx, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
+}
+
+static const struct top_session_ops session_ops = {
+	.on_began = on_began,
+	.on_stats = on_stats,
+	.on_packet = on_packet,
+	.on_packets = on_packets,
+	.on_line = on_line,
+	.on_end = on_end,
+};
+
+static void arm_tick(struct top *t)
+{
+	unsigned after = MIN(t->options.period_ms / AFTER_POLLS_DIVISOR, AFTER_POLLS_MS);
+	unsigned ms = clock_ms_to_tick(t->options.period_ms) + after;
+	struct timeval next = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
+
+	event_add(t->tick, &next);
+}
+
+/* Begins again without eBPF, and keeps the first reason for that. */
+static void continue_without_ebpf(struct top *t)
+{
+	const char *why = live_failures(t->live);
+	struct err_text e;
+
+	t->has_ebpf = false;
+	strbuf_clear(&t->no_ebpf);
+	strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
+	if (top_session_without_ebpf(t->session, &e))
+		end(t, EXIT_FAILED, e.text);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct top *t = ctx;
+	bool late;
+
+	(void)fd, (void)what;
+	arm_tick(t);
+	if (t->live && t->has_ebpf && live_lacks_cpu_time(t->live)) {
+		continue_without_ebpf(t);
+		return;
+	}
+	if (!t->live)
+		return;
+	late = !live_newest(t->live) || is_late(t);
+	/* No answer yet: the age of the values is shown. */
+	if (!top_session_ask(t->session, late) && late)
+		draw(t);
+}
+
+/* ---- keys and signals ---- */
+
+static void take_key(struct top *t, char key)
+{
+	size_t width, height;
+
+	top_terminal_size(t->terminal, &width, &height);
+	if (key == 'q') {
+		end(t, EXIT_GOOD, NULL);
+		return;
+	}
+	if (t->view.help) {
+		t->view.help = false;
+		return;
+	}
+	if (key == ' ')
+		t->view.paused = !t->view.paused;
+	else if (key == 'h' || key == '?')
+		t->view.help = true;
+	else if (key == '<')
+		t->view.selection.sort = top_column_beside(&t->view, -1, width);
+	else if (key == '>' || key == 's')
+		t->view.selection.sort = top_column_beside(&t->view, 1, width);
+	else if (key >= '1' && key <= '9')
+		t->view.selection.sort = top_column_at(&t->view, (size_t)(key - '0'), width);
+}
+
+static void on_key(evutil_socket_t fd, short what, void *ctx)
+{
+	struct top *t = ctx;
+	char keys[64];
+	ssize_t n = read(fd, keys, sizeof(keys));
+
+	(void)what;
+	if (n <= 0) {
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			end(t, EXIT_GOOD, NULL); /* the terminal is gone */
+		return;
+	}
+	for (ssize_t i = 0; i < n && !t->ended && keys[i] != '\033'; i++)
+		take_key(t, keys[i]);
+	if (!t->ended)
+		draw(t);
+}
+
+static void on_resized(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	draw(ctx);
+}
+
+/* Ctrl-Z: the shell gets its terminal back. SIGSTOP returns after SIGCONT. */
+static void on_stopped(evutil_socket_t fd, short what, void *ctx)
+{
+	struct top *t = ctx;
+
+	(void)fd, (void)what;
+	top_terminal_leave(t->terminal);
+	raise(SIGSTOP);
+}
+
+static void on_continued(evutil_socket_t fd, short what, void *ctx)
+{
+	struct top *t = ctx;
+
+	(void)fd, (void)what;
+	top_terminal_leave(t->terminal);
+	top_terminal_enter(t->terminal);
+	draw(t);
+}
+
+static void on_signal(void *ctx, int number, bool by_terminal)
+{
+	(void)number, (void)by_terminal;
+	end(ctx, EXIT_GOOD, NULL);
+}
+
+/* ---- the whole ---- */
+
+static int take_terminal(struct top *t)
+{
+	const struct {
+		struct event **event;
+		int signal;
+		event_callback_fn fn;
+	} signals[] = {
+		{&t->resized, SIGWINCH, on_resized},
+		{&t->stopped, SIGTSTP, on_stopped},
+		{&t->continued, SIGCONT, on_continued},
+	};
+	int r = top_terminal_new(t->console.color, &t->terminal);
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(signals); i++) {
+		*signals[i].event = evsignal_new(t->loop, signals[i].signal, signals[i].fn, t);
+		if (!*signals[i].event || event_add(*signals[i].event, NULL))
+			r = -ENOMEM;
+	}
+	if (r || !isatty(STDIN_FILENO))
+		return r;
+	t->key = event_new(t->loop, STDIN_FILENO, EV_READ | EV_PERSIST, on_key, t);
+	return t->key && !event_add(t->key, NULL) ? 0 : -ENOMEM;
+}
+
+static bool has_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+static int prepare(struct top *t, struct err_text *e)
+{
+	const struct top_options *o = &t->options;
+	bool lines = o->batch || o->json || !has_terminal();
+
+	t->view = (struct top_view){
+		.selection = {.sort = o->sort, .pids = o->pids, .n_pids = o->n_pids},
+		.rows = o->rows		    ? o->rows
+			: lines && !o->json ? BATCH_ROWS
+					    : 0,
+		.period_s = o->period_ms / 1000.0,
+	};
+	t->setup = (struct top_session_setup){
+		.socket = o->socket,
+		.period_ms = o->period_ms,
+		.pids = o->pids,
+		.n_pids = o->n_pids,
+	};
+	t->loop = event_base_new();
+	t->tick = t->loop ? evtimer_new(t->loop, on_tick, t) : NULL;
+	if (!t->tick || termination_signals_watch(t->loop, 0, on_signal, t, &t->signals))
+		return err_set(e, -ENOMEM, "no memory");
+	if (!lines && take_terminal(t))
+		return err_set(e, -EIO, "cannot use the terminal; try sonda top --batch");
+	return top_session_start(t->loop, &t->setup, &session_ops, t, e, &t->session);
+}
+
+static void clean_up(struct top *t)
+{
+	top_terminal_free(t->terminal);
+	top_session_free(t->session);
+	live_free(t->live);
+	event_freep(&t->key);
+	event_freep(&t->resized);
+	event_freep(&t->stopped);
+	event_freep(&t->continued);
+	event_freep(&t->tick);
+	termination_signals_free(t->signals);
+	event_base_freep(&t->loop);
+	strbuf_deinit(&t->lost);
+	strbuf_deinit(&t->note);
+	strbuf_deinit(&t->frame);
+	strbuf_deinit(&t->no_ebpf);
+	top_options_deinit(&t->options);
+}
+
+static int refuse(struct top *t, const struct err_text *e)
+{
+	console_error(&t->console, "top: %s", e->text);
+	console_error(&t->console, "see sonda help top");
+	return EXIT_USAGE;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct top t = {0};
+	struct err_text e;
+	int r;
+
+	console_init(&t.console, false);
+	r = top_options_parse(argc, argv, &t.options, &e);
+	if (!r && console_color(&t.console, t.options.color))
+		r = err_set(&e, -EINVAL, "--color %.40s is none of always, never, auto",
+			    t.options.color);
+	if (r || t.options.help) {
+		if (!r)
+			top_print_usage();
+		top_options_deinit(&t.options);
+		return r ? refuse(&t, &e) : EXIT_GOOD;
+	}
+	r = prepare(&t, &e);
+	if (!r) {
+		arm_tick(&t);
+		draw(&t);
+		event_base_dispatch(t.loop);
+		r = t.code;
+		e = t.why;
+	} else {
+		r = EXIT_FAILED;
+	}
+	clean_up(&t);
+	if (r)
+		console_error(&t.console, "%s", e.text);
+	return r;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/top/top_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+#include "cli/terminal/verb.h"
+#include "cli/top/top_columns.h"
+
+#define PERIOD_MIN_MS 100
+#define PERIOD_MAX_MS 3600000
+#define PERIOD_MS 1000
+#define PIDS_MAX 4096u
+
+static const char usage[] =
+	"usage: sonda top [OPTION]...\n"
+	"\n"
+	"Shows what processes do, a screen a second: CPU time, waits for a CPU, blocked time,\n"
+	"system calls, I/O and memory. Keys: q ends it, h explains the others.\n"
+	"\n"
+	"  -d, --delay SECONDS    time between two screens (default 1, at least 0.1)\n"
+	"  -n, --count N          end after N screens\n"
+	"  -s, --sort KEY         sort by: pid, cpu (default), runq, block, sleep, syscalls,\n"
+	"                         systime, errors, read, write, rss, command\n"
+	"  -p, --pid PIDS         only the processes 12,34\n"
+	"      --top N            only the first N processes\n"
+	"  -b, --batch            screens as plain lines (default if standard output is no\n"
+	"                         terminal); the first 20 processes\n"
+	"      --json             a line of JSON for each screen, with all processes\n"
+	"      --color WHEN       always, never or auto (default)\n"
+	"      --socket ADDRESS   address of the service's consumer socket\n"
+	"  -h, --help             print this help\n";
+
+static const char letters[] = ":d:n:s:p:bh";
+static const struct option long_options[] = {
+	{"delay", required_argument, NULL, 'd'},
+	{"count", required_argument, NULL, 'n'},
+	{"sort", required_argument, NULL, 's'},
+	{"pid", required_argument, NULL, 'p'},
+	{"top", required_argument, NULL, 'T'},
+	{"batch", no_argument, NULL, 'b'},
+	{"json", no_argument, NULL, 'j'},
+	{"color", required_argument, NULL, 'C'},
+	{"socket", required_argument, NULL, 'S'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+void top_print_usage(void)
+{
+	fputs(usage, stdout);
+}
+
+static int take_delay(const char *text, struct top_options *o, struct err_text *e)
+{
+	uint32_t ms;
+
+	if (str_to_duration_ms(text, &ms) < 0 || ms < PERIOD_MIN_MS || ms > PERIOD_MAX_MS)
+		return err_set(e, -EINVAL,
+			       "-d %.40s is no time from 0.1 to 3600 s; as 1, 0.5 or 500ms", text);
+	o->period_ms = ms;
+	return 0;
+}
+
+static int take_sort(const char *text, struct top_options *o, struct err_text *e)
+{
+	struct strbuf keys = {0};
+	int column = top_column(text);
+
+	if (column >= 0) {
+		o->sort = (size_t)column;
+		return 0;
+	}
+	top_keys(&keys);
+	err_set(e, -EINVAL, "-s %.40s is no key; the keys are %s", text, keys.s ? keys.s : "");
+	strbuf_deinit(&keys);
+	return -EINVAL;
+}
+
+static int take_number(const char *option, const char *text, uint64_t max, uint64_t *ret,
+		       struct err_text *e)
+{
+	if (str_to_u64(text, ret) < 0 || !*ret || *ret > max)
+		return err_set(e, -EINVAL, "%s %.40s is no number above 0", option, text);
+	return 0;
+}
+
+static int add_pid(struct top_options *o, const char *text, size_t len)
+{
+	char number[16];
+	uint32_t pid;
+
+	if (len >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, len);
+	number[len] = '\0';
+	if (str_to_u32(number, &pid) < 0 || !pid || pid > INT32_MAX || o->n_pids >= PIDS_MAX)
+		return -EINVAL;
+	if (array_reserve(&o->pids, &o->pids_cap, o->n_pids + 1, sizeof(*o->pids)) < 0)
+		return -ENOMEM;
+	o->pids[o->n_pids++] = pid;
+	return 0;
+}
+
+static int take_pids(const char *text, struct top_options *o, struct err_text *e)
+{
+	for (const char *at = text, *end;; at = end + 1) {
+		int r;
+
+		end = strchrnul(at, ',');
+		r = add_pid(o, at, (size_t)(end - at));
+		if (r)
+			return err_set(e, r, "-p %.40s is no list of process numbers; as 12,34",
+				       text);
+		if (!*end)
+			return 0;
+	}
+}
+
+static int take_option(int option, const char *typed, struct top_options *o, struct err_text *e)
+{
+	uint64_t n;
+	int r;
+
+	switch (option) {
+	case 'd':
+		return take_delay(optarg, o, e);
+	case 'n':
+		return take_number("-n", optarg, UINT64_MAX, &o->count, e);
+	case 's':
+		return take_sort(optarg, o, e);
+	case 'p':
+		return take_pids(optarg, o, e);
+	case 'T':
+		r = take_number("--top", optarg, SIZE_MAX, &n, e);
+		o->rows = r ? 0 : (size_t)n;
+		return r;
+	case 'b':
+		o->batch = true;
+		return 0;
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'C':
+		o->color = optarg;
+		return 0;
+	case 'S':
+		o->socket = optarg;
+		return 0;
+	case 'h':
+		o->help = true;
+		return 0;
+	default:
+		return option_refuse(option, typed, letters, long_options, e);
+	}
+}
+
+int top_options_parse(int argc, char **argv, struct top_options *ret, struct err_text *e)
+{
+	int option, r = 0;
+
+	ret->period_ms = PERIOD_MS;
+	ret->color = "auto";
+	ret->sort = (size_t)top_column("cpu");
+	opterr = 0;
+	optind = 1;
+	while (!r && !ret->help &&
+	       (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1)
+		r = take_option(option, argv[optind - 1], ret, e);
+	if (!r && !ret->help && optind < argc)
+		r = err_set(e, -EINVAL, "unexpected word '%.80s'; sonda top takes options only",
+			    argv[optind]);
+	return r;
+}
+
+void top_options_deinit(struct top_options *o)
+{
+	free(o->pids);
+}

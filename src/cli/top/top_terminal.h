@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The terminal of sonda top: keys without Enter, and the alternate screen, so that what was on the
+ * terminal before is there again afterwards. Escape sequences are those of ECMA-48 and xterm that
+ * every terminal of Linux knows.
+ */
+struct top_terminal;
+
+/* Takes the terminal of standard input and output. color: use colours. Returns 0 or -errno. */
+int top_terminal_new(bool color, struct top_terminal **ret);
+/* Restores the terminal. No-op for NULL. */
+void top_terminal_free(struct top_terminal *t);
+
+/* Restores the terminal, and takes it again, for a process that is stopped in between. */
+void top_terminal_leave(struct top_terminal *t);
+void top_terminal_enter(struct top_terminal *t);
+
+void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *ret_height);
+
+/*
+ * Replaces the screen by lines, each with its style (cli/top/top_view.h) in front and a newline at
+ * its end. They are cut at the terminal's size. signals: a descriptor that is readable when a
+ * signal is pending; then a terminal that accepts no output does not block. Returns 0, -EAGAIN
+ * (interrupted by a signal) or -errno.
+ */
+int top_terminal_draw(struct top_terminal *t, const char *lines, int signals);
+
+/* Writes data to a pipe, file or terminal, as top_terminal_draw(). */
+int top_write(int fd, const char *data, size_t len, int signals);

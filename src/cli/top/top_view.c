@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/top/top_view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "cli/top/top_columns.h"
+
+/* ---- lines about the machine ---- */
+
+static void begin_line(struct strbuf *b, enum top_style style)
+{
+	strbuf_putc(b, (char)style);
+}
+
+static void put_clock(const struct top_state *s, struct strbuf *b)
+{
+	time_t now = (time_t)(s->realtime_ns / NS_PER_S);
+	struct tm local;
+	char text[16];
+
+	if (localtime_r(&now, &local) && strftime(text, sizeof(text), "%H:%M:%S", &local))
+		strbuf_puts(b, text);
+}
+
+static void put_title(const struct top_view *v, const struct top_state *s, size_t processes,
+		      struct strbuf *b)
+{
+	begin_line(b, TOP_PLAIN);
+	strbuf_puts(b, "sonda top  ");
+	put_clock(s, b);
+	strbuf_printf(b, "  %zu processes, every %g s, by %s%s", processes, v->period_s,
+		      top_columns[v->selection.sort].key, v->paused ? ", PAUSED" : "");
+	strbuf_puts(b, s->has_ebpf ? "\n" : ", /proc only\n");
+}
+
+static void put_cpu(const struct live_machine *m, struct strbuf *b)
+{
+	begin_line(b, TOP_PLAIN);
+	if (!m->has_cpu) {
+		strbuf_puts(b, "CPU        -\n");
+		return;
+	}
+	strbuf_printf(
+		b,
+		"CPU        %.1f %% of %u CPUs  user %.1f  system %.1f  irq %.1f  iowait %.1f  "
+		"steal %.1f\n",
+		(m->user + m->system + m->irq + m->steal) * 100, m->cpus, m->user * 100,
+		m->system * 100, m->irq * 100, m->iowait * 100, m->steal * 100);
+}
+
+static void put_time(double ns, struct strbuf *b)
+{
+	if (ns < 1e3)
+		strbuf_printf(b, "%.0f ns", ns);
+	else if (ns < 1e6)
+		strbuf_printf(b, "%.1f us", ns / 1e3);
+	else if (ns < 1e9)
+		strbuf_printf(b, "%.1f ms", ns / 1e6);
+	else
+		strbuf_printf(b, "%.2f s", ns / 1e9);
+}
+
+static void put_queues(const struct live_machine *m, struct strbuf *b)
+{
+	if (!m->has_runq)
+		return;
+	begin_line(b, TOP_PLAIN);
+	strbuf_printf(b, "run queue  %.1f waiting (max %.0f)  latency p99 ", m->depth,
+		      m->depth_max);
+	put_time(m->runq_p99_ns, b);
+	strbuf_printf(b, " (CPU %u)  max ", m->runq_p99_cpu);
+	put_time(m->runq_max_ns, b);
+	strbuf_printf(b, " (CPU %u)  %.0f switches/s\n", m->runq_max_cpu, m->switches);
+}
+
+static void put_memory(const struct live_machine *m, struct strbuf *b)
+{
+	char used[32], total[32], available[32], swap[32];
+
+	if (!m->has_memory)
+		return;
+	begin_line(b, TOP_PLAIN);
+	strbuf_printf(b, "memory     %s of %s used, %s available, swap %s\n",
+		      str_bytes(m->memory_total - MIN(m->memory_available, m->memory_total), used),
+		      str_bytes(m->memory_total, total), str_bytes(m->memory_available, available),
+		      str_bytes(m->swap_total - MIN(m->swap_free, m->swap_total), swap));
+}
+
+static void put_pressure(const struct live_machine *m, struct strbuf *b)
+{
+	if (!m->has_pressure)
+		return;
+	begin_line(b, TOP_PLAIN);
+	strbuf_printf(b, "pressure   cpu %.1f %%  io %.1f %%  memory %.1f %%\n",
+		      m->pressure_cpu * 100, m->pressure_io * 100, m->pressure_memory * 100);
+}
+
+/* Appends "3 packets, ..." of all losses, or nothing. */
+static void put_losses(const struct top_state *s, struct strbuf *b)
+{
+	const struct live_losses *l = live_losses(s->live);
+	const struct {
+		uint64_t n;
+		const char *what;
+	} counts[] = {
+		{l->packets, "gaps between packets"},
+		{l->bad_packets, "invalid packets"},
+		{l->unknown_values, "values of unknown counters"},
+		{l->processes, "values of processes beyond the limit"},
+	};
+	const char *separator = "";
+	char number[32];
+
+	if (s->lost[0]) {
+		strbuf_puts(b, s->lost);
+		separator = ", ";
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		if (!counts[i].n)
+			continue;
+		strbuf_printf(b, "%s%s %s", separator, str_thousands(counts[i].n, number),
+			      counts[i].what);
+		separator = ", ";
+	}
+	if (l->counters.len)
+		strbuf_printf(b, "%s%s", separator, l->counters.s);
+}
+
+static void put_lost_line(const struct top_state *s, struct strbuf *b)
+{
+	struct strbuf losses = {0};
+
+	put_losses(s, &losses);
+	begin_line(b, losses.len ? TOP_ALERT : TOP_PLAIN);
+	strbuf_printf(b, "lost       %s\n", losses.len ? losses.s : "nothing");
+	strbuf_deinit(&losses);
+}
+
+/* Appends each line of text as an alert. */
+static void put_notes(const char *label, const char *text, struct strbuf *b)
+{
+	for (const char *end; *text; text = end) {
+		end = strchrnul(text, '\n');
+		begin_line(b, TOP_ALERT);
+		strbuf_printf(b, "%-10s %.*s\n", label, (int)(end - text), text);
+		end += *end == '\n';
+	}
+}
+
+static void put_header(const struct top_view *v, const struct top_state *s, size_t processes,
+		       struct strbuf *b)
+{
+	const struct live_machine *m = live_machine(s->live);
+
+	put_title(v, s, processes, b);
+	put_cpu(m, b);
+	put_queues(m, b);
+	put_memory(m, b);
+	put_pressure(m, b);
+	put_lost_line(s, b);
+	put_notes("missing", live_failures(s->live), b);
+	put_notes("note", s->note, b);
+}
+
+/* ---- help ---- */
+
+static void put_help(struct strbuf *b)
+{
+	static const char *const keys[] = {
+		"q          end",
+		"space      pause and continue",
+		"<, >       sort by the column to the left or right",
+		"1 to 9     sort by that column, from the left",
+		"s          sort by the next column",
+		"h, ?       this help; any key ends it",
+		"",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		begin_line(b, TOP_PLAIN);
+		strbuf_printf(b, "%s\n", keys[i]);
+	}
+	for (size_t i = 0; i < TOP_COLUMNS; i++) {
+		begin_line(b, TOP_PLAIN);
+		strbuf_printf(b, "%-10s %s\n", top_columns[i].title, top_columns[i].help);
+	}
+}
+
+/* ---- rows ---- */
+
+static void put_titles(const struct top_layout *layout, struct strbuf *b)
+{
+	begin_line(b, TOP_TITLE);
+	for (size_t i = 0; i < layout->n; i++) {
+		const struct top_column_spec *c = &top_columns[layout->columns[i]];
+
+		strbuf_printf(b, "%s%*s", i ? " " : "", c->width, c->title);
+	}
+	strbuf_putc(b, '\n');
+}
+
+static void put_row(const struct top_layout *layout, const struct live_process *p, struct strbuf *b)
+{
+	char cell[LIVE_NAME_SIZE];
+
+	begin_line(b, TOP_PLAIN);
+	for (size_t i = 0; i < layout->n; i++) {
+		const struct top_column_spec *c = &top_columns[layout->columns[i]];
+
+		top_cell(c, p, cell, sizeof(cell));
+		strbuf_printf(b, "%s%*s", i ? " " : "", c->width, cell);
+	}
+	strbuf_putc(b, '\n');
+}
+
+static size_t count_lines(const struct strbuf *b, size_t from)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < b->len; i++)
+		n += b->s[i] == '\n';
+	return n;
+}
+
+int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
+		   struct strbuf *out)
+{
+	struct top_rows rows = {0};
+	struct top_layout layout;
+	size_t from = out->len, room;
+	int r = 0;
+
+	if (v->help) {
+		put_help(out);
+		return out->failed ? -ENOMEM : 0;
+	}
+	if (!s->live) {
+		begin_line(out, TOP_PLAIN);
+		strbuf_puts(out, "sonda top  waiting for the first values\n");
+		put_notes("note", s->note, out);
+		return out->failed ? -ENOMEM : 0;
+	}
+	r = top_rows_sort(&rows, &v->selection, s->live);
+	if (!r) {
+		put_header(v, s, rows.n, out);
+		top_layout(&layout, v->selection.sort, width);
+		put_titles(&layout, out);
+		room = count_lines(out, from);
+		room = height > room ? height - room : 0;
+		for (size_t i = 0; i < rows.n; i++) {
+			if ((height && i >= room) || (v->rows && i >= v->rows))
+				break;
+			put_row(&layout, rows.list[i], out);
+		}
+	}
+	top_rows_deinit(&rows);
+	return out->failed ? -ENOMEM : r;
+}
+
+size_t top_column_at(const struct top_view *v, size_t n, size_t width)
+{
+	struct top_layout layout;
+
+	top_layout(&layout, v->selection.sort, width);
+	return n >= 1 && n <= layout.n ? layout.columns[n - 1] : v->selection.sort;
+}
+
+size_t top_column_beside(const struct top_view *v, int n, size_t width)
+{
+	struct top_layout layout;
+	size_t at = 0;
+
+	top_layout(&layout, v->selection.sort, width);
+	for (size_t i = 0; i < layout.n; i++)
+		if (layout.columns[i] == v->selection.sort)
+			at = i;
+	at = (at + layout.n + (size_t)n) % layout.n;
+	return layout.columns[at];
+}

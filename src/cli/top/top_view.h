@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/live/live.h"
+#include "base/text/str.h"
+#include "cli/top/top_rows.h"
+
+/*
+ * What sonda top shows, as text: columns of processes, sorted by one of them, below lines about the
+ * machine. One table of columns has the keys of -s, the titles, and the names in JSON.
+ */
+
+enum top_style { /* the first byte of each line */
+		 TOP_PLAIN = 1,
+		 TOP_TITLE, /* the titles of the columns */
+		 TOP_ALERT, /* losses, missing counters */
+};
+
+struct top_view {
+	struct top_selection selection;
+	size_t rows; /* processes to show; 0: all */
+	double period_s;
+	bool paused;
+	bool help;
+};
+
+/* What is known at a screen. Borrowed. */
+struct top_state {
+	const struct live *live; /* NULL: no values yet */
+	const char *lost; /* losses of the service, "" if there are none */
+	const char *note; /* why counters are missing or old, one sentence a line; "" for none */
+	bool has_ebpf;
+	uint64_t realtime_ns;
+	uint64_t screens; /* number of this screen */
+};
+
+/* Returns the column that is displayed n columns to the right of the sorted one at this width, or
+ * the n-th one of all displayed ones, from 1. */
+size_t top_column_beside(const struct top_view *v, int n, size_t width);
+size_t top_column_at(const struct top_view *v, size_t n, size_t width);
+
+/*
+ * Appends the lines of a screen, each with its style in front and a newline. width: columns of the
+ * terminal; 0: not limited. height: lines; 0: not limited. Returns 0 or -ENOMEM.
+ */
+int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
+		   struct strbuf *out);
+/* Appends a screen as one line of JSON. Returns 0 or -ENOMEM. */
+int top_view_json(const struct top_view *v, const struct top_state *s, struct strbuf *out);

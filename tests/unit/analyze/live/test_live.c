@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Packets as the data sources write them, made by hand, and the rates that follow from them. */
+
+#include "unit/test.h"
+
+#include "analyze/live/live.h"
+#include "base/core/clock.h"
+#include "gen/fields.h"
+#include "wire/pb_mem.h"
+
+#define BEGAN (100 * NS_PER_S)
+#define AFTER(seconds) (BEGAN + (seconds)*NS_PER_S)
+#define PID 42
+#define EVENT_COUNTER 4
+
+struct rig {
+	struct live *live;
+	struct pb_mem packet;
+};
+
+static void set_up(struct rig *r, uint32_t top_n)
+{
+	const struct live_setup setup = {.began_ns = BEGAN, .period_ns = NS_PER_S, .top_n = top_n};
+
+	assert_int_equal(live_new(&setup, &r->live), 0);
+	assert_int_equal(pb_mem_init(&r->packet), 0);
+}
+
+static void tear_down(struct rig *r)
+{
+	live_free(r->live);
+	pb_mem_deinit(&r->packet);
+}
+
+static struct pb_enc *begin(struct rig *r, uint64_t ns)
+{
+	pb_mem_reset(&r->packet);
+	pb_enc_u64(&r->packet.enc, PB_TRACE_PACKET_TIMESTAMP, ns);
+	return &r->packet.enc;
+}
+
+static void take(struct rig *r)
+{
+	assert_false(r->packet.failed);
+	live_packet(r->live, r->packet.buf, pb_mem_len(&r->packet));
+}
+
+static void describe(struct rig *r, uint64_t uuid, uint64_t parent, const char *name, int32_t pid)
+{
+	struct pb_enc *e = begin(r, BEGAN);
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
+	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, uuid);
+	if (parent)
+		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, parent);
+	if (name)
+		pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, name);
+	if (pid) {
+		pb_enc_open(e, PB_TRACK_DESCRIPTOR_PROCESS);
+		pb_enc_i64(e, PB_PROCESS_DESCRIPTOR_PID, pid);
+		pb_enc_close(e);
+	}
+	pb_enc_close(e);
+	take(r);
+}
+
+static void value(struct rig *r, uint64_t ns, uint64_t uuid, uint64_t v)
+{
+	struct pb_enc *e = begin(r, ns);
+
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
+	pb_enc_u64(e, PB_TRACK_EVENT_TYPE, EVENT_COUNTER);
+	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, uuid);
+	pb_enc_i64(e, PB_TRACK_EVENT_COUNTER_VALUE, (int64_t)v);
+	pb_enc_close(e);
+	take(r);
+}
+
+static void name_process(struct rig *r, const char *name, uint64_t start_ns)
+{
+	struct pb_enc *e = begin(r, BEGAN);
+
+	pb_enc_open(e, PB_TRACE_PACKET_PROCESS_TREE);
+	pb_enc_open(e, PB_PROCESS_TREE_PROCESSES);
+	pb_enc_i64(e, PB_PROCESS_TREE_PROCESS_PID, PID);
+	pb_enc_str(e, PB_PROCESS_TREE_PROCESS_CMDLINE, name);
+	pb_enc_u64(e, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT, start_ns);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	take(r);
+}
+
+static void find(void *ctx, const struct live_process *p)
+{
+	if (p->pid == PID)
+		*(const struct live_process **)ctx = p;
+}
+
+static const struct live_process *process(const struct rig *r)
+{
+	const struct live_process *p = NULL;
+
+	live_each(r->live, find, &p);
+	return p;
+}
+
+static void check_rate(const struct rig *r, enum live_metric metric, double rate, uint64_t total)
+{
+	const struct live_process *p = process(r);
+
+	assert_non_null(p);
+	assert_true(p->values[metric].has_rate);
+	assert_float_equal(p->values[metric].rate, rate, 1e-6);
+	assert_int_equal(p->values[metric].total, total);
+}
+
+enum { PROCESS = 1, CPU_TIME, SYSCALLS, READ, GROUP, BY_NAME, CPU3, P99, LOST, EBPF };
+
+static void describe_process(struct rig *r)
+{
+	describe(r, PROCESS, 0, NULL, PID);
+	describe(r, CPU_TIME, PROCESS, "CPU time", 0);
+	describe(r, SYSCALLS, PROCESS, "syscalls", 0);
+	describe(r, READ, PROCESS, "io.read_bytes", 0);
+}
+
+TEST(a_rate_is_growth_by_the_time_between_values)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	describe_process(&r);
+	value(&r, AFTER(2), CPU_TIME, NS_PER_S);
+	assert_true(live_screen(r.live));
+	check_rate(&r, LIVE_CPU, 5e8, NS_PER_S);
+	value(&r, AFTER(3), CPU_TIME, NS_PER_S + 250);
+	assert_true(live_screen(r.live));
+	check_rate(&r, LIVE_CPU, 250, NS_PER_S + 250);
+	assert_false(live_screen(r.live)); /* nothing new */
+	check_rate(&r, LIVE_CPU, 250, NS_PER_S + 250);
+	tear_down(&r);
+}
+
+TEST(a_process_that_began_later_counts_from_the_screen_before)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	describe(&r, EBPF, 0, NULL, 7);
+	describe(&r, GROUP, EBPF, "CPU time", 0);
+	value(&r, AFTER(9), GROUP, 1);
+	assert_true(live_screen(r.live));
+	describe_process(&r);
+	value(&r, AFTER(10), CPU_TIME, 700);
+	assert_true(live_screen(r.live));
+	check_rate(&r, LIVE_CPU, 700, 700);
+	tear_down(&r);
+}
+
+TEST(what_a_process_did_before_the_session_is_no_growth)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	name_process(&r, "old", BEGAN - NS_PER_S);
+	describe_process(&r);
+	value(&r, AFTER(1), READ, 5000);
+	live_screen(r.live);
+	assert_false(process(&r)->values[LIVE_READ].has_rate);
+	value(&r, AFTER(2), READ, 5600);
+	live_screen(r.live);
+	check_rate(&r, LIVE_READ, 600, 600);
+	tear_down(&r);
+}
+
+TEST(what_a_new_process_did_before_its_first_poll_is_growth)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	name_process(&r, "new", AFTER(1) / 2 + BEGAN / 2);
+	describe_process(&r);
+	value(&r, AFTER(1), READ, 5000);
+	live_screen(r.live);
+	check_rate(&r, LIVE_READ, 5000, 5000);
+	tear_down(&r);
+}
+
+TEST(another_process_with_the_same_pid_starts_anew)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	name_process(&r, "first", AFTER(0));
+	describe_process(&r);
+	value(&r, AFTER(1), SYSCALLS, 90);
+	live_screen(r.live);
+	name_process(&r, "second", AFTER(1));
+	value(&r, AFTER(2), SYSCALLS, 100);
+	live_screen(r.live);
+	assert_string_equal(process(&r)->name, "second");
+	check_rate(&r, LIVE_SYSCALLS, 100, 100);
+	tear_down(&r);
+}
+
+TEST(a_process_that_ended_has_rate_0_and_is_forgotten)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	describe_process(&r);
+	value(&r, AFTER(1), CPU_TIME, 100);
+	live_screen(r.live);
+	describe(&r, EBPF, 0, NULL, 7);
+	describe(&r, GROUP, EBPF, "CPU time", 0);
+	value(&r, AFTER(2), GROUP, 1);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 0, 100);
+	value(&r, AFTER(5), GROUP, 1);
+	live_screen(r.live);
+	assert_null(process(&r));
+	tear_down(&r);
+}
+
+TEST(a_counter_below_a_group_of_the_process_is_not_one_of_its_own)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	describe_process(&r);
+	describe(&r, GROUP, PROCESS, "syscalls by name", 0);
+	describe(&r, BY_NAME, GROUP, "syscalls", 0);
+	value(&r, AFTER(1), BY_NAME, 50);
+	value(&r, AFTER(1), SYSCALLS, 8);
+	live_screen(r.live);
+	check_rate(&r, LIVE_SYSCALLS, 8, 8);
+	tear_down(&r);
+}
+
+TEST(a_process_without_a_counter_of_calls_made_none)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	describe_process(&r);
+	value(&r, AFTER(1), CPU_TIME, 50);
+	live_screen(r.live);
+	assert_false(process(&r)
+			     ->values[LIVE_SYSCALLS]
+			     .has_rate); /* nor is it known that they are counted */
+	describe(&r, EBPF, 0, NULL, 7);
+	describe(&r, GROUP, EBPF, "syscalls", 0);
+	value(&r, AFTER(2), GROUP, 1);
+	value(&r, AFTER(2), CPU_TIME, 60);
+	live_screen(r.live);
+	check_rate(&r, LIVE_SYSCALLS, 0, 0);
+	tear_down(&r);
+}
+
+TEST(several_values_in_one_packet)
+{
+	struct pb_enc *e;
+	struct rig r;
+
+	set_up(&r, 16);
+	describe_process(&r);
+	e = begin(&r, AFTER(1));
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
+	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, CPU_TIME);
+	pb_enc_i64(e, PB_TRACK_EVENT_COUNTER_VALUE, 5);
+	pb_enc_u64(e, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS, SYSCALLS);
+	pb_enc_i64(e, PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, 7);
+	pb_enc_close(e);
+	take(&r);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 5, 5);
+	check_rate(&r, LIVE_SYSCALLS, 7, 7);
+	tear_down(&r);
+}
+
+TEST(the_longest_latency_of_the_cpus)
+{
+	const struct live_machine *m;
+	struct rig r;
+
+	set_up(&r, 16);
+	describe(&r, GROUP, 0, "eBPF counters", 0);
+	describe(&r, CPU3, GROUP, "CPU 3", 0);
+	describe(&r, P99, CPU3, "runq latency p99", 0);
+	value(&r, AFTER(1), P99, 4711);
+	assert_true(live_screen(r.live));
+	m = live_machine(r.live);
+	assert_true(m->has_runq);
+	assert_int_equal(m->runq_p99_cpu, 3);
+	assert_float_equal(m->runq_p99_ns, 4711, 0);
+	tear_down(&r);
+}
+
+TEST(every_loss_is_counted)
+{
+	const struct live_losses *l;
+	struct pb_enc *e;
+	struct rig r;
+
+	set_up(&r, 16);
+	describe(&r, GROUP, 0, "eBPF counters", 0);
+	describe(&r, LOST, GROUP, "cpu_time lost", 0);
+	value(&r, AFTER(1), LOST, 3);
+	value(&r, AFTER(1), 999, 3); /* a track without a description */
+	e = begin(&r, AFTER(1));
+	pb_enc_u64(e, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 64);
+	pb_enc_open(e, PB_TRACE_PACKET_PROCESS_STATS);
+	pb_enc_close(e);
+	take(&r);
+	live_packet(r.live, (const uint8_t *)"\xff", 1);
+	live_screen(r.live);
+	l = live_losses(r.live);
+	assert_int_equal(l->unknown_values, 1);
+	assert_int_equal(l->packets, 1);
+	assert_int_equal(l->bad_packets, 1);
+	assert_string_equal(l->counters.s, "cpu_time lost 3");
+	tear_down(&r);
+}
+
+TEST(a_family_that_does_not_run_is_reported)
+{
+	struct pb_enc *e;
+	struct rig r;
+
+	set_up(&r, 16);
+	e = begin(&r, BEGAN);
+	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, "cpu_time");
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "no permission");
+	pb_enc_close(e);
+	pb_enc_close(e);
+	take(&r);
+	take(&r);
+	assert_true(live_lacks_cpu_time(r.live));
+	assert_string_equal(live_failures(r.live), "cpu_time: no permission\n");
+	tear_down(&r);
+}
+
+TEST(the_time_of_the_cpus)
+{
+	static const uint64_t busy[] = {0, 30, 40}, idle[] = {0, 70, 160};
+	struct rig r;
+
+	set_up(&r, 16);
+	for (unsigned i = 0; i < 3; i++) {
+		struct pb_enc *e = begin(&r, AFTER(i + 1));
+
+		pb_enc_open(e, PB_TRACE_PACKET_SYS_STATS);
+		for (uint32_t cpu = 0; cpu < 2; cpu++) {
+			pb_enc_open(e, PB_SYS_STATS_CPU_STAT);
+			pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_CPU_ID, cpu);
+			pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_USER_NS, 1000 + busy[i]);
+			pb_enc_u64(e, PB_SYS_STATS_CPU_TIMES_IDLE_NS, 1000 + idle[i]);
+			pb_enc_close(e);
+		}
+		pb_enc_close(e);
+		take(&r);
+		assert_true(live_screen(r.live));
+		assert_int_equal(live_machine(r.live)->has_cpu, i > 0);
+	}
+	assert_int_equal(live_machine(r.live)->cpus, 2);
+	assert_float_equal(live_machine(r.live)->user, 0.1, 1e-9);
+	assert_float_equal(live_machine(r.live)->idle, 0.9, 1e-9);
+	tear_down(&r);
+}
