@@ -113,10 +113,11 @@ static void process_sums_end(struct process_sums *s)
 }
 
 /*
- * For inactive processes a read checks one in so many in /proc, or all while the elements of a CPU
- * are half used.
+ * For inactive processes a read checks one in so many in /proc. It checks all while the elements of a
+ * CPU are half used, and if the last read was so long ago: sums of many ended processes cost more.
  */
 #define LOOK_EVERY 10u
+#define LOOK_AT_ALL_NS (500 * NS_PER_MS)
 
 /* Number of elements of each CPU. */
 static uint32_t room_for(const struct per_process_spec *spec, uint32_t n_cpus)
@@ -309,7 +310,8 @@ static void add_to_top_n(struct per_process *p)
  */
 static void look_for_gone(struct per_process *p, const char *proc_root)
 {
-	bool look_at_all = p->n_most > p->n_each / 2;
+	bool look_at_all = p->n_most > p->n_each / 2 ||
+			   p->sums.now - p->period_ns >= LOOK_AT_ALL_NS;
 	struct process_sum *sum, *next;
 	char path[512];
 
