@@ -12,7 +12,11 @@ pairs=${1:-3} screens=${2:-20} processes=${3:-0}
 SONDA=${BUILD:-build}/bin/sonda
 SHORT=3
 TMP=$(mktemp -d)
-trap '[ -z "${idle:-}" ] || kill "$idle"; rm -rf "$TMP"' EXIT
+leave() {
+  [ -z "${idle:-}" ] || kill "$idle"
+  rm -rf "$TMP"
+}
+trap '[ "$BASHPID" != $$ ] || leave' EXIT
 export PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer
 if [ "$processes" != 0 ]; then
   "${BUILD:-build}/bench/idle_processes" "$processes" 1 >"$TMP/idle" &

@@ -42,7 +42,7 @@ static __always_inline void count(struct thread *h, __u32 tgid, long ret)
 	struct syscalls *v;
 
 	h->since = 0;
-	v = process_of(tgid, h->what);
+	v = process_of(tgid, settings.switches & SYSCALLS_NO_NAMES ? 0 : h->what);
 	if (!v)
 		return;
 	v->count++;

@@ -267,8 +267,9 @@ static void set_value(struct live *l, uint64_t uuid, double v, uint64_t at)
 	struct live_track *t = live_find_track(l, uuid);
 	uint64_t whole = v > 0 ? (uint64_t)v : 0;
 
+	/* Without a gap every track was described: it is one of a process that has ended. */
 	if (!t) {
-		l->losses.unknown_values++;
+		l->losses.unknown_values += l->losses.packets > 0;
 		return;
 	}
 	if (t->kind == LIVE_TRACK_COUNTER)

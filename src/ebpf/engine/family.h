@@ -61,6 +61,7 @@ struct ebpf_family {
 	const struct per_process_spec *processes; /* NULL: no sums by process */
 	const struct per_process_spec
 		*processes_below; /* used by all variants but the first; NULL: the same */
+	uint32_t no_names_switch; /* bit of sonda_settings.switches if no_call_names is set */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
 	/* Returns bits of sonda_settings.switches, besides those of the sums by process. */

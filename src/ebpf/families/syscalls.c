@@ -341,6 +341,7 @@ const struct ebpf_family syscalls_family = {
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
 	.processes = &spec,
+	.no_names_switch = SYSCALLS_NO_NAMES,
 	.state_size = sizeof(struct syscall_sums),
 	.prepare = prepare,
 	.begin = begin,

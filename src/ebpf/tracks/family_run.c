@@ -122,6 +122,8 @@ static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_features *f)
 		per_process_prepare(r->object, processes_of(r), r->n_cpus);
 	if (fam->prepare)
 		switches |= fam->prepare(r->object, f, r->n_cpus);
+	if (r->no_call_names)
+		switches |= fam->no_names_switch;
 	return switches;
 }
 

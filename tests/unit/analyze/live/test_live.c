@@ -306,12 +306,13 @@ TEST(every_loss_is_counted)
 	describe(&r, GROUP, 0, "eBPF counters", 0);
 	describe(&r, LOST, GROUP, "cpu_time lost", 0);
 	value(&r, AFTER(1), LOST, 3);
-	value(&r, AFTER(1), 999, 3); /* a track without a description */
+	value(&r, AFTER(1), 999, 3); /* of a process that has ended */
 	e = begin(&r, AFTER(1));
 	pb_enc_u64(e, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 64);
 	pb_enc_open(e, PB_TRACE_PACKET_PROCESS_STATS);
 	pb_enc_close(e);
 	take(&r);
+	value(&r, AFTER(1), 998, 3); /* its description was in a packet that is missing */
 	live_packet(r.live, (const uint8_t *)"\xff", 1);
 	live_screen(r.live);
 	l = live_losses(r.live);
