@@ -8,6 +8,7 @@
 set -u
 debs=$1
 export DEBIAN_FRONTEND=noninteractive
+# shellcheck source=tests/distros/lib.sh
 . "$(dirname "$0")/lib.sh"
 install() { apt-get install -y --no-install-recommends "$@"; }
 records() {

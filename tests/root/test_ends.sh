@@ -90,7 +90,7 @@ probes=${PIDS[-1]}
 
 # ---- what cannot be recorded ----
 
-sonda 2 record -o "$TMP/e" shced help && says "'shced' does not exist; did you mean sched\?" && says "'help' does not exist; .*sonda help record" &&
+sonda 2 record -o "$TMP/e" shced help && says "^sonda: event 'shced' does not exist; did you mean sched\?$" && says "^sonda: event 'help' does not exist; .*sonda help record" &&
   says 'nothing would be recorded' && [ ! -e "$TMP/e" ]
 verdict "record of names that are all wrong: ends at once, with what was meant" $? "$TMP/log"
 PERFETTO_CONSUMER_SOCK_NAME=$TMP/nobody sonda 2 record -o "$TMP/e" shced && says 'did you mean sched[?]' && ! says 'starting one'

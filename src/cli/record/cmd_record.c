@@ -98,18 +98,15 @@ static int set_threads(struct record_command *c, struct err_text *e)
 /* Prints the first lines, and the number of the others. */
 static void print_first(struct record_command *c, struct strbuf *lines)
 {
-	struct strbuf text = {0};
-	size_t n = 0, named = 0;
+	size_t n = 0;
 
-	for (const char *p = lines->s; p && *p; p = strchr(p, '\n') + 1)
-		if (n++ == EVENTS_LISTED)
-			named = (size_t)(p - lines->s);
-	strbuf_add(&text, lines->s, named ? named : lines->len);
-	if (named)
-		strbuf_printf(&text, "and %zu more\n", n - EVENTS_LISTED);
-	if (text.s)
-		console_error_block(&c->console, text.s);
-	strbuf_deinit(&text);
+	for (const char *p = lines->s, *end; p && *p; p = end + 1, n++) {
+		end = strchr(p, '\n');
+		if (n < EVENTS_LISTED)
+			console_error(&c->console, "%.*s", (int)(end - p), p);
+	}
+	if (n > EVENTS_LISTED)
+		console_error(&c->console, "and %zu more", n - EVENTS_LISTED);
 }
 
 /* Refuses a recording in which no event can occur: it would never record anything. */
@@ -182,9 +179,9 @@ static int explain_no_room(const char *path, struct err_text *e)
 	char dir[PATH_MAX];
 
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	return doctor_has_room(dir, e) ? -ENOSPC
-				       : err_set(e, -ENOSPC, "the file system of %s is nearly full",
-						 path);
+	return doctor_has_room(dir, e)
+		       ? -ENOSPC
+		       : err_set(e, -ENOSPC, "the file system of %s is nearly full", path);
 }
 
 /* Sets up streaming to the output. A service on this machine writes a regular file itself, which

@@ -49,15 +49,6 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
 }
 
-/* The summary ends with the next step, if there is a file. */
-static void write_text(const struct record_facts *f, struct strbuf *text,
-		       struct record_verdict *verdict)
-{
-	record_summary_write(f, text, verdict);
-	if (f->output && !f->snapshots && !f->unread && strcmp(f->output, "standard output") != 0)
-		strbuf_printf(text, "next      sonda report %s\n", f->output);
-}
-
 /* Of a producer that this process started, the machine says why it records no eBPF counters. */
 static void explain_uncounted(struct record_command *c)
 {
@@ -108,7 +99,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	if (c->options.json)
 		record_summary_json(&facts, &text, &verdict);
 	else
-		write_text(&facts, &text, &verdict);
+		record_summary_with_next_step(&facts, &text, &verdict);
 	if (text.s && c->options.json)
 		fs_write_all(STDOUT_FILENO, text.s, text.len);
 	else if (text.s)

@@ -504,3 +504,12 @@ void record_summary_write(const struct record_facts *f, struct strbuf *out,
 	write_notes(f, out);
 	*ret = v;
 }
+
+void record_summary_with_next_step(const struct record_facts *f, struct strbuf *text,
+				   struct record_verdict *ret)
+{
+	record_summary_write(f, text, ret);
+	if (f->output && *f->output && !f->snapshots && !f->unread &&
+	    strcmp(f->output, "standard output") != 0)
+		strbuf_printf(text, "next      sonda report %s\n", f->output);
+}

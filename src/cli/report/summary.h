@@ -18,6 +18,9 @@ struct record_verdict {
 /* Appends the summary: a few lines for a person, each ended. */
 void record_summary_write(const struct record_facts *f, struct strbuf *out,
 			  struct record_verdict *ret);
+/* The same, with the next step as its last line if there is a file. */
+void record_summary_with_next_step(const struct record_facts *f, struct strbuf *text,
+				   struct record_verdict *ret);
 /* Appends the summary as one line of JSON for a program. docs/record.md lists its keys. */
 void record_summary_json(const struct record_facts *f, struct strbuf *out,
 			 struct record_verdict *ret);

@@ -103,8 +103,10 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 					      : NULL;
 	if (form->json)
 		record_summary_json(&f, &text, &verdict);
-	else
+	else if (form->to_stdout)
 		record_summary_write(&f, &text, &verdict);
+	else
+		record_summary_with_next_step(&f, &text, &verdict);
 	if (f.contents && !form->json)
 		trace_contents_write(f.contents, &f, &text);
 	say(form, &text);
