@@ -190,8 +190,9 @@ exec 8>&-
 kill -STOP "${PIDS[0]}"
 sonda record -c good.cfg -o early.pftrace >"$TMP/stdout" 2>"$TMP/log" </dev/null &
 pid=$!
-blocks_signals() { # PID: it takes SIGINT from a descriptor
+blocks_signals() { # PID: it is sonda, no shell any more, and takes SIGINT from a descriptor
   local mask
+  [ "$(cat "/proc/$1/comm" 2>/dev/null)" = sonda ] || return
   mask=$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$1/status" 2>/dev/null)
   [ $((16#${mask:-0} & 2)) != 0 ]
 }

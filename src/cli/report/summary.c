@@ -509,7 +509,7 @@ void record_summary_with_next_step(const struct record_facts *f, struct strbuf *
 				   struct record_verdict *ret)
 {
 	record_summary_write(f, text, ret);
-	if (f->output && *f->output && !f->snapshots && !f->unread &&
+	if (f->output && *f->output && f->file_bytes && !f->snapshots && !f->unread &&
 	    strcmp(f->output, "standard output") != 0)
 		strbuf_printf(text, "next      sonda report %s\n", f->output);
 }
