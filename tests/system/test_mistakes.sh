@@ -177,6 +177,7 @@ UNTIL=ran interrupted "Ctrl-C while a command runs: the command gets it" 'INT' 0
 
 # A pipe that is full, with a reader that does not read.
 mkfifo full && exec 8<>full && dd if=/dev/zero of=full bs=4096 count=16 2>/dev/null
+: >"$TMP/log"
 sonda record -c short.cfg -o full >"$TMP/stdout" 2>"$TMP/log" </dev/null &
 pid=$!
 until grep -q 'accepts no data' "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
@@ -201,6 +202,7 @@ kill -INT $pid
 wait $pid
 [ $? = 1 ] && grep -q 'interrupted before the recording started' "$TMP/log" && [ "$(wc -l <"$TMP/log")" = 1 ] && [ ! -e early.pftrace ]
 verdict "Ctrl-C before the start: nothing is left" $? "$TMP/log"
+: >"$TMP/log"
 sonda-probes >"$TMP/stdout" 2>"$TMP/log" </dev/null &
 pid=$!
 until grep -q . "$TMP/log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
