@@ -363,12 +363,12 @@ $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
 $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
-STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit $(if $(filter yes,$(EBPF)),libbpf libelf)
+STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf libelf)
 # The linker names functions that need shared libraries for users and hosts in other places than files.
 $(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
 	@echo "  LD      $@"
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
-		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) -Wl,--end-group $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -lm
+		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -lm -Wl,--end-group
 static: $(B)/static/sonda ## build/static/sonda, the three programs as one file that needs no library
 
 # ---- the manual ----------------------------------------------------------------------------------
