@@ -125,7 +125,7 @@ static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 int instance_remove_stale(const char *root)
 {
 	struct sweep s = {.removed = 0};
-	_cleanup_(closep) int others = instances_lock(root);
+	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
 	int before, r = fs_join(s.instances, sizeof(s.instances), root, "instances");
 
 	/* readdir() may skip entries of a directory that shrinks. */
