@@ -72,6 +72,7 @@ for s in screens:
     assert s["lost"]["gaps"] == 0 and s["lost"]["service"] == "", s["lost"]
     me = [p for p in s["processes"] if p["pid"] == int(sys.argv[2])]
     assert len(me) == 1 and me[0]["rss_bytes"] > 4096, me
+    assert "test_top.sh" in me[0]["name"] or "bash" in me[0]["name"], me
 assert screens[1]["time_ns"] > screens[0]["time_ns"]
 PYTHON
 verdict "a line of JSON a screen" $? "$TMP/said"

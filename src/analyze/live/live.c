@@ -17,7 +17,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-/* A process without a packet for so many periods has ended. */
+/* A process without a packet for so many periods, and so many polls of /proc, has ended. */
 #define GONE_PERIODS 3
 /* A value older than this part of a period, compared with others of its source, did not change. */
 #define STALE_DIVISOR 2
@@ -79,6 +79,12 @@ struct live_entry *live_process_of(struct live *l, int32_t pid)
 	if (!p->hh.tbl)
 		free(TAKE_PTR(p));
 	return p;
+}
+
+void live_see(const struct live *l, struct live_entry *p, uint64_t at)
+{
+	p->seen_at = MAX(p->seen_at, at);
+	p->seen_in = l->polls;
 }
 
 void live_set_name(struct live_entry *p, const void *name, size_t len)
@@ -195,7 +201,7 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 		renew(l, p, start);
 	p->start_ns = start;
 	p->is_kthread = is_kthread;
-	p->seen_at = MAX(p->seen_at, at);
+	live_see(l, p, at);
 	if (name.data)
 		live_set_name(p, name.data, name.len);
 }
@@ -231,8 +237,11 @@ static void read_usage(struct live *l, const struct pb_field *message, uint64_t 
 	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
 	if (!p)
 		return;
-	p->seen_at = MAX(p->seen_at, at);
+	if (p->polled_at && p->polled_in == l->polls)
+		l->polls++;
+	p->polled_in = l->polls;
 	p->polled_at = MAX(p->polled_at, at);
+	live_see(l, p, at);
 	if (has_rss) {
 		p->p.rss = rss_kb << 10;
 		p->p.has_rss = true;
@@ -310,12 +319,18 @@ static void hide_ended(const struct live *l, struct live_entry *p)
 			!(p->p.values[i].has_rate && p->p.values[i].rate > 0 && i != LIVE_SLEEP);
 }
 
+/*
+ * Its name is written once, so a process that lives must not be forgotten. On a busy machine the poll
+ * of /proc may be late by many periods.
+ */
 static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
 
 	/* Kernel threads have no memory, so no packet until they do something. */
-	return !p->is_kthread && p->seen_at + patience < newest;
+	if (p->is_kthread || p->seen_at + patience >= newest)
+		return false;
+	return !l->at[LIVE_PROCESS_STATS] || l->polls - p->seen_in >= GONE_PERIODS;
 }
 
 /* The tracks of a process that is gone are not referred to any more. */

@@ -22,7 +22,9 @@ struct live_entry {
 	struct live_process p;
 	UT_hash_handle hh; /* by pid */
 	uint64_t seen_at; /* time of the last packet about it */
+	uint32_t seen_in; /* live.polls at that packet */
 	uint64_t polled_at; /* time of the last poll of /proc that met it */
+	uint32_t polled_in; /* live.polls at that time */
 	uint64_t start_ns; /* of the process; 0 unknown */
 	enum live_source source[LIVE_METRICS]; /* of each value */
 	bool is_kthread;
@@ -82,6 +84,7 @@ struct live {
 	struct strbuf failures;
 	uint64_t at[LIVE_SOURCES]; /* time of the last value */
 	uint64_t before[LIVE_SOURCES]; /* the same at the last screen, or when the session began */
+	uint32_t polls; /* of /proc that have begun: one begins with a process that the last one met */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
 	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];
@@ -95,6 +98,8 @@ struct live {
 struct live_entry *live_process_of(struct live *l, int32_t pid);
 struct live_track *live_find_track(struct live *l, uint64_t uuid);
 
+/* A packet of this time is about the process. */
+void live_see(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
 
 /* Adds to a total. at: time of the value; since: from when on the first growth of v counts. */

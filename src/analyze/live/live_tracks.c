@@ -196,7 +196,7 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 	process = d.is_process && d.pid > 0 ? live_process_of(l, d.pid) : NULL;
 	if (!process)
 		return;
-	process->seen_at = MAX(process->seen_at, p->timestamp);
+	live_see(l, process, p->timestamp);
 	if (!process->p.name[0] && d.process_name.data)
 		live_set_name(process, d.process_name.data, d.process_name.len);
 }
@@ -222,7 +222,7 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 	if (!p)
 		return;
 	value = &p->p.values[t->metric];
-	p->seen_at = MAX(p->seen_at, at);
+	live_see(l, p, at);
 	p->source[t->metric] = t->source;
 	l->counts_calls |= t->metric == LIVE_SYSCALLS;
 	l->at[t->source] = MAX(l->at[t->source], at);

@@ -90,6 +90,19 @@ static void name_process(struct rig *r, const char *name, uint64_t start_ns)
 	take(r);
 }
 
+static void poll_memory(struct rig *r, uint64_t ns, int32_t pid)
+{
+	struct pb_enc *e = begin(r, ns);
+
+	pb_enc_open(e, PB_TRACE_PACKET_PROCESS_STATS);
+	pb_enc_open(e, PB_PROCESS_STATS_PROCESSES);
+	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, pid);
+	pb_enc_u64(e, PB_PROCESS_STATS_PROCESS_VM_RSS_KB, 4);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	take(r);
+}
+
 static void find(void *ctx, const struct live_process *p)
 {
 	if (p->pid == PID)
@@ -219,6 +232,41 @@ TEST(a_process_that_ended_has_rate_0_and_is_forgotten)
 	value(&r, AFTER(5), GROUP, 1);
 	live_screen(r.live);
 	assert_null(process(&r));
+	tear_down(&r);
+}
+
+TEST(a_process_that_a_late_poll_meets_keeps_its_name)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	name_process(&r, "name", BEGAN);
+	describe(&r, EBPF, 0, NULL, 7);
+	describe(&r, GROUP, EBPF, "CPU time", 0);
+	poll_memory(&r, AFTER(1), 1);
+	value(&r, AFTER(9), GROUP, 1);
+	live_screen(r.live);
+	poll_memory(&r, AFTER(10), PID);
+	live_screen(r.live);
+	assert_non_null(process(&r));
+	assert_string_equal(process(&r)->name, "name");
+	tear_down(&r);
+}
+
+TEST(a_process_that_several_polls_do_not_meet_is_forgotten)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	name_process(&r, "name", BEGAN);
+	poll_memory(&r, AFTER(1), PID);
+	for (unsigned second = 1; second < 6; second++)
+		poll_memory(&r, AFTER(second), 1);
+	live_screen(r.live);
+	poll_memory(&r, AFTER(6), PID);
+	live_screen(r.live);
+	assert_non_null(process(&r));
+	assert_string_equal(process(&r)->name, "");
 	tear_down(&r);
 }
 
