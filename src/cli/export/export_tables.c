@@ -15,33 +15,13 @@ static void finalizep(sqlite3_stmt **st)
 	sqlite3_finalize(*st);
 }
 
-static void closedbp(sqlite3 **db)
-{
-	sqlite3_close(*db);
-}
-
-/* ---- which tables there are ---- */
-
-/* SQLite has modules of its own, which every connection lists. */
-static bool is_in_every_database(const char *module)
-{
-	_cleanup_(closedbp) sqlite3 *empty = NULL;
-	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
-
-	if (sqlite3_open(":memory:", &empty) != SQLITE_OK ||
-	    sqlite3_prepare_v2(empty, "select 1 from pragma_module_list where name = ?1", -1, &st,
-			       NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_text(st, 1, module, -1, SQLITE_STATIC);
-	return sqlite3_step(st) == SQLITE_ROW || !strncmp(module, "pragma_", 7);
-}
-
+/* The views that the program makes are tables of the trace; sonda_tables lists the tables. */
 int export_each_table(sqlite3 *db, char kind,
 		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
 {
 	const char *list = kind == 'v' ? "select name, sql from sqlite_temp_master where type = "
-					 "'view' order by name"
-				       : "select name, null from pragma_module_list order by name";
+					 "'view' and name <> 'sonda_tables' order by name"
+				       : "select name, null from sonda_tables order by name";
 	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
 	int r = 0;
 
@@ -52,8 +32,7 @@ int export_each_table(sqlite3 *db, char kind,
 
 		if (!name)
 			return -ENOMEM;
-		if (kind == 'v' || !is_in_every_database(name))
-			r = fn(ctx, name, (const char *)sqlite3_column_text(st, 1));
+		r = fn(ctx, name, (const char *)sqlite3_column_text(st, 1));
 	}
 	return r;
 }
