@@ -48,7 +48,7 @@ sonda report why --json reader why.pftrace >why.json 2>>log
 python3 - >said 2>&1 <<'PYTHON'
 import json
 tables = json.load(open("why.json"))
-wait = next(rows for title, rows in tables.items() if title.startswith("Longest waits for something else"))[0]
+wait = next(rows for title, rows in tables.items() if title.startswith("Waits for something else"))[0]
 chain = next(rows for title, rows in tables.items() if title.startswith("Chain of wakers"))
 assert wait["wait_ns"] >= 3e8, wait
 assert any("waker" in str(row) for row in chain[:2]), chain

@@ -442,7 +442,8 @@ static bool many_data_sources_are_charged_and_not_walked(void)
 	among_many = cost_of_pairs(&p);
 	printf("# %d pairs: %" PRIu64 " us alone, %" PRIu64 " us among many\n", BATCH, alone / 1000,
 	       among_many / 1000);
-	CHECK(alone > 0 && among_many > 0 && among_many < 5 * alone);
+	/* Cold caches cost several times as much beside other programs, a walk over all 50 times. */
+	CHECK(alone > 0 && among_many > 0 && among_many < 12 * alone);
 	while (n > 0) {
 		peer_close(peers[--n]);
 		free(peers[n]);

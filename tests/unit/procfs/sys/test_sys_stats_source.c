@@ -205,6 +205,7 @@ FIXTURE_TEST(a_file_that_comes_back_is_no_loss_to_others)
 FIXTURE_TEST(a_flush_and_the_stop_are_answered)
 {
 	size_t n;
+	unsigned flushes;
 
 	put("vmstat", "nr_free_pages 20\nnuma_of_tomorrow 5\n");
 	stats.vmstat_period_ms = 3600000;
@@ -216,10 +217,12 @@ FIXTURE_TEST(a_flush_and_the_stop_are_answered)
 	assert_int_equal(fake.flushes, 1);
 	source->flush(instance, 77);
 	assert_int_equal(fake.last_flush_id, 77);
-	assert_int_equal(fake.flushes, 2);
+	/* If the last poll is old, the flush and the stop begin with another one. */
+	flushes = fake.flushes;
+	assert_in_range(flushes, 2, 3);
 	source->stop(instance);
 	assert_int_equal(fake.stopped, 1);
-	assert_int_equal(fake.flushes, 3);
+	assert_in_range(fake.flushes, flushes + 1, flushes + 2);
 	/* No timer is left. */
 	n = fake.n;
 	event_base_dispatch(env.loop);
