@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: shared
+# tracefs: top
 #
-# sonda sql on recorded traces: every row of the tables is trace_processor's.
+# sonda sql on recorded traces: every row of the tables is trace_processor's. It writes markers, good and bad, which all
+# recordings of markers get.
 set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
@@ -59,7 +60,8 @@ verdict "sondad and sonda-probes start" $? "$dir/service.log"
 sched=(sched/sched_switch sched/sched_waking task/task_newtask task/task_rename sched/sched_process_free)
 MORE=
 config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/compact.config"
-DURATION=800 config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
+# As a busy machine has many events, the buffer limits the rows that are compared.
+SIZE=8192 DURATION=800 config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
   timer/hrtimer_expire_entry \
   timer/hrtimer_expire_exit irq/softirq_entry irq/softirq_exit irq/irq_handler_entry irq/irq_handler_exit \
   workqueue/workqueue_execute_start workqueue/workqueue_execute_end ftrace/print kmem/rss_stat power/cpu_idle \

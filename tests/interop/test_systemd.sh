@@ -114,7 +114,7 @@ pid_of() { # UNIT NAME: of its process of that name, as it is called outside
     [ "$(cat "/proc/$pid/comm")" != "$2" ] || echo "$pid"
   done
 }
-main_pid() { pid_of "$1" "${1%.service}"; } # UNIT
+main_pid() { pid_of "$1" "${1%.service}" | sort -n | head -n 1; } # UNIT; a child has the name until it takes one of its own
 field_of() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; } # PID FIELD
 of_status() { field_of "$(main_pid "$1")" "$2"; } # UNIT FIELD
 
@@ -153,7 +153,11 @@ bits() { # NUMBER...
 # Its nine, as in the unit.
 confined "$probes" "$(bits 1 2 12 19 21 23 34 38 39)" && [ "$(field_of "$probes" CapEff)" = 0000000000000000 ]
 verdict "they are root's, with both filters, and without an effective capability while nothing is recorded" $? "/proc/$probes/status"
-reads=$(pid_of sonda-probes.service sonda-reads)
+for _ in $(seq 100); do
+  reads=$(pid_of sonda-probes.service sonda-reads)
+  [ -z "$reads" ] || break
+  sleep 0.1
+done
 [ -z "$reads" ] || confined "$reads" "$(bits 2 19 23)"
 verdict "their child that reads has the capabilities for that only" $? "/proc/${reads:-self}/status"
 cat >"$TMP/out/config" <<'CONFIG'
