@@ -20,7 +20,15 @@ module=every_field
 theirs=$TRACEFS/instances/theirs
 mkdir $theirs
 echo 1 >$theirs/events/sonda_test/enable
-"$BIN/sonda" record -a --strict --ksyms -o "$OUT/fields.pftrace" "sonda_test:*" ftrace:bprint ftrace:bputs -- \
+# An emulator takes seconds to read the kernel's symbols: the stop waits for them, and the service does not flush meanwhile.
+cat >"$TMP/config" <<'CONFIG'
+buffers { size_kb: 16384 }
+data_sources { config { name: "linux.ftrace" ftrace_config {
+  ftrace_events: "sonda_test/*" ftrace_events: "ftrace/bprint" ftrace_events: "ftrace/bputs" symbolize_ksyms: true } } }
+flush_timeout_ms: 60000
+data_source_stop_timeout_ms: 60000
+CONFIG
+"$BIN/sonda" record --strict -c "$TMP/config" -o "$OUT/fields.pftrace" -- \
   bash -c "module=$module; $(declare -f emit); emit 0 1 2 300" >"$TMP/log" 2>&1 &&
   "$print" "$OUT/fields.pftrace" >"$TMP/events"
 verdict "a module's events and what it says by trace_printk: nothing is missing" $? "$TMP/log"
