@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 5.10
+# kernels: none
 #
 # kill -9 of sonda-probes in the middle of everything that it can be asked to change in tracefs: instances of its own,
 # events of its own, an instance of somebody else's, and on kernels that have markers or functions nowhere else the top
