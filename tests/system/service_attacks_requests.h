@@ -206,7 +206,7 @@ static void expressions_for_names(void)
 	for (int i = 0; i < 500; i++) {
 		struct peer *p;
 
-		snprintf(name + MAX_NAME_BYTES - 8, 9, "%08d", i);
+		snprintf(name + MAX_NAME_BYTES - 8, 9, "%08u", (unsigned)i % 100000000);
 		p = producer(name);
 		add_sources(p, "s", 1, 0);
 		listens(p);
@@ -248,7 +248,7 @@ static void trigger(const char *mode, const char *regex, bool equal)
 	memset(name, 'a', sizeof(name));
 	name[MAX_NAME_BYTES] = '\0';
 	for (int i = 0; i < 8; i++) {
-		snprintf(name + MAX_NAME_BYTES - 8, 9, "%08d", i);
+		snprintf(name + MAX_NAME_BYTES - 8, 9, "%08u", (unsigned)i % 100000000);
 		producer(name);
 		repeats(&all);
 	}
