@@ -61,18 +61,10 @@ static const struct option long_options[] = {
 	{0},
 };
 
-static int take_memory(const char *text, struct sql_options *o, struct err_text *e)
+static int take_option(void *ctx, int option, struct err_text *e)
 {
-	uint32_t kb;
+	struct sql_options *o = ctx;
 
-	if (str_to_size_kb(text, &kb) < 0 || !kb)
-		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
-	o->memory = (uint64_t)kb << 10;
-	return 0;
-}
-
-static int take_option(int option, const char *typed, struct sql_options *o, struct err_text *e)
-{
 	switch (option) {
 	case 'f':
 		o->script = optarg;
@@ -87,27 +79,20 @@ static int take_option(int option, const char *typed, struct sql_options *o, str
 		o->format = SQL_JSON;
 		return 0;
 	case 'm':
-		return take_memory(optarg, o, e);
+		return trace_tables_memory(optarg, &o->memory, e);
 	default:
-		return option_refuse(option, typed, letters, long_options, e);
+		return -EINVAL;
 	}
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int parse(int argc, char **argv, struct sql_options *o, struct err_text *e)
 {
-	int option, r = 0;
+	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
 
-	opterr = 0;
-	optind = 0;
-	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 1;
-		}
-		r = take_option(option, argv[optind - 1], o, e);
-	}
-	if (r < 0)
+	if (r > 0)
+		fputs(usage, stdout);
+	if (r)
 		return r;
 	if (optind == argc)
 		return err_set(e, -EINVAL, "which trace? name a file");

@@ -11,6 +11,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace_tables.h"
 
 #define DEFAULT_TOP 20
 
@@ -90,16 +91,6 @@ static int take_top(const char *text, int64_t *ret, struct err_text *e)
 	return 0;
 }
 
-static int take_memory(const char *text, uint64_t *ret, struct err_text *e)
-{
-	uint32_t kb;
-
-	if (str_to_size_kb(text, &kb) < 0 || !kb)
-		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
-	*ret = (uint64_t)kb << 10;
-	return 0;
-}
-
 /* Numbers and names, with commas between them. The list is cut in place. */
 static int take_who(char *text, struct report_options *o, struct err_text *e)
 {
@@ -125,8 +116,10 @@ static int take_color(const char *text, struct report_options *o, struct err_tex
 	return 0;
 }
 
-static int take_option(int option, const char *typed, struct report_options *o, struct err_text *e)
+static int take_option(void *ctx, int option, struct err_text *e)
 {
+	struct report_options *o = ctx;
+
 	switch (option) {
 	case 'p':
 		return take_who(optarg, o, e);
@@ -157,9 +150,9 @@ static int take_option(int option, const char *typed, struct report_options *o, 
 	case 'C':
 		return take_color(optarg, o, e);
 	case 'm':
-		return take_memory(optarg, &o->memory, e);
+		return trace_tables_memory(optarg, &o->memory, e);
 	default:
-		return option_refuse(option, typed, letters, long_options, e);
+		return -EINVAL;
 	}
 }
 
@@ -244,19 +237,13 @@ static int check_page(const struct report_options *o, struct err_text *e)
 
 int report_options_parse(int argc, char **argv, struct report_options *ret, struct err_text *e)
 {
-	int option, r = 0;
+	int r;
 
 	*ret = (struct report_options){
 		.report = report_at(0), .from = -1, .to = -1, .top = DEFAULT_TOP, .color = "auto"};
-	opterr = 0;
-	optind = 0;
-	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-		if (option == 'h') {
-			print_usage();
-			return 1;
-		}
-		r = take_option(option, argv[optind - 1], ret, e);
-	}
+	r = options_parse(argc, argv, letters, long_options, take_option, ret, e);
+	if (r > 0)
+		print_usage();
 	if (r == 0)
 		r = take_words(argv + optind, argc - optind, ret, e);
 	if (r == 0)

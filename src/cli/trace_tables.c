@@ -16,6 +16,16 @@
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
 
+int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e)
+{
+	uint32_t kb;
+
+	if (str_to_size_kb(text, &kb) < 0 || !kb)
+		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
+	*ret = (uint64_t)kb << 10;
+	return 0;
+}
+
 static uint64_t half_of_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

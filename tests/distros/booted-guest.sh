@@ -56,7 +56,7 @@ first_boot() {
   check "nothing runs before the admin says so" is inactive sondad.socket sondad-consumer.socket sondad.service sonda-probes.service
   check "doctor names what is missing" bash -c 'sonda doctor; [ $? -le 1 ]'
   check "root records without a service" sonda record -t 1s -o /tmp/private.pftrace sched
-  check "a user is told about the group" is_refused nobody
+  check "the message to a user names the group" is_refused nobody
   check "the units are enabled, as README.Debian says" enable
   check "the daemons are there" wait_for is active sondad.socket sondad-consumer.socket sondad.service sonda-probes.service
   check "root records with the service" records root
@@ -72,7 +72,7 @@ second_boot() {
   check "sondad runs as sonda" runs_as sonda sondad.service
   useradd -m -G sonda member && useradd -m other
   check "a member of the group records" records member
-  check "another user is told about the group" is_refused other
+  check "the message to another user names the group" is_refused other
   check "the service is stopped" systemctl stop sondad.service
   check "a recording starts it by its socket" records member
   check "it runs again" is active sondad.service

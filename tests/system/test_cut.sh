@@ -214,7 +214,7 @@ head -c 3001 "$TRACE" >"$TMP/short"
 verdict "a trace that is cut off" $?
 "$SONDA" cut --to 1s -o - "$TRACE" 2>"$TMP/err" >/dev/full
 [ $? = 1 ] && grep -q 'No space left on device' "$TMP/err"
-verdict "a full device is told" $?
+verdict "a full device is reported" $?
 (ulimit -f 4; "$SONDA" cut --to 1s -o "$TMP/full" "$TRACE" >"$TMP/out" 2>"$TMP/err")
 [ $? = 1 ] && [ ! -e "$TMP/full" ]
 verdict "a part that cannot be written has no name" $?

@@ -127,7 +127,7 @@ for form in --json --sqlite --csv; do
 done
 "$SONDA" export --json -o - "$TRACE" >/dev/full 2>"$TMP/err"
 [ $? = 1 ] && grep -q 'No space left on device' "$TMP/err"
-verdict "a full device is told" $?
+verdict "a full device is reported" $?
 mkfifo "$TMP/slow"
 "$SONDA" export --sqlite -o "$TMP/ended" - <"$TMP/slow" >"$TMP/out" 2>"$TMP/err" &
 pid=$!

@@ -10,7 +10,7 @@ P=$B/tests/library/backends CHECK=$B/tests/system/library_check
 for program in "$P" "$CHECK"; do
   [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
 done
-free_port() { # which nobody listens on
+free_port() { # a port without a listener
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 # A child after fork() keeps what the parent's connection had.
@@ -53,7 +53,7 @@ for method in InitializeConnection GetAsyncCommand RegisterDataSource CommitData
   program=$!
   while kill -0 $program 2>/dev/null && ! grep -q "it has no $method" "$TMP/errors"; do sleep 0.01; done
   grep -q "^the service on $TMP/without$method cannot be used: it has no $method$" "$TMP/errors"
-  verdict "one without $method cannot, and the program is told" $? "$TMP/errors"
+  verdict "one without $method cannot, and the program gets a message" $? "$TMP/errors"
   kill $program
   wait $program 2>/dev/null
 done

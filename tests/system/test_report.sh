@@ -104,7 +104,7 @@ echo 'num_forks,,2,100.0,100.0,150.0,150.0,500.0,' | diff - <(tr -d '\r' <"$TMP/
 verdict "counters: a total has a rate" $? "$TMP/diff"
 rows "slices: total, self time without the slices inside, percentiles" \
   $'outer|1|10ms|5ms|10ms|10ms\ninner|2|5ms|5ms|2ms|3ms' Slices "name times total_ns self_ns p50_ns max_ns" slices -p app --from 31.5ms
-rows "slices that did not end are told apart" 'open|1' "Slices that did not end" "name times" slices
+rows "slices that did not end have a table of their own" 'open|1' "Slices that did not end" "name times" slices
 
 # ---- processes and programs
 rows "cpu --by process" $'/usr/bin/app|10|44ms\n/usr/bin/hog|30|40ms\n/usr/bin/server|20|19ms' Processes "process pid run_ns" cpu --by process

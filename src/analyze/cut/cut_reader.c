@@ -159,31 +159,6 @@ static int update_state(struct cut_sequence *s, const struct packet *p)
 
 /* ---- time ---- */
 
-static struct clock_reading read_clock(const struct pb_field *clock, uint32_t sequence)
-{
-	struct clock_reading r = {.unit = 1};
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, clock->data, clock->len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
-			r.clock = clock_of((uint32_t)f.u64, sequence);
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP:
-			r.value = (int64_t)f.u64;
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL:
-			r.incremental = f.u64 != 0;
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS:
-			r.unit = f.u64 ? (int64_t)f.u64 : 1;
-			break;
-		}
-	return r;
-}
-
 static void read_snapshot(struct cut_machine *m, struct cut_packet *c)
 {
 	struct clock_reading r[32];
@@ -195,7 +170,7 @@ static void read_snapshot(struct cut_machine *m, struct cut_packet *c)
 	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_CLOCK_SNAPSHOT_CLOCKS && f.data && n < ARRAY_SIZE(r))
-			r[n++] = read_clock(&f, c->p.sequence);
+			r[n++] = clock_reading_read(&f, c->p.sequence);
 		else if (f.id == PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK)
 			primary = f.u64;
 	}

@@ -6,6 +6,7 @@
 
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
+#include "gen/fields.h"
 
 struct edge_ends {
 	uint32_t from, to; /* nodes */
@@ -39,6 +40,31 @@ const char *clock_name(uint32_t id)
 	};
 
 	return id < ARRAY_SIZE(names) ? names[id] : NULL;
+}
+
+struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t sequence)
+{
+	struct clock_reading r = {.unit = 1};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, clock->data, clock->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
+			r.clock = clock_of((uint32_t)f.u64, sequence);
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP:
+			r.value = (int64_t)f.u64;
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL:
+			r.incremental = f.u64 != 0;
+			break;
+		case PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS:
+			r.unit = f.u64 ? (int64_t)f.u64 : 1;
+			break;
+		}
+	return r;
 }
 
 void clocks_init(struct clocks *c, struct store *store)

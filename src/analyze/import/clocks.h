@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/store/store.h"
+#include "wire/pb_dec.h"
 
 /*
  * Conversion between the clocks of one machine, by snapshots: clocks that were read at one moment. A time is
@@ -34,6 +35,9 @@ struct clock_reading {
 	int64_t unit; /* ns */
 	bool incremental;
 };
+
+/* Reads a ClockSnapshot.Clock. sequence: of its packet. */
+struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t sequence);
 
 struct clock_edge;
 struct clock_node;

@@ -53,31 +53,6 @@ void metadata_string(struct import *im, enum metadata_scope scope, const struct 
 
 /* ---- clocks ---- */
 
-static struct clock_reading read_clock(const struct pb_field *clock, uint32_t sequence)
-{
-	struct clock_reading r = {.unit = 1};
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, clock->data, clock->len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
-			r.clock = clock_of((uint32_t)f.u64, sequence);
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP:
-			r.value = (int64_t)f.u64;
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL:
-			r.incremental = f.u64 != 0;
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS:
-			r.unit = f.u64 ? (int64_t)f.u64 : 1;
-			break;
-		}
-	return r;
-}
-
 static int64_t scaled(const struct clock_reading *r)
 {
 	int64_t ns;
@@ -145,7 +120,7 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_CLOCK_SNAPSHOT_CLOCKS && f.data && n < ARRAY_SIZE(r))
-			r[n++] = read_clock(&f, p->sequence);
+			r[n++] = clock_reading_read(&f, p->sequence);
 		else if (f.id == PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK)
 			primary = f.u64;
 	}

@@ -209,7 +209,7 @@ function stateClassOf(state) {
   return state > 0 ? model.stateClass[state - 1] : 0;
 }
 
-// The ends of states are told by the runs (src/analyze/page/page_tasks.c).
+// The runs give the ends of states (src/analyze/page/page_tasks.c).
 async function readStates(merged) {
   const counts = (await takeColumn("thread.states")).rest();
   const c = await columnsNamed("state", ["gap", "end", "state", "cpu", "waker", "irq", "blocked"]);

@@ -94,8 +94,9 @@ static int take_time(const char *text, int64_t min, int64_t *ret, struct err_tex
 	return err_set(e, -EINVAL, "%.80s is no time; as 1.5, 2s or 200ms", text);
 }
 
-static int take_option(int option, const char *typed, struct cut_options *o, struct err_text *e)
+static int take_option(void *ctx, int option, struct err_text *e)
 {
+	struct cut_options *o = ctx;
 	uint32_t kb;
 
 	switch (option) {
@@ -117,7 +118,7 @@ static int take_option(int option, const char *typed, struct cut_options *o, str
 		o->force = true;
 		return 0;
 	default:
-		return option_refuse(option, typed, letters, o->long_options, e);
+		return -EINVAL;
 	}
 }
 
@@ -142,18 +143,11 @@ static int check(struct cut_options *o, char **words, int n, struct err_text *e)
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int parse(int argc, char **argv, struct cut_options *o, struct err_text *e)
 {
-	int option, r = 0;
+	int r = options_parse(argc, argv, letters, o->long_options, take_option, o, e);
 
-	opterr = 0;
-	optind = 0;
-	while (r == 0 && (option = getopt_long(argc, argv, letters, o->long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(o->usage, stdout);
-			return 1;
-		}
-		r = take_option(option, argv[optind - 1], o, e);
-	}
-	return r < 0 ? r : check(o, argv + optind, argc - optind, e);
+	if (r > 0)
+		fputs(o->usage, stdout);
+	return r ? r : check(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the parts' times ---- */

@@ -82,18 +82,10 @@ static int take_form(const struct form *form, struct export_options *o, struct e
 	return 0;
 }
 
-static int take_memory(const char *text, struct export_options *o, struct err_text *e)
+static int take_option(void *ctx, int option, struct err_text *e)
 {
-	uint32_t kb;
+	struct export_options *o = ctx;
 
-	if (str_to_size_kb(text, &kb) < 0 || !kb)
-		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
-	o->memory = (uint64_t)kb << 10;
-	return 0;
-}
-
-static int take_option(int option, const char *typed, struct export_options *o, struct err_text *e)
-{
 	switch (option) {
 	case 'j':
 		return take_form(&form_json, o, e);
@@ -113,9 +105,9 @@ static int take_option(int option, const char *typed, struct export_options *o, 
 		o->force = true;
 		return 0;
 	case 'm':
-		return take_memory(optarg, o, e);
+		return trace_tables_memory(optarg, &o->memory, e);
 	default:
-		return option_refuse(option, typed, letters, long_options, e);
+		return -EINVAL;
 	}
 }
 
@@ -158,18 +150,11 @@ static int check(struct export_options *o, char **words, int n, struct err_text 
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int parse(int argc, char **argv, struct export_options *o, struct err_text *e)
 {
-	int option, r = 0;
+	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
 
-	opterr = 0;
-	optind = 0;
-	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 1;
-		}
-		r = take_option(option, argv[optind - 1], o, e);
-	}
-	return r < 0 ? r : check(o, argv + optind, argc - optind, e);
+	if (r > 0)
+		fputs(usage, stdout);
+	return r ? r : check(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the output ---- */

@@ -74,8 +74,9 @@ static int take_ui(const char *text, struct open_options *o, struct err_text *e)
 	return 0;
 }
 
-static int take_option(int option, const char *typed, struct open_options *o, struct err_text *e)
+static int take_option(void *ctx, int option, struct err_text *e)
 {
+	struct open_options *o = ctx;
 	uint32_t port;
 
 	switch (option) {
@@ -90,25 +91,18 @@ static int take_option(int option, const char *typed, struct open_options *o, st
 		o->port = (uint16_t)port;
 		return 0;
 	default:
-		return option_refuse(option, typed, letters, long_options, e);
+		return -EINVAL;
 	}
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
 static int parse(int argc, char **argv, struct open_options *o, struct err_text *e)
 {
-	int option, r = 0;
+	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
 
-	opterr = 0;
-	optind = 0;
-	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 1;
-		}
-		r = take_option(option, argv[optind - 1], o, e);
-	}
-	if (r < 0)
+	if (r > 0)
+		fputs(usage, stdout);
+	if (r)
 		return r;
 	if (optind == argc)
 		return err_set(e, -EINVAL, "which trace? name a file");

@@ -73,6 +73,24 @@ int option_refuse(int option, const char *typed, const char *letters,
 	return refuse_long(typed, long_options, e);
 }
 
+int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,
+		  int (*take)(void *ctx, int option, struct err_text *e), void *ctx,
+		  struct err_text *e)
+{
+	int option, r = 0;
+
+	opterr = 0;
+	optind = 0;
+	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+		if (option == 'h')
+			return 1;
+		r = option == ':' || option == '?'
+			    ? option_refuse(option, argv[optind - 1], letters, long_options, e)
+			    : take(ctx, option, e);
+	}
+	return r;
+}
+
 static const struct option all[] = {
 	{"socket", required_argument, NULL, 's'}, {"out", required_argument, NULL, 'o'},
 	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},

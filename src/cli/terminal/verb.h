@@ -13,6 +13,14 @@
 int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
+/*
+ * Parses the options of a command line with getopt_long; optind is the first word then. Calls take with
+ * each option but -h; it returns 0, or -EINVAL and sets e. Returns 0, 1 at -h, or -EINVAL and sets e.
+ */
+int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,
+		  int (*take)(void *ctx, int option, struct err_text *e), void *ctx,
+		  struct err_text *e);
+
 /* Checks after an option whose value is a separate argument, last_arg, whether the value was
  * forgotten and getopt_long took the next option instead. Returns 0, or -EINVAL and sets e. */
 int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
