@@ -57,6 +57,8 @@ mount --rbind /run/dev /dev
 mount -t tmpfs none /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs none /var/lib
+# PrivateTmp= makes folders here too.
+mount -t tmpfs -o mode=1777 none /var/tmp
 systemd-sysusers "$1/usr/lib/sysusers.d/sonda.conf"
 exec env -i container=sonda PATH="$PATH" SYSTEMD_UNIT_PATH="$1/usr/lib/systemd/system" SYSTEMD_GENERATOR_PATH="$1/none" \
   SYSTEMD_ENVIRONMENT_GENERATOR_PATH="$1/none" /lib/systemd/systemd --system --unit=basic.target --log-target=null
