@@ -147,7 +147,7 @@ bool cut_columns_last(const struct pb_field *columns, struct cut_switch *ret)
 {
 	struct rows r;
 	bool any = false;
-	uint64_t row[COLUMNS_MAX];
+	uint64_t row[COLUMNS_MAX] = {0};
 
 	open_rows(columns, switch_fields, &r);
 	while (next_row(&r)) {
