@@ -48,8 +48,12 @@ PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 # ---- flags ---------------------------------------------------------------------------------------
 
 OPT ?= -O2 -g
+# A compiler that this tree was not tried with may warn of more, and must not stop a user. Warnings are errors in
+# check-all and lint, and with WERROR=-Werror.
+WERROR ?= $(if $(filter check-all lint,$(MAKECMDGOALS)),-Werror)
+export WERROR
 # protobuf-c's INIT macros name every field, deprecated ones too, and clang then warns of their users.
-WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Werror \
+WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla $(WERROR) \
 	-Wno-deprecated-declarations
 # Makes it harder to turn a bug into an attack; tests/rules/test_hardening.sh checks it. What the compiler or the
 # architecture lacks is left out; CFLAGS and LDFLAGS of the caller come later and win.
@@ -235,7 +239,7 @@ $(B)/gen/field_comments.c: tools/field_comments.awk $(COMMENTED_PROTOS)
 $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 	@echo "  BPF     $<"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g $(PREFIX_MAP) -Wall -Werror -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g $(PREFIX_MAP) -Wall $(WERROR) -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 	$(Q)if command -v llvm-strip >/dev/null; then llvm-strip -g $@; fi
 
 # One that is made again, with other hooks, includes the first.
