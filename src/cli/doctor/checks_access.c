@@ -162,17 +162,27 @@ uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line
 	return mask;
 }
 
-/* Appends the capabilities that the mask lacks. CAP_SYS_ADMIN contains CAP_BPF and CAP_PERFMON. */
+/* Returns a capability that contains this one; the same one if there is none. */
+static unsigned container_of_capability(unsigned number)
+{
+	switch (number) {
+	case CAP_BPF:
+	case CAP_PERFMON:
+		return CAP_SYS_ADMIN;
+	case CAP_DAC_READ_SEARCH:
+		return CAP_DAC_OVERRIDE;
+	}
+	return number;
+}
+
+/* Appends the capabilities that the mask lacks. */
 static void put_lacking(uint64_t mask, struct strbuf *b)
 {
-	bool admin = mask & (1ull << CAP_SYS_ADMIN);
-
 	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
 		const struct capability *c = &capabilities[i];
-		bool has = mask & (1ull << c->number);
 
-		if (has || (admin && (c->number == CAP_BPF || c->number == CAP_PERFMON ||
-				      c->number == CAP_SYSLOG)))
+		if (mask & (1ull << c->number) ||
+		    mask & (1ull << container_of_capability(c->number)))
 			continue;
 		strbuf_printf(b, "%s%s (%s)", b->len ? ", " : "", c->name, c->use);
 	}
@@ -242,15 +252,21 @@ uint64_t doctor_probes_capabilities(void)
 		       : program_capabilities(path);
 }
 
+uint64_t doctor_recorder_caps(const struct doctor_machine *m)
+{
+	if (doctor_uses_service(m))
+		return m->probes ? doctor_caps(m, m->probes, "CapPrm") : 0;
+	return doctor_caps(m, 0, "CapEff") | (m->uid == 0 ? 0 : doctor_probes_capabilities());
+}
+
 void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 {
 	uint64_t given = m->uid == 0 ? 0 : doctor_probes_capabilities();
-	const char *root = doctor_tracefs(m);
+	bool may_make = doctor_may_make_instances(m);
 	char path[512], user[64];
-	bool may_make;
 
 	if (doctor_uses_service(m)) {
-		uint64_t mask = m->probes ? doctor_caps(m, m->probes, "CapPrm") : 0;
+		uint64_t mask = doctor_recorder_caps(m);
 
 		if (mask)
 			find_lacking("sonda-probes of the service", mask,
@@ -259,12 +275,10 @@ void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 			doctor_find(f, DOCTOR_OK, "those of the service's producers count");
 		return;
 	}
-	may_make = !root || fs_join(path, sizeof(path), root, "instances") ||
-		   !faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) || errno == EROFS;
 	if (given && !program_find_daemon("sonda-probes", path, sizeof(path), NULL))
 		find_given(path, given, may_make, f);
 	else if (!may_make)
-		find_refused(m, root, f);
+		find_refused(m, doctor_tracefs(m), f);
 	else
 		find_lacking(user_name(m->uid, user), doctor_caps(m, 0, "CapEff"),
 			     "grep Cap /proc/self/status  # and start this shell with them", f);

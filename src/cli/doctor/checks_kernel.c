@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,6 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "cli/doctor/doctor_check.h"
-
-#if defined(__aarch64__)
-#define DEBIAN_KERNEL "linux-image-arm64"
-#else
-#define DEBIAN_KERNEL "linux-image-amd64"
-#endif
-#define OTHER_KERNEL "sudo apt install " DEBIAN_KERNEL " && sudo reboot"
 
 /* The oldest kernel on which the tests run. */
 #define OLDEST_MAJOR 5
@@ -60,20 +52,23 @@ static const struct option {
 	enum place place;
 	const char *file;
 	const char *use; /* what needs it */
+	const char *line; /* part of the line about what a recording lacks without it */
 } options[] = {
-	{"KPROBE_EVENTS", IN_TRACEFS, "kprobe_events", "--kprobe"},
-	{"UPROBE_EVENTS", IN_TRACEFS, "uprobe_events", "--uprobe"},
-	{"FTRACE_SYSCALLS", IN_TRACEFS, "events/raw_syscalls", "--syscalls"},
-	{"FUNCTION_GRAPH_TRACER", IN_TRACEFS, "set_graph_function", "--function-graph"},
-	{"DYNAMIC_FTRACE", IN_TRACEFS, "available_filter_functions", "--function-filter"},
+	{"KPROBE_EVENTS", IN_TRACEFS, "kprobe_events", "--kprobe", "kprobe_events"},
+	{"UPROBE_EVENTS", IN_TRACEFS, "uprobe_events", "--uprobe", "uprobe_events"},
+	{"FTRACE_SYSCALLS", IN_TRACEFS, "events/raw_syscalls", "--syscalls", "raw_syscalls"},
+	{"FUNCTION_GRAPH_TRACER", IN_TRACEFS, "set_graph_function", "--function-graph",
+	 "enable_function_graph"},
+	{"DYNAMIC_FTRACE", IN_TRACEFS, "available_filter_functions", "--function-filter",
+	 "function_filters"},
 	{"HIST_TRIGGERS", IN_TRACEFS, "events/sched/sched_switch/hist",
-	 "throttle_rss_stat and suspend_resume of a config"},
-	{"BLK_DEV_IO_TRACE", IN_TRACEFS, "events/block", "disk"},
-	{"PSI", IN_PROC, "pressure", "pressure counters"},
-	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "I/O of processes"},
-	{"CGROUPS", IN_PROC, "cgroups", "linux.cgroup_stats"},
+	 "throttle_rss_stat and suspend_resume of a config", "synthetic events"},
+	{"BLK_DEV_IO_TRACE", IN_TRACEFS, "events/block", "disk", "block/"},
+	{"PSI", IN_PROC, "pressure", "pressure counters", "/pressure"},
+	{"TASK_IO_ACCOUNTING", IN_PROC, "self/io", "I/O of processes", "/io:"},
+	{"CGROUPS", IN_PROC, "cgroups", "linux.cgroup_stats", "cgroup"},
 	{"CPU_FREQ", IN_SYS, "devices/system/cpu/cpufreq",
-	 "frequencies of CPUs (none in most guests)"},
+	 "frequencies of CPUs (none in most guests)", "cpufreq"},
 };
 
 #define CONFIG_MAX_LINE 1024
@@ -145,7 +140,7 @@ void check_options(struct doctor_machine *m, struct doctor_finding *f)
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (!has[i])
+		if (!has[i] && (!m->refused || strstr(m->refused, options[i].line)))
 			strbuf_printf(&missing, "%sCONFIG_%s (%s)", missing.len ? ", " : "",
 				      options[i].name, options[i].use);
 	if (!missing.len) {
@@ -196,7 +191,6 @@ static void find_refused_bpf(const struct doctor_machine *m, int error, struct d
 {
 	char paranoid[16];
 
-	f->stops_ebpf = !doctor_uses_service(m);
 	if (error == -ENOSYS) {
 		doctor_find(f, DOCTOR_LIMIT,
 			    "the kernel has no bpf(2) (CONFIG_BPF_SYSCALL): linux.ebpf_counters "
@@ -242,32 +236,5 @@ void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_mend(f, "sudo sysctl -w net.core.bpf_jit_enable=1");
 	} else {
 		doctor_find(f, DOCTOR_OK, "sonda-probes of this user may use bpf(2)");
-	}
-}
-
-void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
-{
-	uint64_t caps = doctor_caps(m, 0, "CapEff");
-	bool log = caps & (1ull << CAP_SYSLOG), admin = caps & (1ull << CAP_SYS_ADMIN);
-	char restriction[16];
-
-	doctor_read_line(m->proc, "sys/kernel/kptr_restrict", restriction, sizeof(restriction));
-	if (doctor_uses_service(m)) {
-		doctor_find(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
-	} else if (restriction[0] == '2' && !admin) {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "kptr_restrict is 2: stacks have addresses in place of names of kernel "
-			    "functions");
-		doctor_mend(f, "sudo sysctl -w kernel.kptr_restrict=1");
-	} else if (!log && !admin && restriction[0] != '0') {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "kptr_restrict is %s, and this user has no CAP_SYSLOG: stacks have "
-			    "addresses in place of names of kernel functions",
-			    restriction);
-		doctor_mend(f, "sudo sonda record EVENT...");
-	} else {
-		doctor_find(f, DOCTOR_OK,
-			    "names of kernel functions can be read (kptr_restrict %s)",
-			    restriction);
 	}
 }

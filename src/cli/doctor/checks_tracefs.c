@@ -38,6 +38,14 @@ const char *doctor_tracefs(const struct doctor_machine *m)
 	return NULL;
 }
 
+bool doctor_may_make_instances(const struct doctor_machine *m)
+{
+	const char *root = doctor_tracefs(m);
+	int r = root ? try_access(root, "instances", W_OK | X_OK) : 0;
+
+	return r == 0 || r == -EROFS;
+}
+
 static void find_no_tracefs(const struct doctor_machine *m, struct doctor_finding *f)
 {
 	const char *root = m->tracefs[0];
@@ -63,7 +71,7 @@ static void find_no_tracefs(const struct doctor_machine *m, struct doctor_findin
 			    "%s does not exist: the kernel was built without CONFIG_FTRACE, and "
 			    "records no events",
 			    root);
-		doctor_mend(f, "sudo apt install linux-image-amd64 && sudo reboot");
+		doctor_mend(f, OTHER_KERNEL);
 	}
 }
 

@@ -87,7 +87,7 @@ static bool is_inside(const struct doctor_machine *m, const char *name, ino_t in
 void check_container(struct doctor_machine *m, struct doctor_finding *f)
 {
 	if (is_inside(m, "self/ns/user", INITIAL_USER_NAMESPACE) && !doctor_uses_service(m)) {
-		doctor_find(f, DOCTOR_LIMIT,
+		doctor_find(f, doctor_may_make_instances(m) ? DOCTOR_LIMIT : DOCTOR_FAULT,
 			    "this is a user namespace (a container without privileges): its root "
 			    "may not trace the machine");
 		doctor_mend(f, "docker run --privileged --pid=host "

@@ -14,26 +14,31 @@
 
 /* In the order in which they are printed. The service is first: others depend on its answer. */
 const struct doctor_check doctor_checks[] = {
-	{"service", check_service, false},
-	{"probes", check_probes, false},
-	{"programs", check_programs, false},
-	{"tracefs", check_tracefs, true},
-	{"rights", check_rights, true},
-	{"lockdown", check_lockdown, true},
-	{"container", check_container, false},
-	{"selinux", check_selinux, false},
-	{"apparmor", check_apparmor, false},
-	{"kernel", check_kernel, false},
-	{"options", check_options, false},
-	{"btf", check_btf, false},
-	{"bpf", check_bpf, false},
-	{"symbols", check_symbols, false},
-	{"tracers", check_tracers, false},
-	{"clock", check_clock, false},
-	{"disk", check_disk, false},
-	{"memory", check_memory, false},
+	{"service", check_service, STOPS_NOTHING},
+	{"probes", check_probes, STOPS_NOTHING},
+	{"kernel", check_kernel, STOPS_ALL},
+	{"programs", check_programs, STOPS_ALL},
+	{"tracefs", check_tracefs, STOPS_KERNEL_EVENTS},
+	{"lockdown", check_lockdown, STOPS_KERNEL_EVENTS},
+	{"container", check_container, STOPS_KERNEL_EVENTS},
+	{"rights", check_rights, STOPS_KERNEL_EVENTS},
+	{"selinux", check_selinux, STOPS_NOTHING},
+	{"apparmor", check_apparmor, STOPS_NOTHING},
+	{"options", check_options, STOPS_NOTHING},
+	{"btf", check_btf, STOPS_NOTHING},
+	{"bpf", check_bpf, STOPS_NOTHING},
+	{"symbols", check_symbols, STOPS_NOTHING},
+	{"files", check_files, STOPS_NOTHING},
+	{"journal", check_journal, STOPS_NOTHING},
+	{"tracers", check_tracers, STOPS_NOTHING},
+	{"clock", check_clock, STOPS_NOTHING},
+	{"disk", check_disk, STOPS_NOTHING},
+	{"memory", check_memory, STOPS_NOTHING},
 };
 const size_t doctor_n_checks = ARRAY_SIZE(doctor_checks);
+
+/* Where systemd-journald writes: until the disk is there, and then. */
+static const char *const journals[] = {"/run/log/journal", "/var/log/journal", NULL};
 
 void doctor_machine_init(struct doctor_machine *m)
 {
@@ -43,6 +48,7 @@ void doctor_machine_init(struct doctor_machine *m)
 		.boot = "/boot",
 		.dir = ".",
 		.tracefs = tracefs_roots,
+		.journals = journals,
 		.uid = geteuid(),
 	};
 }
@@ -96,7 +102,7 @@ static int explain(const struct doctor_finding *f, int error, struct err_text *e
 		       f->remedy.text);
 }
 
-int doctor_may_record(struct err_text *e)
+int doctor_may_start(bool kernel_events, struct err_text *e)
 {
 	struct doctor_machine m;
 
@@ -105,7 +111,7 @@ int doctor_may_record(struct err_text *e)
 	for (size_t i = 0; i < ARRAY_SIZE(doctor_checks); i++) {
 		struct doctor_finding f = {0};
 
-		if (!doctor_checks[i].stops_record)
+		if (doctor_checks[i].stops < (kernel_events ? STOPS_KERNEL_EVENTS : STOPS_ALL))
 			continue;
 		doctor_checks[i].run(&m, &f);
 		if (f.verdict == DOCTOR_FAULT)
@@ -114,15 +120,27 @@ int doctor_may_record(struct err_text *e)
 	return 0;
 }
 
-int doctor_may_count(struct err_text *e)
+int doctor_explain(const char *check, bool own_daemons, const char *socket, const char *refused,
+		   struct err_text *e)
 {
-	struct doctor_finding bpf = {0};
+	struct doctor_finding f = {0};
 	struct doctor_machine m;
 
 	doctor_machine_init(&m);
-	m.service = DOCTOR_SERVICE_NONE;
-	check_bpf(&m, &bpf);
-	return bpf.stops_ebpf ? explain(&bpf, -EACCES, e) : 0;
+	m.socket = socket;
+	m.refused = refused;
+	if (own_daemons)
+		m.service = DOCTOR_SERVICE_NONE;
+	else
+		check_service(&m, &f);
+	for (size_t i = 0; i < ARRAY_SIZE(doctor_checks); i++) {
+		if (strcmp(doctor_checks[i].name, check) != 0)
+			continue;
+		f = (struct doctor_finding){0};
+		doctor_checks[i].run(&m, &f);
+		return f.verdict >= DOCTOR_LIMIT ? explain(&f, -EACCES, e) : 0;
+	}
+	return 0;
 }
 
 int doctor_has_room(const char *dir, struct err_text *e)

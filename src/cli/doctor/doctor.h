@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/core/err.h"
 
 /*
  * What the rest of sonda says about obstacles: the sentences of sonda doctor, "FINDING; run: REMEDY".
  */
 
-/* Checks what a service and a producer that this process starts need to record kernel events.
- * Returns 0, or -EACCES and sets e to the first obstacle. */
-int doctor_may_record(struct err_text *e);
+/* Checks what a service and a producer that this process starts need, with or without kernel
+ * events. Returns 0, or -EACCES and sets e to the first obstacle. */
+int doctor_may_start(bool kernel_events, struct err_text *e);
 
-/* Checks what the same producer needs for eBPF counters. Returns 0, or -EACCES and sets e. */
-int doctor_may_count(struct err_text *e);
+/*
+ * Makes one check, by its name, after a recording that lacks something. refused: lines about what
+ * it lacks; only options of the kernel that these lines are about are checked. own_daemons: the
+ * recording has started its own service; otherwise that on socket (NULL: the default) has recorded.
+ * Returns 0 if the check finds no limit, or -EACCES and sets e.
+ */
+int doctor_explain(const char *check, bool own_daemons, const char *socket, const char *refused,
+		   struct err_text *e);
 
 /* Checks the room for a trace in a directory. Returns 0, or -ENOSPC and sets e. */
 int doctor_has_room(const char *dir, struct err_text *e);

@@ -24,8 +24,14 @@ struct doctor_finding {
 	enum doctor_verdict verdict;
 	struct err_text text; /* what is there, and what it means; without a full stop */
 	struct err_text remedy; /* one command; "": none needed, or no command mends it */
-	bool stops_ebpf; /* the producer of this user records no eBPF counters */
 };
+
+/* The command that brings a kernel with all options. */
+#if defined(__aarch64__)
+#define OTHER_KERNEL "sudo apt install linux-image-arm64 && sudo reboot"
+#else
+#define OTHER_KERNEL "sudo apt install linux-image-amd64 && sudo reboot"
+#endif
 
 /* How the service answered. */
 enum doctor_service {
@@ -42,11 +48,14 @@ struct doctor_machine {
 	const char *boot; /* "/boot" */
 	const char *dir; /* where the trace would be written */
 	const char *const *tracefs; /* possible mount points, best first; ends with NULL */
+	const char *const *journals; /* folders of the systemd journal; ends with NULL */
 	const char *socket; /* of the consumers; NULL: the default */
 	uid_t uid;
 	enum doctor_service service; /* set by check_service() */
 	bool has_ftrace; /* of a usable service: a producer offers linux.ftrace */
 	pid_t probes; /* of a usable service: that producer, of this machine; 0: unknown */
+	const char *refused; /* lines about what a recording lacks, which check_options() explains;
+			      * NULL: check_options() checks all options */
 };
 
 /* Set the verdict and the text; set the remedy. */
@@ -66,6 +75,11 @@ uint64_t doctor_probes_capabilities(void);
 const char *doctor_tracefs(const struct doctor_machine *m);
 /* Returns true if recordings do not depend on the rights of this process. */
 bool doctor_uses_service(const struct doctor_machine *m);
+/* Returns true if this process may create tracefs instances, or no tracefs is mounted. */
+bool doctor_may_make_instances(const struct doctor_machine *m);
+/* Returns the capabilities of the sonda-probes that would record: that of the service, or the one
+ * that this user would start; 0 if they are unknown. */
+uint64_t doctor_recorder_caps(const struct doctor_machine *m);
 
 /* Each fills in all of f, which is zeroed. */
 typedef void doctor_check_fn(struct doctor_machine *m, struct doctor_finding *f);
@@ -80,6 +94,8 @@ doctor_check_fn check_options;
 doctor_check_fn check_btf;
 doctor_check_fn check_bpf;
 doctor_check_fn check_symbols;
+doctor_check_fn check_files;
+doctor_check_fn check_journal;
 doctor_check_fn check_lockdown;
 doctor_check_fn check_selinux;
 doctor_check_fn check_apparmor;

@@ -6,7 +6,8 @@
 struct doctor_check {
 	const char *name; /* as sonda doctor NAME */
 	doctor_check_fn *run;
-	bool stops_record; /* a fault stops a recording that starts its own daemons */
+	/* What a fault stops, of recordings that start their own daemons. */
+	enum { STOPS_NOTHING, STOPS_KERNEL_EVENTS, STOPS_ALL } stops;
 };
 
 extern const struct doctor_check doctor_checks[];

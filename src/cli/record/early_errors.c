@@ -27,7 +27,7 @@ static bool report(const struct recording_setup *setup, const struct trace_scan 
 	if (any)
 		missing_events(setup->config, f, NULL, &lines);
 	if (lines.s)
-		console_block(setup->console, lines.s);
+		console_say_lines(setup->console, lines.s);
 	strbuf_deinit(&lines);
 	return any || has_start(f);
 }

@@ -13,6 +13,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
 #include "cli/record/daemon_process.h"
+#include "cli/record/obstacles.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_options.h"
 #include "cli/record/recording.h"
@@ -47,16 +48,6 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 	if (!c->config->duration_ms || c->config->trigger_config)
 		return NULL;
 	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
-}
-
-/* Of a producer that this process started, the machine says why it records no eBPF counters. */
-static void explain_uncounted(struct record_command *c)
-{
-	struct err_text why;
-
-	if (c->result.started_daemons && c->result.scan.sources.uncounted.n &&
-	    doctor_may_count(&why))
-		console_error(&c->console, "%s", why.text);
 }
 
 static int write_summary(struct record_command *c, bool file_is_cut)
@@ -104,7 +95,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		fs_write_all(STDOUT_FILENO, text.s, text.len);
 	else if (text.s)
 		console_block(&c->console, text.s);
-	explain_uncounted(c);
+	if (c->is_local && !c->options.json)
+		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
 	if (command > 0)
@@ -146,7 +138,7 @@ static bool no_ftrace(const struct record_command *c, struct err_text *why)
 	if (!name_list_has(&c->result.sources.missing, "linux.ftrace"))
 		return false;
 	/* Of a service that this process started, the machine says why. */
-	if (!c->result.started_daemons || !doctor_may_record(why))
+	if (!c->result.started_daemons || !doctor_may_start(true, why))
 		service_lacks_ftrace(why);
 	return true;
 }

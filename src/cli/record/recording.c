@@ -278,7 +278,7 @@ static void warn_early(struct recording *r)
 	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events,
 			       r->setup->command, &lines);
 	if (lines.s)
-		console_block(r->setup->console, lines.s);
+		console_say_lines(r->setup->console, lines.s);
 	strbuf_deinit(&lines);
 }
 
@@ -291,7 +291,7 @@ static int check_for_command(const struct recording *r, struct err_text *why)
 		return 0;
 	if (!name_list_has(&r->result->sources.missing, "linux.ftrace"))
 		return 0;
-	if (!r->daemons || !doctor_may_record(&e))
+	if (!r->daemons || !doctor_may_start(true, &e))
 		service_lacks_ftrace(&e);
 	return err_set(why, -ENOENT, "the command was not run: %s", e.text);
 }
@@ -511,7 +511,7 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 
 	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket || r->setup->detach)
 		return error;
-	error = r->setup->needs_ftrace ? doctor_may_record(e) : 0;
+	error = doctor_may_start(r->setup->needs_ftrace, e);
 	if (error)
 		return error;
 	r->result->started_daemons = true;

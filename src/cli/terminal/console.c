@@ -126,6 +126,22 @@ void console_block(struct console *c, const char *text)
 		console_error_block(c, text);
 }
 
+void console_say_lines(struct console *c, const char *text)
+{
+	struct strbuf b = {0};
+	const char *end;
+
+	for (; *text; text = end) {
+		end = strchrnul(text, '\n');
+		end += *end != '\0';
+		strbuf_puts(&b, *text == ' ' ? "" : "sonda: ");
+		strbuf_add(&b, text, (size_t)(end - text));
+	}
+	if (b.s)
+		console_block(c, b.s);
+	strbuf_deinit(&b);
+}
+
 void console_line(struct console *c, const char *line)
 {
 	struct strbuf b = {0};

@@ -27,6 +27,8 @@ void console_say(struct console *c, const char *fmt, ...) __attribute__((format(
  * also with quiet. */
 void console_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
+/* As console_block(), with "sonda: " before each line that does not begin with a space. */
+void console_say_lines(struct console *c, const char *text);
 /* As console_block(), for one line without its end. */
 void console_line(struct console *c, const char *line);
 

@@ -11,6 +11,8 @@ struct fake_machine {
 	void *dir;
 	char proc[128], sys[128], boot[128], tracefs[128];
 	const char *roots[2];
+	char journal[128];
+	const char *journals[3];
 	struct doctor_machine m;
 };
 
@@ -23,12 +25,16 @@ static inline void fake_machine_make(struct fake_machine *x)
 	snprintf(x->tracefs, sizeof(x->tracefs), "%s/tracing", (char *)x->dir);
 	x->roots[0] = x->tracefs;
 	x->roots[1] = NULL;
+	snprintf(x->journal, sizeof(x->journal), "%s/journal", (char *)x->dir);
+	x->journals[0] = x->journals[1] = x->journal;
+	x->journals[2] = NULL;
 	x->m = (struct doctor_machine){
 		.proc = x->proc,
 		.sys = x->sys,
 		.boot = x->boot,
 		.dir = x->dir,
 		.tracefs = x->roots,
+		.journals = x->journals,
 		.service = DOCTOR_SERVICE_NONE,
 	};
 }

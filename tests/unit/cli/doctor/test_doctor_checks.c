@@ -173,3 +173,63 @@ MACHINE_TEST(test_other_tracers_are_named)
 	fake_machine_file(&x, "tracing/current_tracer", "function\n");
 	finds(check_tracers, DOCTOR_LIMIT, "the top level (tracer function)", "echo nop");
 }
+
+#define CAPS(mask) "Name:\tx\nCapEff:\t" mask "\n"
+
+/* Bits: 1 CAP_DAC_OVERRIDE, 2 CAP_DAC_READ_SEARCH, 19 CAP_SYS_PTRACE, 21 CAP_SYS_ADMIN, 34 CAP_SYSLOG. */
+MACHINE_TEST(test_who_sees_names_of_kernel_functions)
+{
+	static const struct {
+		const char *caps, *kptr_restrict, *perf_event_paranoid;
+		enum doctor_verdict verdict;
+		const char *text, *remedy;
+	} cases[] = {
+		{CAPS("0"), "0", "1", DOCTOR_OK, "can be read", ""},
+		{CAPS("0"), "0", "2", DOCTOR_LIMIT, "no CAP_SYSLOG", "Cap"},
+		{CAPS("0"), "1", "1", DOCTOR_LIMIT, "no CAP_SYSLOG", "Cap"},
+		{CAPS("400000000"), "1", "2", DOCTOR_OK, "can be read", ""},
+		{CAPS("400000000"), "2", "2", DOCTOR_LIMIT, "kptr_restrict is 2: ", "=1"},
+		{CAPS("400200000"), "2", "2", DOCTOR_OK, "can be read", ""},
+		{CAPS("200000"), "2", "2", DOCTOR_LIMIT, "no CAP_SYSLOG", "Cap"},
+		{CAPS("200000"), "2", "1", DOCTOR_OK, "can be read", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		fake_machine_file(&x, "proc/self/status", cases[i].caps);
+		fake_machine_file(&x, "proc/sys/kernel/kptr_restrict", cases[i].kptr_restrict);
+		fake_machine_file(&x, "proc/sys/kernel/perf_event_paranoid",
+				  cases[i].perf_event_paranoid);
+		finds(check_symbols, cases[i].verdict, cases[i].text, cases[i].remedy);
+	}
+}
+
+MACHINE_TEST(test_files_of_other_users)
+{
+	fake_machine_file(&x, "proc/self/status", CAPS("0"));
+	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE and no CAP_DAC_READ_SEARCH", "Cap");
+	fake_machine_file(&x, "proc/self/status", CAPS("80000"));
+	finds(check_files, DOCTOR_LIMIT, "no CAP_DAC_READ_SEARCH: paths of inodes", "Cap");
+	fake_machine_file(&x, "proc/self/status", CAPS("2"));
+	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE: I/O and memory of processes", "Cap");
+	fake_machine_file(&x, "proc/self/status", CAPS("80002"));
+	finds(check_files, DOCTOR_OK, "can be read", "");
+}
+
+MACHINE_TEST(test_a_journal_that_is_not_there)
+{
+	finds(check_journal, DOCTOR_LIMIT, "no systemd journal", "systemd-journald");
+	fake_machine_file(&x, "journal/0123/user-1000.journal", "");
+	finds(check_journal, DOCTOR_LIMIT, "no systemd journal", "systemd-journald");
+	fake_machine_file(&x, "journal/0123/system.journal", "");
+	finds(check_journal, DOCTOR_OK, "can be read", "");
+}
+
+MACHINE_TEST(test_of_what_is_refused_only_its_options_are_named)
+{
+	fake_machine_file(&x, "tracing/instances", NULL);
+	x.m.refused = "ftrace option kprobe_events: the kernel has no kprobe_events\n";
+	finds(check_options, DOCTOR_LIMIT, "the kernel lacks CONFIG_KPROBE_EVENTS (--kprobe)",
+	      "apt install");
+	x.m.refused = "event 'a/b' does not exist\n";
+	finds(check_options, DOCTOR_OK, "", "");
+}

@@ -159,6 +159,7 @@ static struct event *start_alone(void)
 	char *old = strdup(getenv("PATH")), path[1024];
 	struct event *output;
 
+	write_program("sonda-probes", "");
 	snprintf(path, sizeof(path), "%s:%s", dir, old);
 	setenv("PATH", path, 1);
 	setenv("TMPDIR", dir, 1);

@@ -24,6 +24,7 @@ static void speak(struct console *c)
 	console_progress(c, "again");
 	console_block(c, "a\nb\n");
 	console_error_block(c, "c\n");
+	console_say_lines(c, "d\n  e\nf\n");
 	console_clear(c);
 }
 
@@ -79,7 +80,7 @@ static void through_terminal(unsigned short columns, bool quiet, void (*fn)(stru
 TEST(test_no_progress_in_a_pipe)
 {
 	through_pipe(false, speak);
-	assert_string_equal(heard, "sonda: one 1\nsonda: bad\na\nb\nc\n");
+	assert_string_equal(heard, "sonda: one 1\nsonda: bad\na\nb\nc\nsonda: d\n  e\nsonda: f\n");
 }
 
 TEST(test_quiet_says_errors_only)
@@ -98,7 +99,8 @@ TEST(test_lines_and_progress_share_a_terminal)
 				   "\r\033[Khalf\r\033[Kwhole"
 				   "\r\033[Ksonda: bad\r\n"
 				   "\r\033[Kagain"
-				   "\r\033[Ka\r\nb\r\nc\r\n");
+				   "\r\033[Ka\r\nb\r\nc\r\n"
+				   "sonda: d\r\n  e\r\nsonda: f\r\n");
 }
 
 static void speak_long(struct console *c)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the machine shows to few: addresses of kernel functions, files of other users, the journal. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "cli/doctor/doctor_check.h"
+
+static const char *recorder(const struct doctor_machine *m)
+{
+	return doctor_uses_service(m) ? "sonda-probes of the service" : "this user";
+}
+
+static void mend_capabilities(const struct doctor_machine *m, struct doctor_finding *f)
+{
+	if (doctor_uses_service(m))
+		doctor_mend(f, "systemctl show sonda-probes -p CapabilityBoundingSet");
+	else if (m->uid == 0)
+		doctor_mend(f, "grep Cap /proc/self/status  # and start this shell with them");
+	else
+		doctor_mend(f, "sudo sonda record EVENT...");
+}
+
+static void find_unknown(struct doctor_finding *f)
+{
+	doctor_find(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+}
+
+/* ---- names of kernel functions ---- */
+
+#define NO_NAMES "stacks have addresses in place of names of kernel functions"
+
+static int read_sysctl(const struct doctor_machine *m, const char *name, int otherwise)
+{
+	char text[16];
+
+	return doctor_read_line(m->proc, name, text, sizeof(text)) || !text[0] ? otherwise
+										: atoi(text);
+}
+
+
+/*
+ * The kernel shows addresses in /proc/kallsyms (kallsyms_show_value()) if kptr_restrict is
+ *
+ *	0	to all, if perf_event_paranoid is at most 1; else as with 1
+ *	1	to CAP_SYSLOG
+ *	2	to none; with CAP_SYS_ADMIN, sonda-probes lowers it while it opens the file
+ */
+void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
+{
+	int restriction = read_sysctl(m, "sys/kernel/kptr_restrict", 0);
+	int paranoid = read_sysctl(m, "sys/kernel/perf_event_paranoid", 2);
+	uint64_t caps = doctor_recorder_caps(m);
+	int lowest = caps & (1ull << CAP_SYS_ADMIN) ? 0 : restriction;
+	bool has_syslog = caps & (1ull << CAP_SYSLOG);
+
+	if (!caps && doctor_uses_service(m))
+		find_unknown(f);
+	else if ((lowest == 0 && paranoid <= 1) || (lowest <= 1 && has_syslog))
+		doctor_find(f, DOCTOR_OK, "names of kernel functions can be read (kptr_restrict %d)",
+			    restriction);
+	else if (has_syslog) {
+		doctor_find(f, DOCTOR_LIMIT, "kptr_restrict is %d: " NO_NAMES, restriction);
+		doctor_mend(f, "sudo sysctl -w kernel.kptr_restrict=1");
+	} else {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "kptr_restrict is %d, and %s has no CAP_SYSLOG: " NO_NAMES, restriction,
+			    recorder(m));
+		mend_capabilities(m, f);
+	}
+}
+
+/* ---- files of other users ---- */
+
+#define READS_FILES (1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_DAC_OVERRIDE)
+
+void check_files(struct doctor_machine *m, struct doctor_finding *f)
+{
+	uint64_t caps = doctor_recorder_caps(m);
+	bool folders = caps & READS_FILES, processes = caps & (1ull << CAP_SYS_PTRACE);
+
+	if (!caps && doctor_uses_service(m)) {
+		find_unknown(f);
+	} else if (folders && processes) {
+		doctor_find(f, DOCTOR_OK, "details of all users' processes and files can be read");
+	} else {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "%s has no %s%s%s: %s%s%s of other users are not recorded", recorder(m),
+			    processes ? "" : "CAP_SYS_PTRACE",
+			    processes || folders ? "" : " and no ",
+			    folders ? "" : "CAP_DAC_READ_SEARCH",
+			    processes ? "" : "I/O and memory of processes",
+			    processes || folders ? "" : " and ", folders ? "" : "paths of inodes");
+		mend_capabilities(m, f);
+	}
+}
+
+/* ---- the journal ---- */
+
+struct journal {
+	const char *folder; /* that is looked at */
+	char hidden[256]; /* one that this process cannot read; "": none */
+	bool is_readable; /* one can be read */
+};
+
+/* The journal of the system; others are those of single users. */
+static int look_at_journal(void *ctx, const char *name, unsigned char type)
+{
+	struct journal *j = ctx;
+	char path[256], file[256];
+
+	(void)type;
+	if (fs_join(path, sizeof(path), j->folder, name) ||
+	    fs_join(file, sizeof(file), path, "system.journal"))
+		return 0;
+	if (!faccessat(AT_FDCWD, file, R_OK, AT_EACCESS))
+		j->is_readable = true;
+	else if (errno == EACCES)
+		snprintf(j->hidden, sizeof(j->hidden), "%s", file);
+	return 0;
+}
+
+void check_journal(struct doctor_machine *m, struct doctor_finding *f)
+{
+	struct journal j = {.is_readable = false};
+
+	for (const char *const *folder = m->journals; *folder; folder++) {
+		j.folder = *folder;
+		if (fs_each(*folder, look_at_journal, &j) == -EACCES)
+			snprintf(j.hidden, sizeof(j.hidden), "%s", *folder);
+	}
+	if (!j.is_readable && !j.hidden[0]) {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "there is no systemd journal in %s or %s: linux.systemd_journald "
+			    "records nothing",
+			    m->journals[0], m->journals[1]);
+		doctor_mend(f, "sudo systemctl restart systemd-journald");
+	} else if (doctor_uses_service(m)) {
+		find_unknown(f);
+	} else if (j.is_readable || doctor_recorder_caps(m) & READS_FILES) {
+		doctor_find(f, DOCTOR_OK, "the systemd journal can be read");
+	} else {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "this user may not read the systemd journal (%s): "
+			    "linux.systemd_journald records at most the user's own entries",
+			    j.hidden);
+		doctor_mend(f, "sudo usermod -aG systemd-journal $USER  # then log in again");
+	}
+}
