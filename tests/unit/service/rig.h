@@ -6,6 +6,7 @@
 #include <event2/event.h>
 
 #include "unit/test.h"
+#include "unit/temp_dir.h"
 #include "system/service_peer_consumer.h"
 #include "system/service_peer_producer.h"
 #include "service/consumer/consumer_port.h"
@@ -128,9 +129,11 @@ struct stage {
 	uint64_t stream; /* of the producer's commands */
 	uint64_t enable;
 	struct peer_session s; /* what the producer was told of the session */
+	struct peer_packets got; /* what stage_read has read last */
+	void *dir; /* of stage_setup_with_dir; NULL: there is none */
 };
 
-/* The producer offers "src". Test setup functions call it with *state to fill. */
+/* The producer offers "src". */
 static inline struct stage *stage_new(unsigned source_flags, bool scraping)
 {
 	struct stage *g = calloc(1, sizeof(*g));
@@ -145,6 +148,7 @@ static inline struct stage *stage_new(unsigned source_flags, bool scraping)
 
 static inline void stage_free(struct stage *g)
 {
+	peer_packets_free(&g->got);
 	if (g->s.smb.base)
 		peer_unmap(&g->s);
 	if (g->prod)
@@ -157,6 +161,8 @@ static inline void stage_free(struct stage *g)
 	assert_true(TAILQ_EMPTY(&g->rig.service->producers.registry.sources));
 	assert_int_equal(g->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&g->rig);
+	if (g->dir)
+		temp_dir_teardown(&g->dir);
 	free(g);
 }
 
@@ -171,6 +177,39 @@ static inline void stage_start(struct stage *g, const char *config)
 {
 	g->enable = peer_enable(g->cons, config);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
+}
+
+/* The session is set up, and starts later. */
+static inline void stage_configure(struct stage *g, const char *config)
+{
+	g->enable = peer_enable(g->cons, config);
+	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+}
+
+/* The service refuses the config, and its error says why. */
+static inline void stage_refuses(struct stage *g, const char *config, const char *why)
+{
+	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, config), why));
+}
+
+/* The consumer ends tracing, or ends it and frees the buffers, and learns that it has ended. */
+static inline void stage_disable(struct stage *g)
+{
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+}
+
+static inline void stage_free_buffers(struct stage *g)
+{
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+}
+
+/* The producer answers the flush of this command. */
+static inline void stage_ack_flush(struct stage *g, const struct pb_field *flush)
+{
+	assert_true(peer_accepted(
+		g->prod, peer_ack_flush(g->prod, peer_number(flush, CMD(FLUSH_REQUEST_ID)))));
 }
 
 /* Commits a chunk with one packet; its texts come from the test. */
@@ -203,22 +242,18 @@ static inline void stage_write_empty(struct stage *g, uint32_t page, uint16_t wr
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, page, 0, g->s.buffer, 0)));
 }
 
-static inline struct peer_packets stage_read(struct stage *g)
+/* Reads all packets into g->got, in place of those that were there. */
+static inline void stage_read(struct stage *g)
 {
-	struct peer_packets t;
-
-	assert_true(peer_read(g->cons, &t));
-	return t;
+	peer_packets_free(&g->got);
+	assert_true(peer_read(g->cons, &g->got));
 }
 
 /* How many packets of the text come out of the buffers now. */
 static inline unsigned stage_count(struct stage *g, const char *text)
 {
-	struct peer_packets t = stage_read(g);
-	unsigned n = peer_count_text(&t, text);
-
-	peer_packets_free(&t);
-	return n;
+	stage_read(g);
+	return peer_count_text(&g->got, text);
 }
 
 /* Of the session's buffer. */
@@ -227,4 +262,42 @@ static inline const struct trace_buffer_stats *stage_stats(struct stage *g, size
 	return trace_buffer_stats(rig_session(&g->rig)->trace->buffers[buffer].buffer);
 }
 
-#define STAGE_TEST(name) TEST_STATE(name, setup, teardown, struct stage *g)
+/*
+ * A test that gets a stage. A file whose source has flags or whose producer lets itself be scraped defines STAGE_FLAGS
+ * or STAGE_SCRAPING before it includes this header; one with more to set up defines STAGE_SETUP and STAGE_TEARDOWN.
+ */
+#ifndef STAGE_FLAGS
+#define STAGE_FLAGS 0
+#endif
+#ifndef STAGE_SCRAPING
+#define STAGE_SCRAPING false
+#endif
+
+static inline int stage_setup(void **state)
+{
+	*state = stage_new(STAGE_FLAGS, STAGE_SCRAPING);
+	return 0;
+}
+
+static inline int stage_setup_with_dir(void **state)
+{
+	struct stage *g;
+
+	stage_setup(state);
+	g = *state;
+	return temp_dir_setup(&g->dir);
+}
+
+static inline int stage_teardown(void **state)
+{
+	stage_free(*state);
+	return 0;
+}
+
+#ifndef STAGE_SETUP
+#define STAGE_SETUP stage_setup
+#endif
+#ifndef STAGE_TEARDOWN
+#define STAGE_TEARDOWN stage_teardown
+#endif
+#define STAGE_TEST(name) TEST_STATE(name, STAGE_SETUP, STAGE_TEARDOWN, struct stage *g)

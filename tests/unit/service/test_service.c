@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_SCRAPING true
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
-
-static int setup(void **state)
-{
-	*state = stage_new(0, true);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
 
 STAGE_TEST(both_ports_are_bound_by_their_names)
 {
@@ -96,7 +85,7 @@ STAGE_TEST(service_ends_in_the_middle_of_anything)
 	stage_start(g, "buffers { size_kb: 4096 } data_sources { config { name: 'src' } } "
 		       "flush_period_ms: 1 duration_ms: 5000");
 	memset(text, 'x', 3500);
-	text[3500] = '\0';
+	text[3500] = 0;
 	for (uint32_t i = 0; i < 300; i++) {
 		const char *t = text;
 

@@ -66,3 +66,13 @@ static inline off_t size_of_file(const char *path)
 	assert_int_equal(stat(path, &st), 0);
 	return st.st_size;
 }
+
+/* How many packets of the file carry this text. */
+static inline unsigned count_in_file(const char *path, const char *text)
+{
+	struct peer_packets t = packets_of_file(path);
+	unsigned n = peer_count_text(&t, text);
+
+	peer_packets_free(&t);
+	return n;
+}

@@ -4,10 +4,9 @@
 #include "unit/test.h"
 #include "unit/base/msgsock_fixture.h"
 
-TEST_WITH(every_fragmentation_gives_the_same_messages, setup, teardown)
+TEST_STATE(every_fragmentation_gives_the_same_messages, setup, teardown, struct connection *c)
 {
 	static const size_t lengths[] = {1, 0, 5, 300, 0, 0, 2, 4090, 9000, 1};
-	struct connection *c = *state;
 	static uint8_t stream[16384];
 	size_t n = 0;
 
@@ -66,11 +65,10 @@ CONN(largest_message_passes)
 	assert_memory_equal(c->bytes.s, stream + 4, MSGSOCK_MAX_MESSAGE);
 }
 
-TEST_WITH(too_large_a_message_ends_the_connection, setup, teardown)
+CONN(too_large_a_message_ends_the_connection)
 {
 	static const uint32_t lengths[] = {MSGSOCK_MAX_MESSAGE + 1, 1u << 24, 0x7fffffff,
 					   0x80000000, 0xffffffff};
-	struct connection *c = *state;
 	uint8_t stream[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -169,10 +167,9 @@ static size_t heap_used(void)
 	return m.uordblks + m.hblkhd;
 }
 
-TEST_WITH(idle_connections_are_small, setup, teardown)
+CONN(idle_connections_are_small)
 {
 	enum { N = 200 };
-	struct connection *c = *state;
 	static struct connection many[N];
 	static uint8_t stream[MSGSOCK_MAX_MESSAGE + 4];
 	size_t before = heap_used(), n = put_message(stream, MSGSOCK_MAX_MESSAGE, 'x');

@@ -244,12 +244,11 @@ static void on_asker_close(void *ctx, int error)
 	((struct asker *)ctx)->closes++;
 }
 
-TEST_WITH(nothing_stalls_when_one_side_holds, setup_answering, teardown)
+ANSWERING(nothing_stalls_when_one_side_holds)
 {
 	enum { N = 20000 };
 	static const struct msgsock_ops asker_ops = {.on_message = on_answer,
 						     .on_close = on_asker_close};
-	struct connection *c = *state;
 	struct asker a = {0};
 	static uint8_t request[REQUEST];
 

@@ -484,12 +484,11 @@ static void end_close(void *ctx, int error)
 	((struct end *)ctx)->wrong++;
 }
 
-TEST_WITH(two_ends_talk_at_random, setup, teardown)
+CONN(two_ends_talk_at_random)
 {
 	static const struct msgsock_ops end_ops = {.on_message = end_message,
 						   .on_close = end_close};
 	static uint8_t message[MSGSOCK_MAX_MESSAGE];
-	struct connection *c = *state;
 
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct end e[2] = {{.expect = seed * 100}, {.expect = seed * 100 + 1}};

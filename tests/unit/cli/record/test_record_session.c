@@ -75,13 +75,12 @@ FIXTURE_TEST(test_a_deferred_session_is_started)
 }
 
 /* An old service: fewer methods, less to tell, the same recording. */
-TEST_WITH(test_a_service_without_questions_will_do, setup, teardown)
+FIXTURE_TEST(test_a_service_without_questions_will_do)
 {
 	static const struct frame_method old[] = {
 		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
 		{4, "FreeBuffers"},   {5, "Flush"},
 	};
-	struct fixture *x = *state;
 
 	x->service.port.methods = old;
 	x->service.port.n_methods = ARRAY_SIZE(old);
@@ -148,13 +147,12 @@ FIXTURE_TEST(test_a_refused_session_has_no_start)
 }
 
 /* It does not tell, so the session itself has to do. */
-TEST_WITH(test_the_start_with_an_old_service, setup, teardown)
+FIXTURE_TEST(test_the_start_with_an_old_service)
 {
 	static const struct frame_method no_observe[] = {
 		{1, "EnableTracing"}, {2, "DisableTracing"}, {3, "ReadBuffers"},
 		{4, "FreeBuffers"},   {5, "Flush"},	     {6, "GetTraceStats"},
 	};
-	struct fixture *x = *state;
 
 	x->ops = &ops_that_await_the_start;
 	x->service.port.methods = no_observe;
@@ -218,10 +216,9 @@ FIXTURE_TEST(test_a_config_that_the_service_refuses)
 }
 
 /* Another one has priority, the disk is full: what there is until then is read. */
-TEST_WITH(test_a_method_that_is_refused_or_missing, setup, teardown)
+FIXTURE_TEST(test_a_method_that_is_refused_or_missing)
 {
 	static const struct frame_method few[] = {{1, "EnableTracing"}};
-	struct fixture *x = *state;
 
 	x->service.end_at_once = true;
 	x->service.refuse = "ReadBuffers";
@@ -239,7 +236,7 @@ TEST_WITH(test_a_method_that_is_refused_or_missing, setup, teardown)
 			    "it does not support reading the trace) ");
 }
 
-TEST_WITH(test_a_service_that_dies, setup, teardown)
+FIXTURE_TEST(test_a_service_that_dies)
 {
 	static const struct {
 		const char *at;
@@ -251,7 +248,6 @@ TEST_WITH(test_a_service_that_dies, setup, teardown)
 		{"DisableTracing", "stopping"},
 		{"ReadBuffers", "reading the trace"},
 	};
-	struct fixture *x = *state;
 	char expected[128];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -313,11 +309,10 @@ TEST_WITH(test_a_config_larger_than_a_frame, setup, teardown)
 	free(name);
 }
 
-TEST_WITH(test_free_in_any_state_tells_nobody, setup, teardown)
+FIXTURE_TEST(test_free_in_any_state_tells_nobody)
 {
 	static const char *const silent[] = {"QueryServiceState", "EnableTracing", "Flush",
 					     "DisableTracing",	  "ReadBuffers",   "FreeBuffers"};
-	struct fixture *x = *state;
 	char before[1024];
 
 	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {

@@ -77,10 +77,9 @@ FIXTURE_TEST(test_a_session_that_the_service_ends_and_does_not_give)
 					    "end(-71,the tracing service says: enough) ");
 }
 
-TEST_WITH(test_a_service_that_dies_after_the_last_packet, setup, teardown)
+FIXTURE_TEST(test_a_service_that_dies_after_the_last_packet)
 {
 	static const char *const at[] = {"GetTraceStats", "QueryServiceState", "FreeBuffers"};
-	struct fixture *x = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		x->service.leave = NULL;

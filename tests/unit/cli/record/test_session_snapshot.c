@@ -101,7 +101,7 @@ FIXTURE_TEST(service_says_why_not)
 	assert_string_equal(x->heard, "end(-71,the tracing service says: Original session ended)");
 }
 
-TEST_WITH(refusals_and_ends_are_told, setup, teardown)
+FIXTURE_TEST(refusals_and_ends_are_told)
 {
 	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
 	static const struct {
@@ -117,7 +117,6 @@ TEST_WITH(refusals_and_ends_are_told, setup, teardown)
 		{NULL, NULL, "end(-71,the tracing service refused while reading it)", true, 0},
 		{NULL, NULL, "end(-61,it is empty)", 0, true},
 	};
-	struct fixture *x = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		x->service.refuse = rows[i].refuse;

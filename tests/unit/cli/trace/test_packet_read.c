@@ -124,10 +124,9 @@ FIXTURE_TEST(end_may_free_it)
 	assert_string_equal(x->heard, "..one end(-28) ");
 }
 
-TEST_WITH(packet_without_an_end, setup, teardown)
+FIXTURE_TEST(packet_without_an_end)
 {
 	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
-	struct fixture *x = *state;
 
 	x->service.slices = half;
 	x->service.slices_len = sizeof(half);

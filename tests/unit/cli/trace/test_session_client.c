@@ -67,7 +67,8 @@ TEST(nobody_listens)
 	struct err_text e;
 
 	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
-	assert_true(str_starts(e.text, "no tracing service listens on /nonexistent/socket; run: sudo "));
+	assert_true(str_starts(e.text,
+			       "no tracing service listens on /nonexistent/socket; run: sudo "));
 	assert_non_null(strstr(e.text, "sonda-probes")); /* a service alone records nothing */
 	service_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
@@ -170,10 +171,9 @@ FIXTURE_TEST(full_disk_keeps_what_found_room)
 	trace_file_free(f);
 }
 
-TEST_WITH(empty_trace_is_told, setup, teardown)
+FIXTURE_TEST(empty_trace_is_told)
 {
 	static const uint8_t nothing[1];
-	struct fixture *x = *state;
 	struct trace_scan scan = {0};
 	struct trace_file *f;
 	struct err_text e;
@@ -198,10 +198,9 @@ FIXTURE_TEST(session_may_be_left_again)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-TEST_WITH(refusals_are_told, setup, teardown)
+FIXTURE_TEST(refusals_are_told)
 {
 	const struct consumer_clone_request request = {.session_id = 1};
-	struct fixture *x = *state;
 	Pb__TraceConfig *config;
 	struct err_text e;
 	bool written;

@@ -11,6 +11,7 @@
 #include "client/producer/producer_commands.h"
 #include "common/commit_data_request.pb-c.h"
 #include "ipc/producer_port.pb-c.h"
+#include "unit/proto_text.h"
 
 enum {
 	INITIALIZE = 1,
@@ -228,6 +229,21 @@ static void rig_deinit(struct rig *r)
 	event_base_free(r->loop);
 }
 
+static int rig_setup(void **state)
+{
+	static struct rig r;
+
+	rig_init(&r);
+	*state = &r;
+	return 0;
+}
+
+static int rig_teardown(void **state)
+{
+	rig_deinit(*state);
+	return 0;
+}
+
 /* ---- the service's lines ---- */
 
 static const struct frame *expect_call(struct rig *r, uint32_t method)
@@ -265,13 +281,16 @@ static uint64_t greet(struct rig *r)
 
 static void welcome(struct rig *r, uint64_t id, bool in_place, bool emulation)
 {
-	Pb__InitializeConnectionResponse m = PB__INITIALIZE_CONNECTION_RESPONSE__INIT;
+	ProtobufCMessage *m;
+	char text[128];
 
-	m.has_direct_smb_patching_supported = m.has_use_shmem_emulation = true;
-	m.direct_smb_patching_supported = in_place;
-	m.use_shmem_emulation = emulation;
-	m.has_sets_consumer_uid = m.sets_consumer_uid = true;
-	send_message(r, id, false, &m.base, -1);
+	snprintf(
+		text, sizeof(text),
+		"direct_smb_patching_supported: %d use_shmem_emulation: %d sets_consumer_uid: true",
+		in_place, emulation);
+	m = proto_parse(&pb__initialize_connection_response__descriptor, text);
+	send_message(r, id, false, m, -1);
+	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 static void connect_fully(struct rig *r)
@@ -285,94 +304,59 @@ static void connect_fully(struct rig *r)
 	spin_until(r->loop, r->connected == before + 1);
 }
 
-static void send_command(struct rig *r, Pb__GetAsyncCommandResponse *m, int fd)
+static void send_command(struct rig *r, int fd, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void send_command(struct rig *r, int fd, const char *fmt, ...)
 {
-	send_message(r, r->commands, true, &m->base, fd);
+	ProtobufCMessage *m;
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	m = proto_parse(&pb__get_async_command_response__descriptor, text);
+	send_message(r, r->commands, true, m, fd);
+	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 static void send_memory(struct rig *r, uint32_t page_kb, int fd)
 {
-	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
-	Pb__GetAsyncCommandResponse__SetupTracing s =
-		PB__GET_ASYNC_COMMAND_RESPONSE__SETUP_TRACING__INIT;
-
-	s.has_shared_buffer_page_size_kb = true;
-	s.shared_buffer_page_size_kb = page_kb;
-	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_TRACING;
-	m.setup_tracing = &s;
-	send_command(r, &m, fd);
+	send_command(r, fd, "setup_tracing { shared_buffer_page_size_kb: %u }", page_kb);
 }
 
-static void send_setup(struct rig *r, const char *name, uint64_t id, const char *legacy)
+/* more: of the config, or "". */
+static void send_setup(struct rig *r, const char *name, unsigned id, const char *more)
 {
-	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
-	Pb__GetAsyncCommandResponse__SetupDataSource s =
-		PB__GET_ASYNC_COMMAND_RESPONSE__SETUP_DATA_SOURCE__INIT;
-	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
-
-	c.name = (char *)name;
-	c.legacy_config = (char *)legacy;
-	c.has_target_buffer = true;
-	c.target_buffer = 4;
-	s.has_new_instance_id = true;
-	s.new_instance_id = id;
-	s.config = &c;
-	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_SETUP_DATA_SOURCE;
-	m.setup_data_source = &s;
-	send_command(r, &m, -1);
+	send_command(r, -1,
+		     "setup_data_source { new_instance_id: %u "
+		     "config { name: '%s' target_buffer: 4 %s } }",
+		     id, name, more);
 }
 
-static void send_start(struct rig *r, uint64_t id)
+static void send_start(struct rig *r, unsigned id)
 {
-	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
-	Pb__GetAsyncCommandResponse__StartDataSource s =
-		PB__GET_ASYNC_COMMAND_RESPONSE__START_DATA_SOURCE__INIT;
-
-	s.has_new_instance_id = true;
-	s.new_instance_id = id;
-	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_START_DATA_SOURCE;
-	m.start_data_source = &s;
-	send_command(r, &m, -1);
+	send_command(r, -1, "start_data_source { new_instance_id: %u }", id);
 }
 
-static void send_stop(struct rig *r, uint64_t id)
+static void send_stop(struct rig *r, unsigned id)
 {
-	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
-	Pb__GetAsyncCommandResponse__StopDataSource s =
-		PB__GET_ASYNC_COMMAND_RESPONSE__STOP_DATA_SOURCE__INIT;
-
-	s.has_instance_id = true;
-	s.instance_id = id;
-	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_STOP_DATA_SOURCE;
-	m.stop_data_source = &s;
-	send_command(r, &m, -1);
+	send_command(r, -1, "stop_data_source { instance_id: %u }", id);
 }
 
-static void send_flush(struct rig *r, uint64_t id, uint64_t flush_id)
+static void send_flush(struct rig *r, unsigned id, unsigned flush_id)
 {
-	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
-	Pb__GetAsyncCommandResponse__Flush s = PB__GET_ASYNC_COMMAND_RESPONSE__FLUSH__INIT;
-
-	s.n_data_source_ids = 1;
-	s.data_source_ids = &id;
-	s.has_request_id = true;
-	s.request_id = flush_id;
-	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_FLUSH;
-	m.flush = &s;
-	send_command(r, &m, -1);
+	send_command(r, -1, "flush { data_source_ids: %u request_id: %u }", id, flush_id);
 }
 
-static void send_clear(struct rig *r, uint64_t id)
+/* Takes the next call, which has these arguments; gives its request id. */
+static uint64_t expect_arguments(struct rig *r, uint32_t method,
+				 const ProtobufCMessageDescriptor *type, const char *expected)
 {
-	Pb__GetAsyncCommandResponse m = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
-	Pb__GetAsyncCommandResponse__ClearIncrementalState s =
-		PB__GET_ASYNC_COMMAND_RESPONSE__CLEAR_INCREMENTAL_STATE__INIT;
+	const struct frame *f = expect_call(r, method);
 
-	s.n_data_source_ids = 1;
-	s.data_source_ids = &id;
-	m.cmd_case = PB__GET_ASYNC_COMMAND_RESPONSE__CMD_CLEAR_INCREMENTAL_STATE;
-	m.clear_incremental_state = &s;
-	send_command(r, &m, -1);
+	assert_packed_proto(type, f->payload, f->payload_len, expected);
+	return f->request_id;
 }
 
 static void expect_commit(struct rig *r)
@@ -383,18 +367,16 @@ static void expect_commit(struct rig *r)
 	fake_process(&r->smb, f->payload, f->payload_len);
 }
 
-/* A one-field message with a number, as Notify* and Register* are. */
-static void assert_number(const struct frame *f, uint32_t field, uint64_t number)
+/* The next call is NotifyDataSourceStarted or -Stopped of this instance. */
+static void expect_notice(struct rig *r, uint32_t method, unsigned id)
 {
-	uint64_t got = 0;
-	struct pb_field x;
-	struct pb_dec d;
+	char text[64];
 
-	pb_dec_init(&d, f->payload, f->payload_len);
-	while (pb_dec_next(&d, &x))
-		if (x.id == field)
-			got = x.u64;
-	assert_int_equal(got, number);
+	snprintf(text, sizeof(text), "data_source_id: %u", id);
+	expect_arguments(r, method,
+			 method == STARTED ? &pb__notify_data_source_started_request__descriptor
+					   : &pb__notify_data_source_stopped_request__descriptor,
+			 text);
 }
 
 static void assert_story(struct rig *r, const char *expected)
@@ -403,82 +385,78 @@ static void assert_story(struct rig *r, const char *expected)
 	strbuf_clear(&r->story);
 }
 
-/* ---- introduction ---- */
-
-TEST(it_introduces_itself_as_the_protocol_wants)
+static int started_setup(void **state)
 {
-	static struct rig r;
-	const struct frame *f;
-	Pb__InitializeConnectionRequest *init;
-	Pb__RegisterDataSourceRequest *reg;
-	uint64_t id, sync;
-
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	f = host_expect(&r.host, FRAME_BIND_SERVICE);
-	assert_int_equal(f->request_id, 1);
-	host_send_bind_reply(&r.host, 1, true, methods, ARRAY_SIZE(methods));
-	f = expect_call(&r, INITIALIZE);
-	id = f->request_id;
-	assert_false(f->drop_reply);
-	init = pb__initialize_connection_request__unpack(NULL, f->payload_len, f->payload);
-	assert_string_equal(init->producer_name, "test.producer");
-	assert_int_equal(init->shared_memory_page_size_hint_bytes, 32768);
-	assert_int_equal(init->shared_memory_size_hint_bytes, 2 << 20);
-	assert_int_equal(init->smb_scraping_mode, 2); /* disabled */
-	assert_false(init->producer_provided_shmem);
-	pb__initialize_connection_request__free_unpacked(init, NULL);
-	assert_false(expect_call(&r, GET_COMMAND)->drop_reply);
-	spin_idle(r.loop);
-	assert_int_equal(r.host.n, r.host.next); /* and waits for the welcome */
-
-	welcome(&r, id, true, false);
-	f = expect_call(&r, REGISTER_SOURCE);
-	reg = pb__register_data_source_request__unpack(NULL, f->payload_len, f->payload);
-	assert_string_equal(reg->data_source_descriptor->name, "test.plain");
-	assert_true(reg->data_source_descriptor->will_notify_on_start);
-	assert_true(reg->data_source_descriptor->will_notify_on_stop);
-	assert_false(reg->data_source_descriptor->has_handles_incremental_state_clear);
-	assert_null(reg->data_source_descriptor->ftrace_descriptor);
-	pb__register_data_source_request__free_unpacked(reg, NULL);
-	f = expect_call(&r, REGISTER_SOURCE);
-	reg = pb__register_data_source_request__unpack(NULL, f->payload_len, f->payload);
-	assert_string_equal(reg->data_source_descriptor->name, "test.rich");
-	assert_true(reg->data_source_descriptor->handles_incremental_state_clear);
-	assert_non_null(reg->data_source_descriptor->ftrace_descriptor);
-	pb__register_data_source_request__free_unpacked(reg, NULL);
-	sync = expect_call(&r, SYNC)->request_id;
-	spin_idle(r.loop);
-	assert_int_equal(r.connected, 0);
-	host_reply(&r.host, sync, true, false, "", 0);
-	spin_until(r.loop, r.connected == 1);
-	assert_int_equal(r.disconnected, 0);
-	assert_string_equal(r.sentence, "");
-	rig_deinit(&r);
-	assert_int_equal(r.disconnected, 0);
+	rig_setup(state);
+	rig_listen(*state);
+	rig_start(*state, NULL);
+	return 0;
 }
 
-TEST(options_are_passed_on)
+static int connected_setup(void **state)
+{
+	struct rig *r;
+
+	started_setup(state);
+	r = *state;
+	connect_fully(r);
+	send_memory(r, 4, r->smb.fd);
+	return 0;
+}
+
+/* Tests of a producer that does not run yet, that looks for its service, and that has found it. */
+#define RIG_TEST(name) TEST_STATE(name, rig_setup, rig_teardown, struct rig *r)
+#define STARTED_TEST(name) TEST_STATE(name, started_setup, rig_teardown, struct rig *r)
+#define CONNECTED_TEST(name) TEST_STATE(name, connected_setup, rig_teardown, struct rig *r)
+
+/* ---- introduction ---- */
+
+STARTED_TEST(it_introduces_itself_as_the_protocol_wants)
+{
+	uint64_t id, sync;
+
+	assert_int_equal(host_expect(&r->host, FRAME_BIND_SERVICE)->request_id, 1);
+	host_send_bind_reply(&r->host, 1, true, methods, ARRAY_SIZE(methods));
+	id = expect_arguments(
+		r, INITIALIZE, &pb__initialize_connection_request__descriptor,
+		"producer_name: 'test.producer' smb_scraping_mode: SMB_SCRAPING_DISABLED "
+		"shared_memory_page_size_hint_bytes: 32768 "
+		"shared_memory_size_hint_bytes: 2097152");
+	assert_false(expect_call(r, GET_COMMAND)->drop_reply);
+	spin_idle(r->loop);
+	assert_int_equal(r->host.n, r->host.next); /* and waits for the welcome */
+
+	welcome(r, id, true, false);
+	expect_arguments(r, REGISTER_SOURCE, &pb__register_data_source_request__descriptor,
+			 "data_source_descriptor { name: 'test.plain' will_notify_on_start: true "
+			 "will_notify_on_stop: true }");
+	expect_arguments(r, REGISTER_SOURCE, &pb__register_data_source_request__descriptor,
+			 "data_source_descriptor { name: 'test.rich' will_notify_on_start: true "
+			 "will_notify_on_stop: true handles_incremental_state_clear: true "
+			 "ftrace_descriptor { } }");
+	sync = expect_call(r, SYNC)->request_id;
+	spin_idle(r->loop);
+	assert_int_equal(r->connected, 0);
+	host_reply(&r->host, sync, true, false, "", 0);
+	spin_until(r->loop, r->connected == 1);
+	assert_string_equal(r->sentence, "");
+	producer_free(TAKE_PTR(r->p));
+	assert_int_equal(r->disconnected, 0);
+}
+
+RIG_TEST(options_are_passed_on)
 {
 	const struct producer_options o = {
 		.shm_size = 1 << 20, .page_size = 8192, .scraping = true};
-	static struct rig r;
-	const struct frame *f;
-	Pb__InitializeConnectionRequest *init;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, &o);
-	host_expect(&r.host, FRAME_BIND_SERVICE);
-	host_send_bind_reply(&r.host, 1, true, methods, ARRAY_SIZE(methods));
-	f = expect_call(&r, INITIALIZE);
-	init = pb__initialize_connection_request__unpack(NULL, f->payload_len, f->payload);
-	assert_int_equal(init->shared_memory_page_size_hint_bytes, 8192);
-	assert_int_equal(init->shared_memory_size_hint_bytes, 1 << 20);
-	assert_int_equal(init->smb_scraping_mode, 1);
-	pb__initialize_connection_request__free_unpacked(init, NULL);
-	rig_deinit(&r);
+	rig_listen(r);
+	rig_start(r, &o);
+	host_expect(&r->host, FRAME_BIND_SERVICE);
+	host_send_bind_reply(&r->host, 1, true, methods, ARRAY_SIZE(methods));
+	expect_arguments(r, INITIALIZE, &pb__initialize_connection_request__descriptor,
+			 "producer_name: 'test.producer' smb_scraping_mode: SMB_SCRAPING_ENABLED "
+			 "shared_memory_page_size_hint_bytes: 8192 "
+			 "shared_memory_size_hint_bytes: 1048576");
 }
 
 TEST(a_service_without_a_working_sync_will_do)
@@ -502,350 +480,280 @@ TEST(a_service_without_a_working_sync_will_do)
 	}
 }
 
-TEST(of_a_list_of_sockets_it_takes_the_first)
+RIG_TEST(of_a_list_of_sockets_it_takes_the_first)
 {
 	char list[200];
 	const struct producer_options o = {.socket = list};
-	static struct rig r;
 
-	rig_init(&r);
-	rig_listen(&r);
-	snprintf(list, sizeof(list), "%s,/nonexistent/other", r.path);
-	rig_start(&r, &o);
-	connect_fully(&r);
-	rig_deinit(&r);
+	rig_listen(r);
+	snprintf(list, sizeof(list), "%s,/nonexistent/other", r->path);
+	rig_start(r, &o);
+	connect_fully(r);
 }
 
 /* ---- a session ---- */
 
-TEST(a_session_from_setup_to_stop)
+CONNECTED_TEST(a_session_from_setup_to_stop)
 {
-	static struct rig r;
-	const struct frame *f;
 	size_t before;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	connect_fully(&r);
-	send_memory(&r, 4, r.smb.fd);
-	send_setup(&r, "test.rich", 50, NULL);
-	spin_until(r.loop, r.story.len);
-	assert_story(&r, "create ");
-	send_start(&r, 50);
-	f = expect_call(&r, REGISTER_WRITER);
-	assert_number(f, 1, 1);
-	assert_number(f, 2, 4);
-	fake_on_added(&r.smb, 1, 4);
-	assert_number(expect_call(&r, STARTED), 1, 50);
-	assert_story(&r, "start ");
+	send_setup(r, "test.rich", 50, "");
+	spin_until(r->loop, r->story.len);
+	assert_story(r, "create ");
+	send_start(r, 50);
+	expect_arguments(r, REGISTER_WRITER, &pb__register_trace_writer_request__descriptor,
+			 "trace_writer_id: 1 target_buffer: 4");
+	fake_on_added(&r->smb, 1, 4);
+	expect_notice(r, STARTED, 50);
+	assert_story(r, "start ");
 
-	send_flush(&r, 50, 9);
-	expect_commit(&r); /* data and answer in one */
-	assert_int_equal(r.smb.flush_id, 9);
-	assert_int_equal(r.smb.n_chunks, 1);
-	send_flush(&r, 50, 10);
-	expect_commit(&r);
-	assert_int_equal(r.smb.flush_id, 10);
-	assert_int_equal(r.smb.n_chunks, 1);
-	send_clear(&r, 50);
-	spin_until(r.loop, r.story.len >= strlen("flush flush clear "));
-	assert_story(&r, "flush flush clear ");
+	send_flush(r, 50, 9);
+	expect_commit(r); /* data and answer in one */
+	assert_int_equal(r->smb.flush_id, 9);
+	assert_int_equal(r->smb.n_chunks, 1);
+	send_flush(r, 50, 10);
+	expect_commit(r);
+	assert_int_equal(r->smb.flush_id, 10);
+	assert_int_equal(r->smb.n_chunks, 1);
+	send_command(r, -1, "clear_incremental_state { data_source_ids: 50 }");
+	spin_until(r->loop, r->story.len >= strlen("flush flush clear "));
+	assert_story(r, "flush flush clear ");
 
-	send_stop(&r, 50);
-	expect_commit(&r);
-	assert_number(expect_call(&r, UNREGISTER_WRITER), 1, 1);
-	assert_number(expect_call(&r, STOPPED), 1, 50);
-	assert_story(&r, "stop destroy ");
-	assert_int_equal(r.smb.n_chunks, 2);
-	assert_memory_equal(r.smb.chunks[0].payload, "\x05\xb8\x05\x01\x08\x01\x00", 7);
-	assert_memory_equal(r.smb.chunks[1].payload, "\x02\x08\x02\x00", 4);
+	send_stop(r, 50);
+	expect_commit(r);
+	expect_arguments(r, UNREGISTER_WRITER, &pb__unregister_trace_writer_request__descriptor,
+			 "trace_writer_id: 1");
+	expect_notice(r, STOPPED, 50);
+	assert_story(r, "stop destroy ");
+	assert_int_equal(r->smb.n_chunks, 2);
+	assert_memory_equal(r->smb.chunks[0].payload, "\x05\xb8\x05\x01\x08\x01\x00", 7);
+	assert_memory_equal(r->smb.chunks[1].payload, "\x02\x08\x02\x00", 4);
 
-	before = r.host.n;
-	spin_idle(r.loop);
-	assert_int_equal(r.host.n, before);
-	rig_deinit(&r);
+	before = r->host.n;
+	spin_idle(r->loop);
+	assert_int_equal(r->host.n, before);
 }
 
 /* Nobody shall wait for what does not come. */
-TEST(everything_is_answered)
+CONNECTED_TEST(everything_is_answered)
 {
-	static struct rig r;
-
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	connect_fully(&r);
-	send_memory(&r, 4, r.smb.fd);
-	send_setup(&r, "test.plain", 50, "fail");
-	send_start(&r, 50);
-	assert_number(expect_call(&r, STARTED), 1, 50);
-	assert_non_null(strstr(r.sentence, "test.plain"));
-	assert_non_null(strstr(r.sentence, strerror(EACCES)));
-	send_setup(&r, "somebody.elses", 51, NULL);
-	send_start(&r, 51);
-	assert_number(expect_call(&r, STARTED), 1, 51);
-	assert_non_null(strstr(r.sentence, "somebody.elses"));
-	send_start(&r, 52); /* never heard of */
-	assert_number(expect_call(&r, STARTED), 1, 52);
-	send_flush(&r, 50, 3);
-	expect_commit(&r);
-	assert_int_equal(r.smb.flush_id, 3);
-	send_flush(&r, 999, 4);
-	expect_commit(&r);
-	assert_int_equal(r.smb.flush_id, 4);
+	send_setup(r, "test.plain", 50, "legacy_config: 'fail'");
+	send_start(r, 50);
+	expect_notice(r, STARTED, 50);
+	assert_non_null(strstr(r->sentence, "test.plain"));
+	assert_non_null(strstr(r->sentence, strerror(EACCES)));
+	send_setup(r, "somebody.elses", 51, "");
+	send_start(r, 51);
+	expect_notice(r, STARTED, 51);
+	assert_non_null(strstr(r->sentence, "somebody.elses"));
+	send_start(r, 52); /* never heard of */
+	expect_notice(r, STARTED, 52);
+	send_flush(r, 50, 3);
+	expect_commit(r);
+	assert_int_equal(r->smb.flush_id, 3);
+	send_flush(r, 999, 4);
+	expect_commit(r);
+	assert_int_equal(r->smb.flush_id, 4);
 	for (uint64_t id = 50; id < 54; id++) {
-		send_stop(&r, id);
-		assert_number(expect_call(&r, STOPPED), 1, id);
+		send_stop(r, id);
+		expect_notice(r, STOPPED, id);
 	}
-	assert_int_equal(r.connected, 1);
-	assert_int_equal(r.disconnected, 0);
-	rig_deinit(&r);
+	assert_int_equal(r->connected, 1);
+	assert_int_equal(r->disconnected, 0);
 }
 
-TEST(senseless_commands_change_nothing)
+STARTED_TEST(senseless_commands_change_nothing)
 {
-	Pb__GetAsyncCommandResponse empty = PB__GET_ASYNC_COMMAND_RESPONSE__INIT;
 	static uint8_t deep[60000];
-	static struct rig r;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	connect_fully(&r);
-	send_command(&r, &empty, -1);
-	host_reply(&r.host, r.commands, true, true, "\xff\xff\xff", 3);
-	host_reply(&r.host, r.commands, true, true, "\x92\x03\x01x", 4); /* a later version's */
+	connect_fully(r);
+	send_command(r, -1, "%s", "");
+	host_reply(&r->host, r->commands, true, true, "\xff\xff\xff", 3);
+	host_reply(&r->host, r->commands, true, true, "\x92\x03\x01x", 4); /* a later version's */
 	memset(deep, 0x12, sizeof(deep));
-	host_reply(&r.host, r.commands, true, true, deep, sizeof(deep));
-	send_memory(&r, 4, r.smb.fd);
-	send_memory(&r, 4, r.smb.fd); /* a second one is not taken */
-	send_setup(&r, "test.plain", 50, NULL);
-	send_start(&r, 50);
-	fake_on_added(&r.smb, 1, 4);
-	expect_call(&r, REGISTER_WRITER);
-	assert_number(expect_call(&r, STARTED), 1, 50);
-	assert_int_equal(r.disconnected, 0);
-	rig_deinit(&r);
+	host_reply(&r->host, r->commands, true, true, deep, sizeof(deep));
+	send_memory(r, 4, r->smb.fd);
+	send_memory(r, 4, r->smb.fd); /* a second one is not taken */
+	send_setup(r, "test.plain", 50, "");
+	send_start(r, 50);
+	fake_on_added(&r->smb, 1, 4);
+	expect_call(r, REGISTER_WRITER);
+	expect_notice(r, STARTED, 50);
+	assert_int_equal(r->disconnected, 0);
 }
 
-TEST(triggers_of_the_program)
+STARTED_TEST(triggers_of_the_program)
 {
 	const char *const names[] = {"one", "two"};
-	static struct rig r;
 	const struct frame *f;
 	Pb__ActivateTriggersRequest *m;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	assert_int_equal(producer_activate_triggers(r.p, names, 2), -ENOTCONN);
-	connect_fully(&r);
-	assert_int_equal(producer_activate_triggers(r.p, names, 2), 0);
-	f = expect_call(&r, TRIGGERS);
+	assert_int_equal(producer_activate_triggers(r->p, names, 2), -ENOTCONN);
+	connect_fully(r);
+	assert_int_equal(producer_activate_triggers(r->p, names, 2), 0);
+	f = expect_call(r, TRIGGERS);
 	m = pb__activate_triggers_request__unpack(NULL, f->payload_len, f->payload);
 	assert_int_equal(m->n_trigger_names, 2);
 	assert_string_equal(m->trigger_names[1], "two");
 	pb__activate_triggers_request__free_unpacked(m, NULL);
-	rig_deinit(&r);
 }
 
-TEST(the_end_sends_what_was_written)
+CONNECTED_TEST(the_end_sends_what_was_written)
 {
-	static struct rig r;
-
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	connect_fully(&r);
-	send_memory(&r, 4, r.smb.fd);
-	send_setup(&r, "test.plain", 50, NULL);
-	send_start(&r, 50);
-	fake_on_added(&r.smb, 1, 4);
-	expect_call(&r, REGISTER_WRITER);
-	expect_call(&r, STARTED);
-	producer_free(TAKE_PTR(r.p));
-	assert_story(&r, "create start stop destroy ");
-	spin_until(r.loop, r.host.closed == 1);
-	expect_commit(&r);
-	assert_int_equal(r.smb.n_chunks, 1);
-	assert_int_equal(r.disconnected, 0);
-	rig_deinit(&r);
+	send_setup(r, "test.plain", 50, "");
+	send_start(r, 50);
+	fake_on_added(&r->smb, 1, 4);
+	expect_call(r, REGISTER_WRITER);
+	expect_call(r, STARTED);
+	producer_free(TAKE_PTR(r->p));
+	assert_story(r, "create start stop destroy ");
+	spin_until(r->loop, r->host.closed == 1);
+	expect_commit(r);
+	assert_int_equal(r->smb.n_chunks, 1);
+	assert_int_equal(r->disconnected, 0);
 }
 
 /* ---- losses ---- */
 
-TEST(a_lost_service_ends_all_and_the_next_one_starts_anew)
+STARTED_TEST(a_lost_service_ends_all_and_the_next_one_starts_anew)
 {
-	static struct rig r;
-
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
 	for (int round = 1; round <= 3; round++) {
-		connect_fully(&r);
-		send_memory(&r, 4, r.smb.fd);
-		send_setup(&r, "test.plain", 50, NULL);
-		send_start(&r, 50);
-		assert_number(expect_call(&r, REGISTER_WRITER), 1, 1);
-		expect_call(&r, STARTED);
-		host_reset(&r.host);
-		spin_until(r.loop, r.disconnected == round);
-		assert_story(&r, "create start stop destroy ");
+		connect_fully(r);
+		send_memory(r, 4, r->smb.fd);
+		send_setup(r, "test.plain", 50, "");
+		send_start(r, 50);
+		expect_arguments(r, REGISTER_WRITER, &pb__register_trace_writer_request__descriptor,
+				 "trace_writer_id: 1 target_buffer: 4");
+		expect_call(r, STARTED);
+		host_reset(&r->host);
+		spin_until(r->loop, r->disconnected == round);
+		assert_story(r, "create start stop destroy ");
 		/* the memory of the lost service stays as it was: make it a new one's */
-		memset(r.smb.smb.base, 0, r.smb.size);
+		memset(r->smb.smb.base, 0, r->smb.size);
 	}
-	connect_fully(&r);
-	rig_deinit(&r);
+	connect_fully(r);
 }
 
-TEST(a_memory_that_cannot_be_used_is_told_and_left)
+STARTED_TEST(a_memory_that_cannot_be_used_is_told_and_left)
 {
 	static const uint32_t page_kb[] = {3, 0, 64, UINT32_MAX, 128};
-	static struct rig r;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
 	for (size_t i = 0; i <= ARRAY_SIZE(page_kb); i++) {
-		connect_fully(&r);
+		connect_fully(r);
 		if (i < ARRAY_SIZE(page_kb))
-			send_memory(&r, page_kb[i], r.smb.fd);
+			send_memory(r, page_kb[i], r->smb.fd);
 		else
-			send_memory(&r, 4, -1); /* without the memory */
-		spin_until(r.loop, r.host.closed == (int)i + 1);
-		assert_non_null(strstr(r.sentence, "shared memory"));
-		host_reset(&r.host);
+			send_memory(r, 4, -1); /* without the memory */
+		spin_until(r->loop, r->host.closed == (int)i + 1);
+		assert_non_null(strstr(r->sentence, "shared memory"));
+		host_reset(&r->host);
 	}
-	assert_int_equal(r.disconnected, ARRAY_SIZE(page_kb) + 1);
-	rig_deinit(&r);
+	assert_int_equal(r->disconnected, ARRAY_SIZE(page_kb) + 1);
 }
 
-TEST(services_that_do_not_want_us_are_told_and_tried_again)
+STARTED_TEST(services_that_do_not_want_us_are_told_and_tried_again)
 {
-	static struct rig r;
 	uint64_t id;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
+	id = greet(r); /* refuses */
+	host_reply(&r->host, id, false, false, "", 0);
+	spin_until(r->loop, r->host.closed == 1);
+	assert_non_null(strstr(r->sentence, "refuses"));
+	host_reset(&r->host);
 
-	id = greet(&r); /* refuses */
-	host_reply(&r.host, id, false, false, "", 0);
-	spin_until(r.loop, r.host.closed == 1);
-	assert_non_null(strstr(r.sentence, "refuses"));
-	host_reset(&r.host);
+	id = greet(r); /* answers with no message */
+	host_reply(&r->host, id, true, false, "\xff", 1);
+	spin_until(r->loop, r->host.closed == 2);
+	host_reset(&r->host);
 
-	id = greet(&r); /* answers with no message */
-	host_reply(&r.host, id, true, false, "\xff", 1);
-	spin_until(r.loop, r.host.closed == 2);
-	host_reset(&r.host);
+	welcome(r, greet(r), true, false); /* shares memory that is none */
+	send_memory(r, 4, -1);
+	spin_until(r->loop, r->host.closed == 3);
+	assert_non_null(strstr(r->sentence, "shared memory cannot be used"));
+	host_reset(&r->host);
 
-	welcome(&r, greet(&r), true, false); /* shares memory that is none */
-	send_memory(&r, 4, -1);
-	spin_until(r.loop, r.host.closed == 3);
-	assert_non_null(strstr(r.sentence, "shared memory cannot be used"));
-	host_reset(&r.host);
+	welcome(r, greet(r), true, false); /* ends the commands */
+	host_reply(&r->host, r->commands, true, false, "", 0);
+	spin_until(r->loop, r->host.closed == 4);
+	host_reset(&r->host);
 
-	welcome(&r, greet(&r), true, false); /* ends the commands */
-	host_reply(&r.host, r.commands, true, false, "", 0);
-	spin_until(r.loop, r.host.closed == 4);
-	host_reset(&r.host);
+	host_expect(&r->host, FRAME_BIND_SERVICE); /* is something else */
+	host_send_bind_reply(&r->host, 1, false, NULL, 0);
+	spin_until(r->loop, r->host.closed == 5);
+	host_reset(&r->host);
 
-	host_expect(&r.host, FRAME_BIND_SERVICE); /* is something else */
-	host_send_bind_reply(&r.host, 1, false, NULL, 0);
-	spin_until(r.loop, r.host.closed == 5);
-	host_reset(&r.host);
+	host_expect(&r->host, FRAME_BIND_SERVICE); /* has no methods */
+	host_send_bind_reply(&r->host, 1, true, NULL, 0);
+	spin_until(r->loop, r->host.closed == 6);
+	host_reset(&r->host);
 
-	host_expect(&r.host, FRAME_BIND_SERVICE); /* has no methods */
-	host_send_bind_reply(&r.host, 1, true, NULL, 0);
-	spin_until(r.loop, r.host.closed == 6);
-	host_reset(&r.host);
-
-	assert_int_equal(r.connected, 0);
-	assert_int_equal(r.disconnected, 0);
-	connect_fully(&r);
-	rig_deinit(&r);
+	assert_int_equal(r->connected, 0);
+	assert_int_equal(r->disconnected, 0);
+	connect_fully(r);
 }
 
-TEST(a_service_that_shares_no_memory_gets_the_chunks)
+STARTED_TEST(a_service_that_shares_no_memory_gets_the_chunks)
 {
 	const struct smb_chunk_header h = {.writer_id = 1};
 	Pb__CommitDataRequest *m;
-	static struct rig r;
 	struct smb_chunk c;
 	const struct frame *f;
 
-	rig_init(&r);
-	rig_listen(&r);
-	rig_start(&r, NULL);
-	welcome(&r, greet(&r), true, true);
-	expect_call(&r, REGISTER_SOURCE);
-	expect_call(&r, REGISTER_SOURCE);
-	host_reply(&r.host, expect_call(&r, SYNC)->request_id, true, false, "", 0);
-	spin_until(r.loop, r.connected == 1);
-	send_memory(&r, 4, -1);
-	spin_until(r.loop, arbiter_take(r.p->arbiter, &h, 0, &c));
+	welcome(r, greet(r), true, true);
+	expect_call(r, REGISTER_SOURCE);
+	expect_call(r, REGISTER_SOURCE);
+	host_reply(&r->host, expect_call(r, SYNC)->request_id, true, false, "", 0);
+	spin_until(r->loop, r->connected == 1);
+	send_memory(r, 4, -1);
+	spin_until(r->loop, arbiter_take(r->p->arbiter, &h, 0, &c));
 	memset(c.payload, 'x', c.payload_size);
-	arbiter_give(r.p->arbiter, &c, &h, 4);
-	f = expect_call(&r, COMMIT);
+	arbiter_give(r->p->arbiter, &c, &h, 4);
+	f = expect_call(r, COMMIT);
 	m = pb__commit_data_request__unpack(NULL, f->payload_len, f->payload);
 	assert_non_null(m);
 	assert_int_equal(m->chunks_to_move[0]->data.len, 4088);
 	assert_int_equal(m->chunks_to_move[0]->data.data[4087], 'x');
 	pb__commit_data_request__free_unpacked(m, NULL);
-	assert_string_equal(r.sentence, "");
-	rig_deinit(&r);
+	assert_string_equal(r->sentence, "");
 }
 
-TEST(a_service_that_comes_later_is_found_by_its_socket)
+RIG_TEST(a_service_that_comes_later_is_found_by_its_socket)
 {
-	static struct rig r;
-
-	rig_init(&r);
-	rig_start(&r, NULL);
-	r.p->retry_ms = 3600 * 1000; /* the wait after the next try: for ever */
-	spin_until(r.loop, r.p->retry_ms == 30000);
-	assert_string_equal(r.sentence, ""); /* to wait is no trouble */
-	rig_listen(&r);
-	connect_fully(&r);
-	assert_int_equal(r.p->retry_ms, 100);
-	assert_null(r.p->watch);
-	rig_deinit(&r);
+	rig_start(r, NULL);
+	r->p->retry_ms = 3600 * 1000; /* the wait after the next try: for ever */
+	spin_until(r->loop, r->p->retry_ms == 30000);
+	assert_string_equal(r->sentence, ""); /* to wait is no trouble */
+	rig_listen(r);
+	connect_fully(r);
+	assert_int_equal(r->p->retry_ms, 100);
+	assert_null(r->p->watch);
 }
 
-TEST(waits_double)
+RIG_TEST(waits_double)
 {
-	static struct rig r;
-
-	rig_init(&r);
-	rig_start(&r, NULL);
-	assert_int_equal(r.p->retry_ms, 200);
-	spin_until(r.loop, r.p->retry_ms == 400);
-	spin_until(r.loop, r.p->retry_ms == 800);
-	rig_listen(&r); /* anew, with the socket */
-	connect_fully(&r);
-	assert_int_equal(r.p->retry_ms, 100);
-	rig_deinit(&r);
+	rig_start(r, NULL);
+	assert_int_equal(r->p->retry_ms, 200);
+	spin_until(r->loop, r->p->retry_ms == 400);
+	spin_until(r->loop, r->p->retry_ms == 800);
+	rig_listen(r); /* anew, with the socket */
+	connect_fully(r);
+	assert_int_equal(r->p->retry_ms, 100);
 }
 
-TEST(a_folder_that_is_missing_is_waited_for_too)
+RIG_TEST(a_folder_that_is_missing_is_waited_for_too)
 {
 	char address[100];
 	const struct producer_options o = {.socket = address};
-	static struct rig r;
 
-	rig_init(&r);
-	snprintf(address, sizeof(address), "%s/later/sock", r.dir);
-	rig_start(&r, &o);
-	assert_null(r.p->watch);
-	snprintf(r.path, sizeof(r.path), "%s/later", r.dir);
-	mkdir(r.path, 0700);
-	strcat(r.path, "/sock");
-	rig_listen(&r);
-	connect_fully(&r);
-	unlink(r.path);
-	*strrchr(r.path, '/') = '\0';
-	rmdir(r.path);
-	rig_deinit(&r);
+	snprintf(address, sizeof(address), "%s/later/sock", r->dir);
+	rig_start(r, &o);
+	assert_null(r->p->watch);
+	snprintf(r->path, sizeof(r->path), "%s/later", r->dir);
+	mkdir(r->path, 0700);
+	strcat(r->path, "/sock");
+	rig_listen(r);
+	connect_fully(r);
+	unlink(r->path);
+	*strrchr(r->path, '/') = '\0';
+	rmdir(r->path);
 }

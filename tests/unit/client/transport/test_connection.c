@@ -78,7 +78,8 @@ static void note_reply(void *ctx, const struct connection_reply *reply)
 
 static void call(struct pair *p, const char *method, intptr_t number)
 {
-	assert_int_equal(connection_call(p->c, method, "args", 4, -1, note_reply, (void *)number), 0);
+	assert_int_equal(connection_call(p->c, method, "args", 4, -1, note_reply, (void *)number),
+			 0);
 }
 
 /* Gives the other end, for a host that writes its bytes itself. */
@@ -114,6 +115,22 @@ static void pair_bind(struct pair *p)
 	spin_until(p->loop, p->bound);
 }
 
+static int pair_setup(void **state)
+{
+	static struct pair p;
+
+	pair_init(&p);
+	*state = &p;
+	return 0;
+}
+
+static int bound_setup(void **state)
+{
+	pair_setup(state);
+	pair_bind(*state);
+	return 0;
+}
+
 static void pair_deinit(struct pair *p)
 {
 	connection_free(p->c);
@@ -121,187 +138,160 @@ static void pair_deinit(struct pair *p)
 	event_base_free(p->loop);
 }
 
-TEST(methods_are_known_by_name_once_bound)
+static int pair_teardown(void **state)
 {
-	static struct pair p;
-
-	pair_init(&p);
-	assert_false(connection_has(p.c, "First"));
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -ENOSYS);
-	pair_bind(&p);
-	assert_true(connection_has(p.c, "First"));
-	assert_true(connection_has(p.c, "Seventh"));
-	assert_false(connection_has(p.c, "Third"));
-	assert_false(connection_has(p.c, ""));
-	assert_int_equal(connection_call(p.c, "Third", NULL, 0, -1, note_reply, NULL), -ENOSYS);
-	spin_idle(p.loop);
-	assert_int_equal(p.host.n, 1);
-	assert_int_equal(p.n, 0);
-	pair_deinit(&p);
+	pair_deinit(*state);
+	return 0;
 }
 
-TEST(calls_carry_ids_arguments_and_the_wish_for_a_reply)
+#define PAIR_TEST(name) TEST_STATE(name, pair_setup, pair_teardown, struct pair *p)
+#define BOUND_TEST(name) TEST_STATE(name, bound_setup, pair_teardown, struct pair *p)
+
+PAIR_TEST(methods_are_known_by_name_once_bound)
 {
-	static struct pair p;
+	assert_false(connection_has(p->c, "First"));
+	assert_int_equal(connection_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -ENOSYS);
+	pair_bind(p);
+	assert_true(connection_has(p->c, "First"));
+	assert_true(connection_has(p->c, "Seventh"));
+	assert_false(connection_has(p->c, "Third"));
+	assert_false(connection_has(p->c, ""));
+	assert_int_equal(connection_call(p->c, "Third", NULL, 0, -1, note_reply, NULL), -ENOSYS);
+	spin_idle(p->loop);
+	assert_int_equal(p->host.n, 1);
+	assert_int_equal(p->n, 0);
+}
+
+BOUND_TEST(calls_carry_ids_arguments_and_the_wish_for_a_reply)
+{
 	const struct frame *f;
 
-	pair_init(&p);
-	pair_bind(&p);
-	call(&p, "Seventh", 1);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, NULL, NULL), 0);
-	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
+	call(p, "Seventh", 1);
+	assert_int_equal(connection_call(p->c, "First", NULL, 0, -1, NULL, NULL), 0);
+	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->request_id, 2);
 	assert_int_equal(f->service_id, 1);
 	assert_int_equal(f->method_id, 7);
 	assert_false(f->drop_reply);
 	assert_int_equal(f->payload_len, 4);
 	assert_memory_equal(f->payload, "args", 4);
-	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
+	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->request_id, 3);
 	assert_int_equal(f->method_id, 1);
 	assert_true(f->drop_reply);
 	assert_int_equal(f->payload_len, 0);
-	pair_deinit(&p);
 }
 
-TEST(messages_are_packed)
+BOUND_TEST(messages_are_packed)
 {
 	Pb__NotifyDataSourceStoppedRequest m = PB__NOTIFY_DATA_SOURCE_STOPPED_REQUEST__INIT;
-	static struct pair p;
 	const struct frame *f;
 
-	pair_init(&p);
-	pair_bind(&p);
 	m.has_data_source_id = true;
 	m.data_source_id = 5;
-	assert_int_equal(connection_call_msg(p.c, "Second", &m.base, NULL, NULL), 0);
-	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
+	assert_int_equal(connection_call_msg(p->c, "Second", &m.base, NULL, NULL), 0);
+	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->payload_len, 2);
 	assert_memory_equal(f->payload, "\x08\x05", 2);
-	pair_deinit(&p);
 }
 
-TEST(replies_find_their_calls_in_any_order)
+BOUND_TEST(replies_find_their_calls_in_any_order)
 {
-	static struct pair p;
-
-	pair_init(&p);
-	pair_bind(&p);
 	for (intptr_t i = 1; i <= 3; i++)
-		call(&p, "First", i); /* request ids 2, 3, 4 */
-	host_reply(&p.host, 4, true, false, "c", 1);
-	host_reply(&p.host, 99, true, false, "x", 1);
-	host_reply(&p.host, 4, true, false, "again", 5);
-	host_reply(&p.host, 2, true, false, "", 0);
-	host_reply(&p.host, 3, false, false, "", 0);
-	spin_until(p.loop, p.n == 3);
-	spin_idle(p.loop);
-	assert_int_equal(p.n, 3);
-	assert_int_equal(p.replies[0].call, 3);
-	assert_string_equal(p.replies[0].data, "c");
-	assert_int_equal(p.replies[1].call, 1);
-	assert_int_equal(p.replies[1].error, 0);
-	assert_int_equal(p.replies[2].call, 2);
-	assert_int_equal(p.replies[2].error, -EPROTO);
-	pair_deinit(&p);
+		call(p, "First", i); /* request ids 2, 3, 4 */
+	host_reply(&p->host, 4, true, false, "c", 1);
+	host_reply(&p->host, 99, true, false, "x", 1);
+	host_reply(&p->host, 4, true, false, "again", 5);
+	host_reply(&p->host, 2, true, false, "", 0);
+	host_reply(&p->host, 3, false, false, "", 0);
+	spin_until(p->loop, p->n == 3);
+	spin_idle(p->loop);
+	assert_int_equal(p->n, 3);
+	assert_int_equal(p->replies[0].call, 3);
+	assert_string_equal(p->replies[0].data, "c");
+	assert_int_equal(p->replies[1].call, 1);
+	assert_int_equal(p->replies[1].error, 0);
+	assert_int_equal(p->replies[2].call, 2);
+	assert_int_equal(p->replies[2].error, -EPROTO);
 }
 
-TEST(streams_stay_open_until_their_last_reply)
+BOUND_TEST(streams_stay_open_until_their_last_reply)
 {
-	static struct pair p;
-
-	pair_init(&p);
-	pair_bind(&p);
-	call(&p, "First", 1);
-	call(&p, "First", 2);
-	host_reply(&p.host, 2, true, true, "a", 1);
-	host_reply(&p.host, 3, true, true, "b", 1);
-	host_reply(&p.host, 2, true, true, "c", 1);
-	host_reply(&p.host, 2, true, false, "d", 1);
-	host_reply(&p.host, 2, true, true, "too late", 8);
-	host_reply(&p.host, 3, false, true, "", 0); /* a failure ends it, whatever it says */
-	host_reply(&p.host, 3, true, false, "too late", 8);
-	spin_until(p.loop, p.n == 5);
-	spin_idle(p.loop);
-	assert_int_equal(p.n, 5);
-	assert_true(p.replies[0].has_more && p.replies[1].has_more && p.replies[2].has_more);
-	assert_false(p.replies[3].has_more || p.replies[4].has_more);
-	assert_string_equal(p.replies[3].data, "d");
-	assert_int_equal(p.replies[4].call, 2);
-	assert_int_equal(p.replies[4].error, -EPROTO);
-	pair_deinit(&p);
+	call(p, "First", 1);
+	call(p, "First", 2);
+	host_reply(&p->host, 2, true, true, "a", 1);
+	host_reply(&p->host, 3, true, true, "b", 1);
+	host_reply(&p->host, 2, true, true, "c", 1);
+	host_reply(&p->host, 2, true, false, "d", 1);
+	host_reply(&p->host, 2, true, true, "too late", 8);
+	host_reply(&p->host, 3, false, true, "", 0); /* a failure ends it, whatever it says */
+	host_reply(&p->host, 3, true, false, "too late", 8);
+	spin_until(p->loop, p->n == 5);
+	spin_idle(p->loop);
+	assert_int_equal(p->n, 5);
+	assert_true(p->replies[0].has_more && p->replies[1].has_more && p->replies[2].has_more);
+	assert_false(p->replies[3].has_more || p->replies[4].has_more);
+	assert_string_equal(p->replies[3].data, "d");
+	assert_int_equal(p->replies[4].call, 2);
+	assert_int_equal(p->replies[4].error, -EPROTO);
 }
 
-TEST(a_request_error_is_a_refusal)
+BOUND_TEST(a_request_error_is_a_refusal)
 {
-	static struct pair p;
-
-	pair_init(&p);
-	pair_bind(&p);
-	call(&p, "First", 1);
-	host_send_error(&p.host, 2);
-	spin_until(p.loop, p.n == 1);
-	assert_int_equal(p.replies[0].error, -EPROTO);
-	pair_deinit(&p);
+	call(p, "First", 1);
+	host_send_error(&p->host, 2);
+	spin_until(p->loop, p->n == 1);
+	assert_int_equal(p->replies[0].error, -EPROTO);
 }
 
-TEST(descriptors_go_both_ways)
+BOUND_TEST(descriptors_go_both_ways)
 {
-	static struct pair p;
 	struct stat mine, theirs;
 	int fd = memfd_create("test", MFD_CLOEXEC), got;
 
-	pair_init(&p);
-	pair_bind(&p);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, fd, note_reply, (void *)1), 0);
-	host_expect(&p.host, FRAME_INVOKE_METHOD);
-	got = msgsock_take_fd(p.host.sock);
+	assert_int_equal(connection_call(p->c, "First", NULL, 0, fd, note_reply, (void *)1), 0);
+	host_expect(&p->host, FRAME_INVOKE_METHOD);
+	got = msgsock_take_fd(p->host.sock);
 	assert_true(got >= 0);
 	fstat(fd, &mine);
 	fstat(got, &theirs);
 	assert_int_equal(mine.st_ino, theirs.st_ino);
-	host_reply_fd(&p.host, 2, true, true, "x", 1, got);
-	spin_until(p.loop, p.n == 1);
-	assert_true(p.fd >= 0);
-	fstat(p.fd, &theirs);
+	host_reply_fd(&p->host, 2, true, true, "x", 1, got);
+	spin_until(p->loop, p->n == 1);
+	assert_true(p->fd >= 0);
+	fstat(p->fd, &theirs);
 	assert_int_equal(mine.st_ino, theirs.st_ino);
-	close(p.fd);
+	close(p->fd);
 	/* taken is taken */
-	host_reply(&p.host, 2, true, true, "x", 1);
-	spin_until(p.loop, p.n == 2);
-	assert_int_equal(p.fd, -1);
+	host_reply(&p->host, 2, true, true, "x", 1);
+	spin_until(p->loop, p->n == 2);
+	assert_int_equal(p->fd, -1);
 	close(got);
 	close(fd);
-	pair_deinit(&p);
 }
 
-TEST(a_loss_answers_every_call_once_and_in_order)
+BOUND_TEST(a_loss_answers_every_call_once_and_in_order)
 {
-	static struct pair p;
-
-	pair_init(&p);
-	pair_bind(&p);
 	for (intptr_t i = 1; i <= 5; i++)
-		call(&p, "First", i);
-	host_reply(&p.host, 3, true, true, "open", 4);
-	host_reply(&p.host, 4, true, false, "done", 4);
-	spin_until(p.loop, p.n == 2);
-	host_drop(&p.host);
-	spin_until(p.loop, p.lost);
-	spin_idle(p.loop);
-	assert_int_equal(p.lost, 1);
-	assert_int_equal(p.lost_error, 0);
-	assert_int_equal(p.n, 6);
+		call(p, "First", i);
+	host_reply(&p->host, 3, true, true, "open", 4);
+	host_reply(&p->host, 4, true, false, "done", 4);
+	spin_until(p->loop, p->n == 2);
+	host_drop(&p->host);
+	spin_until(p->loop, p->lost);
+	spin_idle(p->loop);
+	assert_int_equal(p->lost, 1);
+	assert_int_equal(p->lost_error, 0);
+	assert_int_equal(p->n, 6);
 	for (size_t i = 2; i < 6; i++)
-		assert_int_equal(p.replies[i].error, -EPIPE);
-	assert_int_equal(p.replies[2].call, 1);
-	assert_int_equal(p.replies[3].call, 2);
-	assert_int_equal(p.replies[4].call, 4);
-	assert_int_equal(p.replies[5].call, 5);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
-	assert_int_equal(connection_drain(p.c, 10), -EPIPE);
-	assert_int_equal(connection_take_fd(p.c), -1);
-	pair_deinit(&p);
+		assert_int_equal(p->replies[i].error, -EPIPE);
+	assert_int_equal(p->replies[2].call, 1);
+	assert_int_equal(p->replies[3].call, 2);
+	assert_int_equal(p->replies[4].call, 4);
+	assert_int_equal(p->replies[5].call, 5);
+	assert_int_equal(connection_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
+	assert_int_equal(connection_drain(p->c, 10), -EPIPE);
+	assert_int_equal(connection_take_fd(p->c), -1);
 }
 
 /* One message of the stream of a host. */
@@ -395,20 +385,15 @@ TEST(the_host_may_be_lost_at_any_byte)
 			lose_after(&s, cut, reset);
 }
 
-TEST(calls_made_while_it_is_lost_are_refused)
+BOUND_TEST(calls_made_while_it_is_lost_are_refused)
 {
-	static struct pair p;
-
-	pair_init(&p);
-	pair_bind(&p);
-	call(&p, "First", 1);
-	call(&p, "First", 2);
-	p.call_in_reply = true;
-	host_drop(&p.host);
-	spin_until(p.loop, p.lost);
-	assert_int_equal(p.call_result, -EPIPE);
-	assert_int_equal(p.n, 2);
-	pair_deinit(&p);
+	call(p, "First", 1);
+	call(p, "First", 2);
+	p->call_in_reply = true;
+	host_drop(&p->host);
+	spin_until(p->loop, p->lost);
+	assert_int_equal(p->call_result, -EPIPE);
+	assert_int_equal(p->n, 2);
 }
 
 TEST(it_can_be_freed_in_any_callback)
@@ -480,78 +465,69 @@ TEST(an_unknown_service_is_a_loss)
 	pair_deinit(&p);
 }
 
-TEST(odd_method_lists_are_borne)
+PAIR_TEST(odd_method_lists_are_borne)
 {
 	static char names[200][8];
 	static const char long_name[] =
 		"AMethodWithANameThatIsMuchLongerThanAnyThatTheProtocolHasOrIsEverGoingToHave";
 	struct frame_method many[200] = {{1, long_name}, {0, "Zero"}, {3, ""}, {4, "Good"}};
-	static struct pair p;
 
 	for (unsigned i = 4; i < ARRAY_SIZE(many); i++) {
 		snprintf(names[i], sizeof(names[i]), "M%u", i);
 		many[i] = (struct frame_method){i, names[i]};
 	}
-	pair_init(&p);
-	host_send_bind_reply(&p.host, 1, true, many, ARRAY_SIZE(many));
-	spin_until(p.loop, p.bound);
-	assert_false(connection_has(p.c, long_name));
-	assert_false(connection_has(p.c, "Zero"));
-	assert_false(connection_has(p.c, ""));
-	assert_true(connection_has(p.c, "Good"));
-	assert_true(connection_has(p.c, "M20"));
-	assert_false(connection_has(p.c, "M199")); /* CONNECTION_MAX_METHODS */
+	host_send_bind_reply(&p->host, 1, true, many, ARRAY_SIZE(many));
+	spin_until(p->loop, p->bound);
+	assert_false(connection_has(p->c, long_name));
+	assert_false(connection_has(p->c, "Zero"));
+	assert_false(connection_has(p->c, ""));
+	assert_true(connection_has(p->c, "Good"));
+	assert_true(connection_has(p->c, "M20"));
+	assert_false(connection_has(p->c, "M199")); /* CONNECTION_MAX_METHODS */
 	/* a second bind reply changes nothing */
-	host_send_bind_reply(&p.host, 1, false, NULL, 0);
-	spin_idle(p.loop);
-	assert_int_equal(p.lost, 0);
-	assert_true(connection_has(p.c, "Good"));
-	pair_deinit(&p);
+	host_send_bind_reply(&p->host, 1, false, NULL, 0);
+	spin_idle(p->loop);
+	assert_int_equal(p->lost, 0);
+	assert_true(connection_has(p->c, "Good"));
 }
 
-TEST(frames_that_make_no_sense_are_skipped)
+PAIR_TEST(frames_that_make_no_sense_are_skipped)
 {
-	static struct pair p;
 	struct pb_mem m;
 
-	pair_init(&p);
-	host_reply(&p.host, 1, true, false, "not a bind reply", 16);
-	host_send_bind_reply(&p.host, 77, false, NULL, 0);
-	spin_idle(p.loop);
-	pair_bind(&p);
-	call(&p, "First", 1);
-	host_send(&p.host, "\xff\xff\xff\xff", 4);
-	host_send(&p.host, "", 0);
+	host_reply(&p->host, 1, true, false, "not a bind reply", 16);
+	host_send_bind_reply(&p->host, 77, false, NULL, 0);
+	spin_idle(p->loop);
+	pair_bind(p);
+	call(p, "First", 1);
+	host_send(&p->host, "\xff\xff\xff\xff", 4);
+	host_send(&p->host, "", 0);
 	assert_int_equal(pb_mem_init(&m), 0);
 	frame_put_bind(&m.enc, 2, "ProducerPort");
-	host_send(&p.host, m.buf, pb_mem_len(&m));
+	host_send(&p->host, m.buf, pb_mem_len(&m));
 	pb_mem_deinit(&m);
-	host_reply(&p.host, 2, true, false, "good", 4);
-	spin_until(p.loop, p.n == 1);
-	assert_string_equal(p.replies[0].data, "good");
-	assert_int_equal(p.lost, 0);
-	pair_deinit(&p);
+	host_reply(&p->host, 2, true, false, "good", 4);
+	spin_until(p->loop, p->n == 1);
+	assert_string_equal(p->replies[0].data, "good");
+	assert_int_equal(p->lost, 0);
 }
 
-TEST(arguments_larger_than_a_frame_are_refused_here)
+BOUND_TEST(arguments_larger_than_a_frame_are_refused_here)
 {
 	static uint8_t big[MSGSOCK_MAX_MESSAGE + 1];
-	static struct pair p;
 	const struct frame *f;
 
-	pair_init(&p);
-	pair_bind(&p);
-	assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, note_reply, NULL),
+	assert_int_equal(connection_call(p->c, "First", big, sizeof(big), -1, note_reply, NULL),
 			 -EMSGSIZE);
-	assert_int_equal(connection_call(p.c, "First", big, sizeof(big) - 5, -1, note_reply, NULL),
+	assert_int_equal(connection_call(p->c, "First", big, sizeof(big) - 5, -1, note_reply, NULL),
 			 -EMSGSIZE); /* with its envelope */
-	assert_int_equal(connection_call(p.c, "First", big, 131072 - 512, -1, note_reply, NULL), 0);
-	f = host_expect(&p.host, FRAME_INVOKE_METHOD);
+	assert_int_equal(connection_call(p->c, "First", big, 131072 - 512, -1, note_reply, NULL),
+			 0);
+	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->payload_len, 131072 - 512);
-	host_reply(&p.host, f->request_id, true, false, "", 0);
-	spin_until(p.loop, p.n == 1);
-	assert_int_equal(p.replies[0].error, 0);
-	pair_deinit(&p);
+	host_reply(&p->host, f->request_id, true, false, "", 0);
+	spin_until(p->loop, p->n == 1);
+	assert_int_equal(p->replies[0].error, 0);
 }
 
 TEST(what_waits_can_be_drained_without_the_loop)

@@ -163,13 +163,12 @@ static void on_ended(void *ctx, int error, const char *text)
 	add(((struct fixture *)ctx)->heard, "ended(%d,%s) ", error, text);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
 FIXTURE_TEST(clones_are_asked_for_by_number_or_by_name)
 {
 	const struct consumer_clone_request number = {.session_id = 7}, name = {.name = "n"},
 					    best = {.session_id = CONSUMER_CLONE_FOR_BUGREPORT};
-	struct fixture *x = *state;
 
 	assert_int_equal(consumer_clone(x->consumer, &number, -1, on_cloned, x), 0);
 	assert_int_equal(consumer_clone(x->consumer, &name, STDIN_FILENO, on_cloned, x), 0);
@@ -183,7 +182,6 @@ FIXTURE_TEST(clone_says_which_trigger_it_is_for)
 {
 	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
 	const struct consumer_clone_request request = {.session_id = 7, .trigger = &hit};
-	struct fixture *x = *state;
 
 	hit.trigger_name = (char *)"late";
 	hit.producer_name = (char *)"app";
@@ -198,8 +196,6 @@ FIXTURE_TEST(clone_says_which_trigger_it_is_for)
 
 FIXTURE_TEST(attaching_gives_the_config)
 {
-	struct fixture *x = *state;
-
 	assert_int_equal(consumer_attach(x->consumer, "key", on_attached, x), 0);
 	assert_int_equal(consumer_attach(x->consumer, "empty", on_attached, x), 0);
 	run(x);
@@ -208,8 +204,6 @@ FIXTURE_TEST(attaching_gives_the_config)
 
 FIXTURE_TEST(detaching_can_be_refused)
 {
-	struct fixture *x = *state;
-
 	assert_int_equal(consumer_detach(x->consumer, "key", on_done, x), 0);
 	run(x);
 	assert_string_equal(x->heard, "done(-71) ");
@@ -217,8 +211,6 @@ FIXTURE_TEST(detaching_can_be_refused)
 
 FIXTURE_TEST(end_of_a_session_is_awaited)
 {
-	struct fixture *x = *state;
-
 	assert_int_equal(consumer_await_end(x->consumer, on_ended, x), 0);
 	run(x);
 	assert_string_equal(x->heard, "ended(0,why) ");
@@ -227,7 +219,6 @@ FIXTURE_TEST(end_of_a_session_is_awaited)
 FIXTURE_TEST(service_that_goes_away_answers_all)
 {
 	const struct consumer_clone_request number = {.session_id = 7};
-	struct fixture *x = *state;
 
 	assert_int_equal(consumer_clone(x->consumer, &number, -1, on_cloned, x), 0);
 	assert_int_equal(consumer_attach(x->consumer, "key", on_attached, x), 0);

@@ -61,12 +61,11 @@ SCRIPT(padding_of_one_unit, 4096,
        /* The lap before is gone, and its padding with it. */
        "count padding_bytes_cleared 16 bytes_in_use 0")
 
-TEST_WITH(replaced_by_sizes_that_differ_by_little, setup_4k, teardown)
+TEST_STATE(replaced_by_sizes_that_differ_by_little, setup_4k, teardown, struct trace_buffer *b)
 {
 	static const size_t sizes[] = {1024, 1008, 1040, 1024,	  1056, 992, 1024,
 				       1040, 1008, 1024, 16 + 16, 4064, 32,  4048,
 				       48,   2048, 2032, 2064,	  4096, 32};
-	struct trace_buffer *b = *state;
 
 	for (uint32_t i = 0; i < 20; i++) {
 		uint64_t left;

@@ -236,10 +236,10 @@ IN_64K(what_a_writer_left_unfinished_is_not_waited_for)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-TEST_WITH(patches_of_a_later_writer_are_not_for_the_one_before, setup_64k, teardown)
+TEST_STATE(patches_of_a_later_writer_are_not_for_the_one_before, setup_64k, teardown,
+	   struct trace_buffer *b)
 {
 	struct trace_buffer_patch p = {.offset = 4, .data = {'x', 'x', 'x', 'x'}};
-	struct trace_buffer *b = *state;
 
 	commit_text(b, 1, 1, 0, 0, "original");
 	trace_buffer_end_writer(b, 1, 1);

@@ -53,10 +53,9 @@ IN_64K(a_pass_may_be_broken_off_anywhere)
 	expect_end(b);
 }
 
-TEST_WITH(packets_of_all_lengths_of_the_size, setup_1m, teardown)
+TEST_STATE(packets_of_all_lengths_of_the_size, setup_1m, teardown, struct trace_buffer *b)
 {
 	static const size_t sizes[] = {1, 126, 127, 128, 16383, 16384, 32000};
-	struct trace_buffer *b = *state;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint8_t size[10];
@@ -90,10 +89,9 @@ SCRIPT(empty_chunks_keep_the_order_of_ids, 64 << 10,
        "read 1.1 'zero' 1.1 'two' end\n"
        "count chunks_read 3")
 
-TEST_WITH(writers_keep_their_identity, setup_64k, teardown)
+TEST_STATE(writers_keep_their_identity, setup_64k, teardown, struct trace_buffer *b)
 {
 	struct trace_buffer_writer w = {.producer_id = 9, .writer_id = 3, .uid = 42, .pid = 0};
-	struct trace_buffer *b = *state;
 	struct trace_packet p;
 
 	commit_text(b, 7, 3, 0, 0, "seven");

@@ -2,18 +2,6 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 /* Always accepted, whatever comes of it. */
 static void change(struct stage *g, const char *text)
 {
@@ -98,18 +86,16 @@ STAGE_TEST(without_a_session_or_after_its_end_nothing_happens)
 {
 	change(g, SOURCES(""));
 	stage_start(g, BUFFER SOURCES("producer_name_filter: 'prod'"));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	change(g, SOURCES(""));
 	assert_int_equal(rig_session(&g->rig)->config->data_sources[0]->n_producer_name_filter, 1);
 	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_CHANGE_CONFIG, "\x0a\x7f", 2)));
 }
 
 /* Small on the wire, and a copy of it for each source of the name. */
-TEST_WITH(copies_of_filters_have_a_limit, setup, teardown)
+STAGE_TEST(copies_of_filters_have_a_limit)
 {
 	enum { SOURCES_OF_IT = 1000, BYTES = 9000 };
-	struct stage *g = *state;
 	char *text = malloc(64 + 64 * SOURCES_OF_IT + BYTES), *end = text;
 	const struct session *s;
 

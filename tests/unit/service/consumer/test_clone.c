@@ -1,43 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
-#include "unit/service/rig.h"
+#include "unit/service/clone_rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 #include "ipc/consumer_port.pb-c.h"
-
-/* g->cons owns the source; this one clones. */
-static struct peer *cloner;
-
-static int setup(void **state)
-{
-	struct stage *g = stage_new(0, false);
-
-	cloner = rig_consumer(&g->rig);
-	*state = g;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct stage *g = *state;
-
-	rig_hang_up(&g->rig, cloner);
-	stage_free(g);
-	return 0;
-}
-
-/* Answers the next flush of the producer, which is for these reasons. */
-static void flush_comes(struct stage *g, uint64_t flags)
-{
-	struct pb_field f;
-
-	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), flags);
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
-}
-
-#define CLONE_FLAGS (FLUSH_REASON_CLONE | FLUSH_BY_SERVICE)
 
 static uint64_t ask(uint64_t session)
 {
@@ -47,30 +13,6 @@ static uint64_t ask(uint64_t session)
 static uint64_t ask_by_name(const char *name)
 {
 	return peer_call_text(cloner, C_CLONE, PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, name);
-}
-
-static void assert_cloned(struct peer *p, uint64_t id)
-{
-	struct pb_field f;
-
-	assert_true(peer_accepted(p, id));
-	if (peer_field(p, PB_CLONE_SESSION_RESPONSE_ERROR, &f))
-		fail_msg("not cloned: %.*s", (int)f.len, (const char *)f.data);
-	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f) && f.u64);
-	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_UUID_MSB, &f) && f.u64);
-	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_UUID_LSB, &f) && f.u64);
-}
-
-static void assert_not_cloned(struct peer *p, uint64_t id, const char *why)
-{
-	struct pb_field f;
-
-	assert_true(peer_accepted(p, id));
-	peer_field(p, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f);
-	assert_int_equal(f.u64, 0);
-	assert_true(peer_field(p, PB_CLONE_SESSION_RESPONSE_ERROR, &f));
-	if (!memmem(f.data, f.len, why, strlen(why)))
-		fail_msg("\"%.*s\" does not say \"%s\"", (int)f.len, (const char *)f.data, why);
 }
 
 static struct peer_packets read_clone(void)
@@ -95,17 +37,14 @@ static void make_clone(struct stage *g)
 {
 	uint64_t id = ask(1);
 
-	flush_comes(g, CLONE_FLAGS);
+	await_flush(g, CLONE_FLAGS);
 	assert_cloned(cloner, id);
 }
 
 /* ---- what is in it ---- */
 
-TEST_WITH(snapshot_of_a_running_session, setup, teardown)
+STAGE_TEST(snapshot_of_a_running_session)
 {
-	struct stage *g = *state;
-	struct peer_packets t;
-
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "before");
 	make_clone(g);
@@ -113,14 +52,13 @@ TEST_WITH(snapshot_of_a_running_session, setup, teardown)
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_CLONED);
 	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_SUCCEEDED);
 	stage_write(g, 0, 1, 1, "after");
-	t = read_clone();
-	assert_int_equal(peer_count_text(&t, "before"), 1);
-	assert_int_equal(peer_count_text(&t, "after"), 0);
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) > 0);
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_STATS) > 0);
-	peer_packets_free(&t);
+	g->got = read_clone();
+	assert_int_equal(peer_count_text(&g->got, "before"), 1);
+	assert_int_equal(peer_count_text(&g->got, "after"), 0);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) > 0);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_STATS) > 0);
 	/* The source has all of it, and goes on. */
 	assert_int_equal(stage_count(g, "before"), 1);
 	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->state, SESSION_STARTED);
@@ -131,20 +69,17 @@ TEST_WITH(snapshot_of_a_running_session, setup, teardown)
 
 STAGE_TEST(what_was_read_is_not_cloned)
 {
-	struct peer_packets t;
-
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "read");
 	assert_int_equal(stage_count(g, "read"), 1);
 	stage_write(g, 0, 1, 1, "unread");
 	make_clone(g);
-	t = read_clone();
-	assert_int_equal(peer_count_text(&t, "read"), 0);
-	assert_int_equal(peer_count_text(&t, "unread"), 1);
+	g->got = read_clone();
+	assert_int_equal(peer_count_text(&g->got, "read"), 0);
+	assert_int_equal(peer_count_text(&g->got, "unread"), 1);
 	/* Its head is there again: it is a trace of its own. */
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
-	peer_packets_free(&t);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
 }
 
 STAGE_TEST(unflushed_data_is_in_it)
@@ -179,8 +114,7 @@ STAGE_TEST(session_that_has_ended_can_be_cloned)
 {
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	assert_cloned(cloner, ask(1));
 	assert_int_equal(count_in_clone("data"), 1);
 	assert_int_equal(stage_count(g, "data"), 1);
@@ -215,12 +149,11 @@ STAGE_TEST(by_name)
 	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
 	stage_write(g, 0, 1, 0, "data");
 	id = ask_by_name("mine");
-	flush_comes(g, CLONE_FLAGS);
+	await_flush(g, CLONE_FLAGS);
 	assert_cloned(cloner, id);
 	assert_int_equal(count_in_clone("data"), 1);
 	/* The clone has the name too, and is not found by it, nor in the way of a new session. */
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_free_buffers(g);
 	peer_enable(g->cons, "buffers { size_kb: 4 } unique_session_name: 'mine'");
 	assert_true(peer_is_quiet(g->cons));
 	assert_int_equal(rig_session(&g->rig)->id, 3);
@@ -243,7 +176,7 @@ STAGE_TEST(highest_score_is_for_bugreports)
 	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 1");
 	stage_write(g, 0, 1, 0, "data");
 	id = ask(UINT64_MAX);
-	flush_comes(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
+	await_flush(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
 	assert_cloned(cloner, id);
 	assert_int_equal(count_in_clone("data"), 1);
 	rig_hang_up(&g->rig, other);
@@ -276,7 +209,7 @@ STAGE_TEST(bugreport_is_of_what_the_user_may_clone)
 	port_of_cloner(g)->uid = 1000;
 	stage_write(g, 0, 1, 0, "data");
 	id = ask(UINT64_MAX);
-	flush_comes(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
+	await_flush(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
 	assert_cloned(cloner, id);
 	assert_int_equal(count_in_clone("data"), 1);
 	rig_hang_up(&g->rig, other);
@@ -303,15 +236,14 @@ STAGE_TEST(consumer_with_a_session_clones_none)
 		"already attached");
 }
 
-TEST_WITH(consumer_that_gets_a_session_meanwhile_has_no_clone, setup, teardown)
+STAGE_TEST(consumer_that_gets_a_session_meanwhile_has_no_clone)
 {
-	struct stage *g = *state;
 	uint64_t id;
 
 	stage_start(g, STAGE_CONFIG);
 	id = ask(1);
 	peer_enable(cloner, "buffers { size_kb: 4 }");
-	flush_comes(g, CLONE_FLAGS);
+	await_flush(g, CLONE_FLAGS);
 	assert_not_cloned(cloner, id, "already attached");
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
 	assert_non_null(rig_consumer_port(rig_session(&g->rig))->session);
@@ -371,8 +303,7 @@ STAGE_TEST(second_request_ends_the_first)
 	assert_true(peer_rejected(cloner, first));
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	stage_ack_flush(g, &f);
 	assert_cloned(cloner, second);
 	assert_int_equal(rig_session(&g->rig)->id, 2);
 }
@@ -401,7 +332,6 @@ STAGE_TEST(moved_buffer_begins_anew)
 STAGE_TEST(cleared_buffer_holds_what_the_flush_brings)
 {
 	const char *text = "flushed";
-	struct peer_packets t;
 	struct pb_field f;
 	uint64_t id;
 
@@ -413,25 +343,21 @@ STAGE_TEST(cleared_buffer_holds_what_the_flush_brings)
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer,
 						       peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
 	assert_cloned(cloner, id);
-	t = read_clone();
-	assert_int_equal(peer_count_text(&t, "before"), 0);
-	assert_int_equal(peer_count_text(&t, "flushed"), 1);
-	peer_packets_free(&t);
+	g->got = read_clone();
+	assert_int_equal(peer_count_text(&g->got, "before"), 0);
+	assert_int_equal(peer_count_text(&g->got, "flushed"), 1);
 }
 
 /* Each group waits for its own data sources only. */
 STAGE_TEST(moved_and_copied_are_flushed_apart)
 {
 	uint64_t id, moved, copied;
-	struct peer_packets t;
 	struct pb_field f;
 
-	g->enable =
-		peer_enable(g->cons, "buffers { size_kb: 64 transfer_on_clone: true } "
-				     "buffers { size_kb: 64 } "
-				     "data_sources { config { name: 'src' } } "
-				     "data_sources { config { name: 'src' target_buffer: 1 } }");
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, "buffers { size_kb: 64 transfer_on_clone: true } "
+			   "buffers { size_kb: 64 } "
+			   "data_sources { config { name: 'src' } } "
+			   "data_sources { config { name: 'src' target_buffer: 1 } }");
 	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
@@ -448,26 +374,22 @@ STAGE_TEST(moved_and_copied_are_flushed_apart)
 	stage_write(g, 0, 1, 1, "for the next one");
 	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, copied)));
 	assert_cloned(cloner, id);
-	t = read_clone();
-	assert_int_equal(peer_count_text(&t, "taken"), 1);
-	assert_int_equal(peer_count_text(&t, "for the next one"), 0);
-	peer_packets_free(&t);
+	g->got = read_clone();
+	assert_int_equal(peer_count_text(&g->got, "taken"), 1);
+	assert_int_equal(peer_count_text(&g->got, "for the next one"), 0);
 	assert_int_equal(stage_count(g, "for the next one"), 1);
 }
 
 /* What was taken for it is the source's again, with what has come since. */
 STAGE_TEST(cloner_may_hang_up_between_the_flushes)
 {
-	struct peer_packets t;
 	struct pb_field f;
 	uint64_t moved;
 
-	g->enable =
-		peer_enable(g->cons, "buffers { size_kb: 64 transfer_on_clone: true } "
-				     "buffers { size_kb: 64 } "
-				     "data_sources { config { name: 'src' } } "
-				     "data_sources { config { name: 'src' target_buffer: 1 } }");
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, "buffers { size_kb: 64 transfer_on_clone: true } "
+			   "buffers { size_kb: 64 } "
+			   "data_sources { config { name: 'src' } } "
+			   "data_sources { config { name: 'src' target_buffer: 1 } }");
 	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
@@ -483,18 +405,16 @@ STAGE_TEST(cloner_may_hang_up_between_the_flushes)
 	cloner = rig_consumer(&g->rig);
 	rig_until(&g->rig, TAILQ_EMPTY(&rig_session(&g->rig)->watches));
 	stage_write(g, 0, 1, 2, "later");
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "recorded long ago"), 1);
-	assert_int_equal(peer_count_text(&t, "since"), 1);
-	assert_int_equal(peer_count_text(&t, "later"), 1);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "recorded long ago"), 1);
+	assert_int_equal(peer_count_text(&g->got, "since"), 1);
+	assert_int_equal(peer_count_text(&g->got, "later"), 1);
 }
 
 /* ---- triggers ---- */
 
 STAGE_TEST(clone_says_which_trigger_it_is_for)
 {
-	struct peer_packets t;
 	struct pb_field trigger, f;
 	struct pb_mem m;
 	uint64_t id;
@@ -512,23 +432,22 @@ STAGE_TEST(clone_says_which_trigger_it_is_for)
 	pb_enc_u64(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_BOOT_TIME_NS, 4711);
 	pb_enc_u64(&m.enc, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_DELAY_MS, 5);
 	id = peer_call_mem(cloner, C_CLONE, &m);
-	flush_comes(g, CLONE_FLAGS);
+	await_flush(g, CLONE_FLAGS);
 	assert_cloned(cloner, id);
-	t = read_clone();
-	assert_int_equal(peer_count_text(&t, "data"), 1);
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRIGGER) > 0);
-	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER);
+	g->got = read_clone();
+	assert_int_equal(peer_count_text(&g->got, "data"), 1);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRIGGER) > 0);
+	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER);
 	assert_true(i > 0);
-	peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TIMESTAMP, &f);
+	peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_TIMESTAMP, &f);
 	assert_int_equal(f.u64, 4711);
-	peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &trigger);
+	peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &trigger);
 	assert_true(peer_subfield(&trigger, PB_TRIGGER_TRIGGER_NAME, &f));
 	assert_memory_equal(f.data, "hit", 3);
 	assert_true(peer_subfield(&trigger, PB_TRIGGER_PRODUCER_NAME, &f));
 	assert_memory_equal(f.data, "who", 3);
 	assert_int_equal(peer_number(&trigger, PB_TRIGGER_TRUSTED_PRODUCER_UID), 77);
 	assert_int_equal(peer_number(&trigger, PB_TRIGGER_STOP_DELAY_MS), 5);
-	peer_packets_free(&t);
 	/* The triggers have moved: the next clone has its own. */
 	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->trace->n_received, 0);
 }

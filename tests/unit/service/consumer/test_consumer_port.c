@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_FLAGS DS_NOTIFY_STOP
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/session/session_internal.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(DS_NOTIFY_STOP, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 STAGE_TEST(connection_begins_without_a_session)
 {
-	struct peer_packets t;
-
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_START, NULL, 0)));
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_FLUSH, NULL, 0)));
 	assert_true(peer_rejected(g->cons, peer_call(g->cons, C_STATS, NULL, 0)));
-	assert_true(peer_read(g->cons, &t));
-	assert_int_equal(t.n, 0);
-	assert_int_equal(t.n_replies, 1);
-	peer_packets_free(&t);
+	assert_true(peer_read(g->cons, &g->got));
+	assert_int_equal(g->got.n, 0);
+	assert_int_equal(g->got.n_replies, 1);
 }
 
 STAGE_TEST(whole_recording_in_order)
@@ -55,8 +41,7 @@ STAGE_TEST(everything_twice_is_as_once)
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_START, NULL, 0)));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
@@ -68,8 +53,7 @@ STAGE_TEST(free_buffers_ends_tracing)
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_free_buffers(g);
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 	/* and the connection may begin another */
@@ -77,13 +61,10 @@ STAGE_TEST(free_buffers_ends_tracing)
 	assert_int_equal(rig_session(&g->rig)->id, 2);
 }
 
-TEST_WITH(refused_config_leaves_the_connection_usable, setup, teardown)
+STAGE_TEST(refused_config_leaves_the_connection_usable)
 {
-	struct stage *g = *state;
-
-	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, "buffers {}"), "size_kb"));
-	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, "write_into_file: true"),
-				       "write_into_file"));
+	stage_refuses(g, "buffers {}", "size_kb");
+	stage_refuses(g, "write_into_file: true", "write_into_file");
 	stage_start(g, STAGE_CONFIG);
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
 }
@@ -91,10 +72,9 @@ TEST_WITH(refused_config_leaves_the_connection_usable, setup, teardown)
 STAGE_TEST(one_session_a_connection)
 {
 	stage_start(g, STAGE_CONFIG);
-	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, STAGE_CONFIG), "already"));
+	stage_refuses(g, STAGE_CONFIG, "already");
 	/* The first one is as it was. */
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_free_buffers(g);
 }
 
 STAGE_TEST(undecodable_requests_are_rejected)
@@ -131,8 +111,7 @@ STAGE_TEST(notification_of_nothing_is_answered)
 	assert_true(peer_tracing_ended(g->cons, g->enable, "attach_notification_only"));
 	/* and the connection goes on */
 	stage_start(g, STAGE_CONFIG);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_free_buffers(g);
 }
 
 STAGE_TEST(method_that_is_past_says_so)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_SETUP setup
+#define STAGE_TEARDOWN teardown
 #include "unit/service/rig.h"
 #include "service/session/session_internal.h"
 #include "service/consumer/consumer_port.h"
@@ -33,9 +35,8 @@ static void detach_and_leave(struct stage *g, const char *key)
 	hang_up_consumer(g);
 }
 
-TEST_WITH(outlives_its_consumer, setup, teardown)
+STAGE_TEST(outlives_its_consumer)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
@@ -50,16 +51,14 @@ TEST_WITH(outlives_its_consumer, setup, teardown)
 	assert_non_null(memmem(f.data, f.len, "mine", 4));
 	g->enable = peer_await_end(g->cons);
 	assert_true(peer_is_quiet(g->cons));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	assert_int_equal(stage_count(g, "before"), 1);
 }
 
 STAGE_TEST(session_that_has_ended_says_so_at_once)
 {
 	stage_start(g, STAGE_CONFIG);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	detach_and_leave(g, "key");
 	assert_true(peer_accepted(g->cons, peer_attach(g->cons, "key")));
 	assert_true(peer_tracing_ended(g->cons, peer_await_end(g->cons), NULL));
@@ -122,8 +121,7 @@ STAGE_TEST(ends_without_trace_when_its_time_is_over)
 	stage_start(g, STAGE_CONFIG " duration_ms: 100");
 	detach_and_leave(g, "key");
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	stage_ack_flush(g, &f);
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
 	assert_true(peer_rejected(g->cons, peer_attach(g->cons, "key")));

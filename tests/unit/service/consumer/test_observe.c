@@ -2,21 +2,10 @@
 #include "unit/test.h"
 #include "common/observable_events.pb-c.h"
 #include "ipc/consumer_port.pb-c.h"
+#define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
 #include "unit/service/rig.h"
 
 enum { INSTANCES = 1, ALL_STARTED = 2, CLONE_HIT = 4 };
-
-static int setup(void **state)
-{
-	*state = stage_new(DS_NOTIFY_START | DS_NOTIFY_STOP, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
 
 static uint64_t observe(struct stage *g, unsigned events)
 {
@@ -58,9 +47,8 @@ static bool notify(struct stage *g, uint32_t method)
 	return peer_accepted(g->prod, peer_call_number(g->prod, method, 1, g->s.instance));
 }
 
-TEST_WITH(changes_of_instances_are_told, setup, teardown)
+STAGE_TEST(changes_of_instances_are_told)
 {
-	struct stage *g = *state;
 	uint64_t stream = observe(g, INSTANCES);
 
 	stage_start(g, STAGE_CONFIG);
@@ -80,8 +68,7 @@ STAGE_TEST(subscriber_hears_what_is_the_case)
 {
 	uint64_t stream;
 
-	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG " deferred_start: true");
 	stream = observe(g, INSTANCES);
 	expect_instance(g, stream, 1); /* configured counts as stopped */
 }

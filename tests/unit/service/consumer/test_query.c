@@ -7,18 +7,6 @@
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 /* All replies appended, as clients do it. */
 static Pb__TracingServiceState *query(struct stage *g, bool sessions_only, unsigned *ret_replies)
 {
@@ -91,9 +79,8 @@ STAGE_TEST(updated_source_is_told_as_it_is_now)
 	}
 }
 
-TEST_WITH(sessions_are_described, setup, teardown)
+STAGE_TEST(sessions_are_described)
 {
-	struct stage *g = *state;
 	struct peer *second = rig_consumer(&g->rig);
 	Pb__TracingServiceState__TracingSession *t;
 	Pb__TracingServiceState *s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "config/limits.h"
+#define STAGE_SETUP setup
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 
@@ -12,12 +13,6 @@ static int setup(void **state)
 
 	stage_start(g, CONFIG);
 	*state = g;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
 	return 0;
 }
 
@@ -50,77 +45,66 @@ static void write_big(struct stage *g, uint16_t writer, size_t size, char fill)
 
 STAGE_TEST(small_trace_is_one_reply)
 {
-	struct peer_packets t;
-
 	stage_write(g, 0, 1, 0, "a");
-	t = stage_read(g);
-	assert_int_equal(t.n_replies, 1);
-	assert_int_equal(peer_count_text(&t, "a"), 1);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(g->got.n_replies, 1);
+	assert_int_equal(peer_count_text(&g->got, "a"), 1);
 }
 
 STAGE_TEST(a_pass_without_packets_sends_nothing)
 {
-	struct peer_packets t;
-
 	for (uint32_t i = 0; i < 30; i++)
 		stage_write_empty(g, i, 1, i, 1000);
 	stage_write(g, 30, 1, 30, "text");
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "text"), 1);
-	assert_in_range(t.n_replies, 1,
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "text"), 1);
+	assert_in_range(g->got.n_replies, 1,
 			2); /* what the service says, in a pass that found no more */
-	peer_packets_free(&t);
 }
 
 STAGE_TEST(large_trace_comes_in_batches)
 {
 	char text[3501];
-	struct peer_packets t;
 
 	memset(text, 'x', 3500);
-	text[3500] = '\0';
+	text[3500] = 0;
 	for (uint32_t i = 0; i < 100; i++)
 		stage_write(g, i % 64, 1, i, text);
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, text), 100);
-	assert_in_range(t.n_replies, 100 * 3500 / READ_BATCH_BYTES,
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, text), 100);
+	assert_in_range(g->got.n_replies, 100 * 3500 / READ_BATCH_BYTES,
 			100 * 3500 / READ_BATCH_BYTES + 2);
-	peer_packets_free(&t);
 }
 
 /* Slices, packets and replies all end at sizes of their own. */
-TEST_WITH(packets_of_all_sizes_are_whole, setup, teardown)
+STAGE_TEST(packets_of_all_sizes_are_whole)
 {
 	static const size_t sizes[] = {1,      127,    128,	   16383,  16384,
 				       130400, 130530, 130540,	   130550, 130560,
 				       130570, 131000, 2 * 130560, 500000, 1000000};
-	struct stage *g = *state;
-	struct peer_packets t;
 	struct pb_field f;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		write_big(g, (uint16_t)(i + 1), sizes[i], (char)('a' + i));
-		t = stage_read(g);
-		assert_int_equal(peer_find_packet(&t, 0, PEER_FIELD) >= 0, 1);
-		peer_packet_field(&t, (size_t)peer_find_packet(&t, 0, PEER_FIELD), PEER_FIELD, &f);
+		stage_read(g);
+		assert_int_equal(peer_find_packet(&g->got, 0, PEER_FIELD) >= 0, 1);
+		peer_packet_field(&g->got, (size_t)peer_find_packet(&g->got, 0, PEER_FIELD),
+				  PEER_FIELD, &f);
 		assert_int_equal(f.len, sizes[i]);
 		for (size_t b = 0; b < f.len; b++)
 			if (f.data[b] != 'a' + i)
 				fail_msg("packet %zu differs at %zu", i, b);
-		peer_packets_free(&t);
 	}
 }
 
 STAGE_TEST(slow_reader_holds_one_batch)
 {
 	struct ipc_conn *conn = rig_consumer_port(rig_session(&g->rig))->conn;
-	struct peer_packets t;
 	char text[3501];
 	uint64_t id;
 
 	memset(text, 'y', 3500);
-	text[3500] = '\0';
+	text[3500] = 0;
 	for (uint32_t i = 0; i < 2000; i++)
 		stage_write(g, i % 64, 1, i, text);
 	id = peer_call(g->cons, C_READ, NULL, 0);
@@ -128,37 +112,33 @@ STAGE_TEST(slow_reader_holds_one_batch)
 		rig_pump(&g->rig); /* and nobody reads */
 	assert_true(ipc_conn_queued(conn) > 0);
 	assert_true(ipc_conn_queued(conn) <= 2 * READ_BATCH_BYTES);
-	assert_true(peer_read_replies(g->cons, id, &t));
-	assert_int_equal(peer_count_text(&t, text), 2000);
-	peer_packets_free(&t);
+	assert_true(peer_read_replies(g->cons, id, &g->got));
+	assert_int_equal(peer_count_text(&g->got, text), 2000);
 }
 
 STAGE_TEST(others_have_their_turn_meanwhile)
 {
-	struct peer_packets t;
 	char text[3501];
 	uint64_t id;
 
 	memset(text, 'z', 3500);
-	text[3500] = '\0';
+	text[3500] = 0;
 	for (uint32_t i = 0; i < 500; i++)
 		stage_write(g, i % 64, 1, i, text);
 	id = peer_call(g->cons, C_READ, NULL, 0);
 	rig_pump(&g->rig);
 	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
-	assert_true(peer_read_replies(g->cons, id, &t));
-	assert_int_equal(peer_count_text(&t, text), 500);
-	peer_packets_free(&t);
+	assert_true(peer_read_replies(g->cons, id, &g->got));
+	assert_int_equal(peer_count_text(&g->got, text), 500);
 }
 
 STAGE_TEST(second_read_rejects_the_first)
 {
 	uint64_t first, second;
-	struct peer_packets t;
 	char text[3501];
 
 	memset(text, 'w', 3500);
-	text[3500] = '\0';
+	text[3500] = 0;
 	for (uint32_t i = 0; i < 500; i++)
 		stage_write(g, i % 64, 1, i, text);
 	first = peer_call(g->cons, C_READ, NULL, 0);
@@ -166,8 +146,7 @@ STAGE_TEST(second_read_rejects_the_first)
 	do
 		assert_true(peer_reply(g->cons, first));
 	while (g->cons->f.success);
-	assert_true(peer_read_replies(g->cons, second, &t));
-	peer_packets_free(&t);
+	assert_true(peer_read_replies(g->cons, second, &g->got));
 }
 
 STAGE_TEST(freeing_the_buffers_rejects_the_read)
@@ -176,7 +155,7 @@ STAGE_TEST(freeing_the_buffers_rejects_the_read)
 	char text[3501];
 
 	memset(text, 'v', 3500);
-	text[3500] = '\0';
+	text[3500] = 0;
 	for (uint32_t i = 0; i < 500; i++)
 		stage_write(g, i % 64, 1, i, text);
 	read = peer_call(g->cons, C_READ, NULL, 0);

@@ -11,18 +11,6 @@
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 /* A session with a filter; more is the rest of the config. */
 static const char *config_of(struct filter_code code, const char *rules, const char *more)
 {
@@ -67,107 +55,94 @@ static uint64_t stat_of(const struct peer_packets *t, uint32_t field)
 
 STAGE_TEST(nothing_but_the_allowed_comes_out)
 {
-	struct peer_packets t;
 	size_t i;
 
 	stage_start(g, config_of(ONLY_TEXT, "", ""));
 	stage_write(g, 0, 1, 0, "first");
 	stage_write(g, 0, 1, 1, "second");
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "first"), 1);
-	assert_int_equal(peer_count_text(&t, "second"), 1);
-	for (i = 0; i < t.n; i++) {
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "first"), 1);
+	assert_int_equal(peer_count_text(&g->got, "second"), 1);
+	for (i = 0; i < g->got.n; i++) {
 		struct pb_field f;
 
 		/* the statistics are no packet for a filter */
-		if (peer_packet_field(&t, i, PB_TRACE_PACKET_TRACE_STATS, &f))
+		if (peer_packet_field(&g->got, i, PB_TRACE_PACKET_TRACE_STATS, &f))
 			break;
-		assert_false(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_UID, &f));
-		assert_false(peer_packet_field(&t, i, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
-		assert_false(peer_packet_field(&t, i, PB_TRACE_PACKET_TRACE_CONFIG, &f));
-		assert_false(peer_packet_field(&t, i, PB_TRACE_PACKET_SERVICE_EVENT, &f));
+		assert_false(peer_packet_field(&g->got, i, PB_TRACE_PACKET_TRUSTED_UID, &f));
+		assert_false(peer_packet_field(&g->got, i, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
+		assert_false(peer_packet_field(&g->got, i, PB_TRACE_PACKET_TRACE_CONFIG, &f));
+		assert_false(peer_packet_field(&g->got, i, PB_TRACE_PACKET_SERVICE_EVENT, &f));
 	}
-	assert_int_equal(i, t.n - 1);
+	assert_int_equal(i, g->got.n - 1);
 	/* all packets are there, if only their number */
-	assert_int_equal(count_empty(&t), t.n - 3);
-	assert_int_equal(STAT(&t, INPUT_PACKETS), t.n - 1);
-	assert_int_equal(STAT(&t, OUTPUT_BYTES), 3 + 5 + 3 + 6 + t.list[t.n - 1].len);
-	assert_true(STAT(&t, INPUT_BYTES) > STAT(&t, OUTPUT_BYTES));
-	assert_int_equal(STAT(&t, ERRORS), 0);
-	assert_true(STAT(&t, TIME_TAKEN_NS) > 0);
+	assert_int_equal(count_empty(&g->got), g->got.n - 3);
+	assert_int_equal(STAT(&g->got, INPUT_PACKETS), g->got.n - 1);
+	assert_int_equal(STAT(&g->got, OUTPUT_BYTES),
+			 3 + 5 + 3 + 6 + g->got.list[g->got.n - 1].len);
+	assert_true(STAT(&g->got, INPUT_BYTES) > STAT(&g->got, OUTPUT_BYTES));
+	assert_int_equal(STAT(&g->got, ERRORS), 0);
+	assert_true(STAT(&g->got, TIME_TAKEN_NS) > 0);
 	/* trusted_uid, the sequence and previous_packet_dropped, of the last one */
-	assert_in_range(STAT(&t, BYTES_DISCARDED_PER_BUFFER), 8, 40);
-	peer_packets_free(&t);
+	assert_in_range(STAT(&g->got, BYTES_DISCARDED_PER_BUFFER), 8, 40);
 }
 
 STAGE_TEST(output_bytes_are_those_of_all_packets)
 {
-	struct peer_packets t;
 	uint64_t bytes = 0;
 
 	stage_start(g, config_of(ONLY_TEXT, "", ""));
 	for (uint32_t i = 0; i < 20; i++)
 		stage_write(g, 0, 1, i, "some text of a packet");
-	t = stage_read(g);
-	for (size_t i = 0; i < t.n; i++)
-		bytes += t.list[i].len;
-	assert_int_equal(STAT(&t, OUTPUT_BYTES), bytes);
-	peer_packets_free(&t);
+	stage_read(g);
+	for (size_t i = 0; i < g->got.n; i++)
+		bytes += g->got.list[i].len;
+	assert_int_equal(STAT(&g->got, OUTPUT_BYTES), bytes);
 }
 
-TEST_WITH(service_packets_are_filtered_inside, setup, teardown)
+STAGE_TEST(service_packets_are_filtered_inside)
 {
 	const struct filter_code code = CODE(W_TRACE, W_FIELD(3u), W_NESTED(6u, 2), W_FIELD(10u),
 					     W_END, W_FIELD(2u), W_END);
-	struct stage *g = *state;
-	struct peer_packets t;
 	struct pb_field f, sub;
 
 	stage_start(g, config_of(code, "", ""));
-	t = stage_read(g);
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
-	assert_true(peer_packet_field(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
+	stage_read(g);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
+	assert_true(peer_packet_field(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
 	assert_true(peer_subfield(&f, PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK, &sub));
 	assert_false(peer_subfield(&f, PB_CLOCK_SNAPSHOT_CLOCKS, &sub));
-	assert_true(peer_packet_field(&t, 0, PB_TRACE_PACKET_TRUSTED_UID, &f));
-	assert_false(peer_packet_field(&t, 0, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
-	peer_packets_free(&t);
+	assert_true(peer_packet_field(&g->got, 0, PB_TRACE_PACKET_TRUSTED_UID, &f));
+	assert_false(peer_packet_field(&g->got, 0, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
 }
 
 STAGE_TEST(strings_are_redacted)
 {
-	struct peer_packets t;
-
 	stage_start(g, config_of(AS_STRING, SECRET, ""));
 	stage_write(g, 0, 1, 0, "secret words");
 	stage_write(g, 0, 1, 1, "open words");
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "secret P60RE"), 1);
-	assert_int_equal(peer_count_text(&t, "open words"), 1);
-	assert_int_equal(peer_count_text(&t, "secret words"), 0);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "secret P60RE"), 1);
+	assert_int_equal(peer_count_text(&g->got, "open words"), 1);
+	assert_int_equal(peer_count_text(&g->got, "secret words"), 0);
 }
 
 /* As a message, "hello" breaks off. */
 STAGE_TEST(what_cannot_be_filtered_is_dropped_and_counted)
 {
-	struct peer_packets t;
-
 	stage_start(g, config_of(AS_MESSAGE, "", ""));
 	stage_write(g, 0, 1, 0, "hello");
 	stage_write(g, 0, 1, 1, "\x08\x01\x10\x02");
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "hello"), 0);
-	assert_int_equal(peer_count_text(&t, "\x08\x01"), 1);
-	assert_int_equal(STAT(&t, ERRORS), 1);
-	assert_int_equal(STAT(&t, INPUT_PACKETS), t.n);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "hello"), 0);
+	assert_int_equal(peer_count_text(&g->got, "\x08\x01"), 1);
+	assert_int_equal(STAT(&g->got, ERRORS), 1);
+	assert_int_equal(STAT(&g->got, INPUT_PACKETS), g->got.n);
 }
 
-TEST_WITH(overlay_and_first_bytecode, setup, teardown)
+STAGE_TEST(overlay_and_first_bytecode)
 {
 	const struct filter_code overlay = CODE(1, W_STRING(PEER_FIELD), 0), base = ONLY_TEXT;
-	struct stage *g = *state;
 	char text[4096];
 
 	snprintf(text, sizeof(text),
@@ -182,10 +157,8 @@ STAGE_TEST(broken_filters_refuse_the_session)
 {
 	uint64_t id;
 
-	id = peer_enable(g->cons, STAGE_CONFIG " trace_filter {}");
-	assert_true(peer_tracing_ended(g->cons, id, "bytecode of trace_filter"));
-	id = peer_enable(g->cons, config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "", ""));
-	assert_true(peer_tracing_ended(g->cons, id, "checksum"));
+	stage_refuses(g, STAGE_CONFIG " trace_filter {}", "bytecode of trace_filter");
+	stage_refuses(g, config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "", ""), "checksum");
 	id = peer_enable(g->cons, config_of(ONLY_TEXT,
 					    "string_filter_chain { rules { policy: SFP_MATCH_BREAK "
 					    "regex_pattern: '(' } }",
@@ -193,36 +166,34 @@ STAGE_TEST(broken_filters_refuse_the_session)
 	assert_true(peer_tracing_ended(g->cons, id, "regex_pattern \"(\""));
 	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
 	/* and leave no file */
-	id = peer_enable(g->cons, config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "",
-					    "write_into_file: true output_path: "
-					    "'/tmp/sonda-test-no-such-file'"));
-	assert_true(peer_tracing_ended(g->cons, id, "checksum"));
+	stage_refuses(g,
+		      config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "",
+				"write_into_file: true output_path: "
+				"'/tmp/sonda-test-no-such-file'"),
+		      "checksum");
 	assert_int_equal(access("/tmp/sonda-test-no-such-file", F_OK), -1);
 }
 
 STAGE_TEST(each_pass_is_filtered)
 {
-	struct peer_packets t;
 	char text[3001];
 
 	memset(text, 'x', 3000);
-	text[3000] = '\0';
+	text[3000] = 0;
 	stage_start(g, config_of(AS_STRING, SECRET, "buffers { size_kb: 256 }"));
 	rig_session(&g->rig)->trace->stats_due = true;
 	for (uint32_t i = 0; i < 18; i++)
 		stage_write(g, i % 4, 1, i, i % 2 ? text : "secret 1234");
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, text), 9);
-	assert_int_equal(peer_count_text(&t, "secret P60R"), 9);
-	assert_int_equal(STAT(&t, ERRORS), 0);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, text), 9);
+	assert_int_equal(peer_count_text(&g->got, "secret P60R"), 9);
+	assert_int_equal(STAT(&g->got, ERRORS), 0);
 }
 
 /* ---- where packets go ---- */
 
 static void check_file(struct stage *g, const char *more, const char *name)
 {
-	struct peer_packets t;
 	char config[512];
 	void *dir = NULL;
 
@@ -231,25 +202,22 @@ static void check_file(struct stage *g, const char *more, const char *name)
 		 temp_dir_path(&dir, 0, "t.x"), more);
 	stage_start(g, config_of(AS_STRING, SECRET, config));
 	stage_write(g, 0, 1, 0, "secret 1234");
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	t = packets_of_file(temp_dir_path(&dir, 0, name));
-	assert_int_equal(peer_count_text(&t, "secret P60R"), 1);
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG), -1);
-	assert_int_equal(STAT(&t, INPUT_PACKETS), t.n - 1);
-	peer_packets_free(&t);
+	stage_free_buffers(g);
+	g->got = packets_of_file(temp_dir_path(&dir, 0, name));
+	assert_int_equal(peer_count_text(&g->got, "secret P60R"), 1);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG), -1);
+	assert_int_equal(STAT(&g->got, INPUT_PACKETS), g->got.n - 1);
 	temp_dir_teardown(&dir);
 }
 
-TEST_WITH(files_are_filtered, setup, teardown)
+STAGE_TEST(files_are_filtered)
 {
-	check_file(*state, "", "t.x");
+	check_file(g, "", "t.x");
 }
 
 /* What comes while the file grows is no less filtered than what comes at its end. */
 STAGE_TEST(each_write_into_a_file_is_filtered)
 {
-	struct peer_packets t;
 	char config[512];
 	const char *path;
 	void *dir = NULL;
@@ -267,39 +235,36 @@ STAGE_TEST(each_write_into_a_file_is_filtered)
 		stage_write(g, i + 3, 2, i, "no secret");
 		rig_until(&g->rig, stat(path, &st) == 0 && st.st_size > before);
 	}
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	t = packets_of_file(path);
-	assert_int_equal(peer_count_text(&t, "secret P60R"), 3);
-	assert_int_equal(peer_count_text(&t, "secret 1234"), 0);
-	assert_int_equal(peer_count_text(&t, "no secret"), 3);
-	peer_packets_free(&t);
+	stage_free_buffers(g);
+	g->got = packets_of_file(path);
+	assert_int_equal(peer_count_text(&g->got, "secret P60R"), 3);
+	assert_int_equal(peer_count_text(&g->got, "secret 1234"), 0);
+	assert_int_equal(peer_count_text(&g->got, "no secret"), 3);
 	temp_dir_teardown(&dir);
 }
 
-TEST_WITH(rotated_files_are_filtered, setup, teardown)
+STAGE_TEST(rotated_files_are_filtered)
 {
-	check_file(*state, "rotate { max_file_size_bytes: 65536 }", "t.000001.x");
+	check_file(g, "rotate { max_file_size_bytes: 65536 }", "t.000001.x");
 }
 
 STAGE_TEST(compressed_packets_are_filtered)
 {
 	uLongf len = 1 << 16;
 	uint8_t *raw = malloc(len);
-	struct peer_packets t, inner;
+	struct peer_packets inner;
 	struct pb_field f;
 
 	assert_non_null(raw);
 	stage_start(g, config_of(AS_STRING, SECRET, "compression { deflate {} }"));
 	stage_write(g, 0, 1, 0, "secret 1234");
-	t = stage_read(g);
-	assert_true(peer_packet_field(&t, 0, PB_TRACE_PACKET_COMPRESSED_PACKETS, &f));
+	stage_read(g);
+	assert_true(peer_packet_field(&g->got, 0, PB_TRACE_PACKET_COMPRESSED_PACKETS, &f));
 	assert_int_equal(uncompress(raw, &len, f.data, f.len), Z_OK);
 	inner = packets_of(raw, len);
 	assert_int_equal(peer_count_text(&inner, "secret P60R"), 1);
 	assert_int_equal(peer_find_packet(&inner, 0, PB_TRACE_PACKET_TRACE_CONFIG), -1);
 	peer_packets_free(&inner);
-	peer_packets_free(&t);
 	free(raw);
 }
 
@@ -310,7 +275,6 @@ static unsigned count_in_clone(struct stage *g, uint64_t session, bool skip, uin
 			       const char *text)
 {
 	struct peer *cloner = rig_consumer(&g->rig);
-	struct peer_packets t;
 	struct pb_field f;
 	struct pb_mem m;
 	uint64_t id;
@@ -322,14 +286,12 @@ static unsigned count_in_clone(struct stage *g, uint64_t session, bool skip, uin
 	id = peer_call_mem(cloner, C_CLONE, &m);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), flags);
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	stage_ack_flush(g, &f);
 	assert_true(peer_accepted(cloner, id));
 	assert_true(peer_field(cloner, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f) && f.u64);
-	assert_true(peer_read(cloner, &t));
-	n = peer_count_text(&t, text);
-	assert_int_equal(count_empty(&t) > 0, peer_find_packet(&t, 0, 33) < 0);
-	peer_packets_free(&t);
+	assert_true(peer_read(cloner, &g->got));
+	n = peer_count_text(&g->got, text);
+	assert_int_equal(count_empty(&g->got) > 0, peer_find_packet(&g->got, 0, 33) < 0);
 	rig_hang_up(&g->rig, cloner);
 	return n;
 }

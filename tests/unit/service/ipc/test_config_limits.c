@@ -111,12 +111,9 @@ FIXTURE_TEST(what_is_wrong_counts_elsewhere)
 {
 	uint64_t *refused = g->rig.service->quota.refused;
 
-	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, "buffers {}"), "size_kb"));
+	stage_refuses(g, "buffers {}", "size_kb");
 	assert_int_equal(refused[REFUSED_CONFIGS], 1);
-	assert_true(peer_tracing_ended(
-		g->cons,
-		peer_enable(g->cons, "buffers { size_kb: 4 } trace_filter { bytecode: 'x' }"),
-		"bytecode"));
+	stage_refuses(g, "buffers { size_kb: 4 } trace_filter { bytecode: 'x' }", "bytecode");
 	assert_int_equal(refused[REFUSED_CONFIGS], 2);
 }
 

@@ -556,11 +556,10 @@ static struct peer *tcp_peer(struct fixture *f, const struct ipc_entrance *entra
 	return p;
 }
 
-TEST_WITH(tcp_is_for_addresses_that_are_let_in, setup, teardown)
+FIXTURE_TEST(tcp_is_for_addresses_that_are_let_in)
 {
 	static struct remote_allow allow;
 	static const struct ipc_entrance entrance = {.allow = &allow};
-	struct fixture *f = *state;
 	struct peer *p = tcp_peer(f, NULL);
 
 	assert_true(peer_is_hung_up(p));

@@ -3,6 +3,8 @@
 #include "unit/test.h"
 #include "common/trace_stats.pb-c.h"
 #include "config/limits.h"
+#define STAGE_SETUP setup
+#define STAGE_TEARDOWN teardown
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/trace/trace_stats.h"

@@ -128,11 +128,10 @@ FIXTURE_TEST(chunks_come_in_the_request)
 	peer_packets_free(&t);
 }
 
-TEST_WITH(chunks_of_illegal_sizes_are_discarded, setup, teardown)
+FIXTURE_TEST(chunks_of_illegal_sizes_are_discarded)
 {
 	static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 65536, 65537, 100000};
 	static uint8_t bytes[100000];
-	struct fixture *f = *state;
 
 	start(f, CONFIG);
 	bytes[4] = 1; /* writer */
@@ -169,10 +168,9 @@ FIXTURE_TEST(chunks_before_any_session_are_rejected)
 	assert_int_equal(count(f, "early", NULL), 0);
 }
 
-TEST_WITH(buffers_of_others_and_bad_writers_are_out_of_reach, setup, teardown)
+FIXTURE_TEST(buffers_of_others_and_bad_writers_are_out_of_reach)
 {
 	static const uint32_t targets[] = {0, 2, 65535, 65537, UINT32_MAX};
-	struct fixture *f = *state;
 	struct peer *other = rig_consumer(&f->rig);
 
 	start(f, CONFIG);

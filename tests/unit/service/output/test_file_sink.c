@@ -3,130 +3,80 @@
 #include <sys/resource.h>
 
 #include "unit/test.h"
+#define STAGE_SETUP stage_setup_with_dir
 #include "unit/service/rig.h"
 #include "unit/service/output_dir.h"
 #include "service/session/admission.h"
-#include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
-struct fixture {
-	struct stage *stage;
-	void *dir;
-};
-
-static int setup(void **state)
+static const char *path_of(struct stage *g)
 {
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	if (!x || temp_dir_setup(&x->dir) < 0)
-		return -1;
-	x->stage = stage_new(0, false);
-	*state = x;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	stage_free(x->stage);
-	temp_dir_teardown(&x->dir);
-	free(x);
-	return 0;
-}
-
-static const char *path_of(struct fixture *x)
-{
-	return temp_dir_path(&x->dir, 0, "trace");
+	return temp_dir_path(&g->dir, 0, "trace");
 }
 
 /* A config with a file at path_of, written often, and what else the test wants. */
-static const char *config_of(struct fixture *x, const char *more)
+static const char *config_of(struct stage *g, const char *more)
 {
 	static char text[1024];
 
 	snprintf(text, sizeof(text),
 		 STAGE_CONFIG " write_into_file: true output_path: '%s' "
 			      "file_write_period_ms: 100 write_flush_mode: WRITE_FLUSH_DISABLED %s",
-		 path_of(x), more);
+		 path_of(g), more);
 	return text;
 }
 
-static void disable(struct stage *g)
+STAGE_TEST(file_fills_while_the_session_runs)
 {
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-}
-
-static unsigned count_in_file(const char *path, const char *text)
-{
-	struct peer_packets t = packets_of_file(path);
-	unsigned n = peer_count_text(&t, text);
-
-	peer_packets_free(&t);
-	return n;
-}
-
-#define FILE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
-
-FILE_TEST(file_fills_while_the_session_runs)
-{
-	struct stage *g = x->stage;
-	struct peer_packets t;
 	struct stat st;
 
-	stage_start(g, config_of(x, ""));
-	assert_int_equal(stat(path_of(x), &st), 0);
+	stage_start(g, config_of(g, ""));
+	assert_int_equal(stat(path_of(g), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	stage_write(g, 0, 1, 0, "first");
-	rig_until(&g->rig, size_of_file(path_of(x)) > 0);
-	assert_int_equal(count_in_file(path_of(x), "first"), 1);
+	rig_until(&g->rig, size_of_file(path_of(g)) > 0);
+	assert_int_equal(count_in_file(path_of(g), "first"), 1);
 	stage_write(g, 1, 1, 1, "second");
-	disable(g);
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	t = packets_of_file(path_of(x));
-	assert_int_equal(peer_count_text(&t, "first"), 1);
-	assert_int_equal(peer_count_text(&t, "second"), 1);
+	stage_disable(g);
+	g->got = packets_of_file(path_of(g));
+	assert_int_equal(peer_count_text(&g->got, "first"), 1);
+	assert_int_equal(peer_count_text(&g->got, "second"), 1);
 	/* the trace begins with clocks, and ends with the figures of the whole session */
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
-	assert_int_equal(peer_find_packet(&t, t.n - 1, PB_TRACE_PACKET_TRACE_STATS), t.n - 1);
-	peer_packets_free(&t);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG) > 0);
+	assert_int_equal(peer_find_packet(&g->got, g->got.n - 1, PB_TRACE_PACKET_TRACE_STATS),
+			 g->got.n - 1);
 }
 
-FILE_TEST(passed_file_is_written)
+STAGE_TEST(passed_file_is_written)
 {
-	struct stage *g = x->stage;
-	int fd = open(path_of(x), O_RDWR | O_CREAT, 0600);
+	int fd = open(path_of(g), O_RDWR | O_CREAT, 0600);
 
 	g->enable = peer_enable_into(g->cons, STAGE_CONFIG " write_into_file: true", fd);
 	close(fd);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
 	stage_write(g, 0, 1, 0, "text");
-	disable(g);
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_int_equal(count_in_file(path_of(x), "text"), 1);
+	stage_disable(g);
+	assert_int_equal(count_in_file(path_of(g), "text"), 1);
 }
 
-FILE_TEST(exactly_one_place_must_be_named)
+STAGE_TEST(exactly_one_place_must_be_named)
 {
-	struct stage *g = x->stage;
 	int fd = open("/dev/null", O_WRONLY), readable = open("/dev/null", O_RDONLY);
 	uint64_t id;
 
-	id = peer_enable(g->cons, "write_into_file: true");
-	assert_true(peer_tracing_ended(g->cons, id, "needs output_path"));
-	id = peer_enable_into(g->cons, config_of(x, ""), fd);
+	stage_refuses(g, "write_into_file: true", "needs output_path");
+	id = peer_enable_into(g->cons, config_of(g, ""), fd);
 	assert_true(peer_tracing_ended(g->cons, id, "both"));
-	assert_int_equal(access(path_of(x), F_OK), -1);
+	assert_int_equal(access(path_of(g), F_OK), -1);
 	id = peer_enable_into(g->cons, "write_into_file: true", readable);
 	assert_true(peer_tracing_ended(g->cons, id, "not for writing"));
 	close(readable);
 	close(fd);
 }
 
-FILE_TEST(what_is_no_file_and_no_pipe_is_refused)
+STAGE_TEST(what_is_no_file_and_no_pipe_is_refused)
 {
-	struct stage *g = x->stage;
 	const int fds[] = {eventfd(0, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY),
 			   socket(AF_UNIX, SOCK_DGRAM, 0), socket(AF_UNIX, SOCK_STREAM, 0)};
 
@@ -138,23 +88,20 @@ FILE_TEST(what_is_no_file_and_no_pipe_is_refused)
 	}
 }
 
-FILE_TEST(existing_file_is_never_touched)
+STAGE_TEST(existing_file_is_never_touched)
 {
-	struct stage *g = x->stage;
-
-	close(open(path_of(x), O_WRONLY | O_CREAT, 0600));
-	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, config_of(x, "")), "exists"));
-	assert_int_equal(size_of_file(path_of(x)), 0);
+	close(open(path_of(g), O_WRONLY | O_CREAT, 0600));
+	stage_refuses(g, config_of(g, ""), "exists");
+	assert_int_equal(size_of_file(path_of(g)), 0);
 	/* nor one behind a link that leads nowhere yet */
-	assert_int_equal(unlink(path_of(x)), 0);
-	assert_int_equal(symlink(temp_dir_path(&x->dir, 1, "elsewhere"), path_of(x)), 0);
-	assert_true(peer_tracing_ended(g->cons, peer_enable(g->cons, config_of(x, "")), "exists"));
-	assert_int_equal(access(temp_dir_path(&x->dir, 1, "elsewhere"), F_OK), -1);
+	assert_int_equal(unlink(path_of(g)), 0);
+	assert_int_equal(symlink(temp_dir_path(&g->dir, 1, "elsewhere"), path_of(g)), 0);
+	stage_refuses(g, config_of(g, ""), "exists");
+	assert_int_equal(access(temp_dir_path(&g->dir, 1, "elsewhere"), F_OK), -1);
 }
 
-FILE_TEST(session_that_is_refused_leaves_no_file)
+STAGE_TEST(session_that_is_refused_leaves_no_file)
 {
-	struct stage *g = x->stage;
 	struct rlimit before, small;
 	unsigned long pages = 0;
 	FILE *statm = fopen("/proc/self/statm", "r");
@@ -167,84 +114,69 @@ FILE_TEST(session_that_is_refused_leaves_no_file)
 	small.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (256u << 20);
 	/* the buffers come after the file, and there is no room for this one */
 	assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
-	g->enable = peer_enable(g->cons, config_of(x, "buffers { size_kb: 4194303 }"));
-	assert_true(peer_tracing_ended(g->cons, g->enable, "cannot allocate buffer"));
+	stage_refuses(g, config_of(g, "buffers { size_kb: 4194303 }"), "cannot allocate buffer");
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-	assert_int_equal(access(path_of(x), F_OK), -1);
+	assert_int_equal(access(path_of(g), F_OK), -1);
 }
 
-TEST_WITH(folder_that_is_not_there_is_told, setup, teardown)
+STAGE_TEST(folder_that_is_not_there_is_told)
 {
-	struct stage *g = ((struct fixture *)*state)->stage;
-
-	assert_true(peer_tracing_ended(
-		g->cons,
-		peer_enable(g->cons, "write_into_file: true output_path: '/tmp/no/such/folder/t'"),
-		"No such file"));
+	stage_refuses(g, "write_into_file: true output_path: '/tmp/no/such/folder/t'",
+		      "No such file");
 }
 
-FILE_TEST(reading_over_the_socket_gives_nothing)
+STAGE_TEST(reading_over_the_socket_gives_nothing)
 {
-	struct stage *g = x->stage;
-
-	struct peer_packets t;
-
-	stage_start(g, config_of(x, ""));
+	stage_start(g, config_of(g, ""));
 	stage_write(g, 0, 1, 0, "for the file");
-	t = stage_read(g);
-	assert_int_equal(t.n, 0);
-	assert_int_equal(t.n_replies, 1);
-	peer_packets_free(&t);
-	disable(g);
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_int_equal(count_in_file(path_of(x), "for the file"), 1);
+	stage_read(g);
+	assert_int_equal(g->got.n, 0);
+	assert_int_equal(g->got.n_replies, 1);
+	stage_disable(g);
+	assert_int_equal(count_in_file(path_of(g), "for the file"), 1);
 }
 
-TEST_WITH(size_limit_ends_the_session_between_packets, setup, teardown)
+STAGE_TEST(size_limit_ends_the_session_between_packets)
 {
-	struct fixture *x = *state;
-	struct stage *g = x->stage;
 	char text[1001] = "";
 	uint32_t chunk = 0;
 
 	memset(text, 'x', 1000);
-	stage_start(g, config_of(x, "max_file_size_bytes: 20000"));
+	stage_start(g, config_of(g, "max_file_size_bytes: 20000"));
 	while (rig_session(&g->rig)->state != SESSION_DISABLED) {
 		stage_write(g, chunk % 8, 1, chunk, text);
 		chunk++;
 		usleep(500);
 	}
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_in_range(size_of_file(path_of(x)), 18000, 20000);
-	assert_true(count_in_file(path_of(x), text) >= 10);
+	assert_in_range(size_of_file(path_of(g)), 18000, 20000);
+	assert_true(count_in_file(path_of(g), text) >= 10);
 }
 
 /* Nobody is there to free it, and what it was for is done. */
-FILE_TEST(detached_session_goes_when_its_file_is_full)
+STAGE_TEST(detached_session_goes_when_its_file_is_full)
 {
-	struct stage *g = x->stage;
 	char text[1001] = "";
 	uint32_t chunk = 0;
 
 	memset(text, 'x', 1000);
-	stage_start(g, config_of(x, "max_file_size_bytes: 20000"));
+	stage_start(g, config_of(g, "max_file_size_bytes: 20000"));
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
 	while (!TAILQ_EMPTY(&g->rig.service->sessions.list)) {
 		stage_write(g, chunk % 8, 1, chunk, text);
 		chunk++;
 		usleep(500);
 	}
-	assert_true(count_in_file(path_of(x), text) >= 10);
+	assert_true(count_in_file(path_of(g), text) >= 10);
 }
 
 /* Its file may be slow: what is missing there is written from the loop, which goes on. */
-FILE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
+STAGE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
 {
-	struct stage *g = x->stage;
 	struct sessions *all = &g->rig.service->sessions;
 	Pb__TraceConfig *c = peer_parse_config("exclusive_prio: 7");
 
-	stage_start(g, config_of(x, ""));
+	stage_start(g, config_of(g, ""));
 	for (uint32_t i = 0; i < 12; i++)
 		stage_write(g, i % 8, 1, i, "text");
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
@@ -252,25 +184,23 @@ FILE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
 	assert_false(TAILQ_EMPTY(&all->list));
 	while (!TAILQ_EMPTY(&all->list))
 		event_base_loop(all->loop, EVLOOP_ONCE);
-	assert_int_equal(count_in_file(path_of(x), "text"), 12);
+	assert_int_equal(count_in_file(path_of(g), "text"), 12);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-TEST_WITH(full_disk_is_told, setup, teardown)
+STAGE_TEST(full_disk_is_told)
 {
-	struct stage *g = ((struct fixture *)*state)->stage;
 	int fd = open("/dev/full", O_WRONLY);
 
 	g->enable = peer_enable_into(g->cons, STAGE_CONFIG " write_into_file: true", fd);
 	close(fd);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-	disable(g);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, "No space left"));
 }
 
-TEST_WITH(full_disk_ends_a_running_session, setup, teardown)
+STAGE_TEST(full_disk_ends_a_running_session)
 {
-	struct stage *g = ((struct fixture *)*state)->stage;
 	int fd = open("/dev/full", O_WRONLY);
 	struct pb_field f;
 
@@ -286,18 +216,15 @@ TEST_WITH(full_disk_ends_a_running_session, setup, teardown)
 	}
 }
 
-FILE_TEST(removed_file_is_told)
+STAGE_TEST(removed_file_is_told)
 {
-	struct stage *g = x->stage;
-
-	stage_start(g, config_of(x, ""));
-	assert_int_equal(unlink(path_of(x)), 0);
+	stage_start(g, config_of(g, ""));
+	assert_int_equal(unlink(path_of(g)), 0);
 	assert_true(peer_tracing_ended(g->cons, g->enable, "it was removed"));
 }
 
-TEST_WITH(closed_pipe_is_told, setup, teardown)
+STAGE_TEST(closed_pipe_is_told)
 {
-	struct stage *g = ((struct fixture *)*state)->stage;
 	int fds[2];
 
 	assert_int_equal(pipe(fds), 0);
@@ -305,14 +232,13 @@ TEST_WITH(closed_pipe_is_told, setup, teardown)
 	close(fds[1]);
 	close(fds[0]);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-	disable(g);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, "Broken pipe"));
 }
 
 /* More than a pipe holds, so it comes in several turns; meanwhile others are served. */
-TEST_WITH(slow_pipe_gets_all_and_holds_up_nobody, setup, teardown)
+STAGE_TEST(slow_pipe_gets_all_and_holds_up_nobody)
 {
-	struct stage *g = ((struct fixture *)*state)->stage;
 	struct peer *other = rig_consumer(&g->rig);
 	struct peer_packets t;
 	char text[4001] = "";
@@ -332,7 +258,7 @@ TEST_WITH(slow_pipe_gets_all_and_holds_up_nobody, setup, teardown)
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
 	for (uint32_t i = 0; i < 100; i++)
 		stage_write(g, i % 8, 1, i, text);
-	disable(g);
+	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_is_quiet(g->cons));
 	assert_true(peer_accepted(other, peer_call(other, C_QUERY_CAPABILITIES, NULL, 0)));
 	rig_hang_up(&g->rig, other);
@@ -349,32 +275,25 @@ TEST_WITH(slow_pipe_gets_all_and_holds_up_nobody, setup, teardown)
 	free(data);
 }
 
-FILE_TEST(consumer_that_hangs_up_leaves_a_whole_file)
+STAGE_TEST(consumer_that_hangs_up_leaves_a_whole_file)
 {
-	struct stage *g = x->stage;
-
-	stage_start(g, config_of(x, ""));
+	stage_start(g, config_of(g, ""));
 	for (uint32_t i = 0; i < 12; i++)
 		stage_write(g, i % 8, 1, i, "text");
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
-	assert_int_equal(count_in_file(path_of(x), "text"), 12);
+	assert_int_equal(count_in_file(path_of(g), "text"), 12);
 }
 
-FILE_TEST(session_that_never_starts_leaves_it_empty)
+STAGE_TEST(session_that_never_starts_leaves_it_empty)
 {
-	struct stage *g = x->stage;
-
-	g->enable = peer_enable(g->cons, config_of(x, "deferred_start: true"));
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
-	disable(g);
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_int_equal(size_of_file(path_of(x)), 0);
+	stage_configure(g, config_of(g, "deferred_start: true"));
+	stage_disable(g);
+	assert_int_equal(size_of_file(path_of(g)), 0);
 }
 
-FILE_TEST(producers_are_flushed_before_a_write)
+STAGE_TEST(producers_are_flushed_before_a_write)
 {
-	struct stage *g = x->stage;
 	char text[1024];
 	struct pb_field f;
 
@@ -382,41 +301,38 @@ FILE_TEST(producers_are_flushed_before_a_write)
 		 STAGE_CONFIG " write_into_file: true output_path: '%s' "
 			      "file_write_period_ms: 100 write_flush_mode: WRITE_FLUSH_ENABLED "
 			      "fflush_post_write: FFLUSH_ENABLED",
-		 path_of(x));
+		 path_of(g));
 	stage_start(g, text);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)),
 			 FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE);
-	assert_int_equal(size_of_file(path_of(x)), 0);
+	assert_int_equal(size_of_file(path_of(g)), 0);
 	stage_write(g, 0, 1, 0, "flushed");
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
-	rig_until(&g->rig, size_of_file(path_of(x)) > 0);
-	assert_int_equal(count_in_file(path_of(x), "flushed"), 1);
+	stage_ack_flush(g, &f);
+	rig_until(&g->rig, size_of_file(path_of(g)) > 0);
+	assert_int_equal(count_in_file(path_of(g), "flushed"), 1);
 }
 
 /* 3.2 MB through a buffer of 64 KB, between two periods: it is read when it is half full, and nothing is
  * overwritten. */
-FILE_TEST(small_buffer_is_written_when_it_fills)
+STAGE_TEST(small_buffer_is_written_when_it_fills)
 {
-	struct stage *g = x->stage;
 	char text[1024], packet[3200] = "";
 
 	snprintf(text, sizeof(text),
 		 "buffers { size_kb: 64 } data_sources { config { name: 'src' } } "
 		 "write_into_file: true output_path: '%s' file_write_period_ms: 3600000 "
 		 "write_flush_mode: WRITE_FLUSH_DISABLED",
-		 path_of(x));
+		 path_of(g));
 	memset(packet, 'p', sizeof(packet) - 1);
 	stage_start(g, text);
 	for (uint32_t i = 0; i < 1000; i++) {
 		stage_write(g, i % 8, 1, i, packet);
 		if (i == 500)
-			assert_true(size_of_file(path_of(x)) > 400 * (off_t)sizeof(packet));
+			assert_true(size_of_file(path_of(g)) > 400 * (off_t)sizeof(packet));
 	}
-	disable(g);
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_int_equal(count_in_file(path_of(x), packet), 1000);
+	stage_disable(g);
+	assert_int_equal(count_in_file(path_of(g), packet), 1000);
 }
 
 BEFORE_TESTS

@@ -2,18 +2,6 @@
 #include "unit/test.h"
 #include "unit/service/rig.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 STAGE_TEST(session_is_three_commands)
 {
 	struct pb_field f, config, v;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "config/limits.h"
+#define STAGE_SETUP setup
 #include "unit/service/rig.h"
 
 static int setup(void **state)
@@ -9,12 +10,6 @@ static int setup(void **state)
 
 	stage_start(g, STAGE_CONFIG);
 	*state = g;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
 	return 0;
 }
 
@@ -46,11 +41,10 @@ static void fill_page(struct stage *g, uint32_t page, enum smb_layout layout, ui
 	}
 }
 
-TEST_WITH(chunks_of_every_layout_are_taken, setup, teardown)
+STAGE_TEST(chunks_of_every_layout_are_taken)
 {
 	static const enum smb_layout layouts[] = {SMB_DIV1, SMB_DIV2, SMB_DIV4, SMB_DIV7,
 						  SMB_DIV14};
-	struct stage *g = *state;
 	uint32_t n = 0;
 
 	for (uint32_t page = 0; page < 5; page++) {

@@ -85,13 +85,12 @@ TEST_STATE(sizes_come_from_config_then_hints_then_default, setup, teardown, stru
 	ensure(f, "producers { producer_name: 'prod' page_size_kb: 8 }", 2 << 20, 8192);
 }
 
-TEST_WITH(illegal_geometry_becomes_the_default, setup, teardown)
+TEST_STATE(illegal_geometry_becomes_the_default, setup, teardown, struct fixture *f)
 {
 	static const uint32_t hints[][2] = {
 		{1 << 20, 4095}, {1 << 20, 12288}, {1 << 20, 5000}, {4095, 4096},
 		{4096, 8192},	 {4097, 4096},	   {1, 1},
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
 		f->p.size_hint = hints[i][0];
@@ -151,14 +150,13 @@ TEST_STATE(memory_of_the_producer_is_taken, setup, teardown, struct fixture *f)
 	shm_unmap(mine, 128 << 10);
 }
 
-TEST_WITH(memory_of_wrong_geometry_is_not_taken, setup, teardown)
+TEST_STATE(memory_of_wrong_geometry_is_not_taken, setup, teardown, struct fixture *f)
 {
 	static const struct {
 		size_t size;
 		uint32_t page;
 	} bad[] = {{4096 * 3, 8192}, {8192, 12288}, {8192, 0},
 		   {8192, 65536},    {4096, 8192},  {(32u << 20) + 4096, 4096}};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		void *mine;

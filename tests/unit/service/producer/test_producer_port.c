@@ -250,10 +250,9 @@ static void begin_session(struct rig *r, struct peer *c, const char *config)
 
 /* lockdown_mode: set by the config of a session that begins, it stays. A config that is refused
  * changes nothing. */
-TEST_WITH(lockdown_keeps_other_users_out, setup, teardown)
+TEST_STATE(lockdown_keeps_other_users_out, setup, teardown, struct rig *r)
 {
 	const struct ipc_peer other = {.uid = 4242}, root = {.uid = 0};
-	struct rig *r = *state;
 	struct peer *c = rig_consumer(r), *p = rig_producer(r);
 
 	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),

@@ -173,10 +173,9 @@ FIXTURE_TEST(what_others_could_not_read_is_refused)
 }
 
 /* A decoder that calls itself for each level would run out of stack. */
-TEST_WITH(deep_nesting_is_refused, setup, teardown)
+FIXTURE_TEST(deep_nesting_is_refused)
 {
 	enum { DEPTH = 20000 };
-	struct fixture *f = *state;
 	static uint8_t deep[DEPTH * 4 + 16];
 	size_t begin = sizeof(deep);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_SETUP setup
 #include "unit/service/rig.h"
 
 static int setup(void **state)
@@ -9,12 +10,6 @@ static int setup(void **state)
 	stage_start(g, STAGE_CONFIG);
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
 	*state = g;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
 	return 0;
 }
 
@@ -35,21 +30,17 @@ STAGE_TEST(whole_packets_of_an_open_chunk_are_taken)
 
 STAGE_TEST(last_packet_comes_with_the_commit)
 {
-	struct peer_packets t;
-
 	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
 	scrape(g);
 	scrape(g);
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 2);
-	assert_int_equal(peer_count_text(&t, "three"), 0);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "one") + peer_count_text(&g->got, "two"), 2);
+	assert_int_equal(peer_count_text(&g->got, "three"), 0);
 	assert_true(smb_release_complete(&g->s.smb, 2, 0));
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 2, 0, g->s.buffer, 0)));
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 0);
-	assert_int_equal(peer_count_text(&t, "three"), 1);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "one") + peer_count_text(&g->got, "two"), 0);
+	assert_int_equal(peer_count_text(&g->got, "three"), 1);
 }
 
 STAGE_TEST(one_begun_packet_is_not_taken)
@@ -129,20 +120,17 @@ STAGE_TEST(hostile_page_headers_do_no_harm)
 
 STAGE_TEST(flush_saves_what_was_written)
 {
-	struct peer_packets t;
 	struct pb_field f;
 	uint64_t call;
 
 	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
 	call = peer_call(g->cons, C_FLUSH, NULL, 0);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	stage_ack_flush(g, &f);
 	assert_true(peer_accepted(g->cons, call));
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "one") + peer_count_text(&t, "two"), 2);
-	assert_int_equal(peer_count_text(&t, "three"), 0);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "one") + peer_count_text(&g->got, "two"), 2);
+	assert_int_equal(peer_count_text(&g->got, "three"), 0);
 }
 
 /* A producer that hangs is the one whose chunks nobody else will bring. */
@@ -167,8 +155,7 @@ STAGE_TEST(hang_up_saves_what_was_written)
 STAGE_TEST(end_of_the_session_saves_what_was_written)
 {
 	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	assert_int_equal(stage_count(g, "two"), 1);
 }
 

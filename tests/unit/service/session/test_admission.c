@@ -145,10 +145,9 @@ static int admit_later(struct rig *r, const char *text, unsigned seconds)
 	return -WEXITSTATUS(status);
 }
 
-TEST_WITH(guardrail_ends_with_its_time, setup, teardown)
+FIXTURE_TEST(guardrail_ends_with_its_time)
 {
 	static const char config[] = "unique_session_name: 'x' enable_extra_guardrails: true";
-	struct rig *r = *state;
 
 	remember(r, config);
 	assert_int_equal(admit_later(r, config, 200), -EBUSY);

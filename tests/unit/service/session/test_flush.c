@@ -4,18 +4,6 @@
 #include "unit/service/rig.h"
 #include "service/session/session_internal.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 /* The next command is a flush; gives its id. */
 static uint64_t await_flush(struct peer *p, uint64_t stream, uint64_t flags)
 {

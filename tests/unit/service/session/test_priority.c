@@ -6,18 +6,6 @@
 #include "unit/service/rig.h"
 #include "service/session/admission.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 static int check(const char *text)
 {
 	Pb__TraceConfig *c = peer_parse_config(text);

@@ -4,18 +4,6 @@
 #include "unit/service/rig.h"
 #include "service/session/session.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 TEST(names_of_states_are_those_of_the_protocol)
 {
 	assert_string_equal(session_state_name(SESSION_DISABLED), "DISABLED");

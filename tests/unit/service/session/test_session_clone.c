@@ -8,18 +8,6 @@
 
 /* What a clone takes over from its source; how it comes to be is in test_clone.c. */
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 static struct session *clone_of(struct session *source)
 {
 	struct session_clone c;
@@ -36,9 +24,8 @@ static struct session *clone_of(struct session *source)
 	return s;
 }
 
-TEST_WITH(what_it_takes_over, setup, teardown)
+STAGE_TEST(what_it_takes_over)
 {
-	struct stage *g = *state;
 	struct session *source, *s;
 
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 8 } unique_session_name: 'n'");
@@ -70,9 +57,8 @@ TEST_WITH(what_it_takes_over, setup, teardown)
 }
 
 /* Nothing that is done to a session does anything to it. */
-TEST_WITH(it_is_there_to_be_read, setup, teardown)
+STAGE_TEST(it_is_there_to_be_read)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	stage_start(g, STAGE_CONFIG);

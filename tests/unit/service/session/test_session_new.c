@@ -3,18 +3,6 @@
 #include "unit/service/rig.h"
 #include "service/session/session_internal.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 STAGE_TEST(freed_session_leaves_nothing_with_producers)
 {
 	stage_start(g, STAGE_CONFIG);
@@ -51,8 +39,7 @@ STAGE_TEST(refused_config_changes_nothing)
 {
 	struct service before = *g->rig.service;
 
-	assert_true(peer_tracing_ended(
-		g->cons, peer_enable(g->cons, STAGE_CONFIG " trace_filter {}"), "trace_filter"));
+	stage_refuses(g, STAGE_CONFIG " trace_filter {}", "trace_filter");
 	assert_int_equal(g->rig.service->sessions.last_session_id, before.sessions.last_session_id);
 	assert_int_equal(g->rig.service->sessions.last_instance_id,
 			 before.sessions.last_instance_id);

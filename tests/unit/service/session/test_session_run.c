@@ -2,21 +2,10 @@
 
 #include "unit/test.h"
 #include "config/limits.h"
+#define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/session/session_internal.h"
-
-static int setup(void **state)
-{
-	*state = stage_new(DS_NOTIFY_START | DS_NOTIFY_STOP, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
 
 static bool has_event(const struct session *s, enum service_event_kind kind)
 {
@@ -26,9 +15,8 @@ static bool has_event(const struct session *s, enum service_event_kind kind)
 	return false;
 }
 
-TEST_WITH(starts_by_itself, setup, teardown)
+STAGE_TEST(starts_by_itself)
 {
-	struct stage *g = *state;
 	struct session *s;
 
 	stage_start(g, STAGE_CONFIG);
@@ -43,13 +31,11 @@ TEST_WITH(starts_by_itself, setup, teardown)
 	assert_true(s->trace->sync_marker_due && s->trace->stats_due);
 }
 
-TEST_WITH(deferred_start_waits, setup, teardown)
+STAGE_TEST(deferred_start_waits)
 {
-	struct stage *g = *state;
 	struct session *s;
 
-	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG " deferred_start: true");
 	s = rig_session(&g->rig);
 	assert_int_equal(s->state, SESSION_CONFIGURED);
 	assert_false(has_event(s, SERVICE_EVENT_TRACING_STARTED));
@@ -94,9 +80,8 @@ STAGE_TEST(session_without_sources_is_all_started)
 	assert_true(has_event(rig_session(&g->rig), SERVICE_EVENT_ALL_STARTED));
 }
 
-TEST_WITH(duration_ends_with_a_flush, setup, teardown)
+STAGE_TEST(duration_ends_with_a_flush)
 {
-	struct stage *g = *state;
 	uint64_t begin = clock_mono_ns();
 	struct session *s;
 	struct pb_field f;
@@ -107,8 +92,7 @@ TEST_WITH(duration_ends_with_a_flush, setup, teardown)
 	assert_true(clock_mono_ns() - begin >= 50 * NS_PER_MS);
 	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
 	assert_int_equal(s->state, SESSION_STARTED);
-	assert_true(peer_accepted(g->prod,
-				  peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+	stage_ack_flush(g, &f);
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STOPPED, 1, g->s.instance)));
@@ -139,8 +123,7 @@ STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout)
 
 	stage_start(g, STAGE_CONFIG " data_source_stop_timeout_ms: 40");
 	begin = clock_mono_ns();
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	assert_true(clock_mono_ns() - begin >= 40 * NS_PER_MS);
 }
 
@@ -148,10 +131,8 @@ STAGE_TEST(configured_session_is_disabled_at_once)
 {
 	struct pb_field f;
 
-	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_configure(g, STAGE_CONFIG " deferred_start: true");
+	stage_disable(g);
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 }
 

@@ -4,18 +4,6 @@
 #include "unit/service/rig.h"
 #include "service/trace/trace_stats.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 static Pb__TraceStats *stats(struct stage *g, size_t max)
 {
 	Pb__TraceStats *s;

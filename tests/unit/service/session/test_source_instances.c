@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
 #include "unit/service/rig.h"
 #include "service/session/source_instances.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_internal.h"
 
 /* The producer promises to notify of both. */
-static int setup(void **state)
-{
-	*state = stage_new(DS_NOTIFY_START | DS_NOTIFY_STOP, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 static struct source_instance *instance(struct stage *g)
 {
 	return TAILQ_FIRST(&rig_session(&g->rig)->instances);
@@ -28,9 +17,8 @@ static bool notify(struct peer *p, uint32_t method, uint64_t id)
 	return peer_accepted(p, peer_call_number(p, method, 1, id));
 }
 
-TEST_WITH(states_follow_the_notifications, setup, teardown)
+STAGE_TEST(states_follow_the_notifications)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -47,10 +35,8 @@ TEST_WITH(states_follow_the_notifications, setup, teardown)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-TEST_WITH(notifications_out_of_place_are_ignored, setup, teardown)
+STAGE_TEST(notifications_out_of_place_are_ignored)
 {
-	struct stage *g = *state;
-
 	stage_start(g, STAGE_CONFIG);
 	assert_true(notify(g->prod, P_STOPPED, g->s.instance));
 	assert_int_equal(instance(g)->state, INSTANCE_STARTING);
@@ -61,9 +47,8 @@ TEST_WITH(notifications_out_of_place_are_ignored, setup, teardown)
 	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
 }
 
-TEST_WITH(foreign_instances_cannot_be_spoken_for, setup, teardown)
+STAGE_TEST(foreign_instances_cannot_be_spoken_for)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_producer(&g->rig);
 
 	assert_true(peer_accepted(other, peer_initialize(other, "other", false)));
@@ -73,13 +58,11 @@ TEST_WITH(foreign_instances_cannot_be_spoken_for, setup, teardown)
 	rig_hang_up(&g->rig, other);
 }
 
-TEST_WITH(configured_session_waits_to_start, setup, teardown)
+STAGE_TEST(configured_session_waits_to_start)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
-	g->enable = peer_enable(g->cons, STAGE_CONFIG " deferred_start: true");
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG " deferred_start: true");
 	assert_true(peer_is_quiet(g->prod));
 	assert_int_equal(instance(g)->state, INSTANCE_CONFIGURED);
 	assert_true(notify(g->prod, P_STARTED, g->s.instance));
@@ -162,9 +145,8 @@ static bool unregister(struct peer *p, const char *name)
 	return peer_accepted(p, peer_call_mem(p, P_UNREGISTER_SOURCE, &m));
 }
 
-TEST_WITH(unregistered_source_is_stopped_and_forgotten, setup, teardown)
+STAGE_TEST(unregistered_source_is_stopped_and_forgotten)
 {
-	struct stage *g = *state;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
@@ -194,8 +176,7 @@ TEST_WITH(sources_without_promises_are_quick, NULL, NULL)
 	stage_start(g, STAGE_CONFIG);
 	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
 	assert_true(rig_session(&g->rig)->all_started_reported);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_disable(g);
 	stage_free(g);
 }
 

@@ -6,18 +6,6 @@
 #include "service/session/triggers.h"
 #include "service/ipc/limits.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 #define TRIGGERS(mode, timeout, triggers)                                                          \
 	" trigger_config { trigger_mode: " mode " trigger_timeout_ms: " timeout " " triggers " }"
 
@@ -33,8 +21,7 @@ static void assert_ends(struct stage *g, bool flushes)
 
 	if (flushes) {
 		assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-		assert_true(peer_accepted(
-			g->prod, peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
+		stage_ack_flush(g, &f);
 	}
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
@@ -42,10 +29,8 @@ static void assert_ends(struct stage *g, bool flushes)
 
 static void assert_nothing_to_read(struct stage *g)
 {
-	struct peer_packets t = stage_read(g);
-
-	assert_int_equal(t.n, 0);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(g->got.n, 0);
 }
 
 /* The one Trigger of this field that is in the trace. */
@@ -73,17 +58,13 @@ static void assert_trigger(const struct peer_packets *t, uint32_t field, const c
 
 /* ---- START_TRACING ---- */
 
-TEST_WITH(start_waits_for_its_trigger, setup, teardown)
+STAGE_TEST(start_waits_for_its_trigger)
 {
-	struct stage *g = *state;
-	struct peer_packets t;
 	struct pb_field f;
 	uint64_t begin;
 
-	g->enable = peer_enable(
-		g->cons, STAGE_CONFIG TRIGGERS("START_TRACING", "60000",
-					       "triggers { name: 'go' stop_delay_ms: 100 }"));
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG TRIGGERS("START_TRACING", "60000",
+						 "triggers { name: 'go' stop_delay_ms: 100 }"));
 	pull(g, "other");
 	assert_true(peer_is_quiet(g->prod));
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_CONFIGURED);
@@ -95,21 +76,16 @@ TEST_WITH(start_waits_for_its_trigger, setup, teardown)
 	stage_write(g, 0, 1, 0, "data");
 	assert_ends(g, true);
 	assert_true(clock_mono_ns() - begin >= 100 * NS_PER_MS);
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "data"), 1);
-	assert_trigger(&t, PB_TRACE_PACKET_TRIGGER, "go", 100);
-	assert_true(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG) <
-		    peer_find_packet(&t, 0, PB_TRACE_PACKET_TRIGGER));
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "data"), 1);
+	assert_trigger(&g->got, PB_TRACE_PACKET_TRIGGER, "go", 100);
+	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG) <
+		    peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRIGGER));
 }
 
-TEST_WITH(start_gives_up, setup, teardown)
+STAGE_TEST(start_gives_up)
 {
-	struct stage *g = *state;
-
-	g->enable = peer_enable(
-		g->cons, STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
 	assert_ends(g, false);
 	assert_nothing_to_read(g);
 	pull(g, "go");
@@ -119,21 +95,15 @@ TEST_WITH(start_gives_up, setup, teardown)
 
 STAGE_TEST(start_without_a_consumer_goes_when_it_gives_up)
 {
-	peer_enable(g->cons,
-		    STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
 	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
 }
 
 /* stop_delay_ms 0 is no limit. */
-TEST_WITH(start_without_delay_runs_on, setup, teardown)
+STAGE_TEST(start_without_delay_runs_on)
 {
-	struct stage *g = *state;
-
-	peer_enable(g->cons,
-		    STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
-	assert_true(peer_await_session(g->prod, g->stream, false, &g->s));
+	stage_configure(g, STAGE_CONFIG TRIGGERS("START_TRACING", "50", "triggers { name: 'go' }"));
 	pull(g, "go");
 	usleep(60000);
 	rig_pump(&g->rig);
@@ -144,8 +114,6 @@ TEST_WITH(start_without_delay_runs_on, setup, teardown)
 
 STAGE_TEST(stop_ends_after_its_trigger)
 {
-	struct peer_packets t;
-
 	stage_start(g, STAGE_CONFIG TRIGGERS("STOP_TRACING", "60000",
 					     "triggers { name: 'end' stop_delay_ms: 50 } "
 					     "triggers { name: 'later' stop_delay_ms: 60000 }"));
@@ -155,19 +123,15 @@ STAGE_TEST(stop_ends_after_its_trigger)
 	pull(g, "end");
 	pull(g, "later"); /* the first one counts */
 	assert_ends(g, true);
-	t = stage_read(g);
-	assert_int_equal(peer_count_text(&t, "before"), 1);
-	peer_packets_free(&t);
-	t = stage_read(g); /* each trigger is written once */
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_TRIGGER), -1);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "before"), 1);
+	stage_read(g); /* each trigger is written once */
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRIGGER), -1);
 }
 
-TEST_WITH(all_that_were_pulled_are_in_the_trace, setup, teardown)
+STAGE_TEST(all_that_were_pulled_are_in_the_trace)
 {
 	static const char *const names[] = {"end", "more", "end"};
-	struct stage *g = *state;
-	struct peer_packets t;
 	int at = -1;
 
 	stage_start(g,
@@ -177,19 +141,19 @@ TEST_WITH(all_that_were_pulled_are_in_the_trace, setup, teardown)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		pull(g, names[i]);
 	assert_ends(g, true);
-	t = stage_read(g);
+	stage_read(g);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct pb_field trigger, f;
 
-		at = peer_find_packet(&t, (size_t)(at + 1), PB_TRACE_PACKET_TRIGGER);
+		at = peer_find_packet(&g->got, (size_t)(at + 1), PB_TRACE_PACKET_TRIGGER);
 		assert_true(at >= 0);
-		assert_true(peer_packet_field(&t, (size_t)at, PB_TRACE_PACKET_TRIGGER, &trigger));
+		assert_true(
+			peer_packet_field(&g->got, (size_t)at, PB_TRACE_PACKET_TRIGGER, &trigger));
 		assert_true(peer_subfield(&trigger, PB_TRIGGER_TRIGGER_NAME, &f));
 		assert_int_equal(f.len, strlen(names[i]));
 		assert_memory_equal(f.data, names[i], f.len);
 	}
-	assert_int_equal(peer_find_packet(&t, (size_t)(at + 1), PB_TRACE_PACKET_TRIGGER), -1);
-	peer_packets_free(&t);
+	assert_int_equal(peer_find_packet(&g->got, (size_t)(at + 1), PB_TRACE_PACKET_TRIGGER), -1);
 }
 
 STAGE_TEST(stop_without_a_trigger_has_no_trace)
@@ -357,17 +321,15 @@ STAGE_TEST(limit_holds_over_sessions)
 	for (int i = 0; i < 3; i++)
 		pull(g, "a");
 	assert_int_equal(n_received(g), 2);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_free_buffers(g);
 	peer_enable(g->cons, config);
 	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
 	activate(g, "a");
 	assert_int_equal(n_received(g), 0);
 }
 
-TEST_WITH(every_session_that_waits_acts, setup, teardown)
+STAGE_TEST(every_session_that_waits_acts)
 {
-	struct stage *g = *state;
 	struct peer *other = rig_consumer(&g->rig);
 
 	stage_start(g, STAGE_CONFIG TRIGGERS("STOP_TRACING", "60000", "triggers { name: 'a' }"));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_SETUP setup
+#define STAGE_TEARDOWN teardown
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 
@@ -46,11 +48,9 @@ static void assert_states(const struct concurrent_events *c, const uint32_t *sta
 	}
 }
 
-TEST_WITH(life_of_another_session_is_in_the_trace, setup, teardown)
+STAGE_TEST(life_of_another_session_is_in_the_trace)
 {
 	static const uint32_t states[] = {2, 3, 1};
-	struct stage *g = *state;
-	struct peer_packets t;
 	struct pb_field event, f;
 	int i = -1;
 
@@ -59,11 +59,13 @@ TEST_WITH(life_of_another_session_is_in_the_trace, setup, teardown)
 	assert_true(peer_accepted(other, peer_call(other, C_DISABLE, NULL, 0)));
 	peer_next(other);
 	assert_states(events(g), states, 3);
-	t = stage_read(g);
+	stage_read(g);
 	for (size_t k = 0; k < 3; k++) {
-		i = peer_find_packet(&t, (size_t)(i + 1), PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT);
+		i = peer_find_packet(&g->got, (size_t)(i + 1),
+				     PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT);
 		assert_true(i >= 0);
-		peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT, &event);
+		peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT,
+				  &event);
 		assert_int_equal(peer_number(&event, PB_CONCURRENT_SESSION_EVENT_STATE), states[k]);
 		assert_int_equal(peer_number(&event, PB_CONCURRENT_SESSION_EVENT_SESSION_ID), 2);
 		assert_int_equal(peer_number(&event, PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID),
@@ -71,14 +73,12 @@ TEST_WITH(life_of_another_session_is_in_the_trace, setup, teardown)
 		assert_true(peer_subfield(&event, PB_CONCURRENT_SESSION_EVENT_SESSION_NAME, &f));
 		assert_memory_equal(f.data, "watched", 7);
 	}
-	peer_packets_free(&t);
 	assert_int_equal(events(g)->n, 0); /* each is written once */
 }
 
-TEST_WITH(stopping_is_announced_only_when_a_source_must_acknowledge, setup, teardown)
+STAGE_TEST(stopping_is_announced_only_when_a_source_must_acknowledge)
 {
 	static const uint32_t waited_for[] = {2, 3, 4, 1};
-	struct stage *g = *state;
 	struct peer *slow = rig_producer(&g->rig);
 	uint64_t stream = peer_become_producer(slow, "slow", "slow", DS_NOTIFY_STOP, false);
 	struct peer_session s = {0};
@@ -98,10 +98,9 @@ TEST_WITH(stopping_is_announced_only_when_a_source_must_acknowledge, setup, tear
 	rig_hang_up(&g->rig, slow);
 }
 
-TEST_WITH(sessions_that_ran_before_are_told_first, setup, teardown)
+STAGE_TEST(sessions_that_ran_before_are_told_first)
 {
 	static const uint32_t started = 3;
-	struct stage *g = *state;
 	uint64_t since;
 
 	peer_enable(other, "buffers { size_kb: 4 }");

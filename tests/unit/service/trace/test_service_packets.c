@@ -3,18 +3,6 @@
 #include "unit/service/rig.h"
 #include "service/trace/extensions.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 /* The data field of a packet: the one that says what kind it is. */
 static uint32_t kind_of(const struct peer_packets *t, size_t i)
 {
@@ -45,7 +33,7 @@ static bool is_event(const struct peer_packets *t, size_t i, uint32_t field)
 	       peer_number(&f, field) == 1;
 }
 
-TEST_WITH(packets_come_in_the_order_of_the_protocol, setup, teardown)
+STAGE_TEST(packets_come_in_the_order_of_the_protocol)
 {
 	static const uint32_t order[] = {
 		PB_TRACE_PACKET_CLOCK_SNAPSHOT,
@@ -60,80 +48,67 @@ TEST_WITH(packets_come_in_the_order_of_the_protocol, setup, teardown)
 		PB_TRACE_PACKET_SERVICE_EVENT,
 		PB_TRACE_PACKET_TRACE_STATS,
 	};
-	struct stage *g = *state;
-	struct peer_packets t;
 
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
-	t = stage_read(g);
-	assert_int_equal(t.n, sizeof(order) / sizeof(order[0]));
-	for (size_t i = 0; i < t.n; i++)
-		assert_int_equal(kind_of(&t, i), order[i]);
-	assert_true(is_event(&t, 6, PB_TRACING_SERVICE_EVENT_TRACING_STARTED));
-	assert_true(is_event(&t, 7, PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED));
-	assert_true(is_event(&t, 9, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED));
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(g->got.n, sizeof(order) / sizeof(order[0]));
+	for (size_t i = 0; i < g->got.n; i++)
+		assert_int_equal(kind_of(&g->got, i), order[i]);
+	assert_true(is_event(&g->got, 6, PB_TRACING_SERVICE_EVENT_TRACING_STARTED));
+	assert_true(is_event(&g->got, 7, PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED));
+	assert_true(is_event(&g->got, 9, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED));
 }
 
 STAGE_TEST(all_are_on_the_services_sequence)
 {
-	struct peer_packets t;
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG);
-	t = stage_read(g);
-	for (size_t i = 0; i < t.n; i++) {
-		assert_true(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_UID, &f));
+	stage_read(g);
+	for (size_t i = 0; i < g->got.n; i++) {
+		assert_true(peer_packet_field(&g->got, i, PB_TRACE_PACKET_TRUSTED_UID, &f));
 		assert_int_equal(f.u64, getuid());
-		assert_true(
-			peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, &f));
+		assert_true(peer_packet_field(&g->got, i,
+					      PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, &f));
 		assert_int_equal(f.u64, 1);
-		assert_false(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_PID, &f));
-		if (kind_of(&t, i) != PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) {
-			assert_true(
-				peer_packet_field(&t, i, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
+		assert_false(peer_packet_field(&g->got, i, PB_TRACE_PACKET_TRUSTED_PID, &f));
+		if (kind_of(&g->got, i) != PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) {
+			assert_true(peer_packet_field(&g->got, i,
+						      PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
 			assert_int_equal(f.u64, 6);
 		}
 	}
-	peer_packets_free(&t);
 }
 
 STAGE_TEST(second_reading_says_only_what_is_new)
 {
-	struct peer_packets t;
-
 	stage_start(g, STAGE_CONFIG);
-	t = stage_read(g);
-	peer_packets_free(&t);
-	t = stage_read(g);
-	assert_int_equal(t.n, 1);
-	assert_true(is_event(&t, 0, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED));
-	peer_packets_free(&t);
+	stage_read(g);
+	stage_read(g);
+	assert_int_equal(g->got.n, 1);
+	assert_true(is_event(&g->got, 0, PB_TRACING_SERVICE_EVENT_READ_TRACING_BUFFERS_COMPLETED));
 }
 
-TEST_WITH(marker_is_last_in_its_packet, setup, teardown)
+STAGE_TEST(marker_is_last_in_its_packet)
 {
 	static const uint8_t marker[] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
 					 0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
-	struct stage *g = *state;
-	struct peer_packets t;
 	struct pb_field f;
 	int i;
 
 	stage_start(g, STAGE_CONFIG);
-	t = stage_read(g);
-	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER);
+	stage_read(g);
+	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER);
 	assert_true(i >= 0);
-	assert_true(t.list[i].len > sizeof(marker));
-	assert_memory_equal(t.list[i].data + t.list[i].len - sizeof(marker), marker,
+	assert_true(g->got.list[i].len > sizeof(marker));
+	assert_memory_equal(g->got.list[i].data + g->got.list[i].len - sizeof(marker), marker,
 			    sizeof(marker));
-	assert_false(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
-	peer_packets_free(&t);
+	assert_false(peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, &f));
 }
 
 STAGE_TEST(config_comes_back_with_what_nobody_knows)
 {
-	struct peer_packets t;
 	struct pb_field f, v;
 	struct pb_mem m;
 	int i;
@@ -145,20 +120,18 @@ STAGE_TEST(config_comes_back_with_what_nobody_knows)
 	pb_enc_close(&m.enc);
 	g->enable = peer_call_mem(g->cons, C_ENABLE, &m);
 	assert_true(peer_is_quiet(g->cons));
-	t = stage_read(g);
-	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG);
+	stage_read(g);
+	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG);
 	assert_true(i >= 0);
-	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TRACE_CONFIG, &f));
+	assert_true(peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_TRACE_CONFIG, &f));
 	assert_true(peer_subfield(&f, 20005, &v));
 	assert_memory_equal(v.data, "tomorrow", v.len);
 	assert_true(peer_subfield(&f, PB_TRACE_CONFIG_BUFFERS, &v));
-	peer_packets_free(&t);
 }
 
 STAGE_TEST(config_of_any_size_is_echoed)
 {
 	char *config = malloc(200000), *end;
-	struct peer_packets t;
 	struct pb_field f;
 
 	assert_non_null(config);
@@ -168,94 +141,83 @@ STAGE_TEST(config_of_any_size_is_echoed)
 	peer_enable(g->cons, config);
 	free(config);
 	assert_true(peer_is_quiet(g->cons));
-	t = stage_read(g);
-	assert_true(peer_packet_field(&t,
-				      (size_t)peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_CONFIG),
-				      PB_TRACE_PACKET_TRACE_CONFIG, &f));
+	stage_read(g);
+	assert_true(peer_packet_field(
+		&g->got, (size_t)peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG),
+		PB_TRACE_PACKET_TRACE_CONFIG, &f));
 	assert_true(f.len > 130900);
-	peer_packets_free(&t);
 }
 
 STAGE_TEST(builtin_sources_can_be_turned_off)
 {
-	struct peer_packets t;
-
 	g->enable =
 		peer_enable(g->cons, "buffers { size_kb: 4 } builtin_data_sources { "
 				     "disable_clock_snapshotting: true disable_trace_config: true "
 				     "disable_system_info: true disable_service_events: true }");
 	assert_true(peer_is_quiet(g->cons));
-	t = stage_read(g);
-	assert_int_equal(t.n, 4);
-	assert_int_equal(kind_of(&t, 0), PB_TRACE_PACKET_SYNCHRONIZATION_MARKER);
-	assert_int_equal(kind_of(&t, 1), PB_TRACE_PACKET_TRACE_UUID);
-	assert_int_equal(kind_of(&t, 2), PB_TRACE_PACKET_TRACE_PROVENANCE);
-	assert_int_equal(kind_of(&t, 3), PB_TRACE_PACKET_TRACE_STATS);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_int_equal(g->got.n, 4);
+	assert_int_equal(kind_of(&g->got, 0), PB_TRACE_PACKET_SYNCHRONIZATION_MARKER);
+	assert_int_equal(kind_of(&g->got, 1), PB_TRACE_PACKET_TRACE_UUID);
+	assert_int_equal(kind_of(&g->got, 2), PB_TRACE_PACKET_TRACE_PROVENANCE);
+	assert_int_equal(kind_of(&g->got, 3), PB_TRACE_PACKET_TRACE_STATS);
 }
 
 /* The service's own are at the head of each trace, unless its config wants none. */
-TEST_WITH(extensions_are_at_the_head, setup, teardown)
+STAGE_TEST(extensions_are_at_the_head)
 {
 	static uint8_t set_bytes[] = {0x0a, 0x00}, zipped[] = {0x1f, 0x8b, 0};
 	static const struct extensions x = {
 		.list = {{set_bytes, sizeof(set_bytes), false}, {zipped, sizeof(zipped), true}},
 		.n = 2,
 	};
-	struct stage *g = *state;
 	struct pb_field f, set;
-	struct peer_packets t;
 	int i;
 
 	g->rig.service->sessions.trace_env.extensions = &x;
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
-	t = stage_read(g);
-	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
-	assert_in_range(i, 0, peer_find_packet(&t, 0, PEER_FIELD));
-	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
+	stage_read(g);
+	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+	assert_in_range(i, 0, peer_find_packet(&g->got, 0, PEER_FIELD));
+	assert_true(
+		peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
 	assert_true(peer_subfield(&f, PB_EXTENSION_DESCRIPTOR_EXTENSION_SET, &set));
 	assert_int_equal(set.len, 2);
-	i = peer_find_packet(&t, (size_t)i + 1, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
+	i = peer_find_packet(&g->got, (size_t)i + 1, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR);
 	assert_true(i > 0);
-	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
+	assert_true(
+		peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, &f));
 	assert_true(peer_subfield(&f, PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP, &set));
 	assert_int_equal(set.len, 3);
-	peer_packets_free(&t);
-	t = stage_read(g);
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
-	peer_packets_free(&t);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
+	stage_read(g);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
+	stage_free_buffers(g);
 	peer_enable(g->cons, "buffers { size_kb: 4 } "
 			     "builtin_data_sources { disable_extension_descriptors: true }");
-	t = stage_read(g);
-	assert_true(t.n > 0);
-	assert_int_equal(peer_find_packet(&t, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
-	peer_packets_free(&t);
+	stage_read(g);
+	assert_true(g->got.n > 0);
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_EXTENSION_DESCRIPTOR), -1);
 }
 
-TEST_WITH(snapshot_names_the_primary_clock, setup, teardown)
+STAGE_TEST(snapshot_names_the_primary_clock)
 {
 	static const struct {
 		const char *config;
 		uint64_t clock;
 	} cases[] = {{"", 6},
 		     {"builtin_data_sources { primary_trace_clock: BUILTIN_CLOCK_MONOTONIC }", 3}};
-	struct stage *g = *state;
-	struct peer_packets t;
 	struct pb_field f, clock;
 
 	for (size_t i = 0; i < 2; i++) {
 		peer_enable(g->cons, cases[i].config);
 		assert_true(peer_is_quiet(g->cons));
-		t = stage_read(g);
-		assert_true(peer_packet_field(&t, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
+		stage_read(g);
+		assert_true(peer_packet_field(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &f));
 		assert_int_equal(peer_number(&f, PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK),
 				 cases[i].clock);
 		assert_true(peer_subfield(&f, PB_CLOCK_SNAPSHOT_CLOCKS, &clock));
 		assert_true(peer_number(&clock, PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP) > 0);
-		peer_packets_free(&t);
 		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 		assert_true(peer_next(g->cons));
 	}
@@ -263,32 +225,29 @@ TEST_WITH(snapshot_names_the_primary_clock, setup, teardown)
 
 STAGE_TEST(provenance_names_producers_of_sequences)
 {
-	struct peer_packets t;
 	struct pb_field f, buffer, sequence;
 	int i;
 
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 9, 0, "data");
-	t = stage_read(g);
-	i = peer_find_packet(&t, 0, PB_TRACE_PACKET_TRACE_PROVENANCE);
-	assert_true(peer_packet_field(&t, (size_t)i, PB_TRACE_PACKET_TRACE_PROVENANCE, &f));
+	stage_read(g);
+	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_PROVENANCE);
+	assert_true(peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_TRACE_PROVENANCE, &f));
 	assert_true(peer_subfield(&f, PB_TRACE_PROVENANCE_BUFFERS, &buffer));
 	assert_true(peer_subfield(&buffer, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES, &sequence));
 	assert_int_equal(peer_number(&sequence, PB_TRACE_PROVENANCE_SEQUENCE_ID), 2);
 	assert_int_equal(peer_number(&sequence, PB_TRACE_PROVENANCE_SEQUENCE_PRODUCER_ID), 1);
-	peer_packets_free(&t);
 }
 
 STAGE_TEST(system_is_described)
 {
-	struct peer_packets t;
 	struct pb_field f, v;
 
 	stage_start(g, STAGE_CONFIG);
-	t = stage_read(g);
-	assert_true(peer_packet_field(&t,
-				      (size_t)peer_find_packet(&t, 0, PB_TRACE_PACKET_SYSTEM_INFO),
-				      PB_TRACE_PACKET_SYSTEM_INFO, &f));
+	stage_read(g);
+	assert_true(peer_packet_field(
+		&g->got, (size_t)peer_find_packet(&g->got, 0, PB_TRACE_PACKET_SYSTEM_INFO),
+		PB_TRACE_PACKET_SYSTEM_INFO, &f));
 	assert_true(peer_subfield(&f, PB_SYSTEM_INFO_UTSNAME, &v));
 	assert_true(peer_subfield(&v, PB_UTSNAME_SYSNAME, &v));
 	assert_memory_equal(v.data, "Linux", 5);
@@ -296,23 +255,20 @@ STAGE_TEST(system_is_described)
 	assert_int_equal(peer_number(&f, PB_SYSTEM_INFO_PAGE_SIZE), sysconf(_SC_PAGESIZE));
 	assert_int_equal(peer_number(&f, PB_SYSTEM_INFO_NUM_CPUS), sysconf(_SC_NPROCESSORS_CONF));
 	assert_true(peer_number(&f, PB_SYSTEM_INFO_SYSTEM_RAM_BYTES) > 1 << 20);
-	peer_packets_free(&t);
 }
 
 STAGE_TEST(slow_sources_are_named)
 {
-	struct peer_packets t;
 	struct pb_field f, slow;
 
 	stage_start(g, STAGE_CONFIG);
 	service_events_add_sources(&rig_session(&g->rig)->trace->service_events,
 				   SERVICE_EVENT_SLOW_STARTING, 1, "\x0a\x03\x0a\x01p", 5);
-	t = stage_read(g);
-	for (size_t i = 0; i < t.n; i++)
-		if (peer_packet_field(&t, i, PB_TRACE_PACKET_SERVICE_EVENT, &f) &&
+	stage_read(g);
+	for (size_t i = 0; i < g->got.n; i++)
+		if (peer_packet_field(&g->got, i, PB_TRACE_PACKET_SERVICE_EVENT, &f) &&
 		    peer_subfield(&f, PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES, &slow)) {
 			assert_int_equal(slow.len, 5);
-			peer_packets_free(&t);
 			return;
 		}
 	fail();

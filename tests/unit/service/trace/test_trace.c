@@ -3,18 +3,6 @@
 #include "unit/service/rig.h"
 #include "service/trace/trace.h"
 
-static int setup(void **state)
-{
-	*state = stage_new(0, false);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 STAGE_TEST(uuid_is_the_configs_or_random)
 {
 	struct session *s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
+#define STAGE_SETUP setup
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/trace/trace_reader.h"
@@ -54,12 +55,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	stage_free(*state);
-	return 0;
-}
-
 STAGE_TEST(empty_buffers_are_read_at_once)
 {
 	struct counter c = counter();
@@ -102,10 +97,9 @@ STAGE_TEST(batch_ends_the_pass_and_the_next_goes_on)
 	assert_in_range(passes, 10, 26);
 }
 
-TEST_WITH(reserved_fields_are_dropped_and_counted, setup, teardown)
+STAGE_TEST(reserved_fields_are_dropped_and_counted)
 {
 	static const uint32_t reserved[] = {3, 10, 33, 35, 36, 50, 69, 79, 98, 124, 125, 133};
-	struct stage *g = *state;
 	struct counter c = counter();
 	struct smb_chunk_header h = {.writer_id = 1};
 	struct smb_chunk chunk;
@@ -171,7 +165,6 @@ STAGE_TEST(buffers_are_read_in_their_order)
 {
 	struct peer *second = rig_consumer(&g->rig);
 	struct peer_session s[2] = {{0}, {0}};
-	struct peer_packets t;
 	struct pb_field f;
 	int first, next;
 
@@ -188,21 +181,19 @@ STAGE_TEST(buffers_are_read_in_their_order)
 	stage_write(g, 0, 1, 0, "second");
 	g->s.buffer = s[1].buffer;
 	stage_write(g, 0, 2, 0, "first");
-	assert_true(peer_read(second, &t));
-	first = peer_find_packet(&t, 0, PEER_FIELD);
-	next = peer_find_packet(&t, (size_t)first + 1, PEER_FIELD);
+	assert_true(peer_read(second, &g->got));
+	first = peer_find_packet(&g->got, 0, PEER_FIELD);
+	next = peer_find_packet(&g->got, (size_t)first + 1, PEER_FIELD);
 	assert_true(first >= 0 && next > first);
-	assert_true(peer_packet_field(&t, (size_t)first, PEER_FIELD, &f));
+	assert_true(peer_packet_field(&g->got, (size_t)first, PEER_FIELD, &f));
 	assert_memory_equal(f.data, "first", 5);
-	peer_packets_free(&t);
 	rig_hang_up(&g->rig, second);
 }
 
 /* There is one kind of buffer: what asks for the other one gets the same, and is told as it asked. */
-TEST_WITH(experimental_mode_changes_nothing, setup, teardown)
+STAGE_TEST(experimental_mode_changes_nothing)
 {
 	static const char *const modes[] = {"", "experimental_mode: TRACE_BUFFER_V2"};
-	struct stage *g = *state;
 	char config[500];
 
 	for (uint32_t i = 0; i < 4; i++) {
