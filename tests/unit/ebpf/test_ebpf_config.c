@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/ebpf_config.h"
 #include "unit/procfs/told.h"
@@ -16,17 +16,15 @@ static Pb__EbpfCountersConfig config;
 static struct ebpf_config s;
 static struct ebpf_errors errors;
 
-static int setup(void **state)
+SETUP
 {
 	pb__ebpf_counters_config__init(&config);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	ebpf_config_deinit(&s);
 	ebpf_errors_deinit(&errors);
-	return 0;
 }
 
 static void init(const Pb__EbpfCountersConfig *c)
@@ -35,8 +33,6 @@ static void init(const Pb__EbpfCountersConfig *c)
 	assert_int_equal(ebpf_config_init(&s, c, table, 2, &errors), 0);
 	assert_int_equal(told_end("linux.ebpf_counters"), errors.n);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(without_a_config)
 {

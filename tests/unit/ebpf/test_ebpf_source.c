@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole source, in a kernel that is not one (fake_bpf.h). */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/counter_rig.h"
 
 #include "bpf/block.h"
@@ -20,7 +20,7 @@ void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t 
 {
 }
 
-static int setup(void **state)
+SETUP
 {
 	rig_setup(&ebpf_counters_data_source);
 	env.tracefs_root = "/sys/kernel/tracing";
@@ -30,14 +30,12 @@ static int setup(void **state)
 	counters.families = families;
 	config.ebpf_counters_config = &counters;
 	fake_bpf_reset(ebpf_cpus());
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	rig_teardown();
 	fake_bpf_reset(0);
-	return 0;
 }
 
 static void ask_for(Pb__EbpfCountersConfig__Family f)
@@ -91,8 +89,6 @@ static void trace_read_batch(void)
 	rig_poll()->is_waited_for = true;
 	run_pass();
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(one_is_off_and_the_others_run)
 {

@@ -2,7 +2,7 @@
 
 #include <bpf/btf.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ebpf/user_map.c"
 
 static struct btf *btf;
@@ -10,7 +10,7 @@ static int u32, s64, chars, wrapped; /* types */
 static struct map_layout layout;
 static struct err_text why;
 
-static int setup(void **state)
+SETUP
 {
 	int char_type;
 
@@ -20,13 +20,11 @@ static int setup(void **state)
 	char_type = btf__add_int(btf, "char", 1, BTF_INT_CHAR);
 	chars = btf__add_array(btf, u32, char_type, 16);
 	wrapped = btf__add_typedef(btf, "count_t", btf__add_const(btf, u32));
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	btf__free(btf);
-	return 0;
 }
 
 static int layout_it(int type, const char *map)
@@ -35,8 +33,6 @@ static int layout_it(int type, const char *map)
 	why.text[0] = '\0';
 	return layout_of(btf, (uint32_t)type, map, &layout, &why);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(an_integer)
 {

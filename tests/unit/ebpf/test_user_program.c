@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/system/fs.h"
 #include "ebpf/user_program.c"
 
@@ -27,7 +27,7 @@ static void make_file(const char *name, const char *text)
 	assert_int_equal(chmod(in(name), 0644), 0);
 }
 
-static int setup(void **state)
+SETUP
 {
 	snprintf(root, sizeof(root), "/tmp/test_user_program.XXXXXX");
 	assert_non_null(mkdtemp(root));
@@ -35,7 +35,6 @@ static int setup(void **state)
 	assert_int_equal(mkdir(folder, 0755), 0);
 	make_file("d/a.bpf.o", "bytes");
 	make_file("outside.bpf.o", "others");
-	return 0;
 }
 
 static int remove_name(void *ctx, const char *name, unsigned char type)
@@ -46,10 +45,9 @@ static int remove_name(void *ctx, const char *name, unsigned char type)
 	return remove(path) < 0 ? -1 : 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
-	return fs_each(folder, remove_name, folder) || rmdir(folder) ||
-	       fs_each(root, remove_name, root) || rmdir(root);
+	assert_int_equal(fs_each(folder, remove_name, folder) || rmdir(folder) || fs_each(root, remove_name, root) || rmdir(root), 0);
 }
 
 /* What was read, or the reason. */
@@ -71,8 +69,6 @@ static const char *read_it(const char *name)
 }
 
 #define assert_refused(name, words) assert_non_null(strstr(read_it(name), words))
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_good_file_and_a_link_in_the_folder)
 {

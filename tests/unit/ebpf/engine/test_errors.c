@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/engine/errors.h"
 #include "unit/procfs/told.h"
@@ -7,19 +7,17 @@
 static struct writer *w;
 static struct ebpf_errors errors;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(w);
 	ebpf_errors_deinit(&errors);
 	fake_reset();
-	return 0;
 }
 
 static void add(unsigned n)
@@ -38,8 +36,6 @@ static unsigned failures(size_t packet)
 	assert_true(read_sub(fake_packet_field(packet), PB_TRACE_PACKET_EBPF_COUNTERS_STATS, &m));
 	return fake_count(m.data, m.len, PB_EBPF_COUNTERS_STATS_FAILURES);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(each_is_written_once_until_the_state_is_cleared)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/bpf.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ebpf/fake_bpf.h"
 #include "ebpf/engine/map.h"
 
@@ -11,21 +11,19 @@ static int fd;
 static struct map_reader reader;
 static uint64_t sum, seen;
 
-static int setup(void **state)
+SETUP
 {
 	fake_bpf_reset(3);
 	reader = (struct map_reader){.key_size = sizeof(uint32_t), .value_size = sizeof(uint64_t)};
 	sum = seen = 0;
 	fd = -1;
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	map_reader_deinit(&reader);
 	close(fd);
 	fake_bpf_reset(0);
-	return 0;
 }
 
 static void make(enum bpf_map_type type, uint32_t value_size, uint32_t n)
@@ -66,8 +64,6 @@ static void assert_all_seen(void)
 	assert_int_equal(seen, ELEMENTS);
 	assert_int_equal(sum, ELEMENTS * (ELEMENTS + 1) / 2);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_hash_in_batches)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/syscall.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/families/syscalls.c"
 
@@ -15,24 +15,23 @@ static const struct track_spec columns[] = {
 	{.name = "syscalls", .unit = TRACK_UNIT_COUNT, .total = true},
 };
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	now = 0;
 	sums = (struct syscall_sums){0};
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	return top_n_new(tracks, columns, 1, 1, "/nowhere", &top);
+	assert_int_equal(top_n_new(tracks, columns, 1, 1, "/nowhere", &top), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	syscall_sums_deinit(&sums);
 	top_n_free(top);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 struct call {
@@ -59,8 +58,6 @@ static void period(const struct call *c, size_t n)
 	period((const struct call[]){__VA_ARGS__},                                                 \
 	       sizeof((struct call[]){__VA_ARGS__}) / sizeof(struct call))
 #define TRACK(name) "process 7/syscalls by name/" name
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(calls_have_names_and_elements_add_up)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/tracks/counter.h"
 #include "ebpf/engine/errors.h"
@@ -10,7 +10,7 @@ static struct ebpf_run run;
 static struct ebpf_errors errors;
 static const struct ebpf_family family = {.name = "waits"};
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
@@ -18,19 +18,15 @@ static int setup(void **state)
 	run = (struct ebpf_run){.tracks = tracks, .family = &family, .errors = &errors};
 	tracks_begin(tracks, 1);
 	run.group = ebpf_add_group(&run, TRACK_ROOT, "all");
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	ebpf_errors_deinit(&errors);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(time_and_count_are_two_tracks)
 {

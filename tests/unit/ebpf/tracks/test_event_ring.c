@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 
 #include <bpf/bpf.h>
@@ -15,16 +15,16 @@ static struct tracks *tracks;
 static struct event_ring *ring;
 static int fd;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	fake_bpf_reset(1);
 	w = writer_new(NULL, 1, WRITER_DROP);
 	fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, EVENT_RING_MAP, 0, 0, RING_BYTES, NULL);
-	return tracks_new("test", w, &tracks);
+	assert_int_equal(tracks_new("test", w, &tracks), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_ring_free(ring);
 	ring = NULL;
@@ -33,7 +33,6 @@ static int teardown(void **state)
 	close(fd);
 	fake_bpf_reset(0);
 	fake_reset();
-	return 0;
 }
 
 static int begin(void)
@@ -49,8 +48,6 @@ static void put_event(const char *name)
 	memcpy(e.name, name, strlen(name));
 	fake_ring_put(EVENT_RING_MAP, &e, sizeof(e));
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(events_in_the_ring_are_written_once)
 {

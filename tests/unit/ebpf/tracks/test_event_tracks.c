@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "bpf/sonda_program.h"
 #include "unit/client/read_tracks.h"
@@ -12,7 +12,7 @@ static struct writer *w;
 static struct tracks *tracks;
 static struct event_tracks *lanes;
 
-static int setup(void **state)
+SETUP
 {
 	uint32_t group;
 
@@ -21,16 +21,14 @@ static int setup(void **state)
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
 	group = tracks_add(tracks, &(struct track_spec){.kind = TRACK_GROUP, .name = "prog"});
 	assert_int_equal(event_tracks_new(tracks, group, "prog", &lanes), 0);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_tracks_free(lanes);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 static struct sonda_event slice(uint32_t tid, uint64_t from, uint64_t to)
@@ -75,8 +73,6 @@ static void expect(size_t n, unsigned type, uint64_t ns, const char *path)
 	assert_int_equal(at, ns);
 	assert_true(read_path_is(read_by_uuid(track), path));
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_slice_with_values_on_a_thread)
 {

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "bpf/process.h"
 #include "ebpf/tracks/per_process.c"
 
 static struct process_sums sums;
 
-static int setup(void **state)
+SETUP
 {
 	sums = (struct process_sums){.n_values = 2};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_sums_deinit(&sums);
-	return 0;
 }
 
 static const struct process_sum *find(uint32_t pid)
@@ -29,8 +27,6 @@ static void add(uint32_t pid, uint64_t a, uint64_t b)
 {
 	assert_non_null(process_sums_add(&sums, pid, (const uint64_t[]){a, b}));
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(elements_of_a_process_add_up)
 {

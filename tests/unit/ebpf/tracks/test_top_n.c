@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/tracks/top_n.h"
 
@@ -13,22 +13,21 @@ static const struct track_spec columns[] = {
 	{.name = "time", .unit = TRACK_UNIT_NS, .total = true},
 };
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	now = 0;
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	return top_n_new(tracks, columns, 2, 2, "/nowhere", &top);
+	assert_int_equal(top_n_new(tracks, columns, 2, 2, "/nowhere", &top), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	top_n_free(top);
 	tracks_free(tracks);
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 /* Weights of processes 1, 2, 3 ...; 0: it is not there. */
@@ -49,8 +48,6 @@ static void period(const uint64_t *weights, size_t n)
 	read_tracks();
 }
 #define PERIOD(...) period((const uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_largest_have_tracks)
 {

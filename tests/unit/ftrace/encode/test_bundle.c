@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/symbols/symbol_table_build.h"
@@ -8,19 +8,18 @@ static struct bundle b;
 static struct writer *w;
 static struct clock_sync moment;
 
-static int setup(void **state)
+SETUP
 {
 	w = fake_writer_new(100);
 	memset(&b, 0, sizeof(b));
 	moment = (struct clock_sync){0};
-	return bundle_init(&b, w, 3);
+	assert_int_equal(bundle_init(&b, w, 3), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	bundle_deinit(&b);
 	writer_free(w);
-	return 0;
 }
 
 /* Field numbers of the bundle in order, 0 at the end. */
@@ -37,8 +36,6 @@ static void assert_order(const struct bundle_view *view, ...)
 	assert_int_equal(va_arg(ap, unsigned), 0);
 	va_end(ap);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_head)
 {

@@ -2,7 +2,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/encode/metadata.h"
 #include "unit/rng.h"
@@ -11,15 +11,14 @@ static const struct clock_sync boot;
 static struct metadata_events news;
 static struct metadata_batch repr;
 
-static int setup(void **state)
+SETUP
 {
-	return metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES);
+	assert_int_equal(metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	metadata_deinit(&news);
-	return 0;
 }
 
 /* ---- records, in a form of the test's own ---- */
@@ -102,8 +101,6 @@ static bool tell(uint64_t until)
 }
 
 /* ---- what a record says ---- */
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_a_new_process_and_a_new_thread)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stacks, names and formatted text, as whole events. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
@@ -35,7 +35,7 @@ static const struct compiled_event *add(const char *name, const char *fields, co
 	return event_table_get(&table, id);
 }
 
-static int setup(void **state)
+SETUP
 {
 	static const char text[] = "ffffffff81000000 T schedule\nffffffff81000100 t do_idle\n"
 				   "ffffffff81000200 D data\n";
@@ -51,14 +51,12 @@ static int setup(void **state)
 	ctx = (struct encode_ctx){
 		.syms = &syms, .strings = &table.strings, .symbols = &symbol_table};
 	sym_index_clear(&syms);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_table_deinit(&table);
 	symbol_table_deinit(&symbol_table);
-	return 0;
 }
 
 /* The text of field so and so of the event; "(none)" where it is not there. */
@@ -96,8 +94,6 @@ static void put64(uint8_t *at, uint64_t v)
 {
 	memcpy(at, &v, sizeof(v));
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_a_stack_is_a_line_a_frame)
 {

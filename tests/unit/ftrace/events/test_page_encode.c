@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pages to bundles: recorded ones both ways, made ones for what seldom happens. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/ring/ring_stats.h"
@@ -211,7 +211,7 @@ static void add(const char *group, const char *name, unsigned id, const char *fi
 			 0);
 }
 
-static int setup(void **state)
+SETUP
 {
 	add("sched", "sched_switch", ID_SWITCH,
 	    FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
@@ -223,15 +223,14 @@ static int setup(void **state)
 	add("g", "string", ID_STRING, FIELD("__data_loc char[] a", 8, 4, 0), true);
 	w = fake_writer_new(4096);
 	cpu = (struct cpu_stream){.cpu = 1};
-	return page_encoder_new(&table, &page_maker_layout, w, &t);
+	assert_int_equal(page_encoder_new(&table, &page_maker_layout, w, &t), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);
-	return 0;
 }
 
 static void put_switch(struct page_maker *m, uint32_t delta, const char *comm)
@@ -267,8 +266,6 @@ static void finish(void)
 	page_encode_end(t, &cpu);
 	bundles_read(w);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_bundles_are_chained_by_time)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* With rings: test_ftrace_ds.c. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/session_stats.h"
@@ -12,20 +12,18 @@ static struct ftrace_session s;
 static struct session_stats stats;
 static struct writer *w;
 
-static int setup(void **state)
+SETUP
 {
 	s = (struct ftrace_session){0};
 	stats = (struct session_stats){0};
 	w = fake_writer_new(4096);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	session_stats_deinit(&stats);
 	setup_errors_deinit(&s.errors);
 	writer_free(w);
-	return 0;
 }
 
 /* Packets in the trace; the last value of a field in those of a phase, 0 without. */
@@ -51,8 +49,6 @@ static unsigned read_stats(uint64_t phase, uint32_t field, uint64_t *ret)
 	}
 	return n;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_what_is_new_is_told)
 {

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "procfs/counters/cgroup_tree.c"
 #include "unit/procfs/told.h"
 
 static struct cgroup_choice choice;
 static Pb__CgroupStatsConfig c;
 
-static int setup(void **state)
+SETUP
 {
 	pb__cgroup_stats_config__init(&c);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	cgroup_choice_deinit(&choice);
-	return 0;
 }
 
 static struct track_spec spec_of(const char *shown)
@@ -26,8 +24,6 @@ static struct track_spec spec_of(const char *shown)
 	assert_true(cgroup_choice_counter(&choice, shown, &spec));
 	return spec;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_default)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "procfs/data_sources.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
@@ -14,19 +14,17 @@
 
 static Pb__CgroupStatsConfig stats;
 
-static int setup(void **state)
+SETUP
 {
 	rig_setup(&cgroup_stats_data_source);
 	pb__cgroup_stats_config__init(&stats);
 	stats.period_ms = 1; /* the least there is */
 	config.cgroup_stats_config = &stats;
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	rig_teardown();
-	return 0;
 }
 
 #define ROOT "fs/cgroup/"
@@ -55,8 +53,6 @@ static void put_systemd(void)
 }
 
 #define NGINX "cgroups/system.slice/nginx.service/"
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(each_number_has_its_track)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "procfs/counters/cgroup_tree.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/client/read_tracks.h"
@@ -10,16 +10,16 @@ static struct cgroup_choice choice;
 static struct cgroup_tree tree;
 static Pb__CgroupStatsConfig c;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
 	pb__cgroup_stats_config__init(&c);
 	p = (struct polled_source){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
-	return tracks_new("test", p.writer, &p.tracks);
+	assert_int_equal(tracks_new("test", p.writer, &p.tracks), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	cgroup_tree_deinit(&tree);
 	assert_int_equal(tree.n, 0);
@@ -28,7 +28,6 @@ static int teardown(void **state)
 	writer_free(p.writer);
 	fake_reset();
 	proc_remove("");
-	return 0;
 }
 
 static void init(void)
@@ -59,8 +58,6 @@ static const char *visit(void)
 	}
 	return got;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(everything_by_default)
 {

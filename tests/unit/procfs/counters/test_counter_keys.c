@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/counter_files.h"
 
@@ -18,16 +18,16 @@ static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 	return !strchr(shown, 'x');
 }
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_STALL);
 	keys = (struct counter_keys){.decide = decide, .prefix = "f"};
 	asked = 0;
-	return tracks_new("test", w, &t);
+	assert_int_equal(tracks_new("test", w, &t), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	counter_keys_deinit(&keys);
 	counter_tracks_deinit(&a);
@@ -35,7 +35,6 @@ static int teardown(void **state)
 	tracks_free(t);
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 static uint32_t track_of(struct counter_tracks *x, uint32_t group, const char *name)
@@ -47,8 +46,6 @@ static uint32_t group(const char *name)
 {
 	return tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP, .name = name});
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_name_is_decided_once_for_all_files)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/network_tables.h"
 
@@ -13,22 +13,21 @@ static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 	return true;
 }
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	p = (struct polled_source){.ops = &ops, .writer = writer_new(NULL, 1, WRITER_STALL)};
 	links = (struct network_links){.keys = {.decide = decide}};
 	network_links_init(&links, &p, TRACK_ROOT);
-	return tracks_new("test", p.writer, &p.tracks);
+	assert_int_equal(tracks_new("test", p.writer, &p.tracks), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	network_links_deinit(&links);
 	tracks_free(p.tracks);
 	writer_free(p.writer);
 	fake_reset();
-	return 0;
 }
 
 /* A pass over the names, each with the pass's number as its bytes; how many were not understood. */
@@ -51,8 +50,6 @@ static unsigned pass(const char *const *names)
 	read_tracks();
 	return bad;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(interfaces_appear_and_disappear)
 {

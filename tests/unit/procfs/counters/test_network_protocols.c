@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/counters/network_tables.h"
 
@@ -7,7 +7,7 @@ static struct polled_source p;
 static struct counter_patterns counters;
 static struct network_protocols protocols;
 
-static int setup(void **state)
+SETUP
 {
 	char *wanted[] = {(char[]){"Tcp *"}, (char[]){"TcpExt Listen*"}, (char[]){"IpExt *Octets"},
 			  (char[]){"P* *"}};
@@ -15,18 +15,16 @@ static int setup(void **state)
 	fake_reset();
 	p = (struct polled_source){.writer = writer_new(NULL, 1, WRITER_STALL)};
 	protocols = (struct network_protocols){.poll = &p, .counters = &counters};
-	return counter_patterns_init(&counters, "counters", wanted, 4, NULL) ||
-	       tracks_new("test", p.writer, &p.tracks);
+	assert_int_equal(counter_patterns_init(&counters, "counters", wanted, 4, NULL) || tracks_new("test", p.writer, &p.tracks), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	network_protocols_deinit(&protocols);
 	counter_patterns_deinit(&counters);
 	tracks_free(p.tracks);
 	writer_free(p.writer);
 	fake_reset();
-	return 0;
 }
 
 static int put(uint64_t ns, const char *text)
@@ -39,8 +37,6 @@ static int put(uint64_t ns, const char *text)
 	read_tracks();
 	return r;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(each_protocol_is_a_group)
 {

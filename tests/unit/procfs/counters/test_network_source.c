@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
 #include "procfs/data_sources.h"
@@ -9,19 +9,17 @@
 
 static Pb__NetworkStatsConfig stats;
 
-static int setup(void **state)
+SETUP
 {
 	rig_setup(&network_stats_data_source);
 	pb__network_stats_config__init(&stats);
 	stats.period_ms = 1;
 	config.network_stats_config = &stats;
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	rig_teardown();
-	return 0;
 }
 
 #define HEADING                                                                                    \
@@ -44,8 +42,6 @@ static void put_laptop(void)
 			 "Icmp6InType134                  \t2\nUdpLite6InErrors \t9\n"
 			 "Udp6InErrors                    \t3\n");
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(each_number_has_its_track)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/system/fs.h"
 #include "procfs/machine/cpu_info.h"
 #include "unit/procfs/fake_proc.h"
@@ -12,18 +12,17 @@ static struct pb_mem mem;
 static struct strbuf text;
 static struct cpu_info info;
 
-static int setup(void **state)
+SETUP
 {
 	proc_new(); /* stands in for /sys */
-	return pb_mem_init(&mem);
+	assert_int_equal(pb_mem_init(&mem), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	strbuf_deinit(&text);
 	pb_mem_deinit(&mem);
 	proc_remove("");
-	return 0;
 }
 
 static unsigned encode(const char *cpuinfo, size_t len)
@@ -49,8 +48,6 @@ static struct pb_field cpu(unsigned i)
 	assert_true(fake_field(mem.buf, pb_mem_len(&mem), PB_CPU_INFO_CPUS, i, &f));
 	return f;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(processors_of_a_pc)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/sysmacros.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/inode_mounts.h"
@@ -10,15 +10,14 @@
 
 static struct pb_mem mem;
 
-static int setup(void **state)
+SETUP
 {
-	return pb_mem_init(&mem);
+	assert_int_equal(pb_mem_init(&mem), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	pb_mem_deinit(&mem);
-	return 0;
 }
 
 static unsigned encode(const char *text, dev_t device)
@@ -41,8 +40,6 @@ static const char table[] =
 	"30 22 254:0 /srv/data /mnt/my\\040data rw - ext4 /dev/vda rw\n"
 	"31 22 1048:70000 / /mnt/back\\134slash\\011and\\012line rw - xfs /dev/sdz rw\n"
 	"32 22 254:1 / /home rw - ext4 /dev/vda1 rw";
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_device_of_a_mount)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/sysmacros.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "procfs/machine/inode_mounts.h"
 
 typedef Pb__InodeFileConfig__MountPointMappingEntry mapping_entry;
@@ -13,17 +13,15 @@ static const char mountinfo[] = "1 0 8:1 / / rw - ext4 a rw\n"
 static Pb__InodeFileConfig config;
 static struct inode_roots named, roots;
 
-static int setup(void **state)
+SETUP
 {
 	pb__inode_file_config__init(&config);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	inode_roots_deinit(&named);
 	inode_roots_deinit(&roots);
-	return 0;
 }
 
 static void device(unsigned minor_number)
@@ -35,8 +33,6 @@ static void device(unsigned minor_number)
 			 0);
 	inode_roots_deinit(&named);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(where_a_device_is_mounted)
 {

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/machine/inode_walk.h"
 
 static struct inode_walk walk;
 
-static int setup(void **state)
+SETUP
 {
 	proc_new();
 	walk = (struct inode_walk){0};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	inode_walk_end(&walk);
 	proc_remove("");
-	return 0;
 }
 
 /* How often the path (below the root) was found, with the inode and type that stat says. */
@@ -53,8 +51,6 @@ static void path_to(char *path, size_t size, const char *name)
 {
 	snprintf(path, size, "%s/%s", proc_root, name);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(every_file_once)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_producer.h"
@@ -9,15 +9,14 @@
 
 static struct pb_mem mem;
 
-static int setup(void **state)
+SETUP
 {
-	return pb_mem_init(&mem);
+	assert_int_equal(pb_mem_init(&mem), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	pb_mem_deinit(&mem);
-	return 0;
 }
 
 static unsigned encode_file(const char *path)
@@ -42,8 +41,6 @@ static void assert_row(unsigned i, uint32_t irq, const char *name)
 	assert_int_equal(fake_u64(f, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_IRQ_ID), irq);
 	assert_true(fake_str_is(f, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, 0, name));
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(rows_of_a_pc)
 {

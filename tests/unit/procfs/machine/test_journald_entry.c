@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/journald_reader.c"
 
 static struct pb_mem mem;
 static struct journald_entry entry;
 
-static int setup(void **state)
+SETUP
 {
 	entry = (struct journald_entry){0};
-	return pb_mem_init(&mem);
+	assert_int_equal(pb_mem_init(&mem), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	pb_mem_deinit(&mem);
-	return 0;
 }
 
 static void add(const char *field)
@@ -27,8 +26,6 @@ static struct pb_field line(void)
 {
 	return (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(every_field)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/journald_reader.h"
@@ -8,19 +8,17 @@ static struct journald_library lib;
 static struct journald_reader reader;
 static struct journald_filter filter;
 
-static int setup(void **state)
+SETUP
 {
 	journal_reset();
 	lib = journal_library();
 	filter = (struct journald_filter){.max_priority = -1};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	journald_reader_close(&reader);
 	assert_int_equal(journal.opened, journal.closed);
-	return 0;
 }
 
 static void line(uint64_t us, const char *priority, const char *identifier, const char *unit)
@@ -39,8 +37,6 @@ static uint64_t next(void)
 	assert_int_equal(r, JOURNALD_LINE);
 	return us;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(from_now_on)
 {

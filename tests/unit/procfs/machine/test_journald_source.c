@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
@@ -29,7 +29,7 @@ void journald_library_close(struct journald_library *l)
 {
 }
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	journal_reset();
@@ -37,10 +37,10 @@ static int setup(void **state)
 	pb__data_source_config__init(&config);
 	config.journald_config = &journald;
 	env = (struct ds_env){.loop = event_base_new(), .proc_root = "/proc", .sys_root = "/sys"};
-	return env.loop ? 0 : -1;
+	assert_true(env.loop);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	if (instance)
 		source->destroy(instance);
@@ -49,7 +49,6 @@ static int teardown(void **state)
 	assert_int_equal(journal.opened, journal.closed);
 	event_base_free(env.loop);
 	fake_reset();
-	return 0;
 }
 
 static void start(void)
@@ -103,8 +102,6 @@ static void assert_stats(size_t i, uint64_t total, uint64_t failed)
 	/* On the packets' own clock. */
 	assert_false(fake_has(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID));
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(entries_as_they_are_added)
 {

@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -13,16 +13,16 @@ static const struct data_source *const source = &sysfs_power_data_source;
 static struct ds_env env;
 static void *instance;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
 	env = (struct ds_env){
 		.loop = event_base_new(), .proc_root = proc_root, .sys_root = proc_root};
-	return env.loop ? 0 : -1;
+	assert_true(env.loop);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	if (instance)
 		source->destroy(instance);
@@ -31,7 +31,6 @@ static int teardown(void **state)
 	event_base_free(env.loop);
 	fake_reset();
 	proc_remove("");
-	return 0;
 }
 
 static void put(const char *supply, const char *file, const char *content)
@@ -100,8 +99,6 @@ static struct pb_field battery_named(size_t first, const char *name)
 	fail_msg("no packet of battery '%s'", name);
 	return (struct pb_field){0};
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_laptop)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/machine/power_source.c"
@@ -9,27 +9,23 @@ static struct strbuf text;
 static struct power_values values;
 static char dir[128];
 
-static int setup(void **state)
+SETUP
 {
 	proc_new();
 	snprintf(dir, sizeof(dir), "%s/bat", proc_root);
 	values = (struct power_values){0};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	strbuf_deinit(&text);
 	proc_remove("");
-	return 0;
 }
 
 static void put(const char *file, const char *content)
 {
 	proc_put(content, strlen(content), "bat/%s", file);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_value_from_each_file)
 {

@@ -2,7 +2,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_proc.h"
@@ -15,7 +15,7 @@ static Pb__SystemInfoConfig info;
 static Pb__DataSourceConfig config;
 static struct ds_env env;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
@@ -24,15 +24,14 @@ static int setup(void **state)
 	config.system_info_config = &info;
 	env = (struct ds_env){
 		.loop = event_base_new(), .proc_root = proc_root, .sys_root = proc_root};
-	return env.loop ? 0 : -1;
+	assert_true(env.loop);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	fake_reset();
 	event_base_free(env.loop);
 	proc_remove("");
-	return 0;
 }
 
 static void run(void)
@@ -53,8 +52,6 @@ static void run(void)
 	source->destroy(instance);
 	assert_false(fake.live);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(one_packet_with_the_processors)
 {

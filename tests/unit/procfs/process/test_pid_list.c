@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/proc_files.h"
 
 static int root;
 
-static int setup(void **state)
+SETUP
 {
 	proc_new();
 	root = open(proc_root, O_RDONLY | O_DIRECTORY);
-	return root < 0 ? -1 : 0;
+	assert_true(root >= 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	close(root);
 	proc_remove("");
-	return 0;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(only_numbers_are_tasks)
 {

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/resource.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/proc_files.h"
 
 static struct proc_files files;
 
-static int setup(void **state)
+SETUP
 {
 	proc_new();
-	return proc_files_init(&files, proc_root);
+	assert_int_equal(proc_files_init(&files, proc_root), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	proc_files_deinit(&files);
 	proc_remove("");
-	return 0;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_files_of_a_task)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_counters.h"
@@ -12,21 +12,20 @@ static struct proc_files files;
 static struct process_packet packet;
 static const struct process_counters_options all = {true, true, true}, none;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	return proc_files_init(&files, proc_root);
+	assert_int_equal(proc_files_init(&files, proc_root), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");
-	return 0;
 }
 
 static struct process_counters read_one(struct proc_files *f, int32_t pid,
@@ -40,8 +39,6 @@ static struct process_counters read_one(struct proc_files *f, int32_t pid,
 	process_counter_files_deinit(&s);
 	return c;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(every_counter)
 {

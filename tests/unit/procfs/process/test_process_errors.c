@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
 #include "unit/procfs/told.h"
@@ -9,23 +9,19 @@ static struct process_packet packet;
 static struct process_errors errors;
 static struct proc_files files;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	errors = (struct process_errors){0};
 	files = (struct proc_files){0};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(packet.w);
 	fake_reset();
-	return 0;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(nothing_is_not_written)
 {

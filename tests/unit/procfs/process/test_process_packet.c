@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
 
 static struct process_packet packet;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL), .new_state = true};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(packet.w);
 	fake_reset();
-	return 0;
 }
 
 static struct proc_name name_of(const char *s)
@@ -35,8 +33,6 @@ static struct pb_field tree_of(size_t i)
 	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_TREE, 0, &t));
 	return t;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(a_packet_has_the_time_before_and_after)
 {

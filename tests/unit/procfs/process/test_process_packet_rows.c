@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/process/process_packet.h"
 
 static struct process_packet packet;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL), .new_state = true};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(packet.w);
 	fake_reset();
-	return 0;
 }
 
 static struct proc_name name_of(const char *s)
@@ -26,8 +24,6 @@ static struct proc_name name_of(const char *s)
 	memcpy(n.s, s, n.len);
 	return n;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(every_field_of_a_process)
 {

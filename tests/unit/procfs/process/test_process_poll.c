@@ -2,25 +2,25 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_scan.h"
 
 static struct process_queue queue;
 static struct process_poll poll_;
 
-static int setup(void **state)
+SETUP
 {
 	queue = (struct process_queue){0};
 	poll_ = (struct process_poll){.options.full_every = 1};
-	return writer_rig_begin();
+	assert_int_equal(writer_rig_begin(), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_poll_deinit(&poll_);
 	process_queue_deinit(&queue);
-	return writer_rig_end();
+	assert_int_equal(writer_rig_end(), 0);
 }
 
 static void put_process(int pid, unsigned rss)
@@ -77,8 +77,6 @@ static struct sum sum_of(size_t first)
 	}
 	return s;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(every_pass_has_every_process)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_queue.h"
 
 static struct process_queue queue;
 
-static int setup(void **state)
+SETUP
 {
 	queue = (struct process_queue){0};
-	return writer_rig_begin();
+	assert_int_equal(writer_rig_begin(), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_queue_deinit(&queue);
-	return writer_rig_end();
+	assert_int_equal(writer_rig_end(), 0);
 }
 
 static bool one_slice(void)
@@ -30,8 +30,6 @@ static size_t waiting(void)
 {
 	return queue.n - queue.next;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(fifo_order_and_each_id_once)
 {

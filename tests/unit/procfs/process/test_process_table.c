@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "procfs/process/process_scan.c"
 
 static struct process_table table;
@@ -14,17 +14,15 @@ static void count_gone(void *ctx, struct polled *p)
 	last_gone = p->source.pid;
 }
 
-static int setup(void **state)
+SETUP
 {
 	n_gone = 0;
 	table = (struct process_table){.gone = count_gone, .ctx = &n_gone};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_table_deinit(&table);
-	return 0;
 }
 
 static struct process_counters of(uint64_t size, uint64_t rss)
@@ -49,8 +47,6 @@ static void end_pass(void)
 	while (process_table_drop_exited(&table))
 		;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(changes_since_the_last_pass)
 {

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/sys/sys_cpu.c"
 
-static int setup(void **state)
+SETUP
 {
 	proc_new();
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	proc_remove("");
-	return 0;
 }
 
 static void put_cpu(const char *name)
 {
 	proc_put("", 0, SYS_CPUS "/%s/uevent", name);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 /* Numbers may have gaps, and other folders begin with the same letters. */
 FIXTURE_TEST(up_to_the_highest)

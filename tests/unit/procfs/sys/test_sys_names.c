@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/sys/sys_file.h"
 
 static struct sys_names names;
 
-static int setup(void **state)
+SETUP
 {
 	proc_new();
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	sys_names_deinit(&names);
 	proc_remove("");
-	return 0;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(in_the_order_of_their_numbers)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -21,7 +21,7 @@ static void put(const char *path, const char *text)
 	proc_put(text, strlen(text), "%s", path);
 }
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
@@ -37,10 +37,10 @@ static int setup(void **state)
 		.sys_root = proc_root,
 	};
 	instance = NULL;
-	return env.loop ? 0 : -1;
+	assert_true(env.loop);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	if (instance)
 		source->destroy(instance);
@@ -48,7 +48,6 @@ static int teardown(void **state)
 	assert(!fake.live);
 	fake_reset();
 	proc_remove("");
-	return 0;
 }
 
 static void create_and_start(void)
@@ -86,8 +85,6 @@ static void ticks(unsigned n)
 	while (n-- > 0)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(all_are_polled_at_the_start_in_one_packet)
 {
