@@ -32,6 +32,6 @@
 	}                                                                                          \
 	static void name##_block(void)
 
-#define SETUP FIXTURE_BLOCK(setup)
-#define TEARDOWN FIXTURE_BLOCK(teardown)
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+#define SETUP FIXTURE_BLOCK(fixture_setup)
+#define TEARDOWN FIXTURE_BLOCK(fixture_teardown)
+#define FIXTURE_TEST(name) TEST_WITH(name, fixture_setup, fixture_teardown)

@@ -47,7 +47,9 @@ static int remove_name(void *ctx, const char *name, unsigned char type)
 
 TEARDOWN
 {
-	assert_int_equal(fs_each(folder, remove_name, folder) || rmdir(folder) || fs_each(root, remove_name, root) || rmdir(root), 0);
+	assert_int_equal(fs_each(folder, remove_name, folder) || rmdir(folder) ||
+				 fs_each(root, remove_name, root) || rmdir(root),
+			 0);
 }
 
 /* What was read, or the reason. */

@@ -11,12 +11,54 @@
 #include <tracefs.h>
 
 #include "ftrace/tracefs/instance.h"
+#include "unit/fixture.h"
 #include "unit/temp_dir.h"
 
 /*
  * A folder that stands in for tracefs, with one instance in it whose files are plain files. What
- * the kernel would do when they are written, it does not do.
+ * the kernel would do when they are written, it does not do. Names of files are relative to it.
  */
+static char *fake_root;
+
+static inline int fake_root_setup(void **state)
+{
+	int r = temp_dir_setup(state);
+
+	fake_root = *state;
+	return r;
+}
+
+static inline int fake_root_teardown(void **state)
+{
+	*state = fake_root;
+	return temp_dir_teardown(state);
+}
+
+static inline void fake_root_new(void)
+{
+	void *state;
+
+	assert_int_equal(fake_root_setup(&state), 0);
+}
+
+static inline void fake_root_remove(void)
+{
+	void *state;
+
+	fake_root_teardown(&state);
+}
+
+/* A test that needs this folder and nothing else. */
+#define FOLDER_TEST(name) TEST_WITH(name, fake_root_setup, fake_root_teardown)
+
+/* The path of a file, in memory that the fourth call from now overwrites. */
+static inline const char *fake_path(const char *name)
+{
+	static unsigned slot;
+
+	return temp_dir_path((void *const *)&fake_root, slot++ % 4, name);
+}
+
 static inline void fake_mkdirs(const char *path)
 {
 	char copy[512];
@@ -30,13 +72,12 @@ static inline void fake_mkdirs(const char *path)
 		}
 }
 
-/* Writes a file below root, and the folders above it. */
-static inline void fake_file(const char *root, const char *name, const void *data, size_t len)
+/* Writes a file, and makes the folders above it. */
+static inline void fake_file(const char *name, const void *data, size_t len)
 {
-	char path[512];
+	const char *path = fake_path(name);
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", root, name);
 	fake_mkdirs(path);
 	f = fopen(path, "w");
 	assert(f);
@@ -44,21 +85,32 @@ static inline void fake_file(const char *root, const char *name, const void *dat
 	fclose(f);
 }
 
-static inline void fake_text(const char *root, const char *name, const char *text)
+static inline void fake_text(const char *name, const char *text)
 {
-	fake_file(root, name, text, strlen(text));
+	fake_file(name, text, strlen(text));
+}
+
+/* The same for a name that is made by printf. */
+static inline void fake_put(const char *text, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static inline void fake_put(const char *text, const char *fmt, ...)
+{
+	char name[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	fake_text(name, text);
 }
 
 /* The file's text, in memory that the next call overwrites; "" where there is none. */
-static inline const char *fake_read(const char *root, const char *name)
+static inline const char *fake_read(const char *name)
 {
 	static char text[4096];
-	char path[512];
+	FILE *f = fopen(fake_path(name), "r");
 	size_t n = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	f = fopen(path, "r");
 	if (f) {
 		n = fread(text, 1, sizeof(text) - 1, f);
 		fclose(f);
@@ -67,10 +119,10 @@ static inline const char *fake_read(const char *root, const char *name)
 	return text;
 }
 
-/* root/instances/x, which has to have a file already. */
-static inline struct instance fake_instance(const char *root)
+/* instances/x, which has to have a file already. */
+static inline struct instance fake_instance(void)
 {
-	struct instance i = {.tracefs = tracefs_instance_alloc(root, "x")};
+	struct instance i = {.tracefs = tracefs_instance_alloc(fake_root, "x")};
 
 	assert(i.tracefs);
 	return i;

@@ -27,24 +27,33 @@ static inline void setup_end(void)
 	setup_errors_deinit(&errors);
 }
 
-static inline int setup_teardown(void **state)
+static inline void setup_remove(void)
 {
 	setup_end();
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
+static inline int setup_teardown(void **state)
+{
+	setup_remove();
+	return 0;
+}
+
+/* A test that needs the folder and a setup_begin(). */
+#define SETUP_TEST(name) TEST_WITH(name, fake_root_setup, setup_teardown)
+
 /* Again and again, for other configs in the same folder. */
-static inline const struct setup *setup_begin(const char *root, const char *config)
+static inline const struct setup *setup_begin(const char *config)
 {
 	struct strbuf syntax = {0};
 
 	setup_end();
 	assert(!text_parse(&pb__ftrace_config__descriptor, "", config, strlen(config), &syntax,
 			   (ProtobufCMessage **)&setup_config));
-	fake_text(root, "instances/x/tracing_on", "0");
-	instance = fake_instance(root);
+	fake_text("instances/x/tracing_on", "0");
+	instance = fake_instance();
 	setup = (struct setup){
-		.root = root,
+		.root = fake_root,
 		.session_id = 1,
 		.config = setup_config,
 		.instance = &instance,
@@ -54,48 +63,42 @@ static inline const struct setup *setup_begin(const char *root, const char *conf
 }
 
 /* "group/name" among the kernel's events, and in the instance; what it refuses as the text says. */
-static inline void fake_event(const char *root, const char *event)
+static inline void fake_event(const char *event)
 {
 	static const char *const files[] = {"filter", "trigger", "enable"};
-	char name[256];
 
-	snprintf(name, sizeof(name), "events/%s/format", event);
-	fake_text(root, name, "x");
-	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		snprintf(name, sizeof(name), "instances/x/events/%s/%s", event, files[i]);
-		fake_text(root, name, "");
-	}
+	fake_put("x", "events/%s/format", event);
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
+		fake_put("", "instances/x/events/%s/%s", event, files[i]);
 }
 
 /* The same with a format, of the common fields and these. */
-static inline void fake_formatted_event(const char *root, const char *event, unsigned id,
-					const char *fields)
+static inline void fake_formatted_event(const char *event, unsigned id, const char *fields)
 {
 	const char *name = strchr(event, '/') + 1;
-	char path[256];
 
-	fake_event(root, event);
-	snprintf(path, sizeof(path), "instances/x/events/%s/format", event);
-	fake_text(root, path, format_text(name, id, FORMAT_COMMON, fields));
+	fake_event(event);
+	fake_put(format_text(name, id, FORMAT_COMMON, fields), "instances/x/events/%s/format",
+		 event);
 }
 
 /* One of its files that refuses all that is written to it, with EISDIR. */
-static inline void fake_refusal(const char *root, const char *file)
+static inline void fake_refusal(const char *file)
 {
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/instances/x/%s", root, file);
+	snprintf(path, sizeof(path), "%s/instances/x/%s", fake_root, file);
 	unlink(path);
 	assert(!mkdir(path, 0755));
 }
 
 /* What was written to one of the instance's files. */
-static inline const char *fake_written(const char *root, const char *file)
+static inline const char *fake_written(const char *file)
 {
 	char name[256];
 
 	snprintf(name, sizeof(name), "instances/x/%s", file);
-	return fake_read(root, name);
+	return fake_read(name);
 }
 
 static inline int n_failed(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the records. With a kernel: tests/root/test_compat.sh. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/events/compat_syscalls.h"
@@ -40,34 +40,32 @@ static void add_exit(void)
 }
 
 /* It is /proc. */
-static int setup_folder(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_file(*state, "100/auxv", (const uint64_t[]){33, 0x7fff12345000}, 16);
-	fake_file(*state, "200/auxv", (const uint32_t[]){32, 0xf7f00000, 33, 0xf7f01000}, 16);
-	fake_text(*state, "sys/abi/vsyscall32", "1");
+	fake_root_new();
+	fake_file("100/auxv", (const uint64_t[]){33, 0x7fff12345000}, 16);
+	fake_file("200/auxv", (const uint32_t[]){32, 0xf7f00000, 33, 0xf7f01000}, 16);
+	fake_text("sys/abi/vsyscall32", "1");
 	options = (struct event_table_options){0};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	calls = compat_syscalls_free(calls);
 	event_table_deinit(&table);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
-static void begin(void **state)
+static void begin(void)
 {
-	assert_int_equal(compat_syscalls_new(*state, &options, &table, &calls), 0);
+	assert_int_equal(compat_syscalls_new(fake_root, &options, &table, &calls), 0);
 }
 
-static void begin_both(void **state)
+static void begin_both(void)
 {
 	add_enter();
 	add_exit();
-	begin(state);
+	begin();
 	if (!calls)
 		skip(); /* a machine whose kernel has no other table */
 }
@@ -104,14 +102,12 @@ static const struct compiled_event *leave(int32_t tid, int64_t nr, int64_t value
 	return look(record, sizeof(record), ret);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup_folder, teardown)
-
 FIXTURE_TEST(test_calls_of_32_bit_programs_are_named)
 {
 	int nr = syscall_number("openat", true);
 	struct ring_record r;
 
-	begin_both(state);
+	begin_both();
 	assert_string_equal(enter(NATIVE, 295, 77, &r)->name, "sys_enter");
 	assert_string_equal(enter(COMPAT, nr, 0xffffff9c, &r)->name, "compat_sys_enter");
 	assert_int_equal(load32(r.payload + 4), COMPAT);
@@ -133,7 +129,7 @@ FIXTURE_TEST(test_numbers_without_a_name)
 {
 	struct ring_record r;
 
-	begin_both(state);
+	begin_both();
 	for (int i = 0; i < 2; i++) {
 		enter(COMPAT, i ? -1 : 100000, 0, &r);
 		assert_int_equal((int32_t)load32(r.payload + 8), i ? -1 : 100000);
@@ -146,7 +142,7 @@ FIXTURE_TEST(test_an_exec_ends_as_it_began)
 	int native = syscall_number("execve", false), compat = syscall_number("execve", true);
 	struct ring_record r;
 
-	begin_both(state);
+	begin_both();
 	enter(NATIVE, native, 0x7fff00000000, &r);
 	assert_string_equal(leave(NATIVE, compat, 0, &r)->name, "sys_exit");
 #ifdef __x86_64__
@@ -158,17 +154,17 @@ FIXTURE_TEST(test_an_exec_ends_as_it_began)
 
 FIXTURE_TEST(test_only_where_calls_are_recorded_in_a_form_that_is_known)
 {
-	begin(state);
+	begin();
 	assert_null(calls);
 	add("sys_enter", ENTER, FIELD("long nr", 8, 4, 1));
 	add("sys_exit", EXIT, FIELD("long id", 8, 8, 1) FIELD("int ret", 16, 4, 1));
-	begin(state);
+	begin();
 	assert_null(calls);
 	assert_int_equal(table.n_events, 2);
 	event_table_deinit(&table);
 	add_enter();
 	options.no_generic = true;
-	begin(state);
+	begin();
 	assert_null(calls);
 	assert_int_equal(table.n_events, 1);
 }
@@ -178,7 +174,7 @@ FIXTURE_TEST(test_short_records_and_other_events)
 	static const uint16_t other[32] = {7, ENTER, EXIT};
 	struct ring_record r;
 
-	begin_both(state);
+	begin_both();
 	for (size_t len = 8; len < 64; len += 4) {
 		assert_string_equal(look((const uint16_t[32]){ENTER}, len, &r)->name, "sys_enter");
 		assert_int_equal(calls->threads.n, 0);
@@ -195,7 +191,7 @@ FIXTURE_TEST(test_only_one_of_the_events)
 	struct ring_record r;
 
 	add_exit();
-	begin(state);
+	begin();
 	if (!calls)
 		skip();
 	assert_int_equal(table.n_events, 2);

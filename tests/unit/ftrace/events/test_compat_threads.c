@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is taken for a 32-bit program, and until when. With a kernel: tests/root/test_compat.sh. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/events/compat_syscalls.c"
 #include "base/system/syscall_names.h"
@@ -14,46 +14,44 @@ static struct compat_threads threads;
 static int getppid64, getppid32;
 static uint64_t now; /* of the next record */
 
-static void put_auxv(const char *root, uint32_t tid, const void *bytes, size_t len)
+static void put_auxv(uint32_t tid, const void *bytes, size_t len)
 {
 	char file[64];
 
 	snprintf(file, sizeof(file), "%u/auxv", tid);
-	fake_file(root, file, bytes, len);
+	fake_file(file, bytes, len);
 }
 
-static void put_native(const char *root, uint32_t tid)
+static void put_native(uint32_t tid)
 {
-	put_auxv(root, tid, (const uint64_t[]){33, 0x7fff12345000}, 16);
+	put_auxv(tid, (const uint64_t[]){33, 0x7fff12345000}, 16);
 }
 
-static void put_compat(const char *root, uint32_t tid)
+static void put_compat(uint32_t tid)
 {
-	put_auxv(root, tid, (const uint32_t[]){32, 0xf7f00000, 33, 0xf7f01000}, 16);
+	put_auxv(tid, (const uint32_t[]){32, 0xf7f00000, 33, 0xf7f01000}, 16);
 }
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	put_native(*state, NATIVE);
-	put_compat(*state, COMPAT);
-	fake_text(*state, "sys/abi/vsyscall32", "1");
+	fake_root_new();
+	put_native(NATIVE);
+	put_compat(COMPAT);
+	fake_text("sys/abi/vsyscall32", "1");
 	now = 0;
 	getppid64 = syscall_number("getppid", false);
 	getppid32 = syscall_number("getppid", true);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	compat_threads_deinit(&threads);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
-static void begin(void **state)
+static void begin(void)
 {
-	int r = compat_threads_init(&threads, *state);
+	int r = compat_threads_init(&threads, fake_root);
 
 	if (r == -EOPNOTSUPP)
 		skip(); /* a machine whose kernel has no other table */
@@ -74,23 +72,21 @@ static int64_t leave(uint32_t tid, int nr, int64_t ret)
 	return compat_threads_exit(&threads, &c) ? -c.nr : c.nr;
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(test_a_thread_is_looked_at)
 {
-	begin(state);
+	begin();
 	assert_false(enter(NATIVE, getppid64));
 	assert_int_equal(leave(NATIVE, getppid64, 1), getppid64);
 	assert_true(enter(COMPAT, getppid32));
 	assert_int_equal(leave(COMPAT, getppid32, 1), -getppid32);
 	assert_false(enter(GONE, getppid64));
 	/* Once, */
-	put_compat(*state, NATIVE);
+	put_compat(NATIVE);
 	assert_false(enter(NATIVE, getppid64));
 	/* until it ends. */
 	assert_false(enter(NATIVE, threads.numbers[0].exit_group));
 	assert_true(enter(NATIVE, getppid32));
-	put_native(*state, COMPAT);
+	put_native(COMPAT);
 	assert_true(enter(COMPAT, threads.numbers[1].exit));
 	assert_false(enter(COMPAT, getppid64));
 }
@@ -99,16 +95,16 @@ FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 {
 	int to32, to64;
 
-	begin(state);
+	begin();
 	to32 = threads.exec_shows_size ? threads.numbers[1].execve : threads.numbers[0].execve;
 	to64 = threads.exec_shows_size ? threads.numbers[0].execve : threads.numbers[1].execve;
 	assert_false(enter(NATIVE, threads.numbers[0].execve));
-	put_compat(*state, NATIVE);
+	put_compat(NATIVE);
 	/* It ends in the one that it began in. */
 	assert_int_equal(leave(NATIVE, to32, 0), threads.numbers[0].execve);
 	assert_true(enter(NATIVE, getppid32));
 	assert_true(enter(NATIVE, threads.numbers[1].execveat));
-	put_native(*state, NATIVE);
+	put_native(NATIVE);
 	if (threads.exec_shows_size)
 		assert_int_equal(leave(NATIVE, to64, 0), -threads.numbers[1].execveat);
 	else
@@ -118,7 +114,7 @@ FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 
 FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
 {
-	begin(state);
+	begin();
 	if (!threads.exec_shows_size)
 		skip();
 	assert_false(enter(GONE, threads.numbers[0].execve));
@@ -132,7 +128,7 @@ FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
 /* Of another CPU's ring, which is read later. */
 FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
 {
-	begin(state);
+	begin();
 	if (!threads.exec_shows_size)
 		skip();
 	now = 1000;
@@ -157,14 +153,14 @@ FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
 
 FIXTURE_TEST(test_a_munmap_is_no_exec)
 {
-	begin(state);
+	begin();
 	if (!threads.exec_shows_size)
 		skip();
 	assert_false(enter(NATIVE, threads.numbers[1].execve));
 	assert_int_equal(leave(NATIVE, threads.numbers[1].execve, 0), threads.numbers[1].execve);
 	assert_false(enter(NATIVE, getppid64));
 	/* Its begin was before the recording. */
-	put_native(*state, NATIVE + 1);
+	put_native(NATIVE + 1);
 	assert_int_equal(leave(NATIVE + 1, threads.numbers[1].execve, 0),
 			 threads.numbers[1].execve);
 	assert_false(enter(NATIVE + 1, getppid64));
@@ -172,7 +168,7 @@ FIXTURE_TEST(test_a_munmap_is_no_exec)
 
 FIXTURE_TEST(test_an_exec_that_fails_or_stays)
 {
-	begin(state);
+	begin();
 	assert_true(enter(COMPAT, threads.numbers[1].execve));
 	assert_int_equal(leave(COMPAT, threads.numbers[1].execve, -ENOENT),
 			 -threads.numbers[1].execve);
@@ -190,7 +186,7 @@ FIXTURE_TEST(test_an_exec_that_fails_or_stays)
 	}
 	/* The end of one is missing. */
 	assert_false(enter(NATIVE, threads.numbers[0].execve));
-	put_compat(*state, NATIVE);
+	put_compat(NATIVE);
 	assert_true(enter(NATIVE, getppid32));
 }
 
@@ -198,7 +194,7 @@ FIXTURE_TEST(test_wide_arguments_are_those_of_a_64_bit_program)
 {
 	struct compat_call c = {.time = 100, .tid = COMPAT, .nr = getppid64, .wide = true};
 
-	begin(state);
+	begin();
 	assert_true(enter(COMPAT, getppid32));
 	assert_false(compat_threads_enter(&threads, &c));
 	assert_false(enter(COMPAT, getppid64));
@@ -208,16 +204,16 @@ FIXTURE_TEST(test_numbers_are_given_again)
 {
 	struct compat_call c = {.time = 2 + COMPAT_THREADS_NS, .tid = NATIVE, .nr = getppid64};
 
-	begin(state);
+	begin();
 	assert_false(enter(NATIVE, getppid64));
-	put_compat(*state, NATIVE);
+	put_compat(NATIVE);
 	assert_false(enter(NATIVE, getppid64));
 	assert_true(compat_threads_enter(&threads, &c));
 }
 
 FIXTURE_TEST(test_more_threads_than_places)
 {
-	begin(state);
+	begin();
 	for (uint32_t tid = 1000; tid < 1000 + 3 * COMPAT_THREADS_MAX; tid++)
 		assert_false(enter(tid, getppid64));
 	assert_true(threads.n < COMPAT_THREADS_MAX);
@@ -228,11 +224,11 @@ FIXTURE_TEST(test_a_kernel_without_32_bit_programs)
 {
 	char path[4200];
 
-	snprintf(path, sizeof(path), "%s/sys/abi/vsyscall32", (char *)*state);
+	snprintf(path, sizeof(path), "%s/sys/abi/vsyscall32", fake_root);
 	unlink(path);
 	if (syscall_number("getppid", true) >= 0 && sizeof(long) == 8 &&
-	    compat_threads_init(&threads, *state) == 0)
+	    compat_threads_init(&threads, fake_root) == 0)
 		skip(); /* another architecture's kernel does not say */
-	assert_int_equal(compat_threads_init(&threads, *state), -EOPNOTSUPP);
+	assert_int_equal(compat_threads_init(&threads, fake_root), -EOPNOTSUPP);
 	assert_int_equal(compat_threads_init(&threads, NULL), -EOPNOTSUPP);
 }

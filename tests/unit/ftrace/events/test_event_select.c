@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/events/event_select.h"
 
-static int setup(void **state)
+SETUP
 {
 	static const char *const events[] = {
 		"sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup",
 		"irq/irq_handler",    "irq/softirq",	    "ftrace/print",
 		"one/same",	      "two/same",	    "sched/sched_process_exec",
 	};
-	char name[128];
 
-	if (temp_dir_setup(state))
-		return -1;
-	for (unsigned i = 0; i < sizeof(events) / sizeof(*events); i++) {
-		snprintf(name, sizeof(name), "events/%s/format", events[i]);
-		fake_text(*state, name, "x");
-	}
+	fake_root_new();
+	for (unsigned i = 0; i < sizeof(events) / sizeof(*events); i++)
+		fake_put("x", "events/%s/format", events[i]);
 	/* What else is there: files, and a folder that is no event. */
-	fake_text(*state, "events/header_page", "x");
-	fake_text(*state, "events/sched/enable", "0");
-	fake_text(*state, "events/sched/not_an_event/enable", "0");
-	return 0;
+	fake_text("events/header_page", "x");
+	fake_text("events/sched/enable", "0");
+	fake_text("events/sched/not_an_event/enable", "0");
 }
 
 static struct setup_errors errors;
 
 /* Requests up to NULL; gives "group/name group/name ..." in memory of its own. */
-static const char *select_all(void **state, ...)
+static const char *select_all(char *first, ...)
 {
 	static char text[4096];
 	struct event_selection s = {0};
@@ -36,12 +31,12 @@ static const char *select_all(void **state, ...)
 	size_t n = 0, at = 0;
 	va_list ap;
 
-	va_start(ap, state);
-	while ((requests[n] = va_arg(ap, char *)))
-		n++;
+	va_start(ap, first);
+	for (char *r = first; r; r = va_arg(ap, char *))
+		requests[n++] = r;
 	va_end(ap);
 	setup_errors_deinit(&errors);
-	assert_int_equal(event_select(*state, requests, n, &s, &errors), 0);
+	assert_int_equal(event_select(fake_root, requests, n, &s, &errors), 0);
 	text[0] = '\0';
 	for (size_t i = 0; i < s.n; i++) {
 		assert_true(event_selection_has(&s, s.events[i].group, s.events[i].name));
@@ -53,19 +48,22 @@ static const char *select_all(void **state, ...)
 	return text;
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+TEARDOWN
+{
+	fake_root_remove();
+}
 
 FIXTURE_TEST(test_one_by_one)
 {
-	assert_string_equal(select_all(state, "sched/sched_switch", "ftrace:print", NULL),
+	assert_string_equal(select_all("sched/sched_switch", "ftrace:print", NULL),
 			    "ftrace/print sched/sched_switch");
 	assert_null(errors.unknown);
-	assert_string_equal(select_all(state, NULL), "");
+	assert_string_equal(select_all(NULL), "");
 }
 
 FIXTURE_TEST(test_each_once_and_in_order)
 {
-	assert_string_equal(select_all(state, "sched/sched_waking", "sched_switch", "sched/*",
+	assert_string_equal(select_all("sched/sched_waking", "sched_switch", "sched/*",
 				       "sched:sched_switch", NULL),
 			    "sched/sched_process_exec sched/sched_switch sched/sched_wakeup "
 			    "sched/sched_waking");
@@ -74,18 +72,17 @@ FIXTURE_TEST(test_each_once_and_in_order)
 
 FIXTURE_TEST(test_patterns)
 {
-	assert_string_equal(select_all(state, "irq/*", NULL), "irq/irq_handler irq/softirq");
-	assert_string_equal(select_all(state, "sched/sched_wak*", NULL),
+	assert_string_equal(select_all("irq/*", NULL), "irq/irq_handler irq/softirq");
+	assert_string_equal(select_all("sched/sched_wak*", NULL),
 			    "sched/sched_wakeup sched/sched_waking");
-	assert_string_equal(select_all(state, "*/s*a*e", NULL), "one/same two/same");
-	assert_string_equal(select_all(state, "*irq*", NULL), "irq/irq_handler irq/softirq");
+	assert_string_equal(select_all("*/s*a*e", NULL), "one/same two/same");
+	assert_string_equal(select_all("*irq*", NULL), "irq/irq_handler irq/softirq");
 	assert_null(errors.unknown);
 }
 
 FIXTURE_TEST(test_bare_names_in_every_group)
 {
-	assert_string_equal(select_all(state, "same", "print", NULL),
-			    "ftrace/print one/same two/same");
+	assert_string_equal(select_all("same", "print", NULL), "ftrace/print one/same two/same");
 }
 
 FIXTURE_TEST(test_unknown_ones_are_told)
@@ -113,7 +110,7 @@ FIXTURE_TEST(test_unknown_ones_are_told)
 	};
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		assert_string_equal(select_all(state, "irq/softirq", bad[i], NULL), "irq/softirq");
+		assert_string_equal(select_all("irq/softirq", bad[i], NULL), "irq/softirq");
 		assert_int_equal(tracefs_list_size(errors.unknown), 1);
 		assert_string_equal(errors.unknown[0], bad[i]);
 	}
@@ -152,7 +149,7 @@ FIXTURE_TEST(test_a_selection_grows_and_shrinks)
 	char *requests[] = {"irq/*", "sched/sched_switch"};
 	struct event_selection s = {0};
 
-	assert_int_equal(event_select(*state, requests, 2, &s, &errors), 0);
+	assert_int_equal(event_select(fake_root, requests, 2, &s, &errors), 0);
 	event_selection_find(&s, "irq", "softirq")->filter = strdup("vec == 1");
 	for (unsigned i = 0; i < 2; i++) /* each once */
 		assert_int_equal(event_selection_add(&s, "ftrace", "kernel_stack"), 0);
@@ -177,23 +174,22 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	struct event_selection s = {0};
 	const struct event_name *e;
 
-	fake_text(*state, "events/sonda_1_2_3/read/format", "x");
-	fake_text(*state, "events/synthetic/sonda_1_2_4_rss/format", "x");
-	fake_text(*state, "events/perfetto_kprobes/read/format", "x");
-	fake_text(*state, "events/perfetto_kretprobes/read/format", "x");
+	fake_text("events/sonda_1_2_3/read/format", "x");
+	fake_text("events/synthetic/sonda_1_2_4_rss/format", "x");
+	fake_text("events/perfetto_kprobes/read/format", "x");
+	fake_text("events/perfetto_kretprobes/read/format", "x");
 	/* Of another session, or of another tracer's for itself. */
-	assert_string_equal(select_all(state, "*/*read", NULL), "");
-	assert_string_equal(select_all(state, "read", NULL), "");
-	assert_string_equal(select_all(state, "sonda_1_2_3/read", NULL), "");
-	assert_string_equal(select_all(state, "synthetic/*", NULL), "");
-	assert_string_equal(select_all(state, "perfetto_kprobes/read", NULL),
-			    "perfetto_kprobes/read");
+	assert_string_equal(select_all("*/*read", NULL), "");
+	assert_string_equal(select_all("read", NULL), "");
+	assert_string_equal(select_all("sonda_1_2_3/read", NULL), "");
+	assert_string_equal(select_all("synthetic/*", NULL), "");
+	assert_string_equal(select_all("perfetto_kprobes/read", NULL), "perfetto_kprobes/read");
 	setup_errors_deinit(&errors);
 
 	/* Our own is there without a request, and known to one by the name that it is told by. */
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(event_selection_add_as(&s, "sonda_1_2_3", "read", &repr), 0);
-	assert_int_equal(event_select(*state, requests, 4, &s, &errors), 0);
+	assert_int_equal(event_select(fake_root, requests, 4, &s, &errors), 0);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(tracefs_list_size(errors.unknown), 1);
 	assert_string_equal(errors.unknown[0], "mine/other");
@@ -218,12 +214,13 @@ FIXTURE_TEST(test_more_requests_than_count)
 	for (unsigned i = 0; i < EVENT_SELECT_MAX_REQUESTS; i++)
 		requests[i] = "sched:sched_switch";
 	requests[EVENT_SELECT_MAX_REQUESTS] = "nope";
-	assert_int_equal(event_select(*state, requests, EVENT_SELECT_MAX_REQUESTS + 1, &s, &errors),
-			 0);
+	assert_int_equal(
+		event_select(fake_root, requests, EVENT_SELECT_MAX_REQUESTS + 1, &s, &errors), 0);
 	assert_int_equal(s.n, 1);
 	assert_null(errors.unknown);
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_non_null(strstr(errors.failed[0], "option:ftrace_events (the config has 8193 entries, only the"));
+	assert_non_null(strstr(errors.failed[0],
+			       "option:ftrace_events (the config has 8193 entries, only the"));
 	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }
@@ -240,13 +237,14 @@ FIXTURE_TEST(test_more_requests_for_all_groups_than_count)
 	requests[EVENT_SELECT_MAX_SEARCHES] = "nope";
 	requests[EVENT_SELECT_MAX_SEARCHES + 1] = "*/nope";
 	requests[EVENT_SELECT_MAX_SEARCHES + 2] = "sched/nope*";
-	assert_int_equal(event_select(*state, requests, EVENT_SELECT_MAX_SEARCHES + 3, &s, &errors),
-			 0);
+	assert_int_equal(
+		event_select(fake_root, requests, EVENT_SELECT_MAX_SEARCHES + 3, &s, &errors), 0);
 	assert_int_equal(s.n, 9);
 	assert_int_equal(tracefs_list_size(errors.unknown), 1);
 	assert_string_equal(errors.unknown[0], "sched/nope*");
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_non_null(strstr(errors.failed[0], "(1026 entries search all groups, only the first"));
+	assert_non_null(
+		strstr(errors.failed[0], "(1026 entries search all groups, only the first"));
 	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }

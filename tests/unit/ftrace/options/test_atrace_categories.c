@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/options/atrace_categories.h"
 #include "unit/ftrace/setups.h"
 
 static struct event_selection events;
 
-static int setup_folder(void **state)
+SETUP
 {
 	static const char *const there[] = {
 		"sched/sched_switch",  "sched/sched_waking",   "sched/sched_wakeup",
@@ -13,28 +13,26 @@ static int setup_folder(void **state)
 		"ftrace/print",	       "irq/softirq_entry",
 	};
 
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	for (unsigned i = 0; i < sizeof(there) / sizeof(*there); i++)
-		fake_event(*state, there[i]);
-	return 0;
+		fake_event(there[i]);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_selection_deinit(&events);
-	return setup_teardown(state);
+	setup_remove();
 }
 
 /* Gives "name name ..." of what is selected, in memory that the next call overwrites. */
-static const char *apply(void **state, const char *config)
+static const char *apply(const char *config)
 {
 	static char text[1024];
 	size_t at = 0;
 
 	event_selection_deinit(&events);
-	setup_begin(*state, config);
-	assert_int_equal(event_select(*state, setup_config->ftrace_events,
+	setup_begin(config);
+	assert_int_equal(event_select(fake_root, setup_config->ftrace_events,
 				      setup_config->n_ftrace_events, &events, &errors),
 			 0);
 	assert_int_equal(atrace_categories_apply(&events, &setup), 0);
@@ -45,14 +43,12 @@ static const char *apply(void **state, const char *config)
 	return text;
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
-
-WITH_FOLDER(test_the_kernels_part)
+FIXTURE_TEST(test_the_kernels_part)
 {
-	assert_string_equal(apply(state, "atrace_categories: 'sched'"),
+	assert_string_equal(apply("atrace_categories: 'sched'"),
 			    "cgroup_mkdir print sched_switch sched_waking task_newtask");
-	assert_string_equal(apply(state, "atrace_categories: 'irq' atrace_categories: 'freq' "
-					 "ftrace_events: 'sched_wakeup'"),
+	assert_string_equal(apply("atrace_categories: 'irq' atrace_categories: 'freq' "
+				  "ftrace_events: 'sched_wakeup'"),
 			    "print softirq_entry sched_wakeup");
 	/* What the kernel lacks of a category is not missed, but for the rest of it. */
 	assert_null(errors.unknown);
@@ -60,26 +56,26 @@ WITH_FOLDER(test_the_kernels_part)
 	assert_non_null(strstr(errors.notice, "Android only"));
 }
 
-WITH_FOLDER(test_without_the_kernels_part)
+FIXTURE_TEST(test_without_the_kernels_part)
 {
-	assert_string_equal(apply(state, "atrace_categories: 'sched' atrace_userspace_only: true"),
+	assert_string_equal(apply("atrace_categories: 'sched' atrace_userspace_only: true"),
 			    "print");
-	assert_string_equal(apply(state, "atrace_apps: '*'"), "print");
+	assert_string_equal(apply("atrace_apps: '*'"), "print");
 	assert_non_null(errors.notice);
-	assert_string_equal(apply(state, "atrace_categories_prefer_sdk: 'x'"), "print");
+	assert_string_equal(apply("atrace_categories_prefer_sdk: 'x'"), "print");
 	assert_non_null(errors.notice);
 }
 
-WITH_FOLDER(test_nothing_of_atrace)
+FIXTURE_TEST(test_nothing_of_atrace)
 {
-	assert_string_equal(apply(state, "atrace_userspace_only: true"), "");
+	assert_string_equal(apply("atrace_userspace_only: true"), "");
 	assert_null(errors.notice);
 }
 
-WITH_FOLDER(test_names)
+FIXTURE_TEST(test_names)
 {
-	assert_string_equal(apply(state, "atrace_categories: 'shced' atrace_categories: 'view' "
-					 "atrace_categories: '' atrace_categories: '%s%n'"),
+	assert_string_equal(apply("atrace_categories: 'shced' atrace_categories: 'view' "
+				  "atrace_categories: '' atrace_categories: '%s%n'"),
 			    "print");
 	assert_int_equal(n_failed(), 3);
 	assert_string_equal(

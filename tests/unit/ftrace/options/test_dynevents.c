@@ -8,12 +8,12 @@
 
 static struct dynevents m;
 
-static int make(void **state, enum dynevent_type type, const char *group, const char *name)
+static int make(enum dynevent_type type, const char *group, const char *name)
 {
 	char command[128];
 
 	snprintf(command, sizeof(command), "p:%s/%s x\n", group, name);
-	return dynevents_create(&m, *state,
+	return dynevents_create(&m, fake_root,
 				&(struct dynevent){
 					.type = type,
 					.group = (char *)group,
@@ -23,59 +23,55 @@ static int make(void **state, enum dynevent_type type, const char *group, const 
 				command);
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
-
-WITH_FOLDER(test_made_and_removed)
+FOLDER_TEST(test_made_and_removed)
 {
 	struct event_selection s = {0};
 
-	assert_false(dynevent_supported(*state, DYNEVENT_KPROBE));
-	fake_text(*state, "kprobe_events", "p:kprobes/other y\n");
-	fake_text(*state, "uprobe_events", "");
-	fake_text(*state, "synthetic_events", "");
-	fake_text(*state, "dynamic_events", "");
-	assert_true(dynevent_supported(*state, DYNEVENT_KPROBE));
-	assert_int_equal(make(state, DYNEVENT_KPROBE, "g", "a"), 0);
-	assert_int_equal(make(state, DYNEVENT_KPROBE, "g", "a"), 0); /* one more place */
-	assert_int_equal(make(state, DYNEVENT_UPROBE, "g", "b"), 0);
-	assert_int_equal(make(state, DYNEVENT_SYNTHETIC, "synthetic", "c"), 0);
-	assert_int_equal(make(state, DYNEVENT_UPROBE, "g", "d"), 0);
-	assert_string_equal(fake_read(*state, "kprobe_events"),
-			    "p:kprobes/other y\np:g/a x\np:g/a x\n");
+	assert_false(dynevent_supported(fake_root, DYNEVENT_KPROBE));
+	fake_text("kprobe_events", "p:kprobes/other y\n");
+	fake_text("uprobe_events", "");
+	fake_text("synthetic_events", "");
+	fake_text("dynamic_events", "");
+	assert_true(dynevent_supported(fake_root, DYNEVENT_KPROBE));
+	assert_int_equal(make(DYNEVENT_KPROBE, "g", "a"), 0);
+	assert_int_equal(make(DYNEVENT_KPROBE, "g", "a"), 0); /* one more place */
+	assert_int_equal(make(DYNEVENT_UPROBE, "g", "b"), 0);
+	assert_int_equal(make(DYNEVENT_SYNTHETIC, "synthetic", "c"), 0);
+	assert_int_equal(make(DYNEVENT_UPROBE, "g", "d"), 0);
+	assert_string_equal(fake_read("kprobe_events"), "p:kprobes/other y\np:g/a x\np:g/a x\n");
 	assert_int_equal(m.n, 4);
 	dynevents_destroy_last(&m);
 	assert_int_equal(m.n, 3);
-	assert_string_equal(fake_read(*state, "uprobe_events"), "p:g/b x\np:g/d x\n-:g/d");
+	assert_string_equal(fake_read("uprobe_events"), "p:g/b x\np:g/d x\n-:g/d");
 
 	assert_int_equal(dynevents_select(&m, &s), 0);
 	assert_int_equal(s.n, 3);
 	assert_string_equal(event_selection_find(&s, "g", "b")->repr->group, "mine");
 	event_selection_deinit(&s);
 
-	fake_text(*state, "kprobe_events", "");
-	fake_text(*state, "uprobe_events", "");
+	fake_text("kprobe_events", "");
+	fake_text("uprobe_events", "");
 	assert_int_equal(dynevents_destroy(&m), 0);
-	assert_string_equal(fake_read(*state, "kprobe_events"), "-:g/a");
-	assert_string_equal(fake_read(*state, "uprobe_events"), "-:g/b");
-	assert_string_equal(fake_read(*state, "dynamic_events"), "-:synthetic/c");
+	assert_string_equal(fake_read("kprobe_events"), "-:g/a");
+	assert_string_equal(fake_read("uprobe_events"), "-:g/b");
+	assert_string_equal(fake_read("dynamic_events"), "-:synthetic/c");
 	assert_int_equal(dynevents_destroy(&m), 0);
 }
 
-WITH_FOLDER(test_what_the_kernel_refuses_is_forgotten)
+FOLDER_TEST(test_what_the_kernel_refuses_is_forgotten)
 {
-	assert_int_equal(make(state, DYNEVENT_KPROBE, "g", "a"), -ENOENT);
+	assert_int_equal(make(DYNEVENT_KPROBE, "g", "a"), -ENOENT);
 	assert_int_equal(m.n, 0);
-	fake_text(*state, "kprobe_events", "");
-	assert_int_equal(make(state, DYNEVENT_KPROBE, "g", "a"), 0);
-	unlink(temp_dir_path(state, 0, "kprobe_events"));
-	assert_int_equal(make(state, DYNEVENT_KPROBE, "g", "a"),
-			 -ENOENT); /* the first place stays */
+	fake_text("kprobe_events", "");
+	assert_int_equal(make(DYNEVENT_KPROBE, "g", "a"), 0);
+	unlink(fake_path("kprobe_events"));
+	assert_int_equal(make(DYNEVENT_KPROBE, "g", "a"), -ENOENT); /* the first place stays */
 	assert_int_equal(m.n, 1);
 	assert_int_equal(dynevents_destroy(&m), 1);
 }
 
 /* A file says what is there; what is appended to it are the commands. */
-WITH_FOLDER(test_what_the_dead_left_behind)
+FOLDER_TEST(test_what_the_dead_left_behind)
 {
 	char text[1024], want[256], live[OWNER_NAME_SIZE];
 	pid_t dead = fork();
@@ -94,18 +90,18 @@ WITH_FOLDER(test_what_the_dead_left_behind)
 		     "p:sonda_%d_77_2 vfs_read\n"
 		     "nonsense\n\n:\n",
 		     dead, dead, live, dead);
-	fake_text(*state, "kprobe_events", text);
+	fake_text("kprobe_events", text);
 	snprintf(text + n, sizeof(text) - (size_t)n, "-:sonda_%d_77_0/a-:sonda_%d_77_1/b", dead,
 		 dead);
-	assert_int_equal(dynevents_destroy_stale(*state), 2);
-	assert_string_equal(fake_read(*state, "kprobe_events"), text);
+	assert_int_equal(dynevents_destroy_stale(fake_root), 2);
+	assert_string_equal(fake_read("kprobe_events"), text);
 
 	snprintf(text, sizeof(text), "other\tu64 lat\nsonda_%d_77_3_rss\tint a; int b\n", dead);
-	fake_text(*state, "kprobe_events", "");
-	fake_text(*state, "synthetic_events", text);
-	fake_text(*state, "dynamic_events", "");
-	assert_int_equal(dynevents_destroy_stale(*state), 1);
+	fake_text("kprobe_events", "");
+	fake_text("synthetic_events", text);
+	fake_text("dynamic_events", "");
+	assert_int_equal(dynevents_destroy_stale(fake_root), 1);
 	snprintf(want, sizeof(want), "-:synthetic/sonda_%d_77_3_rss", dead);
-	assert_string_equal(fake_read(*state, "dynamic_events"), want);
+	assert_string_equal(fake_read("dynamic_events"), want);
 	assert_int_equal(dynevents_destroy_stale("/nowhere"), 0);
 }

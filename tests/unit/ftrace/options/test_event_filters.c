@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/options/event_filters.h"
 #include "unit/ftrace/setups.h"
 
 static struct event_selection events;
 
-static int setup_folder(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_event(*state, "sched/sched_switch");
-	fake_event(*state, "sched/sched_waking");
-	fake_event(*state, "irq/softirq");
-	fake_event(*state, "ftrace/print");
-	unlink(temp_dir_path(state, 0, "instances/x/events/ftrace/print/filter"));
-	return 0;
+	fake_root_new();
+	fake_event("sched/sched_switch");
+	fake_event("sched/sched_waking");
+	fake_event("irq/softirq");
+	fake_event("ftrace/print");
+	unlink(fake_path("instances/x/events/ftrace/print/filter"));
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_selection_deinit(&events);
-	return setup_teardown(state);
+	setup_remove();
 }
 
 /* All the events but softirq are selected. */
-static int apply(void **state, const char *config)
+static int apply(const char *config)
 {
 	char *requests[] = {"sched/*", "print"};
 
 	event_selection_deinit(&events);
-	setup_begin(*state, config);
-	assert_int_equal(event_select(*state, requests, 2, &events, &errors), 0);
+	setup_begin(config);
+	assert_int_equal(event_select(fake_root, requests, 2, &events, &errors), 0);
 	return event_filters_apply(&events, &setup);
 }
 
-static const char *filter_of(void **state, const char *name)
+static const char *filter_of(const char *name)
 {
 	const struct event_name *e = event_selection_find(&events, "sched", name);
 	char file[128];
@@ -43,64 +41,62 @@ static const char *filter_of(void **state, const char *name)
 		return "dropped";
 	snprintf(file, sizeof(file), "events/sched/%s/filter", name);
 	if (e->filter)
-		assert_string_equal(fake_written(*state, file), e->filter);
+		assert_string_equal(fake_written(file), e->filter);
 	return e->filter ? e->filter : "none";
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
-
-WITH_FOLDER(test_one_event)
+FIXTURE_TEST(test_one_event)
 {
-	assert_int_equal(apply(state, "event_filters { event: 'sched/sched_switch' "
-				      "filter: ' prev_pid == 1\n' }"),
+	assert_int_equal(apply("event_filters { event: 'sched/sched_switch' "
+			       "filter: ' prev_pid == 1\n' }"),
 			 0);
-	assert_string_equal(filter_of(state, "sched_switch"), "prev_pid == 1");
-	assert_string_equal(filter_of(state, "sched_waking"), "none");
+	assert_string_equal(filter_of("sched_switch"), "prev_pid == 1");
+	assert_string_equal(filter_of("sched_waking"), "none");
 	assert_int_equal(n_failed(), 0);
 	assert_null(errors.unknown);
 }
 
-WITH_FOLDER(test_all_that_a_request_means)
+FIXTURE_TEST(test_all_that_a_request_means)
 {
-	assert_int_equal(apply(state, "event_filters { event: 'sched:*' filter: 'a' }"), 0);
-	assert_string_equal(filter_of(state, "sched_switch"), "a");
-	assert_string_equal(filter_of(state, "sched_waking"), "a");
+	assert_int_equal(apply("event_filters { event: 'sched:*' filter: 'a' }"), 0);
+	assert_string_equal(filter_of("sched_switch"), "a");
+	assert_string_equal(filter_of("sched_waking"), "a");
 	assert_int_equal(n_failed(), 0);
 }
 
-WITH_FOLDER(test_several_must_all_pass)
+FIXTURE_TEST(test_several_must_all_pass)
 {
-	assert_int_equal(apply(state, "event_filters { event: 'sched/*' filter: 'a || b' }"
-				      "event_filters { event: 'sched_waking' filter: 'c' }"
-				      "event_filters { event: '*waking' filter: 'd' }"),
+	assert_int_equal(apply("event_filters { event: 'sched/*' filter: 'a || b' }"
+			       "event_filters { event: 'sched_waking' filter: 'c' }"
+			       "event_filters { event: '*waking' filter: 'd' }"),
 			 0);
-	assert_string_equal(filter_of(state, "sched_switch"), "a || b");
-	assert_string_equal(filter_of(state, "sched_waking"), "((a || b) && (c)) && (d)");
+	assert_string_equal(filter_of("sched_switch"), "a || b");
+	assert_string_equal(filter_of("sched_waking"), "((a || b) && (c)) && (d)");
 	assert_int_equal(n_failed(), 0);
 }
 
-WITH_FOLDER(test_a_refused_one_costs_its_event_alone)
+FIXTURE_TEST(test_a_refused_one_costs_its_event_alone)
 {
-	fake_refusal(*state, "events/sched/sched_switch/filter");
-	assert_int_equal(apply(state, "event_filters { event: 'sched/*' filter: 'a' }"), 0);
-	assert_string_equal(filter_of(state, "sched_switch"), "dropped");
-	assert_string_equal(filter_of(state, "sched_waking"), "a");
+	fake_refusal("events/sched/sched_switch/filter");
+	assert_int_equal(apply("event_filters { event: 'sched/*' filter: 'a' }"), 0);
+	assert_string_equal(filter_of("sched_switch"), "dropped");
+	assert_string_equal(filter_of("sched_waking"), "a");
 	assert_int_equal(n_failed(), 1);
 	assert_string_equal(errors.failed[0],
 			    "sched/sched_switch (filter refused: Is a directory: a)");
 	assert_int_equal(events.n, 2);
 }
 
-WITH_FOLDER(test_an_event_without_the_file)
+FIXTURE_TEST(test_an_event_without_the_file)
 {
-	assert_int_equal(apply(state, "event_filters { event: 'print' filter: 'a' }"), 0);
+	assert_int_equal(apply("event_filters { event: 'print' filter: 'a' }"), 0);
 	assert_null(event_selection_find(&events, "ftrace", "print"));
 	assert_int_equal(n_failed(), 1);
 	assert_string_equal(errors.failed[0], "ftrace/print (filter refused: the kernel cannot "
 					      "filter this event)");
 }
 
-WITH_FOLDER(test_an_empty_filter_is_none_at_all)
+FIXTURE_TEST(test_an_empty_filter_is_none_at_all)
 {
 	static const char *const configs[] = {
 		"event_filters { event: 'sched_switch' filter: '' }",
@@ -109,24 +105,24 @@ WITH_FOLDER(test_an_empty_filter_is_none_at_all)
 	};
 
 	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
-		assert_int_equal(apply(state, configs[i]), 0);
-		assert_string_equal(filter_of(state, "sched_switch"), "dropped");
+		assert_int_equal(apply(configs[i]), 0);
+		assert_string_equal(filter_of("sched_switch"), "dropped");
 		assert_string_equal(errors.failed[0],
 				    "sched/sched_switch (filter refused: it is empty)");
 	}
 	/* The kernel's own word for all. */
-	assert_int_equal(apply(state, "event_filters { event: 'sched_switch' filter: '0' }"), 0);
-	assert_string_equal(filter_of(state, "sched_switch"), "none");
+	assert_int_equal(apply("event_filters { event: 'sched_switch' filter: '0' }"), 0);
+	assert_string_equal(filter_of("sched_switch"), "none");
 	assert_int_equal(n_failed(), 0);
 }
 
-WITH_FOLDER(test_filters_for_nothing_are_told)
+FIXTURE_TEST(test_filters_for_nothing_are_told)
 {
-	assert_int_equal(apply(state, "event_filters { event: 'irq/softirq' filter: 'a' }"
-				      "event_filters { event: 'sched/nope' filter: 'b' }"
-				      "event_filters { event: '' filter: 'c' }"
-				      "event_filters { filter: 'd' }"
-				      "event_filters { }"),
+	assert_int_equal(apply("event_filters { event: 'irq/softirq' filter: 'a' }"
+			       "event_filters { event: 'sched/nope' filter: 'b' }"
+			       "event_filters { event: '' filter: 'c' }"
+			       "event_filters { filter: 'd' }"
+			       "event_filters { }"),
 			 0);
 	assert_int_equal(tracefs_list_size(errors.unknown), 1);
 	assert_string_equal(errors.unknown[0], "sched/nope");
@@ -137,7 +133,7 @@ WITH_FOLDER(test_filters_for_nothing_are_told)
 	assert_int_equal(events.n, 3);
 }
 
-WITH_FOLDER(test_more_than_can_be_had)
+FIXTURE_TEST(test_more_than_can_be_had)
 {
 	static char config[64 * (EVENT_FILTERS_MAX + 1)];
 	size_t at = 0;
@@ -145,9 +141,9 @@ WITH_FOLDER(test_more_than_can_be_had)
 	for (unsigned i = 0; i < EVENT_FILTERS_MAX; i++)
 		at += (size_t)snprintf(config + at, sizeof(config) - at,
 				       "event_filters { event: 'sched_switch' filter: '0' }");
-	assert_int_equal(apply(state, config), 0);
+	assert_int_equal(apply(config), 0);
 	snprintf(config + at, sizeof(config) - at,
 		 "event_filters { event: 'sched_switch' filter: '0' }");
-	assert_int_equal(apply(state, config), -E2BIG);
+	assert_int_equal(apply(config), -E2BIG);
 	assert_non_null(strstr(errors.fatal, "1025 event_filters, the limit is 1024"));
 }

@@ -5,27 +5,26 @@
 
 static struct function_names f;
 
-#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
-
-WITH_FOLDER(test_the_nearest)
+FOLDER_TEST(test_the_nearest)
 {
-	fake_text(*state, "available_filter_functions",
+	fake_text("available_filter_functions",
 		  "vfs_read\nvfs_write\nxfs_iget [xfs]\nvfs_readlink\n__x64_sys_read");
-	assert_string_equal(function_names_nearest(&f, *state, "vfs_raed"), "vfs_read");
-	assert_string_equal(function_names_nearest(&f, *state, "xfs_igets"), "xfs_iget");
-	assert_string_equal(function_names_nearest(&f, *state, "_x64_sys_read"), "__x64_sys_read");
-	assert_null(function_names_nearest(&f, *state, "nothing_like_it"));
-	assert_null(function_names_nearest(&f, *state, "[xfs]"));
+	assert_string_equal(function_names_nearest(&f, fake_root, "vfs_raed"), "vfs_read");
+	assert_string_equal(function_names_nearest(&f, fake_root, "xfs_igets"), "xfs_iget");
+	assert_string_equal(function_names_nearest(&f, fake_root, "_x64_sys_read"),
+			    "__x64_sys_read");
+	assert_null(function_names_nearest(&f, fake_root, "nothing_like_it"));
+	assert_null(function_names_nearest(&f, fake_root, "[xfs]"));
 	/* Read once. */
-	fake_text(*state, "available_filter_functions", "");
-	assert_string_equal(function_names_nearest(&f, *state, "vfs_raed"), "vfs_read");
+	fake_text("available_filter_functions", "");
+	assert_string_equal(function_names_nearest(&f, fake_root, "vfs_raed"), "vfs_read");
 	function_names_deinit(&f);
-	assert_null(function_names_nearest(&f, *state, "vfs_raed"));
+	assert_null(function_names_nearest(&f, fake_root, "vfs_raed"));
 	function_names_deinit(&f);
 }
 
-WITH_FOLDER(test_no_list)
+FOLDER_TEST(test_no_list)
 {
-	assert_null(function_names_nearest(&f, *state, "vfs_raed"));
+	assert_null(function_names_nearest(&f, fake_root, "vfs_raed"));
 	function_names_deinit(&f);
 }

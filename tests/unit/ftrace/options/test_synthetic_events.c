@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a kernel with histograms makes of it is in tests/kernels. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/options/synthetic_events.h"
@@ -15,68 +15,65 @@ static struct dynevents made;
 static struct setup_errors errors;
 static struct instance i;
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	pb__ftrace_config__init(&config);
-	fake_text(*state, "instances/x/events/kmem/rss_stat/format",
+	fake_text("instances/x/events/kmem/rss_stat/format",
 		  format_text(
 			  "rss_stat", 7, FORMAT_COMMON,
 			  FIELD("unsigned int mm_id", 8, 4, 0) FIELD("unsigned int curr", 12, 4, 0)
 				  FIELD("int member", 16, 4, 1) FIELD("long size", 24, 8, 1)));
-	fake_text(*state, "instances/x/events/power/suspend_resume/format",
+	fake_text("instances/x/events/power/suspend_resume/format",
 		  format_text("suspend_resume", 8, FORMAT_COMMON,
 			      FIELD("const char * action", 8, 8, 0) FIELD("int val", 16, 4, 1)
 				      FIELD("bool start", 20, 1, 0)));
-	fake_text(*state, RSS_TRIGGER, "");
-	fake_text(*state, SUSPEND_TRIGGER, "");
-	fake_text(*state, "synthetic_events", "");
-	fake_text(*state, "dynamic_events", "");
-	i = fake_instance(*state);
-	return event_selection_add(&events, "kmem", "rss_stat");
+	fake_text(RSS_TRIGGER, "");
+	fake_text(SUSPEND_TRIGGER, "");
+	fake_text("synthetic_events", "");
+	fake_text("dynamic_events", "");
+	i = fake_instance();
+	assert_int_equal(event_selection_add(&events, "kmem", "rss_stat"), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_selection_deinit(&events);
 	dynevents_destroy(&made);
 	setup_errors_deinit(&errors);
 	fake_instance_free(&i);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
-static void make(void **state)
+static void make(void)
 {
 	const struct setup s = {
-		.root = *state, .config = &config, .instance = &i, .errors = &errors};
+		.root = fake_root, .config = &config, .instance = &i, .errors = &errors};
 
 	assert_int_equal(synthetic_events_make(&events, &s, &made), 0);
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
-
-WITH_FOLDER(test_throttled)
+FIXTURE_TEST(test_throttled)
 {
 	const struct setup s = {.config = &config};
 	struct event_name rss = {.group = "kmem", .name = "rss_stat"};
 	char want[256];
 
-	make(state);
+	make();
 	assert_int_equal(made.n, 0); /* nobody asked */
 	config.throttle_rss_stat = 1;
-	make(state);
+	make();
 	assert_int_equal(made.n, 1);
 	assert_string_equal(made.events[0]->repr.name, "rss_stat_throttled");
 	snprintf(want, sizeof(want),
 		 "%s unsigned int mm_id; unsigned int curr; int member; long size",
 		 made.events[0]->name);
-	assert_string_equal(fake_read(*state, "synthetic_events"), want);
+	assert_string_equal(fake_read("synthetic_events"), want);
 	snprintf(want, sizeof(want),
 		 "hist:keys=mm_id,member:bucket=size/0x80000:onchange($bucket).%s"
 		 "(mm_id,curr,member,size)",
 		 made.events[0]->name);
-	assert_string_equal(fake_read(*state, RSS_TRIGGER), want);
+	assert_string_equal(fake_read(RSS_TRIGGER), want);
 	assert_int_equal(events.n, 1);
 	assert_string_equal(event_name_name(&events.events[0]), "rss_stat_throttled");
 	assert_true(synthetic_event_replaces(&made, &s, &rss));
@@ -85,16 +82,16 @@ WITH_FOLDER(test_throttled)
 	assert_null(errors.failed);
 }
 
-WITH_FOLDER(test_nothing_to_throttle)
+FIXTURE_TEST(test_nothing_to_throttle)
 {
 	config.throttle_rss_stat = 1;
 	event_selection_drop(&events, &events.events[0]);
-	make(state);
+	make();
 	assert_int_equal(made.n, 0);
 	assert_null(errors.failed);
 }
 
-WITH_FOLDER(test_asked_for_by_name)
+FIXTURE_TEST(test_asked_for_by_name)
 {
 	char *requests[] = {"synthetic/rss_stat_throttled", "synthetic:suspend_resume_minimal"};
 
@@ -105,19 +102,18 @@ WITH_FOLDER(test_asked_for_by_name)
 	assert_false(synthetic_event_requested("rss_stat_throttled"));
 	config.ftrace_events = requests;
 	config.n_ftrace_events = 2;
-	make(state);
+	make();
 	assert_int_equal(made.n, 2);
 	assert_int_equal(events.n, 3); /* kmem/rss_stat was asked for, too */
-	assert_non_null(
-		strstr(fake_read(*state, SUSPEND_TRIGGER), "onmatch(power.suspend_resume)"));
-	assert_non_null(strstr(fake_read(*state, "synthetic_events"), " bool start"));
+	assert_non_null(strstr(fake_read(SUSPEND_TRIGGER), "onmatch(power.suspend_resume)"));
+	assert_non_null(strstr(fake_read("synthetic_events"), " bool start"));
 }
 
-WITH_FOLDER(test_a_kernel_without)
+FIXTURE_TEST(test_a_kernel_without)
 {
 	config.throttle_rss_stat = 1;
-	unlink(temp_dir_path(state, 0, "synthetic_events"));
-	make(state);
+	unlink(fake_path("synthetic_events"));
+	make();
 	assert_int_equal(made.n, 0);
 	assert_string_equal(event_name_name(&events.events[0]), "rss_stat");
 	assert_string_equal(errors.failed[0],
@@ -125,29 +121,29 @@ WITH_FOLDER(test_a_kernel_without)
 			    "synthetic events; kmem/rss_stat is recorded as it is)");
 }
 
-WITH_FOLDER(test_a_kernel_with_other_fields)
+FIXTURE_TEST(test_a_kernel_with_other_fields)
 {
 	config.throttle_rss_stat = 1;
-	fake_text(*state, "instances/x/events/kmem/rss_stat/format",
+	fake_text("instances/x/events/kmem/rss_stat/format",
 		  format_text("rss_stat", 7, FORMAT_COMMON,
 			      FIELD("int member", 16, 4, 1) FIELD("long oversize", 24, 8, 1)));
-	make(state);
+	make();
 	assert_int_equal(made.n, 0);
 	assert_non_null(strstr(errors.failed[0], "has no mm_id"));
 }
 
-WITH_FOLDER(test_a_histogram_that_is_refused)
+FIXTURE_TEST(test_a_histogram_that_is_refused)
 {
 	config.throttle_rss_stat = 1;
-	unlink(temp_dir_path(state, 0, RSS_TRIGGER));
-	make(state);
+	unlink(fake_path(RSS_TRIGGER));
+	make();
 	assert_int_equal(made.n, 0);
-	assert_memory_equal(fake_read(*state, "dynamic_events"), "-:synthetic/sonda_", 18);
+	assert_memory_equal(fake_read("dynamic_events"), "-:synthetic/sonda_", 18);
 	assert_non_null(strstr(errors.failed[0], "histogram"));
 	assert_true(event_selection_has(&events, "kmem", "rss_stat"));
 }
 
-WITH_FOLDER(test_histograms_are_taken_out)
+FIXTURE_TEST(test_histograms_are_taken_out)
 {
 	static const char trigger[] =
 		"hist:keys=member:vals=hitcount:size=2048 [active]\n"
@@ -155,12 +151,12 @@ WITH_FOLDER(test_histograms_are_taken_out)
 		"traceon:unlimited\n";
 	char path[300];
 
-	fake_text(*state, RSS_TRIGGER, trigger);
-	fake_text(*state, SUSPEND_TRIGGER, "# Available triggers:\n# hist\n");
-	synthetic_events_release(temp_dir_path(state, 0, "instances/x"));
+	fake_text(RSS_TRIGGER, trigger);
+	fake_text(SUSPEND_TRIGGER, "# Available triggers:\n# hist\n");
+	synthetic_events_release(fake_path("instances/x"));
 	snprintf(path, sizeof(path),
 		 "%s!hist:keys=mm_id:size=2048:onchange($bucket).sonda_1_2_3(mm_id)", trigger);
-	assert_string_equal(fake_read(*state, RSS_TRIGGER), path);
-	assert_string_equal(fake_read(*state, SUSPEND_TRIGGER), "# Available triggers:\n# hist\n");
+	assert_string_equal(fake_read(RSS_TRIGGER), path);
+	assert_string_equal(fake_read(SUSPEND_TRIGGER), "# Available triggers:\n# hist\n");
 	synthetic_events_release("/nowhere");
 }

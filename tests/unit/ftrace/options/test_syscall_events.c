@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/syscall.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/options/event_filters.c"
 #include "unit/ftrace/setups.h"
 
@@ -10,26 +10,24 @@
 
 static struct event_selection events;
 
-static int setup_folder(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_event(*state, "raw_syscalls/sys_enter");
-	fake_event(*state, "raw_syscalls/sys_exit");
-	return 0;
+	fake_root_new();
+	fake_event("raw_syscalls/sys_enter");
+	fake_event("raw_syscalls/sys_exit");
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_selection_deinit(&events);
-	return setup_teardown(state);
+	setup_remove();
 }
 
-static void apply_config(void **state, const char *config)
+static void apply_config(const char *config)
 {
 	event_selection_deinit(&events);
-	setup_begin(*state, config);
-	assert_int_equal(event_select(*state, setup_config->ftrace_events,
+	setup_begin(config);
+	assert_int_equal(event_select(fake_root, setup_config->ftrace_events,
 				      setup_config->n_ftrace_events, &events, &errors),
 			 0);
 	assert_int_equal(syscall_events_apply(&events, &setup), 0);
@@ -74,40 +72,38 @@ TEST(test_every_list_passes_the_kernels_limit)
 		}
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, teardown)
-
-WITH_FOLDER(test_both_events_are_implied)
+FIXTURE_TEST(test_both_events_are_implied)
 {
 	char want[64];
 
-	apply_config(state, "syscall_events: 'sys_read' syscall_events: 'read'");
+	apply_config("syscall_events: 'sys_read' syscall_events: 'read'");
 	snprintf(want, sizeof(want), "id == %u", SYS_read);
-	assert_string_equal(fake_written(*state, ENTER), want);
-	assert_string_equal(fake_written(*state, EXIT), want);
+	assert_string_equal(fake_written(ENTER), want);
+	assert_string_equal(fake_written(EXIT), want);
 	assert_int_equal(events.n, 2);
 	assert_string_equal(events.events[0].filter, want);
 	assert_int_equal(n_failed(), 0);
-	apply_config(state, "syscall_events: 'read' ftrace_events: 'raw_syscalls/*'");
+	apply_config("syscall_events: 'read' ftrace_events: 'raw_syscalls/*'");
 	assert_int_equal(events.n, 2);
 }
 
-WITH_FOLDER(test_without_names_nothing_is_filtered)
+FIXTURE_TEST(test_without_names_nothing_is_filtered)
 {
-	apply_config(state, "ftrace_events: 'raw_syscalls/*'");
-	assert_string_equal(fake_written(*state, ENTER), "");
+	apply_config("ftrace_events: 'raw_syscalls/*'");
+	assert_string_equal(fake_written(ENTER), "");
 	assert_int_equal(events.n, 2);
-	apply_config(state, "");
+	apply_config("");
 	assert_int_equal(events.n, 0);
 }
 
-WITH_FOLDER(test_unknown_names)
+FIXTURE_TEST(test_unknown_names)
 {
 	char want[64];
 
-	apply_config(state, "syscall_events: 'sys_wriet' syscall_events: 'write' "
-			    "syscall_events: 'nonsense'");
+	apply_config("syscall_events: 'sys_wriet' syscall_events: 'write' "
+		     "syscall_events: 'nonsense'");
 	snprintf(want, sizeof(want), "id == %u", SYS_write);
-	assert_string_equal(fake_written(*state, ENTER), want);
+	assert_string_equal(fake_written(ENTER), want);
 	assert_int_equal(n_failed(), 2);
 	assert_string_equal(errors.failed[0], "option:syscall_events (sys_wriet: no such system "
 					      "call; did you mean sys_write?)");
@@ -116,22 +112,22 @@ WITH_FOLDER(test_unknown_names)
 }
 
 /* Recording all calls is no answer to "record this one". */
-WITH_FOLDER(test_only_unknown_names)
+FIXTURE_TEST(test_only_unknown_names)
 {
-	apply_config(state, "syscall_events: 'nonsense'");
+	apply_config("syscall_events: 'nonsense'");
 	assert_int_equal(events.n, 0);
 	assert_int_equal(n_failed(), 1);
-	apply_config(state, "syscall_events: 'nonsense' ftrace_events: 'raw_syscalls/sys_enter'");
+	apply_config("syscall_events: 'nonsense' ftrace_events: 'raw_syscalls/sys_enter'");
 	assert_int_equal(events.n, 0);
 	assert_int_equal(n_failed(), 2);
 	assert_string_equal(errors.failed[1],
 			    "raw_syscalls/sys_enter (none of syscall_events is a system call)");
 }
 
-WITH_FOLDER(test_a_kernel_that_does_not_filter_them)
+FIXTURE_TEST(test_a_kernel_that_does_not_filter_them)
 {
-	fake_refusal(*state, ENTER);
-	apply_config(state, "syscall_events: 'read'");
+	fake_refusal(ENTER);
+	apply_config("syscall_events: 'read'");
 	assert_int_equal(events.n, 1);
 	assert_string_equal(events.events[0].name, "sys_exit");
 	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_enter (filter refused"));

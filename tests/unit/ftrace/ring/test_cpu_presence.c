@@ -5,14 +5,12 @@
 
 static struct cpu_presence p;
 
-static void put(void **state, const char *list)
+static void put(const char *list)
 {
-	fake_text(*state, "devices/system/cpu/present", list);
+	fake_text("devices/system/cpu/present", list);
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
-
-WITH_FOLDER(test_lists)
+FOLDER_TEST(test_lists)
 {
 	static const struct {
 		const char *list;
@@ -28,8 +26,8 @@ WITH_FOLDER(test_lists)
 	};
 
 	for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-		put(state, lists[i].list);
-		assert_true(cpu_presence_read(&p, *state));
+		put(lists[i].list);
+		assert_true(cpu_presence_read(&p, fake_root));
 		for (unsigned n = 0; n < 4; n++) {
 			if (i < 5)
 				assert_true(cpu_presence_has(&p, lists[i].in[n]));
@@ -38,19 +36,19 @@ WITH_FOLDER(test_lists)
 	}
 }
 
-WITH_FOLDER(test_changes)
+FOLDER_TEST(test_changes)
 {
 	p = (struct cpu_presence){0};
-	put(state, "0-1\n");
-	assert_true(cpu_presence_read(&p, *state));
-	assert_false(cpu_presence_read(&p, *state));
-	put(state, "0-2\n");
-	assert_true(cpu_presence_read(&p, *state));
+	put("0-1\n");
+	assert_true(cpu_presence_read(&p, fake_root));
+	assert_false(cpu_presence_read(&p, fake_root));
+	put("0-2\n");
+	assert_true(cpu_presence_read(&p, fake_root));
 	assert_true(cpu_presence_has(&p, 2));
-	assert_false(cpu_presence_read(&p, *state));
+	assert_false(cpu_presence_read(&p, fake_root));
 }
 
-WITH_FOLDER(test_a_system_that_does_not_tell)
+FOLDER_TEST(test_a_system_that_does_not_tell)
 {
 	p = (struct cpu_presence){0};
 	assert_false(cpu_presence_read(&p, "/nowhere"));
@@ -58,15 +56,15 @@ WITH_FOLDER(test_a_system_that_does_not_tell)
 	assert_true(cpu_presence_has(&p, 8000));
 }
 
-WITH_FOLDER(test_a_list_longer_than_a_page)
+FOLDER_TEST(test_a_list_longer_than_a_page)
 {
 	char text[8192];
 	size_t n = 0;
 
 	for (unsigned i = 0; n < sizeof(text) - 10; i += 2)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%u,", i);
-	put(state, text);
-	assert_true(cpu_presence_read(&p, *state));
+	put(text);
+	assert_true(cpu_presence_read(&p, fake_root));
 	assert_true(cpu_presence_has(&p, 100));
 	assert_false(cpu_presence_has(&p, 101));
 	assert_false(cpu_presence_has(&p, 100000));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of pages stand in for rings: reading is the same, but for the end. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
@@ -17,13 +17,12 @@ static struct cpu_readers r;
 static struct cpu_stream streams[16];
 static struct instance instance;
 
-static int setup(void **state)
+SETUP
 {
 	const struct event_table_options o = {0};
 	uint16_t id;
 
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
 					 format_text("sched_process_wait", 1, FORMAT_COMMON,
 						     FIELD("pid_t pid", 8, 4, 1)),
@@ -33,10 +32,10 @@ static int setup(void **state)
 	r = (struct cpu_readers){0};
 	memset(streams, 0, sizeof(streams));
 	instance = (struct instance){0};
-	return page_encoder_new(&table, &page_maker_layout, w, &t);
+	assert_int_equal(page_encoder_new(&table, &page_maker_layout, w, &t), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	cpu_readers_close(&r);
 	if (instance.tracefs)
@@ -44,11 +43,11 @@ static int teardown(void **state)
 	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 /* A ring of pages, each with so many records. */
-static void make_ring_of(void **state, unsigned cpu, unsigned pages, const unsigned *records)
+static void make_ring_of(unsigned cpu, unsigned pages, const unsigned *records)
 {
 	static uint8_t bytes[MANY * PAGE_MAKER_SIZE];
 	static const uint8_t payload[12] = {1};
@@ -63,26 +62,26 @@ static void make_ring_of(void **state, unsigned cpu, unsigned pages, const unsig
 		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
 	}
 	snprintf(name, sizeof(name), "instances/x/per_cpu/cpu%u/trace_pipe_raw", cpu);
-	fake_file(*state, name, bytes, pages * PAGE_MAKER_SIZE);
+	fake_file(name, bytes, pages * PAGE_MAKER_SIZE);
 }
 
 /* As many in each. */
-static void make_ring(void **state, unsigned cpu, unsigned pages, unsigned records)
+static void make_ring(unsigned cpu, unsigned pages, unsigned records)
 {
 	unsigned each[MANY];
 
 	for (unsigned i = 0; i < pages; i++)
 		each[i] = records;
-	make_ring_of(state, cpu, pages, each);
+	make_ring_of(cpu, pages, each);
 }
 
-static void open_rings(void **state, uint32_t buffer_kb)
+static void open_rings(uint32_t buffer_kb)
 {
 	struct err_text e;
 
-	instance = fake_instance(*state);
-	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, buffer_kb, &e),
-			 0);
+	instance = fake_instance();
+	assert_int_equal(
+		cpu_readers_open(&r, &instance, fake_root, &page_maker_layout, buffer_kb, &e), 0);
 	cpu_readers_begin(&r);
 }
 
@@ -94,29 +93,27 @@ static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
 	       PAGE_MAKER_SIZE;
 }
 
-#define WITH_RINGS(name) TEST_WITH(name, setup, teardown)
-
-WITH_RINGS(test_rings_in_the_order_of_cpus)
+FIXTURE_TEST(test_rings_in_the_order_of_cpus)
 {
-	make_ring(state, 10, 1, 1);
-	make_ring(state, 2, 1, 1);
-	make_ring(state, 0, 1, 1);
-	fake_text(*state, "instances/x/per_cpu/cpux/trace_pipe_raw", "");
-	fake_text(*state, "instances/x/per_cpu/stats", "");
-	open_rings(state, 4);
+	make_ring(10, 1, 1);
+	make_ring(2, 1, 1);
+	make_ring(0, 1, 1);
+	fake_text("instances/x/per_cpu/cpux/trace_pipe_raw", "");
+	fake_text("instances/x/per_cpu/stats", "");
+	open_rings(4);
 	assert_int_equal(r.n, 3);
 	assert_int_equal(r.cpus[0].cpu, 0);
 	assert_int_equal(r.cpus[1].cpu, 2);
 	assert_int_equal(r.cpus[2].cpu, 10);
 }
 
-WITH_RINGS(test_cpus_that_are_not_there_are_left_out)
+FIXTURE_TEST(test_cpus_that_are_not_there_are_left_out)
 {
-	make_ring(state, 0, 1, 1);
-	make_ring(state, 1, 1, 1);
-	make_ring(state, 2, 1, 1);
-	fake_text(*state, "devices/system/cpu/present", "0,2\n");
-	open_rings(state, 4);
+	make_ring(0, 1, 1);
+	make_ring(1, 1, 1);
+	make_ring(2, 1, 1);
+	fake_text("devices/system/cpu/present", "0,2\n");
+	open_rings(4);
 	assert_int_equal(r.n, 3);
 	assert_int_equal(run(0, 10, true), 1);
 	assert_true(r.cpus[1].done);
@@ -125,31 +122,31 @@ WITH_RINGS(test_cpus_that_are_not_there_are_left_out)
 	cpu_readers_look(&r);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(1, 10, true), 0);
-	fake_text(*state, "devices/system/cpu/present", "0-2\n"); /* plugged in */
+	fake_text("devices/system/cpu/present", "0-2\n"); /* plugged in */
 	cpu_readers_look(&r);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(1, 10, true), 1);
 	assert_int_equal(streams[1].events, 1);
 	assert_int_equal(run(0, 10, true), 0); /* the others are where they were */
-	fake_text(*state, "devices/system/cpu/present", "0\n"); /* and out: what is left is read */
+	fake_text("devices/system/cpu/present", "0\n"); /* and out: what is left is read */
 	cpu_readers_look(&r);
 	assert_true(r.cpus[1].fd >= 0);
 }
 
 /* No descriptor was left for it; the ones behind it are opened all the same. */
-WITH_RINGS(test_a_ring_that_cannot_be_opened_is_tried_again)
+FIXTURE_TEST(test_a_ring_that_cannot_be_opened_is_tried_again)
 {
-	char *name = strdup(temp_dir_path(state, 0, "instances/x/per_cpu/cpu1/trace_pipe_raw"));
+	char *name = strdup(fake_path("instances/x/per_cpu/cpu1/trace_pipe_raw"));
 	char away[300];
 
-	make_ring(state, 0, 1, 1);
-	make_ring(state, 1, 1, 1);
-	make_ring(state, 2, 1, 1);
-	fake_text(*state, "devices/system/cpu/present", "0\n");
-	open_rings(state, 4);
+	make_ring(0, 1, 1);
+	make_ring(1, 1, 1);
+	make_ring(2, 1, 1);
+	fake_text("devices/system/cpu/present", "0\n");
+	open_rings(4);
 	snprintf(away, sizeof(away), "%s.away", name);
 	assert_int_equal(rename(name, away), 0);
-	fake_text(*state, "devices/system/cpu/present", "0-2\n");
+	fake_text("devices/system/cpu/present", "0-2\n");
 	cpu_readers_look(&r);
 	assert_true(r.cpus[1].fd < 0);
 	assert_true(r.cpus[2].fd >= 0);
@@ -161,28 +158,28 @@ WITH_RINGS(test_a_ring_that_cannot_be_opened_is_tried_again)
 	free(name);
 }
 
-WITH_RINGS(test_no_rings)
+FIXTURE_TEST(test_no_rings)
 {
 	struct err_text e;
 
-	fake_text(*state, "instances/x/tracing_on", "");
-	instance = fake_instance(*state);
+	fake_text("instances/x/tracing_on", "");
+	instance = fake_instance();
 	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
 			 -ENOENT);
-	fake_text(*state, "instances/x/per_cpu/other", "");
+	fake_text("instances/x/per_cpu/other", "");
 	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
 			 -ENODEV);
-	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "");
+	fake_text("instances/x/per_cpu/cpu0/stats", "");
 	assert_int_equal(cpu_readers_open(&r, &instance, "/nowhere", &page_maker_layout, 4, &e),
 			 -ENOENT);
 	assert_non_null(strstr(e.text, "trace_pipe_raw"));
 	assert_int_equal(r.n, 0);
 }
 
-WITH_RINGS(test_time_slices_of_bounded_length)
+FIXTURE_TEST(test_time_slices_of_bounded_length)
 {
-	make_ring(state, 0, 10, 200);
-	open_rings(state, 4000);
+	make_ring(0, 10, 200);
+	open_rings(4000);
 	assert_int_equal(run(0, 4, true), 4);
 	assert_false(r.cpus[0].done);
 	assert_int_equal(streams[0].events, 800);
@@ -195,10 +192,10 @@ WITH_RINGS(test_time_slices_of_bounded_length)
 	assert_int_equal(n_bundles, 3); /* one a turn */
 }
 
-WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun)
+FIXTURE_TEST(test_a_tick_ends_at_a_page_that_was_hardly_begun)
 {
-	make_ring(state, 0, 10, 20);
-	open_rings(state, 4000);
+	make_ring(0, 10, 20);
+	open_rings(4000);
 	/* The first page may be a remainder, so it does not count. */
 	assert_int_equal(run(0, 100, false), 2);
 	assert_true(r.cpus[0].done);
@@ -209,37 +206,37 @@ WITH_RINGS(test_a_tick_ends_at_a_page_that_was_hardly_begun)
 	assert_true(r.cpus[0].done);
 }
 
-WITH_RINGS(test_a_flush_goes_to_the_end)
+FIXTURE_TEST(test_a_flush_goes_to_the_end)
 {
 	/* A remainder, a page left for a long record, that record's; full ones; the one in use. */
 	static const unsigned records[] = {20, 20, 200, 200, 20, 200, 20};
 
-	make_ring_of(state, 0, 7, records);
-	open_rings(state, 4000);
+	make_ring_of(0, 7, records);
+	open_rings(4000);
 	assert_int_equal(run(0, 100, true), 7);
 	assert_int_equal(streams[0].events, 680);
 	assert_true(r.cpus[0].done);
 }
 
 /* Nobody knows how far the writer has come in it, so it says nothing of the ones behind it. */
-WITH_RINGS(test_a_flush_goes_on_behind_broken_pages)
+FIXTURE_TEST(test_a_flush_goes_on_behind_broken_pages)
 {
 	static const unsigned records[] = {20, 0, 0, 200, 0, 20};
 
-	make_ring_of(state, 0, 6, records);
-	open_rings(state, 4000);
+	make_ring_of(0, 6, records);
+	open_rings(4000);
 	assert_int_equal(run(0, 100, true), 6);
 	assert_int_equal(streams[0].events, 240);
 	assert_int_equal(t->status_counts[RING_PAGE_BAD_HEADER], 3);
 }
 
 /* Where the writer is, however far it goes on meanwhile; in turns, too. */
-WITH_RINGS(test_a_flush_does_not_run_after_the_writer)
+FIXTURE_TEST(test_a_flush_does_not_run_after_the_writer)
 {
 	static const unsigned records[] = {20, 200, 20, 20, 20, 20, 20, 20};
 
-	make_ring_of(state, 0, 8, records);
-	open_rings(state, 4000);
+	make_ring_of(0, 8, records);
+	open_rings(4000);
 	assert_int_equal(run(0, 100, true), 4);
 	assert_true(r.cpus[0].done);
 	cpu_readers_begin(&r);
@@ -250,10 +247,10 @@ WITH_RINGS(test_a_flush_does_not_run_after_the_writer)
 }
 
 /* A ring that fills as fast as it is read: a pass is over when a whole ring was read. */
-WITH_RINGS(test_no_pass_is_longer_than_a_ring)
+FIXTURE_TEST(test_no_pass_is_longer_than_a_ring)
 {
-	make_ring(state, 0, MANY, 200);
-	open_rings(state, 40);
+	make_ring(0, MANY, 200);
+	open_rings(40);
 	assert_int_equal(run(0, 10000, true), 13);
 	assert_true(r.cpus[0].done);
 	cpu_readers_begin(&r);
@@ -262,7 +259,7 @@ WITH_RINGS(test_no_pass_is_longer_than_a_ring)
 
 /* Three pages, the second behind a gap: so many records as flags and number say, and what the counter
  * says; the third has no gap before it. */
-static void run_gap(void **state, uint32_t flags, uint64_t number, const char *overrun)
+static void run_gap(uint32_t flags, uint64_t number, const char *overrun)
 {
 	static const uint8_t payload[12] = {1};
 	static uint8_t bytes[3 * PAGE_MAKER_SIZE];
@@ -275,10 +272,10 @@ static void run_gap(void **state, uint32_t flags, uint64_t number, const char *o
 		page_end(&m, i == 1 ? flags : 0, i == 1 ? number : 0);
 		memcpy(bytes + i * PAGE_MAKER_SIZE, m.bytes, PAGE_MAKER_SIZE);
 	}
-	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes));
+	fake_file("instances/x/per_cpu/cpu0/trace_pipe_raw", bytes, sizeof(bytes));
 	if (overrun)
-		fake_text(*state, "instances/x/per_cpu/cpu0/stats", overrun);
-	open_rings(state, 4000);
+		fake_text("instances/x/per_cpu/cpu0/stats", overrun);
+	open_rings(4000);
 	assert_int_equal(run(0, 100, true), 3);
 	bundles_read(w);
 	assert_int_equal(n_bundles, 2);
@@ -289,42 +286,42 @@ static void run_gap(void **state, uint32_t flags, uint64_t number, const char *o
 	assert_int_equal(bundles[1].range[1], 2000);
 }
 
-WITH_RINGS(test_a_gap_with_its_number)
+FIXTURE_TEST(test_a_gap_with_its_number)
 {
-	run_gap(state, PAGE_LOST | PAGE_LOST_STORED, 77, NULL);
+	run_gap(PAGE_LOST | PAGE_LOST_STORED, 77, NULL);
 	assert_int_equal(bundles[1].range[2], 77);
 	assert_int_equal(r.cpus[0].stats_fd, -1);
 }
 
-WITH_RINGS(test_a_gap_whose_number_found_no_room)
+FIXTURE_TEST(test_a_gap_whose_number_found_no_room)
 {
-	run_gap(state, PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n");
+	run_gap(PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n");
 	assert_int_equal(bundles[1].range[2], 500);
 }
 
-WITH_RINGS(test_a_gap_that_nothing_counts)
+FIXTURE_TEST(test_a_gap_that_nothing_counts)
 {
-	run_gap(state, PAGE_LOST, 0, NULL);
+	run_gap(PAGE_LOST, 0, NULL);
 	assert_int_equal(bundles[1].range[2], 0);
 }
 
 /* What was overwritten before we came is not ours. */
-WITH_RINGS(test_gaps_of_a_ring_that_others_have_used)
+FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
 {
 	static struct override *const lent = (struct override *)1;
 	static const uint8_t payload[12] = {1};
 	struct page_maker m;
 	struct err_text e;
 
-	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 400\n");
+	fake_text("instances/x/per_cpu/cpu0/stats", "overrun: 400\n");
 	page_begin(&m, 1000);
 	ring_record(&m, 1, payload, sizeof(payload));
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 450);
-	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
-	instance = fake_instance(*state);
+	fake_file("instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
+	instance = fake_instance();
 	instance.override = lent;
-	assert_int_equal(cpu_readers_open(&r, &instance, *state, &page_maker_layout, 4, &e), 0);
-	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
+	assert_int_equal(cpu_readers_open(&r, &instance, fake_root, &page_maker_layout, 4, &e), 0);
+	fake_text("instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
 	cpu_readers_begin(&r);
 	assert_int_equal(run(0, 100, true), 1);
 	bundles_read(w);
@@ -333,14 +330,14 @@ WITH_RINGS(test_gaps_of_a_ring_that_others_have_used)
 	assert_int_equal(bundles[0].range[2], 60);
 }
 
-WITH_RINGS(test_reads_that_fail)
+FIXTURE_TEST(test_reads_that_fail)
 {
 	static const uint8_t part[100] = {1};
 	int fds[2];
 
-	fake_file(*state, "instances/x/per_cpu/cpu0/trace_pipe_raw", part, sizeof(part));
-	make_ring(state, 1, 1, 1);
-	open_rings(state, 4);
+	fake_file("instances/x/per_cpu/cpu0/trace_pipe_raw", part, sizeof(part));
+	make_ring(1, 1, 1);
+	open_rings(4);
 	assert_int_equal(run(0, 10, true), 0);
 	assert_true(r.cpus[0].done);
 	assert_int_equal(t->status_counts[RING_PAGE_PARTIAL_READ], 1);
@@ -349,7 +346,7 @@ WITH_RINGS(test_reads_that_fail)
 
 	/* A descriptor that cannot be read at all, and one that has nothing now. */
 	close(r.cpus[0].fd);
-	r.cpus[0].fd = open(*state, O_RDONLY);
+	r.cpus[0].fd = open(fake_root, O_RDONLY);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(0, 10, true), 0);
 	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 1);

@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/ring/ring_poll.c"
 
 #define CPUS 3
@@ -21,7 +21,7 @@ static void wake(void *ctx, struct cpu_reader *cpu)
 	wakes[cpu - cpus]++;
 }
 
-static int setup(void **state)
+SETUP
 {
 	int fds[2];
 
@@ -33,10 +33,10 @@ static int setup(void **state)
 	}
 	r = (struct cpu_readers){.cpus = cpus, .n = CPUS, .page_size = 4096};
 	loop = event_base_new();
-	return poll_events_new(loop, &r, wake, &loop, &w);
+	assert_int_equal(poll_events_new(loop, &r, wake, &loop, &w), 0);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	w = poll_events_free(w);
 	event_base_free(loop);
@@ -46,7 +46,6 @@ static int teardown(void **state)
 		if (ends[i] >= 0)
 			close(ends[i]);
 	}
-	return 0;
 }
 
 static void fill(unsigned cpu)
@@ -60,9 +59,7 @@ static void look(void)
 		event_base_loop(loop, EVLOOP_NONBLOCK);
 }
 
-#define WITH_PIPES(name) TEST_WITH(name, setup, teardown)
-
-WITH_PIPES(test_one_wake_each_time_it_is_armed)
+FIXTURE_TEST(test_one_wake_each_time_it_is_armed)
 {
 	fill(1);
 	look();
@@ -85,7 +82,7 @@ WITH_PIPES(test_one_wake_each_time_it_is_armed)
 	assert_int_equal(wakes[0], 2);
 }
 
-WITH_PIPES(test_one_that_woke_us_for_little_waits)
+FIXTURE_TEST(test_one_that_woke_us_for_little_waits)
 {
 	fill(0);
 	fill(1);
@@ -111,7 +108,7 @@ WITH_PIPES(test_one_that_woke_us_for_little_waits)
 	assert_int_equal(wakes[1], 3);
 }
 
-WITH_PIPES(test_rings_that_are_not_there)
+FIXTURE_TEST(test_rings_that_are_not_there)
 {
 	int fd = cpus[0].fd;
 
@@ -130,7 +127,7 @@ WITH_PIPES(test_rings_that_are_not_there)
 	assert_int_equal(wakes[1], 1);
 }
 
-WITH_PIPES(test_a_file_that_cannot_be_polled)
+FIXTURE_TEST(test_a_file_that_cannot_be_polled)
 {
 	close(cpus[0].fd);
 	cpus[0].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -139,7 +136,7 @@ WITH_PIPES(test_a_file_that_cannot_be_polled)
 	assert_int_equal(wakes[0], 0);
 }
 
-WITH_PIPES(test_can)
+FIXTURE_TEST(test_can)
 {
 	assert_true(poll_events_can(&r));
 	fill(0); /* says that there is something, while there is nothing */

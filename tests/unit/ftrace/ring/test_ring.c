@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
@@ -72,33 +72,31 @@ static void add(struct event_table *table, const char *name, unsigned id)
 		0);
 }
 
-static int setup(void **state)
+SETUP
 {
 	char path[300];
 
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "instances/x/events/header_page",
+	fake_root_new();
+	fake_text("instances/x/events/header_page",
 		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
-	fake_text(*state, "instances/x/buffer_size_kb", "400\n");
-	fake_text(*state, "instances/x/trace_clock", "local global [boot] mono\n");
+	fake_text("instances/x/buffer_size_kb", "400\n");
+	fake_text("instances/x/trace_clock", "local global [boot] mono\n");
 	for (unsigned i = 0; i < CPUS; i++) {
-		snprintf(path, sizeof(path), "instances/x/per_cpu/cpu%u/stats", i);
-		fake_text(*state, path, "entries: 0\nnow ts:  1424.957748\nread events: 0\n");
+		fake_put("entries: 0\nnow ts:  1424.957748\nread events: 0\n",
+			 "instances/x/per_cpu/cpu%u/stats", i);
 		snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu%u/trace_pipe_raw",
-			 (char *)*state, i);
+			 fake_root, i);
 		assert_int_equal(mkfifo(path, 0600), 0);
 		pipes[i] = open(path, O_RDWR | O_NONBLOCK);
 	}
-	instance = fake_instance(*state);
+	instance = fake_instance();
 	loop = event_base_new();
 	memset(sides, 0, sizeof(sides));
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	for (unsigned i = 0; i < LISTENERS; i++) {
 		ring_close(&sides[i].l);
@@ -110,7 +108,7 @@ static int teardown(void **state)
 		close(pipes[i]);
 	event_base_free(loop);
 	fake_instance_free(&instance);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 /* Opens a side that wants events of its own id and of ID_BOTH. */
@@ -150,9 +148,7 @@ static void run_until(const unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-#define WITH_RINGS(name) TEST_WITH(name, setup, teardown)
-
-WITH_RINGS(test_a_page_is_for_everybody)
+FIXTURE_TEST(test_a_page_is_for_everybody)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000), *c = open_side(2, 60000);
 
@@ -182,7 +178,7 @@ WITH_RINGS(test_a_page_is_for_everybody)
 	}
 }
 
-WITH_RINGS(test_what_is_broken_is_told_to_everybody)
+FIXTURE_TEST(test_what_is_broken_is_told_to_everybody)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	struct page_maker m;
@@ -207,7 +203,7 @@ WITH_RINGS(test_what_is_broken_is_told_to_everybody)
 	}
 }
 
-WITH_RINGS(test_who_comes_and_goes)
+FIXTURE_TEST(test_who_comes_and_goes)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 
@@ -239,7 +235,7 @@ WITH_RINGS(test_who_comes_and_goes)
 	assert_int_equal(a->before, a->after);
 }
 
-WITH_RINGS(test_the_shortest_period_counts)
+FIXTURE_TEST(test_the_shortest_period_counts)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 1);
 
@@ -252,7 +248,7 @@ WITH_RINGS(test_the_shortest_period_counts)
 	assert_int_equal(a->all_reads + b->all_reads, 0);
 }
 
-WITH_RINGS(test_held)
+FIXTURE_TEST(test_held)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 60000);
 
@@ -294,7 +290,7 @@ static void drain_both(void)
 	ring_read_all(&sides[1].l);
 }
 
-WITH_RINGS(test_closed_from_inside)
+FIXTURE_TEST(test_closed_from_inside)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 1);
 
@@ -309,7 +305,7 @@ WITH_RINGS(test_closed_from_inside)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-WITH_RINGS(test_the_others_closed_from_inside)
+FIXTURE_TEST(test_the_others_closed_from_inside)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 1);
 
@@ -320,7 +316,7 @@ WITH_RINGS(test_the_others_closed_from_inside)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-WITH_RINGS(test_closed_before_a_turn)
+FIXTURE_TEST(test_closed_before_a_turn)
 {
 	struct side *a = open_side(0, 1);
 
@@ -334,14 +330,14 @@ WITH_RINGS(test_closed_before_a_turn)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-WITH_RINGS(test_the_kernels_files_are_closed_with_the_last)
+FIXTURE_TEST(test_the_kernels_files_are_closed_with_the_last)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	char path[300];
 	int fd;
 
 	ring_close(&a->l);
-	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", fake_root);
 	close(pipes[0]);
 	fd = open(path, O_WRONLY | O_NONBLOCK);
 	assert_true(fd >= 0); /* somebody has it open for reading */
@@ -353,23 +349,23 @@ WITH_RINGS(test_the_kernels_files_are_closed_with_the_last)
 	pipes[0] = open(path, O_RDWR | O_NONBLOCK);
 }
 
-WITH_RINGS(test_what_cannot_be_opened)
+FIXTURE_TEST(test_what_cannot_be_opened)
 {
 	struct side *s = &sides[0];
 	struct err_text e;
 
-	fake_text(*state, "instances/x/events/header_page", "nothing\n");
+	fake_text("instances/x/events/header_page", "nothing\n");
 	assert_int_equal(ring_open(&s->l, loop, "/nowhere", &instance, &e), -EPROTO);
 	assert_non_null(strstr(e.text, "header_page"));
 	assert_null(s->l.ring);
 	ring_close(&s->l);
 }
 
-WITH_RINGS(test_the_moment_on_another_clock)
+FIXTURE_TEST(test_the_moment_on_another_clock)
 {
 	struct side *a;
 
-	fake_text(*state, "instances/x/trace_clock", "[local] global boot mono\n");
+	fake_text("instances/x/trace_clock", "[local] global boot mono\n");
 	a = open_side(0, 60000);
 	for (unsigned i = 0; i < 2; i++) { /* read anew each time */
 		ring_attach(&a->l);
@@ -383,7 +379,7 @@ WITH_RINGS(test_the_moment_on_another_clock)
 		assert_true(a->l.encoder->sync.ftrace_ns == 1424957748000);
 		ring_detach(&a->l);
 	}
-	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "now ts: 12345\n"); /* no time at all */
+	fake_text("instances/x/per_cpu/cpu0/stats", "now ts: 12345\n"); /* no time at all */
 	ring_attach(&a->l);
 	assert_int_equal(a->l.encoder->sync.ftrace_ns, 0);
 }
@@ -398,7 +394,7 @@ static uint64_t expected[MANY]; /* events */
 static uint32_t most_ahead; /* bytes between the first and the last of those that have more */
 
 /* A file of so many bytes of the set's pages; gives the events in it. */
-static uint64_t make_pages(void **state, const char *name, struct page_set *set, size_t bytes)
+static uint64_t make_pages(const char *name, struct page_set *set, size_t bytes)
 {
 	struct writer *w = fake_writer_new(32760);
 	struct cpu_stream stream = {0};
@@ -414,29 +410,28 @@ static uint64_t make_pages(void **state, const char *name, struct page_set *set,
 	page_encode_end(t, &stream);
 	page_encoder_free(t);
 	writer_free(w);
-	fake_file(*state, name, data, bytes);
+	fake_file(name, data, bytes);
 	free(data);
 	return stream.events;
 }
 
-static void make_machine(void **state, struct page_set *set)
+static void make_machine(struct page_set *set)
 {
 	uint64_t few, many;
 
-	few = make_pages(state, "few", set, ROUNDS * RING_POLL_CPU_BYTES);
-	many = make_pages(state, "many", set, 10 * ROUNDS * RING_POLL_CPU_BYTES);
-	fake_text(*state, "instances/y/events/header_page",
-		  fake_read(*state, "instances/x/events/header_page"));
-	fake_text(*state, "instances/y/buffer_size_kb", "8192\n");
-	fake_text(*state, "instances/y/trace_clock", "[boot]\n");
-	fake_text(*state, "devices/system/cpu/present", "0-255\n");
+	few = make_pages("few", set, ROUNDS * RING_POLL_CPU_BYTES);
+	many = make_pages("many", set, 10 * ROUNDS * RING_POLL_CPU_BYTES);
+	fake_text("instances/y/events/header_page", fake_read("instances/x/events/header_page"));
+	fake_text("instances/y/buffer_size_kb", "8192\n");
+	fake_text("instances/y/trace_clock", "[boot]\n");
+	fake_text("devices/system/cpu/present", "0-255\n");
 	for (unsigned i = 0; i < MANY; i++) {
-		char name[64], path[300];
+		char path[300];
 
-		snprintf(name, sizeof(name), "instances/y/per_cpu/cpu%u/stats", i);
-		fake_text(*state, name, i == 100 ? "" : "entries: 5\noverrun: 7\n");
+		fake_put(i == 100 ? "" : "entries: 5\noverrun: 7\n",
+			 "instances/y/per_cpu/cpu%u/stats", i);
 		snprintf(path, sizeof(path), "%s/instances/y/per_cpu/cpu%u/trace_pipe_raw",
-			 (char *)*state, i);
+			 fake_root, i);
 		assert_int_equal(symlink(i == BUSY ? "../../../../many" : "../../../../few", path),
 				 0);
 		expected[i] = i == BUSY ? many : few;
@@ -475,7 +470,7 @@ static void check_stats_of_all(const struct ring_listener *l)
 	ring_stats_deinit(&all);
 }
 
-WITH_RINGS(test_a_machine_of_256_cpus_drains_evenly)
+FIXTURE_TEST(test_a_machine_of_256_cpus_drains_evenly)
 {
 	const struct event_table_options options = {.compact = true};
 	struct side *s = &sides[0];
@@ -484,11 +479,11 @@ WITH_RINGS(test_a_machine_of_256_cpus_drains_evenly)
 	struct instance y;
 
 	page_set_load(&set, "tests/data/ftrace/sched", &options);
-	make_machine(state, &set);
-	y = (struct instance){.tracefs = tracefs_instance_alloc(*state, "y")};
+	make_machine(&set);
+	y = (struct instance){.tracefs = tracefs_instance_alloc(fake_root, "y")};
 	s->l = (struct ring_listener){.ops = &even_ops, .ctx = s, .period_ms = 60000};
 	s->w = fake_writer_new(32760);
-	assert_int_equal(ring_open(&s->l, loop, *state, &y, &e), 0);
+	assert_int_equal(ring_open(&s->l, loop, fake_root, &y, &e), 0);
 	assert_int_equal(s->l.n_streams, MANY);
 	assert_int_equal(page_encoder_new(&set.table, ring_layout(s->l.ring), s->w, &s->l.encoder),
 			 0);

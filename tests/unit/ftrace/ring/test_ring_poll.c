@@ -3,14 +3,13 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/ring/ring_poll.h"
 #include "unit/ftrace/page_maker.h"
-#include "unit/temp_dir.h"
 
 #define CPU_PAGES (RING_POLL_CPU_BYTES / PAGE_MAKER_SIZE)
 #define TURN_PAGES (RING_POLL_SLICE_BYTES / PAGE_MAKER_SIZE)
@@ -72,13 +71,12 @@ static void pass_over(void *ctx)
 
 static const struct ring_poll_ops ops = {before_slice, takers, after_slice, pass_over};
 
-static int setup(void **state)
+SETUP
 {
 	const struct event_table_options o = {0};
 	uint16_t id;
 
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
 					 format_text("sched_process_wait", 1, FORMAT_COMMON,
 						     FIELD("pid_t pid", 8, 4, 1)),
@@ -91,10 +89,9 @@ static int setup(void **state)
 	in_pass_over = in_after_turn = NULL;
 	memset(streams, 0, sizeof(streams));
 	r = (struct cpu_readers){0};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	d = ring_poll_free(d);
 	event_base_free(loop);
@@ -102,11 +99,11 @@ static int teardown(void **state)
 	t = page_encoder_free(t);
 	event_table_deinit(&table);
 	writer_free(w);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 /* Rings of so many pages that are nearly full, each with one event in it. */
-static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t period_ms)
+static void start(unsigned cpus, const unsigned *pages, uint32_t period_ms)
 {
 	static uint8_t payload[4000] = {1};
 	struct page_maker m;
@@ -124,13 +121,13 @@ static void start(void **state, unsigned cpus, const unsigned *pages, uint32_t p
 		FILE *f;
 
 		snprintf(name, sizeof(name), "ring%u", i);
-		f = fopen(temp_dir_path(state, 0, name), "w");
+		f = fopen(fake_path(name), "w");
 		for (unsigned n = 0; n < pages[i]; n++)
 			assert_int_equal(fwrite(m.bytes, sizeof(m.bytes), 1, f), 1);
 		fclose(f);
 		r.cpus[r.n++] = (struct cpu_reader){
 			.cpu = i,
-			.fd = open(temp_dir_path(state, 0, name), O_RDONLY),
+			.fd = open(fake_path(name), O_RDONLY),
 			.done = true,
 			.stats_fd = -1,
 		};
@@ -152,11 +149,9 @@ static void run_until(unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-#define WITH_LOOP(name) TEST_WITH(name, setup, teardown)
-
-WITH_LOOP(test_all_of_it_in_bounded_time_slices)
+FIXTURE_TEST(test_all_of_it_in_bounded_time_slices)
 {
-	start(state, 2, (const unsigned[]){700, 10}, 60000);
+	start(2, (const unsigned[]){700, 10}, 60000);
 	ring_poll_read_all(d);
 	assert_int_equal(slices, 0); /* not from inside */
 	run_until(&passes, 1);
@@ -167,12 +162,12 @@ WITH_LOOP(test_all_of_it_in_bounded_time_slices)
 }
 
 /* Only then is it known that nothing older is to come from any ring. */
-WITH_LOOP(test_how_far_all_rings_have_been_read)
+FIXTURE_TEST(test_how_far_all_rings_have_been_read)
 {
 	uint64_t before = clock_boot_ns(), after, until = 0;
 
 	assert_int_equal(through, 0);
-	start(state, 2, (const unsigned[]){700, 10}, 60000);
+	start(2, (const unsigned[]){700, 10}, 60000);
 	ring_poll_read_all(d);
 	after = clock_boot_ns();
 	run_until(&passes, 1);
@@ -188,11 +183,11 @@ WITH_LOOP(test_how_far_all_rings_have_been_read)
 	assert_true(read_until >= before);
 }
 
-WITH_LOOP(test_a_turn_of_many_cpus_is_bounded_too)
+FIXTURE_TEST(test_a_turn_of_many_cpus_is_bounded_too)
 {
 	static const unsigned pages[] = {100, 100, 100, 100, 100, 100, 100, 100};
 
-	start(state, 8, pages, 60000);
+	start(8, pages, 60000);
 	ring_poll_read_all(d);
 	run_until(&slices, 1);
 	assert_int_equal(most_pages, TURN_PAGES);
@@ -216,12 +211,12 @@ static void on_command(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Somebody has something to say in the middle of a long pass. */
-WITH_LOOP(test_others_are_served_between_time_slices)
+FIXTURE_TEST(test_others_are_served_between_time_slices)
 {
 	struct event *command;
 	int fds[2];
 
-	start(state, 1, (const unsigned[]){2000}, 60000);
+	start(1, (const unsigned[]){2000}, 60000);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	command = event_new(loop, fds[0], EV_READ | EV_PERSIST, on_command, NULL);
 	event_add(command, NULL);
@@ -237,9 +232,9 @@ WITH_LOOP(test_others_are_served_between_time_slices)
 	close(fds[1]);
 }
 
-WITH_LOOP(test_ticks)
+FIXTURE_TEST(test_ticks)
 {
-	start(state, 1, (const unsigned[]){5}, 1);
+	start(1, (const unsigned[]){5}, 1);
 	run_until(&slices, 5);
 	assert_int_equal(pages_read(), 5);
 	assert_int_equal(passes, 0);
@@ -259,9 +254,9 @@ static void ask_once_more(void)
 	asked_from_inside = ring_poll_read_all(d);
 }
 
-WITH_LOOP(test_asked_again_meanwhile)
+FIXTURE_TEST(test_asked_again_meanwhile)
 {
-	start(state, 1, (const unsigned[]){300}, 60000);
+	start(1, (const unsigned[]){300}, 60000);
 	assert_int_equal(ring_poll_read_all(d), 1);
 	assert_int_equal(ring_poll_read_all(d), 1); /* nothing has been read yet */
 	run_until(&slices, 2);
@@ -279,31 +274,31 @@ WITH_LOOP(test_asked_again_meanwhile)
 }
 
 /* That a CPU has been plugged in is seen by a pass to the end, however soon it comes. */
-WITH_LOOP(test_all_of_it_is_of_every_cpu)
+FIXTURE_TEST(test_all_of_it_is_of_every_cpu)
 {
 	char to[300];
 
-	fake_text(*state, "devices/system/cpu/present", "0\n");
-	start(state, 2, (const unsigned[]){1, 3}, 60000);
+	fake_text("devices/system/cpu/present", "0\n");
+	start(2, (const unsigned[]){1, 3}, 60000);
 	close(r.cpus[1].fd);
 	r.cpus[1].fd = -1;
-	r.sys_root = *state;
-	r.dir = strdup(*state);
-	fake_text(*state, "cpu1/stats", "");
-	snprintf(to, sizeof(to), "%s/cpu1/trace_pipe_raw", (const char *)*state);
-	assert_int_equal(rename(temp_dir_path(state, 0, "ring1"), to), 0);
+	r.sys_root = fake_root;
+	r.dir = strdup(fake_root);
+	fake_text("cpu1/stats", "");
+	snprintf(to, sizeof(to), "%s/cpu1/trace_pipe_raw", fake_root);
+	assert_int_equal(rename(fake_path("ring1"), to), 0);
 	ring_poll_read_all(d);
 	run_until(&passes, 1);
 	assert_int_equal(streams[1].events, 0);
-	fake_text(*state, "devices/system/cpu/present", "0-1\n");
+	fake_text("devices/system/cpu/present", "0-1\n");
 	ring_poll_read_all(d);
 	run_until(&passes, 2);
 	assert_int_equal(streams[1].events, 3);
 }
 
-WITH_LOOP(test_a_tick_becomes_a_pass_to_the_end)
+FIXTURE_TEST(test_a_tick_becomes_a_pass_to_the_end)
 {
-	start(state, 1, (const unsigned[]){300}, 1);
+	start(1, (const unsigned[]){300}, 1);
 	run_until(&slices, 1);
 	assert_int_equal(pages_read(), CPU_PAGES);
 	assert_int_equal(ring_poll_read_all(d), 1);
@@ -328,9 +323,9 @@ static void put_pages(unsigned cpu, unsigned pages)
 		assert_int_equal(write(pipes[cpu], m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 }
 
-static void watch(void **state, unsigned cpus, uint32_t period_ms)
+static void watch(unsigned cpus, uint32_t period_ms)
 {
-	start(state, cpus, (const unsigned[8]){0}, period_ms);
+	start(cpus, (const unsigned[8]){0}, period_ms);
 	for (unsigned i = 0; i < cpus; i++) {
 		int fds[2];
 
@@ -344,9 +339,9 @@ static void watch(void **state, unsigned cpus, uint32_t period_ms)
 }
 
 /* The second of two is not watched, until a tick has come. */
-static void watch_first(void **state, uint32_t period_ms)
+static void watch_first(uint32_t period_ms)
 {
-	watch(state, 2, period_ms);
+	watch(2, period_ms);
 	ring_poll_set_watching(d, false);
 	r.cpus[1].absent = true;
 	ring_poll_set_watching(d, true);
@@ -359,9 +354,9 @@ static void stop_watching(unsigned cpus)
 		close(pipes[i]);
 }
 
-WITH_LOOP(test_a_full_ring_is_read_before_the_tick)
+FIXTURE_TEST(test_a_full_ring_is_read_before_the_tick)
 {
-	watch(state, 2, 60000);
+	watch(2, 60000);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	assert_int_equal(slices, 0);
 	put_pages(1, 3);
@@ -378,11 +373,11 @@ WITH_LOOP(test_a_full_ring_is_read_before_the_tick)
 	stop_watching(2);
 }
 
-WITH_LOOP(test_only_the_full_ring_is_read)
+FIXTURE_TEST(test_only_the_full_ring_is_read)
 {
 	uint64_t until;
 
-	watch_first(state, 60000);
+	watch_first(60000);
 	put_pages(0, 4);
 	put_pages(1, 1);
 	run_until(&slices, 1);
@@ -393,9 +388,9 @@ WITH_LOOP(test_only_the_full_ring_is_read)
 }
 
 /* Poll says yes for ever (the other end is closed), and nothing is there. */
-WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
+FIXTURE_TEST(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
 {
-	watch(state, 1, 20);
+	watch(1, 20);
 	close(pipes[0]);
 	pipes[0] = -1;
 	event_base_loopexit(loop, &(struct timeval){.tv_usec = 200000});
@@ -405,9 +400,9 @@ WITH_LOOP(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
 	stop_watching(0);
 }
 
-WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end)
+FIXTURE_TEST(test_a_wake_up_becomes_a_pass_to_the_end)
 {
-	watch(state, 2, 60000);
+	watch(2, 60000);
 	put_pages(0, 3);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	put_pages(1, 1);
@@ -421,9 +416,9 @@ WITH_LOOP(test_a_wake_up_becomes_a_pass_to_the_end)
 }
 
 /* A ring that keeps waking us does not put off the tick of the others. */
-WITH_LOOP(test_ticks_come_in_spite_of_wake_ups)
+FIXTURE_TEST(test_ticks_come_in_spite_of_wake_ups)
 {
-	watch_first(state, 1);
+	watch_first(1);
 	put_pages(1, 1);
 	while (!streams[1].events) {
 		put_pages(0, 2);
@@ -438,11 +433,11 @@ static void fill_first_ring(void)
 }
 
 /* Nor one that is full enough again after every time slice. */
-WITH_LOOP(test_ticks_come_though_wake_ups_never_end)
+FIXTURE_TEST(test_ticks_come_though_wake_ups_never_end)
 {
 	uint64_t until = 0;
 
-	watch_first(state, 1);
+	watch_first(1);
 	put_pages(1, 1);
 	in_after_turn = fill_first_ring;
 	fill_first_ring();
@@ -455,9 +450,9 @@ WITH_LOOP(test_ticks_come_though_wake_ups_never_end)
 	stop_watching(2);
 }
 
-WITH_LOOP(test_no_watching_of_what_cannot_be_polled)
+FIXTURE_TEST(test_no_watching_of_what_cannot_be_polled)
 {
-	start(state, 1, (const unsigned[]){1}, 60000);
+	start(1, (const unsigned[]){1}, 60000);
 	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
 }
 
@@ -466,9 +461,9 @@ static void stop_drain(void)
 	ring_poll_set_period(d, 0);
 }
 
-WITH_LOOP(test_stopped_from_inside)
+FIXTURE_TEST(test_stopped_from_inside)
 {
-	start(state, 1, (const unsigned[]){3}, 1);
+	start(1, (const unsigned[]){3}, 1);
 	in_pass_over = stop_drain;
 	ring_poll_read_all(d);
 	run_until(&passes, 1);
@@ -481,9 +476,9 @@ static void free_it(void)
 	d = ring_poll_free(d);
 }
 
-WITH_LOOP(test_freed_from_inside)
+FIXTURE_TEST(test_freed_from_inside)
 {
-	start(state, 1, (const unsigned[]){3}, 1);
+	start(1, (const unsigned[]){3}, 1);
 	in_pass_over = free_it;
 	ring_poll_read_all(d);
 	run_until(&passes, 1);

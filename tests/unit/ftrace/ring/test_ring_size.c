@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Against a kernel of this test's own, which is short of what a test wants it to be short of. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/ring/ring_config.c"
 
 static struct kernel {
@@ -61,17 +61,15 @@ uint32_t instance_subbuf_kb(const struct instance *i)
 	return kernel.old ? 4 : kernel.subbuf_kb;
 }
 
-static int setup(void **state)
+SETUP
 {
 	kernel = (struct kernel){
 		.row_kb = 512, .room_kb = 1 << 20, .subbuf_kb = 4, .buffer_kb = 1410};
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	setup_errors_deinit(&errors);
-	return 0;
 }
 
 /* What the kernel was asked for last is what it gives. */
@@ -110,9 +108,7 @@ TEST(test_choice)
 	assert_int_equal(ring_size_choose(64, 0, 64), 64);
 }
 
-#define WITH_KERNEL(name) TEST_WITH(name, setup, teardown)
-
-WITH_KERNEL(test_as_asked)
+FIXTURE_TEST(test_as_asked)
 {
 	assert_int_equal(set(2048, 0), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
@@ -124,7 +120,7 @@ WITH_KERNEL(test_as_asked)
 	assert_null(errors.failed);
 }
 
-WITH_KERNEL(test_sizes_that_there_are_not)
+FIXTURE_TEST(test_sizes_that_there_are_not)
 {
 	assert_int_equal(set(2048, 100), 2048);
 	assert_int_equal(kernel.subbuf_kb, 128);
@@ -134,7 +130,7 @@ WITH_KERNEL(test_sizes_that_there_are_not)
 	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is taken)");
 }
 
-WITH_KERNEL(test_a_kernel_with_one_size)
+FIXTURE_TEST(test_a_kernel_with_one_size)
 {
 	kernel.old = true;
 	assert_int_equal(set(2048, 0), 2048);
@@ -145,7 +141,7 @@ WITH_KERNEL(test_a_kernel_with_one_size)
 	assert_report("option:subbuf_size_kb (the kernel supports only 4)");
 }
 
-WITH_KERNEL(test_no_memory_in_a_row)
+FIXTURE_TEST(test_no_memory_in_a_row)
 {
 	kernel.row_kb = 8;
 	assert_int_equal(set(2048, 0), 2048);
@@ -156,7 +152,7 @@ WITH_KERNEL(test_no_memory_in_a_row)
 	assert_report("option:subbuf_size_kb (64: the kernel uses 8)");
 }
 
-WITH_KERNEL(test_no_memory)
+FIXTURE_TEST(test_no_memory)
 {
 	kernel.room_kb = 1000;
 	assert_int_equal(set(2048, 0), 512);
@@ -169,7 +165,7 @@ WITH_KERNEL(test_no_memory)
 	assert_true(kernel.writes < 100);
 }
 
-WITH_KERNEL(test_a_ring_that_cannot_be_changed)
+FIXTURE_TEST(test_a_ring_that_cannot_be_changed)
 {
 	kernel.deaf = true;
 	assert_int_equal(set(2048, 0), 1410);
@@ -177,7 +173,7 @@ WITH_KERNEL(test_a_ring_that_cannot_be_changed)
 }
 
 /* Of all CPUs together 128 MiB at a time. */
-WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps)
+FIXTURE_TEST(test_large_rings_grow_and_shrink_in_steps)
 {
 	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 
@@ -195,7 +191,7 @@ WITH_KERNEL(test_large_rings_grow_and_shrink_in_steps)
 	assert_null(errors.failed);
 }
 
-WITH_KERNEL(test_a_large_ring_that_memory_ends_for)
+FIXTURE_TEST(test_a_large_ring_that_memory_ends_for)
 {
 	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 
@@ -206,7 +202,7 @@ WITH_KERNEL(test_a_large_ring_that_memory_ends_for)
 }
 
 /* Its sub-buffers get their old size in a small ring. */
-WITH_KERNEL(test_a_lent_ring_is_given_back_small)
+FIXTURE_TEST(test_a_lent_ring_is_given_back_small)
 {
 	const struct instance lent = {.override = (struct override *)state};
 

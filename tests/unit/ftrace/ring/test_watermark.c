@@ -4,7 +4,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/ring/ring_config.c"
 
@@ -14,35 +14,33 @@ static struct setup_errors errors;
 static struct ring_listener l;
 static int ring;
 
-static int setup(void **state)
+SETUP
 {
 	char path[300];
 
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "instances/x/events/header_page",
+	fake_root_new();
+	fake_text("instances/x/events/header_page",
 		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
-	fake_text(*state, "instances/x/buffer_size_kb", "64\n");
-	fake_text(*state, "instances/x/buffer_subbuf_size_kb", "4\n");
-	fake_text(*state, "instances/x/buffer_percent", "77\n");
-	fake_text(*state, "instances/x/trace_clock", "[boot]\n");
-	fake_text(*state, "instances/x/per_cpu/cpu0/stats", "");
-	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	fake_text("instances/x/buffer_size_kb", "64\n");
+	fake_text("instances/x/buffer_subbuf_size_kb", "4\n");
+	fake_text("instances/x/buffer_percent", "77\n");
+	fake_text("instances/x/trace_clock", "[boot]\n");
+	fake_text("instances/x/per_cpu/cpu0/stats", "");
+	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", fake_root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	ring = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	instance = fake_instance(*state);
+	instance = fake_instance();
 	loop = event_base_new();
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	close(ring);
 	event_base_free(loop);
 	fake_instance_free(&instance);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 /* Leaves the listener as it came out, and buffer_percent in the file. */
@@ -96,9 +94,7 @@ TEST(test_the_least_percent)
 		assert_true(watermark_least(1, n) * n > 200);
 }
 
-#define WITH_RING(name) TEST_WITH(name, setup, teardown)
-
-WITH_RING(test_as_asked)
+FIXTURE_TEST(test_as_asked)
 {
 	if (!kernel_can())
 		skip();
@@ -106,33 +102,33 @@ WITH_RING(test_as_asked)
 	assert_true(l.watch);
 	assert_int_equal(l.period_ms, 1000);
 	assert_null(errors.failed);
-	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "40");
+	assert_string_equal(fake_read("instances/x/buffer_percent"), "40");
 	set_up(100, true);
 	assert_true(l.watch);
 	assert_int_equal(l.period_ms, 100); /* the config says when */
 	set_up(3, false);
-	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "13");
+	assert_string_equal(fake_read("instances/x/buffer_percent"), "13");
 	assert_report("option:drain_buffer_percent (3: 13 is used");
 }
 
-WITH_RING(test_not_asked)
+FIXTURE_TEST(test_not_asked)
 {
 	if (!kernel_can())
 		skip();
 	set_up(0, true);
 	assert_false(l.watch);
-	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "77\n");
+	assert_string_equal(fake_read("instances/x/buffer_percent"), "77\n");
 	set_up(0, false);
 	assert_true(l.watch);
 	assert_int_equal(l.period_ms, 1000);
-	assert_string_equal(fake_read(*state, "instances/x/buffer_percent"), "25");
+	assert_string_equal(fake_read("instances/x/buffer_percent"), "25");
 }
 
-WITH_RING(test_what_cannot_be_had)
+FIXTURE_TEST(test_what_cannot_be_had)
 {
 	set_up(101, false);
 	assert_report("option:drain_buffer_percent (101: more than 100");
-	fake_text(*state, "instances/x/buffer_size_kb", "7\n");
+	fake_text("instances/x/buffer_size_kb", "7\n");
 	set_up(50, false);
 	assert_report("too few");
 	instance.keeps_ring = true;
@@ -143,7 +139,7 @@ WITH_RING(test_what_cannot_be_had)
 	assert_null(errors.failed); /* nobody asked */
 	assert_false(l.watch);
 	assert_int_equal(l.period_ms, 100);
-	fake_text(*state, "instances/x/buffer_size_kb", "64\n");
+	fake_text("instances/x/buffer_size_kb", "64\n");
 	if (!kernel_can()) {
 		set_up(50, false);
 		assert_report("Linux 6.9");
@@ -154,7 +150,7 @@ WITH_RING(test_what_cannot_be_had)
 	assert_report("do not wait");
 	assert_false(l.watch);
 	assert_int_equal(l.period_ms, 100);
-	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/buffer_percent")), 0);
+	assert_int_equal(unlink(fake_path("instances/x/buffer_percent")), 0);
 	set_up(50, false);
 	assert_report("No such file");
 }

@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/system/log.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_producer.h"
@@ -20,7 +20,7 @@ static struct event_base *loop;
 static void *instance;
 static int pipe_fd;
 
-static int setup(void **state)
+SETUP
 {
 	static const char *const files[][2] = {
 		{"tracing_on", "0\n"},
@@ -35,33 +35,30 @@ static int setup(void **state)
 	};
 	char path[300];
 
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	log_set_level(LOG_LEVEL_ERROR);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		snprintf(path, sizeof(path), "instances/x/%s", files[i][0]);
-		fake_text(*state, path, files[i][1]);
+		fake_put(files[i][1], "instances/x/%s", files[i][0]);
 	}
 	fake_text(
-		*state, "instances/x/events/sched/sched_process_wait/format",
+		"instances/x/events/sched/sched_process_wait/format",
 		format_text("sched_process_wait", ID, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1)));
-	fake_text(*state, "events/sched/sched_process_wait/format", "");
-	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	fake_text("events/sched/sched_process_wait/format", "");
+	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", fake_root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	pipe_fd = open(path, O_RDWR | O_NONBLOCK);
 	h = (struct ds_handle){.session_id = 9};
 	loop = event_base_new();
 	instance = NULL;
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	if (instance)
 		boot_trace_data_source.destroy(instance);
 	event_base_free(loop);
 	close(pipe_fd);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 static void create(const char *root, const char *name)
@@ -126,15 +123,13 @@ static struct stats_view read_stats(void)
 	return v;
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(test_read_once)
 {
 	struct stats_view v;
 
 	put_page(1000, ID);
 	put_page(2000, ID);
-	create(*state, "x");
+	create(fake_root, "x");
 	start();
 	assert_int_equal(h.started, 1);
 	v = read_stats();
@@ -164,18 +159,18 @@ FIXTURE_TEST(test_read_once)
 	assert_int_equal(bundles[0].events, 2);
 
 	/* Nothing is left, and nothing else has changed. */
-	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
+	assert_string_equal(fake_read("instances/x/trace"), "records");
 	boot_trace_data_source.destroy(instance);
 	instance = NULL;
-	assert_string_equal(fake_read(*state, "instances/x/trace"), "");
-	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "0\n");
-	assert_string_equal(fake_read(*state, "instances/x/trace_clock"), "[local] boot\n");
-	assert_string_equal(fake_read(*state, "instances/x/buffer_size_kb"), "400\n");
+	assert_string_equal(fake_read("instances/x/trace"), "");
+	assert_string_equal(fake_read("instances/x/tracing_on"), "0\n");
+	assert_string_equal(fake_read("instances/x/trace_clock"), "[local] boot\n");
+	assert_string_equal(fake_read("instances/x/buffer_size_kb"), "400\n");
 }
 
 FIXTURE_TEST(test_flushed_and_stopped_later)
 {
-	create(*state, "x");
+	create(fake_root, "x");
 	start();
 	while (!read_stats().ends)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
@@ -191,7 +186,7 @@ FIXTURE_TEST(test_flushed_and_stopped_later)
 FIXTURE_TEST(test_records_of_another_kernel)
 {
 	put_page(1000, UNKNOWN_ID);
-	create(*state, "x");
+	create(fake_root, "x");
 	start();
 	boot_trace_data_source.stop(instance);
 	while (!h.stopped)
@@ -204,16 +199,16 @@ FIXTURE_TEST(test_what_is_not_of_another_boot)
 	static const char *const infos[] = {"# Current\n", "0\t[kernel]\n"};
 
 	for (size_t i = 0; i < 2; i++) {
-		fake_text(*state, "instances/x/last_boot_info", infos[i]);
+		fake_text("instances/x/last_boot_info", infos[i]);
 		h = (struct ds_handle){.session_id = 9};
-		create(*state, "x");
+		create(fake_root, "x");
 		start();
 		assert_int_equal(read_stats().failed, 1);
 		boot_trace_data_source.destroy(instance);
 	}
-	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x/last_boot_info")), 0);
+	assert_int_equal(unlink(fake_path("instances/x/last_boot_info")), 0);
 	h = (struct ds_handle){.session_id = 9};
-	create(*state, "x");
+	create(fake_root, "x");
 	start();
 	assert_int_equal(read_stats().failed, 1);
 }
@@ -223,7 +218,7 @@ FIXTURE_TEST(test_nothing_to_read)
 {
 	const struct {
 		const char *root, *name;
-	} places[] = {{NULL, "x"}, {*state, NULL}, {*state, "y"}, {*state, "../x"}};
+	} places[] = {{NULL, "x"}, {fake_root, NULL}, {fake_root, "y"}, {fake_root, "../x"}};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		h = (struct ds_handle){.session_id = 9};
@@ -239,13 +234,13 @@ FIXTURE_TEST(test_nothing_to_read)
 		boot_trace_data_source.destroy(instance);
 	}
 	instance = NULL;
-	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
+	assert_string_equal(fake_read("instances/x/trace"), "records");
 }
 
 FIXTURE_TEST(test_destroyed_before_the_start)
 {
-	create(*state, "x");
+	create(fake_root, "x");
 	boot_trace_data_source.destroy(instance);
 	instance = NULL;
-	assert_string_equal(fake_read(*state, "instances/x/trace"), "records");
+	assert_string_equal(fake_read("instances/x/trace"), "records");
 }

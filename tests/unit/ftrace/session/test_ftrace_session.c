@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions that cannot be had say why. Those that can are in tests/root/test_ftrace.sh. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/ftrace_session.h"
@@ -9,16 +9,16 @@
 static struct ftrace_session s;
 static struct writer *w;
 
-static int setup(void **state)
+SETUP
 {
 	w = fake_writer_new(4096);
-	return temp_dir_setup(state);
+	fake_root_new();
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(w);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 static void open_session(const char *root)
@@ -29,9 +29,7 @@ static void open_session(const char *root)
 	ftrace_session_set_up(&s, &env, w);
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
-
-WITH_FOLDER(test_no_tracefs)
+FIXTURE_TEST(test_no_tracefs)
 {
 	open_session(NULL);
 	assert_non_null(strstr(s.errors.fatal, "mount"));
@@ -42,24 +40,24 @@ WITH_FOLDER(test_no_tracefs)
 	assert_null(s.errors.fatal);
 }
 
-WITH_FOLDER(test_a_folder_that_cannot_hold_instances)
+FIXTURE_TEST(test_a_folder_that_cannot_hold_instances)
 {
-	open_session(*state);
+	open_session(fake_root);
 	assert_non_null(strstr(s.errors.fatal, "No such file"));
 	assert_false(instance_is_made(&s.instance));
 	ftrace_session_close(&s);
 
-	fake_text(*state, "instances/x", "");
-	open_session(*state);
+	fake_text("instances/x", "");
+	open_session(fake_root);
 	assert_non_null(strstr(s.errors.fatal, "tracing_on"));
 	ftrace_session_close(&s);
 	/* Nothing is left behind. */
-	fake_text(*state, "instances/x", "");
-	assert_int_equal(unlink(temp_dir_path(state, 0, "instances/x")), 0);
-	assert_int_equal(rmdir(temp_dir_path(state, 0, "instances")), 0);
+	fake_text("instances/x", "");
+	assert_int_equal(unlink(fake_path("instances/x")), 0);
+	assert_int_equal(rmdir(fake_path("instances")), 0);
 }
 
-WITH_FOLDER(test_the_config_counts_even_then)
+FIXTURE_TEST(test_the_config_counts_even_then)
 {
 	const struct ds_env env = {.sys_root = "/nowhere"};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;

@@ -4,7 +4,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/system/log.h"
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
@@ -19,20 +19,18 @@ static struct ds_handle h;
 static struct event_base *loop;
 static void *instance;
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	log_set_level(LOG_LEVEL_ERROR);
 	h = (struct ds_handle){.session_id = 9};
 	loop = event_base_new();
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_base_free(loop);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 static void create_with(const char *proc_root, bool symbols)
@@ -78,9 +76,7 @@ static unsigned count_stats(uint64_t phase, unsigned *repr)
 	return n;
 }
 
-#define WITH_LOOP(name) TEST_WITH(name, setup, teardown)
-
-WITH_LOOP(test_start_flush_stop)
+FIXTURE_TEST(test_start_flush_stop)
 {
 	unsigned repr = 0;
 
@@ -110,7 +106,7 @@ WITH_LOOP(test_start_flush_stop)
 	assert_int_equal(h.stopped, 1);
 }
 
-WITH_LOOP(test_a_stop_without_a_flush_has_stats_too)
+FIXTURE_TEST(test_a_stop_without_a_flush_has_stats_too)
 {
 	unsigned repr = 0;
 
@@ -130,7 +126,7 @@ static void stop_from_inside(struct ds_handle *handle)
 	}
 }
 
-WITH_LOOP(test_a_stop_from_inside_an_answer)
+FIXTURE_TEST(test_a_stop_from_inside_an_answer)
 {
 	create();
 	h.on_answer = stop_from_inside;
@@ -163,12 +159,12 @@ static uint64_t symbols_told(char *errors, size_t size)
 	return n;
 }
 
-WITH_LOOP(test_it_starts_when_the_symbols_are_there)
+FIXTURE_TEST(test_it_starts_when_the_symbols_are_there)
 {
 	char report[200];
 
-	fake_text(*state, "kallsyms", "1000 T first\n2000 T second\n");
-	create_with(*state, true);
+	fake_text("kallsyms", "1000 T first\n2000 T second\n");
+	create_with(fake_root, true);
 	ftrace_data_source.start(instance);
 	assert_int_equal(h.started, 0);
 	for (unsigned i = 0; i < 100 && !h.started; i++)
@@ -180,12 +176,12 @@ WITH_LOOP(test_it_starts_when_the_symbols_are_there)
 	ftrace_data_source.destroy(instance);
 }
 
-WITH_LOOP(test_a_stop_waits_for_symbols)
+FIXTURE_TEST(test_a_stop_waits_for_symbols)
 {
 	char report[200];
 
-	fake_text(*state, "kallsyms", "1000 T first\n");
-	create_with(*state, true);
+	fake_text("kallsyms", "1000 T first\n");
+	create_with(fake_root, true);
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 0);
@@ -200,7 +196,7 @@ WITH_LOOP(test_a_stop_waits_for_symbols)
 
 	for (unsigned stopped = 0; stopped < 2; stopped++) {
 		h = (struct ds_handle){.session_id = 9};
-		create_with(*state, true);
+		create_with(fake_root, true);
 		ftrace_data_source.start(instance);
 		if (stopped)
 			ftrace_data_source.stop(instance);
@@ -209,12 +205,12 @@ WITH_LOOP(test_a_stop_waits_for_symbols)
 	}
 }
 
-WITH_LOOP(test_symbols_that_cannot_be_had)
+FIXTURE_TEST(test_symbols_that_cannot_be_had)
 {
 	char report[200];
 
-	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
-	create_with(*state, true);
+	fake_text("kallsyms", "0000000000000000 T hidden\n");
+	create_with(fake_root, true);
 	ftrace_data_source.start(instance);
 	assert_int_equal(h.started, 1);
 	ftrace_data_source.flush(instance, 1);
@@ -224,7 +220,7 @@ WITH_LOOP(test_symbols_that_cannot_be_had)
 	ftrace_data_source.destroy(instance);
 }
 
-WITH_LOOP(test_destroyed_at_any_time)
+FIXTURE_TEST(test_destroyed_at_any_time)
 {
 	create();
 	ftrace_data_source.destroy(instance);
@@ -249,25 +245,25 @@ WITH_LOOP(test_destroyed_at_any_time)
 
 static int ring = -1;
 
-static void make_place(void **state)
+static void make_place(void)
 {
 	const char *format =
 		format_text("sched_process_wait", 1, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1));
 	char path[300];
 
-	fake_text(*state, PLACE "events/header_page",
+	fake_text(PLACE "events/header_page",
 		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
-	fake_text(*state, PLACE "buffer_size_kb", "4096\n");
-	fake_text(*state, PLACE "trace_clock", "[boot]\n");
-	fake_text(*state, PLACE "tracing_on", "0\n");
-	fake_text(*state, PLACE "trace", "");
-	fake_text(*state, PLACE EVENT "enable", "0\n");
-	fake_text(*state, PLACE EVENT "format", format);
-	fake_text(*state, EVENT "format", format);
-	fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 3\n");
-	snprintf(path, sizeof(path), "%s/" PLACE "per_cpu/cpu0/trace_pipe_raw", (char *)*state);
+	fake_text(PLACE "buffer_size_kb", "4096\n");
+	fake_text(PLACE "trace_clock", "[boot]\n");
+	fake_text(PLACE "tracing_on", "0\n");
+	fake_text(PLACE "trace", "");
+	fake_text(PLACE EVENT "enable", "0\n");
+	fake_text(PLACE EVENT "format", format);
+	fake_text(EVENT "format", format);
+	fake_text(PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 3\n");
+	snprintf(path, sizeof(path), "%s/" PLACE "per_cpu/cpu0/trace_pipe_raw", fake_root);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	ring = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	assert_true(ring >= 0);
@@ -280,19 +276,19 @@ static void run_until(const unsigned *counter, unsigned want)
 }
 
 /* uprobe: NULL: none. stop_timeout_ms: 0: no symbols. */
-static void create_in_place(void **state, char *uprobe, uint32_t stop_timeout_ms)
+static void create_in_place(char *uprobe, uint32_t stop_timeout_ms)
 {
 	const struct ds_env env = {
 		.loop = loop,
 		.sys_root = "/nowhere",
-		.proc_root = stop_timeout_ms ? *state : "/nowhere",
-		.tracefs_root = *state,
+		.proc_root = stop_timeout_ms ? fake_root : "/nowhere",
+		.tracefs_root = fake_root,
 	};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
 	char *events[] = {"sched/sched_process_wait"};
 
-	make_place(state);
+	make_place();
 	ftrace.ftrace_events = events;
 	ftrace.n_ftrace_events = 1;
 	ftrace.instance_name = "x";
@@ -308,11 +304,11 @@ static void create_in_place(void **state, char *uprobe, uint32_t stop_timeout_ms
 	ftrace_data_source.start(instance);
 }
 
-static void create_with_ring(void **state)
+static void create_with_ring(void)
 {
 	unsigned before = h.started;
 
-	create_in_place(state, NULL, 0);
+	create_in_place(NULL, 0);
 	run_until(&h.started, before + 1);
 }
 
@@ -348,9 +344,9 @@ static unsigned count_bundles(void)
 	return n;
 }
 
-WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read)
+FIXTURE_TEST(test_a_flush_is_answered_when_the_rings_are_read)
 {
-	create_with_ring(state);
+	create_with_ring();
 	put_page();
 	ftrace_data_source.flush(instance, 5);
 	assert_int_equal(h.flushed, 0);
@@ -363,42 +359,42 @@ WITH_LOOP(test_a_flush_is_answered_when_the_rings_are_read)
 	destroy_with_ring();
 }
 
-WITH_LOOP(test_a_stop_reads_what_is_left)
+FIXTURE_TEST(test_a_stop_reads_what_is_left)
 {
-	create_with_ring(state);
+	create_with_ring();
 	put_page();
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 0);
 	put_page();
 	run_until(&h.stopped, 1);
 	assert_true(count_bundles() >= 1);
-	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	assert_string_equal(fake_read(PLACE "tracing_on"), "0");
 	destroy_with_ring();
 }
 
 /* What was lost behind the last record that was recorded is lost all the same. */
-WITH_LOOP(test_a_stop_tells_losses_without_records)
+FIXTURE_TEST(test_a_stop_tells_losses_without_records)
 {
 	unsigned repr = 0;
 
 	for (unsigned more = 0; more < 2; more++) {
-		create_with_ring(state);
+		create_with_ring();
 		ftrace_data_source.flush(instance, 5);
 		run_until(&h.flushed, more + 1);
 		assert_int_equal(count_stats(2, &repr), 1);
 		if (more)
-			fake_text(*state, PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 4\n");
+			fake_text(PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 4\n");
 		ftrace_data_source.stop(instance);
 		run_until(&h.stopped, more + 1);
 		assert_int_equal(count_stats(2, &repr), 1 + more);
 		destroy_with_ring();
-		unlink(temp_dir_path(state, 0, PLACE "per_cpu/cpu0/trace_pipe_raw"));
+		unlink(fake_path(PLACE "per_cpu/cpu0/trace_pipe_raw"));
 	}
 }
 
-WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more)
+FIXTURE_TEST(test_a_stop_from_inside_an_answer_reads_once_more)
 {
-	create_with_ring(state);
+	create_with_ring();
 	h.on_answer = stop_from_inside;
 	ftrace_data_source.flush(instance, 1);
 	run_until(&h.flushed, 1);
@@ -409,9 +405,9 @@ WITH_LOOP(test_a_stop_from_inside_an_answer_reads_once_more)
 	destroy_with_ring();
 }
 
-WITH_LOOP(test_more_flushes_than_it_remembers)
+FIXTURE_TEST(test_more_flushes_than_it_remembers)
 {
-	create_with_ring(state);
+	create_with_ring();
 	for (uint64_t i = 1; i <= 1000; i++)
 		ftrace_data_source.flush(instance, i);
 	while (h.last_flush != 1000)
@@ -427,9 +423,9 @@ static void flush_again(struct ds_handle *handle)
 }
 
 /* Whoever asks all the time has answers all the time. */
-WITH_LOOP(test_flushes_without_end)
+FIXTURE_TEST(test_flushes_without_end)
 {
-	create_with_ring(state);
+	create_with_ring();
 	for (unsigned i = 0; i < 3; i++)
 		ftrace_data_source.flush(instance, i);
 	event_base_loop(loop, EVLOOP_ONCE);
@@ -450,7 +446,7 @@ WITH_LOOP(test_flushes_without_end)
 
 /* ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more ---- */
 
-static void write_slow_symbols(void **state)
+static void write_slow_symbols(void)
 {
 	static char lines[1 << 20];
 	char path[300];
@@ -458,8 +454,8 @@ static void write_slow_symbols(void **state)
 
 	for (size_t i = 0; i < sizeof(lines); i++)
 		lines[i] = i % 2 ? '\n' : '-';
-	fake_text(*state, "kallsyms", "1000 T first\n");
-	snprintf(path, sizeof(path), "%s/kallsyms", (char *)*state);
+	fake_text("kallsyms", "1000 T first\n");
+	snprintf(path, sizeof(path), "%s/kallsyms", fake_root);
 	f = fopen(path, "a");
 	assert_non_null(f);
 	for (unsigned i = 0; i < 32; i++)
@@ -468,26 +464,26 @@ static void write_slow_symbols(void **state)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void begin_with_slow_symbols(void **state, uint32_t stop_timeout_ms)
+static void begin_with_slow_symbols(uint32_t stop_timeout_ms)
 {
-	write_slow_symbols(state);
-	create_in_place(state, NULL, stop_timeout_ms);
-	while (strcmp(fake_read(*state, PLACE "tracing_on"), "1") != 0)
+	write_slow_symbols();
+	create_in_place(NULL, stop_timeout_ms);
+	while (strcmp(fake_read(PLACE "tracing_on"), "1") != 0)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	assert_int_equal(h.started, 0);
 	put_page();
 }
 
-WITH_LOOP(test_a_stop_reads_the_rest_with_names)
+FIXTURE_TEST(test_a_stop_reads_the_rest_with_names)
 {
 	char report[200];
 
-	begin_with_slow_symbols(state, 60000);
+	begin_with_slow_symbols(60000);
 	h.stop_follows = true;
 	ftrace_data_source.flush(instance, 5);
 	assert_int_equal(h.flushed, 1);
 	ftrace_data_source.stop(instance);
-	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	assert_string_equal(fake_read(PLACE "tracing_on"), "0");
 	event_base_loop(loop, EVLOOP_ONCE);
 	assert_int_equal(h.started, 1);
 	assert_int_equal(h.stopped, 0);
@@ -499,11 +495,11 @@ WITH_LOOP(test_a_stop_reads_the_rest_with_names)
 	destroy_with_ring();
 }
 
-WITH_LOOP(test_a_stop_gives_symbols_up)
+FIXTURE_TEST(test_a_stop_gives_symbols_up)
 {
 	char report[200];
 
-	begin_with_slow_symbols(state, 10);
+	begin_with_slow_symbols(10);
 	ftrace_data_source.stop(instance);
 	run_until(&h.stopped, 1);
 	assert_int_equal(count_bundles(), 1);
@@ -512,11 +508,11 @@ WITH_LOOP(test_a_stop_gives_symbols_up)
 	destroy_with_ring();
 }
 
-WITH_LOOP(test_a_flush_does_not_wait_for_symbols)
+FIXTURE_TEST(test_a_flush_does_not_wait_for_symbols)
 {
 	char report[200];
 
-	begin_with_slow_symbols(state, 60000);
+	begin_with_slow_symbols(60000);
 	ftrace_data_source.flush(instance, 1);
 	assert_int_equal(h.started, 1);
 	run_until(&h.flushed, 1);
@@ -534,13 +530,13 @@ WITH_LOOP(test_a_flush_does_not_wait_for_symbols)
 
 /* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader ---- */
 
-static void begin_to_set_up(void **state)
+static void begin_to_set_up(void)
 {
 	char path[300];
 
-	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
+	snprintf(path, sizeof(path), "%s/uprobe_events", fake_root);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	create_in_place(state, (char *)"p:mine/read /bin/true:0x10", 0);
+	create_in_place((char *)"p:mine/read /bin/true:0x10", 0);
 	/* It gets there in a few turns; what a test says holds before that, too. */
 	for (unsigned i = 0; i < 50; i++) {
 		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
@@ -552,19 +548,19 @@ static void begin_to_set_up(void **state)
 static int fifo;
 
 /* From then on it is a plain file. Gives what keeps the FIFO open. */
-static int let_the_kernel_end(void **state)
+static int let_the_kernel_end(void)
 {
 	char path[300];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/uprobe_events", (char *)*state);
+	snprintf(path, sizeof(path), "%s/uprobe_events", fake_root);
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	fake_text(*state, "plain", "");
-	assert_int_equal(rename(temp_dir_path(state, 0, "plain"), path), 0);
+	fake_text("plain", "");
+	assert_int_equal(rename(fake_path("plain"), path), 0);
 	return fd;
 }
 
-WITH_LOOP(test_others_go_on_while_the_kernel_sets_up)
+FIXTURE_TEST(test_others_go_on_while_the_kernel_sets_up)
 {
 	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
@@ -572,7 +568,7 @@ WITH_LOOP(test_others_go_on_while_the_kernel_sets_up)
 	void *other_instance;
 	int fd;
 
-	begin_to_set_up(state);
+	begin_to_set_up();
 	assert_int_equal(ftrace_data_source.create(&other, &env, &config, &other_instance), 0);
 	ftrace_data_source.start(other_instance);
 	ftrace_data_source.flush(other_instance, 1);
@@ -584,21 +580,21 @@ WITH_LOOP(test_others_go_on_while_the_kernel_sets_up)
 
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
 	assert_int_equal(h.started, 0);
-	fd = let_the_kernel_end(state);
+	fd = let_the_kernel_end();
 	run_until(&h.started, 1);
-	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "1");
+	assert_string_equal(fake_read(PLACE "tracing_on"), "1");
 	destroy_with_ring();
 	close(fd);
 }
 
-WITH_LOOP(test_a_flush_while_it_is_set_up)
+FIXTURE_TEST(test_a_flush_while_it_is_set_up)
 {
 	int fd;
 
-	begin_to_set_up(state);
+	begin_to_set_up();
 	ftrace_data_source.flush(instance, 7);
 	assert_int_equal(h.last_flush, 7); /* there is nothing yet */
-	fd = let_the_kernel_end(state);
+	fd = let_the_kernel_end();
 	run_until(&h.started, 1);
 	put_page();
 	ftrace_data_source.flush(instance, 8);
@@ -608,67 +604,67 @@ WITH_LOOP(test_a_flush_while_it_is_set_up)
 	close(fd);
 }
 
-WITH_LOOP(test_a_stop_while_it_is_set_up)
+FIXTURE_TEST(test_a_stop_while_it_is_set_up)
 {
 	unsigned repr = 0;
 	int fd;
 
-	begin_to_set_up(state);
+	begin_to_set_up();
 	ftrace_data_source.stop(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 0);
-	fd = let_the_kernel_end(state);
+	fd = let_the_kernel_end();
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
 	assert_int_equal(count_stats(2, &repr), 1);
 	assert_int_equal(repr, 0);
-	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0");
+	assert_string_equal(fake_read(PLACE "tracing_on"), "0");
 	destroy_with_ring();
 	close(fd);
 }
 
-static void on_late(evutil_socket_t fd, short what, void *state)
+static void on_late(evutil_socket_t fd, short what, void *ctx)
 {
-	fifo = let_the_kernel_end(state);
+	fifo = let_the_kernel_end();
 }
 
 /* What was made goes again, and the rest is not begun. */
-WITH_LOOP(test_a_stop_while_it_is_set_up_for_long)
+FIXTURE_TEST(test_a_stop_while_it_is_set_up_for_long)
 {
-	struct event *late = evtimer_new(loop, on_late, state);
+	struct event *late = evtimer_new(loop, on_late, NULL);
 	const struct timeval patience = {.tv_sec = 3, .tv_usec = 100000};
 	unsigned repr = 0;
 
-	begin_to_set_up(state);
+	begin_to_set_up();
 	ftrace_data_source.stop(instance);
 	event_add(late, &patience);
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
 	assert_int_equal(count_stats(2, &repr), 1);
 	assert_int_equal(repr, 2); /* at the start and at the end */
-	assert_non_null(strstr(fake_read(*state, "uprobe_events"), "-:sonda_"));
-	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
-	assert_string_equal(fake_read(*state, PLACE EVENT "enable"), "0\n");
+	assert_non_null(strstr(fake_read("uprobe_events"), "-:sonda_"));
+	assert_string_equal(fake_read(PLACE "tracing_on"), "0\n");
+	assert_string_equal(fake_read(PLACE EVENT "enable"), "0\n");
 	event_free(late);
 	destroy_with_ring();
 	close(fifo);
 }
 
-WITH_LOOP(test_destroyed_while_it_is_set_up)
+FIXTURE_TEST(test_destroyed_while_it_is_set_up)
 {
 	int fd;
 
-	begin_to_set_up(state);
+	begin_to_set_up();
 	ftrace_data_source.stop(instance);
-	fd = let_the_kernel_end(state);
+	fd = let_the_kernel_end();
 	destroy_with_ring();
 	assert_int_equal(h.started + h.stopped, 0);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
-	assert_string_equal(fake_read(*state, PLACE "tracing_on"), "0\n");
+	assert_string_equal(fake_read(PLACE "tracing_on"), "0\n");
 	close(fd);
 }
 
-WITH_LOOP(test_no_config)
+FIXTURE_TEST(test_no_config)
 {
 	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere", .proc_root = "/nowhere"};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
@@ -678,7 +674,7 @@ WITH_LOOP(test_no_config)
 	ftrace_data_source.destroy(instance);
 }
 
-WITH_LOOP(test_descriptor)
+FIXTURE_TEST(test_descriptor)
 {
 	struct pb_mem m;
 	struct pb_field f;

@@ -7,14 +7,14 @@
 #include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 
-static void *make(void **state, const char *fmt, int pid)
+static void *make(const char *fmt, int pid)
 {
 	static char names[8][256];
 	static unsigned at;
 	char *path = names[at++ % 8], name[64];
 
 	snprintf(name, sizeof(name), fmt, pid);
-	snprintf(path, sizeof(names[0]), "%s/instances/%s", (char *)*state, name);
+	snprintf(path, sizeof(names[0]), "%s/instances/%s", fake_root, name);
 	fake_mkdirs(path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	return path;
@@ -35,36 +35,34 @@ static int dead_pid(void)
 	return pid;
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
-
-WITH_FOLDER(test_whose_process_is_gone)
+FOLDER_TEST(test_whose_process_is_gone)
 {
 	int dead = dead_pid();
-	const char *one = make(state, "sonda-%d-1", dead), *two = make(state, "sonda-%d-1-2", dead);
-	const char *ours = make(state, "sonda-%d-3", getpid());
-	const char *alive = make(state, "sonda-%d-1", getppid());
+	const char *one = make("sonda-%d-1", dead), *two = make("sonda-%d-1-2", dead);
+	const char *ours = make("sonda-%d-3", getpid());
+	const char *alive = make("sonda-%d-1", getppid());
 
-	assert_int_equal(instance_remove_stale(*state), 3);
+	assert_int_equal(instance_remove_stale(fake_root), 3);
 	assert_false(exists(one) || exists(two) || exists(ours));
 	assert_true(exists(alive));
-	assert_int_equal(instance_remove_stale(*state), 0);
+	assert_int_equal(instance_remove_stale(fake_root), 0);
 }
 
 /* A process of another pid namespace has a pid that no process has here. */
-WITH_FOLDER(test_whose_directory_is_locked)
+FOLDER_TEST(test_whose_directory_is_locked)
 {
-	const char *path = make(state, "sonda-%d-1", dead_pid());
+	const char *path = make("sonda-%d-1", dead_pid());
 	int fd = open(path, O_RDONLY | O_DIRECTORY);
 
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(instance_remove_stale(*state), 0);
+	assert_int_equal(instance_remove_stale(fake_root), 0);
 	assert_true(exists(path));
 	close(fd);
-	assert_int_equal(instance_remove_stale(*state), 1);
+	assert_int_equal(instance_remove_stale(fake_root), 1);
 	assert_false(exists(path));
 }
 
-WITH_FOLDER(test_whose_process_lives)
+FOLDER_TEST(test_whose_process_lives)
 {
 	pid_t child = fork();
 	const char *path;
@@ -73,15 +71,15 @@ WITH_FOLDER(test_whose_process_lives)
 		pause();
 		_exit(0);
 	}
-	path = make(state, "sonda-%d-1", child);
-	assert_int_equal(instance_remove_stale(*state), 0);
+	path = make("sonda-%d-1", child);
+	assert_int_equal(instance_remove_stale(fake_root), 0);
 	assert_true(exists(path));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	assert_int_equal(instance_remove_stale(*state), 1);
+	assert_int_equal(instance_remove_stale(fake_root), 1);
 }
 
-WITH_FOLDER(test_names_of_others_are_left_alone)
+FOLDER_TEST(test_names_of_others_are_left_alone)
 {
 	static const char *const names[] = {"sonda",	   "sonda-",	  "sonda-%d",
 					    "sonda-%d-",   "sonda-%d-x",  "sonda-%d-1x",
@@ -89,27 +87,25 @@ WITH_FOLDER(test_names_of_others_are_left_alone)
 	int dead = dead_pid();
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		make(state, names[i], dead);
-	make(state, "sonda--%d-1", dead);
-	make(state, "x-sonda-%d-1", dead);
-	assert_int_equal(instance_remove_stale(*state), 0);
+		make(names[i], dead);
+	make("sonda--%d-1", dead);
+	make("x-sonda-%d-1", dead);
+	assert_int_equal(instance_remove_stale(fake_root), 0);
 }
 
-WITH_FOLDER(test_one_that_somebody_holds)
+FOLDER_TEST(test_one_that_somebody_holds)
 {
 	int dead = dead_pid();
-	const char *held = make(state, "sonda-%d-1", dead);
-	char name[64];
+	const char *held = make("sonda-%d-1", dead);
 
 	/* A folder with something in it is as busy as an instance that is open. */
-	snprintf(name, sizeof(name), "instances/sonda-%d-1/file", dead);
-	fake_text(*state, name, "");
-	assert_int_equal(instance_remove_stale(*state), 0);
+	fake_put("", "instances/sonda-%d-1/file", dead);
+	assert_int_equal(instance_remove_stale(fake_root), 0);
 	assert_true(exists(held));
 }
 
-WITH_FOLDER(test_no_instances_at_all)
+FOLDER_TEST(test_no_instances_at_all)
 {
-	assert_int_equal(instance_remove_stale(*state), -ENOENT);
+	assert_int_equal(instance_remove_stale(fake_root), -ENOENT);
 	assert_int_equal(instance_remove_stale("/nowhere"), -ENOENT);
 }

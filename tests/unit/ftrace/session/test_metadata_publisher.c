@@ -2,7 +2,7 @@
 /* Which events are turned on for whom, and what is told when. With a kernel:
  * tests/root/test_short_lived.sh. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/session/metadata_publisher.h"
 #include "unit/ftrace/setups.h"
@@ -29,45 +29,43 @@ static void on_news(void *ctx, const struct metadata_batch *n)
 	heard.n_fds += n->n_fds;
 }
 
-static void begin_setup(void **state, const char *config)
+static void begin_setup(const char *config)
 {
-	setup_begin(*state, config);
+	setup_begin(config);
 	setup.events = &selected;
 }
 
-static int setup_folder(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_formatted_event(*state, "task/task_newtask", 1,
+	fake_root_new();
+	fake_formatted_event("task/task_newtask", 1,
 			     FIELD("pid_t pid", 8, 4, 1) FIELD("char comm[16]", 12, 16, 0)
 				     FIELD("u64 clone_flags", 32, 8, 0));
-	fake_formatted_event(*state, "task/task_rename", 2,
+	fake_formatted_event("task/task_rename", 2,
 			     FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
 				     FIELD("char newcomm[16]", 28, 16, 0));
-	fake_formatted_event(*state, "sched/sched_process_exec", 3,
+	fake_formatted_event("sched/sched_process_exec", 3,
 			     FIELD("__data_loc char[] filename", 8, 4, 0)
 				     FIELD("pid_t pid", 12, 4, 1) FIELD("pid_t old_pid", 16, 4, 1));
-	fake_formatted_event(*state, "sched/sched_process_exit", 4,
+	fake_formatted_event("sched/sched_process_exit", 4,
 			     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
-	fake_formatted_event(*state, "raw_syscalls/sys_exit", 5,
+	fake_formatted_event("raw_syscalls/sys_exit", 5,
 			     FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
-	begin_setup(state, "");
+	begin_setup("");
 	bus = metadata_bus_new();
 	memset(&heard, 0, sizeof(heard));
 	memset(&encoder, 0, sizeof(encoder));
 	metadata_publisher_register(&publisher, bus, SESSION);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	metadata_publisher_unregister(&publisher, &boot);
 	metadata_bus_unsubscribe(bus, SESSION, &heard);
 	metadata_bus_free(bus);
 	event_table_deinit(&table);
 	event_selection_deinit(&selected);
-	return setup_teardown(state);
+	setup_remove();
 }
 
 static void listen_for(unsigned wants)
@@ -81,12 +79,12 @@ static void begin(void)
 	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 }
 
-static bool is_on(void **state, const char *event)
+static bool is_on(const char *event)
 {
 	char file[128];
 
 	snprintf(file, sizeof(file), "events/%s/enable", event);
-	return !strcmp(fake_written(*state, file), "1");
+	return !strcmp(fake_written(file), "1");
 }
 
 static enum compiled_kind kind_of(uint16_t id)
@@ -95,13 +93,11 @@ static enum compiled_kind kind_of(uint16_t id)
 	return event_table_get(&table, id)->kind;
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup_folder, teardown)
-
 FIXTURE_TEST(test_nobody_listens)
 {
 	assert_true(metadata_bus_has_publisher(bus, SESSION));
 	begin();
-	assert_false(is_on(state, "task/task_newtask"));
+	assert_false(is_on("task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
 	assert_null(encoder.ctx.tids);
 	assert_null(encoder.ctx.metadata);
@@ -122,11 +118,11 @@ FIXTURE_TEST(test_events_for_a_listener)
 {
 	listen_for(METADATA_TASKS);
 	begin();
-	assert_true(is_on(state, "task/task_newtask"));
-	assert_true(is_on(state, "task/task_rename"));
-	assert_true(is_on(state, "sched/sched_process_exec"));
-	assert_true(is_on(state, "sched/sched_process_exit"));
-	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	assert_true(is_on("task/task_newtask"));
+	assert_true(is_on("task/task_rename"));
+	assert_true(is_on("sched/sched_process_exec"));
+	assert_true(is_on("sched/sched_process_exit"));
+	assert_false(is_on("raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 4; id++)
 		assert_int_equal(kind_of(id), COMPILED_METADATA);
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
@@ -143,8 +139,8 @@ FIXTURE_TEST(test_descriptors_for_a_listener)
 {
 	listen_for(METADATA_TASKS | METADATA_FDS);
 	begin();
-	assert_true(is_on(state, "raw_syscalls/sys_exit"));
-	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"),
+	assert_true(is_on("raw_syscalls/sys_exit"));
+	assert_string_equal(fake_written("events/raw_syscalls/sys_exit/filter"),
 			    fd_syscalls_filter());
 	assert_int_equal(kind_of(5), COMPILED_METADATA);
 	assert_true(publisher.collected.wants & METADATA_FDS);
@@ -153,7 +149,7 @@ FIXTURE_TEST(test_descriptors_for_a_listener)
 FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 {
 	static const struct event_table_options options;
-	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
+	char *format = strdup(fake_read("instances/x/events/raw_syscalls/sys_exit/format"));
 	uint16_t id;
 
 	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
@@ -164,16 +160,16 @@ FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 	assert_int_equal(table.n_events, 1);
 	assert_int_equal(kind_of(5), COMPILED_FIELDS);
 	assert_int_equal(table.events[0]->metadata.kind, METADATA_SYS_EXIT);
-	assert_string_equal(fake_written(*state, "events/raw_syscalls/sys_exit/filter"), "");
-	assert_false(is_on(state, "task/task_newtask")); /* not wanted */
+	assert_string_equal(fake_written("events/raw_syscalls/sys_exit/filter"), "");
+	assert_false(is_on("task/task_newtask")); /* not wanted */
 }
 
 FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 {
-	fake_refusal(*state, "events/task/task_rename/enable");
-	fake_refusal(*state, "events/raw_syscalls/sys_exit/filter");
-	fake_text(*state, "instances/x/events/task/task_newtask/format", "noise");
-	unlink(temp_dir_path(state, 0, "instances/x/events/sched/sched_process_exec/format"));
+	fake_refusal("events/task/task_rename/enable");
+	fake_refusal("events/raw_syscalls/sys_exit/filter");
+	fake_text("instances/x/events/task/task_newtask/format", "noise");
+	unlink(fake_path("instances/x/events/sched/sched_process_exec/format"));
 	listen_for(METADATA_TASKS | METADATA_FDS);
 	begin();
 	assert_int_equal(n_failed(), 4);
@@ -183,7 +179,7 @@ FIXTURE_TEST(test_what_cannot_be_had_is_reported)
 		strstr(errors.failed[2], "sched/sched_process_exec (No such file or directory; "));
 	/* Not without its filter. */
 	assert_non_null(strstr(errors.failed[3], "raw_syscalls/sys_exit ("));
-	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	assert_false(is_on("raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 5; id++)
 		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
@@ -206,10 +202,10 @@ FIXTURE_TEST(test_without_an_instance)
 FIXTURE_TEST(test_somebody_elses_instance)
 {
 	listen_for(METADATA_TASKS);
-	instance.override = (struct override *)state;
+	instance.override = (struct override *)&instance;
 	begin();
 	instance.override = NULL;
-	assert_false(is_on(state, "task/task_newtask"));
+	assert_false(is_on("task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
@@ -224,7 +220,7 @@ FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 	begin();
 	metadata_publisher_unregister(&publisher, &boot);
 	metadata_publisher_register(&publisher, bus, SESSION);
-	instance.override = (struct override *)state;
+	instance.override = (struct override *)&instance;
 	begin();
 	instance.override = NULL;
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
@@ -242,14 +238,14 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 
 	listen_for(METADATA_TASKS);
 	for (unsigned i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
-		begin_setup(state, restricted[i]);
+		begin_setup(restricted[i]);
 		begin();
 		assert_int_equal(table.n_events, 4);
 		assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 		metadata_publisher_unregister(&publisher, &boot);
 		metadata_publisher_register(&publisher, bus, SESSION);
 	}
-	begin_setup(state, "event_triggers { event: 'a' action: ACTION_STACKTRACE }");
+	begin_setup("event_triggers { event: 'a' action: ACTION_STACKTRACE }");
 	begin();
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
 }
@@ -257,7 +253,7 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 {
 	static const struct event_table_options options;
-	char *format = strdup(fake_read(*state, "instances/x/events/task/task_rename/format"));
+	char *format = strdup(fake_read("instances/x/events/task/task_rename/format"));
 	uint16_t id;
 
 	assert_int_equal(event_table_add(&table, "task", "task_rename", format, &options, &id), 0);
@@ -291,10 +287,10 @@ FIXTURE_TEST(test_a_loss_ends_the_promise)
 FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 {
 	listen_for(METADATA_TASKS | METADATA_FDS);
-	instance.override = (struct override *)state;
+	instance.override = (struct override *)&instance;
 	begin();
 	instance.override = NULL;
-	assert_false(is_on(state, "raw_syscalls/sys_exit"));
+	assert_false(is_on("raw_syscalls/sys_exit"));
 	assert_int_equal(n_failed(), 1);
 	assert_non_null(strstr(errors.failed[0], "option:resolve_process_fds (no file names: "));
 	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_exit is not recorded"));
@@ -303,14 +299,14 @@ FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
 {
 	static const struct event_table_options options;
-	char *format = strdup(fake_read(*state, "instances/x/events/raw_syscalls/sys_exit/format"));
+	char *format = strdup(fake_read("instances/x/events/raw_syscalls/sys_exit/format"));
 	uint16_t id;
 
 	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
 			 0);
 	free(format);
 	listen_for(METADATA_FDS);
-	instance.override = (struct override *)state;
+	instance.override = (struct override *)&instance;
 	begin();
 	instance.override = NULL;
 	assert_int_equal(n_failed(), 0);

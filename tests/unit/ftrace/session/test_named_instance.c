@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "instances/foo/tracing_on", "1\n");
-	fake_text(*state, "instances/fool/x", "");
-	fake_text(*state, "hyp/tracing_on", "1\n");
-	fake_text(*state, "tracing_on", "1\n");
-	return 0;
+	fake_root_new();
+	fake_text("instances/foo/tracing_on", "1\n");
+	fake_text("instances/fool/x", "");
+	fake_text("hyp/tracing_on", "1\n");
+	fake_text("tracing_on", "1\n");
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+TEARDOWN
+{
+	fake_root_remove();
+}
 
 FIXTURE_TEST(test_places)
 {
 	struct instance i;
 	struct err_text e;
 
-	assert_int_equal(named_instance_attach(&i, *state, NULL, "foo", &e), 0);
-	assert_string_equal(i.path, temp_dir_path(state, 0, "instances/foo"));
+	assert_int_equal(named_instance_attach(&i, fake_root, NULL, "foo", &e), 0);
+	assert_string_equal(i.path, fake_path("instances/foo"));
 	assert_false(instance_is_own(&i));
 	assert_int_equal(instance_remove(&i), 0);
-	assert_int_equal(named_instance_attach(&i, *state, NULL, "hyp", &e), 0);
-	assert_string_equal(i.path, temp_dir_path(state, 0, "hyp"));
+	assert_int_equal(named_instance_attach(&i, fake_root, NULL, "hyp", &e), 0);
+	assert_string_equal(i.path, fake_path("hyp"));
 	assert_int_equal(instance_remove(&i), 0);
-	assert_int_equal(named_instance_attach(&i, *state, NULL, "hypervisor", &e), -ENOENT);
+	assert_int_equal(named_instance_attach(&i, fake_root, NULL, "hypervisor", &e), -ENOENT);
 }
 
 FIXTURE_TEST(test_names_that_are_none)
@@ -53,7 +54,7 @@ FIXTURE_TEST(test_names_that_are_none)
 	struct err_text e;
 
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
-		assert_int_equal(named_instance_attach(&i, *state, NULL, names[k].name, &e),
+		assert_int_equal(named_instance_attach(&i, fake_root, NULL, names[k].name, &e),
 				 names[k].error);
 		snprintf(want, sizeof(want), "instance_name \"%s\": ", names[k].name);
 		if (!strstr(e.text, names[k].why) || strncmp(e.text, want, strlen(want)) != 0)
@@ -62,5 +63,5 @@ FIXTURE_TEST(test_names_that_are_none)
 	}
 	memset(longest, 'x', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(named_instance_attach(&i, *state, NULL, longest, &e), -ENAMETOOLONG);
+	assert_int_equal(named_instance_attach(&i, fake_root, NULL, longest, &e), -ENAMETOOLONG);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_stats.c"
 
 static struct dynevents m;
 
-static void make(void **state, enum dynevent_type type, const char *name)
+static void make(enum dynevent_type type, const char *name)
 {
-	assert_int_equal(dynevents_create(&m, *state,
+	assert_int_equal(dynevents_create(&m, fake_root,
 					  &(struct dynevent){.type = type,
 							     .group = (char *)"ours",
 							     .name = (char *)name,
@@ -16,22 +16,20 @@ static void make(void **state, enum dynevent_type type, const char *name)
 			 0);
 }
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "kprobe_events", "");
-	fake_text(*state, "uprobe_events", "");
-	make(state, DYNEVENT_KPROBE, "read");
-	make(state, DYNEVENT_KPROBE, "write");
-	make(state, DYNEVENT_UPROBE, "main");
-	return 0;
+	fake_root_new();
+	fake_text("kprobe_events", "");
+	fake_text("uprobe_events", "");
+	make(DYNEVENT_KPROBE, "read");
+	make(DYNEVENT_KPROBE, "write");
+	make(DYNEVENT_UPROBE, "main");
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	dynevents_destroy(&m);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 static void check(size_t n, uint64_t hits, uint64_t misses)
@@ -51,15 +49,12 @@ static const char kprobe_profile[] = "  read                        100         
 				     "  write                  5000000000             4\n"
 				     "  write                       900               8\n";
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
-
-WITH_FOLDER(test_only_ours_count)
+FIXTURE_TEST(test_only_ours_count)
 {
-	fake_text(*state, "kprobe_events", kprobe_events);
-	fake_text(*state, "kprobe_profile", kprobe_profile);
-	fake_text(*state, "uprobe_events",
-		  "p:uprobes/main /bin/b:0x1\np:ours/main /bin/a:0x1 a=%di\n");
-	fake_text(*state, "uprobe_profile", "  /bin/b main   5\n  /bin/a main    7\n");
+	fake_text("kprobe_events", kprobe_events);
+	fake_text("kprobe_profile", kprobe_profile);
+	fake_text("uprobe_events", "p:uprobes/main /bin/b:0x1\np:ours/main /bin/a:0x1 a=%di\n");
+	fake_text("uprobe_profile", "  /bin/b main   5\n  /bin/a main    7\n");
 	for (unsigned i = 0; i < 2; i++) { /* not summed up */
 		probe_profile_read(&m);
 		check(0, 17, 2);
@@ -68,7 +63,7 @@ WITH_FOLDER(test_only_ours_count)
 	}
 }
 
-WITH_FOLDER(test_files_that_do_not_fit_together)
+FIXTURE_TEST(test_files_that_do_not_fit_together)
 {
 	static const char *const parsed[] = {
 		"",
@@ -79,19 +74,19 @@ WITH_FOLDER(test_files_that_do_not_fit_together)
 		"nonsense",
 	};
 
-	fake_text(*state, "kprobe_events", kprobe_events);
-	fake_text(*state, "kprobe_profile", kprobe_profile);
+	fake_text("kprobe_events", kprobe_events);
+	fake_text("kprobe_profile", kprobe_profile);
 	probe_profile_read(&m);
 	for (unsigned i = 0; i < sizeof(parsed) / sizeof(*parsed); i++) {
-		fake_text(*state, "kprobe_profile", parsed[i]);
+		fake_text("kprobe_profile", parsed[i]);
 		probe_profile_read(&m);
 		check(0, 17, 2);
 	}
-	unlink(temp_dir_path(state, 0, "kprobe_profile"));
+	unlink(fake_path("kprobe_profile"));
 	probe_profile_read(&m);
 	check(0, 17, 2);
-	fake_text(*state, "kprobe_events", "p:\n:\n/\n");
-	fake_text(*state, "kprobe_profile", "a 1 1\nb 1 1\nc 1 1\n");
+	fake_text("kprobe_events", "p:\n:\n/\n");
+	fake_text("kprobe_profile", "a 1 1\nb 1 1\nc 1 1\n");
 	probe_profile_read(&m);
 	check(0, 17, 2);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lent places in plain files; what a kernel does with them is in tests/root/test_attached_instance.sh. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
 
@@ -12,31 +12,29 @@ struct place {
 	uint32_t kb;
 };
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "instances/foo/tracing_on", "1\n");
-	fake_text(*state, "instances/foo/trace", "records");
-	fake_text(*state, "instances/foo/trace_clock", "[local] boot\n");
-	fake_text(*state, "instances/foo/buffer_size_kb", "100\n");
-	fake_text(*state, "instances/foo/current_tracer", "nop\n");
-	fake_text(*state, "instances/fool/x", "");
-	fake_text(*state, "hyp/tracing_on", "0\n");
-	fake_text(*state, "hyp/trace", "");
-	fake_text(*state, "hyp/trace_clock", "boot");
-	fake_text(*state, "hyp/buffer_size_kb", "4\n");
-	fake_text(*state, "tracing_on", "1\n");
-	fake_text(*state, "trace", "records");
-	fake_text(*state, "trace_clock", "[local] boot\n");
-	fake_text(*state, "buffer_size_kb", "7 (expanded: 1408)\n");
-	return 0;
+	fake_root_new();
+	fake_text("instances/foo/tracing_on", "1\n");
+	fake_text("instances/foo/trace", "records");
+	fake_text("instances/foo/trace_clock", "[local] boot\n");
+	fake_text("instances/foo/buffer_size_kb", "100\n");
+	fake_text("instances/foo/current_tracer", "nop\n");
+	fake_text("instances/fool/x", "");
+	fake_text("hyp/tracing_on", "0\n");
+	fake_text("hyp/trace", "");
+	fake_text("hyp/trace_clock", "boot");
+	fake_text("hyp/buffer_size_kb", "4\n");
+	fake_text("tracing_on", "1\n");
+	fake_text("trace", "records");
+	fake_text("trace_clock", "[local] boot\n");
+	fake_text("buffer_size_kb", "7 (expanded: 1408)\n");
 }
 
-static int open_place(void **state, struct place *p, Pb__FtraceConfig *c)
+static int open_place(struct place *p, Pb__FtraceConfig *c)
 {
 	const struct setup s = {
-		.root = *state,
+		.root = fake_root,
 		.proc_root = "/nope",
 		.config = c,
 		.instance = &p->instance,
@@ -53,7 +51,10 @@ static void leave(struct place *p)
 	setup_errors_deinit(&p->errors);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+TEARDOWN
+{
+	fake_root_remove();
+}
 
 FIXTURE_TEST(test_attached_and_detached)
 {
@@ -62,19 +63,19 @@ FIXTURE_TEST(test_attached_and_detached)
 
 	c.instance_name = "foo";
 	c.buffer_size_kb = 512;
-	assert_int_equal(open_place(state, &p, &c), 0);
+	assert_int_equal(open_place(&p, &c), 0);
 	assert_false(instance_is_own(&p.instance) || p.instance.keeps_ring);
 	assert_int_equal(p.kb, 512);
-	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "0");
-	assert_string_equal(fake_read(*state, "instances/foo/trace"), "");
-	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "boot");
-	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "512");
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "0");
+	assert_string_equal(fake_read("instances/foo/trace"), "");
+	assert_string_equal(fake_read("instances/foo/trace_clock"), "boot");
+	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "512");
 	assert_null(p.errors.failed);
 	/* It is not ours to remove. */
 	leave(&p);
-	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1");
-	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "local");
-	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100");
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "1");
+	assert_string_equal(fake_read("instances/foo/trace_clock"), "local");
+	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "100");
 }
 
 FIXTURE_TEST(test_preserved)
@@ -84,23 +85,23 @@ FIXTURE_TEST(test_preserved)
 
 	c.preserve_ftrace_buffer = c.has_preserve_ftrace_buffer = true;
 	c.instance_name = "foo";
-	assert_int_equal(open_place(state, &p, &c), 0);
+	assert_int_equal(open_place(&p, &c), 0);
 	assert_true(p.instance.keeps_ring);
 	assert_int_equal(p.kb, 100);
-	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1\n");
-	assert_string_equal(fake_read(*state, "instances/foo/trace"), "records");
-	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "[local] boot\n");
-	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100\n");
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "1\n");
+	assert_string_equal(fake_read("instances/foo/trace"), "records");
+	assert_string_equal(fake_read("instances/foo/trace_clock"), "[local] boot\n");
+	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "100\n");
 	leave(&p);
 
 	/* The top level, where no instance is named. */
 	p = (struct place){.kb = 0};
 	c.instance_name = NULL;
-	assert_int_equal(open_place(state, &p, &c), 0);
-	assert_string_equal(p.instance.path, *state);
-	assert_string_equal(fake_read(*state, "trace"), "records");
+	assert_int_equal(open_place(&p, &c), 0);
+	assert_string_equal(p.instance.path, fake_root);
+	assert_string_equal(fake_read("trace"), "records");
 	leave(&p);
-	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
+	assert_string_equal(fake_read("tracing_on"), "1\n");
 }
 
 FIXTURE_TEST(test_the_second_session_finds_it_in_use)
@@ -110,23 +111,23 @@ FIXTURE_TEST(test_the_second_session_finds_it_in_use)
 
 	c.instance_name = "foo";
 	c.buffer_size_kb = 512;
-	assert_int_equal(open_place(state, &a, &c), 0);
-	fake_text(*state, "instances/foo/trace", "new records");
+	assert_int_equal(open_place(&a, &c), 0);
+	fake_text("instances/foo/trace", "new records");
 	c.buffer_size_kb = 1024;
 	c.use_monotonic_raw_clock = c.has_use_monotonic_raw_clock = true;
-	assert_int_equal(open_place(state, &b, &c), 0);
+	assert_int_equal(open_place(&b, &c), 0);
 	assert_true(b.instance.keeps_ring);
-	assert_string_equal(fake_read(*state, "instances/foo/trace"), "new records");
+	assert_string_equal(fake_read("instances/foo/trace"), "new records");
 	assert_string_equal(b.errors.failed[0],
 			    "option:buffer_size_kb (1024: what is there is kept: 512)");
 	assert_string_equal(b.errors.failed[1],
 			    "option:use_monotonic_raw_clock (the clock that is set is kept)");
 	leave(&a);
-	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "0");
-	assert_string_equal(fake_read(*state, "instances/foo/trace_clock"), "boot");
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "0");
+	assert_string_equal(fake_read("instances/foo/trace_clock"), "boot");
 	leave(&b);
-	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1");
-	assert_string_equal(fake_read(*state, "instances/foo/buffer_size_kb"), "100");
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "1");
+	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "100");
 }
 
 FIXTURE_TEST(test_beside_the_instances)
@@ -136,12 +137,12 @@ FIXTURE_TEST(test_beside_the_instances)
 	char want[300];
 
 	c.instance_name = "hyp";
-	assert_int_equal(open_place(state, &p, &c), 0);
-	snprintf(want, sizeof(want), "%s/hyp", (char *)*state);
+	assert_int_equal(open_place(&p, &c), 0);
+	snprintf(want, sizeof(want), "%s/hyp", fake_root);
 	assert_string_equal(p.instance.path, want);
 	leave(&p);
 	c.instance_name = "hypervisor";
-	assert_int_equal(open_place(state, &p, &c), -ENOENT);
+	assert_int_equal(open_place(&p, &c), -ENOENT);
 	setup_errors_deinit(&p.errors);
 }
 
@@ -150,16 +151,16 @@ FIXTURE_TEST(test_somebody_traces_there)
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
 
-	fake_text(*state, "instances/foo/current_tracer", "function\n");
+	fake_text("instances/foo/current_tracer", "function\n");
 	c.instance_name = "foo";
-	assert_int_equal(open_place(state, &p, &c), -EBUSY);
+	assert_int_equal(open_place(&p, &c), -EBUSY);
 	assert_non_null(strstr(p.errors.fatal, "current_tracer is function"));
-	assert_string_equal(fake_read(*state, "instances/foo/trace"), "records");
-	assert_string_equal(fake_read(*state, "instances/foo/tracing_on"), "1\n");
+	assert_string_equal(fake_read("instances/foo/trace"), "records");
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "1\n");
 	setup_errors_deinit(&p.errors);
 
 	c.preserve_ftrace_buffer = c.has_preserve_ftrace_buffer = true;
-	assert_int_equal(open_place(state, &p, &c), 0);
+	assert_int_equal(open_place(&p, &c), 0);
 	leave(&p);
 }
 
@@ -169,7 +170,7 @@ FIXTURE_TEST(test_names_that_are_none)
 	struct place p = {.kb = 0};
 
 	c.instance_name = (char *)"fooo";
-	assert_int_equal(open_place(state, &p, &c), -ENOENT);
+	assert_int_equal(open_place(&p, &c), -ENOENT);
 	assert_string_equal(p.errors.fatal,
 			    "nothing is recorded: instance_name \"fooo\": the kernel has no such "
 			    "instance; did you mean foo?");

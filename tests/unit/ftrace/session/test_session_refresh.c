@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel's part, that an event made anew is off and its old records gone, is in tests/root. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"
@@ -11,7 +11,6 @@
 static struct ftrace_session s;
 static struct writer *w;
 static Pb__FtraceConfig config;
-static const void *root;
 
 static const char one_int[] = FIELD("int a", 8, 4, 1);
 static const char two_ints[] = FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1);
@@ -20,34 +19,30 @@ static const char two_ints[] = FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1);
 static void make_event(const char *name, unsigned id, const char *fields)
 {
 	static unsigned made;
-	char path[128], from[300], to[300];
+	char from[300], to[300];
 
-	snprintf(from, sizeof(from), "%s/instances/x/events/%s", (const char *)root, name);
-	snprintf(to, sizeof(to), "%s/old%u", (const char *)root, made++);
+	snprintf(from, sizeof(from), "%s/instances/x/events/%s", fake_root, name);
+	snprintf(to, sizeof(to), "%s/old%u", fake_root, made++);
 	rename(from, to); /* so that its number is not given again */
-	snprintf(path, sizeof(path), "events/%s/format", name);
-	fake_text(root, path, "");
-	snprintf(path, sizeof(path), "instances/x/events/%s/format", name);
-	fake_text(root, path, format_text(strchr(name, '/') + 1, id, FORMAT_COMMON, fields));
-	snprintf(path, sizeof(path), "instances/x/events/%s/enable", name);
-	fake_text(root, path, "0\n");
-	snprintf(path, sizeof(path), "sys/module/m%u/x", made);
-	fake_text(root, path, "");
+	fake_put("", "events/%s/format", name);
+	fake_put(format_text(strchr(name, '/') + 1, id, FORMAT_COMMON, fields),
+		 "instances/x/events/%s/format", name);
+	fake_put("0\n", "instances/x/events/%s/enable", name);
+	fake_put("", "sys/module/m%u/x", made);
 }
 
 static void remove_event(const char *name)
 {
 	static unsigned removed;
-	char from[300], to[300], path[128];
+	char from[300], to[300];
 
-	snprintf(from, sizeof(from), "%s/instances/x/events/%s", (const char *)root, name);
-	snprintf(to, sizeof(to), "%s/gone%u", (const char *)root, removed++);
+	snprintf(from, sizeof(from), "%s/instances/x/events/%s", fake_root, name);
+	snprintf(to, sizeof(to), "%s/gone%u", fake_root, removed++);
 	assert_int_equal(rename(from, to), 0);
-	snprintf(from, sizeof(from), "%s/events/%s", (const char *)root, name);
-	snprintf(to, sizeof(to), "%s/gone%u", (const char *)root, removed++);
+	snprintf(from, sizeof(from), "%s/events/%s", fake_root, name);
+	snprintf(to, sizeof(to), "%s/gone%u", fake_root, removed++);
 	assert_int_equal(rename(from, to), 0);
-	snprintf(path, sizeof(path), "sys/module/r%u/x", removed);
-	fake_text(root, path, "");
+	fake_put("", "sys/module/r%u/x", removed);
 }
 
 static bool is_on(const char *name)
@@ -55,7 +50,7 @@ static bool is_on(const char *name)
 	char path[128];
 
 	snprintf(path, sizeof(path), "instances/x/events/%s/enable", name);
-	return fake_read(root, path)[0] == '1';
+	return fake_read(path)[0] == '1';
 }
 
 static const struct compiled_event *ev(uint16_t id)
@@ -63,23 +58,21 @@ static const struct compiled_event *ev(uint16_t id)
 	return event_table_get(&s.table, id);
 }
 
-static int setup(void **state)
+SETUP
 {
 	static char *requests[] = {"mod/*", "late/event", "static/event"};
 	static char sys[300];
 
-	if (temp_dir_setup(state))
-		return -1;
-	root = *state;
+	fake_root_new();
 	pb__ftrace_config__init(&config);
 	config.n_ftrace_events = 3;
 	config.ftrace_events = requests;
-	fake_text(root, "tracing_on", "1");
+	fake_text("tracing_on", "1");
 	make_event("static/event", 10, one_int);
 	make_event("mod/a", 11, one_int);
 	s = (struct ftrace_session){
-		.instance = fake_instance(root),
-		.setup = {.root = root,
+		.instance = fake_instance(),
+		.setup = {.root = fake_root,
 			  .config = &config,
 			  .instance = &s.instance,
 			  .errors = &s.errors},
@@ -88,14 +81,13 @@ static int setup(void **state)
 	assert_int_equal(
 		page_encoder_new(&s.table, &(struct ring_page_layout){.size = 4096}, w, &s.encoder),
 		0);
-	snprintf(sys, sizeof(sys), "%s/sys", (const char *)root);
-	event_watch_begin(&s.watch, root, sys);
-	fake_text(root, "sys/module/first/x", "");
+	snprintf(sys, sizeof(sys), "%s/sys", fake_root);
+	event_watch_begin(&s.watch, fake_root, sys);
+	fake_text("sys/module/first/x", "");
 	session_refresh(&s);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	page_encoder_free(s.encoder);
 	event_table_deinit(&s.table);
@@ -104,12 +96,10 @@ static int teardown(void **state)
 	setup_errors_deinit(&s.errors);
 	fake_instance_free(&s.instance);
 	writer_free(w);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup, teardown)
-
-WITH_FOLDER(test_what_came_is_on)
+FIXTURE_TEST(test_what_came_is_on)
 {
 	assert_string_equal(ev(10)->name, "event");
 	assert_string_equal(ev(11)->name, "a");
@@ -128,7 +118,7 @@ WITH_FOLDER(test_what_came_is_on)
 	assert_null(s.errors.unknown);
 }
 
-WITH_FOLDER(test_what_went_is_forgotten)
+FIXTURE_TEST(test_what_went_is_forgotten)
 {
 	const struct compiled_event *kept = ev(10);
 
@@ -146,7 +136,7 @@ WITH_FOLDER(test_what_went_is_forgotten)
 	assert_true(is_on("mod/a"));
 }
 
-WITH_FOLDER(test_an_id_that_another_event_has_now)
+FIXTURE_TEST(test_an_id_that_another_event_has_now)
 {
 	remove_event("mod/a");
 	make_event("mod/c", 11, two_ints);
@@ -156,7 +146,7 @@ WITH_FOLDER(test_an_id_that_another_event_has_now)
 	assert_int_not_equal(ev(11)->generic_index, ev(10)->generic_index);
 }
 
-WITH_FOLDER(test_the_same_event_with_other_fields)
+FIXTURE_TEST(test_the_same_event_with_other_fields)
 {
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
@@ -171,7 +161,7 @@ WITH_FOLDER(test_the_same_event_with_other_fields)
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
-WITH_FOLDER(test_a_module_of_many_events)
+FIXTURE_TEST(test_a_module_of_many_events)
 {
 	make_event("mod/b", 12, one_int);
 	make_event("mod/c", 13, one_int);
@@ -186,20 +176,20 @@ WITH_FOLDER(test_a_module_of_many_events)
 }
 
 /* Also where hardly a record that was read is in the trace. */
-WITH_FOLDER(test_that_a_ring_was_emptied_is_told)
+FIXTURE_TEST(test_that_a_ring_was_emptied_is_told)
 {
 	struct cpu_stream cpu = {.events = 1, .left_out = 99};
 
 	s.ring.streams = &cpu;
 	s.ring.n_streams = 1;
-	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 100\n");
+	fake_text("instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 100\n");
 	make_event("mod/b", 12, one_int);
 	session_refresh(&s);
 	remove_event("mod/a");
 	session_refresh(&s);
 	assert_string_equal(s.errors.failed[0], "mod/a (removed while recording)");
 	assert_false(cpu.gap);
-	fake_text(root, "instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 7\n");
+	fake_text("instances/x/per_cpu/cpu0/stats", "entries: 0\nread events: 7\n");
 	remove_event("mod/b");
 	session_refresh(&s);
 	assert_string_equal(s.errors.failed[1],
@@ -207,7 +197,7 @@ WITH_FOLDER(test_that_a_ring_was_emptied_is_told)
 	assert_true(cpu.gap);
 }
 
-WITH_FOLDER(test_what_cannot_be_had_is_told_once)
+FIXTURE_TEST(test_what_cannot_be_had_is_told_once)
 {
 	make_event("mod/bad", 16, "\tfield: nonsense\n");
 	session_refresh(&s);
@@ -220,7 +210,7 @@ WITH_FOLDER(test_what_cannot_be_had_is_told_once)
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
-WITH_FOLDER(test_filters_count_for_what_came)
+FIXTURE_TEST(test_filters_count_for_what_came)
 {
 	Pb__FtraceConfig__EventFilter filter = PB__FTRACE_CONFIG__EVENT_FILTER__INIT;
 	Pb__FtraceConfig__EventFilter *filters[] = {&filter};
@@ -230,10 +220,10 @@ WITH_FOLDER(test_filters_count_for_what_came)
 	config.n_event_filters = 1;
 	config.event_filters = filters;
 	make_event("mod/b", 12, one_int);
-	fake_text(root, "instances/x/events/mod/b/filter", "none\n");
+	fake_text("instances/x/events/mod/b/filter", "none\n");
 	make_event("mod/nofilter", 18, one_int);
 	session_refresh(&s);
-	assert_string_equal(fake_read(root, "instances/x/events/mod/b/filter"), "a == 1");
+	assert_string_equal(fake_read("instances/x/events/mod/b/filter"), "a == 1");
 	assert_true(is_on("mod/b"));
 	/* Not unfiltered, rather not at all. */
 	assert_false(is_on("mod/nofilter"));
@@ -243,7 +233,7 @@ WITH_FOLDER(test_filters_count_for_what_came)
 }
 
 /* Nothing has changed by then but that it can. */
-WITH_FOLDER(test_what_failed_is_tried_again)
+FIXTURE_TEST(test_what_failed_is_tried_again)
 {
 	config.n_event_filters =
 		EVENT_FILTERS_MAX + 1; /* that there are none of is not looked at */
@@ -264,11 +254,11 @@ WITH_FOLDER(test_what_failed_is_tried_again)
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
-WITH_FOLDER(test_strings_of_a_new_module)
+FIXTURE_TEST(test_strings_of_a_new_module)
 {
-	fake_text(root, "printk_formats", "0x10 : \"old\"\n");
+	fake_text("printk_formats", "0x10 : \"old\"\n");
 	assert_int_equal(printk_formats_parse(&s.table.strings, "0x10 : \"old\"\n"), 0);
-	fake_text(root, "printk_formats", "0x10 : \"old\"\n0x20 : \"a longer one\"\n");
+	fake_text("printk_formats", "0x10 : \"old\"\n0x20 : \"a longer one\"\n");
 	make_event("mod/b", 12, one_int);
 	session_refresh(&s);
 	assert_int_equal(printk_formats_find(&s.table.strings, 0x10)->len, 3);
@@ -276,7 +266,7 @@ WITH_FOLDER(test_strings_of_a_new_module)
 	assert_int_equal(printk_formats_find(&s.table.strings, 0x20)->len, 3);
 }
 
-WITH_FOLDER(test_while_a_bundle_is_open_nothing_happens)
+FIXTURE_TEST(test_while_a_bundle_is_open_nothing_happens)
 {
 	make_event("mod/b", 12, one_int);
 	bundle_begin(&s.encoder->bundle, &(struct bundle_head){.sync = &s.encoder->sync});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/session_symbols.h"
@@ -12,24 +12,22 @@ static struct session_symbols s;
 static Pb__FtraceConfig config;
 static unsigned repr;
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	loop = event_base_new();
 	config = (Pb__FtraceConfig)PB__FTRACE_CONFIG__INIT;
 	config.symbolize_ksyms = true;
 	s = (struct session_symbols){0};
 	repr = 0;
-	fake_text(*state, "kallsyms", "1000 T a\n2000 T b\n3000 T c\n");
-	return 0;
+	fake_text("kallsyms", "1000 T a\n2000 T b\n3000 T c\n");
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	session_symbols_leave(&s);
 	event_base_free(loop);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 static void done(void *ctx)
@@ -38,15 +36,13 @@ static void done(void *ctx)
 	repr++;
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(test_who_does_not_want_names)
 {
 	struct ftrace_stats_extra more = {.ksyms_kb = 7};
 	struct setup_errors errors = {0};
 
 	config.symbolize_ksyms = false;
-	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
 	assert_false(session_symbols_wait(&s, 60000, done, &config));
 	session_symbols_apply(&s, NULL, 0, &more, &errors);
 	assert_int_equal(more.ksyms_kb, 7);
@@ -62,7 +58,7 @@ FIXTURE_TEST(test_names_for_every_listener)
 	struct event_table table = {0};
 	struct setup_errors errors = {0};
 
-	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
 	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_base_loop(loop, EVLOOP_ONCE);
 	while (!repr)
@@ -91,7 +87,7 @@ FIXTURE_TEST(test_it_takes_too_long)
 	struct ftrace_stats_extra more = {0};
 	struct setup_errors errors = {0};
 
-	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
 	assert_true(session_symbols_wait(&s, 60000, done, &config));
 	event_active(s.timer, EV_TIMEOUT, 0); /* it is later than one would think */
 	event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -120,12 +116,12 @@ FIXTURE_TEST(test_the_table_is_there_already)
 	struct session_symbols other = {0};
 
 	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_RETAIN;
-	assert_int_equal(session_symbols_join(&other, loop, *state, &config), 0);
+	assert_int_equal(session_symbols_join(&other, loop, fake_root, &config), 0);
 	while (!other.user.is_ready)
 		event_base_loop(loop, EVLOOP_ONCE);
 	session_symbols_leave(&other);
 	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_CLEANUP_ON_STOP;
-	assert_int_equal(session_symbols_join(&s, loop, *state, &config), 0);
+	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
 	assert_false(session_symbols_wait(&s, 60000, done, &config));
 	assert_int_equal(repr, 0);
 }

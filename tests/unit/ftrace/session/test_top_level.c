@@ -3,7 +3,7 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/top_level.h"
@@ -42,15 +42,15 @@ static const char entry_format[] =
 	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
 
-static void begin_side(void **state, struct side *side)
+static void begin_side(struct side *side)
 {
 	*side = (struct side){.settings = {.drain_period_ms = 100, .buffer_size_kb = 8192}};
 	pb__ftrace_config__init(&side->config);
-	side->own = fake_instance(*state);
-	side->own.path = strdup(temp_dir_path(state, 0, "instances/x"));
+	side->own = fake_instance();
+	side->own.path = strdup(fake_path("instances/x"));
 	side->writer = fake_writer_new(4096);
 	side->setup = (struct setup){
-		.root = *state,
+		.root = fake_root,
 		.proc_root = "/nope",
 		.config = &side->config,
 		.instance = &side->own,
@@ -68,7 +68,7 @@ static void end_side(struct side *side)
 	setup_errors_deinit(&side->errors);
 }
 
-static int setup(void **state)
+SETUP
 {
 	static const char *const files[][2] = {
 		{"tracing_on", "1\n"},
@@ -92,26 +92,23 @@ static int setup(void **state)
 				       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"},
 	};
 
-	if (temp_dir_setup(state))
-		return -1;
+	fake_root_new();
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		fake_text(*state, files[i][0], files[i][1]);
-	if (mkfifo(temp_dir_path(state, 0, "per_cpu/cpu0/trace_pipe_raw"), 0600))
-		return -1;
-	pipe_fd = open(temp_dir_path(state, 0, "per_cpu/cpu0/trace_pipe_raw"), O_RDWR | O_NONBLOCK);
+		fake_text(files[i][0], files[i][1]);
+	assert_int_equal(mkfifo(fake_path("per_cpu/cpu0/trace_pipe_raw"), 0600), 0);
+	pipe_fd = open(fake_path("per_cpu/cpu0/trace_pipe_raw"), O_RDWR | O_NONBLOCK);
 	loop = event_base_new();
-	begin_side(state, &a);
-	begin_side(state, &b);
-	return 0;
+	begin_side(&a);
+	begin_side(&b);
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	end_side(&a);
 	end_side(&b);
 	event_base_free(loop);
 	close(pipe_fd);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
 
 static void want(struct event_selection *events, const char *group, const char *name)
@@ -148,8 +145,6 @@ static void assert_failed(const struct side *side, const char *text)
 		fail_msg("%s", side->errors.failed[0]);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(test_which_events)
 {
 	struct event_selection events = {0};
@@ -168,8 +163,8 @@ FIXTURE_TEST(test_which_events)
 	event_selection_deinit(&a.top.events);
 	want(&events, "ftrace", "print");
 	want(&events, "ftrace", "funcgraph_entry");
-	fake_text(*state, "instances/x/options/copy_trace_marker", "0\n");
-	fake_text(*state, "instances/x/available_tracers", "function_graph nop\n");
+	fake_text("instances/x/options/copy_trace_marker", "0\n");
+	fake_text("instances/x/available_tracers", "function_graph nop\n");
 	assert_int_equal(top_level_split(&a.top, &events, &a.setup), 0);
 	assert_int_equal(events.n, 4);
 	event_selection_deinit(&events);
@@ -181,63 +176,63 @@ FIXTURE_TEST(test_markers)
 {
 	assert_true(open_for(&a, "print"));
 	assert_null(a.errors.failed);
-	assert_string_equal(fake_read(*state, "tracing_on"), "0");
-	assert_string_equal(fake_read(*state, "trace"), "");
-	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "1408");
-	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
+	assert_string_equal(fake_read("tracing_on"), "0");
+	assert_string_equal(fake_read("trace"), "");
+	assert_string_equal(fake_read("trace_clock"), "boot");
+	assert_string_equal(fake_read("buffer_size_kb"), "1408");
+	assert_string_equal(fake_read("current_tracer"), "nop\n");
 	top_level_start(&a.top);
-	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read("tracing_on"), "1");
 	top_level_stop(&a.top);
-	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	assert_string_equal(fake_read("tracing_on"), "0");
 	assert_int_equal(top_level_close(&a.top), 0);
-	assert_string_equal(fake_read(*state, "tracing_on"), "1");
-	assert_string_equal(fake_read(*state, "trace_clock"), "local");
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "100");
+	assert_string_equal(fake_read("tracing_on"), "1");
+	assert_string_equal(fake_read("trace_clock"), "local");
+	assert_string_equal(fake_read("buffer_size_kb"), "100");
 }
 
 FIXTURE_TEST(test_one_reader_for_all)
 {
 	assert_true(open_for(&a, "print"));
 	top_level_start(&a.top);
-	fake_text(*state, "trace", "markers since");
+	fake_text("trace", "markers since");
 	assert_true(open_for(&b, "print"));
 	assert_ptr_equal(a.top.ring.ring, b.top.ring.ring);
-	assert_string_equal(fake_read(*state, "trace"), "markers since");
-	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read("trace"), "markers since");
+	assert_string_equal(fake_read("tracing_on"), "1");
 	top_level_stop(&a.top);
 	top_level_close(&a.top);
-	assert_string_equal(fake_read(*state, "tracing_on"), "1");
-	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	assert_string_equal(fake_read("tracing_on"), "1");
+	assert_string_equal(fake_read("trace_clock"), "boot");
 	top_level_start(&b.top);
 	top_level_stop(&b.top);
-	assert_string_equal(fake_read(*state, "tracing_on"), "0");
+	assert_string_equal(fake_read("tracing_on"), "0");
 	top_level_close(&b.top);
-	assert_string_equal(fake_read(*state, "tracing_on"), "1");
-	assert_string_equal(fake_read(*state, "trace_clock"), "local");
+	assert_string_equal(fake_read("tracing_on"), "1");
+	assert_string_equal(fake_read("trace_clock"), "local");
 }
 
 FIXTURE_TEST(test_a_ring_that_is_large_already)
 {
-	fake_text(*state, "buffer_size_kb", "4096\n");
+	fake_text("buffer_size_kb", "4096\n");
 	assert_true(open_for(&a, "print"));
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096\n");
+	assert_string_equal(fake_read("buffer_size_kb"), "4096\n");
 	top_level_close(&a.top);
 	/* Unless the config wants to have more. */
 	a.config.buffer_size_kb = 8192;
 	assert_true(open_for(&a, "print"));
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
+	assert_string_equal(fake_read("buffer_size_kb"), "8192");
 	top_level_close(&a.top);
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "4096");
+	assert_string_equal(fake_read("buffer_size_kb"), "4096");
 }
 
 FIXTURE_TEST(test_somebody_is_there)
 {
-	fake_text(*state, "set_event", "sched:sched_switch\n");
+	fake_text("set_event", "sched:sched_switch\n");
 	assert_false(open_for(&a, "print"));
 	assert_failed(&a, "ftrace/print (tracefs' top level is in use: sched:sched_switch");
-	assert_string_equal(fake_read(*state, "trace"), "markers of before");
-	assert_string_equal(fake_read(*state, "tracing_on"), "1\n");
+	assert_string_equal(fake_read("trace"), "markers of before");
+	assert_string_equal(fake_read("tracing_on"), "1\n");
 }
 
 FIXTURE_TEST(test_functions)
@@ -249,13 +244,13 @@ FIXTURE_TEST(test_functions)
 	want(&a.top.events, "ftrace", "print");
 	assert_true(open_for(&a, "funcgraph_entry"));
 	assert_null(a.errors.failed);
-	assert_string_equal(fake_read(*state, "current_tracer"), "function_graph");
-	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "vfs_*\n");
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "8192");
+	assert_string_equal(fake_read("current_tracer"), "function_graph");
+	assert_string_equal(fake_read("set_ftrace_filter"), "vfs_*\n");
+	assert_string_equal(fake_read("buffer_size_kb"), "8192");
 	assert_int_equal(a.top.table.n_events, 2);
 	top_level_close(&a.top);
-	assert_string_equal(fake_read(*state, "current_tracer"), "nop");
-	assert_string_equal(fake_read(*state, "set_ftrace_filter"), "");
+	assert_string_equal(fake_read("current_tracer"), "nop");
+	assert_string_equal(fake_read("set_ftrace_filter"), "");
 }
 
 /* The markers are there, then, and nothing else. */
@@ -268,12 +263,12 @@ FIXTURE_TEST(test_functions_that_cannot_be_had)
 	want(&a.top.events, "ftrace", "print");
 	assert_true(open_for(&a, "funcgraph_entry"));
 	assert_failed(&a, "option:function_filters (a:b");
-	assert_string_equal(fake_read(*state, "current_tracer"), "nop\n");
+	assert_string_equal(fake_read("current_tracer"), "nop\n");
 	top_level_close(&a.top);
 
 	setup_errors_deinit(&a.errors);
 	assert_false(open_for(&a, "funcgraph_entry"));
-	assert_string_equal(fake_read(*state, "tracing_on"), "1");
+	assert_string_equal(fake_read("tracing_on"), "1");
 }
 
 FIXTURE_TEST(test_the_tracer_and_others_readers)
@@ -300,14 +295,14 @@ FIXTURE_TEST(test_restrictions)
 	a.config.tids_to_trace = &tid;
 	a.config.n_tids_to_trace = 1;
 	assert_true(open_for(&a, "funcgraph_entry"));
-	assert_string_equal(fake_read(*state, "tracing_cpumask"), "1");
-	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "1 ");
+	assert_string_equal(fake_read("tracing_cpumask"), "1");
+	assert_string_equal(fake_read("set_ftrace_pid"), "1 ");
 	/* What is left out for one is for nobody else. */
 	assert_false(open_for(&b, "funcgraph_entry"));
 	assert_failed(&b, "another recording restricts the records of");
 	top_level_close(&a.top);
-	assert_string_equal(fake_read(*state, "tracing_cpumask"), "3");
-	assert_string_equal(fake_read(*state, "set_ftrace_pid"), "");
+	assert_string_equal(fake_read("tracing_cpumask"), "3");
+	assert_string_equal(fake_read("set_ftrace_pid"), "");
 }
 
 FIXTURE_TEST(test_triggers_do_not_pause_it)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <event2/event.h>
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/symbols/symbol_cache.h"
@@ -35,31 +35,27 @@ static void run(void)
 	event_base_dispatch(loop); /* until nothing is to be done */
 }
 
-static int setup(void **state)
+SETUP
 {
 	loop = event_base_new();
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "kallsyms", "1000 T first\n2000 t second\n");
-	fake_text(*state, "modules", "loop 1 2 - Live 0x0\n");
-	return 0;
+	fake_root_new();
+	fake_text("kallsyms", "1000 T first\n2000 t second\n");
+	fake_text("modules", "loop 1 2 - Live 0x0\n");
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	event_base_free(loop);
-	return temp_dir_teardown(state);
+	fake_root_remove();
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_one_table_for_all)
 {
 	struct session a = {0}, b = {0}, c = {0};
 	char name[SYMBOL_TABLE_NAME_MAX];
 
-	join(&a, *state, SYMBOL_CACHE_NONE);
-	join(&b, *state, SYMBOL_CACHE_NONE);
+	join(&a, fake_root, SYMBOL_CACHE_NONE);
+	join(&b, fake_root, SYMBOL_CACHE_NONE);
 	assert_null(symbol_cache_table(&a.user));
 	assert_int_equal(a.repr, 0);
 	run();
@@ -69,7 +65,7 @@ FIXTURE_TEST(test_one_table_for_all)
 	assert_ptr_equal(symbol_cache_table(&a.user), symbol_cache_table(&b.user));
 	assert_int_equal(symbol_table_name(symbol_cache_table(&a.user), 0x1234, name), 5);
 	/* Who comes later is told at once. */
-	join(&c, *state, SYMBOL_CACHE_NONE);
+	join(&c, fake_root, SYMBOL_CACHE_NONE);
 	assert_int_equal(c.repr, 1);
 	assert_ptr_equal(symbol_cache_table(&c.user), symbol_cache_table(&a.user));
 	symbol_cache_leave(&a.user);
@@ -79,7 +75,7 @@ FIXTURE_TEST(test_one_table_for_all)
 	symbol_cache_leave(&b.user);
 	symbol_cache_leave(&c.user);
 	/* It was freed: another one is read. */
-	join(&a, *state, SYMBOL_CACHE_NONE);
+	join(&a, fake_root, SYMBOL_CACHE_NONE);
 	assert_int_equal(a.repr, 0);
 	run();
 	assert_int_equal(a.repr, 1);
@@ -90,19 +86,19 @@ FIXTURE_TEST(test_those_who_leave_in_between)
 {
 	struct session a = {.leaves = true}, b = {.leaves = true}, c = {0};
 
-	join(&a, *state, SYMBOL_CACHE_NONE);
+	join(&a, fake_root, SYMBOL_CACHE_NONE);
 	symbol_cache_leave(&a.user); /* nothing is read for nobody */
 	run();
 	assert_int_equal(a.repr, 0);
 
 	a.leaves = true;
-	join(&a, *state, SYMBOL_CACHE_NONE);
-	join(&b, *state, SYMBOL_CACHE_NONE);
+	join(&a, fake_root, SYMBOL_CACHE_NONE);
+	join(&b, fake_root, SYMBOL_CACHE_NONE);
 	run();
 	assert_int_equal(a.repr, 1);
 	assert_int_equal(b.repr, 1);
 	assert_null(symbol_cache_table(&a.user));
-	join(&c, *state, SYMBOL_CACHE_NONE); /* both have left, and the table went with them */
+	join(&c, fake_root, SYMBOL_CACHE_NONE); /* both have left, and the table went with them */
 	assert_int_equal(c.repr, 0);
 	event_base_loop(loop, EVLOOP_ONCE);
 	symbol_cache_leave(&c.user);
@@ -113,24 +109,24 @@ FIXTURE_TEST(test_a_table_that_is_kept)
 {
 	struct session a = {0}, b = {0};
 
-	join(&a, *state, SYMBOL_CACHE_RETAIN);
+	join(&a, fake_root, SYMBOL_CACHE_RETAIN);
 	run();
 	symbol_cache_leave(&a.user);
-	fake_text(*state, "kallsyms", "1000 T another\n");
-	join(&a, *state, SYMBOL_CACHE_NONE); /* the old one, at once; it stays kept */
+	fake_text("kallsyms", "1000 T another\n");
+	join(&a, fake_root, SYMBOL_CACHE_NONE); /* the old one, at once; it stays kept */
 	assert_int_equal(a.repr, 1);
 	assert_int_equal(symbol_cache_table(&a.user)->n_functions, 2);
 	symbol_cache_leave(&a.user);
 	/* With other modules there are other functions. */
-	fake_text(*state, "modules", "");
-	join(&b, *state, SYMBOL_CACHE_RETAIN);
+	fake_text("modules", "");
+	join(&b, fake_root, SYMBOL_CACHE_RETAIN);
 	assert_int_equal(b.repr, 0);
 	run();
 	assert_int_equal(symbol_cache_table(&b.user)->n_functions, 1);
-	join(&a, *state, SYMBOL_CACHE_CLEANUP);
+	join(&a, fake_root, SYMBOL_CACHE_CLEANUP);
 	symbol_cache_leave(&a.user);
 	symbol_cache_leave(&b.user);
-	join(&a, *state, SYMBOL_CACHE_NONE);
+	join(&a, fake_root, SYMBOL_CACHE_NONE);
 	assert_int_equal(a.repr, 0);
 	symbol_cache_leave(&a.user);
 }
@@ -139,23 +135,23 @@ FIXTURE_TEST(test_no_table_and_why)
 {
 	struct session a = {0}, b = {0};
 
-	fake_text(*state, "kallsyms", "0000000000000000 T hidden\n");
-	join(&a, *state, SYMBOL_CACHE_RETAIN);
+	fake_text("kallsyms", "0000000000000000 T hidden\n");
+	join(&a, fake_root, SYMBOL_CACHE_RETAIN);
 	assert_int_equal(a.repr, 1);
 	assert_null(symbol_cache_table(&a.user));
 	assert_non_null(strstr(a.user.problem, "no addresses"));
 	symbol_cache_leave(&a.user);
 	/* An empty one is never kept. */
-	fake_text(*state, "kallsyms", "1000 D data\n");
-	join(&b, *state, SYMBOL_CACHE_RETAIN);
+	fake_text("kallsyms", "1000 D data\n");
+	join(&b, fake_root, SYMBOL_CACHE_RETAIN);
 	assert_int_equal(b.repr, 0);
 	run();
 	assert_int_equal(b.repr, 1);
 	assert_null(symbol_cache_table(&b.user));
 	assert_non_null(strstr(b.user.problem, "no functions"));
 	symbol_cache_leave(&b.user);
-	fake_text(*state, "kallsyms", "1000 T a\n");
-	join(&b, *state, SYMBOL_CACHE_NONE);
+	fake_text("kallsyms", "1000 T a\n");
+	join(&b, fake_root, SYMBOL_CACHE_NONE);
 	run();
 	assert_null(b.user.problem);
 	assert_int_equal(symbol_cache_table(&b.user)->n_functions, 1);

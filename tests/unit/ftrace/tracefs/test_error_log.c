@@ -54,15 +54,15 @@ TEST(test_commands_that_are_not_there)
 	assert_int_equal(e.at, 0);
 }
 
-TEST_WITH(test_the_log_of_a_folder, temp_dir_setup, temp_dir_teardown)
+FOLDER_TEST(test_the_log_of_a_folder)
 {
 	struct error_log_entry e;
 
-	assert_false(error_log_read(*state, "keys=nope", &e));
-	fake_text(*state, "error_log", "");
-	assert_false(error_log_read(*state, "keys=nope", &e));
-	fake_text(*state, "error_log", log_text);
-	assert_true(error_log_read(*state, "keys=nope", &e));
+	assert_false(error_log_read(fake_root, "keys=nope", &e));
+	fake_text("error_log", "");
+	assert_false(error_log_read(fake_root, "keys=nope", &e));
+	fake_text("error_log", log_text);
+	assert_true(error_log_read(fake_root, "keys=nope", &e));
 }
 
 TEST(test_a_sentence)

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with filters is in tests/root/test_filters.sh. */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "ftrace/tracefs/filter_file.c"
 #include "unit/ftrace/setups.h"
 
 static struct err_text e;
 
-static int setup_folder(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_event(*state, "sched/sched_switch");
-	setup_begin(*state, "");
-	return 0;
+	fake_root_new();
+	fake_event("sched/sched_switch");
+	setup_begin("");
 }
 
 static const char *explain(const char *left, const char *filter)
@@ -66,24 +64,27 @@ TEST(test_words_of_a_form_never_seen)
 	assert_string_equal(explain("a ^ b\nparse_error: x\n", "a"), "x at character 1: ^a");
 }
 
-#define WITH_FOLDER(name) TEST_WITH(name, setup_folder, setup_teardown)
+TEARDOWN
+{
+	setup_remove();
+}
 
-WITH_FOLDER(test_writing)
+FIXTURE_TEST(test_writing)
 {
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", "a == 1", &e), 0);
-	assert_string_equal(fake_written(*state, "events/sched/sched_switch/filter"), "a == 1");
+	assert_string_equal(fake_written("events/sched/sched_switch/filter"), "a == 1");
 	filter_file_clear(&instance, "sched", "sched_switch");
-	assert_string_equal(fake_written(*state, "events/sched/sched_switch/filter"), "0");
+	assert_string_equal(fake_written("events/sched/sched_switch/filter"), "0");
 
 	assert_int_equal(filter_file_write(&instance, "sched", "nope", "a == 1", &e), -ENOENT);
 	assert_string_equal(e.text, "the kernel cannot filter this event");
-	fake_refusal(*state, "events/sched/sched_switch/filter");
+	fake_refusal("events/sched/sched_switch/filter");
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", "a == 1", &e),
 			 -EISDIR);
 	assert_string_equal(e.text, "Is a directory: a == 1");
 }
 
-WITH_FOLDER(test_longer_than_the_kernel_takes)
+FIXTURE_TEST(test_longer_than_the_kernel_takes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *filter = malloc(page + 1);
@@ -92,7 +93,7 @@ WITH_FOLDER(test_longer_than_the_kernel_takes)
 	filter[page] = '\0';
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", filter, &e), -E2BIG);
 	assert_non_null(strstr(e.text, "the kernel's limit is"));
-	assert_string_equal(fake_written(*state, "events/sched/sched_switch/filter"), "");
+	assert_string_equal(fake_written("events/sched/sched_switch/filter"), "");
 	filter[page - 1] = '\0';
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", filter, &e), 0);
 	free(filter);

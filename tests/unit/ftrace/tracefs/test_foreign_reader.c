@@ -1,48 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/foreign_reader.h"
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "t/trace_pipe", "");
-	fake_text(*state, "t/per_cpu/cpu0/trace_pipe_raw", "");
-	fake_text(*state, "t/instances/x/trace_pipe", "");
-	fake_text(*state, "p/7/comm", "first\n");
-	fake_text(*state, "p/9/comm", "second\n");
-	fake_text(*state, "p/self/comm", "not a number\n");
-	fake_mkdirs(temp_dir_path(state, 2, "p/7/fd/x"));
-	fake_mkdirs(temp_dir_path(state, 2, "p/9/fd/x"));
-	fake_mkdirs(temp_dir_path(state, 2, "p/self/fd/x"));
-	return 0;
+	fake_root_new();
+	fake_text("t/trace_pipe", "");
+	fake_text("t/per_cpu/cpu0/trace_pipe_raw", "");
+	fake_text("t/instances/x/trace_pipe", "");
+	fake_text("p/7/comm", "first\n");
+	fake_text("p/9/comm", "second\n");
+	fake_text("p/self/comm", "not a number\n");
+	fake_mkdirs(fake_path("p/7/fd/x"));
+	fake_mkdirs(fake_path("p/9/fd/x"));
+	fake_mkdirs(fake_path("p/self/fd/x"));
 }
 
-static bool find(void **state, struct foreign_reader *r)
+static bool find(struct foreign_reader *r)
 {
-	return foreign_reader_find(temp_dir_path(state, 0, "t"), temp_dir_path(state, 1, "p"), r);
+	return foreign_reader_find(fake_path("t"), fake_path("p"), r);
 }
 
-static void has_open(void **state, const char *fd, const char *file)
+static void has_open(const char *fd, const char *file)
 {
-	assert_int_equal(symlink(temp_dir_path(state, 2, file), temp_dir_path(state, 3, fd)), 0);
+	assert_int_equal(symlink(fake_path(file), fake_path(fd)), 0);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+TEARDOWN
+{
+	fake_root_remove();
+}
 
 FIXTURE_TEST(test_found)
 {
 	struct foreign_reader r;
 
-	assert_false(find(state, &r));
-	has_open(state, "p/7/fd/0", "t/instances/x/trace_pipe"); /* another instance's */
-	has_open(state, "p/7/fd/1", "p/7/comm");
-	has_open(state, "p/7/fd/2", "gone/trace_pipe");
-	has_open(state, "p/self/fd/3", "t/trace_pipe");
-	assert_false(find(state, &r));
-	has_open(state, "p/9/fd/4", "t/per_cpu/cpu0/trace_pipe_raw");
-	assert_true(find(state, &r));
+	assert_false(find(&r));
+	has_open("p/7/fd/0", "t/instances/x/trace_pipe"); /* another instance's */
+	has_open("p/7/fd/1", "p/7/comm");
+	has_open("p/7/fd/2", "gone/trace_pipe");
+	has_open("p/self/fd/3", "t/trace_pipe");
+	assert_false(find(&r));
+	has_open("p/9/fd/4", "t/per_cpu/cpu0/trace_pipe_raw");
+	assert_true(find(&r));
 	assert_int_equal(r.pid, 9);
 	assert_string_equal(r.name, "second");
 }
@@ -52,7 +53,7 @@ FIXTURE_TEST(test_nothing_to_find)
 	struct foreign_reader r;
 
 	assert_false(foreign_reader_find("/nope", "/proc", &r));
-	assert_false(foreign_reader_find(temp_dir_path(state, 0, "t"), "/nope", &r));
+	assert_false(foreign_reader_find(fake_path("t"), "/nope", &r));
 }
 
 /* With descriptors of real processes. We ourselves are nobody else. */
@@ -63,9 +64,9 @@ FIXTURE_TEST(test_a_process)
 	pid_t pid;
 	char c;
 
-	fd = open(temp_dir_path(state, 2, "t/trace_pipe"), O_RDONLY | O_CLOEXEC);
+	fd = open(fake_path("t/trace_pipe"), O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_false(foreign_reader_find(temp_dir_path(state, 0, "t"), "/proc", &r));
+	assert_false(foreign_reader_find(fake_path("t"), "/proc", &r));
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -74,7 +75,7 @@ FIXTURE_TEST(test_a_process)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
-	assert_true(foreign_reader_find(temp_dir_path(state, 0, "t"), "/proc", &r));
+	assert_true(foreign_reader_find(fake_path("t"), "/proc", &r));
 	assert_int_equal(r.pid, pid);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);

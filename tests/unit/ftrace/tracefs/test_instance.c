@@ -6,24 +6,22 @@
 #include "ftrace/tracefs/override.h"
 #include "ftrace/ring/ring_config.h"
 
-#define WITH_FOLDER(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
-
-WITH_FOLDER(test_a_folder_that_is_no_tracefs)
+FOLDER_TEST(test_a_folder_that_is_no_tracefs)
 {
 	struct instance i;
 	struct err_text e;
 	char want[300];
 
-	assert_int_equal(instance_make(&i, *state, 5, &e), -ENOENT);
+	assert_int_equal(instance_make(&i, fake_root, 5, &e), -ENOENT);
 	assert_false(instance_is_made(&i));
-	assert_non_null(strstr(e.text, *state));
+	assert_non_null(strstr(e.text, fake_root));
 	assert_int_equal(instance_remove(&i), 0);
 
 	/* mkdir works, but no files appear: nothing is left of it. */
-	fake_text(*state, "instances/other/x", "");
-	assert_int_equal(instance_make(&i, *state, 5, &e), -ENOENT);
+	fake_text("instances/other/x", "");
+	assert_int_equal(instance_make(&i, fake_root, 5, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "tracing_on"));
-	snprintf(want, sizeof(want), "%s/instances/sonda-%d-5", (char *)*state, (int)getpid());
+	snprintf(want, sizeof(want), "%s/instances/sonda-%d-5", fake_root, (int)getpid());
 	assert_int_equal(access(want, F_OK), -1);
 }
 
@@ -39,16 +37,16 @@ TEST(test_paths_too_long)
 	assert_int_equal(instance_make(&i, root, 5, &e), -ENAMETOOLONG);
 }
 
-WITH_FOLDER(test_files)
+FOLDER_TEST(test_files)
 {
 	struct instance i;
 	char *text;
 	int fd;
 
-	fake_text(*state, "instances/x/tracing_on", "1\n");
-	i = fake_instance(*state);
+	fake_text("instances/x/tracing_on", "1\n");
+	i = fake_instance();
 	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
-	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "0");
+	assert_string_equal(fake_read("instances/x/tracing_on"), "0");
 	assert_int_equal(instance_write(&i, "nope", "0"), -ENOENT);
 	text = instance_read(&i, "tracing_on");
 	assert_string_equal(text, "0");
@@ -61,7 +59,7 @@ WITH_FOLDER(test_files)
 	fake_instance_free(&i);
 }
 
-WITH_FOLDER(test_clock_that_is_on)
+FOLDER_TEST(test_clock_that_is_on)
 {
 	static const struct {
 		const char *text;
@@ -77,86 +75,87 @@ WITH_FOLDER(test_clock_that_is_on)
 	struct instance i;
 
 	for (unsigned n = 0; n < sizeof(clocks) / sizeof(*clocks); n++) {
-		fake_text(*state, "instances/x/trace_clock", clocks[n].text);
-		i = fake_instance(*state);
+		fake_text("instances/x/trace_clock", clocks[n].text);
+		i = fake_instance();
 		assert_int_equal(instance_clock(&i), clocks[n].clock);
 		fake_instance_free(&i);
 	}
 }
 
-WITH_FOLDER(test_which_clock_is_wanted)
+FOLDER_TEST(test_which_clock_is_wanted)
 {
 	struct instance i;
 
-	fake_text(*state, "instances/x/trace_clock", "");
-	i = fake_instance(*state);
+	fake_text("instances/x/trace_clock", "");
+	i = fake_instance();
 	instance_set_clock(&i, false);
-	assert_string_equal(fake_read(*state, "instances/x/trace_clock"), "boot");
+	assert_string_equal(fake_read("instances/x/trace_clock"), "boot");
 	instance_set_clock(&i, true);
-	assert_string_equal(fake_read(*state, "instances/x/trace_clock"), "mono_raw");
+	assert_string_equal(fake_read("instances/x/trace_clock"), "mono_raw");
 	fake_instance_free(&i);
 }
 
-WITH_FOLDER(test_events_are_switched_on)
+FOLDER_TEST(test_events_are_switched_on)
 {
 	struct instance i;
 
-	fake_text(*state, "instances/x/events/sched/sched_switch/enable", "0");
-	fake_text(*state, "instances/x/options/other", "0");
-	i = fake_instance(*state);
+	fake_text("instances/x/events/sched/sched_switch/enable", "0");
+	fake_text("instances/x/options/other", "0");
+	i = fake_instance();
 	assert_int_equal(instance_enable_event(&i, "sched", "sched_switch"), 0);
-	assert_string_equal(fake_read(*state, "instances/x/events/sched/sched_switch/enable"), "1");
+	assert_string_equal(fake_read("instances/x/events/sched/sched_switch/enable"), "1");
 	/* The other way, for a kernel that refuses the first; then none. */
 	assert_true(instance_enable_event(&i, "sched", "nope") < 0);
-	fake_text(*state, "instances/x/set_event", "");
+	fake_text("instances/x/set_event", "");
 	assert_int_equal(instance_enable_event(&i, "sched", "nope"), 0);
-	assert_string_equal(fake_read(*state, "instances/x/set_event"), "sched:nope");
+	assert_string_equal(fake_read("instances/x/set_event"), "sched:nope");
 
 	assert_int_equal(instance_copy_markers(&i), -EOPNOTSUPP);
-	fake_text(*state, "instances/x/options/copy_trace_marker", "0");
-	fake_text(*state, "instances/x/tracing_on", "1");
+	fake_text("instances/x/options/copy_trace_marker", "0");
+	fake_text("instances/x/tracing_on", "1");
 	assert_int_equal(instance_copy_markers(&i), 0);
-	assert_string_equal(fake_read(*state, "instances/x/options/copy_trace_marker"), "1");
+	assert_string_equal(fake_read("instances/x/options/copy_trace_marker"), "1");
 	assert_int_equal(instance_stop(&i), 0);
-	assert_string_equal(fake_read(*state, "instances/x/options/copy_trace_marker"), "0");
+	assert_string_equal(fake_read("instances/x/options/copy_trace_marker"), "0");
 	fake_instance_free(&i);
 }
 
-static struct instance lent(void **state, const char *place)
+static struct instance lent(const char *place)
 {
 	struct instance i;
 
-	assert_int_equal(instance_attach(&i,
-					 &(struct override_target){.root = *state, .place = place},
-					 NULL),
-			 0);
+	assert_int_equal(
+		instance_attach(&i, &(struct override_target){.root = fake_root, .place = place},
+				NULL),
+		0);
 	return i;
 }
 
-WITH_FOLDER(test_attached_instances_are_left_as_they_were)
+FOLDER_TEST(test_attached_instances_are_left_as_they_were)
 {
 	struct instance i, j;
 	struct err_text e;
 	int fd;
 
-	fake_text(*state, "instances/x/tracing_on", "1\n");
-	fake_text(*state, "instances/x/set_event_pid", "");
-	fake_text(*state, "instances/x/set_ftrace_filter", "");
-	fake_text(*state, "instances/x/trace", "records");
-	fake_text(*state, "instances/x/events/a/b/enable", "0\n");
-	assert_int_equal(
-		instance_attach(
-			&i, &(struct override_target){.root = *state, .place = "instances/y"}, &e),
-		-ENOENT);
-	i = lent(state, "instances/x");
+	fake_text("instances/x/tracing_on", "1\n");
+	fake_text("instances/x/set_event_pid", "");
+	fake_text("instances/x/set_ftrace_filter", "");
+	fake_text("instances/x/trace", "records");
+	fake_text("instances/x/events/a/b/enable", "0\n");
+	assert_int_equal(instance_attach(&i,
+					 &(struct override_target){.root = fake_root,
+								   .place = "instances/y"},
+					 &e),
+			 -ENOENT);
+	i = lent("instances/x");
 	assert_false(instance_is_own(&i) || instance_has_other_sessions(&i));
 	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
-	j = lent(state, "instances/x");
+	j = lent("instances/x");
 	assert_true(instance_has_other_sessions(&j));
 	assert_int_equal(instance_enable_event(&j, "a", "b"), 0);
 	assert_true(instance_enable_event(&j, "a", "c") < 0);
 	assert_int_equal(instance_remove(&j), 0);
-	assert_string_equal(fake_read(*state, "instances/x/events/a/b/enable"), "0");
+	assert_string_equal(fake_read("instances/x/events/a/b/enable"), "0");
 
 	/* Somebody knows who writes into its trace_marker; the top level's are no part of it. */
 	assert_true(instance_can_copy_markers(&i));
@@ -169,71 +168,71 @@ WITH_FOLDER(test_attached_instances_are_left_as_they_were)
 	assert_int_equal(instance_write(&i, "set_ftrace_filter", ""), 0);
 	assert_int_equal(instance_append(&i, "set_ftrace_filter", "f"), 0);
 	assert_int_equal(instance_clear(&i), 0);
-	assert_string_equal(fake_read(*state, "instances/x/trace"), "");
+	assert_string_equal(fake_read("instances/x/trace"), "");
 	assert_int_equal(instance_stop(&i), 0);
-	assert_string_equal(fake_read(*state, "instances/x/tracing_on"), "1");
+	assert_string_equal(fake_read("instances/x/tracing_on"), "1");
 	assert_int_equal(instance_remove(&i), 0);
-	assert_string_equal(fake_read(*state, "instances/x/set_event_pid"), "");
-	assert_string_equal(fake_read(*state, "instances/x/set_ftrace_filter"), "");
+	assert_string_equal(fake_read("instances/x/set_event_pid"), "");
+	assert_string_equal(fake_read("instances/x/set_ftrace_filter"), "");
 }
 
 /* The common size that was, and single CPUs that had another. The last one may not be there: it has
  * no size of its own that could be written. */
-WITH_FOLDER(test_rings_of_different_sizes)
+FOLDER_TEST(test_rings_of_different_sizes)
 {
 	struct instance i;
 
-	fake_text(*state, "tracing_on", "1\n");
-	fake_text(*state, "buffer_size_kb", "X\n");
-	fake_text(*state, "buffer_subbuf_size_kb", "4\n");
-	fake_text(*state, "per_cpu/cpu0/buffer_size_kb", "100\n");
-	fake_text(*state, "per_cpu/cpu1/buffer_size_kb", "300\n");
-	fake_text(*state, "per_cpu/cpu2/buffer_size_kb", "100\n");
-	fake_text(*state, "per_cpu/cpu10/buffer_size_kb", "100\n");
-	i = lent(state, "");
-	assert_string_equal(i.path, *state);
+	fake_text("tracing_on", "1\n");
+	fake_text("buffer_size_kb", "X\n");
+	fake_text("buffer_subbuf_size_kb", "4\n");
+	fake_text("per_cpu/cpu0/buffer_size_kb", "100\n");
+	fake_text("per_cpu/cpu1/buffer_size_kb", "300\n");
+	fake_text("per_cpu/cpu2/buffer_size_kb", "100\n");
+	fake_text("per_cpu/cpu10/buffer_size_kb", "100\n");
+	i = lent("");
+	assert_string_equal(i.path, fake_root);
 	assert_int_equal(instance_ring_kb(&i), 300);
 	assert_int_equal(instance_subbuf_kb(&i), 4);
 	instance_save_sizes(&i);
 	assert_int_equal(instance_write(&i, "buffer_subbuf_size_kb", "32"), 0);
 	assert_int_equal(instance_write(&i, "buffer_size_kb", "512"), 0);
-	fake_text(*state, "per_cpu/cpu1/buffer_size_kb", "512\n");
-	fake_text(*state, "per_cpu/cpu10/buffer_size_kb", "512\n");
+	fake_text("per_cpu/cpu1/buffer_size_kb", "512\n");
+	fake_text("per_cpu/cpu10/buffer_size_kb", "512\n");
 	assert_int_equal(instance_remove(&i), 0);
-	assert_string_equal(fake_read(*state, "buffer_size_kb"), "100");
-	assert_string_equal(fake_read(*state, "buffer_subbuf_size_kb"), "4");
-	assert_string_equal(fake_read(*state, "per_cpu/cpu1/buffer_size_kb"), "300");
+	assert_string_equal(fake_read("buffer_size_kb"), "100");
+	assert_string_equal(fake_read("buffer_subbuf_size_kb"), "4");
+	assert_string_equal(fake_read("per_cpu/cpu1/buffer_size_kb"), "300");
 	/* The kernel does that. */
-	assert_string_equal(fake_read(*state, "per_cpu/cpu10/buffer_size_kb"), "512\n");
+	assert_string_equal(fake_read("per_cpu/cpu10/buffer_size_kb"), "512\n");
 }
 
-WITH_FOLDER(test_what_another_session_needs_stays)
+FOLDER_TEST(test_what_another_session_needs_stays)
 {
 	struct instance i, j;
 
-	fake_text(*state, "tracing_on", "1\n");
-	fake_text(*state, "trace_clock", "[global] boot\n");
-	i = lent(state, "");
-	j = lent(state, "");
+	fake_text("tracing_on", "1\n");
+	fake_text("trace_clock", "[global] boot\n");
+	i = lent("");
+	j = lent("");
 	assert_int_equal(instance_write(&i, "trace_clock", "boot"), 0);
 	assert_null(instance_refused_file(&j));
 	/* Nothing else is tried where the clock is another session's. */
 	instance_set_clock(&j, true);
-	assert_string_equal(fake_read(*state, "trace_clock"), "boot");
+	assert_string_equal(fake_read("trace_clock"), "boot");
 	assert_string_equal(instance_refused_file(&j), "trace_clock");
 	assert_int_equal(instance_remove(&i), 0);
 	assert_int_equal(instance_remove(&j), 0);
-	assert_string_equal(fake_read(*state, "trace_clock"), "global");
+	assert_string_equal(fake_read("trace_clock"), "global");
 }
 
-TEST_WITH(test_tracers_and_sizes_of_an_instance, temp_dir_setup, temp_dir_teardown)
+FOLDER_TEST(test_tracers_and_sizes_of_an_instance)
 {
 	struct instance i;
 
-	fake_text(*state, "tracing_on", "1\n");
-	fake_text(*state, "available_tracers", "blk function_graph nop\n");
-	fake_text(*state, "buffer_size_kb", "7 (expanded: 1408)\n");
-	i = lent(state, "");
+	fake_text("tracing_on", "1\n");
+	fake_text("available_tracers", "blk function_graph nop\n");
+	fake_text("buffer_size_kb", "7 (expanded: 1408)\n");
+	i = lent("");
 	assert_true(instance_has_tracer(&i, "function_graph"));
 	assert_true(instance_has_tracer(&i, "nop"));
 	assert_false(instance_has_tracer(&i, "function"));

@@ -1,64 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/override.h"
 #include "ftrace/tracefs/undo_log.h"
 
-static const char *root(void **state)
+static const char *root(void)
 {
-	return temp_dir_path(state, 0, "t");
+	return fake_path("t");
 }
 
-static const char *records(void **state)
+static const char *records(void)
 {
-	return temp_dir_path(state, 1, "s");
+	return fake_path("s");
 }
 
-static int try_loan(void **state, const char *place, struct override **ret, struct err_text *e)
+static int try_loan(const char *place, struct override **ret, struct err_text *e)
 {
-	return override_new(&(struct override_target){.root = root(state),
-						      .place = place,
-						      .state = records(state)},
-			    ret, e);
+	return override_new(
+		&(struct override_target){.root = root(), .place = place, .state = records()}, ret,
+		e);
 }
 
-static struct override * override(void **state, const char *place)
+static struct override * override(const char *place)
 {
 	struct override *l;
 
-	assert_int_equal(try_loan(state, place, &l, NULL), 0);
+	assert_int_equal(try_loan(place, &l, NULL), 0);
 	return l;
 }
 
-static int setup(void **state)
+SETUP
 {
-	if (temp_dir_setup(state))
-		return -1;
-	fake_text(*state, "t/tracing_on", "0\n");
-	fake_text(*state, "t/trace_clock", "[local] boot\n");
-	fake_text(*state, "t/current_tracer", "nop\n");
-	fake_text(*state, "t/set_event_pid", "");
-	fake_text(*state, "t/set_ftrace_filter", "#### all functions enabled ####\n");
-	fake_text(*state, "t/events/a/b/enable", "0\n");
-	fake_text(*state, "t/events/a/c/enable", "1\n");
-	fake_text(*state, "t/events/a/b/filter", "none\n");
-	fake_text(*state, "t/events/a/b/trigger", "");
-	return 0;
+	fake_root_new();
+	fake_text("t/tracing_on", "0\n");
+	fake_text("t/trace_clock", "[local] boot\n");
+	fake_text("t/current_tracer", "nop\n");
+	fake_text("t/set_event_pid", "");
+	fake_text("t/set_ftrace_filter", "#### all functions enabled ####\n");
+	fake_text("t/events/a/b/enable", "0\n");
+	fake_text("t/events/a/c/enable", "1\n");
+	fake_text("t/events/a/b/filter", "none\n");
+	fake_text("t/events/a/b/trigger", "");
 }
 
-static const char *reads(void **state, const char *file)
+static const char *reads(const char *file)
 {
 	char name[128];
 
 	snprintf(name, sizeof(name), "t/%s", file);
-	return fake_read(*state, name);
+	return fake_read(name);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
+TEARDOWN
+{
+	fake_root_remove();
+}
 
 FIXTURE_TEST(test_as_it_was)
 {
-	struct override *l = override(state, "");
+	struct override *l = override("");
 
 	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
 	assert_int_equal(override_write(l, "trace_clock", "local"), 0); /* it is */
@@ -67,36 +67,36 @@ FIXTURE_TEST(test_as_it_was)
 	assert_int_equal(override_write(l, "events/a/b/filter", "x == 1"), 0);
 	assert_int_equal(override_write(l, "events/a/b/filter", "x == 2"), 0);
 	assert_int_equal(override_write(l, "nope", "1"), -ENOENT);
-	assert_string_equal(reads(state, "tracing_on"), "1");
-	assert_string_equal(reads(state, "trace_clock"), "[local] boot\n");
+	assert_string_equal(reads("tracing_on"), "1");
+	assert_string_equal(reads("trace_clock"), "[local] boot\n");
 	assert_false(override_has_changed(l, "trace_clock"));
-	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
-	assert_string_equal(reads(state, "events/a/b/filter"), "x == 2");
+	assert_string_equal(reads("events/a/c/enable"), "1\n");
+	assert_string_equal(reads("events/a/b/filter"), "x == 2");
 	assert_null(override_refused(l));
 	override_free(l);
-	assert_string_equal(reads(state, "tracing_on"), "0");
-	assert_string_equal(reads(state, "events/a/b/enable"), "0");
-	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
-	assert_string_equal(reads(state, "events/a/b/filter"), "0");
-	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
+	assert_string_equal(reads("tracing_on"), "0");
+	assert_string_equal(reads("events/a/b/enable"), "0");
+	assert_string_equal(reads("events/a/c/enable"), "1\n");
+	assert_string_equal(reads("events/a/b/filter"), "0");
+	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 	assert_null(override_free(NULL));
 }
 
 FIXTURE_TEST(test_what_others_change_meanwhile_stays)
 {
-	struct override *l = override(state, "");
+	struct override *l = override("");
 
 	assert_int_equal(override_write(l, "trace_clock", "boot"), 0);
 	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
-	fake_text(*state, "t/trace_clock", "local boot [tai]\n");
+	fake_text("t/trace_clock", "local boot [tai]\n");
 	override_free(l);
-	assert_string_equal(reads(state, "trace_clock"), "local boot [tai]\n");
-	assert_string_equal(reads(state, "tracing_on"), "0");
+	assert_string_equal(reads("trace_clock"), "local boot [tai]\n");
+	assert_string_equal(reads("tracing_on"), "0");
 }
 
 FIXTURE_TEST(test_the_last_one_puts_back)
 {
-	struct override *a = override(state, ""), *b = override(state, "");
+	struct override *a = override(""), *b = override("");
 
 	assert_int_equal(override_write(a, "events/a/b/enable", "1"), 0);
 	assert_true(override_others_hold(b, "events/a/b/enable"));
@@ -109,28 +109,28 @@ FIXTURE_TEST(test_the_last_one_puts_back)
 	assert_int_equal(override_write(b, "tracing_on", "1"), 0);
 	assert_int_equal(override_write(a, "tracing_on", "1"), 0);
 	override_release(a, "tracing_on");
-	assert_string_equal(reads(state, "tracing_on"), "1");
+	assert_string_equal(reads("tracing_on"), "1");
 	override_free(a);
 	assert_false(override_others_hold(b, "events/a/b/enable"));
 	assert_true(override_has_changed(b, "events/a/b/enable"));
-	assert_string_equal(reads(state, "events/a/b/enable"), "1");
-	assert_string_equal(reads(state, "tracing_on"), "1");
+	assert_string_equal(reads("events/a/b/enable"), "1");
+	assert_string_equal(reads("tracing_on"), "1");
 	override_release(b, "tracing_on");
-	assert_string_equal(reads(state, "tracing_on"), "0");
+	assert_string_equal(reads("tracing_on"), "0");
 	override_free(b);
-	assert_string_equal(reads(state, "events/a/b/enable"), "0");
+	assert_string_equal(reads("events/a/b/enable"), "0");
 }
 
 FIXTURE_TEST(test_one_value_for_all)
 {
-	struct override *a = override(state, ""), *b = override(state, "");
+	struct override *a = override(""), *b = override("");
 
 	assert_int_equal(override_write(a, "current_tracer", "function_graph"), 0);
 	assert_int_equal(override_write(b, "current_tracer", "function_graph"), 0);
 	assert_int_equal(override_write(b, "current_tracer", "function"), -EBUSY);
 	assert_string_equal(override_refused(b), "current_tracer");
 	assert_int_equal(override_write(a, "current_tracer", "function"), -EBUSY);
-	assert_string_equal(reads(state, "current_tracer"), "function_graph");
+	assert_string_equal(reads("current_tracer"), "function_graph");
 	/* What was as one wanted it is his, too. */
 	assert_int_equal(override_write(a, "trace_clock", "local"), 0);
 	assert_int_equal(override_write(b, "trace_clock", "boot"), -EBUSY);
@@ -138,36 +138,36 @@ FIXTURE_TEST(test_one_value_for_all)
 	assert_int_equal(override_write(b, "trace_clock", "boot"), 0);
 	assert_int_equal(override_write(b, "current_tracer", "function"), 0);
 	override_free(b);
-	assert_string_equal(reads(state, "current_tracer"), "nop");
-	assert_string_equal(reads(state, "trace_clock"), "local");
+	assert_string_equal(reads("current_tracer"), "nop");
+	assert_string_equal(reads("trace_clock"), "local");
 }
 
 FIXTURE_TEST(test_who_leaves_records_out_is_alone)
 {
-	struct override *a = override(state, ""), *b = override(state, ""), *c;
+	struct override *a = override(""), *b = override(""), *c;
 	struct err_text e;
 
 	assert_int_equal(override_write(a, "events/a/b/filter", "x == 1"), -EBUSY);
 	assert_int_equal(override_save(a, "set_event_pid", NULL), -EBUSY);
 	override_free(b);
 	assert_int_equal(override_write(a, "events/a/b/filter", "x == 1"), 0);
-	assert_int_equal(try_loan(state, "", &c, &e), -EBUSY);
+	assert_int_equal(try_loan("", &c, &e), -EBUSY);
 	assert_non_null(strstr(e.text, "events/a/b/filter"));
 	/* Another place is another matter. */
-	fake_text(*state, "t/instances/x/tracing_on", "1\n");
-	c = override(state, "instances/x");
+	fake_text("t/instances/x/tracing_on", "1\n");
+	c = override("instances/x");
 	assert_false(override_others_hold(c, "events/a/b/filter"));
 	override_free(c);
 
 	/* Who reads no records there does not mind. */
-	assert_int_equal(override_new(&(struct override_target){.root = root(state),
+	assert_int_equal(override_new(&(struct override_target){.root = root(),
 								.place = "",
 								.reads_nothing = true},
 				      &c, NULL),
 			 0);
 	assert_int_equal(override_write(a, "set_event_pid", "1"), 0);
 	override_free(a);
-	a = override(state, "");
+	a = override("");
 	assert_int_equal(override_write(a, "events/a/b/filter", "x == 1"), 0);
 	override_free(c);
 	override_free(a);
@@ -175,70 +175,70 @@ FIXTURE_TEST(test_who_leaves_records_out_is_alone)
 
 FIXTURE_TEST(test_who_joins_keeps_what_he_found)
 {
-	struct override *a = override(state, ""), *b = override(state, "");
+	struct override *a = override(""), *b = override("");
 
 	assert_int_equal(override_write(a, "trace_clock", "boot"), 0);
 	assert_int_equal(override_write(a, "current_tracer", "nop"), 0); /* it is */
 	assert_int_equal(override_write(a, "events/a/b/enable", "1"), 0);
 	override_join(b);
 	override_free(a);
-	assert_string_equal(reads(state, "trace_clock"), "boot");
-	assert_string_equal(reads(state, "events/a/b/enable"), "0");
+	assert_string_equal(reads("trace_clock"), "boot");
+	assert_string_equal(reads("events/a/b/enable"), "0");
 	override_free(b);
-	assert_string_equal(reads(state, "trace_clock"), "local");
+	assert_string_equal(reads("trace_clock"), "local");
 }
 
 FIXTURE_TEST(test_lists)
 {
-	struct override *a = override(state, ""), *b = override(state, "");
+	struct override *a = override(""), *b = override("");
 
 	assert_int_equal(override_append(a, "set_ftrace_filter", "x\n"), -EBUSY); /* not begun */
 	assert_int_equal(override_write(a, "set_ftrace_filter", ""), 0);
-	fake_text(*state, "t/set_ftrace_filter", ""); /* the comment is the kernel's */
+	fake_text("t/set_ftrace_filter", ""); /* the comment is the kernel's */
 	assert_int_equal(override_append(a, "set_ftrace_filter", "x\n"), 0);
 	assert_int_equal(override_append(a, "set_ftrace_filter", "y\n"), 0);
-	assert_string_equal(reads(state, "set_ftrace_filter"), "x\ny\n");
+	assert_string_equal(reads("set_ftrace_filter"), "x\ny\n");
 	assert_int_equal(override_write(b, "set_ftrace_filter", "x\n"), -EBUSY);
 	assert_int_equal(override_append(b, "set_ftrace_filter", "x\n"), -EBUSY);
 	assert_int_equal(override_write(b, "set_ftrace_filter", "x\ny\n"), 0);
 	override_free(a);
-	assert_string_equal(reads(state, "set_ftrace_filter"), "x\ny\n");
+	assert_string_equal(reads("set_ftrace_filter"), "x\ny\n");
 	override_free(b);
-	assert_string_equal(reads(state, "set_ftrace_filter"), "");
+	assert_string_equal(reads("set_ftrace_filter"), "");
 }
 
 FIXTURE_TEST(test_who_writes_by_himself)
 {
-	struct override *a = override(state, "");
+	struct override *a = override("");
 
 	assert_int_equal(override_save(a, "set_event_pid", NULL), 0);
-	fake_text(*state, "t/set_event_pid", "1\n2\n");
+	fake_text("t/set_event_pid", "1\n2\n");
 	assert_int_equal(override_save(a, "set_event_pid", NULL), 0);
 	override_free(a);
-	assert_string_equal(reads(state, "set_event_pid"), "");
+	assert_string_equal(reads("set_event_pid"), "");
 }
 
 FIXTURE_TEST(test_triggers_are_added)
 {
-	struct override *a = override(state, "");
+	struct override *a = override("");
 
 	assert_int_equal(override_write(a, "events/a/b/trigger", "stacktrace"), 0);
 	assert_int_equal(override_write(a, "events/a/b/trigger", "traceoff"), 0);
-	assert_string_equal(reads(state, "events/a/b/trigger"), "stacktracetraceoff");
-	fake_text(*state, "t/events/a/b/trigger", "");
+	assert_string_equal(reads("events/a/b/trigger"), "stacktracetraceoff");
+	fake_text("t/events/a/b/trigger", "");
 	override_free(a);
-	assert_string_equal(reads(state, "events/a/b/trigger"), "!traceoff!stacktrace");
+	assert_string_equal(reads("events/a/b/trigger"), "!traceoff!stacktrace");
 }
 
 FIXTURE_TEST(test_nothing_is_changed_where_it_cannot_be)
 {
-	struct override *a = override(state, "");
+	struct override *a = override("");
 
 	/* Root may write to what cannot be written; a folder is one of the few things it cannot. */
-	mkdir(temp_dir_path(state, 2, "t/folder"), 0755);
+	mkdir(fake_path("t/folder"), 0755);
 	assert_int_equal(override_write(a, "folder", "1"), -EACCES);
 	override_free(a);
-	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
+	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 }
 
 FIXTURE_TEST(test_killed)
@@ -248,24 +248,24 @@ FIXTURE_TEST(test_killed)
 	int status;
 
 	if (pid == 0) {
-		a = override(state, "");
+		a = override("");
 		if (override_write(a, "tracing_on", "1") ||
 		    override_write(a, "trace_clock", "boot") ||
 		    override_write(a, "events/a/c/enable", "1") ||
 		    override_write(a, "events/a/b/trigger", "stacktrace"))
 			_exit(1);
-		fake_text(*state, "t/trace_clock", "local [boot]\n");
+		fake_text("t/trace_clock", "local [boot]\n");
 		raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	/* Plain files do not read as the kernel's would: not "local [boot]" after "boot". */
-	fake_text(*state, "t/trace_clock", "boot");
-	fake_text(*state, "t/events/a/b/trigger", "");
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
-	assert_string_equal(reads(state, "tracing_on"), "0");
-	assert_string_equal(reads(state, "events/a/c/enable"), "1\n");
-	assert_string_equal(reads(state, "events/a/b/trigger"), "!stacktrace");
+	fake_text("t/trace_clock", "boot");
+	fake_text("t/events/a/b/trigger", "");
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(reads("tracing_on"), "0");
+	assert_string_equal(reads("events/a/c/enable"), "1\n");
+	assert_string_equal(reads("events/a/b/trigger"), "!stacktrace");
 }
 
 FIXTURE_TEST(test_without_records)
@@ -273,12 +273,11 @@ FIXTURE_TEST(test_without_records)
 	struct override *l;
 
 	assert_int_equal(
-		override_new(&(struct override_target){.root = root(state), .place = ""}, &l, NULL),
-		0);
+		override_new(&(struct override_target){.root = root(), .place = ""}, &l, NULL), 0);
 	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
 	override_free(l);
-	assert_string_equal(reads(state, "tracing_on"), "0");
-	assert_int_equal(access(records(state), F_OK), -1);
+	assert_string_equal(reads("tracing_on"), "0");
+	assert_int_equal(access(records(), F_OK), -1);
 }
 
 FIXTURE_TEST(test_sixty_four_sessions_share_a_directory)
@@ -287,16 +286,16 @@ FIXTURE_TEST(test_sixty_four_sessions_share_a_directory)
 	struct err_text e;
 
 	for (size_t i = 0; i < 64; i++) {
-		all[i] = override(state, "");
+		all[i] = override("");
 		assert_int_equal(override_write(all[i], "tracing_on", "1"), 0);
 	}
-	assert_int_equal(try_loan(state, "", &more, &e), -EBUSY);
+	assert_int_equal(try_loan("", &more, &e), -EBUSY);
 	override_free(all[7]);
-	all[7] = override(state, "");
+	all[7] = override("");
 	assert_false(override_has_changed(all[7], "tracing_on"));
 	for (size_t i = 0; i < 64; i++) {
-		assert_string_equal(reads(state, "tracing_on"), "1");
+		assert_string_equal(reads("tracing_on"), "1");
 		override_free(all[i]);
 	}
-	assert_string_equal(reads(state, "tracing_on"), "0");
+	assert_string_equal(reads("tracing_on"), "0");
 }

@@ -71,32 +71,32 @@ TEST(test_kinds)
 	assert_false(setting_restricts("trace_clock"));
 }
 
-TEST_WITH(test_files, temp_dir_setup, temp_dir_teardown)
+FOLDER_TEST(test_files)
 {
 	char *text;
 
-	fake_text(*state, "tracing_on", "some longer text");
-	assert_int_equal(setting_write(temp_dir_path(state, 0, "tracing_on"), "1"), 0);
-	text = setting_read(temp_dir_path(state, 0, "tracing_on"));
+	fake_text("tracing_on", "some longer text");
+	assert_int_equal(setting_write(fake_path("tracing_on"), "1"), 0);
+	text = setting_read(fake_path("tracing_on"));
 	assert_string_equal(text, "1");
 	free(text);
 
 	/* A list is emptied, and begun anew. */
-	fake_text(*state, "set_event_pid", "1 2 3");
-	assert_int_equal(setting_write(temp_dir_path(state, 0, "set_event_pid"), ""), 0);
-	text = setting_read(temp_dir_path(state, 0, "set_event_pid"));
+	fake_text("set_event_pid", "1 2 3");
+	assert_int_equal(setting_write(fake_path("set_event_pid"), ""), 0);
+	text = setting_read(fake_path("set_event_pid"));
 	assert_string_equal(text, "");
 	free(text);
-	assert_int_equal(setting_append(temp_dir_path(state, 0, "set_event_pid"), "7\n"), 0);
-	assert_int_equal(setting_append(temp_dir_path(state, 0, "set_event_pid"), "8\n"), 0);
-	assert_string_equal(fake_read(*state, "set_event_pid"), "7\n8\n");
+	assert_int_equal(setting_append(fake_path("set_event_pid"), "7\n"), 0);
+	assert_int_equal(setting_append(fake_path("set_event_pid"), "8\n"), 0);
+	assert_string_equal(fake_read("set_event_pid"), "7\n8\n");
 
 	/* A trigger is added to others. */
-	fake_text(*state, "trigger", "one\n");
-	assert_int_equal(setting_write(temp_dir_path(state, 0, "trigger"), "two"), 0);
-	assert_string_equal(fake_read(*state, "trigger"), "one\ntwo");
+	fake_text("trigger", "one\n");
+	assert_int_equal(setting_write(fake_path("trigger"), "two"), 0);
+	assert_string_equal(fake_read("trigger"), "one\ntwo");
 
-	assert_null(setting_read(temp_dir_path(state, 0, "nope")));
-	assert_int_equal(setting_write(temp_dir_path(state, 0, "nope"), "1"), -ENOENT);
-	assert_int_equal(access(temp_dir_path(state, 0, "nope"), F_OK), -1);
+	assert_null(setting_read(fake_path("nope")));
+	assert_int_equal(setting_write(fake_path("nope"), "1"), -ENOENT);
+	assert_int_equal(access(fake_path("nope"), F_OK), -1);
 }

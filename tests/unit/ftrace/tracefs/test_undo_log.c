@@ -5,20 +5,20 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/undo_log.h"
 
-/* *state is the folder; below it are tracefs as "t", the records as "s". */
-static const char *root(void **state)
+/* fake_root is the folder; below it are tracefs as "t", the records as "s". */
+static const char *root(void)
 {
-	return temp_dir_path(state, 0, "t");
+	return fake_path("t");
 }
 
-static const char *records(void **state)
+static const char *records(void)
 {
-	return temp_dir_path(state, 1, "s");
+	return fake_path("s");
 }
 
-static int open_one(void **state, const char *place, struct undo_log *r, struct err_text *e)
+static int open_one(const char *place, struct undo_log *r, struct err_text *e)
 {
-	return undo_log_open(r, records(state), root(state), place, e);
+	return undo_log_open(r, records(), root(), place, e);
 }
 
 static struct setting_change *change(struct undo_log *r, const char *file, const char *was,
@@ -34,13 +34,13 @@ static struct setting_change *change(struct undo_log *r, const char *file, const
 }
 
 /* Runs fn in a process that is killed then. */
-static void killed_after(void **state, void (*fn)(void **state))
+static void killed_after(void (*fn)(void))
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		fn(state);
+		fn();
 		raise(SIGKILL);
 		_exit(0);
 	}
@@ -48,75 +48,73 @@ static void killed_after(void **state, void (*fn)(void **state))
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-static void change_two(void **state)
+static void change_two(void)
 {
 	struct undo_log r;
 
-	if (open_one(state, "", &r, NULL))
+	if (open_one("", &r, NULL))
 		_exit(1);
 	change(&r, "tracing_on", "0\n", "1\n");
 	change(&r, "trace_clock", "[local] boot\n", "local [boot]\n");
 	change(&r, "trace_clock", "[local] boot\n", "local [boot] tai\n");
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
-
-FIXTURE_TEST(test_the_next_one_undoes)
+FOLDER_TEST(test_the_next_one_undoes)
 {
 	struct undo_log r;
 
-	fake_text(*state, "t/tracing_on", "1\n");
-	fake_text(*state, "t/trace_clock", "local [boot] tai\n");
-	killed_after(state, change_two);
-	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), 0);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
-	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
-	assert_string_equal(fake_read(*state, "t/trace_clock"), "local");
-	assert_int_equal(access(temp_dir_path(state, 2, "s/top-level"), F_OK), -1);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
+	fake_text("t/tracing_on", "1\n");
+	fake_text("t/trace_clock", "local [boot] tai\n");
+	killed_after(change_two);
+	assert_int_equal(access(fake_path("s/top-level"), F_OK), 0);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
+	assert_string_equal(fake_read("t/trace_clock"), "local");
+	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
 
 	/* Whoever wants to have the place does it likewise. */
-	fake_text(*state, "t/tracing_on", "1\n");
-	killed_after(state, change_two);
-	assert_int_equal(open_one(state, "", &r, NULL), 0);
-	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+	fake_text("t/tracing_on", "1\n");
+	killed_after(change_two);
+	assert_int_equal(open_one("", &r, NULL), 0);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
 	undo_log_close(&r);
 }
 
-FIXTURE_TEST(test_who_lives_keeps_his_place)
+FOLDER_TEST(test_who_lives_keeps_his_place)
 {
 	struct undo_log r, other;
 	struct err_text e;
 	char pid[32];
 
-	fake_text(*state, "t/tracing_on", "1\n");
-	assert_int_equal(open_one(state, "", &r, NULL), 0);
+	fake_text("t/tracing_on", "1\n");
+	assert_int_equal(open_one("", &r, NULL), 0);
 	change(&r, "tracing_on", "0\n", "1\n");
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
-	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
-	assert_int_equal(open_one(state, "", &other, &e), -EBUSY);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
+	assert_string_equal(fake_read("t/tracing_on"), "1\n");
+	assert_int_equal(open_one("", &other, &e), -EBUSY);
 	snprintf(pid, sizeof(pid), "process %d", (int)getpid());
 	assert_non_null(strstr(e.text, pid));
 
 	/* Another place is free. */
-	assert_int_equal(open_one(state, "instances/x", &other, &e), 0);
-	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), 0);
+	assert_int_equal(open_one("instances/x", &other, &e), 0);
+	assert_int_equal(access(fake_path("s/instances:x"), F_OK), 0);
 	undo_log_close(&other);
-	assert_int_equal(access(temp_dir_path(state, 2, "s/instances:x"), F_OK), -1);
+	assert_int_equal(access(fake_path("s/instances:x"), F_OK), -1);
 	/* A change that could not be undone keeps the file. */
 	r.keep = true;
 	TAILQ_FIRST(&r.changes)->logged = false;
 	undo_log_close(&r);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
-	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
 }
 
-static void rewrite(void **state)
+static void rewrite(void)
 {
 	struct setting_change *gone;
 	struct undo_log r;
 
-	if (open_one(state, "instances/x", &r, NULL))
+	if (open_one("instances/x", &r, NULL))
 		_exit(1);
 	change(&r, "tracing_on", "0\n", "1\n");
 	change(&r, "options/raw", "0\n", "1\n");
@@ -127,26 +125,25 @@ static void rewrite(void **state)
 	gone->logged = false;
 	undo_log_undo(&r, gone);
 	assert_int_equal(undo_log_rewrite(&r), 0);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
 }
 
-FIXTURE_TEST(test_rewritten)
+FOLDER_TEST(test_rewritten)
 {
-	fake_text(*state, "t/instances/x/tracing_on", "1\n");
-	fake_text(*state, "t/instances/x/options/raw", "1\n");
-	fake_text(*state, "t/instances/x/trace_clock", "local [boot]\n");
-	fake_text(*state, "t/instances/x/events/a/b/trigger", "");
-	killed_after(state, rewrite);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
-	assert_string_equal(fake_read(*state, "t/instances/x/tracing_on"), "1\n");
-	assert_string_equal(fake_read(*state, "t/instances/x/trace_clock"), "local [boot]\n");
-	assert_string_equal(fake_read(*state, "t/instances/x/options/raw"), "0");
-	assert_string_equal(fake_read(*state, "t/instances/x/events/a/b/trigger"),
-			    "!traceoff:1 if x == 1");
+	fake_text("t/instances/x/tracing_on", "1\n");
+	fake_text("t/instances/x/options/raw", "1\n");
+	fake_text("t/instances/x/trace_clock", "local [boot]\n");
+	fake_text("t/instances/x/events/a/b/trigger", "");
+	killed_after(rewrite);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/instances/x/tracing_on"), "1\n");
+	assert_string_equal(fake_read("t/instances/x/trace_clock"), "local [boot]\n");
+	assert_string_equal(fake_read("t/instances/x/options/raw"), "0");
+	assert_string_equal(fake_read("t/instances/x/events/a/b/trigger"), "!traceoff:1 if x == 1");
 }
 
 /* A record by hand; HEAD stands for what this boot's begin with. */
-static void put_record(void **state, const char *name, const char *text, size_t len)
+static void put_record(const char *name, const char *text, size_t len)
 {
 	char boot[64] = "", all[1024], path[64];
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -157,12 +154,12 @@ static void put_record(void **state, const char *name, const char *text, size_t 
 	fclose(f);
 	n = snprintf(all, sizeof(all), "sonda-loan 1 %s 1\n", boot);
 	memcpy(all + n, text, len);
-	mkdir(records(state), 0700);
+	mkdir(records(), 0700);
 	snprintf(path, sizeof(path), "s/%s", name);
-	fake_file(*state, path, all, (size_t)n + len);
+	fake_file(path, all, (size_t)n + len);
 }
 
-FIXTURE_TEST(test_records_that_say_strange_things)
+FOLDER_TEST(test_records_that_say_strange_things)
 {
 	static const char *const texts[] = {
 		"was 2 ../victim\n0\n\n",
@@ -178,111 +175,107 @@ FIXTURE_TEST(test_records_that_say_strange_things)
 		"xyz",
 	};
 
-	fake_text(*state, "victim", "1\n");
-	fake_text(*state, "t/tracing_on", "1\n");
+	fake_text("victim", "1\n");
+	fake_text("t/tracing_on", "1\n");
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		put_record(state, "top-level", texts[i], strlen(texts[i]));
-		assert_true(undo_logs_roll_back(records(state), root(state)) >= 0);
-		assert_string_equal(fake_read(*state, "victim"), "1\n");
-		assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
+		put_record("top-level", texts[i], strlen(texts[i]));
+		assert_true(undo_logs_roll_back(records(), root()) >= 0);
+		assert_string_equal(fake_read("victim"), "1\n");
+		assert_string_equal(fake_read("t/tracing_on"), "1\n");
 	}
 	/* The end is missing: what stands before it counts. */
-	put_record(state, "top-level", "was 2 tracing_on\n0\n\nwas 10 trace_clo", 36);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
-	assert_string_equal(fake_read(*state, "t/tracing_on"), "0");
+	put_record("top-level", "was 2 tracing_on\n0\n\nwas 10 trace_clo", 36);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
 }
 
-FIXTURE_TEST(test_another_boots_record_says_nothing)
+FOLDER_TEST(test_another_boots_record_says_nothing)
 {
-	fake_text(*state, "t/tracing_on", "1\n");
-	mkdir(records(state), 0700);
-	fake_text(*state, "s/top-level",
+	fake_text("t/tracing_on", "1\n");
+	mkdir(records(), 0700);
+	fake_text("s/top-level",
 		  "sonda-loan 1 00000000-0000-0000-0000-000000000000 1\nwas 2 tracing_on\n0\n\n");
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 1);
-	assert_string_equal(fake_read(*state, "t/tracing_on"), "1\n");
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/tracing_on"), "1\n");
 }
 
-FIXTURE_TEST(test_a_folder_of_others_is_not_believed)
+FOLDER_TEST(test_a_folder_of_others_is_not_believed)
 {
 	struct undo_log r;
 	struct err_text e;
 
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), 0);
-	mkdir(records(state), 0700);
-	chmod(records(state), 0777);
-	assert_int_equal(undo_logs_roll_back(records(state), root(state)), -EPERM);
-	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
-	rmdir(records(state));
-	assert_int_equal(symlink("/tmp", records(state)), 0);
-	assert_int_equal(open_one(state, "", &r, &e), -EPERM);
+	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
+	mkdir(records(), 0700);
+	chmod(records(), 0777);
+	assert_int_equal(undo_logs_roll_back(records(), root()), -EPERM);
+	assert_int_equal(open_one("", &r, &e), -EPERM);
+	rmdir(records());
+	assert_int_equal(symlink("/tmp", records()), 0);
+	assert_int_equal(open_one("", &r, &e), -EPERM);
 }
 
 /* ---- one change ---- */
 
 /* Undoes a change in a folder where the file reads `now`; returns what it reads then. */
-static const char *undone(void **state, const char *file, const char *was, const char *is,
-			  const char *now)
+static const char *undone(const char *file, const char *was, const char *is, const char *now)
 {
 	struct undo_log r;
 
 	if (now)
-		fake_text(*state, file, now);
-	assert_int_equal(undo_log_open(&r, NULL, *state, "", NULL), 0);
+		fake_text(file, now);
+	assert_int_equal(undo_log_open(&r, NULL, fake_root, "", NULL), 0);
 	assert_int_equal(undo_log_undo(&r, change(&r, file, was, is)), 0);
 	undo_log_close(&r);
-	return now ? fake_read(*state, file) : NULL;
+	return now ? fake_read(file) : NULL;
 }
 
-FIXTURE_TEST(test_put_back)
+FOLDER_TEST(test_put_back)
 {
-	assert_string_equal(undone(state, "tracing_on", "0\n", "1\n", "1\n"), "0");
+	assert_string_equal(undone("tracing_on", "0\n", "1\n", "1\n"), "0");
 	assert_string_equal(
-		undone(state, "trace_clock", "[local] boot\n", "local [boot]\n", "local [boot]\n"),
+		undone("trace_clock", "[local] boot\n", "local [boot]\n", "local [boot]\n"),
 		"local");
 	/* We were killed before we knew how it reads. */
-	assert_string_equal(undone(state, "tracing_on", "0\n", NULL, "1\n"), "0");
+	assert_string_equal(undone("tracing_on", "0\n", NULL, "1\n"), "0");
 	/* Sizes are rounded by the kernel; the text is the kernel's. */
-	assert_string_equal(
-		undone(state, "buffer_size_kb", "7 (expanded: 1408)\n", "8195\n", "8195\n"),
-		"1408");
+	assert_string_equal(undone("buffer_size_kb", "7 (expanded: 1408)\n", "8195\n", "8195\n"),
+			    "1408");
 }
 
-FIXTURE_TEST(test_others_have_changed_it_since)
+FOLDER_TEST(test_others_have_changed_it_since)
 {
-	assert_string_equal(
-		undone(state, "current_tracer", "nop\n", "function_graph\n", "function\n"),
-		"function\n");
-	assert_string_equal(undone(state, "buffer_size_kb", "7\n", "8195\n", "100\n"), "100\n");
+	assert_string_equal(undone("current_tracer", "nop\n", "function_graph\n", "function\n"),
+			    "function\n");
+	assert_string_equal(undone("buffer_size_kb", "7\n", "8195\n", "100\n"), "100\n");
 }
 
-FIXTURE_TEST(test_it_is_as_it_was)
+FOLDER_TEST(test_it_is_as_it_was)
 {
-	assert_string_equal(undone(state, "tracing_on", "0\n", "1\n", "0\n"), "0\n");
-	assert_string_equal(undone(state, "tracing_on", "0\n", NULL, "0\n"), "0\n");
+	assert_string_equal(undone("tracing_on", "0\n", "1\n", "0\n"), "0\n");
+	assert_string_equal(undone("tracing_on", "0\n", NULL, "0\n"), "0\n");
 }
 
 /* Threads that end leave it, so it reads otherwise than it was written. */
-FIXTURE_TEST(test_a_list_goes_back_however_it_reads)
+FOLDER_TEST(test_a_list_goes_back_however_it_reads)
 {
-	assert_string_equal(undone(state, "set_event_pid", "", "1\n2\n", "2\n"), "");
-	assert_string_equal(undone(state, "set_event_pid", "7\n", "1\n2\n", "2\n"), "7\n");
+	assert_string_equal(undone("set_event_pid", "", "1\n2\n", "2\n"), "");
+	assert_string_equal(undone("set_event_pid", "7\n", "1\n2\n", "2\n"), "7\n");
 }
 
 /* Which is not as it was: no thread is traced then, where it was all of them. It is written. */
-FIXTURE_TEST(test_a_list_whose_threads_have_ended_goes_back)
+FOLDER_TEST(test_a_list_whose_threads_have_ended_goes_back)
 {
-	assert_string_equal(undone(state, "set_ftrace_pid", "no pid\n", "1\n", "no pid\n"), "");
+	assert_string_equal(undone("set_ftrace_pid", "no pid\n", "1\n", "no pid\n"), "");
 }
 
-FIXTURE_TEST(test_a_trigger_is_taken_away)
+FOLDER_TEST(test_a_trigger_is_taken_away)
 {
-	assert_string_equal(undone(state, "events/a/b/trigger", "", "stacktrace", ""),
-			    "!stacktrace");
+	assert_string_equal(undone("events/a/b/trigger", "", "stacktrace", ""), "!stacktrace");
 }
 
-FIXTURE_TEST(test_what_is_not_there)
+FOLDER_TEST(test_what_is_not_there)
 {
-	assert_null(undone(state, "nope/tracing_on", "0\n", NULL, NULL));
+	assert_null(undone("nope/tracing_on", "0\n", NULL, NULL));
 	/* Sizes that differ from CPU to CPU have each their own file. */
-	assert_string_equal(undone(state, "buffer_size_kb", "X\n", NULL, "1408\n"), "1408\n");
+	assert_string_equal(undone("buffer_size_kb", "X\n", NULL, "1408\n"), "1408\n");
 }

@@ -15,7 +15,9 @@ SETUP
 	fake_reset();
 	p = (struct polled_source){.writer = writer_new(NULL, 1, WRITER_STALL)};
 	protocols = (struct network_protocols){.poll = &p, .counters = &counters};
-	assert_int_equal(counter_patterns_init(&counters, "counters", wanted, 4, NULL) || tracks_new("test", p.writer, &p.tracks), 0);
+	assert_int_equal(counter_patterns_init(&counters, "counters", wanted, 4, NULL) ||
+				 tracks_new("test", p.writer, &p.tracks),
+			 0);
 }
 
 TEARDOWN
