@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,68 +219,44 @@ static inline struct pb_field fake_packet_field(size_t i)
 	return (struct pb_field){.data = fake.packets[i].data, .len = fake.packets[i].len};
 }
 
-/* ---- process trees ---- */
-
-/* Calls fn for each row of that kind (PB_PROCESS_TREE_PROCESSES, _THREADS) in all packets. */
-static inline unsigned fake_rows(uint32_t kind, void (*fn)(void *ctx, struct pb_field row),
-				 void *ctx)
-{
-	struct pb_field tree, row;
-	unsigned n = 0;
-
-	for (size_t i = 0; i < fake.n; i++) {
-		const struct fake_packet *p = &fake.packets[i];
-		struct pb_dec d;
-
-		if (!fake_field(p->data, p->len, PB_TRACE_PACKET_PROCESS_TREE, 0, &tree))
-			continue;
-		pb_dec_init(&d, tree.data, tree.len);
-		while (pb_dec_next(&d, &row)) {
-			if (row.id != kind)
-				continue;
-			if (fn)
-				fn(ctx, row);
-			n++;
-		}
-		assert(pb_dec_ok(&d));
-	}
-	return n;
-}
-
-struct fake_search {
-	uint32_t id_field;
-	int32_t id;
-	unsigned found;
-	struct pb_field row; /* the last that was found */
+/* The name that texts of a test give to a field. */
+struct fake_word {
+	uint32_t id;
+	const char *word;
 };
 
-static inline void fake_match(void *ctx, struct pb_field row)
+/* The fields of a message as text, in their order: "pid 7 name x nspid 7|1". The last word has no
+ * name; fields without a word are not shown. Nothing for an empty message; the next call overwrites
+ * the text. */
+static inline const char *fake_words(struct pb_field m, const struct fake_word *words)
 {
-	struct fake_search *s = ctx;
+	static char text[4096];
+	const struct fake_word *w;
+	uint32_t before = 0;
+	struct pb_field f;
+	struct pb_dec d;
+	size_t at = 0;
 
-	if ((int32_t)fake_u64(row, s->id_field) != s->id)
-		return;
-	s->found++;
-	s->row = row;
-}
-
-/* How often the process or thread was described; ret_row (may be NULL): the last time. */
-static inline unsigned fake_process(int32_t pid, struct pb_field *ret_row)
-{
-	struct fake_search s = {.id_field = PB_PROCESS_TREE_PROCESS_PID, .id = pid};
-
-	fake_rows(PB_PROCESS_TREE_PROCESSES, fake_match, &s);
-	if (ret_row)
-		*ret_row = s.row;
-	return s.found;
-}
-
-static inline unsigned fake_thread(int32_t tid, struct pb_field *ret_row)
-{
-	struct fake_search s = {.id_field = PB_PROCESS_TREE_THREAD_TID, .id = tid};
-
-	fake_rows(PB_PROCESS_TREE_THREADS, fake_match, &s);
-	if (ret_row)
-		*ret_row = s.row;
-	return s.found;
+	text[0] = '\0';
+	pb_dec_init(&d, m.data, m.len);
+	while (pb_dec_next(&d, &f)) {
+		for (w = words; w->word && w->id != f.id; w++)
+			;
+		if (!w->word)
+			continue;
+		if (f.id == before)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "|");
+		else
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s ", at ? " " : "",
+					       w->word);
+		if (f.data)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%.*s", (int)f.len,
+					       (const char *)f.data);
+		else
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%lld",
+					       (long long)f.u64);
+		before = f.id;
+	}
+	assert(pb_dec_ok(&d) && at < sizeof(text));
+	return text;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/test.h"
+
 /*
  * What sources made of the files of a whole machine, a line a value, against the list of what must
  * come out. tests/data/procfs/machines has the files of each machine, and one list for all machines. The

@@ -3,9 +3,10 @@
 
 #include <event2/event.h>
 
+#include "unit/fixture.h"
 #include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/process_rows.h"
 #include "procfs/data_sources.h"
 
 /* One instance of linux.process_stats with a folder for /proc, a loop and a feed. */
@@ -16,7 +17,7 @@ static Pb__DataSourceConfig config;
 static struct ds_env env;
 static void *instance;
 
-static inline int setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
@@ -31,10 +32,10 @@ static inline int setup(void **state)
 		.proc_root = proc_root,
 	};
 	instance = NULL;
-	return env.loop && env.bus ? 0 : -1;
+	assert_true(env.loop && env.bus);
 }
 
-static inline int teardown(void **state)
+TEARDOWN
 {
 	if (instance)
 		source->destroy(instance);
@@ -43,7 +44,6 @@ static inline int teardown(void **state)
 	assert(!fake.live);
 	fake_reset();
 	proc_remove("");
-	return 0;
 }
 
 static inline void create_and_start(void)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/sys/sys_source.h"
@@ -24,7 +25,7 @@ static struct {
 } rig_groups[RIG_GROUPS];
 static size_t rig_n_groups;
 
-static inline int rig_setup(void **state)
+SETUP
 {
 	fake_reset();
 	proc_new();
@@ -35,10 +36,11 @@ static inline int rig_setup(void **state)
 		.sys_root = proc_root,
 		.w = writer_new(NULL, 1, WRITER_DROP),
 	};
-	return extra_counters_init(&poll_state.extras, "linux.sys_stats", poll_state.w);
+	assert_int_equal(extra_counters_init(&poll_state.extras, "linux.sys_stats", poll_state.w),
+			 0);
 }
 
-static inline int rig_teardown(void **state)
+TEARDOWN
 {
 	sys_packet_deinit(&poll_state);
 	assert(poll_state.fds == 0);
@@ -47,7 +49,6 @@ static inline int rig_teardown(void **state)
 	said = NULL;
 	fake_reset();
 	proc_remove("");
-	return 0;
 }
 
 /* ---- a packet as lines ---- */

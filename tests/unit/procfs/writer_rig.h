@@ -2,8 +2,9 @@
 #pragma once
 
 /* A writer of tasks over a fake /proc, and a clock that goes on by step_ns each time it is read. */
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/process_rows.h"
 #include "base/event_loop/time_slice.h"
 #include "procfs/process/process_writer.h"
 
@@ -17,7 +18,7 @@ static __attribute__((unused)) uint64_t stepping(void)
 	return time_ns += step_ns;
 }
 
-static int writer_rig_begin(void)
+static void writer_rig_begin(void)
 {
 	fake_reset();
 	proc_new();
@@ -25,10 +26,10 @@ static int writer_rig_begin(void)
 	step_ns = 1;
 	writer = (struct process_writer){.files = &files, .packet = &packet};
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	return proc_files_init(&files, proc_root);
+	assert_int_equal(proc_files_init(&files, proc_root), 0);
 }
 
-static int writer_rig_end(void)
+static void writer_rig_end(void)
 {
 	process_packet_end(&packet);
 	process_writer_deinit(&writer);
@@ -36,5 +37,4 @@ static int writer_rig_end(void)
 	writer_free(packet.w);
 	fake_reset();
 	proc_remove("");
-	return 0;
 }

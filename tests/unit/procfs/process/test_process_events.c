@@ -2,25 +2,22 @@
 /* What is heard of a task becomes one entry, or several; what an entry becomes:
  * test_process_writer.c. */
 
-#include "unit/test.h"
 #include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_queue.h"
 
 static struct process_events events;
 
-static int setup(void **state)
+SETUP
 {
-	int r = writer_rig_begin();
-
+	writer_rig_begin();
 	events = (struct process_events){0};
 	writer.options.thread_names = true;
-	return r;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_events_deinit(&events);
-	return writer_rig_end();
+	writer_rig_end();
 }
 
 static bool one_slice(void)
@@ -73,12 +70,8 @@ static uint64_t time_of(size_t i)
 	return fake_u64(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(one_life_is_one_entry)
 {
-	struct pb_field row;
-
 	hear_new(10, 70, 7);
 	hear_name(11, 70, "first");
 	hear_new(12, 80, 7);
@@ -90,10 +83,8 @@ FIXTURE_TEST(one_life_is_one_entry)
 	assert_false(one_slice());
 	assert_true(process_events_is_empty(&events));
 	assert_int_equal(events.text, 0);
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/two"));
-	assert_int_equal(fake_thread(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "two"));
+	assert_process(70, 1, "ppid 7 cmdline /bin/two");
+	assert_thread(70, 1, "name two tgid 70");
 	assert_int_equal(fake_process(80, NULL), 1);
 	/* Each in its own time, right behind the event. */
 	assert_int_equal(fake.n, 2);
@@ -103,8 +94,6 @@ FIXTURE_TEST(one_life_is_one_entry)
 
 FIXTURE_TEST(a_number_that_is_used_again)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 8, .name = "parent"});
 	/* What has the number now is not what had it first. */
 	proc_put_task((struct proc_task){.pid = 70, .name = "second"});
@@ -114,24 +103,18 @@ FIXTURE_TEST(a_number_that_is_used_again)
 	hear_name(21, 70, "second");
 	assert_int_equal(waiting(), 2);
 	assert_false(one_slice());
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "second"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 8);
+	assert_process(70, 2, "ppid 8 cmdline second|arg uid 1000 kthread 0");
 	assert_int_equal(time_of(0), 12);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
 }
 
 FIXTURE_TEST(an_event_after_the_entry_was_served_is_a_new_entry)
 {
-	struct pb_field row;
-
 	hear_new(10, 70, 7);
 	assert_false(one_slice());
 	hear_name(20, 70, "later");
 	assert_int_equal(waiting(), 1);
 	assert_false(one_slice());
-	assert_int_equal(fake_thread(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "later"));
+	assert_thread(70, 2, "name later tgid 70");
 }
 
 static void hear_end(uint64_t at, int32_t tid)
@@ -141,8 +124,6 @@ static void hear_end(uint64_t at, int32_t tid)
 
 FIXTURE_TEST(one_that_has_ended)
 {
-	struct pb_field row;
-
 	hear_end(5, 70); /* not heard of before */
 	assert_true(process_events_is_empty(&events));
 	/* It may be a zombie in /proc, or its number another one's already. */
@@ -151,8 +132,7 @@ FIXTURE_TEST(one_that_has_ended)
 	hear_name(11, 70, "mine");
 	hear_end(12, 70);
 	assert_false(one_slice());
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
+	assert_process(70, 1, "ppid 7 cmdline mine is_comm 1");
 	assert_int_equal(time_of(0), 12); /* it was so before it ended */
 	hear_end(13, 70);
 	assert_false(one_slice());
@@ -162,36 +142,28 @@ FIXTURE_TEST(one_that_has_ended)
 /* A thread runs a program: its leader ends, and it goes on by that number. */
 FIXTURE_TEST(a_queue_that_wraps_its_serial_number)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
 	hear_new(10, 70, 7);
 	hear_end(12, 70);
 	hear_name(13, 70, "prog");
 	hear_exec(14, 70, "/bin/prog");
 	assert_false(one_slice());
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
+	assert_process(70, 1, "ppid 7 cmdline prog|arg uid 1000 kthread 0");
 }
 
 /* Of one that was there before the events, only /proc knows whose it is. */
 FIXTURE_TEST(one_that_ends_as_a_stranger)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "old"});
 	hear_name(11, 71, "old");
 	hear_end(12, 71);
 	assert_false(one_slice());
-	assert_int_equal(fake_thread(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_thread(71, 1, "name old tgid 70");
 }
 
 /* More than could be held comes as it was read, CPU by CPU. */
 FIXTURE_TEST(a_late_start_event)
 {
-	struct pb_field row;
-
 	pid_relations_put_process(&writer.relations, 7, 1);
 	hear_name(11, 70, "mine");
 	hear_exec(12, 70, "/bin/mine");
@@ -199,11 +171,8 @@ FIXTURE_TEST(a_late_start_event)
 	hear_new(10, 70, 7);
 	assert_int_equal(waiting(), 1);
 	assert_false(one_slice());
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/mine"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
-	assert_int_equal(fake_thread(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "mine"));
+	assert_process(70, 1, "ppid 7 cmdline /bin/mine");
+	assert_thread(70, 1, "name mine tgid 70");
 	assert_int_equal(time_of(0), 13);
 }
 
@@ -230,9 +199,6 @@ FIXTURE_TEST(a_slice_is_bounded)
 /* Entries are found while others are served and come. */
 FIXTURE_TEST(served_and_added_alternately)
 {
-	struct pb_field row;
-	char name[16];
-
 	step_ns = TIME_SLICE_NS / 3;
 	for (int32_t i = 0; i < 3000; i++) {
 		hear_new(10, 100 + i, 7);
@@ -245,9 +211,7 @@ FIXTURE_TEST(served_and_added_alternately)
 	}
 	while (one_slice())
 		;
-	snprintf(name, sizeof(name), "%s", "mine");
-	assert_int_equal(fake_thread(3099, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, name));
+	assert_thread(3099, 1, "name mine tgid 3099");
 }
 
 FIXTURE_TEST(a_burst_is_written_in_slices_and_not_when_it_is_added)
@@ -273,8 +237,7 @@ FIXTURE_TEST(a_burst_is_written_in_slices_and_not_when_it_is_added)
 		fake_reset_packets();
 	}
 	assert_true(slices >= n / 1000);
-	assert_int_equal(fake_process((int32_t)n, &row), 1);
-	assert_true(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
+	assert_process((int32_t)n, 1, "ppid 70000 cmdline late|arg uid 1000 kthread 0");
 	/* And what they took is not kept. */
 	assert_true(events.cap <= PROCESS_EVENTS_MANY);
 }
@@ -315,14 +278,10 @@ FIXTURE_TEST(long_names_of_files)
 
 FIXTURE_TEST(a_file_without_a_name)
 {
-	struct pb_field row;
-
 	hear_new(10, 70, 7);
 	hear((struct metadata_task){.kind = METADATA_TASK_EXEC, .time_ns = 11, .tid = 70});
 	assert_false(one_slice());
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "new"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_process(70, 1, "ppid 7 cmdline new is_comm 1");
 }
 
 FIXTURE_TEST(forgotten_while_it_waits)

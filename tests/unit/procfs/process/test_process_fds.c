@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_queue.h"
 
 static struct process_fds fds;
 
-static int setup(void **state)
+SETUP
 {
-	int r = writer_rig_begin();
-
+	writer_rig_begin();
 	fds = (struct process_fds){0};
 	pid_relations_put_process(&writer.relations, 70, 1);
 	pid_relations_put_thread(&writer.relations, 71, 70);
-	return r;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_fds_deinit(&fds);
-	return writer_rig_end();
+	writer_rig_end();
 }
 
 static void lead(int tid, int fd, const char *to)
@@ -68,8 +65,6 @@ static unsigned told(int32_t pid, uint64_t fd, const char *path)
 	}
 	return n;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_target_of_a_descriptor)
 {

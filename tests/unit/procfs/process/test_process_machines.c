@@ -2,6 +2,7 @@
 #include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/process/process_scan.h"
+#include "unit/procfs/process_rows.h"
 
 /*
  * The files of processes on machines of other kinds, in tests/data/procfs: a small one of today, a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/fixture.h"
 #include "base/core/clock.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/process_rows.h"
 #include "procfs/process/process_packet.h"
 
 static struct process_packet packet;
@@ -149,4 +149,55 @@ FIXTURE_TEST(a_reported_state_is_a_packet_of_its_own)
 	assert_int_equal(fake_count(p.data, p.len, PB_PROCESS_TREE_THREADS), 2);
 	assert_true(fake_has(p, PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
 	assert_true(fake_has(tree_of(0), PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP));
+}
+
+FIXTURE_TEST(every_field_of_a_process)
+{
+	static const char cmdline[] = "prog\0--a b\0\0last";
+	const struct proc_status s = {
+		.has = ~0u,
+		.tgid = 70,
+		.pid = 70,
+		.ppid = 1,
+		.uid = 4294967294u, /* int32 in the trace */
+		.n_nspid = 2,
+		.nspid = {8, 1},
+		.name = name_of("main"),
+	};
+
+	process_packet_next(&packet);
+	process_packet_add_process(&packet, &(struct process_row){.status = &s,
+								  .cmdline = cmdline,
+								  .cmdline_len = sizeof(cmdline),
+								  .has_start = true,
+								  .start_from_boot_ns = 123456789});
+	process_packet_end(&packet);
+	assert_process(70, 1,
+		       "ppid 1 cmdline prog|--a b|last uid -2 nspid 8|1 start 123456789 kthread 0");
+}
+
+/* Without arguments the name stands in. */
+FIXTURE_TEST(unknown_values_are_not_written)
+{
+	const struct proc_status s = {.tgid = 70, .pid = 70, .name = name_of("main")};
+
+	process_packet_next(&packet);
+	process_packet_add_process(&packet, &(struct process_row){.status = &s, .cmdline = ""});
+	process_packet_add_thread(&packet, &(struct thread_row){.tid = 71, .tgid = 70});
+	process_packet_end(&packet);
+	assert_process(70, 1, "cmdline main is_comm 1");
+	assert_thread(71, 1, "tgid 70");
+}
+
+FIXTURE_TEST(every_field_of_a_thread)
+{
+	const struct proc_name name = name_of("");
+	const int32_t nstid[] = {5, 6};
+	const struct thread_row row = {
+		.tid = 71, .tgid = 70, .name = &name, .nstid = nstid, .n_nstid = 2};
+
+	process_packet_next(&packet);
+	process_packet_add_thread(&packet, &row);
+	process_packet_end(&packet);
+	assert_thread(71, 1, "name  tgid 70 nstid 5|6");
 }

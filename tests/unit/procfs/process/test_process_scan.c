@@ -2,26 +2,23 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
-#include "unit/test.h"
 #include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_scan.h"
 
 static struct process_scan scan;
 
-static int setup(void **state)
+SETUP
 {
-	int r = writer_rig_begin();
-
+	writer_rig_begin();
 	scan = (struct process_scan){0};
 	writer.options.thread_names = true;
-	return r;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	process_packet_end(&packet);
 	process_scan_end(&scan);
-	return writer_rig_end();
+	writer_rig_end();
 }
 
 /* One time slice: true when there is more. */
@@ -66,12 +63,8 @@ static void put_process(int pid, int n_threads)
 	hide_threads(pid + 1, pid + n_threads - 1);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(every_task_in_one_slice)
 {
-	struct pb_field row;
-
 	put_process(10, 1);
 	put_process(20, 5);
 	put_process(30, 2);
@@ -79,12 +72,9 @@ FIXTURE_TEST(every_task_in_one_slice)
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 3);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), 8);
 	for (int tid = 21; tid <= 24; tid++) {
-		assert_int_equal(fake_thread(tid, &row), 1);
-		assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 20);
-		assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "thread"));
+		assert_thread(tid, 1, "name thread tgid 20");
 	}
-	assert_int_equal(fake_thread(20, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "main"));
+	assert_thread(20, 1, "name main tgid 20");
 }
 
 FIXTURE_TEST(an_empty_machine)
@@ -148,8 +138,6 @@ FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 /* Only one of a process's files can be read: it has just ended, or hides behind other rights. */
 FIXTURE_TEST(files_that_are_missing)
 {
-	struct pb_field row;
-
 	put_process(10, 1);
 	proc_remove("10/cmdline");
 	put_process(20, 3);
@@ -159,8 +147,7 @@ FIXTURE_TEST(files_that_are_missing)
 	proc_put("no colon in this", 16, "40/status");
 	put_process(50, 1);
 	all_slices();
-	assert_int_equal(fake_process(10, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_process(10, 1, "ppid 1 cmdline main is_comm 1 uid 1000 kthread 0");
 	assert_int_equal(fake_process(20, NULL), 1);
 	assert_int_equal(fake_thread(31, NULL), 0);
 	assert_int_equal(fake_thread(32, NULL), 1);
@@ -188,16 +175,13 @@ FIXTURE_TEST(emitted_tasks_are_skipped)
 
 FIXTURE_TEST(threads_in_a_namespace)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){
 		.pid = 10, .name = "init", .threads = 2, .more = "NSpid:\t10\t1\n"});
 	proc_put_task((struct proc_task){
 		.pid = 10, .tid = 11, .name = "t", .threads = 2, .more = "NSpid:\t11\t2\n"});
 	hide_threads(11, 11);
 	all_slices();
-	assert_int_equal(fake_thread(11, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 2);
+	assert_thread(11, 1, "name t tgid 10 nstid 2");
 }
 
 FIXTURE_TEST(a_scan_that_is_given_up)
@@ -235,12 +219,11 @@ static void *be_named(void *arg)
 
 static void expect_named(const struct named *named)
 {
-	struct pb_field row;
+	char want[64];
 
 	for (unsigned i = 0; i < NAMED; i++) {
-		assert_int_equal(fake_thread(named[i].tid, &row), 1);
-		assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), getpid());
-		assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, named[i].name));
+		snprintf(want, sizeof(want), "name %s tgid %d", named[i].name, getpid());
+		assert_thread(named[i].tid, 1, want);
 	}
 }
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "procfs/process/process_packet.h"
 #include "base/event_loop/time_slice.h"
 #include "unit/procfs/process_rig.h"
 #include "unit/procfs/told.h"
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_start_is_answered_after_the_scan)
 {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the source makes of what it hears, and whom it waits for. */
 
-#include "unit/test.h"
 #include "base/system/log.h"
 #include "unit/procfs/process_rig.h"
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(without_a_scan)
 {
@@ -48,7 +45,6 @@ FIXTURE_TEST(a_name_that_changes)
 	static const struct metadata_task renamed[] = {
 		{.kind = METADATA_TASK_RENAMED, .tid = 70, .name = "after"}};
 	static const int32_t tids[] = {70};
-	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
 	create_and_start();
@@ -58,8 +54,7 @@ FIXTURE_TEST(a_name_that_changes)
 	assert_int_equal(fake_process(70, NULL), 1);
 	tell(renamed, 1, tids, 1);
 	run_loop();
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
+	assert_process(70, 2, "ppid 1 cmdline after|arg uid 1000 kthread 0");
 	/* Also when it has not run since. */
 	tell(renamed, 1, NULL, 0);
 	run_loop();
@@ -79,19 +74,14 @@ FIXTURE_TEST(tasks_that_have_exited)
 		 .is_thread = true},
 	};
 	static const int32_t tids[] = {2, 70, 71};
-	struct pb_field row;
 
 	put_processes(3);
 	create_and_start();
 	run_loop();
 	tell(tasks, 3, tids, 3);
 	run_loop();
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "brief"));
-	assert_int_equal(fake_thread(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "worker"));
+	assert_process(70, 1, "ppid 2 cmdline brief is_comm 1 kthread 1");
+	assert_thread(71, 1, "name worker tgid 70");
 	assert_int_equal(fake_process(2, NULL), 1);
 }
 

@@ -4,7 +4,7 @@
 #include "base/core/clock.h"
 #include "base/system/outside_reads.h"
 #include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
+#include "unit/procfs/process_rows.h"
 #include "procfs/process/process_writer.h"
 
 #define RECORDED "tests/data/procfs/recorded"
@@ -51,19 +51,11 @@ static int teardown(void **state)
 
 FIXTURE_TEST(a_leader_is_a_process_and_a_thread)
 {
-	struct pb_field row;
-
 	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(28864, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 28858);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "database server"));
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "--flag"));
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 2, "two words"));
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT));
-	assert_int_equal(fake_thread(28864, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 28864);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "Tgid:\t1\n\\x"));
+	assert_process(28864, 1,
+		       "ppid 28858 cmdline database server|--flag|two words uid 0 kthread 0");
+	assert_thread(28864, 1, "name Tgid:\t1\n\\x tgid 28864");
 }
 
 FIXTURE_TEST(the_leader_without_its_thread)
@@ -78,43 +70,31 @@ FIXTURE_TEST(the_leader_without_its_thread)
 
 FIXTURE_TEST(a_kernel_thread_is_named_by_its_comm)
 {
-	struct pb_field row;
-
 	process_writer_write_task(&writer, 2);
 	process_writer_write_task(&writer, 10);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(2, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "kthreadd"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 1);
-	assert_int_equal(fake_process(10, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0,
-				"kworker/0:0H-events_highpri"));
+	assert_process(2, 1, "ppid 0 cmdline kthreadd is_comm 1 uid 0 kthread 1");
+	assert_process(10, 1,
+		       "ppid 2 cmdline kworker/0:0H-events_highpri is_comm 1 uid 0 kthread 1");
 }
 
 FIXTURE_TEST(a_process_in_a_namespace)
 {
-	struct pb_field row;
-
 	process_writer_write_task(&writer, 28868);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(28868, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_NSPID), 1);
-	assert_int_equal(fake_thread(28868, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_NSTID), 1);
+	assert_process(28868, 1, "ppid 28865 cmdline sleep|30 uid 0 nspid 1 kthread 0");
+	assert_thread(28868, 1, "name sleep tgid 28868 nstid 1");
 }
 
 FIXTURE_TEST(the_age_if_requested)
 {
-	const uint64_t ns_per_tick = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct pb_field row;
-
 	writer.options.age = true;
+	files.ns_per_tick = 10000000;
 	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(28864, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT),
-			 262879 * ns_per_tick);
+	assert_process(28864, 1,
+		       "ppid 28858 cmdline database server|--flag|two words uid 0 start "
+		       "2628790000000 kthread 0");
 }
 
 FIXTURE_TEST(each_task_once)
@@ -135,8 +115,6 @@ FIXTURE_TEST(each_task_once)
 
 TEST_SETUP(a_thread_brings_its_process)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .name = "main", .threads = 3});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a b", .threads = 3});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 72, .name = "c", .threads = 3});
@@ -146,23 +124,18 @@ TEST_SETUP(a_thread_brings_its_process)
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_process(71, NULL), 0);
 	assert_int_equal(fake_thread(70, NULL), 1);
-	assert_int_equal(fake_thread(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "a b"));
+	assert_thread(71, 1, "name a b tgid 70");
 	assert_int_equal(fake_thread(72, NULL), 1);
 }
 
 /* The leader may have ended before its threads, and its files may be gone. */
 TEST_SETUP(a_thread_without_its_process)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_writer_write_task(&writer, 71);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 0);
-	assert_int_equal(fake_thread(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_thread(71, 1, "name a tgid 70");
 }
 
 /* Of the folder of its process' threads, if there is one. */
@@ -223,8 +196,6 @@ static void forget(int32_t tid)
 
 TEST_SETUP(a_renamed_task_is_told_again)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .name = "before"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"});
 	process_writer_write_task(&writer, 70);
@@ -236,43 +207,32 @@ TEST_SETUP(a_renamed_task_is_told_again)
 	process_writer_write_task(&writer, 71);
 	process_packet_end(&packet);
 	assert_int_equal(fake_process(70, NULL), 1);
-	assert_int_equal(fake_thread(71, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "b"));
+	assert_thread(71, 2, "name b tgid 70");
 
 	forget(70);
 	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "after"));
+	assert_process(70, 2, "ppid 1 cmdline after|arg uid 1000 kthread 0");
 }
 
 TEST_SETUP(without_names_a_thread_is_two_numbers)
 {
-	struct pb_field row;
-
 	writer.options.thread_names = false;
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	name_thread(70, 71, false); /* no file is read */
 	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
-	assert_int_equal(fake_thread(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
-	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
-	assert_int_equal(fake_thread(70, &row), 1);
-	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
+	assert_thread(71, 1, "tgid 70");
+	assert_thread(70, 1, "tgid 70");
 }
 
 TEST_SETUP(threads_in_a_namespace_have_inner_numbers)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){
 		.pid = 70, .tid = 71, .name = "a\\n", .more = "NSpid:\t71\t2\t1\n"});
 	name_thread(70, 71, true);
 	process_packet_end(&packet);
-	assert_int_equal(fake_thread(71, &row), 1);
-	assert_int_equal(fake_count(row.data, row.len, PB_PROCESS_TREE_THREAD_NSTID), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "a\n"));
+	assert_thread(71, 1, "name a\n tgid 70 nstid 2|1");
 }
 
 TEST_SETUP(a_clear_begins_anew)
@@ -292,7 +252,6 @@ TEST_SETUP(a_clear_begins_anew)
 FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
-	struct pb_field row;
 	int status;
 
 	assert_int_equal(outside_reads_start(), 0);
@@ -301,8 +260,7 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 	waitpid(outside_reads_pid(), &status, WUNTRACED);
 	process_writer_write_task(&writer, 28864);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(28864, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_process(28864, 1, "ppid 28858 cmdline Tgid:\t1\n\\x is_comm 1 uid 0 kthread 0");
 	assert_int_equal(writer.n_unread, 1);
 	process_writer_read_again(&writer, &slice);
 	assert_int_equal(writer.n_unread, 1);
@@ -312,6 +270,6 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 		process_writer_read_again(&writer, &slice);
 	}
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(28864, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "database server"));
+	assert_process(28864, 2,
+		       "ppid 28858 cmdline database server|--flag|two words uid 0 kthread 0");
 }

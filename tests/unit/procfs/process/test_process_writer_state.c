@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks described by what was heard of them, there or gone. */
 
-#include "unit/test.h"
 #include "unit/procfs/writer_rig.h"
 #include "procfs/process/process_writer.h"
 
-static int setup(void **state)
+SETUP
 {
-	int r = writer_rig_begin();
-
+	writer_rig_begin();
 	writer.options.thread_names = true;
-	return r;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
-	return writer_rig_end();
+	writer_rig_end();
 }
 
 static void put_name(struct task_state *t, const char *name)
@@ -70,24 +67,12 @@ static uint64_t last_time(void)
 	return fake_u64(fake_packet_field(fake.n - 1), PB_TRACE_PACKET_TIMESTAMP);
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
 FIXTURE_TEST(a_process_that_has_exited)
 {
-	struct pb_field row;
-
 	pid_relations_put_thread(&writer.relations, 8, 7);
 	hear(new_process(70, 8, "child"));
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "child"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_UID));
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD));
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT));
-	assert_int_equal(fake_thread(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "child"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_process(70, 1, "ppid 7 cmdline child is_comm 1");
+	assert_thread(70, 1, "name child tgid 70");
 	assert_int_equal(last_time(), 201);
 	/* It has been described. */
 	assert_true(pid_set_has(&writer.seen, 70));
@@ -95,98 +80,70 @@ FIXTURE_TEST(a_process_that_has_exited)
 	writer.options.age = true;
 	writer.options.skip_main_thread = true;
 	hear(new_process(80, 7, "older"));
-	assert_int_equal(fake_process(80, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT), 100);
+	assert_process(80, 1, "ppid 7 cmdline older is_comm 1 start 100");
 	assert_int_equal(fake_thread(80, NULL), 0);
 }
 
 FIXTURE_TEST(a_program_that_was_deleted)
 {
 	struct task_state t = new_process(70, 7, "prog");
-	struct pb_field row;
 
 	t.file = (char *)"/bin/prog";
 	t.file_len = 9;
 	hear(t);
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/prog"));
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM));
+	assert_process(70, 1, "ppid 7 cmdline /bin/prog");
 	/* Another one later; the parent stays. */
 	pid_relations_put_process(&writer.relations, 70, 7);
 	hear(executed(70, "/bin/other", "other"));
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/other"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_process(70, 2, "ppid 7 cmdline /bin/other");
 	assert_int_equal(last_time(), 301);
 	/* And a name of its own: the command line stands. */
 	hear(renamed(70, "own"));
 	assert_int_equal(fake_process(70, NULL), 2);
-	assert_int_equal(fake_thread(70, &row), 3);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "own"));
+	assert_thread(70, 3, "name own tgid 70");
 }
 
 /* Where the name stands for the command line it goes with the name. */
 FIXTURE_TEST(a_process_by_its_name_is_renamed)
 {
-	struct pb_field row;
-
 	hear(new_process(70, 7, "first"));
 	hear(renamed(70, "second"));
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "second"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM), 1);
+	assert_process(70, 2, "ppid 7 cmdline second is_comm 1");
 }
 
 FIXTURE_TEST(a_thread_that_has_exited)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .name = "main"});
 	hear(new_thread(72, 70, "worker")); /* whose is the creator? /proc knows */
 	assert_int_equal(fake_process(70, NULL), 1);
-	assert_int_equal(fake_thread(72, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "worker"));
+	assert_thread(72, 1, "name worker tgid 70");
 	assert_int_equal(last_time(), 201);
 	/* A thread of the thread; it is known now. */
 	proc_remove("70");
 	hear(new_thread(73, 72, "other"));
-	assert_int_equal(fake_thread(73, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_thread(73, 1, "name other tgid 70");
 	hear(renamed(73, "renamed"));
-	assert_int_equal(fake_thread(73, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "renamed"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 70);
+	assert_thread(73, 2, "name renamed tgid 70");
 	assert_int_equal(fake_process(70, NULL), 1);
 	assert_int_equal(fake_process(73, NULL), 0);
 }
 
 FIXTURE_TEST(a_task_of_an_unknown_process)
 {
-	struct pb_field row;
-
 	hear(new_thread(72, 71, "worker"));
 	hear(renamed(90, "stranger"));
 	assert_int_equal(fake.n, 0);
 	/* A process is one whoever its parent was: most likely a process of one thread. */
 	hear(new_process(73, 71, "child"));
-	assert_int_equal(fake_process(73, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 71);
+	assert_process(73, 1, "ppid 71 cmdline child is_comm 1");
 }
 
 FIXTURE_TEST(an_existing_task_is_read)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .name = "child"});
 	pid_relations_put_process(&writer.relations, 7, 1);
 	hear(new_process(70, 7, "child"));
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "child"));
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 1, "arg"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_UID), 1000);
-	/* Who made it, not who took it over: /proc says 1. */
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_process(70, 1, "ppid 7 cmdline child|arg uid 1000 kthread 0");
 	assert_int_equal(fake_thread(70, NULL), 1);
 	assert_int_equal(fake.n, 1);
 	assert_true(last_time() > 1000);
@@ -195,161 +152,130 @@ FIXTURE_TEST(an_existing_task_is_read)
 	pid_set_remove(&writer.seen, 70);
 	process_writer_write_task(&writer, 70);
 	process_packet_end(&packet);
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_process(70, 2, "ppid 7 cmdline child|arg uid 1000 kthread 0");
 }
 
 /* The events' name at its time; the file's is another one's news. */
 FIXTURE_TEST(names_that_differ)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){.pid = 70, .name = "file"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "file"});
 	hear(new_process(70, 7, "event"));
 	assert_int_equal(fake_process(70, NULL), 1);
-	assert_int_equal(fake_thread(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "event"));
+	assert_thread(70, 2, "name event tgid 70");
 	assert_int_equal(fake.n, 2);
 	assert_int_equal(last_time(), 201);
 	hear(new_thread(71, 70, "event"));
-	assert_int_equal(fake_thread(71, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "event"));
+	assert_thread(71, 2, "name event tgid 70");
 	assert_int_equal(fake.n, 4);
 	/* Nothing is left of a name that is not wanted. */
 	writer.options.thread_names = false;
 	hear(renamed(70, "other"));
 	assert_int_equal(fake.n, 5);
-	assert_int_equal(fake_thread(70, &row), 3);
-	assert_false(fake_has(row, PB_PROCESS_TREE_THREAD_NAME));
+	assert_thread(70, 3, "tgid 70");
 }
 
 FIXTURE_TEST(a_kernel_thread_has_its_full_name)
 {
-	struct pb_field row;
-
 	proc_put_task((struct proc_task){
 		.pid = 70, .name = "kworker/0:0-events", .more = "Kthread:\t1\n"});
 	hear(new_process(70, 2, "kworker/0:0"));
-	assert_int_equal(fake_thread(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "kworker/0:0-events"));
+	assert_thread(70, 1, "name kworker/0:0-events tgid 70");
 	assert_int_equal(fake.n, 1);
 	/* One that is gone: its maker says what it was. */
 	pid_relations_put_process(&writer.relations, 2, 0);
 	hear(new_process(71, 2, "kthread"));
-	assert_int_equal(fake_process(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_IS_KTHREAD), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 2);
+	assert_process(71, 1, "ppid 2 cmdline kthread is_comm 1 kthread 1");
 }
 
 /* Its memory is gone, its status is not. */
 FIXTURE_TEST(one_that_ends)
 {
 	struct task_state t = new_process(70, 7, "prog");
-	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
 	proc_put("", 0, "70/cmdline");
 	t.file = (char *)"/bin/prog";
 	t.file_len = 9;
 	hear(t);
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "/bin/prog"));
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_UID), 1000);
+	assert_process(70, 1, "ppid 7 cmdline /bin/prog uid 1000 kthread 0");
 	assert_int_equal(last_time(), 201);
 	/* Its command line was told; it is not called by its name now. */
 	hear(renamed(70, "last"));
 	assert_int_equal(fake_process(70, NULL), 1);
-	assert_int_equal(fake_thread(70, &row), 2);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, "last"));
+	assert_thread(70, 2, "name last tgid 70");
 }
 
 FIXTURE_TEST(a_number_that_belongs_to_another_now)
 {
 	struct task_state t = new_process(71, 7, "mine");
-	struct pb_field row;
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "other"});
 	hear(t); /* a process was heard of, a thread is there */
-	assert_int_equal(fake_process(71, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
+	assert_process(71, 1, "ppid 7 cmdline mine is_comm 1");
 	proc_put_task((struct proc_task){.pid = 80, .name = "other"});
 	t = new_process(80, 7, "mine");
 	t.closed = true;
 	hear(t);
-	assert_int_equal(fake_process(80, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_PROCESS_CMDLINE, 0, "mine"));
+	assert_process(80, 1, "ppid 7 cmdline mine is_comm 1");
 }
 
 FIXTURE_TEST(a_number_that_begins_anew)
 {
-	struct pb_field row;
-
 	pid_relations_put_process(&writer.relations, 7, 1);
 	pid_relations_put_process(&writer.relations, 8, 1);
 	hear(new_process(70, 7, "first"));
 	hear(new_thread(70, 8, "second"));
 	assert_int_equal(fake_process(70, NULL), 1);
-	assert_int_equal(fake_thread(70, &row), 2);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), 8);
+	assert_thread(70, 2, "name second tgid 8");
 	hear(new_process(70, 8, "third"));
-	assert_int_equal(fake_process(70, &row), 2);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 8);
+	assert_process(70, 2, "ppid 8 cmdline third is_comm 1");
 }
 
 FIXTURE_TEST(a_sibling_of_its_creator)
 {
 	struct task_state t = new_process(71, 70, "twin");
-	struct pb_field row;
 
 	pid_relations_put_process(&writer.relations, 70, 7);
 	t.is_sibling = true;
 	hear(t);
-	assert_int_equal(fake_process(71, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_process(71, 1, "ppid 7 cmdline twin is_comm 1");
 	t = new_process(72, 99, "twin");
 	t.is_sibling = true;
 	hear(t);
-	assert_int_equal(fake_process(72, &row), 1);
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
+	assert_process(72, 1, "cmdline twin is_comm 1");
 }
 
 /* An exec by a thread: it takes over the number of its process. */
 FIXTURE_TEST(a_thread_becomes_the_leader)
 {
 	struct task_state t = executed(70, "/bin/prog", "prog");
-	struct pb_field row;
 
 	pid_relations_put_process(&writer.relations, 70, 7);
 	pid_relations_put_thread(&writer.relations, 71, 70);
 	assert_int_equal(pid_set_add(&writer.seen, 71), 0);
 	t.was = 71;
 	hear(t);
-	assert_int_equal(fake_process(70, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_PROCESS_PPID), 7);
+	assert_process(70, 1, "ppid 7 cmdline /bin/prog");
 	assert_false(pid_set_has(&writer.seen, 71));
 	assert_int_equal(pid_relations_tgid(&writer.relations, 71), 0);
 	/* Of one that nobody heard of before. */
 	hear(executed(80, "/bin/prog", "prog"));
-	assert_int_equal(fake_process(80, &row), 1);
-	assert_false(fake_has(row, PB_PROCESS_TREE_PROCESS_PPID));
+	assert_process(80, 1, "cmdline /bin/prog");
 }
 
 FIXTURE_TEST(names_of_any_bytes)
 {
 	struct task_state t = new_process(70, 7, "");
-	struct pb_field row;
 
 	hear(t);
-	assert_int_equal(fake_thread(70, &row), 1);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, ""));
+	assert_thread(70, 1, "name  tgid 70");
 	memset(t.name, 0xff, sizeof(t.name)); /* no end */
 	hear(t);
-	assert_int_equal(fake_thread(70, &row), 2);
-	assert_true(
-		fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0,
-			    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"));
+	assert_thread(70, 2,
+		      "name \xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+		      " tgid 70");
 	t = new_process(INT32_MAX, INT32_MIN, "x");
 	hear(t);
 	t = new_thread(-1, 0, "x");

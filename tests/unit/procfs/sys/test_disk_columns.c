@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/sys/sys_diskstats.c"
 #include "unit/procfs/sys_rig.h"
@@ -12,13 +11,13 @@ static struct sys_disks disks;
 static int setup(void **state)
 {
 	disks = (struct sys_disks){0};
-	return rig_setup(state);
+	return fixture_setup(state);
 }
 
 static int teardown(void **state)
 {
 	sys_disks_deinit(&disks);
-	return rig_teardown(state);
+	return fixture_teardown(state);
 }
 
 static int set(const char *name, uint64_t first, size_t n)
@@ -38,9 +37,9 @@ static void write_at(uint64_t ns)
 	read_tracks();
 }
 
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
+#define DISK_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(units_and_groups)
+DISK_TEST(units_and_groups)
 {
 	struct pb_field counter;
 
@@ -60,7 +59,7 @@ FIXTURE_TEST(units_and_groups)
 	assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT_MULTIPLIER), 1000000);
 }
 
-FIXTURE_TEST(the_order_may_change)
+DISK_TEST(the_order_may_change)
 {
 	for (uint64_t pass = 0; pass < 3; pass++) {
 		sys_disks_begin(&disks);
@@ -75,7 +74,7 @@ FIXTURE_TEST(the_order_may_change)
 	assert_int_equal(read_count("diskstats/b/read I/Os"), 3);
 }
 
-FIXTURE_TEST(there_is_a_limit)
+DISK_TEST(there_is_a_limit)
 {
 	char name[16];
 
@@ -89,7 +88,7 @@ FIXTURE_TEST(there_is_a_limit)
 }
 
 /* Others have taken what room there is. */
-FIXTURE_TEST(no_room_for_counters)
+DISK_TEST(no_room_for_counters)
 {
 	uint32_t group = extra_counters_group(&poll_state.extras, "others");
 

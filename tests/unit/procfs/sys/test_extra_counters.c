@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/client/read_tracks.h"
 
@@ -18,8 +17,6 @@ static void write_at(uint64_t ns)
 	poll_state.begun = ns;
 	sys_packet_end(&poll_state);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(a_name_is_one_counter_in_its_group)
 {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* scaling_cur_freq of CPUs that are there, off, of no driver, or gone in between. */
 
 #define CPU "devices/system/cpu/cpu"
 #define KHZ "/cpufreq/scaling_cur_freq"
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(frequencies_keep_their_places)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* cpuidle/stateN of each CPU: the name once, the time at each poll. */
@@ -11,8 +10,6 @@ static void put_state(unsigned cpu, unsigned i, const char *name, const char *ti
 	proc_put(name, strlen(name), CPU "%u/cpuidle/state%u/name", cpu, i);
 	proc_put(time, strlen(time), CPU "%u/cpuidle/state%u/time", cpu, i);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(each_state_of_each_cpu)
 {

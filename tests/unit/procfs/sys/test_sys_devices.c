@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* Folders of devices in /sys, which come, go, and fail one by one. */
@@ -9,8 +8,6 @@ static void put_zone(unsigned i, const char *type, const char *temp)
 	proc_put(type, strlen(type), "class/thermal/thermal_zone%u/type", i);
 	proc_put(temp, strlen(temp), "class/thermal/thermal_zone%u/temp", i);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(below_zero_there_is_the_counter_track)
 {

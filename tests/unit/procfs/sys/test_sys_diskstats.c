@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* /proc/buddyinfo and /proc/diskstats, whose lines are each for themselves. */
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(zones_with_as_many_orders_as_there_are)
 {

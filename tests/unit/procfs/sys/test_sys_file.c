@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "procfs/sys/sys_file.c"
 #include "unit/procfs/sys_rig.h"
 
@@ -24,8 +23,6 @@ static void close_test(struct sys_file *f)
 	poll_state.errors = NULL;
 	assert_int_equal(poll_state.fds, 0);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(it_is_read_again_from_its_beginning)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "procfs/sys/sys_file.h"
 #include "unit/procfs/sys_rig.h"
 
@@ -8,8 +7,6 @@
 #define KGSL "class/kgsl/kgsl-3d0/devfreq/cur_freq"
 #define INTEL(card) "class/drm/card" card "/gt_act_freq_mhz"
 #define AMD(card) "class/drm/card" card "/device/pp_dpm_sclk"
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(gpus_of_each_driver)
 {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/client/read_tracks.h"
 
 /* Which names of /proc/meminfo and /proc/vmstat have which number, and what the others become. */
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 /* The first and the last, and those whose names have more than letters. What has no number is in bytes
  * where the kernel says kB. */

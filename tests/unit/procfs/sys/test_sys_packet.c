@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/procfs/told.h"
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(a_slice_without_values_writes_nothing)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* /proc/pressure: some, full, and interrupts, which only newer kernels have. */
@@ -12,8 +11,6 @@ static void put_all(void)
 	rig_file("pressure/io", "some " AVG "total=3\nfull " AVG "total=4\n");
 	rig_file("pressure/memory", "some " AVG "total=5\nfull " AVG "total=6\n");
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(each_resource_has_its_numbers)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* Slab caches: the list, the files of each, and kernels without them. */
@@ -14,8 +13,6 @@ static void put_machine(const char *release)
 	rig_file("kernel/slab/dentry/slabs", "6 N0=4 N1=2\n");
 	rig_file("kernel/slab/quiet/slabs", "0\n");
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(the_list_once_then_the_files)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/machine_lines.h"
 #include "unit/procfs/sys_rig.h"
 
@@ -25,8 +24,6 @@ static void check(const char *machine)
 	machine_check(all, machine, "expected", "failed ", 100);
 	free(all);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(a_small_virtual_machine)
 {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/procfs/told.h"
 
 /* /proc/stat: what is chosen, what is not understood, and lines of any length. */
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(each_counter_by_its_number)
 {

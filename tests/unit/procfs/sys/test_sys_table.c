@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/procfs/sys_rig.h"
 
 /* /proc/meminfo and /proc/vmstat: lines by their place and name, counters by their number. */
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(order_and_names_may_change)
 {

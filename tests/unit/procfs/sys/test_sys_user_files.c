@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "procfs/sys/sys_file.h"
 #include "unit/procfs/sys_rig.h"
 #include "unit/procfs/told.h"
@@ -17,8 +16,6 @@ static void ask(size_t i, const char *path)
 	stats.files = files;
 	stats.n_files = i + 1;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, rig_setup, rig_teardown)
 
 FIXTURE_TEST(each_number_is_a_counter_of_its_file)
 {
