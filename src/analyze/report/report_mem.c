@@ -10,13 +10,16 @@
 /* The largest and the last value of a counter of each process. */
 #define SQL_LARGEST(name) "max(iif(t.name = '" name "', c.value, NULL))"
 
+#define SQL_RECLAIM(of) "'mm_vmscan_" of "_reclaim_begin', 'mm_vmscan_" of "_reclaim_end', "
+
 /* Pairs of events of a thread that begin and end something: what(begin, end). */
 #define SQL_STALLS                                                                                 \
 	"ev AS (SELECT ts, utid, name, lead(name) OVER w AS next_name, lead(ts) OVER w AS "        \
-	"next_ts FROM ftrace_event WHERE name GLOB 'mm_vmscan_*reclaim_begin' OR name GLOB "       \
-	"'mm_vmscan_*reclaim_end' OR name IN ('mm_compaction_begin', 'mm_compaction_end', "        \
-	"'mm_vmscan_kswapd_wake', 'mm_vmscan_kswapd_sleep') WINDOW w AS (PARTITION BY utid, "      \
-	"substr(name, 1, 16) ORDER BY ts)), stalls AS (SELECT utid, ts, next_ts - ts AS dur, "     \
+	"next_ts FROM ftrace_event WHERE name IN (" SQL_RECLAIM("direct") SQL_RECLAIM("memcg")     \
+	SQL_RECLAIM("memcg_softlimit") SQL_RECLAIM("node") "'mm_compaction_begin', "               \
+	"'mm_compaction_end', 'mm_vmscan_kswapd_wake', 'mm_vmscan_kswapd_sleep') WINDOW w AS "     \
+	"(PARTITION BY utid, substr(name, 1, 16) ORDER BY ts, id)), stalls AS (SELECT utid, ts, "  \
+	"next_ts - ts AS dur, "                                                                    \
 	"CASE name WHEN 'mm_vmscan_direct_reclaim_begin' THEN 'direct reclaim' WHEN "              \
 	"'mm_vmscan_memcg_reclaim_begin' THEN 'control group reclaim' WHEN "                       \
 	"'mm_compaction_begin' THEN 'compaction' WHEN 'mm_vmscan_kswapd_wake' THEN 'background "   \

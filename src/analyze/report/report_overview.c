@@ -8,12 +8,15 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
+/* The number of rows of a table whose ids count from 0. */
+#define SQL_ROWS(table) "(SELECT coalesce(max(id) + 1, 0) FROM " table ")"
+
 static const struct report_section sections[] = {
 	{.title = "Trace",
-	 .sql = "SELECT :to - :from AS duration_ns, (SELECT count(*) FROM sched) AS switches, "
-		"(SELECT count(*) FROM slice) AS slices, (SELECT count(*) FROM counter) AS "
-		"counters, (SELECT count(*) FROM ftrace_event) AS kernel_events, (SELECT release "
-		"FROM machine LIMIT 1) AS kernel"},
+	 .sql = "SELECT :to - :from AS duration_ns, " SQL_ROWS("sched") " AS switches, "
+		SQL_ROWS("slice") " AS slices, " SQL_ROWS("counter") " AS counters, "
+		SQL_ROWS("ftrace_event") " AS kernel_events, (SELECT release FROM machine LIMIT "
+		"1) AS kernel"},
 	{.title = "CPUs",
 	 .more = "timeline",
 	 .sql = "WITH c AS (SELECT cpu, sum(iif(utid IN chosen, time, 0)) AS busy, sum(n) AS n FROM "

@@ -66,12 +66,12 @@ struct value {
 };
 
 struct store;
-
 struct column_def {
 	const char *name; /* NULL: not shown in SQL */
 	enum column_kind kind;
 	uint8_t arg;
 	void (*compute)(const struct store *s, uint32_t row, struct value *ret);
+	uint8_t of; /* COMPUTED: the 16-bit column on which alone the value depends; 0: none */
 };
 
 struct table_def {

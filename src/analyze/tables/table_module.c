@@ -4,8 +4,10 @@
  * rows are found, and which column each argument is compared with.
  *
  *	id = ?			one row
- *	utid = ?		rows of an index that is made at the first use; of a 32-bit column or a string
  *	ts >= ? and ts < ?	a range of rows, found by bisection: rows are sorted by ts
+ *	utid = ?		rows of an index that is made at the first use; of a 32-bit column or a string
+ *	name = ?		of ftrace_event: the name is looked up once for each kind of event, then
+ *				rows of other kinds are skipped
  *
  * SQLite checks each constraint again. A value of another type than the column's takes part in no plan then.
  */
@@ -13,12 +15,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* Bits of a plan. Arguments come in this order. */
+/* Bits of a plan. Arguments come in the order of plan_order. */
 #define PLAN_ID 0x1 /* = */
 #define PLAN_EQUAL 0x2 /* = of the column in bits 16 and up */
 #define PLAN_TS_EQUAL 0x4
@@ -26,7 +29,20 @@
 #define PLAN_TS_TO 0x10 /* <= or < */
 #define PLAN_TS_LESS 0x20 /* with PLAN_TS_TO: < */
 #define PLAN_DESC 0x40
+#define PLAN_MATCH 0x80 /* = of a computed column, in bits 24 and up */
 #define PLAN_COLUMN_SHIFT 16
+#define PLAN_MATCH_SHIFT 24
+
+/* Rows of one time are so few that no index is made to find some of them. */
+static const struct plan_step {
+	int bit;
+	int unless;
+} plan_order[] = {{PLAN_ID, 0},
+		  {PLAN_TS_EQUAL, PLAN_ID},
+		  {PLAN_EQUAL, PLAN_ID | PLAN_TS_EQUAL},
+		  {PLAN_TS_FROM, PLAN_ID | PLAN_TS_EQUAL},
+		  {PLAN_TS_TO, PLAN_ID | PLAN_TS_EQUAL},
+		  {PLAN_MATCH, PLAN_ID | PLAN_TS_EQUAL}};
 
 struct store_vtab {
 	sqlite3_vtab base;
@@ -36,8 +52,17 @@ struct store_vtab {
 	int n_columns;
 };
 
+/* The values of the 16-bit column behind a computed one: which are known, and which of them match. */
+struct match {
+	unsigned column; /* the computed one */
+	char *text; /* owned */
+	size_t len;
+	uint8_t known[(UINT16_MAX + 1) / 8], good[(UINT16_MAX + 1) / 8];
+};
+
 struct store_cursor {
 	sqlite3_vtab_cursor base;
+	struct match *match; /* owned; NULL: all rows */
 	const struct row_index *index; /* NULL: all rows from begin to end */
 	uint32_t begin, end; /* rows, or places of index->rows */
 	uint32_t at; /* counted from begin */
@@ -147,9 +172,11 @@ static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constra
 		default:
 			return 0;
 		}
-	return c->op == SQLITE_INDEX_CONSTRAINT_EQ && has_index(def->columns[column].kind)
-		       ? PLAN_EQUAL
-		       : 0;
+	if (c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+		return 0;
+	return has_index(def->columns[column].kind) ? PLAN_EQUAL
+	       : def->columns[column].of	    ? PLAN_MATCH
+						    : 0;
 }
 
 /* Rows come by id and by time, up or down. */
@@ -181,27 +208,31 @@ static double cost_of(int plan, double rows)
 		rows = rows / 4 + 1;
 	if (plan & PLAN_TS_TO)
 		rows = rows / 4 + 1;
+	if (plan & PLAN_MATCH)
+		rows = rows / 20 + 1;
 	return rows;
 }
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-	static const int order[] = {PLAN_ID, PLAN_EQUAL, PLAN_TS_EQUAL, PLAN_TS_FROM, PLAN_TS_TO};
 	const struct store_vtab *v = (const struct store_vtab *)base;
 	int plan = 0, n = 0;
 
-	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
-		for (int i = 0; i < info->nConstraint && !(plan & order[o]); i++) {
-			int bit = bit_of(v, &info->aConstraint[i]);
+	for (size_t o = 0; o < ARRAY_SIZE(plan_order); o++)
+		for (int i = 0; i < info->nConstraint; i++) {
+			const struct plan_step *step = &plan_order[o];
+			int bit = bit_of(v, &info->aConstraint[i]), shift;
 
-			if (!(bit & order[o]))
+			if (!(bit & step->bit) || plan & (step->bit | step->unless))
 				continue;
-			if (bit & PLAN_EQUAL && strcmp(sqlite3_vtab_collation(info, i), "BINARY"))
+			if (bit & (PLAN_EQUAL | PLAN_MATCH) &&
+			    strcmp(sqlite3_vtab_collation(info, i), "BINARY"))
 				continue;
 			plan |= bit;
-			if (bit & PLAN_EQUAL)
+			shift = bit & PLAN_MATCH ? PLAN_MATCH_SHIFT : PLAN_COLUMN_SHIFT;
+			if (bit & (PLAN_EQUAL | PLAN_MATCH))
 				plan |= (int)stored_column(v, info->aConstraint[i].iColumn)
-					<< PLAN_COLUMN_SHIFT;
+					<< shift;
 			info->aConstraintUsage[i].argvIndex = ++n;
 		}
 	info->orderByConsumed = is_sorted_for(v, info, &plan);
@@ -227,8 +258,17 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
+static void free_match(struct store_cursor *c)
+{
+	if (c->match)
+		free(c->match->text);
+	free(c->match);
+	c->match = NULL;
+}
+
 static int close_cursor(sqlite3_vtab_cursor *c)
 {
+	free_match((struct store_cursor *)c);
 	sqlite3_free(c);
 	return SQLITE_OK;
 }
@@ -324,6 +364,50 @@ static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan
 		by_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
+/* Returns false without memory. */
+static bool by_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
+{
+	size_t len;
+
+	if (sqlite3_value_type(arg) != SQLITE_TEXT)
+		return true;
+	len = (size_t)sqlite3_value_bytes(arg);
+	c->match = calloc(1, sizeof(*c->match));
+	if (!c->match)
+		return false;
+	c->match->column = column;
+	c->match->len = len;
+	c->match->text = malloc(len + 1);
+	if (!c->match->text)
+		return false;
+	memcpy(c->match->text, sqlite3_value_text(arg), len);
+	return true;
+}
+
+static bool matches(const struct store_vtab *v, struct match *m, uint32_t row)
+{
+	const struct column_def *d = &v->table->def->columns[m->column];
+	uint16_t key = TABLE_CELL(uint16_t, v->table, d->of, row);
+	uint8_t bit = (uint8_t)(1u << (key & 7));
+
+	if (!(m->known[key / 8] & bit)) {
+		struct value text = {.kind = VALUE_NULL};
+
+		d->compute(v->store, row, &text);
+		m->known[key / 8] |= bit;
+		if (text.kind == VALUE_TEXT && text.len == m->len &&
+		    !memcmp(text.s, m->text, m->len))
+			m->good[key / 8] |= bit;
+	}
+	return m->good[key / 8] & bit;
+}
+
+static void skip_others(const struct store_vtab *v, struct store_cursor *c)
+{
+	while (c->match && c->at < c->end - c->begin && !matches(v, c->match, row_of(c)))
+		c->at++;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
 		  sqlite3_value **argv)
 {
@@ -332,6 +416,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	int n = 0;
 
 	(void)text;
+	free_match(c);
 	c->index = NULL;
 	c->at = 0;
 	c->begin = 0;
@@ -347,21 +432,26 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 			narrow(c, id < 0 || id >= c->end ? c->end : (uint32_t)id,
 			       id < 0 || id >= c->end ? c->end : (uint32_t)id + 1);
 	}
-	if (plan & PLAN_EQUAL && !(plan & PLAN_ID))
-		by_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT, argv[n]);
-	n += !!(plan & PLAN_EQUAL);
 	if (plan & PLAN_TS_EQUAL)
 		by_time(v, c, plan, PLAN_TS_EQUAL, argv[n++]);
+	if (plan & PLAN_EQUAL)
+		by_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff, argv[n++]);
 	if (plan & PLAN_TS_FROM)
 		by_time(v, c, plan, PLAN_TS_FROM, argv[n++]);
 	if (plan & PLAN_TS_TO)
-		by_time(v, c, plan, PLAN_TS_TO, argv[n]);
+		by_time(v, c, plan, PLAN_TS_TO, argv[n++]);
+	if (plan & PLAN_MATCH && !by_match(c, (unsigned)plan >> PLAN_MATCH_SHIFT, argv[n]))
+		return SQLITE_NOMEM;
+	skip_others(v, c);
 	return SQLITE_OK;
 }
 
 static int next(sqlite3_vtab_cursor *base)
 {
-	((struct store_cursor *)base)->at++;
+	struct store_cursor *c = (struct store_cursor *)base;
+
+	c->at++;
+	skip_others((const struct store_vtab *)base->pVtab, c);
 	return SQLITE_OK;
 }
 

@@ -401,6 +401,31 @@ TEST(times_and_ids_are_found_without_a_scan_and_are_the_same_rows)
 	strbuf_deinit(&t);
 }
 
+TEST(kernel_events_are_found_by_their_names)
+{
+	struct strbuf t = {0}, b = bundle_of(0);
+
+	put_switch(&b, 100, 10, 1, 20);
+	put_print(&b, 200, 20);
+	put_call(&b, 300, 20, true, 0);
+	put_print(&b, 400, 20);
+	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	expect(&t, "select ts from ftrace_event where name = 'print'", "200\n400\n");
+	expect(&t, "select ts from ftrace_event where name = 'print' order by ts desc",
+	       "400\n200\n");
+	expect(&t, "select ts from ftrace_event where name = 'print' and ts > 200", "400\n");
+	expect(&t, "select ts from ftrace_event where name in ('sched_switch', 'sys_enter')",
+	       "100\n300\n");
+	expect(&t,
+	       "select count(*) from ftrace_event where name = 'nothing' or name = 5 or name is "
+	       "null or name = 'PRINT'",
+	       "0\n");
+	expect(&t, "select ts from ftrace_event where name = 'PRINT' collate nocase", "200\n400\n");
+	expect(&t, "select ts from ftrace_event where id = 3 and name = 'print'", "400\n");
+	expect(&t, "select count(*) from ftrace_event where id = 2 and name = 'print'", "0\n");
+	strbuf_deinit(&t);
+}
+
 TEST(an_import_over_its_limit_ends_with_an_error)
 {
 	struct strbuf t = {0}, b = bundle_of(0);
