@@ -13,6 +13,7 @@
 #include "analyze/page/page.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
+#include "cli/terminal/sudo_user.h"
 #include "cli/terminal/verb.h"
 
 /* A regular file gets its name when it is complete; `temp` is its name until then. */
@@ -38,6 +39,8 @@ static int page_file_open(struct page_file *f, const char *path)
 		return -ENOMEM;
 	/* Only its owner may read it, as the trace. */
 	fd = mkostemp(f->temp, O_CLOEXEC);
+	if (fd >= 0)
+		sudo_user_give(fd);
 	f->to = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (f->to)
 		return 0;

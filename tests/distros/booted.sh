@@ -5,8 +5,9 @@
 #
 # The packages of FOLDER (make deb) in a guest: Debian's RELEASE on a disk, made by debootstrap, with its kernel and with
 # systemd, in an emulator. It boots twice. In the first boot the packages are installed and the units enabled, as
-# README.Debian says; after the second boot the daemons start by their sockets, users record, and all of it is upgraded
-# and purged (booted-guest.sh). Speaks TAP. Takes some ten minutes on a machine without KVM, and root for debootstrap.
+# README.Debian says; after the second boot the daemons start by their sockets, users record, a program records itself with
+# libsonda-service0 (record_itself of FOLDER, which installed.sh leaves there), and all of it is upgraded and purged
+# (booted-guest.sh). Speaks TAP. Takes some ten minutes on a machine without KVM, and root for debootstrap.
 #
 # Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
 #
@@ -54,7 +55,8 @@ debootstrap --variant=minbase --include="systemd-sysv,libpam-systemd,dbus,adduse
   "$suite" "$disk" "$mirror" >"$tmp/log" 2>&1 || { tail -n 5 "$tmp/log" >&2; give_up "debootstrap failed"; }
 rm -rf "$disk"/var/cache/apt/* "$disk"/var/lib/apt/lists/* "$disk"/usr/share/{doc,locale}/*
 mkdir "$disk/debs" "$disk/checks"
-cp "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb "$disk/debs"
+cp "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb "$debs"/libsonda-service0_*.deb "$disk/debs"
+[ ! -e "$debs/record_itself" ] || cp "$debs/record_itself" "$disk/checks"
 cp "$here/lib.sh" "$here/booted-guest.sh" "$disk/checks"
 echo guest >"$disk/etc/hostname"
 echo '/dev/vda / ext4 defaults 0 1' >"$disk/etc/fstab"
@@ -72,6 +74,8 @@ Environment=HOME=/root
 [Install]
 WantedBy=multi-user.target
 UNIT
+# Without udev the terminal of the console never comes, and systemd would wait for it.
+ln -s /dev/null "$disk/etc/systemd/system/serial-getty@ttyS0.service"
 ln -s ../checks.service "$disk/etc/systemd/system/multi-user.target.wants/checks.service"
 mkfs.ext4 -q -d "$disk" "$tmp/disk" 2G || exit 1
 rm -rf --one-file-system "$disk"
@@ -104,7 +108,7 @@ chmod +x "$initramfs/init"
 
 # Its clock counts instructions, as that of tests/kernels/boot.sh: a guest sees a machine of one speed.
 for boot in 1 2; do
-  timeout --foreground "${BOOT_TIMEOUT:-900}" qemu-system-x86_64 -M pc -cpu max -accel tcg,thread=single,tb-size=256 \
+  timeout --foreground "${BOOT_TIMEOUT:-1800}" qemu-system-x86_64 -M pc -cpu max -accel tcg,thread=single,tb-size=256 \
     -icount shift=1,sleep=off -smp $smp,maxcpus=4 -m 1G -nodefaults -display none -no-reboot \
     -kernel "$dir/vmlinuz" -initrd "$tmp/initramfs.cpio" \
     -append "console=ttyS0,115200 panic=-1 mitigations=off systemd.show_status=1 checks.boot=$boot" \

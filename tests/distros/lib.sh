@@ -37,6 +37,6 @@ make_newer() { # DEB FILE
 # Names of the packages that those of FOLDER need, without alternatives and versions.
 needs_of() { # FOLDER
   local deb
-  for deb in "$1"/sonda_*.deb "$1"/libsonda0_*.deb; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' |
+  for deb in "$1"/sonda_*.deb "$1"/libsonda0_*.deb "$1"/libsonda-service0_*.deb; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' |
     sed 's/|.*//; s/(.*//; s/ //g' | grep -v '^libsonda' | sort -u
 }

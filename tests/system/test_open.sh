@@ -174,7 +174,7 @@ export PATH=$TMP/bin:$PATH
 if [ "$(id -u)" = 0 ]; then
   nobody=$(getent passwd 65534) home=$(getent passwd 65534 | cut -d: -f6)
   if [ -n "$nobody" ]; then
-    DISPLAY=:99 SUDO_UID=65534 start "$TRACE"
+    DISPLAY=:99 SUDO_UID=65534 SUDO_GID=65534 start "$TRACE"
     visited && grep -q "url=http://127.0.0.1:$PORT/ring_losses.pftrace 65534 $home\$" "$TMP/got"
     verdict "under sudo the browser belongs to the calling user" $?
     finish INT

@@ -15,6 +15,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
+#include "cli/terminal/sudo_user.h"
 
 /* ---- removal, also by a signal ---- */
 
@@ -148,6 +149,7 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 {
 	int r = -EINVAL;
 
+	sudo_user_give_path(o->hidden);
 	if (o->replace && o->is_folder && fs_exists(o->path))
 		r = replace_folder(o);
 	else if (!o->replace)
@@ -178,6 +180,8 @@ FILE *out_path_open(const struct out_path *o, const char *name)
 		return NULL;
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		sudo_user_give(fd);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f && fd >= 0)
 		close(fd);

@@ -18,16 +18,17 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/terminal/programs.h"
+#include "cli/terminal/sudo_user.h"
 
 #define NO_USER ((uid_t)-1)
 
 /* The user who called sudo, or NO_USER. */
-static uid_t sudo_user(void)
+static uid_t caller(void)
 {
-	const char *text = getenv("SUDO_UID");
-	uint32_t uid;
+	uid_t uid;
+	gid_t gid;
 
-	return geteuid() == 0 && text && str_to_u32(text, &uid) == 0 ? uid : NO_USER;
+	return sudo_user(&uid, &gid) ? uid : NO_USER;
 }
 
 /* The user who logged in, or NO_USER: the kernel keeps it through su(1) and sudo(8). */
@@ -53,8 +54,8 @@ size_t browser_users(uid_t ret[static BROWSER_USERS_MAX])
 	ret[n++] = 0;
 	if (geteuid() != 0)
 		return n;
-	if (sudo_user() != NO_USER)
-		ret[n++] = sudo_user();
+	if (caller() != NO_USER)
+		ret[n++] = caller();
 	if (login_user() != NO_USER)
 		ret[n++] = login_user();
 	return n;
@@ -120,7 +121,7 @@ static bool has_display(uid_t user)
 
 enum browser_result browser_open(const char *url)
 {
-	uid_t uid = sudo_user() != NO_USER ? sudo_user() : geteuid();
+	uid_t uid = caller() != NO_USER ? caller() : geteuid();
 	const struct passwd *user = uid != geteuid() ? getpwuid(uid) : NULL;
 	char program[PATH_MAX];
 	pid_t pid;

@@ -314,6 +314,8 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 	if (!r && o->no_priority && !config->priority_boost &&
 	    !(config->priority_boost = no_boost()))
 		r = -ENOMEM;
+	if (o->all_machines)
+		config->has_trace_all_machines = config->trace_all_machines = true;
 	return r || !o->apps.n ? r : put_apps(o, config);
 }
 

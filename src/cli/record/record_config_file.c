@@ -2,10 +2,12 @@
 #include "cli/record/record_config_file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/system/fs.h"
+#include "cli/terminal/programs.h"
 #include "config/trace_config.h"
 
 /* Returns the first field that requests an action of the consumer that sonda record does not
@@ -28,6 +30,21 @@ static int read_config(const char *path, struct strbuf *text)
 	return fs_read_file(path, RECORD_CONFIG_FILE_MAX, text);
 }
 
+/* Names the samples: the one of this name, else their folder. */
+static void suggest_sample(const char *path, struct strbuf *errors)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX], sample[PATH_MAX];
+
+	if (program_find_shared("configs", folder))
+		strbuf_puts(errors, "; see configs/ for examples");
+	else if (!fs_join(sample, sizeof(sample), folder, slash ? slash + 1 : path) &&
+		 fs_exists(sample))
+		strbuf_printf(errors, "; did you mean %s?", sample);
+	else
+		strbuf_printf(errors, "; see %s for examples", folder);
+}
+
 int record_config_file_read(const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret)
 {
@@ -38,8 +55,10 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 
 	r = read_config(path, &text);
 	if (r) {
-		strbuf_printf(errors, "cannot read the config %s: %s; see configs/ for examples\n", path,
+		strbuf_printf(errors, "cannot read the config %s: %s", path,
 			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
+		suggest_sample(path, errors);
+		strbuf_putc(errors, '\n');
 		strbuf_deinit(&text);
 		return r;
 	}

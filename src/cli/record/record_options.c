@@ -47,6 +47,7 @@ const char record_usage[] =
 	"      --subbuf SIZE      size of its sub-buffers\n"
 	"      --clock CLOCK      boot (default) or mono_raw\n"
 	"      --no-priority      keep the daemons' priority (default: real time, half of a CPU)\n"
+	"      --all-machines     also record the machines that are connected to the service\n"
 	"  -c, --config FILE      trace config, to which the rest adds; - is stdin\n"
 	"      --txt              the config is text, whatever it looks like\n"
 	"  -o, --out FILE         output file; - is stdout (default "
@@ -90,6 +91,7 @@ enum {
 	OPT_SUBBUF,
 	OPT_CLOCK,
 	OPT_NO_PRIORITY,
+	OPT_ALL_MACHINES,
 	OPT_MAX_SIZE,
 	OPT_TXT,
 	OPT_SOCKET,
@@ -126,6 +128,7 @@ static const struct option long_options[] = {
 	{"subbuf", required_argument, NULL, OPT_SUBBUF},
 	{"clock", required_argument, NULL, OPT_CLOCK},
 	{"no-priority", no_argument, NULL, OPT_NO_PRIORITY},
+	{"all-machines", no_argument, NULL, OPT_ALL_MACHINES},
 	{"max-size", required_argument, NULL, OPT_MAX_SIZE},
 	{"config", required_argument, NULL, 'c'},
 	{"txt", no_argument, NULL, OPT_TXT},
@@ -320,6 +323,9 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		return take_clock(o, e);
 	case OPT_NO_PRIORITY:
 		o->no_priority = true;
+		return 0;
+	case OPT_ALL_MACHINES:
+		o->all_machines = true;
 		return 0;
 	case OPT_MAX_SIZE:
 		return option_file_size("--max-size", optarg, &o->max_bytes, e);

@@ -88,6 +88,7 @@ struct record_options {
 	bool strict;
 	bool json; /* the summary, on standard output */
 	bool no_priority; /* do not raise the priority of the daemons */
+	bool all_machines; /* also those that are connected to the service */
 	bool exit_code; /* exit with the command's exit code */
 	bool quiet;
 	bool verbose;

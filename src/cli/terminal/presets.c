@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
+#include "cli/terminal/programs.h"
 #include "config/text.h"
 #include "config/trace_config.h"
 
@@ -44,27 +45,13 @@ static void add_joined(struct presets *p, const char *dir, const char *below, bo
 		add_folder(p, path, failed);
 }
 
-/* Adds share/sonda/presets of the folder above the program's, or above that: of PREFIX/bin, and of a
- * source tree with build/bin. */
+/* Adds the presets of this installation. */
 static void add_shared(struct presets *p, bool *failed)
 {
-	static const char *const above[] = {"../share/sonda/presets", "../../share/sonda/presets"};
-	char self[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
+	char path[PATH_MAX];
 
-	self[MAX(n, 0)] = '\0';
-	slash = strrchr(self, '/');
-	if (!slash)
-		return;
-	*slash = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(above); i++) {
-		if (fs_join(path, sizeof(path), self, above[i]) || !fs_exists(path))
-			continue;
-		if (realpath(path, self))
-			add_folder(p, self, failed);
-		return;
-	}
+	if (!program_find_shared("presets", path))
+		add_folder(p, path, failed);
 }
 
 static void add_default_folders(struct presets *p, bool *failed)

@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/multicall.h"
 
@@ -43,20 +44,41 @@ int program_find(const char *name, char *buf, size_t size)
 	return -ENOENT;
 }
 
-static int beside_us(const char *name, char *buf, size_t size)
+/* Sets dir to the folder of the running program. Returns 0 or -ENOENT. */
+static int own_folder(char dir[static PATH_MAX])
 {
-	char self[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink(OURSELVES, self, sizeof(self) - 1);
+	ssize_t n = readlink(OURSELVES, dir, PATH_MAX - 1);
 	char *slash;
 
-	if (n <= 0)
-		return -ENOENT;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
+	dir[MAX(n, 0)] = '\0';
+	slash = strrchr(dir, '/');
 	if (!slash)
 		return -ENOENT;
 	*slash = '\0';
-	return fs_join(path, sizeof(path), self, name) ? -ENOENT : program_find(path, buf, size);
+	return 0;
+}
+
+static int beside_us(const char *name, char *buf, size_t size)
+{
+	char self[PATH_MAX], path[PATH_MAX];
+
+	if (own_folder(self) || fs_join(path, sizeof(path), self, name))
+		return -ENOENT;
+	return program_find(path, buf, size);
+}
+
+int program_find_shared(const char *name, char path[PATH_MAX])
+{
+	static const char *const above[] = {"../share/sonda", "../../share/sonda"};
+	char self[PATH_MAX], folder[PATH_MAX], found[PATH_MAX];
+
+	if (own_folder(self))
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(above); i++)
+		if (!fs_join(folder, sizeof(folder), self, above[i]) &&
+		    !fs_join(found, sizeof(found), folder, name) && fs_exists(found))
+			return realpath(found, path) ? 0 : -ENOENT;
+	return -ENOENT;
 }
 
 int program_find_daemon(const char *name, char *buf, size_t size, struct err_text *e)

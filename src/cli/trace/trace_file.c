@@ -17,6 +17,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/terminal/sudo_user.h"
 #include "cli/trace/safe_path.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
@@ -72,19 +73,6 @@ static char *temp_name(const char *path)
 	return strbuf_take(&b);
 }
 
-/* With sudo, gives the trace to the user who called sudo, whose browser must be able to read it. */
-static void give_to_caller(int fd)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	uint32_t u, g;
-
-	if (geteuid() != 0 || !uid || !gid || str_to_u32(uid, &u) || str_to_u32(gid, &g))
-		return;
-	if (fchown(fd, u, g)) {
-		/* The file stays root's. That is no reason to fail the recording. */
-	}
-}
-
 static int open_nameless(const char *path)
 {
 	return safe_path_open_dir(path, O_TMPFILE | O_RDWR);
@@ -105,7 +93,7 @@ static int open_beside(struct trace_file *f, char *path)
 		free(TAKE_PTR(f->temp)); /* mkstemp failed: no file to remove */
 		return -errno;
 	}
-	give_to_caller(f->fd);
+	sudo_user_give(f->fd); /* whose browser must be able to read it */
 	return 0;
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/terminal/sudo_user.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+bool sudo_user(uid_t *ret_uid, gid_t *ret_gid)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	uint32_t u, g;
+
+	if (geteuid() != 0 || !uid || !gid || str_to_u32(uid, &u) || str_to_u32(gid, &g) ||
+	    u == UINT32_MAX || g == UINT32_MAX)
+		return false;
+	*ret_uid = u;
+	*ret_gid = g;
+	return true;
+}
+
+/* Another name of the file may be one that this process did not make. */
+static bool is_ours(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_uid == 0 &&
+	       (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_nlink <= 1));
+}
+
+void sudo_user_give(int fd)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (sudo_user(&uid, &gid) && is_ours(fd) && fchown(fd, uid, gid)) {
+		/* The file stays root's. That is no reason to fail. */
+	}
+}
+
+void sudo_user_give_path(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		sudo_user_give(fd);
+}
