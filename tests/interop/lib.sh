@@ -106,22 +106,25 @@ TP_ASSETS=$PEERS/tp node "$HERE/tpq.mjs" --serve <"$TMP/questions" >"$TMP/answer
 TPQ=$!
 exec {TPQ_IN}>"$TMP/questions" {TPQ_OUT}<"$TMP/answers"
 
-# The rows of each statement, as a line of JSON; a complaint in their place.
+# The rows of each statement, as a line of JSON; a complaint in their place. It waits for as long as trace_processor
+# lives; one that does not answer within ANSWER_SECONDS is killed, so that no late answer is read as that of another query.
 query() { # TRACE SQL...
   local word answer request=()
   for word; do request+=("$(base64 -w 0 <<<"$word")"); done
   (
+    trap '' PIPE
     flock 8
     echo "${request[*]}" >&"$TPQ_IN"
     # All of it is read, also if the caller wants less; sed reads blocks, where read takes a byte at a time.
-    answer=$(timeout 60 sed -e '/^end$/q' -e '/^error /q' <&"$TPQ_OUT")
+    answer=$(timeout "${ANSWER_SECONDS:-600}" sed -e '/^end$/q' -e '/^error /q' <&"$TPQ_OUT")
     case $answer in
     end | *$'\n'end) printf %s "${answer%end}" && exit 0 ;;
     'error '* | *$'\n''error '*) printf '%s\n' "$answer" && exit 0 ;;
     esac
+    kill "$TPQ"
     echo "trace_processor does not answer"
     cat "$TMP/tpq.err"
-  ) 8>"$TMP/tpq.lock"
+  ) 8>"$TMP/tpq.lock" 2>/dev/null
 }
 
 # trace_processor's own complaints about a trace.

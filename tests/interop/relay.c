@@ -71,7 +71,7 @@ static bool init_relay(struct peer *p, uint32_t service)
 	pb_enc_open(&m.enc, PB_INIT_RELAY_REQUEST_SYSTEM_INFO);
 	pb_enc_open(&m.enc, PB_SYSTEM_INFO_UTSNAME);
 	pb_enc_str(&m.enc, PB_UTSNAME_SYSNAME, "Linux");
-	pb_enc_str(&m.enc, PB_UTSNAME_RELEASE, "6.0-relayed");
+	pb_enc_str(&m.enc, PB_UTSNAME_RELEASE, "6.0.1-relayed");
 	pb_enc_close(&m.enc);
 	pb_enc_u64(&m.enc, PB_SYSTEM_INFO_NUM_CPUS, 3);
 	pb_enc_close(&m.enc);

@@ -13,6 +13,38 @@ equal() {
   verdict "$1: every row is equal ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"
 }
 
+# Statements whose rows are equal. Arguments are joined to what has them, since their ids are not equal.
+# shellcheck disable=SC2034 # for the scripts
+kernel_tables=(
+  "select id, ts, dur, cpu, utid, end_state, priority, ucpu, ts_end from sched order by id"
+  "select id, ts, dur, cpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu
+   from thread_state order by id"
+  "select * from spurious_sched_wakeup order by id"
+  "select utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id from thread order by utid"
+  "select upid, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, machine_id
+   from process order by upid"
+  "select id, ts, name, cpu, utid, common_flags, arg_set_id is null as no_args from ftrace_event order by id"
+  "select e.id as event, a.key, a.flat_key, a.value_type, a.int_value, a.string_value, a.real_value, a.display_value
+   from ftrace_event e join args a using (arg_set_id) order by e.id, a.id"
+  "select p.upid as process, a.key, a.value_type, a.int_value, a.string_value from process p
+   join args a using (arg_set_id) order by p.upid, a.id"
+  "select name, idx, severity, source, value from stats where value != 0 and name not in
+   ('parse_trace_duration_ns', 'guess_trace_type_duration_ns', 'clock_sync_cache_miss') order by name, idx"
+  "select name, key_type, int_value, str_value, machine_id, trace_id from metadata
+   where name not in ('trace_uuid', 'trace_config_pbtxt', 'trace_size_bytes') order by name, int_value"
+  "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id"
+  "select id, raw_id, sysname, release, version, arch, num_cpus from machine order by id"
+  "select * from clock_snapshot order by id"
+  "select * from trace_bounds"
+  "select s.ts, s.dur, s.category, s.name, s.depth, p.ts as parent_ts, p.name as parent, t.type, t.name as track, x.utid
+   from slice s join track t on s.track_id = t.id join __intrinsic_track x on x.id = t.id left join slice p on p.id = s.parent_id order by s.ts, t.type, t.name, x.utid, s.id"
+  "select s.ts, s.name, t.type, a.key, a.flat_key, a.value_type, a.display_value from slice s join track t on s.track_id = t.id
+   join args a using (arg_set_id) order by s.ts, t.type, t.name, s.name, a.key"
+  "select c.ts, c.value, t.type, t.name, t.unit, d.flat_key, d.value_type, d.display_value, a.key, a.display_value as arg
+   from counter c join counter_track t on c.track_id = t.id
+   left join args d on d.arg_set_id = t.dimension_arg_set_id left join args a on a.arg_set_id = c.arg_set_id order by c.ts, t.type, t.name, d.flat_key, d.display_value, a.key, c.value"
+)
+
 # Tables of track events, by the rows' numbers: these are equal, too, except for sets of arguments.
 # shellcheck disable=SC2034 # for the scripts
 track_tables=(

@@ -106,7 +106,7 @@ with open(sys.argv[2], "wb") as f:
         f.write(b"\x0a" + varint(len(packet)) + packet)
 END
 verdict "and compresses its packets" $?
-for name in merged_tracks equal_times; do
+for name in merged_tracks equal_times machines; do
   encode "$TMP/$name" <tests/interop/sql_traces/$name.txtpb
   verdict "protoc encodes $name" $?
 done
@@ -123,7 +123,7 @@ queries = [
     "select s.ts, s.cpu, h.name, h.tid, p.name, s.priority from sched s join thread h using (utid) left join process p using (upid)",
     """select e.ts, e.name, e.cpu, h.tid, h.name, p.name, (select group_concat(a.key || a.display_value) from args a where a.arg_set_id = e.arg_set_id)
        from ftrace_event e join thread h using (utid) left join process p using (upid)""",
-    """select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0 and name <> 'ftrace_cpu_has_data_loss'
+    """select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0 and name not in ('ftrace_cpu_has_data_loss', 'invalid_clock_snapshots')
        and name not like 'track_descriptor%'""",
     "select t.ts, h.tid, t.state from thread_state t join thread h using (utid)",
 ]
@@ -179,6 +179,10 @@ union_is_whole "three cuts are the whole" "$TMP/hand" "$TMP"/cut[123]
 { "$SONDA" split --every 7ns -o "$TMP/m" "$TMP/merged_tracks" && "$SONDA" split --every 1ns -o "$TMP/e" "$TMP/equal_times"; } >"$TMP/out" 2>&1
 union_is_whole "tracks" "$TMP/merged_tracks" "$TMP"/m.*
 union_is_whole "equal times" "$TMP/equal_times" "$TMP"/e.*
+"$SONDA" split --every 500ns -o "$TMP/a" "$TMP/machines" >"$TMP/out" 2>&1
+[ "$(wc -l <"$TMP/out")" -gt 4 ]
+verdict "two machines with different clocks: several files" $?
+union_is_whole "two machines with different clocks" "$TMP/machines" "$TMP"/a.*
 "$SONDA" split --every 300us -o "$TMP/r" "$TRACE" >"$TMP/out"
 [ "$(wc -l <"$TMP/out")" -gt 2 ]
 verdict "a recording: several files" $?

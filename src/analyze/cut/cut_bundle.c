@@ -36,11 +36,22 @@ static void set_clock(struct cut_bundle *b, const struct bundle_clock *c)
 		clocks_snapshot(&m->clocks, pair, 2);
 }
 
-static bool time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
+/* Converts to the trace's clock of the bundle's machine. */
+static bool own_time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 {
 	if (b->clock != b->packet->m->clocks.trace)
 		return cut_reader_convert(b->reader, b->packet->m, b->clock, (int64_t)ts, ret);
 	*ret = (int64_t)ts;
+	return true;
+}
+
+static bool time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
+{
+	int64_t own;
+
+	if (!own_time_of(b, ts, &own))
+		return false;
+	*ret = clocks_trace_time(&b->packet->m->clocks, own);
 	return true;
 }
 
@@ -188,12 +199,12 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 	int64_t ts = 0;
 
 	/* Without a time it is in the first piece, as an error that readers count. */
-	if (!timestamp_of(event, &own) || !time_of(b, own, &ts)) {
+	if (!timestamp_of(event, &own) || !own_time_of(b, own, &ts)) {
 		if (piece->leads)
 			strbuf_add(ret, raw, len);
 		return;
 	}
-	if (!is_in(piece, ts))
+	if (!is_in(piece, clocks_trace_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
 		put_event_at(event, (uint64_t)ts, ret);
@@ -229,7 +240,7 @@ static uint64_t rewritten(const struct cut_bundle *b, uint64_t own)
 {
 	int64_t ts;
 
-	return b->rewrites && time_of(b, own, &ts) ? (uint64_t)ts : own;
+	return b->rewrites && own_time_of(b, own, &ts) ? (uint64_t)ts : own;
 }
 
 static void put_range(const struct cut_bundle *b, const struct pb_field *range, struct strbuf *ret)

@@ -188,6 +188,7 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 		if (!time_of(w, r->row[TIME], &ts))
 			continue;
 		own = w->rewrites ? (uint64_t)ts : r->row[TIME];
+		ts = clocks_trace_time(&w->machine->clocks, ts);
 		if (ts < w->from && !r->some && before) {
 			memcpy(before, r->row, sizeof(r->row));
 			before[TIME] = own;

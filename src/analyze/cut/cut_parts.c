@@ -127,7 +127,7 @@ static int build(const struct cut_packet *c, const struct changes *w, struct str
 		at = d.cur;
 	}
 	if (c->converted) {
-		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->ts);
+		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->own_ts);
 		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, c->m->clocks.trace);
 	}
 	if (w->strips_state || w->adds_gap)

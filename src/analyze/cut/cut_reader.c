@@ -59,6 +59,11 @@ struct cut_machine *cut_reader_machine(struct cut_reader *r, uint32_t id)
 	m->id = id;
 	m->latest = INT64_MIN;
 	clocks_init(&m->clocks, &r->store);
+	for (size_t i = 0; i < r->n_machines; i++)
+		if (!r->machines[i]->id) {
+			m->clocks.trace = r->machines[i]->clocks.trace;
+			m->clocks.is_default = r->machines[i]->clocks.is_default;
+		}
 	return r->machines[r->n_machines++] = m;
 }
 
@@ -176,11 +181,12 @@ static void read_snapshot(struct cut_machine *m, struct cut_packet *c)
 	}
 	if (!m->has_snapshot && !m->clocks.has_trace && primary && primary < CLOCK_SEQUENCE_FIRST)
 		m->clocks.trace = primary;
+	m->clocks.is_default |= primary != 0;
 	m->has_snapshot = true;
 	clocks_snapshot(&m->clocks, r, n);
 	for (size_t i = 0; i < n; i++)
 		if (r[i].clock == m->clocks.trace)
-			c->ts = r[i].value;
+			c->ts = clocks_trace_time(&m->clocks, r[i].value);
 }
 
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
@@ -205,6 +211,11 @@ static int64_t later_of(const struct cut_reader *r)
 	return latest == INT64_MIN ? 0 : latest;
 }
 
+static bool knows_clocks(const struct cut_machine *m)
+{
+	return m->has_snapshot || m->clocks.n_snapshots;
+}
+
 /* A packet without a time, or of an unknown clock, has that of the packets before it. */
 static void set_time(struct cut_reader *r, struct cut_packet *c)
 {
@@ -214,15 +225,16 @@ static void set_time(struct cut_reader *r, struct cut_packet *c)
 	c->ts = later_of(r);
 	if (!p->has_timestamp)
 		return;
-	if (!clock || clock == c->m->clocks.trace) {
-		c->ts = (int64_t)p->timestamp;
-	} else {
+	c->own_ts = (int64_t)p->timestamp;
+	if (clock && clock != c->m->clocks.trace) {
 		c->converted = cut_reader_convert(r, c->m, clock_of(clock, p->sequence),
-						  (int64_t)p->timestamp, &c->ts) &&
-			       c->m->has_snapshot;
+						  (int64_t)p->timestamp, &c->own_ts) &&
+			       knows_clocks(c->m);
 		if (!c->converted)
 			return;
 	}
+	c->ts = clock || c->m->clocks.is_default ? clocks_trace_time(&c->m->clocks, c->own_ts)
+						 : c->own_ts;
 	if (p->payload.id != PB_TRACE_PACKET_FTRACE_EVENTS)
 		c->m->latest = MAX(c->m->latest, c->ts);
 }
@@ -306,6 +318,8 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 	set_time(r, &c);
 	if (c.p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
 		read_snapshot(c.m, &c);
+	else if (c.p.payload.id == PB_TRACE_PACKET_REMOTE_CLOCK_SYNC && c.m->id)
+		clocks_remote_sync(&c.m->clocks, &c.p.payload);
 	if (result == 0)
 		result = r->store.budget.error;
 	return result < 0 ? result : r->on_packet(r->ctx, &c);

@@ -54,7 +54,7 @@ struct cut_machine {
 	uint32_t id; /* machine_id */
 	struct clocks clocks;
 	bool has_snapshot;
-	int64_t latest; /* of its packets */
+	int64_t latest; /* of its packets, of the service's machine */
 	uint64_t first_data; /* the latest previous end of the first bundles; 0: none */
 	struct cut_cpu *cpus; /* owned */
 	size_t n_cpus, cap_cpus;
@@ -66,8 +66,9 @@ struct cut_packet {
 	struct packet p;
 	struct cut_machine *m;
 	struct cut_sequence *seq; /* NULL: of none */
-	int64_t ts; /* in the trace's clock; of a bundle its packet's */
-	bool converted; /* ts is not the packet's own number */
+	int64_t ts; /* of the service's machine, in the trace's clock; of a bundle its packet's */
+	int64_t own_ts; /* the same in the trace's clock of its machine, if converted: */
+	bool converted; /* own_ts is not the packet's own number */
 };
 
 struct cut_reader {
@@ -94,7 +95,7 @@ void cut_reader_deinit(struct cut_reader *r);
  * state of its sequences is larger than the limits above, -ENOMEM, or what on_packet returned. */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
-/* Converts a time of a clock to the trace's. Returns false if the clock is not known. */
+/* Converts a time of a clock to the trace's clock of its machine. Returns false if the clock is not known. */
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
 			int64_t *ret);
 

@@ -356,3 +356,110 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 	*ret = ts;
 	return CLOCK_CONVERTED;
 }
+
+/* ---- other machines ---- */
+
+/* Pairs of readings within this time are one round trip (Perfetto's relays begin one every 30 s). */
+#define SYNC_ROUND_NS UINT64_C(30000000000)
+
+/* Both machines' readings of their clocks: the client is this machine, the host the service's; 0: not read. */
+struct sync_pair {
+	struct clock_reading client[SNAPSHOT_MAX], host[SNAPSHOT_MAX];
+	size_t n_client, n_host;
+};
+
+static size_t read_sync_clocks(const struct pb_field *snapshot, struct clock_reading *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	size_t n = 0;
+
+	pb_dec_init(&d, snapshot->data, snapshot->len);
+	while (n < SNAPSHOT_MAX && pb_dec_next(&d, &f)) {
+		if (f.id != PB_CLOCK_SNAPSHOT_CLOCKS || !f.data)
+			continue;
+		ret[n] = clock_reading_read(&f, 0);
+		ret[n].unit = 1;
+		ret[n++].incremental = false;
+	}
+	return n;
+}
+
+static void read_sync_pair(const struct pb_field *pair, struct sync_pair *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	ret->n_client = ret->n_host = 0;
+	pb_dec_init(&d, pair->data, pair->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_CLIENT_CLOCKS && f.data)
+			ret->n_client = read_sync_clocks(&f, ret->client);
+		else if (f.id == PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_HOST_CLOCKS && f.data)
+			ret->n_host = read_sync_clocks(&f, ret->host);
+	}
+}
+
+static uint64_t reading_of(const struct clock_reading *r, size_t n, clock_key clock)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (r[i].clock == clock)
+			v = (uint64_t)r[i].value;
+	return v;
+}
+
+/* The sum and the number of the estimates so far. */
+struct sync_estimate {
+	uint64_t sum;
+	int64_t n;
+};
+
+/*
+ * Two pairs are a round trip of readings: client, host, client, host. The middle of two readings of one machine is
+ * about the moment of the other machine's reading between them.
+ */
+static void add_round(const struct sync_pair *a, const struct sync_pair *b, clock_key clock,
+		      struct sync_estimate *e)
+{
+	uint64_t c1 = reading_of(a->client, a->n_client, clock);
+	uint64_t h1 = reading_of(a->host, a->n_host, clock);
+	uint64_t c2 = reading_of(b->client, b->n_client, clock);
+	uint64_t h2 = reading_of(b->host, b->n_host, clock);
+
+	if (reading_of(b->client, b->n_client, CLOCK_BOOTTIME_ID) -
+		    reading_of(a->client, a->n_client, CLOCK_BOOTTIME_ID) >=
+	    SYNC_ROUND_NS)
+		return;
+	if (!c1 || !h1 || !c2 || !h2)
+		return;
+	e->sum += (uint64_t)((int64_t)(c1 + c2) / 2) - h1;
+	e->sum += c2 - (uint64_t)((int64_t)(h1 + h2) / 2);
+	e->n += 2;
+}
+
+unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync)
+{
+	struct sync_pair pairs[2] = {{.n_client = 0}};
+	struct sync_estimate e = {0};
+	unsigned invalid = 0;
+	struct pb_field f;
+	struct pb_dec d;
+	size_t n = 0;
+
+	pb_dec_init(&d, sync->data, sync->len);
+	while (pb_dec_next(&d, &f)) {
+		struct sync_pair *pair = &pairs[n % 2];
+
+		if (f.id != PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS || !f.data)
+			continue;
+		read_sync_pair(&f, pair);
+		invalid += clocks_snapshot(c, pair->client, pair->n_client) < 0;
+		if (n++)
+			add_round(&pairs[n % 2], pair, c->trace, &e);
+	}
+	if (e.n)
+		c->ahead = (int64_t)e.sum / e.n;
+	return invalid;
+}

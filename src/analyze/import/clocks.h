@@ -51,6 +51,8 @@ struct clocks {
 	clock_key trace; /* what everything is converted to */
 	bool has_trace; /* a snapshot named it, or something was converted */
 	bool assumed; /* it was converted before the first snapshot */
+	bool is_default; /* of times without a clock: a snapshot says so */
+	int64_t ahead; /* ns, of another machine: how far its trace clock is ahead of the service's */
 	uint32_t n_snapshots;
 	struct clock_node *by_key; /* owned hash */
 	struct clock_node **nodes; /* by number */
@@ -68,8 +70,18 @@ int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, 
 
 enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET, CLOCK_NO_PATH };
 
-/* Converts a time of the clock to the trace's clock. */
+/* Reads a RemoteClockSync: adds the machine's readings as snapshots, and sets how far it is ahead. Returns the number
+ * of snapshots that contradict others. */
+unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync);
+
+/* Converts a time of the clock to the machine's own trace clock. */
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
+
+/* Returns the time of the service's machine for one of this machine's trace clock. */
+static inline int64_t clocks_trace_time(const struct clocks *c, int64_t ts)
+{
+	return (int64_t)((uint64_t)ts - (uint64_t)c->ahead);
+}
 
 /* The name of a clock with a number of BuiltinClock, or NULL. */
 const char *clock_name(uint32_t id);

@@ -52,7 +52,7 @@ static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 	struct store *s = b->im->store;
 
 	if (b->clock == b->m->clocks.trace && ts >= 0)
-		*ret = ts;
+		*ret = clocks_trace_time(&b->m->clocks, ts);
 	else if (!tokens_convert(b->im, b->m, b->clock, ts, ret))
 		return false;
 	if (*ret < 0) {
@@ -273,6 +273,7 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 
 struct bundle_head {
 	uint64_t cpu, clock, ftrace_ns, boot_ns, previous_end;
+	bool has_previous_end;
 	bool has_cpu, lost, has_events, has_compact;
 };
 
@@ -303,6 +304,7 @@ static void read_head(const struct pb_field *payload, struct bundle_head *h)
 		case PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP:
 		case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
 			h->previous_end = f.u64;
+			h->has_previous_end = true;
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
 			h->has_events = true;
@@ -337,7 +339,8 @@ static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 	if (b->state->has_first_bundle)
 		return;
 	b->state->has_first_bundle = true;
-	if (h->previous_end && event_time(b, (int64_t)h->previous_end, &ts))
+	if (h->has_previous_end &&
+	    tokens_convert(b->im, b->m, b->clock, (int64_t)h->previous_end, &ts))
 		b->m->first_data = MAX(b->m->first_data, ts);
 }
 

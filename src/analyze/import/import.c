@@ -67,7 +67,7 @@ static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
 	metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false,
-		     MAX(m->first_data, (int64_t)0));
+		     m->first_data == INT64_MIN ? 0 : m->first_data);
 	if (!m->preserve_ring)
 		m->first_data = MAX(m->first_data, m->tracing_started);
 	else

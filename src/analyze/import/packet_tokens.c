@@ -27,6 +27,7 @@ static bool wants(uint32_t field)
 	case PB_TRACE_PACKET_PROCESS_STATS:
 	case PB_TRACE_PACKET_SYS_STATS:
 	case PB_TRACE_PACKET_CLOCK_SNAPSHOT:
+	case PB_TRACE_PACKET_REMOTE_CLOCK_SYNC:
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 	case PB_TRACE_PACKET_TRACE_STATS:
 	case PB_TRACE_PACKET_TRACE_UUID:
@@ -75,6 +76,10 @@ struct machine *import_machine(struct import *im, uint32_t raw_id)
 	table_set_i64(t, MACHINE_RAM_BYTES, m->row, NULL_I64);
 	table_set_u32(t, MACHINE_RAM_GB, m->row, NULL_U32);
 	clocks_init(&m->clocks, im->store);
+	if (im->n_machines) {
+		m->clocks.trace = im->machines[0]->clocks.trace;
+		m->clocks.is_default = im->machines[0]->clocks.is_default;
+	}
 	sequences_init(&m->sequences, im->store);
 	tasks_init(&m->tasks, im->store, &im->infos, m->row);
 	for (unsigned kind = 0; kind <= QUEUE_TRACK_EVENTS; kind++)
@@ -175,6 +180,8 @@ bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64
 
 	if (r != CLOCK_CONVERTED)
 		count_failure(im, r);
+	else
+		*ret = clocks_trace_time(&m->clocks, *ret);
 	return r == CLOCK_CONVERTED;
 }
 
@@ -232,6 +239,8 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 			return false;
 		}
 	}
+	if (clock || m->clocks.is_default)
+		*ret = clocks_trace_time(&m->clocks, *ret);
 	if (*ret < 0) {
 		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX,
 			  1);
@@ -280,6 +289,11 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 		return true;
 	case PB_TRACE_PACKET_CPU_INFO:
 		tokens_cpu_info(im, m, f);
+		return true;
+	case PB_TRACE_PACKET_REMOTE_CLOCK_SYNC:
+		if (m->row)
+			stats_add(im->store, STAT_INVALID_CLOCK_SNAPSHOTS, STAT_NO_INDEX,
+				  clocks_remote_sync(&m->clocks, f));
 		return true;
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 		if (!im->config.data)

@@ -77,6 +77,10 @@ static void add_clock_rows(struct import *im, struct machine *m, const struct cl
 		if (r[i].incremental ||
 		    clocks_convert(&m->clocks, r[i].clock, r[i].value, &ts) != CLOCK_CONVERTED)
 			ts = trace_ts;
+		else
+			ts = clocks_trace_time(&m->clocks, ts);
+		if (trace_ts == NULL_I64)
+			trace_ts = ts;
 		if (ts == NULL_I64)
 			continue;
 		row = table_append(t);
@@ -95,6 +99,7 @@ static void choose_trace_clock(struct import *im, struct machine *m, uint64_t pr
 {
 	bool has_boot = false;
 
+	m->clocks.is_default |= primary != 0;
 	if (m->clocks.has_trace || m->clocks.n_snapshots)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -168,8 +173,10 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 			if (f.id == parts[i].field && f.data)
 				found[i] = f;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!found[i].data)
+		if (!found[i].data) {
+			metadata_row(im, SCOPE_MACHINE, m, parts[i].name, false);
 			continue;
+		}
 		metadata_string(im, SCOPE_MACHINE, m, parts[i].name, false, found[i].data,
 				found[i].len);
 		table_set_u32(t, parts[i].column, m->row,

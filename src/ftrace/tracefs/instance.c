@@ -125,7 +125,8 @@ static void release(struct instance *i)
 
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
-	_cleanup_(closep) int others = instances_lock(root); /* a stale one is one without a lock */
+	/* A stale one is one without a lock. clang does not count the cleanup as a use. */
+	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
 	char path[4096];
 	int r;
 
