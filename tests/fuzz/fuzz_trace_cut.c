@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				.to = o.start + (int64_t)(i + 1) * step,
 			};
 		/* Also of traces that the program refuses: their bytes are handled, though not their meaning. */
-		cut_parts_refusal(&o);
+		cut_overview_refusal(&o);
 		cut_parts_write(&o, data, size, false, &config, &result);
 	}
 	cut_overview_deinit(&o);

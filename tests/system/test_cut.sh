@@ -106,17 +106,45 @@ with open(sys.argv[2], "wb") as f:
         f.write(b"\x0a" + varint(len(packet)) + packet)
 END
 verdict "and compresses its packets" $?
-for name in merged_tracks equal_times machines; do
+for name in merged_tracks equal_times machines legacy_events; do
   encode "$TMP/$name" <tests/interop/sql_traces/$name.txtpb
   verdict "protoc encodes $name" $?
 done
+
+# Times, thread times and counters as differences: of one sequence with a clear and a gap, and of one whose counters come
+# in the defaults, with values that go back in time.
+{
+  echo 'packet { trusted_packet_sequence_id: 1 clock_snapshot { primary_trace_clock: 6 clocks { clock_id: 6 timestamp: 900 } clocks { clock_id: 3 timestamp: 400 } } }'
+  for track in 'uuid: 70 name: "ints"' 'uuid: 71 name: "doubles"' 'uuid: 72 name: "total"' 'uuid: 73 name: "scaled"'; do
+    case $track in *total*) how= ;; *scaled*) how='is_incremental: true unit_multiplier: 1000' ;; *) how='is_incremental: true' ;; esac
+    echo "packet { trusted_packet_sequence_id: 1 timestamp: 950 track_descriptor { $track counter { $how } } }"
+  done
+  old() { # FLAGS
+    echo "packet { trusted_packet_sequence_id: 2 $1 thread_descriptor { pid: 20 tid: 21 thread_name: \"old\" reference_timestamp_us: 3 reference_thread_time_us: 100 reference_thread_instruction_count: 1000 } }"
+  }
+  old "sequence_flags: 1"
+  for i in 1 2 3 4 5 6 7 8 9; do
+    [ $i != 4 ] || old "sequence_flags: 1"
+    [ $i != 6 ] || echo 'packet { trusted_packet_sequence_id: 2 previous_packet_dropped: 1 sequence_flags: 2 track_event { timestamp_delta_us: 1 type: 3 name: "lost" } }'
+    [ $i != 7 ] || old "sequence_flags: 1"
+    echo "packet { trusted_packet_sequence_id: 2 sequence_flags: 2 track_event { timestamp_delta_us: 1 thread_time_delta_us: $i thread_instruction_count_delta: 1$i type: 1 name: \"old $i\" } }"
+    echo "packet { trusted_packet_sequence_id: 2 sequence_flags: 2 track_event { timestamp_absolute_us: $((i + 4)) thread_time_absolute_us: $((200 + i)) type: 2 } }"
+    [ $i != 1 ] || echo 'packet { trusted_packet_sequence_id: 3 timestamp: 950 sequence_flags: 1 trace_packet_defaults { track_event_defaults { track_uuid: 70 extra_counter_track_uuids: 70 extra_counter_track_uuids: 72 extra_double_counter_track_uuids: 71 } } }'
+    [ $i != 5 ] || echo 'packet { trusted_packet_sequence_id: 3 timestamp: 950 sequence_flags: 1 trace_packet_defaults { track_event_defaults { track_uuid: 70 extra_counter_track_uuids: 73 extra_counter_track_uuids: 70 extra_double_counter_track_uuids: 71 } } }'
+    at=$((4000 + i * 300))
+    echo "packet { trusted_packet_sequence_id: 3 timestamp: $at sequence_flags: 2 track_event { type: 4 counter_value: -$i } }"
+    echo "packet { trusted_packet_sequence_id: 3 timestamp: $((at - 450)) sequence_flags: 2 track_event { type: 3 name: \"with counters\" track_uuid: 0 extra_counter_values: $i extra_counter_values: 5 extra_double_counter_values: 0.$i } }"
+    echo "packet { trusted_packet_sequence_id: 3 timestamp: $((at + 100)) sequence_flags: 2 track_event { type: 4 track_uuid: 71 double_counter_value: 1.5 } }"
+  done
+} | encode "$TMP/differences"
+verdict "protoc encodes values as differences" $?
 
 union_is_whole() { # NAME WHOLE PART...
   python3 - "$SONDA" "${@:2}" <<'END' >"$TMP/out" 2>"$TMP/err"
 import collections, json, subprocess, sys
 sonda, whole, *parts = sys.argv[1:]
 queries = [
-    """select s.ts, s.name, s.category, t.name, t.type, h.name, h.tid, p.name, t.machine_id, (select group_concat(a.key || a.display_value) from args a
+    """select s.ts, s.name, s.category, s.thread_ts, s.thread_instruction_count, t.name, t.type, h.name, h.tid, p.name, t.machine_id, (select group_concat(a.key || a.display_value) from args a
        where a.arg_set_id = s.arg_set_id) from slice s join __intrinsic_track t on t.id = s.track_id left join thread h on h.utid = t.utid
        left join process p on p.upid = ifnull(t.upid, h.upid)""",
     "select c.ts, c.value, t.name, t.type, t.cpu, p.name, p.pid from counter c join __intrinsic_track t on t.id = c.track_id left join process p on p.upid = t.upid",
@@ -179,6 +207,14 @@ union_is_whole "three cuts are the whole" "$TMP/hand" "$TMP"/cut[123]
 { "$SONDA" split --every 7ns -o "$TMP/m" "$TMP/merged_tracks" && "$SONDA" split --every 1ns -o "$TMP/e" "$TMP/equal_times"; } >"$TMP/out" 2>&1
 union_is_whole "tracks" "$TMP/merged_tracks" "$TMP"/m.*
 union_is_whole "equal times" "$TMP/equal_times" "$TMP"/e.*
+"$SONDA" split --every 90us -o "$TMP/l" "$TMP/legacy_events" >"$TMP/out" 2>&1
+union_is_whole "events of old programs" "$TMP/legacy_events" "$TMP"/l.*
+for size in 150ns 1us 3us; do
+  "$SONDA" split --every $size -o "$TMP/d-$size" "$TMP/differences" >"$TMP/out" 2>&1
+  [ "$(wc -l <"$TMP/out")" -gt 3 ]
+  verdict "values as differences: files of $size" $?
+  union_is_whole "times and counters that are recorded as differences, in parts of $size" "$TMP/differences" "$TMP/d-$size".*
+done
 "$SONDA" split --every 500ns -o "$TMP/a" "$TMP/machines" >"$TMP/out" 2>&1
 [ "$(wc -l <"$TMP/out")" -gt 4 ]
 verdict "two machines with different clocks: several files" $?
@@ -222,10 +258,6 @@ verdict "a full device is reported" $?
 (ulimit -f 4; "$SONDA" cut --to 1s -o "$TMP/full" "$TRACE" >"$TMP/out" 2>"$TMP/err")
 [ $? = 1 ] && [ ! -e "$TMP/full" ]
 verdict "a part that cannot be written has no name" $?
-encode "$TMP/tracks" <tests/interop/sql_traces/tracks.txtpb
-fails "counters as differences" 1 'counters that are recorded as differences' cut --to 1 -o "$TMP/x" "$TMP/tracks"
-encode "$TMP/legacy" <tests/interop/sql_traces/legacy_events.txtpb
-fails "times as differences" 1 'whose times are differences' cut --to 1 -o "$TMP/x" "$TMP/legacy"
 echo text >"$TMP/text"
 fails "not a trace" 1 'no Perfetto trace' cut --to 1 -o "$TMP/x" "$TMP/text"
 fails "a pipe" 1 'not a regular file' cut --to 1 -o "$TMP/x" /dev/null

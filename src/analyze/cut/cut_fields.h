@@ -8,4 +8,5 @@
 
 /* Append a field of a message to a string, which is `failed` if memory is out. */
 void cut_put_number(struct strbuf *b, uint32_t field, uint64_t v);
+void cut_put_fixed64(struct strbuf *b, uint32_t field, uint64_t v);
 void cut_put_bytes(struct strbuf *b, uint32_t field, const void *data, size_t len);

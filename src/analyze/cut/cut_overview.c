@@ -112,6 +112,15 @@ int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, b
 	return cut_reader_run(&o->reader, data, len, mapped);
 }
 
+const char *cut_overview_refusal(const struct cut_overview *o)
+{
+	if (o->start > o->end)
+		return "it has no events";
+	if (o->reader.programs)
+		return "it has packets that change the state of a program (ProtoVM)";
+	return NULL;
+}
+
 void cut_overview_deinit(struct cut_overview *o)
 {
 	cut_reader_deinit(&o->reader);

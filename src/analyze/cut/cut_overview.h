@@ -25,4 +25,6 @@ struct cut_overview {
 
 /* Returns 0, or -errno as cut_reader_run(). Deinit in either case. */
 int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped);
+/* Returns why a trace with this overview cannot be cut, or NULL. */
+const char *cut_overview_refusal(const struct cut_overview *o);
 void cut_overview_deinit(struct cut_overview *o);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyze/cut/cut_bundle.h"
+#include "analyze/cut/cut_changes.h"
 #include "analyze/cut/cut_fields.h"
 #include "analyze/cut/cut_kind.h"
 #include "analyze/cut/cut_state.h"
@@ -27,6 +28,7 @@ struct view {
 	uint64_t generation, defaults_version;
 	size_t interned; /* bytes */
 	bool valid;
+	struct cut_sums sums; /* since the last clear */
 };
 
 /* What a part has of a CPU. */
@@ -60,87 +62,10 @@ struct parts {
 	struct strbuf out, payload; /* scratch */
 };
 
-/* How a packet of a part differs from that of the trace. */
-struct changes {
-	uint32_t payload_field; /* replaced by payload; 0: it is not */
-	const struct strbuf *payload;
-	bool follows; /* another part has the packet's first piece: marks of a gap are there */
-	bool stateless; /* it needs no incremental state, and has none */
-	bool strips_state; /* fields of the incremental state are below: */
-	bool clears;
-	const struct strbuf *defaults; /* NULL: none */
-	const struct cut_sequence *interned; /* NULL: none; from this byte on: */
-	size_t interned_from;
-	bool adds_gap;
-};
-
-/* ---- one packet ---- */
-
-static bool is_changed(const struct changes *w, const struct cut_packet *c, uint32_t field)
-{
-	switch (field) {
-	case PB_TRACE_PACKET_INTERNED_DATA:
-	case PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
-	case PB_TRACE_PACKET_SEQUENCE_FLAGS:
-	case PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED:
-		return w->strips_state || w->stateless;
-	case PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
-	case PB_TRACE_PACKET_PACKETS_DROPPED:
-	case PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE:
-		return w->follows;
-	case PB_TRACE_PACKET_TIMESTAMP:
-	case PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
-		return c->converted;
-	}
-	return field == w->payload_field;
-}
-
-static void add_state(struct strbuf *out, const struct cut_packet *c, const struct changes *w)
-{
-	uint32_t flags = (w->clears ? PACKET_STATE_CLEARED : 0) |
-			 (c->p.flags & ~(uint32_t)PACKET_STATE_CLEARED);
-
-	if (flags)
-		cut_put_number(out, PB_TRACE_PACKET_SEQUENCE_FLAGS, flags);
-	if (w->defaults && w->defaults->len)
-		cut_put_bytes(out, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS, w->defaults->s,
-			      w->defaults->len);
-	if (w->interned && w->interned->interned.len > w->interned_from)
-		cut_put_bytes(out, PB_TRACE_PACKET_INTERNED_DATA,
-			      w->interned->interned.s + w->interned_from,
-			      w->interned->interned.len - w->interned_from);
-	if (w->adds_gap)
-		cut_put_number(out, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 1);
-}
-
-static int build(const struct cut_packet *c, const struct changes *w, struct strbuf *out)
-{
-	const uint8_t *at = c->data;
-	struct pb_field f;
-	struct pb_dec d;
-
-	strbuf_clear(out);
-	pb_dec_init(&d, c->data, c->len);
-	while (pb_dec_next(&d, &f)) {
-		if (!is_changed(w, c, f.id))
-			strbuf_add(out, at, (size_t)(d.cur - at));
-		at = d.cur;
-	}
-	if (c->converted) {
-		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->own_ts);
-		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, c->m->clocks.trace);
-	}
-	if (w->strips_state || w->adds_gap)
-		add_state(out, c, w);
-	if (w->payload_field)
-		cut_put_bytes(out, w->payload_field, w->payload->s, w->payload->len);
-	return out->failed ? -ENOMEM : 0;
-}
-
 static int write_built(struct parts *p, size_t part, const struct cut_packet *c,
-		       const struct changes *w)
+		       const struct cut_changes *w)
 {
-	int r = build(c, w, &p->out);
+	int r = cut_changes_build(c, w, &p->out);
 
 	return r < 0 ? r
 		     : p->config->write(p->config->ctx, part, (const uint8_t *)p->out.s,
@@ -222,7 +147,7 @@ static struct cpu_view *cpu_view_of(const struct parts *p, struct part *part,
 }
 
 /* Adds what the part lacks of the sequence's state. */
-static int bring_state(struct part *part, const struct cut_packet *c, struct changes *w)
+static int bring_state(struct part *part, const struct cut_packet *c, struct cut_changes *w)
 {
 	struct cut_sequence *s = c->seq;
 	struct view *v = view_of(part, s);
@@ -241,17 +166,17 @@ static int bring_state(struct part *part, const struct cut_packet *c, struct cha
 		w->defaults = &s->defaults;
 	w->interned = s;
 	w->interned_from = w->clears ? 0 : v->interned;
-	*v = (struct view){
-		.generation = s->generation,
-		.defaults_version = s->defaults_version,
-		.interned = s->interned.len,
-		.valid = true,
-	};
+	if (w->clears)
+		cut_sums_clear(&v->sums);
+	v->generation = s->generation;
+	v->defaults_version = s->defaults_version;
+	v->interned = s->interned.len;
+	v->valid = true;
 	return 0;
 }
 
 /* The sequence's thread is forgotten at a clear, so that it follows in a packet of its own. */
-static int write_thread(struct parts *p, size_t i, const struct cut_packet *c, struct changes *w)
+static int write_thread(struct parts *p, size_t i, const struct cut_packet *c, struct cut_changes *w)
 {
 	const struct cut_sequence *s = c->seq;
 	struct strbuf *out = &p->out;
@@ -263,7 +188,7 @@ static int write_thread(struct parts *p, size_t i, const struct cut_packet *c, s
 		if (c->p.machine)
 			cut_put_number(out, PB_TRACE_PACKET_MACHINE_ID, c->p.machine);
 		if (packet == 0)
-			add_state(out, &(struct cut_packet){.seq = c->seq}, w);
+			cut_changes_add_state(out, &(struct cut_packet){.seq = c->seq}, w);
 		else
 			strbuf_add(out, s->thread.s, s->thread.len);
 		if (out->failed)
@@ -278,7 +203,7 @@ static int write_thread(struct parts *p, size_t i, const struct cut_packet *c, s
 	return 0;
 }
 
-static bool is_unchanged(const struct cut_packet *c, const struct changes *w)
+static bool is_unchanged(const struct cut_packet *c, const struct cut_changes *w)
 {
 	return !c->converted && !w->payload_field && !w->follows && !w->adds_gap &&
 	       (!w->strips_state || (!w->clears && !w->defaults && !c->p.defaults.data &&
@@ -286,7 +211,24 @@ static bool is_unchanged(const struct cut_packet *c, const struct changes *w)
 				     w->interned->interned.len == w->interned_from));
 }
 
-static int write_event(struct parts *p, size_t i, const struct cut_packet *c, struct changes *w)
+/* Replaces values that are differences to events which the part does not have. */
+static int bring_values(struct parts *p, size_t i, const struct cut_packet *c,
+			struct cut_changes *w)
+{
+	struct view *v = view_of(&p->parts[i], c->seq);
+	int r = v ? 0 : -ENOMEM;
+
+	strbuf_clear(&p->payload);
+	if (v)
+		r = cut_differences_build(&c->p.payload, &c->differences, &v->sums, &p->payload);
+	if (r > 0) {
+		w->payload_field = PB_TRACE_PACKET_TRACK_EVENT;
+		w->payload = &p->payload;
+	}
+	return MIN(r, 0);
+}
+
+static int write_event(struct parts *p, size_t i, const struct cut_packet *c, struct cut_changes *w)
 {
 	int r = p->parts[i].open ? 0 : open_part(p, i);
 
@@ -294,6 +236,8 @@ static int write_event(struct parts *p, size_t i, const struct cut_packet *c, st
 		r = bring_state(&p->parts[i], c, w);
 	if (r == 0 && w->clears && c->seq->thread.len)
 		r = write_thread(p, i, c, w);
+	if (r == 0 && c->seq && c->differences.any)
+		r = bring_values(p, i, c, w);
 	if (r < 0)
 		return r;
 	if (is_unchanged(c, w))
@@ -317,13 +261,13 @@ static int state_key(const struct cut_packet *c, const struct pb_field *payload,
 
 /* Adds a packet to the state and to the parts from `first` on that are open already. */
 static int add_to_all(struct parts *p, const struct cut_packet *c, const struct pb_field *key_of,
-		      const struct changes *w, size_t first)
+		      const struct cut_changes *w, size_t first)
 {
 	struct strbuf key = {0};
 	int r = state_key(c, key_of, &key);
 
 	if (r == 0)
-		r = build(c, w, &p->out);
+		r = cut_changes_build(c, w, &p->out);
 	if (r == 0)
 		r = cut_state_add(&p->state, c->ts, key.s, key.len, p->out.s, p->out.len);
 	strbuf_deinit(&key);
@@ -341,7 +285,7 @@ static int add_to_all(struct parts *p, const struct cut_packet *c, const struct 
 
 static int on_state(struct parts *p, const struct cut_packet *c)
 {
-	const struct changes w = {.stateless = true, .follows = true};
+	const struct cut_changes w = {.stateless = true, .follows = true};
 
 	return add_to_all(p, c, &c->p.payload, &w, 0);
 }
@@ -368,7 +312,7 @@ static int on_process_tree(struct parts *p, const struct cut_packet *c)
 	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
 	while (r == 0 && pb_dec_next(&d, &f)) {
 		struct strbuf entry = {0};
-		const struct changes w = {
+		const struct cut_changes w = {
 			.stateless = true,
 			.follows = true,
 			.payload_field = PB_TRACE_PACKET_PROCESS_TREE,
@@ -387,7 +331,7 @@ static int on_process_tree(struct parts *p, const struct cut_packet *c)
 /* The first snapshot decides which clock is the trace's. */
 static int on_snapshot(struct parts *p, const struct cut_packet *c)
 {
-	const struct changes w = {.stateless = true, .follows = true};
+	const struct cut_changes w = {.stateless = true, .follows = true};
 	size_t own = part_of(p, c->ts);
 	int r = 0;
 
@@ -399,7 +343,7 @@ static int on_snapshot(struct parts *p, const struct cut_packet *c)
 			r = write_built(p, own, c, &w);
 	}
 	if (r == 0)
-		r = build(c, &w, &p->last_snapshot);
+		r = cut_changes_build(c, &w, &p->last_snapshot);
 	return r;
 }
 
@@ -445,7 +389,7 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, size_t i, bo
 {
 	struct part *part = &p->parts[i];
 	struct cpu_view *cpu = cpu_view_of(p, part, b->packet->m, b->cpu);
-	struct changes w = {
+	struct cut_changes w = {
 		.payload_field = PB_TRACE_PACKET_FTRACE_EVENTS,
 		.payload = &p->payload,
 		.follows = !leads,
@@ -490,7 +434,7 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 	first = part_of(p, b.any ? b.first : c->ts);
 	last = b.any ? part_of(p, b.last) : first;
 	if (!b.state)
-		return first < n ? write_event(p, first, c, &(struct changes){0}) : 0;
+		return first < n ? write_event(p, first, c, &(struct cut_changes){0}) : 0;
 	if (b.any && first == n) {
 		/* It begins before the parts: losses before it are not theirs. */
 		leads = false;
@@ -514,7 +458,7 @@ static int on_event(struct parts *p, const struct cut_packet *c)
 {
 	size_t part = part_of(p, c->ts);
 
-	return part < p->config->n_ranges ? write_event(p, part, c, &(struct changes){0}) : 0;
+	return part < p->config->n_ranges ? write_event(p, part, c, &(struct cut_changes){0}) : 0;
 }
 
 static int on_packet(void *ctx, const struct cut_packet *c)
@@ -541,6 +485,8 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 static void deinit(struct parts *p)
 {
 	for (size_t i = 0; p->parts && i < p->config->n_ranges; i++) {
+		for (size_t v = 0; v < p->parts[i].n_views; v++)
+			cut_sums_clear(&p->parts[i].views[v].sums);
 		free(p->parts[i].views);
 		for (size_t m = 0; m < CUT_MACHINES_MAX; m++)
 			free(p->parts[i].cpus[m].of);
@@ -580,17 +526,4 @@ int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, boo
 	deinit(p);
 	free(p);
 	return r;
-}
-
-const char *cut_parts_refusal(const struct cut_overview *o)
-{
-	if (o->start > o->end)
-		return "it has no events";
-	if (o->reader.relative)
-		return "it has track events of an old form, whose times are differences";
-	if (o->reader.incremental_counters)
-		return "it has counters that are recorded as differences";
-	if (o->reader.programs)
-		return "it has packets that change the state of a program (ProtoVM)";
-	return NULL;
 }

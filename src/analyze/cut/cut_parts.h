@@ -36,6 +36,3 @@ struct cut_result {
  * what write returned. */
 int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped,
 		    const struct cut_parts_config *config, struct cut_result *ret);
-
-/* Returns why a trace with this overview cannot be cut, or NULL. */
-const char *cut_parts_refusal(const struct cut_overview *o);

@@ -31,10 +31,12 @@ void cut_reader_deinit(struct cut_reader *r)
 		strbuf_deinit(&s->defaults);
 		strbuf_deinit(&s->interned);
 		strbuf_deinit(&s->thread);
+		cut_sums_clear(&s->sums);
 		free(s);
 	}
 	for (size_t i = 0; i < r->n_machines; i++) {
 		clocks_deinit(&r->machines[i]->clocks);
+		cut_counters_deinit(&r->machines[i]->counters);
 		free(r->machines[i]->cpus);
 		free(r->machines[i]);
 	}
@@ -111,6 +113,8 @@ static void clear_state(struct cut_sequence *s)
 	strbuf_clear(&s->defaults);
 	strbuf_clear(&s->interned);
 	strbuf_clear(&s->thread);
+	cut_sums_clear(&s->sums);
+	s->times = (struct cut_times){.known = false};
 }
 
 static void set_defaults(struct cut_sequence *s, const struct pb_field *defaults)
@@ -140,6 +144,8 @@ static void note_thread(struct cut_sequence *s, const struct pb_field *payload)
 		is_thread |= f.id == PB_TRACK_DESCRIPTOR_THREAD && f.data;
 	if (!is_thread)
 		return;
+	if (payload->id == PB_TRACE_PACKET_THREAD_DESCRIPTOR && s->valid)
+		cut_times_begin(&s->times, payload);
 	strbuf_clear(&s->thread);
 	cut_put_bytes(&s->thread, payload->id, payload->data, payload->len);
 }
@@ -223,6 +229,14 @@ static void set_time(struct cut_reader *r, struct cut_packet *c)
 	uint32_t clock = p->has_clock ? p->clock : c->seq ? c->seq->default_clock : 0;
 
 	c->ts = later_of(r);
+	if (c->differences.has_time) {
+		int64_t ns;
+
+		if (!__builtin_mul_overflow(c->differences.us, 1000, &ns) &&
+		    cut_reader_convert(r, c->m, CLOCK_MONOTONIC_ID, ns, &ns))
+			c->ts = clocks_trace_time(&c->m->clocks, ns);
+		return;
+	}
 	if (!p->has_timestamp)
 		return;
 	c->own_ts = (int64_t)p->timestamp;
@@ -241,30 +255,25 @@ static void set_time(struct cut_reader *r, struct cut_packet *c)
 
 /* ---- packets ---- */
 
-#define TIMESTAMP_DELTA_US 1 /* TrackEvent */
-#define TIMESTAMP_ABSOLUTE_US 16
-
-/* What cannot be cut: values that are differences to those of earlier packets. */
-static void note_differences(struct cut_reader *r, const struct packet *p)
+/* Track events without the state that they need are dropped by readers. */
+static int read_differences(struct cut_packet *c)
 {
-	bool is_event = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT;
-	struct pb_field f, part;
-	struct pb_dec d, e;
+	const struct packet *p = &c->p;
+	struct cut_values_of of;
 
-	r->programs |= p->payload.id == PROTOVMS;
-	if ((!is_event || p->has_timestamp) && p->payload.id != PB_TRACE_PACKET_TRACK_DESCRIPTOR)
-		return;
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f)) {
-		if (is_event)
-			r->relative |= f.id == TIMESTAMP_DELTA_US || f.id == TIMESTAMP_ABSOLUTE_US;
-		if (is_event || f.id != PB_TRACK_DESCRIPTOR_COUNTER || !f.data)
-			continue;
-		pb_dec_init(&e, f.data, f.len);
-		while (pb_dec_next(&e, &part))
-			if (part.id == PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL && part.u64)
-				r->incremental_counters = true;
-	}
+	c->differences.any = c->differences.has_time = false;
+	if (p->payload.id == PB_TRACE_PACKET_TRACK_DESCRIPTOR)
+		return cut_counters_describe(&c->m->counters, &p->payload);
+	if (p->payload.id != PB_TRACE_PACKET_TRACK_EVENT || !c->seq ||
+	    (p->flags & PACKET_NEEDS_STATE && !c->seq->valid))
+		return 0;
+	of = (struct cut_values_of){
+		.counters = &c->m->counters,
+		.defaults = &c->seq->defaults,
+		.times = &c->seq->times,
+		.sums = &c->seq->sums,
+	};
+	return cut_differences_read(&p->payload, &of, &c->differences);
 }
 
 static bool any_payload(uint32_t field)
@@ -314,7 +323,9 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 	if (c.seq)
 		result = update_state(c.seq, &c.p);
 	r->packets++;
-	note_differences(r, &c.p);
+	r->programs |= c.p.payload.id == PROTOVMS;
+	if (result == 0)
+		result = read_differences(&c);
 	set_time(r, &c);
 	if (c.p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
 		read_snapshot(c.m, &c);

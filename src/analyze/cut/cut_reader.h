@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/cut/cut_differences.h"
 #include "analyze/import/clocks.h"
 #include "analyze/packets.h"
 #include "analyze/store/store.h"
@@ -33,6 +34,8 @@ struct cut_sequence {
 	struct strbuf interned; /* InternedData since the last clear, all of it */
 	struct strbuf thread; /* the last thread descriptor since the clear, a field of a packet */
 	uint32_t default_clock;
+	struct cut_times times; /* since the last clear */
+	struct cut_sums sums; /* since the last clear */
 	UT_hash_handle hh;
 };
 
@@ -53,6 +56,7 @@ struct cut_cpu {
 struct cut_machine {
 	uint32_t id; /* machine_id */
 	struct clocks clocks;
+	struct cut_counters counters;
 	bool has_snapshot;
 	int64_t latest; /* of its packets, of the service's machine */
 	uint64_t first_data; /* the latest previous end of the first bundles; 0: none */
@@ -69,6 +73,7 @@ struct cut_packet {
 	int64_t ts; /* of the service's machine, in the trace's clock; of a bundle its packet's */
 	int64_t own_ts; /* the same in the trace's clock of its machine, if converted: */
 	bool converted; /* own_ts is not the packet's own number */
+	struct cut_differences differences; /* of a track event */
 };
 
 struct cut_reader {
@@ -79,8 +84,6 @@ struct cut_reader {
 	struct cut_reader *whole; /* of the first pass: clocks that are not known yet; or NULL */
 	struct strbuf unpacked;
 	bool unpacking, cut_off;
-	bool relative; /* has track events whose time is relative to the one before */
-	bool incremental_counters; /* describes counters whose values are differences */
 	bool programs; /* has packets that are patches for a ProtoVM */
 	uint64_t packets, undecodable, not_unpacked;
 	/* Called for each packet but compressed ones. Returns 0 or -errno, which ends reading. */

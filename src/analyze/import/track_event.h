@@ -46,6 +46,12 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, double *ret);
 void event_values_deinit(struct import *im);
 
+/* The whole part of a number; NULL_I64 if it does not fit. */
+static inline int64_t whole_number(double v)
+{
+	return v > -9.2e18 && v < 9.2e18 ? (int64_t)v : NULL_I64;
+}
+
 /* A counter's value in an event: its number times the counter's unit. */
 double counter_value(const struct described_track *d, const struct pb_field *f);
 

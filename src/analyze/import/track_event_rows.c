@@ -135,9 +135,9 @@ static void add_extras(struct import *im, struct machine *m, struct track_event 
 		}
 		add_counter(im, m, e, d, &extras[i].value, (unsigned)i + 1, &v);
 		if (d->counter.builtin == BUILTIN_THREAD_TIME)
-			e->thread_ns = (int64_t)v;
+			e->thread_ns = whole_number(v);
 		else if (d->counter.builtin == BUILTIN_THREAD_INSTRUCTIONS)
-			e->instructions = (int64_t)v;
+			e->instructions = whole_number(v);
 	}
 }
 
@@ -169,7 +169,7 @@ void take_track_event_times(struct import *im, struct machine *m, struct track_e
 
 		if (!event_value_get(im, e->packet, SLOT_THREAD_TIME + i, &v))
 			continue;
-		*to[i] = (int64_t)v;
+		*to[i] = whole_number(v);
 		if (!t->known)
 			continue;
 		utid = tasks_thread_of(&m->tasks, t->tid, t->pid);

@@ -415,8 +415,8 @@ static int run(const struct cut_options *o, struct err_text *e)
 	r = cut_overview_read(v, in.data, in.len, true);
 	if (r < 0)
 		explain(o->file, r, e);
-	else if (cut_parts_refusal(v))
-		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_parts_refusal(v));
+	else if (cut_overview_refusal(v))
+		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_overview_refusal(v));
 	if (r == 0)
 		r = make_ranges(o, v, &ranges, e);
 	if (r == 0)

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/cut/cut_differences.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/cut/cut_fields.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_varint.h"
+
+#define TYPE_COUNTER 4 /* TrackEvent.Type */
+
+struct cut_sum {
+	uint64_t track;
+	double sum;
+	UT_hash_handle hh;
+};
+
+struct cut_counter {
+	uint64_t uuid;
+	bool incremental;
+	UT_hash_handle hh;
+};
+
+/* ---- sums ---- */
+
+void cut_sums_clear(struct cut_sums *s)
+{
+	struct cut_sum *e, *next;
+
+	HASH_ITER (hh, s->by_track, e, next) {
+		HASH_DEL(s->by_track, e);
+		free(e);
+	}
+}
+
+/* Returns the sum of a track, which begins with 0; NULL without memory. */
+static double *sum_of(struct cut_sums *s, uint64_t track)
+{
+	struct cut_sum *e;
+
+	HASH_FIND(hh, s->by_track, &track, sizeof(track), e);
+	if (e)
+		return &e->sum;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->track = track;
+	HASH_ADD(hh, s->by_track, track, sizeof(e->track), e);
+	if (e->hh.tbl)
+		return &e->sum;
+	free(e);
+	return NULL;
+}
+
+/* ---- counters ---- */
+
+void cut_counters_deinit(struct cut_counters *c)
+{
+	struct cut_counter *e, *next;
+
+	HASH_ITER (hh, c->by_uuid, e, next) {
+		HASH_DEL(c->by_uuid, e);
+		free(e);
+	}
+}
+
+static bool is_incremental(const struct pb_field *counter)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool incremental = false;
+
+	pb_dec_init(&d, counter->data, counter->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL && !f.data)
+			incremental = f.u64;
+	return incremental;
+}
+
+static const struct cut_counter *find_counter(const struct cut_counters *c, uint64_t uuid)
+{
+	struct cut_counter *e;
+
+	HASH_FIND(hh, c->by_uuid, &uuid, sizeof(uuid), e);
+	return e;
+}
+
+/* The first description of a track counts. */
+int cut_counters_describe(struct cut_counters *c, const struct pb_field *descriptor)
+{
+	struct pb_field f, counter = {.id = 0};
+	struct cut_counter *e;
+	struct pb_dec d;
+	uint64_t uuid = 0;
+
+	pb_dec_init(&d, descriptor->data, descriptor->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACK_DESCRIPTOR_UUID && !f.data)
+			uuid = f.u64;
+		else if (f.id == PB_TRACK_DESCRIPTOR_COUNTER && f.data)
+			counter = f;
+	if (!counter.data || find_counter(c, uuid))
+		return 0;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->uuid = uuid;
+	e->incremental = is_incremental(&counter);
+	HASH_ADD(hh, c->by_uuid, uuid, sizeof(e->uuid), e);
+	if (e->hh.tbl)
+		return 0;
+	free(e);
+	return -ENOMEM;
+}
+
+/* ---- times ---- */
+
+void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	*t = (struct cut_times){.known = true};
+	pb_dec_init(&d, descriptor->data, descriptor->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
+			t->us = (int64_t)f.u64;
+		else if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
+			t->thread_us = (int64_t)f.u64;
+		else if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT)
+			t->instructions = (int64_t)f.u64;
+}
+
+static int64_t add(int64_t *sum, uint64_t v)
+{
+	return *sum = (int64_t)((uint64_t)*sum + v);
+}
+
+static void read_times(const struct pb_field *event, struct cut_times *t,
+		       struct cut_differences *ret)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_TRACK_EVENT_TIMESTAMP_DELTA_US:
+		case PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US:
+			if (ret->has_time)
+				break;
+			ret->has_time = f.id == PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || t->known;
+			ret->us = f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US ? add(&t->us, f.u64)
+									    : (int64_t)f.u64;
+			ret->any |= ret->has_time;
+			break;
+		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
+			ret->thread_us = add(&t->thread_us, f.u64);
+			ret->any = true;
+			break;
+		case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
+			ret->instructions = add(&t->instructions, f.u64);
+			ret->any = true;
+			break;
+		}
+}
+
+/* ---- values ---- */
+
+static double number_of(const struct pb_field *f)
+{
+	double v;
+
+	if (f->wire_type != PB_WIRE_FIXED64)
+		return (double)(int64_t)f->u64;
+	memcpy(&v, &f->u64, sizeof(v));
+	return v;
+}
+
+/* The values of a repeated field, packed or not: 8 bytes each, or varints. Returns how many of max there are. */
+static size_t list_values(const void *message, size_t len, uint32_t field, bool fixed,
+			  struct pb_field *ret, size_t max)
+{
+	uint32_t type = fixed ? PB_WIRE_FIXED64 : PB_WIRE_VARINT;
+	struct pb_field f;
+	struct pb_dec d;
+	size_t n = 0;
+
+	pb_dec_init(&d, message, len);
+	while (n < max && pb_dec_next(&d, &f)) {
+		struct pb_packed p = pb_packed_of(&f);
+		struct pb_field one = {.id = field, .wire_type = (uint8_t)type};
+
+		if (f.id != field)
+			continue;
+		if (!f.data && f.wire_type == type) {
+			one.u64 = f.u64;
+			ret[n++] = one;
+		}
+		for (size_t at = 0; f.data && fixed && n < max && at + 8 <= f.len; at += 8) {
+			memcpy(&one.u64, f.data + at, sizeof(one.u64));
+			ret[n++] = one;
+		}
+		while (f.data && !fixed && n < max && pb_packed_next(&p, &one.u64))
+			ret[n++] = one;
+	}
+	return n;
+}
+
+/* TrackEventDefaults within TracePacketDefaults; empty without. */
+static struct pb_field event_defaults(const struct strbuf *defaults)
+{
+	struct pb_field f, found = {.id = 0};
+	struct pb_dec d;
+
+	pb_dec_init(&d, defaults->s, defaults->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS && f.data)
+			found = f;
+	return found;
+}
+
+/* Values of a field of the event or of the defaults, which have the same numbers. */
+static size_t list_tracks(const struct pb_field *event, const struct cut_values_of *of,
+			  uint32_t field, struct pb_field *ret, size_t max)
+{
+	size_t n = list_values(event->data, event->len, field, false, ret, max);
+	struct pb_field defaults;
+
+	if (n)
+		return n;
+	defaults = event_defaults(of->defaults);
+	return list_values(defaults.data, defaults.len, field, false, ret, max);
+}
+
+/* Returns false if readers drop the event from here on. */
+static bool take_value(const struct cut_values_of *of, uint64_t track, const struct pb_field *field,
+		       struct cut_differences *ret, int *ret_error)
+{
+	const struct cut_counter *counter = find_counter(of->counters, track);
+	struct cut_value *v = &ret->values[ret->n_values];
+	double *sum;
+
+	if (!counter)
+		return false;
+	*v = (struct cut_value){
+		.track = track, .field = *field, .incremental = counter->incremental};
+	ret->n_values++;
+	if (!v->incremental)
+		return true;
+	sum = sum_of(of->sums, track);
+	if (!sum) {
+		*ret_error = -ENOMEM;
+		return false;
+	}
+	v->before = *sum;
+	v->after = *sum += number_of(field);
+	ret->any = true;
+	return true;
+}
+
+static bool read_counter(const struct pb_field *event, const struct cut_values_of *of,
+			 struct cut_differences *ret, int *ret_error)
+{
+	struct pb_field f, value = {.id = 0}, track[1];
+	struct pb_dec d;
+	uint64_t type = 0;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACK_EVENT_TYPE && !f.data)
+			type = f.u64;
+		else if ((f.id == PB_TRACK_EVENT_COUNTER_VALUE ||
+			  f.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE) &&
+			 !f.data)
+			value = f;
+	if (type != TYPE_COUNTER)
+		return true;
+	if (!value.id || !list_tracks(event, of, PB_TRACK_EVENT_TRACK_UUID, track, 1))
+		return false;
+	ret->has_counter = take_value(of, track[0].u64, &value, ret, ret_error);
+	return ret->has_counter;
+}
+
+static const struct {
+	uint32_t values, tracks;
+	bool fixed;
+} extras[] = {
+	{PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS, false},
+	{PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES,
+	 PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true},
+};
+
+/* Events with more values than tracks, or than readers take, are dropped by these. */
+static void read_extras(const struct pb_field *event, const struct cut_values_of *of,
+			struct cut_differences *ret, int *ret_error)
+{
+	size_t room = CUT_VALUES_MAX - 1;
+
+	for (size_t k = 0; k < ARRAY_SIZE(extras); k++) {
+		struct pb_field values[CUT_VALUES_MAX], tracks[CUT_VALUES_MAX];
+		size_t n = list_values(event->data, event->len, extras[k].values, extras[k].fixed,
+				       values, CUT_VALUES_MAX);
+
+		if (!n)
+			continue;
+		if (n > room || list_tracks(event, of, extras[k].tracks, tracks, n) < n)
+			return;
+		room -= n;
+		for (size_t i = 0; i < n; i++)
+			if (!take_value(of, tracks[i].u64, &values[i], ret, ret_error))
+				return;
+	}
+}
+
+int cut_differences_read(const struct pb_field *event, const struct cut_values_of *of,
+			 struct cut_differences *ret)
+{
+	int error = 0;
+
+	ret->any = ret->has_time = ret->has_counter = false;
+	ret->n_values = 0;
+	read_times(event, of->times, ret);
+	if (of->counters->by_uuid && read_counter(event, of, ret, &error))
+		read_extras(event, of, ret, &error);
+	return error;
+}
+
+/* ---- for a part ---- */
+
+static void put_field(struct strbuf *ret, const struct pb_field *f)
+{
+	if (f->wire_type == PB_WIRE_FIXED64)
+		cut_put_fixed64(ret, f->id, f->u64);
+	else
+		cut_put_number(ret, f->id, f->u64);
+}
+
+/* Appends a field like f with another value. */
+static void put_number(struct strbuf *ret, const struct pb_field *f, double v)
+{
+	struct pb_field new = *f;
+
+	if (f->wire_type == PB_WIRE_FIXED64)
+		memcpy(&new.u64, &v, sizeof(v));
+	else if (v > -9.2e18 && v < 9.2e18)
+		new.u64 = (uint64_t)llround(v);
+	put_field(ret, &new);
+}
+
+/* Appends all values of a field. Returns 1 if a sum of the part is not that of the whole, 0 or -ENOMEM. */
+static int put_values(const struct cut_differences *d, uint32_t field, struct cut_sums *part,
+		      struct strbuf *ret)
+{
+	int differs = 0;
+
+	for (size_t i = 0; i < d->n_values; i++) {
+		const struct cut_value *v = &d->values[i];
+		double *sum = NULL;
+
+		if (v->field.id != field)
+			continue;
+		if (v->incremental) {
+			sum = sum_of(part, v->track);
+			if (!sum)
+				return -ENOMEM;
+		}
+		if (!sum || *sum == v->before) {
+			put_field(ret, &v->field);
+		} else {
+			put_number(ret, &v->field, v->after - *sum);
+			differs = 1;
+		}
+		if (sum)
+			*sum = v->after;
+	}
+	return differs;
+}
+
+/* True for a field whose values are in d. */
+static bool has_values(const struct cut_differences *d, uint32_t field)
+{
+	for (size_t i = 0; i < d->n_values; i++)
+		if (d->values[i].field.id == field)
+			return true;
+	return false;
+}
+
+/* Returns the field of the absolute value in the place of a difference, or 0. */
+static uint32_t absolute_field(const struct cut_differences *d, uint32_t field, int64_t *ret)
+{
+	switch (field) {
+	case PB_TRACK_EVENT_TIMESTAMP_DELTA_US:
+		*ret = d->us;
+		return d->has_time ? PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US : 0;
+	case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
+		*ret = d->thread_us;
+		return PB_TRACK_EVENT_THREAD_TIME_ABSOLUTE_US;
+	case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
+		*ret = d->instructions;
+		return PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_ABSOLUTE;
+	}
+	return 0;
+}
+
+int cut_differences_build(const struct pb_field *event, const struct cut_differences *d,
+			  struct cut_sums *part, struct strbuf *ret)
+{
+	uint32_t done[3] = {0}; /* fields whose values are written */
+	const uint8_t *at = event->data;
+	int differs = 0, r = 0;
+	struct pb_field f;
+	struct pb_dec dec;
+	size_t n = 0;
+
+	pb_dec_init(&dec, event->data, event->len);
+	for (; r >= 0 && pb_dec_next(&dec, &f); at = dec.cur) {
+		int64_t value;
+		uint32_t absolute = absolute_field(d, f.id, &value);
+
+		if (absolute) {
+			cut_put_number(ret, absolute, (uint64_t)value);
+			r = 1;
+		} else if (!has_values(d, f.id)) {
+			strbuf_add(ret, at, (size_t)(dec.cur - at));
+			continue;
+		} else if (done[0] == f.id || done[1] == f.id || done[2] == f.id) {
+			continue;
+		} else {
+			r = put_values(d, f.id, part, ret);
+			done[n++] = f.id;
+		}
+		differs |= r;
+	}
+	return r < 0 ? r : ret->failed ? -ENOMEM : differs;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/packets.h"
+#include "base/core/hash_table.h"
+#include "base/text/str.h"
+
+/*
+ * Values of track events that are differences to earlier events of their sequence: values of incremental counters, and
+ * the times of programs before 2020. A part does not have the earlier events. So times become absolute, and the first
+ * value of a counter in a part is its sum so far.
+ */
+
+/* Sums of incremental counters since the sequence's last clear, by track. Zero-initialise. */
+struct cut_sum;
+struct cut_sums {
+	struct cut_sum *by_track; /* owned hash */
+};
+void cut_sums_clear(struct cut_sums *s);
+
+/* The counters that a machine's track descriptors name. Zero-initialise. */
+struct cut_counter;
+struct cut_counters {
+	struct cut_counter *by_uuid; /* owned hash */
+};
+void cut_counters_deinit(struct cut_counters *c);
+/* Reads a TrackDescriptor. Returns 0 or -ENOMEM. */
+int cut_counters_describe(struct cut_counters *c, const struct pb_field *descriptor);
+
+/* Times of the sequence's last event; all are 0 before the first thread descriptor. */
+struct cut_times {
+	bool known; /* a ThreadDescriptor gave them */
+	int64_t us, thread_us, instructions;
+};
+/* Reads a ThreadDescriptor. */
+void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor);
+
+#define CUT_VALUES_MAX 9 /* the event's own counter, and 8 more */
+
+/* One value of an event. */
+struct cut_value {
+	uint64_t track;
+	struct pb_field field;
+	bool incremental;
+	double before, after; /* the sum, if incremental */
+};
+
+struct cut_differences {
+	bool any;
+	bool has_time; /* of its own, in us of CLOCK_MONOTONIC: */
+	int64_t us, thread_us, instructions; /* absolute */
+	bool has_counter; /* values[0] is the event's own */
+	size_t n_values;
+	struct cut_value values[CUT_VALUES_MAX];
+};
+
+/* What differences refer to. All are borrowed. */
+struct cut_values_of {
+	const struct cut_counters *counters;
+	const struct strbuf *defaults; /* TracePacketDefaults */
+	struct cut_times *times;
+	struct cut_sums *sums;
+};
+
+/* Reads a TrackEvent in the file's order, and adds its values to sums and times. Returns 0 or -ENOMEM. */
+int cut_differences_read(const struct pb_field *event, const struct cut_values_of *of,
+			 struct cut_differences *ret);
+
+/* Appends the event's fields with what a part with these sums needs. Returns 1, 0 if nothing differs, or -ENOMEM. */
+int cut_differences_build(const struct pb_field *event, const struct cut_differences *d,
+			  struct cut_sums *part, struct strbuf *ret);
