@@ -15,7 +15,7 @@ static int one_file = -1;
 
 static inline void one_file_remove(void)
 {
-	proc_remove("");
+	proc_remove_all();
 }
 
 /* paths: below proc_root, NULL at the end. The folder goes when the program exits. */

@@ -11,7 +11,7 @@
  *
  *	TEARDOWN
  *	{
- *		proc_remove("");
+ *		proc_remove_all();
  *	}
  *
  *	FIXTURE_TEST(an_empty_folder_has_no_tasks)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source of a build without clang or libbpf: here in every build. */
-#include "unit/test.h"
 #include "ebpf/ebpf_none.c"
 
 #include "unit/procfs/counter_rig.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/thresholds.h"
 #include "unit/procfs/told.h"

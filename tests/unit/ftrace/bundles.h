@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "unit/ftrace/fake_writer.h"
@@ -174,3 +176,36 @@ static inline struct pb_field bundle_name(const struct bundle_view *b, unsigned 
 			return f;
 	return (struct pb_field){0};
 }
+
+/* All bundles as text, what is 0 left out:
+ * "cpu 1 after 1000 lost 77 events 2 | cpu 1 after 2000 gap 1200-2000 (77) errors 2 at 3000 ...". */
+static inline const char *bundles_text(void)
+{
+	static char text[4096];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	for (const struct bundle_view *b = bundles; b < bundles + n_bundles; b++) {
+		fprintf(out, "%scpu %u", b > bundles ? " | " : "", b->cpu);
+		if (b->previous_end)
+			fprintf(out, " after %" PRIu64, b->previous_end);
+		if (b->lost || b->lost_count)
+			fprintf(out, " lost %" PRIu64, b->lost_count);
+		if (b->ranges)
+			fprintf(out, " gap %" PRIu64 "-%" PRIu64 " (%" PRIu64 ")", b->range[0],
+				b->range[1], b->range[2]);
+		if (b->events)
+			fprintf(out, " events %u", b->events);
+		if (b->names)
+			fprintf(out, " names %u", b->names);
+		if (b->descriptors)
+			fprintf(out, " descriptors %u", b->descriptors);
+		if (b->errors)
+			fprintf(out, " errors %u at %" PRIu64, b->errors, b->error_time);
+		if (b->broken_page.data)
+			fprintf(out, " page %zu", b->broken_page.len);
+	}
+	fclose(out);
+	return n_bundles ? text : "";
+}
+
+#define assert_bundles(want) assert_string_equal(bundles_text(), want)

@@ -48,6 +48,12 @@ static inline void fake_root_remove(void)
 	fake_root_teardown(&state);
 }
 
+/* What events/header_page says of pages of 4096 bytes. */
+#define HEADER_PAGE                                                                                \
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"                                 \
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"                                \
+	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
+
 /* A test that needs this folder and nothing else. */
 #define FOLDER_TEST(name) TEST_WITH(name, fake_root_setup, fake_root_teardown)
 

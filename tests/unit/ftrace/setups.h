@@ -68,7 +68,7 @@ static inline void fake_event(const char *event)
 	static const char *const files[] = {"filter", "trigger", "enable"};
 
 	fake_put("x", "events/%s/format", event);
-	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(files); i++)
 		fake_put("", "instances/x/events/%s/%s", event, files[i]);
 }
 

@@ -34,7 +34,7 @@ static inline void rig_teardown(void)
 	event_base_free(env.loop);
 	assert_false(fake.live);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 static inline struct polled_source *rig_poll(void)

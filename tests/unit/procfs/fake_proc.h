@@ -33,12 +33,22 @@ static inline int proc_unlink(const char *path, const struct stat *st, int type,
 	return remove(path);
 }
 
-/* Everything below a path relative to the root; "" for all. */
-static inline void proc_remove(const char *relative)
+static inline void proc_remove_all(void)
 {
-	char path[256];
+	nftw(proc_root, proc_unlink, 16, FTW_DEPTH | FTW_PHYS);
+}
 
-	snprintf(path, sizeof(path), "%s/%s", proc_root, relative);
+/* Everything below a path relative to the root. */
+static inline void proc_remove(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline void proc_remove(const char *fmt, ...)
+{
+	char path[512];
+	va_list ap;
+	int n = snprintf(path, sizeof(path), "%s/", proc_root);
+
+	va_start(ap, fmt);
+	vsnprintf(path + n, sizeof(path) - (size_t)n, fmt, ap);
+	va_end(ap);
 	nftw(path, proc_unlink, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -219,25 +219,29 @@ static inline struct pb_field fake_packet_field(size_t i)
 	return (struct pb_field){.data = fake.packets[i].data, .len = fake.packets[i].len};
 }
 
-/* The name that texts of a test give to a field. */
+/* The name that texts of a test give to a field, and the fields of a message in it. */
 struct fake_word {
 	uint32_t id;
 	const char *word;
+	const struct fake_word *inner;
 };
 
-/* The fields of a message as text, in their order: "pid 7 name x nspid 7|1". The last word has no
- * name; fields without a word are not shown. Nothing for an empty message; the next call overwrites
- * the text. */
-static inline const char *fake_words(struct pb_field m, const struct fake_word *words)
+#define FAKE_WORD(number, name)                                                                    \
+	{                                                                                          \
+		.id = (number), .word = (name)                                                     \
+	}
+#define FAKE_WORDS(number, name, words)                                                            \
+	{                                                                                          \
+		.id = (number), .word = (name), .inner = (words)                                   \
+	}
+
+static inline void fake_put_words(FILE *out, struct pb_field m, const struct fake_word *words)
 {
-	static char text[4096];
 	const struct fake_word *w;
 	uint32_t before = 0;
 	struct pb_field f;
 	struct pb_dec d;
-	size_t at = 0;
 
-	text[0] = '\0';
 	pb_dec_init(&d, m.data, m.len);
 	while (pb_dec_next(&d, &f)) {
 		for (w = words; w->word && w->id != f.id; w++)
@@ -245,18 +249,33 @@ static inline const char *fake_words(struct pb_field m, const struct fake_word *
 		if (!w->word)
 			continue;
 		if (f.id == before)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "|");
+			fputc('|', out);
 		else
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s ", at ? " " : "",
-					       w->word);
-		if (f.data)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%.*s", (int)f.len,
-					       (const char *)f.data);
-		else
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%lld",
-					       (long long)f.u64);
+			fprintf(out, "%s%s ", before ? " " : "", w->word);
 		before = f.id;
+		if (w->inner) {
+			fputc('(', out);
+			fake_put_words(out, f, w->inner);
+			fputc(')', out);
+		} else if (f.data) {
+			fprintf(out, "%.*s", (int)f.len, (const char *)f.data);
+		} else {
+			fprintf(out, "%lld", (long long)f.u64);
+		}
 	}
-	assert(pb_dec_ok(&d) && at < sizeof(text));
+	assert(pb_dec_ok(&d));
+}
+
+/* The fields of a message as text, in their order: "pid 7 name x nspid 7|1". Fields without a word
+ * are left out; the last word has no name. The next call overwrites the text. */
+static inline const char *fake_words(struct pb_field m, const struct fake_word *words)
+{
+	static char text[8192];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	text[0] = '\0';
+	fake_put_words(out, m, words);
+	assert(!ferror(out) && ftell(out) < (long)sizeof(text));
+	fclose(out);
 	return text;
 }

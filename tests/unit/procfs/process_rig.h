@@ -43,7 +43,7 @@ TEARDOWN
 	event_base_free(env.loop);
 	assert(!fake.live);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 static inline void create_and_start(void)

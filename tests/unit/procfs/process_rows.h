@@ -70,21 +70,21 @@ static inline unsigned fake_thread(int32_t tid, struct pb_field *ret_row)
 }
 
 static const struct fake_word process_words[] = {
-	{PB_PROCESS_TREE_PROCESS_PPID, "ppid"},
-	{PB_PROCESS_TREE_PROCESS_CMDLINE, "cmdline"},
-	{PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM, "is_comm"},
-	{PB_PROCESS_TREE_PROCESS_UID, "uid"},
-	{PB_PROCESS_TREE_PROCESS_NSPID, "nspid"},
-	{PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT, "start"},
-	{PB_PROCESS_TREE_PROCESS_IS_KTHREAD, "kthread"},
-	{0, NULL},
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_PPID, "ppid"),
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_CMDLINE, "cmdline"),
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM, "is_comm"),
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_UID, "uid"),
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_NSPID, "nspid"),
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT, "start"),
+	FAKE_WORD(PB_PROCESS_TREE_PROCESS_IS_KTHREAD, "kthread"),
+	{0},
 };
 
 static const struct fake_word thread_words[] = {
-	{PB_PROCESS_TREE_THREAD_TGID, "tgid"},
-	{PB_PROCESS_TREE_THREAD_NAME, "name"},
-	{PB_PROCESS_TREE_THREAD_NSTID, "nstid"},
-	{0, NULL},
+	FAKE_WORD(PB_PROCESS_TREE_THREAD_TGID, "tgid"),
+	FAKE_WORD(PB_PROCESS_TREE_THREAD_NAME, "name"),
+	FAKE_WORD(PB_PROCESS_TREE_THREAD_NSTID, "nstid"),
+	{0},
 };
 
 /* Described so often, and the last time with all of these fields. */

@@ -48,7 +48,7 @@ TEARDOWN
 	free(said);
 	said = NULL;
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 /* ---- a packet as lines ---- */
@@ -127,7 +127,7 @@ static const struct {
 
 static inline void put_field(FILE *out, struct pb_field f, unsigned *cpufreq, unsigned *gpu)
 {
-	for (size_t i = 0; i < sizeof(rig_words) / sizeof(*rig_words); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rig_words); i++) {
 		if (rig_words[i].id != f.id)
 			continue;
 		fputs(rig_words[i].word, out);

@@ -36,5 +36,5 @@ static void writer_rig_end(void)
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }

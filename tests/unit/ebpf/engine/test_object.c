@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libbpf's object by itself, of what a family's run never asks for. */
-#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "ebpf/engine/images.h"

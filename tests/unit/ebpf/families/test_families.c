@@ -3,7 +3,6 @@
  * Which programs of a family a kernel gets, for kernels that are not this one: some of its facts are
  * told otherwise. Where we may load programs, what was chosen is loaded too.
  */
-
 #include <arpa/inet.h>
 #include <fnmatch.h>
 #include <pthread.h>
@@ -11,8 +10,6 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "unit/test.h"
-#include "base/core/clock.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/families/families.h"
 #include "ebpf/engine/family.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
 #include "bpf/runq.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/fixture.h"
-#include "base/core/clock.h"
 #include "bpf/sonda_program.h"
 #include "unit/client/read_tracks.h"
 #include "ebpf/tracks/event_tracks.c"

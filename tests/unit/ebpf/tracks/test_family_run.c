@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of a family where the kernel does not do as it is asked. */
-#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
-#include "base/core/clock.h"
 #include "ebpf/families/families.h"
 #include "bpf/memory.h"
 
@@ -82,7 +80,7 @@ FIXTURE_TEST(maps_without_memory)
 		   {&block_family, "disks"},
 		   {&tcp_family, "cpus"}};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		fake_bpf_fail_no_more();
 		fake_bpf_fail(BPF_MAP_CREATE, all[i].map, ENOMEM);
 		assert_off(all[i].family, -ENOMEM, "Cannot allocate memory");

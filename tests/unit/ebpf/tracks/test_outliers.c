@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/ebpf/family_rig.h"
 
-#include "base/core/clock.h"
 #include "bpf/outliers.h"
 #include "bpf/sonda_program.h"
 #include "ebpf/families/families.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Arguments as the kernel stores them, against printf, and against libtraceevent. */
 
-#include <event-parse.h>
 #include <trace-seq.h>
 
 #include "unit/test.h"

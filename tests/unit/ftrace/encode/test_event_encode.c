@@ -4,16 +4,13 @@
  * same record; and by hand, records that lie about their strings.
  */
 
-#include <event-parse.h>
 #include <sys/sysmacros.h>
 
 #include "unit/test.h"
 #include "ftrace/encode/event_encode.h"
-#include "gen/fields.h"
 #include "unit/ftrace/formats.h"
 #include "unit/ftrace/oracle.h"
 #include "unit/ftrace/page_set.h"
-#include "wire/pb_dec.h"
 
 /* ---- one event's bytes, taken apart ---- */
 

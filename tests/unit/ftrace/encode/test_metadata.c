@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
@@ -9,7 +10,7 @@
 
 static const struct clock_sync boot;
 static struct metadata_events news;
-static struct metadata_batch repr;
+static struct metadata_batch batch;
 
 SETUP
 {
@@ -95,10 +96,52 @@ static void add_exit(int32_t tid, uint64_t nr, uint64_t ret)
 	add(&exit_plan, 1, 24, tid);
 }
 
-static bool tell(uint64_t until)
+static bool take(uint64_t until)
 {
-	return metadata_take_batch(&news, &boot, until, &repr);
+	return metadata_take_batch(&news, &boot, until, &batch);
 }
+
+/* A batch as text: "@5 new 70 by 7 name; @6 exec 70 file; fd 70/3; tid 70; inode 8:300/7". */
+static const char *batch_text(void)
+{
+	static char text[1024];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	for (size_t i = 0; i < batch.n_tasks; i++) {
+		const struct metadata_task *t = &batch.tasks[i];
+
+		fprintf(out, "%s@%d ", i ? "; " : "", (int)t->time_ns);
+		if (t->kind == METADATA_TASK_NEW)
+			fprintf(out, "new %d by %d %.16s%s%s", t->tid, t->other, t->name,
+				t->is_thread ? " thread" : "", t->is_sibling ? " sibling" : "");
+		else if (t->kind == METADATA_TASK_RENAMED)
+			fprintf(out, "name %d %.16s", t->tid, t->name);
+		else if (t->kind == METADATA_TASK_EXEC)
+			fprintf(out, "exec %d was %d %.*s", t->tid, t->other, (int)t->file_len,
+				t->file);
+		else if (t->kind == METADATA_TASK_ENDED)
+			fprintf(out, "end %d", t->tid);
+	}
+	for (size_t i = 0; i < batch.n_fds; i++)
+		fprintf(out, "; fd %d/%d", batch.fds[i].tid, batch.fds[i].fd);
+	for (size_t i = 0; i < batch.n_tids; i++)
+		fprintf(out, "; tid %d", batch.tids[i]);
+	for (size_t i = 0; i < batch.n_inodes; i++)
+		fprintf(out, "; inode %u:%u/%" PRIu64, major(batch.inodes[i].device),
+			minor(batch.inodes[i].device), batch.inodes[i].inode);
+	fclose(out);
+	return batch.n_tasks ? text : text + 2;
+}
+
+/* What is told up to then is this, and is forgotten. */
+static void expect_batch(uint64_t until, const char *want, const char *file, int line)
+{
+	_assert_true(take(until), "nothing is told", file, line);
+	_assert_string_equal(batch_text(), want, file, line);
+	metadata_drop_batch(&news);
+}
+
+#define assert_batch(until, want) expect_batch(until, want, __FILE__, __LINE__)
 
 /* ---- what a record says ---- */
 
@@ -107,18 +150,8 @@ FIXTURE_TEST(test_a_new_process_and_a_new_thread)
 	add_new(5, 70, 7, 17, "sixteen-bytes-xx");
 	add_new(6, 71, 70, 0x3d0f00, "worker");
 	add_new(7, 72, 70, 0x8000, "");
-	assert_true(tell(100));
-	assert_int_equal(repr.n_tasks, 3);
-	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_NEW);
-	assert_int_equal(repr.tasks[0].time_ns, 5);
-	assert_int_equal(repr.tasks[0].tid, 70);
-	assert_int_equal(repr.tasks[0].other, 7);
-	assert_false(repr.tasks[0].is_thread);
-	assert_memory_equal(repr.tasks[0].name, "sixteen-bytes-xx", 16);
-	assert_true(repr.tasks[1].is_thread);
-	assert_false(repr.tasks[1].is_sibling);
-	assert_true(repr.tasks[2].is_sibling);
-	assert_false(repr.tasks[2].is_thread);
+	assert_batch(100, "@5 new 70 by 7 sixteen-bytes-xx; @6 new 71 by 70 worker thread; "
+			  "@7 new 72 by 70  sibling");
 }
 
 FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
@@ -126,51 +159,38 @@ FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
 	struct metadata_fields plan = new_plan;
 
 	plan.wide = 0;
+	put(16, (char[16]){"x"}, 16);
 	put32(8, 70);
 	put32(32, 0x10000);
 	put32(36, 0xffffffff); /* not of the flags */
 	add(&plan, 1, 40, 7);
-	assert_true(tell(100));
-	assert_true(repr.tasks[0].is_thread);
-	assert_false(repr.tasks[0].is_sibling);
+	assert_batch(100, "@1 new 70 by 7 x thread");
 }
 
-FIXTURE_TEST(test_a_name)
+FIXTURE_TEST(test_a_renamed_task)
 {
 	struct metadata_fields plan = rename_plan;
 
 	add_rename(5, 70, "new name");
 	plan.subject = 0; /* whoever runs */
 	add(&plan, 6, 32, 99);
-	assert_true(tell(100));
-	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_RENAMED);
-	assert_int_equal(repr.tasks[0].tid, 70);
-	assert_string_equal(repr.tasks[0].name, "new name");
-	assert_int_equal(repr.tasks[1].tid, 99);
+	assert_batch(100, "@5 name 70 new name; @6 name 99 new name");
 }
 
-FIXTURE_TEST(test_a_program)
+FIXTURE_TEST(test_an_executed_program)
 {
 	add_exec(5, 70, 70, "/bin/true");
 	add_exec(6, 80, 83, "");
-	assert_true(tell(100));
-	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_EXEC);
-	assert_int_equal(repr.tasks[0].other, 0);
-	assert_int_equal(repr.tasks[0].file_len, 9);
-	assert_memory_equal(repr.tasks[0].file, "/bin/true", 9);
-	assert_int_equal(repr.tasks[1].other, 83);
-	assert_int_equal(repr.tasks[1].file_len, 0);
+	assert_batch(100, "@5 exec 70 was 0 /bin/true; @6 exec 80 was 83 ");
 }
 
-FIXTURE_TEST(test_an_end)
+FIXTURE_TEST(test_an_ended_task)
 {
 	static const struct metadata_fields plan = {METADATA_ENDED, 0, 24, 0, 0};
 
 	put32(24, 70);
 	add(&plan, 5, 28, 99);
-	assert_true(tell(100));
-	assert_int_equal(repr.tasks[0].kind, METADATA_TASK_ENDED);
-	assert_int_equal(repr.tasks[0].tid, 70);
+	assert_batch(100, "@5 end 70");
 }
 
 /* The place and length of the file's name are the record's own words. */
@@ -181,18 +201,15 @@ FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
 
 	put32(8, 70);
 	put32(12, 70);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		put32(16, bad[i]);
 		add(&exec_plan, i, 30, 70);
 	}
 	put32(16, 10u << 16 | 20); /* just so; no NUL in it */
 	put(20, "0123456789", 10);
 	add(&exec_plan, 9, 30, 70);
-	assert_true(tell(100));
-	assert_int_equal(repr.n_tasks, 5);
-	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(repr.tasks[i].file_len, 0);
-	assert_int_equal(repr.tasks[4].file_len, 10);
+	assert_batch(100, "@0 exec 70 was 0 ; @1 exec 70 was 0 ; @2 exec 70 was 0 ; "
+			  "@3 exec 70 was 0 ; @9 exec 70 was 0 0123456789");
 }
 
 FIXTURE_TEST(test_descriptors)
@@ -205,16 +222,9 @@ FIXTURE_TEST(test_descriptors)
 	add_exit(70, 1u << 30, 3);
 	add_exit(71, SYS_dup, 3);
 	add_exit(70, SYS_dup, 0);
-	assert_true(tell(100));
-	assert_int_equal(repr.n_fds, 3);
-	assert_int_equal(repr.fds[0].tid, 70);
-	assert_int_equal(repr.fds[0].fd, 3);
-	assert_int_equal(repr.fds[1].tid, 71);
-	assert_int_equal(repr.fds[2].fd, 0);
-	metadata_drop_batch(&news);
+	assert_batch(100, "fd 70/3; fd 71/3; fd 70/0");
 	add_exit(70, SYS_openat, 3);
-	assert_true(tell(200));
-	assert_int_equal(repr.n_fds, 1);
+	assert_batch(200, "fd 70/3");
 }
 
 FIXTURE_TEST(test_numbers_of_32_bits)
@@ -226,9 +236,7 @@ FIXTURE_TEST(test_numbers_of_32_bits)
 	add(&plan, 1, 16, 70);
 	put32(12, (uint32_t)-13);
 	add(&plan, 1, 16, 70);
-	assert_true(tell(100));
-	assert_int_equal(repr.n_fds, 1);
-	assert_int_equal(repr.fds[0].fd, 7);
+	assert_batch(100, "fd 70/7");
 }
 
 FIXTURE_TEST(test_descriptors_that_nobody_wants)
@@ -236,7 +244,7 @@ FIXTURE_TEST(test_descriptors_that_nobody_wants)
 	metadata_deinit(&news);
 	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	add_exit(70, SYS_openat, 3);
-	assert_false(tell(100));
+	assert_false(take(100));
 }
 
 /* ---- files ---- */
@@ -261,24 +269,17 @@ FIXTURE_TEST(test_files_that_events_name)
 	add_inode(&narrow, 1ull << 40 | 11, 70);
 	add_inode(&file, 0, 70); /* none */
 	add_inode(&file, 99, getpid()); /* by us */
-	assert_true(tell(100));
-	assert_int_equal(repr.n_inodes, 4);
-	assert_true(repr.inodes[0].inode == (1ull << 40 | 7));
-	assert_true(repr.inodes[0].device == makedev(8, 300));
-	assert_int_equal(repr.inodes[1].inode, 9);
-	assert_int_equal(repr.inodes[2].inode, 2);
-	assert_int_equal(repr.inodes[3].inode, 11);
-	assert_int_equal(repr.n_fds + repr.n_tasks, 0);
-	metadata_drop_batch(&news);
+	assert_batch(100,
+		     "inode 8:300/1099511627783; inode 8:300/9; inode 8:300/2; inode 8:300/11");
 	/* Once, also when it comes again later. */
 	add_inode(&file, 1ull << 40 | 7, 70);
-	assert_false(tell(200));
+	assert_false(take(200));
 	for (uint64_t i = 0; i < METADATA_MAX_INODES + 10; i++)
 		add_inode(&file, 1000 + i, 70);
-	assert_true(tell(300));
-	assert_int_equal(repr.n_inodes, METADATA_MAX_INODES);
-	assert_int_equal(repr.lost_inodes, 10);
-	assert_int_equal(repr.lost, 0);
+	assert_true(take(300));
+	assert_int_equal(batch.n_inodes, METADATA_MAX_INODES);
+	assert_int_equal(batch.lost_inodes, 10);
+	assert_int_equal(batch.lost, 0);
 }
 
 FIXTURE_TEST(test_files_that_nobody_wants)
@@ -288,12 +289,12 @@ FIXTURE_TEST(test_files_that_nobody_wants)
 	metadata_deinit(&news);
 	assert_int_equal(metadata_init(&news, METADATA_TASKS | METADATA_FDS), 0);
 	add_inode(&file, 7, 70);
-	assert_false(tell(100));
+	assert_false(take(100));
 }
 
 /* ---- when it is told ---- */
 
-FIXTURE_TEST(test_cpu_by_cpu_in_by_time_out)
+FIXTURE_TEST(test_records_of_several_cpus_are_told_by_time)
 {
 	add_rename(2, 70, "b");
 	add_rename(4, 70, "d");
@@ -301,20 +302,10 @@ FIXTURE_TEST(test_cpu_by_cpu_in_by_time_out)
 	add_rename(1, 70, "a");
 	add_rename(3, 70, "c");
 	add_rename(8, 70, "late");
-	assert_true(tell(5));
-	assert_int_equal(repr.n_tasks, 4);
-	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(repr.tasks[i].name[0], "abcd"[i]);
-	metadata_drop_batch(&news);
+	assert_batch(5, "@1 name 70 a; @2 name 70 b; @3 name 70 c; @4 name 70 d");
 	add_rename(6, 70, "f");
-	assert_true(tell(8)); /* not yet those of then */
-	assert_int_equal(repr.n_tasks, 1);
-	assert_int_equal(repr.tasks[0].time_ns, 6);
-	metadata_drop_batch(&news);
-	assert_true(tell(UINT64_MAX));
-	assert_int_equal(repr.n_tasks, 2);
-	assert_int_equal(repr.tasks[0].time_ns, 8);
-	assert_int_equal(repr.tasks[1].time_ns, 9);
+	assert_batch(8, "@6 name 70 f"); /* not yet those of then */
+	assert_batch(UINT64_MAX, "@8 name 70 late; @9 name 70 late");
 }
 
 FIXTURE_TEST(test_at_one_moment_in_the_order_of_the_records)
@@ -323,11 +314,7 @@ FIXTURE_TEST(test_at_one_moment_in_the_order_of_the_records)
 	add_rename(5, 70, "b");
 	add_exec(5, 70, 70, "c");
 	add_rename(4, 60, "d");
-	assert_true(tell(100));
-	assert_int_equal(repr.tasks[0].tid, 60);
-	assert_int_equal(repr.tasks[1].kind, METADATA_TASK_NEW);
-	assert_int_equal(repr.tasks[2].kind, METADATA_TASK_RENAMED);
-	assert_int_equal(repr.tasks[3].kind, METADATA_TASK_EXEC);
+	assert_batch(100, "@4 name 60 d; @5 new 70 by 7 a; @5 name 70 b; @5 exec 70 was 0 c");
 }
 
 FIXTURE_TEST(test_many_runs_of_many_lengths)
@@ -339,35 +326,29 @@ FIXTURE_TEST(test_many_runs_of_many_lengths)
 					    : rng_below(&seed, 10000);
 		add_new(time, (int32_t)n + 1, 7, 0, "x");
 	}
-	assert_true(tell(UINT64_MAX));
-	assert_int_equal(repr.n_tasks, 5000);
-	for (size_t i = 0; i < repr.n_tasks; i++) {
-		assert_true(repr.tasks[i].time_ns >= last);
+	assert_true(take(UINT64_MAX));
+	assert_int_equal(batch.n_tasks, 5000);
+	for (size_t i = 0; i < batch.n_tasks; i++) {
+		assert_true(batch.tasks[i].time_ns >= last);
 		/* Those of one moment as they came. */
-		if (i && repr.tasks[i].time_ns == last)
-			assert_true(repr.tasks[i].tid > repr.tasks[i - 1].tid);
-		last = repr.tasks[i].time_ns;
+		if (i && batch.tasks[i].time_ns == last)
+			assert_true(batch.tasks[i].tid > batch.tasks[i - 1].tid);
+		last = batch.tasks[i].time_ns;
 	}
 }
 
 FIXTURE_TEST(test_names_of_files_are_kept)
 {
-	char file[32];
+	char file[32], want[128] = "@5 exec 71 was 0 /bin/told";
 
-	for (unsigned round = 0; round < 1000; round++) {
-		snprintf(file, sizeof(file), "/bin/kept-%u", round);
+	for (int round = 0; round < 1000; round++) {
+		snprintf(file, sizeof(file), "/bin/kept-%d", round);
 		add_exec(10 * round + 15, 70, 70, file);
 		add_exec(10 * round + 5, 71, 71, "/bin/told");
-		assert_true(tell(10 * round + 10));
-		assert_int_equal(repr.n_tasks, round ? 2 : 1);
-		assert_memory_equal(repr.tasks[repr.n_tasks - 1].file, "/bin/told", 9);
-		if (round) {
-			snprintf(file, sizeof(file), "/bin/kept-%u", round - 1);
-			assert_int_equal(repr.tasks[0].file_len, strlen(file));
-			assert_memory_equal(repr.tasks[0].file, file, strlen(file));
-		}
-		metadata_drop_batch(&news);
+		assert_batch(10 * round + 10, want);
 		assert_true(news.text_len < 32);
+		snprintf(want, sizeof(want), "@%d exec 70 was 0 %s; @%d exec 71 was 0 /bin/told",
+			 10 * round + 15, file, 10 * round + 15);
 	}
 }
 
@@ -378,16 +359,9 @@ FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
 	tid_list_add(&news.tids, 72);
 	add_new(5, 71, 70, 0, "early");
 	add_new(15, 72, 70, 0, "late");
-	assert_true(tell(10));
-	assert_int_equal(repr.n_tasks, 1);
-	assert_int_equal(repr.n_tids, 2);
-	assert_int_equal(repr.tids[0], 70);
-	assert_int_equal(repr.tids[1], 71);
-	metadata_drop_batch(&news);
+	assert_batch(10, "@5 new 71 by 70 early; tid 70; tid 71");
 	tid_list_add(&news.tids, 72);
-	assert_true(tell(20));
-	assert_int_equal(repr.n_tasks, 1);
-	assert_int_equal(repr.n_tids, 1);
+	assert_batch(20, "@15 new 72 by 70 late; tid 72");
 }
 
 static void see(uint64_t time, int32_t tid)
@@ -402,27 +376,18 @@ FIXTURE_TEST(test_threads_of_after_the_pass_began)
 	see(9, 70);
 	see(10, 71);
 	see(11, 70);
-	assert_true(tell(10));
-	assert_int_equal(repr.n_tids, 1);
-	assert_int_equal(repr.tids[0], 70);
-	metadata_drop_batch(&news);
+	assert_batch(10, "tid 70");
 	metadata_complete_before(&news, &boot, 20);
 	add_new(9, 71, 70, 0, "new");
-	assert_true(tell(20));
-	assert_int_equal(repr.n_tasks, 1);
-	assert_int_equal(repr.n_tids, 2);
-	assert_int_equal(repr.tids[0], 71);
-	metadata_drop_batch(&news);
-	assert_false(tell(30));
+	assert_batch(20, "@9 new 71 by 70 new; tid 71; tid 70");
+	assert_false(take(30));
 	/* At the end nothing waits. */
 	metadata_complete_before(&news, &boot, 30);
 	see(29, 72);
 	see(31, 72);
 	see(31, 73);
-	assert_true(tell(UINT64_MAX));
-	assert_int_equal(repr.n_tids, 2);
-	metadata_drop_batch(&news);
-	assert_false(tell(UINT64_MAX));
+	assert_batch(UINT64_MAX, "tid 72; tid 73");
+	assert_false(take(UINT64_MAX));
 }
 
 FIXTURE_TEST(test_the_pass_on_another_clock)
@@ -443,15 +408,13 @@ FIXTURE_TEST(test_the_pass_on_another_clock)
 
 FIXTURE_TEST(test_nothing_new_before_the_next_pass)
 {
-	assert_false(tell(10));
+	assert_false(take(10));
 	add_rename(5, 70, "a");
 	tid_list_add(&news.tids, 70);
-	assert_false(tell(10));
-	assert_false(tell(9));
-	assert_true(tell(11));
-	assert_int_equal(repr.n_tasks, 1);
-	metadata_drop_batch(&news);
-	assert_false(tell(12));
+	assert_false(take(10));
+	assert_false(take(9));
+	assert_batch(11, "@5 name 70 a; tid 70");
+	assert_false(take(12));
 }
 
 FIXTURE_TEST(test_times_of_another_clock)
@@ -461,21 +424,20 @@ FIXTURE_TEST(test_times_of_another_clock)
 
 	add_rename(900, 70, "a");
 	add_rename(1100, 70, "b");
-	assert_true(metadata_take_batch(&news, &sync, 5050, &repr));
-	assert_int_equal(repr.n_tasks, 1);
-	assert_int_equal(repr.tasks[0].time_ns, 4900);
+	assert_true(metadata_take_batch(&news, &sync, 5050, &batch));
+	assert_string_equal(batch_text(), "@4900 name 70 a");
 	metadata_drop_batch(&news);
 	/* Kept, and told by what is known of the clocks then. */
 	sync = (struct clock_sync){
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 2000, .boot_ns = 6001};
-	assert_true(metadata_take_batch(&news, &sync, 6000, &repr));
-	assert_int_equal(repr.tasks[0].time_ns, 5101);
+	assert_true(metadata_take_batch(&news, &sync, 6000, &batch));
+	assert_string_equal(batch_text(), "@5101 name 70 b");
 	metadata_drop_batch(&news);
 	/* Nobody can tell what the clock counts: what has been read is told. */
 	add_rename(77, 70, "a");
 	sync.ftrace_ns = 0;
-	assert_true(metadata_take_batch(&news, &sync, 7000, &repr));
-	assert_int_equal(repr.tasks[0].time_ns, 0);
+	assert_true(metadata_take_batch(&news, &sync, 7000, &batch));
+	assert_string_equal(batch_text(), "@0 name 70 a");
 }
 
 /* ---- limits ---- */
@@ -491,25 +453,25 @@ FIXTURE_TEST(test_more_than_can_be_held)
 	assert_true(metadata_is_urgent(&news));
 	for (uint32_t i = 0; i < METADATA_MAX_TASKS; i++)
 		add_rename(i, 70, "a");
-	assert_true(tell(UINT64_MAX));
-	assert_int_equal(repr.n_tasks, METADATA_MAX_TASKS);
-	assert_int_equal(repr.lost, METADATA_MAX_TASKS / 2 + 1);
+	assert_true(take(UINT64_MAX));
+	assert_int_equal(batch.n_tasks, METADATA_MAX_TASKS);
+	assert_int_equal(batch.lost, METADATA_MAX_TASKS / 2 + 1);
 	metadata_drop_batch(&news);
-	assert_false(tell(UINT64_MAX));
+	assert_false(take(UINT64_MAX));
 
 	memset(file, 'x', sizeof(file));
 	file[sizeof(file) - 1] = '\0';
 	for (size_t i = 0; i < 2 * METADATA_MAX_TEXT / sizeof(file); i++)
 		add_exec(i, 70, 70, file);
 	assert_true(metadata_is_urgent(&news));
-	assert_true(tell(UINT64_MAX));
-	assert_int_equal(repr.tasks[0].file_len, sizeof(file) - 1);
-	assert_int_equal(repr.tasks[repr.n_tasks - 1].file_len, 0);
+	assert_true(take(UINT64_MAX));
+	assert_int_equal(batch.tasks[0].file_len, sizeof(file) - 1);
+	assert_int_equal(batch.tasks[batch.n_tasks - 1].file_len, 0);
 	metadata_drop_batch(&news);
 
 	for (int i = 0; i < 100000; i++)
 		add_exit(1 + i, SYS_dup, (uint64_t)i);
-	assert_true(tell(UINT64_MAX));
-	assert_int_equal(repr.n_fds, METADATA_MAX_FDS);
-	assert_int_equal(repr.lost, 100000 - METADATA_MAX_FDS);
+	assert_true(take(UINT64_MAX));
+	assert_int_equal(batch.n_fds, METADATA_MAX_FDS);
+	assert_int_equal(batch.lost, 100000 - METADATA_MAX_FDS);
 }

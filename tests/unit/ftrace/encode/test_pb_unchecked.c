@@ -51,7 +51,7 @@ TEST(test_a_message_may_need_a_longer_length)
 	static const size_t lengths[] = {0, 1, 127, 128, 16383, 16384};
 	static uint8_t bytes[16384 + UNCHECKED_LEN_MAX], len[10];
 
-	for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(lengths); i++) {
 		size_t n = lengths[i], len_len = (size_t)(pb_put_varint(len, n) - len);
 
 		for (size_t at = 0; at < n; at++)

@@ -12,9 +12,9 @@ TEST(test_each_thread_once_until_the_clear)
 
 	assert_int_equal(tid_list_init(&s, 100), 0);
 	for (unsigned round = 0; round < 3; round++) {
-		for (unsigned i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+		for (unsigned i = 0; i < ARRAY_SIZE(seen); i++)
 			tid_list_add(&s, seen[i]);
-		assert_int_equal(s.n, sizeof(want) / sizeof(*want));
+		assert_int_equal(s.n, ARRAY_SIZE(want));
 		assert_memory_equal(s.tids, want, sizeof(want));
 		tid_list_clear(&s);
 		assert_int_equal(s.n, 0);
@@ -28,7 +28,7 @@ TEST(test_what_is_no_thread)
 	struct tid_list s;
 
 	assert_int_equal(tid_list_init(&s, 100), 0);
-	for (unsigned i = 0; i < sizeof(none) / sizeof(*none); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(none); i++)
 		tid_list_add(&s, none[i]);
 	assert_int_equal(s.n, 0);
 	tid_list_deinit(&s);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the records. With a kernel: tests/root/test_compat.sh. */
-
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/events/compat_syscalls.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is taken for a 32-bit program, and until when. With a kernel: tests/root/test_compat.sh. */
-
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/events/compat_syscalls.c"
 #include "base/system/syscall_names.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/events/event_select.h"
 
@@ -12,7 +11,7 @@ SETUP
 	};
 
 	fake_root_new();
-	for (unsigned i = 0; i < sizeof(events) / sizeof(*events); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
 		fake_put("x", "events/%s/format", events[i]);
 	/* What else is there: files, and a folder that is no event. */
 	fake_text("events/header_page", "x");
@@ -109,7 +108,7 @@ FIXTURE_TEST(test_unknown_ones_are_told)
 		"sched//sched_switch",
 	};
 
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_string_equal(select_all("irq/softirq", bad[i], NULL), "irq/softirq");
 		assert_int_equal(tracefs_list_size(errors.unknown), 1);
 		assert_string_equal(errors.unknown[0], bad[i]);
@@ -139,7 +138,7 @@ TEST(test_what_a_request_means)
 		{"../*", false},
 	};
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(event_request_means(cases[i].request, "sched", "sched_switch"),
 				 cases[i].means);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/rows.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
 #include "wire/pb_dec.h"
@@ -11,13 +10,7 @@ static struct event_table t;
 static int add(const char *group, const char *name, unsigned id,
 	       const struct event_table_options *options)
 {
-	uint16_t got = 0;
-	int r = event_table_add(&t, group, name, format_text(name, id, FORMAT_COMMON, one_int),
-				options, &got);
-
-	if (!r)
-		assert_int_equal(got, id);
-	return r;
+	return try_row(&t, group, name, id, one_int, *options);
 }
 
 static int teardown(void **state)
@@ -76,7 +69,6 @@ FIXTURE_TEST(test_an_id_that_means_another_event_now)
 	const struct event_table_options o = {0};
 	const struct compiled_event *old;
 	uint32_t first, second;
-	uint16_t id;
 
 	assert_int_equal(add("g", "a", 10, &o), 0);
 	assert_int_equal(add("g", "b", 11, &o), 0);
@@ -95,12 +87,7 @@ FIXTURE_TEST(test_an_id_that_means_another_event_now)
 
 	/* The same event with other fields: other numbers, and indices that nobody has. */
 	first = number_of(10);
-	assert_int_equal(
-		event_table_add(&t, "g", "c",
-				format_text("c", 10, FORMAT_COMMON,
-					    FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1)),
-				&o, &id),
-		0);
+	add_row(&t, "g", "c", 10, FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1), o);
 	assert_int_equal(event_table_get(&t, 10)->n_ops, 2);
 	assert_int_not_equal(number_of(10), first);
 	assert_int_equal(number_of(11), second);
@@ -120,19 +107,14 @@ FIXTURE_TEST(test_numbers_are_for_the_whole_process)
 	const struct event_table_options o = {0};
 	struct event_table other = {0};
 	uint32_t a, b;
-	uint16_t id;
 
 	assert_int_equal(add("g", "a", 10, &o), 0);
 	assert_int_equal(add("g", "b", 11, &o), 0);
 	a = number_of(10);
 	b = number_of(11);
 	/* Another session, the other way round. */
-	assert_int_equal(event_table_add(&other, "g", "b",
-					 format_text("b", 11, FORMAT_COMMON, one_int), &o, &id),
-			 0);
-	assert_int_equal(event_table_add(&other, "h", "a",
-					 format_text("a", 10, FORMAT_COMMON, one_int), &o, &id),
-			 0);
+	add_row(&other, "g", "b", 11, one_int, o);
+	add_row(&other, "h", "a", 10, one_int, o);
 	event_table_deinit(&t);
 	t = other;
 	assert_int_equal(number_of(11), b);
@@ -140,62 +122,54 @@ FIXTURE_TEST(test_numbers_are_for_the_whole_process)
 	assert_int_not_equal(number_of(10), b);
 }
 
-static int add_told(const struct event_representation *repr, unsigned id)
+static const struct compiled_event *add_told(struct event_representation repr, unsigned id)
 {
 	const struct event_table_options o = {.compact = true};
 	uint16_t got;
 
-	return event_table_add_as(&t, "sonda_1_2_3", "x", repr,
-				  format_text("x", id, FORMAT_COMMON, one_int), &o, &got);
+	assert_int_equal(event_table_add_as(&t, "sonda_1_2_3", "x", &repr,
+					    format_text("x", id, FORMAT_COMMON, one_int), &o, &got),
+			 0);
+	return event_table_get(&t, got);
+}
+
+/* The row of an event of that group, told as that, by the format with the id 10. */
+static const struct compiled_event *find_told(const char *group,
+					      const struct event_representation *repr)
+{
+	return event_table_find(&t, group, "x", repr, format_text("x", 10, FORMAT_COMMON, one_int));
 }
 
 FIXTURE_TEST(test_events_that_are_told_by_another_name)
 {
-	const struct compiled_event *ev;
+	const struct event_representation read = {"mine", "read", EVENT_AS_FIELDS},
+					  read_message = {"mine", "read", EVENT_AS_MESSAGE};
+	const struct compiled_event *ev = add_told(read, 10);
 	struct pb_field f;
 	struct pb_dec d;
 
-	assert_int_equal(
-		add_told(&(struct event_representation){"mine", "read", EVENT_AS_FIELDS}, 10), 0);
-	ev = event_table_get(&t, 10);
 	assert_string_equal(ev->group, "mine");
 	assert_string_equal(ev->name, "read");
 	assert_int_equal(ev->n_ops, 1);
 	/* A user's word for a probe does not make it the kernel's event. */
-	assert_int_equal(
-		add_told(&(struct event_representation){"sched", "sched_switch", EVENT_AS_FIELDS},
-			 11),
-		0);
-	assert_int_not_equal(event_table_get(&t, 11)->generic_index, COMPILED_NOT_GENERIC);
-	assert_int_equal(
-		add_told(&(struct event_representation){"synthetic", "suspend_resume_minimal",
-							EVENT_AS_MESSAGE},
-			 12),
-		0);
-	assert_int_equal(event_table_get(&t, 12)->descriptor_len, 0);
+	ev = add_told((struct event_representation){"sched", "sched_switch", EVENT_AS_FIELDS}, 11);
+	assert_int_not_equal(ev->generic_index, COMPILED_NOT_GENERIC);
+	ev = add_told((struct event_representation){"synthetic", "suspend_resume_minimal",
+						    EVENT_AS_MESSAGE},
+		      12);
+	assert_int_equal(ev->descriptor_len, 0);
 
-	assert_int_equal(
-		add_told(&(struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13),
-		0);
-	ev = event_table_get(&t, 13);
+	ev = add_told((struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13);
 	assert_int_equal(ev->kind, COMPILED_CONSTANT);
 	pb_dec_init(&d, ev->descriptor, ev->descriptor_len);
-	assert_true(pb_dec_next(&d, &f) && f.id == 1 && f.len == 8);
-	assert_memory_equal(f.data, "vfs_read", 8);
+	assert_true(pb_dec_next(&d, &f) && f.id == 1 && pb_field_is(&f, "vfs_read"));
 	assert_true(pb_dec_next(&d, &f) && f.id == 2 && f.u64 == 2);
 	assert_false(pb_dec_next(&d, &f));
 
 	/* Only the same names, told the same way, are the same row. */
-	assert_non_null(
-		event_table_find(&t, "sonda_9_9_9", "x",
-				 &(struct event_representation){"mine", "read", EVENT_AS_FIELDS},
-				 format_text("x", 10, FORMAT_COMMON, one_int)));
-	assert_null(event_table_find(&t, "sonda_1_2_3", "x", NULL,
-				     format_text("x", 10, FORMAT_COMMON, one_int)));
-	assert_null(
-		event_table_find(&t, "sonda_1_2_3", "x",
-				 &(struct event_representation){"mine", "read", EVENT_AS_MESSAGE},
-				 format_text("x", 10, FORMAT_COMMON, one_int)));
+	assert_non_null(find_told("sonda_9_9_9", &read));
+	assert_null(find_told("sonda_1_2_3", NULL));
+	assert_null(find_told("sonda_1_2_3", &read_message));
 	assert_null(event_table_find(&t, "g", "x", NULL, ""));
 	assert_null(event_table_find(&t, "g", "x", NULL, "\nID: 99999999999999999999\n"));
 }
@@ -240,9 +214,7 @@ FIXTURE_TEST(test_texts_that_are_no_format)
 		event_table_add(&t, "g", "x", format_text("y", 5, FORMAT_COMMON, one_int), &o, &id),
 		EVENT_TABLE_BAD_FORMAT);
 	/* An id that no record can hold. */
-	assert_int_equal(event_table_add(&t, "g", "x",
-					 format_text("x", 65536, FORMAT_COMMON, one_int), &o, &id),
-			 EVENT_TABLE_BAD_FORMAT);
+	assert_int_equal(try_row(&t, "g", "x", 65536, one_int, o), EVENT_TABLE_BAD_FORMAT);
 	assert_int_equal(t.n_events, 0);
 }
 
@@ -252,7 +224,6 @@ FIXTURE_TEST(test_compact_is_for_two_events)
 		FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
 			FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1);
 	const struct event_table_options o = {.compact = true};
-	uint16_t id;
 
 	assert_true(event_table_can_compact("sched", "sched_switch",
 					    format_text("sched_switch", 5, FORMAT_COMMON, fields)));
@@ -262,10 +233,7 @@ FIXTURE_TEST(test_compact_is_for_two_events)
 		"sched", "sched_waking", format_text("sched_waking", 5, FORMAT_COMMON, fields)));
 	assert_false(event_table_can_compact(
 		"irq", "sched_switch", format_text("sched_switch", 5, FORMAT_COMMON, fields)));
-	assert_int_equal(event_table_add(&t, "sched", "sched_switch",
-					 format_text("sched_switch", 5, FORMAT_COMMON, fields), &o,
-					 &id),
-			 0);
+	add_row(&t, "sched", "sched_switch", 5, fields, o);
 	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_COMPACT_SWITCH);
 	assert_int_equal(add("sched", "sched_wakeup", 6, &o), 0);
 	assert_int_equal(event_table_get(&t, 6)->kind, COMPILED_FIELDS);
@@ -274,15 +242,10 @@ FIXTURE_TEST(test_compact_is_for_two_events)
 FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
 {
 	const struct event_table_options o = {0};
-	uint16_t id;
 
 	assert_true(event_table_bound(&t, 4096) > 0);
 	assert_int_equal(add("g", "small", 10, &o), 0);
-	assert_int_equal(
-		event_table_add(&t, "g", "large",
-				format_text("large", 11, FORMAT_COMMON, FIELD("char a[]", 8, 0, 0)),
-				&o, &id),
-		0);
+	add_row(&t, "g", "large", 11, FIELD("char a[]", 8, 0, 0), o);
 	assert_int_equal(event_table_bound(&t, 4096),
 			 event_encode_bound(event_table_get(&t, 11), 4096));
 	assert_true(event_table_bound(&t, 4096) > 4096);
@@ -296,15 +259,12 @@ FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 	Pb__FtraceConfig__PrintFilter filter = PB__FTRACE_CONFIG__PRINT_FILTER__INIT;
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	const struct event_table_options o = {0};
-	uint16_t id;
 
 	filter.rules = (Pb__FtraceConfig__PrintFilter__Rule *[]){&rule};
 	filter.n_rules = 1;
 	config.print_filter = &filter;
 	assert_int_equal(print_filter_new(&config, false, &t.prints), 0);
-	assert_int_equal(event_table_add(&t, "ftrace", "print",
-					 format_text("print", 5, FORMAT_COMMON, fields), &o, &id),
-			 0);
+	add_row(&t, "ftrace", "print", 5, fields, o);
 	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_PRINT);
 	assert_int_equal(add("ftrace", "print", 6, &o), EVENT_TABLE_BAD_FORMAT);
 	assert_int_equal(add("sched", "sched_process_wait", 7, &o), 0);

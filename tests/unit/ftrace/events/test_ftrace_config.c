@@ -48,19 +48,44 @@ FIXTURE_TEST(test_defaults)
 	}
 }
 
+/* Rings without a size have one by memory (of 4 CPUs 1/64 of it) and by how frequent events are. */
 FIXTURE_TEST(test_ring_size)
 {
-	read_config("buffer_size_kb: 64", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 64);
-	read_config("buffer_size_kb: 64 buffer_size_lower_bound: true", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 8192);
-	read_config("buffer_size_kb: 9000 buffer_size_lower_bound: true", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 9000);
+	static const struct {
+		const char *config;
+		uint64_t ram;
+		uint32_t kb;
+	} rows[] = {
+		{"buffer_size_kb: 64", 8 * GIB, 64},
+		{"buffer_size_kb: 64 buffer_size_lower_bound: true", 8 * GIB, 8192},
+		{"buffer_size_kb: 9000 buffer_size_lower_bound: true", 8 * GIB, 9000},
+		{"buffer_size_kb: 524288", 8 * GIB, 524288}, /* of 4 CPUs: a quarter */
+		{"ftrace_events: 'sched/sched_switch'", 8 * GIB, 8192},
+		{"", 2 * GIB, 8192},
+		{"", 2 * GIB - 1, 4096},
+		{"", 1 << 20, 1024},
+		/* Frequent events, by a group, a pattern or a name. */
+		{"ftrace_events: 'sched/*' ftrace_events: 'raw_syscalls/*'", 8 * GIB, 16384},
+		{"ftrace_events: '*'", 8 * GIB, 16384},
+		{"ftrace_events: 'sys_enter'", 8 * GIB, 16384},
+		{"enable_function_graph: true", 8 * GIB, 16384},
+		{"ftrace_events: 'kmem:kmalloc'", 2 * GIB, 8192},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		read_config(rows[i].config, rows[i].ram);
+		if (s.buffer_size_kb != rows[i].kb || errors.failed)
+			fail_msg("'%s': %u kB", rows[i].config, s.buffer_size_kb);
+	}
+}
+
+FIXTURE_TEST(test_subbuffers_and_the_watermark)
+{
+	read_config("", 8 * GIB);
 	assert_int_equal(s.subbuf_size_kb, 0);
-	read_config("subbuf_size_kb: 16", 8 * GIB);
-	assert_int_equal(s.subbuf_size_kb, 16);
 	assert_int_equal(s.watermark, 0);
-	read_config("drain_buffer_percent: 50", 8 * GIB);
+	read_config("subbuf_size_kb: 16 drain_buffer_percent: 50", 8 * GIB);
+	assert_int_equal(s.subbuf_size_kb, 16);
 	assert_int_equal(s.watermark, 50);
 	assert_null(errors.failed);
 }
@@ -112,46 +137,14 @@ FIXTURE_TEST(test_options_that_ask_for_nothing)
 	assert_null(errors.failed);
 }
 
-FIXTURE_TEST(test_rings_without_a_size_have_one_by_memory_and_events)
-{
-	read_config("ftrace_events: 'sched/sched_switch'", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 8192);
-	/* 4 CPUs, 1/64 of the memory. */
-	read_config("", 2 * GIB);
-	assert_int_equal(s.buffer_size_kb, 8192);
-	read_config("", 2 * GIB - 1);
-	assert_int_equal(s.buffer_size_kb, 4096);
-	read_config("", 1 << 20);
-	assert_int_equal(s.buffer_size_kb, 1024);
-	/* Frequent events, by a group, a pattern or a name. */
-	read_config("ftrace_events: 'sched/*' ftrace_events: 'raw_syscalls/*'", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 16384);
-	read_config("ftrace_events: '*'", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 16384);
-	read_config("ftrace_events: 'sys_enter'", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 16384);
-	read_config("enable_function_graph: true", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 16384);
-	read_config("ftrace_events: 'kmem:kmalloc'", 2 * GIB);
-	assert_int_equal(s.buffer_size_kb, 8192);
-	assert_null(errors.failed);
-}
-
 FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
 {
-	read_config("buffer_size_kb: 524288", 8 * GIB); /* of 4 CPUs: a quarter */
-	assert_int_equal(s.buffer_size_kb, 524288);
-	assert_null(errors.failed);
 	read_config("buffer_size_kb: 4294967295", 8 * GIB);
 	assert_int_equal(s.buffer_size_kb, 524288);
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
 	assert_string_equal(errors.failed[0],
 			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
 			    "of the machine's memory; 524288 is taken)");
-	/* The default is never too large. */
-	read_config("", 1 << 20);
-	assert_int_equal(s.buffer_size_kb, 1024);
-	assert_null(errors.failed);
 	/* A ring that stays as it is. */
 	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
 	assert_null(errors.failed);

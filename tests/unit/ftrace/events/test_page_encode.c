@@ -3,7 +3,7 @@
 
 #include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/rows.h"
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/events/page_encode.h"
 #include "unit/ftrace/page_maker.h"
@@ -129,7 +129,7 @@ static void take_columns(const struct bundle_view *b)
 	}
 }
 
-TEST(test_columns_tell_what_events_tell)
+TEST(test_columns_have_the_values_of_events)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -203,12 +203,7 @@ enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING, ID_LARGE, ID_RENAME, ID_CA
 
 static void add(const char *group, const char *name, unsigned id, const char *fields, bool compact)
 {
-	const struct event_table_options o = {.compact = compact};
-	uint16_t got;
-
-	assert_int_equal(event_table_add(&table, group, name,
-					 format_text(name, id, FORMAT_COMMON, fields), &o, &got),
-			 0);
+	add_row(&table, group, name, id, fields, (struct event_table_options){.compact = compact});
 }
 
 SETUP
@@ -267,6 +262,28 @@ static void finish(void)
 	bundles_read(w);
 }
 
+/* A page of that time with one event. */
+static void translate_wait(uint64_t time, uint32_t flags, uint64_t lost)
+{
+	struct page_maker m;
+
+	page_begin(&m, time);
+	put_wait(&m, 1);
+	page_end(&m, flags, lost);
+	translate(&m);
+}
+
+/* A page of that time with one record. */
+static void translate_record(uint64_t time, const void *payload, uint32_t len)
+{
+	struct page_maker m;
+
+	page_begin(&m, time);
+	ring_record(&m, 1, payload, len);
+	page_end(&m, 0, 0);
+	translate(&m);
+}
+
 FIXTURE_TEST(test_bundles_are_chained_by_time)
 {
 	struct page_maker m;
@@ -280,16 +297,13 @@ FIXTURE_TEST(test_bundles_are_chained_by_time)
 		page_encode_end(t, &cpu);
 	}
 	finish();
-	assert_int_equal(n_bundles, 3);
-	assert_int_equal(bundles[0].cpu, 1);
-	assert_int_equal(bundles[0].previous_end, 0);
-	assert_int_equal(bundles[1].previous_end, 1020);
-	assert_int_equal(bundles[2].previous_end, 2020);
+	assert_bundles("cpu 1 events 1 names 1 | cpu 1 after 1020 events 1 names 1 | "
+		       "cpu 1 after 2020 events 1 names 1");
 	assert_int_equal(cpu.end_time, 3020);
 	assert_int_equal(cpu.events, 6);
 }
 
-FIXTURE_TEST(test_nothing_to_say_is_no_packet)
+FIXTURE_TEST(test_pages_of_unknown_events_make_no_packet)
 {
 	static const uint8_t unknown[8] = {99, 9}, beyond[8] = {0xff, 0xff};
 	struct page_maker m;
@@ -307,30 +321,13 @@ FIXTURE_TEST(test_nothing_to_say_is_no_packet)
 
 FIXTURE_TEST(test_a_loss_begins_a_bundle)
 {
-	struct page_maker m;
-
-	page_begin(&m, 1000);
-	put_wait(&m, 1);
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_wait(1000, 0, 0);
 	assert_false(t->lost);
-	page_begin(&m, 2000);
-	put_wait(&m, 1);
-	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
-	translate(&m);
+	translate_wait(2000, PAGE_LOST | PAGE_LOST_STORED, 77);
 	assert_true(t->lost);
-	page_begin(&m, 3000);
-	put_wait(&m, 1);
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_wait(3000, 0, 0);
 	finish();
-	assert_int_equal(n_bundles, 2);
-	assert_false(bundles[0].lost);
-	assert_int_equal(bundles[0].events, 1);
-	assert_true(bundles[1].lost);
-	assert_int_equal(bundles[1].lost_count, 77);
-	assert_int_equal(bundles[1].previous_end, 1001);
-	assert_int_equal(bundles[1].events, 2);
+	assert_bundles("cpu 1 events 1 | cpu 1 after 1001 lost 77 events 2");
 	assert_int_equal(cpu.lost, 77);
 }
 
@@ -343,24 +340,18 @@ FIXTURE_TEST(test_a_broken_page_costs_its_rest)
 	page_head(&m, 28, 1); /* and nothing behind it */
 	page_end(&m, 0, 0);
 	translate(&m);
-	page_begin(&m, 2000);
-	put_wait(&m, 1);
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_wait(2000, 0, 0);
 	page_begin(&m, 3000);
 	page_end(&m, 0, 0); /* no records at all */
 	translate(&m);
 	finish();
-	assert_int_equal(n_bundles, 1);
-	assert_int_equal(bundles[0].events, 2);
-	assert_int_equal(bundles[0].errors, 2);
-	assert_int_equal(bundles[0].error_time, 3000);
+	assert_bundles("cpu 1 events 2 errors 2 at 3000");
 	assert_int_equal(t->status_counts[RING_PAGE_END_OVERFLOW], 1);
 	assert_int_equal(t->status_counts[RING_PAGE_BAD_HEADER], 1);
 	assert_true(t->lost);
 }
 
-FIXTURE_TEST(test_a_loss_before_a_broken_page_is_told)
+FIXTURE_TEST(test_a_loss_before_a_broken_page_is_counted)
 {
 	struct page_maker m;
 
@@ -368,14 +359,11 @@ FIXTURE_TEST(test_a_loss_before_a_broken_page_is_told)
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
 	translate(&m);
 	finish();
-	assert_int_equal(n_bundles, 1);
-	assert_true(bundles[0].lost);
-	assert_int_equal(bundles[0].lost_count, 77);
-	assert_int_equal(bundles[0].errors, 1);
+	assert_bundles("cpu 1 lost 77 errors 1 at 3000");
 	assert_int_equal(cpu.lost, 77);
 }
 
-FIXTURE_TEST(test_broken_pages_are_kept_for_whoever_asks)
+FIXTURE_TEST(test_broken_pages_are_written_on_request)
 {
 	struct page_maker m;
 
@@ -389,12 +377,10 @@ FIXTURE_TEST(test_broken_pages_are_kept_for_whoever_asks)
 		translate(&m);
 	}
 	finish();
-	assert_int_equal(n_bundles, 3);
-	assert_int_equal(bundles[0].broken_page.len, PAGE_MAKER_SIZE);
-	assert_int_equal(bundles[1].broken_page.len, PAGE_MAKER_SIZE);
-	assert_int_equal(bundles[1].events, 2); /* the good page before it, too */
-	assert_null(bundles[2].broken_page.data);
-	assert_int_equal(bundles[2].errors, 1);
+	/* The second has the good page before it, too. */
+	assert_bundles("cpu 1 events 1 errors 1 at 1000 page 4096 | "
+		       "cpu 1 after 1001 events 2 errors 1 at 3000 page 4096 | "
+		       "cpu 1 after 3001 events 1 errors 1 at 4000");
 	assert_int_equal(t->broken_left, 0);
 
 	/* A record that is broken is enough. */
@@ -430,10 +416,7 @@ FIXTURE_TEST(test_a_broken_record_costs_itself)
 	assert_int_equal(bundles[0].error_status, RING_PAGE_INVALID_EVENT);
 	assert_int_equal(cpu.events, 5);
 
-	page_begin(&m, 2000);
-	ring_record(&m, 1, (const uint8_t[36]){ID_SWITCH}, 36);
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_record(2000, (const uint8_t[36]){ID_SWITCH}, 36);
 	finish();
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 1);
 	assert_int_equal(t->status_counts[RING_PAGE_SHORT_COMPACT_EVENT], 1);
@@ -441,13 +424,8 @@ FIXTURE_TEST(test_a_broken_record_costs_itself)
 
 FIXTURE_TEST(test_bundles_end_after_so_many_bytes)
 {
-	struct page_maker m;
-
-	page_begin(&m, 1000);
-	put_wait(&m, 1);
-	page_end(&m, 0, 0);
 	for (unsigned i = 0; i < 2 * (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE) + 1; i++)
-		translate(&m);
+		translate_wait(1000, 0, 0);
 	finish();
 	assert_int_equal(n_bundles, 3);
 	assert_int_equal(bundles[0].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
@@ -491,22 +469,18 @@ FIXTURE_TEST(test_bundles_end_when_a_table_is_full)
 		assert_int_equal(bundles[i].descriptors, 1);
 }
 
-FIXTURE_TEST(test_threads_of_a_page_are_told)
+FIXTURE_TEST(test_threads_of_a_page_are_collected)
 {
 	struct metadata_events news = {0};
-	struct page_maker m;
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
 	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	payload[32] = 8;
-	page_begin(&m, 1);
-	ring_record(&m, 1, payload, 40);
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_record(1, payload, sizeof(payload));
 	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
 	t->ctx.tids = &news.tids;
 	t->ctx.metadata = &news;
-	translate(&m);
+	translate_record(1, payload, sizeof(payload));
 	assert_int_equal(news.tids.n, 1); /* who comes; who leaves came before */
 	assert_int_equal(news.tids.tids[0], 8);
 	finish();
@@ -516,18 +490,13 @@ FIXTURE_TEST(test_threads_of_a_page_are_told)
 /* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
 FIXTURE_TEST(test_events_for_the_feed_alone)
 {
-	static const struct event_table_options o = {.metadata_only = true};
 	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
 	struct metadata_events news = {0};
 	struct page_maker m;
-	uint16_t id;
 
-	assert_int_equal(event_table_add(&table, "task", "task_rename",
-					 format_text("task_rename", ID_RENAME, FORMAT_COMMON,
-						     FIELD("pid_t pid", 8, 4, 1)
-							     FIELD("char newcomm[16]", 28, 16, 0)),
-					 &o, &id),
-			 0);
+	add_row(&table, "task", "task_rename", ID_RENAME,
+		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0),
+		(struct event_table_options){.metadata_only = true});
 	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
 	strcpy((char *)payload + 28, "name");
 	page_begin(&m, 1000);
@@ -578,8 +547,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 	finish();
 	assert_memory_equal(&m, &before, sizeof(m));
 	assert_int_equal(cpu.events, 4);
-	assert_int_equal(bundles[0].events, 2);
-	assert_int_equal(bundles[0].descriptors, 1);
+	assert_bundles("cpu 1 events 2 names 1 descriptors 1");
 	t->calls = compat_syscalls_free(t->calls);
 }
 
@@ -636,8 +604,7 @@ FIXTURE_TEST(test_events_that_come_later)
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
-	assert_int_equal(bundles[0].events, 1);
-	assert_int_equal(bundles[0].descriptors, 1);
+	assert_bundles("cpu 1 events 1 descriptors 1");
 	assert_int_equal(t->unknown, 1);
 
 	for (unsigned i = 0; i < 100; i++) {
@@ -660,19 +627,17 @@ FIXTURE_TEST(test_events_that_come_later)
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
-	assert_int_equal(bundles[0].events, 102);
-	assert_int_equal(bundles[0].descriptors, 100);
+	assert_bundles("cpu 1 after 2 events 102 descriptors 100");
 	assert_int_equal(t->unknown, 2);
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 0);
 }
 
-FIXTURE_TEST(test_a_probe_says_its_name)
+FIXTURE_TEST(test_a_probe_event_has_its_name)
 {
 	static const struct event_representation repr = {"", "vfs_read", EVENT_AS_PROBE_BEGIN};
 	const struct event_table_options o = {0};
 	uint8_t payload[16] = {ID_LARGE};
 	struct pb_field event, f;
-	struct page_maker m;
 	struct pb_dec d;
 	uint16_t id;
 
@@ -681,13 +646,9 @@ FIXTURE_TEST(test_a_probe_says_its_name)
 							FIELD("unsigned long ip", 8, 8, 0)),
 					    &o, &id),
 			 0);
-	page_begin(&m, 1);
-	ring_record(&m, 1, payload, sizeof(payload));
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_record(1, payload, sizeof(payload));
 	finish();
-	assert_int_equal(bundles[0].descriptors, 0);
-	assert_int_equal(bundles[0].events, 1);
+	assert_bundles("cpu 1 events 1");
 	pb_dec_init(&d, bundles[0].whole.data, bundles[0].whole.len);
 	while (pb_dec_next(&d, &event) && event.id != PB_FTRACE_EVENT_BUNDLE_EVENT)
 		;
@@ -724,7 +685,7 @@ static void add_print(void)
 	    FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0), false);
 }
 
-FIXTURE_TEST(test_prints_are_asked_for_by_their_text)
+FIXTURE_TEST(test_prints_are_filtered_by_text)
 {
 	static const char *const texts[] = {"ab", "x", "abc\n", "", "a"};
 	struct page_maker m;
@@ -753,23 +714,16 @@ static void put_raw(struct page_maker *m, uint32_t tid)
 	ring_record(m, 1, payload, sizeof(payload));
 }
 
-/* legacy: told as of old. */
-static void check_threads(bool legacy)
+static void check_markers_of_threads(struct event_table_options options)
 {
-	const struct event_table_options o = {.legacy_generic = legacy};
 	uint32_t tids[] = {7, 5};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
 	struct page_maker m;
-	uint16_t id;
 
 	config.tids_to_trace = tids;
 	config.n_tids_to_trace = 2;
 	assert_int_equal(print_filter_new(&config, false, &table.prints), 0);
-	assert_int_equal(event_table_add(&table, "ftrace", "raw_data",
-					 format_text("raw_data", ID_LARGE, FORMAT_COMMON,
-						     FIELD("unsigned int id", 8, 4, 0)),
-					 &o, &id),
-			 0);
+	add_row(&table, "ftrace", "raw_data", ID_LARGE, FIELD("unsigned int id", 8, 4, 0), options);
 	assert_int_equal(page_encoder_refit(t), 0);
 	page_begin(&m, 1);
 	put_raw(&m, 6);
@@ -783,14 +737,14 @@ static void check_threads(bool legacy)
 	assert_int_equal(bundles[0].events, 2);
 }
 
-FIXTURE_TEST(test_raw_markers_are_asked_for_by_their_thread)
+FIXTURE_TEST(test_raw_markers_are_filtered_by_thread)
 {
-	check_threads(false);
+	check_markers_of_threads((struct event_table_options){0});
 }
 
-FIXTURE_TEST(test_raw_markers_of_a_thread_as_of_old)
+FIXTURE_TEST(test_raw_markers_are_filtered_by_thread_in_the_legacy_encoding)
 {
-	check_threads(true);
+	check_markers_of_threads((struct event_table_options){.legacy_generic = true});
 }
 
 FIXTURE_TEST(test_only_prints_that_are_left_out_are_no_packet)
@@ -807,10 +761,7 @@ FIXTURE_TEST(test_only_prints_that_are_left_out_are_no_packet)
 	assert_int_equal(w->packets, 0);
 	assert_int_equal(cpu.end_time, 0);
 
-	page_begin(&m, 1);
-	ring_record(&m, 1, too_short, sizeof(too_short));
-	page_end(&m, 0, 0);
-	translate(&m);
+	translate_record(1, too_short, sizeof(too_short));
 	finish();
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 1);
 }

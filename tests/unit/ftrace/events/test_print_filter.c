@@ -108,9 +108,9 @@ FIXTURE_TEST(test_atrace_messages)
 					     "C|123|",	  "|123|cpu", " C|123|cpu"};
 
 	make("rules { atrace_msg { type: 'C' prefix: 'cpu' } allow: false }");
-	for (unsigned i = 0; i < sizeof(matching) / sizeof(*matching); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(matching); i++)
 		assert_false(allows(matching[i]));
-	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(others); i++)
 		assert_true(allows(others[i]));
 
 	make("rules { atrace_msg { type: 'B' } allow: false }");

@@ -90,12 +90,12 @@ TEST(test_declarations)
 	};
 	char line[128];
 
-	for (unsigned i = 0; i < sizeof(good) / sizeof(*good); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(good); i++) {
 		snprintf(line, sizeof(line), "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n",
 			 good[i]);
 		assert_true(prepare_field(line));
 	}
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(line, sizeof(line), "\tfield:%s;\toffset:8;\tsize:4;\tsigned:0;\n",
 			 bad[i]);
 		assert_false(prepare_field(line));
@@ -151,7 +151,7 @@ TEST(test_lines)
 
 	assert_true(prepare_field(FIELD("int a", 8, 4, 1)));
 	assert_true(prepare_field(""));
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_false(prepare_field(bad[i]));
 }
 

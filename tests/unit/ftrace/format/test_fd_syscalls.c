@@ -11,9 +11,9 @@ TEST(test_calls_that_give_a_descriptor)
 	static const int no[] = {SYS_read,	 SYS_close, SYS_pipe2,
 				 SYS_socketpair, SYS_fcntl, SYS_exit};
 
-	for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
 		assert_true(fd_syscalls_has((uint64_t)yes[i]));
-	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
 		assert_false(fd_syscalls_has((uint64_t)no[i]));
 	assert_false(fd_syscalls_has(1023));
 	assert_false(fd_syscalls_has(1024));

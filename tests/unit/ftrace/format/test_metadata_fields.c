@@ -8,140 +8,123 @@
 	FIELD("char comm[16]", 12, 16, 0)                                                          \
 	FIELD(flags_type " clone_flags", 32, flags_size, 0) FIELD("short oom_score_adj", 40, 2, 1)
 
-static uint16_t min_len;
+/* What min_len is before; events without metadata leave it as it is. */
+#define LEN 7
 
-static struct metadata_fields plan(const char *group, const char *name, const char *fields)
+static const struct {
+	const char *what, *group, *name, *fields;
+	struct metadata_fields want;
+	uint16_t min_len;
+} rows[] = {
+	{"a task that begins",
+	 "task",
+	 "task_newtask",
+	 NEWTASK("u64", 8),
+	 {.kind = METADATA_NEW, .wide = 1, .subject = 8, .text = 12, .more = 32},
+	 40},
+	{"a task that begins, of a 32-bit kernel",
+	 "task",
+	 "task_newtask",
+	 NEWTASK("unsigned long", 4),
+	 {.kind = METADATA_NEW, .wide = 0, .subject = 8, .text = 12, .more = 32},
+	 36},
+	{"a name",
+	 "task",
+	 "task_rename",
+	 FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
+		 FIELD("char newcomm[16]", 28, 16, 0),
+	 {.kind = METADATA_RENAMED, .subject = 8, .text = 28},
+	 44},
+	{"a name of the task that runs",
+	 "task",
+	 "task_rename",
+	 FIELD("char oldcomm[16]", 8, 16, 0) FIELD("char newcomm[16]", 24, 16, 0),
+	 {.kind = METADATA_RENAMED, .subject = 0, .text = 24},
+	 40},
+	{"a program",
+	 "sched",
+	 "sched_process_exec",
+	 FIELD("__data_loc char[] filename", 8, 4, 0) FIELD("pid_t pid", 12, 4, 1)
+		 FIELD("pid_t old_pid", 16, 4, 1),
+	 {.kind = METADATA_EXEC, .subject = 12, .text = 8, .more = 16},
+	 20},
+	{"a task that ends",
+	 "sched",
+	 "sched_process_exit",
+	 FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1) FIELD("int prio", 28, 4, 1),
+	 {.kind = METADATA_ENDED, .subject = 24},
+	 28},
+	{"the end of a call",
+	 "raw_syscalls",
+	 "sys_exit",
+	 FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1),
+	 {.kind = METADATA_SYS_EXIT, .wide = 1, .subject = 8, .more = 16},
+	 24},
+	{"the end of a call, of a 32-bit kernel",
+	 "raw_syscalls",
+	 "sys_exit",
+	 FIELD("long id", 8, 4, 1) FIELD("long ret", 12, 4, 1),
+	 {.kind = METADATA_SYS_EXIT, .wide = 0, .subject = 8, .more = 12},
+	 16},
+	{"two files of a device",
+	 "ext4",
+	 "ext4_mkdir",
+	 FIELD("dev_t dev", 8, 4, 0) FIELD("ino_t dir", 16, 8, 0) FIELD("ino_t ino", 24, 8, 0)
+		 FIELD("__u16 mode", 32, 2, 0),
+	 {.kind = METADATA_INODE, .wide = 1, .subject = 8, .text = 24, .more = 16},
+	 32},
+	{"a file before its device, of 32 bits",
+	 "filemap",
+	 "mm_filemap_add_to_page_cache",
+	 FIELD("unsigned long i_ino", 8, 4, 0) FIELD("dev_t s_dev", 12, 4, 0),
+	 {.kind = METADATA_INODE, .wide = 0, .subject = 12, .text = 0, .more = 8},
+	 16},
+	{"a device without a file",
+	 "block",
+	 "block_rq_issue",
+	 FIELD("dev_t dev", 8, 4, 0),
+	 {0},
+	 LEN},
+	{"a file without a device", "x", "y", FIELD("ino_t ino", 8, 8, 0), {0}, LEN},
+	{"another group", "sched", "task_newtask", NEWTASK("u64", 8), {0}, LEN},
+	{"another event", "task", "task_other", NEWTASK("u64", 8), {0}, LEN},
+	{"flags of another size", "task", "task_newtask", NEWTASK("u16", 2), {0}, LEN},
+	{"a name of another size",
+	 "task",
+	 "task_rename",
+	 FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[32]", 12, 32, 0),
+	 {0},
+	 LEN},
+	{"fields that are missing",
+	 "task",
+	 "task_newtask",
+	 FIELD("char comm[16]", 8, 16, 0),
+	 {0},
+	 LEN},
+	{"a field that ends beyond any record",
+	 "raw_syscalls",
+	 "sys_exit",
+	 FIELD("long id", 65530, 8, 1) FIELD("long ret", 8, 8, 1),
+	 {0},
+	 LEN},
+};
+
+TEST(test_events_with_metadata_are_known_by_name_and_form)
 {
-	struct tep_handle *tep;
-	struct metadata_fields p;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct metadata_fields *want = &rows[i].want;
+		struct metadata_fields got;
+		struct tep_handle *tep;
+		uint16_t min_len = LEN;
 
-	min_len = 7;
-	p = metadata_fields_find(format_event(group, name, fields, &tep), &min_len);
-	tep_free(tep);
-	return p;
-}
-
-TEST(test_a_task_that_begins)
-{
-	struct metadata_fields p = plan("task", "task_newtask", NEWTASK("u64", 8));
-
-	assert_int_equal(p.kind, METADATA_NEW);
-	assert_int_equal(p.subject, 8);
-	assert_int_equal(p.text, 12);
-	assert_int_equal(p.more, 32);
-	assert_int_equal(p.wide, 1);
-	assert_int_equal(min_len, 40);
-	/* A 32-bit kernel's. */
-	p = plan("task", "task_newtask", NEWTASK("unsigned long", 4));
-	assert_int_equal(p.kind, METADATA_NEW);
-	assert_int_equal(p.wide, 0);
-	assert_int_equal(min_len, 36);
-}
-
-TEST(test_a_name)
-{
-	struct metadata_fields p =
-		plan("task", "task_rename",
-		     FIELD("pid_t pid", 8, 4, 1) FIELD("char oldcomm[16]", 12, 16, 0)
-			     FIELD("char newcomm[16]", 28, 16, 0));
-
-	assert_int_equal(p.kind, METADATA_RENAMED);
-	assert_int_equal(p.text, 28);
-	assert_int_equal(min_len, 44);
-	/* Of the one that runs. */
-	p = plan("task", "task_rename",
-		 FIELD("char oldcomm[16]", 8, 16, 0) FIELD("char newcomm[16]", 24, 16, 0));
-	assert_int_equal(p.kind, METADATA_RENAMED);
-	assert_int_equal(p.subject, 0);
-	assert_int_equal(p.text, 24);
-	assert_int_equal(min_len, 40);
-}
-
-TEST(test_a_program)
-{
-	struct metadata_fields p =
-		plan("sched", "sched_process_exec",
-		     FIELD("__data_loc char[] filename", 8, 4, 0) FIELD("pid_t pid", 12, 4, 1)
-			     FIELD("pid_t old_pid", 16, 4, 1));
-
-	assert_int_equal(p.kind, METADATA_EXEC);
-	assert_int_equal(p.subject, 12);
-	assert_int_equal(p.text, 8);
-	assert_int_equal(p.more, 16);
-	assert_int_equal(min_len, 20);
-}
-
-TEST(test_a_task_that_ends)
-{
-	struct metadata_fields p =
-		plan("sched", "sched_process_exit",
-		     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
-			     FIELD("int prio", 28, 4, 1));
-
-	assert_int_equal(p.kind, METADATA_ENDED);
-	assert_int_equal(p.subject, 24);
-	assert_int_equal(min_len, 28);
-}
-
-TEST(test_the_end_of_a_call)
-{
-	struct metadata_fields p = plan("raw_syscalls", "sys_exit",
-					FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
-
-	assert_int_equal(p.kind, METADATA_SYS_EXIT);
-	assert_int_equal(p.subject, 8);
-	assert_int_equal(p.more, 16);
-	assert_int_equal(p.wide, 1);
-	assert_int_equal(min_len, 24);
-	p = plan("raw_syscalls", "sys_exit", FIELD("long id", 8, 4, 1) FIELD("long ret", 12, 4, 1));
-	assert_int_equal(p.wide, 0);
-	assert_int_equal(min_len, 16);
-}
-
-TEST(test_a_file)
-{
-	struct metadata_fields p =
-		plan("ext4", "ext4_mkdir",
-		     FIELD("dev_t dev", 8, 4, 0) FIELD("ino_t dir", 16, 8, 0)
-			     FIELD("ino_t ino", 24, 8, 0) FIELD("__u16 mode", 32, 2, 0));
-
-	assert_int_equal(p.kind, METADATA_INODE);
-	assert_int_equal(p.subject, 8);
-	assert_int_equal(p.more, 16);
-	assert_int_equal(p.text, 24);
-	assert_int_equal(p.wide, 1);
-	assert_int_equal(min_len, 32);
-	/* By its name, before its device, and of 32 bits. */
-	p = plan("filemap", "mm_filemap_add_to_page_cache",
-		 FIELD("unsigned long i_ino", 8, 4, 0) FIELD("dev_t s_dev", 12, 4, 0));
-	assert_int_equal(p.kind, METADATA_INODE);
-	assert_int_equal(p.subject, 12);
-	assert_int_equal(p.more, 8);
-	assert_int_equal(p.text, 0);
-	assert_int_equal(p.wide, 0);
-	assert_int_equal(min_len, 16);
-	/* A device without a file, a file without a device. */
-	assert_int_equal(plan("block", "block_rq_issue", FIELD("dev_t dev", 8, 4, 0)).kind,
-			 METADATA_NONE);
-	assert_int_equal(plan("x", "y", FIELD("ino_t ino", 8, 8, 0)).kind, METADATA_NONE);
-	assert_int_equal(min_len, 7);
-}
-
-TEST(test_what_has_no_news)
-{
-	assert_int_equal(plan("sched", "task_newtask", NEWTASK("u64", 8)).kind, METADATA_NONE);
-	assert_int_equal(plan("task", "task_other", NEWTASK("u64", 8)).kind, METADATA_NONE);
-	/* Not in the form that is known. */
-	assert_int_equal(plan("task", "task_newtask", NEWTASK("u16", 2)).kind, METADATA_NONE);
-	assert_int_equal(plan("task", "task_rename",
-			      FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[32]", 12, 32, 0))
-				 .kind,
-			 METADATA_NONE);
-	assert_int_equal(plan("task", "task_newtask", FIELD("char comm[16]", 8, 16, 0)).kind,
-			 METADATA_NONE);
-	assert_int_equal(plan("raw_syscalls", "sys_exit",
-			      FIELD("long id", 65530, 8, 1) FIELD("long ret", 8, 8, 1))
-				 .kind,
-			 METADATA_NONE);
-	assert_int_equal(min_len, 7);
+		got = metadata_fields_find(
+			format_event(rows[i].group, rows[i].name, rows[i].fields, &tep), &min_len);
+		tep_free(tep);
+		if (got.kind != want->kind || got.wide != want->wide ||
+		    got.subject != want->subject || got.text != want->text ||
+		    got.more != want->more || min_len != rows[i].min_len)
+			fail_msg("%s: kind %u wide %u subject %u text %u more %u length %u",
+				 rows[i].what, got.kind, got.wide, got.subject, got.text, got.more,
+				 min_len);
+	}
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "ftrace/options/atrace_categories.h"
 #include "unit/ftrace/setups.h"
 
@@ -14,7 +13,7 @@ SETUP
 	};
 
 	fake_root_new();
-	for (unsigned i = 0; i < sizeof(there) / sizeof(*there); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(there); i++)
 		fake_event(there[i]);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
 
-#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/dynevents.h"
 #include "ftrace/tracefs/owner_tag.h"

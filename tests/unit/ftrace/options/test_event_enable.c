@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From requests to rows and switches. On a kernel: tests/root/test_filters.sh, test_attached_instance.sh. */
 
-#include "unit/fixture.h"
 #include "ftrace/options/event_enable.h"
 #include "unit/ftrace/setups.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "ftrace/options/event_filters.h"
 #include "unit/ftrace/setups.h"
 
@@ -104,7 +103,7 @@ FIXTURE_TEST(test_an_empty_filter_is_none_at_all)
 		"event_filters { event: 'sched_switch' }",
 	};
 
-	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(configs); i++) {
 		assert_int_equal(apply(configs[i]), 0);
 		assert_string_equal(filter_of("sched_switch"), "dropped");
 		assert_string_equal(errors.failed[0],

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with them is in tests/root/test_filters.sh. */
 
-#include "unit/fixture.h"
 #include "ftrace/options/event_triggers.h"
 #include "unit/ftrace/setups.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* In plain files, which take any function; what a kernel takes is in tests/kernels/guest. */
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/tracefs/override.h"
@@ -24,7 +23,7 @@ static void put_place(const char *folder)
 		{"set_ftrace_pid", "no pid\n"},
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		fake_put(files[i].text, "%s%s", folder, files[i].file);
 }
 
@@ -217,7 +216,7 @@ FIXTURE_TEST(test_a_lent_place_that_is_in_use)
 					 NULL),
 			 0);
 	s.instance = &top;
-	for (size_t i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
 		fake_text(uses[i].file, uses[i].text);
 		assert_int_equal(function_graph_set(&graph, &s), -EBUSY);
 		assert_reported(uses[i].why);

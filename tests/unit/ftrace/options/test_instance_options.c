@@ -2,7 +2,6 @@
 /* The order of the steps: each is tested by itself. */
 #include <sys/syscall.h>
 
-#include "unit/fixture.h"
 #include "ftrace/options/instance_options.h"
 #include "unit/ftrace/setups.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "ftrace/options/pid_filter.h"
 #include "unit/ftrace/setups.h"
 
@@ -9,7 +8,7 @@ SETUP
 					    "options/function-fork"};
 
 	fake_root_new();
-	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(files); i++)
 		fake_put("0", "instances/x/%s", files[i]);
 	fake_text("instances/x/available_tracers", "blk function_graph function nop\n");
 	fake_text("proc/sys/kernel/pid_max", "1000\n");
@@ -28,35 +27,44 @@ TEARDOWN
 	setup_remove();
 }
 
+/* The config is accepted, and these are the lists of threads; fork: of events, then of functions. */
+static void expect_lists(const char *config, const char *events, const char *functions,
+			 const char *fork, const char *file, int line)
+{
+	char got[8];
+
+	_assert_int_equal(set(config), 0, file, line);
+	_assert_string_equal(fake_written("set_event_pid"), events, file, line);
+	_assert_string_equal(fake_written("set_ftrace_pid"), functions, file, line);
+	got[0] = fake_written("options/event-fork")[0];
+	got[1] = fake_written("options/function-fork")[0];
+	got[2] = '\0';
+	_assert_string_equal(got, fork, file, line);
+}
+
+#define assert_lists(config, events, functions, fork)                                              \
+	expect_lists(config, events, functions, fork, __FILE__, __LINE__)
+
 FIXTURE_TEST(test_the_list)
 {
-	assert_int_equal(set("tids_to_trace: [5, 999]"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "5 999 ");
-	assert_string_equal(fake_written("set_ftrace_pid"), "0");
-	assert_string_equal(fake_written("options/event-fork"), "0");
+	assert_lists("tids_to_trace: [5, 999]", "5 999 ", "0", "00");
 	assert_int_equal(n_failed(), 0);
 }
 
 FIXTURE_TEST(test_nobody_is_named)
 {
-	assert_int_equal(set(""), 0);
-	assert_string_equal(fake_written("set_event_pid"), "0");
+	assert_lists("", "0", "0", "00");
 	assert_int_equal(n_failed(), 0);
-	assert_int_equal(set("follow_children: true"), 0);
-	assert_string_equal(fake_written("options/event-fork"), "0");
+	assert_lists("follow_children: true", "0", "0", "00");
 	assert_string_equal(errors.failed[0],
 			    "option:follow_children (there are no tids_to_trace)");
 }
 
 FIXTURE_TEST(test_children_and_functions)
 {
-	assert_int_equal(set("tids_to_trace: 5 follow_children: true"), 0);
-	assert_string_equal(fake_written("options/event-fork"), "1");
-	assert_string_equal(fake_written("options/function-fork"), "0");
-	assert_int_equal(set("tids_to_trace: 5 follow_children: true enable_function_graph: true"),
-			 0);
-	assert_string_equal(fake_written("set_ftrace_pid"), "5 ");
-	assert_string_equal(fake_written("options/function-fork"), "1");
+	assert_lists("tids_to_trace: 5 follow_children: true", "5 ", "0", "10");
+	assert_lists("tids_to_trace: 5 follow_children: true enable_function_graph: true", "5 ",
+		     "5 ", "11");
 	assert_int_equal(n_failed(), 0);
 
 	unlink(fake_path("instances/x/options/event-fork"));
@@ -70,17 +78,14 @@ FIXTURE_TEST(test_a_kernel_without_functions)
 {
 	fake_text("instances/x/available_tracers", "blk function nop\n");
 	unlink(fake_path("instances/x/set_ftrace_pid"));
-	assert_int_equal(set("tids_to_trace: 5 follow_children: true enable_function_graph: true"),
-			 0);
-	assert_string_equal(fake_written("set_event_pid"), "5 ");
-	assert_string_equal(fake_written("options/function-fork"), "0");
+	assert_lists("tids_to_trace: 5 follow_children: true enable_function_graph: true", "5 ", "",
+		     "10");
 	assert_int_equal(n_failed(), 0);
 }
 
 FIXTURE_TEST(test_numbers_that_are_no_threads)
 {
-	assert_int_equal(set("tids_to_trace: [0, 5, 1000, 4294967295]"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "5 ");
+	assert_lists("tids_to_trace: [0, 5, 1000, 4294967295]", "5 ", "0", "00");
 	assert_int_equal(n_failed(), 3);
 	assert_string_equal(errors.failed[0],
 			    "option:tids_to_trace (0 is no thread: they are 1 to 999 here)");
@@ -96,8 +101,7 @@ FIXTURE_TEST(test_threads_that_are_not_there)
 	char config[1024] = "tids_to_trace: [5";
 	size_t at = strlen(config);
 
-	assert_int_equal(set("tids_to_trace: [6, 5]"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "6 5 ");
+	assert_lists("tids_to_trace: [6, 5]", "6 5 ", "0", "00");
 	assert_int_equal(n_failed(), 1);
 	assert_string_equal(errors.failed[0], "option:tids_to_trace (6: no such thread when the "
 					      "recording was set up)");
@@ -125,15 +129,10 @@ FIXTURE_TEST(test_all_threads_of_a_process)
 	add_thread(20, 21);
 	add_thread(20, 300);
 	add_thread(40, 40);
-	assert_int_equal(set("pids_to_trace: [20, 40]"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "20 40 21 300 ");
-	assert_string_equal(fake_written("options/event-fork"), "1");
-	assert_string_equal(fake_written("set_ftrace_pid"), "0");
+	assert_lists("pids_to_trace: [20, 40]", "20 40 21 300 ", "0", "10");
 	assert_int_equal(n_failed(), 0);
-
-	assert_int_equal(set("pids_to_trace: 20 enable_function_graph: true"), 0);
-	assert_string_equal(fake_written("set_ftrace_pid"), "20 21 300 ");
-	assert_string_equal(fake_written("options/function-fork"), "1");
+	assert_lists("pids_to_trace: 20 enable_function_graph: true", "20 21 300 ", "20 21 300 ",
+		     "11");
 	assert_int_equal(pid_filter_set_functions(&setup), 0);
 }
 
@@ -142,21 +141,18 @@ FIXTURE_TEST(test_threads_that_a_process_had)
 {
 	add_thread(20, 20);
 	add_thread(20, 21);
-	assert_int_equal(set("tids_to_trace: [20, 19, 5] pids_to_trace: 20"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "20 19 5 20 21 ");
+	assert_lists("tids_to_trace: [20, 19, 5] pids_to_trace: 20", "20 19 5 20 21 ", "0", "10");
 	assert_int_equal(n_failed(), 0);
 	/* One that has ended since it was listed. */
 	unlink(fake_path("proc/21/comm"));
 	rmdir(fake_path("proc/21"));
-	assert_int_equal(set("pids_to_trace: 20"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "20 ");
+	assert_lists("pids_to_trace: 20", "20 ", "0", "10");
 }
 
 FIXTURE_TEST(test_processes_that_are_not_there)
 {
 	add_thread(20, 20);
-	assert_int_equal(set("pids_to_trace: [0, 20, 30, 1000]"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "20 30 ");
+	assert_lists("pids_to_trace: [0, 20, 30, 1000]", "20 30 ", "0", "10");
 	assert_int_equal(n_failed(), 3);
 	assert_string_equal(errors.failed[0],
 			    "option:pids_to_trace (0 is no process: they are 1 to 999 here)");
@@ -181,23 +177,29 @@ FIXTURE_TEST(test_threads_that_come_without_end)
 
 FIXTURE_TEST(test_who_is_wanted)
 {
-	assert_int_equal(set(""), 0);
-	assert_false(pid_filter_wanted(setup.config) || pid_filter_follows_children(setup.config));
-	assert_int_equal(set("follow_children: true"), 0);
-	assert_false(pid_filter_wanted(setup.config) || pid_filter_follows_children(setup.config));
-	assert_int_equal(set("tids_to_trace: 5"), 0);
-	assert_true(pid_filter_wanted(setup.config) && !pid_filter_follows_children(setup.config));
-	assert_int_equal(set("tids_to_trace: 5 follow_children: true"), 0);
-	assert_true(pid_filter_wanted(setup.config) && pid_filter_follows_children(setup.config));
-	assert_int_equal(set("pids_to_trace: 5"), 0);
-	assert_true(pid_filter_wanted(setup.config) && pid_filter_follows_children(setup.config));
+	static const struct {
+		const char *config;
+		bool wanted, follows_children;
+	} rows[] = {
+		{"", false, false},
+		{"follow_children: true", false, false},
+		{"tids_to_trace: 5", true, false},
+		{"tids_to_trace: 5 follow_children: true", true, true},
+		{"pids_to_trace: 5", true, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		setup_begin(rows[i].config);
+		if (pid_filter_wanted(setup.config) != rows[i].wanted ||
+		    pid_filter_follows_children(setup.config) != rows[i].follows_children)
+			fail_msg("%s", rows[i].config);
+	}
 }
 
 FIXTURE_TEST(test_a_machine_that_does_not_say_its_limit)
 {
 	fake_text("proc/sys/kernel/pid_max", "what\n");
-	assert_int_equal(set("tids_to_trace: [5, 4194303, 4194304]"), 0);
-	assert_string_equal(fake_written("set_event_pid"), "5 4194303 ");
+	assert_lists("tids_to_trace: [5, 4194303, 4194304]", "5 4194303 ", "0", "00");
 	assert_int_equal(n_failed(), 2);
 }
 

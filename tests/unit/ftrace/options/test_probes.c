@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
 
-#include "unit/fixture.h"
 #include "config/text.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/probes.h"
@@ -113,7 +112,7 @@ FIXTURE_TEST(test_what_cannot_be_is_reported_and_the_rest_made)
 	};
 	char text[512];
 
-	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(configs); i++) {
 		snprintf(text, sizeof(text), "%s uprobe_events: 'p:good /bin/true:0x40'",
 			 configs[i][0]);
 		make(text);

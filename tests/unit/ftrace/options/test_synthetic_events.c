@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a kernel with histograms makes of it is in tests/kernels. */
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/options/synthetic_events.h"

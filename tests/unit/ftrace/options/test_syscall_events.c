@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/syscall.h>
 
-#include "unit/fixture.h"
 #include "ftrace/options/event_filters.c"
 #include "unit/ftrace/setups.h"
 

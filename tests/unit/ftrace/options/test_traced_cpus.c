@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
 #include "ftrace/options/instance_options.c"
 #include "unit/ftrace/setups.h"
 
@@ -17,7 +16,7 @@ SETUP_TEST(test_masks)
 {
 	static const char *const masks[] = {"1", "f", "00000001,ffffFFFF", "0,2", "80000000,0,0"};
 
-	for (unsigned i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(masks); i++) {
 		assert_int_equal(set(masks[i]), 0);
 		assert_string_equal(fake_written("tracing_cpumask"), masks[i]);
 		assert_null(errors.fatal);
@@ -34,7 +33,7 @@ SETUP_TEST(test_others_would_be_recorded)
 					    "123456789", "1 2",	     "0-3", "-1",	 "0",
 					    "0,0",	 "00000000", ",",   "1,%s%n%s%n"};
 
-	for (unsigned i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(masks); i++) {
 		assert_int_equal(set(masks[i]), -EINVAL);
 		assert_string_equal(fake_written("tracing_cpumask"), "all");
 		assert_non_null(strstr(errors.fatal, "nothing is recorded"));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
 #include "ftrace/options/instance_options.c"
 #include "unit/ftrace/setups.h"
 
@@ -47,7 +46,7 @@ SETUP_TEST(test_names)
 	char config[256];
 
 	option("sym-offset", "0\n");
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(config, sizeof(config),
 			 "tracefs_options { name: '%s' state: STATE_ENABLED }", bad[i]);
 		set(config);

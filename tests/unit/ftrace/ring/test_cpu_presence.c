@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/ring/cpu_reader.c"
 
@@ -25,7 +24,7 @@ FOLDER_TEST(test_lists)
 		{",", {0, 0, 0, 0}, {0, 1, 2, 3}},
 	};
 
-	for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(lists); i++) {
 		put(lists[i].list);
 		assert_true(cpu_presence_read(&p, fake_root));
 		for (unsigned n = 0; n < 4; n++) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of pages stand in for rings: reading is the same, but for the end. */
 
-#include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/rows.h"
 #include "ftrace/ring/cpu_reader.h"
 #include "unit/ftrace/page_maker.h"
 
@@ -19,15 +18,8 @@ static struct instance instance;
 
 SETUP
 {
-	const struct event_table_options o = {0};
-	uint16_t id;
-
 	fake_root_new();
-	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
-					 format_text("sched_process_wait", 1, FORMAT_COMMON,
-						     FIELD("pid_t pid", 8, 4, 1)),
-					 &o, &id),
-			 0);
+	add_wait(&table, 1);
 	w = fake_writer_new(4096);
 	r = (struct cpu_readers){0};
 	memset(streams, 0, sizeof(streams));
@@ -259,7 +251,7 @@ FIXTURE_TEST(test_no_pass_is_longer_than_a_ring)
 
 /* Three pages, the second behind a gap: so many records as flags and number say, and what the counter
  * says; the third has no gap before it. */
-static void run_gap(uint32_t flags, uint64_t number, const char *overrun)
+static void run_gap(uint32_t flags, uint64_t number, const char *overrun, const char *want)
 {
 	static const uint8_t payload[12] = {1};
 	static uint8_t bytes[3 * PAGE_MAKER_SIZE];
@@ -278,31 +270,26 @@ static void run_gap(uint32_t flags, uint64_t number, const char *overrun)
 	open_rings(4000);
 	assert_int_equal(run(0, 100, true), 3);
 	bundles_read(w);
-	assert_int_equal(n_bundles, 2);
-	assert_int_equal(bundles[0].ranges, 0);
-	assert_true(bundles[1].lost);
-	assert_int_equal(bundles[1].ranges, 1);
-	assert_int_equal(bundles[1].range[0], 1200);
-	assert_int_equal(bundles[1].range[1], 2000);
+	assert_bundles(want);
 }
 
 FIXTURE_TEST(test_a_gap_with_its_number)
 {
-	run_gap(PAGE_LOST | PAGE_LOST_STORED, 77, NULL);
-	assert_int_equal(bundles[1].range[2], 77);
+	run_gap(PAGE_LOST | PAGE_LOST_STORED, 77, NULL,
+		"cpu 0 events 200 | cpu 0 after 1200 lost 77 gap 1200-2000 (77) events 400");
 	assert_int_equal(r.cpus[0].stats_fd, -1);
 }
 
 FIXTURE_TEST(test_a_gap_whose_number_found_no_room)
 {
-	run_gap(PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n");
-	assert_int_equal(bundles[1].range[2], 500);
+	run_gap(PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n",
+		"cpu 0 events 200 | cpu 0 after 1200 lost 0 gap 1200-2000 (500) events 400");
 }
 
 FIXTURE_TEST(test_a_gap_that_nothing_counts)
 {
-	run_gap(PAGE_LOST, 0, NULL);
-	assert_int_equal(bundles[1].range[2], 0);
+	run_gap(PAGE_LOST, 0, NULL,
+		"cpu 0 events 200 | cpu 0 after 1200 lost 0 gap 1200-2000 (0) events 400");
 }
 
 /* What was overwritten before we came is not ours. */
@@ -325,9 +312,7 @@ FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
 	cpu_readers_begin(&r);
 	assert_int_equal(run(0, 100, true), 1);
 	bundles_read(w);
-	assert_int_equal(bundles[0].ranges, 1);
-	assert_int_equal(bundles[0].range[0], 0);
-	assert_int_equal(bundles[0].range[2], 60);
+	assert_bundles("cpu 0 lost 450 gap 0-1000 (60) events 1");
 }
 
 FIXTURE_TEST(test_reads_that_fail)

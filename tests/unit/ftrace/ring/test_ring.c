@@ -3,11 +3,10 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/rows.h"
 #include "ftrace/ring/ring_poll.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_stats.h"
@@ -60,27 +59,12 @@ static void all_read(struct ring_listener *l)
 
 static const struct ring_listener_ops ops = {before_slice, after_slice, all_read};
 
-static void add(struct event_table *table, const char *name, unsigned id)
-{
-	const struct event_table_options o = {0};
-	uint16_t got;
-
-	assert_int_equal(
-		event_table_add(table, "sched", name,
-				format_text(name, id, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1)),
-				&o, &got),
-		0);
-}
-
 SETUP
 {
 	char path[300];
 
 	fake_root_new();
-	fake_text("instances/x/events/header_page",
-		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fake_text("instances/x/events/header_page", HEADER_PAGE);
 	fake_text("instances/x/buffer_size_kb", "400\n");
 	fake_text("instances/x/trace_clock", "local global [boot] mono\n");
 	for (unsigned i = 0; i < CPUS; i++) {
@@ -120,9 +104,10 @@ static struct side *open_side(unsigned i, uint32_t period_ms)
 	s->l.ops = &ops;
 	s->l.ctx = s;
 	s->l.period_ms = period_ms;
-	add(&s->table, "sched_process_wait", ID_BOTH);
+	add_wait(&s->table, ID_BOTH);
 	if (i < 2)
-		add(&s->table, "sched_process_exit", ID_WAIT + i);
+		add_row(&s->table, "sched", "sched_process_exit", ID_WAIT + i,
+			FIELD("pid_t pid", 8, 4, 1), (struct event_table_options){0});
 	s->w = fake_writer_new(4096);
 	assert_int_equal(ring_open(&s->l, loop, "/nowhere", &instance, &e), 0);
 	assert_int_equal(page_encoder_new(&s->table, ring_layout(s->l.ring), s->w, &s->l.encoder),
@@ -148,7 +133,7 @@ static void run_until(const unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-FIXTURE_TEST(test_a_page_is_for_everybody)
+FIXTURE_TEST(test_every_listener_gets_each_page)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000), *c = open_side(2, 60000);
 
@@ -167,18 +152,15 @@ FIXTURE_TEST(test_a_page_is_for_everybody)
 	assert_int_equal(ring_events(&c->l), 2);
 	for (unsigned i = 0; i < LISTENERS; i++) {
 		bundles_read(sides[i].w);
-		assert_int_equal(n_bundles, 2);
-		assert_int_equal(bundles[0].events, i == 2 ? 1 : 2);
-		assert_false(bundles[0].lost);
-		assert_int_equal(bundles[1].cpu, 1);
-		assert_int_equal(bundles[1].lost_count, 7);
+		assert_bundles(i == 2 ? "cpu 0 events 1 | cpu 1 lost 7 gap 0-2000 (7) events 1"
+				      : "cpu 0 events 2 | cpu 1 lost 7 gap 0-2000 (7) events 2");
 		assert_int_equal(sides[i].l.streams[1].lost, 7);
 		assert_true(sides[i].l.read_until > 0);
 		assert_true(sides[i].l.read_until <= clock_boot_ns());
 	}
 }
 
-FIXTURE_TEST(test_what_is_broken_is_told_to_everybody)
+FIXTURE_TEST(test_broken_pages_are_counted_for_every_listener)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	struct page_maker m;
@@ -203,7 +185,7 @@ FIXTURE_TEST(test_what_is_broken_is_told_to_everybody)
 	}
 }
 
-FIXTURE_TEST(test_who_comes_and_goes)
+FIXTURE_TEST(test_listeners_attach_and_detach)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 
@@ -248,7 +230,7 @@ FIXTURE_TEST(test_the_shortest_period_counts)
 	assert_int_equal(a->all_reads + b->all_reads, 0);
 }
 
-FIXTURE_TEST(test_held)
+FIXTURE_TEST(test_a_listener_on_hold_starts_no_read)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 60000);
 
@@ -316,7 +298,7 @@ FIXTURE_TEST(test_the_others_closed_from_inside)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-FIXTURE_TEST(test_closed_before_a_turn)
+FIXTURE_TEST(test_closed_before_a_time_slice)
 {
 	struct side *a = open_side(0, 1);
 
@@ -349,7 +331,7 @@ FIXTURE_TEST(test_the_kernels_files_are_closed_with_the_last)
 	pipes[0] = open(path, O_RDWR | O_NONBLOCK);
 }
 
-FIXTURE_TEST(test_what_cannot_be_opened)
+FIXTURE_TEST(test_an_unknown_page_header_is_refused)
 {
 	struct side *s = &sides[0];
 	struct err_text e;
@@ -361,7 +343,7 @@ FIXTURE_TEST(test_what_cannot_be_opened)
 	ring_close(&s->l);
 }
 
-FIXTURE_TEST(test_the_moment_on_another_clock)
+FIXTURE_TEST(test_clock_readings_of_the_local_clock)
 {
 	struct side *a;
 

@@ -3,11 +3,10 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/rows.h"
 #include "ftrace/ring/ring_poll.h"
 #include "unit/ftrace/page_maker.h"
 
@@ -73,15 +72,8 @@ static const struct ring_poll_ops ops = {before_slice, takers, after_slice, pass
 
 SETUP
 {
-	const struct event_table_options o = {0};
-	uint16_t id;
-
 	fake_root_new();
-	assert_int_equal(event_table_add(&table, "sched", "sched_process_wait",
-					 format_text("sched_process_wait", 1, FORMAT_COMMON,
-						     FIELD("pid_t pid", 8, 4, 1)),
-					 &o, &id),
-			 0);
+	add_wait(&table, 1);
 	w = fake_writer_new(4096);
 	assert_int_equal(page_encoder_new(&table, &page_maker_layout, w, &t), 0);
 	loop = event_base_new();
@@ -232,7 +224,7 @@ FIXTURE_TEST(test_others_are_served_between_time_slices)
 	close(fds[1]);
 }
 
-FIXTURE_TEST(test_ticks)
+FIXTURE_TEST(test_rings_are_read_each_period)
 {
 	start(1, (const unsigned[]){5}, 1);
 	run_until(&slices, 5);
@@ -254,7 +246,7 @@ static void ask_once_more(void)
 	asked_from_inside = ring_poll_read_all(d);
 }
 
-FIXTURE_TEST(test_asked_again_meanwhile)
+FIXTURE_TEST(test_requests_during_a_pass_share_the_next_pass)
 {
 	start(1, (const unsigned[]){300}, 60000);
 	assert_int_equal(ring_poll_read_all(d), 1);

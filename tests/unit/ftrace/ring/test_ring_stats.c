@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/ftrace_stats.h"
 #include "gen/fields.h"
@@ -100,7 +99,7 @@ TEST(test_the_packet)
 	pb_dec_init(&d, m.buf, pb_mem_len(&m));
 	assert_true(pb_dec_next(&d, &stats) && stats.id == PB_TRACE_PACKET_FTRACE_STATS);
 	pb_dec_init(&d, stats.data, stats.len);
-	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(order); i++) {
 		assert_true(pb_dec_next(&d, &f));
 		assert_int_equal(f.id, order[i]);
 		if (i && f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)

@@ -4,7 +4,6 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/ring/ring_config.c"
 
@@ -19,10 +18,7 @@ SETUP
 	char path[300];
 
 	fake_root_new();
-	fake_text("instances/x/events/header_page",
-		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fake_text("instances/x/events/header_page", HEADER_PAGE);
 	fake_text("instances/x/buffer_size_kb", "64\n");
 	fake_text("instances/x/buffer_subbuf_size_kb", "4\n");
 	fake_text("instances/x/buffer_percent", "77\n");

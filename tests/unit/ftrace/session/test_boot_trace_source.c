@@ -3,7 +3,6 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "base/system/log.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_producer.h"
@@ -29,15 +28,13 @@ SETUP
 		{"buffer_size_kb", "400\n"},
 		{"last_boot_info", "ffffffff81000000\t[kernel]\nffffffffc0400000\tgone_mod\n"},
 		{"per_cpu/cpu0/stats", "entries: 0\noverrun: 3\nnow ts:  14.957748\n"},
-		{"events/header_page", "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"},
+		{"events/header_page", HEADER_PAGE},
 	};
 	char path[300];
 
 	fake_root_new();
 	log_set_level(LOG_LEVEL_ERROR);
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		fake_put(files[i][1], "instances/x/%s", files[i][0]);
 	}
 	fake_text(
@@ -220,7 +217,7 @@ FIXTURE_TEST(test_nothing_to_read)
 		const char *root, *name;
 	} places[] = {{NULL, "x"}, {fake_root, NULL}, {fake_root, "y"}, {fake_root, "../x"}};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		h = (struct ds_handle){.session_id = 9};
 		create(places[i].root, places[i].name);
 		start();

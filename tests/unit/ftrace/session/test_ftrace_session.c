@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions that cannot be had say why. Those that can are in tests/root/test_ftrace.sh. */
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/ftrace_session.h"

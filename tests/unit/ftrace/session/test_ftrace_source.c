@@ -4,15 +4,12 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "base/system/log.h"
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
 #include "ftrace/session/data_sources.h"
-#include "gen/fields.h"
 #include "unit/ftrace/page_maker.h"
-#include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
 static struct ds_handle h;
@@ -251,10 +248,7 @@ static void make_place(void)
 		format_text("sched_process_wait", 1, FORMAT_COMMON, FIELD("pid_t pid", 8, 4, 1));
 	char path[300];
 
-	fake_text(PLACE "events/header_page",
-		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n");
+	fake_text(PLACE "events/header_page", HEADER_PAGE);
 	fake_text(PLACE "buffer_size_kb", "4096\n");
 	fake_text(PLACE "trace_clock", "[boot]\n");
 	fake_text(PLACE "tracing_on", "0\n");

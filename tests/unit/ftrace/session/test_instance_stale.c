@@ -4,7 +4,6 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 
 static void *make(const char *fmt, int pid)
@@ -86,7 +85,7 @@ FOLDER_TEST(test_names_of_others_are_left_alone)
 					    "sonda-%d-1-", "sonda-%d-1-x"};
 	int dead = dead_pid();
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		make(names[i], dead);
 	make("sonda--%d-1", dead);
 	make("x-sonda-%d-1", dead);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which events are turned on for whom, and what is told when. With a kernel:
  * tests/root/test_short_lived.sh. */
-
-#include "unit/fixture.h"
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/session/metadata_publisher.h"
 #include "unit/ftrace/setups.h"
@@ -93,7 +91,7 @@ static enum compiled_kind kind_of(uint16_t id)
 	return event_table_get(&table, id)->kind;
 }
 
-FIXTURE_TEST(test_nobody_listens)
+FIXTURE_TEST(test_without_a_subscriber_no_event_is_enabled)
 {
 	assert_true(metadata_bus_has_publisher(bus, SESSION));
 	begin();
@@ -105,7 +103,7 @@ FIXTURE_TEST(test_nobody_listens)
 	assert_int_equal(n_failed(), 0);
 }
 
-FIXTURE_TEST(test_no_feed_at_all)
+FIXTURE_TEST(test_without_a_metadata_bus)
 {
 	metadata_publisher_unregister(&publisher, &boot);
 	metadata_publisher_register(&publisher, NULL, SESSION);
@@ -164,7 +162,7 @@ FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 	assert_false(is_on("task/task_newtask")); /* not wanted */
 }
 
-FIXTURE_TEST(test_what_cannot_be_had_is_reported)
+FIXTURE_TEST(test_events_that_fail_are_reported)
 {
 	fake_refusal("events/task/task_rename/enable");
 	fake_refusal("events/raw_syscalls/sys_exit/filter");
@@ -237,7 +235,7 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 	};
 
 	listen_for(METADATA_TASKS);
-	for (unsigned i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(restricted); i++) {
 		begin_setup(restricted[i]);
 		begin();
 		assert_int_equal(table.n_events, 4);
@@ -312,7 +310,7 @@ FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
 	assert_int_equal(n_failed(), 0);
 }
 
-FIXTURE_TEST(test_what_is_told_when)
+FIXTURE_TEST(test_batches_are_published_when_complete)
 {
 	listen_for(METADATA_TASKS);
 	begin();
@@ -334,7 +332,7 @@ FIXTURE_TEST(test_what_is_told_when)
 	assert_int_equal(heard.calls, 3);
 }
 
-FIXTURE_TEST(test_too_much_to_wait)
+FIXTURE_TEST(test_many_tasks_are_published_early)
 {
 	static const struct metadata_fields plan = {METADATA_RENAMED, 0, 4, 8, 0};
 	static const uint8_t bytes[24] = {0};
@@ -358,7 +356,7 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 	assert_null(encoder.ctx.metadata);
 }
 
-FIXTURE_TEST(test_debts)
+FIXTURE_TEST(test_a_busy_publisher_is_busy_on_the_bus)
 {
 	metadata_publisher_set_busy(&publisher, true);
 	assert_true(metadata_bus_is_busy(bus, SESSION));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
 
@@ -53,7 +52,7 @@ FIXTURE_TEST(test_names_that_are_none)
 	struct instance i;
 	struct err_text e;
 
-	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
 		assert_int_equal(named_instance_attach(&i, fake_root, NULL, names[k].name, &e),
 				 names[k].error);
 		snprintf(want, sizeof(want), "instance_name \"%s\": ", names[k].name);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_stats.c"
 
@@ -77,7 +76,7 @@ FIXTURE_TEST(test_files_that_do_not_fit_together)
 	fake_text("kprobe_events", kprobe_events);
 	fake_text("kprobe_profile", kprobe_profile);
 	probe_profile_read(&m);
-	for (unsigned i = 0; i < sizeof(parsed) / sizeof(*parsed); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(parsed); i++) {
 		fake_text("kprobe_profile", parsed[i]);
 		probe_profile_read(&m);
 		check(0, 17, 2);

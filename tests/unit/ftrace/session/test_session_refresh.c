@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel's part, that an event made anew is off and its old records gone, is in tests/root. */
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"

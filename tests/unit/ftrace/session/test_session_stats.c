@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* With rings: test_ftrace_ds.c. */
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/session_stats.h"
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
 
 static struct ftrace_session s;
 static struct session_stats stats;

@@ -3,7 +3,6 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/top_level.h"
@@ -87,13 +86,11 @@ SETUP
 		{"events/ftrace/print/format", print_format},
 		{"events/ftrace/funcgraph_entry/format", entry_format},
 		{"per_cpu/cpu0/stats", "entries: 0\nnow ts:  1424.957748\nread events: 0\n"},
-		{"events/header_page", "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"},
+		{"events/header_page", HEADER_PAGE},
 	};
 
 	fake_root_new();
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		fake_text(files[i][0], files[i][1]);
 	assert_int_equal(mkfifo(fake_path("per_cpu/cpu0/trace_pipe_raw"), 0600), 0);
 	pipe_fd = open(fake_path("per_cpu/cpu0/trace_pipe_raw"), O_RDWR | O_NONBLOCK);

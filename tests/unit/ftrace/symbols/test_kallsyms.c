@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A folder stands in for /proc; what the kernel does with kptr_restrict is tests/root's. */
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/symbols/symbol_cache.c"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/symbols/symbol_cache.h"

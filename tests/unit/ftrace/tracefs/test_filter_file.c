@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with filters is in tests/root/test_filters.sh. */
 
-#include "unit/fixture.h"
 #include "ftrace/tracefs/filter_file.c"
 #include "unit/ftrace/setups.h"
 
@@ -46,7 +45,7 @@ TEST(test_without_words)
 	static const char *const texts[] = {
 		NULL, "", "\0", "none\n", "a == 1\n", "parse_error", "parse_error:\n"};
 
-	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_string_equal(explain(texts[i], "a == 1"), "Invalid argument: a == 1");
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What can be told with plain files; the kernel's part is in tests/root/test_ftrace.sh. */
 
-#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/override.h"
 #include "ftrace/ring/ring_config.h"
@@ -74,7 +73,7 @@ FOLDER_TEST(test_clock_that_is_on)
 	};
 	struct instance i;
 
-	for (unsigned n = 0; n < sizeof(clocks) / sizeof(*clocks); n++) {
+	for (unsigned n = 0; n < ARRAY_SIZE(clocks); n++) {
 		fake_text("instances/x/trace_clock", clocks[n].text);
 		i = fake_instance();
 		assert_int_equal(instance_clock(&i), clocks[n].clock);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/override.h"
 #include "ftrace/tracefs/undo_log.h"
@@ -56,7 +55,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_as_it_was)
+FIXTURE_TEST(test_settings_are_restored)
 {
 	struct override *l = override("");
 
@@ -142,7 +141,7 @@ FIXTURE_TEST(test_one_value_for_all)
 	assert_string_equal(reads("trace_clock"), "local");
 }
 
-FIXTURE_TEST(test_who_leaves_records_out_is_alone)
+FIXTURE_TEST(test_a_filter_excludes_other_sessions)
 {
 	struct override *a = override(""), *b = override(""), *c;
 	struct err_text e;
@@ -173,7 +172,7 @@ FIXTURE_TEST(test_who_leaves_records_out_is_alone)
 	override_free(a);
 }
 
-FIXTURE_TEST(test_who_joins_keeps_what_he_found)
+FIXTURE_TEST(test_a_session_that_joins_keeps_the_settings)
 {
 	struct override *a = override(""), *b = override("");
 
@@ -207,7 +206,7 @@ FIXTURE_TEST(test_lists)
 	assert_string_equal(reads("set_ftrace_filter"), "");
 }
 
-FIXTURE_TEST(test_who_writes_by_himself)
+FIXTURE_TEST(test_a_saved_list_is_restored)
 {
 	struct override *a = override("");
 
@@ -241,7 +240,7 @@ FIXTURE_TEST(test_nothing_is_changed_where_it_cannot_be)
 	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 }
 
-FIXTURE_TEST(test_killed)
+FIXTURE_TEST(test_settings_of_a_killed_process_are_rolled_back)
 {
 	pid_t pid = fork();
 	struct override *a;

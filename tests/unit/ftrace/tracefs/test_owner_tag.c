@@ -66,7 +66,7 @@ TEST(test_names_of_others)
 					    "xsonda_1_2_3",
 					    "uprobes"};
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		assert_false(owner_tag_is(names[i]) || owner_tag_is_stale(names[i]));
 }
 

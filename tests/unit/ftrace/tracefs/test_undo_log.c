@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes that are killed are children of this one. */
 
-#include "unit/test.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/undo_log.h"
 
@@ -177,7 +176,7 @@ FOLDER_TEST(test_records_that_say_strange_things)
 
 	fake_text("victim", "1\n");
 	fake_text("t/tracing_on", "1\n");
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		put_record("top-level", texts[i], strlen(texts[i]));
 		assert_true(undo_logs_roll_back(records(), root()) >= 0);
 		assert_string_equal(fake_read("victim"), "1\n");

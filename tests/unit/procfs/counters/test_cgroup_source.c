@@ -279,8 +279,7 @@ FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 		char path[64];
 
 		if (i % 100 == 0) {
-			snprintf(path, sizeof(path), ROOT "run-%u.scope", i / 100 - 1);
-			proc_remove(path);
+			proc_remove(ROOT "run-%u.scope", i / 100 - 1);
 			snprintf(path, sizeof(path), ROOT "run-%u.scope/memory.current", i / 100);
 			put(path, "4096\n");
 		}

@@ -27,7 +27,7 @@ TEARDOWN
 	tracks_free(p.tracks);
 	writer_free(p.writer);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 static void init(void)
@@ -230,12 +230,8 @@ FIXTURE_TEST(many_siblings)
 	init();
 	visit();
 	assert_int_equal(tree.n, 301);
-	for (unsigned i = 0; i < 300; i += 2) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "job-%u", i);
-		proc_remove(name);
-	}
+	for (unsigned i = 0; i < 300; i += 2)
+		proc_remove("job-%u", i);
 	visit();
 	assert_int_equal(tree.n, 151);
 	assert_int_equal(tracks_counts(p.tracks).tracks, 150);

@@ -25,7 +25,7 @@ static int teardown(void **state)
 	assert_int_equal(p.fds, 0);
 	strbuf_deinit(&p.text);
 	close(at);
-	proc_remove("");
+	proc_remove_all();
 	return 0;
 }
 

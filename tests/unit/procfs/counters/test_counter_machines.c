@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "unit/test.h"
 #include "procfs/data_sources.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
@@ -60,7 +59,7 @@ static void put_battery(struct pb_field m)
 
 	if (!read_sub(m, PB_BATTERY_COUNTERS_NAME, &name))
 		name = (struct pb_field){.data = (const uint8_t *)"-", .len = 1};
-	for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
+	for (size_t k = 0; k < ARRAY_SIZE(fields); k++)
 		if (read_sub(m, fields[k].field, &f))
 			fprintf(out, "battery %.*s/%s %" PRId64 "\n", (int)name.len,
 				(const char *)name.data, fields[k].file, (int64_t)f.u64);

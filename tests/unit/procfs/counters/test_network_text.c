@@ -72,7 +72,7 @@ TEST(broken_headings)
 		"1 2 3 4 5 6\n"};
 	struct network_columns c;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct span s = text_of(bad[i]);
 
 		assert_true(network_columns_parse(&s, &c) < 0);
@@ -131,7 +131,7 @@ TEST(lines_of_snmp6)
 			 0);
 	assert_true(span_is(protocol, "Icmp6") && span_is(name, "InType134"));
 	assert_true(v.i == INT64_MAX);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert_int_equal(network_snmp6_parse(text_of(others[i]), &protocol, &name, &v),
 				 -EBADMSG);
 }

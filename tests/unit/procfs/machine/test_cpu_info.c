@@ -22,7 +22,7 @@ TEARDOWN
 {
 	strbuf_deinit(&text);
 	pb_mem_deinit(&mem);
-	proc_remove("");
+	proc_remove_all();
 }
 
 static unsigned encode(const char *cpuinfo, size_t len)
@@ -49,37 +49,63 @@ static struct pb_field cpu(unsigned i)
 	return f;
 }
 
+static const struct fake_word arm_words[] = {
+	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_IMPLEMENTER, "implementer"),
+	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_ARCHITECTURE, "architecture"),
+	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_VARIANT, "variant"),
+	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_PART, "part"),
+	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_REVISION, "revision"),
+	{0},
+};
+
+static const struct fake_word x86_words[] = {
+	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_VENDOR, "vendor"),
+	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_FAMILY, "family"),
+	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_MODEL, "model"),
+	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_STEPPING, "stepping"),
+	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_MICROCODE, "microcode"),
+	{0},
+};
+
+static const struct fake_word cpu_words[] = {
+	FAKE_WORD(PB_CPU_INFO_CPU_PROCESSOR, "processor"),
+	FAKE_WORD(PB_CPU_INFO_CPU_FREQUENCIES, "khz"),
+	FAKE_WORD(PB_CPU_INFO_CPU_CAPACITY, "capacity"),
+	FAKE_WORDS(PB_CPU_INFO_CPU_ARM_IDENTIFIER, "arm", arm_words),
+	FAKE_WORD(PB_CPU_INFO_CPU_FEATURES, "features"),
+	{0},
+};
+
+static const struct fake_word x86_cpu_words[] = {
+	FAKE_WORDS(PB_CPU_INFO_CPU_X86_IDENTIFIER, "x86", x86_words),
+	{0},
+};
+
+static const struct fake_word feature_words[] = {
+	FAKE_WORD(PB_CPU_INFO_CPU_FEATURE_WORDS, "words"),
+	{0},
+};
+
+#define assert_cpu(i, want) assert_string_equal(fake_words(cpu(i), cpu_words), want)
+#define assert_x86(i, want) assert_string_equal(fake_words(cpu(i), x86_cpu_words), want)
+#define assert_words(i, want) assert_string_equal(fake_words(cpu(i), feature_words), want)
+
 FIXTURE_TEST(processors_of_a_pc)
 {
 	assert_int_equal(encode_file(DATA "cpuinfo.x86"), 2);
-	for (unsigned i = 0; i < 2; i++) {
-		assert_true(fake_str_is(cpu(i), PB_CPU_INFO_CPU_PROCESSOR, 0, "AMD EPYC"));
-		assert_false(fake_has(cpu(i), PB_CPU_INFO_CPU_FREQUENCIES));
-		assert_false(fake_has(cpu(i), PB_CPU_INFO_CPU_CAPACITY));
-		assert_false(fake_has(cpu(i), PB_CPU_INFO_CPU_ARM_IDENTIFIER));
-		assert_false(fake_has(cpu(i), PB_CPU_INFO_CPU_FEATURES));
-	}
+	assert_cpu(0, "processor AMD EPYC");
+	assert_cpu(1, "processor AMD EPYC");
 }
 
+/* Of the second and the fifth one key is missing, or no number. Features are whole words. Part 3333 is
+ * 0xd05, implementer 65 is 0x41. */
 FIXTURE_TEST(identifiers_of_arm)
 {
-	struct pb_field id;
-
 	encode_file(DATA "cpuinfo.arm64");
-	assert_true(fake_field(cpu(0).data, cpu(0).len, PB_CPU_INFO_CPU_ARM_IDENTIFIER, 0, &id));
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_IMPLEMENTER), 0x41);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_ARCHITECTURE), 8);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_VARIANT), 1);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_PART), 0xd05);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_REVISION), 0);
-	/* One key is missing; one is no number. */
-	assert_false(fake_has(cpu(1), PB_CPU_INFO_CPU_ARM_IDENTIFIER));
-	assert_false(fake_has(cpu(4), PB_CPU_INFO_CPU_ARM_IDENTIFIER));
-	/* Whole words. */
-	assert_int_equal(fake_u64(cpu(0), PB_CPU_INFO_CPU_FEATURES), 1);
-	assert_int_equal(fake_u64(cpu(1), PB_CPU_INFO_CPU_FEATURES), 3);
-	assert_false(fake_has(cpu(4), PB_CPU_INFO_CPU_FEATURES));
-	assert_true(fake_str_is(cpu(0), PB_CPU_INFO_CPU_PROCESSOR, 0, "unknown"));
+	assert_cpu(0, "processor unknown arm (implementer 65 architecture 8 variant 1 part 3333 "
+		      "revision 0) features 1");
+	assert_cpu(1, "processor unknown features 3");
+	assert_cpu(4, "processor unknown");
 }
 
 FIXTURE_TEST(a_place_for_those_that_are_offline)
@@ -100,66 +126,39 @@ FIXTURE_TEST(one_model_for_all)
 					"ARMv7 Processor rev 4 (v7l)"));
 }
 
-FIXTURE_TEST(frequencies_and_capacity)
-{
-	static const uint32_t want[] = {300000, 576000, 1766400, 2800000};
-	struct pb_field f;
-
-#define CPU0 "devices/system/cpu/cpu0/"
-	proc_put("1766400 300000 576000 \n", 23, CPU0 "cpufreq/scaling_available_frequencies");
-	proc_put("2800000 1766400\n", 16, CPU0 "cpufreq/scaling_boost_frequencies");
-	proc_put("475\n", 4, CPU0 "cpu_capacity");
-	proc_put("<unsupported>\n", 14, "devices/system/cpu/cpu1/cpu_capacity");
-	encode_file(DATA "cpuinfo.x86");
-	assert_int_equal(fake_count(cpu(0).data, cpu(0).len, PB_CPU_INFO_CPU_FREQUENCIES), 4);
-	for (unsigned i = 0; i < 4; i++) {
-		assert_true(
-			fake_field(cpu(0).data, cpu(0).len, PB_CPU_INFO_CPU_FREQUENCIES, i, &f));
-		assert_int_equal(f.u64, want[i]);
-	}
-	assert_int_equal(fake_u64(cpu(0), PB_CPU_INFO_CPU_CAPACITY), 475);
-	assert_false(fake_has(cpu(1), PB_CPU_INFO_CPU_FREQUENCIES));
-	assert_false(fake_has(cpu(1), PB_CPU_INFO_CPU_CAPACITY));
-}
-
-/* The frequencies of a processor, each of them and no other. */
-static void assert_khz(unsigned i, const uint32_t *want, unsigned n)
-{
-	struct pb_field f;
-
-	assert_int_equal(fake_count(cpu(i).data, cpu(i).len, PB_CPU_INFO_CPU_FREQUENCIES), n);
-	for (unsigned k = 0; k < n; k++) {
-		fake_field(cpu(i).data, cpu(i).len, PB_CPU_INFO_CPU_FREQUENCIES, k, &f);
-		assert_int_equal(f.u64, want[k]);
-	}
-}
-
 static void put_sys(unsigned i, const char *file, const char *content)
 {
 	proc_put(content, strlen(content), "devices/system/cpu/cpu%u/%s", i, file);
 }
 
+FIXTURE_TEST(frequencies_and_capacity)
+{
+	put_sys(0, "cpufreq/scaling_available_frequencies", "1766400 300000 576000 \n");
+	put_sys(0, "cpufreq/scaling_boost_frequencies", "2800000 1766400\n");
+	put_sys(0, "cpu_capacity", "475\n");
+	put_sys(1, "cpu_capacity", "<unsupported>\n");
+	encode_file(DATA "cpuinfo.x86");
+	assert_cpu(0, "processor AMD EPYC khz 300000|576000|1766400|2800000 capacity 475");
+	assert_cpu(1, "processor AMD EPYC");
+}
+
+/* A driver that takes any frequency of a range; and an old kernel's statistics. */
 FIXTURE_TEST(frequencies_without_a_list)
 {
-	static const uint32_t range[] = {800000, 4100000}, states[] = {1200000, 1400000, 2600000};
-
-	/* A driver that takes any frequency of a range; and an old kernel's statistics. */
 	put_sys(0, "cpufreq/cpuinfo_min_freq", "800000\n");
 	put_sys(0, "cpufreq/cpuinfo_max_freq", "4100000\n");
 	put_sys(0, "cpufreq/scaling_cur_freq", "1000000\n");
 	put_sys(1, "cpufreq/stats/time_in_state", "2600000 8811\n1400000 0\n1200000 7\n");
 	put_sys(1, "cpufreq/cpuinfo_max_freq", "9999999\n");
 	encode_file(DATA "cpuinfo.x86");
-	assert_khz(0, range, 2);
-	assert_khz(1, states, 3);
+	assert_cpu(0, "processor AMD EPYC khz 800000|4100000");
+	assert_cpu(1, "processor AMD EPYC khz 1200000|1400000|2600000");
 }
 
 /* 128 processors of one kind, two of them offline, the last one too. */
 FIXTURE_TEST(a_large_server)
 {
-	static const uint32_t range[] = {800000, 3500000};
-	char flags[2048] = "";
-	struct pb_field id;
+	char flags[2048] = "", words[2064];
 
 	for (unsigned i = 0; i < 150; i++)
 		sprintf(flags + strlen(flags), "%sflag_%u", i ? " " : "", i);
@@ -177,32 +176,22 @@ FIXTURE_TEST(a_large_server)
 			      i, flags);
 	}
 	assert_int_equal(encode(text.s, text.len), 128);
+	snprintf(words, sizeof(words), "words %s", flags);
 	for (unsigned i = 0; i < 128; i++) {
 		bool offline = i == 5 || i == 127;
 
-		assert_true(fake_str_is(cpu(i), PB_CPU_INFO_CPU_PROCESSOR, 0,
-					offline ? "unknown" : "Xeon(R) Platinum"));
-		assert_khz(i, range, 2);
-		/* Said once. */
-		assert_int_equal(fake_has(cpu(i), PB_CPU_INFO_CPU_FEATURE_WORDS), i == 0);
-		assert_int_equal(fake_has(cpu(i), PB_CPU_INFO_CPU_X86_IDENTIFIER), !offline);
-		assert_false(fake_has(cpu(i), PB_CPU_INFO_CPU_FEATURES));
+		assert_cpu(i, offline ? "processor unknown khz 800000|3500000"
+				      : "processor Xeon(R) Platinum khz 800000|3500000");
+		assert_x86(i, offline ? ""
+				      : "x86 (vendor GenuineIntel family 6 model 106 stepping 6 "
+					"microcode 218104741)"); /* 0xd0003a5 */
+		assert_words(i, i ? "" : words); /* said once */
 	}
-	assert_true(fake_str_is(cpu(0), PB_CPU_INFO_CPU_FEATURE_WORDS, 0, flags));
-	fake_field(cpu(126).data, cpu(126).len, PB_CPU_INFO_CPU_X86_IDENTIFIER, 0, &id);
-	assert_true(fake_str_is(id, PB_CPU_INFO_X86_CPU_IDENTIFIER_VENDOR, 0, "GenuineIntel"));
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_X86_CPU_IDENTIFIER_FAMILY), 6);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_X86_CPU_IDENTIFIER_MODEL), 106);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_X86_CPU_IDENTIFIER_STEPPING), 6);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_X86_CPU_IDENTIFIER_MICROCODE), 0xd0003a5);
 }
 
 /* Four small and four big ones; a big one is offline, and has a capacity all the same. */
 FIXTURE_TEST(a_board_with_big_and_small_ones)
 {
-	static const uint32_t little[] = {300000, 576000, 1766400}, big[] = {825600, 2803200};
-	struct pb_field id;
-
 	proc_put("0-7\n", 4, "devices/system/cpu/present");
 	strbuf_clear(&text);
 	for (unsigned i = 0; i < 8; i++) {
@@ -222,24 +211,25 @@ FIXTURE_TEST(a_board_with_big_and_small_ones)
 	}
 	assert_int_equal(encode(text.s, text.len), 8);
 	for (unsigned i = 0; i < 8; i++) {
-		assert_int_equal(fake_u64(cpu(i), PB_CPU_INFO_CPU_CAPACITY), i < 4 ? 398 : 1024);
-		assert_khz(i, i < 4 ? little : big, i < 4 ? 3 : 2);
-		assert_int_equal(fake_has(cpu(i), PB_CPU_INFO_CPU_FEATURE_WORDS), i == 0 || i == 4);
-		assert_int_equal(fake_has(cpu(i), PB_CPU_INFO_CPU_FEATURES), i >= 4 && i != 6);
-		assert_false(fake_has(cpu(i), PB_CPU_INFO_CPU_X86_IDENTIFIER));
+		if (i == 6)
+			assert_cpu(i, "processor unknown khz 825600|2803200 capacity 1024");
+		else
+			assert_cpu(i, i < 4 ? "processor unknown khz 300000|576000|1766400 "
+					      "capacity 398 arm (implementer 81 architecture 8 "
+					      "variant 7 part 2051 revision 12)"
+					    : "processor unknown khz 825600|2803200 capacity 1024 "
+					      "arm (implementer 81 architecture 8 variant 6 part "
+					      "2050 revision 13) features 1");
+		assert_x86(i, "");
+		/* The words of a kind are said once. */
+		assert_words(i, i == 0	 ? "words fp asimd aes"
+				: i == 4 ? "words fp asimd aes mte"
+					 : "");
 	}
-	assert_false(fake_has(cpu(6), PB_CPU_INFO_CPU_ARM_IDENTIFIER));
-	fake_field(cpu(7).data, cpu(7).len, PB_CPU_INFO_CPU_ARM_IDENTIFIER, 0, &id);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_IMPLEMENTER), 0x51);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_VARIANT), 6);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_PART), 0x802);
-	assert_int_equal(fake_u64(id, PB_CPU_INFO_ARM_CPU_IDENTIFIER_REVISION), 13);
 }
 
 FIXTURE_TEST(files_that_cannot_be_read)
 {
-	static const uint32_t want[] = {700000};
-
 	/* Folders in their place; an empty file; other text. */
 	put_sys(0, "cpu_capacity/x", "");
 	put_sys(0, "cpufreq/scaling_available_frequencies/x", "");
@@ -247,9 +237,8 @@ FIXTURE_TEST(files_that_cannot_be_read)
 	put_sys(1, "cpu_capacity", "");
 	put_sys(1, "cpufreq/scaling_available_frequencies", "");
 	encode_file(DATA "cpuinfo.x86");
-	assert_khz(0, want, 1);
-	assert_khz(1, NULL, 0);
-	assert_false(fake_has(cpu(0), PB_CPU_INFO_CPU_CAPACITY));
+	assert_cpu(0, "processor AMD EPYC khz 700000");
+	assert_cpu(1, "processor AMD EPYC");
 	assert_int_equal(info.unreadable, 2);
 	assert_int_equal(info.error, -EISDIR);
 }
@@ -263,7 +252,7 @@ FIXTURE_TEST(lists_of_those_that_are_present)
 		    {"0,2\n", 3}, {"\n", 0},	{"", 0},
 		    {"x\n", 0},	  {"0-x\n", 0}, {"4294967295\n", CPU_INFO_MAX}};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		proc_put(rows[i].list, strlen(rows[i].list), "devices/system/cpu/present");
 		assert_int_equal(encode("", 0), rows[i].want);
 	}
@@ -274,7 +263,7 @@ FIXTURE_TEST(texts_of_other_shapes)
 	static const char *const texts[] = {
 		"", "\n\n\n", ":", "processor", "processor :", "processor 0: version = FF\n"};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(encode(texts[i], strlen(texts[i])), 0);
 	assert_int_equal(encode(NULL, 0), 0);
 	assert_int_equal(encode("\n\n processor\t :\t0 \n", 19), 1);

@@ -83,7 +83,7 @@ FIXTURE_TEST(other_shapes)
 					    "1 2 -254:0 / /x",
 					    "a b c d e f g"};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(encode(texts[i], makedev(254, 0)), 0);
 	/* What looks like an escape and is none. */
 	assert_int_equal(encode("1 2 254:0 / /\\04\\999\\777\\", makedev(254, 0)), 1);

@@ -3,7 +3,6 @@
 #include <sys/sysmacros.h>
 
 #include "unit/test.h"
-#include "base/core/clock.h"
 #include "client/producer/metadata_bus.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -61,7 +60,7 @@ static int teardown(void **state)
 	metadata_bus_free(env.bus);
 	event_base_free(env.loop);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 	return 0;
 }
 

@@ -15,7 +15,7 @@ SETUP
 TEARDOWN
 {
 	inode_walk_end(&walk);
-	proc_remove("");
+	proc_remove_all();
 }
 
 /* How often the path (below the root) was found, with the inode and type that stat says. */
@@ -57,7 +57,7 @@ FIXTURE_TEST(every_file_once)
 	struct seen seen[] = {{"", 0},	     {"/a", 0},	    {"/a/b", 0},	{"/a/b/c", 0},
 			      {"/a/one", 0}, {"/empty", 0}, {"/odd\nname ", 0}, {"/link", 0},
 			      {"/up", 0},    {"/a/pipe", 0}};
-	size_t n = sizeof(seen) / sizeof(seen[0]);
+	size_t n = ARRAY_SIZE(seen);
 	char path[256];
 
 	proc_put("x", 1, "a/b/c");

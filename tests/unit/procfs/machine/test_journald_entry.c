@@ -61,7 +61,7 @@ FIXTURE_TEST(every_field)
 	add("_HOSTNAME=host");
 	add("_TRANSPORT=");
 	add("_CMDLINE=not recorded");
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
 		if (want[i].text)
 			assert_true(fake_str_is(line(), want[i].field, 0, want[i].text));
 		else
@@ -92,7 +92,7 @@ FIXTURE_TEST(other_shapes)
 					     "message=1", "_PID=", "PRIORITY=-1", "_PID=4294967296",
 					     "MESS"};
 
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
 		add(shapes[i]);
 	journald_entry_add(&entry, &mem.enc, NULL, 0);
 	assert_int_equal(pb_mem_len(&mem), 0);

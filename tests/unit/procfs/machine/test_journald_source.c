@@ -2,7 +2,6 @@
 #include <event2/event.h>
 
 #include "unit/fixture.h"
-#include "base/core/clock.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/data_sources.h"

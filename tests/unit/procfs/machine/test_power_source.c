@@ -4,7 +4,6 @@
 #include <event2/event.h>
 
 #include "unit/fixture.h"
-#include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/data_sources.h"
@@ -30,7 +29,7 @@ TEARDOWN
 	assert_false(fake.live);
 	event_base_free(env.loop);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 static void put(const char *supply, const char *file, const char *content)

@@ -19,7 +19,7 @@ SETUP
 TEARDOWN
 {
 	strbuf_deinit(&text);
-	proc_remove("");
+	proc_remove_all();
 }
 
 static void put(const char *file, const char *content)
@@ -67,7 +67,7 @@ FIXTURE_TEST(bad_texts)
 	static const char *const texts[] = {
 		"", "\n", "-", "x", "12x\n", "99999999999999999999\n", "0x12\n", "1.5\n"};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		put("current_now", texts[i]);
 		assert_int_equal(power_supply_read(dir, POWER_CURRENT, &text, &values), -EBADMSG);
 	}
@@ -92,7 +92,7 @@ FIXTURE_TEST(which_supplies_are_batteries)
 	assert_int_equal(power_supply_is_battery(dir, &text, &is), -ENOENT);
 	put("type", "");
 	assert_int_equal(power_supply_is_battery(dir, &text, &is), -EBADMSG);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		proc_remove("bat/present");
 		put("type", rows[i].type);
 		if (rows[i].present)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include <event2/event.h>
 
 #include "unit/fixture.h"
-#include "base/core/clock.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -31,7 +29,7 @@ TEARDOWN
 {
 	fake_reset();
 	event_base_free(env.loop);
-	proc_remove("");
+	proc_remove_all();
 }
 
 static void run(void)
@@ -161,7 +159,7 @@ FIXTURE_TEST(files_with_nothing_that_is_known)
 
 	info.has_irq_names = info.irq_names = true;
 	proc_put("0-1\n", 4, "devices/system/cpu/present");
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		fake_reset();
 		proc_put(files[i].text, strlen(files[i].text), "cpuinfo");
 		proc_put(files[i].text, strlen(files[i].text), "interrupts");

@@ -93,7 +93,7 @@ FIXTURE_TEST(pages_that_others_take)
 	put_statm("");
 	for (unsigned i = 0; i < 3; i++)
 		assert_false(memory_is_unchanged(&memory_check, &files, sleeper.pid));
-	proc_remove("");
+	proc_remove_all();
 }
 
 /* In a folder of other processes, such as those of a container. */

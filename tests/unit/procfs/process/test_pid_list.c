@@ -17,7 +17,7 @@ SETUP
 TEARDOWN
 {
 	close(root);
-	proc_remove("");
+	proc_remove_all();
 }
 
 FIXTURE_TEST(only_numbers_are_tasks)
@@ -28,7 +28,7 @@ FIXTURE_TEST(only_numbers_are_tasks)
 	unsigned n = 0;
 	int32_t pid;
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		proc_put("", 0, "%s/status", others[i]);
 	proc_put("", 0, "12"); /* a file, not a folder */
 	proc_put("", 0, "13/status");

@@ -9,11 +9,11 @@ TEST(a_number_for_each)
 				       5000, 70000, PID_LIMIT - 1};
 	static struct pid_map m;
 
-	for (size_t i = 0; i < sizeof(tids) / sizeof(*tids); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tids); i++) {
 		assert_int_equal(pid_map_get(&m, tids[i]), 0);
 		assert_int_equal(pid_map_set(&m, tids[i], (int32_t)i + 1), 0);
 	}
-	for (size_t i = 0; i < sizeof(tids) / sizeof(*tids); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(tids); i++)
 		assert_int_equal(pid_map_get(&m, tids[i]), i + 1);
 	assert_int_equal(pid_map_get(&m, 3), 0);
 	assert_int_equal(pid_map_set(&m, 2, -7), 0);
@@ -33,7 +33,7 @@ TEST(numbers_that_are_no_tasks)
 	static const int32_t none[] = {0, -1, INT32_MIN, INT32_MAX, PID_LIMIT};
 	static struct pid_map m;
 
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		assert_int_equal(pid_map_set(&m, none[i], 1), -ERANGE);
 		assert_int_equal(pid_map_get(&m, none[i]), 0);
 	}

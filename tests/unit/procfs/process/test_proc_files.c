@@ -16,7 +16,7 @@ SETUP
 TEARDOWN
 {
 	proc_files_deinit(&files);
-	proc_remove("");
+	proc_remove_all();
 }
 
 FIXTURE_TEST(the_files_of_a_task)
@@ -238,7 +238,7 @@ FIXTURE_TEST(a_long_command_line_is_cut)
 
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (char)(i % 251);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		proc_put(text, sizes[i], "70/cmdline");
 		assert_int_equal(proc_files_cmdline(&files, 70, &got, &len), 0);
 		assert_int_equal(len, sizes[i] < PROC_CMDLINE_FILE_MAX ? sizes[i]
@@ -287,8 +287,8 @@ FIXTURE_TEST(ids_of_the_pid_namespace)
 	struct proc_files f;
 
 	assert_false(files.own_numbers); /* without self */
-	for (size_t i = 0; i <= sizeof(others) / sizeof(others[0]); i++) {
-		bool is_ours = i == sizeof(others) / sizeof(others[0]);
+	for (size_t i = 0; i <= ARRAY_SIZE(others); i++) {
+		bool is_ours = i == ARRAY_SIZE(others);
 		char text[128];
 		int n = snprintf(text, sizeof(text), is_ours ? ours : others[i], getpid(), getpid(),
 				 getpid());

@@ -68,7 +68,7 @@ TEST(cgroup)
 	};
 	struct span path;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(proc_cgroup_parse(cases[i].text, strlen(cases[i].text), &path), 0);
 		assert_int_equal(path.len, strlen(cases[i].path));
 		assert_memory_equal(path.p, cases[i].path, path.len);

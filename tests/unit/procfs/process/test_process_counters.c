@@ -25,7 +25,7 @@ TEARDOWN
 	proc_files_deinit(&files);
 	writer_free(packet.w);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 static struct process_counters read_one(struct proc_files *f, int32_t pid,
@@ -87,7 +87,7 @@ FIXTURE_TEST(every_counter)
 	p = fake_packet_field(0);
 	assert_true(fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats));
 	assert_true(fake_field(stats.data, stats.len, PB_PROCESS_STATS_PROCESSES, 0, &row));
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
 		assert_true(fake_u64(row, want[i].field) == want[i].v);
 	assert_true(fake_u64(row, PB_PROCESS_STATS_PROCESS_RUNTIME_USER_MODE) == 7 * tick);
 	assert_true(fake_u64(row, PB_PROCESS_STATS_PROCESS_RUNTIME_KERNEL_MODE) == 8 * tick);
@@ -174,7 +174,7 @@ FIXTURE_TEST(a_process_that_has_exited)
 }
 
 /* What status said is said again without reading it, until the process runs. */
-FIXTURE_TEST(one_that_sleeps)
+FIXTURE_TEST(memory_of_a_sleeping_process_is_not_read_again)
 {
 	const uint32_t memory = 1u << COUNTER_VM_SIZE | 1u << COUNTER_VM_RSS | 1u << COUNTER_VM_HWM;
 	struct process_counters c = {0}, first;

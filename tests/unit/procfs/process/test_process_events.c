@@ -122,7 +122,7 @@ static void hear_end(uint64_t at, int32_t tid)
 	hear((struct metadata_task){.kind = METADATA_TASK_ENDED, .time_ns = at, .tid = tid});
 }
 
-FIXTURE_TEST(one_that_has_ended)
+FIXTURE_TEST(an_ended_task_is_not_read)
 {
 	hear_end(5, 70); /* not heard of before */
 	assert_true(process_events_is_empty(&events));
@@ -140,7 +140,7 @@ FIXTURE_TEST(one_that_has_ended)
 }
 
 /* A thread runs a program: its leader ends, and it goes on by that number. */
-FIXTURE_TEST(a_queue_that_wraps_its_serial_number)
+FIXTURE_TEST(an_exec_by_a_thread_after_its_leader_ended)
 {
 	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
 	hear_new(10, 70, 7);
@@ -152,7 +152,7 @@ FIXTURE_TEST(a_queue_that_wraps_its_serial_number)
 }
 
 /* Of one that was there before the events, only /proc knows whose it is. */
-FIXTURE_TEST(one_that_ends_as_a_stranger)
+FIXTURE_TEST(the_process_of_an_ended_thread_is_read)
 {
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "old"});
 	hear_name(11, 71, "old");

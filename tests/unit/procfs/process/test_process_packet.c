@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/fixture.h"
-#include "base/core/clock.h"
 #include "unit/procfs/process_rows.h"
 #include "procfs/process/process_packet.h"
 
@@ -107,7 +106,7 @@ FIXTURE_TEST(one_kind_at_a_time)
 	struct pb_field p, f;
 
 	process_packet_next(&packet);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		pb_enc_close(process_packet_row(&packet, kinds[i], 1));
 	process_packet_end(&packet);
 	assert_int_equal(fake.n, 3);

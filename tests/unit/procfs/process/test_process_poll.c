@@ -184,7 +184,7 @@ FIXTURE_TEST(kernel_threads_have_no_counters)
 }
 
 /* The time at which it began tells it where no file is kept. */
-FIXTURE_TEST(a_number_that_is_another_process_now)
+FIXTURE_TEST(a_reused_pid_is_another_process)
 {
 	struct process_counter_files *source;
 	size_t first;
@@ -244,7 +244,6 @@ FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 FIXTURE_TEST(many_exits_take_several_slices)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
-	char pid_of[16];
 	unsigned before, slices;
 
 	poll_.tracks.options.sched = true;
@@ -255,10 +254,8 @@ FIXTURE_TEST(many_exits_take_several_slices)
 	}
 	one_pass();
 	step_ns = TIME_SLICE_NS; /* a step is a time slice */
-	for (int pid = 2; pid <= 300; pid++) {
-		snprintf(pid_of, sizeof(pid_of), "%d", pid);
-		proc_remove(pid_of);
-	}
+	for (int pid = 2; pid <= 300; pid++)
+		proc_remove("%d", pid);
 	before = tracks_counts(poll_.tracks.tracks).tracks;
 	assert_int_equal(before, 3 * 300);
 	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
@@ -317,12 +314,9 @@ FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 	for (int pid = 1; pid <= 3; pid++)
 		put_process(pid, 5);
 	for (unsigned i = 0; i < 36000; i++) {
-		char old[16];
-
 		/* A new one each time, with a number of its own. */
 		if (i % 100 == 0) {
-			snprintf(old, sizeof(old), "%u", 1000 + i / 100 - 1);
-			proc_remove(old);
+			proc_remove("%u", 1000 + i / 100 - 1);
 			put_process(1000 + (int)i / 100, 5);
 		}
 		one_pass();

@@ -45,12 +45,8 @@ static unsigned all_slices(void)
 /* Threads have folders in the root of the real /proc that readdir hides. */
 static void hide_threads(int first, int last)
 {
-	char path[32];
-
-	for (int tid = first; tid <= last; tid++) {
-		snprintf(path, sizeof(path), "%d", tid);
-		proc_remove(path);
-	}
+	for (int tid = first; tid <= last; tid++)
+		proc_remove("%d", tid);
 }
 
 static void put_process(int pid, int n_threads)
@@ -121,12 +117,8 @@ FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 	assert_true(one_slice());
 	/* The one whose threads are being walked, and some to come. */
 	assert_true(pid_list_is_open(&scan.threads));
-	for (int i = 1; i <= 50; i += 2) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "%d", i * 100);
-		proc_remove(path);
-	}
+	for (int i = 1; i <= 50; i += 2)
+		proc_remove("%d", i * 100);
 	while (one_slice())
 		;
 	for (int i = 2; i <= 50; i += 2) {

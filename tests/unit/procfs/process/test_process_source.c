@@ -5,6 +5,12 @@
 #include "unit/procfs/process_rig.h"
 #include "unit/procfs/told.h"
 
+static void wait_for_stats(unsigned n)
+{
+	while (n_stats() < n)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+}
+
 FIXTURE_TEST(the_start_is_answered_after_the_scan)
 {
 	put_processes(100);
@@ -150,8 +156,7 @@ FIXTURE_TEST(counters_of_every_process)
 	stats.proc_stats_poll_ms = 1; /* raised to 100 */
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
 	create_and_start();
-	while (n_stats() < 3)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	wait_for_stats(3);
 	assert_int_equal(fake.started, 1);
 	/* The first packet of all says that it is. */
 	assert_true(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
@@ -169,15 +174,13 @@ FIXTURE_TEST(counters_that_do_not_change)
 	stats.proc_stats_cache_ttl_ms = 1000000;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
 	create_and_start();
-	while (n_stats() < 1)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	wait_for_stats(1);
 	n = fake.n;
 	for (unsigned i = 0; i < 6; i++)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 	assert_int_equal(fake.n, n);
 	source->clear(instance);
-	while (n_stats() < 2)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	wait_for_stats(2);
 	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 }
 
@@ -190,8 +193,7 @@ FIXTURE_TEST(dropped_descriptors_are_written_again)
 	stats.proc_stats_cache_ttl_ms = 1000000;
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
 	create_and_start();
-	while (n_stats() < 1)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	wait_for_stats(1);
 	n = fake.n;
 	assert_int_equal(fake_process(70, NULL), 1);
 	fake.dropped = 3;
@@ -220,8 +222,7 @@ FIXTURE_TEST(our_own_counters)
 	proc_put("1 2 3\n", 6, "70/task/70/schedstat");
 	create_and_start();
 	assert_int_equal(fake.live, 3); /* names, processes' counters, threads' counters */
-	while (n_stats() < 2)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	wait_for_stats(2);
 	source->flush(instance, 1);
 	while (!fake.flushed)
 		event_base_loop(env.loop, EVLOOP_ONCE);
@@ -278,8 +279,7 @@ FIXTURE_TEST(files_that_cannot_be_understood)
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
 	proc_put("", 0, "70/smaps_rollup");
 	create_and_start();
-	while (n_stats() < 2)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	wait_for_stats(2);
 	source->stop(instance);
 	for (size_t i = 0; i < fake.n; i++) {
 		struct pb_field p = fake_packet_field(i);
@@ -307,7 +307,7 @@ FIXTURE_TEST(periods_of_any_length)
 	static const uint32_t periods[] = {0, 1, 99, 4294967295u};
 
 	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
-	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(periods); i++) {
 		stats.proc_stats_poll_ms = periods[i];
 		stats.proc_stats_cache_ttl_ms = 4294967295u;
 		fake_reset_packets();

@@ -86,7 +86,7 @@ FIXTURE_TEST(tasks_that_have_exited)
 }
 
 /* Ten thousand at once. */
-FIXTURE_TEST(a_storm_of_them)
+FIXTURE_TEST(ten_thousand_new_tasks_at_once)
 {
 	struct metadata_task *tasks = calloc(10000, sizeof(*tasks));
 	unsigned processes;
@@ -172,7 +172,7 @@ FIXTURE_TEST(more_than_could_be_held)
 	log_set_level(LOG_LEVEL_INFO);
 }
 
-FIXTURE_TEST(other_sessions_are_none_of_ours)
+FIXTURE_TEST(metadata_of_other_sessions_is_ignored)
 {
 	static const int32_t tid = 2;
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/client/read_tracks.h"
 #include "unit/procfs/fake_proc.h"
 #include "procfs/process/process_tracks.h"
@@ -26,7 +25,7 @@ static int teardown(void **state)
 	proc_files_deinit(&files);
 	writer_free(writer);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 	return 0;
 }
 
@@ -167,7 +166,7 @@ static unsigned count_tracks(const char *name)
 }
 
 /* A number that is used again is another track. */
-FIXTURE_TEST(who_has_the_number_next)
+FIXTURE_TEST(a_reused_pid_has_new_tracks)
 {
 	put(7, 0, "io", "rchar: %u\n", 5);
 	put(7, 8, "schedstat", "1000 %u 3\n", 20);

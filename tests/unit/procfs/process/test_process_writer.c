@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include "unit/test.h"
-#include "base/core/clock.h"
 #include "base/system/outside_reads.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/process_rows.h"
@@ -42,7 +40,7 @@ static int teardown(void **state)
 	writer_free(packet.w);
 	fake_reset();
 	if (proc_root[0])
-		proc_remove("");
+		proc_remove_all();
 	return 0;
 }
 
@@ -165,7 +163,7 @@ TEST_SETUP(what_is_gone_is_asked_for_again)
 }
 
 /* Between readdir and open the number of a process went to a thread of another one. */
-TEST_SETUP(a_number_that_changed_hands)
+TEST_SETUP(a_pid_that_another_task_has_now)
 {
 	struct proc_status status;
 
@@ -179,7 +177,7 @@ TEST_SETUP(a_number_that_changed_hands)
 	assert_int_equal(fake.n, 0);
 }
 
-TEST_SETUP(numbers_that_are_no_tasks)
+TEST_SETUP(invalid_ids_are_not_written)
 {
 	process_writer_write_task(&writer, 0);
 	process_writer_write_task(&writer, -1);

@@ -156,7 +156,7 @@ FIXTURE_TEST(an_existing_task_is_read)
 }
 
 /* The events' name at its time; the file's is another one's news. */
-FIXTURE_TEST(names_that_differ)
+FIXTURE_TEST(the_name_of_an_event_beats_the_name_of_the_file)
 {
 	proc_put_task((struct proc_task){.pid = 70, .name = "file"});
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "file"});
@@ -189,7 +189,7 @@ FIXTURE_TEST(a_kernel_thread_has_its_full_name)
 }
 
 /* Its memory is gone, its status is not. */
-FIXTURE_TEST(one_that_ends)
+FIXTURE_TEST(an_exiting_process_without_its_command_line)
 {
 	struct task_state t = new_process(70, 7, "prog");
 
@@ -206,7 +206,7 @@ FIXTURE_TEST(one_that_ends)
 	assert_thread(70, 2, "name last tgid 70");
 }
 
-FIXTURE_TEST(a_number_that_belongs_to_another_now)
+FIXTURE_TEST(a_pid_that_another_task_has_now)
 {
 	struct task_state t = new_process(71, 7, "mine");
 
@@ -221,7 +221,7 @@ FIXTURE_TEST(a_number_that_belongs_to_another_now)
 	assert_process(80, 1, "ppid 7 cmdline mine is_comm 1");
 }
 
-FIXTURE_TEST(a_number_that_begins_anew)
+FIXTURE_TEST(a_reused_pid)
 {
 	pid_relations_put_process(&writer.relations, 7, 1);
 	pid_relations_put_process(&writer.relations, 8, 1);

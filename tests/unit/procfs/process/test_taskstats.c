@@ -82,7 +82,7 @@ TEST(answers_that_are_none)
 	assert_true(parse(&a, sizeof(a), &tgid, &name) < 0); /* to another question */
 	a.nl.nlmsg_seq = 999;
 	assert_true(parse(&a, sizeof(a), &tgid, &name) < 0);
-	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
 		a = answer(versions[i], 1000);
 		assert_true(parse(&a, sizeof(a), &tgid, &name) < 0);
 	}

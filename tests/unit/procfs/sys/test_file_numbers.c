@@ -59,7 +59,7 @@ FIXTURE_TEST(names_are_made_of_the_words_before)
 		{"a b: c 1 d 2\n", "a b c = 1; d = 2; "},
 	};
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		assert_int_equal(parse(files[i].text, strlen(files[i].text)), 0);
 		assert_string_equal(got, files[i].numbers);
 	}
@@ -70,7 +70,7 @@ FIXTURE_TEST(texts_without_a_number)
 	static const char *const texts[] = {
 		"", "\n\n", "[always] madvise never\n", "0x12 1e5 1.2.3\n", "a=b =5 =\n", ":\n"};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		assert_int_equal(parse(texts[i], strlen(texts[i])), -EBADMSG);
 		assert_string_equal(got, "");
 	}

@@ -10,7 +10,7 @@ SETUP
 
 TEARDOWN
 {
-	proc_remove("");
+	proc_remove_all();
 }
 
 static void put_cpu(const char *name)

@@ -38,7 +38,7 @@ FIXTURE_TEST(a_table_that_is_no_table)
 {
 	static const char *const tables[] = {"*\n", "0: Mhz *\n", "0: *\n", "\n \n", "x\ny *\n"};
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		rig_file(AMD("3"), tables[i]);
 		rig_poll(&sys_gpufreq);
 		assert_null(strstr(said, "gpu "));

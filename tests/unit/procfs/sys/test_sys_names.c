@@ -14,7 +14,7 @@ SETUP
 TEARDOWN
 {
 	sys_names_deinit(&names);
-	proc_remove("");
+	proc_remove_all();
 }
 
 FIXTURE_TEST(in_the_order_of_their_numbers)
@@ -23,7 +23,7 @@ FIXTURE_TEST(in_the_order_of_their_numbers)
 	static const char *const with_digits[] = {"zone1", "zone2", "zone10"};
 	struct sys_names any;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		proc_put("", 0, "%s/type", all[i]);
 	assert_int_equal(sys_names_read(&names, proc_root, "zone", true), 0);
 	assert_int_equal(names.n, 3);

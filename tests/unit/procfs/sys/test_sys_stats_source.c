@@ -2,7 +2,6 @@
 #include <event2/event.h>
 
 #include "unit/fixture.h"
-#include "base/core/clock.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/data_sources.h"
@@ -47,7 +46,7 @@ TEARDOWN
 	event_base_free(env.loop);
 	assert(!fake.live);
 	fake_reset();
-	proc_remove("");
+	proc_remove_all();
 }
 
 static void create_and_start(void)
@@ -57,6 +56,13 @@ static void create_and_start(void)
 	source->start(instance);
 }
 
+/* Whether a packet has SysStats. */
+static bool has_stats(size_t packet, struct pb_field *ret)
+{
+	return fake_field(fake.packets[packet].data, fake.packets[packet].len,
+			  PB_TRACE_PACKET_SYS_STATS, 0, ret);
+}
+
 /* In so many packets is a field of SysStats. */
 static unsigned packets_with(uint32_t id)
 {
@@ -64,8 +70,7 @@ static unsigned packets_with(uint32_t id)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < fake.n; i++)
-		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
-			       0, &s))
+		if (has_stats(i, &s))
 			n += fake_has(s, id);
 	return n;
 }
@@ -99,7 +104,7 @@ FIXTURE_TEST(all_are_polled_at_the_start_in_one_packet)
 	assert_int_equal(packets_of(PB_TRACE_PACKET_SYS_STATS), 1);
 	assert_in_range(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP), before,
 			clock_boot_ns());
-	fake_field(fake.packets[0].data, fake.packets[0].len, PB_TRACE_PACKET_SYS_STATS, 0, &s);
+	has_stats(0, &s);
 	assert_int_equal(fake_u64(s, PB_SYS_STATS_NUM_FORKS), 30);
 	assert_true(fake_has(s, PB_SYS_STATS_MEMINFO));
 	assert_true(fake_has(s, PB_SYS_STATS_VMSTAT));
@@ -121,8 +126,7 @@ FIXTURE_TEST(any_mix_of_periods)
 	for (size_t i = 0; i < fake.n; i++) {
 		struct pb_field s;
 
-		if (!fake_field(fake.packets[i].data, fake.packets[i].len,
-				PB_TRACE_PACKET_SYS_STATS, 0, &s))
+		if (!has_stats(i, &s))
 			continue;
 		assert_true(fake_has(s, PB_SYS_STATS_MEMINFO) || fake_has(s, PB_SYS_STATS_VMSTAT));
 	}
@@ -231,9 +235,7 @@ static uint64_t last_forks(void)
 	struct pb_field s;
 
 	for (size_t i = fake.n; i-- > 0;)
-		if (fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS,
-			       0, &s) &&
-		    fake_has(s, PB_SYS_STATS_NUM_FORKS))
+		if (has_stats(i, &s) && fake_has(s, PB_SYS_STATS_NUM_FORKS))
 			return fake_u64(s, PB_SYS_STATS_NUM_FORKS);
 	return 0;
 }
@@ -295,7 +297,7 @@ FIXTURE_TEST(flushes_in_a_long_pass)
 FIXTURE_TEST(a_long_pass_is_cut_and_complete)
 {
 	static unsigned seen[3000];
-	const unsigned n = sizeof(seen) / sizeof(*seen);
+	const unsigned n = ARRAY_SIZE(seen);
 
 	for (unsigned i = 0; i < n; i++)
 		proc_put("7\n", 2, "class/devfreq/%u/cur_freq", i);
@@ -306,8 +308,7 @@ FIXTURE_TEST(a_long_pass_is_cut_and_complete)
 	for (size_t i = 0; i < fake.n; i++) {
 		struct pb_field s = {0}, row, key;
 
-		fake_field(fake.packets[i].data, fake.packets[i].len, PB_TRACE_PACKET_SYS_STATS, 0,
-			   &s);
+		has_stats(i, &s);
 		for (unsigned k = 0; fake_field(s.data, s.len, PB_SYS_STATS_DEVFREQ, k, &row);
 		     k++) {
 			char name[16] = "";

@@ -64,7 +64,7 @@ FIXTURE_TEST(files_not_readable_by_everybody_are_not_read)
 		"/proc",       "/proc/",	  "/process",	  "",
 		"/sys/a/../b", "/proc/secret",	  "/proc/folder", "/proc/elsewhere",
 	};
-	const size_t n = sizeof(paths) / sizeof(*paths);
+	const size_t n = ARRAY_SIZE(paths);
 	char path[256];
 	void *s;
 
