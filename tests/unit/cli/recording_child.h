@@ -9,6 +9,7 @@
 #include "base/text/str.h"
 #include "cli/record/recording.h"
 #include "unit/cli/fake_session.h"
+#include "unit/proto_text.h"
 
 /*
  * A recording in a child whose stderr is a terminal or a pipe, against a service in this process or
@@ -22,13 +23,29 @@ static char heard[8192];
 static pid_t child;
 static int status;
 static bool ended;
+static struct event *output; /* of the child */
 
 /* Facts of the recording for the child. */
-static Pb__TraceConfig config;
+static Pb__TraceConfig *config;
 static char **its_command; /* NULL: there is none */
 static struct pid_list pids;
 static bool needs_ftrace;
 static struct tracefs_events events;
+
+static inline void use_config(const char *text)
+{
+	pb__trace_config__free_unpacked(config, NULL);
+	config = (Pb__TraceConfig *)proto_parse(&pb__trace_config__descriptor, text);
+}
+
+/* Stays until the next call. */
+static inline const char *in_dir(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
 
 static inline int setup(void **state)
 {
@@ -38,7 +55,7 @@ static inline int setup(void **state)
 	loop = event_base_new();
 	memset(&service, 0, sizeof(service));
 	fake_session_open(&service, loop);
-	pb__trace_config__init(&config);
+	use_config("");
 	memset(&events, 0, sizeof(events));
 	events.root = dir;
 	its_command = NULL;
@@ -54,6 +71,7 @@ static inline int teardown(void **state)
 	char command[128];
 
 	fake_port_close(&service.port);
+	pb__trace_config__free_unpacked(TAKE_PTR(config), NULL);
 	event_base_free(loop);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command);
@@ -63,13 +81,11 @@ static inline int teardown(void **state)
 
 static inline void run_child(int err)
 {
-	struct recording_setup setup_ = {
-		.config = &config, .events = &events, .tracefs_root = dir};
+	struct recording_setup setup_ = {.config = config, .events = &events, .tracefs_root = dir};
 	struct recording_result result = {0};
 	struct strbuf end = {0};
 	struct console console;
 	struct err_text why;
-	char path[128];
 	int error;
 
 	dup2(err, STDERR_FILENO);
@@ -82,8 +98,7 @@ static inline void run_child(int err)
 	setup_.needs_ftrace = needs_ftrace;
 	if (its_command && command_child_fork(its_command, &why, &setup_.command))
 		_exit(98);
-	snprintf(path, sizeof(path), "%s/x.pftrace", dir);
-	if (trace_file_open(path, &why, &setup_.file))
+	if (trace_file_open(in_dir("x.pftrace"), &why, &setup_.file))
 		_exit(99);
 	error = recording_run(&setup_, &result, &why);
 	if (error)
@@ -128,10 +143,9 @@ static inline bool hear_until(const char *words)
 	return words && strstr(heard, words);
 }
 
-static inline struct event *start(bool terminal)
+static inline void start(bool terminal)
 {
 	struct winsize w = {.ws_row = 24, .ws_col = 120};
-	struct event *output;
 	int p[2];
 
 	if (terminal)
@@ -147,10 +161,9 @@ static inline struct event *start(bool terminal)
 	close(p[1]);
 	output = event_new(loop, p[0], EV_READ | EV_PERSIST, on_child_output, NULL);
 	event_add(output, NULL);
-	return output;
 }
 
-static inline int finish(struct event *output)
+static inline int finish(void)
 {
 	hear_until(NULL);
 	assert_true(ended);

@@ -207,14 +207,48 @@ static uint64_t packets_in(const char *name)
 	return packets;
 }
 
+/* Runs `sonda record LINE`: its exit code, the files that it leaves (NULL: not checked), and the words of its messages
+ * up to NULL. */
+static void expect(const char *line, int code, const char *files, ...) __attribute__((sentinel));
+static void expect(const char *line, int code, const char *files, ...)
+{
+	const char *words;
+	va_list args;
+
+	assert_int_equal(record(line), code);
+	if (files)
+		check_files(files);
+	va_start(args, files);
+	while ((words = va_arg(args, const char *)))
+		assert_true(says(words));
+	va_end(args);
+}
+
+/* A signal to stop once the service was called so, while tracing would go on. */
+static void interrupt(const char *after)
+{
+	service.end_when_started = false;
+	signals[0].after = after;
+	signals[0].number = SIGINT;
+}
+
+/* And further ones, to abort, while the final flush hangs. */
+static void interrupt_twice(const char *after)
+{
+	interrupt(after);
+	service.silent = "Flush";
+	signals[1].after = "Flush";
+	signals[1].number = SIGTERM;
+	signals[1].repeats = true;
+}
+
 /* ---- good ---- */
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 {
-	assert_int_equal(record("-o x.pftrace sched/sched_switch"), 0);
-	check_files("x.pftrace ");
+	expect("-o x.pftrace sched/sched_switch", 0, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 	assert_true(says("Recorded 0.73 s"));
 	assert_true(says("323 events, 89 processes"));
@@ -224,89 +258,70 @@ FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 
 FIXTURE_TEST(test_quiet_says_nothing)
 {
-	assert_int_equal(record("-q -o x.pftrace sched"), 0);
-	check_files("x.pftrace ");
+	expect("-q -o x.pftrace sched", 0, "x.pftrace ", NULL);
 	assert_string_equal(said.s, "");
 }
 
 FIXTURE_TEST(test_strict_tells_losses_by_its_exit_code)
 {
-	assert_int_equal(record("--strict -q -o x.pftrace sched"), 3);
-	check_files("x.pftrace ");
+	expect("--strict -q -o x.pftrace sched", 3, "x.pftrace ", NULL);
 }
 
 FIXTURE_TEST(test_without_a_name_it_makes_one)
 {
 	char list[1024] = "";
 
-	assert_int_equal(record("-q sched"), 0);
+	expect("-q sched", 0, NULL, NULL);
 	assert_int_equal(fs_each(dir, list_name, list), 0);
 	assert_true(str_glob("trace-*-????????T*-*.pftrace ", list));
 }
 
 FIXTURE_TEST(test_standard_output)
 {
-	assert_int_equal(record("-o - sched"), 0);
-	check_files("");
+	expect("-o - sched", 0, "", NULL);
 	assert_int_equal(packets_in("stdout"), 26);
 	assert_true(says("to standard output"));
 }
 
 FIXTURE_TEST(test_one_signal_stops_and_saves)
 {
-	service.end_when_started = false;
-	signals[0].after = "GetTraceStats"; /* asked for once tracing has begun */
-	signals[0].number = SIGINT;
-	assert_int_equal(record("-o x.pftrace sched"), 0);
-	check_files("x.pftrace ");
+	interrupt("GetTraceStats"); /* asked for once tracing has begun */
+	expect("-o x.pftrace sched", 0, "x.pftrace ", NULL);
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing GetTraceStats "));
 	service.port.calls[0] = '\0';
 	signals[0].after = "GetTraceStats";
-	assert_int_equal(record("-b 1mb -o x.pftrace sched"), 0);
-	check_files("x.pftrace ");
+	expect("-b 1mb -o x.pftrace sched", 0, "x.pftrace ", NULL);
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers "));
 }
 
 FIXTURE_TEST(test_a_config_file)
 {
 	write_config(SOURCE "buffers { size_kb: 64 }");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
-	check_files("x.pftrace ");
+	expect("-c c.cfg -o x.pftrace", 0, "x.pftrace ", NULL);
 }
 
 /* ---- not good ---- */
 
 FIXTURE_TEST(test_two_signals_throw_it_away)
 {
-	service.end_when_started = false;
-	service.silent = "Flush";
-	signals[0].after = "GetTraceStats";
-	signals[0].number = SIGINT;
-	signals[1].after = "Flush";
-	signals[1].number = SIGTERM;
-	signals[1].repeats = true;
-	assert_int_equal(record("-o x.pftrace sched"), 1);
-	check_files("");
-	assert_true(says("aborted"));
+	interrupt_twice("GetTraceStats");
+	expect("-o x.pftrace sched", 1, "", "aborted", NULL);
 }
 
 FIXTURE_TEST(test_a_refused_config_leaves_no_file)
 {
 	service.end_at_once = true;
 	service.enable_error = "Invalid buffer sizes";
-	assert_int_equal(record("-o x.pftrace sched"), 1);
-	check_files("");
-	assert_true(says("sonda: the tracing service says: Invalid buffer sizes\n"));
+	expect("-o x.pftrace sched", 1, "",
+	       "sonda: the tracing service says: Invalid buffer sizes\n", NULL);
 }
 
 /* exclusive_prio of somebody else, say. */
 FIXTURE_TEST(test_a_session_that_the_service_ends_is_saved)
 {
 	service.enable_error = "somebody had priority";
-	assert_int_equal(record("-o x.pftrace sched/sched_switch"), 1);
-	assert_true(says("the tracing service says: somebody had priority"));
-	assert_true(says("323 events, 89 processes"));
-	check_files("x.pftrace ");
+	expect("-o x.pftrace sched/sched_switch", 1, "x.pftrace ",
+	       "the tracing service says: somebody had priority", "323 events, 89 processes", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 }
 
@@ -316,7 +331,7 @@ FIXTURE_TEST(test_a_service_that_dies_leaves_no_file)
 
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
 		service.leave = at[i];
-		assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
+		expect("-b 1mb -o x.pftrace sched", 1, NULL, NULL);
 		check_files("");
 		assert_true(says("the tracing service disconnected"));
 	}
@@ -325,13 +340,10 @@ FIXTURE_TEST(test_a_service_that_dies_leaves_no_file)
 /* Killed in the middle of a write, as a fourth part of all packets of the kind are. */
 FIXTURE_TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_whole_packet)
 {
-	service.end_when_started = false;
 	service.leave = "Flush";
 	service.leaves_part = true;
-	signals[0].after = "GetTraceStats";
-	signals[0].number = SIGINT;
-	assert_int_equal(record("-o x.pftrace sched"), 1);
-	check_files("x.pftrace ");
+	interrupt("GetTraceStats");
+	expect("-o x.pftrace sched", 1, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 	assert_true(says("the tracing service disconnected"));
 	assert_true(says("323 events"));
@@ -341,22 +353,14 @@ FIXTURE_TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_w
 
 FIXTURE_TEST(test_what_is_thrown_away_has_no_file)
 {
-	service.end_when_started = false;
-	service.silent = "Flush";
-	signals[0].after = "GetTraceStats";
-	signals[0].number = SIGINT;
-	signals[1].after = "Flush";
-	signals[1].number = SIGTERM;
-	signals[1].repeats = true;
-	assert_int_equal(record("-o x.pftrace sched"), 1);
-	check_files("");
-	assert_true(says("aborted: nothing was saved"));
+	interrupt_twice("GetTraceStats");
+	expect("-o x.pftrace sched", 1, "", "aborted: nothing was saved", NULL);
 }
 
 FIXTURE_TEST(test_an_output_that_is_too_slow_is_told)
 {
 	service.bytes_waiting = 20 << 20;
-	assert_int_equal(record("-o x.pftrace sched"), 0);
+	expect("-o x.pftrace sched", 0, NULL, NULL);
 	assert_true(says("the output accepts no data: 20 MiB wait") ||
 		    says("the output accepts data too slowly: 20 MiB wait"));
 }
@@ -364,20 +368,17 @@ FIXTURE_TEST(test_an_output_that_is_too_slow_is_told)
 /* What has no size is read while it records. */
 FIXTURE_TEST(test_a_pipe_gets_the_trace_while_it_is_recorded)
 {
-	service.end_when_started = false;
-	signals[0].after = "ReadBuffers ReadBuffers";
-	signals[0].number = SIGINT;
+	interrupt("ReadBuffers ReadBuffers");
 	service.slices_once = true;
-	assert_int_equal(record("-o - sched"), 0);
+	expect("-o - sched", 0, NULL, NULL);
 	assert_int_equal(packets_in("stdout"), 26);
 }
 
 FIXTURE_TEST(test_an_older_file_survives_a_failure)
 {
-	assert_int_equal(record("-q -o x.pftrace sched"), 0);
+	expect("-q -o x.pftrace sched", 0, NULL, NULL);
 	service.enable_error = "no";
-	assert_int_equal(record("-q -o x.pftrace sched"), 1);
-	check_files("x.pftrace ");
+	expect("-q -o x.pftrace sched", 1, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 	assert_string_equal(said.s, "sonda: the tracing service says: no\n");
 }
@@ -385,8 +386,7 @@ FIXTURE_TEST(test_an_older_file_survives_a_failure)
 FIXTURE_TEST(test_a_full_disk_keeps_whole_packets)
 {
 	file_limit = 10000;
-	assert_int_equal(record("-b 1mb -o x.pftrace sched"), 1);
-	check_files("x.pftrace ");
+	expect("-b 1mb -o x.pftrace sched", 1, "x.pftrace ", NULL);
 	assert_true(packets_in("x.pftrace") > 0 && packets_in("x.pftrace") < 26);
 	assert_true(says("cannot write all of"));
 	assert_true(says("File too large"));
@@ -394,21 +394,16 @@ FIXTURE_TEST(test_a_full_disk_keeps_whole_packets)
 
 FIXTURE_TEST(test_a_full_device)
 {
-	assert_int_equal(record("-o /dev/full sched"), 1);
-	assert_true(says("No space left on device"));
-	check_files("");
+	expect("-o /dev/full sched", 1, "", "No space left on device", NULL);
 }
 
 FIXTURE_TEST(test_an_empty_trace_is_no_success)
 {
 	service.slices = (const uint8_t *)"";
 	service.slices_len = 0;
-	assert_int_equal(record("-o x.pftrace sched"), 1);
-	check_files("");
-	assert_true(says("the trace is empty"));
+	expect("-o x.pftrace sched", 1, "", "the trace is empty", NULL);
 	write_config(SOURCE "trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 1 }");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
-	assert_true(says("no trigger was activated"));
+	expect("-c c.cfg -o x.pftrace", 1, NULL, "no trigger was activated", NULL);
 }
 
 /* The producer could not use ftrace, and the trace says so. */
@@ -421,10 +416,9 @@ FIXTURE_TEST(test_an_empty_trace_is_no_success)
 FIXTURE_TEST(test_a_recorder_without_a_trigger_saves_nothing)
 {
 	write_config(SNAPSHOTS);
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
-	assert_true(says("recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it"));
-	assert_true(says("there is no snapshot: no trigger was activated"));
-	check_files("");
+	expect("-c c.cfg -o x.pftrace", 1, "",
+	       "recording; a snapshot is saved at trigger 'late'; Ctrl-C ends it",
+	       "there is no snapshot: no trigger was activated", NULL);
 }
 
 FIXTURE_TEST(test_a_recorder_that_cannot_be)
@@ -446,8 +440,7 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 	}
 	write_config(SOURCE
 		     "trigger_config { trigger_mode: CLONE_SNAPSHOT trigger_timeout_ms: 1 }");
-	assert_int_equal(record("-c c.cfg -o x"), 2);
-	assert_true(says("CLONE_SNAPSHOT needs triggers"));
+	expect("-c c.cfg -o x", 2, NULL, "CLONE_SNAPSHOT needs triggers", NULL);
 	/* Nothing was begun. */
 	assert_null(strstr(service.port.calls, "EnableTracing"));
 	check_files("");
@@ -469,15 +462,12 @@ FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 	pb_enc_close(e);
 	service.slices = slices.buf;
 	service.slices_len = pb_mem_len(&slices);
-	assert_int_equal(record("-o x.pftrace sched"), 1);
-	check_files("");
-	assert_true(says("sonda: nothing was recorded: there is no tracefs"));
+	expect("-o x.pftrace sched", 1, "", "sonda: nothing was recorded: there is no tracefs",
+	       NULL);
 	/* A config that asks for something else as well still has that. */
 	write_config("data_sources { config { name: 'linux.ftrace' ftrace_config { } } } "
 		     "data_sources { config { name: 'linux.process_stats' } }");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
-	check_files("x.pftrace ");
-	assert_true(says("ftrace: there is no tracefs"));
+	expect("-c c.cfg -o x.pftrace", 0, "x.pftrace ", "ftrace: there is no tracefs", NULL);
 }
 
 FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
@@ -487,24 +477,20 @@ FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
 	/* What it gives to read nevertheless is not the trace. */
 	service.slices = NULL;
 	write_config(SOURCE "write_into_file: true output_path: '/nonexistent/there.pftrace'");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 0);
-	check_files("");
-	assert_true(says("-o is ignored: the service writes the trace to output_path"));
-	assert_true(says(": the service wrote the trace to /nonexistent/there.pftrace"));
-	assert_true(says("lost     not known: the trace was not read here"));
+	expect("-c c.cfg -o x.pftrace", 0, "",
+	       "-o is ignored: the service writes the trace to output_path",
+	       ": the service wrote the trace to /nonexistent/there.pftrace",
+	       "lost     not known: the trace was not read here", NULL);
 	/* One that we can look at is summed up. */
 	snprintf(path, sizeof(path), "%s/there.pftrace", dir);
 	snprintf(config, sizeof(config), SOURCE "write_into_file: true output_path: '%s'", path);
 	write_config(config);
 	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08\x02", 8);
-	assert_int_equal(record("-c c.cfg"), 0);
-	assert_true(says("2 packets, 8 B to /tmp/"));
+	expect("-c c.cfg", 0, NULL, "2 packets, 8 B to /tmp/", NULL);
 	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08", 7);
-	assert_int_equal(record("-c c.cfg"), 1);
-	assert_true(says("there.pftrace ends within a packet"));
+	expect("-c c.cfg", 1, NULL, "there.pftrace ends within a packet", NULL);
 	write_file("there.pftrace", "", 0);
-	assert_int_equal(record("-c c.cfg"), 1);
-	assert_true(says("the trace is empty: the service returned no packets"));
+	expect("-c c.cfg", 1, NULL, "the trace is empty: the service returned no packets", NULL);
 }
 
 /* The service would write into it; this one does not. */
@@ -512,52 +498,42 @@ FIXTURE_TEST(test_a_file_that_is_passed_to_the_service)
 {
 	service.writes_file = false;
 	write_config(SOURCE "write_into_file: true");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 1);
-	assert_true(says("the trace is empty"));
+	expect("-c c.cfg -o x.pftrace", 1, NULL, "the trace is empty", NULL);
 	check_files("x.pftrace "); /* it had its name, and may be somebody's by now */
 	service.enable_error = "refused";
 	service.end_at_once = true;
-	assert_int_equal(record("-c c.cfg -o y.pftrace"), 1);
-	check_files("x.pftrace ");
+	expect("-c c.cfg -o y.pftrace", 1, "x.pftrace ", NULL);
 	service.end_at_once = false;
 	service.enable_error = NULL;
 	service.leave = "FreeBuffers";
-	service.end_when_started = false;
-	service.silent = "Flush";
 	service.port.calls[0] = '\0'; /* what is waited for is called by this one */
-	signals[0].after = "ObserveEvents";
-	signals[0].number = SIGINT;
-	signals[1].after = "Flush";
-	signals[1].number = SIGTERM;
-	signals[1].repeats = true;
-	assert_int_equal(record("-c c.cfg -o z.pftrace"), 1);
-	assert_true(says("the data written until then is in z.pftrace"));
+	interrupt_twice("ObserveEvents");
+	expect("-c c.cfg -o z.pftrace", 1, NULL, "the data written until then is in z.pftrace",
+	       NULL);
 }
 
 FIXTURE_TEST(test_detached_sessions)
 {
 	write_config(SOURCE "buffers { size_kb: 64 }");
 	service.end_when_started = false;
-	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 2);
-	assert_true(says("sonda stop writes the trace; pass -o to it"));
+	expect("-c c.cfg --detach f -o x.pftrace", 2, NULL,
+	       "sonda stop writes the trace; pass -o to it", NULL);
 	write_config(SOURCE "write_into_file: true");
-	assert_int_equal(record("-c c.cfg --detach f -o x.pftrace"), 0);
-	assert_true(says("the service writes the trace to x.pftrace"));
-	check_files("x.pftrace ");
+	expect("-c c.cfg --detach f -o x.pftrace", 0, "x.pftrace ",
+	       "the service writes the trace to x.pftrace", NULL);
 }
 
 FIXTURE_TEST(test_where_no_file_can_be_written_nothing_is_recorded)
 {
-	assert_int_equal(record("-o /nonexistent/x.pftrace sched"), 1);
-	assert_true(says("cannot write /nonexistent/x.pftrace: No such file or directory"));
+	expect("-o /nonexistent/x.pftrace sched", 1, NULL,
+	       "cannot write /nonexistent/x.pftrace: No such file or directory", NULL);
 	assert_string_equal(service.port.calls, "");
 }
 
 FIXTURE_TEST(test_a_named_service_must_be_there)
 {
-	assert_int_equal(record("--socket /nonexistent/c -o x.pftrace sched"), 1);
-	check_files("");
-	assert_true(says("no tracing service listens on /nonexistent/c"));
+	expect("--socket /nonexistent/c -o x.pftrace sched", 1, "",
+	       "no tracing service listens on /nonexistent/c", NULL);
 }
 
 /* ---- whose events ---- */
@@ -602,8 +578,8 @@ FIXTURE_TEST(test_a_command_and_its_children)
 	char path[128];
 
 	listen_to_config();
-	assert_int_equal(record("-o x.pftrace sched -- sh -c echo${IFS}$$>pid"), 0);
-	assert_true(says("  command  'sh' ended with exit code 0\n"));
+	expect("-o x.pftrace sched -- sh -c echo${IFS}$$>pid", 0, NULL,
+	       "  command  'sh' ended with exit code 0\n", NULL);
 	snprintf(path, sizeof(path), "%s/pid", dir);
 	assert_int_equal(fs_read_file(path, 100, &b), 0);
 	assert_int_equal(n_tids, 1);
@@ -617,7 +593,7 @@ FIXTURE_TEST(test_a_command_and_its_children)
 FIXTURE_TEST(test_everybody_while_a_command_runs)
 {
 	listen_to_config();
-	assert_int_equal(record("-a -C 0 -o x.pftrace sched -- true"), 0);
+	expect("-a -C 0 -o x.pftrace sched -- true", 0, NULL, NULL);
 	assert_int_equal(n_tids, 0);
 	assert_false(follows);
 	assert_string_equal(mask, "1");
@@ -629,7 +605,7 @@ FIXTURE_TEST(test_a_process_while_a_command_runs)
 
 	listen_to_config();
 	snprintf(line, sizeof(line), "-p %d -o x.pftrace sched -- true", (int)getpid());
-	assert_int_equal(record(line), 0);
+	expect(line, 0, NULL, NULL);
 	assert_true(n_tids >= 1);
 	assert_int_equal(tids[0], getpid());
 	assert_true(follows);
@@ -639,42 +615,39 @@ FIXTURE_TEST(test_a_config_with_a_command)
 {
 	service.end_when_started = false;
 	write_config(SOURCE "buffers { size_kb: 64 }");
-	assert_int_equal(record("-c c.cfg -o x.pftrace -- false"), 0);
-	assert_true(says("'false' ended with exit code 1"));
-	check_files("x.pftrace ");
+	expect("-c c.cfg -o x.pftrace -- false", 0, "x.pftrace ", "'false' ended with exit code 1",
+	       NULL);
 }
 
 FIXTURE_TEST(test_what_is_not_there_is_told_before_anything_begins)
 {
-	assert_int_equal(record("-o x.pftrace -p 1073741824 sched"), 1);
-	assert_true(says("sonda: -p: there is no process 1073741824\n"));
-	assert_int_equal(record("-o x.pftrace -C 8191 sched"), 1);
-	assert_true(says("sonda: -C: this machine has no CPU 8191; it has "));
-	assert_int_equal(record("--socket host:1 -o x.pftrace -p 1 sched"), 1);
-	assert_true(says("-p: the process is not on the machine of the tracing service"));
-	assert_int_equal(record("--socket host:1 -o x.pftrace sched -- true"), 1);
-	assert_true(says("COMMAND: the process is not on the machine of the tracing service"));
-	check_files("");
+	expect("-o x.pftrace -p 1073741824 sched", 1, NULL,
+	       "sonda: -p: there is no process 1073741824\n", NULL);
+	expect("-o x.pftrace -C 8191 sched", 1, NULL,
+	       "sonda: -C: this machine has no CPU 8191; it has ", NULL);
+	expect("--socket host:1 -o x.pftrace -p 1 sched", 1, NULL,
+	       "-p: the process is not on the machine of the tracing service", NULL);
+	expect("--socket host:1 -o x.pftrace sched -- true", 1, "",
+	       "COMMAND: the process is not on the machine of the tracing service", NULL);
 	assert_string_equal(service.port.calls, "");
 }
 
 FIXTURE_TEST(test_a_command_that_cannot_run_leaves_no_file)
 {
 	listen_to_config();
-	assert_int_equal(record("-o x.pftrace sched -- /nonexistent/program"), 1);
-	assert_true(says("cannot run '/nonexistent/program': No such file or directory"));
-	check_files("");
+	expect("-o x.pftrace sched -- /nonexistent/program", 1, "",
+	       "cannot run '/nonexistent/program': No such file or directory", NULL);
 }
 
 /* Whatever is typed, the terminal gets letters. */
 FIXTURE_TEST(test_names_with_control_characters)
 {
 	listen_to_config();
-	assert_int_equal(record("-o x.pftrace a\033[2Jb"), 2);
-	assert_int_equal(record("--no\033[2J"), 2);
-	assert_int_equal(record("-o x.pftrace sched --filter \302\2331 --trigger \033x"), 2);
-	assert_int_equal(record("-o /nonexistent/\033]0;x\007 sched"), 1);
-	assert_int_equal(record("-o x.pftrace sched -- \033c"), 1);
+	expect("-o x.pftrace a\033[2Jb", 2, NULL, NULL);
+	expect("--no\033[2J", 2, NULL, NULL);
+	expect("-o x.pftrace sched --filter \302\2331 --trigger \033x", 2, NULL, NULL);
+	expect("-o /nonexistent/\033]0;x\007 sched", 1, NULL, NULL);
+	expect("-o x.pftrace sched -- \033c", 1, NULL, NULL);
 	for (const char *p = said.s; *p; p++)
 		assert_true(*p == '\n' || (unsigned char)*p >= ' ');
 	assert_true(says("cannot run '?c'"));
@@ -683,28 +656,21 @@ FIXTURE_TEST(test_names_with_control_characters)
 
 FIXTURE_TEST(test_usage)
 {
-	assert_int_equal(record(""), 2);
-	assert_true(says("nothing to record"));
-	assert_int_equal(record("-t 5x sched"), 2);
-	assert_int_equal(record("-P nosuch"), 2);
-	assert_true(says("there is no preset 'nosuch'"));
-	assert_int_equal(record("-o x.pftrace sched !sched"), 2);
-	assert_true(says("no event is left"));
-	assert_int_equal(record("-o x.pftrace a/b/c"), 2);
-	assert_true(says("'a/b/c' is not a valid event name"));
-	check_files("");
+	expect("", 2, NULL, "nothing to record", NULL);
+	expect("-t 5x sched", 2, NULL, NULL);
+	expect("-P nosuch", 2, NULL, "there is no preset 'nosuch'", NULL);
+	expect("-o x.pftrace sched !sched", 2, NULL, "no event is left", NULL);
+	expect("-o x.pftrace a/b/c", 2, "", "'a/b/c' is not a valid event name", NULL);
 	assert_string_equal(service.port.calls, "");
-	assert_int_equal(record("--help"), 0);
+	expect("--help", 0, NULL, NULL);
 	assert_string_equal(said.s, "");
 }
 
 FIXTURE_TEST(test_a_mistake_in_a_config)
 {
 	write_config("buffers { size_kb: 64 }\nbufers { }\n");
-	assert_int_equal(record("-c c.cfg -o x.pftrace"), 2);
-	assert_true(says("c.cfg:2:1: error:"));
-	assert_int_equal(record("-c nosuch.cfg -o x.pftrace"), 2);
-	assert_true(says("sonda: cannot read the config nosuch.cfg: No such file or directory"));
-	check_files("");
+	expect("-c c.cfg -o x.pftrace", 2, NULL, "c.cfg:2:1: error:", NULL);
+	expect("-c nosuch.cfg -o x.pftrace", 2, "",
+	       "sonda: cannot read the config nosuch.cfg: No such file or directory", NULL);
 	assert_string_equal(service.port.calls, "");
 }

@@ -41,8 +41,8 @@ TEST(test_what_is_known_is_shown)
 
 TEST(test_the_largest_numbers_fit)
 {
-	struct progress p = {UINT64_MAX, UINT64_MAX, true, UINT64_MAX, true,
-			     UINT64_MAX, UINT64_MAX, UINT64_MAX, true, UINT_MAX};
+	struct progress p = {UINT64_MAX, UINT64_MAX, true,	 UINT64_MAX, true,
+			     UINT64_MAX, UINT64_MAX, UINT64_MAX, true,	     UINT_MAX};
 	char buf[PROGRESS_MAX];
 
 	progress_format(&p, buf);

@@ -20,43 +20,37 @@ static void make_instance(const char *name)
 
 FIXTURE_TEST(test_progress_shows_what_the_rings_count)
 {
-	struct event *output;
-
 	make_instance("sonda-4711-12");
 	service.probes_pid = 4711;
 	service.session_id = 12;
-	output = start(true);
+	start(true);
 	assert_true(hear_until("recording; Ctrl-C stops and saves"));
 	assert_true(hear_until("s   1,204,331 events"));
 	assert_true(hear_until("   20.4 MiB   buffers "));
 	assert_true(hear_until("%   4,000 lost"));
 	kill(child, SIGINT);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 	/* The line is gone before the last word. */
 	assert_non_null(strstr(heard, "\r\033[Ksonda: 2 packets"));
 }
 
 FIXTURE_TEST(test_progress_without_an_instance)
 {
-	struct event *output;
-
-	config.has_duration_ms = true;
-	config.duration_ms = 90000;
-	output = start(true);
+	config->has_duration_ms = true;
+	config->duration_ms = 90000;
+	start(true);
 	assert_true(hear_until(" s of 90 s   20.4 MiB"));
 	assert_null(strstr(heard, "events"));
 	assert_null(strstr(heard, "Ctrl-C"));
 	kill(child, SIGTERM);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 }
 
 FIXTURE_TEST(test_no_progress_in_a_pipe)
 {
-	struct event *output;
-
 	service.end_when_started = true;
-	output = start(false);
-	assert_int_equal(finish(output), 0);
+	start(false);
+	assert_int_equal(finish(), 0);
 	assert_string_equal(heard, "sonda: 2 packets\n");
 }
 
@@ -64,20 +58,17 @@ FIXTURE_TEST(test_no_progress_in_a_pipe)
 
 FIXTURE_TEST(test_a_hangup_of_the_terminal_stops_and_saves)
 {
-	struct event *output = start(true);
-
+	start(true);
 	assert_true(hear_until("20.4 MiB"));
 	kill(child, SIGHUP);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 	assert_non_null(strstr(heard, "2 packets"));
 }
 
 FIXTURE_TEST(test_nohup_is_respected)
 {
-	struct event *output;
-
 	signal(SIGHUP, SIG_IGN);
-	output = start(true);
+	start(true);
 	signal(SIGHUP, SIG_DFL);
 	assert_true(hear_until("20.4 MiB"));
 	kill(child, SIGHUP);
@@ -86,21 +77,19 @@ FIXTURE_TEST(test_nohup_is_respected)
 	assert_null(strstr(heard, "saving"));
 	assert_false(ended);
 	kill(child, SIGINT);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 }
 
 FIXTURE_TEST(test_a_signal_while_saving_warns_first)
 {
-	struct event *output;
-
 	service.end_when_started = true;
 	service.silent = "ReadBuffers";
-	output = start(true);
+	start(true);
 	assert_true(hear_until("saving"));
 	kill(child, SIGINT);
 	assert_true(hear_until("press Ctrl-C again to discard it"));
 	kill(child, SIGINT);
-	assert_int_equal(finish(output), 1);
+	assert_int_equal(finish(), 1);
 	assert_non_null(strstr(heard, "aborted"));
 }
 
@@ -108,35 +97,24 @@ FIXTURE_TEST(test_a_signal_while_saving_warns_first)
 
 FIXTURE_TEST(test_a_recording_warns_at_its_beginning)
 {
-	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
-	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
-	Pb__FtraceConfig f = PB__FTRACE_CONFIG__INIT;
-	Pb__TraceConfig__DataSource *sources[] = {&source};
-	char *words[] = {(char *)"sched/sched_swich"};
 	const char *names[] = {"sched/sched_switch"};
-	struct event *output;
 
-	f.n_ftrace_events = 1;
-	f.ftrace_events = words;
-	c.name = (char *)"linux.ftrace";
-	c.ftrace_config = &f;
-	source.config = &c;
-	config.n_data_sources = 1;
-	config.data_sources = sources;
+	use_config("data_sources { config { name: 'linux.ftrace' "
+		   "ftrace_config { ftrace_events: 'sched/sched_swich' } } }");
 	events.names = names;
 	events.n = 1;
 	service.end_when_started = true;
-	output = start(false);
-	assert_int_equal(finish(output), 0);
+	start(false);
+	assert_int_equal(finish(), 0);
 	assert_non_null(strstr(heard, "no producer provides the data source 'linux.ftrace' yet\n"));
 	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
 	/* A short one does, too: who sees it then may still stop it. */
 	heard[0] = '\0';
 	ended = false;
-	config.has_duration_ms = true;
-	config.duration_ms = 1000;
-	output = start(false);
-	assert_int_equal(finish(output), 0);
+	config->has_duration_ms = true;
+	config->duration_ms = 1000;
+	start(false);
+	assert_int_equal(finish(), 0);
 	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
 }
 
@@ -157,14 +135,13 @@ static void write_program(const char *name, const char *text)
 static struct event *start_alone(void)
 {
 	char *old = strdup(getenv("PATH")), path[1024];
-	struct event *output;
 
 	write_program("sonda-probes", "");
 	snprintf(path, sizeof(path), "%s:%s", dir, old);
 	setenv("PATH", path, 1);
 	setenv("TMPDIR", dir, 1);
 	strcpy(service.port.address, "/nonexistent/consumer");
-	output = start(false);
+	start(false);
 	unsetenv("TMPDIR");
 	setenv("PATH", old, 1);
 	free(old);
@@ -178,13 +155,12 @@ static struct event *start_alone(void)
 FIXTURE_TEST(test_daemons_of_its_own_that_fail)
 {
 	char address[96], expected[512];
-	struct event *output;
 
 	strcpy(address, service.port.address);
 	write_program("sondad", "echo '<4>sondad: careful' >&2; echo '<3>sondad: no luck' >&2; "
 				"exit 1\n");
 	output = start_alone();
-	assert_int_equal(finish(output), 1);
+	assert_int_equal(finish(), 1);
 	snprintf(expected, sizeof(expected),
 		 "sonda: no tracing service runs on /nonexistent/consumer; starting one for this "
 		 "recording\n%s"
@@ -198,14 +174,13 @@ FIXTURE_TEST(test_daemons_of_its_own_that_fail)
 FIXTURE_TEST(test_a_signal_while_daemons_start)
 {
 	char address[96];
-	struct event *output;
 
 	strcpy(address, service.port.address);
 	write_program("sondad", "echo 'here I am' >&2; exec sleep 100\n");
 	output = start_alone();
 	assert_true(hear_until("here I am"));
 	kill(child, SIGINT);
-	assert_int_equal(finish(output), 1);
+	assert_int_equal(finish(), 1);
 	assert_non_null(strstr(heard, "aborted"));
 	strcpy(service.port.address, address);
 }

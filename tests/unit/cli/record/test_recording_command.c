@@ -16,10 +16,7 @@ static void use_command(const char *script)
 
 static bool is_there(const char *name)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return fs_exists(path);
+	return fs_exists(in_dir(name));
 }
 
 static bool wait_for(const char *name)
@@ -33,11 +30,9 @@ static bool wait_for(const char *name)
 static pid_t read_pid(const char *name)
 {
 	struct strbuf b = {0};
-	char path[128];
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	assert_int_equal(fs_read_file(path, 32, &b), 0);
+	assert_int_equal(fs_read_file(in_dir(name), 32, &b), 0);
 	pid = atoi(b.s);
 	strbuf_deinit(&b);
 	assert_true(pid > 1);
@@ -48,11 +43,9 @@ static pid_t read_pid(const char *name)
 
 FIXTURE_TEST(test_the_recording_lasts_as_long_as_the_command)
 {
-	struct event *output;
-
 	use_command("echo $$ >pid; exit 3");
-	output = start(true);
-	assert_int_equal(finish(output), 0);
+	start(true);
+	assert_int_equal(finish(), 0);
 	assert_true(read_pid("pid") > 1);
 	/* Nothing but the command's own is on its terminal meanwhile. */
 	assert_string_equal(heard, "sonda: 2 packets\r\nsonda: 'sh' ended with exit code 3\r\n");
@@ -61,11 +54,9 @@ FIXTURE_TEST(test_the_recording_lasts_as_long_as_the_command)
 
 FIXTURE_TEST(test_it_runs_once_all_have_started)
 {
-	struct event *output;
-
 	service.never_started = true;
 	use_command(": >ran");
-	output = start(false);
+	start(false);
 	for (int i = 0; i < 1000 && !service.observe_id; i++)
 		listen_a_moment();
 	for (int i = 0; i < 5; i++)
@@ -73,19 +64,17 @@ FIXTURE_TEST(test_it_runs_once_all_have_started)
 	assert_false(is_there("ran"));
 	service.never_started = false;
 	fake_tell_started(&service, service.observe_id);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 	assert_true(is_there("ran"));
 }
 
 FIXTURE_TEST(test_a_recording_that_does_not_begin_runs_nothing)
 {
-	struct event *output;
-
 	use_command(": >ran");
 	service.end_at_once = true;
 	service.enable_error = "too much";
-	output = start(false);
-	assert_int_equal(finish(output), 1);
+	start(false);
+	assert_int_equal(finish(), 1);
 	assert_string_equal(heard, "sonda: the tracing service says: too much\n"
 				   "sonda: 'sh' did not run\n");
 	assert_false(is_there("ran"));
@@ -93,19 +82,11 @@ FIXTURE_TEST(test_a_recording_that_does_not_begin_runs_nothing)
 
 FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 {
-	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
-	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
-	Pb__TraceConfig__DataSource *sources[] = {&source};
-	struct event *output;
-
-	c.name = (char *)"linux.ftrace";
-	source.config = &c;
-	config.n_data_sources = 1;
-	config.data_sources = sources;
+	use_config("data_sources { config { name: 'linux.ftrace' } }");
 	use_command(": >ran");
 	needs_ftrace = true;
-	output = start(false);
-	assert_int_equal(finish(output), 1);
+	start(false);
+	assert_int_equal(finish(), 1);
 	assert_non_null(strstr(heard, "no producer of the service offers linux.ftrace"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
@@ -113,52 +94,38 @@ FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 	heard[0] = '\0';
 	ended = false;
 	needs_ftrace = false;
-	output = start(false);
-	assert_int_equal(finish(output), 0);
+	start(false);
+	assert_int_equal(finish(), 0);
 	assert_true(is_there("ran"));
 }
 
 FIXTURE_TEST(test_a_producer_that_would_record_too_much)
 {
-	Pb__TraceConfig__DataSource source = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
-	Pb__DataSourceConfig c = PB__DATA_SOURCE_CONFIG__INIT;
-	Pb__FtraceConfig f = PB__FTRACE_CONFIG__INIT;
-	Pb__FtraceConfig__EventFilter filter = PB__FTRACE_CONFIG__EVENT_FILTER__INIT;
-	Pb__FtraceConfig__EventFilter *filters[] = {&filter};
-	Pb__TraceConfig__DataSource *sources[] = {&source};
-	struct event *output;
-
-	f.n_event_filters = 1;
-	f.event_filters = filters;
-	c.name = (char *)"linux.ftrace";
-	c.ftrace_config = &f;
-	source.config = &c;
-	config.n_data_sources = 1;
-	config.data_sources = sources;
+	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config { event_filters { } "
+		   "} } }");
 	service.has_ftrace = true;
 	service.probes_pid = 12;
 	use_command(": >ran");
-	output = start(false);
-	assert_int_equal(finish(output), 1);
+	start(false);
+	assert_int_equal(finish(), 1);
 	assert_non_null(strstr(heard, "event_filters (--filter) needs sonda-probes"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 	heard[0] = '\0';
 	ended = false;
 	service.knows_own_fields = true;
-	output = start(false);
-	assert_int_equal(finish(output), 0);
+	start(false);
+	assert_int_equal(finish(), 0);
 	assert_true(is_there("ran"));
 }
 
 FIXTURE_TEST(test_a_command_that_does_not_exist)
 {
 	static char *nowhere[] = {(char *)"/nonexistent/program", NULL};
-	struct event *output;
 
 	its_command = nowhere;
-	output = start(false);
-	assert_int_equal(finish(output), 1);
+	start(false);
+	assert_int_equal(finish(), 1);
 	assert_string_equal(heard, "sonda: cannot run '/nonexistent/program': No such file or "
 				   "directory\n"
 				   "sonda: '/nonexistent/program' did not run\n");
@@ -167,11 +134,10 @@ FIXTURE_TEST(test_a_command_that_does_not_exist)
 FIXTURE_TEST(test_a_process_that_is_gone)
 {
 	static uint32_t nobody = 1u << 30;
-	struct event *output;
 
 	pids = (struct pid_list){.pids = &nobody, .n = 1};
-	output = start(false);
-	assert_int_equal(finish(output), 1);
+	start(false);
+	assert_int_equal(finish(), 1);
 	assert_string_equal(heard, "sonda: -p: there is no process 1073741824\n");
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 }
@@ -179,24 +145,20 @@ FIXTURE_TEST(test_a_process_that_is_gone)
 /* What the command leaves behind in the background does not keep the recording. */
 FIXTURE_TEST(test_a_command_that_becomes_a_daemon)
 {
-	struct event *output;
-
 	use_command("sleep 100 >/dev/null 2>&1 & echo $! >pid");
-	output = start(false);
-	assert_int_equal(finish(output), 0);
+	start(false);
+	assert_int_equal(finish(), 0);
 	assert_non_null(strstr(heard, "'sh' ended with exit code 0"));
 	assert_int_equal(kill(read_pid("pid"), SIGKILL), 0);
 }
 
 FIXTURE_TEST(test_a_command_that_is_killed)
 {
-	struct event *output;
-
 	use_command("echo $$ >p; mv p pid; exec sleep 100");
-	output = start(false);
+	start(false);
 	assert_true(wait_for("pid"));
 	kill(read_pid("pid"), SIGKILL);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 	assert_non_null(strstr(heard, "2 packets"));
 	assert_non_null(strstr(heard, "'sh' was killed by signal 9 (Killed)"));
 }
@@ -205,24 +167,20 @@ FIXTURE_TEST(test_a_command_that_is_killed)
 
 FIXTURE_TEST(test_the_first_signal_is_the_commands)
 {
-	struct event *output;
-
 	use_command("trap ': >asked; exit 5' TERM; : >ready; while :; do sleep 0.02; done");
-	output = start(false);
+	start(false);
 	assert_true(wait_for("ready"));
 	kill(child, SIGTERM);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 	assert_true(is_there("asked"));
 	assert_non_null(strstr(heard, "2 packets\nsonda: 'sh' ended with exit code 5"));
 }
 
 FIXTURE_TEST(test_the_second_one_stops_and_saves)
 {
-	struct event *output;
-
 	use_command("trap ': >asked' INT; echo $$ >p; mv p pid; "
 		    "while [ ! -e end ]; do sleep 0.02; done >/dev/null 2>&1");
-	output = start(false);
+	start(false);
 	assert_true(wait_for("pid"));
 	kill(child, SIGINT);
 	assert_true(wait_for("asked"));
@@ -233,17 +191,15 @@ FIXTURE_TEST(test_the_second_one_stops_and_saves)
 	assert_non_null(strstr(heard, "2 packets"));
 	assert_int_equal(kill(read_pid("pid"), 0), 0);
 	kill(read_pid("pid"), SIGKILL);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 }
 
 FIXTURE_TEST(test_the_third_one_throws_away)
 {
-	struct event *output;
-
 	service.silent = "Flush";
 	use_command("trap ': >asked' INT TERM; echo $$ >p; mv p pid; "
 		    "while [ ! -e end ]; do sleep 0.02; done >/dev/null 2>&1");
-	output = start(false);
+	start(false);
 	assert_true(wait_for("pid"));
 	kill(child, SIGINT);
 	assert_true(wait_for("asked"));
@@ -253,33 +209,29 @@ FIXTURE_TEST(test_the_third_one_throws_away)
 	kill(child, SIGTERM);
 	assert_true(hear_until("aborted: nothing was saved"));
 	kill(read_pid("pid"), SIGKILL);
-	assert_int_equal(finish(output), 1);
+	assert_int_equal(finish(), 1);
 }
 
 FIXTURE_TEST(test_a_signal_before_it_runs_ends_both)
 {
-	struct event *output;
-
 	service.never_started = true;
 	use_command(": >ran");
-	output = start(false);
+	start(false);
 	for (int i = 0; i < 1000 && !service.observe_id; i++)
 		listen_a_moment();
 	kill(child, SIGINT);
-	assert_int_equal(finish(output), 1);
+	assert_int_equal(finish(), 1);
 	assert_non_null(strstr(heard, "aborted: nothing was saved"));
 	assert_false(is_there("ran"));
 }
 
 FIXTURE_TEST(test_the_time_may_be_over_first)
 {
-	struct event *output;
-
 	use_command("echo $$ >p; mv p pid; exec sleep 100 >/dev/null 2>&1");
-	output = start(false);
+	start(false);
 	assert_true(wait_for("pid"));
 	fake_end_tracing(&service);
 	assert_true(hear_until("'sh' is still running (pid "));
 	kill(read_pid("pid"), SIGKILL);
-	assert_int_equal(finish(output), 0);
+	assert_int_equal(finish(), 0);
 }

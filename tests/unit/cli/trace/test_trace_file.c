@@ -12,6 +12,7 @@
 
 /* A folder for each test; a path in it. */
 static char dir[64], path[96];
+static struct err_text e;
 
 static int setup(void **state)
 {
@@ -63,7 +64,6 @@ static unsigned packets_in(const char *file)
 static struct trace_file *open_good(const char *name)
 {
 	struct trace_file *f;
-	struct err_text e;
 
 	if (trace_file_open(name, &e, &f))
 		fail_msg("%s", e.text);
@@ -78,6 +78,13 @@ static int put(struct trace_file *f, size_t len)
 	return trace_file_packet(f, data, len);
 }
 
+/* Saves and frees it. */
+static void save(struct trace_file *f)
+{
+	assert_int_equal(trace_file_save(f, &e), 0);
+	trace_file_free(f);
+}
+
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_bytes_of_the_records)
@@ -85,7 +92,6 @@ FIXTURE_TEST(test_bytes_of_the_records)
 	static const uint8_t expected[] = {0x0a, 0x03, 'a', 'b', 'c', 0x0a, 0x00, 0x0a, 0x80, 0x01};
 	struct trace_file *f = open_good(path);
 	struct strbuf b = {0};
-	struct err_text e;
 
 	assert_int_equal(trace_file_packet(f, (const uint8_t *)"abc", 3), 0);
 	assert_int_equal(trace_file_packet(f, NULL, 0), 0);
@@ -107,17 +113,15 @@ FIXTURE_TEST(test_packets_of_every_size_come_whole)
 				       1 << 20, 200000, 62130,	10,	0,	262000, 130};
 	struct trace_file *f = open_good(path);
 	uint64_t bytes = 0;
-	struct err_text e;
 	struct stat st;
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		assert_int_equal(put(f, sizes[i]), 0);
 		bytes += sizes[i] + (sizes[i] < 128 ? 2 : sizes[i] < 16384 ? 3 : 4);
 		assert_int_equal(trace_file_bytes(f), bytes);
 	}
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
-	assert_int_equal(packets_in(path), sizeof(sizes) / sizeof(sizes[0]));
+	save(f);
+	assert_int_equal(packets_in(path), ARRAY_SIZE(sizes));
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, bytes);
 }
@@ -125,7 +129,6 @@ FIXTURE_TEST(test_packets_of_every_size_come_whole)
 FIXTURE_TEST(test_the_name_appears_when_it_is_saved)
 {
 	struct trace_file *f = open_good(path);
-	struct err_text e;
 	struct stat st;
 
 	assert_int_equal(put(f, 400000), 0);
@@ -152,12 +155,10 @@ FIXTURE_TEST(test_what_is_not_saved_disappears)
 FIXTURE_TEST(test_an_older_file_stays_until_then)
 {
 	struct trace_file *f;
-	struct err_text e;
 
 	f = open_good(path);
 	put(f, 1);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 
 	f = open_good(path);
 	put(f, 1);
@@ -169,15 +170,13 @@ FIXTURE_TEST(test_an_older_file_stays_until_then)
 	f = open_good(path);
 	put(f, 1);
 	put(f, 1);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	assert_int_equal(packets_in(path), 2);
 }
 
 FIXTURE_TEST(test_a_symbolic_link_stays_one)
 {
 	struct trace_file *f;
-	struct err_text e;
 	char link[96];
 	struct stat st;
 
@@ -187,8 +186,7 @@ FIXTURE_TEST(test_a_symbolic_link_stays_one)
 	assert_int_equal(symlink("x.pftrace", link), 0);
 	f = open_good(link);
 	put(f, 1);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(packets_in(path), 1);
@@ -199,7 +197,6 @@ FIXTURE_TEST(test_a_strangers_link_in_an_open_folder_is_not_followed)
 {
 	char link[96], own[96];
 	struct trace_file *f = NULL;
-	struct err_text e;
 
 	if (geteuid() != 0)
 		skip();
@@ -207,8 +204,7 @@ FIXTURE_TEST(test_a_strangers_link_in_an_open_folder_is_not_followed)
 	snprintf(own, sizeof(own), "%s/own", dir);
 	f = open_good(path);
 	put(f, 1);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	f = NULL;
 	assert_int_equal(symlink("x.pftrace", link) | lchown(link, STRANGER, STRANGER), 0);
 	assert_int_equal(symlink("planted", own), 0);
@@ -234,14 +230,12 @@ FIXTURE_TEST(test_a_name_without_a_folder_is_in_this_one)
 {
 	char here[512];
 	struct trace_file *f;
-	struct err_text e;
 
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(dir), 0);
 	f = open_good("x.pftrace");
 	put(f, 1);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	assert_int_equal(chdir(here), 0);
 	assert_int_equal(packets_in(path), 1);
 }
@@ -251,9 +245,8 @@ FIXTURE_TEST(test_places_where_nothing_can_be_written)
 	static const char *const names[] = {"/nonexistent/x.pftrace", "/tmp", "/tmp/",
 					    "/proc/x.pftrace"};
 	struct trace_file *f = NULL;
-	struct err_text e;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		assert_true(trace_file_open(names[i], &e, &f) < 0);
 		assert_non_null(strstr(e.text, names[i]));
 		assert_null(f);
@@ -263,12 +256,10 @@ FIXTURE_TEST(test_places_where_nothing_can_be_written)
 FIXTURE_TEST(test_a_device_is_written_directly)
 {
 	struct trace_file *f = open_good("/dev/null");
-	struct err_text e;
 	struct stat st;
 
 	assert_int_equal(put(f, 400000), 0);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	assert_int_equal(stat("/dev/null", &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 }
@@ -278,7 +269,6 @@ FIXTURE_TEST(test_a_device_is_written_directly)
 FIXTURE_TEST(test_a_full_device_is_told_and_stays_told)
 {
 	struct trace_file *f = open_good("/dev/full");
-	struct err_text e;
 
 	assert_int_equal(put(f, 10), 0); /* pending */
 	assert_int_equal(put(f, 300000), -ENOSPC);
@@ -297,7 +287,6 @@ static int write_with_limit(rlim_t limit, size_t packet, unsigned n)
 	if (pid == 0) {
 		struct rlimit r = {limit, limit};
 		struct trace_file *f = open_good(path);
-		struct err_text e;
 		int error;
 
 		signal(SIGXFSZ, SIG_IGN);
@@ -332,7 +321,7 @@ FIXTURE_TEST(test_where_the_disk_is_full_whole_packets_stay)
 		{500, 300000, 10, 0}, /* nothing fits */
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(write_with_limit(cases[i].limit, cases[i].packet, cases[i].n),
 				 -EFBIG);
 		assert_int_equal(packets_in(path), cases[i].kept);
@@ -346,7 +335,6 @@ FIXTURE_TEST(test_where_the_disk_is_full_whole_packets_stay)
 FIXTURE_TEST(test_a_folder_that_goes_away_is_told)
 {
 	struct trace_file *f = open_good(path);
-	struct err_text e;
 
 	put(f, 1);
 	teardown(state);
@@ -361,7 +349,6 @@ FIXTURE_TEST(test_a_folder_that_goes_away_is_told)
 FIXTURE_TEST(test_standard_output)
 {
 	struct trace_file *f;
-	struct err_text e;
 	int saved, fd;
 
 	fflush(stdout);
@@ -371,8 +358,7 @@ FIXTURE_TEST(test_standard_output)
 	f = open_good("-");
 	put(f, 400000);
 	put(f, 3);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	assert_int_equal(fcntl(STDOUT_FILENO, F_GETFD), 0); /* still open */
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
@@ -383,7 +369,6 @@ FIXTURE_TEST(test_standard_output)
 FIXTURE_TEST(test_a_pipe_whose_reader_left)
 {
 	struct trace_file *f;
-	struct err_text e;
 	int p[2], saved;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -406,7 +391,6 @@ FIXTURE_TEST(test_a_pipe_whose_reader_left)
 FIXTURE_TEST(test_a_file_that_is_named_stays)
 {
 	struct trace_file *f = open_good(path);
-	struct err_text e;
 
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01x", 3), 0);
@@ -419,8 +403,7 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01y", 3), 0);
 	assert_int_equal(trace_file_note_written(f), 0);
 	assert_int_equal(trace_file_bytes(f), 6);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	assert_int_equal(packets_in(path), 2);
 	assert_int_equal(files_in_dir(), 1);
 
@@ -436,7 +419,6 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 FIXTURE_TEST(test_a_new_name_is_never_one_that_is_there)
 {
 	struct trace_file *f = open_good(path);
-	struct err_text e;
 	char other[96];
 
 	snprintf(other, sizeof(other), "%s/y.pftrace", dir);
@@ -460,7 +442,6 @@ FIXTURE_TEST(test_a_new_name_for_what_found_room)
 		if (pid == 0) {
 			struct rlimit r = {i ? 10 : 350000, i ? 10 : 350000};
 			struct trace_file *f = open_good(path);
-			struct err_text e;
 
 			signal(SIGXFSZ, SIG_IGN);
 			setrlimit(RLIMIT_FSIZE, &r);
@@ -481,7 +462,6 @@ FIXTURE_TEST(test_a_new_name_for_what_found_room)
 FIXTURE_TEST(test_a_new_name_in_a_folder_that_went_away)
 {
 	struct trace_file *f = open_good(path);
-	struct err_text e;
 
 	put(f, 1);
 	assert_int_equal(rmdir(dir), 0);
@@ -493,7 +473,6 @@ FIXTURE_TEST(test_a_new_name_in_a_folder_that_went_away)
 FIXTURE_TEST(test_under_sudo_the_file_is_the_callers)
 {
 	struct trace_file *f;
-	struct err_text e;
 	struct stat st;
 
 	if (geteuid() != 0)
@@ -502,8 +481,7 @@ FIXTURE_TEST(test_under_sudo_the_file_is_the_callers)
 	setenv("SUDO_GID", "2345", 1);
 	f = open_good(path);
 	put(f, 1);
-	assert_int_equal(trace_file_save(f, &e), 0);
-	trace_file_free(f);
+	save(f);
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	assert_int_equal(stat(path, &st), 0);
