@@ -15,6 +15,7 @@
 
 #include "base/event_loop/msgsock.h"
 #include "base/event_loop/sock.h"
+#include "unit/proto_text.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
@@ -68,6 +69,25 @@ static inline void fake_reply_msg(struct fake_port *p, uint64_t id, bool has_mor
 	protobuf_c_message_pack(m, data);
 	fake_reply(p, id, has_more, data, len);
 	free(data);
+}
+
+/* The message in protobuf's text format. */
+static inline void fake_reply_text(struct fake_port *p, uint64_t id, bool has_more,
+				   const ProtobufCMessageDescriptor *type, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+static inline void fake_reply_text(struct fake_port *p, uint64_t id, bool has_more,
+				   const ProtobufCMessageDescriptor *type, const char *fmt, ...)
+{
+	ProtobufCMessage *m;
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	m = proto_parse(type, text);
+	fake_reply_msg(p, id, has_more, m);
+	protobuf_c_message_free_unpacked(m, NULL);
 }
 
 static inline void fake_refuse(struct fake_port *p, uint64_t id)

@@ -67,14 +67,11 @@ static inline void fake_write_file(struct fake_session *s)
 
 static inline void fake_end_tracing(struct fake_session *s)
 {
-	Pb__EnableTracingResponse m = PB__ENABLE_TRACING_RESPONSE__INIT;
-
 	if (s->file > 0 && s->writes_file)
 		fake_write_file(s);
-	m.state_case = PB__ENABLE_TRACING_RESPONSE__STATE_DISABLED;
-	m.disabled = true;
-	m.error = (char *)s->enable_error;
-	fake_reply_msg(&s->port, s->enable_id, false, &m.base);
+	fake_reply_text(&s->port, s->enable_id, false, &pb__enable_tracing_response__descriptor,
+			s->enable_error ? "disabled: true error: '%s'" : "disabled: true",
+			s->enable_error);
 }
 
 static inline void fake_send_packets(struct fake_session *s, uint64_t id)
@@ -98,63 +95,38 @@ static inline void fake_send_packets(struct fake_session *s, uint64_t id)
 
 static inline void fake_answer_state(struct fake_session *s, uint64_t id)
 {
-	Pb__QueryServiceStateResponse m = PB__QUERY_SERVICE_STATE_RESPONSE__INIT;
-	Pb__TracingServiceState state = PB__TRACING_SERVICE_STATE__INIT;
-	Pb__TracingServiceState__Producer producer = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
-	Pb__TracingServiceState__Producer *producers[] = {&producer};
-	Pb__TracingServiceState__DataSource source = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT;
-	Pb__TracingServiceState__DataSource *sources[] = {&source};
-	Pb__DataSourceDescriptor descriptor = PB__DATA_SOURCE_DESCRIPTOR__INIT;
-	Pb__FtraceDescriptor ftrace = PB__FTRACE_DESCRIPTOR__INIT;
+	char producer[64] = "", source[128] = "";
 
-	ftrace.has_knows_own_fields = ftrace.knows_own_fields = s->knows_own_fields;
-	descriptor.name = (char *)"linux.ftrace";
-	descriptor.ftrace_descriptor = &ftrace;
-	source.ds_descriptor = &descriptor;
-	state.n_data_sources = s->has_ftrace;
-	state.data_sources = sources;
-	producer.name = (char *)"sonda.probes";
-	producer.has_pid = true;
-	producer.pid = s->probes_pid;
-	state.n_producers = s->probes_pid != 0;
-	state.producers = producers;
-	state.has_num_sessions = true;
-	state.num_sessions = 3;
-	m.service_state = &state;
-	fake_reply_msg(&s->port, id, false, &m.base);
+	if (s->probes_pid)
+		snprintf(producer, sizeof(producer), "producers { name: 'sonda.probes' pid: %d }",
+			 s->probes_pid);
+	if (s->has_ftrace)
+		snprintf(source, sizeof(source),
+			 "data_sources { ds_descriptor { name: 'linux.ftrace' ftrace_descriptor { "
+			 "%s } } }",
+			 s->knows_own_fields ? "knows_own_fields: true" : "");
+	fake_reply_text(&s->port, id, false, &pb__query_service_state_response__descriptor,
+			"service_state { %s %s num_sessions: 3 }", producer, source);
 }
 
 static inline void fake_answer_stats(struct fake_session *s, uint64_t id)
 {
-	Pb__GetTraceStatsResponse m = PB__GET_TRACE_STATS_RESPONSE__INIT;
-	Pb__TraceStats__BufferStats buffer = PB__TRACE_STATS__BUFFER_STATS__INIT;
-	Pb__TraceStats__BufferStats *buffers[] = {&buffer};
-	Pb__TraceStats stats = PB__TRACE_STATS__INIT;
+	char session[64] = "";
 
-	buffer.has_bytes_written = true;
-	buffer.bytes_written = 21400000;
-	buffer.has_bytes_read = true;
-	buffer.bytes_read = 21400000 - s->bytes_waiting;
-	stats.n_buffer_stats = 1;
-	stats.buffer_stats = buffers;
-	stats.has_tracing_session_id = s->session_id != 0;
-	stats.tracing_session_id = s->session_id;
-	stats.has_tracing_sessions = true;
-	stats.tracing_sessions = 5;
-	m.trace_stats = &stats;
-	fake_reply_msg(&s->port, id, false, &m.base);
+	if (s->session_id)
+		snprintf(session, sizeof(session), "tracing_session_id: %llu",
+			 (unsigned long long)s->session_id);
+	fake_reply_text(&s->port, id, false, &pb__get_trace_stats_response__descriptor,
+			"trace_stats { buffer_stats { bytes_written: 21400000 bytes_read: %llu } "
+			"tracing_sessions: 5 %s }",
+			(unsigned long long)(21400000 - s->bytes_waiting), session);
 }
 
 static inline void fake_tell_started(struct fake_session *s, uint64_t id)
 {
-	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
-	Pb__ObservableEvents events = PB__OBSERVABLE_EVENTS__INIT;
-
-	if (s->never_started)
-		return;
-	events.has_all_data_sources_started = events.all_data_sources_started = true;
-	m.events = &events;
-	fake_reply_msg(&s->port, id, true, &m.base);
+	if (!s->never_started)
+		fake_reply_text(&s->port, id, true, &pb__observe_events_response__descriptor,
+				"events { all_data_sources_started: true }");
 }
 
 static inline void fake_answer_clone(struct fake_session *s, uint64_t id, const uint8_t *args,
@@ -176,16 +148,9 @@ static inline void fake_answer_clone(struct fake_session *s, uint64_t id, const 
 /* A trigger whose delay is over. */
 static inline void fake_trigger(struct fake_session *s, const char *name)
 {
-	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
-	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
-	Pb__ObservableEvents events = PB__OBSERVABLE_EVENTS__INIT;
-
-	hit.has_tracing_session_id = true;
-	hit.tracing_session_id = 7;
-	hit.trigger_name = (char *)name;
-	events.clone_trigger_hit = &hit;
-	m.events = &events;
-	fake_reply_msg(&s->port, s->observe_id, true, &m.base);
+	fake_reply_text(&s->port, s->observe_id, true, &pb__observe_events_response__descriptor,
+			"events { clone_trigger_hit { tracing_session_id: 7 trigger_name: '%s' } }",
+			name);
 }
 
 static inline void fake_session_call(struct fake_port *p, const char *method, uint64_t id,

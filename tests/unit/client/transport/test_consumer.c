@@ -1,106 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "client/transport/consumer.h"
-#include "unit/fake_port.h"
+#include "unit/client/consumer_rig.h"
 #include "gen/fields.h"
-#include "ipc/consumer_port.pb-c.h"
-
-/* What the client heard, as text; and what the service is to say. */
-struct fixture {
-	struct event_base *loop;
-	struct fake_port port;
-	struct consumer *consumer;
-	char heard[2048];
-	int free_after; /* answers after which the client frees itself; 0 never */
-	void (*answer)(struct fixture *x, const char *method, uint64_t id, const uint8_t *args,
-		       size_t len);
-};
-
-static void hear(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void hear(struct fixture *x, const char *fmt, ...)
-{
-	size_t n = strlen(x->heard);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(x->heard + n, sizeof(x->heard) - n, fmt, ap);
-	va_end(ap);
-	if (x->free_after && --x->free_after == 0) {
-		consumer_free(x->consumer);
-		x->consumer = NULL;
-	}
-}
-
-static void on_call(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
-		    size_t len)
-{
-	struct fixture *x = p->ctx;
-
-	if (x->answer)
-		x->answer(x, method, id, args, len);
-}
-
-static void on_connected(void *ctx, int error)
-{
-	hear(ctx, "connected(%d) ", error);
-}
-
-static void on_disconnected(void *ctx)
-{
-	hear(ctx, "disconnected ");
-}
-
-static const struct consumer_ops ops = {on_connected, on_disconnected};
-
-/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
-static void run(struct fixture *x)
-{
-	for (int turn = 0; turn < 200; turn++)
-		event_base_loop(x->loop, EVLOOP_NONBLOCK);
-}
-
-static int setup_unconnected(void **state)
-{
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	*state = x;
-	x->loop = event_base_new();
-	x->port.methods = fake_consumer_methods;
-	x->port.n_methods = ARRAY_SIZE(fake_consumer_methods);
-	x->port.on_call = on_call;
-	x->port.ctx = x;
-	fake_port_open(&x->port, x->loop);
-	return 0;
-}
-
-static int setup(void **state)
-{
-	struct fixture *x;
-
-	setup_unconnected(state);
-	x = *state;
-	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
-	run(x);
-	assert_string_equal(x->heard, "connected(0) ");
-	x->heard[0] = '\0';
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	consumer_free(x->consumer);
-	fake_port_close(&x->port);
-	event_base_free(x->loop);
-	free(x);
-	return 0;
-}
-
-static void on_done(void *ctx, int error)
-{
-	hear(ctx, "done(%d) ", error);
-}
 
 static void on_enabled(void *ctx, int error, const char *text)
 {
@@ -115,17 +16,14 @@ static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool
 
 /* ---- connecting ---- */
 
-#define TEST_UNCONNECTED(name) TEST_STATE(name, setup_unconnected, teardown, struct fixture *x)
-#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
-
-TEST_UNCONNECTED(test_nobody_listens)
+TEST_UNCONNECTED(nobody_listens)
 {
 	assert_int_equal(consumer_connect(x->loop, "/nonexistent/socket", &ops, x, &x->consumer),
 			 -ENOENT);
 	assert_null(x->consumer);
 }
 
-TEST_UNCONNECTED(test_a_service_that_is_none)
+TEST_UNCONNECTED(a_service_that_is_none)
 {
 	x->port.refuse_bind = true;
 	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
@@ -133,7 +31,7 @@ TEST_UNCONNECTED(test_a_service_that_is_none)
 	assert_string_equal(x->heard, "connected(-71) ");
 }
 
-TEST_UNCONNECTED(test_calls_before_the_connection_are_refused)
+TEST_UNCONNECTED(calls_before_the_connection_are_refused)
 {
 	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
 	assert_int_equal(consumer_disable(x->consumer, on_done, x), -ENOSYS);
@@ -141,7 +39,7 @@ TEST_UNCONNECTED(test_calls_before_the_connection_are_refused)
 	assert_string_equal(x->heard, "connected(0) ");
 }
 
-TEST_UNCONNECTED(test_a_method_that_the_service_lacks)
+TEST_UNCONNECTED(a_method_that_the_service_lacks)
 {
 	x->port.n_methods = 1;
 	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
@@ -162,7 +60,7 @@ static void answer_yes_but_refuse_flush(struct fixture *x, const char *method, u
 		fake_reply(&x->port, id, false, NULL, 0);
 }
 
-FIXTURE_TEST(test_bare_requests_answer_once_each)
+FIXTURE_TEST(bare_requests_answer_once_each)
 {
 	x->answer = answer_yes_but_refuse_flush;
 	assert_int_equal(consumer_start(x->consumer, on_done, x), 0);
@@ -186,7 +84,7 @@ static void answer_with_flush_arguments(struct fixture *x, const char *method, u
 	fake_reply(&x->port, id, false, NULL, 0);
 }
 
-FIXTURE_TEST(test_flush_says_what_was_given_only)
+FIXTURE_TEST(flush_says_what_was_given_only)
 {
 	x->answer = answer_with_flush_arguments;
 	consumer_flush(x->consumer, 0, 0x22, on_done, x);
@@ -200,18 +98,13 @@ FIXTURE_TEST(test_flush_says_what_was_given_only)
 static void answer_with_config(struct fixture *x, const char *method, uint64_t id,
 			       const uint8_t *args, size_t len)
 {
-	Pb__EnableTracingResponse m = PB__ENABLE_TRACING_RESPONSE__INIT;
-
 	hear(x, "config(%.*s) ", (int)len - 2, (const char *)args + 2);
-	m.state_case = PB__ENABLE_TRACING_RESPONSE__STATE_DISABLED;
-	m.disabled = 1;
-	if (args[2] == '!')
-		m.error = (char *)"no such luck";
-	fake_reply_msg(&x->port, id, false, &m.base);
+	fake_reply_text(&x->port, id, false, &pb__enable_tracing_response__descriptor, "%s",
+			args[2] == '!' ? "disabled: true error: 'no such luck'" : "disabled: true");
 }
 
 /* The config goes through as bytes, whatever is in them. */
-FIXTURE_TEST(test_enable_ends_with_or_without_a_reason)
+FIXTURE_TEST(enable_ends_with_or_without_a_reason)
 {
 	x->answer = answer_with_config;
 	assert_int_equal(consumer_enable(x->consumer, "anything", 8, -1, on_enabled, x), 0);
@@ -221,7 +114,7 @@ FIXTURE_TEST(test_enable_ends_with_or_without_a_reason)
 				      "ended(0,no such luck) ");
 }
 
-FIXTURE_TEST(test_a_config_larger_than_a_frame)
+FIXTURE_TEST(a_config_larger_than_a_frame)
 {
 	char *big = calloc(1, 200000);
 
@@ -261,7 +154,7 @@ static void answer_with_slices(struct fixture *x, const char *method, uint64_t i
 	pb_mem_deinit(&m);
 }
 
-FIXTURE_TEST(test_slices_come_in_order_and_end_once)
+FIXTURE_TEST(slices_come_in_order_and_end_once)
 {
 	x->answer = answer_with_slices;
 	assert_int_equal(consumer_read(x->consumer, on_slice, x), 0);
@@ -269,7 +162,7 @@ FIXTURE_TEST(test_slices_come_in_order_and_end_once)
 	assert_string_equal(x->heard, "[one|0] [tw0] [o|0] [|0] [$0] ");
 }
 
-FIXTURE_TEST(test_the_callback_may_free_the_consumer_at_any_slice)
+FIXTURE_TEST(the_callback_may_free_the_consumer_at_any_slice)
 {
 	int after;
 
@@ -301,7 +194,7 @@ static void answer_with_broken_slices(struct fixture *x, const char *method, uin
 	fake_reply(&x->port, id, false, bad_slice, sizeof(bad_slice));
 }
 
-FIXTURE_TEST(test_a_broken_answer_ends_the_stream_once)
+FIXTURE_TEST(a_broken_answer_ends_the_stream_once)
 {
 	x->answer = answer_with_broken_slices;
 	consumer_read(x->consumer, on_slice, x);
@@ -332,52 +225,29 @@ static void on_state(void *ctx, int error, const Pb__TracingServiceState *s)
 	hear(ctx, ") ");
 }
 
-static void answer_state_in_parts(struct fixture *x, uint64_t id)
-{
-	Pb__TracingServiceState__Producer producer = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
-	Pb__TracingServiceState__DataSource source = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT;
-	Pb__QueryServiceStateResponse response = PB__QUERY_SERVICE_STATE_RESPONSE__INIT;
-	Pb__TracingServiceState first = PB__TRACING_SERVICE_STATE__INIT, second = first;
-	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
-	Pb__TracingServiceState__Producer *producers[] = {&producer};
-	Pb__TracingServiceState__DataSource *sources[] = {&source};
-
-	producer.name = (char *)"probes";
-	first.n_producers = 1;
-	first.producers = producers;
-	response.service_state = &first;
-	fake_reply_msg(&x->port, id, true, &response.base);
-	d.name = (char *)"linux.ftrace";
-	source.ds_descriptor = &d;
-	second.n_data_sources = 1;
-	second.data_sources = sources;
-	response.service_state = &second;
-	fake_reply_msg(&x->port, id, true, &response.base);
-	fake_reply_msg(&x->port, id, false, &response.base);
-}
-
 static void answer_questions(struct fixture *x, const char *method, uint64_t id,
 			     const uint8_t *args, size_t len)
 {
-	Pb__TraceStats__BufferStats buffer = PB__TRACE_STATS__BUFFER_STATS__INIT;
-	Pb__TraceStats__BufferStats *buffers[] = {&buffer};
-	Pb__GetTraceStatsResponse stats = PB__GET_TRACE_STATS_RESPONSE__INIT;
-	Pb__TraceStats body = PB__TRACE_STATS__INIT;
+	static const char sources[] =
+		"service_state { data_sources { ds_descriptor { name: 'linux.ftrace' } } }";
 
 	if (!strcmp(method, "GetTraceStats")) {
-		body.n_buffer_stats = 1;
-		body.buffer_stats = buffers;
-		stats.trace_stats = &body;
-		fake_reply_msg(&x->port, id, false, &stats.base);
+		fake_reply_text(&x->port, id, false, &pb__get_trace_stats_response__descriptor,
+				"trace_stats { buffer_stats { } }");
 	} else if (!strcmp(method, "QueryServiceState")) {
 		hear(x, "asked(%zu) ", len);
-		answer_state_in_parts(x, id);
+		fake_reply_text(&x->port, id, true, &pb__query_service_state_response__descriptor,
+				"service_state { producers { name: 'probes' } }");
+		fake_reply_text(&x->port, id, true, &pb__query_service_state_response__descriptor,
+				"%s", sources);
+		fake_reply_text(&x->port, id, false, &pb__query_service_state_response__descriptor,
+				"%s", sources);
 	} else {
 		fake_reply(&x->port, id, false, NULL, 0);
 	}
 }
 
-TEST_WITH(test_questions_are_answered, setup, teardown)
+TEST_WITH(questions_are_answered, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -397,7 +267,7 @@ static void answer_garbage(struct fixture *x, const char *method, uint64_t id, c
 	fake_reply(&x->port, id, false, "\x0a\xff\xff", 3);
 }
 
-TEST_WITH(test_answers_that_are_none, setup, teardown)
+TEST_WITH(answers_that_are_none, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -420,21 +290,20 @@ static void answer_events(struct fixture *x, const char *method, uint64_t id, co
 			  size_t len)
 {
 	Pb__ObserveEventsRequest *r = pb__observe_events_request__unpack(NULL, len, args);
-	Pb__ObserveEventsResponse m = PB__OBSERVE_EVENTS_RESPONSE__INIT;
-	Pb__ObservableEvents e = PB__OBSERVABLE_EVENTS__INIT;
+	static const char started[] = "events { all_data_sources_started: true }";
 
 	assert_int_equal(r->n_events_to_observe, 2);
 	assert_int_equal(r->events_to_observe[0], 2);
 	assert_int_equal(r->events_to_observe[1], 4);
 	pb__observe_events_request__free_unpacked(r, NULL);
-	e.has_all_data_sources_started = e.all_data_sources_started = true;
-	m.events = &e;
-	fake_reply_msg(&x->port, id, true, &m.base);
+	fake_reply_text(&x->port, id, true, &pb__observe_events_response__descriptor, "%s",
+			started);
 	fake_reply(&x->port, id, true, NULL, 0); /* without events */
-	fake_reply_msg(&x->port, id, false, &m.base);
+	fake_reply_text(&x->port, id, false, &pb__observe_events_response__descriptor, "%s",
+			started);
 }
 
-FIXTURE_TEST(test_events_come_until_the_last)
+FIXTURE_TEST(events_come_until_the_last)
 {
 	x->answer = answer_events;
 	consumer_observe(x->consumer, 2 | 4, on_event, x);
@@ -442,7 +311,7 @@ FIXTURE_TEST(test_events_come_until_the_last)
 	assert_string_equal(x->heard, "event(0,1) event(0,1) event(0,-1,$) ");
 }
 
-FIXTURE_TEST(test_the_observer_may_free_the_consumer)
+FIXTURE_TEST(the_observer_may_free_the_consumer)
 {
 	x->answer = answer_events;
 	x->free_after = 1;
@@ -461,7 +330,7 @@ static void answer_by_leaving(struct fixture *x, const char *method, uint64_t id
 		fake_hang_up(&x->port);
 }
 
-TEST_WITH(test_every_open_request_is_told_when_the_service_dies, setup, teardown)
+TEST_WITH(every_open_request_is_told_when_the_service_dies, setup, teardown)
 {
 	struct fixture *x = *state;
 
@@ -478,7 +347,7 @@ TEST_WITH(test_every_open_request_is_told_when_the_service_dies, setup, teardown
 	assert_int_equal(consumer_stats(x->consumer, on_stats, x), -EPIPE);
 }
 
-FIXTURE_TEST(test_a_callback_may_free_while_the_rest_is_told)
+FIXTURE_TEST(a_callback_may_free_while_the_rest_is_told)
 {
 	x->answer = answer_by_leaving;
 	x->free_after = 2;
@@ -491,7 +360,7 @@ FIXTURE_TEST(test_a_callback_may_free_while_the_rest_is_told)
 	assert_null(x->consumer);
 }
 
-FIXTURE_TEST(test_free_tells_nobody_and_the_service_sees_it)
+FIXTURE_TEST(free_tells_nobody_and_the_service_sees_it)
 {
 	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	run(x);

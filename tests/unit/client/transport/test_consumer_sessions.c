@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "client/transport/consumer.h"
-#include "unit/fake_port.h"
-#include "ipc/consumer_port.pb-c.h"
+#include "unit/client/consumer_rig.h"
 
-/* What the client heard, as text, and what the service got. */
-struct fixture {
-	struct event_base *loop;
-	struct fake_port port;
-	struct consumer *consumer;
-	char heard[512], got[512];
-};
-
-static void add(char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(char *text, const char *fmt, ...)
+/* Appends what the service got. */
+static void note(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct fixture *x, const char *fmt, ...)
 {
-	size_t n = strlen(text);
+	size_t n = strlen(x->got);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text + n, 512 - n, fmt, ap);
+	vsnprintf(x->got + n, sizeof(x->got) - n, fmt, ap);
 	va_end(ap);
 }
 
@@ -30,14 +21,14 @@ static void answer_clone(struct fixture *x, uint64_t id, const uint8_t *args, si
 
 	assert_non_null(m);
 	if (m->selector_case == PB__CLONE_SESSION_REQUEST__SELECTOR_UNIQUE_SESSION_NAME)
-		add(x->got, "name %s ", m->unique_session_name);
+		note(x, "name %s ", m->unique_session_name);
 	else
-		add(x->got, "id %llu ", (unsigned long long)m->session_id);
+		note(x, "id %llu ", (unsigned long long)m->session_id);
 	if (m->clone_trigger_name)
-		add(x->got, "for %s of %s %d at %llu after %llu ", m->clone_trigger_name,
-		    m->clone_trigger_producer_name, m->clone_trigger_trusted_producer_uid,
-		    (unsigned long long)m->clone_trigger_boot_time_ns,
-		    (unsigned long long)m->clone_trigger_delay_ms);
+		note(x, "for %s of %s %d at %llu after %llu ", m->clone_trigger_name,
+		     m->clone_trigger_producer_name, m->clone_trigger_trusted_producer_uid,
+		     (unsigned long long)m->clone_trigger_boot_time_ns,
+		     (unsigned long long)m->clone_trigger_delay_ms);
 	answer.has_success = true;
 	answer.success =
 		m->selector_case != PB__CLONE_SESSION_REQUEST__SELECTOR_UNIQUE_SESSION_NAME;
@@ -79,11 +70,9 @@ static void answer_enable(struct fixture *x, uint64_t id, const uint8_t *args, s
 	pb__enable_tracing_request__free_unpacked(m, NULL);
 }
 
-static void on_call(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
-		    size_t len)
+static void answer_by_method(struct fixture *x, const char *method, uint64_t id,
+			     const uint8_t *args, size_t len)
 {
-	struct fixture *x = p->ctx;
-
 	if (!strcmp(method, "CloneSession"))
 		answer_clone(x, id, args, len);
 	else if (!strcmp(method, "Attach"))
@@ -91,81 +80,39 @@ static void on_call(struct fake_port *p, const char *method, uint64_t id, const 
 	else if (!strcmp(method, "EnableTracing"))
 		answer_enable(x, id, args, len);
 	else
-		fake_refuse(p, id);
-}
-
-static void on_connected(void *ctx, int error)
-{
-	add(((struct fixture *)ctx)->heard, "connected(%d) ", error);
-}
-
-static void on_disconnected(void *ctx)
-{
-	add(((struct fixture *)ctx)->heard, "disconnected ");
-}
-
-static const struct consumer_ops ops = {on_connected, on_disconnected};
-
-/* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
-static void run(struct fixture *x)
-{
-	for (int turn = 0; turn < 200; turn++)
-		event_base_loop(x->loop, EVLOOP_NONBLOCK);
-}
-
-static int setup(void **state)
-{
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	*state = x;
-	x->loop = event_base_new();
-	x->port.methods = fake_consumer_methods;
-	x->port.n_methods = ARRAY_SIZE(fake_consumer_methods);
-	x->port.on_call = on_call;
-	x->port.ctx = x;
-	fake_port_open(&x->port, x->loop);
-	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
-	run(x);
-	x->heard[0] = '\0';
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-
-	consumer_free(x->consumer);
-	fake_port_close(&x->port);
-	event_base_free(x->loop);
-	free(x);
-	return 0;
+		fake_refuse(&x->port, id);
 }
 
 static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
 {
-	add(((struct fixture *)ctx)->heard, "cloned(%d,%d,%s) ", error, answer && answer->success,
-	    answer && answer->error ? answer->error : "");
+	hear(ctx, "cloned(%d,%d,%s) ", error, answer && answer->success,
+	     answer && answer->error ? answer->error : "");
 }
 
 static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)
 {
-	add(((struct fixture *)ctx)->heard, "attached(%d,%s) ", error,
-	    config && config->unique_session_name ? config->unique_session_name : "");
-}
-
-static void on_done(void *ctx, int error)
-{
-	add(((struct fixture *)ctx)->heard, "done(%d) ", error);
+	hear(ctx, "attached(%d,%s) ", error,
+	     config && config->unique_session_name ? config->unique_session_name : "");
 }
 
 static void on_ended(void *ctx, int error, const char *text)
 {
-	add(((struct fixture *)ctx)->heard, "ended(%d,%s) ", error, text);
+	hear(ctx, "ended(%d,%s) ", error, text);
 }
 
-#define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
+static int answering_setup(void **state)
+{
+	struct fixture *x;
 
-FIXTURE_TEST(clones_are_asked_for_by_number_or_by_name)
+	setup(state);
+	x = *state;
+	x->answer = answer_by_method;
+	return 0;
+}
+
+#define ANSWERING_TEST(name) TEST_STATE(name, answering_setup, teardown, struct fixture *x)
+
+ANSWERING_TEST(clones_are_asked_for_by_number_or_by_name)
 {
 	const struct consumer_clone_request number = {.session_id = 7}, name = {.name = "n"},
 					    best = {.session_id = CONSUMER_CLONE_FOR_BUGREPORT};
@@ -178,7 +125,7 @@ FIXTURE_TEST(clones_are_asked_for_by_number_or_by_name)
 	assert_string_equal(x->heard, "cloned(0,1,) cloned(0,0,not found) cloned(0,1,) ");
 }
 
-FIXTURE_TEST(clone_says_which_trigger_it_is_for)
+ANSWERING_TEST(clone_says_which_trigger_it_is_for)
 {
 	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
 	const struct consumer_clone_request request = {.session_id = 7, .trigger = &hit};
@@ -194,7 +141,7 @@ FIXTURE_TEST(clone_says_which_trigger_it_is_for)
 	assert_string_equal(x->got, "id 7 for late of app 1000 at 1234567890123 after 500 ");
 }
 
-FIXTURE_TEST(attaching_gives_the_config)
+ANSWERING_TEST(attaching_gives_the_config)
 {
 	assert_int_equal(consumer_attach(x->consumer, "key", on_attached, x), 0);
 	assert_int_equal(consumer_attach(x->consumer, "empty", on_attached, x), 0);
@@ -202,21 +149,21 @@ FIXTURE_TEST(attaching_gives_the_config)
 	assert_string_equal(x->heard, "attached(0,key) attached(0,) ");
 }
 
-FIXTURE_TEST(detaching_can_be_refused)
+ANSWERING_TEST(detaching_can_be_refused)
 {
 	assert_int_equal(consumer_detach(x->consumer, "key", on_done, x), 0);
 	run(x);
 	assert_string_equal(x->heard, "done(-71) ");
 }
 
-FIXTURE_TEST(end_of_a_session_is_awaited)
+ANSWERING_TEST(end_of_a_session_is_awaited)
 {
 	assert_int_equal(consumer_await_end(x->consumer, on_ended, x), 0);
 	run(x);
 	assert_string_equal(x->heard, "ended(0,why) ");
 }
 
-FIXTURE_TEST(service_that_goes_away_answers_all)
+ANSWERING_TEST(service_that_goes_away_answers_all)
 {
 	const struct consumer_clone_request number = {.session_id = 7};
 
