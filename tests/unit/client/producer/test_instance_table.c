@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens is written into one line of text, in its order: what instances ask of a source
- * ("start:7"), and what they answer to the service ("[started:7]").
+ * What happens is written into one line of text, in its order: what instances ask of a source ("start:7") and what they
+ * answer to the service ("[started:7]"). Most tests are text as well: what the service and the sources do, a step a line,
+ * and what comes of it, compared where there is an arrow (with nothing behind it: nothing came).
+ *
+ *	setup, start SOURCE ID	  of a source of `sources` (other names: there is none) and an instance
+ *	boosted ID POLICY PRIO	  the setup of an instance of "plain" with a priority boost
+ *	stop ID
+ *	flush FLUSH ID...	  the service asks for it; "last": before a stop, "clone": for a clone
+ *	clear ID...
+ *	started ID, stopped ID, flushed ID FLUSH
+ *				  the source answers, which it does by itself but after "later" (and "now" again)
+ *	fail ERROR		  sources cannot be created; 0: they can
+ *	turn			  of the event loop
+ *	end			  of the connection
  */
 
 #include <event2/event.h>
+#include <inttypes.h>
 
 #include "unit/test.h"
 #include "base/core/clock.h"
@@ -243,45 +256,117 @@ FIXTURE_TEST(a_consumer_is_root_only_by_a_word_that_can_be_believed)
 	env.trusts_consumers = false;
 }
 
-static void run(const char *name, unsigned id)
-{
-	Pb__DataSourceConfig c = config_of(name, id);
+/* ---- tests as text ---- */
 
+static void set_up_boosted(unsigned id, int policy, unsigned priority)
+{
+	Pb__PriorityBoostConfig b = PB__PRIORITY_BOOST_CONFIG__INIT;
+	Pb__DataSourceConfig c = config_of("plain", id);
+
+	b.has_policy = b.has_priority = true;
+	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
+	b.priority = priority;
+	c.priority_boost = &b;
 	instance_table_setup(all, id, &c);
-	instance_table_start(all, id, &c);
-	strbuf_clear(&story);
 }
 
-static void turn(void)
+/* Reads the numbers that stand in the text. */
+static size_t read_ids(const char *text, uint64_t *ids)
 {
-	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	size_t n = 0;
+	int used;
+
+	for (; sscanf(text, " %" SCNu64 "%n", &ids[n], &used) == 1; text += used)
+		n++;
+	return n;
 }
+
+static void step(const char *what, const char *rest)
+{
+	unsigned a = 0, b = 0, c = 0;
+	char source[32] = "";
+	uint64_t ids[8] = {0};
+	size_t n = read_ids(rest, ids);
+
+	sscanf(rest, "%u %u %u", &a, &b, &c);
+	if (sscanf(rest, " %31s %u", source, &b) == 2 &&
+	    (!strcmp(what, "setup") || !strcmp(what, "start"))) {
+		Pb__DataSourceConfig config = config_of(source, b);
+
+		(what[1] == 'e' ? instance_table_setup : instance_table_start)(all, b, &config);
+		return;
+	}
+	if (!strcmp(what, "boosted"))
+		set_up_boosted(a, (int)ids[1], c);
+	else if (!strcmp(what, "stop"))
+		instance_table_stop(all, a);
+	else if (!strcmp(what, "flush"))
+		instance_table_flush(all, ids + 1, n - 1, a,
+				     strstr(rest, "last")    ? FLUSH_REASON_STOP | FLUSH_BY_SERVICE
+				     : strstr(rest, "clone") ? FLUSH_REASON_CLONE | FLUSH_BY_SERVICE
+							     : 0);
+	else if (!strcmp(what, "clear"))
+		instance_table_clear(all, ids, n);
+	else if (!strcmp(what, "started"))
+		ds_started(fakes[a]->h);
+	else if (!strcmp(what, "stopped"))
+		ds_stopped(fakes[a]->h);
+	else if (!strcmp(what, "flushed"))
+		ds_flushed(fakes[a]->h, ids[1]);
+	else if (!strcmp(what, "later") || !strcmp(what, "now"))
+		answer_later = what[0] == 'l';
+	else if (!strcmp(what, "fail"))
+		create_result = -(int)a;
+	else if (!strcmp(what, "turn"))
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	else if (!strcmp(what, "end"))
+		instance_table_free(TAKE_PTR(all));
+	else
+		fail_msg("what is \"%s\"?", what);
+}
+
+static void play(const char *text)
+{
+	char line[256], what[32];
+	size_t len;
+	int used;
+
+	for (; *text; text += len + (text[len] == '\n')) {
+		char *arrow;
+
+		len = strcspn(text, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)len, text);
+		arrow = strstr(line, " ->");
+		if (arrow)
+			*arrow = '\0';
+		assert_int_equal(sscanf(line, "%31s%n", what, &used), 1);
+		step(what, line + used);
+		if (arrow && strcmp(story.s ? story.s : "", arrow + 3 + (arrow[3] == ' ')))
+			fail_msg("\"%s\" is followed by \"%s\"", line, story.s ? story.s : "");
+		if (arrow)
+			strbuf_clear(&story);
+	}
+	if (!all)
+		all = instance_table_new(sources, &env, &ops, NULL);
+}
+
+#define STORY(name, text)                                                                          \
+	FIXTURE_TEST(name)                                                                         \
+	{                                                                                          \
+		play(text);                                                                        \
+	}
 
 /* ---- life ---- */
 
-FIXTURE_TEST(a_whole_life)
-{
-	Pb__DataSourceConfig c = config_of("clearing", 7);
-	const uint64_t ids[] = {70};
-
-	instance_table_setup(all, 70, &c);
-	assert_story("create:7");
-	instance_table_setup(all, 70, &c); /* again: nothing */
-	instance_table_start(all, 70, &c);
-	assert_story("start:7 [started:70]");
-	instance_table_start(all, 70, &c);
-	assert_story("");
-	instance_table_flush(all, ids, 1, 5, 0);
-	assert_story("flush:7/5 [flushed/5]");
-	instance_table_clear(all, ids, 1);
-	assert_story("clear:7");
-	instance_table_stop(all, 70);
-	assert_story("stop:7 destroy:7 [stopped:70]");
-	turn();
-	assert_story("");
-	instance_table_stop(all, 70); /* unknown now */
-	assert_story("[stopped:70]");
-}
+STORY(a_whole_life, "setup clearing 7 -> create:7\n"
+		    "setup clearing 7 ->\n"
+		    "start clearing 7 -> start:7 [started:7]\n"
+		    "start clearing 7 ->\n"
+		    "flush 5 7 -> flush:7/5 [flushed/5]\n"
+		    "clear 7 -> clear:7\n"
+		    "stop 7 -> stop:7 destroy:7 [stopped:7]\n"
+		    "turn ->\n"
+		    "stop 7 -> [stopped:7]") /* it is unknown by now */
 
 FIXTURE_TEST(an_instance_asks_for_triggers)
 {
@@ -296,173 +381,84 @@ FIXTURE_TEST(an_instance_asks_for_triggers)
 	assert_story("[triggers:late,full/2]");
 }
 
-FIXTURE_TEST(answers_may_come_later)
-{
-	Pb__DataSourceConfig c = config_of("plain", 7);
-	const uint64_t ids[] = {70};
-
-	answer_later = true;
-	instance_table_setup(all, 70, &c);
-	instance_table_start(all, 70, &c);
-	assert_story("create:7 start:7");
-	ds_started(fakes[7]->h);
-	ds_started(fakes[7]->h);
-	assert_story("[started:70]");
-	instance_table_flush(all, ids, 1, 5, 0);
-	assert_story("flush:7/5");
-	ds_flushed(fakes[7]->h, 4); /* no such flush */
-	assert_story("");
-	ds_flushed(fakes[7]->h, 5);
-	ds_flushed(fakes[7]->h, 5);
-	assert_story("[flushed/5]");
-	ds_stopped(fakes[7]->h); /* nobody asked */
-	turn();
-	assert_story("");
-	instance_table_stop(all, 70);
-	instance_table_stop(all, 70);
-	assert_story("stop:7");
-	turn();
-	assert_story("");
-	ds_stopped(fakes[7]->h);
-	assert_story(""); /* not under its feet */
-	turn();
-	assert_story("destroy:7 [stopped:70]");
-}
+STORY(answers_may_come_later, "later\n"
+			      "setup plain 7\n"
+			      "start plain 7 -> create:7 start:7\n"
+			      "started 7\n"
+			      "started 7 -> [started:7]\n"
+			      "flush 5 7 -> flush:7/5\n"
+			      "flushed 7 4 ->\n" /* there is no such flush */
+			      "flushed 7 5\n"
+			      "flushed 7 5 -> [flushed/5]\n"
+			      "stopped 7\n" /* before it was asked to */
+			      "turn ->\n"
+			      "stop 7\n"
+			      "stop 7 -> stop:7\n"
+			      "turn ->\n"
+			      "stopped 7 ->\n" /* it is freed by the loop, not in its own call */
+			      "turn -> destroy:7 [stopped:7]")
 
 FIXTURE_TEST(a_start_without_setup_sets_up)
 {
-	Pb__DataSourceConfig c = config_of("plain", 7);
-
-	instance_table_start(all, 70, &c);
-	assert_story("create:7 start:7 [started:70]");
+	play("start plain 7 -> create:7 start:7 [started:7]");
 	instance_table_start(all, 71, NULL);
 	assert_story("[failed::-2] [started:71]");
-	instance_table_stop(all, 71);
-	assert_story("[stopped:71]");
+	play("stop 71 -> [stopped:71]");
 }
 
-FIXTURE_TEST(a_stop_before_the_start_destroys)
-{
-	Pb__DataSourceConfig c = config_of("plain", 7);
+STORY(a_stop_before_the_start_destroys, "setup plain 7\n"
+					"stop 7 -> create:7 destroy:7 [stopped:7]")
 
-	instance_table_setup(all, 70, &c);
-	instance_table_stop(all, 70);
-	assert_story("create:7 destroy:7 [stopped:70]");
-}
+STORY(what_fails_is_answered_all_the_same, "fail 13\n"
+					   "setup plain 7 -> [failed:plain:-13]\n"
+					   "start plain 7 -> [started:7]\n" /* not tried again */
+					   "setup nobody's 8 -> [failed:nobody's:-2]\n"
+					   "start nobody's 8 -> [started:8]\n"
+					   "flush 9 7 8 9 -> [flushed/9]\n"
+					   "clear 7 8 9 ->\n"
+					   "stop 7 -> [stopped:7]\n"
+					   "stop 8 -> [stopped:8]\n"
+					   "stop 9 -> [stopped:9]")
 
-FIXTURE_TEST(what_fails_is_answered_all_the_same)
-{
-	Pb__DataSourceConfig c = config_of("plain", 7), unknown = config_of("nobody's", 8);
-	const uint64_t ids[] = {70, 71, 72};
+STORY(the_end_stops_all_then_destroys_all,
+      "start plain 1\n"
+      "start plain 2\n"
+      "setup plain 3\n"
+      "later\n"
+      "start plain 4\n"
+      "stop 4 -> create:1 start:1 [started:1] create:2 start:2 [started:2] create:3 create:4 "
+      "start:4 stop:4\n"
+      "now\n" /* 4 is still about to */
+      "end -> stop:2 stop:1 destroy:4 destroy:3 destroy:2 destroy:1")
 
-	create_result = -EACCES;
-	instance_table_setup(all, 70, &c);
-	assert_story("[failed:plain:-13]");
-	instance_table_start(all, 70, &c); /* not tried again */
-	assert_story("[started:70]");
-	instance_table_setup(all, 71, &unknown);
-	assert_story("[failed:nobody's:-2]");
-	instance_table_start(all, 71, &unknown);
-	assert_story("[started:71]");
-	instance_table_flush(all, ids, 3, 9, 0);
-	assert_story("[flushed/9]");
-	instance_table_clear(all, ids, 3);
-	instance_table_stop(all, 70);
-	instance_table_stop(all, 71);
-	instance_table_stop(all, 72);
-	assert_story("[stopped:70] [stopped:71] [stopped:72]");
-}
+/* ---- priority ---- */
 
-FIXTURE_TEST(the_end_stops_all_then_destroys_all)
-{
-	Pb__DataSourceConfig c = config_of("plain", 3);
+STORY(the_strongest_boost_counts, "start plain 1 -> create:1 start:1 [started:1]\n"
+				  "boosted 2 1 10 -> create:2 [boost:1/10]\n"
+				  "boosted 3 1 5 -> create:3\n"
+				  "boosted 4 1 10 -> create:4\n"
+				  "boosted 5 2 1 -> create:5 [boost:3/1]\n"
+				  "boosted 6 1 20 -> create:6\n"
+				  "stop 5 -> destroy:5 [boost:1/20] [stopped:5]\n"
+				  "stop 6 -> destroy:6 [boost:1/10] [stopped:6]\n"
+				  "stop 2 -> destroy:2 [stopped:2]\n"
+				  "stop 4 -> destroy:4 [boost:1/5] [stopped:4]\n"
+				  "stop 3 -> destroy:3 [boost:0/0] [stopped:3]")
 
-	run("plain", 1);
-	run("plain", 2);
-	instance_table_setup(all, 3, &c);
-	answer_later = true;
-	run("plain", 4);
-	instance_table_stop(all, 4); /* it is still about to */
-	strbuf_clear(&story);
-	answer_later = false;
-	instance_table_free(all);
-	assert_story("stop:2 stop:1 destroy:4 destroy:3 destroy:2 destroy:1");
-	all = instance_table_new(sources, &env, &ops, NULL);
-}
+/* Events are lost while it waits: such a source has priority where its config does not say which. */
+STORY(a_timely_source_is_boosted, "setup timely 1 -> create:1 [boost:2/0]\n"
+				  "boosted 2 1 3 -> create:2\n"
+				  "stop 1 -> destroy:1 [boost:1/3] [stopped:1]")
 
-static void set_up_boosted(unsigned id, int policy, unsigned priority)
-{
-	Pb__PriorityBoostConfig b = PB__PRIORITY_BOOST_CONFIG__INIT;
-	Pb__DataSourceConfig c = config_of("plain", id);
+STORY(a_boost_without_an_instance_is_none, "boosted 1 1 21 -> create:1 [bad boost:plain]\n"
+					   "fail 5\n"
+					   "boosted 2 2 50 -> [failed:plain:-5]")
 
-	b.has_policy = b.has_priority = true;
-	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
-	b.priority = priority;
-	c.priority_boost = &b;
-	instance_table_setup(all, id, &c);
-}
+STORY(a_boost_ends_with_the_connection, "boosted 1 2 50 -> create:1 [boost:3/50]\n"
+					"boosted 2 1 20 -> create:2\n"
+					"end -> destroy:2 destroy:1 [boost:0/0]")
 
-FIXTURE_TEST(the_strongest_boost_counts)
-{
-	run("plain", 1);
-	strbuf_clear(&story);
-	set_up_boosted(2, 1, 10);
-	assert_story("create:2 [boost:1/10]");
-	set_up_boosted(3, 1, 5);
-	set_up_boosted(4, 1, 10);
-	assert_story("create:3 create:4");
-	set_up_boosted(5, 2, 1);
-	assert_story("create:5 [boost:3/1]");
-	set_up_boosted(6, 1, 20);
-	instance_table_stop(all, 5);
-	assert_story("create:6 destroy:5 [boost:1/20] [stopped:5]");
-	instance_table_stop(all, 6);
-	assert_story("destroy:6 [boost:1/10] [stopped:6]");
-	instance_table_stop(all, 2);
-	assert_story("destroy:2 [stopped:2]");
-	instance_table_stop(all, 4);
-	assert_story("destroy:4 [boost:1/5] [stopped:4]");
-	instance_table_stop(all, 3);
-	assert_story("destroy:3 [boost:0/0] [stopped:3]");
-}
-
-/* What a source does late is lost: it has priority where its config does not say which. */
-FIXTURE_TEST(a_source_that_has_to_be_in_time_is_boosted)
-{
-	Pb__DataSourceConfig c = config_of("timely", 1);
-
-	instance_table_setup(all, 1, &c);
-	assert_story("create:1 [boost:2/0]");
-	set_up_boosted(2, 1, 3);
-	assert_story("create:2");
-	instance_table_stop(all, 1);
-	instance_table_free(all);
-	all = instance_table_new(sources, &env, &ops, NULL);
-	assert_true(strstr(story.s, "[boost:1/3]") != NULL);
-	strbuf_clear(&story);
-}
-
-FIXTURE_TEST(a_boost_without_an_instance_is_none)
-{
-	set_up_boosted(1, 1, 21);
-	assert_story("create:1 [bad boost:plain]");
-	create_result = -EIO;
-	set_up_boosted(2, 2, 50);
-	assert_story("[failed:plain:-5]");
-	create_result = 0;
-}
-
-FIXTURE_TEST(a_boost_ends_with_the_connection)
-{
-	set_up_boosted(1, 2, 50);
-	set_up_boosted(2, 1, 20);
-	strbuf_clear(&story);
-	instance_table_free(all);
-	assert_story("destroy:2 destroy:1 [boost:0/0]");
-	all = instance_table_new(sources, &env, &ops, NULL);
-}
-
-FIXTURE_TEST(there_is_a_limit)
+FIXTURE_TEST(instances_have_a_limit)
 {
 	Pb__DataSourceConfig c = config_of("nobody's", 8);
 
@@ -482,71 +478,42 @@ FIXTURE_TEST(there_is_a_limit)
 
 /* ---- flushes ---- */
 
-FIXTURE_TEST(a_flush_waits_for_all_it_names)
-{
-	const uint64_t ids[] = {3, 1, 99};
+#define RUNNING(id) "start plain " #id " -> create:" #id " start:" #id " [started:" #id "]\n"
 
-	run("plain", 1);
-	run("plain", 2);
-	run("clearing", 3);
-	answer_later = true;
-	instance_table_flush(all, ids, 3, 5, 0);
-	assert_story("flush:3/5 flush:1/5");
-	ds_flushed(fakes[1]->h, 5);
-	ds_flushed(fakes[1]->h, 5);
-	ds_flushed(fakes[2]->h, 5); /* was not asked */
-	assert_story("");
-	ds_flushed(fakes[3]->h, 5);
-	assert_story("[flushed/5]");
-	instance_table_flush(all, NULL, 0, 6, 0);
-	assert_story("[flushed/6]");
-}
+STORY(a_flush_waits_for_all_it_names,
+      RUNNING(1) RUNNING(2) "start clearing 3 -> create:3 start:3 [started:3]\n"
+			    "later\n"
+			    "flush 5 3 1 99 -> flush:3/5 flush:1/5\n"
+			    "flushed 1 5\n"
+			    "flushed 1 5\n"
+			    "flushed 2 5 ->\n" /* was not asked */
+			    "flushed 3 5 -> [flushed/5]\n"
+			    "flush 6 -> [flushed/6]")
 
 /* The service takes an answer for all flushes before it, too. */
-FIXTURE_TEST(flushes_are_answered_in_order)
-{
-	const uint64_t one[] = {1}, two[] = {2};
+STORY(flushes_are_answered_in_order, RUNNING(1) RUNNING(2) "later\n"
+							   "flush 5 1 -> flush:1/5\n"
+							   "flush 6 2 -> flush:2/6\n"
+							   "flush 7 ->\n"
+							   "flushed 2 6 ->\n"
+							   "flushed 1 5 -> [flushed/7]")
 
-	run("plain", 1);
-	run("plain", 2);
-	answer_later = true;
-	instance_table_flush(all, one, 1, 5, 0);
-	instance_table_flush(all, two, 1, 6, 0);
-	instance_table_flush(all, NULL, 0, 7, 0);
-	assert_story("flush:1/5 flush:2/6");
-	ds_flushed(fakes[2]->h, 6);
-	assert_story("");
-	ds_flushed(fakes[1]->h, 5);
-	assert_story("[flushed/7]");
-}
-
-FIXTURE_TEST(a_flush_does_not_wait_for_what_has_stopped)
-{
-	const uint64_t ids[] = {1, 2};
-
-	run("plain", 1);
-	run("plain", 2);
-	answer_later = true;
-	instance_table_flush(all, ids, 2, 5, 0);
-	ds_flushed(fakes[2]->h, 5);
-	answer_later = false;
-	strbuf_clear(&story);
-	instance_table_stop(all, 1);
-	assert_story("stop:1 destroy:1 [stopped:1] [flushed/5]");
-	answer_later = true;
-	instance_table_stop(all, 2);
-	strbuf_clear(&story);
-	instance_table_flush(all, ids, 2, 6, 0); /* stopping: not asked any more */
-	assert_story("[flushed/6]");
-}
+STORY(a_flush_does_not_wait_for_what_has_stopped,
+      RUNNING(1) RUNNING(2) "later\n"
+			    "flush 5 1 2 -> flush:1/5 flush:2/5\n"
+			    "flushed 2 5 ->\n"
+			    "now\n"
+			    "stop 1 -> stop:1 destroy:1 [stopped:1] [flushed/5]\n"
+			    "later\n"
+			    "stop 2 -> stop:2\n"
+			    "flush 6 1 2 -> [flushed/6]") /* it stops: not asked any more */
 
 FIXTURE_TEST(a_flush_without_an_answer_times_out)
 {
 	const uint64_t ids[] = {1};
 	uint64_t start = clock_mono_ns();
 
-	run("plain", 1);
-	answer_later = true;
+	play(RUNNING(1) "later");
 	instance_table_flush(all, ids, 1, 5, 0);
 	instance_table_flush(all, ids, 1, 6, 0);
 	strbuf_clear(&story);
@@ -563,23 +530,14 @@ FIXTURE_TEST(a_flush_without_an_answer_times_out)
 	assert_story("");
 }
 
-FIXTURE_TEST(a_flush_before_a_stop_says_so)
-{
-	const uint64_t ids[] = {1};
-
-	run("plain", 1);
-	instance_table_flush(all, ids, 1, 5, FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
-	assert_story("flush:1/5 last [flushed/5]");
-	instance_table_flush(all, ids, 1, 6, FLUSH_REASON_CLONE | FLUSH_BY_SERVICE);
-	assert_story("flush:1/6 [flushed/6]");
-}
+STORY(a_flush_before_a_stop_says_so, RUNNING(1) "flush 5 1 last -> flush:1/5 last [flushed/5]\n"
+						"flush 6 1 clone -> flush:1/6 [flushed/6]")
 
 FIXTURE_TEST(many_open_flushes_end_the_oldest)
 {
 	const uint64_t ids[] = {1};
 
-	run("plain", 1);
-	answer_later = true;
+	play(RUNNING(1) "later");
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX_FLUSHES; i++)
 		instance_table_flush(all, ids, 1, i, 0);
 	strbuf_clear(&story);
