@@ -179,6 +179,13 @@ static inline void stage_start(struct stage *g, const char *config)
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
 }
 
+/* The session begins; its producer, if it has one, has not got all commands. */
+static inline void stage_begin(struct stage *g, const char *config)
+{
+	g->enable = peer_enable(g->cons, config);
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+}
+
 /* The session is set up, and starts later. */
 static inline void stage_configure(struct stage *g, const char *config)
 {
@@ -227,6 +234,24 @@ static inline void stage_write(struct stage *g, uint32_t page, uint16_t writer, 
 	}
 }
 
+/* n packets of this text, in chunks 0 to n - 1 of writer 1, through so many pages. */
+static inline void stage_write_many(struct stage *g, uint32_t n, uint32_t pages, const char *text)
+{
+	for (uint32_t i = 0; i < n; i++)
+		stage_write(g, i % pages, 1, i, text);
+}
+
+/* n times the same character. Stays until the next call. */
+static inline const char *stage_text(char c, size_t n)
+{
+	static char text[8192];
+
+	assert_true(n < sizeof(text));
+	memset(text, c, n);
+	text[n] = '\0';
+	return text;
+}
+
 /* A chunk of n fragments of no bytes. */
 static inline void stage_write_empty(struct stage *g, uint32_t page, uint16_t writer,
 				     uint32_t chunk_id, uint16_t n)
@@ -247,6 +272,14 @@ static inline void stage_read(struct stage *g)
 {
 	peer_packets_free(&g->got);
 	assert_true(peer_read(g->cons, &g->got));
+}
+
+/* The field in the first packet of g->got that has it. */
+static inline void stage_field(struct stage *g, uint32_t id, struct pb_field *ret)
+{
+	int i = peer_find_packet(&g->got, 0, id);
+
+	assert_true(i >= 0 && peer_packet_field(&g->got, (size_t)i, id, ret));
 }
 
 /* How many packets of the text come out of the buffers now. */

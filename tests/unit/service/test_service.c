@@ -80,12 +80,10 @@ STAGE_TEST(machine_has_a_name)
 /* With everything in flight: a session, a pending flush, a read that waits for its reader. */
 STAGE_TEST(service_ends_in_the_middle_of_anything)
 {
-	char text[3501];
+	const char *text = stage_text('x', 3500);
 
 	stage_start(g, "buffers { size_kb: 4096 } data_sources { config { name: 'src' } } "
 		       "flush_period_ms: 1 duration_ms: 5000");
-	memset(text, 'x', 3500);
-	text[3500] = 0;
 	for (uint32_t i = 0; i < 300; i++) {
 		const char *t = text;
 

@@ -217,6 +217,18 @@ static inline int teardown(void **state)
 	return 0;
 }
 
+/* A test with another buffer. */
+#define BUFFER_TEST(name, size, policy)                                                            \
+	static void name##_in(struct trace_buffer *b);                                             \
+	TEST(name)                                                                                 \
+	{                                                                                          \
+		struct trace_buffer *b = buffer_of(size, policy);                                  \
+                                                                                                   \
+		name##_in(b);                                                                      \
+		trace_buffer_free(b);                                                              \
+	}                                                                                          \
+	static void name##_in(struct trace_buffer *b)
+
 #define IN_64K(name) TEST_STATE(name, setup_64k, teardown, struct trace_buffer *b)
 #define IN_4K(name) TEST_STATE(name, setup_4k, teardown, struct trace_buffer *b)
 

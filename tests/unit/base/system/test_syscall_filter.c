@@ -38,21 +38,9 @@ static bool filtered_by(const struct syscall_list *calls, bool (*run)(void), cha
 	return status == 0;
 }
 
-static bool filtered(bool (*run)(void), char text[static 1000])
+static int lines(const char *text)
 {
-	return filtered_by(&list, run, text);
-}
-
-/* Under a sanitizer even the end of a process makes calls that the service does not. */
-static void skip_under_sanitizers(void)
-{
-	if (BUILT_WITH_SANITIZER)
-		skip();
-}
-
-static unsigned lines(const char *text)
-{
-	unsigned n = 0;
+	int n = 0;
 
 	for (; *text; text++)
 		n += *text == '\n';
@@ -135,17 +123,6 @@ static bool dies_of_abort(void)
 	abort();
 }
 
-TEST(what_a_service_never_does_fails)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(no_process_no_program_no_socket, text));
-	/* A line for each but fork, which fails in silence. */
-	assert_int_equal(lines(text), 3);
-	assert_non_null(strstr(text, "does not allow system call"));
-}
-
 static bool opens_for_reading(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0;
@@ -170,72 +147,38 @@ static bool opens_for_reading_only(void)
 	return opens_for_reading();
 }
 
-TEST(files_are_opened_for_writing_where_the_list_does_not_forbid_it)
+TEST(filtered_processes_do_what_the_list_allows)
 {
+	static const struct {
+		const char *what;
+		const struct syscall_list *list;
+		bool (*run)(void);
+		bool succeeds;
+		int lines; /* on stderr: one a refused system call; -1: not compared */
+	} rows[] = {
+		/* fork fails without a message */
+		{"no process, program, socket", &list, no_process_no_program_no_socket, true, 3},
+		{"opening files for writing", &list, opens_for_writing, true, 0},
+		{"opening files to read only", &reads_only, opens_for_reading_only, true, 1},
+		{"no fork, signals blocked", &list, no_process_with_signals_blocked, true, -1},
+		{"no executable memory", &list, no_memory_to_run, true, -1},
+		{"its own priority and limits only", &list, nobody_elses_priority, true, -1},
+		{"each call is told once", &list, the_same_a_hundred_times, true, 1},
+		{"the work of a service", &list, the_daily_work, true, 0},
+		{"a signal that was sent", &list, sent_signal_changes_no_result, true, 0},
+		{"an assertion still ends it", &list, dies_of_abort, false, 0},
+	};
 	char text[1000];
 
-	skip_under_sanitizers();
-	assert_true(filtered(opens_for_writing, text));
-	assert_true(filtered_by(&reads_only, opens_for_reading_only, text));
-	assert_int_equal(lines(text), 1);
-}
+	if (BUILT_WITH_SANITIZER)
+		skip(); /* even the end of a process makes calls that the service does not */
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool success = filtered_by(rows[i].list, rows[i].run, text);
 
-TEST(a_fork_fails_while_signals_are_blocked)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(no_process_with_signals_blocked, text));
-}
-
-TEST(no_memory_becomes_executable)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(no_memory_to_run, text));
-}
-
-TEST(priority_and_limits_of_ourselves_only)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(nobody_elses_priority, text));
-}
-
-TEST(each_call_is_told_once)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(the_same_a_hundred_times, text));
-	assert_int_equal(lines(text), 1);
-}
-
-TEST(the_work_of_a_service_goes_on_in_silence)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(the_daily_work, text));
-	assert_string_equal(text, "");
-}
-
-TEST(signal_that_was_sent_does_nothing)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_true(filtered(sent_signal_changes_no_result, text));
-	assert_string_equal(text, "");
-}
-
-TEST(an_assertion_still_ends_it)
-{
-	char text[1000];
-
-	skip_under_sanitizers();
-	assert_false(filtered(dies_of_abort, text));
-	assert_string_equal(text, "");
+		if (success != rows[i].succeeds ||
+		    (rows[i].lines >= 0 && lines(text) != rows[i].lines))
+			fail_msg("%s: %d, %d lines: %s", rows[i].what, success, lines(text), text);
+		if (rows[i].lines > 0)
+			assert_non_null(strstr(text, "does not allow system call"));
+	}
 }

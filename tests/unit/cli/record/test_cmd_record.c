@@ -302,12 +302,6 @@ FIXTURE_TEST(test_a_config_file)
 
 /* ---- not good ---- */
 
-FIXTURE_TEST(test_two_signals_throw_it_away)
-{
-	interrupt_twice("GetTraceStats");
-	expect("-o x.pftrace sched", 1, "", "aborted", NULL);
-}
-
 FIXTURE_TEST(test_a_refused_config_leaves_no_file)
 {
 	service.end_at_once = true;
@@ -351,7 +345,7 @@ FIXTURE_TEST(test_what_a_service_that_dies_has_written_is_saved_up_to_the_last_w
 
 /* ---- a trace that is written while it is recorded ---- */
 
-FIXTURE_TEST(test_what_is_thrown_away_has_no_file)
+FIXTURE_TEST(test_two_signals_throw_it_away)
 {
 	interrupt_twice("GetTraceStats");
 	expect("-o x.pftrace sched", 1, "", "aborted: nothing was saved", NULL);
@@ -406,7 +400,6 @@ FIXTURE_TEST(test_an_empty_trace_is_no_success)
 	expect("-c c.cfg -o x.pftrace", 1, NULL, "no trigger was activated", NULL);
 }
 
-/* The producer could not use ftrace, and the trace says so. */
 /* ---- snapshots ---- */
 
 #define SNAPSHOTS                                                                                  \
@@ -446,6 +439,7 @@ FIXTURE_TEST(test_a_recorder_that_cannot_be)
 	check_files("");
 }
 
+/* The producer could not use ftrace, and the trace says so. */
 FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 {
 	static const char why[] = "there is no tracefs that this process may use";

@@ -145,6 +145,19 @@ static void read_log(struct strbuf *b)
 	assert_int_equal(fs_read_file(path, 10000, b), 0);
 }
 
+static void write_programs(const char *service, const char *probes)
+{
+	write_program("sondad", service);
+	write_program("sonda-probes", probes);
+}
+
+/* Ends the daemons, of which nothing is left. */
+static void end(void)
+{
+	private_daemons_free(TAKE_PTR(daemons));
+	assert_int_equal(leftovers(), 0);
+}
+
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
@@ -154,8 +167,7 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	struct stat st;
 	char parent[128];
 
-	write_program("sondad", SERVICE FOREVER);
-	write_program("sonda-probes", PROBES FOREVER);
+	write_programs(SERVICE FOREVER, PROBES FOREVER);
 	assert_int_equal(start(), 0);
 	assert_string_equal(heard, "ready ");
 	/* The socket lies where nobody else may look. */
@@ -167,14 +179,12 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	assert_true(str_starts(parent, tmp));
 	assert_false(private_daemons_have_failed(daemons, NULL));
 
-	private_daemons_free(daemons);
-	daemons = NULL;
+	end();
 	read_log(&log);
 	assert_int_equal(sscanf(log.s, "service %d\nprobes %d\n", &service, &probes), 2);
 	assert_non_null(strstr(log.s, "probes-end\nservice-end\n"));
 	assert_int_equal(kill(service, 0), -1);
 	assert_int_equal(kill(probes, 0), -1);
-	assert_int_equal(leftovers(), 0);
 	strbuf_deinit(&log);
 }
 
@@ -182,8 +192,8 @@ FIXTURE_TEST(test_the_service_alone_is_told_the_output_folder)
 {
 	struct strbuf log = {0};
 
-	write_program("sondad", "echo \"service($*)\" >>$LOG\n" SERVICE FOREVER);
-	write_program("sonda-probes", "echo \"probes($*)\" >>$LOG\n" PROBES FOREVER);
+	write_programs("echo \"service($*)\" >>$LOG\n" SERVICE FOREVER,
+		       "echo \"probes($*)\" >>$LOG\n" PROBES FOREVER);
 	assert_int_equal(start_with("/a/folder/trace"), 0);
 	assert_string_equal(heard, "ready ");
 	read_log(&log);
@@ -194,32 +204,25 @@ FIXTURE_TEST(test_the_service_alone_is_told_the_output_folder)
 
 FIXTURE_TEST(test_a_service_that_does_not_start)
 {
-	write_program("sondad", "echo '<3>sondad: no memory' >&2; exit 1\n");
-	write_program("sonda-probes", PROBES FOREVER);
+	write_programs("echo '<3>sondad: no memory' >&2; exit 1\n", PROBES FOREVER);
 	assert_int_equal(start(), 0);
 	assert_non_null(strstr(heard, "failed(sondad ended with exit code 1: sondad: no memory) "));
-	private_daemons_free(daemons);
-	daemons = NULL;
-	assert_int_equal(leftovers(), 0);
+	end();
 }
 
 FIXTURE_TEST(test_a_producer_that_does_not_start)
 {
-	write_program("sondad", SERVICE FOREVER);
-	write_program("sonda-probes", "exit 3\n");
+	write_programs(SERVICE FOREVER, "exit 3\n");
 	assert_int_equal(start(), 0);
 	assert_string_equal(heard, "failed(sonda-probes ended with exit code 3) ");
-	private_daemons_free(daemons);
-	daemons = NULL;
-	assert_int_equal(leftovers(), 0);
+	end();
 }
 
 FIXTURE_TEST(test_a_producer_that_ends_later)
 {
 	struct timeval limit = {20, 0};
 
-	write_program("sondad", SERVICE FOREVER);
-	write_program("sonda-probes", PROBES "sleep 0.3; kill -SEGV $$\n");
+	write_programs(SERVICE FOREVER, PROBES "sleep 0.3; kill -SEGV $$\n");
 	assert_int_equal(start(), 0);
 	assert_string_equal(heard, "ready ");
 	event_base_loopexit(loop, &limit);
@@ -233,8 +236,7 @@ FIXTURE_TEST(test_a_service_that_ends_later)
 {
 	struct timeval limit = {20, 0};
 
-	write_program("sondad", SERVICE "sleep 0.5; kill -SEGV $$\n");
-	write_program("sonda-probes", PROBES FOREVER);
+	write_programs(SERVICE "sleep 0.5; kill -SEGV $$\n", PROBES FOREVER);
 	assert_int_equal(start(), 0);
 	event_base_loopexit(loop, &limit);
 	event_base_dispatch(loop);
@@ -243,8 +245,8 @@ FIXTURE_TEST(test_a_service_that_ends_later)
 
 FIXTURE_TEST(test_warnings_come_through)
 {
-	write_program("sondad", "echo '<4>sondad: careful' >&2\n" SERVICE FOREVER);
-	write_program("sonda-probes", "echo '<6>sonda-probes: chatter' >&2\n" PROBES FOREVER);
+	write_programs("echo '<4>sondad: careful' >&2\n" SERVICE FOREVER,
+		       "echo '<6>sonda-probes: chatter' >&2\n" PROBES FOREVER);
 	assert_int_equal(start(), 0);
 	assert_string_equal(heard, "[sondad: careful] ready ");
 }
@@ -273,8 +275,7 @@ FIXTURE_TEST(test_a_long_tmpdir_gives_way)
 {
 	char path[200];
 
-	write_program("sondad", SERVICE FOREVER);
-	write_program("sonda-probes", PROBES FOREVER);
+	write_programs(SERVICE FOREVER, PROBES FOREVER);
 	memset(path, 'x', sizeof(path));
 	memcpy(path, "/tmp/", 5);
 	path[sizeof(path) - 1] = '\0';
@@ -318,9 +319,7 @@ FIXTURE_TEST(test_free_in_the_middle_of_starting)
 	write_program("sondad", "exec sleep 100\n");
 	assert_int_equal(private_daemons_start(loop, NULL, &ops, NULL, &e, &daemons), 0);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
-	private_daemons_free(daemons);
-	daemons = NULL;
+	end();
 	assert_string_equal(heard, "");
-	assert_int_equal(leftovers(), 0);
 	private_daemons_free(NULL);
 }

@@ -3,6 +3,14 @@
 #include "unit/test.h"
 #include "unit/cli/record_session_fixture.h"
 
+/* For another session. */
+static void forget(struct fixture *x)
+{
+	record_session_free(TAKE_PTR(x->session));
+	x->heard[0] = '\0';
+	x->ended = false;
+}
+
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
 FIXTURE_TEST(test_a_recording_whose_time_is_over)
@@ -98,9 +106,7 @@ TEST_WITH(test_refused_questions_will_do_as_well, setup, teardown)
 	x->service.end_at_once = true;
 	start(x);
 	assert_string_equal(x->heard, "recording stopped(0) one two stats(1,5) end(0,) ");
-	record_session_free(TAKE_PTR(x->session));
-	x->heard[0] = '\0';
-	x->ended = false;
+	forget(x);
 	x->service.refuse = "GetTraceStats";
 	start(x);
 	assert_string_equal(x->heard, BEGIN "stopped(0) one two state(1,3) end(0,) ");
@@ -159,17 +165,12 @@ FIXTURE_TEST(test_the_start_with_an_old_service)
 	x->service.port.n_methods = ARRAY_SIZE(no_observe);
 	start(x);
 	assert_string_equal(x->heard, "recording stats(0,5) started ");
-	record_session_free(TAKE_PTR(x->session));
-
-	x->heard[0] = '\0';
+	forget(x);
 	x->service.enable_error = "no";
 	x->service.end_at_once = true;
 	start(x);
 	assert_string_equal(x->heard, "recording end(-71,the tracing service says: no) ");
-	record_session_free(TAKE_PTR(x->session));
-
-	x->heard[0] = '\0';
-	x->ended = false;
+	forget(x);
 	x->service.end_at_once = false;
 	x->service.port.n_methods = 5;
 	start(x);
@@ -225,9 +226,7 @@ FIXTURE_TEST(test_a_method_that_is_refused_or_missing)
 	start(x);
 	assert_string_equal(x->heard, BEGIN
 			    "stopped(0) end(-71,the tracing service refused reading the trace) ");
-	record_session_free(TAKE_PTR(x->session));
-	x->heard[0] = '\0';
-	x->ended = false;
+	forget(x);
 	x->service.port.methods = few;
 	x->service.port.n_methods = 1;
 	start(x);
@@ -261,9 +260,7 @@ FIXTURE_TEST(test_a_service_that_dies)
 			 "end(-32,the tracing service disconnected during %s) ", cases[i].heard);
 		assert_true(x->ended);
 		assert_non_null(strstr(x->heard, expected));
-		record_session_free(TAKE_PTR(x->session));
-		x->heard[0] = '\0';
-		x->ended = false;
+		forget(x);
 	}
 }
 

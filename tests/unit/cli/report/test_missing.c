@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "config/text.h"
 #include "unit/cli/kernel_events.h"
+#include "unit/proto_text.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/missing_events.h"
 
@@ -23,12 +23,7 @@ static int teardown(void **state)
 
 static Pb__TraceConfig *config_of(const char *text)
 {
-	struct strbuf errors = {0};
-	ProtobufCMessage *m;
-
-	if (text_parse(&pb__trace_config__descriptor, "test", text, strlen(text), &errors, &m))
-		fail_msg("%s", errors.s);
-	return (Pb__TraceConfig *)m;
+	return (Pb__TraceConfig *)proto_parse(&pb__trace_config__descriptor, text);
 }
 
 static void check_events(const char *text, const struct ftrace_scan *ftrace,
@@ -181,65 +176,47 @@ TEST(test_every_event_is_missing)
 
 /* ---- data sources ---- */
 
+/* Which sources of a config are missing at a service, or NULL, and which it leaves out; at most one of each. */
+static void check_sources(const char *source, const char *state, const char *missing_one,
+			  const char *left_out_one)
+{
+	ProtobufCMessage *service = proto_parse(&pb__tracing_service_state__descriptor, state);
+	struct name_list missing = {0}, left_out = {0};
+	Pb__TraceConfig *config = config_of(source);
+
+	missing_sources(config, (Pb__TracingServiceState *)service, &missing, &left_out);
+	assert_int_equal(missing.n, missing_one != NULL);
+	if (missing_one)
+		assert_string_equal(missing.names[0], missing_one);
+	assert_int_equal(left_out.n, left_out_one != NULL);
+	if (left_out_one)
+		assert_string_equal(left_out.names[0], left_out_one);
+	name_list_deinit(&missing);
+	name_list_deinit(&left_out);
+	pb__trace_config__free_unpacked(config, NULL);
+	protobuf_c_message_free_unpacked(service, NULL);
+}
+
 TEST(test_sources_that_nobody_registered)
 {
-	Pb__TracingServiceState__DataSource a = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, b = a,
-					    c = a;
-	Pb__TracingServiceState__DataSource *sources[] = {&a, &b, &c};
-	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT, nameless = d;
-	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
-	struct name_list missing = {0}, left_out = {0};
-	Pb__TraceConfig *config;
-
-	d.name = (char *)"linux.ftrace";
-	b.ds_descriptor = &nameless;
-	c.ds_descriptor = &d;
-	service.n_data_sources = 3;
-	service.data_sources = sources;
-	config = config_of("data_sources { config { name: 'linux.ftrace' } }"
-			   "data_sources { config { name: 'linux.perf' } }"
-			   "data_sources { config { name: 'linux.perf' } }"
-			   "data_sources { config { } } data_sources { }");
-	missing_sources(config, &service, &missing, &left_out);
-	assert_int_equal(left_out.n, 0);
-	assert_int_equal(missing.n, 1);
-	assert_string_equal(missing.names[0], "linux.perf");
-	assert_true(asks_for_ftrace(config) == false); /* no ftrace_config: nothing of it */
-	name_list_deinit(&missing);
-	pb__trace_config__free_unpacked(config, NULL);
+	check_sources("data_sources { config { name: 'linux.ftrace' } }"
+		      "data_sources { config { name: 'linux.perf' } }"
+		      "data_sources { config { name: 'linux.perf' } }"
+		      "data_sources { config { } } data_sources { }",
+		      "data_sources { } data_sources { ds_descriptor { } }"
+		      "data_sources { ds_descriptor { name: 'linux.ftrace' } }",
+		      "linux.perf", NULL);
 }
 
 /* Two producers of "src": prod.a on this machine, prod.b on the machine "far". */
 static void check_left_out(const char *source, const char *expected)
 {
-	Pb__TracingServiceState__Producer a = PB__TRACING_SERVICE_STATE__PRODUCER__INIT, b = a;
-	Pb__TracingServiceState__Producer *producers[] = {&a, &b};
-	Pb__TracingServiceState__DataSource x = PB__TRACING_SERVICE_STATE__DATA_SOURCE__INIT, y = x;
-	Pb__TracingServiceState__DataSource *sources[] = {&x, &y};
-	Pb__DataSourceDescriptor d = PB__DATA_SOURCE_DESCRIPTOR__INIT;
-	Pb__TracingServiceState service = PB__TRACING_SERVICE_STATE__INIT;
-	struct name_list missing = {0}, left_out = {0};
-	Pb__TraceConfig *config = config_of(source);
-
-	a.id = x.producer_id = 1;
-	a.name = (char *)"prod.a";
-	b.id = y.producer_id = 2;
-	b.name = (char *)"prod.b";
-	b.has_machine_id = true;
-	b.machine_id = 77;
-	b.machine_name = (char *)"far";
-	d.name = (char *)"src";
-	x.ds_descriptor = y.ds_descriptor = &d;
-	service.n_producers = service.n_data_sources = 2;
-	service.producers = producers;
-	service.data_sources = sources;
-	missing_sources(config, &service, &missing, &left_out);
-	assert_int_equal(missing.n, 0);
-	assert_int_equal(left_out.n, *expected ? 1 : 0);
-	if (*expected)
-		assert_string_equal(left_out.names[0], expected);
-	name_list_deinit(&left_out);
-	pb__trace_config__free_unpacked(config, NULL);
+	check_sources(source,
+		      "producers { id: 1 name: 'prod.a' }"
+		      "producers { id: 2 name: 'prod.b' machine_id: 77 machine_name: 'far' }"
+		      "data_sources { producer_id: 1 ds_descriptor { name: 'src' } }"
+		      "data_sources { producer_id: 2 ds_descriptor { name: 'src' } }",
+		      NULL, *expected ? expected : NULL);
 }
 
 #define SOURCE(filters) "data_sources { config { name: 'src' } " filters " }"
@@ -272,19 +249,24 @@ TEST(test_sources_that_filters_leave_out)
 
 TEST(test_who_asks_for_ftrace)
 {
-	Pb__TraceConfig *config = config_of(FTRACE("'a/b'"));
+	static const struct {
+		const char *config;
+		bool asks, asks_only;
+	} rows[] = {
+		{FTRACE("'a/b'"), true, true},
+		{FTRACE("'a/b'") " data_sources { config { name: 'x' } }", true, false},
+		/* Without an ftrace_config it asks for nothing of it. */
+		{"data_sources { config { name: 'linux.ftrace' } }", false, false},
+		{"", false, false},
+	};
 
-	assert_true(asks_for_ftrace(config));
-	assert_true(asks_for_ftrace_only(config));
-	pb__trace_config__free_unpacked(config, NULL);
-	config = config_of(FTRACE("'a/b'") " data_sources { config { name: 'x' } }");
-	assert_true(asks_for_ftrace(config));
-	assert_false(asks_for_ftrace_only(config));
-	pb__trace_config__free_unpacked(config, NULL);
-	config = config_of("");
-	assert_false(asks_for_ftrace(config));
-	assert_false(asks_for_ftrace_only(config));
-	pb__trace_config__free_unpacked(config, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Pb__TraceConfig *config = config_of(rows[i].config);
+
+		assert_int_equal(asks_for_ftrace(config), rows[i].asks);
+		assert_int_equal(asks_for_ftrace_only(config), rows[i].asks_only);
+		pb__trace_config__free_unpacked(config, NULL);
+	}
 }
 
 TEST_GROUP(setup, teardown)

@@ -17,6 +17,7 @@ static void rig_init(uint32_t page_size, uint32_t n_pages, enum smb_layout layou
 	assert_int_equal(arbiter_new(&o, &a), 0);
 	s.a = a;
 	assert_int_equal(arbiter_attach(a, s.fd, page_size), 0);
+	s.target_of[1] = 5; /* the writer of take() */
 }
 
 static void rig_deinit(void)
@@ -63,6 +64,17 @@ static int setup(void **state)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
 
+/* A test with so many pages of this size, which are divided so. */
+#define ARBITER_TEST(name, page_size, n_pages, layout)                                             \
+	static void name##_in_rig(void);                                                           \
+	FIXTURE_TEST(name)                                                                         \
+	{                                                                                          \
+		rig_init(page_size, n_pages, layout);                                              \
+		name##_in_rig();                                                                   \
+		rig_deinit();                                                                      \
+	}                                                                                          \
+	static void name##_in_rig(void)
+
 FIXTURE_TEST(memory_that_breaks_the_abi_is_refused)
 {
 	struct arbiter_options o = {.ops = &fake_ops, .ctx = &s};
@@ -98,12 +110,10 @@ FIXTURE_TEST(memory_that_breaks_the_abi_is_refused)
 	arbiter_free(NULL);
 }
 
-FIXTURE_TEST(chunks_are_taken_page_by_page_and_round)
+ARBITER_TEST(chunks_are_taken_page_by_page_and_round, 4096, 3, SMB_DIV1)
 {
 	struct smb_chunk c[4];
 
-	rig_init(4096, 3, SMB_DIV1);
-	s.target_of[1] = 5;
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(take(&c[i]));
 		assert_int_equal(c[i].page, i);
@@ -119,7 +129,6 @@ FIXTURE_TEST(chunks_are_taken_page_by_page_and_round)
 	assert_int_equal(smb_load_word(&s.smb, 0), 0);
 	assert_true(take(&c[3]));
 	assert_int_equal(c[3].page, 0); /* on from the last page, not the first free one */
-	rig_deinit();
 }
 
 FIXTURE_TEST(pages_that_are_divided_otherwise_are_used)
@@ -144,11 +153,10 @@ FIXTURE_TEST(pages_that_are_divided_otherwise_are_used)
 }
 
 /* Whoever shares the memory may write anything into a page's word. */
-FIXTURE_TEST(words_that_break_the_rules_are_passed_by)
+ARBITER_TEST(words_that_break_the_rules_are_passed_by, 4096, 3, SMB_DIV1)
 {
 	struct smb_chunk c;
 
-	rig_init(4096, 3, SMB_DIV1);
 	atomic_store(&smb_page(&s.smb, 0)->word, 6u << 28);
 	atomic_store(&smb_page(&s.smb, 1)->word, UINT32_MAX);
 	assert_true(take(&c));
@@ -159,17 +167,14 @@ FIXTURE_TEST(words_that_break_the_rules_are_passed_by)
 	give(&c, 0);
 	arbiter_commit(a);
 	assert_int_equal(s.n_commits, 0);
-	rig_deinit();
 }
 
 /* ---- commits ---- */
 
-FIXTURE_TEST(what_one_turn_gives_goes_as_one_commit)
+ARBITER_TEST(what_one_turn_gives_goes_as_one_commit, 4096, 20, SMB_DIV1)
 {
 	struct smb_chunk c;
 
-	rig_init(4096, 20, SMB_DIV1);
-	s.target_of[1] = 5;
 	for (int i = 0; i < 8; i++) {
 		assert_true(take(&c));
 		give(&c, 0);
@@ -182,30 +187,24 @@ FIXTURE_TEST(what_one_turn_gives_goes_as_one_commit)
 	assert_int_equal(s.n_commits, 1);
 	arbiter_commit(a);
 	assert_int_equal(s.n_commits, 1);
-	rig_deinit();
 }
 
-FIXTURE_TEST(whoever_finds_nothing_sends_what_is_pending)
+ARBITER_TEST(whoever_finds_nothing_sends_what_is_pending, 4096, 4, SMB_DIV1)
 {
 	struct smb_chunk c[4];
 
-	rig_init(4096, 4, SMB_DIV1);
-	s.target_of[1] = 5;
 	for (int i = 0; i < 4; i++)
 		assert_true(take(&c[i]));
 	give(&c[0], 0);
 	assert_int_equal(s.n_commits, 0);
 	assert_true(take(&c[0])); /* the service freed it meanwhile */
 	assert_int_equal(s.n_commits, 1);
-	rig_deinit();
 }
 
-FIXTURE_TEST(flush_answers_ride_on_what_is_pending)
+ARBITER_TEST(flush_answers_ride_on_what_is_pending, 4096, 20, SMB_DIV1)
 {
 	struct smb_chunk c;
 
-	rig_init(4096, 20, SMB_DIV1);
-	s.target_of[1] = 5;
 	assert_true(take(&c));
 	give(&c, 0);
 	arbiter_ack_flush(a, 12);
@@ -215,16 +214,13 @@ FIXTURE_TEST(flush_answers_ride_on_what_is_pending)
 	arbiter_ack_flush(a, 13);
 	assert_int_equal(s.n_commits, 2);
 	assert_int_equal(s.flush_id, 13);
-	rig_deinit();
 }
 
-FIXTURE_TEST(patches_of_sent_chunks_leave_on_the_next_turn)
+ARBITER_TEST(patches_of_sent_chunks_leave_on_the_next_turn, 4096, 20, SMB_DIV1)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8};
 	struct smb_chunk c;
 
-	rig_init(4096, 20, SMB_DIV1);
-	s.target_of[1] = 5;
 	assert_true(take(&c));
 	give(&c, SMB_NEEDS_PATCHING);
 	turn();
@@ -236,16 +232,13 @@ FIXTURE_TEST(patches_of_sent_chunks_leave_on_the_next_turn)
 	assert_int_equal(s.n_commits, 2);
 	assert_int_equal(s.n_patches, 1);
 	assert_memory_equal(s.chunks[0].payload + 8, p.data, 4);
-	rig_deinit();
 }
 
-FIXTURE_TEST(patches_in_place_complete_the_chunk)
+ARBITER_TEST(patches_in_place_complete_the_chunk, 4096, 20, SMB_DIV1)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8, .more = true};
 	struct smb_chunk c;
 
-	rig_init(4096, 20, SMB_DIV1);
-	s.target_of[1] = 5;
 	arbiter_patch_in_place(a, true);
 	assert_true(take(&c));
 	give(&c, SMB_NEEDS_PATCHING | SMB_CONTINUES_ON_NEXT);
@@ -262,16 +255,13 @@ FIXTURE_TEST(patches_in_place_complete_the_chunk)
 	turn();
 	assert_int_equal(s.n_commits, 1);
 	assert_int_equal(s.n_patches, 0);
-	rig_deinit();
 }
 
-FIXTURE_TEST(more_chunks_than_can_be_held_are_patched_by_messages)
+ARBITER_TEST(more_chunks_than_can_be_held_are_patched_by_messages, 32768, 10, SMB_DIV14)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8};
 	struct smb_chunk c;
 
-	rig_init(32768, 10, SMB_DIV14);
-	s.target_of[1] = 5;
 	arbiter_patch_in_place(a, true);
 	for (int i = 0; i < 66; i++) {
 		assert_true(take(&c));
@@ -289,15 +279,12 @@ FIXTURE_TEST(more_chunks_than_can_be_held_are_patched_by_messages)
 		assert_int_equal(s.chunks[i].h.flags, 0);
 		assert_memory_equal(s.chunks[i].payload + 8, p.data, 4);
 	}
-	rig_deinit();
 }
 
-FIXTURE_TEST(a_service_that_frees_chunks_before_they_are_sent_loses_only_them)
+ARBITER_TEST(a_service_that_frees_chunks_before_they_are_sent_loses_only_them, 4096, 20, SMB_DIV1)
 {
 	struct smb_chunk c;
 
-	rig_init(4096, 20, SMB_DIV1);
-	s.target_of[1] = 5;
 	for (int i = 0; i < 5; i++) {
 		assert_true(take(&c));
 		assert_int_equal(c.page, 0);
@@ -315,16 +302,13 @@ FIXTURE_TEST(a_service_that_frees_chunks_before_they_are_sent_loses_only_them)
 	}
 	turn();
 	assert_int_equal(s.n_chunks, 3);
-	rig_deinit();
 }
 
-FIXTURE_TEST(more_patches_than_a_batch_holds_go_out_at_once)
+ARBITER_TEST(more_patches_than_a_batch_holds_go_out_at_once, 4096, 20, SMB_DIV1)
 {
 	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .more = true};
 	struct smb_chunk c;
 
-	rig_init(4096, 20, SMB_DIV1);
-	s.target_of[1] = 5;
 	assert_true(take(&c));
 	give(&c, SMB_NEEDS_PATCHING);
 	turn();
@@ -338,14 +322,13 @@ FIXTURE_TEST(more_patches_than_a_batch_holds_go_out_at_once)
 	turn();
 	assert_int_equal(s.n_patches, 1000);
 	assert_int_equal(s.chunks[0].h.flags, 0);
-	rig_deinit();
 }
 
 /* ---- writer ids ---- */
 
-FIXTURE_TEST(ids_go_round_and_run_out)
+ARBITER_TEST(ids_go_round_and_run_out, 4096, 2, SMB_DIV1)
 {
-	rig_init(4096, 2, SMB_DIV1);
+	s.target_of[1] = 0; /* there is no writer yet */
 	assert_int_equal(arbiter_add_writer(a, 5), 1);
 	assert_int_equal(arbiter_add_writer(a, 5), 2);
 	arbiter_remove_writer(a, 1);
@@ -358,5 +341,4 @@ FIXTURE_TEST(ids_go_round_and_run_out)
 	arbiter_remove_writer(a, 20000);
 	assert_int_equal(arbiter_add_writer(a, 6), 20000);
 	assert_int_equal(s.target_of[20000], 6);
-	rig_deinit();
 }

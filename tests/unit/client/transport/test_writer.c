@@ -528,43 +528,55 @@ TEST(every_nesting_depth_survives_exhaustion)
 	test_depth = 10;
 }
 
+/* A test with one writer, all of whose packets arrive or are counted as dropped. */
+#define WRITER_TEST(name, page_size, n_pages, layout, in_place, policy)                            \
+	static void name##_in_rig(struct rig *r, struct log *l);                                   \
+	TEST(name)                                                                                 \
+	{                                                                                          \
+		struct rig r;                                                                      \
+		struct log l;                                                                      \
+                                                                                                   \
+		rig_init(&r, page_size, n_pages, layout, in_place);                                \
+		log_open(&l, &r, policy);                                                          \
+		name##_in_rig(&r, &l);                                                             \
+		log_close(&l, &r);                                                                 \
+		rig_deinit(&r);                                                                    \
+	}                                                                                          \
+	static void name##_in_rig(struct rig *r, struct log *l)
+
 /* ---- policies ---- */
 
-TEST(a_stall_is_bounded_and_then_everybody_drops_at_once)
+WRITER_TEST(a_stall_is_bounded_and_then_everybody_drops_at_once, 4096, 2, SMB_DIV1, false,
+	    WRITER_STALL)
 {
 	uint64_t start;
-	struct rig r;
-	struct log l, other;
+	struct log other;
 	size_t drains;
 
-	rig_init(&r, 4096, 2, SMB_DIV1, false);
-	r.s.hold = true;
-	log_open(&l, &r, WRITER_STALL);
-	log_open(&other, &r, WRITER_STALL);
+	r->s.hold = true;
+	log_open(&other, r, WRITER_STALL);
 	start = clock_mono_ns();
-	log_write(&l, 1, 20000, test_depth);
+	log_write(l, 1, 20000, test_depth);
 	assert_true(clock_mono_ns() - start >= 50 * NS_PER_MS);
-	assert_int_equal(writer_dropped(l.w), 1);
-	drains = r.s.n_drains;
+	assert_int_equal(writer_dropped(l->w), 1);
+	drains = r->s.n_drains;
 	assert_true(drains > 1);
 	for (int i = 0; i < 100; i++) {
-		log_write(&l, 2, 100, test_depth);
+		log_write(l, 2, 100, test_depth);
 		log_write(&other, 2, 100, test_depth);
 	}
-	assert_int_equal(r.s.n_drains, drains);
-	assert_int_equal(writer_dropped(l.w), 101);
+	assert_int_equal(r->s.n_drains, drains);
+	assert_int_equal(writer_dropped(l->w), 101);
 	assert_int_equal(writer_dropped(other.w), 100);
 
-	fake_work(&r.s);
+	fake_work(&r->s);
 	log_write(&other, 3, 100, test_depth);
 	assert_int_equal(writer_dropped(other.w), 100);
 	/* patience is back, too */
-	log_write(&l, 3, 20000, test_depth);
-	assert_true(r.s.n_drains > drains);
-	fake_work(&r.s);
-	log_close(&l, &r);
-	log_close(&other, &r);
-	rig_deinit(&r);
+	log_write(l, 3, 20000, test_depth);
+	assert_true(r->s.n_drains > drains);
+	fake_work(&r->s);
+	log_close(&other, r);
 }
 
 TEST(the_end_of_a_writer_reports_its_last_losses)
@@ -640,37 +652,24 @@ TEST(a_stall_ends_when_the_service_is_lost)
 	rig_deinit(&r);
 }
 
-TEST(packets_larger_than_the_memory_arrive)
+WRITER_TEST(packets_larger_than_the_memory_arrive, 4096, 2, SMB_DIV1, true, WRITER_STALL)
 {
-	struct rig r;
-	struct log l;
-
-	rig_init(&r, 4096, 2, SMB_DIV1, true);
-	log_open(&l, &r, WRITER_STALL);
-	log_write(&l, 77, 3 << 20, test_depth);
-	log_write(&l, 78, 10, test_depth);
-	assert_int_equal(writer_dropped(l.w), 0);
-	log_close(&l, &r);
-	rig_deinit(&r);
+	log_write(l, 77, 3 << 20, test_depth);
+	log_write(l, 78, 10, test_depth);
+	assert_int_equal(writer_dropped(l->w), 0);
 }
 
 /*
  * One chunk is the whole memory: what fits into the rest of it goes through, what does not is
  * dropped, without a wait for a service that has nothing to give.
  */
-TEST(a_memory_of_one_chunk_is_enough_for_small_packets)
+WRITER_TEST(a_memory_of_one_chunk_is_enough_for_small_packets, 4096, 1, SMB_DIV1, false,
+	    WRITER_STALL)
 {
-	struct rig r;
-	struct log l;
-
-	rig_init(&r, 4096, 1, SMB_DIV1, false);
-	log_open(&l, &r, WRITER_STALL);
 	for (int i = 0; i < 1000; i++)
-		log_write(&l, (uint64_t)i, i % 100 ? 10 : 10000, test_depth);
-	assert_in_range(writer_dropped(l.w), 10, 30);
-	assert_in_range(r.s.n_drains, 10, 30); /* one look each */
-	log_close(&l, &r);
-	rig_deinit(&r);
+		log_write(l, (uint64_t)i, i % 100 ? 10 : 10000, test_depth);
+	assert_in_range(writer_dropped(l->w), 10, 30);
+	assert_in_range(r->s.n_drains, 10, 30); /* one look each */
 }
 
 /* ---- the chunk's bytes ---- */
@@ -711,41 +710,27 @@ TEST(small_packets_have_sizes_of_one_byte)
 	rig_deinit(&r);
 }
 
-TEST(a_chunk_takes_1022_packets)
+WRITER_TEST(a_chunk_takes_1022_packets, 32768, 4, SMB_DIV1, false, WRITER_DROP)
 {
-	struct rig r;
-	struct log l;
-
-	rig_init(&r, 32768, 4, SMB_DIV1, false);
-	log_open(&l, &r, WRITER_DROP);
 	for (int i = 0; i < 3000; i++)
-		log_write(&l, 1, 1, test_depth);
-	writer_flush(l.w);
-	rig_turn(&r);
-	assert_int_equal(r.s.n_chunks, 3);
-	assert_int_equal(r.s.chunks[0].h.count, 1023); /* with the empty one */
-	assert_int_equal(r.s.chunks[1].h.count, 1023);
-	assert_int_equal(writer_dropped(l.w), 0);
-	log_close(&l, &r);
-	rig_deinit(&r);
+		log_write(l, 1, 1, test_depth);
+	writer_flush(l->w);
+	rig_turn(r);
+	assert_int_equal(r->s.n_chunks, 3);
+	assert_int_equal(r->s.chunks[0].h.count, 1023); /* with the empty one */
+	assert_int_equal(r->s.chunks[1].h.count, 1023);
+	assert_int_equal(writer_dropped(l->w), 0);
 }
 
-TEST(empty_packets_are_legal)
+WRITER_TEST(empty_packets_are_legal, 4096, 4, SMB_DIV1, false, WRITER_DROP)
 {
-	struct rig r;
-	struct log l;
-
-	rig_init(&r, 4096, 4, SMB_DIV1, false);
-	log_open(&l, &r, WRITER_DROP);
 	for (int i = 0; i < 5000; i++) {
-		writer_begin(l.w);
-		writer_end(l.w);
+		writer_begin(l->w);
+		writer_end(l->w);
 		if (i % 100 == 0)
-			log_write(&l, 1, 40, test_depth);
+			log_write(l, 1, 40, test_depth);
 	}
-	assert_int_equal(writer_dropped(l.w), 0);
-	log_close(&l, &r);
-	rig_deinit(&r);
+	assert_int_equal(writer_dropped(l->w), 0);
 }
 
 /* A packet that ends with the last byte of a chunk leaves no room for the empty one. */
@@ -774,38 +759,32 @@ TEST(chunks_can_be_filled_to_the_last_byte)
 }
 
 /* What a service may read of a chunk that was not committed: all packets but the last counted. */
-TEST(ended_packets_can_be_scraped)
+WRITER_TEST(ended_packets_can_be_scraped, 4096, 2, SMB_DIV1, false, WRITER_DROP)
 {
 	struct smb_chunk_header h;
 	struct smb_chunk c;
 	const uint8_t *p;
-	struct rig r;
-	struct log l;
 
-	rig_init(&r, 4096, 2, SMB_DIV1, false);
-	log_open(&l, &r, WRITER_DROP);
 	for (unsigned i = 0; i < 5; i++) {
-		log_write(&l, i, 90, test_depth);
-		c = smb_chunk_at(&r.s.smb, 0, SMB_DIV1, 0);
+		log_write(l, i, 90, test_depth);
+		c = smb_chunk_at(&r->s.smb, 0, SMB_DIV1, 0);
 		h = smb_header_load(c.header);
 		assert_int_equal(h.count, i + 2);
-		assert_int_equal(h.writer_id, l.id);
+		assert_int_equal(h.writer_id, l->id);
 		p = c.payload;
 		for (unsigned k = 0; k <= i; k++) {
 			uint64_t size;
 
 			p = pb_get_varint(p, p + 10, &size);
-			assert_packet(&l, k, p, (size_t)size);
+			assert_packet(l, k, p, (size_t)size);
 			p += size;
 		}
 	}
 	/* an open packet is the last one counted */
-	writer_begin(l.w);
+	writer_begin(l->w);
 	assert_int_equal(smb_header_load(c.header).count, 6);
-	writer_end(l.w);
+	writer_end(l->w);
 	assert_int_equal(smb_header_load(c.header).count, 7);
-	log_close(&l, &r);
-	rig_deinit(&r);
 }
 
 /* ---- patches ---- */

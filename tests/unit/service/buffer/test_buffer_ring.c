@@ -176,9 +176,8 @@ TEST_WITH(records_that_wait_between_runs_of_read_ones, setup_4k, teardown)
 
 /* ---- TRACE_BUFFER_DISCARD ---- */
 
-TEST(discarding_stops_for_good)
+BUFFER_TEST(discarding_stops_for_good, 4096, TRACE_BUFFER_DISCARD)
 {
-	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 	const struct trace_buffer_stats *st = trace_buffer_stats(b);
 
 	for (uint32_t i = 0; i < 3; i++)
@@ -199,13 +198,10 @@ TEST(discarding_stops_for_good)
 	commit_record(b, 1, 5, 'g', 32);
 	assert_int_equal(st->chunks_discarded, 4);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
-TEST(discarding_fills_the_memory_to_the_last_byte)
+BUFFER_TEST(discarding_fills_the_memory_to_the_last_byte, 4096, TRACE_BUFFER_DISCARD)
 {
-	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
-
 	for (uint32_t i = 0; i < 4; i++)
 		commit_record(b, 1, i, (char)('a' + i), 1024);
 	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 0);
@@ -215,13 +211,10 @@ TEST(discarding_fills_the_memory_to_the_last_byte)
 	for (uint32_t i = 0; i < 4; i++)
 		expect_record(b, 1, (char)('a' + i), 1024, 0);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
-TEST(discarding_does_not_count_what_trails)
+BUFFER_TEST(discarding_does_not_count_what_trails, 4096, TRACE_BUFFER_DISCARD)
 {
-	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
-
 	for (uint32_t i = 0; i < 128; i++) {
 		chunk_start(&c, 1, 1, i, 0);
 		chunk_text(&c, "small");
@@ -229,13 +222,11 @@ TEST(discarding_does_not_count_what_trails)
 	}
 	assert_int_equal(trace_buffer_stats(b)->chunks_written, 128);
 	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 0);
-	trace_buffer_free(b);
 }
 
-TEST(discarding_still_patches_and_grows)
+BUFFER_TEST(discarding_still_patches_and_grows, 4096, TRACE_BUFFER_DISCARD)
 {
 	struct trace_buffer_patch p = {.offset = 4, .data = {'d', 'o', 'n', 'e'}};
-	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
 
 	chunk_start(&c, 1, 2, 0, 0);
 	chunk_text(&c, "one");
@@ -252,14 +243,11 @@ TEST(discarding_still_patches_and_grows)
 	expect_packet(b, 1, 1, "done", 0);
 	expect_packet(b, 1, 2, "two", 0);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
 /* The rest of a scraped chunk is refused; what came behind it before is not lost with it. */
-TEST(discarding_ends_the_waiting_for_chunks)
+BUFFER_TEST(discarding_ends_the_waiting_for_chunks, 4096, TRACE_BUFFER_DISCARD)
 {
-	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD);
-
 	chunk_start(&c, 1, 1, 0, 0);
 	chunk_text(&c, "zero");
 	chunk_text(&c, "refused");
@@ -274,7 +262,6 @@ TEST(discarding_ends_the_waiting_for_chunks)
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "one", DATA_LOSS_READ_GAP);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
 /* ---- the counters agree ---- */

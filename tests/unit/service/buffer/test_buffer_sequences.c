@@ -11,17 +11,14 @@ static struct chunk c;
 
 /* ---- how many ---- */
 
-TEST(many_writers_with_unread_chunks)
+BUFFER_TEST(many_writers_with_unread_chunks, 8 << 20, TRACE_BUFFER_RING)
 {
-	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
-
 	for (uint16_t w = 1; w <= 10000; w++)
 		commit_text(b, 1, w, 0, 0, "x");
 	trace_buffer_begin_read(b);
 	for (uint16_t w = 1; w <= 10000; w++)
 		expect_packet(b, 1, w, "x", 0);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
 IN_64K(sequences_without_chunks_have_a_limit)
@@ -301,10 +298,9 @@ static uint64_t cost_of(struct trace_buffer *b, const uint16_t *writers)
 }
 
 /* Writers that uthash's own hash puts into one bucket of up to 128. */
-TEST(chosen_ids_cost_what_others_do)
+BUFFER_TEST(chosen_ids_cost_what_others_do, 1 << 20, TRACE_BUFFER_RING)
 {
 	struct trace_buffer *a = buffer_of(1 << 20, TRACE_BUFFER_RING);
-	struct trace_buffer *b = buffer_of(1 << 20, TRACE_BUFFER_RING);
 	uint16_t chosen[CHOSEN], plain[CHOSEN];
 	uint64_t chosen_ns, plain_ns;
 	size_t n = 0;
@@ -324,5 +320,4 @@ TEST(chosen_ids_cost_what_others_do)
 	chosen_ns = cost_of(b, chosen);
 	assert_true(chosen_ns < 5 * plain_ns);
 	trace_buffer_free(a);
-	trace_buffer_free(b);
 }

@@ -45,9 +45,8 @@ SCRIPT(ids_half_the_way_round, 64 << 10,
        "read end")
 
 /* Without a limit each one would cost more than the one before. */
-TEST(late_chunks_have_a_limit)
+BUFFER_TEST(late_chunks_have_a_limit, 32 << 20, TRACE_BUFFER_RING)
 {
-	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
 	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE / 2;
 	struct trace_packet p;
 	uint32_t n = 0;
@@ -64,13 +63,11 @@ TEST(late_chunks_have_a_limit)
 	while (trace_buffer_next_packet(b, NULL, &p))
 		n++;
 	assert_int_equal(n, 2 * limit + 4);
-	trace_buffer_free(b);
 }
 
 /* Nor may the rest of a chunk that was scraped long ago. */
-TEST(the_rest_of_a_chunk_has_the_same_limit)
+BUFFER_TEST(the_rest_of_a_chunk_has_the_same_limit, 32 << 20, TRACE_BUFFER_RING)
 {
-	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
 	uint32_t limit = SMB_MAX_SIZE / SMB_MIN_PAGE / 2;
 
 	for (uint32_t i = 0; i <= limit; i++)
@@ -84,14 +81,12 @@ TEST(the_rest_of_a_chunk_has_the_same_limit)
 	chunk_commit(b, &c);
 	assert_int_equal(trace_buffer_stats(b)->abi_violations, 1);
 	assert_int_equal(trace_buffer_stats(b)->chunks_rewritten, 0);
-	trace_buffer_free(b);
 }
 
 /* Each of them goes in front of all others, which is no more work than behind them. */
-TEST(descending_ids_have_no_limit)
+BUFFER_TEST(descending_ids_have_no_limit, 32 << 20, TRACE_BUFFER_RING)
 {
 	enum { CHUNKS = 200000 };
-	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING);
 
 	for (uint32_t i = 0; i < CHUNKS; i++)
 		commit_text(b, 1, 1, CHUNKS - i, 0, "x");
@@ -101,7 +96,6 @@ TEST(descending_ids_have_no_limit)
 	for (uint32_t i = 0; i < CHUNKS; i++)
 		expect_packet(b, 1, 1, "x", 0);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
 /* ---- chunks that come again ---- */

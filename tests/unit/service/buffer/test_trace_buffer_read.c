@@ -223,10 +223,9 @@ SCRIPT(ids_that_wrap_inside_of_a_packet, 64 << 10,
        "put 1.1#-2> 'a' 1.1#-1<> 'b' 1.1#0<> 'c' 1.1#1< 'd'\n"
        "read 1.1 'abcd' end")
 
-TEST(a_huge_packet)
+BUFFER_TEST(a_huge_packet, 64 << 20, TRACE_BUFFER_RING)
 {
 	enum { CHUNKS = 10000, SIZE = 4076 };
-	struct trace_buffer *b = buffer_of(64 << 20, TRACE_BUFFER_RING);
 	struct trace_packet p;
 
 	for (uint32_t i = 0; i < CHUNKS; i++) {
@@ -252,14 +251,12 @@ TEST(a_huge_packet)
 	}
 	expect_end(b);
 	assert_int_equal(bytes_in_use(b), 0);
-	trace_buffer_free(b);
 }
 
-TEST(a_packet_above_the_limit_of_the_format)
+BUFFER_TEST(a_packet_above_the_limit_of_the_format, 512 << 20, TRACE_BUFFER_RING)
 {
 	enum { SIZE = 65000 };
 	uint32_t n = PB_MAX_MESSAGE / SIZE + 1;
-	struct trace_buffer *b = buffer_of(512 << 20, TRACE_BUFFER_RING);
 
 	for (uint32_t i = 0; i < n; i++) {
 		chunk_start(&c, 1, 1, i, (i ? FROM_PREV : 0) | (i < n - 1 ? ON_NEXT : 0));
@@ -272,7 +269,6 @@ TEST(a_packet_above_the_limit_of_the_format)
 	expect_packet(b, 1, 1, "next",
 		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
 	expect_end(b);
-	trace_buffer_free(b);
 }
 
 /* ---- stalls are of one sequence ---- */
@@ -365,10 +361,9 @@ IN_64K(chunks_that_wait_are_passed_in_shares)
 }
 
 /* No packet has so many chunks: waiting for its end would be work that grows with each of them. */
-TEST(a_packet_of_too_many_chunks_is_given_up)
+BUFFER_TEST(a_packet_of_too_many_chunks_is_given_up, 8 << 20, TRACE_BUFFER_RING)
 {
 	enum { MAX_CHUNKS = 131072 };
-	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING);
 	uint32_t id = 0;
 
 	commit_text(b, 1, 1, id++, ON_NEXT, "begin");
@@ -386,5 +381,4 @@ TEST(a_packet_of_too_many_chunks_is_given_up)
 	expect_packet(b, 1, 1, "next",
 		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
 	expect_end(b);
-	trace_buffer_free(b);
 }

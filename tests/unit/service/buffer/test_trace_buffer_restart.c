@@ -154,9 +154,8 @@ TEST(what_waits_in_the_lap_before_stays)
 /* ---- TRACE_BUFFER_DISCARD ---- */
 
 /* Its memory is used again, but it takes no more than its size in all. */
-TEST(discarding_begins_again_and_is_full_at_its_size)
+BUFFER_TEST(discarding_begins_again_and_is_full_at_its_size, 64 << 10, TRACE_BUFFER_DISCARD)
 {
-	struct trace_buffer *b = buffer_of(64 << 10, TRACE_BUFFER_DISCARD);
 	const void *first = NULL;
 	struct trace_packet p;
 
@@ -177,7 +176,6 @@ TEST(discarding_begins_again_and_is_full_at_its_size)
 	expect_record(b, 1, 'b', 512, 0);
 	expect_end(b);
 	assert_int_equal(bytes_in_use(b), 0);
-	trace_buffer_free(b);
 }
 
 /* A clone of one that began again is full where the other is. */

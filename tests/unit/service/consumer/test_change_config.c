@@ -103,8 +103,7 @@ STAGE_TEST(copies_of_filters_have_a_limit)
 	end = stpcpy(end, BUFFER);
 	for (int i = 0; i < SOURCES_OF_IT; i++)
 		end = stpcpy(end, SOURCES("producer_name_filter: 'prod'"));
-	peer_enable(g->cons, text);
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, text);
 	s = rig_session(&g->rig);
 	sprintf(text, SOURCES("producer_name_filter: '%0*d'"), BYTES, 0);
 	change(g, text);

@@ -253,8 +253,7 @@ STAGE_TEST(clones_are_bounded)
 {
 	struct peer *p[(MAX_CLONES / 4)];
 
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	for (unsigned i = 0; i < (MAX_CLONES / 4); i++) {
 		p[i] = rig_consumer(&g->rig);
 		assert_cloned(p[i], peer_call_number(p[i], C_CLONE,

@@ -295,11 +295,10 @@ static void await_size(struct stage *g, off_t size)
 STAGE_TEST(full_disk_leaves_nothing)
 {
 	struct rlimit old, small = {.rlim_cur = 2000, .rlim_max = RLIM_INFINITY};
-	char text[2001] = "";
+	const char *text = stage_text('x', 2000);
 	int fd = open_clone(g);
 	uint64_t id;
 
-	memset(text, 'x', 2000);
 	start(g, "");
 	stage_write(g, 0, 1, 0, text);
 	rig_until(&g->rig, count_in_file(path_of(g, 0), text) == 1);

@@ -64,12 +64,9 @@ STAGE_TEST(a_pass_without_packets_sends_nothing)
 
 STAGE_TEST(large_trace_comes_in_batches)
 {
-	char text[3501];
+	const char *text = stage_text('x', 3500);
 
-	memset(text, 'x', 3500);
-	text[3500] = 0;
-	for (uint32_t i = 0; i < 100; i++)
-		stage_write(g, i % 64, 1, i, text);
+	stage_write_many(g, 100, 64, text);
 	stage_read(g);
 	assert_int_equal(peer_count_text(&g->got, text), 100);
 	assert_in_range(g->got.n_replies, 100 * 3500 / READ_BATCH_BYTES,
@@ -100,13 +97,10 @@ STAGE_TEST(packets_of_all_sizes_are_whole)
 STAGE_TEST(slow_reader_holds_one_batch)
 {
 	struct ipc_conn *conn = rig_consumer_port(rig_session(&g->rig))->conn;
-	char text[3501];
+	const char *text = stage_text('y', 3500);
 	uint64_t id;
 
-	memset(text, 'y', 3500);
-	text[3500] = 0;
-	for (uint32_t i = 0; i < 2000; i++)
-		stage_write(g, i % 64, 1, i, text);
+	stage_write_many(g, 2000, 64, text);
 	id = peer_call(g->cons, C_READ, NULL, 0);
 	for (int i = 0; i < 200; i++)
 		rig_pump(&g->rig); /* and nobody reads */
@@ -118,13 +112,10 @@ STAGE_TEST(slow_reader_holds_one_batch)
 
 STAGE_TEST(others_have_their_turn_meanwhile)
 {
-	char text[3501];
+	const char *text = stage_text('z', 3500);
 	uint64_t id;
 
-	memset(text, 'z', 3500);
-	text[3500] = 0;
-	for (uint32_t i = 0; i < 500; i++)
-		stage_write(g, i % 64, 1, i, text);
+	stage_write_many(g, 500, 64, text);
 	id = peer_call(g->cons, C_READ, NULL, 0);
 	rig_pump(&g->rig);
 	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
@@ -135,12 +126,9 @@ STAGE_TEST(others_have_their_turn_meanwhile)
 STAGE_TEST(second_read_rejects_the_first)
 {
 	uint64_t first, second;
-	char text[3501];
+	const char *text = stage_text('w', 3500);
 
-	memset(text, 'w', 3500);
-	text[3500] = 0;
-	for (uint32_t i = 0; i < 500; i++)
-		stage_write(g, i % 64, 1, i, text);
+	stage_write_many(g, 500, 64, text);
 	first = peer_call(g->cons, C_READ, NULL, 0);
 	second = peer_call(g->cons, C_READ, NULL, 0);
 	do
@@ -152,12 +140,9 @@ STAGE_TEST(second_read_rejects_the_first)
 STAGE_TEST(freeing_the_buffers_rejects_the_read)
 {
 	uint64_t read, end;
-	char text[3501];
+	const char *text = stage_text('v', 3500);
 
-	memset(text, 'v', 3500);
-	text[3500] = 0;
-	for (uint32_t i = 0; i < 500; i++)
-		stage_write(g, i % 64, 1, i, text);
+	stage_write_many(g, 500, 64, text);
 	read = peer_call(g->cons, C_READ, NULL, 0);
 	end = peer_call(g->cons, C_FREE, NULL, 0);
 	do
@@ -169,8 +154,7 @@ STAGE_TEST(freeing_the_buffers_rejects_the_read)
 
 STAGE_TEST(reader_that_hangs_up_ends_quietly)
 {
-	for (uint32_t i = 0; i < 100; i++)
-		stage_write(g, i % 64, 1, i, "u");
+	stage_write_many(g, 100, 64, "u");
 	peer_call(g->cons, C_READ, NULL, 0);
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;

@@ -176,10 +176,8 @@ STAGE_TEST(broken_filters_refuse_the_session)
 
 STAGE_TEST(each_pass_is_filtered)
 {
-	char text[3001];
+	const char *text = stage_text('x', 3000);
 
-	memset(text, 'x', 3000);
-	text[3000] = 0;
 	stage_start(g, config_of(AS_STRING, SECRET, "buffers { size_kb: 256 }"));
 	rig_session(&g->rig)->trace->stats_due = true;
 	for (uint32_t i = 0; i < 18; i++)

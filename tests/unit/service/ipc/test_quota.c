@@ -13,18 +13,33 @@
 
 #define KIND QUOTA_BUFFERS
 
-TEST(users_and_all_have_limits)
+static int quota_setup(void **state)
+{
+	static struct quota q;
+
+	quota_init(&q);
+	q.own_user = 0;
+	*state = &q;
+	return 0;
+}
+
+static int quota_teardown(void **state)
+{
+	quota_deinit(*state);
+	return 0;
+}
+
+#define QUOTA_TEST(name) TEST_STATE(name, quota_setup, quota_teardown, struct quota *q)
+
+QUOTA_TEST(users_and_all_have_limits)
 {
 	struct quota_account a, b, c;
 	struct err_text e;
-	struct quota q;
 
-	quota_init(&q);
-	q.limits[KIND] = (struct quota_limit){.all = 40, .per_user = 10, .of_root = 20};
-	q.own_user = 0;
-	quota_open(&a, &q, 1000);
-	quota_open(&b, &q, 1000);
-	quota_open(&c, &q, 1001);
+	q->limits[KIND] = (struct quota_limit){.all = 40, .per_user = 10, .of_root = 20};
+	quota_open(&a, q, 1000);
+	quota_open(&b, q, 1000);
+	quota_open(&c, q, 1001);
 	assert_int_equal(quota_charge(&a, KIND, 6, &e), 0);
 	assert_int_equal(quota_charge(&b, KIND, 4, &e), 0);
 	assert_int_equal(quota_charge(&b, KIND, 1, &e), -EDQUOT);
@@ -34,21 +49,20 @@ TEST(users_and_all_have_limits)
 	assert_non_null(
 		strstr(e.text, "there are 22 buffers already, 0 of them of the user; 4 is"));
 	assert_int_equal(quota_charge(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
-	assert_int_equal(q.refused[KIND], 3);
+	assert_int_equal(q->refused[KIND], 3);
 	quota_release(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 5, &e), 0);
-	assert_int_equal(quota_of_user(&q, 1000, KIND), 10);
-	assert_int_equal(quota_of_user(&q, 1001, KIND), 5);
-	assert_int_equal(quota_of_user(&q, 1002, KIND), 0);
+	assert_int_equal(quota_of_user(q, 1000, KIND), 10);
+	assert_int_equal(quota_of_user(q, 1001, KIND), 5);
+	assert_int_equal(quota_of_user(q, 1002, KIND), 0);
 	quota_release(&a, KIND, 100); /* no more than it has */
-	assert_int_equal(q.held[KIND], 9);
+	assert_int_equal(q->held[KIND], 9);
 	assert_int_equal(quota_check(&b, KIND, 6, &e), 0);
 	quota_close(&a);
 	quota_close(&b);
 	quota_close(&c);
 	quota_close(&c);
-	assert_int_equal(q.held[KIND], 0);
-	quota_deinit(&q);
+	assert_int_equal(q->held[KIND], 0);
 }
 
 #define USERS 200
@@ -63,30 +77,26 @@ static uint64_t take_all(struct quota_account *a)
 	return n;
 }
 
-TEST(flood_of_one_leaves_others_and_root_a_quarter)
+QUOTA_TEST(flood_of_one_leaves_others_and_root_a_quarter)
 {
 	struct quota_account a[USERS], root;
-	struct quota q;
 
-	quota_init(&q);
-	q.own_user = 0;
-	quota_open(&root, &q, 0);
+	quota_open(&root, q, 0);
 	for (uint64_t i = 0; i < USERS; i++)
-		quota_open(&a[i], &q, 1000 + i);
+		quota_open(&a[i], q, 1000 + i);
 	assert_int_equal(take_all(&a[0]), MAX_BUFFERS / 4);
 	assert_int_equal(take_all(&a[1]), MAX_BUFFERS / 4);
 	quota_close(&a[1]);
-	quota_open(&a[1], &q, 1001);
+	quota_open(&a[1], q, 1001);
 	/* Each further one has a part of what is left, root always has its quarter. */
 	for (size_t i = 1; i < USERS; i++)
 		take_all(&a[i]);
-	assert_int_equal(q.held[KIND], MAX_BUFFERS - MAX_BUFFERS / 4);
+	assert_int_equal(q->held[KIND], MAX_BUFFERS - MAX_BUFFERS / 4);
 	assert_int_equal(take_all(&root), MAX_BUFFERS / 4);
 	for (size_t i = 0; i < USERS; i++)
 		quota_close(&a[i]);
-	assert_int_equal(q.held_by_users[KIND], 0);
+	assert_int_equal(q->held_by_users[KIND], 0);
 	quota_close(&root);
-	quota_deinit(&q);
 }
 
 /* Connections, sessions, data sources, memory of each sort: whatever one user takes all of that it gets. */
@@ -131,33 +141,26 @@ static const struct log_limit *lines_of(const struct quota *q, uint64_t user)
 	return NULL;
 }
 
-TEST(log_lines_of_one_user_leave_others_and_root_theirs)
+QUOTA_TEST(log_lines_of_one_user_leave_others_and_root_theirs)
 {
-	struct quota q;
-
-	quota_init(&q);
 	for (int i = 0; i < 100; i++)
-		quota_log(&q, 4242, LOG_LEVEL_WARN, "a flood");
-	quota_log(&q, 4243, LOG_LEVEL_WARN, "of another user");
-	quota_log(&q, 0, LOG_LEVEL_WARN, "of root");
-	assert_true(lines_of(&q, 4242)->dropped > 0);
-	assert_int_equal(lines_of(&q, 4243)->written, 1);
-	assert_int_equal(lines_of(&q, 4243)->dropped, 0);
-	assert_int_equal(lines_of(&q, 0)->written, 1);
-	quota_deinit(&q);
+		quota_log(q, 4242, LOG_LEVEL_WARN, "a flood");
+	quota_log(q, 4243, LOG_LEVEL_WARN, "of another user");
+	quota_log(q, 0, LOG_LEVEL_WARN, "of root");
+	assert_true(lines_of(q, 4242)->dropped > 0);
+	assert_int_equal(lines_of(q, 4243)->written, 1);
+	assert_int_equal(lines_of(q, 4243)->dropped, 0);
+	assert_int_equal(lines_of(q, 0)->written, 1);
 }
 
 /* Four users with all the connections that they get leave root its own. */
-TEST(four_users_do_not_keep_root_out)
+QUOTA_TEST(four_users_do_not_keep_root_out)
 {
 	struct quota_account a[4], root;
-	struct quota q;
 
-	quota_init(&q);
-	q.own_user = 0;
-	quota_open(&root, &q, 0);
+	quota_open(&root, q, 0);
 	for (uint64_t i = 0; i < 4; i++) {
-		quota_open(&a[i], &q, 1000 + i);
+		quota_open(&a[i], q, 1000 + i);
 		while (quota_charge(&a[i], QUOTA_PRODUCERS, 1, NULL) == 0)
 			;
 	}
@@ -166,38 +169,30 @@ TEST(four_users_do_not_keep_root_out)
 	for (size_t i = 0; i < 4; i++)
 		quota_close(&a[i]);
 	quota_close(&root);
-	quota_deinit(&q);
 }
 
-TEST(what_must_be_is_held_past_the_limit)
+QUOTA_TEST(what_must_be_is_held_past_the_limit)
 {
 	struct quota_account a, b;
-	struct quota q;
 
-	quota_init(&q);
-	q.limits[KIND] = (struct quota_limit){1, 1, 1};
-	quota_open(&a, &q, 1);
-	quota_open(&b, &q, 2);
+	q->limits[KIND] = (struct quota_limit){1, 1, 1};
+	quota_open(&a, q, 1);
+	quota_open(&b, q, 2);
 	quota_charge_unchecked(&a, KIND, 3);
-	assert_int_equal(q.held[KIND], 3);
+	assert_int_equal(q->held[KIND], 3);
 	assert_int_equal(quota_charge(&a, KIND, 1, NULL), -EDQUOT);
 	quota_move(&a, &b);
-	assert_int_equal(quota_of_user(&q, 1, KIND), 0);
-	assert_int_equal(quota_of_user(&q, 2, KIND), 3);
+	assert_int_equal(quota_of_user(q, 1, KIND), 0);
+	assert_int_equal(quota_of_user(q, 2, KIND), 3);
 	quota_close(&b);
-	quota_deinit(&q);
 }
 
-TEST(there_is_a_limit_for_all_kinds)
+QUOTA_TEST(there_is_a_limit_for_all_kinds)
 {
-	struct quota q;
-
-	quota_init(&q);
 	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
-		assert_true(q.limits[i].per_user > 0);
-		assert_true(q.limits[i].all > q.limits[i].per_user);
+		assert_true(q->limits[i].per_user > 0);
+		assert_true(q->limits[i].all > q->limits[i].per_user);
 	}
-	quota_deinit(&q);
 }
 
 /* ---- in the service, each past its limit ---- */
@@ -275,8 +270,7 @@ static bool may_connect(struct stage *g, struct ipc_host *host)
 
 STAGE_TEST(connections)
 {
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	leave_room_for(g, QUOTA_PRODUCERS, 0);
 	assert_false(may_connect(g, g->rig.service->producer_host));
 	assert_true(may_connect(g, g->rig.service->consumer_host));
@@ -298,8 +292,7 @@ static void refused_with(struct stage *g, const char *config, const char *why)
 
 STAGE_TEST(sessions_and_their_buffers)
 {
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
 	leave_room_for(g, QUOTA_BUFFERS, 1);
 	refused_with(g, "buffers { size_kb: 4 } buffers { size_kb: 4 }", "1 buffers already");
@@ -328,8 +321,7 @@ STAGE_TEST(clones_and_their_buffers)
 {
 	struct peer *c = rig_consumer(&g->rig), *d = rig_consumer(&g->rig);
 
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 5119);
 	assert_false(clones(c));
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 8192);
@@ -384,8 +376,7 @@ STAGE_TEST(configs)
 	const uint32_t len = sizeof(args) - 4;
 	uint64_t one;
 
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	one = quota_of(g)->held[QUOTA_CONFIG_BYTES];
 	assert_true(one > 0);
 	leave_room_for(g, QUOTA_CONFIG_BYTES, one - 1);
@@ -413,8 +404,7 @@ STAGE_TEST(frames_that_do_not_come_to_an_end)
 	uint32_t len = 100000;
 	static uint8_t half[50000];
 
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	leave_room_for(g, QUOTA_CONN_BYTES, 150000);
 	peer_send_raw(p, &len, sizeof(len), -1);
 	peer_send_raw(p, half, sizeof(half), -1);
@@ -433,8 +423,7 @@ STAGE_TEST(replies_that_nobody_reads)
 {
 	struct peer *p = rig_consumer(&g->rig);
 
-	peer_enable(g->cons, "buffers { size_kb: 4 }");
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, "buffers { size_kb: 4 }");
 	leave_room_for(g, QUOTA_CONN_BYTES, 20000);
 	for (int i = 0; i < 100000 && quota_of(g)->refused[QUOTA_CONN_BYTES] == 0; i++) {
 		peer_call(p, C_QUERY_STATE, NULL, 0);

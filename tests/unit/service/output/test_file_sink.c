@@ -138,10 +138,9 @@ STAGE_TEST(reading_over_the_socket_gives_nothing)
 
 STAGE_TEST(size_limit_ends_the_session_between_packets)
 {
-	char text[1001] = "";
+	const char *text = stage_text('x', 1000);
 	uint32_t chunk = 0;
 
-	memset(text, 'x', 1000);
 	stage_start(g, config_of(g, "max_file_size_bytes: 20000"));
 	while (rig_session(&g->rig)->state != SESSION_DISABLED) {
 		stage_write(g, chunk % 8, 1, chunk, text);
@@ -156,10 +155,9 @@ STAGE_TEST(size_limit_ends_the_session_between_packets)
 /* Nobody is there to free it, and what it was for is done. */
 STAGE_TEST(detached_session_goes_when_its_file_is_full)
 {
-	char text[1001] = "";
+	const char *text = stage_text('x', 1000);
 	uint32_t chunk = 0;
 
-	memset(text, 'x', 1000);
 	stage_start(g, config_of(g, "max_file_size_bytes: 20000"));
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
 	while (!TAILQ_EMPTY(&g->rig.service->sessions.list)) {
@@ -177,8 +175,7 @@ STAGE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
 	Pb__TraceConfig *c = peer_parse_config("exclusive_prio: 7");
 
 	stage_start(g, config_of(g, ""));
-	for (uint32_t i = 0; i < 12; i++)
-		stage_write(g, i % 8, 1, i, "text");
+	stage_write_many(g, 12, 8, "text");
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
 	admission_stop_others(all, c);
 	assert_false(TAILQ_EMPTY(&all->list));
@@ -241,14 +238,13 @@ STAGE_TEST(slow_pipe_gets_all_and_holds_up_nobody)
 {
 	struct peer *other = rig_consumer(&g->rig);
 	struct peer_packets t;
-	char text[4001] = "";
+	const char *text = stage_text('x', 4000);
 	uint8_t *data = malloc(4 << 20);
 	size_t len = 0;
 	ssize_t n;
 	int fds[2];
 
 	assert_non_null(data);
-	memset(text, 'x', 4000);
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	g->enable = peer_enable_into(g->cons,
 				     "buffers { size_kb: 1024 } write_into_file: true "
@@ -256,8 +252,7 @@ STAGE_TEST(slow_pipe_gets_all_and_holds_up_nobody)
 				     fds[1]);
 	close(fds[1]);
 	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-	for (uint32_t i = 0; i < 100; i++)
-		stage_write(g, i % 8, 1, i, text);
+	stage_write_many(g, 100, 8, text);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_is_quiet(g->cons));
 	assert_true(peer_accepted(other, peer_call(other, C_QUERY_CAPABILITIES, NULL, 0)));
@@ -278,8 +273,7 @@ STAGE_TEST(slow_pipe_gets_all_and_holds_up_nobody)
 STAGE_TEST(consumer_that_hangs_up_leaves_a_whole_file)
 {
 	stage_start(g, config_of(g, ""));
-	for (uint32_t i = 0; i < 12; i++)
-		stage_write(g, i % 8, 1, i, "text");
+	stage_write_many(g, 12, 8, "text");
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
 	assert_int_equal(count_in_file(path_of(g), "text"), 12);

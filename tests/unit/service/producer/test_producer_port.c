@@ -5,37 +5,49 @@
 #include "service/ipc/limits.h"
 #include "service/service.h"
 
+/* A producer that has connected; a test may hang up. */
+static struct peer *p;
+
 static int setup(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
 	rig_init(r);
+	p = rig_producer(r);
 	*state = r;
 	return 0;
 }
 
 static int teardown(void **state)
 {
+	if (p)
+		rig_hang_up(*state, p);
 	rig_deinit(*state);
 	free(*state);
 	return 0;
 }
 
-TEST_STATE(nothing_works_before_initialize, setup, teardown, struct rig *r)
+static int introduced_setup(void **state)
 {
-	struct peer *p = rig_producer(r);
+	setup(state);
+	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
+	return 0;
+}
 
+#define PORT_TEST(name) TEST_STATE(name, setup, teardown, struct rig *r)
+#define INTRODUCED_TEST(name) TEST_STATE(name, introduced_setup, teardown, struct rig *r)
+
+PORT_TEST(nothing_works_before_initialize)
+{
 	for (uint32_t m = P_REGISTER_SOURCE; m <= P_UPDATE_SOURCE; m++)
 		assert_true(peer_rejected(p, peer_call(p, m, NULL, 0)));
 	assert_true(peer_accepted(p, peer_initialize(p, "late", false)));
 	assert_true(peer_accepted(p, peer_call(p, P_SYNC, NULL, 0)));
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(initialize_says_what_the_service_can, setup, teardown, struct rig *r)
+PORT_TEST(initialize_says_what_the_service_can)
 {
-	struct peer *p = rig_producer(r);
 	struct producer_port *port;
 	struct pb_field f;
 
@@ -54,12 +66,12 @@ TEST_STATE(initialize_says_what_the_service_can, setup, teardown, struct rig *r)
 	assert_int_equal(port->peer->uid, getuid());
 	assert_int_equal(port->peer->pid, getpid());
 	assert_true(port->wants_scraping);
-	rig_hang_up(r, p);
+	rig_hang_up(r, TAKE_PTR(p));
 	assert_true(TAILQ_EMPTY(&r->service->producers.list));
 }
 
 /* What is logged while fn runs. */
-static void capture_log(void (*fn)(struct peer *), struct peer *p, char *ret, size_t size)
+static void capture_log(void (*fn)(void), char *ret, size_t size)
 {
 	FILE *file = tmpfile();
 	int saved = dup(STDERR_FILENO);
@@ -67,7 +79,7 @@ static void capture_log(void (*fn)(struct peer *), struct peer *p, char *ret, si
 
 	assert_non_null(file);
 	assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-	fn(p);
+	fn();
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	n = pread(fileno(file), ret, size - 1, 0);
@@ -75,7 +87,7 @@ static void capture_log(void (*fn)(struct peer *), struct peer *p, char *ret, si
 	fclose(file);
 }
 
-static void register_and_update_malformed(struct peer *p)
+static void register_and_update_malformed(void)
 {
 	static const uint8_t sound[] = {0x0a, 5, 0x0a, 1, 'a', 0x38, 7};
 	/* Field 5 of the descriptor is a message; this one breaks off. */
@@ -86,34 +98,28 @@ static void register_and_update_malformed(struct peer *p)
 	assert_true(peer_rejected(p, peer_call(p, P_UPDATE_SOURCE, broken, sizeof(broken))));
 }
 
-TEST_STATE(refused_descriptors_are_logged, setup, teardown, struct rig *r)
+PORT_TEST(refused_descriptors_are_logged)
 {
-	struct peer *p = rig_producer(r);
 	char log[4096];
 
 	assert_true(peer_accepted(p, peer_initialize(p, "broken", false)));
-	capture_log(register_and_update_malformed, p, log, sizeof(log));
+	capture_log(register_and_update_malformed, log, sizeof(log));
 	assert_non_null(strstr(log, "producer broken: data source refused: a descriptor of 8 bytes "
 				    "is malformed"));
 	assert_non_null(strstr(log, "producer broken: update of a data source refused: a "
 				    "descriptor of 8 bytes is malformed"));
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(second_initialize_is_rejected, setup, teardown, struct rig *r)
+PORT_TEST(second_initialize_is_rejected)
 {
-	struct peer *p = rig_producer(r);
-
 	assert_true(peer_accepted(p, peer_initialize(p, "one", false)));
 	assert_true(peer_rejected(p, peer_initialize(p, "two", false)));
 	assert_int_equal(r->service->producers.n, 1);
 	assert_string_equal(rig_producer_port(r)->name, "one");
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(bad_initialize_is_rejected, setup, teardown, struct rig *r)
+PORT_TEST(bad_initialize_is_rejected)
 {
-	struct peer *p = rig_producer(r);
 	char name[MAX_NAME_BYTES + 2];
 
 	memset(name, 'n', sizeof(name));
@@ -125,10 +131,9 @@ TEST_STATE(bad_initialize_is_rejected, setup, teardown, struct rig *r)
 					       "a\0b",
 					       5)));
 	assert_int_equal(r->service->producers.n, 0);
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(numbers_are_not_given_twice, setup, teardown, struct rig *r)
+PORT_TEST(numbers_are_not_given_twice)
 {
 	struct peer *a = rig_producer(r), *b = rig_producer(r);
 
@@ -141,55 +146,44 @@ TEST_STATE(numbers_are_not_given_twice, setup, teardown, struct rig *r)
 	rig_hang_up(r, b);
 }
 
-TEST_STATE(undecodable_requests_are_rejected, setup, teardown, struct rig *r)
+INTRODUCED_TEST(undecodable_requests_are_rejected)
 {
-	struct peer *p = rig_producer(r);
 	static const uint32_t methods[] = {
 		P_REGISTER_SOURCE, P_UNREGISTER_SOURCE, P_REGISTER_WRITER, P_UNREGISTER_WRITER,
 		P_STARTED,	   P_STOPPED,		P_TRIGGERS,	   P_UPDATE_SOURCE};
 
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		assert_true(
 			peer_rejected(p, peer_call_as(p, 1, methods[i], true, "\x0a\xff", 2, -1)));
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(refused_data_source_is_told_why, setup, teardown, struct rig *r)
+INTRODUCED_TEST(refused_data_source_is_told_why)
 {
-	struct peer *p = rig_producer(r);
 	struct pb_field f;
 
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	assert_true(peer_accepted(p, peer_register(p, "good", 0)));
 	assert_false(peer_field(p, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
 	assert_true(peer_accepted(p, peer_register(p, "", 0)));
 	assert_true(peer_field(p, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
 	assert_non_null(memmem(f.data, f.len, "name", 4));
 	assert_int_equal(r->service->producers.registry.n, 1);
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(update_needs_a_known_source, setup, teardown, struct rig *r)
+INTRODUCED_TEST(update_needs_a_known_source)
 {
-	struct peer *p = rig_producer(r);
 	struct pb_mem m;
 
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	assert_int_equal(pb_mem_init(&m), 0);
 	peer_put_descriptor(&m.enc, "a", 0, 5);
 	assert_true(peer_rejected(p, peer_call(p, P_UPDATE_SOURCE, m.buf, pb_mem_len(&m))));
 	assert_true(peer_accepted(p, peer_call(p, P_REGISTER_SOURCE, m.buf, pb_mem_len(&m))));
 	assert_true(peer_accepted(p, peer_call_mem(p, P_UPDATE_SOURCE, &m)));
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(writers_have_their_buffer, setup, teardown, struct rig *r)
+INTRODUCED_TEST(writers_have_their_buffer)
 {
-	struct peer *p = rig_producer(r);
 	struct producer_port *port;
 
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	port = rig_producer_port(r);
 	assert_true(peer_accepted(p, peer_register_writer(p, 1, 7)));
 	assert_true(peer_accepted(p, peer_register_writer(p, 32767, 65535)));
@@ -204,37 +198,33 @@ TEST_STATE(writers_have_their_buffer, setup, teardown, struct rig *r)
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 1)));
 	assert_int_equal(producer_port_writer_buffer(port, 1), 0);
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 99999)));
-	rig_hang_up(r, p);
 }
 
 TEST(grants_are_per_buffer)
 {
-	struct producer_port p = {0};
-	struct trace_buffer *a = (struct trace_buffer *)&p.name, *b = (struct trace_buffer *)&p.id;
+	struct producer_port port = {0};
+	struct trace_buffer *a = (struct trace_buffer *)&port.name,
+			    *b = (struct trace_buffer *)&port.id;
 
-	assert_null(producer_port_buffer(&p, 0));
+	assert_null(producer_port_buffer(&port, 0));
 	for (uint16_t i = 1; i <= 100; i++)
-		assert_int_equal(producer_port_grant(&p, i, i % 2 ? a : b), 0);
-	assert_int_equal(producer_port_grant(&p, 50, a), 0); /* it has that one */
-	assert_int_equal(p.n_grants, 100);
-	assert_ptr_equal(producer_port_buffer(&p, 50), b);
-	producer_port_revoke(&p, 50);
-	producer_port_revoke(&p, 50);
-	assert_null(producer_port_buffer(&p, 50));
-	assert_ptr_equal(producer_port_buffer(&p, 100), b);
-	assert_ptr_equal(producer_port_buffer(&p, 1), a);
-	assert_null(producer_port_buffer(&p, 65536 + 1));
-	free(p.grants);
+		assert_int_equal(producer_port_grant(&port, i, i % 2 ? a : b), 0);
+	assert_int_equal(producer_port_grant(&port, 50, a), 0); /* it has that one */
+	assert_int_equal(port.n_grants, 100);
+	assert_ptr_equal(producer_port_buffer(&port, 50), b);
+	producer_port_revoke(&port, 50);
+	producer_port_revoke(&port, 50);
+	assert_null(producer_port_buffer(&port, 50));
+	assert_ptr_equal(producer_port_buffer(&port, 100), b);
+	assert_ptr_equal(producer_port_buffer(&port, 1), a);
+	assert_null(producer_port_buffer(&port, 65536 + 1));
+	free(port.grants);
 }
 
-TEST_STATE(trigger_that_nobody_waits_for_is_accepted, setup, teardown, struct rig *r)
+INTRODUCED_TEST(trigger_that_nobody_waits_for_is_accepted)
 {
-	struct peer *p = rig_producer(r);
-
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	assert_true(peer_accepted(p, peer_call(p, P_TRIGGERS, "\x0a\x01t", 3)));
 	assert_true(peer_rejected(p, peer_call(p, P_TRIGGERS, "\x0a\x05t", 3)));
-	rig_hang_up(r, p);
 }
 
 #define CONFIG "buffers { size_kb: 64 } "
@@ -250,10 +240,10 @@ static void begin_session(struct rig *r, struct peer *c, const char *config)
 
 /* lockdown_mode: set by the config of a session that begins, it stays. A config that is refused
  * changes nothing. */
-TEST_STATE(lockdown_keeps_other_users_out, setup, teardown, struct rig *r)
+PORT_TEST(lockdown_keeps_other_users_out)
 {
 	const struct ipc_peer other = {.uid = 4242}, root = {.uid = 0};
-	struct peer *c = rig_consumer(r), *p = rig_producer(r);
+	struct peer *c = rig_consumer(r);
 
 	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
 				       "size_kb"));
@@ -270,33 +260,26 @@ TEST_STATE(lockdown_keeps_other_users_out, setup, teardown, struct rig *r)
 	assert_true(r->service->producers.lockdown);
 	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_CLEAR");
 	assert_false(r->service->producers.lockdown);
-	rig_hang_up(r, p);
 	rig_hang_up(r, c);
 }
 
-TEST_STATE(second_command_stream_ends_the_first, setup, teardown, struct rig *r)
+INTRODUCED_TEST(second_command_stream_ends_the_first)
 {
-	struct peer *p = rig_producer(r);
 	uint64_t first;
 
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	first = peer_call(p, P_GET_ASYNC, NULL, 0);
 	assert_true(peer_is_quiet(p));
 	peer_call(p, P_GET_ASYNC, NULL, 0);
 	assert_true(peer_rejected(p, first));
 	assert_true(peer_is_quiet(p));
-	rig_hang_up(r, p);
 }
 
-TEST_STATE(gone_producer_leaves_nothing, setup, teardown, struct rig *r)
+INTRODUCED_TEST(gone_producer_leaves_nothing)
 {
-	struct peer *p = rig_producer(r);
-
-	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	for (int i = 0; i < 10; i++)
 		assert_true(peer_accepted(p, peer_register(p, "src", 0)));
 	assert_int_equal(r->service->producers.registry.n, 10);
-	rig_hang_up(r, p);
+	rig_hang_up(r, TAKE_PTR(p));
 	assert_int_equal(r->service->producers.registry.n, 0);
 	assert_int_equal(r->service->producers.n, 0);
 }

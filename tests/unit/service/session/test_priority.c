@@ -60,8 +60,7 @@ STAGE_TEST(strongest_wish_holds_while_its_session_lives)
 
 	if (!is_allowed())
 		skip();
-	peer_enable(g->cons, BOOST("3"));
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, BOOST("3"));
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), -3);
 	peer_enable(other, BOOST("7"));
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
@@ -82,8 +81,7 @@ STAGE_TEST(exclusive_session_keeps_its_priority)
 
 	if (geteuid() != 0 || !is_allowed())
 		skip();
-	peer_enable(g->cons, BOOST("3"));
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, BOOST("3"));
 	peer_enable(other, BOOST("5") " exclusive_prio: 1");
 	rig_until(&g->rig, rig_session(&g->rig)->id == 2);
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), -5);

@@ -322,8 +322,7 @@ STAGE_TEST(limit_holds_over_sessions)
 		pull(g, "a");
 	assert_int_equal(n_received(g), 2);
 	stage_free_buffers(g);
-	peer_enable(g->cons, config);
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	stage_begin(g, config);
 	activate(g, "a");
 	assert_int_equal(n_received(g), 0);
 }

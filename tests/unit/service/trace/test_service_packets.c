@@ -111,7 +111,6 @@ STAGE_TEST(config_comes_back_with_what_nobody_knows)
 {
 	struct pb_field f, v;
 	struct pb_mem m;
-	int i;
 
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG);
@@ -121,9 +120,7 @@ STAGE_TEST(config_comes_back_with_what_nobody_knows)
 	g->enable = peer_call_mem(g->cons, C_ENABLE, &m);
 	assert_true(peer_is_quiet(g->cons));
 	stage_read(g);
-	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG);
-	assert_true(i >= 0);
-	assert_true(peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_TRACE_CONFIG, &f));
+	stage_field(g, PB_TRACE_PACKET_TRACE_CONFIG, &f);
 	assert_true(peer_subfield(&f, 20005, &v));
 	assert_memory_equal(v.data, "tomorrow", v.len);
 	assert_true(peer_subfield(&f, PB_TRACE_CONFIG_BUFFERS, &v));
@@ -142,9 +139,7 @@ STAGE_TEST(config_of_any_size_is_echoed)
 	free(config);
 	assert_true(peer_is_quiet(g->cons));
 	stage_read(g);
-	assert_true(peer_packet_field(
-		&g->got, (size_t)peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG),
-		PB_TRACE_PACKET_TRACE_CONFIG, &f));
+	stage_field(g, PB_TRACE_PACKET_TRACE_CONFIG, &f);
 	assert_true(f.len > 130900);
 }
 
@@ -226,13 +221,11 @@ STAGE_TEST(snapshot_names_the_primary_clock)
 STAGE_TEST(provenance_names_producers_of_sequences)
 {
 	struct pb_field f, buffer, sequence;
-	int i;
 
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 9, 0, "data");
 	stage_read(g);
-	i = peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_PROVENANCE);
-	assert_true(peer_packet_field(&g->got, (size_t)i, PB_TRACE_PACKET_TRACE_PROVENANCE, &f));
+	stage_field(g, PB_TRACE_PACKET_TRACE_PROVENANCE, &f);
 	assert_true(peer_subfield(&f, PB_TRACE_PROVENANCE_BUFFERS, &buffer));
 	assert_true(peer_subfield(&buffer, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES, &sequence));
 	assert_int_equal(peer_number(&sequence, PB_TRACE_PROVENANCE_SEQUENCE_ID), 2);
@@ -245,9 +238,7 @@ STAGE_TEST(system_is_described)
 
 	stage_start(g, STAGE_CONFIG);
 	stage_read(g);
-	assert_true(peer_packet_field(
-		&g->got, (size_t)peer_find_packet(&g->got, 0, PB_TRACE_PACKET_SYSTEM_INFO),
-		PB_TRACE_PACKET_SYSTEM_INFO, &f));
+	stage_field(g, PB_TRACE_PACKET_SYSTEM_INFO, &f);
 	assert_true(peer_subfield(&f, PB_SYSTEM_INFO_UTSNAME, &v));
 	assert_true(peer_subfield(&v, PB_UTSNAME_SYSNAME, &v));
 	assert_memory_equal(v.data, "Linux", 5);
