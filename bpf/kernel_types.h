@@ -26,6 +26,48 @@ struct rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq; /* of the task's CPU, whatever class the task is of */
+	__u64 sum_exec_runtime; /* ns on a CPU */
+};
+
+struct task_io_accounting {
+	__u64 read_bytes, write_bytes; /* CONFIG_TASK_IO_ACCOUNTING */
+};
+
+/* Of a process. Sums of its threads that have ended. */
+struct signal_struct {
+	unsigned long long sum_sched_runtime;
+	struct task_io_accounting ioac;
+};
+
+struct percpu_counter {
+	__s64 count; /* without what the CPUs have not added yet */
+};
+
+struct mm_struct {
+	struct percpu_counter rss_stat[4]; /* pages: of files, anonymous, swapped out, shared */
+};
+
+struct counter___before_6_2 {
+	long counter;
+};
+
+struct mm_rss_stat___before_6_2 {
+	struct counter___before_6_2 count[4];
+};
+
+struct mm_struct___before_6_2 {
+	struct mm_rss_stat___before_6_2 rss_stat;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task; /* NULL at the end */
 };
 
 struct thread_info {
@@ -63,6 +105,10 @@ struct task_struct {
 	unsigned long min_flt, maj_flt; /* page faults of the thread */
 	unsigned int flags; /* PF_... */
 	struct sched_entity se;
+	__u64 start_boottime; /* ns, from 5.5 on */
+	struct task_io_accounting ioac;
+	struct signal_struct *signal;
+	struct mm_struct *mm;
 };
 
 struct task_struct___before_5_14 {
@@ -100,6 +146,8 @@ struct pt_regs___arm64 {
 };
 
 #pragma clang attribute pop
+
+#define PF_KTHREAD 0x00200000
 
 /* Bits of a task's state. */
 #define TASK_RUNNING 0

@@ -271,6 +271,7 @@ static const char *name_of(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_JOURNALD_EVENT, "journald_event"},
 		{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, "ebpf_counters_stats"},
 		{PB_TRACE_PACKET_POLLED_COUNTERS_STATS, "polled_counters_stats"},
+		{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, "ebpf_process_rows"},
 		{0, "interned data, without a payload"},
 	};
 

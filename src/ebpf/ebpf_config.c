@@ -217,6 +217,7 @@ int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 	if (c->top_n)
 		s->top_n = MIN(c->top_n, EBPF_TOP_N_MAX);
 	s->no_call_names = c->no_call_names;
+	s->process_rows = c->process_rows;
 	s->max_overhead_percent = c->max_overhead_percent > 0 ? c->max_overhead_percent : 0;
 	if (c->outliers)
 		set_outliers(s, c->outliers, errors);

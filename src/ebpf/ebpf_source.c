@@ -21,6 +21,7 @@
 #include "client/counters/polled_source.h"
 #include "ebpf/program_cost.h"
 #include "ebpf/engine/family.h"
+#include "ebpf/tracks/per_process.h"
 #include "ebpf/user_program.h"
 #include "ebpf/ebpf_config.h"
 #include "ebpf/thresholds.h"
@@ -33,6 +34,7 @@ struct ebpf_counters {
 	struct ebpf_features features; /* valid while families are loaded */
 	struct program_cost cost;
 	struct thresholds *thresholds; /* owned; NULL: none */
+	struct process_ends ends; /* of process_rows */
 	const char *bpf_root; /* borrowed */
 	struct user_program *programs[EBPF_PROGRAMS_MAX]; /* owned; NULL: not read */
 	/* Families, then user programs; family of a program is NULL until its file is read. */
@@ -165,6 +167,7 @@ static void ebpf_deinit(struct polled_source *p)
 	thresholds_free(s->thresholds);
 	ebpf_config_deinit(&s->settings);
 	ebpf_errors_deinit(&s->errors);
+	pid_set_clear(&s->ends.pids);
 	polled_source_deinit(p);
 	free(s);
 }
@@ -180,9 +183,12 @@ static const struct polled_source_ops ebpf_ops = {
 
 static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 {
+	bool has_ends;
+
 	s->cost.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
 	s->cost.limit = s->settings.max_overhead_percent;
 	s->n_runs = s->settings.n + s->settings.n_programs;
+	has_ends = s->settings.process_rows && pid_set_reserve(&s->ends.pids) == 0;
 	for (size_t i = 0; i < s->n_runs; i++)
 		s->runs[i] = (struct ebpf_run){
 			.family = i < s->settings.n ? s->settings.families[i] : NULL,
@@ -193,6 +199,8 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 			.n_cpus = ebpf_cpus(),
 			.top_n = s->settings.top_n,
 			.no_call_names = s->settings.no_call_names,
+			.process_rows = s->settings.process_rows,
+			.ends = has_ends ? &s->ends : NULL,
 			.proc_root = env->proc_root,
 		};
 }
@@ -235,6 +243,8 @@ static void ebpf_clear(void *instance)
 		container_of((struct polled_source *)instance, struct ebpf_counters, poll);
 
 	ebpf_errors_clear(&s->errors);
+	for (size_t i = 0; i < s->n_runs; i++)
+		s->runs[i].is_cleared = true;
 	polled_source_clear(instance);
 }
 

@@ -32,6 +32,7 @@ struct ebpf_errors;
 struct outliers;
 struct per_process;
 struct per_process_spec;
+struct process_ends;
 
 /* The kinds of slices above a threshold; the config has a threshold for each. */
 enum ebpf_outliers {
@@ -92,6 +93,9 @@ struct ebpf_run {
 	uint32_t n_cpus; /* possible CPUs: values of a per-CPU map */
 	uint32_t top_n; /* limit of processes with tracks */
 	bool no_call_names; /* of system calls: no tracks by name */
+	bool process_rows; /* sums by process are written as rows (tracks/process_rows.h) */
+	struct process_ends *ends; /* borrowed; shared by the runs. NULL: without process_rows */
+	bool is_cleared; /* the incremental state was; the family resets it */
 	const char *proc_root;
 	uint64_t generation; /* number of the period that ended (bpf/histogram.h) */
 	struct outliers *outliers; /* owned; NULL: disabled */

@@ -319,6 +319,19 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 	return 0;
 }
 
+int ebpf_object_iterate(const struct ebpf_object *o, const char *program)
+{
+	for (unsigned i = 0; i < o->n; i++) {
+		int fd;
+
+		if (!o->links[i] || strcmp(bpf_program__name(o->programs[i]), program) != 0)
+			continue;
+		fd = bpf_iter_create(bpf_link__fd(o->links[i]));
+		return fd < 0 ? -errno : fd;
+	}
+	return -ENOENT;
+}
+
 void ebpf_object_free(struct ebpf_object *o)
 {
 	if (!o)

@@ -55,6 +55,11 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
+/*
+ * Runs an attached program of a section "iter/...". Returns a descriptor from which its output is
+ * read, and which the caller closes, or -errno.
+ */
+int ebpf_object_iterate(const struct ebpf_object *o, const char *program);
 /* Detaches and unloads. No-op for NULL. */
 void ebpf_object_free(struct ebpf_object *o);
 

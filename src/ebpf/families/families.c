@@ -28,6 +28,7 @@ const struct ebpf_family *const ebpf_families[] = {
 	&locks_family,
 	&syscalls_family,
 	&futex_family,
+	&processes_family,
 };
 /* clang-format on */
 const size_t ebpf_n_families = ARRAY_SIZE(ebpf_families);

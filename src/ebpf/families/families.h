@@ -13,6 +13,7 @@ extern const struct ebpf_family futex_family; /* futex waits per process */
 extern const struct ebpf_family interrupts_family; /* time in softirqs and interrupts per CPU */
 extern const struct ebpf_family locks_family; /* waits for kernel locks, by lock type and process */
 extern const struct ebpf_family memory_family; /* reclaim, compaction, OOM kills */
+extern const struct ebpf_family processes_family; /* memory and I/O of every process, as rows */
 extern const struct ebpf_family runq_family; /* run-queue latency and depth, switches, migrations */
 extern const struct ebpf_family syscalls_family; /* system calls per process and by name */
 extern const struct ebpf_family tcp_family; /* TCP retransmits and resets, drops by reason */

@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "bpf/settings.h"
 #include "ebpf/tracks/counter.h"
+#include "ebpf/tracks/process_rows.h"
 #include "ebpf/engine/object.h"
 
 static void process_sums_deinit(struct process_sums *s)
@@ -42,10 +43,17 @@ static struct process_sum *process_of(struct process_sums *s, uint32_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
+	p->first_period = s->period;
 	HASH_ADD(hh, s->all, pid, sizeof(p->pid), p);
 	if (!p->hh.tbl)
 		free(TAKE_PTR(p));
 	return p;
+}
+
+/* Number and sum of two words, each with wrap-around: of one CPU they may be far from 0. */
+static uint64_t add_spans(uint64_t a, uint64_t b)
+{
+	return ((a & ~SONDA_SPAN_SUM) + (b & ~SONDA_SPAN_SUM)) | ((a + b) & SONDA_SPAN_SUM);
 }
 
 /* The time until now of everything in one word, in 48 bits. */
@@ -67,9 +75,12 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 	if (p->period != s->period) {
 		p->period = s->period;
 		memset(p->raw, 0, sizeof(p->raw));
+		if (p->was_emptied)
+			memset(p->last, 0, sizeof(p->last));
+		p->was_emptied = false;
 	}
 	for (uint32_t i = 0; i < s->n_values; i++)
-		p->raw[i] += s->is_spans ? time_of_span(values[i], s->now) : values[i];
+		p->raw[i] = s->is_spans ? add_spans(p->raw[i], values[i]) : p->raw[i] + values[i];
 	return p;
 }
 
@@ -88,7 +99,8 @@ static void add_up(struct process_sums *s, struct process_sum *p)
 {
 	p->grew = false;
 	for (uint32_t i = 0; i < s->n_values; i++) {
-		uint64_t more = grown(s, p->raw[i], p->last[i]);
+		uint64_t raw = s->is_spans ? time_of_span(p->raw[i], s->now) : p->raw[i];
+		uint64_t more = grown(s, raw, p->last[i]);
 
 		p->last[i] += more;
 		p->totals[i] += more;
@@ -197,6 +209,7 @@ static void see(struct per_process *p, uint32_t element, uint64_t key)
 	    array_reserve(&p->gone, &p->gone_cap, p->n_gone + 1, sizeof(*p->gone)) < 0)
 		return;
 	p->gone[p->n_gone++] = element;
+	sum->was_emptied = true;
 }
 
 /* Most elements are free: the keys of a bucket are checked together, with a few instructions. */
@@ -265,10 +278,23 @@ static void empty_gone(struct per_process *p)
 	}
 }
 
+/* An element with values is in use again: of a late end, or of another process with this pid. */
+static bool is_empty(const struct per_process *p, uint32_t element)
+{
+	const volatile uint64_t *v =
+		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < p->spec->n_values; i++)
+		any |= v[i];
+	return !any;
+}
+
 static void free_gone(struct per_process *p)
 {
 	for (size_t i = 0; i < p->n_gone; i++)
-		((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
+		if (is_empty(p, p->gone[i]))
+			((volatile uint64_t *)p->keys.at)[p->gone[i]] = 0;
 	p->n_gone = 0;
 }
 
@@ -302,6 +328,46 @@ static void add_to_top_n(struct per_process *p)
 							.values = sum->totals});
 	}
 	top_n_end(p->top);
+}
+
+static void write_rows(struct per_process *p, const struct ebpf_run *r)
+{
+	struct process_rows rows = {.run = r, .at = p->sums.now, .columns = p->spec->n_columns};
+	struct process_sum *sum, *next;
+
+	HASH_ITER (hh, p->sums.all, sum, next)
+		if (sum->grew)
+			process_rows_add(&rows, sum->pid, sum->totals);
+	process_rows_end(&rows);
+}
+
+/*
+ * A thread that was met is in some state until it ends, so a process whose spans did not grow in a
+ * whole period has ended. Its sum would restart at 0 if a thread that was not met yet survived the
+ * others: rows may, tracks may not.
+ */
+static void find_ended(struct per_process *p, struct process_ends *ends)
+{
+	struct process_sum *sum, *next;
+
+	HASH_ITER (hh, p->sums.all, sum, next) {
+		bool over = !sum->grew && sum->first_period != p->sums.period;
+
+		sum->is_gone = over;
+		if (over)
+			(void)pid_set_add(&ends->pids, (int32_t)sum->pid);
+		else
+			pid_set_remove(&ends->pids, (int32_t)sum->pid);
+	}
+	ends->is_known = true;
+}
+
+static void look_up_ended(struct per_process *p, const struct process_ends *ends)
+{
+	struct process_sum *sum, *next;
+
+	HASH_ITER (hh, p->sums.all, sum, next)
+		sum->is_gone = !sum->grew && pid_set_has(&ends->pids, (int32_t)sum->pid);
 }
 
 /*
@@ -353,15 +419,25 @@ int per_process_read(struct per_process *p, struct ebpf_run *r)
 	process_sums_begin(&p->sums, clock_boot_ns());
 	see_all(p);
 	process_sums_end(&p->sums);
-	add_to_top_n(p);
+	if (r->process_rows)
+		write_rows(p, r);
+	else
+		add_to_top_n(p);
 	set_totals(p, r);
 	empty_gone(p);
-	look_for_gone(p, r->proc_root);
+	if (r->ends && p->spec->is_spans)
+		find_ended(p, r->ends);
+	else if (r->ends && r->ends->is_known)
+		look_up_ended(p, r->ends);
+	else
+		look_for_gone(p, r->proc_root);
 	return read_lost(p, r);
 }
 
 void per_process_hide(struct per_process *p, struct ebpf_run *r)
 {
+	if (r->ends && p->spec->is_spans)
+		r->ends->is_known = false;
 	top_n_hide(p->top);
 	tracks_remove(r->tracks, p->lost_track);
 	for (uint32_t i = 0; i < PROCESS_VALUES_MAX; i++)

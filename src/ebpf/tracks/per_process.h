@@ -8,6 +8,7 @@
 #include "ebpf/engine/family.h"
 #include "ebpf/engine/map.h"
 #include "base/core/hash_table.h"
+#include "base/core/pid_set.h"
 #include "ebpf/tracks/top_n.h"
 
 /*
@@ -26,7 +27,9 @@ struct process_sum {
 	uint32_t pid;
 	UT_hash_handle hh;
 	uint32_t period; /* last period with an element of the process */
+	uint32_t first_period; /* with an element of it */
 	bool grew; /* its values grew in that period */
+	bool was_emptied; /* set by the caller: its elements are 0 since the last period */
 	uint64_t
 		made_ns; /* set by the caller: CLOCK_BOOTTIME when its newest element was created */
 	bool is_gone; /* set by the caller: its elements are to be freed */
@@ -50,6 +53,15 @@ struct process_sums {
  * written.
  */
 typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
+
+/*
+ * Which processes have ended, as the spans of one family tell the other families of a recording:
+ * a look at /proc for each takes longer than all else.
+ */
+struct process_ends {
+	struct pid_set pids; /* the caller reserves and clears it */
+	bool is_known; /* a family of spans is read */
+};
 
 struct per_process {
 	const struct per_process_spec *spec; /* borrowed */

@@ -221,3 +221,86 @@ FIXTURE_TEST(below_types_there_are_fewer_columns)
 	assert_int_equal(read_last(path_of(pid, "page faults")), 4);
 	assert_null(read_find(path_of(pid, "major page faults")));
 }
+
+/* ---- rows ---- */
+
+static struct process_ends ends;
+
+static void start_with_rows(const struct ebpf_family *f)
+{
+	ends = (struct process_ends){0};
+	assert_int_equal(pid_set_reserve(&ends.pids), 0);
+	rig.run.process_rows = true;
+	rig.run.ends = &ends;
+	rig_start(f);
+}
+
+/* A thread of the process runs since then. */
+#define RUNS_SINCE(ns) ((1ull << SONDA_SPAN_BITS) | ((0 - (ns)) & SONDA_SPAN_SUM))
+
+FIXTURE_TEST(a_process_without_spans_in_a_period_has_ended)
+{
+	const uint32_t living = (uint32_t)getpid(), ended = living + 1;
+	uint64_t *a, *b;
+
+	start_with_rows(&cpu_time_family);
+	a = add_element(0, living, 0);
+	b = add_element(1, ended, 0);
+	a[0] = RUNS_SINCE(clock_boot_ns());
+	b[0] = 1000;
+	rig_read();
+	assert_false(pid_set_has(&ends.pids, (int32_t)ended));
+	rig_read();
+	assert_true(pid_set_has(&ends.pids, (int32_t)ended));
+	assert_false(pid_set_has(&ends.pids, (int32_t)living));
+	rig_read();
+	rig_read();
+	assert_int_equal(count_elements(), 1);
+	assert_int_equal(b[0], 0);
+	assert_true(a[0] != 0);
+	/* Rows instead of tracks. */
+	assert_null(read_find(path_of(living, "CPU time")));
+	pid_set_clear(&ends.pids);
+}
+
+FIXTURE_TEST(other_families_learn_which_processes_have_ended)
+{
+	const uint32_t pid = (uint32_t)getpid();
+
+	start_with_rows(&faults_family);
+	add_element(0, pid, 0)[0] = 5;
+	ends.is_known = true;
+	for (int i = 0; i < 4; i++)
+		rig_read();
+	assert_int_equal(count_elements(), 1);
+	pid_set_add(&ends.pids, (int32_t)pid);
+	for (int i = 0; i < 4; i++)
+		rig_read();
+	assert_int_equal(count_elements(), 0);
+	pid_set_clear(&ends.pids);
+}
+
+/* An element that was emptied counts again, of a late end or of the next process with its pid. */
+FIXTURE_TEST(an_element_in_use_again_is_not_freed)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	struct process_sum *sum;
+	uint64_t *v;
+
+	start_with_rows(&faults_family);
+	v = add_element(0, pid, 0);
+	v[0] = 5;
+	ends.is_known = true;
+	rig_read();
+	pid_set_add(&ends.pids, (int32_t)pid);
+	for (int i = 0; i < 3 && v[0]; i++)
+		rig_read();
+	assert_int_equal(v[0], 0);
+	pid_set_remove(&ends.pids, (int32_t)pid);
+	v[0] = 2;
+	rig_read();
+	assert_int_equal(count_elements(), 1);
+	HASH_FIND(hh, rig.run.processes->sums.all, &(uint32_t){pid}, sizeof(pid), sum);
+	assert_int_equal(sum->totals[0], 7);
+	pid_set_clear(&ends.pids);
+}

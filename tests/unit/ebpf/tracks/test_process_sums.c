@@ -145,3 +145,24 @@ FIXTURE_TEST(totals_do_not_fall)
 	read_spans(1600, a, 0);
 	assert_int_equal(find(7)->totals[0], 600);
 }
+
+/* A thread that sleeps on one CPU and is woken by others, more often than a number of 16 bits holds. */
+FIXTURE_TEST(spans_that_begin_and_end_on_different_cpus)
+{
+	uint64_t here = 0, there = 0, elsewhere = 0;
+
+	sums.is_spans = true;
+	for (int i = 0; i < 40000; i++) {
+		here = span(here, 1, -i);
+		if (i % 2)
+			there = span(there, -1, i + 1);
+		else
+			elsewhere = span(elsewhere, -1, i + 1);
+	}
+	process_sums_begin(&sums, 1000000);
+	add(7, here, 0);
+	add(7, there, 0);
+	add(7, elsewhere, 0);
+	process_sums_end(&sums);
+	assert_int_equal(find(7)->totals[0], 40000);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * An iterator over all threads, which the reader runs once a period: one read instead of several
+ * files of /proc for each process. It iterates over the pid namespace of its reader.
+ *
+ * The kernel keeps the resident pages of a process in parts, one for each CPU, and adds a part to
+ * the sum when it is large. The sum here is without these parts: it tells that the memory changed.
+ */
+#include "common.h"
+
+#include "processes.h"
+
+static __always_inline __u64 pages_of(struct mm_struct *mm)
+{
+	struct mm_struct___before_6_2 *old = (void *)mm;
+	long files, anonymous, shared;
+
+	if (bpf_core_field_exists(old->rss_stat.count)) {
+		files = old->rss_stat.count[0].counter;
+		anonymous = old->rss_stat.count[1].counter;
+		shared = old->rss_stat.count[3].counter;
+	} else {
+		files = mm->rss_stat[0].count;
+		anonymous = mm->rss_stat[1].count;
+		shared = mm->rss_stat[3].count;
+	}
+	return (files > 0 ? files : 0) + (anonymous > 0 ? anonymous : 0) +
+	       (shared > 0 ? shared : 0);
+}
+
+SEC("iter/task")
+int each_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct processes_thread v = {};
+
+	/* sonda-probes itself, too, if no processes are named. */
+	if (!t || (settings.scope != SONDA_SCOPE_ALL && !is_counted(t->tgid, t)))
+		return 0;
+	v.pid = t->tgid;
+	v.tid = t->pid;
+	v.start_ns = t->start_boottime;
+	v.ran_ns = t->se.sum_exec_runtime;
+	v.read_bytes = t->ioac.read_bytes;
+	v.write_bytes = t->ioac.write_bytes;
+	if (t->pid == t->tgid) {
+		struct signal_struct *s = t->signal;
+
+		v.ran_ns += s->sum_sched_runtime;
+		v.read_bytes += s->ioac.read_bytes;
+		v.write_bytes += s->ioac.write_bytes;
+		v.is_kthread = !!(t->flags & PF_KTHREAD);
+		if (t->mm && !v.is_kthread)
+			v.memory = pages_of(t->mm) + 1;
+		bpf_probe_read_kernel(v.comm, sizeof(v.comm), t->comm);
+	}
+	bpf_seq_write(ctx->meta->seq, &v, sizeof(v));
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+#pragma once
+
+#include <linux/types.h>
+
+/*
+ * What the iterator of processes.bpf.c writes: a record for each thread. Those of a process add up;
+ * what belongs to the process as a whole is in the record of its main thread.
+ */
+#define PROCESSES_COMM 16
+
+struct processes_thread {
+	__u32 pid; /* of the process */
+	__u32 tid;
+	__u64 start_ns; /* CLOCK_BOOTTIME when the thread began */
+	__u64 ran_ns; /* on a CPU; the main thread has that of ended threads as well */
+	__u64 read_bytes, write_bytes; /* from and to storage; likewise */
+	__u64 memory; /* resident pages, roughly; 0: it has no memory */
+	__u64 is_kthread;
+	char comm[PROCESSES_COMM];
+};

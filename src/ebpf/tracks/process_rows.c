@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ebpf/tracks/process_rows.h"
+
+#include "client/transport/writer.h"
+#include "gen/fields.h"
+
+static void begin(struct process_rows *p)
+{
+	/* Pending values of tracks are written before other packets. */
+	tracks_end(p->run->tracks);
+	p->e = writer_begin(p->run->writer);
+	p->n = 0;
+	pb_enc_u64(p->e, PB_TRACE_PACKET_TIMESTAMP, p->at);
+	pb_enc_open(p->e, PB_TRACE_PACKET_EBPF_PROCESS_ROWS);
+	pb_enc_str(p->e, PB_EBPF_PROCESS_ROWS_FAMILY, p->run->family->name);
+	pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_COLUMNS, p->columns);
+}
+
+/* The rows of a packet are one packed field. */
+static void end_rows(struct process_rows *p)
+{
+	if (p->n)
+		pb_enc_close(p->e);
+	p->n = 0;
+}
+
+static void put(struct pb_enc *e, uint64_t v)
+{
+	uint8_t bytes[10]; /* the longest varint */
+
+	pb_enc_raw(e, bytes, (size_t)(pb_put_varint(bytes, v) - bytes));
+}
+
+void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *values)
+{
+	if (p->n == PROCESS_ROWS_EACH)
+		process_rows_end(p);
+	if (!p->e)
+		begin(p);
+	if (!p->n++)
+		pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_ROWS);
+	put(p->e, pid);
+	for (uint32_t i = 0; i < p->columns; i++)
+		put(p->e, values[i]);
+}
+
+void process_rows_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread)
+{
+	if (!p->e)
+		begin(p);
+	end_rows(p);
+	pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_PROCESSES);
+	pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_PID, pid);
+	pb_enc_str(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_NAME, name);
+	if (is_kthread)
+		pb_enc_bool(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_IS_KTHREAD, true);
+	pb_enc_close(p->e);
+}
+
+void process_rows_end(struct process_rows *p)
+{
+	if (!p->e)
+		return;
+	end_rows(p);
+	pb_enc_close(p->e);
+	p->e = NULL;
+	writer_end(p->run->writer);
+}
