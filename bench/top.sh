@@ -3,9 +3,9 @@
 #
 # usage: bench/top.sh [PAIRS] [SCREENS] [PROCESSES]
 #
-# CPU time of a screen of `sonda top -b`, with its daemons, and of procps' `top -b`, in turn, once a second. The start is left
-# out: a long run minus a short one. PROCESSES idle processes run beside. The programs in the kernel are not in it: the
-# summary of a recording with the same families has their cost.
+# CPU time of a screen of `sonda top -b`, with its daemons, and of procps' `top -b`, which run at the same time and so
+# under the same load, once a second. Their starts are left out. PROCESSES idle processes run beside. The programs in the
+# kernel are not in it: the summary of a recording with the same families has their cost.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 pairs=${1:-3} screens=${2:-20} processes=${3:-0}
@@ -23,19 +23,31 @@ if [ "$processes" != 0 ]; then
   idle=$!
 fi
 
-cpu_ms() { # COMMAND...: user and system time of it and its children
-  local TIMEFORMAT='%U %S'
-  { time "$@" >/dev/null 2>&1 </dev/null; } 2>&1 | awk '{ printf "%d", ($1 + $2) * 1000 }'
+us_of() { # PID: CPU time of a process and its children so far
+  local files=("/proc/$1/schedstat") child
+  for child in $(pgrep -P "$1"); do files+=("/proc/$child/schedstat"); done
+  awk '{ ns += $1 } END { printf "%d", ns / 1000 }' "${files[@]}"
 }
-of_top() { cpu_ms top -b -d 1 -n "$1"; }
-of_sonda() { cpu_ms "$SONDA" top -b -d 1 -n "$1"; }
+screens_of() { grep -c '^top - ' "$TMP/top.out"; }
+ours() { grep -c '^sonda top ' "$TMP/sonda.out"; }
 
 for ((i = 0; i < pairs; i++)); do
-  for who in top sonda; do
-    short=$("of_$who" $SHORT)
-    long=$("of_$who" $((SHORT + screens)))
-    echo "$who $(((long - short) * 1000 / screens))"
+  : >"$TMP/top.out"
+  : >"$TMP/sonda.out"
+  top -b -d 1 >"$TMP/top.out" 2>/dev/null </dev/null &
+  top=$!
+  "$SONDA" top -b -d 1 >"$TMP/sonda.out" 2>"$TMP/sonda.err" </dev/null &
+  sonda=$!
+  until [ "$(screens_of)" -ge $SHORT ] && [ "$(ours)" -ge $SHORT ]; do
+    kill -0 $sonda || { cat "$TMP/sonda.err" >&2; exit 1; }
+    sleep 0.2
   done
+  begin=$(screens_of) a=$(us_of $top) b=$(us_of $sonda)
+  until [ "$(screens_of)" -ge $((begin + screens)) ]; do sleep 0.2; done
+  echo "top $((($(us_of $top) - a) / screens))"
+  echo "sonda $((($(us_of $sonda) - b) / screens))"
+  kill $top $sonda
+  wait $top $sonda 2>/dev/null
 done | awk '
   { v[$1] = v[$1] " " $2 }
   $1 == "top" { top = $2 }

@@ -85,6 +85,24 @@ echo "first ${first:-none}, then ${second:-none}" >"$TMP/near"
 verdict "12345 calls and the read that returned are 12346" $? "$TMP/near"
 exec 6>&-
 
+# ---- memory, names and ends
+status=$(awk '/^VmRSS/ { print $2 * 1024 }' "/proc/$$/status")
+near "memory is that of /proc/PID/status, within 10 %" "$(value $$ rss_bytes)" "$status" 10 0
+mkfifo "$TMP/go"
+bash -c "read -r line <'$TMP/go'; exec sleep 1000" &
+renamed=$!
+PIDS+=("$renamed")
+name_is() { last | grep -q "{\"pid\":$1,\"name\":\"$2\""; }
+wait_for name_is "$renamed" bash
+echo >"$TMP/go"
+wait_for name_is "$renamed" sleep
+verdict "a process that executes another program has its name" $? <(last | grep -o "{\"pid\":$renamed,[^}]*}")
+kill "$renamed"
+wait "$renamed" 2>/dev/null
+is_not_listed() { ! last | grep -q "{\"pid\":$1,"; }
+wait_for is_not_listed "$renamed"
+verdict "a process that ended is not listed" $? <(last | grep -o "{\"pid\":$renamed,[^}]*}")
+
 # ---- I/O
 mkfifo "$TMP/end"
 cat >"$TMP/writer" <<'WRITER'

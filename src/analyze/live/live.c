@@ -131,6 +131,7 @@ static const struct {
 	{PB_TRACE_PACKET_PROCESS_TREE, live_read_tree},
 	{PB_TRACE_PACKET_SYS_STATS, live_read_sys_stats},
 	{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, live_read_failures},
+	{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, live_read_rows},
 };
 
 static bool wants(uint32_t field)
@@ -163,7 +164,7 @@ void live_packet(struct live *l, const uint8_t *data, size_t len)
 /* ---- processes ---- */
 
 /* Starts all counters of the process anew: another process has its pid, and its tracks. */
-static void renew(struct live *l, struct live_entry *p, uint64_t start_ns)
+static void renew(struct live *l, struct live_entry *p)
 {
 	struct live_track *t, *next;
 
@@ -171,7 +172,14 @@ static void renew(struct live *l, struct live_entry *p, uint64_t start_ns)
 		if (t->pid == p->p.pid)
 			t->has_last = false;
 	memset(p->p.values, 0, sizeof(p->p.values));
+	p->has_last = 0;
 	p->p.has_rss = false;
+}
+
+void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns)
+{
+	if (p->start_ns && start_ns && p->start_ns != start_ns)
+		renew(l, p);
 	p->start_ns = start_ns;
 }
 
@@ -197,9 +205,7 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
 	if (!p)
 		return;
-	if (p->start_ns && start && p->start_ns != start)
-		renew(l, p, start);
-	p->start_ns = start;
+	live_set_start(l, p, start);
 	p->is_kthread = is_kthread;
 	live_see(l, p, at);
 	if (name.data)
@@ -276,16 +282,17 @@ static void count_no_calls(const struct live *l, struct live_entry *p)
 {
 	static const enum live_metric calls[] = {LIVE_SYSCALLS, LIVE_SYSCALL_TIME,
 						 LIVE_SYSCALL_ERRORS};
+	enum live_source source = l->has_rows ? LIVE_ROWS_SYSCALLS : LIVE_EBPF;
 
-	if (!l->counts_calls || HASH_COUNT(l->processes) >= l->setup.top_n)
+	if (!l->counts_calls || (!l->has_rows && HASH_COUNT(l->processes) >= l->setup.top_n))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		struct live_value *v = &p->p.values[calls[i]];
 
 		if (v->has_total && v->total)
 			continue;
-		p->source[calls[i]] = LIVE_EBPF;
-		live_grow(v, 0, l->at[LIVE_EBPF], l->before[LIVE_EBPF]);
+		p->source[calls[i]] = source;
+		live_grow(v, 0, l->at[source], l->before[source]);
 	}
 }
 
@@ -307,13 +314,19 @@ static void rate_process(const struct live *l, struct live_entry *p)
  * Hides a process that has ended, although its last values are still written: the last poll of /proc
  * did not meet it. A process that no poll met, or a kernel thread, is shown while it does something.
  */
-static void hide_ended(const struct live *l, struct live_entry *p)
+static bool has_ended(const struct live *l, const struct live_entry *p)
 {
 	uint64_t polled = l->at[LIVE_PROCESS_STATS];
 
-	p->is_hidden =
-		!p->is_kthread && polled &&
-		p->polled_at + l->setup.period_ns + l->setup.period_ns / STALE_DIVISOR < polled;
+	if (l->at[LIVE_ROWS_PROCESSES])
+		return p->listed_at != l->at[LIVE_ROWS_PROCESSES];
+	return !p->is_kthread && polled &&
+	       p->polled_at + l->setup.period_ns + l->setup.period_ns / STALE_DIVISOR < polled;
+}
+
+static void hide_ended(const struct live *l, struct live_entry *p)
+{
+	p->is_hidden = has_ended(l, p);
 	for (size_t i = 0; i < LIVE_METRICS && p->is_hidden; i++)
 		p->is_hidden =
 			!(p->p.values[i].has_rate && p->p.values[i].rate > 0 && i != LIVE_SLEEP);
@@ -327,6 +340,8 @@ static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t n
 {
 	uint64_t patience = GONE_PERIODS * l->setup.period_ns;
 
+	if (l->at[LIVE_ROWS_PROCESSES])
+		return has_ended(l, p) && p->seen_at + patience < newest;
 	/* Kernel threads have no memory, so no packet until they do something. */
 	if (p->is_kthread || p->seen_at + patience >= newest)
 		return false;
@@ -390,6 +405,16 @@ const struct live_losses *live_losses(const struct live *l)
 const char *live_failures(const struct live *l)
 {
 	return l->failures.s ? l->failures.s : "";
+}
+
+bool live_knows_processes(const struct live *l)
+{
+	return l->at[LIVE_ROWS_PROCESSES] || l->at[LIVE_PROCESS_STATS];
+}
+
+bool live_lacks_processes(const struct live *l)
+{
+	return l->lacks_processes;
 }
 
 bool live_lacks_cpu_time(const struct live *l)

@@ -15,6 +15,9 @@ enum live_source {
 	LIVE_PROCESS_STATS,
 	LIVE_PROCESS_TRACKS, /* /proc/PID/io and schedstat */
 	LIVE_SYS_STATS,
+	LIVE_ROWS_CPU_TIME, /* rows of eBPF families, which are read at different times */
+	LIVE_ROWS_SYSCALLS,
+	LIVE_ROWS_PROCESSES,
 	LIVE_SOURCES
 };
 
@@ -25,8 +28,11 @@ struct live_entry {
 	uint32_t seen_in; /* live.polls at that packet */
 	uint64_t polled_at; /* time of the last poll of /proc that met it */
 	uint32_t polled_in; /* live.polls at that time */
+	uint64_t listed_at; /* time of the last list of all processes that has it */
 	uint64_t start_ns; /* of the process; 0 unknown */
 	enum live_source source[LIVE_METRICS]; /* of each value */
+	uint64_t last[LIVE_METRICS]; /* the last number of a row */
+	uint32_t has_last; /* bits of these */
 	bool is_kthread;
 	bool is_hidden; /* it has ended */
 };
@@ -90,6 +96,8 @@ struct live {
 	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];
 	bool has_cpu_times, has_cpu_base;
 	bool counts_calls; /* the family of system calls runs */
+	bool has_rows; /* families write rows, of all processes */
+	bool lacks_processes; /* no family lists the processes */
 	bool lacks_cpu_time; /* linux.ebpf_counters said that this family does not run */
 	struct live_value psi[3]; /* time in which some waited for: cpu, io, memory */
 };
@@ -101,6 +109,9 @@ struct live_track *live_find_track(struct live *l, uint64_t uuid);
 /* A packet of this time is about the process. */
 void live_see(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
+
+/* Starts the counters of a process anew, if it began at another time. */
+void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns);
 
 /* Adds to a total. at: time of the value; since: from when on the first growth of v counts. */
 void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
@@ -114,5 +125,6 @@ void live_read_failures(struct live *l, const struct packet *p);
 void live_read_tree(struct live *l, const struct packet *p);
 void live_read_process_stats(struct live *l, const struct packet *p);
 void live_read_sys_stats(struct live *l, const struct packet *p);
+void live_read_rows(struct live *l, const struct packet *p);
 /* Computes what the machine did since the last screen. */
 void live_machine_screen(struct live *l);

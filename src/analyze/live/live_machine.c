@@ -128,6 +128,10 @@ static void read_failure(struct live *l, const struct pb_field *message)
 		return;
 	/* With a count it is something that happened to a family that runs. */
 	l->lacks_cpu_time |= !is_count && pb_field_is(&what, "cpu_time");
+	if (!is_count && pb_field_is(&what, "processes")) {
+		l->lacks_processes = true;
+		return; /* linux.process_stats has the same values */
+	}
 	strbuf_add(&line, what.data, what.len);
 	strbuf_puts(&line, ": ");
 	strbuf_add(&line, reason.data, reason.len);

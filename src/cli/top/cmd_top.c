@@ -206,14 +206,14 @@ static void on_stats(void *ctx, const Pb__TraceStats *stats)
 	top_losses(stats, &t->lost);
 }
 
-/* Until the second poll of /proc/stat there are no rates. */
+/* Until the second poll of /proc/stat there are no rates; eBPF programs take a moment to load. */
 static void on_packets(void *ctx)
 {
 	struct top *t = ctx;
 
 	if (t->view.paused || !t->live || !live_screen(t->live))
 		return;
-	if (t->shown || live_machine(t->live)->has_cpu)
+	if (t->shown || (live_machine(t->live)->has_cpu && live_knows_processes(t->live)))
 		show_screen(t);
 }
 
@@ -265,12 +265,18 @@ static void continue_without_ebpf(struct top *t)
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
+	struct err_text e;
 	bool late;
 
 	(void)fd, (void)what;
 	arm_tick(t);
 	if (t->live && t->has_ebpf && live_lacks_cpu_time(t->live)) {
 		continue_without_ebpf(t);
+		return;
+	}
+	if (t->live && live_lacks_processes(t->live)) {
+		if (top_session_without_processes(t->session, &e))
+			end(t, EXIT_FAILED, e.text);
 		return;
 	}
 	if (!t->live)

@@ -20,6 +20,7 @@ struct top_session {
 	struct record_session *session; /* owned */
 	struct private_daemons *daemons; /* owned; NULL: a service was running */
 	bool without_ebpf;
+	bool without_processes; /* no eBPF family lists them: linux.process_stats does */
 };
 
 /* ---- the config ---- */
@@ -37,35 +38,43 @@ static const char frame[] =
 	"  disable_extension_descriptors: true disable_chunk_usage_histograms: true }\n"
 	"priority_boost { policy: POLICY_SCHED_OTHER priority: 0 }\n";
 
-static void put_ebpf(const struct top_session_setup *setup, struct strbuf *b)
+static void put_ebpf(const struct top_session_setup *setup, bool without_processes, struct strbuf *b)
 {
 	strbuf_printf(
 		b,
 		"data_sources { config { name: \"linux.ebpf_counters\" ebpf_counters_config {\n"
-		"  families: RUNQ families: CPU_TIME families: SYSCALLS\n"
-		"  period_ms: %u top_n: %u no_call_names: true\n",
-		setup->period_ms, TOP_SESSION_PROCESSES);
+		"  families: RUNQ families: CPU_TIME families: SYSCALLS%s\n"
+		"  period_ms: %u top_n: %u no_call_names: true process_rows: true\n",
+		without_processes ? "" : " families: PROCESSES", setup->period_ms,
+		TOP_SESSION_PROCESSES);
 	for (size_t i = 0; i < setup->n_pids; i++)
 		strbuf_printf(b, "  pids: %u\n", setup->pids[i]);
 	strbuf_puts(b, "} } }\n");
 }
 
-static int build_config(const struct top_session_setup *setup, bool has_ebpf, Pb__TraceConfig **ret)
+static void put_process_stats(const struct top_session_setup *setup, bool with_sched,
+			      struct strbuf *b)
 {
-	struct strbuf text = {0}, errors = {0};
-	unsigned poll_ms = MAX(setup->period_ms, 100u);
-	int r;
-
-	strbuf_puts(&text, frame);
-	if (has_ebpf)
-		put_ebpf(setup, &text);
 	strbuf_printf(
-		&text,
+		b,
 		"data_sources { config { name: \"linux.process_stats\" process_stats_config {\n"
 		"  scan_all_processes_on_start: true record_process_age: true\n"
 		"  quirks: DISABLE_ON_DEMAND skip_main_thread_message: true\n"
 		"  proc_stats_poll_ms: %u record_process_io: true%s } } }\n",
-		poll_ms, has_ebpf ? "" : " record_thread_sched: true");
+		MAX(setup->period_ms, 100u), with_sched ? " record_thread_sched: true" : "");
+}
+
+static int build_config(const struct top_session *s, Pb__TraceConfig **ret)
+{
+	const struct top_session_setup *setup = s->setup;
+	struct strbuf text = {0}, errors = {0};
+	int r;
+
+	strbuf_puts(&text, frame);
+	if (!s->without_ebpf)
+		put_ebpf(setup, s->without_processes, &text);
+	if (s->without_ebpf || s->without_processes)
+		put_process_stats(setup, s->without_ebpf, &text);
 	strbuf_printf(
 		&text,
 		"data_sources { config { name: \"linux.sys_stats\" sys_stats_config {\n"
@@ -100,7 +109,7 @@ static bool offers_ebpf(const Pb__TracingServiceState *state)
 static int replace_config(struct top_session *s)
 {
 	Pb__TraceConfig *next;
-	int r = build_config(s->setup, !s->without_ebpf, &next);
+	int r = build_config(s, &next);
 
 	if (r)
 		return r;
@@ -276,17 +285,28 @@ bool top_session_ask(struct top_session *s, bool flush)
 	return true;
 }
 
-int top_session_without_ebpf(struct top_session *s, struct err_text *e)
+static int begin_again(struct top_session *s, struct err_text *e)
 {
 	int r;
 
 	record_session_free(TAKE_PTR(s->session));
-	s->without_ebpf = true;
 	r = replace_config(s);
 	if (r)
 		return err_set(e, r, "cannot build the config: %s", strerror(-r));
 	return start_session(s, s->daemons ? private_daemons_address(s->daemons) : s->setup->socket,
 			     e);
+}
+
+int top_session_without_ebpf(struct top_session *s, struct err_text *e)
+{
+	s->without_ebpf = true;
+	return begin_again(s, e);
+}
+
+int top_session_without_processes(struct top_session *s, struct err_text *e)
+{
+	s->without_processes = true;
+	return begin_again(s, e);
 }
 
 void top_session_free(struct top_session *s)

@@ -56,5 +56,8 @@ bool top_session_ask(struct top_session *s, bool flush);
  * -errno and sets e. */
 int top_session_without_ebpf(struct top_session *s, struct err_text *e);
 
+/* The same with the processes of linux.process_stats, for kernels without their iterator. */
+int top_session_without_processes(struct top_session *s, struct err_text *e);
+
 /* Ends the session and the private daemons, and waits for them. No-op for NULL. */
 void top_session_free(struct top_session *s);

@@ -418,3 +418,137 @@ TEST(the_time_of_the_cpus)
 	assert_float_equal(live_machine(r.live)->idle, 0.9, 1e-9);
 	tear_down(&r);
 }
+
+/* ---- rows ---- */
+
+static void rows(struct rig *r, uint64_t ns, const char *family, unsigned columns, size_t n,
+		 const uint64_t *numbers)
+{
+	struct pb_enc *e = begin(r, ns);
+	uint8_t bytes[256];
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len = (size_t)(pb_put_varint(bytes + len, numbers[i]) - bytes);
+	pb_enc_open(e, PB_TRACE_PACKET_EBPF_PROCESS_ROWS);
+	pb_enc_str(e, PB_EBPF_PROCESS_ROWS_FAMILY, family);
+	pb_enc_u64(e, PB_EBPF_PROCESS_ROWS_COLUMNS, columns);
+	pb_enc_bytes(e, PB_EBPF_PROCESS_ROWS_ROWS, bytes, len);
+	pb_enc_close(e);
+	take(r);
+}
+#define ROWS(r, ns, family, columns, ...)                                                          \
+	rows(r, ns, family, columns, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t),         \
+	     (uint64_t[]){__VA_ARGS__})
+
+static void name_in_rows(struct rig *r, uint64_t ns, const char *name)
+{
+	struct pb_enc *e = begin(r, ns);
+
+	pb_enc_open(e, PB_TRACE_PACKET_EBPF_PROCESS_ROWS);
+	pb_enc_str(e, PB_EBPF_PROCESS_ROWS_FAMILY, "processes");
+	pb_enc_u64(e, PB_EBPF_PROCESS_ROWS_COLUMNS, 4);
+	pb_enc_open(e, PB_EBPF_PROCESS_ROWS_PROCESSES);
+	pb_enc_u64(e, PB_EBPF_PROCESS_ROWS_PROCESS_PID, PID);
+	pb_enc_str(e, PB_EBPF_PROCESS_ROWS_PROCESS_NAME, name);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	take(r);
+}
+
+TEST(rows_of_families_are_rates_of_processes)
+{
+	struct rig r;
+
+	set_up(&r, 1);
+	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 900, 0, 0, 7, 1, 1, 1, 1, 1);
+	ROWS(&r, AFTER(1), "syscalls", 3, PID, 10, 500, 1);
+	assert_false(live_knows_processes(r.live));
+	ROWS(&r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 2000);
+	assert_true(live_knows_processes(r.live));
+	name_in_rows(&r, AFTER(1), "cat");
+	assert_true(live_screen(r.live));
+	check_rate(&r, LIVE_CPU, 100, 100);
+	check_rate(&r, LIVE_SLEEP, 900, 900);
+	check_rate(&r, LIVE_SYSCALLS, 10, 10);
+	assert_string_equal(process(&r)->name, "cat");
+	assert_int_equal(process(&r)->rss, 4096);
+	/* What it read before the session is not counted. */
+	assert_int_equal(process(&r)->values[LIVE_READ].total, 0);
+	ROWS(&r, AFTER(2), "cpu_time", 5, PID, 150, 50, 900, 0, 0);
+	ROWS(&r, AFTER(2), "processes", 4, PID, 5, 8192, 1500, 2000);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 50, 150);
+	check_rate(&r, LIVE_RUNQ, 50, 50);
+	check_rate(&r, LIVE_SYSCALLS, 10, 10); /* the family was not read in this period */
+	check_rate(&r, LIVE_READ, 500, 500);
+	check_rate(&r, LIVE_WRITTEN, 0, 0);
+	tear_down(&r);
+}
+
+TEST(a_process_that_no_list_has_is_shown_while_it_counts)
+{
+	struct rig r;
+
+	set_up(&r, 1);
+	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(&r, AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 100, 100);
+	ROWS(&r, AFTER(2), "cpu_time", 5, 7, 1, 0, 0, 0, 0);
+	ROWS(&r, AFTER(2), "processes", 4, 7, 5, 4096, 0, 0);
+	live_screen(r.live);
+	assert_null(process(&r));
+	tear_down(&r);
+}
+
+TEST(another_process_with_the_pid_counts_from_its_own_start)
+{
+	struct rig r;
+
+	set_up(&r, 1);
+	ROWS(&r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0);
+	live_screen(r.live);
+	ROWS(&r, AFTER(2), "processes", 4, PID, AFTER(1), 4096, 300, 0);
+	live_screen(r.live);
+	check_rate(&r, LIVE_READ, 300, 300);
+	tear_down(&r);
+}
+
+TEST(bad_rows_are_counted)
+{
+	const struct live_losses *lost;
+	struct rig r;
+
+	set_up(&r, 1);
+	lost = live_losses(r.live);
+	ROWS(&r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0, 8);
+	assert_int_equal(lost->bad_packets, 1);
+	ROWS(&r, AFTER(1), "processes", 3, PID, 5, 4096, 1000);
+	ROWS(&r, AFTER(1), "processes", 1000, PID, 5, 4096, 1000);
+	assert_int_equal(lost->bad_packets, 3);
+	ROWS(&r, AFTER(1), "processes", 4, 0, 5, 4096, 1000, 0, 1ull << 40, 5, 4096, 1000, 0);
+	ROWS(&r, AFTER(1), "a family of another version", 9, PID, 5);
+	assert_int_equal(lost->bad_packets, 3);
+	tear_down(&r);
+}
+
+TEST(a_kernel_without_the_list_of_processes)
+{
+	struct pb_enc *e;
+	struct rig r;
+
+	set_up(&r, 1);
+	assert_false(live_lacks_processes(r.live));
+	e = begin(&r, BEGAN);
+	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, "processes");
+	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "the kernel has none");
+	pb_enc_close(e);
+	pb_enc_close(e);
+	take(&r);
+	assert_true(live_lacks_processes(r.live));
+	assert_string_equal(live_failures(r.live), "");
+	tear_down(&r);
+}
