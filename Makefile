@@ -131,7 +131,7 @@ COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto 
 GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
 # The page of sonda report --html: its program is one script, in the order of this list.
 PAGE := src/analyze/page
-PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model colours view rows draw details tables search \
+PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model colours view rows arrows draw details tables search \
 	input main))
 GEN_ANALYZE := $(B)/gen/page/parts.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)

@@ -91,8 +91,9 @@ int report_page(struct trace_tables *tables, int64_t from, int64_t to, const cha
 			 seconds(result.to - s->start_ts), result.rows, result.left_out,
 			 seconds(result.to - s->start_ts));
 	if (s->tables[TABLE_FTRACE].rows || s->n_arg_sets)
-		log_info("the page does not contain %" PRIu32 " kernel events and %" PRIu32
-			 " sets of arguments; sonda sql lists them",
-			 s->tables[TABLE_FTRACE].rows, s->n_arg_sets);
+		log_info("the page shows CPUs, threads, slices and counters; the events themselves "
+			 "(%" PRIu32 " of the kernel) are in the trace: sonda sql %s \"select * from "
+			 "ftrace_event\"",
+			 s->tables[TABLE_FTRACE].rows, tables->path);
 	return EXIT_GOOD;
 }

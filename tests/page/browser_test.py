@@ -249,6 +249,77 @@ def what_is_under_the_pointer(p):
     verdict('Escape clears the selection', p.b.run('sonda.view.selected === null'))
 
 
+# ---- wakeups -------------------------------------------------------------------------------------------------------
+
+# The first state of a thread that another thread woke, and what the page draws when it is selected.
+WOKEN = '''(() => {
+  for (const row of sonda.tree.list) {
+    const lane = row.kind === "thread" && row.thread.states;
+    for (let i = 0; lane && i + 1 < lane.n; i++) {
+      const place = {row, lane, index: i}, [one] = sonda.arrowsOf(place);
+      if (!one || one.woken !== row.thread || one.state !== i || one.waker === one.woken || !one.waker.row || sonda.tree.list[one.waker.row.index] !== one.waker.row)
+        continue;
+      const room = (lane.end[i] - lane.start[i]) * 4 + 1000;
+      sonda.showWindow(lane.start[i] - room, lane.start[i] + room);
+      document.getElementById("rows").scrollTop = Math.max(0, Math.min(row.y, one.waker.row.y) - 40);
+      sonda.select(place);
+      return {at: one.at, woken: row.thread.tid, waker: one.waker.tid, irq: one.irq, y: [row.y, one.waker.row.y], run: i + 1, row: row.index};
+    }
+  }
+})()'''
+
+# How many pixels of a column of the canvas, between two rows, have the colour of arrows.
+ARROW_PIXELS = '''((t, y0, y1) => {
+  const context = document.createElement("canvas").getContext("2d");
+  context.fillStyle = sonda.colours.css.accent; context.fillRect(0, 0, 1, 1);
+  const [r, g, b] = context.getImageData(0, 0, 1, 1).data, canvas = document.getElementById("canvas");
+  const top = document.getElementById("rows").scrollTop, from = Math.min(y0, y1) - top + 24, height = Math.abs(y1 - y0) - 24;
+  const {data} = canvas.getContext("2d").getImageData(Math.round(sonda.xOf(t)) - 1, Math.max(from, 0), 3, Math.max(height, 1));
+  let n = 0;
+  for (let i = 0; i < data.length; i += 4)
+    n += Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 40;
+  return n;
+})'''
+
+
+@test
+def an_arrow_from_the_waker_to_the_woken_thread(p):
+    found = p.b.run(WOKEN)
+    p.settle()
+    start = int(p.b.run('sonda.model.facts.start'))
+    row = sql(p.trace, f"""select w.tid, s.irq_context from thread_state s join thread t using (utid) join thread w on w.utid = s.waker_utid
+        where s.state = 'R' and t.tid = {found['woken']} and s.ts = {start + int(found['at'])}""")
+    verdict('the waker is that of sonda sql', row and row[0][0] == found['waker'] and bool(row[0][1]) == found['irq'], f'{row} {found}')
+    pixels = p.b.run(f'{ARROW_PIXELS}({found["at"]}, {found["y"][0]}, {found["y"][1]})')
+    verdict('the arrow is drawn', p.b.run('sonda.frame.arrows') == 1 and pixels > 3, f'{pixels} {found}')
+    p.picture('wakeup')
+    p.b.run(f'sonda.select({{row: sonda.tree.list[{found["row"]}], lane: sonda.tree.list[{found["row"]}].thread.states, index: {found["run"]}}})')
+    text = p.b.run('document.getElementById("table").innerText')
+    verdict('the run after it names the waker', re.search(rf'woken by\s.* {found["waker"]}\b', text), text)
+    p.b.key('Escape')
+    p.settle()
+    verdict('without a selection there is none', p.b.run('sonda.frame.arrows') == 0)
+
+
+@test
+def wakeups_of_a_thread_that_ran(p):
+    got = p.b.run('''(() => {
+      for (const thread of sonda.model.threads.filter((t) => t.states && t.row)) {
+        for (let i = 0; i < thread.states.n; i++) {
+          const arrows = sonda.arrowsOf({row: thread.row, lane: thread.states, index: i}).filter((a) => a.waker === thread);
+          if (arrows.length)
+            return {tid: thread.tid, from: thread.states.start[i], to: thread.states.end[i], woken: arrows.map((a) => [a.at, a.woken.tid])};
+        }
+      }
+    })()''')
+    start = int(p.b.run('sonda.model.facts.start'))
+    rows = sql(p.trace, f"""select s.ts - {start}, t.tid from thread_state s join thread t using (utid) join thread w on w.utid = s.waker_utid
+        where s.state = 'R' and w.tid = {got['tid']} and s.ts between {start + int(got['from'])} and {start + int(got['to'])} order by 1, 2""")
+    verdict('the wakeups of a run are those of sonda sql', sorted(map(tuple, got['woken'])) == sorted(rows), f'{got} {rows}')
+    p.b.run('document.getElementById("rows").scrollTop = 0')
+    p.b.key('0')
+
+
 # ---- keys ----------------------------------------------------------------------------------------------------------
 
 @test
@@ -474,6 +545,41 @@ def nothing_overlaps(p):
     p.settle()
 
 
+# Rows that are drawn without a label, or at another place than it.
+UNLABELLED = '''(() => {
+  const rows = document.getElementById("rows"), canvas = document.getElementById("canvas").getBoundingClientRect();
+  const box = rows.getBoundingClientRect(), labels = [...document.querySelectorAll(".label")], wrong = [];
+  if (Math.abs(canvas.height - rows.clientHeight) > 1)
+    wrong.push(`the canvas has ${canvas.height} of ${rows.clientHeight} pixels`);
+  for (const row of sonda.tree.list) {
+    const y = row.y - rows.scrollTop;
+    if (y + row.height <= 0 || y >= canvas.height)
+      continue;
+    const label = labels.find((l) => l.row === row);
+    if (!label || Math.abs(label.getBoundingClientRect().top - box.top - y) > 1)
+      wrong.push(`${row.label}: ${label ? label.getBoundingClientRect().top - box.top : "no label"}, not ${y}`);
+  }
+  return wrong;
+})()'''
+
+
+@test
+def each_row_has_its_label(p):
+    sizes = ((1440, 900), (1000, 500), (1440, 1200), (900, 640), (1440, 900))
+    for width, height in sizes:
+        p.b.size(width, height)
+        p.b.wait(f'innerWidth === {width} && innerHeight === {height}')
+        p.settle()
+        wrong = p.b.run(UNLABELLED)
+        verdict(f'each row has its label at {width} x {height}', wrong == [], '\n'.join(wrong))
+    p.b.run('document.getElementById("splitter").focus()')
+    for key in ('ArrowUp', 'ArrowUp', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp'):
+        p.b.key(key)
+        p.settle()
+        wrong = p.b.run(UNLABELLED)
+        verdict(f'and after {key} on the splitter', wrong == [], '\n'.join(wrong))
+
+
 # ---- what the page must not do -------------------------------------------------------------------------------------
 
 @test
@@ -511,6 +617,21 @@ def work(p):
     return most, rows * width
 
 
+def frame_times(p):
+    """Of frames while keys zoom, pan and step, as a person does: the median and the longest, in ms of the page's own work."""
+    p.b.run('document.getElementById("rows").focus()')
+    p.b.key('0')
+    times = []
+    for key in 'w' * 16 + 'd' * 12 + 'a' * 12 + 's' * 16 + 'wwww' + 'd' * 6:
+        before = p.b.run('sonda.frame.number')
+        p.b.key(key)
+        p.b.wait(f'sonda.frame.number > {before} || sonda.view.from === sonda.view.least || sonda.view.to === sonda.view.most')
+        times.append(p.b.run('sonda.frame.ms'))
+    p.b.key('0')
+    times.sort()
+    return times[len(times) // 2], times[-1]
+
+
 def frames_cost_by_pixels(b, events):
     # A tenth of many events has several in each pixel already: a frame of ten times as many costs hardly more.
     costs = {}
@@ -524,6 +645,11 @@ def frames_cost_by_pixels(b, events):
     verdict('and looks at no more rows a pixel than their logarithm asks for', steps <= 60 * pixels, costs)
     verdict('ten times as many events cost hardly more', all(items <= 1.3 * c['items'] and steps <= 2 * c['steps'] for c, _ in costs.values()), costs)
     print(f'# {events} events: {size} bytes of page, {items} items and {steps} steps a frame at most, on {pixels} pixels')
+    for scheme in ('dark', 'light'):
+        p.b.scheme(scheme)
+        p.b.wait(f'sonda.colours.dark === {json.dumps(scheme == "dark")}')
+        median, longest = frame_times(p)
+        print(f'# {scheme}: a frame takes {median:.1f} ms (median), {longest:.1f} ms at most, while keys zoom and pan')
     verdict('the page has at most 6 bytes an event', size <= 6 * events + 200000, size)
     pixels_are_shares(p)
     p.picture('large')

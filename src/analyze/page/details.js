@@ -25,11 +25,15 @@ function threadPairs(thread) {
   ];
 }
 
+function wakeupPairs(wakeup) {
+  return wakeup ? [["woken by", threadText(wakeup.waker)], ["woken in", wakeup.irq ? "an interrupt" : ""]] : [];
+}
+
 function describeRun(row, i) {
   const lane = row.cpu.runs, at = lane.offset + i;
   if (lane.key[i] === UNKNOWN)
     return { title: "not covered by the trace", pairs: pairsOfTime(lane, i) };
-  const thread = model.threads[lane.key[i]], end = model.runEnd[at];
+  const thread = model.threads[lane.key[i]], end = model.runEnd[at], state = stateOf({ row, lane, index: i });
   return {
     title: thread.idle ? "idle" : threadText(thread),
     pairs: [
@@ -38,6 +42,7 @@ function describeRun(row, i) {
       ...pairsOfTime(lane, i),
       ["then", lane.open.has(i) || !end ? "" : stateText(model.states[end - 1])],
       ["priority", String(model.runPriority[at])],
+      ...wakeupPairs(state && wakeupOf(state.thread, state.index - 1)),
     ],
   };
 }
@@ -50,11 +55,7 @@ function describeState(row, i) {
   const name = model.states[state - 1], kind = stateClassOf(state);
   if (kind === RUNNING && more > 0)
     pairs.push(["on", cpuText(more - 1)]);
-  if (name === "R" && more >= 4) {
-    const waker = model.threads[Math.floor(more / 4) - 1];
-    pairs.push(["woken by", waker ? threadText(waker) : ""]);
-    pairs.push(["woken in", more % 4 === 2 ? "an interrupt" : ""]);
-  }
+  pairs.push(...wakeupPairs(wakeupOf(row.thread, kind === RUNNING ? i - 1 : i)));
   if (kind !== RUNNING && name !== "R" && more > 0) {
     pairs.push(["blocked in", model.strings[more - 1 >> 1] || ""]);
     pairs.push(["for I/O", (more - 1) % 2 ? "yes" : ""]);

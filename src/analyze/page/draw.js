@@ -298,6 +298,7 @@ function drawAll() {
     rect(context, 0, y + row.height - 1, width, 1);
   }
   drawRange(context, height);
+  drawArrows(context, top);
   drawRuler();
   drawWindow();
 }

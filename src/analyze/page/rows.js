@@ -50,7 +50,7 @@ function processText(process) {
 }
 
 function threadRow(thread) {
-  const row = newRow("thread", threadText(thread), { thread, detail: thread.run ? durationText(thread.run) : "" });
+  const row = thread.row = newRow("thread", threadText(thread), { thread, detail: thread.run ? durationText(thread.run) : "" });
   row.children = thread.tracks.flatMap(trackRows);
   return row;
 }
@@ -95,7 +95,7 @@ function buildRows() {
     else
       loose.push(track);
   }
-  const cpus = model.cpus.map((cpu) => newRow("cpu", cpuText(cpu.id), {
+  const cpus = model.cpus.map((cpu) => cpu.row = newRow("cpu", cpuText(cpu.id), {
     cpu, detail: `${countOf(cpu.runs.n, "run")}`,
   }));
   const processes = model.processes.slice().sort(byRun)
@@ -111,8 +111,16 @@ function buildRows() {
   ];
   tree.top = groups.filter(([, children]) => children.length)
     .map(([label, children]) => newRow("group", label, { children, detail: countText(children.length) }));
+  adopt(tree.top, null);
   foldMany(processes);
   place();
+}
+
+function adopt(rows, parent) {
+  for (const row of rows) {
+    row.parent = parent;
+    adopt(row.children, row);
+  }
 }
 
 // Of many processes only those with the most CPU time are unfolded.
@@ -128,17 +136,16 @@ function foldMany(processes) {
 function place() {
   const list = tree.list = [];
   let y = 0;
-  const add = (row, level, parent) => {
+  const add = (row, level) => {
     row.level = level;
-    row.parent = parent;
     row.y = y;
     row.index = list.length;
     y += row.height;
     list.push(row);
     if (row.open)
-      row.children.forEach((child) => add(child, level + 1, row));
+      row.children.forEach((child) => add(child, level + 1));
   };
-  tree.top.forEach((row) => add(row, 1, null));
+  tree.top.forEach((row) => add(row, 1));
   tree.height = y;
   tree.focus = Math.min(tree.focus, list.length - 1);
 }
@@ -218,7 +225,7 @@ function laneAt(row, y) {
 
 function placeLabels() {
   const rows = byId("rows"), labels = byId("labels");
-  const top = rows.scrollTop, bottom = top + rows.clientHeight;
+  const top = rows.scrollTop, bottom = top + byId("canvas").clientHeight;
   const first = rowIndexAt(top);
   let n = 0;
   for (let i = first; i < tree.list.length && tree.list[i].y < bottom; i++, n++) {

@@ -13,8 +13,8 @@ const view = {
   hover: null, // {x, y, row, lane, index}
 };
 
-// Of the last frame: what was drawn, and rows of the trace that were looked at.
-const frame = { number: 0, items: 0, steps: 0 };
+// Of the last frame: what was drawn, rows of the trace that were looked at, and how long that took.
+const frame = { number: 0, items: 0, steps: 0, arrows: 0, ms: 0 };
 
 const byId = (id) => document.getElementById(id);
 
@@ -106,6 +106,7 @@ function drawSoon(all = false) {
     return;
   wanted = true;
   requestAnimationFrame(() => {
+    const began = performance.now();
     wanted = false;
     work.steps = 0;
     frame.items = 0;
@@ -115,6 +116,7 @@ function drawSoon(all = false) {
     placeLabels();
     drawAll();
     frame.steps = work.steps;
+    frame.ms = performance.now() - began;
     frame.number++;
   });
 }
