@@ -505,6 +505,7 @@ check-page: deps-check ## the page of sonda report --html in Chromium, with a tr
 	$(Q)tools/deps.sh $(PAGE_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
 	$(Q)BUILD=$(B) PAGE_EVENTS=$(or $(EVENTS),5000000) tests/system/test_page_browser.sh
+	$(Q)BUILD=$(B) tests/system/test_open_browser.sh
 bench: programs ## measure against Perfetto in the same run (bench/README.md)
 	+$(Q)$(SUBMAKE) $(HELPERS)
 	$(Q)bench/run.sh $(B)

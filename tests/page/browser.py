@@ -21,7 +21,7 @@ def program():
 
 
 class Browser:
-    def __init__(self, width=1440, height=900):
+    def __init__(self, width=1440, height=900, flags=()):
         self.folder = tempfile.mkdtemp()
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
@@ -32,7 +32,7 @@ class Browser:
             ['bash', '-c', f'exec "$@" 3<&{low} 4>&{high} {low}<&- {high}>&-', 'bash', program(), '--headless=new', '--no-sandbox',
              '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
              '--disable-extensions', '--disable-background-networking', '--disable-component-update', '--hide-scrollbars=false',
-             '--force-device-scale-factor=1', '--remote-debugging-pipe', f'--user-data-dir={self.folder}', 'about:blank'],
+             *flags, '--force-device-scale-factor=1', '--remote-debugging-pipe', f'--user-data-dir={self.folder}', 'about:blank'],
             pass_fds=(low, high), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         for fd in (down_read, up_write, low, high):
@@ -94,6 +94,25 @@ class Browser:
         self.events.clear()
         self.call('Page.navigate', url='file://' + os.path.abspath(path))
         self.wait(ready)
+
+    # A page of the network. Pages that refuse have no element to wait for.
+    def visit(self, url, settle=True):
+        self.call('Page.navigate', url=url)
+        if settle:
+            self.wait(f'location.href === {json.dumps(url)} && document.readyState === "complete"')
+        else:
+            self.wait('document.readyState === "complete" && location.href !== "about:blank"')
+
+    # What a person allows when the browser asks; older browsers do not ask.
+    def allow_local_network(self, *origins):
+        session, self.session = self.session, None
+        for origin in origins:
+            for name in ('local-network-access', 'local-network', 'loopback-network'):
+                try:
+                    self.call('Browser.setPermission', permission={'name': name}, setting='granted', origin=origin)
+                except RuntimeError:
+                    pass
+        self.session = session
 
     def run(self, code):
         answer = self.call('Runtime.evaluate', expression=code, returnByValue=True, awaitPromise=True)
