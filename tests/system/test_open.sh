@@ -24,7 +24,7 @@ verdict() { # NAME STATUS
 
 start() { # ARGUMENT...: returns when it listens; PORT is its port
   mkfifo "$TMP/ready"
-  "$SONDA" open --port 0 "$@" >"$TMP/ready" 2>"$TMP/err" &
+  (ulimit -n "${OPEN_FILES:-1024}" && exec "$SONDA" open --port 0 "$@") >"$TMP/ready" 2>"$TMP/err" &
   SERVER=$!
   : >"$TMP/out"
   exec 8<"$TMP/ready"
@@ -129,6 +129,42 @@ answers "it is served by that name" 200 GET /a_b_c_d_41_.pftrace
 finish
 [ $CODE = 0 ]
 verdict "it ended" $?
+
+# Clients that send a part of a request hold all descriptors of sonda open, and let go of them.
+OPEN_FILES=64 start -n "$TRACE"
+python3 - "$PORT" <<'END' >"$TMP/got" 2>&1
+import http.client, socket, sys
+port = int(sys.argv[1])
+slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+for c in slow:
+    c.sendall(b"GET /ring")
+c = http.client.HTTPConnection("127.0.0.1", port)
+c.request("GET", "/ring_losses.pftrace")
+for s in slow:
+    s.close()
+sys.exit(c.getresponse().status != 200)
+END
+verdict "clients that hold all descriptors delay a fetch until they go" $?
+finish
+[ "$(wc -l <"$TMP/err")" -le 10 ] && grep -q 'cannot accept a connection: Too many open files' "$TMP/err"
+verdict "it does not try to accept them all the time" $?
+start -n "$TRACE"
+python3 - "$PORT" <<'END' >"$TMP/got" 2>&1
+import socket, sys
+c = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+c.sendall(b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (i, b"a" * 1000) for i in range(15)))
+for i in range(100000): # it ends the connection long before
+    try:
+        c.sendall(b"X: " + b"a" * 1000 + b"\r\n")
+    except OSError:
+        break
+sys.exit(i > 90000)
+END
+verdict "headers without an end are cut off" $?
+answers "a part of the file is not served as one" 200 GET /ring_losses.pftrace Range bytes=0-9
+[ "$(sed '1,/^$/d' "$TMP/got" | wc -c)" -ge "$(stat -c %s "$TRACE")" ]
+verdict "the answer to a range is the whole file" $?
+finish
 
 # Were the file read, its 3 GiB would be in memory: the client reads nothing of it before it looks.
 truncate -s 3G "$TMP/large"

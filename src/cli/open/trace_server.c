@@ -8,6 +8,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,11 +19,17 @@
 #include <sys/stat.h>
 
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/system/log.h"
 #include "cli/open/peer_user.h"
 
 #define ADDRESS "127.0.0.1"
 #define MAX_HEADER_BYTES 16384
+/* A client that neither sends nor reads for so long is gone, or only holds a descriptor. */
+#define TIMEOUT_S 10
+/* Without descriptors no connection is accepted for so long. */
+#define PAUSE_US 100000
+#define FILES_WANTED 4096u
 #define NO_CONTENT 204
 #define FORBIDDEN 403
 
@@ -196,6 +203,26 @@ static void on_request(struct evhttp_request *req, void *ctx)
 
 /* ---- the server ---- */
 
+static void on_pause_over(evutil_socket_t fd, short what, void *listener)
+{
+	(void)fd, (void)what;
+	evconnlistener_enable(listener);
+}
+
+/* Another user may open connections until this process has no descriptors: it waits for their ends. */
+static void on_accept_error(struct evconnlistener *listener, void *http)
+{
+	static const struct timeval pause = {.tv_usec = PAUSE_US};
+	static struct log_limit pauses;
+
+	(void)http;
+	log_write_limited(&pauses, LOG_LEVEL_WARN, "open: cannot accept a connection: %s",
+			  evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+	if (event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, on_pause_over,
+			    listener, &pause) == 0)
+		evconnlistener_disable(listener);
+}
+
 static int listen_on(struct trace_server *s)
 {
 	struct evhttp_bound_socket *bound;
@@ -206,6 +233,7 @@ static int listen_on(struct trace_server *s)
 	bound = evhttp_bind_socket_with_handle(s->http, ADDRESS, s->config.port);
 	if (!bound)
 		return errno ? -errno : -EADDRINUSE;
+	evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), on_accept_error);
 	if (getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&own, &len) < 0)
 		return -errno;
 	s->port = ntohs(own.sin_port);
@@ -221,9 +249,11 @@ int trace_server_new(struct event_base *loop, const struct trace_server_config *
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
+	fs_raise_file_limit(FILES_WANTED);
 	s->http = evhttp_new(loop);
 	if (!s->http)
 		return -ENOMEM;
+	evhttp_set_timeout(s->http, TIMEOUT_S);
 	evhttp_set_allowed_methods(s->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_OPTIONS);
 	evhttp_set_max_headers_size(s->http, MAX_HEADER_BYTES);
 	evhttp_set_max_body_size(s->http, MAX_HEADER_BYTES);
