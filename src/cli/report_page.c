@@ -92,7 +92,8 @@ int report_page(struct trace_tables *tables, int64_t from, int64_t to, const cha
 			 seconds(result.to - s->start_ts));
 	if (s->tables[TABLE_FTRACE].rows || s->n_arg_sets)
 		log_info("the page shows CPUs, threads, slices and counters; the events themselves "
-			 "(%" PRIu32 " of the kernel) are in the trace: sonda sql %s \"select * from "
+			 "(%" PRIu32
+			 " of the kernel) are in the trace: sonda sql %s \"select * from "
 			 "ftrace_event\"",
 			 s->tables[TABLE_FTRACE].rows, tables->path);
 	return EXIT_GOOD;

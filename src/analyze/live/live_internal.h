@@ -90,7 +90,7 @@ struct live {
 	struct strbuf failures;
 	uint64_t at[LIVE_SOURCES]; /* time of the last value */
 	uint64_t before[LIVE_SOURCES]; /* the same at the last screen, or when the session began */
-	uint32_t polls; /* of /proc that have begun: one begins with a process that the last one met */
+	uint32_t polls; /* of /proc; one begins with a process that the last one met */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
 	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];

@@ -44,8 +44,8 @@ static bool began_here(const struct live *l, const struct live_entry *p, enum li
 
 static void take_row(struct live *l, const struct family *f, const uint64_t *row, uint64_t at)
 {
-	struct live_entry *p = row[0] && row[0] <= INT32_MAX ? live_process_of(l, (int32_t)row[0])
-							     : NULL;
+	struct live_entry *p =
+		row[0] && row[0] <= INT32_MAX ? live_process_of(l, (int32_t)row[0]) : NULL;
 	const uint64_t *values = row + 1;
 
 	if (!p)

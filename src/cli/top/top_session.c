@@ -38,7 +38,8 @@ static const char frame[] =
 	"  disable_extension_descriptors: true disable_chunk_usage_histograms: true }\n"
 	"priority_boost { policy: POLICY_SCHED_OTHER priority: 0 }\n";
 
-static void put_ebpf(const struct top_session_setup *setup, bool without_processes, struct strbuf *b)
+static void put_ebpf(const struct top_session_setup *setup, bool without_processes,
+		     struct strbuf *b)
 {
 	strbuf_printf(
 		b,

@@ -85,8 +85,8 @@ static int begin(struct ebpf_run *r)
 	s->page = (size_t)sysconf(_SC_PAGESIZE);
 	if (!r->process_rows)
 		return err_set(&r->why, -EINVAL, "it has no tracks; set process_rows");
-	if (fs_join(path, sizeof(path), r->proc_root, "self/ns/pid") == 0 &&
-	    stat(path, &st) == 0 && st.st_ino == INITIAL_PID_NAMESPACE)
+	if (fs_join(path, sizeof(path), r->proc_root, "self/ns/pid") == 0 && stat(path, &st) == 0 &&
+	    st.st_ino == INITIAL_PID_NAMESPACE)
 		s->proc = open(r->proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return 0;
 }

@@ -281,8 +281,7 @@ static void empty_gone(struct per_process *p)
 /* An element with values is in use again: of a late end, or of another process with this pid. */
 static bool is_empty(const struct per_process *p, uint32_t element)
 {
-	const volatile uint64_t *v =
-		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
+	const volatile uint64_t *v = (uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
 	uint64_t any = 0;
 
 	for (uint32_t i = 0; i < p->spec->n_values; i++)
@@ -376,8 +375,8 @@ static void look_up_ended(struct per_process *p, const struct process_ends *ends
  */
 static void look_for_gone(struct per_process *p, const char *proc_root)
 {
-	bool look_at_all = p->n_most > p->n_each / 2 ||
-			   p->sums.now - p->period_ns >= LOOK_AT_ALL_NS;
+	bool look_at_all =
+		p->n_most > p->n_each / 2 || p->sums.now - p->period_ns >= LOOK_AT_ALL_NS;
 	struct process_sum *sum, *next;
 	char path[512];
 

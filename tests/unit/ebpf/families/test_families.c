@@ -166,7 +166,8 @@ static int try_family(const struct ebpf_family *f)
 				.n_cpus = ebpf_cpus(),
 				.top_n = 4,
 				.proc_root = "/proc",
-				.process_rows = f->id == PB__EBPF_COUNTERS_CONFIG__FAMILY__PROCESSES,
+				.process_rows =
+					f->id == PB__EBPF_COUNTERS_CONFIG__FAMILY__PROCESSES,
 				.writer = w,
 				.errors = &errors};
 	assert_int_equal(tracks_new("test", w, &run.tracks), 0);
