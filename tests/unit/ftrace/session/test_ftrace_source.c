@@ -134,14 +134,14 @@ FIXTURE_TEST(test_a_stop_from_inside_an_answer)
 	ftrace_data_source.destroy(instance);
 }
 
-/* The last FtraceStats' number of symbols, and its reports; of both kinds in one. */
-static uint64_t symbols_told(char *errors, size_t size)
+/* The last FtraceStats have so many symbols, and say this of what failed; "": nothing. */
+static void expect_symbols(uint64_t want, const char *failed, const char *file, int line)
 {
 	struct pb_field packet, stats, f;
 	struct pb_dec d, dp, ds;
+	char report[200] = "";
 	uint64_t n = 0;
 
-	*errors = '\0';
 	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
 	while (pb_dec_next(&d, &packet)) {
 		pb_dec_init(&dp, packet.data, packet.len);
@@ -151,15 +151,19 @@ static uint64_t symbols_told(char *errors, size_t size)
 			if (f.id == PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED)
 				n = f.u64;
 			else if (f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
-				snprintf(errors, size, "%.*s", (int)f.len, (const char *)f.data);
+				snprintf(report, sizeof(report), "%.*s", (int)f.len,
+					 (const char *)f.data);
 	}
-	return n;
+	_assert_int_equal(n, want, file, line);
+	if (*failed)
+		report[strlen(failed)] = '\0'; /* the message goes on */
+	_assert_string_equal(report, failed, file, line);
 }
+
+#define assert_symbols(want, failed) expect_symbols(want, failed, __FILE__, __LINE__)
 
 FIXTURE_TEST(test_it_starts_when_the_symbols_are_there)
 {
-	char report[200];
-
 	fake_text("kallsyms", "1000 T first\n2000 T second\n");
 	create_with(fake_root, true);
 	ftrace_data_source.start(instance);
@@ -168,15 +172,12 @@ FIXTURE_TEST(test_it_starts_when_the_symbols_are_there)
 		event_base_loop(loop, EVLOOP_ONCE);
 	assert_int_equal(h.started, 1);
 	ftrace_data_source.flush(instance, 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 2);
-	assert_string_equal(report, "");
+	assert_symbols(2, "");
 	ftrace_data_source.destroy(instance);
 }
 
 FIXTURE_TEST(test_a_stop_waits_for_symbols)
 {
-	char report[200];
-
 	fake_text("kallsyms", "1000 T first\n");
 	create_with(fake_root, true);
 	ftrace_data_source.start(instance);
@@ -188,7 +189,7 @@ FIXTURE_TEST(test_a_stop_waits_for_symbols)
 		event_base_loop(loop, EVLOOP_ONCE);
 	assert_int_equal(h.started, 1);
 	assert_int_equal(h.stopped, 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 1);
+	assert_symbols(1, "");
 	ftrace_data_source.destroy(instance);
 
 	for (unsigned stopped = 0; stopped < 2; stopped++) {
@@ -204,16 +205,12 @@ FIXTURE_TEST(test_a_stop_waits_for_symbols)
 
 FIXTURE_TEST(test_symbols_that_cannot_be_had)
 {
-	char report[200];
-
 	fake_text("kallsyms", "0000000000000000 T hidden\n");
 	create_with(fake_root, true);
 	ftrace_data_source.start(instance);
 	assert_int_equal(h.started, 1);
 	ftrace_data_source.flush(instance, 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 0);
-	assert_non_null(
-		strstr(report, "option:symbolize_ksyms (/proc/kallsyms shows no addresses"));
+	assert_symbols(0, "option:symbolize_ksyms (/proc/kallsyms shows no addresses");
 	ftrace_data_source.destroy(instance);
 }
 
@@ -470,8 +467,6 @@ static void begin_with_slow_symbols(uint32_t stop_timeout_ms)
 
 FIXTURE_TEST(test_a_stop_reads_the_rest_with_names)
 {
-	char report[200];
-
 	begin_with_slow_symbols(60000);
 	h.stop_follows = true;
 	ftrace_data_source.flush(instance, 5);
@@ -484,41 +479,34 @@ FIXTURE_TEST(test_a_stop_reads_the_rest_with_names)
 	assert_int_equal(count_bundles(), 0);
 	run_until(&h.stopped, 1);
 	assert_int_equal(count_bundles(), 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 2);
-	assert_string_equal(report, "");
+	assert_symbols(2, "");
 	destroy_with_ring();
 }
 
 FIXTURE_TEST(test_a_stop_gives_symbols_up)
 {
-	char report[200];
-
 	begin_with_slow_symbols(10);
 	ftrace_data_source.stop(instance);
 	run_until(&h.stopped, 1);
 	assert_int_equal(count_bundles(), 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 0);
-	assert_non_null(strstr(report, "option:symbolize_ksyms (records were read before"));
+	assert_symbols(0, "option:symbolize_ksyms (records were read before");
 	destroy_with_ring();
 }
 
 FIXTURE_TEST(test_a_flush_does_not_wait_for_symbols)
 {
-	char report[200];
-
 	begin_with_slow_symbols(60000);
 	ftrace_data_source.flush(instance, 1);
 	assert_int_equal(h.started, 1);
 	run_until(&h.flushed, 1);
 	assert_int_equal(count_bundles(), 1);
-	assert_int_equal(symbols_told(report, sizeof(report)), 0);
-	assert_non_null(strstr(report, "option:symbolize_ksyms (records were read before"));
+	assert_symbols(0, "option:symbolize_ksyms (records were read before");
 	/* A stop waits for the rest's. */
 	put_page();
 	ftrace_data_source.stop(instance);
 	run_until(&h.stopped, 1);
 	assert_int_equal(count_bundles(), 2);
-	assert_int_equal(symbols_told(report, sizeof(report)), 2);
+	assert_symbols(2, "option:symbolize_ksyms (records were read before");
 	destroy_with_ring();
 }
 

@@ -77,6 +77,33 @@ static void begin(void)
 	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 }
 
+/* In an instance of somebody else. */
+static void begin_in_override(void)
+{
+	instance.override = (struct override *)&instance;
+	begin();
+	instance.override = NULL;
+}
+
+static void register_again(void)
+{
+	metadata_publisher_unregister(&publisher, &boot);
+	metadata_publisher_register(&publisher, bus, SESSION);
+}
+
+/* An event that the session records by its config. */
+static void add_recorded_event(const char *group, const char *name)
+{
+	const struct event_table_options options = {0};
+	char path[128], *format;
+	uint16_t id;
+
+	snprintf(path, sizeof(path), "instances/x/events/%s/%s/format", group, name);
+	format = strdup(fake_read(path));
+	assert_int_equal(event_table_add(&table, group, name, format, &options, &id), 0);
+	free(format);
+}
+
 static bool is_on(const char *event)
 {
 	char file[128];
@@ -146,13 +173,7 @@ FIXTURE_TEST(test_descriptors_for_a_listener)
 
 FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 {
-	static const struct event_table_options options;
-	char *format = strdup(fake_read("instances/x/events/raw_syscalls/sys_exit/format"));
-	uint16_t id;
-
-	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
-			 0);
-	free(format);
+	add_recorded_event("raw_syscalls", "sys_exit");
 	listen_for(METADATA_FDS);
 	begin();
 	assert_int_equal(table.n_events, 1);
@@ -200,9 +221,7 @@ FIXTURE_TEST(test_without_an_instance)
 FIXTURE_TEST(test_somebody_elses_instance)
 {
 	listen_for(METADATA_TASKS);
-	instance.override = (struct override *)&instance;
-	begin();
-	instance.override = NULL;
+	begin_in_override();
 	assert_false(is_on("task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
 	assert_int_equal(n_failed(), 0);
@@ -216,11 +235,8 @@ FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 {
 	listen_for(METADATA_TASKS);
 	begin();
-	metadata_publisher_unregister(&publisher, &boot);
-	metadata_publisher_register(&publisher, bus, SESSION);
-	instance.override = (struct override *)&instance;
-	begin();
-	instance.override = NULL;
+	register_again();
+	begin_in_override();
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 }
 
@@ -240,8 +256,7 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 		begin();
 		assert_int_equal(table.n_events, 4);
 		assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
-		metadata_publisher_unregister(&publisher, &boot);
-		metadata_publisher_register(&publisher, bus, SESSION);
+		register_again();
 	}
 	begin_setup("event_triggers { event: 'a' action: ACTION_STACKTRACE }");
 	begin();
@@ -250,12 +265,7 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 
 FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 {
-	static const struct event_table_options options;
-	char *format = strdup(fake_read("instances/x/events/task/task_rename/format"));
-	uint16_t id;
-
-	assert_int_equal(event_table_add(&table, "task", "task_rename", format, &options, &id), 0);
-	free(format);
+	add_recorded_event("task", "task_rename");
 	assert_int_equal(event_selection_add(&selected, "task", "task_rename"), 0);
 	listen_for(METADATA_TASKS);
 	selected.events[0].filter = strdup("pid == 1");
@@ -263,8 +273,7 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 	assert_int_equal(table.n_events, 4);
 	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
 	/* That event without one is fine. */
-	metadata_publisher_unregister(&publisher, &boot);
-	metadata_publisher_register(&publisher, bus, SESSION);
+	register_again();
 	free(selected.events[0].filter);
 	selected.events[0].filter = NULL;
 	begin();
@@ -285,9 +294,7 @@ FIXTURE_TEST(test_a_loss_ends_the_promise)
 FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 {
 	listen_for(METADATA_TASKS | METADATA_FDS);
-	instance.override = (struct override *)&instance;
-	begin();
-	instance.override = NULL;
+	begin_in_override();
 	assert_false(is_on("raw_syscalls/sys_exit"));
 	assert_int_equal(n_failed(), 1);
 	assert_non_null(strstr(errors.failed[0], "option:resolve_process_fds (no file names: "));
@@ -296,17 +303,9 @@ FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
 
 FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
 {
-	static const struct event_table_options options;
-	char *format = strdup(fake_read("instances/x/events/raw_syscalls/sys_exit/format"));
-	uint16_t id;
-
-	assert_int_equal(event_table_add(&table, "raw_syscalls", "sys_exit", format, &options, &id),
-			 0);
-	free(format);
+	add_recorded_event("raw_syscalls", "sys_exit");
 	listen_for(METADATA_FDS);
-	instance.override = (struct override *)&instance;
-	begin();
-	instance.override = NULL;
+	begin_in_override();
 	assert_int_equal(n_failed(), 0);
 }
 

@@ -72,6 +72,21 @@ static void start(void)
 	assert_int_equal(fake.n, 0);
 }
 
+/* The instance is gone, and so are its packets and answers. */
+static void end_instance(void)
+{
+	source->destroy(instance);
+	instance = NULL;
+	fake_reset_packets();
+	fake.started = fake.stopped = 0;
+}
+
+static void scan(char **mount_points)
+{
+	inodes.n_scan_mount_points = 1;
+	inodes.scan_mount_points = mount_points;
+}
+
 /* Until nothing is left to do; then flush and stop. */
 static void run(void)
 {
@@ -133,8 +148,7 @@ FIXTURE_TEST(the_files_of_a_mount_point)
 	struct pb_field entry;
 	struct stat st;
 
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = points;
+	scan(points);
 	run();
 	assert_int_equal(all_entries(), 4);
 	assert_true(fake_u64(map_of(0), PB_INODE_FILE_MAP_BLOCK_DEVICE_ID) == device);
@@ -153,8 +167,7 @@ FIXTURE_TEST(in_batches)
 {
 	uint64_t began = clock_mono_ns();
 
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = points;
+	scan(points);
 	inodes.has_scan_batch_size = true;
 	inodes.scan_batch_size = 1;
 	inodes.scan_interval_ms = 20;
@@ -183,17 +196,13 @@ FIXTURE_TEST(folders_in_the_place_of_a_mount_point)
 	for (unsigned i = 0; i < 2; i++) {
 		inodes.n_scan_mount_points = i;
 		inodes.scan_mount_points = points;
-		fake.started = fake.stopped = 0;
 		run();
 		assert_int_equal(all_entries(), 2);
 		assert_true(find("/a", &entry) && find("/a/b", &entry));
-		source->destroy(instance);
-		fake_reset_packets();
+		end_instance();
 	}
 	/* Only those that are named. */
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = others;
-	fake.started = fake.stopped = 0;
+	scan(others);
 	run();
 	assert_int_equal(fake.n, 0);
 }
@@ -201,16 +210,15 @@ FIXTURE_TEST(folders_in_the_place_of_a_mount_point)
 FIXTURE_TEST(nothing_to_scan)
 {
 	inodes.has_do_not_scan = inodes.do_not_scan = true;
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = points;
+	scan(points);
 	run();
-	source->destroy(instance);
-	fake.started = fake.stopped = 0;
+	assert_int_equal(fake.n, 0);
+	end_instance();
 	inodes.do_not_scan = false;
 	inodes.n_scan_mount_points = 0;
 	run();
-	source->destroy(instance);
-	fake.started = fake.stopped = 0;
+	assert_int_equal(fake.n, 0);
+	end_instance();
 	config.inode_file_config = NULL;
 	run();
 	assert_int_equal(fake.n, 0);
@@ -219,14 +227,11 @@ FIXTURE_TEST(nothing_to_scan)
 FIXTURE_TEST(without_mountinfo_and_stopped_early)
 {
 	proc_remove("self");
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = points;
+	scan(points);
 	run();
 	assert_int_equal(all_entries(), 4);
 	assert_false(fake_has(map_of(0), PB_INODE_FILE_MAP_MOUNT_POINTS));
-	source->destroy(instance);
-	fake_reset_packets();
-	fake.started = fake.stopped = 0;
+	end_instance();
 	inodes.scan_delay_ms = UINT32_MAX;
 	start();
 	event_base_loop(env.loop, EVLOOP_NONBLOCK);
@@ -241,8 +246,7 @@ FIXTURE_TEST(in_slices)
 {
 	for (unsigned i = 0; i < 50000; i++)
 		proc_put("", 0, "files/many/%u", i);
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = points;
+	scan(points);
 	inodes.has_scan_batch_size = true;
 	inodes.scan_batch_size = 1000000;
 	run();
@@ -341,13 +345,9 @@ FIXTURE_TEST(the_device_of_the_mount_and_not_of_the_volume)
 	assert_true(fake_u64(map_of(0), PB_INODE_FILE_MAP_BLOCK_DEVICE_ID) == whole);
 	assert_true(fake_str_is(map_of(0), PB_INODE_FILE_MAP_MOUNT_POINTS, 0, files));
 	stop_with_events();
-	source->destroy(instance);
-	instance = NULL;
-	fake_reset_packets();
+	end_instance();
 	/* Also where the config names it. */
-	inodes.n_scan_mount_points = 1;
-	inodes.scan_mount_points = points;
-	fake.started = fake.stopped = 0;
+	scan(points);
 	run();
 	assert_int_equal(all_entries(), 4);
 	assert_true(fake_u64(map_of(0), PB_INODE_FILE_MAP_BLOCK_DEVICE_ID) == whole);
@@ -370,7 +370,6 @@ FIXTURE_TEST(only_in_the_folders_of_the_config)
 	inodes.scan_mount_points = others;
 	for (unsigned i = 0; i < 2; i++) {
 		inodes.n_scan_mount_points = i;
-		fake.started = fake.stopped = 0;
 		start_with_events();
 		name_file("/c", device);
 		name_file("/a/b", device);
@@ -378,9 +377,7 @@ FIXTURE_TEST(only_in_the_folders_of_the_config)
 		assert_int_equal(all_entries(), i == 0);
 		assert_int_equal(find("/a/b", &entry), i == 0);
 		stop_with_events();
-		source->destroy(instance);
-		instance = NULL;
-		fake_reset_packets();
+		end_instance();
 	}
 }
 

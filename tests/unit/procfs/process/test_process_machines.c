@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
+#include "unit/fixture.h"
 #include "unit/client/read_tracks.h"
 #include "procfs/process/process_scan.h"
 #include "unit/procfs/process_rows.h"
@@ -142,7 +143,6 @@ static void record(const char *root)
 	struct process_scan scan = {0};
 	struct time_slice slice = time_slice_start(never);
 
-	fake_reset();
 	assert_int_equal(proc_files_init(&files, root), 0);
 	files.ns_per_tick = TICK;
 	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
@@ -167,7 +167,12 @@ static void record(const char *root)
 	read_tracks();
 }
 
-static void forget(void)
+SETUP
+{
+	fake_reset();
+}
+
+TEARDOWN
 {
 	process_poll_deinit(&poll_);
 	process_queue_deinit(&queue);
@@ -294,42 +299,44 @@ static void check(const struct machine *m)
 		check_thread(w);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), n_processes);
 	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), n_threads);
-	forget();
 }
 
-TEST(a_small_machine)
+FIXTURE_TEST(a_small_machine)
 {
 	check(&machines[0]);
 }
 
-TEST(a_server_of_128_processors)
+FIXTURE_TEST(a_server_of_128_processors)
 {
 	check(&machines[1]);
 }
 
-TEST(an_arm64_board)
+FIXTURE_TEST(an_arm64_board)
 {
 	check(&machines[2]);
 }
 
-TEST(an_old_kernel)
+FIXTURE_TEST(an_old_kernel)
 {
 	check(&machines[3]);
 }
 
 /* What a kernel does not have is no trouble with the others. */
-TEST(files_that_the_kernel_lacks)
+static void check_absent(const struct machine *m, unsigned absent)
 {
-	record(machines[2].root);
+	record(m->root);
 	for (unsigned i = 0; i < PROC_FILES; i++) {
 		assert_int_equal(files.errors[i].count, 0);
-		assert_int_equal(files.errors[i].absent, i == PROC_FILE_IO);
+		assert_int_equal(files.errors[i].absent, i == absent);
 	}
-	forget();
-	record(machines[3].root);
-	for (unsigned i = 0; i < PROC_FILES; i++) {
-		assert_int_equal(files.errors[i].count, 0);
-		assert_int_equal(files.errors[i].absent, i == PROC_FILE_DMABUF_RSS);
-	}
-	forget();
+}
+
+FIXTURE_TEST(an_arm64_board_without_io_accounting)
+{
+	check_absent(&machines[2], PROC_FILE_IO);
+}
+
+FIXTURE_TEST(an_old_kernel_without_dmabuf_counters)
+{
+	check_absent(&machines[3], PROC_FILE_DMABUF_RSS);
 }
