@@ -59,7 +59,7 @@ cp "$debs"/sonda_*.deb "$debs"/libsonda0_*.deb "$debs"/libsonda-service0_*.deb "
 [ ! -e "$debs/record_itself" ] || cp "$debs/record_itself" "$disk/checks"
 cp "$here/lib.sh" "$here/booted-guest.sh" "$disk/checks"
 echo guest >"$disk/etc/hostname"
-echo '/dev/vda / ext4 defaults 0 1' >"$disk/etc/fstab"
+echo '/dev/vda / ext4 defaults 0 0' >"$disk/etc/fstab"
 cat >"$disk/etc/systemd/system/checks.service" <<'UNIT'
 [Unit]
 Description=Checks of the packages

@@ -19,7 +19,7 @@ export DEBIAN_FRONTEND=noninteractive
 . "$(dirname "$0")/lib.sh"
 install() { apt-get install -y --no-install-recommends "$@"; }
 records() {
-  sonda record -t 1s -o "$tmp/trace" sched && sonda info "$tmp/trace" | grep -E 'events +sched'
+  sonda record -a -o "$tmp/trace" sched -- sleep 1 && sonda info "$tmp/trace" | grep -E 'events +sched'
 }
 has_pages() {
   local page

@@ -50,67 +50,67 @@ without() { # CAPABILITY...: the command that drops them
   list=$(printf -- ',-%s' "$@")
   echo "setpriv --bounding-set=${list#,} --inh-caps=${list#,} --ambient-caps=-all"
 }
-one_s='-t 1s'
+briefly='-t 300ms'
 
 # ---- what stops each recording -----------------------------------------------------------------------------------------
 
-unshare --mount --propagation private bash -c 'umount -l /proc; "$sonda" doctor -q kernel; "$sonda" record -t 1s -o "$TMP/open/trace" sched
-  "$sonda" record -t 1s -o "$TMP/open/trace" minimal' >"$TMP/log" 2>&1 </dev/null
+unshare --mount --propagation private bash -c 'umount -l /proc; "$sonda" doctor -q kernel; "$sonda" record -t 300ms -o "$TMP/open/trace" sched
+  "$sonda" record -t 300ms -o "$TMP/open/trace" minimal' >"$TMP/log" 2>&1 </dev/null
 [ "$(grep -c '^sonda: procfs is not mounted on /proc: .*; run: sudo mount -t proc proc /proc$' "$TMP/log")" = 2 ] &&
   grep -q '^fault  kernel  *procfs is not mounted' "$TMP/log"
 verdict "without procfs: kernel events and counters of processes" $? "$TMP/log"
-verdict_of "without sondad" "export sonda=$TMP/alone/sonda PATH=/usr/bin:/bin; says_it programs $one_s minimal"
+verdict_of "without sondad" "export sonda=$TMP/alone/sonda PATH=/usr/bin:/bin; says_it programs $briefly minimal"
 
 # ---- what stops kernel events ------------------------------------------------------------------------------------------
 
-verdict_of "without sysfs" "umount -l /sys; says_it tracefs $one_s sched"
-verdict_of "a tracefs that is mounted read-only" "mount -o remount,bind,ro /sys/kernel/tracing; says_it tracefs $one_s sched"
+verdict_of "without sysfs" "umount -l /sys; says_it tracefs $briefly sched"
+verdict_of "a tracefs that is mounted read-only" "mount -o remount,bind,ro /sys/kernel/tracing; says_it tracefs $briefly sched"
 verdict_of "no tracefs, and no right to mount it" "umount --recursive --lazy /sys/kernel/debug
   while umount /sys/kernel/tracing 2>/dev/null; do :; done
-  exec $nobody bash -c 'says_it tracefs $one_s sched'"
+  exec $nobody bash -c 'says_it tracefs $briefly sched'"
 verdict_of "lockdown" "mount -t tmpfs none /sys/kernel/security &&
-  echo 'none integrity [confidentiality]' >/sys/kernel/security/lockdown; says_it lockdown $one_s sched"
-verdict_of "root of a container without privileges" "exec $nobody unshare -U -r bash -c 'says_it container $one_s sched'"
-verdict_of "another user" "exec $nobody bash -c 'says_it rights $one_s sched'"
+  echo 'none integrity [confidentiality]' >/sys/kernel/security/lockdown; says_it lockdown $briefly sched"
+verdict_of "root of a container without privileges" "exec $nobody unshare -U -r bash -c 'says_it container $briefly sched'"
+verdict_of "another user" "exec $nobody bash -c 'says_it rights $briefly sched'"
 verdict_of "a full disk" "mount -t tmpfs -o size=1m none $TMP/empty && cd $TMP/empty && head -c 1040000 /dev/zero >full
-  expected=\$(sentence disk); echo \"\$expected\"; [ -n \"\$expected\" ] && \"\$sonda\" record -o trace $one_s sched >$TMP/open/said 2>&1
+  expected=\$(sentence disk); echo \"\$expected\"; [ -n \"\$expected\" ] && \"\$sonda\" record -o trace $briefly sched >$TMP/open/said 2>&1
   cat $TMP/open/said; grep -qF -- \"\$expected\" $TMP/open/said"
 
 # ---- what limits a recording -------------------------------------------------------------------------------------------
 
-verdict_of "a PID namespace" "exec unshare -p -f --mount-proc bash -c 'says_it container $one_s sched_switch -p 1'"
+verdict_of "a PID namespace" "exec unshare -p -f --mount-proc bash -c 'says_it container $briefly sched_switch -p 1'"
 verdict_of "no CAP_SYSLOG, for names of kernel functions" \
-  "exec $(without syslog sys_admin) bash -c 'says_it symbols $one_s sched_switch --trigger stacktrace'"
-verdict_of "no CAP_BPF, for eBPF counters" "exec $(without bpf perfmon sys_admin) bash -c 'says_it bpf $one_s runq'"
-verdict_of "no journal" "mount -t tmpfs none /run; mount -t tmpfs none /var/log; says_it journal $one_s journal"
+  "exec $(without syslog sys_admin) bash -c 'says_it symbols $briefly sched_switch --trigger stacktrace'"
+verdict_of "no CAP_BPF, for eBPF counters" "exec $(without bpf perfmon sys_admin) bash -c 'says_it bpf $briefly runq'"
+verdict_of "no journal" "mount -t tmpfs none /run; mount -t tmpfs none /var/log; says_it journal $briefly journal"
 verdict_of "a journal of others" "mount -t tmpfs none /run; mount -t tmpfs none /var/log; mkdir -p /var/log/journal/0123
   touch /var/log/journal/0123/system.journal; chmod 640 /var/log/journal/0123/system.journal
-  exec $nobody bash -c 'says_it journal $one_s journal'"
+  exec $nobody bash -c 'says_it journal $briefly journal'"
 cat >"$TMP/open/inodes.cfg" <<'END'
 buffers { size_kb: 4096 }
 data_sources { config { name: "linux.inode_file_map" inode_file_config { scan_mount_points: "/root" } } }
-duration_ms: 500
+duration_ms: 300
 END
 verdict_of "files that this user may not read" "exec $nobody bash -c 'says_it files -c $TMP/open/inodes.cfg'"
-verdict_of "files of processes that this user may not read" "exec $nobody bash -c 'says_it files $one_s processes'"
+verdict_of "files of processes that this user may not read" "exec $nobody bash -c 'says_it files $briefly processes'"
 
 # Of the options that the kernel lacks, those that the recording would have needed.
 lacks() { # OPTION ARGUMENT... of sonda record
-  timeout 60 "$sonda" record -t 1s -o "$TMP/open/trace" "${@:2}" >"$TMP/log" 2>&1 </dev/null
+  timeout 60 "$sonda" record -t 300ms -o "$TMP/open/trace" "${@:2}" >"$TMP/log" 2>&1 </dev/null
   grep -qE "^sonda: the kernel lacks CONFIG_$1 \(--[a-z-]+\); run: sudo apt install" "$TMP/log"
 }
 [ -e /sys/kernel/tracing/kprobe_events ] || { lacks KPROBE_EVENTS --kprobe do_sys_openat2; verdict "a kernel without kprobes" $? "$TMP/log"; }
 [ -e /sys/kernel/tracing/set_graph_function ] || { lacks FUNCTION_GRAPH_TRACER --function-graph=vfs_read; verdict "a kernel without function graph" $? "$TMP/log"; }
-"$sonda" record -t 1s -o "$TMP/open/trace" sched minimal runq >"$TMP/log" 2>&1 </dev/null && ! grep -q 'run: ' "$TMP/log"
+"$sonda" record -t 300ms -o "$TMP/open/trace" sched minimal runq >"$TMP/log" 2>&1 </dev/null && ! grep -q 'run: ' "$TMP/log"
 verdict "a recording that lacks nothing says nothing of it" $? "$TMP/log"
 
 # ---- a service that runs -----------------------------------------------------------------------------------------------
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
-says_it probes $one_s sched >"$TMP/log" 2>&1
+says_it probes $briefly sched >"$TMP/log" 2>&1
 verdict "a service without sonda-probes" $? "$TMP/log"
 # shellcheck disable=SC2046
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" $(without syslog sys_admin sys_ptrace) "$BIN/sonda-probes"
-says_it symbols $one_s sched_switch --trigger stacktrace >"$TMP/log" 2>&1
+says_it symbols $briefly sched_switch --trigger stacktrace >"$TMP/log" 2>&1
 verdict "a service whose sonda-probes has no CAP_SYSLOG" $? "$TMP/log"
 exit $BAD

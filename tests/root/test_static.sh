@@ -34,7 +34,7 @@ for program in sonda sondad sonda-probes; do
   verdict "it is $program by its name" $? "$TMP/log"
 done
 rm -r "$TMP/root/bin"
-in_root /sonda record -t 1s -o /out/trace sched
+in_root /sonda record -t 2s -o /out/trace sched
 verdict "it records with private daemons" $? "$TMP/log"
 [ -s "$TMP/root/out/trace" ] && [ "$(ls "$TMP/root" | tr '\n' ' ')" = "out proc sonda sys tmp " ] && [ "$(ls "$TMP/root/out")" = trace ]
 verdict "the trace is all that is left in its root directory" $? "$TMP/log"

@@ -26,7 +26,7 @@ is() { # OWNER FILE...
 }
 cd "$TMP/home" || exit 2
 
-under_sudo "$sonda" record -t 1s -o trace sched && is "$person:$person 600" trace && as $person "$sonda" info trace >>"$TMP/log" 2>&1
+under_sudo "$sonda" record -a -o trace sched -- sleep 0.5 && is "$person:$person 600" trace && as $person "$sonda" info trace >>"$TMP/log" 2>&1
 verdict "a trace is the caller's, who can read it" $? "$TMP/log"
 under_sudo "$sonda" record -o command sched -- true && is "$person:$person 600" command
 verdict "a trace of a command" $? "$TMP/log"
@@ -39,9 +39,9 @@ duration_ms: 500
 END
 under_sudo "$sonda" record -c file.cfg -o written && is "$person:$person 600" written
 verdict "a trace that the service writes" $? "$TMP/log"
-under_sudo "$sonda" cut --from 0.2s -o part trace && is "$person:$person 600" part
+under_sudo "$sonda" cut --from 10ms -o part trace && is "$person:$person 600" part
 verdict "a part of a trace" $? "$TMP/log"
-under_sudo "$sonda" split --every 500ms -o piece trace && is "$person:$person 600" piece*
+under_sudo "$sonda" split --every 200ms -o piece trace && is "$person:$person 600" piece*
 verdict "pieces of a trace" $? "$TMP/log"
 under_sudo "$sonda" report --html -o page.html trace && is "$person:$person 600" page.html
 verdict "a page" $? "$TMP/log"
@@ -52,27 +52,27 @@ verdict "an export into a folder" $? "$TMP/log"
 
 # ---- folders of others ---------------------------------------------------------------------------------------------------
 
-under_sudo "$sonda" record -t 1s -o "$TMP/foreign/trace" minimal && is "$person:$person 600" "$TMP/foreign/trace" &&
+under_sudo "$sonda" record -t 300ms -o "$TMP/foreign/trace" minimal && is "$person:$person 600" "$TMP/foreign/trace" &&
   is "$other:$other 700" "$TMP/foreign"
 verdict "in another user's folder the trace alone is given" $? "$TMP/log"
 echo kept >"$TMP/root-only" && as $other ln -s "$TMP/root-only" "$TMP/shared/trace"
-under_sudo "$sonda" record -t 1s -o "$TMP/shared/trace" minimal
+under_sudo "$sonda" record -t 300ms -o "$TMP/shared/trace" minimal
 [ $? = 1 ] && is "0:0 644" "$TMP/root-only" && [ "$(cat "$TMP/root-only")" = kept ]
 verdict "a link that another user has put into a shared folder is refused" $? "$TMP/log"
 ln "$TMP/root-only" "$TMP/foreign/twice"
-under_sudo "$sonda" record -t 1s -o "$TMP/foreign/twice" minimal
+under_sudo "$sonda" record -t 300ms -o "$TMP/foreign/twice" minimal
 is "0:0 644" "$TMP/root-only" && [ "$(cat "$TMP/root-only")" = kept ]
 verdict "another name of a file of root's is not given away" $? "$TMP/log"
 
 # ---- variables that are not sudo's ---------------------------------------------------------------------------------------
 
 mkdir -m 777 "$TMP/open" && cd "$TMP/open" || exit 2
-SUDO_UID=0 SUDO_GID=0 as $other "$sonda" record -t 1s -o mine minimal >"$TMP/log" 2>&1 </dev/null && is "$other:$other 600" mine
+SUDO_UID=0 SUDO_GID=0 as $other "$sonda" record -t 300ms -o mine minimal >"$TMP/log" 2>&1 </dev/null && is "$other:$other 600" mine
 verdict "another user's variables change nothing" $? "$TMP/log"
 for wrong in '' -1 4294967295 4294967296 12x ../0 0x10; do
-  SUDO_UID=$wrong SUDO_GID=$wrong "$sonda" cut --from 0.2s --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong || break
+  SUDO_UID=$wrong SUDO_GID=$wrong "$sonda" cut --from 10ms --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong || break
 done
 verdict "values that are no user leave the file root's" $? "$TMP/log"
-SUDO_UID=$person "$sonda" cut --from 0.2s --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong
+SUDO_UID=$person "$sonda" cut --from 10ms --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong
 verdict "a user without a group leaves the file root's" $? "$TMP/log"
 exit $BAD

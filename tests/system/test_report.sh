@@ -159,4 +159,6 @@ run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; 
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
 run "why without a process" 2 '^$' 'which process or thread\?' why
 run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
+printf '\n\0' >"$TRACE.bare" # one packet, empty
+run "a trace without any time" 1 '^$' 'the trace has nothing with a time' "$TRACE.bare"
 exit $BAD
