@@ -4,7 +4,8 @@
 # usage: tests/distros/cross.sh FOLDER        in a clean chroot, as root: tests/kernels/arm64.sh runs it there
 #
 # Builds the programs for arm64 with Debian's cross compiler and its libraries of that architecture, as README.md
-# says. FOLDER gets programs, static program, their libraries, a busybox, and Debian's kernel with the modules of a disk.
+# says. FOLDER gets programs, static program, a program that records itself with libsonda-service, their libraries, a
+# busybox, and Debian's kernel with the modules of a disk.
 set -eu
 to=$1
 export DEBIAN_FRONTEND=noninteractive
@@ -21,6 +22,9 @@ make -j"$(nproc)" CROSS=aarch64-linux-gnu- B=build/arm64 EBPF=yes programs stati
 mkdir -p "$to/bin" "$to/static" "$to/lib"
 for file in build/arm64/bin/*; do aarch64-linux-gnu-strip -o "$to/bin/${file##*/}" "$file"; done
 cp build/arm64/static/sonda "$to/static"
+aarch64-linux-gnu-gcc -Iinclude examples/record_itself.c -Lbuild/arm64/lib -lsonda-service -lsonda -Wl,--allow-shlib-undefined \
+  -o "$to/bin/record_itself"
+for library in build/arm64/lib/libsonda*.so.0; do aarch64-linux-gnu-strip -o "$to/lib/${library##*/}" "$library"; done
 # Their libraries, those of these, and the loader.
 list() { aarch64-linux-gnu-objdump -p "$@" | awk '$1 == "NEEDED" { print $2 }' | sort -u; }
 copy() { # FILE...
@@ -33,7 +37,7 @@ copy() { # FILE...
     copy "$to/lib/$name"
   done
 }
-copy "$to"/bin/*
+copy "$to"/bin/* "$to"/lib/libsonda*.so.0
 
 cd "$to"
 image=$(apt-cache depends linux-image-arm64:arm64 | awk '/Depends: linux-image-[0-9]/ { print $2; exit }')

@@ -4,9 +4,9 @@
 # usage: tests/kernels/arm64.sh [FOLDER]
 #
 # The programs as a cross build makes them for arm64 (tests/distros/cross.sh, in a clean chroot of Debian 12), in an emulator
-# with Debian's arm64 kernel: they record there, and the traces are read here, by sonda and by trace_processor if it is
-# there. A build that is in FOLDER is taken; it and the traces (out/) stay there. Speaks TAP. Takes some ten minutes, and
-# root.
+# with Debian's arm64 kernel: they record there, a program records itself with libsonda-service, and each verb that reads
+# traces does; the traces are read here too, by sonda and by trace_processor if it is there. A build that is in FOLDER is
+# taken; it and the traces (out/) stay there. Speaks TAP. Takes some ten minutes, and root.
 #
 # Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
 set -u
@@ -78,7 +78,21 @@ run syscalls sonda record -t 1s -o /out/syscalls.pftrace syscalls
 run stacks sonda record -t 1s -o /out/stacks.pftrace sched_switch --trigger stacktrace
 run command sonda record --exit-code -o /out/command.pftrace sched -- sh -c 'exit 7'
 run static /static/sonda record -t 1s -o /out/static.pftrace sched
+run itself record_itself /out/itself.pftrace
+run top sonda top -b -n 2 -d 0.5
 kill $load
+run report sonda report /out/sched.pftrace
+run report-syscalls sonda report syscalls /out/syscalls.pftrace
+run page sonda report --html -o /out/page.html /out/sched.pftrace
+run sql sonda sql /out/sched.pftrace 'select count(*) > 0 as any from sched'
+run info sonda info /out/sched.pftrace
+run cut sonda cut --from 0.2s -o /out/part.pftrace /out/sched.pftrace
+run split sonda split --every 500ms -o /out/piece /out/sched.pftrace
+run json sonda export --json -o /out/trace.json /out/sched.pftrace
+run csv sonda export --csv -o /out/tables /out/sched.pftrace
+run sqlite sonda export --sqlite -o /out/trace.sqlite /out/sched.pftrace
+run folded sonda export --folded sched -o /out/trace.folded /out/sched.pftrace
+run static-report /static/sonda report /out/sched.pftrace
 ls /sys/kernel/tracing/instances >/out/instances
 tar -C /out -cf /dev/vda . && sync
 poweroff -f
@@ -127,9 +141,23 @@ check "switches are there" has sched "select ts, cpu, utid from sched limit 1"
 check "both CPUs are there" has sched "select 1 where (select count(distinct cpu) from sched) = 2"
 check "system calls have names of arm64" has syscalls "select name from slice where name = 'sys_clone' or name = 'sys_execve' or name = 'sys_openat' limit 1"
 check "counters of the kernel's own programs are there" has counters "select distinct name from counter_track limit 1"
+check "a program records itself with libsonda-service" is_status itself 0
+check "its slices are there" has itself "select name from slice where name = 'part' limit 1"
+for verb in top report report-syscalls page sql info cut split json csv sqlite folded static-report; do
+  check "$verb works there" is_status $verb 0
+done
+same() { # RUN VERB ARGUMENT... of sonda, here
+  "$build/bin/sonda" "${@:2}" >"$tmp/here" && diff <(sed "s,/out/,$out/," "$out/$1.out") "$tmp/here"
+}
+check "report prints there what it prints here" same report report "$out/sched.pftrace"
+check "the static program reports the same" diff "$out/report.out" "$out/static-report.out"
+check "top lists processes" grep -qE '^ *[0-9]+ .*[a-z]' "$out/top.out"
+check "the page is whole" grep -q '</html>' "$out/page.html"
+check "switches of the part are there" has part "select ts from sched limit 1"
+check "rows of the export are there" grep -qE '^[0-9]' "$out/tables/sched.csv"
 check "no instance is left" [ ! -s "$out/instances" ]
 TP_ASSETS=$("$root/tests/interop/peers.sh" 2>"$tmp/peers.err")/tp
-for trace in sched counters syscalls stacks static command; do
+for trace in sched counters syscalls stacks static command itself part piece.000; do
   if [ -d "$TP_ASSETS" ]; then
     check "trace_processor reads $trace without an error" by_peer $trace
   else
