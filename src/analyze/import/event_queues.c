@@ -242,6 +242,7 @@ void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ct
 
 		do {
 			fn(ctx, q, head(q));
+			qs->n_released++;
 			more = advance(qs, q);
 		} while (more && head(q)->ts <= until);
 		if (!more)

@@ -57,6 +57,7 @@ struct event_queues {
 	uint32_t *heap; /* owned: queues with events, the earliest first */
 	size_t n_heap;
 	int64_t latest; /* of all events that were added */
+	uint64_t n_released; /* events */
 };
 
 typedef void (*queue_release_fn)(void *ctx, const struct event_queue *q,

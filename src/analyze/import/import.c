@@ -15,6 +15,13 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
+/*
+ * Pages of the file that were read are given back after so many bytes, or events in the order of time: the
+ * memory is for rows.
+ */
+#define PAGES_KEPT_BYTES (16u << 20)
+#define PAGES_KEPT_EVENTS (1u << 18)
+
 static bool reads_sorted(uint32_t field)
 {
 	return field == PB_TRACE_PACKET_PROCESS_TREE || field == PB_TRACE_PACKET_SYS_STATS ||
@@ -79,6 +86,8 @@ static void release(void *ctx, const struct event_queue *q, const struct queued_
 	struct import *im = ctx;
 	struct machine *m = im->machines[q->machine];
 
+	if (im->queues.n_released % PAGES_KEPT_EVENTS == 0)
+		trace_bytes_release_pages(&im->store->bytes[0]);
 	if (q->kind == QUEUE_PACKETS || q->kind == QUEUE_TRACK_EVENTS) {
 		release_packet(im, m, e);
 		return;
@@ -191,21 +200,26 @@ static struct import *import_new(struct store *s)
 }
 
 /* Returns -EBADMSG if not one packet could be read. */
-static int read_packets(struct import *im, const uint8_t *data, size_t len, bool *ret_cut_off)
+static int read_packets(struct import *im, const struct trace_bytes *bytes, bool *ret_cut_off)
 {
+	size_t released = 0;
 	struct pb_field f;
 	bool found = false;
 	struct pb_dec d;
 
-	pb_dec_init(&d, data, len);
+	pb_dec_init(&d, bytes->data, bytes->len);
 	while (!im->store->budget.error && pb_dec_next(&d, &f)) {
 		if (f.id != PB_TRACE_PACKET || !f.data)
 			continue;
 		found = true;
 		tokens_packet(im, f.data, f.len);
+		if ((size_t)(f.data - bytes->data) - released > PAGES_KEPT_BYTES) {
+			trace_bytes_release_pages(bytes);
+			released = (size_t)(f.data - bytes->data);
+		}
 	}
 	*ret_cut_off = found && !pb_dec_ok(&d);
-	return found || !len ? 0 : -EBADMSG;
+	return found || !bytes->len ? 0 : -EBADMSG;
 }
 
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret)
@@ -219,7 +233,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	im = import_new(s);
 	if (!im)
 		return s->budget.error ? s->budget.error : -ENOMEM;
-	r = read_packets(im, bytes.data, bytes.len, &ret->cut_off);
+	r = read_packets(im, &bytes, &ret->cut_off);
 	if (r == 0) {
 		tokens_deferred(im);
 		event_queues_release(&im->queues, release, im);
@@ -237,5 +251,6 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	ret->config = im->config.data;
 	ret->config_len = im->config.len;
 	import_deinit(im);
+	trace_bytes_release_pages(&bytes);
 	return r < 0 ? r : s->budget.error;
 }

@@ -16,6 +16,12 @@ void trace_bytes_free(struct trace_bytes *b)
 		free(b->data);
 }
 
+void trace_bytes_release_pages(const struct trace_bytes *b)
+{
+	if (b->mapped && b->len)
+		madvise(b->data, b->len, MADV_DONTNEED);
+}
+
 int store_keep(struct store *s, struct trace_bytes bytes)
 {
 	if ((!bytes.mapped && !budget_take(&s->budget, bytes.len)) ||

@@ -105,6 +105,9 @@ struct store {
 
 void trace_bytes_free(struct trace_bytes *b);
 
+/* Gives back the memory of the pages of a mapped file; they are read again when they are needed. */
+void trace_bytes_release_pages(const struct trace_bytes *b);
+
 /* Keeps bytes until the store is freed; they belong to it also on failure. Returns 0 or -errno. */
 int store_keep(struct store *s, struct trace_bytes bytes);
 
