@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "analyze/report/chosen.h"
+#include "analyze/report/passes.h"
 #include "analyze/report/report.h"
-#include "analyze/report/totals.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -250,8 +250,7 @@ static int make_tables(struct output *p, struct err_text *e)
 
 	if (chosen_create(p->tables.db, &from, &missing) != SQLITE_OK)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
-	if (p->o->report->totals &&
-	    totals_create(p->tables.db, &p->tables.store, p->from, p->to) != SQLITE_OK)
+	if (passes_register(p->tables.db, &p->tables.store, p->from, p->to) != SQLITE_OK)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
 	if (missing)
 		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,

@@ -11,7 +11,7 @@
  *	chosen(utid)	the threads that were asked for		:more	1 if one more row tells that there are more
  *	asked(some, limited)	see chosen.h			:width	characters of a line of blocks
  *	:blocks		eight characters, from the lowest to the full block
- *	used, spent	see totals.h
+ *	used, waits_by('thread') and others: see passes.h
  *
  * A column's name says how people read it: _ns is a duration, _ts a time since the trace's start,
  * _pct a share, _bytes a size, _bar a line of blocks, _value a number in the unit that the row's
@@ -34,13 +34,12 @@ struct report {
 	const struct report_section *sections;
 	size_t n_sections;
 	bool of_thread; /* is about a thread or process, which must be named */
-	bool totals; /* reads the tables of totals.h */
 };
 
 #define REPORT(identifier, name, help, records, sections)                                          \
 	const struct report identifier = {                                                         \
 		name,  help, records, sections, sizeof(sections) / sizeof((sections)[0]),          \
-		false, false}
+		false}
 
 /* One row a report, in the order of the help; its file is report_NAME.c. The first one is
  * shown if none is named. */

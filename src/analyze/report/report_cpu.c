@@ -48,5 +48,4 @@ const struct report report_cpu = {
 	.records = "sched",
 	.sections = sections,
 	.n_sections = sizeof(sections) / sizeof(sections[0]),
-	.totals = true,
 };

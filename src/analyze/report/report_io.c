@@ -46,8 +46,8 @@ static const struct report_section sections[] =
 		SQL_DEVICE " AS device, op, bytes AS size_bytes, sector, " SQL_WHO " FROM "
 		"requests" SQL_WHO_FROM "ORDER BY dur DESC LIMIT :top + :more"},
 	{.title = "All requests",
-	 .sql = "WITH " SQL_REQUESTS ", spans AS (SELECT dur FROM requests), "
-		SQL_HISTOGRAM("requests")},
+	 .sql = "WITH " SQL_REQUESTS ", h AS (SELECT " SQL_LENGTH("dur") " AS length, count(*) "
+		"AS n FROM requests GROUP BY 1) " SQL_HISTOGRAM("requests")},
 	{.by = "disk",
 	 .title = "Disks, by the kernel's counters",
 	 .more = "counters",

@@ -81,5 +81,4 @@ const struct report report_overview = {
 	.help = "one screen: who ran, what waited, what is missing",
 	.sections = sections,
 	.n_sections = sizeof(sections) / sizeof(sections[0]),
-	.totals = true,
 };

@@ -40,13 +40,10 @@ static const struct report_section sections[] = {
 	 .sql = SQL_SPENT_BY(SQL_BY_PROGRAM, SQL_PROGRAM, " ")},
 	{.by = "function",
 	 .title = "Blocked in",
-	 .sql = "WITH " SQL_STATES
-		", b AS (SELECT utid, coalesce(blocked_function, '(not recorded: "
-		"sched_blocked_reason with symbols)') AS function, sum(dur) AS total, count(*) AS "
-		"n, max(dur) AS longest, max(io_wait) AS io FROM states WHERE state GLOB 'D*' AND "
-		"utid IN chosen GROUP BY 1, 2) SELECT function, " SQL_WHO
-		", total AS blocked_ns, n AS times, longest AS longest_ns, iif(io, 'yes', '') AS "
-		"io FROM b" SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + :more"},
+	 .sql = "SELECT coalesce(function, '(not recorded: sched_blocked_reason with symbols)') AS "
+		"function, " SQL_WHO ", time AS blocked_ns, n AS times, longest AS longest_ns, "
+		"iif(io, 'yes', '') AS io FROM blocked" SQL_WHO_FROM "ORDER BY time DESC, utid, "
+		"function LIMIT :top + :more"},
 };
 
 const struct report report_sched = {
@@ -55,5 +52,4 @@ const struct report report_sched = {
 	.records = "sched",
 	.sections = sections,
 	.n_sections = sizeof(sections) / sizeof(sections[0]),
-	.totals = true,
 };

@@ -8,38 +8,19 @@
  * end of the window; one that reaches out of the window is cut. */
 
 /*
- * runs(id, utid, cpu, ts, dur): what ran. A run without an end is the last one of its CPU. Others have
- * none because the switch away from them is missing: it is not known how long they were.
+ * A run without an end is the last one of its CPU. Others have none because the switch away from them is
+ * missing: it is not known how long they were.
  */
 #define SQL_HAS_END(s)                                                                             \
 	"(" s ".dur >= 0 OR NOT EXISTS (SELECT 1 FROM sched later WHERE later.cpu = " s ".cpu "    \
 	"AND later.ts > " s ".ts))"
-#define SQL_RUNS                                                                                   \
-	"runs AS (SELECT id, utid, cpu, max(ts, :from) AS ts, min(iif(dur < 0, :to, ts + dur), "   \
-	":to) - max(ts, :from) AS dur FROM sched WHERE ts < :to AND iif(dur < 0, :to, ts + "       \
-	"dur) > :from AND " SQL_HAS_END("sched") ")"
 
-/*
- * states(id, utid, state, blocked_function, io_wait, woken, ts, dur): how each thread spent its time. A
- * state without an end is the last one of its thread; of others it is not known how long they were.
- */
-#define SQL_STATES                                                                                 \
-	"states AS (SELECT id, utid, state, blocked_function, io_wait, waker_utid IS NOT NULL "    \
-	"AS woken, max(ts, :from) AS ts, min(iif(dur < 0, :to, ts + dur), :to) - max(ts, "         \
-	":from) AS dur FROM thread_state s WHERE ts < :to AND iif(dur < 0, :to, ts + dur) > "      \
-	":from AND (dur >= 0 OR NOT EXISTS (SELECT 1 FROM thread_state later WHERE later.utid "    \
-	"= s.utid AND later.ts > s.ts)))"
-
-/* waits(id, utid, ts, dur, woken, waker_utid): for a CPU, from the wakeup or the preemption until it
- * ran; columns and condition for rows of thread_state w. The waker is NULL if an interrupt woke it. */
+/* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption until the
+ * thread ran. The waker is NULL if an interrupt woke it. */
 #define SQL_WAIT_COLUMNS                                                                           \
 	"w.id, w.utid, w.ts, w.dur, w.waker_utid IS NOT NULL AS woken, iif(w.irq_context = 1 "     \
 	"OR w.waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, w.waker_utid) AS "      \
 	"waker_utid"
-#define SQL_IS_WAIT                                                                                \
-	"w.state IN ('R', 'R+') AND w.dur >= 0 AND w.ts >= :from AND w.ts < :to"
-#define SQL_WAITS                                                                                  \
-	"waits AS (SELECT " SQL_WAIT_COLUMNS " FROM thread_state w WHERE " SQL_IS_WAIT ")"
 
 /* Columns that say which thread it is; of the tables thread and process. */
 #define SQL_WHO                                                                                    \
@@ -80,13 +61,15 @@
 	"replace(printf('%.*c', max(1, 40 * " number " / max(1, " largest ")), '#'), '#', "        \
 	"substr(:blocks, 8, 1))"
 
-/* Rows of the numbers of ns in the table b(dur) as a histogram by powers of two. */
+/* The number of the power of two of us of a number of ns: 0 below 1 us. */
+#define SQL_LENGTH(ns)                                                                             \
+	"CASE WHEN " ns " < 1000 THEN 0 ELSE 1 + CAST(ln(" ns " / 1000) / ln(2) AS INTEGER) END"
+
+/* Rows of the table h(length, n) as a histogram. */
 #define SQL_HISTOGRAM(what)                                                                        \
-	"b AS (SELECT CASE WHEN dur < 1000 THEN 0 ELSE 1 + CAST(ln(dur / 1000) / ln(2) AS "        \
-	"INTEGER) END AS bucket FROM spans), h AS (SELECT bucket, count(*) AS n FROM b GROUP "     \
-	"BY bucket) SELECT iif(bucket = 0, 0, 1000 << (bucket - 1)) AS from_ns, 1000 << bucket "   \
-	"AS to_ns, n AS " what ", " SQL_BAR("n", "(SELECT max(n) FROM h)") " AS share_bar FROM "   \
-	"h ORDER BY bucket"
+	"SELECT iif(length = 0, 0, 1000 << (length - 1)) AS from_ns, 1000 << length AS to_ns, n "  \
+	"AS " what ", " SQL_BAR("n", "(SELECT max(n) FROM h)") " AS share_bar FROM h ORDER BY "    \
+	"length"
 
 /*
  * The longest waits, with who had the CPU for the longest part of each.
@@ -95,9 +78,9 @@
  *	placed	with the CPU on which it ran then	held	how long each other thread had it
  */
 #define SQL_PLACED                                                                                 \
-	"longest AS MATERIALIZED (SELECT w.id FROM thread_state w WHERE " SQL_IS_WAIT " AND "      \
-	"+w.utid IN chosen ORDER BY w.dur DESC LIMIT :top), worst AS MATERIALIZED (SELECT "        \
-	SQL_WAIT_COLUMNS " FROM longest CROSS JOIN thread_state w ON w.id = longest.id), "         \
+	"worst AS MATERIALIZED (SELECT "                                                           \
+	SQL_WAIT_COLUMNS " FROM longest_waits('', :top) longest CROSS JOIN thread_state w ON "     \
+	"w.id = longest.id ORDER BY w.dur DESC, w.id), "                                           \
 	"placed AS MATERIALIZED (SELECT worst.*, r.cpu, r.ts AS ran, coalesce((SELECT p.ts "       \
 	"FROM sched p WHERE p.cpu = r.cpu AND p.ts <= worst.ts ORDER BY p.ts DESC LIMIT 1), 0) "   \
 	"AS since FROM worst JOIN thread_state r ON r.utid = worst.utid AND r.ts = worst.ts + "    \
@@ -116,4 +99,4 @@
 	"placed.waker_utid), 'interrupt'), NULL) AS waker FROM placed JOIN thread ON "             \
 	"thread.utid = placed.utid LEFT JOIN process USING (upid) LEFT JOIN behind ON "            \
 	"behind.id = placed.id LEFT JOIN thread h ON h.utid = behind.holder ORDER BY wait_ns "     \
-	"DESC"
+	"DESC, placed.id"

@@ -54,12 +54,9 @@
 /* off(id, utid, state, io_wait, blocked_function, ts, dur, wake_id): the longest waits that a
  * wakeup ended in the window. */
 #define SQL_OFF(limit)                                                                             \
-	"ends AS (SELECT k.id AS wake_id, (SELECT o.id FROM thread_state o WHERE o.utid = "        \
-	"k.utid AND o.ts < k.ts ORDER BY o.ts DESC LIMIT 1) AS id FROM thread_state k WHERE "      \
-	"k.utid IN chosen AND k.waker_utid IS NOT NULL AND k.ts >= :from AND k.ts < :to), off "    \
-	"AS MATERIALIZED (SELECT o.id, o.utid, o.state, o.io_wait, o.blocked_function, o.ts, "     \
-	"o.dur, ends.wake_id FROM ends JOIN thread_state o ON o.id = ends.id WHERE o.state NOT "   \
-	"IN ('Running', 'R', 'R+') AND o.dur >= 0 ORDER BY o.dur DESC LIMIT " limit ")"
+	"off AS MATERIALIZED (SELECT o.id, o.utid, o.state, o.io_wait, o.blocked_function, o.ts, " \
+	"o.dur, e.wake_id FROM longest_sleeps('', " limit ") e CROSS JOIN thread_state o ON o.id " \
+	"= e.id ORDER BY o.dur DESC, e.wake_id)"
 
 /*
  * chain(step, wake_id, until): the wakeup of the longest wait, the last wakeup of its waker before
@@ -75,12 +72,11 @@
 static const struct report_section sections[] = {
 	{.title = "Its time",
 	 .more = "sched",
-	 .sql = "WITH " SQL_STATES ", u AS (SELECT utid, " SQL_STATE("states") " AS state, dur "
-		"FROM states WHERE utid IN chosen), t AS (SELECT utid, state, sum(dur) AS total, "
-		"count(*) AS n, max(dur) AS longest FROM u GROUP BY 1, 2) SELECT state, total AS "
-		"total_ns, 100.0 * total / (:to - :from) AS share_pct, n AS times, longest AS "
-		"longest_ns, " SQL_WHO " FROM t" SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + "
-		":more"},
+	 .sql = "WITH t AS (SELECT utid, " SQL_STATE("spent") " AS state, sum(time) AS total, sum(n + "
+		"empty) AS n, max(longest) AS longest FROM spent WHERE utid IN chosen GROUP BY 1, "
+		"2) SELECT state, total AS total_ns, 100.0 * total / (:to - :from) AS share_pct, n AS "
+		"times, longest AS longest_ns, " SQL_WHO " FROM t" SQL_WHO_FROM "ORDER BY total "
+		"DESC LIMIT :top + :more"},
 	{.title = "Waits for something else than a CPU",
 	 .note = "the longest, and who ended them",
 	 .more = "wakeups",

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Numbers of ns in groups: how many, their sum, the largest, percentiles. For percentiles the same samples are
+ * added twice: the first time they are counted, the second time each gets its place in one array.
+ */
+
+struct group {
+	uint64_t key;
+	uint64_t n, flagged; /* flagged: of n */
+	uint64_t total, other; /* ns; wrap around with times that no clock has */
+	int64_t longest, longest_ts; /* the last one of equals */
+	size_t first; /* of its samples in struct groups */
+	uint64_t placed;
+};
+
+struct groups {
+	struct group *list; /* owned; in the order of their first samples */
+	size_t n, cap;
+	uint32_t *slots; /* owned: number + 1; open addressing */
+	size_t n_slots;
+	uint64_t factor; /* of the hash: odd, and no trace knows it */
+	int64_t *samples; /* owned */
+	bool placing; /* the second time */
+	bool failed; /* out of memory */
+};
+
+struct group_sample {
+	uint64_t key;
+	int64_t ns, ts;
+	bool flagged;
+};
+
+/* Returns the group, or NULL without memory. */
+struct group *groups_add(struct groups *g, const struct group_sample *s);
+
+/* Returns the group of a key, or NULL. */
+struct group *groups_find(struct groups *g, uint64_t key);
+
+/* Begins the second time. Returns false without memory. */
+bool groups_place(struct groups *g);
+
+/* Returns the sample of a rank from 1 to n. The samples change their order. */
+int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank);
+
+static inline int64_t groups_p50(struct groups *g, const struct group *group)
+{
+	return groups_ranked(g, group, (group->n + 1) / 2);
+}
+
+static inline int64_t groups_p99(struct groups *g, const struct group *group)
+{
+	return groups_ranked(g, group, (group->n * 99 + 99) / 100);
+}
+
+void groups_deinit(struct groups *g);
+
+/* The largest samples: a heap whose root is the least of them. */
+struct largest {
+	struct largest_item {
+		int64_t ns;
+		uint32_t row, other; /* of equals the lowest row is the largest */
+	} * items; /* owned */
+	size_t n, cap, most;
+	bool failed; /* out of memory */
+};
+
+void largest_add(struct largest *l, int64_t ns, uint32_t row, uint32_t other);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/report/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pass_row(struct pass_rows *rows, const int64_t *values)
+{
+	if (rows->failed ||
+	    array_reserve(&rows->cells, &rows->cap, rows->n + rows->columns, sizeof(*values))) {
+		rows->failed = true;
+		return;
+	}
+	memcpy(rows->cells + rows->n, values, rows->columns * sizeof(*values));
+	rows->n += rows->columns;
+}
+
+/* ---- intervals ---- */
+
+struct span_columns {
+	unsigned ts, dur, utid, key;
+};
+
+static struct span_columns columns_of(enum store_table table)
+{
+	return table == TABLE_SCHED
+		       ? (struct span_columns){SCHED_TS, SCHED_DUR, SCHED_UTID, SCHED_CPU}
+		       : (struct span_columns){STATE_TS, STATE_DUR, STATE_UTID, STATE_UTID};
+}
+
+/* Notes the last row of each value of a column. Returns false without memory. */
+static bool find_last(struct pass_walk *w, const struct table *t, unsigned column)
+{
+	uint32_t values = 0;
+
+	for (uint32_t row = 0; row < t->rows; row++)
+		values = MAX(values, table_u32(t, column, row) + 1);
+	w->last = calloc((size_t)values + 1, sizeof(*w->last));
+	for (uint32_t row = 0; w->last && row < t->rows; row++)
+		w->last[table_u32(t, column, row)] = row;
+	return w->last;
+}
+
+static int64_t end_of(int64_t ts, int64_t dur, int64_t to)
+{
+	int64_t end;
+
+	return dur < 0 || __builtin_add_overflow(ts, dur, &end) ? to : MIN(end, to);
+}
+
+bool pass_next(struct pass_walk *w, struct pass_span *ret)
+{
+	const struct table *t = &w->in->s->tables[w->table];
+	struct span_columns c = columns_of(w->table);
+
+	if (!w->last && !find_last(w, t, c.key)) {
+		w->failed = true;
+		return false;
+	}
+	for (; w->next < t->rows; w->next++) {
+		uint32_t row = w->next, utid = table_u32(t, c.utid, row);
+		int64_t ts = table_ts(t, c.ts, row), dur = table_dur(t, c.dur, row), end;
+
+		if (dur < 0 && w->last[table_u32(t, c.key, row)] != row)
+			continue;
+		end = end_of(ts, dur, w->in->to);
+		if (ts >= w->in->to || end <= w->in->from ||
+		    utid >= w->in->s->tables[TABLE_THREAD].rows)
+			continue;
+		*ret = (struct pass_span){
+			.row = row, .utid = utid, .begin = MAX(ts, w->in->from), .end = end};
+		w->next++;
+		return true;
+	}
+	free(w->last);
+	w->last = NULL;
+	return false;
+}
+
+/* ---- threads ---- */
+
+/* The program of a process is the name of its main thread. */
+static void count_as_programs(struct pass_who *w)
+{
+	const struct table *threads = &w->s->tables[TABLE_THREAD];
+
+	for (uint32_t utid = 0; utid < threads->rows; utid++)
+		w->of[utid] = table_u32(threads, THREAD_NAME, utid);
+	for (uint32_t utid = 0; utid < threads->rows; utid++) {
+		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+		if (upid != NULL_U32 && TABLE_CELL(uint8_t, threads, THREAD_IS_MAIN, utid) == 1 &&
+		    table_u32(threads, THREAD_NAME, utid) != NULL_U32)
+			w->main[upid] = table_u32(threads, THREAD_NAME, utid);
+	}
+	for (uint32_t utid = 0; utid < threads->rows; utid++) {
+		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+		if (upid != NULL_U32 && w->main[upid] != NULL_U32)
+			w->of[utid] = w->main[upid];
+		if (w->of[utid] == NULL_U32)
+			w->of[utid] = 0; /* the empty string */
+	}
+}
+
+bool pass_who_init(struct pass_who *w, const struct pass_input *in)
+{
+	const struct table *threads = &in->s->tables[TABLE_THREAD];
+	uint32_t processes = in->s->tables[TABLE_PROCESS].rows;
+
+	*w = (struct pass_who){.s = in->s,
+			       .kind = !strcmp(in->by, "process")   ? WHO_PROCESS
+				       : !strcmp(in->by, "program") ? WHO_PROGRAM
+								    : WHO_THREAD};
+	w->of = malloc(((size_t)threads->rows + 1) * sizeof(*w->of));
+	w->main = malloc(((size_t)processes + 1) * sizeof(*w->main));
+	if (!w->of || !w->main)
+		return false;
+	memset(w->main, 0xff, ((size_t)processes + 1) * sizeof(*w->main));
+	if (w->kind == WHO_PROGRAM)
+		count_as_programs(w);
+	for (uint32_t utid = 0; utid < threads->rows && w->kind != WHO_PROGRAM; utid++) {
+		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+		w->of[utid] = w->kind == WHO_THREAD ? utid
+			      : upid == NULL_U32    ? processes + utid
+						    : upid;
+	}
+	return true;
+}
+
+void pass_who_deinit(struct pass_who *w)
+{
+	free(w->of);
+	free(w->main);
+}
+
+int64_t pass_who_value(const struct pass_who *w, uint32_t who)
+{
+	uint32_t processes = w->s->tables[TABLE_PROCESS].rows;
+
+	if (who == NULL_U32)
+		return NULL_I64;
+	return w->kind == WHO_PROCESS && who >= processes ? -1 - (int64_t)(who - processes) : who;
+}
+
+/* ---- states ---- */
+
+bool pass_is_runnable(const struct store *s, uint16_t state)
+{
+	const char *text;
+
+	if (state == STORE_STATE_RUNNABLE)
+		return true;
+	text = state < s->n_states ? strings_get(&s->strings, s->states[state]) : "";
+	return text[0] == 'R' && (!text[1] || !strcmp(text, "R+"));
+}
+
+bool pass_is_blocked(const struct store *s, uint16_t state)
+{
+	return state < s->n_states && *strings_get(&s->strings, s->states[state]) == 'D';
+}
+
+uint32_t pass_waker(const struct store *s, uint32_t state_row)
+{
+	const struct table *t = &s->tables[TABLE_THREAD_STATE];
+	uint32_t more = table_u32(t, STATE_MORE, state_row);
+
+	return TABLE_CELL(uint16_t, t, STATE_STATE, state_row) == STORE_STATE_RUNNABLE &&
+			       more != NULL_U32 &&
+			       table_u32(&s->tables[TABLE_WAKER], WAKER_UTID, more) != NULL_U32
+		       ? more
+		       : NULL_U32;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/report/groups.h"
+#include "analyze/store/store.h"
+#include "analyze/store/table_defs.h"
+#include "base/core/mem.h"
+
+/* What the passes share. A pass reads the columns of the store and adds rows; see passes.h for what they are. */
+
+#define PASS_COLUMNS_MAX 10
+
+struct pass_input {
+	const struct store *s;
+	int64_t from, to; /* the window */
+	const bool *chosen; /* by utid */
+	bool some; /* threads were asked for */
+	/* The arguments. */
+	const char *by; /* "" if left out */
+	int64_t top, width;
+};
+
+struct pass_rows {
+	unsigned columns;
+	unsigned texts; /* a bit a column: texts, beside those of the pass */
+	int64_t *cells; /* owned; NULL_I64 is NULL; texts are ids of strings */
+	size_t n, cap; /* cells */
+	bool failed; /* out of memory */
+};
+
+struct pass {
+	const char *name;
+	const char *columns; /* names; of texts with TEXT behind */
+	void (*run)(const struct pass_input *in, struct pass_rows *ret);
+};
+
+void pass_used(const struct pass_input *in, struct pass_rows *ret);
+void pass_spent(const struct pass_input *in, struct pass_rows *ret);
+void pass_blocked(const struct pass_input *in, struct pass_rows *ret);
+void pass_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_wakes(const struct pass_input *in, struct pass_rows *ret);
+void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret);
+void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
+void pass_cells(const struct pass_input *in, struct pass_rows *ret);
+void pass_slices(const struct pass_input *in, struct pass_rows *ret);
+
+/* Adds a row of so many values as the pass has columns. */
+void pass_row(struct pass_rows *rows, const int64_t *values);
+#define PASS_ROW(rows, ...) pass_row(rows, (const int64_t[]){__VA_ARGS__})
+
+/* An id of a string, or of any other row, as a value: NULL_U32 is NULL. */
+static inline int64_t pass_id(uint32_t id)
+{
+	return id == NULL_U32 ? NULL_I64 : id;
+}
+
+/* One interval as the window cuts it. */
+struct pass_span {
+	uint32_t row, utid;
+	int64_t begin, end; /* end >= begin */
+};
+
+/* Walks over the rows of a table that are within the window: of sched (key: SCHED_CPU) or thread_state (key:
+ * STATE_UTID). Zero-initialized but for in and table. */
+struct pass_walk {
+	const struct pass_input *in;
+	enum store_table table;
+	uint32_t *last; /* owned: the last row of each key */
+	uint32_t next; /* row */
+	bool failed;
+};
+
+/* Returns false at the end; the walk is freed then. */
+bool pass_next(struct pass_walk *w, struct pass_span *ret);
+
+/* Who a thread is counted as, by thread, process or program. */
+struct pass_who {
+	const struct store *s;
+	uint32_t *
+		of; /* owned; by utid. Of a process: its upid, or the number of processes + the utid */
+	uint32_t *main; /* owned; by upid: the name of its main thread */
+	enum { WHO_THREAD, WHO_PROCESS, WHO_PROGRAM } kind;
+};
+
+bool pass_who_init(struct pass_who *w, const struct pass_input *in);
+void pass_who_deinit(struct pass_who *w);
+
+/* The value of the column who; who is NULL_U32 for none. */
+int64_t pass_who_value(const struct pass_who *w, uint32_t who);
+
+/* True for `R` and `R+`, and for states that begin with D. */
+bool pass_is_runnable(const struct store *s, uint16_t state);
+bool pass_is_blocked(const struct store *s, uint16_t state);
+
+/* The row of TABLE_WAKER of a wakeup whose waker is known, or NULL_U32. */
+uint32_t pass_waker(const struct store *s, uint32_t state_row);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cells_by: the window in cells; an interval that crosses cells is in each of them. */
+#include "analyze/report/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { RUN, WAIT, BLOCKED, KINDS };
+
+struct lines {
+	const struct pass_input *in;
+	enum store_table table;
+	struct groups g; /* a group a line; other: of its time, what it ran */
+	uint32_t *line_of; /* owned; by group: number of the line, or NULL_U32 */
+	int64_t (*cells)[KINDS]; /* owned; width a line */
+	bool failed;
+};
+
+/* Returns false for an interval that no line has. */
+static bool classify(const struct lines *l, const struct pass_span *span, enum kind *ret_kind,
+		     uint32_t *ret_key)
+{
+	const struct table *t = &l->in->s->tables[l->table];
+	uint16_t state;
+
+	if (!l->in->chosen[span->utid])
+		return false;
+	*ret_kind = RUN;
+	*ret_key = l->table == TABLE_SCHED ? table_u32(t, SCHED_CPU, span->row) : span->utid;
+	if (l->table == TABLE_SCHED)
+		return true;
+	state = TABLE_CELL(uint16_t, t, STATE_STATE, span->row);
+	if (state == STORE_STATE_RUNNING)
+		return true;
+	*ret_kind = pass_is_runnable(l->in->s, state) ? WAIT : BLOCKED;
+	return *ret_kind == WAIT || pass_is_blocked(l->in->s, state);
+}
+
+/* The time between two times of the window; wraps around with times that no clock has. */
+static int64_t between(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)b - (uint64_t)a);
+}
+
+static void sum_lines(struct lines *l)
+{
+	struct pass_walk w = {.in = l->in, .table = l->table};
+	struct pass_span span;
+	enum kind kind;
+	uint32_t key;
+
+	while (pass_next(&w, &span)) {
+		int64_t dur = between(span.begin, span.end);
+		struct group *g;
+
+		if (l->failed || !classify(l, &span, &kind, &key))
+			continue;
+		g = groups_add(&l->g, &(struct group_sample){.key = key, .ns = dur});
+		if (!g)
+			l->failed = true;
+		else if (kind == RUN)
+			g->other += (uint64_t)dur;
+	}
+	l->failed |= w.failed;
+}
+
+/* Of threads the top ones have a line, of CPUs all. */
+static void choose_lines(struct lines *l)
+{
+	struct largest top = {.most = l->table == TABLE_SCHED ? SIZE_MAX : (size_t)l->in->top};
+
+	l->line_of = malloc((l->g.n + 1) * sizeof(*l->line_of));
+	for (size_t i = 0; l->line_of && i < l->g.n; i++) {
+		l->line_of[i] = NULL_U32;
+		largest_add(&top, (int64_t)l->g.list[i].total, (uint32_t)l->g.list[i].key,
+			    (uint32_t)i);
+	}
+	l->cells = calloc(top.n * (size_t)l->in->width + 1, sizeof(*l->cells));
+	l->failed |= top.failed || !l->line_of || !l->cells;
+	for (size_t i = 0; !l->failed && i < top.n; i++)
+		l->line_of[top.items[i].other] = (uint32_t)i;
+	free(top.items);
+}
+
+/* Where a cell begins; cell is at most the width. */
+static int64_t start_of(const struct pass_input *in, int64_t cell)
+{
+	return (int64_t)(in->from + ((__int128)in->to - in->from) * cell / in->width);
+}
+
+static int64_t cell_of(const struct pass_input *in, int64_t ts)
+{
+	return MIN((int64_t)(((__int128)ts - in->from) * in->width / ((__int128)in->to - in->from)),
+		   in->width - 1);
+}
+
+static void add_to_cells(const struct pass_input *in, int64_t (*cells)[KINDS], enum kind kind,
+			 const struct pass_span *span)
+{
+	int64_t first = cell_of(in, span->begin), last = cell_of(in, span->end);
+
+	if (first == last) {
+		cells[first][kind] += between(span->begin, span->end);
+		return;
+	}
+	for (int64_t c = first; c <= last; c++)
+		cells[c][kind] += between(MAX(span->begin, start_of(in, c)),
+					  MIN(span->end, start_of(in, c + 1)));
+}
+
+static void fill_lines(struct lines *l)
+{
+	struct pass_walk w = {.in = l->in, .table = l->table};
+	struct pass_span span;
+	enum kind kind;
+	uint32_t key;
+
+	while (pass_next(&w, &span)) {
+		const struct group *g;
+		uint32_t line;
+
+		if (!classify(l, &span, &kind, &key))
+			continue;
+		g = groups_find(&l->g, key);
+		line = g ? l->line_of[g - l->g.list] : NULL_U32;
+		if (line != NULL_U32)
+			add_to_cells(l->in, l->cells + (size_t)line * (size_t)l->in->width, kind,
+				     &span);
+	}
+	l->failed |= w.failed;
+}
+
+void pass_cells(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct lines l = {.in = in,
+			  .table = strcmp(in->by, "cpu") ? TABLE_THREAD_STATE : TABLE_SCHED};
+
+	if (in->width < 1 || in->to <= in->from)
+		return;
+	sum_lines(&l);
+	choose_lines(&l);
+	if (!l.failed)
+		fill_lines(&l);
+	for (size_t i = 0; i < l.g.n && !l.failed; i++) {
+		const struct group *g = &l.g.list[i];
+
+		if (l.line_of[i] == NULL_U32)
+			continue;
+		for (int64_t c = 0; c < in->width; c++) {
+			const int64_t *cell =
+				l.cells[(size_t)l.line_of[i] * (size_t)in->width + (size_t)c];
+
+			PASS_ROW(ret, (int64_t)g->key, c,
+				 between(start_of(in, c), start_of(in, c + 1)), cell[RUN],
+				 cell[WAIT], cell[BLOCKED], (int64_t)g->total, (int64_t)g->other);
+		}
+	}
+	ret->failed |= l.failed;
+	groups_deinit(&l.g);
+	free(l.line_of);
+	free(l.cells);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* used, spent, blocked: sums of runs and states. */
+#include "analyze/report/pass.h"
+
+#define KEY(utid, of) ((uint64_t)(utid) << 32 | (of))
+#define UTID_OF(key) ((int64_t)((key) >> 32))
+#define LOW_OF(key) ((uint32_t)(key))
+
+static bool add_span(struct groups *g, uint64_t key, const struct pass_span *s, bool flagged)
+{
+	return groups_add(
+		g, &(struct group_sample){.key = key,
+					  .ns = (int64_t)((uint64_t)s->end - (uint64_t)s->begin),
+					  .ts = s->begin,
+					  .flagged = flagged});
+}
+
+void pass_used(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct pass_walk w = {.in = in, .table = TABLE_SCHED};
+	const struct table *t = &in->s->tables[TABLE_SCHED];
+	struct groups g = {.n = 0};
+	struct pass_span span;
+
+	while (pass_next(&w, &span))
+		if (span.end > span.begin)
+			add_span(&g, KEY(span.utid, table_u32(t, SCHED_CPU, span.row)), &span,
+				 false);
+	for (size_t i = 0; i < g.n; i++)
+		PASS_ROW(ret, UTID_OF(g.list[i].key), LOW_OF(g.list[i].key),
+			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest);
+	ret->failed |= w.failed || g.failed;
+	groups_deinit(&g);
+}
+
+/* The reason of a blocked row, or NULL_U32. */
+static uint32_t reason_of(const struct store *s, uint32_t row)
+{
+	const struct table *t = &s->tables[TABLE_THREAD_STATE];
+	uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, row);
+
+	return state == STORE_STATE_RUNNING || state == STORE_STATE_RUNNABLE
+		       ? NULL_U32
+		       : table_u32(t, STATE_MORE, row);
+}
+
+static bool waits_for_io(const struct store *s, uint32_t row)
+{
+	uint32_t reason = reason_of(s, row);
+
+	return reason != NULL_U32 &&
+	       TABLE_CELL(uint8_t, &s->tables[TABLE_BLOCKED], BLOCKED_IO_WAIT, reason) == 1;
+}
+
+#define IO_WAIT 0x10000u /* of a key, beside the state */
+
+void pass_spent(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct pass_walk w = {.in = in, .table = TABLE_THREAD_STATE};
+	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
+	struct groups g = {.n = 0}, empty = {.n = 0};
+	struct pass_span span;
+
+	while (pass_next(&w, &span)) {
+		uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, span.row);
+		uint64_t key =
+			KEY(span.utid, state | (waits_for_io(in->s, span.row) ? IO_WAIT : 0));
+		bool woken = state == STORE_STATE_RUNNABLE &&
+			     table_u32(t, STATE_MORE, span.row) != NULL_U32;
+
+		add_span(span.end > span.begin ? &g : &empty, key, &span, woken);
+	}
+	for (size_t i = 0; i < empty.n; i++) {
+		const struct group *e = &empty.list[i];
+		uint16_t state = (uint16_t)LOW_OF(e->key);
+
+		PASS_ROW(ret, UTID_OF(e->key),
+			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
+			 !!(LOW_OF(e->key) & IO_WAIT), 0, 0, (int64_t)e->n, 0, 0);
+	}
+	for (size_t i = 0; i < g.n; i++) {
+		const struct group *e = &g.list[i];
+		uint16_t state = (uint16_t)LOW_OF(e->key);
+
+		PASS_ROW(ret, UTID_OF(e->key),
+			 state < in->s->n_states ? (int64_t)in->s->states[state] : NULL_I64,
+			 !!(LOW_OF(e->key) & IO_WAIT), (int64_t)e->total, (int64_t)e->n, 0,
+			 e->longest, (int64_t)e->flagged);
+	}
+	ret->failed |= w.failed || g.failed || empty.failed;
+	groups_deinit(&g);
+	groups_deinit(&empty);
+}
+
+void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct pass_walk w = {.in = in, .table = TABLE_THREAD_STATE};
+	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
+	const struct table *reasons = &in->s->tables[TABLE_BLOCKED];
+	struct groups g = {.n = 0};
+	struct pass_span span;
+
+	while (pass_next(&w, &span)) {
+		uint32_t reason = reason_of(in->s, span.row);
+
+		if (!in->chosen[span.utid] ||
+		    !pass_is_blocked(in->s, TABLE_CELL(uint16_t, t, STATE_STATE, span.row)))
+			continue;
+		add_span(&g,
+			 KEY(span.utid, reason == NULL_U32
+						? NULL_U32
+						: table_u32(reasons, BLOCKED_FUNCTION, reason)),
+			 &span, waits_for_io(in->s, span.row));
+	}
+	for (size_t i = 0; i < g.n; i++)
+		PASS_ROW(ret, UTID_OF(g.list[i].key), pass_id(LOW_OF(g.list[i].key)),
+			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest,
+			 g.list[i].flagged > 0);
+	ret->failed |= w.failed || g.failed;
+	groups_deinit(&g);
+}

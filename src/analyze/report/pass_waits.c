@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waits_by, wakes_by, longest_waits, longest_sleeps: what rows of thread_state say of waits and wakeups. Rows
+ * are those that began in the window and ended in the trace. */
+#include "analyze/report/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wait {
+	uint32_t row, utid;
+	int64_t ts, dur;
+	uint32_t waker; /* a row of TABLE_WAKER, or NULL_U32 */
+};
+
+/* Finds the next row that is runnable (waits for a CPU) and ended. */
+static bool next_wait(const struct pass_input *in, uint32_t *next, struct wait *ret)
+{
+	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
+
+	while (*next < t->rows) {
+		uint32_t row = (*next)++;
+		uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, row);
+		int64_t dur, ts;
+
+		if (state == STORE_STATE_RUNNING || !pass_is_runnable(in->s, state))
+			continue;
+		dur = table_dur(t, STATE_DUR, row);
+		ts = table_ts(t, STATE_TS, row);
+		if (dur < 0 || ts < in->from || ts >= in->to)
+			continue;
+		*ret = (struct wait){.row = row,
+				     .utid = table_u32(t, STATE_UTID, row),
+				     .ts = ts,
+				     .dur = dur,
+				     .waker = pass_waker(in->s, row)};
+		return true;
+	}
+	return false;
+}
+
+/* The number of the power of two of us: 0 below 1 us, 1 below 2 us, 2 below 4 us. */
+static uint32_t length_of(int64_t ns)
+{
+	uint64_t us = (uint64_t)ns / 1000;
+
+	return us ? 64 - (uint32_t)__builtin_clzll(us) : 0;
+}
+
+static void add_waits(const struct pass_input *in, const struct pass_who *who, bool by_length,
+		      struct groups *g)
+{
+	uint32_t next = 0;
+	struct wait w;
+
+	while (next_wait(in, &next, &w)) {
+		if (!in->chosen[w.utid])
+			continue;
+		groups_add(g, &(struct group_sample){.key = by_length ? length_of(w.dur)
+								      : who->of[w.utid],
+						     .ns = w.dur,
+						     .ts = w.ts,
+						     .flagged = w.waker != NULL_U32});
+	}
+}
+
+void pass_waits(const struct pass_input *in, struct pass_rows *ret)
+{
+	bool by_length = !strcmp(in->by, "length");
+	struct groups g = {.n = 0};
+	struct pass_who who;
+
+	ret->failed = !pass_who_init(&who, in);
+	ret->texts = who.kind == WHO_PROGRAM ? 1 : 0;
+	if (!ret->failed)
+		add_waits(in, &who, by_length, &g);
+	if (!ret->failed && !by_length && groups_place(&g))
+		add_waits(in, &who, by_length, &g);
+	for (size_t i = 0; i < g.n && !g.failed; i++) {
+		const struct group *e = &g.list[i];
+
+		PASS_ROW(ret, by_length ? (int64_t)e->key : pass_who_value(&who, (uint32_t)e->key),
+			 (int64_t)e->n, (int64_t)e->flagged, (int64_t)e->total, groups_p50(&g, e),
+			 groups_p99(&g, e), e->longest, MAX(e->longest_ts, (int64_t)0));
+	}
+	ret->failed |= g.failed;
+	groups_deinit(&g);
+	pass_who_deinit(&who);
+}
+
+static void add_wakes(const struct pass_input *in, const struct pass_who *who, struct groups *g)
+{
+	const struct table *wakers = &in->s->tables[TABLE_WAKER];
+	const struct table *threads = &in->s->tables[TABLE_THREAD];
+	uint32_t next = 0;
+	struct wait w;
+
+	while (next_wait(in, &next, &w)) {
+		uint32_t waker, by = NULL_U32;
+
+		if (w.waker == NULL_U32)
+			continue;
+		waker = table_u32(wakers, WAKER_UTID, w.waker);
+		if (!in->chosen[w.utid] && !in->chosen[waker])
+			continue;
+		if (TABLE_CELL(uint8_t, wakers, WAKER_IRQ_CONTEXT, w.waker) != 1 &&
+		    TABLE_CELL(uint8_t, threads, THREAD_IS_IDLE, waker) != 1)
+			by = who->of[waker];
+		groups_add(g, &(struct group_sample){.key = (uint64_t)by << 32 | who->of[w.utid],
+						     .ns = w.dur,
+						     .ts = w.ts});
+	}
+}
+
+void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct groups g = {.n = 0};
+	struct pass_who who;
+
+	ret->failed = !pass_who_init(&who, in);
+	ret->texts = who.kind == WHO_PROGRAM ? 3 : 0;
+	if (!ret->failed)
+		add_wakes(in, &who, &g);
+	if (!ret->failed && groups_place(&g))
+		add_wakes(in, &who, &g);
+	for (size_t i = 0; i < g.n && !g.failed; i++) {
+		const struct group *e = &g.list[i];
+
+		PASS_ROW(ret, pass_who_value(&who, (uint32_t)(e->key >> 32)),
+			 pass_who_value(&who, (uint32_t)e->key), (int64_t)e->n, (int64_t)e->total,
+			 groups_p50(&g, e), groups_p99(&g, e), e->longest);
+	}
+	ret->failed |= g.failed;
+	groups_deinit(&g);
+	pass_who_deinit(&who);
+}
+
+void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret)
+{
+	struct largest l = {.most = (size_t)in->top};
+	uint32_t next = 0;
+	struct wait w;
+
+	while (next_wait(in, &next, &w))
+		if (in->chosen[w.utid])
+			largest_add(&l, w.dur, w.row, 0);
+	for (size_t i = 0; i < l.n; i++)
+		PASS_ROW(ret, l.items[i].row);
+	ret->failed |= l.failed;
+	free(l.items);
+}
+
+/* The last row of each thread, and the last one before the time of that. */
+struct before {
+	uint32_t last, before;
+};
+
+void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret)
+{
+	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
+	size_t threads = in->s->tables[TABLE_THREAD].rows;
+	struct before *rows = malloc((threads + 1) * sizeof(*rows));
+	struct largest l = {.most = (size_t)in->top};
+
+	if (rows)
+		memset(rows, 0xff, (threads + 1) * sizeof(*rows));
+	for (uint32_t row = 0; rows && row < t->rows; row++) {
+		uint32_t utid = table_u32(t, STATE_UTID, row), off;
+		int64_t ts = table_ts(t, STATE_TS, row);
+		uint16_t state;
+
+		if (!in->chosen[utid] || ts >= in->to)
+			continue;
+		if (rows[utid].last != NULL_U32 && table_ts(t, STATE_TS, rows[utid].last) < ts)
+			rows[utid].before = rows[utid].last;
+		rows[utid].last = row;
+		off = rows[utid].before;
+		if (off == NULL_U32 || ts < in->from || pass_waker(in->s, row) == NULL_U32)
+			continue;
+		state = TABLE_CELL(uint16_t, t, STATE_STATE, off);
+		if (state < in->s->n_states && state != STORE_STATE_RUNNING &&
+		    !pass_is_runnable(in->s, state) && table_dur(t, STATE_DUR, off) >= 0)
+			largest_add(&l, table_dur(t, STATE_DUR, off), off, row);
+	}
+	for (size_t i = 0; i < l.n; i++)
+		PASS_ROW(ret, l.items[i].row, l.items[i].other);
+	ret->failed |= !rows || l.failed;
+	free(l.items);
+	free(rows);
+}

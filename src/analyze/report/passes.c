@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The passes as virtual tables. A pass runs when a statement reads its table; its rows stay for the next
+ * statement with the same arguments.
+ */
+#include "analyze/report/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/pass.h"
+#include "base/text/str.h"
+
+static const struct pass passes[] = {
+	{"used", "utid, cpu, time, n, longest", pass_used},
+	{"spent", "utid, state TEXT, io_wait, time, n, empty, longest, woken", pass_spent},
+	{"blocked", "utid, function TEXT, time, n, longest, io", pass_blocked},
+	{"waits_by", "who, n, woken, total, p50, p99, worst, worst_ts", pass_waits},
+	{"wakes_by", "waker, woken, n, total, p50, p99, worst", pass_wakes},
+	{"interrupt_wakes", "name TEXT, utid, n", pass_interrupt_wakes},
+	{"longest_waits", "id", pass_longest_waits},
+	{"longest_sleeps", "id, wake_id", pass_longest_sleeps},
+	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
+	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",
+	 pass_slices},
+};
+
+/* Shared by the tables of a database. */
+struct context {
+	sqlite3 *db;
+	const struct store *s;
+	int64_t from, to;
+	bool *chosen; /* owned; NULL: not read yet */
+	bool some;
+};
+
+#define ARGUMENTS 3 /* by, top, width: hidden columns behind those of the pass */
+
+struct result {
+	unsigned users;
+	char *by; /* owned */
+	int64_t top, width;
+	struct pass_rows rows;
+};
+
+struct pass_table {
+	sqlite3_vtab base;
+	struct context *ctx;
+	const struct pass *pass;
+	unsigned columns, texts; /* texts: a bit a column */
+	struct result *last; /* NULL: none */
+};
+
+struct pass_cursor {
+	sqlite3_vtab_cursor base;
+	struct result *result;
+	size_t at; /* a cell */
+};
+
+static void release(struct result *r)
+{
+	if (!r || --r->users)
+		return;
+	free(r->by);
+	free(r->rows.cells);
+	free(r);
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
+		   char **error)
+{
+	struct pass_table *t = sqlite3_malloc(sizeof(*t));
+	struct strbuf sql = {0};
+	int r;
+
+	(void)argc;
+	(void)error;
+	if (!t)
+		return SQLITE_NOMEM;
+	*t = (struct pass_table){.ctx = aux, .columns = 1};
+	for (size_t i = 0; i < ARRAY_SIZE(passes); i++)
+		if (!strcmp(passes[i].name, argv[0]))
+			t->pass = &passes[i];
+	for (const char *s = t->pass->columns; *s; s++) {
+		t->columns += *s == ',';
+		if (!strncmp(s, " TEXT", 5))
+			t->texts |= 1u << (t->columns - 1);
+	}
+	strbuf_printf(&sql, "CREATE TABLE t(%s, \"by\" HIDDEN, top HIDDEN, width HIDDEN)",
+		      t->pass->columns);
+	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.s);
+	strbuf_deinit(&sql);
+	if (r == SQLITE_OK)
+		*ret = &t->base;
+	else
+		sqlite3_free(t);
+	return r;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	struct pass_table *t = (struct pass_table *)base;
+
+	release(t->last);
+	sqlite3_free(t);
+	return SQLITE_OK;
+}
+
+/* The plan has a bit for each argument. A pass costs as much as many rows, so it is the outer loop. */
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	const struct pass_table *t = (const struct pass_table *)base;
+	int n = 0;
+
+	for (unsigned arg = 0; arg < ARGUMENTS; arg++)
+		for (int i = 0; i < info->nConstraint; i++) {
+			const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+			if (c->iColumn != (int)(t->columns + arg) ||
+			    c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+				continue;
+			if (!c->usable)
+				return SQLITE_CONSTRAINT;
+			info->aConstraintUsage[i].argvIndex = ++n;
+			info->aConstraintUsage[i].omit = 1;
+			info->idxNum |= 1 << arg;
+		}
+	info->estimatedCost = 1e6;
+	info->estimatedRows = 1000;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+{
+	struct pass_cursor *c = sqlite3_malloc(sizeof(*c));
+
+	(void)v;
+	if (!c)
+		return SQLITE_NOMEM;
+	*c = (struct pass_cursor){.at = 0};
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	release(((struct pass_cursor *)base)->result);
+	sqlite3_free(base);
+	return SQLITE_OK;
+}
+
+/* ---- a pass ---- */
+
+static int read_chosen(struct context *ctx)
+{
+	uint32_t n = ctx->s->tables[TABLE_THREAD].rows;
+	sqlite3_stmt *st;
+	int r;
+
+	if (ctx->chosen)
+		return SQLITE_OK;
+	ctx->chosen = calloc((size_t)n + 1, sizeof(*ctx->chosen));
+	if (!ctx->chosen)
+		return SQLITE_NOMEM;
+	r = sqlite3_prepare_v2(ctx->db, "SELECT utid, (SELECT some FROM asked) FROM chosen", -1,
+			       &st, NULL);
+	if (r != SQLITE_OK)
+		return r;
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		sqlite3_int64 utid = sqlite3_column_int64(st, 0);
+
+		if (utid >= 0 && utid < n)
+			ctx->chosen[utid] = true;
+		ctx->some = sqlite3_column_int(st, 1);
+	}
+	return sqlite3_finalize(st);
+}
+
+/* Runs the pass, or takes the last result if it had the same arguments. by is copied. */
+static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
+	       struct result **ret)
+{
+	struct result *last = t->last;
+	struct pass_input in = {
+		.s = t->ctx->s, .from = t->ctx->from, .to = t->ctx->to, .top = top, .width = width};
+	int r = read_chosen(t->ctx);
+
+	if (r != SQLITE_OK)
+		return r;
+	if (!last || last->top != top || last->width != width || strcmp(last->by, by) != 0) {
+		release(last);
+		t->last = last = calloc(1, sizeof(*last));
+		if (!last)
+			return SQLITE_NOMEM;
+		*last = (struct result){.users = 1, .by = strdup(by), .top = top, .width = width};
+		last->rows.columns = t->columns;
+		if (!last->by)
+			return SQLITE_NOMEM;
+		in.by = last->by;
+		in.chosen = t->ctx->chosen;
+		in.some = t->ctx->some;
+		t->pass->run(&in, &last->rows);
+		if (last->rows.failed)
+			return SQLITE_NOMEM;
+	}
+	last->users++;
+	*ret = last;
+	return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+		  sqlite3_value **argv)
+{
+	struct pass_cursor *c = (struct pass_cursor *)base;
+	int64_t top = 0, width = 0;
+	const char *by = NULL;
+	int n = 0;
+
+	(void)text;
+	(void)argc;
+	if (plan & 1)
+		by = (const char *)sqlite3_value_text(argv[n++]);
+	if (plan & 2)
+		top = sqlite3_value_int64(argv[n++]);
+	if (plan & 4)
+		width = sqlite3_value_int64(argv[n]);
+	release(c->result);
+	c->result = NULL;
+	c->at = 0;
+	return run((struct pass_table *)base->pVtab, by ? by : "", MAX(top, (int64_t)0), width,
+		   &c->result);
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct pass_cursor *c = (struct pass_cursor *)base;
+
+	c->at += c->result->rows.columns;
+	return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	const struct pass_cursor *c = (const struct pass_cursor *)base;
+
+	return c->at >= c->result->rows.n;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	const struct pass_table *t = (const struct pass_table *)base->pVtab;
+	const struct pass_cursor *c = (const struct pass_cursor *)base;
+	unsigned texts = t->texts | c->result->rows.texts;
+	int64_t v;
+
+	if (i >= (int)t->columns)
+		return SQLITE_OK;
+	v = c->result->rows.cells[c->at + (unsigned)i];
+	if (v == NULL_I64)
+		sqlite3_result_null(ctx);
+	else if (texts & 1u << i)
+		sqlite3_result_text64(ctx, t->ctx->s->strings.of[v].s, t->ctx->s->strings.of[v].len,
+				      SQLITE_STATIC, SQLITE_UTF8);
+	else
+		sqlite3_result_int64(ctx, v);
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = (sqlite3_int64)((struct pass_cursor *)base)->at;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.iVersion = 1,
+	.xConnect = connect, /* no xCreate: each table exists without a statement that makes it */
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = at_end,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+static void free_context(void *ctx)
+{
+	free(((struct context *)ctx)->chosen);
+	free(ctx);
+}
+
+int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to)
+{
+	struct context *ctx = calloc(1, sizeof(*ctx));
+	int r;
+
+	if (!ctx)
+		return SQLITE_NOMEM;
+	*ctx = (struct context){.db = db, .s = s, .from = from, .to = to};
+	/* The first table owns the context; it is freed with the database, after all tables. */
+	r = sqlite3_create_module_v2(db, passes[0].name, &module, ctx, free_context);
+	for (size_t i = 1; i < ARRAY_SIZE(passes) && r == SQLITE_OK; i++)
+		r = sqlite3_create_module(db, passes[i].name, &module, ctx);
+	return r;
+}

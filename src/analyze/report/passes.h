@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "analyze/store/store.h"
+
+/*
+ * Tables for the statements of reports that are computed by a pass over the columns: SQL takes ten times as
+ * long. They are table-valued functions; arguments that a table does not use may be left out:
+ *
+ *	used(utid, cpu, time, n, longest)
+ *		runs in sched
+ *	spent(utid, state, io_wait, time, n, empty, longest, woken)
+ *		rows of thread_state; n: without those that took no time (empty); woken: of n, those that
+ *		a wakeup began
+ *	blocked(utid, function, time, n, longest, io)
+ *		uninterruptible sleep of the chosen threads, by kernel function
+ *	waits_by(by)(who, n, woken, total, p50, p99, worst, worst_ts)
+ *		waits of the chosen threads for a CPU; by: thread, process, program (grp in report_sql.h), or
+ *		length: the number of the power of two of us
+ *	wakes_by(by)(waker, woken, n, total, p50, p99, worst)
+ *		wakeups of or by a chosen thread; waker is NULL for interrupts
+ *	interrupt_wakes(name, utid, n)
+ *		wakeups of the chosen threads by interrupts
+ *	longest_waits(by, top)(id)
+ *		rows of thread_state: the longest waits of the chosen threads for a CPU
+ *	longest_sleeps(by, top)(id, wake_id)
+ *		the longest waits of the chosen threads that a wakeup ended, and the row that it began
+ *	cells_by(by, top, width)(key, n, size, run, w, d, busy, ran)
+ *		the window in width cells; by cpu: runs of the chosen threads; by thread: the chosen threads
+ *		that ran, waited for a CPU (w) or were blocked (d) for the longest time (busy)
+ *	slices_by(by)(name, track_id, n, total, self, p50, p99, worst, worst_ts)
+ *		slices within the window; by name, or by track: by name and track
+ *
+ * Times are ns. An interval that did not end lasts to the end of the window, and one that reaches out of it
+ * is cut. An interval without an end is counted only if it is the last one of its CPU or thread: of others
+ * the next event is missing, so it is not known how long they were. Percentiles are by nearest rank.
+ *
+ * The window is from from to to. The tables of chosen.h must exist. Returns an SQLite result code. The store
+ * must live as long as the database.
+ */
+int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to);
