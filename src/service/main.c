@@ -17,6 +17,7 @@
 #include <event2/event.h>
 
 #include "base/event_loop/event_free.h"
+#include "base/system/close_aside.h"
 #include "base/system/priority_boost.h"
 #include "base/core/err.h"
 #include "service/code_pages.h"
@@ -107,12 +108,26 @@ static void report_ready(struct notify *n)
 		log_warn("%s", e.text);
 }
 
-/* Until a signal breaks it. */
-static void run_loop(struct event_base *loop, struct service *service)
+static void on_closed(evutil_socket_t fd, short what, void *ctx)
 {
-	do
-		service_tick(service);
-	while (event_base_loop(loop, EVLOOP_ONCE) == 0 && !event_base_got_break(loop));
+	(void)fd, (void)what, (void)ctx;
+	close_aside_go_on();
+}
+
+/* Until a signal breaks it. Returns 0, or -ENOMEM. */
+static int run_loop(struct event_base *loop, struct service *service)
+{
+	struct event *closed = event_new(loop, close_aside_finished_fd(), EV_READ | EV_PERSIST,
+					 on_closed, NULL);
+	int r = closed && event_add(closed, NULL) == 0 ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		do
+			service_tick(service);
+		while (event_base_loop(loop, EVLOOP_ONCE) == 0 && !event_base_got_break(loop));
+	}
+	event_freep(&closed);
+	return r;
 }
 
 /*
@@ -167,7 +182,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r == 0) {
 		report_ready(&notify);
 		code_pages_release();
-		run_loop(loop, service);
+		r = run_loop(loop, service);
 	}
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);

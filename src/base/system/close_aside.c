@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue is a list through an array with a place for each descriptor number, so that adding to it
- * never needs memory:
+ * The loop owns the queue, a list through an array with a place for each descriptor number, so that
+ * adding to it never needs memory:
  *
  *	first --> places[17] --> places[5] --> places[9] <-- last
  *
- * A thread takes the first descriptor whose owner occupies fewer than two threads.
+ * It gives each idle thread the first descriptor whose owner occupies fewer than two threads:
+ *
+ *	loop     fd, owner -> sem_post(work)                        sem_trywait(done)
+ *	thread                sem_wait(work) -> close -> sem_post(done), finished_fd
+ *
+ * The loop never waits for a thread, neither for a lock nor in pthread_cond_signal(), which waits (glibc
+ * before 2.41) until threads that were signalled before have run. On a busy machine that takes longer
+ * than an answer of the service may.
  */
 #include "base/system/close_aside.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,33 +40,30 @@ struct place {
 	int next; /* descriptor; NONE */
 };
 
+/* One thread. fd changes only while the thread waits for work. */
+struct closer {
+	sem_t work, done;
+	int fd; /* owned by the thread between work and done */
+	bool busy; /* the loop's */
+	uint64_t owner; /* the loop's */
+};
+
 static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t filled, began;
-	unsigned n_running;
 	struct place *places; /* owned; NULL: not started */
 	size_t n_places;
 	int first, last; /* NONE: empty */
-	struct {
-		bool busy;
-		uint64_t owner;
-	} threads[N_THREADS];
-} aside = {
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.filled = PTHREAD_COND_INITIALIZER,
-	.began = PTHREAD_COND_INITIALIZER,
-	.first = NONE,
-	.last = NONE,
-};
+	int finished_fd; /* eventfd: a thread has closed a descriptor */
+	struct closer closers[N_THREADS];
+} aside = {.first = NONE, .last = NONE, .finished_fd = -1};
 
-/* ---- the queue; the lock is held ---- */
+/* ---- the queue ---- */
 
 static unsigned threads_of(uint64_t owner)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < N_THREADS; i++)
-		n += aside.threads[i].busy && aside.threads[i].owner == owner;
+		n += aside.closers[i].busy && aside.closers[i].owner == owner;
 	return n;
 }
 
@@ -103,37 +109,25 @@ static void close_for_long(int fd)
 	close(fd);
 }
 
-static void *run(void *arg)
+static void await(sem_t *s)
 {
-	size_t me = (size_t)(uintptr_t)arg;
-
-	pthread_mutex_lock(&aside.lock);
-	aside.n_running++;
-	pthread_cond_signal(&aside.began);
-	for (;;) {
-		int fd = take();
-
-		if (fd == NONE) {
-			pthread_cond_wait(&aside.filled, &aside.lock);
-			continue;
-		}
-		aside.threads[me].busy = true;
-		aside.threads[me].owner = aside.places[fd].owner;
-		pthread_mutex_unlock(&aside.lock);
-		close_for_long(fd);
-		pthread_mutex_lock(&aside.lock);
-		aside.threads[me].busy = false;
-	}
-	return NULL;
+	while (sem_wait(s) < 0)
+		;
 }
 
-/* libc starts a thread with calls that a system call filter does not allow. */
-static void wait_for_threads(unsigned n)
+static void *run(void *arg)
 {
-	pthread_mutex_lock(&aside.lock);
-	while (aside.n_running < n)
-		pthread_cond_wait(&aside.began, &aside.lock);
-	pthread_mutex_unlock(&aside.lock);
+	const uint64_t one = 1;
+	struct closer *c = arg;
+
+	sem_post(&c->done); /* it has begun */
+	for (;;) {
+		await(&c->work);
+		close_for_long(c->fd);
+		sem_post(&c->done);
+		(void)!write(aside.finished_fd, &one, sizeof(one));
+	}
+	return NULL;
 }
 
 static int start_threads(void)
@@ -152,9 +146,14 @@ static int start_threads(void)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	for (unsigned i = 0; i < N_THREADS && r == 0; i++) {
-		r = pthread_create(&thread, &attr, run, (void *)(uintptr_t)i);
+		struct closer *c = &aside.closers[i];
+
+		sem_init(&c->work, 0, 0);
+		sem_init(&c->done, 0, 0);
+		r = pthread_create(&thread, &attr, run, c);
+		/* libc starts a thread with calls that a system call filter does not allow. */
 		if (r == 0)
-			wait_for_threads(i + 1);
+			await(&c->done);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
@@ -179,7 +178,8 @@ int close_aside_start(void)
 	places = calloc(n, sizeof(*places));
 	if (!places)
 		return -ENOMEM;
-	r = start_threads();
+	aside.finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = aside.finished_fd < 0 ? -errno : start_threads();
 	if (r < 0) {
 		free(places); /* threads that were started wait forever */
 		return r;
@@ -192,6 +192,28 @@ int close_aside_start(void)
 
 /* ---- called by the loop ---- */
 
+static void collect_finished(void)
+{
+	for (unsigned i = 0; i < N_THREADS; i++)
+		if (aside.closers[i].busy && sem_trywait(&aside.closers[i].done) == 0)
+			aside.closers[i].busy = false;
+}
+
+static void give_to_idle_threads(void)
+{
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		struct closer *c = &aside.closers[i];
+		int fd = c->busy ? NONE : take();
+
+		if (fd == NONE)
+			continue;
+		c->busy = true;
+		c->owner = aside.places[fd].owner;
+		c->fd = fd;
+		sem_post(&c->work);
+	}
+}
+
 void close_aside(int fd, uint64_t owner)
 {
 	if (fd < 0)
@@ -200,10 +222,23 @@ void close_aside(int fd, uint64_t owner)
 		close(fd);
 		return;
 	}
-	pthread_mutex_lock(&aside.lock);
 	put(fd, owner);
-	pthread_cond_signal(&aside.filled);
-	pthread_mutex_unlock(&aside.lock);
+	collect_finished();
+	give_to_idle_threads();
+}
+
+int close_aside_finished_fd(void)
+{
+	return aside.places ? aside.finished_fd : -1;
+}
+
+void close_aside_go_on(void)
+{
+	uint64_t n;
+
+	(void)!read(aside.finished_fd, &n, sizeof(n));
+	collect_finished();
+	give_to_idle_threads();
 }
 
 unsigned close_aside_waiting(uint64_t owner)
@@ -212,10 +247,9 @@ unsigned close_aside_waiting(uint64_t owner)
 
 	if (!aside.places)
 		return 0;
-	pthread_mutex_lock(&aside.lock);
+	collect_finished();
 	n = threads_of(owner);
 	for (int fd = aside.first; fd != NONE; fd = aside.places[fd].next)
 		n += aside.places[fd].owner == owner;
-	pthread_mutex_unlock(&aside.lock);
 	return n;
 }

@@ -8,13 +8,20 @@
  * TCP socket with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix
  * socket is such a descriptor too, as its queue may hold others that were never received.
  *
- * Each owner (a user) occupies at most two threads, so a slow owner delays only its own descriptors. Before close_aside_start(), and in a child process, descriptors are closed at
- * once.
+ * Each owner (a user) occupies at most two threads, so a slow owner delays only its own descriptors.
+ * Before close_aside_start(), and in a child process, descriptors are closed at once.
+ *
+ * One thread, the loop, makes all these calls. None of them waits for the threads that close.
  */
 
 /* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock), and a
  * system call filter with SECCOMP_FILTER_FLAG_TSYNC covers them. Returns 0, or -errno with none started. */
 int close_aside_start(void);
+
+/* A descriptor that becomes readable when a thread is ready for the next one: the loop then calls
+ * close_aside_go_on(). Borrowed; -1: not started. */
+int close_aside_finished_fd(void);
+void close_aside_go_on(void);
 
 /* Closes fd, now or later. No-op if fd < 0. */
 void close_aside(int fd, uint64_t owner);

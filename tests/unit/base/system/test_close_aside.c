@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 
 #include "unit/test.h"
 #include "base/system/close_aside.h"
@@ -17,10 +20,15 @@ static int writing_end(int *ret_reader)
 /* The end of the pipe comes. */
 static void assert_closed(int reader)
 {
-	struct pollfd p = {.fd = reader, .events = POLLIN};
+	struct pollfd p[] = {{.fd = reader, .events = POLLIN},
+			     {.fd = close_aside_finished_fd(), .events = POLLIN}};
 
-	assert_int_equal(poll(&p, 1, 60000), 1);
-	assert_true(p.revents & POLLHUP);
+	while (!p[0].revents) {
+		assert_in_range(poll(p, 2, 60000), 1, 2);
+		if (p[1].revents)
+			close_aside_go_on();
+	}
+	assert_true(p[0].revents & POLLHUP);
 	close(reader);
 }
 
@@ -46,4 +54,77 @@ TEST(threads_close_all)
 	for (size_t i = 0; i < 200; i++)
 		assert_closed(readers[i]);
 	close_aside(-1, 1);
+}
+
+#define MAX_TIDS 64
+
+static size_t list_threads(pid_t pid, pid_t tids[MAX_TIDS])
+{
+	char path[64];
+	struct dirent *d;
+	size_t n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && n < MAX_TIDS && (d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			tids[n++] = atoi(d->d_name);
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Returns a process that keeps all threads from running that the caller has not started: the last eight.
+ * 0: it may not. They go on when it ends. */
+static pid_t stop_threads(void)
+{
+	pid_t pid, parent = getpid(), tids[MAX_TIDS];
+	int ready[2];
+	char good = 0;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		size_t n = list_threads(parent, tids);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		good = n >= 9;
+		for (size_t i = n - 8; good && i < n; i++)
+			good = ptrace(PTRACE_SEIZE, tids[i], 0, 0) == 0 &&
+			       ptrace(PTRACE_INTERRUPT, tids[i], 0, 0) == 0 &&
+			       waitpid(tids[i], NULL, __WALL) == tids[i];
+		(void)!write(ready[1], &good, 1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &good, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	if (!good) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return good ? pid : 0;
+}
+
+TEST(threads_that_do_not_run_delay_no_caller)
+{
+	int readers[100];
+	pid_t stopper;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	stopper = stop_threads();
+	if (!stopper)
+		skip(); /* ptrace is not allowed here */
+	alarm(60);
+	for (size_t i = 0; i < 100; i++)
+		close_aside(writing_end(&readers[i]), i % 3);
+	assert_int_equal(close_aside_waiting(0) + close_aside_waiting(1) + close_aside_waiting(2), 100);
+	kill(stopper, SIGKILL);
+	waitpid(stopper, NULL, 0);
+	for (size_t i = 0; i < 100; i++)
+		assert_closed(readers[i]);
+	alarm(0);
 }
