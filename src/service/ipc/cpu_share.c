@@ -13,22 +13,32 @@
 #define AT_ONCE_NS (4 * NS_PER_MS)
 #define MOST_NS NS_PER_S
 
-static uint64_t taken(const struct cpu_share *t, size_t i, uint64_t now_ns)
+/* The time in which the service could work. */
+static uint64_t usable(const struct cpu_share *t, uint64_t now_ns)
 {
-	uint64_t back = (now_ns - MIN(now_ns, t->users[i].at_ns)) / CPU_SHARE_PART;
+	return now_ns - MIN(now_ns, t->without_cpu_ns);
+}
+
+static uint64_t taken(const struct cpu_share *t, size_t i, uint64_t usable_ns)
+{
+	uint64_t back = (usable_ns - MIN(usable_ns, t->users[i].at_ns)) / CPU_SHARE_PART;
 
 	return t->users[i].ns - MIN(t->users[i].ns, back);
 }
 
-void cpu_share_charge(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns)
+void cpu_share_charge(struct quota *q, uint64_t user, uint64_t cpu_ns, uint64_t clock_ns,
+		      uint64_t now_ns)
 {
 	struct cpu_share *t = &q->cpu;
 	size_t i, least = 0;
+	uint64_t at_ns;
 
+	t->without_cpu_ns += clock_ns - MIN(clock_ns, cpu_ns);
+	at_ns = usable(t, now_ns);
 	for (i = 0; i < CPU_SHARE_USERS; i++) {
 		if (t->users[i].ns && t->users[i].user == user)
 			break;
-		if (taken(t, i, now_ns) < taken(t, least, now_ns))
+		if (taken(t, i, at_ns) < taken(t, least, at_ns))
 			least = i;
 	}
 	if (i == CPU_SHARE_USERS) {
@@ -36,8 +46,8 @@ void cpu_share_charge(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_
 		t->users[i].user = user;
 		t->users[i].ns = 0;
 	}
-	t->users[i].ns = MIN(taken(t, i, now_ns) + ns, MOST_NS);
-	t->users[i].at_ns = now_ns;
+	t->users[i].ns = MIN(taken(t, i, at_ns) + cpu_ns, MOST_NS);
+	t->users[i].at_ns = at_ns;
 }
 
 bool cpu_share_is_left(struct quota *q, uint64_t user, uint64_t now_ns)
@@ -46,6 +56,6 @@ bool cpu_share_is_left(struct quota *q, uint64_t user, uint64_t now_ns)
 
 	for (size_t i = 0; i < CPU_SHARE_USERS; i++)
 		if (t->users[i].ns && t->users[i].user == user)
-			return taken(t, i, now_ns) <= AT_ONCE_NS;
+			return taken(t, i, usable(t, now_ns)) <= AT_ONCE_NS;
 	return true;
 }

@@ -221,27 +221,36 @@ static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-/* CPU time of the service. On a busy machine wall-clock time would include the work of other
- * processes. */
-static uint64_t work_ns(void)
+/* When a piece of work began. On a busy machine wall-clock time includes the work of other processes. */
+struct work_begin {
+	uint64_t cpu_ns, clock_ns;
+};
+
+static struct work_begin work_begin(void)
 {
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	return (struct work_begin){clock_ns(CLOCK_THREAD_CPUTIME_ID), clock_mono_ns()};
 }
 
-/* Charges the user for the work since begin_ns, a value of work_ns(). */
-static void spend_time(struct ipc_host *h, uint64_t user, uint64_t begin_ns)
+/* Charges the user for the work since then. */
+static void spend_time(struct ipc_host *h, uint64_t user, struct work_begin begin)
 {
-	cpu_share_charge(h->quota, user, work_ns() - begin_ns, clock_mono_ns());
+	struct work_begin now = work_begin();
+
+	cpu_share_charge(h->quota, user, now.cpu_ns - begin.cpu_ns, now.clock_ns - begin.clock_ns,
+			 now.clock_ns);
 }
 
 /* A connection ends from the loop alone, not in here. */
 static void on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
-	uint64_t begin = c->host->service->is_urgent ? work_ns() : 0;
+	bool is_charged = c->host->service->is_urgent;
+	struct work_begin begin = {0};
 
+	if (is_charged)
+		begin = work_begin();
 	act_on(c, data, len);
-	if (begin)
+	if (is_charged)
 		spend_time(c->host, c->account.user, begin);
 }
 
@@ -270,7 +279,8 @@ static void on_close(void *ctx, int error)
 {
 	struct ipc_conn *c = ctx;
 	struct ipc_host *h = c->host;
-	uint64_t user = c->account.user, begin = work_ns();
+	uint64_t user = c->account.user;
+	struct work_begin begin = work_begin();
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
 			  : error == -EDQUOT   ? "makes the service hold too many bytes"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"

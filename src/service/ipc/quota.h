@@ -85,9 +85,10 @@ struct quota_log {
 
 /* Recent CPU time of the service for requests of consumers. */
 struct cpu_share {
+	uint64_t without_cpu_ns; /* time of requests in which the service did not run, in all */
 	struct {
 		uint64_t user;
-		uint64_t ns, at_ns; /* the time, as of at_ns */
+		uint64_t ns, at_ns; /* the time, as of at_ns: without without_cpu_ns */
 	} users[CPU_SHARE_USERS];
 };
 
@@ -147,9 +148,12 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 
 /*
  * Accounts the time of requests, so that a user with long requests is served after other users
- * (msgsock_set_time_slice). cpu_share_charge() adds the time of a request. cpu_share_is_left()
- * returns true while the user has used less than its share, 1 / CPU_SHARE_PART of all time.
+ * (msgsock_set_time_slice). cpu_share_charge() adds a request that ended at now_ns (CLOCK_MONOTONIC)
+ * and took so much CPU time and time on the clock. cpu_share_is_left() returns true while the user has
+ * used less than its share, 1 / CPU_SHARE_PART of all time. The time in which a request waited
+ * for a CPU does not count: on a busy machine the other users' requests waited, too.
  */
 #define CPU_SHARE_PART 8 /* one eighth */
-void cpu_share_charge(struct quota *q, uint64_t user, uint64_t ns, uint64_t now_ns);
+void cpu_share_charge(struct quota *q, uint64_t user, uint64_t cpu_ns, uint64_t clock_ns,
+		      uint64_t now_ns);
 bool cpu_share_is_left(struct quota *q, uint64_t user, uint64_t now_ns);
