@@ -193,26 +193,48 @@ static void tune_tcp(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked_ms, sizeof(unacked_ms));
 }
 
-static int connect_to(const struct address *a, int *ret_fd)
+/* The kernel serves those that wait for room in the backlog in order. */
+static int wait_for_backlog(int fd, const struct address *a, unsigned wait_ms)
+{
+	const struct timeval wait = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
+	int flags = fcntl(fd, F_GETFL), r;
+
+	if (flags < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
+	    fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+		return -errno;
+	r = connect(fd, &a->sa, a->len) < 0 ? -errno : 0;
+	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : r;
+}
+
+static int connect_to(const struct address *a, unsigned wait_ms, int *ret_fd)
 {
 	_cleanup_(closep) int fd = new_socket(a);
+	int r;
 
 	if (fd < 0)
 		return fd;
 	if (is_tcp(a->sa.sa_family))
 		tune_tcp(fd);
-	if (connect(fd, &a->sa, a->len) < 0 && errno != EINPROGRESS)
-		return -errno;
+	r = connect(fd, &a->sa, a->len) < 0 && errno != EINPROGRESS ? -errno : 0;
+	if (r == -EAGAIN && wait_ms > 0)
+		r = wait_for_backlog(fd, a, wait_ms);
+	if (r < 0)
+		return r;
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 
 int sock_connect(const char *address, int *ret_fd)
 {
+	return sock_connect_within(address, 0, ret_fd);
+}
+
+int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd)
+{
 	struct address a;
 	int r = parse_address(address, false, &a);
 
-	return r < 0 ? r : connect_to(&a, ret_fd);
+	return r < 0 ? r : connect_to(&a, wait_ms, ret_fd);
 }
 
 /* Removes the socket file of a server that is gone. Returns 0, or -EADDRINUSE when it is not gone or the
@@ -230,7 +252,7 @@ static int remove_stale(const struct address *a, struct err_text *e)
 			       "cannot listen on %s: there is a file of that name, which is no "
 			       "socket",
 			       path);
-	if (connect_to(a, &fd) != -ECONNREFUSED)
+	if (connect_to(a, 0, &fd) != -ECONNREFUSED)
 		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server listens there",
 			       path);
 	if (unlink(path) < 0 && errno != ENOENT)

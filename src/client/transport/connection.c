@@ -18,6 +18,7 @@
 #include "wire/pb_enc.h"
 #include "wire/pb_mem.h"
 
+#define CONNECT_WAIT_MS 1000
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 /* Writes the boot id of this machine. Without it the service identifies the machine by address. */
@@ -272,7 +273,7 @@ static int new_conn(struct event_base *loop, int fd, bool is_remote, const char 
 int connection_new(struct event_base *loop, const char *address, const char *service,
 		   const struct connection_ops *ops, void *ctx, struct connection **ret)
 {
-	int fd, r = sock_connect(address, &fd);
+	int fd, r = sock_connect_within(address, CONNECT_WAIT_MS, &fd);
 
 	if (r < 0)
 		return r;

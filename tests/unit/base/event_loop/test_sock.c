@@ -324,6 +324,47 @@ IN_DIR(server_with_a_full_backlog_keeps_its_path)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+/* Accepts connections once the parent sleeps, which it does in connect(2) only. */
+static pid_t accept_when_parent_waits(int listening)
+{
+	char path[64], state = 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	alarm(60);
+	snprintf(path, sizeof(path), "/proc/%d/stat", getppid());
+	while (state != 'S') {
+		FILE *f = fopen(path, "re");
+
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			_exit(1);
+		fclose(f);
+	}
+	while (accept(listening, NULL, NULL) >= 0)
+		;
+	_exit(1);
+}
+
+IN_DIR(a_full_backlog_is_waited_for)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	_cleanup_(closep) int listening = -1, a = -1, b = -1;
+	pid_t pid;
+
+	assert_int_equal(sock_listen(path, &listening, NULL), 0);
+	assert_int_equal(fcntl(listening, F_SETFL, 0), 0);
+	assert_int_equal(listen(listening, 0), 0);
+	assert_int_equal(sock_connect(path, &a), 0);
+	assert_int_equal(sock_connect_within(path, 1, &b), -EAGAIN);
+	pid = accept_when_parent_waits(listening);
+	assert_int_equal(sock_connect_within(path, 60000, &b), 0);
+	assert_true(fcntl(b, F_GETFL) & O_NONBLOCK);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 IN_DIR(other_files_are_never_removed)
 {
 	const char *file = temp_dir_path(state, 0, "file"), *dir = temp_dir_path(state, 1, "dir");
