@@ -17,6 +17,7 @@
 
 static struct {
 	struct peer *peer; /* owned */
+	bool consumer;
 	const struct pb_mem *requests; /* borrowed; NULL: it only listens */
 	size_t at; /* how far into them */
 } attackers[MAX_ATTACKERS];
@@ -29,6 +30,7 @@ static inline struct peer *join(const char *address)
 
 	assert(p && n_attackers < MAX_ATTACKERS);
 	peer_connect(p, address);
+	attackers[n_attackers].consumer = !strcmp(address, sock_default_consumer());
 	attackers[n_attackers++].peer = p;
 	return p;
 }
@@ -141,8 +143,71 @@ static inline void has_begun(void)
 	(void)n;
 }
 
+/* The reply to a request, which may come between others; of an answer in parts, the first part.
+ * False: none came, or a session that the connection has asked for before was refused. */
+static inline bool is_done(struct peer *p, uint64_t id, uint64_t enable_id)
+{
+	struct pb_field error;
+
+	while (peer_next(p)) {
+		if (p->f.kind != FRAME_INVOKE_METHOD_REPLY)
+			return false;
+		if (p->f.request_id == enable_id &&
+		    (!p->f.success || peer_field(p, PB_ENABLE_TRACING_RESPONSE_ERROR, &error)))
+			return false;
+		if (p->f.request_id == id)
+			return true;
+	}
+	return false;
+}
+
+/* Sends the first request of each method, with a reply. A request that the service refuses is no
+ * attack. (A flush fails if other producers acknowledge none.) */
+static inline bool requests_are_accepted(struct peer *p, const struct pb_mem *requests, bool consumer)
+{
+	uint32_t len, sent = 0;
+	uint64_t id, enable_id = 0;
+	struct frame f;
+
+	for (size_t at = 0; at < pb_mem_len(requests); at += sizeof(len) + len) {
+		struct pb_field f_success;
+		bool good;
+
+		memcpy(&len, requests->buf + at, sizeof(len));
+		assert(frame_decode(requests->buf + at + sizeof(len), len, &f) == 0);
+		if (sent & 1u << f.method_id)
+			continue;
+		sent |= 1u << f.method_id;
+		id = peer_call_as(p, 1, f.method_id, false, f.payload, f.payload_len, -1);
+		if (consumer && f.method_id == C_ENABLE) {
+			enable_id = id;
+			continue;
+		}
+		good = is_done(p, id, enable_id) &&
+		       (p->f.success || (consumer && f.method_id == C_FLUSH));
+		if (good && consumer && f.method_id == C_CLONE)
+			good = peer_field(p, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f_success) &&
+			       f_success.u64;
+		if (!good) {
+			fprintf(stderr, "method %u of the attack is refused\n", f.method_id);
+			return false;
+		}
+	}
+	return true;
+}
+
 static inline void go_on(void)
 {
+	const struct pb_mem *tried = NULL;
+
+	for (size_t i = 0; i < n_attackers; i++) {
+		const struct pb_mem *requests = attackers[i].requests;
+
+		if (requests && requests != tried &&
+		    !requests_are_accepted(attackers[i].peer, requests, attackers[i].consumer))
+			_exit(3);
+		tried = requests ? requests : tried;
+	}
 	has_begun();
 	for (;;)
 		push_all();
@@ -182,10 +247,33 @@ static inline pid_t attack_start(void (*attack)(void))
 	return -1;
 }
 
-static inline void attack_end(pid_t pid)
+/* The connections of a socket that the service has not closed, or not accepted yet. */
+static inline unsigned connections_to(const char *address)
 {
-	if (pid <= 0)
-		return;
+	FILE *f = fopen("/proc/net/unix", "re");
+	char line[512], path[256];
+	unsigned flags, n = 0;
+
+	assert(f);
+	while (fgets(line, sizeof(line), f))
+		n += sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, path) == 2 &&
+		     !flags && !strcmp(path, address);
+	fclose(f);
+	return n;
+}
+
+/* Kills the attacker, and waits until the service has done with the requests that its connections
+ * still have. False: it does not get done. */
+static inline bool attack_end(pid_t pid)
+{
+	uint64_t end = clock_mono_ns() + PEER_TIMEOUT_MS * NS_PER_MS;
+
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+	while (connections_to(sock_default_producer()) + connections_to(sock_default_consumer()) > 0) {
+		if (clock_mono_ns() >= end)
+			return false;
+		usleep(10000);
+	}
+	return true;
 }

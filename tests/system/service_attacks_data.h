@@ -243,6 +243,8 @@ static void comings_and_goings(void)
 		peer_put_descriptor(&args.enc, "s", DS_NOTIFY_START, 0);
 		put_request(&all, P_REGISTER_SOURCE, &args);
 	}
+	if (!requests_are_accepted(join(producers), &all, false))
+		attack_fails(__LINE__);
 	has_begun();
 	for (;;) {
 		for (int i = 0; i < 50; i++) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,12 @@
  *	 we wait             for a CPU                                     we wait
  *	for a CPU                                                         for a CPU
  *
- * The CPU time of the service's loop between the request and the answer does not depend on what else
- * runs on the machine. The time on the clock without what both processes waited for a CPU hardly does,
- * and includes the time that a call blocks the loop.
+ * What has a limit is the time on the clock without what both processes waited for a
+ * CPU: it does not depend on what else runs on the machine, and includes the time in which a call, a
+ * lock or another thread blocks the service's loop. The kernel counts the waits (schedstat), and what a
+ * hypervisor took (steal).
+ *
+ * So that the service's answer is seen when it comes, this process should run with a real-time priority.
  */
 
 struct latency {
@@ -30,7 +34,7 @@ struct latency {
 
 /* In ns. */
 struct latency_sample {
-	uint64_t cpu; /* CPU time of the service */
+	uint64_t cpu; /* CPU time of the service's loop */
 	uint64_t served; /* on the clock, without waiting for a CPU */
 	uint64_t clock;
 };
@@ -58,14 +62,33 @@ static inline uint64_t latency_cpu_ns(const struct latency *l)
 	return run;
 }
 
-/* On a busy machine this process runs late, before it asks and after the answer has come; the service
- * continues meanwhile. */
+/* Without a real-time priority this process runs late, before it asks and after the answer has come. */
 static inline uint64_t latency_own_wait_ns(void)
 {
 	uint64_t run, wait;
 
 	latency_read_times(getpid(), &run, &wait);
 	return wait;
+}
+
+/* Time that a hypervisor ran something else on our CPUs, in steps of 10 ms. */
+static inline uint64_t latency_stolen_ns(void)
+{
+	unsigned long long ticks = 0;
+	FILE *f = fopen("/proc/stat", "r");
+
+	if (f && fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks) != 1)
+		ticks = 0;
+	if (f)
+		fclose(f);
+	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static inline void latency_take_priority(void)
+{
+	const struct sched_param first = {.sched_priority = 1};
+
+	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
 }
 
 /* Returns when the service works on something else, or has nothing to do. */
@@ -93,7 +116,7 @@ static inline void latency_connect(struct latency *l, const char *address)
 static inline bool latency_ask(struct latency *l, const char *address, bool connect,
 			       struct latency_sample *ret)
 {
-	uint64_t run[2], wait[2], late = latency_own_wait_ns(), begin;
+	uint64_t run[2], wait[2], late = latency_own_wait_ns() + latency_stolen_ns(), begin;
 
 	latency_read_times(l->pid, &run[0], &wait[0]);
 	begin = clock_mono_ns();
@@ -103,7 +126,7 @@ static inline bool latency_ask(struct latency *l, const char *address, bool conn
 		return false;
 	ret->clock = clock_mono_ns() - begin;
 	latency_read_times(l->pid, &run[1], &wait[1]);
-	late = latency_own_wait_ns() - late;
+	late = latency_own_wait_ns() + latency_stolen_ns() - late;
 	ret->cpu = run[1] - run[0] - MIN(run[1] - run[0], late);
 	ret->served = ret->clock - MIN(ret->clock, late + wait[1] - wait[0]);
 	return true;
