@@ -285,7 +285,7 @@ static int bind_and_listen(const struct address *a, int *ret_fd)
 		return fd;
 	if (is_tcp(a->sa.sa_family) || a->sa.sa_family == AF_VSOCK)
 		set_flag(fd, SOL_SOCKET, SO_REUSEADDR);
-	if (bind(fd, &a->sa, a->len) < 0 || listen(fd, SOMAXCONN) < 0)
+	if (bind(fd, &a->sa, a->len) < 0 || listen(fd, SOCK_BACKLOG) < 0)
 		return -errno;
 	*ret_fd = TAKE_FD(fd);
 	return 0;

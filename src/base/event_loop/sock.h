@@ -46,6 +46,9 @@ int sock_connect(const char *address, int *ret_fd);
 /* The same, but waits so long for room in the backlog of a unix socket, which other users may keep full. */
 int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 
+/* Connections that may wait to be accepted. A new one is served after all of them. */
+#define SOCK_BACKLOG 256
+
 /* Listens. A socket file without a live server is removed first. Returns -EADDRINUSE, and sets e (may be
  * NULL), if a server answers or the file is not a socket. If several processes do this at once, one
  * wins. */

@@ -541,8 +541,6 @@ int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance 
 	l->host = h;
 	l->fd = TAKE_FD(fd);
 	l->entrance = entrance;
-	/* Also if systemd has opened the socket. */
-	(void)listen(l->fd, MAX_WAITING_CONNECTIONS);
 	l->readable = event_new(h->loop, l->fd, EV_READ | EV_PERSIST, on_acceptable, l);
 	if (l->readable && h->service->is_urgent)
 		(void)event_priority_set(l->readable, 0);

@@ -14,9 +14,6 @@
 #define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* on TCP and vsock, relays too; of the above */
 #define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
-/* Connections that wait to be accepted, of one socket. An answer to a new consumer takes as long as
- * all those that came before. */
-#define MAX_WAITING_CONNECTIONS 256
 /* Descriptors of the process that are reserved for other uses than connections. */
 #define OTHER_DESCRIPTORS 1024u
 

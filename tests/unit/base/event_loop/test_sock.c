@@ -324,6 +324,21 @@ IN_DIR(server_with_a_full_backlog_keeps_its_path)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+IN_DIR(few_connections_wait_to_be_accepted)
+{
+	const char *path = temp_dir_path(state, 0, "sock");
+	int listening, n = 0, r = 0, peers[SOCK_BACKLOG + 10];
+
+	assert_int_equal(sock_listen(path, &listening, NULL), 0);
+	while (n < SOCK_BACKLOG + 10 && (r = sock_connect(path, &peers[n])) == 0)
+		n++;
+	assert_int_equal(r, -EAGAIN);
+	assert_in_range(n, SOCK_BACKLOG, SOCK_BACKLOG + 1);
+	while (n > 0)
+		close(peers[--n]);
+	close(listening);
+}
+
 /* Accepts connections once the parent sleeps, which it does in connect(2) only. */
 static pid_t accept_when_parent_waits(int listening)
 {

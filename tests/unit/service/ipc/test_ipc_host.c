@@ -425,22 +425,6 @@ FIXTURE_TEST(listener_accepts)
 	rig_hang_up(&f->rig, p);
 }
 
-FIXTURE_TEST(few_connections_wait_to_be_accepted)
-{
-	char address[64];
-	int fd, n = 0, peers[MAX_WAITING_CONNECTIONS + 10], r = 0;
-
-	snprintf(address, sizeof(address), "@sonda-test-ipc-host-many-%d", (int)getpid());
-	assert_int_equal(sock_listen(address, &fd, NULL), 0);
-	assert_int_equal(ipc_host_listen(f->host, fd, NULL), 0);
-	while (n < MAX_WAITING_CONNECTIONS + 10 && (r = sock_connect(address, &peers[n])) == 0)
-		n++;
-	assert_int_equal(r, -EAGAIN);
-	assert_in_range(n, MAX_WAITING_CONNECTIONS, MAX_WAITING_CONNECTIONS + 1);
-	while (n > 0)
-		close(peers[--n]);
-}
-
 /* accept() fails while the peer waits, and the peer is not forgotten. */
 FIXTURE_TEST(listener_waits_for_descriptors)
 {
