@@ -243,6 +243,47 @@ inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/service_hostile_at
 verdict "no attack of user 4242 on the units' sockets keeps the service from others" $? "$TMP/log"
 is sondad.service NRestarts 0
 verdict "the service has not ended" $?
+as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
+! as_member env PERFETTO_PRODUCER_SOCK_NAME=/run/perfetto/p PERFETTO_CONSUMER_SOCK_NAME=/run/perfetto/c \
+  timeout 20 "$TMP/usr/bin/sondad" >"$TMP/log" 2>&1 && grep -qi 'permission denied' "$TMP/log"
+verdict "user 4242 cannot listen in /run/perfetto" $? "$TMP/log"
+
+# A consumer gets no probe that changes memory of root's process; root does, so the probes know who asks.
+cp "${BUILD:-build}/tests/root/probed" "$TMP/usr/bin/"
+cat >"$TMP/out/probe" <<CONFIG
+duration_ms: 300
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.ftrace" ftrace_config {
+  uprobe_events: "p:x $TMP/usr/bin/probed:$("$TMP/usr/bin/probed" offset)($("$TMP/usr/bin/probed" word </dev/null))" } } }
+CONFIG
+word_changes_while() { # COMMAND...: records the probe. Fails with the count of the change
+  mkfifo "$TMP/input"
+  "$TMP/usr/bin/probed" word <"$TMP/input" >/dev/null &
+  exec 7>"$TMP/input"
+  "$@" "$TMP/usr/bin/sonda" record -c "$TMP/out/probe" -o "$TMP/out/probed.$1" >"$TMP/log" 2>&1 </dev/null
+  exec 7>&-
+  rm "$TMP/input"
+  ! wait $!
+}
+if [ -e /sys/kernel/tracing/uprobe_events ]; then
+  ! word_changes_while as_member && grep -q 'only root may probe programs' "$TMP/log"
+  verdict "a member of the group gets no probe of a program" $? "$TMP/log"
+  word_changes_while inside
+  verdict "root does" $? "$TMP/log"
+else
+  echo "ok $((N += 1)) - probes of programs # SKIP the kernel has no uprobe_events"
+fi
+
+# The service refuses the path.
+(cat "$TMP/out/config" && printf '%s\n' 'lockdown_mode: LOCKDOWN_SET' 'write_into_file: true' 'output_path: "/var/lib/sonda/lockdown"') \
+  >"$TMP/out/lockdown"
+! as_member "$TMP/usr/bin/sonda" record -c "$TMP/out/lockdown" >"$TMP/log" 2>&1 && grep -q 'started without --output-dir' "$TMP/log"
+verdict "a refused config with a lockdown" $? "$TMP/log"
+cp "${BUILD:-build}/tests/system/service_hostile_peers" "$TMP/usr/bin/"
+ctl stop sonda-probes.service # it would be one producer too many
+inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/service_hostile_peers" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
+verdict "  keeps no producer of another user out, and hostile peers get no further than without the units" $? "$TMP/log"
+ctl start sonda-probes.service
 
 # ---- kill -9, and back -----------------------------------------------------------------------------------------------
 
