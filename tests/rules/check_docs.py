@@ -80,6 +80,30 @@ for line in text['docs/security.md'].splitlines():
                 offenders.append('docs/security.md: ' + name)
 verdict('tests of the security page exist', offenders)
 
+# ---- limits that docs/security.md names, with their values ----------------------------------------------------------
+
+defines = {}
+for path in ('src/config/limits.h', 'src/service/ipc/limits.h', 'src/base/event_loop/sock.h'):
+    for name, value in re.findall(r'^#define (\w+) ([^/\n]+)', open(path).read(), re.M):
+        value = re.sub(r'(?<=\d)(u|ull)\b', '', value).strip()
+        defines[name] = eval(value) if re.fullmatch(r'[\d() <*]+', value) else None  # None: made of others
+units = {'': 1, 'Ki': 1 << 10, 'KiB': 1 << 10, 'Mi': 1 << 20, 'MiB': 1 << 20, 'GiB': 1 << 30}
+offenders = []
+for line in text['docs/security.md'].splitlines():
+    if not line.startswith('| `LIMIT_'):
+        continue
+    cells = line.strip('|').split('|')
+    shown = {int(n) * units[unit or ''] for n, unit in re.findall(r'(?<![\d/])(\d+)(?!\d|/)(?: (KiB|MiB|GiB|Ki|Mi)\b)?', cells[-2])}
+    for name in re.findall(r'`(\w+)`', cells[-1]):
+        if name not in defines:
+            offenders.append(f'docs/security.md: {name} is not defined')
+        elif defines[name] is not None and defines[name] not in shown:
+            offenders.append(f'docs/security.md: {name} is {defines[name]}, not one of {sorted(shown)}')
+for name in re.findall(r'`(SOCK_BACKLOG|(?:MAX|LIMIT)_\w+)`', text['docs/security.md']):
+    if name not in defines and not os.popen(f'grep -rlw {name} src include protos').read():
+        offenders.append(f'docs/security.md: {name} is nowhere')
+verdict('limits of the security page are those of the sources', offenders)
+
 # ---- files ---------------------------------------------------------------------------------------------------------
 
 offenders = []
