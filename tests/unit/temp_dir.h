@@ -36,7 +36,7 @@ static inline int temp_dir_teardown(void **state)
 /* "dir/name" in memory that the next call with the same slot (0..3) overwrites. */
 static inline const char *temp_dir_path(void *const *state, unsigned slot, const char *name)
 {
-	static char paths[4][256];
+	static char paths[4][512];
 
 	snprintf(paths[slot], sizeof(paths[slot]), "%s/%s", (const char *)*state, name);
 	return paths[slot];
