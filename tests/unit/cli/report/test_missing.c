@@ -257,6 +257,7 @@ TEST(test_who_asks_for_ftrace)
 		{FTRACE("'a/b'") " data_sources { config { name: 'x' } }", true, false},
 		/* Without an ftrace_config it asks for nothing of it. */
 		{"data_sources { config { name: 'linux.ftrace' } }", false, false},
+		{"data_sources { config { } } data_sources { }", false, false},
 		{"", false, false},
 	};
 
