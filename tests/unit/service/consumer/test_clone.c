@@ -52,6 +52,7 @@ STAGE_TEST(snapshot_of_a_running_session)
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_CLONED);
 	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_SUCCEEDED);
 	stage_write(g, 0, 1, 1, "after");
+	peer_packets_free(&g->got);
 	g->got = read_clone();
 	assert_int_equal(peer_count_text(&g->got, "before"), 1);
 	assert_int_equal(peer_count_text(&g->got, "after"), 0);
@@ -74,6 +75,7 @@ STAGE_TEST(what_was_read_is_not_cloned)
 	assert_int_equal(stage_count(g, "read"), 1);
 	stage_write(g, 0, 1, 1, "unread");
 	make_clone(g);
+	peer_packets_free(&g->got);
 	g->got = read_clone();
 	assert_int_equal(peer_count_text(&g->got, "read"), 0);
 	assert_int_equal(peer_count_text(&g->got, "unread"), 1);
@@ -342,6 +344,7 @@ STAGE_TEST(cleared_buffer_holds_what_the_flush_brings)
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer,
 						       peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
 	assert_cloned(cloner, id);
+	peer_packets_free(&g->got);
 	g->got = read_clone();
 	assert_int_equal(peer_count_text(&g->got, "before"), 0);
 	assert_int_equal(peer_count_text(&g->got, "flushed"), 1);
@@ -373,6 +376,7 @@ STAGE_TEST(moved_and_copied_are_flushed_apart)
 	stage_write(g, 0, 1, 1, "for the next one");
 	assert_true(peer_accepted(g->prod, peer_ack_flush(g->prod, copied)));
 	assert_cloned(cloner, id);
+	peer_packets_free(&g->got);
 	g->got = read_clone();
 	assert_int_equal(peer_count_text(&g->got, "taken"), 1);
 	assert_int_equal(peer_count_text(&g->got, "for the next one"), 0);
@@ -433,6 +437,7 @@ STAGE_TEST(clone_says_which_trigger_it_is_for)
 	id = peer_call_mem(cloner, C_CLONE, &m);
 	await_flush(g, CLONE_FLAGS);
 	assert_cloned(cloner, id);
+	peer_packets_free(&g->got);
 	g->got = read_clone();
 	assert_int_equal(peer_count_text(&g->got, "data"), 1);
 	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRIGGER) > 0);
