@@ -39,7 +39,7 @@ duration_ms: 500
 END
 under_sudo "$sonda" record -c file.cfg -o written && is "$person:$person 600" written
 verdict "a trace that the service writes" $? "$TMP/log"
-under_sudo "$sonda" cut --from 10ms -o part trace && is "$person:$person 600" part
+under_sudo "$sonda" cut --from 0 -o part trace && is "$person:$person 600" part
 verdict "a part of a trace" $? "$TMP/log"
 under_sudo "$sonda" split --every 200ms -o piece trace && is "$person:$person 600" piece*
 verdict "pieces of a trace" $? "$TMP/log"
@@ -70,9 +70,9 @@ mkdir -m 777 "$TMP/open" && cd "$TMP/open" || exit 2
 SUDO_UID=0 SUDO_GID=0 as $other "$sonda" record -t 300ms -o mine minimal >"$TMP/log" 2>&1 </dev/null && is "$other:$other 600" mine
 verdict "another user's variables change nothing" $? "$TMP/log"
 for wrong in '' -1 4294967295 4294967296 12x ../0 0x10; do
-  SUDO_UID=$wrong SUDO_GID=$wrong "$sonda" cut --from 10ms --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong || break
+  SUDO_UID=$wrong SUDO_GID=$wrong "$sonda" cut --from 0 --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong || break
 done
 verdict "values that are no user leave the file root's" $? "$TMP/log"
-SUDO_UID=$person "$sonda" cut --from 10ms --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong
+SUDO_UID=$person "$sonda" cut --from 0 --force -o wrong ../home/trace >"$TMP/log" 2>&1 && is "0:0 600" wrong
 verdict "a user without a group leaves the file root's" $? "$TMP/log"
 exit $BAD
