@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Each check on machines that are made of files. */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/cli/doctor/fake_machine.h"
 
 static struct fake_machine x;
 
-static int setup(void **state)
+SETUP
 {
 	memset(&x, 0, sizeof(x));
 	fake_machine_make(&x);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	fake_machine_remove(&x);
-	return 0;
 }
-
-#define MACHINE_TEST(name) TEST_WITH(name, setup, teardown)
 
 /* Runs a check; its verdict must be this, its text and its remedy contain these. */
 static void finds(doctor_check_fn *check, enum doctor_verdict verdict, const char *text,
@@ -33,7 +29,7 @@ static void finds(doctor_check_fn *check, enum doctor_verdict verdict, const cha
 	assert_int_equal(f.remedy.text[0] != 0, *remedy != 0);
 }
 
-MACHINE_TEST(test_a_kernel_is_named_and_an_old_one_noted)
+FIXTURE_TEST(test_a_kernel_is_named_and_an_old_one_noted)
 {
 	finds(check_kernel, DOCTOR_FAULT, "procfs is not mounted", "mount -t proc");
 	fake_machine_file(&x, "proc/sys/kernel/osrelease", "6.1.0-18-amd64\n");
@@ -42,7 +38,7 @@ MACHINE_TEST(test_a_kernel_is_named_and_an_old_one_noted)
 	finds(check_kernel, DOCTOR_NOTE, "older than 5.10", "apt install");
 }
 
-MACHINE_TEST(test_lockdown)
+FIXTURE_TEST(test_lockdown)
 {
 	finds(check_lockdown, DOCTOR_OK, "not locked down", "");
 	fake_machine_file(&x, "sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
@@ -53,7 +49,7 @@ MACHINE_TEST(test_lockdown)
 	finds(check_lockdown, DOCTOR_FAULT, "refuses tracefs", "lockdown=integrity");
 }
 
-MACHINE_TEST(test_selinux_that_confines_this_user)
+FIXTURE_TEST(test_selinux_that_confines_this_user)
 {
 	finds(check_selinux, DOCTOR_OK, "does not enforce", "");
 	fake_machine_file(&x, "sys/fs/selinux/enforce", "1");
@@ -64,7 +60,7 @@ MACHINE_TEST(test_selinux_that_confines_this_user)
 	finds(check_selinux, DOCTOR_NOTE, "sonda_t", "ausearch");
 }
 
-MACHINE_TEST(test_apparmor_that_confines_this_process)
+FIXTURE_TEST(test_apparmor_that_confines_this_process)
 {
 	fake_machine_file(&x, "proc/self/attr/current", "unconfined\n");
 	finds(check_apparmor, DOCTOR_OK, "does not confine", "");
@@ -74,7 +70,7 @@ MACHINE_TEST(test_apparmor_that_confines_this_process)
 }
 
 /* A file of another inode than that of the machine's own namespace. */
-MACHINE_TEST(test_a_container_has_namespaces_of_its_own)
+FIXTURE_TEST(test_a_container_has_namespaces_of_its_own)
 {
 	finds(check_container, DOCTOR_OK, "not a container", "");
 	fake_machine_file(&x, "proc/self/ns/pid", "");
@@ -85,7 +81,7 @@ MACHINE_TEST(test_a_container_has_namespaces_of_its_own)
 	finds(check_container, DOCTOR_OK, "", "");
 }
 
-MACHINE_TEST(test_a_slow_clock)
+FIXTURE_TEST(test_a_slow_clock)
 {
 	finds(check_clock, DOCTOR_OK, "unknown", "");
 	fake_machine_file(&x, "sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -98,7 +94,7 @@ MACHINE_TEST(test_a_slow_clock)
 	finds(check_clock, DOCTOR_OK, "clock is tsc", "");
 }
 
-MACHINE_TEST(test_little_memory)
+FIXTURE_TEST(test_little_memory)
 {
 	finds(check_memory, DOCTOR_OK, "unknown", "");
 	fake_machine_file(&x, "proc/meminfo", "MemTotal: 65536 kB\nMemAvailable: 32768 kB\n");
@@ -107,7 +103,7 @@ MACHINE_TEST(test_little_memory)
 	finds(check_memory, DOCTOR_OK, "available", "");
 }
 
-MACHINE_TEST(test_a_folder_that_is_not_there_has_no_room)
+FIXTURE_TEST(test_a_folder_that_is_not_there_has_no_room)
 {
 	struct doctor_finding f = {0};
 
@@ -117,14 +113,14 @@ MACHINE_TEST(test_a_folder_that_is_not_there_has_no_room)
 	assert_non_null(strstr(f.text.text, "/nonexistent: No such file"));
 }
 
-MACHINE_TEST(test_no_btf)
+FIXTURE_TEST(test_no_btf)
 {
 	finds(check_btf, DOCTOR_LIMIT, "CONFIG_DEBUG_INFO_BTF", "apt install");
 	fake_machine_file(&x, "sys/kernel/btf/vmlinux", "");
 	finds(check_btf, DOCTOR_OK, "describes its types", "");
 }
 
-MACHINE_TEST(test_options_by_their_files_and_by_the_config)
+FIXTURE_TEST(test_options_by_their_files_and_by_the_config)
 {
 	finds(check_options, DOCTOR_NOTE, "unknown", "sudo sonda doctor options");
 	fake_machine_file(&x, "proc/sys/kernel/osrelease", "6.1.0\n");
@@ -136,7 +132,7 @@ MACHINE_TEST(test_options_by_their_files_and_by_the_config)
 	finds(check_options, DOCTOR_LIMIT, "lacks CONFIG_UPROBE_EVENTS (--uprobe)", "apt install");
 }
 
-MACHINE_TEST(test_tracefs_that_is_not_mounted_or_cannot_be_there)
+FIXTURE_TEST(test_tracefs_that_is_not_mounted_or_cannot_be_there)
 {
 	finds(check_tracefs, DOCTOR_FAULT, "sysfs is not mounted", "mount -t sysfs");
 	fake_machine_file(&x, "sys/kernel", NULL);
@@ -150,7 +146,7 @@ MACHINE_TEST(test_tracefs_that_is_not_mounted_or_cannot_be_there)
 	finds(check_tracefs, DOCTOR_OK, "may create instances", "");
 }
 
-MACHINE_TEST(test_capabilities_that_lack)
+FIXTURE_TEST(test_capabilities_that_lack)
 {
 	fake_machine_file(&x, "tracing/instances", NULL);
 	fake_machine_file(&x, "proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
@@ -159,7 +155,7 @@ MACHINE_TEST(test_capabilities_that_lack)
 	finds(check_rights, DOCTOR_LIMIT, "CAP_BPF (eBPF counters), CAP_PERFMON", "Cap");
 }
 
-MACHINE_TEST(test_other_tracers_are_named)
+FIXTURE_TEST(test_other_tracers_are_named)
 {
 	fake_machine_file(&x, "tracing/instances", NULL);
 	fake_machine_file(&x, "tracing/current_tracer", "nop\n");
@@ -177,7 +173,7 @@ MACHINE_TEST(test_other_tracers_are_named)
 #define CAPS(mask) "Name:\tx\nCapEff:\t" mask "\n"
 
 /* Bits: 1 CAP_DAC_OVERRIDE, 2 CAP_DAC_READ_SEARCH, 19 CAP_SYS_PTRACE, 21 CAP_SYS_ADMIN, 34 CAP_SYSLOG. */
-MACHINE_TEST(test_who_sees_names_of_kernel_functions)
+FIXTURE_TEST(test_who_sees_names_of_kernel_functions)
 {
 	static const struct {
 		const char *caps, *kptr_restrict, *perf_event_paranoid;
@@ -203,7 +199,7 @@ MACHINE_TEST(test_who_sees_names_of_kernel_functions)
 	}
 }
 
-MACHINE_TEST(test_files_of_other_users)
+FIXTURE_TEST(test_files_of_other_users)
 {
 	fake_machine_file(&x, "proc/self/status", CAPS("0"));
 	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE and no CAP_DAC_READ_SEARCH", "Cap");
@@ -215,7 +211,7 @@ MACHINE_TEST(test_files_of_other_users)
 	finds(check_files, DOCTOR_OK, "can be read", "");
 }
 
-MACHINE_TEST(test_a_journal_that_is_not_there)
+FIXTURE_TEST(test_a_journal_that_is_not_there)
 {
 	finds(check_journal, DOCTOR_LIMIT, "no systemd journal", "systemd-journald");
 	fake_machine_file(&x, "journal/0123/user-1000.journal", "");
@@ -224,7 +220,7 @@ MACHINE_TEST(test_a_journal_that_is_not_there)
 	finds(check_journal, DOCTOR_OK, "can be read", "");
 }
 
-MACHINE_TEST(test_of_what_is_refused_only_its_options_are_named)
+FIXTURE_TEST(test_of_what_is_refused_only_its_options_are_named)
 {
 	fake_machine_file(&x, "tracing/instances", NULL);
 	x.m.refused = "ftrace option kprobe_events: the kernel has no kprobe_events\n";

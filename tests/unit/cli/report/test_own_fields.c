@@ -2,26 +2,17 @@
 /* Configs and states of the service, both as text. */
 
 #include "unit/test.h"
-#include "config/text.h"
+#include "unit/proto_text.h"
 #include "cli/report/recording_sources.c"
 
 static struct name_list skipped;
 static struct err_text why;
 
-static void *parse(const ProtobufCMessageDescriptor *type, const char *text)
-{
-	struct strbuf errors = {0};
-	ProtobufCMessage *m;
-
-	if (text_parse(type, "test", text, strlen(text), &errors, &m))
-		fail_msg("%s", errors.s);
-	return m;
-}
-
 static int check(const char *config_text, const char *state_text)
 {
-	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
-	Pb__TracingServiceState *state = parse(&pb__tracing_service_state__descriptor, state_text);
+	Pb__TraceConfig *config = (void *)proto_parse(&pb__trace_config__descriptor, config_text);
+	Pb__TracingServiceState *state =
+		(void *)proto_parse(&pb__tracing_service_state__descriptor, state_text);
 	int r;
 
 	name_list_deinit(&skipped);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "analyze/trace_scan.c"
 #include "unit/cli/facts.h"
 #include "cli/report/data_losses.h"
 
 static struct facts x;
 
-static int setup(void **state)
+SETUP
 {
 	facts_init(&x, FACTS_FTRACE);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	facts_deinit(&x);
-	return 0;
 }
 
 static void check(size_t n, const char *expected)
@@ -30,8 +28,6 @@ static void check(size_t n, const char *expected)
 	strbuf_deinit(&lines);
 	losses_deinit(&losses);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_nothing_lost)
 {
@@ -228,7 +224,8 @@ FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
 	/* A number that no writer can have reached. */
 	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
 	sequence_table_dropped(&x.scan.sequences, 2, UINT64_MAX);
-	check_no_room("9,223,372,036,854,775,808 packets or more dropped: no room (written by pid 78)");
+	check_no_room(
+		"9,223,372,036,854,775,808 packets or more dropped: no room (written by pid 78)");
 }
 
 FIXTURE_TEST(test_gaps_without_a_reason)

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "unit/cli/facts.h"
 #include "unit/cli/kernel_events.h"
 #include "cli/report/snapshot_report.h"
 
 static struct facts x;
 
-static int setup(void **state)
+SETUP
 {
 	facts_init(&x, FACTS_FTRACE);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	facts_deinit(&x);
-	return 0;
 }
 
 static void check(const char *expected, bool lost, bool missing)
@@ -29,8 +27,6 @@ static void check(const char *expected, bool lost, bool missing)
 	assert_int_equal(verdict.missing, missing);
 	strbuf_deinit(&out);
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(test_a_good_recording)
 {
@@ -293,64 +289,66 @@ static void use_config(const char *text)
 	facts_ring(&x, 0, 0);
 }
 
-/* What is missing has the reasons; here it is told that there was nothing else. */
+#define WITH(ftrace) "data_sources { config { name: 'linux.ftrace' ftrace_config { " ftrace " } } }"
+
+/* What is missing has the reasons; `events` tells that there was nothing else. */
 FIXTURE_TEST(test_no_events_are_explained)
 {
-	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
-		   " ftrace_events: 'a/b' ftrace_events: 'c/d' } } }");
-	add_text(&x.scan.ftrace.unknown, "a/b");
-	add_text(&x.scan.ftrace.failed, "c/d (busy)");
-	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: none of the requested events could be recorded\n"
-	      "  lost     nothing\n"
-	      "  missing  event 'a/b' does not exist\n"
-	      "           event c/d could not be recorded: busy\n",
-	      false, true);
+	static const struct {
+		const char *config, *unknown, *failed[2], *events, *missing;
+	} rows[] = {
+		{WITH("ftrace_events: 'a/b' ftrace_events: 'c/d'"),
+		 "a/b",
+		 {"c/d (busy)"},
+		 "none of the requested events could be recorded",
+		 "event 'a/b' does not exist\n"
+		 "           event c/d could not be recorded: busy\n"},
+		{WITH("ftrace_events: 'a/b' ftrace_events: 'c/d' tids_to_trace: 1 "
+		      "tracing_cpumask: '3' event_filters { event: 'c/d' filter: 'x' }"),
+		 NULL,
+		 {"a/b", "c/dd (busy)"},
+		 "no requested event occurred in these threads on these CPUs that passes the "
+		 "filters, of those that could be recorded",
+		 "event a/b could not be recorded\n"
+		 "           event c/dd could not be recorded: busy\n"},
+		{WITH("kprobe_events { probe: 'f' }"),
+		 NULL,
+		 {"option:kprobe_events (there are none)"},
+		 "none of the requested events could be recorded",
+		 "ftrace option kprobe_events: there are none\n"},
+		{WITH("ftrace_events: 'softirq_entry'"),
+		 NULL,
+		 {"irq/softirq_entry (no)"},
+		 "none of the requested events could be recorded",
+		 "event irq/softirq_entry could not be recorded: no\n"},
+		/* Whether all of a pattern was refused is not known here; an option says nothing of it. */
+		{WITH("ftrace_events: 'irq/*'"),
+		 NULL,
+		 {"option:subbuf_size_kb (no)", "irq/softirq_entry (no)"},
+		 "no requested event occurred, of those that could be recorded",
+		 "ftrace option subbuf_size_kb: no\n"
+		 "           event irq/softirq_entry could not be recorded: no\n"},
+	};
+	char expected[512];
 
-	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
-		   " ftrace_events: 'a/b' ftrace_events: 'c/d' tids_to_trace: 1"
-		   " tracing_cpumask: '3' event_filters { event: 'c/d' filter: 'x' } } } }");
-	add_text(&x.scan.ftrace.failed, "a/b");
-	add_text(&x.scan.ftrace.failed, "c/dd (busy)");
-	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no requested event occurred in these threads on these CPUs that "
-	      "passes "
-	      "the filters, of those that could be recorded\n"
-	      "  lost     nothing\n"
-	      "  missing  event a/b could not be recorded\n"
-	      "           event c/dd could not be recorded: busy\n",
-	      false, true);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		use_config(rows[i].config);
+		if (rows[i].unknown)
+			add_text(&x.scan.ftrace.unknown, rows[i].unknown);
+		for (size_t k = 0; k < 2 && rows[i].failed[k]; k++)
+			add_text(&x.scan.ftrace.failed, rows[i].failed[k]);
+		snprintf(expected, sizeof(expected),
+			 "Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
+			 "  events   none: %s\n"
+			 "  lost     nothing\n"
+			 "  missing  %s",
+			 rows[i].events, rows[i].missing);
+		check(expected, false, true);
+	}
+}
 
-	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
-		   " kprobe_events { probe: 'f' } } } }");
-	add_text(&x.scan.ftrace.failed, "option:kprobe_events (there are none)");
-	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: none of the requested events could be recorded\n"
-	      "  lost     nothing\n"
-	      "  missing  ftrace option kprobe_events: there are none\n",
-	      false, true);
-
-	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
-		   " ftrace_events: 'softirq_entry' } } }");
-	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
-	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: none of the requested events could be recorded\n"
-	      "  lost     nothing\n"
-	      "  missing  event irq/softirq_entry could not be recorded: no\n",
-	      false, true);
-
-	/* Of a pattern nobody knows here whether all of it was refused; an option says nothing of it. */
-	use_config("data_sources { config { name: 'linux.ftrace' ftrace_config {"
-		   " ftrace_events: 'irq/*' } } }");
-	add_text(&x.scan.ftrace.failed, "option:subbuf_size_kb (no)");
-	add_text(&x.scan.ftrace.failed, "irq/softirq_entry (no)");
-	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"
-	      "  events   none: no requested event occurred, of those that could be recorded\n"
-	      "  lost     nothing\n"
-	      "  missing  ftrace option subbuf_size_kb: no\n"
-	      "           event irq/softirq_entry could not be recorded: no\n",
-	      false, true);
-
+FIXTURE_TEST(test_no_events_beside_a_message_of_ftrace)
+{
 	use_config(FACTS_FTRACE);
 	add_text(&x.scan.ftrace.problems, "a remark");
 	check("Recorded 5.00 s on 2 CPUs: 0 events, 1.18 MiB to x.pftrace\n"

@@ -2,7 +2,7 @@
 /* Configs and states of the service, both as text; each part has a test of its own. */
 
 #include "unit/test.h"
-#include "config/text.h"
+#include "unit/proto_text.h"
 #include "cli/report/recording_sources.h"
 
 static struct recording_sources sources;
@@ -14,16 +14,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void *parse(const ProtobufCMessageDescriptor *type, const char *text)
-{
-	struct strbuf errors = {0};
-	ProtobufCMessage *m;
-
-	if (text_parse(type, "test", text, strlen(text), &errors, &m))
-		fail_msg("%s", errors.s);
-	return m;
-}
-
 #define CONFIG                                                                                     \
 	"data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: 'a/b' } } }"  \
 	"data_sources { config { name: 'linux.a' } } data_sources { config { name: 'linux.b' } }"  \
@@ -32,8 +22,9 @@ static void *parse(const ProtobufCMessageDescriptor *type, const char *text)
 
 static int begin(const char *config_text, const char *state_text)
 {
-	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
-	Pb__TracingServiceState *state = parse(&pb__tracing_service_state__descriptor, state_text);
+	Pb__TraceConfig *config = (void *)proto_parse(&pb__trace_config__descriptor, config_text);
+	Pb__TracingServiceState *state =
+		(void *)proto_parse(&pb__tracing_service_state__descriptor, state_text);
 	int r = recording_sources_begin(&sources, config, state, &why);
 
 	pb__trace_config__free_unpacked(config, NULL);
@@ -43,8 +34,9 @@ static int begin(const char *config_text, const char *state_text)
 
 static void end(const char *config_text, const char *state_text)
 {
-	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
-	Pb__TracingServiceState *state = parse(&pb__tracing_service_state__descriptor, state_text);
+	Pb__TraceConfig *config = (void *)proto_parse(&pb__trace_config__descriptor, config_text);
+	Pb__TracingServiceState *state =
+		(void *)proto_parse(&pb__tracing_service_state__descriptor, state_text);
 
 	recording_sources_end(&sources, config, state);
 	pb__trace_config__free_unpacked(config, NULL);
@@ -116,7 +108,7 @@ static bool runs_command;
 static const char *warnings(const char *config_text)
 {
 	static char text[8192];
-	Pb__TraceConfig *config = parse(&pb__trace_config__descriptor, config_text);
+	Pb__TraceConfig *config = (void *)proto_parse(&pb__trace_config__descriptor, config_text);
 	const char *names[] = {"sched/sched_switch"};
 	struct tracefs_events events = {.names = names, .n = 1, .root = (char *)"/nonexistent"};
 	struct strbuf lines = {0};
@@ -149,8 +141,9 @@ FIXTURE_TEST(track_events_may_come_with_the_command_or_later)
 	begin("data_sources { config { name: 'track_event' } } data_sources { config {"
 	      " name: 'linux.ftrace' } }",
 	      "producers { id: 1 name: 'p' } " SOURCE("linux.ftrace", 1));
-	assert_string_equal(warnings(""), "before\nno program that is running provides track events; "
-					  "a program that starts later is recorded\n");
+	assert_string_equal(warnings(""),
+			    "before\nno program that is running provides track events; "
+			    "a program that starts later is recorded\n");
 	runs_command = true;
 	assert_string_equal(warnings(""), "before\n");
 	runs_command = false;

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "client/counters/polled_source.c"
 #include "unit/client/read_tracks.h"
 
 static struct counter_errors trouble;
 static struct writer *w;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	trouble = (struct counter_errors){0};
 	w = writer_new(NULL, 1, WRITER_STALL);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 /* The last packet. */
@@ -42,8 +40,6 @@ static unsigned paths(struct pb_field m)
 		n++;
 	return n;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(what_is_new_is_told_at_once)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "base/core/clock.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/told.h"
@@ -65,21 +65,17 @@ static const struct data_source slow_source = {
 	.destroy = polled_source_destroy,
 };
 
-static int setup(void **state)
+SETUP
 {
 	rig_setup(&slow_source);
 	slow = (struct slow){.steps = 3};
 	period = 1;
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	rig_teardown();
-	return 0;
 }
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 FIXTURE_TEST(the_start_is_answered_after_the_first_pass)
 {

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
+#include "unit/fixture.h"
 #include "client/counters/track_packets.h"
 #include "unit/procfs/fake_producer.h"
 
 static struct writer *w;
 
-static int setup(void **state)
+SETUP
 {
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_STALL);
-	return 0;
 }
 
-static int teardown(void **state)
+TEARDOWN
 {
 	writer_free(w);
 	fake_reset();
-	return 0;
 }
 
 static void assert_packet(size_t i, const void *bytes, size_t len)
@@ -26,8 +24,6 @@ static void assert_packet(size_t i, const void *bytes, size_t len)
 	assert_memory_equal(fake.packets[i].data, bytes, len);
 }
 #define assert_bytes(i, s) assert_packet(i, s, sizeof(s) - 1)
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
 /* Byte by byte, against the numbers of the format: nothing more is in them. */
 FIXTURE_TEST(a_state_sets_the_clock_for_all_that_follows)
