@@ -19,7 +19,7 @@ const char record_usage[] =
 	"Words; each may also follow -e (--event), and the order matters:\n"
 	"  -P, --preset NAMES     presets, or just words: sched irq io mem net runq processes ...\n"
 	"  GROUP:NAME, NAME       one event of the kernel: sched:sched_switch, softirq_entry\n"
-	"  GROUP, '*irq*'         all events of a group: block, tcp; all with a matching name\n"
+	"  GROUP, 'GROUP:*'       all events of a group: block, tcp; '*irq*': all that match\n"
 	"  '!EVENT'               exclude events named before: '!sched_stat_*'\n"
 	"      --filter EXPR      condition for the event before it: 'prev_prio < 100'\n"
 	"      --trigger ACTION   stacktrace, traceon or traceoff, with [:COUNT][ if EXPR]\n"
