@@ -109,7 +109,7 @@ exec {TPQ_IN}>"$TMP/questions" {TPQ_OUT}<"$TMP/answers"
 # The rows of each statement, as a line of JSON; a complaint in their place. It waits for as long as trace_processor
 # lives; one that does not answer within ANSWER_SECONDS is killed, so that no late answer is read as that of another query.
 query() { # TRACE SQL...
-  local word answer request=()
+  local word answer status request=()
   for word; do request+=("$(base64 -w 0 <<<"$word")"); done
   (
     trap '' PIPE
@@ -117,14 +117,15 @@ query() { # TRACE SQL...
     echo "${request[*]}" >&"$TPQ_IN"
     # All of it is read, also if the caller wants less; sed reads blocks, where read takes a byte at a time.
     answer=$(timeout "${ANSWER_SECONDS:-600}" sed -e '/^end$/q' -e '/^error /q' <&"$TPQ_OUT")
+    status=$?
     case $answer in
     end | *$'\n'end) printf %s "${answer%end}" && exit 0 ;;
     'error '* | *$'\n''error '*) printf '%s\n' "$answer" && exit 0 ;;
     esac
+    echo "trace_processor does not answer: status $status, ${#answer} characters, its process: $(cat "/proc/$TPQ/stat")"
     kill "$TPQ"
-    echo "trace_processor does not answer"
     cat "$TMP/tpq.err"
-  ) 8>"$TMP/tpq.lock" 2>/dev/null
+  ) 8>"$TMP/tpq.lock" 2>>"$TMP/tpq.err"
 }
 
 # trace_processor's own complaints about a trace.
