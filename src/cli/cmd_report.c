@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/report/chosen.h"
+#include "analyze/report/machines.h"
 #include "analyze/report/passes.h"
 #include "analyze/report/report.h"
 #include "base/core/mem.h"
@@ -35,6 +36,11 @@ struct output {
 	int64_t from, to; /* the window in the trace's clock */
 	FILE *out;
 	bool some; /* a table was printed */
+	bool several; /* machines: */
+	bool of_trace; /* only tables that are not of one machine */
+	int64_t machine;
+	struct machine_list machines;
+	struct machine_scope scope;
 };
 
 /* ---- one table ---- */
@@ -63,15 +69,17 @@ static void bind_all(sqlite3_stmt *st, struct output *p)
 }
 
 /* The command that says more about a table. A report of a thread has it as a word. */
-static void put_command(const struct report_section *s, const struct report_options *o,
-			struct strbuf *b)
+static void put_command(const struct report_section *s, const struct output *p, struct strbuf *b)
 {
+	const struct report_options *o = p->o;
 	const struct report *more = report_find(s->more);
 	bool is_word = more && more->of_thread;
 
 	strbuf_printf(b, "(sonda report %s%s", s->more, is_word && !o->n_words ? " PID" : "");
 	for (size_t i = 0; i < o->n_words; i++)
 		strbuf_printf(b, "%s%s", i ? "," : is_word ? " " : " -p ", o->words[i]);
+	if (p->several && !p->of_trace)
+		strbuf_printf(b, " --machine %" PRId64, p->machine);
 	strbuf_printf(b, "%s%s)", o->file ? " " : "", o->file ? o->file : "");
 }
 
@@ -88,7 +96,7 @@ static void print_title(const struct report_section *s, const struct output *p)
 		room -= report_width_of(s->note) + 2;
 	}
 	if (s->more) {
-		put_command(s, p->o, &more);
+		put_command(s, p, &more);
 		fprintf(p->out, "%s%s%s%s",
 			room >= report_width_of(more.s ? more.s : "") + 3 ? "   " : "\n  ",
 			report_dim(&p->style), more.s ? more.s : "", report_plain(&p->style));
@@ -124,7 +132,10 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 {
 	switch (p->o->format) {
 	case REPORT_CSV:
-		fprintf(p->out, "# %s\n", s->title);
+		fprintf(p->out, "# %s", s->title);
+		if (p->several && !p->of_trace)
+			fprintf(p->out, ", machine %" PRId64, p->machine);
+		fputc('\n', p->out);
 		return sql_output(st, SQL_CSV, p->out);
 	case REPORT_JSON:
 		fprintf(p->out, "%s\"%s\": ", p->some ? ", " : "", s->title);
@@ -153,8 +164,12 @@ static int run_section(const struct report_section *s, struct output *p)
 
 /* ---- the report ---- */
 
-static bool is_wanted(const struct report_section *s, const char *by)
+static bool is_wanted(const struct report_section *s, const struct output *p)
 {
+	const char *by = p->o->by;
+
+	if (p->several && s->of_trace != p->of_trace)
+		return false;
 	return by ? s->by && !strcmp(s->by, by) : !s->on_request;
 }
 
@@ -181,13 +196,97 @@ static int print_report(struct output *p)
 	if (p->o->format == REPORT_JSON)
 		fputc('{', p->out);
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
-		if (is_wanted(&report->sections[i], p->o->by))
+		if (is_wanted(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
 	if (p->o->format == REPORT_JSON)
 		fputs("}\n", p->out);
 	if (!p->some && r == SQLITE_OK && p->o->format == REPORT_TEXT)
 		print_nothing(p);
 	return r;
+}
+
+/* ---- several machines ---- */
+
+static bool has_tables(const struct output *p)
+{
+	for (size_t i = 0; i < p->o->report->n_sections; i++)
+		if (is_wanted(&p->o->report->sections[i], p))
+			return true;
+	return false;
+}
+
+static bool has_chosen(sqlite3 *db)
+{
+	sqlite3_stmt *st;
+	bool some;
+
+	if (sqlite3_prepare_v2(db, "SELECT 1 FROM chosen", -1, &st, NULL) != SQLITE_OK)
+		return false;
+	some = sqlite3_step(st) == SQLITE_ROW;
+	sqlite3_finalize(st);
+	return some;
+}
+
+/* Prints the report with a heading, or as the value of a key. */
+static int print_part(struct output *p, const char *title, const char *key, size_t n)
+{
+	p->some = false;
+	if (p->o->format == REPORT_TEXT)
+		fprintf(p->out, "%s%s%s%s\n\n", n ? "\n" : "", report_bold(&p->style), title,
+			report_plain(&p->style));
+	else if (p->o->format == REPORT_JSON)
+		fprintf(p->out, "%s\"%s\": ", n ? ", " : "{", key);
+	return print_report(p);
+}
+
+static int print_machine(struct output *p, size_t *n)
+{
+	char key[32];
+	char *title;
+	int r = machines_show_only(p->tables.db, p->machine);
+
+	p->scope.machine = p->machine;
+	p->scope.changes++;
+	if (r != SQLITE_OK)
+		log_error("report: %s", sqlite3_errmsg(p->tables.db));
+	if (r != SQLITE_OK || (p->o->n_words && !has_chosen(p->tables.db)))
+		return r;
+	if (!p->several)
+		return print_report(p);
+	title = machines_title(p->tables.db, p->machine);
+	snprintf(key, sizeof(key), "machine %" PRId64, p->machine);
+	r = print_part(p, title ? title : key, key, (*n)++);
+	free(title);
+	return r;
+}
+
+/* Prints the report of each machine, then what is of the trace as a whole. Returns an SQLite result code. */
+static int print_machines(struct output *p, const struct machine_list *list)
+{
+	size_t n = 0;
+	int r = SQLITE_OK;
+
+	p->several = p->o->machine < 0 && list->n > 1;
+	for (int i = 0; i < list->n && r == SQLITE_OK; i++) {
+		p->machine = list->ids[i];
+		if (has_tables(p) && (p->o->machine < 0 || p->o->machine == p->machine))
+			r = print_machine(p, &n);
+	}
+	p->of_trace = true;
+	p->scope.machine = MACHINES_ALL;
+	p->scope.changes++;
+	if (p->several && r == SQLITE_OK && has_tables(p))
+		r = print_part(p, "All machines", "all machines", n++);
+	if (n && p->o->format == REPORT_JSON)
+		fputs("}\n", p->out);
+	return r;
+}
+
+static int print_all(struct output *p)
+{
+	const struct machine_list *list = &p->machines;
+
+	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
 }
 
 /* Prints the report to stdout, or through the pager once it is complete. Returns an exit code. */
@@ -199,13 +298,13 @@ static int print_to_user(struct output *p)
 
 	p->out = stdout;
 	if (p->o->no_pager || !isatty(STDOUT_FILENO))
-		return print_report(p) == SQLITE_OK ? EXIT_GOOD : EXIT_FAILED;
+		return print_all(p) == SQLITE_OK ? EXIT_GOOD : EXIT_FAILED;
 	p->out = open_memstream(&text, &len);
 	if (!p->out) {
 		log_error("report: %s", strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	r = print_report(p);
+	r = print_all(p);
 	if (fclose(p->out) == 0)
 		pager_show(text, len);
 	else
@@ -234,8 +333,18 @@ static int set_window(struct output *p, struct err_text *e)
 	p->from = o->from >= 0 ? time_after(s, o->from) : s->start_ts;
 	p->to = o->to >= 0 ? time_after(s, o->to) : s->end_ts;
 	if (p->from >= p->to)
-		return err_set(e, -EINVAL, "nothing of the trace is between --from and --to");
+		return err_set(e, -EINVAL,
+			       "nothing of the trace is between --from and --to: it has %.3f s",
+			       (double)(s->end_ts - s->start_ts) / 1e9);
 	return 0;
+}
+
+static bool has_machine(const struct output *p)
+{
+	for (int i = 0; i < p->machines.n; i++)
+		if (p->machines.ids[i] == p->o->machine)
+			return true;
+	return p->o->machine < 0;
 }
 
 /* Makes the tables that statements read beside those of the trace. */
@@ -250,8 +359,15 @@ static int make_tables(struct output *p, struct err_text *e)
 
 	if (chosen_create(p->tables.db, &from, &missing) != SQLITE_OK)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
-	if (passes_register(p->tables.db, &p->tables.store, p->from, p->to) != SQLITE_OK)
+	if (passes_register(p->tables.db, &p->tables.store, p->from, p->to, &p->scope) != SQLITE_OK)
 		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
+	if (machines_list(p->tables.db, &p->machines) != SQLITE_OK)
+		return err_set(e, -EIO, "%s", sqlite3_errmsg(p->tables.db));
+	if (!has_machine(p))
+		return err_set(e, -ENOENT,
+			       "%s has no data of a machine %" PRId64 "; sonda sql %s "
+			       "'select * from machine' lists them",
+			       p->tables.path, p->o->machine, p->tables.path);
 	if (missing)
 		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,
 			       missing);
@@ -260,7 +376,9 @@ static int make_tables(struct output *p, struct err_text *e)
 
 static int run(const struct report_options *o)
 {
-	struct output p = {.o = o, .style = report_style_of_stdout(o->color)};
+	struct output p = {.o = o,
+			   .style = report_style_of_stdout(o->color),
+			   .scope.machine = MACHINES_ALL};
 	char newest[NAME_MAX + 1];
 	struct err_text e;
 	int r;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -28,6 +29,7 @@ static const char usage_tail[] =
 	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      up to this time\n"
 	"      --by KEY       only the tables by cpu, thread, process, program, name, device ...\n"
+	"      --machine N    only this one of several machines: its id in the table machine\n"
 	"      --top N        at most N rows of a list; default: 20\n"
 	"      --json         one JSON object, with a list of rows for each table\n"
 	"      --csv          CSV: a line with its title before each table\n"
@@ -43,13 +45,21 @@ static const char usage_tail[] =
 static const char letters[] = ":p:o:h";
 
 static const struct option long_options[] = {
-	{"pid", required_argument, NULL, 'p'},	 {"from", required_argument, NULL, 'F'},
-	{"to", required_argument, NULL, 'T'},	 {"by", required_argument, NULL, 'b'},
-	{"top", required_argument, NULL, 'n'},	 {"json", no_argument, NULL, 'j'},
-	{"csv", no_argument, NULL, 'c'},	 {"no-pager", no_argument, NULL, 'P'},
-	{"color", required_argument, NULL, 'C'}, {"memory", required_argument, NULL, 'm'},
-	{"html", no_argument, NULL, 'H'},	 {"out", required_argument, NULL, 'o'},
-	{"help", no_argument, NULL, 'h'},	 {0},
+	{"pid", required_argument, NULL, 'p'},
+	{"from", required_argument, NULL, 'F'},
+	{"to", required_argument, NULL, 'T'},
+	{"by", required_argument, NULL, 'b'},
+	{"top", required_argument, NULL, 'n'},
+	{"json", no_argument, NULL, 'j'},
+	{"csv", no_argument, NULL, 'c'},
+	{"no-pager", no_argument, NULL, 'P'},
+	{"color", required_argument, NULL, 'C'},
+	{"memory", required_argument, NULL, 'm'},
+	{"html", no_argument, NULL, 'H'},
+	{"out", required_argument, NULL, 'o'},
+	{"help", no_argument, NULL, 'h'},
+	{"machine", required_argument, NULL, 'M'},
+	{0},
 };
 
 static void print_usage(void)
@@ -88,6 +98,17 @@ static int take_top(const char *text, int64_t *ret, struct err_text *e)
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
 		return err_set(e, -EINVAL, "%.80s is no number of rows", text);
+	return 0;
+}
+
+static int take_machine(const char *text, int64_t *ret, struct err_text *e)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
+		return err_set(e, -EINVAL, "--machine %.80s is no number; as 1", text);
 	return 0;
 }
 
@@ -132,6 +153,8 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		return 0;
 	case 'n':
 		return take_top(optarg, &o->top, e);
+	case 'M':
+		return take_machine(optarg, &o->machine, e);
 	case 'j':
 		o->format = REPORT_JSON;
 		return 0;
@@ -180,7 +203,11 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 		o->report = named;
 		i = 1;
 	} else if (n > 1) {
-		return refuse_name(words[0], e);
+		return report_find(words[1]) && access(words[0], F_OK) == 0
+			       ? err_set(e, -EINVAL,
+					 "the report comes first: sonda report %s %.80s", words[1],
+					 words[0])
+			       : refuse_name(words[0], e);
 	}
 	if (o->report->of_thread && !o->n_words) {
 		if (i == n)
@@ -188,6 +215,11 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 				e, -EINVAL,
 				"which process or thread? as sonda report %s 4711, or a name",
 				o->report->name);
+		if (i + 1 == n && strchr(words[i], '.') && access(words[i], F_OK) == 0)
+			return err_set(
+				e, -EINVAL,
+				"which process or thread? as sonda report %s 4711 %.80s, or a name",
+				o->report->name, words[i]);
 		r = take_who(words[i++], o, e);
 	}
 	if (i < n)
@@ -229,7 +261,7 @@ static int check_page(const struct report_options *o, struct err_text *e)
 		return o->out ? err_set(e, -EINVAL, "-o is for --html; use > %.80s", o->out) : 0;
 	if (!o->out)
 		return err_set(e, -EINVAL, "--html needs the file of the page: -o page.html");
-	if (o->report != report_at(0) || o->n_words || o->by)
+	if (o->report != report_at(0) || o->n_words || o->by || o->machine >= 0)
 		return err_set(e, -EINVAL,
 			       "--html shows all processes and reports; --from and --to limit it");
 	return 0;
@@ -239,8 +271,12 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 {
 	int r;
 
-	*ret = (struct report_options){
-		.report = report_at(0), .from = -1, .to = -1, .top = DEFAULT_TOP, .color = "auto"};
+	*ret = (struct report_options){.report = report_at(0),
+				       .from = -1,
+				       .to = -1,
+				       .top = DEFAULT_TOP,
+				       .machine = -1,
+				       .color = "auto"};
 	r = options_parse(argc, argv, letters, long_options, take_option, ret, e);
 	if (r > 0)
 		print_usage();

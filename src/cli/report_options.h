@@ -24,6 +24,7 @@ struct report_options {
 	const char *by; /* NULL: not given */
 	int64_t from, to; /* ns since the trace's start; -1: not given */
 	int64_t top;
+	int64_t machine; /* -1: all */
 	uint64_t memory; /* bytes; 0: the default */
 	const char *color; /* always, never or auto */
 	bool no_pager;

@@ -5,9 +5,14 @@
 
 # equal NAME TRACE STATEMENT...: the rows of each statement are equal.
 equal() {
+  equal_to "$1" "$2" "${@:2}"
+}
+
+# equal_to NAME THEIRS OURS STATEMENT...: of two traces, which have the same packets.
+equal_to() {
   local status
-  query "$2" "${@:3}" >"$dir/theirs"
-  "$BIN/sonda" sql --json "$2" "${@:3}" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
+  query "$2" "${@:4}" >"$dir/theirs"
+  "$BIN/sonda" sql --json "$3" "${@:4}" 2>"$dir/err" | awk '{ printf "%s", $0 } /^(\]|\[\])$/ { print "" }' >"$dir/ours"
   node "$HERE/compare_sql.mjs" "$dir/theirs" "$dir/ours" >"$dir/diff" 2>&1
   status=$?
   verdict "$1: every row is equal ($(tail -n 1 "$dir/diff"))" $status "$dir/diff"

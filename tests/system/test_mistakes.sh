@@ -8,6 +8,7 @@ set -u
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/work" "$TMP/bin"
 cp "$B"/bin/sonda* "$TMP/bin"
+cp tests/data/traces/ring_losses.pftrace "$TMP/work/good.pftrace"
 cd "$TMP/work" || exit 2
 export PATH=$TMP/bin:$PATH
 
@@ -25,6 +26,7 @@ echo "$sources write_into_file: true output_path: \"relative\" duration_ms: 100"
 echo "$sources cmd_trace_start_delay { min_delay_ms: 5 }" >delay.cfg
 : >empty.cfg
 echo 'no trace' >text.pftrace
+: >empty.pftrace
 mkdir folder
 
 # One or two lines, the first with the name of the program or of the file, and no more than the answer: no usage.
@@ -102,6 +104,69 @@ rows <<'END'
 1 | info none.pftrace | none.pftrace: No such file
 1 | info text.pftrace | text.pftrace
 1 | sql none.pftrace select | none.pftrace: No such file
+1 | info folder | cannot read folder: it is not a regular file
+1 | open none.pftrace | cannot open none.pftrace: No such file
+1 | open folder | cannot open folder: it is not a regular file
+1 | open empty.pftrace | empty.pftrace is empty
+1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
+1 | export --sqlite text.pftrace | text.pftrace is no Perfetto trace
+1 | export --sqlite -o none/x good.pftrace | cannot create none/x: No such file or directory
+1 | export --csv -o folder good.pftrace | folder exists already; replace it with --force, or choose another name
+1 | cut --to 1 -o x none.pftrace | cannot open none.pftrace: No such file
+1 | cut --to 1 -o x text.pftrace | text.pftrace is no Perfetto trace
+1 | cut --to 1 -o x empty.pftrace | empty.pftrace is empty
+1 | cut --to 1 -o x folder | cannot read folder: it is not a regular file
+1 | cut --to 1 -o good.pftrace good.pftrace | exists already; replace it with --force
+1 | cut --from 99 -o x good.pftrace | --from is behind the end of the trace: it has
+1 | split --every 1 text.pftrace | text.pftrace is no Perfetto trace
+1 | split --every 1 -o none/x good.pftrace | cannot write none/x.000.pftrace: No such file or directory
+1 | report none.pftrace | cannot open none.pftrace: No such file
+1 | report text.pftrace | text.pftrace is no Perfetto trace
+1 | report empty.pftrace | the trace has nothing with a time
+1 | report folder | cannot read folder: Is a directory
+1 | report sched --from 99 good.pftrace | nothing of the trace is between --from and --to: it has
+1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread nobody
+1 | report --machine 7 good.pftrace | has no data of a machine 7; sonda sql good.pftrace .select . from machine. lists them
+1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
+1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; give more with --memory SIZE
+1 | sql text.pftrace select(1) | text.pftrace is no Perfetto trace
+1 | sql folder select(1) | cannot read folder: Is a directory
+1 | sql good.pftrace select*from(shced) | no such table: shced; did you mean sched\?
+1 | sql good.pftrace select*from(zzzzzzzz) | no such table: zzzzzzzz; .tables at the prompt of sonda sql -i lists them
+1 | sql good.pftrace select(nam)from(thread) | no such column: nam
+1 | sql good.pftrace selct(1) | near .selct.: syntax error
+1 | sql -f none.sql good.pftrace | cannot read none.sql: No such file or directory
+# what to show of a trace
+2 | report schde good.pftrace | there is no report schde; did you mean sched\?
+2 | report good.pftrace sched | the report comes first: sonda report sched good.pftrace
+2 | report why | which process or thread\? as sonda report why 4711
+2 | report why good.pftrace | which process or thread\? as sonda report why 4711 good.pftrace
+2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, program, function
+2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
+2 | report --top 0 good.pftrace | 0 is no number of rows
+2 | report --from soon good.pftrace | soon is no time; as 1.5, 2s or 200ms
+2 | report --machine guest good.pftrace | --machine guest is no number; as 1
+2 | report --html good.pftrace | --html needs the file of the page: -o page.html
+2 | report -o x.txt good.pftrace | -o is for --html; use > x.txt
+2 | report --color red good.pftrace | --color is always, never or auto, not red
+2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
+2 | sql | which trace\? name a file
+2 | sql good.pftrace | which statement\? for example: .select . from sched limit 5., or -i for a prompt
+2 | open | which trace\? name a file
+2 | open --port x good.pftrace | --port x is no port; as 9001
+2 | open good.pftrace good.pftrace | one file at a time
+2 | info | info: a name is missing
+2 | export good.pftrace | which form\? --json, --csv, --sqlite or --folded slices
+2 | export --csv --json good.pftrace | one form at a time
+2 | cut good.pftrace | where to\? name the output with -o
+2 | cut -o x good.pftrace | which part\? --from 1.5, --to 2s, or both
+2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
+2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
+2 | split good.pftrace | how large are the parts\? --every 10s or --size 100mb
+2 | split --size 0 good.pftrace | --size 0 is no size; as 100mb
+2 | top extra | unexpected word 'extra'; sonda top takes options only
+2 | top -s size | -s size is no key; the keys are pid, cpu,
+2 | top -d 0 | -d 0 is no time from 0.1 to 3600 s
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo
 1 | status | no tracing service listens on .*; run: sudo
@@ -117,6 +182,15 @@ LINES_OF_ANSWER=4 rows <<'END'
 2 | record -c number.cfg | number.cfg:1:.*takes a whole number
 2 | record -c open.cfg | open.cfg:1:.*
 END
+# A reader of a pipe that has enough is no mistake: the command ends by the signal that the shell expects, without a word.
+for words in "report --no-pager" "report --json" "info" "sql --csv"; do
+  read -ra args <<<"$words"
+  [ "$words" != "sql --csv" ] || statement="select * from ftrace_event"
+  sonda "${args[@]}" good.pftrace ${statement:+"$statement"} 2>"$TMP/log" | :
+  status=${PIPESTATUS[0]}
+  { [ "$status" = 0 ] || [ "$status" = 141 ]; } && [ ! -s "$TMP/log" ]
+  verdict "sonda $words into a closed pipe" $? "$TMP/log"
+done
 try "a daemon with an argument" 2 "^sondad: unexpected argument 'extra'; see sondad --help" sondad extra
 try "another daemon with an argument" 2 "unexpected argument 'extra'; see --help" sonda-probes extra
 try "an output in a folder that is not there" 1 'cannot write /nonexistent/x: No such file' sonda record -c good.cfg -o /nonexistent/x

@@ -161,4 +161,50 @@ run "why without a process" 2 '^$' 'which process or thread\?' why
 run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
 run "a trace without any time" 1 '^$' 'the trace has nothing with a time' "$TRACE.bare"
+# ---- several machines ----
+
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/interop/sql_traces/machines.txtpb >"$TMP/machines"
+of_machines() { # NAME EXPRESSION ARGUMENT...: of the JSON object r
+  "$SONDA" report --json "${@:3}" "$TMP/machines" 2>"$TMP/err" | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+sys.exit(not eval(sys.argv[1]))' "$2" 2>>"$TMP/err"
+  verdict "$1" $? "$TMP/err"
+}
+of_machines "machines have their own CPUs, with their numbers" \
+  '[[(c["cpu"], c["switches"]) for c in r[m]["CPUs"]] for m in ("machine 0", "machine 1")] == [[(0, 2)], [(0, 2)]]' cpu
+of_machines "and their own threads, also with equal numbers" \
+  '[sorted((t["thread"], t["tid"]) for t in r[m]["Threads"]) for m in ("machine 0", "machine 1")] == [[("hosts", 21), ("third", 31)], [("helper", 21), ("third", 31)]]' cpu
+of_machines "losses are of the trace" 'list(r) == ["all machines"]' loss
+of_machines "a machine that has none of the threads is left out" 'list(r) == ["machine 1"]' cpu -p helper
+of_machines "--machine shows one" '[t["thread"] for t in r["Threads"]] == ["helper", "third"]' cpu --machine 1
+bad=
+for report in overview cpu sched latency wakeups timeline syscalls io irq mem net counters slices loss; do
+  name=$report
+  [ $report != overview ] || name=
+  "$SONDA" report $name "$TMP/machines" >"$TMP/out" 2>"$TMP/err" || bad+=" $report"
+  [ ! -s "$TMP/err" ] || bad+=" $report"
+done
+"$SONDA" report why helper "$TMP/machines" >"$TMP/out" 2>"$TMP/err" && grep -q '^Machine 1: Linux 5.10.0-8-amd64$' "$TMP/out" &&
+  ! grep -q '^Machine 0' "$TMP/out" || bad+=" why"
+[ -z "$bad" ]
+verdict "each report is printed machine by machine (failed:${bad:- none})" $? "$TMP/err"
+"$SONDA" report --csv cpu "$TMP/machines" >"$TMP/out" 2>"$TMP/err"
+[ "$(grep '^#' "$TMP/out" | tr -d '\r' | tr '\n' ' ')" = "# CPUs, machine 0 # Threads, machine 0 # CPUs, machine 1 # Threads, machine 1 " ]
+verdict "titles of CSV name the machine" $? "$TMP/out"
+
+# ---- keys of timeline, slices and counters ----
+
+while read -r report key title; do
+  "$SONDA" report --json "$report" --by "$key" --machine 1 "$TMP/machines" 2>"$TMP/err" | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+sys.exit(not r[sys.argv[1]] or len(r) > 1)' "$title" 2>>"$TMP/err"
+  verdict "report $report --by $key" $? "$TMP/err"
+done <<'END'
+timeline process Processes
+timeline program Programs
+slices thread Slices, by thread
+slices process Slices, by process
+counters track Counters
+counters name Counters, by name
+END
 exit $BAD

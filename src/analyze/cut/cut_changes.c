@@ -25,7 +25,8 @@ static bool is_changed(const struct cut_changes *w, const struct cut_packet *c, 
 	return field == w->payload_field;
 }
 
-void cut_changes_add_state(struct strbuf *out, const struct cut_packet *c, const struct cut_changes *w)
+void cut_changes_add_state(struct strbuf *out, const struct cut_packet *c,
+			   const struct cut_changes *w)
 {
 	uint32_t flags = (w->clears ? PACKET_STATE_CLEARED : 0) |
 			 (c->p.flags & ~(uint32_t)PACKET_STATE_CLEARED);

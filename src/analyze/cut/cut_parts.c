@@ -176,7 +176,8 @@ static int bring_state(struct part *part, const struct cut_packet *c, struct cut
 }
 
 /* The sequence's thread is forgotten at a clear, so that it follows in a packet of its own. */
-static int write_thread(struct parts *p, size_t i, const struct cut_packet *c, struct cut_changes *w)
+static int write_thread(struct parts *p, size_t i, const struct cut_packet *c,
+			struct cut_changes *w)
 {
 	const struct cut_sequence *s = c->seq;
 	struct strbuf *out = &p->out;

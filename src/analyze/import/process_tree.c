@@ -94,20 +94,21 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 	struct table *t = import_table(im, TABLE_PROCESS);
 	struct strings *strings = &im->store->strings;
 	size_t cmdline_len = p->cmdline.len;
-	uint32_t upid, name;
+	uint32_t upid, name, cmdline;
 	int64_t start;
 
 	if (p->ppid == KTHREADD_PID) {
 		p->name_len = worker_len(p->name, p->name_len);
 		cmdline_len = worker_len((const uint8_t *)p->cmdline.s, cmdline_len);
 	}
-	if (p->n_words == 1 && memchr(p->name, ' ', p->name_len) && !p->is_comm)
+	if (p->n_words == 1 && memchr(p->name, ' ', p->name_len))
 		p->name_len =
 			(size_t)((const uint8_t *)memchr(p->name, ' ', p->name_len) - p->name);
 	upid = process_with_parent(im, m, p->pid, tasks_process(&m->tasks, p->ppid));
 	name = strings_intern(strings, p->name, p->name_len);
 	tasks_name_process(&m->tasks, upid, name, PROCESS_BY_SYSTEM);
-	table_set_u32(t, PROCESS_CMDLINE, upid, strings_intern(strings, p->cmdline.s, cmdline_len));
+	cmdline = strings_intern(strings, p->cmdline.s, cmdline_len);
+	table_set_u32(t, PROCESS_CMDLINE, upid, cmdline);
 	if (p->uid != NULL_U32)
 		table_set_u32(t, PROCESS_UID, upid, p->uid);
 	if (p->has_start && table_i64(t, PROCESS_START_TS, upid) == NULL_I64 &&
@@ -116,7 +117,7 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 	if (p->has_kthread)
 		im->infos.processes[upid].is_kthread = p->is_kthread;
 	if (p->is_comm)
-		tasks_name_thread(&m->tasks, tasks_thread_of(&m->tasks, p->pid, p->pid), name,
+		tasks_name_thread(&m->tasks, tasks_thread_of(&m->tasks, p->pid, p->pid), cmdline,
 				  THREAD_BY_TREE);
 }
 

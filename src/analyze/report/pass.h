@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/report/groups.h"
+#include "analyze/report/machines.h"
 #include "analyze/store/store.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
@@ -19,6 +20,7 @@ struct pass_input {
 	int64_t from, to; /* the window */
 	const bool *chosen; /* by utid */
 	bool some; /* threads were asked for */
+	int64_t machine; /* a row of machine, or MACHINES_ALL */
 	/* The arguments. */
 	const char *by; /* "" if left out */
 	int64_t top, width;

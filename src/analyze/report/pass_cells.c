@@ -10,6 +10,7 @@ enum kind { RUN, WAIT, BLOCKED, KINDS };
 struct lines {
 	const struct pass_input *in;
 	enum store_table table;
+	struct pass_who who;
 	struct groups g; /* a group a line; other: of its time, what it ran */
 	uint32_t *line_of; /* owned; by group: number of the line, or NULL_U32 */
 	int64_t (*cells)[KINDS]; /* owned; width a line */
@@ -26,7 +27,8 @@ static bool classify(const struct lines *l, const struct pass_span *span, enum k
 	if (!l->in->chosen[span->utid])
 		return false;
 	*ret_kind = RUN;
-	*ret_key = l->table == TABLE_SCHED ? table_u32(t, SCHED_CPU, span->row) : span->utid;
+	*ret_key = l->table == TABLE_SCHED ? table_u32(t, SCHED_CPU, span->row)
+					   : l->who.of[span->utid];
 	if (l->table == TABLE_SCHED)
 		return true;
 	state = TABLE_CELL(uint16_t, t, STATE_STATE, span->row);
@@ -137,26 +139,33 @@ void pass_cells(const struct pass_input *in, struct pass_rows *ret)
 
 	if (in->width < 1 || in->to <= in->from)
 		return;
-	sum_lines(&l);
+	l.failed = !pass_who_init(&l.who, in);
+	ret->texts = l.who.kind == WHO_PROGRAM ? 1 : 0;
+	if (!l.failed)
+		sum_lines(&l);
 	choose_lines(&l);
 	if (!l.failed)
 		fill_lines(&l);
 	for (size_t i = 0; i < l.g.n && !l.failed; i++) {
 		const struct group *g = &l.g.list[i];
+		int64_t key;
 
 		if (l.line_of[i] == NULL_U32)
 			continue;
+		key = l.table == TABLE_SCHED ? (int64_t)g->key
+					     : pass_who_value(&l.who, (uint32_t)g->key);
 		for (int64_t c = 0; c < in->width; c++) {
 			const int64_t *cell =
 				l.cells[(size_t)l.line_of[i] * (size_t)in->width + (size_t)c];
 
-			PASS_ROW(ret, (int64_t)g->key, c,
-				 between(start_of(in, c), start_of(in, c + 1)), cell[RUN],
-				 cell[WAIT], cell[BLOCKED], (int64_t)g->total, (int64_t)g->other);
+			PASS_ROW(ret, key, c, between(start_of(in, c), start_of(in, c + 1)),
+				 cell[RUN], cell[WAIT], cell[BLOCKED], (int64_t)g->total,
+				 (int64_t)g->other);
 		}
 	}
 	ret->failed |= l.failed;
 	groups_deinit(&l.g);
+	pass_who_deinit(&l.who);
 	free(l.line_of);
 	free(l.cells);
 }

@@ -22,6 +22,9 @@ static bool *chosen_tracks(const struct pass_input *in)
 	for (uint32_t row = 0; processes && tracks && row < t->rows; row++) {
 		uint32_t utid = table_u32(t, TRACK_UTID, row), upid = table_u32(t, TRACK_UPID, row);
 
+		if (in->machine != MACHINES_ALL &&
+		    table_u32(t, TRACK_MACHINE, row) != in->machine)
+			continue;
 		tracks[row] = !in->some || (utid != NULL_U32 && in->chosen[utid]) ||
 			      (upid != NULL_U32 && processes[upid]);
 	}
@@ -36,9 +39,25 @@ static bool *chosen_tracks(const struct pass_input *in)
 struct slice_groups {
 	const struct pass_input *in;
 	const bool *tracks;
+	const struct pass_who *who; /* by thread or process; NULL: by name or track */
 	bool by_track;
 	struct groups g;
 };
+
+/* Sets the number of the thread or process that a track is of. Returns false if it is of none. */
+static bool who_of(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
+{
+	const struct table *t = &sg->in->s->tables[TABLE_TRACK];
+	uint32_t utid = table_u32(t, TRACK_UTID, track), upid = table_u32(t, TRACK_UPID, track);
+
+	if (utid != NULL_U32)
+		*ret = sg->who->of[utid];
+	else if (upid != NULL_U32 && sg->who->kind == WHO_PROCESS)
+		*ret = upid;
+	else
+		return false;
+	return true;
+}
 
 /* Sets the group's key. Returns false for a slice that is not counted. */
 static bool counts(const struct slice_groups *sg, uint32_t row, uint64_t *ret_key)
@@ -50,6 +69,8 @@ static bool counts(const struct slice_groups *sg, uint32_t row, uint64_t *ret_ke
 	if (dur < 0 || ts < sg->in->from || __builtin_add_overflow(ts, dur, &end) ||
 	    end > sg->in->to || !sg->tracks[track])
 		return false;
+	if (sg->who)
+		return who_of(sg, track, ret_key);
 	*ret_key = (uint64_t)table_u32(t, SLICE_NAME, row) << 32 | (sg->by_track ? track : 0);
 	return true;
 }
@@ -79,33 +100,51 @@ static void add_slices(struct slice_groups *sg)
 	}
 }
 
+static void add_slice_rows(struct slice_groups *sg, struct pass_rows *ret)
+{
+	for (size_t i = 0; i < sg->g.n && !sg->g.failed; i++) {
+		const struct group *e = &sg->g.list[i];
+		int64_t name = sg->who ? NULL_I64 : pass_id((uint32_t)(e->key >> 32));
+		int64_t of = sg->who	    ? pass_who_value(sg->who, (uint32_t)e->key)
+			     : sg->by_track ? (int64_t)(uint32_t)e->key
+					    : NULL_I64;
+
+		PASS_ROW(ret, name, of, (int64_t)e->n, (int64_t)e->total,
+			 (int64_t)(e->total - e->other), groups_p50(&sg->g, e),
+			 groups_p99(&sg->g, e), e->longest, MAX(e->longest_ts, (int64_t)0));
+	}
+}
+
 void pass_slices(const struct pass_input *in, struct pass_rows *ret)
 {
+	bool by_who = !strcmp(in->by, "thread") || !strcmp(in->by, "process");
+	struct pass_who who = {.s = in->s};
 	bool *tracks = chosen_tracks(in);
-	struct slice_groups sg = {.in = in, .tracks = tracks, .by_track = !strcmp(in->by, "track")};
+	struct slice_groups sg = {.in = in,
+				  .tracks = tracks,
+				  .who = by_who ? &who : NULL,
+				  .by_track = !strcmp(in->by, "track")};
+	bool good = tracks && (!by_who || pass_who_init(&who, in));
 
-	if (tracks)
+	if (good)
 		add_slices(&sg);
-	if (tracks && groups_place(&sg.g))
+	if (good && groups_place(&sg.g))
 		add_slices(&sg);
-	for (size_t i = 0; i < sg.g.n && !sg.g.failed; i++) {
-		const struct group *e = &sg.g.list[i];
-
-		PASS_ROW(ret, pass_id((uint32_t)(e->key >> 32)),
-			 sg.by_track ? (int64_t)(uint32_t)e->key : NULL_I64, (int64_t)e->n,
-			 (int64_t)e->total, (int64_t)(e->total - e->other), groups_p50(&sg.g, e),
-			 groups_p99(&sg.g, e), e->longest, MAX(e->longest_ts, (int64_t)0));
-	}
-	ret->failed |= !tracks || sg.g.failed;
+	if (good)
+		add_slice_rows(&sg, ret);
+	ret->failed |= !good || sg.g.failed;
 	groups_deinit(&sg.g);
+	pass_who_deinit(&who);
 	free(tracks);
 }
 
 /* ---- interrupt_wakes ---- */
 
+#define CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
+
 /* A track of interrupts, and its last slice at the time of a walk. */
 struct irq_track {
-	uint32_t cpu;
+	uint32_t cpu; /* its number among those of all machines */
 	uint32_t slice; /* NULL_U32: none yet */
 };
 
@@ -136,7 +175,9 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 				return;
 			}
 			ret->of[row] = (uint32_t)ret->n;
-			ret->list[ret->n++] = (struct irq_track){.cpu = cpu, .slice = NULL_U32};
+			ret->list[ret->n++] = (struct irq_track){
+				.cpu = cpu + table_u32(t, TRACK_MACHINE, row) * CPUS_OF_A_MACHINE,
+				.slice = NULL_U32};
 		}
 	}
 }

@@ -30,6 +30,8 @@ struct context {
 	sqlite3 *db;
 	const struct store *s;
 	int64_t from, to;
+	const struct machine_scope *scope; /* borrowed */
+	unsigned changes; /* of the scope, when chosen was read */
 	bool *chosen; /* owned; NULL: not read yet */
 	bool some;
 };
@@ -40,6 +42,7 @@ struct result {
 	unsigned users;
 	char *by; /* owned */
 	int64_t top, width;
+	unsigned changes; /* of the scope */
 	struct pass_rows rows;
 };
 
@@ -157,8 +160,10 @@ static int read_chosen(struct context *ctx)
 	sqlite3_stmt *st;
 	int r;
 
-	if (ctx->chosen)
+	if (ctx->chosen && ctx->changes == ctx->scope->changes)
 		return SQLITE_OK;
+	free(ctx->chosen);
+	ctx->changes = ctx->scope->changes;
 	ctx->chosen = calloc((size_t)n + 1, sizeof(*ctx->chosen));
 	if (!ctx->chosen)
 		return SQLITE_NOMEM;
@@ -181,18 +186,28 @@ static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 	       struct result **ret)
 {
 	struct result *last = t->last;
-	struct pass_input in = {
-		.s = t->ctx->s, .from = t->ctx->from, .to = t->ctx->to, .top = top, .width = width};
+	unsigned changes = t->ctx->scope->changes;
+	struct pass_input in = {.s = t->ctx->s,
+				.from = t->ctx->from,
+				.to = t->ctx->to,
+				.machine = t->ctx->scope->machine,
+				.top = top,
+				.width = width};
 	int r = read_chosen(t->ctx);
 
 	if (r != SQLITE_OK)
 		return r;
-	if (!last || last->top != top || last->width != width || strcmp(last->by, by) != 0) {
+	if (!last || last->changes != changes || last->top != top || last->width != width ||
+	    strcmp(last->by, by) != 0) {
 		release(last);
 		t->last = last = calloc(1, sizeof(*last));
 		if (!last)
 			return SQLITE_NOMEM;
-		*last = (struct result){.users = 1, .by = strdup(by), .top = top, .width = width};
+		*last = (struct result){.users = 1,
+					.by = strdup(by),
+					.top = top,
+					.width = width,
+					.changes = changes};
 		last->rows.columns = t->columns;
 		if (!last->by)
 			return SQLITE_NOMEM;
@@ -292,14 +307,15 @@ static void free_context(void *ctx)
 	free(ctx);
 }
 
-int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to)
+int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to,
+		    const struct machine_scope *scope)
 {
 	struct context *ctx = calloc(1, sizeof(*ctx));
 	int r;
 
 	if (!ctx)
 		return SQLITE_NOMEM;
-	*ctx = (struct context){.db = db, .s = s, .from = from, .to = to};
+	*ctx = (struct context){.db = db, .s = s, .from = from, .to = to, .scope = scope};
 	/* The first table owns the context; it is freed with the database, after all tables. */
 	r = sqlite3_create_module_v2(db, passes[0].name, &module, ctx, free_context);
 	for (size_t i = 1; i < ARRAY_SIZE(passes) && r == SQLITE_OK; i++)

@@ -4,10 +4,12 @@
 
 static const struct report_section sections[] = {
 	{.title = "Losses and errors",
+	 .of_trace = true,
 	 .sql = "SELECT description, name, idx, severity, value FROM stats WHERE severity != "
 		"'info' AND value > 0 AND NOT (name = 'mismatched_sched_switch_tids' AND (SELECT "
 		"limited FROM asked)) ORDER BY severity, value DESC LIMIT :top + :more"},
 	{.title = "Kernel rings",
+	 .of_trace = true,
 	 .sql = "SELECT idx AS cpu, sum(iif(name = 'ftrace_cpu_read_events_delta', value, 0)) AS "
 		"read, sum(iif(name = 'ftrace_cpu_overrun_delta', value, 0)) AS overrun, "
 		"sum(iif(name = 'ftrace_cpu_dropped_events_delta', value, 0)) AS dropped, "

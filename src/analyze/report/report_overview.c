@@ -70,6 +70,7 @@ static const struct report_section sections[] = {
 		"LIMIT min(:top, 3)"},
 	{.title = "Losses and errors",
 	 .more = "loss",
+	 .of_trace = true,
 	 .sql = "SELECT description, severity, sum(value) AS value FROM stats WHERE severity != "
 		"'info' AND value > 0 AND NOT (name = 'mismatched_sched_switch_tids' AND (SELECT "
 		"limited FROM asked)) GROUP BY name ORDER BY severity, value DESC LIMIT "

@@ -22,6 +22,18 @@ static const struct report_section sections[] = {
 		"h.utid = t.utid), t.type) AS track" SQL_GROUP_COLUMNS "slices_by('track') g "
 		"JOIN __intrinsic_track t ON t.id = g.track_id ORDER BY total DESC, t.id, "
 		"g.name LIMIT :top + :more"},
+	{.by = "thread",
+	 .on_request = true,
+	 .title = "Slices, by thread",
+	 .sql = "SELECT " SQL_WHO SQL_GROUP_COLUMNS "slices_by('thread') JOIN thread ON utid = "
+		"track_id LEFT JOIN process USING (upid) ORDER BY total DESC, utid LIMIT :top + "
+		":more"},
+	{.by = "process",
+	 .on_request = true,
+	 .title = "Slices, by process",
+	 .sql = "SELECT " SQL_PROCESS SQL_GROUP_COLUMNS "(SELECT *, track_id AS who FROM "
+		"slices_by('process'))" SQL_PROCESS_FROM "ORDER BY total DESC, who LIMIT :top + "
+		":more"},
 	{.title = "Slices that did not end",
 	 .sql = "SELECT name, count(*) AS times, min(ts) AS first_ts FROM slice WHERE dur < 0 "
 		"AND ts >= :from AND ts < :to AND NOT (SELECT some FROM asked) GROUP BY name "

@@ -17,6 +17,12 @@
 	"run / size) AS INTEGER))), 1) END, '') AS line, max(busy) AS busy, max(ran) AS ran FROM " \
 	"(SELECT * FROM " cells " ORDER BY key, n) GROUP BY key)"
 
+/* The lines of groups of threads. */
+#define SQL_LINES_OF(by, columns, from)                                                            \
+	"WITH " SQL_LINES("cells_by('" by "', :top + :more, :width)") " SELECT line AS time_bar, " \
+	"ran AS run_ns, " columns " FROM (SELECT line, ran, busy, key AS who FROM line)" from      \
+	"ORDER BY busy DESC, who"
+
 static const struct report_section sections[] = {
 	{.title = "Window",
 	 .sql = "SELECT :from AS from_ts, :to AS to_ts, (:to - :from) / :width AS a_block_ns, "
@@ -26,7 +32,7 @@ static const struct report_section sections[] = {
 	 .title = "CPUs",
 	 .more = "cpu",
 	 .sql = "WITH " SQL_LINES("cells_by('cpu', 0, :width)") " SELECT line AS time_bar, 'CPU ' || "
-		"key AS cpu, busy AS busy_ns, 100.0 * busy / (:to - :from) AS busy_pct FROM line "
+		"(key % 4096) AS cpu, busy AS busy_ns, 100.0 * busy / (:to - :from) AS busy_pct FROM line "
 		"ORDER BY key"},
 	{.by = "thread",
 	 .title = "Threads",
@@ -34,6 +40,16 @@ static const struct report_section sections[] = {
 	 .sql = "WITH " SQL_LINES("cells_by('thread', :top + :more, :width)") " SELECT line AS "
 		"time_bar, ran AS run_ns, " SQL_THREAD("t") " AS thread FROM line JOIN thread t "
 		"ON t.utid = key ORDER BY busy DESC, key"},
+	{.by = "process",
+	 .on_request = true,
+	 .title = "Processes",
+	 .more = "sched --by process",
+	 .sql = SQL_LINES_OF("process", SQL_PROCESS, SQL_PROCESS_FROM)},
+	{.by = "program",
+	 .on_request = true,
+	 .title = "Programs",
+	 .more = "sched --by program",
+	 .sql = SQL_LINES_OF("program", SQL_PROGRAM, " ")},
 };
 
 REPORT(report_timeline, "timeline", "a line of blocks for each CPU and thread over the time",

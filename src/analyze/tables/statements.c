@@ -8,6 +8,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -80,9 +81,36 @@ static void take_brackets(const char **s)
 	}
 }
 
+/* Finds the table, view or module whose name is the nearest to n->word; it is copied. */
+static void find_nearest_table(sqlite3 *db, struct str_nearest *n,
+			       char best[static STR_NEAREST_SIZE])
+{
+	static const char sql[] = "SELECT name FROM temp.sqlite_schema UNION SELECT name FROM "
+				  "main.sqlite_schema UNION SELECT name FROM pragma_module_list";
+	sqlite3_stmt *st;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+		return;
+	while (sqlite3_step(st) == SQLITE_ROW)
+		str_nearest_try_copy(n, (const char *)sqlite3_column_text(st, 0), best);
+	sqlite3_finalize(st);
+}
+
 static int fail(sqlite3 *db, struct err_text *e)
 {
-	return err_set(e, -EINVAL, "%s", sqlite3_errmsg(db));
+	static const char no_table[] = "no such table: ";
+	char best[STR_NEAREST_SIZE], message[256];
+	struct str_nearest n;
+
+	snprintf(message, sizeof(message), "%s", sqlite3_errmsg(db));
+	if (strncmp(message, no_table, sizeof(no_table) - 1) != 0)
+		return err_set(e, -EINVAL, "%s", message);
+	str_nearest_init(&n, message + sizeof(no_table) - 1);
+	find_nearest_table(db, &n, best);
+	if (!str_nearest_get(&n))
+		return err_set(e, -EINVAL, "%s; .tables at the prompt of sonda sql -i lists them",
+			       message);
+	return err_set(e, -EINVAL, "%s; did you mean %s?", message, str_nearest_get(&n));
 }
 
 /* ---- INCLUDE ---- */
