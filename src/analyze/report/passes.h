@@ -31,7 +31,8 @@
  *		the longest waits of the chosen threads that a wakeup ended, and the row that it began
  *	cells_by(by, top, width)(key, n, size, run, w, d, busy, ran)
  *		the window in width cells; by cpu: runs of the chosen threads; by thread, process or
- *		program (as waits_by): the chosen ones that ran, waited for a CPU (w) or were blocked (d) for the longest time (busy)
+ *		program (as waits_by): the chosen ones that ran, waited for a CPU (w) or were blocked
+ *		(d) for the longest time (busy)
  *	slices_by(by)(name, track_id, n, total, self, p50, p99, worst, worst_ts)
  *		slices within the window; by name, or by track: by name and track; by thread or
  *		process (as waits_by, in the column track_id): without a name
@@ -40,8 +41,8 @@
  * is cut. An interval without an end is counted only if it is the last one of its CPU or thread: of others
  * the next event is missing, so it is not known how long they were. Percentiles are by nearest rank.
  *
- * The window is from from to to. The scope is borrowed until the database is closed. The tables of chosen.h must exist. Returns an SQLite result code. The store
- * must live as long as the database.
+ * The window is from from to to. The scope is borrowed until the database is closed, and the store must live
+ * as long as the database. The tables of chosen.h must exist. Returns an SQLite result code.
  */
 int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to,
 		    const struct machine_scope *scope);

@@ -32,8 +32,8 @@ static const struct report_section sections[] = {
 	 .title = "CPUs",
 	 .more = "cpu",
 	 .sql = "WITH " SQL_LINES("cells_by('cpu', 0, :width)") " SELECT line AS time_bar, 'CPU ' || "
-		"(key % 4096) AS cpu, busy AS busy_ns, 100.0 * busy / (:to - :from) AS busy_pct FROM line "
-		"ORDER BY key"},
+		"(key % 4096) AS cpu, busy AS busy_ns, 100.0 * busy / (:to - :from) AS busy_pct FROM "
+		"line ORDER BY key"},
 	{.by = "thread",
 	 .title = "Threads",
 	 .more = "sched",
