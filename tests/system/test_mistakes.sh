@@ -108,6 +108,7 @@ rows <<'END'
 1 | open none.pftrace | cannot open none.pftrace: No such file
 1 | open folder | cannot open folder: it is not a regular file
 1 | open empty.pftrace | empty.pftrace is empty
+1 | open text.pftrace | text.pftrace is no Perfetto trace
 1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
 1 | export --sqlite text.pftrace | text.pftrace is no Perfetto trace
 1 | export --sqlite -o none/x good.pftrace | cannot create none/x: No such file or directory
