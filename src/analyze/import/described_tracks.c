@@ -375,7 +375,7 @@ uint32_t described_slice_row(struct import *im, struct machine *m, struct descri
 	if (slot && step == STEP_BEGIN)
 		slot->open++;
 	else if (slot && step == STEP_END && slot->open)
-		slot->open--;
+		track_slot_close(slot, slot->open - 1);
 	return row;
 }
 

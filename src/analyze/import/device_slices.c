@@ -163,7 +163,7 @@ static void end_step(struct import *im, struct machine *m, const struct ftrace_e
 
 	if (!slot || !slot->open)
 		return;
-	slot->open--;
+	track_slot_close(slot, slot->open - 1);
 	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, NULL);
 }
 

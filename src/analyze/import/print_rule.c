@@ -186,7 +186,7 @@ static bool add_async(struct import *im, struct machine *m, const struct ftrace_
 		arg_builder_int(im->store, &im->args, "legacy_unnestable_last_begin_ts", ARG_INT,
 				*last);
 	}
-	slot->open = 0;
+	track_slot_close(slot, 0);
 	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
 	return true;
 }
@@ -214,7 +214,7 @@ static bool add_on_track(struct import *im, struct machine *m, const struct ftra
 		slices_begin(im, e->ts, -1, slot->track, NULL_U32, intern(im, mark->parts[1]),
 			     &im->args);
 	} else {
-		slot->open -= slot->open != 0;
+		track_slot_close(slot, slot->open - (slot->open != 0));
 		arg_builder_int(im->store, &im->args, "end_utid", ARG_UINT, e->utid);
 		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
 	}

@@ -16,11 +16,19 @@ struct group_key {
 	int64_t values[TRACK_DIMENSIONS_MAX];
 };
 
+struct slot_node {
+	struct track_slot slot;
+	bool queued; /* in the heap of unused slots, maybe open */
+	UT_hash_handle hh;
+};
+
 struct track_group {
 	struct group_key key;
 	uint32_t number; /* track_group_id, given with the first track */
-	struct track_slot *slots; /* owned */
-	size_t n, cap;
+	struct slot_node **slots; /* owned; by index */
+	struct slot_node *by_cookie; /* hash of the same */
+	uint32_t *unused; /* owned: heap of indexes; has all slots that are not open */
+	size_t n, cap, n_unused, cap_unused;
 	UT_hash_handle hh;
 };
 
@@ -58,33 +66,100 @@ struct track_group *track_groups_get(struct import *im, struct machine *m,
 
 struct track_slot *track_group_find(struct track_group *g, int64_t cookie)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (g->slots[i].cookie == cookie)
-			return &g->slots[i];
+	struct slot_node *node;
+
+	HASH_FIND(hh, g->by_cookie, &cookie, sizeof(cookie), node);
+	return node ? &node->slot : NULL;
+}
+
+/* Puts the slot into the heap if it is not there. Its capacity is that of all slots. */
+static void queue_unused(struct track_group *g, struct slot_node *node)
+{
+	size_t i = g->n_unused;
+
+	if (node->queued)
+		return;
+	node->queued = true;
+	for (g->n_unused++; i && node->slot.index < g->unused[(i - 1) / 2]; i = (i - 1) / 2)
+		g->unused[i] = g->unused[(i - 1) / 2];
+	g->unused[i] = node->slot.index;
+}
+
+static void drop_lowest(struct track_group *g)
+{
+	uint32_t last = g->unused[--g->n_unused];
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < g->n_unused; i = child) {
+		if (child + 1 < g->n_unused && g->unused[child + 1] < g->unused[child])
+			child++;
+		if (g->unused[child] > last)
+			break;
+		g->unused[i] = g->unused[child];
+	}
+	g->unused[i] = last;
+}
+
+/* Returns the unused slot with the lowest index, or NULL. It stays in the heap until it is found open. */
+static struct slot_node *lowest_unused(struct track_group *g)
+{
+	while (g->n_unused) {
+		struct slot_node *node = g->slots[g->unused[0]];
+
+		if (!node->slot.open)
+			return node;
+		node->queued = false;
+		drop_lowest(g);
+	}
 	return NULL;
+}
+
+static struct slot_node *new_slot(struct import *im, struct track_group *g)
+{
+	struct slot_node *node =
+		budget_take(&im->store->budget, sizeof(*node)) ? calloc(1, sizeof(*node)) : NULL;
+
+	if (!node || array_reserve(&g->slots, &g->cap, g->n + 1, sizeof(*g->slots)) ||
+	    array_reserve(&g->unused, &g->cap_unused, g->n + 1, sizeof(*g->unused))) {
+		free(node);
+		return NULL;
+	}
+	node->slot = (struct track_slot){.group = g, .track = NULL_U32, .index = (uint32_t)g->n};
+	g->slots[g->n++] = node;
+	queue_unused(g, node);
+	return node;
 }
 
 struct track_slot *track_group_slot(struct import *im, struct track_group *g, int64_t cookie)
 {
-	struct track_slot *unused = NULL;
+	struct track_slot *found = track_group_find(g, cookie);
+	struct slot_node *node;
 
-	for (size_t i = 0; i < g->n; i++) {
-		if (g->slots[i].cookie == cookie)
-			return &g->slots[i];
-		if (!unused && !g->slots[i].open)
-			unused = &g->slots[i];
+	if (found)
+		return found;
+	node = lowest_unused(g);
+	if (!node)
+		node = new_slot(im, g);
+	else if (node->hh.tbl)
+		HASH_DEL(g->by_cookie, node);
+	if (!node) {
+		fail(im);
+		return NULL;
 	}
-	if (!unused) {
-		if (!budget_take(&im->store->budget, sizeof(*unused)) ||
-		    array_reserve(&g->slots, &g->cap, g->n + 1, sizeof(*g->slots))) {
-			fail(im);
-			return NULL;
-		}
-		unused = &g->slots[g->n];
-		*unused = (struct track_slot){.track = NULL_U32, .index = (uint32_t)g->n++};
+	node->slot.cookie = cookie;
+	HASH_ADD(hh, g->by_cookie, slot.cookie, sizeof(node->slot.cookie), node);
+	if (!node->hh.tbl) {
+		fail(im);
+		return NULL;
 	}
-	unused->cookie = cookie;
-	return unused;
+	return &node->slot;
+}
+
+void track_slot_close(struct track_slot *slot, uint32_t still_open)
+{
+	slot->open = still_open;
+	if (!still_open)
+		queue_unused(slot->group, slot->group->slots[slot->index]);
 }
 
 void track_group_make(struct import *im, struct machine *m, struct track_group *g,
@@ -108,7 +183,11 @@ void track_groups_deinit(struct import *im)
 
 	HASH_ITER (hh, im->groups, g, next) {
 		HASH_DEL(im->groups, g);
+		HASH_CLEAR(hh, g->by_cookie);
+		for (size_t i = 0; i < g->n; i++)
+			free(g->slots[i]);
 		free(g->slots);
+		free(g->unused);
 		free(g);
 	}
 }

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The cost of an import and of reports grows as the trace does: instructions are counted for n, 2n and 4n events, and the
+# second step must take twice the first, within 10 %. Counts do not depend on the machine or its load.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
+SONDA=$B/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+for tool in python3 valgrind; do
+  command -v $tool >/dev/null || { echo "$tool is not here" >&2; exit 77; }
+done
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+
+verdict() { # NAME STATUS FILE
+  N=$((N + 1))
+  if [ "$2" = 0 ]; then
+    echo "ok $N - $1"
+  else
+    echo "not ok $N - $1"
+    sed 's/^/#   /' "$3"
+    BAD=1
+  fi
+}
+
+instructions() { # ARGS... of sonda
+  valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$SONDA" "$@" 2>&1 >"$TMP/out" |
+    awk '/I +refs:/ { gsub(",", "", $NF); print $NF }'
+}
+
+# linear NAME KIND EVENTS ARGS...: of a trace of linear_trace.py
+linear() {
+  local name=$1 kind=$2 n=$3 i
+  shift 3
+  : >"$TMP/counts"
+  for i in 1 2 4; do
+    python3 tests/system/linear_trace.py "$B/gen/fields.h" "$kind" $((n * i)) "$TMP/trace.pf" || exit 1
+    instructions "$@" "$TMP/trace.pf" >>"$TMP/counts"
+  done
+  awk '{ v[NR] = $1 } END { exit NR != 3 || v[2] <= v[1] || (v[3] - v[2]) / (v[2] - v[1]) > 2.2 }' "$TMP/counts"
+  verdict "$name" $? "$TMP/counts"
+}
+
+linear "runs, waits and their percentiles" switches 2000 report latency
+linear "lines of blocks" switches 2000 report timeline
+linear "asynchronous markers that are all open at once, and their slices" markers 2000 report slices
+echo "1..$N"
+exit $BAD
