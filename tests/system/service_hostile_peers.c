@@ -131,7 +131,7 @@ static bool flush_is_not_awaited_for_ever(void)
 	return end();
 }
 
-/* One that never says that it has started holds up nothing but the news that all have. */
+/* One that never says that it has started delays the end by DURATION_START_WAIT_MS, no more. */
 static bool start_is_not_awaited(void)
 {
 	uint64_t enable;

@@ -2,7 +2,8 @@
 /*
  * The timers, and from when to when each of them runs:
  *
- *	duration	start .. disable	config.duration_ms; then a last flush
+ *	duration	all started .. disable	config.duration_ms; then a last flush. From
+ *					DURATION_START_WAIT_MS after the start at the latest
  *	flush_tick	start .. disable	file_config_flush_period_ms
  *	clear_tick	start .. disable	config.incremental_state_config
  *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms
@@ -151,6 +152,16 @@ void session_deinit_timers(struct session *s)
 	loop_timer_deinit(&s->abandoned);
 }
 
+/* A data source that takes its time to start does not shorten what is recorded. */
+static void start_duration(struct session *s, uint32_t wait_ms)
+{
+	const Pb__TraceConfig *c = s->config;
+
+	if (c->duration_ms)
+		loop_timer_once(&s->duration, c->duration_ms + wait_ms,
+				c->prefer_suspend_clock_for_duration);
+}
+
 static void start_timers(struct session *s)
 {
 	const Pb__TraceConfig *c = s->config;
@@ -158,8 +169,7 @@ static void start_timers(struct session *s)
 	uint32_t interval = b && b->snapshot_interval_ms ? b->snapshot_interval_ms
 							 : DEFAULT_SNAPSHOT_INTERVAL_MS;
 
-	if (c->duration_ms)
-		loop_timer_once(&s->duration, c->duration_ms, c->prefer_suspend_clock_for_duration);
+	start_duration(s, trigger_mode(c) == TRIGGER_NONE ? DURATION_START_WAIT_MS : 0);
 	if (file_config_flush_period_ms(c))
 		loop_timer_every(&s->flush_tick, file_config_flush_period_ms(c), false);
 	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms)
@@ -179,6 +189,8 @@ void session_check_all_started(struct session *s)
 		return;
 	s->all_started_reported = true;
 	loop_timer_stop(&s->slow_start);
+	if (trigger_mode(s->config) == TRIGGER_NONE && !s->end_reason)
+		start_duration(s, 0);
 	trace_record(s->trace, SERVICE_EVENT_ALL_STARTED);
 	trace_snapshot_clocks(s->trace);
 	if (!session_is_detached(s))

@@ -119,6 +119,7 @@ STAGE_TEST(ends_without_trace_when_its_time_is_over)
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG " duration_ms: 100");
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
 	detach_and_leave(g, "key");
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	stage_ack_flush(g, &f);

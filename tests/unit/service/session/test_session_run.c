@@ -80,6 +80,37 @@ STAGE_TEST(session_without_sources_is_all_started)
 	assert_true(has_event(rig_session(&g->rig), SERVICE_EVENT_ALL_STARTED));
 }
 
+STAGE_TEST(duration_counts_from_when_all_have_started)
+{
+	uint64_t duration_ns = 60000 * NS_PER_MS, wait_ns = DURATION_START_WAIT_MS * NS_PER_MS;
+	uint64_t begin = clock_mono_ns();
+	struct session *s;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 60000");
+	s = rig_session(&g->rig);
+	assert_true(s->duration.due_ns >= begin + duration_ns + wait_ns);
+	assert_true(s->duration.due_ns <= clock_mono_ns() + duration_ns + wait_ns);
+	begin = clock_mono_ns();
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
+	assert_true(s->duration.due_ns >= begin + duration_ns);
+	assert_true(s->duration.due_ns <= clock_mono_ns() + duration_ns);
+}
+
+STAGE_TEST(start_that_comes_after_the_end_does_not_begin_the_duration_again)
+{
+	struct session *s;
+	struct pb_field f;
+
+	stage_start(g, STAGE_CONFIG " duration_ms: 60000");
+	s = rig_session(&g->rig);
+	s->duration.fire(s->duration.ctx);
+	loop_timer_stop(&s->duration);
+	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
+	assert_true(s->all_started_reported);
+	assert_false(event_pending(s->duration.event, EV_TIMEOUT, NULL));
+}
+
 STAGE_TEST(duration_ends_with_a_flush)
 {
 	uint64_t begin = clock_mono_ns();
@@ -87,6 +118,7 @@ STAGE_TEST(duration_ends_with_a_flush)
 	struct pb_field f;
 
 	stage_start(g, STAGE_CONFIG " duration_ms: 50");
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
 	s = rig_session(&g->rig);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	assert_true(clock_mono_ns() - begin >= 50 * NS_PER_MS);
@@ -113,6 +145,7 @@ STAGE_TEST(failed_final_flush_is_remembered)
 {
 	stage_start(g, STAGE_CONFIG " duration_ms: 10 flush_timeout_ms: 10 "
 				    "data_source_stop_timeout_ms: 10");
+	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_FAILED);
 }
