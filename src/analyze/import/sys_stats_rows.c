@@ -13,6 +13,7 @@
 #include "base/core/mem.h"
 #include "common/sys_stats_counters.pb-c.h"
 #include "gen/fields.h"
+#include "wire/meminfo_names.h"
 
 /* One packet. */
 struct sys_packet_rows {
@@ -65,49 +66,6 @@ static struct key_value read_key_value(const struct pb_field *message)
 static const struct track_type meminfo_type = {"meminfo", "bytes", true, {{"meminfo_key", true}}};
 static const struct track_type vmstat_type = {"vmstat", NULL, true, {{"vmstat_key", true}}};
 
-/* By number of MeminfoCounters; the kernel's names. */
-static const char *const meminfo_names[] = {
-	NULL,
-	"MemTotal",
-	"MemFree",
-	"MemAvailable",
-	"Buffers",
-	"Cached",
-	"SwapCached",
-	"Active",
-	"Inactive",
-	"Active(anon)",
-	"Inactive(anon)",
-	"Active(file)",
-	"Inactive(file)",
-	"Unevictable",
-	"Mlocked",
-	"SwapTotal",
-	"SwapFree",
-	"Dirty",
-	"Writeback",
-	"AnonPages",
-	"Mapped",
-	"Shmem",
-	"Slab",
-	"SReclaimable",
-	"SUnreclaim",
-	"KernelStack",
-	"PageTables",
-	"CommitLimit",
-	"Committed_AS",
-	"VmallocTotal",
-	"VmallocUsed",
-	"VmallocChunk",
-	"CmaTotal",
-	"CmaFree",
-	"Gpu",
-	"Zram",
-	"Misc",
-	"ION_heap",
-	"ION_heap_pool",
-};
-
 static void meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);
@@ -121,7 +79,7 @@ static void meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
 	add(p, &meminfo_type, (uint32_t)key, &key, (double)(int64_t)(kv.value * 1024));
 }
 
-/* The name of a number is its constant's, in lower case. */
+/* A counter is named as its constant in VmstatCounters, in lower case and without VMSTAT_. */
 static void vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);

@@ -11,6 +11,7 @@
 #include "base/text/number_table.h"
 #include "procfs/sys/sys_source.h"
 #include "procfs/sys/sys_file.h"
+#include "wire/meminfo_names.h"
 
 /*
  * Parses a file of lines "name value" (/proc/vmstat) or "name: value kB" (/proc/meminfo). Some
@@ -209,25 +210,11 @@ struct sys_memory {
 	struct sys_errors errors;
 };
 
-/* The names of the ids 1 to 38 (enum MeminfoCounters), in order. */
-static const char *const meminfo_names[] = {
-	"MemTotal",	"MemFree",	  "MemAvailable",  "Buffers",	   "Cached",
-	"SwapCached",	"Active",	  "Inactive",	   "Active(anon)", "Inactive(anon)",
-	"Active(file)", "Inactive(file)", "Unevictable",   "Mlocked",	   "SwapTotal",
-	"SwapFree",	"Dirty",	  "Writeback",	   "AnonPages",	   "Mapped",
-	"Shmem",	"Slab",		  "SReclaimable",  "SUnreclaim",   "KernelStack",
-	"PageTables",	"CommitLimit",	  "Committed_AS",  "VmallocTotal", "VmallocUsed",
-	"VmallocChunk", "CmaTotal",	  "CmaFree",	   "Gpu",	   "Zram",
-	"Misc",		"ION_heap",	  "ION_heap_pool",
-};
-_Static_assert(ARRAY_SIZE(meminfo_names) == PB__MEMINFO_COUNTERS__MEMINFO_ION_HEAP_POOL,
-	       "one name for each number");
-
 static uint32_t meminfo_number(struct span name)
 {
-	for (uint32_t i = 0; i < ARRAY_SIZE(meminfo_names); i++)
+	for (uint32_t i = 1; i < ARRAY_SIZE(meminfo_names); i++)
 		if (span_is(name, meminfo_names[i]))
-			return i + 1;
+			return i;
 	return 0;
 }
 

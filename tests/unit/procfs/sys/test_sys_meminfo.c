@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/procfs/sys_rig.h"
 #include "unit/client/read_tracks.h"
+#include "wire/meminfo_names.h"
 
 /* Which names of /proc/meminfo and /proc/vmstat have which number, and what the others become. */
 
@@ -21,6 +22,18 @@ FIXTURE_TEST(meminfo_has_its_numbers)
 	assert_true(rig_has("extra meminfo Zswapped 7168") &&
 		    rig_has("extra meminfo memtotal 9216"));
 	assert_int_equal(rig_lines(), 10);
+}
+
+/* A counter whose number has no name is recorded without the number, or dropped by sonda sql. */
+TEST(each_number_of_meminfo_has_a_name)
+{
+	const ProtobufCEnumDescriptor *numbers = &pb__meminfo_counters__descriptor;
+
+	assert_int_equal(numbers->n_values, ARRAY_SIZE(meminfo_names));
+	for (unsigned i = 1; i < numbers->n_values; i++) {
+		assert_int_equal(numbers->values[i].value, i);
+		assert_non_null(meminfo_names[i]);
+	}
 }
 
 FIXTURE_TEST(vmstat_has_its_numbers)
