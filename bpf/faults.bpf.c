@@ -91,7 +91,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
 	return 0;
 }
 
-/* So that faults of a new thread before its first switch are not taken for old ones. */
+/* Registers a new thread before its first switch, so that its first faults are counted. */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *task)
 {

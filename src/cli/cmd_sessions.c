@@ -175,7 +175,7 @@ static void pad(struct strbuf *out, size_t from, size_t width)
 	strbuf_printf(out, "%*s", used < width ? (int)(width - used) : 1, "");
 }
 
-/* processes: so many of the program have the category. */
+/* processes: how many processes of the program have the category. */
 static void put_category(const struct event_category *row, size_t processes, struct strbuf *out)
 {
 	const Pb__TrackEventCategory *c = row->category;

@@ -114,7 +114,7 @@ static void on_closed(evutil_socket_t fd, short what, void *ctx)
 	close_aside_go_on();
 }
 
-/* Until a signal breaks it. Returns 0, or -ENOMEM. */
+/* Runs the loop until a signal ends it. Returns 0, or -ENOMEM. */
 static int run_loop(struct event_base *loop, struct service *service)
 {
 	struct event *closed = event_new(loop, close_aside_finished_fd(), EV_READ | EV_PERSIST,

@@ -331,7 +331,7 @@ static void set_clock(struct bundle *b, const struct bundle_head *h, uint32_t se
 	clocks_snapshot(&b->m->clocks, pair, 2);
 }
 
-/* Events of the CPU that are older than its first bundle's predecessor are not the whole truth. */
+/* Events of the CPU may be missing before the end of the bundle that preceded the trace. */
 static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 {
 	int64_t ts;

@@ -17,7 +17,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-/* A process without a packet for so many periods, and so many polls of /proc, has ended. */
+/* A process has ended if it has had no packet for this number of periods and of polls of /proc. */
 #define GONE_PERIODS 3
 /* A value older than this part of a period, compared with others of its source, did not change. */
 #define STALE_DIVISOR 2

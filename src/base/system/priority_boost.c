@@ -140,7 +140,7 @@ void priority_boost_tick(struct priority_boost_state *s)
 		return;
 	s->looked_ns = now;
 	if (now - s->window_ns >= PRIORITY_BOOST_WINDOW_NS) {
-		/* Also after a signal, which only this code handles. */
+		/* Nothing else restores the priority after on_runaway() lowered it. */
 		run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice);
 		if (cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS / 2)
 			wait_once();

@@ -25,9 +25,9 @@
 
 #define ADDRESS "127.0.0.1"
 #define MAX_HEADER_BYTES 16384
-/* A client that neither sends nor reads for so long is gone, or only holds a descriptor. */
+/* A client that neither sends nor reads for this time is disconnected. */
 #define TIMEOUT_S 10
-/* Without descriptors no connection is accepted for so long. */
+/* If no descriptor is free, no connection is accepted for this time. */
 #define PAUSE_US 100000
 #define FILES_WANTED 4096u
 #define NO_CONTENT 204

@@ -304,7 +304,7 @@ static int before_recording(void *ctx, struct err_text *why)
 
 	if (r->refused)
 		return err_set(why, r->refused, "%s", r->refusal.text);
-	/* As late as possible, for producers that do not follow new threads. */
+	/* The threads are listed as late as possible: some producers do not follow new threads. */
 	if (pids && pids->n)
 		error = record_config_set_pids(r->setup->config, pids, why);
 	return error ? error : check_for_command(r, why);

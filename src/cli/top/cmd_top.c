@@ -30,10 +30,10 @@
 #include "cli/top/top_view.h"
 
 #define BATCH_ROWS 20
-/* A tick is so long after the polls: a part of the period, and at most so many ms. */
+/* A tick comes after the polls: by the period / AFTER_POLLS_DIVISOR, at most by AFTER_POLLS_MS. */
 #define AFTER_POLLS_DIVISOR 4
 #define AFTER_POLLS_MS 40u
-/* Values older than so many periods are reported. */
+/* Values older than this number of periods are reported as late. */
 #define LATE_PERIODS 3
 
 struct top {

@@ -106,7 +106,7 @@ void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *
 
 /* ---- output ---- */
 
-/* A pipe that is ready has room for so much. */
+/* A pipe that is ready for writing has room for PIPE_BUF bytes (pipe(7)). */
 #define STEP PIPE_BUF
 #define PATIENCE_MS 1000 /* for the last output, when no signal can interrupt it */
 

@@ -12,7 +12,7 @@
 #include "lib/data_source/instance.h"
 
 #define STARTUP_ID 1
-/* So far from the numbers of the connection's writers that they do not meet. */
+/* Far above the ids of the connection's writers, so that no two writers have the same id. */
 #define FIRST_WRITER_ID 16384u
 #define PAGE_SIZE 4096u
 

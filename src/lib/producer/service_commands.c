@@ -16,9 +16,9 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/* So long, chunks gather until they are sent: some hundred wake-ups a second at most. */
+/* Chunks are collected for this time, then sent: a few hundred wake-ups a second at most. */
 #define COMMIT_MS 5
-/* Above so many bytes in the socket's queue chunks wait in the memory. */
+/* While the socket's queue has more bytes than this, chunks wait in the shared memory. */
 #define CHOKED_BYTES (1u << 20)
 #define MAX_IDS 256 /* data sources of one flush or clear */
 

@@ -13,7 +13,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/* With more than so many bytes that were not taken, the channel reads no more. */
+/* While the program has not taken more than this number of bytes, the channel does not read. */
 #define PAUSE_BYTES (4u << 20)
 
 /* ---- the loop's side ---- */

@@ -232,7 +232,7 @@ static void put_capacity(struct cpu_info *info, struct pb_enc *e, const char *di
 		pb_enc_u64(e, PB_CPU_INFO_CPU_CAPACITY, v);
 }
 
-/* Only if it is complete: half an identifier is that of another core. */
+/* Writes the identifier if all its keys were read: a part of it may be that of another core. */
 static void put_arm(struct pb_enc *e, const struct cpu *c)
 {
 	if (c->has_arm != (1u << ARM_KEYS) - 1)

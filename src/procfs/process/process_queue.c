@@ -141,7 +141,11 @@ static void hear(struct process_events *q, struct task_state *t, const struct me
 		t->has_ended = true;
 		return;
 	}
-	/* Unless it started before: see process_events_add. */
+	/*
+	 * A later name or program means that another thread of the process took over the id. A NEW
+	 * event that comes here is older than the entry (process_events_add), so the task has
+	 * still ended.
+	 */
 	t->has_ended = t->has_ended && f->kind == METADATA_TASK_NEW;
 	t->last_ns = MAX(t->last_ns, f->time_ns);
 	if (f->kind == METADATA_TASK_EXEC) {
@@ -175,8 +179,9 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 	else if (f->kind == METADATA_TASK_NEW)
 		process_writer_task_began(n, f->tid);
 	/*
-	 * Ignore events that are older than the entry: above the limits of the publisher they come
-	 * in any order.
+	 * A NEW event reuses the id: it closes the entry and begins another one. But a NEW event
+	 * that is older than the entry belongs to it: above the limits of the publisher, events
+	 * come in any order.
 	 */
 	if (t && f->kind == METADATA_TASK_NEW && (t->is_new || f->time_ns >= t->last_ns)) {
 		t->closed = true;

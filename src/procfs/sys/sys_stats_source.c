@@ -35,7 +35,7 @@ const struct sys_source *const sys_sources[] = {
 
 #define PERIOD_MIN_MS 10u
 #define SOURCES_MAX 16
-/* If all periods are so long, what was polled is committed at once. */
+/* If all periods are at least this long, the values of a poll are committed at once. */
 #define SLOW_MS 500
 /* A flush and the stop poll tables that were polled longer ago than this. */
 #define NEW_MS 100u
@@ -190,7 +190,7 @@ static void poll_what_is_old(struct sys_stats *ds)
 {
 	uint64_t now = now_ms();
 
-	/* Otherwise tables that are due then would start another pass in the middle of this one. */
+	/* Without this, the tick could start another pass in the middle of this one. */
 	event_del(ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)

@@ -113,7 +113,7 @@ static void leave_head(struct trace_buffer *b, struct tb_seq *s)
 	rec->seq = 0;
 }
 
-/* Removes the head, which was read to its end or whose rest is dropped. */
+/* Removes the sequence's first record, which was read to its end or whose rest is dropped. */
 static void finish_head(struct trace_buffer *b, struct tb_seq *s)
 {
 	const struct tb_record *rec = tb_seq_record(b, s, 0);
@@ -329,7 +329,7 @@ void trace_buffer_begin_read(struct trace_buffer *b)
 	b->rewind = UINT64_MAX;
 }
 
-/* As long as less than max_work is done. */
+/* Finds the next whole packet. Returns false if there is none, or after max_work steps. */
 static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_packet *ret)
 {
 	struct tb_record *rec;

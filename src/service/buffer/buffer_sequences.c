@@ -26,7 +26,7 @@
  */
 #define FREE_SEQS 4096u
 
-/* Of the sequences without unread records, so many are kept; and they are freed in batches. */
+/* Above EMPTY_MAX sequences without unread records, the oldest are freed, down to EMPTY_KEPT. */
 #define EMPTY_KEPT 1024u
 #define EMPTY_MAX 1152u
 /* A sequence without records keeps its array of refs, unless it is larger than this. */

@@ -27,8 +27,8 @@
 
 #define KEPT_BYTES (1u << 20) /* of f->out; more is freed after a large packet */
 #define STEPS_PER_BYTE 8 /* of expressions; that takes about as long as a byte of a packet */
-/* Of packets below so many bytes the clock is read for one in so many: reading it costs as much as
- * filtering one of them. */
+/* Of packets below SMALL_BYTES, the clock is read for one in TIMED_EVERY: reading it costs as much
+ * as filtering such a packet. */
 #define SMALL_BYTES 2048u
 #define TIMED_EVERY 16u
 

@@ -120,8 +120,8 @@
 #define SHUTDOWN_SESSION_MS 15000 /* without progress of a session that has not ended */
 #define SHUTDOWN_MS 60000 /* in all */
 #define FILE_STALL_MS                                                                              \
-	10000 /* so long a session that has ended waits for a file that takes nothing */
-#define FILE_SYNC_MS 60000 /* and so long for the disk to have it */
+	10000 /* a session that has ended waits this long for a file that takes nothing */
+#define FILE_SYNC_MS 60000 /* and this long for fdatasync(2) */
 #define MAX_WRITE_THREADS 64u /* threads; of a session with a file, and of a file that hangs */
 
 /* ---- a regular expression of a config ---- */

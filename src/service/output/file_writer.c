@@ -338,7 +338,7 @@ static void on_period(void *ctx)
 
 void file_writer_committed(struct file_writer *f)
 {
-	/* So much stays in the caches, and half a small ring is safe from being overwritten. */
+	/* See file_writer.h: the data is still in the CPU caches, and was not overwritten yet. */
 	if (f->started && !f->reading && trace_has_unread(f->owner.trace, FILE_FILL_BYTES))
 		begin_reading(f);
 }

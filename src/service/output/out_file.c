@@ -21,7 +21,7 @@
 
 /* ---- packets in ---- */
 
-/* What a packet of so many bytes takes in the file. */
+/* Returns the bytes that a packet of packet_size bytes takes in the file. */
 static size_t out_file_record_size(size_t packet_size)
 {
 	return 1 + pb_varint_len(packet_size) + packet_size;

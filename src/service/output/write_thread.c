@@ -106,7 +106,7 @@ static void cut(int fd, off_t end)
 
 static void answer(const struct worker *w, const struct file_result *r);
 
-/* So that a slow reader does not look like one that has stopped. */
+/* Reports that a write goes on: a slow reader must not look like one that has stopped. */
 static void report_progress(const struct worker *w, uint64_t id)
 {
 	const struct file_result r = {.id = id, .kind = FILE_PROGRESS};

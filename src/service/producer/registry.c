@@ -194,7 +194,7 @@ static int source_new(struct source_offer *o, bool trusted, const uint8_t *descr
 
 /* ---- the lists ---- */
 
-/* Room for so many further bytes? */
+/* Charges n bytes of descriptors to the producer. Returns 0, or -errno and sets e. */
 static int take_room(struct source_offer *o, size_t n, struct err_text *e)
 {
 	if (o->account->held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {

@@ -52,7 +52,7 @@ static void final_flush_done(void *ctx, const struct ipc_call *call, bool succes
 
 	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
-	/* Also called for a session that is being freed; it is DISABLED then. A session with a
+	/* A session that is being freed gets here too, in the state DISABLED. A session with a
 	 * file is freed when all data is in the file. */
 	if (!session_is_detached(s) || s->file || s->state == SESSION_DISABLED)
 		session_disable(s, false);

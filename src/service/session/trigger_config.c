@@ -143,7 +143,7 @@ static void forget_old(struct trigger_history *h, uint64_t now)
 		memmove(h->hits, h->hits + old, h->n * sizeof(h->hits[0]));
 }
 
-/* Also the index of the oldest one, if there is any. */
+/* Returns the hits of a trigger. Sets *ret_oldest to the index of the oldest, if there is one. */
 static size_t count(const struct trigger_history *h, uint64_t name, size_t *ret_oldest)
 {
 	size_t n = 0;
