@@ -10,22 +10,25 @@
 
 #include "processes.h"
 
+/* Before 6.2 the verifier does not follow an array of atomic_long_t, so a helper reads the counter. */
+static __always_inline __u64 read_pages(const void *counter)
+{
+	long n = 0;
+
+	bpf_probe_read_kernel(&n, sizeof(n), counter);
+	return n > 0 ? n : 0;
+}
+
 static __always_inline __u64 pages_of(struct mm_struct *mm)
 {
 	struct mm_struct___before_6_2 *old = (void *)mm;
-	long files, anonymous, shared;
 
-	if (bpf_core_field_exists(old->rss_stat.count)) {
-		files = old->rss_stat.count[0].counter;
-		anonymous = old->rss_stat.count[1].counter;
-		shared = old->rss_stat.count[3].counter;
-	} else {
-		files = mm->rss_stat[0].count;
-		anonymous = mm->rss_stat[1].count;
-		shared = mm->rss_stat[3].count;
-	}
-	return (files > 0 ? files : 0) + (anonymous > 0 ? anonymous : 0) +
-	       (shared > 0 ? shared : 0);
+	if (bpf_core_field_exists(old->rss_stat.count))
+		return read_pages(&old->rss_stat.count[0].counter) +
+		       read_pages(&old->rss_stat.count[1].counter) +
+		       read_pages(&old->rss_stat.count[3].counter);
+	return read_pages(&mm->rss_stat[0].count) + read_pages(&mm->rss_stat[1].count) +
+	       read_pages(&mm->rss_stat[3].count);
 }
 
 SEC("iter/task")

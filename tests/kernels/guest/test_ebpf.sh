@@ -43,6 +43,14 @@ is_true ebpf_more "waits in run queues are slices" "select count(*) > 0 from sli
 is_true ebpf_more "requests of a disk are slices" "select count(*) > 0 from slice where name = 'block read'"
 is_true ebpf_more "processes in control groups are counted" "select count(*) > 0 from process_counter_track where name = 'CPU time'"
 
+# sonda top reads an iterator, whose records have fields that moved between kernels.
+"$BIN/sonda" top --json -n 3 -d 0.5 >"$TMP/screens" 2>"$TMP/log" </dev/null
+verdict "sonda top ends after its screens" $? "$TMP/log"
+tail -n 1 "$TMP/screens" | grep -q '"ebpf":true' && tail -n 1 "$TMP/screens" | grep -qE "\{\"pid\":$$,[^}]*\"rss_bytes\":[1-9]"
+verdict "it lists processes with their memory" $? <(tail -n 1 "$TMP/screens" | cut -c 1-600)
+! grep -E 'could not be loaded|the sandbox does not allow' "$TMP/log"
+verdict "all that it needs is loaded" $? "$TMP/log"
+
 # Of a total that names a track in a group: over all groups of that kind, what was counted at the end.
 total() { # GROUP TRACK
   printf '%s' "(select sum(v) from (select max(c.value) as v from counter c join track t on t.id = c.track_id
