@@ -249,38 +249,48 @@ static void arm_tick(struct top *t)
 	event_add(t->tick, &next);
 }
 
-/* Begins again without eBPF, and keeps the first reason for that. */
-static void continue_without_ebpf(struct top *t)
+/*
+ * Replaces the session. Until on_began() there is no live, so that later ticks do not replace it again:
+ * loading programs may take longer than many periods.
+ */
+static void begin_again(struct top *t, int (*begin)(struct top_session *s, struct err_text *e))
+{
+	struct err_text e;
+
+	t->shown = false;
+	live_free(TAKE_PTR(t->live));
+	if (begin(t->session, &e))
+		end(t, EXIT_FAILED, e.text);
+}
+
+/* Keeps the first reason why there are no eBPF counters. */
+static void keep_reason(struct top *t)
 {
 	const char *why = live_failures(t->live);
-	struct err_text e;
 
 	t->has_ebpf = false;
 	strbuf_clear(&t->no_ebpf);
 	strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
-	if (top_session_without_ebpf(t->session, &e))
-		end(t, EXIT_FAILED, e.text);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
-	struct err_text e;
 	bool late;
 
 	(void)fd, (void)what;
 	arm_tick(t);
-	if (t->live && t->has_ebpf && live_lacks_cpu_time(t->live)) {
-		continue_without_ebpf(t);
-		return;
-	}
-	if (t->live && live_lacks_processes(t->live)) {
-		if (top_session_without_processes(t->session, &e))
-			end(t, EXIT_FAILED, e.text);
-		return;
-	}
 	if (!t->live)
 		return;
+	if (t->has_ebpf && live_lacks_cpu_time(t->live)) {
+		keep_reason(t);
+		begin_again(t, top_session_without_ebpf);
+		return;
+	}
+	if (live_lacks_processes(t->live)) {
+		begin_again(t, top_session_without_processes);
+		return;
+	}
 	late = !live_newest(t->live) || is_late(t);
 	/* No answer yet: the age of the values is shown. */
 	if (!top_session_ask(t->session, late) && late)
