@@ -274,6 +274,20 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 	return r < 0 || has_threads ? r : rule(f, refuse, "clone3", 0, NULL);
 }
 
+/*
+ * Without a log: before Linux 5.11 libbpf raises the limit of locked memory, which the program has done
+ * before it installed the filter.
+ */
+static int refuse_locked_memory(scmp_filter_ctx f)
+{
+	const struct scmp_arg_cmp set[] = {
+		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, RLIMIT_MEMLOCK),
+		SCMP_A2_64(SCMP_CMP_NE, 0),
+	};
+
+	return rule(f, SCMP_ACT_ERRNO(EPERM), "prlimit64", ARRAY_SIZE(set), set);
+}
+
 static int allow_opening(scmp_filter_ctx f, const struct syscall_list *list)
 {
 	int r = 0;
@@ -310,6 +324,8 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 		r = allow_threads(f);
 	if (r == 0)
 		r = refuse_processes(f, list->has_threads);
+	if (r == 0)
+		r = refuse_locked_memory(f);
 	if (r == 0 && !list->is_whole)
 		r = allow(f, "setpriority", 2, ourselves);
 	if (r == 0)
