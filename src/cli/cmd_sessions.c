@@ -37,6 +37,14 @@ static void put_plain(struct strbuf *out, const char *text)
 		str_make_plain(out->s + before, out->len - before, "");
 }
 
+/* Pads what was appended since from. */
+static void pad(struct strbuf *out, size_t from, size_t width)
+{
+	size_t used = out->len - from;
+
+	strbuf_printf(out, "%*s", used < width ? (int)(width - used) : 1, "");
+}
+
 static void put_start(const session *s, char text[static 16])
 {
 	time_t t = (time_t)(s->start_realtime_ns / 1000000000);
@@ -133,29 +141,55 @@ static const char *producer_name(const Pb__TracingServiceState *state, int32_t i
 	return "?";
 }
 
+static bool has_remote_producer(const Pb__TracingServiceState *state)
+{
+	for (size_t i = 0; i < state->n_producers; i++)
+		if (state->producers[i]->machine_id)
+			return true;
+	return false;
+}
+
+/* Producers on other machines have a machine_id; a machine without a name is shown by its id. */
+static void put_machine(const Pb__TracingServiceState__Producer *p, struct strbuf *out)
+{
+	size_t from = out->len;
+
+	if (!p->machine_id)
+		strbuf_puts(out, "this one");
+	else if (p->machine_name && *p->machine_name)
+		put_plain(out, p->machine_name);
+	else
+		strbuf_printf(out, "%u", p->machine_id);
+	pad(out, from, 20);
+}
+
 /* Appends the producers and the data sources that they offer. */
 static void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
 {
+	bool machines = has_remote_producer(state);
+
 	if (state->n_producers == 0) {
 		strbuf_printf(out, "no producer is connected; run: %s\n", service_start_probes());
 		return;
 	}
-	strbuf_puts(out, "PRODUCER  PID      UID    NAME\n");
+	strbuf_printf(out, "PRODUCER  PID      UID    %sNAME\n",
+		      machines ? "MACHINE             " : "");
 	for (size_t i = 0; i < state->n_producers; i++) {
 		const Pb__TracingServiceState__Producer *p = state->producers[i];
 
 		strbuf_printf(out, "%-9d %-8d %-6d ", p->id, p->pid, p->uid);
+		if (machines)
+			put_machine(p, out);
 		put_plain(out, p->name);
 		strbuf_putc(out, '\n');
 	}
 	strbuf_puts(out, "\nDATA SOURCE                       OF\n");
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
-		size_t before = out->len;
+		size_t from = out->len;
 
 		put_plain(out, d->ds_descriptor ? d->ds_descriptor->name : NULL);
-		strbuf_printf(out, "%*s",
-			      before + 34 > out->len ? (int)(before + 34 - out->len) : 1, "");
+		pad(out, from, 34);
 		put_plain(out, producer_name(state, d->producer_id));
 		strbuf_printf(out, " (%d)\n", d->producer_id);
 	}
@@ -167,13 +201,6 @@ static void state_text_producers(const Pb__TracingServiceState *state, struct st
  *	CATEGORY   TAGS   OF                         DESCRIPTION
  *	net        -      /usr/sbin/httpd (4)        Requests and replies
  */
-
-static void pad(struct strbuf *out, size_t from, size_t width)
-{
-	size_t used = out->len - from;
-
-	strbuf_printf(out, "%*s", used < width ? (int)(width - used) : 1, "");
-}
 
 /* processes: how many processes of the program have the category. */
 static void put_category(const struct event_category *row, size_t processes, struct strbuf *out)

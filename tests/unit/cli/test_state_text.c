@@ -49,6 +49,20 @@ TEST(producers_and_their_sources)
 	      "                                  ? (9)\n");
 }
 
+TEST(producers_of_other_machines_have_the_name_of_their_machine)
+{
+	check(state_text_producers,
+	      "producers { id: 1 name: 'me' }"
+	      "producers { id: 2 pid: 78 name: 'sonda-probes' machine_id: 5 machine_name: 'gu\\nest' }"
+	      "producers { id: 3 name: 'other' machine_id: 4000000000 }",
+	      "PRODUCER  PID      UID    MACHINE             NAME\n"
+	      "1         0        0      this one            me\n"
+	      "2         78       0      gu?est              sonda-probes\n"
+	      "3         0        0      4000000000          other\n"
+	      "\n"
+	      "DATA SOURCE                       OF\n");
+}
+
 #define CATEGORIES                                                                                 \
 	"ds_descriptor { track_event_descriptor {"                                                 \
 	"  available_categories { name: 'net' description: 'Requests' }"                           \
