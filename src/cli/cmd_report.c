@@ -347,6 +347,19 @@ static bool has_machine(const struct output *p)
 	return p->o->machine < 0;
 }
 
+static int refuse_word(struct output *p, const char *word, struct err_text *e)
+{
+	char best[STR_NEAREST_SIZE];
+	const char *nearest = chosen_nearest(p->tables.db, word, best);
+
+	if (!nearest)
+		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,
+			       word);
+	str_make_plain(best, strlen(best), "");
+	return err_set(e, -ENOENT, "%s has no process or thread %.80s; did you mean %s?",
+		       p->tables.path, word, best);
+}
+
 /* Makes the tables that statements read beside those of the trace. */
 static int make_tables(struct output *p, struct err_text *e)
 {
@@ -368,10 +381,7 @@ static int make_tables(struct output *p, struct err_text *e)
 			       "%s has no data of a machine %" PRId64 "; sonda sql %s "
 			       "'select * from machine' lists them",
 			       p->tables.path, p->o->machine, p->tables.path);
-	if (missing)
-		return err_set(e, -ENOENT, "%s has no process or thread %.80s", p->tables.path,
-			       missing);
-	return 0;
+	return missing ? refuse_word(p, missing, e) : 0;
 }
 
 static int run(const struct report_options *o)

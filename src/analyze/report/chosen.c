@@ -40,6 +40,9 @@ static const char prefer_recorded[] =
 	"DELETE FROM chosen WHERE utid NOT IN recorded AND EXISTS (SELECT 1 FROM chosen WHERE utid "
 	"IN recorded)";
 
+static const char names[] =
+	"SELECT name FROM thread WHERE NOT is_idle UNION SELECT name FROM process";
+
 /* Runs a statement with one parameter. */
 static int run(sqlite3 *db, const char *sql, const char *word, int64_t number)
 {
@@ -149,4 +152,23 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 		return r;
 	return from->n_words ? choose_words(db, from, ret_missing)
 			     : run(db, choose_recorded, NULL, 0);
+}
+
+const char *chosen_nearest(sqlite3 *db, const char *word, char best[static STR_NEAREST_SIZE])
+{
+	struct str_nearest nearest;
+	sqlite3_stmt *st;
+
+	if (sqlite3_prepare_v2(db, names, -1, &st, NULL) != SQLITE_OK)
+		return NULL;
+	str_nearest_init(&nearest, word);
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+		const char *slash = name ? strrchr(name, '/') : NULL;
+
+		if (name)
+			str_nearest_try_copy(&nearest, slash ? slash + 1 : name, best);
+	}
+	sqlite3_finalize(st);
+	return str_nearest_get(&nearest);
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text/str.h"
+
 /* Whom a report is about. */
 struct chosen_from {
 	/* The number of a process or thread, or the name of a program or thread, with * and ?. A process
@@ -29,3 +31,9 @@ struct chosen_from {
  * NULL.
  */
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing);
+
+/*
+ * Returns the name of a process (without its directory) or thread that is most similar to word, copied
+ * to best, or NULL if none is similar.
+ */
+const char *chosen_nearest(sqlite3 *db, const char *word, char best[static STR_NEAREST_SIZE]);
