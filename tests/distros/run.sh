@@ -76,6 +76,8 @@ make_chroot() { # RELEASE FOLDER
   case $1 in 12) suite=bookworm ;; 13) suite=trixie ;; *) suite=sid ;; esac
   debootstrap --variant=minbase --include="make,git,ca-certificates${peers:+,nodejs}" "$suite" "$2" "$mirror" ||
     return
+  # unshare(1) changes how the mounts of "/" propagate, which has to be a mount.
+  mount --bind "$2" "$2" || return
   cp /etc/resolv.conf "$2/etc/resolv.conf"
   echo force-unsafe-io >"$2/etc/dpkg/dpkg.cfg.d/unsafe-io"
   for place in proc sys dev; do

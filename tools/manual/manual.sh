@@ -31,7 +31,8 @@ roff() { # AWK_FILE ARGUMENT...
   awk -f $tools/roff.awk -f "$tools/$script" "$@"
 }
 head_of() { # NAME SECTION TITLE
-  printf '.TH "%s" "%s" "%s" "sonda %s" "%s"\n.nh\n.ad l\n' "$(echo "$1" | tr a-z- A-Z- | sed 's/-/\\-/g')" "$2" "$date" "$version" "$3"
+  # groff 1.23 and later adjusts paragraphs as AD says, older ones and mandoc as .ad.
+  printf '.TH "%s" "%s" "%s" "sonda %s" "%s"\n.nh\n.ds AD l\n.ad l\n' "$(echo "$1" | tr a-z- A-Z- | sed 's/-/\\-/g')" "$2" "$date" "$version" "$3"
 }
 name_of() { # NAME WHAT
   printf '.SH NAME\n%s \\- %s\n' "$(echo "$1" | sed 's/-/\\-/g')" "$(echo "$2" | sed 's/-/\\-/g')"

@@ -290,6 +290,11 @@ static int activate(const Pb__TraceConfig *c)
 
 /* ---- all of it ---- */
 
+static bool is_clone(const struct perfetto_options *o)
+{
+	return o->clone || o->clone_name;
+}
+
 static int go_to_background(struct perfetto *p)
 {
 	int fd;
@@ -297,17 +302,14 @@ static int go_to_background(struct perfetto *p)
 	p->notify_fd = p->o.notify_fd;
 	if (!p->o.background)
 		return -1;
-	fd = perfetto_background(p->o.background_wait);
+	/* A clone, and the wait of cmd_trace_start_delay, end at once. */
+	fd = perfetto_background(p->o.background_wait,
+				 !is_clone(&p->o) && !p->config->cmd_trace_start_delay);
 	if (fd < -1)
 		return fail(strerror(-(fd + 1)));
 	if (fd >= 0)
 		p->notify_fd = fd;
 	return -1;
-}
-
-static bool is_clone(const struct perfetto_options *o)
-{
-	return o->clone || o->clone_name;
 }
 
 static int prepare(struct perfetto *p)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,15 +43,22 @@ static void leave_terminal(void)
 		close(null);
 }
 
-int perfetto_background(bool wait)
+int perfetto_background(bool wait, bool hold_signals)
 {
 	int pipe_fds[2] = {-1, -1};
+	sigset_t ends, before;
 	pid_t pid;
 
 	if (wait && pipe2(pipe_fds, O_CLOEXEC))
 		return -errno - 1;
 	fflush(NULL);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &before);
 	pid = fork();
+	if (pid || !hold_signals)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return -errno - 1;
 	if (pid == 0) {

@@ -174,7 +174,7 @@ FIXTURE_TEST(the_config_reaches_the_journal)
 
 FIXTURE_TEST(a_flood)
 {
-	uint64_t written = 0, dropped;
+	uint64_t begin = clock_mono_ns(), written = 0, dropped = 0, seconds;
 	struct pb_field last;
 
 	/* So that a turn is fewer lines than are kept here. */
@@ -195,10 +195,13 @@ FIXTURE_TEST(a_flood)
 	assert_int_equal(fake.flushed, 1);
 	last = event_of(fake.n - 1);
 	written += fake.n - 1;
-	dropped = fake_u64(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED);
+	if (fake_has(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED))
+		dropped = fake_u64(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED);
 	assert_int_equal(fake_u64(last, PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL), 30000);
 	assert_int_equal(written + dropped, 30000);
-	assert_true(dropped > 0 && written >= 10000);
+	/* A slow machine needs several seconds for them, each of which may have 10,000. */
+	seconds = (clock_mono_ns() - begin) / NS_PER_S + 1;
+	assert_true(written >= 10000 && written <= 10000 * seconds);
 	stop_source();
 }
 
