@@ -350,7 +350,7 @@ static int name_file(const struct snapshots *s, char path[static PATH_MAX], stru
 	return err_set(e, -ENAMETOOLONG, "the name of its file is too long");
 }
 
-/* Saves the snapshot under the first free number. */
+/* Gives the snapshot's file its name, with the first number from s->next on that no file has. */
 static void save(struct job *j)
 {
 	struct snapshots *s = j->owner;

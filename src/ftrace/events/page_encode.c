@@ -5,7 +5,7 @@
  *	          -> COMPILED_COMPACT_SWITCH    columns of compact_sched
  *	          -> COMPILED_PRINT             written or skipped by its text
  *	          -> COMPILED_OF_THREADS        written or skipped by its thread
- *	          -> COMPILED_METADATA              metadata for the bus, not written
+ *	          -> COMPILED_METADATA          metadata for the bus, not written
  *	          -> none                       skipped
  *
  * A bundle starts with the first record or error. It ends after BUNDLE_MAX_BYTES, when one of its

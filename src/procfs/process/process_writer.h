@@ -31,8 +31,8 @@ struct process_writer {
 	struct process_packet *packet; /* borrowed */
 	struct pid_set seen;
 	/*
-	 * Processes whose command line could not be read in time, because another task holds the
-	 * lock of their memory map.
+	 * Pids of processes whose command line is still to be read: another task held the lock of
+	 * their memory map at the last attempt.
 	 */
 	int32_t unread[PROCESS_UNREAD_MAX];
 	unsigned n_unread;

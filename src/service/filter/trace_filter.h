@@ -13,8 +13,8 @@ struct pb_enc;
 
 /*
  * TraceConfig.trace_filter of one session, applied to every packet that is read, except the
- * statistics. A packet without remaining fields becomes an empty packet, so that the number of
- * packets stays. A packet that cannot be filtered is dropped and counted.
+ * statistics. A packet without remaining fields becomes an empty packet, so the number of
+ * packets does not change. A packet that cannot be filtered is dropped and counted.
  *
  * Memory is allocated only for a packet that is larger than all earlier ones.
  */
