@@ -28,17 +28,16 @@ static struct span_columns columns_of(enum store_table table)
 		       : (struct span_columns){STATE_TS, STATE_DUR, STATE_UTID, STATE_UTID};
 }
 
-/* Notes the last row of each value of a column. Returns false without memory. */
-static bool find_last(struct pass_walk *w, const struct table *t, unsigned column)
+uint32_t *pass_last_rows(const struct table *t, unsigned column)
 {
-	uint32_t values = 0;
+	uint32_t values = 0, *last;
 
 	for (uint32_t row = 0; row < t->rows; row++)
 		values = MAX(values, table_u32(t, column, row) + 1);
-	w->last = calloc((size_t)values + 1, sizeof(*w->last));
-	for (uint32_t row = 0; w->last && row < t->rows; row++)
-		w->last[table_u32(t, column, row)] = row;
-	return w->last;
+	last = calloc((size_t)values + 1, sizeof(*last));
+	for (uint32_t row = 0; last && row < t->rows; row++)
+		last[table_u32(t, column, row)] = row;
+	return last;
 }
 
 static int64_t end_of(int64_t ts, int64_t dur, int64_t to)
@@ -52,16 +51,14 @@ bool pass_next(struct pass_walk *w, struct pass_span *ret)
 {
 	const struct table *t = &w->in->s->tables[w->table];
 	struct span_columns c = columns_of(w->table);
+	const uint32_t *last = w->table == TABLE_SCHED ? w->in->last_of_cpu : w->in->last_of_thread;
 
-	if (!w->last && !find_last(w, t, c.key)) {
-		w->failed = true;
-		return false;
-	}
 	for (; w->next < t->rows; w->next++) {
 		uint32_t row = w->next, utid = table_u32(t, c.utid, row);
-		int64_t ts = table_ts(t, c.ts, row), dur = table_dur(t, c.dur, row), end;
+		int64_t ts = table_next_ts(t, c.ts, row, &w->at);
+		int64_t dur = table_dur(t, c.dur, row), end;
 
-		if (dur < 0 && w->last[table_u32(t, c.key, row)] != row)
+		if (dur < 0 && last[table_u32(t, c.key, row)] != row)
 			continue;
 		end = end_of(ts, dur, w->in->to);
 		if (ts >= w->in->to || end <= w->in->from ||
@@ -72,8 +69,6 @@ bool pass_next(struct pass_walk *w, struct pass_span *ret)
 		w->next++;
 		return true;
 	}
-	free(w->last);
-	w->last = NULL;
 	return false;
 }
 

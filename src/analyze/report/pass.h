@@ -21,6 +21,8 @@ struct pass_input {
 	const bool *chosen; /* by utid */
 	bool some; /* threads were asked for */
 	int64_t machine; /* a row of machine, or MACHINES_ALL */
+	/* The last row of each CPU in sched, of each thread in thread_state. */
+	const uint32_t *last_of_cpu, *last_of_thread;
 	/* The arguments. */
 	const char *by; /* "" if left out */
 	int64_t top, width;
@@ -67,18 +69,20 @@ struct pass_span {
 	int64_t begin, end; /* end >= begin */
 };
 
-/* Walks over the rows of a table that are within the window: of sched (key: SCHED_CPU) or thread_state (key:
- * STATE_UTID). Zero-initialized but for in and table. */
+/* A walk over the rows of sched or thread_state that are within the window. Zero-initialized but for in and
+ * table. */
 struct pass_walk {
 	const struct pass_input *in;
 	enum store_table table;
-	uint32_t *last; /* owned: the last row of each key */
 	uint32_t next; /* row */
-	bool failed;
+	size_t at; /* see table_next_ts() */
 };
 
-/* Returns false at the end; the walk is freed then. */
+/* Returns false at the end. */
 bool pass_next(struct pass_walk *w, struct pass_span *ret);
+
+/* Returns the last row of each value of a column (owned by the caller), or NULL without memory. */
+uint32_t *pass_last_rows(const struct table *t, unsigned column);
 
 /* Who a thread is counted as, by thread, process or program. */
 struct pass_who {

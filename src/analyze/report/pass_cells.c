@@ -63,7 +63,6 @@ static void sum_lines(struct lines *l)
 		else if (kind == RUN)
 			g->other += (uint64_t)dur;
 	}
-	l->failed |= w.failed;
 }
 
 /* Of threads the top ones have a line, of CPUs all. */
@@ -129,7 +128,6 @@ static void fill_lines(struct lines *l)
 			add_to_cells(l->in, l->cells + (size_t)line * (size_t)l->in->width, kind,
 				     &span);
 	}
-	l->failed |= w.failed;
 }
 
 void pass_cells(const struct pass_input *in, struct pass_rows *ret)

@@ -29,7 +29,7 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < g.n; i++)
 		PASS_ROW(ret, UTID_OF(g.list[i].key), LOW_OF(g.list[i].key),
 			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest);
-	ret->failed |= w.failed || g.failed;
+	ret->failed |= g.failed;
 	groups_deinit(&g);
 }
 
@@ -87,7 +87,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 			 !!(LOW_OF(e->key) & IO_WAIT), (int64_t)e->total, (int64_t)e->n, 0,
 			 e->longest, (int64_t)e->flagged);
 	}
-	ret->failed |= w.failed || g.failed || empty.failed;
+	ret->failed |= g.failed || empty.failed;
 	groups_deinit(&g);
 	groups_deinit(&empty);
 }
@@ -116,6 +116,6 @@ void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
 		PASS_ROW(ret, UTID_OF(g.list[i].key), pass_id(LOW_OF(g.list[i].key)),
 			 (int64_t)g.list[i].total, (int64_t)g.list[i].n, g.list[i].longest,
 			 g.list[i].flagged > 0);
-	ret->failed |= w.failed || g.failed;
+	ret->failed |= g.failed;
 	groups_deinit(&g);
 }

@@ -13,19 +13,19 @@ struct wait {
 };
 
 /* Finds the next row that is runnable (waits for a CPU) and ended. */
-static bool next_wait(const struct pass_input *in, uint32_t *next, struct wait *ret)
+static bool next_wait(const struct pass_input *in, struct pass_walk *w, struct wait *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
 
-	while (*next < t->rows) {
-		uint32_t row = (*next)++;
+	while (w->next < t->rows) {
+		uint32_t row = w->next++;
 		uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, row);
 		int64_t dur, ts;
 
 		if (state == STORE_STATE_RUNNING || !pass_is_runnable(in->s, state))
 			continue;
 		dur = table_dur(t, STATE_DUR, row);
-		ts = table_ts(t, STATE_TS, row);
+		ts = table_next_ts(t, STATE_TS, row, &w->at);
 		if (dur < 0 || ts < in->from || ts >= in->to)
 			continue;
 		*ret = (struct wait){.row = row,
@@ -49,10 +49,10 @@ static uint32_t length_of(int64_t ns)
 static void add_waits(const struct pass_input *in, const struct pass_who *who, bool by_length,
 		      struct groups *g)
 {
-	uint32_t next = 0;
+	struct pass_walk walk = {.in = in};
 	struct wait w;
 
-	while (next_wait(in, &next, &w)) {
+	while (next_wait(in, &walk, &w)) {
 		if (!in->chosen[w.utid])
 			continue;
 		groups_add(g, &(struct group_sample){.key = by_length ? length_of(w.dur)
@@ -91,10 +91,10 @@ static void add_wakes(const struct pass_input *in, const struct pass_who *who, s
 {
 	const struct table *wakers = &in->s->tables[TABLE_WAKER];
 	const struct table *threads = &in->s->tables[TABLE_THREAD];
-	uint32_t next = 0;
+	struct pass_walk walk = {.in = in};
 	struct wait w;
 
-	while (next_wait(in, &next, &w)) {
+	while (next_wait(in, &walk, &w)) {
 		uint32_t waker, by = NULL_U32;
 
 		if (w.waker == NULL_U32)
@@ -137,10 +137,10 @@ void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
 void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
-	uint32_t next = 0;
+	struct pass_walk walk = {.in = in};
 	struct wait w;
 
-	while (next_wait(in, &next, &w))
+	while (next_wait(in, &walk, &w))
 		if (in->chosen[w.utid])
 			largest_add(&l, w.dur, w.row, 0);
 	for (size_t i = 0; i < l.n; i++)

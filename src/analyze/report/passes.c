@@ -31,9 +31,11 @@ struct context {
 	const struct store *s;
 	int64_t from, to;
 	const struct machine_scope *scope; /* borrowed */
+	/* Read by the first pass. */
+	bool *chosen; /* owned */
 	unsigned changes; /* of the scope, when chosen was read */
-	bool *chosen; /* owned; NULL: not read yet */
 	bool some;
+	uint32_t *last_of_cpu, *last_of_thread; /* owned */
 };
 
 #define ARGUMENTS 3 /* by, top, width: hidden columns behind those of the pass */
@@ -154,18 +156,23 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 /* ---- a pass ---- */
 
-static int read_chosen(struct context *ctx)
+/* What all passes need. Returns an SQLite result code. */
+static int prepare(struct context *ctx)
 {
 	uint32_t n = ctx->s->tables[TABLE_THREAD].rows;
 	sqlite3_stmt *st;
 	int r;
 
-	if (ctx->chosen && ctx->changes == ctx->scope->changes)
+	if (ctx->last_of_thread && ctx->changes == ctx->scope->changes)
 		return SQLITE_OK;
 	free(ctx->chosen);
+	free(ctx->last_of_cpu);
+	free(ctx->last_of_thread);
 	ctx->changes = ctx->scope->changes;
 	ctx->chosen = calloc((size_t)n + 1, sizeof(*ctx->chosen));
-	if (!ctx->chosen)
+	ctx->last_of_cpu = pass_last_rows(&ctx->s->tables[TABLE_SCHED], SCHED_CPU);
+	ctx->last_of_thread = pass_last_rows(&ctx->s->tables[TABLE_THREAD_STATE], STATE_UTID);
+	if (!ctx->chosen || !ctx->last_of_cpu || !ctx->last_of_thread)
 		return SQLITE_NOMEM;
 	r = sqlite3_prepare_v2(ctx->db, "SELECT utid, (SELECT some FROM asked) FROM chosen", -1,
 			       &st, NULL);
@@ -193,7 +200,7 @@ static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 				.machine = t->ctx->scope->machine,
 				.top = top,
 				.width = width};
-	int r = read_chosen(t->ctx);
+	int r = prepare(t->ctx);
 
 	if (r != SQLITE_OK)
 		return r;
@@ -214,6 +221,8 @@ static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 		in.by = last->by;
 		in.chosen = t->ctx->chosen;
 		in.some = t->ctx->some;
+		in.last_of_cpu = t->ctx->last_of_cpu;
+		in.last_of_thread = t->ctx->last_of_thread;
 		t->pass->run(&in, &last->rows);
 		if (last->rows.failed)
 			return SQLITE_NOMEM;
@@ -301,9 +310,13 @@ static const sqlite3_module module = {
 	.xRowid = rowid,
 };
 
-static void free_context(void *ctx)
+static void free_context(void *p)
 {
-	free(((struct context *)ctx)->chosen);
+	struct context *ctx = p;
+
+	free(ctx->chosen);
+	free(ctx->last_of_cpu);
+	free(ctx->last_of_thread);
 	free(ctx);
 }
 

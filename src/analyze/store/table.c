@@ -146,6 +146,14 @@ int64_t table_ts(const struct table *t, unsigned column, uint32_t row)
 			 TABLE_CELL(uint32_t, t, column, row));
 }
 
+int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at)
+{
+	while (*at + 1 < t->n_epochs && t->epochs[*at + 1].row <= row)
+		(*at)++;
+	return (int64_t)((uint64_t)(t->n_epochs ? t->epochs[*at].high : 0) << 32 |
+			 TABLE_CELL(uint32_t, t, column, row));
+}
+
 void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur)
 {
 	struct long_duration *l;

@@ -15,8 +15,7 @@
  * for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the few that are
  * longer are in a hash by row. Strings are ids of struct strings.
  *
- * Out of memory, or over the limit of the store: the table keeps its error in *budget and overwrites its
- * last row from then on. The importer looks at the error once a packet.
+ * Without memory the table keeps its error in *budget and overwrites its last row; see the importer.
  */
 
 #define TABLE_CHUNK_BITS 12
@@ -150,6 +149,7 @@ static inline void table_set_i64(struct table *t, unsigned column, uint32_t row,
 /* The time of a row: of the last appended row to set, of any row to read. */
 void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts);
 int64_t table_ts(const struct table *t, unsigned column, uint32_t row);
+int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at); /* up */
 void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur);
 int64_t table_dur(const struct table *t, unsigned column, uint32_t row);
 
