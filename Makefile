@@ -22,7 +22,7 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
-	libsqlite3-dev libedit-dev
+	libsqlite3-dev libedit-dev libelf-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db mandoc tmux less
@@ -75,17 +75,19 @@ LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
-LAYERS := base wire config client service ftrace procfs ebpf probes analyze cli
+LAYERS := base wire config client service symbols ftrace perf procfs ebpf probes analyze cli
 
 NEED_base :=
 NEED_wire := base
 NEED_config := wire base
 NEED_client := config wire base
 NEED_service := config wire base
-NEED_ftrace := client config wire base
+NEED_symbols := wire base
+NEED_ftrace := symbols client config wire base
+NEED_perf := symbols client config wire base
 NEED_procfs := client config wire base
 NEED_ebpf := client config wire base
-NEED_probes := ftrace procfs ebpf client config wire base
+NEED_probes := ftrace perf procfs ebpf symbols client config wire base
 NEED_analyze := config wire base
 NEED_cli := analyze client config wire base
 
@@ -97,6 +99,7 @@ LIBS_analyze := -lz -lzstd -lsqlite3
 # statically, and which sonda would load at each start.
 LIBS_cli := -levent_extra -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
+LIBS_perf := -lelf
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
@@ -367,7 +370,7 @@ $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
 $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
-STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf libelf)
+STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf) libelf
 # The linker names functions that need shared libraries for users and hosts in other places than files.
 $(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
 	@echo "  LD      $@"
@@ -389,7 +392,7 @@ man: $(MANUAL)
 
 # A unit test links its own layer and those below, and may replace functions of theirs by its own; a test helper links
 # everything.
-ALL_LIBS := $(foreach l,cli analyze probes ftrace procfs ebpf service client config wire base,$(B)/lib$(l).a)
+ALL_LIBS := $(foreach l,cli analyze probes ftrace perf procfs ebpf symbols service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule
@@ -434,6 +437,8 @@ $(REPLAYS): $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/r
 # There are many unit tests and each runs for milliseconds: compiled without optimization they are built in a third of the
 # time. What they link is as in the programs.
 $(B)/tests/unit/%.o: OPT := $(patsubst -O2,-O0,$(OPT))
+# Its stacks are what a test expects.
+$(B)/tests/root/hot_functions.o: CFLAGS_ALL += -fno-omit-frame-pointer
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -Itests -Iinclude -MMD -MP -c -o $@ $<

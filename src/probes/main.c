@@ -17,6 +17,8 @@
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
  *	files of others    CAP_DAC_READ_SEARCH: paths of inodes, the journal
  *	eBPF counters      CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN
+ *	call stacks        CAP_PERFMON; names of functions of others CAP_SYS_PTRACE and
+ *	                   CAP_DAC_READ_SEARCH, of deleted files CAP_CHECKPOINT_RESTORE
  * All other capabilities are dropped at the start. Each data source names those that it uses; they
  * are effective while it runs (probes/sandbox.h). A missing capability is logged once, and other
  * data sources continue.

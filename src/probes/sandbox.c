@@ -15,6 +15,7 @@
 #include "base/system/outside_reads.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
+#include "perf/perf_source.h"
 
 /* The capabilities that data sources may request; others are of no use to a producer. */
 static const unsigned kept[] = {
@@ -111,8 +112,11 @@ static int forbid_writing(const struct sandbox_places *p, struct err_text *e)
 
 int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 {
-	int r = caps_keep_only(kept, ARRAY_SIZE(kept));
+	int r = perf_source_prepare();
 
+	if (r < 0)
+		log_warn("linux.perf: cannot start the processes that read files: %s", strerror(-r));
+	r = caps_keep_only(kept, ARRAY_SIZE(kept));
 	/* It works with more privileges than needed, too. */
 	if (r < 0)
 		log_warn("cannot drop capabilities: %s", strerror(-r));

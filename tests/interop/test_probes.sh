@@ -51,6 +51,7 @@ linux.inode_file_map
 linux.cgroup_stats+
 linux.network_stats+
 linux.ebpf_counters+
+linux.perf+
 END
 comm -23 "$TMP/expected" "$TMP/sources" >"$TMP/diff"
 grep 'does not answer' "$TMP/sources" >>"$TMP/diff"

@@ -21,7 +21,7 @@
 #include "unit/../unit/ftrace/fake_writer.h"
 #include "unit/../unit/ftrace/oracle_columns.h"
 #include "ring_record.h"
-#include "ftrace/symbols/symbol_table_build.h"
+#include "symbols/symbol_table_build.h"
 #include "ftrace/events/page_encode.h"
 
 #define STACK_EVENTS 20000 /* recorded with stacks, or as many as without them */

@@ -16,8 +16,10 @@ allowed() {
   lib) echo "lib client wire base" ;;
   embed) echo "embed service config lib base" ;;
   ebpf) echo "ebpf bpf client config wire base" ;;
-  ftrace | procfs) echo "$1 client config wire base" ;;
-  probes) echo "probes ftrace procfs ebpf client config wire base" ;;
+  symbols) echo "symbols wire base" ;;
+  procfs) echo "procfs client config wire base" ;;
+  ftrace | perf) echo "$1 symbols client config wire base" ;;
+  probes) echo "probes ftrace perf procfs ebpf client config wire base" ;;
   analyze) echo "analyze wire base" ;;
   cli) echo "cli analyze client config wire base" ;;
   multicall) echo "multicall base" ;;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "ftrace/encode/bundle.h"
-#include "ftrace/symbols/symbol_table.h"
+#include "symbols/symbol_table.h"
 #include "gen/fields.h"
 
 #define SEQ_INCREMENTAL_STATE_CLEARED 1 /* of TracePacket.sequence_flags */

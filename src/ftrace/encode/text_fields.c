@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "ftrace/symbols/symbol_table.h"
+#include "symbols/symbol_table.h"
 #include "ftrace/format/unaligned.h"
 
 /*

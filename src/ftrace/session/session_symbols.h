@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "config/ftrace/ftrace_config.pb-c.h"
-#include "ftrace/symbols/symbol_cache.h"
+#include "symbols/symbol_cache.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/session/ftrace_stats.h"

@@ -2,7 +2,7 @@
 #include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
 #include "ftrace/encode/bundle.h"
-#include "ftrace/symbols/symbol_table_build.h"
+#include "symbols/symbol_table_build.h"
 
 static struct bundle b;
 static struct writer *w;

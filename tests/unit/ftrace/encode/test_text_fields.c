@@ -6,7 +6,7 @@
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/encode/text_fields.h"
-#include "ftrace/symbols/symbol_table_build.h"
+#include "symbols/symbol_table_build.h"
 #include "ftrace/format/unaligned.h"
 #include "wire/pb_dec.h"
 

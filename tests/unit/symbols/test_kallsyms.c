@@ -3,7 +3,7 @@
 
 #include "base/system/fs.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/symbols/symbol_cache.c"
+#include "symbols/symbol_cache.c"
 
 static const char hidden_text[] = "0000000000000000 T _stext\n0000000000000000 t do_idle\n";
 

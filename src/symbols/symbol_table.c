@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ftrace/symbols/symbol_table.h"
+#include "symbols/symbol_table.h"
 #include "wire/pb_varint.h"
 
 void symbol_table_deinit(struct symbol_table *k)

@@ -2,7 +2,7 @@
 /* Made tables, and that of the running kernel against a plain reading of it. */
 
 #include "unit/test.h"
-#include "ftrace/symbols/symbol_table_build.h"
+#include "symbols/symbol_table_build.h"
 #include "unit/ftrace/oracle_symbols.h"
 #include "unit/rng.h"
 

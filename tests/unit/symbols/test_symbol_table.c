@@ -2,7 +2,7 @@
 /* A table put together by hand: what stands in it byte by byte, and what is found in it. */
 
 #include "unit/test.h"
-#include "ftrace/symbols/symbol_table.h"
+#include "symbols/symbol_table.h"
 
 TEST(test_numbers_of_words)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "ftrace/symbols/symbol_table.h"
+#include "symbols/symbol_table.h"
 
 struct event_base;
 

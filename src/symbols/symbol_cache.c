@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ftrace/symbols/symbol_cache.h"
+#include "symbols/symbol_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/core/clock.h"
-#include "ftrace/symbols/symbol_table_build.h"
+#include "symbols/symbol_table_build.h"
 
 /*
  * Opens /proc/kallsyms so that it shows addresses.

@@ -17,7 +17,7 @@
 #include "base/core/mem.h"
 #include "base/core/open_table.h"
 #include "base/text/str.h"
-#include "ftrace/symbols/symbol_table_build.h"
+#include "symbols/symbol_table_build.h"
 #include "wire/pb_varint.h"
 
 #define STEP_SYMBOLS 16384u

@@ -3,7 +3,7 @@
 
 #include "base/core/clock.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/symbols/symbol_cache.h"
+#include "symbols/symbol_cache.h"
 
 static struct event_base *loop;
 

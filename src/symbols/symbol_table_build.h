@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ftrace/symbols/symbol_table.h"
+#include "symbols/symbol_table.h"
 
 /*
  * Builds a symbol table from the text of /proc/kallsyms in time slices:

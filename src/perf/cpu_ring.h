@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The event of one CPU and its ring (perf_event_open(2)), in memory shared with the kernel:
+ *
+ *	cpu_ring_refresh    what the kernel has written until now
+ *	cpu_ring_peek       the next record, or NULL
+ *	cpu_ring_take       goes on to the one after it
+ *	cpu_ring_release    gives the space of the records taken back to the kernel
+ *
+ * sample_type is TID | TIME | CPU | READ, and CALLCHAIN or not; sample_id_all is set.
+ */
+#define CPU_RING_RECORD_MAX 65536 /* bytes of a record: its size is a uint16_t */
+
+struct cpu_ring {
+	int fd; /* owned; -1: closed */
+	unsigned cpu;
+	struct perf_event_mmap_page *page; /* owned, with the data */
+	size_t size; /* bytes of data, a power of two */
+	uint64_t at, head;
+	uint64_t time; /* of the next record, if has_next */
+	bool has_next;
+	bool broken; /* a record that cannot be: nothing more is read */
+};
+
+/* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or -errno. */
+int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages);
+void cpu_ring_close(struct cpu_ring *r);
+int cpu_ring_filter(struct cpu_ring *r, const char *filter);
+int cpu_ring_enable(struct cpu_ring *r, bool yes);
+
+void cpu_ring_refresh(struct cpu_ring *r);
+/* Returns a copy if the record wraps around the end of the ring, in memory that all rings share. */
+const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r);
+void cpu_ring_take(struct cpu_ring *r);
+void cpu_ring_release(struct cpu_ring *r);

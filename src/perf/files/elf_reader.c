@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perf/files/elf_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/caps.h"
+#include "base/system/sanitizer.h"
+#include "base/system/syscall_filter.h"
+#include "perf/files/file_messages.h"
+#include "perf/files/proc_maps.h"
+
+#define MAPS_BUFFER (64u << 10) /* longer than a line of maps */
+#define MAPS_MAX 65536 /* executable mappings of a process; further ones are ignored */
+
+struct open_file {
+	dev_t device;
+	ino_t inode;
+	struct timespec changed;
+	off_t size;
+	struct elf_symbols symbols;
+};
+
+/* One process, one thread. */
+static struct open_file files[ELF_READER_FILES];
+static uint32_t n_files;
+static struct file_request request;
+static struct file_answer answer;
+
+static void send_answer(int to)
+{
+	while (send(to, &answer, FILE_ANSWER_HEAD + answer.n_bytes, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			_exit(0); /* the parent has ended */
+	answer.n = answer.n_bytes = 0;
+}
+
+/* ---- mappings ---- */
+
+static void add_mapping(int to, struct span line)
+{
+	struct file_mapping m;
+	struct span path;
+	size_t need;
+
+	if (!proc_maps_line(line, &m, &path) || path.len >= FILE_PATH_MAX)
+		return;
+	need = sizeof(m) + (path.len + 7) / 8 * 8;
+	if (answer.n_bytes + need > sizeof(answer.body)) {
+		answer.has_more = 1;
+		send_answer(to);
+	}
+	memcpy(answer.body + answer.n_bytes, &m, sizeof(m));
+	memset(answer.body + answer.n_bytes + sizeof(m), 0, need - sizeof(m));
+	memcpy(answer.body + answer.n_bytes + sizeof(m), path.p, path.len);
+	answer.n_bytes += (uint32_t)need;
+	answer.n++;
+}
+
+static int read_maps(int to, int fd)
+{
+	static char buf[MAPS_BUFFER];
+	size_t len = 0, n_lines = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf + len, sizeof(buf) - len)) > 0) {
+		struct span text = {buf, len + (size_t)n};
+		char *end;
+
+		while ((end = memchr(text.p, '\n', text.len)) && n_lines++ < MAPS_MAX) {
+			add_mapping(to, (struct span){text.p, (size_t)(end - text.p)});
+			text.len -= (size_t)(end + 1 - text.p);
+			text.p = end + 1;
+		}
+		if (text.len == sizeof(buf) || n_lines >= MAPS_MAX)
+			return -EFBIG;
+		memmove(buf, text.p, text.len);
+		len = text.len;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+/* ---- ELF files ---- */
+
+static bool is_file(const struct open_file *f, const struct stat *st)
+{
+	return f->device == st->st_dev && f->inode == st->st_ino && f->size == st->st_size &&
+	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+static int read_elf(int fd, uint32_t *ret_file)
+{
+	struct open_file *f = &files[n_files];
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	for (*ret_file = 0; *ret_file < n_files; (*ret_file)++)
+		if (is_file(&files[*ret_file], &st))
+			return 0;
+	if (n_files == ELF_READER_FILES)
+		return -EMFILE;
+	r = elf_symbols_read(fd, &f->symbols);
+	if (r < 0)
+		return r;
+	f->device = st.st_dev;
+	f->inode = st.st_ino;
+	f->changed = st.st_ctim;
+	f->size = st.st_size;
+	*ret_file = n_files++;
+	return 0;
+}
+
+static void find_names(size_t n)
+{
+	if (request.file >= n_files) {
+		answer.result = -ESTALE;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *name =
+			elf_symbols_name(&files[request.file].symbols, request.addresses[i]);
+		size_t len = name ? strlen(name) : 0;
+		uint16_t head;
+
+		if (answer.n_bytes + sizeof(head) * (n - i) + len > sizeof(answer.body))
+			len = 0;
+		head = (uint16_t)len;
+		memcpy(answer.body + answer.n_bytes, &head, sizeof(head));
+		if (len)
+			memcpy(answer.body + answer.n_bytes + sizeof(head), name, len);
+		answer.n_bytes += (uint32_t)(sizeof(head) + len);
+		answer.n++;
+	}
+}
+
+static void forget_all(void)
+{
+	for (uint32_t i = 0; i < n_files; i++)
+		elf_symbols_deinit(&files[i].symbols);
+	n_files = 0;
+}
+
+/* ---- requests ---- */
+
+static void answer_request(int to, size_t len, int fd)
+{
+	answer = (struct file_answer){.kind = request.kind, .user = request.user, .id = request.id};
+	switch (request.kind) {
+	case FILE_REQUEST_MAPS:
+		answer.result = fd < 0 ? -(int32_t)request.n : read_maps(to, fd);
+		answer.has_more = 0;
+		break;
+	case FILE_REQUEST_ELF:
+		answer.result = fd < 0 ? -(int32_t)request.n : read_elf(fd, &answer.file);
+		if (answer.result == 0) {
+			answer.elf = files[answer.file].symbols.facts;
+			answer.n_bytes = sizeof(answer.elf);
+		}
+		break;
+	case FILE_REQUEST_NAMES:
+		find_names(
+			MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t), (size_t)FILE_NAMES_MAX));
+		break;
+	default:
+		forget_all();
+		return;
+	}
+	send_answer(to);
+}
+
+/* Returns the bytes of the request, and a descriptor or -1. */
+static ssize_t take_request(int from, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {&request, sizeof(request)};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do
+		n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	*ret_fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	return n;
+}
+
+/* If this is refused the process continues: it has the rights that it had before. */
+static void confine(void)
+{
+	static const char *const calls[] = {
+		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
+		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
+		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
+		"sendto",     "sysinfo", "write",      NULL,
+	};
+	static const struct syscall_without memory[] = {
+		{"mmap", 2, PROT_EXEC},
+		{"mmap2", 2, PROT_EXEC},
+		{"mprotect", 2, PROT_EXEC},
+		{NULL, 0, 0},
+	};
+	const struct syscall_list list = {.allowed = calls, .without = memory, .is_whole = true};
+	const struct rlimit limit = {ELF_READER_MEMORY, ELF_READER_MEMORY};
+
+	(void)caps_keep_only(NULL, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (BUILT_WITH_SANITIZER)
+		return;
+	(void)setrlimit(RLIMIT_AS, &limit);
+	(void)syscall_filter_install(&list);
+}
+
+void elf_reader_run(int fd, void *ctx)
+{
+	const struct elf_reader_ctx *c = ctx;
+
+	confine();
+	for (;;) {
+		int file = -1;
+		ssize_t n = take_request(c->requests, &file);
+
+		if (n < (ssize_t)FILE_REQUEST_HEAD)
+			_exit(0); /* the parent has ended */
+		answer_request(fd, (size_t)n, file);
+		closep(&file);
+	}
+}

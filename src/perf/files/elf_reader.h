@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * The second process of the file reader: parses what file_opener.h opened, and answers. It has no rights but
+ * to read the descriptors that it gets; its memory is limited.
+ *
+ * Reads requests (struct file_request, and a descriptor) from ctx->requests and writes answers
+ * (struct file_answer) to fd. Keeps the symbols of the files until FILE_REQUEST_FORGET.
+ */
+struct elf_reader_ctx {
+	int requests; /* borrowed: socket from the first process */
+};
+
+#define ELF_READER_MEMORY (1ull << 30) /* bytes of address space, for its files together */
+#define ELF_READER_FILES 4096 /* further ones have no names */
+
+void elf_reader_run(int fd, void *ctx);

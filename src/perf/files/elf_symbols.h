@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The functions of an ELF file, for processes that sample its addresses. The file is hostile: libelf
+ * reads it, limits bound what is kept. Used by a process without rights (elf_reader.c).
+ *
+ * Names come from .symtab if the file has one, otherwise from .dynsym. An address has the name of the
+ * function whose range contains it. A symbol without a size ends at the next symbol of its section.
+ */
+#define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
+#define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
+#define ELF_SYMBOLS_MAX (4u << 20) /* functions; further ones are ignored */
+#define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */
+
+struct elf_segment {
+	uint64_t offset, size; /* in the file */
+	uint64_t address; /* in the ELF file's address space */
+};
+
+struct elf_facts {
+	uint32_t n_build_id; /* 0: it has none */
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint32_t n_segments;
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the executable ones */
+};
+
+struct elf_symbol {
+	uint64_t address, end;
+	uint32_t name; /* offset in names */
+	uint32_t rank; /* of several names of an address the lowest is kept */
+};
+
+struct elf_symbols {
+	struct elf_facts facts;
+	struct elf_symbol *symbols; /* owned; sorted by address */
+	size_t n_symbols;
+	char *names; /* owned; a NUL ends each */
+	size_t n_names; /* bytes */
+};
+
+/* Reads the file. The caller keeps fd. Returns 0; -ENOEXEC if it is no ELF file; or -errno. A zeroed *ret is
+ * allowed for elf_symbols_deinit. */
+int elf_symbols_read(int fd, struct elf_symbols *ret);
+void elf_symbols_deinit(struct elf_symbols *s);
+
+/* Returns the name of the function at the address, borrowed from s; NULL: unknown. */
+const char *elf_symbols_name(const struct elf_symbols *s, uint64_t address);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A mapped file is opened where it is still found, in this order:
+ *
+ *	/proc/PID/map_files/START-END   the mapped file itself, also if it was deleted
+ *	/proc/PID/root/PATH             the path as the process sees it
+ *	/PATH                           the path as this process sees it, if the other one has ended
+ *
+ * It must be a regular file with the inode of the mapping. O_PATH comes first: it has no effect on a device
+ * that took the place of the file.
+ */
+#include "perf/files/file_opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/caps.h"
+#include "base/system/sanitizer.h"
+#include "base/system/syscall_filter.h"
+#include "perf/files/file_messages.h"
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40 /* since Linux 5.9; for map_files */
+#endif
+
+#define PLACE_MAX (FILE_PATH_MAX + 64)
+
+/* Returns a descriptor or -errno. */
+static int open_checked(const char *place, uint64_t inode)
+{
+	_cleanup_(closep) int found = open(place, O_PATH | O_CLOEXEC);
+	char again[64];
+	struct stat st;
+	int fd;
+
+	if (found < 0 || fstat(found, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_ino != inode)
+		return -ESTALE;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_elf(const struct file_request *q)
+{
+	char place[PLACE_MAX];
+	int fd = -ENOENT;
+
+	if (q->pid) {
+		snprintf(place, sizeof(place), "/proc/%d/map_files/%llx-%llx", q->pid,
+			 (unsigned long long)q->start, (unsigned long long)q->end);
+		fd = open_checked(place, q->inode);
+	}
+	if (fd < 0 && q->pid) {
+		snprintf(place, sizeof(place), "/proc/%d/root%s", q->pid, q->path);
+		fd = open_checked(place, q->inode);
+	}
+	return fd < 0 ? open_checked(q->path, q->inode) : fd;
+}
+
+static int open_maps(const struct file_request *q)
+{
+	char place[64];
+	int fd;
+
+	snprintf(place, sizeof(place), "/proc/%d/task/%d/maps", q->pid, q->tid);
+	fd = open(place, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* fd: a descriptor to pass, -1: none. */
+static void pass_on(int next, struct file_request *q, size_t len, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {q, len};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control.space);
+	}
+	while (sendmsg(next, &m, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			_exit(0); /* the second process has ended */
+}
+
+/* If this is refused the process continues: it has the rights that it had before. */
+static void confine(void)
+{
+	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
+					  CAP_SYS_PTRACE};
+	static const char *const calls[] = {
+		"close",	"exit_group", "fstat", "newfstatat", "recvfrom",
+		"rt_sigreturn", "sendmsg",    "statx", "write",	     NULL,
+	};
+	static const struct syscall_without reading[] = {
+		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
+		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
+		{NULL, 0, 0},
+	};
+	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
+
+	(void)caps_keep_only(needed, ARRAY_SIZE(needed));
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (!BUILT_WITH_SANITIZER)
+		(void)syscall_filter_install(&list);
+}
+
+void file_opener_run(int fd, void *ctx)
+{
+	const struct file_opener_ctx *c = ctx;
+	static struct file_request q;
+
+	confine();
+	for (;;) {
+		ssize_t n = recv(fd, &q, sizeof(q), 0);
+		int opened = -1;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < (ssize_t)FILE_REQUEST_HEAD)
+			_exit(0); /* the parent has ended */
+		if (q.kind == FILE_REQUEST_MAPS) {
+			opened = open_maps(&q);
+		} else if (q.kind == FILE_REQUEST_ELF) {
+			q.path[MIN((size_t)n - FILE_REQUEST_HEAD, sizeof(q.path) - 1)] = '\0';
+			opened = open_elf(&q);
+			n = FILE_REQUEST_HEAD;
+		}
+		if (q.kind == FILE_REQUEST_MAPS || q.kind == FILE_REQUEST_ELF)
+			q.n = opened < 0 ? (uint32_t)-opened : 0;
+		pass_on(c->next, &q, (size_t)n, opened);
+		closep(&opened);
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "perf/files/file_messages.h"
+
+/* The files that processes of a session have mapped to execute, each once, by number. A number stays valid until
+ * mapped_files_deinit. */
+#define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
+
+enum { MAPPED_FILE_KERNEL, MAPPED_FILE_UNKNOWN, MAPPED_FILES_FIRST };
+
+enum mapped_file_state {
+	MAPPED_FILE_NEW, /* nothing was asked */
+	MAPPED_FILE_ASKED,
+	MAPPED_FILE_READ, /* elf is valid */
+	MAPPED_FILE_UNREADABLE, /* and for the kernel, and what is no file */
+};
+
+struct mapped_file {
+	char *path; /* owned */
+	uint64_t inode;
+	uint32_t major, minor;
+	uint8_t state; /* enum mapped_file_state */
+	int error; /* UNREADABLE: the reason, -errno */
+	uint32_t reader_file; /* READ: its number at the file reader */
+	struct elf_facts *elf; /* owned; READ */
+	uint32_t path_written, build_id_written; /* generations of the interned data */
+};
+
+struct mapped_files {
+	struct mapped_file *items; /* owned */
+	size_t n, cap;
+	uint32_t *slots; /* owned: numbers by path and inode; 0 is free */
+	size_t n_slots;
+};
+
+/* Returns 0 or -ENOMEM. */
+int mapped_files_init(struct mapped_files *f);
+void mapped_files_deinit(struct mapped_files *f);
+/* Returns the number of the file, which it adds if it is new. path has m->path_len bytes. */
+uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path);
+/* Takes an answer of the file reader about file `number`. */
+void mapped_files_answer(struct mapped_files *f, uint32_t number, const struct file_answer *a);
+/* Returns what has to be added to an offset in the file to have the address in the ELF file. */
+uint64_t mapped_file_load_bias(const struct mapped_file *f, uint64_t offset);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/core/err.h"
+#include "config/data_source_config.pb-c.h"
+
+/*
+ * PerfEventConfig, checked and with its defaults. Older spellings of a field (sampling_frequency, target_pid
+ * beside callstack_sampling.scope) mean the same.
+ */
+#define PERF_CONFIG_FREQUENCY                                                                      \
+	10 /* samples of a CPU a second; the default of Perfetto's traced_perf */
+#define PERF_CONFIG_RING_PAGES 256
+#define PERF_CONFIG_RING_PAGES_MAX 16384
+#define PERF_CONFIG_READ_MS 100
+#define PERF_CONFIG_READ_MS_MIN 10
+
+struct perf_config {
+	struct perf_event_attr attr;
+	char filter[1024]; /* of a tracepoint; empty: none */
+	clockid_t clock; /* of the samples */
+	bool has_stacks, has_kernel_frames, has_user_frames;
+	uint32_t ring_pages; /* a power of two */
+	uint32_t read_ms;
+	const Pb__PerfEventConfig *message; /* borrowed: for the scope */
+};
+
+/* tracefs: for the numbers of tracepoints; NULL: there is none. sys_root: "/sys". config is borrowed. Returns
+ * 0; or -EINVAL, -ENOENT or another -errno, and sets e. */
+int perf_config_read(const Pb__PerfEventConfig *config, const char *tracefs, const char *sys_root,
+		     struct perf_config *ret, struct err_text *e);
+
+/* Returns true if the config asks for samples of the process. cmdline: its command line, arguments separated
+ * by NUL, or "" (a kernel thread). */
+bool perf_config_wants(const struct perf_config *c, pid_t pid, const char *cmdline);
+/* Returns true if perf_config_wants() reads cmdline. */
+bool perf_config_needs_cmdline(const struct perf_config *c);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/producer/data_source.h"
+#include "client/producer/metadata_bus.h"
+#include "perf/address_spaces.h"
+#include "perf/cpu_ring.h"
+#include "perf/files/file_reader.h"
+#include "perf/perf_config.h"
+#include "perf/stacks.h"
+#include "symbols/symbol_cache.h"
+
+/*
+ * One instance of linux.perf: what the files of this room share.
+ *
+ *	perf_source.c    its life, and when the rings are read
+ *	perf_records.c   records of the rings, in order of time, to address spaces and samples
+ *	perf_names.c     the names of new frames, from the file reader
+ *	perf_packets.c   samples to packets
+ *
+ * A round reads what the rings have, asks for the names of the frames that are new, and writes the samples
+ * when it has the answers or PERF_ANSWER_MS is over.
+ */
+#define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
+#define PERF_ANSWER_MS 2000 /* without any answer for so long, the round goes on without them */
+/* Records become visible up to this time after their time stamp: a round leaves younger ones in the rings, so
+ * that the records of all CPUs are in order. */
+#define PERF_SETTLE_NS 1000000
+
+struct perf_sample {
+	uint64_t time, count;
+	uint32_t cpu, pid, tid;
+	uint32_t stack; /* number + 1; 0: none */
+	uint8_t mode; /* Profiling.CpuMode */
+	uint8_t unwind_error; /* Profiling.StackUnwindError; 0: none */
+};
+
+struct perf_session {
+	struct ds_handle *h; /* borrowed, as is the next */
+	struct event_base *loop;
+	Pb__DataSourceConfig *config; /* owned: a copy */
+	struct perf_config perf;
+	const char *proc_root; /* borrowed */
+	struct metadata_bus *bus; /* borrowed */
+	bool is_publisher; /* of the threads of samples, for linux.process_stats */
+	struct writer *writer; /* owned */
+	struct cpu_ring *rings; /* owned */
+	struct event **wakeups; /* owned: a ring is half full */
+	unsigned n_rings;
+	struct event *tick; /* owned */
+	struct event *deadline; /* owned: of answers */
+	struct symbol_cache_user symbols;
+	struct file_reader_user reader;
+
+	struct mapped_files files;
+	struct address_spaces spaces;
+	struct stacks stacks;
+	struct perf_sample *samples; /* owned; of the round */
+	size_t n_samples, cap_samples;
+	int32_t *tids; /* owned; for the bus */
+	size_t cap_tids;
+	uint32_t (*asked)[FILE_NAMES_MAX]; /* owned: the frames of each request for names */
+	size_t n_asked, cap_asked;
+	size_t named; /* frames before it have been asked for */
+
+	unsigned outstanding; /* answers that the round waits for */
+	unsigned late; /* answers before them that no round waits for any more */
+	int32_t maps_of; /* the process whose mappings are read; 0: none */
+	bool maps_are_stale; /* it has executed another program since */
+	bool is_started, is_stopping, has_state;
+	bool reads_all; /* of the rings, not only settled records */
+	bool is_broken_reported;
+	struct flushes flushes;
+	uint64_t n_written, n_lost, n_throttled; /* for the log */
+};
+
+/* Reads records until the rings are empty, PERF_SAMPLES_MAX is reached or an answer is needed. Returns true if
+ * it has come to an end, false if it waits for an answer. */
+bool perf_records_read(struct perf_session *s);
+/* Takes the mappings of a process. */
+void perf_records_answer(struct perf_session *s, const struct file_answer *a);
+
+/* Asks for names of new frames. Returns true if there is nothing to wait for. */
+bool perf_names_ask(struct perf_session *s);
+void perf_names_answer(struct perf_session *s, const struct file_answer *a);
+/* Does without the answers that have not come. */
+void perf_names_give_up(struct perf_session *s);
+
+/* Writes the samples of the round. */
+void perf_packets_write(struct perf_session *s);
+void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n);

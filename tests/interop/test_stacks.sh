@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+#
+# linux.perf with trace_processor as the reader: the call stacks of a load whose functions are known, its shares, names of
+# kernel functions, mappings and build ids. Programs whose file is deleted, spoiled or replaced have no wrong names.
+set -u
+. "$(dirname "$0")/lib.sh"
+hot=$(realpath "${BUILD:-build}/tests/root/hot_functions")
+[ -x "$hot" ] || { echo "$hot is not built" >&2; exit 77; }
+
+dir=$TMP/stacks
+mkdir "$dir"
+use_sockets "$dir"
+start_service sonda "$dir" || exit 1
+start_probes sonda "$dir" || exit 1
+
+# Records until the loads have ended. They are of so many rounds, so that slow machines record longer, not less.
+config() { # SCOPE
+  cat <<CONFIG
+buffers { size_kb: 65536 fill_policy: DISCARD }
+data_sources { config { name: "linux.perf" perf_event_config { timebase { frequency: 499 }
+  callstack_sampling { kernel_frames: true user_frames: UNWIND_FRAME_POINTER $1 } } } }
+data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
+CONFIG
+}
+starts() { # PROGRAM: the last child of this shell runs it
+  while [ "$(readlink "/proc/$!/exe")" != "$(realpath "$1")" ]; do sleep 0.01; done
+}
+record_loads() { # NAME SCOPE; the loads are children of this shell, with their numbers in LOADS
+  config "$2" >"$dir/config"
+  "$BIN/sonda" record -c "$dir/config" -o "$dir/trace" >"$dir/log" 2>&1 &
+  recorder=$!
+  PIDS+=($recorder)
+  wait "${LOADS[@]}"
+  kill -INT $recorder
+  wait $recorder
+  verdict "$1" $? "$dir/log"
+}
+
+cp "$hot" "$dir/deleted"
+"$hot" 1500 &
+load=$!
+"$dir/deleted" 1500 &
+deleted=$!
+LOADS=($load $deleted)
+PIDS+=("${LOADS[@]}")
+starts "$dir/deleted"
+rm "$dir/deleted"
+record_loads "records" "scope { target_pid: $load target_pid: $deleted }"
+trace_errors "$dir/trace" >"$dir/errors"
+[ "$(cat "$dir/errors")" = "[]" ]
+verdict "trace_processor has no complaint" $? "$dir/errors"
+
+# The functions of each stack, the outermost one first, with the number of its samples.
+stacks="with recursive walk(sample, pid, up, path) as (
+    select s.id, p.pid, s.callsite_id, '' from perf_sample s join thread using (utid) join process p using (upid)
+    union all
+    select w.sample, w.pid, c.parent_id, coalesce(f.name, '?') || ';' || w.path from walk w
+    join stack_profile_callsite c on c.id = w.up join stack_profile_frame f on f.id = c.frame_id)
+  select pid, path, count(*) as n from walk where up is null group by 1, 2 order by 3 desc"
+query "$dir/trace" "$stacks" >"$dir/stacks"
+count() { # PID REGEX: samples of the stacks that match
+  tr '{' '\n' <"$dir/stacks" | awk -F'"' -v pid="$1" -v regex="$2" '
+    { split($0, a, /"pid":/); split(a[2], p, ","); if (p[1] + 0 != pid || $0 !~ regex) next
+      split($0, a, /"n":/); sum += a[2] + 0 }
+    END { print sum + 0 }'
+}
+# Of n samples, a part p has np, give or take 5 times the root of np(1 - p).
+is_share() { # PART OF SHARE
+  awk -v k="$1" -v n="$2" -v p="$3" 'BEGIN { d = k - n * p; exit !(n > 50 && d * d <= 25 * n * p * (1 - p)) }'
+}
+for pid in $load $deleted; do
+  name=$([ "$pid" = "$load" ] && echo "a program" || echo "a deleted program")
+  three=$(count "$pid" ';main;hot_three;hot_leaf;')
+  one=$(count "$pid" ';main;hot_one;hot_leaf;')
+  leaf=$((three + one))
+  is_share "$three" $leaf 0.75
+  verdict "$name: hot_three has three quarters of hot_leaf ($three of $leaf)" $? "$dir/stacks"
+  # The C library has no frame pointers, so the caller of its read() is not there.
+  [ "$(count "$pid" ';main;(hot_kernel;)?(read|write);.*;vfs_(read|write);')" -gt 0 ]
+  verdict "$name: below read() and write() are functions of the kernel" $? "$dir/stacks"
+done
+
+# Every name that a kernel frame has is a function of this kernel.
+query "$dir/trace" "select distinct f.name from stack_profile_frame f join stack_profile_mapping m on m.id = f.mapping
+  where m.name = '/kernel' and f.name is not null and f.name != ''" | tr -d '[]{}"' | tr ',' '\n' | sed 's/^name://' |
+  sort -u >"$dir/kernel"
+awk '{ print $3 }' /proc/kallsyms | sort -u >"$dir/kallsyms"
+comm -23 "$dir/kernel" "$dir/kallsyms" >"$dir/unknown"
+n=$(wc -l <"$dir/kernel")
+[ "$n" -gt 0 ] && ! [ -s "$dir/unknown" ]
+verdict "all $n names of kernel functions are in kallsyms" $? "$dir/unknown"
+
+# The mapping is that of the program, rel_pc is the address in the ELF file.
+query "$dir/trace" "select distinct build_id, name from stack_profile_mapping where name glob '*hot_functions'" >"$dir/mapping"
+id=$(readelf -n "$hot" | awk '/Build ID/ { print $3 }')
+grep -qF "\"build_id\":\"$id\",\"name\":\"$hot\"" "$dir/mapping"
+verdict "build id and path of the program" $? "$dir/mapping"
+query "$dir/trace" "select min(rel_pc) as low, max(rel_pc) as high from stack_profile_frame where name = 'hot_leaf'" |
+  tr -dc '0-9,' | tr ',' ' ' >"$dir/range"
+read -r low high <"$dir/range"
+read -r start size _ < <(nm -S "$hot" | grep ' hot_leaf$')
+[ "$low" -ge $((16#$start)) ] && [ "$high" -lt $((16#$start + 16#$size)) ]
+verdict "rel_pc lies in the symbol's range" $? "$dir/range"
+
+# ---- processes that come and go, and a file that is no ELF file any more
+
+# Another file at the path, and the mapped one is gone.
+cp "$hot" "$dir/spoiled"
+"$dir/spoiled" 1000 &
+spoiled=$!
+starts "$dir/spoiled"
+rm "$dir/spoiled"
+head -c 100000 /dev/urandom >"$dir/spoiled"
+(for _ in $(seq 40); do "$hot" 40; done) &
+LOADS=($spoiled $!)
+PIDS+=("${LOADS[@]}")
+record_loads "records processes that come and go" ""
+trace_errors "$dir/trace" >"$dir/errors"
+[ "$(cat "$dir/errors")" = "[]" ]
+verdict "trace_processor has no complaint about them" $? "$dir/errors"
+query "$dir/trace" "$stacks" >"$dir/stacks"
+[ "$(count "$spoiled" 'hot_leaf')" -gt 0 ]
+verdict "a program with another file at its path has the names of its own" $? "$dir/stacks"
+query "$dir/trace" "select count(distinct p.pid) as n from perf_sample s join thread using (utid) join process p using (upid)
+  join stack_profile_callsite c on c.id = s.callsite_id join stack_profile_frame f on f.id = c.frame_id
+  where f.name = 'hot_leaf' and p.pid != $spoiled" | tr -dc '0-9' >"$dir/n"
+n=$(cat "$dir/n")
+[ "$n" -gt 20 ]
+verdict "names of $n of 40 processes that began during the recording and ended" $? "$dir/stacks"
+! grep -q . "$dir/probes.log"
+verdict "sonda-probes has nothing to complain about" $? "$dir/probes.log"
+exit $BAD

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * hot_functions [ROUNDS]: a load with known hot functions, until it is killed, or of so many rounds. Compiled with frame pointers (Makefile). Of the time in this
+ * program, hot_three() takes three times as much as hot_one(), both in hot_leaf(); hot_kernel() is in the kernel, in
+ * write() and read() of a pipe.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone, used))
+
+static volatile unsigned long sum;
+
+NOINLINE static void hot_leaf(int n)
+{
+	/* A function that calls no other one has a frame only if somebody wants its address. */
+	sum += (unsigned long)__builtin_frame_address(0) & 1;
+	for (int i = 0; i < n; i++)
+		sum += (unsigned long)i;
+}
+
+/* The addition after the call keeps the caller on the stack: it is no tail call. */
+NOINLINE static void hot_three(void)
+{
+	hot_leaf(300000);
+	sum++;
+}
+
+NOINLINE static void hot_one(void)
+{
+	hot_leaf(100000);
+	sum++;
+}
+
+NOINLINE static void hot_kernel(const int *fds)
+{
+	static char bytes[32768];
+
+	for (int i = 0; i < 20; i++)
+		if (write(fds[1], bytes, sizeof(bytes)) != sizeof(bytes) ||
+		    read(fds[0], bytes, sizeof(bytes)) != sizeof(bytes))
+			exit(1);
+	sum++;
+}
+
+int main(int argc, char **argv)
+{
+	long rounds = argc > 1 ? atol(argv[1]) : 0;
+	int fds[2];
+
+	if (pipe(fds) < 0)
+		return 1;
+	for (long i = 0; !rounds || i < rounds; i++) {
+		hot_three();
+		hot_one();
+		hot_kernel(fds);
+	}
+	return 0;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ELF file of this test, cut and spoiled copies of it, and what is no ELF file. */
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include "perf/files/elf_symbols.h"
+#include "unit/test.h"
+
+__attribute__((noinline, used)) static int function_with_a_name(int x)
+{
+	return x + 1;
+}
+
+static char *own_bytes(size_t *ret_len)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct stat st;
+	char *bytes;
+
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	bytes = malloc((size_t)st.st_size);
+	assert_int_equal(read(fd, bytes, (size_t)st.st_size), st.st_size);
+	close(fd);
+	*ret_len = (size_t)st.st_size;
+	return bytes;
+}
+
+static int file_of(const void *bytes, size_t len)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), len);
+	return fd;
+}
+
+static int load_address(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size;
+	*(uint64_t *)ctx = info->dlpi_addr;
+	return 1; /* the program is the first one */
+}
+
+TEST(names_of_functions_are_found_by_address)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_symbols s = {0};
+	uint64_t base = 0, at;
+
+	dl_iterate_phdr(load_address, &base);
+	at = (uint64_t)(uintptr_t)function_with_a_name - base;
+	assert_int_equal(elf_symbols_read(fd, &s), 0);
+	assert_string_equal(elf_symbols_name(&s, at), "function_with_a_name");
+	assert_string_equal(elf_symbols_name(&s, at + 1), "function_with_a_name");
+	assert_null(elf_symbols_name(&s, 0));
+	assert_null(elf_symbols_name(&s, UINT64_MAX));
+	assert_true(s.facts.n_segments >= 1);
+	elf_symbols_deinit(&s);
+}
+
+TEST(the_build_id_is_that_of_the_linker)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_symbols s = {0};
+	char text[2 * ELF_BUILD_ID_MAX + 1] = "", command[256], line[256];
+	FILE *f;
+
+	assert_int_equal(elf_symbols_read(fd, &s), 0);
+	for (uint32_t i = 0; i < s.facts.n_build_id; i++)
+		sprintf(text + 2 * i, "%02x", s.facts.build_id[i]);
+	snprintf(command, sizeof(command),
+		 "readelf -n /proc/%d/exe 2>/dev/null | awk '/Build ID/ { print $3 }'",
+		 (int)getpid());
+	f = popen(command, "r");
+	if (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		assert_string_equal(text, line);
+	}
+	if (f)
+		pclose(f);
+	elf_symbols_deinit(&s);
+}
+
+TEST(what_is_no_elf_file_is_refused)
+{
+	static const char script[] = "#!/bin/sh\nexit 0\n";
+	struct elf_symbols s = {0};
+	int fd = file_of(script, sizeof(script));
+
+	assert_int_equal(elf_symbols_read(fd, &s), -ENOEXEC);
+	close(fd);
+	fd = file_of("", 0);
+	assert_int_equal(elf_symbols_read(fd, &s), -ENOEXEC);
+	close(fd);
+}
+
+/* Any result is right, but no read beyond the file: built with a sanitizer this says more. */
+TEST(a_file_that_was_cut_does_no_harm)
+{
+	size_t len;
+	_cleanup_(freep) char *bytes = own_bytes(&len);
+
+	for (size_t n = 16; n < len; n += len / 37) {
+		struct elf_symbols s = {0};
+		int fd = file_of(bytes, n);
+
+		if (elf_symbols_read(fd, &s) == 0)
+			(void)elf_symbols_name(&s, 4096);
+		elf_symbols_deinit(&s);
+		close(fd);
+	}
+}
+
+TEST(a_file_with_spoiled_headers_does_no_harm)
+{
+	size_t len;
+	_cleanup_(freep) char *bytes = own_bytes(&len);
+
+	for (size_t at = 16; at < sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr); at++) {
+		struct elf_symbols s = {0};
+		char old = bytes[at];
+		int fd;
+
+		bytes[at] = (char)~old;
+		fd = file_of(bytes, len);
+		if (elf_symbols_read(fd, &s) == 0)
+			(void)elf_symbols_name(&s, 4096);
+		elf_symbols_deinit(&s);
+		close(fd);
+		bytes[at] = old;
+	}
+}
