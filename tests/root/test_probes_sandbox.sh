@@ -25,7 +25,7 @@ caps() { # NUMBER...: as in /proc
   for n; do sum=$((sum | 1 << n)); done
   printf '%016x' "$sum"
 }
-# 1 DAC_OVERRIDE, 2 DAC_READ_SEARCH, 12 NET_ADMIN, 19 SYS_PTRACE, 21 SYS_ADMIN, 23 SYS_NICE, 34 SYSLOG, 38 PERFMON, 39 BPF
+# 1 DAC_OVERRIDE, 2 DAC_READ_SEARCH, 12 NET_ADMIN, 19 SYS_PTRACE, 21 SYS_ADMIN, 23 SYS_NICE, 34 SYSLOG, 38 PERFMON, 39 BPF, 40 CHECKPOINT_RESTORE
 if [ "$(printf '%d' "0x$(value $$ CapPrm)")" -ge $((1 << 39)) ]; then bpf="38 39"; else bpf=""; fi
 # shellcheck disable=SC2086
 kept=$(caps 1 2 12 19 21 23 34 $bpf)
@@ -41,12 +41,19 @@ is idle "$probes" Seccomp 2
 [ "$(stat -c %u "/proc/$probes/maps")" = 0 ] && ! setpriv --reuid 4242 --clear-groups cat "/proc/$probes/maps" >/dev/null 2>&1
 verdict "idle: nobody else looks into it" $?
 
-child=$(pgrep -P "$probes")
+child=$(pgrep -x -P "$probes" sonda-reads)
 is "the child" "$child" Name sonda-reads
 is "the child" "$child" CapEff "$(caps 2 19 23)"
 is "the child" "$child" CapPrm "$(caps 2 19 23)"
 is "the child" "$child" NoNewPrivs 1
 is "the child" "$child" Seccomp 2
+opener=$(pgrep -x -P "$probes" sonda-open)
+is "the child that opens files" "$opener" CapPrm "$(caps 2 19 40)"
+is "the child that opens files" "$opener" Seccomp 2
+reader=$(pgrep -x -P "$probes" sonda-elf)
+is "the child that parses files" "$reader" CapPrm 0000000000000000
+is "the child that parses files" "$reader" CapBnd 0000000000000000
+is "the child that parses files" "$reader" Seccomp 2
 
 while_recording() { # SOURCE CAPABILITY...
   local source=$1

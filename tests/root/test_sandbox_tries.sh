@@ -22,7 +22,7 @@ start_tries() { # NOTIFY_VARIABLE COMMAND...
   local variable=$1
   shift
   rm -f "$TMP/lines"
-  truncate -s 8192 "$TMP/lines"
+  truncate -s 16384 "$TMP/lines"
   chmod 666 "$TMP/lines"
   echo bytes >"$other/file"
   chmod 666 "$other/file"
@@ -52,22 +52,26 @@ wait_for have_tried 2
 verdict "sondad and its child try what an attacker would" $? "$TMP/log"
 is "sondad can do nothing with files, sockets and processes" sondad "${filtered[@]}" \
   read=EACCES write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
-is "its child can only remove files, of the sockets' folders" child "${filtered[@]}" \
+is "its child can only remove files, of the sockets' folders" sonda-files "${filtered[@]}" \
   read=EPERM write=EPERM create=EPERM unlink=EACCES socket=EPERM dumpable=EPERM
 stop
 
 start_tries TRACED_NOTIFY_FD "$BIN/sondad" --output-dir "$other/made"
 wait_for have_tried 2
-is "with an output folder its child can open and create files only there" child "${filtered[@]}" \
+is "with an output folder its child can open and create files only there" sonda-files "${filtered[@]}" \
   read=EACCES write=EACCES create=EACCES unlink=EACCES socket=EPERM dumpable=EPERM
 stop
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_tries TRACED_PROBES_NOTIFY_FD "$BIN/sonda-probes"
-wait_for have_tried 2
-verdict "sonda-probes and its child try what an attacker would" $? "$TMP/log"
+wait_for have_tried 4
+verdict "sonda-probes and its children try what an attacker would" $? "$TMP/log"
 is "sonda-probes changes no file and starts no process" sonda-probes "${filtered[@]/mkdir=EPERM/mkdir=EACCES}" \
   read=done write=EACCES create=EACCES unlink=EACCES socket=done dumpable=0
-is "its child reads, and does nothing else" child "${filtered[@]}" \
-  read=done write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
+for child in sonda-reads sonda-open; do
+  is "its child $child reads, and does nothing else" $child "${filtered[@]}" \
+    read=done write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
+done
+is "its child sonda-elf, which parses files, opens none" sonda-elf "${filtered[@]}" \
+  read=EPERM write=EPERM create=EPERM unlink=EPERM socket=EPERM dumpable=EPERM
 exit "$BAD"

@@ -5,7 +5,7 @@
  * SANDBOX_TRIES_BYTES long; the rest of it stays NUL:
  *
  *	sondad read EACCES
- *	child write EPERM
+ *	sonda-reads write EPERM
  *
  * SANDBOX_TRIES_FILE is a file that the process' user may read and write, by its permissions.
  */
@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,18 +25,20 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define SANDBOX_TRIES_BYTES 8192
+#define SANDBOX_TRIES_BYTES 16384
 #define MAX_LINE 64
 
 static char *lines; /* shared by the process and its children */
 static char file[256], beside[264];
-static bool is_child, has_tried;
+static char child_name[16]; /* as the child sets it; empty: not a child */
+static bool has_tried;
 
 static void forget_tries(void)
 {
-	is_child = true;
+	strcpy(child_name, "child");
 	has_tried = false;
 }
 
@@ -57,12 +60,12 @@ __attribute__((constructor)) static void begin(void)
 	lines = map;
 }
 
-/* Parent and child do this side by side: each line is written where there is none. */
+/* Parent and children do this side by side: each line is written where there is none. */
 static void say(const char *what, const char *result)
 {
 	char line[MAX_LINE];
 	int n = snprintf(line, sizeof(line), "%s %s %s\n",
-			 is_child ? "child" : program_invocation_short_name, what, result);
+			 *child_name ? child_name : program_invocation_short_name, what, result);
 
 	for (size_t at = 0; at + MAX_LINE <= SANDBOX_TRIES_BYTES; at += MAX_LINE) {
 		char none = '\0';
@@ -131,4 +134,28 @@ ssize_t recv(int fd, void *buf, size_t len, int flags)
 	*(void **)&next = dlsym(RTLD_NEXT, "recv");
 	wait_for_work();
 	return next(fd, buf, len, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	ssize_t (*next)(int, struct msghdr *, int);
+
+	*(void **)&next = dlsym(RTLD_NEXT, "recvmsg");
+	wait_for_work();
+	return next(fd, m, flags);
+}
+
+int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_NAME && *child_name)
+		memcpy(child_name, (const char *)a[0],
+		       strnlen((const char *)a[0], sizeof(child_name) - 1) + 1);
+	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 }
