@@ -34,7 +34,7 @@ static const struct source {
 	 "Counters of network interfaces and protocols.", "sonda record -t 10s network"},
 	{"linux.perf", "perf_event_config",
 	 "Samples of the CPUs: the functions that run, with their call stacks.",
-	 "sonda record -c configs/stacks.cfg"},
+	 "sonda record -t 10s --cpu-stacks"},
 	{"linux.process_stats", "process_stats_config",
 	 "Names of processes and threads, and counters of each.", "sonda record -t 10s processes"},
 	{"linux.sys_stats", "sys_stats_config",

@@ -229,6 +229,30 @@ static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
 	return r;
 }
 
+/* ---- call stacks ---- */
+
+static int put_stacks(const struct record_options *o, Pb__TraceConfig *config)
+{
+	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__PerfEventConfig perf = PB__PERF_EVENT_CONFIG__INIT;
+	Pb__PerfEvents__Timebase timebase = PB__PERF_EVENTS__TIMEBASE__INIT;
+	Pb__PerfEventConfig__CallstackSampling stacks =
+		PB__PERF_EVENT_CONFIG__CALLSTACK_SAMPLING__INIT;
+
+	timebase.interval_case = PB__PERF_EVENTS__TIMEBASE__INTERVAL_FREQUENCY;
+	timebase.frequency = o->stack_hz;
+	timebase.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+	timebase.counter = PB__PERF_EVENTS__COUNTER__SW_CPU_CLOCK;
+	stacks.has_kernel_frames = stacks.kernel_frames = true;
+	stacks.has_user_frames = true;
+	stacks.user_frames = PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_FRAME_POINTER;
+	perf.timebase = &timebase;
+	perf.callstack_sampling = &stacks;
+	source.name = (char *)"linux.perf";
+	source.perf_event_config = &perf;
+	return config_add_source(config, &source, events_buffer(config));
+}
+
 /* ---- events of the kernel ---- */
 
 static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
@@ -316,6 +340,8 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		r = -ENOMEM;
 	if (o->all_machines)
 		config->has_trace_all_machines = config->trace_all_machines = true;
+	if (!r && o->stack_hz)
+		r = put_stacks(o, config);
 	return r || !o->apps.n ? r : put_apps(o, config);
 }
 
@@ -373,6 +399,22 @@ static int set_counted_pids(Pb__TraceConfig *config, const struct pid_list *pids
 	return r;
 }
 
+/* Restricts the samples of call stacks; those of later children of the processes are not recorded. */
+static int set_sampled_pids(Pb__TraceConfig *config, const struct pid_list *pids)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
+
+		if (p)
+			r = set_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid, pids->pids,
+					pids->n);
+	}
+	return r;
+}
+
 /* sonda-probes follows threads that are created from here on. A producer that does not support
  * pids_to_trace records only the threads that exist now. */
 int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
@@ -387,6 +429,8 @@ int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
 		r = record_config_set_tids(config, tids, n);
 	if (!r)
 		r = set_counted_pids(config, pids);
+	if (!r)
+		r = set_sampled_pids(config, pids);
 	if (!r) {
 		source = config_find_ftrace(config);
 		f = source ? source->ftrace_config : NULL;

@@ -30,6 +30,7 @@ const char record_usage[] =
 	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
+	"      --cpu-stacks[=HZ]  call stacks of what runs, HZ (default 99) times a second on each CPU\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
@@ -86,6 +87,7 @@ enum {
 	OPT_GRAPH_FILTER,
 	OPT_GRAPH_DEPTH,
 	OPT_KSYMS,
+	OPT_STACKS,
 	OPT_APP,
 	OPT_SUBBUF,
 	OPT_CLOCK,
@@ -117,6 +119,7 @@ static const struct option long_options[] = {
 	{"function-filter", required_argument, NULL, OPT_GRAPH_FILTER},
 	{"function-depth", required_argument, NULL, OPT_GRAPH_DEPTH},
 	{"ksyms", no_argument, NULL, OPT_KSYMS},
+	{"cpu-stacks", optional_argument, NULL, OPT_STACKS},
 	{"app", required_argument, NULL, OPT_APP},
 	{"pid", required_argument, NULL, 'p'},
 	{"all", no_argument, NULL, 'a'},
@@ -242,6 +245,16 @@ static int take_graph(struct record_options *o)
 	return optarg ? arg_list_add(&o->graph_roots, optarg) : 0;
 }
 
+static int take_stacks(struct record_options *o, struct err_text *e)
+{
+	int r = 0;
+
+	o->stack_hz = DEFAULT_STACK_HZ;
+	if (optarg)
+		r = option_number("--cpu-stacks", optarg, &o->stack_hz, e);
+	return r || o->stack_hz ? r : err_set(e, -EINVAL, "--cpu-stacks=0: not a frequency");
+}
+
 static int take_cpus(struct record_options *o, struct err_text *e)
 {
 	int r = cpu_list_add(&o->cpus, optarg);
@@ -304,6 +317,8 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	case OPT_KSYMS:
 		o->ksyms = true;
 		return 0;
+	case OPT_STACKS:
+		return take_stacks(o, e);
 	case OPT_APP:
 		return arg_list_add(&o->apps, optarg);
 	case 'p':

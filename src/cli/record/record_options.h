@@ -38,6 +38,9 @@ struct kprobe_option {
 	bool on_return;
 };
 
+#define DEFAULT_STACK_HZ                                                                           \
+	99 /* not a divisor of the timers of programs, which run at round frequencies */
+
 struct record_options {
 	bool help; /* help was requested; nothing else is set then */
 
@@ -61,6 +64,7 @@ struct record_options {
 	struct arg_list graph_filters; /* functions to record; none: all */
 	uint32_t graph_depth; /* 0: without limit */
 	bool ksyms;
+	uint32_t stack_hz; /* call stacks of each CPU a second; 0: none */
 	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
 
 	/* of whom, */
@@ -104,7 +108,7 @@ static inline bool record_options_kernel(const struct record_options *o)
 /* Returns true if the command line names anything to record, besides the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
-	return record_options_kernel(o) || o->apps.n;
+	return record_options_kernel(o) || o->apps.n || o->stack_hz;
 }
 
 /* Returns the first of the options for the kernel's rings that is given, or NULL. */

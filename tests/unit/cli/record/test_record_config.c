@@ -369,6 +369,21 @@ TEST(test_presets_bring_data_sources)
 	free(text);
 }
 
+TEST(call_stacks_have_their_frequency_and_processes)
+{
+	char *text = text_of_config(ARGS("--cpu-stacks", "sched"));
+
+	assert_non_null(strstr(text, "frequency: 99\n"));
+	assert_non_null(strstr(text, "user_frames: UNWIND_FRAME_POINTER\n"));
+	free(text);
+	text = text_of_config(ARGS("--cpu-stacks=1000"));
+	assert_non_null(strstr(text, "frequency: 1000\n"));
+	free(text);
+	check_sources(ARGS("--cpu-stacks"),
+		      "linux.process_stats linux.system_info linux.perf");
+	check_sources(ARGS("stacks"), "linux.perf linux.process_stats linux.system_info");
+}
+
 TEST(test_a_preset_is_taken_back)
 {
 	check_sources(ARGS("runq", "meminfo", "!runq"),

@@ -313,6 +313,8 @@ TEST(test_refused)
 		{"sched -a -p 1", "-a and -p cannot be combined"},
 		{"sched --clock tai", "boot or mono_raw"},
 		{"sched --subbuf 0", "--subbuf 0: the size of a buffer must not be 0"},
+		{"--cpu-stacks=0", "--cpu-stacks"},
+		{"--cpu-stacks=often", "--cpu-stacks"},
 		{"sched --function-depth 2", "--function-depth needs --function-graph"},
 		{"sched --function-filter x", "--function-filter needs --function-graph"},
 		{"--function-graph --function-depth 0", "not a number greater than 0"},
