@@ -29,7 +29,8 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_TRACK_DESCRIPTOR ||
 	       field == PB_TRACE_PACKET_THREAD_DESCRIPTOR ||
 	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR || field == PB_TRACE_PACKET_BATTERY ||
-	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
+	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_PERF_SAMPLE ||
+	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
 static void release_packet(struct import *im, struct machine *m, const struct queued_event *e)
@@ -61,6 +62,9 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 		break;
 	case PB_TRACE_PACKET_BATTERY:
 		rows_battery(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_PERF_SAMPLE:
+		rows_perf_sample(im, m, e->ts, &p, e->b);
 		break;
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
@@ -170,6 +174,7 @@ static void import_deinit(struct import *im)
 	proto_fields_deinit(im);
 	remembered_deinit(im);
 	late_tracks_deinit(im);
+	stacks_imported_deinit(im);
 	free(im->labels);
 	free(im->args.args);
 	free(im->list.args);

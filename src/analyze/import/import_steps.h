@@ -50,6 +50,11 @@ int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t 
 void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *battery);
 void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *trigger);
 
+/* stack_rows.c: a sample of linux.perf. state: of its sequence, or NULL_U32. */
+void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+		      uint32_t state);
+void stacks_imported_deinit(struct import *im);
+
 /* sched_rows.c: the scheduler's events. prev_state is the kernel's word. */
 struct sched_switch {
 	int32_t prev_tid, prev_prio, next_tid, next_prio;

@@ -81,6 +81,7 @@ struct event_value;
 struct proto_field;
 struct remembered;
 struct late_track;
+struct stack_node;
 
 /* The uuid by which a program described a thread or process. */
 struct seen_uuid {
@@ -131,6 +132,7 @@ struct import {
 	struct remembered *remembered; /* owned hash: what rules keep */
 	uint32_t n_remembered[16]; /* by kind */
 	struct late_track *late; /* owned hash: tracks that are made at the end */
+	struct stack_node *stack_nodes; /* owned hash: of call stacks */
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
 };

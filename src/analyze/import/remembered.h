@@ -15,6 +15,7 @@ enum remembered_kind {
 	REMEMBER_MARKER_LAST, /* by track: time of the last one */
 	REMEMBER_DISK, /* by name and field: the last value */
 	REMEMBER_DISK_SEEN, /* by name: number of samples */
+	REMEMBER_PERF_SESSION, /* by sequence: row of perf_session + 1 */
 	REMEMBERED_KINDS
 };
 

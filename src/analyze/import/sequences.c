@@ -187,12 +187,15 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 		s->state = number;
 	}
 	state->event_defaults = (struct pb_field){.id = 0};
+	state->perf_defaults = (struct pb_field){.id = 0};
 	state->default_clock = 0;
 	state->has_default_track = false;
 	pb_dec_init(&d, f->data, f->len);
 	while (pb_dec_next(&d, &part)) {
 		if (part.id == PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID)
 			state->default_clock = (uint32_t)part.u64;
+		if (part.id == PB_TRACE_PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS && part.data)
+			state->perf_defaults = part;
 		if (part.id != PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS || !part.data)
 			continue;
 		state->event_defaults = part;
@@ -269,6 +272,11 @@ uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, u
 	struct interned_entry *e = find(sequences_base(q, state), table, iid);
 
 	return e ? e->string : NULL_U32;
+}
+
+bool sequences_has(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid)
+{
+	return find(sequences_base(q, state), table, iid) != NULL;
 }
 
 bool sequences_message(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid,

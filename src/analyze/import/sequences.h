@@ -29,6 +29,7 @@ struct sequence_state {
 	struct interned_entry *interned; /* owned hash: table and iid to an entry */
 	struct running_sum *sums; /* owned hash: of incremental counters, by track */
 	struct pb_field event_defaults; /* TrackEventDefaults; id 0: none */
+	struct pb_field perf_defaults; /* PerfSampleDefaults; id 0: none */
 	uint32_t default_clock; /* timestamp_clock_id; 0: none */
 	uint64_t default_track;
 	bool has_default_track;
@@ -78,6 +79,8 @@ struct sequence_state *sequences_base(struct sequences *q, uint32_t number);
 double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v);
 /* Returns the string of an entry, or NULL_U32. table: the field number in InternedData. */
 uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid);
+/* Returns true if there is such an entry. */
+bool sequences_has(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid);
 /* Returns true and the entry's message. Counts an unknown iid. */
 bool sequences_message(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid,
 		       struct pb_field *ret);

@@ -46,7 +46,7 @@ struct report {
  * shown if none is named. */
 #define REPORT_ROWS(row)                                                                           \
 	row(overview) row(cpu) row(sched) row(latency) row(wakeups) row(why) row(timeline)         \
-		row(syscalls) row(io) row(irq) row(mem) row(net) row(counters) row(slices)         \
+		row(functions) row(syscalls) row(io) row(irq) row(mem) row(net) row(counters) row(slices)         \
 			row(loss)
 
 #define REPORT_DECLARE(name) extern const struct report report_##name;

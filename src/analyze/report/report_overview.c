@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sonda report: one screen. Each part names the report that says more. */
 #include "analyze/report/counters_sql.h"
+#include "analyze/report/functions_sql.h"
 #include "analyze/report/io_sql.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
@@ -38,6 +39,10 @@ static const struct report_section sections[] = {
 	 .sql = "WITH t AS (SELECT utid, sum(time) AS run FROM used WHERE utid IN chosen GROUP BY "
 		"utid) SELECT " SQL_WHO ", run AS run_ns, 100.0 * run / (:to - :from) AS cpu_pct "
 		"FROM t" SQL_WHO_FROM "ORDER BY run DESC LIMIT min(:top, 5)"},
+	{.title = "Functions",
+	 .note = "in which samples found the CPUs",
+	 .more = "functions",
+	 .sql = SQL_FUNCTIONS "LIMIT min(:top, 3)"},
 	{.title = "Waited",
 	 .note = "for a CPU (runnable), for something else in the kernel (blocked)",
 	 .more = "why",

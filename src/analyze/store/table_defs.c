@@ -419,6 +419,50 @@ static const struct column_def cpu_columns[] = {
 	[CPU_ARGS] = {"arg_set_id", COLUMN_U32, 0, NULL},
 };
 
+static const struct column_def perf_session_columns[] = {
+	[PERF_SESSION_ID] = {"id", COLUMN_ID, 0, NULL},
+	[PERF_SESSION_CMDLINE] = {"cmdline", COLUMN_STRING, 0, NULL},
+	[PERF_SESSION_PERF_SESSION_ID] = {"perf_session_id", COLUMN_ID, 0, NULL},
+};
+
+static const struct column_def perf_sample_columns[] = {
+	[PERF_SAMPLE_ID] = {"id", COLUMN_ID, 0, NULL},
+	[PERF_SAMPLE_TS] = {"ts", COLUMN_TS, 0, NULL},
+	[PERF_SAMPLE_UTID] = {"utid", COLUMN_U32, 0, NULL},
+	[PERF_SAMPLE_CPU] = {"cpu", COLUMN_U32, 0, NULL},
+	[PERF_SAMPLE_CPU_MODE] = {"cpu_mode", COLUMN_STRING, 0, NULL},
+	[PERF_SAMPLE_CALLSITE] = {"callsite_id", COLUMN_U32, 0, NULL},
+	[PERF_SAMPLE_UNWIND_ERROR] = {"unwind_error", COLUMN_STRING, 0, NULL},
+	[PERF_SAMPLE_SESSION] = {"perf_session_id", COLUMN_U32, 0, NULL},
+};
+
+static const struct column_def stack_callsite_columns[] = {
+	[STACK_CALLSITE_ID] = {"id", COLUMN_ID, 0, NULL},
+	[STACK_CALLSITE_DEPTH] = {"depth", COLUMN_U32, 0, NULL},
+	[STACK_CALLSITE_PARENT] = {"parent_id", COLUMN_U32, 0, NULL},
+	[STACK_CALLSITE_FRAME] = {"frame_id", COLUMN_U32, 0, NULL},
+};
+
+static const struct column_def stack_frame_columns[] = {
+	[STACK_FRAME_ID] = {"id", COLUMN_ID, 0, NULL},
+	[STACK_FRAME_NAME] = {"name", COLUMN_STRING, 0, NULL},
+	[STACK_FRAME_MAPPING] = {"mapping", COLUMN_U32, 0, NULL},
+	[STACK_FRAME_REL_PC] = {"rel_pc", COLUMN_I64, 0, NULL},
+	[STACK_FRAME_SYMBOL_SET] = {"symbol_set_id", COLUMN_U32, 0, NULL},
+	[STACK_FRAME_DEOBFUSCATED] = {"deobfuscated_name", COLUMN_STRING, 0, NULL},
+};
+
+static const struct column_def stack_mapping_columns[] = {
+	[STACK_MAPPING_ID] = {"id", COLUMN_ID, 0, NULL},
+	[STACK_MAPPING_BUILD_ID] = {"build_id", COLUMN_STRING, 0, NULL},
+	[STACK_MAPPING_EXACT_OFFSET] = {"exact_offset", COLUMN_I64, 0, NULL},
+	[STACK_MAPPING_START_OFFSET] = {"start_offset", COLUMN_I64, 0, NULL},
+	[STACK_MAPPING_START] = {"start", COLUMN_I64, 0, NULL},
+	[STACK_MAPPING_END] = {"end", COLUMN_I64, 0, NULL},
+	[STACK_MAPPING_LOAD_BIAS] = {"load_bias", COLUMN_I64, 0, NULL},
+	[STACK_MAPPING_NAME] = {"name", COLUMN_STRING, 0, NULL},
+};
+
 static const struct column_def stats_columns[] = {
 	[STATS_NAME] = {"name", COLUMN_STRING, 0, NULL},
 	[STATS_IDX] = {"idx", COLUMN_I64, 0, NULL},
@@ -460,6 +504,11 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_CLOCK_SNAPSHOT] = DEF("clock_snapshot", clock_columns, 0),
 	[TABLE_MACHINE] = DEF("machine", machine_columns, 0),
 	[TABLE_CPU] = DEF("cpu", cpu_columns, 0),
+	[TABLE_PERF_SESSION] = DEF("perf_session", perf_session_columns, 0),
+	[TABLE_PERF_SAMPLE] = DEF("perf_sample", perf_sample_columns, PERF_SAMPLE_TS),
+	[TABLE_STACK_CALLSITE] = DEF("stack_profile_callsite", stack_callsite_columns, 0),
+	[TABLE_STACK_FRAME] = DEF("stack_profile_frame", stack_frame_columns, 0),
+	[TABLE_STACK_MAPPING] = DEF("stack_profile_mapping", stack_mapping_columns, 0),
 	[TABLE_STATS] = DEF("stats", stats_columns, 0),
 	[TABLE_TRACE_BOUNDS] = DEF("trace_bounds", bounds_columns, 0),
 };

@@ -23,9 +23,9 @@ static const char usage[] =
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
 	"      --csv            a folder with a CSV file for each table\n"
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
-	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), or sched (time "
+	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), sched (time "
 	"by\n"
-	"                       thread and state)\n\n"
+	"                       thread and state), or stacks (samples of call stacks)\n\n"
 	"  -o, --out FILE     the output; - is the standard output (JSON and folded stacks); "
 	"default: the\n"
 	"                     trace's name with .json, .csv, .sqlite or .folded\n"
@@ -60,6 +60,7 @@ static const struct form form_json = {.suffix = "json", .text = export_json};
 static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
 static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
 static const struct form form_slices = {.suffix = "folded", .text = export_folded_slices};
+static const struct form form_stacks = {.suffix = "folded", .text = export_folded_stacks};
 static const struct form form_sched = {.suffix = "folded", .text = export_folded_sched};
 
 struct export_options {
@@ -75,7 +76,8 @@ struct export_options {
 static int take_form(const struct form *form, struct export_options *o, struct err_text *e)
 {
 	if (!form)
-		return err_set(e, -EINVAL, "--folded takes slices or sched, not %.80s", optarg);
+		return err_set(e, -EINVAL, "--folded takes slices, sched or stacks, not %.80s",
+			       optarg);
 	if (o->form)
 		return err_set(e, -EINVAL, "one form at a time");
 	o->form = form;
@@ -94,9 +96,10 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	case 's':
 		return take_form(&form_sqlite, o, e);
 	case 'f':
-		return take_form(!strcmp(optarg, "slices")  ? &form_slices
-				 : !strcmp(optarg, "sched") ? &form_sched
-							    : NULL,
+		return take_form(!strcmp(optarg, "slices")   ? &form_slices
+				 : !strcmp(optarg, "sched")  ? &form_sched
+				 : !strcmp(optarg, "stacks") ? &form_stacks
+							     : NULL,
 				 o, e);
 	case 'o':
 		o->out = optarg;

@@ -13,6 +13,7 @@
 int export_json(sqlite3 *db,
 		FILE *to); /* Chrome's JSON, as about:tracing and the Perfetto UI read it */
 int export_folded_slices(sqlite3 *db, FILE *to); /* "process;thread;slice;slice ns" */
+int export_folded_stacks(sqlite3 *db, FILE *to); /* "process;thread;function;function samples" */
 int export_folded_sched(sqlite3 *db, FILE *to); /* "process;thread;state ns" */
 
 struct out_path;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks, as flamegraph.pl and speedscope read them: "frame;frame;frame NUMBER", here nanoseconds. */
+/* Folded stacks, as flamegraph.pl and speedscope read them: "frame;frame;frame NUMBER", here nanoseconds,
+ * or samples. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -180,5 +181,95 @@ int export_folded_sched(sqlite3 *db, FILE *to)
 	}
 	sqlite3_finalize(st);
 	strbuf_deinit(&b);
+	return r == SQLITE_DONE ? SQLITE_OK : r;
+}
+
+/* ---- samples of call stacks ---- */
+
+struct call_site {
+	int64_t parent; /* -1: none */
+	char *name; /* owned */
+};
+
+struct call_sites {
+	struct call_site *of; /* owned; by id */
+	size_t n, cap;
+};
+
+static void call_sites_deinit(struct call_sites *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->of[i].name);
+	free(c->of);
+}
+
+/* The ids count from 0, and a parent has a lower one. */
+static int read_sites(sqlite3 *db, struct call_sites *c)
+{
+	sqlite3_stmt *st;
+	int r = sqlite3_prepare_v2(
+		db,
+		"select coalesce(c.parent_id, -1), coalesce(f.name, '[' || replace(m.name, "
+		"rtrim(m.name, replace(m.name, '/', '')), '') || ']') from "
+		"stack_profile_callsite c join stack_profile_frame f on f.id = c.frame_id join "
+		"stack_profile_mapping m on m.id = f.mapping order by c.id",
+		-1, &st, NULL);
+
+	while (r == SQLITE_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 1);
+		struct call_site site = {.parent = sqlite3_column_int64(st, 0),
+					 .name = strdup(name ? name : "")};
+
+		if (!site.name || array_reserve(&c->of, &c->cap, c->n + 1, sizeof(*c->of)) < 0) {
+			free(site.name);
+			r = SQLITE_NOMEM;
+			break;
+		}
+		c->of[c->n++] = site;
+		r = SQLITE_OK;
+	}
+	sqlite3_finalize(st);
+	return r == SQLITE_DONE ? SQLITE_OK : r;
+}
+
+static void add_stack(struct strbuf *b, const struct call_sites *c, int64_t site)
+{
+	int64_t path[MAX_DEPTH];
+	size_t n = 0;
+
+	for (; site >= 0 && (size_t)site < c->n && n < MAX_DEPTH; site = c->of[site].parent)
+		path[n++] = site;
+	while (n)
+		add_frame(b, c->of[path[--n]].name, false);
+}
+
+int export_folded_stacks(sqlite3 *db, FILE *to)
+{
+	struct call_sites sites = {0};
+	struct strbuf b = {0};
+	sqlite3_stmt *st = NULL;
+	int r = read_sites(db, &sites);
+
+	if (r == SQLITE_OK)
+		r = sqlite3_prepare_v2(
+			db,
+			"select coalesce(p.name, t.name, 'thread ' || t.tid), "
+			"coalesce(t.name, 'thread') || ' ' || t.tid, s.callsite_id, "
+			"count(*) from perf_sample s join thread t using (utid) left "
+			"join process p using (upid) where s.callsite_id is not null "
+			"group by s.utid, s.callsite_id order by 1, 2, 3",
+			-1, &st, NULL);
+	while (r == SQLITE_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
+		strbuf_clear(&b);
+		for (int i = 0; i < 2; i++)
+			add_frame(&b, (const char *)sqlite3_column_text(st, i), i == 0);
+		add_stack(&b, &sites, sqlite3_column_int64(st, 2));
+		fprintf(to, "%s %" PRId64 "\n", b.s ? b.s : "",
+			(int64_t)sqlite3_column_int64(st, 3));
+		r = SQLITE_OK;
+	}
+	sqlite3_finalize(st);
+	strbuf_deinit(&b);
+	call_sites_deinit(&sites);
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }

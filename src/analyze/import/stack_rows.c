@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of linux.perf: a row of perf_sample each, with the rows of its call stack, and a value of the counter
+ * that made it. Equal frames and call sites have one row; a mapping has one for each of its numbers:
+ *
+ *	interned number of a state   ->  row      so that each is decoded once
+ *	contents                     ->  row
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
+#include "analyze/import/tracks.h"
+#include "base/core/hash_table.h"
+#include "gen/fields.h"
+
+enum node_kind {
+	NODE_CALLSTACK, /* of a state: its innermost call site */
+	NODE_INTERNED_FRAME, /* of a state */
+	NODE_INTERNED_MAPPING, /* of a state */
+	NODE_CALLSITE,
+	NODE_FRAME,
+};
+
+struct stack_key {
+	uint64_t kind;
+	uint64_t of[7];
+};
+
+struct stack_node {
+	struct stack_key key;
+	uint32_t row;
+	UT_hash_handle hh;
+};
+
+void stacks_imported_deinit(struct import *im)
+{
+	struct stack_node *n, *next;
+
+	HASH_ITER (hh, im->stack_nodes, n, next) {
+		HASH_DEL(im->stack_nodes, n);
+		free(n);
+	}
+}
+
+/* Returns NULL_U32 if there is none. */
+static uint32_t find(struct import *im, const struct stack_key *key)
+{
+	struct stack_node *n;
+
+	HASH_FIND(hh, im->stack_nodes, key, sizeof(*key), n);
+	return n ? n->row : NULL_U32;
+}
+
+static uint32_t add(struct import *im, const struct stack_key *key, uint32_t row)
+{
+	struct stack_node *n =
+		budget_take(&im->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
+
+	if (n) {
+		n->key = *key;
+		n->row = row;
+		HASH_ADD(hh, im->stack_nodes, key, sizeof(n->key), n);
+		if (n->hh.tbl)
+			return row;
+		free(n);
+	}
+	im->store->budget.error = im->store->budget.error ? im->store->budget.error : -ENOMEM;
+	return row;
+}
+
+static void count(struct import *im, enum stat_number stat)
+{
+	stats_add(im->store, stat, STAT_NO_INDEX, 1);
+}
+
+/* ---- mappings ---- */
+
+struct mapping {
+	uint64_t build_id, exact_offset, start_offset, start, end, load_bias;
+	uint32_t name;
+};
+
+/* Joins the parts of a path with '/', at its beginning, too. */
+static void add_part(struct strbuf *path, const char *part)
+{
+	if (*part && *part != '/')
+		strbuf_putc(path, '/');
+	strbuf_puts(path, part);
+}
+
+static uint32_t hex(struct import *im, uint32_t string)
+{
+	const struct interned_string *bytes = &im->store->strings.of[string];
+	struct strbuf text = {0};
+	uint32_t id;
+
+	for (uint32_t i = 0; i < bytes->len; i++)
+		strbuf_printf(&text, "%02x", (uint8_t)bytes->s[i]);
+	id = strings_intern(&im->store->strings, text.s, text.len);
+	strbuf_deinit(&text);
+	return id;
+}
+
+/* Returns false if the build id is not known. */
+static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
+			 const struct pb_field *message, struct mapping *ret)
+{
+	struct strbuf path = {0};
+	bool ends = false;
+	struct pb_field f;
+	struct pb_dec d;
+	uint32_t string;
+
+	*ret = (struct mapping){.build_id = 0};
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		switch (f.id) {
+		case PB_MAPPING_BUILD_ID:
+			ret->build_id = f.u64;
+			break;
+		case PB_MAPPING_EXACT_OFFSET:
+			ret->exact_offset = f.u64;
+			break;
+		case PB_MAPPING_START_OFFSET:
+			ret->start_offset = f.u64;
+			break;
+		case PB_MAPPING_START:
+			ret->start = f.u64;
+			break;
+		case PB_MAPPING_END:
+			ret->end = f.u64;
+			break;
+		case PB_MAPPING_LOAD_BIAS:
+			ret->load_bias = f.u64;
+			break;
+		case PB_MAPPING_PATH_STRING_IDS:
+			string = sequences_string(&m->sequences, state,
+						  PB_INTERNED_DATA_MAPPING_PATHS, f.u64);
+			if (string == NULL_U32 && !ends)
+				count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+			ends |= string == NULL_U32;
+			if (!ends)
+				add_part(&path, strings_get(&im->store->strings, string));
+			break;
+		}
+	}
+	ret->name = strings_intern(&im->store->strings, path.s, path.len);
+	strbuf_deinit(&path);
+	string = ret->build_id ? sequences_string(&m->sequences, state, PB_INTERNED_DATA_BUILD_IDS,
+						  ret->build_id)
+			       : 0;
+	if (string == NULL_U32)
+		count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+	else
+		ret->build_id = hex(im, string);
+	return string != NULL_U32;
+}
+
+static uint32_t mapping_row(struct import *im, const struct mapping *m)
+{
+	struct table *t = import_table(im, TABLE_STACK_MAPPING);
+	uint32_t row = table_append(t);
+
+	table_set_u32(t, STACK_MAPPING_BUILD_ID, row, (uint32_t)m->build_id);
+	table_set_i64(t, STACK_MAPPING_EXACT_OFFSET, row, (int64_t)m->exact_offset);
+	table_set_i64(t, STACK_MAPPING_START_OFFSET, row, (int64_t)m->start_offset);
+	table_set_i64(t, STACK_MAPPING_START, row, (int64_t)m->start);
+	table_set_i64(t, STACK_MAPPING_END, row, (int64_t)m->end);
+	table_set_i64(t, STACK_MAPPING_LOAD_BIAS, row, (int64_t)m->load_bias);
+	table_set_u32(t, STACK_MAPPING_NAME, row, m->name);
+	return row;
+}
+
+static struct stack_key interned_key(struct machine *m, enum node_kind kind, uint32_t state,
+				     uint64_t iid)
+{
+	return (struct stack_key){kind, {m->row, sequences_state(&m->sequences, state)->base, iid}};
+}
+
+/* Returns true and the message of an interned number, or counts it. */
+static bool interned(struct import *im, struct machine *m, uint32_t state, uint32_t table,
+		     uint64_t iid, enum stat_number missing, struct pb_field *ret)
+{
+	if (sequences_has(&m->sequences, state, table, iid))
+		return sequences_message(&m->sequences, state, table, iid, ret);
+	count(im, missing);
+	return false;
+}
+
+static uint32_t interned_mapping(struct import *im, struct machine *m, uint32_t state, uint64_t iid)
+{
+	const struct stack_key key = interned_key(m, NODE_INTERNED_MAPPING, state, iid);
+	uint32_t row = find(im, &key);
+	struct mapping mapping;
+	struct pb_field f;
+
+	if (row != NULL_U32)
+		return row;
+	if (!interned(im, m, state, PB_INTERNED_DATA_MAPPINGS, iid,
+		      STAT_STACKPROFILE_INVALID_MAPPING_ID, &f) ||
+	    !read_mapping(im, m, state, &f, &mapping))
+		return NULL_U32;
+	return add(im, &key, mapping_row(im, &mapping));
+}
+
+/* ---- frames and call sites ---- */
+
+static uint32_t frame_row(struct import *im, uint32_t mapping, uint64_t rel_pc, uint32_t name)
+{
+	const struct stack_key key = {NODE_FRAME, {mapping, rel_pc, name}};
+	struct table *t = import_table(im, TABLE_STACK_FRAME);
+	uint32_t row = find(im, &key);
+
+	if (row != NULL_U32)
+		return row;
+	row = table_append(t);
+	table_set_u32(t, STACK_FRAME_NAME, row, name);
+	table_set_u32(t, STACK_FRAME_MAPPING, row, mapping);
+	table_set_i64(t, STACK_FRAME_REL_PC, row, (int64_t)rel_pc);
+	table_set_u32(t, STACK_FRAME_SYMBOL_SET, row, NULL_U32);
+	table_set_u32(t, STACK_FRAME_DEOBFUSCATED, row, NULL_U32);
+	return add(im, &key, row);
+}
+
+static uint32_t interned_frame(struct import *im, struct machine *m, uint32_t state, uint64_t iid)
+{
+	const struct stack_key key = interned_key(m, NODE_INTERNED_FRAME, state, iid);
+	uint64_t name = 0, mapping = 0, rel_pc = 0;
+	uint32_t row = find(im, &key), string = NULL_U32;
+	struct pb_field message, f;
+	struct pb_dec d;
+
+	if (row != NULL_U32)
+		return row;
+	if (!interned(im, m, state, PB_INTERNED_DATA_FRAMES, iid,
+		      STAT_STACKPROFILE_INVALID_FRAME_ID, &message))
+		return NULL_U32;
+	pb_dec_init(&d, message.data, message.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FRAME_FUNCTION_NAME_ID)
+			name = f.u64;
+		else if (f.id == PB_FRAME_MAPPING_ID)
+			mapping = f.u64;
+		else if (f.id == PB_FRAME_REL_PC)
+			rel_pc = f.u64;
+	}
+	row = interned_mapping(im, m, state, mapping);
+	if (row == NULL_U32)
+		return NULL_U32;
+	if (name) {
+		string = sequences_string(&m->sequences, state, PB_INTERNED_DATA_FUNCTION_NAMES,
+					  name);
+		if (string == NULL_U32) {
+			count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+			return NULL_U32;
+		}
+	}
+	return add(im, &key, frame_row(im, row, rel_pc, string));
+}
+
+static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame, uint32_t depth)
+{
+	const struct stack_key key = {NODE_CALLSITE, {parent, frame}};
+	struct table *t = import_table(im, TABLE_STACK_CALLSITE);
+	uint32_t row = find(im, &key);
+
+	if (row != NULL_U32)
+		return row;
+	row = table_append(t);
+	table_set_u32(t, STACK_CALLSITE_DEPTH, row, depth);
+	table_set_u32(t, STACK_CALLSITE_PARENT, row, parent);
+	table_set_u32(t, STACK_CALLSITE_FRAME, row, frame);
+	return add(im, &key, row);
+}
+
+/* Returns the innermost call site, or NULL_U32. */
+static uint32_t interned_callstack(struct import *im, struct machine *m, uint32_t state,
+				   uint64_t iid)
+{
+	const struct stack_key key = interned_key(m, NODE_CALLSTACK, state, iid);
+	uint32_t site = find(im, &key), depth = 0;
+	struct pb_field message, f;
+	struct pb_dec d;
+
+	if (site != NULL_U32 || !interned(im, m, state, PB_INTERNED_DATA_CALLSTACKS, iid,
+					  STAT_STACKPROFILE_INVALID_CALLSTACK_ID, &message))
+		return site;
+	pb_dec_init(&d, message.data, message.len);
+	while (pb_dec_next(&d, &f)) {
+		uint32_t frame;
+
+		if (f.id != PB_CALLSTACK_FRAME_IDS || f.data)
+			continue;
+		frame = interned_frame(im, m, state, f.u64);
+		if (frame == NULL_U32)
+			return NULL_U32;
+		site = callsite_row(im, site, frame, depth++);
+	}
+	if (site == NULL_U32)
+		count(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
+	else
+		add(im, &key, site);
+	return site;
+}
+
+/* ---- the counter ---- */
+
+static const struct track_type perf_type = {
+	"perf_cpu_counter",
+	NULL,
+	true,
+	{{"cpu", false}, {"perf_session_id", false}, {"name", true}}};
+
+static const char *const counter_names[] = {
+	[1] = "cpu-clock",
+	"page-faults",
+	"task-clock",
+	"context-switches",
+	"cpu-migrations",
+	"minor-faults",
+	"major-faults",
+	"alignment-faults",
+	"emulation-faults",
+	"cpu-cycles",
+	"instructions",
+	"cache-references",
+	"cache-misses",
+	"branch-instructions",
+	"branch-misses",
+	"bus-cycles",
+	"stalled-cycles-frontend",
+	"stalled-cycles-backend",
+	"ref-cycles",
+	[20] = "dummy",
+};
+
+enum { TIMEBASE_TRACEPOINT = 3, TIMEBASE_COUNTER = 4, TIMEBASE_NAME = 10, TRACEPOINT_NAME = 1 };
+
+static uint32_t counter_name(struct import *im, const struct pb_field *timebase)
+{
+	struct strings *s = &im->store->strings;
+	uint32_t event = NULL_U32;
+	struct pb_field f, g;
+	struct pb_dec d, e;
+
+	pb_dec_init(&d, timebase->data, timebase->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == TIMEBASE_NAME && f.data)
+			return strings_intern(s, f.data, f.len);
+		if (f.id == TIMEBASE_COUNTER && f.u64 && f.u64 < ARRAY_SIZE(counter_names))
+			event = strings_intern_z(s, counter_names[f.u64]);
+		if (f.id != TIMEBASE_TRACEPOINT || !f.data)
+			continue;
+		pb_dec_init(&e, f.data, f.len);
+		while (pb_dec_next(&e, &g))
+			if (g.id == TRACEPOINT_NAME && g.data)
+				event = strings_intern(s, g.data, g.len);
+	}
+	return event;
+}
+
+static uint32_t name_of(struct import *im, struct machine *m, uint32_t state)
+{
+	const struct pb_field *defaults = &sequences_state(&m->sequences, state)->perf_defaults;
+	uint32_t name = NULL_U32;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, defaults->data, defaults->data ? defaults->len : 0);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PERF_SAMPLE_DEFAULTS_TIMEBASE && f.data)
+			name = counter_name(im, &f);
+	return name != NULL_U32 ? name : strings_intern_z(&im->store->strings, "cpu-clock");
+}
+
+static uint32_t session_row(struct import *im, struct machine *m, uint32_t sequence)
+{
+	int64_t *known = import_remembered(im, m, REMEMBER_PERF_SESSION, sequence);
+	struct table *t = import_table(im, TABLE_PERF_SESSION);
+	uint32_t row;
+
+	if (known && *known)
+		return (uint32_t)*known - 1;
+	row = table_append(t);
+	table_set_u32(t, PERF_SESSION_CMDLINE, row, NULL_U32);
+	if (known)
+		*known = (int64_t)row + 1;
+	return row;
+}
+
+static void add_count(struct import *im, struct machine *m, int64_t ts, uint32_t state,
+		      uint32_t cpu, uint32_t session, uint64_t n)
+{
+	uint32_t name = name_of(im, m, state);
+	const int64_t values[] = {cpu, session, name};
+	uint32_t track = tracks_get(im, m, &perf_type, name, values);
+	struct table *t = import_table(im, TABLE_TRACK);
+
+	if (table_u32(t, TRACK_SOURCE_ARGS, track) == NULL_U32) {
+		arg_builder_int(im->store, &im->args, "is_timebase", ARG_BOOL, 1);
+		table_set_u32(t, TRACK_SOURCE_ARGS, track, arg_sets_add(im->store, &im->args));
+	}
+	rows_counter(im, ts, track, (double)n, NULL_U32);
+}
+
+/* ---- samples ---- */
+
+struct sample {
+	uint32_t cpu;
+	int64_t pid, tid;
+	uint64_t callstack, count, lost, mode, error, skipped;
+	bool has_callstack, has_count, has_lost, has_mode, has_error, is_skipped, has_event;
+};
+
+static void read_sample(const struct pb_field *message, struct sample *s)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		switch (f.id) {
+		case PB_PERF_SAMPLE_CPU:
+			s->cpu = (uint32_t)f.u64;
+			break;
+		case PB_PERF_SAMPLE_PID:
+			s->pid = (uint32_t)f.u64;
+			break;
+		case PB_PERF_SAMPLE_TID:
+			s->tid = (uint32_t)f.u64;
+			break;
+		case PB_PERF_SAMPLE_CALLSTACK_IID:
+			s->callstack = f.u64;
+			s->has_callstack = true;
+			break;
+		case PB_PERF_SAMPLE_CPU_MODE:
+			s->mode = f.u64;
+			s->has_mode = true;
+			break;
+		case PB_PERF_SAMPLE_TIMEBASE_COUNT:
+			s->count = f.u64;
+			s->has_count = true;
+			break;
+		case PB_PERF_SAMPLE_UNWIND_ERROR:
+			s->error = f.u64;
+			s->has_error = true;
+			break;
+		case PB_PERF_SAMPLE_KERNEL_RECORDS_LOST:
+			s->lost = f.u64;
+			s->has_lost = true;
+			break;
+		case PB_PERF_SAMPLE_SAMPLE_SKIPPED_REASON:
+			s->skipped = f.u64;
+			s->is_skipped = true;
+			break;
+		case PB_PERF_SAMPLE_PRODUCER_EVENT:
+			s->has_event = true;
+			break;
+		}
+	}
+}
+
+static uint32_t text_of(struct import *im, const char *const *names, size_t n, uint64_t v)
+{
+	return strings_intern_z(&im->store->strings, v < n && names[v] ? names[v] : names[0]);
+}
+
+static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_t session,
+		       uint32_t state, const struct sample *s)
+{
+	static const char *const modes[] = {"unknown",	  "kernel",	  "user",
+					    "hypervisor", "guest_kernel", "guest_user"};
+	static const char *const errors[] = {
+		"unknown",     "none",	      "memory_invalid",	     "unwind_info",
+		"unsupported", "invalid_map", "max_frames_exceeded", "repeated_frame",
+		"invalid_elf", "system_call", "thread_timeout",	     "thread_does_not_exist",
+		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
+	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
+	uint32_t site = interned_callstack(im, m, state, s->callstack);
+	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
+	uint32_t row = table_append(t);
+
+	table_set_ts(t, PERF_SAMPLE_TS, row, ts);
+	table_set_u32(t, PERF_SAMPLE_UTID, row, utid);
+	table_set_u32(t, PERF_SAMPLE_CPU, row, s->cpu);
+	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row, text_of(im, modes, ARRAY_SIZE(modes), s->mode));
+	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
+	table_set_u32(t, PERF_SAMPLE_UNWIND_ERROR, row,
+		      s->has_error && s->error != 1
+			      ? text_of(im, errors, ARRAY_SIZE(errors), s->error)
+			      : NULL_U32);
+	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
+	import_note_ts(im, ts);
+}
+
+void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+		      uint32_t state)
+{
+	struct sample s = {0};
+	uint32_t session;
+
+	read_sample(&p->payload, &s);
+	if (s.has_lost) {
+		stats_add(im->store, STAT_PERF_CPU_LOST_RECORDS, s.cpu, (int64_t)s.lost);
+		return;
+	}
+	if (state == NULL_U32 || s.has_event || s.cpu >= MAX_CPUS)
+		return;
+	session = session_row(im, m, p->sequence);
+	if (s.has_count)
+		add_count(im, m, ts, state, s.cpu, session, s.count);
+	if (s.is_skipped) {
+		if (s.skipped != 4) /* not in scope */
+			count(im, STAT_PERF_SAMPLES_SKIPPED);
+		if (s.skipped == 3) /* the profiler's queue was full */
+			count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
+		return;
+	}
+	if (s.has_callstack)
+		add_sample(im, m, ts, session, state, &s);
+}
