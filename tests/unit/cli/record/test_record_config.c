@@ -371,16 +371,18 @@ TEST(test_presets_bring_data_sources)
 
 TEST(call_stacks_have_their_frequency_and_processes)
 {
-	char *text = text_of_config(ARGS("--cpu-stacks", "sched"));
+	char *text;
 
+	build(ARGS("--cpu-stacks", "sched"));
+	text = text_of(&config->base);
 	assert_non_null(strstr(text, "frequency: 99\n"));
 	assert_non_null(strstr(text, "user_frames: UNWIND_FRAME_POINTER\n"));
 	free(text);
-	text = text_of_config(ARGS("--cpu-stacks=1000"));
+	build(ARGS("--cpu-stacks=1000"));
+	text = text_of(&config->base);
 	assert_non_null(strstr(text, "frequency: 1000\n"));
 	free(text);
-	check_sources(ARGS("--cpu-stacks"),
-		      "linux.process_stats linux.system_info linux.perf");
+	check_sources(ARGS("--cpu-stacks"), "linux.process_stats linux.system_info linux.perf");
 	check_sources(ARGS("stacks"), "linux.perf linux.process_stats linux.system_info");
 }
 
