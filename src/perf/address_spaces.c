@@ -7,8 +7,15 @@
 
 #include "base/core/mem.h"
 
+void address_space_clear(struct address_spaces *s, struct address_space *a)
+{
+	s->n_mappings -= a->n;
+	a->n = 0;
+}
+
 static void drop(struct address_spaces *s, struct address_space *a)
 {
+	address_space_clear(s, a);
 	HASH_DEL(s->all, a);
 	free(a->mappings);
 	free(a);
@@ -20,6 +27,14 @@ void address_spaces_deinit(struct address_spaces *s)
 
 	HASH_ITER (hh, s->all, a, next)
 		drop(s, a);
+}
+
+void address_spaces_forget(struct address_spaces *s)
+{
+	struct address_space *a, *next;
+
+	HASH_ITER (hh, s->all, a, next)
+		a->is_known = a->is_checked = false;
 }
 
 static struct address_space *find(const struct address_spaces *s, int32_t pid)
@@ -36,7 +51,7 @@ struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid)
 
 	if (a)
 		return a;
-	if (HASH_COUNT(s->all) >= ADDRESS_SPACES_MAX)
+	if (HASH_COUNT(s->all) >= ADDRESS_SPACES_MAX || s->n_mappings >= ADDRESS_SPACES_MAPPINGS_MAX)
 		address_spaces_deinit(s);
 	a = calloc(1, sizeof(*a));
 	if (!a)
@@ -77,7 +92,7 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 	struct process_mapping parts[3];
 	size_t first = first_behind(a, m->start), behind = first, n = 0;
 
-	if (a->n >= ADDRESS_SPACE_MAPPINGS_MAX ||
+	if (a->n >= ADDRESS_SPACE_MAPPINGS_MAX || s->n_mappings >= 2 * ADDRESS_SPACES_MAPPINGS_MAX ||
 	    array_reserve(&a->mappings, &a->cap, a->n + 2, sizeof(*a->mappings)) < 0)
 		return;
 	while (behind < a->n && a->mappings[behind].start < m->end)
@@ -92,10 +107,12 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 		parts[n].offset += m->end - parts[n].start;
 		parts[n++].start = m->end;
 	}
-	memmove(a->mappings + first + n, a->mappings + behind,
-		(a->n - behind) * sizeof(*a->mappings));
+	if (first + n != behind)
+		memmove(a->mappings + first + n, a->mappings + behind,
+			(a->n - behind) * sizeof(*a->mappings));
 	memcpy(a->mappings + first, parts, n * sizeof(*parts));
 	a->n = a->n - (behind - first) + n;
+	s->n_mappings = s->n_mappings - (behind - first) + n;
 }
 
 void address_spaces_exec(struct address_spaces *s, int32_t pid)
@@ -104,7 +121,7 @@ void address_spaces_exec(struct address_spaces *s, int32_t pid)
 
 	if (!a)
 		return;
-	a->n = 0;
+	address_space_clear(s, a);
 	a->is_known = true;
 	a->is_checked = false;
 }
@@ -115,7 +132,7 @@ void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child
 	struct address_space *to;
 
 	address_spaces_exit(s, child); /* an earlier process with this id */
-	if (!from || !from->is_known)
+	if (!from || !from->is_known || s->n_mappings + from->n > 2 * ADDRESS_SPACES_MAPPINGS_MAX)
 		return;
 	to = address_spaces_get(s, child);
 	from = find(s, parent); /* all may have become unknown */
@@ -125,6 +142,7 @@ void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child
 	if (from->n)
 		memcpy(to->mappings, from->mappings, from->n * sizeof(*to->mappings));
 	to->n = from->n;
+	s->n_mappings += to->n;
 	to->is_known = true;
 }
 

@@ -13,6 +13,9 @@
  */
 #define ADDRESS_SPACES_MAX 65536 /* processes; when there are more, all become unknown again */
 #define ADDRESS_SPACE_MAPPINGS_MAX 65536 /* of a process; further ones are ignored */
+/* Of all processes. When there are more, the next new process makes all unknown again; until then as many again
+ * are added, and further ones are ignored. */
+#define ADDRESS_SPACES_MAPPINGS_MAX (1u << 20)
 
 struct process_mapping {
 	uint64_t start, end;
@@ -32,6 +35,7 @@ struct address_space {
 
 struct address_spaces {
 	struct address_space *all; /* owned; by pid */
+	size_t n_mappings; /* of all */
 	struct mapped_files *files; /* borrowed */
 };
 
@@ -39,6 +43,9 @@ void address_spaces_deinit(struct address_spaces *s);
 
 /* Returns the process, which it adds as unknown if it is new; NULL: no memory. */
 struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid);
+/* Makes all unknown: changes of them were missed. */
+void address_spaces_forget(struct address_spaces *s);
+void address_space_clear(struct address_spaces *s, struct address_space *a);
 /* Adds a mapping over what was there. */
 void address_space_map(struct address_spaces *s, struct address_space *a,
 		       const struct file_mapping *m, const char *path);

@@ -18,28 +18,34 @@
 
 static char scratch[CPU_RING_RECORD_MAX];
 
-int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages)
+/* With a ring of that size. */
+static int open_sized(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t pages)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	int error;
 
-	*r = (struct cpu_ring){.fd = -1, .cpu = cpu};
+	*r = (struct cpu_ring){.fd = -1, .cpu = cpu, .size = pages * page_size};
 	attr->watermark = 1;
-	attr->wakeup_watermark = (uint32_t)(*pages * page_size / 2);
+	attr->wakeup_watermark = (uint32_t)(r->size / 2);
 	r->fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (r->fd < 0)
 		return -errno;
-	do {
-		r->size = *pages * page_size;
-		r->page = mmap(NULL, r->size + page_size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
-			       0);
-		error = errno;
-	} while (r->page == MAP_FAILED && (error == EPERM || error == ENOMEM) && (*pages /= 2) > 0);
+	r->page = mmap(NULL, r->size + page_size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
 	if (r->page != MAP_FAILED)
 		return 0;
+	error = errno == EPERM ? ENOMEM : errno; /* a limit of locked memory */
 	r->page = NULL;
 	cpu_ring_close(r);
 	return -error;
+}
+
+int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages)
+{
+	int error;
+
+	while ((error = open_sized(r, attr, cpu, *pages)) == -ENOMEM && *pages > 1)
+		*pages /= 2;
+	return error;
 }
 
 void cpu_ring_close(struct cpu_ring *r)

@@ -74,7 +74,8 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 					memcmp(f->items[f->slots[at]].path, path, len) == 0));
 	if (f->slots[slot])
 		return f->slots[slot];
-	if (array_reserve(&f->items, &f->cap, f->n + 1, sizeof(*f->items)) < 0)
+	if (f->n_bytes + len > MAPPED_FILES_BYTES_MAX ||
+	    array_reserve(&f->items, &f->cap, f->n + 1, sizeof(*f->items)) < 0)
 		return MAPPED_FILE_UNKNOWN;
 	file = &f->items[f->n];
 	*file = (struct mapped_file){.path = strndup(path, len),
@@ -85,6 +86,7 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 							       : MAPPED_FILE_UNREADABLE};
 	if (!file->path)
 		return MAPPED_FILE_UNKNOWN;
+	f->n_bytes += len;
 	f->slots[slot] = (uint32_t)f->n;
 	return (uint32_t)f->n++;
 }

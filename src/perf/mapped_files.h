@@ -6,6 +6,7 @@
 /* The files that processes of a session have mapped to execute, each once, by number. A number stays valid until
  * mapped_files_deinit. */
 #define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
+#define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; further ones, too */
 
 enum { MAPPED_FILE_KERNEL, MAPPED_FILE_UNKNOWN, MAPPED_FILES_FIRST };
 
@@ -30,6 +31,7 @@ struct mapped_file {
 struct mapped_files {
 	struct mapped_file *items; /* owned */
 	size_t n, cap;
+	size_t n_bytes; /* of paths */
 	uint32_t *slots; /* owned: numbers by path and inode; 0 is free */
 	size_t n_slots;
 };

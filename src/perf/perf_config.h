@@ -29,9 +29,15 @@ struct perf_config {
 	const Pb__PerfEventConfig *message; /* borrowed: for the scope */
 };
 
-/* tracefs: for the numbers of tracepoints; NULL: there is none. sys_root: "/sys". config is borrowed. Returns
- * 0; or -EINVAL, -ENOENT or another -errno, and sets e. */
-int perf_config_read(const Pb__PerfEventConfig *config, const char *tracefs, const char *sys_root,
+struct perf_config_places {
+	const char *tracefs; /* for the numbers of tracepoints; NULL: there is none */
+	const char *sys_root; /* "/sys" */
+	bool for_root; /* the consumer is root: see ds_consumer_is_root */
+};
+
+/* config is borrowed. Returns 0; -EACCES if only root may use what it asks for; or -EINVAL, -ENOENT or another
+ * -errno. Sets e on failure. */
+int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_places *places,
 		     struct perf_config *ret, struct err_text *e);
 
 /* Returns true if the config asks for samples of the process. cmdline: its command line, arguments separated

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New frames are those from s->named on. For each, its file is read first, then names are asked for, up to
- * FILE_NAMES_MAX of one file in a request. A request for names has the number of its list of frames, a request
- * for a file that of the file.
+ * New frames are those from s->named on. Their files are read first, then names are asked for, up to
+ * FILE_NAMES_MAX of one file in a request. The id of a request for names is its number in s->asked, that of a
+ * request for a file the number of the file.
  */
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "perf/perf_session.h"
-
-#define IS_FILE (1ull << 32)
 
 static struct mapped_file *file_of(const struct perf_session *s, size_t frame)
 {
@@ -41,7 +39,7 @@ static bool ask_file(struct perf_session *s, const struct stack_mapping *m)
 	struct file_mapping where = {.inode = f->inode};
 	int32_t pid = process_with(s, m, &where);
 
-	if (!file_reader_ask_elf(&s->reader, IS_FILE | m->file, pid, &where, f->path)) {
+	if (!file_reader_ask_elf(&s->reader, m->file, pid, &where, f->path)) {
 		f->state = file_reader_is_alive() ? MAPPED_FILE_NEW : MAPPED_FILE_UNREADABLE;
 		return false;
 	}
@@ -63,69 +61,56 @@ static bool ask_files(struct perf_session *s)
 	return true;
 }
 
-/* Asks for the frames of the file of frame `first` that have no request yet. */
-static bool ask_names_of(struct perf_session *s, size_t first, uint8_t *has_request)
+/* Asks for the names of frame `first` and of further frames in its file. Returns false if the reader is busy. */
+static bool ask_names_of(struct perf_session *s, size_t first)
 {
 	const struct mapped_file *f = file_of(s, first);
 	uint64_t addresses[FILE_NAMES_MAX];
-	uint32_t n = 0, *list;
+	struct name_request *q;
 
 	if (array_reserve(&s->asked, &s->cap_asked, s->n_asked + 1, sizeof(*s->asked)) < 0)
 		return false;
-	list = s->asked[s->n_asked];
-	for (size_t i = first; i < s->stacks.n_frames && n < FILE_NAMES_MAX; i++) {
+	q = &s->asked[s->n_asked];
+	q->n = 0;
+	for (size_t i = first; i < s->stacks.n_frames && q->n < FILE_NAMES_MAX; i++) {
 		const struct stack_frame *frame = &s->stacks.frames[i];
 
-		if (has_request[i - s->named] || file_of(s, i) != f)
+		if (frame->is_asked || file_of(s, i) != f)
 			continue;
-		has_request[i - s->named] = 1;
-		addresses[n] = frame->offset +
-			       mapped_file_load_bias(f, s->stacks.mappings[frame->mapping].offset);
-		list[n++] = (uint32_t)i;
+		addresses[q->n] = frame->offset +
+				  mapped_file_load_bias(f, s->stacks.mappings[frame->mapping].offset);
+		q->frames[q->n++] = (uint32_t)i;
 	}
-	if (!file_reader_ask_names(&s->reader, s->n_asked, f->reader_file, addresses, n))
+	if (!file_reader_ask_names(&s->reader, s->n_asked, f->reader_file, addresses, q->n))
 		return false;
+	for (uint32_t i = 0; i < q->n; i++)
+		s->stacks.frames[q->frames[i]].is_asked = true;
 	s->n_asked++;
 	s->outstanding++;
 	return true;
 }
 
-static void ask_names(struct perf_session *s)
-{
-	size_t n = s->stacks.n_frames - s->named;
-	_cleanup_(freep) uint8_t *has_request = n ? calloc(n, 1) : NULL;
-
-	for (size_t i = s->named; has_request && i < s->stacks.n_frames; i++)
-		if (!has_request[i - s->named] && file_of(s, i)->state == MAPPED_FILE_READ &&
-		    !ask_names_of(s, i, has_request))
-			break; /* these frames keep no name */
-	s->named = s->stacks.n_frames;
-}
-
 bool perf_names_ask(struct perf_session *s)
 {
+	if (s->does_without || !file_reader_is_alive())
+		s->named = s->stacks.n_frames;
 	if (s->named == s->stacks.n_frames)
-		return true;
-	if (!ask_files(s))
+		return s->outstanding == 0;
+	if (!ask_files(s) || s->outstanding)
 		return false;
-	if (s->outstanding)
-		return false;
-	ask_names(s);
+	for (; s->named < s->stacks.n_frames; s->named++)
+		if (!s->stacks.frames[s->named].is_asked &&
+		    file_of(s, s->named)->state == MAPPED_FILE_READ && !ask_names_of(s, s->named))
+			return false;
 	return s->outstanding == 0;
 }
 
-void perf_names_answer(struct perf_session *s, const struct file_answer *a)
+static void take_names(struct perf_session *s, const struct name_request *q,
+		       const struct file_answer *a)
 {
 	uint32_t at = 0;
 
-	s->outstanding -= s->outstanding > 0;
-	if (a->kind == FILE_REQUEST_ELF) {
-		mapped_files_answer(&s->files, (uint32_t)a->id, a);
-		return;
-	}
-	if (a->id >= s->n_asked)
-		return;
-	for (uint32_t i = 0; i < a->n && i < FILE_NAMES_MAX; i++) {
+	for (uint32_t i = 0; i < a->n && i < q->n; i++) {
 		uint16_t len;
 		int name;
 
@@ -133,9 +118,18 @@ void perf_names_answer(struct perf_session *s, const struct file_answer *a)
 		at += sizeof(len);
 		name = len ? stacks_name(&s->stacks, a->body + at, len) : 0;
 		if (name > 0)
-			s->stacks.frames[s->asked[a->id][i]].name = (uint32_t)name;
+			s->stacks.frames[q->frames[i]].name = (uint32_t)name;
 		at += len;
 	}
+}
+
+void perf_names_answer(struct perf_session *s, const struct file_answer *a)
+{
+	s->outstanding -= s->outstanding > 0;
+	if (a->kind == FILE_REQUEST_ELF)
+		mapped_files_answer(&s->files, (uint32_t)a->id, a);
+	else if (a->id < s->n_asked)
+		take_names(s, &s->asked[a->id], a);
 }
 
 void perf_names_give_up(struct perf_session *s)

@@ -90,10 +90,13 @@ static bool executes_later(struct perf_session *s, int32_t pid)
 
 void perf_records_answer(struct perf_session *s, const struct file_answer *a)
 {
-	struct address_space *space = address_spaces_get(&s->spaces, (int32_t)a->id);
+	struct address_space *space;
 	uint32_t at = 0;
 
-	if (s->maps_of != (int32_t)a->id || !space)
+	if (!s->maps_of || s->maps_of != (int32_t)a->id)
+		return;
+	space = address_spaces_get(&s->spaces, s->maps_of);
+	if (!space)
 		return;
 	for (uint32_t i = 0; i < a->n; i++) {
 		struct file_mapping m;
@@ -106,18 +109,18 @@ void perf_records_answer(struct perf_session *s, const struct file_answer *a)
 	if (a->has_more)
 		return;
 	if (executes_later(s, space->pid))
-		space->n = 0;
+		address_space_clear(&s->spaces, space);
 	space->is_known = true;
 	s->maps_of = 0;
-	s->outstanding--;
+	s->outstanding -= s->outstanding > 0;
 }
 
 /* Returns true if the mappings of the process have to be read first. */
 static bool asks_maps(struct perf_session *s, struct address_space *a, uint32_t tid)
 {
-	if (a->is_known || !s->perf.has_user_frames)
+	if (a->is_known || !s->perf.has_user_frames || s->does_without)
 		return false;
-	a->n = 0;
+	address_space_clear(&s->spaces, a);
 	if (!file_reader_ask_maps(&s->reader, a->pid, (int32_t)tid)) {
 		a->is_known = !file_reader_is_alive();
 		return !a->is_known;
@@ -234,7 +237,7 @@ static uint8_t mode_of(uint16_t misc)
 }
 
 /* Returns false if the record has to wait for an answer. */
-static bool take_sample(struct perf_session *s, const struct sample_record *r)
+static bool take_sample(struct perf_session *s, unsigned cpu, const struct sample_record *r)
 {
 	size_t min = s->perf.has_stacks ? offsetof(struct sample_record, addresses)
 					: offsetof(struct sample_record, n);
@@ -244,12 +247,14 @@ static bool take_sample(struct perf_session *s, const struct sample_record *r)
 	if (r->header.size < min)
 		return true;
 	a = address_spaces_get(&s->spaces, (int32_t)r->pid);
-	if (!a || !is_wanted(s, a))
+	if (!a || array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0) {
+		perf_packet_lost(s, cpu, 1);
+		return true;
+	}
+	if (!is_wanted(s, a))
 		return true;
 	if (r->pid && asks_maps(s, a, r->tid))
 		return false;
-	if (array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0)
-		return true;
 	sample = (struct perf_sample){.time = r->time,
 				      .count = r->count,
 				      .cpu = r->cpu,
@@ -270,7 +275,8 @@ static void take_mmap(struct perf_session *s, const struct mmap_record *r)
 	size_t room = r->header.size - offsetof(struct mmap_record, path) - 24;
 	struct file_mapping m = {.start = r->start,
 				 .end = r->start + r->length,
-				 .offset = r->offset,
+				 /* Without a file it is the address, which other users must not see. */
+				 .offset = r->inode ? r->offset : 0,
 				 .inode = r->inode,
 				 .major = r->major,
 				 .minor = r->minor,
@@ -287,7 +293,7 @@ static bool take_record(struct perf_session *s, unsigned cpu, const struct perf_
 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		return take_sample(s, (const struct sample_record *)h);
+		return take_sample(s, cpu, (const struct sample_record *)h);
 	case PERF_RECORD_MMAP2:
 		if (h->size >= offsetof(struct mmap_record, path) + 24)
 			take_mmap(s, (const struct mmap_record *)h);
@@ -305,8 +311,10 @@ static bool take_record(struct perf_session *s, unsigned cpu, const struct perf_
 			address_spaces_exit(&s->spaces, (int32_t)task->pid);
 		break;
 	case PERF_RECORD_LOST:
-		if (h->size >= sizeof(struct lost_record))
+		if (h->size >= sizeof(struct lost_record)) {
 			perf_packet_lost(s, cpu, ((const struct lost_record *)h)->lost);
+			address_spaces_forget(&s->spaces); /* mappings may be among them */
+		}
 		break;
 	case PERF_RECORD_THROTTLE:
 		s->n_throttled++;

@@ -35,6 +35,12 @@ struct perf_sample {
 	uint8_t unwind_error; /* Profiling.StackUnwindError; 0: none */
 };
 
+/* The frames of a request for names. */
+struct name_request {
+	uint32_t n;
+	uint32_t frames[FILE_NAMES_MAX];
+};
+
 struct perf_session {
 	struct ds_handle *h; /* borrowed, as is the next */
 	struct event_base *loop;
@@ -59,16 +65,17 @@ struct perf_session {
 	size_t n_samples, cap_samples;
 	int32_t *tids; /* owned; for the bus */
 	size_t cap_tids;
-	uint32_t (*asked)[FILE_NAMES_MAX]; /* owned: the frames of each request for names */
+	struct name_request *asked; /* owned: of the round */
 	size_t n_asked, cap_asked;
 	size_t named; /* frames before it have been asked for */
 
 	unsigned outstanding; /* answers that the round waits for */
 	unsigned late; /* answers before them that no round waits for any more */
+	bool does_without; /* of answers: the reader is silent; until the late ones have come */
 	int32_t maps_of; /* the process whose mappings are read; 0: none */
-	bool maps_are_stale; /* it has executed another program since */
 	bool is_started, is_stopping, has_state;
 	bool reads_all; /* of the rings, not only settled records */
+	bool has_read; /* the records of the round; it asks for names */
 	bool is_broken_reported;
 	struct flushes flushes;
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
@@ -83,9 +90,10 @@ void perf_records_answer(struct perf_session *s, const struct file_answer *a);
 /* Asks for names of new frames. Returns true if there is nothing to wait for. */
 bool perf_names_ask(struct perf_session *s);
 void perf_names_answer(struct perf_session *s, const struct file_answer *a);
-/* Does without the answers that have not come. */
+/* Goes on without the answers that have not come. */
 void perf_names_give_up(struct perf_session *s);
 
 /* Writes the samples of the round. */
 void perf_packets_write(struct perf_session *s);
+/* Writes that n records of the CPU are missing. */
 void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n);

@@ -58,14 +58,17 @@ static bool run_round(struct perf_session *s)
 	bool at_end;
 
 	do {
-		if (waits(s) || !perf_records_read(s) || !perf_names_ask(s)) {
+		s->has_read = !waits(s) && (s->has_read || perf_records_read(s));
+		if (!s->has_read || !perf_names_ask(s)) {
 			wait_for_answer(s);
 			return false;
 		}
+		s->has_read = false;
 		at_end = s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->stacks);
 		perf_packets_write(s);
 	} while (!at_end);
 	evtimer_del(s->deadline);
+	s->does_without = s->late > 0;
 	return true;
 }
 
@@ -81,8 +84,7 @@ static void finish(struct perf_session *s)
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
 		log_warn("linux.perf: the kernel dropped %llu records because its rings were full; "
-			 "a "
-			 "larger ring_buffer_pages or a lower frequency would help",
+			 "a larger ring_buffer_pages or a lower frequency would help",
 			 (unsigned long long)s->n_lost);
 	if (s->n_throttled)
 		log_warn("linux.perf: the kernel throttled sampling %llu times "
@@ -141,6 +143,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	if (s->outstanding)
 		log_debug("linux.perf: no answer about files within %d ms", PERF_ANSWER_MS);
 	s->late += s->outstanding;
+	s->does_without = true;
 	s->outstanding = 0;
 	s->maps_of = 0;
 	if (a)
@@ -161,6 +164,7 @@ static void on_answer(void *ctx, const struct file_answer *a)
 	}
 	if (s->late) {
 		s->late -= !a->has_more;
+		s->does_without = s->late > 0;
 		return;
 	}
 	if (a->kind == FILE_REQUEST_MAPS)
@@ -217,11 +221,12 @@ static const char *advice(int error, const struct perf_config *c)
 	return "";
 }
 
-/* A CPU that is offline has no event. */
+/* A CPU that is offline has no event. Returns 0 if there is a ring. */
 static int open_rings(struct perf_session *s)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	unsigned n_cpus = (unsigned)MIN(MAX(n, 1), CPUS_MAX);
+	int failed = -ENODEV;
 
 	s->rings = calloc(n_cpus, sizeof(*s->rings));
 	s->wakeups = calloc(n_cpus, sizeof(struct event *));
@@ -230,14 +235,17 @@ static int open_rings(struct perf_session *s)
 	for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
 		int error = is_chosen(s->perf.message, cpu) ? open_ring(s, cpu) : -ENODEV;
 
-		if (error < 0 && (error != -ENODEV || (cpu + 1 == n_cpus && s->n_rings == 0)) &&
-		    !s->perf.message->ignore_open_failure) {
-			log_warn("linux.perf: perf_event_open on CPU %u: %s%s", cpu,
-				 strerror(-error), advice(error, &s->perf));
-			return error;
-		}
+		if (error == 0 || error == -ENODEV)
+			continue;
+		failed = error;
+		if (!s->perf.message->ignore_open_failure)
+			break;
 	}
-	return 0;
+	if (failed == -ENODEV ? s->n_rings > 0
+			      : s->n_rings > 0 && s->perf.message->ignore_open_failure)
+		return 0;
+	log_warn("linux.perf: perf_event_open: %s%s", strerror(-failed), advice(failed, &s->perf));
+	return failed;
 }
 
 static void perf_destroy(void *instance)
@@ -292,7 +300,8 @@ static int read_config(struct perf_session *s, const struct ds_env *env)
 	static const Pb__PerfEventConfig none = PB__PERF_EVENT_CONFIG__INIT;
 	const Pb__PerfEventConfig *m = s->config->perf_event_config;
 	struct err_text e;
-	int r = perf_config_read(m ? m : &none, env->tracefs_root, env->sys_root, &s->perf, &e);
+	struct perf_config_places places = {env->tracefs_root, env->sys_root, ds_consumer_is_root(s->h)};
+	int r = perf_config_read(m ? m : &none, &places, &s->perf, &e);
 
 	if (r < 0)
 		log_warn("linux.perf: %s", e.text);
@@ -380,6 +389,7 @@ static void perf_flush(void *instance, uint64_t flush_id)
 		flushes_add(&s->flushes, flush_id);
 	}
 	s->reads_all = true;
+	s->has_read = false;
 	run(s);
 }
 
@@ -400,15 +410,17 @@ static void perf_stop(void *instance)
 	}
 	event_del(s->tick);
 	s->is_stopping = s->reads_all = true;
+	s->has_read = false;
 	run(s);
 }
 
 const struct data_source perf_data_source = {
 	.name = "linux.perf",
 	.handles_incremental_state_clear = true,
-	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict. */
+	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict; CAP_DAC_READ_SEARCH: the
+	 * numbers of tracepoints. */
 	.capabilities = 1ull << CAP_PERFMON | 1ull << CAP_SYSLOG | 1ull << CAP_SYS_ADMIN |
-			1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH,
+			1ull << CAP_DAC_READ_SEARCH,
 	.create = perf_create,
 	.start = perf_start,
 	.flush = perf_flush,

@@ -129,7 +129,8 @@ int stacks_name(struct stacks *s, const char *name, size_t len)
 {
 	size_t slot;
 
-	if (!RESERVE(s->by_name, s->n_names, i,
+	if (s->n_bytes >= STACKS_NAMES_MAX ||
+	    !RESERVE(s->by_name, s->n_names, i,
 		     siphash_keyed(s->bytes + s->names[*i - 1].at, s->names[*i - 1].len)) ||
 	    array_reserve(&s->names, &s->cap_names, s->n_names + 2, sizeof(*s->names)) < 0 ||
 	    array_reserve(&s->bytes, &s->cap_bytes, s->n_bytes + len + 1, 1) < 0)

@@ -31,8 +31,9 @@ struct stack_mapping {
 struct stack_frame {
 	uint32_t mapping;
 	uint32_t name; /* 0: unknown */
-	uint64_t offset; /* in the file; kernel: 0 */
+	uint64_t offset; /* in the file; kernel: the name's number */
 	uint32_t written;
+	bool is_asked; /* for its name */
 };
 
 struct stack_name {
@@ -73,7 +74,7 @@ void stacks_reset(struct stacks *s);
 void stacks_clear_written(struct stacks *s);
 bool stacks_is_full(const struct stacks *s);
 
-/* Each returns a number, or -ENOMEM. */
+/* Each returns a number; or -ENOMEM, also if there are STACKS_NAMES_MAX bytes of names. */
 int stacks_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 int stacks_kernel_frame(struct stacks *s, const char *name, size_t len);
 int stacks_unknown_frame(struct stacks *s);

@@ -133,8 +133,6 @@ static void find_names(size_t n)
 		size_t len = name ? strlen(name) : 0;
 		uint16_t head;
 
-		if (answer.n_bytes + sizeof(head) * (n - i) + len > sizeof(answer.body))
-			len = 0;
 		head = (uint16_t)len;
 		memcpy(answer.body + answer.n_bytes, &head, sizeof(head));
 		if (len)

@@ -36,7 +36,7 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 
 		if (!gelf_getphdr(elf, (int)i, &p))
 			return -ENOEXEC;
-		if (p.p_type == PT_NOTE)
+		if (p.p_type == PT_NOTE && p.p_filesz <= ELF_NOTES_MAX && !facts->n_build_id)
 			read_notes(elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
 							p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
 				   facts);

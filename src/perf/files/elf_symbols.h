@@ -15,6 +15,7 @@
 #define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
 #define ELF_SYMBOLS_MAX (4u << 20) /* functions; further ones are ignored */
 #define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */
+#define ELF_NOTES_MAX (64u << 10) /* bytes of a segment of notes; larger ones are ignored */
 
 struct elf_segment {
 	uint64_t offset, size; /* in the file */

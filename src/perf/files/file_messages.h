@@ -18,7 +18,7 @@ enum file_request_kind {
 };
 
 #define FILE_PATH_MAX 4096 /* with a NUL */
-#define FILE_NAMES_MAX 256 /* addresses of a request */
+#define FILE_NAMES_MAX 56 /* addresses of a request */
 #define FILE_ANSWER_MAX (60u << 10) /* bytes after the head */
 
 struct file_request {
@@ -63,4 +63,5 @@ struct file_mapping {
 	uint32_t unused;
 };
 
-/* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name. */
+/* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name. All names of a request fit. */
+_Static_assert(FILE_NAMES_MAX * (sizeof(uint16_t) + ELF_NAME_MAX) <= FILE_ANSWER_MAX, "names fit");

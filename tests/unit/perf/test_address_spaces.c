@@ -125,6 +125,47 @@ TEST_STATE(processes_and_mappings_are_bounded, setup, teardown, struct rig *r)
 	assert_true(HASH_COUNT(r->spaces.all) <= ADDRESS_SPACES_MAX);
 }
 
+TEST_STATE(mappings_of_all_processes_together_are_bounded, setup, teardown, struct rig *r)
+{
+	const int32_t n = 2 * ADDRESS_SPACES_MAPPINGS_MAX / ADDRESS_SPACE_MAPPINGS_MAX + 2;
+	int32_t known = 0;
+
+	for (uint32_t i = 0; i < ADDRESS_SPACE_MAPPINGS_MAX; i++)
+		map(r, 1, i * 0x2000ull, i * 0x2000ull + 0x1000, 0, "/a");
+	for (int32_t pid = 2; pid < n; pid++) {
+		address_spaces_fork(&r->spaces, 1, pid);
+		assert_true(r->spaces.n_mappings <= 2 * ADDRESS_SPACES_MAPPINGS_MAX);
+		known += address_spaces_get(&r->spaces, pid)->is_known;
+	}
+	assert_true(known > 0 && known < n - 2);
+	for (int32_t pid = 1; pid < n; pid++)
+		address_spaces_exit(&r->spaces, pid);
+	assert_int_equal(r->spaces.n_mappings, 0);
+}
+
+TEST_STATE(after_a_loss_all_processes_are_unknown, setup, teardown, struct rig *r)
+{
+	map(r, 1, 0x1000, 0x2000, 0, "/a");
+	map(r, 2, 0x1000, 0x2000, 0, "/a");
+	address_spaces_forget(&r->spaces);
+	assert_false(address_spaces_get(&r->spaces, 1)->is_known);
+	assert_false(address_spaces_get(&r->spaces, 2)->is_known);
+}
+
+TEST_STATE(paths_are_bounded, setup, teardown, struct rig *r)
+{
+	static char path[4000];
+	struct file_mapping m = {.path_len = sizeof(path)};
+	uint32_t file = MAPPED_FILES_FIRST;
+
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	for (m.inode = 1; file != MAPPED_FILE_UNKNOWN; m.inode++)
+		file = mapped_files_add(&r->files, &m, path);
+	assert_true(r->files.n_bytes <= MAPPED_FILES_BYTES_MAX);
+	assert_true(r->files.n_bytes > MAPPED_FILES_BYTES_MAX - sizeof(path));
+}
+
 TEST_STATE(a_file_has_one_number, setup, teardown, struct rig *r)
 {
 	struct file_mapping m = {.inode = 1, .path_len = 2};

@@ -7,6 +7,7 @@
 
 static struct perf_config c;
 static struct err_text e;
+static struct perf_config_places places;
 static Pb__PerfEventConfig m;
 static Pb__PerfEvents__Timebase t;
 static Pb__PerfEventConfig__CallstackSampling s;
@@ -18,12 +19,13 @@ static void fresh(void)
 	pb__perf_events__timebase__init(&t);
 	pb__perf_event_config__callstack_sampling__init(&s);
 	pb__perf_event_config__scope__init(&scope);
+	places = (struct perf_config_places){.sys_root = "/nowhere", .for_root = true};
 	e.text[0] = '\0';
 }
 
 static int config_read(void)
 {
-	return perf_config_read(&m, NULL, "/nowhere", &c, &e);
+	return perf_config_read(&m, &places, &c, &e);
 }
 
 TEST(without_a_timebase_it_samples_the_cpu_clock_with_stacks)
@@ -94,6 +96,7 @@ TEST(tracepoints_get_their_number_from_tracefs)
 	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT;
 	t.tracepoint = &point;
 	assert_non_null(mkdtemp(folder));
+	places.tracefs = folder;
 	snprintf(path, sizeof(path), "mkdir -p %s/events/sched/sched_switch", folder);
 	assert_int_equal(system(path), 0);
 	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/id", folder);
@@ -101,16 +104,16 @@ TEST(tracepoints_get_their_number_from_tracefs)
 	fputs("314\n", f);
 	fclose(f);
 	point.name = (char *)"sched:sched_switch";
-	assert_int_equal(perf_config_read(&m, folder, "/sys", &c, &e), 0);
+	assert_int_equal(config_read(), 0);
 	assert_int_equal(c.attr.type, PERF_TYPE_TRACEPOINT);
 	assert_int_equal(c.attr.config, 314);
 	point.name = (char *)"sched/sched_switch";
-	assert_int_equal(perf_config_read(&m, folder, "/sys", &c, &e), 0);
+	assert_int_equal(config_read(), 0);
 	point.name = (char *)"sched:nosuch";
-	assert_int_equal(perf_config_read(&m, folder, "/sys", &c, &e), -ENOENT);
+	assert_int_equal(config_read(), -ENOENT);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		point.name = (char *)bad[i];
-		assert_int_equal(perf_config_read(&m, folder, "/sys", &c, &e), -EINVAL);
+		assert_int_equal(config_read(), -EINVAL);
 	}
 	snprintf(path, sizeof(path), "rm -r %s", folder);
 	assert_int_equal(system(path), 0);
@@ -126,6 +129,24 @@ TEST(what_cannot_be_done_is_refused)
 	t.counter = PB__PERF_EVENTS__COUNTER__SW_CPU_CLOCK;
 	t.interval_case = PB__PERF_EVENTS__TIMEBASE__INTERVAL_POLL_PERIOD_MS;
 	assert_int_equal(config_read(), -EINVAL);
+}
+
+TEST(raw_events_are_for_root_only)
+{
+	static Pb__PerfEvents__RawEvent raw;
+
+	fresh();
+	pb__perf_events__raw_event__init(&raw);
+	raw.type = PERF_TYPE_RAW;
+	raw.config = 0x1c0;
+	m.timebase = &t;
+	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_RAW_EVENT;
+	t.raw_event = &raw;
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.attr.type, PERF_TYPE_RAW);
+	assert_int_equal(c.attr.config, 0x1c0);
+	places.for_root = false;
+	assert_int_equal(config_read(), -EACCES);
 }
 
 TEST(the_scope_chooses_processes)
