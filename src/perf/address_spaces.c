@@ -51,7 +51,8 @@ struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid)
 
 	if (a)
 		return a;
-	if (HASH_COUNT(s->all) >= ADDRESS_SPACES_MAX || s->n_mappings >= ADDRESS_SPACES_MAPPINGS_MAX)
+	if (HASH_COUNT(s->all) >= ADDRESS_SPACES_MAX ||
+	    s->n_mappings >= ADDRESS_SPACES_MAPPINGS_MAX)
 		address_spaces_deinit(s);
 	a = calloc(1, sizeof(*a));
 	if (!a)
@@ -92,7 +93,8 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 	struct process_mapping parts[3];
 	size_t first = first_behind(a, m->start), behind = first, n = 0;
 
-	if (a->n >= ADDRESS_SPACE_MAPPINGS_MAX || s->n_mappings >= 2 * ADDRESS_SPACES_MAPPINGS_MAX ||
+	if (a->n >= ADDRESS_SPACE_MAPPINGS_MAX ||
+	    s->n_mappings >= 2 * ADDRESS_SPACES_MAPPINGS_MAX ||
 	    array_reserve(&a->mappings, &a->cap, a->n + 2, sizeof(*a->mappings)) < 0)
 		return;
 	while (behind < a->n && a->mappings[behind].start < m->end)

@@ -19,7 +19,8 @@
 static char scratch[CPU_RING_RECORD_MAX];
 
 /* With a ring of that size. */
-static int open_sized(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t pages)
+static int open_sized(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu,
+		      uint32_t pages)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	int error;

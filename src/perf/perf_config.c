@@ -111,8 +111,8 @@ static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__Raw
 		if (strchr(raw->pmu_name, '/') || raw->pmu_name[0] == '.')
 			return err_set(e, -EINVAL,
 				       "timebase.raw_event.pmu_name: no '/' or leading '.'");
-		r = snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/type", places->sys_root,
-			     raw->pmu_name) < (int)sizeof(path)
+		r = snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/type",
+			     places->sys_root, raw->pmu_name) < (int)sizeof(path)
 			    ? read_number(path, &type)
 			    : -ENAMETOOLONG;
 		if (r < 0)

@@ -77,8 +77,9 @@ static bool ask_names_of(struct perf_session *s, size_t first)
 
 		if (frame->is_asked || file_of(s, i) != f)
 			continue;
-		addresses[q->n] = frame->offset +
-				  mapped_file_load_bias(f, s->stacks.mappings[frame->mapping].offset);
+		addresses[q->n] =
+			frame->offset +
+			mapped_file_load_bias(f, s->stacks.mappings[frame->mapping].offset);
 		q->frames[q->n++] = (uint32_t)i;
 	}
 	if (!file_reader_ask_names(&s->reader, s->n_asked, f->reader_file, addresses, q->n))

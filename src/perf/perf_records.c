@@ -247,7 +247,8 @@ static bool take_sample(struct perf_session *s, unsigned cpu, const struct sampl
 	if (r->header.size < min)
 		return true;
 	a = address_spaces_get(&s->spaces, (int32_t)r->pid);
-	if (!a || array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0) {
+	if (!a ||
+	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0) {
 		perf_packet_lost(s, cpu, 1);
 		return true;
 	}
@@ -273,14 +274,15 @@ static void take_mmap(struct perf_session *s, const struct mmap_record *r)
 {
 	struct address_space *a = address_spaces_get(&s->spaces, (int32_t)r->pid);
 	size_t room = r->header.size - offsetof(struct mmap_record, path) - 24;
-	struct file_mapping m = {.start = r->start,
-				 .end = r->start + r->length,
-				 /* Without a file it is the address, which other users must not see. */
-				 .offset = r->inode ? r->offset : 0,
-				 .inode = r->inode,
-				 .major = r->major,
-				 .minor = r->minor,
-				 .path_len = (uint32_t)strnlen(r->path, room)};
+	struct file_mapping m = {
+		.start = r->start,
+		.end = r->start + r->length,
+		/* Without a file it is the address, which other users must not see. */
+		.offset = r->inode ? r->offset : 0,
+		.inode = r->inode,
+		.major = r->major,
+		.minor = r->minor,
+		.path_len = (uint32_t)strnlen(r->path, room)};
 
 	if (a && a->is_known && m.start < m.end)
 		address_space_map(&s->spaces, a, &m, r->path);

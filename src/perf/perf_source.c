@@ -300,7 +300,8 @@ static int read_config(struct perf_session *s, const struct ds_env *env)
 	static const Pb__PerfEventConfig none = PB__PERF_EVENT_CONFIG__INIT;
 	const Pb__PerfEventConfig *m = s->config->perf_event_config;
 	struct err_text e;
-	struct perf_config_places places = {env->tracefs_root, env->sys_root, ds_consumer_is_root(s->h)};
+	struct perf_config_places places = {env->tracefs_root, env->sys_root,
+					    ds_consumer_is_root(s->h)};
 	int r = perf_config_read(m ? m : &none, &places, &s->perf, &e);
 
 	if (r < 0)

@@ -15,7 +15,8 @@ static inline struct cpu_ring fake_ring_new(unsigned cpu)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct cpu_ring r = {.fd = -1, .cpu = cpu, .size = FAKE_RING_BYTES};
 
-	r.page = mmap(NULL, page + r.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r.page = mmap(NULL, page + r.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
 	assert_true(r.page != MAP_FAILED);
 	return r;
 }
@@ -35,7 +36,8 @@ static inline void fake_ring_record(struct cpu_ring *r, uint32_t type, uint16_t 
 {
 	const uint64_t end[] = {0, time, r->cpu};
 	const struct perf_event_header h = {
-		type, misc, (uint16_t)(sizeof(h) + n + (type == PERF_RECORD_SAMPLE ? 0 : sizeof(end)))};
+		type, misc,
+		(uint16_t)(sizeof(h) + n + (type == PERF_RECORD_SAMPLE ? 0 : sizeof(end)))};
 
 	fake_ring_bytes(r, &h, sizeof(h));
 	fake_ring_bytes(r, body, n);

@@ -3,6 +3,8 @@
  * The path from rings to packets (perf_records.c, perf_names.c, perf_packets.c) without a kernel, a service and
  * a file reader: the test writes the records, reads the packets, and answers itself.
  */
+#include <time.h>
+
 #include "gen/fields.h"
 #include "perf/perf_session.h"
 #include "unit/ftrace/fake_writer.h"
@@ -249,12 +251,18 @@ TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_
 	assert_true(perf_records_read(s));
 	assert_true(perf_names_ask(s));
 	perf_packets_write(s);
-	assert_int_equal(VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES,
-				PB_FRAME_REL_PC)->of[0], 16);
+	assert_int_equal(
+		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_REL_PC)
+			->of[0],
+		16);
 	assert_int_equal(VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_MAPPINGS,
-				PB_MAPPING_EXACT_OFFSET)->of[0], 0);
+				PB_MAPPING_EXACT_OFFSET)
+				 ->of[0],
+			 0);
 	assert_int_equal(VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_MAPPINGS,
-				PB_MAPPING_START)->of[0], 0);
+				PB_MAPPING_START)
+				 ->of[0],
+			 0);
 }
 
 TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struct perf_session *s)
@@ -268,8 +276,9 @@ TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struc
 	assert_false(perf_records_read(s));
 	assert_int_equal(asked.n_maps, 1);
 	assert_int_equal(s->n_lost, 17);
-	assert_int_equal(VALUES(s, PB_TRACE_PACKET_PERF_SAMPLE,
-				PB_PERF_SAMPLE_KERNEL_RECORDS_LOST)->of[0], 17);
+	assert_int_equal(
+		VALUES(s, PB_TRACE_PACKET_PERF_SAMPLE, PB_PERF_SAMPLE_KERNEL_RECORDS_LOST)->of[0],
+		17);
 	assert_int_equal(VALUES(s, PB_TRACE_PACKET_PERF_SAMPLE, PB_PERF_SAMPLE_CPU)->of[0], 1);
 }
 
