@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples of linux.perf: a row of perf_sample each, with the rows of its call stack, and a value of the counter
- * that made it. Equal frames and call sites have one row; a mapping has one for each of its numbers:
+ * that made it. Equal frames and call sites have one row. A mapping has one for each of its numbers and processes,
+ * since trace_processor takes the same range of two processes for two mappings; one without a range (the kernel) has
+ * one for its contents.
  *
- *	interned number of a state   ->  row      so that each is decoded once
- *	contents                     ->  row
+ *	interned number of a state, process   ->  row      so that each is decoded once
+ *	contents                              ->  row
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +18,10 @@
 #include "gen/fields.h"
 
 enum node_kind {
-	NODE_CALLSTACK, /* of a state: its innermost call site */
-	NODE_INTERNED_FRAME, /* of a state */
-	NODE_INTERNED_MAPPING, /* of a state */
+	NODE_CALLSTACK, /* of a state and a process: its innermost call site */
+	NODE_INTERNED_FRAME, /* as is this */
+	NODE_INTERNED_MAPPING, /* and this */
+	NODE_MAPPING,
 	NODE_CALLSITE,
 	NODE_FRAME,
 };
@@ -158,7 +161,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 	return string != NULL_U32;
 }
 
-static uint32_t mapping_row(struct import *im, const struct mapping *m)
+static uint32_t new_mapping(struct import *im, const struct mapping *m)
 {
 	struct table *t = import_table(im, TABLE_STACK_MAPPING);
 	uint32_t row = table_append(t);
@@ -173,34 +176,55 @@ static uint32_t mapping_row(struct import *im, const struct mapping *m)
 	return row;
 }
 
-static struct stack_key interned_key(struct machine *m, enum node_kind kind, uint32_t state,
-				     uint64_t iid)
+/* What interned numbers belong to. */
+struct owner {
+	struct machine *m;
+	uint32_t state, upid;
+};
+
+static struct stack_key interned_key(const struct owner *o, enum node_kind kind, uint64_t iid)
 {
-	return (struct stack_key){kind, {m->row, sequences_state(&m->sequences, state)->base, iid}};
+	return (struct stack_key){
+		kind, {o->m->row, sequences_state(&o->m->sequences, o->state)->base, iid, o->upid}};
 }
 
 /* Returns true and the message of an interned number, or counts it. */
-static bool interned(struct import *im, struct machine *m, uint32_t state, uint32_t table,
-		     uint64_t iid, enum stat_number missing, struct pb_field *ret)
+static bool interned(struct import *im, const struct owner *o, uint32_t table, uint64_t iid,
+		     enum stat_number missing, struct pb_field *ret)
 {
-	if (sequences_has(&m->sequences, state, table, iid))
-		return sequences_message(&m->sequences, state, table, iid, ret);
+	if (sequences_has(&o->m->sequences, o->state, table, iid))
+		return sequences_message(&o->m->sequences, o->state, table, iid, ret);
 	count(im, missing);
 	return false;
 }
 
-static uint32_t interned_mapping(struct import *im, struct machine *m, uint32_t state, uint64_t iid)
+static uint32_t mapping_row(struct import *im, const struct mapping *m)
 {
-	const struct stack_key key = interned_key(m, NODE_INTERNED_MAPPING, state, iid);
+	const struct stack_key key = {NODE_MAPPING,
+				      {m->build_id, m->exact_offset, m->start_offset, m->start,
+				       m->end, m->load_bias, m->name}};
+	uint32_t row = m->start == m->end ? find(im, &key) : NULL_U32;
+
+	if (row == NULL_U32) {
+		row = new_mapping(im, m);
+		if (m->start == m->end)
+			add(im, &key, row);
+	}
+	return row;
+}
+
+static uint32_t interned_mapping(struct import *im, const struct owner *o, uint64_t iid)
+{
+	const struct stack_key key = interned_key(o, NODE_INTERNED_MAPPING, iid);
 	uint32_t row = find(im, &key);
 	struct mapping mapping;
 	struct pb_field f;
 
 	if (row != NULL_U32)
 		return row;
-	if (!interned(im, m, state, PB_INTERNED_DATA_MAPPINGS, iid,
-		      STAT_STACKPROFILE_INVALID_MAPPING_ID, &f) ||
-	    !read_mapping(im, m, state, &f, &mapping))
+	if (!interned(im, o, PB_INTERNED_DATA_MAPPINGS, iid, STAT_STACKPROFILE_INVALID_MAPPING_ID,
+		      &f) ||
+	    !read_mapping(im, o->m, o->state, &f, &mapping))
 		return NULL_U32;
 	return add(im, &key, mapping_row(im, &mapping));
 }
@@ -224,9 +248,9 @@ static uint32_t frame_row(struct import *im, uint32_t mapping, uint64_t rel_pc, 
 	return add(im, &key, row);
 }
 
-static uint32_t interned_frame(struct import *im, struct machine *m, uint32_t state, uint64_t iid)
+static uint32_t interned_frame(struct import *im, const struct owner *o, uint64_t iid)
 {
-	const struct stack_key key = interned_key(m, NODE_INTERNED_FRAME, state, iid);
+	const struct stack_key key = interned_key(o, NODE_INTERNED_FRAME, iid);
 	uint64_t name = 0, mapping = 0, rel_pc = 0;
 	uint32_t row = find(im, &key), string = NULL_U32;
 	struct pb_field message, f;
@@ -234,8 +258,8 @@ static uint32_t interned_frame(struct import *im, struct machine *m, uint32_t st
 
 	if (row != NULL_U32)
 		return row;
-	if (!interned(im, m, state, PB_INTERNED_DATA_FRAMES, iid,
-		      STAT_STACKPROFILE_INVALID_FRAME_ID, &message))
+	if (!interned(im, o, PB_INTERNED_DATA_FRAMES, iid, STAT_STACKPROFILE_INVALID_FRAME_ID,
+		      &message))
 		return NULL_U32;
 	pb_dec_init(&d, message.data, message.len);
 	while (pb_dec_next(&d, &f)) {
@@ -246,12 +270,12 @@ static uint32_t interned_frame(struct import *im, struct machine *m, uint32_t st
 		else if (f.id == PB_FRAME_REL_PC)
 			rel_pc = f.u64;
 	}
-	row = interned_mapping(im, m, state, mapping);
+	row = interned_mapping(im, o, mapping);
 	if (row == NULL_U32)
 		return NULL_U32;
 	if (name) {
-		string = sequences_string(&m->sequences, state, PB_INTERNED_DATA_FUNCTION_NAMES,
-					  name);
+		string = sequences_string(&o->m->sequences, o->state,
+					  PB_INTERNED_DATA_FUNCTION_NAMES, name);
 		if (string == NULL_U32) {
 			count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 			return NULL_U32;
@@ -276,15 +300,14 @@ static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame,
 }
 
 /* Returns the innermost call site, or NULL_U32. */
-static uint32_t interned_callstack(struct import *im, struct machine *m, uint32_t state,
-				   uint64_t iid)
+static uint32_t interned_callstack(struct import *im, const struct owner *o, uint64_t iid)
 {
-	const struct stack_key key = interned_key(m, NODE_CALLSTACK, state, iid);
+	const struct stack_key key = interned_key(o, NODE_CALLSTACK, iid);
 	uint32_t site = find(im, &key), depth = 0;
 	struct pb_field message, f;
 	struct pb_dec d;
 
-	if (site != NULL_U32 || !interned(im, m, state, PB_INTERNED_DATA_CALLSTACKS, iid,
+	if (site != NULL_U32 || !interned(im, o, PB_INTERNED_DATA_CALLSTACKS, iid,
 					  STAT_STACKPROFILE_INVALID_CALLSTACK_ID, &message))
 		return site;
 	pb_dec_init(&d, message.data, message.len);
@@ -293,7 +316,7 @@ static uint32_t interned_callstack(struct import *im, struct machine *m, uint32_
 
 		if (f.id != PB_CALLSTACK_FRAME_IDS || f.data)
 			continue;
-		frame = interned_frame(im, m, state, f.u64);
+		frame = interned_frame(im, o, f.u64);
 		if (frame == NULL_U32)
 			return NULL_U32;
 		site = callsite_row(im, site, frame, depth++);
@@ -478,7 +501,8 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 		"invalid_elf", "system_call", "thread_timeout",	     "thread_does_not_exist",
 		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
 	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
-	uint32_t site = interned_callstack(im, m, state, s->callstack);
+	const struct owner owner = {m, state, tasks_upid(&m->tasks, utid)};
+	uint32_t site = interned_callstack(im, &owner, s->callstack);
 	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
 	uint32_t row = table_append(t);
 
