@@ -80,8 +80,6 @@ struct described_node;
 struct event_value;
 struct proto_field;
 struct remembered;
-struct late_track;
-struct stack_node;
 
 /* The uuid by which a program described a thread or process. */
 struct seen_uuid {

@@ -14,6 +14,7 @@
 #include "analyze/import/import_steps.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/tracks.h"
+#include "analyze/store/stack_columns.h"
 #include "base/core/hash_table.h"
 #include "gen/fields.h"
 

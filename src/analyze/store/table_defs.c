@@ -6,6 +6,7 @@
 #include "analyze/store/table_defs.h"
 
 #include "analyze/store/event_args.h"
+#include "analyze/store/stack_columns.h"
 #include "base/core/mem.h"
 
 /* Most columns leave out the last member, of which clang warns. */

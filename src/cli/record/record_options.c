@@ -13,7 +13,6 @@
 
 const char record_usage[] =
 	"usage: sonda record [OPTION]... [-c FILE] WORD... [-- COMMAND [ARG]...]\n"
-	"\n"
 	"Records until COMMAND ends, the time is over, or Ctrl-C; a second Ctrl-C discards it.\n"
 	"\n"
 	"Words; each may also follow -e (--event), and the order matters:\n"
@@ -30,7 +29,7 @@ const char record_usage[] =
 	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
-	"      --cpu-stacks[=HZ]  call stacks of what runs, HZ (default 99) times a second on each CPU\n"
+	"      --cpu-stacks[=HZ]  call stacks of each CPU, HZ (default 99) times a second\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
