@@ -63,7 +63,7 @@ check "another one for more lines" terminal_shows '^\.\.\.> *$'
 type '2 as answer;'
 terminal_keys Enter
 check "the rows" terminal_shows '^ *42$'
-type 'select start_'
+type 'select start_t'
 terminal_keys Tab
 check "columns are completed" terminal_shows '^sql> select start_ts'
 terminal_keys C-c

@@ -37,6 +37,7 @@ static const struct {
 	{"linux.cgroup_stats", true, false}, /* ours */
 	{"linux.network_stats", true, false}, /* ours */
 	{"linux.ebpf_counters", true, false}, /* ours */
+	{"linux.perf", true, false},
 };
 
 TEST(these_and_no_other)
