@@ -229,16 +229,6 @@ static bool many_connections_at_once(void)
 			break;
 	while (n > 0)
 		close(fds[--n]);
-	/* They count until the service has seen that they are gone. */
-	for (int i = 0; i < 100; i++) {
-		bool good;
-
-		peer_connect(&p, sock_default_consumer());
-		good = peer_accepted(&p, peer_call(&p, C_QUERY_CAPABILITIES, NULL, 0));
-		peer_close(&p);
-		if (good)
-			break;
-	}
 	return service_works();
 }
 

@@ -15,16 +15,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include <event2/event.h>
-
 #include "base/core/clock.h"
-#include "base/event_loop/event_free.h"
 #include "base/system/close_aside.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/msgsock.h"
-#include "base/event_loop/sock.h"
 #include "service/ipc/limits.h"
+#include "service/ipc/listeners.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 
@@ -34,8 +31,6 @@
 
 #define TIME_SLICE_NS (2 * NS_PER_MS) /* then the others of the loop have their turn */
 #define N_SERVICES 2 /* of a connection; numbered from 1 */
-#define ACCEPTS_PER_TURN 16 /* then the others of the loop have their turn */
-#define ACCEPT_PAUSE_MS 200 /* when the process is out of descriptors */
 
 struct ipc_conn {
 	LIST_ENTRY(ipc_conn) link;
@@ -50,22 +45,13 @@ struct ipc_conn {
 	struct quota_account account; /* of the peer */
 };
 
-struct listener {
-	LIST_ENTRY(listener) link;
-	struct ipc_host *host; /* borrowed: it owns us */
-	struct event *readable; /* owned */
-	int fd; /* owned */
-	const struct ipc_entrance *entrance; /* borrowed */
-};
-
 struct ipc_host {
 	struct event_base *loop; /* borrowed */
 	const struct ipc_service *service;
 	void *ctx;
 	struct quota *quota; /* borrowed */
 	LIST_HEAD(, ipc_conn) conns;
-	LIST_HEAD(, listener) listeners;
-	struct event *resume; /* owned: ends a pause of the listeners */
+	struct listeners listeners;
 	bool refuses_descriptors; /* connections take none before they are bound */
 };
 
@@ -479,77 +465,24 @@ size_t ipc_conn_queued(const struct ipc_conn *c)
 
 /* ---- listeners ---- */
 
-/* Out of descriptors, say: the kernel goes on telling that a peer waits, so look away for a
- * while. */
-static void pause_listeners(struct ipc_host *h)
+static void on_connection(void *ctx, int fd, const struct ipc_entrance *entrance)
 {
-	struct timeval pause = {.tv_usec = ACCEPT_PAUSE_MS * 1000};
-	struct listener *l;
-
-	LIST_FOREACH (l, &h->listeners, link)
-		event_del(l->readable);
-	evtimer_add(h->resume, &pause);
+	ipc_host_adopt(ctx, fd, entrance);
 }
 
-static void on_resume(evutil_socket_t fd, short what, void *ctx)
+static void on_failure(void *ctx, int error)
 {
 	struct ipc_host *h = ctx;
-	struct listener *l;
 
-	(void)fd, (void)what;
-	LIST_FOREACH (l, &h->listeners, link)
-		event_add(l->readable, NULL);
+	quota_log(h->quota, QUOTA_NO_USER, LOG_LEVEL_WARN, "%s: cannot accept a connection: %s",
+		  h->service->name, strerror(-error));
 }
 
-static void on_acceptable(evutil_socket_t listen_fd, short what, void *ctx)
+int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entrance)
 {
-	struct listener *l = ctx;
-	int fd, r;
-
-	(void)what;
-	for (unsigned i = 0; i < ACCEPTS_PER_TURN; i++) {
-		r = sock_accept(listen_fd, &fd);
-		if (r == -EAGAIN)
-			return;
-		if (r < 0) {
-			quota_log(l->host->quota, QUOTA_NO_USER, LOG_LEVEL_WARN,
-				  "%s: cannot accept a connection: %s", l->host->service->name,
-				  strerror(-r));
-			pause_listeners(l->host);
-			return;
-		}
-		ipc_host_adopt(l->host, fd, l->entrance);
-	}
-}
-
-static void listener_free(struct listener *l)
-{
-	event_freep(&l->readable);
-	closep(&l->fd);
-	free(l);
-}
-
-int ipc_host_listen(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance)
-{
-	_cleanup_(closep) int fd = taken_fd;
-	struct listener *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return -ENOMEM;
 	h->refuses_descriptors =
 		h->service->descriptors_when_bound && set_takes_descriptors(fd, 0) == 0;
-	l->host = h;
-	l->fd = TAKE_FD(fd);
-	l->entrance = entrance;
-	l->readable = event_new(h->loop, l->fd, EV_READ | EV_PERSIST, on_acceptable, l);
-	if (l->readable && h->service->is_urgent)
-		(void)event_priority_set(l->readable, 0);
-	if (!l->readable || event_add(l->readable, NULL) < 0) {
-		listener_free(l);
-		return -ENOMEM;
-	}
-	LIST_INSERT_HEAD(&h->listeners, l, link);
-	return 0;
+	return listeners_add(&h->listeners, fd, entrance);
 }
 
 /* ---- the host ---- */
@@ -567,9 +500,12 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 	h->ctx = ctx;
 	h->quota = quota;
 	LIST_INIT(&h->conns);
-	LIST_INIT(&h->listeners);
-	h->resume = evtimer_new(loop, on_resume, h);
-	if (!h->resume) {
+	h->listeners = (struct listeners){.loop = loop,
+					  .on_connection = on_connection,
+					  .on_failure = on_failure,
+					  .ctx = h,
+					  .is_urgent = service->is_urgent};
+	if (listeners_init(&h->listeners) < 0) {
 		free(h);
 		return -ENOMEM;
 	}
@@ -579,17 +515,12 @@ int ipc_host_new(struct event_base *loop, const struct ipc_service *service, voi
 
 void ipc_host_free(struct ipc_host *h)
 {
-	struct listener *l;
 	struct ipc_conn *c;
 
 	if (!h)
 		return;
-	while ((l = LIST_FIRST(&h->listeners))) {
-		LIST_REMOVE(l, link);
-		listener_free(l);
-	}
+	listeners_deinit(&h->listeners);
 	while ((c = LIST_FIRST(&h->conns)))
 		connection_free(c);
-	event_freep(&h->resume);
 	free(h);
 }

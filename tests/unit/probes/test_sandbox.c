@@ -14,7 +14,7 @@
 #include "probes/sandbox.h"
 #include "unit/temp_dir.h"
 
-static char tracefs[256], state_dir[256], elsewhere[256];
+static char tracefs[512], state_dir[512], elsewhere[512];
 static bool has_landlock; /* the sandbox does not allow to ask for it */
 
 static bool can_make(const char *dir)

@@ -453,6 +453,53 @@ FIXTURE_TEST(listener_waits_for_descriptors)
 	rig_hang_up(&f->rig, p);
 }
 
+/* ---- an urgent host ---- */
+
+static void note_refused(evutil_socket_t fd, short what, void *ctx)
+{
+	struct quota *q = ctx;
+
+	(void)fd, (void)what;
+	/* Counts how many connections were handled before this event. */
+	q->refused[QUOTA_SESSIONS] = q->refused[QUOTA_CONSUMERS];
+}
+
+/* As many connections as may wait, all but three of which are refused. */
+TEST(urgent_connections_leave_time_for_others)
+{
+	enum { SOME = 100 };
+	struct ipc_service service = echo_service;
+	struct rig rig = {.loop = service_loop_new()};
+	struct quota q;
+	struct event *other = event_new(rig.loop, -1, 0, note_refused, &q);
+	struct notes notes = {0};
+	struct ipc_host *host;
+	int fds[SOCK_BACKLOG + 1], fd;
+	char address[64];
+	size_t n = 0;
+
+	service.is_urgent = true;
+	quota_init(&q);
+	q.limits[QUOTA_CONSUMERS] = (struct quota_limit){3, 3, 3};
+	snprintf(address, sizeof(address), "@sonda-test-ipc-host-urgent-%d", (int)getpid());
+	assert_int_equal(sock_listen(address, &fd, NULL), 0);
+	assert_int_equal(ipc_host_new(rig.loop, &service, &notes, &q, &host), 0);
+	assert_int_equal(ipc_host_listen(host, fd, NULL), 0);
+	while (n < ARRAY_SIZE(fds) && sock_connect(address, &fds[n]) == 0)
+		n++;
+	assert_true(n > 2 * SOME);
+	event_active(other, EV_READ, 0);
+	while (q.refused[QUOTA_CONSUMERS] < n - 3)
+		rig_pump(&rig);
+	assert_true(q.refused[QUOTA_SESSIONS] < SOME);
+	while (n > 0)
+		close(fds[--n]);
+	rig_pump(&rig);
+	ipc_host_free(host);
+	event_free(other);
+	event_base_free(rig.loop);
+}
+
 static struct peer *remote_peer(struct fixture *f, uint8_t last_byte)
 {
 	struct ipc_peer who = {.is_remote = true,
