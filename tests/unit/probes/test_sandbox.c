@@ -56,7 +56,7 @@ static void in_sandbox(void **state, bool (*run)(void))
 
 static bool writes_nowhere_else(void)
 {
-	char file[300];
+	char file[600];
 
 	if (!can_make(tracefs) || !can_make(state_dir))
 		return false;

@@ -91,7 +91,7 @@ FIXTURE_TEST(test_it_is_told_the_address_of_the_service)
 
 FIXTURE_TEST(test_it_waits_and_then_runs)
 {
-	char command[512];
+	char command[1024];
 
 	snprintf(command, sizeof(command), "echo $$ >%s", temp_dir_path(state, 0, "ran"));
 	fork_sh(command);
@@ -111,7 +111,7 @@ FIXTURE_TEST(test_it_waits_and_then_runs)
 /* The number that was recorded is the command's. */
 FIXTURE_TEST(test_its_pid_is_known_before)
 {
-	char command[512], number[32];
+	char command[1024], number[32];
 	struct strbuf b = {0};
 
 	snprintf(command, sizeof(command), "echo $$ >%s", temp_dir_path(state, 0, "pid"));
@@ -141,7 +141,7 @@ FIXTURE_TEST(test_how_it_ended)
 /* Its children in the background are not it. */
 FIXTURE_TEST(test_what_it_leaves_behind_does_not_count)
 {
-	char command[512];
+	char command[1024];
 	struct strbuf b = {0};
 
 	snprintf(command, sizeof(command), "sleep 60 >/dev/null & echo $! >%s; exit 0",
@@ -194,7 +194,7 @@ FIXTURE_TEST(test_one_that_is_killed_before_it_runs)
 
 FIXTURE_TEST(test_signals_reach_it_while_it_runs)
 {
-	char command[512];
+	char command[1024];
 
 	snprintf(command, sizeof(command), "trap 'exit 7' INT; : >%s; while :; do sleep 0.01; done",
 		 temp_dir_path(state, 0, "ready"));
@@ -213,7 +213,7 @@ FIXTURE_TEST(test_signals_reach_it_while_it_runs)
 
 FIXTURE_TEST(test_one_that_is_not_wanted_never_runs)
 {
-	char command[512];
+	char command[1024];
 	pid_t pid;
 
 	snprintf(command, sizeof(command), ": >%s", temp_dir_path(state, 0, "ran"));
@@ -244,7 +244,7 @@ FIXTURE_TEST(test_one_that_runs_is_left_alone)
 FIXTURE_TEST(test_descriptors)
 {
 	struct strbuf before = {0}, b = {0};
-	char command[512];
+	char command[1024];
 	int fd;
 
 	snprintf(command, sizeof(command), "ls /proc/self/fd >%s", temp_dir_path(state, 0, "fds"));
@@ -264,7 +264,7 @@ FIXTURE_TEST(test_descriptors)
 /* Signals that we ignore or block meanwhile are our own affair. */
 FIXTURE_TEST(test_signals_are_as_they_were_at_the_fork)
 {
-	char command[512];
+	char command[1024];
 	struct strbuf b = {0};
 	sigset_t set;
 
