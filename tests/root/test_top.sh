@@ -9,7 +9,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 B=${BIN%/bin}
-[ -x "$B/tests/root/do_calls" ] || { echo "do_calls is not built" >&2; exit 77; }
+[ -x "$B/tests/root/do_calls" ] && [ -x "$B/tests/root/short_lived" ] || { echo "do_calls or short_lived is not built" >&2; exit 77; }
 TOP=
 
 start_top() { # [COMMAND...]: sonda top, in the background; returns when it has shown a screen
@@ -138,6 +138,12 @@ for pair in read_bytes:read_bytes write_bytes:written_bytes; do
 done
 exec 7>&-
 rm -f "$TMP/data"
+
+# ---- processes that end at once: while they do, each takes room on every CPU where it ran
+mkdir "$TMP/programs"
+"$B/tests/root/short_lived" "$TMP/programs" "$TMP/storm" "$(scaled 6000)" 8 storm >"$TMP/near" 2>&1
+verdict "thousands of processes begin and end" $? "$TMP/near"
+settle
 
 # ---- the end
 last | grep -q '"lost":{"gaps":0,"bad_packets":0,"unknown_values":0,"processes":0,"service":"","counters":""}'

@@ -49,6 +49,7 @@ static const struct per_process_spec spec = {
 	.is_spans = true,
 	.lost_name = "cpu_time lost",
 	.lost_description = "changes of threads' states that could not be counted: no room",
+	.elements_per_cpu = 16384, /* thousands of processes begin and end in a period */
 };
 
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)

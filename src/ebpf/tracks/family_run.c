@@ -227,9 +227,11 @@ int ebpf_run_read(struct ebpf_run *r)
 	return e;
 }
 
+/* Not while the elements of ended processes, which a read frees, take up the room. */
 bool ebpf_run_rests(const struct ebpf_run *r)
 {
-	return clock_mono_ns() < r->rests_until;
+	return clock_mono_ns() < r->rests_until &&
+	       !(r->processes && per_process_is_filling(r->processes));
 }
 
 void ebpf_run_hide(struct ebpf_run *r)

@@ -369,6 +369,11 @@ static void look_up_ended(struct per_process *p, const struct process_ends *ends
 		sum->is_gone = !sum->grew && pid_set_has(&ends->pids, (int32_t)sum->pid);
 }
 
+bool per_process_is_filling(const struct per_process *p)
+{
+	return p->n_most > p->n_each / 2;
+}
+
 /*
  * In the initial pid namespace, or with its /proc. A process that is not visible there, but counts,
  * stays.
@@ -376,7 +381,7 @@ static void look_up_ended(struct per_process *p, const struct process_ends *ends
 static void look_for_gone(struct per_process *p, const char *proc_root)
 {
 	bool look_at_all =
-		p->n_most > p->n_each / 2 || p->sums.now - p->period_ns >= LOOK_AT_ALL_NS;
+		per_process_is_filling(p) || p->sums.now - p->period_ns >= LOOK_AT_ALL_NS;
 	struct process_sum *sum, *next;
 	char path[512];
 

@@ -107,6 +107,8 @@ int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spe
 		    struct per_process **ret);
 /* Returns 0 or -errno. */
 int per_process_read(struct per_process *p, struct ebpf_run *r);
+/* Returns true if half of the elements of a CPU were in use at the last read. */
+bool per_process_is_filling(const struct per_process *p);
 void per_process_hide(struct per_process *p, struct ebpf_run *r);
 /* No-op for NULL. */
 void per_process_free(struct per_process *p);

@@ -4,6 +4,7 @@
 
 #include "ebpf/families/families.h"
 #include "bpf/memory.h"
+#include "ebpf/tracks/per_process.h"
 
 /* It does not run, nothing of it is left, and that is why. */
 static void assert_off(const struct ebpf_family *f, int error, const char *reason)
@@ -170,4 +171,15 @@ FIXTURE_TEST(who_reads_long_rests)
 	assert_true(ebpf_run_rests(&rig.run));
 	/* At most half a percent: seven seconds of work in more than twenty minutes. */
 	assert_true(rig.run.rests_until - clock_mono_ns() > 1200000000000);
+}
+
+/* Its reads free the elements of processes that have ended. */
+FIXTURE_TEST(a_family_whose_elements_are_half_used_does_not_rest)
+{
+	rig_start(&faults_family);
+	rig.run.read_ns = 8000000000;
+	rig_read();
+	assert_true(ebpf_run_rests(&rig.run));
+	rig.run.processes->n_most = rig.run.processes->n_each / 2 + 1;
+	assert_false(ebpf_run_rests(&rig.run));
 }
