@@ -40,7 +40,9 @@ data_sources { config { name: "linux.ftrace" ftrace_config {
 CONFIG
 cp configs/process-counters.cfg "$TMP/process-counters.cfg"
 for config in counters process-counters; do
-  timeout 60 "$BIN/sonda" record -c "$TMP/$config.cfg" -o "$TMP/trace" -- sleep 3 >"$TMP/log" 2>&1
+  # Daemons: the parent of each has ended when it is first seen in /proc.
+  timeout 60 "$BIN/sonda" record -c "$TMP/$config.cfg" -o "$TMP/trace" -- \
+    bash -c 'for i in {1..30}; do (sleep 0.5 &); sleep 0.1; done' >"$TMP/log" 2>&1
   verdict "$config: recorded" $? "$TMP/log"
   query "$TMP/trace" "select count(*) > 100 as many from process where end_ts is not null" >"$TMP/rows"
   grep -q '"many":1' "$TMP/rows"

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 
 /*
@@ -258,6 +259,7 @@ void process_poll_deinit(struct process_poll *p)
 	pid_list_close(&p->processes);
 	process_table_deinit(&p->table);
 	process_tracks_deinit(&p->tracks);
+	pid_map_clear(&p->unknown);
 }
 
 void process_poll_end(struct process_poll *p)
@@ -292,6 +294,7 @@ int process_poll_begin(struct process_poll *p, struct process_writer *n)
 	if (r < 0)
 		return r;
 	p->writer = n;
+	p->second = (int32_t)(clock_mono_ns() / NS_PER_S) + 1;
 	p->table.gone = forget_process;
 	p->table.ctx = p;
 	if (p->pass % p->options.full_every == 0)
@@ -334,9 +337,33 @@ static void forget_thread(struct process_poll *p, int32_t pid)
 		forget_name(p, pid);
 }
 
-static void queue_unknown(struct process_writer *n, struct process_queue *q, int32_t tid)
+/*
+ * The report of its start may still be in a kernel ring. It has the time and the parent, which may
+ * be another one in /proc by now (pid_map.h). So the report has this long to come first.
+ */
+#define REPORT_WAIT_S 2
+
+static bool awaits_report(struct process_poll *p, int32_t tid)
 {
-	if (!pid_set_has(&n->seen, tid))
+	int32_t since;
+
+	if (!p->knows_starts)
+		return false;
+	since = pid_map_get(&p->unknown, tid);
+	if (since)
+		return p->second - since < REPORT_WAIT_S;
+	return pid_map_set(&p->unknown, tid, p->second) == 0;
+}
+
+static void queue_unknown(struct process_poll *p, struct process_writer *n,
+			  struct process_queue *q, int32_t tid)
+{
+	if (pid_set_has(&n->seen, tid)) {
+		if (p->knows_starts && pid_map_get(&p->unknown, tid))
+			(void)pid_map_set(&p->unknown, tid, 0);
+		return;
+	}
+	if (!awaits_report(p, tid))
 		process_queue_add(q, tid);
 }
 
@@ -346,7 +373,7 @@ static bool step_task(struct process_poll *p, struct process_writer *n, struct p
 	int32_t pid, tid;
 
 	if (process_tracks_thread(&p->tracks, n->files, &tid)) {
-		queue_unknown(n, q, tid);
+		queue_unknown(p, n, q, tid);
 		return true;
 	}
 	if (!pid_list_next(&p->processes, &pid)) {
@@ -355,7 +382,7 @@ static bool step_task(struct process_poll *p, struct process_writer *n, struct p
 	}
 	forget_thread(p, pid);
 	poll_process(p, n, pid);
-	queue_unknown(n, q, pid);
+	queue_unknown(p, n, q, pid);
 	return true;
 }
 

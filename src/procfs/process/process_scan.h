@@ -110,6 +110,8 @@ struct process_poll {
 	struct pid_list processes; /* open while the tasks are walked */
 	struct process_table table;
 	struct process_tracks tracks; /* disabled unless the owner has initialised it */
+	struct pid_map unknown; /* since which second a task has no row; 0: none */
+	int32_t second; /* of the pass */
 	uint32_t pass;
 };
 

@@ -241,6 +241,23 @@ FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 	assert_int_equal(sum_of(first).sizes, 1);
 }
 
+/* Read before it, /proc may have another parent, and readers would take it for two processes. */
+FIXTURE_TEST(the_report_of_a_start_may_come_before_the_row)
+{
+	poll_.knows_starts = true;
+	put_process(7, 5);
+	one_pass();
+	one_pass();
+	assert_true(process_queue_is_empty(&queue));
+	/* It has not come in time. */
+	assert_int_equal(pid_map_set(&poll_.unknown, 7, poll_.second - 2), 0);
+	one_pass();
+	assert_int_equal(queue.tids[queue.n - 1], 7);
+	process_writer_write_task(&writer, 7);
+	one_pass();
+	assert_int_equal(pid_map_get(&poll_.unknown, 7), 0);
+}
+
 FIXTURE_TEST(many_exits_take_several_slices)
 {
 	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
