@@ -25,6 +25,7 @@ static const struct event_field fields[] = {
 static const struct event_row events[] = {
 #include "gen/ftrace_event_rows.h"
 };
+_Static_assert(ARRAY_SIZE(events) <= GENERIC_KINDS, "numbers of known events are below");
 
 const char *event_args_known(uint32_t number)
 {

@@ -6,7 +6,8 @@
 
 /*
  * The kernel events that have a protobuf message of their own, and the fields of these messages.
- * Generated from protos/trace/ftrace/ at build time: a new event needs a .proto file and no C.
+ * Generated from protos/trace/ftrace/ at build time. To add an event that Perfetto knows, add its
+ * message there; no C is needed.
  */
 
 /* The type of a field in the message. */
