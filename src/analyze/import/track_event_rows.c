@@ -249,7 +249,10 @@ static uint32_t row_of(struct import *im, struct machine *m, const struct track_
 	return *ret ? described_slice_row(im, m, *ret, e->name, step) : NULL_U32;
 }
 
-/* The thread that wrote the event, where its track is none of a thread. */
+/*
+ * Adds the thread that wrote the event as an argument, if the event's track is not the track of a
+ * thread, nor that of another process.
+ */
 static void add_passthrough(struct import *im, struct machine *m, const struct track_event *e,
 			    const struct described_track *d)
 {

@@ -160,7 +160,7 @@ static void ring_losses(const struct record_facts *f, struct losses *ret)
 	advise_ring(f, &loss->advice);
 }
 
-/* Appends the statuses, each with its count if that is known. */
+/* Appends the reasons for which sub-buffers could not be parsed, with their numbers if known. */
 static void put_statuses(const struct ftrace_scan *s, struct strbuf *b)
 {
 	const char *separator = ": ";

@@ -32,7 +32,7 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 			  struct instance *ret, uint32_t *ret_buffer_kb);
 
 /*
- * Reports the settings for which another session of the same instance has a different value. Call
- * it after all setup steps.
+ * Reports the first setting that this session could not set because of another session of the same
+ * instance. Call it after all setup steps.
  */
 void session_instance_report_conflicts(const struct setup *s);

@@ -73,8 +73,8 @@ bool instance_others_hold(const struct instance *i, const char *file);
 /* Returns true if this session alone changed the setting and may change it again. */
 bool instance_has_changed(const struct instance *i, const char *file);
 /*
- * Returns a file for which instance_write returned -EBUSY because another session holds a
- * different value; NULL if there is none.
+ * Returns the first file that this session could not set because of another session; NULL if there
+ * is none.
  */
 const char *instance_refused_file(const struct instance *i);
 

@@ -12,9 +12,12 @@
  * process changes meanwhile keeps that value.
  *
  * All sessions of this process share one override per directory. Settings that only add records
- * (events, tracing_on) may be set by any of them. A single-valued setting keeps the first
- * session's value. Restricting settings need exclusive use. A conflict returns -EBUSY, as does the
- * 65th session of a directory.
+ * (events, tracing_on) may be set by any of them. These conflicts return -EBUSY:
+ *
+ *	another session holds a different value of the setting
+ *	the setting takes records away from other sessions (setting_restricts())
+ *	another session has made such a setting, and this one wants to read (override_new())
+ *	64 sessions use the directory (override_new())
  *
  * File names are relative to the directory. Functions return 0 or -errno unless stated otherwise.
  */
@@ -42,8 +45,7 @@ bool override_others_hold(const struct override *l, const char *file);
 /* Returns true if this session changed the setting and no other session holds it. */
 bool override_has_changed(const struct override *l, const char *file);
 /*
- * Returns a file that another session holds with a value that this session did not want; NULL if
- * none.
+ * Returns the file of the first conflict of this session; NULL if there was none.
  */
 const char *override_refused(const struct override *l);
 

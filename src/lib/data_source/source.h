@@ -80,7 +80,7 @@ struct source {
 	/* with the lock: */
 	void *descriptor; /* owned; further fields */
 	size_t descriptor_len;
-	uint32_t version; /* of the descriptor; unique in the process, never 0 */
+	uint32_t version; /* new with each new descriptor; unique in the process, never 0 */
 };
 
 /* ---- for the connection to a service; on the loop's thread ---- */
