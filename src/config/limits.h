@@ -34,7 +34,7 @@
 
 /* ---- timeouts of the service ---- */
 
-#define DURATION_START_WAIT_MS 5000u /* duration_ms begins then, whatever has not started */
+#define DURATION_START_WAIT_MS 5000u /* duration_ms begins then at the latest */
 #define ALL_STARTED_TIMEOUT_MS 20000u /* then the service lists the data sources not started */
 #define MAX_SLOW_SOURCES 32 /* in one such list */
 

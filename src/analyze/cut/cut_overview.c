@@ -15,7 +15,7 @@ static int64_t bucket_of(const struct cut_overview *o, int64_t ts)
 	return ts / o->width - (ts % o->width < 0) - o->base;
 }
 
-/* Buckets of twice the width, of which the first begins at base. */
+/* Doubles the width of the buckets. The first one begins at base then. */
 static void widen(struct cut_overview *o, int64_t base)
 {
 	uint64_t old[CUT_BUCKETS];

@@ -56,7 +56,7 @@
 #define SQL_P50(number) "max(iif(k = (n + 1) / 2, " number ", 0))"
 #define SQL_P99(number) "max(iif(k = (n * 99 + 99) / 100, " number ", 0))"
 
-/* A line of up to 40 full blocks, of which the largest number has all. */
+/* A line of 1 to 40 full blocks, in proportion to the number; the largest number has 40. */
 #define SQL_BAR(number, largest)                                                                   \
 	"replace(printf('%.*c', max(1, 40 * " number " / max(1, " largest ")), '#'), '#', "        \
 	"substr(:blocks, 8, 1))"

@@ -148,7 +148,7 @@ static void give_chunk(struct writer *w)
 static void close_chunk(struct writer *w)
 {
 	if (w->inflated) {
-		*w->enc.cur = 0; /* the empty fragment; there is room, or it were not inflated */
+		*w->enc.cur = 0; /* the empty fragment; inflated says that it has room */
 		w->inflated = false;
 	}
 	give_chunk(w);

@@ -194,13 +194,14 @@ void tb_ring_wrap(struct trace_buffer *b)
 
 /* ---- the writing begins again ---- */
 
-/* How much must have been written since the last time: in any case, and of what is moved. */
-#define MIN_RESTART ((size_t)512 << 10) /* in a small ring less: */
+/* Bytes that must have been written since the last restart; in a small ring, this part of it. */
+#define MIN_RESTART ((size_t)512 << 10)
 #define RESTARTS_IN_RING 8
+/* The unread records that a restart moves: at most this part of the bytes written, and this many. */
 #define MOVED_OF_WRITTEN 16
-#define MAX_MOVED 64 /* records */
+#define MAX_MOVED 64
 
-/* Is there so little to move that it pays? */
+/* Returns true if a restart moves little compared with what was written. */
 static bool pays(const struct trace_buffer *b)
 {
 	const struct trace_buffer_stats *st = &b->stats;

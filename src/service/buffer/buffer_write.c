@@ -24,10 +24,10 @@
  *      records     scraped: base 0       later: base = bytes of the first
  */
 
-/* A late chunk is put between others as long as it moves no more refs than this. Of a sane producer
- * it is late only when scraping goes through its memory, in which ids rise from page to page but for
- * one place, where the writer went round: that is two runs, of which the shorter one has so many
- * chunks at most. */
+/* A late chunk is inserted between others only if that moves at most this many refs. Chunks of a
+ * correct producer are late only when the service scrapes its memory. There the ids rise from page to
+ * page, except at the one page where the writer started again. So the ids are two rising runs, and
+ * the shorter run has at most this many chunks. */
 #define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE / 2)
 
 /* ---- the stored part of a chunk ---- */
@@ -368,8 +368,8 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 
 	if (b->held && tb_backlog_patches(b, producer_id, writer_id, chunk_id, patches, n, more))
 		return;
-	/* A writer that ended sends no patches: they are of a later one with its id, of which no
-	 * chunk was taken. */
+	/* A writer that ended sends no patches. These are from a later writer with the same id, and
+	 * no chunk of that writer was stored. */
 	s = tb_seq_find(b, producer_id, writer_id);
 	i = s && !s->ended ? tb_refs_upper(&s->refs, chunk_id) : 0;
 	if (i == 0 || tb_refs_at(&s->refs, i - 1)->chunk_id != chunk_id) {

@@ -101,7 +101,7 @@ static bool next_word(struct words *w, uint32_t *ret)
 
 struct rules {
 	packed_action low[LOW_FIELDS];
-	uint32_t n_low; /* above the highest that says something */
+	uint32_t n_low; /* above the highest field with a rule */
 	struct filter_range *high; /* owned */
 	size_t n_high, cap_high;
 	size_t n; /* words that it took to say all that */

@@ -35,7 +35,7 @@ enum filter_action {
 	FILTER_STRING, /* argument: semantic type, FILTER_OTHER_TYPE for an unknown one */
 };
 
-#define FILTER_OTHER_TYPE 64u /* semantic types are below; 0 is none in particular */
+#define FILTER_OTHER_TYPE 64u /* above all semantic types; type 0: unspecified */
 
 #define FILTER_ACTION_BITS 2
 

@@ -37,7 +37,7 @@ struct ipc_conn {
 	struct ipc_host *host; /* borrowed: it owns us */
 	struct msgsock *sock; /* owned */
 	struct {
-		const struct ipc_service *service; /* borrowed; NULL: there is none of the number */
+		const struct ipc_service *service; /* borrowed; NULL: no service has this number */
 		void *ctx; /* borrowed: for its open */
 		void *endpoint; /* owned through its open and close; NULL before the first call */
 	} services[N_SERVICES];
@@ -99,7 +99,7 @@ static void send_frame(struct ipc_conn *c, const struct pb_mem *m)
 		msgsock_send(c->sock, &piece, 1, -1);
 }
 
-/* The number of the service of this name; 0: there is none here. */
+/* Returns the number of the service of this name; 0 if this host has no such service. */
 static uint32_t find_service(const struct ipc_conn *c, const char *name, size_t len)
 {
 	for (uint32_t id = 1; id <= N_SERVICES; id++) {

@@ -64,7 +64,7 @@ struct ipc_peer {
 };
 
 #define UID_UNKNOWN ((uid_t)-1)
-#define MAX_MACHINE_NAME 256 /* bytes; a longer one is none */
+#define MAX_MACHINE_NAME 256 /* bytes; a longer name is ignored */
 
 /* Identifies the peer of a connected socket. allow (may be NULL): the allowed remote peers. Returns
  * 0, -EACCES if a remote peer is not allowed (*ret has its address), or -errno of the kernel. */

@@ -290,7 +290,7 @@ static void do_patches(struct producer_port *port, const uint8_t *args, size_t l
 	while (pb_dec_next(&d, &f)) {
 		if (FIELD_KEY(f) != KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH))
 			continue;
-		/* All but the list, which is long and of which the first n count. */
+		/* All but the list: it is long, and only its first n entries are read. */
 		memset(&p, 0, offsetof(struct patches, list));
 		decode_patches(&f, &p);
 		apply_patches(port, &p);

@@ -50,7 +50,7 @@ struct session_request {
 	uid_t uid; /* of the consumer */
 	Pb__TraceConfig *config; /* taken on success; unknown fields and all */
 	size_t config_bytes; /* in memory, for the quota */
-	struct passed_file file; /* that came with the config; taken in any case */
+	struct passed_file file; /* came with the config; taken also on failure */
 };
 
 /* Makes a session in CONFIGURED, without data sources yet. Returns 0, or -errno with the reason in e

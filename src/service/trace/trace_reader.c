@@ -29,7 +29,7 @@ static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
 	sink->bytes(sink, trailer, trailer_len);
 }
 
-/* False: it is dropped. */
+/* Returns false if the packet must be dropped. */
 static bool filter(struct trace *t, const struct trace_packet *packet, const uint8_t *trailer,
 		   size_t trailer_len, const uint8_t **ret, size_t *ret_len)
 {
@@ -45,8 +45,8 @@ static bool filter(struct trace *t, const struct trace_packet *packet, const uin
 	return trace_filter_apply(t->filter, &in, ret, ret_len) == 0;
 }
 
-/* Hands on one packet of a producer, or drops it; gives how many bytes of work it was in any case.
- */
+/* Passes one packet of a producer to the sink, or drops it. Returns the bytes of work that it took,
+ * also for a dropped packet. */
 static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 			  const struct trace_packet *packet)
 {
