@@ -50,6 +50,7 @@ bool source_scan_reads(uint32_t packet_field)
 	return packet_field == PB_TRACE_PACKET_PROCESS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SYS_STATS ||
 	       packet_field == PB_TRACE_PACKET_JOURNALD_EVENT ||
+	       packet_field == PB_TRACE_PACKET_PERF_SAMPLE ||
 	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS;
 }
@@ -238,6 +239,19 @@ static bool scan_polled(struct source_scan *s, const uint8_t *data, size_t len)
 	return scan_list(s, &of, data, len) && pb_dec_ok(&d);
 }
 
+/* Each packet has those since the one before. */
+static bool scan_perf(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PERF_SAMPLE_KERNEL_RECORDS_LOST)
+			s->perf_dropped += MIN(f.u64, INT64_MAX - s->perf_dropped);
+	return pb_dec_ok(&d);
+}
+
 bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
 			 size_t len)
 {
@@ -250,6 +264,8 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 	case PB_TRACE_PACKET_JOURNALD_EVENT:
 		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, data,
 				  len);
+	case PB_TRACE_PACKET_PERF_SAMPLE:
+		return scan_perf(s, data, len);
 	case PB_TRACE_PACKET_EBPF_COUNTERS_STATS:
 		return scan_ebpf(s, data, len);
 	case PB_TRACE_PACKET_POLLED_COUNTERS_STATS:

@@ -8,10 +8,10 @@
 #include "analyze/name_list.h"
 
 /*
- * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps.
+ * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps, and by linux.perf.
  *
  * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
- * SystemdJournaldEvent.num_dropped, our own fields of those messages; EbpfCountersStats and
+ * SystemdJournaldEvent.num_dropped, PerfSample.kernel_records_lost, our own fields of those messages; EbpfCountersStats and
  * PolledCountersStats, ours.
  */
 
@@ -41,6 +41,7 @@ struct source_scan {
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */
 	uint64_t ebpf_ppm; /* sum over all families */
 	uint64_t journal_dropped; /* lines */
+	uint64_t perf_dropped; /* records of linux.perf */
 	uint64_t refused_tracks; /* tracks of tasks */
 	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* tracks of polled counters */
 	size_t n_refused;

@@ -121,6 +121,8 @@ static int kind_of(uint32_t packet_field)
 		return SAMPLES_JOURNAL;
 	case PB_TRACE_PACKET_TRACK_EVENT:
 		return SAMPLES_SLICES;
+	case PB_TRACE_PACKET_PERF_SAMPLE:
+		return SAMPLES_STACKS;
 	}
 	return -1;
 }
@@ -143,6 +145,19 @@ static bool is_counter(const uint8_t *data, size_t len)
 	return false;
 }
 
+/* PerfSample.callstack_iid or timebase_count: others only report a loss. */
+static bool is_perf_sample(const uint8_t *data, size_t len)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PERF_SAMPLE_CALLSTACK_IID || f.id == PB_PERF_SAMPLE_TIMEBASE_COUNT)
+			return true;
+	return false;
+}
+
 static void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
 			      size_t len)
 {
@@ -150,7 +165,7 @@ static void sample_counts_add(struct sample_counts *c, uint32_t packet_field, co
 
 	if (kind == SAMPLES_SLICES && is_counter(data, len))
 		kind = SAMPLES_COUNTERS;
-	if (kind >= 0)
+	if (kind >= 0 && (kind != SAMPLES_STACKS || is_perf_sample(data, len)))
 		c->of[kind]++;
 }
 
@@ -169,6 +184,7 @@ const char *sample_counts_name(enum sample_kind kind)
 		[SAMPLES_SYS_STATS] = "sys_stats", [SAMPLES_PROCESS_STATS] = "process_stats",
 		[SAMPLES_BATTERY] = "battery",	   [SAMPLES_JOURNAL] = "journal",
 		[SAMPLES_COUNTERS] = "counters",   [SAMPLES_SLICES] = "slices",
+		[SAMPLES_STACKS] = "stacks",
 	};
 
 	return names[kind];

@@ -65,6 +65,7 @@ enum sample_kind {
 	SAMPLES_JOURNAL, /* lines of linux.systemd_journald */
 	SAMPLES_COUNTERS, /* values of counter tracks: eBPF, control groups, network, programs */
 	SAMPLES_SLICES, /* other track events, of programs */
+	SAMPLES_STACKS, /* samples of linux.perf */
 	SAMPLES_KINDS
 };
 

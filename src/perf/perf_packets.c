@@ -154,6 +154,21 @@ void perf_packets_write(struct perf_session *s)
 	}
 }
 
+void perf_packet_refusal(struct perf_session *s)
+{
+	struct pb_enc *e = writer_begin(s->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_POLLED_COUNTERS_STATS);
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_SOURCE, "linux.perf");
+	pb_enc_open(e, PB_POLLED_COUNTERS_STATS_READ_FAILURES);
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, s->refused.text);
+	pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR, (uint64_t)-s->refusal);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
 /* Its time is not that of the loss, which the kernel does not tell. */
 void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n)
 {

@@ -77,6 +77,8 @@ struct perf_session {
 	bool reads_all; /* of the rings, not only settled records */
 	bool has_read; /* the records of the round; it asks for names */
 	bool is_broken_reported;
+	int refusal; /* why it does not sample, -errno; 0: it does */
+	struct err_text refused; /* what was refused */
 	struct flushes flushes;
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
 };
@@ -95,5 +97,7 @@ void perf_names_give_up(struct perf_session *s);
 
 /* Writes the samples of the round. */
 void perf_packets_write(struct perf_session *s);
+/* Writes that there are no samples, and why. */
+void perf_packet_refusal(struct perf_session *s);
 /* Writes that n records of the CPU are missing. */
 void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n);

@@ -299,13 +299,12 @@ static int read_config(struct perf_session *s, const struct ds_env *env)
 {
 	static const Pb__PerfEventConfig none = PB__PERF_EVENT_CONFIG__INIT;
 	const Pb__PerfEventConfig *m = s->config->perf_event_config;
-	struct err_text e;
 	struct perf_config_places places = {env->tracefs_root, env->sys_root,
 					    ds_consumer_is_root(s->h)};
-	int r = perf_config_read(m ? m : &none, &places, &s->perf, &e);
+	int r = perf_config_read(m ? m : &none, &places, &s->perf, &s->refused);
 
 	if (r < 0)
-		log_warn("linux.perf: %s", e.text);
+		log_warn("linux.perf: %s", s->refused.text);
 	else if (m && m->n_followers)
 		log_warn("linux.perf: followers are not recorded; use a session for each counter");
 	return r;
@@ -328,6 +327,22 @@ static int join_helpers(struct perf_session *s, const struct ds_env *env)
 	return r == -ENOTSUP ? 0 : r;
 }
 
+/* What the config or the kernel refuses is in the trace, which otherwise has no samples. */
+static int prepare(struct perf_session *s, const struct ds_env *env)
+{
+	int r = read_config(s, env);
+
+	if (r == 0) {
+		r = open_rings(s);
+		if (r < 0)
+			(void)err_set(&s->refused, r, "perf_event_open");
+	}
+	if (r == 0)
+		return join_helpers(s, env);
+	s->refusal = r;
+	return r == -ENOMEM ? r : 0;
+}
+
 static int perf_create(struct ds_handle *h, const struct ds_env *env,
 		       const Pb__DataSourceConfig *config, void **ret_instance)
 {
@@ -341,8 +356,6 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	s->proc_root = env->proc_root;
 	s->bus = env->bus;
 	r = mapped_files_init(&s->files);
-	if (r == 0)
-		r = read_config(s, env);
 	if (r < 0)
 		return r;
 	s->spaces.files = &s->files;
@@ -352,9 +365,7 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->deadline || !s->writer)
 		return -ENOMEM;
-	r = open_rings(s);
-	if (r == 0)
-		r = join_helpers(s, env);
+	r = prepare(s, env);
 	if (r < 0)
 		return r;
 	s->is_publisher = s->bus && metadata_bus_register(s->bus, ds_session_id(h), s) == 0;
@@ -376,7 +387,10 @@ static void perf_start(void *instance)
 			log_warn("linux.perf: CPU %u: %s", s->rings[i].cpu, strerror(-r));
 		event_add(s->wakeups[i], NULL);
 	}
-	on_tick(-1, 0, s);
+	if (s->refusal)
+		perf_packet_refusal(s);
+	else
+		on_tick(-1, 0, s);
 	ds_started(s->h);
 }
 

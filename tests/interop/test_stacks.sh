@@ -41,9 +41,9 @@ record_loads() { # NAME SCOPE; the loads are children of this shell, with their 
 }
 
 cp "$hot" "$dir/deleted"
-"$hot" 1500 &
+"$hot" 1000 &
 load=$!
-"$dir/deleted" 1500 &
+"$dir/deleted" 1000 &
 deleted=$!
 LOADS=($load $deleted)
 PIDS+=("${LOADS[@]}")
@@ -105,6 +105,39 @@ read -r low high <"$dir/range"
 read -r start size _ < <(nm -S "$hot" | grep ' hot_leaf$')
 [ "$low" -ge $((16#$start)) ] && [ "$high" -lt $((16#$start + 16#$size)) ]
 verdict "rel_pc lies in the symbol's range" $? "$dir/range"
+
+# ---- the same load with perf record
+
+# Of n and m samples, the parts k/n and l/m differ by at most 5 times what chance does.
+agree() { # K N L M
+  awk -v k="$1" -v n="$2" -v l="$3" -v m="$4" 'BEGIN { p = (k + l) / (n + m); d = k / n - l / m
+    exit !(n > 50 && m > 50 && d * d <= 25 * p * (1 - p) * (1 / n + 1 / m)) }'
+}
+perf_count() { # REGEX: samples of the stacks that match
+  perf script -i "$dir/perf.data" -F ip,sym 2>/dev/null | awk -v regex="$1" '
+    NF { path = $2 ";" path; next } path != "" { n += (";" path) ~ regex; path = "" }
+    END { print n + (path != "" && (";" path) ~ regex) }'
+}
+if command -v perf >/dev/null; then
+  "$hot" 900 &
+  LOADS=($!)
+  PIDS+=("${LOADS[@]}")
+  starts "$hot"
+  perf record -q -e cpu-clock -F 499 -g -p "${LOADS[0]}" -o "$dir/perf.data" >"$dir/perf.log" 2>&1 &
+  perf=$!
+  PIDS+=($perf)
+  record_loads "records beside perf record" "scope { target_pid: ${LOADS[0]} }"
+  wait $perf
+  query "$dir/trace" "$stacks" >"$dir/stacks"
+  for part in hot_leaf hot_three 'vfs_(read|write)'; do
+    ours=$(count "${LOADS[0]}" ";$part;") n=$(count "${LOADS[0]}" .)
+    theirs=$(perf_count ";$part;") m=$(perf_count .)
+    agree "$ours" "$n" "$theirs" "$m"
+    verdict "perf record has the same share of $part ($theirs of $m, here $ours of $n)" $? "$dir/perf.log"
+  done
+else
+  echo "ok - # SKIP perf is not here"
+fi
 
 # ---- processes that come and go, and a file that is no ELF file any more
 

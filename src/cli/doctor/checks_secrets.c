@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +42,8 @@ static int read_sysctl(const struct doctor_machine *m, const char *name, int oth
 	char text[16];
 
 	return doctor_read_line(m->proc, name, text, sizeof(text)) || !text[0] ? otherwise
-										: atoi(text);
+									       : atoi(text);
 }
-
 
 /*
  * The kernel shows addresses in /proc/kallsyms (kallsyms_show_value()) if kptr_restrict is
@@ -63,7 +63,8 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 	if (!caps && doctor_uses_service(m))
 		find_unknown(f);
 	else if ((lowest == 0 && paranoid <= 1) || (lowest <= 1 && has_syslog))
-		doctor_find(f, DOCTOR_OK, "names of kernel functions can be read (kptr_restrict %d)",
+		doctor_find(f, DOCTOR_OK,
+			    "names of kernel functions can be read (kptr_restrict %d)",
 			    restriction);
 	else if (has_syslog) {
 		doctor_find(f, DOCTOR_LIMIT, "kptr_restrict is %d: " NO_NAMES, restriction);
@@ -73,6 +74,37 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 			    "kptr_restrict is %d, and %s has no CAP_SYSLOG: " NO_NAMES, restriction,
 			    recorder(m));
 		mend_capabilities(m, f);
+	}
+}
+
+/* ---- call stacks ---- */
+
+/* perf_event_open(2) of a whole CPU: perf_event_paranoid, or CAP_PERFMON, which CAP_SYS_ADMIN contains. */
+void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
+{
+	static const char name[] = "sys/kernel/perf_event_paranoid";
+	int paranoid = read_sysctl(m, name, INT_MIN);
+	uint64_t caps = doctor_recorder_caps(m);
+	bool may_sample = paranoid <= 0 || caps & (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN);
+
+	if (paranoid == INT_MIN) {
+		doctor_find(
+			f, DOCTOR_LIMIT,
+			"the kernel has no perf events (CONFIG_PERF_EVENTS): linux.perf takes no "
+			"samples");
+		doctor_mend(f, OTHER_KERNEL);
+	} else if (!caps && doctor_uses_service(m)) {
+		find_unknown(f);
+	} else if (!may_sample) {
+		doctor_find(
+			f, DOCTOR_LIMIT,
+			"perf_event_paranoid is %d, and %s has no CAP_PERFMON: linux.perf takes "
+			"no samples",
+			paranoid, recorder(m));
+		mend_capabilities(m, f);
+	} else {
+		doctor_find(f, DOCTOR_OK, "call stacks can be sampled (perf_event_paranoid %d)",
+			    paranoid);
 	}
 }
 

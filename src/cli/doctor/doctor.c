@@ -28,6 +28,7 @@ const struct doctor_check doctor_checks[] = {
 	{"btf", check_btf, STOPS_NOTHING},
 	{"bpf", check_bpf, STOPS_NOTHING},
 	{"symbols", check_symbols, STOPS_NOTHING},
+	{"stacks", check_stacks, STOPS_NOTHING},
 	{"files", check_files, STOPS_NOTHING},
 	{"journal", check_journal, STOPS_NOTHING},
 	{"tracers", check_tracers, STOPS_NOTHING},

@@ -94,6 +94,7 @@ doctor_check_fn check_options;
 doctor_check_fn check_btf;
 doctor_check_fn check_bpf;
 doctor_check_fn check_symbols;
+doctor_check_fn check_stacks;
 doctor_check_fn check_files;
 doctor_check_fn check_journal;
 doctor_check_fn check_lockdown;

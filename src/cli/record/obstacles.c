@@ -39,6 +39,11 @@ static bool lacks_symbols(const struct evidence *e)
 	return has_line(e, "symbolize_ksyms");
 }
 
+static bool lacks_samples(const struct evidence *e)
+{
+	return has_line(e, "linux.perf: perf_event_open");
+}
+
 static bool may_not_use_bpf(const struct evidence *e)
 {
 	return e->facts->scan->sources.uncounted.n &&
@@ -71,9 +76,9 @@ static const struct {
 	const char *check;
 	bool (*concerns)(const struct evidence *e);
 } obstacles[] = {
-	{"options", lacks_anything}, {"bpf", may_not_use_bpf}, {"btf", lacks_types},
-	{"symbols", lacks_symbols},  {"files", lacks_files},   {"journal", asks_for_journal},
-	{"container", asks_for_events},
+	{"options", lacks_anything},	{"bpf", may_not_use_bpf},  {"btf", lacks_types},
+	{"symbols", lacks_symbols},	{"files", lacks_files},	   {"journal", asks_for_journal},
+	{"container", asks_for_events}, {"stacks", lacks_samples},
 };
 
 void obstacles_print(const struct record_facts *f, bool own_daemons, const char *socket,

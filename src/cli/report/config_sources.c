@@ -17,6 +17,17 @@ const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *sour
 	return c && c->name && !strcmp(c->name, "linux.ftrace") ? c->ftrace_config : NULL;
 }
 
+const Pb__PerfEventConfig *requested_perf(const Pb__TraceConfig *config)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
+
+		if (c && c->name && !strcmp(c->name, "linux.perf") && c->perf_event_config)
+			return c->perf_event_config;
+	}
+	return NULL;
+}
+
 bool asks_for_ftrace(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++)

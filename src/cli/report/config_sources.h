@@ -11,6 +11,8 @@
 
 /* Returns the ftrace config of a data source; NULL if it is another one or has none. */
 const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *source);
+/* Returns the config of the first linux.perf that has one, or NULL. */
+const Pb__PerfEventConfig *requested_perf(const Pb__TraceConfig *config);
 /* Return true if the config requests ftrace, and if it requests nothing else. */
 bool asks_for_ftrace(const Pb__TraceConfig *config);
 bool asks_for_ftrace_only(const Pb__TraceConfig *config);

@@ -8,6 +8,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "cli/report/config_sources.h"
 
 static void clear(struct loss *l)
 {
@@ -263,6 +264,26 @@ static void polled(const struct record_facts *f, struct losses *ret)
 		strbuf_printf(
 			&losses_add(ret, s->counted[i].family, s->counted[i].n, "counts")->text,
 			"%s %s", str_thousands(s->counted[i].n, number), s->counted[i].what);
+}
+
+static void perf_rings(const struct record_facts *f, struct losses *ret)
+{
+	uint64_t n = f->scan->sources.perf_dropped;
+	const Pb__PerfEventConfig *c = requested_perf(f->config);
+	uint64_t hz = c && c->timebase ? c->timebase->frequency : 0;
+	struct loss *loss;
+	char number[32];
+
+	if (!n)
+		return;
+	loss = losses_add(ret, "rings of call stacks", n, "records");
+	strbuf_printf(&loss->text, "%s records dropped: they were full", str_thousands(n, number));
+	if (f->from_words && hz > 1)
+		strbuf_printf(&loss->advice, "try --cpu-stacks=%llu", (unsigned long long)hz / 2);
+	else
+		strbuf_printf(&loss->advice, "try ring_buffer_pages: %u in perf_event_config%s",
+			      4 * (c && c->ring_buffer_pages ? c->ring_buffer_pages : 256),
+			      hz ? ", or a lower frequency" : "");
 }
 
 /* ---- shared memory, and gaps in general ---- */
@@ -559,4 +580,5 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 			    "the oldest data was overwritten");
 	others(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);
 	polled(f, ret);
+	perf_rings(f, ret);
 }

@@ -403,7 +403,11 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 	if (f->idle)
 		n += missing_idle(f->idle, f->events, &lines);
 	for (size_t i = 0; i < f->scan->sources.unread.n; i++, n++)
-		strbuf_printf(&lines, "counters of %s\n", f->scan->sources.unread.names[i]);
+		strbuf_printf(&lines, "%s of %s\n",
+			      str_starts(f->scan->sources.unread.names[i], "linux.perf: ")
+				      ? "samples"
+				      : "counters",
+			      f->scan->sources.unread.names[i]);
 	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
 		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
 	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);

@@ -122,6 +122,26 @@ FIXTURE_TEST(test_lines_of_the_journal)
 	assert_int_equal(s.sources.journal_dropped, 10331);
 }
 
+/* Each packet says how many there were since the one before; samples say nothing. */
+FIXTURE_TEST(test_records_of_perf)
+{
+	static const uint64_t lost[] = {5, 0, 10};
+	struct pb_mem m;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pb_mem_init(&m), 0);
+		pb_enc_open(&m.enc, PB_TRACE_PACKET_PERF_SAMPLE);
+		if (lost[i])
+			pb_enc_u64(&m.enc, PB_PERF_SAMPLE_KERNEL_RECORDS_LOST, lost[i]);
+		else
+			pb_enc_u64(&m.enc, PB_PERF_SAMPLE_CALLSTACK_IID, 1);
+		pb_enc_close(&m.enc);
+		scan(&m);
+	}
+	assert_int_equal(s.sources.perf_dropped, 15);
+	assert_int_equal(s.samples.of[SAMPLES_STACKS], 1);
+}
+
 FIXTURE_TEST(test_tracks_of_tasks)
 {
 	struct pb_mem m;

@@ -199,6 +199,29 @@ FIXTURE_TEST(test_who_sees_names_of_kernel_functions)
 	}
 }
 
+/* Bit 38: CAP_PERFMON. */
+FIXTURE_TEST(test_who_may_sample_call_stacks)
+{
+	static const struct {
+		const char *caps, *paranoid;
+		enum doctor_verdict verdict;
+		const char *text, *remedy;
+	} cases[] = {
+		{CAPS("0"), "0", DOCTOR_OK, "can be sampled", ""},
+		{CAPS("0"), "1", DOCTOR_LIMIT, "no CAP_PERFMON", "Cap"},
+		{CAPS("4000000000"), "3", DOCTOR_OK, "can be sampled", ""},
+		{CAPS("200000"), "3", DOCTOR_OK, "can be sampled", ""},
+	};
+
+	fake_machine_file(&x, "proc/self/status", CAPS("4000000000"));
+	finds(check_stacks, DOCTOR_LIMIT, "CONFIG_PERF_EVENTS", "linux-image");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		fake_machine_file(&x, "proc/self/status", cases[i].caps);
+		fake_machine_file(&x, "proc/sys/kernel/perf_event_paranoid", cases[i].paranoid);
+		finds(check_stacks, cases[i].verdict, cases[i].text, cases[i].remedy);
+	}
+}
+
 FIXTURE_TEST(test_files_of_other_users)
 {
 	fake_machine_file(&x, "proc/self/status", CAPS("0"));

@@ -79,6 +79,20 @@ FIXTURE_TEST(test_lines_of_the_journal)
 	check(1, "journal: 10,331 lines dropped: they arrived faster than they were recorded\n");
 }
 
+FIXTURE_TEST(test_records_of_call_stacks)
+{
+	facts_deinit(&x);
+	facts_init(&x, "data_sources { config { name: 'linux.perf' perf_event_config { "
+		       "timebase { frequency: 999 } } } }");
+	x.scan.sources.perf_dropped = 1234;
+	x.f.from_words = false;
+	check(1, "rings of call stacks: 1,234 records dropped: they were full; "
+		 "try ring_buffer_pages: 1024 in perf_event_config, or a lower frequency\n");
+	x.f.from_words = true;
+	check(1, "rings of call stacks: 1,234 records dropped: they were full; "
+		 "try --cpu-stacks=499\n");
+}
+
 FIXTURE_TEST(test_what_ebpf_programs_counted_as_lost)
 {
 	struct source_counted *c = x.scan.sources.counted;
