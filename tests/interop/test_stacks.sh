@@ -17,7 +17,8 @@ use_sockets "$dir"
 start_service sonda "$dir" || exit 1
 start_probes sonda "$dir" || exit 1
 
-# Records until the loads have ended. They are of so many rounds, so that slow machines record longer, not less.
+# Records what the script runs. Its loads take a time of the CPU, so that all machines have as many samples. Those whose
+# file is gone stay until the recording has ended, since only their process still has the file.
 config() { # SCOPE
   cat <<CONFIG
 buffers { size_kb: 65536 fill_policy: DISCARD }
@@ -26,30 +27,38 @@ data_sources { config { name: "linux.perf" perf_event_config { timebase { freque
 data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
 CONFIG
 }
-starts() { # PROGRAM: the last child of this shell runs it
-  while [ "$(readlink "/proc/$!/exe")" != "$(realpath "$1")" ]; do sleep 0.01; done
+# For scripts: starts a load from a copy that is removed once it runs.
+cat >"$dir/lib.sh" <<'LIB'
+start_copy() { # NAME MS
+  cp "$hot" "$dir/$1"
+  "$dir/$1" "$2" "$dir/$1.done" >/dev/null 2>&1 &
+  echo $! >"$dir/$1.pid"
+  while [ "$(readlink "/proc/$!/exe")" != "$(realpath "$dir/$1")" ]; do sleep 0.01; done
+  rm "$dir/$1"
 }
-record_loads() { # NAME SCOPE; the loads are children of this shell, with their numbers in LOADS
+until_done() { # NAME
+  while [ ! -e "$dir/$1.done" ]; do sleep 0.01; done
+}
+LIB
+record_script() { # NAME SCOPE, the script on stdin
   config "$2" >"$dir/config"
-  "$BIN/sonda" record -c "$dir/config" -o "$dir/trace" >"$dir/log" 2>&1 &
-  recorder=$!
-  PIDS+=($recorder)
-  wait "${LOADS[@]}"
-  kill -INT $recorder
-  wait $recorder
+  { cat "$dir/lib.sh" && cat; } >"$dir/script"
+  dir=$dir hot=$hot "$BIN/sonda" record -c "$dir/config" -o "$dir/trace" -- bash "$dir/script" >"$dir/log" 2>&1
   verdict "$1" $? "$dir/log"
 }
+end_copy() { # NAME
+  kill "$(cat "$dir/$1.pid")"
+}
 
-cp "$hot" "$dir/deleted"
-"$hot" 1000 &
-load=$!
-"$dir/deleted" 1000 &
-deleted=$!
-LOADS=($load $deleted)
-PIDS+=("${LOADS[@]}")
-starts "$dir/deleted"
-rm "$dir/deleted"
-record_loads "records" "scope { target_pid: $load target_pid: $deleted }"
+record_script "records" 'scope { target_cmdline: "hot_functions" target_cmdline: "deleted" }' <<'SCRIPT'
+start_copy deleted 700
+"$hot" 700 &
+echo $! >"$dir/load.pid"
+wait $!
+until_done deleted
+SCRIPT
+end_copy deleted
+load=$(cat "$dir/load.pid") deleted=$(cat "$dir/deleted.pid")
 trace_errors "$dir/trace" >"$dir/errors"
 [ "$(cat "$dir/errors")" = "[]" ]
 verdict "trace_processor has no complaint" $? "$dir/errors"
@@ -62,9 +71,9 @@ stacks="with recursive walk(sample, pid, up, path) as (
     join stack_profile_callsite c on c.id = w.up join stack_profile_frame f on f.id = c.frame_id)
   select pid, path, count(*) as n from walk where up is null group by 1, 2 order by 3 desc"
 query "$dir/trace" "$stacks" >"$dir/stacks"
-count() { # PID REGEX: samples of the stacks that match
+count() { # PID REGEX: samples of the stacks that match; PID is a regular expression, too
   tr '{' '\n' <"$dir/stacks" | awk -F'"' -v pid="$1" -v regex="$2" '
-    { split($0, a, /"pid":/); split(a[2], p, ","); if (p[1] + 0 != pid || $0 !~ regex) next
+    { split($0, a, /"pid":/); split(a[2], p, ","); if (p[1] "" !~ "^(" pid ")$" || $0 !~ regex) next
       split($0, a, /"n":/); sum += a[2] + 0 }
     END { print sum + 0 }'
 }
@@ -119,21 +128,15 @@ perf_count() { # REGEX: samples of the stacks that match
     END { print n + (path != "" && (";" path) ~ regex) }'
 }
 if command -v perf >/dev/null; then
-  "$hot" 900 &
-  LOADS=($!)
-  PIDS+=("${LOADS[@]}")
-  starts "$hot"
-  perf record -q -e cpu-clock -F 499 -g -p "${LOADS[0]}" -o "$dir/perf.data" >"$dir/perf.log" 2>&1 &
-  perf=$!
-  PIDS+=($perf)
-  record_loads "records beside perf record" "scope { target_pid: ${LOADS[0]} }"
-  wait $perf
+  record_script "records beside perf record" 'scope { target_cmdline: "hot_functions" }' <<'SCRIPT'
+perf record -q -e cpu-clock -F 499 -g -o "$dir/perf.data" -- "$hot" 800
+SCRIPT
   query "$dir/trace" "$stacks" >"$dir/stacks"
   for part in hot_leaf hot_three 'vfs_(read|write)'; do
-    ours=$(count "${LOADS[0]}" ";$part;") n=$(count "${LOADS[0]}" .)
+    ours=$(count '[0-9]+' ";$part;") n=$(count '[0-9]+' .)
     theirs=$(perf_count ";$part;") m=$(perf_count .)
     agree "$ours" "$n" "$theirs" "$m"
-    verdict "perf record has the same share of $part ($theirs of $m, here $ours of $n)" $? "$dir/perf.log"
+    verdict "perf record has the same share of $part ($theirs of $m, here $ours of $n)" $? "$dir/log"
   done
 else
   echo "ok - # SKIP perf is not here"
@@ -142,16 +145,14 @@ fi
 # ---- processes that come and go, and a file that is no ELF file any more
 
 # Another file at the path, and the mapped one is gone.
-cp "$hot" "$dir/spoiled"
-"$dir/spoiled" 1000 &
-spoiled=$!
-starts "$dir/spoiled"
-rm "$dir/spoiled"
+record_script "records processes that come and go" "" <<'SCRIPT'
+start_copy spoiled 500
 head -c 100000 /dev/urandom >"$dir/spoiled"
-(for _ in $(seq 40); do "$hot" 40; done) &
-LOADS=($spoiled $!)
-PIDS+=("${LOADS[@]}")
-record_loads "records processes that come and go" ""
+for _ in $(seq 40); do "$hot" 20; done
+until_done spoiled
+SCRIPT
+end_copy spoiled
+spoiled=$(cat "$dir/spoiled.pid")
 trace_errors "$dir/trace" >"$dir/errors"
 [ "$(cat "$dir/errors")" = "[]" ]
 verdict "trace_processor has no complaint about them" $? "$dir/errors"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * hot_functions [ROUNDS]: a load with known hot functions, until it is killed, or of so many rounds. Compiled with frame pointers (Makefile). Of the time in this
- * program, hot_three() takes three times as much as hot_one(), both in hot_leaf(); hot_kernel() is in the kernel, in
- * write() and read() of a pipe.
+ * hot_functions MS [FILE]: a load with known hot functions, for MS milliseconds of CPU time. With FILE it makes this
+ * file then, and waits to be killed. Compiled with frame pointers (Makefile). Of the time in this program hot_three()
+ * takes three times as much as hot_one(), both in hot_leaf(); hot_kernel() is in the kernel, in write() and read() of
+ * a pipe.
  */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone, used))
@@ -45,15 +48,17 @@ NOINLINE static void hot_kernel(const int *fds)
 
 int main(int argc, char **argv)
 {
-	long rounds = argc > 1 ? atol(argv[1]) : 0;
+	clock_t end = argc > 1 ? atol(argv[1]) * (CLOCKS_PER_SEC / 1000) : 0;
 	int fds[2];
 
 	if (pipe(fds) < 0)
 		return 1;
-	for (long i = 0; !rounds || i < rounds; i++) {
+	while (clock() < end) {
 		hot_three();
 		hot_one();
 		hot_kernel(fds);
 	}
+	if (argc > 2 && open(argv[2], O_CREAT | O_WRONLY, 0600) >= 0)
+		pause();
 	return 0;
 }
