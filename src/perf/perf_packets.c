@@ -113,35 +113,9 @@ static void write_sample(struct perf_session *s, const struct perf_sample *p)
 	writer_end(s->writer);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* So that linux.process_stats describes these threads. */
-static void publish_threads(struct perf_session *s)
-{
-	struct metadata_batch batch = {0};
-
-	if (!s->is_publisher || !s->n_samples ||
-	    !(metadata_bus_wanted(s->bus, ds_session_id(s->h)) & METADATA_TASKS) ||
-	    array_reserve(&s->tids, &s->cap_tids, s->n_samples, sizeof(*s->tids)) < 0)
-		return;
-	for (size_t i = 0; i < s->n_samples; i++)
-		s->tids[i] = (int32_t)s->samples[i].tid;
-	qsort(s->tids, s->n_samples, sizeof(*s->tids), by_number);
-	for (size_t i = 0; i < s->n_samples; i++)
-		if (batch.n_tids == 0 || s->tids[batch.n_tids - 1] != s->tids[i])
-			s->tids[batch.n_tids++] = s->tids[i];
-	batch.tids = s->tids;
-	metadata_bus_publish(s->bus, ds_session_id(s->h), &batch);
-}
-
 void perf_packets_write(struct perf_session *s)
 {
-	publish_threads(s);
+	perf_tasks_publish(s);
 	for (size_t i = 0; i < s->n_samples; i++)
 		write_sample(s, &s->samples[i]);
 	s->n_written += s->n_samples;

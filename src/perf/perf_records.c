@@ -41,7 +41,13 @@ struct mmap_record {
 	char path[];
 };
 
-struct task_record { /* COMM begins so, too */
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[];
+};
+
+struct task_record { /* FORK and EXIT */
 	struct perf_event_header header;
 	uint32_t pid, parent, tid, parent_tid;
 };
@@ -83,7 +89,7 @@ static bool executes_later(struct perf_session *s, int32_t pid)
 		for (cpu_ring_refresh(&r); !found && (h = cpu_ring_peek(&r)); cpu_ring_take(&r))
 			found = h->type == PERF_RECORD_COMM &&
 				h->misc & PERF_RECORD_MISC_COMM_EXEC &&
-				(int32_t)((const struct task_record *)h)->pid == pid;
+				(int32_t)((const struct comm_record *)h)->pid == pid;
 	}
 	return found;
 }
@@ -288,8 +294,19 @@ static void take_mmap(struct perf_session *s, const struct mmap_record *r)
 		address_space_map(&s->spaces, a, &m, r->path);
 }
 
+static void take_comm(struct perf_session *s, uint64_t time, const struct perf_event_header *h)
+{
+	const struct comm_record *r = (const struct comm_record *)h;
+	bool is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+
+	if (is_exec)
+		address_spaces_exec(&s->spaces, (int32_t)r->pid);
+	perf_tasks_rename(s, time, (int32_t)r->tid, r->name, h->size - sizeof(*r) - 24, is_exec);
+}
+
 /* Returns false if the record has to wait for an answer. */
-static bool take_record(struct perf_session *s, unsigned cpu, const struct perf_event_header *h)
+static bool take_record(struct perf_session *s, unsigned cpu, uint64_t time,
+			const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;
 
@@ -301,8 +318,8 @@ static bool take_record(struct perf_session *s, unsigned cpu, const struct perf_
 			take_mmap(s, (const struct mmap_record *)h);
 		break;
 	case PERF_RECORD_COMM:
-		if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
-			address_spaces_exec(&s->spaces, (int32_t)task->pid);
+		if (h->size >= sizeof(struct comm_record) + 24)
+			take_comm(s, time, h);
 		break;
 	case PERF_RECORD_FORK:
 		if (h->size >= sizeof(*task) && task->pid != task->parent)
@@ -357,7 +374,7 @@ bool perf_records_read(struct perf_session *s)
 		cpu_ring_refresh(&s->rings[i]);
 	while (at_end && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->stacks) &&
 	       (r = earliest(s, until))) {
-		at_end = take_record(s, r->cpu, cpu_ring_peek(r));
+		at_end = take_record(s, r->cpu, r->time, cpu_ring_peek(r));
 		if (at_end)
 			cpu_ring_take(r);
 	}

@@ -17,11 +17,13 @@
  *	perf_records.c   records of the rings, in order of time, to address spaces and samples
  *	perf_names.c     the names of new frames, from the file reader
  *	perf_packets.c   samples to packets
+ *	perf_tasks.c     threads and their new names, for linux.process_stats
  *
  * A round reads what the rings have, asks for the names of the frames that are new, and writes the samples
  * when it has the answers or PERF_ANSWER_MS is over.
  */
 #define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
+#define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old one */
 #define PERF_ANSWER_MS 2000 /* without any answer for so long, the round goes on without them */
 /* Records become visible up to this time after their time stamp: a round leaves younger ones in the rings, so
  * that the records of all CPUs are in order. */
@@ -33,6 +35,13 @@ struct perf_sample {
 	uint32_t stack; /* number + 1; 0: none */
 	uint8_t mode; /* Profiling.CpuMode */
 	uint8_t unwind_error; /* Profiling.StackUnwindError; 0: none */
+};
+
+struct perf_renamed {
+	uint64_t time; /* CLOCK_BOOTTIME; 0: unknown */
+	int32_t tid;
+	bool is_exec; /* by another program */
+	char name[16];
 };
 
 /* The frames of a request for names. */
@@ -63,6 +72,8 @@ struct perf_session {
 	struct stacks stacks;
 	struct perf_sample *samples; /* owned; of the round */
 	size_t n_samples, cap_samples;
+	struct perf_renamed *renamed; /* owned; of the round */
+	size_t n_renamed, cap_renamed;
 	int32_t *tids; /* owned; for the bus */
 	size_t cap_tids;
 	struct name_request *asked; /* owned: of the round */
@@ -94,6 +105,12 @@ bool perf_names_ask(struct perf_session *s);
 void perf_names_answer(struct perf_session *s, const struct file_answer *a);
 /* Goes on without the answers that have not come. */
 void perf_names_give_up(struct perf_session *s);
+
+/* Keeps the new name of a task. name has len bytes. */
+void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
+		       size_t len, bool is_exec);
+/* Publishes the tasks of the round, so that linux.process_stats describes them. */
+void perf_tasks_publish(struct perf_session *s);
 
 /* Writes the samples of the round. */
 void perf_packets_write(struct perf_session *s);

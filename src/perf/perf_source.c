@@ -270,6 +270,7 @@ static void perf_destroy(void *instance)
 	mapped_files_deinit(&s->files);
 	free(s->samples);
 	free(s->tids);
+	free(s->renamed);
 	free(s->asked);
 	writer_free(s->writer);
 	if (s->config)

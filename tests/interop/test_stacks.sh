@@ -177,6 +177,6 @@ equal "tables of samples" "$dir/trace" "select * from perf_sample order by id" "
 "$BIN/sonda" report functions "$dir/trace" -p "$spoiled" --top 1 >"$dir/report" 2>&1 && grep -q 'hot_leaf' "$dir/report"
 verdict "sonda report functions has hot_leaf first" $? "$dir/report"
 "$BIN/sonda" export --folded stacks -o - "$dir/trace" >"$dir/folded" 2>&1
-grep -q ';main;hot_three;hot_leaf [0-9]*$' "$dir/folded"
+grep -q ';main;hot_three;hot_leaf [0-9]*$' "$dir/folded" && [ -z "$(sed 's/ [0-9]*$//' "$dir/folded" | uniq -d)" ]
 verdict "folded stacks" $? "$dir/folded"
 exit $BAD

@@ -109,6 +109,19 @@ sonda record -o dd.pftrace syscalls -- dd if=/dev/zero of=/dev/null bs=1 count=1
 [ "$(sonda report syscalls --json --top 1000 dd.pftrace 2>>log | row "System calls" syscall=write calls)" -ge 1000 ]
 verdict "6: the calls of dd" $? log
 
+# ---- 7. Which functions use the CPU?
+sonda record -o t7 --cpu-stacks=999 -- "$B/tests/root/hot_functions" 500 2>log
+verdict "7: samples of a program whose functions are known" $? log
+sonda report functions --json --top 1000 -p hot_functions t7 >functions.json 2>>log
+python3 - >said 2>&1 <<'PYTHON'
+import json
+rows = next(rows for title, rows in json.load(open("functions.json")).items() if title.startswith("Functions"))
+total = {row["function"]: row["total"] for row in rows}
+assert rows[0]["function"] == "hot_leaf" and rows[0]["file"] == "hot_functions", rows[0]
+assert total["hot_leaf"] > total["hot_three"] > total["hot_one"], total
+PYTHON
+verdict "7: hot_leaf runs most, and is called by hot_three more often than by hot_one" $? said
+
 # ---- 8. Which CPU has the softirqs? 20000 datagrams through the loopback are as many NET_RX.
 cat >flood.py <<'FLOOD'
 import os, socket

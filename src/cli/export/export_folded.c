@@ -243,9 +243,54 @@ static void add_stack(struct strbuf *b, const struct call_sites *c, int64_t site
 		add_frame(b, c->of[path[--n]].name, false);
 }
 
+/* Stacks whose functions are equal, though their call sites are not, are one line. */
+struct folded {
+	char *line; /* owned */
+	int64_t samples;
+};
+
+struct folded_lines {
+	struct folded *of; /* owned */
+	size_t n, cap;
+};
+
+static int by_line(const void *a, const void *b)
+{
+	const struct folded *x = a, *y = b;
+
+	return strcmp(x->line, y->line);
+}
+
+static void write_lines(struct folded_lines *l, FILE *to)
+{
+	if (l->n)
+		qsort(l->of, l->n, sizeof(*l->of), by_line);
+	for (size_t i = 0; i < l->n; i++) {
+		if (i + 1 < l->n && strcmp(l->of[i].line, l->of[i + 1].line) == 0)
+			l->of[i + 1].samples += l->of[i].samples;
+		else
+			fprintf(to, "%s %" PRId64 "\n", l->of[i].line, l->of[i].samples);
+		free(l->of[i].line);
+	}
+	free(l->of);
+}
+
+static int add_line(struct folded_lines *l, const struct strbuf *b, int64_t samples)
+{
+	char *line = strdup(b->s ? b->s : "");
+
+	if (!line || array_reserve(&l->of, &l->cap, l->n + 1, sizeof(*l->of)) < 0) {
+		free(line);
+		return SQLITE_NOMEM;
+	}
+	l->of[l->n++] = (struct folded){line, samples};
+	return SQLITE_OK;
+}
+
 int export_folded_stacks(sqlite3 *db, FILE *to)
 {
 	struct call_sites sites = {0};
+	struct folded_lines lines = {0};
 	struct strbuf b = {0};
 	sqlite3_stmt *st = NULL;
 	int r = read_sites(db, &sites);
@@ -264,12 +309,11 @@ int export_folded_stacks(sqlite3 *db, FILE *to)
 		for (int i = 0; i < 2; i++)
 			add_frame(&b, (const char *)sqlite3_column_text(st, i), i == 0);
 		add_stack(&b, &sites, sqlite3_column_int64(st, 2));
-		fprintf(to, "%s %" PRId64 "\n", b.s ? b.s : "",
-			(int64_t)sqlite3_column_int64(st, 3));
-		r = SQLITE_OK;
+		r = add_line(&lines, &b, sqlite3_column_int64(st, 3));
 	}
 	sqlite3_finalize(st);
 	strbuf_deinit(&b);
 	call_sites_deinit(&sites);
+	write_lines(&lines, to);
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }

@@ -306,6 +306,69 @@ TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s
 	assert_int_equal(asked.n_maps, 1);
 }
 
+/* ---- names of tasks ---- */
+
+uint64_t ds_session_id(const struct ds_handle *h)
+{
+	return 1;
+}
+
+static struct metadata_task renamed[8];
+static size_t n_renamed, n_tids;
+
+static void on_metadata(void *ctx, const struct metadata_batch *batch)
+{
+	for (size_t i = 0; i < batch->n_tasks; i++) {
+		assert_true(n_renamed < ARRAY_SIZE(renamed));
+		renamed[n_renamed++] = batch->tasks[i];
+		if (batch->tasks[i].kind == METADATA_TASK_EXEC)
+			assert_memory_equal(batch->tasks[i].file, "hot", 3);
+	}
+	n_tids += batch->n_tids;
+}
+
+static void comm(struct perf_session *s, uint64_t time, uint32_t tid, const char *name,
+		 bool is_exec)
+{
+	struct {
+		uint32_t pid, tid;
+		char name[16];
+	} body = {.pid = PID, .tid = tid};
+
+	strcpy(body.name, name);
+	fake_ring_record(&s->rings[0], PERF_RECORD_COMM, is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+			 time, &body, sizeof(body));
+}
+
+TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardown,
+	   struct perf_session *s)
+{
+	n_renamed = n_tids = 0;
+	s->bus = metadata_bus_new();
+	s->is_publisher = true;
+	assert_int_equal(metadata_bus_subscribe(s->bus, 1, METADATA_TASKS, on_metadata, s), 0);
+	comm(s, 5, PID, "hot", true);
+	comm(s, 6, PID + 1, "thread", false);
+	sample(s, 0, 10, PROGRAM);
+	assert_true(perf_records_read(s));
+	perf_packets_write(s);
+	assert_int_equal(n_renamed, 3);
+	assert_int_equal(renamed[0].kind, METADATA_TASK_EXEC);
+	assert_int_equal(renamed[0].tid, PID);
+	assert_int_equal(renamed[0].file_len, 3);
+	assert_int_equal(renamed[1].kind, METADATA_TASK_RENAMED);
+	assert_string_equal(renamed[1].name, "hot");
+	assert_int_equal(renamed[1].time_ns, 5);
+	assert_int_equal(renamed[2].tid, PID + 1);
+	assert_string_equal(renamed[2].name, "thread");
+	assert_int_equal(n_tids, 1);
+	metadata_bus_unsubscribe(s->bus, 1, s);
+	s->is_publisher = false;
+	s->bus = metadata_bus_free(s->bus);
+	free(s->tids);
+	free(s->renamed);
+}
+
 /* ---- names ---- */
 
 static void sample_functions(struct perf_session *s, unsigned n)
