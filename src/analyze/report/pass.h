@@ -52,6 +52,8 @@ void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
 void pass_cells(const struct pass_input *in, struct pass_rows *ret);
 void pass_slices(const struct pass_input *in, struct pass_rows *ret);
+void pass_calls(const struct pass_input *in, struct pass_rows *ret);
+void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds a row of so many values as the pass has columns. */
 void pass_row(struct pass_rows *rows, const int64_t *values);

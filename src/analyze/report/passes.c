@@ -23,6 +23,8 @@ static const struct pass passes[] = {
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",
 	 pass_slices},
+	{"calls_by", "who, n, total, worst, errors", pass_calls},
+	{"longest_calls", "id, result", pass_longest_calls},
 };
 
 /* Shared by the tables of a database. */

@@ -36,6 +36,11 @@
  *	slices_by(by)(name, track_id, n, total, self, p50, p99, worst, worst_ts)
  *		slices within the window; by name, or by track: by name and track; by thread or
  *		process (as waits_by, in the column track_id): without a name
+ *	calls_by(by)(who, n, total, worst, errors)
+ *		system calls of the chosen threads within the window, and those that returned -4095 to -1,
+ *		NULL if no result is known; by name: the name of the slice, by thread, by process
+ *	longest_calls(by, top)(id, result)
+ *		the longest of these: rows of slice, and what they returned
  *
  * Times are ns. An interval that did not end lasts to the end of the window, and one that reaches out of it
  * is cut. An interval without an end is counted only if it is the last one of its CPU or thread: of others

@@ -6,41 +6,30 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
-/* calls(utid, name, ts, dur, ret): those of chosen threads that returned within the window. */
-#define SQL_CALLS                                                                                  \
-	"calls AS (SELECT t.utid, substr(s.name, 5) AS name, s.ts, s.dur, "                        \
-	"extract_arg(s.arg_set_id, 'ret') AS ret FROM slice s JOIN thread_track t ON t.id = "      \
-	"s.track_id WHERE s.name GLOB 'sys_*' AND s.dur >= 0 AND s.ts >= :from AND s.ts + s.dur "  \
-	"<= :to AND t.type = 'thread_execution' AND t.utid IN chosen)"
-
-/* The columns of strace -c, of the rows of the table c. */
-#define SQL_COUNTS                                                                                 \
-	"100.0 * sum(dur) / (SELECT sum(dur) FROM calls) AS time_pct, sum(dur) AS total_ns, "      \
-	"sum(dur) / count(*) AS mean_ns, max(dur) AS max_ns, count(*) AS calls, sum(ret BETWEEN "  \
-	"-4095 AND -1) AS errors"
+/* The columns of strace -c; by: what calls are counted by. */
+#define SQL_CALLS_BY(by, columns, from)                                                            \
+	"SELECT 100.0 * total / (SELECT sum(total) FROM calls_by('" by "')) AS time_pct, total "   \
+	"AS total_ns, total / n AS mean_ns, worst AS max_ns, n AS calls, errors, " columns         \
+	" FROM calls_by('" by "')" from "ORDER BY total DESC, who LIMIT :top + :more"
 
 static const struct report_section sections[] = {
 	{.by = "name",
 	 .title = "System calls",
-	 .sql = "WITH " SQL_CALLS " SELECT " SQL_COUNTS ", name AS syscall FROM calls GROUP BY "
-		"name ORDER BY total_ns DESC LIMIT :top + :more"},
+	 .sql = SQL_CALLS_BY("name", "substr(who, 5) AS syscall", " ")},
 	{.by = "thread",
 	 .on_request = true,
 	 .title = "System calls, by thread",
-	 .sql = "WITH " SQL_CALLS ", t AS (SELECT utid, " SQL_COUNTS " FROM calls GROUP BY utid) "
-		"SELECT time_pct, total_ns, mean_ns, max_ns, calls, errors, " SQL_WHO " FROM t"
-		SQL_WHO_FROM "ORDER BY total_ns DESC LIMIT :top + :more"},
+	 .sql = SQL_CALLS_BY("thread", SQL_WHO,
+		" JOIN thread ON utid = who LEFT JOIN process USING (upid) ")},
 	{.by = "process",
 	 .on_request = true,
 	 .title = "System calls, by process",
-	 .sql = "WITH " SQL_CALLS ", " SQL_BY_PROCESS ", t AS (SELECT who, " SQL_COUNTS " FROM "
-		"calls JOIN grp USING (utid) GROUP BY who) SELECT time_pct, total_ns, mean_ns, "
-		"max_ns, calls, errors, " SQL_PROCESS " FROM t" SQL_PROCESS_FROM "ORDER BY "
-		"total_ns DESC LIMIT :top + :more"},
+	 .sql = SQL_CALLS_BY("process", SQL_PROCESS, SQL_PROCESS_FROM)},
 	{.title = "Slowest calls",
-	 .sql = "WITH " SQL_CALLS ", c AS (SELECT * FROM calls ORDER BY dur DESC LIMIT :top) "
-		"SELECT dur AS took_ns, ts AS at_ts, c.name AS syscall, ret, " SQL_WHO " FROM c"
-		SQL_WHO_FROM "ORDER BY dur DESC"},
+	 .sql = "SELECT s.dur AS took_ns, s.ts AS at_ts, substr(s.name, 5) AS syscall, result AS "
+		"ret, " SQL_WHO " FROM longest_calls('', :top) c CROSS JOIN slice s ON s.id = "
+		"c.id JOIN thread_track t ON t.id = s.track_id JOIN thread ON thread.utid = "
+		"t.utid LEFT JOIN process USING (upid) ORDER BY s.dur DESC, s.id"},
 };
 
 REPORT(report_syscalls, "syscalls", "system calls: times, errors, and the slowest", "syscalls",
