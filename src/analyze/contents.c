@@ -153,10 +153,25 @@ static void describe(struct contents *c, const struct pb_field *descriptor)
 		free(n);
 }
 
-static void add_event(struct contents *c, const struct pb_field *event, size_t bytes)
+static struct content_row *row_of_event(struct contents *c, uint32_t id)
 {
 	const struct event_name *known;
+	struct content_row *row;
 	char number[32];
+
+	if (id < ARRAY_SIZE(c->by_event) && c->by_event[id])
+		return c->by_event[id];
+	known = event_name_of(id);
+	snprintf(number, sizeof(number), NUMBERED "%u", id);
+	row = row_of(c, known ? known->name : number);
+	if (id < ARRAY_SIZE(c->by_event) && row != &c->other)
+		c->by_event[id] = row;
+	return row;
+}
+
+static void add_event(struct contents *c, const struct pb_field *event, size_t bytes)
+{
+	struct content_row *row;
 	uint32_t id = 0;
 	struct pb_field f;
 	struct pb_dec d;
@@ -165,9 +180,9 @@ static void add_event(struct contents *c, const struct pb_field *event, size_t b
 	while (pb_dec_next(&d, &f))
 		if (f.data)
 			id = f.id;
-	known = event_name_of(id);
-	snprintf(number, sizeof(number), NUMBERED "%u", id);
-	add(c, known ? known->name : number, 1, bytes);
+	row = row_of_event(c, id);
+	row->count++;
+	row->bytes += bytes;
 }
 
 static uint64_t count_values(const struct pb_field *f)

@@ -27,11 +27,14 @@ struct content_machine {
 
 struct content_node;
 
+#define CONTENTS_EVENTS 1024 /* field numbers of kernel events whose rows need no search */
+
 /* Zero-initialise; contents_deinit frees. */
 struct contents {
 	struct content_node *by_name; /* owned hash */
 	struct content_node *by_number; /* owned hash: kernel events that the trace describes */
 	struct content_row other; /* past the limit, or without memory */
+	struct content_row *by_event[CONTENTS_EVENTS]; /* by field number; NULL: none yet */
 	struct content_machine machines[CONTENTS_MAX_MACHINES];
 	size_t n_machines;
 	uint64_t bytes; /* of all packets */
