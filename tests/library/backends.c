@@ -6,6 +6,7 @@
  * records, and writes the traces of the sessions into OUT. Prints "called N dropped N".
  *
  *	in-process OUT		the service in this process alone, in a sandbox without sockets, files and processes
+ *	attacked PROGRAM OUT	the same without a sandbox, while PROGRAM attacks four of the service's connections
  *	both OUT OUT		the system's service and one in this process, at the same time
  *	tcp PORT OUT		a TCP connection that the program makes
  *	pump PORT OUT		bytes that the program carries between a socketpair and a TCP connection
@@ -49,7 +50,7 @@
 
 /* ---- sessions ---- */
 
-static struct sonda_session *start(struct sonda_backend *b)
+static struct sonda_session *start_source(struct sonda_backend *b, const char *source)
 {
 	struct sonda_packet *m = sonda_message_new();
 	struct sonda_session *s;
@@ -62,7 +63,7 @@ static struct sonda_session *start(struct sonda_backend *b)
 	sonda_packet_close(m);
 	sonda_packet_open(m, 2);
 	sonda_packet_open(m, 1);
-	sonda_packet_str(m, 1, "sonda.test.numbers");
+	sonda_packet_str(m, 1, source);
 	sonda_packet_close(m);
 	sonda_packet_close(m);
 	config = sonda_message_data(m, &len);
@@ -70,6 +71,11 @@ static struct sonda_session *start(struct sonda_backend *b)
 	MUST(sonda_session_start(s, config, len, PATIENCE));
 	sonda_message_free(m);
 	return s;
+}
+
+static struct sonda_session *start(struct sonda_backend *b)
+{
+	return start_source(b, "sonda.test.numbers");
 }
 
 static void end(struct sonda_session *s, int fd)
@@ -183,6 +189,53 @@ static void record_in_process(const char *out, bool sandbox)
 	session = start(b);
 	write_all();
 	end(session, fd);
+	sonda_backend_remove(b);
+	sonda_service_stop(service);
+}
+
+/* The service's connections end with the attacker's copies, which are the only ones left. */
+static pid_t start_attacker(struct sonda_service *service, const char *program)
+{
+	char names[4][12],
+		*argv[] = {(char *)program, names[0], names[1], names[2], names[3], NULL};
+	int fds[4];
+	pid_t pid;
+
+	for (int i = 0; i < 4; i++) {
+		fds[i] = sonda_service_connect(service, SONDA_PORT_PRODUCER);
+		MUST(fds[i] < 0 ? fds[i] : 0);
+		snprintf(names[i], sizeof(names[i]), "%d", fds[i]);
+	}
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 4; i++)
+			fcntl(fds[i], F_SETFD, 0);
+		execv(program, argv);
+		_exit(127);
+	}
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+	return pid;
+}
+
+static void record_attacked(const char *program, const char *out)
+{
+	struct sonda_session *session, *hostile;
+	struct sonda_service *service;
+	struct sonda_backend *b;
+	int status;
+	pid_t pid;
+
+	MUST(sonda_service_start(NULL, &service));
+	init(SONDA_BACKEND_NONE);
+	b = add_service(service);
+	session = start(b);
+	hostile = start_source(b, "hostile.src");
+	pid = start_attacker(service, program);
+	write_all();
+	MUST(waitpid(pid, &status, 0) == pid ? -status : -ECHILD);
+	end(session, open_out(out));
+	end(hostile, open_out("/dev/null"));
 	sonda_backend_remove(b);
 	sonda_service_stop(service);
 }
@@ -519,6 +572,8 @@ int main(int argc, char **argv)
 	numbers_register(SONDA_FULL_STALL);
 	if (!strcmp(mode, "in-process") && argc == 3)
 		record_in_process(argv[2], !getenv("NO_SANDBOX"));
+	else if (!strcmp(mode, "attacked") && argc == 4)
+		record_attacked(argv[2], argv[3]);
 	else if (!strcmp(mode, "both") && argc == 4)
 		record_both(argv[2], argv[3]);
 	else if (!strcmp(mode, "memory") && argc == 3)

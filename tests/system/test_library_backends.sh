@@ -28,6 +28,7 @@ recorded() { # NAME MODE [PORT]: with one trace
 }
 
 recorded "a program records itself: no daemon, and what makes a socket, a file or a process is killed" in-process
+recorded "a hostile producer of a program's own service takes nothing from the program" attacked "$B/tests/system/service_hostile_in_process"
 timeout 100 "$P" life >"$TMP/said" 2>"$TMP/errors"
 verdict "mistakes have errors, services start and end in either order, a child has none" $? "$TMP/errors"
 
