@@ -482,12 +482,14 @@ interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consum
 check-kernels: deps ## only the root tests on Debian's kernels, 5.10 to the newest, in an emulator
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B) kernels
-asan: ## unit and system tests under AddressSanitizer and UBSan
+# A test that cannot run with a sanitizer is skipped, with the reason. KINDS='unit system' are some (tests/run.sh).
+SAN_KINDS = $(or $(KINDS),unit fuzz system root interop long)
+asan: ## all tests under AddressSanitizer and UBSan, some two hours on two CPUs; KINDS='unit system' are some
 	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs tests
-	$(Q)$(NO_ASLR) tests/run.sh $(B)/asan unit system
+	$(Q)TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1200) $(NO_ASLR) tests/run.sh $(B)/asan $(SAN_KINDS)
 tsan: ## the same under ThreadSanitizer
 	+$(Q)$(SUBMAKE) B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
-	$(Q)$(NO_ASLR) tests/run.sh $(B)/tsan unit system
+	$(Q)TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1200) $(NO_ASLR) tests/run.sh $(B)/tsan $(SAN_KINDS)
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)

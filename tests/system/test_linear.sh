@@ -11,6 +11,7 @@ SONDA=$B/bin/sonda
 for tool in python3 valgrind; do
   command -v $tool >/dev/null || { echo "$tool is not here" >&2; exit 77; }
 done
+! nm -D "$SONDA" | grep -qE '__[at]san_init' || { echo "valgrind runs no program with a sanitizer" >&2; exit 77; }
 N=0 BAD=0
 TMP=$(mktemp -d)
 trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
