@@ -86,7 +86,7 @@ done
 # The good ones: a recording all the time, queries.
 honest_loop() {
   # shellcheck disable=SC2086
-  while :; do env $real timeout -k 5 20 "$B/bin/sonda" record -c "$tmp/all.cfg" -o "$tmp/honest" >>"$tmp/honest.log" 2>&1 </dev/null; echo "exit $?" >>"$tmp/honest.log"; done
+  while :; do env $real timeout -k 5 20 "$B/bin/sonda" record -c "$tmp/all.cfg" -o "$tmp/honest" >>"$tmp/honest.log" 2>&1 </dev/null; printf 'ended after %d s\nexit %d\n' $SECONDS $? >>"$tmp/honest.log"; done
 }
 honest_loop &
 pids+=($!)
@@ -114,6 +114,9 @@ done
 wait "$asker" || [ $bad != 0 ] || finding "answers are late, or did not come"
 cat "$tmp/asker.log"
 echo "$asked times sonda sessions, the slowest took $worst ms with the start of the program; $(grep -c ^exit "$tmp"/clients*.log | cut -d: -f2 | paste -sd+ | bc) runs of clients, $(grep -c '^exit 0' "$tmp/honest.log") of $(grep -c ^exit "$tmp/honest.log") good recordings"
+# What a recording that failed wrote, and what the daemons did.
+awk '/^exit/ { if ($2 != 0) print "a good recording failed:\n" said $0; said = ""; next } { said = said "  " $0 "\n" }' "$tmp/honest.log"
+if grep -q '^exit [1-9]' "$tmp/honest.log"; then tail -n 20 "$tmp/sondad.log" "$tmp/probes-good.log"; fi
 if [ $bad != 0 ]; then
   for f in "$tmp"/*.log; do
     echo "== ${f##*/}"
