@@ -127,6 +127,7 @@ verdict "no clone is left" $?
 
 background file 'write_into_file: true file_write_period_ms: 500 flush_period_ms: 1000'
 until_true test -s "$dir/file.trace"
+records # the file begins with packets of the service itself
 perfetto --clone-by-name file -o "$dir/file.clone" >"$dir/file.clone.log" 2>&1
 verdict "--clone-by-name of a session that writes a file: exits well" $? "$dir/file.clone.log"
 is_good "the clone of a file is good" "$dir/file.clone"
