@@ -66,8 +66,9 @@ verdict "without trace_all_machines, as with Perfetto's service; nothing lost, n
 kill "${PIDS[1]}" && wait "${PIDS[1]}" 2>/dev/null
 PIDS=("${PIDS[0]}")
 
-# Behind a relay. Its machine's clocks are said to be an hour ahead, so what it records was an hour ago.
-start_ready TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest 3600000000000 &&
+# Behind a relay. Its machine's clocks are said to be an hour behind, so what it records is an hour later:
+# this machine may have been up for less than an hour, and readers drop events before the boot.
+start_ready TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
   start_theirs_at "$TMP/guest"
 verdict "a relay comes to our service, and Perfetto's probes to it" $? "$TMP/relay.log"
 config 'machine_name_filter: "guest"' >"$TMP/config"
@@ -76,7 +77,7 @@ record perfetto "$TMP/config" "$TMP/trace" "$TMP/log"
 verdict "they are recorded by the machine's name" $? "$TMP/log"
 end=$(uptime_ns)
 is_remote "$TMP/trace" "select raw_id, release, num_cpus from machine where id > 0" \
-  "select min(ts) > $begin - 3600000000000 and max(ts) < $end - 3600000000000 as shifted from sched"
+  "select min(ts) > $begin + 3600000000000 and max(ts) < $end + 3600000000000 as shifted from sched"
 verdict "the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
 # The low half of the FNV-1a hash of the hint, and what the relay says of its machine.
 [ "$(head -n 1 "$TMP/more")" = '[{"raw_id":3852023254,"release":"6.0.1-relayed","num_cpus":3}]' ]

@@ -89,7 +89,7 @@ while sleep 0.02; do :; done &
 PIDS+=($!)
 start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
   --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" &&
-  start_ready TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest 3600000000000 &&
+  start_ready TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
   start_ready TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
   start_probes sonda "$dir" && record sonda "$dir/machines.config" "$dir/ours.trace" "$dir/log"
 verdict "our service records our probes and Perfetto's behind a relay" $? "$dir/log"

@@ -73,31 +73,41 @@ static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_
 }
 
 /*
- * The exit times of tasks, until the same id starts again. Zero-initialise. A time is stored in two
- * maps, because a value of one map has 31 bits.
+ * When the task of an id began or, after its end, when it ended; CLOCK_BOOTTIME. Zero-initialise. A
+ * time is stored in two maps, because a value of one map has 31 bits. The sign of high tells which:
+ * it is negative for the beginning of a task. Times of the first two seconds after boot are unknown.
  */
-struct pid_exits {
+struct pid_times {
 	struct pid_map high, low;
 };
 
-/* ns: CLOCK_BOOTTIME; 0 removes the entry. If memory runs out, the entry is not stored. */
-static inline void pid_exits_put(struct pid_exits *e, int32_t tid, uint64_t ns)
+/* If memory runs out, the time is not stored. */
+static inline void pid_times_put(struct pid_times *t, int32_t tid, uint64_t ns, bool ended)
 {
-	if (pid_map_set(&e->low, tid, (int32_t)(ns & INT32_MAX)) < 0)
+	if (pid_map_set(&t->low, tid, (int32_t)(ns & INT32_MAX)) < 0)
 		ns = 0;
-	(void)pid_map_set(&e->high, tid, (int32_t)(ns >> 31));
+	(void)pid_map_set(&t->high, tid, ended ? (int32_t)(ns >> 31) : -(int32_t)(ns >> 31));
 }
 
-/* Returns 0 if the exit time is unknown. Exits in the first two seconds after boot are unknown. */
-static inline uint64_t pid_exits_get(const struct pid_exits *e, int32_t tid)
+static inline uint64_t pid_times_of(const struct pid_times *t, int32_t tid, int32_t high)
 {
-	uint64_t high = (uint64_t)pid_map_get(&e->high, tid);
-
-	return high ? high << 31 | (uint64_t)pid_map_get(&e->low, tid) : 0;
+	return high > 0 ? (uint64_t)high << 31 | (uint64_t)pid_map_get(&t->low, tid) : 0;
 }
 
-static inline void pid_exits_clear(struct pid_exits *e)
+/* Returns 0 if the time is unknown, or the task has not ended. */
+static inline uint64_t pid_times_ended(const struct pid_times *t, int32_t tid)
 {
-	pid_map_clear(&e->high);
-	pid_map_clear(&e->low);
+	return pid_times_of(t, tid, pid_map_get(&t->high, tid));
+}
+
+/* Returns 0 if the time is unknown, or the task has ended. */
+static inline uint64_t pid_times_began(const struct pid_times *t, int32_t tid)
+{
+	return pid_times_of(t, tid, -pid_map_get(&t->high, tid));
+}
+
+static inline void pid_times_clear(struct pid_times *t)
+{
+	pid_map_clear(&t->high);
+	pid_map_clear(&t->low);
 }

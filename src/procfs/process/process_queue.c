@@ -177,7 +177,7 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 	if (f->kind == METADATA_TASK_ENDED)
 		process_writer_task_ended(n, f->tid, f->time_ns);
 	else if (f->kind == METADATA_TASK_NEW)
-		process_writer_task_began(n, f->tid);
+		process_writer_task_began(n, f->tid, f->time_ns);
 	/*
 	 * A NEW event reuses the id: it closes the entry and begins another one. But a NEW event
 	 * that is older than the entry belongs to it: above the limits of the publisher, events

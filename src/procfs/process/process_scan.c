@@ -355,8 +355,8 @@ static bool awaits_report(struct process_poll *p, int32_t tid)
 	return pid_map_set(&p->unknown, tid, p->second) == 0;
 }
 
-static void queue_unknown(struct process_poll *p, struct process_writer *n,
-			  struct process_queue *q, int32_t tid)
+static void queue_unknown(struct process_poll *p, struct process_writer *n, struct process_queue *q,
+			  int32_t tid)
 {
 	if (pid_set_has(&n->seen, tid)) {
 		if (p->knows_starts && pid_map_get(&p->unknown, tid))

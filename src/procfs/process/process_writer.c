@@ -80,18 +80,25 @@ static void write_process(struct process_writer *n, const struct process_row *ro
 /*
  * A row names a parent, which readers look up at the time of the row. If the parent has exited by
  * then, readers create another process without a name, and the child is detached from its real
- * parent. Returns the exit time of the parent if it is before the row, but recent, and the child
+ * parent. Returns a time before the row at which the parent was there, if it is recent and the child
  * (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its packet.
+ *
+ * The time is that of the parent's exit. If /proc has another parent by now (parent_now), but no
+ * event has reported the exit, the event is still in a kernel ring: the time is that of the fork.
  */
-static uint64_t time_of_parents_end(const struct process_writer *n, const struct proc_status *s,
-				    uint64_t began_ns)
+static uint64_t time_of_parent(const struct process_writer *n, const struct proc_status *s,
+			       int32_t parent_now, uint64_t began_ns)
 {
-	uint64_t end = proc_status_has(s, PROC_STATUS_PPID) ? pid_exits_get(&n->exits, s->ppid) : 0;
+	uint64_t ns;
 
-	if (!end || end >= n->packet->task_ns || end < began_ns ||
-	    clock_boot_ns() - end > RECENT_NS)
+	if (!proc_status_has(s, PROC_STATUS_PPID))
 		return 0;
-	return end;
+	ns = pid_times_ended(&n->times, s->ppid);
+	if (!ns && parent_now != PID_NO_PARENT && parent_now != s->ppid)
+		ns = pid_times_began(&n->times, s->pid);
+	if (!ns || ns >= n->packet->task_ns || ns < began_ns || clock_boot_ns() - ns > RECENT_NS)
+		return 0;
+	return ns;
 }
 
 /* parent_now: the parent in /proc. */
@@ -99,11 +106,11 @@ static void write_in_time(struct process_writer *n, const struct process_row *ro
 			  struct proc_status *s, int32_t parent_now, uint64_t began_ns)
 {
 	struct process_packet *p = n->packet;
-	uint64_t task_ns = p->task_ns, end = time_of_parents_end(n, s, began_ns);
+	uint64_t task_ns = p->task_ns, ns = time_of_parent(n, s, parent_now, began_ns);
 	bool single_event = p->single_event;
 
-	if (end) {
-		process_packet_next_at(p, end);
+	if (ns) {
+		process_packet_next_at(p, ns);
 		write_process(n, row);
 		process_packet_end(p);
 		p->task_ns = task_ns;
@@ -111,7 +118,7 @@ static void write_in_time(struct process_writer *n, const struct process_row *ro
 		return;
 	}
 	if (parent_now != PID_NO_PARENT && !pid_set_has(&n->seen, s->pid) &&
-	    pid_exits_get(&n->exits, s->ppid)) {
+	    pid_times_ended(&n->times, s->ppid)) {
 		pid_relations_put_process(&n->relations, s->pid, parent_now);
 		s->ppid = parent_now;
 	}
@@ -167,7 +174,7 @@ void process_writer_read_again(struct process_writer *n, const struct time_slice
 }
 
 /*
- * began_ns: as in time_of_parents_end. Returns false if it has no command line and by_name forbids
+ * began_ns: as in time_of_parent. Returns false if it has no command line and by_name forbids
  * to write the name instead.
  */
 static bool describe_process(struct process_writer *n, struct proc_status *s, bool by_name,
@@ -341,8 +348,9 @@ static void describe_past_process(struct process_writer *n, const struct task_st
 		s->kthread = true;
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
-	/* If only its name changed, the rest was written before. */
-	if (t->is_new || t->file || pid_set_has(&n->by_name, s->pid))
+	/* If only the name of a written process changed, the row stays as it is. */
+	if (t->is_new || t->file || !pid_set_has(&n->seen, s->pid) ||
+	    pid_set_has(&n->by_name, s->pid))
 		write_in_time(n, &row, s, PID_NO_PARENT, t->is_new ? t->began_ns : 0);
 	describe_task(n, s);
 }
@@ -416,14 +424,14 @@ static bool is_known_thread(const struct process_writer *n, const struct task_st
 	return !t->is_new && !t->file && tgid && tgid != t->tid && pid_set_has(&n->seen, t->tid);
 }
 
-void process_writer_task_began(struct process_writer *n, int32_t tid)
+void process_writer_task_began(struct process_writer *n, int32_t tid, uint64_t ns)
 {
-	pid_exits_put(&n->exits, tid, 0);
+	pid_times_put(&n->times, tid, ns, false);
 }
 
 void process_writer_task_ended(struct process_writer *n, int32_t tid, uint64_t ns)
 {
-	pid_exits_put(&n->exits, tid, ns);
+	pid_times_put(&n->times, tid, ns, true);
 }
 
 void process_writer_write_state(struct process_writer *n, const struct task_state *t)
@@ -440,7 +448,7 @@ void process_writer_deinit(struct process_writer *n)
 {
 	pid_set_clear(&n->seen);
 	pid_set_clear(&n->by_name);
-	pid_exits_clear(&n->exits);
+	pid_times_clear(&n->times);
 	pid_map_clear(&n->relations.map);
 }
 

@@ -37,7 +37,7 @@ struct process_writer {
 	int32_t unread[PROCESS_UNREAD_MAX];
 	unsigned n_unread;
 	struct pid_set by_name; /* processes whose name was written in place of the command line */
-	struct pid_exits exits;
+	struct pid_times times;
 	struct pid_relations relations;
 };
 
@@ -98,7 +98,7 @@ struct task_state {
  * Records the start or the exit of a task (ns: CLOCK_BOOTTIME; 0: unknown) at once, before its
  * queued state is written.
  */
-void process_writer_task_began(struct process_writer *n, int32_t tid);
+void process_writer_task_began(struct process_writer *n, int32_t tid, uint64_t ns);
 void process_writer_task_ended(struct process_writer *n, int32_t tid, uint64_t ns);
 
 /*

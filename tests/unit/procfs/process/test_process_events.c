@@ -139,6 +139,26 @@ FIXTURE_TEST(an_ended_task_is_not_read)
 	assert_int_equal(fake.n, 1);
 }
 
+/* /proc has another parent already. The row has a time at which readers know the parent. */
+FIXTURE_TEST(a_parent_whose_exit_is_not_reported_yet)
+{
+	uint64_t began = clock_boot_ns() - NS_PER_S;
+
+	proc_put_task((struct proc_task){.pid = 70, .name = "new"});
+	hear_new(began, 70, 7);
+	assert_false(one_slice()); /* writes a row of the process, and one of its thread */
+	assert_int_equal(time_of(0), began + 1);
+	hear_exec(began + 500, 70, "/bin/new");
+	assert_false(one_slice());
+	assert_int_equal(time_of(2), began + 1);
+	/* Once it is reported, the time is that of the exit. */
+	hear_end(began + 700, 7);
+	hear_exec(began + 800, 70, "/bin/new");
+	assert_false(one_slice());
+	assert_int_equal(time_of(4), began + 701);
+	assert_process(70, 3, "ppid 7 cmdline new|arg uid 1000 kthread 0");
+}
+
 /* A thread runs a program: its leader ends, and it goes on by that number. */
 FIXTURE_TEST(an_exec_by_a_thread_after_its_leader_ended)
 {

@@ -206,6 +206,16 @@ FIXTURE_TEST(an_exiting_process_without_its_command_line)
 	assert_thread(70, 2, "name last tgid 70");
 }
 
+/* It executes a program: its new command line cannot be read yet. Its start was not reported. */
+FIXTURE_TEST(a_process_without_a_row_changes_its_name)
+{
+	proc_put_task((struct proc_task){.pid = 70, .name = "prog"});
+	proc_put("", 0, "70/cmdline");
+	hear(renamed(70, "prog"));
+	assert_process(70, 1, "ppid 1 cmdline prog is_comm 1 uid 1000 kthread 0");
+	assert_thread(70, 1, "name prog tgid 70");
+}
+
 FIXTURE_TEST(a_pid_that_another_task_has_now)
 {
 	struct task_state t = new_process(71, 7, "mine");
