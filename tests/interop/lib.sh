@@ -31,6 +31,9 @@ leave() {
 trap '[ "$BASHPID" != $$ ] || leave' EXIT
 trap 'exit 1' INT TERM
 
+# CLOCK_BOOTTIME, which traces have.
+uptime_ns() { read -r now _ </proc/uptime; echo "${now/./}0000000"; }
+
 verdict() { # NAME STATUS [DETAIL FILE]
   N=$((N + 1))
   if [ "$2" = 0 ]; then

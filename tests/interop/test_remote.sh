@@ -50,7 +50,6 @@ is_remote() { # TRACE [SQL...]
 [{"many":1,"machines":1,"remote":1}]
 [{"named":1}]' ]
 }
-uptime_ns() { read -r now _ </proc/uptime; echo "${now/./}0000000"; }
 
 # Directly: from a loopback address and without an identity, they are of the service's machine.
 config '' >"$TMP/config"
