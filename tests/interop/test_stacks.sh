@@ -4,7 +4,8 @@
 # tracefs: none
 #
 # linux.perf with trace_processor as the reader: the call stacks of a load whose functions are known, its shares, names of
-# kernel functions, mappings and build ids. Programs whose file is deleted, spoiled or replaced have no wrong names.
+# kernel functions, mappings and build ids. Programs whose file is deleted, spoiled or replaced have no wrong names. Without
+# answers of the process that reads files, the samples have no names.
 set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
@@ -16,6 +17,7 @@ mkdir "$dir"
 use_sockets "$dir"
 start_service sonda "$dir" || exit 1
 start_probes sonda "$dir" || exit 1
+probes=${PIDS[-1]}
 
 # Records what the script runs. Its loads take a time of the CPU, so that all machines have as many samples. Those whose
 # file is gone stay until the recording has ended, since only their process still has the file.
@@ -179,4 +181,39 @@ verdict "sonda report functions has hot_leaf first" $? "$dir/report"
 "$BIN/sonda" export --folded stacks -o - "$dir/trace" >"$dir/folded" 2>&1
 grep -q ';main;hot_three;hot_leaf [0-9]*$' "$dir/folded" && [ -z "$(sed 's/ [0-9]*$//' "$dir/folded" | uniq -d)" ]
 verdict "folded stacks" $? "$dir/folded"
+
+# ---- the process that reads files
+
+elf=$(pgrep -x -P "$probes" sonda-elf)
+if grep -qaE '__[at]san_init' "$BIN/sonda-probes"; then
+  echo "ok $((N += 1)) - the memory of sonda-elf # SKIP a build with a sanitizer sets no limit"
+else
+  [ "$(awk '/^Max address space/ { print $4, $5 }' "/proc/$elf/limits")" = "1073741824 1073741824" ]
+  verdict "sonda-elf has at most 1 GiB of memory" $? "/proc/$elf/limits"
+fi
+record_load() { # NAME
+  record_script "$1" 'scope { target_cmdline: "hot_functions" }' <<'SCRIPT'
+"$hot" 300 &
+echo $! >"$dir/load.pid"
+wait $!
+SCRIPT
+  query "$dir/trace" "$stacks" >"$dir/stacks"
+  load=$(cat "$dir/load.pid")
+}
+has_samples() { [ "$(count "$load" .)" -gt 50 ]; }
+has_names() { [ "$(count "$load" 'hot_leaf')" -gt 0 ]; }
+kill -STOP "$elf"
+record_load "records while sonda-elf does not answer"
+has_samples && ! has_names
+verdict "  all samples are there, without names" $? "$dir/stacks"
+kill -CONT "$elf"
+record_load "records when it answers again"
+has_samples && has_names
+verdict "  with names" $? "$dir/stacks"
+kill -KILL "$elf"
+record_load "records after sonda-elf has ended"
+has_samples && ! has_names
+verdict "  all samples are there, without names" $? "$dir/stacks"
+[ "$(grep -c 'the process that reads the files of others has ended; user functions have no names' "$dir/probes.log")" = 1 ]
+verdict "  sonda-probes logs that, once" $? "$dir/probes.log"
 exit $BAD

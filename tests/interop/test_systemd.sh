@@ -238,9 +238,14 @@ fi
 # ---- attacks ---------------------------------------------------------------------------------------------------------
 
 # As user 4242, who is a member of the group for what only a consumer can do.
-cp "${BUILD:-build}/tests/system/service_hostile_attacks" "$TMP/usr/bin/"
-inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/service_hostile_attacks" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
+attacks() { # PROGRAM
+  cp "${BUILD:-build}/tests/system/$1" "$TMP/usr/bin/"
+  inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/$1" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
+}
+attacks service_hostile_attacks
 verdict "no attack of user 4242 on the units' sockets keeps the service from others" $? "$TMP/log"
+attacks service_hostile_descriptors
+verdict "nor do descriptors that take long to close" $? "$TMP/log"
 is sondad.service NRestarts 0
 verdict "the service has not ended" $?
 as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
@@ -279,9 +284,8 @@ fi
   >"$TMP/out/lockdown"
 ! as_member "$TMP/usr/bin/sonda" record -c "$TMP/out/lockdown" >"$TMP/log" 2>&1 && grep -q 'started without --output-dir' "$TMP/log"
 verdict "a refused config with a lockdown" $? "$TMP/log"
-cp "${BUILD:-build}/tests/system/service_hostile_peers" "$TMP/usr/bin/"
 ctl stop sonda-probes.service # it would be one producer too many
-inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/service_hostile_peers" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
+attacks service_hostile_peers
 verdict "  keeps no producer of another user out, and hostile peers get no further than without the units" $? "$TMP/log"
 ctl start sonda-probes.service
 

@@ -9,9 +9,7 @@
  * Times are not asserted: a query of another consumer is answered while an attack cannot end, or the
  * CPU time of the service is compared with that for harmless requests of the same number.
  */
-#include <arpa/inet.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +21,10 @@
 #include "base/system/sanitizer.h"
 #include "held_locks.h"
 #include "service/ipc/limits.h"
-#include "service_good_pair.h"
-
-#define ATTACKER 4242
+#include "service_hostile_user.h"
 
 static pid_t service_pid;
 static struct peer p, c; /* large */
-
-static void connect_as_attacker(struct peer *peer, const char *address)
-{
-	bool may = geteuid() == 0;
-	int r = may ? seteuid(ATTACKER) : 0;
-
-	assert(r == 0);
-	peer_connect(peer, address);
-	r = may ? seteuid(0) : 0;
-	assert(r == 0);
-	(void)r;
-}
 
 /* CPU time of the service so far, in ns. */
 static uint64_t cpu_ns(void)
@@ -73,177 +57,7 @@ static unsigned long resident_kb(void)
 	return resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* Another consumer gets an answer. */
-static bool query_is_answered(void)
-{
-	static struct peer q; /* large */
-	bool good;
-
-	peer_connect(&q, sock_default_consumer());
-	good = peer_accepted(&q, peer_call(&q, C_QUERY_CAPABILITIES, NULL, 0));
-	peer_close(&q);
-	return good;
-}
-
-/* ---- descriptors that take long to close ---- */
-
-enum { LINGER_S = 600 };
-
-/* A TCP connection whose reader never reads: closing *ret_fd takes LINGER_S. */
-struct slow_socket {
-	int listener, reader, fd;
-};
-
-static bool slow_socket_open(struct slow_socket *s)
-{
-	const struct linger linger = {.l_onoff = 1, .l_linger = LINGER_S};
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(a);
-	static char block[65536];
-
-	s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	s->reader = -1;
-	if (bind(s->listener, (struct sockaddr *)&a, len) < 0 || listen(s->listener, 1) < 0 ||
-	    getsockname(s->listener, (struct sockaddr *)&a, &len) < 0 ||
-	    connect(s->fd, (struct sockaddr *)&a, len) < 0)
-		return false;
-	s->reader = accept(s->listener, NULL, NULL);
-	if (s->reader < 0 || setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) < 0)
-		return false;
-	while (send(s->fd, block, sizeof(block), MSG_DONTWAIT) > 0)
-		;
-	return true;
-}
-
-/* Our own copy of the sender goes without waiting: where the kernel let us send none, it is the only
- * one. */
-static void slow_socket_leave(struct slow_socket *s, bool sent)
-{
-	const struct linger none = {0};
-
-	if (!sent)
-		setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-	closep(&s->fd);
-	s->fd = -1;
-}
-
-static void slow_socket_close(struct slow_socket *s)
-{
-	closep(&s->reader);
-	closep(&s->listener);
-	closep(&s->fd);
-}
-
-/* With a request of the peer's choice; the service has the only copy of the socket then. */
-static bool answered_while_closing(const char *address, const char *port, uint32_t method,
-				   bool bind_first)
-{
-	struct slow_socket s;
-	bool good;
-
-	CHECK(slow_socket_open(&s));
-	connect_as_attacker(&p, address);
-	if (bind_first) {
-		peer_bind(&p, port);
-		CHECK(peer_next(&p));
-	}
-	slow_socket_leave(&s, peer_call_with_fd(&p, method, s.fd));
-	good = query_is_answered();
-	peer_close(&p);
-	good = good && query_is_answered() && good_pair_records();
-	slow_socket_close(&s);
-	return good;
-}
-
-static bool socket_that_lingers_is_closed_aside(void)
-{
-	const char *producers = sock_default_producer(), *consumers = sock_default_consumer();
-
-	CHECK(answered_while_closing(producers, "ProducerPort", P_SYNC, false));
-	CHECK(answered_while_closing(producers, "ProducerPort", P_INITIALIZE, true));
-	CHECK(answered_while_closing(consumers, "ConsumerPort", C_CLONE, true));
-	return answered_while_closing(consumers, "ConsumerPort", C_QUERY_STATE, true);
-}
-
-/* Two in one message, and some in a message that is not read before the end. */
-static bool send_many(int to, const int *fds, size_t n)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(8 * sizeof(int))];
-	} control = {0};
-	uint32_t frame_len = 1000;
-	struct iovec iov = {.iov_base = &frame_len, .iov_len = 2};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = CMSG_SPACE(n * sizeof(int))};
-
-	control.align.cmsg_level = SOL_SOCKET;
-	control.align.cmsg_type = SCM_RIGHTS;
-	control.align.cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(&control.align), fds, n * sizeof(int));
-	return sendmsg(to, &m, MSG_NOSIGNAL) > 0;
-}
-
-static bool several_at_once_are_closed_aside(void)
-{
-	struct slow_socket s[4];
-	int fds[ARRAY_SIZE(s)];
-	bool good, first, second;
-
-	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
-		CHECK(slow_socket_open(&s[i]));
-		fds[i] = s[i].fd;
-	}
-	connect_as_attacker(&p, sock_default_consumer());
-	peer_bind(&p, "ConsumerPort");
-	CHECK(peer_next(&p));
-	first = send_many(p.fd, fds, 2); /* hangs up on us */
-	second = send_many(p.fd, fds + 2, 2);
-	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
-		slow_socket_leave(&s[i], i < 2 ? first : second);
-	peer_close(&p);
-	good = query_is_answered() && good_pair_records();
-	for (size_t i = 0; i < ARRAY_SIZE(s); i++)
-		slow_socket_close(&s[i]);
-	return good;
-}
-
-/* One user's descriptors that are being closed for ever do not delay those of another. */
-static bool others_descriptors_are_closed_meanwhile(void)
-{
-	enum { SLOW = 12 };
-	struct slow_socket s[SLOW];
-	int pipe_fds[2];
-	char byte;
-
-	if (geteuid() != 0)
-		SKIP("only root can connect as somebody else");
-	for (int i = 0; i < SLOW; i++) {
-		CHECK(slow_socket_open(&s[i]));
-		connect_as_attacker(&p, sock_default_consumer());
-		peer_bind(&p, "ConsumerPort");
-		CHECK(peer_next(&p));
-		slow_socket_leave(&s[i], peer_call_with_fd(&p, C_QUERY_CAPABILITIES, s[i].fd));
-		peer_next(&p);
-		peer_close(&p);
-	}
-	CHECK(pipe(pipe_fds) == 0);
-	peer_connect(&c, sock_default_consumer());
-	peer_bind(&c, "ConsumerPort");
-	CHECK(peer_next(&c));
-	CHECK(peer_call_with_fd(&c, C_QUERY_CAPABILITIES, pipe_fds[1]));
-	close(pipe_fds[1]);
-	CHECK(peer_next(&c));
-	peer_close(&c);
-	CHECK(read(pipe_fds[0], &byte, 1) == 0); /* the end: the writing side is closed */
-	close(pipe_fds[0]);
-	for (int i = 0; i < SLOW; i++)
-		slow_socket_close(&s[i]);
-	return good_pair_records();
-}
+/* ---- files of traces ---- */
 
 /* The receiver of a datagram socket would see the uid and pid of the service. */
 static bool socket_is_no_file_for_a_trace(void)
@@ -682,11 +496,6 @@ static bool query_is_answered_during_a_flood(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
-		{"a socket that lingers is closed where nobody waits",
-		 socket_that_lingers_is_closed_aside},
-		{"several at once, and unread ones, too", several_at_once_are_closed_aside},
-		{"descriptors of others are closed meanwhile",
-		 others_descriptors_are_closed_meanwhile},
 		{"a socket is no file for a trace", socket_is_no_file_for_a_trace},
 		{"a file whose locks a peer holds", file_whose_locks_a_peer_holds},
 		{"connections of others are kept for root",

@@ -434,7 +434,8 @@ static bool exclusive_sessions_are_for_root(void)
 	return end();
 }
 
-/* Locked down: other users' producers get nothing to do, and further ones are turned away. */
+/* Locked down: other users' producers get nothing to do, and further ones are turned away. A config
+ * that is refused does not lock down. */
 static bool lockdown_keeps_other_users_out(void)
 {
 	struct pb_field f;
@@ -443,6 +444,11 @@ static bool lockdown_keeps_other_users_out(void)
 	NEEDS_ROOT();
 	begin(0);
 	connect_as(&q, sock_default_producer(), NOBODY);
+	CHECK(peer_tracing_ended(&c, peer_enable(&c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
+				 "size_kb"));
+	connect_as(&d, sock_default_producer(), NOBODY);
+	CHECK(peer_accepted(&d, peer_initialize(&d, "early", false)));
+	peer_close(&d);
 	to_other = peer_become_producer(&q, "other", "bad.src", 0, false);
 	peer_enable(&c, CONFIG "lockdown_mode: LOCKDOWN_SET");
 	CHECK(peer_await_session(&p, stream, true, &mine));

@@ -29,6 +29,7 @@ peers service_conformance
 peers service_conformance_trace
 peers service_hostile "$pid"
 peers service_hostile_attacks "$pid"
+peers service_hostile_descriptors "$pid"
 peers service_hostile_latency "$pid"
 peers service_hostile_data
 peers service_hostile_memory

@@ -174,8 +174,9 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
 		    p->peer->is_remote);
-	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
+	/* Before the reply, after which the producer may send more. */
 	ipc_conn_take_descriptors(p->conn, false);
+	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
 	return 0;
 }
 

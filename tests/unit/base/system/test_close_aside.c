@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <poll.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 
 #include "unit/test.h"
 #include "base/system/close_aside.h"
@@ -32,6 +35,26 @@ static void assert_closed(int reader)
 	close(reader);
 }
 
+/* close_aside.c calls setsockopt(2) before each close(2). This one waits for the pipes of which the test
+ * says so, as close(2) waits for some files. */
+static atomic_bool is_slow[1024];
+static atomic_uint n_slow; /* threads that wait */
+static sem_t go_on;
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	(void)level, (void)name, (void)value, (void)len;
+	if (fd >= 0 && (size_t)fd < ARRAY_SIZE(is_slow) && is_slow[fd]) {
+		n_slow++;
+		while (sem_wait(&go_on) < 0)
+			;
+		is_slow[fd] = false;
+		n_slow--;
+	}
+	errno = ENOTSOCK;
+	return -1;
+}
+
 TEST(without_threads_it_is_closed_at_once)
 {
 	int reader, fd = writing_end(&reader);
@@ -54,6 +77,34 @@ TEST(threads_close_all)
 	for (size_t i = 0; i < 200; i++)
 		assert_closed(readers[i]);
 	close_aside(-1, 1);
+}
+
+/* Whatever user 1 passes, six of the eight threads are left for others. */
+TEST(slow_closes_of_a_user_take_two_threads)
+{
+	enum { SLOW = 20, THREADS = 2 };
+	int slow[SLOW], quick;
+
+	assert_int_equal(sem_init(&go_on, 0, 0), 0);
+	for (size_t i = 0; i < SLOW; i++) {
+		int fd = writing_end(&slow[i]);
+
+		assert_in_range(fd, 0, ARRAY_SIZE(is_slow) - 1);
+		is_slow[fd] = true;
+		close_aside(fd, 1);
+	}
+	while (n_slow < THREADS)
+		usleep(1000);
+	for (uint64_t owner = 2; owner < 6; owner++) {
+		close_aside(writing_end(&quick), owner);
+		assert_closed(quick);
+	}
+	assert_int_equal(n_slow, THREADS);
+	assert_int_equal(close_aside_waiting(1), SLOW);
+	for (size_t i = 0; i < SLOW; i++)
+		sem_post(&go_on);
+	for (size_t i = 0; i < SLOW; i++)
+		assert_closed(slow[i]);
 }
 
 #define MAX_TIDS 64
@@ -121,7 +172,8 @@ TEST(threads_that_do_not_run_delay_no_caller)
 	alarm(60);
 	for (size_t i = 0; i < 100; i++)
 		close_aside(writing_end(&readers[i]), i % 3);
-	assert_int_equal(close_aside_waiting(0) + close_aside_waiting(1) + close_aside_waiting(2), 100);
+	assert_int_equal(close_aside_waiting(0) + close_aside_waiting(1) + close_aside_waiting(2),
+			 100);
 	kill(stopper, SIGKILL);
 	waitpid(stopper, NULL, 0);
 	for (size_t i = 0; i < 100; i++)

@@ -22,9 +22,23 @@ DIR_TEST(named_by_the_person)
 	trace_file_free(f);
 }
 
+/* The six hexadecimal digits at the end of a chosen name, which no other user may guess. */
+static unsigned long random_digits(const struct output_name *name)
+{
+	const char *last = strrchr(name->text, '-');
+	char *end;
+	unsigned long digits;
+
+	assert_non_null(last);
+	digits = strtoul(last + 1, &end, 16);
+	assert_int_equal(end - last, 1 + 6);
+	assert_string_equal(end, ".pftrace");
+	return digits;
+}
+
 DIR_TEST(named_by_us)
 {
-	struct output_name name;
+	struct output_name name, next;
 	struct trace_file *f;
 	struct err_text e;
 
@@ -32,6 +46,9 @@ DIR_TEST(named_by_us)
 	assert_int_equal(output_open(NULL, "snapshot", &name, &f, &e), 0);
 	assert_true(str_glob("snapshot-*-20??????T*-*.pftrace", name.text));
 	trace_file_free(f);
+	/* Both names have the same time, unless a second ended between them. */
+	assert_int_equal(output_name("snapshot", &next, &e), 0);
+	assert_true(random_digits(&name) != random_digits(&next));
 	assert_int_equal(chdir("/"), 0);
 }
 

@@ -310,12 +310,13 @@ TEST(what_comes_meanwhile_is_a_quarter_at_most_and_ends_the_clone)
 /* One sequence, whose refs take a mapping of their own, for which there is no room. */
 TEST(a_clone_without_memory_is_empty_and_says_so)
 {
-	struct trace_buffer *b = buffer_of(8 << 20, TRACE_BUFFER_RING), *clone;
 	struct rlimit before, none;
+	struct trace_buffer *b, *clone;
 	struct trace_packet p;
 
 	if (BUILT_WITH_SANITIZER)
 		skip(); /* they map memory of their own */
+	b = buffer_of(8 << 20, TRACE_BUFFER_RING);
 	for (uint32_t i = 0; i < 100000; i++)
 		commit_text(b, 1, 1, i, 0, "x");
 	assert_int_equal(begin_clone(b, &clone), 0);

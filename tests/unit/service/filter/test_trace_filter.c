@@ -287,6 +287,7 @@ static unsigned count_in_clone(struct stage *g, uint64_t session, bool skip, uin
 	stage_ack_flush(g, &f);
 	assert_true(peer_accepted(cloner, id));
 	assert_true(peer_field(cloner, PB_CLONE_SESSION_RESPONSE_SUCCESS, &f) && f.u64);
+	peer_packets_free(&g->got);
 	assert_true(peer_read(cloner, &g->got));
 	n = peer_count_text(&g->got, text);
 	assert_int_equal(count_empty(&g->got) > 0, peer_find_packet(&g->got, 0, 33) < 0);

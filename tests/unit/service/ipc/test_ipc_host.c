@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "unit/test.h"
+#include "base/system/close_aside.h"
 #include "unit/service/rig.h"
 
 /* A service of three methods, that notes what happens to it. */
@@ -374,6 +375,37 @@ FIXTURE_TEST(too_many_descriptors_end_the_connection)
 	assert_int_equal(sendmsg(f->p->fd, &m, MSG_NOSIGNAL), 4);
 	assert_true(peer_is_hung_up(f->p));
 	assert_int_equal(f->notes.closed, 1);
+}
+
+/* Instead of that of base: how many descriptors of the user wait to be closed. */
+static unsigned n_closing;
+
+unsigned close_aside_waiting(uint64_t owner)
+{
+	(void)owner;
+	return n_closing;
+}
+
+FIXTURE_TEST(user_whose_descriptors_close_slowly_passes_no_more)
+{
+	int fds[2];
+
+	/* Without a descriptor nothing is closed. */
+	n_closing = MAX_CLOSING + 1;
+	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(ipc_host_adopt(f->host, fds[0], NULL), -EDQUOT);
+	close(fds[1]);
+	n_closing = MAX_CLOSING;
+	for (int i = 0; i < 2; i++) { /* the second one closes the first */
+		assert_true(peer_call_with_fd(f->p, ECHO, STDIN_FILENO));
+		assert_true(peer_next(f->p));
+	}
+	n_closing++;
+	assert_true(peer_call_with_fd(f->p, ECHO, STDIN_FILENO));
+	assert_true(peer_is_hung_up(f->p));
+	assert_int_equal(f->notes.closed, 1);
+	n_closing = 0;
 }
 
 FIXTURE_TEST(drained_is_told_after_waiting)

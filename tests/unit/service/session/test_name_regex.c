@@ -63,6 +63,21 @@ TEST(same_pair_is_matched_once)
 	assert_true(budget < left);
 }
 
+/* Both names take the same steps, and the first one those of the compilation in addition. */
+TEST(same_expression_is_compiled_once)
+{
+	const char *pattern = "compiled.once[0-9]";
+	uint64_t budget = NAME_REGEX_STEPS, first, second;
+
+	assert_false(name_regex_matches(pattern, "compiled-onceA", &budget));
+	first = NAME_REGEX_STEPS - budget;
+	budget = NAME_REGEX_STEPS;
+	assert_false(name_regex_matches(pattern, "compiled-onceB", &budget));
+	second = NAME_REGEX_STEPS - budget;
+	assert_true(second > 0);
+	assert_true(second < first);
+}
+
 TEST(nothing_matches_without_steps_left)
 {
 	uint64_t budget = 10;
