@@ -422,7 +422,8 @@ static int open_terminal(struct sql_prompt *p)
 	el_set(p->el, EL_SIGNAL, 0);
 	el_set(p->el, EL_HIST, history, p->history);
 	el_set(p->el, EL_GETCFN, read_character);
-	el_set(p->el, EL_ADDFN, "complete", "completes a name", complete);
+	/* el_set() would make copies of both texts that el_end() does not free. */
+	el_wset(p->el, EL_ADDFN, L"complete", L"completes a name", complete);
 	el_set(p->el, EL_BIND, "^I", "complete", NULL);
 	el_set(p->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_source(p->el, NULL);
