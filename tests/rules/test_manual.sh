@@ -67,6 +67,15 @@ for daemon in sondad:src/service/main.c sonda-probes:src/probes/main.c; do
 done
 verdict "every option of a program has its line" "$missing"
 
+wrong=
+for verb in $(verbs_of "$bin"); do
+  has=no listed=no
+  ! takes strict "$bin/sonda" "$verb" || has=yes
+  ! plain "$man/man1/sonda-$verb.1" | sed -n '/^\.SH "EXIT STATUS"/,/^\.SH ENV/p' | grep -qx 3 || listed=yes
+  [ $has = $listed ] || wrong+="sonda-$verb(1): takes --strict: $has; lists 3: $listed"$'\n'
+done
+verdict "the pages of the verbs with --strict, and no others, list exit status 3" "$wrong"
+
 # ---- fields, functions, sources ------------------------------------------------------------------
 
 fields=$(plain "$man/man5/sonda.cfg.5" | grep -A1 '^\.TP' | cut -d ' ' -f 1 | sort -u)

@@ -66,9 +66,9 @@ rows <<'END'
 2 | record -Z sched | unknown option -Z
 2 | sessions --sokcet x | unknown option --sokcet; did you mean --socket\?
 2 | snapshot a b | unexpected argument 'b'
-2 | stop | a name is missing
-2 | attach | a name is missing
-2 | trigger | a name is missing
+2 | stop | stop: NAME is missing$
+2 | attach | attach: NAME is missing$
+2 | trigger | trigger: NAME is missing$
 2 | doctor traefs | unknown check 'traefs'; did you mean tracefs\?
 # words, units, numbers
 2 | record | nothing to record
@@ -156,7 +156,9 @@ rows <<'END'
 2 | open | which trace\? name a file
 2 | open --port x good.pftrace | --port x is no port; as 9001
 2 | open good.pftrace good.pftrace | one file at a time
-2 | info | info: a name is missing
+2 | info | info: FILE is missing$
+2 | info --json | info: FILE is missing$
+2 | describe | describe: WORD is missing$
 2 | export good.pftrace | which form\? --json, --csv, --sqlite or --folded slices
 2 | export --csv --json good.pftrace | one form at a time
 2 | cut good.pftrace | where to\? name the output with -o

@@ -34,7 +34,7 @@ check "help of a verb" 0 '^usage: sonda record' '^$' help record
 check "--help of a verb" 0 '^usage: sonda record' '^$' record --help
 check "help of help" 0 '^sonda help: ' '^$' help help
 check "help of trigger" 0 '^usage: sonda trigger' '^$' help trigger
-check "trigger without a name" 2 '^$' '^sonda: trigger: a name is missing.*see sonda help trigger' trigger
+check "trigger without a name" 2 '^$' '^sonda: trigger: NAME is missing.*see sonda help trigger' trigger
 check "trigger without a service" 1 '^$' "no tracing service listens on $TMP/none; run: sudo .*sonda-probes" trigger --socket "$TMP/none" x
 for verb in sessions status snapshot stop attach; do
   case $verb in stop | attach) name=(x) ;; *) name=() ;; esac

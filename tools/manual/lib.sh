@@ -17,6 +17,9 @@ verbs_of() { # PROGRAMS
 what_is() { # PROGRAMS VERB
   rows_of "$1" sonda | awk -F '\t' -v verb="$2" '$1 == "R" && $2 == verb { print $3 }'
 }
+has_option() { # PROGRAMS VERB OPTION
+  rows_of "$1" sonda "$2" | awk -F '\t' -v option="$3" '$1 == "R" && $2 ~ option "$" { found = 1 } END { exit !found }'
+}
 sources_of() { # PROGRAMS: the data sources of sonda-probes
   rows_of "$1" sonda-probes | awk -F '\t' '$1 == "R" && $2 ~ /^linux\./ { print $2 }'
 }

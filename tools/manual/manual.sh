@@ -45,7 +45,7 @@ see_also() { # PAGE(SECTION)...
 # ---- section 1 -----------------------------------------------------------------------------------
 
 verbs=$(verbs_of "$programs")
-exit_codes() {
+exit_codes() { # VERB...: 3 if one of them has --strict
   cat <<'END'
 .SH "EXIT STATUS"
 .TP
@@ -57,10 +57,16 @@ failure; the reason is on standard error
 .TP
 2
 the command line is wrong
+END
+  for verb; do
+    has_option "$programs" "$verb" --strict || continue
+    cat <<'END'
 .TP
 3
 with \fB\-\-strict\fR: success, but data was lost or is missing
 END
+    return
+  done
 }
 environment() {
   cat <<'END'
@@ -77,9 +83,10 @@ END
   rows_of "$programs" sonda | roff help_page.awk -v rows=VERBS
   printf '.PP\nEach verb has a page of its own, such as\n.BR sonda\\-record (1).\n'
   roff markdown.awk -v depth=0 -v only="The first recording" README.md | sed 's|build/bin/||g; 1i.SH EXAMPLES'
-  exit_codes
-  environment
   # Words are meant.
+  # shellcheck disable=SC2086
+  exit_codes $verbs
+  environment
   # shellcheck disable=SC2046
   see_also $(for v in $verbs; do echo "sonda-$v(1)"; done) "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)" "sonda-probes(8)"
 } >"$to/man1/sonda.1"
@@ -91,7 +98,7 @@ for verb in $verbs; do
     rows_of "$programs" sonda "$verb" | roff help_page.awk -v rows=OPTIONS
     [ ! -f "docs/$verb.md" ] || roff markdown.awk "docs/$verb.md" | sed '/^\.SH/,$!{1i.SH USE
 }'
-    exit_codes
+    exit_codes "$verb"
     environment
     see_also "sonda(1)" "sonda.cfg(5)" "sonda-trace(7)"
   } >"$to/man1/sonda-$verb.1"

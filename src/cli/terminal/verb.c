@@ -95,8 +95,8 @@ static const struct option all[] = {
 	{"socket", required_argument, NULL, 's'}, {"out", required_argument, NULL, 'o'},
 	{"quiet", no_argument, NULL, 'q'},	  {"raw", no_argument, NULL, 'r'},
 	{"json", no_argument, NULL, 'j'},	  {"bugreport", no_argument, NULL, 'b'},
-	{"fields", no_argument, NULL, 'f'},
-	{"strict", no_argument, NULL, 'x'},	  {"help", no_argument, NULL, 'h'},
+	{"fields", no_argument, NULL, 'f'},	  {"strict", no_argument, NULL, 'x'},
+	{"help", no_argument, NULL, 'h'},
 };
 
 /* Selects the options of the verb; the list ends with zeroes. short_options: those with a
@@ -158,12 +158,37 @@ static int refuse(const char *verb, const char *why)
 	return EXIT_USAGE;
 }
 
-static int check(const char *verb, const struct verb_options *o, size_t min_words, size_t max_words)
+/* Returns the length of the first argument in the usage that is neither an option nor in brackets, as
+ * "FILE" of "usage: sonda info [OPTION]... FILE...", and its start; 0: there is none. */
+static size_t find_argument(const char *usage, const char **ret)
+{
+	size_t len;
+
+	for (const char *at = usage; *at && *at != '\n'; at += strcspn(at, " \n")) {
+		at += strspn(at, " ");
+		if (*at == '[')
+			at += strcspn(at, "]\n");
+		len = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		if (len && strchr(" .\n", at[len])) {
+			*ret = at;
+			return len;
+		}
+	}
+	return 0;
+}
+
+static int check(const char *verb, const char *usage, const struct verb_options *o,
+		 size_t min_words, size_t max_words)
 {
 	struct err_text e;
 
-	if (o->n_words < min_words)
-		return refuse(verb, "a name is missing");
+	if (o->n_words < min_words) {
+		const char *argument = "an argument";
+		size_t len = find_argument(usage, &argument);
+
+		err_set(&e, 0, "%.*s is missing", len ? (int)len : 20, argument);
+		return refuse(verb, e.text);
+	}
 	if (o->n_words > max_words) {
 		err_set(&e, 0, "unexpected argument '%.80s'", o->words[max_words]);
 		return refuse(verb, e.text);
@@ -198,7 +223,7 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 		return code;
 	o.words = argv + optind;
 	o.n_words = (size_t)(argc - optind);
-	code = check(argv[0], &o, min_words, max_words);
+	code = check(argv[0], usage, &o, min_words, max_words);
 	if (code < 0)
 		*ret = o;
 	return code;
