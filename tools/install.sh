@@ -3,11 +3,12 @@
 #
 # usage: tools/install.sh install|uninstall BUILD DESTDIR PREFIX [LIBDIR]
 #
-# LIBDIR is the folder of libraries below PREFIX; default lib. ZSH_FUNCTIONS in the environment is that of zsh's functions;
-# default share/zsh/site-functions.
+# LIBDIR is the folder of libraries below PREFIX; default lib. In the environment: ZSH_FUNCTIONS, the folder of zsh's functions
+# below PREFIX, default share/zsh/site-functions; EXAMPLES, that of examples/ and bpf/examples/, default share/doc/sonda.
 set -eu
 
 action=$1 B=$2 to=$3$4 prefix=$4 libdir=${5:-lib}
+: "${EXAMPLES:=share/doc/sonda}"
 
 # One line a file: mode, source, place below the prefix.
 files() {
@@ -30,15 +31,15 @@ files() {
     echo "644 tools/$l.pc $libdir/pkgconfig/$l.pc"
   done
   for f in examples/*.*; do
-    echo "644 $f share/doc/sonda/$f"
+    echo "644 $f $EXAMPLES/$f"
   done
   for f in bpf/examples/*.bpf.c; do
-    echo "644 $f share/doc/sonda/bpf/examples/$(basename "$f")"
+    echo "644 $f $EXAMPLES/$f"
   done
   for f in README.md LICENSE; do
     echo "644 $f share/doc/sonda/$f"
   done
-  for f in docs/*.md; do
+  for f in docs/*.md docs/*.txt; do
     echo "644 $f share/doc/sonda/docs/$(basename "$f")"
   done
   echo "644 $B/completion/sonda.bash share/bash-completion/completions/sonda"
@@ -53,17 +54,26 @@ files() {
   echo "644 configs/systemd/sonda.sysusers lib/sysusers.d/sonda.conf"
 }
 
-# Units and pkg-config name the place of the programs and of the library.
+# Units and pkg-config name the place of the programs and of the library, docs that of samples.
 install_one() { # MODE SOURCE PLACE
   if [ -L "$2" ]; then # a page of the manual with another name
     mkdir -p "$to/${3%/*}" && cp -P "$2" "$to/$3"
     return
   fi
   install -D -m "$1" "$2" "$to/$3"
-  case $3 in lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g" "$to/$3" ;; esac
+  case $3 in
+  lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g" "$to/$3" ;;
+  share/doc/sonda/*.md) sed -i -f "$docs_script" "$to/$3" ;;
+  share/man/*) # names of docs, too
+    sed -i -f "$docs_script" -e 's#\(^\|[( ]\)\(docs/\)\{0,1\}\([a-z\\-]*\.md\)#\1'"$prefix/share/doc/sonda/docs/\\3#g" "$to/$3"
+    ;;
+  esac
   case $3 in *.so.0) ln -sf "${3##*/}" "$to/${3%.0}" ;; esac
 }
 
+docs_script=$(mktemp)
+trap 'rm -f "$docs_script"' EXIT
+sed "s|@PREFIX@|$prefix|g; s|@EXAMPLES@|$prefix/$EXAMPLES|g" tools/installed_docs.sed >"$docs_script"
 files | while read -r mode from place; do
   case $action in
   install) install_one "$mode" "$from" "$place" ;;
@@ -72,7 +82,7 @@ files | while read -r mode from place; do
 done
 # Folders that nothing else is in go too.
 [ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/share/doc/sonda/bpf/examples" \
-  "$to/share/doc/sonda/examples" "$to/include/sonda" "$to/$libdir/pkgconfig" "$to"/share/man/man[1-8] \
+  "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/$EXAMPLES/bpf/examples" \
+  "$to/$EXAMPLES/examples" "$to/include/sonda" "$to/$libdir/pkgconfig" "$to"/share/man/man[1-8] \
   "$to/share/bash-completion/completions" "$to/${ZSH_FUNCTIONS:-share/zsh/site-functions}" "$to/share/fish/vendor_completions.d" \
   "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :

@@ -89,6 +89,7 @@ check "the verbs work with its trace" verbs_work
 check "a trace that is recorded with sudo is the caller's" is_the_callers
 check "and of nobody else" is_not_given_away
 check "the manual is there" has_pages
+check "the links and samples of the docs are there" "$(dirname "$0")/doc_links.sh" /usr/share/doc/sonda
 check "bash completes a verb" completes record rec
 check "bash completes an event of this kernel" completes sched/sched_switch record sched/sched_sw
 check "bash completes a preset" completes net record ne

@@ -8,7 +8,7 @@
 # gives. A trace in the Perfetto UI is elsewhere (tests/system/test_open.sh).
 set -u
 . "$(dirname "$0")/lib.sh"
-B=${BIN%/bin} CONFIGS=$PWD/configs
+B=${BIN%/bin} CONFIGS=$PWD/configs DOCS=$PWD/docs
 [ -x "$B/tests/root/do_calls" ] || { echo "do_calls is not built" >&2; exit 77; }
 command -v python3 >/dev/null || { echo "python3 is not here" >&2; exit 77; }
 cd "$TMP" || exit 2
@@ -110,7 +110,15 @@ sonda record -o dd.pftrace syscalls -- dd if=/dev/zero of=/dev/null bs=1 count=1
 verdict "6: the calls of dd" $? log
 
 # ---- 7. Which functions use the CPU?
-sonda record -o t7 --cpu-stacks=999 -- "$B/tests/root/hot_functions" 500 2>log
+# The program of the page, where there is a compiler.
+hot=$B/tests/root/hot_functions
+if command -v gcc >/dev/null; then
+  sed -n '/^    #include <stdlib.h>/,/^$/s/^    //p' "$DOCS/first-hour.md" >hot_functions.c
+  sed -n 's/^    # \(gcc .*\)/\1/p' "$DOCS/first-hour.md" >compile
+  bash -e compile >log 2>&1 && hot=./hot_functions && [ -x $hot ]
+  verdict "7: the page's program compiles" $? log
+fi
+sonda record -o t7 --cpu-stacks=999 -- "$hot" 500 2>log
 verdict "7: samples of a program whose functions are known" $? log
 sonda report functions --json --top 1000 -p hot_functions t7 >functions.json 2>>log
 python3 - >said 2>&1 <<'PYTHON'

@@ -25,8 +25,9 @@ check "it installs" tools/install.sh install "$BUILD" "" "$tmp/usr"
 check "the programs run from there" "$tmp/usr/bin/sondad" --version
 check "the installed presets are found" eval \
   'HOME=$tmp "$tmp/usr/bin/sonda" describe irq | grep -F "$tmp/usr/share/sonda/presets/irq.cfg"'
-check "the README's links lead somewhere" eval \
-  'for f in $(grep -oE "\(docs/[a-z]+\.md\)" README.md | tr -d "()"); do [ -f "$tmp/usr/share/doc/sonda/$f" ] || exit 1; done'
+check "the links and samples of the docs are there" tests/distros/doc_links.sh "$tmp/usr/share/doc/sonda"
+check "pages of the manual name the installed samples" grep -qF "$(sed 's/-/\\-/g' <<<"-c $tmp/usr/share/sonda/configs/")" \
+  "$tmp/usr/share/man/man1/sonda-record.1"
 check "units name the program's place" grep -q "^ExecStart=$tmp/usr/bin/sondad$" "$tmp/usr/lib/systemd/system/sondad.service"
 for unit in sondad.socket sondad-consumer.socket sondad.service sonda-probes.service; do
   if command -v systemd-analyze >/dev/null; then

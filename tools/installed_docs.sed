@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Docs and pages of the manual, as installed: the programs are in PATH, samples are below @PREFIX@ and @EXAMPLES@, and
+# text that links to sources has no link. tools/install.sh fills in the places.
+s|build/bin/||g
+s|](\.\./configs|](@PREFIX@/share/sonda/configs|g
+s|](\.\./share/sonda/|](@PREFIX@/share/sonda/|g
+s|](\.\./include/|](@PREFIX@/include/|g
+s|](\.\./bpf/sonda_program\.h|](@PREFIX@/include/sonda/sonda_program.h|g
+s#](\.\./\(examples\|bpf/examples\)/#](@EXAMPLES@/\1/#g
+s#\[\([^][]*\)\](\(\.\./\)\{0,1\}\(src\|tests\|bench\|protos\|bpf\|CONTRIBUTING\.md\|SECURITY\.md\|NEWS\.md\|LICENSE\)[^)]*)#\1#g
+s#-Ibpf #-I@PREFIX@/include/sonda #g
+s#\(^\|[^A-Za-z/.-]\|\\f[BIRP]\)configs/\([a-z_\\-]*\.cfg\)#\1@PREFIX@/share/sonda/configs/\2#g
+s#\(^\|[^A-Za-z/.-]\|\\f[BIRP]\)\(examples\|bpf/examples\)/\([a-z_.\\-]*\.[ch]\)#\1@EXAMPLES@/\2/\3#g
+s#-Iinclude -Lbuild/lib -lsonda -Wl,-rpath,$PWD/build/lib#$(pkg-config --cflags --libs sonda)#
+s#-Iinclude -Lbuild/lib -lsonda -lsonda-service -Wl,-rpath,$PWD/build/lib#$(pkg-config --cflags --libs sonda-service)#
+/^ *# (in packages: /d
