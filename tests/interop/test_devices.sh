@@ -66,7 +66,8 @@ config gpu gpufreq
 # every value that it had; after them "error" and what trace_processor complains about.
 counters() { # TRACE
   query "$1" "select iif(t.type = 'global_counter_track_event', 'own', t.type) || ' ' || t.name || ' ' ||
-      coalesce(extract_arg(t.dimension_arg_set_id, 'cpu'), '-') || ' ' || group_concat(distinct printf('%.0f', c.value)) ||
+      coalesce(extract_arg(t.dimension_arg_set_id, 'cpu'), '-') || ' ' || (select group_concat(value) from
+        (select distinct printf('%.0f', value) as value from counter where track_id = t.id order by 1)) ||
       iif(count(*) > 1 or t.type = 'global_counter_track_event', '', ' once') as line
     from counter c join counter_track t on c.track_id = t.id group by t.id" \
     "select 'error ' || name as line from stats where severity = 'error' and value > 0" |

@@ -70,7 +70,8 @@ verdict_of "no tracefs, and no right to mount it" "umount --recursive --lazy /sy
   exec $nobody bash -c 'says_it tracefs $briefly sched'"
 verdict_of "lockdown" "mount -t tmpfs none /sys/kernel/security &&
   echo 'none integrity [confidentiality]' >/sys/kernel/security/lockdown; says_it lockdown $briefly sched"
-verdict_of "root of a container without privileges" "exec $nobody unshare -U -r bash -c 'says_it container $briefly sched'"
+# The kernel makes no user namespace for a process in a chroot.
+! $nobody unshare -U -r true 2>/dev/null || verdict_of "root of a container without privileges" "exec $nobody unshare -U -r bash -c 'says_it container $briefly sched'"
 verdict_of "another user" "exec $nobody bash -c 'says_it rights $briefly sched'"
 verdict_of "a full disk" "mount -t tmpfs -o size=1m none $TMP/empty && cd $TMP/empty && head -c 1040000 /dev/zero >full
   expected=\$(sentence disk); echo \"\$expected\"; [ -n \"\$expected\" ] && \"\$sonda\" record -o trace $briefly sched >$TMP/open/said 2>&1
@@ -95,6 +96,23 @@ duration_ms: 300
 END
 verdict_of "files that this user may not read" "exec $nobody bash -c 'says_it files -c $TMP/open/inodes.cfg'"
 verdict_of "files of processes that this user may not read" "exec $nobody bash -c 'says_it files $briefly processes'"
+
+verdict_of "SELinux, where something is refused" "mount -t tmpfs none /sys/fs && mkdir /sys/fs/selinux && echo 1 >/sys/fs/selinux/enforce
+  exec $nobody bash -c 'says_it selinux $briefly processes'"
+# A group of the first version, or of the second one where its controller is on.
+group=
+for folder in /sys/fs/cgroup/memory /sys/fs/cgroup /sys/fs/cgroup/unified; do
+  [ -z "$group" ] && [ -w $folder/cgroup.procs ] && mkdir "$folder/sonda-doctor-$$" 2>/dev/null || continue
+  for limit in memory.limit_in_bytes memory.max; do
+    [ ! -e "$folder/sonda-doctor-$$/$limit" ] || ! echo 16M >"$folder/sonda-doctor-$$/$limit" || group=$folder/sonda-doctor-$$
+  done
+  [ -n "$group" ] || rmdir "$folder/sonda-doctor-$$"
+done
+if [ -n "$group" ]; then
+  export group
+  verdict_of "a limit of a control group, for buffers" "echo \$\$ >\$group/cgroup.procs; says_it memory $briefly -b 64mb sched"
+  rmdir "$group"
+fi
 
 # Of the options that the kernel lacks, those that the recording would have needed.
 lacks() { # OPTION ARGUMENT... of sonda record

@@ -104,9 +104,7 @@ static uint64_t limit_of_line(char *line, const char *mounts)
 	return limit;
 }
 
-/* Returns the limit of the control groups alone, UINT64_MAX if there is none. proc_cgroup is
- * /proc/self/cgroup; mounts is the directory where control groups are mounted. */
-static uint64_t memory_limit_of_cgroup(const char *proc_cgroup, const char *mounts)
+uint64_t memory_limit_of_cgroup(const char *proc_cgroup, const char *mounts)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
 	uint64_t limit = UINT64_MAX;

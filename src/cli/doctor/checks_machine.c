@@ -11,6 +11,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/system/memory_limit.h"
 #include "cli/doctor/doctor_check.h"
 #include "cli/trace/trace_file.h"
 #include "config/limits.h"
@@ -93,15 +94,34 @@ static uint64_t available(const struct doctor_machine *m)
 	return bytes;
 }
 
+/* Returns the limit of the control groups of what would record; UINT64_MAX: none, or unknown. */
+static uint64_t limit_of_groups(const struct doctor_machine *m)
+{
+	char groups[512], mounts[512];
+
+	if (doctor_uses_service(m) || fs_join(groups, sizeof(groups), m->proc, "self/cgroup") ||
+	    fs_join(mounts, sizeof(mounts), m->sys, "fs/cgroup"))
+		return UINT64_MAX;
+	return memory_limit_of_cgroup(groups, mounts);
+}
+
 void check_memory(struct doctor_machine *m, struct doctor_finding *f)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t need = (uint64_t)MAX(cpus, 1) * RING_BYTES + BUFFER_BYTES, has = available(m);
-	char a[32], b[32];
+	uint64_t limit = limit_of_groups(m);
+	char a[32], b[32], c[32];
 
 	str_bytes(need, a);
 	str_bytes(has, b);
-	if (has == UINT64_MAX) {
+	str_bytes(limit, c);
+	if (limit < need * 2) {
+		doctor_find(f, DOCTOR_LIMIT,
+			    "the control group of this process may have %s of memory, and a "
+			    "recording takes up to %s: rings of %ld CPUs and a buffer",
+			    c, a, cpus);
+		doctor_mend(f, "sonda record -B 512kb -b 8mb EVENT...");
+	} else if (has == UINT64_MAX) {
 		doctor_find(f, DOCTOR_OK, "unknown");
 	} else if (has < need * 2) {
 		doctor_find(

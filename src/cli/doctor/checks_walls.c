@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What keeps even root from tracing: lockdown, security modules, containers. */
 
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,16 @@ void check_lockdown(struct doctor_machine *m, struct doctor_finding *f)
 	}
 }
 
+/* Returns the verdict about a policy that confines this process: a fault if tracefs is refused to
+ * capabilities that suffice for it. */
+static enum doctor_verdict confined(const struct doctor_machine *m)
+{
+	bool suffices = doctor_caps(m, 0, "CapEff") & (1ull << CAP_DAC_OVERRIDE);
+
+	return suffices && !doctor_uses_service(m) && !doctor_may_make_instances(m) ? DOCTOR_FAULT
+										    : DOCTOR_LIMIT;
+}
+
 void check_selinux(struct doctor_machine *m, struct doctor_finding *f)
 {
 	char enforce[8], domain[128];
@@ -44,9 +55,9 @@ void check_selinux(struct doctor_machine *m, struct doctor_finding *f)
 		doctor_find(f, DOCTOR_OK, "SELinux does not confine this user (%s)", domain);
 		return;
 	}
-	doctor_find(f, DOCTOR_NOTE,
-		    "SELinux enforces a policy, and confines this user (%s): what it refuses is in "
-		    "the audit log",
+	doctor_find(f, confined(m),
+		    "SELinux confines this user (%s), which may refuse tracefs and BPF: what it "
+		    "refuses is in the audit log",
 		    domain);
 	doctor_mend(f, "sudo ausearch -m avc -ts recent -c sonda-probes");
 }
@@ -62,7 +73,7 @@ void check_apparmor(struct doctor_machine *m, struct doctor_finding *f)
 		return;
 	}
 	profile[strcspn(profile, " ")] = '\0';
-	doctor_find(f, DOCTOR_LIMIT,
+	doctor_find(f, confined(m),
 		    "AppArmor confines this process (profile %s), which may refuse tracefs and BPF",
 		    profile);
 	doctor_mend(f, "sudo aa-complain %s", profile);

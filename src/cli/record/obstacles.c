@@ -5,6 +5,8 @@
  *	eBPF counters                   ->  bpf, btf
  *	a file of /proc                 ->  options, files
  *	a data source of the config     ->  journal, files, container
+ *	what was refused                ->  selinux, apparmor
+ *	memory for rings and buffers    ->  memory
  *
  * The sentence is printed if the check finds something wrong now.
  */
@@ -55,11 +57,26 @@ static bool lacks_types(const struct evidence *e)
 	return e->facts->scan->sources.uncounted.n && has_line(e, "no BTF");
 }
 
+static bool is_refused(const struct evidence *e)
+{
+	return has_line(e, "Permission denied") || has_line(e, "not permitted");
+}
+
 /* The walk of linux.inode_file_map skips folders that it may not read. */
 static bool lacks_files(const struct evidence *e)
 {
-	return has_line(e, "Permission denied") || has_line(e, "not permitted") ||
-	       asks_for_source(e->facts->config, "linux.inode_file_map");
+	return is_refused(e) || asks_for_source(e->facts->config, "linux.inode_file_map");
+}
+
+static bool is_of_memory(const char *text)
+{
+	return strstr(text, "Cannot allocate memory") || strstr(text, "out of memory") ||
+	       strstr(text, "bytes of buffers");
+}
+
+static bool lacks_memory(const struct evidence *e)
+{
+	return is_of_memory(e->lines) || has_line(e, "buffer_size_kb");
 }
 
 static bool asks_for_journal(const struct evidence *e)
@@ -78,7 +95,8 @@ static const struct {
 } obstacles[] = {
 	{"options", lacks_anything},	{"bpf", may_not_use_bpf},  {"btf", lacks_types},
 	{"symbols", lacks_symbols},	{"files", lacks_files},	   {"journal", asks_for_journal},
-	{"container", asks_for_events}, {"stacks", lacks_samples},
+	{"container", asks_for_events}, {"stacks", lacks_samples}, {"selinux", is_refused},
+	{"apparmor", is_refused},	{"memory", lacks_memory},
 };
 
 void obstacles_print(const struct record_facts *f, bool own_daemons, const char *socket,
@@ -95,4 +113,13 @@ void obstacles_print(const struct record_facts *f, bool own_daemons, const char 
 		    doctor_explain(obstacles[i].check, own_daemons, socket, e.lines, &why))
 			console_error(console, "%s", why.text);
 	strbuf_deinit(&lines);
+}
+
+void obstacles_explain_failure(const char *why, bool own_daemons, const char *socket,
+			       struct console *console)
+{
+	struct err_text sentence;
+
+	if (is_of_memory(why) && doctor_explain("memory", own_daemons, socket, NULL, &sentence))
+		console_error(console, "%s", sentence.text);
 }

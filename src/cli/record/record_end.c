@@ -331,6 +331,9 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		c->end = *why;
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why->text);
+	if (error && c->is_local)
+		obstacles_explain_failure(why->text, c->result.started_daemons, c->options.socket,
+					  &c->console);
 	if (c->snapshots)
 		return end_snapshots(c, error);
 	if ((error == -EINTR || is_without_command(c, error)) && c->streams)

@@ -49,6 +49,7 @@ static inline const char *in_dir(const char *name)
 
 static inline int setup(void **state)
 {
+	signal(SIGHUP, SIG_DFL); /* the tests may run under nohup */
 	strcpy(dir, "/tmp/test-recording-XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;

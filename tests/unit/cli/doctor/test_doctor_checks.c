@@ -57,7 +57,7 @@ FIXTURE_TEST(test_selinux_that_confines_this_user)
 			  "unconfined_u:unconfined_r:unconfined_t:s0");
 	finds(check_selinux, DOCTOR_OK, "does not confine", "");
 	fake_machine_file(&x, "proc/self/attr/current", "system_u:system_r:sonda_t:s0");
-	finds(check_selinux, DOCTOR_NOTE, "sonda_t", "ausearch");
+	finds(check_selinux, DOCTOR_LIMIT, "sonda_t", "ausearch");
 }
 
 FIXTURE_TEST(test_apparmor_that_confines_this_process)
@@ -67,6 +67,19 @@ FIXTURE_TEST(test_apparmor_that_confines_this_process)
 	fake_machine_file(&x, "proc/self/attr/current", "docker-default (enforce)\n");
 	finds(check_apparmor, DOCTOR_LIMIT, "profile docker-default)",
 	      "aa-complain docker-default");
+}
+
+/* A file that is not executable is refused to all capabilities, as what a policy refuses. */
+FIXTURE_TEST(test_a_policy_that_refuses_tracefs_to_root)
+{
+	fake_machine_file(&x, "tracing/instances", "");
+	fake_machine_file(&x, "proc/self/status", "Name:\tsonda\nCapEff:\t000001ffffffffff\n");
+	fake_machine_file(&x, "sys/fs/selinux/enforce", "1");
+	fake_machine_file(&x, "proc/self/attr/current", "docker-default (enforce)\n");
+	finds(check_selinux, DOCTOR_FAULT, "may refuse tracefs", "ausearch");
+	finds(check_apparmor, DOCTOR_FAULT, "may refuse tracefs", "aa-complain docker-default");
+	fake_machine_file(&x, "proc/self/status", "Name:\tsonda\nCapEff:\t0000000000000000\n");
+	finds(check_apparmor, DOCTOR_LIMIT, "may refuse tracefs", "aa-complain docker-default");
 }
 
 /* A file of another inode than that of the machine's own namespace. */
@@ -100,6 +113,12 @@ FIXTURE_TEST(test_little_memory)
 	fake_machine_file(&x, "proc/meminfo", "MemTotal: 65536 kB\nMemAvailable: 32768 kB\n");
 	finds(check_memory, DOCTOR_LIMIT, "32 MiB are available", "-B 512kb");
 	fake_machine_file(&x, "proc/meminfo", "MemAvailable: 999999999 kB\n");
+	finds(check_memory, DOCTOR_OK, "available", "");
+	fake_machine_file(&x, "proc/self/cgroup", "0::/box\n");
+	fake_machine_file(&x, "sys/fs/cgroup/box/memory.max", "33554432\n");
+	finds(check_memory, DOCTOR_LIMIT, "control group of this process may have 32 MiB",
+	      "-b 8mb");
+	x.m.service = DOCTOR_SERVICE_USABLE;
 	finds(check_memory, DOCTOR_OK, "available", "");
 }
 

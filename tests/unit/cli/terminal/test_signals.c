@@ -31,6 +31,7 @@ static int in_child(int (*fn)(void))
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
+		signal(SIGHUP, SIG_DFL); /* the tests may run under nohup */
 		loop = event_base_new();
 		_exit(fn());
 	}
