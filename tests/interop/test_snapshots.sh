@@ -96,13 +96,13 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   [ "$(find "$dir" -name 'many.*' -size +0 | wc -l)" = 20 ] && grep -q ': 20 snapshots$' "$dir/log"
   verdict "and each trigger has its snapshot" $? "$dir/log"
 
-  recorder -o "$dir/over" < <(config -e 's/trigger_timeout_ms: .*/trigger_timeout_ms: 1500/' -e 's/stop_delay_ms: 100//')
+  recorder -o "$dir/over" < <(config -e 's/trigger_timeout_ms: .*/trigger_timeout_ms: 5000/' -e 's/stop_delay_ms: 100//')
   "$BIN/sonda" trigger slow-request
   ends 0 && [ -s "$dir/over.0" ]
   verdict "the end of its time ends it as well" $? "$dir/log"
 
-  mkdir "$dir/full" && mount -t tmpfs -o size=1m none "$dir/full"
-  head -c 2000000 /dev/zero >"$dir/full/filler" 2>/dev/null
+  mkdir "$dir/full" && mount -t tmpfs -o size=32m none "$dir/full"
+  head -c 64000000 /dev/zero >"$dir/full/filler" 2>/dev/null
   recorder --strict -o "$dir/full/slow" < <(config)
   "$BIN/sonda" trigger slow-request
   until_true told 'not saved: .*No space left'
