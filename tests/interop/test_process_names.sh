@@ -65,14 +65,16 @@ PIDS+=($!)
 last_step="(p.pid is null and not exists (select 1 from sched s where s.utid = t.utid and s.end_state not glob 'X*')
   and exists (select 1 from thread u join process q using (upid) where u.tid = t.tid
     and q.end_ts <= (select min(ts) from sched s where s.utid = t.utid)))"
-# The first event is later than the start, and all that ran before the trace was requested is named. Events of the time
-# between the flush and the copy of the buffers are in a trace, too: their threads may have no name yet.
-requested=0
+# The first event is later than the start, and all that ran after it and before the trace was requested is named. Tasks
+# that ended while the session began may have no name. Events of the time between the flush and the copy of the buffers
+# are in a trace, too: their threads may have no name yet.
+started=0 requested=0
 wrapped() { # TRACE
   query "$1" "select idx from stats where name = 'traced_buf_bytes_overwritten' and value > 0" \
-    "select count(*) > 0 as before from sched where ts < $requested" \
+    "select count(*) > 0 as before from sched where ts between $started and $requested" \
     "select tid, t.name, p.pid from thread t left join process p using (upid)
-      where utid in (select utid from sched where ts < $requested) and tid > 0 and (t.name is null or p.name is null) and not $last_step" >"$TMP/rows"
+      where utid in (select utid from sched where ts between $started and $requested) and tid > 0
+        and (t.name is null or p.name is null) and not $last_step" >"$TMP/rows"
   [ "$(cat "$TMP/rows")" = '[{"idx":0}]
 [{"before":1}]
 []' ]
@@ -84,6 +86,7 @@ for service in sonda perfetto; do
   start_service $service "$dir" && start_probes sonda "$dir"
   "$BIN/sonda" record --detach ring -b 512kb sched >"$dir/log" 2>&1
   verdict "$service: a ring is recorded" $? "$dir/log"
+  started=$(uptime_ns)
   for ((i = 0; i < 100; i++)); do
     requested=$(uptime_ns)
     "$BIN/sonda" snapshot ring -o "$dir/snapshot.$i" >"$dir/log" 2>&1 || break

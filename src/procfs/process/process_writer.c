@@ -125,6 +125,17 @@ static void write_in_time(struct process_writer *n, const struct process_row *ro
 	write_process(n, row);
 }
 
+/* Writes a row that was read from /proc, in a packet of its own. */
+static void write_read(struct process_writer *n, const struct process_row *row,
+		       struct proc_status *s, uint64_t began_ns)
+{
+	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PID_NO_PARENT;
+
+	settle_parent(n, s);
+	process_packet_end(n->packet);
+	write_in_time(n, row, s, parent_now, began_ns);
+}
+
 static void read_cmdline(struct process_writer *n, int32_t pid, struct process_row *row)
 {
 	int r = proc_files_cmdline(n->files, pid, &row->cmdline, &row->cmdline_len);
@@ -157,8 +168,7 @@ static void describe_again(struct process_writer *n, int32_t pid)
 	read_cmdline(n, pid, &row);
 	if (row.cmdline_len == 0)
 		return;
-	settle_parent(n, &s);
-	write_process(n, &row);
+	write_read(n, &row, &s, 0);
 }
 
 void process_writer_read_again(struct process_writer *n, const struct time_slice *slice)
@@ -180,7 +190,6 @@ void process_writer_read_again(struct process_writer *n, const struct time_slice
 static bool describe_process(struct process_writer *n, struct proc_status *s, bool by_name,
 			     uint64_t began_ns)
 {
-	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PID_NO_PARENT;
 	struct process_row row = {.status = s, .cmdline = ""};
 
 	read_start(n, s->pid, &row);
@@ -190,9 +199,7 @@ static bool describe_process(struct process_writer *n, struct proc_status *s, bo
 		if (row.cmdline_len == 0 && !by_name)
 			return false;
 	}
-	settle_parent(n, s);
-	process_packet_end(n->packet);
-	write_in_time(n, &row, s, parent_now, began_ns);
+	write_read(n, &row, s, began_ns);
 	describe_task(n, s);
 	return true;
 }

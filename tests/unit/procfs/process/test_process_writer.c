@@ -250,6 +250,7 @@ TEST_SETUP(a_clear_begins_anew)
 FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
+	uint64_t end = clock_boot_ns();
 	int status;
 
 	assert_int_equal(outside_reads_start(), 0);
@@ -262,6 +263,8 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 	assert_int_equal(writer.n_unread, 1);
 	process_writer_read_again(&writer, &slice);
 	assert_int_equal(writer.n_unread, 1);
+	/* Its parent exits: the row has a time at which readers know the parent. */
+	process_writer_task_ended(&writer, 28858, end);
 	assert_int_equal(kill(outside_reads_pid(), SIGCONT), 0);
 	while (writer.n_unread > 0) {
 		slice = time_slice_start(clock_mono_ns);
@@ -270,4 +273,6 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 	process_packet_end(&packet);
 	assert_process(28864, 2,
 		       "ppid 28858 cmdline database server|--flag|two words uid 0 kthread 0");
+	assert_int_equal(fake_u64(fake_packet_field(fake.n - 1), PB_TRACE_PACKET_TIMESTAMP),
+			 end + 1);
 }
