@@ -320,12 +320,22 @@ static uint32_t put_in(struct tracks *t, struct track *k)
 	return k->handle;
 }
 
+/*
+ * The task began after tracks_begin(), while its values were read. Readers that meet a value of a
+ * process before the process began create another process.
+ */
+static void move_time(struct tracks *t, uint64_t alive_ns)
+{
+	t->now = MAX(t->now, alive_ns);
+}
+
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 {
 	bool nests = spec->kind == TRACK_GROUP || spec->kind == TRACK_COUNTER;
 	struct track *parent = nests ? track_of(t, spec->parent) : NULL, *k;
 	uint64_t path = path_of(t, spec, parent);
 
+	move_time(t, spec->alive_ns);
 	if ((nests && spec->parent == TRACK_VOID) ||
 	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
 		return refuse(t);
@@ -527,8 +537,10 @@ void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
 {
 	struct track *k = track_of(t, track);
 
-	if (k)
-		k->spec.alive_ns = MAX(k->spec.alive_ns, ns);
+	if (!k)
+		return;
+	k->spec.alive_ns = MAX(k->spec.alive_ns, ns);
+	move_time(t, ns);
 }
 
 struct tracks_counts tracks_counts(const struct tracks *t)

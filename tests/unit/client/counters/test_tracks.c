@@ -166,6 +166,25 @@ FIXTURE_TEST(groups_of_processes_threads_and_cpus)
 			 11);
 }
 
+/* It began while values were read: readers that met one before would create another process. */
+FIXTURE_TEST(nothing_of_a_process_is_before_it_existed)
+{
+	const struct track_spec p = {.kind = TRACK_PROCESS, .pid = 70, .alive_ns = 150};
+	uint32_t process, faults;
+
+	tracks_begin(t, 100);
+	process = tracks_add(t, &p);
+	faults = add(TRACK_COUNTER, process, "faults");
+	tracks_set(t, faults, 1);
+	tracks_begin(t, 200);
+	tracks_set_alive(t, process, 250);
+	tracks_set(t, faults, 2);
+	tracks_end(t);
+	for (size_t i = 0; i < fake.n; i++)
+		assert_int_equal(fake_u64(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP),
+				 i + 1 < fake.n ? 150 : 250);
+}
+
 FIXTURE_TEST(values_are_written_when_they_change)
 {
 	uint32_t c = add(TRACK_COUNTER, TRACK_ROOT, "c");
