@@ -14,6 +14,7 @@
 /* What the passes share. A pass reads the columns of the store and adds rows; see passes.h for what they are. */
 
 #define PASS_COLUMNS_MAX 10
+#define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
 
 struct pass_input {
 	const struct store *s;
@@ -49,6 +50,7 @@ void pass_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_holders(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
 void pass_cells(const struct pass_input *in, struct pass_rows *ret);
 void pass_slices(const struct pass_input *in, struct pass_rows *ret);

@@ -140,8 +140,6 @@ void pass_slices(const struct pass_input *in, struct pass_rows *ret)
 
 /* ---- interrupt_wakes ---- */
 
-#define CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
-
 /* A track of interrupts, and its last slice at the time of a walk. */
 struct irq_track {
 	uint32_t cpu; /* its number among those of all machines */
@@ -176,7 +174,7 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 			}
 			ret->of[row] = (uint32_t)ret->n;
 			ret->list[ret->n++] = (struct irq_track){
-				.cpu = cpu + table_u32(t, TRACK_MACHINE, row) * CPUS_OF_A_MACHINE,
+				.cpu = cpu + table_u32(t, TRACK_MACHINE, row) * PASS_CPUS_OF_A_MACHINE,
 				.slice = NULL_U32};
 		}
 	}

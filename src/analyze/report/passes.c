@@ -19,6 +19,7 @@ static const struct pass passes[] = {
 	{"wakes_by", "waker, woken, n, total, p50, p99, worst", pass_wakes},
 	{"interrupt_wakes", "name TEXT, utid, n", pass_interrupt_wakes},
 	{"longest_waits", "id", pass_longest_waits},
+	{"holders", "id, cpu, holder, time, n, first", pass_holders},
 	{"longest_sleeps", "id, wake_id", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",

@@ -27,6 +27,9 @@
  *		wakeups of the chosen threads by interrupts
  *	longest_waits(by, top)(id)
  *		rows of thread_state: the longest waits of the chosen threads for a CPU
+ *	holders(by, top)(id, cpu, holder, time, n, first)
+ *		of each of longest_waits that a run ended, a row with the CPU of that run, and a row for each other
+ *		thread that had this CPU meanwhile: for how long, in how many runs, and from when on
  *	longest_sleeps(by, top)(id, wake_id)
  *		the longest waits of the chosen threads that a wakeup ended, and the row that it began
  *	cells_by(by, top, width)(key, n, size, run, w, d, busy, ran)

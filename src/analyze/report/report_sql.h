@@ -7,14 +7,6 @@
 /* Parts of the statements that several reports have. An interval that did not end lasts to the
  * end of the window; one that reaches out of the window is cut. */
 
-/*
- * A run without an end is the last one of its CPU. Others have none because the switch away from them is
- * missing: it is not known how long they were.
- */
-#define SQL_HAS_END(s)                                                                             \
-	"(" s ".dur >= 0 OR NOT EXISTS (SELECT 1 FROM sched later WHERE later.cpu = " s ".cpu "    \
-	"AND later.ts > " s ".ts))"
-
 /* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption until the
  * thread ran. The waker is NULL if an interrupt woke it. */
 #define SQL_WAIT_COLUMNS                                                                           \
@@ -74,22 +66,14 @@
 /*
  * The longest waits, with who had the CPU for the longest part of each.
  *
- *	worst	the longest waits			since	the last run that had begun on that CPU
- *	placed	with the CPU on which it ran then	held	how long each other thread had it
+ *	placed	the waits, and the CPU on which each ended
+ *	held	how long each other thread had it
  */
 #define SQL_PLACED                                                                                 \
-	"worst AS MATERIALIZED (SELECT "                                                           \
-	SQL_WAIT_COLUMNS " FROM longest_waits('', :top) longest CROSS JOIN thread_state w ON "     \
-	"w.id = longest.id ORDER BY w.dur DESC, w.id), "                                           \
-	"placed AS MATERIALIZED (SELECT worst.*, r.cpu, r.ts AS ran, coalesce((SELECT p.ts "       \
-	"FROM sched p WHERE p.cpu = r.cpu AND p.ts <= worst.ts ORDER BY p.ts DESC LIMIT 1), 0) "   \
-	"AS since FROM worst JOIN thread_state r ON r.utid = worst.utid AND r.ts = worst.ts + "    \
-	"worst.dur AND r.state = 'Running'), held AS (SELECT placed.id, o.utid AS holder, "        \
-	"sum(min(iif(o.dur < 0, ran, o.ts + o.dur), ran) - max(o.ts, placed.ts)) AS time, "        \
-	"min(max(o.ts, placed.ts)) AS first, count(*) AS times FROM placed CROSS JOIN sched o "    \
-	"ON o.cpu = placed.cpu AND o.ts >= placed.since AND o.ts < placed.ran WHERE "              \
-	SQL_HAS_END("o") " AND o.utid != placed.utid AND iif(o.dur < 0, ran, o.ts + o.dur) > "     \
-	"placed.ts GROUP BY 1, 2)"
+	"placed AS MATERIALIZED (SELECT " SQL_WAIT_COLUMNS ", h.cpu FROM holders('', :top) h "     \
+	"CROSS JOIN thread_state w ON w.id = h.id WHERE h.holder IS NULL ORDER BY w.dur DESC, "    \
+	"w.id), held AS (SELECT id, holder, time, first, n AS times FROM holders('', :top) WHERE " \
+	"holder IS NOT NULL)"
 
 #define SQL_WORST_WAITS                                                                            \
 	"WITH " SQL_PLACED ", behind AS (SELECT id, holder, max(time) AS time FROM held GROUP "    \
