@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: linear_trace.py FIELDS_H KIND EVENTS OUT
 
-Writes a trace of so many kernel events. KIND: switches (a wakeup and a switch to the thread that it woke, in turn) or
-markers (lines of trace_marker that begin asynchronous slices, each with a cookie of its own, and do not end them)."""
+Writes a trace of so many kernel events. KIND: switches (a wakeup and a switch to the thread that it woke, in turn),
+calls (begins and ends of system calls), requests (issues and completions of a block device), or markers (lines of trace_marker that begin asynchronous slices, each with a cookie of its own, and do not end them)."""
 import re
 import sys
 
@@ -51,7 +51,24 @@ def markers(i):
     return event(1000000000 + i * 1000, 100, "PRINT", data("PRINT_FTRACE_EVENT_BUF", "S|100|work|%d\n" % i))
 
 
-make = {"switches": switches, "markers": markers}[kind]
+def calls(i):
+    ts = 1000000000 + i * 1000
+    if i % 2:
+        s = "SYS_EXIT_FTRACE_EVENT_"
+        return event(ts, 100, "SYS_EXIT", number(s + "ID", 1) + number(s + "RET", i % 4096))
+    s = "SYS_ENTER_FTRACE_EVENT_"
+    args = (3, 0x7F0000000000 + i * 64, i % 4096, 0, 0x7FFD00000000 + i * 16, 0)
+    return event(ts, 100, "SYS_ENTER", number(s + "ID", 1) + b"".join(number(s + "ARGS", v) for v in args))
+
+
+def requests(i):
+    kind = "BLOCK_RQ_COMPLETE" if i % 2 else "BLOCK_RQ_ISSUE"
+    s = kind + "_FTRACE_EVENT_"
+    return event(1000000000 + i * 1000 + i * 7919 % 500, 100, kind, number(s + "DEV", 8 << 20) + number(s + "SECTOR", i // 2 * 8) +
+                 number(s + "NR_SECTOR", 8) + data(s + "RWBS", "W"))
+
+
+make = {"switches": switches, "markers": markers, "calls": calls, "requests": requests}[kind]
 with open(out, "wb") as f:
     for first in range(0, count, 500):
         bundle = number("FTRACE_EVENT_BUNDLE_CPU", 0)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The cost of an import and of reports grows as the trace does: instructions are counted for n, 2n and 4n events, and the
-# second step must take twice the first, within 10 %. Counts do not depend on the machine or its load.
+# second step must take twice the first, within 10 %. Counts do not depend on the machine or its load. And the memory of the
+# rows of a trace.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
@@ -47,6 +48,16 @@ linear() {
 
 linear "runs, waits and their percentiles" switches 2000 report latency
 linear "lines of blocks" switches 2000 report timeline
+linear "who had the CPU during the longest waits" switches 2000 report why -p t7
+linear "system calls" calls 2000 report syscalls
+linear "requests to block devices" requests 2000 report io
 linear "asynchronous markers that are all open at once, and their slices" markers 2000 report slices
+
+# Rows of a trace take at most half as much again as the trace: those of a system call refer to its events.
+python3 tests/system/linear_trace.py "$B/gen/fields.h" calls 300000 "$TMP/trace.pf" || exit 1
+"$SONDA" sql --memory $(($(stat -c %s "$TMP/trace.pf") * 3 / 2)) --csv "$TMP/trace.pf" \
+  "select count(*), sum(extract_arg(arg_set_id, 'ret')), max(extract_arg(arg_set_id, 'args[1]')) from slice" >"$TMP/out" 2>&1 &&
+  grep -q '^150000,306430208,139637995927424' "$TMP/out"
+verdict "the rows of a trace of system calls fit into 1.5 times its size" $? "$TMP/out"
 echo "1..$N"
 exit $BAD

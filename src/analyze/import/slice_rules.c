@@ -145,41 +145,25 @@ static uint32_t cached_syscall(struct import *im, struct machine *m, uint64_t nu
 	return m->syscalls[number] - 1;
 }
 
-static void add_call_args(struct import *im, const struct ftrace_event *e)
+/* The row of the event itself, which is the last one. */
+static uint32_t row_of_event(const struct import *im)
 {
-	uint32_t flat_key = intern(im, "args");
-	unsigned n = 0;
-	struct pb_field f;
-	struct pb_dec d;
-	uint64_t v;
-
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id != PB_SYS_ENTER_FTRACE_EVENT_ARGS)
-			continue;
-		for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &v) && n < 16; n++)
-			arg_builder_add(
-				im->store, &im->args,
-				&(struct stored_arg){
-					.key = strings_intern_f(&im->store->strings, "args[%u]", n),
-					.flat_key = flat_key,
-					.type = ARG_UINT,
-					.value = (int64_t)v});
-	}
+	return im->store->tables[TABLE_FTRACE].rows - 1;
 }
 
 static void sys_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 	uint32_t slice, name;
+	bool has_args = event_field(e, PB_SYS_ENTER_FTRACE_EVENT_ARGS, &f);
 
 	event_field(e, PB_SYS_ENTER_FTRACE_EVENT_ID, &f);
 	if (f.u64 >= SYSCALLS_END)
 		return;
 	name = cached_syscall(im, m, f.u64);
-	add_call_args(im, e);
-	slice = slices_begin(im, e->ts, name == intern(im, "sys_rt_sigreturn") ? 0 : -1,
-			     slice_rules_thread_track(im, m, e->utid), NULL_U32, name, &im->args);
+	slice = slices_begin_call(im, e->ts, name == intern(im, "sys_rt_sigreturn") ? 0 : -1,
+				  slice_rules_thread_track(im, m, e->utid), name,
+				  has_args ? row_of_event(im) : NULL_U32);
 	if (name == intern(im, "sys_write"))
 		im->infos.threads[e->utid].in_write = slice;
 }
@@ -187,7 +171,7 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 static void sys_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
-	struct pb_field f, ret;
+	struct pb_field f;
 	uint32_t name;
 
 	event_field(e, PB_SYS_EXIT_FTRACE_EVENT_ID, &f);
@@ -201,9 +185,8 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 		}
 		info->in_write = NULL_U32;
 	}
-	event_field(e, PB_SYS_EXIT_FTRACE_EVENT_RET, &ret);
-	arg_builder_int(im->store, &im->args, "ret", ARG_INT, (int64_t)ret.u64);
-	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, name, &im->args);
+	slices_end_call(im, e->ts, slice_rules_thread_track(im, m, e->utid), name,
+			row_of_event(im));
 }
 
 /* A marker is written by write(2): the call's slice ends where the marker is. */

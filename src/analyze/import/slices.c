@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/store/call_args.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
@@ -42,13 +43,43 @@ static void set_dur(struct import *im, struct open_slice *o, int64_t dur)
 	table_set_dur(import_table(im, TABLE_SLICE), SLICE_DUR, o->row, dur);
 }
 
+/* A system call whose slice got other arguments, too: all are stored, those of the call first. */
+static void store_call_args(struct import *im, struct open_slice *o, uint32_t set)
+{
+	struct strings *strings = &im->store->strings;
+	struct arg_builder all = {.n = 0};
+
+	if (call_args_list(im->store, set, &im->list) < 0)
+		im->store->budget.error = -ENOMEM;
+	for (size_t i = 0; i < im->list.n; i++) {
+		const struct arg *a = &im->list.args[i];
+		uint32_t key = strings_intern(strings, a->key, a->key_len);
+
+		arg_builder_add(im->store, &all,
+				&(struct stored_arg){
+					.key = key,
+					.flat_key = a->flat_key
+							    ? strings_intern(strings, a->flat_key,
+									     a->flat_key_len)
+							    : key,
+					.type = a->type,
+					.value = a->i});
+	}
+	for (size_t i = 0; i < o->args.n; i++)
+		arg_builder_add(im->store, &all, &o->args.args[i]);
+	free(o->args.args);
+	o->args = all;
+}
+
 static void pop(struct import *im, struct slice_stack *s)
 {
 	struct open_slice *o = &s->slices[--s->n];
+	struct table *t = import_table(im, TABLE_SLICE);
 
+	if (o->args.n && call_args_is_set(table_u32(t, SLICE_ARGS, o->row)))
+		store_call_args(im, o, table_u32(t, SLICE_ARGS, o->row));
 	if (o->args.n)
-		table_set_u32(import_table(im, TABLE_SLICE), SLICE_ARGS, o->row,
-			      arg_sets_add(im->store, &o->args));
+		table_set_u32(t, SLICE_ARGS, o->row, arg_sets_add(im->store, &o->args));
 	free(o->args.args);
 }
 
@@ -105,7 +136,7 @@ static uint32_t add_row(struct import *im, const struct slice_stack *s, int64_t 
 	table_set_u32(t, SLICE_TRACK, row, track);
 	table_set_u32(t, SLICE_CATEGORY, row, category);
 	table_set_u32(t, SLICE_NAME, row, name);
-	table_set_u32(t, SLICE_DEPTH, row, nests ? (uint32_t)s->n : 0);
+	TABLE_CELL(uint16_t, t, SLICE_DEPTH, row) = nests ? (uint16_t)s->n : 0;
 	table_set_u32(t, SLICE_PARENT, row, nests && s->n ? s->slices[s->n - 1].row : NULL_U32);
 	table_set_u32(t, SLICE_ARGS, row, NULL_U32);
 	import_note_span(im, ts, dur);
@@ -219,32 +250,75 @@ static bool matches(const struct table *t, unsigned column, uint32_t row, uint32
 	return wanted == NULL_U32 || has == wanted || (column == SLICE_NAME && has == NULL_U32);
 }
 
-uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
-		    struct arg_builder *args)
+/* Ends the topmost open slice with the name and category. It stays on the stack. */
+static struct open_slice *end_open(struct import *im, struct slice_stack *s, int64_t ts,
+				   uint32_t category, uint32_t name)
 {
 	const struct table *t = import_table(im, TABLE_SLICE);
-	struct slice_stack *s = stack_of(im, track);
 
-	if (!s)
-		return NULL_U32;
 	pop_past(im, s, ts, false);
 	for (size_t i = s->n; i-- > 0;) {
 		struct open_slice *o = &s->slices[i];
-		uint32_t row = o->row;
 
-		if (o->dur >= 0 || !matches(t, SLICE_NAME, row, name) ||
-		    !matches(t, SLICE_CATEGORY, row, category))
+		if (o->dur >= 0 || !matches(t, SLICE_NAME, o->row, name) ||
+		    !matches(t, SLICE_CATEGORY, o->row, category))
 			continue;
 		set_dur(im, o, ts - o->ts);
 		import_note_span(im, o->ts, ts - o->ts);
-		take_args(im, o, args);
-		if (i == s->n - 1)
-			pop(im, s);
-		return row;
+		return o;
 	}
-	if (args)
+	return NULL;
+}
+
+uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
+		    struct arg_builder *args)
+{
+	struct slice_stack *s = stack_of(im, track);
+	struct open_slice *o = s ? end_open(im, s, ts, category, name) : NULL;
+	uint32_t row = o ? o->row : NULL_U32;
+
+	if (o) {
+		take_args(im, o, args);
+		if (o == &s->slices[s->n - 1])
+			pop(im, s);
+	} else if (s && args) {
 		args->n = 0;
-	return NULL_U32;
+	}
+	return row;
+}
+
+uint32_t slices_begin_call(struct import *im, int64_t ts, int64_t dur, uint32_t track,
+			   uint32_t name, uint32_t enter)
+{
+	uint32_t row = slices_begin(im, ts, dur, track, NULL_U32, name, NULL);
+	const struct slice_stack *s = stack_of(im, track);
+
+	/* A slice that is too deep is not on the stack, and has no arguments. */
+	if (row != NULL_U32 && s && s->n && s->slices[s->n - 1].row == row && enter != NULL_U32)
+		table_set_u32(import_table(im, TABLE_SLICE), SLICE_ARGS, row,
+			      call_args_add(im->store, enter, NULL_U32));
+	return row;
+}
+
+void slices_end_call(struct import *im, int64_t ts, uint32_t track, uint32_t name, uint32_t exit)
+{
+	struct slice_stack *s = stack_of(im, track);
+	struct open_slice *o = s ? end_open(im, s, ts, NULL_U32, name) : NULL;
+	struct table *t = import_table(im, TABLE_SLICE);
+	uint32_t set;
+
+	if (!o)
+		return;
+	set = table_u32(t, SLICE_ARGS, o->row);
+	if (o->args.n) /* not the slice of a call: it has its name only */
+		arg_builder_int(im->store, &o->args, "ret", ARG_INT,
+				call_args_returned(im->store, exit));
+	else if (call_args_is_set(set))
+		table_set_u32(import_table(im, TABLE_CALL), CALL_EXIT, set - CALL_SETS, exit);
+	else
+		table_set_u32(t, SLICE_ARGS, o->row, call_args_add(im->store, NULL_U32, exit));
+	if (o == &s->slices[s->n - 1])
+		pop(im, s);
 }
 
 void slices_finish(struct import *im)

@@ -16,6 +16,11 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
 		    struct arg_builder *args);
 
+/* As slices_begin() and slices_end() for a system call. enter, exit: rows of ftrace_event that have the arguments. */
+uint32_t slices_begin_call(struct import *im, int64_t ts, int64_t dur, uint32_t track,
+			   uint32_t name, uint32_t enter);
+void slices_end_call(struct import *im, int64_t ts, uint32_t track, uint32_t name, uint32_t exit);
+
 /* The times that a slice's thread had run (NULL_I64: unknown) at its begin and, with is_end, at its end. */
 void slices_set_thread_times(struct import *im, uint32_t slice, bool is_end, int64_t thread_ns,
 			     int64_t instructions);

@@ -55,11 +55,21 @@ void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
 void pass_cells(const struct pass_input *in, struct pass_rows *ret);
 void pass_slices(const struct pass_input *in, struct pass_rows *ret);
 void pass_calls(const struct pass_input *in, struct pass_rows *ret);
+void pass_requests(const struct pass_input *in, struct pass_rows *ret);
+void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds a row of so many values as the pass has columns. */
 void pass_row(struct pass_rows *rows, const int64_t *values);
 #define PASS_ROW(rows, ...) pass_row(rows, (const int64_t[]){__VA_ARGS__})
+
+/* The number of the power of two of us: 0 below 1 us, 1 below 2 us, 2 below 4 us. */
+static inline uint32_t pass_length(int64_t ns)
+{
+	uint64_t us = (uint64_t)ns / 1000;
+
+	return us ? 64 - (uint32_t)__builtin_clzll(us) : 0;
+}
 
 /* An id of a string, or of any other row, as a value: NULL_U32 is NULL. */
 static inline int64_t pass_id(uint32_t id)

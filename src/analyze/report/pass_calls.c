@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/store/call_args.h"
+
 struct calls {
 	const struct pass_input *in;
 	uint32_t *threads; /* owned; by track: its thread, or NULL_U32 */
@@ -41,6 +43,8 @@ static int64_t result_of(const struct calls *c, uint32_t row)
 	const struct table *args = &c->in->s->tables[TABLE_ARGS];
 	uint32_t set = table_u32(&c->in->s->tables[TABLE_SLICE], SLICE_ARGS, row);
 
+	if (call_args_is_set(set))
+		return call_args_result(c->in->s, set);
 	for (uint32_t arg = set; arg < args->rows && table_u32(args, ARGS_SET, arg) == set; arg++)
 		if (table_u32(args, ARGS_KEY, arg) == c->result_key)
 			switch (TABLE_CELL(uint8_t, args, ARGS_TYPE, arg)) {
@@ -104,8 +108,7 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < g.n; i++) {
 		const struct group *e = &g.list[i];
 
-		PASS_ROW(ret,
-			 by_name ? (int64_t)e->key : pass_who_value(&who, (uint32_t)e->key),
+		PASS_ROW(ret, by_name ? (int64_t)e->key : pass_who_value(&who, (uint32_t)e->key),
 			 (int64_t)e->n, (int64_t)e->total, e->longest,
 			 e->other ? (int64_t)e->flagged : NULL_I64);
 	}

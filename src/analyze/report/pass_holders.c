@@ -18,9 +18,9 @@ struct row_range {
 
 static struct row_range rows_between(const struct table *t, int64_t from, int64_t to)
 {
-	return t->unsorted ? (struct row_range){0, t->rows}
-			   : (struct row_range){table_lower_bound(t, from),
-						table_lower_bound(t, to)};
+	return t->unsorted
+		       ? (struct row_range){0, t->rows}
+		       : (struct row_range){table_lower_bound(t, from), table_lower_bound(t, to)};
 }
 
 /* Finds the run that ended a wait. Returns false if there is none. */

@@ -38,14 +38,6 @@ static bool next_wait(const struct pass_input *in, struct pass_walk *w, struct w
 	return false;
 }
 
-/* The number of the power of two of us: 0 below 1 us, 1 below 2 us, 2 below 4 us. */
-static uint32_t length_of(int64_t ns)
-{
-	uint64_t us = (uint64_t)ns / 1000;
-
-	return us ? 64 - (uint32_t)__builtin_clzll(us) : 0;
-}
-
 static void add_waits(const struct pass_input *in, const struct pass_who *who, bool by_length,
 		      struct groups *g)
 {
@@ -55,7 +47,7 @@ static void add_waits(const struct pass_input *in, const struct pass_who *who, b
 	while (next_wait(in, &walk, &w)) {
 		if (!in->chosen[w.utid])
 			continue;
-		groups_add(g, &(struct group_sample){.key = by_length ? length_of(w.dur)
+		groups_add(g, &(struct group_sample){.key = by_length ? pass_length(w.dur)
 								      : who->of[w.utid],
 						     .ns = w.dur,
 						     .ts = w.ts,

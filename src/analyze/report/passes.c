@@ -26,6 +26,9 @@ static const struct pass passes[] = {
 	 pass_slices},
 	{"calls_by", "who, n, total, worst, errors", pass_calls},
 	{"longest_calls", "id, result", pass_longest_calls},
+	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
+	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
+	 pass_longest_requests},
 };
 
 /* Shared by the tables of a database. */

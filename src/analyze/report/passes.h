@@ -44,6 +44,11 @@
  *		NULL if no result is known; by name: the name of the slice, by thread, by process
  *	longest_calls(by, top)(id, result)
  *		the longest of these: rows of slice, and what they returned
+ *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
+ *		requests to block devices that the chosen threads, or nobody known, issued within the window; by
+ *		device and operation (see io_sql.h), by thread or process and operation, or by length (as waits_by)
+ *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
+ *		the longest of these
  *
  * Times are ns. An interval that did not end lasts to the end of the window, and one that reaches out of it
  * is cut. An interval without an end is counted only if it is the last one of its CPU or thread: of others

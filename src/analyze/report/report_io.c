@@ -8,17 +8,12 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
-/* g(KEY, op, ...): requests by a key and operation. */
-#define SQL_GROUPS(key)                                                                            \
-	", ranked AS (SELECT *, " SQL_RANKS(key ", op", "dur") " FROM keyed), g AS (SELECT " key   \
-	", op, n, sum(bytes) AS bytes, avg(queued) AS queued, avg(dur) AS mean, " SQL_P50("dur")   \
-	" AS p50, " SQL_P99("dur") " AS p99, max(dur) AS worst FROM ranked GROUP BY " key ", "     \
-	"op) "
-
 #define SQL_IO_COLUMNS                                                                             \
-	", op, n AS requests, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS "           \
-	"INTEGER) AS per_s_bytes, CAST(queued AS INTEGER) AS queued_ns, CAST(mean AS INTEGER) "    \
-	"AS mean_ns, p50 AS p50_ns, p99 AS p99_ns, worst AS max_ns FROM g "
+	", " SQL_OP ", n AS requests, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS "   \
+	"INTEGER) AS per_s_bytes, queued / n AS queued_ns, total / n AS mean_ns, p50 AS p50_ns, "  \
+	"p99 AS p99_ns, worst AS max_ns FROM "
+
+#define SQL_IO_ORDER "ORDER BY bytes DESC, n DESC LIMIT :top + :more"
 
 /* Of the counters diskstat.[DEVICE].NAME the name's end. */
 #define SQL_DISKSTAT(name) "sum(iif(t.name GLOB '*." name "', c.value, 0))"
@@ -27,27 +22,24 @@ static const struct report_section sections[] =
 	{
 	{.by = "device",
 	 .title = "Devices",
-	 .sql = "WITH " SQL_REQUESTS ", keyed AS (SELECT * FROM requests)" SQL_GROUPS("dev")
-		"SELECT " SQL_DEVICE " AS device" SQL_IO_COLUMNS "ORDER BY g.bytes DESC, n DESC "
-		"LIMIT :top + :more"},
+	 .sql = "SELECT " SQL_DEVICE " AS device" SQL_IO_COLUMNS "(SELECT who AS dev, * FROM "
+		"requests_by('device')) " SQL_IO_ORDER},
 	{.by = "process",
 	 .title = "Processes",
-	 .sql = "WITH " SQL_REQUESTS ", " SQL_BY_PROCESS ", keyed AS (SELECT * FROM requests "
-		"JOIN grp USING (utid))" SQL_GROUPS("who") "SELECT " SQL_PROCESS SQL_IO_COLUMNS
-		SQL_PROCESS_FROM "ORDER BY g.bytes DESC, n DESC LIMIT :top + :more"},
+	 .sql = "SELECT " SQL_PROCESS SQL_IO_COLUMNS "requests_by('process')"
+		SQL_PROCESS_FROM SQL_IO_ORDER},
 	{.by = "thread",
 	 .on_request = true,
 	 .title = "Threads",
-	 .sql = "WITH " SQL_REQUESTS ", keyed AS (SELECT * FROM requests)" SQL_GROUPS("utid")
-		"SELECT " SQL_WHO SQL_IO_COLUMNS SQL_WHO_FROM "ORDER BY g.bytes DESC, n DESC "
-		"LIMIT :top + :more"},
+	 .sql = "SELECT " SQL_WHO SQL_IO_COLUMNS "requests_by('thread') JOIN thread ON utid = who "
+		"LEFT JOIN process USING (upid) " SQL_IO_ORDER},
 	{.title = "Slowest requests",
-	 .sql = "WITH " SQL_REQUESTS " SELECT dur AS took_ns, queued AS queued_ns, ts AS at_ts, "
-		SQL_DEVICE " AS device, op, bytes AS size_bytes, sector, " SQL_WHO " FROM "
-		"requests" SQL_WHO_FROM "ORDER BY dur DESC LIMIT :top + :more"},
+	 .sql = "SELECT dur AS took_ns, queued AS queued_ns, ts AS at_ts, " SQL_DEVICE " AS "
+		"device, " SQL_OP ", bytes AS size_bytes, sector, " SQL_WHO " FROM "
+		"longest_requests('', :top + :more)" SQL_WHO_FROM "ORDER BY dur DESC"},
 	{.title = "All requests",
-	 .sql = "WITH " SQL_REQUESTS ", h AS (SELECT " SQL_LENGTH("dur") " AS length, count(*) "
-		"AS n FROM requests GROUP BY 1) " SQL_HISTOGRAM("requests")},
+	 .sql = "WITH h AS (SELECT who AS length, n FROM requests_by('length')) "
+		SQL_HISTOGRAM("requests")},
 	{.by = "disk",
 	 .title = "Disks, by the kernel's counters",
 	 .more = "counters",

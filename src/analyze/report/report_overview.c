@@ -57,10 +57,11 @@ static const struct report_section sections[] = {
 		"LIMIT min(:top, 3)"},
 	{.title = "Disks",
 	 .more = "io",
-	 .sql = "WITH " SQL_REQUESTS " SELECT " SQL_DEVICE " AS device, count(*) AS requests, "
-		"sum(iif(op = 'read', bytes, 0)) AS read_bytes, sum(iif(op = 'write', bytes, 0)) "
-		"AS written_bytes, sum(dur) / count(*) AS mean_ns, max(dur) AS max_ns FROM "
-		"requests GROUP BY dev ORDER BY sum(bytes) DESC LIMIT min(:top, 3)"},
+	 .sql = "WITH r AS (SELECT who AS dev, * FROM requests_by('device')) SELECT " SQL_DEVICE
+		" AS device, sum(n) AS requests, sum(iif(op = 0, bytes, 0)) AS read_bytes, "
+		"sum(iif(op = 1, bytes, 0)) AS written_bytes, sum(total) / sum(n) AS mean_ns, "
+		"max(worst) AS max_ns FROM r GROUP BY dev ORDER BY sum(bytes) DESC LIMIT min(:top, "
+		"3)"},
 	{.title = "Interrupts",
 	 .more = "irq",
 	 .sql = "SELECT s.name, sum(s.dur) AS total_ns, count(*) AS times, max(s.dur) AS max_ns "

@@ -38,24 +38,10 @@
 	"thread m ON m.upid = g.upid AND m.is_main_thread)"
 #define SQL_PROGRAM "who AS program"
 
-/*
- * Columns of a group of rows that the following has numbered: k from 1 by a number, n rows in all.
- * The percentiles are by nearest rank.
- */
-#define SQL_RANKS(group, number)                                                                   \
-	"row_number() OVER (PARTITION BY " group " ORDER BY " number ") AS k, count(*) OVER "      \
-	"(PARTITION BY " group ") AS n"
-#define SQL_P50(number) "max(iif(k = (n + 1) / 2, " number ", 0))"
-#define SQL_P99(number) "max(iif(k = (n * 99 + 99) / 100, " number ", 0))"
-
 /* A line of 1 to 40 full blocks, in proportion to the number; the largest number has 40. */
 #define SQL_BAR(number, largest)                                                                   \
 	"replace(printf('%.*c', max(1, 40 * " number " / max(1, " largest ")), '#'), '#', "        \
 	"substr(:blocks, 8, 1))"
-
-/* The number of the power of two of us of a number of ns: 0 below 1 us. */
-#define SQL_LENGTH(ns)                                                                             \
-	"CASE WHEN " ns " < 1000 THEN 0 ELSE 1 + CAST(ln(" ns " / 1000) / ln(2) AS INTEGER) END"
 
 /* Rows of the table h(length, n) as a histogram. */
 #define SQL_HISTOGRAM(what)                                                                        \

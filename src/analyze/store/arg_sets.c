@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/store/call_args.h"
 #include "analyze/store/event_args.h"
 #include "base/core/mem.h"
 #include "base/core/siphash.h"
@@ -144,7 +145,8 @@ uint32_t arg_sets_add(struct store *s, struct arg_builder *b)
 	struct table *t = &s->tables[TABLE_ARGS];
 	uint32_t at, set;
 
-	if (!b->n || ((s->n_arg_sets + 1) * 2 > s->n_arg_slots && !grow_slots(s))) {
+	if (!b->n || b->n > CALL_SETS - MIN(t->rows, CALL_SETS) ||
+	    ((s->n_arg_sets + 1) * 2 > s->n_arg_slots && !grow_slots(s))) {
 		b->n = 0;
 		return NULL_U32;
 	}
@@ -187,6 +189,8 @@ int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret)
 	ret->n = 0;
 	if (set >= FTRACE_ARGS_BASE)
 		return event_args_list(s, set, ret);
+	if (call_args_is_set(set))
+		return call_args_list(s, set, ret);
 	if (set < 0 || set >= t->rows)
 		return 0;
 	for (uint32_t row = (uint32_t)set; row < t->rows && table_u32(t, ARGS_SET, row) == set;

@@ -15,7 +15,8 @@ enum store_table {
 	TABLE_FTRACE,
 	TABLE_COMPACT_SWITCH,
 	TABLE_COMPACT_WAKING,
-	TABLE_ARGS, /* sets of everything but kernel events */
+	TABLE_ARGS, /* sets of everything but kernel events and system calls */
+	TABLE_CALL, /* events of the slices of system calls */
 	TABLE_TRACK,
 	TABLE_COUNTER,
 	TABLE_SLICE,
@@ -128,5 +129,7 @@ enum compact_switch_column {
 };
 
 enum compact_waking_column { WAKING_COMM, WAKING_TID, WAKING_PRIO, WAKING_CPU, WAKING_FLAGS };
+
+enum call_column { CALL_ENTER, CALL_EXIT }; /* rows of TABLE_FTRACE, or NULL */
 
 enum args_column { ARGS_ID, ARGS_SET, ARGS_KEY, ARGS_FLAT_KEY, ARGS_TYPE, ARGS_VALUE };

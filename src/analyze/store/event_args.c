@@ -60,6 +60,17 @@ static struct pb_dec message_at(uint64_t address)
 	return d;
 }
 
+struct pb_dec event_args_message(const struct store *s, uint32_t row)
+{
+	uint64_t payload = (uint64_t)table_i64(&s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
+	struct pb_dec none;
+
+	if (payload >> PAYLOAD_SHIFT == PAYLOAD_RAW)
+		return message_at(payload & PAYLOAD_VALUE);
+	pb_dec_init(&none, NULL, 0);
+	return none;
+}
+
 int64_t event_args_set(const struct store *s, uint32_t row)
 {
 	uint64_t payload = (uint64_t)table_i64(&s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);

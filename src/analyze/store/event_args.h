@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyze/store/store.h"
+#include "wire/pb_dec.h"
 
 /*
  * Arguments of kernel events, decoded from the bytes of the trace when they are read: most of them never
@@ -15,6 +16,9 @@ void event_args_name(const struct store *s, uint32_t row, struct value *ret);
 
 /* Returns the row's arg_set_id, or -1 if it has no arguments. */
 int64_t event_args_set(const struct store *s, uint32_t row);
+
+/* Returns the message of a row whose arguments are in the trace, else an empty one. */
+struct pb_dec event_args_message(const struct store *s, uint32_t row);
 
 /* As arg_sets_list(), for a set of a kernel event. */
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);

@@ -209,6 +209,11 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts)
 	return lo;
 }
 
+static uint32_t place_of(const struct row_index *x, uint32_t v)
+{
+	return v < TABLE_HIGH_VALUES ? v : x->n_values - x->n_high + (v - TABLE_HIGH_VALUES);
+}
+
 /* Counts the rows of each value, then gives each row its place. */
 static bool fill_index(const struct table *t, unsigned column, struct row_index *x)
 {
@@ -220,7 +225,7 @@ static bool fill_index(const struct table *t, unsigned column, struct row_index 
 		return false;
 	for (uint32_t row = 0; row < t->rows; row++)
 		if ((v = table_u32(t, column, row)) != NULL_U32)
-			x->starts[v]++;
+			x->starts[place_of(x, v)]++;
 	for (v = 0; v <= x->n_values; v++) {
 		uint32_t n = x->starts[v];
 
@@ -230,7 +235,7 @@ static bool fill_index(const struct table *t, unsigned column, struct row_index 
 	x->starts[x->n_values + 1] = sum;
 	for (uint32_t row = 0; row < t->rows; row++)
 		if ((v = table_u32(t, column, row)) != NULL_U32)
-			x->rows[x->starts[v]++] = row;
+			x->rows[x->starts[place_of(x, v)]++] = row;
 	/* Each start is now the end of its value, which is the start of the next. */
 	memmove(x->starts + 1, x->starts, ((size_t)x->n_values + 1) * sizeof(*x->starts));
 	x->starts[0] = 0;
@@ -250,13 +255,34 @@ const struct row_index *table_index(struct table *t, unsigned column)
 	if (!x)
 		return NULL;
 	x->n_rows = t->rows;
-	for (uint32_t row = 0; row < t->rows; row++)
-		if ((v = table_u32(t, column, row)) != NULL_U32 && v >= x->n_values)
-			x->n_values = v + 1;
+	for (uint32_t row = 0; row < t->rows; row++) {
+		if ((v = table_u32(t, column, row)) == NULL_U32)
+			continue;
+		if (v < TABLE_HIGH_VALUES)
+			x->n_values = MAX(x->n_values, v + 1);
+		else
+			x->n_high = MAX(x->n_high, v - TABLE_HIGH_VALUES + 1);
+	}
+	x->n_values += x->n_high;
 	/* Values that are not dense would take more than the column itself. */
 	if (x->n_values / 4 > t->rows + 65536u || !fill_index(t, column, x)) {
 		free_index(x);
 		return NULL;
 	}
 	return t->indexes[column] = x;
+}
+
+bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begin,
+		    uint32_t *ret_end)
+{
+	uint32_t n_low = x->n_values - x->n_high, v;
+
+	if (value < 0 ||
+	    value >= (value < TABLE_HIGH_VALUES ? (int64_t)n_low
+						: (int64_t)TABLE_HIGH_VALUES + x->n_high))
+		return false;
+	v = place_of(x, (uint32_t)value);
+	*ret_begin = x->starts[v];
+	*ret_end = x->starts[v + 1];
+	return true;
 }

@@ -23,6 +23,9 @@
 #define TABLE_MAX_COLUMNS 24
 #define TABLE_MAX_ROWS (UINT32_MAX - 16)
 
+/* A column may have two ranges of values: from 0, and from here on. */
+#define TABLE_HIGH_VALUES (UINT32_C(1) << 31)
+
 #define NULL_U32 UINT32_MAX
 #define NULL_U16 UINT16_MAX
 #define NULL_U8 UINT8_MAX
@@ -91,7 +94,9 @@ struct long_duration;
 struct row_index {
 	uint32_t *starts; /* owned: of value v starts[v] to starts[v + 1] in rows */
 	uint32_t *rows; /* owned; ascending for each value */
-	uint32_t n_values;
+	uint32_t n_values; /* with n_high */
+	uint32_t
+		n_high; /* values from TABLE_HIGH_VALUES on: their starts follow those of the others */
 	uint32_t n_rows; /* rows of the table when it was made */
 };
 
@@ -158,3 +163,7 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts);
 
 /* Returns the index of a 32-bit column, or NULL if it takes too much memory. */
 const struct row_index *table_index(struct table *t, unsigned column);
+
+/* Sets where in x->rows the rows of a value are. Returns false if there are none. */
+bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begin,
+		    uint32_t *ret_end);

@@ -320,6 +320,11 @@ static const struct column_def args_columns[] = {
 	[ARGS_VALUE] = {NULL, COLUMN_I64, 0, NULL},
 };
 
+static const struct column_def call_columns[] = {
+	[CALL_ENTER] = {NULL, COLUMN_U32, 0, NULL},
+	[CALL_EXIT] = {NULL, COLUMN_U32, 0, NULL},
+};
+
 static const struct column_def track_columns[] = {
 	[TRACK_ID] = {"id", COLUMN_ID, 0, NULL},
 	[TRACK_NAME] = {"name", COLUMN_STRING, 0, NULL},
@@ -351,7 +356,7 @@ static const struct column_def slice_columns[] = {
 	[SLICE_TRACK] = {"track_id", COLUMN_U32, 0, NULL},
 	[SLICE_CATEGORY] = {"category", COLUMN_STRING, 0, NULL},
 	[SLICE_NAME] = {"name", COLUMN_STRING, 0, NULL},
-	[SLICE_DEPTH] = {"depth", COLUMN_U32, 0, NULL},
+	[SLICE_DEPTH] = {"depth", COLUMN_U16, 0, NULL},
 	[SLICE_PARENT] = {"parent_id", COLUMN_U32, 0, NULL},
 	[SLICE_ARGS] = {"arg_set_id", COLUMN_U32, 0, NULL},
 	[SLICE_THREAD_TS] = {"thread_ts", COLUMN_COMPUTED, 0, slice_thread_ts},
@@ -496,6 +501,7 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_COMPACT_SWITCH] = DEF(NULL, switch_columns, 0),
 	[TABLE_COMPACT_WAKING] = DEF(NULL, waking_columns, 0),
 	[TABLE_ARGS] = DEF(NULL, args_columns, 0),
+	[TABLE_CALL] = DEF(NULL, call_columns, 0),
 	[TABLE_TRACK] = DEF("__intrinsic_track", track_columns, 0),
 	[TABLE_COUNTER] = DEF("counter", counter_columns, COUNTER_TS),
 	[TABLE_SLICE] = DEF("__intrinsic_slice", slice_columns, SLICE_TS),

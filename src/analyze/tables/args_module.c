@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The virtual table `args`: stored sets first, then those of the kernel events, decoded set by set. */
+/* The virtual table `args`: stored sets first, then those of system calls and of kernel events, decoded set by set. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/store/arg_sets.h"
+#include "analyze/store/call_args.h"
 #include "analyze/store/event_args.h"
 #include "analyze/tables/table_module.h"
 
@@ -103,6 +104,18 @@ static struct store *store_of(const struct args_cursor *c)
 	return ((const struct args_vtab *)c->base.pVtab)->store;
 }
 
+static bool has_call(const struct store *s, int64_t set)
+{
+	return set - CALL_SETS < s->tables[TABLE_CALL].rows;
+}
+
+/* The id of an argument of a set. */
+static int64_t arg_id(int64_t set, size_t at)
+{
+	return (call_args_is_set(set) ? CALL_ARG_IDS + (set - CALL_SETS) * CALL_ARG_STRIDE : set) +
+	       (int64_t)at;
+}
+
 /* Goes to the next set that has an argument. Sets of events are those that a stored one does not hold. */
 static int next_set(struct args_cursor *c)
 {
@@ -111,11 +124,18 @@ static int next_set(struct args_cursor *c)
 	int r = 0;
 
 	c->at = 0;
-	if (c->set < FTRACE_ARGS_BASE) {
+	if (c->set < CALL_SETS) {
 		c->set += (int64_t)c->list.n;
 		c->list.n = 0;
 		if (c->set < stored->rows)
 			return arg_sets_list(s, c->set, &c->list);
+		c->set = CALL_SETS - 1;
+	}
+	if (call_args_is_set(c->set + 1)) {
+		for (c->list.n = 0; !c->list.n && r == 0 && has_call(s, ++c->set);)
+			r = arg_sets_list(s, c->set, &c->list);
+		if (c->list.n || r < 0)
+			return r;
 		c->set = FTRACE_ARGS_BASE;
 	}
 	for (c->list.n = 0; !c->list.n && r == 0 && c->row < s->tables[TABLE_FTRACE].rows;) {
@@ -134,6 +154,8 @@ static int64_t set_with(const struct store *s, int64_t id)
 
 	if (id >= FTRACE_ARGS_BASE)
 		return id - (id - FTRACE_ARGS_BASE) % FTRACE_ARGS_STRIDE;
+	if (id >= CALL_ARG_IDS)
+		return CALL_SETS + (id - CALL_ARG_IDS) / CALL_ARG_STRIDE;
 	return id >= 0 && id < stored->rows ? (int64_t)table_u32(stored, ARGS_SET, (uint32_t)id)
 					    : -1;
 }
@@ -223,7 +245,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 
 	switch (i) {
 	case ID:
-		sqlite3_result_int64(ctx, c->set + (int64_t)c->at);
+		sqlite3_result_int64(ctx, arg_id(c->set, c->at));
 		break;
 	case SET:
 		sqlite3_result_int64(ctx, c->set);
@@ -264,7 +286,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
 	const struct args_cursor *c = (const struct args_cursor *)base;
 
-	*ret = c->set + (int64_t)c->at;
+	*ret = arg_id(c->set, c->at);
 	return SQLITE_OK;
 }
 

@@ -305,12 +305,8 @@ static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigne
 	if (!x)
 		return;
 	c->index = x;
-	if (value < 0 || value >= x->n_values)
+	if (!row_index_find(x, value, &c->begin, &c->end))
 		c->begin = c->end = 0;
-	else {
-		c->begin = x->starts[value];
-		c->end = x->starts[value + 1];
-	}
 }
 
 /* Narrows to rows from a first one on (index: places whose row is not below it). */
