@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/store/table.h"
+#include "analyze/store/budget.h"
 
 /*
  * Sorts the events of a trace by time. Each stream of events has a queue: it arrives nearly sorted. A queue

@@ -22,8 +22,7 @@ static bool *chosen_tracks(const struct pass_input *in)
 	for (uint32_t row = 0; processes && tracks && row < t->rows; row++) {
 		uint32_t utid = table_u32(t, TRACK_UTID, row), upid = table_u32(t, TRACK_UPID, row);
 
-		if (in->machine != MACHINES_ALL &&
-		    table_u32(t, TRACK_MACHINE, row) != in->machine)
+		if (in->machine != MACHINES_ALL && table_u32(t, TRACK_MACHINE, row) != in->machine)
 			continue;
 		tracks[row] = !in->some || (utid != NULL_U32 && in->chosen[utid]) ||
 			      (upid != NULL_U32 && processes[upid]);
@@ -173,9 +172,10 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 				return;
 			}
 			ret->of[row] = (uint32_t)ret->n;
-			ret->list[ret->n++] = (struct irq_track){
-				.cpu = cpu + table_u32(t, TRACK_MACHINE, row) * PASS_CPUS_OF_A_MACHINE,
-				.slice = NULL_U32};
+			ret->list[ret->n++] =
+				(struct irq_track){.cpu = cpu + table_u32(t, TRACK_MACHINE, row) *
+									PASS_CPUS_OF_A_MACHINE,
+						   .slice = NULL_U32};
 		}
 	}
 }

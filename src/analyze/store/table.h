@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/store/budget.h"
+
 /*
  * Columns of integers in memory. A table has chunks of 4096 rows; in a chunk each column is an array:
  *
@@ -30,15 +32,6 @@
 #define NULL_U16 UINT16_MAX
 #define NULL_U8 UINT8_MAX
 #define NULL_I64 INT64_MIN
-
-/* Memory of one import. */
-struct budget {
-	uint64_t used, limit; /* bytes */
-	int error; /* 0, -ENOMEM, or -EFBIG: over the limit */
-};
-
-/* Takes bytes out of the budget. Returns false, and sets the error, if they are not left. */
-bool budget_take(struct budget *b, uint64_t bytes);
 
 enum column_kind {
 	COLUMN_ID, /* the row's number; not stored */
@@ -95,8 +88,7 @@ struct row_index {
 	uint32_t *starts; /* owned: of value v starts[v] to starts[v + 1] in rows */
 	uint32_t *rows; /* owned; ascending for each value */
 	uint32_t n_values; /* with n_high */
-	uint32_t
-		n_high; /* values from TABLE_HIGH_VALUES on: their starts follow those of the others */
+	uint32_t n_high; /* from TABLE_HIGH_VALUES on: their starts follow those of the others */
 	uint32_t n_rows; /* rows of the table when it was made */
 };
 
@@ -165,5 +157,4 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts);
 const struct row_index *table_index(struct table *t, unsigned column);
 
 /* Sets where in x->rows the rows of a value are. Returns false if there are none. */
-bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begin,
-		    uint32_t *ret_end);
+bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);
