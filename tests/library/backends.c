@@ -333,6 +333,7 @@ static int connect_by_pump(void *ctx, enum sonda_port port)
 	ends[1] = connect_tcp();
 	if (ends[1] < 0 || pthread_create(&thread, NULL, pump, ends) != 0)
 		return -ECONNREFUSED;
+	pthread_detach(thread);
 	return pair[0];
 }
 

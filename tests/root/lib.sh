@@ -90,6 +90,19 @@ scaled() { # NUMBER
   echo $(($1 / ${SLOWNESS:-1}))
 }
 
+# Builds with a sanitizer have no sandbox.
+is_sanitized() { grep -qaE '__[at]san_init' "$BIN/sonda-probes"; }
+
+# The log of a daemon without the line that a sanitizer adds.
+log_of() { # LOG
+  grep -v 'built with a sanitizer: no sandbox$' "$1"
+}
+
+# Does the log have only the line that sonda-probes always writes while it records?
+complains_of_nothing() { # LOG
+  ! log_of "$1" | grep -v 'ring buffers are read with SCHED_'
+}
+
 # Waits up to 20 s until a command succeeds.
 wait_for() {
   local i

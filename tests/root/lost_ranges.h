@@ -132,7 +132,8 @@ static inline uint64_t seen_wrong(void)
 {
 	uint64_t wrong = 0;
 
-	qsort(events_seen, n_events_seen, sizeof(*events_seen), seen_by_time);
+	if (n_events_seen > 0)
+		qsort(events_seen, n_events_seen, sizeof(*events_seen), seen_by_time);
 	for (size_t i = 0; i < n_ranges_seen; i++) {
 		const struct range_seen *r = &ranges_seen[i];
 		size_t low = 0, high = n_events_seen;

@@ -153,7 +153,7 @@ boosted_config OTHER 21
 record_boosted "priority_boost out of range" 0 0 "$nice"
 wait_for grep -q 'linux.process_stats: priority_boost must be' "$TMP/probes.log"
 verdict "priority_boost out of range: told" $? "$TMP/probes.log"
-[ "$(wc -l <"$TMP/probes.log")" = 1 ]
+[ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
 verdict "priority_boost: nothing else to complain of" $? "$TMP/probes.log"
 kill -TERM "$probes"
 wait "$probes"
@@ -176,14 +176,14 @@ if chrt -f 1 true 2>/dev/null; then
   kill -TERM "$probes"
   wait "$probes"
   [ "$(grep -c 'read with SCHED_FIFO 1 (--no-priority: priority unchanged)' "$TMP/probes.log")" = 1 ] &&
-    [ "$(wc -l <"$TMP/probes.log")" = 1 ]
+    [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
   verdict "linux.ftrace: the priority that it takes is told once" $? "$TMP/probes.log"
   start probes "$TMP/probes.log" nice -n 3 "$BIN/sonda-probes" --no-priority
   wait_for offers_ftrace
   record_boosted "linux.ftrace with --no-priority" 0 0 "$nice"
   kill -TERM "$probes"
   wait "$probes"
-  [ ! -s "$TMP/probes.log" ]
+  ! log_of "$TMP/probes.log" >/dev/null
   verdict "--no-priority: nothing to complain of" $? "$TMP/probes.log"
 fi
 
@@ -192,7 +192,7 @@ fi
 one_sentence() { # WHAT PATTERN
   wait_for grep -q "$2" "$TMP/probes.log"
   verdict "$1: told" $? "$TMP/probes.log"
-  [ "$(wc -l <"$TMP/probes.log")" = 1 ]
+  [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
   verdict "$1: in one line" $? "$TMP/probes.log"
   kill -TERM "$probes"
   wait "$probes"
@@ -209,7 +209,7 @@ works_for() { # WHAT SETPRIV_OPTION...
   kill -TERM "$probes"
   wait "$probes"
   no_recording && [ "$(grep -c 'cannot set the priority for reading .* (it needs CAP_SYS_NICE)' "$TMP/probes.log")" = 1 ] &&
-    [ "$(wc -l <"$TMP/probes.log")" = 1 ]
+    [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
   verdict "$what: leaves nothing, complains of priority once" $? "$TMP/probes.log"
 }
 # As the sentence advises.

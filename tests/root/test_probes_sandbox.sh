@@ -8,6 +8,7 @@
 # Idle it has no effective capability; a data source has those that it names, until it ends.
 set -u
 . "$(dirname "$0")/lib.sh"
+! is_sanitized || { echo "built with a sanitizer" >&2; exit 77; }
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"

@@ -163,7 +163,8 @@ static inline bool is_done(struct peer *p, uint64_t id, uint64_t enable_id)
 
 /* Sends the first request of each method, with a reply. A request that the service refuses is no
  * attack. (A flush fails if other producers acknowledge none.) */
-static inline bool requests_are_accepted(struct peer *p, const struct pb_mem *requests, bool consumer)
+static inline bool requests_are_accepted(struct peer *p, const struct pb_mem *requests,
+					 bool consumer)
 {
 	uint32_t len, sent = 0;
 	uint64_t id, enable_id = 0;
@@ -196,6 +197,8 @@ static inline bool requests_are_accepted(struct peer *p, const struct pb_mem *re
 	return true;
 }
 
+enum { REFUSED = 3 }; /* status of an attack whose requests the service refuses */
+
 static inline void go_on(void)
 {
 	const struct pb_mem *tried = NULL;
@@ -205,7 +208,7 @@ static inline void go_on(void)
 
 		if (requests && requests != tried &&
 		    !requests_are_accepted(attackers[i].peer, requests, attackers[i].consumer))
-			_exit(3);
+			_exit(REFUSED);
 		tried = requests ? requests : tried;
 	}
 	has_begun();
@@ -213,13 +216,12 @@ static inline void go_on(void)
 		push_all();
 }
 
-/* Runs the attack, which never returns, in a process of its own, and waits until it has begun. -1: it
- * has not. */
-static inline pid_t attack_start(void (*attack)(void))
+/* Runs the attack, which never returns, in a process of its own, and waits until it has begun. Returns -1
+ * if it has not; the process has ended then, with *ret_status. */
+static inline pid_t attack_try(void (*attack)(void), int *ret_status)
 {
 	int fds[2];
 	pid_t pid;
-	int status = 0;
 	char byte;
 	bool good;
 
@@ -241,9 +243,7 @@ static inline pid_t attack_start(void (*attack)(void))
 	close(fds[0]);
 	if (good || pid < 0)
 		return pid;
-	waitpid(pid, &status, 0);
-	printf("# the attack ended with status %d, signal %d\n", WEXITSTATUS(status),
-	       WTERMSIG(status));
+	waitpid(pid, ret_status, 0);
 	return -1;
 }
 
@@ -270,10 +270,28 @@ static inline bool attack_end(pid_t pid)
 
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	while (connections_to(sock_default_producer()) + connections_to(sock_default_consumer()) > 0) {
+	while (connections_to(sock_default_producer()) + connections_to(sock_default_consumer()) >
+	       0) {
 		if (clock_mono_ns() >= end)
 			return false;
 		usleep(10000);
 	}
 	return true;
+}
+
+/* The same. The service refuses sessions as long as it has those of the attack before, and ends them a
+ * while after their connections. */
+static inline pid_t attack_start(void (*attack)(void))
+{
+	uint64_t end = clock_mono_ns() + PEER_TIMEOUT_MS * NS_PER_MS;
+	int status = 0;
+	pid_t pid;
+
+	while ((pid = attack_try(attack, &status)) < 0 && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == REFUSED && clock_mono_ns() < end)
+		usleep(100000);
+	if (pid < 0)
+		printf("# the attack ended with status %d, signal %d\n", WEXITSTATUS(status),
+		       WTERMSIG(status));
+	return pid;
 }

@@ -18,7 +18,7 @@ static const char *producers, *consumers; /* addresses */
 static void attack_fails(int line)
 {
 	fprintf(stderr, "%s:%d: the attack cannot be made\n", __FILE__, line);
-	_exit(3);
+	_exit(REFUSED);
 }
 
 /* ---- what the attackers have ---- */

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -57,6 +58,9 @@ struct answer {
 
 static struct helper_process child = {.fd = -1};
 static char folder_path[PATH_MAX]; /* with a slash at the end; "": none */
+/* Of child, for threads that close files; -1: none. A thread that hangs may use it after the end, so it
+ * stays open then. */
+static atomic_int closed_socket = -1;
 
 /* ---- the child: its state ---- */
 
@@ -274,6 +278,8 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 		r = take_answer(&a, &fd);
 	if (r < 0)
 		return err_set(e, r, "cannot start the process for files: %s", strerror(-r));
+	if (o->output_dir)
+		atomic_store(&closed_socket, child.fd);
 	return a.result < 0 ? err_set(e, a.result, "%s", a.reason.text) : 0;
 }
 
@@ -287,7 +293,10 @@ void file_helper_end(void)
 		return;
 	if (send(child.fd, &end, sizeof(end), MSG_NOSIGNAL) == sizeof(end))
 		(void)take_answer(&a, &fd);
-	close(child.fd);
+	if (atomic_exchange(&closed_socket, -1) < 0)
+		close(child.fd);
+	else
+		shutdown(child.fd, SHUT_RDWR);
 	while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	child = (struct helper_process){.fd = -1};
@@ -357,6 +366,8 @@ void file_helper_closed(const struct output_file *file)
 {
 	const struct request closed = {.kind = CLOSED, .file = *file};
 
-	if (folder_path[0])
-		(void)send(child.fd, &closed, sizeof(closed), MSG_NOSIGNAL);
+	int fd = atomic_load(&closed_socket);
+
+	if (fd >= 0)
+		(void)send(fd, &closed, sizeof(closed), MSG_NOSIGNAL);
 }
