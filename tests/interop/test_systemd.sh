@@ -246,9 +246,14 @@ attacks service_hostile_attacks
 verdict "no attack of user 4242 on the units' sockets keeps the service from others" $? "$TMP/log"
 attacks service_hostile_descriptors
 verdict "nor do descriptors that take long to close" $? "$TMP/log"
+as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
+for program in service_hostile service_hostile_data; do
+  cp "${BUILD:-build}/tests/system/$program" "$TMP/usr/bin/"
+  as_member "$TMP/usr/bin/$program" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
+  verdict "$program: nor does a member of the group that breaks the protocol" $? "$TMP/log"
+done
 is sondad.service NRestarts 0
 verdict "the service has not ended" $?
-as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
 ! as_member env PERFETTO_PRODUCER_SOCK_NAME=/run/perfetto/p PERFETTO_CONSUMER_SOCK_NAME=/run/perfetto/c \
   timeout 20 "$TMP/usr/bin/sondad" >"$TMP/log" 2>&1 && grep -qi 'permission denied' "$TMP/log"
 verdict "user 4242 cannot listen in /run/perfetto" $? "$TMP/log"
