@@ -108,6 +108,15 @@ for try in 1 2 3 4 5; do
 done
 (exit "$status")
 verdict "cpu_time: times in each state are those of the sched events" $? "$TMP/times"
+# For numbers that a program's own calls and faults make, to which a sanitizer adds.
+exact() { # NAME STATUS DETAIL
+  if grep -qaE '__[at]san_init' "$BIN/sonda"; then
+    echo "ok $((N += 1)) - $1 # SKIP a sanitizer has calls and faults of its own"
+  else
+    verdict "$@"
+  fi
+}
+
 # ---- page faults ----
 
 count faults 'families: FAULTS' '' sh -c "$load >>$TMP/faults; $load touch=5000 >>$TMP/faults; $load fetch=200 >>$TMP/faults"
@@ -118,7 +127,7 @@ done <"$TMP/faults" >"$TMP/compared"
 awk '{ d = $2 - $7; if (d < 0 || d > 20 || $3 < $8 || $3 > $8 + 5) exit 1 } END { exit NR != 3 }' "$TMP/compared" &&
   awk 'NR == 1 { none = $2 } NR == 2 { more = $2 - none } END { exit more < 5000 || more > 5100 }' "$TMP/faults" &&
   awk 'NR == 3 { exit $3 < 200 }' "$TMP/faults"
-verdict "faults: those of each process, minor and major" $? "$TMP/compared"
+exact "faults: those of each process, minor and major" $? "$TMP/compared"
 sum=$(query "$TMP/faults.trace" "select cast(max(value) as int) as n from counter c join track t on t.id = c.track_id
   join track g on g.id = t.parent_id where g.name = 'eBPF counters' and t.name = 'page faults'" | tr -dc 0-9)
 awk -F'|' -v sum="$sum" '$2 == "page faults" { n += $3 } END { print sum, "and", n; exit sum < n || sum < 5000 }' \
@@ -142,10 +151,10 @@ call() { # PID TRACK VALUE
 }
 : >"$TMP/calls"
 call "$one" getppid 30000 && call "$one" close 2002 && call "$one" 'close errors' 2000 && call "$one" 'getppid errors' ''
-verdict "syscalls: by name, and errors, as many as were made" $? "$TMP/calls"
+exact "syscalls: by name, and errors, as many as were made" $? "$TMP/calls"
 [ "$(last syscalls "$one" clock_nanosleep)" = 10 ] && [ "$(last syscalls "$one" 'clock_nanosleep time')" -ge 50000000 ] &&
   [ "$(last syscalls "$one" 'clock_nanosleep time')" -le "$(last syscalls "$one" 'syscall time')" ]
-verdict "syscalls: time is that of calls that wait, too" $? "$TMP/syscalls.last"
+exact "syscalls: time is that of calls that wait, too" $? "$TMP/syscalls.last"
 # What a program does to begin and to end is the same each time.
 echo "$(last syscalls "$one" syscalls) $(last syscalls "$two" syscalls)" >"$TMP/calls"
 awk '{ exit $1 - $2 != 30000 + 2000 + 10 - 7 || $2 < 20 }' "$TMP/calls"

@@ -9,6 +9,12 @@ set -u
 . "$(dirname "$0")/lib.sh"
 LIB=$(realpath "${BUILD:-build}/lib")
 [ -e "$LIB/libsonda.so" ] || { echo "libsonda.so is not built" >&2; exit 77; }
+# A program needs the sanitizer of the library, by the same compiler.
+compilers=("clang -std=gnu11" "gcc -std=gnu11")
+case $(nm -D "$LIB/libsonda.so" | grep -oE '__[at]san_init') in
+*asan*) compilers=("gcc -std=gnu11 -fsanitize=address,undefined") ;;
+*tsan*) compilers=("gcc -std=gnu11 -fsanitize=thread") ;;
+esac
 
 dir=$TMP/examples
 mkdir "$dir"
@@ -17,11 +23,11 @@ use_sockets "$dir"
 build() { # COMPILER... EXAMPLE
   # shellcheck disable=SC2086
   "${@:1:$#-1}" -Wall -Wextra -pedantic -Werror -O2 -Iinclude -o "$dir/${*: -1}" "examples/${*: -1}.c" -L"$LIB" -Wl,--as-needed -lsonda -lsonda-service -lsqlite3 \
-    -Wl,-rpath,"$LIB" ${SAN:+-fsanitize=$SAN} -pthread >"$dir/log" 2>&1
+    -Wl,-rpath,"$LIB" -pthread >"$dir/log" 2>&1
 }
 
 for example in thread_pool server counters load_average record_itself sqlite; do
-  for compiler in "clang -std=gnu11" "gcc -std=gnu11"; do
+  for compiler in "${compilers[@]}"; do
     command -v "${compiler%% *}" >/dev/null || continue
     # shellcheck disable=SC2086
     build $compiler $example
