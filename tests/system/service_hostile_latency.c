@@ -55,7 +55,8 @@ static bool query_is_answered_while(void (*attack)(void))
 	qsort(cpu, ROUNDS, sizeof(cpu[0]), latency_compare);
 	qsort(served, ROUNDS, sizeof(served[0]), latency_compare);
 	qsort(wall, ROUNDS, sizeof(wall[0]), latency_compare);
-	printf("# CPU time before an answer: median %.1f ms, most %.1f ms; without waiting for a CPU "
+	printf("# CPU time before an answer: median %.1f ms, most %.1f ms; without waiting for a "
+	       "CPU "
 	       "%.1f, %.1f; on the clock %.1f, %.1f; %.1f ms in all\n",
 	       (double)cpu[ROUNDS / 2] / 1e6, (double)cpu[ROUNDS - 1] / 1e6,
 	       (double)served[ROUNDS / 2] / 1e6, (double)served[ROUNDS - 1] / 1e6,

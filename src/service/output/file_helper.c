@@ -100,11 +100,11 @@ static int filter_calls(const struct file_helper_options *o)
 		"unlink",     "unlinkat",   "write",	    NULL,
 	};
 	static const char *const making[] = {
-		"close",      "exit_group", "fchown",	 "fchown32",	 "fcntl",     "fcntl64",
-		"fstat",      "fstat64",    "fstatat64", "ftruncate",	 "ftruncate64", "geteuid",
-		"geteuid32",  "lstat",	    "newfstatat", "openat",	 "read",	"rt_sigreturn",
-		"recvfrom",   "sendmsg",    "statx",	  "unlink",	 "unlinkat",	"write",
-		NULL,
+		"close",       "exit_group", "fchown",	     "fchown32",  "fcntl",
+		"fcntl64",     "fstat",	     "fstat64",	     "fstatat64", "ftruncate",
+		"ftruncate64", "geteuid",    "geteuid32",    "lstat",	  "newfstatat",
+		"openat",      "read",	     "rt_sigreturn", "recvfrom",  "sendmsg",
+		"statx",       "unlink",     "unlinkat",     "write",	  NULL,
 	};
 	const struct syscall_list list = {.allowed = o->output_dir ? making : ending,
 					  .is_whole = true};
