@@ -85,15 +85,28 @@ here=$PERFETTO_PRODUCER_SOCK_NAME
 # Below the ports that the kernel gives to clients.
 until port=$((20000 + RANDOM % 12000)); ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
 there=127.0.0.1:$port
-while sleep 0.02; do :; done &
-PIDS+=($!)
-start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
-  --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" &&
-  start_ready TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
-  start_ready TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
-  start_probes sonda "$dir" && record sonda "$dir/machines.config" "$dir/ours.trace" "$dir/log"
+# record_relayed SHIFT_NS TRACE: by our service, from our probes and from Perfetto's on a machine whose clocks differ by so much.
+record_relayed() {
+  while sleep 0.02; do :; done &
+  PIDS+=($!)
+  start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
+    --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" &&
+    start_ready TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest "$1" &&
+    start_ready TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
+    start_probes sonda "$dir" && record sonda "$dir/machines.config" "$2" "$dir/log"
+}
+record_relayed -3600000000000 "$dir/ours.trace"
 verdict "our service records our probes and Perfetto's behind a relay" $? "$dir/log"
 stop_all
+# The times of a machine whose clock is further ahead than this one is up are below 0: its events are dropped.
+record_relayed $((($(cut -d. -f1 /proc/uptime) + 3600) * 1000000000)) "$dir/ahead.trace"
+verdict "the same with a clock so far ahead that its times are below 0" $? "$dir/log"
+stop_all
+"$BIN/sonda" sql --csv "$dir/ahead.trace" "select value > 100 from stats where name = 'trace_sorter_negative_timestamp_dropped'" |
+  tr -d '\r' | grep -qx 1
+verdict "events of times below 0 are dropped and counted" $?
+equal "times below 0" "$dir/ahead.trace" "${kernel_tables[@]}"
+equal "times below 0, tracks" "$dir/ahead.trace" "${track_tables[@]}"
 while sleep 0.02; do :; done &
 PIDS+=($!)
 start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced --enable-relay-endpoint &&

@@ -49,17 +49,21 @@ struct bundle {
 
 static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 {
-	struct store *s = b->im->store;
-
-	if (b->clock == b->m->clocks.trace && ts >= 0)
-		*ret = clocks_trace_time(&b->m->clocks, ts);
-	else if (!tokens_convert(b->im, b->m, b->clock, ts, ret))
-		return false;
-	if (*ret < 0) {
-		stats_add(s, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX, 1);
-		return false;
-	}
+	if (b->clock != b->m->clocks.trace || ts < 0)
+		return tokens_convert(b->im, b->m, b->clock, ts, ret);
+	*ret = clocks_trace_time(&b->m->clocks, ts);
 	return true;
+}
+
+/* Drops an event of a negative time: the clock of its machine is further ahead than the first machine is up. */
+static void queue_event(const struct bundle *b, uint32_t queue, const struct queued_event *e)
+{
+	if (e->ts >= 0) {
+		event_queues_add(&b->im->queues, queue, e);
+		return;
+	}
+	b->m->negative_ftrace = true;
+	stats_add(b->im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX, 1);
 }
 
 /* ---- events ---- */
@@ -93,7 +97,7 @@ static void add_event(const struct bundle *b, uint32_t queue, const struct pb_fi
 		return;
 	}
 	if (event_time(b, (int64_t)ts, &e.ts))
-		event_queues_add(&b->im->queues, queue, &e);
+		queue_event(b, queue, &e);
 }
 
 /* ---- columns of the scheduler's events ---- */
@@ -167,7 +171,7 @@ static void add_switches(const struct bundle *b, const struct compact *c)
 		e.tid = (int32_t)v_pid;
 		e.a = (uint32_t)v_prio;
 		e.b = (uint32_t)v_state;
-		event_queues_add(&b->im->queues, queue, &e);
+		queue_event(b, queue, &e);
 	}
 }
 
@@ -199,7 +203,7 @@ static void add_wakings(const struct bundle *b, const struct compact *c)
 		e.tid = (int32_t)v_pid;
 		e.a = (uint32_t)v_prio;
 		e.b = (uint32_t)(v_cpu & 0xffff) | (uint32_t)(v_flags & 0xffff) << 16;
-		event_queues_add(&b->im->queues, queue, &e);
+		queue_event(b, queue, &e);
 	}
 }
 

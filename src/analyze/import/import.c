@@ -73,7 +73,7 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 	}
 }
 
-/* Before the first event of the kernel, it is known when the data of all CPUs begins. */
+/* Before the first event of the kernel in the order of time, it is known when the data of all CPUs begins. */
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
@@ -83,6 +83,14 @@ static void begin_ftrace(struct import *im, struct machine *m)
 		m->first_data = MAX(m->first_data, m->tracing_started);
 	else
 		m->tracing_started = INT64_MIN;
+}
+
+/* Machines whose events all had negative times. */
+static void begin_dropped_ftrace(struct import *im)
+{
+	for (size_t i = 0; i < im->n_machines; i++)
+		if (im->machines[i]->negative_ftrace && !im->machines[i]->ftrace_begun)
+			begin_ftrace(im, im->machines[i]);
 }
 
 static void release(void *ctx, const struct event_queue *q, const struct queued_event *e)
@@ -242,6 +250,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	if (r == 0) {
 		tokens_deferred(im);
 		event_queues_release(&im->queues, release, im);
+		begin_dropped_ftrace(im);
 		slices_finish(im);
 		late_tracks_finish(im);
 		rows_process_args(im);

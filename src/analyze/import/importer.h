@@ -65,8 +65,8 @@ struct machine {
 	uint32_t syscalls[550]; /* names by number: string + 1; 0: not looked up yet */
 	int64_t tracing_started; /* INT64_MIN: unknown */
 	int64_t first_data; /* ftrace events before it only make a row of ftrace_event */
-	bool preserve_ring;
-	bool ftrace_begun; /* the first ftrace event was released */
+	bool preserve_ring, ftrace_begun; /* begun: the first ftrace event was released */
+	bool negative_ftrace; /* ftrace events of times below 0 were dropped */
 };
 
 struct deferred_packet;

@@ -224,7 +224,7 @@ static const struct stat_def defs[STATS] = {
 	[STAT_INVALID_CLOCK_SNAPSHOTS] = {"invalid_clock_snapshots", ERROR, ANALYSIS, false,
 					  "snapshots that contradict themselves or others"},
 	[STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED] = {"trace_sorter_negative_timestamp_dropped",
-							  ERROR, ANALYSIS, false,
+							  ERROR, TRACE, false,
 							  "events before time 0"},
 	[STAT_PROCESS_TRACKER_ERRORS] = {"process_tracker_errors", ERROR, ANALYSIS, false,
 					 "threads of two processes"},
