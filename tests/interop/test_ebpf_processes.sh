@@ -123,10 +123,13 @@ count faults 'families: FAULTS' '' sh -c "$load >>$TMP/faults; $load touch=5000 
 while read -r pid all major; do
   echo "$pid: $(last faults "$pid" 'page faults') $(last faults "$pid" 'major page faults') and by itself $all $major"
 done <"$TMP/faults" >"$TMP/compared"
+# A file of tmpfs is in memory: to fetch its pages is no major fault.
+fetched=200
+[ "$(stat -f -c %T .)" != tmpfs ] || fetched=0
 # What the program does after it has asked, up to its end, has a few more.
 awk '{ d = $2 - $7; if (d < 0 || d > 20 || $3 < $8 || $3 > $8 + 5) exit 1 } END { exit NR != 3 }' "$TMP/compared" &&
   awk 'NR == 1 { none = $2 } NR == 2 { more = $2 - none } END { exit more < 5000 || more > 5100 }' "$TMP/faults" &&
-  awk 'NR == 3 { exit $3 < 200 }' "$TMP/faults"
+  awk -v fetched=$fetched 'NR == 3 { exit $3 < fetched }' "$TMP/faults"
 exact "faults: those of each process, minor and major" $? "$TMP/compared"
 sum=$(query "$TMP/faults.trace" "select cast(max(value) as int) as n from counter c join track t on t.id = c.track_id
   join track g on g.id = t.parent_id where g.name = 'eBPF counters' and t.name = 'page faults'" | tr -dc 0-9)
