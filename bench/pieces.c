@@ -223,7 +223,8 @@ PIECE static void piece_proc(struct line *l, const char *root)
 		.options = {.thread_names = true}, .files = &files, .packet = &packet};
 	struct time_slice turn = {.now = clock_mono_ns, .end = UINT64_MAX};
 
-	must(proc_files_init(&files, root) == 0 && process_scan_begin(&scan, &names) == 0, root);
+	must(proc_files_init(&files, root) == 0 && process_scan_begin(&scan, &names, false) == 0,
+	     root);
 	while (process_scan_run(&scan, &names, &turn))
 		;
 	process_packet_end(&packet);

@@ -145,8 +145,10 @@ void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void
 {
 	struct member *m = find(&f->publishers, session_id, publisher);
 
-	if (m)
-		m->complete = what;
+	if (!m || m->complete == what)
+		return;
+	m->complete = what;
+	publish_change(f, session_id);
 }
 
 unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t session_id)

@@ -74,8 +74,8 @@ enum metadata_wants {
 	METADATA_INODES = 4,
 };
 
-/* Receives a batch. An empty batch reports that a publisher is no longer busy, or has
- * unregistered. */
+/* Receives a batch. An empty batch reports that a publisher is no longer busy, reports all events
+ * of other kinds than before, or has unregistered. */
 typedef void (*metadata_subscriber_fn)(void *ctx, const struct metadata_batch *batch);
 
 struct metadata_bus *metadata_bus_new(void);

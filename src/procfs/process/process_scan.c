@@ -162,10 +162,11 @@ static uint32_t polled_change(struct polled *p, const struct process_counters *n
  * where it was even if tasks have started or exited meanwhile.
  */
 
-int process_scan_begin(struct process_scan *s, const struct process_writer *n)
+int process_scan_begin(struct process_scan *s, const struct process_writer *n, bool only_new)
 {
 	int r = pid_list_open(&s->processes, n->files->root, 0);
 
+	s->only_new = only_new;
 	/* If taskstats is unavailable, names are read from the files. */
 	if (r == 0 && n->options.thread_names && n->files->own_numbers)
 		(void)taskstats_open(&s->taskstats);
@@ -176,7 +177,8 @@ static void step_process(struct process_scan *s, struct process_writer *n, int32
 {
 	struct proc_status status;
 
-	if (!process_writer_write_process(n, pid, &status))
+	if ((s->only_new && pid_set_has(&n->seen, pid)) ||
+	    !process_writer_write_process(n, pid, &status))
 		return;
 	if (proc_status_has(&status, PROC_STATUS_THREADS) && status.threads <= 1)
 		return;

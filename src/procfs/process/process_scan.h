@@ -57,7 +57,8 @@ bool process_table_release(struct process_table *t);
 
 /*
  * Describes every existing task, in time slices. Tasks that start during the walk may be missed;
- * events report them.
+ * events report them. Those that started before the events began are found by a second walk, which
+ * passes over the processes that are written (only_new).
  */
 
 /* Zero-initialise. */
@@ -65,6 +66,7 @@ struct process_scan {
 	struct pid_list processes;
 	struct pid_list threads; /* open while the threads of a process are walked */
 	bool namespaced;
+	bool only_new;
 	struct taskstats_socket taskstats; /* used if the kernel supports it */
 	unsigned n_waiting; /* threads whose names are to be requested; 0 between time slices */
 	struct taskstats_name waiting[TASKSTATS_MAX];
@@ -72,7 +74,7 @@ struct process_scan {
 };
 
 /* Returns 0 or -errno. */
-int process_scan_begin(struct process_scan *s, const struct process_writer *n);
+int process_scan_begin(struct process_scan *s, const struct process_writer *n, bool only_new);
 /*
  * Runs until the time slice is over (returns true) or the walk is complete (returns false). It
  * serves at least one task.

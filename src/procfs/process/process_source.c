@@ -26,7 +26,8 @@
  *	metadata bus -+--> events: tasks that started, were renamed or executed a program
  *	              +--> queue:  tasks that ran and may exit soon
  *	              +--> fds:    opened files, if the config requests their names
- *	start ----------> scan:   every task of the machine; at its end the start is confirmed
+ *	start ----------> scan:   every task of the machine, and once more what is new when the
+ *	                          events begin; at its end the start is confirmed
  *	tick -----------> poll:   the counters of every process, if the config requests them
  *
  * A slice has at most one packet open at a time and leaves none open. While there is work the next
@@ -68,9 +69,11 @@ struct process_source {
 	struct log_limit loss_errors;
 	uint64_t dropped; /* packets of both writers when everything was last written again */
 	bool scan_on_start;
+	bool scan_again; /* events began after the scan */
 	bool on_demand;
 	bool wants_fds;
 	bool subscribed;
+	bool knew_starts; /* knows_starts() was true before */
 	bool started;
 	bool stopping;
 	bool start_answered;
@@ -205,6 +208,26 @@ static void read_again_later(struct process_source *ds)
 		evtimer_add(ds->again, &wait);
 }
 
+static void begin_scan(struct process_source *ds, bool only_new)
+{
+	int r = process_scan_begin(&ds->scan, &ds->tree, only_new);
+
+	if (r < 0)
+		log_warn("linux.process_stats does not scan: %s", strerror(-r));
+}
+
+/* Returns true if there is more to scan. */
+static bool run_scan(struct process_source *ds, const struct time_slice *slice)
+{
+	if (process_scan_is_active(&ds->scan) && process_scan_run(&ds->scan, &ds->tree, slice))
+		return true;
+	if (!ds->scan_again)
+		return false;
+	ds->scan_again = false;
+	begin_scan(ds, true);
+	return process_scan_is_active(&ds->scan);
+}
+
 static void on_again(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
@@ -234,10 +257,10 @@ static void run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 	bool fed = run_events(ds, &slice);
-	bool scanning = process_scan_is_active(&ds->scan), polling = false;
+	bool scanning = process_scan_is_active(&ds->scan) || ds->scan_again, polling = false;
 
 	if (!fed && scanning)
-		scanning = process_scan_run(&ds->scan, &ds->tree, &slice);
+		scanning = run_scan(ds, &slice);
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
 		polling = process_poll_run(&ds->poll, &ds->tree, &ds->queue, &slice);
 	process_packet_end(&ds->packet);
@@ -313,6 +336,12 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 				  "linux.process_stats: more happened to tasks than could be held; "
 				  "some may have an old name or none");
 	ds->fds.dropped = 0;
+	/* Not now: the publisher records from its next step on. */
+	if (!ds->knew_starts && knows_starts(ds)) {
+		ds->knew_starts = true;
+		ds->scan_again = ds->scan_on_start && !ds->stopping;
+		schedule(ds);
+	}
 	/* At once: the next slice may be too late for a task that is about to exit. */
 	if (has_waiting_metadata(ds) && !evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
@@ -487,15 +516,12 @@ static void log_missing_sources(const struct process_source *ds)
 static void process_start(void *instance)
 {
 	struct process_source *ds = instance;
-	int r;
 
 	ds->started = true;
+	ds->knew_starts = knows_starts(ds);
 	log_missing_sources(ds);
-	if (ds->scan_on_start) {
-		r = process_scan_begin(&ds->scan, &ds->tree);
-		if (r < 0)
-			log_warn("linux.process_stats does not scan: %s", strerror(-r));
-	}
+	if (ds->scan_on_start)
+		begin_scan(ds, false);
 	if (ds->poll_ms)
 		on_tick(-1, 0, ds);
 	run_slice(ds);
@@ -530,6 +556,7 @@ static void process_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
+	ds->scan_again = false;
 	process_scan_end(&ds->scan);
 	process_poll_end(&ds->poll);
 	event_del(ds->tick);

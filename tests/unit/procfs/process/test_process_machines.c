@@ -158,7 +158,7 @@ static void record(const char *root)
 		.tracks.options = {true, true, true},
 	};
 	assert_int_equal(process_tracks_init(&poll_.tracks, usage_writer, NULL), 0);
-	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
 	assert_false(process_scan_run(&scan, &writer, &slice));
 	process_packet_end(&packet);
 	assert_int_equal(process_poll_begin(&poll_, &writer), 0);

@@ -35,7 +35,7 @@ static unsigned all_slices(void)
 {
 	unsigned slices = 1;
 
-	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
 	while (one_slice())
 		slices++;
 	assert_false(process_scan_is_active(&scan));
@@ -88,7 +88,7 @@ FIXTURE_TEST(a_slice_ends_in_time)
 	for (int i = 1; i <= PROCESSES; i++)
 		put_process(i * THREADS, THREADS);
 	step_ns = TIME_SLICE_NS / A_TURN;
-	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
 	while (one_slice()) {
 		now = fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL);
 		assert_true(now - rows <= A_TURN);
@@ -113,7 +113,7 @@ FIXTURE_TEST(tasks_that_vanish_in_the_middle)
 	for (int i = 1; i <= 50; i++)
 		put_process(i * 100, 10);
 	step_ns = TIME_SLICE_NS / 5;
-	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
 	assert_true(one_slice());
 	/* The one whose threads are being walked, and some to come. */
 	assert_true(pid_list_is_open(&scan.threads));
@@ -181,7 +181,7 @@ FIXTURE_TEST(a_scan_that_is_given_up)
 	for (int i = 1; i <= 20; i++)
 		put_process(i * 10, 3);
 	step_ns = TIME_SLICE_NS;
-	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
 	assert_true(one_slice());
 	assert_true(process_scan_is_active(&scan));
 	process_scan_end(&scan);
@@ -239,7 +239,7 @@ FIXTURE_TEST(threads_by_the_kernel_and_by_their_files)
 	fake_reset_packets();
 	process_writer_clear(&writer);
 	files.own_numbers = false;
-	assert_int_equal(process_scan_begin(&scan, &writer), 0);
+	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
 	assert_false(scan.taskstats.open);
 	while (one_slice())
 		;

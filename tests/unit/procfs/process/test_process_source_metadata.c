@@ -304,6 +304,31 @@ static void two_polls(void)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 }
 
+/* Tasks that start after the scan and before the events begin are found when they begin. */
+FIXTURE_TEST(events_that_begin_after_the_scan)
+{
+	int publisher;
+
+	put_processes(3);
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
+	source->start(instance);
+	run_loop();
+	proc_put_task((struct proc_task){.pid = 70, .name = "between"});
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, METADATA_TASKS);
+	assert_int_equal(fake_process(70, NULL), 0); /* the publisher is not recording yet */
+	run_loop();
+	assert_process(70, 1, "ppid 1 cmdline between|arg uid 1000 kthread 0");
+	assert_int_equal(fake_process(2, NULL), 1);
+	/* Later, events report them. */
+	proc_put_task((struct proc_task){.pid = 71, .name = "later"});
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, 0);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, METADATA_TASKS);
+	run_loop();
+	assert_int_equal(fake_process(71, NULL), 0);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
+}
+
 /* The number of one that has ended, where nobody tells who has it next. */
 FIXTURE_TEST(a_publisher_that_is_incomplete)
 {
