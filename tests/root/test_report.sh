@@ -41,16 +41,12 @@ LOAD
 chmod +x "$TMP/load"
 perf=()
 perf sched record -o "$TMP/perf.probe" -- true >"$TMP/log" 2>&1 && perf=(perf sched record -o "$TMP/perf.data" --)
-# On a busy machine perf loses events, or its switches begin after the load. Then it is asked once more.
+# On a busy machine perf loses events, or its switches begin after the load.
 perf_is_whole() {
-  ! perf sched latency -i "$TMP/perf.data" 2>/dev/null | grep -qE 'INFO:.*lost' &&
-    perf script -i "$TMP/perf.data" -F comm,event 2>/dev/null |
+  ! grep -qE 'INFO:.*lost' "$TMP/latency" && perf script -i "$TMP/perf.data" -F comm,event 2>/dev/null |
     awk '$1 == "load" { exit } /sched:sched_switch/ { whole = 1; exit } END { exit !whole }'
 }
-for _ in 1 2 3; do
-  timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
-  if [ ${#perf[@]} = 0 ] || perf_is_whole; then break; fi
-done
+timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
 [ -s "$TMP/ran" ]
 verdict "a load is recorded" $? "$TMP/log"
 grep -q "sonda report $TMP/sched" "$TMP/log"
@@ -70,10 +66,10 @@ behind=$(report latency -p "$pid" --top 1 "$TMP/sched" | rows "Longest waits" be
 verdict "report latency: another thread had the CPU meanwhile" $? "$TMP/report.err"
 # perf merges tasks of a name, so its longest wait is that of both; it counts from sched_wakeup on, we from sched_waking on.
 # Where perf lacks events, a wait goes on to the next event of the thread that it has.
+[ ${#perf[@]} = 0 ] || perf sched latency -i "$TMP/perf.data" >"$TMP/latency" 2>/dev/null
 if [ ${#perf[@]} -gt 0 ] && ! perf_is_whole; then
   echo "# perf lacks events: its longest wait is not compared"
 elif [ ${#perf[@]} -gt 0 ]; then
-  perf sched latency -i "$TMP/perf.data" >"$TMP/latency" 2>/dev/null
   theirs=$(awk -F'|' '/ load:/ { sub(/.*max: */, "", $5); print $5 * 1000000 }' "$TMP/latency")
   both=$(report latency --top 100000 "$TMP/sched" | rows "Waits for a CPU, by thread" thread max_ns | awk '$1 == "load" && $2 > m { m = $2 } END { print m }')
   near "${both:-0}" "${theirs:-0}" 2

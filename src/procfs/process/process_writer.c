@@ -418,6 +418,8 @@ static bool describe_there(struct process_writer *n, const struct task_state *t,
 	if (other_name && n->options.thread_names) {
 		take_name(s, t);
 		process_packet_next_at(n->packet, t->last_ns);
+		/* Not its numbers in namespaces: this row is before that of its process. */
+		s->n_nspid = 0;
 		describe_task(n, s);
 	}
 	return true;

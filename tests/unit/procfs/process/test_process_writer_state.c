@@ -168,10 +168,16 @@ FIXTURE_TEST(the_name_of_an_event_beats_the_name_of_the_file)
 	hear(new_thread(71, 70, "event"));
 	assert_thread(71, 2, "name event tgid 70");
 	assert_int_equal(fake.n, 4);
+	/* Numbers in namespaces are in the row after that of the process only. */
+	proc_put_task((struct proc_task){.pid = 80, .name = "file", .more = "NSpid:\t80\t1\n"});
+	hear(new_process(80, 7, "event"));
+	assert_thread(80, 2, "name event tgid 80");
+	assert_int_equal(last_time(), 201);
+	assert_int_equal(fake.n, 6);
 	/* Nothing is left of a name that is not wanted. */
 	writer.options.thread_names = false;
 	hear(renamed(70, "other"));
-	assert_int_equal(fake.n, 5);
+	assert_int_equal(fake.n, 7);
 	assert_thread(70, 3, "tgid 70");
 }
 
