@@ -183,6 +183,12 @@ static bool let_go(struct process_source *ds, const struct time_slice *slice)
 	return true;
 }
 
+static void answer_flushes(struct process_source *ds)
+{
+	ds->tree.flushed_ns = clock_boot_ns();
+	flushes_answer(&ds->flushes, ds->h);
+}
+
 /* Answers flushes and the stop when their metadata is complete. */
 static void answer(struct process_source *ds, const struct time_slice *slice)
 {
@@ -195,7 +201,7 @@ static void answer(struct process_source *ds, const struct time_slice *slice)
 	if ((!flushed && !stopped) || (stopped && !let_go(ds, slice)) || !write_out(ds, slice))
 		return;
 	if (flushed)
-		flushes_answer(&ds->flushes, ds->h);
+		answer_flushes(ds);
 	if (stopped)
 		answer_stop(ds);
 }
@@ -537,7 +543,7 @@ static void process_flush(void *instance, uint64_t flush_id)
 			writer_flush(ds->tracks_writer);
 		if (ds->thread_writer)
 			writer_flush(ds->thread_writer);
-		flushes_answer(&ds->flushes, ds->h);
+		answer_flushes(ds);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
 	/* Not now: other sources of the session, flushed at the same time, may publish tasks. */

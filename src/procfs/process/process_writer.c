@@ -75,13 +75,22 @@ static void write_process(struct process_writer *n, const struct process_row *ro
 		(void)pid_set_add(&n->by_name, row->status->pid);
 }
 
-#define RECENT_NS 2000000000ull /* readers of streams sort packets that are not older */
+/*
+ * Readers of streams sort packets that are later than the last flush, however late they come, and
+ * others that are not older than this.
+ */
+#define RECENT_NS 2000000000ull
+
+static bool is_sorted_in(const struct process_writer *n, uint64_t ns)
+{
+	return ns >= n->flushed_ns || clock_boot_ns() - ns <= RECENT_NS;
+}
 
 /*
  * A row names a parent, which readers look up at the time of the row. If the parent has exited by
  * then, readers create another process without a name, and the child is detached from its real
- * parent. Returns a time before the row at which the parent was there, if it is recent and the child
- * (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its packet.
+ * parent. Returns a time before the row at which the parent was there, if readers sort the row in and
+ * the child (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its packet.
  *
  * The time is that of the parent's exit. If /proc has another parent by now (parent_now), but no
  * event has reported the exit, the event is still in a kernel ring: the time is that of the fork.
@@ -96,7 +105,7 @@ static uint64_t time_of_parent(const struct process_writer *n, const struct proc
 	ns = pid_times_ended(&n->times, s->ppid);
 	if (!ns && parent_now != PID_NO_PARENT && parent_now != s->ppid)
 		ns = pid_times_began(&n->times, s->pid);
-	if (!ns || ns >= n->packet->task_ns || ns < began_ns || clock_boot_ns() - ns > RECENT_NS)
+	if (!ns || ns >= n->packet->task_ns || ns < began_ns || !is_sorted_in(n, ns))
 		return 0;
 	return ns;
 }

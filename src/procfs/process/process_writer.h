@@ -38,6 +38,7 @@ struct process_writer {
 	unsigned n_unread;
 	struct pid_set by_name; /* processes whose name was written in place of the command line */
 	struct pid_times times;
+	uint64_t flushed_ns; /* CLOCK_BOOTTIME at which the last flush was answered; 0: never */
 	struct pid_relations relations;
 };
 
