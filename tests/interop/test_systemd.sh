@@ -57,8 +57,16 @@ mount --rbind /run/dev /dev
 mount -t tmpfs none /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs none /var/lib
-# PrivateTmp= makes folders here too.
+# PrivateTmp= makes folders in both, and leaves them when systemd is killed.
 mount -t tmpfs -o mode=1777 none /var/tmp
+mkdir -m 1777 /run/tmp
+case $1 in
+/tmp/*)
+  mkdir -p "/run$1"
+  mount --bind "$1" "/run$1"
+  ;;
+esac
+mount --rbind /run/tmp /tmp
 systemd-sysusers "$1/usr/lib/sysusers.d/sonda.conf"
 exec env -i container=sonda PATH="$PATH" SYSTEMD_UNIT_PATH="$1/usr/lib/systemd/system" SYSTEMD_GENERATOR_PATH="$1/none" \
   SYSTEMD_ENVIRONMENT_GENERATOR_PATH="$1/none" /lib/systemd/systemd --system --unit=basic.target --log-target=null
