@@ -34,7 +34,13 @@ recorder() { # OPTION... <CONFIG: sets pid; its words come to $dir/log
   PIDS+=("$pid")
   until_true told 'a snapshot is saved at trigger' && until_true all_record
 }
-all_record() { grep -q 'STARTED' <("$BIN/sonda" sessions) && grep -qsx 1 "/sys/kernel/tracing/instances/sonda-$probes_pid"-*/tracing_on || [ "$probes" = perfetto ]; }
+all_record() {
+  local tracing
+  grep -q 'STARTED' <("$BIN/sonda" sessions) || return 1
+  for tracing in "/sys/kernel/tracing/instances/sonda-$probes_pid"-*; do :; done
+  [ "$probes" = sonda ] || tracing=/sys/kernel/tracing
+  grep -qsx 1 "$tracing/tracing_on" && grep -qsx 1 "$tracing/events/sched/sched_switch/enable"
+}
 ends() { # EXIT_CODE
   until_true ended "$pid" || return 1
   wait "$pid"

@@ -26,7 +26,10 @@ child() { # NAME: of the recording's
 address() { # PRODUCER|CONSUMER: of the recording's own service
   tr '\0' '\n' <"/proc/$(child sondad)/environ" 2>/dev/null | sed -n "s/^PERFETTO_$1_SOCK_NAME=//p"
 }
-records() { PERFETTO_CONSUMER_SOCK_NAME=$(address CONSUMER) "$BIN/sonda" status 2>&1 | grep -q STARTED; }
+records() { # the kernel records, too
+  PERFETTO_CONSUMER_SOCK_NAME=$(address CONSUMER) "$BIN/sonda" status 2>&1 | grep -q STARTED &&
+    grep -qsx 1 "/sys/kernel/tracing/instances/sonda-$(child sonda-probes)-"*/tracing_on
+}
 
 (umask 0 && exec "$BIN/sonda" record -t 600s -o "$TMP/trace" sched) >"$TMP/log" 2>&1 &
 record=$!

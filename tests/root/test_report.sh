@@ -41,10 +41,14 @@ LOAD
 chmod +x "$TMP/load"
 perf=()
 perf sched record -o "$TMP/perf.probe" -- true >"$TMP/log" 2>&1 && perf=(perf sched record -o "$TMP/perf.data" --)
-# On a busy machine perf loses events, or its switches begin after the load.
-perf_is_whole() {
-  ! grep -qE 'INFO:.*lost' "$TMP/latency" && perf script -i "$TMP/perf.data" -F comm,event 2>/dev/null |
-    awk '$1 == "load" { exit } /sched:sched_switch/ { whole = 1; exit } END { exit !whole }'
+# On a busy machine perf lacks switches, also without a word. Then a thread ran in the middle of its longest wait.
+perf_is_whole() { # START END: of the longest wait, in seconds
+  ! grep -qE 'INFO:.*lost' "$TMP/latency" && perf script -i "$TMP/perf.data" -F time,event,trace 2>/dev/null |
+    awk -v start="$1" -v end="$2" '
+      { time = $1 + 0; match($0, /pid=[0-9]+/); pid = substr($0, RSTART + 4, RLENGTH - 4) }
+      /sched_stat_runtime/ && time > start && time < end { ran[pid] = 1 }
+      /sched_switch/ && $1 == end ":" { match($0, /next_pid=[0-9]+/); woken = substr($0, RSTART + 9, RLENGTH - 9) }
+      END { exit !(woken && !(woken in ran)) }'
 }
 timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
 [ -s "$TMP/ran" ]
@@ -67,7 +71,8 @@ verdict "report latency: another thread had the CPU meanwhile" $? "$TMP/report.e
 # perf merges tasks of a name, so its longest wait is that of both; it counts from sched_wakeup on, we from sched_waking on.
 # Where perf lacks events, a wait goes on to the next event of the thread that it has.
 [ ${#perf[@]} = 0 ] || perf sched latency -i "$TMP/perf.data" >"$TMP/latency" 2>/dev/null
-if [ ${#perf[@]} -gt 0 ] && ! perf_is_whole; then
+read -r begins ends < <(awk '/ load:/ { sub(/.*max start: */, ""); sub(/ s .*max end: */, " "); print $1, $2 }' "$TMP/latency")
+if [ ${#perf[@]} -gt 0 ] && ! perf_is_whole "$begins" "$ends"; then
   echo "# perf lacks events: its longest wait is not compared"
 elif [ ${#perf[@]} -gt 0 ]; then
   theirs=$(awk -F'|' '/ load:/ { sub(/.*max: */, "", $5); print $5 * 1000000 }' "$TMP/latency")
