@@ -45,7 +45,7 @@
  *	longest_calls(by, top)(id, result)
  *		the longest of these: rows of slice, and what they returned
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
- *		requests to block devices that the chosen threads, or nobody known, issued within the window; by
+ *		requests to block devices that the chosen threads, or unknown ones, issued within the window; by
  *		device and operation (see io_sql.h), by thread or process and operation, or by length (as waits_by)
  *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
  *		the longest of these

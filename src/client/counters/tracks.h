@@ -79,7 +79,8 @@ void tracks_remove(struct tracks *t, uint32_t track);
 /* Updates alive_ns of a process or thread. */
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns);
 
-/* Sets the time of the following values, CLOCK_BOOTTIME. A later alive_ns of a process or thread moves it. */
+/* Sets the time of the following values, CLOCK_BOOTTIME. A later alive_ns of a process or thread
+ * moves it. */
 void tracks_begin(struct tracks *t, uint64_t ns);
 void tracks_set(struct tracks *t, uint32_t track, int64_t v);
 void tracks_set_double(struct tracks *t, uint32_t track, double v);

@@ -26,8 +26,8 @@
  *	metadata bus -+--> events: tasks that started, were renamed or executed a program
  *	              +--> queue:  tasks that ran and may exit soon
  *	              +--> fds:    opened files, if the config requests their names
- *	start ----------> scan:   every task of the machine, and once more what is new when the
- *	                          events begin; at its end the start is confirmed
+ *	start ----------> scan:   every task of the machine; at its end the start is confirmed. Once
+ *	                          more, what is new, when the bus begins to report all starts
  *	tick -----------> poll:   the counters of every process, if the config requests them
  *
  * A slice has at most one packet open at a time and leaves none open. While there is work the next
