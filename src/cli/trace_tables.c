@@ -19,9 +19,17 @@
 int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e)
 {
 	uint32_t kb;
+	int r = str_to_size_kb(text, &kb);
 
-	if (str_to_size_kb(text, &kb) < 0 || !kb)
-		return err_set(e, -EINVAL, "--memory %.80s is no size; as 512m or 2g", text);
+	if (r == -ERANGE)
+		return err_set(e, -EINVAL, "--memory %.80s: the size must be smaller than 4 TiB",
+			       text);
+	if (r || !kb)
+		return err_set(
+			e, -EINVAL,
+			"--memory %.80s: not a size; examples: 512m, 2g; a number alone is in "
+			"KiB",
+			text);
 	*ret = (uint64_t)kb << 10;
 	return 0;
 }
@@ -41,10 +49,11 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 	case -EBADMSG:
 		return err_set(e, r, "%s is no Perfetto trace", t->path);
 	case -EFBIG:
-		return err_set(e, r,
-			       "%s needs more than %s of memory; give more with --memory SIZE, or "
-			       "record less",
-			       t->path, str_bytes(t->store.budget.limit, size));
+		return err_set(
+			e, r,
+			"%s needs more than %s of memory; give more with --memory SIZE, as 2g, "
+			"or record less",
+			t->path, str_bytes(t->store.budget.limit, size));
 	default:
 		return err_set(e, r, "cannot read %s: %s", t->path, strerror(-r));
 	}

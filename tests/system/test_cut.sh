@@ -272,6 +272,6 @@ fails "an end before the begin" 2 'not later than --from' cut --from 2 --to 1 -o
 fails "no time" 2 'is no time' cut --from x -o "$TMP/x" "$TRACE"
 fails "neither time nor size" 2 'how large are the parts' split "$TRACE"
 fails "both" 2 'how large are the parts' split --every 1 --size 1mb "$TRACE"
-fails "no size" 2 'is no size' split --size x "$TRACE"
+fails "no size" 2 'not a size' split --size x "$TRACE"
 echo "1..$N"
 exit $BAD

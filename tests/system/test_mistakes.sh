@@ -166,7 +166,9 @@ rows <<'END'
 2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
 2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
 2 | split good.pftrace | how large are the parts\? --every 10s or --size 100mb
-2 | split --size 0 good.pftrace | --size 0 is no size; as 100mb
+2 | sql --memory 1q good.pftrace select(1) | --memory 1q: not a size; examples: 512m, 2g; a number alone is in KiB
+2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
+2 | split --size 0 good.pftrace | --size 0: not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
 2 | top -s size | -s size is no key; the keys are pid, cpu,
 2 | top -d 0 | -d 0 is no time from 0.1 to 3600 s

@@ -108,7 +108,8 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		return take_time(optarg, 1, &o->every, e);
 	case 's':
 		if (str_to_size_kb(optarg, &kb) < 0 || !kb)
-			return err_set(e, -EINVAL, "--size %.80s is no size; as 100mb", optarg);
+			return err_set(e, -EINVAL, "--size %.80s: not a size; examples: 100mb, 2gb",
+				       optarg);
 		o->size = (uint64_t)kb << 10;
 		return 0;
 	case 'o':

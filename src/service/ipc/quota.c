@@ -23,19 +23,24 @@ struct quota_user {
 	uint64_t held[N_QUOTAS];
 };
 
-static const char *const names[N_QUOTAS] = {
-	[QUOTA_PRODUCERS] = "connections of producers",
-	[QUOTA_CONSUMERS] = "connections of consumers",
-	[QUOTA_SESSIONS] = "tracing sessions",
-	[QUOTA_CLONES] = "cloned sessions",
-	[QUOTA_BUFFERS] = "buffers",
-	[QUOTA_BUFFER_BYTES] = "bytes of buffers",
-	[QUOTA_SMB_BYTES] = "bytes of shared memory",
-	[QUOTA_DESCRIPTOR_BYTES] = "bytes of descriptors",
-	[QUOTA_WRITERS] = "writers",
-	[QUOTA_CONN_BYTES] = "bytes that wait in connections",
-	[QUOTA_CONFIG_BYTES] = "bytes of configs",
-	[QUOTA_MACHINES] = "machines that relays told of",
+static const struct {
+	const char *name;
+	const char *remedy;
+} kinds[N_QUOTAS] = {
+	[QUOTA_PRODUCERS] = {"connections of producers", "end programs that are connected"},
+	[QUOTA_CONSUMERS] = {"connections of consumers", "end programs that are connected"},
+	[QUOTA_SESSIONS] = {"tracing sessions", "end one of them"},
+	[QUOTA_CLONES] = {"cloned sessions", "wait until the copy of one ends"},
+	[QUOTA_BUFFERS] = {"buffers", "ask for fewer, or end other sessions"},
+	[QUOTA_BUFFER_BYTES] = {"bytes of buffers",
+				"ask for smaller ones (-b, or size_kb of the config), or end "
+				"other sessions"},
+	[QUOTA_SMB_BYTES] = {"bytes of shared memory", "end programs that are connected"},
+	[QUOTA_DESCRIPTOR_BYTES] = {"bytes of descriptors", "register fewer data sources"},
+	[QUOTA_WRITERS] = {"writers", "end programs that are connected"},
+	[QUOTA_CONN_BYTES] = {"bytes that wait in connections", "end programs that are connected"},
+	[QUOTA_CONFIG_BYTES] = {"bytes of configs", "end other sessions"},
+	[QUOTA_MACHINES] = {"machines that relays told of", "end relays"},
 };
 
 /* A quarter of what all may have, for one user; less where the table of limits.h says so. */
@@ -187,13 +192,15 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 	q->refused[kind]++;
 	if (n > own || of_user > own - n)
 		return err_set(e, -EDQUOT,
-			       "the user has %" PRIu64 " %s already; %" PRIu64
-			       " is the limit of a user",
-			       of_user, names[kind], own);
+			       "the user has %" PRIu64 " %s already and requests %" PRIu64
+			       " more; %" PRIu64 " is the limit of a user: %s",
+			       of_user, kinds[kind].name, n, own, kinds[kind].remedy);
 	return err_set(e, -EDQUOT,
-		       "there are %" PRIu64 " %s already, %" PRIu64 " of them of the user; %" PRIu64
-		       " is its share now (of %" PRIu64 " for all)",
-		       q->held[kind], names[kind], of_user, share, limit->all);
+		       "there are %" PRIu64 " %s already, %" PRIu64
+		       " of them of the user, who requests %" PRIu64 " more; %" PRIu64
+		       " is its share now (of %" PRIu64 " for all): %s",
+		       q->held[kind], kinds[kind].name, of_user, n, share, limit->all,
+		       kinds[kind].remedy);
 }
 
 static int add(struct quota_account *a, enum quota_kind kind, uint64_t n)

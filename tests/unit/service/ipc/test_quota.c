@@ -43,11 +43,14 @@ QUOTA_TEST(users_and_all_have_limits)
 	assert_int_equal(quota_charge(&a, KIND, 6, &e), 0);
 	assert_int_equal(quota_charge(&b, KIND, 4, &e), 0);
 	assert_int_equal(quota_charge(&b, KIND, 1, &e), -EDQUOT);
-	assert_non_null(strstr(e.text, "the user has 10 buffers"));
+	assert_non_null(strstr(e.text,
+			       "the user has 10 buffers already and requests 1 more; 10 is "
+			       "the limit of a user: ask for fewer, or end other sessions"));
 	quota_charge_unchecked(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 6, &e), -EDQUOT);
-	assert_non_null(
-		strstr(e.text, "there are 22 buffers already, 0 of them of the user; 4 is"));
+	assert_non_null(strstr(e.text,
+			       "there are 22 buffers already, 0 of them of the user, who requests "
+			       "6 more; 4 is its share now (of 40 for all): ask for fewer"));
 	assert_int_equal(quota_charge(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
 	assert_int_equal(q->refused[KIND], 3);
 	quota_release(&b, KIND, 12);
@@ -297,7 +300,8 @@ STAGE_TEST(sessions_and_their_buffers)
 	leave_room_for(g, QUOTA_BUFFERS, 1);
 	refused_with(g, "buffers { size_kb: 4 } buffers { size_kb: 4 }", "1 buffers already");
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 8191);
-	refused_with(g, "buffers { size_kb: 8 }", "4096 bytes of buffers already");
+	refused_with(g, "buffers { size_kb: 8 }",
+		     "4096 bytes of buffers already and requests 8192 more");
 	leave_room_for(g, QUOTA_SESSIONS, 0);
 	refused_with(g, "buffers { size_kb: 4 }", "1 tracing sessions already");
 	assert_told(g, QUOTA_BUFFERS, 1);
