@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: long
 #
 # The cost of an import and of reports grows as the trace does: instructions are counted for n, 2n and 4n events, and the
 # second step must take twice the first, within 10 %. Counts do not depend on the machine or its load. And the memory of the
@@ -47,6 +48,7 @@ linear() {
 }
 
 linear "runs, waits and their percentiles" switches 2000 report latency
+linear "all of the longest waits" switches 1000 report latency --top 1000000
 linear "lines of blocks" switches 2000 report timeline
 linear "who had the CPU during the longest waits" switches 2000 report why -p t7
 linear "system calls" calls 2000 report syscalls

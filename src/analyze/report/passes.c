@@ -11,6 +11,8 @@
 #include "analyze/report/pass.h"
 #include "base/text/str.h"
 
+/* A column by which statements join tables has a type: SQLite makes no automatic index for a
+ * comparison of columns of different affinity, and looks at all rows for each row. */
 static const struct pass passes[] = {
 	{"used", "utid, cpu, time, n, longest", pass_used},
 	{"spent", "utid, state TEXT, io_wait, time, n, empty, longest, woken", pass_spent},
@@ -18,14 +20,14 @@ static const struct pass passes[] = {
 	{"waits_by", "who, n, woken, total, p50, p99, worst, worst_ts", pass_waits},
 	{"wakes_by", "waker, woken, n, total, p50, p99, worst", pass_wakes},
 	{"interrupt_wakes", "name TEXT, utid, n", pass_interrupt_wakes},
-	{"longest_waits", "id", pass_longest_waits},
-	{"holders", "id, cpu, holder, time, n, first", pass_holders},
-	{"longest_sleeps", "id, wake_id", pass_longest_sleeps},
+	{"longest_waits", "id INT", pass_longest_waits},
+	{"holders", "id INT, cpu, holder, time, n, first", pass_holders},
+	{"longest_sleeps", "id INT, wake_id INT", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},
 	{"slices_by", "name TEXT, track_id, n, total, self, p50, p99, worst, worst_ts",
 	 pass_slices},
 	{"calls_by", "who, n, total, worst, errors", pass_calls},
-	{"longest_calls", "id, result", pass_longest_calls},
+	{"longest_calls", "id INT, result", pass_longest_calls},
 	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
 	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
 	 pass_longest_requests},
