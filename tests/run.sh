@@ -66,6 +66,7 @@ enter_lane() { # FOLDER
     export $variable="${!variable:+${!variable}:}print_stacktrace=1:log_path=$lane/findings/of"
   done
   export TMPDIR=$lane/tmp TEST_PROGRESS=$lane/progress
+  export PERF_BUILDID_DIR=$lane/perf # else perf(1) keeps copies of programs in ~/.debug
 }
 
 # Instances of processes that are gone.
@@ -124,8 +125,18 @@ report() { # NAME STATUS SECONDS CPU_SECONDS: what the test in $lane came to
   echo "$n_ok $n_bad $n_skip" >"$lane/sum"
 }
 
+# A test that is about to be killed for its time: what it waits for, into its words. Without a process of its own it can be
+# killed with nothing left.
+tell_what_hangs() { # SECONDS PROCESS_GROUP
+  read -rt "$1" <> <(:)
+  {
+    echo "# after $1 s it still runs:"
+    ps -eo pgid=,pid=,ppid=,stat=,time=,wchan:24=,args= | awk -v g="$2" '$1 == g { $1 = "#  "; print substr($0, 1, 200) }'
+  } >>"$lane/err"
+}
+
 run_one() { # CLASS NAME COMMAND...
-  local class=$1 name=$2 began status group
+  local class=$1 name=$2 began status group watcher limit=${TEST_TIMEOUT:-300}
   shift 2
   if [ "$class" != none ] && [ -r $tracing ]; then
     exec 9<$tracing
@@ -137,13 +148,16 @@ run_one() { # CLASS NAME COMMAND...
   fi
   began=$SECONDS
   set -m # a process group of its own, in which SIGINT is not ignored: else no test of Ctrl-C can be right
-  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "${TEST_TIMEOUT:-300}" "$@" \
+  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "$limit" "$@" \
     >"$lane/out" 2>"$lane/err" </dev/null 8<&- 9<&- &
   group=$!
   set +m
-  trap 'kill -TERM -- "-$group" 2>/dev/null' TERM
+  trap 'kill -TERM -- "-$group" $watcher 2>/dev/null' TERM
+  tell_what_hangs $((limit - 5)) $group &
+  watcher=$!
   wait $group
   status=$?
+  kill $watcher 2>/dev/null && wait $watcher 2>/dev/null
   left_behind "$class" $group >"$lane/left"
   times >"$lane/times" # second line: of the processes that this one has waited for, and of theirs
   report "$name" $status $((SECONDS - began)) \
