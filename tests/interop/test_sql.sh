@@ -30,7 +30,7 @@ sched=(sched/sched_switch sched/sched_waking task/task_newtask task/task_rename 
 MORE=
 config 'compact_sched { enabled: true }' "${sched[@]}" >"$dir/compact.config"
 # As a busy machine has many events, the buffer limits the rows that are compared.
-SIZE=8192 DURATION=800 config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
+SIZE=4096 DURATION=400 config 'compact_sched { enabled: false } symbolize_ksyms: true' "${sched[@]}" sched/sched_blocked_reason \
   timer/hrtimer_expire_entry \
   timer/hrtimer_expire_exit irq/softirq_entry irq/softirq_exit irq/irq_handler_entry irq/irq_handler_exit \
   workqueue/workqueue_execute_start workqueue/workqueue_execute_end ftrace/print kmem/rss_stat power/cpu_idle \

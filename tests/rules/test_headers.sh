@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: long
 #
 # Every header compiles alone, as C11, without a warning; every file names its licence.
 set -u
