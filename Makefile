@@ -103,7 +103,7 @@ LIBS_perf := -lelf
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
-EBPF ?= $(shell $(PKG_CONFIG) --exists 'libbpf >= 1.0' && \
+EBPF ?= $(shell $(PKG_CONFIG) --exists 'libbpf >= 1.0' 2>/dev/null && \
 	echo 'int x;' | $(CLANG) -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
 LIBS_ebpf := $(if $(filter yes,$(EBPF)),-lbpf) -lm
 
