@@ -224,6 +224,21 @@ union_is_whole "two machines with different clocks" "$TMP/machines" "$TMP"/a.*
 verdict "a recording: several files" $?
 union_is_whole "a recording with losses" "$TRACE" "$TMP"/r.*
 
+# On a busy machine the last data source starts when others have many events.
+{
+  echo 'packet { trusted_packet_sequence_id: 1 clock_snapshot { primary_trace_clock: 6 clocks { clock_id: 6 timestamp: 900 } } }'
+  echo 'packet { trusted_packet_sequence_id: 1 timestamp: 950 service_event { tracing_started: true } }'
+  echo 'packet { trusted_packet_sequence_id: 1 timestamp: 1500 service_event { all_data_sources_started: true } }'
+  for at in 940 1000 1400 1600; do
+    echo "packet { trusted_packet_sequence_id: 4 ftrace_events { cpu: 0 event { timestamp: $at pid: 21 print { ip: 1 buf: \"C|20|level|$at\n\" } } } }"
+  done
+} | encode "$TMP/late"
+"$SONDA" cut --from 300ns --to 500ns -o "$TMP/late-cut" "$TMP/late" >"$TMP/out" 2>"$TMP/err" &&
+  [ "$("$SONDA" sql --csv "$TMP/late-cut" "select group_concat(ts) from counter" | tail -n 1 | tr -d '\r')" = 1400 ]
+verdict "a trace begins with its first event after tracing has started, not with the last data source" $?
+"$SONDA" split --every 200ns -o "$TMP/late-part" "$TMP/late" >"$TMP/out" 2>"$TMP/err"
+union_is_whole "and no part lacks what is older" "$TMP/late" "$TMP"/late-part.*
+
 # ---- losses ----
 
 holes() { "$SONDA" info --json "$1" | python3 -c 'import json, sys; print(*[(h["cpu"], h.get("events")) for h in json.load(sys.stdin)["holes"]])'; }

@@ -37,6 +37,14 @@ static enum cut_kind kind_of_service_event(const struct pb_field *event)
 		       : CUT_EVENT;
 }
 
+bool cut_is_start_of_tracing(const struct cut_packet *c)
+{
+	const struct pb_field *f = &c->p.payload;
+
+	return f->id == PB_TRACE_PACKET_SERVICE_EVENT &&
+	       number_in(f, PB_TRACING_SERVICE_EVENT_TRACING_STARTED);
+}
+
 enum cut_kind cut_kind_of(const struct cut_packet *c)
 {
 	const struct pb_field *f = &c->p.payload;

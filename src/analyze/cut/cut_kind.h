@@ -18,6 +18,9 @@ enum cut_kind {
 
 enum cut_kind cut_kind_of(const struct cut_packet *c);
 
+/* True for the service's event that tracing has started. Older kernel events become no rows. */
+bool cut_is_start_of_tracing(const struct cut_packet *c);
+
 /* True for a payload that becomes rows with a time: the trace begins with the first of them. */
 bool cut_is_row(uint32_t payload);
 

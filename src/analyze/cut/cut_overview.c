@@ -6,7 +6,6 @@
 #include "analyze/cut/cut_bundle.h"
 #include "analyze/cut/cut_kind.h"
 #include "base/core/mem.h"
-#include "gen/fields.h"
 
 #define FIRST_WIDTH 1000000 /* ns */
 
@@ -79,7 +78,7 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 
 	switch (cut_kind_of(c)) {
 	case CUT_STATE:
-		if (c->p.payload.id == PB_TRACE_PACKET_SERVICE_EVENT)
+		if (cut_is_start_of_tracing(c))
 			o->started = MAX(o->started, ts);
 		/* fall through */
 	case CUT_PROCESS_TREE:
