@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Docs and pages of the manual, as installed: the programs are in PATH, samples are below @PREFIX@ and @EXAMPLES@, and
-# text that links to sources has no link. tools/install.sh fills in the places.
+# text that links to sources has no link, the protos of configs are a page of the manual, and how to build is left out.
+# tools/install.sh fills in the places.
 /^## Try it$/,/^## The first recording$/{/^## The first recording$/!d}
 /^## Install it$/,/^## Read on$/{/^## Read on$/!d}
 /^| .*\(CONTRIBUTING\|NEWS\)\.md/d
-s| after `make install`:$|:|
 s|^\* \*\*Cheap\.\*\* \[bench/README\.md\][^ ]* has its costs|* **Cheap.** bench/README.md of the sources has its costs|
 s|build/bin/||g
 s|](\.\./configs|](@PREFIX@/share/sonda/configs|g
@@ -14,6 +14,7 @@ s|](\.\./include/|](@PREFIX@/include/|g
 s|](\.\./bpf/sonda_program\.h|](@PREFIX@/include/sonda/sonda_program.h|g
 s#](\.\./\(examples\|bpf/examples\)/#](@EXAMPLES@/\1/#g
 s#\[\([^][]*\)\](\(\.\./\)\{0,1\}\(src\|tests\|bench\|protos\|bpf\|CONTRIBUTING\.md\|SECURITY\.md\|NEWS\.md\|LICENSE\)[^)]*)#\1#g
+/^\(|\|\* the fields\)/!s#`\{0,1\}protos/config\(/trace_config\.proto\|/ftrace/ftrace_config\.proto\|/process_stats/process_stats_config\.proto\)\{0,1\}`\{0,1\}\([^/a-z]\|$\)#sonda.cfg(5)\2#g
 s#-Ibpf #-I@PREFIX@/include/sonda #g
 s#\(^\|[^A-Za-z/.-]\|\\f[BIRP]\)configs/\([a-z_\\-]*\.cfg\)#\1@PREFIX@/share/sonda/configs/\2#g
 s#\(^\|[^A-Za-z/.-]\|\\f[BIRP]\)\(examples\|bpf/examples\)/\([a-z_.\\-]*\.[ch]\)#\1@EXAMPLES@/\2/\3#g

@@ -87,6 +87,8 @@ END
   # shellcheck disable=SC2086
   exit_codes $verbs
   environment
+  printf '.SH FILES\n.TP\n'
+  printf 'docs/first\\-hour.md\nthe first hour: ten tasks, each with its command\n'
   # shellcheck disable=SC2046
   see_also $(for v in $verbs; do echo "sonda-$v(1)"; done) "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)" "sonda-probes(8)"
 } >"$to/man1/sonda.1"
