@@ -427,6 +427,30 @@ STAGE_TEST(source_that_hangs_holds_up_nobody_and_is_cloned_when_it_goes_on)
 	rig_hang_up(&g->rig, other);
 }
 
+/* The ten seconds are read from the timer, which then fires at once. */
+STAGE_TEST(source_that_hangs_for_ten_seconds_is_not_cloned)
+{
+	struct file_writer *clone;
+	int reader;
+	uint64_t begin = clock_mono_ns(), id = ask_while_the_source_hangs(g, &reader), due;
+
+	clone = rig_session(&g->rig)->file;
+	assert_true(clone->is_clone);
+	for (int i = 0; i < 1000 && !clone->stalled; i++)
+		turn(&g->rig);
+	assert_true(clone->stalled);
+	due = clone->stall.due_ns;
+	assert_in_range(due, begin + 10 * NS_PER_S, clock_mono_ns() + 10 * NS_PER_S);
+	cloner->pump = turn;
+	turn(&g->rig);
+	assert_int_equal(clone->stall.due_ns, due); /* as long as nothing is written */
+	loop_timer_once(&clone->stall, 0, false);
+	assert_file_not_cloned(g, id, "its file system took nothing for ten seconds");
+	let_the_source_go_on(reader);
+	assert_only_the_source_is_left(g);
+	await_size(g, 4);
+}
+
 STAGE_TEST(cloner_may_hang_up_while_it_is_written)
 {
 	int reader;
