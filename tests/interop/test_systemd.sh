@@ -255,7 +255,7 @@ verdict "no attack of user 4242 on the units' sockets keeps the service from oth
 attacks service_hostile_descriptors
 verdict "nor do descriptors that take long to close" $? "$TMP/log"
 as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
-for program in service_hostile service_hostile_data; do
+for program in service_hostile service_hostile_data service_hostile_memory; do
   cp "${BUILD:-build}/tests/system/$program" "$TMP/usr/bin/"
   as_member "$TMP/usr/bin/$program" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
   verdict "$program: nor does a member of the group that breaks the protocol" $? "$TMP/log"
