@@ -13,22 +13,39 @@ PROBES=${BUILD:-build}/tests/interop/ebpf_few_slots
 export SLOTS=2
 cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')
 
+# Only the loads are counted, where control groups of version 2 can be made: slices have a limit per second, which the
+# waits of other processes of a busy machine use up. All threads of the machine have slots nevertheless.
+groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+group=sonda-slots-$$ scope=
+remove_group() {
+  [ -z "$scope" ] || rmdir "$groups/$group"
+  leave
+}
+if [ -n "$groups" ] && mkdir "$groups/$group" 2>/dev/null; then
+  scope="cgroups: '/$group'"
+  trap '[ "$BASHPID" != $$ ] || remove_group' EXIT
+fi
+
 use_sockets "$TMP"
 start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
-cat >"$TMP/config" <<'END'
+cat >"$TMP/config" <<END
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: 'linux.ebpf_counters' ebpf_counters_config {
-  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 period_ms: 20 outliers { runq_us: 1000 max_per_second: 100000 } } } }
+  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 period_ms: 20 outliers { runq_us: 1000 max_per_second: 100000 } $scope } } }
 END
-# Eight at once, that want the same CPU and sleep between; and one after the other, that soon end: "PID FAULTS MAJOR",
-# and "USER SYSTEM" in s.
+# Eight at once, that want the same CPU and sleep between; and one after the other, that soon end, and of whose calls getppid
+# is among the five that have tracks (a sanitizer makes many others): "PID FAULTS MAJOR", and "USER SYSTEM" of the shell, and
+# of its child. Interrupts and what a hypervisor takes are no time of a process for the kernel; the counters have them.
 cat >"$TMP/load" <<'END'
-TIMEFORMAT='%U %S'
-for i in 1 2 3 4 5 6 7 8; do { time $load cpu=$cpu getppid=1000 spin=100 sleep=3 spin=100; } >"$TMP/one.$i" 2>&1 & done
+[ -z "$group" ] || echo $$ >"$group/cgroup.procs"
+taken() { awk -v cpu="cpu$cpu" '$1 == cpu { print ($7 + $8 + $9) * 1000 / hz }' hz="$(getconf CLK_TCK)" /proc/stat; }
+before=$(taken)
+for i in 1 2 3 4 5 6 7 8; do { $load cpu=$cpu getppid=1000 spin=100 sleep=3 spin=100; times; } >"$TMP/one.$i" 2>&1 & done
 wait
-for i in {1..30}; do $load getppid=7; done >"$TMP/short"
+echo "$before $(taken)" >"$TMP/taken"
+for i in {1..30}; do $load getppid=700; done >"$TMP/short"
 END
-TMP=$TMP load=$load cpu=$cpu timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- bash "$TMP/load" >"$TMP/log" 2>&1 &&
+TMP=$TMP load=$load cpu=$cpu group=${scope:+$groups/$group} timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- bash "$TMP/load" >"$TMP/log" 2>&1 &&
   grep -q '^  lost *nothing' "$TMP/log"
 verdict "recorded, nothing lost" $? "$TMP/log"
 [ "$(grep -c ' has 2 slots$' "$TMP/probes.log")" = 3 ]
@@ -42,20 +59,22 @@ tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' >"$TMP/last"
 for i in 1 2 3 4 5 6 7 8; do tr '\n' ' ' <"$TMP/one.$i"; echo; done >"$TMP/ones"
 
 awk -F'|' 'FILENAME ~ /last$/ { if ($2 == "getppid") told[$1] = $3; next }
-  { split($0, pid, " "); want = FILENAME ~ /short$/ ? 7 : 1000; n++ }
+  { split($0, pid, " "); want = FILENAME ~ /short$/ ? 700 : 1000; n++ }
   told[pid[1]] != want { print pid[1] " called " want " times, not " told[pid[1]] + 0; bad = 1 }
   END { exit bad || n != 38 }' "$TMP/last" "$TMP/ones" "$TMP/short" >"$TMP/calls"
 verdict "calls are as many as were made" $? "$TMP/calls"
 # In ms, of which the shell tells whole ones.
-awk -F'|' 'function near(a, b) { return a > b * 0.9 - 2 && a < b * 1.1 + 2 }
+awk -F'|' 'function near(a, b, more) { return a > b * 0.9 - 2 && a < b * 1.1 + 2 + more }
+  function in_ms(text, part) { split(text, part, /[ms]/); return part[1] * 60000 + part[2] * 1000 }
   FILENAME ~ /last$/ { told[$1, $2] = $3 / 1e6; next }
-  { split($0, f, " "); pid = f[1]; ms = (f[4] + f[5]) * 1000; n++
+  FILENAME ~ /taken$/ { split($0, f, " "); taken = f[2] - f[1]; next }
+  { split($0, f, " "); pid = f[1]; ms = in_ms(f[6]) + in_ms(f[7]); n++
     waited = told[pid, "waits"]; runnable = told[pid, "off CPU: runnable"]
-    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f\n", pid, ms, told[pid, "CPU time"], runnable, waited
-    if (!near(told[pid, "CPU time"], ms)) bad_times = 1
+    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f; %d ms taken from all\n", pid, ms, told[pid, "CPU time"], runnable, waited, taken
+    if (!near(told[pid, "CPU time"], ms, taken)) bad_times = 1
     all_waited += waited; all_runnable += runnable
     if (waited > runnable * 1.1 + 2 || waited < runnable * 0.75 || waited < 50) bad_waits = 1 }
-  END { exit (n != 8) * 4 + bad_times * 2 + (bad_waits || all_waited < all_runnable * 0.95) }' "$TMP/last" "$TMP/ones" >"$TMP/times"
+  END { exit (n != 8) * 4 + bad_times * 2 + (bad_waits || all_waited < all_runnable * 0.95) }' "$TMP/last" "$TMP/taken" "$TMP/ones" >"$TMP/times"
 status=$?
 ((status < 2))
 verdict "processes ran as long as the kernel says" $? "$TMP/times"
