@@ -66,6 +66,9 @@ fi
 mkdir "$other" && echo 1 >"$other/events/sched/sched_process_exit/enable" && doctor 0 tracers &&
   says "instance doctor-$$ .1 event." && says "instance of its own"
 verdict "another tracer at work is named" $? "$TMP/log"
+exec 7<"$other/events"
+doctor 0 tracers && ! says "pid $$\)"
+verdict "but not who has a folder of tracefs open" $? "$TMP/log"
 exec 7<"$other/trace_pipe"
 doctor 0 tracers && says "by .*\(pid $$\)" && says "run: sudo kill .*$$"
 verdict "and who reads it" $? "$TMP/log"

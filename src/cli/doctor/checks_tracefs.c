@@ -182,6 +182,7 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 {
 	struct holders *h = ctx;
 	char path[512], target[256];
+	struct stat st;
 	ssize_t n;
 
 	(void)d_type;
@@ -190,6 +191,9 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 	if (n <= 0)
 		return 0;
 	target[n] = '\0';
+	/* An open folder, which some take as a lock, traces nothing. */
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
 	for (const char *const *root = h->m->tracefs; *root; root++)
 		h->holds = h->holds || (str_starts(target, *root) && target[strlen(*root)] == '/');
 	return h->holds;
