@@ -218,7 +218,7 @@ static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32
 }
 
 static __always_inline void report_outlier(const struct on_its_way *w, const char *disk,
-					 __u64 latency)
+					   __u64 latency)
 {
 	struct sonda_event_text *e = outlier_begin(latency, w->since, w->tgid, w->tid);
 

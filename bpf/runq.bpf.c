@@ -18,7 +18,7 @@ SONDA_SLOTS(struct waiting)
 
 /* The previous thread is the cause of the wait, at least the last one. */
 static __always_inline void report_outlier(struct task_struct *t, struct task_struct *ran,
-					 __u64 since, __u64 wait)
+					   __u64 since, __u64 wait)
 {
 	struct sonda_event_text *e = outlier_begin(wait, since, t->tgid, t->pid);
 

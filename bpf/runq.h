@@ -7,7 +7,8 @@
 
 /* Bits of sonda_settings.switches. */
 #define RUNQ_HAS_STATE 1u /* sched_switch has prev_state: 5.18 */
-#define RUNQ_NO_SLEEPERS 2u /* cfs_rq has a count without threads that sleep but are still queued: 6.14 */
+/* cfs_rq has a count without threads that sleep but are still queued: 6.14 */
+#define RUNQ_NO_SLEEPERS 2u
 
 /* The single value of the per-CPU array "cpus". */
 struct runq_cpu {

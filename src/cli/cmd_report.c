@@ -386,9 +386,8 @@ static int make_tables(struct output *p, struct err_text *e)
 
 static int run(const struct report_options *o)
 {
-	struct output p = {.o = o,
-			   .style = report_style_of_stdout(o->color),
-			   .scope.machine = MACHINES_ALL};
+	struct output p = {
+		.o = o, .style = report_style_of_stdout(o->color), .scope.machine = MACHINES_ALL};
 	char newest[NAME_MAX + 1];
 	struct err_text e;
 	int r;

@@ -85,8 +85,7 @@ static int explain(struct session_client *client, const struct verb_options *o, 
 	if (o->n_words == 0)
 		return error;
 	if (session_client_nearest(client, o->words[0], nearest))
-		return err_set(e, error,
-			       "cannot take a snapshot of '%.100s': %s; did you mean %s?",
+		return err_set(e, error, "cannot take a snapshot of '%.100s': %s; did you mean %s?",
 			       o->words[0], why.text, nearest);
 	return err_set(e, error, "cannot take a snapshot of '%.100s': %s; see sonda sessions",
 		       o->words[0], why.text);

@@ -115,7 +115,8 @@ int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 	int r = perf_source_prepare();
 
 	if (r < 0)
-		log_warn("linux.perf: cannot start the processes that read files: %s", strerror(-r));
+		log_warn("linux.perf: cannot start the processes that read files: %s",
+			 strerror(-r));
 	r = caps_keep_only(kept, ARRAY_SIZE(kept));
 	/* It works with more privileges than needed, too. */
 	if (r < 0)

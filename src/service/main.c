@@ -117,8 +117,8 @@ static void on_closed(evutil_socket_t fd, short what, void *ctx)
 /* Runs the loop until a signal ends it. Returns 0, or -ENOMEM. */
 static int run_loop(struct event_base *loop, struct service *service)
 {
-	struct event *closed = event_new(loop, close_aside_finished_fd(), EV_READ | EV_PERSIST,
-					 on_closed, NULL);
+	struct event *closed =
+		event_new(loop, close_aside_finished_fd(), EV_READ | EV_PERSIST, on_closed, NULL);
 	int r = closed && event_add(closed, NULL) == 0 ? 0 : -ENOMEM;
 
 	if (r == 0) {

@@ -39,15 +39,14 @@ struct report {
 
 #define REPORT(identifier, name, help, records, sections)                                          \
 	const struct report identifier = {                                                         \
-		name,  help, records, sections, sizeof(sections) / sizeof((sections)[0]),          \
-		false}
+		name, help, records, sections, sizeof(sections) / sizeof((sections)[0]), false}
 
 /* One row a report, in the order of the help; its file is report_NAME.c. The first one is
  * shown if none is named. */
 #define REPORT_ROWS(row)                                                                           \
 	row(overview) row(cpu) row(sched) row(latency) row(wakeups) row(why) row(timeline)         \
-		row(functions) row(syscalls) row(io) row(irq) row(mem) row(net) row(counters) row(slices)         \
-			row(loss)
+		row(functions) row(syscalls) row(io) row(irq) row(mem) row(net) row(counters)      \
+			row(slices) row(loss)
 
 #define REPORT_DECLARE(name) extern const struct report report_##name;
 REPORT_ROWS(REPORT_DECLARE)

@@ -343,8 +343,8 @@ static void on_caught_flush(void *ctx, int error)
 		return;
 	if (error == -EPIPE)
 		record_session_fail(s, error);
-	else
-		record_session_begin_pass(s); /* without the data of a producer that did not answer */
+	else /* without the data of a producer that did not answer */
+		record_session_begin_pass(s);
 }
 
 bool record_session_catch_up(struct record_session *s, bool flush)

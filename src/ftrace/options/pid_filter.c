@@ -268,7 +268,8 @@ static int fail(const struct setup *s, int error, const char *file)
 static int set_lists(const struct setup *s, const char *proc_root, const struct strbuf *tids)
 {
 	/* A kernel without the tracer has the file but refuses writes. */
-	bool functions = s->config->enable_function_graph && instance_has_tracer(s->instance, "function_graph");
+	bool functions = s->config->enable_function_graph &&
+			 instance_has_tracer(s->instance, "function_graph");
 	int r;
 
 	if (!tids->len) {

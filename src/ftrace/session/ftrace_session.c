@@ -210,8 +210,9 @@ static void leave_tracefs(struct ftrace_session *s)
 		if (is_attached)
 			r = -EBUSY;
 		else
-			log_warn("linux.ftrace: an empty instance stays in tracefs, because another "
-				 "process has a file of it open; the next start removes it");
+			log_warn(
+				"linux.ftrace: an empty instance stays in tracefs, because another "
+				"process has a file of it open; the next start removes it");
 	}
 	function_graph_end(&s->graph);
 	if (r)

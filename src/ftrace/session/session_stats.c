@@ -264,8 +264,7 @@ void session_stats_begin(struct session_stats *st, struct ftrace_session *s, str
 	st->start_extra = s->extra;
 }
 
-void session_stats_write_start(struct session_stats *st, struct ftrace_session *s,
-			       struct writer *w)
+void session_stats_write_start(struct session_stats *st, struct ftrace_session *s, struct writer *w)
 {
 	/* The symbols may have been loaded since the start. */
 	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;

@@ -60,7 +60,8 @@ static bool is_of_type(const struct statx *st)
 /* "fuse", "fuseblk", "fuse.NAME"; the module for users that mount from a disk included. */
 static bool is_fuse_type(const char *type)
 {
-	return !strncmp(type, "fuse", strlen("fuse")) && strncmp(type, "fusectl", strlen("fusectl"));
+	return !strncmp(type, "fuse", strlen("fuse")) &&
+	       strncmp(type, "fusectl", strlen("fusectl"));
 }
 
 static bool line_has_device(const char *line, const struct statx *st)

@@ -422,7 +422,8 @@ static int put(struct write_thread *w, const struct job *j)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC || j->kind == JOB_MARK || j->kind == JOB_COPY) {
+	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC || j->kind == JOB_MARK ||
+	    j->kind == JOB_COPY) {
 		if (!w->pending++)
 			w->waits_since_ns = clock_mono_ns();
 	}

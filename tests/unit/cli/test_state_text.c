@@ -53,7 +53,8 @@ TEST(producers_of_other_machines_have_the_name_of_their_machine)
 {
 	check(state_text_producers,
 	      "producers { id: 1 name: 'me' }"
-	      "producers { id: 2 pid: 78 name: 'sonda-probes' machine_id: 5 machine_name: 'gu\\nest' }"
+	      "producers { id: 2 pid: 78 name: 'sonda-probes' machine_id: 5 machine_name: "
+	      "'gu\\nest' }"
 	      "producers { id: 3 name: 'other' machine_id: 4000000000 }",
 	      "PRODUCER  PID      UID    MACHINE             NAME\n"
 	      "1         0        0      this one            me\n"

@@ -10,11 +10,10 @@ static void add_all(struct groups *g, uint64_t keys, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		for (uint64_t key = 1; key <= keys; key++)
-			groups_add(g, &(struct group_sample){
-					      .key = key << 32,
-					      .ns = (int64_t)key * (1 + i * 7 % n),
-					      .ts = i,
-					      .flagged = i == 0});
+			groups_add(g, &(struct group_sample){.key = key << 32,
+							     .ns = (int64_t)key * (1 + i * 7 % n),
+							     .ts = i,
+							     .flagged = i == 0});
 }
 
 TEST(percentiles_are_by_nearest_rank)

@@ -5,8 +5,7 @@
 
 TEST(ids_are_added_and_removed)
 {
-	static const int32_t tids[] = {
-		1, 63, 64, 65, 32767, 32768, 32769, PID_LIMIT - 1};
+	static const int32_t tids[] = {1, 63, 64, 65, 32767, 32768, 32769, PID_LIMIT - 1};
 	struct pid_set s = {0};
 
 	for (size_t i = 0; i < sizeof(tids) / sizeof(tids[0]); i++) {

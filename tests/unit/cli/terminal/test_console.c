@@ -129,14 +129,16 @@ static void be_red(struct console *c)
 {
 	assert_int_equal(console_color(c, "sometimes"), -EINVAL);
 	assert_int_equal(console_color(c, "always"), 0);
-	console_block(c, "Recorded\n  lost     nothing\n  lost     7\n           8\n  missing  it\n");
+	console_block(c,
+		      "Recorded\n  lost     nothing\n  lost     7\n           8\n  missing  it\n");
 }
 
 TEST(test_what_was_lost_is_red)
 {
 	through_pipe(false, be_red);
-	assert_string_equal(heard, "Recorded\n  lost     nothing\n\033[31m  lost\033[0m     7\n           8\n"
-				   "\033[31m  missing\033[0m  it\n");
+	assert_string_equal(
+		heard, "Recorded\n  lost     nothing\n\033[31m  lost\033[0m     7\n           8\n"
+		       "\033[31m  missing\033[0m  it\n");
 }
 
 static void be_plain(struct console *c)

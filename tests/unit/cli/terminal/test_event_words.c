@@ -219,8 +219,8 @@ TEST(test_one_that_takes_nothing_away_is_told)
 TEST(test_nothing_may_be_left)
 {
 	assert_int_equal(read_words("sched:* !*", &events), -EINVAL);
-	assert_string_equal(why.text,
-			    "no event is left: '!*' excludes what is named before it; name more events before it");
+	assert_string_equal(why.text, "no event is left: '!*' excludes what is named before it; "
+				      "name more events before it");
 	assert_int_equal(read_words("!nosuch", &events), -EINVAL);
 	assert_int_equal(read_words("nosuch !nosuch", NULL), -EINVAL);
 	assert_string_equal(requests.s, "");

@@ -93,9 +93,9 @@ TEST(test_has)
 /* Only a whole name is looked up without the list. */
 TEST(test_an_event_is_found_without_the_list)
 {
-	static const char *const no_name[] = {"print", "ftrace/*", "ftrace/pr?nt", "ftrace:print",
-					      "ftrace/", "/print", "", "../events/ftrace/print",
-					      "..//print", "ftrace/nope"};
+	static const char *const no_name[] = {
+		"print",  "ftrace/*", "ftrace/pr?nt",		"ftrace:print", "ftrace/",
+		"/print", "",	      "../events/ftrace/print", "..//print",	"ftrace/nope"};
 
 	assert_true(tracefs_event_exists(tracefs.root, "ftrace/print"));
 	for (size_t i = 0; i < sizeof(no_name) / sizeof(no_name[0]); i++)

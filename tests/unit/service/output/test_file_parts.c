@@ -33,7 +33,8 @@ static int setup(void **state)
 	x->config = peer_parse_config(text);
 	x->owner = session_file_owner(rig_session(&x->stage->rig));
 	x->owner.config = x->config;
-	assert_int_equal(trace_files_open(&x->parts, &x->owner, (struct passed_file){-1, 0}, &e), 0);
+	assert_int_equal(trace_files_open(&x->parts, &x->owner, (struct passed_file){-1, 0}, &e),
+			 0);
 	*state = x;
 	return 0;
 }
