@@ -3,7 +3,7 @@
 #
 # tracefs: top
 #
-# The 8 cells of {our, Perfetto's} probes x service x consumer. Each records 1.5 s of real scheduling and process names
+# The 8 cells of {our, Perfetto's} probes x service x consumer. Each records 3 s of real scheduling and process names
 # while a process of named threads runs; a cell with our probes runs beside one with Perfetto's. trace_processor must load
 # each trace with no error, find each thread under its name in `sched`, and the process with its command line. The
 # TraceConfig in all eight traces is the same.
@@ -40,7 +40,7 @@ data_sources {
   }
 }
 data_sources { config { name: "linux.system_info" target_buffer: 1 } }
-duration_ms: 1500
+duration_ms: 3000
 flush_timeout_ms: 4000
 trace_uuid_msb: -81985529216486896
 trace_uuid_lsb: 1147797409030816545
