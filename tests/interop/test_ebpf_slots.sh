@@ -79,6 +79,6 @@ status=$?
 ((status < 2))
 verdict "processes ran as long as the kernel says" $? "$TMP/times"
 ((status % 2 == 0 && status < 4))
-verdict "and waited as long as they were runnable" $? "$TMP/times"
+verdict "processes waited for a CPU as long as the kernel says" $? "$TMP/times"
 echo "1..$N"
 exit $BAD

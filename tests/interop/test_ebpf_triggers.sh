@@ -93,7 +93,7 @@ verdict "sonda record saves one as well, and says why" $? "$TMP/ours.log"
 judge CLONE_SNAPSHOT "$(snapshots 'snap.*' | tail -n 1)" clone_snapshot_trigger 100e6
 # Of whose counters the trigger was is not told: both sessions have them.
 [ "$(trace_errors "$(snapshots 'ours.*.trace' | tail -n 1)")" = '[]' ]
-verdict "which is good" $?
+verdict "the snapshot is a whole trace" $?
 grep -q 'triggers: an entry is skipped: it needs counter, above and name' "$TMP/probes.log" &&
   grep -q 'triggers: there was no counter "no such\*" for the trigger never' "$TMP/probes.log"
 verdict "triggers that make no sense are told" $? "$TMP/probes.log"

@@ -90,7 +90,7 @@ CONFIG
   stop_all
 done
 [ -s "$dir/trace" ] && [ "$(trace_errors "$dir/trace")" = '[]' ]
-verdict "and has the file until then" $? "$dir/log"
+verdict "Perfetto's command line has the file until the end" $? "$dir/log"
 
 # ---- a service of Perfetto's that is stopped under a recording of ours
 

@@ -92,6 +92,6 @@ check "one has what it asked for, although its state was cleared often" "$dir/fi
   '[{"n":5,"all_of_them":1053}]'
 check "without an error" "$dir/first" "select name, value from stats where value > 0 and name != 'unknown_extension_fields' and
   (severity in ('error', 'data_loss') or name in ('interned_data_tokenizer_errors', 'track_event_parser_errors'))" '[]'
-check "and the other has the one event of its category" "$dir/second" "select name, category from slice" \
+check "the other has the one event of its category" "$dir/second" "select name, category from slice" \
   '[{"name":"of a group","category":"cases,second"}]'
 exit $BAD

@@ -55,7 +55,7 @@ if [ "$plugin" ]; then
     count(distinct upid) as processes, group_concat(s.name, ', ') as names from (select * from slice order by ts) s
     join thread_track t on s.track_id = t.id join thread using (utid)" \
     '[{"threads":1,"processes":1,"names":"of the program, of the plugin"}]'
-  check "and share its tracks, without an error" "$dir/copies" "select (select count(*) from process_track where name = 'of both') as tracks,
+  check "two copies of the library share tracks, without an error" "$dir/copies" "select (select count(*) from process_track where name = 'of both') as tracks,
     (select depth from slice where name = 'of the plugin' and depth = 1) as depth, (select count(*) from ($bad_stats)) as bad" \
     '[{"tracks":1,"depth":1,"bad":0}]'
 fi
@@ -109,6 +109,6 @@ wait $recorder
 echo >&"${STEADY[1]}"
 wait $steady
 verdict "a service is killed while events are written: the program goes on" $? "$dir/log"
-check "and the next service records them" "$dir/again" "select count(*) > 0 as some, sum(name is not 'steady') as bad,
+check "the next service records the events" "$dir/again" "select count(*) > 0 as some, sum(name is not 'steady') as bad,
   (select count(*) from ($bad_stats)) as stats from slice" '[{"some":1,"bad":0,"stats":0}]'
 exit $BAD

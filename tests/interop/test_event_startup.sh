@@ -78,7 +78,7 @@ read -r _ early _ later _ dropped <<<"$(tail -n 1 "$dir/said")"
 [ "$came" -gt 5000 ] && [ "$dropped" -ge $((early + later - came)) ] && [ "$dropped" -le $((early + later - came + 20)) ]
 verdict "more than the memory holds is dropped and counted" $? <(cat "$dir/said" "$dir/got")
 grep -qE "shared memory: $(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<<"$dropped") packets dropped" "$dir/log"
-verdict "and the recording reports the same number" $? <(cat "$dir/said" "$dir/log")
+verdict "the recording reports the same number of dropped events" $? <(cat "$dir/said" "$dir/log")
 stop_all
 
 "$STARTUP" 100 50 >"$dir/said" 2>"$dir/errors"

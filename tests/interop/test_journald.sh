@@ -75,7 +75,7 @@ done
 diff "$TMP/perfetto.lines" "$TMP/sonda.lines" >"$TMP/diff" && [ "$(grep -c message: "$TMP/sonda.lines")" = 166 ]
 verdict "the same 166 lines, field for field" $? "$TMP/diff"
 grep -q 'num_total: 166 *num_failed: 0' "$TMP/sonda.lines"
-verdict "and their sum" $? "$TMP/diff"
+verdict "the counters sum up the lines" $? "$TMP/diff"
 kill $journal_daemon
 wait $journal_daemon 2>/dev/null
 [ "$(trace_errors "$TMP/sonda.trace")" = '[]' ]

@@ -72,7 +72,7 @@ query "$TMP/trace" "select count(*) as n, count(distinct $(value a)) as a, sum($
 [ "$(sed -n 1p "$TMP/rows")" = '[{"n":50,"a":50,"b":1225000,"s":50}]' ]
 verdict "trace_processor shows every call with its arguments" $? "$TMP/rows"
 [ "$(sed -n 2p "$TMP/rows")" = '[{"n":50,"value":8575}]' ]
-verdict "and every result" $? "$TMP/rows"
+verdict "trace_processor shows the result of every call" $? "$TMP/rows"
 [ "$(trace_errors "$TMP/trace")" = '[]' ]
 verdict "trace_processor has no complaint" $? "$TMP/tpq.err"
 exit $BAD

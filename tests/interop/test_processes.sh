@@ -177,10 +177,10 @@ verdict "the time of its 8 threads on a CPU and ready to run is what /proc says"
 query "$TMP/own/trace" "select s.name as row from slice s join process_track t on s.track_id = t.id
   join process using (upid) where pid = $hostile and t.name = 'cgroup' order by s.ts desc limit 1" | rows >"$TMP/cgroup"
 [ "$(cat "$TMP/cgroup")" = "${cgroup#*:*:}" ]
-verdict "so is its cgroup" $? "$TMP/cgroup"
+verdict "a hostile process: its cgroup is what /proc says" $? "$TMP/cgroup"
 query "$TMP/own/trace" "select count(*) as row from process where pid = $hostile and end_ts is not null" >"$TMP/end"
 [ "$(cat "$TMP/end")" = '[{"row":1}]' ]
-verdict "and its end" $? "$TMP/end"
+verdict "a hostile process: its end is in the trace" $? "$TMP/end"
 query "$TMP/own/trace" "select count(*) as row from counter c join process_counter_track t on c.track_id = t.id
   join process p using (upid) where p.end_ts is not null and c.ts > p.end_ts + 500000000" >"$TMP/late"
 [ "$(cat "$TMP/late")" = '[{"row":0}]' ]
@@ -219,7 +219,7 @@ if [ -n "$first" ] && [ "$first" = "$second" ]; then
   query "$TMP/reuse.trace" "select count(distinct t.id) as row from counter c join process_counter_track t
     on c.track_id = t.id join process using (upid) where pid = $first and t.name = 'io.rchar'" >"$TMP/tracks"
   [ "$(cat "$TMP/tracks")" = '[{"row":2}]' ]
-  verdict "and have tracks of their own" $? "$TMP/tracks"
+  verdict "a number that is used again: each process has tracks of its own" $? "$TMP/tracks"
   query "$TMP/reuse.trace" "select count(*) as row from counter c join process_counter_track t on c.track_id = t.id
     join process using (upid) where pid = $first and t.name = 'oom_score_adj'" >"$TMP/again"
   [ "$(cat "$TMP/again")" = '[{"row":2}]' ]

@@ -71,7 +71,7 @@ grep -c '^disconnected' "$TMP/producer.log" >"$TMP/count"
 [ "$(cat "$TMP/count")" = 1 ] && [ "$(grep -c '^connected' "$TMP/producer.log")" = 2 ]
 verdict "the producer finds the next service" $? "$TMP/producer.log"
 record perfetto "$TMP/config" "$TMP/trace" "$TMP/record.log" && "$COUNTER" check $packets <"$TMP/trace" >"$TMP/check.log"
-verdict "and works with it" $? "$TMP/check.log"
+verdict "the producer works with the next service" $? "$TMP/check.log"
 
 echo "1..$N"
 exit $BAD

@@ -94,7 +94,7 @@ grep -q '127.0.0.1 is refused' "$TMP/service.log"
 verdict "who is not in the list is refused, and named" $? "$TMP/service.log"
 "$PEERS/run" perfetto --query >"$TMP/rows" 2>&1
 ! grep -q 'perfetto.traced_probes' "$TMP/rows"
-verdict "and is no producer" $? "$TMP/rows"
+verdict "a machine that is not in the list has no producer" $? "$TMP/rows"
 
 stop_all
 

@@ -100,7 +100,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   ends 0
   verdict "Ctrl-C right after triggers: it ends well" $? "$dir/log"
   [ "$(find "$dir" -name 'many.*' -size +0 | wc -l)" = 20 ] && grep -q ': 20 snapshots$' "$dir/log"
-  verdict "and each trigger has its snapshot" $? "$dir/log"
+  verdict "Ctrl-C right after triggers: each trigger has its snapshot" $? "$dir/log"
 
   recorder -o "$dir/over" < <(config -e 's/trigger_timeout_ms: .*/trigger_timeout_ms: 5000/' -e 's/stop_delay_ms: 100//')
   "$BIN/sonda" trigger slow-request
@@ -117,7 +117,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   sleep 0.2
   "$BIN/sonda" trigger slow-request
   until_true told "snapshot .*/full/slow.* lost nothing"
-  verdict "and the next snapshot has room" $? "$dir/log"
+  verdict "after a full disk the next snapshot has room" $? "$dir/log"
   kill -INT "$pid"
   ends 3
   verdict "--strict: what had no room is a loss" $? "$dir/log"

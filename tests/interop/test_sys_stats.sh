@@ -54,7 +54,7 @@ verdict "each of their counters (200 and more) is in ours, by its name" $? "$TMP
 LC_ALL=C comm -13 "$TMP/names.theirs" "$TMP/names.ours" >"$TMP/more"
 # Theirs may end where a machine has caches or disks that came in between.
 [ "$(wc -l <"$TMP/more")" -le 8 ]
-verdict "and hardly one that is not in theirs" $? "$TMP/more"
+verdict "ours has hardly a counter that is not in theirs" $? "$TMP/more"
 
 # What only grows must lie between their last value before and their first one after; counters that go up and down are
 # held to a wide band around what they saw: half of it, and 500,000 pages or 2 GB.

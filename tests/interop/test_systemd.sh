@@ -209,7 +209,7 @@ makes() { # FOLDER: a file of the service's there, for root's session
 ! makes "$TMP/out" && grep -q 'started without --output-dir' "$TMP/log"
 verdict "it makes no files, and names the option" $? "$TMP/log"
 [ -z "$(pid_of sondad.service sonda-files)" ]
-verdict "so nobody is there who could" $?
+verdict "no helper process that could make files runs" $?
 # With the drop-in that the unit shows.
 output_dir() { # on|off
   if [ "$1" = on ]; then
@@ -253,7 +253,7 @@ attacks() { # PROGRAM
 attacks service_hostile_attacks
 verdict "no attack of user 4242 on the units' sockets keeps the service from others" $? "$TMP/log"
 attacks service_hostile_descriptors
-verdict "nor do descriptors that take long to close" $? "$TMP/log"
+verdict "descriptors that take long to close do not keep the service from others" $? "$TMP/log"
 as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
 for program in service_hostile service_hostile_data service_hostile_memory; do
   cp "${BUILD:-build}/tests/system/$program" "$TMP/usr/bin/"
@@ -334,7 +334,7 @@ inner=$(awk '$1 == "NSpid:" { print $NF }' "/proc/$(main_pid sonda-probes.servic
 ctl stop sonda-probes.service && is sonda-probes.service Result success && is sonda-probes.service ExecMainStatus 0
 verdict "the probes stop well" $? "$TMP/ctl"
 [ "$inner" ] && ! compgen -G "/sys/kernel/tracing/instances/sonda-$inner-*" >"$TMP/left"
-verdict "and leave nothing in tracefs" $? "$TMP/left"
+verdict "the probes leave nothing in tracefs" $? "$TMP/left"
 ctl stop sondad.service
 is sondad.service Result success && is sondad.service ExecMainStatus 0 && is sondad.socket ActiveState active
 verdict "the service stops well, its sockets stay" $? "$TMP/ctl"

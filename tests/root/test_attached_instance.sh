@@ -98,12 +98,12 @@ wait_for records
 run second 100 "instance_name: '$name' ftrace_events: 'sched/sched_wakeup' use_monotonic_raw_clock: true" "${load[@]}"
 verdict "another process cannot have it at the same time: it starts, empty" $? "$TMP/second.out"
 grep -q "^problem .*another sonda-probes (process $first) uses" "$TMP/second.out"
-verdict "and says whose it is" $? "$TMP/second.out"
+verdict "another process cannot have it at the same time: the process that has it is named" $? "$TMP/second.out"
 kill -TERM $first
 wait $first
 verdict "the first is not disturbed" $? "$TMP/first.out"
 [ "$(sum first events)" -gt 800 ] && [ "$(sum first lost)" = 0 ]
-verdict "and has it all" $? "$TMP/first.out"
+verdict "the first has all events" $? "$TMP/first.out"
 as_it_was "two processes"
 
 # Of one sonda-probes, both have their own.

@@ -42,7 +42,7 @@ verdict "each call of a 32-bit program is there, by its name" $? "$TMP/log"
 is "$(count both '^raw_syscalls/compat_sys_exit .* id=295 ret=-2$')" 300 &&
   is "$(count both '^raw_syscalls/compat_sys_exit .* id=64 ret=[0-9]*$')" 150 &&
   is "$(count both '^raw_syscalls/compat_sys_exit ')" 450
-verdict "... and its result, and nobody else's" $? "$TMP/log"
+verdict "each call of a 32-bit program has its own result" $? "$TMP/log"
 ! grep -E '^event sys_(enter|exit) .* 1=295( |$)' "$TMP/both.lines" >"$TMP/log"
 verdict "none of them is told as a call of a 64-bit program" $? "$TMP/log"
 pids=$(sed -n 's/^raw_syscalls\/compat_sys_enter pid \([0-9]*\) id=1 .*/\1/p' "$TMP/both.events" | paste -sd '|')

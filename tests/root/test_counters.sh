@@ -143,19 +143,19 @@ CONFIG
   done <"$TMP/after"
   usage=$(awk '/usage_usec/ { print $NF }' "$TMP/after")
   [ "$usage" -ge 200000 ]
-  verdict "which is the CPU time that the load used" $? "$TMP/after"
+  verdict "the counters have the CPU time that the load used" $? "$TMP/after"
   if grep -q '^pids' "$TMP/after"; then
     has_value cgroups "$path/pids.current" 7
     ends_with cgroups "$path/pids.current" 0
     awk '/^memory.stat anon/ { exit !($NF >= 48 * 1048576 && $NF < 64 * 1048576) }' "$TMP/after"
-    verdict "and the memory that it took" $? "$TMP/after"
+    verdict "the counters have the memory that the load took" $? "$TMP/after"
   else
     skip "processes and memory" "version 1 has these controllers on this machine"
   fi
   ! grep -q 'failed reads\|sonda-nobody' "$TMP/cgroups/lines"
   verdict "nothing failed, with a group that came and went" $? "$TMP/cgroups/lines"
   ! grep -q "cgroups/cpu.stat" "$TMP/cgroups/lines"
-  verdict "and nothing but what was asked for" $?
+  verdict "nothing but the requested counters is recorded" $?
   shown cgroups "inner cpu.stat usage_usec" "$group cpu.stat system_usec"
 
   printf 'usage_usec 1\nof a newer format\n' >"$TMP/text"

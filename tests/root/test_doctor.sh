@@ -71,7 +71,7 @@ doctor 0 tracers && ! says "pid $$\)"
 verdict "but not who has a folder of tracefs open" $? "$TMP/log"
 exec 7<"$other/trace_pipe"
 doctor 0 tracers && says "by .*\(pid $$\)" && says "run: sudo kill .*$$"
-verdict "and who reads it" $? "$TMP/log"
+verdict "the reader of another tracer is named" $? "$TMP/log"
 exec 7<&-
 rmdir "$other"
 

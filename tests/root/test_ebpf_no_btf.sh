@@ -103,7 +103,7 @@ END {
 verdict "those of the machine are, too" $? "$TMP/compared"
 if [ -w /proc/sys/vm/compact_memory ]; then
   grep -q '^[1-9][0-9]* Memory/compactions$' "$TMP/without"
-  verdict "and stalls for memory" $? "$TMP/without"
+  verdict "stalls for memory are counted" $? "$TMP/without"
 fi
 # Of the disk nobody knows but this load; who looks at a disk that was written may read a little.
 if [ -z "$loop" ]; then
@@ -119,7 +119,7 @@ else
     !without["flush requests"] || without["in flight"] != 0 }' "$TMP/with" "$TMP/without" >"$TMP/compared"
   verdict "those of a disk are, too" $? <(cat "$TMP/compared"; grep Block "$TMP/with" "$TMP/without")
   awk '/process [0-9]+( dd)?\/block written$/ { sum += $1 } END { exit sum < 32 * 65536 }' "$TMP/without"
-  verdict "and who wrote to it" $? "$TMP/without"
+  verdict "the process that wrote to a disk is named" $? "$TMP/without"
 fi
 echo "1..$N"
 exit $BAD

@@ -57,7 +57,7 @@ verdict "as find -xdev sees it, 2010 files in batches of 300" $? "$TMP/diff"
 [ "$(awk '$1 == "block_device_id:" { print $2 }' "$TMP/text" | sort -u)" = "$(stat -c %d "$disk")" ]
 verdict "the device" $? "$TMP/text"
 grep -qF "mount_points: \"$disk\"" "$TMP/text"
-verdict "and where it is mounted" $? "$TMP/text"
+verdict "the mount point" $? "$TMP/text"
 
 record "a mapping" "mount_point_mapping { mountpoint: \"$disk\" scan_roots: \"$disk/a/b\" }" ""
 entries >"$TMP/entries"

@@ -61,7 +61,7 @@ copies=$(cat $TRACEFS/options/copy_trace_marker)
 [ $? = 0 ] && grep -q 'ftrace 5$' "$TMP/log" && grep -q "exit code 0" "$TMP/log"
 verdict "who writes markers does not fail while the top level does not record" $? "$TMP/log"
 [ "$(cat $TRACEFS/options/copy_trace_marker)" = "$copies" ]
-verdict "and what was changed for it is as before" $?
+verdict "the settings of the top level are as before" $?
 
 echo "1..$N"
 exit $BAD

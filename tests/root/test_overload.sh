@@ -51,16 +51,16 @@ fi
 [ "$code" = 0 ] && grep -q 'lost *nothing' "$TMP/log"
 verdict "beside hundreds of runnable processes nothing is lost" $? "$TMP/log"
 [ "$(events_in "$TMP/trace")" -gt 100000 ]
-verdict "... of many events, all of which are in the file" $? "$TMP/log"
+verdict "beside hundreds of runnable processes all of many events are in the file" $? "$TMP/log"
 echo "the daemons used $used of the $machine ticks that the CPUs worked" >"$TMP/cpu"
 [ "$used" -gt 0 ] && [ $((used * 160)) -le $((machine * 25)) ]
-verdict "... and the daemons take less than 2.5 of 16 s of CPU time" $? "$TMP/cpu"
+verdict "beside hundreds of runnable processes the daemons take less than 2.5 of 16 s of CPU time" $? "$TMP/cpu"
 cat "$TMP/cpu"
 
 [ "$first_code" = 0 ] && grep -q 'lost *nothing' "$TMP/first.log" && grep -q 'end *its time is over' "$TMP/first.log"
 verdict "a recording loses nothing while another one begins and ends" $? "$TMP/first.log"
 [ "$second_code" = 0 ] && grep -q 'lost *nothing' "$TMP/second.log" && [ "$(events_in "$TMP/second")" -gt 10000 ]
-verdict "... nor does that one" $? "$TMP/second.log"
+verdict "a recording that begins and ends beside another one loses nothing" $? "$TMP/second.log"
 
 # A burst of 4,000,000 events, 2,000,000 a second: the session of the load has the CPU before all others that are not
 # real-time.

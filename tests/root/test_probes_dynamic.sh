@@ -82,7 +82,7 @@ run legacy 100 "$values denser_generic_event_encoding: false" "$TMP/probed" 20 &
 verdict "in the older encoding, too" $? "$TMP/legacy.out"
 run legacy 100 "$words denser_generic_event_encoding: false" "$TMP/probed" 20 &&
   [ "$(grep -aow last "$TMP/legacy.trace" | wc -l)" = 20 ]
-verdict "... with arrays of strings" $? "$TMP/legacy.out"
+verdict "in the older encoding, with arrays of strings" $? "$TMP/legacy.out"
 
 run filtered 100 "$values"' event_filters { event: "mine/known" filter: "a >= 490" }' "$TMP/probed" 500
 [ "$(grep -c ^mine/known "$TMP/filtered.events")" = 10 ]
@@ -119,7 +119,7 @@ grep -q '^failed option:uprobe_events (.* at character [0-9]*: p:bad .* x=%^nope
   [ "$(grep -c '^failed' "$TMP/bad.out")" = 6 ]
 verdict "lines that the kernel refuses: its reason, and where" $? "$TMP/bad.out"
 [ "$(grep -c ^unknown "$TMP/bad.out")" = 1 ] && [ "$(grep -c '^mine/known' "$TMP/bad.events")" = 10 ]
-verdict "... and the rest is recorded" $? "$TMP/bad.out"
+verdict "lines that the kernel refuses: the other lines are recorded" $? "$TMP/bad.out"
 
 dynamic | diff "$TMP/before" - >"$TMP/diff"
 verdict "nothing of it is left" $? "$TMP/diff"
@@ -139,7 +139,7 @@ verdict "SIGKILL leaves probes" $?
 run next 100 'ftrace_events: "sched/sched_process_exit"' && ! probes_of $killed
 verdict "the next start removes them" $? "$TMP/next.out"
 dynamic | diff "$TMP/before" - >"$TMP/diff"
-verdict "and nobody else's" $? "$TMP/diff"
+verdict "the next start removes no probe of others" $? "$TMP/diff"
 
 # ---- events that come, go and change
 
@@ -216,7 +216,7 @@ unset 'PIDS[-1]'
 verdict "two sources write one trace: one number stands for one event" $? "$TMP/two.events"
 [ "$(grep -c '^left/known.* a=[0-9]*$' "$TMP/two.events")" = 50 ] &&
   [ "$(grep -c '^right/known.* b=[0-9]*$' "$TMP/two.events")" = 50 ]
-verdict "... and the events of both are there" $? "$TMP/two.log"
+verdict "two sources write one trace: the events of both are there" $? "$TMP/two.log"
 kill -TERM "${PIDS[-1]}"
 wait "${PIDS[-1]}"
 unset 'PIDS[-1]'

@@ -64,7 +64,7 @@ verdict "each of them is in the trace as /proc has it" $? "$TMP/missing"
 
 cut -d' ' -f1,2 "$TMP/traced" | uniq -d >"$TMP/twice"
 [ ! -s "$TMP/twice" ]
-verdict "and none is there twice" $? "$TMP/twice"
+verdict "none of them is in the trace twice" $? "$TMP/twice"
 
 # Older kernels do not say it.
 no_kthread=-1
@@ -141,6 +141,6 @@ kill -TERM "$probes"
 wait "$probes"
 verdict "SIGTERM ends sonda-probes well" $? "$TMP/probes.log"
 complains_of_nothing "$TMP/probes.log"
-verdict "which had nothing to complain of" $? "$TMP/probes.log"
+verdict "sonda-probes logs no error" $? "$TMP/probes.log"
 echo "1..$N"
 exit $BAD

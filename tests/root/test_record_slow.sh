@@ -59,12 +59,12 @@ timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 verdict "meanwhile the service records for others" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
 wait_for said 'the output accepts data again'
-verdict "and so is that it goes on" $? "$TMP/log"
+verdict "a file system that goes on is told" $? "$TMP/log"
 kill -INT $recorder
 wait $recorder
 verdict "a recording over it ends well" $? "$TMP/log"
 is_whole "$TMP/mnt/a"
-verdict "and is whole" $? "$TMP/log"
+verdict "a recording over it is a whole trace" $? "$TMP/log"
 
 # ---- one that hangs for good
 
@@ -77,7 +77,7 @@ wait $recorder
 [ $? = 1 ] && said 'its file system took nothing for ten seconds'
 verdict "a file system that hangs for good: given up with the reason, exit code 1" $? "$TMP/log"
 said '^Recorded '
-verdict "and what is kept is told" $? "$TMP/log"
+verdict "a file system that hangs for good: what is kept is told" $? "$TMP/log"
 timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 verdict "the service records on" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
@@ -98,7 +98,7 @@ fsfreeze -u "$TMP/mnt"
 no_sessions() { [ "$("$BIN/sonda" sessions --json | grep -c '"id"')" = 0 ]; }
 wait_for no_sessions
 is_whole "$TMP/mnt/d"
-verdict "and its file is whole" $?
+verdict "sonda is killed while its file hangs: its file is a whole trace" $?
 
 # ---- full
 
@@ -110,7 +110,7 @@ wait $recorder
 [ $? = 1 ] && said 'No space left on device' && said '^Recorded '
 verdict "a disk that others fill: told, exit code 1, with what is kept" $? "$TMP/log"
 is_whole "$TMP/mnt/e"
-verdict "and what is kept is whole" $?
+verdict "a disk that others fill: what is kept is a whole trace" $?
 rm "$TMP/mnt/filler" "$TMP/mnt/e"
 fallocate -l $(($(stat -f -c '%a * %S' "$TMP/mnt") - (6 << 20))) "$TMP/mnt/filler"
 record -t 60s -o "$TMP/mnt/f"

@@ -84,7 +84,7 @@ NO_FLUSH=1 run lossy 'buffer_size_kb: 64 drain_period_ms: 60000' $ping_pong 5000
 verdict "what a small ring loses is counted to the event" $? "$TMP/lossy.out"
 if has_subbufs; then
   NO_FLUSH=1 run lossy64 'buffer_size_kb: 256 subbuf_size_kb: 64 drain_period_ms: 60000' $ping_pong 5000 && exact lossy64
-  verdict "and with sub-buffers of 64 KiB" $? "$TMP/lossy64.out"
+  verdict "what a small ring with sub-buffers of 64 KiB loses is counted to the event" $? "$TMP/lossy64.out"
 fi
 
 # Each gap has its place and its number, also where the page behind it had no room for it: the numbers of a CPU add up to
@@ -96,7 +96,7 @@ placed() { # NAME
 placed lossy
 verdict "what is lost lies between two times on a CPU, with its number" $? "$TMP/lossy.out"
 run gaps 'buffer_size_kb: 64 drain_period_ms: 30' $ping_pong 40000 && placed gaps && [ "$(sum gaps gaps)" -gt 4 ]
-verdict "so does each of several gaps" $? "$TMP/gaps.out"
+verdict "each of several gaps lies between two times on a CPU, with its number" $? "$TMP/gaps.out"
 
 # ---- watermark ----
 

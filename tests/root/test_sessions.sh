@@ -131,9 +131,9 @@ read -r s1 s2 s3 <<<"$sizes"
 [ "$s1" -ge 256 ] && [ "$s1" -lt 1024 ] && [ "$s2" -ge 1024 ] && [ "$s2" -lt 4096 ] && [ "$s3" -ge 4096 ]
 verdict "each has rings of its own size ($sizes)" $?
 [ "$(files_of trace_clock | grep -o '\[[a-z_]*\]' | sort | tr '\n' ' ')" = '[boot] [boot] [mono_raw] ' ]
-verdict "and a clock of its own" $?
+verdict "each has a clock of its own" $?
 grep -H . $TRACEFS/instances/sonda-"$probes"-*/options/overwrite | grep -vq ':0$'
-verdict "and not the fourth tracer's options" $?
+verdict "none has the options of the fourth tracer" $?
 whole_top_level >"$TMP/during"
 differs "top level is the fourth tracer's while they record" before during
 

@@ -43,7 +43,7 @@ unset 'PIDS[-1]'
 is_whole "$TMP/stopped.trace" || grep -q 'the session ended while it was being set up' "$TMP/stopped.log"
 verdict "one that is stopped while it is set up has records, or says why not" $? "$TMP/stopped.log"
 wait_for begins 1
-verdict "and leaves nothing behind" $?
+verdict "one that is stopped while it is set up leaves nothing behind" $?
 
 kill -TERM "${PIDS[-1]}" "$small"
 wait "$small"

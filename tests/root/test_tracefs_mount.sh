@@ -45,7 +45,7 @@ verdict "a recording without a mounted tracefs: all of it" $? "$TMP/log"
 ! sed '/^== kill/q' "$TMP/log" | grep -qE '^[^ =]+ /[^ ]* tracefs|still mounted'
 verdict "nobody else sees the mount, and it ends with the recording" $? "$TMP/log"
 grep -q '^== killed' "$TMP/log" && ! grep -qE 'seen while|after SIGKILL' "$TMP/log"
-verdict "nor after SIGKILL" $? "$TMP/log"
+verdict "no mount stays after SIGKILL" $? "$TMP/log"
 # The next sonda-probes removes what the killed one left.
 "$BIN/sonda" record -t 100ms -o "$TMP/next" sched >"$TMP/log" 2>&1 </dev/null && wait_for no_instances
 verdict "what the killed one left in tracefs goes with the next recording" $? "$TMP/log"

@@ -40,9 +40,9 @@ export PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer PERFETTO_PRODUCER_SOCK_NAME=$TM
 sonda 1 '' doctor rights && says '^fault +rights .*may not create instances'
 verdict "neither: doctor has a fault" $? "$TMP/log"
 sonda 1 '' record -t 1 -o trace sched_switch && says 'may not create instances.*; run: sudo' && [ ! -e trace ]
-verdict "and no kernel events are recorded" $? "$TMP/log"
+verdict "neither: no kernel events are recorded" $? "$TMP/log"
 sonda 0 '' record -t 1 -o trace minimal && says 'sys_stats [1-9]'
-verdict "but what /proc has" $? "$TMP/log"
+verdict "neither: what /proc has is recorded" $? "$TMP/log"
 ebpf=
 if [ -e /sys/kernel/btf/vmlinux ] && ! grep -q 'was built' <("$BIN/sonda" describe runq 2>&1); then ebpf=1; fi
 if [ -n "$ebpf" ]; then
@@ -67,7 +67,7 @@ remedy=$(sed -n 's/^ *run: sudo //p' "$TMP/log")
 [[ $remedy == "setcap cap_dac_override"* ]] && $remedy && sonda 0 '' doctor rights && says '^ok +rights .*has all capabilities'
 verdict "the command of doctor mends it" $? "$TMP/log"
 records ''
-verdict "and kernel events are recorded" $? "$TMP/log"
+verdict "after the command of doctor kernel events are recorded" $? "$TMP/log"
 setcap -r sonda-probes
 
 # ---- a group
@@ -78,9 +78,9 @@ verdict "a service whose socket has a group" $? "$TMP/service.log"
 sonda 1 '' doctor service && says "^fault +service .*$group" && says '^ +run: sudo '
 verdict "another user: doctor names the group" $? "$TMP/log"
 sonda 1 '' record -t 1 -o trace sched_switch && says "permission denied.*$group.*; run: sudo"
-verdict "and so does record" $? "$TMP/log"
+verdict "another user: record names the group" $? "$TMP/log"
 sonda 0 $group doctor service probes rights && ! says '^fault'
 verdict "a member: doctor has no fault" $? "$TMP/log"
 records $group
-verdict "and kernel events are recorded" $? "$TMP/log"
+verdict "a member: kernel events are recorded" $? "$TMP/log"
 exit $BAD

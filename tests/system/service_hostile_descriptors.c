@@ -299,10 +299,10 @@ static bool descriptors_of_a_producer_are_refused_where_none_is_due(void)
 int main(int argc, char **argv)
 {
 	static const struct tap_test tests[] = {
-		{"a socket that lingers is closed where nobody waits",
+		{"the close of a socket that lingers blocks no other peer",
 		 socket_that_lingers_is_closed_aside},
 		{"several at once, and unread ones, too", several_at_once_are_closed_aside},
-		{"descriptors of refused peers are closed where nobody waits",
+		{"the close of descriptors of refused peers blocks no other peer",
 		 descriptors_of_refused_peers_are_closed_aside},
 		{"descriptors of others are closed meanwhile",
 		 others_descriptors_are_closed_meanwhile},

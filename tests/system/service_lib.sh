@@ -49,6 +49,6 @@ service_ends() {
   pid=
   verdict "sondad ends well after all that" $status "$(cat "$tmp/log")"
   ! grep -q "sandbox does not allow" "$tmp/log"
-  verdict "and has tried nothing that its sandbox forbids" $? "$(grep "sandbox does not allow" "$tmp/log")"
+  verdict "sondad has tried nothing that its sandbox forbids" $? "$(grep "sandbox does not allow" "$tmp/log")"
   exit $bad
 }

@@ -105,7 +105,7 @@ with open(sys.argv[2], "wb") as f:
         packet = varint(50 << 3 | 2) + varint(len(z)) + z
         f.write(b"\x0a" + varint(len(packet)) + packet)
 END
-verdict "and compresses its packets" $?
+verdict "a trace with compressed packets is made" $?
 for name in merged_tracks equal_times machines legacy_events; do
   encode "$TMP/$name" <tests/interop/sql_traces/$name.txtpb
   verdict "protoc encodes $name" $?
@@ -261,7 +261,7 @@ done
 [ "$(stat -c %a "$TMP/cut1")" = 600 ]
 verdict "only its owner can read a part" $?
 fails "a file that exists is not replaced" 1 'exists already; replace it with --force' cut --to 1 -o "$TMP/cut1" "$TMP/hand"
-fails "nor a part" 1 'hand-50.000.pftrace exists already' split --every 50ns -o "$TMP/hand-50" "$TMP/hand"
+fails "a part that exists is not replaced" 1 'hand-50.000.pftrace exists already' split --every 50ns -o "$TMP/hand-50" "$TMP/hand"
 "$SONDA" cut --force --from 100ns -o "$TMP/cut1" "$TMP/hand" >"$TMP/out" 2>"$TMP/err"
 verdict "with --force it is" $?
 head -c 3001 "$TRACE" >"$TMP/short"

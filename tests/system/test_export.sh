@@ -110,15 +110,15 @@ works "the default name" --folded sched "$TMP/copy.pftrace"
 [ "$(cat "$TMP/out")" = "$TMP/copy.folded" ] && cmp "$TMP/copy.folded" "$TMP/t.folded"
 verdict "is that of the trace" $?
 fails "an output that exists is not replaced" 1 'exists already; replace it with --force' --folded sched "$TMP/copy.pftrace"
-fails "nor a folder" 1 'exists already' --csv -o "$TMP/t.csv" "$TRACE"
-works "with --force it is" --force --folded sched "$TMP/copy.pftrace"
-works "so is a folder" --force --csv -o "$TMP/t.csv" "$GENERIC"
+fails "a folder that exists is not replaced" 1 'exists already' --csv -o "$TMP/t.csv" "$TRACE"
+works "with --force an output is replaced" --force --folded sched "$TMP/copy.pftrace"
+works "with --force a folder is replaced" --force --csv -o "$TMP/t.csv" "$GENERIC"
 "$SONDA" sql --csv "$GENERIC" "select * from ftrace_event" | cmp - "$TMP/t.csv/ftrace_event.csv"
-verdict "with the new tables" $?
+verdict "with --force a folder has the new tables" $?
 touch "$TMP/t.csv/notes.txt"
-fails "but not one with other files" 1 'other files than' --force --csv -o "$TMP/t.csv" "$TRACE"
+fails "with --force a folder with other files is not replaced" 1 'other files than' --force --csv -o "$TMP/t.csv" "$TRACE"
 [ -e "$TMP/t.csv/notes.txt" ] && "$SONDA" sql --csv "$GENERIC" "select * from ftrace_event" | cmp - "$TMP/t.csv/ftrace_event.csv"
-verdict "which stays as it is" $?
+verdict "a refused export leaves the folder as it is" $?
 fails "a folder is not replaced by a file" 1 'is a folder' --force --json -o "$TMP/t.csv" "$TRACE"
 for form in --json --sqlite --csv; do
   (ulimit -f 4; "$SONDA" export $form -o "$TMP/full" "$TRACE" >"$TMP/out" 2>"$TMP/err")

@@ -67,7 +67,7 @@ if [ "$(id -u)" = 0 ]; then
   chmod 644 "$TMP/config"
   timeout 60 setpriv --reuid 4242 --clear-groups env SONDA_SERVICE_USER=0 "$B/bin/sonda" record -c "$TMP/config" >"$TMP/record.log" 2>&1 &&
     [ "$(stat -c '%a %u' "$TMP/of4242")" = "600 4242" ] && setpriv --reuid 4242 --clear-groups test -r "$TMP/of4242"
-  verdict "so does that of another user" $? "$TMP/record.log"
+  verdict "the file of another user has mode 0600 and belongs to that user" $? "$TMP/record.log"
 fi
 
 # The service of root, which is root no more.
@@ -89,7 +89,7 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
     [ $i -lt 100 ] && wait $!
     verdict "priority_boost is applied" $? "$TMP/record.log"
     [ "$(awk '{ print $19 }' "/proc/${PIDS[0]}/stat")" = "$nice" ]
-    verdict "and ends with the session" $?
+    verdict "priority_boost ends with the session" $?
   fi
   ! grep "sandbox does not allow" "$TMP/service.log"
   verdict "nothing was tried that the sandbox forbids" $?
@@ -197,7 +197,7 @@ if unshare -rm true 2>/dev/null; then
   whole begin 1000 "/proc/${PIDS[0]}/root$TMP/small/trace"
   verdict "the file ends with a whole packet" $? "$TMP/check.log"
   [ "$(stat -c %s "/proc/${PIDS[0]}/root$TMP/small/trace")" -gt 1500000 ]
-  verdict "and holds what the disk could take" $?
+  verdict "the file holds what the disk could take" $?
   leave
 else
   echo "# no mount namespaces here: the full disk is left out"

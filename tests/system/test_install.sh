@@ -67,5 +67,5 @@ for f in examples/*.c; do
   check "$f builds with libsonda.a" builds_static "${f##*/}"
 done
 check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
-check "and nothing is left" test ! -e "$tmp/usr"
+check "uninstall leaves nothing" test ! -e "$tmp/usr"
 exit $bad

@@ -88,7 +88,7 @@ if ! sanitized tsan && ! sanitized asan; then # the plugin would bring a second 
   "$P/dlopen" "$B/lib/libsonda.so.0" 1000 >"$TMP/said" 2>"$TMP/errors"
   verdict "loading the library starts no thread and opens nothing" $? "$TMP/errors"
   "$P/dlopen" "$B/lib/libsonda-service.so.0" 1000 >"$TMP/said" 2>"$TMP/errors"
-  verdict "nor does loading libsonda-service" $? "$TMP/errors"
+  verdict "loading libsonda-service starts no thread and opens nothing" $? "$TMP/errors"
 fi
 
 "$P/sessions" "$TMP/trace" >"$TMP/said" 2>"$TMP/errors" && complete

@@ -46,7 +46,7 @@ verdict() { # NAME STATUS
 differs "$ABI"
 verdict "programs that were built with the first version run with this one" $?
 differs "$SERVICE_ABI" "$SERVICE"
-verdict "and with this libsonda-service" $?
+verdict "programs that were built with the first version run with this libsonda-service" $?
 # What it must find.
 sed 's/sonda_version/sonda_versiom/g' "$ABI" >"$tmp/abi"
 ! differs "$tmp/abi"

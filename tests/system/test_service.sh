@@ -52,7 +52,7 @@ check "arguments are a usage error" refuses 2 'see sondad --help' "$sondad" some
 # What other machines could reach is opened only where the person says from where.
 check "a TCP socket is refused without a list of addresses" refuses 1 "127.0.0.1:0: a remote address needs --allow-remote" \
   env PERFETTO_PRODUCER_SOCK_NAME="$tmp/producer,127.0.0.1:0" "$sondad"
-check "so is a vsock" refuses 1 "vsock://-1:5: a remote address needs --allow-remote" \
+check "a vsock is refused without a list of addresses" refuses 1 "vsock://-1:5: a remote address needs --allow-remote" \
   env PERFETTO_PRODUCER_SOCK_NAME=vsock://-1:5 "$sondad"
 check "what was opened before is gone" test ! -e "$tmp/producer"
 check "a name is no address" refuses 2 "localhost is not an address" "$sondad" --allow-remote localhost
@@ -98,7 +98,7 @@ start PERFETTO_PRODUCER_SOCK_NAME="$tmp/p1,$tmp/p2,@sonda-test-$$" PERFETTO_CONS
 check "a list of producer sockets is opened" eval '[ -S "$tmp/p1" ] && [ -S "$tmp/p2" ]'
 check "each of them takes producers" "$BUILD/tests/system/service_ping" "$tmp/p1" "$tmp/p2" "@sonda-test-$$"
 check "abstract sockets too" env PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" "$BUILD/tests/system/service_ping"
-check "and it ends well" stop TERM
+check "it ends well with abstract sockets" stop TERM
 
 # ---- what it gives up
 
@@ -156,7 +156,7 @@ check "an output folder must be there" refuses 1 "$tmp/none: No such file" "$son
 check "no socket is left" test ! -e "$tmp/producer"
 start "$sondad" --no-sandbox
 check "without the sandbox they are not" test "$(status Seccomp)" = 0
-check "and it stays its user's" test "$(status Uid)" = "$(id -u)"
+check "without the sandbox it keeps its user" test "$(status Uid)" = "$(id -u)"
 stop TERM
 
 # ---- what others have added to the format
@@ -173,15 +173,15 @@ check "descriptors of extensions are in it" has_bytes_of "$tmp/set"
 check "compressed ones too" has_bytes_of "$tmp/set.gz"
 check "a file of something else is refused" refuses 1 'neither a descriptor set' \
   "$sondad" --extension-descriptors "$tmp/cfg"
-check "so is one that is not there" refuses 1 'No such file' "$sondad" --extension-descriptors "$tmp/none"
+check "a file that is not there is refused" refuses 1 'No such file' "$sondad" --extension-descriptors "$tmp/none"
 
 # ---- who may connect
 
 start "$sondad" --set-socket-permissions "$(id -g):0666:$(id -G | awk '{ print $NF }'):0660"
 check "the producers' socket has the group and mode that were asked for" \
   test "$(stat -c '%g %a' "$tmp/producer")" = "$(id -g) 666"
-check "so has the consumers'" test "$(stat -c '%g %a' "$tmp/consumer")" = "$(id -G | awk '{ print $NF }') 660"
-check "and it answers" answers
+check "the consumers' socket has its group and mode" test "$(stat -c '%g %a' "$tmp/consumer")" = "$(id -G | awk '{ print $NF }') 660"
+check "it answers with those groups and modes" answers
 stop TERM
 umask 0
 start
@@ -195,20 +195,20 @@ if [ "$(id -u)" = 0 ]; then
     ! PERFETTO_CONSUMER_SOCK_NAME="@sonda-test-$$-c" timeout 20 setpriv --reuid "$1" --clear-groups \
       "$BUILD/tests/system/service_ping" >/dev/null 2>&1
   }
-  check "and no other user" refuses_user 4242
+  check "no other user connects" refuses_user 4242
   check "not even the one that it has become" refuses_user "$(id -u sonda 2>/dev/null || id -u nobody)"
   check "who is named" grep -q "of uid 4242 is refused" "$tmp/log"
   stop TERM
 fi
 check "three parts are a usage error" refuses 2 PGROUP:PMODE "$sondad" --set-socket-permissions root:0666:root
-check "so is a group that is not there" refuses 2 'group "nobody-has-it" does not exist' \
+check "a group that is not there is a usage error" refuses 2 'group "nobody-has-it" does not exist' \
   "$sondad" --set-socket-permissions root:0666:nobody-has-it:0660
 check "an abstract socket has no permissions" refuses 1 'abstract' \
   env PERFETTO_PRODUCER_SOCK_NAME="@sonda-test-$$" "$sondad" --set-socket-permissions root:0666:root:0660
 if [ "$(id -u)" != 0 ]; then
   check "a group that is not one's own is an error" refuses 1 'group 0' \
     "$sondad" --set-socket-permissions 0:0666:0:0660
-  check "and no socket is left" test ! -e "$tmp/producer"
+  check "after an error no socket is left" test ! -e "$tmp/producer"
 fi
 
 check "a user of data sources of the system must exist" refuses 2 'user "nobody-has-it" does not exist' \
@@ -281,5 +281,5 @@ check "no socket is left by a failed start" test ! -e "$tmp/producer"
 
 background=$("$sondad" --background)
 check "--background prints the process id" test -d "/proc/$background"
-check "and answers at once" answers
+check "--background answers at once" answers
 exit $bad

@@ -39,7 +39,7 @@ check "another mode" lines $'a,b\n1,' 0 <<<$'.mode csv\nselect 1 as a, null as b
 check "the columns of a table" lines $'column    type\n--------  -------\nstart_ts  INTEGER\nend_ts    INTEGER' 0 <<<'.schema trace_bounds'
 check "nothing" lines '' 0 <<<''
 check "a mistake does not end it, but counts" lines $'a\n-\n1' 1 <<<$'selec 1;\nselect 1 as a;'
-check "and is told" grep -q 'sql: near "selec": syntax error' "$TMP/err"
+check "a mistake is told" grep -q 'sql: near "selec": syntax error' "$TMP/err"
 check "an unknown command" lines '' 1 <<<'.tabels'
 check "is told" grep -q 'no command .tabels; .help lists them' "$TMP/err"
 check "no such table" lines '' 1 <<<'.schema nowhere'
@@ -73,7 +73,7 @@ terminal_keys Enter
 terminal_keys C-c
 type 'select 7 as seven;'
 terminal_keys Enter
-check "and the lines before it" terminal_shows '^ *7$'
+check "Ctrl-C clears the lines before it" terminal_shows '^ *7$'
 type 'select * from thread_s'
 terminal_keys Tab
 type 'as s where s.blo'

@@ -161,7 +161,7 @@ terminal 100 24
 terminal_run "TERM=dumb $SONDA top -n 1 -d 0.2 --top 3"
 on_screen "a dumb terminal gets lines" terminal_shows '^lost '
 [ "$(terminal_exit_code)" = 0 ] && ! terminal_is_alternate
-verdict "and no alternate screen" $? <(terminal_screen)
+verdict "NO_COLOR has no alternate screen" $? <(terminal_screen)
 terminal_end
 left_nothing
 verdict "nothing is left in the folder for sockets" $? <(ls -lA "$TMP/run")

@@ -50,7 +50,7 @@ verdict "a CPU goes off" $?
 work 0 between
 sleep 1
 switch 1 1
-verdict "and on again" $?
+verdict "a CPU goes on again" $?
 work 1 after
 end_recording "off and on"
 worked off_and_on before 1
@@ -84,7 +84,7 @@ if [ -e "$TRACEFS/per_cpu/cpu$new" ]; then
   wait_for [ -e "$cpus/cpu$new/online" ]
   verdict "a CPU is plugged in" $? "$TMP/monitor"
   switch "$new" 1
-  verdict "and goes on" $?
+  verdict "a recording goes on after a CPU is plugged in" $?
   work "$new" new_cpu
   end_recording "plugged in"
   worked plugged old_cpu 1

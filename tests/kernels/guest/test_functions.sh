@@ -67,6 +67,6 @@ else
   is_true beside "the rest is recorded" "select count(*) > 0 from ftrace_event where name = 'sys_enter'"
 fi
 settings | diff "$TMP/used" - >"$TMP/diff"
-verdict "and left alone" $? "$TMP/diff"
+verdict "beside somebody at top level: the other tracer is left alone" $? "$TMP/diff"
 echo 0 >$TRACEFS/events/irq/softirq_entry/enable
 exit $BAD

@@ -50,9 +50,9 @@ is_true kprobes "arguments have their names" \
 [ "$(grep -c '^failed option:kprobe_events' "$TMP/out")" = 5 ] && grep -q 'x=^%nope' "$TMP/out"
 verdict "what the kernel refuses: each with its reason and place" $? "$TMP/out"
 grep -q 'did you mean vfs_open? at character .*vfs_opem)' "$TMP/out" && grep -q 'did you mean do_sys_openat2?' "$TMP/out"
-verdict "... and the function that was meant" $? "$TMP/out"
+verdict "what the kernel refuses: the function that was meant is suggested" $? "$TMP/out"
 "$print" "$TMP/bad" | grep -q '^kprobes/good pid'
-verdict "... and the rest is recorded" $? "$TMP/out"
+verdict "what the kernel refuses: the other probes are recorded" $? "$TMP/out"
 dynamic | diff "$TMP/before" - >"$TMP/diff" && ! ours
 verdict "tracefs is as it was found" $? "$TMP/diff"
 

@@ -79,6 +79,6 @@ wait_for grep -q 'vsock://1 is refused' "$TMP/service.log"
 verdict "who is not in the list is refused, and named" $? "$TMP/service.log"
 "$BIN/sonda" status >"$TMP/log" 2>&1
 ! grep -q linux.ftrace "$TMP/log"
-verdict "and is no producer" $? "$TMP/log"
+verdict "a machine that is not in the list has no producer" $? "$TMP/log"
 stop
 exit $BAD
