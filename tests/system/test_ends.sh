@@ -125,6 +125,9 @@ echo other >r.000001.pftrace
 sonda 0 record -c "$TMP/rotate" && says '^Recorded [0-9.]+ s.*: [0-9,]* packets, .* to files from .*r.000001.pftrace on' &&
   says 'end *its time is over' && says 'lost *nothing'
 verdict "record with rotate: the summary of all files that are left" $?
+# A longer session before had more files.
+cp "$(ls "$TMP"/out/r.*.pftrace | tail -n 1)" "$TMP/out/r.000009.pftrace"
+touch -d '1 hour ago' "$TMP/out/r.000009.pftrace"
 touch "$TMP/between"
 sonda 0 record -c "$TMP/rotate" --json
 bytes=$(find . -name 'r.*.pftrace' -newer "$TMP/between" -exec cat {} + | wc -c)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
@@ -279,15 +280,37 @@ static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
 	return found;
 }
 
-/* Returns the first file that belongs to the session of the last one. */
-static size_t first_of_session(const struct row *row)
+/* Returns the file that was written last. Files with higher numbers can be left from an earlier
+ * session. */
+static size_t last_written(const struct row *row)
 {
-	uint64_t last, other;
-	size_t i = row->n - 1;
+	size_t last = row->n - 1;
+	uint64_t newest = 0;
 
-	if (!peek_uuid(row, i, &last))
+	for (size_t i = 0; i < row->n; i++) {
+		_cleanup_(closep) int fd = open_number(row, i);
+		struct stat st;
+		uint64_t ns;
+
+		if (fd < 0 || fstat(fd, &st))
+			continue;
+		ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+		if (ns < newest)
+			continue;
+		newest = ns;
+		last = i;
+	}
+	return last;
+}
+
+/* Returns the first file that belongs to the session of this one. */
+static size_t first_of_session(const struct row *row, size_t i)
+{
+	uint64_t uuid, other;
+
+	if (!peek_uuid(row, i, &uuid))
 		return i;
-	while (i > 0 && peek_uuid(row, i - 1, &other) && other == last)
+	while (i > 0 && peek_uuid(row, i - 1, &other) && other == uuid)
 		i--;
 	return i;
 }
@@ -298,7 +321,7 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 	struct row row = {.path = config->output_path};
 	uint64_t bytes, sum = 0;
 	int error = list_row(&row);
-	size_t first;
+	size_t first, last;
 
 	if (!error && !row.n)
 		error = -ENOENT;
@@ -306,15 +329,16 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 		free(row.numbers);
 		return error;
 	}
-	first = first_of_session(&row);
-	for (size_t i = first; i < row.n && !error; i++) {
+	last = last_written(&row);
+	first = first_of_session(&row, last);
+	for (size_t i = first; i <= last && !error; i++) {
 		_cleanup_(closep) int fd = open_number(&row, i);
 
 		error = fd < 0 ? -errno : trace_readback_scan(fd, scan, &bytes);
 		sum += error ? 0 : bytes;
 	}
 	*ret_bytes = sum;
-	*ret_files = row.n - first;
+	*ret_files = last + 1 - first;
 	free(row.numbers);
 	return error;
 }

@@ -64,8 +64,8 @@ int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 
 /* As trace_readback_scan(), over the files of a session with rotate as one trace; *ret_files is
- * their number. Files of other sessions (by uuid) are skipped. Returns -ENOENT if there are
- * none. */
+ * their number. The session is that of the file that was written last; files of other sessions (by
+ * uuid) are skipped. Returns -ENOENT if there are none. */
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
 			      uint64_t *ret_bytes, size_t *ret_files);
 
