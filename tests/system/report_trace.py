@@ -139,6 +139,19 @@ for at, rc in ((4, 0), (5, 0), (6, 1)):
     event(0, at, 10, "NET_DEV_XMIT", name="eth0", len=1000, rc=rc)
 event(1, 14, 20, "NETIF_RECEIVE_SKB", name="eth0", len=60)
 event(1, 15, 20, "TCP_RETRANSMIT_SKB", sport=80, dport=4000)
+for at, state in ((15.1, 2), (15.2, 1), (15.3, 1)):
+    event(1, at, 20, "INET_SOCK_SET_STATE", protocol=6, newstate=state)
+for at, location, protocol in ((17, 1 << 63, 0x800), (17.1, 7, 0x86dd), (17.2, 1 << 63, 0x800)):
+    event(1, at, 20, "KFREE_SKB", location=location, protocol=protocol)
+
+# Interrupts: two of IRQ 5 on CPU 0 and one on CPU 1; a softirq that does not end.
+for cpu, at, end in ((0, 46, 46.5), (0, 47, 48), (1, 30, 30.2)):
+    event(cpu, at, 10, "IRQ_HANDLER_ENTRY", irq=5, name="disk")
+    event(cpu, end, 10, "IRQ_HANDLER_EXIT", irq=5)
+for at, end in ((31, 31.5), (32, 32.5)):
+    event(1, at, 20, "SOFTIRQ_ENTRY", vec=3)
+    event(1, end, 20, "SOFTIRQ_EXIT", vec=3)
+event(1, 99, 20, "SOFTIRQ_ENTRY", vec=3)
 
 event(0, 22, 30, "MM_VMSCAN_DIRECT_RECLAIM_BEGIN", order=0)
 event(0, 26, 30, "MM_VMSCAN_DIRECT_RECLAIM_END", nr_reclaimed=32)

@@ -94,6 +94,19 @@ rows "mem: OOM kills" '30|hog|app 10' "Processes that the kernel killed for memo
 rows "net: packets by device; refused ones are none" $'eth0|sent|2|2000|1\neth0|received|1|60|0' \
   "Packets, by device" "device way packets size_bytes refused" net
 rows "net: who sent them" '/usr/bin/app|2|2000' "Packets, by the process that sent them" "process packets size_bytes" net
+rows "net: packets in a window, of a process" $'eth0|sent|1|1000|1' \
+  "Packets, by device" "device way packets size_bytes refused" net --from 5ms --to 20ms -p app
+rows "net: changes of sockets" $'TCP|ESTABLISHED|2\nTCP|SYN_SENT|1' "Sockets: changes of their state" "protocol state times" net
+rows "net: drops by where and protocol" $'-9223372036854775808|0x0800|2\n7|0x86dd|1' \
+  "Packets that the kernel dropped" "location protocol packets" net
+
+# ---- interrupts
+rows "irq: by CPU; the longest one and when" $'IRQ (disk)|0|1.5ms|2|1ms|5047ms\nIRQ (disk)|1|0.2ms|1|0.2ms|5030ms' \
+  Interrupts "name cpu total_ns times max_ns max_at_ts" irq
+rows "irq: one that did not end is not counted" 'NET_RX|1|1ms|2|0.5ms' Softirqs "name cpu total_ns times mean_ns" irq
+rows "irq: in a window, by name" $'NET_RX|1\nIRQ (disk)|1' "Interrupts of all CPUs" "name times" irq --by name --from 30ms --to 31.6ms
+rows "irq --by cpu" $'0|2\n1|3' "CPUs in interrupts" "cpu times" irq --by cpu
+
 rows "net: retransmissions" 'retransmit skb|80|4000|1' "TCP: retransmissions and resets" "what sport dport times" net
 
 # ---- counters and slices
@@ -104,7 +117,7 @@ echo 'num_forks,,2,100.0,100.0,150.0,150.0,500.0,' | diff - <(tr -d '\r' <"$TMP/
 verdict "counters: a total has a rate" $? "$TMP/diff"
 rows "slices: total, self time without the slices inside, percentiles" \
   $'outer|1|10ms|5ms|10ms|10ms\ninner|2|5ms|5ms|2ms|3ms' Slices "name times total_ns self_ns p50_ns max_ns" slices -p app --from 31.5ms
-rows "slices that did not end have a table of their own" 'open|1' "Slices that did not end" "name times" slices
+rows "slices that did not end have a table of their own" $'open|1\nNET_RX|1' "Slices that did not end" "name times" slices
 
 # ---- processes and programs
 rows "cpu --by process" $'/usr/bin/app|10|44ms\n/usr/bin/hog|30|40ms\n/usr/bin/server|20|19ms' Processes "process pid run_ns" cpu --by process
@@ -138,7 +151,7 @@ run "the commands repeat -p" 0 "\(sonda report why app $TRACE\)" '^$' -p app "$T
 run "a list that was cut says so" 0 $'\\.\\.\\. and more: --top N$' '^$' cpu --top 1 "$TRACE"
 run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
 run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
-run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record irq$' '^$' irq "$TRACE"
+run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record stacks$' '^$' functions "$TRACE"
 
 # ---- which file
 (cd "$TMP" && cp trace.pf newest && printf '\nno trace\n' >later && mkdir folder)

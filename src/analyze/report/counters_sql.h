@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Parts of statements about counters. */
+/* Parts of statements about counters. They take the tracks first: only the index of counter by track_id finds the values of a
+ * few tracks without a walk over all. */
 
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
@@ -11,7 +12,7 @@
 #define SQL_GROWN(condition)                                                                       \
 	"SELECT t.name, t.upid, max(c.value) - coalesce((SELECT b.value FROM counter b WHERE "     \
 	"b.track_id = t.id AND b.ts < :from ORDER BY b.ts DESC LIMIT 1), 0) AS grown FROM "        \
-	"__intrinsic_track t JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "               \
+	"__intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "               \
 	"'*_counter_track_event' AND " condition " AND c.ts >= :from AND c.ts <= :to GROUP BY "    \
 	"t.id"
 
@@ -19,7 +20,7 @@
 #define SQL_PRESSURE_ROWS(names)                                                                   \
 	"SELECT name, CAST(stalled AS INTEGER) AS stalled_ns, 100.0 * stalled / of AS "            \
 	"share_pct FROM (SELECT t.name, max(c.value) - min(c.value) AS stalled, max(c.ts) - "      \
-	"min(c.ts) AS of FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id WHERE "      \
+	"min(c.ts) AS of FROM __intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE "      \
 	"t.type = 'psi' AND t.name GLOB '" names "' AND c.ts >= :from AND c.ts <= :to GROUP BY "   \
 	"t.id) WHERE of > 0 AND stalled > 0"
 #define SQL_PRESSURE(names)                                                                        \

@@ -16,6 +16,8 @@
 #define PASS_COLUMNS_MAX 10
 #define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
 
+struct request_list;
+
 struct pass_input {
 	const struct store *s;
 	int64_t from, to; /* the window */
@@ -24,6 +26,7 @@ struct pass_input {
 	int64_t machine; /* a row of machine, or MACHINES_ALL */
 	/* The last row of each CPU in sched, of each thread in thread_state. */
 	const uint32_t *last_of_cpu, *last_of_thread;
+	struct request_list **requests; /* *requests is NULL until a pass needs them */
 	/* The arguments. */
 	const char *by; /* "" if left out */
 	int64_t top, width;
@@ -56,7 +59,10 @@ void pass_cells(const struct pass_input *in, struct pass_rows *ret);
 void pass_slices(const struct pass_input *in, struct pass_rows *ret);
 void pass_calls(const struct pass_input *in, struct pass_rows *ret);
 void pass_requests(const struct pass_input *in, struct pass_rows *ret);
+void request_list_free(struct request_list *l);
 void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret);
+void pass_events(const struct pass_input *in, struct pass_rows *ret);
+void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds a row of so many values as the pass has columns. */
@@ -75,6 +81,12 @@ static inline uint32_t pass_length(int64_t ns)
 static inline int64_t pass_id(uint32_t id)
 {
 	return id == NULL_U32 ? NULL_I64 : id;
+}
+
+/* True for the CPUs (ucpu) of the machine that the report is about. */
+static inline bool pass_cpu_counts(const struct pass_input *in, uint32_t ucpu)
+{
+	return in->machine == MACHINES_ALL || ucpu / PASS_CPUS_OF_A_MACHINE == in->machine;
 }
 
 /* One interval as the window cuts it. */

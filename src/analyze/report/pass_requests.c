@@ -152,11 +152,6 @@ static bool end(struct requests *r, const struct block_event *e, int64_t ts, str
 	return issued && is_counted(r->in, ret);
 }
 
-static bool is_of_machine(const struct pass_input *in, uint32_t ucpu)
-{
-	return in->machine == MACHINES_ALL || ucpu / PASS_CPUS_OF_A_MACHINE == in->machine;
-}
-
 /* Finds the next request that is complete. */
 static bool next_request(struct requests *r, struct request *ret)
 {
@@ -171,7 +166,7 @@ static bool next_request(struct requests *r, struct request *ret)
 		if ((kind != PB_FTRACE_EVENT_BLOCK_RQ_INSERT &&
 		     kind != PB_FTRACE_EVENT_BLOCK_RQ_ISSUE &&
 		     kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE) ||
-		    !is_of_machine(r->in, table_u32(t, FTRACE_CPU, row)))
+		    !pass_cpu_counts(r->in, table_u32(t, FTRACE_CPU, row)))
 			continue;
 		ts = table_next_ts(t, FTRACE_TS, row, &r->at);
 		e = read_event(r->in->s, row);
@@ -196,31 +191,63 @@ static void requests_deinit(struct requests *r)
 
 /* ---- the passes ---- */
 
-enum request_key { BY_DEVICE, BY_LENGTH, BY_WHO };
+/* All requests that count. */
+struct request_list {
+	struct request *list; /* owned */
+	size_t n, cap;
+};
 
-/* flagged: the time in the queue; other: bytes. Returns false without memory. */
-static bool add_requests(const struct pass_input *in, enum request_key by,
-			 const struct pass_who *who, struct groups *g)
+void request_list_free(struct request_list *l)
 {
+	if (l)
+		free(l->list);
+	free(l);
+}
+
+/* Returns the requests, which the passes share, or NULL without memory. */
+static const struct request_list *list_requests(const struct pass_input *in)
+{
+	struct request_list *l = *in->requests;
 	struct requests r = {.in = in};
 	struct request q;
-	bool good;
 
-	while (next_request(&r, &q)) {
-		uint64_t key = by == BY_DEVICE	 ? (uint64_t)q.dev * OPS + q.op
-			       : by == BY_LENGTH ? pass_length(q.dur)
-						 : (uint64_t)who->of[q.utid] * OPS + q.op;
-		struct group *group =
-			groups_add(g, &(struct group_sample){.key = key, .ns = q.dur, .ts = q.ts});
+	if (l)
+		return l;
+	l = calloc(1, sizeof(*l));
+	while (l && next_request(&r, &q)) {
+		if (array_reserve(&l->list, &l->cap, l->n + 1, sizeof(q)))
+			r.failed = true;
+		else
+			l->list[l->n++] = q;
+	}
+	requests_deinit(&r);
+	if (r.failed) {
+		request_list_free(l);
+		l = NULL;
+	}
+	*in->requests = l;
+	return l;
+}
+
+enum request_key { BY_DEVICE, BY_LENGTH, BY_WHO };
+
+/* flagged: the time in the queue; other: bytes. */
+static void add_requests(const struct request_list *l, enum request_key by,
+			 const struct pass_who *who, struct groups *g)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct request *q = &l->list[i];
+		uint64_t key = by == BY_DEVICE	 ? (uint64_t)q->dev * OPS + q->op
+			       : by == BY_LENGTH ? pass_length(q->dur)
+						 : (uint64_t)who->of[q->utid] * OPS + q->op;
+		struct group *group = groups_add(
+			g, &(struct group_sample){.key = key, .ns = q->dur, .ts = q->ts});
 
 		if (group && !g->placing) {
-			group->flagged += (uint64_t)q.queued;
-			group->other += (uint64_t)q.bytes;
+			group->flagged += (uint64_t)q->queued;
+			group->other += (uint64_t)q->bytes;
 		}
 	}
-	good = !r.failed && !g->failed;
-	requests_deinit(&r);
-	return good;
 }
 
 void pass_requests(const struct pass_input *in, struct pass_rows *ret)
@@ -229,11 +256,14 @@ void pass_requests(const struct pass_input *in, struct pass_rows *ret)
 			      : !strcmp(in->by, "length") ? BY_LENGTH
 							  : BY_WHO;
 	struct groups g = {.n = 0};
+	const struct request_list *l = list_requests(in);
 	struct pass_who who;
-	bool good = pass_who_init(&who, in);
+	bool good = pass_who_init(&who, in) && l;
 
-	good = good && add_requests(in, by, &who, &g) && groups_place(&g) &&
-	       add_requests(in, by, &who, &g);
+	if (good)
+		add_requests(l, by, &who, &g);
+	if (good && groups_place(&g))
+		add_requests(l, by, &who, &g);
 	for (size_t i = 0; i < g.n && good; i++) {
 		const struct group *e = &g.list[i];
 		int64_t key = by == BY_LENGTH	? (int64_t)e->key
@@ -260,25 +290,18 @@ static int by_row(const void *a, const void *b)
 void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret)
 {
 	struct largest l = {.most = (size_t)in->top};
-	struct requests r = {.in = in};
-	struct request q;
-	uint32_t n = 0;
-	size_t at = 0;
+	const struct request_list *all = list_requests(in);
 
-	while (next_request(&r, &q))
-		largest_add(&l, q.dur, n++, 0);
-	requests_deinit(&r);
-	ret->failed |= r.failed || l.failed;
+	for (size_t i = 0; all && i < all->n; i++)
+		largest_add(&l, all->list[i].dur, (uint32_t)i, 0);
 	if (l.n)
 		qsort(l.items, l.n, sizeof(*l.items), by_row);
-	r = (struct requests){.in = in};
-	for (n = 0; at < l.n && next_request(&r, &q); n++) {
-		if (l.items[at].row != n)
-			continue;
-		PASS_ROW(ret, q.dev, q.op, q.bytes, q.sector, q.utid, q.queued, q.ts, q.dur);
-		at++;
+	for (size_t i = 0; i < l.n; i++) {
+		const struct request *q = &all->list[l.items[i].row];
+
+		PASS_ROW(ret, q->dev, q->op, q->bytes, q->sector, q->utid, q->queued, q->ts,
+			 q->dur);
 	}
-	ret->failed |= r.failed;
-	requests_deinit(&r);
+	ret->failed |= !all || l.failed;
 	free(l.items);
 }

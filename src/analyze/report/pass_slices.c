@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slices_by, interrupt_wakes: what rows of slice say. */
+/* slices_by, interrupt_wakes, interrupts: what rows of slice say. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
@@ -259,6 +259,55 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < g.n; i++)
 		PASS_ROW(ret, pass_id((uint32_t)(g.list[i].key >> 32)),
 			 (int64_t)(uint32_t)g.list[i].key, (int64_t)g.list[i].n);
+	ret->failed |= tracks.failed || g.failed;
+	groups_deinit(&g);
+	free(tracks.list);
+	free(tracks.of);
+}
+
+/* ---- interrupts ---- */
+
+static int by_track(const void *a, const void *b)
+{
+	uint32_t x = (uint32_t)((const struct group *)a)->key,
+		 y = (uint32_t)((const struct group *)b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+void pass_interrupts(const struct pass_input *in, struct pass_rows *ret)
+{
+	const struct table *t = &in->s->tables[TABLE_SLICE];
+	struct irq_tracks tracks = {.n = 0};
+	struct groups g = {.n = 0};
+	size_t at = 0;
+
+	find_irq_tracks(in->s, &tracks);
+	for (uint32_t row = 0; tracks.n && !tracks.failed && row < t->rows; row++) {
+		uint32_t track = table_u32(t, SLICE_TRACK, row);
+		const struct group *known;
+		struct group_sample sample;
+
+		if (tracks.of[track] == NULL_U32)
+			continue;
+		sample = (struct group_sample){
+			.key = (uint64_t)table_u32(t, SLICE_NAME, row) << 32 | track,
+			.ns = table_dur(t, SLICE_DUR, row),
+			.ts = table_next_ts(t, SLICE_TS, row, &at)};
+		if (sample.ns < 0 || sample.ts < in->from || sample.ts >= in->to)
+			continue;
+		/* Of equals the first one is shown. */
+		known = groups_find(&g, sample.key);
+		if (known && known->longest == sample.ns)
+			sample.ts = known->longest_ts;
+		groups_add(&g, &sample);
+	}
+	if (g.n)
+		qsort(g.list, g.n, sizeof(*g.list), by_track);
+	for (size_t i = 0; i < g.n; i++)
+		PASS_ROW(ret, (int64_t)(uint32_t)g.list[i].key,
+			 pass_id((uint32_t)(g.list[i].key >> 32)), (int64_t)g.list[i].n,
+			 (int64_t)g.list[i].total, g.list[i].longest, g.list[i].longest_ts);
 	ret->failed |= tracks.failed || g.failed;
 	groups_deinit(&g);
 	free(tracks.list);

@@ -28,6 +28,8 @@ static const struct pass passes[] = {
 	 pass_slices},
 	{"calls_by", "who, n, total, worst, errors", pass_calls},
 	{"longest_calls", "id INT, result", pass_longest_calls},
+	{"events_by", "first, utid, n, total, first_ts, last_ts", pass_events},
+	{"interrupts", "track_id INT, name TEXT, n, total, worst, worst_ts", pass_interrupts},
 	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
 	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
 	 pass_longest_requests},
@@ -44,6 +46,7 @@ struct context {
 	unsigned changes; /* of the scope, when chosen was read */
 	bool some;
 	uint32_t *last_of_cpu, *last_of_thread; /* owned */
+	struct request_list *requests; /* owned */
 };
 
 #define ARGUMENTS 3 /* by, top, width: hidden columns behind those of the pass */
@@ -176,6 +179,8 @@ static int prepare(struct context *ctx)
 	free(ctx->chosen);
 	free(ctx->last_of_cpu);
 	free(ctx->last_of_thread);
+	request_list_free(ctx->requests);
+	ctx->requests = NULL;
 	ctx->changes = ctx->scope->changes;
 	ctx->chosen = calloc((size_t)n + 1, sizeof(*ctx->chosen));
 	ctx->last_of_cpu = pass_last_rows(&ctx->s->tables[TABLE_SCHED], SCHED_CPU);
@@ -231,6 +236,7 @@ static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 		in.some = t->ctx->some;
 		in.last_of_cpu = t->ctx->last_of_cpu;
 		in.last_of_thread = t->ctx->last_of_thread;
+		in.requests = &t->ctx->requests;
 		t->pass->run(&in, &last->rows);
 		if (last->rows.failed)
 			return SQLITE_NOMEM;
@@ -325,6 +331,7 @@ static void free_context(void *p)
 	free(ctx->chosen);
 	free(ctx->last_of_cpu);
 	free(ctx->last_of_thread);
+	request_list_free(ctx->requests);
 	free(ctx);
 }
 

@@ -44,6 +44,12 @@
  *		NULL if no result is known; by name: the name of the slice, by thread, by process
  *	longest_calls(by, top)(id, result)
  *		the longest of these: rows of slice, and what they returned
+ *	events_by(by)(first, utid, n, total, first_ts, last_ts)
+ *		kernel events within the window, a row for equal values of some arguments, which are those of the row
+ *		first of ftrace_event; by packets: of the chosen threads, by device, result and thread; by drops, tcp,
+ *		sockets or polls (see pass_events.c): utid is NULL. total: the bytes of packets
+ *	interrupts(track_id, name, n, total, worst, worst_ts)
+ *		slices of interrupts, softirqs and timers that began within the window and have an end
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
  *		requests to block devices that the chosen threads, or unknown ones, issued within the window; by
  *		device and operation (see io_sql.h), by thread or process and operation, or by length (as waits_by)

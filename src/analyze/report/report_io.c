@@ -46,7 +46,7 @@ static const struct report_section sections[] =
 	 .sql = "WITH d AS (SELECT substr(t.name, 11, instr(t.name, '].') - 11) AS disk, "
 		SQL_DISKSTAT("read_amount") " AS r, " SQL_DISKSTAT("write_amount") " AS w, "
 		SQL_DISKSTAT("discard_amount") " AS d, " SQL_DISKSTAT("flush_amount") " AS f "
-		"FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id WHERE t.type = "
+		"FROM __intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE t.type = "
 		"'diskstat' AND c.ts >= :from AND c.ts <= :to GROUP BY 1) SELECT disk, CAST(r * "
 		"1048576 AS INTEGER) AS read_bytes, CAST(w * 1048576 AS INTEGER) AS "
 		"written_bytes, CAST(d * 1048576 AS INTEGER) AS discarded_bytes, CAST(f AS "

@@ -32,8 +32,8 @@ static const struct report_section sections[] = {
 	 .title = "Memory of the machine",
 	 .more = "counters",
 	 .sql = "WITH m AS (SELECT t.name, c.ts, c.value, first_value(c.value) OVER w AS first, "
-		"last_value(c.value) OVER w AS last FROM counter c JOIN __intrinsic_track t ON "
-		"t.id = c.track_id WHERE t.type = 'meminfo' AND c.ts >= :from AND c.ts <= :to "
+		"last_value(c.value) OVER w AS last FROM __intrinsic_track t CROSS JOIN counter c ON "
+		"c.track_id = t.id WHERE t.type = 'meminfo' AND c.ts >= :from AND c.ts <= :to "
 		"WINDOW w AS (PARTITION BY c.track_id ORDER BY c.ts ROWS BETWEEN UNBOUNDED "
 		"PRECEDING AND UNBOUNDED FOLLOWING)), g AS (SELECT name, min(value) AS low, "
 		"max(value) AS high, first, last FROM m GROUP BY name) SELECT name AS memory, "
@@ -46,8 +46,8 @@ static const struct report_section sections[] = {
 	 .sql = "WITH p AS (SELECT t.upid, " SQL_LARGEST("mem.rss") " AS rss, "
 		SQL_LARGEST("mem.rss.anon") " AS anon, " SQL_LARGEST("mem.rss.file") " AS file, "
 		SQL_LARGEST("mem.rss.shmem") " AS shmem, " SQL_LARGEST("mem.swap") " AS swap, "
-		"max(iif(t.name = 'mem.rss.watermark', c.value, NULL)) AS peak FROM counter c "
-		"JOIN __intrinsic_track t ON t.id = c.track_id WHERE t.type = 'process_memory' "
+		"max(iif(t.name = 'mem.rss.watermark', c.value, NULL)) AS peak FROM "
+		"__intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE t.type = 'process_memory' "
 		"AND c.ts >= :from AND c.ts <= :to AND t.upid IN (SELECT upid FROM thread WHERE "
 		"utid IN chosen) GROUP BY t.upid) SELECT coalesce(process.name, '') AS process, "
 		"pid, coalesce(rss, coalesce(anon, 0) + coalesce(file, 0) + coalesce(shmem, 0)) "
@@ -80,8 +80,8 @@ static const struct report_section sections[] = {
 	{.by = "reclaim",
 	 .title = "Work of the memory management",
 	 .more = "counters",
-	 .sql = "WITH v AS (SELECT t.name, max(c.value) - min(c.value) AS n FROM counter c JOIN "
-		"__intrinsic_track t ON t.id = c.track_id WHERE t.type = 'vmstat' AND (t.name "
+	 .sql = "WITH v AS (SELECT t.name, max(c.value) - min(c.value) AS n FROM __intrinsic_track t "
+		"CROSS JOIN counter c ON c.track_id = t.id WHERE t.type = 'vmstat' AND (t.name "
 		"GLOB 'pgfault' OR t.name GLOB 'pgmajfault' OR t.name GLOB 'pgscan*' OR t.name "
 		"GLOB 'pgsteal*' OR t.name GLOB 'allocstall*' OR t.name GLOB 'compact_*' OR "
 		"t.name GLOB 'pswp*' OR t.name GLOB 'oom_kill' OR t.name GLOB "

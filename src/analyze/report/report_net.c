@@ -8,17 +8,19 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
-/* packets(way, device, len, good, utid): those that were given to a device, and those that
+/* Groups of kernel events, and the event f that has the arguments of each. */
+#define SQL_EVENTS(subject) "events_by('" subject "') e CROSS JOIN ftrace_event f ON f.id = e.first"
+#define SQL_ARG(name) "extract_arg(f.arg_set_id, '" name "')"
+
+/* packets(way, device, n, len, good, utid): those that were given to a device, and those that
  * came from one. */
 #define SQL_PACKETS                                                                                \
-	"packets AS (SELECT iif(name = 'net_dev_xmit', 'sent', 'received') AS way, "               \
-	"extract_arg(arg_set_id, 'name') AS device, extract_arg(arg_set_id, 'len') AS len, "       \
-	"name != 'net_dev_xmit' OR extract_arg(arg_set_id, 'rc') = 0 AS good, utid FROM "          \
-	"ftrace_event WHERE name IN ('net_dev_xmit', 'netif_receive_skb') AND ts >= :from AND "    \
-	"ts <= :to AND (utid IN chosen OR NOT (SELECT some FROM asked)))"
+	"packets AS (SELECT iif(f.name = 'net_dev_xmit', 'sent', 'received') AS way, "             \
+	SQL_ARG("name") " AS device, e.n, e.total AS len, f.name != 'net_dev_xmit' OR "            \
+	SQL_ARG("rc") " = 0 AS good, e.utid FROM " SQL_EVENTS("packets") ")"
 
 #define SQL_TRAFFIC                                                                                \
-	"sum(good) AS packets, sum(iif(good, len, 0)) AS bytes, sum(NOT good) AS refused"
+	"sum(good * n) AS packets, sum(iif(good, len, 0)) AS bytes, sum((NOT good) * n) AS refused"
 
 #define SQL_TRAFFIC_COLUMNS                                                                        \
 	"packets, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS INTEGER) AS "           \
@@ -47,38 +49,34 @@ static const struct report_section sections[] = {
 		"DESC LIMIT :top + :more"},
 	{.by = "drop",
 	 .title = "Packets that the kernel dropped",
-	 .sql = "SELECT extract_arg(arg_set_id, 'location') AS location, printf('0x%04x', "
-		"extract_arg(arg_set_id, 'protocol')) AS protocol, count(*) AS packets FROM "
-		"ftrace_event WHERE name = 'kfree_skb' AND ts >= :from AND ts <= :to GROUP BY 1, 2 "
-		"ORDER BY 3 DESC LIMIT :top + :more"},
+	 .sql = "SELECT " SQL_ARG("location") " AS location, printf('0x%04x', "
+		SQL_ARG("protocol") ") AS protocol, sum(e.n) AS packets FROM " SQL_EVENTS("drops")
+		" GROUP BY 1, 2 ORDER BY 3 DESC LIMIT :top + :more"},
 	{.by = "tcp",
 	 .title = "TCP: retransmissions and resets",
-	 .sql = "SELECT replace(substr(name, 5), '_', ' ') AS what, extract_arg(arg_set_id, "
-		"'sport') AS sport, extract_arg(arg_set_id, 'dport') AS dport, count(*) AS "
-		"times, min(ts) AS first_ts, max(ts) AS last_ts FROM ftrace_event WHERE name IN "
-		"('tcp_retransmit_skb', 'tcp_send_reset', 'tcp_receive_reset') AND ts >= :from "
-		"AND ts <= :to GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT :top + :more"},
+	 .sql = "SELECT replace(substr(f.name, 5), '_', ' ') AS what, " SQL_ARG("sport") " AS "
+		"sport, " SQL_ARG("dport") " AS dport, sum(e.n) AS times, min(e.first_ts) AS "
+		"first_ts, max(e.last_ts) AS last_ts FROM " SQL_EVENTS("tcp") " GROUP BY 1, 2, 3 "
+		"ORDER BY 4 DESC LIMIT :top + :more"},
 	{.by = "tcp",
 	 .title = "Sockets: changes of their state",
-	 .sql = "WITH s AS (SELECT extract_arg(arg_set_id, 'protocol') AS protocol, "
-		"extract_arg(arg_set_id, 'newstate') AS state FROM ftrace_event WHERE name = "
-		"'inet_sock_set_state' AND ts >= :from AND ts <= :to) SELECT CASE protocol WHEN "
+	 .sql = "WITH s AS (SELECT " SQL_ARG("protocol") " AS protocol, " SQL_ARG("newstate")
+		" AS state, e.n FROM " SQL_EVENTS("sockets") ") SELECT CASE protocol WHEN "
 		"6 THEN 'TCP' WHEN 132 THEN 'SCTP' WHEN 262 THEN 'MPTCP' ELSE protocol END AS "
 		"protocol, CASE state WHEN 1 THEN 'ESTABLISHED' WHEN 2 THEN 'SYN_SENT' WHEN 3 "
 		"THEN 'SYN_RECV' WHEN 4 THEN 'FIN_WAIT1' WHEN 5 THEN 'FIN_WAIT2' WHEN 6 THEN "
 		"'TIME_WAIT' WHEN 7 THEN 'CLOSE' WHEN 8 THEN 'CLOSE_WAIT' WHEN 9 THEN 'LAST_ACK' "
 		"WHEN 10 THEN 'LISTEN' WHEN 11 THEN 'CLOSING' WHEN 12 THEN 'NEW_SYN_RECV' ELSE "
-		"state END AS state, count(*) AS times FROM s GROUP BY protocol, state ORDER BY "
+		"state END AS state, sum(n) AS times FROM s GROUP BY protocol, state ORDER BY "
 		"times DESC LIMIT :top + :more"},
 	{.by = "napi",
 	 .title = "Polls of devices (NAPI)",
 	 .more = "irq",
-	 .sql = "WITH n AS (SELECT extract_arg(arg_set_id, 'dev_name') AS device, "
-		"extract_arg(arg_set_id, 'work') AS work, extract_arg(arg_set_id, 'budget') AS "
-		"budget FROM ftrace_event WHERE name = 'napi_poll' AND ts >= :from AND ts <= "
-		":to) SELECT device, count(*) AS polls, sum(work) AS packets, max(work) AS "
-		"max_packets, sum(work >= budget) AS exhausted FROM n GROUP BY device ORDER BY 3 "
-		"DESC LIMIT :top + :more"},
+	 .sql = "WITH p AS (SELECT " SQL_ARG("dev_name") " AS device, " SQL_ARG("work") " AS "
+		"work, " SQL_ARG("budget") " AS budget, e.n FROM " SQL_EVENTS("polls") ") SELECT "
+		"device, sum(n) AS polls, sum(work * n) AS packets, max(work) AS max_packets, "
+		"sum((work >= budget) * n) AS exhausted FROM p GROUP BY device ORDER BY 3 DESC "
+		"LIMIT :top + :more"},
 	{.by = "interface",
 	 .title = "Interfaces, by the kernel's counters",
 	 .more = "counters",

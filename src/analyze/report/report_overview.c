@@ -64,10 +64,10 @@ static const struct report_section sections[] = {
 		"3)"},
 	{.title = "Interrupts",
 	 .more = "irq",
-	 .sql = "SELECT s.name, sum(s.dur) AS total_ns, count(*) AS times, max(s.dur) AS max_ns "
-		"FROM slice s JOIN cpu_track t ON t.id = s.track_id WHERE t.type IN ('cpu_irq', "
-		"'cpu_softirq') AND s.dur >= 0 AND s.ts >= :from AND s.ts < :to GROUP BY s.name "
-		"ORDER BY total_ns DESC LIMIT min(:top, 3)"},
+	 .sql = "SELECT i.name, sum(i.total) AS total_ns, sum(i.n) AS times, max(i.worst) AS "
+		"max_ns FROM interrupts i JOIN cpu_track t ON t.id = i.track_id WHERE t.type IN "
+		"('cpu_irq', 'cpu_softirq') GROUP BY i.name ORDER BY total_ns DESC LIMIT "
+		"min(:top, 3)"},
 	{.title = "Pressure",
 	 .note = "time in which threads waited for CPUs, I/O or memory",
 	 .more = "mem",

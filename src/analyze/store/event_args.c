@@ -189,6 +189,27 @@ static const struct event_field *field_of(const struct event_row *e, uint32_t nu
 	return NULL;
 }
 
+bool event_args_field(uint32_t number, const char *name, uint32_t *ret_number, bool *ret_is_text)
+{
+	const struct event_row *e = number < ARRAY_SIZE(events) ? &events[number] : NULL;
+
+	if (number == PB_FTRACE_EVENT_SCHED_SWITCH)
+		return false;
+	*ret_number = 0;
+	*ret_is_text = false;
+	for (unsigned i = 0; e && i < e->n; i++) {
+		const struct event_field *f = &fields[e->first + i];
+
+		if (strcmp(f->name, name) != 0)
+			continue;
+		if (f->type == 'r' || f->type == 'f')
+			return false;
+		*ret_number = f->number;
+		*ret_is_text = f->type == 's';
+	}
+	return true;
+}
+
 static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg_list *l)
 {
 	struct pb_field f;

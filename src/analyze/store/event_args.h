@@ -20,6 +20,10 @@ int64_t event_args_set(const struct store *s, uint32_t row);
 /* Returns the message of a row whose arguments are in the trace, else an empty one. */
 struct pb_dec event_args_message(const struct store *s, uint32_t row);
 
+/* Sets the number in messages of an argument of an event that this version knows: 0 if the event has none of that name.
+ * Returns false if the argument cannot be read from the message by its number. */
+bool event_args_field(uint32_t number, const char *name, uint32_t *ret_number, bool *ret_is_text);
+
 /* As arg_sets_list(), for a set of a kernel event. */
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
