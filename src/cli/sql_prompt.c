@@ -451,9 +451,10 @@ static void read_terminal(struct sql_prompt *p)
 		const char *line;
 		int n;
 
-		interrupted = 0;
+		/* Ctrl-C may also have come since the last line was read. */
 		line = el_gets(p->el, &n);
 		if (interrupted) {
+			interrupted = 0;
 			puts("^C");
 			el_reset(p->el);
 			clear(p);
