@@ -154,6 +154,15 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && ! grep -q "no sandbox"
 fi
 check "an output folder must be there" refuses 1 "$tmp/none: No such file" "$sondad" --output-dir "$tmp/none"
 check "no socket is left" test ! -e "$tmp/producer"
+# The only user that such a namespace has is root.
+if [ "$(id -u)" = 0 ] && unshare --user --map-root-user true 2>/dev/null && ! grep -q "no sandbox" "$tmp/log"; then
+  start unshare --user --map-root-user "$sondad"
+  check "root without another user stays root, and says so" eval \
+    '[ "$(status Uid)" = 0 ] && grep -q "it stays root, without capabilities" "$tmp/log"'
+  check "root that stays root has no capability" has_no_capability
+  check "root that stays root has the system call filter" test "$(status Seccomp)" = 2
+  stop TERM
+fi
 start "$sondad" --no-sandbox
 check "without the sandbox they are not" test "$(status Seccomp)" = 0
 check "without the sandbox it keeps its user" test "$(status Uid)" = "$(id -u)"
@@ -201,6 +210,8 @@ if [ "$(id -u)" = 0 ]; then
   stop TERM
 fi
 check "three parts are a usage error" refuses 2 PGROUP:PMODE "$sondad" --set-socket-permissions root:0666:root
+check "a mode that has no four octal digits is a usage error" refuses 2 '"0888" is not a mode: use four octal digits' \
+  "$sondad" --set-socket-permissions root:0888:root:0660
 check "a group that is not there is a usage error" refuses 2 'group "nobody-has-it" does not exist' \
   "$sondad" --set-socket-permissions root:0666:nobody-has-it:0660
 check "an abstract socket has no permissions" refuses 1 'abstract' \
