@@ -14,7 +14,8 @@
 #
 #     # tracefs: alone     no other test uses tracefs meanwhile (root/ and interop/, unless they say something else)
 #     # tracefs: top       it uses tracefs' top level, as Perfetto's traced_probes does: no other "top" runs meanwhile
-#     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it
+#     # tracefs: shared    it uses instances of its own: "shared" ones and one "top" may run beside it; it takes the lock of
+#                          "top" for the parts that use the top level (hold_top_level of tests/interop/lib.sh)
 #     # tracefs: none      it does not use tracefs (all other folders)
 #     # check: long        only in make check-long
 #

@@ -53,6 +53,11 @@ need_tracefs() {
   fi
 }
 
+# For the part of a "shared" test that uses the top level of tracefs: "top" tests of tests/run.sh wait meanwhile.
+hold_top_level() { exec {TOP_LEVEL}</sys/kernel/tracing/events && flock $TOP_LEVEL; }
+# Also where programs that were started meanwhile still have the descriptor.
+leave_top_level() { flock -u $TOP_LEVEL && exec {TOP_LEVEL}<&-; }
+
 use_sockets() { # FOLDER
   export PERFETTO_PRODUCER_SOCK_NAME=$1/producer PERFETTO_CONSUMER_SOCK_NAME=$1/consumer
 }

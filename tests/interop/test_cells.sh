@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: shared
 #
 # The 8 cells of {our, Perfetto's} probes x service x consumer. Each records 3 s of real scheduling and process names
 # while a process of named threads runs; a cell with our probes runs beside one with Perfetto's. trace_processor must load
@@ -106,6 +106,7 @@ config_of() { # TRACE
 
 for service in perfetto sonda; do
   for consumer in perfetto sonda; do
+    hold_top_level
     begin_cell perfetto $service $consumer
     theirs=$recorder
     begin_cell sonda $service $consumer
@@ -115,6 +116,7 @@ for service in perfetto sonda; do
     wait "$ours"
     ours=$?
     stop_all
+    leave_top_level
     check_cell $theirs perfetto $service $consumer
     check_cell $ours sonda $service $consumer
   done

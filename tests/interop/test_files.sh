@@ -55,28 +55,31 @@ good_trace() { # TRACE
   [ "$errors" = '[]' ] && [ "${switches:-0}" -gt 100 ]
 }
 
-load() { while :; do sleep 0.002; done; }
-# Two processes that wake each other for each byte.
-much_load() {
-  while :; do echo; done 2>/dev/null | while read -r _; do :; done
-}
+ping_pong=${BUILD:-build}/tests/root/ping_pong
+[ -x "$ping_pong" ] || { echo "$ping_pong is not built" >&2; exit 77; }
 
 use_sockets "$TMP"
 OUTPUT_DIR=$TMP
 start_service sonda "$TMP" && start_probes perfetto "$TMP" || exit 1
-load &
+"$ping_pong" 1000000000 500 &
 PIDS+=($!)
 
-timeout 20 bash -c "$(declare -f much_load); much_load" &
-busy=$!
 config passed "duration_ms: 1000"
 config by-service "duration_ms: 1000 output_path: \"$TMP/by-service\""
 config limited "duration_ms: 30000 max_file_size_bytes: 1000000 output_path: \"$TMP/limited\""
 config deflated "duration_ms: 1000 compression_type: COMPRESSION_TYPE_DEFLATE"
+"$ping_pong" 1000000000 &
+busy=$!
+begin limited to_path "$TMP/limited.cfg"
+ended limited
+limited=$?
+{ kill $busy; wait $busy; } 2>/dev/null
+size=$(stat -c %s "$TMP/limited")
+[ $limited = 0 ] && [ "$size" -le 1000000 ] && [ "$size" -gt 500000 ] && good_trace "$TMP/limited"
+verdict "max_file_size_bytes ends it with a file that loads" $? "$TMP/detail"
 begin ours record sonda "$TMP/passed.cfg" "$TMP/ours" /dev/stdout
 begin passed record perfetto "$TMP/passed.cfg" "$TMP/passed" /dev/stdout
 begin by-service to_path "$TMP/by-service.cfg"
-begin limited to_path "$TMP/limited.cfg"
 begin deflated record perfetto "$TMP/deflated.cfg" "$TMP/deflated" /dev/stdout
 ended passed
 verdict "perfetto with write_into_file: ends well" $? "$TMP/passed.log"
@@ -92,9 +95,6 @@ good_trace "$TMP/by-service"
 verdict "perfetto with output_path: the trace loads" $? "$TMP/detail"
 ! to_path "$TMP/by-service.cfg" >"$TMP/log" 2>&1 && grep -qi 'exist' "$TMP/log"
 verdict "perfetto with output_path: a file that is there is refused" $? "$TMP/log"
-ended limited && [ "$(stat -c %s "$TMP/limited")" -le 1000000 ] && good_trace "$TMP/limited"
-verdict "max_file_size_bytes ends it with a file that loads" $? "$TMP/detail"
-{ kill $busy; wait $busy; } 2>/dev/null
 ended deflated && good_trace "$TMP/deflated"
 verdict "deflate into a file: the trace loads" $? "$TMP/detail"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: shared
 #
 # Trace filters: the same producer and the same config under Perfetto's service and under sondad, with Perfetto's command
 # line as the consumer. What is left of the packets must be the same, field by field, on every way out of sondad.
@@ -119,7 +119,7 @@ stop_all
 
 "$TOOLS/filter_schema" -TracePacket.system_info -Process.cmdline <"$TMP/schema" >"$TMP/code"
 cat >"$TMP/live.cfg" <<CONFIG
-buffers { size_kb: 16384 }
+buffers { size_kb: 1024 } # the newest events: a busy machine has many
 data_sources { config { name: "linux.ftrace" ftrace_config {
   ftrace_events: "sched/sched_switch" ftrace_events: "ftrace/print" } } }
 duration_ms: 800
@@ -133,10 +133,11 @@ mark() { # until it is stopped
   done
 }
 # The fields that any event has, as paths.
-shape() { # TRACE
-  decode "$1" | awk '{ n = match($0, /[^ ]/) / 2; sub(":$", "", $1); p[n] = p[n - 1] "/" $1 } / [{]$|: / { print p[n] }' |
+shape() { # TEXT
+  awk '/[{]$|: / { n = match($0, /[^ ]/); name = $1; sub(":$", "", name); p[n] = p[n - 2] "/" name; print p[n] }' "$1" |
     grep '/ftrace_events/event/' | sort -u
 }
+hold_top_level # all recordings of markers get these
 mark &
 PIDS+=($!)
 for service in perfetto sonda; do
@@ -147,12 +148,14 @@ for service in perfetto sonda; do
   for ms in 800 3000 12000; do # a busy machine takes long to begin
     sed "s/^duration_ms: .*/duration_ms: $ms/" "$TMP/live.cfg" >"$dir/live.cfg"
     perfetto --txt -c "$dir/live.cfg" -o "$dir/trace" >"$dir/log" 2>&1
-    shape "$dir/trace" >"$dir/shape"
+    decode "$dir/trace" >"$dir/text"
+    shape "$dir/text" >"$dir/shape"
     ! grep -q '/print/' "$dir/shape" || break
   done
-  grep -aq 'open P60REDACTED---' "$dir/trace" && ! grep -aq taxes "$dir/trace" && ! decode "$dir/trace" | grep -q 'system_info {'
+  grep -aq 'open P60REDACTED---' "$dir/trace" && ! grep -aq taxes "$dir/trace" && ! grep -q 'system_info {' "$dir/text"
   verdict "$service: markers of the kernel are redacted" $? "$dir/log"
 done
+leave_top_level
 [ -s "$dir/shape" ] && cmp -s "$TMP/live-perfetto/shape" "$TMP/live-sonda/shape"
 verdict "both leave the same fields" $?
 query "$dir/trace" "select count(*) > 10 as ok from sched" \

@@ -8,13 +8,15 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
+ping_pong=${BUILD:-build}/tests/root/ping_pong
+[ -x "$ping_pong" ] || { echo "$ping_pong is not built" >&2; exit 77; }
 
 load() { # until it is stopped
   exec >/dev/null 2>&1
   while :; do
     /bin/true
     (:)
-    sleep 0.01
+    sleep 0.03
   done
 }
 load &
@@ -94,6 +96,8 @@ for service in sonda perfetto; do
   start_service $service "$dir" && start_probes sonda "$dir"
   "$BIN/sonda" record --detach ring -b 512kb sched >"$dir/log" 2>&1
   verdict "$service: a ring is recorded" $? "$dir/log"
+  "$ping_pong" 1000000000 1000 & # fills the ring
+  PIDS+=($!)
   started=$(uptime_ns)
   for ((i = 0; i < 100; i++)); do
     requested=$(uptime_ns)

@@ -84,7 +84,7 @@ kill_one() { # NAME FILLED: once the file has so many bytes
 
 # Two moments of each: soon after the start, and when the file has been written to for longer.
 for who in sonda sondad sonda-probes; do
-  case $who in sonda) sizes='200000 11000000' ;; sondad) sizes='3000000 11000000' ;; *) sizes='200000 3000000' ;; esac
+  case $who in sonda) sizes='200000 5000000' ;; sondad) sizes='3000000 5000000' ;; *) sizes='200000 3000000' ;; esac
   for filled in $sizes; do
     rm -f "$TMP/trace"
     kill_one $who $filled

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: shared
 #
 # sonda sql on recorded traces: every row of the tables is trace_processor's. It writes markers, good and bad, which all
 # recordings of markers get.
@@ -24,6 +24,7 @@ $MORE
 CONFIG
 }
 
+hold_top_level
 start_service sonda "$dir" && start_probes sonda "$dir"
 verdict "sondad and sonda-probes start" $? "$dir/service.log"
 sched=(sched/sched_switch sched/sched_waking task/task_newtask task/task_rename sched/sched_process_free)
@@ -63,6 +64,7 @@ for name in compact full deflated lossy counters; do
   verdict "a $name trace is recorded" $? "$dir/$name.log"
 done
 kill "$load" "$markers"
+leave_top_level
 for name in compact full deflated lossy counters; do equal "$name" "$dir/$name.trace" "${kernel_tables[@]}"; done
 
 head -c "$(($(stat -c %s "$dir/full.trace") * 2 / 3))" "$dir/full.trace" >"$dir/cut.trace"

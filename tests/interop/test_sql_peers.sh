@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# tracefs: top
+# tracefs: shared
 #
 # sonda sql on traces that others made: Perfetto's service and probes; two machines, of which the one is Perfetto's behind
 # a relay with other clocks, or ours at Perfetto's service; compressed packets of either kind; other kernels (of
@@ -44,6 +44,7 @@ POLL='proc_stats_poll_ms: 100 scan_smaps_rollup: true record_process_runtime: tr
 MACHINES='machine_name_filter: "guest" machine_name_filter: "host"'
 config "$sched $(events irq/softirq_entry irq/softirq_exit)" "${sys/%\}/$MACHINES \}}" >"$dir/machines.config"
 
+hold_top_level
 while sleep 0.02; do :; done &
 PIDS+=($!)
 start_service perfetto "$dir" && start_probes perfetto "$dir"
@@ -53,6 +54,7 @@ for name in compact full deflated lossy counters; do
   verdict "a $name trace is recorded" $? "$dir/$name.log"
 done
 stop_all
+leave_top_level
 # A trace that is cut off in the middle of a packet.
 head -c "$(($(stat -c %s "$dir/full.trace") * 2 / 3))" "$dir/full.trace" >"$dir/cut.trace"
 for name in compact full deflated lossy counters cut; do equal "Perfetto's $name" "$dir/$name.trace" "${kernel_tables[@]}"; done
@@ -95,6 +97,7 @@ record_relayed() {
     start_ready TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
     start_probes sonda "$dir" && record sonda "$dir/machines.config" "$2" "$dir/log"
 }
+hold_top_level
 record_relayed -3600000000000 "$dir/ours.trace"
 verdict "our service records our probes and Perfetto's behind a relay" $? "$dir/log"
 stop_all
@@ -102,11 +105,13 @@ stop_all
 record_relayed $((($(cut -d. -f1 /proc/uptime) + 3600) * 1000000000)) "$dir/ahead.trace"
 verdict "the same with a clock so far ahead that its times are below 0" $? "$dir/log"
 stop_all
+leave_top_level
 "$BIN/sonda" sql --csv "$dir/ahead.trace" "select value > 100 from stats where name = 'trace_sorter_negative_timestamp_dropped'" |
   tr -d '\r' | grep -qx 1
 verdict "events of times below 0 are dropped and counted" $?
 equal "times below 0" "$dir/ahead.trace" "${kernel_tables[@]}"
 equal "times below 0, tracks" "$dir/ahead.trace" "${track_tables[@]}"
+hold_top_level
 while sleep 0.02; do :; done &
 PIDS+=($!)
 start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced --enable-relay-endpoint &&
@@ -115,6 +120,7 @@ start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME=
     "$BIN/sonda-probes" && record perfetto "$dir/machines.config" "$dir/theirs.trace" "$dir/log"
 verdict "Perfetto's service records its probes and ours of another machine" $? "$dir/log"
 stop_all
+leave_top_level
 for name in ours theirs; do
   [ "$("$BIN/sonda" sql --csv "$dir/$name.trace" "select count(distinct machine_id) from sched join thread using (utid)" | tail -n 1 | tr -d '\r')" = 2 ]
   verdict "$name: both machines are in the trace" $?
