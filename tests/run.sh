@@ -19,7 +19,7 @@
 #     # tracefs: none      it does not use tracefs (all other folders)
 #     # check: long        only in make check-long
 #
-# JOBS tests run at the same time (twice as many as there are CPUs, since most of them wait most of the time). "top" and
+# JOBS tests run at the same time (three times as many as there are CPUs, since most of them wait most of the time). "top" and
 # "shared" tests run first, then "alone" ones with "none" beside them. Tests that use the tracefs of the machine also wait
 # for those of another run.
 #
@@ -287,7 +287,7 @@ tell_progress() {
   echo "     after $SECONDS s: $((${#alone[@]} + ${#top[@]} + ${#shared[@]} + ${#none[@]})) tests wait, running${words#,}"
 }
 
-jobs=${JOBS:-$(($(nproc) * 2))}
+jobs=${JOBS:-$(($(nproc) * 3))}
 ticker=
 # The guests take the longest of all, and only the time that the other tests leave.
 [ -z "$guests" ] || { start_job none kernels && jobs=$((jobs + 1)); }

@@ -40,7 +40,7 @@ refused record -t 1s -o "$TMP/trace" --socket "$PERFETTO_CONSUMER_SOCK_NAME" sch
 refused sessions
 refused trigger hello
 [ ! -e "$TMP/trace" ]
-verdict "sonda $1: no trace of the service of uid 4242 is left" $?
+verdict "sonda record: no trace of the service of uid 4242 is left" $?
 
 SONDA_SERVICE_USER=4242 "$BIN/sonda" sessions >"$TMP/log" 2>&1
 verdict "SONDA_SERVICE_USER: the user is trusted" $? "$TMP/log"
