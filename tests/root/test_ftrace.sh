@@ -82,7 +82,12 @@ top_level >"$TMP/before"
 PIDS+=($!)
 wait_for instance_of $!
 verdict "a session has an instance of its own" $?
-records() { [ "$(cat $TRACEFS/instances/sonda-"$1"-*/tracing_on)" = 1 ]; } # PID
+records() { # PID; a new instance is on, too, while the session sets it up
+  local i
+  i=$(echo $TRACEFS/instances/sonda-"$1"-*)
+  [ "$(cat "$i/tracing_on" "$i/events/sched/sched_switch/enable")" = "1
+1" ]
+}
 wait_for records "${PIDS[-1]}"
 true | cat # somebody runs
 kill -TERM "${PIDS[-1]}"

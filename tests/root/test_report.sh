@@ -27,18 +27,30 @@ trap '[ "$BASHPID" != $$ ] || { [ -z "$LOOP" ] || losetup -d "$LOOP"; leave; }' 
 command -v python3 >/dev/null || { echo "python3 is not here" >&2; exit 77; }
 
 # ---- a process that shares its CPU with another one
-cat >"$TMP/load" <<'LOAD'
-#!/bin/bash
-# Interrupts and what the hypervisor took, in ticks: the kernel does not count them as the process's time, a trace does.
-others() { awk '/^cpu0 / { print $7 + $8 + $9 }' /proc/stat; }
-before=$(others)
-for ((i = 0; i < 400000; i++)); do :; done &
-for ((i = 0; i < 400000; i++)); do :; done
-wait
-read -r ran _ <"/proc/$$/schedstat"
-echo "$$ $ran $(($(others) - before + 1))" >"$1"
+python3 -c 'import sys; print("#!" + sys.executable)' >"$TMP/two_loads" # itself, where python3 is a script that starts it
+cat >>"$TMP/two_loads" <<'LOAD'
+# Two processes of so many rounds. Of one: its pid, the scheduler's account of all its time, and what others took of its CPU.
+import os, sys
+def others(): # Interrupts and what the hypervisor took, in ticks: not the process's time in the kernel's account, but in a trace.
+    with open("/proc/stat") as stat:
+        return sum(map(int, next(l for l in stat if l.startswith("cpu0 ")).split()[6:9]))
+def begin():
+    pid = os.fork()
+    if not pid:
+        with open("/proc/self/comm", "w") as comm: comm.write("load")
+        for _ in range(int(sys.argv[2])): pass
+        os._exit(0)
+    return pid
+before = others()
+pid, other = begin(), begin()
+os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT) # a zombie: it will not run any more
+with open(f"/proc/{pid}/schedstat") as schedstat:
+    ran = schedstat.read().split()[0]
+for p in pid, other: os.waitpid(p, 0)
+with open(sys.argv[1], "w") as out:
+    print(pid, ran, others() - before + 1, file=out)
 LOAD
-chmod +x "$TMP/load"
+chmod +x "$TMP/two_loads"
 perf=()
 perf sched record -o "$TMP/perf.probe" -- true >"$TMP/log" 2>&1 && perf=(perf sched record -o "$TMP/perf.data" --)
 # On a busy machine perf lacks switches, also without a word. Then a thread ran in the middle of its longest wait.
@@ -50,7 +62,7 @@ perf_is_whole() { # START END: of the longest wait, in seconds
       /sched_switch/ && $1 == end ":" { match($0, /next_pid=[0-9]+/); woken = substr($0, RSTART + 9, RLENGTH - 9) }
       END { exit !(woken && !(woken in ran)) }'
 }
-timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
+timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/two_loads" "$TMP/ran" 20000000 >"$TMP/log" 2>&1
 [ -s "$TMP/ran" ]
 verdict "a load is recorded" $? "$TMP/log"
 grep -q "sonda report $TMP/sched" "$TMP/log"
@@ -105,8 +117,7 @@ if command -v strace >/dev/null; then
 fi
 
 # ---- a recording of the command alone: switches between other threads are missing
-sed -i 's/400000/100000/' "$TMP/load"
-timeout 120 "$BIN/sonda" record -o "$TMP/alone" sched -- taskset -c 0 "$TMP/load" "$TMP/ran" >"$TMP/log" 2>&1
+timeout 120 "$BIN/sonda" record -o "$TMP/alone" sched -- taskset -c 0 "$TMP/two_loads" "$TMP/ran" 5000000 >"$TMP/log" 2>&1
 read -r pid ran others <"$TMP/ran"
 report cpu --by process --top 1000 "$TMP/alone" | rows Processes pid run_ns >"$TMP/processes"
 near "$(awk -v p="$pid" '$1 == p { print $2 }' "$TMP/processes")" "$ran" 1 $((others * 1000000000 / $(getconf CLK_TCK)))

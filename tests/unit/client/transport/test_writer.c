@@ -19,7 +19,7 @@
 #ifdef __SANITIZE_THREAD__
 #define RANDOM_PACKETS 30
 #else
-#define RANDOM_PACKETS 120
+#define RANDOM_PACKETS 40
 #endif
 
 /* What was written through one writer. */
