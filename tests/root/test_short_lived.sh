@@ -13,10 +13,9 @@ set -u
 helper=${BUILD:-build}/tests/root
 PEERS=$(tests/interop/peers.sh 2>"$TMP/no_peers") || PEERS=
 query() { TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$@" 2>/dev/null; }
-# The lines of a group_concat. (Into a file first: what goes to a pipe is cut off when node ends.)
-lines() { # TRACE SQL
-  query "$@" >"$TMP/json"
-  sed 's/^\[{"x":"//; s/"}\]$//; s/\\n/\n/g' "$TMP/json"
+# The lines of the group_concat that an answer of $TMP/answers is.
+lines() { # ANSWER
+  sed -n "$1{s/^\[{\"x\":\"//; s/\"}\]\$//; s/\\\\n/\\n/g; p}" "$TMP/answers"
 }
 skip() { # NAME
   N=$((N + 1))
@@ -92,13 +91,18 @@ lookup='
     print seen + 0 " were scheduled, of " wrong + 0 " something is wrong; " missing + 0 " were not in sched"
     exit !(seen > 4 * missing && !wrong)
   }'
+# All that is asked of a trace, in one answer a line; first into a file: what goes to a pipe is cut off when node ends.
 ask() { # TRACE LOG
-  lines "$1" "select group_concat(l, char(10)) as x from (select t.utid || ' ' || t.tid || ' ' ||
+  query "$1" "select group_concat(l, char(10)) as x from (select t.utid || ' ' || t.tid || ' ' ||
       ifnull(nullif(t.name, ''), '?') || ' ' || ifnull(p.pid, -1) || ' ' || ifnull(q.pid, -1) || ' ' ||
       ifnull(replace(p.name, ' ', '_'), '?') || ' ' || ifnull(replace(p.cmdline, ' ', '_'), '?') as l
-    from thread t left join process p using (upid) left join process q on p.parent_upid = q.upid)" >"$TMP/threads"
-  lines "$1" "select group_concat(l, char(10)) as x from (select s.ts || ' ' || (s.ts + s.dur) || ' ' || t.tid || ' ' ||
-      s.utid as l from sched s join thread t using (utid))" >"$TMP/slices"
+    from thread t left join process p using (upid) left join process q on p.parent_upid = q.upid)" \
+    "select group_concat(l, char(10)) as x from (select s.ts || ' ' || (s.ts + s.dur) || ' ' || t.tid || ' ' ||
+      s.utid as l from sched s join thread t using (utid))" \
+    "select name, idx, value from stats where severity = 'error' and value > 0" \
+    "select count(*) as n from ftrace_event where name not like 'sched_switch'" >"$TMP/answers"
+  lines 1 >"$TMP/threads"
+  lines 2 >"$TMP/slices"
   awk "$lookup" "$TMP/threads" "$TMP/slices" "$2"
 }
 
@@ -126,9 +130,8 @@ check() { # WHAT TRACE LOG
   ask "$2" "$3" >"$TMP/found"
   r=$?
   verdict "$1: $(tail -n 1 "$TMP/found")" $r "$TMP/found"
-  query "$2" "select name, idx, value from stats where severity = 'error' and value > 0" >"$TMP/errors"
-  [ "$(cat "$TMP/errors")" = "[]" ]
-  verdict "$1: trace_processor has nothing to complain of" $? "$TMP/errors"
+  [ "$(sed -n 3p "$TMP/answers")" = "[]" ]
+  verdict "$1: trace_processor has nothing to complain of" $? <(sed -n 3p "$TMP/answers")
 }
 
 mkdir "$TMP/programs"
@@ -142,9 +145,8 @@ for ms in 100 1000; do
   verdict "$ms ms: the events that tell of tasks are on" $? "$TMP/on"
   check "$ms ms" "$TMP/trace" "$TMP/log.$ms"
   if [ -n "$PEERS" ]; then
-    query "$TMP/trace" "select count(*) as n from ftrace_event where name not like 'sched_switch'" >"$TMP/found"
-    [ "$(cat "$TMP/found")" = '[{"n":0}]' ]
-    verdict "$ms ms: but not in the trace" $? "$TMP/found"
+    [ "$(sed -n 4p "$TMP/answers")" = '[{"n":0}]' ]
+    verdict "$ms ms: but not in the trace" $? <(sed -n 4p "$TMP/answers")
   else
     skip "$ms ms: but not in the trace"
   fi

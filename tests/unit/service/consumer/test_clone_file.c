@@ -364,6 +364,14 @@ STAGE_TEST(reader_of_a_pipe_gets_it_as_it_reads)
 	close(reader);
 }
 
+/* The pump of a peer that does not wait for the thread of the file, as rig_pump() does. */
+static void turn(void *ctx)
+{
+	struct rig *r = ctx;
+
+	event_base_loop(r->loop, EVLOOP_NONBLOCK);
+}
+
 /*
  * Asks for a clone of a file whose thread does not come to its mark: it writes into a pipe that nobody reads,
  * which stands in for a file system that hangs.
@@ -389,19 +397,12 @@ static uint64_t ask_while_the_source_hangs(struct stage *g, int *ret_reader)
 	*ret_reader = pipes[0];
 	id = ask_into(fd);
 	close(fd);
+	g->prod->pump = turn;
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	peer_ack_flush(g->prod, peer_number(&f, CMD(FLUSH_REQUEST_ID)));
-	/* One round of the loop at a time: rig_pump() would wait for the thread. */
 	while (rig_session(&g->rig)->state != SESSION_CLONED)
 		event_base_loop(g->rig.loop, EVLOOP_ONCE);
 	return id;
-}
-
-static void turn(void *ctx)
-{
-	struct rig *r = ctx;
-
-	event_base_loop(r->loop, EVLOOP_NONBLOCK);
 }
 
 static void let_the_source_go_on(int reader)
