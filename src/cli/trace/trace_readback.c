@@ -280,8 +280,7 @@ static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
 	return found;
 }
 
-/* Returns the file that was written last. Files with higher numbers can be left from an earlier
- * session. */
+/* Returns the file that was written last: not always the newest one of its session. */
 static size_t last_written(const struct row *row)
 {
 	size_t last = row->n - 1;
@@ -303,16 +302,21 @@ static size_t last_written(const struct row *row)
 	return last;
 }
 
-/* Returns the first file that belongs to the session of this one. */
-static size_t first_of_session(const struct row *row, size_t i)
+/* Finds the files of the session that wrote last: from *ret_first to *ret_last. Files with lower and
+ * higher numbers can be left from an earlier session. */
+static void find_session(const struct row *row, size_t *ret_first, size_t *ret_last)
 {
+	size_t first = last_written(row), last = first;
 	uint64_t uuid, other;
 
-	if (!peek_uuid(row, i, &uuid))
-		return i;
-	while (i > 0 && peek_uuid(row, i - 1, &other) && other == uuid)
-		i--;
-	return i;
+	if (peek_uuid(row, first, &uuid)) {
+		while (first > 0 && peek_uuid(row, first - 1, &other) && other == uuid)
+			first--;
+		while (last + 1 < row->n && peek_uuid(row, last + 1, &other) && other == uuid)
+			last++;
+	}
+	*ret_first = first;
+	*ret_last = last;
 }
 
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
@@ -329,8 +333,7 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 		free(row.numbers);
 		return error;
 	}
-	last = last_written(&row);
-	first = first_of_session(&row, last);
+	find_session(&row, &first, &last);
 	for (size_t i = first; i <= last && !error; i++) {
 		_cleanup_(closep) int fd = open_number(&row, i);
 

@@ -119,3 +119,41 @@ TEST(a_row_of_files_has_other_names)
 	trace_readback_name(&config, name, sizeof(name));
 	assert_string_equal(name, "files from /a/x.000001.pftrace on");
 }
+
+/* A file of one packet: TracePacket.trace_uuid with TraceUuid.lsb. */
+static void write_file(void **state, const char *name, uint8_t lsb, time_t written)
+{
+	const uint8_t packet[] = {0x0a, 5, 0xca, 0x05, 2, 0x10, lsb};
+	const struct timespec times[2] = {{.tv_sec = written}, {.tv_sec = written}};
+	_cleanup_(closep) int fd = open(temp_dir_path(state, 0, name), O_RDWR | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, packet, sizeof(packet)), 0);
+	assert_int_equal(futimens(fd, times), 0);
+}
+
+/* The oldest of a session's files may be the last that is written. */
+IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
+{
+	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	static const time_t last[] = {3, 4, 5};
+
+	config.rotate = &rotate;
+	config.output_path = (char *)temp_dir_path(state, 1, "x.pftrace");
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
+		struct trace_scan scan = {0};
+		uint64_t bytes;
+		size_t files;
+
+		write_file(state, "x.000001.pftrace", 7, 1); /* of an earlier session */
+		write_file(state, "x.000002.pftrace", 8, last[i] == 3 ? 9 : 3);
+		write_file(state, "x.000003.pftrace", 8, last[i] == 4 ? 9 : 4);
+		write_file(state, "x.000004.pftrace", 8, last[i] == 5 ? 9 : 5);
+		write_file(state, "x.000005.pftrace", 7, 2); /* of the earlier session, too */
+		assert_int_equal(trace_readback_scan_files(&config, &scan, &bytes, &files), 0);
+		assert_int_equal(files, 3);
+		assert_int_equal(bytes, 3 * 7);
+		trace_scan_deinit(&scan);
+	}
+}
