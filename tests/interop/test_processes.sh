@@ -231,7 +231,7 @@ else
   done
 fi
 log_of "$TMP/own/probes.log" |
-  grep -vE 'PID/io: Permission denied|ring buffers are read with SCHED_|counter tracks; the excess is dropped' >"$TMP/log"
+  grep -vE 'PID/io: (Permission denied|not read in time)|ring buffers are read with SCHED_|counter tracks; the excess is dropped' >"$TMP/log"
 [ ! -s "$TMP/log" ]
 verdict "sonda-probes has nothing else to complain of" $? "$TMP/log"
 exit $BAD

@@ -150,7 +150,9 @@ static bool is_errors(const struct proc_errors *t)
 
 static const char *reason_of(const struct proc_errors *t)
 {
-	return t->absent ? "this kernel has none" : fs_reason(-t->error);
+	return t->absent	     ? "this kernel has none"
+	       : t->error == -EAGAIN ? "not read in time"
+				     : fs_reason(-t->error);
 }
 
 void process_errors_log(struct process_errors *t, const struct proc_files *f)
