@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 5.10 newest
+# kernels: 5.10
 # tracefs: shared
 #
 # linux.cgroup_stats and linux.network_stats on the real kernel: a control group that this test makes, loads with a known

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels: 5.10 newest
+# kernels: 5.10
 #
 # tracefs: shared
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tracefs: shared
 # check: long
-# kernels: 5.10 6.1 6.12 newest
+# kernels: 5.10 6.1 6.12
 #
 # The static program (make static) in an empty folder as root directory, with /proc, /sys and an empty /tmp: it is each
 # of the three programs, records with daemons that are itself, and has every verb that reads traces.
