@@ -45,7 +45,7 @@ wait
 echo "$before $(taken)" >"$TMP/taken"
 for i in {1..30}; do $load getppid=700; done >"$TMP/short"
 END
-TMP=$TMP load=$load cpu=$cpu group=${scope:+$groups/$group} timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- bash "$TMP/load" >"$TMP/log" 2>&1 &&
+env TMP="$TMP" load="$load" cpu="$cpu" group="${scope:+$groups/$group}" timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- bash "$TMP/load" >"$TMP/log" 2>&1 &&
   grep -q '^  lost *nothing' "$TMP/log"
 verdict "recorded, nothing lost" $? "$TMP/log"
 [ "$(grep -c ' has 2 slots$' "$TMP/probes.log")" = 3 ]

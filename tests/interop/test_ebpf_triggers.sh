@@ -52,7 +52,7 @@ judge() { # NAME TRACE FIELD NS
 
 "$BIN/sonda" record -c configs/ebpf-flight-recorder.cfg -o "$TMP/stop" >"$TMP/log" 2>&1 &
 recorder=$!
-PIDS+=($recorder)
+PIDS+=("$recorder")
 until_true has_started STARTED
 if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 load
@@ -72,7 +72,7 @@ protoc -Iprotos --encode=perfetto.protos.TraceConfig protos/config/trace_config.
 recorder=$!
 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/ours.trace" >"$TMP/ours.log" 2>&1 &
 ours=$!
-PIDS+=($recorder $ours)
+PIDS+=("$recorder" "$ours")
 until_true both_started
 # A snapshot that comes before all data sources have started has no statistics: then there is another load.
 saved="snapshot $TMP/ours.[0-9]*.trace: trigger 'late' of perfetto.traced_probes at .* events( from .* s before it)?; lost nothing"

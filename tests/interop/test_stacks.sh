@@ -45,7 +45,7 @@ LIB
 record_script() { # NAME SCOPE, the script on stdin
   config "$2" >"$dir/config"
   { cat "$dir/lib.sh" && cat; } >"$dir/script"
-  dir=$dir hot=$hot "$BIN/sonda" record -c "$dir/config" -o "$dir/trace" -- bash "$dir/script" >"$dir/log" 2>&1
+  env dir="$dir" hot="$hot" "$BIN/sonda" record -c "$dir/config" -o "$dir/trace" -- bash "$dir/script" >"$dir/log" 2>&1
   verdict "$1" $? "$dir/log"
 }
 end_copy() { # NAME

@@ -92,7 +92,7 @@ as_it_was "a plain session"
 "$record" "$TMP/first.trace" 60000 "instance_name: '$name' ftrace_events: 'sched/sched_switch' buffer_size_kb: 4096" \
   >"$TMP/first.out" 2>"$TMP/first.err" &
 first=$!
-PIDS+=($first)
+PIDS+=("$first")
 records() { [ "$(cat "$attached/tracing_on")" = 1 ]; }
 wait_for records
 run second 100 "instance_name: '$name' ftrace_events: 'sched/sched_wakeup' use_monotonic_raw_clock: true" "${load[@]}"
@@ -162,6 +162,7 @@ as_it_was "cleared"
 
 # ---- others in it
 
+# shellcheck disable=SC2217 # it holds the pipe open
 sleep 30 <"$attached/trace_pipe" &
 PIDS+=($!)
 run reader 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&

@@ -32,7 +32,7 @@ mine=theirs$$
 echo "p:$mine/one $at x=$a:s32" >>$TRACEFS/uprobe_events
 their_group() { # VERB: of all instances that have it on, as whoever wants to remove it has to
   local i
-  for i in "$TRACEFS"/instances/*/events/$mine/enable; do [ ! -e "$i" ] || echo 0 >"$i"; done
+  for i in "$TRACEFS"/instances/*/events/"$mine"/enable; do [ ! -e "$i" ] || echo 0 >"$i"; done
 }
 # Whoever has one on at this moment, as each recording of all events does, keeps the kernel from removing it.
 try_to_remove_theirs() {

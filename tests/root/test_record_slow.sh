@@ -126,6 +126,7 @@ verdict "--max-size ends it well" $? "$TMP/log"
 # ---- pipes
 
 mkfifo "$TMP/pipe"
+# shellcheck disable=SC2217 # it holds the pipe open
 sleep 1000 <"$TMP/pipe" &
 reader=$!
 PIDS+=("$reader")

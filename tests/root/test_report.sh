@@ -111,7 +111,7 @@ if command -v strace >/dev/null; then
   awk '/^ *[0-9]/ && $NF != "total" { print $NF, $4, (NF > 5 ? $5 : 0) }' "$TMP/strace" | sort >"$TMP/theirs"
   # Before dd starts, the process is strace's; only calls of dd alone are compared.
   for call in read write openat lseek; do
-    diff <(grep "^$call " "$TMP/theirs") <(grep "^$call " "$TMP/ours") >"$TMP/diff" && [ -n "$(grep "^$call " "$TMP/theirs")" ]
+    diff <(grep "^$call " "$TMP/theirs") <(grep "^$call " "$TMP/ours") >"$TMP/diff" && grep -q "^$call " "$TMP/theirs"
     verdict "report syscalls: calls and errors of $call are those of strace -c" $? "$TMP/diff"
   done
 fi

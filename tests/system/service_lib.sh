@@ -21,7 +21,9 @@ timeout 20 cat "$tmp/ready" >/dev/null
 
 bad=0 done=0
 peers() { # PROGRAM ARGUMENT...: its verdicts, counted on
-  "$BUILD/tests/system/$@" >"$tmp/out" || bad=1
+  local program=$1
+  shift
+  "$BUILD/tests/system/$program" "$@" >"$tmp/out" || bad=1
   awk -v n="$done" '/^(not )?ok / { sub(/ok [0-9]+/, "ok " ++n) } { print }' "$tmp/out"
   done=$((done + $(grep -cE '^(not )?ok ' "$tmp/out")))
 }

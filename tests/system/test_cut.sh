@@ -242,7 +242,7 @@ union_is_whole "and no part lacks what is older" "$TMP/late" "$TMP"/late-part.*
 # ---- losses ----
 
 holes() { "$SONDA" info --json "$1" | python3 -c 'import json, sys; print(*[(h["cpu"], h.get("events")) for h in json.load(sys.stdin)["holes"]])'; }
-places=$(for part in "$TMP"/hand-50.*; do echo "$(holes "$part")"; done | grep -c .)
+places=$(for part in "$TMP"/hand-50.*; do holes "$part"; echo; done | grep -c .)
 [ "$(holes "$TMP/hand")" = "(0, 9)" ] && [ "$places" = 1 ]
 verdict "a hole is in one part" $?
 "$SONDA" info --json "$TRACE" >"$TMP/out"

@@ -30,8 +30,8 @@ verdict() { # NAME STATUS [FILE]
 # What the pager gets: the report as it is made for this terminal.
 paged() { # ARGUMENTS...
   rm -f paged
-  terminal_run "SONDA_PAGER='cat >paged' $report $*; touch done"
-  terminal_wait test -e done && rm done
+  terminal_run "SONDA_PAGER='cat >paged' $report $*; touch ended"
+  terminal_wait test -e ended && rm ended
 }
 widest() { sed 's/\x1b\[[0-9;]*m//g' paged | LC_ALL=C.UTF-8 wc -L; }
 run() { terminal_run "$*; echo \$? >code"; }
@@ -65,8 +65,8 @@ terminal_resize 60 24
 paged overview t.pf
 [ "$(widest)" -le 60 ]
 verdict "a report after a change of the size has the new width" $? paged
-terminal_run "$report t.pf | cat >piped; touch done"
-terminal_wait test -e done && ! grep -q $'\e' piped && grep -q '/usr/bin/server' piped
+terminal_run "$report t.pf | cat >piped; touch ended"
+terminal_wait test -e ended && ! grep -q $'\e' piped && grep -q '/usr/bin/server' piped
 verdict "piped: no pager, no colours, nothing cut" $? piped
 
 # ---- the pager
