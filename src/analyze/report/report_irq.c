@@ -13,7 +13,8 @@
 	"BY total_ns DESC LIMIT :top + :more"
 
 #define SQL_INTERRUPTS_BY(column, as, order)                                                       \
-	"SELECT " column as ", " SQL_TIMES "GROUP BY " column " ORDER BY " order " LIMIT :top + :more"
+	"SELECT " column as ", " SQL_TIMES "GROUP BY " column " ORDER BY " order                   \
+	" LIMIT :top + :more"
 
 static const struct report_section sections[] = {
 	{.title = "Interrupts", .sql = SQL_INTERRUPTS("'cpu_irq'")},
