@@ -22,9 +22,9 @@ extern "C" {
 
 /*
  * Reads a config in protobuf's text format, sonda.cfg(5). Returns 0 with a serialized TraceConfig,
- * which the caller frees with free(3); -EINVAL: it is wrong, or empty; or -ENOMEM. ret_errors may be
- * NULL; with -EINVAL it gets the errors as text of several lines, with places and proposals, which
- * the caller frees. Any thread.
+ * which the caller frees with free(3); -EINVAL: it is wrong, or empty; or -ENOMEM. ret_errors may
+ * be NULL; with -EINVAL it gets the errors as text of several lines, with places and proposals,
+ * which the caller frees. Any thread.
  */
 int sonda_config_from_text(const char *text, void **ret, size_t *ret_len, char **ret_errors);
 

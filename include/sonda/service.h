@@ -28,8 +28,8 @@ extern "C" {
  *	sonda_service_stop(service);
  *
  * It is the code of sondad, with its limits and its statistics, and records all that the process
- * writes: track events and data sources of its own. The library needs what sondad needs: libevent_core,
- * libprotobuf-c, libseccomp, libcap-ng, zlib and libzstd.
+ * writes: track events and data sources of its own. The library needs what sondad needs:
+ * libevent_core, libprotobuf-c, libseccomp, libcap-ng, zlib and libzstd.
  *
  * After fork() the child has no service: it keeps the descriptors until it calls exec() or ends.
  */
@@ -41,8 +41,8 @@ struct sonda_service_options {
 	int log_to_stderr;
 };
 
-/* Starts the service. options may be NULL. Returns 0; -EBUSY: the process has one; -EINVAL, -ENOMEM or
- * -errno of the thread. */
+/* Starts the service. options may be NULL. Returns 0; -EBUSY: the process has one; -EINVAL, -ENOMEM
+ * or -errno of the thread. */
 int sonda_service_start(const struct sonda_service_options *options, struct sonda_service **ret);
 
 /* Returns a descriptor, which the caller owns, of a new connection to the service; or -errno. For

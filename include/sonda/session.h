@@ -21,8 +21,8 @@ extern "C" {
  *
  * All calls with a timeout block, at most timeout_ms (negative: no limit); none is a cancellation
  * point of pthread_cancel(3). All are for any thread
- * but the library's, one at a time for each session. They need sonda_init(); with SONDA_BACKEND_NONE it
- * does not make the process a producer. Returns of all:
+ * but the library's, one at a time for each session. They need sonda_init(); with
+ * SONDA_BACKEND_NONE it does not make the process a producer. Returns of all:
  *	0
  *	-ETIMEDOUT
  *	-EPIPE		the connection is lost, or sonda_shutdown(), or a child after fork()
@@ -45,8 +45,8 @@ int sonda_session_new(const char *socket, int timeout_ms, struct sonda_session *
 void sonda_session_free(struct sonda_session *s);
 
 /* Starts tracing. config: a serialized TraceConfig (protos/config/trace_config.proto), borrowed
- * during the call; sonda_config_from_text() (sonda/config.h) makes it of text. Returns when all data
- * sources have started, or tracing has ended already;
+ * during the call; sonda_config_from_text() (sonda/config.h) makes it of text. Returns when all
+ * data sources have started, or tracing has ended already;
  * -EINVAL if the service says that the config is wrong: sonda_session_error(). After an error
  * the session is of no use any more. */
 int sonda_session_start(struct sonda_session *s, const void *config, size_t len, int timeout_ms);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What the bytes of a trace are spent on: kernel events by name, other packets by kind; and the machines that it is
- * of. Packets are untrusted; names are copied without control characters.
+ * What the bytes of a trace are spent on: kernel events by name, other packets by kind; and the
+ * machines that it is of. Packets are untrusted; names are copied without control characters.
  */
 
 #define CONTENTS_MAX_NAME 96

@@ -8,11 +8,12 @@
 #include "analyze/name_list.h"
 
 /*
- * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps, and by linux.perf.
+ * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps, and by
+ * linux.perf.
  *
  * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
- * SystemdJournaldEvent.num_dropped, PerfSample.kernel_records_lost, our own fields of those messages; EbpfCountersStats and
- * PolledCountersStats, ours.
+ * SystemdJournaldEvent.num_dropped, PerfSample.kernel_records_lost, our own fields of those
+ * messages; EbpfCountersStats and PolledCountersStats, ours.
  */
 
 /* Data sources whose refused tracks are counted; further sources are omitted. */

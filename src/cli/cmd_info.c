@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonda info: prints the summary of a trace file, which is what sonda record and stop print at the end
- * of a session. A session that wrote its file and ended by itself has no other.
+ * sonda info: prints the summary of a trace file, which is what sonda record and stop print at the
+ * end of a session. A session that wrote its file and ended by itself has no other.
  */
 
 #include <errno.h>
@@ -18,7 +18,8 @@
 
 #define FILES_MAX 4096
 
-/* Scans one file as the continuation of those before it. A file that is cut off counts up to there. */
+/* Scans one file as the continuation of those before it. A file that is cut off counts up to
+ * there. */
 static int scan_file(struct verb_summary *s, const char *path, struct err_text *e)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -260,7 +260,8 @@ static int print_machine(struct output *p, size_t *n)
 	return r;
 }
 
-/* Prints the report of each machine, then what is of the trace as a whole. Returns an SQLite result code. */
+/* Prints the report of each machine, then what is of the trace as a whole. Returns an SQLite result
+ * code. */
 static int print_machines(struct output *p, const struct machine_list *list)
 {
 	size_t n = 0;

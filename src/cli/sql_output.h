@@ -4,10 +4,11 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-/* Rows of a statement as text: a table with aligned columns, CSV (RFC 4180) or JSON (an array of objects). */
+/* Rows of a statement as text: a table with aligned columns, CSV (RFC 4180) or JSON (an array of
+ * objects). */
 
 enum sql_format { SQL_TABLE, SQL_CSV, SQL_JSON };
 
-/* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an SQLite result
- * code: SQLITE_OK, or the error, after rows that came before it. */
+/* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an
+ * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);

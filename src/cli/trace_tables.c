@@ -60,8 +60,8 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 }
 
 /*
- * The file is mapped, and rows are read from it until the end: if it becomes shorter meanwhile, its pages are
- * gone and the kernel sends SIGBUS. Nothing can be read on then.
+ * The file is mapped, and rows are read from it until the end: if it becomes shorter meanwhile, its
+ * pages are gone and the kernel sends SIGBUS. Nothing can be read on then.
  */
 static void tell_that_file_shrank(int signal)
 {

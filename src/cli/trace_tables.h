@@ -20,8 +20,8 @@ struct trace_tables {
 /* The value of --memory, as "2g", in bytes. Returns 0, or -EINVAL and sets e. */
 int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e);
 
-/* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the machine's.
- * Returns 0, or -errno and sets e; then there is nothing to close. */
+/* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the
+ * machine's. Returns 0, or -errno and sets e; then there is nothing to close. */
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
 		      struct err_text *e);
 void trace_tables_close(struct trace_tables *t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf defines what two serialized messages mean one behind the other: lists are joined, messages
- * united, and of two numbers the second counts. That is done first; then the lists, flags, periods
- * and sizes of the result are corrected.
+ * Protobuf defines what two serialized messages mean one behind the other: lists are joined,
+ * messages united, and of two numbers the second counts. That is done first; then the lists, flags,
+ * periods and sizes of the result are corrected.
  */
 #include "config/source_merge.h"
 
@@ -247,8 +247,8 @@ Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
 	return NULL;
 }
 
-/* Returns the place of the data source that source can be united with, or NULL. added: source, as it
- * would be added. */
+/* Returns the place of the data source that source can be united with, or NULL. added: source, as
+ * it would be added. */
 static Pb__DataSourceConfig **find_place(Pb__TraceConfig *config, const Pb__DataSourceConfig *added)
 {
 	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);

@@ -15,11 +15,12 @@
  *	sizes in KiB    the larger one
  *
  * Where that is impossible, both stay: an empty list often means "all", and some numbers have no
- * order. linux.ftrace is always united, because two of them would record each event twice; the other
- * numbers and texts of its config are those of the added one.
+ * order. linux.ftrace is always united, because two of them would record each event twice; the
+ * other numbers and texts of its config are those of the added one.
  */
 
-/* Adds a copy of source; as a new one it writes to the buffer of that number. Returns 0 or -ENOMEM. */
+/* Adds a copy of source; as a new one it writes to the buffer of that number. Returns 0 or
+ * -ENOMEM. */
 int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer);
 
 /* Returns the first data source of linux.ftrace in the kernel's instance of the session (without

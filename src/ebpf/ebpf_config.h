@@ -35,7 +35,8 @@ struct ebpf_config {
 	size_t n_programs;
 	uint32_t *pids; /* owned */
 	size_t n_pids;
-	bool has_cgroups; /* the config lists control groups; if none of them exists, no thread is counted */
+	/* the config lists control groups; if none of them exists, no thread is counted */
+	bool has_cgroups;
 	uint64_t *cgroups; /* owned; ids */
 	size_t n_cgroups;
 };

@@ -5,8 +5,8 @@
  *
  *	load, load, load ... -> period -> read, read, read ..., cost -> period -> ...
  *
- * Periods are those of client/counters/polled_source.h. The stop reads once more, so that totals are
- * complete.
+ * Periods are those of client/counters/polled_source.h. The stop reads once more, so that totals
+ * are complete.
  */
 #include "ebpf/families/families.h"
 #include "ebpf/ebpf_source.h"

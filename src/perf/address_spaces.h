@@ -8,13 +8,13 @@
 #include "perf/mapped_files.h"
 
 /*
- * What every process has mapped to execute, at the time of the record that is looked at. A process whose
- * start was not seen is unknown until its /proc/PID/maps was read.
+ * What every process has mapped to execute, at the time of the record that is looked at. A process
+ * whose start was not seen is unknown until its /proc/PID/maps was read.
  */
 #define ADDRESS_SPACES_MAX 65536 /* processes; when there are more, all become unknown again */
 #define ADDRESS_SPACE_MAPPINGS_MAX 65536 /* of a process; further ones are ignored */
-/* Of all processes. When there are more, the next new process makes all unknown again; until then as many again
- * are added, and further ones are ignored. */
+/* Of all processes. When there are more, the next new process makes all unknown again; until then
+ * as many again are added, and further ones are ignored. */
 #define ADDRESS_SPACES_MAPPINGS_MAX (1u << 20)
 
 struct process_mapping {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every record but a sample ends with what sample_id_all adds; a sample has the same at its beginning:
+ * Every record but a sample ends with what sample_id_all adds; a sample has the same at its
+ * beginning:
  *
  *	sample     header | pid tid | time | cpu 0 | count | n, n addresses
  *	others     header | ... | pid tid | time | cpu 0
@@ -134,6 +135,7 @@ void cpu_ring_take(struct cpu_ring *r)
 
 void cpu_ring_release(struct cpu_ring *r)
 {
-	/* Pairs with the kernel's barrier between data_tail and its next data: our reads come before. */
+	/* Pairs with the kernel's barrier between data_tail and its next data: our reads come
+	 * before. */
 	__atomic_store_n(&r->page->data_tail, r->at, __ATOMIC_RELEASE);
 }

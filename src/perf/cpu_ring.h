@@ -29,7 +29,8 @@ struct cpu_ring {
 	bool broken; /* a record that cannot be: nothing more is read */
 };
 
-/* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or -errno. */
+/* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or
+ * -errno. */
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages);
 void cpu_ring_close(struct cpu_ring *r);
 int cpu_ring_filter(struct cpu_ring *r, const char *filter);

@@ -3,8 +3,8 @@
 
 #include "perf/files/file_messages.h"
 
-/* The files that processes of a session have mapped to execute, each once, by number. A number stays valid until
- * mapped_files_deinit. */
+/* The files that processes of a session have mapped to execute, each once, by number. A number
+ * stays valid until mapped_files_deinit. */
 #define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
 #define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; further ones, too */
 

@@ -96,8 +96,8 @@ static int set_tracepoint(struct perf_config *c, const Pb__PerfEvents__Tracepoin
 	return 0;
 }
 
-/* Only for root: it can be a probe of a program or of any address of the kernel (the types "uprobe" and "kprobe"),
- * or registers of the CPU. */
+/* Only for root: it can be a probe of a program or of any address of the kernel (the types "uprobe"
+ * and "kprobe"), or registers of the CPU. */
 static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__RawEvent *raw,
 			 const struct perf_config_places *places, struct err_text *e)
 {

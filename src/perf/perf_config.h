@@ -9,8 +9,8 @@
 #include "config/data_source_config.pb-c.h"
 
 /*
- * PerfEventConfig, checked and with its defaults. Older spellings of a field (sampling_frequency, target_pid
- * beside callstack_sampling.scope) mean the same.
+ * PerfEventConfig, checked and with its defaults. Older spellings of a field (sampling_frequency,
+ * target_pid beside callstack_sampling.scope) mean the same.
  */
 #define PERF_CONFIG_FREQUENCY                                                                      \
 	10 /* samples of a CPU a second; the default of Perfetto's traced_perf */
@@ -35,13 +35,13 @@ struct perf_config_places {
 	bool for_root; /* the consumer is root: see ds_consumer_is_root */
 };
 
-/* config is borrowed. Returns 0; -EACCES if only root may use what it asks for; or -EINVAL, -ENOENT or another
- * -errno. Sets e on failure. */
+/* config is borrowed. Returns 0; -EACCES if only root may use what it asks for; or -EINVAL, -ENOENT
+ * or another -errno. Sets e on failure. */
 int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_places *places,
 		     struct perf_config *ret, struct err_text *e);
 
-/* Returns true if the config asks for samples of the process. cmdline: its command line, arguments separated
- * by NUL, or "" (a kernel thread). */
+/* Returns true if the config asks for samples of the process. cmdline: its command line, arguments
+ * separated by NUL, or "" (a kernel thread). */
 bool perf_config_wants(const struct perf_config *c, pid_t pid, const char *cmdline);
 /* Returns true if perf_config_wants() reads cmdline. */
 bool perf_config_needs_cmdline(const struct perf_config *c);

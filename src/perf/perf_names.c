@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New frames are those from s->named on. Their files are read first, then names are asked for, up to
- * FILE_NAMES_MAX of one file in a request. The id of a request for names is its number in s->asked, that of a
- * request for a file the number of the file.
+ * New frames are those from s->named on. Their files are read first, then names are asked for, up
+ * to FILE_NAMES_MAX of one file in a request. The id of a request for names is its number in
+ * s->asked, that of a request for a file the number of the file.
  */
 #include <string.h>
 
@@ -61,7 +61,8 @@ static bool ask_files(struct perf_session *s)
 	return true;
 }
 
-/* Asks for the names of frame `first` and of further frames in its file. Returns false if the reader is busy. */
+/* Asks for the names of frame `first` and of further frames in its file. Returns false if the
+ * reader is busy. */
 static bool ask_names_of(struct perf_session *s, size_t first)
 {
 	const struct mapped_file *f = file_of(s, first);

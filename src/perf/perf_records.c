@@ -162,8 +162,8 @@ static void add_kernel(struct perf_session *s, struct walk *w, uint64_t address)
 	add(w, stacks_kernel_frame(&s->stacks, name, len));
 }
 
-/* Returns false if there is no point in going on: a program without frame pointers has other values where they
- * would be, and the kernel takes what these point at for return addresses. */
+/* Returns false if there is no point in going on: a program without frame pointers has other values
+ * where they would be, and the kernel takes what these point at for return addresses. */
 static bool add_user(struct perf_session *s, struct walk *w, const struct address_space *a,
 		     uint64_t address, bool is_caller)
 {

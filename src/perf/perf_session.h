@@ -19,14 +19,14 @@
  *	perf_packets.c   samples to packets
  *	perf_tasks.c     threads and their new names, for linux.process_stats
  *
- * A round reads what the rings have, asks for the names of the frames that are new, and writes the samples
- * when it has the answers or PERF_ANSWER_MS is over.
+ * A round reads what the rings have, asks for the names of the frames that are new, and writes the
+ * samples when it has the answers or PERF_ANSWER_MS is over.
  */
 #define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
 #define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old one */
 #define PERF_ANSWER_MS 2000 /* without any answer for so long, the round goes on without them */
-/* Records become visible up to this time after their time stamp: a round leaves younger ones in the rings, so
- * that the records of all CPUs are in order. */
+/* Records become visible up to this time after their time stamp: a round leaves younger ones in the
+ * rings, so that the records of all CPUs are in order. */
 #define PERF_SETTLE_NS 1000000
 
 struct perf_sample {
@@ -94,8 +94,8 @@ struct perf_session {
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
 };
 
-/* Reads records until the rings are empty, PERF_SAMPLES_MAX is reached or an answer is needed. Returns true if
- * it has come to an end, false if it waits for an answer. */
+/* Reads records until the rings are empty, PERF_SAMPLES_MAX is reached or an answer is needed.
+ * Returns true if it has come to an end, false if it waits for an answer. */
 bool perf_records_read(struct perf_session *s);
 /* Takes the mappings of a process. */
 void perf_records_answer(struct perf_session *s, const struct file_answer *a);

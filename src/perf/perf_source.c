@@ -433,8 +433,8 @@ static void perf_stop(void *instance)
 const struct data_source perf_data_source = {
 	.name = "linux.perf",
 	.handles_incremental_state_clear = true,
-	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict; CAP_DAC_READ_SEARCH: the
-	 * numbers of tracepoints. */
+	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict; CAP_DAC_READ_SEARCH:
+	 * the numbers of tracepoints. */
 	.capabilities = 1ull << CAP_PERFMON | 1ull << CAP_SYSLOG | 1ull << CAP_SYS_ADMIN |
 			1ull << CAP_DAC_READ_SEARCH,
 	.create = perf_create,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linux.ftrace publishes names, too, from its events. If it reports all, those of this source are not needed, and
- * would come late.
+ * linux.ftrace publishes names, too, from its events. If it reports all, those of this source are
+ * not needed, and would come late.
  */
 #include <stdlib.h>
 #include <string.h>

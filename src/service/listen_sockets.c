@@ -82,8 +82,8 @@ int socket_permissions_parse(const char *text, struct socket_permissions ret[sta
 	return r;
 }
 
-/* Sets group and mode of a socket's file. The group comes first, so that the new mode never applies to
- * the old group. Returns 0, or -errno and sets e. */
+/* Sets group and mode of a socket's file. The group comes first, so that the new mode never applies
+ * to the old group. Returns 0, or -errno and sets e. */
 static int socket_permissions_set(const char *path, const struct socket_permissions *p,
 				  struct err_text *e)
 {
@@ -127,9 +127,9 @@ static int int_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
 }
 
-/* Android's init binds the socket and does not listen. On any other socket listen() must not be called
- * again: SO_PEERCRED of the clients would then name this process, in place of systemd, which they
- * trust. */
+/* Android's init binds the socket and does not listen. On any other socket listen() must not be
+ * called again: SO_PEERCRED of the clients would then name this process, in place of systemd, which
+ * they trust. */
 static int prepare(int fd, struct err_text *e)
 {
 	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
@@ -237,8 +237,8 @@ static int from_android(struct inherited *s, struct err_text *e)
 	return r;
 }
 
-/* Finds the sockets and removes them from the environment. Returns 0, or -errno and sets e if a passed
- * descriptor cannot be used. */
+/* Finds the sockets and removes them from the environment. Returns 0, or -errno and sets e if a
+ * passed descriptor cannot be used. */
 static int inherited_find(struct inherited *ret, struct err_text *e)
 {
 	struct inherited found = {.n = 0};
@@ -347,8 +347,8 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);
 }
 
-/* As root, creates the directory of the default addresses if no systemd unit has. listen() reports a
- * failure. */
+/* As root, creates the directory of the default addresses if no systemd unit has. listen() reports
+ * a failure. */
 static void make_run_folder(const char *address)
 {
 	mode_t before;

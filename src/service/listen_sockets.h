@@ -55,7 +55,8 @@ struct sockets {
 
 /* Returns 0, or -errno and sets e. Call sockets_close() after both. */
 int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e);
-/* Gives the sockets to the service, which borrows the rules of o for its life. Returns 0 or -errno. */
+/* Gives the sockets to the service, which borrows the rules of o for its life. Returns 0 or
+ * -errno. */
 int sockets_give(struct sockets *s, const struct socket_options *o, struct service *service);
 /* Adds the files of the sockets to the list of o. The paths are borrowed from s. */
 void sockets_give_files(struct sockets *s, struct file_helper_options *o);

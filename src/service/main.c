@@ -131,8 +131,8 @@ static int run_loop(struct event_base *loop, struct service *service)
 }
 
 /*
- * A signal that comes between the making of the sockets' files and the loop waits for the loop, which removes
- * the files.
+ * A signal that comes between the making of the sockets' files and the loop waits for the loop,
+ * which removes the files.
  */
 static void block_signals(int how)
 {

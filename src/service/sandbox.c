@@ -55,7 +55,8 @@ static void find_user(uid_t *ret_uid, gid_t *ret_gid)
 	*ret_gid = p && p->pw_uid != 0 ? p->pw_gid : NOBODY;
 }
 
-/* Root's rights on files are many, also without capabilities. A container may have no other user. */
+/* Root's rights on files are many, also without capabilities. A container may have no other
+ * user. */
 static void change_user(void)
 {
 	uid_t uid;

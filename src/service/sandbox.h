@@ -17,8 +17,8 @@
  *
  * First the process raises its own limits of priority, so that priority_boost needs no capability.
  * If the limits cannot be raised far enough, a process that has CAP_SYS_NICE keeps it; the allowed
- * system calls can set its own priority only. A build with a sanitizer keeps all privileges and logs
- * that.
+ * system calls can set its own priority only. A build with a sanitizer keeps all privileges and
+ * logs that.
  *
  * Returns 0, also without seccomp in the kernel, which is logged. Else returns -errno and sets e,
  * and the process must end.

@@ -46,7 +46,8 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 			     bool relay);
 int service_listen_consumers(struct service *s, int fd);
 
-/* Connected unix sockets, taken also on failure. Returns 0, -EDQUOT (a limit), -ENOMEM or -errno. */
+/* Connected unix sockets, taken also on failure. Returns 0, -EDQUOT (a limit), -ENOMEM or
+ * -errno. */
 int service_adopt_producer(struct service *s, int fd);
 int service_adopt_consumer(struct service *s, int fd);
 

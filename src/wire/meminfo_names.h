@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * Names of /proc/meminfo, by their number in MeminfoCounters (sys_stats_counters.proto). Number 0 is
- * none.
+ * Names of /proc/meminfo, by their number in MeminfoCounters (sys_stats_counters.proto). Number 0
+ * is none.
  */
 static const char *const meminfo_names[] = {
 	NULL,

@@ -7,8 +7,9 @@
 #include "analyze/cut/cut_reader.h"
 
 /*
- * A FtraceEventBundle is cut at times: each event is in one piece. Times of other clocks become those of
- * CLOCK_BOOTTIME where the clocks are known, so that a piece needs no pair of clocks of an earlier bundle.
+ * A FtraceEventBundle is cut at times: each event is in one piece. Times of other clocks become
+ * those of CLOCK_BOOTTIME where the clocks are known, so that a piece needs no pair of clocks of an
+ * earlier bundle.
  */
 struct cut_bundle {
 	const struct cut_packet *packet; /* borrowed */
@@ -27,7 +28,8 @@ struct cut_bundle {
 /* Reads times and marks; adds the clocks that the bundle names to its machine's. */
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret);
 
-/* For the first pass: calls fn with the first and last time, *ts is the bundle's time (unchanged if it has none). */
+/* For the first pass: calls fn with the first and last time, *ts is the bundle's time (unchanged if
+ * it has none). */
 void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
 		      void (*fn)(void *ctx, int64_t ts), void *ctx);
 

@@ -7,9 +7,9 @@
 #include "analyze/cut/cut_reader.h"
 
 /*
- * FtraceEventBundle.CompactSched: switches and wakings of a CPU as columns. Readers skip the first switch of a CPU,
- * as the columns do not say which thread was switched from. A window therefore begins with the switch before
- * it, if there is one.
+ * FtraceEventBundle.CompactSched: switches and wakings of a CPU as columns. Readers skip the first
+ * switch of a CPU, as the columns do not say which thread was switched from. A window therefore
+ * begins with the switch before it, if there is one.
  */
 struct cut_columns_window {
 	struct cut_reader *reader;

@@ -181,7 +181,8 @@ static double number_of(const struct pb_field *f)
 	return v;
 }
 
-/* The values of a repeated field, packed or not: 8 bytes each, or varints. Returns how many of max there are. */
+/* The values of a repeated field, packed or not: 8 bytes each, or varints. Returns how many of max
+ * there are. */
 static size_t list_values(const void *message, size_t len, uint32_t field, bool fixed,
 			  struct pb_field *ret, size_t max)
 {
@@ -352,7 +353,8 @@ static void put_number(struct strbuf *ret, const struct pb_field *f, double v)
 	put_field(ret, &new);
 }
 
-/* Appends all values of a field. Returns 1 if a sum of the part is not that of the whole, 0 or -ENOMEM. */
+/* Appends all values of a field. Returns 1 if a sum of the part is not that of the whole, 0 or
+ * -ENOMEM. */
 static int put_values(const struct cut_differences *d, uint32_t field, struct cut_sums *part,
 		      struct strbuf *ret)
 {

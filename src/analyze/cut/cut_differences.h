@@ -10,9 +10,9 @@
 #include "base/text/str.h"
 
 /*
- * Values of track events that are differences to earlier events of their sequence: values of incremental counters, and
- * the times of programs before 2020. A part does not have the earlier events. So times become absolute, and the first
- * value of a counter in a part is its sum so far.
+ * Values of track events that are differences to earlier events of their sequence: values of
+ * incremental counters, and the times of programs before 2020. A part does not have the earlier
+ * events. So times become absolute, and the first value of a counter in a part is its sum so far.
  */
 
 /* Sums of incremental counters since the sequence's last clear, by track. Zero-initialise. */
@@ -66,10 +66,12 @@ struct cut_values_of {
 	struct cut_sums *sums;
 };
 
-/* Reads a TrackEvent in the file's order, and adds its values to sums and times. Returns 0 or -ENOMEM. */
+/* Reads a TrackEvent in the file's order, and adds its values to sums and times. Returns 0 or
+ * -ENOMEM. */
 int cut_differences_read(const struct pb_field *event, const struct cut_values_of *of,
 			 struct cut_differences *ret);
 
-/* Appends the event's fields with what a part with these sums needs. Returns 1, 0 if nothing differs, or -ENOMEM. */
+/* Appends the event's fields with what a part with these sums needs. Returns 1, 0 if nothing
+ * differs, or -ENOMEM. */
 int cut_differences_build(const struct pb_field *event, const struct cut_differences *d,
 			  struct cut_sums *part, struct strbuf *ret);

@@ -8,8 +8,8 @@
 #include "analyze/cut/cut_reader.h"
 
 /*
- * The first pass over a trace that is to be cut: the times of its first and last event, and how many bytes each part of
- * that time has.
+ * The first pass over a trace that is to be cut: the times of its first and last event, and how
+ * many bytes each part of that time has.
  */
 
 #define CUT_BUCKETS 16384u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each packet goes to the part of its time, and its incremental state with it: a part that has not seen the sequence
- * since its last clear gets all defaults and interned data since then in the same packet, one that has seen a part
- * of them gets the rest.
+ * Each packet goes to the part of its time, and its incremental state with it: a part that has not
+ * seen the sequence since its last clear gets all defaults and interned data since then in the same
+ * packet, one that has seen a part of them gets the rest.
  *
  *	sequence 7:   clear a  |  b      c  |  d         a, b, c, d: packets with interned data
  *	part 1:       clear a  |
@@ -295,8 +295,8 @@ static int on_state(struct parts *p, const struct cut_packet *c)
 #define NAMES_COME_LATE_NS INT64_C(10000000000)
 
 /*
- * Each process and thread is an entry of its own, as a later tree may repeat some of them. It is for the parts behind
- * it, and for those shortly ahead of it.
+ * Each process and thread is an entry of its own, as a later tree may repeat some of them. It is
+ * for the parts behind it, and for those shortly ahead of it.
  */
 static int on_process_tree(struct parts *p, const struct cut_packet *c)
 {
@@ -369,8 +369,8 @@ static int add_descriptors(struct parts *p, struct part *part, const struct cut_
 }
 
 /*
- * In a part the first bundle of a CPU says from when on the data of the whole trace is complete. Later ones say where
- * the one before it in the part ended.
+ * In a part the first bundle of a CPU says from when on the data of the whole trace is complete.
+ * Later ones say where the one before it in the part ended.
  */
 static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
 			     const struct cpu_view *cpu, bool leads)
@@ -418,7 +418,8 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, size_t i, bo
 	return r;
 }
 
-/* An event before or behind all parts is in none; marks of losses without an event are where the packets are. */
+/* An event before or behind all parts is in none; marks of losses without an event are where the
+ * packets are. */
 static int on_bundle(struct parts *p, const struct cut_packet *c)
 {
 	size_t n = p->config->n_ranges, first, last;

@@ -8,9 +8,10 @@
 #include "base/core/err.h"
 
 /*
- * The second pass: writes parts of a trace that can each be read without the others. A part has the events of its
- * time, and of everything before it what its readers need: the config, the machine, clocks, names of processes,
- * descriptions of tracks and events, interned data. Packets are not compressed.
+ * The second pass: writes parts of a trace that can each be read without the others. A part has the
+ * events of its time, and of everything before it what its readers need: the config, the machine,
+ * clocks, names of processes, descriptions of tracks and events, interned data. Packets are not
+ * compressed.
  */
 
 /* The parts ascend and do not overlap: events with from <= time < to, in the trace's clock. */
@@ -21,8 +22,8 @@ struct cut_range {
 struct cut_parts_config {
 	const struct cut_range *ranges; /* borrowed */
 	size_t n_ranges;
-	/* Writes a packet of a part. Called in the order of the file; parts without packets are not called. Returns 0
-	 * or -errno, which ends it. */
+	/* Writes a packet of a part. Called in the order of the file; parts without packets are not
+	 * called. Returns 0 or -errno, which ends it. */
 	int (*write)(void *ctx, size_t part, const uint8_t *packet, size_t len);
 	void *ctx;
 };
@@ -32,7 +33,7 @@ struct cut_result {
 	uint64_t undecodable, not_unpacked; /* packets that no part has */
 };
 
-/* o: of the first pass over the same bytes. Returns 0; -EFBIG if the state of the trace is too large; -ENOMEM; or
- * what write returned. */
+/* o: of the first pass over the same bytes. Returns 0; -EFBIG if the state of the trace is too
+ * large; -ENOMEM; or what write returned. */
 int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped,
 		    const struct cut_parts_config *config, struct cut_result *ret);

@@ -13,9 +13,9 @@
 #include "base/text/str.h"
 
 /*
- * The packets of a trace in the file's order, each with its machine, its sequence with the incremental state after
- * it, and its time. Memory grows with sequences, CPUs and clock snapshots, not with packets. The bytes are
- * untrusted.
+ * The packets of a trace in the file's order, each with its machine, its sequence with the
+ * incremental state after it, and its time. Memory grows with sequences, CPUs and clock snapshots,
+ * not with packets. The bytes are untrusted.
  */
 
 #define CUT_CPUS_MAX 4096u
@@ -94,11 +94,13 @@ struct cut_reader {
 void cut_reader_init(struct cut_reader *r);
 void cut_reader_deinit(struct cut_reader *r);
 
-/* Reads a trace. Pages of a mapping are given back behind it. Returns 0, -EBADMSG if it is no trace, -EFBIG if the
- * state of its sequences is larger than the limits above, -ENOMEM, or what on_packet returned. */
+/* Reads a trace. Pages of a mapping are given back behind it. Returns 0, -EBADMSG if it is no
+ * trace, -EFBIG if the state of its sequences is larger than the limits above, -ENOMEM, or what
+ * on_packet returned. */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
-/* Converts a time of a clock to the trace's clock of its machine. Returns false if the clock is not known. */
+/* Converts a time of a clock to the trace's clock of its machine. Returns false if the clock is not
+ * known. */
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
 			int64_t *ret);
 

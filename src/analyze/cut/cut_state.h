@@ -8,8 +8,8 @@
 #include "base/text/str.h"
 
 /*
- * Messages that each part of a trace has, in the order of the file, each one time: packets, and descriptions of
- * kernel events. A reader remembers how many of them it has written.
+ * Messages that each part of a trace has, in the order of the file, each one time: packets, and
+ * descriptions of kernel events. A reader remembers how many of them it has written.
  */
 
 #define CUT_STATE_MAX ((size_t)512 << 20) /* bytes */
@@ -25,8 +25,8 @@ struct cut_state {
 
 void cut_state_deinit(struct cut_state *s);
 
-/* Adds data, unless there is one with the same key that is not of a later time. Returns 1 if it was added, 0 if it was
- * not, -EFBIG or -ENOMEM. */
+/* Adds data, unless there is one with the same key that is not of a later time. Returns 1 if it was
+ * added, 0 if it was not, -EFBIG or -ENOMEM. */
 int cut_state_add(struct cut_state *s, int64_t ts, const void *key, size_t key_len,
 		  const void *data, size_t len);
 const void *cut_state_get(const struct cut_state *s, size_t i, size_t *ret_len);

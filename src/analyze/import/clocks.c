@@ -286,8 +286,8 @@ static void list_candidates(struct clocks *c, const struct clock_node *source, s
 	}
 }
 
-/* Breadth first from the target, so that each clock knows its next one on the shortest way. Returns the place of
- * the source, or NO_NODE if there is no way. */
+/* Breadth first from the target, so that each clock knows its next one on the shortest way. Returns
+ * the place of the source, or NO_NODE if there is no way. */
 static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 			 const struct clock_node *target, struct way *w)
 {
@@ -359,10 +359,12 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 
 /* ---- other machines ---- */
 
-/* Pairs of readings within this time are one round trip (Perfetto's relays begin one every 30 s). */
+/* Pairs of readings within this time are one round trip (Perfetto's relays begin one every 30
+ * s). */
 #define SYNC_ROUND_NS UINT64_C(30000000000)
 
-/* Both machines' readings of their clocks: the client is this machine, the host the service's; 0: not read. */
+/* Both machines' readings of their clocks: the client is this machine, the host the service's; 0:
+ * not read. */
 struct sync_pair {
 	struct clock_reading client[SNAPSHOT_MAX], host[SNAPSHOT_MAX];
 	size_t n_client, n_host;
@@ -417,8 +419,8 @@ struct sync_estimate {
 };
 
 /*
- * Two pairs are a round trip of readings: client, host, client, host. The middle of two readings of one machine is
- * about the moment of the other machine's reading between them.
+ * Two pairs are a round trip of readings: client, host, client, host. The middle of two readings of
+ * one machine is about the moment of the other machine's reading between them.
  */
 static void add_round(const struct sync_pair *a, const struct sync_pair *b, clock_key clock,
 		      struct sync_estimate *e)

@@ -9,9 +9,9 @@
 #include "wire/pb_dec.h"
 
 /*
- * Conversion between the clocks of one machine, by snapshots: clocks that were read at one moment. A time is
- * converted by the last snapshot before it, over as few snapshots as there need to be. Nothing is
- * interpolated.
+ * Conversion between the clocks of one machine, by snapshots: clocks that were read at one moment.
+ * A time is converted by the last snapshot before it, over as few snapshots as there need to be.
+ * Nothing is interpolated.
  */
 
 #define CLOCK_MONOTONIC_ID 3u /* BuiltinClock */
@@ -42,7 +42,8 @@ struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t s
 struct clock_edge;
 struct clock_node;
 
-/* Different clocks of a machine, with those of its sequences and without; others are not converted. */
+/* Different clocks of a machine, with those of its sequences and without; others are not
+ * converted. */
 #define CLOCKS_MAX 65000u
 #define CLOCKS_WIDE_MAX 256u
 
@@ -52,7 +53,8 @@ struct clocks {
 	bool has_trace; /* a snapshot named it, or something was converted */
 	bool assumed; /* it was converted before the first snapshot */
 	bool is_default; /* of times without a clock: a snapshot says so */
-	int64_t ahead; /* ns, of another machine: how far its trace clock is ahead of the service's */
+	/* ns, of another machine: how far its trace clock is ahead of the service's */
+	int64_t ahead;
 	uint32_t n_snapshots;
 	struct clock_node *by_key; /* owned hash */
 	struct clock_node **nodes; /* by number */
@@ -70,8 +72,8 @@ int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, 
 
 enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET, CLOCK_NO_PATH };
 
-/* Reads a RemoteClockSync: adds the machine's readings as snapshots, and sets how far it is ahead. Returns the number
- * of snapshots that contradict others. */
+/* Reads a RemoteClockSync: adds the machine's readings as snapshots, and sets how far it is ahead.
+ * Returns the number of snapshots that contradict others. */
 unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync);
 
 /* Converts a time of the clock to the machine's own trace clock. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events that are values of counters: of CPUs, clocks, devices, network interfaces. A row of `counters`
- * says which field of an event is the value, and which says whose it is.
+ * Kernel events that are values of counters: of CPUs, clocks, devices, network interfaces. A row of
+ * `counters` says which field of an event is the value, and which says whose it is.
  */
 #include <string.h>
 
@@ -39,7 +39,8 @@ static const struct track_type gpu_memory = {
 static const struct track_type process_gpu_memory = {
 	"process_gpu_memory", "bytes", true, {{"ugpu", false}, {"gpu", false}, {"upid", false}}};
 
-/* The counter's name is before, whose it is, and after: "Cpu " 3 " Util". Without `after` it is `before`. */
+/* The counter's name is before, whose it is, and after: "Cpu " 3 " Util". Without `after` it is
+ * `before`. */
 static const struct kernel_counter {
 	uint32_t event;
 	const struct track_type *type;

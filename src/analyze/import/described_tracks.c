@@ -112,8 +112,8 @@ void described_deinit(struct import *im)
 
 /* ---- owners ---- */
 
-/* Notes which uuid a thread or process has. Returns false if it had another one before: its number was used
- * again. */
+/* Notes which uuid a thread or process has. Returns false if it had another one before: its number
+ * was used again. */
 static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
 		      uint64_t uuid, bool replace)
 {
@@ -162,7 +162,8 @@ static bool has_own_place(const struct described_track *d)
 	return d->kind == DESCRIBED_THREAD || d->kind == DESCRIBED_PROCESS || !d->parent;
 }
 
-/* Places all ancestors up to the next one that is placed, then those below it. Returns false if there is none. */
+/* Places all ancestors up to the next one that is placed, then those below it. Returns false if
+ * there is none. */
 static bool place(struct import *im, struct machine *m, struct described_track *d)
 {
 	struct described_track *chain[MAX_ANCESTORS];
@@ -335,8 +336,8 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
 	return slot ? slot->track : 0;
 }
 
-/* Rows of the ancestors are made first; no track has a thread's or process's row as parent. depth: of the recursion,
- * which a thread that names itself as its parent would not end. */
+/* Rows of the ancestors are made first; no track has a thread's or process's row as parent. depth:
+ * of the recursion, which a thread that names itself as its parent would not end. */
 static uint32_t row_of(struct import *im, struct machine *m, struct described_track *d,
 		       uint32_t event_name, int depth)
 {

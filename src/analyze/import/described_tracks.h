@@ -4,8 +4,9 @@
 #include "analyze/import/track_groups.h"
 
 /*
- * Tracks that programs describe: a TrackDescriptor gives a uuid its place, an event names the uuid. Descriptors
- * are read in the file's order, before any event; a track becomes a row when the first event needs it.
+ * Tracks that programs describe: a TrackDescriptor gives a uuid its place, an event names the uuid.
+ * Descriptors are read in the file's order, before any event; a track becomes a row when the first
+ * event needs it.
  *
  *	thread		the thread's own track, which kernel events share
  *	process		a track of the process
@@ -65,8 +66,8 @@ void tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 struct described_track *described_find(struct import *im, const struct machine *m, uint64_t uuid);
 struct described_track *described_add(struct import *im, const struct described_track *d);
 
-/* Returns the track that an event names, described or not, with its owner known; NULL, and it is counted, if it
- * has no place. name: of the event. has_first: of its sequence. */
+/* Returns the track that an event names, described or not, with its owner known; NULL, and it is
+ * counted, if it has no place. name: of the event. has_first: of its sequence. */
 struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
 					   uint32_t name, const struct packet_sequence_info *seq);
 

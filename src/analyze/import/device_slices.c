@@ -195,7 +195,8 @@ static void suspend_resume(struct import *im, struct machine *m, const struct ft
 	}
 }
 
-/* The request to a device: a bit of pm_message_t. Without a level, a suspend prepares and a resume completes. */
+/* The request to a device: a bit of pm_message_t. Without a level, a suspend prepares and a resume
+ * completes. */
 static const char *pm_phase(uint64_t event, bool has_level)
 {
 	switch (event) {

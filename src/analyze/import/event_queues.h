@@ -8,9 +8,9 @@
 #include "analyze/store/budget.h"
 
 /*
- * Sorts the events of a trace by time. Each stream of events has a queue: it arrives nearly sorted. A queue
- * that is not sorted is sorted by merging its runs; then all queues are merged. Equal times keep the order of
- * the file within a queue; between queues the order is that of trace_processor:
+ * Sorts the events of a trace by time. Each stream of events has a queue: it arrives nearly sorted.
+ * A queue that is not sorted is sorted by merging its runs; then all queues are merged. Equal times
+ * keep the order of the file within a queue; between queues the order is that of trace_processor:
  *
  *	the queue with the earliest event, the lowest queue of equals, releases all of its events that are not
  *	later than the earliest one of any other queue
@@ -35,8 +35,7 @@ struct queued_event {
 		};
 	};
 	uint32_t a; /* length of data; SWITCH: next_prio; WAKING: prio */
-	uint32_t
-		b; /* number of the sequence's state; SWITCH: prev_state; WAKING: cpu, flags << 16 */
+	uint32_t b; /* the sequence's state; SWITCH: prev_state; WAKING: cpu, flags << 16 */
 };
 
 struct event_chunk;

@@ -31,7 +31,8 @@ extern const struct event_rule device_slice_rules[];
 extern const struct event_rule counter_rules[];
 extern const struct event_rule memory_rules[];
 
-/* Sets *ret to the first value of a field; returns false, and sets it to 0 of no kind, if there is none. */
+/* Sets *ret to the first value of a field; returns false, and sets it to 0 of no kind, if there is
+ * none. */
 bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret);
 /* Returns a field's text, NULL_U32 if there is none. */
 uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel event to a row of ftrace_event, and to whatever else it makes. What an event makes stands in the
- * tables of event_rules.h: one row an event.
+ * A kernel event to a row of ftrace_event, and to whatever else it makes. What an event makes
+ * stands in the tables of event_rules.h: one row an event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -75,7 +75,8 @@ void generic_deinit(struct import *im)
 	}
 }
 
-/* Events that name themselves share their number; they are found by their name, above all numbers. */
+/* Events that name themselves share their number; they are found by their name, above all
+ * numbers. */
 static uint32_t self_named(struct import *im, const struct machine *m, const struct pb_field *event)
 {
 	struct generic_event g = {.name = 0};
@@ -95,7 +96,8 @@ static uint32_t self_named(struct import *im, const struct machine *m, const str
 
 /* ---- rows ---- */
 
-/* The first byte of the length that stands before a message's bytes; the byte before it ends a tag. */
+/* The first byte of the length that stands before a message's bytes; the byte before it ends a
+ * tag. */
 static uint64_t address_of(const uint8_t *data)
 {
 	const uint8_t *p = data - 1;

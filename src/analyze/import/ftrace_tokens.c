@@ -28,7 +28,8 @@ struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu)
 	return &m->cpus[cpu];
 }
 
-/* The queue of a CPU; queues of lower CPUs are made before it, so that their order is that of the CPUs. */
+/* The queue of a CPU; queues of lower CPUs are made before it, so that their order is that of the
+ * CPUs. */
 static uint32_t queue_of(struct import *im, struct machine *m, uint32_t cpu, enum queue_kind kind)
 {
 	for (size_t i = m->n_queues[kind]; i <= cpu; i++) {
@@ -55,7 +56,8 @@ static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 	return true;
 }
 
-/* Drops an event of a negative time: the clock of its machine is further ahead than the first machine is up. */
+/* Drops an event of a negative time: the clock of its machine is further ahead than the first
+ * machine is up. */
 static void queue_event(const struct bundle *b, uint32_t queue, const struct queued_event *e)
 {
 	if (e->ts >= 0) {
@@ -368,7 +370,8 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
 	set_clock(&b, &h, p->sequence);
 	note_first_bundle(&b, &h);
-	/* The scheduler's columns first: of equal times, the queue that was made first comes first. */
+	/* The scheduler's columns first: of equal times, the queue that was made first comes
+	 * first. */
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	while (h.has_compact && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)

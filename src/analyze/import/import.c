@@ -16,8 +16,8 @@
 #include "gen/fields.h"
 
 /*
- * Pages of the file that were read are given back after so many bytes, or events in the order of time: the
- * memory is for rows.
+ * Pages of the file that were read are given back after so many bytes, or events in the order of
+ * time: the memory is for rows.
  */
 #define PAGES_KEPT_BYTES (16u << 20)
 #define PAGES_KEPT_EVENTS (1u << 18)
@@ -73,7 +73,8 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 	}
 }
 
-/* Before the first event of the kernel in the order of time, it is known when the data of all CPUs begins. */
+/* Before the first event of the kernel in the order of time, it is known when the data of all CPUs
+ * begins. */
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;

@@ -4,8 +4,8 @@
 #include "analyze/import/importer.h"
 
 /*
- * The steps between the files of this room. First, in the file's order (tokens_*): what a packet changes at
- * once, and events into queues. Then, in the order of time (rows_*).
+ * The steps between the files of this room. First, in the file's order (tokens_*): what a packet
+ * changes at once, and events into queues. Then, in the order of time (rows_*).
  */
 
 /* packet_tokens.c: one TracePacket. */
@@ -84,8 +84,8 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 bool rows_is_early(const struct machine *m, int64_t ts);
 
 /* trace_info.c. */
-/* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added, else the
- * row of the name is overwritten. */
+/* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added,
+ * else the row of the name is overwritten. */
 enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
 void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
 		  const char *name, bool multi, int64_t v);

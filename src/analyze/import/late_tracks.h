@@ -4,8 +4,9 @@
 #include "analyze/import/tracks.h"
 
 /*
- * Counters of a thread's process, where the process may become known after the event: their tracks are made
- * at the end of the trace. Until then a row of `counter` has the number of an entry for its track.
+ * Counters of a thread's process, where the process may become known after the event: their tracks
+ * are made at the end of the trace. Until then a row of `counter` has the number of an entry for
+ * its track.
  */
 
 /* Dimensions after the first: strings. A counter whose thread has no process is of `by_thread`. */

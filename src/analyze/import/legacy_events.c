@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of older programs, which say what they are by a letter (LegacyEvent.phase): B and E begin and end a
- * slice, X is a whole one, i and I are instants, M names a thread or a process.
+ * Events of older programs, which say what they are by a letter (LegacyEvent.phase): B and E begin
+ * and end a slice, X is a whole one, i and I are instants, M names a thread or a process.
  */
 #include <stdlib.h>
 #include <string.h>

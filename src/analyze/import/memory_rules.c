@@ -77,7 +77,8 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
 }
 
 /*
- * Another process may change a process's memory: the thread that last changed its own says whose it is.
+ * Another process may change a process's memory: the thread that last changed its own says whose it
+ * is.
  */
 static uint32_t rss_thread(struct import *im, const struct machine *m, const struct ftrace_event *e,
 			   const struct rss_stat *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packet in the file's order: its sequence's state, its clock, then into a queue. What has to be known
- * before any event is read at once: snapshots of clocks, statistics, the machine.
+ * A packet in the file's order: its sequence's state, its clock, then into a queue. What has to be
+ * known before any event is read at once: snapshots of clocks, statistics, the machine.
  */
 #include <errno.h>
 #include <stdlib.h>

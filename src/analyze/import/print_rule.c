@@ -141,7 +141,8 @@ static bool add_counter(struct import *im, struct machine *m, const struct ftrac
 
 /* ---- slices of processes ---- */
 
-/* Returns the row of the track with this name where the cookie's slices are; NULL without memory. */
+/* Returns the row of the track with this name where the cookie's slices are; NULL without
+ * memory. */
 static struct track_slot *async_slot(struct import *im, struct machine *m,
 				     const struct track_type *type, const struct marker *mark,
 				     int64_t cookie)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages that a trace describes (ExtensionDescriptor): fields of TrackEvent that programs added. A field's name
- * and type are found by the name of its message and its number.
+ * Messages that a trace describes (ExtensionDescriptor): fields of TrackEvent that programs added.
+ * A field's name and type are found by the name of its message and its number.
  */
 #include <errno.h>
 #include <stdlib.h>

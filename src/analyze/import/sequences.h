@@ -9,14 +9,16 @@
 #include "wire/pb_dec.h"
 
 /*
- * Incremental state of the packet sequences of one machine: what packets leave out because an earlier one of
- * their sequence had it. A clear begins a new state; events that are queued keep the number of theirs.
+ * Incremental state of the packet sequences of one machine: what packets leave out because an
+ * earlier one of their sequence had it. A clear begins a new state; events that are queued keep the
+ * number of theirs.
  */
 
 struct interned_entry;
 struct running_sum;
 
-/* What older programs' events refer to: the thread of the sequence's last descriptor, and times of events. */
+/* What older programs' events refer to: the thread of the sequence's last descriptor, and times of
+ * events. */
 struct sequence_thread {
 	bool known;
 	bool has_times; /* from a ThreadDescriptor of its own */

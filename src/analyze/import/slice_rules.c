@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events that begin and end slices: interrupts, system calls, work items. A row of `rules` says what
- * an event makes; each kind of slice has a track for each CPU or thread.
+ * Kernel events that begin and end slices: interrupts, system calls, work items. A row of `rules`
+ * says what an event makes; each kind of slice has a track for each CPU or thread.
  */
 #include "analyze/import/slice_rules.h"
 

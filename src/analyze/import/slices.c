@@ -84,8 +84,8 @@ static void pop(struct import *im, struct slice_stack *s)
 }
 
 /*
- * Removes what ended at or before ts. A slice that ended under open ones takes them with it. An instant stays
- * for another one of the same time.
+ * Removes what ended at or before ts. A slice that ended under open ones takes them with it. An
+ * instant stays for another one of the same time.
  */
 static void pop_past(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
 {

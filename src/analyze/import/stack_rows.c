@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of linux.perf: a row of perf_sample each, with the rows of its call stack, and a value of the counter
- * that made it. Equal frames and call sites have one row. A mapping has one for each of its numbers and processes,
- * since trace_processor takes the same range of two processes for two mappings; one without a range (the kernel) has
- * one for its contents.
+ * Samples of linux.perf: a row of perf_sample each, with the rows of its call stack, and a value of
+ * the counter that made it. Equal frames and call sites have one row. A mapping has one for each of
+ * its numbers and processes, since trace_processor takes the same range of two processes for two
+ * mappings; one without a range (the kernel) has one for its contents.
  *
  *	interned number of a state, process   ->  row      so that each is decoded once
  *	contents                              ->  row

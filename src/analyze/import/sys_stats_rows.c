@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SysStats to counters. The table `parts` lists its fields in the order in which their values become rows,
- * whatever their order in the packet.
+ * SysStats to counters. The table `parts` lists its fields in the order in which their values
+ * become rows, whatever their order in the packet.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -197,7 +197,8 @@ static void disk_row(const struct sys_packet_rows *p, const struct track_type *t
 	    value);
 }
 
-/* What a field has grown by; it is what the kernel counts, which starts again at 0 for a new disk. */
+/* What a field has grown by; it is what the kernel counts, which starts again at 0 for a new
+ * disk. */
 static int64_t disk_delta(const struct sys_packet_rows *p, uint32_t device, uint32_t field,
 			  uint64_t value)
 {

@@ -8,7 +8,8 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-/* Tids of Linux (PID_MAX_LIMIT) have an array by page; others, as track events invent them, a hash. */
+/* Tids of Linux (PID_MAX_LIMIT) have an array by page; others, as track events invent them, a
+ * hash. */
 #define ARRAY_TIDS (1u << 22)
 #define PAGE_TIDS 1024u
 #define PAGES (ARRAY_TIDS / PAGE_TIDS)
@@ -19,7 +20,8 @@ struct task_number {
 	UT_hash_handle hh;
 };
 
-/* What is done once the process of a thread is known: `other` is a utid that shares it, or a child's upid. */
+/* What is done once the process of a thread is known: `other` is a utid that shares it, or a
+ * child's upid. */
 struct task_wait {
 	uint32_t next;
 	uint32_t other;
@@ -206,7 +208,8 @@ static uint32_t take_waits(struct tasks *t, uint32_t utid, uint32_t rest)
 	return first;
 }
 
-/* Binds the thread, all threads that wait for its process, those that wait for theirs, and so on. */
+/* Binds the thread, all threads that wait for its process, those that wait for theirs, and so
+ * on. */
 static void bind(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	uint32_t wait = bind_one(t, utid, upid) ? take_waits(t, utid, NULL_U32) : NULL_U32;

@@ -8,8 +8,9 @@
 #include "analyze/store/store.h"
 
 /*
- * Threads and processes of one machine. A number of the kernel (tid, pid) is used again after its task ended;
- * utid and upid are not. Threads of a tid that may still live form a list, the newest first.
+ * Threads and processes of one machine. A number of the kernel (tid, pid) is used again after its
+ * task ended; utid and upid are not. Threads of a tid that may still live form a list, the newest
+ * first.
  */
 
 /* Who named a thread or a process. A name is replaced by one of the same rank or above. */
@@ -91,7 +92,8 @@ uint32_t tasks_upid(const struct tasks *t, uint32_t utid);
 void tasks_name_thread(struct tasks *t, uint32_t utid, uint32_t name, enum thread_namer by);
 void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum process_namer by);
 
-/* The child gets its parent, and the thread its process, as soon as the process of `thread` is known. */
+/* The child gets its parent, and the thread its process, as soon as the process of `thread` is
+ * known. */
 void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread);
 void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events that are slices of a thread: reclaim of memory, signals, functions, probes. A row of `steps`
- * says what an event begins or ends, and which fields become arguments.
+ * Kernel events that are slices of a thread: reclaim of memory, signals, functions, probes. A row
+ * of `steps` says what an event begins or ends, and which fields become arguments.
  */
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets about the trace and its machines: clocks, kernel, CPUs, the service's events; metadata. */
+/* Packets about the trace and its machines: clocks, kernel, CPUs, the service's events;
+ * metadata. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say of their tracks and themselves. */
+/* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say of their tracks and
+ * themselves. */
 #include <string.h>
 
 #include "analyze/import/described_tracks.h"

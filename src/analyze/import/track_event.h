@@ -32,14 +32,17 @@ struct track_event {
 /* Reads the parts that stand in the event's bytes. */
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
-/* track_event_tokens.c: in the file's order. Returns false if the event is dropped, and counts it. */
+/* track_event_tokens.c: in the file's order. Returns false if the event is dropped, and counts
+ * it. */
 bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *packet);
-/* The time of an older program's event. Returns 1 and the time, 0 if the packet has it, -1 if there is none. */
+/* The time of an older program's event. Returns 1 and the time, 0 if the packet has it, -1 if there
+ * is none. */
 int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
 			    struct packet_sequence_info *seq, int64_t *ret);
 
-/* Values that depend on the events before: slot 0 is the counter's, 1 to 8 those of extra counters. */
+/* Values that depend on the events before: slot 0 is the counter's, 1 to 8 those of extra
+ * counters. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 #define SLOT_INSTRUCTIONS 17
@@ -55,8 +58,8 @@ static inline int64_t whole_number(double v)
 /* A counter's value in an event: its number times the counter's unit. */
 double counter_value(const struct described_track *d, const struct pb_field *f);
 
-/* Values of further counters, with the tracks that the event or the defaults name. Returns their number, or -1
- * and counts it if they do not match. */
+/* Values of further counters, with the tracks that the event or the defaults name. Returns their
+ * number, or -1 and counts it if they do not match. */
 struct extra_counter {
 	uint64_t track;
 	struct pb_field value;
@@ -78,7 +81,8 @@ void rows_legacy_event(struct import *im, struct machine *m, struct track_event 
 
 /* proto_fields.c: messages that an ExtensionDescriptor describes. */
 void tokens_extension_descriptor(struct import *im, const struct pb_field *f);
-/* Adds the field as arguments if it is one that the trace describes. type: a message's full name. */
+/* Adds the field as arguments if it is one that the trace describes. type: a message's full
+ * name. */
 void proto_field_args(struct import *im, struct arg_writer *w, const char *type,
 		      const struct pb_field *message, bool (*skip)(uint32_t field));
 void proto_fields_deinit(struct import *im);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a track event: where it is in the source, what a program's log says, fields that programs
- * added, and annotations (`debug.NAME`).
+ * The arguments of a track event: where it is in the source, what a program's log says, fields that
+ * programs added, and annotations (`debug.NAME`).
  */
 #include <stdio.h>
 #include <string.h>
@@ -169,7 +169,8 @@ static bool put_nested(struct event_args *a, const struct pb_field *value)
 		double real;
 
 		switch (f.id) {
-		case PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_VALUES: /* the n-th value has the n-th key */
+		/* the n-th value has the n-th key */
+		case PB_DEBUG_ANNOTATION_NESTED_VALUE_DICT_VALUES:
 			do
 				key.id = 0;
 			while (pb_dec_next(&k, &key) &&

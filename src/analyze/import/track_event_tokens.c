@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Track events in the file's order: what depends on the events before them, which are differences of times and
- * of counters. All else is read when the events are in the order of time.
+ * Track events in the file's order: what depends on the events before them, which are differences
+ * of times and of counters. All else is read when the events are in the order of time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -121,7 +121,8 @@ double counter_value(const struct described_track *d, const struct pb_field *f)
 
 /* ---- extra counters ---- */
 
-/* The values of a repeated field, packed or not, of 8 bytes each or varints. Returns their number, at most max + 1. */
+/* The values of a repeated field, packed or not, of 8 bytes each or varints. Returns their number,
+ * at most max + 1. */
 static size_t list_values(const struct pb_field *message, uint32_t field, bool fixed,
 			  struct pb_field *ret, size_t max)
 {

@@ -100,7 +100,8 @@ static void drop_lowest(struct track_group *g)
 	g->unused[i] = last;
 }
 
-/* Returns the unused slot with the lowest index, or NULL. It stays in the heap until it is found open. */
+/* Returns the unused slot with the lowest index, or NULL. It stays in the heap until it is found
+ * open. */
 static struct slot_node *lowest_unused(struct track_group *g)
 {
 	while (g->n_unused) {

@@ -4,9 +4,9 @@
 #include "analyze/import/tracks.h"
 
 /*
- * Tracks of one name whose slices may overlap: the group has as many rows of `track` as slices were open at
- * one time. A cookie says which slices belong together: they nest on one row. A row without open slices is
- * taken over by the next cookie.
+ * Tracks of one name whose slices may overlap: the group has as many rows of `track` as slices were
+ * open at one time. A cookie says which slices belong together: they nest on one row. A row without
+ * open slices is taken over by the next cookie.
  */
 
 struct track_group;
@@ -19,8 +19,8 @@ struct track_slot {
 	uint32_t index; /* in the group */
 };
 
-/* Returns the group, made at its first use; NULL without memory. The last dimension of the type is the index of
- * a track in its group; values: of the others. */
+/* Returns the group, made at its first use; NULL without memory. The last dimension of the type is
+ * the index of a track in its group; values: of the others. */
 struct track_group *track_groups_get(struct import *im, struct machine *m,
 				     const struct track_type *type, const int64_t *values);
 /* Returns the row of a cookie; NULL without memory. Valid until the next call. */

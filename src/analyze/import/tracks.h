@@ -4,8 +4,8 @@
 #include "analyze/import/importer.h"
 
 /*
- * Tracks: what slices and counters are of. A track is made at its first use; its identity is its machine, its
- * type and the values of its dimensions.
+ * Tracks: what slices and counters are of. A track is made at its first use; its identity is its
+ * machine, its type and the values of its dimensions.
  */
 
 #define TRACK_DIMENSIONS_MAX 5
@@ -26,8 +26,8 @@ struct track_type {
 extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_clock_frequency,
 	track_oom_score_adj, track_process_memory;
 
-/* Returns the track. name: a string or NULL_U32. values: of the dimensions. A track that exists keeps its
- * name. */
+/* Returns the track. name: a string or NULL_U32. values: of the dimensions. A track that exists
+ * keeps its name. */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
 		    uint32_t name, const int64_t *values);
 /* Makes a track whose identity the caller keeps. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every counter grows. A value adds its growth since the last value of its track to the total of its
- * owner, and the screen divides what the total grew by the time between the two values:
+ * Every counter grows. A value adds its growth since the last value of its track to the total of
+ * its owner, and the screen divides what the total grew by the time between the two values:
  *
  *	track     4711 ------> 4715 ------> 4730      last value of one track
  *	total       40 ------>   44 ------>   59      sum of growth, of all tracks of the process
@@ -311,8 +311,9 @@ static void rate_process(const struct live *l, struct live_entry *p)
 }
 
 /*
- * Hides a process that has ended, although its last values are still written: the last poll of /proc
- * did not meet it. A process that no poll met, or a kernel thread, is shown while it does something.
+ * Hides a process that has ended, although its last values are still written: the last poll of
+ * /proc did not meet it. A process that no poll met, or a kernel thread, is shown while it does
+ * something.
  */
 static bool has_ended(const struct live *l, const struct live_entry *p)
 {
@@ -333,8 +334,8 @@ static void hide_ended(const struct live *l, struct live_entry *p)
 }
 
 /*
- * Its name is written once, so a process that lives must not be forgotten. On a busy machine the poll
- * of /proc may be late by many periods.
+ * Its name is written once, so a process that lives must not be forgotten. On a busy machine the
+ * poll of /proc may be late by many periods.
  */
 static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
 {

@@ -36,7 +36,8 @@ static const struct family *family_of(const struct pb_field *name)
 	return NULL;
 }
 
-/* The counters of processes count from the start of the process, others from that of the session. */
+/* The counters of processes count from the start of the process, others from that of the
+ * session. */
 static bool began_here(const struct live *l, const struct live_entry *p, enum live_source source)
 {
 	return source != LIVE_ROWS_PROCESSES || p->start_ns >= l->setup.began_ns;

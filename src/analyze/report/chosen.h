@@ -9,8 +9,8 @@
 
 /* Whom a report is about. */
 struct chosen_from {
-	/* The number of a process or thread, or the name of a program or thread, with * and ?. A process
-	 * that is named by itself or by its main thread is chosen with all its threads. */
+	/* The number of a process or thread, or the name of a program or thread, with * and ?. A
+	 * process that is named by itself or by its main thread is chosen with all its threads. */
 	char *const *words;
 	size_t n_words;
 	const uint8_t *config; /* a TraceConfig, unchecked; NULL: unknown */
@@ -33,7 +33,7 @@ struct chosen_from {
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing);
 
 /*
- * Returns the name of a process (without its directory) or thread that is most similar to word, copied
- * to best, or NULL if none is similar.
+ * Returns the name of a process (without its directory) or thread that is most similar to word,
+ * copied to best, or NULL if none is similar.
  */
 const char *chosen_nearest(sqlite3 *db, const char *word, char best[static STR_NEAREST_SIZE]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Parts of statements about counters. They take the tracks first: only the index of counter by track_id finds the values of a
- * few tracks without a walk over all. */
+/* Parts of statements about counters. They take the tracks first: only the index of counter by
+ * track_id finds the values of a few tracks without a walk over all. */
 
 /* It cannot break statements that have macros in them: */
 /* clang-format off */

@@ -102,8 +102,8 @@ static void swap(int64_t *a, int64_t *b)
 	*b = x;
 }
 
-/* Quickselect in three parts: below the pivot, equal to it, above. The key of the hash chooses pivots, so that
- * a trace cannot make it slow. */
+/* Quickselect in three parts: below the pivot, equal to it, above. The key of the hash chooses
+ * pivots, so that a trace cannot make it slow. */
 int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank)
 {
 	int64_t *s = g->samples + group->first;

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Numbers of ns in groups: how many, their sum, the largest, percentiles. For percentiles the same samples are
- * added twice: the first time they are counted, the second time each gets its place in one array.
+ * Numbers of ns in groups: how many, their sum, the largest, percentiles. For percentiles the same
+ * samples are added twice: the first time they are counted, the second time each gets its place in
+ * one array.
  */
 
 struct group {

@@ -16,8 +16,8 @@
 #define THREADS "(SELECT utid FROM main.thread WHERE machine_id = #)"
 #define TRACKS "(SELECT id FROM main.__intrinsic_track WHERE machine_id = #)"
 
-/* A view for each table or pass that has rows of several machines: its name, which hides the table, and its
- * rows. # is the machine. */
+/* A view for each table or pass that has rows of several machines: its name, which hides the table,
+ * and its rows. # is the machine. */
 static const char *const views[][2] = {
 	{"machine", "* FROM main.machine WHERE id = #"},
 	{"cpu", "* FROM main.cpu WHERE machine_id = #"},
@@ -65,7 +65,8 @@ int machines_list(sqlite3 *db, struct machine_list *ret)
 	return sqlite3_finalize(st);
 }
 
-/* Copies "table" or "view" for the temporary table or view of a name. Returns false if there is none. */
+/* Copies "table" or "view" for the temporary table or view of a name. Returns false if there is
+ * none. */
 static bool kind_of(sqlite3 *db, const char *name, char ret[static 8])
 {
 	static const char sql[] = "SELECT type FROM temp.sqlite_schema WHERE name = ?";

@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 /*
- * Reports on a trace of several machines: temporary views hide the rows of the other machines from the
- * statements, and CPUs have the numbers of their machine. Functions return an SQLite result code.
+ * Reports on a trace of several machines: temporary views hide the rows of the other machines from
+ * the statements, and CPUs have the numbers of their machine. Functions return an SQLite result
+ * code.
  */
 
 #define MACHINES_MAX 64
@@ -30,5 +31,6 @@ int machines_list(sqlite3 *db, struct machine_list *ret);
 /* Hides the rows of all machines but one. Replaces the views of an earlier call. */
 int machines_show_only(sqlite3 *db, int64_t id);
 
-/* Returns a line with the number and the kernel of a machine, owned by the caller, or NULL without memory. */
+/* Returns a line with the number and the kernel of a machine, owned by the caller, or NULL without
+ * memory. */
 char *machines_title(sqlite3 *db, int64_t id);

@@ -11,7 +11,8 @@
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
-/* What the passes share. A pass reads the columns of the store and adds rows; see passes.h for what they are. */
+/* What the passes share. A pass reads the columns of the store and adds rows; see passes.h for what
+ * they are. */
 
 #define PASS_COLUMNS_MAX 10
 #define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
@@ -95,8 +96,8 @@ struct pass_span {
 	int64_t begin, end; /* end >= begin */
 };
 
-/* A walk over the rows of sched or thread_state that are within the window. Zero-initialized but for in and
- * table. */
+/* A walk over the rows of sched or thread_state that are within the window. Zero-initialized but
+ * for in and table. */
 struct pass_walk {
 	const struct pass_input *in;
 	enum store_table table;
@@ -113,8 +114,7 @@ uint32_t *pass_last_rows(const struct table *t, unsigned column);
 /* Who a thread is counted as, by thread, process or program. */
 struct pass_who {
 	const struct store *s;
-	uint32_t *
-		of; /* owned; by utid. Of a process: its upid, or the number of processes + the utid */
+	uint32_t *of; /* owned; by utid. Process: its upid, or number of processes + utid */
 	uint32_t *main; /* owned; by upid: the name of its main thread */
 	enum { WHO_THREAD, WHO_PROCESS, WHO_PROGRAM } kind;
 };

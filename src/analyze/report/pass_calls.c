@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls_by, longest_calls: system calls, which are slices sys_NAME of threads with their result as an argument. */
+/* calls_by, longest_calls: system calls, which are slices sys_NAME of threads with their result as
+ * an argument. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>

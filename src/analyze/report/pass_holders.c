@@ -47,7 +47,8 @@ static bool find_run(const struct store *s, uint32_t row, struct held_wait *ret)
 	return false;
 }
 
-/* Returns the time of the last run on the CPU that began before the wait or with it, or else that of the wait. */
+/* Returns the time of the last run on the CPU that began before the wait or with it, or else that
+ * of the wait. */
 static int64_t begin_of_holder(const struct table *t, const struct held_wait *w)
 {
 	uint32_t end = t->unsorted ? t->rows : table_lower_bound(t, w->begin + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_by, longest_requests: requests to block devices. A request is a block_rq_issue and the block_rq_complete of
- * the same device and sector that follows; a block_rq_insert right before it has the thread that asked for it.
+ * requests_by, longest_requests: requests to block devices. A request is a block_rq_issue and the
+ * block_rq_complete of the same device and sector that follows; a block_rq_insert right before it
+ * has the thread that asked for it.
  */
 #include "analyze/report/pass.h"
 
@@ -41,7 +42,8 @@ struct requests {
 	bool failed;
 };
 
-/* The fields of block_rq_insert, block_rq_issue and block_rq_complete, which have the same numbers. */
+/* The fields of block_rq_insert, block_rq_issue and block_rq_complete, which have the same
+ * numbers. */
 struct block_event {
 	int64_t dev, sector, sectors;
 	enum operation op;

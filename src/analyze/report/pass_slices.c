@@ -7,8 +7,8 @@
 
 /* ---- slices_by ---- */
 
-/* Returns by track whether its slices are of chosen threads or of their processes (owned by the caller), or
- * NULL without memory. */
+/* Returns by track whether its slices are of chosen threads or of their processes (owned by the
+ * caller), or NULL without memory. */
 static bool *chosen_tracks(const struct pass_input *in)
 {
 	const struct table *t = &in->s->tables[TABLE_TRACK];

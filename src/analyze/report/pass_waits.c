@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waits_by, wakes_by, longest_waits, longest_sleeps: what rows of thread_state say of waits and wakeups. Rows
- * are those that began in the window and ended in the trace. */
+/* waits_by, wakes_by, longest_waits, longest_sleeps: what rows of thread_state say of waits and
+ * wakeups. Rows are those that began in the window and ended in the trace. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>

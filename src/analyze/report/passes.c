@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes as virtual tables. A pass runs when a statement reads its table; its rows stay for the next
- * statement with the same arguments.
+ * The passes as virtual tables. A pass runs when a statement reads its table; its rows stay for the
+ * next statement with the same arguments.
  */
 #include "analyze/report/passes.h"
 
@@ -122,7 +122,8 @@ static int disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* The plan has a bit for each argument. A pass costs as much as many rows, so it is the outer loop. */
+/* The plan has a bit for each argument. A pass costs as much as many rows, so it is the outer
+ * loop. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct pass_table *t = (const struct pass_table *)base;

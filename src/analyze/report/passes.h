@@ -8,8 +8,9 @@
 #include "analyze/store/store.h"
 
 /*
- * Tables for the statements of reports that are computed by a pass over the columns: SQL takes ten times as
- * long. They are table-valued functions; arguments that a table does not use may be left out:
+ * Tables for the statements of reports that are computed by a pass over the columns: SQL takes ten
+ * times as long. They are table-valued functions; arguments that a table does not use may be left
+ * out:
  *
  *	used(utid, cpu, time, n, longest)
  *		runs in sched
@@ -56,12 +57,14 @@
  *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
  *		the longest of these
  *
- * Times are ns. An interval that did not end lasts to the end of the window, and one that reaches out of it
- * is cut. An interval without an end is counted only if it is the last one of its CPU or thread: of others
- * the next event is missing, so it is not known how long they were. Percentiles are by nearest rank.
+ * Times are ns. An interval that did not end lasts to the end of the window, and one that reaches
+ * out of it is cut. An interval without an end is counted only if it is the last one of its CPU or
+ * thread: of others the next event is missing, so it is not known how long they were. Percentiles
+ * are by nearest rank.
  *
- * The window is from from to to. The scope is borrowed until the database is closed, and the store must live
- * as long as the database. The tables of chosen.h must exist. Returns an SQLite result code.
+ * The window is from from to to. The scope is borrowed until the database is closed, and the store
+ * must live as long as the database. The tables of chosen.h must exist. Returns an SQLite result
+ * code.
  */
 int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to,
 		    const struct machine_scope *scope);

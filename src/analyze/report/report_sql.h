@@ -7,8 +7,8 @@
 /* Parts of the statements that several reports have. An interval that did not end lasts to the
  * end of the window; one that reaches out of the window is cut. */
 
-/* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption until the
- * thread ran. The waker is NULL if an interrupt woke it. */
+/* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption
+ * until the thread ran. The waker is NULL if an interrupt woke it. */
 #define SQL_WAIT_COLUMNS                                                                           \
 	"w.id, w.utid, w.ts, w.dur, w.waker_utid IS NOT NULL AS woken, iif(w.irq_context = 1 "     \
 	"OR w.waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, w.waker_utid) AS "      \

@@ -9,8 +9,8 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
-/* line(key, line, busy, ran): eighths of each cell; waits (w) and blocks (D) have a letter where they have
- * more of the cell. */
+/* line(key, line, busy, ran): eighths of each cell; waits (w) and blocks (D) have a letter where
+ * they have more of the cell. */
 #define SQL_LINES(cells)                                                                           \
 	"line AS (SELECT key, group_concat(CASE WHEN w > run AND w >= d THEN 'w' WHEN d > run "    \
 	"THEN 'D' WHEN run <= 0 THEN ' ' ELSE substr(:blocks, max(1, min(8, CAST(round(8.0 * "     \

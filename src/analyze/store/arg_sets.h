@@ -4,8 +4,8 @@
 #include "analyze/store/store.h"
 
 /*
- * Sets of arguments of slices, tracks, processes and of the kernel events that are not decoded when they
- * are read. Equal sets are stored once. A set's id is the row number of its first argument.
+ * Sets of arguments of slices, tracks, processes and of the kernel events that are not decoded when
+ * they are read. Equal sets are stored once. A set's id is the row number of its first argument.
  */
 
 #define ARG_SET_MAX 1024u /* arguments of a set; what is above is left out */
@@ -30,8 +30,8 @@ void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, en
 /* Stores the set and empties the builder. Returns its id, or NULL_U32 for an empty one. */
 uint32_t arg_sets_add(struct store *s, struct arg_builder *b);
 
-/* Lists the arguments of any set, of kernel events as well. The list is emptied first. Returns 0 or -ENOMEM;
- * an id that is no set gives no arguments. */
+/* Lists the arguments of any set, of kernel events as well. The list is emptied first. Returns 0 or
+ * -ENOMEM; an id that is no set gives no arguments. */
 int arg_sets_list(const struct store *s, int64_t set, struct arg_list *ret);
 
 /* The set's type name as `args` shows it. Static memory. */

@@ -6,14 +6,16 @@
 #include "analyze/store/store.h"
 
 /*
- * Arguments of the slices of system calls: those of sys_enter, and `ret` of sys_exit. They are decoded from these two
- * events when they are read. A set is a row of TABLE_CALL; its id is CALL_SETS + that row.
+ * Arguments of the slices of system calls: those of sys_enter, and `ret` of sys_exit. They are
+ * decoded from these two events when they are read. A set is a row of TABLE_CALL; its id is
+ * CALL_SETS + that row.
  */
 
 #define CALL_SETS TABLE_HIGH_VALUES
 #define CALL_ARGS_MAX 16u /* of sys_enter; what is above is left out */
 
-/* The ids of arguments: those of stored ones are below, those of kernel events begin at FTRACE_ARGS_BASE. */
+/* The ids of arguments: those of stored ones are below, those of kernel events begin at
+ * FTRACE_ARGS_BASE. */
 #define CALL_ARG_IDS ((int64_t)1 << 38)
 #define CALL_ARG_STRIDE 32
 
@@ -22,7 +24,8 @@ static inline bool call_args_is_set(int64_t set)
 	return set >= CALL_SETS && set < NULL_U32;
 }
 
-/* Adds a set. A row of TABLE_FTRACE is NULL_U32 if the trace has no such event. Returns NULL_U32 if there are too many. */
+/* Adds a set. A row of TABLE_FTRACE is NULL_U32 if the trace has no such event. Returns NULL_U32 if
+ * there are too many. */
 uint32_t call_args_add(struct store *s, uint32_t enter, uint32_t exit);
 
 /* As arg_sets_list(), for a set of a system call. */

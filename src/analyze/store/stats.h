@@ -5,8 +5,8 @@
 #include "analyze/store/store.h"
 
 /*
- * Counters of losses and of what the importer could not use. Names, severity and source are those of
- * trace_processor's table `stats`.
+ * Counters of losses and of what the importer could not use. Names, severity and source are those
+ * of trace_processor's table `stats`.
  */
 
 #define STAT_NO_INDEX INT64_MIN

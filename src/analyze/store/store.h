@@ -15,7 +15,8 @@
  * number: utid is a row of `thread`, upid of `process`, track_id of `track`.
  */
 
-/* Where the arguments of a kernel event are, in the column FTRACE_PAYLOAD: 2 bits of kind, 62 of value. */
+/* Where the arguments of a kernel event are, in the column FTRACE_PAYLOAD: 2 bits of kind, 62 of
+ * value. */
 enum payload_kind {
 	PAYLOAD_RAW, /* address of the event's message in the trace: its length, then its bytes */
 	PAYLOAD_SWITCH, /* row of TABLE_COMPACT_SWITCH */
@@ -73,7 +74,8 @@ struct arg_list {
 	size_t n, cap;
 };
 
-/* Kernel events have sets of their own, made when they are read: FTRACE_ARGS_BASE + row * STRIDE. */
+/* Kernel events have sets of their own, made when they are read: FTRACE_ARGS_BASE + row *
+ * STRIDE. */
 #define FTRACE_ARGS_BASE ((int64_t)1 << 40)
 #define FTRACE_ARGS_STRIDE 64 /* arguments that are shown of an event */
 

@@ -29,7 +29,8 @@ struct strings {
 void strings_init(struct strings *t, struct budget *budget);
 void strings_deinit(struct strings *t);
 
-/* Returns the id. Without memory it returns 0 and sets the budget's error. s may be NULL if len is 0. */
+/* Returns the id. Without memory it returns 0 and sets the budget's error. s may be NULL if len is
+ * 0. */
 uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)

@@ -8,16 +8,18 @@
 #include "analyze/store/budget.h"
 
 /*
- * Columns of integers in memory. A table has chunks of 4096 rows; in a chunk each column is an array:
+ * Columns of integers in memory. A table has chunks of 4096 rows; in a chunk each column is an
+ * array:
  *
  *	chunk 0   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *	chunk 1   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *
- * Rows are only appended. A time stamp takes 4 bytes: its upper half stands in the list of epochs, once
- * for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the few that are
- * longer are in a hash by row. Strings are ids of struct strings.
+ * Rows are only appended. A time stamp takes 4 bytes: its upper half stands in the list of epochs,
+ * once for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the
+ * few that are longer are in a hash by row. Strings are ids of struct strings.
  *
- * Without memory the table keeps its error in *budget and overwrites its last row; see the importer.
+ * Without memory the table keeps its error in *budget and overwrites its last row; see the
+ * importer.
  */
 
 #define TABLE_CHUNK_BITS 12

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The virtual table `args`: stored sets first, then those of system calls and of kernel events, decoded set by set. */
+/* The virtual table `args`: stored sets first, then those of system calls and of kernel events,
+ * decoded set by set. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +117,8 @@ static int64_t arg_id(int64_t set, size_t at)
 	       (int64_t)at;
 }
 
-/* Goes to the next set that has an argument. Sets of events are those that a stored one does not hold. */
+/* Goes to the next set that has an argument. Sets of events are those that a stored one does not
+ * hold. */
 static int next_set(struct args_cursor *c)
 {
 	const struct store *s = store_of(c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): intervals during which a row of both
- * tables lasts. Each table is read once, sorted by partition and time, and the two streams are merged:
+ * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): intervals during which
+ * a row of both tables lasts. Each table is read once, sorted by partition and time, and the two
+ * streams are merged:
  *
  *	a	|--- a1 ---|     |--- a2 ---|
  *	b	      |------- b1 -------|
@@ -355,7 +356,8 @@ static bool overlaps(const struct stream *a, const struct stream *b)
 	       (a->ts >= b->ts && a->ts < b->end) || (b->ts >= a->ts && b->ts < a->end);
 }
 
-/* The one to go on with: it ends first. At one time, a gap of the first table ends before a row of the second. */
+/* The one to go on with: it ends first. At one time, a gap of the first table ends before a row of
+ * the second. */
 static struct stream *first_to_end(struct stream *a, struct stream *b)
 {
 	if (a->end != b->end)

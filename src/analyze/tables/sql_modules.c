@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules of trace_processor's library: views by their names and columns, made when a script includes them. */
+/* Modules of trace_processor's library: views by their names and columns, made when a script
+ * includes them. */
 #include <string.h>
 
 #include "analyze/tables/table_module.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of the store as a virtual table. A query's plan is the number that xBestIndex gives to xFilter: how
- * rows are found, and which column each argument is compared with.
+ * A table of the store as a virtual table. A query's plan is the number that xBestIndex gives to
+ * xFilter: how rows are found, and which column each argument is compared with.
  *
  *	id = ?			one row
  *	ts >= ? and ts < ?	a range of rows, found by bisection: rows are sorted by ts
@@ -9,7 +9,8 @@
  *	name = ?		of ftrace_event: the name is looked up once for each kind of event, then
  *				rows of other kinds are skipped
  *
- * SQLite checks each constraint again. A value of another type than the column's takes part in no plan then.
+ * SQLite checks each constraint again. A value of another type than the column's takes part in no
+ * plan then.
  */
 #include "analyze/tables/table_module.h"
 
@@ -52,7 +53,8 @@ struct store_vtab {
 	int n_columns;
 };
 
-/* The values of the 16-bit column behind a computed one: which are known, and which of them match. */
+/* The values of the 16-bit column behind a computed one: which are known, and which of them
+ * match. */
 struct match {
 	unsigned column; /* the computed one */
 	char *text; /* owned */

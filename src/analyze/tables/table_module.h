@@ -5,7 +5,8 @@
 
 #include "analyze/store/store.h"
 
-/* The virtual tables of a database: those of the store, and `args`. Return an SQLite result code. */
+/* The virtual tables of a database: those of the store, and `args`. Return an SQLite result
+ * code. */
 int table_module_register(sqlite3 *db, struct store *s);
 int args_module_register(sqlite3 *db, struct store *s);
 int sql_functions_register(sqlite3 *db, struct store *s);

@@ -6,8 +6,8 @@
 #include "base/core/mem.h"
 
 /*
- * For functions of libraries that hold a lock, or what only they can release, over a call which is a
- * cancellation point: a thread that is cancelled (pthread_cancel(3)) goes on until the end of the
+ * For functions of libraries that hold a lock, or what only they can release, over a call which is
+ * a cancellation point: a thread that is cancelled (pthread_cancel(3)) goes on until the end of the
  * block. It makes no system call.
  */
 static inline int cancel_disable(void)

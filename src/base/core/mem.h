@@ -47,9 +47,10 @@
 #endif
 
 /*
- * Destructors named *p take the address of the handle, release it, and leave the handle empty (NULL, or -1
- * for a descriptor). They are no-ops for an empty handle, so that one line releases a member whatever its
- * state, and a second call does no harm. libevent's objects: base/event_loop/event_free.h.
+ * Destructors named *p take the address of the handle, release it, and leave the handle empty
+ * (NULL, or -1 for a descriptor). They are no-ops for an empty handle, so that one line releases a
+ * member whatever its state, and a second call does no harm. libevent's objects:
+ * base/event_loop/event_free.h.
  */
 static inline void freep(void *p)
 {

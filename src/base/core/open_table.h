@@ -6,13 +6,15 @@
 
 /*
  * Open addressing: the hash table of hot paths and of very many entries; elsewhere uthash
- * (base/core/hash_table.h) does. The slots are an array whose size is a power of two. At least one is free.
- * Entries are not removed one by one; the user clears all slots, or numbers their generations.
+ * (base/core/hash_table.h) does. The slots are an array whose size is a power of two. At least one
+ * is free. Entries are not removed one by one; the user clears all slots, or numbers their
+ * generations.
  */
 
 /*
- * Returns the number of the first slot from hash on for which the expression `found` is true: the slot of the key,
- * or a free one, where the key belongs. `at` is the name of the number in the expression.
+ * Returns the number of the first slot from hash on for which the expression `found` is true: the
+ * slot of the key, or a free one, where the key belongs. `at` is the name of the number in the
+ * expression.
  */
 #define OPEN_TABLE_FIND(n_slots, hash, at, found)                                                  \
 	({                                                                                         \
@@ -25,9 +27,9 @@
 	})
 
 /*
- * Doubles the slots, `first` of them to begin with, and moves the entries. `slots` is a pointer to memory of
- * malloc or NULL, n_slots a variable. The expressions is_free and hash are about the slot `slot`; zeroed slots
- * are free. Returns true, or false without memory: nothing has changed.
+ * Doubles the slots, `first` of them to begin with, and moves the entries. `slots` is a pointer to
+ * memory of malloc or NULL, n_slots a variable. The expressions is_free and hash are about the slot
+ * `slot`; zeroed slots are free. Returns true, or false without memory: nothing has changed.
  */
 #define OPEN_TABLE_GROW(slots, n_slots, first, slot, is_free, hash)                                \
 	({                                                                                         \

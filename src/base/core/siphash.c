@@ -63,7 +63,8 @@ static struct siphash_key random_key(void)
 {
 	struct siphash_key key;
 
-	/* Without random numbers (a kernel that has just started) a time is better than a constant. */
+	/* Without random numbers (a kernel that has just started) a time is better than a
+	 * constant. */
 	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
 		key = (struct siphash_key){clock_mono_ns(), (uintptr_t)&key};
 	return key;

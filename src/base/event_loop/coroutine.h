@@ -6,10 +6,10 @@ struct coroutine;
 
 /*
  * A coroutine: long work that is written as one function and runs in time slices
- * (base/event_loop/time_slice.h). It has a thread for its stack, but it runs only while the loop waits for
- * it. So it may use everything that callbacks of the loop use, and needs no lock. The one exception
- * is the part between coroutine_block_begin() and coroutine_block_end(), where both run at once: a
- * system call that may block for long and touches no shared memory.
+ * (base/event_loop/time_slice.h). It has a thread for its stack, but it runs only while the loop
+ * waits for it. So it may use everything that callbacks of the loop use, and needs no lock. The one
+ * exception is the part between coroutine_block_begin() and coroutine_block_end(), where both run
+ * at once: a system call that may block for long and touches no shared memory.
  *
  *	loop       start ......... | timer, socket ... | .......... | timer, socket ... | ....... | done
  *	coroutine       run, yield |                   | run, block | (in the kernel)   | return  |
@@ -22,9 +22,9 @@ struct coroutine_ops {
 };
 
 /*
- * Starts a coroutine. *ret points to it until it ends, and is NULL from then on; ret must stay valid
- * until then. ops and ctx are borrowed as long. If no thread can be created, all of the work is done
- * before the call returns.
+ * Starts a coroutine. *ret points to it until it ends, and is NULL from then on; ret must stay
+ * valid until then. ops and ctx are borrowed as long. If no thread can be created, all of the work
+ * is done before the call returns.
  */
 void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		     const struct coroutine_ops *ops, void *ctx);

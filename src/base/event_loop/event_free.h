@@ -4,8 +4,8 @@
 #include <event2/event.h>
 
 /*
- * Ownership of libevent's objects. Each function frees *p and sets it to NULL; it is a no-op if *p is
- * NULL already. They fit _cleanup_(). No other file calls event_free() or event_base_free()
+ * Ownership of libevent's objects. Each function frees *p and sets it to NULL; it is a no-op if *p
+ * is NULL already. They fit _cleanup_(). No other file calls event_free() or event_base_free()
  * (tests/rules/test_layers.sh).
  */
 

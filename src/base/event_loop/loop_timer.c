@@ -3,8 +3,8 @@
  * Two ways to wait. libevent's own timers know only CLOCK_MONOTONIC, and cost nothing but a heap
  * entry; CLOCK_BOOTTIME takes a timerfd, made when it is requested and closed when it has fired.
  *
- * libevent counts from the time at which the iteration of the loop began, so its timers come early by
- * what the iteration took until they were added. One that comes before due_ns is set again.
+ * libevent counts from the time at which the iteration of the loop began, so its timers come early
+ * by what the iteration took until they were added. One that comes before due_ns is set again.
  */
 #include "base/event_loop/loop_timer.h"
 

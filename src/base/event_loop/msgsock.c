@@ -5,8 +5,9 @@
  *	in   | message | message | part of one |      room      |
  *	     0         parse()                 in_len           in_cap
  *
- * The buffer is there while there is something to read: it begins small and grows to what the part's
- * length word asks for; messages are handed out where they lie. A connection that waits has none.
+ * The buffer is there while there is something to read: it begins small and grows to what the
+ * part's length word asks for; messages are handed out where they lie. A connection that waits has
+ * none.
  *
  * Holding: while more than hold_limit waits, nothing is read and no message is handed out, so whole
  * ones may stay in `in`. The empty queue, or the end of sending, wakes the reader up again.
@@ -187,8 +188,8 @@ static bool has_message(const struct msgsock *m, size_t pos)
 }
 
 /*
- * Hands out the whole messages in the buffer, until the time slice is over or no more answers may be
- * queued, and moves what is left to the front. Returns 0, or -EMSGSIZE. May free m (m->freed).
+ * Hands out the whole messages in the buffer, until the time slice is over or no more answers may
+ * be queued, and moves what is left to the front. Returns 0, or -EMSGSIZE. May free m (m->freed).
  */
 static int deliver(struct msgsock *m)
 {

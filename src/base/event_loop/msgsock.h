@@ -43,20 +43,20 @@ struct msgsock_ops {
 	 */
 	int (*on_memory)(void *ctx, size_t before, size_t now);
 	/*
-	 * Optional, close(2) by default: closes a descriptor that the peer sent and msgsock_take_fd()
-	 * did not take, or the socket itself, whose queue may hold others. Any function here may
-	 * call it.
+	 * Optional, close(2) by default: closes a descriptor that the peer sent and
+	 * msgsock_take_fd() did not take, or the socket itself, whose queue may hold others. Any
+	 * function here may call it.
 	 */
 	void (*close_fd)(void *ctx, int fd);
 	/*
-	 * Optional, for an urgent socket (msgsock_set_time_slice): called before it is served first.
-	 * Returns false if it must be served like the others this time.
+	 * Optional, for an urgent socket (msgsock_set_time_slice): called before it is served
+	 * first. Returns false if it must be served like the others this time.
 	 */
 	bool (*may_be_urgent)(void *ctx);
 };
 
-/* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. Returns 0, or -errno
- * with nothing taken. */
+/* fd (non-blocking) is taken on success. ops is borrowed for the life of the msgsock. Returns 0, or
+ * -errno with nothing taken. */
 int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct msgsock_ops *ops,
 		void *ctx, struct msgsock **ret);
 /* Closes and frees; on_close is not called. No-op for NULL. Safe inside a callback of its own. */
@@ -64,28 +64,29 @@ void msgsock_free(struct msgsock *m);
 
 /*
  * Sends one message made of the pieces, with fd (borrowed, -1 for none) on its first byte. Bytes
- * that cannot be sent at once are copied. Returns 0; -EMSGSIZE if longer than MSGSOCK_MAX_MESSAGE (nothing
- * is sent); -EPIPE if the connection is over or about to end (on_close follows).
+ * that cannot be sent at once are copied. Returns 0; -EMSGSIZE if longer than MSGSOCK_MAX_MESSAGE
+ * (nothing is sent); -EPIPE if the connection is over or about to end (on_close follows).
  */
 int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, int fd);
 
 /*
- * Backpressure: when more than limit bytes wait to be sent, receiving stops until the queue is empty. For
- * the side that answers, so that a peer which sends requests and does not read replies has to wait. Use
- * it on one side of a connection only; with both sides holding, each can wait for the other.
+ * Backpressure: when more than limit bytes wait to be sent, receiving stops until the queue is
+ * empty. For the side that answers, so that a peer which sends requests and does not read replies
+ * has to wait. Use it on one side of a connection only; with both sides holding, each can wait for
+ * the other.
  */
 void msgsock_hold_reads(struct msgsock *m, size_t limit);
 
 /*
- * Limits one wake-up to about time_slice_ns of messages, at least one; then the loop continues with other
- * events. is_urgent: on a loop with priorities this socket is served before those of the default priority,
- * until one time slice was too short for its messages; then it has the default priority until it has
- * caught up.
+ * Limits one wake-up to about time_slice_ns of messages, at least one; then the loop continues with
+ * other events. is_urgent: on a loop with priorities this socket is served before those of the
+ * default priority, until one time slice was too short for its messages; then it has the default
+ * priority until it has caught up.
  */
 void msgsock_set_time_slice(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
-/* Blocks up to timeout_ms until the send queue is empty. Returns 0; -EAGAIN if data is left; -EPIPE if the
- * connection is over or the peer has closed it (checked even with an empty queue). */
+/* Blocks up to timeout_ms until the send queue is empty. Returns 0; -EAGAIN if data is left; -EPIPE
+ * if the connection is over or the peer has closed it (checked even with an empty queue). */
 int msgsock_drain(struct msgsock *m, int timeout_ms);
 
 /* Bytes that wait to be sent, lengths included. */

@@ -237,8 +237,8 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd)
 	return r < 0 ? r : connect_to(&a, wait_ms, ret_fd);
 }
 
-/* Removes the socket file of a server that is gone. Returns 0, or -EADDRINUSE when it is not gone or the
- * file is not a socket. */
+/* Removes the socket file of a server that is gone. Returns 0, or -EADDRINUSE when it is not gone
+ * or the file is not a socket. */
 static int remove_stale(const struct address *a, struct err_text *e)
 {
 	const char *path = a->un.sun_path;

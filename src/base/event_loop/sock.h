@@ -16,8 +16,8 @@
  *	HOST:PORT, [IPV6]:PORT   TCP; a name is looked up, and that may block
  *	anything else            a path, AF_UNIX; so is any text with a '/'
  *
- * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking. A TCP
- * connection whose peer has vanished is closed within a minute.
+ * (the syntax of PERFETTO_PRODUCER_SOCK_NAME). All sockets are close-on-exec and non-blocking. A
+ * TCP connection whose peer has vanished is closed within a minute.
  */
 
 enum sock_family {
@@ -28,8 +28,8 @@ enum sock_family {
 };
 
 enum sock_family sock_family_of(const char *address);
-/* Returns true if the family is not AF_UNIX: the kernel then gives no credentials of the peer and passes
- * no descriptors. */
+/* Returns true if the family is not AF_UNIX: the kernel then gives no credentials of the peer and
+ * passes no descriptors. */
 static inline bool sock_is_remote(const char *address)
 {
 	enum sock_family family = sock_family_of(address);
@@ -43,18 +43,20 @@ static inline bool sock_is_remote(const char *address)
  * connecting; if that fails, the first read says so.
  */
 int sock_connect(const char *address, int *ret_fd);
-/* The same, but waits so long for room in the backlog of a unix socket, which other users may keep full. */
+/* The same, but waits so long for room in the backlog of a unix socket, which other users may keep
+ * full. */
 int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 
 /* Connections that may wait to be accepted. A new one is served after all of them. */
 #define SOCK_BACKLOG 256
 
-/* Listens. A socket file without a live server is removed first. Returns -EADDRINUSE, and sets e (may be
- * NULL), if a server answers or the file is not a socket. If several processes do this at once, one
- * wins. */
+/* Listens. A socket file without a live server is removed first. Returns -EADDRINUSE, and sets e
+ * (may be NULL), if a server answers or the file is not a socket. If several processes do this at
+ * once, one wins. */
 int sock_listen(const char *address, int *ret_fd, struct err_text *e);
 
-/* Accepts a connection. Returns 0, -EAGAIN if none waits, else -errno (-EMFILE: the caller should pause). */
+/* Accepts a connection. Returns 0, -EAGAIN if none waits, else -errno (-EMFILE: the caller should
+ * pause). */
 int sock_accept(int listen_fd, int *ret_fd);
 
 /* SO_PEERCRED of an AF_UNIX socket. -EOPNOTSUPP for other families. */

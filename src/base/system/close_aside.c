@@ -10,9 +10,9 @@
  *	loop     fd, owner -> sem_post(work)                        sem_trywait(done)
  *	thread                sem_wait(work) -> close -> sem_post(done), finished_fd
  *
- * The loop never waits for a thread, neither for a lock nor in pthread_cond_signal(), which waits (glibc
- * before 2.41) until threads that were signalled before have run. On a busy machine that takes longer
- * than an answer of the service may.
+ * The loop never waits for a thread, neither for a lock nor in pthread_cond_signal(), which waits
+ * (glibc before 2.41) until threads that were signalled before have run. On a busy machine that
+ * takes longer than an answer of the service may.
  */
 #include "base/system/close_aside.h"
 
@@ -100,7 +100,8 @@ static int take(void)
 
 /* ---- the threads ---- */
 
-/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is no guarantee. */
+/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is no
+ * guarantee. */
 static void close_for_long(int fd)
 {
 	const struct linger none = {0};

@@ -8,14 +8,15 @@
  * TCP socket with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix
  * socket is such a descriptor too, as its queue may hold others that were never received.
  *
- * Each owner (a user) occupies at most two threads, so a slow owner delays only its own descriptors.
- * Before close_aside_start(), and in a child process, descriptors are closed at once.
+ * Each owner (a user) occupies at most two threads, so a slow owner delays only its own
+ * descriptors. Before close_aside_start(), and in a child process, descriptors are closed at once.
  *
  * One thread, the loop, makes all these calls. None of them waits for the threads that close.
  */
 
 /* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock), and a
- * system call filter with SECCOMP_FILTER_FLAG_TSYNC covers them. Returns 0, or -errno with none started. */
+ * system call filter with SECCOMP_FILTER_FLAG_TSYNC covers them. Returns 0, or -errno with none
+ * started. */
 int close_aside_start(void);
 
 /* A descriptor that becomes readable when a thread is ready for the next one: the loop then calls

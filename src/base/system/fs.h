@@ -10,18 +10,19 @@
 /* Small files of /proc, /sys, tracefs and configuration. Every function returns 0 or -errno unless
  * it says else. */
 
-/* Appends the whole file to b (which is not cleared first). Returns -EFBIG if the file is longer than max. */
+/* Appends the whole file to b (which is not cleared first). Returns -EFBIG if the file is longer
+ * than max. */
 int fs_read_file(const char *path, size_t max, struct strbuf *b);
 int fs_read_fd(int fd, size_t max, struct strbuf *b);
 
-/* Replaces the content of b by that of an open file, read from its beginning: for files of /proc and
- * /sys, which the kernel generates for each read at offset 0. whole: a read that does not fill the buffer
- * is the whole file, so no further read is needed to detect the end. Returns -EFBIG if it is longer than
- * max. */
+/* Replaces the content of b by that of an open file, read from its beginning: for files of /proc
+ * and /sys, which the kernel generates for each read at offset 0. whole: a read that does not fill
+ * the buffer is the whole file, so no further read is needed to detect the end. Returns -EFBIG if
+ * it is longer than max. */
 int fs_reread(int fd, bool whole, size_t max, struct strbuf *b);
 
-/* Writes the text to an existing file with one write(2), as kernel files require. O_WRONLY, and O_TRUNC only
- * if truncate. */
+/* Writes the text to an existing file with one write(2), as kernel files require. O_WRONLY, and
+ * O_TRUNC only if truncate. */
 int fs_write_file(const char *path, const char *text, bool truncate);
 /* As above, but appends (O_APPEND), for files such as set_event. */
 int fs_append_file(const char *path, const char *text);
@@ -29,8 +30,8 @@ int fs_append_file(const char *path, const char *text);
 /* Calls write(2) until everything is written. */
 int fs_write_all(int fd, const void *data, size_t len);
 
-/* Returns why a kernel file could not be used, for display: the text of the errno (positive), with own
- * texts for ENODATA (empty) and EBADMSG (unknown format). */
+/* Returns why a kernel file could not be used, for display: the text of the errno (positive), with
+ * own texts for ENODATA (empty) and EBADMSG (unknown format). */
 const char *fs_reason(int error);
 
 bool fs_exists(const char *path);
@@ -38,17 +39,19 @@ bool fs_exists(const char *path);
 int fs_join(char *buf, size_t size, const char *dir, const char *name);
 
 /* Writes the path of one file of a numbered series: the number, with at least `digits` digits, is
- * inserted before the last extension, "a/trace.pftrace" becomes "a/trace.007.pftrace". -ENAMETOOLONG. */
+ * inserted before the last extension, "a/trace.pftrace" becomes "a/trace.007.pftrace".
+ * -ENAMETOOLONG. */
 int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits);
 
-/* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual soft
- * limit of 1024 exists for select(). */
+/* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual
+ * soft limit of 1024 exists for select(). */
 void fs_raise_file_limit(unsigned n);
 
-/* Calls fn for each name in the directory except "." and "..", in the directory's order, until fn returns
- * non-zero, which is then returned. */
+/* Calls fn for each name in the directory except "." and "..", in the directory's order, until fn
+ * returns non-zero, which is then returned. */
 int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned char d_type),
 	    void *ctx);
 
-/* Returns the name in the directory that is nearest to `name` (str_nearest), copied to best, or NULL. */
+/* Returns the name in the directory that is nearest to `name` (str_nearest), copied to best, or
+ * NULL. */
 const char *fs_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE]);

@@ -8,9 +8,9 @@
  * things on request: each request and each answer is one message on a pair of sockets
  * (SOCK_SEQPACKET).
  *
- * The child has no descriptors but the socket, those up to stderr, and keep_fd (-1: none). It ignores
- * signals, which a process group or a control group gets as a whole, and dies with its parent, unless
- * run() changes that (PR_SET_PDEATHSIG).
+ * The child has no descriptors but the socket, those up to stderr, and keep_fd (-1: none). It
+ * ignores signals, which a process group or a control group gets as a whole, and dies with its
+ * parent, unless run() changes that (PR_SET_PDEATHSIG).
  */
 struct helper_process {
 	pid_t pid; /* 0: none was started */

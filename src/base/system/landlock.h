@@ -5,11 +5,11 @@
 #include <stddef.h>
 
 /*
- * Restricts where this process may open and change files (landlock(7)). Descriptors that are open already
- * or passed by other processes are not affected.
+ * Restricts where this process may open and change files (landlock(7)). Descriptors that are open
+ * already or passed by other processes are not affected.
  *
- * A restricted process has no ptrace(2) access to other processes, which some files of /proc require: see
- * base/system/outside_reads.h.
+ * A restricted process has no ptrace(2) access to other processes, which some files of /proc
+ * require: see base/system/outside_reads.h.
  */
 struct landlock_place {
 	const char *path; /* a file, or a directory with everything below it; skipped if missing */
@@ -20,10 +20,11 @@ struct landlock_place {
 bool landlock_is_there(void);
 
 /*
- * Permanently forbids to write, truncate, create, remove, rename or execute files outside the places. Sets
- * no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
+ * Permanently forbids to write, truncate, create, remove, rename or execute files outside the
+ * places. Sets no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
  */
 int landlock_restrict_writes(const struct landlock_place *places, size_t n);
 
-/* As landlock_restrict_writes(), and also forbids to read files and directories outside the places. */
+/* As landlock_restrict_writes(), and also forbids to read files and directories outside the
+ * places. */
 int landlock_restrict_files(const struct landlock_place *places, size_t n);

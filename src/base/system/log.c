@@ -29,7 +29,8 @@ static struct {
 	bool journal;
 } log_state = {.program = "sonda", .level = LOG_LEVEL_INFO};
 
-/* Returns true if stderr is the journal: JOURNAL_STREAM holds "device:inode" of the socket that systemd made. */
+/* Returns true if stderr is the journal: JOURNAL_STREAM holds "device:inode" of the socket that
+ * systemd made. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");

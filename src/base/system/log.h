@@ -8,9 +8,9 @@
 /*
  * Messages of a program to its operator, on stderr, one line each:  "sondad: message".
  *
- * Libraries return errors; the code that handles an error logs it, once. Messages that a peer can trigger
- * use a struct log_limit. With journald's JOURNAL_STREAM on stderr each line carries a "<N>"
- * priority prefix.
+ * Libraries return errors; the code that handles an error logs it, once. Messages that a peer can
+ * trigger use a struct log_limit. With journald's JOURNAL_STREAM on stderr each line carries a
+ * "<N>" priority prefix.
  */
 
 enum log_level {
@@ -30,8 +30,8 @@ void log_write(enum log_level level, const char *fmt, ...) __attribute__((format
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Rate limit of messages that a peer can trigger: 5 messages in 10 s. Further ones are counted, and the next
- * message that is allowed reports their number. Zero-initialise. */
+/* Rate limit of messages that a peer can trigger: 5 messages in 10 s. Further ones are counted, and
+ * the next message that is allowed reports their number. Zero-initialise. */
 struct log_limit {
 	uint64_t period_start_ns;
 	uint32_t written;

@@ -10,8 +10,8 @@
  *			closed
  *	NOTIFY_SOCKET	of systemd, for units of Type=notify: READY=1, with our process id
  *
- * notify_open() looks for both and opens the socket, so that notify_ready() works after the process has
- * lost the right to open one.
+ * notify_open() looks for both and opens the socket, so that notify_ready() works after the process
+ * has lost the right to open one.
  */
 struct notify {
 	const char *variable; /* borrowed for our life */
@@ -19,7 +19,8 @@ struct notify {
 	int systemd; /* the same */
 };
 
-/* Returns 0, also if nothing is requested, or -errno and sets e; what could be opened is used all the same. */
+/* Returns 0, also if nothing is requested, or -errno and sets e; what could be opened is used all
+ * the same. */
 int notify_open(struct notify *n, const char *variable, struct err_text *e);
 /* Reports once; further calls do nothing. Returns 0, or -errno and sets e. */
 int notify_ready(struct notify *n, struct err_text *e);

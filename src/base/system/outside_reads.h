@@ -11,15 +11,15 @@
 /*
  * Reads of /proc/PID in another process, for two reasons:
  *
- * - Files that demand the rights of ptrace(2): io, smaps_rollup, auxv, the links of fd. A process in a
- *   Landlock domain has none of these rights, whatever its capabilities.
- * - Files whose read takes a lock of the other process: cmdline and smaps_rollup (mmap_lock), io and auxv
- *   (exec_update_lock). The owner of the lock may be waiting for a CPU or a disk. A reader of
- *   kernel rings cannot wait as long.
+ * - Files that demand the rights of ptrace(2): io, smaps_rollup, auxv, the links of fd. A process
+ *   in a Landlock domain has none of these rights, whatever its capabilities.
+ * - Files whose read takes a lock of the other process: cmdline and smaps_rollup (mmap_lock), io
+ *   and auxv (exec_update_lock). The owner of the lock may be waiting for a CPU or a disk. A reader
+ *   of kernel rings cannot wait as long.
  *
- * So before a process enters its domain it forks a child, which stays outside and reads for it. The child
- * is restricted to that: its system calls are those for reading, answering and its own priority, its
- * capabilities those for reading and priority. It writes nothing and parses nothing.
+ * So before a process enters its domain it forks a child, which stays outside and reads for it. The
+ * child is restricted to that: its system calls are those for reading, answering and its own
+ * priority, its capabilities those for reading and priority. It writes nothing and parses nothing.
  *
  * One child a process, one thread. Without a child the reads are made by the caller.
  */
@@ -35,13 +35,13 @@ int outside_reads_start(void);
 pid_t outside_reads_pid(void);
 /* Gives the child the priority of the thread that waits for it. */
 void outside_reads_boost(struct priority_boost boost);
-/* While the process reads kernel rings it must not wait for locks of others. A read by the child takes four
- * times as long as one by the caller, so what needs no rights is read here otherwise. */
+/* While the process reads kernel rings it must not wait for locks of others. A read by the child
+ * takes four times as long as one by the caller, so what needs no rights is read here otherwise. */
 void outside_reads_set_timely(bool yes);
 bool outside_reads_are_timely(void);
 
-/* Returns the number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: no answer within
- * wait_ms, or the child is still busy with an earlier read). */
+/* Returns the number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: no answer
+ * within wait_ms, or the child is still busy with an earlier read). */
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms);
 /* As readlink(2), but returns -errno. Waits up to OUTSIDE_READ_LONG_MS. */
 ssize_t outside_readlink(const char *path, char *buf, size_t size);

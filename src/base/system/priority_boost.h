@@ -5,14 +5,14 @@
 #include <stdint.h>
 
 /*
- * Scheduling priority of the threads that run the event loop or write files. Each thread has its own state;
- * the budget is in CPU time of the process, so all threads together keep to one budget.
+ * Scheduling priority of the threads that run the event loop or write files. Each thread has its
+ * own state; the budget is in CPU time of the process, so all threads together keep to one budget.
  *
- * PRIORITY_BOOST_BUDGETED is for work that must be done in time on a busy machine. It is SCHED_FIFO with the
- * lowest priority, so any other real-time task is preferred, for up to half of one CPU: after 50 ms of CPU
- * time within a window of 100 ms the threads run with nice -20 for the rest of the window and share the
- * CPU with others. (With the original priority they might not run at all, and would not notice the end of
- * the window.) RLIMIT_RTTIME stops a callback that does not return.
+ * PRIORITY_BOOST_BUDGETED is for work that must be done in time on a busy machine. It is SCHED_FIFO
+ * with the lowest priority, so any other real-time task is preferred, for up to half of one CPU:
+ * after 50 ms of CPU time within a window of 100 ms the threads run with nice -20 for the rest of
+ * the window and share the CPU with others. (With the original priority they might not run at all,
+ * and would not notice the end of the window.) RLIMIT_RTTIME stops a callback that does not return.
  */
 enum priority_boost_policy {
 	PRIORITY_BOOST_NONE,
@@ -52,9 +52,9 @@ struct priority_boost_state {
 /* Sets RLIMIT_RTTIME. Call it before the process drops its privileges. */
 void priority_boost_init(void);
 
-/* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns 0, or -errno
- * (-EPERM, -EACCES) with nothing changed. If real-time scheduling is not allowed, PRIORITY_BOOST_BUDGETED is
- * nice -20. A thread that was real-time originally stays unchanged. */
+/* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns
+ * 0, or -errno (-EPERM, -EACCES) with nothing changed. If real-time scheduling is not allowed,
+ * PRIORITY_BOOST_BUDGETED is nice -20. A thread that was real-time originally stays unchanged. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
 /* Enforces the budget. Call it in each iteration of the thread's loop; it reads the clock. */

@@ -207,7 +207,8 @@ static int log_blocked(scmp_filter_ctx f)
 
 /* ---- the filter ---- */
 
-/* The action must differ from BLOCKED: libseccomp returns -EACCES for a rule that changes nothing. */
+/* The action must differ from BLOCKED: libseccomp returns -EACCES for a rule that changes
+ * nothing. */
 static int rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
 		const struct scmp_arg_cmp *args)
 {
@@ -275,8 +276,8 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 }
 
 /*
- * Without a log: before Linux 5.11 libbpf raises the limit of locked memory, which the program has done
- * before it installed the filter.
+ * Without a log: before Linux 5.11 libbpf raises the limit of locked memory, which the program has
+ * done before it installed the filter.
  */
 static int refuse_locked_memory(scmp_filter_ctx f)
 {
@@ -352,7 +353,8 @@ int syscall_filter_install(const struct syscall_list *list)
 	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC,
 			     1); /* return errors of the kernel unchanged */
 	/* Wishes: a search instead of a walk through the numbers; and no mitigations that slow down
-	 * the whole process, as kernels before 5.16 have for one that runs code of other processes. */
+	 * the whole process, as kernels before 5.16 have for one that runs code of other
+	 * processes. */
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)

@@ -5,8 +5,8 @@
 
 /* Scanners for the number tables of /proc, which are read many times a second: inline, one pass. */
 
-/* Cuts leading blanks and a decimal number off s. Returns false and leaves s alone if there is no number,
- * it overflows, or it is not followed by a blank or the end of the line. */
+/* Cuts leading blanks and a decimal number off s. Returns false and leaves s alone if there is no
+ * number, it overflows, or it is not followed by a blank or the end of the line. */
 static inline bool number_table_u64(struct span *s, uint64_t *ret_v)
 {
 	const char *p = s->p, *end = p + s->len, *first;

@@ -9,13 +9,14 @@
 
 /*
  * Regular expressions of ECMAScript (std::regex), as configs use them. Expression and text may be
- * hostile: matching takes time proportional to length of expression times length of text, and allocates
- * nothing; only compiling allocates.
+ * hostile: matching takes time proportional to length of expression times length of text, and
+ * allocates nothing; only compiling allocates.
  *
- * Supported: | ( ) (?: ) . * + ? {m} {m,} {m,n} each also with ? after it, [...] with ranges, escapes and
- * [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash before any other
- * character. Rejected: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits below. A text is a
- * sequence of bytes: "." matches one byte other than \n and \r. ^ and $ match at the ends of the text.
+ * Supported: | ( ) (?: ) . * + ? {m} {m,} {m,n} each also with ? after it, [...] with ranges,
+ * escapes and [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash
+ * before any other character. Rejected: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits
+ * below. A text is a sequence of bytes: "." matches one byte other than \n and \r. ^ and $ match at
+ * the ends of the text.
  *
  * Among several possible matches it takes the one that a backtracking matcher finds first, with its
  * groups. A group in a repetition holds the last text that it matched.
@@ -47,9 +48,9 @@ enum regex_mode {
 };
 
 /*
- * Searches the text from offset `from`; the bytes before it matter for ^ and \b. spans has one entry for
- * each group, or is NULL. *budget is the number of steps allowed; the steps taken are subtracted.
- * Returns 1 (match), 0 (no match) or -E2BIG (budget used up).
+ * Searches the text from offset `from`; the bytes before it matter for ^ and \b. spans has one
+ * entry for each group, or is NULL. *budget is the number of steps allowed; the steps taken are
+ * subtracted. Returns 1 (match), 0 (no match) or -E2BIG (budget used up).
  *
  * re is not const: it holds the working memory of matching.
  */

@@ -35,7 +35,8 @@ struct regex_set {
 	uint64_t bits[4];
 };
 
-/* Active threads of the matcher: their places in the program and the bounds of their groups so far. */
+/* Active threads of the matcher: their places in the program and the bounds of their groups so
+ * far. */
 struct regex_threads {
 	uint16_t *places; /* in ops, the preferred first */
 	uint32_t *slots; /* for each: 2 * n_groups bounds */

@@ -132,8 +132,8 @@ static bool takes(const struct regex *re, const struct regex_op *op, uint8_t byt
 }
 
 /*
- * What becomes of the threads at `at`. Returns true if one of them is a match, whose bounds are in found;
- * those that it is preferred to are gone.
+ * What becomes of the threads at `at`. Returns true if one of them is a match, whose bounds are in
+ * found; those that it is preferred to are gone.
  */
 static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
 {

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* String view: a piece of a text that is not NUL-terminated, such as a line or word of a /proc file. */
+/* String view: a piece of a text that is not NUL-terminated, such as a line or word of a /proc
+ * file. */
 struct span {
 	const char *p;
 	size_t len;

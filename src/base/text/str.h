@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Text. str.c: growing strings, comparisons, nearest word, text made safe to print. str_number.c: numbers
- * for display.
+ * Text. str.c: growing strings, comparisons, nearest word, text made safe to print. str_number.c:
+ * numbers for display.
  */
 
 /* A growing string, always NUL-terminated once anything was added. Zero-initialise;
@@ -55,8 +55,9 @@ char *str_bytes(uint64_t v, char buf[static 32]);
 
 /*
  * Finds the candidate with the smallest edit distance to word (insert, delete, replace, swap of
- * neighbours), of equals the first in the alphabet. The result is NULL if the distance is more than a third of the
- * word's length, or the word is longer than 64 bytes. word and candidates are borrowed.
+ * neighbours), of equals the first in the alphabet. The result is NULL if the distance is more than
+ * a third of the word's length, or the word is longer than 64 bytes. word and candidates are
+ * borrowed.
  */
 #define STR_NEAREST_SIZE 65 /* of such a word, and a NUL */
 struct str_nearest {
@@ -72,7 +73,7 @@ void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 const char *str_nearest_get(const struct str_nearest *n);
 
 /*
- * Makes text of other processes safe to print: replaces control characters and bytes that are not UTF-8
- * by '?', in place. ASCII control characters listed in keep ("" or "\n") stay.
+ * Makes text of other processes safe to print: replaces control characters and bytes that are not
+ * UTF-8 by '?', in place. ASCII control characters listed in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine shows to few: addresses of kernel functions, files of other users, the journal. */
+/* What the machine shows to few: addresses of kernel functions, files of other users, the
+ * journal. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +80,8 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 
 /* ---- call stacks ---- */
 
-/* perf_event_open(2) of a whole CPU: perf_event_paranoid, or CAP_PERFMON, which CAP_SYS_ADMIN contains. */
+/* perf_event_open(2) of a whole CPU: perf_event_paranoid, or CAP_PERFMON, which CAP_SYS_ADMIN
+ * contains. */
 void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 {
 	static const char name[] = "sys/kernel/perf_event_paranoid";

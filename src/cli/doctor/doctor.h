@@ -6,7 +6,8 @@
 #include "base/core/err.h"
 
 /*
- * What the rest of sonda says about obstacles: the sentences of sonda doctor, "FINDING; run: REMEDY".
+ * What the rest of sonda says about obstacles: the sentences of sonda doctor, "FINDING; run:
+ * REMEDY".
  */
 
 /* Checks what a service and a producer that this process starts need, with or without kernel

@@ -9,7 +9,8 @@
 
 /* The forms of sonda export. db is the trace's database (cli/trace_tables.h). */
 
-/* Each writes its text to a stream, whose errors the caller checks. Returns an SQLite result code. */
+/* Each writes its text to a stream, whose errors the caller checks. Returns an SQLite result
+ * code. */
 int export_json(sqlite3 *db,
 		FILE *to); /* Chrome's JSON, as about:tracing and the Perfetto UI read it */
 int export_folded_slices(sqlite3 *db, FILE *to); /* "process;thread;slice;slice ns" */
@@ -24,8 +25,8 @@ int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e);
 int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e);
 
 /*
- * Names of the trace's tables. kinds: 't' tables, 'v' views. Calls fn with each until it returns non-zero, which
- * is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM.
+ * Names of the trace's tables. kinds: 't' tables, 'v' views. Calls fn with each until it returns
+ * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM.
  */
 int export_each_table(sqlite3 *db, char kind,
 		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx);

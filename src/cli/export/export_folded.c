@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks, as flamegraph.pl and speedscope read them: "frame;frame;frame NUMBER", here nanoseconds,
- * or samples. */
+/* Folded stacks, as flamegraph.pl and speedscope read them: "frame;frame;frame NUMBER", here
+ * nanoseconds, or samples. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -101,7 +101,8 @@ static void end_frames(struct folding *f, int64_t ts, size_t base)
 	}
 }
 
-/* track, ts, dur, name, process, thread; by track, time and depth. An open slice (-1) has no time of its own. */
+/* track, ts, dur, name, process, thread; by track, time and depth. An open slice (-1) has no time
+ * of its own. */
 static void add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track, size_t *base)
 {
 	int64_t ts = sqlite3_column_int64(st, 1), dur = sqlite3_column_int64(st, 2);

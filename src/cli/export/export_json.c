@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome's JSON ("Trace Event Format"). Its threads have numbers only, so that a number which the kernel used again
- * becomes another one:
+ * Chrome's JSON ("Trace Event Format"). Its threads have numbers only, so that a number which the
+ * kernel used again becomes another one:
  *
  *	thread tracks	X, B without an end, i		scheduler	X in a process "CPUs", a thread a CPU
  *	other tracks	b, e, n with the track's id	counters	C

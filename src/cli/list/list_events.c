@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events and groups of tracefs. The format file of an event has its fields and how the kernel prints
- * it:
+ * Events and groups of tracefs. The format file of an event has its fields and how the kernel
+ * prints it:
  *
  *	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;
  *	print fmt: "prev_pid=%d", REC->prev_pid

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the kernel that a probe or the function graph can be set to: those of tracefs, or, where
- * these cannot be read, the functions of /proc/kallsyms, of which the kernel may refuse some. */
+/* Functions of the kernel that a probe or the function graph can be set to: those of tracefs, or,
+ * where these cannot be read, the functions of /proc/kallsyms, of which the kernel may refuse
+ * some. */
 #include <errno.h>
 #include <string.h>
 
@@ -44,8 +45,8 @@ static void put_function(struct list *l, const char *root, const char *name, con
 
 /* ---- the kernel's lists ---- */
 
-/* Splits "name [module]" or, of kallsyms, "address type name [module]". Returns the name, NULL if the
- * line is no function. */
+/* Splits "name [module]" or, of kallsyms, "address type name [module]". Returns the name, NULL if
+ * the line is no function. */
 static char *read_line(char *line, bool is_kallsyms, char **ret_module)
 {
 	char *name = line, *end;

@@ -13,8 +13,8 @@
  *	         events   vmscan/mm_..., oom/...          "events":["vmscan/mm_...","oom/..."],
  *	         fields   name     type    comment        "fields":[{"name":"x","type":"int","comment":"..."}]}]
  *
- * Between list_out_item() and the next one come its values. Text of the kernel and of other processes
- * is made safe to print.
+ * Between list_out_item() and the next one come its values. Text of the kernel and of other
+ * processes is made safe to print.
  */
 
 struct list_out {

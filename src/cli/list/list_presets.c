@@ -18,8 +18,8 @@ static void add(struct name_list *l, const char *name)
 	name_list_add(l, (const uint8_t *)name, strlen(name));
 }
 
-/* Adds the events of this kernel that a request of a preset stands for, else the request to missing.
- * Without the kernel's list the request stands for itself. */
+/* Adds the events of this kernel that a request of a preset stands for, else the request to
+ * missing. Without the kernel's list the request stands for itself. */
 static void expand(const struct tracefs_events *events, const char *request,
 		   struct name_list *found, struct name_list *missing)
 {
@@ -52,7 +52,8 @@ static void put_events(struct list *l, const struct preset *s)
 	name_list_deinit(&missing);
 }
 
-/* Appends "linux.sys_stats sys_stats_config { meminfo_period_ms: 1000 }": the config on one line. */
+/* Appends "linux.sys_stats sys_stats_config { meminfo_period_ms: 1000 }": the config on one
+ * line. */
 static void print_source(Pb__DataSourceConfig *c, struct strbuf *line)
 {
 	struct strbuf text = {0};

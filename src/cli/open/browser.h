@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 /*
- * Starts the browser of the user who typed the command: under sudo that is the calling user, whose settings
- * and rights it has.
+ * Starts the browser of the user who typed the command: under sudo that is the calling user, whose
+ * settings and rights it has.
  */
 
 enum browser_result {
@@ -22,5 +22,6 @@ enum browser_result browser_open(const char *url);
 
 #define BROWSER_USERS_MAX 4
 
-/* Writes the users whose browser may be meant: this process's, root, and for root those who became it. */
+/* Writes the users whose browser may be meant: this process's, root, and for root those who became
+ * it. */
 size_t browser_users(uid_t ret[static BROWSER_USERS_MAX]);

@@ -168,8 +168,8 @@ static void invite(const struct open_options *o, const char *name, unsigned port
 
 /* ---- the file and the server ---- */
 
-/* Returns true if the first record of the file is a whole TracePacket, of which the fields in these bytes are
- * valid. */
+/* Returns true if the first record of the file is a whole TracePacket, of which the fields in these
+ * bytes are valid. */
 static bool begins_with_packet(const uint8_t *head, size_t n, uint64_t file_size)
 {
 	const uint8_t *at, *end = head + n;

@@ -14,7 +14,8 @@ static void close_file(FILE **f)
 		fclose(*f);
 }
 
-/* An address as the kernel prints it; of an IPv4 address in tcp6 the last eight digits are the same. */
+/* An address as the kernel prints it; of an IPv4 address in tcp6 the last eight digits are the
+ * same. */
 static void print_address(const struct sockaddr_in *a, char buf[static 16])
 {
 	snprintf(buf, 16, "%08X:%04X", a->sin_addr.s_addr, ntohs(a->sin_port));

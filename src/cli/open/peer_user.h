@@ -5,10 +5,11 @@
 #include <sys/types.h>
 
 /*
- * Finds the user of the other end of a TCP connection within this machine, in the kernel's lists of sockets
- * (proc_pid_net(5), tcp and tcp6). A user who opens a connection cannot choose what stands there.
+ * Finds the user of the other end of a TCP connection within this machine, in the kernel's lists of
+ * sockets (proc_pid_net(5), tcp and tcp6). A user who opens a connection cannot choose what stands
+ * there.
  *
- * local and peer are the addresses of this end. Returns 0, -ENOENT if the kernel lists no such socket (the
- * other end is in another network namespace), or -errno.
+ * local and peer are the addresses of this end. Returns 0, -ENOENT if the kernel lists no such
+ * socket (the other end is in another network namespace), or -errno.
  */
 int peer_user(const struct sockaddr_in *local, const struct sockaddr_in *peer, uid_t *ret_uid);

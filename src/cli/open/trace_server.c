@@ -83,8 +83,8 @@ static bool is_host_ours(const struct trace_server *s, const char *host)
 }
 
 /*
- * Browsers send Origin with fetch(). Without it, Sec-Fetch-Site says whether a page of another site asks, for an
- * image for example; programs such as curl send neither.
+ * Browsers send Origin with fetch(). Without it, Sec-Fetch-Site says whether a page of another site
+ * asks, for an image for example; programs such as curl send neither.
  */
 static bool is_origin_allowed(const struct trace_server *s, const struct evkeyvalq *headers)
 {
@@ -145,7 +145,8 @@ static void sent(struct evhttp_request *req, void *ctx)
 	s->config.on_fetched(s->config.ctx);
 }
 
-/* The kernel sends from the file (sendfile(2)): a buffer that drains into a socket does not read it. */
+/* The kernel sends from the file (sendfile(2)): a buffer that drains into a socket does not read
+ * it. */
 static int add_file(const struct trace_server *s, struct evhttp_request *req, off_t size)
 {
 	struct evbuffer *out = evhttp_request_get_output_buffer(req);
@@ -209,7 +210,8 @@ static void on_pause_over(evutil_socket_t fd, short what, void *listener)
 	evconnlistener_enable(listener);
 }
 
-/* Another user may open connections until this process has no descriptors: it waits for their ends. */
+/* Another user may open connections until this process has no descriptors: it waits for their
+ * ends. */
 static void on_accept_error(struct evconnlistener *listener, void *http)
 {
 	static const struct timeval pause = {.tv_usec = PAUSE_US};

@@ -9,8 +9,8 @@
 struct event_base;
 
 /*
- * Serves one file over HTTP on 127.0.0.1 to the pages of one origin, and calls on_fetched when all of it was
- * sent. It answers GET, HEAD and OPTIONS of that one path. It refuses
+ * Serves one file over HTTP on 127.0.0.1 to the pages of one origin, and calls on_fetched when all
+ * of it was sent. It answers GET, HEAD and OPTIONS of that one path. It refuses
  *
  *	a Host header of another name		a page that made its own name point to 127.0.0.1 (DNS rebinding)
  *	an Origin header of another page	and requests that a browser makes for other sites without one

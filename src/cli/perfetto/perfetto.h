@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The command line of Perfetto's perfetto, for scripts: what sonda does when it is called by that name.
- * Returns the exit code: 0 also if the service refused the session, as with Perfetto; 1 on errors; 2
- * without such a detached session, or after the time of --background-wait.
+ * The command line of Perfetto's perfetto, for scripts: what sonda does when it is called by that
+ * name. Returns the exit code: 0 also if the service refused the session, as with Perfetto; 1 on
+ * errors; 2 without such a detached session, or after the time of --background-wait.
  */
 int perfetto_main(int argc, char **argv);

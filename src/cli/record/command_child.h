@@ -32,9 +32,9 @@ int command_child_watch(struct command_child *c, struct event_base *loop, void (
 /* Stops watching the child. Must be called before the loop is freed. */
 void command_child_unwatch(struct command_child *c);
 
-/* Executes the command, with the address of the tracing service's producer socket in its environment
- * (NULL: as it is). Returns 0, or -errno and sets e: the program does not exist, may not be
- * executed, or the child was killed meanwhile. SIGPIPE must be ignored. */
+/* Executes the command, with the address of the tracing service's producer socket in its
+ * environment (NULL: as it is). Returns 0, or -errno and sets e: the program does not exist, may
+ * not be executed, or the child was killed meanwhile. SIGPIPE must be ignored. */
 int command_child_run(struct command_child *c, const char *producer_socket, struct err_text *e);
 
 /* Returns true if the command was executed and has not ended. */

@@ -47,8 +47,8 @@ const char *private_daemons_producer_address(const struct private_daemons *p);
  * loop. why as for daemon_process_has_ended(). */
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
 
-/* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns as
- * private_daemons_have_failed(). */
+/* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns
+ * as private_daemons_have_failed(). */
 bool private_daemons_explain(struct private_daemons *p, struct err_text *why);
 
 /* Ends the producer first, so that it can restore tracefs, then the service. Waits for both. No-op

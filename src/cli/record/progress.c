@@ -161,8 +161,8 @@ static struct sums sum_up(const Pb__TraceStats *stats)
 }
 
 /* Checks the counters. What waits may be the beginning of a packet whose end its producer has not
- * committed yet: only the service knows whether the output stalls. buffer_bytes: size of the buffer. Returns true if the user should be
- * informed; ret is the message. */
+ * committed yet: only the service knows whether the output stalls. buffer_bytes: size of the
+ * buffer. Returns true if the user should be informed; ret is the message. */
 static bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats,
 			      uint64_t buffer_bytes, char ret[static STREAM_WATCH_TEXT])
 {

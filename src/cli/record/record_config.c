@@ -399,7 +399,8 @@ static int set_counted_pids(Pb__TraceConfig *config, const struct pid_list *pids
 	return r;
 }
 
-/* Restricts the samples of call stacks; those of later children of the processes are not recorded. */
+/* Restricts the samples of call stacks; those of later children of the processes are not
+ * recorded. */
 static int set_sampled_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 {
 	int r = 0;

@@ -16,8 +16,8 @@
 
 /*
  * Builds the config: a new one if *config is NULL; else adds to the config of -c, and overrides its
- * settings. Patterns are matched against events (may be NULL); presets may be NULL. Patterns with '!'
- * that exclude nothing are added to ret_idle. record_config_set_tids() selects the threads.
+ * settings. Patterns are matched against events (may be NULL); presets may be NULL. Patterns with
+ * '!' that exclude nothing are added to ret_idle. record_config_set_tids() selects the threads.
  *
  * Returns 0, -EINVAL and sets e, or -ENOMEM. In any case the caller frees *config, if it is not
  * NULL, with pb__trace_config__free_unpacked.

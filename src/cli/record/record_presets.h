@@ -15,8 +15,9 @@ int record_presets_check(const struct record_options *o, struct presets *presets
 
 /*
  * Adds the data sources of the presets that the words name (presets may be NULL), without
- * ftrace_events, which are selected with the events of all words. buffer: for new data sources. Words
- * with '!' that exclude a preset are removed from idle. Returns 0, -EINVAL and sets e, or -ENOMEM.
+ * ftrace_events, which are selected with the events of all words. buffer: for new data sources.
+ * Words with '!' that exclude a preset are removed from idle. Returns 0, -EINVAL and sets e, or
+ * -ENOMEM.
  */
 int record_presets_put(const struct record_options *o, struct presets *presets,
 		       struct event_requests *idle, uint32_t buffer, Pb__TraceConfig *config,

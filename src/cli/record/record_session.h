@@ -30,8 +30,8 @@ void record_session_pass_file(struct record_session *s, int fd);
  * Returns 0 or -ENOMEM. */
 int record_session_read_on(struct record_session *s, struct event_base *loop);
 
-/* Call before the loop runs, instead of record_session_read_on(): reads packets during the recording
- * only when record_session_catch_up() asks for them. Returns 0 or -ENOMEM. */
+/* Call before the loop runs, instead of record_session_read_on(): reads packets during the
+ * recording only when record_session_catch_up() asks for them. Returns 0 or -ENOMEM. */
 int record_session_read_when_asked(struct record_session *s, struct event_base *loop);
 /* Reads what the service has now; then on_caught_up is called. flush: flushes the session before.
  * Returns false, and does nothing, if tracing does not run or the last call is not answered yet. */

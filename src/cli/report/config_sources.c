@@ -255,9 +255,9 @@ static bool is_kernel_source(const char *name)
 	return str_starts(name, "linux.");
 }
 
-/* Returns true if no producer is going to register the name: it is a data source of the kernel, by its
- * prefix or but for a typing error, and another producer than the daemons of the kernel's data sources,
- * which have registered theirs, would not have it. */
+/* Returns true if no producer is going to register the name: it is a data source of the kernel, by
+ * its prefix or but for a typing error, and another producer than the daemons of the kernel's data
+ * sources, which have registered theirs, would not have it. */
 static bool is_out_of_reach(const struct name_list *offered, const char *name)
 {
 	const char *meant;

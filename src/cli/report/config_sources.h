@@ -45,8 +45,8 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 /* Returns the offered data source whose name is nearest; NULL if none is similar. Borrowed. */
 const char *nearest_source(const struct name_list *offered, const char *name);
 /*
- * Returns true if nothing would be recorded: the config requests only data sources of the kernel that
- * are missing (missing_sources), although a daemon that offers such sources is connected.
+ * Returns true if nothing would be recorded: the config requests only data sources of the kernel
+ * that are missing (missing_sources), although a daemon that offers such sources is connected.
  */
 bool no_source_will_come(const Pb__TraceConfig *config, const struct name_list *missing,
 			 const struct name_list *offered);

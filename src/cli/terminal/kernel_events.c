@@ -159,7 +159,8 @@ static int look_at_unlisted(void *ctx, const char *name, unsigned char d_type)
 	return u->found;
 }
 
-/* Returns true if the event has a directory. available_events lacks events that are always enabled. */
+/* Returns true if the event has a directory. available_events lacks events that are always
+ * enabled. */
 static bool has_folder(const struct tracefs_events *t, const char *word)
 {
 	struct unlisted u = {.pattern = word + strlen("ftrace/")};

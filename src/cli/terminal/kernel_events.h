@@ -23,8 +23,8 @@ extern const char *const tracefs_roots[];
 /* Returns the first root whose events can be read, else NULL. Borrowed from roots. */
 const char *tracefs_events_root(const char *const *roots);
 
-/* Returns true if root has an event of this "group/name". Patterns and bare names are none. Takes one
- * system call, where the list takes a millisecond of the kernel's time. */
+/* Returns true if root has an event of this "group/name". Patterns and bare names are none. Takes
+ * one system call, where the list takes a millisecond of the kernel's time. */
 bool tracefs_event_exists(const char *root, const char *name);
 
 /* Reads root/available_events, without the events that sessions of sonda-probes have created.

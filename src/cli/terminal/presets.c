@@ -155,7 +155,8 @@ bool presets_has(struct presets *p, const char *typed, size_t len)
 
 /* ---- reading ---- */
 
-/* Returns the first comment up to an empty line or the first line that is no comment, as one line. */
+/* Returns the first comment up to an empty line or the first line that is no comment, as one
+ * line. */
 static char *read_title(const char *text)
 {
 	struct strbuf b = {0};

@@ -19,10 +19,10 @@ int program_find(const char *name, char *buf, size_t size);
  * and sets e (may be NULL). */
 int program_find_daemon(const char *name, char *buf, size_t size, struct err_text *e);
 
-/* Finds share/sonda/NAME in the folder above the running program's, or above that: of PREFIX/bin, and of
- * a build folder. Returns 0, or -ENOENT. */
+/* Finds share/sonda/NAME in the folder above the running program's, or above that: of PREFIX/bin,
+ * and of a build folder. Returns 0, or -ENOENT. */
 int program_find_shared(const char *name, char path[PATH_MAX]);
 
-/* Returns the capabilities that the file at path gives to a program (setcap(8)), as a mask: all if it
- * is set-user-id root, 0 if it gives none. */
+/* Returns the capabilities that the file at path gives to a program (setcap(8)), as a mask: all if
+ * it is set-user-id root, 0 if it gives none. */
 uint64_t program_capabilities(const char *path);

@@ -158,8 +158,8 @@ static int refuse(const char *verb, const char *why)
 	return EXIT_USAGE;
 }
 
-/* Returns the length of the first argument in the usage that is neither an option nor in brackets, as
- * "FILE" of "usage: sonda info [OPTION]... FILE...", and its start; 0: there is none. */
+/* Returns the length of the first argument in the usage that is neither an option nor in brackets,
+ * as "FILE" of "usage: sonda info [OPTION]... FILE...", and its start; 0: there is none. */
 static size_t find_argument(const char *usage, const char **ret)
 {
 	size_t len;

@@ -14,8 +14,9 @@ int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
 /*
- * Parses the options of a command line with getopt_long; optind is the first word then. Calls take with
- * each option but -h; it returns 0, or -EINVAL and sets e. Returns 0, 1 at -h, or -EINVAL and sets e.
+ * Parses the options of a command line with getopt_long; optind is the first word then. Calls take
+ * with each option but -h; it returns 0, or -EINVAL and sets e. Returns 0, 1 at -h, or -EINVAL and
+ * sets e.
  */
 int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,
 		  int (*take)(void *ctx, int option, struct err_text *e), void *ctx,
@@ -42,8 +43,8 @@ struct verb_options {
 
 /*
  * Parses the command line of a verb. letters: the options that it has: s(ocket) o(ut) q(uiet) r(aw)
- * j(son) b(ugreport) f(ields) x (--strict). usage: its first line names the arguments. Returns -1 to
- * continue; else the exit code, after printing help on stdout or the error on stderr.
+ * j(son) b(ugreport) f(ields) x (--strict). usage: its first line names the arguments. Returns -1
+ * to continue; else the exit code, after printing help on stdout or the error on stderr.
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
 		       size_t max_words, const char *usage, struct verb_options *ret);

@@ -250,8 +250,8 @@ static void arm_tick(struct top *t)
 }
 
 /*
- * Replaces the session. Until on_began() there is no live, so that later ticks do not replace it again:
- * loading programs may take longer than many periods.
+ * Replaces the session. Until on_began() there is no live, so that later ticks do not replace it
+ * again: loading programs may take longer than many periods.
  */
 static void begin_again(struct top *t, int (*begin)(struct top_session *s, struct err_text *e))
 {

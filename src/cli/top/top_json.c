@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A screen as a line of JSON, for programs: totals since sonda top began, and rates of the period. */
+/* A screen as a line of JSON, for programs: totals since sonda top began, and rates of the
+ * period. */
 #include <errno.h>
 #include <inttypes.h>
 

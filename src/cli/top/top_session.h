@@ -48,8 +48,8 @@ int top_session_start(struct event_base *loop, const struct top_session_setup *s
 		      const struct top_session_ops *ops, void *ctx, struct err_text *e,
 		      struct top_session **ret);
 
-/* Requests all packets until now. flush: also those that a producer has not committed; those of this
- * project commit each poll. Returns false if the last request is not answered yet. */
+/* Requests all packets until now. flush: also those that a producer has not committed; those of
+ * this project commit each poll. Returns false if the last request is not answered yet. */
 bool top_session_ask(struct top_session *s, bool flush);
 
 /* Begins a new session with the counters of /proc alone; on_began is called again. Returns 0, or

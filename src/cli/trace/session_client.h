@@ -38,7 +38,8 @@ const char *session_client_refusal(const struct session_client *c);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 
-/* Starts a session; fd: as for consumer_enable(). session_client_end() reports its end, and a refusal. */
+/* Starts a session; fd: as for consumer_enable(). session_client_end() reports its end, and a
+ * refusal. */
 int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
 			  struct err_text *e);
 /* Waits until all data sources of our session have started. Returns 0, -ETIMEDOUT, or -EPROTO if it

@@ -302,8 +302,8 @@ static size_t last_written(const struct row *row)
 	return last;
 }
 
-/* Finds the files of the session that wrote last: from *ret_first to *ret_last. Files with lower and
- * higher numbers can be left from an earlier session. */
+/* Finds the files of the session that wrote last: from *ret_first to *ret_last. Files with lower
+ * and higher numbers can be left from an earlier session. */
 static void find_session(const struct row *row, size_t *ret_first, size_t *ret_last)
 {
 	size_t first = last_written(row), last = first;

@@ -60,7 +60,8 @@ void packet_read_deinit(struct packet_read *r);
  * cover the packets before it. */
 int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
-/* Scans the whole packets in the first max bytes of a trace that is still being written. Best effort. */
+/* Scans the whole packets in the first max bytes of a trace that is still being written. Best
+ * effort. */
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 
 /* As trace_readback_scan(), over the files of a session with rotate as one trace; *ret_files is

@@ -41,8 +41,8 @@ struct counter_errors {
  * multiple of the period, but not before a pause as long as the last pass: a period that is too
  * short for the machine skips ticks.
  *
- * With a period of COUNTER_SLOW_MS or more a pass is committed at its end, so that a consumer that reads while it
- * records has it without a flush; faster ones leave their last chunk open.
+ * With a period of COUNTER_SLOW_MS or more a pass is committed at its end, so that a consumer that
+ * reads while it records has it without a flush; faster ones leave their last chunk open.
  *
  * Before a flush or stop is answered, an extra pass runs, if the last pass is old and was short.
  */

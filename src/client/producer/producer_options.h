@@ -23,8 +23,8 @@ struct producer_options {
 	const struct data_source *const *sources;
 	struct ds_env env; /* loop, bus, roots and trust; the producer sets the rest */
 	/* All optional. */
-	/* No service listens; the producer waits for one. Once each time that it begins to wait. May be
-	 * NULL. */
+	/* No service listens; the producer waits for one. Once each time that it begins to wait.
+	 * May be NULL. */
 	void (*on_waiting)(void *ctx, const char *socket);
 	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
 	void (*on_disconnected)(void *ctx); /* after on_connected; all instances are destroyed */

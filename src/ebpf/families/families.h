@@ -4,7 +4,8 @@
 #include "bpf/switch_records.h"
 #include "ebpf/engine/family.h"
 
-/* The built-in families. Each is defined in the file of its name; its programs are in bpf/NAME.bpf.c. */
+/* The built-in families. Each is defined in the file of its name; its programs are in
+ * bpf/NAME.bpf.c. */
 extern const struct ebpf_family
 	block_family; /* latency, bytes, requests in flight of block devices */
 extern const struct ebpf_family cpu_time_family; /* states of the threads of each process */

@@ -125,8 +125,9 @@ static void process_sums_end(struct process_sums *s)
 }
 
 /*
- * For inactive processes a read checks one in so many in /proc. It checks all while the elements of a
- * CPU are half used, and if the last read was so long ago: sums of many ended processes cost more.
+ * For inactive processes a read checks one in so many in /proc. It checks all while the elements of
+ * a CPU are half used, and if the last read was so long ago: sums of many ended processes cost
+ * more.
  */
 #define LOOK_EVERY 10u
 #define LOOK_AT_ALL_NS (500 * NS_PER_MS)

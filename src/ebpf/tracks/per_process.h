@@ -68,8 +68,7 @@ struct per_process {
 	struct process_sums sums;
 	struct top_n *top; /* owned */
 	struct map_view keys, values, times;
-	uint64_t
-		period_ns; /* CLOCK_BOOTTIME of the start of the period that is read; 0: first period */
+	uint64_t period_ns; /* start of the period that is read, CLOCK_BOOTTIME; 0: first */
 	uint32_t n_cpus, n_each; /* number of elements of each CPU */
 	struct map_cpus lost;
 	uint32_t lost_track;
@@ -89,7 +88,8 @@ struct per_process_spec {
 	uint32_t n_columns; /* number of values, from the first, that have tracks */
 	uint32_t weights; /* bits: columns whose growth ranks the processes */
 	bool is_spans;
-	bool has_totals; /* the group of the family has the columns too, summed over all processes */
+	/* the group of the family has the columns too, summed over all processes */
+	bool has_totals;
 	const char *lost_name; /* name and description of the track of lost values */
 	const char *lost_description;
 	uint32_t elements_per_cpu; /* 0: PROCESSES_PER_CPU */

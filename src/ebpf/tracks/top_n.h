@@ -36,8 +36,8 @@ void top_n_free(struct top_n *t);
 void top_n_begin(struct top_n *t);
 struct top_process {
 	uint32_t pid;
-	uint64_t
-		alive_ns; /* CLOCK_BOOTTIME at which it existed; in this period if it has grown. 0: unknown */
+	/* CLOCK_BOOTTIME at which it existed; in this period if it has grown. 0: unknown */
+	uint64_t alive_ns;
 	uint64_t weight;
 	const uint64_t *values; /* n_columns; borrowed for the call */
 };

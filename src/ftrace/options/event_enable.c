@@ -69,8 +69,8 @@ static bool names_of(char *line, char **ret_group, char **ret_name)
 
 /*
  * Reading blocks while any tracer changes events, so a child process does it while rings are read.
- * The first read of a session (begins) has to have the text: it waits. Returns 0, -EAGAIN (not ready) or
- * -errno.
+ * The first read of a session (begins) has to have the text: it waits. Returns 0, -EAGAIN (not
+ * ready) or -errno.
  */
 static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 {

@@ -151,7 +151,8 @@ static void set_clock(const struct setup *s, const struct ftrace_settings *setti
 
 /* ---- own instances ---- */
 
-/* The open waits for locks of tracefs, for seconds while other tracers make and remove instances. */
+/* The open waits for locks of tracefs, for seconds while other tracers make and remove
+ * instances. */
 static char *read_top_size(const char *root)
 {
 	char path[4096], *size;
@@ -222,7 +223,8 @@ static int borrow(const struct setup *s, struct instance *i)
 	return r;
 }
 
-/* A tracer that another process has set there is in use; clearing the rings would destroy its output. */
+/* A tracer that another process has set there is in use; clearing the rings would destroy its
+ * output. */
 static int check_tracer(const struct setup *s, const struct instance *i)
 {
 	_cleanup_(freep) char *tracer = instance_read(i, "current_tracer");

@@ -63,9 +63,9 @@ static uint64_t count_records(const char *root)
 }
 
 /*
- * Checks that no other process uses the top-level ring buffer: no tracer set, no event enabled, no reader,
- * no stopped recording. Reading it would steal records from another tracer. (Markers in rings that
- * are on, without anything else, are not a recording.)
+ * Checks that no other process uses the top-level ring buffer: no tracer set, no event enabled, no
+ * reader, no stopped recording. Reading it would steal records from another tracer. (Markers in
+ * rings that are on, without anything else, are not a recording.)
  *
  * Returns 0, or -EBUSY with e.
  */

@@ -25,7 +25,8 @@
 
 /* Another sonda-probes makes an instance in less; a stranger may hold the lock for longer. */
 #define LOCK_TRIES 50
-/* A process that looks at every instance has a file of ours open for less, also on a busy machine. */
+/* A process that looks at every instance has a file of ours open for less, also on a busy
+ * machine. */
 #define REMOVE_TRIES 50
 #define PAUSE_NS (10 * 1000 * 1000)
 
@@ -294,8 +295,8 @@ char *instance_path_of(const struct instance *i, const char *file)
 }
 
 /*
- * The open waits for locks of tracefs, for seconds while other tracers make and remove instances. An
- * override must not change between a read and what follows from it, so its owner keeps control.
+ * The open waits for locks of tracefs, for seconds while other tracers make and remove instances.
+ * An override must not change between a read and what follows from it, so its owner keeps control.
  */
 char *instance_read(const struct instance *i, const char *file)
 {

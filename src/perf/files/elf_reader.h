@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The second process of the file reader: parses what file_opener.h opened, and answers. It has no rights but
- * to read the descriptors that it gets; its memory is limited.
+ * The second process of the file reader: parses what file_opener.h opened, and answers. It has no
+ * rights but to read the descriptors that it gets; its memory is limited.
  *
  * Reads requests (struct file_request, and a descriptor) from ctx->requests and writes answers
  * (struct file_answer) to fd. Keeps the symbols of the files until FILE_REQUEST_FORGET.

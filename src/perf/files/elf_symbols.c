@@ -92,8 +92,8 @@ static int add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym, 
 	return 0;
 }
 
-/* The aliases of an address: the one with a size first, then that with fewer underscores, then that which the
- * file has first. */
+/* The aliases of an address: the one with a size first, then that with fewer underscores, then that
+ * which the file has first. */
 static int by_address(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a, *y = b;

@@ -5,11 +5,12 @@
 #include <stdint.h>
 
 /*
- * The functions of an ELF file, for processes that sample its addresses. The file is hostile: libelf
- * reads it, limits bound what is kept. Used by a process without rights (elf_reader.c).
+ * The functions of an ELF file, for processes that sample its addresses. The file is hostile:
+ * libelf reads it, limits bound what is kept. Used by a process without rights (elf_reader.c).
  *
- * Names come from .symtab if the file has one, otherwise from .dynsym. An address has the name of the
- * function whose range contains it. A symbol without a size ends at the next symbol of its section.
+ * Names come from .symtab if the file has one, otherwise from .dynsym. An address has the name of
+ * the function whose range contains it. A symbol without a size ends at the next symbol of its
+ * section.
  */
 #define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
 #define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
@@ -43,8 +44,8 @@ struct elf_symbols {
 	size_t n_names; /* bytes */
 };
 
-/* Reads the file. The caller keeps fd. Returns 0; -ENOEXEC if it is no ELF file; or -errno. A zeroed *ret is
- * allowed for elf_symbols_deinit. */
+/* Reads the file. The caller keeps fd. Returns 0; -ENOEXEC if it is no ELF file; or -errno. A
+ * zeroed *ret is allowed for elf_symbols_deinit. */
 int elf_symbols_read(int fd, struct elf_symbols *ret);
 void elf_symbols_deinit(struct elf_symbols *s);
 

@@ -63,5 +63,6 @@ struct file_mapping {
 	uint32_t unused;
 };
 
-/* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name. All names of a request fit. */
+/* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name. All names of
+ * a request fit. */
 _Static_assert(FILE_NAMES_MAX *(sizeof(uint16_t) + ELF_NAME_MAX) <= FILE_ANSWER_MAX, "names fit");

@@ -6,8 +6,8 @@
  *	/proc/PID/root/PATH             the path as the process sees it
  *	/PATH                           the path as this process sees it, if the other one has ended
  *
- * It must be a regular file with the inode of the mapping. O_PATH comes first: it has no effect on a device
- * that took the place of the file.
+ * It must be a regular file with the inode of the mapping. O_PATH comes first: it has no effect on
+ * a device that took the place of the file.
  */
 #include "perf/files/file_opener.h"
 

@@ -9,8 +9,8 @@
 struct event_base;
 
 /*
- * Reads mappings and ELF files of other processes, in two processes of its own, because both are hostile and
- * their file systems may never answer:
+ * Reads mappings and ELF files of other processes, in two processes of its own, because both are
+ * hostile and their file systems may never answer:
  *
  *	sonda-probes  --- request --->  sonda-open   opens; has the rights of ptrace(2), parses nothing
  *	      ^                              |       (file_opener.h)
@@ -18,12 +18,12 @@ struct event_base;
  *	      |                              v
  *	      +--------- answer ------  sonda-elf    parses; has no rights (elf_reader.h)
  *
- * The answers come in the order of the requests, through the loop. Each is checked for its lengths before a
- * user gets it. One reader a process, one thread.
+ * The answers come in the order of the requests, through the loop. Each is checked for its lengths
+ * before a user gets it. One reader a process, one thread.
  */
 
-/* Forks the two processes, which end with this one. To be called while there is one thread and before the
- * sandbox. Returns 0 or -errno. */
+/* Forks the two processes, which end with this one. To be called while there is one thread and
+ * before the sandbox. Returns 0 or -errno. */
 int file_reader_start(void);
 
 struct file_reader_user {
@@ -35,13 +35,14 @@ struct file_reader_user {
 	TAILQ_ENTRY(file_reader_user) link;
 };
 
-/* Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. loop is borrowed while a user is joined. */
+/* Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. loop is borrowed while a user is
+ * joined. */
 int file_reader_join(struct file_reader_user *u, struct event_base *loop);
 /* Answers that are still to come are dropped. No-op if u has not joined. */
 void file_reader_leave(struct file_reader_user *u);
 
-/* Send a request. Return true; false if the reader is busy or has ended: the caller tries later or goes on
- * without an answer. */
+/* Send a request. Return true; false if the reader is busy or has ended: the caller tries later or
+ * goes on without an answer. */
 bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
 bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			 const struct file_mapping *m, const char *path);

@@ -75,8 +75,10 @@ struct pb_enc;
 
 /* Only entries that match all of these are read. */
 struct journald_filter {
-	int max_priority; /* level of syslog(3); 7 or more, or below 0: all, also entries without a level */
-	char **identifiers; /* borrowed; the entry must have one of these, unless the list is empty */
+	/* level of syslog(3); 7 or more, or below 0: all, also entries without a level */
+	int max_priority;
+	/* borrowed; the entry must have one of these, unless the list is empty */
+	char **identifiers;
 	size_t n_identifiers;
 	char **units; /* likewise */
 	size_t n_units;

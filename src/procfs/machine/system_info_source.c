@@ -81,12 +81,13 @@ static bool interrupt_info_step(struct span *text, struct pb_enc *e)
 }
 
 /*
- * linux.system_info reads and writes everything once, at the start. The files of large machines take long
- * to generate and to parse, so a coroutine does the work, and its end confirms the start:
+ * linux.system_info reads and writes everything once, at the start. The files of large machines
+ * take long to generate and to parse, so a coroutine does the work, and its end confirms the start:
  *
  *	read cpuinfo ---> parse ---> packet ---> read interrupts ---> parse ---> packet
  *
- * Messages are encoded in their own memory, because no packet may stay open while the coroutine yields.
+ * Messages are encoded in their own memory, because no packet may stay open while the coroutine
+ * yields.
  */
 
 /* Enough for 8192 processors with 2 kB each, and for 2000 interrupts with 11 bytes a processor. */
@@ -115,7 +116,8 @@ static void file_error(struct system_info *s, const char *name, int error)
 	s->logged = true;
 }
 
-/* Reads the file into s->text. On an error, which is logged, the text has what was read before it. */
+/* Reads the file into s->text. On an error, which is logged, the text has what was read before
+ * it. */
 static int read_file(struct system_info *s, const char *name)
 {
 	_cleanup_(closep) int fd = -1;

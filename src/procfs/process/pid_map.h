@@ -75,7 +75,8 @@ static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_
 /*
  * When the task of an id began or, after its end, when it ended; CLOCK_BOOTTIME. Zero-initialise. A
  * time is stored in two maps, because a value of one map has 31 bits. The sign of high tells which:
- * it is negative for the beginning of a task. Times of the first two seconds after boot are unknown.
+ * it is negative for the beginning of a task. Times of the first two seconds after boot are
+ * unknown.
  */
 struct pid_times {
 	struct pid_map high, low;

@@ -85,7 +85,8 @@ struct proc_errors {
 struct proc_files {
 	int root; /* owned */
 	char *path; /* owned: of root */
-	bool own_numbers; /* task ids below root equal the ids that system calls of this process use */
+	/* task ids below root equal the ids that system calls of this process use */
+	bool own_numbers;
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */
 	struct proc_errors errors[PROC_FILES];

@@ -53,8 +53,7 @@ struct proc_status {
 	bool kthread;
 	bool has_switched; /* it was scheduled out at least once */
 	uint8_t n_nspid;
-	int32_t nspid
-		[PROC_NSPID_MAX]; /* from the namespace of /proc inwards, without that of /proc itself */
+	int32_t nspid[PROC_NSPID_MAX]; /* inside the namespace of /proc, from the outside in */
 	struct proc_name name; /* as the task set it; the escapes of the kernel are removed */
 	uint64_t kb[PROC_STATUS_KEYS - PROC_STATUS_VM_SIZE];
 };

@@ -85,7 +85,8 @@ struct process_counters {
  */
 struct process_counter_files {
 	int32_t pid;
-	uint8_t kthread; /* reads left for which it is taken for a kernel thread, which has no memory */
+	/* reads left for which it is taken for a kernel thread, which has no memory */
+	uint8_t kthread;
 	struct proc_cached_file status; /* owned */
 	struct proc_cached_file oom; /* owned */
 	struct memory_check memory_check; /* owned */

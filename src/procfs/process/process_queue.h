@@ -65,8 +65,7 @@ struct process_events {
 	size_t n;
 	size_t cap;
 	uint32_t base; /* the entry at index i has the serial number base + i + 1 */
-	struct pid_map
-		number_of; /* serial number of the entry of each task; stale if the entry has gone */
+	struct pid_map number_of; /* serial number of each task's entry; stale if that is gone */
 	size_t text; /* bytes of file names */
 };
 

@@ -106,7 +106,8 @@ enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THR
 /* The owner sets options, and knows_starts before each pass; the rest is zero-initialised. */
 struct process_poll {
 	struct process_poll_options options;
-	bool knows_starts; /* a publisher reports the start of all tasks, so a reused id is detected */
+	/* a publisher reports the start of all tasks, so a reused id is detected */
+	bool knows_starts;
 	struct process_writer *writer; /* borrowed during a pass */
 	enum process_poll_at at;
 	struct pid_list processes; /* open while the tasks are walked */

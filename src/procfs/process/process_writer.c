@@ -89,8 +89,9 @@ static bool is_sorted_in(const struct process_writer *n, uint64_t ns)
 /*
  * A row names a parent, which readers look up at the time of the row. If the parent has exited by
  * then, readers create another process without a name, and the child is detached from its real
- * parent. Returns a time before the row at which the parent was there, if readers sort the row in and
- * the child (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its packet.
+ * parent. Returns a time before the row at which the parent was there, if readers sort the row in
+ * and the child (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its
+ * packet.
  *
  * The time is that of the parent's exit. If /proc has another parent by now (parent_now), but no
  * event has reported the exit, the event is still in a kernel ring: the time is that of the fork.

@@ -89,7 +89,8 @@ struct task_state {
 	bool is_sibling; /* it started as a sibling of its creator (CLONE_PARENT) */
 	bool has_name;
 	bool has_ended;
-	bool closed; /* write it without reading /proc: the id was reused, or the queue is too long */
+	/* write it without reading /proc: the id was reused, or the queue is too long */
+	bool closed;
 	uint32_t file_len;
 	char *file; /* file name of its program; NULL: no exec was reported */
 	char name[16]; /* up to the first NUL */

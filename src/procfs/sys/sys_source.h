@@ -17,7 +17,8 @@
  */
 struct sys_source {
 	const char *name;
-	size_t period; /* offset of its period in Pb__SysStatsConfig: uint32_t, ms; 0 disables the table */
+	/* offset of its period in Pb__SysStatsConfig: uint32_t, ms; 0 disables the table */
+	size_t period;
 	/*
 	 * Called once, before the first step; config is borrowed for the call. Returns 0 or -errno.
 	 */

@@ -20,7 +20,8 @@
 /* The id of an interrupt is its position in the line; further ones are skipped. */
 #define IRQS_MAX (1u << 20)
 
-/* Lines of one number without a field in SysStats: each is an extra counter. To add one, add a row. */
+/* Lines of one number without a field in SysStats: each is an extra counter. To add one, add a
+ * row. */
 static const struct stat_extra {
 	const char *word; /* the first word of its line, and a blank */
 	bool total;

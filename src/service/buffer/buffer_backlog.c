@@ -12,8 +12,8 @@
  *	clone in progress  -->  backlog | commit | patches | commit |  -->  not held
  *	                                  ^ done first            ^ new ones
  *
- * Each operation that is put into the backlog pays with work of PAID times its size. So the backlog stays
- * below 1/PAID of what is copied, and then is emptied faster than it is filled.
+ * Each operation that is put into the backlog pays with work of PAID times its size. So the backlog
+ * stays below 1/PAID of what is copied, and then is emptied faster than it is filled.
  */
 
 #define PAID 4u

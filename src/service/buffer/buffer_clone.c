@@ -9,8 +9,9 @@
 
 /*
  * How it works: records name their sequence by slot, refs name records by offset, so a clone is the
- * used bytes of the ring as they are, and the sequences in the same slots. The source does not change
- * while it is copied (its operations wait in the backlog), so each part can be copied in pieces:
+ * used bytes of the ring as they are, and the sequences in the same slots. The source does not
+ * change while it is copied (its operations wait in the backlog), so each part can be copied in
+ * pieces:
  *
  *   ring       |0 ... wr|  not copied  |old ... old_end|  not copied |
  *   sequences  slot 1, 2 ...: each with its refs

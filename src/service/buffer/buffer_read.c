@@ -78,8 +78,8 @@ static bool follows(const struct tb_seq *s, const struct tb_record *rec)
 	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
 }
 
-/* Call before the first fragment of the head record is used: records what is missing before it, and that
- * earlier chunks are too late from now on. */
+/* Call before the first fragment of the head record is used: records what is missing before it, and
+ * that earlier chunks are too late from now on. */
 static void enter_head(struct tb_seq *s, const struct tb_record *rec)
 {
 	if (!s->has_last || !follows(s, rec)) {
@@ -156,8 +156,8 @@ static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n
 
 /* ---- packets over several chunks ---- */
 
-/* The largest packet has fewer chunks, even of half a smallest page. One with more is not waited for:
- * it would be handed on, or given up, in one step. */
+/* The largest packet has fewer chunks, even of half a smallest page. One with more is not waited
+ * for: it would be handed on, or given up, in one step. */
 #define MAX_JOINED (PB_MAX_MESSAGE / (SMB_MIN_PAGE / 2))
 
 enum link {

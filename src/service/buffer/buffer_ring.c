@@ -197,7 +197,8 @@ void tb_ring_wrap(struct trace_buffer *b)
 /* Bytes that must have been written since the last restart; in a small ring, this part of it. */
 #define MIN_RESTART ((size_t)512 << 10)
 #define RESTARTS_IN_RING 8
-/* The unread records that a restart moves: at most this part of the bytes written, and this many. */
+/* The unread records that a restart moves: at most this part of the bytes written, and this
+ * many. */
 #define MOVED_OF_WRITTEN 16
 #define MAX_MOVED 64
 

@@ -20,9 +20,9 @@
 
 /*
  * Memory: a record of 16 bytes may make a sequence of some 500, and a hostile producer has as many
- * writers as it likes. So where there are more than FREE_SEQS, each takes room in the ring too, once
- * a lap, which is free from the start and drops what lay there. Nobody is refused, and sequences
- * cost less memory than twice the size of the buffer.
+ * writers as it likes. So where there are more than FREE_SEQS, each takes room in the ring too,
+ * once a lap, which is free from the start and drops what lay there. Nobody is refused, and
+ * sequences cost less memory than twice the size of the buffer.
  */
 #define FREE_SEQS 4096u
 
@@ -76,7 +76,8 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 /* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
 #define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
 
-/* A sequence pays once for a whole ring of writing; TRACE_BUFFER_DISCARD takes no more than that. */
+/* A sequence pays once for a whole ring of writing; TRACE_BUFFER_DISCARD takes no more than
+ * that. */
 static bool has_paid(const struct trace_buffer *b, const struct tb_seq *s, tb_place here)
 {
 	return s->paid && (b->policy == TRACE_BUFFER_DISCARD || here - s->paid < b->ring.size);

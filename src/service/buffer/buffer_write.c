@@ -25,9 +25,9 @@
  */
 
 /* A late chunk is inserted between others only if that moves at most this many refs. Chunks of a
- * correct producer are late only when the service scrapes its memory. There the ids rise from page to
- * page, except at the one page where the writer started again. So the ids are two rising runs, and
- * the shorter run has at most this many chunks. */
+ * correct producer are late only when the service scrapes its memory. There the ids rise from page
+ * to page, except at the one page where the writer started again. So the ids are two rising runs,
+ * and the shorter run has at most this many chunks. */
 #define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE / 2)
 
 /* ---- the stored part of a chunk ---- */

@@ -6,13 +6,13 @@
 #include "service/buffer/buffer_internal.h"
 
 /*
- * copy_nontemporal() is memcpy with non-temporal stores, for a destination that is not cached and not
- * read soon: whole cache lines are written without reading them first. If the destination is cached,
- * or is read soon, it is several times slower than memcpy. It is fastest if dst begins and ends at a
- * multiple of COPY_FAR_LINE; src should be cached.
+ * copy_nontemporal() is memcpy with non-temporal stores, for a destination that is not cached and
+ * not read soon: whole cache lines are written without reading them first. If the destination is
+ * cached, or is read soon, it is several times slower than memcpy. It is fastest if dst begins and
+ * ends at a multiple of COPY_FAR_LINE; src should be cached.
  *
- * This thread sees the bytes as after memcpy. Another thread sees them after it has observed a later
- * locked instruction (a lock, an atomic exchange) or system call of this one.
+ * This thread sees the bytes as after memcpy. Another thread sees them after it has observed a
+ * later locked instruction (a lock, an atomic exchange) or system call of this one.
  */
 #define COPY_FAR_LINE 64u
 
@@ -71,18 +71,18 @@ static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 #endif
 
 /*
- * How it works: the payload is copied part by part, and the fragments are counted in the copy, which
- * stops where they stop. So the source is passed over once, and what trails in it is neither copied
- * nor given space.
+ * How it works: the payload is copied part by part, and the fragments are counted in the copy,
+ * which stops where they stop. So the source is passed over once, and what trails in it is neither
+ * copied nor given space.
  *
  *      source    | size | fragment | size | fragment | size | frag...   unused ... |
  *                  copied ->   from ^   got ^    ^ counted up to here
  *      ring      | ... records | room | the copy      | old records
  *                              ^ wr
  *
- * A part is copied to the place where it will stay. But in a large ring that goes round this place is
- * in no cache: each line would be read before it is written, and the copy takes twice the time. There
- * a part goes to a window, is looked at in it, and from it past the caches to the ring.
+ * A part is copied to the place where it will stay. But in a large ring that goes round this place
+ * is in no cache: each line would be read before it is written, and the copy takes twice the time.
+ * There a part goes to a window, is looked at in it, and from it past the caches to the ring.
  *
  * When the copy comes to the end of the memory before the fragments are all there, it moves to the
  * start of the memory and goes on.

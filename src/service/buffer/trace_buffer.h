@@ -10,8 +10,8 @@
 #include "wire/smb_layout.h"
 
 /*
- * One central buffer of a tracing session: stores the chunks of many sequences (producer, writer) in
- * the order of their commits, and returns whole packets, each once.
+ * One central buffer of a tracing session: stores the chunks of many sequences (producer, writer)
+ * in the order of their commits, and returns whole packets, each once.
  *
  * A packet is returned whole or not at all. Packets of a sequence are in order; those of different
  * sequences are about in the order of the writes. Losses are counted, and the next packet of the
@@ -22,8 +22,8 @@
  * Memory: one anonymous mapping of `size` bytes, touched only as far as it was written (after the
  * first 4 MB in steps of 2 MB, if the kernel has huge pages); 8 to 22 bytes for each unread chunk;
  * about 500 bytes for each sequence with unread chunks, and for the 1024 to 1152 sequences that
- * became empty last (the next commit frees the others). Above 4096 sequences, each also takes as much
- * room in the buffer.
+ * became empty last (the next commit frees the others). Above 4096 sequences, each also takes as
+ * much room in the buffer.
  */
 struct trace_buffer;
 
@@ -40,9 +40,9 @@ void trace_buffer_free(struct trace_buffer *b);
 int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **ret);
 /*
  * Creates a copy of the buffer: its unread data and its counters, except those of readaheads, which
- * begin at 0. The copy is as of this moment, but is made in time slices: by reads of both buffers, by
- * commits into b (four times as many bytes as they bring) and by trace_buffer_settle(). Until it is
- * complete both buffers are held:
+ * begin at 0. The copy is as of this moment, but is made in time slices: by reads of both buffers,
+ * by commits into b (four times as many bytes as they bring) and by trace_buffer_settle(). Until it
+ * is complete both buffers are held:
  *
  *	b       frozen. Operations on it are queued, and done in their order afterwards; the queue
  *	        takes at most a quarter of the memory to copy. Its statistics are of the moment of
@@ -76,8 +76,8 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 			 const struct smb_chunk_header *header, const void *payload, size_t len,
 			 bool complete);
 
-/* Overwrites 4 bytes at an offset of a committed chunk's payload. more: further patches of this chunk
- * will follow. The first invalid patch drops the rest. */
+/* Overwrites 4 bytes at an offset of a committed chunk's payload. more: further patches of this
+ * chunk will follow. The first invalid patch drops the rest. */
 struct trace_buffer_patch {
 	uint32_t offset;
 	uint8_t data[4];
@@ -87,8 +87,8 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 				size_t n, bool more);
 
 /* The writer has ended: it was unregistered, or its producer disconnected and was scraped. Reading
- * does not wait for its unfinished packet, and a later writer with the same id begins a new sequence
- * with its own chunk ids. Optional. */
+ * does not wait for its unfinished packet, and a later writer with the same id begins a new
+ * sequence with its own chunk ids. Optional. */
 void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
 
 /* ---- reading: destructive, one reader ---- */
@@ -96,10 +96,10 @@ void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint1
 /* Starts a pass at the oldest data. A pass may be ended at any packet. */
 void trace_buffer_begin_read(struct trace_buffer *b);
 /*
- * Returns true and the next packet that is complete. Returns false at the end of the pass, or if *steps
- * is 0; then a call with more steps continues the pass. A step, which reduces *steps, is one fragment
- * or chunk that was examined, or 256 bytes copied for a clone. One packet may take more than the
- * remaining steps: one for each of its chunks. NULL: no limit.
+ * Returns true and the next packet that is complete. Returns false at the end of the pass, or if
+ * *steps is 0; then a call with more steps continues the pass. A step, which reduces *steps, is one
+ * fragment or chunk that was examined, or 256 bytes copied for a clone. One packet may take more
+ * than the remaining steps: one for each of its chunks. NULL: no limit.
  */
 bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps, struct trace_packet *ret);
 

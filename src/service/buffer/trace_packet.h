@@ -6,8 +6,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* A packet as it comes out of a central buffer: its bytes, who wrote them, and what is missing before
- * it. */
+/* A packet as it comes out of a central buffer: its bytes, who wrote them, and what is missing
+ * before it. */
 
 /* Why packets are missing before this one: TracePacket.previous_packet_dropped. */
 enum data_loss {
@@ -31,8 +31,8 @@ struct trace_buffer_writer {
 	uint32_t machine_id; /* 0: this one */
 };
 
-/* One packet, never empty. The array of slices is there until the next call on the buffer, the bytes
- * that they point to until the next commit or patch. */
+/* One packet, never empty. The array of slices is there until the next call on the buffer, the
+ * bytes that they point to until the next commit or patch. */
 struct trace_packet {
 	const struct iovec *slices;
 	size_t n_slices;

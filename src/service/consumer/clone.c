@@ -195,7 +195,8 @@ static bool is_held(const struct pending_clone *p, enum group group)
 	return false;
 }
 
-/* None of them is held. They are taken at this moment, though copied later (trace_buffer_clone()). */
+/* None of them is held. They are taken at this moment, though copied later
+ * (trace_buffer_clone()). */
 static void take_buffers(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;

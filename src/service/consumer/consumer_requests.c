@@ -16,8 +16,8 @@
 #include "ipc/consumer_port.pb-c.h"
 
 /*
- * Detach and Attach: a session that outlives its consumer, until somebody of the same user who knows
- * its key takes it over.
+ * Detach and Attach: a session that outlives its consumer, until somebody of the same user who
+ * knows its key takes it over.
  *
  *	consumer A --owns--> session --Detach(key)--> nobody's --Attach(key)--> consumer B's
  *

@@ -7,8 +7,8 @@
  *	table		message 1: | 0 1 2 ... 8 |	small numbers, by index
  *				   [130, 135)		the others, found by halving
  *
- * As long as a message is dense in numbers its table is by index; it takes at most eight entries for
- * each rule and sixteen more, so that its size follows the size of the bytecode.
+ * As long as a message is dense in numbers its table is by index; it takes at most eight entries
+ * for each rule and sixteen more, so that its size follows the size of the bytecode.
  */
 #include "service/filter/filter_bytecode.h"
 

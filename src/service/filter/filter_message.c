@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass from left to right. What stays is copied in runs as long as possible; a nested message is
- * entered, and its length filled in when it ends:
+ * One pass from left to right. What stays is copied in runs as long as possible; a nested message
+ * is entered, and its length filled in when it ends:
  *
  *	in	| tag len | keep keep drop drop keep |		one level of the stack: where it
  *	out	| tag ... | keep keep keep |			ends in `in`, where its length is

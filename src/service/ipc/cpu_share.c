@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A leaky bucket for each of the users that took the most time lately. A user that is not in the full
- * table replaces the one that took the least.
+ * A leaky bucket for each of the users that took the most time lately. A user that is not in the
+ * full table replaces the one that took the least.
  */
 #include <stddef.h>
 

@@ -207,7 +207,8 @@ static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-/* When a piece of work began. On a busy machine wall-clock time includes the work of other processes. */
+/* When a piece of work began. On a busy machine wall-clock time includes the work of other
+ * processes. */
 struct work_begin {
 	uint64_t cpu_ns, clock_ns;
 };

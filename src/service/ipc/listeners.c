@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop runs no other event while urgent ones are due. So after an urgent turn the sockets are left
- * alone, until the others ran: all that are due, or as many as run in the time that the turn took.
+ * The loop runs no other event while urgent ones are due. So after an urgent turn the sockets are
+ * left alone, until the others ran: all that are due, or as many as run in the time that the turn
+ * took.
  *
  *	accept 16 --> pause --+-- others_ran: the other events were handled --+--> resume
  *	                      +-- resume: they had as much time --------------+

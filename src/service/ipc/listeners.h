@@ -10,8 +10,8 @@ struct ipc_entrance;
 struct listener;
 
 /*
- * The listening sockets of a host. They accept 16 connections in a turn, then the other events of the loop
- * have theirs: also if the host is urgent, however many connections wait.
+ * The listening sockets of a host. They accept 16 connections in a turn, then the other events of
+ * the loop have theirs: also if the host is urgent, however many connections wait.
  */
 struct listeners {
 	struct event_base *loop; /* borrowed */

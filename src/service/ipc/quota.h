@@ -148,10 +148,11 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 
 /*
  * Accounts the time of requests, so that a user with long requests is served after other users
- * (msgsock_set_time_slice). cpu_share_charge() adds a request that ended at now_ns (CLOCK_MONOTONIC)
- * and took so much CPU time and time on the clock. cpu_share_is_left() returns true while the user has
- * used less than its share, 1 / CPU_SHARE_PART of all time. The time in which a request waited
- * for a CPU does not count: on a busy machine the other users' requests waited, too.
+ * (msgsock_set_time_slice). cpu_share_charge() adds a request that ended at now_ns
+ * (CLOCK_MONOTONIC) and took so much CPU time and time on the clock. cpu_share_is_left() returns
+ * true while the user has used less than its share, 1 / CPU_SHARE_PART of all time. The time in
+ * which a request waited for a CPU does not count: on a busy machine the other users' requests
+ * waited, too.
  */
 #define CPU_SHARE_PART 8 /* one eighth */
 void cpu_share_charge(struct quota *q, uint64_t user, uint64_t cpu_ns, uint64_t clock_ns,

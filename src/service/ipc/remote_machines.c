@@ -155,8 +155,8 @@ static int take_room(struct remote_machines *ms, struct quota_account *account)
 
 /* ---- things told ---- */
 
-/* Returns the relay's machine, created if it is new, and moves it to the end of the list. Returns NULL
- * without memory or room. */
+/* Returns the relay's machine, created if it is new, and moves it to the end of the list. Returns
+ * NULL without memory or room. */
 static struct remote_machine *touch(struct remote_machines *ms, const struct ipc_peer *relay)
 {
 	struct remote_machine *m;

@@ -8,15 +8,16 @@
 #include "service/output/output_folder.h"
 
 /*
- * Files of output_path end with a whole packet even if the service is killed: SIGKILL ends a write(2) in
- * progress, at any byte. The process sonda-files survives, and truncates such a file to where the write
- * began.
+ * Files of output_path end with a whole packet even if the service is killed: SIGKILL ends a
+ * write(2) in progress, at any byte. The process sonda-files survives, and truncates such a file to
+ * where the write began.
  *
  *	writer thread of the service        shared memory               sonda-files
  *	open, begin, end, close  ---------> file, begin of a write ---> cut
  *	(creates the file, keeps its descriptor)
  *
- * Each writer thread has entries of its own, by its place. The child reads them after the service has ended.
+ * Each writer thread has entries of its own, by its place. The child reads them after the service
+ * has ended.
  */
 
 /* Maps the memory. Call before the fork. Returns 0, or -errno: files are not truncated then. */

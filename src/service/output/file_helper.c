@@ -10,8 +10,8 @@
  *	END                       ---- request -->              unlink of the sockets' files
  *	the service is killed     ---- end of file -->          ftruncate: service/output/file_ends.h
  *
- * The child checks each request as if somebody else had written it: what the service could win with a
- * wrong one is a new file below the folder, of any user, or to remove one that it knows.
+ * The child checks each request as if somebody else had written it: what the service could win with
+ * a wrong one is a new file below the folder, of any user, or to remove one that it knows.
  */
 #include "service/output/file_helper.h"
 
@@ -58,8 +58,8 @@ struct answer {
 
 static struct helper_process child = {.fd = -1};
 static char folder_path[PATH_MAX]; /* with a slash at the end; "": none */
-/* Of child, for threads that close files; -1: none. A thread that hangs may use it after the end, so it
- * stays open then. */
+/* Of child, for threads that close files; -1: none. A thread that hangs may use it after the end,
+ * so it stays open then. */
 static atomic_int closed_socket = -1;
 
 /* ---- the child: its state ---- */

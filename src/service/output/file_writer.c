@@ -118,8 +118,8 @@ static bool file_config_syncs_at_end(const Pb__TraceConfig *c)
 }
 
 /*
- * A turn writes out what the pass before it left and only then reads on, so that never more than one
- * pass waits in memory:
+ * A turn writes out what the pass before it left and only then reads on, so that never more than
+ * one pass waits in memory:
  *
  *	idle --tick, flushed--> reading --pass, write--> ... --nothing left--> idle
  *	                           |  ^                            (finishing: closed)

@@ -71,8 +71,8 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f);
 int file_writer_check_clone(const struct file_writer *f, int fd, struct err_text *e);
 /*
  * Creates the file writer of a clone: it copies what f has written so far, then writes the data of
- * the clone, into `file` (taken, also on failure). Its thread waits for that of f; the caller does not.
- * file_writer_finish() begins the data of the clone, without fdatasync. On failure the file is
+ * the clone, into `file` (taken, also on failure). Its thread waits for that of f; the caller does
+ * not. file_writer_finish() begins the data of the clone, without fdatasync. On failure the file is
  * truncated to its original size. Returns 0, or -errno and sets e.
  */
 int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct err_text *e,

@@ -18,8 +18,8 @@
  *		0      sent                        used
  *
  * The writer thread takes the whole buffer while the next one fills, so at most two buffers wait
- * outside the session. Each job ends with a whole packet. After an error the file is truncated to the
- * last whole packet.
+ * outside the session. Each job ends with a whole packet. After an error the file is truncated to
+ * the last whole packet.
  *
  * A slow reader never blocks the loop: out_file_write() returns OUT_FILE_WAIT.
  */
@@ -42,8 +42,8 @@ struct out_file {
 
 enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
 
-/* Sets the writer thread (borrowed until the file is closed); id marks the results of this file. Returns 0
- * or -EAGAIN. */
+/* Sets the writer thread (borrowed until the file is closed); id marks the results of this file.
+ * Returns 0 or -EAGAIN. */
 int out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id);
 /* Takes the result of a job of this file. */
 void out_file_take_result(struct out_file *o, struct file_result *r);
@@ -55,8 +55,8 @@ int out_file_write_rest(struct out_file *o);
 void out_file_take_back(struct out_file *o);
 /*
  * Appends all that was put into `from` so far, pending data included; both have writers. The writer
- * of `to` copies it when that of `from` has written it, and what is put into `to` later follows. Returns 0,
- * -EBUSY (MAX_FILE_MARKS copies wait for `from`), the error of `from`, or -errno.
+ * of `to` copies it when that of `from` has written it, and what is put into `to` later follows.
+ * Returns 0, -EBUSY (MAX_FILE_MARKS copies wait for `from`), the error of `from`, or -errno.
  */
 int out_file_copy(struct out_file *to, struct out_file *from);
 

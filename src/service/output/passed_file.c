@@ -16,14 +16,16 @@
 #include "service/ipc/ipc_host.h"
 
 /*
- * How it works: fstatfs(2) asks the server of FUSE and NFS, and stat(2) may. The device number of a file
- * and its type are in the kernel; which file system has this device number stands in mountinfo:
+ * How it works: fstatfs(2) asks the server of FUSE and NFS, and stat(2) may. The device number of a
+ * file and its type are in the kernel; which file system has this device number stands in
+ * mountinfo:
  *
  *	36 35 0:45 / /mnt rw,nosuid shared:1 - fuse.sshfs server: rw
  *	      ^ device                          ^ type, behind the separator
  *
- * mountinfo has only the mounts of our namespace. For the others fstatfs is asked: the kernel answers for
- * FUSE of another user namespace without its server, and in a user namespace nobody mounts NFS.
+ * mountinfo has only the mounts of our namespace. For the others fstatfs is asked: the kernel
+ * answers for FUSE of another user namespace without its server, and in a user namespace nobody
+ * mounts NFS.
  */
 
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of the kernel */

@@ -9,8 +9,8 @@ struct ipc_conn;
 struct statx;
 
 /*
- * A file that a consumer passed. close(2) may take as long as its file system wants (NFS, an overlay of
- * FUSE), so it is closed in the background (base/system/close_aside.h).
+ * A file that a consumer passed. close(2) may take as long as its file system wants (NFS, an
+ * overlay of FUSE), so it is closed in the background (base/system/close_aside.h).
  */
 struct passed_file {
 	int fd; /* owned; -1: none */
@@ -22,8 +22,8 @@ void passed_file_closep(struct passed_file *f);
 /* Returns the file, and leaves *f without one. */
 struct passed_file passed_file_release(struct passed_file *f);
 
-/* Opens the list of mounts, for the check: a process in a sandbox cannot. Without it, the check asks each
- * file system, and waits for it. Returns 0 or -errno. */
+/* Opens the list of mounts, for the check: a process in a sandbox cannot. Without it, the check
+ * asks each file system, and waits for it. Returns 0 or -errno. */
 int passed_file_start(void);
 
 /* Like fstat(2), but only with attributes that the kernel has cached: it does not wait for a

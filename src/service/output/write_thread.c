@@ -68,7 +68,8 @@ struct worker {
 	uint8_t place; /* of the thread */
 	struct priority_boost boost;
 	struct priority_boost_state boost_state;
-	/* The offset of a descriptor is shared with the process that passed it, so it may differ. */
+	/* The offset of a descriptor is shared with the process that passed it, so it may
+	 * differ. */
 	struct open_file {
 		int fd; /* -1: free */
 		off_t begin; /* of the trace. Earlier data belongs to others */
@@ -115,9 +116,9 @@ static void report_progress(const struct worker *w, uint64_t id)
 }
 
 /*
- * Without O_NONBLOCK, which would be its owner's too. Where the kernel has no RWF_NOWAIT for pipes (before
- * 6.4), as much as poll(2) promises to take at once: a peer that writes to the pipe in between makes the
- * thread wait. So does one that holds the lock of the pipe.
+ * Without O_NONBLOCK, which would be its owner's too. Where the kernel has no RWF_NOWAIT for pipes
+ * (before 6.4), as much as poll(2) promises to take at once: a peer that writes to the pipe in
+ * between makes the thread wait. So does one that holds the lock of the pipe.
  */
 static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
 {
@@ -157,7 +158,8 @@ static unsigned part_of(const struct worker *w, const struct open_file *f)
 	return (unsigned)(f - w->files);
 }
 
-/* Writes all bytes, unless there is an error. Returns how many are written, and *ret_error: 0 or -errno. */
+/* Writes all bytes, unless there is an error. Returns how many are written, and *ret_error: 0 or
+ * -errno. */
 static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data,
 			  size_t len, int *ret_error)
 {
@@ -381,8 +383,8 @@ static void do_job(struct worker *w, const struct job *j)
 	answer(w, &r);
 }
 
-/* The thread may have inherited the priority of the loop, which is not its own. Where the kernel refuses
- * the priority, the thread runs without. */
+/* The thread may have inherited the priority of the loop, which is not its own. Where the kernel
+ * refuses the priority, the thread runs without. */
 static void take_priority(struct priority_boost_state *s, struct priority_boost boost)
 {
 	const struct sched_param usual = {0};

@@ -10,15 +10,15 @@
 
 /*
  * A thread that makes all system calls on the files of a session that may wait, so that the loop
- * never waits for a slow disk, a file system that hangs, or a peer that holds the lock of a pipe, of
- * a file or of its offset. Jobs are done in the order in which they were given.
+ * never waits for a slow disk, a file system that hangs, or a peer that holds the lock of a pipe,
+ * of a file or of its offset. Jobs are done in the order in which they were given.
  *
  *	loop --jobs--> pipe --> thread: lseek(2), write(2), fdatasync(2), ftruncate(2), close(2)
  *	     <-- pipe <--results--
  *
  * A copy of another session's file is made from thread to thread. The mark is a pipe: the thread of
- * the source writes the range of its file into it when it has done all earlier jobs, and the thread of
- * the copy waits for that.
+ * the source writes the range of its file into it when it has done all earlier jobs, and the thread
+ * of the copy waits for that.
  *
  *	thread of the source: write, write, mark, write ...
  *	                                      |
@@ -32,10 +32,10 @@
 struct write_thread;
 
 /*
- * user: the owner of the file; is_root: whether the user has what is kept for root (quota_is_root()).
- * boost: the scheduling priority of the thread. On a busy machine, late writes fill the session's
- * buffers. Returns 0, -EUSERS (MAX_WRITE_THREADS exist), -EDQUOT (the user has its share), -ENOMEM or
- * -errno.
+ * user: the owner of the file; is_root: whether the user has what is kept for root
+ * (quota_is_root()). boost: the scheduling priority of the thread. On a busy machine, late writes
+ * fill the session's buffers. Returns 0, -EUSERS (MAX_WRITE_THREADS exist), -EDQUOT (the user has
+ * its share), -ENOMEM or -errno.
  */
 int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		     struct write_thread **ret);
@@ -58,9 +58,9 @@ struct file_result {
 	bool removed; /* FILE_WRITTEN: the file was unlinked */
 };
 
-/* Call it first for each file: the trace begins where the descriptor stands, or at the end of a file
- * open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or -EAGAIN if
- * too many jobs wait. */
+/* Call it first for each file: the trace begins where the descriptor stands, or at the end of a
+ * file open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or
+ * -EAGAIN if too many jobs wait. */
 int write_thread_open(struct write_thread *w, int fd);
 /*
  * Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
@@ -71,11 +71,11 @@ int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf
 		       size_t len);
 /* Calls fdatasync(2), if the file supports it. Returns as above. */
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
-/* Writes the range of the trace in the file into mark, the write end of an empty pipe, which is taken
- * on success. Returns as above. */
+/* Writes the range of the trace in the file into mark, the write end of an empty pipe, which is
+ * taken on success. Returns as above. */
 int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark);
-/* Appends the range that is read from mark, of the file `from`; both descriptors are taken on success.
- * After write_thread_free() the copy ends early. Returns as above. */
+/* Appends the range that is read from mark, of the file `from`; both descriptors are taken on
+ * success. After write_thread_free() the copy ends early. Returns as above. */
 int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark);
 /* Truncates the file to where the trace began; has no result. */
 void write_thread_take_back(struct write_thread *w, int fd);

@@ -157,8 +157,8 @@ static void move_inline(struct producer_port *p, const struct move *m)
 		     m->len - SMB_CHUNK_HEADER, !m->incomplete);
 }
 
-/* *left: bytes of the shared memory that the request may still move. Each chunk can be moved once, so more
- * than there are come only from a producer that makes them complete again meanwhile. */
+/* *left: bytes of the shared memory that the request may still move. Each chunk can be moved once,
+ * so more than there are come only from a producer that makes them complete again meanwhile. */
 static void move_shared(struct producer_port *p, const struct move *m, size_t *left)
 {
 	struct smb_chunk_header header;

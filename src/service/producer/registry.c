@@ -129,8 +129,8 @@ static int decode_descriptor(const uint8_t *data, size_t len, struct registered_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
-/* Returns true for names of data sources of the kernel and of the system. Such a source of a producer
- * that is not trusted is left out (left_out). */
+/* Returns true for names of data sources of the kernel and of the system. Such a source of a
+ * producer that is not trusted is left out (left_out). */
 static bool is_system_name(const char *name)
 {
 	static const char *const prefixes[] = {"linux.", "android."};

@@ -62,17 +62,17 @@ void registry_init(struct registry *r);
 struct registered_source *registry_first(const struct registry *r, const char *name);
 
 /*
- * Adds a data source. descriptor: a serialized DataSourceDescriptor, which is copied. trusted: names
- * of the system are allowed. Returns 0 and sets *ret_source; -EBADMSG (malformed), -EINVAL (no valid
- * name), -EEXIST (the producer has another source with this id), -ENOBUFS (a limit is reached) or
- * -ENOMEM. Sets e, except for -ENOMEM.
+ * Adds a data source. descriptor: a serialized DataSourceDescriptor, which is copied. trusted:
+ * names of the system are allowed. Returns 0 and sets *ret_source; -EBADMSG (malformed), -EINVAL
+ * (no valid name), -EEXIST (the producer has another source with this id), -ENOBUFS (a limit is
+ * reached) or -ENOMEM. Sets e, except for -ENOMEM.
  */
 int registry_add(struct registry *r, struct source_offer *o, bool trusted,
 		 const uint8_t *descriptor, size_t len, struct err_text *e,
 		 struct registered_source **ret_source);
 
-/* Replaces the descriptor of the source with the same id and name. Returns -ENOENT if there is none,
- * else as registry_add(). */
+/* Replaces the descriptor of the source with the same id and name. Returns -ENOENT if there is
+ * none, else as registry_add(). */
 int registry_update(struct registry *r, struct source_offer *o, bool trusted,
 		    const uint8_t *descriptor, size_t len, struct err_text *e);
 

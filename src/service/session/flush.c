@@ -8,8 +8,8 @@
  *	                               |
  *	                               +--timeout----------------------------------> done
  *
- * A flush always ends from its own timer, so that no request of a producer changes a session while a
- * caller walks over its fields.
+ * A flush always ends from its own timer, so that no request of a producer changes a session while
+ * a caller walks over its fields.
  */
 #include <errno.h>
 #include <stdlib.h>

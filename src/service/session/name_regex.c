@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers are kept in a table, at the place that a keyed hash of expression and name gives; a later
- * pair replaces an earlier one there. So are the expressions that were compiled last: one expression is
- * matched with the names of many producers.
+ * pair replaces an earlier one there. So are the expressions that were compiled last: one
+ * expression is matched with the names of many producers.
  */
 #include "service/session/name_regex.h"
 

@@ -28,13 +28,13 @@ struct trace_buffer;
  *
  * A clone of a session is CLONED for all its life: there is only a trace to read.
  *
- * A session reports to its owner when it gets DISABLED. A detached session has no owner; it frees itself
- * when its time is over. All calls come from the loop's thread.
+ * A session reports to its owner when it gets DISABLED. A detached session has no owner; it frees
+ * itself when its time is over. All calls come from the loop's thread.
  */
 struct session;
 
-/* The order is that of ConcurrentSessionEvent.State, whose values begin at 1. session_state_name() has the
- * names of QueryServiceState. */
+/* The order is that of ConcurrentSessionEvent.State, whose values begin at 1. session_state_name()
+ * has the names of QueryServiceState. */
 enum session_state {
 	SESSION_DISABLED,
 	SESSION_CONFIGURED,
@@ -53,8 +53,8 @@ struct session_request {
 	struct passed_file file; /* came with the config; taken also on failure */
 };
 
-/* Makes a session in CONFIGURED, without data sources yet. Returns 0, or -errno with the reason in e
- * if the session is refused: nothing has changed. */
+/* Makes a session in CONFIGURED, without data sources yet. Returns 0, or -errno with the reason in
+ * e if the session is refused: nothing has changed. */
 int session_new(struct sessions *sessions, const struct session_request *request,
 		struct err_text *e, struct session **ret);
 /* Stops everything at once and frees the buffers. NULL is allowed. */
@@ -79,8 +79,9 @@ int session_change_producers(struct session *s, const Pb__TraceConfig *with, str
 
 /* ---- owners ---- */
 
-/* Detaches the session from its owner. Another consumer of the same user may attach to it by the key;
- * key NULL: none. Returns 0, -EEXIST (another detached session of the user has the key) or -ENOMEM. */
+/* Detaches the session from its owner. Another consumer of the same user may attach to it by the
+ * key; key NULL: none. Returns 0, -EEXIST (another detached session of the user has the key) or
+ * -ENOMEM. */
 int session_detach(struct session *s, const char *key);
 /* Returns the detached session of this user with this key, or NULL. */
 struct session *session_find_detached(struct sessions *sessions, uid_t uid, const char *key);
@@ -138,8 +139,8 @@ struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct 
 
 /* Borrowed; NULL without write_into_file. */
 struct file_writer *session_file(const struct session *s);
-/* Returns true while the session has a file that is not written to its end: freeing the session would
- * wait for that. */
+/* Returns true while the session has a file that is not written to its end: freeing the session
+ * would wait for that. */
 bool session_writes_file(const struct session *s);
 /* The clone of a session that writes into a file takes its own file. */
 void session_take_file(struct session *s, struct file_writer *file);

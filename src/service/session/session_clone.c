@@ -11,8 +11,8 @@
 #include "service/producer/producer_port.h"
 #include "service/session/session_internal.h"
 
-/* Bytes of a buffer of the clone: as many as in the source, and while it is copied, the operations that
- * wait (trace_buffer_clone()). */
+/* Bytes of a buffer of the clone: as many as in the source, and while it is copied, the operations
+ * that wait (trace_buffer_clone()). */
 static uint64_t buffer_room(const struct session *source, size_t i)
 {
 	uint64_t size = trace_buffer_size(trace_get_buffer(source->trace, i));

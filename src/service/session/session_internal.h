@@ -97,8 +97,8 @@ uint32_t session_stop_timeout_ms(const struct session *s);
 
 /* ---- session_file.c ---- */
 
-/* Returns what a file writer borrows from the session: its trace, config and account, and the functions
- * that it calls when it needs a flush, fails or has closed the file. */
+/* Returns what a file writer borrows from the session: its trace, config and account, and the
+ * functions that it calls when it needs a flush, fails or has closed the file. */
 struct file_owner session_file_owner(struct session *s);
 
 /* ---- session_run.c ---- */

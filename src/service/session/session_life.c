@@ -116,7 +116,8 @@ static void record_other(struct session *s, const struct session *other)
 	trace_add_concurrent(s->trace, &event);
 }
 
-/* The session is in the list of all: records the states of the others in its trace, if it wants them. */
+/* The session is in the list of all: records the states of the others in its trace, if it wants
+ * them. */
 static void session_record_others(struct session *s)
 {
 	const struct session *other;

@@ -170,8 +170,8 @@ void trace_snapshot_clocks(struct trace *t)
 	clock_snapshots_add(&t->clocks, &now);
 }
 
-/* The initial snapshot is written before those in the ring. Older ones are dropped from the ring, or
- * the clocks of the trace would go back. */
+/* The initial snapshot is written before those in the ring. Older ones are dropped from the ring,
+ * or the clocks of the trace would go back. */
 static void snapshot_initial(struct trace *t)
 {
 	if (!snapshots_clocks(t))

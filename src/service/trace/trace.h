@@ -28,8 +28,8 @@ struct trace;
 int trace_new(const struct trace_env *env, const struct trace_owner *owner, struct err_text *e,
 	      struct trace **ret);
 /* A trace without buffers that continues the events, clocks, counters and sequence ids of source.
- * Its uuid has the second half of the source's. unfiltered: has no filter, whatever the config says.
- * Returns 0 or -ENOMEM. */
+ * Its uuid has the second half of the source's. unfiltered: has no filter, whatever the config
+ * says. Returns 0 or -ENOMEM. */
 int trace_new_clone(const struct trace *source, const struct trace_owner *owner, bool unfiltered,
 		    struct trace **ret);
 /* Also frees the buffers. NULL is allowed. */
@@ -37,8 +37,8 @@ void trace_free(struct trace *t);
 
 /* ---- buffers, in the order of the config ---- */
 
-/* Takes the buffer, which may be NULL for now. id is unique in the service. Returns 0 or -ENOMEM (then
- * the buffer stays the caller's). */
+/* Takes the buffer, which may be NULL for now. id is unique in the service. Returns 0 or -ENOMEM
+ * (then the buffer stays the caller's). */
 int trace_add_buffer(struct trace *t, uint16_t id, struct trace_buffer *buffer);
 size_t trace_n_buffers(const struct trace *t);
 struct trace_buffer *trace_get_buffer(const struct trace *t, size_t i);
@@ -47,7 +47,8 @@ uint16_t trace_get_buffer_id(const struct trace *t, size_t i);
 int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
 /* Puts another buffer in place of buffer i and returns the old one, now the caller's. */
 struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
-/* Returns true if some buffer received this many bytes, or half its size, since trace_read_begin(). */
+/* Returns true if some buffer received this many bytes, or half its size, since
+ * trace_read_begin(). */
 bool trace_has_unread(const struct trace *t, uint64_t bytes);
 /* Continues the work for which buffers are held (trace_buffer_settle()), for up to *steps,
  * which it counts down. Returns true if no buffer is held any more. */
@@ -62,7 +63,8 @@ void trace_record(struct trace *t, enum service_event_kind kind);
 /* Records an event of the past. value: 1, or what the kind says. */
 void trace_record_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
 		     uint32_t value);
-/* Records one of the slow kinds, at the present time. bytes: a TracingServiceEvent.DataSources, copied. */
+/* Records one of the slow kinds, at the present time. bytes: a TracingServiceEvent.DataSources,
+ * copied. */
 void trace_record_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
 			  size_t len);
 /* Drops the events of this kind that are not written yet. */
@@ -72,8 +74,8 @@ void trace_drop_events(struct trace *t, enum service_event_kind kind);
 void trace_snapshot_clocks(struct trace *t);
 /* The session starts: takes the first snapshot of the trace. */
 void trace_start(struct trace *t);
-/* Another file with a trace of its own begins: writes the head of the trace again, under a uuid with
- * a new first half. */
+/* Another file with a trace of its own begins: writes the head of the trace again, under a uuid
+ * with a new first half. */
 void trace_restart(struct trace *t);
 /* Returns CLOCK_REALTIME of trace_start(), or 0 before. */
 int64_t trace_start_realtime_ns(const struct trace *t);

@@ -16,8 +16,8 @@ struct trace;
  *		;
  *
  * Each batch has the service's own packets that are due, then packets of producers, buffer by
- * buffer. It ends after about `batch` bytes, or when so many chunks were examined that the loop must
- * continue; then it may be empty. Each packet is checked, and the trusted fields are appended.
+ * buffer. It ends after about `batch` bytes, or when so many chunks were examined that the loop
+ * must continue; then it may be empty. Each packet is checked, and the trusted fields are appended.
  * Reading removes the data from the buffers.
  */
 void trace_read_begin(struct trace *t);
