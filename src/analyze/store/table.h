@@ -8,8 +8,7 @@
 #include "analyze/store/budget.h"
 
 /*
- * Columns of integers in memory. A table has chunks of 4096 rows; in a chunk each column is an
- * array:
+ * Columns of integers in memory. A table has chunks of 4096 rows, with an array for each column:
  *
  *	chunk 0   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *	chunk 1   ts ts ts ... | dur dur dur ... | utid utid utid ...
@@ -18,8 +17,7 @@
  * once for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the
  * few that are longer are in a hash by row. Strings are ids of struct strings.
  *
- * Without memory the table keeps its error in *budget and overwrites its last row; see the
- * importer.
+ * Without memory the table keeps its error in *budget and overwrites its last row (importer.h).
  */
 
 #define TABLE_CHUNK_BITS 12

@@ -85,8 +85,7 @@ struct proc_errors {
 struct proc_files {
 	int root; /* owned */
 	char *path; /* owned: of root */
-	/* task ids below root equal the ids that system calls of this process use */
-	bool own_numbers;
+	bool own_numbers; /* task ids below root are those that system calls of this process use */
 	uint64_t ns_per_tick;
 	struct strbuf text; /* the last file read */
 	struct proc_errors errors[PROC_FILES];
