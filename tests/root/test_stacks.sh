@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+# kernels: none
+#
+# record --cpu-stacks and report functions, of a load whose shares are known, and beside perf record where that is here.
+# Samples that the kernel drops because a ring is full are counted.
+set -u
+. "$(dirname "$0")/lib.sh"
+B=${BIN%/bin}
+hot=$B/tests/root/hot_functions
+[ -x "$hot" ] || { echo "$hot is not built" >&2; exit 77; }
+cd "$TMP" || exit 2
+ms=$(scaled 2000)
+
+# ---- the shares of two functions
+
+if command -v perf >/dev/null && perf record -q -e cpu-clock -o perf.try true >/dev/null 2>&1; then
+  has_perf=1
+  "$BIN/sonda" record -o shares --cpu-stacks=999 -- perf record -q -e cpu-clock -F 999 -g -o perf.data -- "$hot" "$ms" >log 2>&1
+else
+  has_perf=
+  "$BIN/sonda" record -o shares --cpu-stacks=999 -- "$hot" "$ms" >log 2>&1
+fi
+verdict "samples of a program whose functions are known" $? log
+grep -q '^  lost  *nothing' log
+verdict "  nothing is lost" $? log
+
+"$BIN/sonda" report functions --json --top 1000 -p hot_functions shares >functions.json 2>>log
+verdict "report functions" $? log
+ours() { # FUNCTION: its samples, also those in functions that it called
+  python3 -c 'import json, sys
+print(sum(row["total"] for row in json.load(open("functions.json"))["Functions"] if row["function"] == sys.argv[1]))' "$1"
+}
+theirs() { # FUNCTION: the same of perf record
+  perf script -i perf.data -F ip,sym 2>/dev/null | awk -v name="$1" '
+    NF { found += $2 == name; next } { n += found > 0; found = 0 }
+    END { print n + (found > 0) }'
+}
+# Shares that are less than 5 points apart, of samples that are enough for that.
+near() { # PART OF SHARE
+  awk -v part="$1" -v of="$2" -v share="$3" 'BEGIN { d = of ? 100 * part / of - share : 100; exit !(of >= 500 && d < 5 && d > -5) }'
+}
+three=$(ours hot_three) one=$(ours hot_one) leaf=$(ours hot_leaf)
+both=$((three + one))
+near "$three" $both 75
+verdict "hot_three has three quarters of the time of both ($three of $both)" $? functions.json
+near $both "$leaf" 100
+verdict "what they call is theirs ($both of $leaf)" $? functions.json
+if [ -n "$has_perf" ]; then
+  their_three=$(theirs hot_three) their_one=$(theirs hot_one) their_leaf=$(theirs hot_leaf) their_main=$(theirs main)
+  their_both=$((their_three + their_one))
+  near "$three" $both "$(awk "BEGIN { print 100 * $their_three / ($their_both + 1e-9) }")"
+  verdict "perf record has the same share of hot_three ($their_three of $their_both)" $? functions.json
+  main=$(ours main)
+  near "$leaf" "$main" "$(awk "BEGIN { print 100 * $their_leaf / ($their_main + 1e-9) }")"
+  verdict "and of hot_leaf in main ($their_leaf of $their_main, here $leaf of $main)" $? functions.json
+else
+  echo "ok $((N += 1)) - the shares of perf record # SKIP perf is not here, or takes no samples"
+fi
+
+# ---- rings that are too small: nobody reads them while the load runs
+
+cat >small <<'CONFIG'
+buffers { size_kb: 8192 }
+data_sources { config { name: "linux.perf" perf_event_config { ring_buffer_pages: 1 timebase { frequency: 999 }
+  callstack_sampling { kernel_frames: true user_frames: UNWIND_FRAME_POINTER } } } }
+CONFIG
+start_ready TRACED_NOTIFY_FD service.log "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD probes.log "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+# The command ends when sonda-probes reads again.
+"$BIN/sonda" record -c small -o lossy -- sh -c "
+  kill -STOP $probes; '$hot' $(scaled 1000); kill -CONT $probes" >log 2>&1
+verdict "a recording whose rings are not read for a time" $? log
+lost=$(sed -n 's/^  lost .*rings of call stacks: \([0-9,]*\) records dropped: they were full.*/\1/p' log | tr -d ,)
+grep -q 'rings of call stacks: .* they were full; try ring_buffer_pages: 4 in perf_event_config, or a lower frequency' log
+verdict "the summary has the loss, and what would help" $? log
+kept=$("$BIN/sonda" sql --csv lossy 'select count(*) from perf_sample' 2>>log | tail -n 1 | tr -dc 0-9)
+least=$(($(scaled 1000) * 999 * 9 / 10000))
+echo "lost ${lost:-none}, kept ${kept:-none}; the load alone has $least" >counts
+[ "${lost:-0}" -gt 0 ] && [ "${kept:-0}" -gt 0 ] && [ $((${lost:-0} + ${kept:-0})) -ge $least ]
+verdict "all samples of the load are kept or counted as lost" $? counts
+"$BIN/sonda" report loss --csv lossy >losses.csv 2>&1
+[ "$(awk -F, '/perf_cpu_lost_records/ { n += $NF } END { print n + 0 }' losses.csv)" = "$lost" ]
+verdict "report loss has the same number" $? losses.csv
+exit $BAD
