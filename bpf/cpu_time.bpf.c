@@ -112,9 +112,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	else
 		state = task_state(prev);
 	switch_one(prev, class_of(preempt, state), now);
-	switch_one(next, STATE(ON), now);
+	/* Before the other thread: the verifier follows its paths once, if no state is needed there. */
 	if (!preempt && (state & TASK_DEAD))
 		slot_end(prev);
+	switch_one(next, STATE(ON), now);
 	return 0;
 }
 #else

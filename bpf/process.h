@@ -105,7 +105,6 @@ struct {
 } process_times SEC(".maps");
 
 #define NO_ELEMENT (~0u)
-#define NEW_ELEMENT (1u << 31) /* with the index of a new element */
 
 static __always_inline void set_time(__u32 element)
 {
@@ -115,10 +114,15 @@ static __always_inline void set_time(__u32 element)
 		*time = bpf_ktime_get_boot_ns();
 }
 
-/* Returns the index of an element of this CPU; creates it if it is new. */
+/*
+ * Returns the index of an element of this CPU; creates it if it is new. All places where a key can be
+ * lead to the same code with an index that no branch depends on, so that the verifier follows what
+ * comes then once, and not for each place.
+ */
 static __always_inline __u32 element_of(__u64 key)
 {
 	__u32 first = bpf_get_smp_processor_id() * (process_mask + 1);
+	__u32 element;
 
 #pragma unroll
 	for (__u32 i = 0; i < SONDA_PROCESS_PROBES; i++) {
@@ -136,10 +140,14 @@ static __always_inline __u32 element_of(__u64 key)
 			if (k->keys[way])
 				continue;
 			k->keys[way] = key;
-			return NEW_ELEMENT | (bucket * SONDA_PROCESS_WAYS + way);
+			element = bucket * SONDA_PROCESS_WAYS + way;
+			goto made;
 		}
 	}
 	return NO_ELEMENT;
+made:
+	set_time(element);
+	return element;
 }
 
 /*
@@ -156,14 +164,11 @@ static __always_inline __u32 element_of(__u64 key)
 	} processes SEC(".maps");                                                                  \
 	static __always_inline __attribute__((unused)) value_t *process_of(__u32 tgid, __u32 what) \
 	{                                                                                          \
-		__u32 found = element_of(SONDA_PROCESS_KEY(tgid, what));                           \
-		__u32 element = found & ~NEW_ELEMENT; /* past the end, if there is none */         \
+		__u32 element = element_of(SONDA_PROCESS_KEY(tgid, what));                         \
 		value_t *v = bpf_map_lookup_elem(&processes, &element);                            \
                                                                                                    \
 		if (!v)                                                                            \
 			count_lost();                                                              \
-		else if (found & NEW_ELEMENT)                                                      \
-			set_time(element);                                                         \
 		return v;                                                                          \
 	}
 #endif
