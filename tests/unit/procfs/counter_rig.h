@@ -4,6 +4,7 @@
 #include <event2/event.h>
 
 #include "unit/client/read_tracks.h"
+#include "base/core/clock.h"
 #include "client/counters/polled_source.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -77,9 +78,28 @@ static inline void pass_at_once(void)
 	fake_reset_packets();
 }
 
+/* The next flush or stop starts no extra pass, which it does COUNTER_NEW_MS after the last one: a slow
+ * machine takes that long between two lines of a test. */
+static inline void make_pass_new(void)
+{
+	rig_poll()->pass_began = clock_mono_ns();
+}
+
+/* A flush and the stop may be answered in a later loop iteration: after an extra pass, or after values that
+ * take more than one time slice. */
+static inline void flush_source(uint64_t flush_id)
+{
+	source->flush(instance, flush_id);
+	while (fake.last_flush_id != flush_id)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	read_tracks();
+}
+
 static inline void stop_source(void)
 {
 	source->stop(instance);
+	while (!fake.stopped)
+		event_base_loop(env.loop, EVLOOP_ONCE);
 	assert_int_equal(fake.stopped, 1);
 	read_tracks();
 }

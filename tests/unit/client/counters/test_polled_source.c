@@ -142,6 +142,24 @@ FIXTURE_TEST(a_flush_and_the_stop_have_values_of_now)
 	assert_int_equal(event_base_loop(env.loop, EVLOOP_NONBLOCK), 1); /* nothing is due */
 }
 
+/* As on a machine so slow that a step takes a time slice. */
+FIXTURE_TEST(the_rig_waits_for_the_answers)
+{
+	period = UINT32_MAX;
+	create_and_start();
+	slow.step_ns = TIME_SLICE_NS + 1;
+	let_it_grow_old();
+	flush_source(1);
+	assert_int_equal(rig_poll()->pass, 2);
+	let_it_grow_old();
+	make_pass_new();
+	flush_source(2);
+	assert_int_equal(rig_poll()->pass, 2);
+	let_it_grow_old();
+	stop_source();
+	assert_int_equal(rig_poll()->pass, 3);
+}
+
 FIXTURE_TEST(a_long_pass_is_not_begun_for_them)
 {
 	period = UINT32_MAX;

@@ -157,7 +157,7 @@ FIXTURE_TEST(a_machine_without_proc)
 	env.proc_root = "/nowhere";
 	create_and_start();
 	run_pass();
-	source->flush(instance, 1);
+	flush_source(1);
 	stop_source();
 	assert_int_equal(fake.n, 0);
 }
@@ -169,10 +169,11 @@ FIXTURE_TEST(values_at_the_flush_and_at_the_stop)
 	put_laptop();
 	create_and_start();
 	n = rd.n_values;
-	source->flush(instance, 8); /* all of them have just been written */
-	read_tracks();
+	make_pass_new();
+	flush_source(8); /* all of them have just been written */
 	assert_int_equal(rd.n_values, n);
 	run_pass();
+	make_pass_new();
 	stop_source();
 	assert_int_equal(rd.n_values, 2 * n);
 }
