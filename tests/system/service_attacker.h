@@ -263,8 +263,15 @@ static inline unsigned connections_to(const char *address)
 	return n;
 }
 
-/* Kills the attacker, and waits until the service has done with the requests that its connections
- * still have. False: it does not get done. */
+static inline unsigned connections_to_both(void)
+{
+	return connections_to(sock_default_producer()) + connections_to(sock_default_consumer());
+}
+
+static unsigned others; /* connections before the attack, such as that of sonda-probes */
+
+/* Kills the attacker, and waits until the service has handled the requests that its connections still
+ * have. Returns false if the service does not end them. */
 static inline bool attack_end(pid_t pid)
 {
 	uint64_t end =
@@ -272,8 +279,7 @@ static inline bool attack_end(pid_t pid)
 
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	while (connections_to(sock_default_producer()) + connections_to(sock_default_consumer()) >
-	       0) {
+	while (connections_to_both() > others) {
 		if (clock_mono_ns() >= end)
 			return false;
 		usleep(10000);
@@ -281,14 +287,15 @@ static inline bool attack_end(pid_t pid)
 	return true;
 }
 
-/* The same. The service refuses sessions as long as it has those of the attack before, and ends them a
- * while after their connections. */
+/* The same, again while the service refuses the requests: it has sessions of the attack before, which it ends
+ * a while after their connections. The caller has no connection of its own. */
 static inline pid_t attack_start(void (*attack)(void))
 {
 	uint64_t end = clock_mono_ns() + PEER_TIMEOUT_MS * NS_PER_MS;
 	int status = 0;
 	pid_t pid;
 
+	others = connections_to_both();
 	while ((pid = attack_try(attack, &status)) < 0 && WIFEXITED(status) &&
 	       WEXITSTATUS(status) == REFUSED && clock_mono_ns() < end)
 		usleep(100000);
