@@ -18,16 +18,16 @@ mkdir -m 1777 "$TMP/out"
 # Not where it will run, as units may have a /tmp of their own.
 tools/install.sh install "${BUILD:-build}" "$TMP/root" /run/usr
 ln -s root/run/usr "$TMP/usr"
-units=$TMP/usr/lib/systemd/system
+UNITS=$TMP/usr/lib/systemd/system
 # What the units would wait for is there, and does nothing.
 mkdir "$TMP/none"
 for target in sysinit basic sockets shutdown multi-user network-pre; do
-  printf '[Unit]\nDefaultDependencies=no\n' >"$units/$target.target"
+  printf '[Unit]\nDefaultDependencies=no\n' >"$UNITS/$target.target"
 done
 for unit in sondad sonda-probes; do
-  mkdir "$units/$unit.service.d"
+  mkdir "$UNITS/$unit.service.d"
   # No journal here.
-  printf '[Service]\nStandardError=append:%s\nRestartSec=50ms\n' "$TMP/out/$unit.log" >"$units/$unit.service.d/log.conf"
+  printf '[Service]\nStandardError=append:%s\nRestartSec=50ms\n' "$TMP/out/$unit.log" >"$UNITS/$unit.service.d/log.conf"
 done
 
 # ---- the first process, and how to get to it -------------------------------------------------------------------------
@@ -116,9 +116,9 @@ is() { [ "$(value "$1" "$2")" = "$3" ]; } # UNIT PROPERTY VALUE
 mode_of() { inside stat -c '%a %U:%G' "/run/perfetto/traced-$1.sock"; }
 pid_of() { # UNIT NAME: of its process of that name, as it is called outside
   local pid
-  for pid in $(cat "$groups/sonda-test-$$/system.slice/$1/cgroup.procs"); do
+  while read -r pid; do
     [ "$(cat "/proc/$pid/comm")" != "$2" ] || echo "$pid"
-  done
+  done <"$groups/sonda-test-$$/system.slice/$1/cgroup.procs"
 }
 main_pid() { pid_of "$1" "${1%.service}" | sort -n | head -n 1; } # UNIT; a child has the name until it takes one of its own
 field_of() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; } # PID FIELD

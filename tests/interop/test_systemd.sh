@@ -96,9 +96,9 @@ verdict "no helper process that could make files runs" $?
 # With the drop-in that the unit shows.
 output_dir() { # on|off
   if [ "$1" = on ]; then
-    sed -n 's/^#\t//p' "$units/sondad.service" >"$units/sondad.service.d/output.conf"
+    sed -n 's/^#\t//p' "$UNITS/sondad.service" >"$UNITS/sondad.service.d/output.conf"
   else
-    rm "$units/sondad.service.d/output.conf"
+    rm "$UNITS/sondad.service.d/output.conf"
   fi
   ctl stop sonda-probes.service && ctl stop sondad.service && ctl daemon-reload && ctl start sonda-probes.service
 }
