@@ -168,7 +168,7 @@ run_one() { # CLASS NAME COMMAND...
   watcher=$!
   wait $group
   status=$?
-  kill $watcher 2>/dev/null && wait $watcher 2>/dev/null
+  { kill -KILL $watcher && wait $watcher; } 2>/dev/null # a new process could still drop another signal
   left_behind "$class" $group >"$lane/left"
   times >"$lane/times" # second line: of the processes that this one has waited for, and of theirs
   report "$name" $status $((SECONDS - began)) "$(cpu_seconds)" >"$lane/said"
@@ -310,11 +310,11 @@ while :; do
     tell_progress
   else
     finish_job "$ended"
-    kill $ticker && wait $ticker
+    kill -KILL $ticker && wait $ticker
     ticker=
   fi 2>/dev/null
 done
-[ -z "$ticker" ] || kill $ticker
+[ -z "$ticker" ] || kill -KILL $ticker
 
 # A test that failed beside others runs once more, alone. One that passes then depends on the load: it is listed, and does
 # not fail the run. One that fails again is broken.
