@@ -302,21 +302,18 @@ static size_t last_written(const struct row *row)
 	return last;
 }
 
-/* Finds the files of the session that wrote last: from *ret_first to *ret_last. Files with lower
- * and higher numbers can be left from an earlier session. */
-static void find_session(const struct row *row, size_t *ret_first, size_t *ret_last)
+/* Leaves the files of the session that wrote last. Those of earlier sessions can have lower and
+ * higher numbers, and numbers in between: the service takes numbers that are free. */
+static void keep_last_session(struct row *row)
 {
-	size_t first = last_written(row), last = first;
+	size_t last = last_written(row), n = 0;
 	uint64_t uuid, other;
+	bool has_uuid = peek_uuid(row, last, &uuid);
 
-	if (peek_uuid(row, first, &uuid)) {
-		while (first > 0 && peek_uuid(row, first - 1, &other) && other == uuid)
-			first--;
-		while (last + 1 < row->n && peek_uuid(row, last + 1, &other) && other == uuid)
-			last++;
-	}
-	*ret_first = first;
-	*ret_last = last;
+	for (size_t i = 0; i < row->n; i++)
+		if (i == last || (has_uuid && peek_uuid(row, i, &other) && other == uuid))
+			row->numbers[n++] = row->numbers[i];
+	row->n = n;
 }
 
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
@@ -325,7 +322,6 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 	struct row row = {.path = config->output_path};
 	uint64_t bytes, sum = 0;
 	int error = list_row(&row);
-	size_t first, last;
 
 	if (!error && !row.n)
 		error = -ENOENT;
@@ -333,15 +329,15 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 		free(row.numbers);
 		return error;
 	}
-	find_session(&row, &first, &last);
-	for (size_t i = first; i <= last && !error; i++) {
+	keep_last_session(&row);
+	for (size_t i = 0; i < row.n && !error; i++) {
 		_cleanup_(closep) int fd = open_number(&row, i);
 
 		error = fd < 0 ? -errno : trace_readback_scan(fd, scan, &bytes);
 		sum += error ? 0 : bytes;
 	}
 	*ret_bytes = sum;
-	*ret_files = last + 1 - first;
+	*ret_files = row.n;
 	free(row.numbers);
 	return error;
 }

@@ -132,7 +132,7 @@ static void write_file(void **state, const char *name, uint8_t lsb, time_t writt
 	assert_int_equal(futimens(fd, times), 0);
 }
 
-/* The oldest of a session's files may be the last that is written. */
+/* The oldest of a session's files may be the last that is written, and the service leaves out numbers that are taken. */
 IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
 {
 	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;
@@ -148,9 +148,10 @@ IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
 
 		write_file(state, "x.000001.pftrace", 7, 1); /* of an earlier session */
 		write_file(state, "x.000002.pftrace", 8, last[i] == 3 ? 9 : 3);
-		write_file(state, "x.000003.pftrace", 8, last[i] == 4 ? 9 : 4);
-		write_file(state, "x.000004.pftrace", 8, last[i] == 5 ? 9 : 5);
-		write_file(state, "x.000005.pftrace", 7, 2); /* of the earlier session, too */
+		write_file(state, "x.000003.pftrace", 7, 2); /* of the earlier session, too */
+		write_file(state, "x.000004.pftrace", 8, last[i] == 4 ? 9 : 4);
+		write_file(state, "x.000005.pftrace", 8, last[i] == 5 ? 9 : 5);
+		write_file(state, "x.000006.pftrace", 7, 2); /* of the earlier session, too */
 		assert_int_equal(trace_readback_scan_files(&config, &scan, &bytes, &files), 0);
 		assert_int_equal(files, 3);
 		assert_int_equal(bytes, 3 * 7);
