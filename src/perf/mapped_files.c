@@ -58,9 +58,7 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 	struct mapped_file *file;
 	size_t slot, len = m->path_len;
 
-	if (f->n >= MAPPED_FILES_MAX)
-		return MAPPED_FILE_UNKNOWN;
-	if (f->n * 2 >= f->n_slots &&
+	if (f->n < MAPPED_FILES_MAX && f->n * 2 >= f->n_slots &&
 	    !OPEN_TABLE_GROW(
 		    f->slots, f->n_slots, SLOTS_FIRST, s, *s == 0,
 		    hash_of(f->items[*s].path, strlen(f->items[*s].path), f->items[*s].inode)))
@@ -74,7 +72,7 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 					memcmp(f->items[f->slots[at]].path, path, len) == 0));
 	if (f->slots[slot])
 		return f->slots[slot];
-	if (f->n_bytes + len > MAPPED_FILES_BYTES_MAX ||
+	if (f->n >= MAPPED_FILES_MAX || f->n_bytes + len > MAPPED_FILES_BYTES_MAX ||
 	    array_reserve(&f->items, &f->cap, f->n + 1, sizeof(*f->items)) < 0)
 		return MAPPED_FILE_UNKNOWN;
 	file = &f->items[f->n];

@@ -73,6 +73,20 @@ TEST_STATE(a_later_mapping_covers_earlier_ones, setup, teardown, struct rig *r)
 	assert_at(r, 1, 0x8000, NULL, 0);
 }
 
+TEST_STATE(a_known_file_is_found_when_the_table_is_full, setup, teardown, struct rig *r)
+{
+	struct file_mapping m = {.start = 0, .end = 1, .path_len = 2};
+	uint32_t first;
+
+	m.inode = 1;
+	first = mapped_files_add(&r->files, &m, "/a");
+	for (m.inode = 2; r->files.n < MAPPED_FILES_MAX; m.inode++)
+		assert_int_not_equal(mapped_files_add(&r->files, &m, "/a"), MAPPED_FILE_UNKNOWN);
+	assert_int_equal(mapped_files_add(&r->files, &m, "/a"), MAPPED_FILE_UNKNOWN);
+	m.inode = 1;
+	assert_int_equal(mapped_files_add(&r->files, &m, "/a"), first);
+}
+
 TEST_STATE(a_mapping_inside_of_another_one_splits_it, setup, teardown, struct rig *r)
 {
 	map(r, 1, 0x1000, 0x9000, 0, "/a");
