@@ -248,6 +248,15 @@ static int open_rings(struct perf_session *s)
 	return failed;
 }
 
+static void close_rings(struct perf_session *s)
+{
+	while (s->n_rings) {
+		s->n_rings--;
+		event_freep(&s->wakeups[s->n_rings]);
+		cpu_ring_close(&s->rings[s->n_rings]);
+	}
+}
+
 static void perf_destroy(void *instance)
 {
 	struct perf_session *s = instance;
@@ -255,10 +264,7 @@ static void perf_destroy(void *instance)
 	if (!s)
 		return;
 	leave_bus(s);
-	for (unsigned i = 0; i < s->n_rings; i++) {
-		event_freep(&s->wakeups[i]);
-		cpu_ring_close(&s->rings[i]);
-	}
+	close_rings(s);
 	free(s->wakeups);
 	free(s->rings);
 	event_freep(&s->tick);
@@ -335,8 +341,10 @@ static int prepare(struct perf_session *s, const struct ds_env *env)
 
 	if (r == 0) {
 		r = open_rings(s);
-		if (r < 0)
+		if (r < 0) {
+			close_rings(s);
 			(void)err_set(&s->refused, r, "perf_event_open");
+		}
 	}
 	if (r == 0)
 		return join_helpers(s, env);
