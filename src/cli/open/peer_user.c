@@ -28,20 +28,24 @@ static bool ends_with(const char *text, const char *address)
 	return len >= n && !strcmp(text + len - n, address);
 }
 
-/* "  sl  local_address rem_address   st tx_queue:rx_queue tr:tm->when retrnsmt   uid ..." */
+/* "  sl  local_address rem_address   st tx_queue:rx_queue tr:tm->when retrnsmt   uid timeout inode ..." */
 static int find_in(const char *path, const char *from, const char *to, uid_t *ret_uid)
 {
 	_cleanup_(close_file) FILE *f = fopen(path, "re");
 	char line[512], local[64], remote[64];
+	unsigned long inode;
 	unsigned uid;
 
 	if (!f)
 		return -errno;
 	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, " %*[^:]: %63s %63s %*s %*s %*s %*s %u", local, remote, &uid) !=
-			    3 ||
+		if (sscanf(line, " %*[^:]: %63s %63s %*s %*s %*s %*s %u %*s %lu", local, remote,
+			   &uid, &inode) != 4 ||
 		    !ends_with(local, from) || !ends_with(remote, to))
 			continue;
+		/* The kernel shows root as the user of a socket that its process has closed. */
+		if (inode == 0)
+			return -ENOENT;
 		*ret_uid = uid;
 		return 0;
 	}

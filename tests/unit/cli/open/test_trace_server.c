@@ -55,6 +55,9 @@ TEST(the_kernel_names_the_user_of_a_connection)
 	peer = address_of(server, true);
 	assert_int_equal(peer_user(&local, &peer, &uid), 0);
 	assert_int_equal(uid, geteuid());
+	/* The kernel shows root as the user of a socket without a process. */
+	close(TAKE_FD(client));
+	assert_int_equal(peer_user(&local, &peer, &uid), -ENOENT);
 	/* Both ends have to fit. */
 	peer.sin_port = htons((uint16_t)(ntohs(peer.sin_port) ^ 1));
 	assert_int_equal(peer_user(&local, &peer, &uid), -ENOENT);
