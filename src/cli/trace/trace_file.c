@@ -61,7 +61,7 @@ struct trace_file {
 
 /* ---- opening ---- */
 
-/* Returns "dir/.name.XXXXXX" for "dir/name". */
+/* Returns "dir/.name.XXXXXX" for "dir/name"; of a long name only the beginning. */
 static char *temp_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -69,7 +69,7 @@ static char *temp_name(const char *path)
 	struct strbuf b = {0};
 
 	strbuf_add(&b, path, (size_t)(name - path));
-	strbuf_printf(&b, ".%s.XXXXXX", name);
+	strbuf_printf(&b, ".%.*s.XXXXXX", NAME_MAX - 8, name);
 	return strbuf_take(&b);
 }
 

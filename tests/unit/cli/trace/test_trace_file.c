@@ -142,6 +142,18 @@ FIXTURE_TEST(test_the_name_appears_when_it_is_saved)
 	assert_int_equal(files_in_dir(), 1);
 }
 
+FIXTURE_TEST(test_the_longest_name_can_be_saved)
+{
+	char name[PATH_MAX];
+	size_t n = (size_t)snprintf(name, sizeof(name), "%s/", dir);
+
+	memset(name + n, 'n', NAME_MAX);
+	name[n + NAME_MAX] = '\0';
+	save(open_good(name));
+	assert_int_equal(files_in_dir(), 1);
+	assert_int_equal(unlink(name), 0);
+}
+
 FIXTURE_TEST(test_what_is_not_saved_disappears)
 {
 	struct trace_file *f = open_good(path);
