@@ -72,22 +72,11 @@ static void print_usage(void)
 	fputs(usage_tail, stdout);
 }
 
-/* Seconds with a fraction, or with a unit: 1.5, 2s, 200ms, 30us. */
 static int take_time(const char *text, int64_t *ret, struct err_text *e)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}};
-	char *end;
-	double v = strtod(text, &end);
-
-	for (size_t i = 0; end != text && v >= 0 && v < 1e7 && i < ARRAY_SIZE(units); i++)
-		if (!strcmp(end, units[i].name)) {
-			*ret = (int64_t)(v * units[i].ns);
-			return 0;
-		}
-	return err_set(e, -EINVAL, "%.80s is no time; as 1.5, 2s or 200ms", text);
+	if (str_to_time_ns(text, ret) == 0)
+		return 0;
+	return err_set(e, -EINVAL, "%.80s is not a time; examples: 1.5, 2s, 200ms", text);
 }
 
 static int take_top(const char *text, int64_t *ret, struct err_text *e)

@@ -47,6 +47,8 @@ int str_to_u32(const char *s, uint32_t *ret_v);
  * up. 0, -EINVAL or -ERANGE. */
 int str_to_duration_ms(const char *s, uint32_t *ret_ms);
 int str_to_size_kb(const char *s, uint32_t *ret_kb);
+/* "1.5" and "1.5s" are seconds; also ns, us, ms, m, h. Rounded down. 0, -EINVAL or -ERANGE. */
+int str_to_time_ns(const char *s, int64_t *ret_ns);
 
 /* "1,204,331". buf holds the result; returns buf. */
 char *str_thousands(uint64_t v, char buf[static 32]);

@@ -138,6 +138,44 @@ int str_to_size_kb(const char *s, uint32_t *ret_kb)
 	return parse_quantity(s, sizes, ARRAY_SIZE(sizes), strcasecmp, ret_kb);
 }
 
+int str_to_time_ns(const char *s, int64_t *ret_ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{"", BILLION},
+		{"ns", 1},
+		{"us", 1000},
+		{"ms", 1000000},
+		{"s", BILLION},
+		{"m", 60ull * BILLION},
+		{"h", 3600ull * BILLION},
+	};
+	uint64_t whole = 0, billionths = 0, v, fraction;
+	int r = *s == '.' ? 0 : read_digits(&s, &whole);
+
+	if (r < 0)
+		return r;
+	if (*s == '.') {
+		s++;
+		if (read_fraction(&s, &billionths) < 0)
+			return -EINVAL;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(units[i].name, s) != 0)
+			continue;
+		/* In 64 bits: all units but ns, which has no fraction, are multiples of 1000. */
+		fraction = billionths * (units[i].ns / 1000) / (BILLION / 1000);
+		if (__builtin_mul_overflow(whole, units[i].ns, &v) ||
+		    __builtin_add_overflow(v, fraction, &v) || v > INT64_MAX)
+			return -ERANGE;
+		*ret_ns = (int64_t)v;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 char *str_thousands(uint64_t v, char buf[static 32])
 {
 	char digits[24], *to = buf;

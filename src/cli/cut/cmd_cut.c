@@ -75,23 +75,15 @@ struct cut_options {
 
 /* ---- the command line ---- */
 
-/* Seconds with a fraction, or with a unit: 1.5, 2s, 200ms, 30us. */
 static int take_time(const char *text, int64_t min, int64_t *ret, struct err_text *e)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9},  {"ms", 1e6},  {"us", 1e3},
-		     {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
-	char *end;
-	double v = strtod(text, &end);
+	int64_t ns;
 
-	for (size_t i = 0; end != text && v >= 0 && v < 1e9 && i < ARRAY_SIZE(units); i++)
-		if (!strcmp(end, units[i].name) && (int64_t)(v * units[i].ns) >= min) {
-			*ret = (int64_t)(v * units[i].ns);
-			return 0;
-		}
-	return err_set(e, -EINVAL, "%.80s is no time; as 1.5, 2s or 200ms", text);
+	if (str_to_time_ns(text, &ns) == 0 && ns >= min) {
+		*ret = ns;
+		return 0;
+	}
+	return err_set(e, -EINVAL, "%.80s is not a time; examples: 1.5, 2s, 200ms", text);
 }
 
 static int take_option(void *ctx, int option, struct err_text *e)

@@ -108,6 +108,43 @@ TEST(durations)
 	check(q, ARRAY_SIZE(q), str_to_duration_ms);
 }
 
+TEST(times)
+{
+	static const struct {
+		const char *text;
+		int r;
+		int64_t ns;
+	} times[] = {
+		{"1.5", 0, 1500000000},
+		{".5", 0, 500000000},
+		{"2s", 0, 2000000000},
+		{"200ms", 0, 200000000},
+		{"0.1us", 0, 100},
+		{"7ns", 0, 7},
+		{"7.9ns", 0, 7},
+		{"1.123456789s", 0, 1123456789},
+		{"2m", 0, 120000000000},
+		{"2562047h", 0, 9223369200000000000},
+		{"2562048h", -ERANGE, 0},
+		{"9223372037", -ERANGE, 0},
+		{"18446744073709551616", -ERANGE, 0},
+		{"", -EINVAL, 0},
+		{".", -EINVAL, 0},
+		{"1.", -EINVAL, 0},
+		{"-1", -EINVAL, 0},
+		{"soon", -EINVAL, 0},
+		{"1x", -EINVAL, 0},
+		{"1 s", -EINVAL, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		int64_t ns = 77;
+
+		assert_int_equal(str_to_time_ns(times[i].text, &ns), times[i].r);
+		assert_true(ns == (times[i].r ? 77 : times[i].ns));
+	}
+}
+
 TEST(sizes)
 {
 	static const struct quantity q[] = {
