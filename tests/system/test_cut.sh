@@ -279,10 +279,15 @@ fails "a pipe" 1 'not a regular file' cut --to 1 -o "$TMP/x" /dev/null
 fails "no such file" 1 'No such file' cut --to 1 -o "$TMP/x" "$TMP/none"
 fails "behind the end" 1 'behind the end of the trace' cut --from 1h -o "$TMP/x" "$TRACE"
 fails "too many parts" 1 'more than 4096 files' split --every 1ns -o "$TMP/x" "$TRACE"
+for at in 1000 9000; do echo "packet { timestamp: $at track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/gap"
+fails "a part without events" 1 'has no events between --from and --to' cut --from 2us --to 3us -o "$TMP/x" "$TMP/gap"
 [ -z "$(find "$TMP" -name 'x*')" ]
 verdict "a mistake writes nothing" $?
-fails "no times" 2 'which part' cut -o "$TMP/x" "$TRACE"
-fails "no output" 2 'name the output with -o' cut --to 1 "$TRACE"
+"$SONDA" cut --to 1h -o "$TMP/hour" "$TRACE" >"$TMP/out" 2>"$TMP/err" &&
+  "$SONDA" cut --to 2562047h -o "$TMP/all" "$TRACE" >"$TMP/out" 2>"$TMP/err" && cmp "$TMP/hour" "$TMP/all"
+verdict "an end that is later than any clock" $?
+fails "no times" 2 'the part is missing' cut -o "$TMP/x" "$TRACE"
+fails "no output" 2 'the output is missing' cut --to 1 "$TRACE"
 fails "an end before the begin" 2 'not later than --from' cut --from 2 --to 1 -o "$TMP/x" "$TRACE"
 fails "no time" 2 'is no time' cut --from x -o "$TMP/x" "$TRACE"
 fails "neither time nor size" 2 'how large are the parts' split "$TRACE"

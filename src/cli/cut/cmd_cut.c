@@ -181,8 +181,10 @@ static int ranges_of_size(const struct cut_overview *v, uint64_t size, struct ra
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < CUT_BUCKETS; i++) {
-		int64_t at = (v->base + (int64_t)i) * v->width;
+		int64_t at;
 
+		if (__builtin_mul_overflow(v->base + (int64_t)i, v->width, &at))
+			break;
 		if (sum && sum + v->bytes[i] > room && at > from && at <= v->end) {
 			r = add_range(ret, from, at, e);
 			from = at;
@@ -191,6 +193,14 @@ static int ranges_of_size(const struct cut_overview *v, uint64_t size, struct ra
 		sum += v->bytes[i];
 	}
 	return r < 0 ? r : add_range(ret, from, INT64_MAX, e);
+}
+
+/* Returns the time so many ns after the trace's start; never later than INT64_MAX. */
+static int64_t time_after(const struct cut_overview *v, int64_t ns)
+{
+	int64_t ts;
+
+	return __builtin_add_overflow(v->start, ns, &ts) ? INT64_MAX : ts;
 }
 
 static int make_ranges(const struct cut_options *o, const struct cut_overview *v,
@@ -203,8 +213,8 @@ static int make_ranges(const struct cut_options *o, const struct cut_overview *v
 			return err_set(e, -EINVAL,
 				       "--from is behind the end of the trace: it has %.3f s",
 				       (double)(v->end - v->start) / 1e9);
-		return add_range(ret, o->from > 0 ? v->start + o->from : INT64_MIN,
-				 o->to >= 0 ? v->start + o->to : INT64_MAX, e);
+		return add_range(ret, o->from > 0 ? time_after(v, o->from) : INT64_MIN,
+				 o->to >= 0 ? time_after(v, o->to) : INT64_MAX, e);
 	}
 	r = o->every ? ranges_every(v, o->every, ret, e) : ranges_of_size(v, o->size, ret, e);
 	if (r == 0)
@@ -314,7 +324,7 @@ struct input {
 
 static int map_input(const char *path, struct input *ret, struct err_text *e)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -386,7 +396,10 @@ static int write_parts(const struct cut_options *o, const struct input *in, stru
 	}
 	if (r == 0) {
 		warn(o->file, &result);
-		r = save(&out);
+		r = o->is_split || out.of[0].file
+			    ? save(&out)
+			    : err_set(e, -ENODATA, "%s has no events between --from and --to",
+				      o->file);
 	}
 	outputs_deinit(&out);
 	return r;
