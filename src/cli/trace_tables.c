@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 
 int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e)
@@ -59,20 +59,6 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 	}
 }
 
-/*
- * The file is mapped, and rows are read from it until the end: if it becomes shorter meanwhile, its
- * pages are gone and the kernel sends SIGBUS. Nothing can be read on then.
- */
-static void tell_that_file_shrank(int signal)
-{
-	static const char text[] = "sonda: the trace file became shorter while it was read\n";
-	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
-
-	(void)signal;
-	(void)n;
-	_exit(EXIT_FAILED);
-}
-
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
 		      struct err_text *e)
 {
@@ -86,7 +72,8 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 		if (fd < 0)
 			return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 	}
-	sigaction(SIGBUS, &(struct sigaction){.sa_handler = tell_that_file_shrank}, NULL);
+	/* Rows are read from the mapped file until the end. */
+	mapped_trace_watch();
 	store_init(&ret->store, memory ? memory : half_of_memory());
 	r = trace_import_file(&ret->store, fd, &ret->result);
 	if (r == 0)

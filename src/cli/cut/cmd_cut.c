@@ -20,6 +20,7 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_file.h"
 
@@ -340,17 +341,6 @@ static int map_input(const char *path, struct input *ret, struct err_text *e)
 	return 0;
 }
 
-/* The pages of a mapped file that became shorter are gone. */
-static void tell_that_file_shrank(int signal)
-{
-	static const char text[] = "sonda: the trace file became shorter while it was read\n";
-	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
-
-	(void)signal;
-	(void)n;
-	_exit(EXIT_FAILED);
-}
-
 static int explain(const char *path, int r, struct err_text *e)
 {
 	switch (r) {
@@ -416,7 +406,7 @@ static int run(const struct cut_options *o, struct err_text *e)
 		free(v);
 		return r;
 	}
-	sigaction(SIGBUS, &(struct sigaction){.sa_handler = tell_that_file_shrank}, NULL);
+	mapped_trace_watch();
 	signal(SIGXFSZ, SIG_IGN);
 	r = cut_overview_read(v, in.data, in.len, true);
 	if (r < 0)

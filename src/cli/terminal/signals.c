@@ -17,6 +17,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "cli/terminal/verb.h"
 
 struct termination_signals {
 	termination_signals_fn fn;
@@ -110,4 +111,19 @@ void termination_signals_free(struct termination_signals *s)
 int termination_signals_fd(const struct termination_signals *s)
 {
 	return s->fd;
+}
+
+static void on_sigbus(int number)
+{
+	static const char text[] = "sonda: the trace file became shorter while it was read\n";
+	ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)number;
+	(void)n;
+	_exit(EXIT_FAILED);
+}
+
+void mapped_trace_watch(void)
+{
+	sigaction(SIGBUS, &(struct sigaction){.sa_handler = on_sigbus}, NULL);
 }

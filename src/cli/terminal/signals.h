@@ -31,3 +31,7 @@ void termination_signals_free(struct termination_signals *s);
 /* Returns a descriptor that is readable when a signal is pending, for code that waits without the
  * loop. */
 int termination_signals_fd(const struct termination_signals *s);
+
+/* Sets the handler of SIGBUS, which prints an error and ends the process. The kernel sends SIGBUS
+ * for the missing pages of a mapped trace that became shorter. */
+void mapped_trace_watch(void);
