@@ -110,8 +110,8 @@ rows <<'END'
 1 | open empty.pftrace | empty.pftrace is empty
 1 | open text.pftrace | text.pftrace is no Perfetto trace
 1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
-1 | export --sqlite text.pftrace | text.pftrace is no Perfetto trace
-1 | export --sqlite -o none/x good.pftrace | cannot create none/x: No such file or directory
+1 | export --sqlite text.pftrace | text.pftrace is not a Perfetto trace
+1 | export --sqlite -o none/x good.pftrace | cannot write none/x: No such file or directory
 1 | export --csv -o folder good.pftrace | folder exists already; replace it with --force, or choose another name
 1 | cut --to 1 -o x none.pftrace | cannot open none.pftrace: No such file
 1 | cut --to 1 -o x text.pftrace | text.pftrace is no Perfetto trace

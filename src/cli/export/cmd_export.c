@@ -13,7 +13,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/export/export.h"
-#include "cli/export/out_path.h"
+#include "cli/trace/out_path.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace_tables.h"
 

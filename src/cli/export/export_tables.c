@@ -7,7 +7,7 @@
 
 #include "base/core/mem.h"
 #include "cli/export/export.h"
-#include "cli/export/out_path.h"
+#include "cli/trace/out_path.h"
 #include "cli/sql_output.h"
 
 static void finalizep(sqlite3_stmt **st)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/export/out_path.h"
+#include "cli/trace/out_path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,15 +19,32 @@
 
 /* ---- removal, also by a signal ---- */
 
-/* What a signal removes: unlink(2) and rmdir(2) may be called from its handler. */
+/* What a signal removes. Its handler makes system calls only. */
 static char doomed_file[PATH_MAX], doomed_folder[PATH_MAX];
+
+static void remove_doomed_folder(void)
+{
+	static _Alignas(struct dirent64) char entries[4096];
+	int fd = open(doomed_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n;
+
+	/* The kernel returns each name once, although names before it are removed meanwhile. */
+	while (fd >= 0 && (n = getdents64(fd, entries, sizeof(entries))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *d = (const struct dirent64 *)(entries + at);
+
+			unlinkat(fd, d->d_name, 0);
+			at += d->d_reclen;
+		}
+	rmdir(doomed_folder);
+}
 
 static void on_signal(int number)
 {
 	if (doomed_file[0])
 		unlink(doomed_file);
 	if (doomed_folder[0])
-		rmdir(doomed_folder);
+		remove_doomed_folder();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -88,7 +105,7 @@ static int refuse_taken(const char *path, bool is_folder, bool replace, struct e
 			       path);
 	if (S_ISDIR(st.st_mode) != is_folder)
 		return err_set(e, -EEXIST, "%s is %s folder; choose another name with -o", path,
-			       is_folder ? "no" : "a");
+			       is_folder ? "not a" : "a");
 	return 0;
 }
 
@@ -102,11 +119,11 @@ int out_path_create(struct out_path *o, const char *path, bool is_folder, bool r
 	*o = (struct out_path){.path = path, .is_folder = is_folder, .replace = replace};
 	o->hidden = hidden_name(path);
 	if (!o->hidden || strlen(o->hidden) >= PATH_MAX)
-		return err_set(e, -ENAMETOOLONG, "cannot create %s: %s", path,
+		return err_set(e, -ENAMETOOLONG, "cannot write %s: %s", path,
 			       strerror(ENAMETOOLONG));
 	fd = is_folder ? (mkdtemp(o->hidden) ? 0 : -1) : mkostemp(o->hidden, O_CLOEXEC);
 	if (fd < 0) {
-		r = err_set(e, -errno, "cannot create %s: %s", path, strerror(errno));
+		r = err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
 		freep(&o->hidden);
 		return r;
 	}
