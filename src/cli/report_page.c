@@ -2,63 +2,48 @@
 #include "cli/report_page.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/page/page.h"
-#include "base/core/mem.h"
 #include "base/system/log.h"
-#include "cli/terminal/sudo_user.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/out_path.h"
 
-/* A regular file gets its name when it is complete; `temp` is its name until then. */
-struct page_file {
-	const char *path; /* borrowed */
-	char *temp; /* owned; NULL: written directly */
-	FILE *to; /* owned unless it is stdout */
-};
-
-static int page_file_open(struct page_file *f, const char *path)
+/* to: NULL with errno if it cannot be opened. */
+static int write_to(FILE *to, const char *path, struct trace_tables *tables,
+		    const struct page_options *o, struct page_result *ret, struct err_text *e)
 {
-	struct stat st;
-	int fd;
+	int r = to ? page_write(&tables->store, o, to, ret) : -errno;
 
-	*f = (struct page_file){.path = path, .to = stdout};
-	if (!strcmp(path, "-"))
-		return 0;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		f->to = fopen(path, "we");
-		return f->to ? 0 : -errno;
-	}
-	if (asprintf(&f->temp, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	/* Only its owner may read it, as the trace. */
-	fd = mkostemp(f->temp, O_CLOEXEC);
-	if (fd >= 0)
-		sudo_user_give(fd);
-	f->to = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (f->to)
-		return 0;
-	fd = -errno;
-	freep(&f->temp);
-	return fd;
+	if (r == 0)
+		return out_close(to, path, e);
+	if (to && to != stdout)
+		fclose(to);
+	return err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 }
 
-/* r: what writing it came to. Returns it, or -errno if the file cannot be closed or named. */
-static int page_file_close(struct page_file *f, int r)
+/* Only its owner may read the file, as the trace. */
+static int write_file(const char *path, struct trace_tables *tables, const struct page_options *o,
+		      struct page_result *ret, struct err_text *e)
 {
-	if (f->to != stdout && fclose(f->to) && r == 0)
-		r = -errno;
-	if (f->temp && r == 0 && rename(f->temp, f->path))
-		r = -errno;
-	if (f->temp && r < 0)
-		unlink(f->temp);
-	freep(&f->temp);
+	struct out_path out;
+	struct stat st;
+	int r;
+
+	if (!strcmp(path, "-"))
+		return write_to(stdout, path, tables, o, ret, e);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_to(fopen(path, "we"), path, tables, o, ret, e);
+	r = out_path_create(&out, path, false, true, e);
+	if (r < 0)
+		return r;
+	r = write_to(out_path_open(&out, NULL), path, tables, o, ret, e);
+	if (r == 0)
+		return out_path_finish(&out, e);
+	out_path_deinit(&out);
 	return r;
 }
 
@@ -76,13 +61,10 @@ int report_page(struct trace_tables *tables, int64_t from, int64_t to, const cha
 				 .to = to,
 				 .max_rows = PAGE_MAX_ROWS};
 	struct page_result result = {0};
-	struct page_file f;
-	int r = page_file_open(&f, path);
+	struct err_text e;
 
-	if (r == 0)
-		r = page_file_close(&f, page_write(&tables->store, &o, f.to, &result));
-	if (r < 0) {
-		log_error("report: cannot write %s: %s", path, strerror(-r));
+	if (write_file(path, tables, &o, &result, &e) < 0) {
+		log_error("report: %s", e.text);
 		return EXIT_FAILED;
 	}
 	if (result.to < to)
