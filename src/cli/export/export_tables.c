@@ -116,7 +116,7 @@ static int run(struct copy *c, sqlite3 *db, const char *sql)
 static int run_on(struct copy *c, const char *format, const char *name, const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
-	int r = sql ? run(c, c->db, sql) : -ENOMEM;
+	int r = sql ? run(c, c->db, sql) : err_set(c->e, -ENOMEM, "no memory");
 
 	sqlite3_free(sql);
 	return r;
