@@ -2,7 +2,7 @@
 #include "base/core/siphash.h"
 
 #include <endian.h>
-#include <stdbool.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -59,25 +59,21 @@ uint64_t siphash(const struct siphash_key *key, const void *data, size_t len)
 	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-static struct siphash_key random_key(void)
-{
-	struct siphash_key key;
+static struct siphash_key process_key;
 
+static void make_process_key(void)
+{
 	/* Without random numbers (a kernel that has just started) a time is better than a
 	 * constant. */
-	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
-		key = (struct siphash_key){clock_mono_ns(), (uintptr_t)&key};
-	return key;
+	if (getrandom(&process_key, sizeof(process_key), GRND_NONBLOCK) != sizeof(process_key))
+		process_key = (struct siphash_key){clock_mono_ns(), (uintptr_t)&process_key};
 }
 
 uint64_t siphash_keyed(const void *data, size_t len)
 {
-	static struct siphash_key key;
-	static bool has_key;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!has_key) {
-		key = random_key();
-		has_key = true;
-	}
-	return siphash(&key, data, len);
+	/* Threads of a program with libsonda may make the first call at the same time. */
+	pthread_once(&once, make_process_key);
+	return siphash(&process_key, data, len);
 }

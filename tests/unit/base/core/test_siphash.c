@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <pthread.h>
+
 #include "unit/test.h"
 #include "base/core/siphash.h"
 
@@ -27,8 +29,55 @@ TEST(every_process_has_another_key)
 	assert_true(keyed_elsewhere() != keyed_elsewhere());
 }
 
-/* As CPython 3.11 has them: PYTHONHASHSEED=0 python3 -c 'print(hash(b"a"))' is SipHash-1-3 with a key
- * of zeros. */
+#define THREADS 4
+
+static void *hash_after_others_are_there(void *barrier)
+{
+	uint64_t *ret = malloc(sizeof(*ret));
+
+	pthread_barrier_wait(barrier);
+	*ret = siphash_keyed("a", 1);
+	return ret;
+}
+
+/* Exit code: whether all threads had the same key at their first calls. */
+static int hash_in_threads(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t threads[THREADS];
+	uint64_t expected;
+	void *hash;
+	bool same = true;
+
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, hash_after_others_are_there, &barrier);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &hash);
+		if (i == 0)
+			expected = *(uint64_t *)hash;
+		same &= *(uint64_t *)hash == expected;
+		free(hash);
+	}
+	return !same || siphash_keyed("a", 1) != expected;
+}
+
+TEST(threads_that_begin_at_once_share_the_key)
+{
+	for (int i = 0; i < 500; i++) {
+		pid_t pid = fork();
+		int status = -1;
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			_exit(hash_in_threads());
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* As CPython 3.11 has them: PYTHONHASHSEED=0 python3 -c 'print(hash(b"a"))' is SipHash-1-3 with a
+ * key of zeros. */
 TEST(known_answers)
 {
 	const struct siphash_key zero = {0, 0};
