@@ -64,7 +64,7 @@ static void show_stretch(struct strbuf *out, struct strbuf *carets, const char *
 			 const char *last, const char *at, size_t n)
 {
 	for (const char *p = first; p < last; p++) {
-		size_t width = text_printable_len(p, last);
+		size_t width = str_printable_len(p, (size_t)(last - p));
 
 		if (*p == '\t')
 			strbuf_putc(out, '\t');
@@ -184,7 +184,8 @@ static void complain_of_lexer(struct text_parser *p)
 		text_parser_error(p, t->s, t->len, "the string that begins here is not closed");
 	else if ((*t->s & 0x80) != 0)
 		text_parser_error(p, t->s, t->len,
-				  "characters other than ASCII stand only in strings and comments");
+				  "characters other than ASCII are allowed only in strings and "
+				  "comments");
 	else
 		text_parser_error(p, t->s, t->len, "control character 0x%02x in the text",
 				  (unsigned)*t->s);

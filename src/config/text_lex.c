@@ -5,9 +5,9 @@
  */
 #include "config/text_lex.h"
 
-#include <stdint.h>
 #include <string.h>
 
+#include "base/text/str.h"
 #include "config/text.h"
 
 static bool is_digit(char c)
@@ -30,32 +30,12 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-size_t text_printable_len(const char *s, const char *end)
-{
-	const uint8_t *p = (const uint8_t *)s;
-	size_t n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-	uint32_t c = n == 1 ? *p : *p & (0x7fu >> n);
-
-	if ((size_t)(end - s) < n || (*p >= 0x80 && *p < 0xc2) || *p > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (c < 0x20 || (c >= 0x7f && c < 0xa0)) /* C0, DEL, C1 */
-		return 0;
-	if ((n == 3 && c < 0x800) || (c >= 0xd800 && c < 0xe000)) /* overlong; surrogates */
-		return 0;
-	return (n == 4 && (c < 0x10000 || c > 0x10ffff)) ? 0 : n;
-}
-
 bool text_looks_like(const void *data, size_t len)
 {
 	const char *p = data, *end = p + len;
 
 	while (p < end) {
-		size_t n = is_space(*p) ? 1 : text_printable_len(p, end);
+		size_t n = is_space(*p) ? 1 : str_printable_len(p, (size_t)(end - p));
 
 		if (n == 0)
 			return false;

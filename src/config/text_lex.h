@@ -39,6 +39,3 @@ static inline bool text_token_is(const struct text_token *t, char symbol)
 {
 	return t->kind == TEXT_SYMBOL && *t->s == symbol;
 }
-
-/* Returns the length in bytes of the printable character at s (ASCII or UTF-8); 0: none. */
-size_t text_printable_len(const char *s, const char *end);

@@ -83,7 +83,7 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...)
 		return;
 	}
 	if ((size_t)n >= b->cap - b->len) {
-		*to = '\0'; /* in case that there is no room for it at all */
+		*to = '\0'; /* ends the string if strbuf_reserve() fails */
 		to = strbuf_reserve(b, (size_t)n);
 		if (!to)
 			return;
@@ -127,11 +127,11 @@ bool str_glob(const char *pattern, const char *s)
 }
 
 /*
- * UTF-8 as of RFC 3629: the first byte gives the length, and a range for the second that leaves out
- * what could be written shorter, surrogates, and numbers past U+10FFFF. The controls are
+ * UTF-8 of RFC 3629: the first byte determines the length and a range for the second byte. The
+ * range excludes overlong forms, surrogates, and numbers above U+10FFFF. Control characters are
  *
  *	00..1F 7F         as in ASCII
- *	C2 80 .. C2 9F    the second set, which terminals obey, too (C2 9B is CSI)
+ *	C2 80 .. C2 9F    the second set, which terminals interpret, too (C2 9B is CSI)
  */
 
 struct lead {
@@ -147,9 +147,10 @@ static const struct lead leads[] = {
 	{0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
-/* Bytes of the character that s begins with, 0 when it is none that may be shown. */
-static size_t shown_len(const uint8_t *s, size_t len)
+size_t str_printable_len(const char *text, size_t len)
 {
+	const uint8_t *s = (const uint8_t *)text;
+
 	for (size_t i = 0; i < sizeof(leads) / sizeof(leads[0]); i++) {
 		const struct lead *l = &leads[i];
 
@@ -170,7 +171,7 @@ void str_make_plain(char *s, size_t len, const char *keep)
 	size_t i = 0, n;
 
 	while (i < len) {
-		n = shown_len((const uint8_t *)s + i, len - i);
+		n = str_printable_len(s + i, len - i);
 		if (!n && !(s[i] && strchr(keep, s[i])))
 			s[i] = '?';
 		i += n ? n : 1;
@@ -178,7 +179,7 @@ void str_make_plain(char *s, size_t len, const char *keep)
 }
 
 /*
- * "Did you mean": optimal string alignment, row by row.
+ * The edit distance for "Did you mean": optimal string alignment, row by row.
  *
  *	           c a n d i d a t e
  *	  above2   . x . . . . . . .      swap of neighbours comes from two rows above
@@ -200,7 +201,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return MIN(MIN(a, b), c);
 }
 
-/* The number of edits between two words of at most MAX_WORD bytes; limit or more: limit. */
+/* Returns the number of edits between two words of at most MAX_WORD bytes, but at most limit. */
 static unsigned distance(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
 {
 	unsigned rows[3][MAX_WORD + 1];

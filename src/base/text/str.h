@@ -35,33 +35,35 @@ char *strbuf_take(struct strbuf *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
-/* fnmatch(3) without special treatment of '/' or '.'. */
+/* As fnmatch(3) without special treatment of '/' or '.'. Returns true if s matches. */
 bool str_glob(const char *pattern, const char *s);
 
-/* Whole-string decimal number. 0, -EINVAL (not a number, a sign, other text) or -ERANGE. */
+/* Parses the whole string as a decimal number. Returns 0, -EINVAL (not a number, a sign, other
+ * text) or -ERANGE. */
 int str_to_u64(const char *s, uint64_t *ret_v);
 int str_to_u32(const char *s, uint32_t *ret_v);
 
-/* "10" and "10s" are seconds; also ms, m, h. "512", "512k", "512kb" and "512KiB" are KiB; also m
- * and g in the same spellings, in any case. A fraction is allowed ("1.5s"); the result is rounded
- * up. 0, -EINVAL or -ERANGE. */
+/* Durations: "10" and "10s" are seconds; also ms, m, h. Sizes: "512", "512k", "512kb" and "512KiB"
+ * are KiB; also m and g in the same spellings, in upper or lower case. A fraction is allowed
+ * ("1.5s"); the result is rounded up. Return 0, -EINVAL or -ERANGE. */
 int str_to_duration_ms(const char *s, uint32_t *ret_ms);
 int str_to_size_kb(const char *s, uint32_t *ret_kb);
 /* "1.5" and "1.5s" are seconds; also ns, us, ms, m, h. Rounded down. 0, -EINVAL or -ERANGE. */
 int str_to_time_ns(const char *s, int64_t *ret_ns);
 
-/* "1,204,331". buf holds the result; returns buf. */
+/* Writes "1,204,331" to buf and returns buf. */
 char *str_thousands(uint64_t v, char buf[static 32]);
-/* "21.4 MiB": units of 1024, three significant digits; "64 MiB" and "999 B" are exact. */
+/* Writes "21.4 MiB" to buf and returns buf: units of 1024, three significant digits. "64 MiB" and
+ * "999 B" are exact. */
 char *str_bytes(uint64_t v, char buf[static 32]);
 
 /*
  * Finds the candidate with the smallest edit distance to word (insert, delete, replace, swap of
- * neighbours), of equals the first in the alphabet. The result is NULL if the distance is more than
- * a third of the word's length, or the word is longer than 64 bytes. word and candidates are
- * borrowed.
+ * neighbours); of equally near ones, the first in the alphabet. The result is NULL if the distance
+ * is more than a third of the word's length, or the word is longer than 64 bytes. word and
+ * candidates are borrowed.
  */
-#define STR_NEAREST_SIZE 65 /* of such a word, and a NUL */
+#define STR_NEAREST_SIZE 65 /* the longest word and a NUL */
 struct str_nearest {
 	const char *word;
 	const char *best;
@@ -69,7 +71,8 @@ struct str_nearest {
 };
 void str_nearest_init(struct str_nearest *n, const char *word);
 void str_nearest_try(struct str_nearest *n, const char *candidate);
-/* For a candidate that is freed later: the nearest is copied to best, which all calls share. */
+/* For candidates that are freed before the end: copies the nearest one to best. Pass the same best
+ * to all calls. */
 void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 			  char best[static STR_NEAREST_SIZE]);
 const char *str_nearest_get(const struct str_nearest *n);
@@ -79,3 +82,7 @@ const char *str_nearest_get(const struct str_nearest *n);
  * UTF-8 by '?', in place. ASCII control characters listed in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);
+
+/* Returns the length in bytes of the printable character (ASCII or UTF-8) that begins at s, in a
+ * text of len > 0 bytes; 0 if none begins there. */
+size_t str_printable_len(const char *s, size_t len);

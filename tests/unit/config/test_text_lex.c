@@ -113,36 +113,6 @@ TEST(a_byte_order_mark_is_passed_over_at_the_start_only)
 	expect_tokens("\xef\xbb", "X(\xef\xbb)$");
 }
 
-static size_t printable(const char *s, size_t len)
-{
-	return text_printable_len(s, s + len);
-}
-
-TEST(printable_characters)
-{
-	assert_int_equal(printable(" ", 1), 1);
-	assert_int_equal(printable("~", 1), 1);
-	assert_int_equal(printable("\x7f", 1), 0);
-	assert_int_equal(printable("\n", 1), 0);
-	assert_int_equal(printable("\0", 1), 0);
-	assert_int_equal(printable("\xc2\x9f", 2), 0); /* a control character of Latin 1 */
-	assert_int_equal(printable("\xc2\xa0", 2), 2);
-	assert_int_equal(printable("\xc3", 1), 0); /* cut */
-	assert_int_equal(printable("\xc3(", 2), 0);
-	assert_int_equal(printable("\xc1\xbf", 2), 0); /* longer than needed */
-	assert_int_equal(printable("\xe0\x9f\xbf", 3), 0);
-	assert_int_equal(printable("\xe0\xa0\x80", 3), 3);
-	assert_int_equal(printable("\xed\x9f\xbf", 3), 3);
-	assert_int_equal(printable("\xed\xa0\x80", 3), 0); /* a surrogate */
-	assert_int_equal(printable("\xee\x80\x80", 3), 3);
-	assert_int_equal(printable("\xf0\x8f\xbf\xbf", 4), 0);
-	assert_int_equal(printable("\xf0\x90\x80\x80", 4), 4);
-	assert_int_equal(printable("\xf4\x8f\xbf\xbf", 4), 4);
-	assert_int_equal(printable("\xf4\x90\x80\x80", 4), 0); /* above U+10FFFF */
-	assert_int_equal(printable("\xf8\x90\x80\x80\x80", 5), 0);
-	assert_int_equal(printable("\x80", 1), 0);
-}
-
 TEST(text_is_told_from_serialized_messages)
 {
 	assert_true(text_looks_like("", 0));

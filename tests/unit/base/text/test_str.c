@@ -141,3 +141,28 @@ TEST(glob_matches_whole_names)
 	assert_false(str_glob("[ab]x", "cx"));
 	assert_false(str_glob("a", "A"));
 }
+
+TEST(printable_characters)
+{
+	assert_int_equal(str_printable_len(" ", 1), 1);
+	assert_int_equal(str_printable_len("~", 1), 1);
+	assert_int_equal(str_printable_len("\x7f", 1), 0);
+	assert_int_equal(str_printable_len("\n", 1), 0);
+	assert_int_equal(str_printable_len("\0", 1), 0);
+	assert_int_equal(str_printable_len("\xc2\x9f", 2), 0); /* a control character of Latin 1 */
+	assert_int_equal(str_printable_len("\xc2\xa0", 2), 2);
+	assert_int_equal(str_printable_len("\xc3", 1), 0); /* cut */
+	assert_int_equal(str_printable_len("\xc3(", 2), 0);
+	assert_int_equal(str_printable_len("\xc1\xbf", 2), 0); /* longer than needed */
+	assert_int_equal(str_printable_len("\xe0\x9f\xbf", 3), 0);
+	assert_int_equal(str_printable_len("\xe0\xa0\x80", 3), 3);
+	assert_int_equal(str_printable_len("\xed\x9f\xbf", 3), 3);
+	assert_int_equal(str_printable_len("\xed\xa0\x80", 3), 0); /* a surrogate */
+	assert_int_equal(str_printable_len("\xee\x80\x80", 3), 3);
+	assert_int_equal(str_printable_len("\xf0\x8f\xbf\xbf", 4), 0);
+	assert_int_equal(str_printable_len("\xf0\x90\x80\x80", 4), 4);
+	assert_int_equal(str_printable_len("\xf4\x8f\xbf\xbf", 4), 4);
+	assert_int_equal(str_printable_len("\xf4\x90\x80\x80", 4), 0); /* above U+10FFFF */
+	assert_int_equal(str_printable_len("\xf8\x90\x80\x80\x80", 5), 0);
+	assert_int_equal(str_printable_len("\x80", 1), 0);
+}
