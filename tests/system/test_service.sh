@@ -257,7 +257,7 @@ fi
 # ---- files in the way
 
 echo precious >"$tmp/producer"
-check "a file that is no socket is not touched" refuses 1 'no socket' "$sondad"
+check "a file that is no socket is not touched" refuses 1 'is not a socket' "$sondad"
 check "it is as it was" grep -q precious "$tmp/producer"
 rm "$tmp/producer"
 start

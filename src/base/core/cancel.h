@@ -6,9 +6,9 @@
 #include "base/core/mem.h"
 
 /*
- * For functions of libraries that hold a lock, or what only they can release, over a call which is
- * a cancellation point: a thread that is cancelled (pthread_cancel(3)) goes on until the end of the
- * block. It makes no system call.
+ * Disables cancellation of the thread (pthread_cancel(3)) until the end of the block. It is for
+ * functions of a library that call a cancellation point while they hold a lock, or a resource that
+ * nobody else frees. It makes no system call.
  */
 static inline int cancel_disable(void)
 {

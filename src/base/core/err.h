@@ -4,7 +4,7 @@
 /*
  * Errors of this project.
  *
- *   0          good
+ *   0          success
  *   negative   -errno: unexpected, passed up unchanged
  *   positive   a code of the module's own enum, which the caller must handle
  *

@@ -34,8 +34,8 @@
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 /*
- * For a function that runs once an event, and has locals whose address it passes on but no array:
- * a stack protector would cost more there than it protects.
+ * Disables the stack protector of a function. It is for functions that run once per event and pass
+ * on addresses of locals, but have no array: the check would cost time and protect nothing.
  */
 #ifdef __has_attribute
 #if __has_attribute(no_stack_protector)

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 
 /*
- * Open addressing: the hash table of hot paths and of very many entries; elsewhere uthash
- * (base/core/hash_table.h) does. The slots are an array whose size is a power of two. At least one
- * is free. Entries are not removed one by one; the user clears all slots, or numbers their
- * generations.
+ * Open addressing: the hash table of hot paths, and of tables with very many entries. All others
+ * use uthash (base/core/hash_table.h). The slots are an array whose size is a power of two. At
+ * least one slot is free. Single entries cannot be removed: the user clears all slots, or stores a
+ * generation number in each.
  */
 
 /*
- * Returns the number of the first slot from hash on for which the expression `found` is true: the
- * slot of the key, or a free one, where the key belongs. `at` is the name of the number in the
- * expression.
+ * Returns the index of the first slot from hash on for which the expression `found` is true. The
+ * expression must be true for the slot of the key and for a free slot, where the key belongs. `at`
+ * is the name of the index in the expression.
  */
 #define OPEN_TABLE_FIND(n_slots, hash, at, found)                                                  \
 	({                                                                                         \
@@ -27,9 +27,10 @@
 	})
 
 /*
- * Doubles the slots, `first` of them to begin with, and moves the entries. `slots` is a pointer to
- * memory of malloc or NULL, n_slots a variable. The expressions is_free and hash are about the slot
- * `slot`; zeroed slots are free. Returns true, or false without memory: nothing has changed.
+ * Doubles the number of slots and moves the entries. An empty table gets `first` slots. `slots` is
+ * a pointer to memory of malloc or NULL, n_slots is a variable. The expressions is_free and hash
+ * refer to the slot `slot`; a zeroed slot must be free. Returns true, or false with nothing changed
+ * if memory is out.
  */
 #define OPEN_TABLE_GROW(slots, n_slots, first, slot, is_free, hash)                                \
 	({                                                                                         \

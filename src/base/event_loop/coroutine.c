@@ -35,12 +35,12 @@ enum coroutine_state { COROUTINE_WAITING, COROUTINE_AWAY, COROUTINE_ENDED };
 struct coroutine {
 	const struct coroutine_ops *ops; /* borrowed */
 	void *ctx; /* borrowed */
-	struct coroutine **owner; /* borrowed: where it is known by */
+	struct coroutine **owner; /* borrowed: set to NULL when the coroutine ends */
 	pthread_t thread;
-	int policy; /* that the work runs with; the work's own, as are the next two */
-	int policy_before; /* it was away, and that with it */
+	int policy; /* scheduling of the thread; only the coroutine uses this and the next two */
+	int policy_before; /* scheduling of the thread before coroutine_block_begin() */
 	struct sched_param param_before;
-	int loop_policy; /* that the loop runs with */
+	int loop_policy; /* scheduling of the loop when it last resumed the coroutine */
 	struct sched_param loop_param;
 	sem_t go;
 	sem_t back;
@@ -49,7 +49,7 @@ struct coroutine {
 	struct time_slice slice;
 	enum coroutine_state state; /* valid while the loop has control */
 	bool cancelled;
-	bool is_awaited; /* the loop does nothing else */
+	bool is_awaited; /* coroutine_finish() waits for the end: no yield returns to the loop */
 	bool is_blocked;
 };
 
@@ -111,8 +111,9 @@ static void give_up_priority(struct coroutine *w)
 		w->policy = SCHED_OTHER;
 }
 
-/* Before it waits for the loop, which would have to wait for it on a busy machine. */
-static void take_priority(struct coroutine *w)
+/* Without its priority the coroutine might get no CPU on a busy machine, and the loop would wait
+ * for it. */
+static void restore_priority(struct coroutine *w)
 {
 	if (w->policy != w->policy_before &&
 	    !sched_setscheduler(0, w->policy_before, &w->param_before))
@@ -138,7 +139,7 @@ void coroutine_block_end(void)
 	if (!w || !w->is_blocked)
 		return;
 	w->is_blocked = false;
-	take_priority(w);
+	restore_priority(w);
 	request_resume(w);
 	await(&w->go);
 	adopt_priority(w);
@@ -159,7 +160,8 @@ static void *begin(void *arg)
 
 /* ---- on the loop ---- */
 
-static void show_priority(struct coroutine *w)
+/* Stores the scheduling of the loop for adopt_priority(). */
+static void publish_priority(struct coroutine *w)
 {
 	w->loop_policy = sched_getscheduler(0);
 	if (w->loop_policy < 0 || sched_getparam(0, &w->loop_param) < 0)
@@ -168,7 +170,7 @@ static void show_priority(struct coroutine *w)
 
 static void resume(struct coroutine *w)
 {
-	show_priority(w);
+	publish_priority(w);
 	w->slice = time_slice_start(clock_mono_ns);
 	sem_post(&w->go);
 	await(&w->back);
@@ -208,7 +210,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		resume_once(w);
 }
 
-/* Signals are the loop's. */
+/* The thread blocks all signals, so that the loop's thread handles them. */
 static int start_thread(struct coroutine *w)
 {
 	sigset_t all, before;
@@ -219,7 +221,7 @@ static int start_thread(struct coroutine *w)
 		return -ENOMEM;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
-	sigdelset(&all, SIGSYS); /* of a filter of system calls: the caller's own, always */
+	sigdelset(&all, SIGSYS); /* the system call filter sends it to the thread itself */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&w->thread, &attr, begin, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

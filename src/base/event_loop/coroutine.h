@@ -23,13 +23,13 @@ struct coroutine_ops {
 
 /*
  * Starts a coroutine. *ret points to it until it ends, and is NULL from then on; ret must stay
- * valid until then. ops and ctx are borrowed as long. If no thread can be created, all of the work
- * is done before the call returns.
+ * valid until then. ops and ctx are borrowed until the end, too. If no thread can be created, run
+ * and done are called before coroutine_start() returns.
  */
 void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		     const struct coroutine_ops *ops, void *ctx);
-/* From now on coroutine_yield() returns -ECANCELED. The coroutine ends as always, in time slices.
- * No-op for NULL. */
+/* Makes coroutine_yield() return -ECANCELED. The coroutine still runs in time slices until run
+ * returns, and done is called. No-op for NULL. */
 void coroutine_cancel(struct coroutine *w);
 /* Cancels the coroutine and waits for its end; done is not called. No-op for NULL. */
 void coroutine_finish(struct coroutine *w);

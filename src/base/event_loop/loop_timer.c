@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ways to wait. libevent's own timers know only CLOCK_MONOTONIC, and cost nothing but a heap
- * entry; CLOCK_BOOTTIME takes a timerfd, made when it is requested and closed when it has fired.
+ * A timer of CLOCK_MONOTONIC is a libevent timer. Those of CLOCK_BOOTTIME need a timerfd, since
+ * libevent has no timers of this clock. It is created at each start, and closed by stop or when a
+ * one-shot timer has fired.
  *
- * libevent counts from the time at which the iteration of the loop began, so its timers come early
- * by what the iteration took until they were added. One that comes before due_ns is set again.
+ * libevent counts a timeout from the start of the loop iteration, not from evtimer_add(). Its
+ * timers may therefore fire too early. One that fires before due_ns is added again.
  */
 #include "base/event_loop/loop_timer.h"
 
@@ -56,7 +57,6 @@ static void stop_boottime(struct loop_timer *t)
 		return;
 	event_freep(&t->boot_event);
 	close(t->boot_fd);
-	t->boot_event = NULL;
 }
 
 static void on_boottime(evutil_socket_t fd, short what, void *ctx)
@@ -78,7 +78,8 @@ static struct timespec timespec_of_ns(uint64_t ns)
 				 .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* False where the clock or another descriptor is unavailable. first_ns is a time of the clock. */
+/* Returns false if the clock or a descriptor is unavailable. first_ns is a time of
+ * CLOCK_BOOTTIME. */
 static bool start_boottime(struct loop_timer *t, uint64_t first_ns, uint64_t period_ns)
 {
 	struct itimerspec when = {.it_value = timespec_of_ns(first_ns),

@@ -5,15 +5,16 @@
  *	in   | message | message | part of one |      room      |
  *	     0         parse()                 in_len           in_cap
  *
- * The buffer is there while there is something to read: it begins small and grows to what the
- * part's length word asks for; messages are handed out where they lie. A connection that waits has
- * none.
+ * The buffer is allocated when the socket is readable and freed when no partial message is left, so
+ * an idle connection has none. It starts small and grows to the size in the length word of the
+ * partial message. on_message gets pointers into it.
  *
- * Holding: while more than hold_limit waits, nothing is read and no message is handed out, so whole
- * ones may stay in `in`. The empty queue, or the end of sending, wakes the reader up again.
+ * Holding: while more than hold_limit bytes wait to be sent, nothing is read and no message is
+ * delivered, so `in` may contain whole messages. Reading resumes when the queue is empty, or when
+ * sending has failed.
  *
- * The end: whatever goes wrong with sending shuts the socket down both ways and leaves the rest to
- * the reader, which delivers what had arrived, meets the end of the stream and calls on_close.
+ * The end: an error of sending shuts the socket down in both directions. The reader then delivers
+ * the messages that had arrived, reads the end of the stream and calls on_close.
  */
 #include "base/event_loop/msgsock.h"
 
@@ -34,8 +35,8 @@
 #define LENGTH_WORD 4u
 #define DIRECT_PIECES 64 /* more are gathered in the queue first */
 #define MAX_IN (MSGSOCK_MAX_MESSAGE + LENGTH_WORD)
-#define MAX_AT_ONCE 2u /* descriptors in a message of a sound peer */
-#define LEAST_IN 4096u /* bytes to begin reading with */
+#define MAX_AT_ONCE 2u /* descriptors that one read may return; more end the connection */
+#define LEAST_IN 4096u /* first size of the buffer for reading */
 
 struct msgsock {
 	const struct msgsock_ops *ops;
@@ -188,8 +189,9 @@ static bool has_message(const struct msgsock *m, size_t pos)
 }
 
 /*
- * Hands out the whole messages in the buffer, until the time slice is over or no more answers may
- * be queued, and moves what is left to the front. Returns 0, or -EMSGSIZE. May free m (m->freed).
+ * Passes the whole messages in the buffer to on_message, until the time slice is over or the send
+ * queue is above hold_limit. Moves the rest to the front. Returns 0 or -EMSGSIZE. A callback may
+ * have freed m (m->freed).
  */
 static int deliver(struct msgsock *m)
 {
@@ -228,7 +230,8 @@ static int set_in_cap(struct msgsock *m, size_t cap)
 	return counts ? report_memory(m) : 0;
 }
 
-/* Makes room for the partial message; a small buffer if there is none. Returns 0 or -errno. */
+/* Gives the buffer the size of the partial message, or LEAST_IN if there is none. Returns 0 or
+ * -errno. */
 static int fit_in(struct msgsock *m)
 {
 	size_t want = LEAST_IN;
@@ -245,7 +248,7 @@ static int fit_in(struct msgsock *m)
 	return set_in_cap(m, want);
 }
 
-/* Without a partial message the buffer is not needed. */
+/* Frees the buffer if it is empty. */
 static void drop_in(struct msgsock *m)
 {
 	if (m->in_len > 0)
@@ -266,7 +269,7 @@ static ssize_t receive(struct msgsock *m)
 	return sock_receive(m->fd, m->in + m->in_len, m->in_cap - m->in_len, MAX_AT_ONCE, on_fd, m);
 }
 
-/* A priority is that of an event which is not active. */
+/* libevent refuses a new priority for an active event: call this before event_active(). */
 static void set_urgent(struct msgsock *m, bool urgent)
 {
 	int normal = event_base_get_npriorities(event_get_base(&m->on_readable)) / 2;
@@ -285,8 +288,9 @@ static void pause_reading(struct msgsock *m)
 	(void)event_base_loopcontinue(event_get_base(&m->on_readable));
 }
 
-/* Delivers the buffered messages and makes room. Returns false if reading must stop. */
-static bool digest(struct msgsock *m)
+/* Delivers the buffered messages and makes room for more. Returns false if reading must stop; m may
+ * have been freed. */
+static bool deliver_and_make_room(struct msgsock *m)
 {
 	int r = deliver(m);
 
@@ -308,7 +312,7 @@ static bool digest(struct msgsock *m)
 	return r == 0;
 }
 
-/* Reading is no longer suspended: first handles what is in the buffer. */
+/* Ends the hold: delivers what the buffer contains before anything is read. */
 static bool resume(struct msgsock *m)
 {
 	m->held = false;
@@ -316,7 +320,7 @@ static bool resume(struct msgsock *m)
 		finish(m, -ENOMEM);
 		return false;
 	}
-	return digest(m);
+	return deliver_and_make_room(m);
 }
 
 /* Reads about one buffer, so that the other connections are served, too. */
@@ -330,7 +334,7 @@ static void read_slice(struct msgsock *m)
 	m->paused = false;
 	if (m->held && !resume(m))
 		return;
-	if (was_paused && !digest(m))
+	if (was_paused && !deliver_and_make_room(m))
 		return;
 	r = fit_in(m);
 	if (r < 0) {
@@ -349,7 +353,7 @@ static void read_slice(struct msgsock *m)
 		}
 		m->in_len += (size_t)n;
 		total += (size_t)n;
-		if (!digest(m))
+		if (!deliver_and_make_room(m))
 			return;
 		if ((size_t)n < room || slice_is_over(m)) {
 			may_have_more = (size_t)n == room;
@@ -375,7 +379,7 @@ static void readable(int fd, short what, void *arg)
 		drop_in(m);
 }
 
-/* ---- sending: straight from the pieces of the caller while nothing waits ---- */
+/* ---- sending: directly from the caller's pieces while the queue is empty ---- */
 
 /* Reading resumes from the loop, because the caller may be inside a callback. */
 static void wake_reader(struct msgsock *m)
@@ -384,7 +388,7 @@ static void wake_reader(struct msgsock *m)
 		event_active(&m->on_readable, EV_READ, 0);
 }
 
-/* Sending ends; the reader ends the connection. */
+/* Ends sending. The reader then ends the connection. Returns -EPIPE. */
 static int fail(struct msgsock *m, int error)
 {
 	if (!m->error) {

@@ -29,23 +29,24 @@ struct msgsock_ops {
 	/*
 	 * The connection is over: 0 = the peer closed; -EPIPE or -ECONNRESET = it closed while we
 	 * had data to send; -EMSGSIZE = a message was too large; -ETOOMANYREFS = more
-	 * descriptors came at once than can be received; -ENOBUFS = the send queue was full; or
-	 * another -errno. Called once, from the loop, never from inside
-	 * msgsock_send, after every message that arrived before. The callee usually frees.
+	 * than two descriptors came with one read, or this process had none left for them;
+	 * -ENOBUFS = the send queue was full; or another -errno. Called once, from the loop, never
+	 * from inside msgsock_send, after every message that arrived before. The callee usually
+	 * frees the msgsock.
 	 */
 	void (*on_close)(void *ctx, int error);
-	/* Optional: the send queue became empty after it was not. From the loop. */
+	/* Optional: the send queue has become empty. Called from the loop. */
 	void (*on_drained)(void *ctx);
 	/*
-	 * Optional: reports the bytes of both buffers, before and now; 0 at the end. If it returns
-	 * -errno for an increase, the connection ends with that error. Any function here may call
-	 * it.
+	 * Optional: the size of both buffers in bytes has changed; at the end it is 0. If the
+	 * callee returns -errno for an increase, the connection ends with that error. Any function
+	 * of this header may call it.
 	 */
 	int (*on_memory)(void *ctx, size_t before, size_t now);
 	/*
 	 * Optional, close(2) by default: closes a descriptor that the peer sent and
-	 * msgsock_take_fd() did not take, or the socket itself, whose queue may hold others. Any
-	 * function here may call it.
+	 * msgsock_take_fd() did not take, or the socket itself, whose queue may hold such
+	 * descriptors. Any function of this header may call it.
 	 */
 	void (*close_fd)(void *ctx, int fd);
 	/*

@@ -20,7 +20,8 @@ int send_queue_flush(struct send_queue *q, int sock)
 		int fd = -1;
 		ssize_t n;
 
-		/* One descriptor a call, on the first byte: up to the next one's byte. */
+		/* sock_send() sends one descriptor, with the first byte. So each call ends before
+		 * the byte of the next descriptor. */
 		if (q->n_fds > 0 && q->fds[0].at == q->head) {
 			fd = q->fds[0].fd;
 			end = q->n_fds > 1 ? q->fds[1].at : end;
@@ -48,8 +49,8 @@ int send_queue_flush(struct send_queue *q, int sock)
 }
 
 /*
- * Moves what waits to the front when that frees half of the queue or more: each byte then moves
- * once on average.
+ * Moves the waiting bytes to the front if at least half of the used memory is free by then. A byte
+ * is then moved once on average.
  */
 static void compact(struct send_queue *q)
 {

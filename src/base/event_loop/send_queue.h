@@ -29,15 +29,17 @@ static inline size_t send_queue_bytes(const struct send_queue *q)
 	return q->len - q->head;
 }
 
-/* Discards what waits. */
+/* Discards the waiting bytes and closes their descriptors. */
 void send_queue_clear(struct send_queue *q);
-/* Discards what waits and frees the memory. */
+/* As send_queue_clear(), and frees the memory. */
 void send_queue_deinit(struct send_queue *q);
 /* Makes room for that many bytes. Returns 0 or -ENOMEM. */
 int send_queue_reserve(struct send_queue *q, size_t bytes);
 /* Adds a copy of fd, which is sent with the next byte that is added. Returns 0 or -errno. */
 int send_queue_add_fd(struct send_queue *q, int fd);
-/* Adds a piece without its first *skip bytes, and subtracts those from *skip. There is room. */
+/* Adds a piece without its first *skip bytes, and subtracts the skipped bytes from *skip. The
+ * caller has reserved room. */
 void send_queue_add(struct send_queue *q, const void *data, size_t len, size_t *skip);
-/* Sends until the queue is empty (0; frees most of the memory), or returns -EAGAIN or -errno. */
+/* Sends until the queue is empty. Returns 0, with a large buffer freed, or -EAGAIN or another
+ * -errno. */
 int send_queue_flush(struct send_queue *q, int sock);

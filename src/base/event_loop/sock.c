@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* It needs sys/socket.h, which older ones do not include. */
+/* Older versions of this header do not include sys/socket.h, which they need. */
 #include <linux/vm_sockets.h>
 
 #include "base/core/mem.h"
@@ -46,13 +46,13 @@ enum sock_family sock_family_of(const char *address)
 		return SOCK_FAMILY_UNIX_ABSTRACT;
 	if (str_starts(address, VSOCK_PREFIX))
 		return SOCK_FAMILY_VSOCK;
-	/* No host has a '/' in its name, but files may well end in ":1". */
+	/* A host name has no '/', but the path of a file may end in ":1". */
 	if (colon && !strchr(address, '/') && str_to_u64(colon + 1, &port) == 0)
 		return SOCK_FAMILY_TCP;
 	return SOCK_FAMILY_UNIX_PATH;
 }
 
-/* An abstract name goes without its '@' and without a NUL at the end; a path with one. */
+/* An abstract name has a NUL in place of its '@', and none at the end. A path ends in a NUL. */
 static int unix_address(const char *text, bool abstract, struct address *ret)
 {
 	size_t len = strlen(text);
@@ -80,7 +80,6 @@ static int vsock_address(const char *text, struct address *ret)
 		return -EINVAL;
 	memcpy(number, cid, (size_t)(colon - cid));
 	number[colon - cid] = '\0';
-	/* 2^32-1 in words: any peer, any port. */
 	if (strcmp(number, "-1") == 0)
 		c = VMADDR_CID_ANY;
 	else if (str_to_u32(number, &c) < 0)
@@ -167,7 +166,7 @@ static void set_flag(int fd, int level, int option)
 {
 	int one = 1;
 
-	/* Wishes: without them it works, only slower or after a while. */
+	/* Best effort: the connection works without the option. */
 	(void)setsockopt(fd, level, option, &one, sizeof(one));
 }
 
@@ -177,8 +176,8 @@ static bool is_tcp(int family)
 }
 
 /*
- * Sends messages at once. Detects within a minute that the machine of a peer is gone; otherwise a
- * caller would wait forever for its answers.
+ * Makes the kernel send messages at once, and close the connection within a minute after the peer's
+ * machine has vanished. Otherwise a caller would wait forever for answers.
  */
 static void tune_tcp(int fd)
 {
@@ -193,7 +192,8 @@ static void tune_tcp(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked_ms, sizeof(unacked_ms));
 }
 
-/* The kernel serves those that wait for room in the backlog in order. */
+/* Repeats connect() so that it blocks: the kernel queues the callers that wait for room in the
+ * backlog. */
 static int wait_for_backlog(int fd, const struct address *a, unsigned wait_ms)
 {
 	const struct timeval wait = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
@@ -237,8 +237,8 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd)
 	return r < 0 ? r : connect_to(&a, wait_ms, ret_fd);
 }
 
-/* Removes the socket file of a server that is gone. Returns 0, or -EADDRINUSE when it is not gone
- * or the file is not a socket. */
+/* Removes the socket file of a server that has ended. Returns 0, or -EADDRINUSE if the server still
+ * runs or the file is not a socket. */
 static int remove_stale(const struct address *a, struct err_text *e)
 {
 	const char *path = a->un.sun_path;
@@ -249,8 +249,8 @@ static int remove_stale(const struct address *a, struct err_text *e)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return err_set(e, -EADDRINUSE,
-			       "cannot listen on %s: there is a file of that name, which is no "
-			       "socket",
+			       "cannot listen on %s: a file of that name exists and is not "
+			       "a socket",
 			       path);
 	if (connect_to(a, 0, &fd) != -ECONNREFUSED)
 		return err_set(e, -EADDRINUSE, "cannot listen on %s: another server listens there",
@@ -261,9 +261,9 @@ static int remove_stale(const struct address *a, struct err_text *e)
 }
 
 /*
- * Between bind and listen the socket of a server looks like a stale one, and two servers that start
- * at once would remove each other's. So they take a lock of the directory, one after the other. A
- * lock that is held for longer than a start takes is ignored. Returns the descriptor or -1.
+ * Between bind and listen the socket of a server looks stale, and two servers that start at the
+ * same time would remove each other's. So each locks the directory first. A lock that is held for
+ * longer than a second is ignored. Returns the descriptor or -1.
  */
 static int lock_folder(const char *path)
 {
@@ -435,8 +435,8 @@ static size_t take_fds(struct msghdr *msg, void (*on_fd)(void *ctx, int fd), voi
 }
 
 /*
- * There is room for as many descriptors as a message can carry: one without room would be closed
- * by the kernel in this call, and that may take long.
+ * The buffer has room for as many descriptors as a message can carry. The kernel would close
+ * further ones within this call, which may take long.
  */
 ssize_t sock_receive(int sock, void *data, size_t len, size_t max_fds,
 		     void (*on_fd)(void *ctx, int fd), void *ctx)

@@ -38,16 +38,16 @@ static inline bool sock_is_remote(const char *address)
 }
 
 /*
- * Connects. A unix socket is connected at once: 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED:
- * no listener; -EAGAIN: the server's backlog is full; -ENAMETOOLONG). The others may still be
- * connecting; if that fails, the first read says so.
+ * Connects. Returns 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED: no listener; -EAGAIN: the
+ * server's backlog is full; -ENAMETOOLONG). A unix socket is connected then. The others may still
+ * be connecting; if that fails, the first read returns the error.
  */
 int sock_connect(const char *address, int *ret_fd);
-/* The same, but waits so long for room in the backlog of a unix socket, which other users may keep
- * full. */
+/* As sock_connect(), but waits up to wait_ms for room in the backlog of a unix socket, which other
+ * users may keep full. */
 int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 
-/* Connections that may wait to be accepted. A new one is served after all of them. */
+/* How many connections may wait to be accepted. A new one is served after all of them. */
 #define SOCK_BACKLOG 256
 
 /* Listens. A socket file without a live server is removed first. Returns -EADDRINUSE, and sets e
@@ -59,7 +59,8 @@ int sock_listen(const char *address, int *ret_fd, struct err_text *e);
  * pause). */
 int sock_accept(int listen_fd, int *ret_fd);
 
-/* SO_PEERCRED of an AF_UNIX socket. -EOPNOTSUPP for other families. */
+/* Returns the user and process of an AF_UNIX socket's peer (SO_PEERCRED), or -errno (-EOPNOTSUPP
+ * for other families). */
 int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 
 /*

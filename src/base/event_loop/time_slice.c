@@ -4,7 +4,7 @@
 #include "base/core/mem.h"
 
 static struct {
-	bool counted; /* the owner of the loop reports its iterations */
+	bool counted; /* time_slice_loop_iteration() is called */
 	uint64_t end; /* of the first slice of this iteration */
 	unsigned slices; /* of this iteration, so far */
 	unsigned slices_before; /* of the previous iteration */

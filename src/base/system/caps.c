@@ -12,7 +12,7 @@
 
 #include <cap-ng.h>
 
-#define MAX_KEPT 64 /* more than there are */
+#define MAX_KEPT 64 /* more than the kernel has */
 
 /* Returns the capabilities of the list that this process has; others cannot be kept. */
 static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX_KEPT])
@@ -25,7 +25,7 @@ static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX
 	return n_held;
 }
 
-/* Without libcap, which makes more system calls than the filter allows. */
+/* Makes the system calls itself: libcap makes more of them than the filter allows. */
 int caps_set_effective(uint64_t mask)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -59,7 +59,7 @@ int caps_keep_only(const unsigned *keep, size_t n)
 	return capng_apply(which) < 0 ? -EPERM : 0;
 }
 
-/* The groups first: without the old user they cannot be changed. */
+/* Changes the groups first: the new user has no right to change them. */
 static int set_ids(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop owns the queue, a list through an array with a place for each descriptor number, so that
- * adding to it never needs memory:
+ * The loop owns the queue. It is a list in an array with one place for each descriptor number, so
+ * that adding a descriptor never needs memory:
  *
  *	first --> places[17] --> places[5] --> places[9] <-- last
  *
- * It gives each idle thread the first descriptor whose owner occupies fewer than two threads:
+ * The loop gives each idle thread the first descriptor whose owner occupies fewer than two threads:
  *
  *	loop     fd, owner -> sem_post(work)                        sem_trywait(done)
  *	thread                sem_wait(work) -> close -> sem_post(done), finished_fd
  *
- * The loop never waits for a thread, neither for a lock nor in pthread_cond_signal(), which waits
- * (glibc before 2.41) until threads that were signalled before have run. On a busy machine that
- * takes longer than an answer of the service may.
+ * The loop never waits for a thread: it takes no lock, and does not call pthread_cond_signal(),
+ * which in glibc before 2.41 waits until threads that were signalled before have run. On a busy
+ * machine that would delay the service's replies.
  */
 #include "base/system/close_aside.h"
 
@@ -77,7 +77,7 @@ static void put(int fd, uint64_t owner)
 	aside.last = fd;
 }
 
-/* The next descriptor that may be closed; NONE: there is none. */
+/* Removes the first descriptor whose owner may occupy another thread. Returns it, or NONE. */
 static int take(void)
 {
 	int before = NONE;
@@ -100,9 +100,9 @@ static int take(void)
 
 /* ---- the threads ---- */
 
-/* Without SO_LINGER most sockets close at once. Its peer may set it again, so this is no
- * guarantee. */
-static void close_for_long(int fd)
+/* Clears SO_LINGER, so that most sockets close at once. The process that passed the socket may set
+ * it again meanwhile. */
+static void close_without_linger(int fd)
 {
 	const struct linger none = {0};
 
@@ -121,10 +121,10 @@ static void *run(void *arg)
 	const uint64_t one = 1;
 	struct closer *c = arg;
 
-	sem_post(&c->done); /* it has begun */
+	sem_post(&c->done); /* start_threads() waits for it */
 	for (;;) {
 		await(&c->work);
-		close_for_long(c->fd);
+		close_without_linger(c->fd);
 		sem_post(&c->done);
 		(void)!write(aside.finished_fd, &one, sizeof(one));
 	}
@@ -140,7 +140,7 @@ static int start_threads(void)
 
 	if (r)
 		return -r;
-	/* Signals are for the loop. */
+	/* The threads block all signals, so that the loop's thread handles them. */
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS); /* the system call filter sends it to the thread itself */
 	pthread_sigmask(SIG_SETMASK, &all, &before);

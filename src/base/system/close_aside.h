@@ -19,8 +19,8 @@
  * started. */
 int close_aside_start(void);
 
-/* A descriptor that becomes readable when a thread is ready for the next one: the loop then calls
- * close_aside_go_on(). Borrowed; -1: not started. */
+/* Returns an eventfd (borrowed; -1: not started) that becomes readable when a thread has closed its
+ * descriptor. The loop then calls close_aside_go_on(), which gives the thread the next one. */
 int close_aside_finished_fd(void);
 void close_aside_go_on(void);
 

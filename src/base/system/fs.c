@@ -20,7 +20,7 @@ int fs_read_fd(int fd, size_t max, struct strbuf *b)
 	size_t start = b->len;
 	int r = 0;
 
-	/* Files of /proc and tracefs have size 0 and may grow: only the end of the file counts. */
+	/* Reads to the end of the file: files of /proc and tracefs have st_size 0. */
 	for (;;) {
 		/* One byte above the limit shows that the file is longer. */
 		size_t left = max - (b->len - start), room = MIN(left, (size_t)READ_CHUNK - 1) + 1;
@@ -198,7 +198,7 @@ int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned cha
 
 struct fs_nearest {
 	struct str_nearest nearest;
-	char *best; /* borrowed: for a name that is gone when the folder has been read */
+	char *best; /* borrowed: for a copy of the name, since readdir(3) reuses its memory */
 };
 
 static int try_name(void *ctx, const char *name, unsigned char d_type)

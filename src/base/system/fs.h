@@ -7,8 +7,8 @@
 
 #include "base/text/str.h"
 
-/* Small files of /proc, /sys, tracefs and configuration. Every function returns 0 or -errno unless
- * it says else. */
+/* Small files of /proc, /sys, tracefs and configuration. Functions return 0 or -errno unless their
+ * comment says otherwise. */
 
 /* Appends the whole file to b (which is not cleared first). Returns -EFBIG if the file is longer
  * than max. */
@@ -39,8 +39,8 @@ bool fs_exists(const char *path);
 int fs_join(char *buf, size_t size, const char *dir, const char *name);
 
 /* Writes the path of one file of a numbered series: the number, with at least `digits` digits, is
- * inserted before the last extension, "a/trace.pftrace" becomes "a/trace.007.pftrace".
- * -ENAMETOOLONG. */
+ * inserted before the last extension, "a/trace.pftrace" becomes "a/trace.007.pftrace". Returns
+ * -ENAMETOOLONG if it does not fit. */
 int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits);
 
 /* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual

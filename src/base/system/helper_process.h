@@ -4,20 +4,19 @@
 #include <sys/types.h>
 
 /*
- * A child of this process, forked before this process gives up what the child keeps. It does a few
- * things on request: each request and each answer is one message on a pair of sockets
- * (SOCK_SEQPACKET).
+ * A child of this process that keeps privileges which this process drops after the fork. It serves
+ * requests: each request and each answer is one message on a pair of sockets (SOCK_SEQPACKET).
  *
  * The child has no descriptors but the socket, those up to stderr, and keep_fd (-1: none). It
- * ignores signals, which a process group or a control group gets as a whole, and dies with its
- * parent, unless run() changes that (PR_SET_PDEATHSIG).
+ * ignores all signals that it can, since a signal may go to a whole process group or control group.
+ * The kernel kills it when its parent ends, unless run() changes that (PR_SET_PDEATHSIG).
  */
 struct helper_process {
 	pid_t pid; /* 0: none was started */
 	int fd; /* owned: the socket to it; -1: none */
 };
 
-/* The name shows in ps(1). run(fd, ctx) is what the child does; it does not return. To be called
- * while there is one thread. Returns 0 or -errno. */
+/* Forks the child, which calls run(fd, ctx) and exits when run returns. ps(1) shows the child under
+ * the name. Call it while the process has one thread. Returns 0 or -errno. */
 int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void *ctx, int keep_fd,
 			 struct helper_process *ret);

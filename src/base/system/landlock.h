@@ -12,7 +12,8 @@
  * require: see base/system/outside_reads.h.
  */
 struct landlock_place {
-	const char *path; /* a file, or a directory with everything below it; skipped if missing */
+	/* A file, or a directory with everything below it; skipped if missing or inaccessible. */
+	const char *path;
 	bool makes_files; /* files and directories may also be created and removed there */
 };
 

@@ -53,7 +53,7 @@ void log_set_level(enum log_level level)
 	log_state.level = level;
 }
 
-/* A line that is full ends in "..." and its newline. */
+/* Writes the line. One that is too long is cut and ends in "...". */
 static void write_line(char line[static LINE_MAX_BYTES], size_t head, size_t len)
 {
 	ssize_t n;

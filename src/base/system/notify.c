@@ -30,7 +30,7 @@ static int open_number(struct notify *n, struct err_text *e)
 	return 0;
 }
 
-/* A path, or '@' and an abstract name. */
+/* The address is a path, or '@' and an abstract name. */
 static int connect_systemd(const char *address)
 {
 	_cleanup_(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -92,5 +92,4 @@ void notify_close(struct notify *n)
 {
 	closep(&n->fd);
 	closep(&n->systemd);
-	n->fd = n->systemd = -1;
 }

@@ -14,13 +14,13 @@
  * has lost the right to open one.
  */
 struct notify {
-	const char *variable; /* borrowed for our life */
+	const char *variable; /* borrowed */
 	int fd; /* owned; -1: not requested, or reported already */
 	int systemd; /* the same */
 };
 
-/* Returns 0, also if nothing is requested, or -errno and sets e; what could be opened is used all
- * the same. */
+/* Returns 0, also if neither is requested; or -errno and sets e if one of them cannot be used. The
+ * other one is used then. The caller calls notify_close() in either case. */
 int notify_open(struct notify *n, const char *variable, struct err_text *e);
 /* Reports once; further calls do nothing. Returns 0, or -errno and sets e. */
 int notify_ready(struct notify *n, struct err_text *e);

@@ -116,7 +116,7 @@ static void serve(int fd)
 	}
 }
 
-/* If this is refused the child continues: it has the rights that it had before. */
+/* A restriction that the kernel refuses is left out: the child then keeps those rights. */
 static void confine(void)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_NICE, CAP_SYS_PTRACE};
@@ -142,8 +142,8 @@ static void confine(void)
 	static const struct syscall_without reading[] = {
 		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
 		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
-		{"sched_setscheduler", 0, UINT32_MAX}, /* its own */
-		{"setpriority", 1, UINT32_MAX}, /* likewise; or of its process group */
+		{"sched_setscheduler", 0, UINT32_MAX}, /* of the child itself */
+		{"setpriority", 1, UINT32_MAX}, /* of the child, or of its process group */
 		{NULL, 0, 0},
 	};
 	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
@@ -171,7 +171,7 @@ pid_t outside_reads_pid(void)
 	return child.pid;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 /* Returns the number of bytes of the answer at buf, -EAGAIN if it is late, or -errno. */
 static ssize_t take_answer(void *buf, size_t size, int wait_ms)

@@ -18,15 +18,16 @@
  *   of kernel rings cannot wait as long.
  *
  * So before a process enters its domain it forks a child, which stays outside and reads for it. The
- * child is restricted to that: its system calls are those for reading, answering and its own
- * priority, its capabilities those for reading and priority. It writes nothing and parses nothing.
+ * child can make only the system calls, and has only the capabilities, for reading files, answering
+ * and changing its own priority. It writes no file and parses nothing.
  *
- * One child a process, one thread. Without a child the reads are made by the caller.
+ * A process has one child, and one thread that makes requests. Without a child these functions read
+ * in the calling process.
  */
 
-#define OUTSIDE_READ_MAX (128u << 10) /* bytes of a file; of a longer one the beginning */
+#define OUTSIDE_READ_MAX (128u << 10) /* bytes; of a longer file, the beginning is read */
 
-#define OUTSIDE_READ_SHORT_MS 2 /* for what can be read later */
+#define OUTSIDE_READ_SHORT_MS 2 /* for files that can be read later */
 #define OUTSIDE_READ_LONG_MS 100
 
 /* Forks the child, which ends with this process. Returns 0 or -errno. */
@@ -35,8 +36,9 @@ int outside_reads_start(void);
 pid_t outside_reads_pid(void);
 /* Gives the child the priority of the thread that waits for it. */
 void outside_reads_boost(struct priority_boost boost);
-/* While the process reads kernel rings it must not wait for locks of others. A read by the child
- * takes four times as long as one by the caller, so what needs no rights is read here otherwise. */
+/* While the process reads kernel rings it must not wait for locks of other processes: set this, and
+ * callers let the child read even those files that need no ptrace(2) rights. Otherwise the callers
+ * read those files themselves, which takes a quarter of the time. */
 void outside_reads_set_timely(bool yes);
 bool outside_reads_are_timely(void);
 

@@ -4,8 +4,8 @@
  *	| SCHED_FIFO ....... | nice -20  | SCHED_FIFO ...
  *	  50 ms of CPU used  ^
  *
- * The CPU time is checked every few ms, between two callbacks of the loop. SIGXCPU interrupts a
- * callback after 200 ms of real time without a wait.
+ * The CPU time is checked every few ms, between two callbacks of the loop. The kernel sends SIGXCPU
+ * if the thread has run with SCHED_FIFO for 200 ms without blocking (RLIMIT_RTTIME).
  */
 #include "base/system/priority_boost.h"
 
@@ -20,7 +20,7 @@
 #define LOOK_NS 5000000u
 #define RUNAWAY_US 200000u
 
-/* For the signal handler: the policy of this thread without the budget; -1: none. */
+/* For the signal handler: the original policy of this thread while it has a budget, else -1. */
 static _Thread_local volatile sig_atomic_t runaway_policy = -1;
 
 bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b)
@@ -84,7 +84,7 @@ static void begin_window(struct priority_boost_state *s, uint64_t now)
 
 static int run_on_budget(struct priority_boost_state *s)
 {
-	/* The administrator started it as a real-time task. */
+	/* The administrator started this process as a real-time task. */
 	if (is_real_time(s->policy))
 		return run_as_found(s);
 	if (run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice) < 0)
@@ -95,8 +95,8 @@ static int run_on_budget(struct priority_boost_state *s)
 }
 
 /*
- * RLIMIT_RTTIME counts from the last wake-up. A loop that always has work keeps to its budget
- * without a wait, for many windows; it is not a runaway.
+ * RLIMIT_RTTIME counts CPU time since the thread last blocked. A loop that always has work may keep
+ * to its budget for many windows without blocking; this call keeps SIGXCPU away from it.
  */
 static void wait_once(void)
 {
@@ -152,7 +152,7 @@ void priority_boost_tick(struct priority_boost_state *s)
 	}
 }
 
-/* ---- all ---- */
+/* ---- the boost ---- */
 
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost)
 {

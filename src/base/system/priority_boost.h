@@ -9,10 +9,11 @@
  * own state; the budget is in CPU time of the process, so all threads together keep to one budget.
  *
  * PRIORITY_BOOST_BUDGETED is for work that must be done in time on a busy machine. It is SCHED_FIFO
- * with the lowest priority, so any other real-time task is preferred, for up to half of one CPU:
- * after 50 ms of CPU time within a window of 100 ms the threads run with nice -20 for the rest of
- * the window and share the CPU with others. (With the original priority they might not run at all,
- * and would not notice the end of the window.) RLIMIT_RTTIME stops a callback that does not return.
+ * with the lowest priority, so any other real-time task is preferred. Its budget is half of one
+ * CPU: after 50 ms of CPU time within a window of 100 ms the threads run with nice -20 for the rest
+ * of the window and share the CPU with others. (With the original priority they might not run at
+ * all, and would not notice the end of the window.) A callback that does not return loses
+ * SCHED_FIFO by RLIMIT_RTTIME.
  */
 enum priority_boost_policy {
 	PRIORITY_BOOST_NONE,
@@ -44,9 +45,9 @@ struct priority_boost_state {
 	struct priority_boost now;
 	bool has_budget; /* SCHED_FIFO while it lasts */
 	bool spent; /* until the window is over: nice -20 */
-	uint64_t looked_ns; /* CLOCK_MONOTONIC */
-	uint64_t window_ns; /* where the window begins, */
-	uint64_t window_cpu_ns; /* and the CPU time of the process then */
+	uint64_t looked_ns; /* last check of the CPU time, CLOCK_MONOTONIC */
+	uint64_t window_ns; /* start of the window, CLOCK_MONOTONIC */
+	uint64_t window_cpu_ns; /* CPU time of the process at the start of the window */
 };
 
 /* Sets RLIMIT_RTTIME. Call it before the process drops its privileges. */
@@ -54,7 +55,8 @@ void priority_boost_init(void);
 
 /* Applies boost to the calling thread. PRIORITY_BOOST_NONE restores the original settings. Returns
  * 0, or -errno (-EPERM, -EACCES) with nothing changed. If real-time scheduling is not allowed,
- * PRIORITY_BOOST_BUDGETED is nice -20. A thread that was real-time originally stays unchanged. */
+ * PRIORITY_BOOST_BUDGETED is nice -20. PRIORITY_BOOST_BUDGETED does not change a thread that was
+ * real-time originally. */
 int priority_boost_apply(struct priority_boost_state *s, struct priority_boost boost);
 
 /* Enforces the budget. Call it in each iteration of the thread's loop; it reads the clock. */

@@ -28,7 +28,8 @@
 #define SYS_SECCOMP 1
 #endif
 
-/* What the blocked call returns is in the register of the results, as the handler leaves it. */
+/* The register with the result of a system call. The handler writes it to make the blocked call
+ * return that value. */
 #if defined(__x86_64__)
 #define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
 #elif defined(__aarch64__)
@@ -159,7 +160,7 @@ static const struct syscall_without opening_to_read[] = {
 	{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
 };
 
-/* Together with those of common_without: not both PROT_EXEC and PROT_WRITE. */
+/* With the rules of common_without these allow PROT_EXEC or PROT_WRITE, but not both. */
 static const struct syscall_without library_without[] = {
 	{"mmap", 2, PROT_WRITE},
 	{"mmap2", 2, PROT_WRITE},
@@ -259,8 +260,8 @@ static int allow_threads(scmp_filter_ctx f)
 }
 
 /*
- * Without a signal: a libc blocks all signals before it calls these (glibc 2.41 in fork), and the
- * kernel kills a process whose SIGSYS is blocked.
+ * Returns EPERM without SIGSYS: a libc may block all signals before it makes these calls (glibc
+ * 2.41 in fork), and the kernel kills a process whose SIGSYS is blocked.
  */
 static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 {
@@ -276,8 +277,8 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 }
 
 /*
- * Without a log: before Linux 5.11 libbpf raises the limit of locked memory, which the program has
- * done before it installed the filter.
+ * Returns EPERM without a log message: on Linux before 5.11 libbpf tries to raise the limit of
+ * locked memory. The program has raised it before it installed the filter.
  */
 static int refuse_locked_memory(scmp_filter_ctx f)
 {
@@ -334,7 +335,7 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 	return r;
 }
 
-/* One that can says that there is no filter at the address NULL. */
+/* A kernel that supports filters fails with EFAULT, since there is no filter at address NULL. */
 static bool kernel_can_filter(void)
 {
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno == EFAULT;
@@ -352,9 +353,9 @@ int syscall_filter_install(const struct syscall_list *list)
 		return -ENOMEM;
 	r = seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC,
 			     1); /* return errors of the kernel unchanged */
-	/* Wishes: a search instead of a walk through the numbers; and no mitigations that slow down
-	 * the whole process, as kernels before 5.16 have for one that runs code of other
-	 * processes. */
+	/* Best effort: a binary search of the numbers instead of a linear one; and no mitigation of
+	 * speculative store bypass, which slows the process down and is for processes that run code
+	 * of others. Kernels before 5.16 enable it with each filter. */
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
 	if (r == 0)

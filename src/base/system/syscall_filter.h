@@ -25,10 +25,10 @@ struct syscall_without {
 struct syscall_list {
 	const char *const *allowed; /* the last one is NULL */
 	const struct syscall_without *without; /* the last one has no name; may be NULL */
-	bool loads_libraries; /* it may map files to execute, but for writing, too */
-	bool opens_to_read_only; /* it may open no file for writing, and make none */
-	bool has_threads; /* it may start threads, though no processes */
-	bool is_whole; /* it may make no other calls, not even those that each program makes */
+	bool loads_libraries; /* it may map files with PROT_EXEC, but not with PROT_WRITE as well */
+	bool opens_to_read_only; /* it must not open files for writing or create them */
+	bool has_threads; /* it may start threads, but no processes */
+	bool is_whole; /* the common calls are not allowed, only those listed here */
 };
 
 /* Sets the handler of SIGSYS and no_new_privs. Returns 0; -ENOSYS if the kernel lacks such filters;

@@ -15,12 +15,12 @@
 
 #define NUMBERS_END 1024 /* above the last number of every table */
 
-/* Since 424 a call has the same number on all architectures but those whose numbers begin
- * elsewhere; from scripts/syscall.tbl of the kernel, and syscall_64.tbl of x86. */
+/* From scripts/syscall.tbl of the kernel, and syscall_64.tbl of x86. Calls from 424 on have the
+ * same number on all architectures, except on those with an offset (numbers_are_common()). */
 static const struct {
 	const char *name;
 	uint32_t nr;
-	uint32_t arch; /* the only one that has it; 0: all */
+	uint32_t arch; /* the only architecture with this call; 0: all have it */
 } recent[] = {
 	{"uretprobe", 335, SCMP_ARCH_X86_64},
 	{"uprobe", 336, SCMP_ARCH_X86_64},
@@ -47,8 +47,8 @@ static const struct {
 	{"rseq_slice_yield", 471, 0},
 };
 
-/* Functions of the kernel whose name is not the call's: so the events of group syscalls are named.
- */
+/* Kernel functions with another name than their system call. Events of the group syscalls have the
+ * names of the functions. */
 static const struct {
 	const char *function;
 	const char *name;
@@ -106,7 +106,7 @@ static int number_of(uint32_t arch, const char *name)
 	return nr;
 }
 
-/* NULL: none. */
+/* Returns NULL if no name is near. */
 static const char *find_nearest(uint32_t arch, const char *name, char best[static STR_NEAREST_SIZE])
 {
 	struct str_nearest n;

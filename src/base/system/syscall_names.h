@@ -12,17 +12,18 @@
 #define SYSCALL_NAME_MAX 64
 
 /*
- * "read", "sys_read"; "compat_sys_read" for the number of 32-bit programs. Names of the kernel's
- * own functions ("sys_newstat") are known too. Returns 0; or -ENOENT with the nearest name in
- * nearest, in the form of `name`, or "" if none is near.
+ * Finds the number of a system call by name: "read" or "sys_read"; "compat_sys_read" for the number
+ * in 32-bit programs. Names of kernel functions ("sys_newstat") are accepted too. Returns 0; or
+ * -ENOENT with the nearest name in `nearest`, in the form of `name`, or "" if none is near.
  */
 int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static SYSCALL_NAME_MAX]);
 
-/* The number of a call by its bare name, of this machine's table or of its 32-bit one; negative:
- * there is none. */
+/* Returns the number of a call by its bare name, from the table of this machine or from its 32-bit
+ * table (compat). Returns a negative value if the table has no such name. */
 int syscall_number(const char *name, bool compat);
-/* The bare name of a number of the 32-bit table, with zeros to the end of the room for it, cut
- * where it is longer; all zeros where it has none. */
+/* Writes the bare name of a number of the 32-bit table to ret, cut to len bytes and padded with
+ * zeros, so there is no NUL after a name of len bytes. Writes only zeros for an unknown number. */
 void syscall_compat_name(uint32_t nr, char *ret, size_t len);
-/* Of this machine's table, likewise, but with a NUL. */
+/* Writes the bare name of a number of this machine's table, always with a NUL; "" for an unknown
+ * number. */
 void syscall_name(uint32_t nr, char ret[static SYSCALL_NAME_MAX]);

@@ -13,13 +13,13 @@
  * allocates nothing; only compiling allocates.
  *
  * Supported: | ( ) (?: ) . * + ? {m} {m,} {m,n} each also with ? after it, [...] with ranges,
- * escapes and [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash
- * before any other character. Rejected: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits
- * below. A text is a sequence of bytes: "." matches one byte other than \n and \r. ^ and $ match at
- * the ends of the text.
+ * escapes and [:classes:], ^ $ \b \B, \d \D \w \W \s \S, \t \n \v \f \r \0 \xHH, a backslash before
+ * any other character. Rejected: \1 to \9, (?= ), (?! ), \u, \c, and what exceeds the limits below.
+ * A text is a sequence of bytes: "." matches one byte other than \n and \r. ^ and $ match at the
+ * ends of the text.
  *
- * Among several possible matches it takes the one that a backtracking matcher finds first, with its
- * groups. A group in a repetition holds the last text that it matched.
+ * Of several possible matches, the one that a backtracking matcher finds first is returned, with
+ * its groups. A group in a repetition holds the last text that it matched.
  */
 
 #define REGEX_MAX_BYTES 1024u
@@ -31,7 +31,7 @@
 
 struct regex;
 
-struct ecma_span {
+struct regex_span {
 	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group has no part */
 };
 
@@ -43,7 +43,7 @@ void regex_free(struct regex *re);
 size_t regex_groups(const struct regex *re);
 
 enum regex_mode {
-	REGEX_WHOLE, /* from `from` to the end of the text, no less */
+	REGEX_WHOLE, /* a match of everything from `from` to the end of the text */
 	REGEX_SEARCH, /* the first match that begins at `from` or later */
 };
 
@@ -55,4 +55,4 @@ enum regex_mode {
  * re is not const: it holds the working memory of matching.
  */
 int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t len, size_t from,
-		struct ecma_span *spans, uint64_t *budget);
+		struct regex_span *spans, uint64_t *budget);

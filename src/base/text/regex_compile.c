@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursive descent, one function a rule of the grammar; each appends the code of what it reads:
+ * Recursive descent: one function for each rule of the grammar, which appends the code of the text
+ * that it reads:
  *
  *	alternatives	sequence { "|" sequence }	SPLIT +1 +n; a; JUMP end; b
  *	sequence	{ piece }
  *	piece		atom [ * + ? {m,n} [ ? ] ]	copies of the atom, SPLITs around them
  *	atom		( ... ), [...], ., \d, a, ^ ...
  *
- * The first error ends the reading: everything gives a bool, and the reason is written down where
- * it is found. Depth is bounded by REGEX_MAX_DEPTH, code by REGEX_MAX_OPS.
+ * A function returns false after the first error, and the function that found the error has set
+ * parser.error and *why. Depth is bounded by REGEX_MAX_DEPTH, code by REGEX_MAX_OPS.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -54,7 +55,8 @@ static bool emit(struct parser *s, enum regex_opcode opcode, int x, int y)
 	return true;
 }
 
-/* In front of the code from `at` on, which jumps only within itself. */
+/* Inserts an op before the code from `at` on. That code only jumps within itself, so its relative
+ * jumps stay valid. */
 static bool insert(struct parser *s, unsigned at, enum regex_opcode opcode, int x, int y)
 {
 	struct regex_op *ops = s->re->ops;
@@ -92,7 +94,8 @@ static void invert(struct regex_set *set)
 		set->bits[i] = ~set->bits[i];
 }
 
-/* Of \d, \w, \s and their opposites. Returns false if not one of them. */
+/* Adds the bytes of \d, \w, \s or of their opposites to set. Returns false if c is not one of
+ * them. */
 static bool add_class(struct regex_set *set, char c)
 {
 	struct regex_set class = {0};
@@ -133,7 +136,7 @@ static const struct {
 	{"punct", ispunct}, {"space", isspace}, {"upper", isupper}, {"xdigit", isxdigit},
 };
 
-/* [:alpha:] within brackets; p stands at the name. */
+/* Reads a class such as [:alpha:] within brackets; p points to the name. */
 static bool read_named_class(struct parser *s, struct regex_set *set)
 {
 	size_t len = strcspn(s->p, ":]");
@@ -150,7 +153,7 @@ static bool read_named_class(struct parser *s, struct regex_set *set)
 		s->p += len + 2;
 		return true;
 	}
-	return refuse(s, "a [:class:] that nobody knows");
+	return refuse(s, "an unknown [:class:]");
 }
 
 /* ---- escapes ---- */
@@ -169,7 +172,7 @@ static bool refuse_escape(struct parser *s, char c)
 	return false;
 }
 
-/* The byte that an escape stands for; p stands behind the backslash. */
+/* Reads an escape; p points behind the backslash. */
 static bool read_escape(struct parser *s, unsigned *ret_byte)
 {
 	static const char letters[] = "tnvfr", bytes[] = "\t\n\v\f\r";
@@ -196,7 +199,8 @@ static bool read_escape(struct parser *s, unsigned *ret_byte)
 
 /* ---- brackets ---- */
 
-/* One thing in brackets: a class is added at once, *ret_single false; else its byte is given. */
+/* Reads one item in brackets. Adds a class to set and sets *ret_single to false; or sets it to true
+ * and returns the byte in *ret_byte. */
 static bool read_item(struct parser *s, struct regex_set *set, bool *ret_single, unsigned *ret_byte)
 {
 	char c = *s->p++;
@@ -223,7 +227,7 @@ static bool read_item(struct parser *s, struct regex_set *set, bool *ret_single,
 	return true;
 }
 
-/* A byte, or a range of them. */
+/* Reads a byte, a range or a class, and adds it to set. */
 static bool read_range(struct parser *s, struct regex_set *set)
 {
 	unsigned first, last;
@@ -246,7 +250,7 @@ static bool read_range(struct parser *s, struct regex_set *set)
 	return true;
 }
 
-/* p stands behind the bracket. [] is nothing, [^] everything. */
+/* p points behind the bracket. [] matches no byte, [^] matches every byte. */
 static bool read_brackets(struct parser *s)
 {
 	struct regex_set set = {0};
@@ -274,7 +278,7 @@ static bool read_group(struct parser *s)
 	unsigned group = s->re->n_groups;
 
 	if (!captures && s->p[1] != ':')
-		return refuse(s, "of groups with a ? only (?: ) is supported");
+		return refuse(s, "the only group with a ? that is supported is (?: )");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
 		return refuse(s, "it has too many groups");
 	if (!captures)
@@ -320,7 +324,7 @@ static bool read_backslash(struct parser *s, bool *ret_is_edge)
 	return read_escape(s, &byte) && emit(s, REGEX_BYTE, (int)byte, 0);
 }
 
-/* *ret_is_edge: it matches between bytes, and cannot be repeated. */
+/* *ret_is_edge: the atom matches between two bytes and cannot be repeated. */
 static bool read_atom(struct parser *s, bool *ret_is_edge)
 {
 	char c = *s->p++;
@@ -343,7 +347,7 @@ static bool read_atom(struct parser *s, bool *ret_is_edge)
 	case '+':
 	case '?':
 	case '{':
-		return refuse(s, "a * + ? or { with nothing in front that it could repeat");
+		return refuse(s, "nothing to repeat before a * + ? or {");
 	default:
 		return emit(s, REGEX_BYTE, (unsigned char)c, 0);
 	}
@@ -368,7 +372,7 @@ static unsigned read_number(struct parser *s)
 	return n;
 }
 
-/* {m}, {m,} or {m,n}; p stands behind the brace. */
+/* Reads {m}, {m,} or {m,n}; p points behind the brace. */
 static bool read_interval(struct parser *s, struct repetition *r)
 {
 	const char *start = s->p;
@@ -384,7 +388,7 @@ static bool read_interval(struct parser *s, struct repetition *r)
 	return true;
 }
 
-/* False in *ret_is_one: there is no sign of repetition. */
+/* Sets *ret_is_one to false if no repetition follows. */
 static bool read_repetition(struct parser *s, struct repetition *r, bool *ret_is_one)
 {
 	char c = *s->p;
@@ -415,7 +419,7 @@ static bool emit_copy(struct parser *s, const struct regex_op *ops, unsigned n)
 	return true;
 }
 
-/* The atom is the code from `at` on. */
+/* Repeats the atom, which is the code from `at` on. */
 static bool repeat(struct parser *s, unsigned at, const struct repetition *r)
 {
 	unsigned n = s->re->n_ops - at, optional = r->max == NO_LIMIT ? 0 : r->max - r->min;
@@ -462,7 +466,8 @@ static bool read_sequence(struct parser *s)
 	return true;
 }
 
-/* Each JUMP behind an alternative holds how far back the one before is, until all are known. */
+/* While the end is unknown, the JUMP behind each alternative holds the distance to the previous
+ * JUMP, so they form a list. Then each gets its target. */
 static bool read_alternatives(struct parser *s)
 {
 	unsigned at = s->re->n_ops, last_jump = 0;
@@ -493,7 +498,7 @@ int regex_compile(const char *pattern, struct regex *re, struct err_text *why)
 {
 	struct parser s = {.p = pattern, .re = re, .why = why};
 
-	_Static_assert(REGEX_MAX_OPS < INT16_MAX, "places and jumps fit");
+	_Static_assert(REGEX_MAX_OPS < INT16_MAX, "places and jumps fit into 16 bits");
 	re->ops = calloc(REGEX_MAX_OPS, sizeof(*re->ops));
 	if (!re->ops)
 		return -ENOMEM;

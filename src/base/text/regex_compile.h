@@ -50,12 +50,12 @@ struct regex {
 	unsigned n_sets;
 	unsigned n_groups;
 	struct regex_set first; /* bytes that a match can begin with */
-	bool may_be_empty; /* then first says nothing */
+	bool may_be_empty; /* a match can be empty: `first` is not used */
 
 	struct regex_threads now, next; /* owned */
-	uint32_t *seen; /* owned; by place: the list that it was last added to */
-	uint32_t list; /* number of the list being made */
-	uint32_t *bounds; /* owned: of the thread that is added, and of the match */
+	uint32_t *seen; /* owned; for each place: number of the list that it was last added to */
+	uint32_t list; /* number of the list that is being made */
+	uint32_t *bounds; /* owned: of groups; of the thread that is added, then of the match */
 };
 
 static inline void regex_set_add(struct regex_set *s, unsigned byte)

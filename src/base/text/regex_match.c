@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text is read once. At each byte there is a list of the places in the program where a match
- * may be, each place once, the one that is preferred first; a byte makes the next list of it:
+ * The text is read once. Each position of the text has a list of the places in the program where a
+ * match may continue. A place is in the list once, and the preferred ones are first. Each byte
+ * turns the list into the next one:
  *
  *	a(b|bc)d on "abcd"	0: BYTE a	1: BYTE b, BYTE b	2: BYTE c, BYTE d ...
  *
- * So one step for each place and byte is all that any text can cost. Each place carries the bounds
- * of the groups on its way.
+ * So a text costs at most one step for each place and byte. Each entry of a list also has the
+ * bounds of the groups that were matched on the way to it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -43,7 +44,7 @@ static bool is_edge(const struct run *r, size_t at)
 	return before != after;
 }
 
-/* Returns false if the place is in the list that is being made already. */
+/* Adds the place to the list that is being made. Returns false if it is in the list already. */
 static bool is_new(struct regex *re, unsigned place)
 {
 	if (re->seen[place] == re->list)
@@ -54,7 +55,7 @@ static bool is_new(struct regex *re, unsigned place)
 
 static void copy_slots(uint32_t *to, const uint32_t *from, unsigned n)
 {
-	for (unsigned i = 0; i < n; i += 2) { /* a few: a call would take longer */
+	for (unsigned i = 0; i < n; i += 2) { /* n is small: faster than memcpy() */
 		to[i] = from[i];
 		to[i + 1] = from[i + 1];
 	}
@@ -83,7 +84,8 @@ static void add_saved(struct run *r, struct regex_threads *t, unsigned place, si
 	r->bounds[slot] = before;
 }
 
-/* All that the place leads to without a byte. As deep as the program is long. */
+/* Adds all places that can be reached from this one without a byte. The recursion is at most as
+ * deep as the program is long. */
 static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at)
 {
 	for (; is_new(r->re, place); place++) {
@@ -132,8 +134,8 @@ static bool takes(const struct regex *re, const struct regex_op *op, uint8_t byt
 }
 
 /*
- * What becomes of the threads at `at`. Returns true if one of them is a match, whose bounds are in
- * found; those that it is preferred to are gone.
+ * Advances the threads by the byte at `at`. Returns true if one of them is a match, and stores its
+ * bounds in found. Threads after the match in the list have a lower preference and are dropped.
  */
 static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
 {
@@ -175,8 +177,8 @@ static void advance(struct regex *re)
 	re->next.n = 0;
 }
 
-/* Rounds are numbered anew before the numbers run out. */
-static void begin_rounds(struct regex *re, size_t n)
+/* Starts a run over n bytes. Restarts the numbering of lists before it would overflow. */
+static void begin_lists(struct regex *re, size_t n)
 {
 	if (UINT32_MAX - re->list <= n + 2) {
 		memset(re->seen, 0, re->n_ops * sizeof(*re->seen));
@@ -186,13 +188,13 @@ static void begin_rounds(struct regex *re, size_t n)
 	re->now.n = re->next.n = 0;
 }
 
-/* 1, 0 or -E2BIG. */
+/* Returns 1, 0 or -E2BIG, as regex_match(). */
 static int run(struct run *r, enum regex_mode mode, size_t from, uint32_t *found, uint64_t *budget)
 {
 	struct regex *re = r->re;
 	bool matched = false;
 
-	begin_rounds(re, r->len);
+	begin_lists(re, r->len);
 	for (size_t at = from; at <= r->len; at++) {
 		bool searching = mode == REGEX_SEARCH && !matched;
 
@@ -212,7 +214,7 @@ static int run(struct run *r, enum regex_mode mode, size_t from, uint32_t *found
 }
 
 int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t len, size_t from,
-		struct ecma_span *spans, uint64_t *budget)
+		struct regex_span *spans, uint64_t *budget)
 {
 	struct run r = {
 		.re = re,
@@ -255,7 +257,8 @@ static void free_threads(struct regex_threads *t)
 	free(t->slots);
 }
 
-/* Which bytes lead anywhere from the place, taking every edge for one that is there. */
+/* Collects the bytes that a match from this place can begin with. Assumes that ^, $, \b and \B
+ * always match. */
 static void find_first(struct regex *re, unsigned place)
 {
 	for (; is_new(re, place); place++) {

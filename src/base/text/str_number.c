@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers for display, read and written. All of it is in integers: "1.1s" is 1100 ms exactly.
+ * Parses and prints numbers. Fractions are parsed in integers: "1.1s" is exactly 1100 ms.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads digits at *s and moves *s behind them. 0, -EINVAL where there are none, -ERANGE. */
+/* Reads digits at *s and moves *s behind them. Returns 0, -EINVAL if there are none, or -ERANGE. */
 static int read_digits(const char **s, uint64_t *ret_v)
 {
 	const char *p = *s;
@@ -49,7 +49,8 @@ static int read_digits(const char **s, uint64_t *ret_v)
 	return 0;
 }
 
-/* The same for digits behind a point, in billionths; the tenth digit and later do not count. */
+/* As read_digits(), for digits behind a point, in billionths. Digits after the ninth are
+ * ignored. */
 static int read_fraction(const char **s, uint64_t *ret_billionths)
 {
 	uint64_t v = 0, place = BILLION / 10;
@@ -90,8 +91,8 @@ int str_to_u32(const char *s, uint32_t *ret_v)
 	return 0;
 }
 
-/* A number with an optional fraction in units of the smallest step, rounded up: what is requested
- * is given at least, and something never becomes nothing. */
+/* Converts a number with a fraction to the smallest unit, rounded up: the result is never less than
+ * the request, and 0 only for 0. */
 static int scale(uint64_t whole, uint64_t billionths, uint32_t factor, uint32_t *ret_v)
 {
 	uint64_t v;
@@ -111,7 +112,7 @@ static int parse_quantity(const char *s, const struct unit *units, size_t n_unit
 	uint64_t whole, billionths = 0;
 	int r = read_digits(&s, &whole);
 
-	/* Too long a number with a wrong unit is wrong first. */
+	/* A number that is too large and has an unknown unit is -EINVAL, not -ERANGE. */
 	if (r == -ERANGE)
 		s += strspn(s, "0123456789");
 	else if (r < 0)
@@ -129,7 +130,7 @@ static int parse_quantity(const char *s, const struct unit *units, size_t n_unit
 
 int str_to_duration_ms(const char *s, uint32_t *ret_ms)
 {
-	/* By case: "M" is a month to some. */
+	/* Case-sensitive: "M" may mean months. */
 	return parse_quantity(s, durations, ARRAY_SIZE(durations), strcmp, ret_ms);
 }
 
@@ -197,7 +198,7 @@ char *str_bytes(uint64_t v, char buf[static 32])
 	size_t i = 0;
 	double n;
 
-	/* One that would be rounded to 1024 has the next unit. */
+	/* A value that would be printed as 1024 gets the next unit. */
 	while (i + 1 < ARRAY_SIZE(units) && (double)v / (double)unit >= (i ? 1023.5 : 1024.0)) {
 		unit *= 1024;
 		i++;

@@ -42,7 +42,7 @@ static void redact(uint8_t *p, size_t len)
 	memset(p + n, '-', len - n);
 }
 
-static void redact_groups(const struct rule *r, uint8_t *text, const struct ecma_span *spans)
+static void redact_groups(const struct rule *r, uint8_t *text, const struct regex_span *spans)
 {
 	for (size_t i = 1; i < regex_groups(r->regex); i++)
 		if (spans[i].begin != REGEX_UNSET)
@@ -52,7 +52,7 @@ static void redact_groups(const struct rule *r, uint8_t *text, const struct ecma
 /* 1: it applies; 0; -E2BIG. */
 static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
-	struct ecma_span spans[REGEX_MAX_GROUPS];
+	struct regex_span spans[REGEX_MAX_GROUPS];
 	int found =
 		regex_match(r->regex, REGEX_WHOLE, text, len, 0, r->redacts ? spans : NULL, budget);
 
@@ -63,7 +63,7 @@ static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t
 
 static int search_all(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
-	struct ecma_span spans[REGEX_MAX_GROUPS];
+	struct regex_span spans[REGEX_MAX_GROUPS];
 	size_t from = 0;
 	int found, any = 0;
 

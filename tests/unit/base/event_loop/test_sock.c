@@ -393,7 +393,7 @@ IN_DIR(other_files_are_never_removed)
 	assert_int_equal(mkdir(dir, 0700), 0);
 	assert_int_equal(symlink("sock", link), 0);
 	assert_int_equal(sock_listen(file, &fd, &e), -EADDRINUSE);
-	assert_non_null(strstr(e.text, "no socket"));
+	assert_non_null(strstr(e.text, "is not a socket"));
 	assert_int_equal(sock_listen(dir, &fd, &e), -EADDRINUSE);
 	assert_int_equal(sock_listen(link, &fd, &e), -EADDRINUSE);
 	assert_int_equal(access(file, F_OK), 0);

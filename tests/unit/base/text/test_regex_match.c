@@ -11,7 +11,7 @@ static const char *groups_of(const char *pattern, enum regex_mode mode, const ch
 			     size_t len, size_t from)
 {
 	static char all[512];
-	struct ecma_span spans[REGEX_MAX_GROUPS];
+	struct regex_span spans[REGEX_MAX_GROUPS];
 	uint64_t steps = STEPS;
 	struct regex *re;
 	struct err_text e;
