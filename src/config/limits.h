@@ -34,8 +34,8 @@
 
 /* ---- timeouts of the service ---- */
 
-#define DURATION_START_WAIT_MS 5000u /* duration_ms begins then at the latest */
-#define ALL_STARTED_TIMEOUT_MS 20000u /* then the service lists the data sources not started */
+#define DURATION_START_WAIT_MS 5000u /* after it duration_ms begins in any case */
+#define ALL_STARTED_TIMEOUT_MS 20000u /* after it the service lists the data sources not started */
 #define MAX_SLOW_SOURCES 32 /* in one such list */
 
 /* ---- shared memory of a producer (its layout: wire/smb_layout.h) ---- */
@@ -77,15 +77,15 @@
 #define WATERMARK_DRAIN_PERIOD_MS 1000u /* the same, with drain_buffer_percent */
 #define MIN_DRAIN_PERIOD_MS 1u
 #define LIMIT_DRAIN_PERIOD_MS 60000u
-#define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* then a producer acks without the missing sources */
+#define PRODUCER_FLUSH_TIMEOUT_MS 1000u /* after it a producer acks without the missing sources */
 
 /* ---- command line ---- */
 
 /* Central buffer of a recording without a config: a ring buffer, or, for a trace that is written
  * during the recording, the maximum backlog of the file. */
 #define DEFAULT_RECORD_BUFFER_KB 32768u
-#define STREAM_WRITE_PERIOD_MS 250u /* of such a trace: older data is in the file */
-#define NAMES_BUFFER_NAME "names" /* its other buffer, for names of processes and threads */
+#define STREAM_WRITE_PERIOD_MS 250u /* of a trace written during the recording */
+#define NAMES_BUFFER_NAME "names" /* its second buffer, for names of processes and threads */
 #define NAMES_BUFFER_MIN_KB 4096u
 #define NAMES_AGAIN_PERIOD_MS 30000u /* its IncrementalStateConfig.clear_period_ms */
 #define DEFAULT_FLUSH_PERIOD_MS 30000u /* its TraceConfig.flush_period_ms */

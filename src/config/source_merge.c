@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf defines what two serialized messages mean one behind the other: lists are joined,
- * messages united, and of two numbers the second counts. That is done first; then the lists, flags,
- * periods and sizes of the result are corrected.
+ * Protobuf defines the concatenation of two serialized messages: lists are joined, sub-messages are
+ * merged, and the second of two numbers wins. The merge starts with that. Then it corrects the
+ * lists, flags, periods and sizes of the result.
  */
 #include "config/source_merge.h"
 
@@ -20,10 +20,10 @@ typedef ProtobufCMessage message;
 typedef ProtobufCFieldDescriptor field;
 
 enum rule {
-	RULE_FLAG, /* set if one is */
-	RULE_SHORTER, /* of two periods; 0 is off */
-	RULE_LARGER, /* of two sizes */
-	RULE_OTHER, /* has no order */
+	RULE_FLAG, /* set if one of the two is set */
+	RULE_SHORTER, /* the shorter of two periods; 0 means off */
+	RULE_LARGER, /* the larger of two sizes */
+	RULE_OTHER, /* the values have no order */
 };
 
 static enum rule rule_of(const field *f)
@@ -73,11 +73,11 @@ static bool same_value(const field *f, const void *a, const void *b)
 	}
 }
 
-/* ---- can two messages be united without a loss? ---- */
+/* ---- whether two messages can be merged without a loss ---- */
 
-/* Returns true if the message asks for what a list of this field restricts: "vmstat_counters"
- * without "vmstat_period_ms" restricts nothing. */
-static bool asks_for(const message *m, const field *list)
+/* Returns true if the message enables the data that the list restricts: "vmstat_counters" has an
+ * effect only with "vmstat_period_ms". */
+static bool enables_data_of(const message *m, const field *list)
 {
 	size_t stem = strlen(list->name);
 	char period[64];
@@ -96,7 +96,7 @@ static bool lists_fit(const message *a, const message *b, const field *f)
 
 	if (!in_a == !in_b)
 		return true;
-	return !asks_for(in_a ? b : a, f);
+	return !enables_data_of(in_a ? b : a, f);
 }
 
 static uint32_t number_of(const message *m, const field *f)
@@ -140,7 +140,7 @@ static bool messages_fit(const message *a, const message *b)
 	return fit;
 }
 
-/* ---- the united message ---- */
+/* ---- the merged message ---- */
 
 static void free_value(const field *f, void *value)
 {
@@ -152,8 +152,8 @@ static void free_value(const field *f, void *value)
 		protobuf_c_message_free_unpacked(*(message **)value, NULL);
 }
 
-/* Removes values that the list has before. */
-static void remove_doubles(message *m, const field *f)
+/* Removes values that occur earlier in the list. */
+static void remove_duplicates(message *m, const field *f)
 {
 	size_t *n = (size_t *)((char *)m + f->quantifier_offset), kept = 0;
 	char *array = *(char **)((char *)m + f->offset);
@@ -174,8 +174,8 @@ static void remove_doubles(message *m, const field *f)
 	*n = kept;
 }
 
-/* Corrects a number of the result, which is that of b if both have one. */
-static void choose(message *result, const message *a, const message *b, const field *f)
+/* Applies the field's rule to a number of the result, for which protobuf has taken the one of b. */
+static void apply_rule(message *result, const message *a, const message *b, const field *f)
 {
 	void *to = (void *)text_field_get(result, f, 0);
 	const void *of_a = text_field_get(a, f, 0), *of_b = text_field_get(b, f, 0);
@@ -204,17 +204,18 @@ static void correct(message *result, const message *a, const message *b)
 		const field *f = &result->descriptor->fields[i];
 
 		if (f->label == PROTOBUF_C_LABEL_REPEATED)
-			remove_doubles(result, f);
+			remove_duplicates(result, f);
 		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
-			choose(result, a, b, f);
+			apply_rule(result, a, b, f);
 		else if (message_in(a, f) && message_in(b, f))
 			correct((message *)message_in(result, f), message_in(a, f),
 				message_in(b, f));
 	}
 }
 
-/* Returns a new message of the bytes of a and then b (may be NULL); NULL if memory is out. */
-static message *join(const message *a, const message *b)
+/* Returns a new message from the bytes of a followed by those of b (may be NULL); NULL if memory is
+ * out. */
+static message *concatenate(const message *a, const message *b)
 {
 	size_t of_a = protobuf_c_message_get_packed_size(a);
 	size_t of_b = b ? protobuf_c_message_get_packed_size(b) : 0;
@@ -247,8 +248,7 @@ Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
 	return NULL;
 }
 
-/* Returns the place of the data source that source can be united with, or NULL. added: source, as
- * it would be added. */
+/* Returns the pointer in config to the data source that `added` can be merged with, or NULL. */
 static Pb__DataSourceConfig **find_place(Pb__TraceConfig *config, const Pb__DataSourceConfig *added)
 {
 	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);
@@ -282,14 +282,14 @@ static int append(Pb__TraceConfig *config, Pb__DataSourceConfig *source)
 	return 0;
 }
 
-static int unite(Pb__DataSourceConfig **place, Pb__DataSourceConfig *added)
+static int merge(Pb__DataSourceConfig **place, Pb__DataSourceConfig *added)
 {
 	Pb__DataSourceConfig *old = *place;
 	message *both;
 
 	/* The buffer of linux.ftrace stays the one of the config. */
 	added->has_target_buffer = false;
-	both = join(&old->base, &added->base);
+	both = concatenate(&old->base, &added->base);
 	if (!both)
 		return -ENOMEM;
 	correct(both, &old->base, &added->base);
@@ -300,7 +300,7 @@ static int unite(Pb__DataSourceConfig **place, Pb__DataSourceConfig *added)
 
 int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer)
 {
-	Pb__DataSourceConfig *added = (Pb__DataSourceConfig *)join(&source->base, NULL);
+	Pb__DataSourceConfig *added = (Pb__DataSourceConfig *)concatenate(&source->base, NULL);
 	Pb__DataSourceConfig **place;
 	int r;
 
@@ -309,7 +309,7 @@ int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *sourc
 	added->has_target_buffer = buffer != 0;
 	added->target_buffer = buffer;
 	place = find_place(config, added);
-	r = place ? unite(place, added) : append(config, added);
+	r = place ? merge(place, added) : append(config, added);
 	if (place || r)
 		pb__data_source_config__free_unpacked(added, NULL);
 	return r;

@@ -24,7 +24,7 @@
  */
 
 #define TEXT_MAX_DEPTH 100 /* nested messages */
-#define TEXT_MAX_ERRORS 20 /* then reading stops */
+#define TEXT_MAX_ERRORS 20 /* reading stops after that many */
 
 /*
  * Reads text into a new message of the type (the caller frees it with

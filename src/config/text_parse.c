@@ -357,7 +357,7 @@ static void check_required(struct text_parser *p, const struct scope *s)
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !s->seen[i])
 			text_parser_error(p, s->opener.s, s->opener.len,
-					  "%s misses its required field \"%s\"", type->short_name,
+					  "%s lacks its required field \"%s\"", type->short_name,
 					  type->fields[i].name);
 }
 

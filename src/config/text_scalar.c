@@ -341,7 +341,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	if (l.token.kind == TEXT_OPEN_STRING)
 		return false; /* the lexer's error was reported */
 	if (l.token.kind == TEXT_BAD_NUMBER) {
-		text_parser_error(p, l.at, l.len, "this is no number; field \"%s\" takes %s",
+		text_parser_error(p, l.at, l.len, "this is not a number; field \"%s\" takes %s",
 				  field->name, wanted(field, buf));
 		return false;
 	}

@@ -94,7 +94,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 			return did_you_mean(type->fields[i].name, buf);
 	down = one_level_down(type, word);
 	if (down) {
-		snprintf(buf, TEXT_HINT_MAX, "; its place is inside \"%s { }\"", down->name);
+		snprintf(buf, TEXT_HINT_MAX, "; it belongs inside \"%s { }\"", down->name);
 		return buf;
 	}
 	str_nearest_init(&nearest, word);

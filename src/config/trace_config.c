@@ -25,7 +25,7 @@ static int load_bytes(const char *name, const void *data, size_t len, struct str
 	if (r < 0)
 		strbuf_printf(errors,
 			      "%s: error: neither a serialized trace config nor text: some of its "
-			      "bytes are not printable (--txt reads it as text all the same)\n",
+			      "bytes are not printable (--txt forces it to be read as text)\n",
 			      name);
 	return r < 0 ? -EINVAL : 0;
 }

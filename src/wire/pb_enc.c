@@ -4,8 +4,7 @@
  *
  *	open     | tag | ?  ?  ?  ? |                      size_field points at them
  *	close    | tag | s' s' s' s | message ...          a redundant varint, 3 continuation bits
- *	   or    | tag | s | message ...                   shorter than 128, completely in this
- * range
+ *	   or    | tag | s | message ...                   below 128 bytes, all in this range
  */
 #include "wire/pb_enc.h"
 

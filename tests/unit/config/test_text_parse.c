@@ -365,12 +365,12 @@ TEST(required_fields_must_be_there)
 	assert_ptr_equal(m->word, handmade_preset);
 	protobuf_c_message_free_unpacked(&m->base, NULL);
 	assert_int_equal(parse_handmade("plain: 1", &errors, &m), -EINVAL);
-	assert_non_null(strstr(errors.s, "Handmade misses its required field \"must\""));
-	assert_non_null(strstr(errors.s, "Handmade misses its required field \"name\""));
+	assert_non_null(strstr(errors.s, "Handmade lacks its required field \"must\""));
+	assert_non_null(strstr(errors.s, "Handmade lacks its required field \"name\""));
 	strbuf_clear(&errors);
 	assert_int_equal(parse_handmade("must: 1 name: 'a' sub { name: 'b' }", &errors, &m),
 			 -EINVAL);
-	assert_non_null(strstr(errors.s, "f:1:23: error: Handmade misses its required field"));
+	assert_non_null(strstr(errors.s, "f:1:23: error: Handmade lacks its required field"));
 	strbuf_deinit(&errors);
 }
 
