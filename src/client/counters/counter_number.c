@@ -69,7 +69,7 @@ bool counter_number_parse(struct span s, struct counter_number *ret)
 	return true;
 }
 
-#define NAMES_TOLD 8u
+#define NAMES_LOGGED 8u
 
 static int copy(struct counter_patterns *p, const char *const *strings, size_t n)
 {
@@ -104,8 +104,7 @@ int counter_patterns_init(struct counter_patterns *p, const char *what, char *co
 	r = copy(p, (const char *const *)strings, n);
 	p->matched = calloc(n, sizeof(*p->matched));
 	if (r == 0 && p->left_out)
-		log_warn("%s: %zu of %zu are left out: they are more than %d, or longer than %d "
-			 "bytes",
+		log_warn("%s: %zu of %zu are ignored; the limit is %d, each of at most %d bytes",
 			 what, p->left_out, n, COUNTER_PATTERNS_MAX, COUNTER_PATTERN_SIZE - 1);
 	return r;
 }
@@ -135,16 +134,16 @@ bool counter_patterns_match(const struct counter_patterns *p, const char *s)
 	return found;
 }
 
-void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what)
+void counter_patterns_log_unmatched(const struct counter_patterns *p, const char *what)
 {
 	_cleanup_(strbuf_deinit) struct strbuf names = {0};
 	size_t n = 0;
 
 	for (size_t i = 0; p->matched && i < p->n; i++)
-		if (!p->matched[i] && strcmp(p->all[i], "*") != 0 && n++ < NAMES_TOLD)
+		if (!p->matched[i] && strcmp(p->all[i], "*") != 0 && n++ < NAMES_LOGGED)
 			strbuf_printf(&names, "%s'%.64s'", n > 1 ? ", " : "", p->all[i]);
-	if (n > NAMES_TOLD)
-		strbuf_printf(&names, " and %zu more", n - NAMES_TOLD);
+	if (n > NAMES_LOGGED)
+		strbuf_printf(&names, " and %zu more", n - NAMES_LOGGED);
 	if (n && names.s)
-		log_warn("%s: so far there is nothing by the name of %s", what, names.s);
+		log_warn("%s: nothing matches %s so far", what, names.s);
 }

@@ -33,7 +33,7 @@ static inline void counter_number_set(struct tracks *t, uint32_t track,
 
 /* Names and patterns of a config, copied because the config is freed before they are used. */
 
-/* Maximum of one kind; further ones, and longer ones, are ignored. */
+/* Maximum of one list; further ones, and longer ones, are ignored. */
 #define COUNTER_PATTERNS_MAX 512
 #define COUNTER_PATTERN_SIZE 4096 /* with its NUL */
 
@@ -51,13 +51,13 @@ int counter_patterns_init(struct counter_patterns *p, const char *what, char *co
 			  size_t n, const char *const *fallback);
 void counter_patterns_deinit(struct counter_patterns *p);
 
-/* Returns true if the config has any, even if all were ignored. */
+/* Returns true if the config or the fallback has any, even if all were ignored. */
 static inline bool counter_patterns_given(const struct counter_patterns *p)
 {
 	return p->n + p->left_out > 0;
 }
 
-/* "*", "?" and "[...]" match any text, slashes too. */
+/* Returns true if a pattern matches s. "*", "?" and "[...]" also match slashes. */
 bool counter_patterns_match(const struct counter_patterns *p, const char *s);
 /* Logs the patterns of the config that have not matched so far; `what` as above. */
-void counter_patterns_tell_unmatched(const struct counter_patterns *p, const char *what);
+void counter_patterns_log_unmatched(const struct counter_patterns *p, const char *what);

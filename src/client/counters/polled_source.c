@@ -75,10 +75,10 @@ static void counter_errors_write(struct counter_errors *t, struct writer *w, con
 }
 
 /*
- *	start, tick --> a pass --> time slices, until its last step --> the tick is set
+ *	start, tick --> a pass --> time slices, until its last step --> the next tick is set
  *
- * The number of failures is a counter track, too, after the first failure. Errors are also reported
- * in a packet of their own, which the summary of a recording uses.
+ * After the first failure, the number of failures is a counter track as well. A packet of its own
+ * also reports the errors, for the summary of a recording.
  */
 
 void polled_source_flush_writers(struct polled_source *p)
@@ -137,21 +137,21 @@ static void count_refused(struct polled_source *p)
 
 	set_if_any(p, p->refused_track, refused);
 	if (refused && !p->refused_reported)
-		log_warn("%s: there are more than %u counters, or more than there is memory for; "
-			 "counted as \"refused tracks\" from here on",
+		log_warn("%s: more than %u counters, or no memory for them; further ones are "
+			 "counted as \"refused tracks\"",
 			 p->ops->name, TRACKS_MAX);
 	p->refused_reported = refused > 0;
-	counter_errors_refused(&p->trouble, refused);
+	counter_errors_refused(&p->errors, refused);
 }
 
 static void end_pass(struct polled_source *p)
 {
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
-	set_if_any(p, p->failures_track, p->trouble.failures);
+	set_if_any(p, p->failures_track, p->errors.failures);
 	count_refused(p);
 	tracks_end(p->tracks);
-	counter_errors_write(&p->trouble, p->writer, p->ops->name, false);
+	counter_errors_write(&p->errors, p->writer, p->ops->name, false);
 	if (p->period_ms >= COUNTER_SLOW_MS)
 		polled_source_flush_writers(p);
 	if (!p->stopping)
@@ -179,7 +179,7 @@ static void answer(struct polled_source *p, const struct time_slice *slice)
 			return;
 		}
 	}
-	counter_errors_write(&p->trouble, p->writer, p->ops->name, true);
+	counter_errors_write(&p->errors, p->writer, p->ops->name, true);
 	polled_source_flush_writers(p);
 	flushes_answer(&p->flushes, p->h);
 	if (!p->stopping)
@@ -229,8 +229,8 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 	*p = (struct polled_source){.ops = ops, .h = h};
 	p->period_ms = period_ms ? MAX(period_ms, COUNTER_PERIOD_MIN_MS) : COUNTER_PERIOD_MS;
 	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
-		log_warn("%s: every %u ms is taken for every %u ms", ops->name, period_ms,
-			 COUNTER_PERIOD_MIN_MS);
+		log_warn("%s: a period of %u ms is too short; it is %u ms instead", ops->name,
+			 period_ms, COUNTER_PERIOD_MIN_MS);
 	p->next_slice = evtimer_new(env->loop, on_next_slice, p);
 	p->tick = evtimer_new(env->loop, on_tick, p);
 	p->writer = ds_writer_new(h);
@@ -262,13 +262,13 @@ void polled_source_deinit(struct polled_source *p)
 	strbuf_deinit(&p->text);
 }
 
-void polled_source_failed(struct polled_source *p, bool *said, const char *path, int error)
+void polled_source_failed(struct polled_source *p, bool *logged, const char *path, int error)
 {
-	counter_errors_read(&p->trouble, !*said, path, error);
-	if (!*said)
-		log_warn("%s: %s: %s; counted as \"failed reads\" from here on", p->ops->name, path,
+	counter_errors_read(&p->errors, !*logged, path, error);
+	if (!*logged)
+		log_warn("%s: %s: %s; counted as \"failed reads\" from now on", p->ops->name, path,
 			 fs_reason(error));
-	*said = true;
+	*logged = true;
 }
 
 /* ---- the data source ---- */
@@ -313,7 +313,7 @@ void polled_source_clear(void *instance)
 	struct polled_source *p = instance;
 
 	tracks_clear(p->tracks);
-	counter_errors_clear(&p->trouble);
+	counter_errors_clear(&p->errors);
 }
 
 void polled_source_stop(void *instance)

@@ -41,8 +41,8 @@ struct counter_errors {
  * multiple of the period, but not before a pause as long as the last pass: a period that is too
  * short for the machine skips ticks.
  *
- * With a period of COUNTER_SLOW_MS or more a pass is committed at its end, so that a consumer that
- * reads while it records has it without a flush; faster ones leave their last chunk open.
+ * With a period of COUNTER_SLOW_MS or more each pass is committed at its end: a consumer that reads
+ * during the recording then needs no flush. With a shorter period the last chunk stays open.
  *
  * Before a flush or stop is answered, an extra pass runs, if the last pass is old and was short.
  */
@@ -84,7 +84,7 @@ struct polled_source {
 	uint32_t period_ms;
 	uint32_t pass; /* number of the pass */
 	unsigned fds; /* open now */
-	struct counter_errors trouble;
+	struct counter_errors errors;
 	uint64_t pass_began; /* start of the pass; CLOCK_MONOTONIC, ns */
 	uint64_t pass_took; /* duration of the last complete pass, ns */
 	struct flushes flushes;
@@ -102,9 +102,9 @@ void polled_source_deinit(struct polled_source *p);
 /* Commits what the writers have written. */
 void polled_source_flush_writers(struct polled_source *p);
 
-/* Counts a file that could not be read or parsed, and logs it unless *said is true. error is a
- * positive errno. */
-void polled_source_failed(struct polled_source *p, bool *said, const char *path, int error);
+/* Counts a file that could not be read or parsed. Logs the first failure and sets *logged. error is
+ * a positive errno. */
+void polled_source_failed(struct polled_source *p, bool *logged, const char *path, int error);
 
 void polled_source_start(void *instance);
 void polled_source_flush(void *instance, uint64_t flush_id);

@@ -321,10 +321,10 @@ static uint32_t put_in(struct tracks *t, struct track *k)
 }
 
 /*
- * The task began after tracks_begin(), while its values were read. Readers that meet a value of a
- * process before the process began create another process.
+ * Used if the task began after tracks_begin(), while its values were read. A reader that finds a
+ * value of a process before its start creates a second process.
  */
-static void move_time(struct tracks *t, uint64_t alive_ns)
+static void advance_time(struct tracks *t, uint64_t alive_ns)
 {
 	t->now = MAX(t->now, alive_ns);
 }
@@ -335,7 +335,7 @@ uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 	struct track *parent = nests ? track_of(t, spec->parent) : NULL, *k;
 	uint64_t path = path_of(t, spec, parent);
 
-	move_time(t, spec->alive_ns);
+	advance_time(t, spec->alive_ns);
 	if ((nests && spec->parent == TRACK_VOID) ||
 	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
 		return refuse(t);
@@ -540,7 +540,7 @@ void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
 	if (!k)
 		return;
 	k->spec.alive_ns = MAX(k->spec.alive_ns, ns);
-	move_time(t, ns);
+	advance_time(t, ns);
 }
 
 struct tracks_counts tracks_counts(const struct tracks *t)

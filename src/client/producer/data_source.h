@@ -42,7 +42,7 @@ struct ds_env {
 	struct metadata_bus *bus;
 	bool knows_consumers; /* DataSourceConfig.consumer_uid is trustworthy */
 	bool trusts_consumers; /* all consumers are treated as root */
-	const char *proc_root; /* "/proc" but in tests */
+	const char *proc_root; /* "/proc" except in tests */
 	const char *sys_root; /* "/sys" */
 	const char *tracefs_root; /* NULL: not mounted, or no permission */
 	const char *bpf_root; /* directory of user programs; NULL: none */
@@ -85,7 +85,7 @@ void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t 
 /* Returns true if a trustworthy service states that the consumer of the instance is root. */
 bool ds_consumer_is_root(const struct ds_handle *h);
 
-/* Returns the id of the session, and the service's number of the instance's buffer. */
+/* Returns the id of the tracing session. */
 uint64_t ds_session_id(const struct ds_handle *h);
 /* Creates a writer for the instance's buffer, with the policy of its config. The caller owns it. */
 struct writer *ds_writer_new(struct ds_handle *h);

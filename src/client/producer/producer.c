@@ -207,7 +207,7 @@ static void tear_down(struct producer *p)
 	event_freep(&p->commit);
 	arbiter_free(TAKE_PTR(p->arbiter));
 	connection_free(TAKE_PTR(p->conn));
-	relay_client_free(TAKE_PTR(p->link));
+	relay_client_free(TAKE_PTR(p->relay));
 	p->o.env.arbiter = NULL;
 }
 
@@ -257,7 +257,8 @@ static void put_descriptor(struct pb_enc *e, const struct data_source *source)
 	pb_enc_close(e);
 }
 
-/* Registers every source, then sends Sync, whose answer shows that the service has read all. */
+/* Registers every source, then sends Sync. Its reply shows that the service has read all requests
+ * before it. */
 static int register_sources(struct producer *p)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -284,10 +285,10 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	p->emulated = m->use_shmem_emulation;
 	p->o.env.knows_consumers =
 		m->sets_consumer_uid && connection_service_is_privileged(p->conn);
-	/* Best effort: without it our times are taken for the service's. If a relay of this machine
-	 * is between us and the service, the relay does this. */
-	if (sock_is_remote(p->o.socket) && !p->link)
-		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->link);
+	/* Best effort: without it the service takes our time stamps as its own. If a relay of this
+	 * machine is between us and the service, the relay does this. */
+	if (sock_is_remote(p->o.socket) && !p->relay)
+		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->relay);
 	p->retry_ms = RETRY_MIN_MS;
 	p->reported_error = 0;
 	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
@@ -334,7 +335,7 @@ static int introduce(struct producer *p)
 	m.has_smb_scraping_mode = true;
 	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
 	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
-	/* At once: the service does not queue commands for a producer that has not requested
+	/* Sent at once: the service does not queue commands for a producer that has not requested
 	 * them. */
 	if (r == 0)
 		r = connection_call(p->conn, "GetAsyncCommand", NULL, 0, -1, on_command, p);

@@ -16,11 +16,11 @@ struct producer {
 	uint32_t retry_ms; /* the next wait */
 	struct socket_watch *watch; /* owned; only while WAITING */
 	int reported_error; /* the last connection error that was reported */
-	/* of the connection: */
+	/* The connection: */
 	struct connection *conn; /* owned; NULL: WAITING */
 	struct arbiter *arbiter; /* owned; NULL until BOUND */
 	struct event *commit; /* owned; with arbiter; pending while commits are due */
-	struct relay_client *link; /* owned; NULL: the service is on this machine */
+	struct relay_client *relay; /* owned; NULL: the service is on this machine */
 	bool emulated; /* no shared memory: chunks are sent through the socket */
 	struct instance_table *instances; /* owned; with arbiter */
 	bool connected; /* on_connected was called */

@@ -26,7 +26,7 @@
 
 struct relay_client {
 	struct connection *conn; /* owned; NULL: lost */
-	struct event *next_round; /* owned */
+	struct event *next_sync; /* owned */
 };
 
 static const struct {
@@ -60,11 +60,11 @@ static void send_clocks(struct relay_client *l, uint32_t phase, connection_reply
 
 static void on_updated(void *ctx, const struct connection_reply *reply)
 {
-	const struct timeval wait = {.tv_sec = MACHINE_LINK_PERIOD_MS / 1000};
+	const struct timeval wait = {.tv_sec = RELAY_SYNC_PERIOD_MS / 1000};
 	struct relay_client *l = ctx;
 
 	if (!reply->error)
-		evtimer_add(l->next_round, &wait);
+		evtimer_add(l->next_sync, &wait);
 }
 
 static void on_pinged(void *ctx, const struct connection_reply *reply)
@@ -73,24 +73,24 @@ static void on_pinged(void *ctx, const struct connection_reply *reply)
 		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_updated);
 }
 
-static void begin_round(struct relay_client *l)
+static void begin_sync(struct relay_client *l)
 {
 	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_pinged);
 }
 
-static void on_next_round(evutil_socket_t fd, short what, void *ctx)
+static void on_next_sync(evutil_socket_t fd, short what, void *ctx)
 {
 	struct relay_client *l = ctx;
 
 	(void)fd, (void)what;
 	if (l->conn)
-		begin_round(l);
+		begin_sync(l);
 }
 
 static void on_relay_reply(void *ctx, const struct connection_reply *reply)
 {
 	if (!reply->error)
-		begin_round(ctx);
+		begin_sync(ctx);
 }
 
 static void on_bound(void *ctx)
@@ -114,7 +114,7 @@ static void on_lost(void *ctx, int error)
 	struct relay_client *l = ctx;
 
 	(void)error;
-	evtimer_del(l->next_round);
+	evtimer_del(l->next_sync);
 	connection_free(TAKE_PTR(l->conn));
 }
 
@@ -127,8 +127,8 @@ int relay_client_new(struct event_base *loop, const char *address, struct relay_
 
 	if (!l)
 		return r;
-	l->next_round = evtimer_new(loop, on_next_round, l);
-	if (l->next_round)
+	l->next_sync = evtimer_new(loop, on_next_sync, l);
+	if (l->next_sync)
 		r = connection_new(loop, address, "RelayPort", &ops, l, &l->conn);
 	if (r < 0) {
 		relay_client_free(l);
@@ -143,6 +143,6 @@ void relay_client_free(struct relay_client *l)
 	if (!l)
 		return;
 	connection_free(l->conn);
-	event_freep(&l->next_round);
+	event_freep(&l->next_sync);
 	free(l);
 }

@@ -10,7 +10,7 @@ struct event_base;
  */
 struct relay_client;
 
-#define MACHINE_LINK_PERIOD_MS 30000
+#define RELAY_SYNC_PERIOD_MS 30000
 
 /* Connects to the producer socket at address. Returns 0 or -errno, as connection_new. */
 int relay_client_new(struct event_base *loop, const char *address, struct relay_client **ret);

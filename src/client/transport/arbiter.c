@@ -10,13 +10,13 @@
  *	  +------------------------------- frees it ------------------------------------+
  *
  * Any thread takes and gives chunks without a lock: a chunk is taken by an exchange of its page's
- * header word, and given by a push on a stack. A commit takes the whole stack, turns it round, and
- * sends it, so a writer's chunks stay in order. The lock is for what is rare: commits, patches and
- * chunks that are held for them, writer ids.
+ * header word, and given by a push on a stack. A commit takes the whole stack, reverses it, and
+ * sends it, so a writer's chunks stay in order. The lock protects the rare operations: commits,
+ * patches, chunks that are held for patches, and writer ids.
  *
- * The owner commits soon after the first chunk was given, so that more of them are sent as one
- * frame. It commits at once when half of the memory is given, because the other half may not last
- * until then. A writer that finds no free chunk also commits, before it waits or drops.
+ * The owner commits a short time after the first chunk was given, so that one frame carries several
+ * chunks. It commits at once when half of the memory is given, because the other half may fill
+ * before that time. A writer that finds no free chunk also commits, before it waits or drops.
  *
  * A remote service shares no memory: a chunk is sent as bytes and freed here. If the socket is
  * slower than the writers, the given chunks wait for it.
@@ -78,11 +78,12 @@ struct arbiter {
 	struct given *given; /* owned; chunk i of page p is number p * SMB_MAX_CHUNKS + i */
 	_Atomic uint32_t top; /* of the stack: number plus 1; 0: empty */
 	_Atomic uint64_t given_bytes; /* on the stack, about */
-	_Atomic int due; /* enum due: what the owner was told */
+	_Atomic int due; /* enum due: the last notification of the owner */
 
-	pthread_mutex_t lock; /* of all that follows, and of commit, writer_added, writer_removed */
+	/* Protects the following members, and calls of commit, writer_added and writer_removed. */
+	pthread_mutex_t lock;
 	bool in_place;
-	bool keeps; /* nothing is committed */
+	bool keeps; /* nothing is committed before arbiter_retarget() */
 	struct held held[HELD_MAX];
 	uint32_t n_held;
 	struct commit_batch batch;
@@ -238,8 +239,9 @@ static void push(struct arbiter *a, const struct commit_move *move)
 						      memory_order_relaxed));
 }
 
-/* Tells the owner that chunks wait, if it does not know. The exchange in push() and the one in
- * pop_all() order this with the NOT_DUE before pop_all(): no chunk is left behind. */
+/* Notifies the owner that chunks wait, unless it was notified already. The exchanges in push() and
+ * in pop_all() order this after the NOT_DUE before pop_all(), so that no chunk stays on the
+ * stack. */
 static void notify_owner(struct arbiter *a)
 {
 	uint64_t bytes = atomic_load_explicit(&a->given_bytes, memory_order_relaxed);
@@ -430,7 +432,7 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 		if (commit_batch_full(&a->batch))
 			commit(a);
 		if (commit_batch_full(&a->batch))
-			detach(a); /* it keeps all: the packet cannot become whole */
+			detach(a); /* commits are withheld: there is no room for the patch */
 		if (is_attached(a)) {
 			commit_batch_add_patch(&a->batch, patch);
 			waits = true;

@@ -29,9 +29,9 @@ struct arbiter;
 /* All are called by the thread that uses the arbiter or one of its writers; commit, writer_added
  * and writer_removed by one thread at a time. */
 struct arbiter_ops {
-	/* Written chunks wait: the owner calls arbiter_commit_due() soon; if urgent is true, at
-	 * once, because they are half of the memory. Called once until then, and once more when
-	 * it becomes urgent. */
+	/* Written chunks wait: the owner must call arbiter_commit_due() soon. It must call at once
+	 * if urgent is true, because half of the memory waits. Not called again before that, except
+	 * once when it becomes urgent. */
 	void (*schedule)(void *ctx, bool urgent);
 	/* Sends one serialized CommitDataRequest (borrowed, at most ARBITER_MAX_COMMIT bytes).
 	 * Returns 0, or -errno if the connection is lost. */
@@ -80,8 +80,8 @@ void arbiter_detach(struct arbiter *a);
  * parent. It is replaced by private memory, so that a writer within a packet cannot change the
  * parent's. Frees nothing. */
 void arbiter_forget(struct arbiter *a);
-/* All that is committed, from now on, goes to this buffer of the service, whatever its writer
- * was made for. */
+/* Ends `keeps`. All later commits go to this buffer of the service, whatever buffer their writers
+ * were created for. */
 void arbiter_retarget(struct arbiter *a, uint16_t target_buffer);
 /* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);

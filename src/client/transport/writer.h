@@ -56,8 +56,8 @@ bool writer_is_open(const struct writer *w);
 /* Returns true if the last packet was dropped: the next one will report it. */
 bool writer_has_lost(const struct writer *w);
 /*
- * Before a packet: takes a chunk if the last packet was dropped for want of one. Returns false, and
- * counts a dropped packet, if there is still none: so the caller need not encode it.
+ * Before a packet: takes a chunk if the last packet was dropped because none was free. Returns
+ * false, and counts a dropped packet, if still none is free: the caller then need not encode it.
  */
 bool writer_recover(struct writer *w);
 

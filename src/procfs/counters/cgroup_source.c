@@ -211,7 +211,7 @@ static void log_missing(struct cgroup_stats *s)
 		log_info("linux.cgroup_stats: no control group matches the config yet");
 		return;
 	}
-	counter_patterns_tell_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
+	counter_patterns_log_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
 	/* It is unknown which of the files a list of counters needs. */
 	for (size_t i = 0; i < s->choice.files.n; i++)
 		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))

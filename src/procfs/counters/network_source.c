@@ -149,8 +149,8 @@ static void log_missing(struct network_stats *s)
 	if (s->missing_logged || s->proc_fd < 0)
 		return;
 	s->missing_logged = true;
-	counter_patterns_tell_unmatched(&s->links.only, "linux.network_stats: interfaces");
-	counter_patterns_tell_unmatched(&s->counters, "linux.network_stats: counters");
+	counter_patterns_log_unmatched(&s->links.only, "linux.network_stats: interfaces");
+	counter_patterns_log_unmatched(&s->counters, "linux.network_stats: counters");
 }
 
 static bool network_step(struct polled_source *p)

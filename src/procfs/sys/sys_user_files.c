@@ -250,7 +250,7 @@ static void poll_file(struct sys_files *s, struct user_file *f)
 
 	sys_file_poll(&f->file, s->p, &f->errors, files_parse, s);
 	if (s->pass == 1 && f->errors.count == failed)
-		counter_patterns_tell_unmatched(&f->counters, f->path);
+		counter_patterns_log_unmatched(&f->counters, f->path);
 }
 
 static bool files_step(void *state, struct sys_packet *p)

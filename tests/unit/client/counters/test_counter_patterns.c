@@ -52,7 +52,7 @@ TEST(too_many_and_too_long_are_left_out_and_told)
 	told_begin();
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, COUNTER_PATTERNS_MAX + 2, NULL),
 			 0);
-	assert_int_equal(told_end(WHAT ": 2 of 514 are left out"), 1);
+	assert_int_equal(told_end(WHAT ": 2 of 514 are ignored"), 1);
 	assert_int_equal(p.n, COUNTER_PATTERNS_MAX);
 	assert_int_equal(p.left_out, 2);
 	counter_patterns_deinit(&p);
@@ -87,13 +87,13 @@ TEST(what_matches_nothing_is_told)
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 4, NULL), 0);
 	assert_true(counter_patterns_match(&p, "Tcp InErrs"));
 	told_begin();
-	counter_patterns_tell_unmatched(&p, WHAT);
+	counter_patterns_log_unmatched(&p, WHAT);
 	/* Two that fit the same both fit; all there is may be nothing. */
-	assert_int_equal(told_end(WHAT ": so far there is nothing by the name of 'Nope'\n"), 1);
+	assert_int_equal(told_end(WHAT ": nothing matches 'Nope' so far\n"), 1);
 	counter_patterns_deinit(&p);
 	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
 	told_begin();
-	counter_patterns_tell_unmatched(&p, WHAT);
+	counter_patterns_log_unmatched(&p, WHAT);
 	assert_int_equal(told_end("nothing"), 0);
 	counter_patterns_deinit(&p);
 }
@@ -107,7 +107,7 @@ TEST(many_that_match_nothing_are_counted)
 		strings[i] = x;
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 100, NULL), 0);
 	told_begin();
-	counter_patterns_tell_unmatched(&p, WHAT);
-	assert_int_equal(told_end("'x', 'x' and 92 more\n"), 1);
+	counter_patterns_log_unmatched(&p, WHAT);
+	assert_int_equal(told_end("'x', 'x' and 92 more so far\n"), 1);
 	counter_patterns_deinit(&p);
 }

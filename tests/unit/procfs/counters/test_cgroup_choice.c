@@ -114,7 +114,7 @@ FIXTURE_TEST(all_left_out_is_nothing)
 	c.n_cgroups = c.n_counters = c.n_files = 1;
 	told_begin();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(told_end("1 of 1 are left out"), 2);
+	assert_int_equal(told_end("1 of 1 are ignored"), 2);
 	assert_non_null(strstr(told_text, "linux.cgroup_stats: cgroups"));
 	assert_non_null(strstr(told_text, "linux.cgroup_stats: counters"));
 	assert_false(cgroup_choice_is_root(&choice, ""));

@@ -185,7 +185,7 @@ FIXTURE_TEST(a_group_removed_between_two_lists)
 	proc_remove("a");
 	p.pass++;
 	cgroup_tree_list(&tree, a); /* nothing happens; its parent's listing ends it */
-	assert_int_equal(p.trouble.failures, 0);
+	assert_int_equal(p.errors.failures, 0);
 	assert_string_equal(visit(), ",");
 }
 
@@ -216,7 +216,7 @@ FIXTURE_TEST(too_deep_is_left_out)
 	init();
 	visit();
 	assert_int_equal(tree.n, CGROUP_DEPTH_MAX + 1);
-	assert_int_equal(p.trouble.failures, 1);
+	assert_int_equal(p.errors.failures, 1);
 }
 
 FIXTURE_TEST(many_siblings)

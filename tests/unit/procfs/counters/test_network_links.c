@@ -131,5 +131,5 @@ FIXTURE_TEST(too_many_are_left_out)
 	tracks_end(p.tracks);
 	fake_reset_packets();
 	assert_int_equal(links.n, NETWORK_LINKS_MAX);
-	assert_int_equal(p.trouble.failures, 2);
+	assert_int_equal(p.errors.failures, 2);
 }

@@ -147,7 +147,7 @@ FIXTURE_TEST(names_without_a_match_are_logged)
 	rows[0].n_counters = 2;
 	told_begin();
 	rig_poll(&sys_files);
-	assert_int_equal(told_end("/proc/stats: so far there is nothing by the name of 'b'"), 1);
+	assert_int_equal(told_end("/proc/stats: nothing matches 'b' so far"), 1);
 }
 
 FIXTURE_TEST(without_files)
