@@ -7,25 +7,26 @@
 #include "service/buffer/buffer_internal.h"
 
 /*
- * How it works: first the clone is completed, then the operations that came meanwhile are done:
+ * While a clone is in progress, operations on the source are queued. When the clone is complete
+ * they are carried out in their order:
  *
  *	clone in progress  -->  backlog | commit | patches | commit |  -->  not held
- *	                                  ^ done first            ^ new ones
+ *	                                  ^ carried out first     ^ new ones
  *
- * Each operation that is put into the backlog pays with work of PAID times its size. So the backlog
- * stays below 1/PAID of what is copied, and then is emptied faster than it is filled.
+ * Each operation that is queued also copies PAID times its size for the clone. So the backlog stays
+ * below 1/PAID of the clone's size. Afterwards the backlog is emptied faster than it is filled.
  */
 
 #define PAID 4u
-#define APPEND_STEPS 4096u /* in the call: as much as a clone copies at once */
+#define APPEND_STEPS 4096u /* done within the call, as much as for a clone */
 
 enum kind { COMMIT, PATCHES, END_WRITER, BEGIN_READ, APPEND };
 
 struct tb_operation {
 	STAILQ_ENTRY(tb_operation) link;
 	enum kind kind;
-	bool flag; /* complete, of a commit; more, of patches */
-	uint16_t producer_id, writer_id; /* unless it is a commit */
+	bool flag; /* of a commit: complete; of patches: more */
+	uint16_t producer_id, writer_id; /* not for a commit */
 	size_t n; /* bytes of the payload; patches */
 	union {
 		struct {
@@ -35,15 +36,15 @@ struct tb_operation {
 		uint32_t chunk_id;
 		struct {
 			struct trace_buffer *from; /* owned */
-			tb_place place; /* up to which it is appended */
+			tb_place place; /* everything before it is appended */
 		};
 	};
 	_Alignas(struct trace_buffer_patch) uint8_t data[]; /* payload, or patches */
 };
 
-/* ---- in ---- */
+/* ---- queueing ---- */
 
-/* Returns NULL if the buffer is not held any more. */
+/* Queues an operation. Returns NULL if the buffer is not held any more. */
 static struct tb_operation *put(struct trace_buffer *b, enum kind kind, const void *data,
 				size_t len)
 {
@@ -133,7 +134,7 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 	trace_buffer_settle(to, &steps);
 }
 
-/* ---- out ---- */
+/* ---- carrying out ---- */
 
 static void operation_free(struct tb_operation *op)
 {
@@ -142,7 +143,7 @@ static void operation_free(struct tb_operation *op)
 	free(op);
 }
 
-/* Returns true if it is done. */
+/* Returns true if the operation is complete. */
 static bool do_operation(struct trace_buffer *b, struct tb_operation *op, size_t *steps)
 {
 	if (op->kind == APPEND)
@@ -169,7 +170,7 @@ static bool do_operation(struct trace_buffer *b, struct tb_operation *op, size_t
 	return true;
 }
 
-/* The buffer is not held while the operation is done, or it would go to the end of the backlog. */
+/* Clears `held` during the operation, which would be queued again otherwise. */
 static void do_next(struct trace_buffer *b, size_t *steps)
 {
 	struct tb_operation *op = STAILQ_FIRST(&b->backlog);

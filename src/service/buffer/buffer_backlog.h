@@ -10,13 +10,13 @@
 #include "service/buffer/trace_buffer.h"
 
 /*
- * Operations on a trace buffer that is held, in their order. Internal: only service/buffer includes
+ * The queue of operations on a trace buffer that is held. Internal: only service/buffer includes
  * it.
  *
- * The functions below are for a held buffer. Each first does some of the work that the buffer is
- * held for. Returns true if the operation was put into the backlog; false: the buffer is not held
- * any more, and the caller does the operation. If there is no memory for the backlog, all of the
- * work is done.
+ * The tb_backlog_* functions that return bool are for a held buffer. Each first does a part of the
+ * work for which the buffer is held. It returns true if the operation was queued. It returns false
+ * if the buffer is not held any more; then the caller carries out the operation. If no memory is
+ * left for the queue, all of the work is done first.
  */
 bool tb_backlog_commit(struct trace_buffer *b, const struct trace_buffer_writer *writer,
 		       const struct smb_chunk_header *header, const void *payload, size_t len,
@@ -29,7 +29,7 @@ bool tb_backlog_begin_read(struct trace_buffer *b);
 
 void tb_backlog_drop(struct trace_buffer *b);
 
-/* Of trace_buffer_append(): goes on at *place of `from`, for up to *steps. Returns true at the end.
- */
+/* Part of trace_buffer_append(): continues at *place of `from`, for up to *steps. Returns true at
+ * the end. */
 bool tb_append_some(struct trace_buffer *to, struct trace_buffer *from, tb_place *place,
 		    size_t *steps);

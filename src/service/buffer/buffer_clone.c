@@ -8,20 +8,20 @@
 #include "service/buffer/buffer_internal.h"
 
 /*
- * How it works: records name their sequence by slot, refs name records by offset, so a clone is the
- * used bytes of the ring as they are, and the sequences in the same slots. The source does not
- * change while it is copied (its operations wait in the backlog), so each part can be copied in
- * pieces:
+ * Records refer to their sequence by slot, and refs refer to records by offset. So a clone consists
+ * of the used bytes of the ring, unchanged, and of copies of the sequences in the same slots. The
+ * source does not change during the copy, since its operations wait in the backlog. Each part can
+ * therefore be copied in pieces:
  *
  *   ring       |0 ... wr|  not copied  |old ... old_end|  not copied |
  *   sequences  slot 1, 2 ...: each with its refs
  *   keys       in the order of the source
  *   empty      the sequences without records, in the order of the source
  *
- * Nearly all of the time goes into the memory of the copy, which the kernel zeroes first.
+ * Most of the time is spent on page faults of the copy, whose memory the kernel zeroes first.
  */
 
-#define FIRST_STEPS 4096u /* in the call that makes the clone: 1 MB at most is copied at once */
+#define FIRST_STEPS 4096u /* copied by trace_buffer_clone() itself: at most 1 MB */
 
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(seq) ((void)(seq))
@@ -31,10 +31,11 @@ enum part { PART_RING, PART_SEQUENCES, PART_KEYS, PART_EMPTY, PART_DONE };
 struct tb_clone {
 	struct trace_buffer *from, *to;
 	enum part part;
-	size_t offset; /* of the ring: what comes next */
+	size_t offset; /* next byte of the ring to copy */
 	struct tb_seq *seq; /* owned; the sequence of the next slot, while its refs are copied */
-	uint32_t n_refs; /* that are copied */
-	const struct tb_seq *next; /* of the keys, or of the empty ones; borrowed from the source */
+	uint32_t n_refs; /* refs of seq that are copied */
+	/* The next sequence of PART_KEYS or PART_EMPTY; borrowed from the source. */
+	const struct tb_seq *next;
 };
 
 static void spend(size_t *steps, size_t n)
@@ -42,7 +43,7 @@ static void spend(size_t *steps, size_t n)
 	*steps -= MIN(*steps, n);
 }
 
-/* How many items of a size a piece has. */
+/* Returns how many items of this size are copied in the given steps. */
 static size_t piece(size_t steps, size_t item, size_t left)
 {
 	return MIN(left, steps * (TB_STEP_BYTES / item));
@@ -168,7 +169,7 @@ static void end_clone(struct tb_clone *c)
 	free(c);
 }
 
-/* All that is in the copy is lost, and counted. */
+/* Ends the clone without memory: all data of the copy is dropped and counted as overwritten. */
 static void give_up(struct tb_clone *c)
 {
 	struct trace_buffer *to = c->to;
@@ -187,7 +188,7 @@ static void give_up(struct tb_clone *c)
 	end_clone(c);
 }
 
-/* The source needs its memory no longer. */
+/* The source is about to be freed: moves its memory to the copy. */
 static void take_over(struct trace_buffer *from, struct trace_buffer *to)
 {
 	tb_seqs_deinit(to);
@@ -279,7 +280,7 @@ static void copy_state(const struct trace_buffer *b, struct trace_buffer *to)
 	to->stats.readaheads_failed = 0;
 }
 
-/* Copies nothing yet. */
+/* Creates the clone; nothing is copied yet. */
 static int begin_clone(struct trace_buffer *b, struct trace_buffer **ret)
 {
 	struct trace_buffer *to;

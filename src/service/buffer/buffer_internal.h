@@ -32,23 +32,23 @@ struct tb_seq {
 	enum tb_stall stall;
 	bool ended; /* by trace_buffer_end_writer */
 	bool unordered; /* some ref may lie before the head's in the ring */
-	/* the last chunk that was read or dropped, as far as it was committed */
+	/* The last chunk that was read or dropped, with what was committed of it: */
 	bool has_last;
 	bool last_complete;
 	uint16_t last_frags, last_bytes;
 	uint32_t last_id;
 	uint32_t run_start; /* all ids from here to last_id were committed */
-	tb_place paid; /* where its place in the ring is; 0: nowhere */
+	tb_place paid; /* the place in the ring that it has taken (tb_seq_pay); 0: none */
 	struct trace_buffer_histogram histogram;
 	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */
-	UT_hash_handle hh; /* unless a later writer took the key over */
+	UT_hash_handle hh; /* hh.tbl is NULL if a later writer has the key */
 };
 TAILQ_HEAD(tb_seq_list, tb_seq);
 
 union tb_slot {
 	struct tb_seq *seq; /* owned */
-	uintptr_t next_free; /* twice the number of the next free slot, plus 1: odd, as no pointer
-				is */
+	uintptr_t next_free; /* number of the next free slot, times 2, plus 1: odd, unlike a
+			      * pointer */
 };
 
 static inline bool tb_slot_is_free(union tb_slot slot)
@@ -72,11 +72,11 @@ struct trace_buffer {
 	enum trace_buffer_policy policy;
 	bool refusing; /* TRACE_BUFFER_DISCARD: it has been full */
 	size_t n_unread; /* records */
-	tb_place cursor; /* of the reading: all records before it are read, or wait */
-	tb_place rewind; /* the first place before the cursor that waits no longer */
+	tb_place cursor; /* of the reader: records before it are read, or their sequence stalls */
+	tb_place rewind; /* first place before the cursor whose sequence does not stall any more */
 	struct iovec *slices; /* of the last packet */
 	size_t cap_slices;
-	size_t work; /* steps that the call of trace_buffer_next_packet took so far */
+	size_t work; /* steps taken by the current call of trace_buffer_next_packet() */
 	struct trace_buffer_stats stats;
 	bool held; /* operations wait: there is a clone or a backlog */
 	struct tb_clone *clone; /* in progress, from or into this buffer. Both own it; NULL: none */
@@ -120,12 +120,12 @@ int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t
 void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
 /* Removes the first ref; its record is free or will be. */
 void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
-/* Leaves the room that the sequence itself costs, after its newest record at the write cursor. */
+/* Makes the sequence take room in the ring for its own memory, at the write cursor, if it must. */
 void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s);
-/* Data was committed that the sequence may wait for. */
+/* Ends a stall: data was committed for which the sequence may wait. */
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
 
-/* ---- buffer_read.c: records leave their sequence, at its head ---- */
+/* ---- buffer_read.c: removes records from the head of their sequence ---- */
 
 static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, const struct tb_seq *s,
 					      uint32_t i)

@@ -9,7 +9,7 @@
 #include "service/buffer/buffer_internal.h"
 
 /*
- * How the trace buffer works.
+ * The parts of the trace buffer.
  *
  *   ring       | A5 | B2 | A6 |  free  | A3 | free run | A4 | C9 | padding |
  *                ^    ^    ^    ^ wr     ^ old           ^
@@ -17,23 +17,23 @@
  *   sequence A   refs: 3 4 5 6 (unread records by chunk id), last read: chunk 2, loss so far
  *   sequence B   refs: 2
  *
- * The ring holds what was committed, in that order; each record is a chunk, or a piece of one,
- * trimmed to its whole fragments. A record names its sequence, and the sequence lists its unread
+ * The ring holds the committed data in the order of the commits. A record is a chunk or a part of a
+ * chunk, trimmed to whole fragments. It refers to its sequence. The sequence lists its unread
  * records in the order of chunk ids, which is nearly always the order in the ring.
  *
- * Committing copies a chunk once, behind wr, and drops the oldest records to have the space.
- * Reading goes through the ring from the oldest record on, and at each record reads the sequence
- * of it up to there, and further as far as a packet goes on. Packets are given out as slices of
- * the ring. Records with nothing left unread become free runs, which are passed in one step.
+ * A commit copies a chunk once, to wr, and drops the oldest records to make room. The reader walks
+ * the ring from the oldest record on. At each record it reads the record's sequence up to that
+ * record, and further if a packet continues. Packets are returned as slices of the ring. A record
+ * without unread data becomes a free run; adjacent free runs are skipped in one step.
  *
- *   buffer_ring.c        laps, free runs, room: knows nothing of packets
+ *   buffer_ring.c        laps, free runs, room; does not look into records
  *   chunk_index.c        the array of refs
- *   buffer_sequences.c   sequences: by key, by slot, those without records
- *   buffer_write.c       commits and patches: what of a chunk is new
- *   chunk_copy.c         the copy of a chunk, and the check of the copy
- *   buffer_read.c        packets are read; records leave a sequence; losses
- *   buffer_clone.c       a copy of the buffer, in time slices
- *   buffer_backlog.c     operations that wait until such a copy is done
+ *   buffer_sequences.c   sequences: by key, by slot, and those without records
+ *   buffer_write.c       commits and patches: finds the new part of a chunk
+ *   chunk_copy.c         copies a chunk and checks the copy
+ *   buffer_read.c        reads packets, removes records from a sequence, notes losses
+ *   buffer_clone.c       copies the buffer in time slices
+ *   buffer_backlog.c     queues operations until such a copy is complete
  */
 
 #define MAX_SIZE UINT32_MAX

@@ -8,30 +8,30 @@
 #include "wire/pb_enc.h"
 
 /*
- * How it works: a cursor goes over the unread records in the order of the ring. At each one its
- * sequence is read from its head on, until this record is read:
+ * A cursor walks the unread records in the order of the ring. At each record the sequence is read
+ * from its head until that record is read:
  *
- *      ring       | A6 | B1 | A7 ...            A's refs: 5 6 7 (5 came late, it lies behind)
+ *      ring       | A6 | B1 | A7 ...            A's refs: 5 6 7 (5 came late and lies behind A7)
  *                   ^ cursor: reads 5, then 6
  *
  * A record holds whole fragments, each with its size in front. The first one may end a packet of
- * the chunk before (TB_FROM_PREV), the last one may go on in the next (TB_ON_NEXT); then the
- * chunks that follow must carry on without a hole:
+ * the previous chunk (TB_FROM_PREV). The last one may continue in the next chunk (TB_ON_NEXT); then
+ * the chunk ids that follow must have no gap:
  *
  *      | ... | start ON_NEXT |   | FROM_PREV middle ON_NEXT |   | FROM_PREV end | ... |
  *        head                      ref 1                          ref 2
  *
- * Of a packet whose end is not there yet, a chunk that waits for a patch, or a scraped chunk that
- * may come again, the sequence stalls: the cursor passes over its records until something comes
- * for it (tb_seq_wake), and then goes back to them at the start of the next pass. A hole in the
- * ids does not stall: it is a loss.
+ * A sequence stalls if the end of its packet is missing, its chunk waits for a patch, or its
+ * scraped chunk may be committed again. The cursor skips the records of a stalled sequence. New
+ * data for the sequence ends the stall (tb_seq_wake()), and the next pass starts at its records
+ * again. A gap in the chunk ids is no stall but a loss.
  *
  * Sizes are checked again here, since a patch may have changed them.
  */
 
 enum step {
 	STEP_PACKET,
-	STEP_ON, /* something was passed over */
+	STEP_ON, /* something was read or dropped, but no packet */
 	STEP_STALL,
 };
 
@@ -65,12 +65,12 @@ static enum step stall(struct tb_seq *s, enum tb_stall why)
 }
 
 /*
- * A record leaves its sequence always at the head, in the order of chunk ids, either
- * read to its end or dropped because the writing needs its space. Then the sequence notes how far
- * it is (last_*), what is missing (loss), and the record becomes a free run in the ring.
+ * Records are removed from a sequence only at the head, so in the order of chunk ids: a record was
+ * read to its end, or is dropped because a commit needs its space. The sequence then stores its
+ * position (last_*) and the losses (loss), and the record becomes a free run of the ring.
  *
  *      refs   | 5 | 7 | 8 |        last_id 4, complete
- *               ^ head: 5 follows 4. When it has left, 7 does not follow 5: READ_GAP.
+ *               ^ head: 5 follows 4. After 5 is removed, 7 does not follow it: READ_GAP.
  */
 
 static bool follows(const struct tb_seq *s, const struct tb_record *rec)
@@ -78,8 +78,8 @@ static bool follows(const struct tb_seq *s, const struct tb_record *rec)
 	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
 }
 
-/* Call before the first fragment of the head record is used: records what is missing before it, and
- * that earlier chunks are too late from now on. */
+/* Called before the first fragment of the head record is used. Records a loss before it. From now
+ * on chunks with lower ids are too late. */
 static void enter_head(struct tb_seq *s, const struct tb_record *rec)
 {
 	if (!s->has_last || !follows(s, rec)) {
@@ -113,7 +113,7 @@ static void leave_head(struct trace_buffer *b, struct tb_seq *s)
 	rec->seq = 0;
 }
 
-/* Removes the sequence's first record, which was read to its end or whose rest is dropped. */
+/* Removes the sequence's first record. The rest of it, if any, is dropped. */
 static void finish_head(struct trace_buffer *b, struct tb_seq *s)
 {
 	const struct tb_record *rec = tb_seq_record(b, s, 0);
@@ -133,7 +133,7 @@ static void put_loss(struct tb_seq *s, const struct tb_record *head, struct trac
 	s->loss = 0;
 }
 
-/* The head's fragments up to `end` are used. */
+/* Marks the head's fragments up to `end` as read. */
 static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *head,
 			 uint16_t end)
 {
@@ -156,20 +156,20 @@ static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n
 
 /* ---- packets over several chunks ---- */
 
-/* The largest packet has fewer chunks, even of half a smallest page. One with more is not waited
- * for: it would be handed on, or given up, in one step. */
+/* The largest packet has fewer chunks, even if each is half of the smallest page. A packet with
+ * more is dropped: the step that delivers or drops it would take too long. */
 #define MAX_JOINED (PB_MAX_MESSAGE / (SMB_MIN_PAGE / 2))
 
 enum link {
 	LINK_GOES_ON,
 	LINK_ENDS,
-	LINK_EMPTY, /* a chunk without fragments, between two with */
+	LINK_EMPTY, /* a chunk without fragments */
 	LINK_MISSING,
 	LINK_BROKEN,
 	LINK_UNPATCHED,
 };
 
-/* Continues a packet, which reaches up to ref i - 1, with ref i. */
+/* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */
 static enum link link_at(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
@@ -197,8 +197,8 @@ static void add_slice(struct trace_buffer *b, const struct fragment *f, struct t
 	p->size += f->size;
 }
 
-/* Joins the head's last fragment and the first ones of refs 1..last. False: no memory, or a
- * packet that is larger than the format allows. */
+/* Joins the head's last fragment and the first ones of refs 1..last. Returns false if memory is out
+ * or the packet is larger than the format allows. */
 static bool join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
 		 struct trace_packet *ret, uint16_t *ret_end)
 {
@@ -234,7 +234,7 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 	return ret->size ? STEP_PACKET : STEP_ON;
 }
 
-/* The head's last fragment continues in the next chunk. */
+/* Reads a packet that begins in the head's last fragment and continues in the next chunk. */
 static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
 {
 	for (uint32_t i = MAX(s->begun, 1); i < s->refs.n; i++) {
@@ -269,7 +269,7 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 
 /* ---- one step at the head ---- */
 
-/* Returns true if the chunk before may grow. */
+/* Returns true if the previous chunk may be committed again with more data. */
 static bool must_wait_for_rest(const struct trace_buffer *b, const struct tb_seq *s,
 			       const struct tb_record *rec)
 {
@@ -383,8 +383,8 @@ void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
 {
 	struct tb_seq *s = tb_seq_of(b, rec);
 
-	/* Records with lower ids that came late, and lie later in the ring, are dropped too:
-	 * the sequence cannot return to them. */
+	/* This also drops records with lower ids that came late and lie later in the ring: the
+	 * sequence cannot return to them. */
 	while (rec->seq)
 		overwrite_head(b, s);
 	tb_seq_wake(b, s);

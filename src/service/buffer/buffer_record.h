@@ -11,7 +11,7 @@
 struct trace_buffer;
 
 /* The memory of a trace buffer: records and the ring. Internal: only service/buffer includes it.
- * The picture is at the head of buffer_life.c. */
+ * The head of buffer_life.c has a picture. */
 
 #define TB_UNIT 16u /* records begin at multiples of it */
 #define TB_RECORD_HEADER 16u
@@ -21,8 +21,8 @@ enum tb_flags {
 	TB_ON_NEXT = SMB_CONTINUES_ON_NEXT,
 	TB_NEEDS_PATCHING = SMB_NEEDS_PATCHING,
 	TB_COMPLETE = 8, /* the chunk is complete */
-	TB_CORRUPTED = 16, /* the chunk was malformed after the payload */
-	TB_ABORTED = 32, /* after the payload the writer dropped the packet */
+	TB_CORRUPTED = 16, /* the chunk was malformed behind this payload */
+	TB_ABORTED = 32, /* the writer dropped the packet behind this payload */
 	TB_ALL_FLAGS = 63,
 };
 
@@ -43,7 +43,7 @@ static inline uint8_t *tb_payload(struct tb_record *rec)
 	return (uint8_t *)(rec + 1);
 }
 
-/* Returns the distance of two records in bytes. */
+/* Returns the bytes from a record with `used` bytes of payload to the next one. */
 static inline size_t tb_stride(size_t used)
 {
 	return (TB_RECORD_HEADER + used + TB_UNIT - 1) & ~(size_t)(TB_UNIT - 1);
@@ -65,7 +65,7 @@ static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 struct tb_ring {
 	uint8_t *base;
 	size_t size; /* multiple of TB_UNIT */
-	bool is_large; /* data of the previous lap is not in a cache, and copy_nontemporal exists */
+	bool is_large; /* the previous lap is in no cache; copy_nontemporal() is supported */
 	uint64_t lap; /* number of wraps */
 	size_t wr; /* records of this lap: [0, wr) */
 	size_t old, old_end; /* remaining records of the previous lap: [old, old_end) */
@@ -81,7 +81,7 @@ static inline struct tb_record *tb_record_at(const struct tb_ring *r, size_t off
 
 /* Returns true if the memory at the write cursor is not in a cache: it was written a whole ring
  * ago, and the reader does not keep up. */
-static inline bool tb_ring_is_far(const struct tb_ring *r)
+static inline bool tb_ring_is_uncached(const struct tb_ring *r)
 {
 	return r->is_large && r->old < r->old_end;
 }

@@ -10,41 +10,43 @@
 #include "service/buffer/buffer_internal.h"
 
 /*
- * How it works: the memory of one buffer, as laps.
+ * The memory of one buffer is written in laps:
  *
  *   lap 0     | rec | rec | rec | never touched ............................ |
  *                               ^ wr                             old, old_end ^
- *   lap 1..   | rec | rec |  free   | rec of the lap before | rec | padding   |
+ *   lap 1..   | rec | rec |  free   | rec of previous lap   | rec | padding   |
  *                         ^ wr      ^ old                         ^ old_end   ^ size
  *
- * Records are written at wr, and what lies there of the lap before is dropped first, record by
- * record, so that `old` runs in front of wr. Where a record does not fit before the end, the rest
- * of the memory is padding, old_end remembers where it starts, and the writing goes on at 0 in
- * the next lap. So there is no record for padding or for the free part, and the oldest record is
- * at `old`, or, when the lap before is used up, at 0.
+ * Records are written at wr. The records of the previous lap that lie there are dropped first, one
+ * by one, so that `old` stays ahead of wr. If a record does not fit before the end, the rest of the
+ * memory is padding: old_end keeps its start, and the next lap begins at 0. Padding and the free
+ * part have no record. The oldest record is at `old`, or at 0 if no record of the previous lap
+ * remains.
  *
- * A record whose packets have all been read becomes a free run: a header that says how far it is
- * to the next record. A reader that passes several runs joins them into the first one, so that a
- * later one passes them in one step.
+ * A record whose packets have all been read becomes a free run: a header with the distance to the
+ * next record. A reader that skips several runs joins them into the first one, so that the next
+ * reader skips them in one step.
  *
- * Where all has been read, the writing begins again at 0; and where nearly all has, too: the few
- * records that wait for something go to the start. So who reads in time touches little more memory
- * than is written between two readings, and finds it in the caches.
+ * If all records are read, the next one is written at 0. If nearly all are read, the few unread
+ * records are moved to the start first. So a reader that keeps up touches little more memory than
+ * is written between two reads, and this memory is in the caches.
  */
 
 /*
- * Small pages cost more than the copy into them: a fault for each 4 KB of the first lap, and the
- * translation of addresses in every later one. Huge pages cost neither, but memory is then touched
- * in steps of 2 MB; so the first part is of small ones: who uses little does not take more.
+ * Small pages cost more than the copy into them: a page fault for each 4 KB in the first lap, and
+ * TLB misses in every later one. Huge pages avoid both, but use memory in steps of 2 MB. So the
+ * first part has small pages, and a buffer that is little used takes little memory.
  */
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SMALL_PART (2 * HUGE_PAGE)
 
-/* A ring of this size is larger than the caches that its CPU has for itself: what was written a lap
- * ago is in none. Of 4 MB it still is, and would cost a fifth more to write past them. */
+/* A ring of this size or more is larger than the private caches of a CPU: data of the previous lap
+ * is in none of them. A ring of 4 MB still is in a cache; non-temporal copies cost a fifth more
+ * there. */
 #define LARGE ((size_t)8 << 20)
 
-/* A mapping of size bytes that begins at a multiple of HUGE_PAGE; NULL: no memory. */
+/* Returns a mapping of size bytes that begins at a multiple of HUGE_PAGE, or NULL if memory is
+ * out. */
 static uint8_t *map_aligned(size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), reserved, skip;
@@ -70,12 +72,12 @@ int tb_ring_init(struct tb_ring *r, size_t size)
 
 	if (!p)
 		return -ENOMEM;
-	if (size > SMALL_PART) /* where the kernel has none, it is slower */
+	if (size > SMALL_PART) /* best effort: without huge pages it is slower */
 		madvise(p + SMALL_PART, size - SMALL_PART, MADV_HUGEPAGE);
 	*r = (struct tb_ring){
 		.base = p,
 		.size = size,
-		.is_large = size >= LARGE && copy_far_is_there(),
+		.is_large = size >= LARGE && copy_nontemporal_is_supported(),
 		.old = size,
 		.old_end = size,
 	};
@@ -102,7 +104,8 @@ tb_place tb_ring_place(const struct tb_ring *r, size_t offset)
 	return r->lap * r->size + offset;
 }
 
-/* The records that a place lies in, as offsets; moves a place behind the lap before to this lap. */
+/* Returns a place as an offset, with the end of the records of its lap. A place before the oldest
+ * record is moved to it, one behind the records of the previous lap to the current lap. */
 static void stretch_of(const struct tb_ring *r, tb_place *place, size_t *ret_offset,
 		       size_t *ret_end)
 {
@@ -122,7 +125,7 @@ static void stretch_of(const struct tb_ring *r, tb_place *place, size_t *ret_off
 	}
 }
 
-/* Bytes from a free run to the record after it, or to end; joins it with the runs that follow. */
+/* Joins a free run with the runs that follow. Returns its bytes, at most up to end. */
 static size_t free_run(const struct tb_ring *r, struct tb_record *run, size_t offset, size_t end)
 {
 	size_t next = offset + (size_t)run->chunk_id * TB_UNIT;
@@ -151,7 +154,7 @@ struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place)
 
 /* ---- making room ---- */
 
-/* The previous lap is empty: its padding is dropped. */
+/* Drops the padding of the previous lap, which has no records any more. */
 static void end_old_lap(struct trace_buffer *b)
 {
 	struct tb_ring *r = &b->ring;
@@ -173,7 +176,7 @@ void tb_ring_make_room(struct trace_buffer *b, size_t limit)
 		if (r->old >= r->old_end)
 			end_old_lap(b);
 	}
-	/* The next header to be looked at was written a lap ago: it comes while we copy. */
+	/* The next header to be read was written a lap ago: load it during the copy. */
 	if (has_old(r))
 		__builtin_prefetch(tb_record_at(r, r->old));
 }
@@ -192,13 +195,14 @@ void tb_ring_wrap(struct trace_buffer *b)
 	r->lap++;
 }
 
-/* ---- the writing begins again ---- */
+/* ---- restart at 0 ---- */
 
-/* Bytes that must have been written since the last restart; in a small ring, this part of it. */
+/* A restart needs so many bytes written since the last one; in a small ring, 1/RESTARTS_IN_RING of
+ * it. */
 #define MIN_RESTART ((size_t)512 << 10)
 #define RESTARTS_IN_RING 8
-/* The unread records that a restart moves: at most this part of the bytes written, and this
- * many. */
+/* A restart moves at most 1/MOVED_OF_WRITTEN of the bytes written, and at most MAX_MOVED
+ * records. */
 #define MOVED_OF_WRITTEN 16
 #define MAX_MOVED 64
 
@@ -225,7 +229,7 @@ void tb_ring_restart(struct trace_buffer *b)
 		return;
 	rec = tb_ring_seek(r, &place);
 	if (rec && place < r->lap * r->size)
-		return; /* something of the lap before: it would not lie in front of the others */
+		return; /* a record of the previous lap would no longer be before the others */
 	if (has_old(r))
 		end_old_lap(b);
 	for (; rec; rec = tb_ring_seek(r, &place)) {
@@ -236,7 +240,7 @@ void tb_ring_restart(struct trace_buffer *b)
 		place += len;
 		to += len;
 	}
-	/* A reader's place is of the lap before, and so goes to the start of this one. */
+	/* A reader's place is of the previous lap now, and so moves to the start of this one. */
 	r->wr = to;
 	r->lap++;
 }

@@ -8,21 +8,20 @@
 #include "service/buffer/buffer_backlog.h"
 
 /*
- * How it works: a record in the ring names its sequence by a slot number; a writer's chunk finds
- * it by key. A sequence is kept for as long as it has unread records, and after that for as long
- * as it is among the last ones that were emptied: it knows which chunks were read, and what was
- * lost since.
+ * A record in the ring refers to its sequence by slot number. A commit finds the sequence of its
+ * writer by key. A sequence is kept while it has unread records, and then while it is one of those
+ * that became empty last, because it stores which chunks were read and what was lost since.
  *
  *      key -- by_key --> tb_seq <--- slots[n] <--- record
  *                         |  empty: oldest ... newest
- *                         refs --> records of it, by chunk id
+ *                         refs --> its records, by chunk id
  */
 
 /*
- * Memory: a record of 16 bytes may make a sequence of some 500, and a hostile producer has as many
- * writers as it likes. So where there are more than FREE_SEQS, each takes room in the ring too,
- * once a lap, which is free from the start and drops what lay there. Nobody is refused, and
- * sequences cost less memory than twice the size of the buffer.
+ * Memory: a record of 16 bytes can create a sequence of about 500 bytes, and a hostile producer can
+ * have any number of writers. So if there are more than FREE_SEQS sequences, each also takes its
+ * size in the ring, once per lap, as a free run in place of older records. No writer is refused,
+ * and all sequences together take less memory than twice the size of the buffer.
  */
 #define FREE_SEQS 4096u
 
@@ -76,8 +75,7 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 /* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
 #define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
 
-/* A sequence pays once for a whole ring of writing; TRACE_BUFFER_DISCARD takes no more than
- * that. */
+/* A sequence takes room once for each lap of writing; with TRACE_BUFFER_DISCARD only once. */
 static bool has_paid(const struct trace_buffer *b, const struct tb_seq *s, tb_place here)
 {
 	return s->paid && (b->policy == TRACE_BUFFER_DISCARD || here - s->paid < b->ring.size);
@@ -210,7 +208,7 @@ void tb_seqs_deinit(struct trace_buffer *b)
 	free(TAKE_PTR(t->slots));
 }
 
-/* ---- its unread records ---- */
+/* ---- the unread records of a sequence ---- */
 
 int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t chunk_id,
 		  size_t offset)

@@ -8,17 +8,16 @@
 #include "service/buffer/chunk_copy.h"
 
 /*
- * How it works: what is already known of the chunk decides whether anything of it is wanted, and
- * from which byte on. That part is copied behind the write cursor of the ring
- * (trace_buffer_intake.c), and only then the record is written in front of it, and becomes part
- * of its sequence.
+ * Earlier records of the same chunk determine whether a commit has new data, and from which byte
+ * on. That part is copied to the write cursor of the ring, behind room for a record header
+ * (chunk_copy.c). Only then the record header is written, and the record is added to its sequence.
  *
  *      ring       | ... records | room | whole fragments | free    | old records
  *                               ^ wr: the record goes here
  *
- * A chunk that was scraped while it was being written may come again with more fragments, since
- * those that were counted never change. They become a record of their own, behind all that was
- * written meanwhile; what was taken before stays as it was.
+ * A chunk that was scraped while it was being written may be committed again with more fragments;
+ * the fragments that were counted before never change. The new ones become a record of their own,
+ * behind everything that was written meanwhile. The earlier record stays as it is.
  *
  *      chunk      | fragment | fragment | fragment | fragment | unused |
  *      records     scraped: base 0       later: base = bytes of the first
@@ -34,8 +33,8 @@
 
 struct known {
 	struct tb_record *rec; /* its last record, if unread */
-	uint16_t frags, bytes; /* taken before */
-	uint8_t flags; /* SMB_CHUNK_FLAGS that may not vanish */
+	uint16_t frags, bytes; /* stored by earlier commits */
+	uint8_t flags; /* SMB_CHUNK_FLAGS that must still be set */
 	bool complete;
 };
 
@@ -63,7 +62,7 @@ static bool find_known(const struct trace_buffer *b, const struct tb_seq *s, uin
 	return false;
 }
 
-/* How many of its fragments cannot grow any more. */
+/* Returns how many fragments of the chunk cannot grow any more. */
 static uint16_t whole_fragments(const struct smb_chunk_header *h, bool complete)
 {
 	return complete || h->count == 0 ? h->count : h->count - 1;
@@ -88,7 +87,8 @@ static bool costs_too_much(const struct tb_seq *s, uint32_t chunk_id)
 	return tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER;
 }
 
-/* The chunk was committed before: has it grown? */
+/* For a chunk that was committed before. Returns true if it has new fragments that can be
+ * stored. */
 static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
 		       const struct smb_chunk_header *h, size_t len, bool complete)
 {
@@ -111,7 +111,7 @@ static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct kn
 	return true;
 }
 
-/* The chunk comes for the first time, as it seems: may it be put in its place? */
+/* For a chunk without earlier records. Returns true if it can be stored: it is not too late. */
 static bool wants_new(struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id)
 {
 	if (is_past(s, chunk_id)) {
@@ -144,22 +144,22 @@ static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct 
 }
 
 static uint16_t record_flags(const struct smb_chunk_header *h, const struct known *k, bool complete,
-			     enum tb_intake r)
+			     enum tb_copy_result r)
 {
 	uint16_t flags = k->bytes == 0 ? h->flags & TB_FROM_PREV : 0;
 
 	/* The bytes behind the invalid fragment cannot be split into packets. Later copies of
 	 * this chunk do not change that. */
-	if (r == TB_INTAKE_SHORT)
+	if (r == TB_COPY_SHORT)
 		return flags | TB_COMPLETE | TB_CORRUPTED;
-	if (r == TB_INTAKE_ABORTED)
+	if (r == TB_COPY_ABORTED)
 		return flags | TB_COMPLETE | TB_ABORTED;
 	if (complete)
 		flags |= TB_COMPLETE | (h->flags & (TB_ON_NEXT | TB_NEEDS_PATCHING));
 	return flags;
 }
 
-/* The copy behind wr becomes a record. */
+/* Makes the copy at wr a record of the sequence. */
 static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 		    const struct known *k, const struct tb_record *header)
 {
@@ -181,7 +181,8 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 		tb_ring_wrap(b);
 }
 
-/* TRACE_BUFFER_DISCARD: from now on a sequence can only wait for patches. */
+/* TRACE_BUFFER_DISCARD: nothing more is stored. So no sequence waits for more chunks; only patches
+ * can still come. */
 static void refuse_from_now_on(struct trace_buffer *b)
 {
 	b->refusing = true;
@@ -189,22 +190,22 @@ static void refuse_from_now_on(struct trace_buffer *b)
 		tb_seq_wake(b, s);
 }
 
-/* Stores the new part of a chunk, len bytes at src. again: the flags that the record had in
- * another buffer; NULL: they follow from the chunk. */
+/* Stores the new part of a chunk, len bytes at src. again: the flags of the record in the buffer
+ * that is appended; NULL: they are derived from the chunk. */
 static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
 		  const struct known *k, const uint8_t *src, size_t len, bool complete,
 		  const uint16_t *again)
 {
 	uint16_t frags = whole_fragments(h, complete);
 	size_t used;
-	enum tb_intake r;
+	enum tb_copy_result r;
 
-	r = tb_intake(b, src, len, frags - k->frags, &used);
-	if (r == TB_INTAKE_TOO_LARGE) {
+	r = tb_chunk_copy(b, src, len, frags - k->frags, &used);
+	if (r == TB_COPY_TOO_LARGE) {
 		b->stats.abi_violations++;
 		return;
 	}
-	if (r == TB_INTAKE_FULL) {
+	if (r == TB_COPY_FULL) {
 		refuse_from_now_on(b);
 		b->stats.chunks_discarded++;
 		return;
@@ -256,9 +257,10 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 	tb_seqs_collect(b);
 }
 
-/* ---- from one buffer into another ---- */
+/* ---- appending one buffer to another ---- */
 
-/* A record that is the rest of a chunk comes behind the beginning, which is known then. */
+/* Records of one chunk are appended in their order: the first part of a chunk is known when its
+ * rest follows. */
 static void append_record(struct trace_buffer *to, const struct tb_seq *from, struct tb_record *rec)
 {
 	bool complete = rec->flags & TB_COMPLETE;
@@ -315,19 +317,21 @@ bool tb_append_some(struct trace_buffer *to, struct trace_buffer *from, tb_place
 }
 
 /*
- * How it works: a producer fills in the lengths of nested messages after their chunk has gone.
- * The offset counts from the start of the chunk's payload, of which a record may hold only a part
- * (the chunk was scraped while it grew):
+ * Patches: a producer sends the lengths of nested messages after the chunk that contains them. The
+ * offset counts from the start of the chunk's payload. A record may hold only a part of the
+ * payload, because the chunk was scraped while it grew:
  *
  *      chunk      0 ............ base ............. base + used
  *      records    | header | ... | header | ... ^^^^ patch |
  *
- * A patch may hit a fragment's size as well as its contents; what is read is checked again there.
+ * A patch may overwrite the size of a fragment as well as its contents, so the reader checks both
+ * again.
  */
 
 #define PATCH_SIZE sizeof(((struct trace_buffer_patch *)0)->data)
 
-/* Where the bytes lie; NULL: not in one of the chunk's unread records. i: ref of its last one. */
+/* Returns the bytes to patch, or NULL if they are not in an unread record of the chunk. i: ref of
+ * its last record. */
 static uint8_t *find_bytes(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i,
 			   uint32_t offset)
 {

@@ -9,17 +9,17 @@
  * copy_nontemporal() is memcpy with non-temporal stores, for a destination that is not cached and
  * not read soon: whole cache lines are written without reading them first. If the destination is
  * cached, or is read soon, it is several times slower than memcpy. It is fastest if dst begins and
- * ends at a multiple of COPY_FAR_LINE; src should be cached.
+ * ends at a multiple of CACHE_LINE; src should be cached.
  *
- * This thread sees the bytes as after memcpy. Another thread sees them after it has observed a
- * later locked instruction (a lock, an atomic exchange) or system call of this one.
+ * The calling thread sees the bytes as after memcpy. Another thread sees them only after a later
+ * locked instruction (a lock, an atomic exchange) or system call of the calling thread.
  */
-#define COPY_FAR_LINE 64u
+#define CACHE_LINE 64u
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-bool copy_far_is_there(void)
+bool copy_nontemporal_is_supported(void)
 {
 	return true;
 }
@@ -33,7 +33,7 @@ static void copy_lines(uint8_t *dst, const uint8_t *src, size_t n)
 		__m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1),
 			c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
 
-		/* One after the other: a line that was written in part is read first after all. */
+		/* Adjacent stores: a cache line that is written only in part must be read first. */
 		_mm_stream_si128(to, a);
 		_mm_stream_si128(to + 1, b);
 		_mm_stream_si128(to + 2, c);
@@ -43,22 +43,22 @@ static void copy_lines(uint8_t *dst, const uint8_t *src, size_t n)
 
 static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 {
-	size_t head = -(uintptr_t)dst & (COPY_FAR_LINE - 1), lines;
+	size_t head = -(uintptr_t)dst & (CACHE_LINE - 1), lines;
 
-	if (len < head + COPY_FAR_LINE) {
+	if (len < head + CACHE_LINE) {
 		memcpy(dst, src, len);
 		return;
 	}
-	lines = (len - head) / COPY_FAR_LINE;
+	lines = (len - head) / CACHE_LINE;
 	memcpy(dst, src, head);
 	copy_lines(dst + head, src + head, lines);
-	head += lines * COPY_FAR_LINE;
+	head += lines * CACHE_LINE;
 	memcpy(dst + head, src + head, len - head);
 }
 
-#else /* the instructions are in no other set that every processor of the family has */
+#else /* other architectures have no such instructions on every processor */
 
-bool copy_far_is_there(void)
+bool copy_nontemporal_is_supported(void)
 {
 	return false;
 }
@@ -71,8 +71,8 @@ static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 #endif
 
 /*
- * How it works: the payload is copied part by part, and the fragments are counted in the copy,
- * which stops where they stop. So the source is passed over once, and what trails in it is neither
+ * The payload is copied part by part. The fragments are counted in the copy, and the copy stops
+ * behind the last one. So each byte of the source is read once, and its unused rest is neither
  * copied nor given space.
  *
  *      source    | size | fragment | size | fragment | size | frag...   unused ... |
@@ -80,17 +80,18 @@ static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
  *      ring      | ... records | room | the copy      | old records
  *                              ^ wr
  *
- * A part is copied to the place where it will stay. But in a large ring that goes round this place
- * is in no cache: each line would be read before it is written, and the copy takes twice the time.
- * There a part goes to a window, is looked at in it, and from it past the caches to the ring.
+ * Usually a part is copied directly to its place in the ring. In a large ring that has wrapped,
+ * this place is in no cache: each line would be read before it is written, and the copy would take
+ * twice the time. There a part is copied to a window on the stack, checked there, and copied from
+ * there to the ring with non-temporal stores.
  *
- * When the copy comes to the end of the memory before the fragments are all there, it moves to the
- * start of the memory and goes on.
+ * If the copy reaches the end of the memory before it has all fragments, it is moved to the start
+ * of the memory and continues there.
  */
 
-/* Bytes of the first part; then as much again as was copied, so that few large copies make a full
- * chunk, and of an empty one not more than twice what is there is touched. In a small ring less:
- * the space is taken from the oldest records, needed or not. */
+/* Bytes of the first part. Each further part is as large as all earlier ones together, so that a
+ * full chunk takes few copies, and at most twice the used bytes of a chunk are copied. In a small
+ * ring parts are smaller, because the space for a part is taken from the oldest records. */
 #define MAX_PART 4096u
 #define MIN_PART 64u
 #define PARTS_IN_RING 64u
@@ -99,175 +100,174 @@ static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
 
 /* ---- the copy ---- */
 
-struct intake {
+struct chunk_copy {
 	struct trace_buffer *b;
 	const uint8_t *src; /* may change at any time: each byte is read once */
 	size_t len;
-	size_t from, got; /* the bytes of the last part; earlier parts are in the ring */
-	uint8_t *part; /* where they are: in the ring or in the window */
+	size_t from, got; /* range of the last part; earlier parts are in the ring */
+	uint8_t *part; /* the last part: in the ring or in the window */
 	uint8_t *window; /* of MAX_PART bytes; NULL: none */
 };
 
-/* Where byte i of the source belongs in the ring. */
-static uint8_t *place_of(const struct intake *in, size_t i)
+/* Returns the place of byte i of the source in the ring. */
+static uint8_t *place_of(const struct chunk_copy *c, size_t i)
 {
-	return in->b->ring.base + in->b->ring.wr + TB_RECORD_HEADER + i;
+	return c->b->ring.base + c->b->ring.wr + TB_RECORD_HEADER + i;
 }
 
 /* Wraps to the start of the memory and moves the copied bytes there. */
-static void move_to_start(struct intake *in)
+static void move_to_start(struct chunk_copy *c)
 {
-	size_t stored = in->window ? in->from : in->got;
-	uint8_t *before = place_of(in, 0);
+	size_t stored = c->window ? c->from : c->got;
+	uint8_t *before = place_of(c, 0);
 
-	tb_ring_wrap(in->b);
-	tb_ring_make_room(in->b, TB_RECORD_HEADER + stored);
-	memmove(place_of(in, 0), before, stored);
+	tb_ring_wrap(c->b);
+	tb_ring_make_room(c->b, TB_RECORD_HEADER + stored);
+	memmove(place_of(c, 0), before, stored);
 }
 
 /* Makes room for a record with the first n bytes. */
-static enum tb_intake reserve(struct intake *in, size_t n)
+static enum tb_copy_result reserve(struct chunk_copy *c, size_t n)
 {
-	struct tb_ring *r = &in->b->ring;
+	struct tb_ring *r = &c->b->ring;
 
 	if (n > r->size - TB_RECORD_HEADER)
-		return TB_INTAKE_TOO_LARGE;
-	if (in->b->policy == TRACE_BUFFER_DISCARD) {
-		if (TB_RECORD_HEADER + n > tb_room_left(in->b))
-			return TB_INTAKE_FULL;
+		return TB_COPY_TOO_LARGE;
+	if (c->b->policy == TRACE_BUFFER_DISCARD) {
+		if (TB_RECORD_HEADER + n > tb_room_left(c->b))
+			return TB_COPY_FULL;
 	} else if (r->wr + TB_RECORD_HEADER + n > r->size) {
-		move_to_start(in);
+		move_to_start(c);
 	}
-	tb_ring_make_room(in->b, r->wr + TB_RECORD_HEADER + n);
-	return TB_INTAKE_OK;
+	tb_ring_make_room(c->b, r->wr + TB_RECORD_HEADER + n);
+	return TB_COPY_OK;
 }
 
 /* Copies the bytes of the window, up to n, to the ring. */
-static void empty_window(struct intake *in, size_t n)
+static void empty_window(struct chunk_copy *c, size_t n)
 {
-	if (in->window && n > in->from)
-		copy_nontemporal(place_of(in, in->from), in->window, n - in->from);
+	if (c->window && n > c->from)
+		copy_nontemporal(place_of(c, c->from), c->window, n - c->from);
 }
 
-/* A part that ends with a line of the ring. */
-static size_t part_in_window(const struct intake *in)
+/* Returns the size of the next part, so that it ends at a cache line of the ring. */
+static size_t part_in_window(const struct chunk_copy *c)
 {
-	return MAX_PART - ((uintptr_t)place_of(in, in->got) & (COPY_FAR_LINE - 1));
+	return MAX_PART - ((uintptr_t)place_of(c, c->got) & (CACHE_LINE - 1));
 }
 
-/* At least until byte `upto`, for which there is room. */
-static size_t part_in_ring(struct intake *in, size_t upto)
+/* Returns the size of the next part and makes room for it. It reaches at least byte `upto`. */
+static size_t part_in_ring(struct chunk_copy *c, size_t upto)
 {
-	struct tb_ring *r = &in->b->ring;
+	struct tb_ring *r = &c->b->ring;
 	size_t first = MAX(MIN_PART, MIN(r->size / PARTS_IN_RING, MAX_PART));
-	size_t n = MIN(MAX(upto - in->got, MAX(in->got, first)), in->len - in->got);
+	size_t n = MIN(MAX(upto - c->got, MAX(c->got, first)), c->len - c->got);
 
-	n = MIN(n, r->size - r->wr - TB_RECORD_HEADER - in->got);
-	tb_ring_make_room(in->b, r->wr + TB_RECORD_HEADER + in->got + n);
+	n = MIN(n, r->size - r->wr - TB_RECORD_HEADER - c->got);
+	tb_ring_make_room(c->b, r->wr + TB_RECORD_HEADER + c->got + n);
 	return n;
 }
 
-static void take_part(struct intake *in, size_t upto)
+static void take_part(struct chunk_copy *c, size_t upto)
 {
-	size_t n = in->window ? MIN(part_in_window(in), in->len - in->got) : part_in_ring(in, upto);
+	size_t n = c->window ? MIN(part_in_window(c), c->len - c->got) : part_in_ring(c, upto);
 
-	empty_window(in, in->got);
-	in->part = in->window ? in->window : place_of(in, in->got);
-	memcpy(in->part, in->src + in->got, n);
+	empty_window(c, c->got);
+	c->part = c->window ? c->window : place_of(c, c->got);
+	memcpy(c->part, c->src + c->got, n);
 	/* The check must see the bytes that are stored, so the source is not read again. */
 	__asm__ volatile("" ::: "memory");
-	in->from = in->got;
-	in->got += n;
+	c->from = c->got;
+	c->got += n;
 }
 
-/* Copies until at least `upto` bytes are there. */
-static enum tb_intake pull(struct intake *in, size_t upto)
+/* Copies until at least `upto` bytes are copied. */
+static enum tb_copy_result pull(struct chunk_copy *c, size_t upto)
 {
-	enum tb_intake r;
+	enum tb_copy_result r;
 
-	if (upto > in->len)
-		return TB_INTAKE_SHORT;
-	r = reserve(in, upto);
-	while (r == TB_INTAKE_OK && in->got < upto)
-		take_part(in, upto);
+	if (upto > c->len)
+		return TB_COPY_SHORT;
+	r = reserve(c, upto);
+	while (r == TB_COPY_OK && c->got < upto)
+		take_part(c, upto);
 	return r;
 }
 
-static inline enum tb_intake need(struct intake *in, size_t upto)
+static inline enum tb_copy_result need(struct chunk_copy *c, size_t upto)
 {
-	return upto <= in->got ? TB_INTAKE_OK : pull(in, upto);
+	return upto <= c->got ? TB_COPY_OK : pull(c, upto);
 }
 
 /* ---- the fragments in the copy ---- */
-/* Byte *off was not looked at yet, so it is in the last part, or in none. */
+/* The functions below read forward only, so byte *off is in the last part or not copied yet. */
 
-/* The size in front of a fragment at *off, and *off goes behind it. Up to 10 bytes, so that
- * redundant forms are understood. */
-static enum tb_intake take_size(struct intake *in, size_t *off, uint64_t *ret)
+/* Reads the size of a fragment at *off and advances *off. It accepts redundant forms of up to 10
+ * bytes. */
+static enum tb_copy_result take_size(struct chunk_copy *c, size_t *off, uint64_t *ret)
 {
 	uint64_t v = 0;
 
-	if (*off + SMB_PACKET_HEADER <= in->got &&
-	    tb_size_of_4(in->part + (*off - in->from), ret)) {
+	if (*off + SMB_PACKET_HEADER <= c->got && tb_size_of_4(c->part + (*off - c->from), ret)) {
 		*off += SMB_PACKET_HEADER;
-		return TB_INTAKE_OK;
+		return TB_COPY_OK;
 	}
 	for (unsigned i = 0; i < MAX_SIZE_FIELD; i++) {
-		enum tb_intake r = need(in, *off + 1);
+		enum tb_copy_result r = need(c, *off + 1);
 		uint8_t byte;
 
-		if (r != TB_INTAKE_OK)
+		if (r != TB_COPY_OK)
 			return r;
-		byte = in->part[(*off)++ - in->from];
+		byte = c->part[(*off)++ - c->from];
 		v |= (uint64_t)(byte & 0x7f) << 7 * i;
 		if (!(byte & 0x80)) {
 			*ret = i == MAX_SIZE_FIELD - 1 && byte > 1 ? UINT64_MAX : v;
-			return TB_INTAKE_OK;
+			return TB_COPY_OK;
 		}
 	}
-	return TB_INTAKE_SHORT;
+	return TB_COPY_SHORT;
 }
 
-/* Moves *off over one whole fragment. */
-static enum tb_intake take_fragment(struct intake *in, size_t *off)
+/* Reads one whole fragment and advances *off. */
+static enum tb_copy_result take_fragment(struct chunk_copy *c, size_t *off)
 {
 	size_t body = *off;
 	uint64_t size;
-	enum tb_intake r = take_size(in, &body, &size);
+	enum tb_copy_result r = take_size(c, &body, &size);
 
-	if (r != TB_INTAKE_OK)
+	if (r != TB_COPY_OK)
 		return r;
 	if (size == SMB_DROP_PACKET)
-		return TB_INTAKE_ABORTED;
-	if (size > in->len - body)
-		return TB_INTAKE_SHORT;
-	r = need(in, body + (size_t)size);
-	if (r == TB_INTAKE_OK)
+		return TB_COPY_ABORTED;
+	if (size > c->len - body)
+		return TB_COPY_SHORT;
+	r = need(c, body + (size_t)size);
+	if (r == TB_COPY_OK)
 		*off = body + (size_t)size;
 	return r;
 }
 
-enum tb_intake tb_intake(struct trace_buffer *b, const void *untrusted_src, size_t len, unsigned n,
-			 size_t *ret_used)
+enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *untrusted_src, size_t len,
+				  unsigned n, size_t *ret_used)
 {
 	uint8_t window[MAX_PART];
-	struct intake in = {
+	struct chunk_copy c = {
 		.b = b,
 		.src = untrusted_src,
 		.len = len,
-		.window = tb_ring_is_far(&b->ring) ? window : NULL,
+		.window = tb_ring_is_uncached(&b->ring) ? window : NULL,
 	};
-	enum tb_intake r = TB_INTAKE_OK, room;
+	enum tb_copy_result r = TB_COPY_OK, room;
 	size_t used = 0;
 
-	for (unsigned i = 0; i < n && r == TB_INTAKE_OK; i++)
-		r = take_fragment(&in, &used);
+	for (unsigned i = 0; i < n && r == TB_COPY_OK; i++)
+		r = take_fragment(&c, &used);
 	*ret_used = used;
-	if (r == TB_INTAKE_TOO_LARGE || r == TB_INTAKE_FULL)
+	if (r == TB_COPY_TOO_LARGE || r == TB_COPY_FULL)
 		return r;
-	room = reserve(&in, used);
-	if (room != TB_INTAKE_OK)
+	room = reserve(&c, used);
+	if (room != TB_COPY_OK)
 		return room;
-	empty_window(&in, used);
+	empty_window(&c, used);
 	return r;
 }

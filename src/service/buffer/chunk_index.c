@@ -7,14 +7,15 @@
 #include <string.h>
 
 /*
- * How it works: nearly every chunk comes in the order of its id and goes at the end of the array;
- * one that comes late moves the refs before it down or those after it up, whichever are fewer.
+ * Nearly every chunk is committed in the order of its id, so its ref is appended to the array. The
+ * ref of a late chunk is inserted: the refs before it move down or those after it move up,
+ * whichever are fewer.
  *
  *      array   | free | 3 4 5 8 9 ... | free |
  *                     ^ head          ^ head + n
  *
- * Where the free part of one end is used up, all are moved within the array as long as a quarter of
- * it is free, so that many insertions pay for one move, whatever their order is.
+ * If one end has no free part left, all refs are moved within the array, as long as a quarter of it
+ * is free. So one move serves many insertions, in any order.
  *
  * Ids wrap, so they are compared as distances from the first:
  *

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The unread records of one sequence, by chunk id. Internal: only trace_buffer*.c includes it. */
+/* The unread records of one sequence, by chunk id. Internal: only service/buffer includes it. */
 
 struct tb_ref {
 	uint32_t chunk_id;
@@ -23,17 +23,17 @@ static inline struct tb_ref *tb_refs_at(const struct tb_refs *r, uint32_t i)
 	return &r->array[r->head + i];
 }
 
-/* How many refs an insertion at i moves: those before or those after it. */
+/* Returns how many refs an insertion at i moves. */
 static inline uint32_t tb_refs_moves(const struct tb_refs *r, uint32_t i)
 {
 	return i < r->n - i ? i : r->n - i;
 }
 
 void tb_refs_deinit(struct tb_refs *r);
-/* Would this id keep the order unambiguous? */
+/* Returns true if the order of the ids stays unambiguous with this one. */
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
-/* The number of refs whose id is not after this one; it must be admitted. */
+/* Returns the number of refs whose id is not after this one, which must be admitted. */
 uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
-/* Makes the i-th ref. 0 or -ENOMEM. Costs tb_refs_moves. */
+/* Inserts a ref as number i, which moves tb_refs_moves(r, i) others. Returns 0 or -ENOMEM. */
 int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
 void tb_refs_pop(struct tb_refs *r);

@@ -55,9 +55,9 @@ int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **re
  */
 int trace_buffer_clone(struct trace_buffer *b, struct trace_buffer **ret);
 
-/* Appends what came into `from` while it stood in for `to`, as if it had come there in the first
- * place. The counters of `from`, and what was read from it, are dropped. Takes `from`; what is a
- * lot is appended in time slices, as above. */
+/* Appends the data of `from`, which replaced `to` for a time, as if it had been committed to `to`.
+ * The counters of `from`, and data that was read from it, are dropped. Takes ownership of `from`. A
+ * large buffer is appended in time slices, as above; `to` is held meanwhile. */
 void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from);
 
 /* Returns true while operations on the buffer wait for a clone or an append. */

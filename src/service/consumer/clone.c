@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two flushes are there so that a buffer that is moved is moved as soon as its own data sources
- * have flushed: what they write from then on goes to the next clone. A flush that fails, or that
- * the source cannot do because it has ended, does not stop the clone: what is there is cloned.
+ * There are two flushes, so that a moved buffer is moved as soon as its own data sources have
+ * flushed. Data that they write later belongs to the next clone. If a flush fails, or the source
+ * has ended and cannot flush, the existing data is cloned.
  */
 #include "service/consumer/clone.h"
 
@@ -55,7 +55,7 @@ static int decode_field(struct clone_request *r, const struct pb_field *f)
 	switch (FIELD_KEY(*f)) {
 	case KEY_VARINT(PB_CLONE_SESSION_REQUEST_SESSION_ID):
 		r->session_id = f->u64;
-		free(TAKE_PTR(r->unique_name)); /* of a oneof the last one counts */
+		free(TAKE_PTR(r->unique_name)); /* the last member of a oneof counts */
 		return 0;
 	case KEY_BYTES(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME):
 		return decode_string(f, MAX_NAME_BYTES, &r->unique_name);
@@ -127,24 +127,23 @@ static int reply(const struct consumer_port *c, const struct ipc_call *call,
 	return 0;
 }
 
-/* ---- one on its way ---- */
+/* ---- a clone in progress ---- */
 
 enum group { GROUP_MOVED, GROUP_COPIED, N_GROUPS };
 
 struct pending_clone {
 	struct session_watch watch; /* of the source */
-	struct session *source; /* borrowed: its end ends us */
+	struct session *source; /* borrowed; its end cancels the clone */
 	struct consumer_port *consumer; /* borrowed: it owns us */
 	struct ipc_call call;
-	struct passed_file
-		file; /* owned: where to, of a source that writes into a file; else none */
-	struct session_clone result; /* owned, as far as it is there */
+	struct passed_file file; /* owned; output if the source writes into a file, else none */
+	struct session_clone result; /* owned; incomplete */
 	struct clone_flush {
 		struct pending_clone *clone;
 		enum group group;
-		bool wanted; /* the config has such buffers */
+		bool wanted; /* the config has buffers of this group */
 		bool running;
-		bool taken; /* the buffers are */
+		bool taken; /* the buffers of the group are moved or cloned */
 	} flushes[N_GROUPS];
 	struct loop_timer retry; /* while a buffer is held for an earlier clone */
 	bool no_memory;
@@ -171,7 +170,7 @@ static enum group group_of(const struct session *s, size_t buffer)
 	return session_config(s)->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
 }
 
-/* ---- its buffers ---- */
+/* ---- buffers ---- */
 
 static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 {
@@ -195,8 +194,8 @@ static bool is_held(const struct pending_clone *p, enum group group)
 	return false;
 }
 
-/* None of them is held. They are taken at this moment, though copied later
- * (trace_buffer_clone()). */
+/* Moves or clones the buffers of a group, none of which is held. The clone has their content of
+ * this moment, although it is copied later (trace_buffer_clone()). */
 static void take_buffers(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
@@ -217,7 +216,8 @@ static void take_buffers(struct pending_clone *p, enum group group)
 	sessions_settle(p->consumer->sessions);
 }
 
-/* The clone is not made: the source gets back the buffers that were moved, with what came since. */
+/* Undoes the move of buffers after a failure. The data that the source has written since is
+ * appended to them. */
 static void give_back_buffers(struct pending_clone *p)
 {
 	struct session *s = p->source;
@@ -233,7 +233,7 @@ static void give_back_buffers(struct pending_clone *p)
 	sessions_settle(p->consumer->sessions);
 }
 
-/* clear_before_clone: what was before the snapshot is in nobody's interest. */
+/* Drops the data of buffers with clear_before_clone. */
 static int clear_buffers(struct session *s)
 {
 	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++) {
@@ -249,7 +249,7 @@ static int clear_buffers(struct session *s)
 	return 0;
 }
 
-/* ---- all is there ---- */
+/* ---- the complete clone ---- */
 
 static void answer(struct consumer_port *c, const struct ipc_call *call,
 		   const struct session *clone, const char *error)
@@ -274,8 +274,8 @@ static int make_session(struct pending_clone *p, struct session **ret, struct er
 	return 0;
 }
 
-/* File and buffers are of one moment: nothing may go from the ones into the other meanwhile. When
- * it fails, the source has all that it had. */
+/* Takes file and buffers at the same moment, so that no data moves from the buffers to the file in
+ * between. After a failure the source is unchanged. */
 static int make_session_with_file(struct pending_clone *p, struct session **ret, struct err_text *e)
 {
 	struct file_writer *from = session_file(p->source), *file;
@@ -343,7 +343,7 @@ void clone_give_up_file(struct consumer_port *c)
 	c->has_clone_call = false;
 }
 
-/* ---- its flushes ---- */
+/* ---- flushes ---- */
 
 static bool is_in_group(void *ctx, uint16_t buffer_id)
 {
@@ -354,7 +354,8 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 	return i >= 0 && group_of(s, (size_t)i) == f->group;
 }
 
-/* Takes the buffers that are flushed; with a file all of them are taken in the end. */
+/* Takes the groups that are flushed and not held; with a file, all are taken together in the
+ * end. */
 static void advance(struct pending_clone *p)
 {
 	bool ready = true, held = false;
@@ -394,7 +395,7 @@ static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 	advance(p);
 }
 
-/* Of a source that is not running what there is was flushed when it ended. */
+/* Starts the flushes. A source that is not running was flushed when it ended. */
 static void begin_flushes(struct pending_clone *p, uint64_t flags)
 {
 	for (size_t g = 0; g < N_GROUPS; g++) {
@@ -412,7 +413,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 	advance(p);
 }
 
-/* ---- which session, and may it be cloned? ---- */
+/* ---- choice of the source, and permission ---- */
 
 static int32_t score_of(const struct session *s)
 {
@@ -468,7 +469,7 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 	if (session_file(source) && file_writer_is_closed(session_file(source)))
 		return "The session has ended, and its trace is in its file";
 	if (session_file(source) && fd < 0)
-		return "The session writes into a file: to clone it takes a file, too";
+		return "The session writes into a file, so its clone needs a file, too";
 	return NULL;
 }
 
@@ -485,7 +486,7 @@ static void source_ends(struct session_watch *w)
 		ipc_reject(c->conn, &call);
 }
 
-/* NULL with the reason. */
+/* Returns NULL and sets e on failure. */
 static struct pending_clone *pending_new(struct consumer_port *c, struct session *source,
 					 const struct ipc_call *call, struct clone_request *r,
 					 struct err_text *e)
@@ -534,7 +535,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	refused = why_not(c, source, file.fd);
 	if (refused)
 		return reply(c, call, NULL, refused);
-	/* Before anything of the source is cleared or moved. */
+	/* Checked before anything of the source is cleared or moved. */
 	if (session_file(source) && file_writer_check_clone(session_file(source), file.fd, &e) < 0)
 		return reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);

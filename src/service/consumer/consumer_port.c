@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most methods answer first and act then: what the act sends by itself (the end of EnableTracing,
- * say) comes after the answer.
+ * Most methods reply first and act then. So messages that the action itself sends, such as the
+ * reply to EnableTracing, follow the reply of the method.
  */
 #include "service/consumer/consumer_port.h"
 
@@ -40,7 +40,7 @@ static void reply_disabled(struct consumer_port *c, const struct ipc_call *call,
 	ipc_reply(c->conn, call, false, m.buf, pb_mem_len(&m), -1);
 }
 
-/* This call is answered when tracing ends; one that waited before is rejected. */
+/* Keeps the call, which is answered when tracing ends. Rejects the call that was kept before. */
 static void park_enable(struct consumer_port *c, const struct ipc_call *call)
 {
 	if (c->has_enable)
@@ -58,7 +58,7 @@ static void tracing_ended(struct consumer_port *c, const char *error)
 	reply_disabled(c, &c->enable, error);
 }
 
-/* Takes the config. */
+/* Creates the session, which takes the config out of the request. */
 static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
 			struct passed_file file, struct err_text *e)
 {
@@ -70,7 +70,7 @@ static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *reque
 	int error = session_new(c->sessions, &r, e, &c->session);
 
 	if (error == 0)
-		request->trace_config = NULL; /* the session's now */
+		request->trace_config = NULL; /* the session owns it */
 	return error;
 }
 
@@ -163,8 +163,8 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	return 0;
 }
 
-/* Pending data is written to the file in the background. Then the session, which has no
- * consumer, is freed. */
+/* Detaches the session, which writes its pending data to the file in the background and is freed
+ * then. */
 static void leave_file(struct consumer_port *c)
 {
 	struct session *s = c->session;
@@ -357,7 +357,7 @@ static int observe_events(void *endpoint, const struct ipc_call *call, const uin
 	return 0;
 }
 
-/* ---- methods that are not built, but have a way to say so ---- */
+/* ---- methods that are not supported, whose reply has an error text ---- */
 
 static int refuse_with(struct consumer_port *c, const struct ipc_call *call, uint32_t success_field,
 		       uint32_t text_field, const char *text)
@@ -379,7 +379,7 @@ static int save_trace_for_bugreport(void *endpoint, const struct ipc_call *call,
 		return -EBADMSG;
 	return refuse_with(endpoint, call, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS,
 			   PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG,
-			   "SaveTraceForBugreport is deprecated: CloneSession does it");
+			   "SaveTraceForBugreport is deprecated: use CloneSession");
 }
 
 /* ---- the port ---- */

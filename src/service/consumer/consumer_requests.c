@@ -16,10 +16,10 @@
 #include "ipc/consumer_port.pb-c.h"
 
 /*
- * Detach and Attach: a session that outlives its consumer, until somebody of the same user who
- * knows its key takes it over.
+ * Detach and Attach: a session outlives its consumer, until another consumer of the same user with
+ * the same key takes it over.
  *
- *	consumer A --owns--> session --Detach(key)--> nobody's --Attach(key)--> consumer B's
+ *	consumer A --owns--> session --Detach(key)--> detached --Attach(key)--> owned by consumer B
  *
  * Only a detached session can be attached to, and a key has at least one byte: otherwise a second
  * connection of the same user could take a session away from its owner.
@@ -102,9 +102,9 @@ int attach_call(void *endpoint, const struct ipc_call *call, const uint8_t *args
 }
 
 /*
- * ChangeTraceConfig: which producers a running session records. Of the new config the filters by
- * producer name are taken, for the data sources that the session has; nothing is stopped, and
- * nothing else changes. A config with an expression that cannot be used changes nothing at all.
+ * ChangeTraceConfig changes which producers a running session records. Only the filters by producer
+ * name of the new config are applied, to the data sources that the session has. Running instances
+ * are not stopped. A config with an invalid expression changes nothing.
  */
 
 int change_config_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)

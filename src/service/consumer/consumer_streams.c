@@ -23,8 +23,8 @@
  *
  *	| slices: length | data: length | bytes of the packet | last_slice_for_packet: 1 | ...
  *
- * A packet is one slice, whatever pieces it comes in. One that is larger than a slice may be is cut
- * into several; a slice never spans two replies.
+ * A packet is one slice, even if the sink gets it in several pieces. A packet above
+ * LIMIT_SLICE_BYTES is cut into several slices. A slice never spans two replies.
  */
 
 #define READER_REPLY_BYTES (MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD)
@@ -97,7 +97,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	}
 }
 
-/* ---- turns ---- */
+/* ---- time slices ---- */
 
 static void stop(struct reader *r)
 {
@@ -108,7 +108,7 @@ static void stop(struct reader *r)
 	r->session = NULL;
 }
 
-static bool do_pass(struct reader *r)
+static bool read_batch(struct reader *r)
 {
 	bool more;
 
@@ -126,8 +126,8 @@ static void on_next_slice(void *ctx)
 	bool more;
 
 	if (ipc_conn_queued(r->conn) > 0)
-		return; /* reader_on_drained goes on */
-	more = do_pass(r);
+		return; /* reader_on_drained() continues */
+	more = read_batch(r);
 	if (r->reply_len > 0 || !more)
 		send_reply(r, more);
 	if (more)
@@ -185,7 +185,7 @@ void reader_deinit(struct reader *r)
 	compressor_free(r->compressor);
 }
 
-#define SEND_AT_BYTES (64u << 10) /* do not wait for the end of the turn */
+#define SEND_AT_BYTES (64u << 10) /* sent at once, before the next loop iteration */
 
 static bool observes(const struct observer *o, uint32_t event)
 {
@@ -238,7 +238,7 @@ static void end_stream(struct observer *o)
 #define STATE(name)                                                                                \
 	PB__OBSERVABLE_EVENTS__DATA_SOURCE_INSTANCE_STATE__DATA_SOURCE_INSTANCE_STATE_##name
 
-/* Transitional states are not reported; the next one is. */
+/* Returns false for transitional states, which are not reported. */
 static bool observable_state(enum instance_state state, uint32_t *ret)
 {
 	switch (state) {
@@ -290,7 +290,7 @@ void observe_all_started(struct observer *o)
 		put_all_started(o);
 }
 
-/* Each one is sent by itself: ObservableEvents has room for one. */
+/* Sends each event alone, because ObservableEvents has one field for it. */
 void observe_clone_trigger(struct observer *o, uint64_t session_id,
 			   const struct received_trigger *trigger)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QueryServiceState answers in a stream of replies, each of them a TracingServiceState that fits a
- * frame; who reads them appends one to the other. A reply is sent when the next entry would not
- * fit.
+ * QueryServiceState answers in a stream of replies. Each one is a TracingServiceState that fits a
+ * frame, and the consumer concatenates them. A reply is sent when the next entry would not fit.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the varints to the table in three steps, each checked before the next:
+ * The varints become the table in three steps, each of which is checked:
  *
- *	words		| 1<<3|3, 1 | 0 | 8<<3|1 | 130<<3|2, 5 | 0 |	and the sum is right
+ *	words		| 1<<3|3, 1 | 0 | 8<<3|1 | 130<<3|2, 5 | 0 |	checksum verified
  *	rules		message 0: 1 -> nested 1;  message 1: 8 -> keep, 130..134 -> keep
  *	table		message 1: | 0 1 2 ... 8 |	small numbers, by index
- *				   [130, 135)		the others, found by halving
+ *				   [130, 135)		the others, by binary search
  *
- * As long as a message is dense in numbers its table is by index; it takes at most eight entries
- * for each rule and sixteen more, so that its size follows the size of the bytecode.
+ * The table by index has at most eight entries for each rule and sixteen more, so its size is
+ * proportional to the size of the bytecode. Higher field numbers are in ranges.
  */
 #include "service/filter/filter_bytecode.h"
 
@@ -68,7 +68,8 @@ static uint32_t checksum(const struct words *w)
 	return (uint32_t)h;
 }
 
-/* No bytes are no words; else the sum is checked and taken off. */
+/* Reads the words, and checks and removes the checksum. Without bytes there are no words and no
+ * checksum. */
 static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_text *e)
 {
 	const uint8_t *end = len ? p + len : p;
@@ -104,7 +105,7 @@ struct rules {
 	uint32_t n_low; /* above the highest field with a rule */
 	struct filter_range *high; /* owned */
 	size_t n_high, cap_high;
-	size_t n; /* words that it took to say all that */
+	size_t n; /* number of rules */
 };
 
 static int add_high(struct rules *r, uint32_t first, uint32_t end, packed_action action)
@@ -133,7 +134,7 @@ static int add_rule(struct rules *r, uint32_t first, uint32_t end, packed_action
 	return add_high(r, from, end, action) < 0 ? no_memory(e) : 0;
 }
 
-/* One word and its argument; *ret_end: it ends the message. */
+/* Reads one word and its argument. Sets *ret_end if the word ends the message. */
 static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err_text *e)
 {
 	uint32_t word, argument = 0, field, opcode;
@@ -155,18 +156,18 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 		return add_rule(r, field, field + 1, pack(FILTER_KEEP, 0), e);
 	case OP_RANGE:
 		if (argument > UINT32_MAX - field)
-			return invalid(e, "a range ends above all numbers");
+			return invalid(e, "a range ends above the largest number");
 		return add_rule(r, field, MIN(field + argument, FIELDS), pack(FILTER_KEEP, 0), e);
 	case OP_NESTED:
 		if (argument >= MAX_FILTER_WORDS)
-			return invalid(e, "a field has a message that is not there");
+			return invalid(e, "a field refers to a message that does not exist");
 		return add_rule(r, field, field + 1, pack(FILTER_NESTED, argument), e);
 	case OP_STRING:
 	case OP_STRING_TYPE:
 		return add_rule(r, field, field + 1,
 				pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE)), e);
 	default:
-		return invalid(e, "it has an instruction that nobody knows");
+		return invalid(e, "it has an unknown opcode");
 	}
 }
 
@@ -174,12 +175,12 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 
 struct overlay {
 	struct words words;
-	uint32_t message; /* of the next triple; UINT32_MAX: there is none */
+	uint32_t message; /* of the current triple; UINT32_MAX: none is left */
 	uint32_t field;
 	packed_action action;
 };
 
-/* Reads the next triple; it must be behind the one at hand. */
+/* Reads the next triple, which must come after the current one in order. */
 static int next_triple(struct overlay *o, struct err_text *e)
 {
 	uint32_t message, word, argument, opcode;
@@ -192,7 +193,7 @@ static int next_triple(struct overlay *o, struct err_text *e)
 		return invalid(e, "the overlay ends inside a triple");
 	opcode = word & 7;
 	if (opcode != OP_FIELD && opcode != OP_STRING && opcode != OP_STRING_TYPE)
-		return invalid(e, "the overlay has an instruction that is not for overlays");
+		return invalid(e, "the overlay has an opcode that is not for overlays");
 	if (word >> 3 == 0)
 		return invalid(e, "a field of the overlay has the number 0");
 	if (message < o->message || (message == o->message && word >> 3 <= o->field))
@@ -206,7 +207,7 @@ static int next_triple(struct overlay *o, struct err_text *e)
 	return 0;
 }
 
-/* Fields above 127, which may cut ranges in two. */
+/* Applies the overlay to fields above 127. An overlay field inside a range splits the range. */
 static int merge_high(struct overlay *o, uint32_t message, struct rules *r, struct err_text *e)
 {
 	struct rules merged = {.n_low = 0};
@@ -273,7 +274,7 @@ static int put_range(struct filter_bytecode *b, uint32_t first, uint32_t end, pa
 	return 0;
 }
 
-/* How many of the lowest numbers are looked up by index. */
+/* Returns how many of the lowest field numbers are in the table by index. */
 static uint32_t choose_direct(const struct rules *r)
 {
 	uint32_t most = (uint32_t)MIN(8 * r->n + 16, 1u << 12), n = MIN(r->n_low, most);
@@ -335,24 +336,24 @@ static int read_message(struct filter_bytecode *b, struct words *w, struct overl
 	return error;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole bytecode ---- */
 
-static bool is_there(const struct filter_bytecode *b, packed_action action)
+static bool message_exists(const struct filter_bytecode *b, packed_action action)
 {
 	return (action & 3) != FILTER_NESTED || action >> FILTER_ACTION_BITS < b->n_messages;
 }
 
-/* Everything that the reading of packets relies upon. */
+/* Checks what filter_message() relies on. */
 static int check_messages(struct filter_bytecode *b, struct err_text *e)
 {
 	bool good = true;
 
 	for (size_t i = 0; i < b->n_actions; i++)
-		good &= is_there(b, b->actions[i]);
+		good &= message_exists(b, b->actions[i]);
 	for (size_t i = 0; i < b->n_ranges; i++)
-		good &= is_there(b, b->ranges[i].action);
+		good &= message_exists(b, b->ranges[i].action);
 	if (!good)
-		return invalid(e, "a field has a message that is not there");
+		return invalid(e, "a field refers to a message that does not exist");
 	if (b->n_messages == 0 || filter_bytecode_action(b, 0, 1, &b->root) != FILTER_NESTED)
 		return invalid(e, "its first message is not Trace: field 1 has no message");
 	return 0;
@@ -368,7 +369,7 @@ static int compile(struct filter_bytecode *b, struct words *w, struct overlay *o
 	if (r < 0)
 		return r;
 	if (o->message != UINT32_MAX)
-		return invalid(e, "the overlay is for a message that is not there");
+		return invalid(e, "the overlay refers to a message that does not exist");
 	return check_messages(b, e);
 }
 

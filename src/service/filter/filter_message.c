@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass from left to right. What stays is copied in runs as long as possible; a nested message
- * is entered, and its length filled in when it ends:
+ * One pass from left to right. Adjacent fields that stay are copied in one run. A nested message is
+ * entered, and its length is filled in at its end:
  *
  *	in	| tag len | keep keep drop drop keep |		one level of the stack: where it
  *	out	| tag ... | keep keep keep |			ends in `in`, where its length is
  *		      ^ filled in at the end			in `out`
  *
- * Nothing in `out` is ahead of what was read of `in`, so that both may be the same memory.
+ * The write position in `out` is never ahead of the read position in `in`, so both may be the same
+ * memory.
  */
 #include "service/filter/filter_message.h"
 
@@ -34,7 +35,7 @@ struct pass {
 	struct filter_strings *strings;
 	uint64_t *budget;
 	const uint8_t *in;
-	const uint8_t *run; /* from here to in: stays, and is not yet copied */
+	const uint8_t *run; /* the bytes from here to `in` stay, and are not copied yet */
 	uint8_t *out;
 	struct level *levels, *level; /* all, and the innermost */
 };
@@ -50,7 +51,7 @@ static void copy_run(struct pass *p, const uint8_t *to)
 	p->run = p->in;
 }
 
-/* A varint of exactly so many bytes. */
+/* Writes a varint of exactly `width` bytes. */
 static void put_length(uint8_t *p, uint32_t width, size_t v)
 {
 	for (; width > 1; width--, v >>= 7)
@@ -105,7 +106,7 @@ static int pass_bytes(struct pass *p, const uint8_t *start, const uint8_t *tag_e
 	return r;
 }
 
-/* Returns the end of a varint whose value is not needed. NULL: it runs past the end or has
+/* Returns the end of a varint whose value is not needed, or NULL if it extends past the end or has
  * more than 64 bits. */
 static const uint8_t *skip_varint(const uint8_t *p, const uint8_t *end)
 {
@@ -146,7 +147,7 @@ static bool skip_number(struct pass *p, unsigned wire_type)
 	}
 }
 
-/* Of a tag or a length, which take one byte or two most of the time. */
+/* For tags and lengths, most of which have one or two bytes. */
 static const uint8_t *get_short_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	if (end - p >= 2 && p[0] >= 0x80 && p[1] < 0x80) {

@@ -22,7 +22,7 @@ struct rule {
 	const char *name; /* borrowed, only while the chains are read; may be "" */
 	char *prefix; /* owned */
 	size_t prefix_len;
-	uint64_t types; /* a bit each */
+	uint64_t types; /* bit n: applies to semantic type n */
 	bool is_atrace, searches, redacts;
 };
 
@@ -49,7 +49,7 @@ static void redact_groups(const struct rule *r, uint8_t *text, const struct rege
 			redact(text + spans[i].begin, spans[i].end - spans[i].begin);
 }
 
-/* 1: it applies; 0; -E2BIG. */
+/* Returns 1 if the rule matches, 0 if not, or -E2BIG. */
 static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
 	struct regex_span spans[REGEX_MAX_GROUPS];
@@ -78,7 +78,7 @@ static int search_all(const struct rule *r, uint8_t *text, size_t len, uint64_t 
 	return any;
 }
 
-/* Returns the text behind the second bar of "B|123|text". NULL: it is not such a marker. */
+/* Returns the text behind the second bar of "B|123|text", or NULL if it is not such a marker. */
 static const uint8_t *find_payload(const uint8_t *text, size_t len)
 {
 	const uint8_t *bar;
@@ -174,8 +174,8 @@ static int init_rule(struct rule *r, const pb_rule *from, struct err_text *e)
 	return error < 0 ? err_set(e, error, "regex_pattern %s", why.text) : 0;
 }
 
-/* Returns the place of the rule: that of a rule of the same name, or the end. NULL: the table
- * is full. */
+/* Returns the place of a new rule: that of a rule of the same name, or the end of the table.
+ * Returns NULL if the table is full. */
 static struct rule *place_of(struct filter_strings *s, const char *name)
 {
 	for (size_t i = 0; i < s->n && name && *name; i++)

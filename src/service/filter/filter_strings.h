@@ -13,7 +13,7 @@
  *
  * A rule applies to strings of its semantic types. The first rule that matches a string decides:
  * BREAK keeps the string, REDACT overwrites the matches of the expression's groups with
- *"P60REDACTED", cut or padded with "-" to the same length.
+ * "P60REDACTED", cut or padded with "-" to the same length.
  *
  *	MATCH_*, ATRACE_MATCH_*		matches the whole string
  *	ATRACE_REPEATED_SEARCH_*	matches each occurrence of the expression

@@ -8,15 +8,15 @@
 #include "wire/pb_enc.h"
 
 /*
- * How it works: a packet lies in the central buffer as one slice for each chunk it was written
- * through. The check walks its top-level fields with a cursor that goes over the ends of slices,
- * so nothing is gathered first; what a field contains is skipped, not looked at.
+ * A packet lies in the central buffer as one slice for each chunk that it was written to. The check
+ * walks the top-level fields with a cursor that crosses the ends of slices, so no copy is needed.
+ * The contents of fields are skipped.
  *
  *      slices     | tag len ======= | ======== tag va | lue tag len === |
  *      cursor       ^ here, then jumps over the contents ^ and so on, and must stop at the end ^
  *
- * A walk that ends exactly at the end matters: otherwise the trailer, which goes behind, could be
- * swallowed by the producer's last field.
+ * The last field must end exactly at the end of the packet. Otherwise a reader would take the
+ * trailer, which is appended, as a part of the producer's last field.
  */
 
 #define MAX_FIELD_ID ((1u << 29) - 1)
@@ -27,7 +27,7 @@ struct cursor {
 	const struct iovec *next, *last; /* slices after it */
 };
 
-/* False at the end of the packet. */
+/* Returns false at the end of the packet. */
 static bool enter_next_slice(struct cursor *c)
 {
 	while (c->cur == c->end) {
@@ -73,7 +73,7 @@ static bool read_varint(struct cursor *c, uint64_t *ret_v)
 	return false;
 }
 
-/* Fields that only the service writes. */
+/* Returns true for fields that only the service may write. */
 static bool is_reserved(uint64_t id)
 {
 	switch (id) {
@@ -159,7 +159,7 @@ static uint8_t *put_field(uint8_t *p, uint32_t field, uint64_t v)
 size_t packet_validate_trailer(uint8_t buf[static PACKET_MAX_TRAILER],
 			       const struct trace_packet *packet, uint32_t sequence_id)
 {
-	/* int32 in the format, where a negative value takes 64 bits. */
+	/* The field is an int32, whose negative values are encoded in 64 bits. */
 	int64_t uid = (int32_t)packet->writer.uid;
 	uint8_t *p = buf;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packet is filtered into f->out, and then its trailer behind it: both are whole messages, so
- * together they are the message that both make. One that lies in several slices is gathered in
- * f->out first and filtered in place.
+ * A packet is filtered into f->out, and its trailer is filtered behind it: concatenated messages
+ * are one message with the fields of both. A packet in several slices is copied to f->out first and
+ * filtered in place.
  *
- *	slice   ====================== ======	gathered only if there are several
+ *	slice   ====================== ======	copied first if there are several
  *	trailer ===
  *	out     ========== ==			filtered
  */
@@ -25,10 +25,10 @@
 #include "service/filter/packet_sink.h"
 #include "wire/pb_enc.h"
 
-#define KEPT_BYTES (1u << 20) /* of f->out; more is freed after a large packet */
-#define STEPS_PER_BYTE 8 /* of expressions; that takes about as long as a byte of a packet */
-/* Of packets below SMALL_BYTES, the clock is read for one in TIMED_EVERY: reading it costs as much
- * as filtering such a packet. */
+#define KEPT_BYTES (1u << 20) /* f->out is freed if it is larger and the next packet is not */
+#define STEPS_PER_BYTE 8 /* steps of expressions that take as long as a byte of a packet */
+/* Only one of TIMED_EVERY packets below SMALL_BYTES is timed: reading the clock costs as much as
+ * filtering such a packet. */
 #define SMALL_BYTES 2048u
 #define TIMED_EVERY 16u
 
@@ -37,7 +37,7 @@ struct trace_filter {
 	struct filter_strings *strings;
 	uint8_t *out;
 	size_t cap_out;
-	uint64_t steps; /* of expressions that no caller has taken yet */
+	uint64_t steps; /* of expressions, since trace_filter_extra_work() */
 
 	/* statistics */
 	uint64_t packets, input_bytes, output_bytes, errors, time_ns, small_packets;
@@ -59,7 +59,7 @@ static int filter(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t
 
 struct timing {
 	uint64_t begin_ns;
-	uint64_t weight; /* of the packet in the estimate; 0: it is not timed */
+	uint64_t weight; /* number of packets that this one stands for; 0: it is not timed */
 };
 
 static struct timing begin_timing(struct trace_filter *f, size_t size)

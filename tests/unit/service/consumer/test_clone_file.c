@@ -205,7 +205,7 @@ STAGE_TEST(rotated_file_is_cloned_as_one)
 STAGE_TEST(without_a_file_it_is_refused)
 {
 	start(g, "");
-	assert_file_not_cloned(g, ask_into(-1), "takes a file");
+	assert_file_not_cloned(g, ask_into(-1), "needs a file, too");
 }
 
 STAGE_TEST(file_that_cannot_be_used_is_refused)

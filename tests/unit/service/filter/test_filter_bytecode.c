@@ -145,13 +145,13 @@ TEST(broken_bytecode_is_refused)
 	assert_refused(CODE(W_TRACE, 8u << 3 | 2), "ends inside");
 	assert_refused(CODE(W_TRACE, 8u << 3 | 3), "ends inside");
 	assert_refused(CODE(W_TRACE, 8u << 3 | 5), "ends inside");
-	assert_refused(CODE(W_TRACE, 8u << 3 | 6, W_END), "nobody knows");
-	assert_refused(CODE(W_TRACE, 8u << 3 | 7, W_END), "nobody knows");
+	assert_refused(CODE(W_TRACE, 8u << 3 | 6, W_END), "unknown opcode");
+	assert_refused(CODE(W_TRACE, 8u << 3 | 7, W_END), "unknown opcode");
 	assert_refused(CODE(W_TRACE, W_FIELD(0u), W_END), "number 0");
-	assert_refused(CODE(W_NESTED(1u, 1), W_END), "not there");
-	assert_refused(CODE(W_TRACE, W_NESTED(8u, 2), W_END), "not there");
-	assert_refused(CODE(W_TRACE, W_NESTED(800u, UINT32_MAX), W_END), "not there");
-	assert_refused(CODE(W_TRACE, W_RANGE(8u, UINT32_MAX), W_END), "above all numbers");
+	assert_refused(CODE(W_NESTED(1u, 1), W_END), "does not exist");
+	assert_refused(CODE(W_TRACE, W_NESTED(8u, 2), W_END), "does not exist");
+	assert_refused(CODE(W_TRACE, W_NESTED(800u, UINT32_MAX), W_END), "does not exist");
+	assert_refused(CODE(W_TRACE, W_RANGE(8u, UINT32_MAX), W_END), "above the largest number");
 	assert_refused(CODE(W_TRACE, W_FIELD(900u), W_FIELD(800u), W_END), "not in order");
 	assert_refused(CODE(W_TRACE, W_FIELD(900u), W_FIELD(900u), W_END), "not in order");
 	assert_refused(CODE(W_TRACE, W_RANGE(100u, 200), W_FIELD(250u), W_END), "not in order");
@@ -202,7 +202,7 @@ TEST(broken_overlays_are_refused)
 	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 1, W_FIELD(2u), 0), "not in order");
 	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 1, W_FIELD(3u), 0), "not in order");
 	assert_refused_with(BASE, CODE(1, W_FIELD(3u), 0, 0, W_FIELD(3u), 0), "not in order");
-	assert_refused_with(BASE, CODE(2, W_FIELD(3u), 0), "not there");
+	assert_refused_with(BASE, CODE(2, W_FIELD(3u), 0), "does not exist");
 	assert_refused_with(BASE, CODE(0, W_FIELD(1u), 0), "not Trace");
 }
 

@@ -276,7 +276,7 @@ TEST_WITH(a_large_ring_that_goes_round, setup_64k, teardown)
 
 	b->ring.is_large = true;
 	for (uint32_t id = 0; id < 5000; id++) {
-		n_far += tb_ring_is_far(&b->ring);
+		n_far += tb_ring_is_uncached(&b->ring);
 		commit_marked(b, &rng, id);
 		if (rng_below(&rng, 8) == 0)
 			trace_buffer_begin_read(b);
