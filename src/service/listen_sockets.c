@@ -99,7 +99,7 @@ static int socket_permissions_set(const char *path, const struct socket_permissi
 /* ---- inherited sockets ---- */
 
 /*
- * Sockets that the process that started this one has opened:
+ * Sockets that were opened by the process that started this one:
  *
  *	systemd	LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES: descriptors from 3 on. The consumers' is
  *		the one with FileDescriptorName=consumer, else the one with the consumers' default
@@ -127,9 +127,9 @@ static int int_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
 }
 
-/* Android's init binds the socket and does not listen. On any other socket listen() must not be
- * called again: SO_PEERCRED of the clients would then name this process, in place of systemd, which
- * they trust. */
+/* Calls listen() only on sockets that are bound but do not listen, as Android's init passes them. A
+ * second listen() would make SO_PEERCRED of the clients name this process in place of systemd,
+ * which they trust. */
 static int prepare(int fd, struct err_text *e)
 {
 	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
@@ -316,7 +316,7 @@ static int listen_on(struct sockets *s, const char *address, const struct socket
 	return r;
 }
 
-/* ---- all of them ---- */
+/* ---- all sockets ---- */
 
 /* TCP and vsock do not authenticate the peer. */
 static int listen_for_producers(struct sockets *s, const char *address,

@@ -34,7 +34,7 @@ struct service;
 struct socket_options {
 	struct remote_allow allow; /* addresses of producers on TCP and vsock */
 	bool relay; /* RelayPort on every producer socket */
-	const char *relay_on[MAX_SOCKETS]; /* borrowed from argv: on these */
+	const char *relay_on[MAX_SOCKETS]; /* borrowed from argv: addresses with RelayPort */
 	size_t n_relay_on;
 	bool has_permissions;
 	struct socket_permissions permissions[2]; /* by SOCKET_OF_... */
@@ -53,7 +53,7 @@ struct sockets {
 	bool files_are_given; /* the file helper removes them, sockets_close() does not */
 };
 
-/* Returns 0, or -errno and sets e. Call sockets_close() after both. */
+/* Returns 0, or -errno and sets e. Call sockets_close() in either case. */
 int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e);
 /* Gives the sockets to the service, which borrows the rules of o for its life. Returns 0 or
  * -errno. */

@@ -53,7 +53,7 @@ struct options {
 
 /* ---- process ---- */
 
-/* The sockets are open by now, so the caller can connect when the parent has ended. */
+/* Called after the sockets are open, so that clients can connect when the parent has ended. */
 static int go_background(void)
 {
 	pid_t pid = fork();
@@ -76,7 +76,7 @@ static int go_background(void)
 	return 0;
 }
 
-/* Files with additions of a system to the trace format. Missing files are skipped. */
+/* Loads the system's extensions of the trace format. Missing files are skipped. */
 static void load_system_extensions(struct extensions *x)
 {
 	static const char *const paths[] = {"/etc/tracing_descriptors.gz",
@@ -131,8 +131,8 @@ static int run_loop(struct event_base *loop, struct service *service)
 }
 
 /*
- * A signal that comes between the making of the sockets' files and the loop waits for the loop,
- * which removes the files.
+ * Blocks the signals from the creation of the sockets' files to the start of the loop, which
+ * removes the files when it gets a signal.
  */
 static void block_signals(int how)
 {
@@ -144,7 +144,7 @@ static void block_signals(int how)
 	sigprocmask(how, &set, NULL);
 }
 
-/* In the sandbox once everything that takes a privilege has been done. */
+/* Sets everything up that needs privileges, enters the sandbox, and runs the loop. */
 static int run(struct event_base *loop, struct sockets *sockets, const struct options *o,
 	       struct err_text *e)
 {
@@ -161,8 +161,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 
 	if (passed_file_start() < 0)
 		log_warn("cannot read /proc/self/mountinfo: %s; a file system that does not answer "
-			 "can "
-			 "hold up the check of a file that a consumer passes",
+			 "can block the check of a file that a consumer passes",
 			 strerror(errno));
 	if (r == 0)
 		r = shutdown_init(&shutdown, service_sessions(service));
@@ -241,7 +240,7 @@ static void print_help(FILE *out)
 	fprintf(out,
 		"usage: sondad [options]\n"
 		"\n"
-		"The tracing service: collects what producers record, for who asks for it.\n"
+		"The tracing service: collects the data of producers for consumers.\n"
 		"\n"
 		"  --background              detach once the sockets are open, and print the "
 		"process id\n"
@@ -252,18 +251,16 @@ static void print_help(FILE *out)
 		"called\n"
 		"                            linux.* and android.*\n"
 		"  --extension-descriptors FILE\n"
-		"                            a descriptor set, gzipped or not, for the head of "
-		"each\n"
-		"                            trace; may be repeated\n"
-		"  --output-dir DIR          make files below it for configs with output_path, "
-		"which "
-		"are\n"
-		"                            refused otherwise; it takes CAP_CHOWN for users other "
-		"than\n"
-		"                            its own\n"
-		"  --no-priority             run as it was started while sessions record, not "
-		"with\n"
-		"                            SCHED_FIFO for up to half of the time of a CPU\n"
+		"                            a descriptor set, gzipped or not, that each trace "
+		"begins\n"
+		"                            with; may be repeated\n"
+		"  --output-dir DIR          create the files of output_path below DIR; without\n"
+		"                            it, configs with output_path are refused. Files of\n"
+		"                            other users need CAP_CHOWN\n"
+		"  --no-priority             keep the usual priority while sessions record; the\n"
+		"                            default is SCHED_FIFO for up to half of the time of "
+		"a\n"
+		"                            CPU\n"
 		"  --no-sandbox              keep capabilities and all system calls, for a "
 		"debugger\n"
 		"  --version                 print the version\n"
@@ -271,12 +268,12 @@ static void print_help(FILE *out)
 		"\n"
 		"Producers of other machines (see docs/remote.md):\n"
 		"  --allow-remote ADDRESS[/BITS],vsock://CID,...\n"
-		"                            from where they may connect to producer sockets on "
-		"TCP\n"
-		"                            and vsock; without it there is no such socket\n"
-		"  --enable-relay-endpoint   take relays, on all producer sockets\n"
+		"                            addresses that may connect to producer sockets on TCP "
+		"and\n"
+		"                            vsock; required for such sockets\n"
+		"  --enable-relay-endpoint   accept relays on all producer sockets\n"
 		"  --enable-relay-endpoint-on SOCKET\n"
-		"                            on this one; may be repeated\n"
+		"                            accept relays on this one; may be repeated\n"
 		"\n"
 		"Sockets, in the syntax PATH or @ABSTRACT; for producers also HOST:PORT or\n"
 		"vsock://CID:PORT, and several separated by commas:\n"
@@ -409,7 +406,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file may reach a limit: write(2) says so */
+	signal(SIGXFSZ, SIG_IGN); /* write(2) returns EFBIG instead */
 	fs_raise_file_limit(MAX_FILES);
 	load_system_extensions(&opts.extensions);
 	o = serve(&opts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A leaky bucket for each of the users that took the most time lately. A user that is not in the
- * full table replaces the one that took the least.
+ * The users that took the most time lately, with a leaky bucket each. If the table is full, a new
+ * user replaces the one that took the least.
  */
 #include <stddef.h>
 
@@ -13,12 +13,13 @@
 #define AT_ONCE_NS (4 * NS_PER_MS)
 #define MOST_NS NS_PER_S
 
-/* The time in which the service could work. */
+/* Returns now_ns without the time in which the service waited for a CPU. */
 static uint64_t usable(const struct cpu_share *t, uint64_t now_ns)
 {
 	return now_ns - MIN(now_ns, t->without_cpu_ns);
 }
 
+/* Returns the level of a user's bucket. */
 static uint64_t taken(const struct cpu_share *t, size_t i, uint64_t usable_ns)
 {
 	uint64_t back = (usable_ns - MIN(usable_ns, t->users[i].at_ns)) / CPU_SHARE_PART;

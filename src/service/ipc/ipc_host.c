@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection is made by accept and ended by on_close alone, from the loop: so a method can send
- * to any connection, its own too, without one vanishing under it.
+ * Only accept creates a connection, and only on_close, which the loop calls, frees it. So a method
+ * can send to any connection, including its own, and no connection is freed meanwhile.
  *
- * The host's service has number 1; what an entrance adds to it, number 2.
+ * The host's service has number 1, the extra service of an entrance number 2.
  */
 #include "service/ipc/ipc_host.h"
 
@@ -29,7 +29,7 @@
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
 
-#define TIME_SLICE_NS (2 * NS_PER_MS) /* then the others of the loop have their turn */
+#define TIME_SLICE_NS (2 * NS_PER_MS) /* of a connection in a loop iteration */
 #define N_SERVICES 2 /* of a connection; numbered from 1 */
 
 struct ipc_conn {
@@ -38,8 +38,8 @@ struct ipc_conn {
 	struct msgsock *sock; /* owned */
 	struct {
 		const struct ipc_service *service; /* borrowed; NULL: no service has this number */
-		void *ctx; /* borrowed: for its open */
-		void *endpoint; /* owned through its open and close; NULL before the first call */
+		void *ctx; /* borrowed: argument of service->open */
+		void *endpoint; /* owned: from open to close; NULL before the first call */
 	} services[N_SERVICES];
 	struct ipc_peer peer; /* owned */
 	struct quota_account account; /* of the peer */
@@ -52,7 +52,7 @@ struct ipc_host {
 	struct quota *quota; /* borrowed */
 	LIST_HEAD(, ipc_conn) conns;
 	struct listeners listeners;
-	bool refuses_descriptors; /* connections take none before they are bound */
+	bool refuses_descriptors; /* connections refuse them before they are bound */
 };
 
 /* ---- replies ---- */
@@ -119,7 +119,7 @@ static void answer_bind(struct ipc_conn *c, const struct frame *f)
 	size_t n = id ? c->services[id - 1].service->n_methods : 0;
 
 	if (pb_mem_init(&m) < 0) {
-		/* Without this answer the peer would wait for ever. */
+		/* Without a reply the peer would wait forever. */
 		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
 		return;
 	}
@@ -179,8 +179,8 @@ static void answer_unknown(struct ipc_conn *c, const struct frame *f)
 	send_frame(c, &m);
 }
 
-/* The service that was opened knows its peer. */
-static void hear_identity(struct ipc_conn *c, const struct frame *f)
+/* Takes the identity, except after the first call: an endpoint relies on its peer not to change. */
+static void take_identity(struct ipc_conn *c, const struct frame *f)
 {
 	if (!c->services[0].endpoint && !c->services[1].endpoint)
 		ipc_peer_introduce(&c->peer, f->payload, f->payload_len);
@@ -200,15 +200,15 @@ static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
 		answer_invoke(c, &f);
 		break;
 	case FRAME_SET_PEER_IDENTITY:
-		hear_identity(c, &f);
+		take_identity(c, &f);
 		break;
 	default:
 		answer_unknown(c, &f);
 	}
 }
 
-/* When a piece of work began. On a busy machine wall-clock time includes the work of other
- * processes. */
+/* The start of a piece of work. On a busy machine the elapsed time includes the work of other
+ * processes, so CPU time is measured as well. */
 struct work_begin {
 	uint64_t cpu_ns, clock_ns;
 };
@@ -218,8 +218,8 @@ static struct work_begin work_begin(void)
 	return (struct work_begin){clock_ns(CLOCK_THREAD_CPUTIME_ID), clock_mono_ns()};
 }
 
-/* Charges the user for the work since then. */
-static void spend_time(struct ipc_host *h, uint64_t user, struct work_begin begin)
+/* Charges the user for the work since `begin`. */
+static void charge_time(struct ipc_host *h, uint64_t user, struct work_begin begin)
 {
 	struct work_begin now = work_begin();
 
@@ -227,7 +227,7 @@ static void spend_time(struct ipc_host *h, uint64_t user, struct work_begin begi
 			 now.clock_ns);
 }
 
-/* A connection ends from the loop alone, not in here. */
+/* The connection stays valid: only on_close() ends it. */
 static void on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
@@ -238,7 +238,7 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 		begin = work_begin();
 	act_on(c, data, len);
 	if (is_charged)
-		spend_time(c->host, c->account.user, begin);
+		charge_time(c->host, c->account.user, begin);
 }
 
 static bool may_be_urgent(void *ctx)
@@ -284,7 +284,7 @@ static void on_close(void *ctx, int error)
 	}
 	connection_free(c);
 	if (h->service->is_urgent)
-		spend_time(h, user, begin);
+		charge_time(h, user, begin);
 }
 
 static void on_drained(void *ctx)
@@ -305,7 +305,8 @@ static int on_memory(void *ctx, size_t before, size_t now)
 	return 0;
 }
 
-/* Disconnects a peer that sends more descriptors while earlier ones close slowly. */
+/* Closes a descriptor in the background. Disconnects the peer if too many of its user wait for
+ * that. */
 static void close_fd(void *ctx, int fd)
 {
 	struct ipc_conn *c = ctx;
@@ -338,7 +339,7 @@ void ipc_conn_take_descriptors(struct ipc_conn *c, bool on)
 		(void)set_takes_descriptors(msgsock_fd(c->sock), on);
 }
 
-/* Of the remote ones, for which the uid says nothing. */
+/* Checks the limits of remote peers, which have no trusted uid. */
 static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
 {
 	unsigned n = 0, n_same = 0;
@@ -360,9 +361,9 @@ static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
 	return true;
 }
 
-/* Room for one more? 0 or -EDQUOT. */
-static int take_connection(struct ipc_host *h, const struct ipc_peer *peer,
-			   struct quota_account *account)
+/* Checks the limits and charges the account for a connection. Returns 0 or -errno (-EDQUOT). */
+static int charge_connection(struct ipc_host *h, const struct ipc_peer *peer,
+			     struct quota_account *account)
 {
 	if (peer->is_remote && !has_room_for_remote(h, peer))
 		return -EDQUOT;
@@ -376,11 +377,12 @@ static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *
 	char who[IPC_PEER_TEXT];
 
 	ipc_peer_text(peer, who);
-	quota_log(h->quota, ipc_peer_user(peer), LOG_LEVEL_WARN, "%s: %s; %s is refused",
-		  h->service->name, why, who);
+	quota_log(h->quota, ipc_peer_user(peer), LOG_LEVEL_WARN, "%s: %s is refused: %s",
+		  h->service->name, who, why);
 }
 
-/* Descriptors that were not received may be in its queue. Closing them may take long. */
+/* Closes the socket in the background if its queue may contain descriptors, which may take long to
+ * close. */
 static void close_socket(const struct ipc_host *h, int fd, uint64_t user)
 {
 	if (h->refuses_descriptors)
@@ -400,7 +402,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	if (!c)
 		return -ENOMEM;
 	quota_open(&c->account, h->quota, ipc_peer_user(&taken));
-	r = take_connection(h, &taken, &c->account);
+	r = charge_connection(h, &taken, &c->account);
 	if (r < 0) {
 		refuse(h, &taken, "too many connections");
 		close_socket(h, TAKE_FD(fd), ipc_peer_user(&taken));
@@ -434,10 +436,10 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *
 	int r = ipc_peer_of(fd, entrance ? entrance->allow : NULL, &peer);
 
 	if (r == -EACCES)
-		refuse(h, &peer, "not among the addresses that are let in");
+		refuse(h, &peer, "--allow-remote does not list its address");
 	if (r == 0 && entrance && entrance->own_user_only && peer.uid != 0 &&
 	    peer.uid != h->quota->own_user) {
-		refuse(h, &peer, "an abstract socket is for root and the service's own user only");
+		refuse(h, &peer, "only root and the service's own user may use an abstract socket");
 		close_socket(h, TAKE_FD(fd), ipc_peer_user(&peer));
 		r = -EACCES;
 	}

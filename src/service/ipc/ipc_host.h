@@ -47,7 +47,8 @@ struct ipc_service {
 	const char *name;
 	const struct ipc_method *methods;
 	size_t n_methods; /* <= IPC_MAX_METHODS */
-	/* The endpoint that methods get: created at the first call, closed with the connection. */
+	/* Creates the endpoint that methods get, at the first call. It is closed with the
+	 * connection. */
 	int (*open)(void *ctx, struct ipc_conn *conn, void **ret_endpoint);
 	void (*close)(void *endpoint);
 	/* Optional: all queued replies of the connection were sent. */
@@ -61,7 +62,7 @@ struct ipc_service {
 	bool is_urgent; /* served before others while its requests are short
 			   (msgsock_set_time_slice) */
 	enum quota_kind connections; /* the quota of a connection */
-	unsigned max_remote_conns; /* of these */
+	unsigned max_remote_conns; /* of them from other machines */
 	unsigned max_conns_per_address;
 };
 
@@ -70,9 +71,9 @@ struct ipc_entrance {
 	/* Remote peers that may connect; NULL: none. */
 	const struct remote_allow *allow;
 	/* A second service that can be bound here; NULL: none. Only its open, close, name and
-	 * methods count. */
+	 * methods are used. */
 	const struct ipc_service *extra;
-	void *extra_ctx; /* for its open */
+	void *extra_ctx; /* argument of its open */
 	/* Only root and quota.own_user may connect. */
 	bool own_user_only;
 };
@@ -88,7 +89,7 @@ int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entra
 /* Takes a connected socket, also on failure. Returns 0, -EDQUOT (a limit), -EACCES (a remote peer
  * that is not allowed), -ENOMEM, or -errno of the kernel. */
 int ipc_host_adopt(struct ipc_host *h, int fd, const struct ipc_entrance *entrance);
-/* The same with a known peer (taken, also on failure). */
+/* As ipc_host_adopt(), for a peer that was identified before (taken, also on failure). */
 int ipc_host_adopt_peer(struct ipc_host *h, int fd, const struct ipc_entrance *entrance,
 			struct ipc_peer *peer);
 

@@ -36,7 +36,7 @@ static void take_ipv6(struct remote_address *a, const struct in6_addr *ip)
 	memcpy(a->ip, ip, sizeof(a->ip));
 }
 
-/* Who is at the other end of a connected socket, without the port. 0 or -errno. */
+/* Returns the address of a connected socket's peer without the port. Returns 0 or -errno. */
 static int remote_address_of_peer(int fd, struct remote_address *ret)
 {
 	union {
@@ -116,7 +116,7 @@ static int bad_rule(struct err_text *e, const char *rule)
 		       rule);
 }
 
-/* Cuts rule at its '/'. */
+/* Parses an address with an optional prefix length. Modifies rule. */
 static int parse_ip(char *rule, struct remote_address *ret, unsigned *ret_bits)
 {
 	char *slash = strchr(rule, '/');
@@ -175,7 +175,7 @@ int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *
 	return r;
 }
 
-/* FNV-1a of 64 bits, of which the low half is the number of a machine. */
+/* The id of a machine is the low half of a 64-bit FNV-1a hash. */
 #define FNV_BASIS 0xcbf29ce484222325ull
 #define FNV_PRIME 0x100000001b3ull
 
@@ -189,8 +189,8 @@ static uint32_t machine_id_of(const void *hint, size_t len)
 	return (uint32_t)h ? (uint32_t)h : 1;
 }
 
-/* Peers of one address are one machine, unless they give a hint. */
-static void number_by_address(struct ipc_peer *p)
+/* Derives the machine's id from its address. Used for peers that send no hint. */
+static void set_id_by_address(struct ipc_peer *p)
 {
 	char text[REMOTE_ADDRESS_TEXT];
 
@@ -198,14 +198,14 @@ static void number_by_address(struct ipc_peer *p)
 	p->machine_id = machine_id_of(text, strlen(text));
 }
 
-static void be_remote(struct ipc_peer *p)
+static void set_remote(struct ipc_peer *p)
 {
 	p->is_remote = true;
 	p->uid = UID_UNKNOWN;
 	/* A peer that connects from this machine, and reports no other machine, belongs to
 	 * this machine. */
 	if (!remote_address_is_loopback(&p->address))
-		number_by_address(p);
+		set_id_by_address(p);
 }
 
 int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
@@ -217,7 +217,7 @@ int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
 		r = remote_address_of_peer(fd, &p.address);
 		if (r < 0)
 			return r;
-		be_remote(&p);
+		set_remote(&p);
 		r = allow && remote_allow_has(allow, &p.address) ? 0 : -EACCES;
 	}
 	if (r == 0 || r == -EACCES)
@@ -256,7 +256,7 @@ void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len)
 		return;
 	p->introduced = true;
 	if (!p->machine_id)
-		number_by_address(p);
+		set_id_by_address(p);
 	pb_dec_init(&d, identity, len);
 	while (pb_dec_next(&d, &f))
 		switch (FIELD_KEY(f)) {

@@ -23,7 +23,7 @@
 
 struct remote_address {
 	sa_family_t family; /* AF_INET, AF_INET6, AF_VSOCK; AF_UNSPEC: another one */
-	uint8_t ip[16]; /* network order; of AF_INET the first 4 */
+	uint8_t ip[16]; /* network order; AF_INET uses the first 4 bytes */
 	uint32_t cid;
 };
 
@@ -38,9 +38,8 @@ struct remote_allow {
 /* Adds the rules of a comma-separated list. Returns 0, or -EINVAL or -E2BIG and sets e. */
 int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *e);
 
-/* 127.0.0.0/8 and ::1 */
 bool remote_address_same(const struct remote_address *a, const struct remote_address *b);
-/* As in a rule: "10.0.0.1", "fd00::1", "vsock://3". */
+/* Bytes of an address as text, with a NUL: "10.0.0.1", "fd00::1", "vsock://3". */
 #define REMOTE_ADDRESS_TEXT 64
 
 /*
@@ -50,16 +49,15 @@ bool remote_address_same(const struct remote_address *a, const struct remote_add
  *	TCP, vsock   the address, if it is allowed; and the identity that the peer sends once
  *	             before its first call, which is written into traces and never trusted
  *
- * The user of a remote peer is never root: that would be root of another machine, or false.
+ * The user of a remote peer is never root, who would be root of another machine, or a lie.
  */
 struct ipc_peer {
 	bool is_remote;
 	bool introduced; /* has sent its identity */
-	uid_t uid; /* remote: of its identity; UID_UNKNOWN for root, and without identity */
+	uid_t uid; /* remote: from its identity; UID_UNKNOWN for root or without identity */
 	pid_t pid; /* 0: unknown */
 	struct remote_address address; /* remote only */
-	uint32_t machine_id; /* 0: this machine. Of a remote peer only on loopback, without identity
-			      */
+	uint32_t machine_id; /* 0: this machine, also for a loopback peer without identity */
 	char *machine_name; /* owned; of a remote peer; NULL: none */
 };
 
@@ -73,9 +71,9 @@ void ipc_peer_deinit(struct ipc_peer *p);
 /* Returns the user for quotas: a uid of this machine, or a number above all uids for a remote
  * address. */
 uint64_t ipc_peer_user(const struct ipc_peer *p);
-/* SetPeerIdentity: takes the first identity of a remote peer; else a no-op. */
+/* Takes the identity of a SetPeerIdentity frame. No-op for a local peer and after the first one. */
 void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len);
 
-/* "process 12 of uid 1000", "10.0.0.1"; for messages. */
+/* Writes the peer's name for messages: "process 12 of uid 1000", "10.0.0.1". */
 #define IPC_PEER_TEXT 80
 void ipc_peer_text(const struct ipc_peer *p, char ret_text[static IPC_PEER_TEXT]);

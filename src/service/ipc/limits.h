@@ -6,7 +6,7 @@
  * all users together; one user may have a quarter of it (quota.h). docs/security.md lists them.
  */
 
-/* Limits of memory are lower on a machine or in a control group with little memory: see quota.c. */
+/* Limits of memory are lower if the machine or the control group has little memory: see quota.c. */
 
 /* ---- connections; a further one is accepted and closed ---- */
 
@@ -17,8 +17,8 @@
 /* Descriptors of the process that are reserved for other uses than connections. */
 #define OTHER_DESCRIPTORS 1024u
 
-/* Descriptors of a user that wait to be closed (base/system/close_aside.h). Above it the user's
- * connections end when they send another one, and new connections are refused. */
+/* Descriptors of a user that wait to be closed (base/system/close_aside.h). Above the limit, a
+ * connection of the user ends when it sends another one, and new connections are refused. */
 #define MAX_CLOSING 2048u
 
 /* Queued bytes for a peer that does not read; above it the connection is closed. A producer
@@ -65,8 +65,9 @@
 					       */
 #define MAX_BUFFERS 4096
 #define MAX_INSTANCES 4096 /* data sources running for it */
-/* Steps of work to set up the data sources of a session, and for one that is registered later; what
- * would take more is left out. A step is one of a regular expression, some 10 ns. */
+/* Steps of work to set up the data sources of a session, and to offer one that is registered later
+ * to the sessions. Data sources that need more are left out. A step is one of a regular expression,
+ * about 10 ns. */
 #define MAX_SETUP_STEPS (4u << 20)
 #define MAX_OFFER_STEPS (512u << 10)
 #define MAX_SEQUENCES                                                                              \
@@ -76,24 +77,23 @@
 
 /* ---- reading ---- */
 
-/* Fragments and chunks that one turn looks at, whether anything comes of them or not: a turn that
- * reads small packets takes fewer. */
+/* Fragments and chunks that one read batch examines, whether they yield packets or not. A batch of
+ * small packets ends earlier. */
 #define READ_PASS_STEPS 8192u
 
 /* ---- triggers ---- */
 
 #define MAX_TRIGGERS 256u /* of a config */
 #define MAX_TRIGGER_NAMES 256u /* in one ActivateTriggers; one with more is rejected */
-/* Steps of regular expressions for one ActivateTriggers; the triggers that need more do not count.
- */
+/* Steps of regular expressions for one ActivateTriggers. Triggers that need more are ignored. */
 #define MAX_TRIGGER_STEPS (1u << 20)
-#define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; then the oldest goes */
+#define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; the oldest is dropped */
 #define MAX_DUE_TRIGGERS 64u /* of a session: clones that wait for their delay */
 /* Activations that are remembered for 24 hours. A max_per_24_h above the first is no limit. */
 #define MAX_TRIGGER_HITS_PER_NAME 2048u
 #define MAX_TRIGGER_HITS 16384u
 
-/* ---- sessions among each other ---- */
+/* ---- relations between sessions ---- */
 
 #define MAX_SEMAPHORES 64u /* session_semaphores of a config */
 #define MAX_CONCURRENT_EVENTS 4096u /* of a session, not yet written; further ones are dropped */
@@ -101,28 +101,25 @@
 /* ---- clones ---- */
 
 #define MAX_CLONES 128u /* cloned sessions, and those that are being made */
-/* Of trace_buffer_settle(), in a turn: 256 bytes each, about 2 ms in all. */
-#define SETTLE_TURN_STEPS 16384u
+/* Steps of trace_buffer_settle() in a loop iteration: 256 bytes each, about 2 ms in total. */
+#define SETTLE_SLICE_STEPS 16384u
 
 /* ---- a file that the service writes ---- */
 
-#define FILE_BATCH_BYTES (256u << 10) /* a turn of the loop reads and writes about so much */
-#define FILE_FILL_BYTES                                                                            \
-	(256u << 10) /* new in a buffer: they are written before the period is over */
-#define MAX_FILE_PARTS 8 /* open at a time for a rotation: the newest, and those that wait */
+#define FILE_BATCH_BYTES (256u << 10) /* read and written in about one loop iteration */
+#define FILE_FILL_BYTES (256u << 10) /* new in a buffer: written before the period ends */
+#define MAX_FILE_PARTS 8 /* open at a time in a rotation: the newest and those not ended */
 #define MAX_FILE_MARKS 8 /* clones that wait for the writer of a file; further ones are refused */
 #define FILE_TAIL_BYTES                                                                            \
 	(16u << 10) /* of a rotated file: kept free for the statistics at its end  \
 				     */
-/* The service has been told to end, and waits for sessions to end and for consumers to read them.
- */
-#define SHUTDOWN_READER_MS 3000 /* without a byte read */
-#define SHUTDOWN_SESSION_MS 15000 /* without progress of a session that has not ended */
-#define SHUTDOWN_MS 60000 /* in all */
-#define FILE_STALL_MS                                                                              \
-	10000 /* a session that has ended waits this long for a file that takes nothing */
-#define FILE_SYNC_MS 60000 /* and this long for fdatasync(2) */
-#define MAX_WRITE_THREADS 64u /* threads; of a session with a file, and of a file that hangs */
+/* Timeouts of the shutdown: it waits for sessions to end and for consumers to read them. */
+#define SHUTDOWN_READER_MS 3000 /* if nothing is read */
+#define SHUTDOWN_SESSION_MS 15000 /* if a session that has not ended makes no progress */
+#define SHUTDOWN_MS 60000 /* in total */
+#define FILE_STALL_MS 10000 /* an ended session waits this long for a file that accepts nothing */
+#define FILE_SYNC_MS 60000 /* an ended session waits this long for fdatasync(2) */
+#define MAX_WRITE_THREADS 64u /* one for each session with a file, and for each file that hangs */
 
 /* ---- a regular expression of a config ---- */
 
@@ -132,6 +129,6 @@
 
 #define MAX_FILTER_WORDS (1u << 17) /* of its bytecode, and of the overlay; a frame has fewer */
 #define MAX_FILTER_RULES 128u /* for strings */
-#define MAX_FILTER_DEPTH 512u /* messages in messages; a packet that is deeper is not filtered */
-/* Steps of regular expressions for one packet; one that needs more is not filtered. */
+#define MAX_FILTER_DEPTH 512u /* messages in messages; a deeper packet is dropped */
+/* Steps of regular expressions for one packet; a packet that needs more is dropped. */
 #define MAX_FILTER_STEPS (4u << 20)

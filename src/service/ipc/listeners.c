@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop runs no other event while urgent ones are due. So after an urgent turn the sockets are
- * left alone, until the others ran: all that are due, or as many as run in the time that the turn
- * took.
+ * The loop handles no other event while urgent ones are due. So after each batch of accepts the
+ * sockets pause, until all other due events are handled, or have had as much time as the batch
+ * took:
  *
- *	accept 16 --> pause --+-- others_ran: the other events were handled --+--> resume
- *	                      +-- resume: they had as much time --------------+
+ *	accept 16 --> pause --+-- others_ran: the other events are handled ----+--> resume
+ *	                      +-- resume: they had as much time as the batch --+
  */
 #include "service/ipc/listeners.h"
 
@@ -18,13 +18,13 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 
-#define ACCEPTS_PER_TURN 16
+#define ACCEPTS_AT_ONCE 16
 #define FAILURE_PAUSE_NS (200 * NS_PER_MS)
 #define LEAST_PAUSE_NS (NS_PER_MS / 5)
 
 struct listener {
 	LIST_ENTRY(listener) link;
-	struct listeners *of; /* borrowed: it owns us */
+	struct listeners *all; /* borrowed: it owns us */
 	struct event *readable; /* owned */
 	int fd; /* owned */
 	const struct ipc_entrance *entrance; /* borrowed */
@@ -38,7 +38,7 @@ static void pause_all(struct listeners *l, uint64_t ns)
 
 	LIST_FOREACH (one, &l->list, link)
 		event_del(one->readable);
-	/* From now on, not from when this iteration of the loop began. */
+	/* Makes the timer start now, not at the start of this loop iteration. */
 	(void)event_base_update_cache_time(l->loop);
 	evtimer_add(l->resume, &pause);
 }
@@ -60,11 +60,11 @@ static int accept_waiting(struct listener *one)
 {
 	int fd, r;
 
-	for (unsigned i = 0; i < ACCEPTS_PER_TURN; i++) {
+	for (unsigned i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		r = sock_accept(one->fd, &fd);
 		if (r < 0)
 			return r == -EAGAIN ? 0 : r;
-		one->of->on_connection(one->of->ctx, fd, one->entrance);
+		one->all->on_connection(one->all->ctx, fd, one->entrance);
 	}
 	return 0;
 }
@@ -73,12 +73,12 @@ static void on_acceptable(evutil_socket_t fd, short what, void *ctx)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct listener *one = ctx;
-	struct listeners *l = one->of;
+	struct listeners *l = one->all;
 	int r = accept_waiting(one);
 
 	(void)fd, (void)what;
 	if (r < 0) {
-		/* The kernel goes on reporting that a peer waits. */
+		/* The kernel keeps reporting that a peer waits. */
 		l->on_failure(l->ctx, r);
 		pause_all(l, FAILURE_PAUSE_NS);
 	} else if (l->is_urgent) {
@@ -101,7 +101,7 @@ int listeners_add(struct listeners *l, int taken_fd, const struct ipc_entrance *
 
 	if (!one)
 		return -ENOMEM;
-	one->of = l;
+	one->all = l;
 	one->fd = TAKE_FD(fd);
 	one->entrance = entrance;
 	one->readable = event_new(l->loop, one->fd, EV_READ | EV_PERSIST, on_acceptable, one);

@@ -31,47 +31,49 @@ static const struct {
 	[QUOTA_CONSUMERS] = {"connections of consumers", "end programs that are connected"},
 	[QUOTA_SESSIONS] = {"tracing sessions", "end one of them"},
 	[QUOTA_CLONES] = {"cloned sessions", "wait until the copy of one ends"},
-	[QUOTA_BUFFERS] = {"buffers", "ask for fewer, or end other sessions"},
+	[QUOTA_BUFFERS] = {"buffers", "request fewer, or end other sessions"},
 	[QUOTA_BUFFER_BYTES] = {"bytes of buffers",
-				"ask for smaller ones (-b, or size_kb of the config), or end "
+				"request smaller ones (-b, or size_kb of the config), or end "
 				"other sessions"},
 	[QUOTA_SMB_BYTES] = {"bytes of shared memory", "end programs that are connected"},
 	[QUOTA_DESCRIPTOR_BYTES] = {"bytes of descriptors", "register fewer data sources"},
 	[QUOTA_WRITERS] = {"writers", "end programs that are connected"},
-	[QUOTA_CONN_BYTES] = {"bytes that wait in connections", "end programs that are connected"},
+	[QUOTA_CONN_BYTES] = {"bytes queued in connections", "end programs that are connected"},
 	[QUOTA_CONFIG_BYTES] = {"bytes of configs", "end other sessions"},
-	[QUOTA_MACHINES] = {"machines that relays told of", "end relays"},
+	[QUOTA_MACHINES] = {"machines reported by relays", "end relays"},
 };
 
-/* A quarter of what all may have, for one user; less where the table of limits.h says so. */
-static struct quota_limit share(uint64_t all, uint64_t per_user)
+/* Returns a limit in which one user may have a quarter of `all`, but at most per_user. */
+static struct quota_limit make_limit(uint64_t all, uint64_t per_user)
 {
 	per_user = MIN(per_user, MAX(all / 4, 1u));
 	return (struct quota_limit){.all = all, .per_user = per_user, .of_root = per_user};
 }
 
-/* Of the memory that this process may use. */
+/* memory: bytes that this process may use. */
 static void set_memory_limits(struct quota *q, uint64_t memory)
 {
 	struct quota_limit *l = q->limits;
 
-	l[QUOTA_BUFFER_BYTES] = share(memory / 4 * 3, UINT64_MAX);
+	l[QUOTA_BUFFER_BYTES] = make_limit(memory / 4 * 3, UINT64_MAX);
 	l[QUOTA_BUFFER_BYTES].of_root = l[QUOTA_BUFFER_BYTES].all;
-	l[QUOTA_SMB_BYTES] = share(MIN(MAX_SMB_BYTES, memory / 8), UINT64_MAX);
-	l[QUOTA_CONN_BYTES] = share(MIN(MAX_CONN_BYTES, memory / 16), UINT64_MAX);
-	l[QUOTA_CONFIG_BYTES] = share(MIN(MAX_CONFIG_BYTES_ALL, memory / 32), UINT64_MAX);
-	l[QUOTA_DESCRIPTOR_BYTES] = share(MIN(MAX_DESCRIPTOR_BYTES_ALL, memory / 64), UINT64_MAX);
-	l[QUOTA_WRITERS] = share(MIN(MAX_WRITERS, memory / 256), UINT64_MAX);
+	l[QUOTA_SMB_BYTES] = make_limit(MIN(MAX_SMB_BYTES, memory / 8), UINT64_MAX);
+	l[QUOTA_CONN_BYTES] = make_limit(MIN(MAX_CONN_BYTES, memory / 16), UINT64_MAX);
+	l[QUOTA_CONFIG_BYTES] = make_limit(MIN(MAX_CONFIG_BYTES_ALL, memory / 32), UINT64_MAX);
+	l[QUOTA_DESCRIPTOR_BYTES] =
+		make_limit(MIN(MAX_DESCRIPTOR_BYTES_ALL, memory / 64), UINT64_MAX);
+	l[QUOTA_WRITERS] = make_limit(MIN(MAX_WRITERS, memory / 256), UINT64_MAX);
 }
 
-/* A connection takes a descriptor; the rest of them is for files and memory of sessions. */
+/* Each connection needs a descriptor. The others are for files and shared memory. */
 static void set_connection_limits(struct quota *q, uint64_t descriptors)
 {
 	uint64_t usable = descriptors - MIN(OTHER_DESCRIPTORS, descriptors / 2);
 
 	q->limits[QUOTA_PRODUCERS] =
-		share(MIN(MAX_PRODUCER_CONNECTIONS, usable / 16 * 15), UINT64_MAX);
-	q->limits[QUOTA_CONSUMERS] = share(MIN(MAX_CONSUMER_CONNECTIONS, usable / 16), UINT64_MAX);
+		make_limit(MIN(MAX_PRODUCER_CONNECTIONS, usable / 16 * 15), UINT64_MAX);
+	q->limits[QUOTA_CONSUMERS] =
+		make_limit(MIN(MAX_CONSUMER_CONNECTIONS, usable / 16), UINT64_MAX);
 }
 
 static uint64_t max_descriptors(void)
@@ -86,10 +88,10 @@ void quota_init(struct quota *q)
 	*q = (struct quota){.own_user = geteuid()};
 	set_connection_limits(q, max_descriptors());
 	set_memory_limits(q, memory_limit());
-	q->limits[QUOTA_SESSIONS] = share(MAX_SESSIONS, LIMIT_SESSIONS_PER_UID);
-	q->limits[QUOTA_CLONES] = share(MAX_CLONES, UINT64_MAX);
-	q->limits[QUOTA_BUFFERS] = share(MAX_BUFFERS, UINT64_MAX);
-	q->limits[QUOTA_MACHINES] = share(MAX_MACHINES, UINT64_MAX);
+	q->limits[QUOTA_SESSIONS] = make_limit(MAX_SESSIONS, LIMIT_SESSIONS_PER_UID);
+	q->limits[QUOTA_CLONES] = make_limit(MAX_CLONES, UINT64_MAX);
+	q->limits[QUOTA_BUFFERS] = make_limit(MAX_BUFFERS, UINT64_MAX);
+	q->limits[QUOTA_MACHINES] = make_limit(MAX_MACHINES, UINT64_MAX);
 }
 
 void quota_deinit(struct quota *q)
@@ -157,13 +159,14 @@ uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind
 }
 
 /*
- * What a user may hold, with what others hold now:
+ * Returns how much a user may hold, given what others hold now:
  *
  *	|  for root  |  others of root  |  user  | half of the rest | the other half |
  *	0           1/4 of all                                                      all
  *
- * As in dbus-broker each user has a part of what the others leave, so the first one that takes all
- * it gets cannot take what the second one needs. Root has what is left, at least a quarter.
+ * As in dbus-broker, a user may hold only a part of what the others leave. So a user that takes all
+ * it can get still leaves something for the next one. Root may hold all that is left, at least a
+ * quarter.
  */
 static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
@@ -196,9 +199,9 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 			       " more; %" PRIu64 " is the limit of a user: %s",
 			       of_user, kinds[kind].name, n, own, kinds[kind].remedy);
 	return err_set(e, -EDQUOT,
-		       "there are %" PRIu64 " %s already, %" PRIu64
-		       " of them of the user, who requests %" PRIu64 " more; %" PRIu64
-		       " is its share now (of %" PRIu64 " for all): %s",
+		       "all users have %" PRIu64 " %s already, this user has %" PRIu64
+		       " of them and requests %" PRIu64 " more; its share now is %" PRIu64
+		       " (of %" PRIu64 " for all): %s",
 		       q->held[kind], kinds[kind].name, of_user, n, share, limit->all,
 		       kinds[kind].remedy);
 }
@@ -266,9 +269,9 @@ void quota_move(struct quota_account *from, struct quota_account *to)
 }
 
 /*
- * A table of the users that caused messages lately. Users that find no place in it share one limit:
- * so the log grows by a bounded number of lines in each period, whoever connects. What was left out
- * for a user is reported before the next message after the period, whoever causes that.
+ * A table of the users that caused messages lately. Users without a place in the table share one
+ * limit, so the number of lines per period is bounded. The number of suppressed messages of a user
+ * is logged before the next message after the period, which any user may cause.
  */
 
 static void report_dropped(struct quota_log_user *u)
@@ -285,7 +288,7 @@ static void report_dropped(struct quota_log_user *u)
 		log_warn("%" PRIu32 " messages about other peers were suppressed", n);
 }
 
-/* The user's entry, or a free one, or that of all further users. */
+/* Returns the user's entry, a free one, or the one that all further users share. */
 static struct quota_log_user *entry_of(struct quota_log *l, uint64_t user)
 {
 	struct quota_log_user *unused = NULL;

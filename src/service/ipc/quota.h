@@ -18,12 +18,12 @@
  * A user is a uid of this machine, or an address of another one (ipc_peer_user()).
  */
 
-/* The numbers are those of TraceStats.Limit.Kind; the limits stand in service/ipc/limits.h. */
+/* The numbers are those of TraceStats.Limit.Kind; the limits are in service/ipc/limits.h. */
 enum quota_kind {
 	QUOTA_PRODUCERS = 1, /* connections */
 	QUOTA_CONSUMERS,
-	QUOTA_SESSIONS, /* clones too */
-	QUOTA_CLONES, /* and those that are being made */
+	QUOTA_SESSIONS, /* including clones */
+	QUOTA_CLONES, /* including incomplete ones */
 	QUOTA_BUFFERS,
 	QUOTA_BUFFER_BYTES, /* their sizes, used or not */
 	QUOTA_SMB_BYTES, /* memory shared with producers */
@@ -85,10 +85,10 @@ struct quota_log {
 
 /* Recent CPU time of the service for requests of consumers. */
 struct cpu_share {
-	uint64_t without_cpu_ns; /* time of requests in which the service did not run, in all */
+	uint64_t without_cpu_ns; /* total time of requests in which the service had no CPU */
 	struct {
 		uint64_t user;
-		uint64_t ns, at_ns; /* the time, as of at_ns: without without_cpu_ns */
+		uint64_t ns, at_ns; /* level of the bucket at at_ns (less without_cpu_ns) */
 	} users[CPU_SHARE_USERS];
 };
 
@@ -97,8 +97,8 @@ struct quota {
 	uint64_t own_user; /* counts as root */
 	uint64_t held[N_QUOTAS];
 	uint64_t held_by_users[N_QUOTAS]; /* the part that is not root's */
-	uint64_t refused[N_REFUSED]; /* times */
-	struct quota_user *users; /* owned: those that hold something */
+	uint64_t refused[N_REFUSED]; /* number of refusals */
+	struct quota_user *users; /* owned: all users that hold something */
 	struct quota_log log;
 	struct cpu_share cpu;
 };
@@ -149,10 +149,10 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 /*
  * Accounts the time of requests, so that a user with long requests is served after other users
  * (msgsock_set_time_slice). cpu_share_charge() adds a request that ended at now_ns
- * (CLOCK_MONOTONIC) and took so much CPU time and time on the clock. cpu_share_is_left() returns
- * true while the user has used less than its share, 1 / CPU_SHARE_PART of all time. The time in
- * which a request waited for a CPU does not count: on a busy machine the other users' requests
- * waited, too.
+ * (CLOCK_MONOTONIC) and took cpu_ns of CPU time and clock_ns of elapsed time. cpu_share_is_left()
+ * returns true while the user has used less than its share, 1 / CPU_SHARE_PART of all time. The
+ * time in which a request waited for a CPU does not count: on a busy machine the other users'
+ * requests waited, too.
  */
 #define CPU_SHARE_PART 8 /* one eighth */
 void cpu_share_charge(struct quota *q, uint64_t user, uint64_t cpu_ns, uint64_t clock_ns,

@@ -11,7 +11,7 @@
 #include "service/ipc/request_decode.h"
 #include "service/ipc/remote_machines.h"
 
-/* Those above belong to the writer of a sequence, and mean nothing outside of it. */
+/* Clocks above this number are private to the writer of a sequence. */
 #define MAX_BUILTIN_CLOCK 63u
 
 struct relay_port {
@@ -36,7 +36,7 @@ static int find_system_info(const uint8_t *args, size_t len, struct pb_field *re
 		return -EBADMSG;
 	if (found.len > MAX_SYSTEM_INFO_BYTES)
 		return -EMSGSIZE;
-	/* Its value is written to traces. */
+	/* It is written to traces, so it must be valid. */
 	if (unpack_untrusted(&pb__system_info__descriptor, found.data, found.len, &m) < 0)
 		return -EBADMSG;
 	protobuf_c_message_free_unpacked(m, NULL);
@@ -120,7 +120,7 @@ static int sync_clock(void *endpoint, const struct ipc_call *call, const uint8_t
 	struct clock_sync sync = {0};
 	int r;
 
-	/* Must be first: the time until then counts as delay of the message. */
+	/* Reads the clocks first: the time until then counts as delay of the message. */
 	clock_snapshot_take(&sync.host);
 	r = decode_sync(args, len, &sync);
 	p->machines->quota->refused[REFUSED_RELAY_REQUESTS] += r == -ENOBUFS;

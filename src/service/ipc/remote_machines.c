@@ -61,7 +61,7 @@ void clock_snapshot_take(struct clock_snapshot *ret)
 	ret->value[TSC] = read_tsc();
 }
 
-/* The TSC counts no nanoseconds, so it says nothing about drift. */
+/* Ignores the TSC, which does not count nanoseconds. */
 static bool has_drifted(const struct clock_snapshot *old, const struct clock_snapshot *now)
 {
 	uint64_t boot = now->value[CLOCK_SNAPSHOT_BOOTTIME] - old->value[CLOCK_SNAPSHOT_BOOTTIME];
@@ -130,7 +130,7 @@ static uint64_t count_of(const struct remote_machines *ms, uint64_t user)
 
 /* Returns the user with the most machines; of several, the one whose last report is the
  * oldest. */
-static uint64_t greediest(const struct remote_machines *ms)
+static uint64_t user_with_most(const struct remote_machines *ms)
 {
 	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);
 
@@ -140,24 +140,25 @@ static uint64_t greediest(const struct remote_machines *ms)
 	return most->account.user;
 }
 
-/* 0 or -ENOMEM. */
-static int take_room(struct remote_machines *ms, struct quota_account *account)
+/* Charges the account for a machine, and forgets older machines until the quota allows that.
+ * Returns 0 or -ENOMEM. */
+static int make_room(struct remote_machines *ms, struct quota_account *account)
 {
 	int r;
 
 	while ((r = quota_charge(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
 		bool has_its_share = count_of(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
 
-		forget(ms, oldest_of(ms, has_its_share ? account->user : greediest(ms)));
+		forget(ms, oldest_of(ms, has_its_share ? account->user : user_with_most(ms)));
 	}
 	return r;
 }
 
-/* ---- things told ---- */
+/* ---- reports of relays ---- */
 
-/* Returns the relay's machine, created if it is new, and moves it to the end of the list. Returns
- * NULL without memory or room. */
-static struct remote_machine *touch(struct remote_machines *ms, const struct ipc_peer *relay)
+/* Returns the relay's machine, which is created if it is new, and moves it to the end of the list.
+ * Returns NULL if memory is out. */
+static struct remote_machine *find_or_add(struct remote_machines *ms, const struct ipc_peer *relay)
 {
 	struct remote_machine *m;
 
@@ -172,7 +173,7 @@ static struct remote_machine *touch(struct remote_machines *ms, const struct ipc
 			return NULL;
 		m->id = relay->machine_id;
 		quota_open(&m->account, ms->quota, ipc_peer_user(relay));
-		if (take_room(ms, &m->account) < 0) {
+		if (make_room(ms, &m->account) < 0) {
 			free(m);
 			return NULL;
 		}
@@ -192,7 +193,7 @@ int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *rel
 
 	if (!info || (name && !own_name))
 		return -ENOMEM;
-	m = touch(ms, relay);
+	m = find_or_add(ms, relay);
 	if (!m)
 		return -ENOMEM;
 	if (len)
@@ -211,7 +212,7 @@ int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *rel
 int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync)
 {
-	struct remote_machine *m = touch(ms, relay);
+	struct remote_machine *m = find_or_add(ms, relay);
 
 	if (!m)
 		return -ENOMEM;

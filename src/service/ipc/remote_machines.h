@@ -52,9 +52,9 @@ struct ipc_peer;
  * are read later.
  *
  * There are at most MAX_MACHINES, and MAX_MACHINES_PER_ADDRESS of one address
- * (service/ipc/limits.h). Another machine replaces the one reported longest ago: of the same
- * address if it is at its limit, else of the address with the most machines. So an address cannot
- * displace machines of an address that has reported fewer.
+ * (service/ipc/limits.h). A further machine replaces the one that was reported longest ago: of the
+ * same address if that is at its limit, else of the address with the most machines. So an address
+ * cannot displace machines of an address that has reported fewer.
  */
 
 struct machine_clock {
@@ -100,6 +100,6 @@ void remote_machines_deinit(struct remote_machines *ms);
  * Returns 0 or -ENOMEM. */
 int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
 			  const void *system_info, size_t len);
-/* Adds readings of clocks, also for a machine that has no entry. Returns 0 or -ENOMEM. */
+/* Adds readings of clocks; creates an entry for an unknown machine. Returns 0 or -ENOMEM. */
 int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync);

@@ -60,7 +60,7 @@ size_t sessions_count_buffers(const struct sessions *ss)
 static void on_settle(void *ctx)
 {
 	struct sessions *ss = ctx;
-	size_t steps = SETTLE_TURN_STEPS;
+	size_t steps = SETTLE_SLICE_STEPS;
 	struct session *s;
 
 	TAILQ_FOREACH (s, &ss->list, link) {

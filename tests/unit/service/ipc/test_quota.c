@@ -45,12 +45,12 @@ QUOTA_TEST(users_and_all_have_limits)
 	assert_int_equal(quota_charge(&b, KIND, 1, &e), -EDQUOT);
 	assert_non_null(strstr(e.text,
 			       "the user has 10 buffers already and requests 1 more; 10 is "
-			       "the limit of a user: ask for fewer, or end other sessions"));
+			       "the limit of a user: request fewer, or end other sessions"));
 	quota_charge_unchecked(&b, KIND, 12);
 	assert_int_equal(quota_charge(&c, KIND, 6, &e), -EDQUOT);
-	assert_non_null(strstr(e.text,
-			       "there are 22 buffers already, 0 of them of the user, who requests "
-			       "6 more; 4 is its share now (of 40 for all): ask for fewer"));
+	assert_non_null(strstr(
+		e.text, "all users have 22 buffers already, this user has 0 of them and "
+			"requests 6 more; its share now is 4 (of 40 for all): request fewer"));
 	assert_int_equal(quota_charge(&c, KIND, UINT64_MAX, NULL), -EDQUOT);
 	assert_int_equal(q->refused[KIND], 3);
 	quota_release(&b, KIND, 12);
@@ -102,7 +102,8 @@ QUOTA_TEST(flood_of_one_leaves_others_and_root_a_quarter)
 	quota_close(&root);
 }
 
-/* Connections, sessions, data sources, memory of each sort: whatever one user takes all of that it gets. */
+/* Connections, sessions, data sources, memory of each sort: whatever one user takes all of that it
+ * gets. */
 TEST(of_each_kind_others_and_root_have_a_quarter)
 {
 	for (unsigned k = QUOTA_PRODUCERS; k < N_QUOTAS; k++) {
