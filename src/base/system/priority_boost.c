@@ -43,14 +43,19 @@ static int save(struct priority_boost_state *s)
 	return -errno;
 }
 
+/* Returns 0, or -errno with nothing changed. */
 static int run_as(int policy, int priority, int nice)
 {
 	const struct sched_param param = {.sched_priority = priority};
+	int before = getpriority(PRIO_PROCESS, 0), r;
 
-	/* The nice value first: if it is refused, nothing has changed. */
-	if (setpriority(PRIO_PROCESS, 0, nice) < 0 || sched_setscheduler(0, policy, &param) < 0)
+	if (setpriority(PRIO_PROCESS, 0, nice) < 0)
 		return -errno;
-	return 0;
+	if (sched_setscheduler(0, policy, &param) == 0)
+		return 0;
+	r = -errno;
+	setpriority(PRIO_PROCESS, 0, before);
+	return r;
 }
 
 static int run_with_others(void)

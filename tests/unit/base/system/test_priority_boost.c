@@ -42,6 +42,17 @@ static void up_and_down(int nice)
 	STEP(8, runs_as(SCHED_OTHER, 0, nice));
 }
 
+static void refused(int nice)
+{
+	const struct priority_boost fifo100 = {PRIORITY_BOOST_FIFO, 100};
+	struct priority_boost_state p = {0};
+
+	STEP(1, priority_boost_apply(&p, fifo100) == -EINVAL && runs_as(SCHED_OTHER, 0, nice));
+	STEP(2, priority_boost_apply(&p, other5) == 0 && runs_as(SCHED_OTHER, 0, -5));
+	STEP(3, priority_boost_apply(&p, fifo100) == -EINVAL && runs_as(SCHED_OTHER, 0, -5));
+	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+}
+
 static void from_batch(int nice)
 {
 	struct priority_boost_state p = {0};
@@ -81,8 +92,8 @@ static void cut_off(int nice)
 
 	priority_boost_init();
 	STEP(1, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_FIFO, 1, nice));
-	/* ThreadSanitizer runs the handler of a signal in the next call that it knows. This one fails, and
-	 * does not wait. */
+	/* ThreadSanitizer runs the handler of a signal in the next call that it knows. This one
+	 * fails, and does not wait. */
 	while (sched_getscheduler(0) == SCHED_FIFO)
 		(void)!read(-1, NULL, 0);
 	STEP(2, runs_as(SCHED_OTHER, 0, nice));
@@ -165,6 +176,13 @@ TEST(it_comes_and_goes)
 		skip();
 	in_a_child(up_and_down, 0);
 	in_a_child(up_and_down, 3);
+}
+
+TEST(a_refused_boost_changes_nothing)
+{
+	if (!may_boost())
+		skip();
+	in_a_child(refused, 3);
 }
 
 TEST(what_was_before_comes_back)
