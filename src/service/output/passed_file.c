@@ -16,20 +16,19 @@
 #include "service/ipc/ipc_host.h"
 
 /*
- * How it works: fstatfs(2) asks the server of FUSE and NFS, and stat(2) may. The device number of a
- * file and its type are in the kernel; which file system has this device number stands in
- * mountinfo:
+ * fstatfs(2) asks the server of FUSE and NFS, and stat(2) may ask it. So the check uses only what
+ * the kernel knows: statx(2) with AT_STATX_DONT_SYNC returns the file's type and its device number,
+ * and mountinfo lists the file system of each device number:
  *
  *	36 35 0:45 / /mnt rw,nosuid shared:1 - fuse.sshfs server: rw
- *	      ^ device                          ^ type, behind the separator
+ *	      ^ device                          ^ type, after the separator
  *
- * mountinfo has only the mounts of our namespace. For the others fstatfs is asked: the kernel
- * answers for FUSE of another user namespace without its server, and in a user namespace nobody
- * mounts NFS.
+ * mountinfo has only the mounts of the service's namespace. For other mounts the check calls
+ * fstatfs(2): the kernel answers for FUSE of another user namespace without its server, and NFS
+ * cannot be mounted in a user namespace.
  */
 
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of the kernel */
-#define MAX_LINE 4096
 
 /* /dev/null and /dev/full */
 #define MEM_MAJOR 1
@@ -52,14 +51,14 @@ int passed_file_stat(int fd, struct statx *ret)
 		       : 0;
 }
 
-static bool is_of_type(const struct statx *st)
+static bool has_valid_type(const struct statx *st)
 {
 	return S_ISREG(st->stx_mode) || S_ISFIFO(st->stx_mode) ||
 	       (S_ISCHR(st->stx_mode) && st->stx_rdev_major == MEM_MAJOR &&
 		(st->stx_rdev_minor == NULL_MINOR || st->stx_rdev_minor == FULL_MINOR));
 }
 
-/* "fuse", "fuseblk", "fuse.NAME"; the module for users that mount from a disk included. */
+/* "fuse", "fuse.NAME", "fuseblk"; but not "fusectl". */
 static bool is_fuse_type(const char *type)
 {
 	return !strncmp(type, "fuse", strlen("fuse")) &&
@@ -74,10 +73,12 @@ static bool line_has_device(const char *line, const struct statx *st)
 	       minor == st->stx_dev_minor;
 }
 
-/* Returns 1 or 0, or -ENOENT if no mount here has the file's device. */
+/* Returns 1 or 0, or -ENOENT if mountinfo does not list the file's device. A line has no maximum
+ * length: a mount point may be long. */
 static int mount_is_of_fuse(const struct statx *st)
 {
-	char line[MAX_LINE];
+	_cleanup_(freep) char *line = NULL;
+	size_t cap = 0;
 	int fd = mountinfo < 0 ? -1 : fcntl(mountinfo, F_DUPFD_CLOEXEC, 0), found = -ENOENT;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
@@ -86,7 +87,7 @@ static int mount_is_of_fuse(const struct statx *st)
 		return -ENOENT;
 	}
 	rewind(f);
-	while (found < 0 && fgets(line, sizeof(line), f)) {
+	while (found < 0 && getline(&line, &cap, f) > 0) {
 		const char *type = strstr(line, " - ");
 
 		if (type && line_has_device(line, st))
@@ -110,13 +111,13 @@ static int check(int fd, uid_t user, struct err_text *e)
 {
 	struct statx st;
 
-	if (passed_file_stat(fd, &st) < 0 || !is_of_type(&st))
+	if (passed_file_stat(fd, &st) < 0 || !has_valid_type(&st))
 		return err_set(e, -EINVAL,
 			       "write_into_file: the descriptor is neither a regular file nor a "
 			       "pipe");
 	if (user != 0 && !S_ISFIFO(st.stx_mode) && is_of_fuse(fd, &st))
 		return err_set(e, -EINVAL,
-			       "write_into_file: the file is of a FUSE file system, which could "
+			       "write_into_file: the file is in a FUSE file system, which could "
 			       "block the service; only root may pass one");
 	return 0;
 }

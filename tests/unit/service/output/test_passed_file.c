@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -81,6 +82,25 @@ TEST(a_file_of_a_mount_is_checked_without_its_file_system)
 	assert_int_equal(asked, 0);
 	assert_int_equal(check_file_of(NULL, 4242), 0);
 	assert_int_equal(asked, 1);
+}
+
+/* A path in mountinfo has up to PATH_MAX bytes, and more with escapes. */
+TEST(a_line_of_the_list_of_mounts_may_be_long)
+{
+	int fd = memfd_create("file", 0);
+	char path[3 * PATH_MAX];
+	struct statx st;
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(passed_file_stat(fd, &st), 0);
+	mountinfo = memfd_create("mountinfo", 0);
+	dprintf(mountinfo, "36 35 %u:%u / /%s rw shared:1 - fuse.sshfs server: rw\n",
+		st.stx_dev_major, st.stx_dev_minor, path);
+	assert_int_equal(mount_is_of_fuse(&st), 1);
+	close(mountinfo);
+	mountinfo = -1;
+	close(fd);
 }
 
 TEST(the_list_of_mounts_is_read_again_for_each_file)
