@@ -25,10 +25,9 @@
 #define PROGRESS_BYTES (64u << 10)
 
 struct write_thread {
-	int jobs; /* owned; the thread has the other ends */
-	int results;
+	int jobs, results; /* owned: our end of each pipe */
 	unsigned pending; /* results to come */
-	uint64_t waits_since_ns; /* CLOCK_MONOTONIC: of the last result, if any is to come */
+	uint64_t waits_since_ns; /* CLOCK_MONOTONIC: last result, or first job after none */
 	uint64_t user;
 };
 
@@ -49,10 +48,10 @@ struct job {
 	uint64_t id;
 	uint8_t *buf; /* JOB_WRITE: owned by the holder of the job */
 	size_t cap, len;
-	int from, mark; /* JOB_COPY and JOB_MARK: owned likewise */
+	int from, mark; /* JOB_COPY, JOB_MARK: owned by the holder of the job */
 };
 
-/* What a mark has: where the trace lies in the file. */
+/* The content of a mark: the range of the trace in the file. */
 struct file_range {
 	off_t begin, end;
 };
@@ -64,7 +63,7 @@ _Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
 
 struct worker {
 	int jobs, results; /* owned */
-	int ended; /* borrowed: where the end of the thread is reported */
+	int ended; /* borrowed: write_thread_ended_fd() */
 	uint8_t place; /* of the thread */
 	struct priority_boost boost;
 	struct priority_boost_state boost_state;
@@ -72,7 +71,7 @@ struct worker {
 	 * differ. */
 	struct open_file {
 		int fd; /* -1: free */
-		off_t begin; /* of the trace. Earlier data belongs to others */
+		off_t begin; /* of the trace; earlier data is not ours */
 		uint64_t written; /* bytes of the trace */
 	} files[MAX_FILE_PARTS];
 };
@@ -93,7 +92,7 @@ static void count_written(struct worker *w, int fd, uint64_t bytes)
 		f->written += bytes;
 }
 
-/* Where the next write goes, or did: the descriptor may be shared with who passed it. */
+/* Returns the offset of the descriptor, which its owner may have moved. */
 static off_t position(int fd)
 {
 	return lseek(fd, 0, SEEK_CUR);
@@ -102,12 +101,12 @@ static off_t position(int fd)
 static void cut(int fd, off_t end)
 {
 	if (end >= 0 && ftruncate(fd, end) == 0)
-		lseek(fd, end, SEEK_SET); /* for its owner, who may go on there */
+		lseek(fd, end, SEEK_SET); /* for the owner, which shares the offset */
 }
 
 static void answer(const struct worker *w, const struct file_result *r);
 
-/* Reports that a write goes on: a slow reader must not look like one that has stopped. */
+/* Reports progress, so that a slow reader is not taken for one that has stopped. */
 static void report_progress(const struct worker *w, uint64_t id)
 {
 	const struct file_result r = {.id = id, .kind = FILE_PROGRESS};
@@ -116,9 +115,9 @@ static void report_progress(const struct worker *w, uint64_t id)
 }
 
 /*
- * Without O_NONBLOCK, which would be its owner's too. Where the kernel has no RWF_NOWAIT for pipes
- * (before 6.4), as much as poll(2) promises to take at once: a peer that writes to the pipe in
- * between makes the thread wait. So does one that holds the lock of the pipe.
+ * Writes what the pipe accepts without waiting. O_NONBLOCK would also be set for the pipe's owner.
+ * Before Linux 6.4, RWF_NOWAIT does not work on pipes. Then poll(2) promises room for PIPE_BUF
+ * bytes, and the thread waits only if a peer fills the pipe after the poll, or holds its lock.
  */
 static ssize_t write_at_once(int fd, const uint8_t *data, size_t len)
 {
@@ -144,12 +143,12 @@ static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data
 	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
 		return -1;
 	if (!fds[0].revents && fds[1].revents & POLLHUP) {
-		errno = ECANCELED; /* nobody wants it any more */
+		errno = ECANCELED; /* the writer was freed */
 		return -1;
 	}
 	n = write_at_once(fd, data, len);
 	if (n < 0 && errno == EAGAIN)
-		errno = EINTR; /* a peer was faster */
+		errno = EINTR; /* a peer has filled the pipe meanwhile */
 	return n;
 }
 
@@ -158,8 +157,8 @@ static unsigned part_of(const struct worker *w, const struct open_file *f)
 	return (unsigned)(f - w->files);
 }
 
-/* Writes all bytes, unless there is an error. Returns how many are written, and *ret_error: 0 or
- * -errno. */
+/* Writes all bytes, or up to the first error. Returns the number of written bytes, and sets
+ * *ret_error to 0 or -errno. */
 static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data,
 			  size_t len, int *ret_error)
 {
@@ -216,7 +215,7 @@ static struct file_result do_sync(const struct job *j)
 	return r;
 }
 
-/* With nobody there to take it, the buffer is ours. */
+/* Sends the result. Frees its buffer if the writer was freed. */
 static void answer(const struct worker *w, const struct file_result *r)
 {
 	ssize_t n;
@@ -228,7 +227,7 @@ static void answer(const struct worker *w, const struct file_result *r)
 		free(r->buf);
 }
 
-/* The results that nobody takes any more. */
+/* Frees the results that the writer did not take. */
 static void drain(int results)
 {
 	struct file_result r;
@@ -238,7 +237,7 @@ static void drain(int results)
 	close(results);
 }
 
-/* ---- where the trace lies in a file ---- */
+/* ---- the range of the trace in a file ---- */
 
 static void do_open(struct worker *w, int fd)
 {
@@ -383,9 +382,9 @@ static void do_job(struct worker *w, const struct job *j)
 	answer(w, &r);
 }
 
-/* The thread may have inherited the priority of the loop, which is not its own. Where the kernel
- * refuses the priority, the thread runs without. */
-static void take_priority(struct priority_boost_state *s, struct priority_boost boost)
+/* The thread may have inherited the priority of the loop, so it first resets its policy. Without
+ * the permission for the boost it runs with the usual policy. */
+static void apply_priority(struct priority_boost_state *s, struct priority_boost boost)
 {
 	const struct sched_param usual = {0};
 
@@ -399,7 +398,7 @@ static void *run(void *ctx)
 	struct job j;
 	ssize_t n;
 
-	take_priority(&w->boost_state, w->boost);
+	apply_priority(&w->boost_state, w->boost);
 	while ((n = read(w->jobs, &j, sizeof(j))) == sizeof(j) || (n < 0 && errno == EINTR)) {
 		priority_boost_tick(&w->boost_state);
 		if (n > 0)
@@ -432,9 +431,9 @@ static int put(struct write_thread *w, const struct job *j)
 	return 0;
 }
 
-/* ---- its life ---- */
+/* ---- life ---- */
 
-/* Signals are the loop's; but one that the kernel raises for a system call stays where it is. */
+/* The thread blocks all signals, except SIGSYS of a filtered call. Returns 0 or -errno. */
 static int start(struct worker *w)
 {
 	pthread_attr_t attr;
@@ -591,6 +590,11 @@ uint64_t write_thread_waits_ms(const struct write_thread *w)
 int write_thread_wait(struct write_thread *w, int timeout_ms)
 {
 	struct pollfd p = {.fd = w->results, .events = POLLIN};
+	uint64_t begin = clock_mono_ns();
+	int left = timeout_ms, n;
 
-	return poll(&p, 1, timeout_ms) > 0 ? 0 : -ETIMEDOUT;
+	while ((n = poll(&p, 1, left)) < 0 && errno == EINTR)
+		if (timeout_ms > 0)
+			left = MAX(timeout_ms - (int)((clock_mono_ns() - begin) / NS_PER_MS), 0);
+	return n > 0 ? 0 : -ETIMEDOUT;
 }

@@ -32,10 +32,9 @@
 struct write_thread;
 
 /*
- * user: the owner of the file; is_root: whether the user has what is kept for root
- * (quota_is_root()). boost: the scheduling priority of the thread. On a busy machine, late writes
- * fill the session's buffers. Returns 0, -EUSERS (MAX_WRITE_THREADS exist), -EDQUOT (the user has
- * its share), -ENOMEM or -errno.
+ * user: the owner of the file. is_root: quota_is_root() of the user. boost: the scheduling priority
+ * of the thread; on a busy machine, late writes fill the session's buffers. Returns 0, -EUSERS
+ * (MAX_WRITE_THREADS exist), -EDQUOT (the user has no share left), -ENOMEM or -errno.
  */
 int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		     struct write_thread **ret);
@@ -53,12 +52,11 @@ struct file_result {
 	int error; /* -errno: the job is incomplete */
 	uint8_t *buf; /* FILE_WRITTEN: owned by the caller again */
 	size_t cap, len; /* FILE_WRITTEN: as given with the job */
-	uint64_t
-		kept; /* bytes that are in the file: FILE_WRITTEN whole records only; FILE_COPIED */
+	uint64_t kept; /* bytes that are in the file; FILE_WRITTEN: of whole records */
 	bool removed; /* FILE_WRITTEN: the file was unlinked */
 };
 
-/* Call it first for each file: the trace begins where the descriptor stands, or at the end of a
+/* Call it first for each file. The trace begins at the offset of the descriptor, or at the end of a
  * file open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or
  * -EAGAIN if too many jobs wait. */
 int write_thread_open(struct write_thread *w, int fd);
@@ -86,7 +84,7 @@ void write_thread_close(struct write_thread *w, int fd);
 int write_thread_next(struct write_thread *w, struct file_result *ret);
 /* Returns the number of results to come. */
 unsigned write_thread_pending(const struct write_thread *w);
-/* Returns for how many ms a result has been due, since the last one that was taken; 0: none is. */
+/* Returns for how many ms the thread has returned no result while one is to come, else 0. */
 uint64_t write_thread_waits_ms(const struct write_thread *w);
-/* Waits for the next result. Returns 0, or -ETIMEDOUT after timeout_ms. */
+/* Waits for the next result. Returns 0, or -ETIMEDOUT after timeout_ms; -1: no limit. */
 int write_thread_wait(struct write_thread *w, int timeout_ms);

@@ -2,8 +2,10 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "unit/test.h"
+#include "base/core/clock.h"
 #include "service/output/write_thread.h"
 #include "service/ipc/limits.h"
 #include "system/held_locks.h"
@@ -414,6 +416,26 @@ WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
 	assert_int_equal(r.error, -EIO);
 	close(from);
 	close(to);
+}
+
+/* ---- waiting ---- */
+
+static void on_alarm(int signal_number)
+{
+	(void)signal_number;
+}
+
+WRITER_TEST(a_signal_does_not_end_the_wait)
+{
+	const struct itimerval each_ms = {{0, 1000}, {0, 1000}}, off = {0};
+	uint64_t begin = clock_mono_ns();
+
+	signal(SIGALRM, on_alarm);
+	assert_int_equal(setitimer(ITIMER_REAL, &each_ms, NULL), 0);
+	assert_int_equal(write_thread_wait(writer, 50), -ETIMEDOUT);
+	assert_int_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
+	assert_true(clock_mono_ns() - begin >= 49 * NS_PER_MS);
+	signal(SIGALRM, SIG_DFL);
 }
 
 /* ---- locks that a peer holds ---- */
