@@ -25,7 +25,7 @@ _Static_assert(COMPRESSOR_GROUP_BYTES <= RAW_BYTES, "a group fits");
 struct compressor {
 	struct packet_sink sink;
 	struct packet_sink *next; /* borrowed */
-	bool goes_as_it_is; /* the packet that is coming */
+	bool is_too_large; /* the current packet, which is passed uncompressed */
 	size_t raw_len, out_cap;
 	uint8_t *raw, *out; /* owned */
 	ZSTD_CCtx *zstd; /* owned; NULL: deflate */
@@ -34,7 +34,7 @@ struct compressor {
 
 /* ---- groups out ---- */
 
-/* The bytes in c->out, or 0: the library has no memory. */
+/* Both functions return the number of bytes in c->out, or 0 if the library has no memory. */
 static size_t deflate_group(struct compressor *c)
 {
 	z_stream *z = &c->deflate;
@@ -55,8 +55,7 @@ static size_t zstd_group(struct compressor *c)
 	return ZSTD_isError(n) ? 0 : n;
 }
 
-/* Data that could not be compressed is written as it is. */
-static void hand_on_as_it_is(struct compressor *c)
+static void pass_uncompressed(struct compressor *c)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -79,7 +78,7 @@ void compressor_end(struct compressor *c)
 		return;
 	len = c->zstd ? zstd_group(c) : deflate_group(c);
 	if (len == 0) {
-		hand_on_as_it_is(c);
+		pass_uncompressed(c);
 	} else {
 		p = pb_put_varint(head, pb_tag(field, PB_WIRE_BYTES));
 		p = pb_put_varint(p, len);
@@ -97,10 +96,10 @@ static void sink_begin(struct packet_sink *sink, size_t size)
 	struct compressor *c = container_of(sink, struct compressor, sink);
 	uint8_t *p;
 
-	c->goes_as_it_is = size > COMPRESSOR_MAX_PACKET;
-	if (c->goes_as_it_is || c->raw_len + MAX_HEAD + size > COMPRESSOR_GROUP_BYTES)
+	c->is_too_large = size > COMPRESSOR_MAX_PACKET;
+	if (c->is_too_large || c->raw_len + MAX_HEAD + size > COMPRESSOR_GROUP_BYTES)
 		compressor_end(c);
-	if (c->goes_as_it_is) {
+	if (c->is_too_large) {
 		c->next->begin(c->next, size);
 		return;
 	}
@@ -114,7 +113,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 {
 	struct compressor *c = container_of(sink, struct compressor, sink);
 
-	if (c->goes_as_it_is) {
+	if (c->is_too_large) {
 		c->next->bytes(c->next, data, len);
 	} else if (len > 0) {
 		memcpy(c->raw + c->raw_len, data, len);
@@ -126,8 +125,8 @@ size_t compressor_bound(const struct compressor *c, size_t packet_size)
 {
 	size_t raw = c->raw_len + MAX_HEAD + packet_size;
 
-	/* Each library promises about raw / 256 and some more; compared with exact values in the
-	 * test. */
+	/* The bounds of both libraries are about raw / 256 and a constant. The test compares them
+	 * with this one. */
 	return raw + raw / 200 + 128 + MAX_HEAD;
 }
 
@@ -139,7 +138,7 @@ struct packet_sink *compressor_sink(struct compressor *c, struct packet_sink *ne
 
 /* ---- life ---- */
 
-/* Deprecated in new configs. Older configs use it. */
+/* compression_type is deprecated, but older configs use it. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static bool wants_deflate(const Pb__TraceConfig *config)

@@ -12,11 +12,11 @@
 
 #define NO_WRITE (-1)
 
-/* What a writer thread stores, another process loads. */
+/* A writer thread of the service stores it, and the child loads it. */
 struct file_end {
 	volatile dev_t dev;
 	volatile ino_t ino; /* 0: the entry is free */
-	volatile off_t begin; /* of the write in progress; NO_WRITE */
+	volatile off_t begin; /* of the write in progress, or NO_WRITE */
 };
 
 enum { ENTRIES = MAX_WRITE_THREADS * MAX_FILE_PARTS };

@@ -20,20 +20,22 @@
  * has ended.
  */
 
-/* Maps the memory. Call before the fork. Returns 0, or -errno: files are not truncated then. */
+/* Maps the shared memory. Call before the fork. Returns 0 or -errno. */
 int file_ends_share(void);
 
-/* ---- a writer thread; place: of write_thread_take_place(), part: below MAX_FILE_PARTS ---- */
+/* ---- a writer thread ---- */
+
+/* place: from write_thread_take_place(). part: index of an open file, below MAX_FILE_PARTS. */
 
 void file_ends_open(unsigned place, unsigned part, int fd);
-/* A write begins at this offset; -1: it has no offset (a pipe). */
+/* Call before a write. at: its offset in the file; -1: none (a pipe). */
 void file_ends_begin(unsigned place, unsigned part, off_t at);
-/* The file ends with a whole packet again. */
+/* Call after the write: the file ends with a whole packet again. */
 void file_ends_end(unsigned place, unsigned part);
-/* Returns the file, which the child then has to forget. */
+/* Frees the entry. Returns the file, for file_helper_closed(). */
 struct output_file file_ends_close(unsigned place, unsigned part);
 
-/* Returns where the last record (Trace.packet) ends that ends within the first len bytes. */
+/* Returns the number of bytes in whole records (Trace.packet) of the first len bytes. */
 size_t file_ends_whole(const uint8_t *records, size_t len);
 
 /* ---- the child ---- */

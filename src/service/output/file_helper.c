@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	service                    socket pair                  sonda-files
- *	                          <--- answer ---               it is confined, and may write
+ *	                          <--- answer ---               it has confined itself
  *	CREATE path, user         ---- request -->              openat, fchown
  *	                          <--- answer, descriptor ---
  *	REMOVE path, user, file   ---- request -->              unlinkat
@@ -10,8 +10,8 @@
  *	END                       ---- request -->              unlink of the sockets' files
  *	the service is killed     ---- end of file -->          ftruncate: service/output/file_ends.h
  *
- * The child checks each request as if somebody else had written it: what the service could win with
- * a wrong one is a new file below the folder, of any user, or to remove one that it knows.
+ * The child does not trust the service. With a forged request, an attacker who controls the service
+ * can create a new file below the folder for any user, or remove a file whose inode it knows.
  */
 #include "service/output/file_helper.h"
 
@@ -58,13 +58,13 @@ struct answer {
 
 static struct helper_process child = {.fd = -1};
 static char folder_path[PATH_MAX]; /* with a slash at the end; "": none */
-/* Of child, for threads that close files; -1: none. A thread that hangs may use it after the end,
- * so it stays open then. */
+/* The socket of the child, for threads that close files; -1: none. file_helper_end() does not close
+ * it, because a thread that hangs may use it later. */
 static atomic_int closed_socket = -1;
 
 /* ---- the child: its state ---- */
 
-/* The folder that holds the path. */
+/* Writes the folder of the path into buf. */
 static void folder_of(const char *path, char buf[static PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -144,7 +144,7 @@ static void remove_all(const struct file_helper_options *o)
 			unlink(o->remove[i].path);
 }
 
-/* Sends the descriptor along, unless it is -1. */
+/* passed: a descriptor to send with the answer, or -1. */
 static bool reply(int fd, const struct answer *a, int passed)
 {
 	union {
@@ -197,7 +197,7 @@ static void run_child(int fd, void *ctx)
 	const struct child_start *s = ctx;
 	struct answer a = {0};
 
-	/* The end of the socket says that the service has ended; there is work to do then. */
+	/* The child must outlive the service, and notices its end by the end of the socket. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
 		a.result = confine(s->options, s->folder, &a.reason);
@@ -261,19 +261,21 @@ static int open_folder(const char *path, struct err_text *e, int *ret_fd)
 
 int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 {
-	struct child_start s = {.options = o, .folder = -1};
+	_cleanup_(closep) int folder = -1;
+	struct child_start s = {.options = o};
 	struct answer a = {0};
 	int fd, r = 0;
 
 	assert(o->n_remove <= FILE_HELPER_REMOVES);
-	if (o->output_dir)
-		r = open_folder(o->output_dir, e, &s.folder);
-	if (r == 0 && o->output_dir)
+	if (o->output_dir) {
+		r = open_folder(o->output_dir, e, &folder);
+		if (r < 0)
+			return r;
 		r = file_ends_share();
-	if (r < 0)
-		return r;
-	r = helper_process_start("sonda-files", run_child, &s, s.folder, &child);
-	closep(&s.folder);
+	}
+	s.folder = folder;
+	if (r == 0)
+		r = helper_process_start("sonda-files", run_child, &s, folder, &child);
 	if (r == 0)
 		r = take_answer(&a, &fd);
 	if (r < 0)
@@ -303,7 +305,7 @@ void file_helper_end(void)
 	folder_path[0] = '\0';
 }
 
-/* Fills in the fields after the folder. */
+/* Sets the user and the path of the request. Returns 0, or -EPERM and sets e. */
 static int make_request(struct request *q, const char *path, uid_t user, struct err_text *e)
 {
 	size_t len = strlen(folder_path);
@@ -312,15 +314,15 @@ static int make_request(struct request *q, const char *path, uid_t user, struct 
 		return err_set(e, -EPERM, NO_FOLDER);
 	if (strncmp(path, folder_path, len) != 0)
 		return err_set(e, -EPERM,
-			       "output_path %.200s: not below %.200s, where alone this service "
-			       "makes files (--output-dir)" OPEN_FILE,
+			       "output_path %.200s is not below %.200s, the only folder in which "
+			       "this service creates files (--output-dir)" OPEN_FILE,
 			       path, folder_path);
 	q->user = user;
 	snprintf(q->path, sizeof(q->path), "%s", path + len);
 	return 0;
 }
 
-static bool is_of_rights(int r)
+static bool is_lack_of_rights(int r)
 {
 	return r == -EACCES || r == -EPERM || r == -EROFS;
 }
@@ -331,10 +333,10 @@ static int ask(const struct request *q, struct err_text *e, int *ret_fd)
 	int r = send(child.fd, q, sizeof(*q), MSG_NOSIGNAL) < 0 ? -EPIPE : take_answer(&a, ret_fd);
 
 	if (r < 0)
-		return err_set(e, r, "output_path: the process that makes files has ended");
+		return err_set(e, r, "output_path: the process that creates files has ended");
 	if (a.result < 0)
 		return err_set(e, a.result, "output_path %.200s%.200s: %s%s", folder_path, q->path,
-			       a.reason.text, is_of_rights(a.result) ? OPEN_FILE : "");
+			       a.reason.text, is_lack_of_rights(a.result) ? OPEN_FILE : "");
 	return 0;
 }
 
@@ -365,7 +367,6 @@ void file_helper_remove(const char *path, uid_t user, const struct output_file *
 void file_helper_closed(const struct output_file *file)
 {
 	const struct request closed = {.kind = CLOSED, .file = *file};
-
 	int fd = atomic_load(&closed_socket);
 
 	if (fd >= 0)

@@ -11,9 +11,9 @@
 /*
  * The child process "sonda-files" makes all changes to the file system for the service: it creates
  * the files of output_path, and removes the files of the service's sockets at the end. It runs as
- * the user that started the service. So the service itself can change its user and give up opening
- * and removing files. If the service is killed, the child truncates the files that it created to
- * whole packets (service/output/file_ends.h).
+ * the user that started the service. So the service itself can change its user and give up the
+ * right to open and remove files. If the service is killed, the child truncates the files that it
+ * created to whole packets (service/output/file_ends.h).
  *
  * The child keeps CAP_CHOWN if there is an output directory, else no capability. Landlock confines
  * it to that directory and those of the sockets' files, and its system calls are filtered. There is
@@ -31,8 +31,8 @@ struct file_helper_options {
 	bool no_sandbox;
 };
 
-/* Call before the first thread. o is borrowed during the call. Returns 0, or -errno and sets e if
- * the directory does not exist or the child cannot create files in it. */
+/* Call before the first thread. o is borrowed during the call. Returns 0, or -errno and sets e, for
+ * example if the directory does not exist or the child cannot create files in it. */
 int file_helper_start(const struct file_helper_options *o, struct err_text *e);
 /* Removes the files of the list and ends the child. No-op if none was started. */
 void file_helper_end(void);
@@ -45,6 +45,6 @@ void file_helper_end(void);
 int file_helper_create(const char *path, uid_t user, struct err_text *e, int *ret_fd);
 /* Removes a file that file_helper_create() made: see output_folder_remove(). */
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file);
-/* The service has closed a file, perhaps one of these. Any thread may call it, and may have to
- * wait. */
+/* Call when the service has closed a file, whoever created it. Any thread may call it; it may
+ * block. */
 void file_helper_closed(const struct output_file *file);

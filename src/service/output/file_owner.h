@@ -13,9 +13,9 @@ struct trace;
 
 /* Callbacks of the files of a trace to their session, always from the loop. */
 struct file_writer_ops {
-	/* Flushes the producers; file_writer_flushed() must follow. number 0: the data is due. Else
-	 * the file of this number begins, and producers also write their incremental state again.
-	 * Returns 0, or -errno if no flush was begun. */
+	/* Flushes the producers; file_writer_flushed() must follow. number: 0, or the number of a
+	 * new file: then producers also clear their incremental state. Returns 0, or -errno if no
+	 * flush was begun. */
 	int (*flush)(void *ctx, uint32_t number);
 	/* The file cannot be written; text is the reason. stop() or closed() follows. */
 	void (*failed)(void *ctx, const char *text);

@@ -10,7 +10,7 @@
 #include "base/core/mem.h"
 #include "service/output/file_helper.h"
 
-#define MAX_TRIES 10000 /* numbers that others took */
+#define MAX_TRIES 10000 /* numbers of existing files in a row */
 
 int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t user)
 {
@@ -35,7 +35,7 @@ void file_rotation_deinit(struct file_rotation *r)
 	free(TAKE_PTR(r->homes));
 }
 
-static int path_of(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
+static int make_path(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
 {
 	return fs_numbered(buf, size, r->path, number, 6);
 }
@@ -45,7 +45,7 @@ static void remove_file(const struct file_rotation *r, uint32_t number,
 {
 	char path[PATH_MAX];
 
-	if (path_of(r, number, path, sizeof(path)) == 0)
+	if (make_path(r, number, path, sizeof(path)) == 0)
 		file_helper_remove(path, r->user, file);
 }
 
@@ -67,7 +67,7 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 
 	for (unsigned tries = 0; error == -EEXIST && tries < MAX_TRIES; tries++) {
 		r->last++;
-		error = path_of(r, r->last, path, sizeof(path));
+		error = make_path(r, r->last, path, sizeof(path));
 		if (error < 0)
 			return err_set(e, error, "output_path %.300s is too long", r->path);
 		error = file_helper_create(path, r->user, e, ret_fd);

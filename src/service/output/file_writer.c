@@ -33,21 +33,21 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 		return 0;
 	if (!c->write_into_file || !has_path(c))
 		return err_set(e, -EINVAL,
-			       "rotate needs write_into_file and output_path: the "
-			       "files need names");
+			       "rotate needs write_into_file and output_path, for the names of "
+			       "the files");
 	if (c->max_file_size_bytes)
 		return err_set(e, -EINVAL,
-			       "rotate has its own max_file_size_bytes; remove the "
-			       "other one");
+			       "rotate has its own max_file_size_bytes; remove the one outside "
+			       "rotate");
 	if (!r->max_file_size_bytes && !r->period_ms)
-		return err_set(e, -EINVAL, "rotate: max_file_size_bytes, period_ms or both");
+		return err_set(e, -EINVAL, "rotate needs max_file_size_bytes, period_ms or both");
 	if (r->max_file_size_bytes && r->max_file_size_bytes < MIN_ROTATE_BYTES)
-		return err_set(e, -EINVAL, "rotate: max_file_size_bytes below %u",
+		return err_set(e, -EINVAL, "rotate: max_file_size_bytes is below %u",
 			       MIN_ROTATE_BYTES);
 	if (r->period_ms && r->period_ms < MIN_ROTATE_PERIOD_MS)
-		return err_set(e, -EINVAL, "rotate: period_ms below %u", MIN_ROTATE_PERIOD_MS);
+		return err_set(e, -EINVAL, "rotate: period_ms is below %u", MIN_ROTATE_PERIOD_MS);
 	if (r->keep > MAX_ROTATE_KEEP)
-		return err_set(e, -EINVAL, "rotate: keep above %u", MAX_ROTATE_KEEP);
+		return err_set(e, -EINVAL, "rotate: keep is above %u", MAX_ROTATE_KEEP);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
 	if (r < 0 || !has_path(c))
 		return r;
 	if (!c->write_into_file)
-		return err_set(e, -EINVAL, "output_path without write_into_file");
+		return err_set(e, -EINVAL, "output_path needs write_into_file");
 	/* A relative path would depend on the working directory of the service. */
 	if (c->output_path[0] != '/')
 		return err_set(e, -EINVAL, "output_path \"%.200s\" must begin with a slash",
@@ -68,7 +68,6 @@ int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
 	return 0;
 }
 
-/* How often the file is written. */
 static uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
 {
 	if (!c->file_write_period_ms)
@@ -76,14 +75,14 @@ static uint32_t file_config_write_period_ms(const Pb__TraceConfig *c)
 	return MAX(c->file_write_period_ms, MIN_FILE_WRITE_PERIOD_MS);
 }
 
-/* AUTO: producers are flushed before each write of a file that is rarely written. For a file
- * that is written often a flush each time would cost too much. */
-static bool is_seldom(const Pb__TraceConfig *c)
+/* AUTO: producers are flushed before each write only if the file is rarely written. If it is
+ * written often, a flush each time would cost too much. */
+static bool is_rarely_written(const Pb__TraceConfig *c)
 {
 	return file_config_write_period_ms(c) > FILE_AUTO_FLUSH_PERIOD_MS;
 }
 
-/* Returns true if all producers are flushed before it is written. */
+/* Returns true if all producers are flushed before each write. */
 static bool file_config_flushes_first(const Pb__TraceConfig *c)
 {
 	if (!c->write_into_file)
@@ -94,7 +93,7 @@ static bool file_config_flushes_first(const Pb__TraceConfig *c)
 	case PB__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_DISABLED:
 		return false;
 	default:
-		return is_seldom(c);
+		return is_rarely_written(c);
 	}
 }
 
@@ -106,24 +105,25 @@ uint32_t file_config_flush_period_ms(const Pb__TraceConfig *c)
 	return file_config_flushes_first(c) ? 0 : FILE_AUTO_FLUSH_PERIOD_MS;
 }
 
+/* Returns true if each period ends with fdatasync(2). */
 static bool file_config_syncs(const Pb__TraceConfig *c)
 {
 	return c->fflush_post_write == PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_ENABLED;
 }
 
-/* Is it synced each time; and when it ends? */
+/* Returns true if the file ends with fdatasync(2). */
 static bool file_config_syncs_at_end(const Pb__TraceConfig *c)
 {
 	return c->fflush_post_write != PB__TRACE_CONFIG__FFLUSH_MODE__FFLUSH_DISABLED;
 }
 
 /*
- * A turn writes out what the pass before it left and only then reads on, so that never more than
- * one pass waits in memory:
+ * A slice first writes the rest of the previous batch, and only then reads the next batch. So at
+ * most one batch waits in memory.
  *
- *	idle --tick, flushed--> reading --pass, write--> ... --nothing left--> idle
+ *	idle --tick, flushed--> reading --batch, write--> ... --all written--> idle
  *	                           |  ^                            (finishing: closed)
- *	                   pipe full  it takes bytes again
+ *	                   pipe full  pipe accepts bytes
  *	                           v  |
  *	                          waiting
  */
@@ -133,16 +133,17 @@ struct file_writer {
 	struct trace_files parts;
 	bool is_clone;
 	struct loop_timer tick, next_slice, stall, period;
-	struct event *has_results; /* owned: the writer has done something */
-	bool started; /* the session did: there is something to write */
-	bool reading; /* the buffers have more */
-	bool again; /* producers flushed or answered while they were read: they have more */
+	struct event *has_results; /* owned: of the writer thread */
+	bool started; /* the session has started, so there is data to write */
+	bool reading; /* the buffers have more data for this pass */
+	bool again; /* begin another pass: producers flushed during this one */
 	bool sync_due; /* end of a period: fdatasync, if the config requests it */
 	bool finishing; /* the session is over */
 	bool stalled; /* the stall timer runs */
-	bool synced; /* fdatasync of the end was begun */
-	/* Of a rotation: older files are not needed by data that producers commit from now on,
-	 * and, below, not by data that is unread after this pass. */
+	bool synced; /* the fdatasync at the end was begun */
+	/* For rotate. Data that producers commit from now on does not depend on files below
+	 * `answered`; data that is unread after this pass does not depend on files below
+	 * `leaving`. */
 	uint32_t answered, leaving;
 };
 
@@ -176,7 +177,7 @@ static void close_file(struct file_writer *f)
 	f->owner.ops->stop(f->owner.ctx);
 }
 
-/* An incomplete clone is useless. */
+/* Truncates the file of an incomplete clone to its original size. */
 static void take_back(struct file_writer *f)
 {
 	out_file_take_back(newest(f));
@@ -198,12 +199,12 @@ static void on_stall(void *ctx)
 	struct file_writer *f = ctx;
 
 	give_up(f, !newest(f)->is_pipe ? "its file system took nothing for ten seconds"
-				       : "its reader did not take a byte for ten seconds");
+				       : "its reader took nothing for ten seconds");
 }
 
 static void wait_for_file(struct file_writer *f);
 
-/* All is in the file, or with its writer, which is waited for. */
+/* Ends and closes the file, after all jobs of the writer thread. */
 static void end_file(struct file_writer *f)
 {
 	int r = trace_files_end_older(&f->parts, UINT32_MAX);
@@ -220,14 +221,14 @@ static void end_file(struct file_writer *f)
 		close_file(f);
 }
 
-/* It is gone from its folder, or the folder with it: nobody would find the trace. */
+/* Returns true if the file was removed from its folder, so nobody could open the trace. */
 static bool is_removed(const struct file_writer *f)
 {
 	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;
 }
 
-/* What was there to write is written. */
-static void came_to_rest(struct file_writer *f)
+/* All data of the pass was written, or given to the writer thread. */
+static void on_all_written(struct file_writer *f)
 {
 	int r = 0;
 
@@ -251,18 +252,18 @@ static void came_to_rest(struct file_writer *f)
 		give_up(f, strerror(-r));
 }
 
-/* ---- turns ---- */
+/* ---- slices ---- */
 
 static void wait_for_file(struct file_writer *f)
 {
-	/* While the session runs there is time; its end cannot wait for ever. */
+	/* A running session waits without a limit. The end of a session must not. */
 	if ((f->finishing || f->parts.full) && !f->stalled) {
 		loop_timer_once(&f->stall, f->synced ? FILE_SYNC_MS : FILE_STALL_MS, false);
 		f->stalled = true;
 	}
 }
 
-/* One pass and one write. enum out_file_state or -errno. */
+/* Reads and writes one batch. Returns enum out_file_state or -errno. */
 static int run_slice(struct file_writer *f)
 {
 	int r = trace_files_write(&f->parts);
@@ -299,7 +300,7 @@ static void on_next_slice(void *ctx)
 	else if (r == OUT_FILE_MORE)
 		loop_timer_once(&f->next_slice, 0, false);
 	else
-		came_to_rest(f);
+		on_all_written(f);
 }
 
 static void on_results(evutil_socket_t fd, short what, void *ctx)
@@ -338,7 +339,7 @@ static void on_period(void *ctx)
 
 void file_writer_committed(struct file_writer *f)
 {
-	/* See file_writer.h: the data is still in the CPU caches, and was not overwritten yet. */
+	/* The data is still in the CPU caches, and was not overwritten yet: see file_writer.h. */
 	if (f->started && !f->reading && trace_has_unread(f->owner.trace, FILE_FILL_BYTES))
 		begin_reading(f);
 }
@@ -400,7 +401,7 @@ void file_writer_finish_now(struct file_writer *f)
 	else if (r == OUT_FILE_DONE)
 		close_file(f);
 	else
-		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all in time");
+		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all data in time");
 }
 
 bool file_writer_await_writer(struct file_writer *f)

@@ -10,7 +10,7 @@
 #include "service/output/file_owner.h"
 #include "service/output/passed_file.h"
 
-/* The fields of TraceConfig about the file that the service writes, with the defaults for 0. */
+/* ---- the fields of TraceConfig for the file, with the defaults for 0 ---- */
 
 /* Returns 0, or -EINVAL and sets e. file_writer_new() checks for a passed descriptor. */
 int file_config_check(const Pb__TraceConfig *config, struct err_text *e);
@@ -26,7 +26,7 @@ uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
  * reuses little memory (service/buffer/buffer_ring.c), and the data to write is still in the CPU
  * caches.
  *
- *	start --> each period: [flush] --> turns: one reading pass, one write(2) --> [fdatasync]
+ *	start --> each period: [flush] --> batches: read, write(2) --> [fdatasync]
  *	      --> each fill:   the same without a flush
  *	finish --> the same once more --> fdatasync, close --> ops.closed
  *
@@ -39,18 +39,18 @@ struct file_writer;
 
 /*
  * For a config with write_into_file. The file is the passed one (taken, also on failure) or
- * output_path; exactly one must be set. Returns 0, -EINVAL, or -errno of creating the file, and
- * sets e.
+ * output_path; exactly one must be set. Returns 0, or -errno and sets e: -EINVAL, or the error of
+ * creating the file.
  */
 int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
 		    struct file_writer **ret);
 /* Closes the file. The file of a clone that is not complete is truncated to its original size.
  * No-op for NULL. */
 void file_writer_free(struct file_writer *f);
-/* Removes the file that was created: the session was refused. */
+/* Removes the file that was created, and frees f. For a session that is refused. */
 void file_writer_discard(struct file_writer *f);
 
-/* The session has started. */
+/* Call when the session starts. */
 void file_writer_start(struct file_writer *f);
 /* Call after a producer committed chunks: begins to write if a buffer of the session is full. */
 void file_writer_committed(struct file_writer *f);

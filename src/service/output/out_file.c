@@ -111,7 +111,7 @@ void out_file_take_result(struct out_file *o, struct file_result *r)
 	if (r->kind != FILE_WRITTEN)
 		return;
 	o->written -= r->len - r->kept;
-	/* What a large packet took is not kept. */
+	/* A buffer that grew for a large packet is freed. */
 	if (!o->spare && r->cap <= BUF_BYTES) {
 		o->spare = TAKE_PTR(r->buf);
 		o->spare_cap = r->cap;
@@ -144,14 +144,14 @@ void out_file_take_back(struct out_file *o)
 
 /* ---- copies ---- */
 
-/* Returns a mark behind all that was put into the file. */
+/* Makes a mark after all data of the file. Returns 0 and its read end, or -errno. */
 static int new_mark(struct out_file *o, int *ret)
 {
 	int p[2], r = o->error;
 
 	if (r == 0 && o->marks >= MAX_FILE_MARKS)
 		r = -EBUSY;
-	/* A second buffer may wait then. The next one waits here until both are written. */
+	/* The writer may have a second buffer then. A third one waits until both are written. */
 	if (r == 0 && o->used > 0)
 		r = give_buffer(o);
 	if (r < 0)
@@ -187,7 +187,7 @@ int out_file_copy(struct out_file *to, struct out_file *from)
 	return 0;
 }
 
-/* ---- directly ---- */
+/* ---- without a writer ---- */
 
 int out_file_write(struct out_file *o)
 {
@@ -209,7 +209,7 @@ int out_file_write(struct out_file *o)
 	if (o->sent < o->used)
 		return OUT_FILE_MORE;
 	o->used = o->sent = 0;
-	/* What a large packet took is not kept. */
+	/* A buffer that grew for a large packet is freed. */
 	if (o->cap > BUF_BYTES)
 		free(TAKE_PTR(o->buf));
 	return OUT_FILE_DONE;
@@ -278,7 +278,7 @@ void file_part_end_group(struct file_part *p)
 {
 	if (!p->compressor)
 		return;
-	(void)file_part_sink(p); /* we may lie elsewhere than at the last packet */
+	(void)file_part_sink(p); /* p may have moved since the last packet */
 	compressor_end(p->compressor);
 }
 
@@ -293,7 +293,7 @@ bool file_part_has_room(struct file_part *p, size_t packet_size, uint64_t max)
 {
 	if (surely_has_room(p, packet_size, max))
 		return true;
-	/* What is gathered may get a lot smaller: how much is known when it is done. */
+	/* The collected group may compress to much less, which is known only afterwards. */
 	file_part_end_group(p);
 	return surely_has_room(p, packet_size, max);
 }

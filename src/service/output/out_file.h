@@ -29,9 +29,8 @@ struct out_file {
 	bool is_pipe;
 	int error; /* -errno of the first failure; later packets are dropped */
 	uint64_t written; /* bytes accepted by write(2) or the writer */
-	struct write_thread
-		*writer; /* borrowed; NULL: written from the loop, which only a bench does */
-	uint64_t id; /* of our jobs in the writer */
+	struct write_thread *writer; /* borrowed; NULL: the caller writes (only a bench does) */
+	uint64_t id; /* of this file's jobs in the writer */
 	unsigned writing; /* jobs that add to the file and have no result yet */
 	unsigned marks; /* marks without a result (write_thread_mark()) */
 	uint8_t *spare; /* owned: a buffer that the writer returned */
@@ -51,7 +50,7 @@ void out_file_take_result(struct out_file *o, struct file_result *r);
  * and errors are lost. Afterwards only file_part_deinit() may be called. */
 int out_file_write_rest(struct out_file *o);
 
-/* Removes all that was written, if the file supports it. */
+/* Truncates the file to its original size, if it supports that. */
 void out_file_take_back(struct out_file *o);
 /*
  * Appends all that was put into `from` so far, pending data included; both have writers. The writer
@@ -73,7 +72,7 @@ int out_file_sync(const struct out_file *o);
 
 struct compressor;
 
-/* One file of a session: compressed if the config says so, on its way to the disk. */
+/* One file of a session, compressed if the config requests it. */
 struct file_part {
 	struct out_file out;
 	struct compressor *compressor; /* owned; NULL: packets go out as they are */

@@ -34,7 +34,7 @@ static int fail(struct err_text *e, int error)
 	return err_set(e, -error, "%s", strerror(error));
 }
 
-/* One component further down. */
+/* Replaces *folder by its folder of this name. */
 static int step(int *folder, const char *name, size_t len)
 {
 	char one[NAME_MAX + 1];
@@ -52,7 +52,8 @@ static int step(int *folder, const char *name, size_t len)
 	return 0;
 }
 
-/* The folder of path, in which the user may have files; *ret_name is the rest. */
+/* Opens the folder of path, if the user may create files there. *ret_name points to the last
+ * component. Returns 0, or -errno and sets e. */
 static int walk(int top, const char *path, uid_t user, struct err_text *e, int *ret_folder,
 		const char **ret_name)
 {
@@ -79,7 +80,7 @@ static int give_to(int fd, uid_t user, struct err_text *e)
 {
 	if (user == geteuid() || fchown(fd, user, (gid_t)-1) == 0)
 		return 0;
-	return err_set(e, -errno, "it cannot be given to user %u: %s%s", (unsigned)user,
+	return err_set(e, -errno, "its owner cannot be changed to user %u: %s%s", (unsigned)user,
 		       strerror(errno), errno == EPERM ? " (the service has no CAP_CHOWN)" : "");
 }
 

@@ -19,14 +19,14 @@
 #include "service/trace/trace.h"
 
 /*
- * Which file a packet goes into, of sequences A (its packets need what came before) and B (they do
- * not), when file 2 begins:
+ * The choice of the file. Packets of sequence A depend on its earlier packets; those of sequence B
+ * do not. File 2 begins after A2; A4 clears the state of A:
  *
- *	A1 B1 A2 | begins | A3 B2 | A4, cleared | A5 B3
- *	 1  1  1             1  2    2             2  2
+ *	packet   A1  B1  A2 | A3  B2  A4  A5  B3
+ *	file      1   1   1 |  1   2   2   2   2
  *
- * File 1 is ended when no sequence goes on in it, or when all that was committed before the
- * producers' answers has been read.
+ * File 1 ends when it is no longer the home of a sequence, or when all data that producers
+ * committed before they answered the flush has been read.
  */
 
 struct file_part *trace_files_newest(struct trace_files *f)
@@ -51,7 +51,8 @@ static struct file_part *part_of(struct trace_files *f, uint32_t number)
 	return NULL;
 }
 
-/* The first file starts the writer. Takes the descriptor, also on failure. */
+/* Adds a file, and starts the writer for the first one. Takes fd, also on failure. Returns 0, or
+ * -errno and sets e. */
 static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
 {
 	struct file_part *p = &f->list[f->n];
@@ -69,15 +70,14 @@ static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, str
 		file_part_deinit(p);
 		return err_set(e, r, "%s",
 			       r == -EUSERS   ? "the service writes too many files already"
-			       : r == -EDQUOT ? "the user has its share of the files that the "
-						"service writes, or they hang"
+			       : r == -EDQUOT ? "the user's share of the files that the service "
+						"writes is used up: end other sessions"
 					      : strerror(-r));
 	}
 	f->n++;
 	return 0;
 }
 
-/* Goes on in the next file, unless too many are open or it cannot be made. */
 void trace_files_rotate(struct trace_files *f)
 {
 	uint32_t sequence = f->sequence;
@@ -97,7 +97,7 @@ void trace_files_rotate(struct trace_files *f)
 		return;
 	}
 	f->forced = trace_files_newest(f);
-	/* Called in front of a producer's packet, too. */
+	/* This may be called before a packet of a producer: f->sequence is restored. */
 	f->sequence = 0;
 	trace_restart(f->owner->trace);
 	service_packets_put_head(f->owner->trace, &f->sink);
@@ -108,7 +108,7 @@ void trace_files_rotate(struct trace_files *f)
 	(void)f->owner->ops->flush(f->owner->ctx, trace_files_newest(f)->number);
 }
 
-/* The last words of an older file are the figures up to now. 0 or -errno. */
+/* Ends an older file with the current statistics. Returns 0 or -errno. */
 static int end_part(struct trace_files *f, struct file_part *p)
 {
 	int r;
@@ -149,7 +149,7 @@ static void move_home(struct trace_files *f, struct file_part *from, struct file
 	file_rotation_set_home(&f->rotation, f->sequence, to->number);
 }
 
-/* A producer's packet goes into the newest file, or where its sequence is at home. */
+/* A producer's packet goes into the newest file, or into the home of its sequence. */
 static struct file_part *choose_by_state(struct trace_files *f)
 {
 	uint32_t number = file_rotation_home(&f->rotation, f->sequence);
@@ -302,6 +302,8 @@ static int open_file(struct trace_files *f, struct passed_file passed, struct er
 	if (!has_path && file.fd < 0)
 		return err_set(e, -EINVAL,
 			       "write_into_file needs output_path or a file that is passed");
+	if (has_path && !c->rotate && !(f->path = strdup(c->output_path)))
+		return err_set(e, -ENOMEM, "out of memory");
 	if (c->rotate)
 		r = file_rotation_open(&f->rotation, e, &file.fd);
 	else
@@ -309,10 +311,8 @@ static int open_file(struct trace_files *f, struct passed_file passed, struct er
 			     : trace_files_check_passed(file.fd, e);
 	if (r < 0)
 		return r;
-	if (has_path && !c->rotate) {
-		f->path = strdup(c->output_path);
+	if (has_path && !c->rotate)
 		f->made = output_file_of(file.fd);
-	}
 	return add_part(f, c, TAKE_FD(file.fd), e);
 }
 
@@ -375,7 +375,7 @@ void trace_files_discard(struct trace_files *f)
 		file_rotation_remove_newest(&f->rotation);
 }
 
-/* The service opens no file itself, so what was passed for writing only cannot be read. */
+/* The service cannot reopen a file, so one that was passed for writing only cannot be read. */
 static bool is_readable(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);

@@ -24,12 +24,12 @@ struct trace_files {
 	struct packet_sink sink; /* packets in, up to max_bytes */
 	const struct file_owner *owner; /* borrowed */
 	char *path; /* owned; NULL: the descriptor was passed, or files are rotated */
-	struct output_file made; /* at the path */
+	struct output_file made; /* the file that was created at the path */
 	struct file_rotation rotation;
 	struct file_part list[MAX_FILE_PARTS]; /* the newest last */
 	size_t n; /* 0: closed */
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
-	size_t tail_bytes; /* of them: reserved for the statistics at the end */
+	size_t tail_bytes; /* part of max_bytes: reserved for the statistics at the end */
 	bool full; /* without rotate: max_bytes is reached, and packets are dropped */
 	struct write_thread *writer; /* owned; NULL: no file was opened */
 	uint64_t last_id; /* id of the newest part, for the writer */
@@ -58,14 +58,15 @@ int trace_files_check_passed(int fd, struct err_text *e);
 /* Closes the files and drops the data that is not written yet. */
 void trace_files_close(struct trace_files *f);
 void trace_files_deinit(struct trace_files *f);
-/* Removes the file that was created: the session was refused. */
+/* Removes the file that was created. For a session that is refused. */
 void trace_files_discard(struct trace_files *f);
 
 struct file_part *trace_files_newest(struct trace_files *f);
 /* Returns the name of the file for messages. */
 const char *trace_files_name(const struct trace_files *f);
 
-/* Begins the next file, unless the newest has no data. */
+/* Begins the next file, unless the newest has no data or MAX_FILE_PARTS are open. An error is
+ * kept in f->error. */
 void trace_files_rotate(struct trace_files *f);
 /* Writes one piece of each file. Returns their common enum out_file_state, or -errno. */
 int trace_files_write(struct trace_files *f);

@@ -9,25 +9,26 @@
 #include "service/ipc/limits.h"
 
 static struct {
-	int ended, tell; /* the pipe; -1: not open */
+	int ended, report; /* read and write end of the pipe; -1: not open */
 	struct {
 		bool taken, of_root;
 		uint64_t user;
 	} places[MAX_WRITE_THREADS];
-} threads = {.ended = -1, .tell = -1};
+} threads = {.ended = -1, .report = -1};
 
 _Static_assert(MAX_WRITE_THREADS <= UINT8_MAX, "a place is a byte in the pipe");
 
-static int take_ended(void)
+static int free_ended(void)
 {
 	uint8_t place;
 	int p[2];
 
 	if (threads.ended < 0) {
-		if (pipe2(p, O_CLOEXEC) < 0 || fcntl(p[0], F_SETFL, O_NONBLOCK) < 0)
+		/* It has room for a byte of each thread, so a write does not wait. */
+		if (pipe2(p, O_CLOEXEC | O_NONBLOCK) < 0)
 			return -errno;
 		threads.ended = p[0];
-		threads.tell = p[1];
+		threads.report = p[1];
 	}
 	while (read(threads.ended, &place, sizeof(place)) == sizeof(place))
 		threads.places[place].taken = false;
@@ -37,7 +38,7 @@ static int take_ended(void)
 int write_thread_take_place(uint64_t user, bool is_root)
 {
 	unsigned of_user = 0, of_others = 0, left = MAX_WRITE_THREADS - MAX_WRITE_THREADS / 4;
-	int r = take_ended(), place = -EUSERS;
+	int r = free_ended(), place = -EUSERS;
 
 	if (r < 0)
 		return r;
@@ -67,5 +68,5 @@ void write_thread_leave_place(int place)
 
 int write_thread_ended_fd(void)
 {
-	return threads.tell;
+	return threads.report;
 }

@@ -5,15 +5,15 @@
 #include <stdint.h>
 
 /*
- * How many writer threads a user may have. They are shared as service/ipc/quota.h shares other
- * resources: a quarter for root, and a user may have half of what the other users leave, a quarter
- * of all at most. A thread counts until it has ended, which only the thread knows: it writes its
- * place into a pipe.
+ * Limits the writer threads of each user, as service/ipc/quota.h limits other resources: a quarter
+ * is reserved for root, and a user may have half of what the other users leave, at most a quarter
+ * of all. A thread counts until it has ended. It reports its end by writing its place into a pipe.
  */
 
-/* Returns a place, -EDQUOT if the user has its share, -EUSERS if there is none, or -errno. */
+/* Returns a place, or -EDQUOT (the user has no share left), -EUSERS (all places are taken) or
+ * another -errno. */
 int write_thread_take_place(uint64_t user, bool is_root);
-/* The thread of this place was not started. */
+/* Frees the place of a thread that was not started. */
 void write_thread_leave_place(int place);
 /* Returns the pipe that a thread writes its place into, one byte, when it ends. Valid after the
  * first place was taken. */

@@ -23,7 +23,7 @@ TEST(path_must_make_sense)
 	assert_int_equal(file_config_check(of("write_into_file: true"), &e), 0);
 	assert_int_equal(file_config_check(of("write_into_file: true output_path: '/x/y'"), &e), 0);
 	assert_int_equal(file_config_check(of("output_path: '/x/y'"), &e), -EINVAL);
-	assert_non_null(strstr(e.text, "without write_into_file"));
+	assert_non_null(strstr(e.text, "output_path needs write_into_file"));
 	assert_int_equal(file_config_check(of("write_into_file: true output_path: 'x/y'"), &e),
 			 -EINVAL);
 	assert_non_null(strstr(e.text, "slash"));
@@ -40,9 +40,9 @@ TEST(rotation_must_make_sense)
 		{"period_ms: 2000", "write_into_file: true", "needs write_into_file"},
 		{"", "write_into_file: true output_path: '/x'", "or both"},
 		{"keep: 3", "write_into_file: true output_path: '/x'", "or both"},
-		{"period_ms: 999", "write_into_file: true output_path: '/x'", "period_ms below"},
+		{"period_ms: 999", "write_into_file: true output_path: '/x'", "period_ms is below"},
 		{"max_file_size_bytes: 65535", "write_into_file: true output_path: '/x'",
-		 "max_file_size_bytes below"},
+		 "max_file_size_bytes is below"},
 		{"period_ms: 2000 keep: 10001", "write_into_file: true output_path: '/x'", "keep"},
 		{"period_ms: 2000",
 		 "write_into_file: true output_path: '/x' max_file_size_bytes: 100000",
