@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands are replies to the producer's one GetAsyncCommand, a stream that the service never
- * ends. A producer that has not called it gets none, but for SetupTracing, which is remembered: the
- * shared memory is made once only.
+ * Commands are replies to the producer's call of GetAsyncCommand, a stream that the service never
+ * ends. Before this call, commands are dropped, except SetupTracing: it is sent when the call
+ * comes, because the shared memory is sent only once.
  */
 #include <unistd.h>
 
@@ -54,10 +54,9 @@ void producer_port_send_setup_tracing(struct producer_port *p)
 	end_command(p, &m, p->smb_fd);
 	p->setup_tracing_sent = true;
 	closep(&p->smb_fd);
-	p->smb_fd = -1;
 }
 
-/* SetupDataSource and StartDataSource are alike. */
+/* SetupDataSource and StartDataSource have the same fields. */
 #define NEW_INSTANCE_ID PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_NEW_INSTANCE_ID
 #define CONFIG PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE_CONFIG
 _Static_assert((int)NEW_INSTANCE_ID ==
@@ -100,7 +99,7 @@ void producer_port_send_stop(struct producer_port *p, uint64_t instance_id)
 	end_command(p, &m, -1);
 }
 
-/* Not packed, as in proto2. */
+/* proto2: the field is not packed. */
 static void put_ids(struct pb_enc *e, uint32_t field, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CommitData: the way of every chunk out of the shared memory.
+ * CommitData: the producer asks the service to move chunks from the shared memory into buffers.
  *
- *	check	the whole request parses, or nothing of it happens
- *	moves	chunk by chunk: Complete -> BeingRead, copied into its buffer, -> Free
+ *	check	a request that does not parse is rejected before it has any effect
+ *	moves	each chunk: Complete -> BeingRead, copied into its buffer, -> Free
  *	patches	of chunks that were moved before
- *	events	a file writes a buffer that has filled, from the next turn on
- *	reply	from here on the chunks are free for who asked
- *	flush	an acknowledgement, which may end a flush
+ *	event	committed: a session with a file may begin to write
+ *	reply	tells the producer that the chunks are free
+ *	flush	the acknowledgement of a flush
  *
- * The request is walked in place, once for each step; nothing is allocated.
+ * Each step walks the request in place. Nothing is allocated.
  */
 #include <endian.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct move {
 	uint32_t index;
 	uint32_t target_buffer;
 	bool incomplete;
-	const uint8_t *data; /* the chunk itself, where no memory is shared; else NULL */
+	const uint8_t *data; /* the chunk, of a producer without shared memory; else NULL */
 	size_t len;
 };
 
@@ -132,7 +132,7 @@ static void commit_chunk(struct producer_port *p, uint32_t target,
 	trace_buffer_commit(buffer, &writer, header, payload, len, complete);
 }
 
-/* The chunk lies in the request: its 8-byte header, then the payload. */
+/* The chunk is in the request: its 8-byte header, then the payload. */
 static void move_inline(struct producer_port *p, const struct move *m)
 {
 	struct smb_chunk_header header;
@@ -157,8 +157,8 @@ static void move_inline(struct producer_port *p, const struct move *m)
 		     m->len - SMB_CHUNK_HEADER, !m->incomplete);
 }
 
-/* *left: bytes of the shared memory that the request may still move. Each chunk can be moved once,
- * so more than there are come only from a producer that makes them complete again meanwhile. */
+/* *left: bytes that the request may still move, initially the size of the shared memory. Only a
+ * producer that completes chunks again during the request can exceed it. */
 static void move_shared(struct producer_port *p, const struct move *m, size_t *left)
 {
 	struct smb_chunk_header header;
@@ -173,7 +173,7 @@ static void move_shared(struct producer_port *p, const struct move *m, size_t *l
 	*left -= MIN(*left, chunk.payload_size);
 	header = smb_header_load(chunk.header);
 	commit_chunk(p, m->target_buffer, &header, chunk.payload, chunk.payload_size, true);
-	/* Fails only for a producer that rewrites the page meanwhile; the chunk is its loss. */
+	/* Fails only if the producer rewrites the page meanwhile. Then it loses this chunk. */
 	smb_release_free(&p->smb, &chunk);
 }
 
@@ -205,8 +205,8 @@ struct patches {
 	uint32_t writer_id;
 	uint32_t chunk_id;
 	bool more;
-	size_t n; /* good ones */
-	size_t n_bad; /* of another size than a patch has */
+	size_t n; /* valid patches */
+	size_t n_bad; /* patches of another size */
 	struct trace_buffer_patch list[LIMIT_PATCHES_PER_CHUNK];
 };
 
@@ -233,7 +233,7 @@ static void decode_patch(struct patches *p, const struct pb_field *message)
 		p->n_bad++;
 		return;
 	}
-	/* Counted past the limit too: then all of them are refused. */
+	/* Also counted above the limit, so that apply_patches() refuses all. */
 	if (p->n < LIMIT_PATCHES_PER_CHUNK)
 		p->list[p->n] = patch;
 	p->n++;
@@ -275,7 +275,7 @@ static void apply_patches(struct producer_port *port, const struct patches *p)
 		return;
 	}
 	port->producers->patches_discarded += p->n_bad;
-	/* Found by our id for the producer: it reaches no other's chunks. */
+	/* port->id: a producer can patch only its own chunks. */
 	trace_buffer_apply_patches(buffer, port->id, (uint16_t)p->writer_id, p->chunk_id, p->list,
 				   p->n, p->more);
 }
@@ -290,7 +290,7 @@ static void do_patches(struct producer_port *port, const uint8_t *args, size_t l
 	while (pb_dec_next(&d, &f)) {
 		if (FIELD_KEY(f) != KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH))
 			continue;
-		/* All but the list: it is long, and only its first n entries are read. */
+		/* The list need not be cleared: only its first n entries are read. */
 		memset(&p, 0, offsetof(struct patches, list));
 		decode_patches(&f, &p);
 		apply_patches(port, &p);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A producer has one shared memory for the life of its connection: its own, when it brought one
- * with InitializeConnection, or one that the service makes when the first session wants it. Its
- * size is then the session's for this producer, else the producer's hint, else the default.
+ * A producer has one shared memory for the life of its connection. It may pass one with
+ * InitializeConnection. Otherwise the service creates it for the first session that uses the
+ * producer; its size is that of the session's config, else the producer's hint, else the default.
  *
- * A remote producer keeps its chunks in memory of its own, of a size of its own, and sends them;
- * it is told the size of a page.
+ * A remote producer has no shared memory: it sends its chunks. The service sends it the page size.
  */
 #include <errno.h>
 #include <string.h>
@@ -57,14 +56,13 @@ static struct geometry choose_geometry(const struct producer_port *p, const Pb__
 		g.page_size = bytes_of_kb(c->page_size_kb);
 	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);
 	g.page_size = MIN(g.page_size ? g.page_size : DEFAULT_SMB_PAGE_BYTES, SMB_MAX_PAGE);
-	/* If the two do not match, both are rejected. */
+	/* If size and page size do not match, both are replaced by the defaults. */
 	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL) < 0)
 		return default_geometry;
 	return g;
 }
 
-/* The memory is there from now on. */
-static void take_mapping(struct producer_port *p, void *addr, struct geometry g)
+static void set_memory(struct producer_port *p, void *addr, struct geometry g)
 {
 	smb_init(&p->smb, addr, g.size, g.page_size);
 	p->smb_size = g.size;
@@ -84,7 +82,7 @@ bool producer_memory_adopt(struct producer_port *p, int fd)
 		shm_unmap(addr, size);
 		return false;
 	}
-	take_mapping(p, addr, g);
+	set_memory(p, addr, g);
 	return true;
 }
 
@@ -111,7 +109,7 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 		r = shm_create(g.size, &fd, &addr);
 	if (r < 0)
 		return r;
-	take_mapping(p, addr, g);
+	set_memory(p, addr, g);
 	p->smb_fd = fd;
 	return 0;
 }
@@ -119,7 +117,6 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 void producer_memory_deinit(struct producer_port *p)
 {
 	closep(&p->smb_fd);
-	p->smb_fd = -1;
 	if (!p->smb.base)
 		return;
 	shm_unmap(p->smb.base, p->smb_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each method is decoded by hand and checked, answered, and then acted on: commands that follow
- * from it come after its answer. Before InitializeConnection all others are rejected.
+ * Each method decodes and checks its arguments, replies, and then acts. So the commands that it
+ * causes follow the reply. Before InitializeConnection, all other methods are rejected.
  */
 #include "service/producer/producer_port.h"
 
@@ -69,7 +69,7 @@ uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t wri
 	return writer_id < p->n_writers ? p->writer_buffers[writer_id] : 0;
 }
 
-/* Makes room up to and with writer_id. */
+/* Grows writer_buffers so that writer_id is a valid index. Returns 0 or -errno. */
 static int reserve_writer(struct producer_port *p, uint32_t writer_id)
 {
 	size_t n = p->n_writers ? p->n_writers : 16;
@@ -136,7 +136,7 @@ static int decode_initialize(struct producer_port *p, const uint8_t *args, size_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
-static int introduce(struct producer_port *p)
+static int add_producer(struct producer_port *p)
 {
 	if (!p->name)
 		p->name = strdup("");
@@ -164,7 +164,7 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 	if (r == 0)
 		r = decode_initialize(p, args, len, &brings_memory);
 	if (r == 0)
-		r = introduce(p);
+		r = add_producer(p);
 	if (r < 0)
 		return r;
 	uses_it = brings_memory && fd >= 0 && !p->peer->is_remote && producer_memory_adopt(p, fd);
@@ -174,7 +174,7 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
 		    p->peer->is_remote);
-	/* Before the reply, after which the producer may send more. */
+	/* Before the reply, because the producer may send the next request after it. */
 	ipc_conn_take_descriptors(p->conn, false);
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
 	return 0;
@@ -193,7 +193,8 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 
 /* ---- data sources ---- */
 
-/* The last field of this number that is bytes. False: the message does not parse. */
+/* Sets *ret to the last bytes field with this id, or an empty one. Returns false if the message
+ * does not parse. */
 static bool find_bytes(const uint8_t *args, size_t len, uint32_t id, struct pb_field *ret)
 {
 	struct pb_field f, found = {.data = (const uint8_t *)""};
@@ -209,6 +210,8 @@ static bool find_bytes(const uint8_t *args, size_t len, uint32_t id, struct pb_f
 	return true;
 }
 
+/* Sets *ret to the last varint field with this id, or 0. Returns false if the message does not
+ * parse. */
 static bool find_number(const uint8_t *args, size_t len, uint32_t id, uint64_t *ret)
 {
 	uint64_t found = 0;
@@ -261,7 +264,7 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 			 descriptor.len, &e, &source);
 	if (r < 0)
 		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
-			  "producer %s: data source refused: %s", p->name,
+			  "producer %s: a data source is refused: %s", p->name,
 			  e.text[0] ? e.text : strerror(-r));
 	if (r == -EBADMSG)
 		return r;
@@ -291,7 +294,7 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 			    descriptor.len, &e);
 	if (r < 0) {
 		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
-			  "producer %s: update of a data source refused: %s", p->name,
+			  "producer %s: the update of a data source is refused: %s", p->name,
 			  e.text[0] ? e.text : strerror(-r));
 		return r;
 	}
@@ -391,7 +394,7 @@ static int unregister_trace_writer(void *endpoint, const struct ipc_call *call, 
 	return 0;
 }
 
-/* ---- the rest ---- */
+/* ---- other methods ---- */
 
 static int get_async_command(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 			     size_t len)
@@ -441,7 +444,7 @@ static int check_trigger_names(struct producer_port *p, const uint8_t *args, siz
 	return -ENOBUFS;
 }
 
-/* Is the name that of an earlier field of the request? */
+/* Returns true if an earlier field of the request has the same name. */
 static bool is_repeated(const uint8_t *args, size_t len, const struct pb_field *name)
 {
 	struct pb_field f;
@@ -503,7 +506,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	return 0;
 }
 
-/* Its writers have ended, so the buffer does not wait for the rest of their packets. */
+/* Ends the writers in their buffers, so that a buffer does not wait for the rest of a packet. */
 static void end_writers(const struct producer_port *p)
 {
 	for (size_t i = 0; i < p->n_writers; i++) {
@@ -514,7 +517,7 @@ static void end_writers(const struct producer_port *p)
 	}
 }
 
-/* Data that the producer did not commit is still in its memory, so it is scraped first. */
+/* The memory is scraped first, for data that the producer has not committed. */
 static void leave(struct producer_port *p)
 {
 	struct producers *ps = p->producers;

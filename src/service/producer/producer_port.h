@@ -46,7 +46,7 @@ struct producer_port {
 	const struct ipc_peer *peer; /* borrowed: of the connection */
 	char *name; /* owned */
 	char *sdk_version; /* owned */
-	bool wants_scraping; /* uncommitted chunks of its writers may be read */
+	bool wants_scraping; /* its uncommitted chunks may be read */
 
 	/* The shared memory; base is NULL until it exists. A remote producer has a page size only:
 	 * its chunks arrive in CommitData. */
@@ -73,17 +73,18 @@ struct producer_port {
 	struct ipc_call commands;
 	bool has_commands;
 	bool setup_tracing_sent;
-	bool setup_tracing_due; /* sent when the stream begins */
+	bool setup_tracing_due; /* to send when the stream begins */
 };
 
 extern const struct ipc_service producer_port_service;
 
 /* ---- producer_memory.c ---- */
 
-/* Takes the memory that the producer offers (and fd) if it is safe and of legal geometry. */
+/* Maps the memory of fd, which the producer passed, if it is safe and of a legal size. fd stays the
+ * caller's. Returns false if it is refused. */
 bool producer_memory_adopt(struct producer_port *p, int fd);
-/* Creates the memory, or the page size of a remote producer, if it does not exist. The size follows
- * from the config's producers and the hints. Returns 0 or -errno. */
+/* Creates the memory, or sets the page size of a remote producer, if it has none. The size is that
+ * of the config, else of the hints. Returns 0 or -errno. */
 int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config);
 /* Returns true if the producer can send data. */
 bool producer_memory_is_ready(const struct producer_port *p);
@@ -115,7 +116,10 @@ int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const
 void producer_port_scrape(const struct producer_port *p,
 			  bool (*includes)(void *ctx, uint16_t buffer_id), void *ctx);
 
-/* ---- producer_commands.c: sent at once; dropped if there is no stream yet ---- */
+/* ---- producer_commands.c ---- */
+
+/* A command is sent at once. It is dropped before the producer has called GetAsyncCommand; only
+ * SetupTracing is sent later then. */
 
 void producer_port_send_setup_tracing(struct producer_port *p);
 /* config: a packed DataSourceConfig. */

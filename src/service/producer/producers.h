@@ -21,7 +21,7 @@ struct producer_events {
 	void (*source_registered)(void *ctx, const struct registered_source *source);
 	/* Called after the data source was removed from the registry. */
 	void (*source_unregistered)(void *ctx, struct producer_port *p, const char *name);
-	/* The producer acknowledges a start or a stop. id is the instance's, and unchecked. */
+	/* The producer acknowledges a start or a stop. id: of the instance; unchecked. */
 	void (*instance_started)(void *ctx, const struct producer_port *p, uint64_t id);
 	void (*instance_stopped)(void *ctx, const struct producer_port *p, uint64_t id);
 	/* Chunks were written into buffers. On the hot path. */
@@ -53,7 +53,7 @@ struct producers {
 	uint64_t ids[(UINT16_MAX + 1) / 64]; /* one bit each: set while in use */
 	uint16_t last_id; /* the last id allocated; they wrap */
 
-	/* refused before they reached a buffer, since the service began */
+	/* not accepted by any buffer, since the service started */
 	uint64_t chunks_discarded;
 	uint64_t patches_discarded;
 

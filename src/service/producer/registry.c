@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of a descriptor the service reads the name, the number and four flags; the rest it keeps as
- * bytes, for those who query the service: one broken descriptor would break the answer for all, so
- * it is checked to the bottom before it is kept.
+ * The service reads the name, the id and four flags of a descriptor. It keeps the descriptor itself
+ * for the reply to QueryServiceState. A malformed descriptor would make the whole reply malformed,
+ * so all its messages are checked first.
  */
 #include "service/producer/registry.h"
 
@@ -25,7 +25,7 @@ struct source_name {
 	char text[];
 };
 
-/* Overhead of an allocation, and of an entry of a hash table. */
+/* Estimated overhead of an allocation, and size of a name with its hash table entry. */
 #define ALLOC_COST 16u
 #define ENTRY_COST (sizeof(struct source_name) + ALLOC_COST + 16u)
 
@@ -57,7 +57,7 @@ static struct source_name *find_or_add_name(struct registry *r, const char *name
 	return n;
 }
 
-static void forget_name_if_unused(struct registry *r, struct source_name *n)
+static void free_name_if_unused(struct registry *r, struct source_name *n)
 {
 	if (!TAILQ_EMPTY(&n->sources))
 		return;
@@ -129,8 +129,8 @@ static int decode_descriptor(const uint8_t *data, size_t len, struct registered_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
-/* Returns true for names of data sources of the kernel and of the system. Such a source of a
- * producer that is not trusted is left out (left_out). */
+/* Returns true for names of data sources of the kernel and of the system. Only trusted producers
+ * may use them. */
 static bool is_system_name(const char *name)
 {
 	static const char *const prefixes[] = {"linux.", "android."};
@@ -141,7 +141,7 @@ static bool is_system_name(const char *name)
 	return false;
 }
 
-static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
+static int check_completely(const uint8_t *descriptor, size_t len)
 {
 	ProtobufCMessage *m;
 	size_t bytes;
@@ -153,7 +153,7 @@ static int check_to_the_bottom(const uint8_t *descriptor, size_t len)
 	return r;
 }
 
-/* A new source that is in no list yet. */
+/* Creates a source, in no list yet. Returns 0, or -errno and sets e, except for -ENOMEM. */
 static int source_new(struct source_offer *o, bool trusted, const uint8_t *descriptor, size_t len,
 		      struct err_text *e, struct registered_source **ret)
 {
@@ -162,7 +162,7 @@ static int source_new(struct source_offer *o, bool trusted, const uint8_t *descr
 
 	if (len > MAX_DESCRIPTOR_BYTES) {
 		o->account->quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
-		return err_set(e, -ENOBUFS, "a descriptor of %zu bytes; the limit is %u", len,
+		return err_set(e, -ENOBUFS, "a descriptor has %zu bytes; the limit is %u", len,
 			       MAX_DESCRIPTOR_BYTES);
 	}
 	r = calloc(1, sizeof(*r));
@@ -172,17 +172,17 @@ static int source_new(struct source_offer *o, bool trusted, const uint8_t *descr
 	r->offer = o;
 	error = decode_descriptor(descriptor, len, r);
 	if (error == -EINVAL)
-		return err_set(e, error, "a data source name of more than %u bytes, or with a NUL",
+		return err_set(e, error, "a data source name has more than %u bytes, or a NUL",
 			       MAX_NAME_BYTES);
 	if (error == 0)
-		error = check_to_the_bottom(descriptor, len);
+		error = check_completely(descriptor, len);
 	if (error == -EBADMSG)
 		return err_set(e, error, "a descriptor of %zu bytes is malformed", len);
 	if (error < 0)
 		return error;
 	if (!r->name || !r->name[0])
-		return err_set(e, -EINVAL, "a data source without a name");
-	r->descriptor = malloc(len); /* not 0: there is a name */
+		return err_set(e, -EINVAL, "a data source has no name");
+	r->descriptor = malloc(len); /* len > 0: it has a name */
 	if (!r->descriptor)
 		return -ENOMEM;
 	memcpy(r->descriptor, descriptor, len);
@@ -196,7 +196,7 @@ static int source_new(struct source_offer *o, bool trusted, const uint8_t *descr
 /* ---- the lists ---- */
 
 /* Charges n bytes of descriptors to the producer. Returns 0, or -errno and sets e. */
-static int take_room(struct source_offer *o, size_t n, struct err_text *e)
+static int charge(struct source_offer *o, size_t n, struct err_text *e)
 {
 	if (o->account->held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
 		o->account->quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
@@ -230,10 +230,10 @@ int registry_add(struct registry *reg, struct source_offer *o, bool trusted,
 			       (unsigned long long)r->id);
 	if (o->n >= MAX_SOURCES_PER_PRODUCER) {
 		o->account->quota->refused[REFUSED_SOURCES_OF_PRODUCER]++;
-		return err_set(e, -ENOBUFS, "a producer may register %u data sources",
+		return err_set(e, -ENOBUFS, "the limit is %u data sources of a producer",
 			       MAX_SOURCES_PER_PRODUCER);
 	}
-	error = take_room(o, r->cost, e);
+	error = charge(o, r->cost, e);
 	if (error < 0)
 		return error;
 	r->named = find_or_add_name(reg, r->name);
@@ -251,12 +251,12 @@ int registry_add(struct registry *reg, struct source_offer *o, bool trusted,
 	return 0;
 }
 
-static void take_out(struct registry *reg, struct registered_source *r)
+static void unlink_and_free(struct registry *reg, struct registered_source *r)
 {
 	TAILQ_REMOVE(&reg->sources, r, link);
 	TAILQ_REMOVE(&r->offer->sources, r, of_producer);
 	TAILQ_REMOVE(&r->named->sources, r, of_name);
-	forget_name_if_unused(reg, r->named);
+	free_name_if_unused(reg, r->named);
 	quota_release(r->offer->account, QUOTA_DESCRIPTOR_BYTES, r->cost);
 	source_free(r);
 }
@@ -273,7 +273,7 @@ int registry_update(struct registry *reg, struct source_offer *o, bool trusted,
 	old = r->id ? find_id(o, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
 		return err_set(e, -ENOENT, "no data source with this id and name is registered");
-	error = take_room(o, r->cost, e);
+	error = charge(o, r->cost, e);
 	if (error < 0)
 		return error;
 	r->serial = old->serial;
@@ -281,7 +281,7 @@ int registry_update(struct registry *reg, struct source_offer *o, bool trusted,
 	TAILQ_INSERT_BEFORE(old, r, link);
 	TAILQ_INSERT_BEFORE(old, r, of_producer);
 	TAILQ_INSERT_BEFORE(old, r, of_name);
-	take_out(reg, old);
+	unlink_and_free(reg, old);
 	r = NULL;
 	return 0;
 }
@@ -290,7 +290,7 @@ static void remove_source(struct registry *reg, struct registered_source *r)
 {
 	r->offer->n--;
 	reg->n--;
-	take_out(reg, r);
+	unlink_and_free(reg, r);
 }
 
 bool registry_remove(struct registry *reg, struct source_offer *o, const char *name)

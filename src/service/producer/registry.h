@@ -32,8 +32,8 @@ struct registered_source {
 	bool will_notify_on_start, will_notify_on_stop;
 	bool handles_incremental_state_clear;
 	bool no_flush;
-	/* The name is one of the system and the user may not register it: the source is listed, but
-	 * never started. */
+	/* The name is reserved for the system, and the producer is not trusted. The source is
+	 * listed, but never started. */
 	bool left_out;
 	uint8_t *descriptor; /* owned; a valid DataSourceDescriptor, unchanged */
 	size_t descriptor_len;

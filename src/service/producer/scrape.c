@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which chunks belong to whom: the writer id in the chunk's header, and the buffer that the writer
- * was registered for. The header may change while we look, so it is read once, and the values
- * read are checked.
+ * Commits the chunks of the shared memory that the producer has not committed. The buffer of a
+ * chunk is the one that its writer, from the chunk's header, has registered. The producer may
+ * change the header meanwhile, so it is read once, and the values are checked.
  */
 #include "service/producer/producer_port.h"
 #include "service/buffer/trace_buffer.h"
 #include "wire/smb.h"
 
-/* A chunk that is still being written has one fragment that cannot be counted on. */
+/* The last fragment of an incomplete chunk may be incomplete, and is not read. */
 #define MIN_FRAGMENTS_INCOMPLETE 2
 
-/* Which buffers are scraped. */
+/* The buffers to scrape. */
 struct scraped {
 	bool (*includes)(void *ctx, uint16_t buffer_id); /* NULL: all */
 	void *ctx;

@@ -104,9 +104,10 @@ PORT_TEST(refused_descriptors_are_logged)
 
 	assert_true(peer_accepted(p, peer_initialize(p, "broken", false)));
 	capture_log(register_and_update_malformed, log, sizeof(log));
-	assert_non_null(strstr(log, "producer broken: data source refused: a descriptor of 8 bytes "
-				    "is malformed"));
-	assert_non_null(strstr(log, "producer broken: update of a data source refused: a "
+	assert_non_null(strstr(log,
+			       "producer broken: a data source is refused: a descriptor of 8 bytes "
+			       "is malformed"));
+	assert_non_null(strstr(log, "producer broken: the update of a data source is refused: a "
 				    "descriptor of 8 bytes is malformed"));
 }
 
