@@ -14,14 +14,14 @@
 #include "wire/pb_varint.h"
 
 #define SET_FILE 1 /* FileDescriptorSet.file */
-#define GZIP_WINDOW (MAX_WBITS + 16) /* zlib's way to say gzip's format */
+#define GZIP_WINDOW (MAX_WBITS + 16) /* for zlib: the gzip format */
 
 static bool is_gzip(const uint8_t *data, size_t len)
 {
 	return len >= 2 && data[0] == 0x1f && data[1] == 0x8b;
 }
 
-/* Checks only that it is a message with at least one file. */
+/* Returns true if data is a message of at least one file. Does not check the files. */
 static bool is_set(const uint8_t *data, size_t len)
 {
 	struct pb_field f;
@@ -37,7 +37,8 @@ static bool is_set(const uint8_t *data, size_t len)
 	return pb_dec_ok(&d) && n > 0;
 }
 
-/* All of it, in memory of the caller's; NULL: it is broken, too large, or memory is out. */
+/* Returns the decompressed data, which the caller frees; or NULL if it is malformed or too large,
+ * or there is no memory. */
 static uint8_t *unzip(uint8_t *data, size_t len, size_t *ret_len)
 {
 	_cleanup_(freep) uint8_t *out = malloc(MAX_EXTENSION_SET_BYTES);
@@ -89,11 +90,9 @@ int extensions_load(struct extensions *x, const char *path, struct err_text *e)
 		return 0;
 	}
 	freep(&d->data);
-	d->data = NULL;
 	return err_set(
 		e, -EINVAL,
-		"%s: neither a descriptor set, as protoc --descriptor_set_out writes it, nor "
-		"one that gzip has compressed",
+		"%s: not a descriptor set of protoc --descriptor_set_out, with or without gzip",
 		path);
 }
 

@@ -2,7 +2,7 @@
 /*
  * An open-addressing table of eight-byte slots, at most half full. A long trace has a writer for
  * each thread that ever wrote; with an entry of uthash for each (64 bytes and an allocation) the
- * table would be most of a session's memory.
+ * table would need most of a session's memory.
  *
  *	slots  | key, id |  -  |  -  | key, id | key, id |  -  | ...       key 0: free
  *	          ^ hash(key)

@@ -17,7 +17,7 @@ struct sequence_ids {
 
 #define SEQUENCE_ID_SERVICE 1
 
-/* to is empty. Returns 0 or -ENOMEM; deinit may be called after both. */
+/* `to` must be empty. Returns 0 or -ENOMEM. deinit may be called in both cases. */
 int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to);
 void sequence_ids_deinit(struct sequence_ids *s);
 /* Returns true if there are MAX_SEQUENCES. */

@@ -50,7 +50,8 @@ static void put_remote_info(struct pb_enc *e, const struct remote_machine *m)
 {
 	pb_enc_open(e, PB_TRACE_PACKET_SYSTEM_INFO);
 	pb_enc_raw(e, m->system_info, m->system_info_len);
-	/* Behind the relay's own words, so it holds: the name by which configs know the machine. */
+	/* The name for machine_name_filter. It follows the relay's fields, so it replaces their
+	 * name. */
 	if (m->name)
 		pb_enc_str(e, PB_SYSTEM_INFO_MACHINE_NAME, m->name);
 	pb_enc_close(e);
@@ -104,11 +105,10 @@ static void put_machine(struct trace *t, const struct remote_machine *m, struct 
 }
 
 /*
- * What the service writes into a trace of other machines: the SystemInfo of each, and how far its
- * clocks are from ours; each as soon as it is known, and once. Nothing in a trace of this machine
- * alone.
+ * Writes the SystemInfo and the clock offsets of each remote machine, each once, as soon as they
+ * are known. No-op for a session of this machine only.
  */
-static void remote_packets_put(struct trace *t, struct packet_sink *sink)
+static void put_remote_packets(struct trace *t, struct packet_sink *sink)
 {
 	const struct remote_machines *ms = t->env->machines;
 	const struct remote_machine *m;
@@ -122,11 +122,11 @@ static void remote_packets_put(struct trace *t, struct packet_sink *sink)
 	t->remote_written = ms->last;
 }
 
-/* Readers that fell out of step look for these bytes. */
+/* A reader of a damaged trace searches for these bytes. */
 static const uint8_t sync_marker[16] = {0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
 					0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
 
-/* The packets are made in the same memory, one after another, and passed to the sink. */
+/* Packets are encoded in mem, one after another, and passed to the sink. */
 struct writer_state {
 	struct trace *trace;
 	struct packet_sink *sink;
@@ -216,7 +216,7 @@ static void put_clock_snapshots(struct writer_state *w)
 	clock_snapshots_clear(c);
 }
 
-/* Nothing follows the marker, so that the packet always ends in the same bytes. */
+/* The marker is the last field, so that the packet always ends with the same bytes. */
 static void put_sync_marker(struct writer_state *w)
 {
 	struct pb_enc *e = begin_trusted(w);
@@ -225,7 +225,7 @@ static void put_sync_marker(struct writer_state *w)
 	end_packet(w);
 }
 
-/* ---- once a session ---- */
+/* ---- packets that are written once ---- */
 
 static void put_trace_config(struct writer_state *w)
 {
@@ -399,24 +399,24 @@ static size_t make_stats(struct writer_state *w)
 	return w->mem.failed ? 0 : pb_mem_len(&w->mem);
 }
 
-#define MAX_COUNTS_OF_ITSELF 4 /* a number may get a byte longer, once or twice */
+#define MAX_STATS_TRIES 4 /* a count may get a byte longer, once or twice */
 
 static void put_stats(struct writer_state *w)
 {
 	struct trace_filter *f = w->trace->filter;
 	size_t counted = 0, len = make_stats(w);
 
-	/* The bytes of the filter's output include this packet. */
-	for (int i = 0; f && len != counted && i < MAX_COUNTS_OF_ITSELF; i++) {
+	/* The filter's statistics count this packet as output, and so change its size. */
+	for (int i = 0; f && len != counted && i < MAX_STATS_TRIES; i++) {
 		trace_filter_count_unfiltered(f, (int64_t)len - (int64_t)counted);
 		counted = len;
 		len = make_stats(w);
 	}
-	/* The number of lost packets does not depend on the filter. */
+	/* The filter must not remove the counts of lost packets. */
 	end_packet_through(w, NULL);
 }
 
-/* ---- in order ---- */
+/* ---- head and tail ---- */
 
 static void put_once(struct writer_state *w)
 {
@@ -454,7 +454,7 @@ void service_packets_put_head(struct trace *t, struct packet_sink *sink)
 	if (!builtin(t)->disable_service_events)
 		put_service_events(&w);
 	put_concurrent(&w);
-	remote_packets_put(t, sink);
+	put_remote_packets(t, sink);
 	pb_mem_deinit(&w.mem);
 }
 

@@ -16,9 +16,9 @@ struct trace;
  *		(the packets of the producers)
  *	tail	the read_tracing_buffers_completed event, and statistics
  *
- * Each is written when its content has changed, some once a session. builtin_data_sources of the
- * config disables some of them.
+ * Each packet is written when its content has changed, some once a session. builtin_data_sources of
+ * the config disables some of them.
  */
 void service_packets_put_head(struct trace *t, struct packet_sink *sink);
-/* Call when a reading has reached the end of all buffers. */
+/* Call when a reading pass has reached the end of all buffers. */
 void service_packets_put_tail(struct trace *t, struct packet_sink *sink);

@@ -170,8 +170,8 @@ void trace_snapshot_clocks(struct trace *t)
 	clock_snapshots_add(&t->clocks, &now);
 }
 
-/* The initial snapshot is written before those in the ring. Older ones are dropped from the ring,
- * or the clocks of the trace would go back. */
+/* The initial snapshot is written before those in the ring, so the ring is cleared: the clocks of a
+ * trace must not go back. */
 static void snapshot_initial(struct trace *t)
 {
 	if (!snapshots_clocks(t))
@@ -220,7 +220,7 @@ static void random_uuid(struct trace *t)
 	t->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
 }
 
-/* The random first half identifies the trace, the second half its recording. */
+/* The first half, random, identifies the trace; the second half identifies its recording. */
 static void make_uuid_with(struct trace *t, int64_t lsb)
 {
 	random_uuid(t);

@@ -13,8 +13,8 @@
 struct trace_buffer;
 
 /*
- * The trace of one session: its buffers, what the service itself writes into it, and how far it has
- * been read. Producers fill the buffers; service/trace/trace_reader.h reads everything in batches.
+ * The trace of one session: its buffers, the packets of the service itself, and the position of the
+ * reader. Producers fill the buffers; service/trace/trace_reader.h reads everything in batches.
  *
  *	session --trace_record(), trace_mark_due() ...--> struct trace --trace_read_batch()--> packets
  *	producers --chunks--> trace_buffers ------------------^
@@ -23,13 +23,13 @@ struct trace_buffer;
  */
 struct trace;
 
-/* A trace without buffers, with the uuid of the config or a random one. Returns 0, or -errno with
- * the reason in e if the config's filter is refused or memory is out. */
+/* Creates a trace without buffers, with the uuid of the config or a random one. Returns 0, or
+ * -errno and sets e if the config's filter is refused or there is no memory. */
 int trace_new(const struct trace_env *env, const struct trace_owner *owner, struct err_text *e,
 	      struct trace **ret);
-/* A trace without buffers that continues the events, clocks, counters and sequence ids of source.
- * Its uuid has the second half of the source's. unfiltered: has no filter, whatever the config
- * says. Returns 0 or -ENOMEM. */
+/* Creates a trace without buffers that continues the events, clocks, counters and sequence ids of
+ * source. Its uuid has the second half of the source's. unfiltered: ignores the config's filter.
+ * Returns 0 or -ENOMEM. */
 int trace_new_clone(const struct trace *source, const struct trace_owner *owner, bool unfiltered,
 		    struct trace **ret);
 /* Also frees the buffers. NULL is allowed. */
@@ -45,9 +45,9 @@ struct trace_buffer *trace_get_buffer(const struct trace *t, size_t i);
 uint16_t trace_get_buffer_id(const struct trace *t, size_t i);
 /* Returns the index, or -1 if the buffer belongs to another trace. */
 int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
-/* Puts another buffer in place of buffer i and returns the old one, now the caller's. */
+/* Replaces buffer i. Returns the old buffer, which the caller owns. */
 struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
-/* Returns true if some buffer received this many bytes, or half its size, since
+/* Returns true if any buffer has received this many bytes, or half its size, since
  * trace_read_begin(). */
 bool trace_has_unread(const struct trace *t, uint64_t bytes);
 /* Continues the work for which buffers are held (trace_buffer_settle()), for up to *steps,
@@ -58,12 +58,12 @@ uint64_t trace_bytes_read(const struct trace *t);
 
 /* ---- packets of the service ---- */
 
-/* Records an event of the session's life, at the present time. */
+/* Records an event of the session's life, with the current time. */
 void trace_record(struct trace *t, enum service_event_kind kind);
-/* Records an event of the past. value: 1, or what the kind says. */
+/* Records an event with this time. value: 1, or a value that depends on the kind. */
 void trace_record_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
 		     uint32_t value);
-/* Records one of the slow kinds, at the present time. bytes: a TracingServiceEvent.DataSources,
+/* Records an event of a slow kind, with the current time. bytes: a TracingServiceEvent.DataSources,
  * copied. */
 void trace_record_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
 			  size_t len);
@@ -72,27 +72,28 @@ void trace_drop_events(struct trace *t, enum service_event_kind kind);
 
 /* Takes a snapshot of the clocks, unless the config disables them. */
 void trace_snapshot_clocks(struct trace *t);
-/* The session starts: takes the first snapshot of the trace. */
+/* Call when the session starts. Takes the first snapshot of the clocks. */
 void trace_start(struct trace *t);
-/* Another file with a trace of its own begins: writes the head of the trace again, under a uuid
- * with a new first half. */
+/* Call when another file with a trace of its own begins. The head of the trace is written again,
+ * with a new first half of the uuid. */
 void trace_restart(struct trace *t);
 /* Returns CLOCK_REALTIME of trace_start(), or 0 before. */
 int64_t trace_start_realtime_ns(const struct trace *t);
 void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb);
 
 enum trace_due { TRACE_DUE_STATS = 1, TRACE_DUE_SYNC_MARKER = 2 };
-/* The next reading writes these packets once. due: a mask of enum trace_due. */
+/* The next reading pass writes these packets once. due: a mask of enum trace_due. */
 void trace_mark_due(struct trace *t, unsigned due);
 
-/* Copies the trigger. Drops and counts the oldest unwritten one past MAX_RECEIVED_TRIGGERS. */
+/* Copies the trigger. Above MAX_RECEIVED_TRIGGERS the oldest unwritten one is dropped and
+ * counted. */
 void trace_add_trigger(struct trace *t, const struct received_trigger *trigger);
-/* Moves the unwritten triggers; to has none. */
+/* Moves the unwritten triggers to `to`, which has none. */
 void trace_move_triggers(struct trace *from, struct trace *to);
 /* Takes the trigger that caused this clone. */
 void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger);
 
-/* Another session of the service changed its state. Copies the event; its name may be NULL. Counts
- * the event as refused past MAX_CONCURRENT_EVENTS. */
+/* Adds the change of state of another session. Copies the event; its name may be NULL. Above
+ * MAX_CONCURRENT_EVENTS the event is counted as refused. */
 struct concurrent_event;
 void trace_add_concurrent(struct trace *t, const struct concurrent_event *event);

@@ -9,8 +9,8 @@
 #include "service/ipc/limits.h"
 
 /*
- * One array in the order of time. What is recorded nearly always comes last; room is made by
- * removing the oldest event of the same kind.
+ * One array in the order of time. A new event is nearly always the last one. It replaces the oldest
+ * event of its kind if there are as many as the limit.
  */
 
 static size_t max_of(enum service_event_kind kind)

@@ -22,7 +22,7 @@ enum service_event_kind {
 	SERVICE_EVENT_SLOW_STARTING = PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES,
 	SERVICE_EVENT_SLOW_FLUSH = PB_TRACING_SERVICE_EVENT_LAST_FLUSH_SLOW_DATA_SOURCES,
 	SERVICE_EVENT_CLONE_STARTED = PB_TRACING_SERVICE_EVENT_CLONE_STARTED,
-	SERVICE_EVENT_BUFFER_CLONED = PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, /* the index */
+	SERVICE_EVENT_BUFFER_CLONED = PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, /* value: its index */
 	SERVICE_EVENT_FLUSH_STARTED = PB_TRACING_SERVICE_EVENT_FLUSH_STARTED,
 };
 
@@ -35,7 +35,7 @@ struct service_event {
 	uint32_t value; /* 1, or a value that depends on the kind */
 };
 
-/* The instances that a slow event names: serialized TracingServiceEvent.DataSources. */
+/* The data sources of a slow event: a serialized TracingServiceEvent.DataSources. */
 struct slow_sources {
 	uint8_t *bytes; /* owned */
 	size_t len;
@@ -52,7 +52,7 @@ void service_events_add(struct service_events *l, enum service_event_kind kind, 
 /* Inserts the event in the order of time. */
 void service_events_add_value(struct service_events *l, enum service_event_kind kind,
 			      uint64_t boot_ns, uint32_t value);
-/* to is empty. Returns 0 or -ENOMEM; deinit may be called after both. */
+/* `to` must be empty. Returns 0 or -ENOMEM. deinit may be called in both cases. */
 int service_events_copy(const struct service_events *from, struct service_events *to);
 /* Adds an event of a slow kind; copies the bytes. Without memory the event is dropped. */
 void service_events_add_sources(struct service_events *l, enum service_event_kind kind,

@@ -29,9 +29,9 @@ struct trace {
 	struct received_trigger *received; /* owned; not yet written */
 	size_t n_received, cap_received;
 	struct concurrent_events concurrent;
-	bool head_written; /* config, uuid, system info ...: once a session */
-	uint64_t remote_written; /* of other machines: written up to this count */
-	bool sync_marker_due, stats_due; /* once a snapshot tick */
+	bool head_written; /* config, uuid, system info ... were written */
+	uint64_t remote_written; /* remote_machines.last up to which packets were written */
+	bool sync_marker_due, stats_due; /* trace_mark_due() */
 	int64_t uuid_msb, uuid_lsb;
 	int64_t start_realtime_ns; /* 0: not started */
 

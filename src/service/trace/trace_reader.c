@@ -20,8 +20,8 @@ void trace_read_begin(struct trace *t)
 	t->reading_buffer = 0;
 }
 
-static void hand_on(struct packet_sink *sink, const struct trace_packet *packet,
-		    const uint8_t *trailer, size_t trailer_len)
+static void pass_unfiltered(struct packet_sink *sink, const struct trace_packet *packet,
+			    const uint8_t *trailer, size_t trailer_len)
 {
 	sink->begin(sink, packet->size + trailer_len);
 	for (size_t i = 0; i < packet->n_slices; i++)
@@ -80,7 +80,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 		sink->begin(sink, len);
 		sink->bytes(sink, filtered, len);
 	} else {
-		hand_on(sink, packet, trailer, trailer_len);
+		pass_unfiltered(sink, packet, trailer, trailer_len);
 	}
 	return work;
 }

@@ -15,10 +15,9 @@ struct trace;
  *	while (trace_read_batch(t, sink, batch))
  *		;
  *
- * Each batch has the service's own packets that are due, then packets of producers, buffer by
- * buffer. It ends after about `batch` bytes, or when so many chunks were examined that the loop
- * must continue; then it may be empty. Each packet is checked, and the trusted fields are appended.
- * Reading removes the data from the buffers.
+ * Each batch has the pending packets of the service, then packets of producers, buffer by buffer.
+ * It ends after about `batch` bytes, or after READ_PASS_STEPS; then it may be empty. Each packet is
+ * checked, and the trusted fields are appended. Reading removes the data from the buffers.
  */
 void trace_read_begin(struct trace *t);
 /* Returns true if more data remains. */

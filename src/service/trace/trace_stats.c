@@ -51,7 +51,7 @@ static void put_buffer(struct pb_enc *e, const struct trace_buffer *b)
 struct writer_sink {
 	struct trace *trace;
 	struct pb_enc *enc;
-	uint64_t end; /* the encoder's position past which nothing is begun */
+	uint64_t end; /* no entry begins at or after this position of the encoder */
 	uint32_t buffer; /* index */
 };
 

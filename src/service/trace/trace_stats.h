@@ -6,11 +6,11 @@
 struct pb_enc;
 struct trace;
 
-/* The fields of TraceStats that describe a trace. The session writes the others between them. */
+/* The fields of TraceStats that describe a trace. The session writes the other fields. */
 
-/* One buffer_stats for each buffer. */
+/* Writes one buffer_stats for each buffer. */
 void trace_put_buffer_stats(const struct trace *t, struct pb_enc *e);
-/* invalid_packets and filter_stats. */
+/* Writes invalid_packets and filter_stats. */
 void trace_put_read_stats(const struct trace *t, struct pb_enc *e);
-/* The histograms of each writer; begins none once the encoder's position is at or past end. */
+/* Writes the histograms of each writer, until the encoder's position has reached end. */
 void trace_put_writer_stats(struct trace *t, struct pb_enc *e, uint64_t end);
