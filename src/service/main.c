@@ -177,7 +177,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	if (r < 0)
 		err_set(e, r, "%s", strerror(-r));
 	else
-		r = o->no_sandbox ? sandbox_leave_out(e) : sandbox_enter(e);
+		r = o->no_sandbox ? sandbox_skip(e) : sandbox_enter(e);
 	if (r == 0) {
 		report_ready(&notify);
 		code_pages_release();

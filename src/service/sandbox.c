@@ -21,13 +21,13 @@
 #define RLIMIT_NICE_MOST 40 /* nice -20 */
 #define RLIMIT_RTPRIO_MOST 99
 
-/* For connections, and for files of sessions that other processes have opened. */
+/* For connections, and for the files of sessions, which other processes have opened. */
 static const char *const own_calls[] = {
 	"accept",	"accept4",  "fdatasync", "ftruncate", "ftruncate64",
 	"memfd_create", "pwritev2", "wait4",	 NULL,
 };
 
-/* The service runs as the first of them that the system has; the last one exists everywhere. */
+/* The service runs as the first of these users that exists. */
 static const char *const own_users[] = {"sonda", "nobody"};
 #define NOBODY 65534
 
@@ -55,8 +55,8 @@ static void find_user(uid_t *ret_uid, gid_t *ret_gid)
 	*ret_gid = p && p->pw_uid != 0 ? p->pw_gid : NOBODY;
 }
 
-/* Root's rights on files are many, also without capabilities. A container may have no other
- * user. */
+/* Root owns many files, so it has many rights even without capabilities. A container may have no
+ * other user; then the process stays root. */
 static void change_user(void)
 {
 	uid_t uid;
@@ -81,7 +81,7 @@ static int give_up_rights(void)
 	bool nice = raise_limit(RLIMIT_NICE, RLIMIT_NICE_MOST);
 	bool real_time = raise_limit(RLIMIT_RTPRIO, RLIMIT_RTPRIO_MOST);
 
-	/* Of processes and threads of its new user, of which others may have many. */
+	/* The limit counts all processes of the new user, which may have many others. */
 	(void)raise_limit(RLIMIT_NPROC, RLIM_INFINITY);
 	change_user();
 	return caps_keep_only(nice_capability, nice && real_time ? 0 : 1);
@@ -92,14 +92,14 @@ static int give_up_files(struct err_text *e)
 	int r = landlock_restrict_files(NULL, 0);
 
 	if (r == -ENOSYS)
-		log_info("this kernel has no Landlock: what files may be read is limited by the "
-			 "rights of the user only");
+		log_info("this kernel has no Landlock: only file permissions limit which files "
+			 "may be read");
 	else if (r < 0)
 		return err_set(e, r, "cannot restrict file access: %s", strerror(-r));
 	return 0;
 }
 
-int sandbox_leave_out(struct err_text *e)
+int sandbox_skip(struct err_text *e)
 {
 	int r = close_aside_start();
 
@@ -112,7 +112,7 @@ int sandbox_enter(struct err_text *e)
 
 	if (BUILT_WITH_SANITIZER) {
 		log_info("built with a sanitizer: no sandbox");
-		return sandbox_leave_out(e);
+		return sandbox_skip(e);
 	}
 	r = give_up_rights();
 	if (r < 0)
@@ -123,7 +123,7 @@ int sandbox_enter(struct err_text *e)
 	if (r < 0)
 		return r;
 	/* Drops the privileges of this thread; threads that it starts later inherit that. */
-	r = sandbox_leave_out(e);
+	r = sandbox_skip(e);
 	if (r < 0)
 		return r;
 	r = syscall_filter_install(&(struct syscall_list){

@@ -6,8 +6,8 @@
 /*
  * Drops all privileges of the service, permanently. Call it after the sockets were opened.
  *
- *	user		root changes to the user sonda, or to nobody if sonda does not exist. A user
- *			namespace without other users is logged
+ *	user		root changes to the user sonda, or to nobody if sonda does not exist. If the
+ *			user namespace has no other users, this is logged
  *	capabilities	all are dropped from all sets, and no_new_privs is set; except CAP_SYS_NICE,
  *			see below
  *	files		cannot be opened (Landlock; for writing also seccomp), created or removed:
@@ -26,4 +26,4 @@
 int sandbox_enter(struct err_text *e);
 /* For --no-sandbox: only starts the threads of base/system/close_aside.h, as sandbox_enter() does.
  */
-int sandbox_leave_out(struct err_text *e);
+int sandbox_skip(struct err_text *e);

@@ -23,7 +23,7 @@
 #include "service/producer/producers.h"
 #include "service/session/sessions.h"
 
-#define DISPATCH_US 1000 /* then the loop checks for urgent events */
+#define DISPATCH_US 1000 /* after this time the loop checks for events of priority 0 */
 
 struct service {
 	struct quota quota;
@@ -48,7 +48,7 @@ struct event_base *service_loop_new(void)
 		return NULL;
 	/* One thread: no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	/* Consumers have priority 0 while they ask for little; all else has 1. */
+	/* Consumers with small requests have priority 0, all other events 1. */
 	event_config_set_max_dispatch_interval(config, &most, -1, 1);
 	loop = event_base_new_with_config(config);
 	event_config_free(config);

@@ -180,7 +180,7 @@ hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
 has_bytes_of() { case $(hex "$tmp/trace") in *"$(hex "$1")"*) ;; *) return 1 ;; esac; }
 check "descriptors of extensions are in it" has_bytes_of "$tmp/set"
 check "compressed ones too" has_bytes_of "$tmp/set.gz"
-check "a file of something else is refused" refuses 1 'neither a descriptor set' \
+check "a file of something else is refused" refuses 1 'not a descriptor set' \
   "$sondad" --extension-descriptors "$tmp/cfg"
 check "a file that is not there is refused" refuses 1 'No such file' "$sondad" --extension-descriptors "$tmp/none"
 

@@ -62,8 +62,8 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 
 	if (r == 0 || b.policy != PRIORITY_BOOST_BUDGETED)
 		return r;
-	/* No config requests it. On a busy machine more data is lost, which the summary
-	 * reports. */
+	/* No config requests this priority, so the sessions go on without it. On a busy machine
+	 * more data is lost then, which the summary reports. */
 	log_info("cannot raise the priority while sessions record: %s (docs/security.md)",
 		 strerror(-r));
 	s->is_timely = false;
@@ -72,13 +72,13 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 	return priority_apply(s, also);
 }
 
-#define MAX_RECENT 64 /* then the oldest is forgotten */
+#define MAX_RECENT 64 /* the newest are kept */
 
 struct recent_sessions {
 	size_t n;
 	struct {
 		char *name; /* owned; "" for sessions without one */
-		uint64_t boot_ns; /* when it began */
+		uint64_t boot_ns; /* start, CLOCK_BOOTTIME */
 	} list[MAX_RECENT]; /* the oldest first */
 };
 
@@ -167,7 +167,7 @@ static int check_exclusive(const struct sessions *s, const Pb__TraceConfig *conf
 
 	if (config->exclusive_prio && uid != 0)
 		return err_set(e, -EPERM,
-			       "exclusive_prio ends the sessions of others; it needs root");
+			       "exclusive_prio ends the sessions of all users, and needs root");
 	TAILQ_FOREACH (other, &s->list, link)
 		if (other->state != SESSION_CLONED)
 			highest = MAX(highest, other->config->exclusive_prio);
@@ -220,7 +220,8 @@ static const semaphore *find_semaphore(const struct session *s, const char *name
 	return NULL;
 }
 
-/* The strictest of those who have it, this one included, says how many others there may be. */
+/* The smallest max_other_session_count of all sessions with this semaphore, the new one included,
+ * is the limit. */
 static int check_semaphore(const struct sessions *s, const semaphore *m, struct err_text *e)
 {
 	uint64_t others = 0, max = m->max_other_session_count;
@@ -252,7 +253,7 @@ static int check_semaphores(const struct sessions *s, const Pb__TraceConfig *con
 	return r;
 }
 
-/* ---- all of them ---- */
+/* ---- all checks ---- */
 
 int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e)

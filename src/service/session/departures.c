@@ -14,12 +14,12 @@
 struct departure {
 	uint32_t times; /* 0: no producer of this data source has disconnected */
 	int32_t pid;
-	char producer[128]; /* cut */
+	char producer[128]; /* truncated */
 	uint64_t gone_boot_ns;
-	uint64_t back_boot_ns; /* 0: no other one has taken its place */
+	uint64_t back_boot_ns; /* 0: not replaced yet */
 };
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct departure *departure_of(struct session *s, const struct source_instance *i)
 {
 	const Pb__TraceConfig *c = s->config;

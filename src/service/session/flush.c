@@ -38,7 +38,7 @@ struct pending_flush {
 	struct loop_timer timer;
 	struct flush_wait *waits; /* owned: one for each flushed producer */
 	size_t n_waits;
-	size_t n_waiting; /* of these, still */
+	size_t n_waiting; /* producers that have not answered */
 };
 
 static bool includes(const struct pending_flush *f, const struct source_instance *i)
@@ -87,8 +87,8 @@ static bool waits_for(const struct pending_flush *f, const struct producer_port 
 	return false;
 }
 
-/* Data that arrives after the last flush of a session is lost, so the trace names the
- * producers that were late. */
+/* Data that arrives after the last flush of a session is lost. So the trace lists the producers
+ * that were late. */
 static void record_slow(const struct pending_flush *f)
 {
 	struct session *s = f->session;
@@ -125,7 +125,7 @@ static void on_timer(void *ctx)
 		record_slow(f);
 	detach(f);
 	flush_free(f);
-	/* A writer that nobody flushed may have data in an open chunk: take that too. */
+	/* A writer that did not take part in the flush may have data in an open chunk. */
 	session_scrape(s);
 	trace_record(s->trace, SERVICE_EVENT_ALL_FLUSHED);
 	trace_snapshot_clocks(s->trace);
@@ -152,7 +152,7 @@ void flush_forget_producer(struct producer_port *p)
 	flush_acked(p, UINT64_MAX);
 }
 
-static void take_requests(struct session *s, const void *ctx, bool reject)
+static void end_requests(struct session *s, const void *ctx, bool reject)
 {
 	struct pending_flush *f;
 
@@ -170,12 +170,12 @@ static void take_requests(struct session *s, const void *ctx, bool reject)
 
 void session_reject_flushes(struct session *s, const void *ctx)
 {
-	take_requests(s, ctx, true);
+	end_requests(s, ctx, true);
 }
 
 void session_forget_flushes(struct session *s, const void *ctx)
 {
-	take_requests(s, ctx, false);
+	end_requests(s, ctx, false);
 }
 
 void flush_cancel_all(struct session *s)
@@ -193,7 +193,8 @@ void flush_cancel_all(struct session *s)
 
 /* ---- the beginning ---- */
 
-/* Asks one producer, if it has an instance here that flushes. ids is scratch for all instances. */
+/* Sends the request to a producer with an instance that flushes. ids: scratch, with room for all
+ * instances of the session. */
 static void ask_producer(struct pending_flush *f, struct producer_port *p, uint64_t *ids)
 {
 	const struct source_instance *i;
@@ -244,7 +245,7 @@ static struct pending_flush *flush_new(struct session *s, const struct flush_req
 	return NULL;
 }
 
-/* On failure the flush is freed. */
+/* Takes f, also on failure. Returns 0 or -ENOMEM. */
 static int flush_start(struct pending_flush *f)
 {
 	uint32_t timeout_ms = f->request.timeout_ms;
@@ -267,7 +268,7 @@ static int flush_start(struct pending_flush *f)
 	return 0;
 }
 
-static int check_room(struct session *s)
+static int check_request(struct session *s)
 {
 	trace_record(s->trace, SERVICE_EVENT_FLUSH_STARTED);
 	if (s->state != SESSION_STARTED)
@@ -280,7 +281,7 @@ static int check_room(struct session *s)
 
 int session_flush(struct session *s, const struct flush_request *request)
 {
-	int r = check_room(s);
+	int r = check_request(s);
 	struct pending_flush *f = r == 0 ? flush_new(s, request) : NULL;
 
 	if (!f)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers are kept in a table, at the place that a keyed hash of expression and name gives; a later
- * pair replaces an earlier one there. So are the expressions that were compiled last: one
- * expression is matched with the names of many producers.
+ * Two caches, indexed by a keyed hash: the results for pairs of expression and name, and the
+ * compiled expressions, each of which is matched with the names of many producers. A new entry
+ * replaces the one at its index.
  */
 #include "service/session/name_regex.h"
 
@@ -37,7 +37,8 @@ int name_regex_check(const char *pattern, struct err_text *e)
 	return r;
 }
 
-/* 64 bits with a secret key stand for a text: no peer can find another text that has them. */
+/* The key is secret, so no peer can find two texts with the same hash. The caches compare only
+ * hashes. */
 static uint64_t hash(const char *text)
 {
 	return siphash_keyed(text, strlen(text));
@@ -51,7 +52,7 @@ static uint64_t hash_pair(uint64_t pattern, const char *name)
 	return h ? h : 1;
 }
 
-/* NULL: it cannot be compiled, or there are too few steps left for it. */
+/* Returns NULL if the expression cannot be compiled, or *budget is too small for it. */
 static struct regex *compile(const char *pattern, uint64_t pattern_hash, uint64_t *budget)
 {
 	struct compiled *c = &compiled[pattern_hash % N_COMPILED];

@@ -48,33 +48,33 @@ enum session_state {
 struct session_request {
 	struct session_owner owner;
 	uid_t uid; /* of the consumer */
-	Pb__TraceConfig *config; /* taken on success; unknown fields and all */
+	Pb__TraceConfig *config; /* taken on success; with its unknown fields */
 	size_t config_bytes; /* in memory, for the quota */
 	struct passed_file file; /* came with the config; taken also on failure */
 };
 
-/* Makes a session in CONFIGURED, without data sources yet. Returns 0, or -errno with the reason in
- * e if the session is refused: nothing has changed. */
+/* Creates a session in CONFIGURED, without data sources yet. Returns 0, or -errno and sets e if the
+ * session is refused. */
 int session_new(struct sessions *sessions, const struct session_request *request,
 		struct err_text *e, struct session **ret);
-/* Stops everything at once and frees the buffers. NULL is allowed. */
+/* Ends the session at once and frees it. Completes its file. No-op for NULL. */
 void session_free(struct session *s);
 
 /* Sets up the data sources that match, and starts unless the config defers that. Call once. */
 void session_begin(struct session *s);
-/* No effect but in CONFIGURED. */
+/* No-op unless the session is CONFIGURED. */
 void session_start(struct session *s);
-/* Stops the data sources, without a flush. at_once: waits for no acknowledgement. No effect in
- * DISABLED. */
+/* Stops the data sources, without a flush. at_once: does not wait for acknowledgements. No-op if
+ * the session is DISABLED. */
 void session_disable(struct session *s, bool at_once);
 /* Sets the error that the owner gets when the session ends, unless there is one. */
 void session_set_error(struct session *s, const char *text);
-/* Sets TraceStats.end_reason, unless it is set. An error is a reason, too. */
+/* Sets TraceStats.end_reason, unless it is set. session_set_error() sets it, too. */
 void session_set_end(struct session *s, const char *reason);
 
-/* Replaces the filters by producer name with those of another config, for the data sources that the
- * session has; sets up those that match now. Nothing is stopped. Returns 0, or -errno with the
- * reason in e: nothing has changed. */
+/* Replaces the producer name filters of the session's data sources by those of another config, and
+ * sets up the data sources of producers that match now. Stops no data source. Returns 0, or -errno
+ * with nothing changed, and sets e. */
 int session_change_producers(struct session *s, const Pb__TraceConfig *with, struct err_text *e);
 
 /* ---- owners ---- */
@@ -107,21 +107,21 @@ struct flush_request {
 /* Begins a flush; the request is copied. Returns 0; -EINVAL (the session is not started), -EBUSY
  * (LIMIT_PENDING_FLUSHES are pending) or -ENOMEM: done is not called. */
 int session_flush(struct session *s, const struct flush_request *request);
-/* The requests with this ctx get done(false) now, and nothing later. Their flushes go on. */
+/* Calls done(false) for the requests with this ctx, now. Their flushes continue. */
 void session_reject_flushes(struct session *s, const void *ctx);
-/* The requests with this ctx get nothing. Their flushes go on. */
+/* Does not call done for the requests with this ctx. Their flushes continue. */
 void session_forget_flushes(struct session *s, const void *ctx);
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 uint64_t session_id(const struct session *s);
 uid_t session_uid(const struct session *s);
 enum session_state session_state(const struct session *s);
 const char *session_state_name(enum session_state state);
 const Pb__TraceConfig *session_config(const struct session *s);
-/* Returns why the session ended other than requested, or NULL. */
+/* Returns the error that ended the session, or NULL. */
 const char *session_error(const struct session *s);
-/* DISABLED or CLONED, and its file, if any, is closed. */
+/* Returns true in DISABLED and CLONED, unless a file is still open. */
 bool session_has_ended(const struct session *s);
 bool session_all_started(const struct session *s);
 
@@ -133,16 +133,16 @@ void session_each_instance(const struct session *s,
 struct trace *session_trace(const struct session *s);
 /* Returns false if the trace goes into a file, or the session waits for a trigger. */
 bool session_is_readable(const struct session *s);
-/* Puts another buffer in place of buffer i of the trace, also for the producers that write to it.
- * Returns the old one, now the caller's. */
+/* Replaces buffer i of the trace, also for the producers that write to it. Returns the old buffer,
+ * which the caller owns. */
 struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct trace_buffer *with);
 
 /* Borrowed; NULL without write_into_file. */
 struct file_writer *session_file(const struct session *s);
-/* Returns true while the session has a file that is not written to its end: freeing the session
- * would wait for that. */
+/* Returns true while the session has a file that is not complete: session_free() would wait for
+ * it. */
 bool session_writes_file(const struct session *s);
-/* The clone of a session that writes into a file takes its own file. */
+/* Sets the file of a clone, which the session takes. */
 void session_take_file(struct session *s, struct file_writer *file);
 
 /* Writes the fields of TraceStats of a session; begins no entry of a writer past max_bytes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a running session's config: which producers a data source is for. */
+/* Replaces the producer name filters of a running session. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static Pb__TraceConfig__DataSource *find(const Pb__TraceConfig *c, const char *n
 	return NULL;
 }
 
-/* A copy: the new config may name a source once that the session has twice. */
+/* Copies the list, because several data sources of the session may get the same one. */
 static int copy_list(char **from, size_t n, char ***ret)
 {
 	char **list = calloc(n + 1, sizeof(*list));
@@ -92,7 +92,7 @@ static int check_copies(const struct session *s, const Pb__TraceConfig *with, st
 				 bytes_of(new->producer_name_regex_filter,
 					  new->n_producer_name_regex_filter);
 		if (bytes > MAX_CONFIG_BYTES)
-			return err_set(e, -E2BIG, "the filters would take more than %u bytes",
+			return err_set(e, -E2BIG, "the filters have more than %u bytes",
 				       MAX_CONFIG_BYTES);
 	}
 	return 0;
@@ -114,7 +114,7 @@ static void change(struct session *s, const Pb__TraceConfig *with)
 				 new->producer_name_regex_filter,
 				 new->n_producer_name_regex_filter) < 0)
 			quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
-				  "out of memory: not all filters are changed");
+				  "out of memory: some filters are not changed");
 		source_instances_setup_new(s, d, &steps);
 	}
 }

@@ -11,9 +11,9 @@
 #include "service/producer/producer_port.h"
 #include "service/session/session_internal.h"
 
-/* Bytes of a buffer of the clone: as many as in the source, and while it is copied, the operations
- * that wait (trace_buffer_clone()). */
-static uint64_t buffer_room(const struct session *source, size_t i)
+/* Returns the bytes to charge for a buffer: its size, and if it is copied, the operations that wait
+ * meanwhile (trace_buffer_clone()). */
+static uint64_t buffer_charge(const struct session *source, size_t i)
 {
 	uint64_t size = trace_buffer_size(trace_get_buffer(source->trace, i));
 
@@ -21,7 +21,7 @@ static uint64_t buffer_room(const struct session *source, size_t i)
 }
 
 /* Charges the account for a clone of the source. Returns 0 or -EDQUOT. */
-static int take_room(struct quota_account *a, const struct session *source, struct err_text *e)
+static int charge(struct quota_account *a, const struct session *source, struct err_text *e)
 {
 	int r = quota_charge(a, QUOTA_CLONES, 1, e);
 
@@ -31,7 +31,7 @@ static int take_room(struct quota_account *a, const struct session *source, stru
 		r = quota_charge(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES],
 				 e);
 	for (size_t i = 0; i < trace_n_buffers(source->trace) && r == 0; i++)
-		r = quota_charge(a, QUOTA_BUFFER_BYTES, buffer_room(source, i), e);
+		r = quota_charge(a, QUOTA_BUFFER_BYTES, buffer_charge(source, i), e);
 	return r;
 }
 
@@ -44,7 +44,7 @@ int session_clone_init(struct session_clone *c, const struct session *source, ui
 				    .n_buffers = trace_n_buffers(source->trace)};
 	c->uid = uid;
 	quota_open(&c->account, source->account.quota, uid);
-	r = take_room(&c->account, source, e);
+	r = charge(&c->account, source, e);
 	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
 	c->taken_boot_ns = calloc(c->n_buffers + 1, sizeof(*c->taken_boot_ns));
 	if (r == 0 && (!c->buffers || !c->taken_boot_ns))
@@ -85,8 +85,8 @@ static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
 	return pb__trace_config__unpack(NULL, size, packed);
 }
 
-/* Gives the clone as many buffers as the source has, all NULL. */
-static int number_buffers(struct session *s, size_t n)
+/* Adds n buffers to the clone, all NULL. Returns 0, -ENOSPC or -errno. */
+static int add_buffers(struct session *s, size_t n)
 {
 	int r = 0;
 
@@ -133,7 +133,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 			    &(struct trace_owner){s->config, &s->account, session_put_stats, s},
 			    c->unfiltered, &s->trace);
 	if (r == 0)
-		r = number_buffers(s, c->n_buffers);
+		r = add_buffers(s, c->n_buffers);
 	if (r == 0)
 		r = departures_copy(&source->departures, &s->departures);
 	if (r < 0)

@@ -12,29 +12,27 @@ struct trace_buffer;
 
 /* The parts of a cloned session, collected while the source runs. */
 struct session_clone {
-	struct trace_buffer **buffers; /* owned, and the array; NULL where not taken yet */
+	struct trace_buffer **buffers; /* owned, also the elements; NULL: not taken yet */
 	uint64_t *taken_boot_ns; /* owned; when each buffer was taken */
 	size_t n_buffers;
 	uint64_t begun_boot_ns;
 	bool unfiltered; /* the trace filter of the config is not applied */
-	bool flush_failed,
-		flush_succeeded; /* neither: the result of the source's last flush applies */
-	struct received_trigger
-		trigger; /* owned; the cause of the clone. name NULL: a request of the consumer */
+	bool flush_failed, flush_succeeded; /* neither: that of the source's final flush applies */
+	struct received_trigger trigger; /* owned; name NULL: the consumer requested the clone */
 	struct quota_account account; /* of the user who clones */
 	uid_t uid; /* of that user */
 };
 
 /* Prepares a clone of source for a user. Returns 0, or -EDQUOT or -ENOMEM and sets e. deinit may be
- * called after both, and after finish. */
+ * called in all cases, also after finish. */
 int session_clone_init(struct session_clone *c, const struct session *source, uid_t uid,
 		       struct err_text *e);
 void session_clone_deinit(struct session_clone *c);
 
 /*
- * Makes the session, in CLONED, after all buffers were taken. It has the source's config, and its
- * trace has the source's own packets. The triggers that the source has received move to it. Returns
- * 0, or -ENOMEM or -ENOSPC (no free buffer id) and leaves c unchanged.
+ * Creates the session, in CLONED, after all buffers were taken. It has the source's config, and its
+ * trace has the service's packets of the source. The triggers that the source has received move to
+ * it. Returns 0, or -ENOMEM or -ENOSPC (no free buffer id) and leaves c unchanged.
  */
 int session_clone_finish(struct session_clone *c, struct session *source,
 			 struct session_owner owner, struct session **ret);

@@ -38,7 +38,7 @@ static bool producer_matches(const Pb__TraceConfig__DataSource *s, const char *n
 	return false;
 }
 
-/* No other machine is "host", whatever it calls itself. */
+/* "host" is this machine, even if a remote machine has that name. */
 static bool is_machine(const char *filter, const struct source_of *of)
 {
 	if (!strcmp(filter, "host"))
@@ -89,7 +89,7 @@ static int check_duration(const Pb__TraceConfig *c, struct err_text *e)
 	return 0;
 }
 
-/* QueryServiceState tells it to everybody. */
+/* QueryServiceState sends the name to every consumer. */
 static int check_unique_name(const Pb__TraceConfig *c, struct err_text *e)
 {
 	if (c->unique_session_name && strlen(c->unique_session_name) > MAX_NAME_BYTES)
@@ -110,7 +110,7 @@ static int check_bugreport_filename(const Pb__TraceConfig *c, struct err_text *e
 	if (name && name[strspn(name, allowed)] != '\0')
 		return err_set(
 			e, -EINVAL,
-			"bugreport_filename may hold letters, digits, '-', '_' and '.' only");
+			"bugreport_filename may have letters, digits, '-', '_' and '.' only");
 	return 0;
 }
 
@@ -138,7 +138,8 @@ static int check_guardrails(const Pb__TraceConfig *c, struct err_text *e)
 		sum += c->buffers[i]->size_kb;
 	}
 	if (sum > max)
-		return err_set(e, -EINVAL, "guardrail: buffers of %llu KiB; the limit is %llu KiB",
+		return err_set(e, -EINVAL,
+			       "guardrail: the buffers have %llu KiB; the limit is %llu KiB",
 			       (unsigned long long)sum, (unsigned long long)max);
 	return 0;
 }
@@ -215,7 +216,7 @@ static int check_source(const Pb__TraceConfig *c, const Pb__TraceConfig__DataSou
 	size = pb__data_source_config__get_packed_size(source->config);
 	if (size > MAX_SOURCE_CONFIG_BYTES)
 		return err_set(e, -EINVAL,
-			       "data source \"%s\": %zu bytes of config; the limit is %u",
+			       "data source \"%s\": its config has %zu bytes; the limit is %u",
 			       source->config->name ? source->config->name : "", size,
 			       MAX_SOURCE_CONFIG_BYTES);
 	return source_filter_check(source, e);
@@ -237,8 +238,8 @@ static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
 	return config_limit_check(c, CONFIG_BUFFERS, e);
 }
 
-/* The order is that of the protocol's reference service, so that a config which breaks several
- * rules is refused for the same reason everywhere. */
+/* In the order of Perfetto's service, so that a config with several errors is refused for the same
+ * reason. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
 	check_built,
 	check_duration,

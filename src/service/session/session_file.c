@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's side of write_into_file: the callbacks of its file. */
+/* write_into_file: the callbacks of a file writer to its session. */
 #include <errno.h>
 
 #include "config/limits.h"
@@ -10,7 +10,7 @@ static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
 {
 	struct session *s = ctx;
 
-	(void)success; /* the data of the other producers is written in any case */
+	(void)success; /* the data of producers that have answered is written in any case */
 	if (s->file)
 		file_writer_flushed(s->file, (uint32_t)number->request_id);
 }

@@ -10,8 +10,8 @@
 #include "service/session/sessions.h"
 #include "service/trace/trace.h"
 
-/* The fields of struct session, and what its files call of each other: for service/session alone.
- */
+/* The fields of struct session, and the functions that its files share. Only for
+ * service/session. */
 
 struct pb_enc;
 struct pending_flush;
@@ -47,7 +47,7 @@ struct session {
 	struct quota_account account; /* of uid */
 	enum session_state state; /* session_set_state changes it */
 	uint64_t state_boot_ns; /* since when */
-	Pb__TraceConfig *config; /* owned; unknown fields and all */
+	Pb__TraceConfig *config; /* owned; with its unknown fields */
 	struct trace *trace; /* owned */
 	struct instance_list instances; /* owned */
 	size_t n_instances;
@@ -60,8 +60,8 @@ struct session {
 	struct session_triggers triggers;
 	struct priority_boost boost; /* scheduling priority (service/session/admission.h) */
 	struct file_writer *file; /* owned; NULL without write_into_file */
-	char *error; /* owned; why it ended, if not as requested */
-	char *end_reason; /* owned; why it ended, in all cases; NULL: not ended */
+	char *error; /* owned; the error that ended it, or NULL */
+	char *end_reason; /* owned; the reason of any end; NULL: it has not ended */
 
 	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
 		abandoned;
@@ -70,10 +70,9 @@ struct session {
 	enum final_flush final_flush;
 };
 
-/* ---- session.c ---- */
+/* ---- session_life.c ---- */
 
-/* Makes a session in DISABLED that is in no list, with no config and no trace. Returns 0 or
- * -ENOMEM. */
+/* Creates a session in DISABLED, in no list, without a config and a trace. Returns 0 or -ENOMEM. */
 int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
 		  struct session **ret);
 /* Frees a session that is in no list. */
@@ -97,13 +96,12 @@ uint32_t session_stop_timeout_ms(const struct session *s);
 
 /* ---- session_file.c ---- */
 
-/* Returns what a file writer borrows from the session: its trace, config and account, and the
- * functions that it calls when it needs a flush, fails or has closed the file. */
+/* Returns what a file writer borrows from the session: its trace, config, account and callbacks. */
 struct file_owner session_file_owner(struct session *s);
 
 /* ---- session_run.c ---- */
 
-/* Returns 0 or -ENOMEM; deinit may be called after both. */
+/* Returns 0 or -ENOMEM. deinit may be called in both cases. */
 int session_init_timers(struct session *s);
 void session_deinit_timers(struct session *s);
 
@@ -112,8 +110,8 @@ const char *session_end_reason(const struct session *s);
 /* DISABLED or CLONED, and its file, if any, is closed: reports to the owner. Frees a clone whose
  * file could not be written. */
 void session_ended(struct session *s);
-/* Flushes the session, then stops it, or frees it if it is detached, as at the end of its duration.
- * All of that happens after this returns, unless the flush is refused. */
+/* Flushes the session, then stops it, or frees it if it is detached. All of that happens after the
+ * return, unless the flush is refused. */
 void session_flush_and_end(struct session *s);
 
 /* An instance was started, stopped or withdrawn: checks whether the session waited for that. */
@@ -131,9 +129,9 @@ void flush_cancel_all(struct session *s);
 
 /* ---- departures.c ---- */
 
-/* An instance is withdrawn. Counts it if it was started and not stopped. */
+/* Call when an instance is withdrawn. Records it if it was started and not stopped. */
 void departures_note(struct session *s, const struct source_instance *i);
-/* An instance is started: ends the departure of an earlier one. */
+/* Call when an instance is started. Ends the departure of an earlier one. */
 void departures_note_start(struct session *s, const struct source_instance *i);
 /* Writes each departure under this field. */
 void departures_put(const struct session *s, uint32_t field, struct pb_enc *e);

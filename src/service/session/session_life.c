@@ -20,7 +20,7 @@
 #include "service/trace/trace_events.h"
 #include "service/ipc/config_limits.h"
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 uint64_t session_id(const struct session *s)
 {
@@ -67,8 +67,8 @@ void session_put_departures(const struct session *s, uint32_t field, struct pb_e
 	departures_put(s, field, e);
 }
 
-/* The packets of a file are not read from here. After the file of a clone is written, the service's
- * own events of that reading are left. */
+/* The consumer cannot read packets that go into a file. It can read a clone after its file is
+ * written: the service's events of that time are left. */
 bool session_is_readable(const struct session *s)
 {
 	if (triggers_withhold_data(s))
@@ -98,7 +98,7 @@ static bool wants_events(const struct session *s)
 		s->state == SESSION_STOPPING);
 }
 
-/* Only root and the same user learn the other session's name. */
+/* The name of the other session is only for root and its own user. */
 static void record_other(struct session *s, const struct session *other)
 {
 	char *name = other->config->unique_session_name;
@@ -116,8 +116,7 @@ static void record_other(struct session *s, const struct session *other)
 	trace_add_concurrent(s->trace, &event);
 }
 
-/* The session is in the list of all: records the states of the others in its trace, if it wants
- * them. */
+/* Records the states of all other sessions in the trace, if the config requests it. */
 static void session_record_others(struct session *s)
 {
 	const struct session *other;
@@ -185,7 +184,7 @@ void session_unwatch(struct session *s, struct session_watch *w)
 	TAILQ_REMOVE(&s->watches, w, link);
 }
 
-/* ---- the rest ---- */
+/* ---- helpers of the other files ---- */
 
 static bool is_own_buffer(void *trace, uint16_t buffer_id)
 {
@@ -254,7 +253,7 @@ void session_free(struct session *s)
 		return;
 	while ((w = TAILQ_FIRST(&s->watches)))
 		w->session_ends(w);
-	session_set_end(s, "its consumer went away");
+	session_set_end(s, "its consumer disconnected");
 	session_disable(s, true);
 	flush_cancel_all(s);
 	if (s->file && s->state != SESSION_CLONED)
@@ -266,7 +265,7 @@ void session_free(struct session *s)
 }
 
 /* exclusive_prio ends the other sessions, so their charges do not count. */
-static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+static int charge_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
 {
 	uint64_t bytes = 0;
 	int r = 0;
@@ -286,7 +285,7 @@ static int take_room(struct session *s, const Pb__TraceConfig *c, struct err_tex
 
 static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
 {
-	int error = take_room(s, c, e);
+	int error = charge_buffers(s, c, e);
 
 	if (error < 0)
 		return error;
@@ -399,15 +398,14 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		file_writer_discard(TAKE_PTR(s->file));
 		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
 			       r == -EPERM || r == -EACCES
-				       ? " (what the service may do is in its limits, RLIMIT_NICE "
-					 "and RLIMIT_RTPRIO; see docs/security.md)"
+				       ? " (raise RLIMIT_NICE and RLIMIT_RTPRIO of the service; "
+					 "see docs/security.md)"
 				       : "");
 	}
 	admission_stop_others(sessions, config);
 	admission_remember(sessions, config);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);
-	/* The stopped sessions may have ended the priority boost. It was permitted a moment
-	 * ago, so it is set again. */
+	/* The end of other sessions may have ended the priority boost, so it is applied again. */
 	(void)priority_apply(sessions, NULL);
 	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
 	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);

@@ -36,7 +36,7 @@ struct source_instance {
 	enum instance_state state;
 	struct producer_port *producer; /* borrowed: removed before it is freed */
 	const Pb__TraceConfig__DataSource *config; /* borrowed from the session's config */
-	uint64_t source_serial; /* of the registration: a producer may offer a name several times */
+	uint64_t source_serial; /* registered_source.serial */
 	uint16_t buffer_id; /* where its data goes, service-wide */
 	/* as the source was registered */
 	bool will_notify_on_start, will_notify_on_stop;
@@ -46,14 +46,14 @@ struct source_instance {
 
 /* Callbacks to the owner of a session, a consumer. */
 struct session_owner_ops {
-	/* The session is DISABLED, or its file is written (of a clone). error: NULL if nothing went
-	 * wrong. May free the session. */
+	/* The session is DISABLED; or, of a clone, its file is written. error: NULL if there was
+	 * none. May free the session. */
 	void (*ended)(void *ctx, const char *error);
 	void (*all_started)(void *ctx);
 	void (*instance_changed)(void *ctx, const struct source_instance *i);
 	/* The session should be cloned now. */
 	void (*clone_due)(void *ctx, const struct received_trigger *trigger);
-	/* The session must make room for another one: frees it. */
+	/* Frees the session, because one with a higher exclusive_prio starts. */
 	void (*abort)(void *ctx, const char *reason);
 };
 
@@ -65,6 +65,6 @@ struct session_owner {
 /* Embedded in objects that depend on a session. */
 struct session_watch {
 	TAILQ_ENTRY(session_watch) link;
-	/* The session is about to be freed. Must call session_unwatch(). */
+	/* The session will be freed. Must call session_unwatch(). */
 	void (*session_ends)(struct session_watch *w);
 };

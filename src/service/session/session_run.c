@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timers, and from when to when each of them runs:
+ * The timers, and when each of them runs:
  *
  *	duration	all started .. disable	config.duration_ms; then a last flush. From
  *					DURATION_START_WAIT_MS after the start at the latest
@@ -52,8 +52,8 @@ static void final_flush_done(void *ctx, const struct ipc_call *call, bool succes
 
 	(void)call;
 	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
-	/* A session that is being freed gets here too, in the state DISABLED. A session with a
-	 * file is freed when all data is in the file. */
+	/* session_free() calls this too, in the state DISABLED. A session with a file is freed when
+	 * all data is in the file. */
 	if (!session_is_detached(s) || s->file || s->state == SESSION_DISABLED)
 		session_disable(s, false);
 	else
@@ -80,7 +80,7 @@ static void on_duration(void *ctx)
 	session_flush_and_end(s);
 }
 
-/* Logs the data sources that have not started, to explain missing data. */
+/* Records the data sources that have not started in the trace, to explain missing data. */
 static void on_slow_start(void *ctx)
 {
 	struct session *s = ctx;
@@ -104,7 +104,7 @@ static void on_stop_timeout(void *ctx)
 	complete_disable(ctx);
 }
 
-/* The trace is in its file, and no consumer will free the session. */
+/* Frees a detached session whose file is complete. */
 static void on_abandoned(void *ctx)
 {
 	struct session *s = ctx;
@@ -152,7 +152,7 @@ void session_deinit_timers(struct session *s)
 	loop_timer_deinit(&s->abandoned);
 }
 
-/* A data source that takes its time to start does not shorten what is recorded. */
+/* Starts the duration timer. wait_ms: added for data sources that have not started yet. */
 static void start_duration(struct session *s, uint32_t wait_ms)
 {
 	const Pb__TraceConfig *c = s->config;
@@ -261,7 +261,7 @@ bool session_writes_file(const struct session *s)
 	       !file_writer_is_closed(s->file);
 }
 
-/* The last step to DISABLED: what the data sources wrote after their last commit is collected. */
+/* The last step to DISABLED. Scrapes the data that was not committed. */
 static void complete_disable(struct session *s)
 {
 	loop_timer_stop(&s->stop_timeout);
@@ -300,7 +300,8 @@ void session_disable(struct session *s, bool at_once)
 		break;
 	}
 	stop_timers(s);
-	/* Other sessions hear of it only if there is something to wait for. */
+	/* session_set_state() would report STOPPING to other sessions, which is only done if the
+	 * session stays in it. */
 	s->state = SESSION_STOPPING;
 	source_instances_stop_all(s, at_once);
 	if (source_instances_all_in(s, INSTANCE_STOPPED)) {

@@ -18,7 +18,7 @@ struct session;
 
 TAILQ_HEAD(session_list, session);
 
-/* Why sessions end, and none begins, during the shutdown. */
+/* The reason for which sessions end, and new ones are refused, during the shutdown. */
 #define SERVICE_STOPPED "the tracing service was stopped"
 
 /* All sessions of the service, and their shared state. */

@@ -39,9 +39,10 @@ static void end_session(struct session *s)
 		session_disable(s, true);
 }
 
-/* ---- waiting for its readers ---- */
+/* ---- waiting for consumers ---- */
 
-/* Its end is still to come, or its consumer still reads its trace or its counters. */
+/* Returns true if the session has not ended, or its consumer may still read its trace or
+ * counters. */
 static bool is_awaited(const struct session *s)
 {
 	return !session_has_ended(s) || !session_is_detached(s);
@@ -56,25 +57,25 @@ static void on_tick(void *ctx)
 {
 	struct shutdown *d = ctx;
 	uint64_t progress = 0, now = clock_mono_ns();
-	uint32_t patience_ms = SHUTDOWN_READER_MS;
+	uint32_t max_idle_ms = SHUTDOWN_READER_MS;
 	bool waits = false;
 	struct session *s;
 
 	TAILQ_FOREACH (s, &d->sessions->list, link) {
 		waits |= is_awaited(s);
 		progress += progress_of(s);
-		if (!session_has_ended(s)) /* producers have their own deadlines */
-			patience_ms = SHUTDOWN_SESSION_MS;
+		if (!session_has_ended(s)) /* its producers have deadlines of their own */
+			max_idle_ms = SHUTDOWN_SESSION_MS;
 	}
 	if (progress != d->progress)
-		d->moved_ns = now;
+		d->progress_ns = now;
 	d->progress = progress;
-	if (!waits || now - d->moved_ns > patience_ms * NS_PER_MS ||
-	    now - d->begun_ns > SHUTDOWN_MS * NS_PER_MS)
+	if (!waits || now - d->progress_ns > max_idle_ms * NS_PER_MS ||
+	    now - d->begin_ns > SHUTDOWN_MS * NS_PER_MS)
 		event_base_loopbreak(d->sessions->loop);
 }
 
-/* ---- all of it ---- */
+/* ---- the shutdown ---- */
 
 int shutdown_init(struct shutdown *d, struct sessions *sessions)
 {
@@ -97,7 +98,7 @@ void shutdown_begin(struct shutdown *d)
 		return;
 	}
 	v->is_stopping = true;
-	d->begun_ns = d->moved_ns = clock_mono_ns();
+	d->begin_ns = d->progress_ns = clock_mono_ns();
 	for (s = TAILQ_FIRST(&v->list); s; s = next) {
 		next = TAILQ_NEXT(s, link);
 		end_session(s);

@@ -14,8 +14,8 @@ struct shutdown {
 	struct sessions *sessions; /* borrowed; NULL: not begun */
 	struct loop_timer tick;
 	uint64_t progress; /* changes while sessions end and are read */
-	uint64_t begun_ns,
-		moved_ns; /* CLOCK_MONOTONIC: when it began, and when progress last changed */
+	uint64_t begin_ns,
+		progress_ns; /* CLOCK_MONOTONIC: when it began, and when progress last changed */
 };
 
 /* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes to a producer when its data source is wanted, in this order:
+ * The commands to a producer whose data source a session uses, in this order:
  *
  *	setup_tracing		the shared memory, once a connection
- *	setup_data_source	the config; from now on it may write to the instance's buffer
+ *	setup_data_source	the config; from now on the producer may write to the buffer
  *	start_data_source	the config again, when the session starts
- *	stop_data_source	when it ends
+ *	stop_data_source	when the session ends
  */
 #include "service/session/source_instances.h"
 
@@ -24,7 +24,7 @@
 #include "service/session/trigger_config.h"
 #include "wire/pb_mem.h"
 
-/* ---- the config as the producer gets it ---- */
+/* ---- the config for the producer ---- */
 
 struct packed_config {
 	uint8_t *bytes;
@@ -36,7 +36,8 @@ static void packed_config_deinit(struct packed_config *c)
 	free(c->bytes);
 }
 
-/* The config's own fields, known or not, and over them those that the service decides. */
+/* Packs the data source's config, with its unknown fields, and the fields that the service sets.
+ * Returns 0 or -ENOMEM. */
 static int pack_config(const struct session *s, const struct source_instance *i,
 		       struct packed_config *ret)
 {
@@ -45,7 +46,7 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 	c.has_target_buffer = true;
 	c.target_buffer = i->buffer_id;
 	c.has_trace_duration_ms = true;
-	/* With triggers data sources get no duration: a trigger ends the session. */
+	/* A session with triggers has no duration: a trigger ends it. */
 	c.trace_duration_ms = trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
 	c.has_tracing_session_id = true;
 	c.tracing_session_id = s->id;
@@ -103,7 +104,7 @@ static void stop_instance(struct session *s, struct source_instance *i, bool at_
 	notify_owner(s, i);
 }
 
-static void forget_instance(struct session *s, struct source_instance *i)
+static void free_instance(struct session *s, struct source_instance *i)
 {
 	TAILQ_REMOVE(&s->instances, i, link);
 	TAILQ_REMOVE(&i->producer->instances, i, of_producer);
@@ -138,12 +139,12 @@ static struct source_instance *new_instance(struct session *s,
 	return i;
 }
 
-/* ---- the work of it ---- */
+/* ---- new instances ---- */
 
-/* Steps charged for: a registered data source, an instance of its producer, a config that is
- * sent to the producer, and its bytes. */
+/* The cost of: a look at a registered data source, a look at an instance of its producer, a config
+ * that is sent, and its bytes. */
 #define LOOK_STEPS 16u
-#define HAVE_STEPS 4u
+#define INSTANCE_STEPS 4u
 #define CONFIG_STEPS 900u
 #define BYTES_PER_STEP 8u
 
@@ -152,17 +153,18 @@ static void spend(uint64_t *steps, uint64_t n)
 	*steps -= MIN(*steps, n);
 }
 
-/* Skips data sources that were not checked. */
-static void log_steps_used_up(const struct session *s)
+/* Logs that data sources were skipped because the steps are used up. */
+static void log_skipped_sources(const struct session *s)
 {
 	s->account.quota->refused[REFUSED_INSTANCES]++;
 	quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
 		  "session %llu: matching its data sources with producers takes too long; some are "
-		  "left out",
+		  "skipped",
 		  (unsigned long long)s->id);
 }
 
-/* Gives the producer its memory, its right to write, and its config. */
+/* Gives the producer its shared memory, the grant of the buffer, and the config. Returns 0 or
+ * -errno. */
 static int set_up(struct session *s, struct source_instance *i, uint64_t *steps)
 {
 	int index = trace_find_buffer(s->trace, i->buffer_id), r;
@@ -192,7 +194,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 		spend(steps, CONFIG_STEPS);
 		s->account.quota->refused[REFUSED_INSTANCES]++;
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
-			  "session %llu: %s of %s is one data source more than %u; left out",
+			  "session %llu: %s of %s is skipped: the limit is %u data sources",
 			  (unsigned long long)s->id, source->name, source->producer->name,
 			  MAX_INSTANCES);
 		return;
@@ -236,7 +238,8 @@ static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *co
 		return true;
 	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
-			  "session %llu: %s of %s is left out, as it runs on another machine; set "
+			  "session %llu: %s of %s is skipped, because it runs on another machine; "
+			  "set "
 			  "trace_all_machines or machine_name_filter",
 			  (unsigned long long)s->id, source->name, p->name);
 	return false;
@@ -250,7 +253,7 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 		if (wants(s, s->config->data_sources[i], source, &steps))
 			add_instance(s, s->config->data_sources[i], source, &steps);
 	if (steps == 0)
-		log_steps_used_up(s);
+		log_skipped_sources(s);
 }
 
 static const struct registered_source *first_of_name(const struct session *s,
@@ -272,7 +275,7 @@ void source_instances_setup_all(struct session *s)
 			if (wants(s, s->config->data_sources[i], r, &steps))
 				add_instance(s, s->config->data_sources[i], r, &steps);
 	if (steps == 0)
-		log_steps_used_up(s);
+		log_skipped_sources(s);
 }
 
 static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSource *config,
@@ -281,7 +284,7 @@ static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSou
 	const struct source_instance *i;
 
 	TAILQ_FOREACH (i, &r->producer->instances, of_producer) {
-		spend(steps, HAVE_STEPS);
+		spend(steps, INSTANCE_STEPS);
 		if (i->config == config && i->session == s && i->source_serial == r->serial)
 			return true;
 	}
@@ -298,7 +301,7 @@ void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSo
 		if (wants(s, config, r, steps) && !has_instance(s, config, r, steps))
 			add_instance(s, config, r, steps);
 	if (any_left && *steps == 0)
-		log_steps_used_up(s);
+		log_skipped_sources(s);
 }
 
 size_t session_n_instances(const struct session *s)
@@ -337,7 +340,7 @@ void source_instances_deinit(struct session *s)
 	struct source_instance *i;
 
 	while ((i = TAILQ_FIRST(&s->instances)))
-		forget_instance(s, i);
+		free_instance(s, i);
 }
 
 bool source_instances_all_in(const struct session *s, enum instance_state state)
@@ -379,9 +382,9 @@ void source_instances_clear_incremental_state(struct session *s)
 	}
 }
 
-/* ---- what producers say ---- */
+/* ---- notifications of producers ---- */
 
-/* Finds only instances of this producer; other numbers count as unknown. */
+/* Returns the instance of this producer with this id, or NULL. */
 static struct source_instance *find_instance(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i;
@@ -428,7 +431,7 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 		departures_note(s, i);
 		if (i->state != INSTANCE_STOPPED)
 			stop_instance(s, i, true, send_stop && i->state != INSTANCE_STOPPING);
-		forget_instance(s, i);
+		free_instance(s, i);
 		any = true;
 	}
 	if (any) {

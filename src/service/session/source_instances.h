@@ -17,11 +17,11 @@ struct sessions;
 
 /* Sets up an instance of each registered data source that the config requests. */
 void source_instances_setup_all(struct session *s);
-/* A source was registered: sets up an instance if the config requests it, and starts it if the
- * session is started. */
+/* Call when a source was registered. Sets up an instance if the config requests it, and starts it
+ * if the session is started. */
 void source_instances_offer(struct session *s, const struct registered_source *source);
-/* The filters of one data source of the config have changed: sets up instances of matching
- * registrations that have none. *steps: remaining steps, at first MAX_SETUP_STEPS. */
+/* Call when the filters of one data source of the config have changed. Sets up instances of
+ * matching registrations that have none. *steps: remaining steps, initially MAX_SETUP_STEPS. */
 void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
 				uint64_t *steps);
 void source_instances_start_all(struct session *s);
@@ -40,7 +40,7 @@ void source_instances_put_source(const struct source_instance *i, struct pb_enc 
 
 void source_instances_notify_started(const struct producer_port *p, uint64_t id);
 void source_instances_notify_stopped(const struct producer_port *p, uint64_t id);
-/* The producer unregistered the data source of this name (NULL: all of them). send_stop: running
- * instances get a stop command. */
+/* Call when the producer has unregistered the data source of this name (NULL: all). send_stop:
+ * sends a stop command to running instances. */
 void source_instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
 			       bool send_stop);

@@ -54,7 +54,7 @@ static int check_mode(const Pb__TraceConfig__TriggerConfig *t, struct err_text *
 	int mode = (int)t->trigger_mode;
 
 	if (mode < MODE(UNSPECIFIED) || mode > MODE(CLONE_SNAPSHOT) || mode == 3)
-		return err_set(e, -EINVAL, "trigger_mode %d is none", mode);
+		return err_set(e, -EINVAL, "trigger_mode %d is unknown", mode);
 	if (t->use_clone_snapshot_if_available && mode != MODE(STOP_TRACING))
 		return err_set(e, -EINVAL,
 			       "use_clone_snapshot_if_available needs trigger_mode STOP_TRACING");
@@ -76,7 +76,8 @@ int trigger_config_check_times(const Pb__TraceConfig *config, struct err_text *e
 	r = check_mode(t, e);
 	if (r == 0 && t->trigger_mode != MODE(UNSPECIFIED) && config->duration_ms)
 		r = err_set(e, -EINVAL,
-			    "duration_ms must be 0 with triggers; they say how long to record");
+			    "duration_ms must be 0 with triggers; stop_delay_ms sets how long to "
+			    "record");
 	return r;
 }
 
@@ -105,8 +106,8 @@ int trigger_config_check_triggers(const Pb__TraceConfig *config, struct err_text
 
 	if (config->write_into_file && (mode == TRIGGER_STOP || mode == TRIGGER_CLONE))
 		return err_set(e, -EINVAL,
-			       "write_into_file is not possible with trigger_mode %s: what is in "
-			       "the file cannot be taken back",
+			       "write_into_file is not possible with trigger_mode %s: data in a "
+			       "file cannot be discarded",
 			       mode == TRIGGER_STOP ? "STOP_TRACING" : "CLONE_SNAPSHOT");
 	r = config_limit_check(config, CONFIG_TRIGGERS, e);
 	for (size_t i = 0; t && i < t->n_triggers && r == 0; i++)
@@ -118,7 +119,7 @@ int trigger_config_check_triggers(const Pb__TraceConfig *config, struct err_text
 
 struct trigger_hit {
 	uint64_t boot_ns;
-	uint64_t name; /* its keyed hash: no producer can find a name with the same one */
+	uint64_t name; /* keyed hash: no producer can find another name with it */
 };
 
 static uint64_t hash(const char *name)

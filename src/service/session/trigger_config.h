@@ -8,7 +8,7 @@
 #include "base/core/err.h"
 #include "config/trace_config.pb-c.h"
 
-/* TraceConfig.trigger_config, and how often triggers were hit. */
+/* TraceConfig.trigger_config, and the hits of triggers. */
 
 enum trigger_mode {
 	TRIGGER_NONE,

@@ -19,10 +19,9 @@
 #include "service/ipc/config_limits.h"
 
 /*
- *	name --> declared by the session? --> regex --> skip_probability --> max_per_24_h --> counts
- *
- * What counts is noted for the trace, with a snapshot of the clocks. Delayed clones lie in a list
- * with one timer for the next of them.
+ * A trigger is accepted if the session declares its name, and producer_name_regex,
+ * skip_probability and max_per_24_h allow it. It is then recorded in the trace with a snapshot of
+ * the clocks. Delayed clones are in a list, with one timer for the next of them.
  */
 
 typedef Pb__TraceConfig__TriggerConfig__Trigger trigger_spec;
@@ -107,16 +106,16 @@ static void on_timeout(void *ctx)
 
 	if (s->state != SESSION_CONFIGURED)
 		return;
-	session_set_end(s, "no trigger came before trigger_timeout_ms was over");
+	session_set_end(s, "no trigger came within trigger_timeout_ms");
 	if (session_is_detached(s))
 		session_free(s);
 	else
 		session_disable(s, false);
 }
 
-/* ---- a trigger counts ---- */
+/* ---- accepted triggers ---- */
 
-static void note(struct session *s, const struct received_trigger *trigger)
+static void record(struct session *s, const struct received_trigger *trigger)
 {
 	s->triggers.hit = true;
 	trace_snapshot_clocks(s->trace);
@@ -152,9 +151,9 @@ static void act(struct session *s, const struct received_trigger *trigger, bool 
 	}
 }
 
-/* ---- does it count? ---- */
+/* ---- the conditions ---- */
 
-static bool waits(const struct session *s)
+static bool accepts_triggers(const struct session *s)
 {
 	switch (trigger_mode(s->config)) {
 	case TRIGGER_NONE:
@@ -166,7 +165,7 @@ static bool waits(const struct session *s)
 	}
 }
 
-/* 0 <= r < 1 */
+/* Returns 0 <= r < 1. */
 static double random_fraction(void)
 {
 	uint64_t r = 0;
@@ -176,8 +175,8 @@ static double random_fraction(void)
 	return (double)(r >> 11) / (double)(1ull << 53);
 }
 
-static bool counts(const trigger_spec *t, const char *producer, size_t hits_before,
-		   uint64_t *budget)
+static bool is_accepted(const trigger_spec *t, const char *producer, size_t hits_before,
+			uint64_t *budget)
 {
 	const char *regex = t->producer_name_regex;
 
@@ -200,14 +199,14 @@ void triggers_activate(struct sessions *v, const char *producer, uid_t uid, cons
 	struct session *s;
 
 	TAILQ_FOREACH (s, &v->list, link) {
-		const trigger_spec *t = waits(s) ? trigger_find(s->config, name) : NULL;
+		const trigger_spec *t = accepts_triggers(s) ? trigger_find(s->config, name) : NULL;
 		bool is_first = !s->triggers.hit;
 
-		if (!t || !counts(t, producer, before, budget))
+		if (!t || !is_accepted(t, producer, before, budget))
 			continue;
 		any = true;
 		trigger.delay_ms = t->stop_delay_ms;
-		note(s, &trigger);
+		record(s, &trigger);
 		act(s, &trigger, is_first);
 	}
 	if (any)

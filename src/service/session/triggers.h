@@ -25,14 +25,13 @@ void triggers_deinit(struct session_triggers *t);
 
 /* Call in CONFIGURED. Returns false if the session must wait for a trigger before it starts. */
 bool triggers_begin(struct session *s);
-/* The session stops: cancels the timers. */
+/* Call when the session stops. Cancels the timers. */
 void triggers_end(struct session *s);
 
-/* A producer activates a trigger. *budget: remaining steps of regular expressions of its request
- * (name_regex.h); at 0 a trigger with an expression is ignored. */
+/* Call when a producer activates a trigger. *budget: remaining steps of regular expressions for the
+ * request (name_regex.h); at 0 a trigger with an expression is ignored. */
 void triggers_activate(struct sessions *v, const char *producer, uid_t uid, const char *name,
 		       uint64_t *budget);
 
-/* Returns true if the session has no data to read: it waits for a trigger, or serves clones only.
- */
+/* Returns true if the session waits for a trigger or is only for clones, so it cannot be read. */
 bool triggers_withhold_data(const struct session *s);
