@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first pass over an event's arguments: which parts there are, and how many bytes they take at
- * most. It is made once, before the event is written into each instance's sequence.
+ * The first pass over an event's arguments finds their parts and their maximum size. It runs once
+ * for all instances.
  */
 #include "base/core/mem.h"
 #include "lib/track_event/event.h"
@@ -102,6 +102,8 @@ void event_scan(struct event *ev)
 {
 	ev->parts = 0;
 	ev->bound = BASE_BYTES;
+	ev->track = NULL;
+	ev->track_uuid = 0;
 	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++) {
 		if (a->type <= SONDA_ARG_CLOSE) {
 			continue;

@@ -2,6 +2,7 @@
 /* What events become: the packets that the functions behind the macros write. */
 #include <stdio.h>
 
+#include "lib/track_event/event.h"
 #include "unit/lib/track_event/fake_writer.h"
 #include "unit/rng.h"
 
@@ -275,6 +276,21 @@ TEST(events_of_the_thread_have_its_cpu_time)
 			 1000000000);
 	assert_int_equal(event_field(PREAMBLE + 2, PB_TRACK_EVENT_EXTRA_COUNTER_VALUES).u64, 70);
 	assert_int_equal(event_field(PREAMBLE + 4, PB_TRACK_EVENT_EXTRA_COUNTER_VALUES).id, 0);
+}
+
+TEST(an_event_with_extra_counters_needs_no_track)
+{
+	const struct sonda_track counter = sonda_track_counter("bytes", NULL);
+	const struct sonda_arg args[] = {SONDA_EXTRA_INT(&counter, 1),
+					 sonda_arg_end(SONDA_ARG_LIST_END)};
+	struct event ev;
+
+	memset(&ev, 0xff, sizeof(ev));
+	ev.dynamic_name = NULL;
+	ev.args = args;
+	event_scan(&ev);
+	assert_int_equal(ev.parts, EVENT_EXTRA_COUNTERS);
+	assert_null(ev.track);
 }
 
 /* ---- tracks and counters ---- */
