@@ -9,7 +9,7 @@
 
 #include "base/core/mem.h"
 
-#define PATIENCE_MS 1000 /* for a queue that must be empty before a descriptor is sent */
+#define WAIT_MS 1000 /* until the socket accepts a frame with a descriptor; twice */
 
 int out_queue_send(struct out_queue *q, int sock)
 {
@@ -50,7 +50,7 @@ static int append(struct out_queue *q, const void *bytes, size_t len)
 	return 0;
 }
 
-/* Sends what the socket takes at once. Returns the bytes, or -errno. */
+/* Returns the number of bytes that the socket accepted, or -errno. */
 static ssize_t send_parts(int sock, const struct iovec *parts, int n, int fd)
 {
 	union {
@@ -76,32 +76,37 @@ static ssize_t send_parts(int sock, const struct iovec *parts, int n, int fd)
 	return sent < 0 ? -errno : sent;
 }
 
+static ssize_t send_after_queue(struct out_queue *q, int sock, const struct iovec *parts, int n,
+				int fd)
+{
+	int r = out_queue_send(q, sock);
+
+	return r < 0 ? r : send_parts(sock, parts, n, fd);
+}
+
 int out_queue_put(struct out_queue *q, int sock, const struct iovec *parts, int n, int fd)
 {
 	struct pollfd p = {.fd = sock, .events = POLLOUT};
-	size_t skip = 0;
-	ssize_t sent;
-	int r = out_queue_send(q, sock);
+	ssize_t sent = send_after_queue(q, sock, parts, n, fd);
+	size_t skip;
+	int r;
 
-	for (int i = 0; r == -EAGAIN && fd >= 0 && i < 2; i++) {
-		poll(&p, 1, PATIENCE_MS);
-		r = out_queue_send(q, sock);
+	for (int i = 0; sent == -EAGAIN && fd >= 0 && i < 2; i++) {
+		poll(&p, 1, WAIT_MS);
+		sent = send_after_queue(q, sock, parts, n, fd);
 	}
-	if (r < 0 && (r != -EAGAIN || fd >= 0))
-		return r;
-	if (r == 0) {
-		sent = send_parts(sock, parts, n, fd);
-		if (sent < 0 && sent != -EAGAIN)
-			return (int)sent;
-		skip = sent < 0 ? 0 : (size_t)sent;
-	}
+	if (sent == -EAGAIN && fd >= 0)
+		return -ENOBUFS;
+	if (sent < 0 && sent != -EAGAIN)
+		return (int)sent;
+	skip = sent < 0 ? 0 : (size_t)sent;
 	for (int i = 0; i < n; i++) {
 		size_t have = MIN(skip, parts[i].iov_len);
 
 		skip -= have;
 		r = append(q, (const uint8_t *)parts[i].iov_base + have, parts[i].iov_len - have);
 		if (r < 0)
-			return r; /* half a frame is sent or queued */
+			return r; /* a part of the frame is sent or queued */
 	}
 	return q->len > 0 ? -EAGAIN : 0;
 }
